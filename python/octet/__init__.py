@@ -4,6 +4,7 @@
     octet.make_vec("dmc:cheetah_run", num_envs=64)      a gymnasium.vector.VectorEnv
     gymnasium.make("octet:octet/CartPole-v1")           the same by Gymnasium's registry
     octet.Policy("policy.oct").act(observation)         what a run published
+    octet.Replay("folder", observation=…, action=…)     a replay service for anybody's steps
     octet.preset("cartpole")                            the path of an experiment for `octet train`
 
 Errors are `octet.OctetError`, with the words of the command line. docs/python.md has more.
@@ -20,10 +21,11 @@ from . import _lib
 from ._env import OctetEnv
 from ._lib import OctetError, ids
 from ._policy import Policy, PolicyInfo, Sampler
+from ._replay import Batch, Replay, ReplayTimeoutError, Writer
 from ._vector import OctetVectorEnv
 
-__all__ = ["OctetEnv", "OctetError", "OctetVectorEnv", "Policy", "PolicyInfo", "Sampler", "__version__", "ids", "make",
-           "make_vec", "preset"]
+__all__ = ["Batch", "OctetEnv", "OctetError", "OctetVectorEnv", "Policy", "PolicyInfo", "Replay", "ReplayTimeoutError",
+           "Sampler", "Writer", "__version__", "ids", "make", "make_vec", "preset"]
 __version__: str = _lib.lib.octet_version().decode()
 
 

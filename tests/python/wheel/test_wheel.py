@@ -80,3 +80,13 @@ def test_the_control_suite_is_there():
     env = octet.make_vec("dmc:cheetah_run", 4)
     obs, _ = env.reset(seed=1)
     assert obs.shape == (4, 17) and np.isfinite(env.step(np.zeros((4, 6), np.float32))[0]).all()
+
+
+def test_a_replay_is_served_by_the_wheel(tmp_path):
+    with octet.Replay(tmp_path, observation=((2,), "float32"), action=((), "int32"), capacity=1000, streams=1) as replay:
+        with replay.writer() as writer:
+            writer.append([1, 2], 3, 4, True, False, [5, 6])
+        assert replay.sample(1).next_observations.tolist() == [[5, 6]]
+    with open("/proc/self/maps", encoding="utf-8") as maps:
+        ours = {line.split()[-1] for line in maps if "liboctet-replay" in line}
+    assert ours == {str(PACKAGE / "_prefix" / "lib" / "liboctet-replay.so.1")}

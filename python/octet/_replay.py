@@ -1,0 +1,679 @@
+"""Replay: a service that keeps anybody's steps, for several processes, and gives samples of them."""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import fcntl
+import json
+import os
+import pathlib
+import secrets
+import subprocess
+import tempfile
+import threading
+import time
+import weakref
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _replay_lib
+from ._lib import OctetError, byref, create_string_buffer
+from ._replay_lib import SAMPLERS, lib, text
+
+_FORMAT = 1
+_SLICE_MS = 100      # between two looks whether Python has something to do
+_CALL_MS = 5000
+_START_SECONDS = 30.0
+_PATH_MAX = 90       # of a socket, with what is appended: the kernel has 107 bytes
+_RESTARTS = 3        # in a row, each within a second of the one before
+_DEFAULTS: dict[str, Any] = {
+    "capacity": 1_000_000, "streams": 64, "sampler": "uniform", "priority_exponent": 0.6, "n_step": 1, "discount": 0.99,
+    "reward_clip": 0.0, "min_size": 1, "samples_per_insert": 0.0, "tolerance": 0.1}
+_BOUNDS: dict[str, tuple[type, float, float]] = {
+    "capacity": (int, 1, 1e9), "streams": (int, 1, 65536), "priority_exponent": (float, 0, 10),
+    "n_step": (int, 1, 16384), "discount": (float, 0, 1), "reward_clip": (float, 0, 1e30), "min_size": (int, 1, 1e9),
+    "samples_per_insert": (float, 0, 1e9), "tolerance": (float, 0, 1e9)}
+
+
+class ReplayTimeoutError(OctetError, TimeoutError):
+    """Nothing came in time; the text says what replay waits for."""
+
+
+class Batch(NamedTuple):
+    """Windows of n steps, one a row. The arrays are the caller's, and stay as they are."""
+
+    observations: NDArray[Any]
+    actions: NDArray[Any]
+    rewards: NDArray[np.float32]
+    """The sum of discount^i reward_i over the window."""
+    discounts: NDArray[np.float32]
+    """discount^k of a window of k steps, 0 where its episode terminated: what next_observations' value counts."""
+    next_observations: NDArray[Any]
+    weights: NDArray[np.float32]
+    """Importance weights, 1 unless importance_exponent was given."""
+    keys: NDArray[np.uint64]
+    incarnation: int
+    """The process of replay that the keys are of."""
+
+
+class _Field:
+    """What one observation, or action, is."""
+
+    def __init__(self, name: str, given: Any) -> None:
+        try:
+            shape, dtype = (given.shape, given.dtype) if hasattr(given, "dtype") else given
+            self.shape: tuple[int, ...] = tuple(int(n) for n in shape)
+            self.dtype = np.dtype(dtype)
+        except (TypeError, ValueError) as error:
+            raise OctetError(f"{name}: a shape and a dtype are expected, such as ((4,), numpy.float32), or a space of "
+                             f"Gymnasium; this is {given!r}") from error
+        if self.dtype.kind not in "biuf" or not self.dtype.isnative:
+            raise OctetError(f"{name}: numbers in the machine's byte order are allowed, not {self.dtype}")
+        self.name = name
+        self.bytes = self.dtype.itemsize * int(np.prod(self.shape, dtype=np.int64))
+
+    def __str__(self) -> str:
+        return f"{self.shape} {self.dtype}"
+
+    @property
+    def is_float32(self) -> bool:
+        return bool(self.dtype == np.float32)
+
+    def rows(self, given: Any, streams: tuple[int, ...]) -> NDArray[Any]:
+        """One for each stream, as replay keeps them."""
+        rows = np.asarray(given)
+        if rows.shape != streams + self.shape:
+            raise OctetError(f"{self.name} of shape {rows.shape}: {streams + self.shape} is expected")
+        if rows.dtype != self.dtype:
+            if not np.can_cast(rows.dtype, self.dtype, "same_kind"):
+                raise OctetError(f"{self.name} of type {rows.dtype}: {self.dtype} is expected")
+            cast = rows.astype(self.dtype)
+            if self.dtype.kind in "iu" and not np.array_equal(cast, rows):
+                raise OctetError(f"{self.name}: a number of {rows.dtype} does not fit {self.dtype}")
+            rows = cast
+        # float32 is checked where it is copied.
+        if rows.dtype.kind == "f" and not self.is_float32 and not np.isfinite(rows).all():
+            raise OctetError(f"{self.name}: a number is not finite")
+        return np.asarray(rows, order="C")
+
+
+def _flags(name: str, given: Any, streams: tuple[int, ...]) -> NDArray[np.uint8]:
+    flags = np.asarray(given, np.bool_, order="C")
+    if flags.shape != streams:
+        raise OctetError(f"{name} of shape {flags.shape}: {streams} is expected")
+    return flags.view(np.uint8)
+
+
+def _address(array: NDArray[Any]) -> int:
+    return int(array.__array_interface__["data"][0])
+
+
+class _Memory:
+    """A block that liboctet-replay gave. The arrays over it hold it through their buffer."""
+
+    def __init__(self, address: int) -> None:
+        self.address = address
+
+    def __del__(self) -> None:
+        lib().octet_replay_batch_free(self.address)
+
+
+class _Service:
+    """What a folder says about its service: who may use it how. Its key is as secret as the folder."""
+
+    def __init__(self, folder: pathlib.Path, said: dict[str, Any]) -> None:
+        self.folder = folder
+        self.said = said
+        self.observation = _Field("observation", said["observation"])
+        self.action = _Field("action", said["action"])
+        self.run_id = int(said["run_id"], 16)
+
+    @staticmethod
+    def read(folder: pathlib.Path) -> _Service | None:
+        path = folder / "service.json"
+        try:
+            said = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as error:
+            raise OctetError(f"{path}: {error}") from error
+        if not isinstance(said, dict) or said.get("format") != _FORMAT:
+            raise OctetError(f"{path}: not of this version of Octet")
+        return _Service(folder, said)
+
+    def write(self) -> None:
+        """For this user alone."""
+        temporary = self.folder / "service.json.new"
+        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+            json.dump(self.said, file, indent=1)
+        temporary.rename(self.folder / "service.json")
+
+    @property
+    def url(self) -> bytes:
+        return os.fsencode(self.said["url"])
+
+    def table(self) -> _replay_lib.Table:
+        said = self.said
+        sampler = SAMPLERS.get(said["sampler"])
+        if sampler is None:
+            raise OctetError(f"sampler {said['sampler']!r}: {', '.join(SAMPLERS)} are allowed")
+        for name, (kind, low, high) in _BOUNDS.items():
+            if not isinstance(said[name], (int, kind)) or not low <= said[name] <= high:
+                what = "a whole number from " if kind is int else ""
+                raise OctetError(f"{name} {said[name]!r}: {what}{low:g} to {high:g} is allowed")
+        if self.action.bytes % 4 != 0 or not 4 <= self.action.bytes <= 1024:
+            raise OctetError(f"action {self.action}: a multiple of 4 bytes up to 1024 is allowed, this is "
+                             f"{self.action.bytes}")
+        if not 1 <= self.observation.bytes <= 2**20:
+            raise OctetError(f"observation {self.observation}: 1 to {2**20} bytes are allowed, this is "
+                             f"{self.observation.bytes}")
+        table = _replay_lib.Table(
+            size=ctypes.sizeof(_replay_lib.Table), streams=said["streams"], capacity=said["capacity"],
+            observation_bytes=self.observation.bytes, observation_is_float=self.observation.is_float32,
+            action_bytes=self.action.bytes, action_is_float=self.action.is_float32, sampler=sampler,
+            window=_replay_lib.N_STEP, steps=said["n_step"], priority_exponent=said["priority_exponent"],
+            discount=said["discount"], reward_clip=said["reward_clip"], min_size=said["min_size"],
+            samples_per_insert=said["samples_per_insert"], tolerance=said["tolerance"], seed=said["seed"])
+        table.key[:] = bytes.fromhex(said["key"])
+        return table
+
+    def handle(self) -> ctypes.c_void_p:
+        handle, error = ctypes.c_void_p(), create_string_buffer(_replay_lib.ERROR_BYTES)
+        _check(lib().octet_replay_open(byref(handle), self.url, self.run_id, error, len(error)), error.value)
+        return handle
+
+
+def _check(result: int, words: bytes | None) -> None:
+    if result != 0:
+        raise OctetError(text(words), result)
+
+
+class _Daemon:
+    """octet-replay as a child of this process: started again when it dies, ended with it."""
+
+    def __init__(self, service: _Service, sync: str, sync_interval: float, owner: _Owner) -> None:
+        folder = service.folder
+        self._owner = owner
+        self.service = service
+        self.command = [_replay_lib.program(), "--listen", service.said["url"], "--path", str(folder / "replay.oct"),
+                        "--sync", sync, "--sync-interval", repr(float(sync_interval)),
+                        "--follow-parent", str(os.getpid())]
+        self.log = folder / "replay.log"
+        self.failure: OctetError | None = None
+        self.process: subprocess.Popen[bytes] | None = None
+        self._ends = False
+        self._lock = threading.Lock()
+        self._ready = threading.Event()
+        self._handle = service.handle()
+        # The kernel ends the daemon when the thread that started it ends: this one stays.
+        self._thread = threading.Thread(target=self._run, name="octet-replay", daemon=True)
+        self._thread.start()
+
+    def _start(self) -> None:
+        with self._lock, open(os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as log:
+            if not self._ends:
+                self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def _run(self) -> None:
+        in_a_row = 0
+        try:
+            while not self._ends:
+                began = time.monotonic()
+                self._start()
+                if self.process is None or not self._configure(self.process):
+                    break
+                self._ready.set()
+                self.process.wait()
+                in_a_row = in_a_row + 1 if time.monotonic() - began < 1 else 0
+                if in_a_row > _RESTARTS:
+                    raise OctetError(f"octet-replay ends again and again: {self._last_words()}")
+        except OctetError as error:
+            self.failure = error
+        except OSError as error:
+            self.failure = OctetError(f"octet-replay cannot be started: {error}", _replay_lib.NO_CONNECTION)
+        finally:
+            self._ready.set()
+
+    def _configure(self, process: subprocess.Popen[bytes]) -> bool:
+        """Whether it has its table. False: this ends."""
+        table, until = self.service.table(), time.monotonic() + _START_SECONDS
+        while not self._ends:
+            result = lib().octet_replay_configure(self._handle, byref(table), 500)
+            if result == 0:
+                return True
+            words = text(lib().octet_replay_error(self._handle))
+            if result not in (_replay_lib.TIMED_OUT, _replay_lib.NO_CONNECTION):
+                raise OctetError(words, result)
+            if process.poll() is not None:
+                raise OctetError(self._last_words(), _replay_lib.NO_CONNECTION)
+            if time.monotonic() > until:
+                raise OctetError(words, result)
+        return False
+
+    def _last_words(self) -> str:
+        """Of its log: why it ended."""
+        code = self.process.returncode if self.process else None
+        lines = self.log.read_text(encoding="utf-8", errors="replace").splitlines()
+        said = next((line for line in reversed(lines) if " E " in line or line.startswith("octet-replay:")), None)
+        return f"{self.service.folder}: {said.split(' E ', 1)[-1] if said else f'octet-replay ended with {code}'}"
+
+    def wait(self) -> None:
+        self._ready.wait()
+        if self.failure is not None:
+            raise self.failure
+
+    def end(self) -> None:
+        self._ends = True
+        with self._lock:
+            if self.process is not None:
+                self.process.terminate()
+        self._thread.join()
+        if self.process is not None:
+            try:
+                self.process.wait(10)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        lib().octet_replay_close(self._handle)
+        self._owner.end()
+
+
+class _Owner:
+    """Of a folder there is one: a lock of this process, which a fork does not inherit."""
+
+    def __init__(self, folder: pathlib.Path) -> None:
+        self._folder = os.path.realpath(folder)
+        if self._folder in _owned:
+            raise OctetError(f"{folder} is in use by this process")
+        self._file = open(os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600), "r+", encoding="utf-8")
+        try:
+            fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            holder = self._file.read().strip()
+            self._file.close()
+            raise OctetError(f"{folder} is in use by process {holder}: octet.Replay.connect joins it") from None
+        self._file.truncate(0)
+        self._file.write(str(os.getpid()))
+        self._file.flush()
+        _owned.add(self._folder)
+
+    def end(self) -> None:
+        _owned.discard(self._folder)
+        self._file.close()
+
+
+_owned: set[str] = set()
+
+
+def _wait_for_table(path: pathlib.Path) -> None:
+    """An octet-replay whose process was killed may still be ending."""
+    until = time.monotonic() + _START_SECONDS
+    while path.exists():
+        with open(path, "rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            except OSError:
+                if time.monotonic() > until:
+                    raise OctetError(f"{path} is in use by another octet-replay") from None
+        time.sleep(0.02)
+
+
+def _socket_url(folder: pathlib.Path) -> str:
+    """In the folder, or where that is too long a path, in a private one of the system's."""
+    path = folder / "s"
+    if len(os.fsencode(path)) > _PATH_MAX:
+        path = pathlib.Path(tempfile.mkdtemp(prefix="octet-replay-")) / "s"
+    return f"ipc://{path}"
+
+
+def _settle(folder: pathlib.Path, given: dict[str, Any], observation: Any, action: Any) -> _Service:
+    """What the folder has, with what was given now; what neither says is the default."""
+    before = _Service.read(folder) if (folder / "replay.oct").exists() else None
+    said: dict[str, Any]
+    if before is None:
+        if observation is None or action is None:
+            raise OctetError(f"{folder} has no replay yet: it needs observation=(shape, dtype) and action=(shape, dtype)")
+        fields = {"observation": _Field("observation", observation), "action": _Field("action", action)}
+        said = {"format": _FORMAT, "run_id": secrets.token_hex(8), "key": secrets.token_hex(_replay_lib.KEY_BYTES),
+                "seed": secrets.randbits(63), "url": _socket_url(folder), **_DEFAULTS,
+                **{name: [list(field.shape), field.dtype.name] for name, field in fields.items()}}
+    else:
+        said = dict(before.said)
+        for name, now in [("observation", observation), ("action", action)]:
+            field = _Field(name, now) if now is not None else None
+            known = before.observation if name == "observation" else before.action
+            if field is not None and str(field) != str(known):
+                raise OctetError(f"{folder} has {name}s of {known}, not {field}")
+        said["url"] = _socket_url(folder)
+    unknown = set(given) - set(_DEFAULTS)
+    if unknown:
+        raise OctetError(f"{', '.join(sorted(unknown))}: not known; {', '.join(_DEFAULTS)} are")
+    said.update({name: value for name, value in given.items() if value is not None})
+    return _Service(folder, said)
+
+
+_open: weakref.WeakSet[Replay] = weakref.WeakSet()
+
+
+class Replay:
+    """A table of steps in a process of its own, octet-replay, which keeps it in a folder.
+
+        with octet.Replay("folder", observation=((4,), "float32"), action=((), "int32")) as replay:
+            writer = replay.writer(streams=8)
+            writer.append(observations, actions, rewards, terminated, truncated, next_observations)
+            writer.flush()
+            batch = replay.sample(256)
+
+    Other processes of the same user take part by `octet.Replay.connect("folder")`. The process that made the Replay
+    has octet-replay as its child: it starts it again when it dies, and ends it with itself. A folder that was used
+    before is taken up as it was left, after a kill as well.
+
+    observation, action: (shape, dtype) of one, or a space of Gymnasium. Arguments that are left out are the folder's,
+    or, in a new one: capacity=1_000_000 rows, streams=64 that all writers have together, sampler="uniform"
+    ("prioritized" with priority_exponent=0.6, "fifo"), n_step=1, discount=0.99, reward_clip=0 (none), min_size=1 windows
+    before the first sample, samples_per_insert=0 (no limit), tolerance=0.1. docs/replay.md has their meaning.
+
+    prefetch: batches that are kept ready for the next calls of `sample`; 0 draws at the call. Any thread may call; calls
+    take turns.
+    """
+
+    _daemon: _Daemon | None
+
+    def __init__(self, folder: str | os.PathLike[str], *, observation: Any = None, action: Any = None,
+                 prefetch: int = 0, sync: str = "interval", sync_interval: float = 1.0, **table: Any) -> None:
+        self._begin(prefetch)
+        path = pathlib.Path(folder).absolute()
+        try:
+            path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            owner = _Owner(path)
+            try:
+                service = _settle(path, table, observation, action)
+                service.table()
+                _wait_for_table(path / "replay.oct")
+                if not (path / "replay.oct").exists():
+                    service.write()
+                self._daemon = _Daemon(service, sync, sync_interval, owner)
+                self._daemon.wait()
+                service.write()
+                self._join(service)
+            except BaseException:
+                if self._daemon is not None:
+                    self._daemon.end()
+                owner.end()
+                raise
+        except OSError as error:
+            raise OctetError(f"{path}: {error}") from error
+
+    @classmethod
+    def connect(cls, folder: str | os.PathLike[str], *, prefetch: int = 0, timeout: float = 10.0) -> Replay:
+        """The service of a folder that another process has open."""
+        self = cls.__new__(cls)
+        self._begin(prefetch)
+        path = pathlib.Path(folder).absolute()
+        service = _Service.read(path)
+        if service is None:
+            raise OctetError(f"{path} has no replay: octet.Replay(folder, observation=…, action=…) makes one", 6)
+        self._join(service)
+        try:
+            self._stats(timeout)
+        except OctetError as error:
+            self.close()
+            raise OctetError(f"no replay answers at {path}: is the process that opened it still there? ({error})",
+                             error.code) from None
+        return self
+
+    def _begin(self, prefetch: int) -> None:
+        self._pid = os.getpid()
+        self._lock = threading.Lock()
+        self._handle: ctypes.c_void_p | None = None
+        self._daemon = None
+        self._writers: weakref.WeakSet[Writer] = weakref.WeakSet()
+        self.prefetch = prefetch
+
+    def _join(self, service: _Service) -> None:
+        self._service = service
+        self._handle = service.handle()
+        self.folder = service.folder
+        _open.add(self)
+
+    def __repr__(self) -> str:
+        return f"<octet.Replay {self.folder}{'' if self._handle else ', closed'}>"
+
+    @property
+    def observation(self) -> tuple[tuple[int, ...], np.dtype[Any]]:
+        """Shape and dtype of one."""
+        return self._service.observation.shape, self._service.observation.dtype
+
+    @property
+    def action(self) -> tuple[tuple[int, ...], np.dtype[Any]]:
+        return self._service.action.shape, self._service.action.dtype
+
+    @property
+    def pid(self) -> int | None:
+        """Of octet-replay, in the process that started it."""
+        process = self._daemon.process if self._daemon else None
+        return process.pid if process else None
+
+    def _live(self) -> ctypes.c_void_p:
+        if self._handle is None:
+            raise OctetError("the replay is closed")
+        if self._daemon is not None and self._daemon.failure is not None:
+            raise self._daemon.failure
+        return self._handle
+
+    def _raise(self, result: int) -> None:
+        if result != 0:
+            raise OctetError(text(lib().octet_replay_error(self._handle)), result)
+
+    def writer(self, streams: int | None = None) -> Writer:
+        """Appends steps of `streams` environments together; None: of one, without the first axis."""
+        return Writer(self, streams)
+
+    def sample(self, batch_size: int, *, timeout: float | None = 60.0, prefetch: int | None = None,
+               importance_exponent: float = 0.0) -> Batch:
+        """`batch_size` windows, drawn as the sampler says. TimeoutError (octet.ReplayTimeoutError) when replay has none
+        to give in so many seconds; None waits for ever."""
+        if not 1 <= batch_size < 2**32:
+            raise OctetError(f"batch_size {batch_size}: at least 1 is allowed")
+        if not 0 <= (ahead := self.prefetch if prefetch is None else prefetch) < 2**32:
+            raise OctetError(f"prefetch {ahead}: 0 to 64 is allowed")
+        found = _replay_lib.Batch(ctypes.sizeof(_replay_lib.Batch))
+        until = None if timeout is None else time.monotonic() + timeout
+        sample, reference = lib().octet_replay_sample, byref(found)
+        while True:
+            with self._lock:
+                result = sample(self._live(), batch_size, ahead, importance_exponent, _slice_ms(until), reference)
+                if result == 0:
+                    return self._batch(found)
+                if result != _replay_lib.TIMED_OUT:
+                    self._raise(result)
+            if until is not None and time.monotonic() >= until:
+                raise ReplayTimeoutError(f"no batch of {batch_size} in {timeout:g} s: {self.state()}", result)
+
+    def _batch(self, found: _replay_lib.Batch) -> Batch:
+        address, count, service = found.memory, found.count, self._service
+        block = (ctypes.c_uint8 * found.memory_bytes).from_address(address)
+        block.memory = _Memory(address)
+        if found.observation_bytes != service.observation.bytes or found.action_bytes != service.action.bytes:
+            raise OctetError("replay has other observations or actions than its folder says", 5)
+
+        def column(at: int, dtype: Any, shape: tuple[int, ...] = ()) -> NDArray[Any]:
+            return np.ndarray((count, *shape), dtype, block, at - address)
+
+        seen, done = service.observation, service.action
+        return Batch(column(found.observations, seen.dtype, seen.shape), column(found.actions, done.dtype, done.shape),
+                     column(found.rewards, np.float32), column(found.discounts, np.float32),
+                     column(found.next_observations, seen.dtype, seen.shape), column(found.weights, np.float32),
+                     column(found.keys, np.uint64), found.incarnation)
+
+    def update_priorities(self, batch: Batch, values: Any) -> None:
+        """New priorities of a batch's windows, such as |TD errors|. Of windows that have left the table, and of a
+        batch from before replay was started again, they are ignored."""
+        priorities = np.ascontiguousarray(values, np.float32)
+        if priorities.shape != batch.keys.shape:
+            raise OctetError(f"priorities of shape {priorities.shape}: {batch.keys.shape} is expected")
+        keys = np.ascontiguousarray(batch.keys)
+        with self._lock:
+            self._raise(lib().octet_replay_update(self._live(), batch.incarnation, len(keys), _address(keys),
+                                                  _address(priorities), _CALL_MS))
+
+    def _stats(self, timeout: float) -> tuple[dict[str, float], str]:
+        stats, count = (_replay_lib.Stat * _replay_lib.STATS)(), ctypes.c_size_t()
+        state = create_string_buffer(_replay_lib.ERROR_BYTES)
+        with self._lock:
+            self._raise(lib().octet_replay_stats(self._live(), stats, len(stats), byref(count), state, len(state),
+                                                 int(timeout * 1000)))
+        found = stats[:min(count.value, len(stats))]
+        return {one.name.decode(): one.value for one in found}, text(state.value)
+
+    def stats(self) -> dict[str, float]:
+        """What octet-replay measures; docs/reference.md has the names."""
+        return self._stats(_CALL_MS / 1000)[0]
+
+    def state(self) -> str:
+        """What it does, or waits for, in words."""
+        try:
+            return self._stats(_CALL_MS / 1000)[1]
+        except OctetError as error:
+            return str(error)
+
+    def close(self) -> None:
+        """Flushes nothing. The process that started octet-replay ends it; what is in the folder stays."""
+        handle, self._handle = getattr(self, "_handle", None), None
+        if handle is None:
+            return
+        for writer in list(self._writers):
+            writer._end()
+        with self._lock:
+            lib().octet_replay_close(handle)
+        if self._daemon is not None and os.getpid() == self._pid:
+            self._daemon.end()
+
+    def __enter__(self) -> Replay:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        self.close()
+
+
+def _slice_ms(until: float | None) -> int:
+    """How long a call may wait before Python is to look for signals."""
+    return _SLICE_MS if until is None else max(0, min(_SLICE_MS, int((until - time.monotonic()) * 1000) + 1))
+
+
+class Writer:
+    """Appends steps to a replay. `Replay.writer` makes it.
+
+    Steps of one writer keep their order. Those that were appended go out when there are enough; `flush` says when they
+    are safe. Any thread may call; calls take turns.
+    """
+
+    def __init__(self, replay: Replay, streams: int | None) -> None:
+        self._replay = replay
+        self._lock = threading.Lock()
+        self._handle: ctypes.c_void_p | None = None
+        self._pid = os.getpid()
+        service = replay._service
+        replay._live()
+        if streams is not None and not 1 <= streams < 2**32:
+            raise OctetError(f"streams {streams}: 1 to {service.said['streams']} is allowed")
+        self._streams = () if streams is None else (streams,)
+        self._observation, self._action = service.observation, service.action
+        self._next = _Field("next_observation", service.observation)
+        self._reward = _Field("reward", ((), np.float32))
+        table = service.table()
+        config = _replay_lib.WriterConfig(ctypes.sizeof(_replay_lib.WriterConfig), 1 if streams is None else streams,
+                                          service.url, service.run_id, _next_number(service.folder), 0,
+                                          ctypes.pointer(table))
+        handle, error = ctypes.c_void_p(), create_string_buffer(_replay_lib.ERROR_BYTES)
+        _check(lib().octet_replay_writer_open(byref(handle), byref(config), error, len(error)), error.value)
+        self._handle = handle
+        replay._writers.add(self)
+
+    def _live(self) -> ctypes.c_void_p:
+        if self._handle is None:
+            raise OctetError("the writer is closed")
+        self._replay._live()
+        return self._handle
+
+    def _wait(self, what: str, timeout: float | None, call: Any, *arguments: Any) -> None:
+        until = None if timeout is None else time.monotonic() + timeout
+        while True:
+            with self._lock:
+                result = call(self._live(), *arguments, _slice_ms(until))
+                if result not in (0, _replay_lib.TIMED_OUT):
+                    raise OctetError(text(lib().octet_replay_writer_error(self._handle)), result)
+            if result == 0:
+                return
+            if until is not None and time.monotonic() >= until:
+                raise ReplayTimeoutError(f"{what} in {timeout:g} s: {self._replay.state()}", result)
+
+    def append(self, observation: Any, action: Any, reward: Any, terminated: Any, truncated: Any, next_observation: Any,
+               *, mask: Any = None, timeout: float | None = 60.0) -> None:
+        """One step of each stream: what a VectorEnv's step was given and returned. next_observation is the true one,
+        before any reset; mask (bool) leaves streams out, such as those that NEXT_STEP has just reset.
+
+        Nothing is appended when anything is wrong (OctetError), or when replay takes no more in `timeout` seconds
+        (octet.ReplayTimeoutError)."""
+        streams = self._streams
+        columns = [self._observation.rows(observation, streams), self._action.rows(action, streams),
+                   self._reward.rows(reward, streams), _flags("terminated", terminated, streams),
+                   _flags("truncated", truncated, streams), self._next.rows(next_observation, streams)]
+        if mask is not None:
+            columns.append(_flags("mask", mask, streams))
+        steps = _replay_lib.Steps(ctypes.sizeof(_replay_lib.Steps), 0, *(_address(column) for column in columns))
+        self._wait("a step was not taken", timeout, lib().octet_replay_append, byref(steps))
+
+    def flush(self, timeout: float | None = 60.0) -> None:
+        """Returns when replay has everything that was appended: it is there once, and can be sampled, whatever process
+        is killed from now on. Windows of n steps do not reach over a flush."""
+        self._wait("not everything was confirmed", timeout, lib().octet_replay_flush)
+
+    def close(self) -> None:
+        """Flushes, and ends."""
+        if self._handle is not None and os.getpid() == self._pid:
+            try:
+                self.flush()
+            finally:
+                self._end()
+
+    def _end(self) -> None:
+        handle, self._handle = getattr(self, "_handle", None), None
+        if handle is not None:
+            with self._lock:
+                lib().octet_replay_writer_close(handle)
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(self, kind: object, *rest: object) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self._end()
+
+    def __del__(self) -> None:
+        self._end()
+
+
+def _next_number(folder: pathlib.Path) -> int:
+    """That no other writer of the folder has had."""
+    with open(os.open(folder / "writers", os.O_RDWR | os.O_CREAT, 0o600), "r+", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        number = int(file.read() or 0) + 1
+        file.seek(0)
+        file.write(str(number))
+    return number
+
+
+@atexit.register
+def _close_all() -> None:
+    for replay in list(_open):
+        replay.close()

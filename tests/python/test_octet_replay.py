@@ -1,0 +1,388 @@
+"""octet.Replay: what was appended is what is sampled, once, whoever was killed meanwhile; and what is refused."""
+
+import os
+import pathlib
+import signal
+import stat
+import subprocess
+import sys
+
+import numpy as np
+import octet
+import pytest
+
+HERE = pathlib.Path(__file__).parent
+WRITER = HERE / "octet_replay_writer.py"
+FOUR = {"observation": ((4,), "float32"), "action": ((), "int32"), "capacity": 4096, "streams": 8}
+# Observations that name the step.
+NAMED = {"observation": ((2,), "int64"), "action": ((2,), "float32"), "capacity": 100_000, "streams": 16,
+         "sampler": "fifo"}
+
+
+@pytest.fixture
+def replay(tmp_path):
+    with octet.Replay(tmp_path / "replay", **FOUR) as replay:
+        yield replay
+
+
+def rows(numbers):
+    return np.repeat(np.asarray(numbers, np.float32)[..., None], 4, -1)
+
+
+def walk(writer, steps, streams=3, first=0, **ends):
+    """Steps whose observation is 100 * stream + number."""
+    base = 100.0 * np.arange(streams)
+    for i in range(first, first + steps):
+        writer.append(rows(base + i), np.arange(streams), base + i, np.full(streams, ends.get("terminated") == i),
+                      np.full(streams, ends.get("truncated") == i), rows(base + i + 1))
+
+
+def drained(replay, count):
+    """All windows of a FIFO table, each once."""
+    found = []
+    while len(found) < count:
+        batch = replay.sample(min(100, count - len(found)), timeout=20)
+        found += [(*map(int, seen), *map(int, behind), float(action[0]), float(reward), float(discount))
+                  for seen, action, reward, discount, behind in zip(batch.observations, batch.actions, batch.rewards,
+                                                                    batch.discounts, batch.next_observations,
+                                                                    strict=True)]
+    return found
+
+
+def test_a_sample_holds_what_was_appended(replay):
+    with replay.writer(3) as writer:
+        walk(writer, 50, terminated=19, truncated=39)
+    batch = replay.sample(500)
+    assert batch.observations.shape == batch.next_observations.shape == (500, 4)
+    assert batch.observations.dtype == np.float32 and batch.actions.dtype == np.int32
+    first = batch.observations[:, 0]
+    assert (batch.observations == first[:, None]).all()
+    assert (batch.actions == first // 100).all()
+    assert (batch.rewards == first).all()
+    assert (batch.next_observations == first[:, None] + 1).all()
+    assert (batch.discounts == np.where(first % 100 == 19, 0, np.float32(0.99))).all()
+    assert (batch.weights == 1).all()
+    # Each of the 150 was there to be drawn; 500 draws leave out few.
+    assert set(first) <= {100.0 * stream + i for stream in range(3) for i in range(50)} and len(set(first)) > 100
+    stats = replay.stats()
+    assert stats["replay.size"] == 150 and stats["replay.rejected"] == 0
+
+
+def test_arrays_of_a_batch_stay_as_they_are(replay):
+    with replay.writer(1) as writer:
+        walk(writer, 20, streams=1)
+    one = replay.sample(8, prefetch=2)
+    copies = [np.array(column) for column in one]
+    view = one.rewards[2:]
+    for _ in range(50):
+        replay.sample(8, prefetch=2)
+    assert all(np.array_equal(a, b) for a, b in zip(one, copies, strict=True))
+    del one
+    replay.close()
+    assert (view == copies[2][2:]).all()
+    view[:] = 1  # the caller's own
+
+
+def test_n_steps_end_with_the_episode(tmp_path):
+    with octet.Replay(tmp_path, **{**FOUR, "sampler": "fifo"}, n_step=3, discount=0.5) as replay:
+        writer = replay.writer()
+        for i in range(5):
+            writer.append(rows(i), i, 1, i == 4, False, rows(i + 1))
+        writer.flush()
+        batch = replay.sample(5)
+        assert batch.observations[:, 0].tolist() == [0, 1, 2, 3, 4]
+        assert batch.rewards.tolist() == [1.75, 1.75, 1.75, 1.5, 1]
+        assert batch.discounts.tolist() == [0.125, 0.125, 0, 0, 0]
+        assert batch.next_observations[:, 0].tolist() == [3, 4, 5, 5, 5]
+
+
+def test_a_step_that_does_not_lead_to_the_next_is_kept_as_it_is(tmp_path):
+    with octet.Replay(tmp_path, **{**FOUR, "sampler": "fifo"}, n_step=2) as replay:
+        writer = replay.writer(2)
+        still = np.zeros(2, bool)
+        # Stream 1 jumps after each step, and is left out of the third.
+        for i in range(4):
+            writer.append(rows([i, 10 * i]), [i, i], [1, 1], still, still, rows([i + 1, 10 * i + 5]),
+                          mask=[True, i != 2])
+        writer.flush()
+        batch = replay.sample(7)
+        found = sorted(zip(batch.observations[:, 0], batch.next_observations[:, 0], batch.rewards, strict=True))
+        power = np.float32(0.99)
+        assert found == sorted([(0, 2, 1 + power), (1, 3, 1 + power), (2, 4, 1 + power), (3, 4, 1),
+                                (0, 5, 1), (10, 15, 1), (30, 35, 1)])
+
+
+@pytest.mark.parametrize("observation, action", [
+    (((3, 2), "uint8"), ((), "int64")), ((((5,)), "float64"), ((3,), "float32")), (((), "int16"), ((4,), "int8")),
+    (((84, 84, 4), "uint8"), ((), "int32"))])
+def test_any_numbers_can_be_observations_and_actions(tmp_path, observation, action):
+    rng = np.random.default_rng(1)
+    seen = rng.integers(0, 100, (21, *observation[0])).astype(observation[1])
+    done = rng.integers(0, 100, (20, *action[0])).astype(action[1])
+    with octet.Replay(tmp_path, observation=observation, action=action, capacity=1000, streams=1,
+                      sampler="fifo") as replay:
+        with replay.writer() as writer:
+            for i in range(20):
+                writer.append(seen[i], done[i], 0.5, False, i == 19, seen[i + 1])
+        batch = replay.sample(20)
+        assert np.array_equal(batch.observations, seen[:-1]) and batch.observations.dtype == seen.dtype
+        assert np.array_equal(batch.next_observations, seen[1:])
+        assert np.array_equal(batch.actions, done) and batch.actions.dtype == done.dtype
+
+
+def test_priorities_decide_what_is_drawn(tmp_path):
+    with octet.Replay(tmp_path, **FOUR | {"sampler": "prioritized", "priority_exponent": 1.0}) as replay:
+        with replay.writer(1) as writer:
+            walk(writer, 30, streams=1)
+        for _ in range(20):
+            batch = replay.sample(100)
+            replay.update_priorities(batch, (batch.observations[:, 0] < 2) * (1 + 2 * batch.observations[:, 0]))
+        batch = replay.sample(1000, importance_exponent=1.0)
+        seen = batch.observations[:, 0]
+        assert set(seen) == {0, 1} and 650 < (seen == 1).sum() < 850  # 3 of 4
+        assert np.allclose(batch.weights, np.where(seen == 0, 1, 1 / 3))
+        with pytest.raises(octet.OctetError, match="priority 3 is nan"):
+            replay.update_priorities(batch, np.where(np.arange(1000) == 3, np.nan, 1))
+        with pytest.raises(octet.OctetError, match="shape"):
+            replay.update_priorities(batch, [1, 2])
+
+
+# ---- once, whoever is killed
+
+
+def writer_start(folder, number, count, every):
+    return subprocess.Popen([sys.executable, WRITER, folder, str(number), str(count), str(every)],
+                            stdout=subprocess.PIPE, text=True)
+
+
+def step_named(writer, i):
+    power = np.float32(0.99)
+    return (writer, i, writer, i + 1, float(i), float(i), 0.0 if i % 7 == 6 else float(power))
+
+
+def test_nothing_is_lost_or_doubled_when_replay_and_a_writer_are_killed(tmp_path):
+    with octet.Replay(tmp_path, **NAMED) as replay:
+        writers = [writer_start(tmp_path, number, 2000, 20) for number in (1, 2)]
+        victim = writer_start(tmp_path, 3, 1_000_000, 20)
+        for _ in range(10):
+            confirmed = int(victim.stdout.readline())
+        for rest in (5, 5):
+            killed = replay.pid
+            os.kill(killed, signal.SIGKILL)
+            for _ in range(rest):  # they go on with the one that was started for it
+                confirmed = int(victim.stdout.readline())
+            assert replay.pid != killed
+        victim.kill()
+        confirmed = max([confirmed, *map(int, victim.communicate()[0].split())])
+        for process in writers:
+            assert process.communicate()[0].split()[-1] == "2000" and process.returncode == 0
+        count = int(replay.stats()["replay.size"])
+        found = drained(replay, count)
+        assert len(set(found)) == len(found) == count
+        for number in (1, 2):
+            assert sorted(one for one in found if one[0] == number) == [step_named(number, i) for i in range(2000)]
+        left = sorted(one for one in found if one[0] == 3)
+        assert len(left) >= confirmed
+        assert left == [step_named(3, i) for i in range(len(left))]
+
+
+def test_a_folder_is_taken_up_as_its_killed_process_left_it(tmp_path):
+    text = f"""
+import os, signal, numpy as np, octet
+replay = octet.Replay({str(tmp_path)!r}, **{NAMED!r})
+writer = replay.writer()
+for i in range(300):
+    writer.append([7, i], [i, 0], i, i % 7 == 6, i % 11 == 10, [7, i + 1])
+writer.flush()
+assert len(replay.sample(100).keys) == 100
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    assert subprocess.run([sys.executable, "-c", text], check=False).returncode == -signal.SIGKILL
+    for _ in range(2):
+        with octet.Replay(tmp_path) as replay:  # what it is, the folder knows
+            assert replay.observation == ((2,), np.dtype("int64"))
+    with octet.Replay(tmp_path) as replay:
+        found = drained(replay, 200)
+        assert found == [step_named(7, i) for i in range(100, 300)]
+        with pytest.raises(octet.ReplayTimeoutError):
+            replay.sample(1, timeout=0)
+
+
+def test_samplers_of_several_processes_share_a_table(tmp_path):
+    text = """
+import sys, numpy as np, octet
+with octet.Replay.connect(sys.argv[1]) as replay:
+    print(*(i for _ in range(20) for i in replay.sample(10).observations[:, 1].tolist()))
+"""
+    with octet.Replay(tmp_path, **NAMED) as replay:
+        with replay.writer() as writer:
+            for i in range(600):
+                writer.append([1, i], [i, 0], i, False, False, [1, i + 1])
+        samplers = [subprocess.Popen([sys.executable, "-c", text, tmp_path], stdout=subprocess.PIPE, text=True)
+                    for _ in range(3)]
+        found = [int(i) for sampler in samplers for i in sampler.communicate()[0].split()]
+        assert sorted(found) == list(range(600))
+
+
+# ---- refusals
+
+
+def test_a_step_that_is_wrong_is_refused_and_nothing_is_appended(replay):
+    writer, still = replay.writer(2), [False, False]
+    good = {"observation": rows([1, 2]), "action": [0, 1], "reward": [0, 0], "terminated": still, "truncated": still,
+            "next_observation": rows([3, 4])}
+    for change, words in [
+            ({"observation": rows([1, np.nan])}, "stream 1: its observation is not finite"),
+            ({"next_observation": rows([np.inf, 1])}, "stream 0: its next observation is not finite"),
+            ({"reward": [0, np.nan]}, "stream 1: its reward is not finite"),
+            ({"observation": rows([1])}, r"observation of shape \(1, 4\): \(2, 4\) is expected"),
+            ({"next_observation": rows([1])}, r"next_observation of shape"),
+            ({"action": [0.5, 1]}, "action of type float64: int32 is expected"),
+            ({"action": [0, 2**40]}, "action: a number of int64 does not fit int32"),
+            ({"terminated": [True]}, "terminated of shape"),
+            ({"mask": [True]}, "mask of shape")]:
+        with pytest.raises(octet.OctetError, match=words):
+            writer.append(**{**good, **change})
+    writer.append(**good)
+    # What is left out is not looked at.
+    writer.append(**{**good, "observation": rows([5, np.nan])}, mask=[True, False])
+    writer.close()
+    assert replay.stats()["replay.size"] == 3
+    with pytest.raises(octet.OctetError, match="the writer is closed"):
+        writer.append(**good)
+
+
+@pytest.mark.parametrize("arguments, words", [
+    ({}, "needs observation="), ({"observation": ((4,), "float32")}, "needs observation="),
+    (FOUR | {"observation": 4}, "a shape and a dtype are expected"),
+    (FOUR | {"observation": ((4,), "complex64")}, "not complex64"),
+    (FOUR | {"action": ((), "int8")}, r"action \(\) int8: a multiple of 4 bytes"),
+    (FOUR | {"sampler": "newest"}, "sampler 'newest': uniform, prioritized, fifo are allowed"),
+    (FOUR | {"capacity": 100}, "replay.capacity: 8 streams"), (FOUR | {"discount": 2}, "discount 2: 0 to 1 is"),
+    (FOUR | {"n_step": 0}, "n_step 0: a whole number from 1 to 16384"), (FOUR | {"n_step": 1.5}, "n_step 1.5: a whole number"),
+    (FOUR | {"min_size": 10**9}, "min_size 1000000000 is above capacity"), (FOUR | {"size": 3}, "size: not known"),
+    (FOUR | {"capacity": 10**12}, "capacity 1000000000000: a whole number")])
+def test_a_table_that_cannot_be_is_refused_in_words(tmp_path, arguments, words):
+    with pytest.raises(octet.OctetError, match=words):
+        octet.Replay(tmp_path, **arguments)
+    octet.Replay(tmp_path, **FOUR).close()  # the folder is as before
+
+
+def test_a_folder_keeps_what_it_is(tmp_path):
+    octet.Replay(tmp_path, **FOUR).close()
+    for change, words in [({"observation": ((5,), "float32")}, "has observations of"),
+                          ({"action": ((2,), "float32")}, "has actions of"),
+                          ({"capacity": 8192}, "already has a table with another capacity"),
+                          ({"sampler": "fifo"}, "already has a table with another sampler")]:
+        with pytest.raises(octet.OctetError, match=words):
+            octet.Replay(tmp_path, **change)
+    with octet.Replay(tmp_path, n_step=2, discount=0.5) as replay, replay.writer() as writer:
+        for i in range(3):
+            writer.append(rows(i), 0, 1, False, i == 2, rows(i + 1))
+        writer.flush()
+        assert set(replay.sample(50).rewards) == {1.0, 1.5}
+    (tmp_path / "service.json").write_text("{")
+    with pytest.raises(octet.OctetError, match="service.json"):
+        octet.Replay(tmp_path)
+
+
+def test_one_service_a_folder(tmp_path, replay):
+    with pytest.raises(octet.OctetError, match="in use by this process"):
+        octet.Replay(replay.folder)
+    text = "import sys, octet; octet.Replay(sys.argv[1])"
+    said = subprocess.run([sys.executable, "-c", text, replay.folder], stderr=subprocess.PIPE, text=True, check=False)
+    assert f"is in use by process {os.getpid()}: octet.Replay.connect joins it" in said.stderr
+    with pytest.raises(octet.OctetError, match="has no replay"):
+        octet.Replay.connect(tmp_path / "other")
+    replay.close()
+    replay.close()
+    with pytest.raises(octet.OctetError, match="the replay is closed"):
+        replay.sample(1)
+    with pytest.raises(octet.OctetError, match="no replay answers"):
+        octet.Replay.connect(replay.folder, timeout=0.2)
+
+
+def test_a_wait_in_vain_says_what_replay_waits_for(tmp_path):
+    with octet.Replay(tmp_path, **FOUR | {"min_size": 50, "samples_per_insert": 1.0}) as replay:
+        writer = replay.writer(1)
+        walk(writer, 20, streams=1)
+        writer.flush()
+        with pytest.raises(TimeoutError, match="no batch of 10 in 0.1 s: .*50"):
+            replay.sample(10, timeout=0.1)
+        walk(writer, 30, streams=1, first=20)
+        writer.flush()
+        assert len(replay.sample(10).keys) == 10
+        with pytest.raises(octet.OctetError, match="batch_size 0"):
+            replay.sample(0)
+        with pytest.raises(octet.OctetError, match="batch_size 1000000"):
+            replay.sample(1_000_000)
+        assert len(replay.sample(10).keys) == 10
+        # The band of inserts: replay takes no more until something is drawn.
+        with pytest.raises(TimeoutError, match="in 0.1 s: "):
+            for i in range(100):
+                walk(writer, 40, streams=1, first=50 + 40 * i)
+                writer.flush(timeout=0.1)
+
+
+def test_signals_reach_a_caller_that_waits(replay):
+    def alarm(number, frame):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, alarm)
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            replay.sample(1, timeout=None)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_a_replay_that_cannot_be_started_again_is_said(tmp_path):
+    with octet.Replay(tmp_path, **FOUR) as replay:
+        (tmp_path / "replay.oct").write_bytes(b"no table")
+        os.kill(replay.pid, signal.SIGKILL)
+        with pytest.raises(octet.OctetError, match="replay.oct"):
+            while True:
+                replay.sample(1, timeout=None)
+
+
+# ---- processes
+
+
+def test_a_fork_is_told_that_it_has_no_threads(replay):
+    text = f"""
+import os, octet
+replay = octet.Replay.connect({str(replay.folder)!r})
+writer = replay.writer()
+if os.fork() == 0:
+    for call in [lambda: replay.sample(1), lambda: octet.Replay.connect({str(replay.folder)!r}), writer.flush]:
+        try:
+            call()
+        except octet.OctetError as error:
+            print("forked from" in str(error), flush=True)
+    os._exit(0)
+os.wait()
+print(int(replay.stats()["replay.size"]))
+"""
+    said = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
+    assert said.stdout.split() == ["True", "True", "True", "0"], said.stderr
+
+
+def test_environments_alone_load_no_network(tmp_path):
+    text = "import octet; octet.make('CartPole-v1').reset(); print('nng' in open('/proc/self/maps').read())"
+    assert subprocess.run([sys.executable, "-c", text], capture_output=True, text=True,
+                          check=True).stdout.strip() == "False"
+
+
+def test_only_this_user_may_look(replay):
+    assert stat.S_IMODE(replay.folder.stat().st_mode) == 0o700
+    for path in replay.folder.iterdir():
+        assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0, path
+
+
+def test_a_long_path_is_no_hindrance(tmp_path):
+    folder = tmp_path / ("x" * 100)
+    with octet.Replay(folder, **FOUR) as replay, octet.Replay.connect(folder) as other:
+        with other.writer(1) as writer:
+            walk(writer, 3, streams=1)
+        assert replay.stats()["replay.size"] == 3
