@@ -1,0 +1,323 @@
+// Draws curves with bands as an SVG picture.
+#include "common/oct_plot.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "common/oct_file.h"
+#include "common/oct_text.h"
+
+#define WIDTH          760
+#define HEIGHT         430  // without a legend
+#define LEFT           72.0 // of the plot
+#define RIGHT          736.0
+#define TOP            52.0
+#define BOTTOM         346.0
+#define TEXT_BYTES     160
+#define TICKS_MAX      12
+#define DOTS_MAX       80 // points that get a dot each
+#define LEGEND_PIXELS  18 // of a name
+#define LEGEND_COLUMNS 2
+
+// On a light page and on a dark one. The first is that of a single curve.
+static const char *const light[OCT_PLOT_COLOURS] = {"#0b6bcb", "#c2410c", "#7c3aed", "#0f766e",
+                                                    "#b91c5c", "#a16207", "#475569", "#4d7c0f"};
+static const char *const dark[OCT_PLOT_COLOURS] = {"#6cb2ff", "#ff9a5c", "#b794ff", "#4fd1c5",
+                                                   "#ff8ab8", "#e6c34a", "#a8b3c4", "#a3e635"};
+
+// ---- axes
+
+// The least of 1, 2, 5 times a power of ten that cuts range into at most parts.
+static double
+nice_step(double range, double parts)
+{
+    double rough = range / parts;
+    double power = pow(10, floor(log10(rough)));
+    double digit = rough / power;
+    return power * (digit <= 1 ? 1 : digit <= 2 ? 2 : digit <= 5 ? 5 : 10);
+}
+
+// Widens low .. high to whole ticks.
+static oct_plot_axis
+axis_make(double low, double high, double from, double to, double parts)
+{
+    double spread = fmax(fabs(low), fabs(high));
+    if (!(high - low > 1e-9 * spread)) {
+        double pad = fmax(0.05 * spread, 0.5);
+        low -= pad;
+        high += pad;
+    }
+    double step = nice_step(high - low, parts);
+    return (oct_plot_axis){.low = step * floor(low / step + 1e-9),
+                           .high = step * ceil(high / step - 1e-9),
+                           .from = from,
+                           .to = to,
+                           .step = step};
+}
+
+static double
+place(const oct_plot_axis *a, double value)
+{
+    return a->from + (value - a->low) / (a->high - a->low) * (a->to - a->from);
+}
+
+static size_t
+tick_count(const oct_plot_axis *a)
+{
+    return (size_t)OCT_MIN((a->high - a->low) / a->step + 1.5, (double)TICKS_MAX);
+}
+
+static double
+tick_value(const oct_plot_axis *a, size_t i)
+{
+    double value = a->low + (double)i * a->step;
+    return fabs(value) < 1e-9 * a->step ? 0 : value;
+}
+
+// ---- parts of the drawing
+
+static void
+put_text(FILE *out, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        switch (*text) {
+        case '&':
+            (void)fputs("&amp;", out);
+            break;
+        case '<':
+            (void)fputs("&lt;", out);
+            break;
+        case '>':
+            (void)fputs("&gt;", out);
+            break;
+        default:
+            (void)fputc(*text, out);
+        }
+    }
+}
+
+static void
+put_style(const oct_plot *p, uint32_t curves)
+{
+    fprintf(p->out, "<style>\n@media (prefers-color-scheme: dark) {\n"
+                    "  .ground { fill: #15181d } .ink { fill: #e8eaed } .soft { fill: #a3abb5 }\n"
+                    "  .grid { stroke: #2b3139 } .goal { stroke: #5fcf8a } .goalink { fill: "
+                    "#5fcf8a }\n");
+    for (uint32_t i = 0; i < OCT_MAX(curves, 1u); i++) {
+        fprintf(p->out, "  .mean%u { stroke: %s } .dot%u, .band%u { fill: %s }\n", i, dark[i], i, i,
+                dark[i]);
+    }
+    fprintf(p->out, "}\n</style>\n");
+}
+
+// The light colours are attributes, for viewers that know no style sheets.
+static void
+put_head(const oct_plot *p, const oct_plot_frame *frame)
+{
+    char clean[TEXT_BYTES];
+    uint32_t rows = (frame->curves + LEGEND_COLUMNS - 1) / LEGEND_COLUMNS;
+    unsigned height = HEIGHT + rows * LEGEND_PIXELS;
+    (void)oct_text_quote(clean, sizeof(clean), frame->title, strlen(frame->title));
+    fprintf(p->out,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%u\" "
+            "viewBox=\"0 0 %d %u\" role=\"img\" font-family=\"system-ui, -apple-system, 'Segoe "
+            "UI', 'DejaVu Sans', Helvetica, Arial, sans-serif\" font-size=\"12\">\n<title>",
+            WIDTH, height, WIDTH, height);
+    put_text(p->out, clean);
+    fprintf(p->out, "</title>\n");
+    put_style(p, frame->curves);
+    fprintf(p->out,
+            "<rect class=\"ground\" width=\"%d\" height=\"%u\" rx=\"6\" fill=\"#ffffff\"/>\n",
+            WIDTH, height);
+    fprintf(p->out,
+            "<text class=\"ink\" x=\"%.0f\" y=\"28\" font-size=\"16\" font-weight=\"600\" "
+            "fill=\"#1c2128\">",
+            LEFT);
+    put_text(p->out, clean);
+    fprintf(p->out, "</text>\n");
+}
+
+static void
+put_label(const oct_plot *p, const char *kind, const char *anchor, double x, double y,
+          const char *text)
+{
+    bool is_ink = strcmp(kind, "ink") == 0;
+    fprintf(p->out, "<text class=\"%s\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" fill=\"%s\">",
+            kind, x, y, anchor, is_ink ? "#1c2128" : "#5b6470");
+    put_text(p->out, text);
+    fprintf(p->out, "</text>\n");
+}
+
+static void
+put_line(const oct_plot *p, double x1, double y1, double x2, double y2)
+{
+    fprintf(p->out,
+            "<line class=\"grid\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" "
+            "stroke=\"#e1e5ea\"/>\n",
+            x1, y1, x2, y2);
+}
+
+// Names in two columns below the axis.
+static void
+put_legend(const oct_plot *p, const oct_plot_frame *frame)
+{
+    for (uint32_t i = 0; i < frame->curves; i++) {
+        char clean[TEXT_BYTES];
+        double x = LEFT + (i % LEGEND_COLUMNS) * (RIGHT - LEFT) / LEGEND_COLUMNS;
+        double y = HEIGHT + (double)(i / LEGEND_COLUMNS) * LEGEND_PIXELS;
+        fprintf(p->out,
+                "<line class=\"mean%u\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" "
+                "stroke=\"%s\" stroke-width=\"3\"/>\n",
+                i, x, y - 4, x + 18, y - 4, light[i]);
+        (void)oct_text_quote(clean, sizeof(clean), frame->curve[i], strlen(frame->curve[i]));
+        put_label(p, "ink", "start", x + 24, y, clean);
+    }
+}
+
+void
+oct_plot_begin(oct_plot *plot, const oct_plot_frame *frame)
+{
+    OCT_ASSERT(frame->curves <= OCT_PLOT_COLOURS);
+    bool has_y = frame->y_low <= frame->y_high;
+    double x_high = frame->x_high > 0 ? frame->x_high : 1;
+    plot->out = open_memstream(&plot->text, &plot->length);
+    OCT_ASSERT(plot->out != NULL);
+    plot->x = axis_make(0, x_high, LEFT, RIGHT, 8);
+    plot->x.high = x_high; // the curve ends at the frame, ticks where they fall
+    plot->y = axis_make(has_y ? frame->y_low : 0, has_y ? frame->y_high : 1, BOTTOM, TOP, 7);
+    put_head(plot, frame);
+    put_legend(plot, frame);
+}
+
+// 250 k, 1.5 M; 1:30.
+static const char *
+x_text(char out[32], oct_plot_unit unit, double value)
+{
+    return unit == OCT_PLOT_SECONDS ? oct_text_duration(out, 32, value)
+                                    : oct_text_count(out, 32, value, "");
+}
+
+void
+oct_plot_axes(oct_plot *plot, oct_plot_unit unit, const char *x_label, const char *y_label,
+              void (*below)(void *arg, double x, char out[32]), void *arg)
+{
+    char text[32];
+    for (size_t i = 0; i < tick_count(&plot->y); i++) {
+        double value = tick_value(&plot->y, i), y = place(&plot->y, value);
+        put_line(plot, LEFT, y, RIGHT, y);
+        put_label(plot, "soft", "end", LEFT - 8, y + 4, oct_text_double(text, sizeof(text), value));
+    }
+    for (size_t i = 0; i < tick_count(&plot->x); i++) {
+        double value = tick_value(&plot->x, i), x = place(&plot->x, value);
+        put_line(plot, x, TOP, x, BOTTOM + 5);
+        put_label(plot, "soft", "middle", x, BOTTOM + 20, x_text(text, unit, value));
+        text[0] = '\0';
+        if (below != NULL) {
+            below(arg, value, text);
+        }
+        if (text[0] != '\0') {
+            put_label(plot, "soft", "middle", x, BOTTOM + 38, text);
+        }
+    }
+    put_label(plot, "ink", "middle", (LEFT + RIGHT) / 2, BOTTOM + (below != NULL ? 64 : 44),
+              x_label);
+    fprintf(plot->out,
+            "<text class=\"ink\" transform=\"translate(20 %.1f) rotate(-90)\" "
+            "text-anchor=\"middle\" fill=\"#1c2128\">",
+            (TOP + BOTTOM) / 2);
+    put_text(plot->out, y_label);
+    fprintf(plot->out, "</text>\n");
+}
+
+void
+oct_plot_goal(oct_plot *plot, double goal)
+{
+    if (!isfinite(goal)) {
+        return;
+    }
+    char value[32];
+    double y = place(&plot->y, goal);
+    fprintf(plot->out,
+            "<line class=\"goal\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" "
+            "stroke=\"#1a7f37\" stroke-width=\"1.5\" stroke-dasharray=\"6 4\"/>\n",
+            LEFT, y, RIGHT, y);
+    fprintf(plot->out,
+            "<text class=\"goalink\" x=\"%.1f\" y=\"%.1f\" fill=\"#1a7f37\">goal %s</text>\n",
+            LEFT + 6, y - 5, oct_text_double(value, sizeof(value), goal));
+}
+
+void
+oct_plot_note(oct_plot *plot, const char *text)
+{
+    put_label(plot, "soft", "middle", (LEFT + RIGHT) / 2, (TOP + BOTTOM) / 2, text);
+}
+
+void
+oct_plot_band(oct_plot *plot, uint32_t colour, const oct_plot_point *points, size_t count)
+{
+    fprintf(plot->out, "<polygon class=\"band%u\" fill=\"%s\" fill-opacity=\"0.18\" points=\"",
+            colour, light[colour]);
+    for (size_t i = 0; i < count; i++) {
+        fprintf(plot->out, "%.1f,%.1f ", place(&plot->x, points[i].x),
+                place(&plot->y, points[i].mean + points[i].spread));
+    }
+    for (size_t i = count; i > 0; i--) {
+        const oct_plot_point *at = &points[i - 1];
+        fprintf(plot->out, "%.1f,%.1f ", place(&plot->x, at->x),
+                place(&plot->y, at->mean - at->spread));
+    }
+    fprintf(plot->out, "\"/>\n");
+}
+
+static void
+put_polyline(const oct_plot *plot, uint32_t colour, const char *style, const oct_plot_point *points,
+             size_t count)
+{
+    fprintf(plot->out,
+            "<polyline class=\"mean%u\" fill=\"none\" stroke=\"%s\" %s stroke-linejoin=\"round\" "
+            "points=\"",
+            colour, light[colour], style);
+    for (size_t i = 0; i < count; i++) {
+        fprintf(plot->out, "%.1f,%.1f ", place(&plot->x, points[i].x),
+                place(&plot->y, points[i].mean));
+    }
+    fprintf(plot->out, "\"/>\n");
+}
+
+void
+oct_plot_dashes(oct_plot *plot, uint32_t colour, const oct_plot_point *points, size_t count)
+{
+    put_polyline(plot, colour, "stroke-width=\"1\" stroke-dasharray=\"3 3\"", points, count);
+}
+
+void
+oct_plot_line(oct_plot *plot, uint32_t colour, const oct_plot_point *points, size_t count)
+{
+    put_polyline(plot, colour, "stroke-width=\"2\"", points, count);
+    for (size_t i = 0; i < count && count <= DOTS_MAX; i++) {
+        fprintf(plot->out,
+                "<circle class=\"dot%u\" cx=\"%.1f\" cy=\"%.1f\" r=\"2.5\" fill=\"%s\"/>\n", colour,
+                place(&plot->x, points[i].x), place(&plot->y, points[i].mean), light[colour]);
+    }
+    if (count == 1) {
+        double x = place(&plot->x, points[0].x);
+        fprintf(plot->out,
+                "<line class=\"mean%u\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" "
+                "stroke=\"%s\" stroke-width=\"1.5\"/>\n",
+                colour, x, place(&plot->y, points[0].mean - points[0].spread), x,
+                place(&plot->y, points[0].mean + points[0].spread), light[colour]);
+    }
+}
+
+oct_err
+oct_plot_end(oct_plot *plot, const char *path)
+{
+    fprintf(plot->out, "</svg>\n");
+    OCT_ASSERT(fclose(plot->out) == 0);
+    oct_err err = oct_file_replace(path, plot->text, plot->length);
+    free(plot->text);
+    plot->text = NULL;
+    return err;
+}
