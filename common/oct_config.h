@@ -294,6 +294,12 @@ bool oct_config_next_change(oct_config_change *out, const oct_config *before, co
 // The line, from 1, where the file at path sets the key "learner.batch_size"; 0: it does not, or
 // cannot be read.
 size_t oct_config_line(const char *path, const char *name);
+// Whether a key ("learner.batch_size") holds a number, and a whole one. False too: there is no such
+// key.
+bool oct_config_key_is_number(const char *name, bool *is_whole);
+// The value of a key ("learner.batch_size"), as in YAML. False: there is no such key.
+bool oct_config_key_print(const oct_config *config, const char *name,
+                          char out[OCT_CONFIG_VALUE_MAX]);
 // The first key that text names, as "learner.batch_size". False: none.
 bool oct_config_key_in(char out[OCT_CONFIG_NAME_MAX], const char *text);
 // `octet config`: every key with type, bounds, default and help; markdown for docs/. malloc'd.

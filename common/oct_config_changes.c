@@ -21,6 +21,38 @@ oct_config_next_change(oct_config_change *out, const oct_config *before, const o
     return false;
 }
 
+// NULL: there is none.
+static const oct_config_key *
+key_of(const char *name)
+{
+    for (size_t i = 0; i < oct_config_key_count; i++) {
+        char key[OCT_CONFIG_NAME_MAX];
+        oct_config_key_name(&oct_config_keys[i], key);
+        if (strcmp(key, name) == 0) {
+            return &oct_config_keys[i];
+        }
+    }
+    return NULL;
+}
+
+bool
+oct_config_key_is_number(const char *name, bool *is_whole)
+{
+    const oct_config_key *key = key_of(name);
+    *is_whole = key != NULL && (key->kind == OCT_CONFIG_U32 || key->kind == OCT_CONFIG_U64);
+    return *is_whole || (key != NULL && key->kind == OCT_CONFIG_F64);
+}
+
+bool
+oct_config_key_print(const oct_config *config, const char *name, char out[OCT_CONFIG_VALUE_MAX])
+{
+    const oct_config_key *key = key_of(name);
+    if (key != NULL) {
+        (void)oct_config_value_print(config, key, out);
+    }
+    return key != NULL;
+}
+
 static bool
 is_of_a_name(char c)
 {
