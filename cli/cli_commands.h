@@ -7,6 +7,7 @@
 int cli_act(int argc, char **argv);
 int cli_certs_run(int argc, char **argv);
 int cli_checkpoint(int argc, char **argv);
+int cli_compare_run(int argc, char **argv);
 int cli_config(int argc, char **argv);
 int cli_data(int argc, char **argv);
 int cli_eval(int argc, char **argv);
@@ -17,6 +18,7 @@ int cli_quantize(int argc, char **argv);
 int cli_set(int argc, char **argv);
 int cli_status(int argc, char **argv);
 int cli_stop(int argc, char **argv);
+int cli_sweep(int argc, char **argv);
 int cli_train(int argc, char **argv);
 
 #endif // CLI_CLI_COMMANDS_H

@@ -11,12 +11,14 @@
 
 #include "cli/cli_commands.h"
 #include "cli/cli_options.h"
+#include "cli/cli_python.h"
 #include "cli/cli_text.h"
 #include "cli/run/cli_folder.h"
 #include "common/oct_file.h"
 #include "data/data_writer.h"
 
 #define REASON_BYTES (2 * CLI_PATH_MAX)
+#define PYTHON       "octet_data.py"
 #define MADE_BY      "octet " OCTET_VERSION
 
 enum {
@@ -239,7 +241,8 @@ other_write(const data_options *options, char *reason, size_t reason_size)
     OCT_TRY(data_set_write(path, &chosen, false, reason, reason_size));
     const char *const minari[] = {"export", path, "--minari", options->minari, NULL};
     const char *const npz[] = {"export", path, "--npz", options->npz, NULL};
-    oct_err err = cli_data_python(options->minari != NULL ? minari : npz, reason, reason_size);
+    oct_err err =
+        cli_python_run(PYTHON, options->minari != NULL ? minari : npz, reason, reason_size);
     (void)unlink(path);
     return err;
 }
@@ -294,7 +297,7 @@ import(int argc, char **argv)
                                      options.minari, "--out",
                                      path,           options.env_id != NULL ? "--env" : NULL,
                                      options.env_id, NULL};
-    oct_err err = cli_data_python(arguments, reason, sizeof(reason));
+    oct_err err = cli_python_run(PYTHON, arguments, reason, sizeof(reason));
     if (err == OCT_OK) {
         err = import_finish(path, options.out, reason, sizeof(reason));
     }

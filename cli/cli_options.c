@@ -80,6 +80,7 @@ cli_option_real(const char *command, const char *option, const char *text, doubl
 typedef struct names {
     const char *name[OPTIONS_MAX + 3]; // argp's own two, NULL
     bool takes_value[OPTIONS_MAX + 3];
+    bool is_hidden[OPTIONS_MAX + 3];
     size_t count;
 } names;
 
@@ -92,6 +93,7 @@ names_add(names *known, const struct argp *argp)
         if (option->name != NULL && !(option->flags & OPTION_DOC)) {
             OCT_ASSERT(known->count < OPTIONS_MAX);
             known->takes_value[known->count] = option->arg != NULL;
+            known->is_hidden[known->count] = (option->flags & OPTION_HIDDEN) != 0;
             known->name[known->count++] = option->name;
         }
     }
@@ -117,7 +119,10 @@ unknown_option(const char *command, const char *name, const names *known)
     char allowed[1024] = "";
     size_t used = 0;
     for (size_t i = 0; i < known->count && used < sizeof(allowed); i++) {
-        used += (size_t)snprintf(allowed + used, sizeof(allowed) - used, " --%s", known->name[i]);
+        if (!known->is_hidden[i]) {
+            used +=
+                (size_t)snprintf(allowed + used, sizeof(allowed) - used, " --%s", known->name[i]);
+        }
     }
     const char *near = cli_suggest(name, known->name);
     if (near != NULL) {

@@ -19,6 +19,7 @@
 #include "common/oct_file.h"
 #include "net/net_http.h"
 #include "net/net_loop.h"
+#include "net/net_process.h"
 #include "policy/policy_format.h"
 
 #define SETTINGS_MAX     256
@@ -26,6 +27,7 @@
 #define ACTORS_MAX       256
 #define LEARNERS_MAX     64
 #define SEED_MAX         9007199254740992 // of run.seed
+#define PID_MAX          4194304          // of Linux
 
 enum {
     KEY_SET = 256,
@@ -40,6 +42,7 @@ enum {
     KEY_METRICS,
     KEY_DATA,
     KEY_DATA_SHARE,
+    KEY_FOLLOW_PARENT,
 };
 
 typedef struct train_options {
@@ -50,6 +53,7 @@ typedef struct train_options {
     size_t setting_count;
     bool no_ui;
     bool resume;
+    int follow_parent; // 0: nobody
 } train_options;
 
 static const struct argp_option option_table[] = {
@@ -76,6 +80,8 @@ static const struct argp_option option_table[] = {
      "Serve the learner's /metrics (Prometheus) and /healthz at this address, such as "
      "http://127.0.0.1:9464",
      0},
+    {"follow-parent", KEY_FOLLOW_PARENT, "PID", OPTION_HIDDEN,
+     "End when the process of this id, which started this one, ends (octet sweep)", 0},
     {0},
 };
 
@@ -152,6 +158,10 @@ parse(int key, char *arg, struct argp_state *state)
     case KEY_METRICS:
         metrics_check(arg);
         options->metrics = arg;
+        return 0;
+    case KEY_FOLLOW_PARENT:
+        options->follow_parent =
+            (int)cli_option_number("train", "--follow-parent", arg, 1, PID_MAX);
         return 0;
     case ARGP_KEY_ARG:
         if (options->file != NULL) {
@@ -239,6 +249,9 @@ cli_train(int argc, char **argv)
     static char replay[CLI_PATH_MAX], learner[CLI_PATH_MAX], actor[CLI_PATH_MAX];
     char reason[CLI_PATH_MAX + 256] = "";
     cli_options_parse(&train_argp, argc, argv, &options);
+    if (options.follow_parent != 0 && !net_process_follow_parent(options.follow_parent)) {
+        fail("the process that started this one has gone");
+    }
     if (options.resume && options.run_dir == NULL) {
         cli_usage_error("train", "--resume needs --run-dir: the folder of the run to continue");
     }

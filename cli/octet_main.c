@@ -15,6 +15,8 @@
 
 static const cli_command commands[] = {
     {"train", cli_train, "train a policy on this machine"},
+    {"sweep", cli_sweep, "train with many configurations and compare them"},
+    {"compare", cli_compare_run, "show runs side by side: returns, curves, differences"},
     {"status", cli_status, "show the state of a run"},
     {"health", cli_health, "ask a daemon whether it is healthy"},
     {"set", cli_set, "change the samples per insert of a live run"},

@@ -27,6 +27,12 @@ refuse(const char *message)
     exit(CLI_EXIT_USAGE);
 }
 
+static const char *
+command_of(const cli_experiment *experiment)
+{
+    return experiment->command != NULL ? experiment->command : "train";
+}
+
 // The last setting of key; NULL: none.
 static const char *
 setting_of(const cli_experiment *experiment, const char *key)
@@ -124,8 +130,8 @@ resolve_path(const cli_experiment *experiment, const char *key, char value[OCT_C
         exit(CLI_EXIT_FAILED);
     }
     if (strlen(absolute) >= OCT_CONFIG_TEXT_MAX) {
-        cli_error("train", "%s: the path '%s' is longer than %d bytes", key, absolute,
-                  OCT_CONFIG_TEXT_MAX - 1);
+        cli_error(command_of(experiment), "%s: the path '%s' is longer than %d bytes", key,
+                  absolute, OCT_CONFIG_TEXT_MAX - 1);
         exit(CLI_EXIT_FAILED);
     }
     memcpy(value, absolute, strlen(absolute) + 1);
@@ -317,11 +323,11 @@ find_preset(cli_experiment *experiment)
     char **names = cli_presets_list();
     const char *near = preset_near(name, names);
     if (near != NULL) {
-        cli_usage_error("train", "no file '%s', nor a preset of that name; did you mean '%s'?",
-                        name, near);
+        cli_usage_error(command_of(experiment),
+                        "no file '%s', nor a preset of that name; did you mean '%s'?", name, near);
     }
-    cli_usage_error("train", "no file '%s', nor a preset of that name; octet presets lists them",
-                    name);
+    cli_usage_error(command_of(experiment),
+                    "no file '%s', nor a preset of that name; octet presets lists them", name);
 }
 
 // ---- layers
@@ -364,7 +370,8 @@ cli_experiment_load(oct_config *out, cli_experiment *experiment)
         return;
     }
     if (experiment->file == NULL) {
-        cli_usage_error("train", "no experiment FILE or preset given; octet presets lists them");
+        cli_usage_error(command_of(experiment),
+                        "no experiment FILE or preset given; octet presets lists them");
     }
     oct_config_default(out);
     if (oct_config_load(out, experiment->file, message, sizeof(message)) != OCT_OK) {

@@ -15,6 +15,7 @@
 // the settings; FILE only says what it would have otherwise. Threads: main thread.
 
 typedef struct cli_experiment {
+    const char *command;   // that messages name; NULL: "train"
     const char *file;      // as given, or a preset's; NULL: a resumed run's own config.yaml
     const char *run_dir;   // as given, or NULL
     char *const *settings; // "key=value", in the order given

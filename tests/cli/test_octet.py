@@ -139,6 +139,46 @@ class WrongInput(Case):
             self.refused(["train", "x.yaml", option, value],
                          f"{option} is '{value}'; allowed is a whole number from")
 
+    def test_sweep_of_keys_and_values_that_are_not(self):
+        for over, words in [("algo.lerning_rate=1..2", "did you mean algo.learning_rate?"),
+                            ("algo.learning_rate=1e-4,x", "x is not a number, allowed"),
+                            ("algo.learning_rate=1e-2..1e-4", "1e-2 is not below 1e-4"),
+                            ("run.seed=1,2", "--seeds N"), ("algo.learning_rate", "values are missing")]:
+            self.refused(["sweep", "x.yaml", "--over", over], f"--over {over}: ", words)
+        rate = ["--over", "algo.learning_rate=1e-4..1e-2"]
+        self.refused(["sweep", "x.yaml"], "--over KEY=VALUES is missing")
+        self.refused(["sweep", "nowhere", *rate], "octet sweep: error: no file 'nowhere'")
+        self.refused(["sweep", "x.yaml", *rate, "--grid"], "--grid needs lists")
+        self.refused(["sweep", "x.yaml", *rate, "--random", "3", "--optuna", "3"], "exclude each other")
+        self.refused(["sweep", "x.yaml", *rate, "--seeds", "0"], "--seeds is '0'")
+        self.refused(["sweep", "x.yaml", "--over", "algo.name=sac,dqn"], "trial 1 (algo.name=sac): ",
+                     "sac needs actions in a box")
+        self.refused(["sweep", "x.yaml", "--over", "replay.min_size=10,2000000"], "trial 2 (replay.min_size=2000000): ",
+                     "replay.min_size")
+        self.refused(["sweep", "--resume"], "--resume needs --sweep-dir")
+        self.refused(["sweep", *rate, "--resume", "--sweep-dir", "s"], "--over is part of the sweep")
+        self.refused(["sweep", "--resume", "--sweep-dir", "s"], "cannot read 's/sweep.json'", code=1)
+        self.assertFalse((self.home / "runs").exists())
+
+    def test_a_dry_sweep_prints_its_trials_and_starts_nothing(self):
+        out, _ = self.octet("sweep", "x.yaml", "--over", "algo.learning_rate=1e-4..1e-2", "--over", "algo.n_step=1,2",
+                            "--random", "3", "--seeds", "2", "--dry-run")
+        self.assertIn("3 trials (drawn by a generator of seed 0), 2 seeds each from 1 on: 6 runs", out)
+        self.assertIn("algo.learning_rate  0.0001 .. 0.01, uniform in its logarithm", out)
+        self.assertEqual(len(re.findall(r"^trial \d: algo.learning_rate=0\.\d+ algo.n_step=[12]$", out, re.M)), 3, out)
+        again, _ = self.octet("sweep", "x.yaml", "--over", "algo.learning_rate=1e-4..1e-2", "--over", "algo.n_step=1,2",
+                              "--random", "4", "--seeds", "2", "--dry-run")
+        self.assertEqual([line for line in again.splitlines() if line.startswith("trial")][:3],
+                         [line for line in out.splitlines() if line.startswith("trial")])
+        self.assertFalse((self.home / "runs").exists())
+
+    def test_compare_of_what_is_no_run(self):
+        self.refused(["compare"], "no run folder given")
+        self.refused(["compare", "nowhere"], "cannot enter 'nowhere'", code=1)
+        self.refused(["compare", "lib"], "no run is in it", code=1)
+        self.refused(["compare", "lib", "--by", "hour"], "allowed is steps, updates, time")
+        self.refused(["compare", "lib", "--threshold", "x"], "--threshold is 'x'")
+
     def test_unknown_precision(self):
         self.refused(["train", "x.yaml", "--precision", "int5"], "allowed is int8, fp32, bf16, fp16, int4")
 

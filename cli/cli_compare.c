@@ -1,0 +1,138 @@
+// octet compare: runs side by side, grouped by configuration.
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli_commands.h"
+#include "cli/cli_options.h"
+#include "cli/runs/cli_comparison.h"
+#include "common/oct_base.h"
+
+#define FOLDERS_MAX  1000
+#define REASON_BYTES 8192
+
+enum { KEY_BY = 256, KEY_THRESHOLD, KEY_SVG, KEY_JSON };
+
+typedef struct compare_options {
+    const char *folder[FOLDERS_MAX];
+    size_t folder_count;
+    cli_comparison_by by;
+    double threshold; // NaN: that of the configuration
+    const char *svg;
+    bool json;
+} compare_options;
+
+static const struct argp_option option_table[] = {
+    {"by", KEY_BY, "WHAT", 0, "Draw the curves by steps (default), updates or time", 0},
+    {"threshold", KEY_THRESHOLD, "R", 0,
+     "Return to reach (default: run.stop_at_return of the configuration)", 0},
+    {"svg", KEY_SVG, "FILE", 0, "Draw the curves into an SVG file, too", 0},
+    {"json", KEY_JSON, NULL, 0, "Print one line of JSON instead", 0},
+    {0},
+};
+
+static cli_comparison_by
+by_parse(const char *word)
+{
+    for (int i = 0; i < CLI_COMPARISON_BYS; i++) {
+        if (strcmp(cli_comparison_by_words[i], word) == 0) {
+            return (cli_comparison_by)i;
+        }
+    }
+    cli_usage_error("compare", "--by is '%s'; allowed is steps, updates, time", word);
+}
+
+static error_t
+parse(int key, char *arg, struct argp_state *state)
+{
+    compare_options *options = state->input;
+    switch (key) {
+    case KEY_BY:
+        options->by = by_parse(arg);
+        return 0;
+    case KEY_THRESHOLD:
+        options->threshold = cli_option_real("compare", "--threshold", arg, -1e300, 1e300);
+        return 0;
+    case KEY_SVG:
+        options->svg = arg;
+        return 0;
+    case KEY_JSON:
+        options->json = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (options->folder_count == FOLDERS_MAX) {
+            cli_usage_error("compare", "more than %d folders", FOLDERS_MAX);
+        }
+        options->folder[options->folder_count++] = arg;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp compare_argp = {
+    .options = option_table,
+    .parser = parse,
+    .args_doc = "RUN…",
+    .doc = "Compares runs: returns, steps and time to a threshold, curves. Runs whose "
+           "configurations differ in the seed alone are a group, of which the mean and the spread "
+           "are shown.\v"
+           "RUN is a run folder, or a folder of runs, such as that of a sweep.\n"
+           "Example: octet compare runs/a runs/b --threshold 475 --svg compare.svg",
+};
+
+static int
+show(const compare_options *options, const cli_comparison *compare)
+{
+    if (options->json) {
+        json_t *json = cli_comparison_json(compare);
+        char *text = json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(15));
+        OCT_ASSERT(text != NULL);
+        printf("%s\n", text);
+        free(text);
+        json_decref(json);
+    } else {
+        cli_comparison_print(compare, stdout);
+    }
+    if (options->svg != NULL &&
+        cli_comparison_draw(compare, "Comparison", options->svg) != OCT_OK) {
+        cli_error("compare", "cannot write '%s': %s", options->svg, strerror(errno));
+        return CLI_EXIT_FAILED;
+    }
+    return 0;
+}
+
+int
+cli_compare_run(int argc, char **argv)
+{
+    static compare_options options = {.threshold = NAN};
+    static cli_series *series[CLI_COMPARISON_SERIES_MAX];
+    char reason[REASON_BYTES];
+    uint32_t count;
+    cli_options_parse(&compare_argp, argc, argv, &options);
+    if (options.folder_count == 0) {
+        cli_usage_error("compare", "no run folder given");
+    }
+    if (cli_comparison_open(options.folder, options.folder_count, series, &count, reason,
+                            sizeof(reason)) != OCT_OK) {
+        cli_error("compare", "%s", reason);
+        return CLI_EXIT_FAILED;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (series[i]->why[0] != '\0') {
+            fprintf(stderr, "octet compare: note: %s: %s; it is a group of its own\n",
+                    series[i]->folder, series[i]->why);
+        }
+    }
+    cli_comparison *compare =
+        cli_comparison_create(series, count, options.by, options.threshold, false);
+    int exit_code = show(&options, compare);
+    cli_comparison_destroy(compare);
+    for (uint32_t i = 0; i < count; i++) {
+        cli_series_close(series[i]);
+    }
+    return exit_code;
+}

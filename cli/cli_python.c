@@ -1,0 +1,141 @@
+// Finds and runs the programs that are written in Python.
+
+#include "cli/cli_python.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/run/cli_folder.h"
+#include "common/oct_base.h"
+#include "common/oct_program.h"
+#include "common/oct_text.h"
+
+#define ARGUMENTS_MAX 64
+#define STOP_MS       5000
+#define LOOK_MS       10
+
+extern char **environ;
+
+// Where it is built, or installed.
+static oct_err
+program_find(char out[CLI_PATH_MAX], const char *program, char *reason, size_t reason_size)
+{
+    static const char *const places[] = {"", "../data/", "../share/octet/"};
+    char folder[CLI_PATH_MAX];
+    (void)oct_program_folder(folder, sizeof(folder));
+    for (size_t i = 0; i < OCT_COUNTOF(places); i++) {
+        int used = snprintf(out, CLI_PATH_MAX, "%s/%s%s", folder, places[i], program);
+        if (used > 0 && used < CLI_PATH_MAX && access(out, R_OK) == 0) {
+            return OCT_OK;
+        }
+    }
+    (void)oct_refuse(reason, reason_size, "cannot find %s: looked in %s/../share/octet", program,
+                     folder);
+    return OCT_ENOTFOUND;
+}
+
+// socket: becomes its standard input and output; -1: it has ours.
+static oct_err
+spawn(pid_t *child, const char *program, const char *const *arguments, int socket, char *reason,
+      size_t reason_size)
+{
+    char path[CLI_PATH_MAX];
+    const char *python = oct_program_python();
+    OCT_TRY(program_find(path, program, reason, reason_size));
+    char *argv[ARGUMENTS_MAX + 3] = {(char *)(uintptr_t)python, path};
+    for (size_t i = 0; arguments[i] != NULL; i++) {
+        OCT_ASSERT(i < ARGUMENTS_MAX);
+        argv[i + 2] = (char *)(uintptr_t)arguments[i];
+    }
+    posix_spawn_file_actions_t actions;
+    OCT_ASSERT(posix_spawn_file_actions_init(&actions) == 0);
+    if (socket >= 0) {
+        OCT_ASSERT(posix_spawn_file_actions_adddup2(&actions, socket, 0) == 0 &&
+                   posix_spawn_file_actions_adddup2(&actions, socket, 1) == 0);
+    }
+    (void)fflush(stdout);
+    int code = posix_spawnp(child, python, &actions, NULL, argv, environ);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    if (code != 0) {
+        (void)oct_refuse(reason, reason_size,
+                         "cannot run '%s': %s; OCTET_PYTHON names the Python to use", python,
+                         strerror(code));
+        return OCT_ENOTFOUND;
+    }
+    return OCT_OK;
+}
+
+static oct_err
+child_wait(pid_t child, const char *program, char *reason, size_t reason_size)
+{
+    int status;
+    while (waitpid(child, &status, 0) < 0) {
+        if (errno != EINTR) {
+            (void)oct_refuse(reason, reason_size, "lost %s: %s", program, strerror(errno));
+            return OCT_EIO;
+        }
+    }
+    if (WIFSIGNALED(status)) {
+        (void)oct_refuse(reason, reason_size, "%s was ended by signal %d", program,
+                         WTERMSIG(status));
+    }
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? OCT_OK : OCT_EIO;
+}
+
+oct_err
+cli_python_run(const char *program, const char *const *arguments, char *reason, size_t reason_size)
+{
+    pid_t child;
+    OCT_TRY(spawn(&child, program, arguments, -1, reason, reason_size));
+    return child_wait(child, program, reason, reason_size);
+}
+
+oct_err
+cli_python_start(cli_python *out, const char *program, const char *const *arguments, char *reason,
+                 size_t reason_size)
+{
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
+        (void)oct_refuse(reason, reason_size, "cannot make a socket: %s", strerror(errno));
+        return OCT_EIO;
+    }
+    oct_err err = spawn(&out->pid, program, arguments, pair[1], reason, reason_size);
+    (void)close(pair[1]);
+    if (err != OCT_OK) {
+        (void)close(pair[0]);
+        out->pid = 0;
+        return err;
+    }
+    out->socket = pair[0];
+    return OCT_OK;
+}
+
+void
+cli_python_stop(cli_python *python)
+{
+    if (python->pid == 0) {
+        return;
+    }
+    (void)close(python->socket);
+    int status;
+    for (int waited_ms = 0; waited_ms < STOP_MS; waited_ms += LOOK_MS) {
+        if (waitpid(python->pid, &status, WNOHANG) != 0) {
+            python->pid = 0;
+            return;
+        }
+        (void)poll(NULL, 0, LOOK_MS);
+    }
+    (void)kill(python->pid, SIGKILL);
+    while (waitpid(python->pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    python->pid = 0;
+}

@@ -1,0 +1,473 @@
+// octet sweep: trains with many configurations, several seeds each.
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli_commands.h"
+#include "cli/cli_options.h"
+#include "cli/run/cli_experiment.h"
+#include "cli/run/cli_folder.h"
+#include "cli/run/cli_preflight.h"
+#include "cli/runs/cli_comparison.h"
+#include "cli/sweep/cli_sweep_file.h"
+#include "cli/sweep/cli_sweep_jobs.h"
+#include "common/oct_base.h"
+#include "common/oct_rng.h"
+
+#define SETTINGS_MAX   256
+#define MESSAGE_BYTES  4096
+#define WORDS_BYTES    2048
+#define RANDOM_DEFAULT 10
+#define PICTURE        "sweep.svg"
+#define SEED_MAX       9007199254740992u // of run.seed
+
+enum {
+    KEY_OVER = 256,
+    KEY_SET,
+    KEY_SEEDS,
+    KEY_GRID,
+    KEY_RANDOM,
+    KEY_OPTUNA,
+    KEY_DRAW_SEED,
+    KEY_JOBS,
+    KEY_SWEEP_DIR,
+    KEY_RESUME,
+    KEY_DRY_RUN,
+};
+
+typedef struct sweep_options {
+    const char *file;
+    const char *folder;
+    char *settings[SETTINGS_MAX]; // "key=value", in the order given
+    size_t setting_count;
+    const char *over[CLI_SPACE_KEYS_MAX];
+    size_t over_count;
+    uint32_t seeds;
+    uint32_t jobs;
+    uint64_t draw_seed;
+    cli_sweep_method method;
+    const char *method_option; // as given; NULL: none was
+    uint32_t wanted;           // of random and optuna
+    bool resume;
+    bool dry_run;
+    const char *fixed; // an option that a resumed sweep does not take; NULL: none was given
+} sweep_options;
+
+static const struct argp_option option_table[] = {
+    {"over", KEY_OVER, "KEY=VALUES", 0,
+     "Vary a key over a list (a,b,c) or a range (LOW..HIGH, log:LOW..HIGH, lin:LOW..HIGH); may be "
+     "repeated",
+     0},
+    {"seeds", KEY_SEEDS, "N", 0, "Runs of each trial, from run.seed on (default 1)", 0},
+    {"grid", KEY_GRID, NULL, 0, "Every combination of the lists (default, where all are lists)", 0},
+    {"random", KEY_RANDOM, "N", 0,
+     "N trials that are drawn at random (default where there is a range: 10)", 0},
+    {"optuna", KEY_OPTUNA, "N", 0,
+     "N trials that Optuna chooses, which ends those that fall behind (needs Python's optuna)", 0},
+    {"draw-seed", KEY_DRAW_SEED, "S", 0, "Seed of the trials that are drawn (default 0)", 0},
+    {"jobs", KEY_JOBS, "N", 0, "Runs at a time, which share the CPUs (default 1)", 0},
+    {"set", KEY_SET, "KEY=VALUE", 0,
+     "Override one key of the experiment, in all trials; may be repeated", 0},
+    {"sweep-dir", KEY_SWEEP_DIR, "D", 0,
+     "Folder of the sweep; must not exist, except with --resume (default: "
+     "runs/NAME-sweep-DATE-TIME)",
+     0},
+    {"resume", KEY_RESUME, NULL, 0,
+     "Continue the sweep in --sweep-dir: finished runs stay, the others go on or begin", 0},
+    {"dry-run", KEY_DRY_RUN, NULL, 0, "Check everything, print the trials and start nothing", 0},
+    {0},
+};
+
+// ---- options
+
+static void
+method_take(sweep_options *options, cli_sweep_method method, const char *option, const char *count)
+{
+    if (options->method_option != NULL && strcmp(options->method_option, option) != 0) {
+        cli_usage_error("sweep", "%s and %s exclude each other", options->method_option, option);
+    }
+    options->method = method;
+    options->method_option = option;
+    options->fixed = option;
+    if (count != NULL) {
+        options->wanted =
+            (uint32_t)cli_option_number("sweep", option, count, 1, CLI_SWEEP_TRIALS_MAX);
+    }
+}
+
+static error_t
+parse(int key, char *arg, struct argp_state *state)
+{
+    sweep_options *options = state->input;
+    switch (key) {
+    case KEY_OVER:
+        if (options->over_count == CLI_SPACE_KEYS_MAX) {
+            cli_usage_error("sweep", "more than %d --over", CLI_SPACE_KEYS_MAX);
+        }
+        options->over[options->over_count++] = arg;
+        options->fixed = "--over";
+        return 0;
+    case KEY_SET:
+        if (options->setting_count == SETTINGS_MAX) {
+            cli_usage_error("sweep", "more than %d settings", SETTINGS_MAX);
+        }
+        options->settings[options->setting_count++] = arg;
+        options->fixed = "--set";
+        return 0;
+    case KEY_SEEDS:
+        options->seeds =
+            (uint32_t)cli_option_number("sweep", "--seeds", arg, 1, CLI_SWEEP_SEEDS_MAX);
+        options->fixed = "--seeds";
+        return 0;
+    case KEY_GRID:
+        method_take(options, CLI_SWEEP_GRID, "--grid", NULL);
+        return 0;
+    case KEY_RANDOM:
+        method_take(options, CLI_SWEEP_RANDOM, "--random", arg);
+        return 0;
+    case KEY_OPTUNA:
+        method_take(options, CLI_SWEEP_OPTUNA, "--optuna", arg);
+        return 0;
+    case KEY_DRAW_SEED:
+        options->draw_seed = cli_option_number("sweep", "--draw-seed", arg, 0, INT64_MAX);
+        options->fixed = "--draw-seed";
+        return 0;
+    case KEY_JOBS:
+        options->jobs = (uint32_t)cli_option_number("sweep", "--jobs", arg, 1, CLI_SWEEP_JOBS_MAX);
+        return 0;
+    case KEY_SWEEP_DIR:
+        options->folder = arg;
+        return 0;
+    case KEY_RESUME:
+        options->resume = true;
+        return 0;
+    case KEY_DRY_RUN:
+        options->dry_run = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (options->file != NULL) {
+            cli_usage_error("sweep", "two files, '%s' and '%s'; one experiment at a time",
+                            options->file, arg);
+        }
+        options->file = arg;
+        options->fixed = "FILE";
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp sweep_argp = {
+    .options = option_table,
+    .parser = parse,
+    .args_doc = "FILE --over KEY=VALUES…\n--resume --sweep-dir D",
+    .doc = "Trains with many configurations, several seeds each, and compares what they come to.\v"
+           "FILE is an experiment, or the name of a preset (octet presets). A trial is a choice of "
+           "the varied keys; each of its runs is an octet train in a folder of its own.\n"
+           "Example: octet sweep cartpole --over algo.learning_rate=1e-3,5e-3 --seeds 3 --jobs 2\n"
+           "\n"
+           "Ctrl-C ends the runs, which save what they have, with exit code 130; --resume goes on.",
+};
+
+_Noreturn static void
+fail(const char *reason)
+{
+    cli_error("sweep", "%s", reason);
+    exit(CLI_EXIT_FAILED);
+}
+
+// ---- the plan
+
+static void
+choose_method(const sweep_options *options, cli_sweep_plan *plan)
+{
+    bool has_range = cli_space_has_range(&plan->space);
+    if (options->method_option != NULL) {
+        plan->method = options->method;
+    } else {
+        plan->method = has_range ? CLI_SWEEP_RANDOM : CLI_SWEEP_GRID;
+    }
+    if (plan->method == CLI_SWEEP_GRID && has_range) {
+        cli_usage_error("sweep", "--grid needs lists, and a range is none: write "
+                                 "--over KEY=a,b,c, or use --random N");
+    }
+    plan->wanted = options->wanted > 0 ? options->wanted : RANDOM_DEFAULT;
+    if (plan->method == CLI_SWEEP_GRID) {
+        uint64_t size = cli_space_grid_size(&plan->space);
+        if (size > CLI_SWEEP_TRIALS_MAX) {
+            cli_usage_error("sweep", "the grid has more than %d trials; --random N draws some",
+                            CLI_SWEEP_TRIALS_MAX);
+        }
+        plan->wanted = (uint32_t)size;
+    }
+}
+
+// The configuration of a trial; "" or one line that says what is wrong with it.
+static void
+trial_config(const cli_sweep_plan *plan, uint32_t trial, const oct_config *base, oct_config *out,
+             char *reason, size_t reason_size)
+{
+    char setting[OCT_CONFIG_NAME_MAX + CLI_SPACE_VALUE_MAX + 2], message[MESSAGE_BYTES] = "";
+    oct_err err = OCT_OK;
+    *out = *base;
+    for (size_t i = 0; i < plan->space.count && err == OCT_OK; i++) {
+        (void)snprintf(setting, sizeof(setting), "%s=%s", plan->space.key[i].name,
+                       plan->trial[trial]->point.value[i]);
+        err = oct_config_set(out, setting, message, sizeof(message));
+    }
+    if (err == OCT_OK) {
+        err = oct_config_check(out, message, sizeof(message));
+    }
+    const char *said = strstr(message, "error: ");
+    said = said != NULL ? said + strlen("error: ") : message;
+    (void)snprintf(reason, reason_size, "%.*s", err == OCT_OK ? 0 : (int)strcspn(said, "\n"), said);
+}
+
+// Every trial that is known before anything starts must be one that octet train takes.
+static void
+check_trials(const cli_sweep_plan *plan, const oct_config *base)
+{
+    static oct_config config;
+    static cli_environment environment;
+    char reason[MESSAGE_BYTES], words[WORDS_BYTES];
+    for (uint32_t i = 0; i < plan->count; i++) {
+        trial_config(plan, i, base, &config, reason, sizeof(reason));
+        if (reason[0] == '\0' && i == 0 &&
+            cli_preflight_check(&environment, &config, CLI_PREFLIGHT_MS, reason, sizeof(reason)) ==
+                OCT_OK) {
+            reason[0] = '\0';
+        }
+        if (reason[0] != '\0') {
+            cli_error("sweep", "trial %u (%s): %s", (unsigned)i + 1,
+                      cli_sweep_plan_words(plan, i, words, sizeof(words)), reason);
+            exit(CLI_EXIT_USAGE);
+        }
+    }
+}
+
+static void
+make_plan(const sweep_options *options, cli_sweep_plan *plan, oct_config *base)
+{
+    char reason[MESSAGE_BYTES];
+    static cli_experiment experiment;
+    if (options->over_count == 0) {
+        cli_usage_error("sweep", "nothing to vary: --over KEY=VALUES is missing");
+    }
+    experiment = (cli_experiment){.command = "sweep",
+                                  .file = options->file,
+                                  .settings = options->settings,
+                                  .setting_count = options->setting_count};
+    cli_experiment_load(base, &experiment);
+    for (size_t i = 0; i < options->over_count; i++) {
+        if (cli_space_add(&plan->space, options->over[i], base, reason, sizeof(reason)) != OCT_OK) {
+            cli_usage_error("sweep", "%s", reason);
+        }
+    }
+    plan->draw_seed = options->draw_seed;
+    plan->seeds = options->seeds > 0 ? options->seeds : 1;
+    plan->first_seed = base->run.seed;
+    if (plan->first_seed > SEED_MAX - plan->seeds) {
+        cli_usage_error("sweep", "run.seed is %" PRIu64 "; %u seeds from there on are too large",
+                        plan->first_seed, (unsigned)plan->seeds);
+    }
+    choose_method(options, plan);
+    if (plan->method != CLI_SWEEP_OPTUNA) {
+        cli_sweep_plan_fill(plan);
+    }
+    check_trials(plan, base);
+}
+
+// ---- what is going to happen
+
+static void
+print_plan(const cli_sweep_plan *plan)
+{
+    static const char *const how[CLI_SWEEP_METHODS] = {
+        "every combination", "drawn by a generator of seed", "chosen by Optuna, seed"};
+    char words[WORDS_BYTES], seed[32] = "";
+    if (plan->method != CLI_SWEEP_GRID) {
+        (void)snprintf(seed, sizeof(seed), " %" PRIu64, plan->draw_seed);
+    }
+    printf("%u trial%s (%s%s), %u seed%s each from %" PRIu64 " on: %u runs\n",
+           (unsigned)plan->wanted, plan->wanted == 1 ? "" : "s", how[plan->method], seed,
+           (unsigned)plan->seeds, plan->seeds == 1 ? "" : "s", plan->first_seed,
+           (unsigned)(plan->wanted * plan->seeds));
+    for (size_t i = 0; i < plan->space.count; i++) {
+        printf("  %s  %s\n", plan->space.key[i].name,
+               cli_space_words(&plan->space.key[i], words, sizeof(words)));
+    }
+}
+
+static void
+print_trials(const cli_sweep_plan *plan)
+{
+    char words[WORDS_BYTES];
+    for (uint32_t i = 0; i < plan->count; i++) {
+        printf("trial %u: %s\n", (unsigned)i + 1,
+               cli_sweep_plan_words(plan, i, words, sizeof(words)));
+    }
+    if (plan->method == CLI_SWEEP_OPTUNA) {
+        printf("Optuna chooses each trial when the results before it are there\n");
+    }
+}
+
+// ---- the folder
+
+static void
+open_folder(const sweep_options *options, const oct_config *base, cli_folder *folder)
+{
+    char reason[CLI_PATH_MAX + 256], name[OCT_CONFIG_TEXT_MAX + 8];
+    const char *id = base->run.name[0] != '\0' ? base->run.name : base->env.id;
+    const char *slash = strrchr(id, '/');
+    (void)snprintf(name, sizeof(name), "%s-sweep", slash != NULL ? slash + 1 : id);
+    if (cli_folder_open(folder, options->folder, name, options->resume, reason, sizeof(reason)) !=
+        OCT_OK) {
+        fail(reason);
+    }
+}
+
+// A run may have ended after sweep.json was written last.
+static void
+take_results(const cli_sweep_plan *plan, const char *folder)
+{
+    char path[CLI_PATH_MAX + CLI_SWEEP_NAME_MAX + 2], name[CLI_SWEEP_NAME_MAX];
+    for (uint32_t i = 0; i < plan->count; i++) {
+        for (uint32_t k = 0; k < plan->seeds; k++) {
+            cli_sweep_run *run = &plan->trial[i]->run[k];
+            (void)snprintf(path, sizeof(path), "%s/%s", folder,
+                           cli_sweep_plan_name(plan, i, k, name));
+            if (run->state == CLI_SWEEP_RUNNING && cli_sweep_file_result(path, run)) {
+                run->state = CLI_SWEEP_FINISHED;
+            }
+        }
+    }
+}
+
+static void
+resume_plan(const sweep_options *options, cli_sweep_plan *plan, oct_config *base)
+{
+    char reason[CLI_PATH_MAX + 256];
+    if (options->folder == NULL) {
+        cli_usage_error("sweep", "--resume needs --sweep-dir: the folder of the sweep to continue");
+    }
+    if (options->fixed != NULL) {
+        cli_usage_error("sweep", "%s is part of the sweep in '%s', which --resume does not change",
+                        options->fixed, options->folder);
+    }
+    if (cli_sweep_file_read(options->folder, plan, base, reason, sizeof(reason)) != OCT_OK) {
+        fail(reason);
+    }
+    take_results(plan, options->folder);
+    uint32_t done = cli_sweep_plan_count(plan, CLI_SWEEP_FINISHED) +
+                    cli_sweep_plan_count(plan, CLI_SWEEP_PRUNED);
+    printf("octet sweep: resumes %s: %u of %u runs are done\n", options->folder, (unsigned)done,
+           (unsigned)(plan->wanted * plan->seeds));
+    cli_sweep_plan_resume(plan);
+}
+
+// ---- the table and the picture
+
+static void
+report(const cli_sweep_plan *plan, const oct_config *base, const char *folder)
+{
+    static cli_series *series[CLI_COMPARISON_SERIES_MAX];
+    char reason[CLI_PATH_MAX + 256], title[OCT_CONFIG_TEXT_MAX + 64], path[CLI_PATH_MAX + 16];
+    uint32_t count, failed = cli_sweep_plan_count(plan, CLI_SWEEP_FAILED);
+    uint32_t pruned = cli_sweep_plan_count(plan, CLI_SWEEP_PRUNED);
+    if (failed > 0 || pruned > 0) {
+        printf("%u of %u runs failed, %u were pruned\n", (unsigned)failed,
+               (unsigned)(plan->wanted * plan->seeds), (unsigned)pruned);
+    }
+    if (cli_comparison_open(&folder, 1, series, &count, reason, sizeof(reason)) != OCT_OK) {
+        return; // no run has begun
+    }
+    cli_comparison *compare =
+        cli_comparison_create(series, count, CLI_COMPARISON_STEPS, NAN, true);
+    (void)fputc('\n', stdout);
+    cli_comparison_print(compare, stdout);
+    (void)snprintf(title, sizeof(title), "%s: %u trials, %u seeds", base->env.id,
+                   (unsigned)plan->count, (unsigned)plan->seeds);
+    (void)snprintf(path, sizeof(path), "%s/" PICTURE, folder);
+    if (cli_comparison_draw(compare, title, path) == OCT_OK) {
+        printf("picture %s\n", path);
+    } else {
+        cli_error("sweep", "cannot write '%s': %s", path, strerror(errno));
+    }
+    cli_comparison_destroy(compare);
+    for (uint32_t i = 0; i < count; i++) {
+        cli_series_close(series[i]);
+    }
+}
+
+// ---- all of it
+
+static int
+run_sweep(const sweep_options *options, cli_sweep_plan *plan, const oct_config *base)
+{
+    static cli_folder folder;
+    char octet[CLI_PATH_MAX], reason[CLI_PATH_MAX + 256];
+    ssize_t length = readlink("/proc/self/exe", octet, sizeof(octet) - 1);
+    if (length <= 0) {
+        fail("cannot find the program that is running in /proc");
+    }
+    octet[length] = '\0';
+    open_folder(options, base, &folder);
+    if (!options->resume && cli_sweep_file_write_base(folder.path, base) != OCT_OK) {
+        cli_error("sweep", "cannot write " CLI_SWEEP_BASE " in '%s': %s", folder.path,
+                  strerror(errno));
+        exit(CLI_EXIT_FAILED);
+    }
+    cli_sweep_request request = {.plan = plan,
+                                 .folder = folder.path,
+                                 .octet = octet,
+                                 .jobs = options->jobs > 0 ? options->jobs : 1};
+    if (plan->method == CLI_SWEEP_OPTUNA &&
+        cli_sweep_optuna_start(&request.optuna, folder.path, plan, reason, sizeof(reason)) !=
+            OCT_OK) {
+        if (!options->resume) {
+            cli_folder_clear(&folder, true);
+        }
+        fail(reason);
+    }
+    printf("folder %s\n", folder.path);
+    (void)fflush(stdout);
+    int exit_code = cli_sweep_jobs_run(&request);
+    cli_sweep_optuna_stop(request.optuna);
+    report(plan, base, folder.path);
+    if (exit_code > 128) {
+        printf("stopped: %u of %u runs are done\n  octet sweep --resume --sweep-dir %s\n",
+               (unsigned)(cli_sweep_plan_count(plan, CLI_SWEEP_FINISHED) +
+                          cli_sweep_plan_count(plan, CLI_SWEEP_PRUNED)),
+               (unsigned)(plan->wanted * plan->seeds), folder.path);
+    }
+    cli_folder_close(&folder);
+    return exit_code;
+}
+
+int
+cli_sweep(int argc, char **argv)
+{
+    static sweep_options options;
+    static cli_sweep_plan plan;
+    static oct_config base;
+    cli_options_parse(&sweep_argp, argc, argv, &options);
+    if (options.resume) {
+        resume_plan(&options, &plan, &base);
+    } else {
+        make_plan(&options, &plan, &base);
+    }
+    print_plan(&plan);
+    if (options.dry_run) {
+        print_trials(&plan);
+        cli_sweep_plan_fini(&plan);
+        return 0;
+    }
+    int exit_code = run_sweep(&options, &plan, &base);
+    cli_sweep_plan_fini(&plan);
+    return exit_code;
+}

@@ -1,0 +1,469 @@
+// Groups runs by configuration and works out what each group came to.
+
+#include "cli/runs/cli_comparison.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/cli_json.h"
+#include "common/oct_base.h"
+#include "common/oct_plot.h"
+#include "common/oct_text.h"
+
+#define ROWS_MIN  512
+#define ROWS_ALL  (1u << 18) // of all runs together
+#define KEYS_MAX  256
+#define PATH_SIZE CLI_SERIES_FOLDER_MAX
+
+const char *const cli_comparison_by_words[CLI_COMPARISON_BYS] = {"steps", "updates", "time"};
+static const char *const by_columns[CLI_COMPARISON_BYS] = {"env_steps", "updates", "wall_s"};
+
+// ---- mean and spread
+
+typedef struct numbers {
+    double *value;
+    uint32_t count;
+} numbers;
+
+static cli_comparison_spread
+spread_of(const numbers *list)
+{
+    cli_comparison_spread out = {
+        .count = list->count, .mean = NAN, .std = NAN, .low = NAN, .high = NAN};
+    double sum = 0, squares = 0;
+    for (uint32_t i = 0; i < list->count; i++) {
+        sum += list->value[i];
+        out.low = fmin(out.low, list->value[i]);
+        out.high = fmax(out.high, list->value[i]);
+    }
+    if (list->count == 0) {
+        return out;
+    }
+    out.mean = sum / list->count;
+    for (uint32_t i = 0; i < list->count; i++) {
+        squares += (list->value[i] - out.mean) * (list->value[i] - out.mean);
+    }
+    out.std = list->count > 1 ? sqrt(squares / (list->count - 1)) : 0;
+    return out;
+}
+
+static void
+numbers_add(numbers *list, double value)
+{
+    if (isfinite(value)) {
+        list->value[list->count++] = value;
+    }
+}
+
+// Of the episodes that chose nothing; NaN: not measured.
+static double
+result_of(const cli_series *series)
+{
+    const json_t *result = json_object_get(series->summary, "return");
+    const json_t *mean = json_object_get(result, "mean");
+    bool is_final = json_is_true(json_object_get(result, "final"));
+    return is_final && json_is_number(mean) ? json_number_value(mean) : NAN;
+}
+
+// Where an evaluation was first at least the threshold; NaN: nowhere.
+static double
+reached_at(const cli_series *series, const char *column, double threshold)
+{
+    cli_series_point *points = oct_alloc((series->rows + 1) * sizeof(*points));
+    uint32_t count = cli_series_curve(series, column, "eval_return", points), i = 0;
+    while (i < count && !(points[i].y >= threshold)) {
+        i++;
+    }
+    double at = i < count ? points[i].x : NAN;
+    free(points);
+    return at;
+}
+
+// ---- groups
+
+static bool
+is_of_the_run(const char *key)
+{
+    return strcmp(key, "run.seed") == 0 || strcmp(key, "run.name") == 0 ||
+           strncmp(key, "net.", 4) == 0;
+}
+
+// The keys that are not the same in all groups.
+typedef struct key_set {
+    char name[KEYS_MAX][OCT_CONFIG_NAME_MAX];
+    uint32_t count;
+} key_set;
+
+static void
+key_set_add(key_set *keys, const char *name)
+{
+    for (uint32_t i = 0; i < keys->count; i++) {
+        if (strcmp(keys->name[i], name) == 0) {
+            return;
+        }
+    }
+    if (keys->count < KEYS_MAX && !is_of_the_run(name)) {
+        (void)snprintf(keys->name[keys->count++], OCT_CONFIG_NAME_MAX, "%s", name);
+    }
+}
+
+// Runs whose configuration is not known differ in nothing that can be named.
+static void
+keys_find(const cli_comparison *compare, key_set *out)
+{
+    oct_config_change change;
+    const oct_config *first = NULL;
+    out->count = 0;
+    for (uint32_t g = 0; g < compare->groups; g++) {
+        const cli_series *series = compare->series[compare->group[g].first];
+        if (series->has_config && first == NULL) {
+            first = &series->config;
+        } else if (series->has_config) {
+            for (size_t at = 0; oct_config_next_change(&change, first, &series->config, &at);) {
+                key_set_add(out, change.name);
+            }
+        }
+    }
+}
+
+static void
+label_add(oct_text *text, const oct_config *config, const key_set *keys)
+{
+    for (uint32_t i = 0; i < keys->count; i++) {
+        char value[OCT_CONFIG_VALUE_MAX];
+        if (oct_config_key_print(config, keys->name[i], value)) {
+            oct_text_add(text, "%s%s=%s", i > 0 ? " " : "", keys->name[i], value);
+        }
+    }
+}
+
+static void
+labels_make(cli_comparison *compare)
+{
+    key_set *keys = oct_alloc(sizeof(*keys));
+    keys_find(compare, keys);
+    for (uint32_t g = 0; g < compare->groups; g++) {
+        cli_comparison_group *group = &compare->group[g];
+        const cli_series *series = compare->series[group->first];
+        oct_text text;
+        oct_text_init(&text, group->label, sizeof(group->label));
+        if (keys->count > 0 && series->has_config) {
+            label_add(&text, &series->config, keys);
+        } else {
+            oct_text_add(&text, "%s", series->name);
+        }
+    }
+    free(keys);
+}
+
+static void
+group_measure(cli_comparison *compare, uint32_t g, double threshold)
+{
+    cli_comparison_group *group = &compare->group[g];
+    cli_series **members = oct_alloc((compare->count + 1) * sizeof(cli_series *));
+    numbers list = {.value = oct_alloc((compare->count + 1) * sizeof(double))};
+    for (uint32_t i = 0; i < compare->count; i++) {
+        if (compare->group_of[i] == g) {
+            group->first = group->runs == 0 ? i : group->first;
+            members[group->runs++] = compare->series[i];
+        }
+    }
+    const cli_series *first = compare->series[group->first];
+    group->threshold = isfinite(threshold) ? threshold
+                       : first->has_config ? first->config.run.stop_at_return
+                                           : NAN;
+    for (uint32_t i = 0; i < group->runs; i++) {
+        numbers_add(&list, result_of(members[i]));
+    }
+    group->result = spread_of(&list);
+    for (int by = 0; by < CLI_COMPARISON_BYS; by++) {
+        list.count = 0;
+        for (uint32_t i = 0; i < group->runs && isfinite(group->threshold); i++) {
+            numbers_add(&list, reached_at(members[i], by_columns[by], group->threshold));
+        }
+        group->to[by] = spread_of(&list);
+    }
+    group->points = cli_series_mean(members, group->runs, by_columns[compare->by], "eval_return",
+                                    CLI_COMPARISON_POINTS, group->curve);
+    free(list.value);
+    free(members);
+}
+
+static int
+better_first(const void *a, const void *b)
+{
+    const cli_comparison_group *x = a, *y = b;
+    double left = isnan(x->result.mean) ? -INFINITY : x->result.mean;
+    double right = isnan(y->result.mean) ? -INFINITY : y->result.mean;
+    return left != right ? (left < right) - (left > right) : (x->first > y->first) * 2 - 1;
+}
+
+cli_comparison *
+cli_comparison_create(cli_series *const *series, uint32_t count, cli_comparison_by by,
+                      double threshold, bool best_first)
+{
+    OCT_ASSERT(count > 0);
+    cli_comparison *compare = oct_alloc(sizeof(*compare));
+    *compare = (cli_comparison){.series = series, .count = count, .by = by};
+    compare->group_of = oct_alloc(count * sizeof(*compare->group_of));
+    compare->groups = cli_series_group(series, count, compare->group_of);
+    compare->group = oct_alloc(compare->groups * sizeof(*compare->group));
+    for (uint32_t g = 0; g < compare->groups; g++) {
+        group_measure(compare, g, threshold);
+    }
+    labels_make(compare);
+    if (best_first) {
+        qsort(compare->group, compare->groups, sizeof(*compare->group), better_first);
+    }
+    return compare;
+}
+
+void
+cli_comparison_destroy(cli_comparison *compare)
+{
+    free(compare->group_of);
+    free(compare->group);
+    free(compare);
+}
+
+// ---- as JSON
+
+static json_t *
+spread_json(const cli_comparison_spread *spread)
+{
+    json_t *object = json_object();
+    cli_json_put(object, "count", json_integer(spread->count));
+    cli_json_put(object, "mean", cli_json_number(spread->mean));
+    cli_json_put(object, "std", cli_json_number(spread->std));
+    cli_json_put(object, "min", cli_json_number(spread->low));
+    cli_json_put(object, "max", cli_json_number(spread->high));
+    return object;
+}
+
+static json_t *
+runs_json(const cli_comparison *compare, const cli_comparison_group *group)
+{
+    json_t *runs = json_array();
+    for (uint32_t i = 0; i < compare->count; i++) {
+        if (compare->group_of[i] == compare->group_of[group->first]) {
+            json_t *run = json_object();
+            const cli_series *series = compare->series[i];
+            cli_json_put(run, "folder", cli_json_text(series->folder));
+            cli_json_put(run, "seed", json_integer((json_int_t)series->config.run.seed));
+            cli_json_put(run, "return", cli_json_number(result_of(series)));
+            cli_json_append(runs, run);
+        }
+    }
+    return runs;
+}
+
+static json_t *
+curve_json(const cli_comparison_group *group)
+{
+    json_t *curve = json_array();
+    for (uint32_t i = 0; i < group->points; i++) {
+        const cli_series_spread *at = &group->curve[i];
+        json_t *point = json_array();
+        cli_json_append(point, cli_json_number(at->x));
+        cli_json_append(point, cli_json_number(at->mean));
+        cli_json_append(point, cli_json_number(at->std));
+        cli_json_append(curve, point);
+    }
+    return curve;
+}
+
+json_t *
+cli_comparison_json(const cli_comparison *compare)
+{
+    json_t *root = json_object(), *groups = json_array();
+    for (uint32_t g = 0; g < compare->groups; g++) {
+        const cli_comparison_group *group = &compare->group[g];
+        json_t *object = json_object(), *to = json_object();
+        for (int by = 0; by < CLI_COMPARISON_BYS; by++) {
+            cli_json_put(to, by_columns[by], spread_json(&group->to[by]));
+        }
+        cli_json_put(object, "label", cli_json_text(group->label));
+        cli_json_put(object, "return", spread_json(&group->result));
+        cli_json_put(object, "threshold", cli_json_number(group->threshold));
+        cli_json_put(object, "to_threshold", to);
+        cli_json_put(object, "runs", runs_json(compare, group));
+        cli_json_put(object, "curve", curve_json(group));
+        cli_json_append(groups, object);
+    }
+    cli_json_put(root, "by", cli_json_text(cli_comparison_by_words[compare->by]));
+    cli_json_put(root, "groups", groups);
+    return root;
+}
+
+// ---- as a picture
+
+static void
+frame_widen(oct_plot_frame *frame, const cli_comparison_group *group)
+{
+    for (uint32_t i = 0; i < group->points; i++) {
+        const cli_series_spread *at = &group->curve[i];
+        if (isfinite(at->mean)) {
+            frame->y_low = fmin(frame->y_low, at->mean - at->std);
+            frame->y_high = fmax(frame->y_high, at->mean + at->std);
+            frame->x_high = fmax(frame->x_high, at->x);
+        }
+    }
+}
+
+// Points of all its runs with their spread; where some have ended or not begun, dashes.
+static void
+draw_group(oct_plot *plot, uint32_t colour, const cli_comparison_group *group)
+{
+    oct_plot_point points[CLI_COMPARISON_POINTS];
+    for (uint32_t from = 0, to; from < group->points; from = to) {
+        bool is_whole = group->curve[from].count == group->runs;
+        size_t count = 0;
+        // Dashes lead to what follows them.
+        for (to = from; to < group->points; to++) {
+            const cli_series_spread *at = &group->curve[to];
+            bool is_next = (at->count == group->runs) != is_whole;
+            if (isfinite(at->mean) && (!is_next || !is_whole)) {
+                points[count++] = (oct_plot_point){.x = at->x, .mean = at->mean, .spread = at->std};
+            }
+            if (is_next) {
+                break;
+            }
+        }
+        if (is_whole) {
+            oct_plot_band(plot, colour, points, count);
+            oct_plot_line(plot, colour, points, count);
+        } else {
+            oct_plot_dashes(plot, colour, points, count);
+        }
+    }
+}
+
+oct_err
+cli_comparison_draw(const cli_comparison *compare, const char *title, const char *path)
+{
+    static const char *const words[CLI_COMPARISON_BYS] = {"environment steps", "updates",
+                                                          "wall time"};
+    uint32_t shown = OCT_MIN(compare->groups, CLI_COMPARISON_DRAWN_MAX), drawn = 0;
+    const char *names[CLI_COMPARISON_DRAWN_MAX];
+    double goal = compare->group[0].threshold;
+    oct_plot_frame frame = {.title = title, .curve = names, .curves = shown};
+    frame.y_low = isfinite(goal) ? goal : INFINITY;
+    frame.y_high = isfinite(goal) ? goal : -INFINITY;
+    for (uint32_t g = 0; g < shown; g++) {
+        names[g] = compare->group[g].label;
+        frame_widen(&frame, &compare->group[g]);
+    }
+    oct_plot plot;
+    oct_plot_begin(&plot, &frame);
+    oct_plot_axes(&plot, compare->by == CLI_COMPARISON_TIME ? OCT_PLOT_SECONDS : OCT_PLOT_COUNT,
+                  words[compare->by], "evaluation return, mean ± sd over seeds", NULL, NULL);
+    oct_plot_goal(&plot, goal);
+    for (uint32_t g = 0; g < shown; g++) {
+        if (compare->group[g].points > 0) {
+            draw_group(&plot, g, &compare->group[g]);
+            drawn++;
+        }
+    }
+    if (drawn == 0) {
+        oct_plot_note(&plot, "no evaluation yet");
+    }
+    return oct_plot_end(&plot, path);
+}
+
+// ---- folders
+
+typedef struct run_list {
+    char *path[CLI_COMPARISON_SERIES_MAX];
+    uint32_t count;
+} run_list;
+
+static oct_err
+run_add(run_list *list, const char *folder, char *reason, size_t reason_size)
+{
+    if (list->count == CLI_COMPARISON_SERIES_MAX) {
+        return oct_refuse(reason, reason_size, "more than %d runs", CLI_COMPARISON_SERIES_MAX);
+    }
+    list->path[list->count] = strdup(folder);
+    OCT_ASSERT(list->path[list->count] != NULL);
+    list->count++;
+    return OCT_OK;
+}
+
+static bool
+is_run(const char *folder)
+{
+    char path[PATH_SIZE + 512];
+    struct stat file;
+    int length = snprintf(path, sizeof(path), "%s/config.yaml", folder);
+    return length > 0 && (size_t)length < sizeof(path) && stat(path, &file) == 0;
+}
+
+// The runs that lie in a folder, by their names.
+static oct_err
+add_inside(run_list *list, const char *folder, char *reason, size_t reason_size)
+{
+    struct dirent **entry;
+    uint32_t before = list->count;
+    oct_err err = OCT_OK;
+    int count = scandir(folder, &entry, NULL, alphasort);
+    if (count < 0) {
+        (void)oct_refuse(reason, reason_size, "cannot enter '%s': %s", folder, strerror(errno));
+        return OCT_EIO;
+    }
+    for (int i = 0; i < count; i++) {
+        char path[PATH_SIZE + 300];
+        (void)snprintf(path, sizeof(path), "%.*s/%s", PATH_SIZE, folder, entry[i]->d_name);
+        if (err == OCT_OK && entry[i]->d_name[0] != '.' && is_run(path)) {
+            err = run_add(list, path, reason, reason_size);
+        }
+        free(entry[i]);
+    }
+    free(entry);
+    if (err == OCT_OK && list->count == before) {
+        return oct_refuse(reason, reason_size,
+                          "'%s' is not a run folder, and no run is in it: there is no config.yaml",
+                          folder);
+    }
+    return err;
+}
+
+static oct_err
+open_all(const run_list *list, cli_series **out, uint32_t *count, char *reason, size_t reason_size)
+{
+    uint32_t rows = ROWS_ALL / OCT_MAX(list->count, 1u) / 2 * 2;
+    rows = OCT_MIN(OCT_MAX(rows, ROWS_MIN), CLI_COMPARISON_ROWS);
+    for (*count = 0; *count < list->count; (*count)++) {
+        OCT_TRY(cli_series_open(&out[*count], list->path[*count], rows, reason, reason_size));
+        while (cli_series_read(out[*count], UINT64_MAX)) {
+        }
+    }
+    return OCT_OK;
+}
+
+oct_err
+cli_comparison_open(const char *const *folders, size_t folder_count, cli_series **out,
+                    uint32_t *count, char *reason, size_t reason_size)
+{
+    run_list *list = oct_alloc(sizeof(*list));
+    oct_err err = OCT_OK;
+    *count = 0;
+    for (size_t i = 0; i < folder_count && err == OCT_OK; i++) {
+        err = is_run(folders[i]) ? run_add(list, folders[i], reason, reason_size)
+                                 : add_inside(list, folders[i], reason, reason_size);
+    }
+    if (err == OCT_OK) {
+        err = open_all(list, out, count, reason, reason_size);
+    }
+    while (err != OCT_OK && *count > 0) {
+        cli_series_close(out[--*count]);
+    }
+    for (uint32_t i = 0; i < list->count; i++) {
+        free(list->path[i]);
+    }
+    free(list);
+    return err;
+}

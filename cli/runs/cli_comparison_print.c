@@ -1,0 +1,227 @@
+// A comparison of runs for a terminal: an aligned table, and curves of letters.
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli_text.h"
+#include "cli/runs/cli_comparison.h"
+#include "common/oct_base.h"
+#include "common/oct_text.h"
+
+#define COLUMNS      8
+#define CELL_BYTES   96
+#define CURVE_WIDTH  64
+#define CURVE_HEIGHT 10
+#define LABEL_CELLS  44
+
+// ---- the table
+
+typedef struct row {
+    char cell[COLUMNS][CELL_BYTES];
+} row;
+
+// Of UTF-8: what begins a character.
+static size_t
+cells_of(const char *text)
+{
+    size_t count = 0;
+    for (; *text != '\0'; text++) {
+        count += ((unsigned char)*text & 0xC0) != 0x80;
+    }
+    return count;
+}
+
+static char
+letter_of(uint32_t group)
+{
+    return group < 26 ? (char)('A' + group) : '-';
+}
+
+typedef cli_number_text (*number_fn)(double value);
+
+static void
+print_spread(char out[CELL_BYTES], const cli_comparison_spread *spread, number_fn print)
+{
+    if (spread->count == 0) {
+        (void)snprintf(out, CELL_BYTES, "-");
+    } else if (spread->count == 1) {
+        (void)snprintf(out, CELL_BYTES, "%s", print(spread->mean).text);
+    } else {
+        (void)snprintf(out, CELL_BYTES, "%s ± %s", print(spread->mean).text,
+                       print(spread->std).text);
+    }
+}
+
+static void
+head_fill(row *out, const cli_comparison *compare)
+{
+    static const char *const names[COLUMNS] = {
+        "",           "configuration", "runs",        "return",
+        "min .. max", "reached",       "steps to it", "time to it"};
+    double goal = compare->group[0].threshold;
+    for (int i = 0; i < COLUMNS; i++) {
+        (void)snprintf(out->cell[i], CELL_BYTES, "%s", names[i]);
+    }
+    bool is_same = isfinite(goal);
+    for (uint32_t g = 1; g < compare->groups; g++) {
+        is_same = is_same && compare->group[g].threshold == goal;
+    }
+    if (is_same) {
+        (void)snprintf(out->cell[5], CELL_BYTES, "reached %s", cli_text_value(goal).text);
+    }
+}
+
+static void
+row_fill(row *out, const cli_comparison *compare, uint32_t g)
+{
+    const cli_comparison_group *group = &compare->group[g];
+    (void)snprintf(out->cell[0], CELL_BYTES, "%c", letter_of(g));
+    (void)snprintf(out->cell[1], CELL_BYTES, "%.*s%s", LABEL_CELLS, group->label,
+                   strlen(group->label) > LABEL_CELLS ? "..." : "");
+    (void)snprintf(out->cell[2], CELL_BYTES, "%" PRIu32, group->runs);
+    print_spread(out->cell[3], &group->result, cli_text_value);
+    (void)snprintf(out->cell[4], CELL_BYTES, "%s .. %s", cli_text_value(group->result.low).text,
+                   cli_text_value(group->result.high).text);
+    (void)snprintf(out->cell[5], CELL_BYTES, "%" PRIu32 " of %" PRIu32,
+                   group->to[CLI_COMPARISON_STEPS].count, group->runs);
+    if (!isfinite(group->threshold)) {
+        (void)snprintf(out->cell[5], CELL_BYTES, "-");
+    }
+    print_spread(out->cell[6], &group->to[CLI_COMPARISON_STEPS], cli_text_count);
+    print_spread(out->cell[7], &group->to[CLI_COMPARISON_TIME], cli_text_seconds);
+    if (group->result.count < 2) {
+        (void)snprintf(out->cell[4], CELL_BYTES, "-");
+    }
+}
+
+static void
+print_row(FILE *out, const row *r, const size_t *width)
+{
+    char line[COLUMNS * CELL_BYTES];
+    oct_text text;
+    oct_text_init(&text, line, sizeof(line));
+    for (int i = 0; i < COLUMNS; i++) {
+        int gap = (int)(width[i] - cells_of(r->cell[i]));
+        bool is_left = i < 2;
+        oct_text_add(&text, "%s%*s%s%*s", i > 0 ? "  " : "", is_left ? 0 : gap, "", r->cell[i],
+                     is_left ? gap : 0, "");
+    }
+    fprintf(out, "%s\n", line);
+}
+
+static void
+print_table(const cli_comparison *compare, FILE *out)
+{
+    row *rows = oct_alloc((compare->groups + 1) * sizeof(*rows));
+    size_t width[COLUMNS] = {0};
+    head_fill(&rows[0], compare);
+    for (uint32_t g = 0; g < compare->groups; g++) {
+        row_fill(&rows[g + 1], compare, g);
+    }
+    for (uint32_t r = 0; r <= compare->groups; r++) {
+        for (int i = 0; i < COLUMNS; i++) {
+            width[i] = OCT_MAX(width[i], cells_of(rows[r].cell[i]));
+        }
+    }
+    for (uint32_t r = 0; r <= compare->groups; r++) {
+        print_row(out, &rows[r], width);
+    }
+    free(rows);
+}
+
+// Labels that the table has cut.
+static void
+print_labels(const cli_comparison *compare, FILE *out)
+{
+    for (uint32_t g = 0; g < compare->groups; g++) {
+        if (strlen(compare->group[g].label) > LABEL_CELLS) {
+            fprintf(out, "%c  %s\n", letter_of(g), compare->group[g].label);
+        }
+    }
+}
+
+// ---- the curves
+
+typedef struct canvas {
+    char cell[CURVE_HEIGHT][CURVE_WIDTH + 1];
+    double x_high, y_low, y_high;
+} canvas;
+
+static void
+canvas_fit(canvas *c, const cli_comparison *compare, uint32_t shown)
+{
+    c->y_low = INFINITY;
+    c->y_high = -INFINITY;
+    c->x_high = 0;
+    for (uint32_t g = 0; g < shown; g++) {
+        for (uint32_t i = 0; i < compare->group[g].points; i++) {
+            const cli_series_spread *at = &compare->group[g].curve[i];
+            if (isfinite(at->mean)) {
+                c->y_low = fmin(c->y_low, at->mean);
+                c->y_high = fmax(c->y_high, at->mean);
+                c->x_high = fmax(c->x_high, at->x);
+            }
+        }
+    }
+}
+
+static void
+canvas_draw(canvas *c, const cli_comparison_group *group, char letter)
+{
+    double height = c->y_high > c->y_low ? c->y_high - c->y_low : 1;
+    for (uint32_t i = 0; i < group->points; i++) {
+        const cli_series_spread *at = &group->curve[i];
+        if (isfinite(at->mean)) {
+            double x = c->x_high > 0 ? at->x / c->x_high : 0;
+            double y = (c->y_high - at->mean) / height;
+            size_t column = (size_t)fmin(x * CURVE_WIDTH, CURVE_WIDTH - 1);
+            size_t line = (size_t)fmin(y * CURVE_HEIGHT, CURVE_HEIGHT - 1);
+            bool is_whole = at->count == group->runs;
+            c->cell[line][column] = is_whole ? letter : (char)tolower((unsigned char)letter);
+        }
+    }
+}
+
+static void
+print_curves(const cli_comparison *compare, FILE *out)
+{
+    uint32_t shown = OCT_MIN(compare->groups, CLI_COMPARISON_DRAWN_MAX);
+    canvas c;
+    canvas_fit(&c, compare, shown);
+    if (!(c.y_low <= c.y_high)) {
+        fprintf(out, "no evaluation yet\n");
+        return;
+    }
+    for (size_t i = 0; i < CURVE_HEIGHT; i++) {
+        memset(c.cell[i], ' ', CURVE_WIDTH);
+        c.cell[i][CURVE_WIDTH] = '\0';
+    }
+    for (uint32_t g = shown; g-- > 0;) { // the first on top
+        canvas_draw(&c, &compare->group[g], letter_of(g));
+    }
+    for (size_t i = 0; i < CURVE_HEIGHT; i++) {
+        bool is_end = i == 0 || i + 1 == CURVE_HEIGHT;
+        double value = i == 0 ? c.y_high : c.y_low;
+        fprintf(out, "%10s |%s\n", is_end ? cli_text_value(value).text : "", c.cell[i]);
+    }
+    bool is_time = compare->by == CLI_COMPARISON_TIME;
+    fprintf(out, "%10s 0%*s%s%s\n", "", CURVE_WIDTH - 1,
+            is_time ? cli_text_seconds(c.x_high).text : cli_text_count(c.x_high).text,
+            is_time ? "" : " ", is_time ? "" : cli_comparison_by_words[compare->by]);
+    if (shown < compare->groups) {
+        fprintf(out, "the first %" PRIu32 " of %" PRIu32 " groups are drawn\n", shown,
+                compare->groups);
+    }
+}
+
+void
+cli_comparison_print(const cli_comparison *compare, FILE *out)
+{
+    print_table(compare, out);
+    print_labels(compare, out);
+    (void)fputc('\n', out);
+    print_curves(compare, out);
+}

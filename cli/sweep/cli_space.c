@@ -1,0 +1,346 @@
+// The keys that a sweep varies: parses lists and ranges, makes the grid, draws points.
+
+#include "cli/sweep/cli_space.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "common/oct_rng.h"
+#include "common/oct_text.h"
+
+#define MESSAGE_BYTES 4096
+#define DECADE        10.0
+
+// ---- values that the table takes
+
+// What oct_config_set says, without the place that it puts before it.
+static oct_err
+check_value(const oct_config *base, const char *over, const char *name, const char *value,
+            char *reason, size_t reason_size)
+{
+    char assignment[4 * CLI_SPACE_VALUE_MAX], message[MESSAGE_BYTES] = "";
+    oct_config copy = *base;
+    if (strlen(value) >= CLI_SPACE_VALUE_MAX) {
+        return oct_refuse(reason, reason_size, "--over %s: a value of more than %d bytes", over,
+                          CLI_SPACE_VALUE_MAX - 1);
+    }
+    (void)snprintf(assignment, sizeof(assignment), "%s=%s", name, value);
+    if (oct_config_set(&copy, assignment, message, sizeof(message)) == OCT_OK) {
+        return OCT_OK;
+    }
+    char *said = strstr(message, "error: ");
+    said = said != NULL ? said + strlen("error: ") : message;
+    said[strcspn(said, "\n")] = '\0';
+    return oct_refuse(reason, reason_size, "--over %s: %s", over, said);
+}
+
+// ---- lists
+
+static oct_err
+list_add(cli_space_key *key, const char *text, size_t length, const char *over,
+         const oct_config *base, char *reason, size_t reason_size)
+{
+    while (length > 0 && *text == ' ') {
+        text++;
+        length--;
+    }
+    while (length > 0 && text[length - 1] == ' ') {
+        length--;
+    }
+    if (key->count == CLI_SPACE_VALUES_MAX) {
+        return oct_refuse(reason, reason_size, "--over %s: more than %d values", over,
+                          CLI_SPACE_VALUES_MAX);
+    }
+    char *value = strndup(text, length);
+    OCT_ASSERT(value != NULL);
+    key->value[key->count++] = value; // cli_space_fini frees it
+    OCT_TRY(check_value(base, over, key->name, value, reason, reason_size));
+    for (size_t i = 0; i + 1 < key->count; i++) {
+        if (strcmp(key->value[i], value) == 0) {
+            return oct_refuse(reason, reason_size, "--over %s: %s is there twice", over, value);
+        }
+    }
+    return OCT_OK;
+}
+
+static oct_err
+parse_list(cli_space_key *key, const char *over, const oct_config *base, char *reason,
+           size_t reason_size)
+{
+    int depth = 0;
+    const char *from = key->spec;
+    key->kind = CLI_SPACE_LIST;
+    key->value = oct_alloc(CLI_SPACE_VALUES_MAX * sizeof(*key->value));
+    for (const char *at = key->spec;; at++) {
+        depth += (*at == '[') - (*at == ']');
+        if (*at == '\0' || (*at == ',' && depth == 0)) {
+            OCT_TRY(list_add(key, from, (size_t)(at - from), over, base, reason, reason_size));
+            from = at + 1;
+        }
+        if (*at == '\0') {
+            return OCT_OK;
+        }
+    }
+}
+
+// ---- ranges
+
+// The ends of "LOW..HIGH"; false: text is none. "..": a path of a value that is text.
+static bool
+range_ends(const char *text, char low[CLI_SPACE_VALUE_MAX], char high[CLI_SPACE_VALUE_MAX])
+{
+    const char *dots = strstr(text, "..");
+    if (dots == NULL || (size_t)(dots - text) >= CLI_SPACE_VALUE_MAX ||
+        strlen(dots + 2) >= CLI_SPACE_VALUE_MAX) {
+        return false;
+    }
+    (void)snprintf(low, CLI_SPACE_VALUE_MAX, "%.*s", (int)(dots - text), text);
+    (void)snprintf(high, CLI_SPACE_VALUE_MAX, "%s", dots + 2);
+    return true;
+}
+
+// A number as the table takes it (1_000 is one). False: it is a word such as "same".
+static bool
+number_of(const char *text, double *out)
+{
+    char digits[64];
+    size_t used = 0;
+    for (; *text != '\0' && used + 1 < sizeof(digits); text++) {
+        if (*text != '_') {
+            digits[used++] = *text;
+        }
+    }
+    digits[used] = '\0';
+    char *end = NULL;
+    *out = strtod(digits, &end);
+    return end != digits && *end == '\0' && isfinite(*out);
+}
+
+static oct_err
+parse_range(cli_space_key *key, const char *text, const char *over, const oct_config *base,
+            char *reason, size_t reason_size)
+{
+    char low[CLI_SPACE_VALUE_MAX], high[CLI_SPACE_VALUE_MAX];
+    if (!range_ends(text, low, high)) {
+        return oct_refuse(reason, reason_size, "--over %s: write a range as LOW..HIGH", over);
+    }
+    OCT_TRY(check_value(base, over, key->name, low, reason, reason_size));
+    OCT_TRY(check_value(base, over, key->name, high, reason, reason_size));
+    if (!number_of(low, &key->low) || !number_of(high, &key->high) || !(key->low < key->high)) {
+        return oct_refuse(reason, reason_size, "--over %s: %s is not below %s", over, low, high);
+    }
+    bool can_be_log = key->low > 0;
+    if (key->kind == CLI_SPACE_LOG && !can_be_log) {
+        return oct_refuse(reason, reason_size,
+                          "--over %s: log: needs ends above 0, the lower one is %s", over, low);
+    }
+    if (!key->is_given) {
+        key->kind = can_be_log && key->high >= DECADE * key->low ? CLI_SPACE_LOG : CLI_SPACE_LINEAR;
+    }
+    return OCT_OK;
+}
+
+// ---- one key
+
+// What stands before the values, if anything does.
+static const char *
+take_prefix(cli_space_key *key)
+{
+    bool is_log = strncmp(key->spec, "log:", 4) == 0;
+    key->is_given = is_log || strncmp(key->spec, "lin:", 4) == 0;
+    key->kind = is_log ? CLI_SPACE_LOG : CLI_SPACE_LINEAR;
+    return key->spec + (key->is_given ? 4 : 0);
+}
+
+static oct_err
+parse_values(cli_space_key *key, const char *over, const oct_config *base, char *reason,
+             size_t reason_size)
+{
+    char low[CLI_SPACE_VALUE_MAX], high[CLI_SPACE_VALUE_MAX];
+    bool is_number = oct_config_key_is_number(key->name, &key->is_whole);
+    if (!is_number) {
+        return parse_list(key, over, base, reason, reason_size);
+    }
+    const char *text = take_prefix(key);
+    if (key->is_given || range_ends(text, low, high)) {
+        return parse_range(key, text, over, base, reason, reason_size);
+    }
+    return parse_list(key, over, base, reason, reason_size);
+}
+
+static void
+key_fini(cli_space_key *key)
+{
+    for (size_t i = 0; i < key->count; i++) {
+        free(key->value[i]);
+    }
+    free(key->value);
+    free(key->spec);
+    *key = (cli_space_key){.count = 0};
+}
+
+// The value of an unknown key is looked at by nobody: oct_config_set says which key was meant.
+static oct_err
+check_name(const cli_space *space, const char *name, const char *over, const oct_config *base,
+           char *reason, size_t reason_size)
+{
+    bool is_whole;
+    if (!oct_config_key_is_number(name, &is_whole)) {
+        char first[OCT_CONFIG_NAME_MAX];
+        bool is_known = oct_config_key_in(first, name) && strcmp(first, name) == 0;
+        if (!is_known) {
+            return check_value(base, over, name, "0", reason, reason_size);
+        }
+    }
+    if (strcmp(name, "run.seed") == 0) {
+        return oct_refuse(reason, reason_size,
+                          "--over %s: seeds are no part of the space; --seeds N runs each trial "
+                          "with N of them",
+                          over);
+    }
+    for (size_t i = 0; i < space->count; i++) {
+        if (strcmp(space->key[i].name, name) == 0) {
+            return oct_refuse(reason, reason_size, "--over %s: %s is varied already", over, name);
+        }
+    }
+    return OCT_OK;
+}
+
+oct_err
+cli_space_add(cli_space *space, const char *over, const oct_config *base, char *reason,
+              size_t reason_size)
+{
+    cli_space_key *key = &space->key[space->count];
+    const char *equals = strchr(over, '=');
+    if (equals == NULL || equals[1] == '\0') {
+        return oct_refuse(reason, reason_size,
+                          "--over %s: values are missing, write section.key=LOW..HIGH or "
+                          "section.key=a,b,c",
+                          over);
+    }
+    if (space->count == CLI_SPACE_KEYS_MAX) {
+        return oct_refuse(reason, reason_size, "--over %s: more than %d keys", over,
+                          CLI_SPACE_KEYS_MAX);
+    }
+    if (strlen(over) >= CLI_SPACE_OVER_MAX) {
+        return oct_refuse(reason, reason_size, "--over %.*s has more than %d bytes",
+                          (int)(equals - over), over, CLI_SPACE_OVER_MAX - 1);
+    }
+    *key = (cli_space_key){.count = 0};
+    (void)oct_text_quote(key->name, sizeof(key->name), over, (size_t)(equals - over));
+    OCT_TRY(check_name(space, key->name, over, base, reason, reason_size));
+    key->spec = strdup(equals + 1);
+    OCT_ASSERT(key->spec != NULL);
+    oct_err err = parse_values(key, over, base, reason, reason_size);
+    if (err != OCT_OK) {
+        key_fini(key);
+        return err;
+    }
+    space->count++;
+    return OCT_OK;
+}
+
+// ---- points
+
+bool
+cli_space_has_range(const cli_space *space)
+{
+    for (size_t i = 0; i < space->count; i++) {
+        if (space->key[i].kind != CLI_SPACE_LIST) {
+            return true;
+        }
+    }
+    return false;
+}
+
+uint64_t
+cli_space_grid_size(const cli_space *space)
+{
+    uint64_t size = 1;
+    OCT_ASSERT(!cli_space_has_range(space));
+    for (size_t i = 0; i < space->count; i++) {
+        size = OCT_MIN(size * space->key[i].count, (uint64_t)CLI_SPACE_GRID_MAX + 1);
+    }
+    return size;
+}
+
+void
+cli_space_grid(const cli_space *space, uint64_t index, cli_point *out)
+{
+    for (size_t i = space->count; i-- > 0;) {
+        const cli_space_key *key = &space->key[i];
+        (void)snprintf(out->value[i], CLI_SPACE_VALUE_MAX, "%s", key->value[index % key->count]);
+        index /= key->count;
+    }
+    OCT_ASSERT(index == 0);
+}
+
+// share: 0 .. 1.
+static double
+range_at(const cli_space_key *key, double share)
+{
+    if (key->is_whole && key->kind == CLI_SPACE_LINEAR) {
+        return fmin(floor(key->low + share * (key->high - key->low + 1)), key->high);
+    }
+    double value = key->kind == CLI_SPACE_LOG ? key->low * pow(key->high / key->low, share)
+                                              : key->low + share * (key->high - key->low);
+    return key->is_whole ? round(value) : value;
+}
+
+static void
+range_print(const cli_space_key *key, double share, char out[CLI_SPACE_VALUE_MAX])
+{
+    double value = range_at(key, share);
+    if (key->is_whole) {
+        (void)snprintf(out, CLI_SPACE_VALUE_MAX, "%.0f", value);
+        return;
+    }
+    (void)snprintf(out, CLI_SPACE_VALUE_MAX, "%.4g", value);
+    double printed = fmin(fmax(strtod(out, NULL), key->low), key->high);
+    (void)oct_text_double(out, CLI_SPACE_VALUE_MAX, printed);
+}
+
+void
+cli_space_draw(const cli_space *space, uint64_t seed, uint64_t index, cli_point *out)
+{
+    for (size_t i = 0; i < space->count; i++) {
+        const cli_space_key *key = &space->key[i];
+        oct_rng rng;
+        oct_rng_init(&rng, oct_rng_mix(seed, index), i);
+        if (key->kind == CLI_SPACE_LIST) {
+            (void)snprintf(out->value[i], CLI_SPACE_VALUE_MAX, "%s",
+                           key->value[oct_rng_below(&rng, (uint32_t)key->count)]);
+        } else {
+            range_print(key, oct_rng_double(&rng), out->value[i]);
+        }
+    }
+}
+
+const char *
+cli_space_words(const cli_space_key *key, char *out, size_t size)
+{
+    oct_text text;
+    oct_text_init(&text, out, size);
+    if (key->kind == CLI_SPACE_LIST) {
+        oct_text_add(&text, "one of %s", key->spec);
+        return out;
+    }
+    char low[32], high[32];
+    oct_text_add(&text, "%s .. %s, %s%s", oct_text_double(low, sizeof(low), key->low),
+                 oct_text_double(high, sizeof(high), key->high),
+                 key->kind == CLI_SPACE_LOG ? "uniform in its logarithm" : "uniform",
+                 key->is_whole ? ", whole numbers" : "");
+    return out;
+}
+
+void
+cli_space_fini(cli_space *space)
+{
+    for (size_t i = 0; i < space->count; i++) {
+        key_fini(&space->key[i]);
+    }
+    space->count = 0;
+}

@@ -1,0 +1,444 @@
+// Runs of a sweep as child processes, so many at a time, and what becomes of them.
+
+#include "cli/sweep/cli_sweep_jobs.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli_options.h"
+#include "cli/cli_text.h"
+#include "cli/run/cli_folder.h"
+#include "cli/run/cli_report.h"
+#include "cli/runs/cli_series.h"
+#include "cli/sweep/cli_sweep_file.h"
+#include "common/oct_base.h"
+#include "learner/learner_checkpoints.h"
+#include "net/net_loop.h"
+#include "net/net_process.h"
+
+#define REASON_BYTES 1024
+#define WORDS_BYTES  1024
+#define ARGS_MAX     (16 + 2 * CLI_SPACE_KEYS_MAX)
+#define LOOK_MS      500 // at the curves of runs that may be pruned
+#define LOOK_ROWS    256
+#define LOOK_BYTES   (1u << 22)
+#define STEPS        20 // of a run, that a sampler hears of
+
+typedef struct jobs jobs;
+
+typedef struct job {
+    jobs *owner;
+    net_process *process; // NULL: free
+    uint32_t trial, seed;
+    cli_series *series;  // of the run that may be pruned; NULL: not read yet
+    uint32_t steps_told; // of it
+    char folder[CLI_PATH_MAX + CLI_SWEEP_NAME_MAX + 2];
+    char log[CLI_PATH_MAX + CLI_SWEEP_NAME_MAX + 16];
+} job;
+
+struct jobs {
+    const cli_sweep_request *request;
+    cli_sweep_plan *plan;
+    net_loop *loop;
+    cpu_set_t cpus; // of this process
+    job *job;
+    int stop_signal; // 0: none came
+    int stop_count;
+    bool failed; // something that ends the sweep
+};
+
+// ---- CPUs
+
+// The share of a job; all where there are fewer CPUs than jobs.
+static cpu_set_t
+cpus_of(const jobs *s, uint32_t index)
+{
+    uint32_t count = (uint32_t)CPU_COUNT(&s->cpus), n = s->request->jobs;
+    cpu_set_t share;
+    if (count < n) {
+        return s->cpus;
+    }
+    CPU_ZERO(&share);
+    for (uint32_t cpu = 0, k = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (CPU_ISSET(cpu, &s->cpus)) {
+            if (k * n / count == index) {
+                CPU_SET(cpu, &share);
+            }
+            k++;
+        }
+    }
+    return share;
+}
+
+// ---- state on the disk and on the screen
+
+static void
+save(jobs *s)
+{
+    if (!s->failed && cli_sweep_file_write(s->request->folder, s->plan) != OCT_OK) {
+        cli_error("sweep", "cannot write " CLI_SWEEP_FILE " in '%s': %s", s->request->folder,
+                  strerror(errno));
+        s->failed = true;
+    }
+}
+
+static void
+print_end(const jobs *s, const job *j)
+{
+    const cli_sweep_run *run = &s->plan->trial[j->trial]->run[j->seed];
+    char words[WORDS_BYTES];
+    printf("trial %u of %u, seed %" PRIu64 ": %s: %s", (unsigned)j->trial + 1,
+           (unsigned)s->plan->wanted, s->plan->first_seed + j->seed,
+           cli_sweep_plan_words(s->plan, j->trial, words, sizeof(words)),
+           cli_sweep_state_words[run->state]);
+    if (isfinite(run->mean) && run->state != CLI_SWEEP_FAILED) {
+        printf(", return %s, %s steps, %s", cli_text_value(run->mean).text,
+               cli_text_count(run->env_steps).text, cli_text_seconds(run->wall_s).text);
+    }
+    (void)fputc('\n', stdout);
+    (void)fflush(stdout);
+    if (run->state == CLI_SWEEP_FAILED) {
+        fprintf(stderr, "octet sweep: the end of %s:\n", j->log);
+        cli_report_log_tail(stderr, j->log, 0);
+    }
+}
+
+// ---- optuna
+
+static void start_some(jobs *s);
+
+static void
+sampler_failed(jobs *s, const char *reason)
+{
+    cli_error("sweep", "%s", reason);
+    s->failed = true;
+}
+
+// Tells of each trial that is over and was not told.
+static void
+tell(jobs *s)
+{
+    char reason[REASON_BYTES];
+    for (uint32_t i = 0; i < s->plan->count && s->request->optuna != NULL && !s->failed; i++) {
+        cli_sweep_trial *trial = s->plan->trial[i];
+        if (!trial->is_told && cli_sweep_plan_is_over(s->plan, i)) {
+            bool is_pruned = trial->run[0].state == CLI_SWEEP_PRUNED;
+            if (cli_sweep_optuna_tell(s->request->optuna, i, cli_sweep_plan_return(s->plan, i),
+                                      is_pruned, reason, sizeof(reason)) != OCT_OK) {
+                sampler_failed(s, reason);
+                return;
+            }
+            trial->is_told = true;
+        }
+    }
+}
+
+// Its newest evaluation, and the part of its budget after which that was.
+static bool
+progress_of(const job *j, double *share, double *value)
+{
+    const oct_config *config = &j->series->config;
+    bool is_by_updates = oct_config_is_offline(config);
+    double budget = (double)(is_by_updates ? config->run.updates : config->run.env_steps);
+    cli_series_point point[LOOK_ROWS];
+    uint32_t count =
+        cli_series_curve(j->series, is_by_updates ? "updates" : "env_steps", "eval_return", point);
+    if (count == 0 || !(budget > 0)) {
+        return false;
+    }
+    *share = point[count - 1].x / budget;
+    *value = point[count - 1].y;
+    return true;
+}
+
+static void
+look_at(jobs *s, job *j)
+{
+    char reason[REASON_BYTES];
+    double share, value;
+    if (j->series == NULL &&
+        cli_series_open(&j->series, j->folder, LOOK_ROWS, reason, sizeof(reason)) != OCT_OK) {
+        return; // not yet
+    }
+    (void)cli_series_read(j->series, LOOK_BYTES);
+    if (!progress_of(j, &share, &value)) {
+        return;
+    }
+    uint32_t step = (uint32_t)fmin(share * STEPS, STEPS);
+    bool is_pruned = false;
+    if (step <= j->steps_told) {
+        return;
+    }
+    j->steps_told = step;
+    if (cli_sweep_optuna_report(s->request->optuna, j->trial, step, value, &is_pruned, reason,
+                                sizeof(reason)) != OCT_OK) {
+        sampler_failed(s, reason);
+    } else if (is_pruned) {
+        s->plan->trial[j->trial]->run[j->seed].state = CLI_SWEEP_PRUNED;
+        net_process_kill(j->process, SIGINT);
+    }
+}
+
+static void
+look(void *arg)
+{
+    jobs *s = arg;
+    for (uint32_t i = 0; i < s->request->jobs && !s->failed && s->stop_signal == 0; i++) {
+        job *j = &s->job[i];
+        if (j->process != NULL && j->seed == 0 &&
+            s->plan->trial[j->trial]->run[0].state == CLI_SWEEP_RUNNING) {
+            look_at(s, j);
+        }
+    }
+    if (s->failed) {
+        start_some(s);
+    }
+}
+
+// ---- one run
+
+static cli_sweep_state
+state_of(const jobs *s, const job *j, int exit_status, bool is_finished)
+{
+    const cli_sweep_run *run = &s->plan->trial[j->trial]->run[j->seed];
+    if (exit_status == 0 && is_finished) {
+        return CLI_SWEEP_FINISHED;
+    }
+    if (run->state == CLI_SWEEP_PRUNED) {
+        return CLI_SWEEP_PRUNED;
+    }
+    bool is_stop =
+        exit_status == 128 + SIGINT || exit_status == 128 + SIGTERM || exit_status == 128 + SIGHUP;
+    return is_stop || s->stop_signal != 0 ? CLI_SWEEP_STOPPED : CLI_SWEEP_FAILED;
+}
+
+static bool
+is_idle(const jobs *s)
+{
+    for (uint32_t i = 0; i < s->request->jobs; i++) {
+        if (s->job[i].process != NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void
+run_ended(void *arg, net_process *process, int exit_status)
+{
+    job *j = arg;
+    jobs *s = j->owner;
+    cli_sweep_run *run = &s->plan->trial[j->trial]->run[j->seed];
+    net_process_destroy(process);
+    j->process = NULL;
+    cli_series_close(j->series);
+    j->series = NULL;
+    bool is_finished = cli_sweep_file_result(j->folder, run);
+    run->state = state_of(s, j, exit_status, is_finished);
+    if (run->state == CLI_SWEEP_PRUNED) {
+        cli_sweep_plan_prune(s->plan, j->trial);
+    }
+    tell(s);
+    save(s);
+    print_end(s, j);
+    start_some(s);
+}
+
+// A folder that cannot be resumed is made anew: it is ours.
+static void
+clear(const job *j)
+{
+    cli_folder folder = {.lock_fd = -1, .is_new = true};
+    size_t length = strlen(j->folder);
+    if (length < sizeof(folder.path)) { // else nothing could be made there
+        memcpy(folder.path, j->folder, length + 1);
+        cli_folder_clear(&folder, true);
+    }
+}
+
+static void
+args_add(const char **argv, size_t *count, const char *a, const char *b)
+{
+    OCT_ASSERT(*count + 2 < ARGS_MAX);
+    argv[(*count)++] = a;
+    if (b != NULL) {
+        argv[(*count)++] = b;
+    }
+}
+
+static oct_err
+spawn(jobs *s, job *j, const char *const *argv)
+{
+    net_process_spec spec = {.file = s->request->octet,
+                             .argv = argv,
+                             .folder = s->request->folder,
+                             .log_path = j->log,
+                             .own_session = true};
+    cpu_set_t share = cpus_of(s, (uint32_t)(j - s->job));
+    // A child has the CPUs of the thread that forks it.
+    bool is_bound = sched_setaffinity(0, sizeof(share), &share) == 0;
+    oct_err err = net_process_start(&j->process, s->loop, &spec, run_ended, j);
+    if (is_bound) {
+        (void)sched_setaffinity(0, sizeof(s->cpus), &s->cpus);
+    }
+    return err;
+}
+
+static void
+start(jobs *s, job *j, uint32_t trial, uint32_t seed)
+{
+    static char setting[CLI_SPACE_KEYS_MAX][OCT_CONFIG_NAME_MAX + CLI_SPACE_VALUE_MAX + 2];
+    char name[CLI_SWEEP_NAME_MAX], seed_text[32], pid[32], base[CLI_PATH_MAX + 16];
+    const char *argv[ARGS_MAX + 1] = {"octet", "train"};
+    size_t argc = 2;
+    j->trial = trial;
+    j->seed = seed;
+    j->steps_told = 0;
+    (void)cli_sweep_plan_name(s->plan, trial, seed, name);
+    (void)snprintf(j->folder, sizeof(j->folder), "%s/%s", s->request->folder, name);
+    (void)snprintf(j->log, sizeof(j->log), "%s/log/%s.log", s->request->folder, name);
+    (void)snprintf(pid, sizeof(pid), "%ld", (long)getpid());
+    if (learner_checkpoints_any(j->folder)) {
+        args_add(argv, &argc, "--resume", NULL);
+    } else {
+        clear(j);
+        (void)snprintf(base, sizeof(base), "%s/" CLI_SWEEP_BASE, s->request->folder);
+        (void)snprintf(seed_text, sizeof(seed_text), "%" PRIu64, s->plan->first_seed + seed);
+        args_add(argv, &argc, base, NULL);
+        for (size_t i = 0; i < s->plan->space.count; i++) {
+            (void)snprintf(setting[i], sizeof(setting[i]), "%s=%s", s->plan->space.key[i].name,
+                           s->plan->trial[trial]->point.value[i]);
+            args_add(argv, &argc, "--set", setting[i]);
+        }
+        args_add(argv, &argc, "--seed", seed_text);
+    }
+    args_add(argv, &argc, "--run-dir", j->folder);
+    args_add(argv, &argc, "--no-ui", NULL);
+    args_add(argv, &argc, "--follow-parent", pid);
+    cli_sweep_run *run = &s->plan->trial[trial]->run[seed];
+    run->state = CLI_SWEEP_RUNNING;
+    if (spawn(s, j, argv) != OCT_OK) {
+        cli_error("sweep", "cannot start %s", name);
+        run->state = CLI_SWEEP_WAITING;
+        s->failed = true;
+    }
+}
+
+// ---- all of them
+
+// The next run, asking for a new trial where there is none.
+static bool
+next(jobs *s, uint32_t *trial, uint32_t *seed)
+{
+    char reason[REASON_BYTES];
+    cli_point point;
+    if (cli_sweep_plan_next(s->plan, trial, seed)) {
+        return true;
+    }
+    if (s->request->optuna == NULL || s->plan->count == s->plan->wanted) {
+        return false;
+    }
+    if (cli_sweep_optuna_ask(s->request->optuna, s->plan->count, &point, reason, sizeof(reason)) !=
+        OCT_OK) {
+        sampler_failed(s, reason);
+        return false;
+    }
+    (void)cli_sweep_plan_add(s->plan, &point);
+    return cli_sweep_plan_next(s->plan, trial, seed);
+}
+
+static void
+kill_all(jobs *s, int signal_number)
+{
+    for (uint32_t i = 0; i < s->request->jobs; i++) {
+        if (s->job[i].process != NULL) {
+            net_process_kill(s->job[i].process, signal_number);
+        }
+    }
+}
+
+static void
+start_some(jobs *s)
+{
+    uint32_t trial, seed;
+    bool is_new = false;
+    for (uint32_t i = 0; i < s->request->jobs && s->stop_signal == 0 && !s->failed; i++) {
+        if (s->job[i].process == NULL && next(s, &trial, &seed)) {
+            start(s, &s->job[i], trial, seed);
+            is_new = true;
+        }
+    }
+    if (is_new) {
+        save(s);
+    }
+    if (s->failed) {
+        kill_all(s, SIGINT);
+    }
+    if (is_idle(s)) {
+        net_loop_stop(s->loop);
+    }
+}
+
+static void
+stop_wanted(void *arg, int signal_number)
+{
+    jobs *s = arg;
+    if (s->stop_count++ == 0) {
+        s->stop_signal = signal_number;
+        fprintf(stderr, "octet sweep: stopping; the runs save what they have (Ctrl-C again to "
+                        "kill them)\n");
+    }
+    kill_all(s, SIGINT); // a second one kills: octet train takes it so
+    if (is_idle(s)) {
+        net_loop_stop(s->loop);
+    }
+}
+
+static oct_err
+watch_signals(jobs *s)
+{
+    (void)signal(SIGPIPE, SIG_IGN); // a reader of our output may leave; the sweep goes on
+    OCT_TRY(net_loop_on_signal(s->loop, SIGINT, stop_wanted, s));
+    OCT_TRY(net_loop_on_signal(s->loop, SIGTERM, stop_wanted, s));
+    return net_loop_on_signal(s->loop, SIGHUP, stop_wanted, s);
+}
+
+int
+cli_sweep_jobs_run(const cli_sweep_request *request)
+{
+    jobs s = {.request = request, .plan = request->plan};
+    s.loop = net_loop_create();
+    s.job = oct_alloc(request->jobs * sizeof(*s.job));
+    for (uint32_t i = 0; i < request->jobs; i++) {
+        s.job[i].owner = &s;
+    }
+    if (sched_getaffinity(0, sizeof(s.cpus), &s.cpus) != 0 || watch_signals(&s) != OCT_OK) {
+        cli_error("sweep", "cannot watch signals, or ask for the CPUs");
+        _exit(CLI_EXIT_FAILED); // nothing was started yet
+    }
+    net_timer *timer =
+        request->optuna != NULL ? net_timer_start(s.loop, LOOK_MS, LOOK_MS, look, &s) : NULL;
+    tell(&s); // what a sweep that was killed did not come to tell
+    save(&s);
+    start_some(&s);
+    if (!is_idle(&s)) {
+        net_loop_run(s.loop);
+    }
+    save(&s);
+    net_timer_stop(timer);
+    net_loop_destroy(s.loop);
+    free(s.job);
+    if (s.stop_signal != 0) {
+        return 128 + s.stop_signal;
+    }
+    bool is_bad = s.failed || cli_sweep_plan_count(s.plan, CLI_SWEEP_FAILED) > 0 ||
+                  cli_sweep_plan_count(s.plan, CLI_SWEEP_STOPPED) > 0;
+    return is_bad ? CLI_EXIT_FAILED : 0;
+}

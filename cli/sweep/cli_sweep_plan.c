@@ -1,0 +1,162 @@
+// The trials and runs of a sweep, and which of them is next.
+
+#include "cli/sweep/cli_sweep_plan.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/oct_base.h"
+#include "common/oct_text.h"
+
+const char *const cli_sweep_method_words[CLI_SWEEP_METHODS] = {"grid", "random", "optuna"};
+const char *const cli_sweep_state_words[CLI_SWEEP_STATES] = {"waiting",  "running", "stopped",
+                                                             "finished", "pruned",  "failed"};
+
+cli_sweep_trial *
+cli_sweep_plan_add(cli_sweep_plan *plan, const cli_point *point)
+{
+    OCT_ASSERT(plan->count < CLI_SWEEP_TRIALS_MAX);
+    if (plan->trial == NULL) {
+        plan->trial = oct_alloc(CLI_SWEEP_TRIALS_MAX * sizeof(*plan->trial));
+    }
+    cli_sweep_trial *trial = oct_alloc(sizeof(*trial));
+    trial->point = *point;
+    for (uint32_t i = 0; i < CLI_SWEEP_SEEDS_MAX; i++) {
+        trial->run[i] = (cli_sweep_run){
+            .mean = NAN, .std = NAN, .env_steps = NAN, .updates = NAN, .wall_s = NAN};
+    }
+    plan->trial[plan->count++] = trial;
+    return trial;
+}
+
+void
+cli_sweep_plan_fill(cli_sweep_plan *plan)
+{
+    cli_point point;
+    for (uint32_t i = plan->count; i < plan->wanted; i++) {
+        if (plan->method == CLI_SWEEP_GRID) {
+            cli_space_grid(&plan->space, i, &point);
+        } else {
+            cli_space_draw(&plan->space, plan->draw_seed, i, &point);
+        }
+        (void)cli_sweep_plan_add(plan, &point);
+    }
+}
+
+static bool
+first_is_over(const cli_sweep_trial *trial)
+{
+    cli_sweep_state first = trial->run[0].state;
+    return first == CLI_SWEEP_FINISHED || first == CLI_SWEEP_FAILED;
+}
+
+bool
+cli_sweep_plan_next(const cli_sweep_plan *plan, uint32_t *trial, uint32_t *seed)
+{
+    for (uint32_t i = 0; i < plan->count; i++) {
+        for (uint32_t k = 0; k < plan->seeds; k++) {
+            bool may = plan->method != CLI_SWEEP_OPTUNA || k == 0 || first_is_over(plan->trial[i]);
+            if (plan->trial[i]->run[k].state == CLI_SWEEP_WAITING && may) {
+                *trial = i;
+                *seed = k;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+void
+cli_sweep_plan_prune(cli_sweep_plan *plan, uint32_t trial)
+{
+    for (uint32_t k = 0; k < plan->seeds; k++) {
+        if (plan->trial[trial]->run[k].state == CLI_SWEEP_WAITING) {
+            plan->trial[trial]->run[k].state = CLI_SWEEP_PRUNED;
+        }
+    }
+}
+
+void
+cli_sweep_plan_resume(cli_sweep_plan *plan)
+{
+    for (uint32_t i = 0; i < plan->count; i++) {
+        for (uint32_t k = 0; k < plan->seeds; k++) {
+            cli_sweep_state *state = &plan->trial[i]->run[k].state;
+            bool is_over = *state == CLI_SWEEP_FINISHED || *state == CLI_SWEEP_PRUNED;
+            *state = is_over ? *state : CLI_SWEEP_WAITING;
+        }
+    }
+}
+
+uint32_t
+cli_sweep_plan_count(const cli_sweep_plan *plan, cli_sweep_state state)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < plan->count; i++) {
+        for (uint32_t k = 0; k < plan->seeds; k++) {
+            count += plan->trial[i]->run[k].state == state;
+        }
+    }
+    return count;
+}
+
+bool
+cli_sweep_plan_is_over(const cli_sweep_plan *plan, uint32_t trial)
+{
+    for (uint32_t k = 0; k < plan->seeds; k++) {
+        if (plan->trial[trial]->run[k].state < CLI_SWEEP_FINISHED) {
+            return false;
+        }
+    }
+    return true;
+}
+
+double
+cli_sweep_plan_return(const cli_sweep_plan *plan, uint32_t trial)
+{
+    double sum = 0;
+    uint32_t count = 0;
+    for (uint32_t k = 0; k < plan->seeds; k++) {
+        const cli_sweep_run *run = &plan->trial[trial]->run[k];
+        if (run->state == CLI_SWEEP_FINISHED && isfinite(run->mean)) {
+            sum += run->mean;
+            count++;
+        }
+    }
+    return count > 0 ? sum / count : NAN;
+}
+
+const char *
+cli_sweep_plan_name(const cli_sweep_plan *plan, uint32_t trial, uint32_t seed,
+                    char out[CLI_SWEEP_NAME_MAX])
+{
+    (void)snprintf(out, CLI_SWEEP_NAME_MAX, "trial-%04u-seed-%" PRIu64, (unsigned)trial + 1,
+                   plan->first_seed + seed);
+    return out;
+}
+
+const char *
+cli_sweep_plan_words(const cli_sweep_plan *plan, uint32_t trial, char *out, size_t size)
+{
+    oct_text text;
+    oct_text_init(&text, out, size);
+    for (size_t i = 0; i < plan->space.count; i++) {
+        oct_text_add(&text, "%s%s=%s", i > 0 ? " " : "", plan->space.key[i].name,
+                     plan->trial[trial]->point.value[i]);
+    }
+    return out;
+}
+
+void
+cli_sweep_plan_fini(cli_sweep_plan *plan)
+{
+    for (uint32_t i = 0; i < plan->count; i++) {
+        free(plan->trial[i]);
+    }
+    free(plan->trial);
+    cli_space_fini(&plan->space);
+    plan->trial = NULL;
+    plan->count = 0;
+}

@@ -1,0 +1,87 @@
+#ifndef CLI_SWEEP_CLI_SWEEP_PLAN_H
+#define CLI_SWEEP_CLI_SWEEP_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cli/sweep/cli_space.h"
+
+// A sweep: its space, its trials (a point each), and the runs of a trial (a seed each), with what
+// is known of each run. Which run is next is decided here, without processes or files.
+//
+// Threads: main thread. Owns: trials and space; cli_sweep_plan_fini frees them.
+
+#define CLI_SWEEP_TRIALS_MAX CLI_SPACE_GRID_MAX
+#define CLI_SWEEP_SEEDS_MAX  64
+#define CLI_SWEEP_NAME_MAX   64 // of a run's folder
+
+typedef enum cli_sweep_method {
+    CLI_SWEEP_GRID,
+    CLI_SWEEP_RANDOM,
+    CLI_SWEEP_OPTUNA,
+    CLI_SWEEP_METHODS,
+} cli_sweep_method;
+extern const char *const cli_sweep_method_words[CLI_SWEEP_METHODS];
+
+typedef enum cli_sweep_state {
+    CLI_SWEEP_WAITING,
+    CLI_SWEEP_RUNNING,
+    CLI_SWEEP_STOPPED, // by a signal: --resume goes on with it
+    CLI_SWEEP_FINISHED,
+    CLI_SWEEP_PRUNED,
+    CLI_SWEEP_FAILED, // --resume tries again
+    CLI_SWEEP_STATES,
+} cli_sweep_state;
+extern const char *const cli_sweep_state_words[CLI_SWEEP_STATES];
+
+// Numbers are of the run's summary.json; NaN: not known.
+typedef struct cli_sweep_run {
+    cli_sweep_state state;
+    double mean, std; // of the return of policy.oct
+    double env_steps, updates, wall_s;
+} cli_sweep_run;
+
+typedef struct cli_sweep_trial {
+    cli_point point;
+    bool is_told; // optuna: the sampler has its result
+    cli_sweep_run run[CLI_SWEEP_SEEDS_MAX];
+} cli_sweep_trial;
+
+typedef struct cli_sweep_plan {
+    cli_sweep_method method;
+    uint64_t draw_seed;  // of the generator of points
+    uint32_t wanted;     // trials
+    uint32_t seeds;      // runs of each
+    uint64_t first_seed; // run.seed of the first; the others follow
+    cli_space space;
+    cli_sweep_trial **trial;
+    uint32_t count; // optuna: those asked for so far
+} cli_sweep_plan;
+
+// Adds a trial whose runs wait.
+cli_sweep_trial *cli_sweep_plan_add(cli_sweep_plan *plan, const cli_point *point);
+// Adds every trial of a grid or a random search.
+void cli_sweep_plan_fill(cli_sweep_plan *plan);
+// The run to start next: trials in order, seeds in order. With optuna a trial's other seeds wait
+// for its first, which may be pruned. False: none can be started now.
+bool cli_sweep_plan_next(const cli_sweep_plan *plan, uint32_t *trial, uint32_t *seed);
+// Takes the trial's waiting runs out: its first was pruned.
+void cli_sweep_plan_prune(cli_sweep_plan *plan, uint32_t trial);
+// What did not finish is to run again, or on.
+void cli_sweep_plan_resume(cli_sweep_plan *plan);
+// Runs in a state, out of all trials so far.
+uint32_t cli_sweep_plan_count(const cli_sweep_plan *plan, cli_sweep_state state);
+// Whether none of its runs waits, runs or was stopped.
+bool cli_sweep_plan_is_over(const cli_sweep_plan *plan, uint32_t trial);
+// The mean over the trial's finished runs of their mean returns; NaN: none has.
+double cli_sweep_plan_return(const cli_sweep_plan *plan, uint32_t trial);
+// "trial-0007-seed-2": trials count from 1, the seed is run.seed. Returns out.
+const char *cli_sweep_plan_name(const cli_sweep_plan *plan, uint32_t trial, uint32_t seed,
+                                char out[CLI_SWEEP_NAME_MAX]);
+// "algo.learning_rate=0.001 algo.n_step=3", for a person. Returns out.
+const char *cli_sweep_plan_words(const cli_sweep_plan *plan, uint32_t trial, char *out,
+                                 size_t size);
+void cli_sweep_plan_fini(cli_sweep_plan *plan);
+
+#endif // CLI_SWEEP_CLI_SWEEP_PLAN_H

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Optuna for `octet sweep --optuna`, which starts this and talks to it in lines of JSON, one answer for each.
+
+usage: octet_optuna.py JOURNAL SPACE SEED
+
+SPACE: a JSON list of {"name", "kind": "list" | "linear" | "log", "whole", "low", "high", "values"}.
+
+    {"op": "ask", "trial": T}                              {"values": ["0.001", ...]}
+    {"op": "report", "trial": T, "step": K, "value": V}    {"prune": false}
+    {"op": "tell", "trial": T, "value": V | null, "pruned": false}    {}
+
+Trials are known by the sweep's number, which the study keeps as a user attribute: a trial that was asked for before a crash
+is given again, one that was told is not told twice. An answer {"error": TEXT} is the last.
+"""
+
+import json
+import signal
+import sys
+
+MISSING = ("--optuna needs Python's optuna: pip install optuna, or name another Python with OCTET_PYTHON")
+STARTUP_TRIALS = 5  # before the median is one
+WARMUP_STEPS = 5    # of 20, before which nothing is pruned
+
+
+def suggest(trial, key):
+    """A value as a word for --set."""
+    name = key["name"]
+    if key["kind"] == "list":
+        return trial.suggest_categorical(name, key["values"])
+    is_log = key["kind"] == "log"
+    if key["whole"]:
+        return str(trial.suggest_int(name, int(key["low"]), int(key["high"]), log=is_log))
+    return repr(trial.suggest_float(name, key["low"], key["high"], log=is_log))
+
+
+class Study:
+    def __init__(self, optuna, journal, space, seed):
+        from optuna.storages import JournalStorage
+        from optuna.storages.journal import JournalFileBackend
+
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        self.optuna, self.space, self.trials = optuna, space, {}
+        self.study = optuna.create_study(
+            study_name="octet", storage=JournalStorage(JournalFileBackend(journal)), direction="maximize",
+            load_if_exists=True, sampler=optuna.samplers.TPESampler(seed=seed),
+            pruner=optuna.pruners.MedianPruner(n_startup_trials=STARTUP_TRIALS, n_warmup_steps=WARMUP_STEPS))
+
+    def find(self, number):
+        """The trial of this number in the journal, as one that can be asked; None: there is none."""
+        if number not in self.trials:
+            for frozen in self.study.get_trials(deepcopy=False):
+                if frozen.user_attrs.get("trial") == number:
+                    self.trials[number] = self.optuna.trial.Trial(self.study, frozen._trial_id)
+        return self.trials.get(number)
+
+    def ask(self, number):
+        trial = self.find(number)
+        if trial is None:
+            trial = self.trials[number] = self.study.ask()
+            trial.set_user_attr("trial", number)
+        return {"values": [suggest(trial, key) for key in self.space]}
+
+    def report(self, number, step, value):
+        trial = self.find(number)
+        frozen = self.study.get_trials(deepcopy=False)[trial.number]
+        if step not in frozen.intermediate_values:  # a resumed run comes by again
+            trial.report(value, step)
+        return {"prune": trial.should_prune()}
+
+    def tell(self, number, value, pruned):
+        states = self.optuna.trial.TrialState
+        trial = self.find(number)
+        if trial is None:
+            return {}
+        frozen = self.study.get_trials(deepcopy=False)[trial.number]
+        if not frozen.state.is_finished():
+            state = states.PRUNED if pruned else states.FAIL if value is None else states.COMPLETE
+            self.study.tell(trial.number, None if state != states.COMPLETE else value, state=state)
+        return {}
+
+
+def answer(study, line):
+    request = json.loads(line)
+    operation, number = request["op"], request["trial"]
+    if operation == "ask":
+        return study.ask(number)
+    if operation == "report":
+        return study.report(number, request["step"], request["value"])
+    return study.tell(number, request["value"], request["pruned"])
+
+
+def main(arguments):
+    if len(arguments) != 3:
+        print(__doc__, file=sys.stderr)
+        return 2
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's Ctrl-C is for the sweep, which ends this after its runs
+    out = sys.stdout
+    sys.stdout = sys.stderr  # what libraries print is no answer
+    try:
+        import optuna
+    except ImportError:
+        print(json.dumps({"error": MISSING}), file=out, flush=True)
+        return 1
+    study = Study(optuna, arguments[0], json.loads(arguments[1]), int(arguments[2]))
+    print(json.dumps({"optuna": optuna.__version__}), file=out, flush=True)
+    for line in sys.stdin:
+        try:
+            said = answer(study, line)
+        except Exception as error:  # whatever Optuna raises is told, in its words
+            print(json.dumps({"error": f"optuna: {type(error).__name__}: {error}"}), file=out, flush=True)
+            return 1
+        print(json.dumps(said), file=out, flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

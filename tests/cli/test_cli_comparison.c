@@ -1,0 +1,242 @@
+// Runs side by side: groups by configuration, returns that chose nothing, the way to a threshold.
+#include "cli/runs/cli_comparison.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/oct_file.h"
+#include "tests/support/oct_test.h"
+
+#define RUNS 4
+
+static char root[] = "/tmp/test_cli_comparison_XXXXXX";
+static char reason[1024];
+static const char *const names[RUNS] = {"a", "b", "c", "d"};
+
+static int
+setup(void **state)
+{
+    (void)state;
+    return mkdtemp(root) == NULL || chdir(root) != 0;
+}
+
+static int
+teardown(void **state)
+{
+    (void)state;
+    static const char *const files[] = {"config.yaml", "summary.json", "metrics.csv"};
+    for (size_t r = 0; r < RUNS; r++) {
+        for (size_t f = 0; f < OCT_COUNTOF(files); f++) {
+            char path[64];
+            (void)snprintf(path, sizeof(path), "%s/%s", names[r], files[f]);
+            (void)unlink(path);
+        }
+        (void)rmdir(names[r]);
+    }
+    (void)unlink("x.svg");
+    return rmdir(root);
+}
+
+static void
+put(const char *folder, const char *name, const char *text)
+{
+    char path[64];
+    (void)mkdir(folder, 0700);
+    (void)snprintf(path, sizeof(path), "%s/%s", folder, name);
+    T_OK(oct_file_write(path, text, strlen(text)));
+}
+
+// a and b: two seeds of one configuration; c: another; d: has no configuration that is known.
+static void
+runs_put(void)
+{
+    put("a", "config.yaml",
+        "env: {id: CartPole-v1}\nalgo: {n_step: 3}\nrun: {seed: 1, stop_at_return: 90}\n");
+    put("b", "config.yaml",
+        "env: {id: CartPole-v1}\nalgo: {n_step: 3}\nrun: {seed: 2, stop_at_return: 90}\n");
+    put("c", "config.yaml",
+        "env: {id: CartPole-v1}\nalgo: {n_step: 7}\nrun: {seed: 1, stop_at_return: 90}\n");
+    put("d", "config.yaml", "nonsense: {}\n");
+    put("a", "metrics.csv",
+        "wall_s,env_steps,updates,eval_return\n1,100,10,20\n2,200,20,95\n3,300,30,50\n");
+    put("b", "metrics.csv",
+        "wall_s,env_steps,updates,eval_return\n1,100,10,\n2,220,22,60\n4,400,40,90\n");
+    put("c", "metrics.csv", "wall_s,env_steps,updates,eval_return\n1,100,10,20\n2,200,20,30\n");
+    put("a", "summary.json", "{\"return\": {\"mean\": 90.5, \"final\": true}}");
+    put("b", "summary.json", "{\"return\": {\"mean\": 93.5, \"final\": true}}");
+    put("c", "summary.json", "{\"return\": {\"mean\": 99, \"final\": false}}");
+}
+
+typedef struct opened {
+    cli_series *series[CLI_COMPARISON_SERIES_MAX];
+    uint32_t count;
+    cli_comparison *compare;
+} opened;
+
+static opened *
+open_them(const char *const *folders, size_t count, double threshold, bool best_first)
+{
+    opened *o = oct_alloc(sizeof(*o));
+    T_OK(cli_comparison_open(folders, count, o->series, &o->count, reason, sizeof(reason)));
+    o->compare = cli_comparison_create(o->series, o->count, CLI_COMPARISON_STEPS, threshold,
+                                       best_first);
+    return o;
+}
+
+static void
+close_them(opened *o)
+{
+    cli_comparison_destroy(o->compare);
+    for (uint32_t i = 0; i < o->count; i++) {
+        cli_series_close(o->series[i]);
+    }
+    free(o);
+}
+
+static void
+test_seeds_of_one_configuration_are_a_group(void **state)
+{
+    (void)state;
+    runs_put();
+    opened *o = open_them(names, RUNS, NAN, false);
+    assert_int_equal(o->compare->groups, 3);
+    assert_int_equal(o->compare->group[0].runs, 2);
+    assert_string_equal(o->compare->group[0].label, "algo.n_step=3");
+    assert_string_equal(o->compare->group[1].label, "algo.n_step=7");
+    assert_string_equal(o->compare->group[2].label, "d");
+    close_them(o);
+}
+
+static void
+test_returns_are_those_that_chose_nothing(void **state)
+{
+    (void)state;
+    runs_put();
+    opened *o = open_them(names, RUNS, NAN, false);
+    const cli_comparison_spread *result = &o->compare->group[0].result;
+    assert_int_equal(result->count, 2);
+    T_NEAR(result->mean, 92, 1e-12, 0);
+    T_NEAR(result->std, 1.5 * sqrt(2), 1e-12, 0);
+    T_NEAR(result->low, 90.5, 0, 0);
+    T_NEAR(result->high, 93.5, 0, 0);
+    assert_int_equal(o->compare->group[1].result.count, 0); // it was chosen on those
+    assert_true(isnan(o->compare->group[1].result.mean));
+    close_them(o);
+}
+
+static void
+test_the_threshold_is_reached_at_the_first_evaluation_that_has_it(void **state)
+{
+    (void)state;
+    runs_put();
+    opened *o = open_them(names, RUNS, NAN, false);
+    const cli_comparison_spread *to = o->compare->group[0].to;
+    assert_int_equal(to[CLI_COMPARISON_STEPS].count, 2);
+    T_NEAR(to[CLI_COMPARISON_STEPS].mean, 300, 0, 0); // 200 and 400
+    T_NEAR(to[CLI_COMPARISON_UPDATES].mean, 30, 0, 0);
+    T_NEAR(to[CLI_COMPARISON_TIME].mean, 3, 0, 0);
+    T_NEAR(to[CLI_COMPARISON_TIME].std, sqrt(2), 1e-12, 0);
+    assert_int_equal(o->compare->group[1].to[CLI_COMPARISON_STEPS].count, 0);
+    close_them(o);
+    o = open_them(names, RUNS, 92, false); // b has 90
+    assert_int_equal(o->compare->group[0].to[CLI_COMPARISON_STEPS].count, 1);
+    T_NEAR(o->compare->group[0].to[CLI_COMPARISON_STEPS].mean, 200, 0, 0);
+    T_NEAR(o->compare->group[0].to[CLI_COMPARISON_STEPS].std, 0, 0, 0);
+    close_them(o);
+}
+
+static void
+test_the_best_come_first_and_the_unmeasured_last(void **state)
+{
+    (void)state;
+    runs_put();
+    put("c", "summary.json", "{\"return\": {\"mean\": 99, \"final\": true}}");
+    opened *o = open_them(names, RUNS, NAN, true);
+    assert_string_equal(o->compare->group[0].label, "algo.n_step=7");
+    assert_string_equal(o->compare->group[1].label, "algo.n_step=3");
+    assert_string_equal(o->compare->group[2].label, "d");
+    close_them(o);
+}
+
+static void
+test_json_names_the_runs_of_each_group_in_any_order(void **state)
+{
+    (void)state;
+    runs_put();
+    put("c", "summary.json", "{\"return\": {\"mean\": 99, \"final\": true}}");
+    opened *o = open_them(names, RUNS, NAN, true);
+    json_t *json = cli_comparison_json(o->compare);
+    const json_t *second = json_array_get(json_object_get(json, "groups"), 1);
+    const json_t *runs = json_object_get(second, "runs");
+    assert_int_equal(json_array_size(runs), 2);
+    assert_string_equal(json_string_value(json_object_get(json_array_get(runs, 1), "folder")), "b");
+    json_decref(json);
+    close_them(o);
+}
+
+static void
+test_a_folder_of_runs_stands_for_them(void **state)
+{
+    (void)state;
+    static cli_series *series[CLI_COMPARISON_SERIES_MAX];
+    const char *here = ".", *nowhere = "nowhere", *run = "a/metrics.csv";
+    uint32_t count;
+    runs_put();
+    opened *o = open_them(&here, 1, NAN, false);
+    assert_int_equal(o->count, RUNS);
+    close_them(o);
+    T_ERR(cli_comparison_open(&nowhere, 1, series, &count, reason, sizeof(reason)), OCT_EIO);
+    assert_non_null(strstr(reason, "cannot enter 'nowhere'"));
+    T_ERR(cli_comparison_open(&run, 1, series, &count, reason, sizeof(reason)), OCT_EIO);
+    (void)mkdir("empty", 0700);
+    const char *empty = "empty";
+    T_ERR(cli_comparison_open(&empty, 1, series, &count, reason, sizeof(reason)), OCT_EINVAL);
+    assert_non_null(strstr(reason, "no run is in it"));
+    (void)rmdir("empty");
+}
+
+// Of everything, and of nothing at all.
+static void
+test_what_is_shown_has_each_group(void **state)
+{
+    (void)state;
+    runs_put();
+    char *text = NULL;
+    size_t length;
+    uint8_t *svg;
+    for (int from = 0; from < 4; from += 3) {
+        opened *o = open_them(names + from, RUNS - (size_t)from, NAN, false);
+        FILE *out = open_memstream(&text, &length);
+        cli_comparison_print(o->compare, out);
+        assert_int_equal(fclose(out), 0);
+        T_OK(cli_comparison_draw(o->compare, "x", "x.svg"));
+        T_OK(oct_file_read("x.svg", 1 << 20, &svg, &length));
+        assert_null(strstr((char *)svg, "nan"));
+        for (uint32_t g = 0; g < o->compare->groups; g++) {
+            assert_non_null(strstr(text, o->compare->group[g].label));
+            assert_non_null(strstr((char *)svg, o->compare->group[g].label));
+        }
+        assert_int_equal(strstr(text, "no evaluation yet") != NULL, from == 3);
+        assert_int_equal(strstr((char *)svg, "no evaluation yet") != NULL, from == 3);
+        assert_int_equal(system("python3 -c \"import xml.dom.minidom as m; m.parse('x.svg')\""), 0);
+        free(svg);
+        free(text);
+        close_them(o);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_seeds_of_one_configuration_are_a_group),
+        cmocka_unit_test(test_returns_are_those_that_chose_nothing),
+        cmocka_unit_test(test_the_threshold_is_reached_at_the_first_evaluation_that_has_it),
+        cmocka_unit_test(test_the_best_come_first_and_the_unmeasured_last),
+        cmocka_unit_test(test_json_names_the_runs_of_each_group_in_any_order),
+        cmocka_unit_test(test_a_folder_of_runs_stands_for_them),
+        cmocka_unit_test(test_what_is_shown_has_each_group),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

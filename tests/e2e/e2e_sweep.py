@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""End-to-end tests of sweeps and of comparisons of runs: see e2e.py.
+
+usage: e2e_sweep.py OCTET TEST
+"""
+
+import csv
+import json
+import math
+import os
+import re
+import signal
+import subprocess
+import sys
+
+from e2e import CARTPOLE, DEADLINE_S, OCTET, children, scratch, start, summary
+from daemons import run_named, wait_for
+
+SHORT = ["--set", "run.env_steps=60000", "--set", "run.stop_at_return=none"]
+ENDLESS = ["--set", "run.env_steps=1e9", "--set", "run.stop_at_return=none", "--set", "learner.checkpoint_s=0.2"]
+
+
+def sweep(folder, *arguments, out):
+    command = [OCTET, "sweep", *arguments] + ([] if "--resume" in arguments else [CARTPOLE])
+    return start([*command, "--sweep-dir", folder], stdout=open(out, "w", encoding="utf-8"),
+                 stderr=subprocess.STDOUT)
+
+
+def finish(process, out, want):
+    status = process.wait(DEADLINE_S)
+    text = out.read_text(encoding="utf-8")
+    assert status == want, f"exit {status}, wanted {want}\n{text}"
+    return text
+
+
+def recorded(folder):
+    return json.loads((folder / "sweep.json").read_text(encoding="utf-8"))
+
+
+def states(folder):
+    return [run["state"] for trial in recorded(folder)["trials"] for run in trial["runs"]]
+
+
+def compare(*arguments):
+    printed = subprocess.run([OCTET, "compare", *arguments, "--json"], capture_output=True, text=True, check=True,
+                             timeout=DEADLINE_S)
+    return json.loads(printed.stdout)
+
+
+def reached(run, column, threshold):
+    """The first row whose evaluation is at least the threshold; None: there is none."""
+    with open(run / "metrics.csv", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            if row["eval_return"] and float(row["eval_return"]) >= threshold:
+                return float(row[column])
+    return None
+
+
+def has_learned(run):
+    """It has a checkpoint, and updates behind it."""
+    path = run / "metrics.csv"
+    rows = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()[:-1])) if path.exists() else []
+    return (run / "checkpoint.oct").exists() and any(float(row["updates"] or 0) > 0 for row in rows)
+
+
+def mean_std(values):
+    mean = sum(values) / len(values)
+    return mean, math.sqrt(sum((v - mean) ** 2 for v in values) / (len(values) - 1)) if len(values) > 1 else 0.0
+
+
+def assert_spread(spread, values):
+    values = [v for v in values if v is not None]
+    assert spread["count"] == len(values), (spread, values)
+    if values:
+        mean, std = mean_std(values)
+        for name, want in [("mean", mean), ("std", std), ("min", min(values)), ("max", max(values))]:
+            assert math.isclose(spread[name], want, rel_tol=1e-6, abs_tol=1e-9), (name, spread, values)
+
+
+def test_sweep_runs_each_trial_and_compares_them():
+    """What compare says is worked out again from metrics.csv and summary.json."""
+    with scratch() as home:
+        out, folder = home / "out", home / "s"
+        text = finish(sweep(folder, "--over", "algo.learning_rate=1e-3,5e-3", "--seeds", "2", "--jobs", "2", *SHORT,
+                            out=out), out, 0)
+        assert states(folder) == ["finished"] * 4, text
+        assert (folder / "sweep.svg").exists() and "picture " in text, text
+        for trial in recorded(folder)["trials"]:
+            rate = float(trial["values"]["algo.learning_rate"])
+            for run in trial["runs"]:
+                config = (folder / run["folder"] / "config.yaml").read_text(encoding="utf-8")
+                assert re.search(rf"^  learning_rate: {rate!r}$", config, re.M), config
+                assert re.search(rf"^  seed: {run['seed']}$", config, re.M), config
+                assert run["return"] == summary(folder / run["folder"])["return"]["mean"]
+        said = compare(folder, "--threshold", "40")
+        assert len(said["groups"]) == 2
+        for group in said["groups"]:
+            runs = [folder / os.path.basename(run["folder"]) for run in group["runs"]]
+            assert len(runs) == 2
+            for column, spread in group["to_threshold"].items():
+                assert_spread(spread, [reached(run, column, 40) for run in runs])
+            finals = [summary(run)["return"] for run in runs]
+            assert_spread(group["return"], [r["mean"] if r["final"] else None for r in finals])
+
+
+def test_stopped_sweep_goes_on_where_its_runs_were():
+    with scratch() as home:
+        out, folder = home / "out", home / "s"
+        process = sweep(folder, "--over", "algo.n_step=5,20", "--seeds", "2", "--jobs", "2", *ENDLESS, out=out)
+        first, second = folder / "trial-0001-seed-1", folder / "trial-0001-seed-2"
+        for run in [first, second]:
+            wait_for(f"{run.name} has learned", lambda r=run: has_learned(r))
+        process.send_signal(signal.SIGINT)
+        text = finish(process, out, 130)
+        assert states(folder) == ["stopped", "stopped", "waiting", "waiting"], text
+        assert "--resume --sweep-dir" in text, text
+        wait_for("nobody is left", lambda: not children(first) and not children(second))
+        before = summary(first)["updates"]
+        assert before > 0
+        # The budget is the base's: what was trained so far is beyond it, so each run ends soon.
+        base = (folder / "base.yaml").read_text(encoding="utf-8")
+        (folder / "base.yaml").write_text(re.sub(r"^  env_steps: \d+$", "  env_steps: 20000", base, flags=re.M),
+                                          encoding="utf-8")
+        for run in [first, second]:
+            config = (run / "config.yaml").read_text(encoding="utf-8")
+            (run / "config.yaml").write_text(re.sub(r"^  env_steps: \d+$", "  env_steps: 20000", config, flags=re.M),
+                                             encoding="utf-8")
+        text = finish(sweep(folder, "--resume", "--jobs", "2", out=out), out, 0)
+        assert "0 of 4 runs are done" in text, text
+        assert states(folder) == ["finished"] * 4, text
+        assert "resumes from" in (folder / "log/trial-0001-seed-1.log").read_text(encoding="utf-8")
+        assert summary(first)["updates"] >= before
+        text = finish(sweep(folder, "--resume", out=out), out, 0)
+        assert "4 of 4 runs are done" in text, text
+
+
+def test_killed_sweep_leaves_no_orphan_and_goes_on():
+    with scratch() as home:
+        out, folder = home / "out", home / "s"
+        process = sweep(folder, "--over", "algo.n_step=5,20", *ENDLESS, out=out)
+        first = folder / "trial-0001-seed-1"
+        wait_for("it has learned", lambda: has_learned(first))
+        process.kill()
+        process.wait(DEADLINE_S)
+        wait_for("nobody is left", lambda: not children(first))
+        assert states(folder) == ["running", "waiting"]
+        for path in [folder / "base.yaml", first / "config.yaml"]:
+            text = path.read_text(encoding="utf-8")
+            path.write_text(re.sub(r"^  env_steps: \d+$", "  env_steps: 20000", text, flags=re.M), encoding="utf-8")
+        finish(sweep(folder, "--resume", out=out), out, 0)
+        assert states(folder) == ["finished"] * 2
+
+
+def test_failed_trial_is_told_and_the_others_go_on():
+    """dqn can act on CartPole, sac cannot."""
+    with scratch() as home:
+        out, folder = home / "out", home / "s"
+        text = finish(sweep(folder, "--over", "algo.name=dqn,sac", *SHORT, out=out), out, 1)
+        assert states(folder) == ["finished", "failed"], text
+        assert "sac needs" in text and "1 of 2 runs failed" in text, text
+
+
+if __name__ == "__main__":
+    sys.exit(run_named(globals()))
