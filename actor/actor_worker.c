@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "actor/actor_pace.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "common/oct_latest.h"
@@ -50,8 +51,7 @@ struct actor_worker {
     uint64_t sequence;
     actor_batch *batch;
     uint64_t batch_begin_ns;
-    uint32_t due;       // batches to be made before another policy is awaited, where is_paced
-    uint64_t paused_ns; // since when it is
+    actor_pace pace;
     uint64_t numbers_sent_ns;
 
     actor_batch **batches;
@@ -64,40 +64,6 @@ struct actor_worker {
 
 // ---- acting thread: training
 
-static bool
-has_rollouts(const actor_worker *worker)
-{
-    return oct_config_has_rollouts(worker->config);
-}
-
-// Whether versions say how many batches are made: in lock-step one with each; of rollouts one for
-// each, and rollout_lag of them ahead.
-static bool
-is_paced(const actor_worker *worker)
-{
-    return worker->config->run.deterministic || has_rollouts(worker);
-}
-
-static void
-pace_version(actor_worker *worker, uint64_t before, uint64_t now)
-{
-    uint64_t most = has_rollouts(worker) ? 1 + (uint64_t)worker->config->algo.rollout_lag : 1;
-    uint64_t more = now > before ? now - before : 1;
-    worker->due = (uint32_t)(before == 0 ? most : OCT_MIN(worker->due + more, most));
-}
-
-// No version has come for so long that the rollouts may be lost, or are too few without those of
-// another actor: one more.
-static void
-pace_wait(actor_worker *worker)
-{
-    uint64_t now_ns = oct_clock_ns();
-    double since_s = (double)(now_ns - worker->paused_ns) * 1e-9;
-    if (has_rollouts(worker) && since_s >= worker->config->actor.rollout_wait_s) {
-        worker->due = 1;
-    }
-}
-
 static void
 worker_retire(actor_worker *worker, policy_net *net)
 {
@@ -109,28 +75,26 @@ worker_retire(actor_worker *worker, policy_net *net)
 static bool
 worker_swap_policy(actor_worker *worker)
 {
-    if (is_paced(worker) && worker->batch != NULL && worker->batch->count > 0) {
+    if (worker->pace.is_on && worker->batch != NULL && worker->batch->count > 0) {
         return true; // it has one version
     }
     policy_net *net = oct_latest_take(&worker->policy);
     if (net != NULL) {
-        pace_version(worker, worker->net != NULL ? policy_net_origin(worker->net)->version : 0,
-                     policy_net_origin(net)->version);
+        actor_pace_version(&worker->pace,
+                           worker->net != NULL ? policy_net_origin(worker->net)->version : 0,
+                           policy_net_origin(net)->version, oct_clock_ns());
         actor_run_set_policy(worker->run, net);
         worker_retire(worker, worker->net);
         worker->net = net;
     }
-    if (worker->net != NULL && is_paced(worker) && worker->due == 0) {
-        pace_wait(worker);
-        return worker->due > 0;
-    }
-    return worker->net != NULL;
+    return worker->net != NULL &&
+           (!worker->pace.is_on || actor_pace_is_due(&worker->pace, oct_clock_ns()));
 }
 
 static void
 worker_seal(actor_worker *worker)
 {
-    if (has_rollouts(worker)) {
+    if (worker->pace.has_rollouts) {
         actor_run_end_rollout(worker->run, worker->batch);
     }
     actor_batch_seal(worker->batch);
@@ -138,10 +102,7 @@ worker_seal(actor_worker *worker)
     // There are as many places as batches, so this cannot be full.
     OCT_ASSERT(oct_ring_push(worker->sealed, worker->batch) == OCT_OK);
     worker->batch = NULL;
-    if (is_paced(worker)) {
-        worker->due--;
-        worker->paused_ns = oct_clock_ns();
-    }
+    actor_pace_made(&worker->pace, oct_clock_ns());
     worker->notify(worker->arg);
 }
 
@@ -150,7 +111,8 @@ static bool
 worker_is_late(const actor_worker *worker, uint64_t now_ns)
 {
     double age_s = (double)(now_ns - worker->batch_begin_ns) * 1e-9;
-    return worker->batch->count > 0 && age_s >= worker->config->actor.flush_s && !is_paced(worker);
+    return worker->batch->count > 0 && age_s >= worker->config->actor.flush_s &&
+           !worker->pace.is_on;
 }
 
 // Makes sure that there is a batch with room for one more step. False: try again (or stop).
@@ -175,7 +137,7 @@ worker_open_batch(actor_worker *worker)
             return true;
         }
         worker_seal(worker);
-        if (is_paced(worker)) {
+        if (worker->pace.is_on) {
             return false; // another policy may be there
         }
     }
@@ -315,6 +277,7 @@ actor_worker_create(actor_run *take, const oct_config *config, actor_notify_fn n
 {
     actor_worker *worker = worker_create(config, notify, arg);
     worker->run = take;
+    actor_pace_init(&worker->pace, config);
     const actor_batch_shape *shape = actor_run_shape(take);
     worker->batch_count = OCT_MAX(BATCHES_MIN, OCT_MIN(config->actor.ring_batches, BATCHES_MAX));
     worker->batches = oct_alloc(worker->batch_count * sizeof(actor_batch *));

@@ -309,7 +309,8 @@ const oct_config_key oct_config_keys[] = {
     F64(actor, flush_s, 0.0001, 3600, "0.02",
         "seconds after which a batch is sent even if it is not full"),
     F64(actor, rollout_wait_s, 0.01, 86400, "5",
-        "ppo, a2c, trpo: seconds without a new version after which an actor makes another rollout"),
+        "ppo, a2c, trpo: seconds without a new version after which an actor makes another rollout, "
+        "or 4 times as long as the last version took to come"),
     U32(actor, ring_batches, 3, 4096, "16",
         "batches kept until replay acknowledges them; when all are in use the ring is full"),
     WORD(actor, when_full, "wait drop", "wait",

@@ -1,0 +1,50 @@
+// How many batches an actor makes with each version of the policy, and how long it waits for the
+// next one.
+#include "actor/actor_pace.h"
+
+#include "common/oct_base.h"
+
+void
+actor_pace_init(actor_pace *pace, const oct_config *config)
+{
+    bool has_rollouts = oct_config_has_rollouts(config);
+    *pace = (actor_pace){
+        .is_on = config->run.deterministic || has_rollouts,
+        .has_rollouts = has_rollouts,
+        .most = has_rollouts ? 1 + config->algo.rollout_lag : 1,
+        .wait_s = config->actor.rollout_wait_s,
+    };
+}
+
+void
+actor_pace_version(actor_pace *pace, uint64_t before, uint64_t now, uint64_t now_ns)
+{
+    uint64_t more = now > before ? now - before : 1;
+    pace->due = (uint32_t)(before == 0 ? pace->most : OCT_MIN(pace->due + more, pace->most));
+    if (pace->asked_ns != 0) {
+        pace->version_s = (double)(now_ns - pace->asked_ns) * 1e-9;
+        pace->asked_ns = 0;
+    }
+}
+
+bool
+actor_pace_is_due(actor_pace *pace, uint64_t now_ns)
+{
+    double since_s = (double)(now_ns - pace->paused_ns) * 1e-9;
+    double wait_s = OCT_MAX(pace->wait_s, ACTOR_PACE_WAITS * pace->version_s);
+    if (pace->due == 0 && pace->has_rollouts && since_s >= wait_s) {
+        pace->due = 1;
+    }
+    return !pace->is_on || pace->due > 0;
+}
+
+void
+actor_pace_made(actor_pace *pace, uint64_t now_ns)
+{
+    if (pace->is_on) {
+        OCT_ASSERT(pace->due > 0);
+        pace->due--;
+        pace->paused_ns = now_ns;
+        pace->asked_ns = pace->asked_ns != 0 ? pace->asked_ns : now_ns;
+    }
+}
