@@ -13,6 +13,7 @@ int cli_data(int argc, char **argv);
 int cli_eval(int argc, char **argv);
 int cli_export(int argc, char **argv);
 int cli_health(int argc, char **argv);
+int cli_import(int argc, char **argv);
 int cli_presets(int argc, char **argv);
 int cli_quantize(int argc, char **argv);
 int cli_set(int argc, char **argv);

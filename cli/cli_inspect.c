@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cli/cli_against.h"
+#include "cli/cli_codes.h"
 #include "cli/cli_options.h"
 #include "cli/cli_text.h"
 #include "cli/run/cli_folder.h"
@@ -150,22 +151,6 @@ print_scales(const float *scales, uint32_t count)
     free(sorted);
 }
 
-// Codes that are 0, and codes at the end of their range, in percent.
-static void
-print_codes(const policy_image *image, uint32_t l)
-{
-    const policy_layer *layer = &image->spec.layers[l];
-    int end = image->precision == POLICY_INT4 ? POLICY_INT4_CODE_MAX : 127;
-    size_t count = policy_layer_weights(layer), zero = 0, saturated = 0;
-    for (size_t i = 0; i < count; i++) {
-        int code = image->codes[l][i];
-        zero += code == 0;
-        saturated += code == end || code == -end;
-    }
-    printf("  codes %.3g %% zero, %.3g %% at the end", 100.0 * (double)zero / (double)count,
-           100.0 * (double)saturated / (double)count);
-}
-
 static size_t
 weight_bytes(const policy_image *image, uint32_t l)
 {
@@ -220,7 +205,9 @@ print_layers(const policy_image *image)
         }
         if (scaled) {
             print_scales(image->scales[l], policy_layer_rows(layer));
-            print_codes(image, l);
+            cli_codes codes = cli_codes_count(image, l);
+            printf("  codes %.3g %% zero, %.3g %% at the end", 100.0 * codes.zero,
+                   100.0 * codes.end);
         }
         printf("\n");
     }

@@ -25,6 +25,7 @@ static const cli_command commands[] = {
     {"eval", cli_eval, "measure the return of a policy file"},
     {"act", cli_act, "read observations and print actions, line by line"},
     {"export", cli_export, "export a policy as a C99 header or an ONNX model"},
+    {"import", cli_import, "make a policy of a trained network (an ONNX model)"},
     {"quantize", cli_quantize, "store a finished policy in fewer bits and measure what that costs"},
     {"inspect", cli_inspect, "show what a policy file contains and where it came from"},
     {"data", cli_data, "show, export and import recorded steps"},

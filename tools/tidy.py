@@ -23,6 +23,7 @@ MAY_INCLUDE = {
     "liboctet": ["common", "policy", "envs", "render"],
     "codec": ["common", "policy"],
     "export": ["common", "policy"],
+    "import": ["common", "policy"],
     "envs": ["common"],
     "render": ["common", "envs"],
     "nn": ["common", "policy", "group"],
@@ -33,7 +34,7 @@ MAY_INCLUDE = {
     "actor": ["common", "policy", "codec", "envs", "proto", "net"],
     "client": ["common", "proto", "net", "actor"],
     "learner": ["common", "policy", "group", "nn", "algos", "quantizer", "proto", "net"],
-    "cli": ["common", "policy", "export", "envs", "render", "nn", "algos", "quantizer", "replay", "data", "actor",
+    "cli": ["common", "policy", "export", "import", "envs", "render", "nn", "algos", "quantizer", "replay", "data", "actor",
             "learner", "proto", "net"],
 }
 PUBLIC = "include"  # include/octet/*.h: everybody may include them
@@ -48,7 +49,7 @@ HOME = {
     r"<uv\.h>": "net/",
     r"<microhttpd\.h>": "net/net_http.c",
     r"<cblas\.h>": "nn/nn_gemm.c",
-    r"\.pb-c\.h": ("proto/", "export/export_graph.c"),
+    r"\.pb-c\.h": ("proto/", "export/export_graph.c", "import/import_model.c"),
     r"<protobuf-c/": "proto/",
     r"<openssl/": ("net/", "proto/wire_hash.c", "proto/wire_sign.c", "proto/wire_token.c",
                    "cli/cli_certs_ca.c"),

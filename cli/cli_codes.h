@@ -1,0 +1,15 @@
+#ifndef CLI_CLI_CODES_H
+#define CLI_CLI_CODES_H
+
+#include "policy/policy_format.h"
+
+// What the codes of a quantised layer are like: shares of its weights. Threads: any.
+typedef struct cli_codes {
+    double zero; // codes that are 0
+    double end;  // codes at either end of their range
+} cli_codes;
+
+// Of layer l of an image of integer precision.
+cli_codes cli_codes_count(const policy_image *image, uint32_t l);
+
+#endif // CLI_CLI_CODES_H

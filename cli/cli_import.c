@@ -1,0 +1,367 @@
+// octet import: a policy from an ONNX model, calibrated, compared with it, quantised and written.
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "actor/actor_evaluate.h"
+#include "actor/actor_sight.h"
+#include "cli/cli_commands.h"
+#include "cli/cli_import_options.h"
+#include "cli/cli_import_report.h"
+#include "cli/cli_observe.h"
+#include "cli/cli_options.h"
+#include "cli/cli_text.h"
+#include "cli/run/cli_folder.h"
+#include "common/oct_file.h"
+#include "import/import_npy.h"
+#include "policy/policy_net.h"
+#include "quantizer/quantizer_observed.h"
+#include "quantizer/quantizer_ptq.h"
+#include "quantizer/quantizer_scaling.h"
+
+#define REASON_BYTES  ENV_REASON_BYTES
+#define OBSERVED_ROWS 4096
+#define OBSERVED_TEXT (CLI_PATH_MAX + 64)
+
+// One import, from the model to the files.
+typedef struct import_run {
+    cli_import_options options;
+    import_model *model;
+    import_graph *graph;
+    import_result result;
+    policy_image *fp32;  // that is written: result.image, or the same with scaled observations
+    policy_image *image; // NULL: fp32 was asked for
+    quantizer_reservoir *observed;
+    bool is_real; // what was observed is no random numbers
+    char observed_text[OBSERVED_TEXT];
+    char fp32_path[CLI_PATH_MAX];
+    cli_import_report report;
+} import_run;
+
+// "import: 'PATH': reason", whatever bytes the reason quotes.
+static bool
+failed(const char *path, const char *reason)
+{
+    cli_error(CLI_IMPORT, "'%s': %s", path, cli_text_plain(reason, SIZE_MAX).text);
+    return false;
+}
+
+// ---- the environment
+
+static void
+request_bounds(import_request *request, const octet_env_space *space, uint32_t count)
+{
+    for (uint32_t i = 0; space->low != NULL && space->high != NULL && i < count; i++) {
+        request->low[i] = (float)space->low[i];
+        request->high[i] = (float)space->high[i];
+        request->bound_count = i + 1;
+    }
+}
+
+// What the environment says and the options leave open. False after a message.
+static bool
+request_complete(cli_import_options *options)
+{
+    char reason[REASON_BYTES] = "";
+    import_request *request = &options->request;
+    request->env_id = options->env_id != NULL ? options->env_id : "";
+    if (options->env_id == NULL) {
+        return true;
+    }
+    env *e = NULL;
+    env_request asked = {
+        .id = options->env_id, .options = options->env_options, .count = 1, .seed = options->seed};
+    if (env_open(&e, &asked, reason, sizeof(reason)) != OCT_OK) {
+        cli_error(CLI_IMPORT, "environment '%s': %s", options->env_id, reason);
+        return false;
+    }
+    const octet_env_spec *spec = env_spec(e);
+    uint32_t actions = spec->action.n > 0 ? spec->action.n : env_space_count(&spec->action);
+    request->dtype = actor_sight_dtype(&spec->obs);
+    request->action_kind = spec->action.n > 0 ? POLICY_DISCRETE : POLICY_BOX;
+    request->action_count = actions;
+    if (!options->has_shape) {
+        bool is_one_hot = spec->obs.n > 0;
+        request->obs_rank = is_one_hot ? 1 : spec->obs.rank;
+        memcpy(request->obs_shape, spec->obs.shape, sizeof(request->obs_shape));
+        request->obs_shape[0] = is_one_hot ? actor_sight_count(&spec->obs) : spec->obs.shape[0];
+    }
+    if (!options->has_bounds && spec->action.n == 0 && actions <= POLICY_ACTIONS_MAX) {
+        request_bounds(request, &spec->action, actions);
+    }
+    env_close(e);
+    return true;
+}
+
+// Whether the policy fits the environment after all. False after a message.
+static bool
+env_check(const import_run *run)
+{
+    char reason[REASON_BYTES] = "";
+    env *e = NULL;
+    const cli_import_options *options = &run->options;
+    if (options->env_id == NULL) {
+        return true;
+    }
+    env_request asked = {
+        .id = options->env_id, .options = options->env_options, .count = 1, .seed = options->seed};
+    oct_err err = env_open(&e, &asked, reason, sizeof(reason));
+    if (err == OCT_OK) {
+        err = actor_fits(&run->result.image->spec, e, reason, sizeof(reason));
+        env_close(e);
+    }
+    return err == OCT_OK || failed(options->model, reason);
+}
+
+// ---- the model
+
+static bool
+model_take(import_run *run)
+{
+    char reason[REASON_BYTES] = "";
+    cli_import_options *options = &run->options;
+    const import_request *request = &options->request;
+    oct_err err = import_model_load(&run->model, options->model, reason, sizeof(reason));
+    if (err == OCT_OK && strcmp(run->model->producer, "octet") == 0) {
+        (void)snprintf(reason, sizeof(reason),
+                       "octet export wrote it; the policy that it was exported from has it all");
+        err = OCT_EINVAL;
+    }
+    if (err == OCT_OK) {
+        err = import_graph_create(&run->graph, run->model, request->obs_shape, request->obs_rank,
+                                  reason, sizeof(reason));
+    }
+    if (err == OCT_OK) {
+        err = import_policy_make(&run->result, run->model, run->graph, request, reason,
+                                 sizeof(reason));
+    }
+    run->fp32 = run->result.image;
+    return err == OCT_OK ? env_check(run) : failed(options->model, reason);
+}
+
+// ---- observations
+
+// Whether rows of the file are maps with their channels first, as the model has them.
+static bool
+file_is_channels_first(const import_run *run, const import_npy *npy)
+{
+    const import_step *input = import_graph_observation(run->graph);
+    return run->result.channels_first &&
+           (npy->rank == 2 ||
+            (npy->rank == 4 && memcmp(npy->shape + 1, input->shape, 3 * sizeof(uint32_t)) == 0));
+}
+
+// Rows of the file in the policy's order and of its type.
+static void
+file_add(import_run *run, const import_npy *npy)
+{
+    const policy_spec *spec = &run->fp32->spec;
+    bool is_moved = file_is_channels_first(run, npy);
+    float *row = oct_alloc(npy->width * sizeof(float));
+    uint8_t *bytes = oct_alloc(npy->width);
+    for (uint32_t r = 0; r < npy->rows; r++) {
+        for (uint32_t i = 0; i < npy->width; i++) {
+            uint32_t at = is_moved ? run->result.order[i] : i;
+            float x = npy->numbers[(size_t)r * npy->width + i];
+            row[at] = x;
+            bytes[at] = (uint8_t)(x > 0.0f ? OCT_MIN(x, 255.0f) : 0.0f);
+        }
+        quantizer_reservoir_add(run->observed,
+                                spec->obs_dtype == POLICY_U8 ? (const void *)bytes : row,
+                                policy_spec_obs_bytes(spec), 1);
+    }
+    free(row);
+    free(bytes);
+}
+
+static bool
+file_observe(import_run *run)
+{
+    char reason[REASON_BYTES] = "";
+    const char *path = run->options.observations;
+    import_npy npy;
+    if (import_npy_load(&npy, path, reason, sizeof(reason)) != OCT_OK) {
+        return failed(path, reason);
+    }
+    uint32_t count = run->fp32->spec.obs_count;
+    bool is_fit = npy.width == count;
+    if (is_fit) {
+        file_add(run, &npy);
+    } else {
+        cli_error(CLI_IMPORT, "'%s' has rows of %u numbers, an observation of the model has %u",
+                  path, npy.width, count);
+    }
+    import_npy_free(&npy);
+    if (is_fit && quantizer_reservoir_count(run->observed) == 0) {
+        return failed(path, "no row of it has only finite numbers");
+    }
+    (void)snprintf(run->observed_text, sizeof(run->observed_text), "%u observations of %s",
+                   quantizer_reservoir_count(run->observed), path);
+    return is_fit;
+}
+
+static bool
+env_observe(import_run *run)
+{
+    char reason[REASON_BYTES] = "";
+    const cli_import_options *options = &run->options;
+    if (cli_observe(run->observed, run->fp32, options->env_id, options->env_options, options->seed,
+                    reason, sizeof(reason)) != OCT_OK) {
+        cli_error(CLI_IMPORT, "environment '%s': %s", options->env_id, reason);
+        return false;
+    }
+    (void)snprintf(run->observed_text, sizeof(run->observed_text),
+                   "%u observations of %u episodes of %s", quantizer_reservoir_count(run->observed),
+                   CLI_OBSERVE_EPISODES, options->env_id);
+    return true;
+}
+
+static bool
+observe(import_run *run)
+{
+    const cli_import_options *options = &run->options;
+    run->observed = quantizer_reservoir_create(&run->fp32->spec, OBSERVED_ROWS, options->seed);
+    run->is_real = options->observations != NULL || options->env_id != NULL;
+    if (options->observations != NULL) {
+        return file_observe(run);
+    }
+    if (options->env_id != NULL) {
+        return env_observe(run);
+    }
+    quantizer_reservoir_fill(run->observed, run->fp32);
+    (void)snprintf(run->observed_text, sizeof(run->observed_text),
+                   "%u random observations; --observations FILE or --env ID calibrate the policy",
+                   quantizer_reservoir_count(run->observed));
+    return true;
+}
+
+// ---- conversion
+
+// Policies of integers read observations less their mean, divided by their deviation, as those that
+// the learner publishes. False after a message.
+static bool
+scale(import_run *run)
+{
+    const policy_spec *spec = &run->fp32->spec;
+    if (!run->is_real || !policy_is_integer(run->options.precision) || spec->normalise ||
+        !quantizer_is_scalable(spec) ||
+        quantizer_reservoir_count(run->observed) < QUANTIZER_OBSERVED_LEAST) {
+        return true;
+    }
+    policy_image *scaled;
+    if (quantizer_ptq_scale(&scaled, run->fp32, run->observed) != OCT_OK) {
+        return failed(run->options.model, "a weight is not finite once observations are scaled");
+    }
+    run->fp32 = scaled;
+    run->report.is_scaled = true;
+    return true;
+}
+
+static bool
+convert(import_run *run)
+{
+    const cli_import_options *options = &run->options;
+    const float *rows = quantizer_reservoir_rows(run->observed);
+    uint32_t count = quantizer_reservoir_count(run->observed);
+    oct_err err = import_policy_parity(&run->report.parity, &run->result, run->fp32, rows, count);
+    if (err == OCT_OK && options->precision != POLICY_FP32) {
+        err = quantizer_ptq_convert(&run->image, run->fp32, options->precision,
+                                    &QUANTIZER_METHOD_DEFAULT, run->is_real ? run->observed : NULL);
+        run->report.is_calibrated = run->is_real;
+        if (err == OCT_OK) {
+            err = quantizer_probe(&run->report.far, run->image, run->fp32, rows, count);
+        }
+    }
+    if (err != OCT_OK) {
+        cli_error(CLI_IMPORT,
+                  "cannot run policies here: %s (OCTET_ISA: " POLICY_ISA_NAMES ", or unset)",
+                  oct_strerror(err));
+    }
+    return err == OCT_OK;
+}
+
+// ---- files
+
+// "pole.oct" gives "pole.fp32.oct".
+static void
+fp32_path(char out[CLI_PATH_MAX], const char *path)
+{
+    size_t length = strlen(path);
+    if (length > 4 && strcmp(path + length - 4, ".oct") == 0) {
+        length -= 4;
+    }
+    (void)snprintf(out, CLI_PATH_MAX, "%.*s.fp32.oct", (int)OCT_MIN(length, CLI_PATH_MAX - 16),
+                   path);
+}
+
+static bool
+save(const policy_image *image, const char *path)
+{
+    size_t length = policy_encoded_size(image);
+    uint8_t *bytes = oct_alloc(length);
+    policy_encode(image, bytes);
+    oct_err err = oct_file_write(path, bytes, length);
+    if (err != OCT_OK) {
+        cli_error(CLI_IMPORT, "cannot write '%s': %s", path, strerror(errno));
+    }
+    free(bytes);
+    return err == OCT_OK;
+}
+
+static bool
+files_write(import_run *run)
+{
+    const char *out = run->options.out;
+    struct stat to, from;
+    if (stat(out, &to) == 0 && stat(run->options.model, &from) == 0 && to.st_dev == from.st_dev &&
+        to.st_ino == from.st_ino) {
+        return failed(out, "this is the model itself; name another file");
+    }
+    if (run->image == NULL) {
+        return save(run->fp32, out);
+    }
+    fp32_path(run->fp32_path, out);
+    return save(run->fp32, run->fp32_path) && save(run->image, out);
+}
+
+static void
+report(import_run *run)
+{
+    run->report.model = run->options.model;
+    run->report.observed = run->observed_text;
+    run->report.result = &run->result;
+    run->report.fp32 = run->fp32;
+    run->report.image = run->image;
+    run->report.path = run->options.out;
+    run->report.fp32_path = run->image != NULL ? run->fp32_path : run->options.out;
+    if (run->options.json) {
+        cli_import_report_json(&run->report);
+    } else {
+        cli_import_report_text(&run->report);
+    }
+}
+
+int
+cli_import(int argc, char **argv)
+{
+    import_run *run = oct_alloc(sizeof(*run));
+    cli_import_options_parse(&run->options, argc, argv);
+    bool is_done = request_complete(&run->options) && model_take(run) && observe(run) &&
+                   scale(run) && convert(run) && files_write(run);
+    if (is_done) {
+        report(run);
+    }
+    if (run->fp32 != run->result.image) {
+        policy_image_destroy(run->fp32);
+    }
+    policy_image_destroy(run->image);
+    quantizer_reservoir_destroy(run->observed);
+    import_policy_free(&run->result);
+    import_graph_destroy(run->graph);
+    import_model_destroy(run->model);
+    free(run);
+    return is_done ? 0 : CLI_EXIT_FAILED;
+}

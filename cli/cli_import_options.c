@@ -1,0 +1,223 @@
+// The options of octet import: their table, their parser and their checks.
+#include "cli/cli_import_options.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli_options.h"
+
+enum {
+    KEY_ENV = 256,
+    KEY_OPTIONS,
+    KEY_SHAPE,
+    KEY_ACTIONS,
+    KEY_BOUNDS,
+    KEY_UNIT,
+    KEY_HEAD,
+    KEY_OUTPUT,
+    KEY_LOG_STD,
+    KEY_OBSERVATIONS,
+    KEY_PRECISION,
+    KEY_SEED,
+    KEY_JSON,
+    KEY_OUT
+};
+
+static const struct argp_option option_table[] = {
+    {"out", KEY_OUT, "FILE", 0, "Policy to write (required); the fp32 policy is written beside it",
+     0},
+    {"precision", KEY_PRECISION, "P", 0, "int8 (default), int4, bf16, fp16 or fp32", 0},
+    {"observations", KEY_OBSERVATIONS, "FILE.npy", 0,
+     "Observations to calibrate and compare on: an array of rows (numpy.save)", 0},
+    {"env", KEY_ENV, "ID", 0,
+     "Environment of the policy: its shapes and bounds, and, without --observations, what the "
+     "policy observes there in 10 episodes",
+     0},
+    {"options", KEY_OPTIONS, "K=V,...", 0, "Options of the environment", 0},
+    {"obs-shape", KEY_SHAPE, "N,...", 0, "Shape of an observation, where the model does not say it",
+     0},
+    {"actions", KEY_ACTIONS, "N", 0, "Number of actions (without --bounds: discrete ones)", 0},
+    {"bounds", KEY_BOUNDS, "LOW:HIGH,...", 0,
+     "Bounds of a box of actions: one pair for all, or one for each", 0},
+    {"unit-actions", KEY_UNIT, NULL, 0,
+     "The model's actions are in [-1, 1] and to be mapped onto the bounds, as those of "
+     "Stable-Baselines3's SAC and TD3",
+     0},
+    {"head", KEY_HEAD, "H", 0,
+     "What outputs for discrete actions are: logits (default after a softmax) or values (default)",
+     0},
+    {"output", KEY_OUTPUT, "NAME", 0,
+     "Output of the model with actions or values (default: action, actions, mean, mu, logits, "
+     "q_values, or the first)",
+     0},
+    {"log-std", KEY_LOG_STD, "NAME", 0,
+     "Output or constant of the model with the log deviations of a box of actions", 0},
+    {"seed", KEY_SEED, "S", 0, "Seed of the environment (default: 1)", 0},
+    {"json", KEY_JSON, NULL, 0, "Print the report as one JSON document", 0},
+    {0},
+};
+
+static void
+parse_shape(cli_import_options *options, const char *arg)
+{
+    import_request *request = &options->request;
+    const char *at = arg;
+    request->obs_rank = 0;
+    do {
+        char *end;
+        unsigned long dim = strtoul(at, &end, 10);
+        if (end == at || *at == '-' || dim < 1 || dim > POLICY_WIDTH_MAX ||
+            request->obs_rank == POLICY_RANK_MAX || (*end != '\0' && *end != ',')) {
+            cli_usage_error(CLI_IMPORT,
+                            "--obs-shape is '%s'; allowed are up to %d numbers from 1 to %d, "
+                            "separated by commas",
+                            arg, POLICY_RANK_MAX, POLICY_WIDTH_MAX);
+        }
+        request->obs_shape[request->obs_rank++] = (uint32_t)dim;
+        at = *end == ',' ? end + 1 : end;
+    } while (*at != '\0');
+    options->has_shape = true;
+}
+
+static bool
+parse_bound(const char **at, char stop, float *out)
+{
+    char *end;
+    double value = strtod(*at, &end);
+    bool is_number = end != *at && isfinite((float)value) && (*end == stop || *end == '\0');
+    *out = (float)value;
+    *at = end;
+    return is_number;
+}
+
+static void
+parse_bounds(cli_import_options *options, const char *arg)
+{
+    import_request *request = &options->request;
+    const char *at = arg;
+    uint32_t count = 0;
+    for (;;) {
+        bool is_pair = count < POLICY_ACTIONS_MAX && parse_bound(&at, ':', &request->low[count]) &&
+                       *at++ == ':' && parse_bound(&at, ',', &request->high[count]) &&
+                       request->low[count] < request->high[count];
+        if (!is_pair) {
+            cli_usage_error(CLI_IMPORT,
+                            "--bounds is '%s'; allowed are pairs LOW:HIGH, separated by commas",
+                            arg);
+        }
+        count++;
+        if (*at++ == '\0') {
+            break;
+        }
+    }
+    request->bound_count = count;
+    options->has_bounds = true;
+}
+
+static void
+parse_head(cli_import_options *options, const char *arg)
+{
+    if (strcmp(arg, "values") == 0) {
+        options->request.head = POLICY_HEAD_VALUES;
+    } else if (strcmp(arg, "logits") == 0) {
+        options->request.head = POLICY_HEAD_LOGITS;
+    } else {
+        cli_usage_error(CLI_IMPORT, "--head is '%s'; allowed is values or logits", arg);
+    }
+}
+
+static void
+parse_model(cli_import_options *options, const char *arg)
+{
+    if (options->model != NULL) {
+        cli_usage_error(CLI_IMPORT, "two models, '%s' and '%s'; name one", options->model, arg);
+    }
+    options->model = arg;
+}
+
+static error_t
+parse(int key, char *arg, struct argp_state *state)
+{
+    cli_import_options *options = state->input;
+    switch (key) {
+    case KEY_OUT:
+        options->out = arg;
+        return 0;
+    case KEY_PRECISION:
+        if (!policy_precision_parse(&options->precision, arg)) {
+            cli_usage_error(CLI_IMPORT,
+                            "--precision is '%s'; allowed is int8, int4, bf16, fp16 or fp32", arg);
+        }
+        return 0;
+    case KEY_OBSERVATIONS:
+        options->observations = arg;
+        return 0;
+    case KEY_ENV:
+        options->env_id = arg;
+        return 0;
+    case KEY_OPTIONS:
+        options->env_options = arg;
+        return 0;
+    case KEY_SHAPE:
+        parse_shape(options, arg);
+        return 0;
+    case KEY_ACTIONS:
+        options->request.action_count =
+            (uint32_t)cli_option_number(CLI_IMPORT, "--actions", arg, 1, POLICY_ACTIONS_MAX);
+        return 0;
+    case KEY_BOUNDS:
+        parse_bounds(options, arg);
+        return 0;
+    case KEY_UNIT:
+        options->request.unit_actions = true;
+        return 0;
+    case KEY_HEAD:
+        parse_head(options, arg);
+        return 0;
+    case KEY_OUTPUT:
+        options->request.output = arg;
+        return 0;
+    case KEY_LOG_STD:
+        options->request.log_std = arg;
+        return 0;
+    case KEY_SEED:
+        options->seed = cli_option_number(CLI_IMPORT, "--seed", arg, 0, UINT64_MAX);
+        return 0;
+    case KEY_JSON:
+        options->json = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        parse_model(options, arg);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp import_argp = {
+    .options = option_table,
+    .parser = parse,
+    .args_doc = "MODEL.onnx",
+    .doc =
+        "Makes a policy of a network that was trained elsewhere, quantises it and prints how far "
+        "it is from the model. MODEL.onnx is an ONNX model: a chain of dense layers or "
+        "convolutions, from one observation to actions or their values.\v"
+        "Example: octet import pole.onnx --env CartPole-v1 --out pole.oct",
+};
+
+void
+cli_import_options_parse(cli_import_options *options, int argc, char **argv)
+{
+    *options = (cli_import_options){.precision = POLICY_INT8, .env_options = "", .seed = 1};
+    cli_options_parse(&import_argp, argc, argv, options);
+    if (options->model == NULL) {
+        cli_usage_error(CLI_IMPORT, "no MODEL.onnx given");
+    }
+    if (options->out == NULL) {
+        cli_usage_error(CLI_IMPORT, "no file for the policy; name one with --out");
+    }
+    if (options->env_options[0] != '\0' && options->env_id == NULL) {
+        cli_usage_error(CLI_IMPORT, "--options needs --env");
+    }
+}

@@ -1,0 +1,31 @@
+#ifndef CLI_CLI_IMPORT_OPTIONS_H
+#define CLI_CLI_IMPORT_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "import/import_policy.h"
+
+// The options of octet import. The strings belong to argv.
+//
+// Threads: main thread.
+
+#define CLI_IMPORT "import" // the command's name, for messages
+
+typedef struct cli_import_options {
+    const char *model;
+    const char *env_id; // NULL: not named
+    const char *env_options;
+    const char *observations; // NULL: not named
+    const char *out;
+    policy_precision precision;
+    uint64_t seed;
+    bool json;
+    bool has_bounds, has_shape;
+    import_request request; // what the options say of the model
+} cli_import_options;
+
+// The defaults, then what argv says. Ends the process with a message on wrong usage.
+void cli_import_options_parse(cli_import_options *options, int argc, char **argv);
+
+#endif // CLI_CLI_IMPORT_OPTIONS_H

@@ -1,0 +1,188 @@
+// Prints what octet import made of a model and how far that is from it.
+#include "cli/cli_import_report.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/cli_codes.h"
+#include "cli/cli_json.h"
+#include "cli/cli_text.h"
+#include "common/oct_base.h"
+#include "quantizer/quantizer_ptq.h"
+
+static const char *
+head_name(policy_head head)
+{
+    static const char *const names[] = {"",      "values",   "logits",       "tanh",
+                                        "atoms", "gaussian", "tanh_gaussian"};
+    return names[head];
+}
+
+// ---- text
+
+static void
+print_layers(const cli_import_report *report)
+{
+    const policy_image *image = report->image;
+    quantizer_layer_error errors[POLICY_LAYERS_MAX];
+    quantizer_ptq_errors(image, report->fp32, errors);
+    for (uint32_t l = 0; l < image->spec.layer_count; l++) {
+        const policy_layer *layer = &image->spec.layers[l];
+        printf("  %2u  %5u -> %-5u  error of the weights %.3g (relative L2), %.3g at most", l,
+               layer->inputs, layer->outputs, (double)errors[l].relative_l2,
+               (double)errors[l].max_abs);
+        if (policy_is_integer(image->precision)) {
+            printf(", %.3g %% of the codes at the end", 100.0 * cli_codes_count(image, l).end);
+        }
+        printf("\n");
+    }
+}
+
+static void
+print_actions(const policy_spec *spec)
+{
+    if (spec->action_kind == POLICY_DISCRETE) {
+        printf("%u discrete actions (%s)", spec->action_count, head_name(spec->head));
+        return;
+    }
+    printf("a box of %u (%s), action 0 in [%g, %g]", spec->action_count, head_name(spec->head),
+           (double)spec->action_low[0], (double)spec->action_high[0]);
+}
+
+static void
+print_image(const cli_import_report *report)
+{
+    const policy_image *image = report->image;
+    const quantizer_divergence *far = &report->far;
+    printf("%s against fp32%s%s\n", policy_precision_name(image->precision),
+           report->is_scaled ? ", observations scaled" : "",
+           report->is_calibrated ? ", biases corrected" : "");
+    print_layers(report);
+    printf("  outputs differ by %.3g (relative L2), %.3g at most; %.2f %% of the actions agree, ",
+           far->relative_l2, far->max_abs, 100.0 * far->agreement);
+    if (image->spec.action_kind == POLICY_DISCRETE) {
+        printf("KL %.3g\n", far->kl);
+    } else {
+        printf("mean distance %.3g of their range\n", far->action_l2);
+    }
+}
+
+void
+cli_import_report_text(const cli_import_report *report)
+{
+    const policy_spec *spec = &report->fp32->spec;
+    const import_result *result = report->result;
+    printf("model       %s, output %s\n", cli_text_plain(report->model, SIZE_MAX).text,
+           cli_text_plain(result->output, SIZE_MAX).text);
+    printf("policy      %u layers, %u %s%s in, ", spec->layer_count, spec->obs_count,
+           spec->obs_dtype == POLICY_U8 ? "uint8" : "float32",
+           result->channels_first ? ", channels last," : "");
+    print_actions(spec);
+    printf("%s\n", result->image->spec.normalise ? ", normalised as the model does it" : "");
+    for (uint32_t i = 0; i < result->note_count; i++) {
+        printf("note        %s\n", cli_text_plain(result->notes[i], SIZE_MAX).text);
+    }
+    printf("compared on %s\n", cli_text_plain(report->observed, SIZE_MAX).text);
+    const import_parity *parity = &report->parity;
+    printf("fp32 against the model\n  %s differ by %.3g at most, %.3g on average; %.2f %% of the "
+           "actions agree\n",
+           spec->action_kind == POLICY_BOX ? "actions" : "outputs", parity->max_abs,
+           parity->mean_abs, 100.0 * parity->agreement);
+    if (result->observation_clip != NULL) {
+        printf("  the model clips observations, which policies do not: %.2f %% of these\n",
+               100.0 * parity->clipped);
+    }
+    if (report->image != NULL) {
+        print_image(report);
+        printf("wrote %s, %zu bytes, and %s, %zu bytes\n", report->path,
+               policy_encoded_size(report->image), report->fp32_path,
+               policy_encoded_size(report->fp32));
+    } else {
+        printf("wrote %s, %zu bytes\n", report->path, policy_encoded_size(report->fp32));
+    }
+}
+
+// ---- JSON
+
+static json_t *
+object_make(void)
+{
+    json_t *made = json_object();
+    OCT_ASSERT(made != NULL);
+    return made;
+}
+
+static json_t *
+layers_json(const cli_import_report *report)
+{
+    const policy_image *image = report->image;
+    quantizer_layer_error errors[POLICY_LAYERS_MAX];
+    json_t *list = json_array();
+    OCT_ASSERT(list != NULL);
+    quantizer_ptq_errors(image, report->fp32, errors);
+    for (uint32_t l = 0; l < image->spec.layer_count; l++) {
+        json_t *layer = object_make();
+        cli_json_put(layer, "inputs", json_integer(image->spec.layers[l].inputs));
+        cli_json_put(layer, "outputs", json_integer(image->spec.layers[l].outputs));
+        cli_json_put(layer, "relative_l2", cli_json_number((double)errors[l].relative_l2));
+        cli_json_put(layer, "max_abs", cli_json_number((double)errors[l].max_abs));
+        bool has_codes = policy_is_integer(image->precision);
+        cli_json_put(layer, "saturated",
+                     has_codes ? cli_json_number(cli_codes_count(image, l).end) : json_null());
+        cli_json_append(list, layer);
+    }
+    return list;
+}
+
+static json_t *
+quantised_json(const cli_import_report *report)
+{
+    const quantizer_divergence *far = &report->far;
+    json_t *made = object_make();
+    cli_json_put(made, "scaled", json_boolean(report->is_scaled));
+    cli_json_put(made, "calibrated", json_boolean(report->is_calibrated));
+    cli_json_put(made, "relative_l2", cli_json_number(far->relative_l2));
+    cli_json_put(made, "max_abs", cli_json_number(far->max_abs));
+    cli_json_put(made, "agreement", cli_json_number(far->agreement));
+    cli_json_put(made, "kl", cli_json_number(far->kl));
+    cli_json_put(made, "action_distance", cli_json_number(far->action_l2));
+    cli_json_put(made, "layers", layers_json(report));
+    cli_json_put(made, "bytes", json_integer((json_int_t)policy_encoded_size(report->image)));
+    return made;
+}
+
+void
+cli_import_report_json(const cli_import_report *report)
+{
+    const policy_spec *spec = &report->fp32->spec;
+    const import_parity *parity = &report->parity;
+    json_t *root = object_make(), *notes = json_array(), *fp32 = object_make();
+    OCT_ASSERT(notes != NULL);
+    for (uint32_t i = 0; i < report->result->note_count; i++) {
+        cli_json_append(notes, cli_json_text(report->result->notes[i]));
+    }
+    cli_json_put(fp32, "max_abs", cli_json_number(parity->max_abs));
+    cli_json_put(fp32, "mean_abs", cli_json_number(parity->mean_abs));
+    cli_json_put(fp32, "agreement", cli_json_number(parity->agreement));
+    cli_json_put(fp32, "clipped", cli_json_number(parity->clipped));
+    cli_json_put(fp32, "bytes", json_integer((json_int_t)policy_encoded_size(report->fp32)));
+    cli_json_put(root, "policy", cli_json_text(report->path));
+    cli_json_put(root, "fp32_policy", cli_json_text(report->fp32_path));
+    cli_json_put(root, "output", cli_json_text(report->result->output));
+    const policy_image *written = report->image != NULL ? report->image : report->fp32;
+    cli_json_put(root, "precision", cli_json_text(policy_precision_name(written->precision)));
+    cli_json_put(root, "head", cli_json_text(head_name(spec->head)));
+    cli_json_put(root, "normalised", json_boolean(spec->normalise));
+    cli_json_put(root, "channels_first", json_boolean(report->result->channels_first));
+    cli_json_put(root, "observed", cli_json_text(report->observed));
+    cli_json_put(root, "rows", json_integer(parity->rows));
+    cli_json_put(root, "notes", notes);
+    cli_json_put(root, "fp32", fp32);
+    cli_json_put(root, "quantised", report->image != NULL ? quantised_json(report) : json_null());
+    char *text = json_dumps(root, JSON_INDENT(2));
+    OCT_ASSERT(text != NULL);
+    printf("%s\n", text);
+    free(text);
+    json_decref(root);
+}

@@ -1,0 +1,27 @@
+#ifndef CLI_CLI_IMPORT_REPORT_H
+#define CLI_CLI_IMPORT_REPORT_H
+
+#include "import/import_policy.h"
+#include "quantizer/quantizer_probe.h"
+
+// What octet import found out, on standard output: as text or as one JSON document.
+//
+// Threads: main thread.
+
+typedef struct cli_import_report {
+    const char *model;
+    const char *observed;        // "4096 observations of FILE"
+    const import_result *result; // what came out of the model
+    const policy_image *fp32;
+    import_parity parity;          // of fp32 with the model
+    const policy_image *image;     // NULL: fp32 was asked for
+    quantizer_divergence far;      // of image from fp32
+    bool is_scaled, is_calibrated; // on the observations
+    const char *fp32_path;
+    const char *path;
+} cli_import_report;
+
+void cli_import_report_text(const cli_import_report *report);
+void cli_import_report_json(const cli_import_report *report);
+
+#endif // CLI_CLI_IMPORT_REPORT_H

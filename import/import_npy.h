@@ -1,0 +1,33 @@
+#ifndef IMPORT_IMPORT_NPY_H
+#define IMPORT_IMPORT_NPY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/oct_err.h"
+
+// Observations as numpy.save writes them: one array of float32, float64 or uint8, little-endian, in
+// C order, the first dimension being the rows. Format versions 1 to 3 (NEP 1).
+//
+// Threads: any. Owns: numbers, until import_npy_free.
+
+#define IMPORT_NPY_BYTES_MAX (1u << 28)
+#define IMPORT_NPY_RANK_MAX  6
+
+typedef struct import_npy {
+    uint32_t rank; // 2 at least
+    uint32_t shape[IMPORT_NPY_RANK_MAX];
+    uint32_t rows;  // shape[0]
+    uint32_t width; // product of the others
+    float *numbers; // [rows][width]
+} import_npy;
+
+// OCT_EPROTO with one line in reason: no such array. bytes are not kept.
+OCT_CHECKED oct_err import_npy_decode(import_npy *out, const uint8_t *bytes, size_t length,
+                                      char *reason, size_t reason_size);
+// The same of a file; also OCT_ENOTFOUND, OCT_EIO, OCT_EINVAL (too large).
+OCT_CHECKED oct_err import_npy_load(import_npy *out, const char *path, char *reason,
+                                    size_t reason_size);
+void import_npy_free(import_npy *npy);
+
+#endif // IMPORT_IMPORT_NPY_H

@@ -1,0 +1,623 @@
+// ONNX's operations on one value that is computed from the observation: each becomes a step.
+// Operations on constants alone are computed.
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "import/import_constants.h"
+#include "import/import_shapes.h"
+
+#define TOO_LARGE IMPORT_TOO_LARGE
+#define NOT_A_ROW "it works on a map, and policies have it on rows of numbers; flatten it before"
+
+// ---- steps
+
+import_step *
+import_step_make(import_graph *graph, const import_node *node, import_kind kind,
+                 const import_step *from)
+{
+    import_step *step = import_graph_alloc(graph, sizeof(*step));
+    if (step != NULL) {
+        *step = (import_step){.kind = kind,
+                              .from = from,
+                              .node = node,
+                              .rank = from->rank,
+                              .count = from->count,
+                              .alpha = 1.0};
+        memcpy(step->shape, from->shape, sizeof(step->shape));
+    }
+    return step;
+}
+
+void
+import_step_row(import_step *step, uint32_t count)
+{
+    memset(step->shape, 0, sizeof(step->shape));
+    step->rank = 1;
+    step->shape[0] = step->count = count;
+}
+
+int64_t
+import_node_int(const import_node *node, const char *name, int64_t otherwise)
+{
+    const import_attribute *given = import_node_attribute(node, name);
+    return given != NULL ? given->i : otherwise;
+}
+
+static double *
+numbers_make(import_graph *graph, uint32_t count)
+{
+    return import_graph_alloc(graph, OCT_MAX(count, 1u) * sizeof(double));
+}
+
+static const char *
+unary(import_graph *graph, const import_node *node, import_value *out, import_kind kind)
+{
+    const import_value *x = import_graph_input(graph, node, 0);
+    if (x == NULL || x->step == NULL) {
+        return "its input is a constant, which no exporter leaves in a model";
+    }
+    out->step = import_step_make(graph, node, kind, x->step);
+    return out->step != NULL ? NULL : TOO_LARGE;
+}
+
+// out[count of step] = the constant, repeated as NumPy's broadcasting does.
+static const char *
+broadcast(const import_tensor *constant, const import_step *step, double *out)
+{
+    if (constant->floats == NULL && constant->integers == NULL) {
+        return "it takes a constant of a type that policies do not have";
+    }
+    uint32_t rank = step->rank, lead = constant->rank > rank ? constant->rank - rank : 0;
+    for (uint32_t i = 0; i < constant->rank; i++) {
+        uint32_t dim = constant->dims[i];
+        uint32_t own = i < lead ? 1 : step->shape[rank - (constant->rank - i)];
+        if (dim != 1 && dim != own) {
+            return "it takes a constant whose shape does not fit";
+        }
+    }
+    for (uint32_t i = 0; i < step->count; i++) {
+        size_t at = 0, unit = 1;
+        uint32_t rest = i;
+        for (uint32_t d = 0; d < rank; d++) { // from the last dimension on
+            uint32_t index = rest % step->shape[rank - 1 - d];
+            rest /= step->shape[rank - 1 - d];
+            if (d < constant->rank) {
+                uint32_t dim = constant->dims[constant->rank - 1 - d];
+                at += unit * (dim == 1 ? 0 : index);
+                unit *= dim;
+            }
+        }
+        out[i] = import_constant_number(constant, at);
+    }
+    return NULL;
+}
+
+// y = a x + b, both given for each number.
+static const char *
+affine(import_graph *graph, const import_node *node, const import_step *from, const double *a,
+       const double *b, import_value *out)
+{
+    for (uint32_t i = 0; i < from->count; i++) {
+        if (!isfinite(a[i]) || !isfinite(b[i])) {
+            return "it gives numbers that are not finite";
+        }
+    }
+    import_step *step = import_step_make(graph, node, IMPORT_AFFINE, from);
+    if (step == NULL) {
+        return TOO_LARGE;
+    }
+    step->a = a;
+    step->b = b;
+    out->step = step;
+    return NULL;
+}
+
+// ---- arithmetic
+
+static const char *
+both_depend(import_graph *graph, const import_node *node, const import_value *x,
+            const import_value *y, import_value *out)
+{
+    const import_step *a = x->step, *b = y->step;
+    if (strcmp(node->op, "Sub") == 0 && b->kind == IMPORT_LOG_SUM_EXP && b->from == a) {
+        out->step = import_step_make(graph, node, IMPORT_LOG_SOFTMAX, a);
+        return out->step != NULL ? NULL : TOO_LARGE;
+    }
+    if (strcmp(node->op, "Mul") == 0 && ((b->kind == IMPORT_SIGMOID && b->from == a) ||
+                                         (a->kind == IMPORT_SIGMOID && a->from == b))) {
+        return "x * sigmoid(x), SiLU or swish, is no activation of policies; they have relu, tanh, "
+               "elu and sigmoid";
+    }
+    return "both of its inputs are computed from the observation; a policy is a chain of layers";
+}
+
+static const char *
+arithmetic(import_graph *graph, const import_node *node, import_value *out)
+{
+    const import_value *x = import_graph_input(graph, node, 0);
+    const import_value *y = import_graph_input(graph, node, 1);
+    if (x == NULL || y == NULL) {
+        return "it has not two inputs";
+    }
+    if (x->constant != NULL && y->constant != NULL) {
+        out->constant = import_constant_binary(graph, node->op[0], x->constant, y->constant);
+        return out->constant != NULL ? NULL : "it takes constants of unlike shapes";
+    }
+    if (x->step != NULL && y->step != NULL) {
+        return both_depend(graph, node, x, y, out);
+    }
+    bool is_first = x->step != NULL;
+    const import_step *from = is_first ? x->step : y->step;
+    double *a = numbers_make(graph, from->count), *b = numbers_make(graph, from->count);
+    if (a == NULL || b == NULL) {
+        return TOO_LARGE;
+    }
+    const char *why = broadcast(is_first ? y->constant : x->constant, from, b);
+    if (why != NULL) {
+        return why;
+    }
+    char op = node->op[0] == 'S' ? '-' : node->op[0] == 'A' ? '+' : node->op[0] == 'M' ? '*' : '/';
+    if (op == '/' && !is_first) {
+        return "it divides by a value that is computed from the observation";
+    }
+    for (uint32_t i = 0; i < from->count; i++) {
+        double c = b[i];
+        bool is_factor = op == '*' || op == '/';
+        a[i] = op == '*' ? c : op == '/' ? 1.0 / c : op == '-' && !is_first ? -1.0 : 1.0;
+        b[i] = is_factor ? 0.0 : op == '-' && is_first ? -c : c;
+    }
+    return affine(graph, node, from, a, b, out);
+}
+
+static const char *
+negate(import_graph *graph, const import_node *node, import_value *out)
+{
+    const import_value *x = import_graph_input(graph, node, 0);
+    if (x == NULL || x->step == NULL) {
+        return "its input is a constant, which no exporter leaves in a model";
+    }
+    double *a = numbers_make(graph, x->step->count), *b = numbers_make(graph, x->step->count);
+    for (uint32_t i = 0; a != NULL && i < x->step->count; i++) {
+        a[i] = -1.0;
+    }
+    return a != NULL && b != NULL ? affine(graph, node, x->step, a, b, out) : TOO_LARGE;
+}
+
+static const char *
+square_root(import_graph *graph, const import_node *node, import_value *out)
+{
+    const import_value *x = import_graph_input(graph, node, 0);
+    if (x == NULL || x->constant == NULL) {
+        return "policies have a square root of constants only";
+    }
+    out->constant = import_constant_root(graph, x->constant);
+    return out->constant != NULL ? NULL : "it takes a constant that is no list of floats";
+}
+
+// [channels] on a value, whose first dimension they are.
+static double
+channel_number(const import_tensor *t, const import_step *step, uint32_t i)
+{
+    return (double)t->floats[i / (step->count / step->shape[0])];
+}
+
+static const char *
+batch_norm(import_graph *graph, const import_node *node, import_value *out)
+{
+    const import_value *in[5];
+    for (size_t i = 0; i < 5; i++) {
+        in[i] = import_graph_input(graph, node, i);
+        if (in[i] == NULL || (i == 0 ? in[i]->step == NULL : in[i]->constant == NULL) ||
+            (i > 0 && (in[i]->constant->floats == NULL || in[0]->step->rank == 0 ||
+                       in[i]->constant->count != in[0]->step->shape[0]))) {
+            return "policies have it with four constants for each channel only";
+        }
+    }
+    const import_step *from = in[0]->step;
+    const import_attribute *given = import_node_attribute(node, "epsilon");
+    double epsilon = given != NULL ? (double)given->f : 1e-5;
+    double *a = numbers_make(graph, from->count), *b = numbers_make(graph, from->count);
+    if (a == NULL || b == NULL) {
+        return TOO_LARGE;
+    }
+    for (uint32_t i = 0; i < from->count; i++) {
+        double variance = channel_number(in[4]->constant, from, i);
+        a[i] = channel_number(in[1]->constant, from, i) / sqrt(variance + epsilon);
+        b[i] = channel_number(in[2]->constant, from, i) -
+               a[i] * channel_number(in[3]->constant, from, i);
+    }
+    return affine(graph, node, from, a, b, out);
+}
+
+// ---- clipping
+
+static const char *
+clip_make(import_graph *graph, const import_node *node, const import_step *from,
+          const import_tensor *low, const import_tensor *high, import_value *out)
+{
+    import_step *step = import_step_make(graph, node, IMPORT_CLIP, from);
+    double *a = numbers_make(graph, from->count), *b = numbers_make(graph, from->count);
+    if (step == NULL || a == NULL || b == NULL) {
+        return TOO_LARGE;
+    }
+    const char *why = low != NULL ? broadcast(low, from, a) : NULL;
+    why = why == NULL && high != NULL ? broadcast(high, from, b) : why;
+    for (uint32_t i = 0; why == NULL && i < from->count; i++) {
+        a[i] = low != NULL ? a[i] : -(double)INFINITY;
+        b[i] = high != NULL ? b[i] : (double)INFINITY;
+        why = a[i] <= b[i] ? NULL : "its lower end is above its upper end";
+    }
+    step->a = a;
+    step->b = b;
+    out->step = step;
+    return why;
+}
+
+static const char *
+clip(import_graph *graph, const import_node *node, import_value *out)
+{
+    const import_value *x = import_graph_input(graph, node, 0);
+    const import_value *low = import_graph_input(graph, node, 1);
+    const import_value *high = import_graph_input(graph, node, 2);
+    if (x == NULL || x->step == NULL || (low != NULL && low->constant == NULL) ||
+        (high != NULL && high->constant == NULL)) {
+        return "policies clip between constants only";
+    }
+    const import_tensor *ends[2] = {low != NULL ? low->constant : NULL,
+                                    high != NULL ? high->constant : NULL};
+    // Before opset 11 the ends were attributes.
+    static const char *const names[2] = {"min", "max"};
+    for (size_t i = 0; i < 2; i++) {
+        const import_attribute *end = import_node_attribute(node, names[i]);
+        if (ends[i] == NULL && end != NULL) {
+            ends[i] = import_constant_float(graph, end->f);
+        }
+    }
+    return clip_make(graph, node, x->step, ends[0], ends[1], out);
+}
+
+// Min and Max of a value and one constant.
+static const char *
+extremum(import_graph *graph, const import_node *node, import_value *out)
+{
+    const import_value *x = import_graph_input(graph, node, 0);
+    const import_value *y = import_graph_input(graph, node, 1);
+    if (x == NULL || y == NULL || node->input_count != 2 ||
+        (x->step == NULL) == (y->step == NULL)) {
+        return "policies have it of one value and one constant only";
+    }
+    const import_step *from = x->step != NULL ? x->step : y->step;
+    const import_tensor *end = x->step != NULL ? y->constant : x->constant;
+    bool is_max = node->op[1] == 'a';
+    return clip_make(graph, node, from, is_max ? end : NULL, is_max ? NULL : end, out);
+}
+
+// ---- activations
+
+static const char *
+relu(import_graph *graph, const import_node *node, import_value *out)
+{
+    return unary(graph, node, out, IMPORT_RELU);
+}
+
+static const char *
+hyperbolic(import_graph *graph, const import_node *node, import_value *out)
+{
+    return unary(graph, node, out, IMPORT_TANH);
+}
+
+static const char *
+sigmoid(import_graph *graph, const import_node *node, import_value *out)
+{
+    return unary(graph, node, out, IMPORT_SIGMOID);
+}
+
+static const char *
+elu(import_graph *graph, const import_node *node, import_value *out)
+{
+    const import_attribute *alpha = import_node_attribute(node, "alpha");
+    if (alpha != NULL && alpha->f != 1.0f) {
+        return import_graph_text(graph, "its alpha is %g; policies have alpha 1", (double)alpha->f);
+    }
+    return unary(graph, node, out, IMPORT_ELU);
+}
+
+// Softmax and the like work on the last axis, which has to be the whole row.
+static const char *
+row_operation(import_graph *graph, const import_node *node, import_value *out, import_kind kind)
+{
+    const import_value *x = import_graph_input(graph, node, 0);
+    const import_attribute *axis = import_node_attribute(node, "axis");
+    int64_t along = axis != NULL ? axis->i : kind == IMPORT_ARGMAX ? 0 : -1;
+    if (x == NULL || x->step == NULL || x->step->rank != 1 || (along != -1 && along != 1)) {
+        return "policies have it over the last axis of rows of numbers only";
+    }
+    return unary(graph, node, out, kind);
+}
+
+static const char *
+softmax(import_graph *graph, const import_node *node, import_value *out)
+{
+    return row_operation(graph, node, out, IMPORT_SOFTMAX);
+}
+
+static const char *
+log_softmax(import_graph *graph, const import_node *node, import_value *out)
+{
+    return row_operation(graph, node, out, IMPORT_LOG_SOFTMAX);
+}
+
+static const char *
+reduced(import_graph *graph, const import_node *node, import_value *out, import_kind kind)
+{
+    const char *why = row_operation(graph, node, out, kind);
+    if (why == NULL) {
+        import_step *step = import_graph_alloc(graph, sizeof(*step));
+        if (step == NULL) {
+            return TOO_LARGE;
+        }
+        *step = *out->step;
+        import_step_row(step, 1);
+        out->step = step;
+    }
+    return why;
+}
+
+static const char *
+arg_max(import_graph *graph, const import_node *node, import_value *out)
+{
+    return reduced(graph, node, out, IMPORT_ARGMAX);
+}
+
+// As a part of log softmax; its axes may be an attribute or an input, and are the last one there.
+static const char *
+log_sum_exp(import_graph *graph, const import_node *node, import_value *out)
+{
+    const import_value *x = import_graph_input(graph, node, 0);
+    if (x == NULL || x->step == NULL || x->step->rank != 1) {
+        return "policies have it over the last axis of rows of numbers only";
+    }
+    return reduced(graph, node, out, IMPORT_LOG_SUM_EXP);
+}
+
+static const char *
+layer_norm(import_graph *graph, const import_node *node, import_value *out)
+{
+    const import_value *x = import_graph_input(graph, node, 0);
+    const import_value *gain = import_graph_input(graph, node, 1);
+    const import_value *offset = import_graph_input(graph, node, 2);
+    const import_attribute *epsilon = import_node_attribute(node, "epsilon");
+    const import_attribute *axis = import_node_attribute(node, "axis");
+    if (x == NULL || x->step == NULL || x->step->rank != 1 || gain == NULL ||
+        gain->constant == NULL || (offset != NULL && offset->constant == NULL) ||
+        (axis != NULL && axis->i != -1 && axis->i != 1)) {
+        return "policies have it over rows of numbers, with constant gain and offset, only";
+    }
+    if (epsilon != NULL && fabs((double)epsilon->f / 1e-5 - 1.0) > 1e-3) {
+        return import_graph_text(graph, "its epsilon is %g; policies have 1e-5",
+                                 (double)epsilon->f);
+    }
+    import_step *step = import_step_make(graph, node, IMPORT_NORM, x->step);
+    double *a = numbers_make(graph, x->step->count), *b = numbers_make(graph, x->step->count);
+    if (step == NULL || a == NULL || b == NULL) {
+        return TOO_LARGE;
+    }
+    const char *why = broadcast(gain->constant, x->step, a);
+    why = why == NULL && offset != NULL ? broadcast(offset->constant, x->step, b) : why;
+    step->a = a;
+    step->b = b;
+    out->step = step;
+    return why;
+}
+
+// ---- layers
+
+static const char *
+dense(import_graph *graph, const import_node *node, const import_step *from,
+      const import_tensor *weight, bool is_transposed, import_step **out)
+{
+    if (from->rank != 1) {
+        return NOT_A_ROW;
+    }
+    if (weight->floats == NULL || weight->rank != 2) {
+        return "its weights are no matrix of floats";
+    }
+    uint32_t inputs = weight->dims[is_transposed ? 0 : 1];
+    uint32_t outputs = weight->dims[is_transposed ? 1 : 0];
+    if (inputs != from->count || outputs < 1 || outputs > IMPORT_WIDTH_MAX) {
+        return import_graph_text(graph,
+                                 "its weights take %u numbers and give %u; %u come in, and "
+                                 "at most %d may go out",
+                                 inputs, outputs, from->count, IMPORT_WIDTH_MAX);
+    }
+    import_step *step = import_step_make(graph, node, IMPORT_DENSE, from);
+    if (step == NULL) {
+        return TOO_LARGE;
+    }
+    import_step_row(step, outputs);
+    step->weight = weight;
+    step->is_transposed = is_transposed;
+    *out = step;
+    return NULL;
+}
+
+static double
+attribute_float(const import_node *node, const char *name, double otherwise)
+{
+    const import_attribute *given = import_node_attribute(node, name);
+    return given != NULL ? (double)given->f : otherwise;
+}
+
+static const char *
+gemm(import_graph *graph, const import_node *node, import_value *out)
+{
+    const import_value *x = import_graph_input(graph, node, 0);
+    const import_value *w = import_graph_input(graph, node, 1);
+    const import_value *c = import_graph_input(graph, node, 2);
+    if (x == NULL || x->step == NULL || w == NULL || w->constant == NULL ||
+        (c != NULL && c->constant == NULL) || import_node_int(node, "transA", 0) != 0) {
+        return "policies have it of the observation's value, constant weights and a constant bias, "
+               "without transA";
+    }
+    import_step *step = NULL;
+    const char *why =
+        dense(graph, node, x->step, w->constant, import_node_int(node, "transB", 0) == 0, &step);
+    if (why != NULL) {
+        return why;
+    }
+    step->alpha = attribute_float(node, "alpha", 1.0);
+    if (c != NULL) {
+        double *bias = numbers_make(graph, step->count), beta = attribute_float(node, "beta", 1.0);
+        if (bias == NULL) {
+            return TOO_LARGE;
+        }
+        why = broadcast(c->constant, step, bias);
+        for (uint32_t j = 0; j < step->count; j++) {
+            bias[j] *= beta;
+        }
+        step->b = bias;
+    }
+    out->step = step;
+    return why;
+}
+
+static const char *
+mat_mul(import_graph *graph, const import_node *node, import_value *out)
+{
+    const import_value *x = import_graph_input(graph, node, 0);
+    const import_value *w = import_graph_input(graph, node, 1);
+    if (x == NULL || x->step == NULL || w == NULL || w->constant == NULL) {
+        return "policies have it of the observation's value and constant weights only";
+    }
+    import_step *step = NULL;
+    const char *why = dense(graph, node, x->step, w->constant, true, &step);
+    out->step = step;
+    return why;
+}
+
+// Whether a list of integers is absent or has one value throughout.
+static bool
+ints_are(const import_node *node, const char *name, int64_t value)
+{
+    const import_attribute *given = import_node_attribute(node, name);
+    for (size_t i = 0; given != NULL && i < given->int_count; i++) {
+        if (given->ints[i] != value) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static const char *
+conv_check(import_graph *graph, const import_node *node, const import_step *from,
+           const import_tensor *w)
+{
+    const import_attribute *pad = import_node_attribute(node, "auto_pad");
+    bool is_padded = pad != NULL && pad->s[0] != '\0' && strcmp(pad->s, "NOTSET") != 0 &&
+                     strcmp(pad->s, "VALID") != 0;
+    if (!ints_are(node, "strides", 1) || !ints_are(node, "pads", 0) ||
+        !ints_are(node, "dilations", 1) || import_node_int(node, "group", 1) != 1 || is_padded) {
+        return "policies have convolutions of stride 1, without padding, dilation and groups only";
+    }
+    if (from->rank != 3 || w->floats == NULL || w->rank != 4 || w->dims[2] != w->dims[3] ||
+        w->dims[1] != from->shape[0] || w->dims[2] < 1 || w->dims[2] > from->shape[1] ||
+        w->dims[2] > from->shape[2] || w->dims[0] < 1) {
+        return "policies have square kernels on maps of channels, rows and columns only";
+    }
+    uint64_t rows = from->shape[1] - w->dims[2] + 1, columns = from->shape[2] - w->dims[2] + 1;
+    return w->dims[0] * rows * columns > IMPORT_WIDTH_MAX
+               ? import_graph_text(graph, "it gives more than %d numbers", IMPORT_WIDTH_MAX)
+               : NULL;
+}
+
+static const char *
+convolution(import_graph *graph, const import_node *node, import_value *out)
+{
+    const import_value *x = import_graph_input(graph, node, 0);
+    const import_value *w = import_graph_input(graph, node, 1);
+    const import_value *b = import_graph_input(graph, node, 2);
+    if (x == NULL || x->step == NULL || w == NULL || w->constant == NULL ||
+        (b != NULL && (b->constant == NULL || b->constant->floats == NULL))) {
+        return "policies have it with constant weights only";
+    }
+    const import_step *from = x->step;
+    const import_tensor *weight = w->constant;
+    const char *why = conv_check(graph, node, from, weight);
+    if (why != NULL || (b != NULL && b->constant->count != weight->dims[0])) {
+        return why != NULL ? why : "its bias has not one number for each filter";
+    }
+    import_step *step = import_step_make(graph, node, IMPORT_CONV, from);
+    double *bias = numbers_make(graph, weight->dims[0]);
+    if (step == NULL || bias == NULL) {
+        return TOO_LARGE;
+    }
+    for (uint32_t f = 0; b != NULL && f < weight->dims[0]; f++) {
+        bias[f] = (double)b->constant->floats[f];
+    }
+    step->kernel = weight->dims[2];
+    step->weight = weight;
+    step->b = bias;
+    step->shape[0] = weight->dims[0];
+    step->shape[1] -= step->kernel - 1;
+    step->shape[2] -= step->kernel - 1;
+    step->count = step->shape[0] * step->shape[1] * step->shape[2];
+    out->step = step;
+    return NULL;
+}
+
+// ---- the table
+
+import_operation
+import_operation_find(const char *name)
+{
+    static const struct {
+        const char *name;
+        import_operation run;
+    } table[] = {
+        {"Add", arithmetic},
+        {"ArgMax", arg_max},
+        {"BatchNormalization", batch_norm},
+        {"Cast", import_cast},
+        {"Clip", clip},
+        {"Concat", import_concat},
+        {"Constant", import_constant},
+        {"Conv", convolution},
+        {"Div", arithmetic},
+        {"Dropout", import_identity},
+        {"Elu", elu},
+        {"Expand", import_expand},
+        {"Flatten", import_flatten},
+        {"Gather", import_gather},
+        {"Gemm", gemm},
+        {"Identity", import_identity},
+        {"LayerNormalization", layer_norm},
+        {"LogSoftmax", log_softmax},
+        {"MatMul", mat_mul},
+        {"Max", extremum},
+        {"Min", extremum},
+        {"Mul", arithmetic},
+        {"Neg", negate},
+        {"ReduceLogSumExp", log_sum_exp},
+        {"Relu", relu},
+        {"Reshape", import_reshape},
+        {"Shape", import_shape_of},
+        {"Sigmoid", sigmoid},
+        {"Slice", import_slice},
+        {"Softmax", softmax},
+        {"Split", import_split},
+        {"Sqrt", square_root},
+        {"Squeeze", import_squeeze},
+        {"Sub", arithmetic},
+        {"Tanh", hyperbolic},
+        {"Transpose", import_transpose},
+        {"Unsqueeze", import_squeeze},
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(table); i++) {
+        if (strcmp(table[i].name, name) == 0) {
+            return table[i].run;
+        }
+    }
+    return NULL;
+}

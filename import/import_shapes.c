@@ -1,0 +1,389 @@
+// ONNX's operations that only move numbers, and those on constants.
+#include "import/import_shapes.h"
+
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "import/import_constants.h"
+
+// ---- shapes
+
+const char *
+import_identity(import_graph *graph, const import_node *node, import_value *out)
+{
+    const import_value *x = import_graph_input(graph, node, 0);
+    if (x == NULL) {
+        return "it has no input";
+    }
+    out->step = x->step;
+    out->constant = x->constant;
+    return NULL;
+}
+
+const char *
+import_cast(import_graph *graph, const import_node *node, import_value *out)
+{
+    int64_t to = import_node_int(node, "to", 0);
+    const char *why = import_identity(graph, node, out);
+    bool is_float = to == 1 || to == 10 || to == 11 || to == 16;
+    bool is_action = out->step != NULL && out->step->kind == IMPORT_ARGMAX;
+    bool is_constant = out->constant != NULL && (out->constant->integers != NULL || is_float);
+    return why != NULL || is_float || is_action || is_constant
+               ? why
+               : "it rounds to whole numbers, which layers of policies do not";
+}
+
+// The same numbers in another shape: all of them, in their order.
+static const char *
+reshaped(import_graph *graph, const import_node *node, const import_step *from,
+         const uint32_t *shape, uint32_t rank, import_value *out)
+{
+    uint64_t count = 1;
+    for (uint32_t i = 0; i < rank; i++) {
+        count *= shape[i];
+    }
+    if (count != from->count) {
+        return "it changes how many numbers one observation has";
+    }
+    import_step *step = import_step_make(graph, node, IMPORT_GATHER, from);
+    uint32_t *order = import_graph_alloc(graph, OCT_MAX(from->count, 1u) * sizeof(*order));
+    if (step == NULL || order == NULL) {
+        return IMPORT_TOO_LARGE;
+    }
+    for (uint32_t i = 0; i < from->count; i++) {
+        order[i] = i;
+    }
+    step->order = order;
+    step->rank = rank;
+    memset(step->shape, 0, sizeof(step->shape));
+    memcpy(step->shape, shape, rank * sizeof(*shape));
+    out->step = step;
+    return NULL;
+}
+
+const char *
+import_flatten(import_graph *graph, const import_node *node, import_value *out)
+{
+    const import_value *x = import_graph_input(graph, node, 0);
+    if (x == NULL || x->step == NULL || import_node_int(node, "axis", 1) != 1) {
+        return "policies have it behind the batch only (axis 1)";
+    }
+    return reshaped(graph, node, x->step, &x->step->count, 1, out);
+}
+
+const char *
+import_reshape(import_graph *graph, const import_node *node, import_value *out)
+{
+    const import_value *x = import_graph_input(graph, node, 0);
+    const import_value *to = import_graph_input(graph, node, 1);
+    if (x == NULL || to == NULL || to->constant == NULL || to->constant->integers == NULL) {
+        return "it needs a constant shape";
+    }
+    if (x->constant != NULL) {
+        out->constant = import_constant_reshape(graph, x->constant, to->constant);
+        return out->constant != NULL ? NULL : "it changes how many numbers a constant has";
+    }
+    const import_tensor *dims = to->constant;
+    uint32_t shape[IMPORT_SHAPE_MAX], rank = (uint32_t)dims->count - 1, open = UINT32_MAX;
+    uint64_t known = 1;
+    if (dims->count < 2 || rank > IMPORT_SHAPE_MAX) {
+        return "policies have shapes of a batch and up to four dimensions only";
+    }
+    for (uint32_t i = 0; i < rank; i++) {
+        int64_t dim = dims->integers[i + 1];
+        dim = dim == 0 && i < x->step->rank ? x->step->shape[i] : dim;
+        if (dim > x->step->count || dim == 0 || dim < -1 || (dim == -1 && open != UINT32_MAX)) {
+            return "it changes how many numbers one observation has";
+        }
+        open = dim == -1 ? i : open;
+        shape[i] = dim == -1 ? 1 : (uint32_t)dim;
+        known *= shape[i];
+        if (known > x->step->count) {
+            return "it changes how many numbers one observation has";
+        }
+    }
+    if (open != UINT32_MAX) {
+        shape[open] = x->step->count / (uint32_t)known;
+    }
+    return reshaped(graph, node, x->step, shape, rank, out);
+}
+
+// The axes of Squeeze and Unsqueeze: an attribute, or an input since opset 13.
+static size_t
+axes_of(const import_graph *graph, const import_node *node, const int64_t **axes)
+{
+    const import_attribute *given = import_node_attribute(node, "axes");
+    const import_value *input = import_graph_input(graph, node, 1);
+    if (given != NULL) {
+        *axes = given->ints;
+        return given->int_count;
+    }
+    bool is_list = input != NULL && input->constant != NULL && input->constant->integers != NULL;
+    *axes = is_list ? input->constant->integers : NULL;
+    return is_list ? input->constant->count : 0;
+}
+
+const char *
+import_squeeze(import_graph *graph, const import_node *node, import_value *out)
+{
+    const import_value *x = import_graph_input(graph, node, 0);
+    const int64_t *axes;
+    size_t count = axes_of(graph, node, &axes);
+    bool is_insert = node->op[0] == 'U';
+    if (x == NULL || count != 1) {
+        return "policies have it of one axis only";
+    }
+    if (x->constant != NULL) {
+        // Lists of sizes, which stay what they are.
+        out->constant = x->constant;
+        return x->constant->rank <= 1 ? NULL : "it works on a constant that is no list";
+    }
+    // An action that is one number loses its last axis.
+    const import_step *from = x->step;
+    uint32_t shape[IMPORT_SHAPE_MAX + 1], rank = 0;
+    int64_t axis = axes[0] < 0 ? axes[0] + from->rank + 1 + is_insert : axes[0];
+    if (axis < 1 || axis > from->rank + is_insert || from->rank + is_insert > IMPORT_SHAPE_MAX) {
+        return "policies have it behind the batch only";
+    }
+    for (uint32_t i = 0; i < from->rank + is_insert; i++) {
+        if (is_insert && i == axis - 1) {
+            shape[rank++] = 1;
+        }
+        if (i < from->rank && (is_insert || i != axis - 1 || from->shape[i] != 1)) {
+            shape[rank++] = from->shape[i];
+        }
+    }
+    if (rank == 0) {
+        shape[rank++] = 1;
+    }
+    return reshaped(graph, node, from, shape, rank, out);
+}
+
+const char *
+import_transpose(import_graph *graph, const import_node *node, import_value *out)
+{
+    const import_value *x = import_graph_input(graph, node, 0);
+    const import_attribute *perm = import_node_attribute(node, "perm");
+    if (x == NULL || (x->step == NULL && x->constant == NULL)) {
+        return "it has no input";
+    }
+    if (x->constant != NULL) {
+        out->constant = import_constant_transpose(graph, x->constant);
+        return out->constant != NULL ? NULL : "policies have it of matrices and values only";
+    }
+    const import_step *from = x->step;
+    if (perm == NULL || perm->int_count != from->rank + 1 || perm->ints[0] != 0) {
+        return "policies have it behind the batch only";
+    }
+    uint32_t strides[IMPORT_SHAPE_MAX] = {0}, shape[IMPORT_SHAPE_MAX] = {0}, seen = 0;
+    for (uint32_t i = 0; i < from->rank; i++) {
+        int64_t axis = perm->ints[i + 1] - 1;
+        if (axis < 0 || axis >= from->rank || (seen >> axis & 1u) != 0) {
+            return "its perm is no order of the axes";
+        }
+        seen |= 1u << axis;
+        shape[i] = from->shape[axis];
+        strides[i] = 1;
+        for (uint32_t k = (uint32_t)axis + 1; k < from->rank; k++) {
+            strides[i] *= from->shape[k];
+        }
+    }
+    uint32_t *order = import_graph_alloc(graph, from->count * sizeof(*order));
+    import_step *step = import_step_make(graph, node, IMPORT_GATHER, from);
+    if (order == NULL || step == NULL) {
+        return IMPORT_TOO_LARGE;
+    }
+    for (uint32_t i = 0; i < from->count; i++) {
+        uint32_t rest = i;
+        for (uint32_t d = from->rank; d > 0; d--) {
+            order[i] += rest % shape[d - 1] * strides[d - 1];
+            rest /= shape[d - 1];
+        }
+    }
+    memcpy(step->shape, shape, sizeof(shape));
+    step->order = order;
+    out->step = step;
+    return NULL;
+}
+
+// Numbers first .. first + count - 1 of a row.
+static const char *
+part(import_graph *graph, const import_node *node, const import_step *from, uint32_t first,
+     uint32_t count, import_value *out)
+{
+    uint32_t *order = import_graph_alloc(graph, OCT_MAX(count, 1u) * sizeof(*order));
+    import_step *step = import_step_make(graph, node, IMPORT_GATHER, from);
+    if (order == NULL || step == NULL) {
+        return IMPORT_TOO_LARGE;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        order[i] = first + i;
+    }
+    import_step_row(step, count);
+    step->order = order;
+    out->step = step;
+    return NULL;
+}
+
+// Output out->name of a Split: equal parts, or the sizes that the node names.
+const char *
+import_split(import_graph *graph, const import_node *node, import_value *out)
+{
+    const import_value *x = import_graph_input(graph, node, 0);
+    const import_value *sizes = import_graph_input(graph, node, 1);
+    const import_attribute *given = import_node_attribute(node, "split");
+    int64_t axis = import_node_int(node, "axis", 0);
+    if (x == NULL || x->step == NULL || x->step->rank != 1 || (axis != 1 && axis != -1)) {
+        return "policies have it along the last axis of rows of numbers only";
+    }
+    const int64_t *list = given != NULL                              ? given->ints
+                          : sizes != NULL && sizes->constant != NULL ? sizes->constant->integers
+                                                                     : NULL;
+    size_t known = given != NULL ? given->int_count : list != NULL ? sizes->constant->count : 0;
+    uint32_t total = x->step->count, parts = (uint32_t)node->output_count, first = 0;
+    uint32_t equal = (total + parts - 1) / parts;
+    for (size_t i = 0; i < node->output_count; i++) {
+        int64_t size = list != NULL && i < known ? list[i] : OCT_MIN(equal, total - first);
+        if (size < 1 || size > total - first) {
+            return "its parts are not those of the row";
+        }
+        if (node->outputs[i] == out->name) {
+            return part(graph, node, x->step, first, (uint32_t)size, out);
+        }
+        first += (uint32_t)size;
+    }
+    return "it has no such output";
+}
+
+// One number of a constant list, or an attribute of before opset 10.
+static bool
+slice_number(const import_graph *graph, const import_node *node, size_t input, const char *name,
+             int64_t *out)
+{
+    const import_value *value = import_graph_input(graph, node, input);
+    const import_attribute *given = import_node_attribute(node, name);
+    if (value != NULL && value->constant != NULL && value->constant->integers != NULL &&
+        value->constant->count == 1) {
+        *out = value->constant->integers[0];
+        return true;
+    }
+    if (given != NULL && given->int_count == 1) {
+        *out = given->ints[0];
+        return true;
+    }
+    return false;
+}
+
+const char *
+import_slice(import_graph *graph, const import_node *node, import_value *out)
+{
+    const import_value *x = import_graph_input(graph, node, 0);
+    int64_t first = 0, end = 0, axis = 0, stride = 1;
+    bool is_known = slice_number(graph, node, 1, "starts", &first) &&
+                    slice_number(graph, node, 2, "ends", &end);
+    (void)slice_number(graph, node, 3, "axes", &axis);
+    (void)slice_number(graph, node, 4, "steps", &stride);
+    if (x == NULL || !is_known) {
+        return "policies have it with one constant range only";
+    }
+    if (x->constant != NULL) {
+        out->constant = import_constant_slice(graph, x->constant, first, end);
+        return out->constant != NULL ? NULL : "it takes a part of a constant that is no list";
+    }
+    if (x->step->rank != 1 || (axis != 1 && axis != -1) || stride != 1) {
+        return "policies have it along the last axis of rows of numbers, with step 1, only";
+    }
+    int64_t count = x->step->count;
+    first = first < 0 ? first + count : first;
+    end = end < 0 ? end + count : OCT_MIN(end, count);
+    if (first < 0 || first >= end) {
+        return "it takes nothing of the row";
+    }
+    return part(graph, node, x->step, (uint32_t)first, (uint32_t)(end - first), out);
+}
+
+// ---- constants
+
+const char *
+import_constant(import_graph *graph, const import_node *node, import_value *out)
+{
+    const import_attribute *tensor = import_node_attribute(node, "value");
+    const import_attribute *f = import_node_attribute(node, "value_float");
+    const import_attribute *i = import_node_attribute(node, "value_int");
+    const import_attribute *ints = import_node_attribute(node, "value_ints");
+    const import_attribute *floats = import_node_attribute(node, "value_floats");
+    out->constant = tensor != NULL ? tensor->tensor
+                    : f != NULL    ? import_constant_float(graph, f->f)
+                    : i != NULL    ? import_constant_ints(graph, &i->i, 1)
+                    : ints != NULL ? import_constant_ints(graph, ints->ints, ints->int_count)
+                    : floats != NULL
+                        ? import_constant_floats(graph, floats->floats, floats->float_count)
+                        : NULL;
+    return out->constant != NULL ? NULL : "a constant of a kind that policies do not have";
+}
+
+const char *
+import_shape_of(import_graph *graph, const import_node *node, import_value *out)
+{
+    const import_value *x = import_graph_input(graph, node, 0);
+    if (x == NULL || x->step == NULL) {
+        return "policies have it of values only";
+    }
+    int64_t dims[IMPORT_SHAPE_MAX + 1] = {IMPORT_BATCH};
+    for (uint32_t i = 0; i < x->step->rank; i++) {
+        dims[i + 1] = x->step->shape[i];
+    }
+    out->constant = import_constant_ints(graph, dims, x->step->rank + 1);
+    return out->constant != NULL ? NULL : IMPORT_TOO_LARGE;
+}
+
+const char *
+import_gather(import_graph *graph, const import_node *node, import_value *out)
+{
+    const import_value *x = import_graph_input(graph, node, 0);
+    const import_value *index = import_graph_input(graph, node, 1);
+    if (x == NULL || x->constant == NULL || index == NULL || index->constant == NULL ||
+        index->constant->integers == NULL || index->constant->count != 1 ||
+        x->constant->integers == NULL) {
+        return "policies have it of sizes only";
+    }
+    int64_t at = index->constant->integers[0];
+    at += at < 0 ? (int64_t)x->constant->count : 0;
+    if (at < 0 || at >= (int64_t)x->constant->count) {
+        return "its index is outside";
+    }
+    out->constant = import_constant_ints(graph, &x->constant->integers[at], 1);
+    return out->constant != NULL ? NULL : IMPORT_TOO_LARGE;
+}
+
+const char *
+import_concat(import_graph *graph, const import_node *node, import_value *out)
+{
+    int64_t all[IMPORT_RANK_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < node->input_count; i++) {
+        const import_value *x = import_graph_input(graph, node, i);
+        if (x == NULL || x->constant == NULL || x->constant->integers == NULL ||
+            x->constant->count > IMPORT_RANK_MAX - count) {
+            return "policies have it of sizes only; a policy is a chain of layers";
+        }
+        for (size_t k = 0; k < x->constant->count; k++) {
+            all[count++] = x->constant->integers[k];
+        }
+    }
+    out->constant = import_constant_ints(graph, all, count);
+    return out->constant != NULL ? NULL : IMPORT_TOO_LARGE;
+}
+
+// A constant that is repeated for each row of the batch: log deviations.
+const char *
+import_expand(import_graph *graph, const import_node *node, import_value *out)
+{
+    const import_value *x = import_graph_input(graph, node, 0);
+    (void)graph;
+    if (x == NULL || x->constant == NULL || x->constant->count > IMPORT_WIDTH_MAX) {
+        return "policies have it of constants only";
+    }
+    out->constant = x->constant;
+    return NULL;
+}

@@ -1,0 +1,23 @@
+#ifndef IMPORT_IMPORT_SHAPES_H
+#define IMPORT_IMPORT_SHAPES_H
+
+#include "import/import_values.h"
+
+// Operations that only move numbers, and those on constants: see import_operation. Threads: one
+// user of the graph.
+
+const char *import_identity(import_graph *graph, const import_node *node, import_value *out);
+const char *import_cast(import_graph *graph, const import_node *node, import_value *out);
+const char *import_flatten(import_graph *graph, const import_node *node, import_value *out);
+const char *import_reshape(import_graph *graph, const import_node *node, import_value *out);
+const char *import_squeeze(import_graph *graph, const import_node *node, import_value *out);
+const char *import_transpose(import_graph *graph, const import_node *node, import_value *out);
+const char *import_split(import_graph *graph, const import_node *node, import_value *out);
+const char *import_slice(import_graph *graph, const import_node *node, import_value *out);
+const char *import_constant(import_graph *graph, const import_node *node, import_value *out);
+const char *import_shape_of(import_graph *graph, const import_node *node, import_value *out);
+const char *import_gather(import_graph *graph, const import_node *node, import_value *out);
+const char *import_concat(import_graph *graph, const import_node *node, import_value *out);
+const char *import_expand(import_graph *graph, const import_node *node, import_value *out);
+
+#endif // IMPORT_IMPORT_SHAPES_H

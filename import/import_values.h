@@ -1,0 +1,46 @@
+#ifndef IMPORT_IMPORT_VALUES_H
+#define IMPORT_IMPORT_VALUES_H
+
+#include "common/oct_base.h"
+
+#include "import/import_graph.h"
+
+// What import_graph.c and the operations share: values by name, and memory that is freed with the
+// graph. Threads: one user.
+
+// Exactly one of them is set.
+typedef struct import_value {
+    const char *name;
+    const import_tensor *constant;
+    const import_step *step;
+    const char *why; // it is neither: the line for a person
+} import_value;
+
+// A batch in a shape that a model computes.
+#define IMPORT_BATCH INT64_MIN
+
+// Zeroed; NULL when the bound on memory is reached.
+void *import_graph_alloc(import_graph *graph, size_t bytes);
+// A line that lives as long as the graph.
+const char *import_graph_text(import_graph *graph, const char *format, ...) OCT_PRINTF(2, 3);
+
+// Makes the value of the output of a node that out->name is. A reason, or NULL when it could.
+typedef const char *(*import_operation)(import_graph *graph, const import_node *node,
+                                        import_value *out);
+import_operation import_operation_find(const char *name); // NULL: none
+
+// Input i, or NULL where the node has none.
+const import_value *import_graph_input(const import_graph *graph, const import_node *node,
+                                       size_t i);
+int64_t import_graph_opset(const import_graph *graph);
+void import_graph_define(import_graph *graph, const char *name, const import_value *value);
+
+#define IMPORT_TOO_LARGE "the model is too large"
+// A step behind from, of the same shape. NULL: no memory.
+import_step *import_step_make(import_graph *graph, const import_node *node, import_kind kind,
+                              const import_step *from);
+void import_step_row(import_step *step, uint32_t count); // it gives a row of count numbers
+// An attribute that is an integer.
+int64_t import_node_int(const import_node *node, const char *name, int64_t otherwise);
+
+#endif // IMPORT_IMPORT_VALUES_H

@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""`octet import` as a user meets it: models become policies that the other commands take; what cannot be one is refused in words.
+
+usage: test_import.py OCTET ROOT"""
+
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+OCTET = ""
+DATA = pathlib.Path()
+
+
+class Import(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="octet-test-")
+        self.addCleanup(folder.cleanup)
+        self.home = pathlib.Path(folder.name)
+
+    def octet(self, *arguments, code=0):
+        done = subprocess.run([OCTET, *map(str, arguments)], capture_output=True, text=True, timeout=60, cwd=self.home,
+                              check=False)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done.stdout if code == 0 else done.stderr
+
+    def report(self, *arguments):
+        return json.loads(self.octet("import", *arguments, "--json"))
+
+    def test_a_model_for_an_environment_is_a_policy_as_any_other(self):
+        text = self.octet("import", DATA / "tanh.onnx", "--env", "CartPole-v1", "--out", "pole.oct")
+        self.assertIn("observations of 10 episodes of CartPole-v1", text)
+        self.assertRegex(text, r"int8 against fp32(, observations scaled)?, biases corrected")
+        self.assertIn("of the codes at the end", text)
+        self.assertIn("int8 policy", self.octet("eval", "pole.oct", "--episodes", 3))
+        self.assertIn("precision   fp32", self.octet("inspect", "pole.fp32.oct"))
+        self.assertIn("agree", self.octet("inspect", "pole.oct", "--against", "pole.fp32.oct"))
+        self.octet("export", "pole.oct", "--c99", "pole.h", "--onnx", "pole.onnx")
+        self.assertIn("pole.int4.oct", self.octet("quantize", "pole.fp32.oct", "--precision", "int4"))
+        error = self.octet("import", "pole.onnx", "--env", "CartPole-v1", "--out", "x.oct", code=1)
+        self.assertIn("octet export wrote it", error)
+
+    def test_the_report_has_its_numbers(self):
+        report = self.report(DATA / "normalised_dynamo.onnx", "--observations", DATA / "normalised_dynamo.obs.npy",
+                             "--precision", "int4", "--out", "robot.oct")
+        self.assertEqual((report["precision"], report["head"], report["rows"]), ("int4", "tanh", 32))
+        self.assertTrue(report["normalised"])
+        self.assertLess(report["fp32"]["max_abs"], 1e-5)
+        self.assertEqual(report["fp32"]["agreement"], 1)
+        self.assertTrue(report["quantised"]["calibrated"])
+        self.assertFalse(report["quantised"]["scaled"])
+        self.assertGreater(report["quantised"]["max_abs"], report["fp32"]["max_abs"])
+        self.assertEqual(len(report["quantised"]["layers"]), 3)
+        self.assertTrue(all(0 < layer["saturated"] < 1 for layer in report["quantised"]["layers"]))
+        self.assertEqual((self.home / "robot.oct").stat().st_size, report["quantised"]["bytes"])
+
+    def test_maps_come_in_the_order_of_the_model_or_of_the_policy(self):
+        arguments = [DATA / "conv.onnx", "--observations", DATA / "conv.obs.npy", "--precision", "fp32"]
+        report = self.report(*arguments, "--out", "first.oct")
+        self.assertTrue(report["channels_first"])
+        self.assertLess(report["fp32"]["max_abs"], 1e-5)
+        self.assertIsNone(report["quantised"])
+        self.assertFalse((self.home / "first.fp32.oct").exists())
+
+    def test_deviations_and_bounds(self):
+        report = self.report(DATA / "clipped.onnx", "--bounds", "-3:1,-3:1,-3:3", "--log-std", "log_std", "--out", "c.oct")
+        self.assertEqual((report["head"], report["notes"][0][:11]), ("gaussian", "its action "))
+        self.assertIn("random observations", report["observed"])
+        self.assertFalse(report["quantised"]["calibrated"])
+
+    def test_wrong_input_is_said(self):
+        (self.home / "text.onnx").write_text("this is no model")
+        shutil.copy(DATA / "norm_dynamo.onnx", self.home / "alone.onnx")
+        tanh = DATA / "tanh.onnx"
+        for arguments, code, words in [
+            (["--out", "x.oct"], 2, "no MODEL.onnx given"),
+            ([tanh], 2, "name one with --out"),
+            ([tanh, "--out", "x.oct", "--precision", "int2"], 2, "int8, int4, bf16, fp16 or fp32"),
+            ([tanh, "--out", "x.oct", "--bounds", "1:0"], 2, "pairs LOW:HIGH"),
+            ([tanh, "--out", "x.oct", "--obs-shape", "4,x"], 2, "--obs-shape is '4,x'"),
+            ([tanh, "--out", "x.oct", "--options", "a=b"], 2, "--options needs --env"),
+            (["none.onnx", "--out", "x.oct"], 1, "No such file"),
+            (["text.onnx", "--out", "x.oct"], 1, "no ONNX model"),
+            (["alone.onnx", "--out", "x.oct", "--actions", 3], 1, "norm_dynamo.onnx.data': No such file"),
+            ([DATA / "silu.onnx", "--out", "x.oct", "--actions", 2], 1, "(Mul): x * sigmoid(x), SiLU"),
+            ([tanh, "--out", "x.oct"], 1, "--env, --actions or --bounds"),
+            ([tanh, "--out", "x.oct", "--env", "Acrobot-v1"], 1, "reads 4 numbers, an observation has 6"),
+            ([tanh, "--out", "x.oct", "--env", "CartPole-v2"], 1, "did you mean CartPole-v1"),
+            ([tanh, "--out", "x.oct", "--actions", 2, "--observations", DATA / "conv.obs.npy"], 1, "rows of 90 numbers"),
+            ([tanh, "--out", "x.oct", "--actions", 2, "--observations", "text.onnx"], 1, "no array of NumPy"),
+            ([tanh, "--out", tanh, "--actions", 2], 1, "the model itself"),
+        ]:
+            with self.subTest(words):
+                self.assertIn(words, self.octet("import", *arguments, code=code))
+                self.assertFalse((self.home / "x.oct").exists())
+
+
+if __name__ == "__main__":
+    OCTET, DATA = sys.argv[1], pathlib.Path(sys.argv[2]) / "tests/data/import"
+    unittest.main(argv=sys.argv[:1])

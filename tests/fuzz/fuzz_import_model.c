@@ -1,0 +1,145 @@
+// ONNX models and arrays of NumPy. The first byte of an input says which; of a model also what is
+// known of its actions. A policy that a model becomes is sound, runs, and answers what the model
+// does.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "common/oct_file.h"
+#include "import/import_npy.h"
+#include "import/import_policy.h"
+#include "tests/fuzz/fuzz.h"
+
+enum { IS_ARRAY = 0x80, IS_BOX = 1, IS_UNIT = 2, HAS_DEVIATION = 4, HAS_COUNT = 8 };
+enum { ROWS = 2, NUMBERS_MAX = 4096, WORK_MAX = 1 << 20 };
+
+// Arithmetic of the chain, so that an input does not take minutes.
+static double
+chain_work(const import_step *step)
+{
+    double work = 0.0;
+    for (; step->from != NULL; step = step->from) {
+        work += step->kind == IMPORT_DENSE || step->kind == IMPORT_CONV
+                    ? (double)step->count * step->from->count
+                    : step->count;
+    }
+    return work;
+}
+
+static void
+policy_use(const import_result *result)
+{
+    const policy_spec *spec = &result->image->spec;
+    OCT_ASSERT(policy_spec_check(spec, NULL, 0) == OCT_OK);
+    size_t length = policy_encoded_size(result->image);
+    if (spec->obs_count > NUMBERS_MAX || chain_work(result->scores) > WORK_MAX) {
+        return;
+    }
+    uint8_t *bytes = oct_alloc(length);
+    policy_image *again;
+    policy_encode(result->image, bytes);
+    oct_err err = policy_decode(&again, bytes, length, NULL, 0);
+    OCT_ASSERT(err == OCT_OK);
+    policy_image_destroy(again);
+    free(bytes);
+    float *obs = oct_alloc((size_t)ROWS * spec->obs_count * sizeof(float));
+    for (uint32_t i = 0; i < ROWS * spec->obs_count; i++) {
+        obs[i] = (float)(i % 7) - 3.0f;
+    }
+    import_parity parity;
+    err = import_policy_parity(&parity, result, result->image, obs, ROWS);
+    OCT_ASSERT(err == OCT_OK && parity.rows == ROWS);
+    free(obs);
+}
+
+static void
+model_use(const uint8_t *bytes, size_t length, uint8_t what)
+{
+    char reason[512] = "";
+    import_model *model;
+    import_graph *graph = NULL;
+    import_result result = {0};
+    if (import_model_decode(&model, bytes, length, NULL, reason, sizeof(reason)) != OCT_OK) {
+        OCT_ASSERT(reason[0] != '\0');
+        return;
+    }
+    import_request request = {.env_id = "", .low = {-1}, .high = {2}};
+    request.bound_count = (what & IS_BOX) != 0;
+    request.unit_actions = (what & IS_UNIT) != 0;
+    request.log_std = (what & HAS_DEVIATION) != 0 ? "log_std" : NULL;
+    request.action_count = (what & HAS_COUNT) != 0 ? 2 : 0;
+    oct_err err = import_graph_create(&graph, model, NULL, 0, reason, sizeof(reason));
+    if (err == OCT_OK) {
+        err = import_policy_make(&result, model, graph, &request, reason, sizeof(reason));
+    }
+    OCT_ASSERT((err == OCT_OK) == (reason[0] == '\0'));
+    OCT_ASSERT((err == OCT_OK) == (result.image != NULL));
+    if (err == OCT_OK) {
+        policy_use(&result);
+        fuzz_accept();
+    }
+    import_policy_free(&result);
+    import_graph_destroy(graph);
+    import_model_destroy(model);
+}
+
+static void
+array_use(const uint8_t *bytes, size_t length)
+{
+    char reason[256] = "";
+    import_npy npy;
+    oct_err err = import_npy_decode(&npy, bytes, length, reason, sizeof(reason));
+    OCT_ASSERT((err == OCT_OK) == (reason[0] == '\0'));
+    if (err == OCT_OK) {
+        OCT_ASSERT(npy.rank >= 2 && npy.rows >= 1 && npy.width >= 1);
+        import_npy_free(&npy);
+        fuzz_accept();
+    }
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size == 0) {
+        return 0;
+    }
+    uint8_t *bytes = fuzz_copy(data + 1, size - 1);
+    if ((data[0] & IS_ARRAY) != 0) {
+        array_use(bytes, size - 1);
+    } else {
+        model_use(bytes, size - 1, data[0]);
+    }
+    free(bytes);
+    return 0;
+}
+
+static void
+file_seed(uint8_t what, const char *name)
+{
+    char path[256];
+    uint8_t *bytes;
+    size_t length;
+    (void)snprintf(path, sizeof(path), "%s/import/%s", TEST_DATA, name);
+    oct_err err = oct_file_read(path, 1u << 16, &bytes, &length);
+    OCT_ASSERT(err == OCT_OK);
+    uint8_t *seed = oct_alloc(1 + length);
+    seed[0] = what;
+    memcpy(seed + 1, bytes, length);
+    fuzz_seed(seed, 1 + length);
+    free(seed);
+    free(bytes);
+}
+
+void
+fuzz_seeds(void)
+{
+    file_seed(HAS_COUNT, "tanh.onnx");
+    file_seed(IS_BOX, "tanh.onnx");
+    file_seed(0, "normalised.onnx");
+    file_seed(IS_BOX | IS_UNIT, "normalised.onnx");
+    file_seed(IS_BOX | HAS_DEVIATION, "clipped.onnx");
+    file_seed(0, "conv.onnx");
+    file_seed(IS_ARRAY, "tanh.obs.npy");
+    file_seed(IS_ARRAY, "conv.obs.npy");
+}

@@ -1,0 +1,170 @@
+// What is no ONNX model, and weights in files that are not where they should be; arrays of NumPy.
+#include "import/import_model.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/oct_file.h"
+#include "import/import_npy.h"
+#include "tests/support/oct_test.h"
+
+static uint8_t *
+file_read(const char *name, size_t *length)
+{
+    char path[256];
+    uint8_t *bytes;
+    (void)snprintf(path, sizeof(path), "%s/import/%s", TEST_DATA, name);
+    T_OK(oct_file_read(path, 1u << 20, &bytes, length));
+    return bytes;
+}
+
+static void
+test_a_model_is_read_whole(void **state)
+{
+    (void)state;
+    size_t length;
+    char reason[256];
+    uint8_t *bytes = file_read("tanh.onnx", &length);
+    import_model *model;
+    T_OK(import_model_decode(&model, bytes, length, NULL, reason, sizeof(reason)));
+    assert_int_equal(model->node_count, 5);
+    assert_string_equal(model->nodes[0].op, "Gemm");
+    assert_int_equal(import_node_attribute(&model->nodes[0], "transB")->i, 1);
+    assert_null(import_node_attribute(&model->nodes[0], "none"));
+    assert_int_equal(model->input_count, 1);
+    assert_int_equal(model->inputs[0].rank, 2);
+    assert_int_equal(model->inputs[0].dims[0], -1);
+    assert_int_equal(model->inputs[0].dims[1], 4);
+    assert_int_equal(model->tensor_count, 6);
+    assert_int_equal(model->tensors[0].count, 64);
+    assert_non_null(model->tensors[0].floats);
+    import_model_destroy(model);
+    free(bytes);
+}
+
+static void
+test_a_model_cut_anywhere_is_refused_or_smaller(void **state)
+{
+    (void)state;
+    size_t length;
+    char reason[256];
+    uint8_t *bytes = file_read("tanh.onnx", &length);
+    for (size_t cut = 0; cut < length; cut++) {
+        import_model *model = NULL;
+        reason[0] = '\0';
+        oct_err err = import_model_decode(&model, bytes, cut, NULL, reason, sizeof(reason));
+        assert_true((err == OCT_OK) == (reason[0] == '\0'));
+        import_model_destroy(err == OCT_OK ? model : NULL);
+    }
+    free(bytes);
+}
+
+static void
+test_weights_in_other_files_stay_beside_the_model(void **state)
+{
+    (void)state;
+    size_t length;
+    char reason[256] = "", folder[256];
+    uint8_t *bytes = file_read("norm_dynamo.onnx", &length);
+    import_model *model;
+    T_ERR(import_model_decode(&model, bytes, length, NULL, reason, sizeof(reason)), OCT_EPROTO);
+    assert_non_null(strstr(reason, "only bytes were given"));
+    T_ERR(import_model_decode(&model, bytes, length, "/nowhere/", reason, sizeof(reason)),
+          OCT_ENOTFOUND);
+    assert_non_null(strstr(reason, "/nowhere/norm_dynamo.onnx.data"));
+    (void)snprintf(folder, sizeof(folder), "%s/import/", TEST_DATA);
+    T_OK(import_model_decode(&model, bytes, length, folder, reason, sizeof(reason)));
+    import_model_destroy(model);
+    // The same number of bytes, so that the message stays whole.
+    static const char *const elsewhere[] = {"/orm_dynamo.onnx.data", "../m_dynamo.onnx.data",
+                                            "n/../ynamo.onnx.data.", "nor//ynamo.onnx.data."};
+    for (size_t i = 0; i < OCT_COUNTOF(elsewhere); i++) {
+        uint8_t *changed = oct_alloc(length);
+        memcpy(changed, bytes, length);
+        for (size_t at = 0; at + 21 <= length; at++) {
+            if (memcmp(changed + at, "norm_dynamo.onnx.data", 21) == 0) {
+                memcpy(changed + at, elsewhere[i], 21);
+            }
+        }
+        T_ERR(import_model_decode(&model, changed, length, folder, reason, sizeof(reason)),
+              OCT_EPROTO);
+        assert_non_null(strstr(reason, "not beside the model"));
+        free(changed);
+    }
+    free(bytes);
+}
+
+// ---- arrays
+
+#define ARRAY(header, ...) "\x93NUMPY\x01\x00" header __VA_ARGS__
+
+static void
+test_arrays_are_read(void **state)
+{
+    (void)state;
+    static const char f4[] =
+        ARRAY("\x3c\x00{'descr': '<f4', 'fortran_order': False, 'shape': (2, 1), }\n",
+              "\0\0\x80\x3f\0\0\0\xc0");
+    static const char u1[] = ARRAY(
+        "\x3f\x00{'descr': '|u1', 'fortran_order': False, 'shape': (1, 2, 1), }\n", "\x07\xff");
+    char reason[256];
+    import_npy npy;
+    T_OK(import_npy_decode(&npy, (const uint8_t *)f4, sizeof(f4) - 1, reason, sizeof(reason)));
+    assert_int_equal(npy.rows, 2);
+    assert_int_equal(npy.width, 1);
+    T_NEAR((double)npy.numbers[1], -2.0, 0.0, 0.0);
+    import_npy_free(&npy);
+    T_OK(import_npy_decode(&npy, (const uint8_t *)u1, sizeof(u1) - 1, reason, sizeof(reason)));
+    assert_int_equal(npy.rank, 3);
+    T_NEAR((double)npy.numbers[1], 255.0, 0.0, 0.0);
+    import_npy_free(&npy);
+    for (size_t cut = 0; cut < sizeof(f4) - 1; cut++) {
+        T_ERR(import_npy_decode(&npy, (const uint8_t *)f4, cut, reason, sizeof(reason)),
+              OCT_EPROTO);
+    }
+}
+
+static void
+test_arrays_of_other_kinds_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *header, *words;
+    } cases[] = {
+        {"{'descr': '<i4', 'fortran_order': False, 'shape': (1, 1), }", "'<i4'"},
+        {"{'descr': '>f4', 'fortran_order': False, 'shape': (1, 1), }", "'>f4'"},
+        {"{'descr': '<f4', 'fortran_order': True, 'shape': (1, 1), }", "C order"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }", "shape"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (0, 1), }", "shape"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (65536, 65536), }", "shape"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (-1, 1), }", "shape"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 1), }", "needs 8"},
+        {"{'descr': '<f4'", "shape"},
+        {"", "type"},
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        uint8_t bytes[256] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0};
+        size_t length = strlen(cases[i].header);
+        char reason[256];
+        import_npy npy;
+        bytes[8] = (uint8_t)length;
+        memcpy(bytes + 10, cases[i].header, length);
+        T_ERR(import_npy_decode(&npy, bytes, 10 + length + 4, reason, sizeof(reason)), OCT_EPROTO);
+        if (strstr(reason, cases[i].words) == NULL) {
+            fail_msg("case %zu: %s", i, reason);
+        }
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_model_is_read_whole),
+        cmocka_unit_test(test_a_model_cut_anywhere_is_refused_or_smaller),
+        cmocka_unit_test(test_weights_in_other_files_stay_beside_the_model),
+        cmocka_unit_test(test_arrays_are_read),
+        cmocka_unit_test(test_arrays_of_other_kinds_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

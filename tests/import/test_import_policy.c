@@ -1,0 +1,257 @@
+// Models that PyTorch's two exporters wrote (tools/make_import_golden.py), as policies: against the
+// answers of onnxruntime. What policies cannot compute is refused, with the node.
+#include "import/import_policy.h"
+
+#include <stdlib.h>
+
+#include "import/import_npy.h"
+#include "policy/policy_net.h"
+#include "tests/support/oct_test.h"
+
+typedef struct fixture {
+    import_model *model;
+    import_graph *graph;
+    import_result result;
+    import_npy obs, want;
+    char reason[512];
+} fixture;
+
+static const char *
+path_of(char out[256], const char *name, const char *end)
+{
+    (void)snprintf(out, 256, "%s/import/%s%s", TEST_DATA, name, end);
+    return out;
+}
+
+static oct_err
+import_try(fixture *f, const char *name, const import_request *request)
+{
+    char path[256];
+    *f = (fixture){0};
+    T_OK(import_npy_load(&f->obs, path_of(path, name, ".obs.npy"), f->reason, sizeof(f->reason)));
+    T_OK(import_npy_load(&f->want, path_of(path, name, ".out.npy"), f->reason, sizeof(f->reason)));
+    T_OK(import_model_load(&f->model, path_of(path, name, ".onnx"), f->reason, sizeof(f->reason)));
+    T_OK(import_graph_create(&f->graph, f->model, NULL, 0, f->reason, sizeof(f->reason)));
+    return import_policy_make(&f->result, f->model, f->graph, request, f->reason,
+                              sizeof(f->reason));
+}
+
+static void
+fixture_free(fixture *f)
+{
+    import_policy_free(&f->result);
+    import_graph_destroy(f->graph);
+    import_model_destroy(f->model);
+    import_npy_free(&f->obs);
+    import_npy_free(&f->want);
+}
+
+// Outputs [rows][outputs] and actions of the policy for the observations of the file.
+static void
+policy_run(const fixture *f, float *y, void *actions)
+{
+    const policy_spec *spec = &f->result.image->spec;
+    policy_net *net;
+    float *obs = oct_alloc((size_t)f->obs.rows * spec->obs_count * sizeof(float));
+    for (size_t r = 0; r < f->obs.rows; r++) {
+        for (uint32_t i = 0; i < spec->obs_count; i++) {
+            obs[r * spec->obs_count + f->result.order[i]] = f->obs.numbers[r * spec->obs_count + i];
+        }
+    }
+    T_OK(policy_net_create(&net, f->result.image, POLICY_ISA_BEST));
+    policy_scratch *scratch = policy_scratch_create(spec, f->obs.rows);
+    policy_forward(net, scratch, obs, policy_spec_obs_bytes(spec), f->obs.rows, y);
+    policy_act(spec, y, f->obs.rows, actions);
+    policy_scratch_destroy(scratch);
+    policy_net_destroy(net);
+    free(obs);
+}
+
+static void
+expect_near(const float *got, const import_npy *want)
+{
+    for (size_t i = 0; i < (size_t)want->rows * want->width; i++) {
+        T_NEAR((double)got[i], (double)want->numbers[i], 1e-5, 1e-5);
+    }
+}
+
+static void
+expect_parity(const fixture *f, double tolerance)
+{
+    import_parity parity;
+    T_OK(import_policy_parity(&parity, &f->result, f->result.image, f->obs.numbers, f->obs.rows));
+    assert_int_equal(parity.rows, f->obs.rows);
+    T_NEAR(parity.agreement, 1.0, 0.0, 0.0);
+    assert_true(parity.max_abs < tolerance && parity.mean_abs <= parity.max_abs);
+}
+
+// ---- discrete actions
+
+static void
+test_values_are_those_of_onnxruntime(void **state)
+{
+    (void)state;
+    const struct {
+        const char *name;
+        uint32_t actions, layers;
+    } cases[] = {{"tanh", 2, 3}, {"norm_dynamo", 3, 3}, {"conv_dynamo", 4, 2}};
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        fixture f;
+        import_request request = {.env_id = "Test-v0", .action_count = cases[i].actions};
+        float y[1024];
+        int32_t actions[64];
+        T_OK(import_try(&f, cases[i].name, &request));
+        const policy_spec *spec = &f.result.image->spec;
+        assert_int_equal(spec->head, POLICY_HEAD_VALUES);
+        assert_int_equal(spec->layer_count, cases[i].layers);
+        assert_string_equal(spec->env_id, "Test-v0");
+        policy_run(&f, y, actions);
+        expect_near(y, &f.want);
+        if (!f.result.channels_first) {
+            expect_parity(&f, 1e-5);
+        }
+        fixture_free(&f);
+    }
+}
+
+static void
+test_softmax_becomes_logits(void **state)
+{
+    (void)state;
+    fixture f;
+    import_request request = {.env_id = ""};
+    float y[1024];
+    int32_t actions[64];
+    T_OK(import_try(&f, "conv", &request));
+    const policy_spec *spec = &f.result.image->spec;
+    assert_int_equal(spec->head, POLICY_HEAD_LOGITS);
+    assert_true(f.result.channels_first);
+    assert_int_equal(spec->layers[0].kind, POLICY_CONV);
+    assert_int_equal(spec->layers[0].conv.channels, 3);
+    policy_run(&f, y, actions);
+    for (size_t r = 0; r < f.want.rows; r++) {
+        double sum = 0.0;
+        for (uint32_t i = 0; i < 4; i++) {
+            sum += exp((double)y[r * 4 + i]);
+        }
+        for (uint32_t i = 0; i < 4; i++) {
+            T_NEAR(exp((double)y[r * 4 + i]) / sum, (double)f.want.numbers[r * 4 + i], 1e-6, 0);
+            assert_true(f.want.numbers[r * 4 + (size_t)actions[r]] >= f.want.numbers[r * 4 + i]);
+        }
+    }
+    fixture_free(&f);
+}
+
+// ---- boxes
+
+static void
+test_tanh_and_scales_become_bounds(void **state)
+{
+    (void)state;
+    const char *const names[] = {"normalised", "normalised_dynamo"};
+    for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
+        fixture f;
+        import_request request = {.env_id = ""};
+        float y[1024], actions[64];
+        T_OK(import_try(&f, names[i], &request));
+        const policy_spec *spec = &f.result.image->spec;
+        assert_int_equal(spec->head, POLICY_HEAD_TANH);
+        assert_true(spec->normalise);
+        T_NEAR((double)f.result.image->obs_mean[5], 20.0, 1e-5, 0.0);
+        T_NEAR((double)f.result.image->obs_inverse_std[0], 1.0 / 0.21, 1e-6, 1e-6);
+        T_NEAR((double)spec->action_low[0], -1.75, 0.0, 0.0);
+        T_NEAR((double)spec->action_high[1], 0.75, 0.0, 0.0);
+        policy_run(&f, y, actions);
+        expect_near(actions, &f.want);
+        expect_parity(&f, 1e-5);
+        fixture_free(&f);
+    }
+}
+
+static void
+test_unit_actions_are_mapped_onto_the_bounds(void **state)
+{
+    (void)state;
+    fixture f;
+    import_request request = {.env_id = "", .bound_count = 1, .low = {-4}, .high = {8}};
+    request.unit_actions = true;
+    float y[1024], actions[64];
+    T_OK(import_try(&f, "normalised", &request));
+    policy_run(&f, y, actions);
+    for (size_t i = 0; i < (size_t)f.want.rows * 2; i++) {
+        T_NEAR((double)actions[i], 6.0 * (double)f.want.numbers[i] + 2.0, 1e-4, 0.0);
+    }
+    expect_parity(&f, 12 * 1e-5);
+    fixture_free(&f);
+}
+
+static void
+test_clip_and_deviations_become_a_gaussian(void **state)
+{
+    (void)state;
+    fixture f;
+    import_request request = {.env_id = "", .bound_count = 1, .low = {-10}, .high = {1.5f}};
+    request.log_std = "log_std";
+    float y[1024], actions[128];
+    T_OK(import_try(&f, "clipped", &request));
+    const policy_spec *spec = &f.result.image->spec;
+    assert_int_equal(spec->head, POLICY_HEAD_GAUSSIAN);
+    assert_true(spec->state_deviation);
+    assert_int_equal(policy_spec_outputs(spec), 6);
+    T_NEAR((double)spec->action_low[0], -1.0, 0.0, 0.0);
+    T_NEAR((double)spec->action_high[0], 1.5, 0.0, 0.0);
+    policy_run(&f, y, actions);
+    for (size_t i = 0; i < (size_t)f.want.rows * 3; i++) {
+        T_NEAR((double)actions[i], fmin((double)f.want.numbers[i], 1.5), 1e-5, 1e-5);
+    }
+    expect_parity(&f, 1e-5);
+    fixture_free(&f);
+}
+
+// ---- refusals
+
+static void
+test_what_policies_do_not_have_is_refused_with_its_node(void **state)
+{
+    (void)state;
+    const struct {
+        const char *name;
+        import_request request;
+        const char *words;
+    } cases[] = {
+        {"silu", {.env_id = "", .action_count = 2}, "SiLU"},
+        {"silu", {.env_id = "", .action_count = 2, .output = "none"}, "no value 'none'"},
+        {"tanh", {.env_id = ""}, "--env, --actions or --bounds"},
+        {"tanh", {.env_id = "", .action_count = 3}, "2 numbers, there are 3 actions"},
+        {"tanh", {.env_id = "", .action_count = 2, .obs_rank = 1, .obs_shape = {5}}, "has 5"},
+        {"tanh", {.env_id = "", .action_kind = POLICY_BOX}, "--bounds"},
+        {"tanh",
+         {.env_id = "", .bound_count = 1, .low = {-1}, .high = {1}, .log_std = "obs"},
+         "no layer"},
+        {"conv", {.env_id = "", .action_kind = POLICY_BOX, .bound_count = 1}, "discrete"},
+        {"normalised", {.env_id = "", .unit_actions = true}, "--unit-actions"},
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        fixture f;
+        oct_err err = import_try(&f, cases[i].name, &cases[i].request);
+        assert_int_not_equal(err, OCT_OK);
+        if (strstr(f.reason, cases[i].words) == NULL) {
+            fail_msg("case %zu: %s", i, f.reason);
+        }
+        fixture_free(&f);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_values_are_those_of_onnxruntime),
+        cmocka_unit_test(test_softmax_becomes_logits),
+        cmocka_unit_test(test_tanh_and_scales_become_bounds),
+        cmocka_unit_test(test_unit_actions_are_mapped_onto_the_bounds),
+        cmocka_unit_test(test_clip_and_deviations_become_a_gaussian),
+        cmocka_unit_test(test_what_policies_do_not_have_is_refused_with_its_node),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
