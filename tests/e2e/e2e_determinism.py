@@ -3,16 +3,19 @@
 
 usage: e2e_determinism.py OCTET TEST
 
-OCTET_MOMENTS: at how many random moments everything is killed (3); OCTET_SEED: which ones.
+OCTET_MOMENTS: at how many random moments everything is killed (3); OCTET_SEED: which ones. OCTET_CPUS=all: on more CPUs.
 """
 
 import os
+import pathlib
+import platform
 import random
 import re
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 from e2e import (ACTOR, CARTPOLE, LEARNER, PENDULUM, REPLAY, OCTET, children, daemon, finish, scratch, start, summary,
@@ -114,6 +117,66 @@ def test_same_seed_same_run_with_and_without_tls():
         plain = by_hand(folder, "plain")
         assert by_hand(folder, "secured", certificates(OCTET, folder / "certs")) == plain
         assert repeated(folder / "local", *QUICK, "--actors", "2") == plain
+
+
+# One life: an actor that begins anew does so by the program itself, which the emulator would not be any more.
+BRIEF = ["--set", "run.stop_at_return=none", "--set", "learner.checkpoint_turns=100000", "--set", "run.hash_updates=20",
+         "--set", "evaluation.period_turns=6", "--set", "evaluation.episodes=4", "--set", "evaluation.screen_episodes=2",
+         "--set", "network.hidden=[32,32]", "--set", "run.hang_s=600", "--actors", "2"]
+ALL = ("learner", "replay", "actor")
+
+
+def emulated(folder, qemu, cpu, names):
+    """A folder of daemons, of which these run on that CPU."""
+    libexec = pathlib.Path(tempfile.mkdtemp(dir=folder))
+    for name, program in (("learner", LEARNER), ("replay", REPLAY), ("actor", ACTOR)):
+        daemon_path = libexec / f"octet-{name}"
+        if name in names:
+            daemon_path.write_text(f'#!/bin/sh\nexec {qemu} -cpu {cpu} {program} "$@"\n', encoding="utf-8")
+            daemon_path.chmod(0o755)
+        else:
+            daemon_path.symlink_to(program)
+    return libexec
+
+
+def kernels(run):
+    """Those of the learner's products, and of the actors' policies."""
+    log = "".join(path.read_text(encoding="utf-8", errors="replace") for path in sorted((run / "log").glob("*.log")))
+    return re.search(r"LEARNER-BLAS tiles=(\w+)", log)[1], *sorted(set(re.findall(r"ACTOR-START .* kernel=(\w+)", log)))
+
+
+def test_same_run_on_other_cpus():
+    """Whole runs, all of their daemons or some on another CPU, or with other kernels: OCTET_CPUS=all tries more of them."""
+    qemu, every = shutil.which("qemu-x86_64"), os.environ.get("OCTET_CPUS") == "all"
+    if qemu is None or platform.machine() != "x86_64":
+        print("skipped: needs an x86-64 machine with qemu-x86_64 (Debian's qemu-user)")
+        return 77
+    runs = {"DQN": (CARTPOLE, [*BRIEF, "--set", "run.env_steps=20000"])}
+    others = [("Haswell", ALL)]
+    if every:
+        runs["SAC"] = (PENDULUM, [*BRIEF, "--set", "run.env_steps=5000", "--set", "learner.batch_size=64", "--set",
+                                  "replay.sampler=prioritized", "--set", "algo.name=sac", "--set", "run.hash_updates=200"])
+        others += [("max", ALL), ("Haswell", ("learner",)), ("Haswell", ("actor",)), ("Haswell", ("replay",))]
+    with scratch() as folder:
+        for algorithm, (preset, settings) in runs.items():
+            def came_to(name, **environment):
+                run = folder / f"{algorithm} {name}"
+                finish(train(run, "--deterministic", *settings, preset=preset, env=dict(os.environ, **environment)), run,
+                       deadline_s=1200)
+                print(f"{algorithm}, {name}: {', '.join(kernels(run))}; {hashed(run)} rows, the last "
+                      f"{hashes(run).splitlines()[-1]}", flush=True)
+                return hashes(run), kernels(run)
+            want, _ = came_to("this CPU")
+            assert want.count("\n") > 4, want
+            for isa in ("ref", "avx2"):
+                got, used = came_to(f"this CPU, OCTET_ISA={isa}", OCTET_ISA=isa)
+                assert got == want and used[1:] == (isa,), used
+            for cpu, names in others:
+                got, used = came_to(f"{cpu}: {' '.join(names)}", OCTET_LIBEXEC=str(emulated(folder, qemu, cpu, names)))
+                assert got == want, f"{algorithm} on {cpu} ({names}): {got} is not {want}"
+                assert "learner" not in names or used[0] == "nn_tile_avx2", used
+                assert "actor" not in names or used[1:] == ("avx2",), used
+    return 0
 
 
 def test_what_has_no_turns_is_refused():
