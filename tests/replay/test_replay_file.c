@@ -4,8 +4,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/oct_rng.h"
@@ -282,6 +285,119 @@ test_file_of_a_table_without_room_is_not_made(void **state)
     replay_file_close(file);
 }
 
+// ---- a table of a million rows
+
+enum { MILLION = 1000000, ACTORS = 4, DRAWN = 64 };
+
+// What a process that is killed leaves to be compared with.
+typedef struct million {
+    uint8_t digest[WIRE_HASH_BYTES];
+    replay_table_stats stats;
+    uint64_t sequence; // of each actor's last batch
+} million;
+
+static void
+million_insert(replay_table *table, test_actor *actors, replay_insert_kind want)
+{
+    for (uint32_t i = 0; i < ACTORS; i++) {
+        replay_insert result;
+        actors[i].batch.first_unacked = actors[i].batch.sequence;
+        T_OK(replay_table_insert(&result, table, &actors[i].batch));
+        assert_int_equal(result.kind, want);
+    }
+}
+
+// Another priority for some of the windows.
+static void
+million_sample(replay_table *table)
+{
+    wire_sampled sampled;
+    float priority[DRAWN];
+    assert_int_equal(replay_table_may_sample(table, DRAWN, 1, 0), 1);
+    replay_table_sample(&sampled, table, DRAWN, 1);
+    for (uint32_t i = 0; i < DRAWN; i++) {
+        int32_t action;
+        memcpy(&action, sampled.action + i * sizeof(action), sizeof(action));
+        assert_int_equal(action, (int32_t)sampled.reward[i] * 3); // a row that was made
+        priority[i] = 1 + (float)(i % 7);
+    }
+    replay_table_update(
+        table, &(wire_priorities){.count = DRAWN, .key = sampled.key, .priority = priority});
+}
+
+static void
+million_fill(million *out, test_actor *actors)
+{
+    wire_configure configure = test_configure(MILLION, WIRE_SAMPLER_PRIORITIZED);
+    replay_file *file = file_make(&configure);
+    replay_table *table = replay_table_create_in(&configure, file);
+    while (replay_table_stats_get(table).rows_taken < MILLION) {
+        for (uint32_t i = 0; i < ACTORS; i++) {
+            (void)test_batch_steps(&actors[i], TEST_ROWS_MAX - 1);
+        }
+        million_insert(table, actors, REPLAY_INSERT_TAKEN);
+        million_sample(table);
+    }
+    replay_table_digest(table, out->digest);
+    out->stats = replay_table_stats_get(table);
+    out->sequence = actors[0].batch.sequence;
+}
+
+// The process that filled it is killed; the next one has the same rows, priorities, counters,
+// sessions and generator.
+static void
+test_file_of_a_million_rows_is_there_again_after_a_kill(void **state)
+{
+    (void)state;
+    static test_actor actors[ACTORS];
+    million *before =
+        mmap(NULL, sizeof(*before), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(before != MAP_FAILED);
+    for (uint32_t i = 0; i < ACTORS; i++) {
+        test_actor_init(&actors[i], i + 1, i + 1);
+    }
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        million_fill(before, actors);
+        (void)raise(SIGKILL);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    char reason[256] = "";
+    replay_file *file;
+    replay_recovered recovered;
+    replay_table *table;
+    if (replay_file_open(&file, path, reason, sizeof(reason)) != OCT_OK ||
+        replay_recover(&recovered, file, reason, sizeof(reason)) != OCT_OK) {
+        fail_msg("%s", reason);
+    }
+    assert_true(recovered.is_exact && recovered.blocks_torn == 0);
+    T_OK(replay_table_restore(&table, file, true));
+    uint8_t digest[WIRE_HASH_BYTES];
+    replay_table_digest(table, digest);
+    assert_memory_equal(digest, before->digest, sizeof(digest));
+    replay_table_stats after = replay_table_stats_get(table);
+    assert_true(after.rows_taken >= MILLION && after.rows > MILLION - 64 * ACTORS);
+    after.memory_bytes = before->stats.memory_bytes;
+    assert_memory_equal(&after, &before->stats, sizeof(after));
+    while (actors[0].batch.sequence < before->sequence) {
+        for (uint32_t i = 0; i < ACTORS; i++) {
+            (void)test_batch_steps(&actors[i], TEST_ROWS_MAX - 1);
+        }
+    }
+    million_insert(table, actors, REPLAY_INSERT_DUPLICATE);
+    for (uint32_t i = 0; i < ACTORS; i++) {
+        (void)test_batch_steps(&actors[i], TEST_ROWS_MAX - 1);
+    }
+    million_insert(table, actors, REPLAY_INSERT_TAKEN);
+    million_sample(table);
+    replay_table_destroy(table);
+    replay_file_close(file);
+    (void)munmap(before, sizeof(*before));
+}
+
 int
 main(void)
 {
@@ -290,6 +406,7 @@ main(void)
         cmocka_unit_test(test_file_of_a_table_without_room_is_not_made),
         cmocka_unit_test(test_file_damaged_anywhere_never_crashes),
         cmocka_unit_test(test_what_lies_behind_the_sessions_never_becomes_one),
+        cmocka_unit_test(test_file_of_a_million_rows_is_there_again_after_a_kill),
     };
     (void)snprintf(path, sizeof(path), "/tmp/octet-replay-file-XXXXXX");
     int file = mkstemp(path);
