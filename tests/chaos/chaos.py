@@ -207,7 +207,8 @@ def main():
         if report:
             report.write(TABLE)
         for kind, seed in plan(asked.faults, asked.seed, asked.only):
-            if chaos_kinds.KINDS[kind][1].get("root") and not may_use_root():
+            needs = chaos_kinds.KINDS[kind][1]
+            if needs.get("root") and not may_use_root() or needs.get("memory") and chaos_kinds.memory_groups() is None:
                 skipped += 1
                 continue
             begin = time.monotonic()
@@ -222,7 +223,7 @@ def main():
             report.write(summary(done))
     print(summary(done))
     if skipped:
-        print(f"NOT TRIED: {skipped} faults that need root and namespaces of their own")
+        print(f"NOT TRIED: {skipped} faults that need root and namespaces, or memory control groups, of their own")
     print(f"{sum(not f.wrong for f in done)} passed, {sum(bool(f.wrong) for f in done)} failed, {skipped} skipped")
     return 1 if any(f.wrong for f in done) else 0
 

@@ -1,8 +1,10 @@
 """Kinds of faults. Each is a function of the run (chaos_system.py), a random generator and the fault's seed, which does its damage,
 heals it, and says what it did; what its run needs is said by the decorator."""
 
+import contextlib
 import itertools
 import os
+import pathlib
 import resource
 import shutil
 import signal
@@ -19,7 +21,7 @@ YEAR_S = 365 * 86400
 
 def kind(name, **needs):
     """needs: root; proxied: between the daemons; tls: at times, or always; settings, sync: of the run; disk_mb: a small disk of its
-    own; first: a function that prepares the run before its daemons start; lenient: the audit may find what was altered."""
+    own; memory: control groups; first: a function that prepares the run before its daemons start; lenient: the audit may find what was altered."""
     def add(function):
         KINDS[name] = (function, needs)
         return function
@@ -398,6 +400,69 @@ def full_rate(system, rng, _seed):
         system.start("replay")
         system.goes_on(2000, 0)
     return f"replay killed 3 times at {system.acked()} rows"
+
+
+# ---- a table larger than memory
+
+GROUPS = pathlib.Path("/sys/fs/cgroup")
+# Of version 1, or of version 2: where groups are made; the limit, and what says how often it was reached.
+MEMORY = {GROUPS / "memory": ("memory.limit_in_bytes", "memory.failcnt"), GROUPS: ("memory.max", "memory.events")}
+LIMIT = 24 << 20  # of the memory of replay, with its pages of the file
+TIMES = 4  # as large as that is the file, at least
+ROWS = 1500000  # of 45 bytes
+
+
+def memory_groups():
+    """Where memory control groups can be made; None: nowhere."""
+    for place, (limit, _) in MEMORY.items():
+        trial = place / f"octet-chaos-{os.getpid()}"
+        with contextlib.suppress(OSError):
+            trial.mkdir()
+            try:
+                if (trial / limit).exists():
+                    return place
+            finally:
+                trial.rmdir()
+    return None
+
+
+def group_first(system, _rng, _seed):
+    """Replay's process begins in a group of its own."""
+    place = memory_groups()
+    system.group = place / f"octet-chaos-{os.getpid()}"
+    system.group.mkdir()
+    (system.group / MEMORY[place][0]).write_text(str(LIMIT))
+    system.prefix["replay"] = ["sh", "-c", 'echo $$ >"$0/cgroup.procs" && exec "$@"', system.group]
+    system.at_end.append(lambda: wait_for("its group to be empty", lambda: not (system.group / "cgroup.procs").read_text()))
+    system.at_end.append(system.group.rmdir)
+
+
+def times_reached(group):
+    """How often it had to give pages back."""
+    text = (group / MEMORY[group.parent][1]).read_text()
+    return int(text.split("max ")[1].split()[0] if "max " in text else text)
+
+
+@kind("small-memory", root=True, memory=True, first=group_first, syncs=["interval", "none"],
+      settings=["replay.capacity=3000000", "replay.sampler=uniform", "replay.samples_per_insert=0.1", "env.options=pause_us=0"])
+def small_memory(system, rng, _seed):
+    """The table fills its file, several times as large as the memory that replay has; it is killed, and goes on."""
+    system.goes_on()
+    times = (system.disk / "replay.oct").stat().st_size / LIMIT
+    if times < TIMES:
+        raise Broken(f"the file is {times:.1f} times as large as the limit, less than {TIMES}")
+    begin, rows = time.monotonic(), system.acked()
+    while system.acked() < rows + ROWS:
+        system.goes_on(20000, 1)
+    rate = (system.acked() - rows) / (time.monotonic() - begin)
+    system.kill("replay")
+    system.audit()
+    system.start("replay")
+    system.goes_on(2000, 1)
+    reached = times_reached(system.group)
+    if reached == 0:
+        raise Broken("the limit was never reached")
+    return f"a file of {times:.1f} times the memory that replay may use: {rate:.0f} rows/s, the limit reached {reached} times, sync {system.sync}"
 
 
 def image(system):

@@ -113,6 +113,7 @@ class System:
         self.processes, self.lives, self.acks, self.faults = {}, {}, {}, {}
         self.ended, self.prefix, self.programs = [], {}, {}
         self.expected = set()  # of those that may end by themselves
+        self.at_end = []  # functions, when all have ended
         self.disk_fails = True  # so that a file may not be written
         for name in self.NAMES:
             self.add(name)
@@ -126,6 +127,8 @@ class System:
 
     def __exit__(self, *_):
         kill_all(self.processes.values())
+        for function in self.at_end:
+            function()
 
     # ---- daemons
 
