@@ -153,6 +153,29 @@ algo_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants, c
     return find(config)->make_spec(config, spec, wants, reason, reason_size);
 }
 
+// The layers of learner.freeze. OCT_EINVAL: the policy has not so many.
+static oct_err
+layers_freeze(algo *a, const oct_config *config)
+{
+    const oct_config_ints *freeze = &config->learner.freeze;
+    algo_network networks[ALGO_NETWORKS_MAX];
+    uint32_t layers = 0;
+    if (freeze->count == 0) {
+        return OCT_OK;
+    }
+    if (a->ops->networks == NULL || a->ops->networks(a, networks) < 1) {
+        return OCT_EINVAL;
+    }
+    for (uint32_t i = 0; i < freeze->count; i++) {
+        if (freeze->value[i] >= networks[0].net->layer_count) {
+            return OCT_EINVAL;
+        }
+        layers |= 1u << freeze->value[i];
+    }
+    nn_trainer_freeze(networks[0].trainer, layers);
+    return OCT_OK;
+}
+
 oct_err
 algo_create(algo **out, nn_context *context, const oct_config *config, const policy_spec *spec,
             uint64_t seed)
@@ -165,7 +188,11 @@ algo_create(algo **out, nn_context *context, const oct_config *config, const pol
     }
     (*out)->own_context = own;
     (*out)->group = nn_context_group(context == NULL ? own : context);
-    return OCT_OK;
+    err = layers_freeze(*out, config);
+    if (err != OCT_OK) {
+        algo_destroy(*out);
+    }
+    return err;
 }
 
 void

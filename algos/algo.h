@@ -75,6 +75,7 @@ const algo_number *algo_numbers(const oct_config *config, uint32_t *count); // o
 // may be NULL. OCT_EINVAL, reason: the algorithm cannot act there.
 OCT_CHECKED oct_err algo_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants,
                                    char *reason, size_t reason_size);
+// Layers of learner.freeze never learn (nn_trainer_freeze): OCT_EINVAL, the policy lacks one.
 // What it computes with is context's, borrowed until destroy. NULL: a context of its own, with one
 // thread and in fp32.
 OCT_CHECKED oct_err algo_create(algo **out, nn_context *context, const oct_config *config,

@@ -171,6 +171,17 @@ algo_critics_share(algo_critics *critics, algo_sharing *s)
     }
 }
 
+uint32_t
+algo_critics_networks(algo_critics *critics, algo_network out[ALGO_CRITICS_MAX])
+{
+    static const char *const names[ALGO_CRITICS_MAX] = {"critic 1", "critic 2"};
+    for (uint32_t c = 0; c < critics->count; c++) {
+        out[c] = algo_network_of(names[c], &critics->of[c].online, &critics->of[c].target);
+        out[c].support = critics->categorical ? &critics->support : NULL;
+    }
+    return critics->count;
+}
+
 void
 algo_critics_save(const algo_critics *critics, oct_writer *writer)
 {

@@ -93,6 +93,8 @@ void algo_critics_step(algo_critics *critics, float learning_rate, bool targets_
 
 void algo_critics_share(algo_critics *critics, algo_sharing *s); // as algo_ops
 
+uint32_t algo_critics_networks(algo_critics *critics, algo_network out[ALGO_CRITICS_MAX]);
+
 // As nn_state.h: read checks, apply changes.
 typedef struct algo_critics_view {
     nn_trainer_view online[ALGO_CRITICS_MAX];

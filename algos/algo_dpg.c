@@ -187,6 +187,15 @@ dpg_set_projection(algo *a, const algo_projection *projection)
     target_changed(dpg);
 }
 
+static uint32_t
+dpg_networks(algo *a, algo_network out[ALGO_NETWORKS_MAX])
+{
+    algo_dpg *dpg = (algo_dpg *)a;
+    out[0] = algo_network_of("policy", &dpg->policy, &dpg->policy_target);
+    out[0].acts = true;
+    return 1 + algo_critics_networks(&dpg->critics, out + 1);
+}
+
 static const float *
 dpg_policy_params(const algo *a)
 {
@@ -380,8 +389,8 @@ dpg_share(algo *a, algo_sharing *s)
         .name = (text), .numbers = algo_value_numbers, .number_count = ALGO_VALUE_NUMBERS,         \
         .splits = true, .make_spec = dpg_make_spec, .create = dpg_create, .destroy = dpg_destroy,  \
         .gradient = dpg_gradient, .apply = dpg_apply, .share = dpg_share,                          \
-        .set_projection = dpg_set_projection, .policy_params = dpg_policy_params,                  \
-        .save = dpg_save, .load = dpg_load,                                                        \
+        .set_projection = dpg_set_projection, .networks = dpg_networks,                            \
+        .policy_params = dpg_policy_params, .save = dpg_save, .load = dpg_load,                    \
     }
 const algo_ops algo_d4pg_ops = DPG_OPS("d4pg");
 const algo_ops algo_ddpg_ops = DPG_OPS("ddpg");

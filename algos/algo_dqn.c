@@ -460,6 +460,16 @@ dqn_fetched(algo *a)
     }
 }
 
+static uint32_t
+dqn_networks(algo *a, algo_network out[ALGO_NETWORKS_MAX])
+{
+    algo_dqn *dqn = (algo_dqn *)a;
+    out[0] = algo_network_of("policy", &dqn->online, &dqn->target);
+    out[0].acts = true;
+    out[0].support = dqn->loss.atoms > 0 ? &dqn->loss.support : NULL;
+    return 1;
+}
+
 static const float *
 dqn_policy_params(const algo *a)
 {
@@ -571,6 +581,7 @@ const algo_ops algo_dqn_ops = {
     .share = dqn_share,
     .fetched = dqn_fetched,
     .set_projection = dqn_set_projection,
+    .networks = dqn_networks,
     .policy_params = dqn_policy_params,
     .behaviour_params = dqn_behaviour_params,
     .save = dqn_save,

@@ -3,7 +3,30 @@
 
 #include "algos/algo.h"
 #include "algos/algo_share.h"
+#include "nn/nn_categorical.h"
 #include "nn/nn_trainer.h"
+
+// One of an algorithm's networks.
+typedef struct algo_network {
+    const char *name; // "policy", "critic 1", "value"
+    bool acts;        // its outputs are the head of the policy's spec
+    nn_net *net;
+    const nn_reparam *reparam; // NULL: it learns its weights
+    nn_trainer *trainer;       // of net
+    nn_net *target;            // follows net; NULL: there is none
+    const nn_support *support; // of outputs that are atoms, else NULL
+} algo_network;
+#define ALGO_NETWORKS_MAX 3
+
+static inline algo_network
+algo_network_of(const char *name, nn_trainer *trainer, nn_net *target)
+{
+    return (algo_network){.name = name,
+                          .net = &trainer->tape.net,
+                          .reparam = trainer->reparam,
+                          .trainer = trainer,
+                          .target = target};
+}
 
 // What an algorithm's file provides; algo.h says what each function does. An algorithm's state
 // begins with the algo.
@@ -33,6 +56,8 @@ typedef struct algo_ops {
     void (*share)(algo *a, algo_sharing *s);
     void (*fetched)(algo *a); // parameters were; NULL: nothing depends on them
     void (*set_projection)(algo *a, const algo_projection *projection);
+    // Names all networks, the acting one first; gives their number. NULL: there are none.
+    uint32_t (*networks)(algo *a, algo_network out[ALGO_NETWORKS_MAX]);
     const float *(*policy_params)(const algo *a);
     const float *(*behaviour_params)(algo *a,
                                      uint32_t sample); // NULL: algo_behaviour_params gives NULL

@@ -193,6 +193,16 @@ algo_pair_fisher(algo_pair *pair, nn_tangent *tangent, const float *direction, u
     }
     algo_head_fisher(&pair->head, log_std_of(pair), rows, dy, dlog_std);
     (void)nn_tape_backward(&pair->policy.tape, dy, rows, out, NULL); // leaves them alone
+    nn_trainer_keep_frozen(&pair->policy, out);
+}
+
+uint32_t
+algo_pair_networks(algo_pair *pair, algo_network out[ALGO_NETWORKS_MAX])
+{
+    out[0] = algo_network_of("policy", &pair->policy, NULL);
+    out[0].acts = true;
+    out[1] = algo_network_of("value", &pair->value, NULL);
+    return 2;
 }
 
 void

@@ -3,6 +3,7 @@
 
 #include "algos/algo.h"
 #include "algos/algo_head.h"
+#include "algos/algo_ops.h"
 #include "nn/nn_state.h"
 #include "nn/nn_tangent.h"
 
@@ -60,9 +61,12 @@ void algo_pair_keep(const algo_pair *pair, uint32_t rows, float *kept);
 double algo_pair_kl(const algo_pair *pair, const float *kept, uint32_t rows);
 // out = F direction, both in the order of the policy's parameters, where F is the Fisher matrix of
 // the policy at the last forward, of which rows were all: the mean over them of J' M J with the
-// outputs' Jacobian J and M of algo_head_fisher. tangent is of the policy's tape.
+// outputs' Jacobian J and M of algo_head_fisher, without the rows of frozen parameters, which
+// direction does not move either. tangent is of the policy's tape.
 void algo_pair_fisher(algo_pair *pair, nn_tangent *tangent, const float *direction, uint32_t rows,
                       float *out);
+
+uint32_t algo_pair_networks(algo_pair *pair, algo_network out[ALGO_NETWORKS_MAX]);
 
 void algo_pair_save(const algo_pair *pair, oct_writer *writer);
 // As nn_state.h: read checks, apply copies.

@@ -133,6 +133,7 @@ const algo_ops algo_reinforce_ops = {
     .apply = reinforce_apply,
     .share = algo_sequence_share,
     .set_projection = algo_sequence_set_projection,
+    .networks = algo_sequence_networks,
     .policy_params = algo_sequence_policy_params,
     .save = reinforce_save,
     .load = reinforce_load,

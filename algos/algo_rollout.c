@@ -115,6 +115,12 @@ algo_rollout_set_projection(algo *a, const algo_projection *projection)
     algo_pair_set_projection(&((algo_rollout *)a)->pair, projection);
 }
 
+uint32_t
+algo_rollout_networks(algo *a, algo_network out[ALGO_NETWORKS_MAX])
+{
+    return algo_pair_networks(&((algo_rollout *)a)->pair, out);
+}
+
 const float *
 algo_rollout_policy_params(const algo *a)
 {

@@ -84,6 +84,7 @@ float algo_rollout_value(algo_rollout *r, algo_pg_sums *sums);
 
 // algo_ops' functions of the same names.
 void algo_rollout_set_projection(algo *a, const algo_projection *projection);
+uint32_t algo_rollout_networks(algo *a, algo_network out[ALGO_NETWORKS_MAX]);
 const float *algo_rollout_policy_params(const algo *a);
 void algo_rollout_save(const algo *a, oct_writer *writer);
 OCT_CHECKED oct_err algo_rollout_load(algo *a, oct_reader *reader);

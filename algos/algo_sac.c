@@ -219,6 +219,15 @@ sac_set_projection(algo *a, const algo_projection *projection)
     policy_changed(sac);
 }
 
+static uint32_t
+sac_networks(algo *a, algo_network out[ALGO_NETWORKS_MAX])
+{
+    algo_sac *sac = (algo_sac *)a;
+    out[0] = algo_network_of("policy", &sac->policy, NULL);
+    out[0].acts = true;
+    return 1 + algo_critics_networks(&sac->critics, out + 1);
+}
+
 static const float *
 sac_policy_params(const algo *a)
 {
@@ -445,6 +454,7 @@ const algo_ops algo_sac_ops = {
     .apply = sac_apply,
     .share = sac_share,
     .set_projection = sac_set_projection,
+    .networks = sac_networks,
     .policy_params = sac_policy_params,
     .save = sac_save,
     .load = sac_load,

@@ -87,6 +87,12 @@ algo_sequence_share(algo *a, algo_sharing *s)
     algo_share_trainer(s, &own->pair.value);
 }
 
+uint32_t
+algo_sequence_networks(algo *a, algo_network out[ALGO_NETWORKS_MAX])
+{
+    return algo_pair_networks(&((algo_sequence *)a)->pair, out);
+}
+
 const float *
 algo_sequence_policy_params(const algo *a)
 {

@@ -71,6 +71,7 @@ void algo_sequence_step(algo_sequence *s, float learning_rate, float value_scale
 // algo_ops' functions of the same names.
 void algo_sequence_set_projection(algo *a, const algo_projection *projection);
 void algo_sequence_share(algo *a, algo_sharing *s);
+uint32_t algo_sequence_networks(algo *a, algo_network out[ALGO_NETWORKS_MAX]);
 const float *algo_sequence_policy_params(const algo *a);
 
 #endif // ALGOS_ALGO_SEQUENCE_H

@@ -305,6 +305,7 @@ const algo_ops algo_trpo_ops = {
     .destroy = trpo_destroy,
     .update = trpo_update,
     .set_projection = algo_rollout_set_projection,
+    .networks = algo_rollout_networks,
     .policy_params = algo_rollout_policy_params,
     .save = algo_rollout_save,
     .load = algo_rollout_load,

@@ -153,6 +153,7 @@ const algo_ops algo_vtrace_ops = {
     .apply = vtrace_apply,
     .share = algo_sequence_share,
     .set_projection = algo_sequence_set_projection,
+    .networks = algo_sequence_networks,
     .policy_params = algo_sequence_policy_params,
     .save = vtrace_save,
     .load = vtrace_load,

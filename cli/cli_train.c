@@ -26,6 +26,7 @@
 #define CONFIG_BYTES_MAX (1u << 20)
 #define ACTORS_MAX       256
 #define LEARNERS_MAX     64
+#define LIST_BYTES       128
 #define SEED_MAX         9007199254740992 // of run.seed
 #define PID_MAX          4194304          // of Linux
 
@@ -43,6 +44,8 @@ enum {
     KEY_DATA,
     KEY_DATA_SHARE,
     KEY_FOLLOW_PARENT,
+    KEY_INIT_FROM,
+    KEY_FREEZE,
 };
 
 typedef struct train_options {
@@ -68,6 +71,14 @@ static const struct argp_option option_table[] = {
     {"data-share", KEY_DATA_SHARE, "X", 0,
      "Take this share of each batch from the data set, and the rest from actors "
      "(replay.data_share)",
+     0},
+    {"init-from", KEY_INIT_FROM, "RUN|POLICY", 0,
+     "Begin with the layers of another run, or of a policy file, where they fit "
+     "(learner.init_from)",
+     0},
+    {"freeze", KEY_FREEZE, "LAYERS", 0,
+     "Layers of the policy that do not learn, such as 0,1, by the numbers of octet inspect "
+     "(learner.freeze)",
      0},
     {"deterministic", KEY_DETERMINISTIC, NULL, 0,
      "In lock-step: the same seed gives the same weights (run.deterministic)", 0},
@@ -109,6 +120,19 @@ metrics_check(const char *url)
     }
 }
 
+// "0,1" is the list [0,1].
+static void
+add_list(train_options *options, const char *key, const char *value)
+{
+    char list[LIST_BYTES];
+    if (strspn(value, "0123456789,") != strlen(value) || value[0] == '\0' ||
+        snprintf(list, sizeof(list), "[%s]", value) >= (int)sizeof(list)) {
+        cli_usage_error("train", "--freeze is '%s'; allowed are numbers of layers such as 0,1",
+                        value);
+    }
+    add_setting(options, key, list);
+}
+
 static error_t
 parse(int key, char *arg, struct argp_state *state)
 {
@@ -145,6 +169,12 @@ parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_DETERMINISTIC:
         add_setting(options, "run.deterministic", "true");
+        return 0;
+    case KEY_INIT_FROM:
+        add_setting(options, "learner.init_from", arg);
+        return 0;
+    case KEY_FREEZE:
+        add_list(options, "learner.freeze", arg);
         return 0;
     case KEY_RUN_DIR:
         options->run_dir = arg;

@@ -170,6 +170,8 @@ typedef struct oct_config {
         double publish_core_share;       // of one core that publishing may take; 0: no limit
         double publish_bytes_per_s;      // to all actors together; 0: no limit
         bool quantisation_aware;         // the policy learns with the weights that actors will have
+        char init_from[OCT_CONFIG_TEXT_MAX]; // run folder or policy file; "none": random weights
+        oct_config_ints freeze;              // layers of the policy that do not learn
         double checkpoint_s;             // 0: only at the end
         uint32_t checkpoints_kept;       // the last ones
         uint32_t checkpoint_turns;       // run.deterministic: instead of checkpoint_s

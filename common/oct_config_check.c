@@ -263,6 +263,38 @@ check_learners(const oct_config *config, oct_text *text)
     }
 }
 
+// Layers of the policy: those that freeze names are among them, and not all.
+static void
+check_freeze(const oct_config *config, oct_text *text)
+{
+    const oct_config_ints *freeze = &config->learner.freeze;
+    uint32_t layers = config->network.conv.count + config->network.hidden.count + 1;
+    uint32_t frozen = 0;
+    bool is_table = config->algo.name == OCT_ALGO_TABLE;
+    if (is_table && (freeze->count > 0 || strcmp(config->learner.init_from, "none") != 0)) {
+        oct_text_add(text, "error: learner.%s: algo.name: table has no layers\n",
+                     freeze->count > 0 ? "freeze" : "init_from");
+        return;
+    }
+    for (uint32_t i = 0; i < freeze->count; i++) {
+        uint32_t layer = freeze->value[i];
+        if (layer >= layers) {
+            oct_text_add(text,
+                         "error: learner.freeze: there is no layer %u, the policy has layers 0 to "
+                         "%u (network.conv, network.hidden and the output layer)\n",
+                         layer, layers - 1);
+            return;
+        }
+        frozen |= 1u << layer;
+    }
+    if (frozen == (1u << layers) - 1) {
+        oct_text_add(text,
+                     "error: learner.freeze: are all %u layers of the policy: nothing would "
+                     "be left to learn\n",
+                     layers);
+    }
+}
+
 static bool
 has_data(const oct_config *config)
 {
@@ -384,6 +416,7 @@ oct_config_check(const oct_config *config, char *message, size_t message_size)
     check_algo(config, &text);
     check_replay(config, &text);
     check_learners(config, &text);
+    check_freeze(config, &text);
     check_data(config, &text);
     check_sequences(config, &text);
     check_rollouts(config, &text);
@@ -450,6 +483,13 @@ oct_config_check_resume(const oct_config *before, const oct_config *now, char *m
                      "error: env.options: '%s', but the run to resume has learned with '%s': its "
                      "returns are not comparable; begin another run\n",
                      now->env.options, before->env.options);
+        return OCT_EINVAL;
+    }
+    if (strcmp(before->learner.init_from, now->learner.init_from) != 0) {
+        oct_text_add(&text,
+                     "error: learner.init_from: '%s', but the run to resume has begun with '%s': "
+                     "begin another run\n",
+                     now->learner.init_from, before->learner.init_from);
         return OCT_EINVAL;
     }
     warn_text(&text, "env.mjcf_dir", before->env.mjcf_dir, now->env.mjcf_dir);

@@ -244,6 +244,11 @@ const oct_config_key oct_config_keys[] = {
     BOOL(learner, quantisation_aware, "false",
          "quantisation-aware training: learn with the weights that actors will have, rounded to "
          "policy.precision"),
+    TEXT(learner, init_from, "none",
+         "a run folder or a policy file whose layers the run begins with, where they fit "
+         "(docs/transfer.md); none: random weights"),
+    INTS(learner, freeze, 0, OCT_CONFIG_INTS_MAX, "[]",
+         "layers of the policy that do not learn, by the numbers of octet inspect; critics learn"),
     F64(learner, checkpoint_s, 0, YEAR_S, "30", "seconds between checkpoints; 0: only at the end"),
     U32(learner, checkpoints_kept, 1, 16, "3",
         "checkpoints in the run folder: where the newest is damaged, the run goes on from the one "

@@ -11,6 +11,7 @@
 #include "common/oct_log.h"
 #include "common/oct_text.h"
 #include "learner/learner_environment.h"
+#include "learner/learner_init.h"
 #include "learner/learner_run_state.h"
 #include "nn/nn_gemm.h"
 #include "nn/nn_tile.h"
@@ -83,6 +84,40 @@ source_options(const learner_run *run, uint32_t windows)
     return options;
 }
 
+static void
+init_log(void *arg, const char *line)
+{
+    (void)arg;
+    oct_log_notice("LEARNER-INIT", "%s", line);
+}
+
+// What the algorithm knows before the first update: what its checkpoint has, or, where there is
+// none, what learner.init_from gives.
+static oct_err
+join_state(learner_run *run, algo *algorithm, char *reason, size_t reason_size)
+{
+    quantizer_observed *observed = learner_publisher_observed(run->publisher);
+    learner_state_bytes *state = run->folder.resumed.state;
+    if (state == NULL) {
+        return learner_init_is_wanted(run->config)
+                   ? learner_init(algorithm, run->config, &run->spec, observed, init_log, NULL,
+                                  reason, reason_size)
+                   : OCT_OK;
+    }
+    oct_reader reader = {.at = state->bytes, .left = state->length};
+    if (algo_load(algorithm, &reader) != OCT_OK ||
+        learner_train_load_observed(observed, &reader) != OCT_OK) {
+        return oct_refuse(reason, reason_size,
+                          "the checkpoint in %s was written with another algorithm, network or "
+                          "support than algo.* and network.* specify: resume with the original "
+                          "settings",
+                          run->options.folder);
+    }
+    free(state);
+    run->folder.resumed.state = NULL;
+    return OCT_OK;
+}
+
 static oct_err
 join_algorithm(learner_run *run, algo **out, char *reason, size_t reason_size)
 {
@@ -107,22 +142,11 @@ join_algorithm(learner_run *run, algo **out, char *reason, size_t reason_size)
         (void)snprintf(reason, reason_size, "cannot create the algorithm: %s", oct_strerror(err));
         return err;
     }
-    if (run->folder.resumed.state != NULL) {
-        oct_reader reader = {.at = run->folder.resumed.state->bytes,
-                             .left = run->folder.resumed.state->length};
-        if (algo_load(algorithm, &reader) != OCT_OK ||
-            learner_train_load_observed(learner_publisher_observed(run->publisher), &reader) !=
-                OCT_OK) {
-            (void)snprintf(
-                reason, reason_size,
-                "the checkpoint in %s was written with another algorithm, network or support than "
-                "algo.* and network.* specify: resume with the original settings",
-                run->options.folder);
-            algo_destroy(algorithm);
-            return OCT_EINVAL;
-        }
-        free(run->folder.resumed.state);
-        run->folder.resumed.state = NULL;
+    err = join_state(run, algorithm, reason, reason_size);
+    learner_init_frozen(run->config, init_log, NULL);
+    if (err != OCT_OK) {
+        algo_destroy(algorithm);
+        return err;
     }
     *out = algorithm;
     return OCT_OK;

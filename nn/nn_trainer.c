@@ -58,6 +58,63 @@ nn_trainer_fini(nn_trainer *trainer)
     *trainer = (nn_trainer){0};
 }
 
+// ---- frozen layers
+
+nn_range
+nn_learned_layer(const nn_net *net, const nn_reparam *reparam, uint32_t layer)
+{
+    const policy_offsets *at = &net->layers[layer].at;
+    bool is_mapped_last = reparam != NULL && layer == net->layer_count - 1;
+    return is_mapped_last ? (nn_range){reparam->last, reparam->mean_count}
+                          : (nn_range){at->weight, at->end};
+}
+
+void
+nn_trainer_freeze(nn_trainer *trainer, uint32_t layers)
+{
+    const nn_reparam *reparam = trainer->reparam;
+    trainer->frozen_count = 0;
+    for (uint32_t l = 0; l < trainer->tape.net.layer_count; l++) {
+        if ((layers >> l & 1) == 0) {
+            continue;
+        }
+        nn_range range = nn_learned_layer(&trainer->tape.net, reparam, l);
+        trainer->frozen[trainer->frozen_count++] = range;
+        if (reparam != NULL && reparam->noisy) {
+            size_t means = reparam->mean_count;
+            trainer->frozen[trainer->frozen_count++] =
+                (nn_range){means + range.at, means + range.end};
+        }
+    }
+}
+
+void
+nn_trainer_keep_frozen(const nn_trainer *trainer, float *direction)
+{
+    for (uint32_t i = 0; i < trainer->frozen_count; i++) {
+        const nn_range *range = &trainer->frozen[i];
+        memset(direction + range->at, 0, (range->end - range->at) * sizeof(*direction));
+    }
+}
+
+// Up to where, at most end, parameters are frozen as that at `at` is, or not as it is not.
+static size_t
+frozen_as_far(const nn_trainer *trainer, size_t at, size_t end, bool *is_frozen)
+{
+    *is_frozen = false;
+    for (uint32_t i = 0; i < trainer->frozen_count; i++) {
+        const nn_range *range = &trainer->frozen[i];
+        if (at >= range->at && at < range->end) {
+            *is_frozen = true;
+            return OCT_MIN(end, range->end);
+        }
+        end = range->at > at ? OCT_MIN(end, range->at) : end;
+    }
+    return end;
+}
+
+// ---- learners that share
+
 static float *
 moment_share(float *own, size_t count, nn_carver *carver, bool is_first)
 {
@@ -76,6 +133,8 @@ nn_trainer_share(nn_trainer *trainer, nn_carver *carver, bool is_first)
     trainer->m = moment_share(trainer->m, count, carver, is_first);
     trainer->v = moment_share(trainer->v, count, carver, is_first);
 }
+
+// ---- gradient and step
 
 const float *
 nn_trainer_forward(nn_trainer *trainer, const float *x, uint32_t rows)
@@ -123,6 +182,10 @@ nn_trainer_backward(nn_trainer *trainer, float *dy, uint32_t rows, float *dx)
                         trainer->noise);
         squares = net->vec->sum_of_squares(trainer->gradient, net->param_count);
     }
+    if (trainer->frozen_count > 0) {
+        nn_trainer_keep_frozen(trainer, trainer->gradient);
+        squares = net->vec->sum_of_squares(trainer->gradient, layers_end(trainer));
+    }
     return sqrtf(nn_context_group(net->context) == NULL ? squares : gradient_mean(trainer));
 }
 
@@ -154,7 +217,7 @@ nn_trainer_step(nn_trainer *trainer, float learning_rate, float scale)
     nn_trainer_step_and_polyak(trainer, learning_rate, scale, NULL, 0.0f);
 }
 
-// Parameters from at on, and the target's.
+// Parameters from at on, but for frozen ones, and the target's.
 static void
 range_step(nn_trainer *trainer, size_t at, size_t end, const nn_adam_factors *factors,
            nn_net *target, float rate)
@@ -162,9 +225,13 @@ range_step(nn_trainer *trainer, size_t at, size_t end, const nn_adam_factors *fa
     const nn_net *net = &trainer->tape.net;
     const nn_vec_ops *vec = net->vec;
     for (size_t count; at < end; at += count) {
-        count = OCT_MIN(end - at, (size_t)STEP_PARAMS);
+        bool is_frozen;
+        count = frozen_as_far(trainer, at, OCT_MIN(end, at + STEP_PARAMS), &is_frozen) - at;
         float *params = net->params + at;
-        vec->adam(params, trainer->m + at, trainer->v + at, trainer->gradient + at, count, factors);
+        if (!is_frozen) {
+            vec->adam(params, trainer->m + at, trainer->v + at, trainer->gradient + at, count,
+                      factors);
+        }
         if (target != NULL && rate == 1.0f) {
             memcpy(target->params + at, params, count * sizeof(*params));
         } else if (target != NULL) {

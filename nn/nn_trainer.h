@@ -11,6 +11,12 @@ typedef struct nn_adam {
     float epsilon;
 } nn_adam;
 
+// Parameters [at, end) of what is learned.
+typedef struct nn_range {
+    size_t at, end;
+} nn_range;
+#define NN_FROZEN_MAX (2 * POLICY_LAYERS_MAX) // of each layer its means and its deviations
+
 typedef struct nn_trainer {
     nn_tape tape;
     nn_adam adam;
@@ -22,6 +28,8 @@ typedef struct nn_trainer {
     float *m;                  // [param_count], first moment
     float *v;                  // [param_count], second moment
     bool moments_apart;        // each rank of the group has those of its part
+    nn_range frozen[NN_FROZEN_MAX];
+    uint32_t frozen_count;
     void *block;
 } nn_trainer;
 
@@ -31,6 +39,16 @@ void nn_trainer_init(nn_trainer *trainer, nn_context *context, const policy_spec
 void nn_trainer_init_reparam(nn_trainer *trainer, nn_context *context, const policy_spec *spec,
                              const nn_reparam *reparam, uint32_t rows_max, const nn_adam *adam);
 void nn_trainer_fini(nn_trainer *trainer);
+
+// Where layer's parameters are in what net learns: its weights, or the numbers that reparam makes
+// them of, of noisy layers the means.
+nn_range nn_learned_layer(const nn_net *net, const nn_reparam *reparam, uint32_t layer);
+// Layers whose bit is set learn nothing from here on: their gradient is 0 after backward, the norm
+// is without it, and steps change neither their parameters nor their moments. Of noisy layers the
+// deviations stay, too; those of a head, which are no layer's, learn.
+void nn_trainer_freeze(nn_trainer *trainer, uint32_t layers);
+// direction[param_count] becomes 0 where parameters are frozen.
+void nn_trainer_keep_frozen(const nn_trainer *trainer, float *direction);
 
 // As nn_net_share, and the moments with the parameters. steps is the caller's to keep alike.
 void nn_trainer_share(nn_trainer *trainer, nn_carver *carver, bool is_first);

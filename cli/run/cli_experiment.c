@@ -150,6 +150,11 @@ resolve_paths(const cli_experiment *experiment, oct_config *config)
     if (strcmp(config->replay.data, "none") != 0) {
         resolve_path(experiment, "replay.data", config->replay.data);
     }
+    // A resumed run has begun already: the other one may be gone.
+    const char *begun = config->learner.init_from;
+    if (strcmp(begun, "none") != 0 && (!experiment->resume || access(begun, F_OK) == 0)) {
+        resolve_path(experiment, "learner.init_from", config->learner.init_from);
+    }
 }
 
 // On one machine the daemons meet at sockets in the run folder: relative paths, because a socket's

@@ -16,6 +16,7 @@
 #include "envs/env.h"
 #include "envs/env_child.h"
 #include "learner/learner_environment.h"
+#include "learner/learner_init.h"
 #include "learner/learner_source.h"
 #include "replay/replay_config.h"
 #include "replay/replay_data.h"
@@ -155,6 +156,46 @@ data_check(const cli_environment *environment, const oct_config *config, char *r
     return err;
 }
 
+static void
+init_print(void *arg, const char *line)
+{
+    (void)arg;
+    printf("init: %s\n", line);
+    (void)fflush(stdout);
+}
+
+// That learner.init_from has layers that fit; says which.
+static oct_err
+init_check(const cli_environment *environment, const oct_config *config, char *reason,
+           size_t reason_size)
+{
+    if (!learner_init_is_wanted(config)) {
+        return OCT_OK;
+    }
+    wire_env_spec own;
+    policy_spec spec;
+    algo *a = NULL;
+    quantizer_observed *observed = NULL;
+    wire_arena *arena = wire_arena_create(ARENA_BYTES);
+    oct_err err = wire_env_unpack(&own, arena, environment->bytes, environment->length);
+    OCT_ASSERT(err == OCT_OK); // it was packed here
+    learner_environment_of(&spec, &own);
+    err = algo_make_spec(config, &spec, NULL, reason, reason_size);
+    if (err == OCT_OK) {
+        err = algo_create(&a, NULL, config, &spec, config->run.seed);
+        (void)snprintf(reason, reason_size, "algo.name: %s", oct_strerror(err));
+    }
+    if (err == OCT_OK) {
+        bool is_scaled = config->policy.scale_observations && quantizer_is_scalable(&spec);
+        observed = is_scaled ? quantizer_observed_create(spec.obs_count) : NULL;
+        err = learner_init(a, config, &spec, observed, init_print, NULL, reason, reason_size);
+    }
+    quantizer_observed_destroy(observed);
+    algo_destroy(a);
+    wire_arena_destroy(arena);
+    return err;
+}
+
 oct_err
 cli_preflight_check(cli_environment *out, const oct_config *config, uint32_t timeout_ms,
                     char *reason, size_t reason_size)
@@ -182,7 +223,12 @@ void
 cli_preflight(cli_environment *out, const cli_experiment *experiment, const oct_config *config)
 {
     char reason[CLI_PATH_MAX + ENV_REASON_BYTES], hint[CLI_PATH_MAX + 64] = "";
-    if (cli_preflight_check(out, config, CLI_PREFLIGHT_MS, reason, sizeof(reason)) == OCT_OK) {
+    oct_err err = cli_preflight_check(out, config, CLI_PREFLIGHT_MS, reason, sizeof(reason));
+    if (err == OCT_OK && !experiment->resume) {
+        err = init_check(out, config, reason, sizeof(reason));
+    }
+    if (err == OCT_OK) {
+        learner_init_frozen(config, init_print, NULL);
         return;
     }
     bool is_of_env = strncmp(reason, "env.", strlen("env.")) == 0;

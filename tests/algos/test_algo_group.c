@@ -286,6 +286,20 @@ test_minibatches_are_of_all_ranks_rows(void **state)
     expect_alike(&t, false);
 }
 
+// Each rank moves its own part of the parameters, in which some are frozen.
+static void
+test_frozen_layers_are_those_of_all_ranks(void **state)
+{
+    (void)state;
+    trial trials[] = {trial_of(OCT_ALGO_DQN), trial_of(OCT_ALGO_TD3),
+                      trial_of_windows(OCT_ALGO_TRPO, true), trial_of_windows(OCT_ALGO_PPO, false)};
+    for (size_t i = 0; i < OCT_COUNTOF(trials); i++) {
+        trials[i].name = "frozen";
+        trials[i].config.learner.freeze = (oct_config_ints){.count = 1, .value = {1}};
+        expect_alike(&trials[i], true);
+    }
+}
+
 static void
 test_what_one_refuses_all_refuse(void **state)
 {
@@ -327,6 +341,7 @@ main(void)
         cmocka_unit_test(test_two_or_three_learn_what_one_learns),
         cmocka_unit_test(test_parts_with_other_numbers_of_rows_count_by_row),
         cmocka_unit_test(test_minibatches_are_of_all_ranks_rows),
+        cmocka_unit_test(test_frozen_layers_are_those_of_all_ranks),
         cmocka_unit_test(test_what_one_refuses_all_refuse),
         cmocka_unit_test(test_a_table_learns_alone),
     };

@@ -1,0 +1,297 @@
+// Takes layers of other networks into an algorithm's, where they fit.
+#include "algos/algo_transfer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "algos/algo_ops.h"
+#include "common/oct_base.h"
+#include "common/oct_text.h"
+
+// Who gives and who takes, and whom it is told.
+typedef struct transfer {
+    const policy_spec *spec;
+    const policy_spec *from_spec;
+    algo_taken_fn tell;
+    void *arg;
+    uint32_t taken;
+} transfer;
+
+static const char *
+activation_name(policy_activation activation)
+{
+    static const char *const names[] = {[POLICY_LINEAR] = "linear",
+                                        [POLICY_RELU] = "relu",
+                                        [POLICY_TANH] = "tanh",
+                                        [POLICY_ELU] = "elu"};
+    return names[activation];
+}
+
+static const char *
+head_name(policy_head head)
+{
+    static const char *const names[] = {
+        [POLICY_HEAD_VALUES] = "values",       [POLICY_HEAD_LOGITS] = "logits",
+        [POLICY_HEAD_TANH] = "tanh",           [POLICY_HEAD_ATOMS] = "atoms",
+        [POLICY_HEAD_GAUSSIAN] = "a Gaussian", [POLICY_HEAD_TANH_GAUSSIAN] = "a squashed Gaussian",
+    };
+    return names[head];
+}
+
+static void
+shape_words(const nn_layer *layer, char *out, size_t size)
+{
+    const char *norm = layer->layer_norm ? ", layer norm" : "";
+    if (layer->conv.kernel > 0) {
+        (void)snprintf(out, size, "%ux%u convolution of %u channels, %u filters, %s",
+                       layer->conv.kernel, layer->conv.kernel, layer->conv.channels,
+                       layer->conv.filters, activation_name(layer->activation));
+    } else {
+        (void)snprintf(out, size, "%u -> %u%s, %s", layer->inputs, layer->outputs, norm,
+                       activation_name(layer->activation));
+    }
+}
+
+// ---- what fits
+
+// OCT_EINVAL: why has the difference.
+static oct_err
+layers_alike(const nn_layer *to, const nn_layer *from, char *why, size_t size)
+{
+    if ((to->conv.kernel > 0) != (from->conv.kernel > 0)) {
+        return oct_refuse(why, size, "a %s layer there",
+                          from->conv.kernel > 0 ? "convolutional" : "dense");
+    }
+    if (to->conv.kernel != from->conv.kernel || to->conv.channels != from->conv.channels ||
+        to->units != from->units || to->columns != from->columns) {
+        char shape[64];
+        shape_words(from, shape, sizeof(shape));
+        return oct_refuse(why, size, "%s there", shape);
+    }
+    if (to->activation != from->activation) {
+        return oct_refuse(why, size, "%s there", activation_name(from->activation));
+    }
+    if (to->layer_norm != from->layer_norm) {
+        return oct_refuse(why, size, "%s layer norm there", from->layer_norm ? "with" : "without");
+    }
+    return OCT_OK;
+}
+
+// Of the first layer: what its inputs are.
+static oct_err
+inputs_alike(const transfer *t, const nn_layer *to, char *why, size_t size)
+{
+    const policy_spec *own = t->spec, *its = t->from_spec;
+    bool sees_actions = to->inputs != own->obs_count && to->conv.kernel == 0;
+    if (own->obs_dtype != its->obs_dtype) {
+        return oct_refuse(why, size, "%s observations there",
+                          its->obs_dtype == POLICY_U8 ? "uint8" : "float32");
+    }
+    if (to->conv.kernel == 0 && own->obs_count != its->obs_count) {
+        return oct_refuse(why, size, "observations of %u numbers there, of %u here", its->obs_count,
+                          own->obs_count);
+    }
+    if (sees_actions && own->action_count != its->action_count) {
+        return oct_refuse(why, size, "actions of %u numbers there, of %u here", its->action_count,
+                          own->action_count);
+    }
+    return OCT_OK;
+}
+
+// Of the output layer: what its outputs mean.
+static oct_err
+outputs_alike(const transfer *t, const algo_network *to, const algo_network *from, char *why,
+              size_t size)
+{
+    const nn_support *own = to->support, *its = from->support;
+    bool is_dueling = to->reparam != NULL && to->reparam->dueling;
+    bool was_dueling = from->reparam != NULL && from->reparam->dueling;
+    if (to->acts && (t->spec->head != t->from_spec->head ||
+                     t->spec->state_deviation != t->from_spec->state_deviation)) {
+        return oct_refuse(why, size, "%s there, %s here", head_name(t->from_spec->head),
+                          head_name(t->spec->head));
+    }
+    if ((own != NULL) != (its != NULL)) {
+        return oct_refuse(why, size, "%s atoms there", its != NULL ? "with" : "without");
+    }
+    if (own != NULL && (own->low != its->low || own->high != its->high || own->N != its->N)) {
+        return oct_refuse(why, size, "%u atoms over [%g, %g] there, %u over [%g, %g] here", its->N,
+                          (double)its->low, (double)its->high, own->N, (double)own->low,
+                          (double)own->high);
+    }
+    if (is_dueling != was_dueling) {
+        return oct_refuse(why, size, "%s streams there, which are stored otherwise",
+                          was_dueling ? "dueling" : "no dueling");
+    }
+    return OCT_OK;
+}
+
+// The layer of from that stands where to's layer l does; NULL: there is none.
+static const nn_layer *
+layer_beside(const nn_net *to, const nn_net *from, uint32_t l)
+{
+    if (l == to->layer_count - 1) {
+        return &from->layers[from->layer_count - 1];
+    }
+    return l < from->layer_count - 1 ? &from->layers[l] : NULL;
+}
+
+static oct_err
+layer_fits(const transfer *t, const algo_network *to, const algo_network *from, uint32_t l,
+           char *why, size_t size)
+{
+    const nn_layer *own = &to->net->layers[l], *its = layer_beside(to->net, from->net, l);
+    if (its == NULL) {
+        return oct_refuse(why, size, "no such hidden layer there");
+    }
+    if (l == 0) {
+        OCT_TRY(inputs_alike(t, own, why, size));
+    }
+    OCT_TRY(layers_alike(own, its, why, size));
+    return l == to->net->layer_count - 1 ? outputs_alike(t, to, from, why, size) : OCT_OK;
+}
+
+// ---- taking it
+
+static void
+floats_copy(float *to, const float *from, nn_range at, nn_range from_at)
+{
+    OCT_ASSERT(at.end - at.at == from_at.end - from_at.at);
+    memcpy(to + at.at, from + from_at.at, (at.end - at.at) * sizeof(*to));
+}
+
+static void
+range_take(const algo_network *to, const algo_network *from, nn_range at, nn_range from_at)
+{
+    const nn_net *its_target = from->target != NULL ? from->target : from->net;
+    floats_copy(to->net->params, from->net->params, at, from_at);
+    if (to->target != NULL) {
+        floats_copy(to->target->params, its_target->params, at, from_at);
+    }
+}
+
+static void
+layer_take(const algo_network *to, const algo_network *from, uint32_t l)
+{
+    uint32_t its = (uint32_t)(layer_beside(to->net, from->net, l) - from->net->layers);
+    nn_range at = nn_learned_layer(to->net, to->reparam, l);
+    nn_range from_at = nn_learned_layer(from->net, from->reparam, its);
+    range_take(to, from, at, from_at);
+    if (to->reparam != NULL && to->reparam->noisy && from->reparam != NULL &&
+        from->reparam->noisy) { // and its deviations
+        size_t means = to->reparam->mean_count, from_means = from->reparam->mean_count;
+        range_take(to, from, (nn_range){means + at.at, means + at.end},
+                   (nn_range){from_means + from_at.at, from_means + from_at.end});
+    }
+}
+
+// from NULL: there is no such network; why says that.
+static void
+network_take(transfer *t, const algo_network *to, const algo_network *from, const char *why)
+{
+    for (uint32_t l = 0; l < to->net->layer_count; l++) {
+        algo_taken line = {.network = to->name, .layer = l};
+        shape_words(&to->net->layers[l], line.shape, sizeof(line.shape));
+        (void)snprintf(line.why, sizeof(line.why), "%s", why);
+        line.is_taken =
+            from != NULL && layer_fits(t, to, from, l, line.why, sizeof(line.why)) == OCT_OK;
+        if (line.is_taken) {
+            line.why[0] = '\0';
+            layer_take(to, from, l);
+            t->taken++;
+        }
+        t->tell(t->arg, &line);
+    }
+}
+
+// The log deviations that a head has beside its layers.
+static void
+deviation_take(transfer *t, const algo_network *to, const algo_network *from)
+{
+    const policy_spec *own = t->spec, *its = t->from_spec;
+    if (!to->acts || !policy_spec_has_deviation(own)) {
+        return;
+    }
+    algo_taken line = {.network = to->name, .layer = own->layer_count, .is_deviation = true};
+    (void)snprintf(line.shape, sizeof(line.shape), "%u", own->action_count);
+    line.is_taken = policy_spec_has_deviation(its) && its->action_count == own->action_count;
+    if (line.is_taken) {
+        size_t at = policy_spec_deviation(own), from_at = policy_spec_deviation(its);
+        range_take(to, from, (nn_range){at, at + own->action_count},
+                   (nn_range){from_at, from_at + own->action_count});
+    } else {
+        (void)snprintf(line.why, sizeof(line.why), "%s there",
+                       policy_spec_has_deviation(its) ? "another number of them" : "none");
+    }
+    t->tell(t->arg, &line);
+}
+
+// What depends on parameters is renewed where an algorithm loads them.
+static void
+parameters_changed(algo *a)
+{
+    oct_writer measure = {0};
+    algo_save(a, &measure);
+    uint8_t *state = oct_alloc(measure.used);
+    oct_writer writer = {.base = state, .capacity = measure.used};
+    algo_save(a, &writer);
+    oct_reader reader = {.at = state, .left = writer.used};
+    oct_err err = algo_load(a, &reader);
+    OCT_ASSERT(!writer.failed && err == OCT_OK);
+    free(state);
+}
+
+static uint32_t
+networks_take(transfer *t, algo *a, const algo_network *from, uint32_t from_count, const char *why)
+{
+    algo_network own[ALGO_NETWORKS_MAX];
+    uint32_t count = a->ops->networks(a, own);
+    for (uint32_t i = 0; i < count; i++) {
+        network_take(t, &own[i], i < from_count ? &from[i] : NULL, why);
+        deviation_take(t, &own[i], &from[0]);
+    }
+    if (t->taken > 0) {
+        parameters_changed(a);
+    }
+    return t->taken;
+}
+
+uint32_t
+algo_take(algo *a, const policy_spec *spec, algo *from, const policy_spec *from_spec,
+          algo_taken_fn tell, void *arg)
+{
+    transfer t = {.spec = spec, .from_spec = from_spec, .tell = tell, .arg = arg};
+    algo_network its[ALGO_NETWORKS_MAX];
+    char why[64];
+    OCT_ASSERT(a->ops->networks != NULL && from->ops->networks != NULL);
+    uint32_t count = from->ops->networks(from, its);
+    if (a->ops != from->ops) {
+        count = 1;
+        its[0].target = NULL; // it followed by another rule
+    }
+    (void)snprintf(why, sizeof(why), "learned by %s there", from->ops->name);
+    return networks_take(&t, a, its, count, why);
+}
+
+uint32_t
+algo_take_policy(algo *a, const policy_spec *spec, const float *params,
+                 const policy_spec *from_spec, algo_taken_fn tell, void *arg)
+{
+    transfer t = {.spec = spec, .from_spec = from_spec, .tell = tell, .arg = arg};
+    OCT_ASSERT(a->ops->networks != NULL);
+    nn_context *context = nn_context_create(NULL);
+    nn_net net;
+    nn_net_init(&net, context, from_spec, 1);
+    memcpy(net.params, params, policy_spec_params(from_spec) * sizeof(*params));
+    const nn_support support = {
+        .low = from_spec->value_min, .high = from_spec->value_max, .N = from_spec->atoms};
+    const algo_network its = {.name = "policy",
+                              .acts = true,
+                              .net = &net,
+                              .support = from_spec->atoms > 0 ? &support : NULL};
+    uint32_t taken = networks_take(&t, a, &its, 1, "not in a policy file");
+    nn_net_fini(&net);
+    nn_context_destroy(context);
+    return taken;
+}

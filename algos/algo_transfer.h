@@ -1,0 +1,36 @@
+#ifndef ALGOS_ALGO_TRANSFER_H
+#define ALGOS_ALGO_TRANSFER_H
+
+#include "algos/algo.h"
+
+// Fine-tuning: an algorithm begins with the layers of other networks, where they fit, instead of
+// random weights. Networks are the acting one ("policy"), its critics ("critic 1", "critic 2") or
+// its values ("value"). Hidden layers are compared in their order from the first on, output layers
+// with each other. A layer is taken as a whole, and only if its kind, its sizes, its activation and
+// its layer norm are the same; an output layer also needs the same head (and atoms). Target
+// networks get the layers of the other's target networks, or what their own networks get.
+//
+// Moments, counts of updates and generators stay those of a beginning.
+//
+// Threads: as algo.h; before the first update. Allocates during the call.
+
+// What became of a layer.
+typedef struct algo_taken {
+    const char *network;
+    uint32_t layer;
+    bool is_deviation; // log deviations of a head, which are behind the last layer
+    bool is_taken;
+    char shape[64]; // "4 -> 64, relu"
+    char why[96];   // it is not taken; else ""
+} algo_taken;
+typedef void (*algo_taken_fn)(void *arg, const algo_taken *taken);
+
+// From another algorithm with the spec from_spec: all networks if it is of the same kind, else the
+// policy alone. tell hears of every layer of a. Gives how many were taken; 0: a is as it was.
+uint32_t algo_take(algo *a, const policy_spec *spec, algo *from, const policy_spec *from_spec,
+                   algo_taken_fn tell, void *arg);
+// From a policy's parameters, [policy_spec_params(from_spec)], of raw observations.
+uint32_t algo_take_policy(algo *a, const policy_spec *spec, const float *params,
+                          const policy_spec *from_spec, algo_taken_fn tell, void *arg);
+
+#endif // ALGOS_ALGO_TRANSFER_H

@@ -1,0 +1,299 @@
+// Begins a run with the layers of another one, or of a policy file.
+#include "learner/learner_init.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "algos/algo_transfer.h"
+#include "common/oct_base.h"
+#include "common/oct_text.h"
+#include "learner/learner_checkpoints.h"
+#include "learner/learner_environment.h"
+#include "policy/policy_file.h"
+#include "quantizer/quantizer_fold.h"
+
+#define LINE_BYTES    512
+#define MESSAGE_BYTES 1024
+
+typedef struct init {
+    algo *a;
+    const policy_spec *spec;
+    const char *path;
+    quantizer_observed *observed;
+    learner_init_fn tell;
+    void *arg;
+    char *reason;
+    size_t reason_size;
+} init;
+
+bool
+learner_init_is_wanted(const oct_config *config)
+{
+    return strcmp(config->learner.init_from, "none") != 0;
+}
+
+void
+learner_init_frozen(const oct_config *config, learner_init_fn tell, void *arg)
+{
+    const oct_config_ints *freeze = &config->learner.freeze;
+    char line[LINE_BYTES];
+    oct_text text;
+    oct_text_init(&text, line, sizeof(line));
+    oct_text_add(&text, "policy layers that do not learn:");
+    for (uint32_t i = 0; i < freeze->count; i++) {
+        oct_text_add(&text, "%s %u", i > 0 ? "," : "", freeze->value[i]);
+    }
+    if (freeze->count > 0) {
+        tell(arg, line);
+    }
+}
+
+static void
+tell_layer(void *arg, const algo_taken *taken)
+{
+    const init *in = arg;
+    char line[LINE_BYTES], name[32];
+    if (taken->is_deviation) {
+        (void)snprintf(name, sizeof(name), "log deviations");
+    } else {
+        (void)snprintf(name, sizeof(name), "layer %u", taken->layer);
+    }
+    (void)snprintf(line, sizeof(line), "%s %s (%s): %s%s%s", taken->network, name, taken->shape,
+                   taken->is_taken ? "taken" : "begins anew", taken->is_taken ? "" : ": ",
+                   taken->why);
+    in->tell(in->arg, line);
+}
+
+static oct_err
+nothing_fits(const init *in)
+{
+    return oct_refuse(in->reason, in->reason_size,
+                      "learner.init_from: no layer of %s fits the networks of this run "
+                      "(network.*, algo.name, the environment's observations and actions)",
+                      in->path);
+}
+
+// ---- a run folder
+
+// The networks of a run, as its checkpoint has them.
+typedef struct origin {
+    oct_config config;
+    policy_spec spec;
+    learner_checkpoint checkpoint;
+    uint32_t number; // of the checkpoint
+    algo *a;
+} origin;
+
+static oct_err
+origin_configure(origin *from, const init *in)
+{
+    char path[OCT_FILE_PATH_MAX], message[MESSAGE_BYTES] = "";
+    (void)snprintf(path, sizeof(path), "%s/config.yaml", in->path);
+    oct_config_default(&from->config);
+    if (oct_config_load(&from->config, path, message, sizeof(message)) != OCT_OK) {
+        message[strcspn(message, "\n")] = '\0';
+        return oct_refuse(in->reason, in->reason_size, "learner.init_from: %s", message);
+    }
+    (void)snprintf(path, sizeof(path), "%s/%s", in->path, LEARNER_ENVIRONMENT_FILE);
+    oct_err err = learner_environment_read(path, &from->spec, message, sizeof(message));
+    if (err != OCT_OK) {
+        (void)oct_refuse(in->reason, in->reason_size, "learner.init_from: %s", message);
+    }
+    return err;
+}
+
+static oct_err
+origin_checkpoint(origin *from, const init *in)
+{
+    char words[MESSAGE_BYTES] = "";
+    oct_err err =
+        learner_checkpoints_read(in->path, &from->checkpoint, &from->number, words, sizeof(words));
+    if (err == OCT_ENOTFOUND) {
+        (void)oct_refuse(in->reason, in->reason_size,
+                         "learner.init_from: %s has no checkpoint: name a policy file, or the "
+                         "folder of a run that has trained",
+                         in->path);
+    } else if (err != OCT_OK) {
+        (void)oct_refuse(in->reason, in->reason_size, "learner.init_from: %s", words);
+    } else if (from->checkpoint.state == NULL) {
+        learner_checkpoint_fini(&from->checkpoint);
+        return oct_refuse(in->reason, in->reason_size,
+                          "learner.init_from: the run in %s had not begun to train", in->path);
+    }
+    return err;
+}
+
+// The algorithm of the checkpoint, and the reader behind its state.
+static oct_err
+origin_algorithm(origin *from, const init *in, oct_reader *reader)
+{
+    char message[MESSAGE_BYTES] = "";
+    const learner_state_bytes *state = from->checkpoint.state;
+    if (from->config.algo.name == OCT_ALGO_TABLE) {
+        return oct_refuse(in->reason, in->reason_size,
+                          "learner.init_from: the run in %s learned a table, which has no layers",
+                          in->path);
+    }
+    oct_err err = algo_make_spec(&from->config, &from->spec, NULL, message, sizeof(message));
+    if (err == OCT_OK) {
+        err = algo_create(&from->a, NULL, &from->config, &from->spec, from->config.run.seed);
+    }
+    if (err != OCT_OK) {
+        (void)oct_refuse(in->reason, in->reason_size, "learner.init_from: %s/config.yaml: %s",
+                         in->path, message[0] != '\0' ? message : oct_strerror(err));
+        return err;
+    }
+    *reader = (oct_reader){.at = state->bytes, .left = state->length};
+    err = algo_load(from->a, reader);
+    if (err != OCT_OK) {
+        (void)oct_refuse(in->reason, in->reason_size,
+                         "learner.init_from: the checkpoint in %s is of another algorithm, network "
+                         "or support than the config.yaml beside it",
+                         in->path);
+    }
+    return err;
+}
+
+static void
+origin_end(origin *from)
+{
+    algo_destroy(from->a);
+    learner_checkpoint_fini(&from->checkpoint);
+    free(from);
+}
+
+// The running mean and deviation, of as many numbers.
+static void
+observations_take(const init *in, const origin *from, oct_reader *reader)
+{
+    bool is_alike = in->spec->obs_count == from->spec.obs_count;
+    if (in->observed == NULL) {
+        return;
+    }
+    bool is_taken =
+        is_alike && reader->left > 0 && learner_train_load_observed(in->observed, reader) == OCT_OK;
+    in->tell(in->arg, is_taken   ? "mean and deviation of the observations: taken"
+                      : is_alike ? "mean and deviation of the observations: begin anew: none there"
+                                 : "mean and deviation of the observations: begin anew: another "
+                                   "number of them there");
+}
+
+static void
+tell_run(const init *in, const origin *from)
+{
+    char line[LINE_BYTES], name[32] = "checkpoint.oct";
+    const learner_checkpoint *checkpoint = &from->checkpoint;
+    if (from->number > 0) {
+        (void)snprintf(name, sizeof(name), "checkpoint.%u.oct", from->number);
+    }
+    (void)snprintf(line, sizeof(line), "from %.300s/%s, %.100s, %" PRIu64 " updates", in->path,
+                   name, from->spec.env_id, checkpoint->updates);
+    in->tell(in->arg, line);
+}
+
+static oct_err
+init_from_run(const init *in)
+{
+    origin *from = oct_alloc(sizeof(*from));
+    oct_reader reader = {0};
+    oct_err err = origin_configure(from, in);
+    err = err == OCT_OK ? origin_checkpoint(from, in) : err;
+    err = err == OCT_OK ? origin_algorithm(from, in, &reader) : err;
+    if (err == OCT_OK) {
+        tell_run(in, from);
+        if (algo_take(in->a, in->spec, from->a, &from->spec, tell_layer, (void *)(uintptr_t)in) ==
+            0) {
+            err = nothing_fits(in);
+        } else {
+            observations_take(in, from, &reader);
+        }
+    }
+    origin_end(from);
+    return err;
+}
+
+// ---- a policy file
+
+// The parameters of raw observations that the file stands for.
+static float *
+policy_params(const policy_image *image)
+{
+    const policy_spec *spec = &image->spec;
+    float *params = oct_alloc(policy_spec_params(spec) * sizeof(*params));
+    float *deviation = oct_alloc(spec->obs_count * sizeof(*deviation));
+    quantizer_dequantize(image, params);
+    for (uint32_t i = 0; spec->normalise && i < spec->obs_count; i++) {
+        deviation[i] = 1.0f / image->obs_inverse_std[i];
+    }
+    const quantizer_scaling scaling = {.mean = image->obs_mean, .deviation = deviation};
+    quantizer_fold *fold = quantizer_fold_create(spec, POLICY_FP32);
+    quantizer_unfold(fold, spec->normalise ? &scaling : NULL, params);
+    quantizer_fold_destroy(fold);
+    free(deviation);
+    return params;
+}
+
+static void
+tell_policy(const init *in, const policy_image *image)
+{
+    char line[LINE_BYTES];
+    bool is_value = image->spec.head == POLICY_HEAD_VALUES;
+    (void)snprintf(line, sizeof(line), "from %.300s, %.100s, %" PRIu64 " updates", in->path,
+                   image->spec.env_id, image->origin.updates);
+    in->tell(in->arg, line);
+    if (image->precision != POLICY_FP32) {
+        (void)snprintf(line, sizeof(line), "its weights are %s, taken as what they stand for%s",
+                       policy_precision_name(image->precision),
+                       is_value ? "; its values lack what all actions share" : "");
+        in->tell(in->arg, line);
+    }
+    if (image->spec.normalise) {
+        in->tell(in->arg, "its scaling of observations: folded into layer 0");
+    }
+}
+
+static oct_err
+init_from_policy(const init *in)
+{
+    char message[MESSAGE_BYTES] = "";
+    policy_image *image;
+    oct_err err = policy_file_load(&image, in->path, message, sizeof(message));
+    if (err != OCT_OK) {
+        (void)oct_refuse(in->reason, in->reason_size, "learner.init_from: %s: %s", in->path,
+                         message);
+        return err;
+    }
+    float *params = policy_params(image);
+    tell_policy(in, image);
+    if (algo_take_policy(in->a, in->spec, params, &image->spec, tell_layer,
+                         (void *)(uintptr_t)in) == 0) {
+        err = nothing_fits(in);
+    } else if (in->observed != NULL) {
+        in->tell(in->arg, "mean and deviation of the observations: begin anew");
+    }
+    free(params);
+    policy_image_destroy(image);
+    return err;
+}
+
+oct_err
+learner_init(algo *a, const oct_config *config, const policy_spec *spec,
+             quantizer_observed *observed, learner_init_fn tell, void *arg, char *reason,
+             size_t reason_size)
+{
+    const char *path = config->learner.init_from;
+    struct stat file;
+    const init in = {.a = a,
+                     .spec = spec,
+                     .path = path,
+                     .observed = observed,
+                     .tell = tell,
+                     .arg = arg,
+                     .reason = reason,
+                     .reason_size = reason_size};
+    bool is_folder = stat(path, &file) == 0 && S_ISDIR(file.st_mode);
+    return is_folder ? init_from_run(&in) : init_from_policy(&in);
+}

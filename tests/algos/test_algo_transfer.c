@@ -1,0 +1,428 @@
+// Fine-tuning: layers that fit are taken and the others named; frozen layers keep their bits in
+// every algorithm while the others learn.
+#include <stdlib.h>
+
+#include "algos/algo_transfer.h"
+#include "tests/algos/dpg_fixture.h"
+#include "tests/algos/reinforce_fixture.h"
+#include "tests/support/oct_test.h"
+
+enum { OBS = 5, DIM = 3, B = 12, T = REINFORCE_STEPS, UPDATES = 4, LINES_MAX = 32 };
+
+typedef struct trial {
+    oct_config config;
+    policy_spec spec;
+    algo *a;
+    bool is_box, has_windows;
+} trial;
+
+static trial
+trial_configure(oct_algo_name name, bool is_box)
+{
+    static const oct_algo_name of_windows[] = {OCT_ALGO_REINFORCE, OCT_ALGO_VTRACE, OCT_ALGO_PPO,
+                                               OCT_ALGO_A2C, OCT_ALGO_TRPO};
+    trial t = {.is_box = is_box};
+    t.config = is_box ? dpg_fixture_config(name) : fixture_config();
+    for (size_t i = 0; i < OCT_COUNTOF(of_windows); i++) {
+        t.has_windows = t.has_windows || of_windows[i] == name;
+    }
+    if (t.has_windows) {
+        bool has_rollouts = name != OCT_ALGO_REINFORCE && name != OCT_ALGO_VTRACE;
+        t.config = has_rollouts ? reinforce_fixture_rollouts(name) : reinforce_fixture_config();
+        t.config.algo.gae_lambda = 0.95;
+        t.config.algo.trace_max = 1;
+        t.config.algo.minibatches = 1;
+        t.config.algo.kl_max = name == OCT_ALGO_TRPO ? 0.01 : 0.5;
+        t.config.algo.cg_iterations = 10;
+        t.config.algo.cg_damping = 0.1;
+        t.config.algo.line_search_steps = 10;
+        t.config.algo.line_search_shrink = 0.5;
+    }
+    t.config.algo.name = name;
+    t.config.learner.batch_size = B;
+    t.config.algo.target_period = 2;
+    t.config.algo.target_rate = 0.5;
+    return t;
+}
+
+static void
+trial_begin(trial *t, uint32_t obs, uint32_t dim, uint64_t seed)
+{
+    t->spec = t->is_box ? dpg_fixture_env(obs, dim) : fixture_env(obs, dim);
+    T_OK(algo_make_spec(&t->config, &t->spec, NULL, NULL, 0));
+    T_OK(algo_create(&t->a, NULL, &t->config, &t->spec, seed));
+}
+
+static trial
+trial_of(oct_algo_name name, bool is_box, uint64_t seed)
+{
+    trial t = trial_configure(name, is_box);
+    trial_begin(&t, OBS, DIM, seed);
+    return t;
+}
+
+static void
+trial_learn(trial *t, uint64_t seed)
+{
+    oct_rng rng;
+    oct_rng_init(&rng, seed, 0);
+    for (int i = 0; i < UPDATES; i++) {
+        float priority[B], numbers[ALGO_NUMBERS_MAX];
+        algo_batch batch = t->has_windows ? reinforce_fixture_batch(&rng, &t->spec, B, T)
+                           : t->is_box    ? dpg_fixture_batch(&rng, B, OBS, DIM)
+                                          : fixture_batch(&rng, B, OBS, DIM);
+        T_OK(algo_update(t->a, &batch, 1e-2f, priority, numbers));
+        (t->has_windows ? reinforce_fixture_free : fixture_batch_free)(&batch);
+    }
+}
+
+static oct_config
+rainbow_of(oct_config config)
+{
+    config.algo.distributional = config.algo.dueling = config.algo.noisy = true;
+    config.algo.noisy_sigma = 0.5;
+    config.algo.noisy_samples = 1;
+    config.algo.atoms = 11;
+    config.algo.value_min = -5;
+    config.algo.value_max = 5;
+    return config;
+}
+
+// ---- freezing
+
+// Which layers differ between before and the network as it is, a bit for each.
+static uint32_t
+layers_moved(const algo_network *network, const float *params, const float *before)
+{
+    uint32_t moved = 0;
+    for (uint32_t l = 0; l < network->net->layer_count; l++) {
+        nn_range at = nn_learned_layer(network->net, network->reparam, l);
+        size_t bytes = (at.end - at.at) * sizeof(float);
+        moved |= (uint32_t)(memcmp(params + at.at, before + at.at, bytes) != 0) << l;
+    }
+    return moved;
+}
+
+static float *
+copy_of(const float *floats, size_t count)
+{
+    float *copy = oct_alloc(count * sizeof(*copy));
+    memcpy(copy, floats, count * sizeof(*copy));
+    return copy;
+}
+
+// layers: bits. Moments are those of before as well, though they were not 0.
+static void
+expect_frozen(trial *t, uint32_t layers)
+{
+    algo_network networks[ALGO_NETWORKS_MAX];
+    trial_learn(t, 3); // without, so that there are moments
+    uint32_t count = t->a->ops->networks(t->a, networks);
+    assert_true(count >= 1);
+    nn_trainer *trainer = networks[0].trainer;
+    size_t params = networks[0].net->param_count;
+    float *before = copy_of(networks[0].net->params, params);
+    float *moments = copy_of(trainer->m, params);
+    nn_trainer_freeze(trainer, layers);
+    trial_learn(t, 4);
+    uint32_t all = (1u << networks[0].net->layer_count) - 1;
+    assert_int_equal(layers_moved(&networks[0], networks[0].net->params, before), all & ~layers);
+    if (t->config.algo.name != OCT_ALGO_TRPO) { // its policy has none
+        assert_int_equal(layers_moved(&networks[0], trainer->m, moments), all & ~layers);
+    }
+    free(before);
+    free(moments);
+}
+
+static void
+test_frozen_layers_keep_their_bits_in_every_algorithm(void **state)
+{
+    (void)state;
+    static const oct_algo_name boxes[] = {OCT_ALGO_D4PG, OCT_ALGO_DDPG,      OCT_ALGO_TD3,
+                                          OCT_ALGO_SAC,  OCT_ALGO_REINFORCE, OCT_ALGO_PPO,
+                                          OCT_ALGO_A2C,  OCT_ALGO_VTRACE,    OCT_ALGO_TRPO};
+    static const uint32_t layers[] = {1, 2, 4, 5};
+    for (size_t k = 0; k < OCT_COUNTOF(layers); k++) {
+        for (size_t i = 0; i < OCT_COUNTOF(boxes); i++) {
+            trial t = trial_of(boxes[i], true, 1);
+            expect_frozen(&t, layers[k]);
+            algo_destroy(t.a);
+        }
+        trial dqn = trial_of(OCT_ALGO_DQN, false, 1);
+        expect_frozen(&dqn, layers[k]);
+        algo_destroy(dqn.a);
+    }
+}
+
+// Of noisy layers means and deviations.
+static void
+test_frozen_layers_of_rainbow_keep_their_noise(void **state)
+{
+    (void)state;
+    trial t = trial_configure(OCT_ALGO_DQN, false);
+    t.config = rainbow_of(t.config);
+    trial_begin(&t, OBS, DIM, 1);
+    algo_network networks[ALGO_NETWORKS_MAX];
+    (void)t.a->ops->networks(t.a, networks);
+    const nn_net *net = networks[0].net;
+    size_t means = networks[0].reparam->mean_count;
+    float *before = copy_of(net->params, net->param_count);
+    nn_trainer_freeze(networks[0].trainer, 1u | 4u);
+    trial_learn(&t, 4);
+    assert_int_equal(layers_moved(&networks[0], net->params, before), 2);
+    assert_int_equal(layers_moved(&networks[0], net->params + means, before + means), 2);
+    free(before);
+    algo_destroy(t.a);
+}
+
+// The gradient's norm, by which it is clipped, is without the frozen layers.
+static void
+test_the_norm_is_of_what_learns(void **state)
+{
+    (void)state;
+    trial t = trial_of(OCT_ALGO_DQN, false, 1);
+    algo_network networks[ALGO_NETWORKS_MAX];
+    (void)t.a->ops->networks(t.a, networks);
+    nn_trainer *trainer = networks[0].trainer;
+    float x[OBS] = {1, 2, 3, 4, 5}, dy[DIM] = {1, -1, 2};
+    (void)nn_trainer_forward(trainer, x, 1);
+    float whole = nn_trainer_backward(trainer, dy, 1, NULL);
+    float kept = nn_vec()->sum_of_squares(trainer->gradient, trainer->tape.net.layers[1].at.weight);
+    nn_trainer_freeze(trainer, 1);
+    float dz[DIM] = {1, -1, 2};
+    (void)nn_trainer_forward(trainer, x, 1);
+    float part = nn_trainer_backward(trainer, dz, 1, NULL);
+    T_NEAR((double)(part * part), (double)(whole * whole - kept), 1e-4, 1e-6);
+    assert_true(kept > 0);
+    algo_destroy(t.a);
+}
+
+static void
+test_layers_are_frozen_by_the_configuration(void **state)
+{
+    (void)state;
+    trial t = trial_configure(OCT_ALGO_D4PG, true);
+    t.config.learner.freeze = (oct_config_ints){.count = 2, .value = {0, 1}};
+    trial_begin(&t, OBS, DIM, 1);
+    algo_network networks[ALGO_NETWORKS_MAX];
+    (void)t.a->ops->networks(t.a, networks);
+    float *before = copy_of(networks[0].net->params, networks[0].net->param_count);
+    float *critic = copy_of(networks[1].net->params, networks[1].net->param_count);
+    trial_learn(&t, 4);
+    assert_int_equal(layers_moved(&networks[0], networks[0].net->params, before), 4);
+    assert_int_equal(layers_moved(&networks[1], networks[1].net->params, critic), 7);
+    free(before);
+    free(critic);
+    algo_destroy(t.a);
+    algo *none;
+    t.config.learner.freeze = (oct_config_ints){.count = 1, .value = {3}};
+    T_ERR(algo_create(&none, NULL, &t.config, &t.spec, 1), OCT_EINVAL);
+}
+
+// ---- taking
+
+typedef struct heard {
+    uint32_t count;
+    algo_taken line[LINES_MAX];
+} heard;
+
+static void
+hear(void *arg, const algo_taken *taken)
+{
+    heard *h = arg;
+    assert_true(h->count < LINES_MAX);
+    h->line[h->count++] = *taken;
+}
+
+static const algo_taken *
+line_of(const heard *h, const char *network, uint32_t layer)
+{
+    for (uint32_t i = 0; i < h->count; i++) {
+        if (strcmp(h->line[i].network, network) == 0 && h->line[i].layer == layer) {
+            return &h->line[i];
+        }
+    }
+    fail_msg("no line of %s %u", network, layer);
+    return NULL;
+}
+
+static void
+expect_line(const heard *h, const char *network, uint32_t layer, bool is_taken, const char *why)
+{
+    const algo_taken *line = line_of(h, network, layer);
+    assert_int_equal(line->is_taken, is_taken);
+    assert_string_equal(line->why, why);
+}
+
+static const oct_algo_name all_boxes[] = {OCT_ALGO_D4PG, OCT_ALGO_DDPG,      OCT_ALGO_TD3,
+                                          OCT_ALGO_SAC,  OCT_ALGO_REINFORCE, OCT_ALGO_PPO,
+                                          OCT_ALGO_A2C,  OCT_ALGO_VTRACE,    OCT_ALGO_TRPO};
+
+// All networks and targets; not the moments and counts.
+static void
+test_the_same_algorithm_gives_all_networks(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < OCT_COUNTOF(all_boxes); i++) {
+        trial from = trial_of(all_boxes[i], true, 1), to = trial_of(all_boxes[i], true, 2);
+        algo_network own[ALGO_NETWORKS_MAX], its[ALGO_NETWORKS_MAX];
+        heard h = {0};
+        trial_learn(&from, 3);
+        uint32_t count = to.a->ops->networks(to.a, own);
+        (void)from.a->ops->networks(from.a, its);
+        assert_int_equal(algo_take(to.a, &to.spec, from.a, &from.spec, hear, &h), 3 * count);
+        for (uint32_t n = 0; n < count; n++) {
+            size_t bytes = own[n].net->param_count * sizeof(float);
+            assert_memory_equal(own[n].net->params, its[n].net->params, bytes);
+            if (own[n].target != NULL) {
+                assert_memory_equal(own[n].target->params, its[n].target->params, bytes);
+            }
+            assert_int_equal(own[n].trainer->steps, 0);
+            assert_true(nn_vec()->sum_of_squares(own[n].trainer->m, own[n].net->param_count) == 0);
+        }
+        assert_int_equal(algo_updates(to.a), 0);
+        assert_memory_equal(algo_policy_params(to.a), algo_policy_params(from.a),
+                            policy_spec_params(&to.spec) * sizeof(float));
+        algo_destroy(from.a);
+        algo_destroy(to.a);
+    }
+}
+
+// What is mapped is what was taken.
+static void
+test_rainbow_gives_streams_and_noise(void **state)
+{
+    (void)state;
+    trial from = trial_configure(OCT_ALGO_DQN, false);
+    from.config = rainbow_of(from.config);
+    trial to = from;
+    heard h = {0};
+    trial_begin(&from, OBS, DIM, 1);
+    trial_begin(&to, OBS, DIM, 2);
+    trial_learn(&from, 3);
+    assert_int_equal(algo_take(to.a, &to.spec, from.a, &from.spec, hear, &h), 3);
+    assert_memory_equal(algo_policy_params(to.a), algo_policy_params(from.a),
+                        policy_spec_params(&to.spec) * sizeof(float));
+    algo_destroy(to.a);
+    h.count = 0;
+    to.config.algo.value_max = 6;
+    trial_begin(&to, OBS, DIM, 2);
+    assert_int_equal(algo_take(to.a, &to.spec, from.a, &from.spec, hear, &h), 2);
+    expect_line(&h, "policy", 2, false, "11 atoms over [-5, 5] there, 11 over [-5, 6] here");
+    algo_destroy(to.a);
+    algo_destroy(from.a);
+}
+
+// Another task: the first and the last layer begin anew, and stay as they were made.
+static void
+test_other_sizes_keep_the_middle(void **state)
+{
+    (void)state;
+    trial from = trial_of(OCT_ALGO_D4PG, true, 1);
+    trial to = trial_configure(OCT_ALGO_D4PG, true), twin = to;
+    heard h = {0};
+    trial_begin(&to, OBS + 1, DIM - 1, 2);
+    trial_begin(&twin, OBS + 1, DIM - 1, 2);
+    trial_learn(&from, 3);
+    assert_int_equal(algo_take(to.a, &to.spec, from.a, &from.spec, hear, &h), 3);
+    expect_line(&h, "policy", 0, false, "observations of 5 numbers there, of 6 here");
+    expect_line(&h, "policy", 1, true, "");
+    expect_line(&h, "policy", 2, false, "8 -> 3, linear there");
+    expect_line(&h, "critic 1", 0, false, "observations of 5 numbers there, of 6 here");
+    expect_line(&h, "critic 1", 1, true, "");
+    expect_line(&h, "critic 1", 2, true, "");
+    algo_network own[ALGO_NETWORKS_MAX], fresh[ALGO_NETWORKS_MAX];
+    (void)to.a->ops->networks(to.a, own);
+    (void)twin.a->ops->networks(twin.a, fresh);
+    assert_int_equal(layers_moved(&own[0], own[0].net->params, fresh[0].net->params), 2);
+    assert_int_equal(layers_moved(&own[1], own[1].net->params, fresh[1].net->params), 6);
+    algo_destroy(from.a);
+    algo_destroy(to.a);
+    algo_destroy(twin.a);
+}
+
+static void
+test_another_algorithm_gives_the_policy_alone(void **state)
+{
+    (void)state;
+    trial from = trial_of(OCT_ALGO_D4PG, true, 1), td3 = trial_of(OCT_ALGO_TD3, true, 2);
+    trial ppo = trial_configure(OCT_ALGO_PPO, true);
+    ppo.config.network.activation = from.config.network.activation;
+    trial_begin(&ppo, OBS, DIM, 2);
+    algo_network own[ALGO_NETWORKS_MAX];
+    heard h = {0};
+    trial_learn(&from, 3);
+    assert_int_equal(algo_take(td3.a, &td3.spec, from.a, &from.spec, hear, &h), 3);
+    expect_line(&h, "critic 2", 1, false, "learned by d4pg there");
+    (void)td3.a->ops->networks(td3.a, own); // its target is as the policy itself
+    assert_memory_equal(own[0].target->params, own[0].net->params,
+                        own[0].net->param_count * sizeof(float));
+    h.count = 0;
+    assert_int_equal(algo_take(ppo.a, &ppo.spec, from.a, &from.spec, hear, &h), 2);
+    expect_line(&h, "policy", 2, false, "tanh there, a Gaussian here");
+    expect_line(&h, "policy", 3, false, "none there"); // deviations
+    expect_line(&h, "value", 0, false, "learned by d4pg there");
+    algo_destroy(from.a);
+    algo_destroy(td3.a);
+    algo_destroy(ppo.a);
+}
+
+static void
+test_other_shapes_are_named(void **state)
+{
+    (void)state;
+    trial from = trial_of(OCT_ALGO_DQN, false, 1);
+    trial to = trial_configure(OCT_ALGO_DQN, false);
+    heard h = {0};
+    to.config.network.activation = OCT_ACTIVATION_TANH;
+    to.config.network.first_layer_norm = true;
+    to.config.network.hidden = (oct_config_ints){.count = 3, .value = {8, 8, 8}};
+    trial_begin(&to, OBS, DIM, 2);
+    assert_int_equal(algo_take(to.a, &to.spec, from.a, &from.spec, hear, &h), 1);
+    expect_line(&h, "policy", 0, false, "relu there");
+    expect_line(&h, "policy", 1, false, "relu there");
+    expect_line(&h, "policy", 2, false, "no such hidden layer there");
+    expect_line(&h, "policy", 3, true, "");
+    algo_destroy(to.a);
+    algo_destroy(from.a);
+}
+
+// Of a policy's parameters: both networks begin with them.
+static void
+test_a_policy_gives_its_layers(void **state)
+{
+    (void)state;
+    trial from = trial_of(OCT_ALGO_TD3, true, 1), to = trial_of(OCT_ALGO_TD3, true, 2);
+    algo_network own[ALGO_NETWORKS_MAX];
+    heard h = {0};
+    size_t bytes = policy_spec_params(&from.spec) * sizeof(float);
+    trial_learn(&from, 3);
+    const float *params = algo_policy_params(from.a);
+    assert_int_equal(algo_take_policy(to.a, &to.spec, params, &from.spec, hear, &h), 3);
+    assert_memory_equal(algo_policy_params(to.a), params, bytes);
+    (void)to.a->ops->networks(to.a, own);
+    assert_memory_equal(own[0].target->params, params, bytes);
+    expect_line(&h, "critic 1", 0, false, "not in a policy file");
+    trial_learn(&to, 4); // it learns on
+    assert_memory_not_equal(algo_policy_params(to.a), params, bytes);
+    algo_destroy(from.a);
+    algo_destroy(to.a);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_frozen_layers_keep_their_bits_in_every_algorithm),
+        cmocka_unit_test(test_frozen_layers_of_rainbow_keep_their_noise),
+        cmocka_unit_test(test_the_norm_is_of_what_learns),
+        cmocka_unit_test(test_layers_are_frozen_by_the_configuration),
+        cmocka_unit_test(test_the_same_algorithm_gives_all_networks),
+        cmocka_unit_test(test_rainbow_gives_streams_and_noise),
+        cmocka_unit_test(test_other_sizes_keep_the_middle),
+        cmocka_unit_test(test_another_algorithm_gives_the_policy_alone),
+        cmocka_unit_test(test_other_shapes_are_named),
+        cmocka_unit_test(test_a_policy_gives_its_layers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
