@@ -27,7 +27,9 @@ actor_io_fail(actor_io *io, int exit_code)
 void
 actor_io_leave(actor_io *io)
 {
-    bool has_place = io->actor_id != 0 && !io->learner_lost && !io->config.run.deterministic;
+    char why[ENV_REASON_BYTES];
+    bool has_place = io->actor_id != 0 && !io->learner_lost && !io->config.run.deterministic &&
+                     !net_rpc_client_trouble(io->rpc, why, sizeof(why));
     bool is_told = io->leaving; // by a first signal: this one is impatient
     io->leaving = true;
     if (is_told || !has_place || actor_send_leave(io) != OCT_OK) {
