@@ -1,5 +1,5 @@
-// The HTTP server of --metrics, on libmicrohttpd: GET and HEAD, one request per connection, plain
-// or behind the TLS gate.
+// The HTTP server of --metrics and octet dash, on libmicrohttpd: GET and HEAD, one request per
+// connection, plain or behind the TLS gate.
 #include "net/net_http.h"
 
 #include <errno.h>
@@ -66,6 +66,10 @@ answer_send(struct MHD_Connection *connection, const net_http_answer *answer, co
     if (done == MHD_YES && allow != NULL) {
         done = MHD_add_response_header(response, "Allow", allow);
     }
+    const char *const *header = answer->headers;
+    for (; done == MHD_YES && header != NULL && *header != NULL; header += 2) {
+        done = MHD_add_response_header(response, header[0], header[1]);
+    }
     if (done == MHD_YES) {
         done = MHD_queue_response(connection, (unsigned)answer->status, response);
     }
@@ -88,7 +92,11 @@ request_arrived(void *arg, struct MHD_Connection *connection, const char *path, 
         return answer_send(connection, &answer, "GET, HEAD");
     }
     if (strlen(path) <= NET_HTTP_PATH_MAX) {
-        http->handler(http->arg, path, &answer);
+        const net_http_request request = {
+            .path = path,
+            .host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host"),
+        };
+        http->handler(http->arg, &request, &answer);
     }
     return answer_send(connection, &answer, NULL);
 }
@@ -191,26 +199,28 @@ http_polled(uv_poll_t *poll, int status, int events)
 
 // ---- listening
 
-static oct_err
-tcp_listen(int *fd, const net_http_address *address, const char *url)
+oct_err
+net_http_listen(int *fd, const char *url, char *reason, size_t reason_size)
 {
-    bool is_any = address->host[0] == '\0' || strcmp(address->host, "*") == 0;
+    net_http_address address;
+    OCT_TRY(net_http_parse(url, &address, reason, reason_size));
+    bool is_any = address.host[0] == '\0' || strcmp(address.host, "*") == 0;
     struct addrinfo hints = {
-        .ai_family = strcasecmp(address->host, "localhost") == 0 ? AF_INET : AF_UNSPEC,
+        .ai_family = strcasecmp(address.host, "localhost") == 0 ? AF_INET : AF_UNSPEC,
         .ai_socktype = SOCK_STREAM,
         .ai_flags = AI_PASSIVE | AI_NUMERICSERV,
     };
     struct addrinfo *found;
-    int code = getaddrinfo(is_any ? NULL : address->host, address->port, &hints, &found);
+    int code = getaddrinfo(is_any ? NULL : address.host, address.port, &hints, &found);
     if (code != 0) {
-        oct_log_error("NET-HTTP", "url=%s error=\"%s\"", url, gai_strerror(code));
+        (void)snprintf(reason, reason_size, "%s", gai_strerror(code));
         return OCT_EIO;
     }
     *fd = net_fd_listen(found, NET_HTTP_BACKLOG);
     if (*fd < 0) {
-        const char *why =
-            errno == EADDRINUSE ? "another process listens on this port" : strerror(errno);
-        oct_log_error("NET-HTTP", "--metrics url=%s error=\"%s\"", url, why);
+        (void)snprintf(reason, reason_size, "%s",
+                       errno == EADDRINUSE ? "another process listens on this port"
+                                           : strerror(errno));
     }
     freeaddrinfo(found);
     return *fd < 0 ? OCT_EIO : OCT_OK;
@@ -344,7 +354,7 @@ net_http_open(net_http **out, net_loop *loop, const char *url, net_http_fn handl
     char reason[256];
     oct_err err = net_http_parse(url, &address, reason, sizeof(reason));
     if (err == OCT_OK && address.is_https && !has_tls(loop)) {
-        (void)snprintf(reason, sizeof(reason), "--metrics: " NET_HTTP_NO_TLS);
+        (void)snprintf(reason, sizeof(reason), NET_HTTP_NO_TLS);
         err = OCT_EINVAL;
     }
     if (err != OCT_OK) {
@@ -355,7 +365,11 @@ net_http_open(net_http **out, net_loop *loop, const char *url, net_http_fn handl
         return https_open(out, loop, url, handler, arg);
     }
     int fd = -1;
-    OCT_TRY(tcp_listen(&fd, &address, url));
+    err = net_http_listen(&fd, url, reason, sizeof(reason));
+    if (err != OCT_OK) {
+        oct_log_error("NET-HTTP", "url=%s error=\"%s\"", url, reason);
+        return err;
+    }
     return net_http_open_fd(out, loop, fd, handler, arg);
 }
 

@@ -8,9 +8,10 @@
 #include "net/net_loop.h"
 #include "net/net_url.h"
 
-// A small HTTP server for a daemon's own numbers: GET and HEAD of a few paths, HTTP/1.0 and 1.1,
-// one request a connection. libmicrohttpd parses (docs/decisions/0020-http-server.md); the handler
-// runs on the loop, so it may read whatever the daemon's other handlers read.
+// A small HTTP server for a daemon's own numbers and for octet's pages: GET and HEAD of a few
+// paths, HTTP/1.0 and 1.1, one request a connection. libmicrohttpd parses
+// (docs/decisions/0020-http-server.md); the handler runs on the loop, so it may read whatever the
+// daemon's other handlers read.
 //
 // https:// is served behind the gate (net/net_gate.h): TLS, certificates of role operator only, its
 // bounds of connections and handshakes before those below. Plain HTTP goes from there to a local
@@ -27,17 +28,23 @@ typedef struct net_http net_http;
 #define NET_HTTP_BACKLOG         64
 #define NET_HTTP_MEMORY_BYTES    16384
 #define NET_HTTP_DEADLINE_MS     5000
-#define NET_HTTP_PATH_MAX        64 // bytes; longer ones are 404
+#define NET_HTTP_PATH_MAX        128 // bytes; longer ones are 404
+
+typedef struct net_http_request {
+    const char *path; // without its query
+    const char *host; // of the header of that name, HOST or HOST:PORT; NULL: there is none
+} net_http_request;
 
 typedef struct net_http_answer {
     int status;               // 200, 404, 503 …
     const char *content_type; // static
     char *body;               // of malloc; taken. NULL: none
     size_t length;
+    const char *const *headers; // static: names and values in turn, then NULL. NULL: no others
 } net_http_answer;
 
-// GET (or HEAD) of path, without its query. Fill *out; it is a 404 before.
-typedef void (*net_http_fn)(void *arg, const char *path, net_http_answer *out);
+// GET or HEAD. Fill *out; it is a 404 before.
+typedef void (*net_http_fn)(void *arg, const net_http_request *request, net_http_answer *out);
 
 // An address: http://HOST:PORT, where HOST must be of this machine (loopback) unless insecure, or
 // https://HOST:PORT, for which there must be certificates (has_tls). OCT_EINVAL with one line for a
@@ -53,6 +60,13 @@ OCT_CHECKED oct_err net_http_open(net_http **out, net_loop *loop, const char *ur
 // family (stream). Nobody but that one may reach it. Owns: fd, on failure too.
 OCT_CHECKED oct_err net_http_open_fd(net_http **out, net_loop *loop, int take_fd,
                                      net_http_fn handler, void *arg);
+// A socket for net_http_open_fd at an http:// address. OCT_EIO, OCT_EINVAL: one line for a person
+// in reason.
+OCT_CHECKED oct_err net_http_listen(int *fd, const char *url, char *reason, size_t reason_size);
+// Whether host (of a request) names this machine as its own programs do: localhost or an address of
+// loopback, with any port. A name that a stranger has let point to this machine does not; to answer
+// it would let that stranger's page read what is served here (DNS rebinding).
+bool net_http_is_local(const char *host);
 // A socket for net_http_open_fd, for peers on this machine: at a path of at most 107 bytes, for
 // this user alone (0600). OCT_EIO: logged.
 OCT_CHECKED oct_err net_http_listen_local(int *fd, const char *path);

@@ -54,15 +54,27 @@ net_http_parse(const char *url, net_http_address *out, char *reason, size_t reas
     return OCT_OK;
 }
 
+bool
+net_http_is_local(const char *host)
+{
+    char tcp[NET_URL_MAX];
+    if (host == NULL || strlen(host) > 64) {
+        return false;
+    }
+    // A port of no meaning where there is none: 80 is left out in a browser.
+    const char *behind = host[0] == '[' ? strchr(host, ']') : host;
+    bool has_port = behind != NULL && strchr(behind, ':') != NULL;
+    (void)snprintf(tcp, sizeof(tcp), TCP "%s%s", host, has_port ? "" : ":80");
+    return net_url_check(tcp, true, (char[256]){0}, 256) == OCT_OK && net_url_is_loopback(tcp);
+}
+
 oct_err
 net_http_check(const char *url, bool insecure, bool has_tls, char *reason, size_t reason_size)
 {
     net_http_address address;
     OCT_TRY(net_http_parse(url, &address, reason, reason_size));
     if (strcmp(address.path, "/") != 0) {
-        (void)snprintf(
-            reason, reason_size,
-            "the address must end after the port; /metrics and /healthz are served there");
+        (void)snprintf(reason, reason_size, "the address must end after the port");
         return OCT_EINVAL;
     }
     if (address.is_https && !has_tls) {

@@ -95,11 +95,11 @@ health_answer(net_metrics *metrics, net_http_answer *out)
 }
 
 static void
-asked(void *arg, const char *path, net_http_answer *out)
+asked(void *arg, const net_http_request *request, net_http_answer *out)
 {
-    if (strcmp(path, "/metrics") == 0) {
+    if (strcmp(request->path, "/metrics") == 0) {
         metrics_answer(arg, out);
-    } else if (strcmp(path, "/healthz") == 0) {
+    } else if (strcmp(request->path, "/healthz") == 0) {
         health_answer(arg, out);
     }
 }

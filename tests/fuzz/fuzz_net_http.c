@@ -13,12 +13,15 @@ static net_http *server;
 static char path[64];
 
 static void
-asked(void *arg, const char *what, net_http_answer *out)
+asked(void *arg, const net_http_request *request, net_http_answer *out)
 {
     (void)arg;
-    OCT_ASSERT(strlen(what) <= NET_HTTP_PATH_MAX);
-    if (strcmp(what, "/metrics") == 0) {
-        *out = (net_http_answer){200, "text/plain", fuzz_text(BODY, strlen(BODY)), strlen(BODY)};
+    OCT_ASSERT(strlen(request->path) <= NET_HTTP_PATH_MAX);
+    if (strcmp(request->path, "/metrics") == 0) {
+        *out = (net_http_answer){.status = net_http_is_local(request->host) ? 403 : 200,
+                                 .content_type = "text/plain",
+                                 .body = fuzz_text(BODY, strlen(BODY)),
+                                 .length = strlen(BODY)};
     }
 }
 

@@ -29,8 +29,9 @@ typedef struct server {
 } server;
 
 static void
-asked(void *arg, const char *path, net_http_answer *out)
+asked(void *arg, const net_http_request *request, net_http_answer *out)
 {
+    const char *path = request->path;
     server *s = arg;
     s->asked++;
     s->elsewhere = s->elsewhere || !pthread_equal(pthread_self(), s->thread);
@@ -491,10 +492,39 @@ test_http_port_in_use_is_told(void **state)
     net_test_stderr_back(saved);
     T_ERR(in_use, OCT_EIO);
     net_test_read(log, text, sizeof(text));
-    assert_non_null(strstr(text, "NET-HTTP --metrics url=http://127.0.0.1:"));
+    assert_non_null(strstr(text, "NET-HTTP url=http://127.0.0.1:"));
     assert_non_null(strstr(text, "another process listens on this port"));
     (void)close(taken);
     net_loop_destroy(s.loop);
+}
+
+// What a browser sends for the pages of this machine, and for a name of somebody else's.
+static void
+test_http_local_names(void **state)
+{
+    (void)state;
+    static const char *const local[] = {"localhost", "localhost:8765", "127.0.0.1:8765",
+                                        "127.0.0.1", "[::1]:8765",     "[::1]"};
+    static const char *const foreign[] = {"",
+                                          "evil.example",
+                                          "evil.example:8765",
+                                          "127.0.0.1.evil.example:8765",
+                                          "localhost.evil.example",
+                                          "192.168.0.2:8765",
+                                          "0.0.0.0:8765",
+                                          "127.0.0.1:8765:1",
+                                          "[::1",
+                                          "*:8765",
+                                          ":8765"};
+    for (size_t i = 0; i < OCT_COUNTOF(local); i++) {
+        assert_true(net_http_is_local(local[i]));
+    }
+    for (size_t i = 0; i < OCT_COUNTOF(foreign); i++) {
+        if (net_http_is_local(foreign[i])) {
+            fail_msg("'%s' is taken for this machine", foreign[i]);
+        }
+    }
+    assert_false(net_http_is_local(NULL));
 }
 
 static void
@@ -625,6 +655,7 @@ main(void)
         cmocka_unit_test(test_http_local_path_that_is_taken_or_too_long_is_told),
         cmocka_unit_test(test_http_port_in_use_is_told),
         cmocka_unit_test(test_http_check_table),
+        cmocka_unit_test(test_http_local_names),
         cmocka_unit_test(test_http_get_reads_the_answer),
         cmocka_unit_test(test_http_get_tells_what_failed),
     };
