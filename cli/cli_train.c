@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli/cli_options.h"
+#include "cli/dash/cli_dash_server.h"
 #include "cli/run/cli_experiment.h"
 #include "cli/run/cli_folder.h"
 #include "cli/run/cli_preflight.h"
@@ -41,6 +42,8 @@ enum {
     KEY_NO_UI,
     KEY_RESUME,
     KEY_METRICS,
+    KEY_DASH,
+    KEY_DASH_STAY,
     KEY_DATA,
     KEY_DATA_SHARE,
     KEY_FOLLOW_PARENT,
@@ -52,6 +55,8 @@ typedef struct train_options {
     const char *file;
     const char *run_dir;
     const char *metrics;
+    char dash[64]; // "": no page
+    bool dash_stays;
     char *settings[SETTINGS_MAX]; // "key=value", in the order given
     size_t setting_count;
     bool no_ui;
@@ -93,6 +98,9 @@ static const struct argp_option option_table[] = {
      0},
     {"follow-parent", KEY_FOLLOW_PARENT, "PID", OPTION_HIDDEN,
      "End when the process of this id, which started this one, ends (octet sweep)", 0},
+    {"dash", KEY_DASH, "PORT", OPTION_ARG_OPTIONAL,
+     "Show the run in a browser, at http://127.0.0.1:PORT (default 8260), while it lasts", 0},
+    {"dash-stay", KEY_DASH_STAY, NULL, 0, "As --dash, and after the run has ended until Ctrl-C", 0},
     {0},
 };
 
@@ -131,6 +139,15 @@ add_list(train_options *options, const char *key, const char *value)
                         value);
     }
     add_setting(options, key, list);
+}
+
+// port: NULL, the usual one.
+static void
+dash_take(train_options *options, const char *port)
+{
+    uint64_t number =
+        port != NULL ? cli_option_number("train", "--dash", port, 1, 65535) : CLI_DASH_PORT;
+    (void)snprintf(options->dash, sizeof(options->dash), "http://127.0.0.1:%u", (unsigned)number);
 }
 
 static error_t
@@ -185,6 +202,13 @@ parse(int key, char *arg, struct argp_state *state)
     case KEY_RESUME:
         options->resume = true;
         return 0;
+    case KEY_DASH:
+        dash_take(options, arg);
+        return 0;
+    case KEY_DASH_STAY:
+        options->dash_stays = true;
+        dash_take(options, options->dash[0] == '\0' ? NULL : strrchr(options->dash, ':') + 1);
+        return 0;
     case KEY_METRICS:
         metrics_check(arg);
         options->metrics = arg;
@@ -235,6 +259,21 @@ fail(const char *reason)
 {
     cli_error("train", "%s", reason);
     exit(CLI_EXIT_FAILED);
+}
+
+// Before anything of the run is made: its socket; -1: there is to be no page.
+static int
+dash_listen(const train_options *options)
+{
+    char reason[256];
+    int fd = -1;
+    if (options->dash[0] != '\0' &&
+        cli_dash_listen(&fd, options->dash, reason, sizeof(reason)) != OCT_OK) {
+        cli_error("train", "--dash: cannot serve %s: %s (--dash=PORT takes another port)",
+                  options->dash, reason);
+        exit(CLI_EXIT_FAILED);
+    }
+    return fd;
 }
 
 // Returns what the file held before, malloc'd; NULL: there was none.
@@ -293,6 +332,7 @@ cli_train(int argc, char **argv)
                                   .resume = options.resume};
     cli_experiment_load(&config, &experiment);
     cli_preflight(&environment, &experiment, &config);
+    int dash_fd = dash_listen(&options);
     if (cli_folder_find_daemon(replay, "octet-replay", reason, sizeof(reason)) != OCT_OK ||
         cli_folder_find_daemon(learner, "octet-learner", reason, sizeof(reason)) != OCT_OK ||
         cli_folder_find_daemon(actor, "octet-actor", reason, sizeof(reason)) != OCT_OK ||
@@ -322,6 +362,9 @@ cli_train(int argc, char **argv)
         .actor = actor,
         .resume = options.resume,
         .metrics = options.metrics,
+        .dash = options.dash[0] != '\0' ? options.dash : NULL,
+        .dash_fd = dash_fd,
+        .dash_stays = options.dash_stays,
         .config_before = before,
         .live = !options.no_ui,
     };

@@ -18,6 +18,8 @@ static const cli_command commands[] = {
     {"sweep", cli_sweep, "train with many configurations and compare them"},
     {"compare", cli_compare_run, "show runs side by side: returns, curves, differences"},
     {"status", cli_status, "show the state of a run"},
+    {"dash", cli_dash, "show runs in a browser, live"},
+    {"report", cli_html, "write what octet dash shows into one file"},
     {"health", cli_health, "ask a daemon whether it is healthy"},
     {"set", cli_set, "change the samples per insert of a live run"},
     {"checkpoint", cli_checkpoint, "make the learner write a checkpoint now"},

@@ -7,7 +7,7 @@ packages=(
     gcc libc6-dev meson ninja-build pkg-config
     libnng-dev libprotobuf-c-dev protobuf-c-compiler libopenblas-pthread-dev libuv1-dev
     libcmocka-dev libyaml-dev libjansson-dev libzstd-dev libssl-dev
-    libmicrohttpd-dev
+    libmicrohttpd-dev libjs-dygraphs
     libmujoco-dev libcairo2-dev
     libopenmpi-dev openmpi-bin
 )
@@ -20,6 +20,8 @@ test_packages+=(ccache)
 test_packages+=(openssl)
 # What the policy kernels are measured against.
 test_packages+=(libdnnl-dev)
+# The browser that octet dash is looked at in, and what drives it.
+test_packages+=(chromium chromium-driver python3-selenium)
 # OpenGL without a window, both kinds, for pictures of the Control Suite.
 test_packages+=(libegl1 libgl1-mesa-dri libosmesa6)
 # Hosts made of network namespaces, and the lines between them (script/test-hosts).

@@ -12,6 +12,7 @@
 
 #include "cli/cli_options.h"
 #include "cli/cli_text.h"
+#include "cli/dash/cli_dash_server.h"
 #include "cli/run/cli_poll.h"
 #include "cli/run/cli_report.h"
 #include "cli/run/cli_run_daemons.h"
@@ -29,7 +30,7 @@
 #define CLOSE_MS          500
 #define QUIET_S           2
 
-typedef enum phase { RUNNING, STOPPING, ENDING } phase;
+typedef enum phase { RUNNING, STOPPING, ENDING, STAYING } phase;
 
 typedef struct run {
     const cli_run_request *request;
@@ -37,6 +38,8 @@ typedef struct run {
     cli_supervisor *supervisor;
     cli_poll *poll;
     cli_screen *screen;
+    cli_dash_server *dash; // NULL: none
+    char *folders[1];      // that it shows
     cli_state state;
     phase phase;
     uint32_t learner; // which daemon it is
@@ -138,6 +141,10 @@ stop_wanted(void *arg, int signal_number)
     if (r->phase == STOPPING) {
         cli_screen_print(r->screen, "killed");
         cli_supervisor_kill(r->supervisor, SIGKILL);
+        return;
+    }
+    if (r->phase == STAYING) {
+        net_loop_stop(r->loop);
         return;
     }
     if (r->phase == ENDING) {
@@ -313,6 +320,39 @@ resized(void *arg, int signal_number)
     draw_due(arg);
 }
 
+// ---- the page
+
+static void
+dash_begin(run *r)
+{
+    if (r->request->dash == NULL) {
+        return;
+    }
+    r->folders[0] = (char *)r->request->folder; // it is only read
+    if (cli_dash_open_fd(&r->dash, r->loop, r->request->dash, r->request->dash_fd, r->folders, 1) !=
+        OCT_OK) {
+        cli_error("train", "the page of --dash cannot be served; the run goes on");
+        return;
+    }
+    cli_screen_print(r->screen, "%s shows the run", r->request->dash);
+}
+
+// Shows the run that has ended until somebody wants no more of it.
+static void
+dash_stay(run *r, cli_run_rest rest)
+{
+    bool is_interrupted = r->end.exit_code > 128;
+    if (r->dash == NULL || !r->request->dash_stays || is_interrupted || rest != CLI_RUN_KEPT) {
+        return;
+    }
+    r->phase = STAYING;
+    net_timer_stop(r->draw_timer);
+    r->draw_timer = NULL;
+    printf("%s shows the run that has ended; Ctrl-C ends it\n", r->request->dash);
+    (void)fflush(stdout);
+    net_loop_run(r->loop);
+}
+
 // ---- set-up
 
 static oct_err
@@ -388,6 +428,7 @@ cli_run(const cli_run_request *request, cli_run_rest *rest)
         cli_error("train", "cannot watch signals or the daemons' sockets");
         _exit(CLI_EXIT_FAILED); // nothing was started yet
     }
+    dash_begin(r);
     cli_supervisor_start(r->supervisor);
     r->draw_timer = net_timer_start(r->loop, STATUS_PERIOD_MS, STATUS_PERIOD_MS, draw_due, r);
     if (!r->gone) {
@@ -396,10 +437,12 @@ cli_run(const cli_run_request *request, cli_run_rest *rest)
     *rest = cli_run_end_report(&r->end, r->screen);
     int exit_code = r->end.exit_code;
     remove_sockets();
+    dash_stay(r, *rest);
     net_loop_exit_deadline(r->loop, CLOSE_MS, exit_code);
     net_timer_stop(r->draw_timer);
     net_timer_stop(r->signal_timer);
     net_timer_stop(r->kill_timer);
+    cli_dash_close(r->dash);
     cli_poll_close(r->poll);
     cli_supervisor_destroy(r->supervisor);
     net_loop_destroy(r->loop);

@@ -31,6 +31,9 @@ typedef struct cli_run_request {
     bool resume;
     const char *metrics;       // --metrics of the learner, checked; NULL: none
     const char *config_before; // put back into config.yaml when a daemon refuses; NULL: none
+    const char *dash;          // --dash, an http:// address; NULL: none
+    int dash_fd;               // a socket that listens there; cli_run takes it
+    bool dash_stays;           // after a run that was not interrupted, until Ctrl-C
     bool live;                 // a block on a terminal instead of plain lines
 } cli_run_request;
 

@@ -399,6 +399,19 @@ cli_series_close(cli_series *series)
     free(series);
 }
 
+int
+cli_series_file(const cli_series *series, const char *name, uint64_t *size)
+{
+    struct stat status;
+    int folder = open(series->folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int fd = folder >= 0 ? file_open(folder, name, &status) : -1;
+    if (folder >= 0) {
+        (void)close(folder);
+    }
+    *size = fd >= 0 ? (uint64_t)status.st_size : 0;
+    return fd;
+}
+
 // ---- curves
 
 int
@@ -523,8 +536,8 @@ cli_series_mean(cli_series *const *series, uint32_t count, const char *x, const 
             high = fmax(high, c->points[c->count - 1].x);
         }
     }
-    bool is_there = low <= high;
-    for (uint32_t i = 0; i < points && is_there; i++) {
+    points = low < high ? points : low == high ? 1 : 0;
+    for (uint32_t i = 0; i < points; i++) {
         // The last is high itself, which rounding might miss.
         double at = i + 1 < points ? low + (high - low) * i / (points - 1) : high;
         out[i] = spread_at(curves, count, at);
@@ -533,5 +546,5 @@ cli_series_mean(cli_series *const *series, uint32_t count, const char *x, const 
         free(curves[i].points);
     }
     free(curves);
-    return is_there ? points : 0;
+    return points;
 }

@@ -56,6 +56,10 @@ OCT_CHECKED oct_err cli_series_open(cli_series **out, const char *folder, uint32
 bool cli_series_read(cli_series *series, uint64_t bytes_max);
 void cli_series_close(cli_series *series); // NULL is a no-op
 
+// A regular file in the folder, for reading: *size gets its bytes. -1: there is none, or what has
+// that name is a link or no file.
+int cli_series_file(const cli_series *series, const char *name, uint64_t *size);
+
 // Where a column is; -1: there is none of this name.
 int cli_series_column(const cli_series *series, const char *name);
 
@@ -93,7 +97,8 @@ typedef struct cli_series_spread {
 
 // The mean over runs of their curves of y at points equally spaced x, from the least x of any of
 // them to the largest. Where count is less than the number of runs, some have ended or not begun,
-// and the mean is of the others. points >= 2. Returns points, or 0: no run has a curve.
+// and the mean is of the others. points >= 2. Returns points, 1 where all have the same x alone, or
+// 0: no run has a curve.
 uint32_t cli_series_mean(cli_series *const *series, uint32_t count, const char *x, const char *y,
                          uint32_t points, cli_series_spread *out);
 

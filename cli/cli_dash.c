@@ -1,0 +1,144 @@
+// octet dash: serves a page that shows the runs of some folders in a browser.
+
+#include "cli/cli_commands.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli_options.h"
+#include "cli/dash/cli_dash_server.h"
+#include "net/net_http.h"
+#include "net/net_url.h"
+
+#define CLOSE_MS    500
+#define FOLDERS_MAX 256
+
+enum { KEY_PORT = 256, KEY_LISTEN, KEY_TLS };
+
+typedef struct dash_options {
+    char url[NET_URL_MAX];
+    const char *tls;
+    char *folder[FOLDERS_MAX];
+    uint32_t count;
+} dash_options;
+
+static const struct argp_option option_table[] = {
+    {"port", KEY_PORT, "N", 0, "Port on this machine (default 8260)", 0},
+    {"listen", KEY_LISTEN, "URL", 0,
+     "Address instead, such as https://0.0.0.0:8260 for operators on other hosts", 0},
+    {"tls", KEY_TLS, "FOLDER", 0,
+     "Certificate for https, of a role that accepts connections (default: OCTET_TLS)", 0},
+    {0},
+};
+
+static error_t
+parse(int key, char *arg, struct argp_state *state)
+{
+    dash_options *options = state->input;
+    switch (key) {
+    case KEY_PORT:
+        (void)snprintf(options->url, sizeof(options->url), "http://127.0.0.1:%u",
+                       (unsigned)cli_option_number("dash", "--port", arg, 1, 65535));
+        return 0;
+    case KEY_LISTEN:
+        if (strlen(arg) >= sizeof(options->url)) {
+            cli_usage_error("dash", "--listen is longer than %d bytes", NET_URL_MAX - 1);
+        }
+        (void)snprintf(options->url, sizeof(options->url), "%s", arg);
+        return 0;
+    case KEY_TLS:
+        options->tls = arg;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (options->count == FOLDERS_MAX) {
+            cli_usage_error("dash", "more than %d folders; name one that has them all",
+                            FOLDERS_MAX);
+        }
+        options->folder[options->count++] = arg;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp dash_argp = {
+    .options = option_table,
+    .parser = parse,
+    .args_doc = "[FOLDER...]",
+    .doc =
+        "Shows the runs in FOLDER (default: runs), live and ended, as a page for a browser: "
+        "learning curves and their mean over seeds, who waits for whom, actors, policies, replay "
+        "and differences of configuration. FOLDER is a run folder or has some, up to three levels "
+        "below it. Ctrl-C ends it.\v"
+        "Examples: octet dash\n"
+        "octet dash runs sweeps/pole --port 9000",
+};
+
+static void
+check(dash_options *options)
+{
+    static char runs[] = "runs";
+    char reason[512];
+    if (options->count == 0) {
+        options->folder[options->count++] = runs;
+    }
+    for (uint32_t i = 0; i < options->count; i++) {
+        if (access(options->folder[i], R_OK | X_OK) != 0) {
+            cli_error("dash", "cannot read folder '%s': %s", options->folder[i], strerror(errno));
+            exit(CLI_EXIT_FAILED);
+        }
+    }
+    // Of http://, where there is less to know, cli_dash_listen says what is wrong.
+    bool is_plain = strncmp(options->url, "http://", 7) == 0;
+    if (net_http_check(options->url, is_plain, options->tls != NULL, reason, sizeof(reason)) !=
+        OCT_OK) {
+        cli_usage_error("dash", "--listen is '%s': %s", options->url, reason);
+    }
+}
+
+static void
+stop_wanted(void *arg, int signal_number)
+{
+    (void)signal_number;
+    net_loop_stop(arg);
+}
+
+int
+cli_dash(int argc, char **argv)
+{
+    static dash_options options;
+    char reason[512];
+    options.tls = net_loop_tls_default();
+    (void)snprintf(options.url, sizeof(options.url), "http://127.0.0.1:%d", CLI_DASH_PORT);
+    cli_options_parse(&dash_argp, argc, argv, &options);
+    check(&options);
+    net_loop *loop = net_loop_create();
+    cli_dash_server *dash;
+    bool is_secure = strncmp(options.url, "https://", 8) == 0;
+    if (is_secure && net_loop_use_tls(loop, options.tls, reason, sizeof(reason)) != OCT_OK) {
+        cli_error("dash", "--tls %s: %s", options.tls, reason);
+        return CLI_EXIT_FAILED;
+    }
+    if (net_loop_on_signal(loop, SIGINT, stop_wanted, loop) != OCT_OK ||
+        net_loop_on_signal(loop, SIGTERM, stop_wanted, loop) != OCT_OK) {
+        cli_error("dash", "cannot watch signals");
+        return CLI_EXIT_FAILED;
+    }
+    if (cli_dash_open(&dash, loop, options.url, options.folder, options.count, reason,
+                      sizeof(reason)) != OCT_OK) {
+        cli_error("dash", "cannot serve %s: %s", options.url, reason);
+        return CLI_EXIT_FAILED;
+    }
+    uint32_t count = cli_dash_run_count(dash);
+    printf("%s shows %u run%s; Ctrl-C ends it\n", options.url, count, count == 1 ? "" : "s");
+    (void)fflush(stdout);
+    net_loop_run(loop);
+    net_loop_exit_deadline(loop, CLOSE_MS, 0);
+    cli_dash_close(dash);
+    net_loop_destroy(loop);
+    return 0;
+}

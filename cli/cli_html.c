@@ -1,0 +1,104 @@
+// octet report: what octet dash shows, as one file for a mail or a paper.
+
+#include "cli/cli_commands.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli_options.h"
+#include "cli/cli_text.h"
+#include "cli/dash/cli_dash_report.h"
+#include "common/oct_base.h"
+#include "common/oct_file.h"
+
+#define FOLDERS_MAX 256
+
+enum { KEY_HTML = 256 };
+
+typedef struct report_options {
+    const char *html;
+    char *folder[FOLDERS_MAX];
+    uint32_t count;
+} report_options;
+
+static const struct argp_option option_table[] = {
+    {"html", KEY_HTML, "FILE", 0, "File to write (default: report.html)", 0},
+    {0},
+};
+
+static error_t
+parse(int key, char *arg, struct argp_state *state)
+{
+    report_options *options = state->input;
+    switch (key) {
+    case KEY_HTML:
+        options->html = arg;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (options->count == FOLDERS_MAX) {
+            cli_usage_error("report", "more than %d folders; name one that has them all",
+                            FOLDERS_MAX);
+        }
+        options->folder[options->count++] = arg;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        cli_usage_error("report", "no RUN given; name a run folder, or a folder of some");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp report_argp = {
+    .options = option_table,
+    .parser = parse,
+    .args_doc = "RUN...",
+    .doc = "Writes what octet dash shows of runs into one HTML file, which needs no server and no "
+           "network: for a mail, or beside a paper. RUN is a run folder or has some, up to three "
+           "levels below it.\v"
+           "Example: octet report runs/pole-1 runs/pole-2 runs/pole-3 --html pole.html",
+};
+
+int
+cli_html(int argc, char **argv)
+{
+    static report_options options = {.html = "report.html"};
+    cli_options_parse(&report_argp, argc, argv, &options);
+    for (uint32_t i = 0; i < options.count; i++) {
+        if (access(options.folder[i], R_OK | X_OK) != 0) {
+            cli_error("report", "cannot read folder '%s': %s", options.folder[i], strerror(errno));
+            return CLI_EXIT_FAILED;
+        }
+    }
+    cli_dash_runs *runs = cli_dash_runs_create(NULL, options.folder, options.count);
+    uint32_t count = cli_dash_runs_count(runs), unshown = cli_dash_runs_unshown(runs);
+    if (count == 0) {
+        cli_error("report", "there is no run in '%s'%s: a run folder has a config.yaml",
+                  options.folder[0], options.count > 1 ? " and the others" : "");
+        cli_dash_runs_destroy(runs);
+        return CLI_EXIT_FAILED;
+    }
+    char *text;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    OCT_ASSERT(out != NULL);
+    cli_dash_report_write(out, runs);
+    OCT_ASSERT(fclose(out) == 0);
+    oct_err err = oct_file_write(options.html, text, length);
+    int why = errno;
+    free(text);
+    cli_dash_runs_destroy(runs);
+    if (err != OCT_OK) {
+        cli_error("report", "cannot write '%s': %s", options.html, strerror(why));
+        return CLI_EXIT_FAILED;
+    }
+    printf("%s: %u run%s, %s\n", options.html, count, count == 1 ? "" : "s",
+           cli_text_bytes((double)length).text);
+    if (unshown > 0) {
+        printf("%u more runs are not in it: at most %d are\n", unshown, CLI_DASH_RUNS_MAX);
+    }
+    return 0;
+}

@@ -1,0 +1,438 @@
+// The answers to a page: runs, curves, means over seeds, and codes of weights, as JSON.
+#include "cli/dash/cli_dash_json.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli_json.h"
+#include "cli/status/cli_view.h"
+#include "common/oct_base.h"
+#include "policy/policy_format.h"
+
+#define JSON_TYPE "application/json"
+
+const char *const cli_dash_axes[] = {"env_steps", "updates", "wall_s", NULL};
+
+// ---- text
+
+// Takes json. A '<' is only ever within a string.
+static void
+text_take(cli_dash_text *out, char *json)
+{
+    size_t count = 0, length = strlen(json);
+    for (size_t i = 0; i < length; i++) {
+        count += json[i] == '<';
+    }
+    char *bytes = oct_alloc(length + 5 * count + 1), *to = bytes;
+    for (size_t i = 0; i < length; i++) {
+        if (json[i] == '<') {
+            memcpy(to, "\\u003c", 6);
+            to += 6;
+        } else {
+            *to++ = json[i];
+        }
+    }
+    free(json);
+    *out = (cli_dash_text){.type = JSON_TYPE, .bytes = bytes, .length = (size_t)(to - bytes)};
+}
+
+static void
+text_take_json(cli_dash_text *out, json_t *json)
+{
+    char *text = json_dumps(json, JSON_COMPACT);
+    OCT_ASSERT(text != NULL);
+    json_decref(json);
+    text_take(out, text);
+}
+
+// Digits enough for a curve, in few bytes.
+static void
+number_print(FILE *out, double value, bool is_first)
+{
+    if (!is_first) {
+        (void)fputc(',', out);
+    }
+    if (isfinite(value)) {
+        fprintf(out, "%.7g", value);
+    } else {
+        (void)fputs("null", out);
+    }
+}
+
+// ---- runs
+
+static json_t *
+changes_json(const oct_config *from, const oct_config *to, bool is_now)
+{
+    json_t *out = json_object();
+    oct_config_change change;
+    for (size_t at = 0; oct_config_next_change(&change, from, to, &at);) {
+        cli_json_put(out, change.name, cli_json_text(is_now ? change.now : change.before));
+    }
+    return out;
+}
+
+// The last number of each column: most say of every row how it is, some only of a few.
+static json_t *
+last_json(const cli_series *series)
+{
+    json_t *out = json_object();
+    for (uint32_t i = 0; i < series->columns; i++) {
+        double value = NAN;
+        for (uint32_t row = series->rows; row > 0 && isnan(value); row--) {
+            value = series->values[(size_t)(row - 1) * series->columns + i];
+        }
+        if (!isnan(value)) {
+            cli_json_put(out, series->column[i], cli_json_number(value));
+        }
+    }
+    return out;
+}
+
+static json_t *
+state_json(const cli_state *state)
+{
+    char *text = state != NULL ? cli_state_json(state) : NULL;
+    json_t *out = text != NULL ? json_loads(text, 0, NULL) : json_null();
+    free(text);
+    return out;
+}
+
+static const struct {
+    const char *name, *type;
+} videos[] = {{"policy.mp4", "video/mp4"}, {"policy.gif", "image/gif"}};
+
+// An open file, or -1. *type: of HTTP.
+static int
+video_open(const cli_series *series, const char **type, uint64_t *size)
+{
+    for (size_t i = 0; i < OCT_COUNTOF(videos); i++) {
+        int fd = cli_series_file(series, videos[i].name, size);
+        *type = videos[i].type;
+        if (fd >= 0 && *size <= CLI_DASH_VIDEO_MAX) {
+            return fd;
+        }
+        if (fd >= 0) {
+            (void)close(fd);
+        }
+    }
+    return -1;
+}
+
+static json_t *
+run_json(const cli_dash_run *run, const oct_config *defaults, uint32_t group)
+{
+    static const char *const statuses[] = {"live", "ended", "silent"};
+    const cli_series *series = run->series;
+    const char *type;
+    uint64_t size;
+    int video = video_open(series, &type, &size);
+    int policy = cli_series_file(series, "policy.oct", &size);
+    json_t *out = json_object();
+    cli_json_put(out, "id", json_integer(run->id));
+    cli_json_put(out, "name", cli_json_text(series->name));
+    cli_json_put(out, "folder", cli_json_text(series->folder));
+    cli_json_put(out, "group", json_integer(group));
+    cli_json_put(out, "status", json_string(statuses[run->status]));
+    cli_json_put(out, "changes", json_integer((json_int_t)run->changes));
+    cli_json_put(out, "env", cli_json_text(series->has_config ? series->config.env.id : ""));
+    cli_json_put(out, "seed", json_integer((json_int_t)series->config.run.seed));
+    cli_json_put(out, "config", changes_json(defaults, &series->config, true));
+    cli_json_put(out, "why", cli_json_text(series->why));
+    cli_json_put(out, "rows", json_integer((json_int_t)series->rows_read));
+    cli_json_put(out, "last", last_json(series));
+    cli_json_put(out, "summary",
+                 series->summary != NULL ? json_incref(series->summary) : json_null());
+    cli_json_put(out, "state", state_json(run->state));
+    cli_json_put(out, "policy", json_boolean(policy >= 0));
+    cli_json_put(out, "video", video >= 0 ? json_string(type) : json_null());
+    if (video >= 0) {
+        (void)close(video);
+    }
+    if (policy >= 0) {
+        (void)close(policy);
+    }
+    return out;
+}
+
+// The series of all runs, and which configuration each is of. Returns how many there are.
+static uint32_t
+groups_find(const cli_dash_runs *runs, cli_series *series[CLI_DASH_RUNS_MAX],
+            uint32_t group[CLI_DASH_RUNS_MAX])
+{
+    uint32_t count = cli_dash_runs_count(runs);
+    for (uint32_t i = 0; i < count; i++) {
+        series[i] = cli_dash_runs_at(runs, i)->series;
+    }
+    return cli_series_group(series, count, group);
+}
+
+uint32_t
+cli_dash_groups(const cli_dash_runs *runs)
+{
+    cli_series *series[CLI_DASH_RUNS_MAX];
+    uint32_t group[CLI_DASH_RUNS_MAX];
+    return groups_find(runs, series, group);
+}
+
+static void
+runs_answer(const cli_dash_runs *runs, cli_dash_text *out)
+{
+    static oct_config defaults;
+    cli_series *series[CLI_DASH_RUNS_MAX];
+    uint32_t group[CLI_DASH_RUNS_MAX], groups = groups_find(runs, series, group);
+    oct_config_default(&defaults);
+    json_t *all = json_object(), *list = json_array(), *before = json_object();
+    for (uint32_t i = 0; i < cli_dash_runs_count(runs); i++) {
+        json_t *differs = changes_json(&defaults, &series[i]->config, false);
+        OCT_ASSERT(json_object_update(before, differs) == 0);
+        json_decref(differs);
+        cli_json_append(list, run_json(cli_dash_runs_at(runs, i), &defaults, group[i]));
+    }
+    cli_json_put(all, "version", json_string(OCTET_VERSION));
+    cli_json_put(all, "changes", json_integer((json_int_t)cli_dash_runs_changes(runs)));
+    cli_json_put(all, "reading", json_boolean(cli_dash_runs_are_reading(runs)));
+    cli_json_put(all, "unshown", json_integer(cli_dash_runs_unshown(runs)));
+    cli_json_put(all, "groups", json_integer(groups));
+    cli_json_put(all, "defaults", before);
+    cli_json_put(all, "runs", list);
+    text_take_json(out, all);
+}
+
+static void
+changes_answer(const cli_dash_runs *runs, cli_dash_text *out)
+{
+    json_t *all = json_object();
+    cli_json_put(all, "changes", json_integer((json_int_t)cli_dash_runs_changes(runs)));
+    text_take_json(out, all);
+}
+
+// ---- curves
+
+void
+cli_dash_columns(const cli_dash_run *run, void (*fn)(void *arg, const char *column), void *arg)
+{
+    const cli_series *series = run->series;
+    for (uint32_t i = 0; i < series->columns; i++) {
+        bool is_empty = true;
+        for (uint32_t row = 0; row < series->rows && is_empty; row++) {
+            is_empty = isnan(series->values[(size_t)row * series->columns + i]);
+        }
+        if (!is_empty) {
+            fn(arg, series->column[i]);
+        }
+    }
+}
+
+// Every so many points, and the last.
+static void
+curve_print(FILE *out, const cli_series_point *points, uint32_t count)
+{
+    uint32_t step = (count + CLI_DASH_POINTS - 1) / CLI_DASH_POINTS;
+    for (int part = 0; part < 2; part++) {
+        fprintf(out, part == 0 ? "{\"x\":[" : "],\"y\":[");
+        bool is_first = true;
+        for (uint32_t i = 0; i < count; i++) {
+            if ((count - 1 - i) % step == 0) {
+                number_print(out, part == 0 ? points[i].x : points[i].y, is_first);
+                is_first = false;
+            }
+        }
+    }
+    (void)fputs("]}", out);
+}
+
+static void
+curve_answer(const cli_dash_run *run, const char *x, const char *y, cli_dash_text *out)
+{
+    cli_series_point points[CLI_DASH_ROWS];
+    char *text;
+    size_t length;
+    FILE *file = open_memstream(&text, &length);
+    OCT_ASSERT(file != NULL);
+    curve_print(file, points, cli_series_curve(run->series, x, y, points));
+    OCT_ASSERT(fclose(file) == 0);
+    text_take(out, text);
+}
+
+static void
+mean_print(FILE *out, const cli_series_spread *at, uint32_t count)
+{
+    static const char *const names[] = {"{\"x\":[", "],\"mean\":[", "],\"std\":[", "],\"n\":["};
+    for (int part = 0; part < 4; part++) {
+        (void)fputs(names[part], out);
+        for (uint32_t i = 0; i < count; i++) {
+            const double values[] = {at[i].x, at[i].mean, at[i].std, at[i].count};
+            number_print(out, values[part], i == 0);
+        }
+    }
+    (void)fputs("]}", out);
+}
+
+static bool
+mean_answer(const cli_dash_runs *runs, uint32_t wanted, const char *x, const char *y,
+            cli_dash_text *out)
+{
+    cli_series *series[CLI_DASH_RUNS_MAX];
+    uint32_t group[CLI_DASH_RUNS_MAX], members = 0;
+    (void)groups_find(runs, series, group);
+    for (uint32_t i = 0; i < cli_dash_runs_count(runs); i++) {
+        if (group[i] == wanted) {
+            series[members++] = series[i];
+        }
+    }
+    if (members == 0) {
+        return false;
+    }
+    cli_series_spread spread[CLI_DASH_MEAN_POINTS];
+    uint32_t count = cli_series_mean(series, members, x, y, CLI_DASH_MEAN_POINTS, spread);
+    char *text;
+    size_t length;
+    FILE *file = open_memstream(&text, &length);
+    OCT_ASSERT(file != NULL);
+    mean_print(file, spread, count);
+    OCT_ASSERT(fclose(file) == 0);
+    text_take(out, text);
+    return true;
+}
+
+// ---- files of a run
+
+static bool
+file_read(int fd, uint64_t size, cli_dash_text *out)
+{
+    out->bytes = oct_alloc(size + 1);
+    out->length = 0;
+    ssize_t got = 1;
+    while (got > 0 && out->length < size) {
+        got = read(fd, out->bytes + out->length, size - out->length);
+        out->length += got > 0 ? (size_t)got : 0;
+    }
+    (void)close(fd);
+    if (out->length != size) {
+        free(out->bytes);
+    }
+    return out->length == size;
+}
+
+static bool
+video_answer(const cli_dash_run *run, cli_dash_text *out)
+{
+    uint64_t size;
+    int fd = video_open(run->series, &out->type, &size);
+    return fd >= 0 && file_read(fd, size, out);
+}
+
+static json_t *
+layer_json(const policy_image *image, uint32_t l)
+{
+    const policy_layer *layer = &image->spec.layers[l];
+    int end = image->precision == POLICY_INT4 ? POLICY_INT4_CODE_MAX : 127;
+    uint64_t counts[256] = {0};
+    json_t *out = json_object(), *list = json_array();
+    for (size_t i = 0; i < policy_layer_weights(layer); i++) {
+        counts[image->codes[l][i] + 128]++;
+    }
+    for (int code = -end; code <= end; code++) {
+        cli_json_append(list, json_integer((json_int_t)counts[code + 128]));
+    }
+    cli_json_put(out, "inputs", json_integer(layer->inputs));
+    cli_json_put(out, "outputs", json_integer(layer->outputs));
+    cli_json_put(out, "counts", list);
+    return out;
+}
+
+static bool
+codes_answer(const cli_dash_run *run, cli_dash_text *out)
+{
+    uint64_t size;
+    cli_dash_text file;
+    policy_image *image;
+    int fd = cli_series_file(run->series, "policy.oct", &size);
+    if (fd >= 0 && size > CLI_DASH_POLICY_MAX) {
+        (void)close(fd);
+        return false;
+    }
+    if (fd < 0 || !file_read(fd, size, &file)) {
+        return false;
+    }
+    oct_err err = policy_decode(&image, (const uint8_t *)file.bytes, file.length, NULL, 0);
+    free(file.bytes);
+    if (err != OCT_OK) {
+        return false;
+    }
+    json_t *all = json_object(), *layers = json_array();
+    for (uint32_t l = 0; l < image->spec.layer_count && policy_is_integer(image->precision); l++) {
+        cli_json_append(layers, layer_json(image, l));
+    }
+    cli_json_put(all, "precision", json_string(policy_precision_name(image->precision)));
+    cli_json_put(all, "version", json_integer((json_int_t)image->origin.version));
+    cli_json_put(all, "layers", layers);
+    policy_image_destroy(image);
+    text_take_json(out, all);
+    return true;
+}
+
+// ---- paths
+
+static const char *
+axis_of(const char *name)
+{
+    for (size_t i = 0; cli_dash_axes[i] != NULL; i++) {
+        if (strcmp(cli_dash_axes[i], name) == 0) {
+            return cli_dash_axes[i];
+        }
+    }
+    return NULL;
+}
+
+// "KIND/NUMBER/X/COLUMN".
+static bool
+curve_path(const cli_dash_runs *runs, const char *path, cli_dash_text *out)
+{
+    char kind[8], x[16], y[CLI_SERIES_NAME_MAX];
+    unsigned number;
+    int end = 0;
+    if (sscanf(path, "/%7[a-z]/%9u/%15[a-z_]/%63[a-z0-9_.]%n", kind, &number, x, y, &end) != 4 ||
+        path[end] != '\0' || axis_of(x) == NULL) {
+        return false;
+    }
+    const cli_dash_run *run = cli_dash_runs_find(runs, number);
+    if (strcmp(kind, "curve") == 0 && run != NULL) {
+        curve_answer(run, x, y, out);
+        return true;
+    }
+    return strcmp(kind, "mean") == 0 && mean_answer(runs, number, x, y, out);
+}
+
+// "KIND/ID".
+static bool
+file_path(const cli_dash_runs *runs, const char *path, cli_dash_text *out)
+{
+    char kind[8];
+    unsigned number;
+    int end = 0;
+    if (sscanf(path, "/%7[a-z]/%9u%n", kind, &number, &end) != 2 || path[end] != '\0') {
+        return false;
+    }
+    const cli_dash_run *run = cli_dash_runs_find(runs, number);
+    return run != NULL && ((strcmp(kind, "codes") == 0 && codes_answer(run, out)) ||
+                           (strcmp(kind, "video") == 0 && video_answer(run, out)));
+}
+
+bool
+cli_dash_answer(const cli_dash_runs *runs, const char *path, cli_dash_text *out)
+{
+    if (strcmp(path, "/runs") == 0) {
+        runs_answer(runs, out);
+        return true;
+    }
+    if (strcmp(path, "/changes") == 0) {
+        changes_answer(runs, out);
+        return true;
+    }
+    return curve_path(runs, path, out) || file_path(runs, path, out);
+}

@@ -1,0 +1,355 @@
+// Finds runs in folders, reads them piece by piece, and asks those that are live.
+#include "cli/dash/cli_dash_runs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/remote/cli_remote_poll.h"
+#include "common/oct_base.h"
+#include "common/oct_clock.h"
+
+#define SCAN_MS    2000
+#define READ_MS    500
+#define AT_ONCE_MS 1          // when there is more to read
+#define READ_BYTES (2u << 20) // of one run in one turn
+#define TURN_BYTES (8u << 20) // of all of them
+#define POLL_MS    1000
+#define QUIET_NS   5000000000ull // without an answer it is not live
+
+typedef struct entry {
+    cli_dash_run run;
+    uint64_t series_changes; // that run.changes has counted
+    bool is_found;           // in the last scan
+    // of a live run that is asked
+    cli_remote_poll *poll;
+    int folder;
+    uint64_t heard_ns;
+    char learner[64], replay[64];
+} entry;
+
+struct cli_dash_runs {
+    net_loop *loop;
+    char *const *folders;
+    uint32_t folder_count;
+    entry *entry[CLI_DASH_RUNS_MAX];
+    uint32_t count, unshown, next_id, turn;
+    uint64_t gone_changes; // of runs that have gone, and their going
+    bool has_more;
+    net_timer *scan_timer, *read_timer;
+};
+
+// ---- asking a live run
+
+static void
+poll_end(entry *e)
+{
+    if (e->poll != NULL) {
+        cli_remote_poll_close(e->poll);
+        (void)close(e->folder);
+        e->poll = NULL;
+        e->run.state = NULL;
+    }
+}
+
+static void
+answered(void *arg)
+{
+    entry *e = arg;
+    struct stat file;
+    cli_state *state = cli_remote_poll_state(e->poll);
+    double wall_s = cli_state_number(state, "learner.wall_s");
+    if (fstatat(e->folder, "config.yaml", &file, AT_SYMLINK_NOFOLLOW) == 0) {
+        wall_s = 1e-6 * (double)oct_clock_wall_us() - (double)file.st_mtime;
+    }
+    (void)cli_state_update(state, wall_s);
+    if (state->learner.heard) {
+        e->heard_ns = oct_clock_ns();
+        e->run.changes++;
+    }
+}
+
+static bool
+has_socket(int folder, const char *name)
+{
+    struct stat status;
+    return fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISSOCK(status.st_mode);
+}
+
+// The address of a socket has no room for a path of any length: the folder's descriptor fits.
+static void
+poll_begin(cli_dash_runs *runs, entry *e)
+{
+    e->folder = open(e->run.series->folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    bool is_there = e->folder >= 0 && has_socket(e->folder, "learner.ipc");
+    (void)snprintf(e->learner, sizeof(e->learner), "ipc:///proc/self/fd/%d/learner.ipc", e->folder);
+    (void)snprintf(e->replay, sizeof(e->replay), "ipc:///proc/self/fd/%d/replay.ipc", e->folder);
+    const cli_remote_options options = {.learner = e->learner, .replay = e->replay};
+    if (!is_there ||
+        cli_remote_poll_open(&e->poll, runs->loop, &options, POLL_MS, answered, e) != OCT_OK) {
+        e->poll = NULL;
+        if (e->folder >= 0) {
+            (void)close(e->folder);
+        }
+        return;
+    }
+    (void)snprintf(cli_remote_poll_state(e->poll)->folder, CLI_STATE_TEXT_MAX, "%s",
+                   e->run.series->name);
+}
+
+static void
+status_find(entry *e)
+{
+    cli_dash_status before = e->run.status;
+    bool is_live = e->poll != NULL && e->heard_ns != 0 && oct_clock_ns() - e->heard_ns < QUIET_NS;
+    e->run.state = is_live ? cli_remote_poll_state(e->poll) : NULL;
+    e->run.status = is_live                          ? CLI_DASH_LIVE
+                    : e->run.series->summary != NULL ? CLI_DASH_ENDED
+                                                     : CLI_DASH_SILENT;
+    e->run.changes += e->run.status != before;
+}
+
+static void
+polls_keep(cli_dash_runs *runs)
+{
+    uint32_t open = 0;
+    for (uint32_t i = 0; i < runs->count && runs->loop != NULL; i++) {
+        entry *e = runs->entry[i];
+        if (e->poll != NULL && !has_socket(e->folder, "learner.ipc")) {
+            poll_end(e);
+        }
+        open += e->poll != NULL;
+    }
+    for (uint32_t i = 0; i < runs->count; i++) {
+        entry *e = runs->entry[i];
+        if (runs->loop != NULL && e->poll == NULL && open < CLI_DASH_LIVE_MAX) {
+            poll_begin(runs, e);
+            open += e->poll != NULL;
+        }
+        status_find(e);
+    }
+}
+
+// ---- finding
+
+static void
+entry_free(entry *e)
+{
+    poll_end(e);
+    cli_series_close(e->run.series);
+    free(e);
+}
+
+static void
+run_found(cli_dash_runs *runs, const char *path)
+{
+    char reason[CLI_SERIES_REASON_MAX];
+    for (uint32_t i = 0; i < runs->count; i++) {
+        if (strcmp(runs->entry[i]->run.series->folder, path) == 0) {
+            runs->entry[i]->is_found = true;
+            return;
+        }
+    }
+    if (runs->count == CLI_DASH_RUNS_MAX) {
+        runs->unshown++;
+        return;
+    }
+    entry *e = oct_alloc(sizeof(*e));
+    if (cli_series_open(&e->run.series, path, CLI_DASH_ROWS, reason, sizeof(reason)) != OCT_OK) {
+        free(e); // it has just gone
+        return;
+    }
+    e->is_found = true;
+    e->run.id = runs->next_id++;
+    e->run.status = CLI_DASH_SILENT;
+    runs->entry[runs->count++] = e;
+}
+
+static int
+is_folder(const struct dirent *item)
+{
+    return item->d_name[0] != '.' && (item->d_type == DT_DIR || item->d_type == DT_UNKNOWN);
+}
+
+static bool
+is_run(const char *path)
+{
+    char config[CLI_SERIES_FOLDER_MAX + 16];
+    struct stat status;
+    (void)snprintf(config, sizeof(config), "%s/config.yaml", path);
+    return lstat(config, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+static void
+folder_search(cli_dash_runs *runs, const char *path, int depth)
+{
+    if (is_run(path)) {
+        run_found(runs, path);
+        return;
+    }
+    struct dirent **items;
+    int count = depth > 0 ? scandir(path, &items, is_folder, alphasort) : 0;
+    for (int i = 0; i < count; i++) {
+        char below[CLI_SERIES_FOLDER_MAX];
+        struct stat status;
+        int length = snprintf(below, sizeof(below), "%s/%s", path, items[i]->d_name);
+        if (length > 0 && (size_t)length < sizeof(below) && lstat(below, &status) == 0 &&
+            S_ISDIR(status.st_mode)) {
+            folder_search(runs, below, depth - 1);
+        }
+        free(items[i]);
+    }
+    if (count > 0) {
+        free(items);
+    }
+}
+
+static void
+drop_gone(cli_dash_runs *runs)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < runs->count; i++) {
+        entry *e = runs->entry[i];
+        if (e->is_found) {
+            runs->entry[kept++] = e;
+        } else {
+            runs->gone_changes += e->run.changes + 1;
+            entry_free(e);
+        }
+    }
+    runs->count = kept;
+}
+
+static void
+scan(void *arg)
+{
+    cli_dash_runs *runs = arg;
+    for (uint32_t i = 0; i < runs->count; i++) {
+        runs->entry[i]->is_found = false;
+    }
+    runs->unshown = 0;
+    for (uint32_t i = 0; i < runs->folder_count; i++) {
+        folder_search(runs, runs->folders[i], CLI_DASH_DEPTH);
+    }
+    drop_gone(runs);
+    polls_keep(runs);
+}
+
+// ---- reading
+
+static void
+entry_read(entry *e, uint64_t bytes_max, bool *has_more)
+{
+    *has_more = cli_series_read(e->run.series, bytes_max) || *has_more;
+    e->run.changes += e->run.series->changes - e->series_changes;
+    e->series_changes = e->run.series->changes;
+}
+
+// Some of each in turn: a long run does not keep the others waiting, nor the page.
+static void
+read_some(void *arg)
+{
+    cli_dash_runs *runs = arg;
+    runs->has_more = false;
+    for (uint32_t i = 0; i < runs->count; i++) {
+        bool is_due = !runs->has_more || i < TURN_BYTES / READ_BYTES;
+        entry *e = runs->entry[(runs->turn + i) % runs->count];
+        if (is_due) {
+            entry_read(e, READ_BYTES, &runs->has_more);
+            status_find(e);
+        }
+    }
+    runs->turn++;
+    net_timer_stop(runs->read_timer);
+    runs->read_timer =
+        net_timer_start(runs->loop, runs->has_more ? AT_ONCE_MS : READ_MS, 0, read_some, runs);
+}
+
+// ---- life
+
+cli_dash_runs *
+cli_dash_runs_create(net_loop *loop, char *const *folders, uint32_t count)
+{
+    cli_dash_runs *runs = oct_alloc(sizeof(*runs));
+    runs->loop = loop;
+    runs->folders = folders;
+    runs->folder_count = count;
+    scan(runs);
+    if (loop != NULL) {
+        runs->has_more = true;
+        runs->scan_timer = net_timer_start(loop, SCAN_MS, SCAN_MS, scan, runs);
+        runs->read_timer = net_timer_start(loop, 0, 0, read_some, runs);
+        return runs;
+    }
+    for (uint32_t i = 0; i < runs->count; i++) {
+        entry_read(runs->entry[i], UINT64_MAX, &runs->has_more);
+        status_find(runs->entry[i]);
+    }
+    runs->has_more = false;
+    return runs;
+}
+
+void
+cli_dash_runs_destroy(cli_dash_runs *runs)
+{
+    if (runs == NULL) {
+        return;
+    }
+    net_timer_stop(runs->scan_timer);
+    net_timer_stop(runs->read_timer);
+    for (uint32_t i = 0; i < runs->count; i++) {
+        entry_free(runs->entry[i]);
+    }
+    free(runs);
+}
+
+uint32_t
+cli_dash_runs_count(const cli_dash_runs *runs)
+{
+    return runs->count;
+}
+
+const cli_dash_run *
+cli_dash_runs_at(const cli_dash_runs *runs, uint32_t i)
+{
+    OCT_ASSERT(i < runs->count);
+    return &runs->entry[i]->run;
+}
+
+const cli_dash_run *
+cli_dash_runs_find(const cli_dash_runs *runs, uint32_t id)
+{
+    for (uint32_t i = 0; i < runs->count; i++) {
+        if (runs->entry[i]->run.id == id) {
+            return &runs->entry[i]->run;
+        }
+    }
+    return NULL;
+}
+
+uint32_t
+cli_dash_runs_unshown(const cli_dash_runs *runs)
+{
+    return runs->unshown;
+}
+
+uint64_t
+cli_dash_runs_changes(const cli_dash_runs *runs)
+{
+    uint64_t sum = runs->gone_changes + runs->next_id;
+    for (uint32_t i = 0; i < runs->count; i++) {
+        sum += runs->entry[i]->run.changes;
+    }
+    return sum;
+}
+
+bool
+cli_dash_runs_are_reading(const cli_dash_runs *runs)
+{
+    return runs->has_more;
+}

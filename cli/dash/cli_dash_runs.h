@@ -1,0 +1,51 @@
+#ifndef CLI_DASH_CLI_DASH_RUNS_H
+#define CLI_DASH_CLI_DASH_RUNS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/runs/cli_series.h"
+#include "cli/status/cli_state.h"
+#include "net/net_loop.h"
+
+// The runs in some folders, as a page shows them: found, read in small pieces between two turns of
+// the loop, and, while their daemons run on this machine, asked how they are.
+//
+// A run is a folder with a config.yaml. It is looked for in each folder that was given and up to
+// CLI_DASH_DEPTH below it, not through symbolic links and not within a run.
+//
+// Threads: the loop thread. Order: destroy before the loop. Bounds: CLI_DASH_RUNS_MAX runs, the
+// first by name; CLI_DASH_LIVE_MAX of them are asked; CLI_DASH_ROWS rows of each are in memory.
+typedef struct cli_dash_runs cli_dash_runs;
+
+#define CLI_DASH_RUNS_MAX 200
+#define CLI_DASH_LIVE_MAX 16
+#define CLI_DASH_DEPTH    3
+#define CLI_DASH_ROWS     1024
+
+typedef enum cli_dash_status {
+    CLI_DASH_LIVE,   // its learner answers
+    CLI_DASH_ENDED,  // it has a summary.json, and nobody answers
+    CLI_DASH_SILENT, // neither: killed, or its daemons are on other hosts
+} cli_dash_status;
+
+typedef struct cli_dash_run {
+    uint32_t id; // never given again
+    cli_series *series;
+    cli_dash_status status;
+    const cli_state *state; // of a live run; else NULL
+    uint64_t changes;       // grows with whatever is new
+} cli_dash_run;
+
+// loop NULL: read once, completely, and ask nobody. folders are borrowed.
+cli_dash_runs *cli_dash_runs_create(net_loop *loop, char *const *folders, uint32_t count);
+void cli_dash_runs_destroy(cli_dash_runs *runs); // NULL is a no-op
+
+uint32_t cli_dash_runs_count(const cli_dash_runs *runs);
+const cli_dash_run *cli_dash_runs_at(const cli_dash_runs *runs, uint32_t i); // in order of folders
+const cli_dash_run *cli_dash_runs_find(const cli_dash_runs *runs, uint32_t id); // NULL: no such run
+uint32_t cli_dash_runs_unshown(const cli_dash_runs *runs); // runs beyond CLI_DASH_RUNS_MAX
+uint64_t cli_dash_runs_changes(const cli_dash_runs *runs); // of all of them
+bool cli_dash_runs_are_reading(const cli_dash_runs *runs); // there is more to read at once
+
+#endif // CLI_DASH_CLI_DASH_RUNS_H

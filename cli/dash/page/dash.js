@@ -1,0 +1,442 @@
+'use strict';
+// The page of octet dash and octet report. Text of runs gets into it as text nodes only; charts
+// know runs by numbers.
+(function () {
+  const PERIOD_MS = 1000;
+  const SHOWN_AT_FIRST = 12;
+  const COLOURS = ['#0b6bcb', '#d9480f', '#2b8a3e', '#9c36b5', '#c2255c', '#0c8599', '#8f6b00', '#5f3dc4', '#495057', '#e03131'];
+  const SMALL = [
+    ['policy_bytes', 'policy as it was sent (bytes)'],
+    ['divergence', 'divergence of the quantised policy from fp32'],
+    ['agreement', 'share of equal actions, quantised and fp32'],
+    ['policy_lag', 'versions that actors are behind'],
+    ['replay_size', 'windows in replay'],
+    ['samples_per_insert', 'samples per insert'],
+    ['wait_share', 'share of time that the learner waits'],
+    ['actor_wait_share', 'share of time that actors wait'],
+    ['env_steps_per_s', 'environment steps per second'],
+    ['updates_per_s', 'updates per second'],
+  ];
+  // The library's legend sets styles by attribute, which the page's own policy forbids; names of runs
+  // are not for it anyway, because it would take them for HTML.
+  Dygraph.PLUGINS = Dygraph.PLUGINS.filter((plugin) => plugin !== Dygraph.Plugins.Legend);
+
+  const REPLAY = ['size', 'insert_rate', 'sample_rate', 'samples_per_insert', 'limiter.balance', 'limiter.balance_min', 'limiter.balance_max', 'insert_wait_share',
+    'sample_wait_share', 'sessions', 'duplicates', 'memory_bytes', 'disk_bytes'];
+  const AXES = {env_steps: 'environment steps', updates: 'updates', wall_s: 's'};
+
+  const snapshot = document.getElementById('snapshot');
+  const answers = snapshot ? JSON.parse(snapshot.textContent) : null;
+  let all = {runs: [], defaults: {}, changes: -1};
+  const chosen = new Set();  // ids whose curves are drawn
+  const known = new Set();
+  let focus = -1;            // id of the run whose details are shown
+  let column = 'eval_return';
+  let axis = 'env_steps';
+  const cache = new Map();   // path -> {changes, data}
+  const charts = new Map();  // element -> {graph, key}
+  let updates = 0;
+
+  // ---- parts
+
+  function byId(id) { return document.getElementById(id); }
+
+  function el(tag, props, ...children) {
+    const out = document.createElement(tag);
+    for (const [name, value] of Object.entries(props || {})) {
+      if (name === 'data') Object.assign(out.dataset, value);
+      else if (name === 'on') out.addEventListener(...value);
+      else out[name] = value;
+    }
+    out.append(...children.filter((child) => child !== null && child !== undefined));
+    return out;
+  }
+
+  function number(value) {
+    if (typeof value !== 'number' || !isFinite(value)) return '–';
+    const size = Math.abs(value);
+    const short = (part) => String(Number(part.toPrecision(4)));
+    if (size >= 1e9) return short(value / 1e9) + ' G';
+    if (size >= 1e6) return short(value / 1e6) + ' M';
+    if (size >= 1e4) return short(value / 1e3) + ' k';
+    if (Number.isInteger(value)) return String(value);
+    return size >= 1e-3 || value === 0 ? short(value) : value.toExponential(2);
+  }
+
+  function percent(value) { return typeof value === 'number' ? Math.round(100 * value) + ' %' : '–'; }
+
+  function duration(seconds) {
+    if (typeof seconds !== 'number' || !isFinite(seconds)) return '–';
+    if (seconds < 120) return number(Math.round(10 * seconds) / 10) + ' s';
+    if (seconds < 7200) return Math.round(seconds / 60) + ' min';
+    return (seconds / 3600).toFixed(1) + ' h';
+  }
+
+  function swatch(colour) {
+    const out = el('span', {className: 'swatch'});
+    out.style.background = colour;
+    return out;
+  }
+
+  function replace(id, ...children) { byId(id).replaceChildren(...children.filter(Boolean)); }
+
+  function row(tag, cells) { return el('tr', {}, ...cells.map((cell) => (cell instanceof Element && /^T[DH]$/.test(cell.tagName) ? cell : el(tag, {}, cell)))); }
+
+  function table(head, rows) { return el('table', {}, row('th', head), ...rows.map((cells) => row('td', cells))); }
+
+  function colourOf(group) { return COLOURS[group % COLOURS.length]; }
+
+  function runOf(id) { return all.runs.find((run) => run.id === id); }
+
+  // ---- data
+
+  async function get(path) {
+    if (answers) return path in answers ? answers[path] : null;
+    const answer = await fetch(path, {cache: 'no-store'});
+    if (!answer.ok) throw new Error(path + ': ' + answer.status);
+    return answer.json();
+  }
+
+  async function fresh(path, changes) {
+    const before = cache.get(path);
+    if (before && before.changes === changes) return before.data;
+    const data = await get(path);
+    cache.set(path, {changes, data});
+    return data;
+  }
+
+  function setting(run, key) { return key in run.config ? run.config[key] : all.defaults[key]; }
+
+  // Keys whose values differ between runs; seeds, names and addresses do not make a difference.
+  function differences() {
+    const keys = Object.keys(all.defaults).filter((key) => key !== 'run.seed' && key !== 'run.name' && !key.startsWith('net.'));
+    return keys.filter((key) => all.runs.some((run) => setting(run, key) !== setting(all.runs[0], key)));
+  }
+
+  // What a configuration is called: its environment, and what it has of its own.
+  function groupName(group) {
+    const first = all.runs.find((run) => run.group === group);
+    const own = differences().filter((key) => key !== 'env.id').map((key) => key + '=' + setting(first, key));
+    return [first.env || first.name, ...own.slice(0, 4)].join(' · ') + (own.length > 4 ? ' …' : '');
+  }
+
+  function at(object, key) { return key.split('.').reduce((value, part) => (value ? value[part] : undefined), object); }
+
+  // ---- the table of runs
+
+  // The return of the policy that ships; while there is none, of the last evaluation.
+  function returnCell(run) {
+    const result = at(run.summary, 'return');
+    if (result && typeof result.mean === 'number') {
+      return el('td', {data: {run: run.id, key: 'return.mean', value: result.mean}, title: result.episodes + ' episodes, ' + result.precision},
+        number(result.mean) + ' ± ' + number(result.std));
+    }
+    return el('td', {className: 'soft', title: 'last evaluation'}, number(run.last.eval_return));
+  }
+
+  function countCell(run, key, text) {
+    const ended = run.status === 'ended' && run.summary;
+    const value = ended && typeof run.summary[key] === 'number' ? run.summary[key] : run.last[key];
+    return el('td', {data: {run: run.id, key, value: value === undefined ? '' : value}}, text(value));
+  }
+
+  function statusCell(run) {
+    const why = run.why ? 'its configuration is not understood: ' + run.why : run.status === 'silent' ? 'nobody answers, and there is no summary' : '';
+    const words = run.status === 'ended' && run.summary.reason ? 'ended: ' + run.summary.reason : run.status;
+    return el('td', {className: 'text ' + run.status, title: why}, words);
+  }
+
+  function showRuns() {
+    const rows = all.runs.map((run) => {
+      const box = el('input', {type: 'checkbox', checked: chosen.has(run.id), on: ['change', (event) => {
+        if (event.target.checked) chosen.add(run.id); else chosen.delete(run.id);
+        drawAll();
+      }]});
+      const name = el('button', {type: 'button', className: 'name', title: run.folder, on: ['click', () => { focus = run.id; showRuns(); showDetails(); }]}, run.name);
+      const out = row('td', [el('td', {className: 'text'}, box, ' ', swatch(colourOf(run.group)), name), statusCell(run), el('td', {className: 'text'}, run.env), String(run.seed),
+        returnCell(run), countCell(run, 'env_steps', number), countCell(run, 'updates', number), duration(run.last.wall_s), number(run.last.env_steps_per_s),
+        number(run.last.policy_bytes)]);
+      out.className = run.id === focus ? 'chosen' : '';
+      out.dataset.run = run.id;
+      return out;
+    });
+    replace('runs', row('th', ['run', 'state', 'environment', 'seed', 'return', 'steps', 'updates', 'time', 'steps/s', 'policy bytes']), ...rows);
+    replace('unshown', all.unshown > 0 ? all.unshown + ' more runs are not shown.' : all.runs.length === 0 ? 'There is no run yet.' : '');
+  }
+
+  function showGroups() {
+    const groups = [...new Set(all.runs.filter((run) => chosen.has(run.id)).map((run) => run.group))];
+    replace('groups', ...groups.map((group) => {
+      const count = all.runs.filter((run) => run.group === group).length;
+      return el('li', {}, swatch(colourOf(group)), groupName(group), el('span', {className: 'soft'}, count > 1 ? ' · ' + count + ' runs' : ''));
+    }));
+  }
+
+  function showColumns() {
+    const names = [...new Set(all.runs.flatMap((run) => Object.keys(run.last)))].filter((name) => !answers || answers.report.columns.includes(name)).sort();
+    const select = byId('column');
+    if (names.join() === select.dataset.names) return;
+    select.dataset.names = names.join();
+    if (!names.includes(column)) column = names.includes('eval_return') ? 'eval_return' : names.includes('train_return') ? 'train_return' : names[0];
+    select.replaceChildren(...names.map((name) => el('option', {value: name, selected: name === column}, name)));
+  }
+
+  function showDifferences() {
+    const keys = differences();
+    if (keys.length === 0) {
+      replace('differences', row('td', [all.runs.length > 1 ? 'All runs have the same configuration.' : 'One run alone differs from none.']));
+      return;
+    }
+    replace('differences', row('th', ['run', ...keys]), ...all.runs.map((run) => row('td', [run.name, ...keys.map((key) => setting(run, key))])));
+  }
+
+  // ---- charts
+
+  // Several curves of other x each: one row for each x, gaps where a curve has none.
+  function joined(curves) {
+    const xs = [...new Set(curves.flatMap((curve) => curve.x))].sort((a, b) => a - b);
+    const index = new Map(xs.map((x, i) => [x, i]));
+    const rows = xs.map((x) => [x, ...curves.map(() => null)]);
+    curves.forEach((curve, i) => curve.x.forEach((x, k) => { rows[index.get(x)][i + 1] = curve.y[k]; }));
+    return rows;
+  }
+
+  async function curvesOf(name, withMeans) {
+    const runs = all.runs.filter((run) => chosen.has(run.id));
+    const out = [];
+    if (!withMeans || byId('seeds').checked) {
+      for (const run of runs) {
+        const data = run.last[name] === undefined ? null : await fresh(`/curve/${run.id}/${axis}/${name}`, run.changes);
+        if (data && data.x.length > 0) {
+          out.push({label: 'r' + run.id, text: run.name, colour: colourOf(run.group), width: withMeans ? 1 : 1.3, x: data.x, y: data.y.map((y) => [y, y, y])});
+        }
+      }
+    }
+    for (const group of withMeans && byId('means').checked ? new Set(runs.map((run) => run.group)) : []) {
+      const members = all.runs.filter((run) => run.group === group);
+      const changes = members.map((run) => run.id + ':' + run.changes).join();
+      const data = members.length > 1 ? await fresh(`/mean/${group}/${axis}/${name}`, changes) : null;
+      // Only where every run has a value: the mean of those that go on is another number.
+      const whole = data ? data.x.map((x, i) => i).filter((i) => data.n[i] === members.length) : [];
+      if (whole.length > 0) {
+        out.push({label: 'g' + group, text: 'mean of ' + members.length + ': ' + groupName(group), colour: colourOf(group), width: 3, x: whole.map((i) => data.x[i]),
+          y: whole.map((i) => [data.mean[i] - data.std[i], data.mean[i], data.mean[i] + data.std[i]])});
+      }
+    }
+    return out;
+  }
+
+  function options(curves, say) {
+    const series = {};
+    for (const curve of curves) series[curve.label] = {color: curve.colour, strokeWidth: curve.width, drawPoints: curve.x.length < 2, pointSize: 3};
+    return {
+      labels: ['x', ...curves.map((curve) => curve.label)], series, customBars: true, connectSeparatedPoints: true, fillAlpha: 0.18,
+      axes: {x: {axisLabelFormatter: number, valueFormatter: number}, y: {axisLabelFormatter: number, axisLabelWidth: 58}},
+      gridLineColor: getComputedStyle(document.body).getPropertyValue('--line').trim(), axisLineColor: 'transparent', highlightCircleSize: 3,
+      highlightSeriesOpts: {strokeWidth: 3},
+      highlightCallback: (event, x, points, index, label) => {
+        const point = points.find((p) => p.name === label) || points[0];
+        const curve = curves.find((c) => c.label === (point && point.name));
+        if (curve) say(curve.text + ': ' + number(point.yval) + ' at ' + number(x) + ' ' + AXES[axis]);
+      },
+      unhighlightCallback: () => say(''),
+    };
+  }
+
+  function draw(place, curves, say) {
+    const key = axis + '|' + curves.map((curve) => curve.label + curve.width).join();
+    const before = charts.get(place);
+    if (curves.length === 0) {
+      if (before) before.graph.destroy();
+      charts.delete(place);
+      place.replaceChildren(el('p', {className: 'soft'}, 'no numbers yet'));
+      return;
+    }
+    const rows = joined(curves);
+    if (before && before.key === key && before.column === place.dataset.column) {
+      before.curves.splice(0, before.curves.length, ...curves);
+      before.graph.updateOptions({file: rows});
+      return;
+    }
+    if (before) before.graph.destroy();
+    place.replaceChildren();
+    const kept = curves.slice();
+    charts.set(place, {graph: new Dygraph(place, rows, options(kept, say)), key, curves: kept, column: place.dataset.column});
+  }
+
+  function smallPlaces() {
+    const places = byId('charts');
+    if (places.children.length === 0) {
+      for (const [name, text] of SMALL) places.append(el('div', {}, el('div', {className: 'soft'}, text), el('div', {className: 'chart', data: {column: name}})));
+    }
+    return [...places.querySelectorAll('.chart')];
+  }
+
+  let isDrawing = false;
+  let isDue = false;
+  async function drawAll() {
+    if (isDrawing) { isDue = true; return; }
+    isDrawing = true;
+    do {
+      isDue = false;
+      showGroups();
+      byId('main').dataset.column = column;
+      draw(byId('main'), await curvesOf(column, true), (text) => { byId('pointed').textContent = text; });
+      for (const place of smallPlaces()) draw(place, await curvesOf(place.dataset.column, false), (text) => { place.title = text; });
+    } while (isDue);
+    isDrawing = false;
+  }
+
+  // ---- details of one run
+
+  function flat(value, name, out) {
+    if (value !== null && typeof value === 'object') for (const [key, part] of Object.entries(value)) flat(part, name ? name + '.' + key : key, out);
+    else out.push([name, value]);
+    return out;
+  }
+
+  function shareBar(run) {
+    const parts = [['infer', '#0b6bcb'], ['env', '#2b8a3e'], ['collect', '#8f6b00'], ['wait', '#b3261e']];
+    const bar = el('div', {className: 'bar'});
+    for (const [name, colour] of parts) {
+      const share = run.last[`actor_${name}_share`] || 0;
+      const part = el('span', {title: name + ' ' + percent(share)}, share > 0.12 ? name + ' ' + percent(share) : '');
+      part.style.width = 100 * share + '%';
+      part.style.background = colour;
+      bar.append(part);
+    }
+    return bar;
+  }
+
+  function waiting(run) {
+    const waits = run.state && run.state.waiting;
+    const text = waits ? waits.why : 'The learner waited ' + percent(run.last.wait_share) + ' of the last row, actors ' + percent(run.last.actor_wait_share) + '.';
+    return el('div', {}, el('h3', {}, 'Who waits for whom'), el('p', {id: 'waiting'}, text), el('div', {className: 'soft'}, 'time of the acting threads'), shareBar(run),
+      run.state && run.state.warning ? el('p', {className: 'warning'}, run.state.warning) : null);
+  }
+
+  function peers(run) {
+    const list = at(run.state, 'peers.list') || [];
+    if (list.length === 0) return el('div', {}, el('h3', {}, 'Actors'), el('p', {className: 'soft'}, run.status === 'live' ? 'none is known yet' : 'Actors are shown while the run is live.'));
+    const hosts = new Map();
+    for (const peer of list) {
+      const host = hosts.get(peer.host) || {count: 0, speed: 0};
+      host.count++;
+      host.speed += peer.steps_per_s || 0;
+      hosts.set(peer.host, host);
+    }
+    return el('div', {}, el('h3', {}, 'Hosts'), table(['host', 'processes', 'steps/s'], [...hosts].map(([name, host]) => [name, String(host.count), number(host.speed)])),
+      el('h3', {}, 'Actors and evaluators'),
+      table(['id', 'role', 'host', 'pid', 'policy', 'behind', 'steps/s', 'infer', 'env', 'wait', 'unacknowledged', 'heard'],
+        list.map((peer) => [peer.id, peer.role, peer.host, String(peer.pid), number(peer.policy_version), number(peer.lag_versions), number(peer.steps_per_s), percent(peer.infer_share),
+          percent(peer.env_share), percent(peer.wait_share), number(peer.unacked), peer.silent ? el('td', {className: 'silent'}, 'silent') : duration(peer.heard_s)])));
+  }
+
+  function replay(run) {
+    const numbers = at(run.state, 'replay.numbers');
+    const rows = numbers ? REPLAY.map((name) => [name, numbers['replay.' + name]]) : ['replay_size', 'inserts', 'samples', 'samples_per_insert', 'given_up'].map((name) => [name, run.last[name]]);
+    const set = ['capacity', 'samples_per_insert', 'tolerance'].map((key) => ['replay.' + key, setting(run, 'replay.' + key)]).filter((pair) => pair[1] !== undefined);
+    return el('div', {}, el('h3', {}, 'Replay and limiter'),
+      table(['number', 'value'], [...set, ...rows.map(([name, value]) => [name, number(value)])]));
+  }
+
+  function summary(run) {
+    if (!run.summary) return el('div', {}, el('h3', {}, 'Summary'), el('p', {className: 'soft'}, 'summary.json is written when the run ends.'));
+    return el('div', {}, el('h3', {}, 'Summary'), el('table', {id: 'summary'}, ...flat(run.summary, '', []).map(([name, value]) =>
+      row('td', [name, el('td', {data: {key: name}}, value === null ? 'null' : String(value))]))));
+  }
+
+  function histogram(layer, index) {
+    const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
+    const most = Math.max(...layer.counts, 1);
+    svg.setAttribute('viewBox', `0 0 ${layer.counts.length} 100`);
+    svg.setAttribute('preserveAspectRatio', 'none');
+    svg.setAttribute('class', 'codes');
+    layer.counts.forEach((count, i) => {
+      const bar = document.createElementNS('http://www.w3.org/2000/svg', 'rect');
+      const height = 100 * count / most;
+      for (const [name, value] of [['x', i], ['y', 100 - height], ['width', 0.9], ['height', height]]) bar.setAttribute(name, value);
+      svg.append(bar);
+    });
+    const end = (layer.counts.length - 1) / 2;
+    const total = layer.counts.reduce((a, b) => a + b, 0);
+    return el('div', {data: {layer: index, total}}, el('div', {className: 'soft'}, `layer ${index}: ${layer.inputs} → ${layer.outputs}, codes −${end} … ${end}, `
+      + `${percent(layer.counts[end] / total)} are 0, ${percent((layer.counts[0] + layer.counts[2 * end]) / total)} at the end`), svg);
+  }
+
+  async function codes(run) {
+    const place = el('div', {id: 'codes'}, el('h3', {}, 'Codes of the weights'));
+    const data = run.policy ? await fresh(`/codes/${run.id}`, run.status === 'live' ? 'live' : run.changes).catch(() => null) : null;
+    if (!data) place.append(el('p', {className: 'soft'}, 'There is no policy.oct yet.'));
+    else if (data.layers.length === 0) place.append(el('p', {className: 'soft'}, 'The policy has ' + data.precision + ' weights: no codes.'));
+    else place.append(el('div', {className: 'soft'}, `policy.oct, version ${data.version}, ${data.precision}`), ...data.layers.map(histogram));
+    return place;
+  }
+
+  function video(run) {
+    if (!run.video) return null;
+    const source = answers ? answers[`/video/${run.id}`] : `/video/${run.id}`;
+    if (!source) return null;
+    const show = run.video.startsWith('image/') ? el('img', {src: source, alt: 'episodes of the policy'}) : el('video', {src: source, controls: true, loop: true, muted: true});
+    return el('div', {id: 'video'}, el('h3', {}, 'The policy'), show);
+  }
+
+  let shownVideo = '';
+  async function showDetails() {
+    const run = runOf(focus);
+    if (!run) { replace('details'); return; }
+    const weights = await codes(run);
+    if (run.id !== focus) return;
+    // A video that plays is left alone.
+    const old = byId('video');
+    const film = shownVideo === run.id + ':' + run.video && old ? old : video(run);
+    shownVideo = run.id + ':' + run.video;
+    replace('details', el('h2', {}, swatch(colourOf(run.group)), run.name), el('p', {className: 'soft'}, run.folder), waiting(run),
+      el('div', {className: 'columns'}, replay(run), weights, film, summary(run)), peers(run));
+  }
+
+  // ---- updates
+
+  function choose() {
+    for (const run of all.runs) {
+      if (!known.has(run.id) && (chosen.size < SHOWN_AT_FIRST || run.status === 'live')) chosen.add(run.id);
+      known.add(run.id);
+    }
+    if (!runOf(focus) && all.runs.length > 0) focus = (all.runs.find((run) => run.status === 'live') || all.runs[0]).id;
+  }
+
+  async function update() {
+    const now = all.changes < 0 ? null : await get('/changes');
+    if (!now || now.changes !== all.changes) {
+      const focused = runOf(focus);
+      all = await get('/runs');
+      choose();
+      showRuns();
+      showColumns();
+      showDifferences();
+      const run = runOf(focus);
+      if (!focused || !run || focused.id !== run.id || focused.changes !== run.changes) await showDetails();
+      await drawAll();
+      updates++;
+    }
+    const live = all.runs.filter((run) => run.status === 'live').length;
+    byId('state').textContent = answers ? 'report of ' + all.runs.length + ' runs, ' + answers.report.made
+      : all.runs.length + ' runs, ' + live + ' live' + (all.reading ? ', still reading' : '');
+    byId('state').dataset.updates = updates;
+    byId('state').dataset.reading = all.reading;
+  }
+
+  async function keepUp() {
+    try {
+      await update();
+    } catch (error) {
+      byId('state').textContent = 'octet dash does not answer (' + error.message + ')';
+    }
+    if (!answers) setTimeout(keepUp, PERIOD_MS);
+  }
+
+  byId('column').addEventListener('change', (event) => { column = event.target.value; drawAll(); });
+  byId('axis').addEventListener('change', (event) => { axis = event.target.value; drawAll(); });
+  for (const id of ['seeds', 'means']) byId(id).addEventListener('change', drawAll);
+  keepUp();
+})();

@@ -1,0 +1,454 @@
+#!/usr/bin/env python3
+"""`octet dash` and `octet report` as a browser and as a stranger meet them. Usage: test_dash.py OCTET FAKE_DAEMON
+
+The page is looked at in Chromium, without a window (chromium, chromium-driver, python3-selenium); where
+these are missing, that part is skipped, and says so. Nothing waits for a fixed time."""
+
+import http.client
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import urllib.parse
+
+import dash_runs
+
+try:
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+except ImportError:
+    webdriver = None
+
+OCTET = FAKE = ""
+DEADLINE_S = 60
+CHROMIUM, DRIVER = "/usr/bin/chromium", "/usr/bin/chromedriver"
+HOSTILE = "<script>alert(1)</script>"  # less its '/' a name of a folder
+NO_BROWSER = None if webdriver and os.path.exists(CHROMIUM) and os.path.exists(DRIVER) else \
+    "chromium, chromium-driver or python3-selenium is not there: the page is not looked at"
+
+
+def wait_for(condition, what):
+    end = time.monotonic() + DEADLINE_S
+    while time.monotonic() < end:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.01)
+    raise AssertionError(f"never: {what}")
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="octet-test-")
+        self.home = pathlib.Path(self.folder.name)
+        self.runs = self.home / "runs"
+        self.children = []
+        self.port = 0
+
+    def tearDown(self):
+        for child in self.children:
+            child.kill()
+            child.communicate()
+        self.folder.cleanup()
+
+    def environment(self):
+        return {name: value for name, value in os.environ.items() if not name.startswith("OCTET_")}
+
+    def octet(self, *arguments, code=0):
+        done = subprocess.run([OCTET, *arguments], cwd=self.home, env=self.environment(), stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True, timeout=DEADLINE_S, check=False)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done.stdout, done.stderr
+
+    def start(self, *arguments):
+        child = subprocess.Popen([OCTET, *arguments], cwd=self.home, env=self.environment(), stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE, text=True)
+        self.children.append(child)
+        return child
+
+    def dash(self, *folders):
+        """Starts it; another process may have taken the port meanwhile."""
+        for _ in range(5):
+            self.port = free_port()
+            child = self.start("dash", *(folders or ["runs"]), "--port", str(self.port))
+            line = child.stdout.readline()
+            if line:
+                self.assertIn(f"http://127.0.0.1:{self.port} shows ", line)
+                return child
+        raise AssertionError(child.stderr.read())
+
+    def ask(self, path, method="GET", host=None):
+        link = http.client.HTTPConnection("127.0.0.1", self.port, timeout=DEADLINE_S)
+        link.putrequest(method, path, skip_host=True)
+        if host != "":
+            link.putheader("Host", host or f"127.0.0.1:{self.port}")
+        link.endheaders()
+        answer = link.getresponse()
+        body = answer.read()
+        link.close()
+        return answer, body
+
+    def get(self, path):
+        answer, body = self.ask(path)
+        self.assertEqual(answer.status, 200, path)
+        return json.loads(body)
+
+    def when_read(self):
+        def look():
+            runs = self.get("/runs")
+            return runs if not runs["reading"] and all(run["rows"] for run in runs["runs"]) else None
+        return wait_for(look, "all rows are read")
+
+
+class Server(Case):
+    def test_runs_say_what_their_files_say(self):
+        summary = dash_runs.make_run(self.runs / "a", 1, 100)
+        dash_runs.make_run(self.runs / "deep" / "b", 2, 50, ended=False)
+        self.dash()
+        a, b = self.when_read()["runs"]
+        self.assertEqual((a["name"], a["seed"], a["env"], a["rows"], a["status"]), ("a", 1, "CartPole-v1", 100, "ended"))
+        self.assertEqual(a["summary"], summary)
+        self.assertEqual((b["name"], b["rows"], b["status"], b["summary"], b["group"]), ("b", 50, "silent", None, a["group"]))
+        curve = self.get(f"/curve/{a['id']}/env_steps/eval_return")
+        self.assertEqual(curve["x"], [5000 * i for i in range(1, 21)])
+        mean = self.get(f"/mean/{a['group']}/updates/loss")
+        self.assertEqual((mean["x"][0], mean["x"][-1], mean["n"][0], mean["n"][-1]), (10, 1000, 2, 1))
+        self.assertEqual(self.get("/curve/0/env_steps/no_such_column"), {"x": [], "y": []})
+
+    def test_what_is_new_is_seen(self):
+        dash_runs.make_run(self.runs / "a", 1, 10, ended=False)
+        self.dash()
+        changes = self.when_read()["changes"]
+        with open(self.runs / "a" / "metrics.csv", "a", encoding="utf-8") as out:
+            out.write(dash_runs.row(11, 1))
+        wait_for(lambda: self.get("/changes")["changes"] > changes, "a change is told")
+        wait_for(lambda: self.get("/runs")["runs"][0]["rows"] == 11, "the new row is there")
+        dash_runs.make_run(self.runs / "b", 2, 10)
+        wait_for(lambda: len(self.get("/runs")["runs"]) == 2, "a new run is found")
+        shutil.rmtree(self.runs / "a")
+        wait_for(lambda: [run["name"] for run in self.get("/runs")["runs"]] == ["b"], "one that is gone is gone")
+        self.assertEqual(self.ask("/curve/0/env_steps/loss")[0].status, 404)
+
+    def test_curves_of_long_runs_are_thinned(self):
+        dash_runs.make_run(self.runs / "a", 1, 20000)
+        self.dash()
+        self.assertEqual(self.when_read()["runs"][0]["rows"], 20000)
+        answer, body = self.ask("/curve/0/env_steps/loss")
+        self.assertEqual(answer.status, 200)
+        curve = json.loads(body)
+        self.assertLessEqual(len(curve["x"]), 512)
+        self.assertGreater(len(curve["x"]), 128)
+        self.assertEqual(curve["x"][-1], 20000000)
+
+    def test_ctrl_c_ends_it(self):
+        dash_runs.make_run(self.runs / "a")
+        for number in [signal.SIGINT, signal.SIGTERM]:
+            child = self.dash()
+            child.send_signal(number)
+            self.assertEqual(child.communicate(timeout=DEADLINE_S)[1], "")
+            self.assertEqual(child.returncode, 0)
+
+    def test_wrong_use_is_told(self):
+        self.assertIn("cannot read folder 'runs': No such file", self.octet("dash", code=1)[1])
+        self.runs.mkdir()
+        self.assertIn("--port is '0'", self.octet("dash", "--port", "0", code=2)[1])
+        self.assertIn("http:// is for this machine alone", self.octet("dash", "--listen", "http://0.0.0.0:8260", code=1)[1])
+        self.assertIn("https needs certificates", self.octet("dash", "--listen", "https://0.0.0.0:8260", code=2)[1])
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+            said = self.octet("dash", "--listen", url, code=1)[1]
+        self.assertEqual(said, f"octet dash: error: cannot serve {url}: another process listens on this port\n")
+
+    def test_operators_see_it_over_https(self):
+        dash_runs.make_run(self.runs / "a")
+        self.octet("certs", "init")
+        self.octet("certs", "issue", "learner", "learner", "--host", "localhost")
+        self.octet("certs", "issue", "operator", "anna")
+        self.octet("certs", "issue", "actor", "actors")
+        port = free_port()
+        child = self.start("dash", "runs", "--listen", f"https://127.0.0.1:{port}", "--tls", "octet-certs/learner")
+        self.assertIn(f"https://127.0.0.1:{port} shows 1 run;", child.stdout.readline())
+        for who, may in [("anna", True), ("actors", False), (None, False)]:
+            trust = ssl.create_default_context(cafile=self.home / "octet-certs" / "learner" / "ca.crt")
+            if who:
+                folder = self.home / "octet-certs" / who
+                trust.load_cert_chain(folder / "node.crt", folder / "node.key")
+            link = http.client.HTTPSConnection("localhost", port, context=trust, timeout=DEADLINE_S)
+            try:
+                link.request("GET", "/runs")
+                status = link.getresponse().status
+            except (OSError, http.client.HTTPException):
+                status = 0
+            link.close()
+            self.assertEqual(status, 200 if may else 0, who)
+
+
+class Hostile(Case):
+    def test_only_reading(self):
+        dash_runs.make_run(self.runs / "a")
+        self.dash()
+        for method in ["POST", "PUT", "DELETE", "OPTIONS", "TRACE"]:
+            self.assertEqual(self.ask("/runs", method)[0].status, 405, method)
+        self.assertEqual(self.ask("/", "HEAD")[0].status, 200)
+
+    def test_names_of_strangers_are_not_answered(self):
+        dash_runs.make_run(self.runs / "a")
+        self.dash()
+        for host in ["evil.example", f"evil.example:{self.port}", f"127.0.0.1.evil.example:{self.port}", "", f"192.168.0.7:{self.port}"]:
+            for path in ["/", "/runs"]:
+                answer, body = self.ask(path, host=host)
+                self.assertEqual(answer.status, 403, host)
+                self.assertNotIn(b"CartPole", body)
+        for host in ["localhost", f"localhost:{self.port}", f"[::1]:{self.port}"]:
+            self.assertEqual(self.ask("/runs", host=host)[0].status, 200, host)
+
+    def test_paths_do_not_leave_the_folders(self):
+        dash_runs.make_run(self.runs / "a")
+        dash_runs.make_run(self.home / "elsewhere", 7)
+        (self.runs / "link").symlink_to(self.home / "elsewhere")
+        (self.runs / "a" / "policy.gif").symlink_to("/etc/passwd")
+        (self.runs / "a" / "policy.oct").symlink_to("/etc/passwd")
+        self.dash()
+        self.assertEqual([run["name"] for run in self.when_read()["runs"]], ["a"])
+        for path in ["/../../etc/passwd", "/runs/../../etc/passwd", "//etc/passwd", "/video/../../etc/passwd", "/video/0", "/codes/0",
+                     "/video/0/../../a/config.yaml", "/curve/0/env_steps/../../x", "/video/-1", "/video/99999999999999999999", "/video/0x0",
+                     "/codes/%2e%2e", "/curve/0/wall_s", "/curve/0/time_s/loss", "/curve/1/wall_s/loss", "/mean/9/wall_s/loss",
+                     "/curve/0/wall_s/" + "a" * 100, "/runs/", "/config.yaml", "/" + "a" * 5000]:
+            self.assertEqual(self.ask(path)[0].status, 404, path)
+
+    def test_every_answer_has_the_headers(self):
+        dash_runs.make_run(self.runs / "a")
+        self.dash()
+        for path in ["/", "/dash.js", "/runs", "/nothing"]:
+            headers = self.ask(path)[0].headers
+            policy = headers["Content-Security-Policy"]
+            self.assertIn("default-src 'none'", policy)
+            self.assertIn("script-src 'self';", policy)
+            self.assertIn("frame-ancestors 'none'", policy)
+            self.assertNotIn("unsafe", policy)
+            self.assertEqual(headers["X-Content-Type-Options"], "nosniff")
+            self.assertEqual(headers["Cross-Origin-Resource-Policy"], "same-origin")
+            self.assertIsNone(headers["Access-Control-Allow-Origin"])
+
+    def test_the_page_is_small_and_asks_nobody_else(self):
+        dash_runs.make_run(self.runs / "a")
+        self.dash()
+        total = 0
+        for path in ["/", "/dash.js", "/dash.css", "/dygraph.js", "/dygraph.css"]:
+            body = self.ask(path)[1]
+            total += len(body)
+            if not path.startswith("/dygraph"):
+                self.assertNotRegex(body.decode(), r"https?://(?!www\.w3\.org/2000/svg)|\bon\w+=|innerHTML|\beval\(")
+        self.assertLess(total, 200_000)
+        self.assertIn(b"Permission is hereby granted", self.ask("/dygraph.js")[1])
+
+    def test_any_content_of_files_is_survived(self):
+        for i, (name, content) in enumerate([("metrics.csv", "wall_s\n" + "9" * 700000), ("metrics.csv", "\0" * 5000), ("summary.json", "[" * 100000),
+                                             ("summary.json", '{"return": {"mean": "x"}, "reason": "</script>"}'), ("policy.oct", "OCTP" + "\xff" * 300),
+                                             ("config.yaml", "env: [")]):
+            dash_runs.make_run(self.runs / str(i), i, 20, ended=False)
+            (self.runs / str(i) / name).write_text(content, encoding="latin-1")
+        os.mkfifo(self.runs / "0" / "summary.json")
+        child = self.dash()
+        runs = wait_for(lambda: (lambda all_: None if all_["reading"] else all_)(self.get("/runs")), "all is read")["runs"]
+        self.assertEqual(len(runs), 6)
+        self.assertIn("config.yaml", runs[5]["why"])
+        self.assertEqual(self.ask("/codes/4")[0].status, 404)
+        self.assertNotIn(b"</script>", self.ask("/runs")[1])
+        self.assertIsNone(child.poll())
+        self.octet("report", "runs")
+
+
+class Report(Case):
+    def test_it_has_everything(self):
+        for seed in [1, 2, 3]:
+            dash_runs.make_run(self.runs / f"pole-{seed}", seed)
+        (self.runs / "pole-1" / "policy.gif").write_bytes(b"GIF89a-not-a-picture")
+        out, _ = self.octet("report", "runs/pole-1", "runs/pole-2", "runs/pole-3", "--html", "x.html")
+        self.assertRegex(out, r"^x.html: 3 runs, \d+ KiB\n$")
+        page = (self.home / "x.html").read_text(encoding="utf-8")
+        self.assertNotRegex(page, r'(src|href)="(?!data:)')
+        answers = json.loads(re.search(r'id="snapshot">(.*?)</script>', page, re.S)[1])
+        self.assertEqual(len(answers["/runs"]["runs"]), 3)
+        self.assertEqual(len(answers["/curve/2/wall_s/eval_return"]["x"]), 20)
+        self.assertEqual(answers["/mean/0/env_steps/eval_return"]["n"][0], 3)
+        self.assertEqual(answers["/video/0"], "data:image/gif;base64,R0lGODlhLW5vdC1hLXBpY3R1cmU=")
+
+    def test_names_of_runs_end_no_script(self):
+        dash_runs.make_run(self.runs / HOSTILE.replace("/", ""), 1, 10, settings='run.name: "</script><script>alert(2)"\n')
+        self.octet("report", "runs", "--html", "x.html")
+        page = (self.home / "x.html").read_text(encoding="utf-8")
+        self.assertEqual(page.count("<script"), 3)
+        self.assertNotIn("<script>alert", page)
+
+    def test_wrong_use_is_told(self):
+        self.assertIn("no RUN given", self.octet("report", code=2)[1])
+        self.assertIn("cannot read folder 'x': No such file", self.octet("report", "x", code=1)[1])
+        self.assertIn("there is no run in '.'", self.octet("report", ".", code=1)[1])
+        dash_runs.make_run(self.runs / "a")
+        self.assertIn("cannot write '/nowhere/x.html'", self.octet("report", "runs", "--html", "/nowhere/x.html", code=1)[1])
+
+
+class Train(Case):
+    """octet train --dash, with daemons that do nothing (fake_daemon.c)."""
+
+    def environment(self):
+        (self.home / "lib").mkdir(exist_ok=True)
+        for name in ["octet-replay", "octet-learner", "octet-actor"]:
+            if not (self.home / "lib" / name).exists():
+                os.symlink(FAKE, self.home / "lib" / name)
+        return {**super().environment(), "OCTET_LIBEXEC": str(self.home / "lib"), "FAKE_LEARNER": self.learner}
+
+    learner = ""
+
+    def test_it_serves_while_the_run_lasts(self):
+        self.learner = "hang"
+        (self.home / "x.yaml").write_text("env:\n  id: CartPole-v1\nrun:\n  env_steps: 1000\n", encoding="utf-8")
+        self.port = free_port()
+        child = self.start("train", "x.yaml", f"--dash={self.port}", "--run-dir", "run", "--no-ui")
+        self.assertIn(f"http://127.0.0.1:{self.port} shows the run", child.stdout.readline())
+        self.assertEqual([run["name"] for run in self.get("/runs")["runs"]], ["run"])
+        again = self.octet("train", "x.yaml", f"--dash={self.port}", "--run-dir", "other", code=1)[1]
+        self.assertIn(f"cannot serve http://127.0.0.1:{self.port}: another process listens on this port", again)
+        self.assertFalse((self.home / "other").exists())
+        child.send_signal(signal.SIGINT)
+        child.communicate(timeout=DEADLINE_S)
+        with self.assertRaises(OSError):
+            self.ask("/runs")
+
+
+@unittest.skipIf(NO_BROWSER, NO_BROWSER)
+class Browser(Case):
+    def setUp(self):
+        super().setUp()
+        options = webdriver.ChromeOptions()
+        options.binary_location = CHROMIUM
+        for flag in ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--window-size=1280,900",
+                     f"--user-data-dir={self.home / 'profile'}"]:
+            options.add_argument(flag)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        self.page = webdriver.Chrome(service=Service(DRIVER), options=options)
+        self.addCleanup(self.page.quit)
+
+    def run_js(self, script, *arguments):
+        return self.page.execute_script("return " + script, *arguments)
+
+    def cell(self, run, key):
+        return self.run_js("(document.querySelector(`td[data-run='${arguments[0]}'][data-key='${arguments[1]}']`) || {dataset: {}}).dataset.value", run, key)
+
+    def open(self, url):
+        self.page.get(url)
+        wait_for(lambda: int(self.run_js("document.getElementById('state').dataset.updates")) > 0
+                 and self.run_js("document.getElementById('state').dataset.reading") == "false", "the page is there")
+
+    def painted(self):
+        """How many pixels of the large chart are not of the ground."""
+        return self.run_js("(() => { let count = 0; for (const c of document.querySelectorAll('#main canvas')) { const copy = document.createElement('canvas');"
+                           " copy.width = c.width; copy.height = c.height; const g = copy.getContext('2d', {willReadFrequently: true}); g.drawImage(c, 0, 0);"
+                           " const d = g.getImageData(0, 0, c.width, c.height).data; for (let i = 3; i < d.length; i += 4) count += d[i] > 128; } return count; })()")
+
+    def assert_quiet(self):
+        self.assertEqual(self.page.get_log("browser"), [])
+
+    def look(self, url, summaries):
+        self.open(url)
+        for run, summary in enumerate(summaries):
+            self.assertEqual(float(self.cell(run, "return.mean")), summary["return"]["mean"])
+            self.assertEqual(float(self.cell(run, "env_steps")), summary["env_steps"])
+            self.assertEqual(float(self.cell(run, "updates")), summary["updates"])
+        wait_for(lambda: self.painted() > 2000, "curves are drawn")
+        # All of summary.json is beside the details of the first run.
+        shown = self.run_js("[...document.querySelectorAll('#summary td[data-key]')].map((td) => [td.dataset.key, td.textContent])")
+        flat = {}
+        for key, value in summaries[0].items():
+            flat |= {f"{key}.{part}": of for part, of in value.items()} if isinstance(value, dict) else {key: value}
+        self.assertEqual(dict(shown).keys(), flat.keys())
+        for key, text in shown:
+            want = flat[key]
+            self.assertEqual(float(text) if isinstance(want, float) else text, want if isinstance(want, (float, str)) else json.dumps(want), key)
+        self.assert_quiet()
+
+    def test_values_equal_the_summary(self):
+        summaries = [dash_runs.make_run(self.runs / f"pole-{seed}", seed) for seed in [1, 2, 3]]
+        self.dash()
+        self.when_read()
+        self.look(f"http://localhost:{self.port}/", summaries)
+        self.octet("report", "runs", "--html", "x.html")
+        self.look("file://" + urllib.parse.quote(str(self.home / "x.html")), summaries)
+
+    def test_it_keeps_up_with_a_run(self):
+        dash_runs.make_run(self.runs / "a", 1, 10, ended=False)
+        self.dash()
+        self.when_read()
+        self.open(f"http://127.0.0.1:{self.port}/")
+        self.assertEqual(float(self.cell(0, "env_steps")), 10000)
+        for i in range(11, 16):
+            with open(self.runs / "a" / "metrics.csv", "a", encoding="utf-8") as out:
+                out.write(dash_runs.row(i, 1))
+            wait_for(lambda: float(self.cell(0, "env_steps")) == 1000 * i, "the page shows the new row")
+        summary = dash_runs.make_run(self.runs / "b", 2, 30)
+        wait_for(lambda: self.cell(1, "return.mean"), "the page shows the new run")
+        self.assertEqual(float(self.cell(1, "return.mean")), summary["return"]["mean"])
+        self.assert_quiet()
+
+    def test_names_are_text(self):
+        for name in [HOSTILE.replace("/", ""), "<img src=x onerror=alert(1)>", "\"><b>bold", "a&amp;b"]:
+            dash_runs.make_run(self.runs / name, 1, 10, settings='algo: {learning_rate: 0.002}\n')
+        self.dash()
+        self.when_read()
+        self.open(f"http://localhost:{self.port}/")
+        names = self.run_js("[...document.querySelectorAll('button.name')].map((b) => b.textContent)")
+        self.assertEqual(sorted(names), sorted(os.listdir(self.runs)))
+        self.assertEqual(self.run_js("document.querySelectorAll('main script, main b, main img').length"), 0)
+        self.octet("report", "runs", "--html", "x.html")
+        self.open("file://" + urllib.parse.quote(str(self.home / "x.html")))
+        self.assertEqual(self.run_js("document.querySelectorAll('main script[src], main b, main img').length"), 0)
+        self.assert_quiet()
+
+    def test_axes_columns_and_zoom(self):
+        for seed in [1, 2]:
+            dash_runs.make_run(self.runs / f"pole-{seed}", seed)
+        dash_runs.make_run(self.runs / "other", 1, settings="algo: {learning_rate: 0.002}\n")
+        self.dash()
+        self.when_read()
+        self.open(f"http://localhost:{self.port}/")
+        self.assertIn("algo.learning_rate", self.run_js("document.getElementById('differences').textContent"))
+        for axis in ["updates", "wall_s", "env_steps"]:
+            for column in ["loss", "eval_return"]:
+                self.run_js("[['axis', arguments[0]], ['column', arguments[1]]].forEach(([id, value]) => { const e = document.getElementById(id);"
+                            " e.value = value; e.dispatchEvent(new Event('change')); })", axis, column)
+                wait_for(lambda: self.painted() > 1000, f"{column} over {axis} is drawn")
+        self.assert_quiet()
+
+    def test_long_runs_stay_usable(self):
+        for seed in range(10):
+            dash_runs.make_run(self.runs / f"long-{seed}", seed, 3000)
+        self.dash()
+        self.when_read()
+        self.open(f"http://localhost:{self.port}/")
+        wait_for(lambda: self.painted() > 2000, "curves are drawn")
+        self.assert_quiet()
+
+
+if __name__ == "__main__":
+    OCTET, FAKE = (os.path.abspath(path) for path in sys.argv[1:3])
+    if NO_BROWSER:
+        print(NO_BROWSER)
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=1)
