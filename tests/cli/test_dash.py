@@ -338,10 +338,13 @@ class Train(Case):
 class Browser(Case):
     def setUp(self):
         super().setUp()
+        # Processes of the browser may write there for a moment after it has quit.
+        profile = tempfile.TemporaryDirectory(prefix="octet-test-", ignore_cleanup_errors=True)
+        self.addCleanup(profile.cleanup)
         options = webdriver.ChromeOptions()
         options.binary_location = CHROMIUM
         for flag in ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--window-size=1280,900",
-                     f"--user-data-dir={self.home / 'profile'}"]:
+                     f"--user-data-dir={profile.name}"]:
             options.add_argument(flag)
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         self.page = webdriver.Chrome(service=Service(DRIVER), options=options)
