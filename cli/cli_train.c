@@ -150,10 +150,10 @@ dash_take(train_options *options, const char *port)
     (void)snprintf(options->dash, sizeof(options->dash), "http://127.0.0.1:%u", (unsigned)number);
 }
 
+// Options that set keys of the experiment.
 static error_t
-parse(int key, char *arg, struct argp_state *state)
+parse_setting(int key, char *arg, train_options *options)
 {
-    train_options *options = state->input;
     switch (key) {
     case KEY_SET:
         add_setting(options, "", arg);
@@ -193,6 +193,16 @@ parse(int key, char *arg, struct argp_state *state)
     case KEY_FREEZE:
         add_list(options, "learner.freeze", arg);
         return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static error_t
+parse(int key, char *arg, struct argp_state *state)
+{
+    train_options *options = state->input;
+    switch (key) {
     case KEY_RUN_DIR:
         options->run_dir = arg;
         return 0;
@@ -225,7 +235,7 @@ parse(int key, char *arg, struct argp_state *state)
         options->file = arg;
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return parse_setting(key, arg, options);
     }
 }
 
