@@ -17,6 +17,7 @@ static const cli_command commands[] = {
     {"train", cli_train, "train a policy on this machine"},
     {"sweep", cli_sweep, "train with many configurations and compare them"},
     {"compare", cli_compare_run, "show runs side by side: returns, curves, differences"},
+    {"track", cli_track, "show a run in MLflow, Trackio or Weights & Biases"},
     {"status", cli_status, "show the state of a run"},
     {"dash", cli_dash, "show runs in a browser, live"},
     {"report", cli_html, "write what octet dash shows into one file"},

@@ -23,6 +23,7 @@ import zipfile
 ROOT = pathlib.Path(__file__).parents[1]
 PROGRAMS = ["cli/octet", "learner/octet-learner", "actor/octet-actor", "replay/octet-replay"]
 LIBRARIES = ["liboctet/liboctet.so.1", "client/liboctet-replay.so.1"]
+SCRIPTS = ["data/octet_data.py", "cli/sweep/octet_optuna.py", "cli/runs/octet_track.py"]
 # Of glibc and gcc: every system that runs Python has them.
 FROM_SYSTEM = re.compile(r"(ld-linux.*|libc|libm|libpthread|libdl|librt|libresolv|libgcc_s|libstdc\+\+)\.so\.\d+")
 BLAS = "libopenblas.so.0"
@@ -166,7 +167,8 @@ def main(build, folder):
             place(module, prefix / "lib" / "octet" / module.name)
         originals = graft(prefix)
         shutil.copytree(ROOT / "presets", prefix / "share" / "octet" / "presets")
-        shutil.copy(ROOT / "data" / "octet_data.py", prefix / "share" / "octet")
+        for script in SCRIPTS:
+            shutil.copy(ROOT / script, prefix / "share" / "octet")
         licences(originals, info / "licenses")
         tag = f"py3-none-manylinux_2_{glibc_of(prefix)}_x86_64"
         (info / "WHEEL").write_text(f"Wheel-Version: 1.0\nGenerator: octet\nRoot-Is-Purelib: false\nTag: {tag}\n")

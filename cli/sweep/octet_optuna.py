@@ -30,7 +30,8 @@ def suggest(trial, key):
     is_log = key["kind"] == "log"
     if key["whole"]:
         return str(trial.suggest_int(name, int(key["low"]), int(key["high"]), log=is_log))
-    return repr(trial.suggest_float(name, key["low"], key["high"], log=is_log))
+    value = float(f"{trial.suggest_float(name, key['low'], key['high'], log=is_log):.4g}")  # as a random draw has
+    return repr(min(max(value, key["low"]), key["high"]))
 
 
 class Study:
@@ -65,7 +66,7 @@ class Study:
         frozen = self.study.get_trials(deepcopy=False)[trial.number]
         if step not in frozen.intermediate_values:  # a resumed run comes by again
             trial.report(value, step)
-        return {"prune": trial.should_prune()}
+        return {"prune": bool(trial.should_prune())}  # numpy's, perhaps
 
     def tell(self, number, value, pruned):
         states = self.optuna.trial.TrialState

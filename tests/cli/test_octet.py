@@ -172,6 +172,13 @@ class WrongInput(Case):
                          [line for line in out.splitlines() if line.startswith("trial")])
         self.assertFalse((self.home / "runs").exists())
 
+    def test_track_of_what_is_no_run_to_what_is_no_tracker(self):
+        self.refused(["track", "lib"], "--to is missing: mlflow, trackio, wandb")
+        self.refused(["track", "lib", "--to", "mlfow"], "did you mean 'mlflow'?")
+        self.refused(["track", "--to", "mlflow"], "no run folder given")
+        self.refused(["track", "lib", "--to", "mlflow"], "'lib' is not a run folder", code=1)
+        self.refused(["track", "lib", "--to", "mlflow", "--every", "-1"], "--every is '-1'")
+
     def test_compare_of_what_is_no_run(self):
         self.refused(["compare"], "no run folder given")
         self.refused(["compare", "nowhere"], "cannot enter 'nowhere'", code=1)

@@ -160,5 +160,84 @@ def test_failed_trial_is_told_and_the_others_go_on():
         assert "sac needs" in text and "1 of 2 runs failed" in text, text
 
 
+def python_with_optuna():
+    """None, after words, where there is none."""
+    for python in [os.environ.get("OCTET_TEST_PYTHON"), os.environ.get("OCTET_PYTHON"), sys.executable, "python3"]:
+        if python and subprocess.run([python, "-c", "import optuna"], capture_output=True, check=False).returncode == 0:
+            return python
+    print("SKIPPED: no python has optuna (from PyPI; $OCTET_TEST_PYTHON names one)")
+    return None
+
+
+def study_of(python, folder):
+    """Optuna's own words on each trial of the journal: number, state, value, the sweep's number, parameters."""
+    program = ("import json, sys, optuna; from optuna.storages import JournalStorage; "
+               "from optuna.storages.journal import JournalFileBackend; "
+               "study = optuna.load_study(study_name='octet', storage=JournalStorage(JournalFileBackend(sys.argv[1]))); "
+               "print(json.dumps([[t.number, t.state.name, t.value, t.user_attrs['trial'], t.params] for t in study.trials]))")
+    said = subprocess.run([python, "-c", program, folder / "optuna.log"], capture_output=True, text=True, check=True,
+                          timeout=DEADLINE_S)
+    return json.loads(said.stdout)
+
+
+def test_optuna_chooses_and_goes_on():
+    python = python_with_optuna()
+    if python is None:
+        return 77
+    os.environ["OCTET_PYTHON"] = python
+    with scratch() as home:
+        out, folder = home / "out", home / "s"
+        process = sweep(folder, "--over", "algo.learning_rate=1e-4..1e-2", "--over", "algo.n_step=1,20", "--optuna", "4",
+                        *SHORT, out=out)
+        wait_for("a trial has ended", lambda: (folder / "sweep.json").exists() and "finished" in states(folder))
+        process.kill()
+        process.wait(DEADLINE_S)
+        text = finish(sweep(folder, "--resume", out=out), out, 0)
+        trials, study = recorded(folder)["trials"], study_of(python, folder)
+        assert len(trials) == len(study) == 4, (text, study)
+        for trial, (number, state, value, index, params) in zip(trials, study):
+            assert (number, index) == (trial["number"] - 1,) * 2
+            assert (state, trial["runs"][0]["state"]) in [("COMPLETE", "finished"), ("PRUNED", "pruned")], study
+            if state == "COMPLETE":
+                assert math.isclose(value, trial["return"], rel_tol=1e-9), study
+            rate = float(trial["values"]["algo.learning_rate"])
+            assert 1e-4 <= rate <= 1e-2 and math.isclose(rate, params["algo.learning_rate"], rel_tol=1e-3), study
+            assert trial["values"]["algo.n_step"] == params["algo.n_step"] in ["1", "20"]
+    return 0
+
+
+def test_optuna_prunes_below_the_median():
+    """The dialogue with octet_optuna.py."""
+    python = python_with_optuna()
+    if python is None:
+        return 77
+    with scratch() as home:
+        space = [{"name": "x", "kind": "linear", "whole": False, "low": 0, "high": 1, "values": []}]
+        child = subprocess.Popen([python, OCTET.parent / "octet_optuna.py", home / "optuna.log", json.dumps(space), "0"],
+                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+        def call(**request):
+            print(json.dumps(request), file=child.stdin, flush=True)
+            return json.loads(child.stdout.readline())
+
+        assert "optuna" in json.loads(child.stdout.readline())
+        for trial in range(6):
+            first, again = call(op="ask", trial=trial), call(op="ask", trial=trial)
+            assert first == again and 0 <= float(first["values"][0]) <= 1
+            for step in [1, 10]:
+                assert call(op="report", trial=trial, step=step, value=100 + trial) == {"prune": False}
+            assert call(op="tell", trial=trial, value=100 + trial, pruned=False) == {}
+        call(op="ask", trial=6)
+        assert call(op="report", trial=6, step=1, value=1) == {"prune": False}  # too early
+        assert call(op="report", trial=6, step=10, value=1) == {"prune": True}
+        assert call(op="report", trial=6, step=10, value=500) == {"prune": True}  # it was said already
+        for _ in range(2):
+            assert call(op="tell", trial=6, value=None, pruned=True) == {}
+        assert "error" in call(op="report", trial=77, step=1, value=1)
+        assert child.wait(DEADLINE_S) == 1
+        assert [state for _, state, *_ in study_of(python, home)] == ["COMPLETE"] * 6 + ["PRUNED"]
+    return 0
+
+
 if __name__ == "__main__":
     sys.exit(run_named(globals()))

@@ -1,0 +1,339 @@
+#!/usr/bin/env python3
+"""Shows a run of Octet in a tracker: MLflow, Trackio or Weights & Biases. `octet track` starts it.
+
+usage: octet_track.py RUN TRACKER PROJECT NAME PLACE EVERY
+
+RUN is a run folder, TRACKER mlflow, trackio or wandb. PROJECT, NAME and PLACE may be empty: the environment's id, the folder's
+name, and the tracker's own default. It follows a live run until that ends, and sends at most one row of metrics.csv in EVERY
+seconds of training, each number the newest. What was sent is noted in RUN/track-TRACKER.json, so that it can be stopped and
+started again: a row is never sent twice. It only reads the run; whatever a tracker does, the run is not touched.
+
+Exit code 1: one line on standard error says why; started again, it goes on.
+"""
+
+import csv
+import fcntl
+import json
+import math
+import os
+import pathlib
+import signal
+import sys
+import time
+
+LOOK_S = 2.0  # at a live run
+CONFIG_BYTES_MAX = 1 << 20
+PACKAGES = {"mlflow": "mlflow-skinny sqlalchemy alembic", "trackio": "trackio", "wandb": "wandb"}
+
+
+class TrackError(Exception):
+    """What is wrong, for a person."""
+
+
+# ---- the run
+
+def config_of(folder):
+    """config.yaml, which octet has printed: sections, and a key with its value on each line. {"algo.name": "dqn"}"""
+    path, found, section = folder / "config.yaml", {}, ""
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")[:CONFIG_BYTES_MAX]
+    except OSError as error:
+        raise TrackError(f"'{folder}' is not a run folder: {error}") from None
+    for line in text.splitlines():
+        name, colon, value = line.partition(":")
+        if not colon or line.lstrip().startswith("#"):
+            continue
+        if not line.startswith(" "):
+            section = name
+        else:
+            found[f"{section}.{name.strip()}"] = value.strip().strip('"')
+    return found
+
+
+def summary_of(folder):
+    try:
+        return json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+
+
+def is_live(folder):
+    """Whether octet train, which locks the folder, is at work there."""
+    try:
+        with open(folder / ".lock", "rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        pass
+    return False
+
+
+class Rows:
+    """The rows of metrics.csv, as they are written: {column: number}, without what was not measured."""
+
+    def __init__(self, folder):
+        self.path, self.inode, self.offset, self.header = folder / "metrics.csv", None, 0, []
+
+    def read(self):
+        try:
+            file = open(self.path, "rb")
+        except OSError:
+            return
+        with file:
+            status = os.fstat(file.fileno())
+            if status.st_ino != self.inode or status.st_size < self.offset:  # the learner wrote it anew
+                self.inode, self.offset, self.header = status.st_ino, 0, []
+            file.seek(self.offset)
+            for line in file:
+                if not line.endswith(b"\n"):
+                    return
+                self.offset += len(line)
+                cells = next(csv.reader([line.decode("utf-8", errors="replace").rstrip("\n")]), [])
+                if not self.header:
+                    self.header = cells
+                elif len(cells) == len(self.header):
+                    yield self.numbers(cells)
+
+    def numbers(self, cells):
+        found = {}
+        for name, cell in zip(self.header, cells):
+            try:
+                value = float(cell)
+            except ValueError:
+                continue
+            if math.isfinite(value):
+                found[name] = value
+        return found
+
+
+# ---- trackers. again: the name of a run that was begun before; "": a new one. end: with what the run came to; leave: without.
+
+class MLflow:
+    repeats = True  # the same number of the same time and step is one
+
+    def __init__(self, project, name, place, config, again):
+        from mlflow import MlflowClient
+        from mlflow.entities import Metric, Param
+
+        place = place or os.environ.get("MLFLOW_TRACKING_URI", "") or "sqlite:///mlflow.db"
+        if place.startswith("file:") or "://" not in place:
+            raise TrackError(f"--place is '{place}': MLflow keeps runs in a data base or a server: "
+                             "sqlite:///FILE.db, http://…")
+        self.client, self.Metric = MlflowClient(tracking_uri=place), Metric
+        if again:
+            self.run = again
+            return
+        found = self.client.get_experiment_by_name(project)
+        number = found.experiment_id if found else self.client.create_experiment(project)
+        self.run = self.client.create_run(number, run_name=name).info.run_id
+        params = [Param(key, value) for key, value in config.items()]
+        for i in range(0, len(params), 100):  # MLflow's limit
+            self.client.log_batch(self.run, params=params[i:i + 100])
+
+    def send(self, row):
+        step, time_ms = int(row["env_steps"]), int(row["time_s"] * 1000)
+        self.client.log_batch(self.run, metrics=[self.Metric(key, value, time_ms, step) for key, value in row.items()])
+
+    def end(self, numbers, failed, time_s):
+        self.client.log_batch(self.run, metrics=[self.Metric(key, value, int(time_s * 1000), 0)
+                                                 for key, value in numbers.items()])
+        self.client.set_terminated(self.run, "FAILED" if failed else "FINISHED")
+
+    def leave(self):
+        pass
+
+
+class Trackio:
+    repeats = False
+
+    def __init__(self, project, name, place, config, again):
+        import trackio
+
+        self.trackio, self.run = trackio, name
+        where = {"server_url" if "://" in place else "space_id": place} if place else {}
+        trackio.init(project=project, name=name, config=config, resume="must" if again else "never", embed=False,
+                     auto_log_gpu=False, auto_log_cpu=False, **where)
+
+    def send(self, row):
+        self.trackio.log(row, step=int(row["env_steps"]))
+
+    def end(self, numbers, failed, time_s):
+        self.trackio.log({**numbers, "final.failed": float(failed)})
+        self.leave()
+
+    def leave(self):
+        self.trackio.finish()
+
+
+class WandB:
+    repeats = False
+
+    def __init__(self, project, name, place, config, again):
+        import wandb
+
+        if place:
+            os.environ["WANDB_BASE_URL"] = place
+        self.wandb = wandb.init(project=project, name=name, config=config, id=again or None,
+                                resume="must" if again and os.environ.get("WANDB_MODE") != "offline" else "allow")
+        self.run = self.wandb.id
+        self.wandb.define_metric("env_steps")
+        self.wandb.define_metric("*", step_metric="env_steps")  # its own step must not fall, that of a resumed run may
+
+    def send(self, row):
+        self.wandb.log(row)
+
+    def end(self, numbers, failed, time_s):
+        self.wandb.summary.update(numbers)
+        self.wandb.finish(exit_code=1 if failed else 0)
+
+    def leave(self):
+        self.wandb.finish()
+
+
+TRACKERS = {"mlflow": MLflow, "trackio": Trackio, "wandb": WandB}
+
+
+# ---- what was sent
+
+class Note:
+    """RUN/track-TRACKER.json: {"run": the tracker's name of it, "sent": [time_s, wall_s] of the last row, "ended": bool}."""
+
+    def __init__(self, folder, tracker):
+        self.path, self.content = folder / f"track-{tracker}.json", {}
+        if self.path.exists():
+            try:
+                self.content = json.loads(self.path.read_text(encoding="utf-8"))
+                self.content["sent"] = [float(value) for value in self.content["sent"]]
+                str(self.content["run"])
+            except (ValueError, KeyError, TypeError) as error:
+                raise TrackError(f"'{self.path}' is damaged ({error!r}); without it the run is sent from its beginning") \
+                    from None
+
+    def write(self):
+        draft = self.path.with_name(self.path.name + f".tmp.{os.getpid()}")
+        draft.write_text(json.dumps(self.content) + "\n", encoding="utf-8")
+        os.replace(draft, self.path)
+
+
+def is_due(row, sent, every):
+    return sent is None or abs(row["wall_s"] - sent[1]) >= every
+
+
+def is_new(row, sent):
+    """sent: time_s and wall_s of the last row that was. A resumed run goes on at an earlier wall_s, at a later time_s."""
+    return sent is None or (row["time_s"], row["wall_s"]) > tuple(sent)
+
+
+class Sender:
+    def __init__(self, tracker, note, every):
+        self.tracker, self.note, self.every, self.newest = tracker, note, every, {}
+        self.count = 0
+
+    def end(self, summary):
+        """The result of the run."""
+        time_s = self.note.content["sent"][0] if self.note.content["sent"] else 0
+        failed = (summary.get("supervisor") or {}).get("exit_reason") == "failed"
+        if self.tracker.repeats:
+            self.tracker.end(finals(summary), failed, time_s)
+        self.note.content["ended"] = True
+        self.note.write()
+        if not self.tracker.repeats:
+            self.tracker.end(finals(summary), failed, time_s)
+
+    def take(self, row):
+        """Sends it, with what was passed over since the last, if it is time."""
+        sent = self.note.content.get("sent") or None
+        if not {"time_s", "wall_s", "env_steps"} <= set(row) or not is_new(row, sent):
+            return
+        self.newest.update(row)
+        if is_due(row, sent, self.every):
+            self.send()
+
+    def send(self):
+        """The newest numbers, unless none came since the last."""
+        row, self.newest = self.newest, {}
+        if not row:
+            return
+        if self.tracker.repeats:
+            self.tracker.send(row)
+        self.note.content["sent"] = [row["time_s"], row["wall_s"]]
+        self.note.write()
+        if not self.tracker.repeats:  # killed in between, it is lost, not doubled
+            self.tracker.send(row)
+        self.count += 1
+
+
+def finals(summary):
+    found = {}
+    for key in ["return", "last_return"]:
+        mean = (summary.get(key) or {}).get("mean")
+        if isinstance(mean, (int, float)):
+            found[f"final.{key}"] = float(mean)
+    for key in ["env_steps", "updates", "learner_wall_s", "learner_cpu_s"]:
+        if isinstance(summary.get(key), (int, float)):
+            found[f"final.{key}"] = float(summary[key])
+    return found
+
+
+def follow(folder, sender, is_stopped):
+    """Until the run has ended, or this is stopped. True: it has ended."""
+    rows = Rows(folder)
+    while True:
+        live = is_live(folder)  # looked at first: rows that come behind it are read below
+        for row in rows.read():
+            sender.take(row)
+        if not live:
+            sender.send()
+            return True
+        if is_stopped():
+            return False
+        time.sleep(LOOK_S)
+
+
+def track(folder, kind, project, name, place, every):
+    config, stopped = config_of(folder), []
+    note = Note(folder, kind)
+    if note.content.get("ended") and not is_live(folder):
+        last = [row for row in Rows(folder).read() if is_new(row, note.content["sent"])]
+        if not last:
+            print(f"octet track: {folder} is in {kind} already, whole")
+            return
+    for number in [signal.SIGINT, signal.SIGTERM]:
+        signal.signal(number, lambda *_: stopped.append(1))
+    tracker = TRACKERS[kind](project or config.get("env.id", "octet"), name or folder.resolve().name, place, config,
+                             note.content.get("run"))
+    note.content.setdefault("sent", [])
+    note.content.update(run=tracker.run, ended=False)
+    note.write()
+    sender = Sender(tracker, note, every)
+    if follow(folder, sender, lambda: bool(stopped)):
+        sender.end(summary_of(folder))
+    else:
+        tracker.leave()
+    print(f"octet track: {sender.count} row{'' if sender.count == 1 else 's'} of {folder} to {kind}")
+
+
+def main(arguments):
+    if len(arguments) != 6 or arguments[1] not in TRACKERS:
+        print(__doc__, file=sys.stderr)
+        return 2
+    folder, kind, project, name, place, every = arguments
+    try:
+        track(pathlib.Path(folder), kind, project, name, place, float(every))
+    except ImportError as error:
+        print(f"octet track: error: {error}: the Python at {sys.executable} needs '{PACKAGES[kind]}' (pip install), or name "
+              "another with OCTET_PYTHON", file=sys.stderr)
+        return 1
+    except TrackError as error:
+        print(f"octet track: error: {error}", file=sys.stderr)
+        return 1
+    except Exception as error:  # whatever a tracker raises; the run goes on
+        print(f"octet track: error: {kind}: {type(error).__name__}: {error}; the same command goes on from there",
+              file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

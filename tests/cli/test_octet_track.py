@@ -1,0 +1,234 @@
+#!/usr/bin/env python3
+"""octet track: which rows are sent, once each, whatever happens in between; and what real trackers then have.
+
+usage: test_octet_track.py alone|mlflow|trackio OCTET_TRACK.PY OCTET
+
+alone uses a tracker that writes into a file; the others need the package of their name in this Python, in $OCTET_TEST_PYTHON or
+in python3, and are skipped (77) without.
+"""
+
+import fcntl
+import importlib.util
+import json
+import os
+import pathlib
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+
+WAY, PROGRAM, OCTET = sys.argv[1], pathlib.Path(sys.argv[2]).resolve(), pathlib.Path(sys.argv[3]).resolve()
+spec = importlib.util.spec_from_file_location("octet_track", PROGRAM)
+octet_track = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(octet_track)
+
+HEADER = "wall_s,time_s,env_steps,loss,eval_return\n"
+CONFIG = 'run:\n  seed: 3\nenv:\n  id: "CartPole-v1"\nnetwork:\n  hidden: [32, 32]\n'
+SUMMARY = {"return": {"mean": 490.5}, "env_steps": 500, "supervisor": {"exit_reason": "finished"}}
+
+
+class Fake:
+    """Keeps what it is sent; breaks where it is told to."""
+    repeats = False
+    sent, ended, started, breaks_at = [], [], [], None
+
+    def __init__(self, project, name, place, config, again):
+        self.run = again or "r1"
+        Fake.started.append((project, name, place, config, again))
+
+    def send(self, row):
+        if Fake.breaks_at == len(Fake.sent):
+            Fake.breaks_at = None
+            raise RuntimeError("no connection")
+        Fake.sent.append(row)
+
+    def end(self, numbers, failed, time_s):
+        Fake.ended.append((numbers, failed, time_s))
+
+    def leave(self):
+        Fake.ended.append(None)
+
+
+class Again(Fake):
+    repeats = True
+
+
+def run_folder(home, rows, summary=SUMMARY):
+    run = pathlib.Path(home) / "run"
+    run.mkdir(exist_ok=True)
+    (run / "config.yaml").write_text(CONFIG)
+    (run / "metrics.csv").write_text(HEADER + "".join(rows))
+    (run / "summary.json").write_text(json.dumps(summary))
+    return run
+
+
+def row(i, value=""):
+    return f"{i}.5,{1000 + i},{100 * i},{0.5 * i},{value}\n"
+
+
+def track(run, every=0, kind=Fake, code=0):
+    octet_track.TRACKERS["wandb"] = kind
+    got = octet_track.main([str(run), "wandb", "", "", "", str(every)])
+    assert got == code, got
+    return [r["env_steps"] for r in Fake.sent]
+
+
+def clear():
+    Fake.sent, Fake.ended, Fake.started, Fake.breaks_at = [], [], [], None
+
+
+def check_rows_configuration_and_result(home):
+    run = run_folder(home, [row(1), row(2, 7), row(3)])
+    assert track(run) == [100, 200, 300]
+    assert Fake.sent[1] == {"wall_s": 2.5, "time_s": 1002, "env_steps": 200, "loss": 1.0, "eval_return": 7}
+    assert "eval_return" not in Fake.sent[0]
+    project, name, _, config, again = Fake.started[0]
+    assert (project, name, again) == ("CartPole-v1", "run", None)
+    assert config == {"run.seed": "3", "env.id": "CartPole-v1", "network.hidden": "[32, 32]"}, config
+    assert Fake.ended == [({"final.return": 490.5, "final.env_steps": 500.0}, False, 1003.0)], Fake.ended
+
+
+def check_thinned_rows_keep_the_newest_of_each_number(home):
+    run = run_folder(home, [row(1), row(2, 7), row(3), row(4), row(5)])
+    assert track(run, every=3) == [100, 400, 500]
+    assert Fake.sent[1]["eval_return"] == 7 and Fake.sent[1]["loss"] == 2.0
+
+
+def check_again_sends_what_is_new(home):
+    run = run_folder(home, [row(1), row(2)])
+    assert track(run) == [100, 200]
+    assert track(run) == [100, 200] and len(Fake.started) == 1
+    with open(run / "metrics.csv", "a", encoding="utf-8") as file:
+        file.write(row(3))
+    assert track(run) == [100, 200, 300]
+    assert Fake.started[1][4] == "r1"
+
+
+def check_a_table_that_was_joined_is_no_new_one(home):
+    run = run_folder(home, [row(1), row(2), row(3), row(4)])
+    assert len(track(run)) == 4
+    (run / "metrics.csv").unlink()
+    run_folder(home, [row(2), row(4), row(5)])
+    assert track(run) == [100, 200, 300, 400, 500]
+
+
+def check_a_resumed_run_goes_on_at_earlier_steps(home):
+    run = run_folder(home, [row(1), row(2), row(3)])
+    track(run)
+    with open(run / "metrics.csv", "a", encoding="utf-8") as file:
+        file.write("2.7,1100,230,9,\n")
+    assert track(run) == [100, 200, 300, 230]
+
+
+def check_a_tracker_that_breaks_doubles_nothing(home):
+    run = run_folder(home, [row(i) for i in range(1, 6)])
+    Fake.breaks_at = 2
+    assert track(run, code=1) == [100, 200]
+    assert track(run) == [100, 200, 400, 500]  # 300 may have arrived
+    clear()
+    (run / "track-wandb.json").unlink()
+    Fake.breaks_at = 2
+    assert track(run, kind=Again, code=1) == [100, 200]
+    assert track(run, kind=Again) == [100, 200, 300, 400, 500]  # twice would be the same
+
+
+def check_half_lines_and_rubbish_are_passed_over(home):
+    run = run_folder(home, [row(1), "1,2\n", "nan,nan,nan,nan,nan\n", row(2), "\xff,,,,\n", "3.5,1003,300"])
+    assert track(run) == [100, 200]
+
+
+def check_damaged_notes_are_told(home):
+    run = run_folder(home, [row(1)])
+    (run / "track-wandb.json").write_text("{")
+    assert track(run, code=1) == []
+
+
+def check_a_live_run_is_followed_to_its_end(home):
+    run = run_folder(home, [row(1)])
+    octet_track.LOOK_S = 0.01
+    sent = threading.Event()
+
+    class Watched(Fake):
+        def send(self, row):
+            Fake.send(self, row)
+            sent.set()
+
+    with open(run / ".lock", "wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+
+        def go_on():
+            assert sent.wait(60)
+            with open(run / "metrics.csv", "a", encoding="utf-8") as file:
+                file.write(row(2))
+            fcntl.flock(lock, fcntl.LOCK_UN)
+        helper = threading.Thread(target=go_on)
+        helper.start()
+        assert track(run, kind=Watched) == [100, 200]
+        helper.join()
+    assert len(Fake.ended) == 1
+
+
+def check_places_that_mlflow_does_not_have(home):
+    run = run_folder(home, [row(1)])
+    done = subprocess.run([OCTET, "track", run, "--to", "mlflow", "--place", "file:./x"], capture_output=True, text=True,
+                          env={**os.environ, "OCTET_PYTHON": sys.executable}, check=False, timeout=120)
+    assert done.returncode == 1, done
+    assert "octet track: error: " in done.stderr, done.stderr
+
+
+def real(home, kind, **more):
+    run = run_folder(home, [row(i, 10 * i) for i in range(1, 6)])
+    command = [OCTET, "track", run, "--to", kind, "--project", "p", "--every", "0"]
+    for _ in range(2):
+        subprocess.run([*map(str, command), *more.pop("options", [])], check=True, timeout=240, cwd=home,
+                       env={**os.environ, "OCTET_PYTHON": sys.executable, **more})
+        with open(run / "metrics.csv", "a", encoding="utf-8") as file:
+            file.write(row(6, 60))
+    return run
+
+
+def check_mlflow_has_each_number_once(home):
+    real(home, "mlflow", MLFLOW_TRACKING_URI=f"sqlite:///{home}/m.db")
+    with sqlite3.connect(f"{home}/m.db") as base:
+        found = base.execute("select step, value from metrics where key = 'eval_return' order by step").fetchall()
+        assert found == [(100 * i, 10.0 * i) for i in range(1, 7)], found
+        assert base.execute("select value from params where key = 'network.hidden'").fetchall() == [("[32, 32]",)]
+        assert base.execute("select count(*), min(status) from runs").fetchall() == [(1, "FINISHED")]
+        assert base.execute("select distinct value from metrics where key = 'final.return'").fetchall() == [(490.5,)]
+
+
+def check_trackio_has_each_row_once(home):
+    real(home, "trackio", TRACKIO_DIR=f"{home}/t")
+    files = [path for path in pathlib.Path(home, "t").glob("*.db")]
+    assert len(files) == 1, files
+    with sqlite3.connect(files[0]) as base:
+        found = [json.loads(text) for (text,) in base.execute("select metrics from metrics order by id")]
+    steps = [numbers["env_steps"] for numbers in found if "env_steps" in numbers]
+    assert steps == [100 * i for i in range(1, 7)], found
+
+
+def with_package():
+    """Goes on in an interpreter that has the package, if there is one."""
+    for python in [sys.executable, os.environ.get("OCTET_TEST_PYTHON"), "python3"]:
+        if python and subprocess.run([python, "-c", f"import {WAY}"], capture_output=True, check=False).returncode == 0:
+            if python != sys.executable:
+                os.execvp(python, [python, *sys.argv])
+            return
+    print(f"SKIPPED: no python has {WAY} (from PyPI; $OCTET_TEST_PYTHON names one)")
+    sys.exit(77)
+
+
+ALONE = [check_rows_configuration_and_result, check_thinned_rows_keep_the_newest_of_each_number, check_again_sends_what_is_new,
+         check_a_table_that_was_joined_is_no_new_one, check_a_resumed_run_goes_on_at_earlier_steps,
+         check_a_tracker_that_breaks_doubles_nothing, check_half_lines_and_rubbish_are_passed_over, check_damaged_notes_are_told,
+         check_a_live_run_is_followed_to_its_end, check_places_that_mlflow_does_not_have]
+REAL = {"mlflow": check_mlflow_has_each_number_once, "trackio": check_trackio_has_each_row_once}
+
+if WAY != "alone":
+    with_package()
+for check in ALONE if WAY == "alone" else [REAL[WAY]]:
+    with tempfile.TemporaryDirectory(prefix="octet-track-") as folder:
+        clear()
+        print(check.__name__, flush=True)
+        check(folder)
