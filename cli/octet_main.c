@@ -30,6 +30,7 @@ static const cli_command commands[] = {
     {"export", cli_export, "export a policy as a C99 header or an ONNX model"},
     {"import", cli_import, "make a policy of a trained network (an ONNX model)"},
     {"quantize", cli_quantize, "store a finished policy in fewer bits and measure what that costs"},
+    {"distill", cli_distill, "train a small policy to act as a large one does"},
     {"inspect", cli_inspect, "show what a policy file contains and where it came from"},
     {"data", cli_data, "show, export and import recorded steps"},
     {"env", cli_env, "list, check, time, replay and draw environments"},

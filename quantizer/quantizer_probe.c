@@ -175,16 +175,15 @@ row_kl(const double *want, const double *got, uint32_t count, double t)
 
 static void
 discrete_compare(quantizer_divergence *out, const policy_spec *spec, const answers *got,
-                 const answers *want)
+                 const policy_spec *other, const answers *want)
 {
-    double t = temperature_of(spec, want->y, out->rows), kl = 0.0;
+    double t = temperature_of(other, want->y, out->rows), kl = 0.0;
     const int32_t *a = got->actions, *b = want->actions;
     uint32_t agreed = 0;
     for (size_t r = 0; r < out->rows; r++) {
         double want_scores[POLICY_ACTIONS_MAX], got_scores[POLICY_ACTIONS_MAX];
-        size_t at = r * policy_spec_outputs(spec);
-        scores_of(spec, want->y + at, want_scores);
-        scores_of(spec, got->y + at, got_scores);
+        scores_of(other, want->y + r * policy_spec_outputs(other), want_scores);
+        scores_of(spec, got->y + r * policy_spec_outputs(spec), got_scores);
         kl += row_kl(want_scores, got_scores, spec->action_count, t);
         agreed += a[r] == b[r];
     }
@@ -223,8 +222,10 @@ oct_err
 quantizer_probe(quantizer_divergence *out, const policy_image *image, const policy_image *fp32,
                 const float *obs, uint32_t rows)
 {
-    const policy_spec *spec = &image->spec;
-    OCT_ASSERT(rows > 0 && policy_spec_equal(spec, &fp32->spec));
+    const policy_spec *spec = &image->spec, *other = &fp32->spec;
+    OCT_ASSERT(rows > 0 && spec->obs_count == other->obs_count &&
+               spec->obs_dtype == other->obs_dtype && spec->action_kind == other->action_kind &&
+               spec->action_count == other->action_count);
     void *read = observations_make(spec, obs, rows);
     answers got = {0}, want = {0};
     oct_err err = answers_make(&got, image, read, rows);
@@ -233,9 +234,14 @@ quantizer_probe(quantizer_divergence *out, const policy_image *image, const poli
     }
     if (err == OCT_OK) {
         *out = (quantizer_divergence){.rows = rows};
-        outputs_compare(out, spec, got.y, want.y);
+        if (spec->head == other->head && spec->atoms == other->atoms &&
+            spec->state_deviation == other->state_deviation) {
+            outputs_compare(out, spec, got.y, want.y);
+        } else {
+            out->relative_l2 = out->max_abs = NAN;
+        }
         if (spec->action_kind == POLICY_DISCRETE) {
-            discrete_compare(out, spec, &got, &want);
+            discrete_compare(out, spec, &got, other, &want);
         } else {
             box_compare(out, spec, &got, &want);
         }

@@ -3,15 +3,15 @@
 
 #include "policy/policy_format.h"
 
-// How far a quantised policy is from the fp32 one it was made from, both run by the actors' kernels
-// on the same observations.
+// How far a policy is from the one it was made from, a quantised one from its fp32 weights or a
+// student from its teacher, both run by the actors' kernels on the same observations.
 //
 // Threads: any. Owns: nothing.
 typedef struct quantizer_divergence {
     uint32_t rows;
     // Outputs are compared as far as they decide: values and logits less their mean over actions,
     // atoms less their mean over those of one action (what ships is only right up to that mean,
-    // quantizer_fold.h); outputs of a box as they are.
+    // quantizer_fold.h); outputs of a box as they are. NaN: their heads differ.
     double relative_l2; // ||y - y_fp32||_2 / ||y_fp32||_2 over all outputs
     double max_abs;     // max |y - y_fp32|
     double agreement;   // discrete: share of rows with the same greedy action; box: share of rows
@@ -22,8 +22,8 @@ typedef struct quantizer_divergence {
                       // discrete
 } quantizer_divergence;
 
-// obs[rows][obs_count] floats (also for u8 policies: whole numbers 0..255). Errors of
-// policy_net_create.
+// Both are of the same observations and actions. obs[rows][obs_count] floats (also for u8 policies:
+// whole numbers 0..255). Errors of policy_net_create.
 OCT_CHECKED oct_err quantizer_probe(quantizer_divergence *out, const policy_image *image,
                                     const policy_image *fp32, const float *obs, uint32_t rows);
 

@@ -25,7 +25,7 @@ import metric_names
 import reference
 
 SOURCES = ["common", "proto", "net", "policy", "codec", "export", "import", "envs", "render", "liboctet", "nn", "replay", "data", "algos",
-           "actor", "quantizer", "learner", "cli", "group"]
+           "actor", "quantizer", "distill", "learner", "cli", "group"]
 NAMED = [*SOURCES, "include", "tests", "tools", "bench", "docs", "presets", "examples", "script"]
 PREFIXES = "|".join(folder.upper() for folder in SOURCES) + "|OCTET"
 LOG_ID = re.compile(rf"(?:{PREFIXES})(?:-[A-Z0-9]+)+")

@@ -29,12 +29,13 @@ MAY_INCLUDE = {
     "nn": ["common", "policy", "group"],
     "algos": ["common", "policy", "nn", "group"],
     "quantizer": ["common", "policy", "codec", "nn", "proto", "net"],
+    "distill": ["common", "policy", "nn", "quantizer"],
     "replay": ["common", "proto", "net"],
     "data": ["common", "proto", "replay"],
     "actor": ["common", "policy", "codec", "envs", "proto", "net"],
     "client": ["common", "proto", "net", "actor"],
     "learner": ["common", "policy", "group", "nn", "algos", "quantizer", "proto", "net"],
-    "cli": ["common", "policy", "export", "import", "envs", "render", "nn", "algos", "quantizer", "replay", "data", "actor",
+    "cli": ["common", "policy", "export", "import", "envs", "render", "nn", "algos", "quantizer", "distill", "replay", "data", "actor",
             "learner", "proto", "net"],
 }
 PUBLIC = "include"  # include/octet/*.h: everybody may include them

@@ -1,0 +1,495 @@
+// octet distill: a small policy learns to act as a large one does, and both are compared.
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "actor/actor_evaluate.h"
+#include "cli/cli_commands.h"
+#include "cli/cli_distill_rows.h"
+#include "cli/cli_options.h"
+#include "cli/run/cli_folder.h"
+#include "common/oct_file.h"
+#include "common/oct_rng.h"
+#include "common/oct_spread.h"
+#include "policy/policy_file.h"
+#include "quantizer/quantizer_probe.h"
+
+#define REASON_BYTES ENV_REASON_BYTES
+#define FP32_FILE    "policy.fp32.oct"
+#define POLICY_FILE  "policy.oct"
+#define PROBE_ROWS   4096
+#define HELD_PERIOD  32u // of the observations one in so many is not learned from
+
+// Streams of the seed.
+#define ORDER_STREAM  0x646fu
+#define ROUND_NUMBER  0x726f756eu
+#define RETURN_NUMBER 0x72657475u
+
+// Everything of one command.
+typedef struct distilling {
+    cli_distill_options options;
+    char path[CLI_PATH_MAX]; // of the teacher
+    char out[CLI_PATH_MAX];  // folder
+    char env_id[OCT_CONFIG_TEXT_MAX], env_options[CLI_ENV_OPTIONS_BYTES];
+    policy_image *teacher;
+    distill_student *student;
+    bool has_env; // episodes can be played
+    float *obs;   // [room][obs_count]
+    float *want;  // [room][outputs]
+    uint32_t rows, room;
+    uint64_t done; // updates
+    oct_rng rng;
+    uint32_t *order; // [batch]
+} distilling;
+
+// ---- the teacher, and where the student goes
+
+// A run folder stands for its fp32 weights, or, where they are missing, for the policy itself.
+static void
+teacher_path(distilling *d)
+{
+    struct stat file;
+    cli_folder_file(d->path, d->options.given, FP32_FILE);
+    if (stat(d->path, &file) != 0) {
+        cli_folder_file(d->path, d->options.given, POLICY_FILE);
+    }
+}
+
+static void
+env_name(distilling *d)
+{
+    if (d->options.env_id != NULL) {
+        return;
+    }
+    if (cli_folder_env(d->path, d->env_id, d->env_options)) {
+        d->options.options = d->options.options[0] != '\0' ? d->options.options : d->env_options;
+    } else {
+        (void)snprintf(d->env_id, sizeof(d->env_id), "%s", d->teacher->spec.env_id);
+    }
+    d->options.env_id = d->env_id;
+}
+
+// "runs/walk/policy.oct", 32,32 and int8 give "runs/walk/student-32-32-int8". False: it is there.
+static bool
+out_name(distilling *d)
+{
+    struct stat file;
+    if (d->options.out != NULL) {
+        (void)snprintf(d->out, sizeof(d->out), "%s", d->options.out);
+    } else {
+        const char *slash = strrchr(d->path, '/');
+        int used = snprintf(d->out, sizeof(d->out), "%.*sstudent",
+                            slash != NULL ? (int)(slash - d->path) + 1 : 0, d->path);
+        for (uint32_t i = 0; i < d->options.hidden.count && used < CLI_PATH_MAX - 32; i++) {
+            used += snprintf(d->out + used, sizeof(d->out) - (size_t)used, "-%u",
+                             d->options.hidden.value[i]);
+        }
+        (void)snprintf(d->out + used, sizeof(d->out) - (size_t)used, "-%s",
+                       policy_precision_name(d->options.precision));
+    }
+    if (stat(d->out, &file) == 0) {
+        cli_error(CLI_DISTILL, "'%s' exists already; name a new folder with --out", d->out);
+        return false;
+    }
+    return true;
+}
+
+static bool
+save(const distilling *d, const policy_image *image, const char *name)
+{
+    char path[CLI_PATH_MAX + 32];
+    size_t length = policy_encoded_size(image);
+    uint8_t *bytes = oct_alloc(length);
+    policy_encode(image, bytes);
+    (void)snprintf(path, sizeof(path), "%s/%s", d->out, name);
+    bool is_there = mkdir(d->out, 0777) == 0 || errno == EEXIST;
+    bool is_saved = is_there && oct_file_write(path, bytes, length) == OCT_OK;
+    if (!is_saved) {
+        cli_error(CLI_DISTILL, "cannot write '%s': %s", path, strerror(errno));
+    }
+    free(bytes);
+    return is_saved;
+}
+
+// Whether episodes can be played. Without fresh observations it is only a pity if not.
+static bool
+env_begin(distilling *d)
+{
+    env *e = NULL;
+    char reason[REASON_BYTES] = "";
+    env_request request = {.id = d->options.env_id,
+                           .options = d->options.options,
+                           .count = 1,
+                           .seed = d->options.seed,
+                           .autoreset = true};
+    oct_err err = env_open(&e, &request, reason, sizeof(reason));
+    if (err == OCT_OK) {
+        err = actor_fits(&d->teacher->spec, e, reason, sizeof(reason));
+        env_close(e);
+    }
+    d->has_env = err == OCT_OK;
+    if (d->has_env) {
+        return true;
+    }
+    if (d->options.observations > 0) {
+        cli_error(CLI_DISTILL, "environment '%s': %s", d->options.env_id, reason);
+        return false;
+    }
+    fprintf(stderr, "octet distill: note: returns are not measured: environment '%s': %s\n",
+            d->options.env_id, reason);
+    return true;
+}
+
+static bool
+student_begin(distilling *d)
+{
+    char reason[REASON_BYTES] = "";
+    const policy_spec *spec = &d->teacher->spec;
+    const cli_distill_options *options = &d->options;
+    bool is_deep = spec->layer_count > 1;
+    bool has_kl = distill_has_kl(spec->head);
+    distill_options student = {
+        .hidden = options->hidden.value,
+        .hidden_count = options->hidden.count,
+        .activation = options->has_activation ? options->activation
+                      : is_deep               ? spec->layers[spec->layer_count - 2].activation
+                                              : POLICY_RELU,
+        .kind = options->has_loss ? options->kind
+                : has_kl          ? DISTILL_KL
+                                  : DISTILL_SQUARES,
+        .temperature = options->has_temperature           ? options->temperature
+                       : spec->head == POLICY_HEAD_LOGITS ? 1.0
+                                                          : 0.1,
+        .precision = options->precision,
+        .method = options->method,
+        .batch = options->batch,
+        .seed = options->seed,
+    };
+    if (distill_create(&d->student, d->teacher, &student, reason, sizeof(reason)) != OCT_OK) {
+        cli_error(CLI_DISTILL, "'%s': %s", d->path, reason);
+        return false;
+    }
+    return true;
+}
+
+// ---- observing
+
+// Behind those that are there, with the teacher's answers.
+static void
+rows_add(distilling *d, const quantizer_reservoir *observed)
+{
+    uint32_t count = OCT_MIN(quantizer_reservoir_count(observed), d->room - d->rows);
+    size_t inputs = d->teacher->spec.obs_count;
+    size_t outputs = policy_spec_outputs(distill_spec(d->student));
+    float *obs = d->obs + d->rows * inputs, *want = d->want + d->rows * outputs;
+    memcpy(obs, quantizer_reservoir_rows(observed), count * inputs * sizeof(float));
+    distill_teach(d->student, obs, count, want);
+    if (d->rows == 0 && count > 0) {
+        distill_begin(d->student, obs, want, count);
+    }
+    d->rows += count;
+}
+
+static bool
+rows_begin(distilling *d)
+{
+    const policy_spec *spec = &d->teacher->spec;
+    const cli_distill_options *options = &d->options;
+    bool is_recorded = options->lines != NULL || options->replay != NULL;
+    quantizer_reservoir *recorded =
+        quantizer_reservoir_create(spec, is_recorded ? CLI_DISTILL_RECORDED_MAX : 1, options->seed);
+    bool is_read = cli_distill_recorded(recorded, spec, options);
+    d->room = quantizer_reservoir_count(recorded) + options->observations;
+    d->obs = oct_alloc((size_t)d->room * spec->obs_count * sizeof(float));
+    d->want =
+        oct_alloc((size_t)d->room * policy_spec_outputs(distill_spec(d->student)) * sizeof(float));
+    if (is_read && is_recorded) {
+        rows_add(d, recorded);
+    }
+    quantizer_reservoir_destroy(recorded);
+    return is_read;
+}
+
+// Those of round number `round`, from 0 on. The teacher acts while the student has learned nothing.
+static bool
+rows_fresh(distilling *d, uint32_t round)
+{
+    const cli_distill_options *options = &d->options;
+    char reason[REASON_BYTES] = "";
+    uint64_t all = options->observations;
+    uint32_t wanted =
+        (uint32_t)((round + 1) * all / options->rounds - round * all / options->rounds);
+    policy_image *own = NULL;
+    if (wanted == 0) {
+        return true;
+    }
+    if (options->student_acts && d->done > 0 &&
+        distill_image(d->student, POLICY_FP32, &own) != OCT_OK) {
+        cli_error(CLI_DISTILL, "a weight of the student is not finite: lower --learning-rate");
+        return false;
+    }
+    quantizer_reservoir *observed = quantizer_reservoir_create(&d->teacher->spec, wanted, 0);
+    uint64_t seed = oct_rng_mix(oct_rng_mix(options->seed, ROUND_NUMBER), round);
+    oct_err err = cli_distill_fresh(observed, wanted, own != NULL ? own : d->teacher, options, seed,
+                                    reason, sizeof(reason));
+    if (err == OCT_OK) {
+        rows_add(d, observed);
+    } else {
+        cli_error(CLI_DISTILL, "'%s': %s", options->env_id,
+                  reason[0] != '\0' ? reason : oct_strerror(err));
+    }
+    quantizer_reservoir_destroy(observed);
+    policy_image_destroy(own);
+    return err == OCT_OK;
+}
+
+// ---- learning
+
+// The held-back observations; the caller frees them.
+static float *
+held_rows(const distilling *d, uint32_t *count)
+{
+    size_t inputs = d->teacher->spec.obs_count;
+    uint32_t held = d->rows / HELD_PERIOD;
+    uint32_t from = held > PROBE_ROWS ? held - PROBE_ROWS : 0; // the last ones
+    float *rows = oct_alloc((size_t)(held - from + 1) * inputs * sizeof(float));
+    for (uint32_t i = from; i < held; i++) {
+        size_t at = (size_t)i * HELD_PERIOD + HELD_PERIOD - 1;
+        memcpy(rows + (i - from) * inputs, d->obs + at * inputs, inputs * sizeof(float));
+    }
+    *count = held - from;
+    return rows;
+}
+
+static void
+round_print(const distilling *d, uint32_t round, double loss)
+{
+    policy_image *image;
+    quantizer_divergence far = {0};
+    uint32_t count;
+    float *rows = held_rows(d, &count);
+    printf("round %u of %u: %u observations, %" PRIu64 " updates, loss %.4g", round + 1,
+           d->options.rounds, d->rows, d->done, loss);
+    if (count > 0 && distill_image(d->student, d->options.precision, &image) == OCT_OK) {
+        if (quantizer_probe(&far, image, d->teacher, rows, count) == OCT_OK) {
+            bool is_box = d->teacher->spec.action_kind == POLICY_BOX;
+            printf(is_box ? ", actions off by %.3g of their range" : ", %.2f %% agree",
+                   is_box ? far.action_l2 : 100 * far.agreement);
+        }
+        policy_image_destroy(image);
+    }
+    printf("\n");
+    (void)fflush(stdout);
+    free(rows);
+}
+
+// Updates of a round on all that was observed. False: the loss was not finite.
+static bool
+round_learn(distilling *d, uint32_t round)
+{
+    const cli_distill_options *options = &d->options;
+    uint64_t until = (round + 1) * options->updates / options->rounds;
+    uint64_t aware_from = (uint64_t)((1.0 - options->aware) * (double)options->updates);
+    uint32_t learned = d->rows - d->rows / HELD_PERIOD;
+    uint32_t count = OCT_MIN(options->batch, learned);
+    double sum = 0;
+    uint64_t begin = d->done;
+    for (; d->done < until; d->done++) {
+        oct_rng_fill_below(&d->rng, learned, count, d->order);
+        for (uint32_t i = 0; i < count; i++) {
+            d->order[i] += d->order[i] / (HELD_PERIOD - 1);
+        }
+        double left = 1.0 - (double)d->done / (double)options->updates;
+        double loss = distill_learn(d->student, d->obs, d->want, d->order, count,
+                                    (float)(options->learning_rate * left), d->done >= aware_from);
+        if (!isfinite(loss)) {
+            cli_error(CLI_DISTILL,
+                      "update %" PRIu64 ": the loss is not finite: lower "
+                      "--learning-rate",
+                      d->done);
+            return false;
+        }
+        sum += loss;
+    }
+    round_print(d, round, sum / (double)(until - begin));
+    return true;
+}
+
+static bool
+learn(distilling *d)
+{
+    d->order = oct_alloc(d->options.batch * sizeof(*d->order));
+    oct_rng_init(&d->rng, d->options.seed, ORDER_STREAM);
+    for (uint32_t round = 0; round < d->options.rounds; round++) {
+        if (!rows_fresh(d, round) || !round_learn(d, round)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// ---- the report
+
+static void
+watch_add(void *arg, const void *obs, size_t stride, uint32_t rows, uint32_t counted)
+{
+    (void)counted;
+    quantizer_reservoir_add(arg, obs, stride, rows);
+}
+
+// Greedy episodes on the seeds of the report; returns[episodes]; observed may be NULL.
+static oct_err
+play(const distilling *d, const policy_image *image, quantizer_reservoir *observed,
+     actor_evaluate_result *result, char *reason)
+{
+    policy_net *net;
+    OCT_TRY(policy_net_create(&net, image, POLICY_ISA_BEST));
+    actor_evaluate_request request = {
+        .env_id = d->options.env_id,
+        .options = d->options.options,
+        .episodes = d->options.episodes,
+        .envs = OCT_MIN(d->options.envs, d->options.episodes),
+        .seed = oct_rng_mix(d->options.seed, RETURN_NUMBER),
+        .watch = observed != NULL ? watch_add : NULL,
+        .watch_arg = observed,
+    };
+    oct_err err = actor_evaluate(net, &request, result, reason, REASON_BYTES);
+    policy_net_destroy(net);
+    return err;
+}
+
+static void
+print_return(const char *who, const policy_image *image, const actor_evaluate_result *result)
+{
+    printf("%-8s %-5s %9zu  %9.2f ± %-8.2f %9.2f", who, policy_precision_name(image->precision),
+           policy_encoded_size(image), result->mean, result->std, result->min);
+}
+
+static void
+print_parity(const quantizer_divergence *far, bool is_box, const char *of)
+{
+    if (is_box) {
+        printf("parity   %.2f %% of the actions within 1 %% of their range, off by %.3g of it on "
+               "average (L2)",
+               100 * far->agreement, far->action_l2);
+    } else {
+        printf("parity   %.2f %% of the greedy actions agree, KL %.3g", 100 * far->agreement,
+               far->kl);
+    }
+    printf(", on %u observations %s\n", far->rows, of);
+}
+
+static void
+report_parity(const distilling *d, const policy_image *image, const float *obs, uint32_t rows,
+              const char *of)
+{
+    quantizer_divergence far = {0};
+    oct_err err = rows > 0 ? quantizer_probe(&far, image, d->teacher, obs, rows) : OCT_EAGAIN;
+    if (err == OCT_OK) {
+        print_parity(&far, d->teacher->spec.action_kind == POLICY_BOX, of);
+    }
+}
+
+// Teacher and student on the same episodes, which nobody learned from. Gives the student's mean.
+static bool
+report_returns(const distilling *d, const policy_image *image, double *mean)
+{
+    uint32_t episodes = d->options.episodes;
+    char reason[REASON_BYTES] = "";
+    float *its = oct_alloc(episodes * sizeof(float)), *own = oct_alloc(episodes * sizeof(float));
+    actor_evaluate_result of_teacher = {.returns = its}, result = {.returns = own};
+    quantizer_reservoir *observed =
+        quantizer_reservoir_create(&d->teacher->spec, PROBE_ROWS, d->options.seed);
+    printf("%s, %u episodes of each on the same seeds, which nobody learned from\n",
+           d->options.env_id, episodes);
+    printf("%-8s %-5s %9s  %9s   %-8s %9s  %s\n", "", "", "bytes", "return", "", "least",
+           "against the teacher");
+    oct_err err = play(d, d->teacher, NULL, &of_teacher, reason);
+    if (err == OCT_OK) {
+        print_return("teacher", d->teacher, &of_teacher);
+        printf("\n");
+        (void)fflush(stdout);
+        err = play(d, image, observed, &result, reason);
+    }
+    if (err == OCT_OK) {
+        oct_paired paired = oct_paired_of(own, its, episodes);
+        print_return("student", image, &result);
+        printf("  %+.2f ± %.2f\n", paired.mean, paired.error);
+        report_parity(d, image, quantizer_reservoir_rows(observed),
+                      quantizer_reservoir_count(observed), "of the student's episodes");
+        *mean = result.mean;
+    } else {
+        cli_error(CLI_DISTILL, "'%s': %s", d->options.env_id,
+                  reason[0] != '\0' ? reason : oct_strerror(err));
+    }
+    quantizer_reservoir_destroy(observed);
+    free(its);
+    free(own);
+    return err == OCT_OK;
+}
+
+static bool
+report_held(const distilling *d, const policy_image *image)
+{
+    uint32_t count;
+    float *rows = held_rows(d, &count);
+    printf("teacher  %-5s %9zu bytes\nstudent  %-5s %9zu bytes\n",
+           policy_precision_name(d->teacher->precision), policy_encoded_size(d->teacher),
+           policy_precision_name(image->precision), policy_encoded_size(image));
+    report_parity(d, image, rows, count, "that it did not learn from");
+    free(rows);
+    return true;
+}
+
+// Written before it is measured, so that it is there if that is stopped, and again with its return.
+static bool
+finish(distilling *d)
+{
+    policy_image *fp32 = NULL, *image = NULL;
+    double mean = NAN;
+    bool is_done = distill_image(d->student, POLICY_FP32, &fp32) == OCT_OK &&
+                   distill_image(d->student, d->options.precision, &image) == OCT_OK;
+    if (!is_done) {
+        cli_error(CLI_DISTILL, "a weight of the student is not finite: lower --learning-rate");
+    }
+    is_done = is_done && save(d, fp32, FP32_FILE) && save(d, image, POLICY_FILE);
+    if (is_done) {
+        is_done = d->has_env ? report_returns(d, image, &mean) : report_held(d, image);
+    }
+    if (is_done) {
+        image->origin.eval_return = (float)mean;
+        is_done = save(d, image, POLICY_FILE);
+    }
+    if (is_done) {
+        printf("wrote    %s/" POLICY_FILE " and " FP32_FILE "\n", d->out);
+    }
+    policy_image_destroy(fp32);
+    policy_image_destroy(image);
+    return is_done;
+}
+
+int
+cli_distill(int argc, char **argv)
+{
+    distilling d = {0};
+    char reason[REASON_BYTES];
+    cli_distill_options_parse(&d.options, argc, argv);
+    teacher_path(&d);
+    if (policy_file_load(&d.teacher, d.path, reason, sizeof(reason)) != OCT_OK) {
+        cli_error(CLI_DISTILL, "'%s': %s", d.path, reason);
+        return CLI_EXIT_FAILED;
+    }
+    env_name(&d);
+    bool is_done = out_name(&d) && env_begin(&d) && student_begin(&d) && rows_begin(&d) &&
+                   learn(&d) && finish(&d);
+    distill_destroy(d.student);
+    policy_image_destroy(d.teacher);
+    free(d.obs);
+    free(d.want);
+    free(d.order);
+    return is_done ? 0 : CLI_EXIT_FAILED;
+}

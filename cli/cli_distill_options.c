@@ -1,0 +1,273 @@
+// The options of octet distill: their table, their parser and their checks.
+#include "cli/cli_distill_options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli_options.h"
+
+#define EPISODES_MAX     1000000
+#define ENVS_MAX         4096
+#define OBSERVATIONS_MAX 100000000
+#define ROUNDS_MAX       1000
+#define BATCH_MAX        65536
+
+enum {
+    KEY_HIDDEN = 256,
+    KEY_ACTIVATION,
+    KEY_PRECISION,
+    KEY_LOSS,
+    KEY_TEMPERATURE,
+    KEY_OBS,
+    KEY_REPLAY,
+    KEY_ENV,
+    KEY_OPTIONS,
+    KEY_ACTS,
+    KEY_OBSERVATIONS,
+    KEY_ROUNDS,
+    KEY_UPDATES,
+    KEY_BATCH,
+    KEY_LEARNING_RATE,
+    KEY_AWARE,
+    KEY_EPISODES,
+    KEY_ENVS,
+    KEY_SEED,
+    KEY_OUT,
+};
+
+static const struct argp_option option_table[] = {
+    {"hidden", KEY_HIDDEN, "N,...", 0, "Widths of the student's hidden layers (default: 32,32)", 0},
+    {"activation", KEY_ACTIVATION, "NAME", 0, "relu, tanh or elu (default: the teacher's)", 0},
+    {"precision", KEY_PRECISION, "P", 0, "int8 (default), int4, bf16, fp16 or fp32", 0},
+    {"aware", KEY_AWARE, "X", 0,
+     "Share of the updates, at the end, with the weights that the student will be rounded to "
+     "(default: 0.5)",
+     0},
+    {"loss", KEY_LOSS, "NAME", 0,
+     "kl, of the distributions or of a softmax over values, or squares (default: kl where there is "
+     "one)",
+     0},
+    {"temperature", KEY_TEMPERATURE, "T", 0,
+     "Of the softmax: logits (default: 1); values, in units of the mean difference between the "
+     "best and the worst action (default: 0.1)",
+     0},
+    {"obs", KEY_OBS, "FILE", 0, "Learn on observations in a file, one a line, as octet act reads",
+     0},
+    {"replay", KEY_REPLAY, "RUN|FILE", 0,
+     "Learn on recorded observations: of a run's replay, or of a data set", 0},
+    {"env", KEY_ENV, "ID", 0, "Environment (default: that of the run, or of the policy)", 0},
+    {"options", KEY_OPTIONS, "K=V,...", 0, "Options of the environment", 0},
+    {"observations", KEY_OBSERVATIONS, "N", 0,
+     "Fresh observations in the environment (default: 100000; 0 with --obs or --replay)", 0},
+    {"acts", KEY_ACTS, "WHO", 0,
+     "Who acts for them: student, after a first round of the teacher's, or teacher (default: "
+     "student)",
+     0},
+    {"rounds", KEY_ROUNDS, "N", 0,
+     "Rounds of observing and learning on all that was observed so far (default: 10)", 0},
+    {"updates", KEY_UPDATES, "N", 0, "Gradient steps in all (default: 20000)", 0},
+    {"batch", KEY_BATCH, "N", 0, "Observations in one (default: 256)", 0},
+    {"learning-rate", KEY_LEARNING_RATE, "X", 0,
+     "Adam's step size at the start, falling to 0 (default: 0.001)", 0},
+    {"episodes", KEY_EPISODES, "N", 0,
+     "Episodes of teacher and student that are compared at the end (default: 100)", 0},
+    {"envs", KEY_ENVS, "N", 0, "Environments stepped together (default: 16)", 0},
+    {"seed", KEY_SEED, "S", 0, "Seed of everything (default: 1)", 0},
+    {"out", KEY_OUT, "DIR", 0,
+     "New folder for policy.oct and policy.fp32.oct (default: beside the teacher, such as "
+     "student-32-32-int8)",
+     0},
+    {0},
+};
+
+// The index of word in words; ends the process if it is not among them.
+static int
+one_of(const char *option, const char *word, const char *const *words, const char *allowed)
+{
+    for (int i = 0; words[i] != NULL; i++) {
+        if (strcmp(word, words[i]) == 0) {
+            return i;
+        }
+    }
+    cli_usage_error(CLI_DISTILL, "%s is '%s'; allowed is %s", option, word, allowed);
+}
+
+static void
+parse_hidden(cli_distill_options *options, const char *arg)
+{
+    const char *at = arg;
+    options->hidden.count = 0;
+    while (true) {
+        char *end;
+        unsigned long width = strtoul(at, &end, 10);
+        bool is_number = at[0] >= '0' && at[0] <= '9' && (*end == ',' || *end == '\0');
+        if (!is_number || width < 1 || width > POLICY_WIDTH_MAX ||
+            options->hidden.count == OCT_CONFIG_INTS_MAX) {
+            cli_usage_error(CLI_DISTILL,
+                            "--hidden is '%s'; allowed are up to %d widths from 1 to %d, such as "
+                            "32,32",
+                            arg, OCT_CONFIG_INTS_MAX, POLICY_WIDTH_MAX);
+        }
+        options->hidden.value[options->hidden.count++] = (uint32_t)width;
+        if (*end == '\0') {
+            return;
+        }
+        at = end + 1;
+    }
+}
+
+// How the student is and learns.
+static error_t
+parse_student(int key, char *arg, cli_distill_options *options)
+{
+    static const char *const activations[] = {"relu", "tanh", "elu", NULL};
+    static const char *const losses[] = {"kl", "squares", NULL};
+    switch (key) {
+    case KEY_HIDDEN:
+        parse_hidden(options, arg);
+        return 0;
+    case KEY_ACTIVATION:
+        options->has_activation = true;
+        options->activation =
+            (policy_activation)(POLICY_RELU +
+                                one_of("--activation", arg, activations, "relu, tanh or elu"));
+        return 0;
+    case KEY_PRECISION:
+        if (!policy_precision_parse(&options->precision, arg)) {
+            cli_usage_error(CLI_DISTILL,
+                            "--precision is '%s'; allowed is int8, int4, bf16, fp16 or fp32", arg);
+        }
+        return 0;
+    case KEY_AWARE:
+        options->aware = cli_option_real(CLI_DISTILL, "--aware", arg, 0, 1);
+        return 0;
+    case KEY_LOSS:
+        options->has_loss = true;
+        options->kind = (distill_kind)one_of("--loss", arg, losses, "kl or squares");
+        return 0;
+    case KEY_TEMPERATURE:
+        options->has_temperature = true;
+        options->temperature = cli_option_real(CLI_DISTILL, "--temperature", arg, 1e-3, 1e3);
+        return 0;
+    case KEY_UPDATES:
+        options->updates = cli_option_number(CLI_DISTILL, "--updates", arg, 1, UINT32_MAX);
+        return 0;
+    case KEY_BATCH:
+        options->batch = (uint32_t)cli_option_number(CLI_DISTILL, "--batch", arg, 1, BATCH_MAX);
+        return 0;
+    case KEY_LEARNING_RATE:
+        options->learning_rate = cli_option_real(CLI_DISTILL, "--learning-rate", arg, 1e-9, 1);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static error_t
+parse(int key, char *arg, struct argp_state *state)
+{
+    static const char *const actors[] = {"teacher", "student", NULL};
+    cli_distill_options *options = state->input;
+    switch (key) {
+    case KEY_OBS:
+        options->lines = arg;
+        return 0;
+    case KEY_REPLAY:
+        options->replay = arg;
+        return 0;
+    case KEY_ENV:
+        options->env_id = arg;
+        return 0;
+    case KEY_OPTIONS:
+        options->options = arg;
+        return 0;
+    case KEY_OBSERVATIONS:
+        options->has_observations = true;
+        options->observations =
+            (uint32_t)cli_option_number(CLI_DISTILL, "--observations", arg, 0, OBSERVATIONS_MAX);
+        return 0;
+    case KEY_ACTS:
+        options->student_acts = one_of("--acts", arg, actors, "student or teacher") == 1;
+        return 0;
+    case KEY_ROUNDS:
+        options->rounds = (uint32_t)cli_option_number(CLI_DISTILL, "--rounds", arg, 1, ROUNDS_MAX);
+        return 0;
+    case KEY_EPISODES:
+        options->episodes =
+            (uint32_t)cli_option_number(CLI_DISTILL, "--episodes", arg, 1, EPISODES_MAX);
+        return 0;
+    case KEY_ENVS:
+        options->envs = (uint32_t)cli_option_number(CLI_DISTILL, "--envs", arg, 1, ENVS_MAX);
+        return 0;
+    case KEY_SEED:
+        options->seed = cli_option_number(CLI_DISTILL, "--seed", arg, 0, UINT64_MAX);
+        return 0;
+    case KEY_OUT:
+        options->out = arg;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (options->given != NULL) {
+            cli_usage_error(CLI_DISTILL, "two teachers, '%s' and '%s'; name one", options->given,
+                            arg);
+        }
+        options->given = arg;
+        return 0;
+    default:
+        return parse_student(key, arg, options);
+    }
+}
+
+static const struct argp distill_argp = {
+    .options = option_table,
+    .parser = parse,
+    .args_doc = "TEACHER",
+    .doc = "Trains a small policy to act as a finished one does, compares both and writes the "
+           "small one. TEACHER is a policy file of any precision, or a run folder, which stands "
+           "for the policy.fp32.oct in it.\v"
+           "Example: octet distill runs/walk --hidden 32,32 --precision int8",
+};
+
+static void
+options_check(cli_distill_options *options)
+{
+    if (options->given == NULL) {
+        cli_usage_error(CLI_DISTILL, "no TEACHER given; name a policy file or a run folder");
+    }
+    bool is_recorded = options->lines != NULL || options->replay != NULL;
+    if (!options->has_observations) {
+        options->observations = is_recorded ? 0 : options->observations;
+    }
+    if (options->observations == 0 && !is_recorded) {
+        cli_usage_error(CLI_DISTILL, "--observations is '0'; without --obs or --replay there is "
+                                     "nothing to learn on");
+    }
+    if (options->observations > 0 && options->observations < options->rounds) {
+        options->rounds = options->observations;
+    }
+    if (options->updates < options->rounds) {
+        cli_usage_error(CLI_DISTILL,
+                        "--updates is '%llu'; each of the %u rounds (--rounds) has one",
+                        (unsigned long long)options->updates, options->rounds);
+    }
+}
+
+void
+cli_distill_options_parse(cli_distill_options *options, int argc, char **argv)
+{
+    *options = (cli_distill_options){.hidden = {.count = 2, .value = {32, 32}},
+                                     .precision = POLICY_INT8,
+                                     .method = QUANTIZER_METHOD_DEFAULT,
+                                     .options = "",
+                                     .student_acts = true,
+                                     .observations = 100000,
+                                     .rounds = 10,
+                                     .updates = 20000,
+                                     .batch = 256,
+                                     .learning_rate = 1e-3,
+                                     .aware = 0.5,
+                                     .episodes = 100,
+                                     .envs = 16,
+                                     .seed = 1};
+    cli_options_parse(&distill_argp, argc, argv, options);
+    options_check(options);
+}

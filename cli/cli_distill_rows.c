@@ -1,0 +1,143 @@
+// Reads recorded observations, and plays for fresh ones.
+#include "cli/cli_distill_rows.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "actor/actor_evaluate.h"
+#include "cli/cli_lines.h"
+#include "cli/cli_options.h"
+#include "cli/run/cli_folder.h"
+#include "data/data_source.h"
+
+#define REASON_BYTES 1024
+#define REPLAY_FILE  "replay.oct" // the default of replay.path
+
+static bool
+lines_take(quantizer_reservoir *reservoir, const policy_spec *spec, const char *path)
+{
+    FILE *in = fopen(path, "r");
+    if (in == NULL) {
+        cli_error(CLI_DISTILL, "--obs: '%s': %s", path, strerror(errno));
+        return false;
+    }
+    cli_lines lines = {.command = CLI_DISTILL,
+                       .name = path,
+                       .in = in,
+                       .is_bytes = spec->obs_dtype == POLICY_U8,
+                       .obs_count = spec->obs_count,
+                       .env_id = spec->env_id};
+    cli_lines_begin(&lines);
+    while (cli_lines_next(&lines)) {
+        quantizer_reservoir_add(reservoir, lines.row, policy_spec_obs_bytes(spec), 1);
+    }
+    bool is_whole = !lines.failed;
+    cli_lines_end(&lines);
+    (void)fclose(in);
+    return is_whole;
+}
+
+static void
+blocks_take(quantizer_reservoir *reservoir, const data_source *source)
+{
+    const replay_layout *layout = data_source_layout(source);
+    for (uint32_t b = 0; b < data_source_blocks(source); b++) {
+        const replay_block *block = data_source_block(source, b);
+        quantizer_reservoir_add(reservoir, replay_block_obs(layout, block, 0), layout->obs_bytes,
+                                block->count);
+    }
+}
+
+static bool
+replay_take(quantizer_reservoir *reservoir, const policy_spec *spec, const char *given)
+{
+    char path[CLI_PATH_MAX], reason[REASON_BYTES] = "";
+    data_source *source;
+    cli_folder_file(path, given, REPLAY_FILE);
+    if (data_source_open(&source, path, NULL, reason, sizeof(reason)) != OCT_OK) {
+        cli_error(CLI_DISTILL, "--replay: %s", reason);
+        return false;
+    }
+    const replay_data_env *from = &data_source_header(source)->env;
+    bool fits = from->obs_count == spec->obs_count && from->obs_dtype == (uint32_t)spec->obs_dtype;
+    if (fits) {
+        blocks_take(reservoir, source);
+    } else {
+        cli_error(CLI_DISTILL,
+                  "--replay: %s has observations of %u numbers (%.100s), the teacher reads %u of "
+                  "%s (%.100s)",
+                  path, from->obs_count, from->id, spec->obs_count,
+                  spec->obs_dtype == POLICY_U8 ? "uint8" : "float32", spec->env_id);
+    }
+    data_source_close(source);
+    return fits;
+}
+
+bool
+cli_distill_recorded(quantizer_reservoir *reservoir, const policy_spec *spec,
+                     const cli_distill_options *options)
+{
+    if ((options->lines != NULL && !lines_take(reservoir, spec, options->lines)) ||
+        (options->replay != NULL && !replay_take(reservoir, spec, options->replay))) {
+        return false;
+    }
+    if ((options->lines != NULL || options->replay != NULL) &&
+        quantizer_reservoir_count(reservoir) == 0) {
+        cli_error(CLI_DISTILL, "%s holds no observation",
+                  options->lines != NULL ? options->lines : options->replay);
+        return false;
+    }
+    return true;
+}
+
+// ---- fresh ones
+
+typedef struct watch {
+    quantizer_reservoir *reservoir;
+    uint32_t wanted;
+    _Atomic(int) is_full;
+} watch;
+
+static void
+watch_step(void *arg, const void *obs, size_t stride, uint32_t rows, uint32_t counted)
+{
+    (void)counted;
+    watch *w = arg;
+    uint32_t have = quantizer_reservoir_count(w->reservoir);
+    quantizer_reservoir_add(w->reservoir, obs, stride, OCT_MIN(rows, w->wanted - have));
+    bool is_full = quantizer_reservoir_count(w->reservoir) == w->wanted;
+    atomic_store_explicit(&w->is_full, is_full, memory_order_relaxed);
+}
+
+oct_err
+cli_distill_fresh(quantizer_reservoir *reservoir, uint32_t wanted, const policy_image *acts,
+                  const cli_distill_options *options, uint64_t seed, char *reason,
+                  size_t reason_size)
+{
+    policy_net *net;
+    oct_err err = policy_net_create(&net, acts, POLICY_ISA_BEST);
+    if (err != OCT_OK) {
+        (void)snprintf(reason, reason_size,
+                       "cannot run policies here: %s (OCTET_ISA: " POLICY_ISA_NAMES ", or unset)",
+                       oct_strerror(err));
+        return err;
+    }
+    watch w = {.reservoir = reservoir, .wanted = wanted};
+    actor_evaluate_request request = {
+        .env_id = options->env_id,
+        .options = options->options,
+        .episodes = wanted, // each has one at least
+        .envs = options->envs,
+        .seed = seed,
+        .stop = &w.is_full,
+        .watch = watch_step,
+        .watch_arg = &w,
+    };
+    actor_evaluate_result result = {0};
+    err = actor_evaluate(net, &request, &result, reason, reason_size);
+    policy_net_destroy(net);
+    bool is_enough = err == OCT_ECLOSED && quantizer_reservoir_count(reservoir) == wanted;
+    return is_enough ? OCT_OK : err;
+}

@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""End-to-end tests of octet distill (docs/transfer.md): see e2e.py.
+
+usage: e2e_distill.py OCTET TEST
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+
+from e2e import OCTET, PENDULUM, finish, scratch, train
+from daemons import run_named
+
+# A policy of some quality, soon.
+SHORT = ["--set", "run.env_steps=30000", "--set", "run.stop_at_return=none"]
+QUICK = ["--observations", "4000", "--updates", "400", "--rounds", "2", "--episodes", "5"]
+
+
+def octet(*arguments, code=0, **options):
+    done = subprocess.run([OCTET, *map(str, arguments)], capture_output=True, text=True, check=False, **options)
+    assert done.returncode == code, done
+    return done.stdout + done.stderr
+
+
+def solved(folder):
+    """A run that has solved CartPole."""
+    run = folder / "teacher"
+    finish(train(run, "--set", "run.env_steps=1000000"), run)
+    return run
+
+
+def returns(text):
+    return {who: float(mean) for who, mean in re.findall(r"^(teacher|student) .*?\s(-?[\d.]+) ±", text, re.MULTILINE)}
+
+
+def test_a_student_reaches_its_teacher():
+    """With a tenth of the bytes; and every other command takes it."""
+    with scratch() as folder:
+        teacher, student = solved(folder), folder / "student"
+        text = octet("distill", teacher, "--hidden", "8,8", "--observations", "40000", "--updates", "8000", "--out",
+                     student)
+        means = returns(text)
+        assert means["student"] > 450 and means["student"] > means["teacher"] - 40, text
+        assert "student  int8" in text and "of the greedy actions agree" in text, text
+        policy, fp32 = student / "policy.oct", student / "policy.fp32.oct"
+        assert policy.stat().st_size < 600 and fp32.stat().st_size < 1200
+        assert f"mean return {means['student']:g}" in octet("inspect", policy), text
+        mean = float(re.search(r"return +([\d.]+)", octet("eval", student, "--seed", "77"))[1])
+        assert mean > 450, mean
+        octet("quantize", student, "--precision", "int4", "--out", folder / "int4.oct")
+        octet("export", policy, "--c99", folder / "student.h")
+        octet("act", student, input="0 0 0.01 0\n")
+        # And a run can begin with it.
+        run = folder / "run"
+        text = finish(train(run, *SHORT, "--init-from", fp32, "--set", "network.hidden=[8,8]"), run)
+        assert "init: policy layer 2 (8 -> 2, linear): taken" in text, text
+
+
+def test_the_same_seed_gives_the_same_student():
+    with scratch() as folder:
+        run = folder / "teacher"
+        finish(train(run, *SHORT), run)
+        files = []
+        for name, seed in (("first", 1), ("again", 1), ("other", 2)):
+            octet("distill", run, *QUICK, "--seed", seed, "--out", folder / name)
+            files.append((folder / name / "policy.oct").read_bytes())
+        assert files[0] == files[1] != files[2]
+
+
+def test_it_learns_on_recorded_observations():
+    """Of a run's replay, of a data set, and of lines; without an environment returns are not known."""
+    with scratch() as folder:
+        run = folder / "teacher"
+        finish(train(run, *SHORT), run)
+        octet("data", "export", run / "replay.oct", "--out", folder / "steps.oct")
+        lines = folder / "lines.txt"
+        lines.write_text("".join(f"{i / 100:g} 0.1 {-i / 500:g}, 0\n" for i in range(300)))
+        for name, source, rows in (("run", ["--replay", run], None), ("set", ["--replay", folder / "steps.oct"], None),
+                                   ("lines", ["--obs", lines], 300)):
+            text = octet("distill", run, *source, "--updates", "400", "--rounds", "2", "--episodes", "5", "--out",
+                         folder / name)
+            count = int(re.search(r"round 2 of 2: (\d+) observations, 400 updates", text)[1])
+            assert count == rows or rows is None and count > 20000, text
+            assert "student" in returns(text), text
+        both = octet("distill", run, "--obs", lines, *QUICK, "--out", folder / "both")
+        assert "round 2 of 2: 4300 observations, 400 updates" in both, both
+        gone = octet("distill", run, "--obs", lines, "--updates", "400", "--env", "Nowhere-v0", "--out", folder / "gone")
+        assert "returns are not measured: environment 'Nowhere-v0'" in gone, gone
+        assert "observations that it did not learn from" in gone and not returns(gone), gone
+
+
+def test_a_box_is_learned_before_tanh():
+    with scratch() as folder:
+        run = folder / "teacher"
+        finish(train(run, "--set", "run.env_steps=6000", "--set", "run.stop_at_return=none", preset=PENDULUM), run)
+        text = octet("distill", run / "policy.oct", *QUICK, "--hidden", "16", "--precision", "int4", "--out", folder / "s")
+        assert re.search(r"teacher +int8 .*\n(.*\n)*student +int4", text), text
+        assert "of the actions within 1 % of their range" in text, text
+        text = octet("distill", run, *QUICK, "--loss", "kl", "--out", folder / "t", code=1)
+        assert "its loss is squares" in text, text
+
+
+def test_mistakes_are_told_and_leave_nothing():
+    with scratch() as folder:
+        run = folder / "teacher"
+        finish(train(run, *SHORT), run)
+        (folder / "foreign").write_bytes(b"#!/bin/sh\n" * 40)
+        (folder / "cut.oct").write_bytes((run / "policy.oct").read_bytes()[:-9])
+        (folder / "words").write_text("0 0 0 0\n0 0 zero 0\n")
+        (folder / "few").write_text("0 0 0\n")
+        (folder / "none").write_text("")
+        shutil.copy(run / "replay.oct", folder / "alone.oct")
+        out = ["--out", folder / "student"]
+        for arguments, code, why in (
+                ([], 2, "no TEACHER given"),
+                ([run, "--hidden", "32,"], 2, "--hidden is '32,'; allowed are up to 15 widths from 1 to 65536"),
+                ([run, "--hidden", "0"], 2, "--hidden is '0'"),
+                ([run, "--precision", "int3"], 2, "--precision is 'int3'; allowed is int8, int4, bf16, fp16 or fp32"),
+                ([run, "--loss", "mse"], 2, "--loss is 'mse'; allowed is kl or squares"),
+                ([run, "--observations", "0"], 2, "there is nothing to learn on"),
+                ([run, "--updates", "3"], 2, "each of the 10 rounds (--rounds) has one"),
+                ([folder / "nowhere"], 1, "nowhere': "), ([folder / "foreign"], 1, "foreign': "),
+                ([folder / "cut.oct"], 1, "cut.oct': "),
+                ([run, "--obs", folder / "nowhere"], 1, "No such file or directory"),
+                ([run, "--obs", folder / "words"], 1, "words: line 2: number 3 is 'zero', which is not a number"),
+                ([run, "--obs", folder / "few"], 1, "few: line 1: 3 numbers; an observation of 'CartPole-v1' has 4"),
+                ([run, "--obs", folder / "none"], 1, "none holds no observation"),
+                ([run, "--replay", folder / "alone.oct"], 1, "environment.oct"),
+                ([run, "--replay", folder / "foreign"], 1, "--replay: "),
+                ([run, "--env", "Pendulum-v1"], 1, "environment 'Pendulum-v1'"),
+                ([run, "--out", run], 1, "exists already; name a new folder with --out")):
+            where = [] if "--out" in arguments else out
+            text = octet("distill", *arguments, *where, code=code)
+            assert why in text, (arguments, text)
+            assert not (folder / "student").exists(), arguments
+        pendulum = folder / "pendulum"
+        finish(train(pendulum, "--set", "run.env_steps=6000", "--set", "run.stop_at_return=none", preset=PENDULUM),
+               pendulum)
+        text = octet("distill", run, "--replay", pendulum, *out, code=1)
+        assert "has observations of 3 numbers (Pendulum-v1), the teacher reads 4 of float32 (CartPole-v1)" in text, text
+
+
+if __name__ == "__main__":
+    sys.exit(run_named(globals()))
