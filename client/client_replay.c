@@ -280,12 +280,13 @@ octet_replay_configure(octet_replay *replay, const octet_replay_table *table, ui
     return result;
 }
 
-// Numbers other than before: what was on its way is for nobody.
+// Numbers other than before: what was on its way is for nobody. A third of what is prefetched makes
+// a request: two are in flight while the batches of one are taken.
 static void
 sampling_begin(octet_replay *replay, uint32_t batch_size, uint32_t prefetch)
 {
     uint32_t most = OCT_MAX(REQUEST_WINDOWS / batch_size, 1u);
-    replay->per_request = OCT_MIN(OCT_MAX(prefetch / 2, 1u), most);
+    replay->per_request = OCT_MIN(OCT_MAX(prefetch / 3, 1u), most);
     client_call call = {
         .kind = CALL_SET, .batch_size = batch_size, .per_request = replay->per_request};
     (void)call_run(replay, &call);

@@ -21,11 +21,11 @@ from . import _lib
 from ._env import OctetEnv
 from ._lib import OctetError, ids
 from ._policy import Policy, PolicyInfo, Sampler
-from ._replay import Batch, Replay, ReplayTimeoutError, Writer
+from ._replay import Batch, Replay, ReplayTimeoutError, Sequences, Writer
 from ._vector import OctetVectorEnv
 
 __all__ = ["Batch", "OctetEnv", "OctetError", "OctetVectorEnv", "Policy", "PolicyInfo", "Replay", "ReplayTimeoutError",
-           "Sampler", "Writer", "__version__", "ids", "make", "make_vec", "preset"]
+           "Sampler", "Sequences", "Writer", "__version__", "ids", "make", "make_vec", "preset"]
 __version__: str = _lib.lib.octet_version().decode()
 
 

@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import secrets
+import shutil
 import subprocess
 import tempfile
 import threading
@@ -31,10 +32,11 @@ _PATH_MAX = 90       # of a socket, with what is appended: the kernel has 107 by
 _RESTARTS = 3        # in a row, each within a second of the one before
 _DEFAULTS: dict[str, Any] = {
     "capacity": 1_000_000, "streams": 64, "sampler": "uniform", "priority_exponent": 0.6, "n_step": 1, "discount": 0.99,
-    "reward_clip": 0.0, "min_size": 1, "samples_per_insert": 0.0, "tolerance": 0.1}
+    "sequence_steps": 0, "sequence_stride": 0, "reward_clip": 0.0, "min_size": 1, "samples_per_insert": 0.0, "tolerance": 0.1}
 _BOUNDS: dict[str, tuple[type, float, float]] = {
     "capacity": (int, 1, 1e9), "streams": (int, 1, 65536), "priority_exponent": (float, 0, 10),
-    "n_step": (int, 1, 16384), "discount": (float, 0, 1), "reward_clip": (float, 0, 1e30), "min_size": (int, 1, 1e9),
+    "n_step": (int, 1, 16384), "discount": (float, 0, 1), "sequence_steps": (int, 0, 16384),
+    "sequence_stride": (int, 0, 2**20), "reward_clip": (float, 0, 1e30), "min_size": (int, 1, 1e9),
     "samples_per_insert": (float, 0, 1e9), "tolerance": (float, 0, 1e9)}
 
 
@@ -57,6 +59,25 @@ class Batch(NamedTuple):
     keys: NDArray[np.uint64]
     incarnation: int
     """The process of replay that the keys are of."""
+
+
+class Sequences(NamedTuple):
+    """Stretches of T rows of a stream, one a row, whatever episodes end inside. The arrays are the caller's."""
+
+    observations: NDArray[Any]
+    """(batch, T + 1, …)"""
+    actions: NDArray[Any]
+    """(batch, T, …), as what follows"""
+    rewards: NDArray[np.float32]
+    terminated: NDArray[np.bool_]
+    truncated: NDArray[np.bool_]
+    first: NDArray[np.bool_]
+    """Of an episode, or of what goes on behind a cut."""
+    is_step: NDArray[np.bool_]
+    """False: a row without an action, which holds the observation that an episode ended with, or fills up."""
+    weights: NDArray[np.float32]
+    keys: NDArray[np.uint64]
+    incarnation: int
 
 
 class _Field:
@@ -142,7 +163,7 @@ class _Service:
             raise OctetError(f"{path}: {error}") from error
         if not isinstance(said, dict) or said.get("format") != _FORMAT:
             raise OctetError(f"{path}: not of this version of Octet")
-        return _Service(folder, said)
+        return _Service(folder, {**_DEFAULTS, **said})
 
     def write(self) -> None:
         """For this user alone."""
@@ -174,7 +195,8 @@ class _Service:
             size=ctypes.sizeof(_replay_lib.Table), streams=said["streams"], capacity=said["capacity"],
             observation_bytes=self.observation.bytes, observation_is_float=self.observation.is_float32,
             action_bytes=self.action.bytes, action_is_float=self.action.is_float32, sampler=sampler,
-            window=_replay_lib.N_STEP, steps=said["n_step"], priority_exponent=said["priority_exponent"],
+            window=_replay_lib.SEQUENCE if said["sequence_steps"] else _replay_lib.N_STEP,
+            steps=said["sequence_steps"] or said["n_step"], stride=said["sequence_stride"], priority_exponent=said["priority_exponent"],
             discount=said["discount"], reward_clip=said["reward_clip"], min_size=said["min_size"],
             samples_per_insert=said["samples_per_insert"], tolerance=said["tolerance"], seed=said["seed"])
         table.key[:] = bytes.fromhex(said["key"])
@@ -278,6 +300,9 @@ class _Daemon:
                 self.process.kill()
                 self.process.wait()
         lib().octet_replay_close(self._handle)
+        sockets = _socket_folder(self.service.said["url"])
+        if sockets != self.service.folder:
+            shutil.rmtree(sockets, ignore_errors=True)
         self._owner.end()
 
 
@@ -330,6 +355,10 @@ def _socket_url(folder: pathlib.Path) -> str:
     return f"ipc://{path}"
 
 
+def _socket_folder(url: str) -> pathlib.Path:
+    return pathlib.Path(url.removeprefix("ipc://")).parent
+
+
 def _settle(folder: pathlib.Path, given: dict[str, Any], observation: Any, action: Any) -> _Service:
     """What the folder has, with what was given now; what neither says is the default."""
     before = _Service.read(folder) if (folder / "replay.oct").exists() else None
@@ -374,8 +403,9 @@ class Replay:
 
     observation, action: (shape, dtype) of one, or a space of Gymnasium. Arguments that are left out are the folder's,
     or, in a new one: capacity=1_000_000 rows, streams=64 that all writers have together, sampler="uniform"
-    ("prioritized" with priority_exponent=0.6, "fifo"), n_step=1, discount=0.99, reward_clip=0 (none), min_size=1 windows
-    before the first sample, samples_per_insert=0 (no limit), tolerance=0.1. docs/replay.md has their meaning.
+    ("prioritized" with priority_exponent=0.6, "fifo"), n_step=1, discount=0.99, sequence_steps=0 (windows of n steps;
+    otherwise sequences of so many rows, with sequence_stride), reward_clip=0 (none), min_size=1 windows before the first
+    sample, samples_per_insert=0 (no limit), tolerance=0.1. docs/replay.md has their meaning.
 
     prefetch: batches that are kept ready for the next calls of `sample`; 0 draws at the call. Any thread may call; calls
     take turns.
@@ -477,6 +507,18 @@ class Replay:
                importance_exponent: float = 0.0) -> Batch:
         """`batch_size` windows, drawn as the sampler says. TimeoutError (octet.ReplayTimeoutError) when replay has none
         to give in so many seconds; None waits for ever."""
+        if self._service.said["sequence_steps"]:
+            raise OctetError(f"{self.folder} gives sequences: call sample_sequences")
+        return Batch(*self._sample(batch_size, timeout, prefetch, importance_exponent))
+
+    def sample_sequences(self, batch_size: int, *, timeout: float | None = 60.0, prefetch: int | None = None,
+                         importance_exponent: float = 0.0) -> Sequences:
+        """The same of a replay that was made with sequence_steps."""
+        if not self._service.said["sequence_steps"]:
+            raise OctetError(f"{self.folder} gives windows of n steps: call sample, or give sequence_steps")
+        return Sequences(*self._sample(batch_size, timeout, prefetch, importance_exponent))
+
+    def _sample(self, batch_size: int, timeout: float | None, prefetch: int | None, exponent: float) -> tuple[Any, ...]:
         if not 1 <= batch_size < 2**32:
             raise OctetError(f"batch_size {batch_size}: at least 1 is allowed")
         if not 0 <= (ahead := self.prefetch if prefetch is None else prefetch) < 2**32:
@@ -486,31 +528,40 @@ class Replay:
         sample, reference = lib().octet_replay_sample, byref(found)
         while True:
             with self._lock:
-                result = sample(self._live(), batch_size, ahead, importance_exponent, _slice_ms(until), reference)
+                result = sample(self._live(), batch_size, ahead, exponent, _slice_ms(until), reference)
                 if result == 0:
-                    return self._batch(found)
+                    return self._columns(found)
                 if result != _replay_lib.TIMED_OUT:
                     self._raise(result)
             if until is not None and time.monotonic() >= until:
                 raise ReplayTimeoutError(f"no batch of {batch_size} in {timeout:g} s: {self.state()}", result)
 
-    def _batch(self, found: _replay_lib.Batch) -> Batch:
-        address, count, service = found.memory, found.count, self._service
+    def _columns(self, found: _replay_lib.Batch) -> tuple[Any, ...]:
+        """Of a Batch, or of Sequences."""
+        address, count, steps, service = found.memory, found.count, found.steps, self._service
         block = (ctypes.c_uint8 * found.memory_bytes).from_address(address)
         block.memory = _Memory(address)
-        if found.observation_bytes != service.observation.bytes or found.action_bytes != service.action.bytes:
+        seen, done = service.observation, service.action
+        if (found.observation_bytes, found.action_bytes) != (seen.bytes, done.bytes):
             raise OctetError("replay has other observations or actions than its folder says", 5)
+        if bool(steps) != bool(service.said["sequence_steps"]):
+            raise OctetError("replay has other windows than its folder said when this was opened", 5)
 
         def column(at: int, dtype: Any, shape: tuple[int, ...] = ()) -> NDArray[Any]:
             return np.ndarray((count, *shape), dtype, block, at - address)
 
-        seen, done = service.observation, service.action
-        return Batch(column(found.observations, seen.dtype, seen.shape), column(found.actions, done.dtype, done.shape),
-                     column(found.rewards, np.float32), column(found.discounts, np.float32),
-                     column(found.next_observations, seen.dtype, seen.shape), column(found.weights, np.float32),
-                     column(found.keys, np.uint64), found.incarnation)
+        weights, keys = column(found.weights, np.float32), column(found.keys, np.uint64)
+        if steps == 0:
+            return (column(found.observations, seen.dtype, seen.shape), column(found.actions, done.dtype, done.shape),
+                    column(found.rewards, np.float32), column(found.discounts, np.float32),
+                    column(found.next_observations, seen.dtype, seen.shape), weights, keys, found.incarnation)
+        flags = column(found.flags, np.uint8, (steps,))
+        return (column(found.observations, seen.dtype, (steps + 1, *seen.shape)),
+                column(found.actions, done.dtype, (steps, *done.shape)), column(found.rewards, np.float32, (steps,)),
+                flags & _replay_lib.TERMINATED != 0, flags & _replay_lib.TRUNCATED != 0, flags & _replay_lib.FIRST != 0,
+                flags & _replay_lib.END == 0, weights, keys, found.incarnation)
 
-    def update_priorities(self, batch: Batch, values: Any) -> None:
+    def update_priorities(self, batch: Batch | Sequences, values: Any) -> None:
         """New priorities of a batch's windows, such as |TD errors|. Of windows that have left the table, and of a
         batch from before replay was started again, they are ignored."""
         priorities = np.ascontiguousarray(values, np.float32)

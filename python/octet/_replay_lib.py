@@ -19,7 +19,8 @@ KEY_BYTES = 32      # OCTET_REPLAY_KEY_BYTES
 STATS = 512
 INVALID, NOT_NOW, TIMED_OUT, NO_CONNECTION = 1, 2, 4, 7
 SAMPLERS = {"uniform": 1, "prioritized": 2, "fifo": 3}
-N_STEP = 1
+N_STEP, SEQUENCE = 1, 2
+TERMINATED, TRUNCATED, FIRST, END = 1, 2, 4, 8
 
 
 class Table(Structure):

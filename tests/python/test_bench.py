@@ -1,4 +1,4 @@
-"""The benchmark runs once, so that it is noticed when it no longer does."""
+"""The benchmarks run once, so that it is noticed when they no longer do."""
 
 import json
 import os
@@ -8,13 +8,25 @@ import sys
 
 import pytest
 
-BENCH = pathlib.Path(__file__).parents[2] / "bench" / "bench_python.py"
+BENCH = pathlib.Path(__file__).parents[2] / "bench"
 
 
 def test_the_benchmark_checks_its_answers_and_prints_its_lines():
     program = os.environ.get("OCTET_PROGRAM")
     if not program:
         pytest.skip("OCTET_PROGRAM does not name octet")
-    said = subprocess.run([sys.executable, BENCH, program, "quick"], capture_output=True, text=True, check=True).stdout
+    said = subprocess.run([sys.executable, BENCH / "bench_python.py", program, "quick"], capture_output=True, text=True, check=True).stdout
     lines = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
     assert len(lines) >= 3 and all(line["median"] > 0 and line["in_c"] > 0 for line in lines)
+
+
+def test_the_benchmark_of_replay_checks_its_answers_and_prints_its_lines():
+    path, daemon = os.environ.get("OCTET_BENCH_REPLAY_PATH"), os.environ.get("OCTET_REPLAY_PROGRAM")
+    if not daemon or not path or not os.path.exists(path):
+        pytest.skip("OCTET_BENCH_REPLAY_PATH and OCTET_REPLAY_PROGRAM do not name programs that were built")
+    said = subprocess.run([sys.executable, BENCH / "bench_replay_python.py", path, daemon, "quick"], capture_output=True,
+                          text=True, check=True).stdout
+    lines = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
+    assert len(lines) >= 6 and all(line["median"] > 0 for line in lines)
+    assert [line["name"] for line in lines if "ratio to C" in line] == ["replay octet.Replay, prefetch=3",
+                                                                        "replay octet.Replay, prefetch=24"]

@@ -1,5 +1,6 @@
 """octet.Replay: what was appended is what is sampled, once, whoever was killed meanwhile; and what is refused."""
 
+import json
 import os
 import pathlib
 import signal
@@ -94,6 +95,24 @@ def test_n_steps_end_with_the_episode(tmp_path):
         assert batch.rewards.tolist() == [1.75, 1.75, 1.75, 1.5, 1]
         assert batch.discounts.tolist() == [0.125, 0.125, 0, 0, 0]
         assert batch.next_observations[:, 0].tolist() == [3, 4, 5, 5, 5]
+
+
+def test_sequences_have_every_row_of_their_stretch(tmp_path):
+    with octet.Replay(tmp_path, **FOUR | {"sampler": "fifo"}, sequence_steps=4, sequence_stride=3) as replay:
+        with replay.writer() as writer:
+            for i in range(8):  # the episode's end row is row 4
+                writer.append(rows(i), i, i, i == 3, False, rows(i + 1))
+        batch = replay.sample_sequences(2)
+        assert batch.observations[:, :, 0].tolist() == [[0, 1, 2, 3, 4], [3, 4, 4, 5, 6]]
+        assert batch.actions.tolist() == batch.rewards.tolist() == [[0, 1, 2, 3], [3, 0, 4, 5]]
+        assert batch.terminated.tolist() == [[False, False, False, True], [True, False, False, False]]
+        assert batch.is_step.tolist() == [[True] * 4, [True, False, True, True]]
+        assert batch.first.tolist() == [[True, False, False, False], [False, False, True, False]]
+        assert not batch.truncated.any()
+        with pytest.raises(octet.OctetError, match="call sample_sequences"):
+            replay.sample(1)
+    with octet.Replay(tmp_path, sequence_steps=0) as replay, pytest.raises(octet.OctetError, match="call sample"):
+        replay.sample_sequences(1)
 
 
 def test_a_step_that_does_not_lead_to_the_next_is_kept_as_it_is(tmp_path):
@@ -386,3 +405,23 @@ def test_a_long_path_is_no_hindrance(tmp_path):
         with other.writer(1) as writer:
             walk(writer, 3, streams=1)
         assert replay.stats()["replay.size"] == 3
+        sockets = pathlib.Path(json.loads((folder / "service.json").read_text())["url"].removeprefix("ipc://")).parent
+        assert stat.S_IMODE(sockets.stat().st_mode) == 0o700
+    assert not sockets.exists()
+
+
+def test_a_full_disk_is_said_and_does_no_harm(tmp_path):
+    small = tmp_path / "small"
+    small.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", small], capture_output=True,
+                      check=False).returncode != 0:
+        pytest.skip("a small file system cannot be mounted here")
+    try:
+        with pytest.raises(octet.OctetError, match="room|space"):
+            octet.Replay(small / "replay", **FOUR | {"capacity": 1_000_000})
+        with octet.Replay(small / "replay", **FOUR | {"capacity": 2048}) as replay, replay.writer(1) as writer:
+            walk(writer, 5, streams=1)
+            writer.flush()
+            assert replay.stats()["replay.size"] == 5
+    finally:
+        subprocess.run(["umount", "-l", small], check=True)
