@@ -71,12 +71,14 @@ parse_list(cli_space_key *key, const char *over, const oct_config *base, char *r
            size_t reason_size)
 {
     int depth = 0;
+    bool is_quoted = false;
     const char *from = key->spec;
     key->kind = CLI_SPACE_LIST;
     key->value = oct_alloc(CLI_SPACE_VALUES_MAX * sizeof(*key->value));
     for (const char *at = key->spec;; at++) {
-        depth += (*at == '[') - (*at == ']');
-        if (*at == '\0' || (*at == ',' && depth == 0)) {
+        is_quoted = is_quoted != (*at == '"');
+        depth += is_quoted ? 0 : (*at == '[') - (*at == ']');
+        if (*at == '\0' || (*at == ',' && depth == 0 && !is_quoted)) {
             OCT_TRY(list_add(key, from, (size_t)(at - from), over, base, reason, reason_size));
             from = at + 1;
         }

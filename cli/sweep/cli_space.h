@@ -11,7 +11,7 @@
 //
 //   algo.learning_rate=1e-4..1e-2     a range; by its logarithm when both ends are above 0 and a
 //   actor.epsilon_base=lin:0.1..0.9   factor of ten or more apart, unless lin: or log: says it
-//   network.hidden=[32,32],[64,64]    a list, split at commas outside of brackets
+//   network.hidden=[32,32],[64,64]    a list, split at commas outside of brackets and quotes
 //
 // A list has a grid. A point is drawn by a generator of its own: PCG32 seeded by seed and the
 // point's index, a stream for each key, so that point 7 is the same among 10 and among 100. Random

@@ -79,10 +79,9 @@ trials_json(const cli_sweep_plan *plan)
     return trials;
 }
 
-oct_err
-cli_sweep_file_write(const char *folder, const cli_sweep_plan *plan)
+char *
+cli_sweep_file_print(const cli_sweep_plan *plan)
 {
-    char path[CLI_PATH_MAX + 16];
     json_t *root = json_object();
     cli_json_put(root, "format", json_integer(FORMAT));
     cli_json_put(root, "octet", cli_json_text(OCTET_VERSION));
@@ -98,6 +97,14 @@ cli_sweep_file_write(const char *folder, const cli_sweep_plan *plan)
     char *text = json_dumps(root, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(15));
     json_decref(root);
     OCT_ASSERT(text != NULL);
+    return text;
+}
+
+oct_err
+cli_sweep_file_write(const char *folder, const cli_sweep_plan *plan)
+{
+    char path[CLI_PATH_MAX + 16];
+    char *text = cli_sweep_file_print(plan);
     size_t length = strlen(text);
     text[length] = '\n'; // in place of the zero byte: the file ends its last line
     (void)snprintf(path, sizeof(path), "%s/" CLI_SWEEP_FILE, folder);
@@ -257,11 +264,25 @@ plan_read(const reader *r, const json_t *root, const oct_config *base, cli_sweep
 }
 
 oct_err
+cli_sweep_file_parse(const char *name, const char *text, size_t length, const oct_config *base,
+                     cli_sweep_plan *plan, char *reason, size_t reason_size)
+{
+    reader r = {.path = name, .reason = reason, .reason_size = reason_size};
+    json_error_t where;
+    json_t *root = json_loadb(text, length, 0, &where);
+    if (root == NULL) {
+        return oct_refuse(reason, reason_size, "'%s':%d: %s", name, where.line, where.text);
+    }
+    oct_err err = plan_read(&r, root, base, plan);
+    json_decref(root);
+    return err;
+}
+
+oct_err
 cli_sweep_file_read(const char *folder, cli_sweep_plan *plan, oct_config *base, char *reason,
                     size_t reason_size)
 {
     char path[CLI_PATH_MAX + 16], message[MESSAGE_BYTES] = "";
-    reader r = {.path = path, .reason = reason, .reason_size = reason_size};
     uint8_t *bytes;
     size_t length;
     (void)snprintf(path, sizeof(path), "%s/" CLI_SWEEP_FILE, folder);
@@ -270,22 +291,16 @@ cli_sweep_file_read(const char *folder, cli_sweep_plan *plan, oct_config *base, 
         (void)oct_refuse(reason, reason_size, "cannot read '%s': %s", path, strerror(errno));
         return err;
     }
-    json_error_t where;
-    json_t *root = json_loadb((const char *)bytes, length, 0, &where);
-    free(bytes);
-    if (root == NULL) {
-        return oct_refuse(reason, reason_size, "'%s':%d: %s", path, where.line, where.text);
-    }
     char base_path[CLI_PATH_MAX + 16];
     (void)snprintf(base_path, sizeof(base_path), "%s/" CLI_SWEEP_BASE, folder);
     oct_config_default(base);
     if (oct_config_load(base, base_path, message, sizeof(message)) != OCT_OK) {
-        json_decref(root);
+        free(bytes);
         message[strcspn(message, "\n")] = '\0';
         return oct_refuse(reason, reason_size, "%s", message);
     }
-    err = plan_read(&r, root, base, plan);
-    json_decref(root);
+    err = cli_sweep_file_parse(path, (const char *)bytes, length, base, plan, reason, reason_size);
+    free(bytes);
     return err;
 }
 

@@ -16,8 +16,15 @@
 // Replaced whole; errors as oct_file_write.
 OCT_CHECKED oct_err cli_sweep_file_write(const char *folder, const cli_sweep_plan *plan);
 OCT_CHECKED oct_err cli_sweep_file_write_base(const char *folder, const oct_config *base);
-// Both files. plan must be empty. OCT_EINVAL: something is not as cli_sweep_file_write has it;
-// OCT_ENOTFOUND, OCT_EIO: as oct_file_read.
+// The content of sweep.json; malloc'd. What is read of text is what a plan would print, whatever
+// else stands there. name: what reason calls it. plan must be empty, and is to be freed in any
+// case.
+char *cli_sweep_file_print(const cli_sweep_plan *plan);
+OCT_CHECKED oct_err cli_sweep_file_parse(const char *name, const char *text, size_t length,
+                                         const oct_config *base, cli_sweep_plan *plan, char *reason,
+                                         size_t reason_size);
+// Both files. plan must be empty, and is to be freed in any case. OCT_EINVAL: something is not as
+// cli_sweep_file_write has it; OCT_ENOTFOUND, OCT_EIO: as oct_file_read.
 OCT_CHECKED oct_err cli_sweep_file_read(const char *folder, cli_sweep_plan *plan, oct_config *base,
                                         char *reason, size_t reason_size);
 

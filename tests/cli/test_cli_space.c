@@ -99,7 +99,7 @@ test_a_decade_makes_a_range_logarithmic_unless_it_is_said(void **state)
 }
 
 static void
-test_lists_of_lists_are_split_outside_of_brackets(void **state)
+test_lists_are_split_outside_of_brackets_and_quotes(void **state)
 {
     (void)state;
     cli_space space = {.count = 0};
@@ -107,6 +107,10 @@ test_lists_of_lists_are_split_outside_of_brackets(void **state)
     assert_int_equal(space.key[0].count, 2);
     assert_string_equal(space.key[0].value[0], "[32,32]");
     assert_string_equal(space.key[0].value[1], "[64]");
+    add(&space, "env.options=\"a=1,b=2\",c=3");
+    assert_int_equal(space.key[1].count, 2);
+    assert_string_equal(space.key[1].value[0], "\"a=1,b=2\"");
+    assert_string_equal(space.key[1].value[1], "c=3");
     cli_space_fini(&space);
 }
 
@@ -223,7 +227,7 @@ main(void)
         cmocka_unit_test(test_wrong_keys_and_values_are_refused_in_words),
         cmocka_unit_test(test_a_key_is_varied_once),
         cmocka_unit_test(test_a_decade_makes_a_range_logarithmic_unless_it_is_said),
-        cmocka_unit_test(test_lists_of_lists_are_split_outside_of_brackets),
+        cmocka_unit_test(test_lists_are_split_outside_of_brackets_and_quotes),
         cmocka_unit_test(test_a_grid_has_each_combination_once),
         cmocka_unit_test(test_a_point_is_the_same_whatever_was_drawn_before),
         cmocka_unit_test(test_draws_fill_their_range_evenly_on_its_scale),
