@@ -12,7 +12,6 @@
 #include "cli/cli_text.h"
 #include "cli/dash/cli_dash_report.h"
 #include "common/oct_base.h"
-#include "common/oct_file.h"
 
 #define FOLDERS_MAX 256
 
@@ -81,15 +80,9 @@ cli_html(int argc, char **argv)
         cli_dash_runs_destroy(runs);
         return CLI_EXIT_FAILED;
     }
-    char *text;
     size_t length;
-    FILE *out = open_memstream(&text, &length);
-    OCT_ASSERT(out != NULL);
-    cli_dash_report_write(out, runs);
-    OCT_ASSERT(fclose(out) == 0);
-    oct_err err = oct_file_write(options.html, text, length);
+    oct_err err = cli_dash_report_save(options.html, runs, &length);
     int why = errno;
-    free(text);
     cli_dash_runs_destroy(runs);
     if (err != OCT_OK) {
         cli_error("report", "cannot write '%s': %s", options.html, strerror(why));

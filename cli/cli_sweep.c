@@ -10,6 +10,7 @@
 
 #include "cli/cli_commands.h"
 #include "cli/cli_options.h"
+#include "cli/dash/cli_dash_report.h"
 #include "cli/run/cli_experiment.h"
 #include "cli/run/cli_folder.h"
 #include "cli/run/cli_preflight.h"
@@ -24,6 +25,7 @@
 #define WORDS_BYTES    2048
 #define RANDOM_DEFAULT 10
 #define PICTURE        "sweep.svg"
+#define PAGE           "sweep.html"
 #define SEED_MAX       9007199254740992u // of run.seed
 
 enum {
@@ -372,22 +374,39 @@ resume_plan(const sweep_options *options, cli_sweep_plan *plan, oct_config *base
 
 // ---- the table and the picture
 
+// What octet dash shows of the runs, as a file.
 static void
-report(const cli_sweep_plan *plan, const oct_config *base, const char *folder)
+save_page(char *folder)
+{
+    char path[CLI_PATH_MAX + 16];
+    size_t length;
+    cli_dash_runs *runs = cli_dash_runs_create(NULL, &folder, 1);
+    uint32_t count = cli_dash_runs_count(runs), unshown = cli_dash_runs_unshown(runs);
+    (void)snprintf(path, sizeof(path), "%s/" PAGE, folder);
+    if (cli_dash_report_save(path, runs, &length) != OCT_OK) {
+        cli_error("sweep", "cannot write '%s': %s", path, strerror(errno));
+    } else {
+        printf("page    %s, %u of %u runs\n", path, (unsigned)count, (unsigned)(count + unshown));
+    }
+    cli_dash_runs_destroy(runs);
+}
+
+static void
+report(const cli_sweep_plan *plan, const oct_config *base, char *folder)
 {
     static cli_series *series[CLI_COMPARISON_SERIES_MAX];
     char reason[CLI_PATH_MAX + 256], title[OCT_CONFIG_TEXT_MAX + 64], path[CLI_PATH_MAX + 16];
+    const char *place = folder;
     uint32_t count, failed = cli_sweep_plan_count(plan, CLI_SWEEP_FAILED);
     uint32_t pruned = cli_sweep_plan_count(plan, CLI_SWEEP_PRUNED);
     if (failed > 0 || pruned > 0) {
         printf("%u of %u runs failed, %u were pruned\n", (unsigned)failed,
                (unsigned)(plan->wanted * plan->seeds), (unsigned)pruned);
     }
-    if (cli_comparison_open(&folder, 1, series, &count, reason, sizeof(reason)) != OCT_OK) {
+    if (cli_comparison_open(&place, 1, series, &count, reason, sizeof(reason)) != OCT_OK) {
         return; // no run has begun
     }
-    cli_comparison *compare =
-        cli_comparison_create(series, count, CLI_COMPARISON_STEPS, NAN, true);
+    cli_comparison *compare = cli_comparison_create(series, count, CLI_COMPARISON_STEPS, NAN, true);
     (void)fputc('\n', stdout);
     cli_comparison_print(compare, stdout);
     (void)snprintf(title, sizeof(title), "%s: %u trials, %u seeds", base->env.id,
@@ -398,6 +417,7 @@ report(const cli_sweep_plan *plan, const oct_config *base, const char *folder)
     } else {
         cli_error("sweep", "cannot write '%s': %s", path, strerror(errno));
     }
+    save_page(folder);
     cli_comparison_destroy(compare);
     for (uint32_t i = 0; i < count; i++) {
         cli_series_close(series[i]);

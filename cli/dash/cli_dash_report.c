@@ -1,6 +1,7 @@
 // Writes the page of octet dash with all that it asks for into one file.
 #include "cli/dash/cli_dash_report.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -8,6 +9,7 @@
 #include "cli/dash/cli_dash_json.h"
 #include "cli/dash/cli_dash_page.h"
 #include "common/oct_base.h"
+#include "common/oct_file.h"
 
 // Columns whose curves are in a report; the live page has all.
 static const char *const columns[] = {
@@ -204,4 +206,19 @@ cli_dash_report_write(FILE *out, const cli_dash_runs *runs)
         put_line(&r, at, (size_t)(end - at));
         at = end + 1;
     }
+}
+
+oct_err
+cli_dash_report_save(const char *path, const cli_dash_runs *runs, size_t *length)
+{
+    char *text;
+    FILE *out = open_memstream(&text, length);
+    OCT_ASSERT(out != NULL);
+    cli_dash_report_write(out, runs);
+    OCT_ASSERT(fclose(out) == 0);
+    oct_err err = oct_file_write(path, text, *length);
+    int why = errno;
+    free(text);
+    errno = why;
+    return err;
 }

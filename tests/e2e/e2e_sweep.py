@@ -85,6 +85,8 @@ def test_sweep_runs_each_trial_and_compares_them():
                             out=out), out, 0)
         assert states(folder) == ["finished"] * 4, text
         assert (folder / "sweep.svg").exists() and "picture " in text, text
+        page = (folder / "sweep.html").read_text(encoding="utf-8")
+        assert all(f"trial-000{i}-seed-{k}" in page for i in [1, 2] for k in [1, 2])
         for trial in recorded(folder)["trials"]:
             rate = float(trial["values"]["algo.learning_rate"])
             for run in trial["runs"]:
@@ -110,6 +112,9 @@ def test_stopped_sweep_goes_on_where_its_runs_were():
         first, second = folder / "trial-0001-seed-1", folder / "trial-0001-seed-2"
         for run in [first, second]:
             wait_for(f"{run.name} has learned", lambda r=run: has_learned(r))
+        # The jobs' processes have CPUs of their own, where there are two.
+        shares = [{cpu for pid in children(run) for cpu in os.sched_getaffinity(pid)} for run in [first, second]]
+        assert len(os.sched_getaffinity(0)) < 2 or not shares[0] & shares[1], shares
         process.send_signal(signal.SIGINT)
         text = finish(process, out, 130)
         assert states(folder) == ["stopped", "stopped", "waiting", "waiting"], text
