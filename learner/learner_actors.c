@@ -123,15 +123,27 @@ is_held_by(const learner_actor *actor, const oct_holder *holder)
     return memcmp(actor->holder.id, holder->id, sizeof(holder->id)) == 0;
 }
 
-bool
-learner_actors_is_full(const learner_actors *actors, const oct_holder *holder)
+uint32_t
+learner_actors_held(const learner_actors *actors, const oct_holder *holder)
 {
     uint32_t held = 0;
     for (uint32_t i = 0; i < actors->used; i++) {
         const learner_actor *actor = &actors->table[i];
         held += actor->session != 0 && is_held_by(actor, holder);
     }
-    return actors->per_holder > 0 && held >= actors->per_holder;
+    return held;
+}
+
+uint32_t
+learner_actors_per_holder(const learner_actors *actors)
+{
+    return actors->per_holder;
+}
+
+bool
+learner_actors_is_full(const learner_actors *actors, const oct_holder *holder)
+{
+    return actors->per_holder > 0 && learner_actors_held(actors, holder) >= actors->per_holder;
 }
 
 // Who gives way to a newcomer: the one that has been silent longest, else the one that has been

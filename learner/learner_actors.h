@@ -86,6 +86,9 @@ OCT_CHECKED oct_err learner_actors_register(learner_actors *actors, uint64_t ses
                                             wire_role role, uint32_t place,
                                             const oct_holder *holder, uint64_t now_ns,
                                             learner_actor **out);
+// How many places a certificate holds, and how many one may; 0: any number.
+uint32_t learner_actors_held(const learner_actors *actors, const oct_holder *holder);
+uint32_t learner_actors_per_holder(const learner_actors *actors);
 // Whether a certificate has as many places as it may hold.
 bool learner_actors_is_full(const learner_actors *actors, const oct_holder *holder);
 learner_actor *learner_actors_find(learner_actors *actors, uint32_t id); // NULL: unknown

@@ -19,7 +19,8 @@ struct learner_peers {
     candidate candidates[LEARNER_ACTORS_MAX];
     uint32_t id[WIRE_PEERS_MAX], role[WIRE_PEERS_MAX], pid[WIRE_PEERS_MAX];
     uint32_t is_silent[WIRE_PEERS_MAX];
-    const char *host[WIRE_PEERS_MAX];
+    const char *host[WIRE_PEERS_MAX], *certificate[WIRE_PEERS_MAX];
+    uint32_t certificate_id[WIRE_PEERS_MAX], places[WIRE_PEERS_MAX];
     uint64_t version[WIRE_PEERS_MAX];
 #define X(name) double name[WIRE_PEERS_MAX];
     WIRE_PEER_NUMBERS(X)
@@ -134,6 +135,25 @@ candidates_gather(learner_peers *peers, const learner_actors *actors, uint64_t n
 
 // ---- entries
 
+// With which certificate it came. The columns are told as soon as somebody has one.
+static void
+certificate_add(learner_peers *peers, uint32_t i, const learner_actors *actors,
+                const learner_actor *actor)
+{
+    const oct_holder *holder = &actor->holder;
+    bool has_one = holder->name[0] != '\0';
+    peers->certificate[i] = holder->name;
+    peers->certificate_id[i] = (uint32_t)holder->id[0] << 24 | (uint32_t)holder->id[1] << 16 |
+                               (uint32_t)holder->id[2] << 8 | holder->id[3];
+    peers->places[i] = has_one ? learner_actors_held(actors, holder) : 0;
+    if (has_one) {
+        peers->answer.certificate = peers->certificate;
+        peers->answer.certificate_id = peers->certificate_id;
+        peers->answer.places = peers->places;
+        peers->answer.places_max = learner_actors_per_holder(actors);
+    }
+}
+
 static void
 entry_add(learner_peers *peers, const candidate *one, uint64_t now_ns, uint64_t newest)
 {
@@ -185,6 +205,7 @@ learner_peers_list(learner_peers *peers, const learner_actors *actors, uint64_t 
             continue;
         }
         silent_left -= one->is_silent;
+        certificate_add(peers, peers->answer.count, actors, one->actor);
         entry_add(peers, one, now_ns, newest);
     }
     return &peers->answer;

@@ -89,8 +89,9 @@ OCT_CHECKED oct_err wire_frame_unpack(wire_frame *out, const uint8_t *bytes, siz
 
 // Zeroing bump allocator that unpack takes its memory from: bounded, reset not freed, so that a
 // daemon in steady state allocates nothing. A good message needs its packed length, 2 KiB, 128
-// bytes for each named number or peer, and 16 for each run; one that needs more than bytes_max is
-// OCT_EPROTO. Pages are touched as they are first needed. A failed unpack keeps no memory.
+// bytes for each named number, 256 for each peer, and 16 for each run; one that needs more than
+// bytes_max is OCT_EPROTO. Pages are touched as they are first needed. A failed unpack keeps no
+// memory.
 typedef struct wire_arena wire_arena;
 wire_arena *wire_arena_create(size_t bytes_max);
 void wire_arena_reset(wire_arena *arena);

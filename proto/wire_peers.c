@@ -27,31 +27,54 @@ wire_get_peers_from(wire_get_peers *out, const Octet__PeersRequest *in, wire_are
 void
 wire_peers_to(Octet__Peers *out, const wire_peers *in)
 {
-    *out = (Octet__Peers){PROTOBUF_C_MESSAGE_INIT(&octet__peers__descriptor),
-                          .run_id = in->run_id,
-                          .policy_version = in->policy_version,
-                          .actors = in->actors,
-                          .evaluators = in->evaluators,
-                          .silent = in->silent,
-                          .gone = in->gone,
-                          .env_steps_per_s = in->env_steps_per_s,
-                          .lag_mean = in->lag_mean,
-                          .n_id = in->count,
-                          .id = WIRE_COLUMN(uint32_t, in->id),
-                          .n_role = in->count,
-                          .role = WIRE_COLUMN(uint32_t, in->role),
-                          .n_pid = in->count,
-                          .pid = WIRE_COLUMN(uint32_t, in->pid),
-                          .n_is_silent = in->count,
-                          .is_silent = WIRE_COLUMN(uint32_t, in->is_silent),
-                          .n_host = in->count,
-                          .host = WIRE_COLUMN(char *, in->host),
-                          .n_version = in->count,
-                          .version = WIRE_COLUMN(uint64_t, in->version),
+    *out = (Octet__Peers){
+        PROTOBUF_C_MESSAGE_INIT(&octet__peers__descriptor),
+        .run_id = in->run_id,
+        .policy_version = in->policy_version,
+        .actors = in->actors,
+        .evaluators = in->evaluators,
+        .silent = in->silent,
+        .gone = in->gone,
+        .env_steps_per_s = in->env_steps_per_s,
+        .lag_mean = in->lag_mean,
+        .n_id = in->count,
+        .id = WIRE_COLUMN(uint32_t, in->id),
+        .n_role = in->count,
+        .role = WIRE_COLUMN(uint32_t, in->role),
+        .n_pid = in->count,
+        .pid = WIRE_COLUMN(uint32_t, in->pid),
+        .n_is_silent = in->count,
+        .is_silent = WIRE_COLUMN(uint32_t, in->is_silent),
+        .n_host = in->count,
+        .host = WIRE_COLUMN(char *, in->host),
+        .n_version = in->count,
+        .version = WIRE_COLUMN(uint64_t, in->version),
 #define X(name) .n_##name = in->count, .name = WIRE_COLUMN(double, in->name),
-                          WIRE_PEER_NUMBERS(X)
+        WIRE_PEER_NUMBERS(X)
 #undef X
+            .places_max = in->places_max,
     };
+    if (in->certificate != NULL) {
+        out->n_certificate = out->n_certificate_id = out->n_places = in->count;
+        out->certificate = WIRE_COLUMN(char *, in->certificate);
+        out->certificate_id = WIRE_COLUMN(uint32_t, in->certificate_id);
+        out->places = WIRE_COLUMN(uint32_t, in->places);
+    }
+}
+
+static oct_err
+certificates_check(const Octet__Peers *in, wire_arena *arena)
+{
+    bool even = in->n_certificate_id == in->n_certificate && in->n_places == in->n_certificate &&
+                (in->n_certificate == 0 || in->n_certificate == in->n_id);
+    WIRE_REQUIRE(arena, even, "peers: columns of different lengths");
+    for (size_t i = 0; i < in->n_certificate; i++) {
+        if (in->certificate[i][0] != '\0') {
+            WIRE_REQUIRE_NAME(arena, in->certificate[i],
+                              "peers.certificate: no name, or longer than 256 bytes");
+        }
+    }
+    return OCT_OK;
 }
 
 static oct_err
@@ -83,24 +106,32 @@ wire_peers_from(wire_peers *out, const Octet__Peers *in, wire_arena *arena)
     WIRE_REQUIRE(arena, !isinf(in->env_steps_per_s) && !isinf(in->lag_mean),
                  "peers.env_steps_per_s, lag_mean: infinite");
     OCT_TRY(columns_check(in, arena));
-    *out = (wire_peers){.run_id = in->run_id,
-                        .policy_version = in->policy_version,
-                        .actors = in->actors,
-                        .evaluators = in->evaluators,
-                        .silent = in->silent,
-                        .gone = in->gone,
-                        .env_steps_per_s = in->env_steps_per_s,
-                        .lag_mean = in->lag_mean,
-                        .count = (uint32_t)in->n_id,
-                        .id = in->id,
-                        .role = in->role,
-                        .pid = in->pid,
-                        .is_silent = in->is_silent,
-                        .host = (const char *const *)in->host,
-                        .version = in->version,
+    OCT_TRY(certificates_check(in, arena));
+    *out = (wire_peers){
+        .run_id = in->run_id,
+        .policy_version = in->policy_version,
+        .actors = in->actors,
+        .evaluators = in->evaluators,
+        .silent = in->silent,
+        .gone = in->gone,
+        .env_steps_per_s = in->env_steps_per_s,
+        .lag_mean = in->lag_mean,
+        .count = (uint32_t)in->n_id,
+        .id = in->id,
+        .role = in->role,
+        .pid = in->pid,
+        .is_silent = in->is_silent,
+        .host = (const char *const *)in->host,
+        .version = in->version,
 #define X(name) .name = in->name,
-                        WIRE_PEER_NUMBERS(X)
+        WIRE_PEER_NUMBERS(X)
 #undef X
+            .places_max = in->places_max,
     };
+    if (in->n_certificate > 0) {
+        out->certificate = (const char *const *)in->certificate;
+        out->certificate_id = in->certificate_id;
+        out->places = in->places;
+    }
     return OCT_OK;
 }

@@ -49,6 +49,11 @@ typedef struct wire_peers {
 #define X(name) const double *name;
     WIRE_PEER_NUMBERS(X)
 #undef X
+    // [count], or NULL: nobody has a certificate, or the learner does not tell.
+    const char *const *certificate; // its name; "": none
+    const uint32_t *certificate_id; // the first four bytes of its SHA-256; two may have one name
+    const uint32_t *places;         // that are held with it
+    uint32_t places_max;            // that one certificate may hold; 0: any number
 } wire_peers;
 
 #endif // PROTO_WIRE_PEERS_H

@@ -135,6 +135,7 @@ cli_state_take_peers(cli_state *state, const wire_peers *peers)
     state->gone = peers->gone;
     state->env_steps_per_s = peers->env_steps_per_s;
     state->lag_mean = peers->lag_mean;
+    state->places_max = peers->places_max;
     state->peer_count = peers->count;
     for (uint32_t i = 0; i < peers->count; i++) {
         state->peer[i] = (cli_peer){.id = peers->id[i],
@@ -147,6 +148,12 @@ cli_state_take_peers(cli_state *state, const wire_peers *peers)
 #undef X
         };
         (void)snprintf(state->peer[i].host, sizeof(state->peer[i].host), "%s", peers->host[i]);
+        if (peers->certificate != NULL) {
+            (void)snprintf(state->peer[i].certificate, sizeof(state->peer[i].certificate), "%.*s",
+                           OCT_HOLDER_NAME_MAX, peers->certificate[i]);
+            state->peer[i].certificate_id = peers->certificate_id[i];
+            state->peer[i].places = peers->places[i];
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "common/oct_config.h"
+#include "common/oct_role.h"
 #include "proto/wire.h"
 #include "proto/wire_peers.h"
 
@@ -42,6 +43,8 @@ typedef struct cli_peer {
     uint32_t pid;
     bool is_silent;
     char host[WIRE_NAME_MAX + 1];
+    char certificate[OCT_HOLDER_NAME_MAX + 1]; // its name; "": none, or not told
+    uint32_t certificate_id, places;           // wire_peers.h
     uint64_t version;
 #define X(name) double name;
     WIRE_PEER_NUMBERS(X)
@@ -61,6 +64,7 @@ typedef struct cli_state {
     uint64_t policy_version;
     uint32_t actors, evaluators, silent, gone;
     double env_steps_per_s, lag_mean;
+    uint32_t places_max; // that one certificate may hold; 0: any number, or not told
     size_t peer_count;
     cli_peer peer[WIRE_PEERS_MAX]; // the most troubled first
     // What happened, and what follows from several looks.

@@ -33,6 +33,11 @@ peer_json(const cli_peer *peer)
     cli_json_put(out, "pid", json_integer(peer->pid));
     cli_json_put(out, "silent", json_boolean(peer->is_silent));
     cli_json_put(out, "policy_version", json_integer((json_int_t)peer->version));
+    if (peer->certificate[0] != '\0') {
+        cli_json_put(out, "certificate", cli_json_text(peer->certificate));
+        cli_json_put(out, "certificate_id", json_sprintf("%08x", (unsigned)peer->certificate_id));
+        cli_json_put(out, "places", json_integer(peer->places));
+    }
 #define X(name) cli_json_put(out, #name, cli_json_number(peer->name));
     WIRE_PEER_NUMBERS(X)
 #undef X
@@ -51,6 +56,7 @@ peers_json(const cli_state *state)
     cli_json_put(out, "evaluators", json_integer(state->evaluators));
     cli_json_put(out, "silent", json_integer(state->silent));
     cli_json_put(out, "gone", json_integer(state->gone));
+    cli_json_put(out, "places_max", json_integer(state->places_max));
     cli_json_put(out, "env_steps_per_s", cli_json_number(state->env_steps_per_s));
     cli_json_put(out, "lag_mean", cli_json_number(state->lag_mean));
     for (size_t i = 0; i < state->peer_count; i++) {

@@ -221,21 +221,76 @@ column(cli_line *line, size_t from, size_t width, const char *text)
     cli_line_add(line, "%s", text);
 }
 
+typedef struct short_name {
+    char text[CLI_TEXT_PLAIN_MAX + 16];
+} short_name;
+
+static short_name
+short_name_of(const cli_peer *peer)
+{
+    short_name name;
+    (void)snprintf(name.text, sizeof(name.text), "%s/%u",
+                   cli_text_plain(peer->host, OCT_MIN(strlen(peer->host), (size_t)HOST_CELLS)).text,
+                   (unsigned)peer->pid);
+    return name;
+}
+
 static void
 view_peer(cli_view *view, const cli_peer *peer)
 {
-    char name[CLI_TEXT_PLAIN_MAX + 16];
-    (void)snprintf(name, sizeof(name), "%s/%u",
-                   cli_text_plain(peer->host, OCT_MIN(strlen(peer->host), (size_t)HOST_CELLS)).text,
-                   (unsigned)peer->pid);
     cli_line *line = cli_view_begin(view, peer->role == WIRE_ROLE_ACTOR ? "actor" : "evaluator");
-    cli_line_add(line, "%s", name);
+    cli_line_add(line, "%s", short_name_of(peer).text);
     column(line, 35, 8, cli_text_seconds(peer->heard_s).text);
     column(line, 44, 7, cli_text_count(peer->steps_per_s).text);
     column(line, 52, 6, cli_text_count(peer->lag_versions).text);
     column(line, 59, 7, cli_text_count(peer->lag_updates).text);
     column(line, 67, 5, cli_text_share(peer->wait_share).text);
     column(line, 73, 6, cli_text_count(peer->unacked).text);
+}
+
+static bool
+is_same_certificate(const cli_peer *a, const cli_peer *b)
+{
+    return a->certificate_id == b->certificate_id && strcmp(a->certificate, b->certificate) == 0;
+}
+
+// Which of the peers that are shown came with the certificate of the first of them, and how many
+// places are held with it.
+static void
+view_certificate(cli_view *view, size_t first, size_t shown)
+{
+    const cli_state *state = view->state;
+    const cli_peer *peer = &state->peer[first];
+    char text[CLI_TEXT_PLAIN_MAX + 64 + CLI_VIEW_PEERS_MAX * (sizeof(short_name) + 2)];
+    char most[32] = "";
+    if (state->places_max > 0) {
+        (void)snprintf(most, sizeof(most), " of %u", (unsigned)state->places_max);
+    }
+    int length = snprintf(text, sizeof(text), "%s, %u%s places:",
+                          cli_text_plain(peer->certificate, strlen(peer->certificate)).text,
+                          (unsigned)peer->places, most);
+    for (size_t i = first; i < shown && length < (int)sizeof(text); i++) {
+        if (is_same_certificate(&state->peer[i], peer)) {
+            length += snprintf(text + length, sizeof(text) - (size_t)length, " %s",
+                               short_name_of(&state->peer[i]).text);
+        }
+    }
+    cli_view_paragraph(view, "cert", text);
+}
+
+static void
+view_certificates(cli_view *view, size_t shown)
+{
+    const cli_peer *peer = view->state->peer;
+    for (size_t i = 0; i < shown; i++) {
+        size_t first = 0;
+        while (!is_same_certificate(&peer[first], &peer[i])) {
+            first++;
+        }
+        if (first == i && peer[i].certificate[0] != '\0') {
+            view_certificate(view, i, shown);
+        }
+    }
 }
 
 void
@@ -255,4 +310,5 @@ cli_view_peers(cli_view *view)
     if (all > shown) {
         cli_line_add(cli_view_begin(view, ""), "… %zu more", all - shown);
     }
+    view_certificates(view, shown);
 }

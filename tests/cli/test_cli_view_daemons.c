@@ -128,6 +128,49 @@ test_text_names_daemons_and_those_in_trouble(void **state)
 }
 
 static void
+certificate_put(size_t peer, const char *name, uint32_t id, uint32_t places)
+{
+    (void)snprintf(remote.peer[peer].certificate, sizeof(remote.peer[peer].certificate), "%s",
+                   name);
+    remote.peer[peer].certificate_id = id;
+    remote.peer[peer].places = places;
+}
+
+// Actors that share one are listed together; one of the same name that was renewed is another.
+static void
+test_text_says_who_has_which_certificate(void **state)
+{
+    (void)state;
+    (void)draw();
+    assert_null(strstr(text, "cert"));
+    remote.places_max = 1024;
+    certificate_put(0, "actors", 1, 12);
+    certificate_put(1, "evaluator", 2, 1);
+    certificate_put(2, "actors", 3, 300);
+    certificate_put(3, "actors", 1, 12);
+    (void)draw();
+    has("cert       actors, 12 of 1024 places: gone.lab/4711 behind.lab/4711\n"
+        "cert       evaluator, 1 of 1024 places: evaluator.lab/4711\n"
+        "cert       actors, 300 of 1024 places: slow.lab/4711\n");
+    remote.places_max = 0;
+    (void)draw();
+    has("cert       evaluator, 1 places: evaluator.lab/4711\n");
+    char *line = cli_state_json(&remote);
+    json_t *root = json_loads(line, 0, NULL);
+    const char *name = NULL, *id = NULL;
+    int places = -1, most = -1;
+    assert_int_equal(json_unpack(root, "{s:{s:i, s:[{}, {s:s, s:s, s:i}]}}", "peers", "places_max",
+                                 &most, "list", "certificate", &name, "certificate_id", &id,
+                                 "places", &places),
+                     0);
+    assert_string_equal(name, "evaluator");
+    assert_string_equal(id, "00000002");
+    assert_true(places == 1 && most == 0);
+    json_decref(root);
+    free(line);
+}
+
+static void
 test_text_fits_the_terminal_whatever_is_told(void **state)
 {
     (void)state;
@@ -139,6 +182,9 @@ test_text_fits_the_terminal_whatever_is_told(void **state)
     memset(remote.peer[3].host, '\x1b', 250); // a host that plays with the terminal
     remote.peer[3].steps_per_s = 1e18;
     remote.peer[3].unacked = 1e18;
+    certificate_put(1, "\x1b[2J", UINT32_MAX, UINT32_MAX);
+    memset(remote.peer[2].certificate, 'c', OCT_HOLDER_NAME_MAX);
+    remote.places_max = UINT32_MAX;
     (void)draw();
     assert_in_range(widest(), 60, WIDTH - 1);
 }
@@ -254,6 +300,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_staleness_is_shown_where_learners_wait_for_nobody),
         TEST(test_text_names_daemons_and_those_in_trouble),
+        TEST(test_text_says_who_has_which_certificate),
         TEST(test_text_fits_the_terminal_whatever_is_told),
         TEST(test_text_of_a_crowd_is_bounded),
         TEST(test_text_says_why_somebody_was_not_heard),

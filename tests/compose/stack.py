@@ -353,37 +353,52 @@ def resume():
     return f"{before['env_steps']:.0f} to {after['env_steps']:.0f} steps"
 
 
+def timed(action, *arguments):
+    """What it gives, and the seconds that it takes."""
+    began = time.monotonic()
+    said = action(*arguments)
+    return said, time.monotonic() - began
+
+
+def certificates(folder):
+    for certs in ["init", "issue learner learner", "issue replay replay", "issue actor actor",
+                  "issue evaluator evaluator", "issue operator prometheus"]:
+        docker("run", "--rm", "--network=none", "-v", f"{folder}:/work", "-w", "/work", IMAGE, "certs", *certs.split())
+
+
+def down():
+    STACK.compose("down", "--volumes", "--timeout", "5")
+
+
 def solve(run_name):
     """A run of the preset as it is, to its goal; then the learner ends and stays ended."""
     STACK.env.update(OCTET_RUN=run_name, OCTET_LEARNER_OPTIONS="")
     for share in SHARES:
         STACK.env.pop(share, None)
-    up(2)
+    _, up_s = timed(up, 2)
     name = containers("learner", every=True)[0]
     wait_for("the run's end", lambda: state(name)["Status"] == "exited", 120)
     summary = json.loads((STACK.folder() / "summary.json").read_text(encoding="utf-8"))
     assert state(name)["ExitCode"] == 0 and summary["solved"], summary
-    return f"return {summary['return']['mean']:.1f} after {summary['env_steps']:.0f} steps"
+    return (f"return {summary['return']['mean']:.1f} after {summary['env_steps']:.0f} steps; "
+            f"up {up_s:.1f} s, the run {summary['wall_s']:.1f} s")
 
 
 def solve_with_tls():
     """The same with compose.yaml alone: certificates made by the image, given as secrets."""
-    STACK.compose("down", "--volumes", "--timeout", "5")
+    _, before_s = timed(down)
     with tempfile.TemporaryDirectory() as folder:
         os.chown(folder, 10001, 10001)
         os.chmod(folder, 0o755)
-        for certs in ["init", "issue learner learner", "issue replay replay", "issue actor actor",
-                      "issue evaluator evaluator", "issue operator prometheus"]:
-            docker("run", "--rm", "--network=none", "-v", f"{folder}:/work", "-w", "/work", IMAGE, "certs",
-                   *certs.split())
+        _, certificates_s = timed(certificates, folder)
         STACK.files = FILES[:1]
         STACK.env.update(OCTET_CERTS=f"{folder}/octet-certs", OCTET_LISTEN="127.0.0.77",
                          OCTET_PROMETHEUS_LISTEN="127.0.0.77")
         said = solve("tls")
         log = docker("logs", containers("actor")[0])
         assert "tls+tcp://learner" in log, log
-        STACK.compose("down", "--volumes", "--timeout", "5")
-    return said
+        _, after_s = timed(down)
+    return f"{said}; down before and after {before_s:.1f} s and {after_s:.1f} s, certificates {certificates_s:.1f} s"
 
 
 def step(what, action, *arguments):

@@ -64,6 +64,8 @@ def test_status_shows_each_daemon_and_its_peers():
         assert actor["pid"] == processes["actor"].pid and actor["host"] == socket.gethostname()
         assert evaluator["pid"] == processes["evaluator"].pid and evaluator["env_steps"] is None
         assert abs(sum(actor[f"{part}_share"] for part in ("infer", "env", "collect", "wait")) - 1) < 1e-6
+        assert (actor["certificate"], actor["places"]) == ("actor", 1) and evaluator["certificate"] == "evaluator", actor
+        assert answer["peers"]["places_max"] == 1024
         assert answer["learner"]["state"] == "training" and answer["replay"]["heard"]
         assert answer["replay"]["address"].startswith("tls+tcp://127.0.0.1:")
         assert answer["peers"]["actors"] == answer["peers"]["evaluators"] == 1
@@ -72,7 +74,7 @@ def test_status_shows_each_daemon_and_its_peers():
         labels = [line.split(" ")[0] for line in lines if line and line[0] != " "]
         assert result.returncode == 0 and "\x1b" not in result.stdout, result
         assert labels[:4] == ["run", "progress", "learner", "replay"], lines
-        assert {"actors", "return", "waiting", "peer"} <= set(labels), lines
+        assert {"actors", "return", "waiting", "peer", "cert"} <= set(labels), lines
         assert all(len(line) < 80 for line in lines), lines
         # The run's folder, where there is one, shows the same lines.
         result = octet("status", run, *options[2:])

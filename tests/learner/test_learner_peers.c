@@ -223,6 +223,36 @@ test_long_names_of_hosts_are_cut_at_a_character(void **state)
     assert_memory_equal(actor->host, name, LEARNER_ACTOR_HOST_MAX - 2);
 }
 
+// Who came with which certificate, and how many places it holds; without TLS nothing is told of
+// any.
+static void
+test_peers_tell_whose_certificate_each_has(void **state)
+{
+    (void)state;
+    static const oct_holder crowd = {.id = {0xab, 0xcd, 1, 2, 3}, .name = "crowd"},
+                            other = {.id = {1}, .name = "crowd"};
+    learner_actors_destroy(actors);
+    actors = learner_actors_create(8);
+    learner_actor *actor;
+    (void)joined(1, WIRE_ROLE_ACTOR, AT(0));
+    const wire_peers *answer = learner_peers_list(peers, actors, AT(1), 0, WIRE_PEERS_MAX);
+    assert_true(answer->certificate == NULL && answer->places_max == 0);
+    for (uint64_t i = 2; i <= 4; i++) {
+        T_OK(learner_actors_register(actors, i, WIRE_ROLE_ACTOR, 0, i < 4 ? &crowd : &other, AT(0),
+                                     &actor));
+    }
+    answer = learner_peers_list(peers, actors, AT(1), 0, WIRE_PEERS_MAX);
+    assert_int_equal(answer->places_max, 8);
+    static const char *const names[] = {"", "crowd", "crowd", "crowd"};
+    static const uint32_t ids[] = {0, 0xabcd0102, 0xabcd0102, 0x01000000}, held[] = {0, 2, 2, 1};
+    for (uint32_t i = 0; i < 4; i++) { // in the order of their ids
+        assert_int_equal(answer->id[i], i + 1);
+        assert_string_equal(answer->certificate[i], names[i]);
+        assert_int_equal(answer->certificate_id[i], ids[i]);
+        assert_int_equal(answer->places[i], held[i]);
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int
@@ -237,6 +267,7 @@ main(void)
         TEST(test_silent_ones_and_evaluators_come_before_actors),
         TEST(test_silent_ones_take_a_quarter_of_the_places),
         TEST(test_a_full_table_is_answered_within_bounds),
+        TEST(test_peers_tell_whose_certificate_each_has),
         TEST(test_version_above_the_newest_has_no_lag),
         TEST(test_long_names_of_hosts_are_cut_at_a_character),
     };

@@ -112,7 +112,7 @@ test_peers_fit_into_what_is_promised(void **state)
         wire_peers peers = wire_example_peers(count);
         size_t length;
         uint8_t *bytes = wire_peers_pack_bytes(&length, &peers);
-        wire_arena *arena = wire_arena_create(length + 2048 + 128 * (size_t)count);
+        wire_arena *arena = wire_arena_create(length + 2048 + 256 * (size_t)count);
         wire_peers out;
         T_OK(wire_peers_unpack_bytes(&out, arena, bytes, length));
         wire_arena_destroy(arena);

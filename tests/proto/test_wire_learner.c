@@ -484,9 +484,17 @@ test_peers_survive_the_wire_with_nan(void **state)
     assert_string_equal(out.host[255], "stat_255");
     assert_memory_equal(out.version, in.version, WIRE_PEERS_MAX * sizeof(out.version[0]));
     assert_memory_equal(out.unacked, in.unacked, WIRE_PEERS_MAX * sizeof(out.unacked[0]));
+    assert_string_equal(out.certificate[255], "stat_255");
+    assert_memory_equal(out.certificate_id, in.certificate_id, WIRE_PEERS_MAX * sizeof(uint32_t));
+    assert_memory_equal(out.places, in.places, WIRE_PEERS_MAX * sizeof(uint32_t));
+    assert_int_equal(out.places_max, 1024);
     const wire_peers none = {.count = 0};
     T_OK(THROUGH(wire_peers, &out, &none));
     assert_int_equal(out.count, 0);
+    wire_peers without = wire_example_peers(2); // without TLS
+    without.certificate = NULL;
+    T_OK(THROUGH(wire_peers, &out, &without));
+    assert_null(out.certificate);
 }
 
 static void
@@ -508,6 +516,9 @@ test_peers_refuse_what_is_no_peer(void **state)
     message.host = bad;
     REFUSED(wire_peers, &message, "peers.host: no name, or longer than 256 bytes");
     message = wire_example_peers(2);
+    message.certificate = bad;
+    REFUSED(wire_peers, &message, "peers.certificate: no name, or longer than 256 bytes");
+    message = wire_example_peers(2);
     message.wait_share = infinite;
     REFUSED(wire_peers, &message, "peers.wait_share: infinite");
     message = wire_example_peers(2);
@@ -523,8 +534,10 @@ test_peers_refuse_uneven_columns(void **state)
     Octet__Peers generated;
     wire_peers out;
     wire_peers_to(&generated, &message);
-    size_t *const lengths[] = {&generated.n_role,   &generated.n_pid,     &generated.n_is_silent,
-                               &generated.n_host,   &generated.n_version,
+    size_t *const lengths[] = {&generated.n_role,           &generated.n_pid,
+                               &generated.n_is_silent,      &generated.n_host,
+                               &generated.n_version,        &generated.n_certificate,
+                               &generated.n_certificate_id, &generated.n_places,
 #define X(name) &generated.n_##name,
                                WIRE_PEER_NUMBERS(X)
 #undef X

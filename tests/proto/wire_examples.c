@@ -236,24 +236,29 @@ wire_example_peers(uint32_t count)
         roles[i] = i % 3 == 0 ? WIRE_ROLE_EVALUATOR : WIRE_ROLE_ACTOR;
         is_silent[i] = i % 2;
     }
-    return (wire_peers){.run_id = 5,
-                        .policy_version = 12,
-                        .actors = 3000,
-                        .evaluators = 2,
-                        .silent = 7,
-                        .gone = 4,
-                        .env_steps_per_s = 81234.5,
-                        .lag_mean = 0.25,
-                        .count = count,
-                        .id = lengths,
-                        .role = roles,
-                        .pid = lengths,
-                        .is_silent = is_silent,
-                        .host = stat_names,
-                        .version = keys,
+    return (wire_peers){
+        .run_id = 5,
+        .policy_version = 12,
+        .actors = 3000,
+        .evaluators = 2,
+        .silent = 7,
+        .gone = 4,
+        .env_steps_per_s = 81234.5,
+        .lag_mean = 0.25,
+        .count = count,
+        .id = lengths,
+        .role = roles,
+        .pid = lengths,
+        .is_silent = is_silent,
+        .host = stat_names,
+        .version = keys,
 #define X(name) .name = stat_values,
-                        WIRE_PEER_NUMBERS(X)
+        WIRE_PEER_NUMBERS(X)
 #undef X
+            .certificate = stat_names,
+        .certificate_id = lengths,
+        .places = lengths,
+        .places_max = 1024,
     };
 }
 
