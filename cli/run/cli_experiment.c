@@ -239,6 +239,9 @@ note_file(const cli_experiment *experiment, const oct_config *run)
         refuse(message);
     }
     resolve_paths(experiment, &file);
+    if (access(file.learner.init_from, F_OK) != 0) { // gone: whether it was this one is not known
+        memcpy(file.learner.init_from, run->learner.init_from, sizeof(file.learner.init_from));
+    }
     if (oct_config_check_resume(run, &file, message, sizeof(message)) != OCT_OK) {
         refuse_lines(experiment, message);
     }

@@ -249,6 +249,33 @@ test_resume_with_other_options_of_the_environment_is_refused(void **state)
 }
 
 static void
+test_resume_begins_with_nothing_else(void **state)
+{
+    (void)state;
+    assert_resume("learner.init_from=/a/run", "learner.init_from=/b/run", OCT_EINVAL,
+                  "error: learner.init_from: '/b/run', but the run to resume has begun with "
+                  "'/a/run': begin another run\n");
+    assert_resume("learner.init_from=/a/run", "learner.freeze=[1]", OCT_OK, "");
+}
+
+static void
+test_frozen_layers_are_layers_of_the_policy(void **state)
+{
+    (void)state;
+    assert_check("learner.freeze=[0,1]", "");
+    assert_check("learner.freeze=[3]",
+                 "error: learner.freeze: there is no layer 3, the policy has layers 0 to 2 "
+                 "(network.conv, network.hidden and the output layer)\n");
+    assert_check("learner.freeze=[0,2,1,0]", "error: learner.freeze: are all 3 layers of the "
+                                             "policy: nothing would be left to learn\n");
+    assert_check("network.conv=[16];learner.freeze=[0,1,2]", "");
+    assert_check("algo.name=table;algo.sequence_steps=16;learner.freeze=[0]",
+                 "error: learner.freeze: algo.name: table has no layers\n");
+    assert_check("algo.name=table;algo.sequence_steps=16;learner.init_from=run",
+                 "error: learner.init_from: algo.name: table has no layers\n");
+}
+
+static void
 test_resume_warns_of_what_was_learned_otherwise(void **state)
 {
     (void)state;
@@ -339,6 +366,8 @@ main(void)
         cmocka_unit_test(test_every_contradiction_is_told_at_once),
         cmocka_unit_test(test_resume_with_another_environment_is_refused),
         cmocka_unit_test(test_resume_with_other_options_of_the_environment_is_refused),
+        cmocka_unit_test(test_resume_begins_with_nothing_else),
+        cmocka_unit_test(test_frozen_layers_are_layers_of_the_policy),
         cmocka_unit_test(test_resume_warns_of_what_was_learned_otherwise),
         cmocka_unit_test(test_equal_values_are_allowed),
         cmocka_unit_test(test_every_preset_is_a_sound_experiment),
