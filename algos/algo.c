@@ -31,6 +31,7 @@ static const algo_ops *const algorithms[] = {
     [OCT_ALGO_A2C] = &algo_a2c_ops,
     [OCT_ALGO_VTRACE] = &algo_vtrace_ops,
     [OCT_ALGO_TRPO] = &algo_trpo_ops,
+    [OCT_ALGO_EXTERNAL] = &algo_external_ops,
 };
 
 const algo_number algo_value_numbers[ALGO_VALUE_NUMBERS] = {ALGO_VALUE_ROWS};

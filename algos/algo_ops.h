@@ -110,6 +110,7 @@ extern const algo_ops algo_ppo_ops;
 extern const algo_ops algo_a2c_ops;
 extern const algo_ops algo_vtrace_ops;
 extern const algo_ops algo_trpo_ops;
+extern const algo_ops algo_external_ops;
 
 // Fills the layers from the configuration, for a network of so many outputs: network.conv,
 // hidden, then a linear layer. OCT_EINVAL, reason: convolutions do not fit the

@@ -239,6 +239,26 @@ static const oct_config_use trpo_uses[] = {
     {"algo.line_search_shrink", "0.5 to 0.8"},
 };
 
+static const oct_config_use external_uses[] = {
+    RETURNS("0.97 to 0.999"),
+    {"algo.learning_rate", "told with each batch"},
+    {"algo.learning_rate_final", "same, or 0 to a tenth of it"},
+    {"learner.batch_size", "32 to 512"},
+    NETWORK("[64, 64] to [512, 512]"),
+    CONV,
+    {"algo.window", "n_step; sequence for memory; rollout for the newest policy's steps"},
+    {"algo.head", "auto, logits or tanh_gaussian"},
+    ATOMS,
+    {"algo.initial_deviation", "0.5 to 1, of the head gaussian"},
+    REPLAYED("1 to 5", "4 to 256"),
+    {"algo.sequence_steps", "16 to 2048"},
+    {"algo.rollout_lag", "0, or 1 where acting takes as long as learning"},
+    {"actor.rollout_wait_s", "several times what an update takes"},
+    EXPLORED("0.01 to 0.4", "1 to 8"),
+    NOISE,
+    {"algo.client_wait_s", "60"},
+};
+
 #define ALGO(text, list)                                                                           \
     {                                                                                              \
         .about = (text), .uses = (list), .use_count = OCT_COUNTOF(list)                            \
@@ -260,6 +280,8 @@ const oct_config_algo oct_config_algos[] = {
         ALGO("actor-critic on slightly older steps, corrected (IMPALA); all actions", vtrace_uses),
     [OCT_ALGO_TRPO] =
         ALGO("natural gradient steps of a limited KL divergence; all actions", trpo_uses),
+    [OCT_ALGO_EXTERNAL] =
+        ALGO("updates by a program of the user's own (octet.Learner); all actions", external_uses),
 };
 _Static_assert(OCT_COUNTOF(oct_config_algos) == OCT_ALGOS, "every algorithm has a row");
 

@@ -123,7 +123,8 @@ bool
 oct_config_has_rollouts(const oct_config *config)
 {
     return config->algo.name == OCT_ALGO_PPO || config->algo.name == OCT_ALGO_A2C ||
-           config->algo.name == OCT_ALGO_TRPO;
+           config->algo.name == OCT_ALGO_TRPO ||
+           (config->algo.name == OCT_ALGO_EXTERNAL && config->algo.window == OCT_SAMPLED_ROLLOUT);
 }
 
 uint32_t
@@ -166,13 +167,15 @@ check_rollouts(const oct_config *config, oct_text *text)
                      config->learner.batch_size, config->algo.sequence_steps,
                      OCT_CONFIG_SAMPLE_MAX);
     }
-    if (config->algo.name != OCT_ALGO_A2C && config->algo.minibatches > actions) {
+    bool has_minibatches =
+        config->algo.name != OCT_ALGO_A2C && config->algo.name != OCT_ALGO_EXTERNAL;
+    if (has_minibatches && config->algo.minibatches > actions) {
         oct_text_add(text, "error: algo.minibatches: %u of the %llu steps of a batch\n",
                      config->algo.minibatches, (unsigned long long)actions);
     }
     if (config->actor.when_full == OCT_WHEN_FULL_DROP) {
         oct_text_add(text, "error: actor.when_full: drop loses rollouts that algo.name: ppo, "
-                           "a2c and trpo wait for\n");
+                           "a2c, trpo and external wait for\n");
     }
     if (config->algo.name == OCT_ALGO_TRPO && !(config->algo.kl_max > 0)) {
         oct_text_add(text,
@@ -383,6 +386,8 @@ check_turns(const oct_config *config, oct_text *text)
         {config->actor.when_full == OCT_WHEN_FULL_DROP, "actor.when_full: drop loses steps"},
         {takes_each_once(config),
          "algo.name: reinforce, table, ppo, a2c, vtrace and trpo take each window once"},
+        {config->algo.name == OCT_ALGO_EXTERNAL,
+         "algo.name: external learns in a process that has no turns"},
         {config->replay.sampler == OCT_SAMPLER_FIFO, "replay.sampler: fifo takes each window once"},
         {!(config->replay.samples_per_insert > 0),
          "replay.samples_per_insert: 0 does not say how many updates a turn has"},

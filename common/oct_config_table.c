@@ -85,10 +85,10 @@ const oct_config_key oct_config_keys[] = {
     INTS(network, critic_hidden, 1, 65536, "[]",
          "all but dqn and table: widths of the critic's hidden layers; []: as network.hidden"),
 
-    WORD(algo, name, "dqn d4pg ddpg td3 reinforce sac table ppo a2c vtrace trpo", "dqn",
+    WORD(algo, name, "dqn d4pg ddpg td3 reinforce sac table ppo a2c vtrace trpo external", "dqn",
          "learning algorithm: dqn for discrete actions, d4pg, ddpg, td3, sac for actions in a "
          "box, reinforce, ppo, a2c, vtrace, trpo for both, table for discrete observations and "
-         "actions"),
+         "actions; external: a program of your own (docs/python.md)"),
     WORD(algo, target, "q_learning sarsa expected_sarsa", "q_learning",
          "dqn, table: value of the next state: of the best action, of the action that was taken "
          "there, or the mean over an epsilon-greedy policy"),
@@ -175,8 +175,8 @@ const oct_config_key oct_config_keys[] = {
     F64(algo, value_cost, 1e-6, 1e6, "0.5",
         "reinforce, ppo, a2c, vtrace, trpo: weight of the value loss"),
     F64(algo, initial_deviation, 1e-6, 7, "1",
-        "reinforce, ppo, a2c, vtrace, trpo, box actions: deviation at the start, as a share of "
-        "half the action's range"),
+        "reinforce, ppo, a2c, vtrace, trpo, external, box actions: deviation at the start, as a "
+        "share of half the action's range"),
     F64(algo, gae_lambda, 0, 1, "0.95",
         "ppo, a2c, vtrace, trpo: decay of the advantages' sum over steps (lambda of GAE and "
         "V-trace); 1: whole returns"),
@@ -208,6 +208,16 @@ const oct_config_key oct_config_keys[] = {
         "trpo: shorter and shorter steps tried before the policy stays as it is"),
     F64(algo, line_search_shrink, 0.01, 0.99, "0.8",
         "trpo: length of each of them by the one before"),
+    WORD(algo, window, "n_step sequence rollout", "n_step",
+         "external: what a batch has: transitions of algo.n_step steps, sequences of "
+         "algo.sequence_steps rows that may begin anywhere, or rollouts of so many steps of every "
+         "environment by the newest policy, each once"),
+    WORD(algo, head, "auto values logits atoms tanh gaussian tanh_gaussian", "auto",
+         "external: what the network's outputs are; auto: values for discrete actions, tanh for "
+         "actions in a box"),
+    F64(algo, client_wait_s, 0, YEAR_S, "60",
+        "external: seconds that a batch waits for a process to learn from it, at the start and "
+        "after one has gone; then the run ends"),
 
     U32(learner, count, 1, 64, "1",
         "learners that share each batch, as processes on one machine or, under mpirun, on several: "
@@ -314,7 +324,7 @@ const oct_config_key oct_config_keys[] = {
     F64(actor, flush_s, 0.0001, 3600, "0.02",
         "seconds after which a batch is sent even if it is not full"),
     F64(actor, rollout_wait_s, 0.01, 86400, "5",
-        "ppo, a2c, trpo: seconds without a new version after which an actor makes another rollout, "
+        "rollouts: seconds without a new version after which an actor makes another one, "
         "or 4 times as long as the last version took to come"),
     U32(actor, ring_batches, 3, 4096, "16",
         "batches kept until replay acknowledges them; when all are in use the ring is full"),

@@ -53,6 +53,13 @@ learner_run_check_budget(learner_run *run)
         diverged_log(run);
         run->failed = true;
         run->pace->finish(run, "diverged");
+    } else if (run->external != NULL && learner_external_is_lost(run->external)) {
+        oct_log_error("LEARNER-CLIENT-MISSING",
+                      "algo.client_wait_s: no process came to learn for %g s; algo.name: external "
+                      "needs one, such as octet.Learner",
+                      run->config->algo.client_wait_s);
+        run->failed = true;
+        run->pace->finish(run, "nobody learned");
     }
 }
 
@@ -72,7 +79,7 @@ training_end(learner_run *run)
 {
     run->env_steps_end = learner_run_env_steps(run);
     run->training_end_ns = oct_clock_ns();
-    learner_train_stop(run->train);
+    learner_run_stop_training(run);
     learner_run_collect(run);
     oct_log_notice("LEARNER-STOP", "reason=%s env_steps=%" PRIu64 " updates=%" PRIu64, run->reason,
                    learner_run_env_steps(run), run->updates);

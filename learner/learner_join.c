@@ -185,6 +185,20 @@ sources_begin(learner_run *run)
     run->mix = learner_mix_create(&mix);
 }
 
+// Who learns, where that is another process.
+static oct_err
+external_begin(learner_run *run, algo *algorithm, char *reason, size_t reason_size)
+{
+    if (run->config->algo.name != OCT_ALGO_EXTERNAL) {
+        return OCT_OK;
+    }
+    OCT_TRY(learner_external_open(&run->external, run->config, &run->spec, &run->wants, algorithm,
+                                  run->options.folder, reason, reason_size));
+    const algo_external_learner its = learner_external_learner(run->external);
+    algo_external_set_learner(algorithm, &its);
+    return OCT_OK;
+}
+
 static oct_err
 join_start(learner_run *run, algo *algorithm)
 {
@@ -275,6 +289,11 @@ training_begin(learner_run *run, const policy_spec *spec, char *reason, size_t r
     run->spec = *spec;
     algo *algorithm;
     OCT_TRY(join_algorithm(run, &algorithm, reason, reason_size));
+    oct_err err = external_begin(run, algorithm, reason, reason_size);
+    if (err != OCT_OK) {
+        algo_destroy(algorithm);
+        return err;
+    }
     oct_writer measure = {0};
     algo_save(algorithm, &measure);
     if (join_start(run, algorithm) != OCT_OK) {

@@ -101,11 +101,12 @@ learner_run_destroy(learner_run *run)
         return;
     }
     if (run->train != NULL) {
-        learner_train_stop(run->train);
+        learner_run_stop_training(run);
     }
     learner_files_end(run);
     run->pace->end(run);
     learner_train_destroy(run->train);
+    learner_external_close(run->external);
     nn_context_destroy(run->nn);
     learner_evals_destroy(run->evals);
     learner_publisher_destroy(run->publisher);
@@ -116,6 +117,18 @@ learner_run_destroy(learner_run *run)
     learner_peers_destroy(run->peers);
     learner_report_end(run);
     free(run);
+}
+
+void
+learner_run_stop_training(learner_run *run)
+{
+    if (run->external != NULL) {
+        learner_external_stop(run->external);
+    }
+    learner_train_stop(run->train);
+    if (run->external != NULL) {
+        learner_external_end(run->external, run->reason);
+    }
 }
 
 learner_phase

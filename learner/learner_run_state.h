@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "learner/learner_checkpoints.h"
+#include "learner/learner_external.h"
 #include "learner/learner_metrics.h"
 #include "learner/learner_mix.h"
 #include "learner/learner_numbers.h"
@@ -102,6 +103,7 @@ struct learner_run {
     learner_publisher *publisher;
     nn_context *nn; // the training thread's once it runs
     learner_train *train;
+    learner_external *external; // who learns; NULL: the training thread itself
     double refused_obs; // the largest magnitude observed in the last batch that was refused …
     uint32_t refused_obs_index; // … and which number of an observation it is
     learner_evals *evals;
@@ -152,7 +154,8 @@ struct learner_run {
     learner_peers *peers;
 };
 
-double learner_run_wall_s(const learner_run *run);      // training so far, over all processes
+void learner_run_stop_training(learner_run *run);  // ends its thread, and whoever learns for it
+double learner_run_wall_s(const learner_run *run); // training so far, over all processes
 uint64_t learner_run_env_steps(const learner_run *run); // over all processes, too
 double learner_run_share(const learner_run *run);       // of the budget that is spent, 0 to 1
 

@@ -9,12 +9,15 @@ from ctypes import (CDLL, POINTER, Structure, byref, c_char, c_char_p, c_double,
                     c_uint32, c_uint64, c_void_p, create_string_buffer)
 from typing import Any
 
-__all__ = ["CDLL", "Config", "Info", "Io", "OctetError", "Rng", "Space", "Spec", "byref", "c_double", "c_uint32",
+__all__ = ["CDLL", "Config", "Info", "Io", "LearnerAnswer", "LearnerBatch", "LearnerSpec", "OctetError", "Rng", "Space", "Spec", "byref", "c_double", "c_uint32",
            "check", "create_string_buffer", "lib", "prefix"]
 
 ERROR_BYTES = 1024  # OCTET_VECTOR_ERROR_BYTES
 RANK_MAX = 6        # OCTET_ENV_RANK_MAX
 NAME_MAX = 128      # OCTET_POLICY_NAME_MAX
+ACTIONS_MAX = 256   # OCTET_LEARNER_ACTIONS_MAX, as the next two
+LAYERS_MAX = 16
+NUMBERS_MAX = 16
 
 
 class OctetError(Exception):
@@ -58,6 +61,33 @@ class Info(Structure):
                 ("action_bytes", c_uint32), ("output_count", c_uint32), ("isa", c_char_p)]
 
 
+class LearnerLayer(Structure):
+    _fields_ = [(name, c_uint32) for name in (
+        "kind", "inputs", "outputs", "activation", "layer_norm", "rows", "columns", "height", "width", "channels",
+        "filters", "kernel")] + [(name, c_uint64) for name in ("weight", "bias", "gain", "offset")]
+
+
+class LearnerSpec(Structure):
+    _fields_ = [("size", c_uint32), ("window", c_uint32), ("env_id", c_char * NAME_MAX), ("batch_size", c_uint32),
+                ("steps", c_uint32), ("n_step", c_uint32), ("obs_count", c_uint32), ("obs_rank", c_uint32),
+                ("obs_shape", c_uint32 * RANK_MAX), ("action_kind", c_uint32), ("action_count", c_uint32),
+                ("action_low", c_float * ACTIONS_MAX), ("action_high", c_float * ACTIONS_MAX), ("head", c_uint32),
+                ("atoms", c_uint32), ("value_min", c_float), ("value_max", c_float), ("extra_count", c_uint32),
+                ("has_priorities", c_uint32), ("publish_period", c_uint32), ("discount", c_double),
+                ("layer_count", c_uint32), ("layers", LearnerLayer * LAYERS_MAX), ("param_count", c_uint64),
+                ("deviation", c_uint64), ("number_count", c_uint32), ("number_names", (c_char * 32) * NUMBERS_MAX)]
+
+
+class LearnerBatch(Structure):
+    _fields_ = [("size", c_uint32), ("B", c_uint32), ("T", c_uint32), ("number", c_uint64), ("learning_rate", c_float)]
+    _fields_ += [(name, c_void_p) for name in ("obs", "next_obs", "action", "reward", "discount", "flags", "version",
+                                               "extra", "importance")]
+
+
+class LearnerAnswer(Structure):
+    _fields_ = [("size", c_uint32), ("has_params", c_uint32), ("priorities", c_void_p), ("numbers", c_void_p)]
+
+
 class Rng(Structure):
     _fields_ = [("state", c_uint64), ("stream", c_uint64)]
 
@@ -73,6 +103,16 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "octet_policy_outputs_batch": (c_int, [c_void_p, _ADDRESS, c_size_t, _ADDRESS]),
     "octet_policy_seed": (None, [_ADDRESS, c_uint64, c_uint64]),
     "octet_policy_sample_batch": (c_int, [c_void_p, _ADDRESS, c_size_t, _ADDRESS, _ADDRESS, _ADDRESS]),
+    "octet_learner_open": (c_int, [POINTER(c_void_p), c_char_p, c_char_p, c_size_t]),
+    "octet_learner_wait": (c_int, [c_void_p, c_int]),
+    "octet_learner_get_spec": (POINTER(LearnerSpec), [c_void_p]),
+    "octet_learner_params": (c_void_p, [c_void_p]),
+    "octet_learner_next": (c_int, [c_void_p, c_int, POINTER(LearnerBatch)]),
+    "octet_learner_update": (c_int, [c_void_p, POINTER(LearnerAnswer)]),
+    "octet_learner_has_ended": (c_int, [c_void_p]),
+    "octet_learner_error": (c_char_p, [c_void_p]),
+    "octet_learner_leave": (None, [c_void_p]),
+    "octet_learner_close": (None, [c_void_p]),
     "octet_vector_open": (c_int, [POINTER(c_void_p), POINTER(Config), c_char_p, c_size_t]),
     "octet_vector_close": (None, [c_void_p]),
     "octet_vector_spec": (POINTER(Spec), [c_void_p]),

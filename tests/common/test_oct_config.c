@@ -143,7 +143,7 @@ test_values_of_another_type_are_refused(void **state)
                                           "of relu, tanh, elu; did you mean relu?\n"},
         {"algo:\n  name: pqo\n",
          "x.yaml:2:9: error: algo.name: pqo is not one of dqn, d4pg, ddpg, td3, "
-         "reinforce, sac, table, ppo, a2c, vtrace, trpo; did you mean ppo?\n"},
+         "reinforce, sac, table, ppo, a2c, vtrace, trpo, external; did you mean ppo?\n"},
         {"env:\n  id: [a]\n", "x.yaml:2:7: error: env.id: a list stands where one value belongs, "
                               "allowed text of up to 255 bytes\n"},
         {"learner: 3\n",

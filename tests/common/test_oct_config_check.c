@@ -65,8 +65,8 @@ assert_rollouts(void)
                  "error: algo.minibatches: 801 of the 800 steps of a batch\n");
     assert_check(
         PPO "learner.batch_size=8;actor.when_full=drop",
-        "error: actor.when_full: drop loses rollouts that algo.name: ppo, a2c and trpo wait "
-        "for\n");
+        "error: actor.when_full: drop loses rollouts that algo.name: ppo, a2c, trpo and external "
+        "wait for\n");
     assert_check("algo.name=a2c;actor.envs=16384;learner.batch_size=16384;algo.sequence_steps=60;"
                  "replay.capacity=3000000;learner.batches_per_request=1",
                  "error: learner.batch_size: 16384 rollouts of algo.sequence_steps: 60 are more "

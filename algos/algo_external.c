@@ -1,0 +1,305 @@
+// An algorithm whose updates are made by somebody else: it makes the network that acts, hands each
+// batch over, and checks and keeps what comes back.
+#include "algos/algo_external.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "algos/algo_ops.h"
+#include "common/oct_base.h"
+#include "common/oct_text.h"
+
+#define INIT_STREAM 0x6578u // of the seed: the first weights
+
+typedef struct algo_external {
+    algo base;
+    algo_external_learner learner; // none: learn is NULL
+    uint32_t rows_max;
+    uint32_t layer_count;
+    size_t param_count;
+    float *params; // [param_count], what actors get
+    algo_external_answer answer;
+} algo_external;
+
+static const algo_number external_numbers[] = {
+    ALGO_VALUE_ROWS,
+    {"value_loss", "loss", "Mean loss of the values in the row."},
+    {"entropy", "nats", "Mean entropy of the policy where it acted."},
+    {"alpha", "return per nat", "Mean temperature, the weight of the entropy."},
+    {"policy_value", "return", "Mean Q(s, a) at actions of the policy."},
+    {"kl", "nats", "Mean KL divergence from the policy that acted to the one that learns."},
+    {"update_kl", "nats", "Mean KL divergence to the policy at the end of an update."},
+    {"ratio_clipped", "share", "Share of the actions whose ratio was clipped."},
+    {"explained_variance", "share", "Share of the variance of returns that V(s) explains."},
+    {"gradient_steps", "", "Mean gradient steps of an update."},
+};
+static_assert(OCT_COUNTOF(external_numbers) == ALGO_EXTERNAL_NUMBERS, "as algo_external.h says");
+static_assert(ALGO_EXTERNAL_NUMBERS <= ALGO_NUMBERS_MAX, "as algo.h says");
+
+// ---- the network
+
+static policy_head
+head_of(const oct_config *config, bool is_box)
+{
+    static const policy_head heads[] = {
+        [OCT_HEAD_VALUES] = POLICY_HEAD_VALUES,
+        [OCT_HEAD_LOGITS] = POLICY_HEAD_LOGITS,
+        [OCT_HEAD_ATOMS] = POLICY_HEAD_ATOMS,
+        [OCT_HEAD_TANH] = POLICY_HEAD_TANH,
+        [OCT_HEAD_GAUSSIAN] = POLICY_HEAD_GAUSSIAN,
+        [OCT_HEAD_TANH_GAUSSIAN] = POLICY_HEAD_TANH_GAUSSIAN,
+    };
+    size_t index = (size_t)config->algo.head;
+    OCT_ASSERT(index < OCT_COUNTOF(heads));
+    if (config->algo.head == OCT_HEAD_AUTO) {
+        return is_box ? POLICY_HEAD_TANH : POLICY_HEAD_VALUES;
+    }
+    return heads[index];
+}
+
+static bool
+head_is_of_box(policy_head head)
+{
+    return head == POLICY_HEAD_TANH || head == POLICY_HEAD_GAUSSIAN ||
+           head == POLICY_HEAD_TANH_GAUSSIAN;
+}
+
+static algo_wants
+wants_of(const oct_config *config)
+{
+    switch (config->algo.window) {
+    case OCT_SAMPLED_SEQUENCE:
+        return (algo_wants){
+            .window = ALGO_WINDOW_SEQUENCE, .steps = config->algo.sequence_steps, .stride = 1};
+    case OCT_SAMPLED_ROLLOUT:
+        return (algo_wants){
+            .window = ALGO_WINDOW_ROLLOUT,
+            .steps = oct_config_rollout_rows(config->algo.sequence_steps) - 1,
+            .each_once = true,
+            .lag_max = config->algo.rollout_lag,
+        };
+    default:
+        return (algo_wants){.window = ALGO_WINDOW_N_STEP, .steps = config->algo.n_step};
+    }
+}
+
+static oct_err
+external_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants, char *reason,
+                   size_t reason_size)
+{
+    bool is_box = spec->action_kind == POLICY_BOX;
+    policy_head head = head_of(config, is_box);
+    if (head_is_of_box(head) != is_box) {
+        return oct_refuse(reason, reason_size,
+                          "algo.head: that is for %s actions; %.100s has %s: allowed are auto, %s",
+                          is_box ? "discrete" : "box", spec->env_id,
+                          is_box ? "a box of numbers" : "actions to choose from",
+                          is_box ? "tanh, gaussian and tanh_gaussian" : "values, logits and atoms");
+    }
+    if (config->learner.quantisation_aware) {
+        return oct_refuse(reason, reason_size,
+                          "learner.quantisation_aware: gradients of algo.name: external are not "
+                          "Octet's; round the weights in your own forward pass");
+    }
+    bool has_atoms = head == POLICY_HEAD_ATOMS;
+    uint32_t each = head == POLICY_HEAD_TANH_GAUSSIAN ? 2 : has_atoms ? config->algo.atoms : 1;
+    *wants = wants_of(config);
+    spec->head = head;
+    spec->atoms = has_atoms ? config->algo.atoms : 0;
+    spec->value_min = has_atoms ? (float)config->algo.value_min : 0.0f;
+    spec->value_max = has_atoms ? (float)config->algo.value_max : 0.0f;
+    spec->state_deviation = false;
+    spec->normalise = false;
+    OCT_TRY(algo_make_layers(config, &config->network.hidden, spec, each * spec->action_count,
+                             reason, reason_size));
+    return policy_spec_check(spec, reason, reason_size);
+}
+
+// ---- life
+
+// As Octet's own algorithms begin.
+static void
+params_begin(algo_external *external, nn_context *context, const oct_config *config,
+             const policy_spec *spec, uint64_t seed)
+{
+    nn_net net;
+    oct_rng rng;
+    oct_rng_init(&rng, seed, INIT_STREAM);
+    nn_net_init(&net, context, spec, 1);
+    if (spec->head == POLICY_HEAD_VALUES || spec->head == POLICY_HEAD_ATOMS) {
+        nn_net_randomise(&net, &rng);
+    } else {
+        algo_randomise_policy(&net, &rng);
+    }
+    memcpy(external->params, net.params, external->param_count * sizeof(float));
+    nn_net_fini(&net);
+    for (uint32_t i = 0; policy_spec_has_deviation(spec) && i < spec->action_count; i++) {
+        external->params[policy_spec_deviation(spec) + i] =
+            (float)log(config->algo.initial_deviation);
+    }
+}
+
+static oct_err
+external_create(algo **out, nn_context *context, const oct_config *config, const policy_spec *spec,
+                uint64_t seed)
+{
+    if (policy_spec_check(spec, NULL, 0) != OCT_OK || config->learner.batch_size < 1 ||
+        head_is_of_box(spec->head) != (spec->action_kind == POLICY_BOX)) {
+        return OCT_EINVAL;
+    }
+    algo_external *external = oct_alloc(sizeof(*external));
+    external->base.ops = &algo_external_ops;
+    external->rows_max = config->learner.batch_size;
+    external->layer_count = spec->layer_count;
+    external->param_count = policy_spec_params(spec);
+    external->params = oct_alloc(external->param_count * sizeof(float));
+    external->answer.params = oct_alloc(external->param_count * sizeof(float));
+    external->answer.priorities = oct_alloc(external->rows_max * sizeof(float));
+    params_begin(external, context, config, spec, seed);
+    *out = &external->base;
+    return OCT_OK;
+}
+
+static void
+external_destroy(algo *a)
+{
+    algo_external *external = (algo_external *)a;
+    free(external->params);
+    free(external->answer.params);
+    free(external->answer.priorities);
+    free(external);
+}
+
+void
+algo_external_set_learner(algo *a, const algo_external_learner *learner)
+{
+    OCT_ASSERT(a->ops == &algo_external_ops && learner->learn != NULL);
+    ((algo_external *)a)->learner = *learner;
+}
+
+// ---- the update
+
+static bool
+priorities_are_sound(const float *priorities, uint32_t count)
+{
+    bool sound = true;
+    for (uint32_t i = 0; i < count; i++) {
+        sound &= isfinite(priorities[i]) && priorities[i] >= 0;
+    }
+    return sound;
+}
+
+static bool
+answer_is_sound(const algo_external *external, uint32_t B)
+{
+    const algo_external_answer *answer = &external->answer;
+    bool sound = !answer->has_params || algo_all_finite(answer->params, external->param_count);
+    sound = sound && (!answer->has_priorities || priorities_are_sound(answer->priorities, B));
+    for (size_t i = 0; i < ALGO_EXTERNAL_NUMBERS; i++) {
+        sound = sound && !isinf(answer->numbers[i]);
+    }
+    return sound;
+}
+
+static void
+answer_clear(algo_external_answer *answer)
+{
+    answer->has_params = answer->has_priorities = false;
+    for (size_t i = 0; i < ALGO_EXTERNAL_NUMBERS; i++) {
+        answer->numbers[i] = NAN;
+    }
+}
+
+// Windows of which nobody says how much they teach teach alike.
+static void
+priorities_give(const algo_external_answer *answer, float *priorities, uint32_t B)
+{
+    for (uint32_t i = 0; i < B; i++) {
+        priorities[i] = answer->has_priorities ? answer->priorities[i] : 1.0f;
+    }
+}
+
+static oct_err
+external_update(algo *a, const algo_batch *batch, float learning_rate, float *priorities,
+                float *numbers)
+{
+    algo_external *external = (algo_external *)a;
+    algo_external_answer *answer = &external->answer;
+    if (external->learner.learn == NULL || batch->B < 1 || batch->B > external->rows_max) {
+        return OCT_EINVAL;
+    }
+    answer_clear(answer);
+    OCT_TRY(external->learner.learn(external->learner.arg, batch, learning_rate, answer));
+    if (!answer_is_sound(external, batch->B)) {
+        return OCT_EINTERNAL;
+    }
+    if (answer->has_params) {
+        memcpy(external->params, answer->params, external->param_count * sizeof(float));
+    }
+    if (priorities != NULL) {
+        priorities_give(answer, priorities, batch->B);
+    }
+    memcpy(numbers, answer->numbers, sizeof(answer->numbers));
+    a->updates++;
+    return OCT_OK;
+}
+
+static void
+external_set_projection(algo *a, const algo_projection *projection)
+{
+    (void)a;
+    (void)projection;
+    OCT_ASSERT(false); // make_spec refuses what asks for one
+}
+
+static const float *
+external_policy_params(const algo *a)
+{
+    return ((const algo_external *)a)->params;
+}
+
+// ---- state: the policy; what else the other process has is its own
+
+static void
+external_save(const algo *a, oct_writer *writer)
+{
+    const algo_external *external = (const algo_external *)a;
+    oct_write_u32(writer, external->layer_count);
+    oct_write_u64(writer, external->param_count);
+    oct_write_bytes(writer, external->params, external->param_count * sizeof(float));
+}
+
+static oct_err
+external_load(algo *a, oct_reader *reader)
+{
+    algo_external *external = (algo_external *)a;
+    size_t count = external->param_count;
+    bool same = oct_read_u32(reader) == external->layer_count && oct_read_u64(reader) == count;
+    const uint8_t *bytes = oct_read_bytes(reader, count * sizeof(float));
+    if (!same || bytes == NULL || reader->left != 0) {
+        return OCT_EPROTO;
+    }
+    float *read = external->answer.params; // until it is checked
+    memcpy(read, bytes, count * sizeof(float));
+    if (!algo_numbers_finite(read, count)) {
+        return OCT_EPROTO;
+    }
+    memcpy(external->params, read, count * sizeof(float));
+    return OCT_OK;
+}
+
+const algo_ops algo_external_ops = {
+    .name = "external",
+    .numbers = external_numbers,
+    .number_count = ALGO_EXTERNAL_NUMBERS,
+    .make_spec = external_make_spec,
+    .create = external_create,
+    .destroy = external_destroy,
+    .update = external_update,
+    .set_projection = external_set_projection,
+    .policy_params = external_policy_params,
+    .save = external_save,
+    .load = external_load,
+};

@@ -1,0 +1,530 @@
+// Hands batches to the process that learns, and reads its answers: a socket in the run folder, and
+// memory that both have mapped.
+#include "learner/learner_external.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "common/oct_base.h"
+#include "common/oct_clock.h"
+#include "common/oct_external.h"
+#include "common/oct_log.h"
+#include "common/oct_pulse.h"
+#include "common/oct_text.h"
+
+#define BACKLOG 4
+
+#define AGREE(public, ours) static_assert((int)(public) == (int)(ours), #public)
+AGREE(OCTET_LEARNER_N_STEP, ALGO_WINDOW_N_STEP);
+AGREE(OCTET_LEARNER_SEQUENCE, ALGO_WINDOW_SEQUENCE);
+AGREE(OCTET_LEARNER_ROLLOUT, ALGO_WINDOW_ROLLOUT);
+AGREE(OCTET_LEARNER_DISCRETE, POLICY_DISCRETE);
+AGREE(OCTET_LEARNER_BOX, POLICY_BOX);
+AGREE(OCTET_LEARNER_DENSE, POLICY_DENSE);
+AGREE(OCTET_LEARNER_CONV, POLICY_CONV);
+AGREE(OCTET_LEARNER_LINEAR, POLICY_LINEAR);
+AGREE(OCTET_LEARNER_RELU, POLICY_RELU);
+AGREE(OCTET_LEARNER_TANH, POLICY_TANH);
+AGREE(OCTET_LEARNER_ELU, POLICY_ELU);
+AGREE(OCTET_LEARNER_HEAD_VALUES, POLICY_HEAD_VALUES);
+AGREE(OCTET_LEARNER_HEAD_LOGITS, POLICY_HEAD_LOGITS);
+AGREE(OCTET_LEARNER_HEAD_TANH, POLICY_HEAD_TANH);
+AGREE(OCTET_LEARNER_HEAD_ATOMS, POLICY_HEAD_ATOMS);
+AGREE(OCTET_LEARNER_HEAD_GAUSSIAN, POLICY_HEAD_GAUSSIAN);
+AGREE(OCTET_LEARNER_HEAD_TANH_GAUSSIAN, POLICY_HEAD_TANH_GAUSSIAN);
+AGREE(OCTET_LEARNER_TERMINATED, ALGO_TERMINATED);
+AGREE(OCTET_LEARNER_TRUNCATED, ALGO_TRUNCATED);
+AGREE(OCTET_LEARNER_FIRST, ALGO_FIRST);
+AGREE(OCTET_LEARNER_END, ALGO_END);
+AGREE(OCTET_LEARNER_RANDOM, ALGO_RANDOM);
+AGREE(OCTET_LEARNER_NAME_MAX, POLICY_NAME_MAX);
+AGREE(OCTET_LEARNER_RANK_MAX, POLICY_RANK_MAX);
+AGREE(OCTET_LEARNER_ACTIONS_MAX, POLICY_ACTIONS_MAX);
+AGREE(OCTET_LEARNER_LAYERS_MAX, POLICY_LAYERS_MAX);
+AGREE(OCTET_LEARNER_NUMBERS_MAX, ALGO_NUMBERS_MAX);
+#undef AGREE
+
+struct learner_external {
+    octet_learner_spec spec;
+    oct_external_layout at;
+    double wait_s;
+    char folder[4096];
+    int folder_fd, listener, file;
+    int wakeup; // readable once it is to stop
+    uint8_t *memory;
+    atomic_int stopping;
+    atomic_int lost;
+
+    // training thread, from the first batch on
+    int client; // -1: none
+    long client_pid;
+    uint64_t number; // of the batch at hand
+};
+
+// ---- what the run is
+
+static void
+layers_fill(octet_learner_spec *out, const policy_spec *spec)
+{
+    out->layer_count = spec->layer_count;
+    for (uint32_t l = 0; l < spec->layer_count; l++) {
+        const policy_layer *layer = &spec->layers[l];
+        policy_offsets at = policy_spec_layer(spec, l);
+        out->layers[l] = (octet_learner_layer){
+            .kind = layer->kind,
+            .inputs = layer->inputs,
+            .outputs = layer->outputs,
+            .activation = layer->activation,
+            .layer_norm = layer->layer_norm,
+            .rows = policy_layer_rows(layer),
+            .columns = policy_layer_columns(layer),
+            .height = layer->conv.height,
+            .width = layer->conv.width,
+            .channels = layer->conv.channels,
+            .filters = layer->conv.filters,
+            .kernel = layer->conv.kernel,
+            .weight = at.weight,
+            .bias = at.bias,
+            .gain = layer->layer_norm ? at.gain : 0,
+            .offset = layer->layer_norm ? at.offset : 0,
+        };
+    }
+}
+
+static void
+numbers_fill(octet_learner_spec *out, const oct_config *config)
+{
+    const algo_number *numbers = algo_numbers(config, &out->number_count);
+    for (uint32_t i = 0; i < out->number_count; i++) {
+        (void)snprintf(out->number_names[i], sizeof(out->number_names[i]), "%s", numbers[i].name);
+    }
+}
+
+static void
+spec_fill(octet_learner_spec *out, const oct_config *config, const policy_spec *spec,
+          const algo_wants *wants)
+{
+    bool n_step = wants->window == ALGO_WINDOW_N_STEP;
+    *out = (octet_learner_spec){
+        .size = sizeof(*out),
+        .window = wants->window,
+        .batch_size = config->learner.batch_size,
+        .steps = n_step ? 0 : wants->steps,
+        .n_step = n_step ? wants->steps : 1,
+        .obs_count = spec->obs_count,
+        .obs_rank = spec->obs_rank,
+        .action_kind = spec->action_kind,
+        .action_count = spec->action_count,
+        .head = spec->head,
+        .atoms = config->algo.atoms,
+        .value_min = (float)config->algo.value_min,
+        .value_max = (float)config->algo.value_max,
+        .extra_count = policy_spec_extra_dim(spec),
+        .has_priorities = !wants->each_once && config->replay.sampler == OCT_SAMPLER_PRIORITIZED,
+        .publish_period = oct_config_has_rollouts(config) ? 1 : config->learner.publish_period,
+        .discount = config->algo.discount,
+        .param_count = policy_spec_params(spec),
+        .deviation = policy_spec_has_deviation(spec) ? policy_spec_deviation(spec) : 0,
+    };
+    memcpy(out->env_id, spec->env_id, sizeof(out->env_id));
+    memcpy(out->obs_shape, spec->obs_shape, sizeof(out->obs_shape));
+    memcpy(out->action_low, spec->action_low, sizeof(out->action_low));
+    memcpy(out->action_high, spec->action_high, sizeof(out->action_high));
+    layers_fill(out, spec);
+    numbers_fill(out, config);
+}
+
+// ---- opening
+
+// Sealed: the other process cannot make it shorter, which would end this one when it reads.
+static oct_err
+memory_make(learner_external *x, const float *params)
+{
+    x->file = memfd_create("octet-batch", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (x->file < 0 || ftruncate(x->file, (off_t)x->at.bytes) != 0 ||
+        fcntl(x->file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+        return OCT_EIO;
+    }
+    void *memory = mmap(NULL, x->at.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, x->file, 0);
+    if (memory == MAP_FAILED) {
+        return OCT_EIO;
+    }
+    x->memory = memory;
+    oct_external_head *head = memory;
+    head->magic = OCT_EXTERNAL_MAGIC;
+    head->version = OCT_EXTERNAL_VERSION;
+    head->spec = x->spec;
+    memcpy(x->memory + x->at.at[OCT_EXTERNAL_PARAMS], params, x->at.row[OCT_EXTERNAL_PARAMS]);
+    return OCT_OK;
+}
+
+// What an earlier learner of the folder left is replaced: the folder is locked. Nobody can connect
+// before it listens, so that its mode holds from the first on.
+static oct_err
+listen_begin(learner_external *x)
+{
+    struct sockaddr_un address;
+    x->folder_fd = open(x->folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    x->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    x->wakeup = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (x->folder_fd < 0 || x->listener < 0 || x->wakeup < 0) {
+        return OCT_EIO;
+    }
+    (void)unlinkat(x->folder_fd, OCT_EXTERNAL_SOCKET, 0);
+    oct_external_address(&address, x->folder_fd);
+    bool listens = bind(x->listener, (const struct sockaddr *)&address, sizeof(address)) == 0 &&
+                   fchmodat(x->folder_fd, OCT_EXTERNAL_SOCKET, S_IRUSR | S_IWUSR, 0) == 0 &&
+                   listen(x->listener, BACKLOG) == 0;
+    return listens ? OCT_OK : OCT_EIO;
+}
+
+oct_err
+learner_external_open(learner_external **out, const oct_config *config, const policy_spec *spec,
+                      const algo_wants *wants, const algo *a, const char *folder, char *reason,
+                      size_t reason_size)
+{
+    learner_external *x = oct_alloc(sizeof(*x));
+    x->number = algo_updates(a);
+    x->folder_fd = x->listener = x->file = x->wakeup = x->client = -1;
+    x->wait_s = config->algo.client_wait_s;
+    (void)snprintf(x->folder, sizeof(x->folder), "%s", folder);
+    spec_fill(&x->spec, config, spec, wants);
+    oct_err err = oct_external_lay_out(&x->at, &x->spec);
+    if (err != OCT_OK) {
+        (void)oct_refuse(reason, reason_size,
+                         "learner.batch_size: a batch is larger than memory "
+                         "that processes share can be");
+    } else if ((err = memory_make(x, algo_policy_params(a))) != OCT_OK ||
+               (err = listen_begin(x)) != OCT_OK) {
+        (void)oct_refuse(reason, reason_size, "%s/%s: %s", folder, OCT_EXTERNAL_SOCKET,
+                         strerror(errno));
+    }
+    if (err != OCT_OK) {
+        learner_external_close(x);
+        return err;
+    }
+    *out = x;
+    return OCT_OK;
+}
+
+// ---- who learns
+
+static bool
+packet_send(int fd, const oct_external_packet *packet, int file)
+{
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control = {.bytes = {0}};
+    struct iovec part = {.iov_base = (void *)(uintptr_t)packet, .iov_len = sizeof(*packet)};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    if (file >= 0) {
+        message.msg_control = control.bytes;
+        message.msg_controllen = sizeof(control.bytes);
+        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(sizeof(int));
+        memcpy(CMSG_DATA(header), &file, sizeof(file));
+    }
+    return sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)sizeof(*packet);
+}
+
+static long
+peer_pid(int fd)
+{
+    struct ucred peer = {0};
+    socklen_t size = sizeof(peer);
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? (long)peer.pid : 0;
+}
+
+static int
+connection_take(const learner_external *x)
+{
+    return accept4(x->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+}
+
+// Somebody connects while another learns.
+static void
+connection_refuse(const learner_external *x)
+{
+    int fd = connection_take(x);
+    if (fd < 0) {
+        return;
+    }
+    oct_external_packet packet = oct_external_packet_of(OCT_EXTERNAL_REFUSED, 0, NULL);
+    (void)snprintf(packet.text, sizeof(packet.text),
+                   "another process (pid %ld) learns in this run; one can at a time",
+                   x->client_pid);
+    oct_log_notice("LEARNER-CLIENT-REFUSED", "pid=%ld: %s", peer_pid(fd), packet.text);
+    (void)packet_send(fd, &packet, -1);
+    (void)close(fd);
+}
+
+static void
+client_drop(learner_external *x, const char *why)
+{
+    oct_log_warn("LEARNER-CLIENT-GONE",
+                 "pid=%ld %s; another may take its place within %g s (algo.client_wait_s)",
+                 x->client_pid, why, x->wait_s);
+    (void)close(x->client);
+    x->client = -1;
+}
+
+// Events of the sockets, after at most wait_ms (-1: for ever). False: it is to stop.
+static bool
+external_poll(learner_external *x, int wait_ms, bool *connects, bool *says)
+{
+    struct pollfd waiting[] = {{.fd = x->wakeup, .events = POLLIN},
+                               {.fd = x->listener, .events = POLLIN},
+                               {.fd = x->client, .events = POLLIN}}; // -1 is left out
+    int ready = poll(waiting, OCT_COUNTOF(waiting), wait_ms);
+    *connects = ready > 0 && waiting[1].revents != 0;
+    *says = ready > 0 && waiting[2].revents != 0;
+    return atomic_load_explicit(&x->stopping, memory_order_acquire) == 0;
+}
+
+// Waits for somebody to learn. OCT_EAGAIN: it is to stop, or nobody came.
+static oct_err
+client_await(learner_external *x)
+{
+    uint64_t begin_ns = oct_clock_ns();
+    bool connects, says;
+    while (x->client < 0) {
+        double left_s = x->wait_s - (double)(oct_clock_ns() - begin_ns) * 1e-9;
+        int wait_ms = (int)OCT_MIN(OCT_MAX(left_s, 0) * 1e3 + 1, 1e9);
+        if (!external_poll(x, wait_ms, &connects, &says)) {
+            return OCT_EAGAIN;
+        }
+        x->client = connects ? connection_take(x) : -1;
+        if (x->client < 0 && left_s <= 0) {
+            atomic_store_explicit(&x->lost, 1, memory_order_release);
+            return OCT_EAGAIN;
+        }
+        const oct_external_packet welcome = oct_external_packet_of(OCT_EXTERNAL_WELCOME, 0, NULL);
+        if (x->client >= 0 && !packet_send(x->client, &welcome, x->file)) {
+            (void)close(x->client); // it waited no longer
+            x->client = -1;
+        }
+    }
+    x->client_pid = peer_pid(x->client);
+    oct_log_notice("LEARNER-CLIENT", "pid=%ld learns", x->client_pid);
+    return OCT_OK;
+}
+
+// ---- a batch and its answer
+
+static void
+column_put(const learner_external *x, oct_external_column k, const void *from, uint32_t B)
+{
+    if (from != NULL && x->at.row[k] > 0) {
+        memcpy(x->memory + x->at.at[k], from, B * x->at.row[k]);
+    }
+}
+
+static void
+batch_put(learner_external *x, const algo_batch *batch, float learning_rate)
+{
+    oct_external_head *head = (oct_external_head *)x->memory;
+    const void *const from[] = {
+        [OCT_EXTERNAL_OBS] = batch->obs,
+        [OCT_EXTERNAL_NEXT] = batch->next,
+        [OCT_EXTERNAL_ACTION] = batch->action,
+        [OCT_EXTERNAL_REWARD] = batch->reward,
+        [OCT_EXTERNAL_DISCOUNT] = batch->discount,
+        [OCT_EXTERNAL_FLAGS] = batch->flags,
+        [OCT_EXTERNAL_VERSION_OF] = batch->version,
+        [OCT_EXTERNAL_EXTRA] = batch->extra,
+        [OCT_EXTERNAL_IMPORTANCE] = batch->weight,
+    };
+    for (size_t k = 0; k < OCT_COUNTOF(from); k++) {
+        column_put(x, (oct_external_column)k, from[k], batch->B);
+    }
+    head->B = batch->B;
+    head->learning_rate = learning_rate;
+    head->updates = x->number++;
+}
+
+static void
+answer_take(const learner_external *x, const oct_external_packet *packet, uint32_t B,
+            algo_external_answer *answer)
+{
+    if ((packet->flags & OCT_EXTERNAL_HAS_PARAMS) != 0) {
+        memcpy(answer->params, x->memory + x->at.at[OCT_EXTERNAL_PARAMS],
+               x->at.row[OCT_EXTERNAL_PARAMS]);
+        answer->has_params = true;
+    }
+    if ((packet->flags & OCT_EXTERNAL_HAS_PRIORITIES) != 0) {
+        memcpy(answer->priorities, x->memory + x->at.at[OCT_EXTERNAL_PRIORITY], B * sizeof(float));
+        answer->has_priorities = true;
+    }
+    if ((packet->flags & OCT_EXTERNAL_HAS_NUMBERS) != 0) {
+        memcpy(answer->numbers, x->memory + x->at.at[OCT_EXTERNAL_NUMBERS],
+               x->spec.number_count * sizeof(float));
+    }
+}
+
+// What the process that learns says. OCT_ECLOSED: it is gone, or was given up.
+static oct_err
+client_read(learner_external *x, oct_external_packet *packet)
+{
+    uint8_t bytes[sizeof(*packet) + 1];
+    ssize_t length = recv(x->client, bytes, sizeof(bytes), MSG_DONTWAIT);
+    if (length < 0 && (errno == EAGAIN || errno == EINTR)) {
+        return OCT_EAGAIN;
+    }
+    if (length <= 0) {
+        client_drop(x, "has gone");
+        return OCT_ECLOSED;
+    }
+    if (!oct_external_packet_read(packet, bytes, (size_t)length) ||
+        packet->kind != OCT_EXTERNAL_ANSWER || packet->number != x->number) {
+        client_drop(x, "said what is no answer to this batch, or is of another release");
+        return OCT_ECLOSED;
+    }
+    return OCT_OK;
+}
+
+// OCT_EAGAIN: it is to stop. OCT_ECLOSED: who learned is gone.
+static oct_err
+answer_await(learner_external *x, oct_external_packet *packet)
+{
+    bool connects, says;
+    oct_err err = OCT_EAGAIN;
+    while (err == OCT_EAGAIN) {
+        if (!external_poll(x, -1, &connects, &says)) {
+            return OCT_EAGAIN;
+        }
+        err = says ? client_read(x, packet) : OCT_EAGAIN;
+        if (connects && err == OCT_EAGAIN) { // else it may take the place
+            connection_refuse(x);
+        }
+    }
+    return err;
+}
+
+static oct_err
+external_exchange(learner_external *x, oct_external_packet *answer)
+{
+    const oct_external_packet batch = oct_external_packet_of(OCT_EXTERNAL_BATCH, x->number, NULL);
+    oct_err err = OCT_ECLOSED;
+    while (err == OCT_ECLOSED) {
+        if (x->client < 0) {
+            OCT_TRY(client_await(x));
+        }
+        if (packet_send(x->client, &batch, -1)) {
+            err = answer_await(x, answer);
+        } else {
+            client_drop(x, "has gone");
+        }
+    }
+    return err;
+}
+
+static oct_err
+external_learn(void *arg, const algo_batch *batch, float learning_rate,
+               algo_external_answer *answer)
+{
+    learner_external *x = arg;
+    oct_external_packet packet;
+    if (batch->B > x->spec.batch_size || batch->T != x->spec.steps) {
+        return OCT_EINVAL;
+    }
+    if (atomic_load_explicit(&x->stopping, memory_order_acquire) != 0 ||
+        atomic_load_explicit(&x->lost, memory_order_acquire) != 0) {
+        return OCT_EAGAIN;
+    }
+    batch_put(x, batch, learning_rate);
+    oct_pulse_beat(OCT_PULSE_WORK, OCT_PULSE_WAITS);
+    oct_err err = external_exchange(x, &packet);
+    oct_pulse_beat(OCT_PULSE_WORK, OCT_PULSE_WORKS);
+    if (err == OCT_OK) {
+        answer_take(x, &packet, batch->B, answer);
+    }
+    return err;
+}
+
+algo_external_learner
+learner_external_learner(learner_external *x)
+{
+    return (algo_external_learner){.arg = x, .learn = external_learn};
+}
+
+// ---- the end
+
+void
+learner_external_stop(learner_external *x)
+{
+    const uint64_t one = 1;
+    atomic_store_explicit(&x->stopping, 1, memory_order_release);
+    ssize_t written = write(x->wakeup, &one, sizeof(one)); // full: it is readable already
+    (void)written;
+}
+
+bool
+learner_external_is_lost(const learner_external *x)
+{
+    return atomic_load_explicit(&x->lost, memory_order_acquire) != 0;
+}
+
+// An answer that was not read would take the last word from whoever sent it.
+static void
+goodbye(int fd, const oct_external_packet *packet)
+{
+    uint8_t unread[sizeof(*packet)];
+    while (recv(fd, unread, sizeof(unread), MSG_DONTWAIT) > 0) {
+    }
+    (void)packet_send(fd, packet, -1);
+    (void)close(fd);
+}
+
+void
+learner_external_end(learner_external *x, const char *reason)
+{
+    const oct_external_packet packet = oct_external_packet_of(OCT_EXTERNAL_ENDED, 0, reason);
+    if (x->listener < 0) {
+        return;
+    }
+    for (int fd; (fd = connection_take(x)) >= 0;) {
+        goodbye(fd, &packet);
+    }
+    if (x->client >= 0) {
+        goodbye(x->client, &packet);
+        x->client = -1;
+    }
+    (void)unlinkat(x->folder_fd, OCT_EXTERNAL_SOCKET, 0);
+    (void)close(x->listener);
+    x->listener = -1;
+}
+
+void
+learner_external_close(learner_external *x)
+{
+    if (x == NULL) {
+        return;
+    }
+    learner_external_end(x, "the learner ended");
+    if (x->memory != NULL) {
+        (void)munmap(x->memory, x->at.bytes);
+    }
+    const int fds[] = {x->folder_fd, x->file, x->wakeup};
+    for (size_t i = 0; i < OCT_COUNTOF(fds); i++) {
+        if (fds[i] >= 0) {
+            (void)close(fds[i]);
+        }
+    }
+    free(x);
+}

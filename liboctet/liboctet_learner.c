@@ -1,0 +1,420 @@
+// Implements include/octet/learner.h: the end of a run's socket and memory at which a process
+// learns.
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "common/oct_base.h"
+#include "common/oct_clock.h"
+#include "common/oct_external.h"
+#include "common/oct_text.h"
+#include "include/octet/octet.h"
+
+#define AGREE(public, ours) static_assert((int)(public) == (int)(ours), #public)
+AGREE(OCTET_LEARNER_OK, OCT_OK);
+AGREE(OCTET_LEARNER_EINVAL, OCT_EINVAL);
+AGREE(OCTET_LEARNER_EAGAIN, OCT_EAGAIN);
+AGREE(OCTET_LEARNER_ECLOSED, OCT_ECLOSED);
+AGREE(OCTET_LEARNER_EIO, OCT_EIO);
+AGREE(OCTET_LEARNER_ESTALE, OCT_ESTALE);
+#undef AGREE
+
+struct octet_learner {
+    int socket; // -1: it has left, or the run is over
+    uint8_t *memory;
+    octet_learner_spec spec; // as it was when it came; what is mapped may change
+    oct_external_layout at;
+    uint32_t B; // of the batch that is to be answered; 0: none
+    uint64_t number;
+    bool has_ended;
+    char folder[4096];
+    char error[OCTET_LEARNER_ERROR_BYTES];
+};
+
+static int
+refused(octet_learner *learner, int code, const char *why)
+{
+    snprintf(learner->error, sizeof(learner->error), "%s", why);
+    return code;
+}
+
+// ---- connecting
+
+int
+octet_learner_open(octet_learner **out, const char *folder, char *error, size_t error_size)
+{
+    struct sockaddr_un address;
+    int folder_fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    oct_external_address(&address, folder_fd);
+    bool connected = folder_fd >= 0 && fd >= 0 &&
+                     connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0;
+    int number = errno;
+    if (folder_fd >= 0) {
+        (void)close(folder_fd);
+    }
+    if (!connected) {
+        bool later = number == ENOENT || number == ECONNREFUSED;
+        if (fd >= 0) {
+            (void)close(fd);
+        }
+        (void)oct_refuse(error, error_size, "%s: %s", folder,
+                         later ? "no run of algo.name: external hands out batches here"
+                               : strerror(number));
+        return later ? OCTET_LEARNER_EAGAIN : OCTET_LEARNER_EIO;
+    }
+    octet_learner *learner = oct_alloc(sizeof(*learner));
+    learner->socket = fd;
+    snprintf(learner->folder, sizeof(learner->folder), "%s", folder);
+    *out = learner;
+    return OCTET_LEARNER_OK;
+}
+
+void
+octet_learner_leave(octet_learner *learner)
+{
+    if (learner->socket >= 0) {
+        (void)close(learner->socket);
+    }
+    learner->socket = -1;
+    learner->B = 0;
+}
+
+void
+octet_learner_close(octet_learner *learner)
+{
+    if (learner == NULL) {
+        return;
+    }
+    octet_learner_leave(learner);
+    if (learner->memory != NULL) {
+        (void)munmap(learner->memory, learner->at.bytes);
+    }
+    free(learner);
+}
+
+// ---- packets
+
+// False: none came in time, or a signal did.
+static bool
+is_readable(const octet_learner *learner, int timeout_ms)
+{
+    struct pollfd waiting = {.fd = learner->socket, .events = POLLIN};
+    return poll(&waiting, 1, timeout_ms) > 0;
+}
+
+static int
+gone(octet_learner *learner)
+{
+    octet_learner_leave(learner);
+    snprintf(learner->error, sizeof(learner->error),
+             "%.900s: octet-learner is gone; its log says why", learner->folder);
+    return OCTET_LEARNER_ECLOSED;
+}
+
+// The first packet brings a descriptor. A learner that ends with an answer unread resets the
+// connection, and what it said before comes after that error.
+static ssize_t
+packet_bytes(const octet_learner *learner, uint8_t *bytes, size_t size, int *file)
+{
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control;
+    struct iovec part = {.iov_base = bytes, .iov_len = size};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    ssize_t length = -1;
+    for (int i = 0; i < 2 && length < 0; i++) {
+        message.msg_control = control.bytes;
+        message.msg_controllen = sizeof(control.bytes);
+        length = recvmsg(learner->socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    }
+    const struct cmsghdr *header = length > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+    if (header != NULL && header->cmsg_type == SCM_RIGHTS) {
+        memcpy(file, CMSG_DATA(header), sizeof(*file));
+    }
+    return length;
+}
+
+static int
+packet_read(octet_learner *learner, int timeout_ms, oct_external_packet *packet, int *file)
+{
+    uint8_t bytes[sizeof(*packet) + 1];
+    *file = -1;
+    if (learner->socket < 0) {
+        return OCTET_LEARNER_ECLOSED; // the reason stays
+    }
+    if (!is_readable(learner, timeout_ms)) {
+        return OCTET_LEARNER_EAGAIN;
+    }
+    ssize_t length = packet_bytes(learner, bytes, sizeof(bytes), file);
+    if (length < 0 && (errno == EAGAIN || errno == EINTR)) {
+        return OCTET_LEARNER_EAGAIN;
+    }
+    if (length <= 0) {
+        return gone(learner);
+    }
+    if (!oct_external_packet_read(packet, bytes, (size_t)length)) {
+        octet_learner_leave(learner);
+        return refused(learner, OCTET_LEARNER_ECLOSED,
+                       "octet-learner is of another release than liboctet");
+    }
+    if (packet->kind == OCT_EXTERNAL_ENDED || packet->kind == OCT_EXTERNAL_REFUSED) {
+        learner->has_ended = packet->kind == OCT_EXTERNAL_ENDED;
+        octet_learner_leave(learner);
+        return refused(learner, learner->has_ended ? OCTET_LEARNER_ECLOSED : OCTET_LEARNER_ESTALE,
+                       packet->text);
+    }
+    return OCTET_LEARNER_OK;
+}
+
+// ---- the memory
+
+static void
+strings_end(octet_learner_spec *spec)
+{
+    spec->env_id[sizeof(spec->env_id) - 1] = '\0';
+    for (size_t i = 0; i < OCT_COUNTOF(spec->number_names); i++) {
+        spec->number_names[i][sizeof(spec->number_names[i]) - 1] = '\0';
+    }
+}
+
+static bool
+memory_map(octet_learner *learner, int file)
+{
+    struct stat about;
+    if (file < 0 || fstat(file, &about) != 0 || about.st_size < (off_t)sizeof(oct_external_head)) {
+        return false;
+    }
+    size_t size = (size_t)about.st_size;
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (memory == MAP_FAILED) {
+        return false;
+    }
+    const oct_external_head *head = memory;
+    memcpy(&learner->spec, &head->spec, sizeof(learner->spec));
+    strings_end(&learner->spec);
+    if (head->magic != OCT_EXTERNAL_MAGIC || head->version != OCT_EXTERNAL_VERSION ||
+        oct_external_lay_out(&learner->at, &learner->spec) != OCT_OK || learner->at.bytes != size) {
+        (void)munmap(memory, size);
+        return false;
+    }
+    learner->memory = memory;
+    return true;
+}
+
+int
+octet_learner_wait(octet_learner *learner, int timeout_ms)
+{
+    oct_external_packet packet;
+    int file;
+    if (learner->memory != NULL) {
+        return OCTET_LEARNER_OK;
+    }
+    int result = packet_read(learner, timeout_ms, &packet, &file);
+    bool mapped = result == OCTET_LEARNER_OK && packet.kind == OCT_EXTERNAL_WELCOME &&
+                  memory_map(learner, file);
+    if (file >= 0) {
+        (void)close(file);
+    }
+    if (result == OCTET_LEARNER_OK && !mapped) {
+        octet_learner_leave(learner);
+        return refused(learner, OCTET_LEARNER_ECLOSED,
+                       "octet-learner shares no memory that this liboctet knows");
+    }
+    return result;
+}
+
+const octet_learner_spec *
+octet_learner_get_spec(const octet_learner *learner)
+{
+    return learner->memory != NULL ? &learner->spec : NULL;
+}
+
+static void *
+column(const octet_learner *learner, oct_external_column k)
+{
+    return learner->at.row[k] > 0 ? learner->memory + learner->at.at[k] : NULL;
+}
+
+float *
+octet_learner_params(octet_learner *learner)
+{
+    return learner->memory != NULL ? column(learner, OCT_EXTERNAL_PARAMS) : NULL;
+}
+
+// ---- batches
+
+static void
+batch_fill(const octet_learner *learner, octet_learner_batch *out, float learning_rate)
+{
+    *out = (octet_learner_batch){
+        .size = sizeof(*out),
+        .B = learner->B,
+        .T = learner->spec.steps,
+        .number = learner->number,
+        .learning_rate = learning_rate,
+        .obs = column(learner, OCT_EXTERNAL_OBS),
+        .next_obs = column(learner, OCT_EXTERNAL_NEXT),
+        .action = column(learner, OCT_EXTERNAL_ACTION),
+        .reward = column(learner, OCT_EXTERNAL_REWARD),
+        .discount = column(learner, OCT_EXTERNAL_DISCOUNT),
+        .flags = column(learner, OCT_EXTERNAL_FLAGS),
+        .version = column(learner, OCT_EXTERNAL_VERSION_OF),
+        .extra = column(learner, OCT_EXTERNAL_EXTRA),
+        .importance = column(learner, OCT_EXTERNAL_IMPORTANCE),
+    };
+}
+
+int
+octet_learner_next(octet_learner *learner, int timeout_ms, octet_learner_batch *out)
+{
+    oct_external_packet packet;
+    int file;
+    if (out->size != sizeof(*out)) {
+        return refused(learner, OCTET_LEARNER_EINVAL, "the batch has no size of this release");
+    }
+    if (learner->B > 0) {
+        return refused(learner, OCTET_LEARNER_EINVAL, "the last batch was not answered");
+    }
+    int result = octet_learner_wait(learner, timeout_ms);
+    if (result == OCTET_LEARNER_OK) {
+        result = packet_read(learner, timeout_ms, &packet, &file);
+    }
+    if (result != OCTET_LEARNER_OK) {
+        return result;
+    }
+    if (file >= 0) {
+        (void)close(file);
+    }
+    const oct_external_head *head = (const oct_external_head *)learner->memory;
+    uint32_t B = head->B;
+    if (packet.kind != OCT_EXTERNAL_BATCH || B < 1 || B > learner->spec.batch_size) {
+        return gone(learner);
+    }
+    learner->B = B;
+    learner->number = packet.number;
+    batch_fill(learner, out, head->learning_rate);
+    return OCTET_LEARNER_OK;
+}
+
+// ---- answers
+
+static bool
+all_finite(const float *x, size_t count)
+{
+    bool finite = true;
+    for (size_t i = 0; i < count; i++) {
+        finite &= isfinite(x[i]) != 0;
+    }
+    return finite;
+}
+
+// Which layer a parameter is of; layer_count: of the log deviations.
+static uint32_t
+layer_of(const octet_learner_spec *spec, size_t index)
+{
+    uint32_t layer = spec->layer_count;
+    while (layer > 0 &&
+           (layer == spec->layer_count ? spec->deviation == 0 || index < spec->deviation
+                                       : index < spec->layers[layer].weight)) {
+        layer--;
+    }
+    return layer;
+}
+
+static int
+params_check(octet_learner *learner)
+{
+    const float *params = column(learner, OCT_EXTERNAL_PARAMS);
+    size_t count = learner->spec.param_count, i = 0;
+    if (all_finite(params, count)) {
+        return OCTET_LEARNER_OK;
+    }
+    while (isfinite(params[i])) {
+        i++;
+    }
+    uint32_t layer = layer_of(&learner->spec, i);
+    if (layer == learner->spec.layer_count) {
+        return refused(learner, OCTET_LEARNER_EINVAL, "a log deviation is not finite");
+    }
+    snprintf(learner->error, sizeof(learner->error), "a weight of layer %u is not finite", layer);
+    return OCTET_LEARNER_EINVAL;
+}
+
+static int
+answer_check(octet_learner *learner, const octet_learner_answer *answer)
+{
+    if (answer->size != sizeof(*answer)) {
+        return refused(learner, OCTET_LEARNER_EINVAL, "the answer has no size of this release");
+    }
+    if (learner->socket >= 0 && learner->B == 0) {
+        return refused(learner, OCTET_LEARNER_EINVAL, "there is no batch to be answered");
+    }
+    for (uint32_t i = 0; answer->priorities != NULL && i < learner->B; i++) {
+        if (!isfinite(answer->priorities[i]) || answer->priorities[i] < 0) {
+            snprintf(learner->error, sizeof(learner->error),
+                     "priority %u is %g; allowed are finite numbers from 0 on", i,
+                     (double)answer->priorities[i]);
+            return OCTET_LEARNER_EINVAL;
+        }
+    }
+    for (uint32_t i = 0; answer->numbers != NULL && i < learner->spec.number_count; i++) {
+        if (isinf(answer->numbers[i])) {
+            snprintf(learner->error, sizeof(learner->error), "%s is infinite",
+                     learner->spec.number_names[i]);
+            return OCTET_LEARNER_EINVAL;
+        }
+    }
+    return answer->has_params != 0 ? params_check(learner) : OCTET_LEARNER_OK;
+}
+
+int
+octet_learner_update(octet_learner *learner, const octet_learner_answer *answer)
+{
+    if (learner->memory == NULL) {
+        return refused(learner, OCTET_LEARNER_EINVAL, "there is no batch to be answered");
+    }
+    int result = answer_check(learner, answer);
+    if (result != OCTET_LEARNER_OK || learner->socket < 0) {
+        return result; // what is sent to a run that is over is nobody's
+    }
+    oct_external_packet packet = oct_external_packet_of(OCT_EXTERNAL_ANSWER, learner->number, NULL);
+    if (answer->priorities != NULL) {
+        memcpy(column(learner, OCT_EXTERNAL_PRIORITY), answer->priorities,
+               learner->B * sizeof(float));
+        packet.flags |= OCT_EXTERNAL_HAS_PRIORITIES;
+    }
+    if (answer->numbers != NULL) {
+        memcpy(column(learner, OCT_EXTERNAL_NUMBERS), answer->numbers,
+               learner->spec.number_count * sizeof(float));
+        packet.flags |= OCT_EXTERNAL_HAS_NUMBERS;
+    }
+    packet.flags |= answer->has_params != 0 ? OCT_EXTERNAL_HAS_PARAMS : 0;
+    // Where the learner has ended meanwhile, its last word is read by octet_learner_next.
+    (void)send(learner->socket, &packet, sizeof(packet), MSG_NOSIGNAL);
+    learner->B = 0;
+    return OCTET_LEARNER_OK;
+}
+
+int
+octet_learner_has_ended(const octet_learner *learner)
+{
+    return learner->has_ended;
+}
+
+const char *
+octet_learner_error(const octet_learner *learner)
+{
+    return learner->error;
+}

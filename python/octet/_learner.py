@@ -1,0 +1,473 @@
+"""A learner of your own: Octet's actors, replay, evaluators and int8 wire around a Python program that learns."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import IO, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _lib
+from ._lib import OctetError, lib
+
+_EINVAL, _EAGAIN, _ECLOSED = 1, 2, 3
+_WINDOWS = {1: "n_step", 2: "sequence", 3: "rollout"}
+_HEADS = {1: "values", 2: "logits", 3: "tanh", 4: "atoms", 5: "gaussian", 6: "tanh_gaussian"}
+_ACTIVATIONS = {0: "linear", 1: "relu", 2: "tanh", 3: "elu"}
+_CONV = 2
+_WAIT_MS = 100  # between two looks at signals and at the child
+_END_S = 60.0   # for a run to end: its last evaluation and checkpoint
+
+Arrays = tuple[NDArray[np.float32], ...]
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A layer of the network that actors compute. Weights are (outputs, inputs); of a convolution (filters, kernel,
+    kernel, channels), over a map of height x width x channels."""
+
+    kind: str
+    inputs: int
+    outputs: int
+    activation: str
+    layer_norm: bool
+    weight_shape: tuple[int, ...]
+    map_shape: tuple[int, ...]
+    _at: tuple[int, ...]
+
+    @property
+    def shapes(self) -> list[tuple[int, ...]]:
+        """Of weight and bias, and with a layer norm of gain and offset."""
+        units = (self.weight_shape[0],)
+        return [self.weight_shape, units, *([(self.outputs,)] * 2 if self.layer_norm else [])]
+
+
+@dataclass
+class LearnerBatch:
+    """Views of memory that both processes share: valid until `update`, and yours to change. (B, …) for transitions of
+    n steps; (B, T, …) for sequences and rollouts, whose observations are (B, T + 1, …). None: this kind has none."""
+
+    TERMINATED: ClassVar[int] = 1  # bits of flags
+    TRUNCATED: ClassVar[int] = 2
+    FIRST: ClassVar[int] = 4       # begins an episode
+    END: ClassVar[int] = 8         # the last observation of an episode or rollout: it has no action
+    RANDOM: ClassVar[int] = 16     # the action was drawn at random
+
+    observations: NDArray[np.float32]
+    actions: NDArray[Any]              # int32; of a box float32 within its bounds
+    rewards: NDArray[np.float32]       # n-step: the discounted sum
+    next_observations: NDArray[np.float32] | None
+    discounts: NDArray[np.float32] | None  # what the value of next_observations counts: 0 where it terminated
+    flags: NDArray[np.uint8] | None
+    versions: NDArray[np.uint32] | None    # of the policies that acted
+    log_probs: NDArray[np.float32] | None  # of the actions, as the actors drew them from the int8 policy
+    drawn: NDArray[np.float32] | None  # of Gaussians: what was drawn before it was clipped or squashed
+    importance: NDArray[np.float32]    # (B,) weights of prioritised replay
+    learning_rate: float               # by algo.learning_rate and algo.learning_rate_final
+    number: int                        # counts batches, from the updates that the run had when its learner began
+
+
+class _Handle:
+    """liboctet's learner. Views of its memory keep it; it is freed with the last of them."""
+
+    def __init__(self, pointer: int) -> None:
+        self.pointer = pointer
+
+    def view(self, address: int | None, shape: tuple[int, ...], dtype: Any) -> NDArray[Any] | None:
+        if not address:
+            return None
+        size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+        memory = (ctypes.c_char * size).from_address(address)
+        memory._handle = self
+        return np.frombuffer(memory, dtype).reshape(shape)
+
+    def __del__(self) -> None:
+        lib.octet_learner_close(self.pointer)
+
+
+class Learner:
+    """Runs an experiment whose updates are made here.
+
+    with octet.Learner("experiment.yaml", run_dir="run", set={"learner.batch_size": 128}) as learner:
+        for batch in learner:
+            ...
+            learner.update(priorities=td_errors, weights=network, metrics={"loss": loss})
+
+    `experiment` is a file or a preset's name; it is run by `octet train` as a child with algo.name: external. The loop
+    ends when the run does; leaving the block earlier ends the run. `Learner.attach(run_dir)` learns in a run that
+    somebody else has started. Signals and errors of the run are `octet.OctetError`, in the words of the command line.
+    One thread at a time.
+    """
+
+    _child: subprocess.Popen[bytes] | None
+    _log: IO[bytes] | None
+
+    def __init__(self, experiment: str | os.PathLike[str], run_dir: str | os.PathLike[str],
+                 set: Mapping[str, Any] | None = None, *, arguments: Sequence[str] = (), verbose: bool = False) -> None:
+        self._begin(pathlib.Path(run_dir))
+        self._refuse_another()
+        settings = {"algo.name": "external", **(set or {})}
+        command = [_program(), "train", os.fspath(experiment), "--run-dir", os.fspath(run_dir), *arguments]
+        command += [part for key, value in settings.items() for part in ("--set", f"{key}={_yaml(value)}")]
+        self._log = None if verbose else tempfile.TemporaryFile()
+        # A session of its own: Ctrl-C is this program's, which then ends the run.
+        self._child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log,
+                                       start_new_session=True)
+        self._connect_or_close()
+
+    @classmethod
+    def attach(cls, run_dir: str | os.PathLike[str], timeout: float = 60.0) -> Learner:
+        """Learns in the run whose octet-learner has this folder, on this machine and by this user. `timeout`: seconds
+        until it must have begun."""
+        self = cls.__new__(cls)
+        self._begin(pathlib.Path(run_dir))
+        self._deadline = time.monotonic() + timeout
+        self._connect_or_close()
+        return self
+
+    def _refuse_another(self) -> None:
+        pointer = ctypes.c_void_p()
+        if lib.octet_learner_open(_lib.byref(pointer), os.fsencode(self.run_dir), None, 0) == 0:
+            lib.octet_learner_close(pointer)
+            raise OctetError(f"{self.run_dir}: a run goes on there; Learner.attach learns in it")
+
+    def _begin(self, run_dir: pathlib.Path) -> None:
+        self.run_dir = run_dir
+        self._child = None
+        self._log = None
+        self._handle: _Handle | None = None
+        self._deadline = float("inf")
+        self._batch: _lib.LearnerBatch | None = None
+        self._over = False
+
+    # ---- connecting
+
+    def _connect_or_close(self) -> None:
+        try:
+            self._connect()
+        except BaseException:
+            self.close()
+            raise
+
+    def _connect(self) -> None:
+        said = ""
+        while (result := self._try(error := _lib.create_string_buffer(_lib.ERROR_BYTES))) in (_EAGAIN, _ECLOSED):
+            said = error.value.decode(errors="replace") or said
+            self._look()
+            if time.monotonic() > self._deadline:
+                raise OctetError(said, result)
+            time.sleep(_WAIT_MS / 1e3)
+        _lib.check(result, error.value)
+        assert self._handle is not None
+        self._spec = lib.octet_learner_get_spec(self._handle.pointer).contents
+        self._describe()
+
+    def _try(self, error: Any) -> int:
+        """Whether there is a run, and whether it has something to learn from. One that dies meanwhile may come back."""
+        if self._handle is None:
+            pointer = ctypes.c_void_p()
+            opened: int = lib.octet_learner_open(_lib.byref(pointer), os.fsencode(self.run_dir), error, len(error))
+            if opened != 0:
+                return opened
+            assert pointer.value is not None
+            self._handle = _Handle(pointer.value)
+        result: int = lib.octet_learner_wait(self._handle.pointer, _WAIT_MS)
+        error.value = lib.octet_learner_error(self._handle.pointer) or b"it has handed out no batch yet"
+        if result == _ECLOSED and not lib.octet_learner_has_ended(self._handle.pointer):
+            self._handle = None
+        elif result == _ECLOSED:
+            raise OctetError(error.value.decode(errors="replace"), result)
+        return result
+
+    def _describe(self) -> None:
+        spec = self._spec
+        self.env_id: str = spec.env_id.decode()
+        self.window: str = _WINDOWS[spec.window]
+        self.batch_size: int = spec.batch_size
+        self.steps: int = spec.steps
+        self.n_step: int = spec.n_step
+        self.discount: float = spec.discount
+        rank = spec.obs_rank
+        self.obs_shape: tuple[int, ...] = tuple(spec.obs_shape[:rank]) if rank > 0 else (spec.obs_count,)
+        if int(np.prod(self.obs_shape)) != spec.obs_count:
+            self.obs_shape = (spec.obs_count,)
+        self.discrete: bool = spec.action_kind == 1
+        self.action_count: int = spec.action_count
+        self.action_low: NDArray[np.float32] = np.array(spec.action_low[:spec.action_count], np.float32)
+        self.action_high: NDArray[np.float32] = np.array(spec.action_high[:spec.action_count], np.float32)
+        self.head: str = _HEADS[spec.head]
+        self.atoms: int = spec.atoms
+        self.value_range: tuple[float, float] = (spec.value_min, spec.value_max)
+        self.publish_period: int = spec.publish_period
+        self.has_priorities: bool = bool(spec.has_priorities)
+        self.metric_names: list[str] = [spec.number_names[i].value.decode() for i in range(spec.number_count)]
+        self.layers: list[Layer] = [_layer(spec.layers[i]) for i in range(spec.layer_count)]
+        self._has_log_std: bool = spec.deviation > 0
+        assert self._handle is not None
+        params = self._handle.view(lib.octet_learner_params(self._handle.pointer), (spec.param_count,), np.float32)
+        assert params is not None
+        self._params: NDArray[np.float32] = params
+
+    # ---- the run
+
+    def _look(self) -> None:
+        """Raises what became of the child, where it has ended without a last word to this process."""
+        if self._child is not None and self._child.poll() not in (None, 0):
+            raise OctetError(self._words() or f"octet train ended with exit code {self._child.returncode}",
+                             self._child.returncode)
+        if self._child is not None and self._child.returncode == 0:
+            raise OctetError("the run ended before a batch was learned from", 0)
+
+    def _words(self) -> str:
+        """The child's errors; without any its last lines."""
+        if self._log is None:
+            return ""
+        self._log.seek(0)
+        lines = self._log.read().decode(errors="replace").strip().splitlines()
+        errors = [line for line in lines if "error:" in line]
+        return "\n".join(errors or lines[-5:])
+
+    def _check(self, result: int) -> None:
+        if result != 0:
+            assert self._handle is not None
+            _lib.check(result, lib.octet_learner_error(self._handle.pointer))
+
+    @property
+    def reason(self) -> str:
+        """Why the run is over: "budget", "solved" …; "" while it goes on."""
+        ended = self._handle is not None and lib.octet_learner_has_ended(self._handle.pointer)
+        return lib.octet_learner_error(self._handle.pointer).decode() if ended and self._handle else ""
+
+    # ---- batches
+
+    def next(self, timeout: float | None = None) -> LearnerBatch | None:
+        """The next batch; None when the run is over, or when none came within `timeout` seconds (`reason` tells which)."""
+        if self._over or self._handle is None:
+            return None
+        batch = _lib.LearnerBatch(ctypes.sizeof(_lib.LearnerBatch))
+        deadline = float("inf") if timeout is None else time.monotonic() + timeout
+        while True:
+            wait_ms = int(max(0, min(_WAIT_MS, (deadline - time.monotonic()) * 1e3)))
+            result = lib.octet_learner_next(self._handle.pointer, wait_ms, _lib.byref(batch))
+            if result == 0:
+                self._batch = batch
+                return self._view(batch)
+            if result == _EAGAIN and time.monotonic() >= deadline:
+                return None
+            if result == _ECLOSED:
+                self._end(result)
+                return None
+            if result != _EAGAIN:
+                self._check(result)
+
+    def _end(self, result: int) -> None:
+        """Whoever is told the end of the run by a child has a run folder that is complete."""
+        self._over = True
+        assert self._handle is not None
+        if not lib.octet_learner_has_ended(self._handle.pointer):
+            self._check(result)
+        if self._child is not None and self._child.wait() != 0:  # after its last evaluation
+            self._look()
+
+    def __iter__(self) -> Iterator[LearnerBatch]:
+        while (batch := self.next()) is not None:
+            yield batch
+
+    def _view(self, batch: _lib.LearnerBatch) -> LearnerBatch:
+        view, rows = self._handle.view, (batch.B,)  # type: ignore[union-attr]
+        steps = rows if batch.T == 0 else (batch.B, batch.T)
+        obs = view(batch.obs, (*rows, *(() if batch.T == 0 else (batch.T + 1,)), *self.obs_shape), np.float32)
+        actions = view(batch.action, steps if self.discrete else (*steps, self.action_count),
+                       np.int32 if self.discrete else np.float32)
+        rewards, importance = view(batch.reward, steps, np.float32), view(batch.importance, rows, np.float32)
+        extra = view(batch.extra, (*steps, self._spec.extra_count), np.float32)
+        assert obs is not None and actions is not None and rewards is not None and importance is not None
+        return LearnerBatch(
+            observations=obs, actions=actions, rewards=rewards, importance=importance,
+            next_observations=view(batch.next_obs, (*rows, *self.obs_shape), np.float32),
+            discounts=view(batch.discount, rows, np.float32), flags=view(batch.flags, steps, np.uint8),
+            versions=view(batch.version, steps, np.uint32), log_probs=None if extra is None else extra[..., 0],
+            drawn=None if extra is None or self.discrete else extra[..., 1:], learning_rate=batch.learning_rate,
+            number=batch.number)
+
+    # ---- answers
+
+    def update(self, priorities: Any = None, weights: Any = None, log_std: Any = None,
+               metrics: Mapping[str, Any] | None = None) -> None:
+        """Answers the batch: once for each.
+
+        priorities: (B,) numbers from 0 on, such as |TD error|; without them all count alike.
+        weights: the policy from now on: a torch.nn.Module (its Linear, Conv2d and LayerNorm layers in order), or for
+            each of `layers` its (weight, bias), with a layer norm (weight, bias, gain, offset). It is quantised and sent
+            to the actors every `publish_period` updates; without it the policy stays.
+        log_std: (dim,) log deviations of the head "gaussian".
+        metrics: means for metrics.csv, by `metric_names`.
+
+        OctetError: shapes, names or numbers that are not finite; then nothing was sent, and the batch is still to be
+        answered.
+        """
+        if self._batch is None or self._handle is None:
+            raise OctetError("there is no batch to be answered")
+        answer = _lib.LearnerAnswer(ctypes.sizeof(_lib.LearnerAnswer))
+        numbers = self._numbers(metrics or {})
+        if priorities is not None:
+            rows = np.ascontiguousarray(_array(priorities))
+            if rows.shape != (self._batch.B,):
+                raise OctetError(f"priorities of shape {rows.shape}, expected ({self._batch.B},)")
+            answer.priorities = rows.ctypes.data
+        answer.numbers = numbers.ctypes.data
+        if weights is not None or log_std is not None:
+            self._publish(weights, log_std)
+            answer.has_params = 1
+        self._check(lib.octet_learner_update(self._handle.pointer, _lib.byref(answer)))
+        self._batch = None
+
+    def _numbers(self, metrics: Mapping[str, Any]) -> NDArray[np.float32]:
+        numbers = np.full(len(self.metric_names), np.nan, np.float32)
+        for name, value in metrics.items():
+            if name not in self.metric_names:
+                raise OctetError(f"no metric {name!r}; known: {', '.join(self.metric_names)}")
+            numbers[self.metric_names.index(name)] = float(value)
+        return numbers
+
+    def weights(self) -> list[Arrays]:
+        """What actors have, or, after a resume, had: for each of `layers` a copy of (weight, bias), with a layer norm
+        (weight, bias, gain, offset)."""
+        return [tuple(self._params[at:at + int(np.prod(shape))].reshape(shape).copy()
+                      for at, shape in zip(layer._at, layer.shapes, strict=False)) for layer in self.layers]
+
+    def _publish(self, weights: Any, log_std: Any) -> None:
+        given = [] if weights is None else _given(weights, self.layers)
+        if weights is not None and len(given) != len(self.layers):
+            raise OctetError(f"weights of {len(given)} layers, expected {len(self.layers)}: {_shapes(self.layers)}")
+        for i, (layer, arrays) in enumerate(zip(self.layers, given, strict=False)):
+            if [array.shape for array in arrays] != layer.shapes:
+                raise OctetError(f"layer {i} has {_words([array.shape for array in arrays])}, expected "
+                                 f"{_words(layer.shapes)} (network.hidden, network.conv, algo.head)")
+        if log_std is not None and (not self._has_log_std or _array(log_std).shape != (self.action_count,)):
+            raise OctetError(f"log_std of shape {_array(log_std).shape}, expected ({self.action_count},)"
+                             if self._has_log_std else f"log_std is of algo.head: gaussian, not {self.head}")
+        for layer, arrays in zip(self.layers, given, strict=False):
+            for at, array in zip(layer._at, arrays, strict=False):
+                self._params[at:at + array.size] = array.ravel()
+        if log_std is not None:
+            at = self._spec.deviation
+            self._params[at:at + self.action_count] = _array(log_std)
+
+    # ---- the end
+
+    def close(self) -> None:
+        """Leaves; a run that this object has started ends, with its last evaluation and checkpoint."""
+        if self._handle is not None:
+            lib.octet_learner_leave(self._handle.pointer)
+        self._over, self._batch = True, None
+        if self._child is not None and self._child.poll() is None:
+            self._child.send_signal(signal.SIGINT)
+            try:
+                self._child.wait(_END_S)
+            except subprocess.TimeoutExpired:
+                self._child.kill()
+                self._child.wait()
+        if self._log is not None:
+            self._log.close()
+            self._log = None
+
+    def __enter__(self) -> Learner:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self.close()
+
+
+# ---- of the command line
+
+def _program() -> str:
+    """$OCTET_PROGRAM; else the wheel's; else the system's."""
+    own = _lib.prefix() / "bin" / "octet"
+    found = os.environ.get("OCTET_PROGRAM") or (str(own) if own.is_file() else shutil.which("octet"))
+    if not found:
+        raise OctetError("no program octet: install the wheel, or set OCTET_PROGRAM to that of a build")
+    return found
+
+
+def _yaml(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(str, value)) + "]"
+    return str(value)
+
+
+# ---- of weights
+
+def _layer(layer: Any) -> Layer:
+    is_conv = layer.kind == _CONV
+    shape = (layer.rows, layer.columns)
+    at = (layer.weight, layer.bias)
+    return Layer(kind="conv" if is_conv else "dense", inputs=layer.inputs, outputs=layer.outputs,
+                 activation=_ACTIVATIONS[layer.activation], layer_norm=bool(layer.layer_norm),
+                 weight_shape=(layer.filters, layer.kernel, layer.kernel, layer.channels) if is_conv else shape,
+                 map_shape=(layer.height, layer.width, layer.channels) if is_conv else (),
+                 _at=(*at, layer.gain, layer.offset) if layer.layer_norm else at)
+
+
+def _array(values: Any) -> NDArray[np.float32]:
+    if hasattr(values, "detach"):  # a tensor of PyTorch
+        values = values.detach().cpu().numpy()
+    return np.asarray(values, np.float32)
+
+
+def _bias(part: Any, weight: NDArray[np.float32]) -> NDArray[np.float32]:
+    return np.zeros(len(weight), np.float32) if part.bias is None else _array(part.bias)
+
+
+def _words(shapes: Iterable[tuple[int, ...]]) -> str:
+    return ", ".join("x".join(map(str, shape)) or "()" for shape in shapes)
+
+
+def _shapes(layers: list[Layer]) -> str:
+    return "; ".join(_words(layer.shapes) for layer in layers)
+
+
+def _given(weights: Any, layers: list[Layer]) -> list[Arrays]:
+    """The arrays of each layer, in Octet's order of axes."""
+    if hasattr(weights, "named_modules"):
+        return _of_module(weights, layers)
+    return [tuple(_array(part) for part in parts) for parts in weights]
+
+
+def _of_module(module: Any, layers: list[Layer]) -> list[Arrays]:
+    """PyTorch has maps as channels x height x width, and so the inputs of a layer behind the last convolution."""
+    found: list[Arrays] = []
+    channels_first: tuple[int, ...] = ()
+    for part in module.modules():
+        name = type(part).__name__
+        if name == "LayerNorm" and found:
+            found[-1] += (_array(part.weight), _array(part.bias))
+        elif name == "Conv2d":
+            weight = _array(part.weight).transpose(0, 2, 3, 1)
+            found.append((weight, _bias(part, weight)))
+            layer = layers[min(len(found), len(layers)) - 1]
+            height, width = (side - weight.shape[1] + 1 for side in layer.map_shape[:2] or (0, 0))
+            channels_first = (weight.shape[0], height, width)
+        elif name == "Linear":
+            weight = _array(part.weight)
+            if channels_first and weight.shape[1] == int(np.prod(channels_first)):
+                weight = weight.reshape(-1, *channels_first).transpose(0, 2, 3, 1).reshape(weight.shape)
+            channels_first = ()
+            found.append((weight, _bias(part, weight)))
+        elif any(True for _ in part.parameters(recurse=False)):
+            raise OctetError(f"a layer of type {name}; known are Linear, Conv2d and LayerNorm")
+    return found

@@ -1,0 +1,252 @@
+"""A learner of one's own: what it gets and gives, what is refused, and how either side ends."""
+
+import csv
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import octet
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[2]
+# Small, and over only when it is told to be.
+SMALL = {"network.hidden": [8], "run.stop_at_return": "none", "run.env_steps": 100000000, "learner.metrics_s": 0.05,
+         "actor.envs": 4, "learner.batch_size": 16, "replay.min_size": 64, "algo.n_step": 3, "learner.prefetch": 1,
+         "learner.batches_per_request": 1, "learner.publish_period": 1}
+
+
+def started(folder, **settings):
+    settings = {key.replace("__", "."): value for key, value in settings.items()}
+    return octet.Learner(str(ROOT / "presets/cartpole.yaml"), folder, {**SMALL, **settings})
+
+
+def layers_like(learner, value):
+    return [tuple(np.full(shape, value, np.float32) for shape in layer.shapes) for layer in learner.layers]
+
+
+def summary(folder):
+    return json.loads((pathlib.Path(folder) / "summary.json").read_text())
+
+
+def rows(folder):
+    with open(pathlib.Path(folder) / "metrics.csv", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_a_batch_is_what_was_sampled(tmp_path):
+    with started(tmp_path / "run") as learner:
+        assert (learner.env_id, learner.window, learner.head) == ("CartPole-v1", "n_step", "values")
+        assert (learner.batch_size, learner.n_step, learner.obs_shape, learner.action_count) == (16, 3, (4,), 2)
+        assert [layer.shapes for layer in learner.layers] == [[(8, 4), (8,)], [(2, 8), (2,)]]
+        assert [layer.activation for layer in learner.layers] == ["relu", "linear"]
+        batch = learner.next()
+        assert batch.observations.shape == batch.next_observations.shape == (16, 4) and batch.observations.dtype == np.float32
+        assert batch.actions.dtype == np.int32 and set(batch.actions) <= {0, 1}
+        # CartPole pays 1 a step: the sum of at most three, and its discount, belong together.
+        assert all(min(abs(reward - sum(0.99**i for i in range(k))) for k in (1, 2, 3)) < 1e-4
+                   for reward in batch.rewards)
+        assert all(abs(d) < 1e-6 or abs(d - 0.99**3) < 1e-5 or d in np.float32([0.99, 0.99**2])
+                   for d in batch.discounts)
+        assert (batch.importance == 1).all() and batch.flags is None and batch.log_probs is None
+        assert batch.learning_rate > 0
+
+
+def test_what_is_published_acts(tmp_path):
+    """The policy of the run folder has the weights that were given."""
+    with started(tmp_path / "run") as learner:
+        for k, batch in enumerate(learner):
+            weights = layers_like(learner, 0.0)
+            weights[-1][1][:] = [-1.0, 2.0]  # always the second action
+            learner.update(weights=weights, metrics={"loss": 7.0})
+            if k == 20:
+                break
+    policy = octet.Policy(tmp_path / "run" / "policy_last.oct")
+    assert policy.act(np.zeros((3, 4), np.float32)).tolist() == [1, 1, 1]
+    assert np.allclose(np.diff(policy.outputs(np.ones(4, np.float32))), 3, atol=0.05)  # less their mean
+    assert {row["loss"] for row in rows(tmp_path / "run")} >= {"7"}
+    assert summary(tmp_path / "run")["reason"] == "interrupted"
+
+
+def test_the_budget_ends_it(tmp_path):
+    with started(tmp_path / "run", run__updates=30) as learner:
+        count = 0
+        for _ in learner:
+            learner.update()
+            count += 1
+        assert count == 30 and learner.reason == "budget"
+        assert learner.next() is None
+    assert summary(tmp_path / "run")["updates"] == 30
+
+
+def test_numbers_of_other_shapes_are_refused_and_may_be_mended(tmp_path):
+    with started(tmp_path / "run") as learner:
+        with pytest.raises(octet.OctetError, match="no batch to be answered"):
+            learner.update()
+        learner.next()
+        with pytest.raises(octet.OctetError, match="the last batch was not answered"):
+            learner.next()
+        good = layers_like(learner, 0.0)
+        wrong = [(np.zeros((4, 8)), np.zeros(8)), good[1]]
+        for arguments, words in [
+            ({"weights": wrong}, r"layer 0 has 4x8, 8, expected 8x4, 8 \(network.hidden"),
+            ({"weights": good[:1]}, "weights of 1 layers, expected 2: 8x4, 8; 2x8, 2"),
+            ({"weights": layers_like(learner, np.nan)}, "a weight of layer 0 is not finite"),
+            ({"weights": good, "log_std": np.zeros(2)}, "log_std is of algo.head: gaussian, not values"),
+            ({"priorities": np.zeros(3)}, r"priorities of shape \(3,\), expected \(16,\)"),
+            ({"priorities": np.full(16, np.nan)}, "priority 0 is nan; allowed are finite numbers from 0 on"),
+            ({"priorities": np.full(16, -1.0)}, "priority 0 is -1"),
+            ({"metrics": {"los": 1.0}}, "no metric 'los'; known: loss, td_abs"),
+            ({"metrics": {"loss": np.inf}}, "loss is infinite"),
+        ]:
+            with pytest.raises(octet.OctetError, match=words):
+                learner.update(**arguments)
+        learner.update(weights=good, priorities=np.ones(16))
+        assert learner.next() is not None
+
+
+def test_what_the_command_line_refuses_is_an_error(tmp_path):
+    for settings, words in [
+        ({"learner.batch_size": 0}, "learner.batch_size"),
+        ({"run.deterministic": True}, "algo.name: external learns in a process that has no turns"),
+        ({"learner.count": 2}, "learner.count: algo.name external learns with one learner, not with 2"),
+        ({"algo.head": "gaussian"}, "allowed are auto, values, logits and atoms"),
+        ({"learner.quantisation_aware": True}, "learner.quantisation_aware"),
+    ]:
+        with pytest.raises(octet.OctetError, match=words):
+            octet.Learner(str(ROOT / "presets/cartpole.yaml"), tmp_path / "run", {**SMALL, **settings})
+    with pytest.raises(octet.OctetError, match="no run of algo.name: external hands out batches here"):
+        octet.Learner.attach(tmp_path / "nothing", timeout=0)
+
+
+def test_one_process_learns_and_another_may_take_its_place(tmp_path):
+    with started(tmp_path / "run") as learner:
+        learner.next()
+        with pytest.raises(octet.OctetError, match="a run goes on there; Learner.attach learns in it"):
+            octet.Learner("cartpole", tmp_path / "run")
+        with pytest.raises(octet.OctetError, match="another process .* learns in this run; one can at a time"):
+            octet.Learner.attach(tmp_path / "run")
+        learner.update()
+
+
+def test_a_learner_that_was_killed_is_replaced(tmp_path):
+    code = f"import octet, os, signal; l = octet.Learner.attach({str(tmp_path / 'run')!r})\n" \
+           "l.next(); os.kill(os.getpid(), signal.SIGKILL)"
+    with started(tmp_path / "run") as learner:
+        octet._lib.lib.octet_learner_leave(learner._handle.pointer)  # its place is free
+        killed = subprocess.run([sys.executable, "-c", code], env=os.environ, check=False)
+        assert killed.returncode == -signal.SIGKILL
+        with octet.Learner.attach(tmp_path / "run") as again:
+            for k, batch in enumerate(again):
+                again.update(weights=layers_like(again, 0.25))
+                if k == 5:
+                    break
+    assert summary(tmp_path / "run")["updates"] >= 5  # the last answer may come too late
+
+
+def test_nobody_learns_ends_the_run_in_words(tmp_path):
+    learner = started(tmp_path / "run", algo__client_wait_s=0.2)
+    octet._lib.lib.octet_learner_leave(learner._handle.pointer)
+    assert learner._child.wait() != 0
+    with pytest.raises(octet.OctetError, match="algo.client_wait_s: no process came to learn for 0.2 s"):
+        learner._look()
+    learner.close()
+
+
+def test_a_killed_octet_learner_is_an_error(tmp_path):
+    with started(tmp_path / "run") as learner:
+        learner.next()
+        pid = int((tmp_path / "run" / "learner.lock").read_text().split("pid=")[1].split()[0])
+        os.kill(pid, signal.SIGKILL)
+        with pytest.raises(octet.OctetError, match="octet-learner is gone"):
+            for _ in range(2):
+                learner.update()
+                learner.next()
+        # octet train has started it again, from its checkpoint: whoever learns goes on there.
+        learner.attach(tmp_path / "run").close()
+
+
+def test_views_outlive_the_learner(tmp_path):
+    with started(tmp_path / "run") as learner:
+        obs = learner.next().observations
+    del learner
+    assert np.isfinite(obs).all()
+
+
+def test_sequences_have_rows_and_flags(tmp_path):
+    with started(tmp_path / "run", algo__window="sequence", algo__sequence_steps=8) as learner:
+        assert (learner.window, learner.steps) == ("sequence", 8)
+        batch = learner.next()
+        assert batch.observations.shape == (16, 9, 4) and batch.flags.shape == batch.rewards.shape == (16, 8)
+        acted = (batch.flags & octet.LearnerBatch.END) == 0
+        assert (batch.rewards[acted] == 1).all() and batch.next_observations is None and acted.any()
+        assert batch.versions.shape == (16, 8)
+
+
+def test_rollouts_are_of_the_newest_policy(tmp_path):
+    with started(tmp_path / "run", algo__window="rollout", algo__sequence_steps=8, algo__head="logits",
+                 learner__batch_size=4, replay__min_size=1) as learner:
+        assert learner.publish_period == 1
+        versions = []
+        for batch in learner:
+            acted = (batch.flags & octet.LearnerBatch.END) == 0
+            versions.append(int(batch.versions[acted].max()))
+            assert len(set(batch.versions[acted])) == 1 and batch.log_probs.shape == batch.flags.shape
+            assert (batch.log_probs[acted] < 0).all()
+            learner.update(weights=layers_like(learner, 0.01 * len(versions)))
+            if len(versions) == 4:
+                break
+        assert versions == sorted(set(versions))
+
+
+def test_a_box_of_actions_and_its_draws(tmp_path):
+    settings = {**SMALL, "algo.head": "tanh_gaussian", "env.id": "Pendulum-v1"}
+    with octet.Learner(str(ROOT / "presets/cartpole.yaml"), tmp_path / "run", settings) as learner:
+        assert not learner.discrete and learner.layers[-1].outputs == 2
+        batch = learner.next()
+        assert batch.actions.shape == batch.drawn.shape == (16, 1) and batch.log_probs.shape == (16,)
+        assert learner.action_low.tolist() == [-2] and learner.action_high.tolist() == [2]
+        assert np.allclose(np.tanh(batch.drawn) * 2, batch.actions, atol=1e-4)
+
+
+def test_torch_modules_are_layers(tmp_path):
+    torch = pytest.importorskip("torch")
+    nn = torch.nn
+    settings = {**SMALL, "env.id": "MinAtar/Breakout-v1", "network.conv": [6], "network.hidden": [12]}
+    with octet.Learner(str(ROOT / "presets/cartpole.yaml"), tmp_path / "run", settings) as learner:
+        height, width, channels = learner.obs_shape
+        net = nn.Sequential(nn.Conv2d(channels, 6, 3), nn.ReLU(), nn.Flatten(),
+                            nn.Linear(6 * (height - 2) * (width - 2), 12), nn.ReLU(),
+                            nn.Linear(12, learner.action_count))
+        obs = learner.next().observations.copy()
+        learner.update(weights=net)
+        for k, _ in enumerate(learner):
+            learner.update()
+            if k == 20:
+                break
+        given = learner.weights()
+    with torch.no_grad():
+        want = net(torch.from_numpy(obs).permute(0, 3, 1, 2)).numpy()
+    # What was given computes the same with maps as Octet has them: patches of height, width and channels.
+    (kernels, offsets), *dense = given
+    patches = np.lib.stride_tricks.sliding_window_view(obs, (3, 3), (1, 2)).transpose(0, 1, 2, 4, 5, 3)
+    x = np.maximum(np.einsum("byxijc,fijc->byxf", patches, kernels) + offsets, 0).reshape(len(obs), -1)
+    x = np.maximum(x @ dense[0][0].T + dense[0][1], 0) @ dense[1][0].T + dense[1][1]
+    assert np.allclose(x, want, atol=1e-4)
+    with pytest.raises(octet.OctetError, match="a layer of type LSTM"):
+        octet._learner._given(nn.Sequential(nn.LSTM(3, 3)), learner.layers)
+
+
+def test_the_numpy_example_learns(tmp_path):
+    """To 300 instead of 490: a policy that does not learn stays below 50."""
+    text = (ROOT / "examples/python/dqn_numpy.py").read_text().replace(
+        '"run.seed": seed,', '"run.seed": seed, "run.stop_at_return": 300,').replace(
+        '"cartpole"', repr(str(ROOT / "presets/cartpole.yaml")))
+    assert "300" in text
+    names = {"__name__": "example"}
+    exec(compile(text, "dqn_numpy.py", "exec"), names)
+    names["main"](str(tmp_path / "run"), "1")
+    assert summary(tmp_path / "run")["reason"] == "solved"
