@@ -100,6 +100,6 @@ release_build() {
 # build_fuzz FOLDER [SANITIZERS]: the fuzz targets, and what they need of the project, instrumented by
 # clang for libFuzzer and with sanitizers. Nothing else is built there.
 build_fuzz() {
-    CC=clang configure "$1" -Dfuzz=true -Db_sanitize="${2-address,undefined}" -Db_lundef=false &&
+    CC=clang CC_LD=lld configure "$1" -Dfuzz=true -Db_sanitize="${2-address,undefined}" -Db_lundef=false &&
         run_logged "$1.log" nice ninja -C "$1" fuzz
 }

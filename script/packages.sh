@@ -16,6 +16,8 @@ test_packages=(git clang clang-format libclang-rt-dev llvm python3 python3-numpy
     shellcheck)
 # Two of the builds are nearly one.
 test_packages+=(ccache)
+# Links programs with sanitizers in a third of the time.
+test_packages+=(lld)
 # What judges the certificates that octet makes.
 test_packages+=(openssl)
 # What the policy kernels are measured against.
