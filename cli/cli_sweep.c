@@ -252,6 +252,25 @@ check_trials(const cli_sweep_plan *plan, const oct_config *base)
     }
 }
 
+// Trials run in the folder of the sweep, and a resumed sweep may be started elsewhere: values that
+// are files do not depend on where it was.
+static void
+resolve_paths(cli_space_key *key)
+{
+    static const char *const names[] = {"env.id", "env.mjcf_dir", "replay.data"};
+    for (size_t n = 0; n < OCT_COUNTOF(names); n++) {
+        for (size_t i = 0; strcmp(key->name, names[n]) == 0 && i < key->count; i++) {
+            char *path = realpath(key->value[i], NULL);
+            if (path != NULL && strlen(path) < CLI_SPACE_VALUE_MAX) {
+                free(key->value[i]);
+                key->value[i] = path;
+            } else {
+                free(path);
+            }
+        }
+    }
+}
+
 static void
 make_plan(const sweep_options *options, cli_sweep_plan *plan, oct_config *base)
 {
@@ -269,6 +288,7 @@ make_plan(const sweep_options *options, cli_sweep_plan *plan, oct_config *base)
         if (cli_space_add(&plan->space, options->over[i], base, reason, sizeof(reason)) != OCT_OK) {
             cli_usage_error("sweep", "%s", reason);
         }
+        resolve_paths(&plan->space.key[i]);
     }
     plan->draw_seed = options->draw_seed;
     plan->seeds = options->seeds > 0 ? options->seeds : 1;

@@ -16,7 +16,6 @@
 
 #define ROWS_MIN  512
 #define ROWS_ALL  (1u << 18) // of all runs together
-#define KEYS_MAX  256
 #define PATH_SIZE CLI_SERIES_FOLDER_MAX
 
 const char *const cli_comparison_by_words[CLI_COMPARISON_BYS] = {"steps", "updates", "time"};
@@ -92,46 +91,39 @@ is_of_the_run(const char *key)
            strncmp(key, "net.", 4) == 0;
 }
 
-// The keys that are not the same in all groups.
-typedef struct key_set {
-    char name[KEYS_MAX][OCT_CONFIG_NAME_MAX];
-    uint32_t count;
-} key_set;
-
 static void
-key_set_add(key_set *keys, const char *name)
+keys_add(cli_comparison_keys *keys, const char *name)
 {
     for (uint32_t i = 0; i < keys->count; i++) {
         if (strcmp(keys->name[i], name) == 0) {
             return;
         }
     }
-    if (keys->count < KEYS_MAX && !is_of_the_run(name)) {
+    if (keys->count < CLI_COMPARISON_KEYS_MAX && !is_of_the_run(name)) {
         (void)snprintf(keys->name[keys->count++], OCT_CONFIG_NAME_MAX, "%s", name);
     }
 }
 
 // Runs whose configuration is not known differ in nothing that can be named.
 static void
-keys_find(const cli_comparison *compare, key_set *out)
+keys_find(cli_comparison *compare)
 {
     oct_config_change change;
     const oct_config *first = NULL;
-    out->count = 0;
     for (uint32_t g = 0; g < compare->groups; g++) {
         const cli_series *series = compare->series[compare->group[g].first];
         if (series->has_config && first == NULL) {
             first = &series->config;
         } else if (series->has_config) {
             for (size_t at = 0; oct_config_next_change(&change, first, &series->config, &at);) {
-                key_set_add(out, change.name);
+                keys_add(&compare->keys, change.name);
             }
         }
     }
 }
 
 static void
-label_add(oct_text *text, const oct_config *config, const key_set *keys)
+label_add(oct_text *text, const oct_config *config, const cli_comparison_keys *keys)
 {
     for (uint32_t i = 0; i < keys->count; i++) {
         char value[OCT_CONFIG_VALUE_MAX];
@@ -144,20 +136,18 @@ label_add(oct_text *text, const oct_config *config, const key_set *keys)
 static void
 labels_make(cli_comparison *compare)
 {
-    key_set *keys = oct_alloc(sizeof(*keys));
-    keys_find(compare, keys);
+    keys_find(compare);
     for (uint32_t g = 0; g < compare->groups; g++) {
         cli_comparison_group *group = &compare->group[g];
         const cli_series *series = compare->series[group->first];
         oct_text text;
         oct_text_init(&text, group->label, sizeof(group->label));
-        if (keys->count > 0 && series->has_config) {
-            label_add(&text, &series->config, keys);
+        if (compare->keys.count > 0 && series->has_config) {
+            label_add(&text, &series->config, &compare->keys);
         } else {
             oct_text_add(&text, "%s", series->name);
         }
     }
-    free(keys);
 }
 
 static void
@@ -261,6 +251,21 @@ runs_json(const cli_comparison *compare, const cli_comparison_group *group)
     return runs;
 }
 
+// The values of the keys that differ.
+static json_t *
+configuration_json(const cli_comparison *compare, const cli_comparison_group *group)
+{
+    json_t *values = json_object();
+    const cli_series *series = compare->series[group->first];
+    for (uint32_t i = 0; i < compare->keys.count && series->has_config; i++) {
+        char value[OCT_CONFIG_VALUE_MAX];
+        if (oct_config_key_print(&series->config, compare->keys.name[i], value)) {
+            cli_json_put(values, compare->keys.name[i], cli_json_text(value));
+        }
+    }
+    return values;
+}
+
 static json_t *
 curve_json(const cli_comparison_group *group)
 {
@@ -287,6 +292,7 @@ cli_comparison_json(const cli_comparison *compare)
             cli_json_put(to, by_columns[by], spread_json(&group->to[by]));
         }
         cli_json_put(object, "label", cli_json_text(group->label));
+        cli_json_put(object, "configuration", configuration_json(compare, group));
         cli_json_put(object, "return", spread_json(&group->result));
         cli_json_put(object, "threshold", cli_json_number(group->threshold));
         cli_json_put(object, "to_threshold", to);

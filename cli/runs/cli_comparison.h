@@ -56,6 +56,13 @@ typedef struct cli_comparison_group {
     cli_series_spread curve[CLI_COMPARISON_POINTS];
 } cli_comparison_group;
 
+// Keys that are not the same in all groups; run.seed, run.name and those of net aside.
+#define CLI_COMPARISON_KEYS_MAX 256
+typedef struct cli_comparison_keys {
+    char name[CLI_COMPARISON_KEYS_MAX][OCT_CONFIG_NAME_MAX];
+    uint32_t count;
+} cli_comparison_keys;
+
 typedef struct cli_comparison {
     cli_series *const *series;
     uint32_t count;
@@ -63,6 +70,7 @@ typedef struct cli_comparison {
     uint32_t *group_of; // of each series
     uint32_t groups;
     cli_comparison_group *group;
+    cli_comparison_keys keys;
 } cli_comparison;
 
 // threshold: NaN takes that of each group's configuration (run.stop_at_return). best_first: groups

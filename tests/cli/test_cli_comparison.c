@@ -170,6 +170,9 @@ test_json_names_the_runs_of_each_group_in_any_order(void **state)
     const json_t *second = json_array_get(json_object_get(json, "groups"), 1);
     const json_t *runs = json_object_get(second, "runs");
     assert_int_equal(json_array_size(runs), 2);
+    const json_t *configuration = json_object_get(second, "configuration");
+    assert_int_equal(json_object_size(configuration), 1);
+    assert_string_equal(json_string_value(json_object_get(configuration, "algo.n_step")), "3");
     assert_string_equal(json_string_value(json_object_get(json_array_get(runs, 1), "folder")), "b");
     json_decref(json);
     close_them(o);

@@ -172,6 +172,11 @@ class WrongInput(Case):
                          [line for line in out.splitlines() if line.startswith("trial")])
         self.assertFalse((self.home / "runs").exists())
 
+    def test_files_that_a_sweep_varies_are_known_from_everywhere(self):
+        (self.home / "mine.so").write_text("")
+        out, _ = self.octet("sweep", "x.yaml", "--over", "env.id=CartPole-v1,./mine.so", "--dry-run")
+        self.assertIn(f"trial 2: env.id={(self.home / 'mine.so').resolve()}\n", out)
+
     def test_track_of_what_is_no_run_to_what_is_no_tracker(self):
         self.refused(["track", "lib"], "--to is missing: mlflow, trackio, wandb")
         self.refused(["track", "lib", "--to", "mlfow"], "did you mean 'mlflow'?")
