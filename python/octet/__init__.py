@@ -4,6 +4,7 @@
     octet.make_vec("dmc:cheetah_run", num_envs=64)      a gymnasium.vector.VectorEnv
     gymnasium.make("octet:octet/CartPole-v1")           the same by Gymnasium's registry
     octet.Policy("policy.oct").act(observation)         what a run published
+    octet.import_policy(model, observations)            a policy of a network that was trained elsewhere
     octet.Learner("cartpole", run_dir="run")            a learner of your own on Octet's actors and replay
     octet.Replay("folder", observation=…, action=…)     a replay service for anybody's steps
     octet.preset("cartpole")                            the path of an experiment for `octet train`
@@ -20,15 +21,16 @@ import gymnasium
 
 from . import _lib
 from ._env import OctetEnv
+from ._import import Imported, ImportReport, import_policy
 from ._lib import OctetError, ids
 from ._learner import Layer, Learner, LearnerBatch
 from ._policy import Policy, PolicyInfo, Sampler
 from ._replay import Batch, Replay, ReplayTimeoutError, Sequences, Writer
 from ._vector import OctetVectorEnv
 
-__all__ = ["Batch", "Layer", "Learner", "LearnerBatch", "OctetEnv", "OctetError", "OctetVectorEnv", "Policy",
-           "PolicyInfo", "Replay", "ReplayTimeoutError", "Sampler", "Sequences", "Writer", "__version__", "ids", "make",
-           "make_vec", "preset"]
+__all__ = ["Batch", "ImportReport", "Imported", "Layer", "Learner", "LearnerBatch", "OctetEnv", "OctetError", "OctetVectorEnv",
+           "Policy", "PolicyInfo", "Replay", "ReplayTimeoutError", "Sampler", "Sequences", "Writer", "__version__", "ids",
+           "import_policy", "make", "make_vec", "preset"]
 __version__: str = _lib.lib.octet_version().decode()
 
 

@@ -1,0 +1,521 @@
+"""Policies from elsewhere: what was trained by other libraries is written as an ONNX model for `octet import`, which
+checks, calibrates, compares and quantises it. PyTorch and Stable-Baselines3 are never imported here: what they made is
+recognised by its classes."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._lib import OctetError, prefix
+from ._onnx import Model
+from ._policy import Policy
+
+_ACTIVATIONS = {"relu": "Relu", "tanh": "Tanh", "elu": "Elu", "sigmoid": "Sigmoid"}
+_RSL_EPSILON = 1e-2     # of rsl_rl's normaliser, added to the deviation
+
+
+@dataclass(frozen=True)
+class ImportReport:
+    """How far a policy is from the network that it was made of, on the observations that were given.
+
+    `fp32_…`: the policy in fp32 against the network, computed in double precision: outputs of discrete actions, or the
+    actions of a box. The rest: the policy as it was written against the one in fp32; None in fp32.
+    """
+
+    head: str                       # values, logits, tanh, gaussian or tanh_gaussian
+    precision: str
+    observed: str                   # what was compared on, in words
+    rows: int
+    notes: tuple[str, ...]          # what was assumed or left out
+    fp32_max_abs: float
+    fp32_mean_abs: float
+    fp32_agreement: float           # share of equal greedy actions (box: within 1e-4 of its range)
+    clipped: float                  # share of observations that the network clips, which policies do not
+    max_abs: float | None
+    relative_l2: float | None
+    agreement: float | None         # share of equal greedy actions (box: within 1 % of its range)
+    kl: float | None                # discrete actions
+    action_distance: float | None   # box: mean, in units of its range
+    saturated: tuple[float, ...]    # of each layer: share of the codes at the end of their range
+    bytes: int
+
+
+class Imported(NamedTuple):
+    policy: Policy
+    report: ImportReport
+
+
+@dataclass
+class _Draft:
+    """A model while it is written, and what `octet import` has to be told of it."""
+
+    model: Model
+    at: str                                   # the value of now
+    shape: tuple[int, ...]                    # of it
+    head: str | None = None
+    unit_actions: bool = False
+    low: NDArray[np.float64] | None = None
+    high: NDArray[np.float64] | None = None
+    actions: int | None = None                # discrete
+    has_log_std: bool = False
+
+    def add(self, operation: str, *inputs: str, label: str = "", **attributes: int | float | list[int]) -> None:
+        self.at = self.model.add(operation, self.at, *inputs, label=label, output=None, **attributes)
+
+    def affine(self, operation: str, values: Any, label: str) -> None:
+        self.add(operation, self.model.constant(np.asarray(values, np.float32)), label=label)
+
+
+def _array(value: Any) -> NDArray[Any]:
+    """NumPy's, of an array or of a tensor of PyTorch, wherever that lies."""
+    if hasattr(value, "detach"):
+        value = value.detach().cpu().float().numpy()
+    return np.asarray(value)
+
+
+def _is_of(value: Any, library: str, *names: str) -> bool:
+    """Whether a class of that library, by one of these names if there are some, is among the value's classes."""
+    return any(kind.__module__.split(".")[0] == library and (not names or kind.__name__ in names)
+               for kind in type(value).__mro__)
+
+
+# ---- layers
+
+
+def _dense(draft: _Draft, weight: Any, bias: Any, label: str) -> None:
+    matrix = _array(weight).astype(np.float32)
+    if matrix.ndim != 2:
+        raise OctetError(f"{label}: weights of shape {matrix.shape}, expected (outputs, inputs)")
+    names = [draft.model.constant(matrix)]
+    if bias is not None:
+        names.append(draft.model.constant(_array(bias).astype(np.float32)))
+    draft.add("Gemm", *names, label=label, transB=1)
+    draft.shape = (matrix.shape[0],)
+
+
+def _activate(draft: _Draft, name: Any, label: str) -> None:
+    if name is None or str(name).lower() in ("", "linear", "identity", "none"):
+        return
+    operation = _ACTIVATIONS.get(str(name).lower())
+    if operation is None:
+        raise OctetError(f"{label}: activation {name!r}; allowed are {', '.join(_ACTIVATIONS)} and None")
+    draft.add(operation, label=label)
+
+
+def _conv(draft: _Draft, module: Any, label: str) -> None:
+    if module.padding_mode != "zeros" or isinstance(module.padding, str):
+        raise OctetError(f"{label}: padding {module.padding!r}; policies have convolutions without padding")
+    weight = _array(module.weight)
+    names = [draft.model.constant(weight)]
+    if module.bias is not None:
+        names.append(draft.model.constant(_array(module.bias)))
+    draft.add("Conv", *names, label=label, kernel_shape=list(weight.shape[2:]), strides=list(module.stride),
+              pads=[*module.padding, *module.padding], dilations=list(module.dilation), group=int(module.groups))
+
+
+def _layer_norm(draft: _Draft, module: Any, label: str) -> None:
+    gain = np.ones(module.normalized_shape, np.float32) if module.weight is None else _array(module.weight)
+    offset = np.zeros_like(gain) if getattr(module, "bias", None) is None else _array(module.bias)
+    draft.add("LayerNormalization", draft.model.constant(gain), draft.model.constant(offset), label=label, axis=-1,
+              epsilon=float(module.eps))
+
+
+def _batch_norm(draft: _Draft, module: Any, label: str) -> None:
+    if module.running_mean is None:
+        raise OctetError(f"{label}: a batch norm without running statistics, which acts by the batch")
+    mean, variance = _array(module.running_mean), _array(module.running_var)
+    gain = np.ones_like(mean) if module.weight is None else _array(module.weight)
+    offset = np.zeros_like(mean) if module.bias is None else _array(module.bias)
+    draft.add("BatchNormalization", *(draft.model.constant(part) for part in (gain, offset, mean, variance)),
+              label=label, epsilon=float(module.eps))
+
+
+def _module(draft: _Draft, module: Any, label: str) -> None:
+    """A module of PyTorch and those in it, one behind the other."""
+    name = type(module).__name__
+    label = label or name
+    if _is_of(module, "torch", "Sequential"):
+        for key, child in module.named_children():
+            _module(draft, child, f"{label}.{key}")
+    elif _is_of(module, "torch", "Linear"):
+        _dense(draft, module.weight, module.bias, label)
+    elif _is_of(module, "torch", "Conv2d"):
+        _conv(draft, module, label)
+    elif _is_of(module, "torch", "ReLU", "Tanh", "Sigmoid"):
+        _activate(draft, name, label)
+    elif _is_of(module, "torch", "ELU"):
+        draft.add("Elu", label=label, alpha=float(module.alpha))
+    elif _is_of(module, "torch", "Flatten"):
+        if (module.start_dim, module.end_dim) != (1, -1):
+            raise OctetError(f"{label}: Flatten({module.start_dim}, {module.end_dim}); allowed is Flatten()")
+        draft.add("Flatten", label=label, axis=1)
+    elif _is_of(module, "torch", "LayerNorm"):
+        _layer_norm(draft, module, label)
+    elif _is_of(module, "torch", "BatchNorm1d", "BatchNorm2d"):
+        _batch_norm(draft, module, label)
+    elif _is_of(module, "torch", "Softmax", "LogSoftmax"):
+        draft.add(name, label=label, axis=-1)
+    elif not _is_of(module, "torch", "Identity", "Dropout"):
+        raise OctetError(f"{label}: modules of {name} cannot be read; allowed are Sequential, Linear, Conv2d, ReLU, Tanh, "
+                         "ELU, Sigmoid, LayerNorm, BatchNorm, Flatten, Softmax, Dropout and Identity. torch.onnx.export "
+                         "writes any module as an ONNX model")
+
+
+def _first_inputs(module: Any) -> int | None:
+    """Inputs of the first dense layer, unless something of another kind is before it."""
+    for child in module.modules():
+        if _is_of(child, "torch", "Linear"):
+            return int(child.in_features)
+        if _is_of(child, "torch", "Conv2d", "Flatten"):
+            return None
+    return None
+
+
+# ---- observations
+
+
+def _normalise(draft: _Draft, normalizer: Any) -> None:
+    """(x - mean) / deviation, and what the library does beside that."""
+    if normalizer is None or _is_of(normalizer, "torch", "Identity"):
+        return
+    if hasattr(normalizer, "obs_rms"):  # VecNormalize
+        if isinstance(normalizer.obs_rms, dict):
+            raise OctetError("VecNormalize of a dictionary of observations cannot be read")
+        if not normalizer.norm_obs:
+            return
+        draft.affine("Sub", normalizer.obs_rms.mean, "VecNormalize.mean")
+        draft.affine("Div", np.sqrt(normalizer.obs_rms.var + normalizer.epsilon), "VecNormalize.var")
+        if math.isfinite(normalizer.clip_obs):
+            end = float(normalizer.clip_obs)
+            draft.add("Clip", draft.model.constant(np.float32(-end)), draft.model.constant(np.float32(end)),
+                      label="VecNormalize.clip_obs")
+    elif hasattr(normalizer, "_mean") and hasattr(normalizer, "_std"):  # EmpiricalNormalization of rsl_rl
+        draft.affine("Sub", _array(normalizer._mean).ravel(), "normalizer._mean")
+        epsilon = float(getattr(normalizer, "eps", _RSL_EPSILON))
+        draft.affine("Div", _array(normalizer._std).ravel() + epsilon, "normalizer._std")
+    elif isinstance(normalizer, Sequence) and len(normalizer) == 2:
+        draft.affine("Sub", _array(normalizer[0]).ravel(), "mean")
+        draft.affine("Div", _array(normalizer[1]).ravel(), "deviation")
+    else:
+        raise OctetError(f"normalizer: a pair (mean, deviation), a VecNormalize or a normaliser of rsl_rl is expected, not "
+                         f"{type(normalizer).__name__}")
+
+
+# ---- Stable-Baselines3
+
+
+def _sb3_begin(model: Any, normalizer: Any) -> _Draft:
+    space = model.observation_space
+    kind = type(space).__name__
+    policy = model.policy
+    if kind == "Discrete":
+        return _Draft(Model((int(space.n),)), "observation", (int(space.n),))
+    if kind not in ("Box", "MultiBinary"):
+        raise OctetError(f"observations of {space}: Box, MultiBinary and Discrete can be read")
+    uint8 = getattr(space, "dtype", None) == np.uint8
+    draft = _Draft(Model(tuple(space.shape), uint8), "observation", tuple(space.shape))
+    _normalise(draft, normalizer)
+    # is_image_space of Stable-Baselines3, which preprocesses such observations.
+    is_image = uint8 and len(space.shape) == 3 and bool(np.all(space.low == 0) and np.all(space.high == 255))
+    if is_image and getattr(policy, "normalize_images", True):
+        draft.affine("Div", np.float32(255), "normalize_images")
+    return draft
+
+
+def _sb3_features(draft: _Draft, extractor: Any) -> None:
+    if _is_of(extractor, "stable_baselines3", "FlattenExtractor"):
+        draft.add("Flatten", label="features_extractor", axis=1)
+    elif _is_of(extractor, "stable_baselines3", "NatureCNN"):
+        _module(draft, extractor.cnn, "features_extractor.cnn")
+        _module(draft, extractor.linear, "features_extractor.linear")
+    else:
+        raise OctetError(f"features_extractor: {type(extractor).__name__} cannot be read; FlattenExtractor and NatureCNN can")
+
+
+def _sb3_actions(draft: _Draft, space: Any, squashed: bool) -> None:
+    kind = type(space).__name__
+    if kind == "Discrete":
+        draft.actions = int(space.n)
+        if getattr(space, "start", 0) != 0:
+            raise OctetError(f"actions of {space}: they begin with 0 in a policy")
+    elif kind == "Box":
+        draft.low, draft.high = space.low.astype(float).ravel(), space.high.astype(float).ravel()
+        draft.unit_actions = squashed
+    else:
+        raise OctetError(f"actions of {space}: Box and Discrete can be read")
+
+
+def _sb3(model: Any, normalizer: Any) -> _Draft:
+    policy = model.policy
+    if normalizer is None and hasattr(model, "get_vec_normalize_env"):
+        normalizer = model.get_vec_normalize_env()
+    draft = _sb3_begin(model, normalizer)
+    if getattr(model, "use_sde", False):
+        raise OctetError("use_sde: state-dependent exploration is no distribution of policies")
+    if hasattr(policy, "action_net"):  # PPO, A2C
+        _sb3_features(draft, getattr(policy, "pi_features_extractor", None) or policy.features_extractor)
+        _module(draft, policy.mlp_extractor.policy_net, "mlp_extractor.policy_net")
+        _module(draft, policy.action_net, "action_net")
+        _sb3_actions(draft, model.action_space, False)
+        if draft.actions is not None:
+            draft.head = "logits"
+        else:
+            _log_std(draft, policy.log_std)
+    elif hasattr(policy, "q_net"):  # DQN
+        _sb3_features(draft, policy.q_net.features_extractor)
+        _module(draft, policy.q_net.q_net, "q_net.q_net")
+        _sb3_actions(draft, model.action_space, False)
+        draft.head = "values"
+    elif hasattr(policy, "actor"):  # SAC, TD3, DDPG
+        actor = policy.actor
+        _sb3_features(draft, actor.features_extractor)
+        _sb3_actions(draft, model.action_space, True)
+        if hasattr(actor, "latent_pi"):
+            _module(draft, actor.latent_pi, "actor.latent_pi")
+            deviation = _Draft(draft.model, draft.at, draft.shape)
+            _module(deviation, actor.log_std, "actor.log_std")
+            ends = [draft.model.constant(np.float32(end)) for end in (-20, 2)]
+            draft.model.add("Clip", deviation.at, *ends, output="log_std")
+            draft.model.output("log_std")
+            draft.has_log_std = True
+            _module(draft, actor.mu, "actor.mu")
+            draft.add("Tanh", label="squash_output")
+        else:
+            _module(draft, actor.mu, "actor.mu")
+    else:
+        raise OctetError(f"a policy of {type(policy).__name__} cannot be read; those of PPO, A2C, SAC, TD3, DDPG and DQN can")
+    return draft
+
+
+# ---- actors of rsl_rl, and lists
+
+
+def _log_std(draft: _Draft, values: Any) -> None:
+    draft.model.constant(_array(values).astype(np.float32).ravel(), "log_std")
+    draft.has_log_std = True
+
+
+def _state_layers(state: Mapping[str, Any]) -> list[tuple[Any, Any, str]]:
+    """actor.0.weight, actor.0.bias, actor.2.weight … in their order."""
+    for part in ("actor.", "mlp.", ""):
+        found = re.compile(re.escape(part) + r"(\d+)\.weight")
+        numbers = sorted(int(match[1]) for match in map(found.fullmatch, state) if match)
+        if numbers:
+            return [(state[f"{part}{n}.weight"], state.get(f"{part}{n}.bias"), f"{part}{n}") for n in numbers]
+    raise OctetError("the state has no actor: layers named actor.N.weight, mlp.N.weight or N.weight are expected; there "
+                     f"are {', '.join(list(state)[:8]) or 'none'}")
+
+
+def _state_normalizer(state: Mapping[str, Any]) -> Any:
+    for part in ("", "actor_obs_normalizer.", "obs_normalizer."):
+        if part + "_mean" in state and part + "_std" in state:
+            return _array(state[part + "_mean"]).ravel(), _array(state[part + "_std"]).ravel() + _RSL_EPSILON
+    return None
+
+
+def _layers(layers: Iterable[Any], activation: str | None, normalizer: Any) -> _Draft:
+    """(weight, bias, activation), or (weight, bias) with one activation for all but the last."""
+    given = [tuple(layer) for layer in layers]
+    if not given or any(len(layer) not in (2, 3) for layer in given):
+        raise OctetError("layers: a list of (weight, bias, activation) is expected")
+    first = _array(given[0][0])
+    if first.ndim != 2:
+        raise OctetError(f"layer 0: weights of shape {first.shape}, expected (outputs, inputs)")
+    draft = _Draft(Model((first.shape[1],)), "observation", (first.shape[1],))
+    _normalise(draft, normalizer)
+    for number, layer in enumerate(given):
+        last = number + 1 == len(given)
+        _dense(draft, layer[0], layer[1], f"layer {number}")
+        _activate(draft, layer[2] if len(layer) == 3 else None if last else activation, f"layer {number}")
+    return draft
+
+
+def _state(state: Mapping[str, Any], activation: str, normalizer: Any) -> _Draft:
+    outer = state
+    for key in ("model_state_dict", "actor_state_dict"):
+        if isinstance(outer.get(key), Mapping):
+            state = outer[key]
+    if normalizer is None:
+        normalizer = _state_normalizer(outer.get("obs_norm_state_dict") or state)
+    layers = _state_layers(state)
+    draft = _layers([(weight, bias) for weight, bias, _ in layers], activation, normalizer)
+    for key in ("log_std", "std", "distribution.log_std_param", "distribution.std_param"):
+        if key in state:
+            values = _array(state[key]).astype(float).ravel()
+            _log_std(draft, values if "log" in key else np.log(values))
+            break
+    return draft
+
+
+def _torch(module: Any, shape: tuple[int, ...] | None, normalizer: Any) -> _Draft:
+    actor = getattr(module, "actor", None)
+    deviation = None
+    if actor is not None and not _is_of(module, "torch", "Sequential"):  # ActorCritic of rsl_rl
+        if normalizer is None:
+            normalizer = getattr(module, "actor_obs_normalizer", None)
+        deviation = getattr(module, "log_std", None)
+        if deviation is None and getattr(module, "std", None) is not None:
+            deviation = np.log(_array(module.std))
+        module = actor
+    inputs = _first_inputs(module)
+    if shape is None and inputs is None:
+        raise OctetError("the shape of an observation is not known; give obs_shape, observations or env")
+    if shape is None:
+        shape = (int(inputs or 0),)
+    draft = _Draft(Model(shape), "observation", shape)
+    if inputs is not None and len(shape) != 1:
+        draft.add("Flatten", axis=1)
+    _normalise(draft, normalizer)
+    _module(draft, module, "")
+    if deviation is not None:
+        _log_std(draft, deviation)
+    return draft
+
+
+# ---- the command
+
+
+def _program() -> str:
+    """$OCTET_PROGRAM; else the wheel's; else the system's."""
+    own = prefix() / "bin" / "octet"
+    found = os.environ.get("OCTET_PROGRAM") or (str(own) if own.is_file() else shutil.which("octet"))
+    if not found:
+        raise OctetError("there is no program octet: install the wheel, or set OCTET_PROGRAM to that of a build", 6)
+    return found
+
+
+def _scale(draft: _Draft, action_scale: Any, action_offset: Any) -> None:
+    if action_scale is not None:
+        draft.affine("Mul", action_scale, "action_scale")
+    if action_offset is not None:
+        draft.affine("Add", action_offset, "action_offset")
+
+
+def _finish(draft: _Draft) -> bytes:
+    draft.add("Identity")
+    draft.model.add("Identity", draft.at, output="actions")
+    draft.model.output("actions")
+    return draft.model.encode()
+
+
+def _bounds_text(low: NDArray[np.float64], high: NDArray[np.float64]) -> str:
+    return ",".join(f"{float(l)!r}:{float(h)!r}" for l, h in zip(np.atleast_1d(low), np.atleast_1d(high), strict=True))
+
+
+def _run(arguments: list[str], env: str | None) -> dict[str, Any]:
+    here = dict(os.environ)
+    if env is not None and env.startswith("gym:"):
+        here.setdefault("OCTET_PYTHON", sys.executable)
+    done = subprocess.run([_program(), "import", *arguments, "--json"], capture_output=True, text=True, env=here,
+                          check=False)
+    if done.returncode != 0:
+        lines = [line for line in done.stderr.splitlines() if line.strip()]
+        text = lines[0].removeprefix("octet import: error: ") if lines else f"octet import ended with {done.returncode}"
+        raise OctetError(text)
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def _report(answer: dict[str, Any]) -> ImportReport:
+    fp32, quantised = answer["fp32"], answer["quantised"] or {}
+    layers = quantised.get("layers", [])
+    return ImportReport(
+        head=answer["head"], precision=answer["precision"], observed=answer["observed"], rows=answer["rows"],
+        notes=tuple(answer["notes"]), fp32_max_abs=fp32["max_abs"], fp32_mean_abs=fp32["mean_abs"],
+        fp32_agreement=fp32["agreement"], clipped=fp32["clipped"], max_abs=quantised.get("max_abs"),
+        relative_l2=quantised.get("relative_l2"), agreement=quantised.get("agreement"), kl=quantised.get("kl"),
+        action_distance=quantised.get("action_distance"),
+        saturated=tuple(layer["saturated"] for layer in layers if layer["saturated"] is not None),
+        bytes=quantised.get("bytes", fp32["bytes"]))
+
+
+def _source(source: Any, activation: str, normalizer: Any, obs_shape: tuple[int, ...] | None) -> _Draft:
+    if _is_of(source, "stable_baselines3") and hasattr(source, "policy"):
+        return _sb3(source, normalizer)
+    if _is_of(source, "torch", "Module"):
+        return _torch(source, obs_shape, normalizer)
+    if isinstance(source, Mapping):
+        return _state(source, activation, normalizer)
+    if isinstance(source, Iterable) and not isinstance(source, (str, bytes)):
+        return _layers(source, activation, normalizer)
+    raise OctetError(f"a policy cannot be made of {type(source).__name__}; of the path or bytes of an ONNX model, a module of "
+                     "PyTorch, a model of Stable-Baselines3, a state dict or a list of (weight, bias, activation) it can")
+
+
+def import_policy(source: Any, observations: Any = None, env: str | None = None, *,
+                  path: str | os.PathLike[str] | None = None, precision: str = "int8",
+                  obs_shape: Sequence[int] | None = None, actions: int | None = None,
+                  bounds: tuple[Any, Any] | None = None, head: str | None = None, normalizer: Any = None,
+                  activation: str = "elu", action_scale: Any = None, action_offset: Any = None,
+                  unit_actions: bool | None = None, output: str | None = None, log_std: str | None = None) -> Imported:
+    """A policy of a network that was trained elsewhere, and how far it is from that network.
+
+    `source`: an ONNX model (path or bytes); a `torch.nn.Sequential`, or an actor-critic of rsl_rl; a model of
+    Stable-Baselines3 (PPO, A2C, SAC, TD3, DDPG, DQN; its VecNormalize is taken along); a state dict of rsl_rl; a list of
+    (weight (outputs, inputs), bias, activation). `observations`: rows to calibrate and compare on, as the network gets
+    them; else they are played in `env`. `path`: gets the policy, and `NAME.fp32.oct` beside it; without it nothing is kept.
+
+    `actions`: how many discrete ones; `bounds`: (low, high) of a box, numbers or arrays. `normalizer`: (mean, deviation),
+    a VecNormalize, or a normaliser of rsl_rl. `activation`: of a state dict, which does not say it. `action_scale` and
+    `action_offset`: what the environment's wrapper does to actions, to be a part of the policy. `unit_actions`: actions
+    in [-1, 1] are mapped onto the bounds. The others are the options of `octet import`.
+    """
+    is_model = isinstance(source, (str, bytes, os.PathLike))
+    rows = None if observations is None else _array(observations)
+    shape = tuple(int(n) for n in obs_shape) if obs_shape is not None else rows.shape[1:] if rows is not None else None
+    with tempfile.TemporaryDirectory(prefix="octet-import-") as folder:
+        here = pathlib.Path(folder)
+        target = pathlib.Path(path) if path is not None else here / "policy.oct"
+        draft = None
+        if isinstance(source, (str, os.PathLike)):
+            model = pathlib.Path(source)
+        else:
+            model = here / "model.onnx"
+            if not isinstance(source, bytes):
+                draft = _source(source, activation, normalizer, shape)
+                _scale(draft, action_scale, action_offset)
+            model.write_bytes(source if isinstance(source, bytes) else _finish(draft) if draft else b"")
+        if is_model and any(given is not None for given in (normalizer, action_scale, action_offset)):
+            raise OctetError("normalizer, action_scale and action_offset are a part of an ONNX model already, or of none")
+        arguments = [str(model), "--out", str(target), "--precision", precision]
+        if rows is not None:
+            if rows.dtype != np.uint8:
+                rows = rows.astype(np.float32)
+            np.save(here / "observations.npy", np.ascontiguousarray(rows))
+            arguments += ["--observations", str(here / "observations.npy")]
+        if env is not None:
+            arguments += ["--env", env]
+        if obs_shape is not None:
+            arguments += ["--obs-shape", ",".join(str(int(n)) for n in obs_shape)]
+        if draft is not None:
+            head, actions = head or draft.head, actions if actions is not None else draft.actions
+            unit_actions = draft.unit_actions if unit_actions is None else unit_actions
+            output, log_std = "actions", "log_std" if draft.has_log_std else None
+            if bounds is None and draft.low is not None and draft.high is not None:
+                bounds = draft.low, draft.high
+        if bounds is not None:
+            low, high = np.broadcast_arrays(np.asarray(bounds[0], float), np.asarray(bounds[1], float))
+            arguments += [f"--bounds={_bounds_text(low.ravel(), high.ravel())}"]
+        for name, value in [("--head", head), ("--actions", actions), ("--output", output), ("--log-std", log_std)]:
+            if value is not None:
+                arguments += [name, str(value)]
+        if unit_actions:
+            arguments.append("--unit-actions")
+        answer = _run(arguments, env)
+        answer["observed"] = answer["observed"].replace(f" of {here / 'observations.npy'}", "")
+        report = _report(answer)
+        return Imported(Policy(target.read_bytes()), report)

@@ -1,0 +1,292 @@
+"""Policies from elsewhere: networks of PyTorch, Stable-Baselines3, rsl_rl and NumPy against what they answer themselves."""
+
+import os
+import pathlib
+import subprocess
+
+import numpy as np
+import pytest
+
+import octet
+
+DATA = pathlib.Path(__file__).parents[1] / "data/import"
+pytestmark = pytest.mark.skipif("OCTET_PROGRAM" not in os.environ and not octet._lib.prefix().is_dir(),
+                                reason="OCTET_PROGRAM does not name octet")
+
+
+def layers(rng, *sizes, activation="elu"):
+    last = len(sizes) - 2
+    return [(rng.normal(size=(sizes[i + 1], sizes[i])) / np.sqrt(sizes[i]), rng.normal(size=sizes[i + 1]),
+             None if i == last else activation) for i in range(last + 1)]
+
+
+def computed(given, x):
+    functions = {None: lambda h: h, "relu": lambda h: np.maximum(h, 0), "tanh": np.tanh,
+                 "elu": lambda h: np.where(h > 0, h, np.expm1(np.minimum(h, 0))), "sigmoid": lambda h: 1 / (1 + np.exp(-h))}
+    for weight, bias, activation in given:
+        x = functions[activation](x @ weight.T + bias)
+    return x
+
+
+# ---- arrays alone
+
+@pytest.mark.parametrize("activation", ["relu", "tanh", "elu", "sigmoid"])
+def test_lists_of_layers(activation):
+    rng = np.random.default_rng(1)
+    net, obs = layers(rng, 6, 32, 16, 4, activation=activation), rng.normal(size=(400, 6)) * 3
+    policy, report = octet.import_policy(net, obs, actions=4, precision="fp32")
+    np.testing.assert_allclose(policy.outputs(obs.astype(np.float32)), computed(net, obs), rtol=1e-5, atol=1e-5)
+    assert report.fp32_max_abs < 1e-5 and report.fp32_agreement == 1 and report.rows == 400
+    assert report.observed == "400 observations" and report.max_abs is None and report.saturated == ()
+
+
+def test_eight_bits_and_four(tmp_path):
+    rng = np.random.default_rng(2)
+    net, obs = layers(rng, 6, 64, 64, 4), rng.normal(size=(1000, 6)) * [1, 10, 100, 1, 1, 1] + [0, 0, 500, 0, 0, 0]
+    found = {}
+    for precision in ["int8", "int4"]:
+        policy, report = octet.import_policy(net, obs, actions=4, head="logits", precision=precision, path=tmp_path / "p.oct")
+        assert policy.info.precision == precision and report.head == "logits"
+        assert len(report.saturated) == 3 and report.kl > 0
+        assert (tmp_path / "p.oct").stat().st_size == report.bytes
+        assert octet.Policy(tmp_path / "p.fp32.oct").info.precision == "fp32"
+        assert (policy.act(obs) == np.argmax(computed(net, obs), 1)).mean() > {"int8": 0.97, "int4": 0.8}[precision]
+        policy.sampler(seed=1, rows=len(obs)).sample(obs)
+        found[precision] = report
+    assert found["int4"].bytes < found["int8"].bytes and found["int4"].relative_l2 > found["int8"].relative_l2
+
+
+def test_normalisation_scale_and_offset_are_inside():
+    rng = np.random.default_rng(3)
+    net, obs = layers(rng, 5, 24, 3), rng.normal(size=(300, 5)) * 4 + 7
+    mean, deviation = rng.normal(size=5), rng.uniform(0.5, 2, size=5)
+    policy, report = octet.import_policy(net, obs, normalizer=(mean, deviation), action_scale=0.25,
+                                         action_offset=[1, 2, 3], bounds=(-1, [3, 2.5, 4]), precision="fp32")
+    want = np.clip(computed(net, (obs - mean) / deviation) * 0.25 + [1, 2, 3], -1, [3, 2.5, 4])
+    np.testing.assert_allclose(policy.act(obs), want, atol=1e-4)
+    assert report.head == "gaussian" and report.fp32_agreement == 1
+    assert any("no log deviations" in note for note in report.notes)
+
+
+def test_state_of_rsl_rl():
+    rng = np.random.default_rng(4)
+    net, obs = layers(rng, 5, 24, 12, 3), rng.normal(size=(300, 5))
+    state = {"std": np.full(3, 0.5)}
+    for number, (weight, bias, _) in enumerate(net):
+        state |= {f"actor.{2 * number}.weight": weight, f"actor.{2 * number}.bias": bias,
+                  f"critic.{2 * number}.weight": weight[:1], f"critic.{2 * number}.bias": bias[:1]}
+    mean, std = rng.normal(size=(1, 5)), rng.uniform(0.5, 2, size=(1, 5))
+    saved = {"model_state_dict": state, "obs_norm_state_dict": {"_mean": mean, "_var": std**2, "_std": std}}
+    policy, report = octet.import_policy(saved, obs, bounds=(-100, 100), precision="fp32")
+    np.testing.assert_allclose(policy.act(obs), computed(net, (obs - mean) / (std + 1e-2)), rtol=1e-4, atol=1e-4)
+    assert report.head == "gaussian"
+    rows = np.tile(obs[:1], (4000, 1))
+    drawn, _ = policy.sampler(seed=1, rows=len(rows)).sample(rows)
+    np.testing.assert_allclose(drawn.std(0), 0.5, rtol=0.1)
+
+
+def test_models_as_files_and_bytes():
+    obs = np.load(DATA / "tanh.obs.npy")
+    want = np.load(DATA / "tanh.out.npy")
+    for source in [DATA / "tanh.onnx", (DATA / "tanh.onnx").read_bytes()]:
+        policy, report = octet.import_policy(source, obs, actions=2, precision="fp32")
+        np.testing.assert_allclose(policy.outputs(obs), want, rtol=1e-5, atol=1e-5)
+    policy, report = octet.import_policy(DATA / "tanh.onnx", env="CartPole-v1")
+    assert "episodes of CartPole-v1" in report.observed and policy.info.env_id == "CartPole-v1"
+
+
+def test_wrong_input_is_said():
+    rng = np.random.default_rng(5)
+    net = layers(rng, 4, 8, 2)
+    for source, arguments, words in [
+        (net, {}, "--env, --actions or --bounds"),
+        (net, {"actions": 2, "precision": "int2"}, "--precision is 'int2'"),
+        (net, {"actions": 2, "observations": np.zeros((10, 5))}, "rows of 5 numbers"),
+        (net, {"actions": 2, "env": "CartPole-v2"}, "did you mean CartPole-v1"),
+        (net, {"bounds": (-np.inf, np.inf)}, "--bounds is"),
+        ([(np.zeros((2, 4)), None, "gelu")], {"actions": 2}, "activation 'gelu'; allowed are relu, tanh, elu, sigmoid"),
+        ([(np.zeros(4), None)], {"actions": 2}, "weights of shape (4,)"),
+        ([np.zeros(4)], {"actions": 2}, "a list of (weight, bias, activation)"),
+        ([(np.zeros((3, 4)), None), (np.zeros((2, 4)), None)], {"actions": 2}, "take 4 numbers and give 2; 3 come in"),
+        ([(np.full((2, 4), np.nan), None)], {"actions": 2}, "not finite"),
+        ({"critic.0.weight": np.zeros((1, 4))}, {"actions": 2}, "the state has no actor"),
+        (net, {"actions": 2, "normalizer": 3}, "normalizer: a pair"),
+        (7, {}, "a policy cannot be made of int"),
+        (b"no model", {"actions": 2}, "no ONNX model"),
+        (DATA / "tanh.onnx", {"actions": 2, "action_scale": 2}, "a part of an ONNX model already"),
+        (DATA / "silu.onnx", {"actions": 2}, "SiLU"),
+    ]:
+        with pytest.raises(octet.OctetError, match=None) as said:
+            octet.import_policy(source, **arguments)
+        assert words in str(said.value), str(said.value)
+
+
+# ---- PyTorch
+
+def test_modules_of_torch():
+    torch = pytest.importorskip("torch")
+    nn = torch.nn
+    torch.manual_seed(0)
+    for module, shape, arguments in [
+        (nn.Sequential(nn.Linear(8, 32), nn.LayerNorm(32), nn.Tanh(), nn.Sequential(nn.Linear(32, 16), nn.ELU()),
+                       nn.Dropout(), nn.Linear(16, 3)), (8,), {"actions": 3}),
+        (nn.Sequential(nn.Flatten(), nn.Linear(12, 8), nn.BatchNorm1d(8), nn.Sigmoid(), nn.Linear(8, 2)), (3, 4),
+         {"actions": 2}),
+        (nn.Sequential(nn.Conv2d(3, 6, 3), nn.ReLU(), nn.Flatten(), nn.Linear(6 * 4 * 3, 5)), (3, 6, 5), {"actions": 5}),
+        (nn.Linear(4, 2), (4,), {"actions": 2}),
+    ]:
+        obs = torch.randn(300, *shape)
+        with torch.no_grad():
+            want = module.eval()(obs).numpy()
+        policy, report = octet.import_policy(module, obs, precision="fp32", **arguments)
+        assert report.fp32_max_abs < 1e-5 and report.fp32_agreement == 1
+        rows = obs.numpy().transpose(0, 2, 3, 1) if len(shape) == 3 else obs.numpy()
+        np.testing.assert_allclose(policy.outputs(np.ascontiguousarray(rows)), want, rtol=1e-5, atol=1e-5)
+    for module, words in [
+        (nn.Sequential(nn.Linear(4, 2), nn.SiLU()), "Sequential.1: modules of SiLU cannot be read"),
+        (nn.Sequential(nn.Linear(4, 3), nn.ELU(0.5), nn.Linear(3, 2)), "'Sequential.1' (Elu): its alpha is 0.5"),
+        (nn.Sequential(nn.Conv2d(1, 2, 3, stride=2), nn.Flatten(), nn.Linear(2, 2)), "stride 1"),
+    ]:
+        with pytest.raises(octet.OctetError) as said:
+            octet.import_policy(module, actions=2, obs_shape=(1, 3, 3) if "stride" in words else (4,))
+        assert words in str(said.value), str(said.value)
+
+
+def test_an_actor_critic_of_rsl_rl():
+    """Its attributes, as far as an actor is made of them: actor, std, actor_obs_normalizer."""
+    torch = pytest.importorskip("torch")
+    nn = torch.nn
+
+    class EmpiricalNormalization(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.eps = 1e-2
+            self.register_buffer("_mean", torch.linspace(-1, 1, 6)[None])
+            self.register_buffer("_std", torch.linspace(0.1, 2, 6)[None])
+
+        def forward(self, x):
+            return (x - self._mean) / (self._std + self.eps)
+
+    class ActorCritic(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.actor = nn.Sequential(nn.Linear(6, 16), nn.ELU(), nn.Linear(16, 2))
+            self.critic = nn.Linear(6, 1)
+            self.std = nn.Parameter(torch.tensor([0.5, 0.1]))
+            self.actor_obs_normalizer = EmpiricalNormalization()
+
+    net, obs = ActorCritic(), torch.randn(300, 6)
+    with torch.no_grad():
+        want = 0.25 * net.actor(net.actor_obs_normalizer(obs)).numpy() + 1
+    policy, report = octet.import_policy(net, obs, action_scale=0.25, action_offset=1.0, bounds=(-9, 11), precision="fp32")
+    np.testing.assert_allclose(policy.act(obs.numpy()), want, rtol=1e-5, atol=1e-5)
+    rows = np.tile(obs[:1].numpy(), (4000, 1))
+    drawn, _ = policy.sampler(seed=1, rows=len(rows)).sample(rows)
+    np.testing.assert_allclose(drawn.std(0), [0.5, 0.1], rtol=0.1)
+
+
+def test_round_trip_through_onnxruntime(tmp_path):
+    torch, runtime = pytest.importorskip("torch"), pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxscript")
+    runtime.set_default_logger_severity(3)
+    nn = torch.nn
+    torch.manual_seed(1)
+    net = nn.Sequential(nn.Linear(6, 32), nn.ELU(), nn.Linear(32, 32), nn.Tanh(), nn.Linear(32, 3), nn.Tanh())
+    obs = torch.randn(500, 6)
+    answers = {}
+    for dynamo in [False, True]:
+        first, back = tmp_path / f"first{dynamo}.onnx", tmp_path / f"back{dynamo}.onnx"
+        how = ({"dynamo": True, "dynamic_shapes": ({0: torch.export.Dim("batch")},), "verbose": False} if dynamo
+               else {"dynamo": False, "dynamic_axes": {"obs": {0: "batch"}}})
+        torch.onnx.export(net, (obs[:2],), first, input_names=["obs"], output_names=["actions"], **how)
+        policy, _ = octet.import_policy(first, obs, precision="fp32", path=tmp_path / "p.oct")
+        subprocess.run([os.environ.get("OCTET_PROGRAM", "octet"), "export", tmp_path / "p.oct", "--onnx", back], check=True,
+                       capture_output=True)
+        given = runtime.InferenceSession(first).run(None, {"obs": obs.numpy()})[0]
+        names = ["outputs", "action"]
+        answers[dynamo] = runtime.InferenceSession(back).run(names, {"observation": obs.numpy()})[1]
+        np.testing.assert_allclose(answers[dynamo], given, rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(policy.act(obs.numpy()), given, rtol=1e-5, atol=1e-5)
+    assert (answers[False] == answers[True]).all()
+
+
+# ---- Stable-Baselines3
+
+@pytest.fixture(scope="module")
+def sb3():
+    torch = pytest.importorskip("torch")
+    torch.set_num_threads(1)
+    return pytest.importorskip("stable_baselines3")
+
+
+@pytest.mark.parametrize("name, env", [("PPO", "CartPole-v1"), ("A2C", "Pendulum-v1"), ("SAC", "Pendulum-v1"),
+                                       ("TD3", "Pendulum-v1"), ("DDPG", "Pendulum-v1"), ("DQN", "CartPole-v1"), ("PPO", "Taxi-v4")])
+def test_actors_of_stable_baselines3(sb3, name, env):
+    if env == "Taxi-v4":
+        env = next(known for known in ["Taxi-v4", "Taxi-v3"] if known in pytest.importorskip("gymnasium").registry)
+    model = getattr(sb3, name)("MlpPolicy", env, seed=1, device="cpu", policy_kwargs={"net_arch": [32, 32]})
+    space = model.observation_space
+    obs = np.stack([space.sample() for _ in range(400)])
+    seen = np.eye(space.n, dtype=np.float32)[obs] if obs.ndim == 1 else np.clip(obs, -5, 5).astype(np.float32)
+    want, _ = model.predict(obs if obs.ndim == 1 else seen, deterministic=True)
+    policy, report = octet.import_policy(model, seen, precision="fp32")
+    if want.ndim == 1:
+        assert (policy.act(seen) == want).all()
+    else:
+        np.testing.assert_allclose(policy.act(seen), want, rtol=1e-5, atol=1e-5)
+    assert report.fp32_agreement == 1 and report.fp32_max_abs < 1e-5
+    assert report.head == {"PPO": "logits", "A2C": "gaussian", "SAC": "tanh_gaussian", "TD3": "tanh", "DDPG": "tanh",
+                           "DQN": "values"}[name]
+    coarse, report = octet.import_policy(model, seen)
+    assert coarse.info.precision == "int8" and report.agreement > 0.95
+
+
+def test_vec_normalize_is_taken_along(sb3):
+    from stable_baselines3.common.env_util import make_vec_env
+    from stable_baselines3.common.vec_env import VecNormalize
+    env = VecNormalize(make_vec_env("Pendulum-v1", 2, seed=1), clip_obs=1.5)
+    model = sb3.PPO("MlpPolicy", env, seed=1, n_steps=64, batch_size=64, device="cpu")
+    model.learn(256)
+    obs = np.stack([model.observation_space.sample() for _ in range(300)])
+    normalised = env.normalize_obs(obs)
+    near = (np.abs(normalised) < 1.5).all(1)
+    assert 0.1 < near.mean() < 0.95
+    policy, report = octet.import_policy(model, obs, precision="fp32")
+    want, _ = model.predict(normalised[near], deterministic=True)
+    np.testing.assert_allclose(policy.act(obs[near]), want, rtol=1e-5, atol=1e-5)
+    assert report.clipped == pytest.approx(1 - near.mean())
+
+
+def test_a_trained_policy_keeps_its_return(sb3, tmp_path):
+    """Octet's CartPole has Gymnasium's episodes for the same seeds."""
+    import gymnasium
+    model = sb3.PPO("MlpPolicy", "CartPole-v1", seed=1, n_steps=256, learning_rate=1e-3, gamma=0.98, gae_lambda=0.8,
+                    n_epochs=10, device="cpu")
+    model.learn(6000)
+    env, returns = gymnasium.make("CartPole-v1"), []
+    for seed in range(1, 21):
+        obs, _ = env.reset(seed=seed)
+        total, over = 0.0, False
+        while not over:
+            obs, reward, terminated, truncated, _ = env.step(int(model.predict(obs, deterministic=True)[0]))
+            total, over = total + reward, terminated or truncated
+        returns.append(total)
+    _, report = octet.import_policy(model, env="CartPole-v1", path=tmp_path / "pole.oct")
+    assert report.agreement > 0.95
+    for name, tolerance in [("pole.fp32.oct", 0.01), ("pole.oct", 0.1)]:
+        said = subprocess.run([os.environ.get("OCTET_PROGRAM", "octet"), "eval", tmp_path / name, "--episodes", "20",
+                               "--envs", "20", "--seed", "1"], check=True, capture_output=True, text=True).stdout
+        got = float(said.split("return")[1].split()[0])
+        assert got == pytest.approx(np.mean(returns), rel=tolerance), said
+    assert np.mean(returns) > 100
+
+
+def test_what_stable_baselines3_has_and_policies_do_not(sb3):
+    for make, words in [
+        (lambda: sb3.PPO("MlpPolicy", "Pendulum-v1", use_sde=True, device="cpu"), "use_sde"),
+        (lambda: sb3.PPO("MlpPolicy", "CartPole-v1", device="cpu",
+                         policy_kwargs={"activation_fn": pytest.importorskip("torch").nn.GELU}), "modules of GELU"),
+    ]:
+        with pytest.raises(octet.OctetError) as said:
+            octet.import_policy(make())
+        assert words in str(said.value)
