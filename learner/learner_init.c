@@ -118,10 +118,12 @@ origin_checkpoint(origin *from, const init *in)
                          in->path);
     } else if (err != OCT_OK) {
         (void)oct_refuse(in->reason, in->reason_size, "learner.init_from: %s", words);
-    } else if (from->checkpoint.state == NULL) {
-        learner_checkpoint_fini(&from->checkpoint);
+    } else if (from->checkpoint.state == NULL || from->checkpoint.updates == 0) {
         return oct_refuse(in->reason, in->reason_size,
-                          "learner.init_from: the run in %s had not begun to train", in->path);
+                          "learner.init_from: the checkpoint in %s is of before the first update "
+                          "(in lock-step there is one every learner.checkpoint_turns): name a "
+                          "policy file such as %s/policy.fp32.oct",
+                          in->path, in->path);
     }
     return err;
 }

@@ -133,6 +133,9 @@ def test_what_cannot_be_taken_is_refused():
         policy = (donor / "policy.oct").read_bytes()
         (folder / "cut.oct").write_bytes(policy[:-9])
         assert "cut.oct: " in refused(folder, "--init-from", "cut.oct")
+        early = folder / "early"  # in lock-step, shorter than its period of checkpoints
+        repeated(early, *QUICK, "--set", "learner.checkpoint_turns=100000")
+        assert "is of before the first update" in refused(folder, "--init-from", early)
         bare = folder / "bare"
         bare.mkdir()
         for name in ("config.yaml", "environment.oct"):
