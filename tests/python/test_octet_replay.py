@@ -185,12 +185,13 @@ def test_nothing_is_lost_or_doubled_when_replay_and_a_writer_are_killed(tmp_path
         victim = writer_start(tmp_path, 3, 1_000_000, 20)
         for _ in range(10):
             confirmed = int(victim.stdout.readline())
-        for rest in (5, 5):
+        for _ in range(2):
             killed = replay.pid
             os.kill(killed, signal.SIGKILL)
-            for _ in range(rest):  # they go on with the one that was started for it
+            while replay.pid == killed:  # until another was started for it
+                replay.state()
+            for _ in range(5):
                 confirmed = int(victim.stdout.readline())
-            assert replay.pid != killed
         victim.kill()
         confirmed = max([confirmed, *map(int, victim.communicate()[0].split())])
         for process in writers:
@@ -225,6 +226,40 @@ os.kill(os.getpid(), signal.SIGKILL)
         assert found == [step_named(7, i) for i in range(100, 300)]
         with pytest.raises(octet.ReplayTimeoutError):
             replay.sample(1, timeout=0)
+
+
+def test_those_who_joined_outlive_the_owner(tmp_path):
+    text = """
+import sys, octet
+with octet.Replay(sys.argv[1], **eval(sys.argv[2])) as replay:
+    print("open", flush=True)
+    sys.stdin.read()
+"""
+    def owner():
+        process = subprocess.Popen([sys.executable, "-c", text, tmp_path, repr(NAMED)], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, text=True)
+        assert process.stdout.readline() == "open\n"
+        return process
+
+    first = owner()
+    with octet.Replay.connect(tmp_path) as replay:
+        writer, found = replay.writer(), []
+        for i in range(900):
+            writer.append([4, i], [i, 0], i, i % 7 == 6, i % 11 == 10, [4, i + 1])
+            if i == 300:
+                writer.flush()
+                found += drained(replay, 100)
+                first.kill()
+                first.communicate()
+            if i == 600:
+                second = owner()
+        writer.flush()
+        found += drained(replay, 800)
+        assert found == [step_named(4, i) for i in range(900)]
+        second.communicate()
+        assert second.returncode == 0
+        with pytest.raises(octet.ReplayTimeoutError, match="does not answer"):
+            replay.sample(1, timeout=0.1)
 
 
 def test_samplers_of_several_processes_share_a_table(tmp_path):
