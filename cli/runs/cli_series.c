@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/oct_base.h"
+#include "common/oct_bytes.h"
 #include "common/oct_numbers.h"
 #include "learner/learner_numbers.h"
 #include "learner/learner_rows.h"
@@ -29,6 +30,7 @@ typedef struct stamp {
 
 struct cli_series_reader {
     uint32_t rows_max;
+    uint32_t crc; // of what cli_series_is_like compares: other ones are unlike
     stamp config, summary, metrics;
     off_t offset;    // of the first line of metrics.csv that was not read yet
     bool is_inside;  // that is within a line that is too long to be one
@@ -39,7 +41,7 @@ struct cli_series_reader {
     double sum[CLI_SERIES_COLUMNS_MAX];
     uint64_t summed[CLI_SERIES_COLUMNS_MAX];
     uint64_t in_last;
-    char block[BLOCK_BYTES + 1];
+    char *block; // [BLOCK_BYTES + 1] at most, while rows are read
 };
 
 // ---- files
@@ -93,13 +95,38 @@ file_changed(int folder, const char *name, stamp *before, size_t *length)
     char *text = NULL;
     if (fd >= 0 && !stamp_is(before, &now)) {
         stamp_take(before, &now);
-        text = oct_alloc(FILE_BYTES_MAX + 1);
-        *length = read_all(fd, text, FILE_BYTES_MAX, 0);
+        size_t room = OCT_MIN((size_t)now.st_size, FILE_BYTES_MAX);
+        text = oct_alloc(room + 1);
+        *length = read_all(fd, text, room, 0);
     }
     if (fd >= 0) {
         (void)close(fd);
     }
     return text;
+}
+
+// Whether a difference there makes another configuration.
+static bool
+is_compared(const char *key)
+{
+    return strcmp(key, "run.seed") != 0 && strcmp(key, "run.name") != 0 &&
+           strncmp(key, "net.", 4) != 0;
+}
+
+static uint32_t
+config_crc(const oct_config *config)
+{
+    oct_config defaults;
+    oct_config_change change;
+    uint32_t crc = 0;
+    oct_config_default(&defaults);
+    for (size_t at = 0; oct_config_next_change(&change, &defaults, config, &at);) {
+        if (is_compared(change.name)) {
+            crc = oct_crc32c(crc, change.name, strlen(change.name));
+            crc = oct_crc32c(crc, change.now, strlen(change.now));
+        }
+    }
+    return crc;
 }
 
 static void
@@ -120,6 +147,7 @@ config_read(cli_series *series, int folder)
         series->why[strcspn(series->why, "\n")] = '\0';
         oct_config_default(&series->config);
     }
+    series->reader->crc = config_crc(&series->config);
     series->changes++;
     free(text);
 }
@@ -312,14 +340,17 @@ metrics_read(cli_series *series, int folder, uint64_t bytes_max)
     }
     stamp_take(&reader->metrics, &now);
     uint64_t before = series->rows_read, done = 0;
+    size_t room = OCT_MIN((size_t)(now.st_size - reader->offset), BLOCK_BYTES);
+    reader->block = oct_alloc(room + 1);
     size_t length, taken = 1;
     while (taken > 0 && done < bytes_max) {
-        length = read_all(fd, reader->block, BLOCK_BYTES, reader->offset);
+        length = read_all(fd, reader->block, room, reader->offset);
         taken = block_take(series, length);
         reader->offset += (off_t)taken;
         done += taken;
     }
     (void)close(fd);
+    free(reader->block);
     series->changes += series->rows_read != before;
     return taken > 0;
 }
@@ -467,10 +498,12 @@ cli_series_is_like(const cli_series *a, const cli_series *b)
     if (!a->has_config || !b->has_config) {
         return a == b;
     }
+    if (a->reader->crc != b->reader->crc) {
+        return false;
+    }
     oct_config_change change;
     for (size_t at = 0; oct_config_next_change(&change, &a->config, &b->config, &at);) {
-        if (strcmp(change.name, "run.seed") != 0 && strcmp(change.name, "run.name") != 0 &&
-            strncmp(change.name, "net.", 4) != 0) {
+        if (is_compared(change.name)) {
             return false;
         }
     }

@@ -4,6 +4,7 @@
 The page is looked at in Chromium, without a window (chromium, chromium-driver, python3-selenium); where
 these are missing, that part is skipped, and says so. Nothing waits for a fixed time."""
 
+import base64
 import http.client
 import json
 import os
@@ -318,13 +319,24 @@ class Train(Case):
 
     learner = ""
 
-    def test_it_serves_while_the_run_lasts(self):
-        self.learner = "hang"
+    def train(self, *options):
         (self.home / "x.yaml").write_text("env:\n  id: CartPole-v1\nrun:\n  env_steps: 1000\n", encoding="utf-8")
         self.port = free_port()
-        child = self.start("train", "x.yaml", f"--dash={self.port}", "--run-dir", "run", "--no-ui")
+        child = self.start("train", "x.yaml", f"--dash={self.port}", "--run-dir", "run", "--no-ui", *options)
         self.assertIn(f"http://127.0.0.1:{self.port} shows the run", child.stdout.readline())
-        self.assertEqual([run["name"] for run in self.get("/runs")["runs"]], ["run"])
+        return child
+
+    def live(self):
+        run, = self.get("/runs")["runs"]
+        return run if run["status"] == "live" else None
+
+    def test_it_serves_while_the_run_lasts(self):
+        child = self.train()
+        run = wait_for(self.live, "the run is live")
+        self.assertEqual((run["name"], run["state"]["learner"]["state"], run["state"]["replay"]["heard"]), ("run", "training", True))
+        self.assertIn("why", run["state"]["waiting"])
+        steps = run["state"]["learner"]["numbers"]["learner.env_steps"]
+        wait_for(lambda: self.live()["state"]["learner"]["numbers"]["learner.env_steps"] > steps, "it goes on")
         again = self.octet("train", "x.yaml", f"--dash={self.port}", "--run-dir", "other", code=1)[1]
         self.assertIn(f"cannot serve http://127.0.0.1:{self.port}: another process listens on this port", again)
         self.assertFalse((self.home / "other").exists())
@@ -332,6 +344,26 @@ class Train(Case):
         child.communicate(timeout=DEADLINE_S)
         with self.assertRaises(OSError):
             self.ask("/runs")
+
+    def test_a_run_of_another_process_is_live(self):
+        child = self.train()
+        self.dash("run")
+        wait_for(self.live, "the run is live")
+        child.send_signal(signal.SIGINT)
+        child.communicate(timeout=DEADLINE_S)
+        wait_for(lambda: self.get("/runs")["runs"][0]["status"] == "ended", "the run has ended")
+
+    def test_it_stays_when_asked(self):
+        self.learner = "finish"
+        child = self.train("--dash-stay")
+        for line in child.stdout:
+            if "shows the run that has ended; Ctrl-C ends it" in line:
+                break
+        run = wait_for(lambda: (lambda run: run if run["status"] == "ended" else None)(self.get("/runs")["runs"][0]), "the run has ended")
+        self.assertEqual(run["summary"]["return"]["mean"], 498.2)
+        child.send_signal(signal.SIGINT)
+        child.communicate(timeout=DEADLINE_S)
+        self.assertEqual(child.returncode, 0)
 
 
 @unittest.skipIf(NO_BROWSER, NO_BROWSER)
@@ -424,6 +456,18 @@ class Browser(Case):
         self.open("file://" + urllib.parse.quote(str(self.home / "x.html")))
         self.assertEqual(self.run_js("document.querySelectorAll('main script[src], main b, main img').length"), 0)
         self.assert_quiet()
+
+    def test_a_video_is_shown(self):
+        dash_runs.make_run(self.runs / "a", 1)
+        picture = "R0lGODlhAwACAIAAAAAAAP///ywAAAAAAwACAAACAoRRADs="  # of 3x2
+        (self.runs / "a" / "policy.gif").write_bytes(base64.b64decode(picture))
+        self.dash()
+        self.when_read()
+        self.octet("report", "runs", "--html", "x.html")
+        for url in [f"http://localhost:{self.port}/", "file://" + urllib.parse.quote(str(self.home / "x.html"))]:
+            self.open(url)
+            wait_for(lambda: self.run_js("(document.querySelector('#video img') || {}).naturalWidth") == 3, "the picture is there")
+            self.assert_quiet()
 
     def test_axes_columns_and_zoom(self):
         for seed in [1, 2]:
