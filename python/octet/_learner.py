@@ -105,9 +105,12 @@ class Learner:
             learner.update(priorities=td_errors, weights=network, metrics={"loss": loss})
 
     `experiment` is a file or a preset's name; it is run by `octet train` as a child with algo.name: external. The loop
-    ends when the run does; leaving the block earlier ends the run. `Learner.attach(run_dir)` learns in a run that
-    somebody else has started. Signals and errors of the run are `octet.OctetError`, in the words of the command line.
-    One thread at a time.
+    ends when the run does; leaving the block earlier ends the run, with its last evaluation and checkpoint.
+    `Learner.attach(run_dir)` learns in a run that somebody else has started. What the run refuses is an
+    `octet.OctetError`, in the words of the command line. One thread at a time.
+
+    set: keys of the experiment. arguments: more options of `octet train`, such as ["--resume"]. verbose: it writes to
+    this terminal.
     """
 
     _child: subprocess.Popen[bytes] | None

@@ -169,6 +169,32 @@ def test_a_killed_octet_learner_is_an_error(tmp_path):
         learner.attach(tmp_path / "run").close()
 
 
+def test_control_c_ends_the_run(tmp_path):
+    code = f"import sys; sys.path.insert(0, {str(ROOT / 'tests/python')!r})\n" \
+           f"from test_octet_learner import started\nwith started({str(tmp_path / 'run')!r}) as learner:\n" \
+           "    for batch in learner:\n        learner.update()\n        print('learns', flush=True)"
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+        assert child.stdout.readline() == b"learns\n"
+        child.send_signal(signal.SIGINT)
+        assert b"KeyboardInterrupt" in child.communicate()[1]
+    assert summary(tmp_path / "run")["reason"] == "interrupted"
+    assert not (tmp_path / "run" / "external.sock").exists()
+
+
+def test_a_resumed_run_has_its_policy(tmp_path):
+    with started(tmp_path / "run", run__updates=5) as learner:
+        for k, _ in enumerate(learner):
+            learner.update(weights=layers_like(learner, 0.125 * k))
+    with octet.Learner(str(ROOT / "presets/cartpole.yaml"), tmp_path / "run", {**SMALL, "run.updates": 9},
+                       arguments=["--resume"]) as learner:
+        assert all((part == 0.5).all() for layer in learner.weights() for part in layer)
+        numbers = []
+        for batch in learner:
+            numbers.append(batch.number)
+            learner.update()
+    assert len(numbers) == 4 and summary(tmp_path / "run")["updates"] == 9
+
+
 def test_views_outlive_the_learner(tmp_path):
     with started(tmp_path / "run") as learner:
         obs = learner.next().observations
