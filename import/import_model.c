@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -223,8 +224,7 @@ raw_read(const uint8_t *raw, size_t bytes, int32_t type, size_t count, float *fl
         case ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT16: {
             // policy_fp16_to_float is for finite numbers.
             uint16_t half = oct_read_u16(&in);
-            floats[i] =
-                (half & 0x7c00u) == 0x7c00u ? (float)(0.0 / 0.0) : policy_fp16_to_float(half);
+            floats[i] = (half & 0x7c00u) == 0x7c00u ? NAN : policy_fp16_to_float(half);
             break;
         }
         case ONNX__TENSOR_PROTO__DATA_TYPE__BFLOAT16:

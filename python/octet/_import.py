@@ -423,9 +423,8 @@ def _run(arguments: list[str], env: str | None) -> dict[str, Any]:
     done = subprocess.run([_program(), "import", *arguments, "--json"], capture_output=True, text=True, env=here,
                           check=False)
     if done.returncode != 0:
-        lines = [line for line in done.stderr.splitlines() if line.strip()]
-        text = lines[0].removeprefix("octet import: error: ") if lines else f"octet import ended with {done.returncode}"
-        raise OctetError(text)
+        said = re.search(r"^octet import: error: (.*)$", done.stderr, re.M)
+        raise OctetError(said[1] if said else f"octet import ended with {done.returncode}: {done.stderr.strip()}")
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
 
