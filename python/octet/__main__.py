@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import sys
 
-from ._lib import prefix
+from ._lib import prefix, program_environ
 
 
 def main() -> None:
     program = prefix() / "bin" / "octet"
     if not program.is_file():
         sys.exit(f"octet: {program} is missing: only a wheel has the programs")
-    os.execv(program, ["octet", *sys.argv[1:]])
+    os.execve(program, ["octet", *sys.argv[1:]], program_environ())
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ import pathlib
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._lib import OctetError, prefix
+from ._lib import OctetError, prefix, program_environ
 from ._onnx import Model
 from ._policy import Policy
 
@@ -416,12 +415,9 @@ def _bounds_text(low: NDArray[np.float64], high: NDArray[np.float64]) -> str:
     return ",".join(f"{float(l)!r}:{float(h)!r}" for l, h in zip(np.atleast_1d(low), np.atleast_1d(high), strict=True))
 
 
-def _run(arguments: list[str], env: str | None) -> dict[str, Any]:
-    here = dict(os.environ)
-    if env is not None and env.startswith("gym:"):
-        here.setdefault("OCTET_PYTHON", sys.executable)
-    done = subprocess.run([_program(), "import", *arguments, "--json"], capture_output=True, text=True, env=here,
-                          check=False)
+def _run(arguments: list[str]) -> dict[str, Any]:
+    done = subprocess.run([_program(), "import", *arguments, "--json"], capture_output=True, text=True,
+                          env=program_environ(), check=False)
     if done.returncode != 0:
         said = re.search(r"^octet import: error: (.*)$", done.stderr, re.M)
         raise OctetError(said[1] if said else f"octet import ended with {done.returncode}: {done.stderr.strip()}")
@@ -514,7 +510,7 @@ def import_policy(source: Any, observations: Any = None, env: str | None = None,
                 arguments += [name, str(value)]
         if unit_actions:
             arguments.append("--unit-actions")
-        answer = _run(arguments, env)
+        answer = _run(arguments)
         answer["observed"] = answer["observed"].replace(f" of {here / 'observations.npy'}", "")
         report = _report(answer)
         return Imported(Policy(target.read_bytes()), report)

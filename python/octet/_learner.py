@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _lib
-from ._lib import OctetError, lib
+from ._lib import OctetError, lib, program_environ
 
 _EINVAL, _EAGAIN, _ECLOSED = 1, 2, 3
 _WINDOWS = {1: "n_step", 2: "sequence", 3: "rollout"}
@@ -126,7 +126,7 @@ class Learner:
         self._log = None if verbose else tempfile.TemporaryFile()
         # A session of its own: Ctrl-C is this program's, which then ends the run.
         self._child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log,
-                                       start_new_session=True)
+                                       start_new_session=True, env=program_environ())
         self._connect_or_close()
 
     @classmethod

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ctypes
 import os
 import pathlib
+import sys
 from ctypes import (CDLL, POINTER, Structure, byref, c_char, c_char_p, c_double, c_float, c_int, c_size_t, c_uint8,
                     c_uint32, c_uint64, c_void_p, create_string_buffer)
 from typing import Any
 
 __all__ = ["CDLL", "Config", "Info", "Io", "LearnerAnswer", "LearnerBatch", "LearnerSpec", "OctetError", "Rng", "Space", "Spec", "byref", "c_double", "c_uint32",
-           "check", "create_string_buffer", "lib", "prefix"]
+           "check", "create_string_buffer", "lib", "prefix", "program_environ"]
 
 ERROR_BYTES = 1024  # OCTET_VECTOR_ERROR_BYTES
 RANK_MAX = 6        # OCTET_ENV_RANK_MAX
@@ -132,6 +133,11 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
 def prefix() -> pathlib.Path:
     """What a wheel holds beside Python: bin/, lib/ and share/, as `meson install` lays them out."""
     return pathlib.Path(__file__).parent / "_prefix"
+
+
+def program_environ() -> dict[str, str]:
+    """The environment of Octet's programs: the Python that they run (OCTET_PYTHON) is this one unless one is named."""
+    return {"OCTET_PYTHON": sys.executable, **os.environ}
 
 
 def _find() -> str:
