@@ -381,7 +381,7 @@ def solve(run_name):
     summary = json.loads((STACK.folder() / "summary.json").read_text(encoding="utf-8"))
     assert state(name)["ExitCode"] == 0 and summary["solved"], summary
     return (f"return {summary['return']['mean']:.1f} after {summary['env_steps']:.0f} steps; "
-            f"up {up_s:.1f} s, the run {summary['wall_s']:.1f} s")
+            f"up {up_s:.1f} s, the run {summary['learner_wall_s']:.1f} s")
 
 
 def solve_with_tls():
