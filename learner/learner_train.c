@@ -181,11 +181,14 @@ train_publish(learner_train *train)
         learner_async_fetch(train->async);
         updates = algo_updates(train->algorithm);
     }
-    bool anew = atomic_load_explicit(&train->ordered, memory_order_relaxed) == ORDER_ANEW;
+    // Taken before it is offered: the next order may come before this thread goes on.
+    int order = atomic_exchange_explicit(&train->ordered, ORDER_NONE, memory_order_acq_rel);
+    bool anew = order == ORDER_ANEW;
     train->offers = anew ? 0 : train->offers;
     train_scale(train);
-    if (train_offer(train, updates, anew)) {
-        atomic_store_explicit(&train->ordered, ORDER_NONE, memory_order_release);
+    if (!train_offer(train, updates, anew)) {
+        atomic_store_explicit(&train->ordered, order, memory_order_release);
+    } else {
         train->offers++;
         train->published_updates = updates;
         train->published_ns = now_ns;
