@@ -11,7 +11,7 @@ import sys
 import tempfile
 import unittest
 
-OCTET = ""
+OCTET = pathlib.Path()
 DATA = pathlib.Path()
 
 
@@ -99,5 +99,5 @@ class Import(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    OCTET, DATA = sys.argv[1], pathlib.Path(sys.argv[2]) / "tests/data/import"
+    OCTET, DATA = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve() / "tests/data/import"
     unittest.main(argv=sys.argv[:1])
