@@ -1,10 +1,12 @@
 #ifndef TESTS_FUZZ_FUZZ_ALGOS_H
 #define TESTS_FUZZ_FUZZ_ALGOS_H
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "algos/algo.h"
+#include "algos/algo_external.h"
 #include "common/oct_base.h"
 
 // A small experiment for every algorithm of the table, and for its parts that are saved or fed in
@@ -60,6 +62,21 @@ fuzz_algo_make(fuzz_algo *experiment, bool is_box)
            OCT_OK;
 }
 
+// Who learns where the algorithm leaves that to another process. Priorities are made of the batch's
+// numbers: those that are not sound are refused.
+static inline oct_err
+fuzz_algo_answer(void *arg, const algo_batch *batch, float learning_rate,
+                 algo_external_answer *answer)
+{
+    (void)arg;
+    (void)learning_rate;
+    answer->has_priorities = batch->T == 0;
+    for (uint32_t i = 0; answer->has_priorities && i < batch->B; i++) {
+        answer->priorities[i] = fabsf(batch->reward[i]) + batch->discount[i];
+    }
+    return OCT_OK;
+}
+
 static inline void
 fuzz_algo_init(fuzz_algo *experiment, uint32_t number)
 {
@@ -97,6 +114,10 @@ fuzz_algo_init(fuzz_algo *experiment, uint32_t number)
     OCT_ASSERT(experiment->T <= FUZZ_ALGO_T_MAX);
     oct_err err = algo_create(&experiment->a, NULL, &experiment->config, &experiment->spec, 1);
     OCT_ASSERT(err == OCT_OK);
+    if (experiment->config.algo.name == OCT_ALGO_EXTERNAL) {
+        algo_external_set_learner(experiment->a,
+                                  &(algo_external_learner){.learn = fuzz_algo_answer});
+    }
 }
 
 static inline fuzz_algo *
