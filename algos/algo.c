@@ -246,6 +246,21 @@ algo_set_projection(algo *a, const algo_projection *projection)
     a->ops->set_projection(a, projection);
 }
 
+// Loading computes it.
+void
+algo_renew(algo *a)
+{
+    oct_writer measure = {0};
+    algo_save(a, &measure);
+    uint8_t *state = oct_alloc(measure.used);
+    oct_writer writer = {.base = state, .capacity = measure.used};
+    algo_save(a, &writer);
+    oct_reader reader = {.at = state, .left = writer.used};
+    oct_err err = algo_load(a, &reader);
+    OCT_ASSERT(!writer.failed && err == OCT_OK);
+    free(state);
+}
+
 const float *
 algo_policy_params(const algo *a)
 {

@@ -126,6 +126,9 @@ typedef struct algo_projection {
 // back through project(parameters), and the gradient found there moves the parameters themselves
 // (straight-through estimator), which are also what algo_policy_params gives and algo_save keeps.
 void algo_set_projection(algo *a, const algo_projection *projection);
+// Computes anew what depends on parameters: rounded weights, with a projection that gives others
+// now. Its state stays as it is. Allocates.
+void algo_renew(algo *a);
 
 // The acting network's parameters, [policy_spec_params] floats in policy_spec order; valid until
 // the next update.

@@ -227,21 +227,6 @@ deviation_take(transfer *t, const algo_network *to, const algo_network *from)
     t->tell(t->arg, &line);
 }
 
-// What depends on parameters is renewed where an algorithm loads them.
-static void
-parameters_changed(algo *a)
-{
-    oct_writer measure = {0};
-    algo_save(a, &measure);
-    uint8_t *state = oct_alloc(measure.used);
-    oct_writer writer = {.base = state, .capacity = measure.used};
-    algo_save(a, &writer);
-    oct_reader reader = {.at = state, .left = writer.used};
-    oct_err err = algo_load(a, &reader);
-    OCT_ASSERT(!writer.failed && err == OCT_OK);
-    free(state);
-}
-
 static uint32_t
 networks_take(transfer *t, algo *a, const algo_network *from, uint32_t from_count, const char *why)
 {
@@ -252,7 +237,7 @@ networks_take(transfer *t, algo *a, const algo_network *from, uint32_t from_coun
         deviation_take(t, &own[i], &from[0]);
     }
     if (t->taken > 0) {
-        parameters_changed(a);
+        algo_renew(a);
     }
     return t->taken;
 }

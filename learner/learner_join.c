@@ -94,7 +94,7 @@ init_log(void *arg, const char *line)
 // What the algorithm knows before the first update: what its checkpoint has, or, where there is
 // none, what learner.init_from gives.
 static oct_err
-join_state(learner_run *run, algo *algorithm, char *reason, size_t reason_size)
+state_read(learner_run *run, algo *algorithm, char *reason, size_t reason_size)
 {
     quantizer_observed *observed = learner_publisher_observed(run->publisher);
     learner_state_bytes *state = run->folder.resumed.state;
@@ -115,6 +115,17 @@ join_state(learner_run *run, algo *algorithm, char *reason, size_t reason_size)
     }
     free(state);
     run->folder.resumed.state = NULL;
+    return OCT_OK;
+}
+
+// Weights are rounded with the scaling of observations, which comes behind them.
+static oct_err
+join_state(learner_run *run, algo *algorithm, char *reason, size_t reason_size)
+{
+    OCT_TRY(state_read(run, algorithm, reason, reason_size));
+    if (run->config->learner.quantisation_aware) {
+        algo_renew(algorithm);
+    }
     return OCT_OK;
 }
 

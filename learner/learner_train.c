@@ -186,6 +186,9 @@ train_publish(learner_train *train)
     bool anew = order == ORDER_ANEW;
     train->offers = anew ? 0 : train->offers;
     train_scale(train);
+    if (anew && train->config->learner.quantisation_aware) {
+        algo_renew(train->algorithm); // as a process does that goes on from the checkpoint
+    }
     if (!train_offer(train, updates, anew)) {
         atomic_store_explicit(&train->ordered, order, memory_order_release);
     } else {

@@ -255,6 +255,17 @@ def test_killed_at_random_moments_and_resumed_with_actions_that_are_drawn():
     assert whole[1] == "budget", whole
 
 
+def test_resumed_with_rounded_weights():
+    """Quantisation-aware learning rounds weights with the scaling of observations of the moment, target networks too."""
+    for settings, preset in (QUICK, CARTPOLE), ([*SLOW, "--set", "algo.name=td3"], PENDULUM):
+        with scratch() as folder:
+            run, aware = folder / "run", ["--set", "learner.quantisation_aware=true"]
+            repeated(run, *settings, *aware, preset=preset)
+            whole = result(run)
+            finish(train(run, "--deterministic", *settings, *aware, "--resume", preset=preset), run)
+            assert result(run) == whole, result(run)
+
+
 def test_killed_and_resumed_it_ends_at_its_goal_as_it_did():
     """At the end of a life, whose checkpoint says that the run is solved, and within one."""
     for turns in (6, 4):
