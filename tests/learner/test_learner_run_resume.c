@@ -23,11 +23,11 @@ test_run_keeps_the_scaling_of_its_checkpoint(void **state)
     uint64_t version;
     learner_run *run = run_joined(false);
     (void)run_published(run);
-    run_train(run, 2 * QUANTIZER_OBSERVED_LEAST / FIXTURE_B);
-    for (int i = 0; i < 16; i++) { // the first of them may have been on their way before
+    const uint64_t enough = 2 * QUANTIZER_OBSERVED_LEAST / FIXTURE_B;
+    run_train(run, (uint32_t)enough);
+    do { // versions may have been on their way before
         run_train(run, 1);
-        (void)run_published(run);
-    }
+    } while (run_published(run)->updates < enough);
     run_stop(run, "interrupted");
     policy_image *last = policy_read("policy_last.oct");
     assert_true(last->spec.normalise);
