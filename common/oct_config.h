@@ -124,22 +124,22 @@ typedef struct oct_config {
         uint32_t batches_per_request; // batches asked for in one Sample
         uint32_t threads;             // of OpenBLAS
         oct_kernels_name blas_kernels;
-        bool bf16;                       // matrix products with bfloat16 inputs and fp32 sums
-        bool gradients_bf16;             // that learners send each other
-        bool asynchronous;               // learners of learner.count wait for nobody's gradients
-        uint32_t staleness_max;          // updates since a gradient's parameters were fetched
-        uint32_t publish_period;         // updates between policy versions
-        double publish_s;                // … or this long since the last; 0: not by time
-        double publish_s_min;            // and at least this long between them
-        double publish_core_share;       // of one core that publishing may take; 0: no limit
-        double publish_bytes_per_s;      // to all actors together; 0: no limit
-        bool quantisation_aware;         // the policy learns with the weights that actors will have
+        bool bf16;                  // matrix products with bfloat16 inputs and fp32 sums
+        bool gradients_bf16;        // that learners send each other
+        bool asynchronous;          // learners of learner.count wait for nobody's gradients
+        uint32_t staleness_max;     // updates since a gradient's parameters were fetched
+        uint32_t publish_period;    // updates between policy versions
+        double publish_s;           // … or this long since the last; 0: not by time
+        double publish_s_min;       // and at least this long between them
+        double publish_core_share;  // of one core that publishing may take; 0: no limit
+        double publish_bytes_per_s; // to all actors together; 0: no limit
+        bool quantisation_aware;    // the policy learns with the weights that actors will have
         char init_from[OCT_CONFIG_TEXT_MAX]; // run folder or policy file; "none": random weights
         oct_config_ints freeze;              // layers of the policy that do not learn
-        double checkpoint_s;             // 0: only at the end
-        uint32_t checkpoints_kept;       // the last ones
-        uint32_t checkpoint_turns;       // run.deterministic: instead of checkpoint_s
-        uint32_t actors_per_certificate; // places that it may hold; 0: all
+        double checkpoint_s;                 // 0: only at the end
+        uint32_t checkpoints_kept;           // the last ones
+        uint32_t checkpoint_turns;           // run.deterministic: instead of checkpoint_s
+        uint32_t actors_per_certificate;     // places that it may hold; 0: all
         double metrics_s;
         uint32_t metrics_rows;
         uint32_t probe_rows;    // observations in the divergence probe

@@ -79,8 +79,8 @@ open_them(const char *const *folders, size_t count, double threshold, bool best_
 {
     opened *o = oct_alloc(sizeof(*o));
     T_OK(cli_comparison_open(folders, count, o->series, &o->count, reason, sizeof(reason)));
-    o->compare = cli_comparison_create(o->series, o->count, CLI_COMPARISON_STEPS, threshold,
-                                       best_first);
+    o->compare =
+        cli_comparison_create(o->series, o->count, CLI_COMPARISON_STEPS, threshold, best_first);
     return o;
 }
 
