@@ -58,12 +58,12 @@ def test_the_command_is_that_of_the_wheel():
 def test_the_command_runs_the_python_that_it_is_installed_for():
     command = pathlib.Path(sys.executable).parent / "octet"
     environ = {key: value for key, value in os.environ.items() if key != "OCTET_PYTHON"}
-    said = subprocess.run([command, "env", "info", "gym:CartPole-v1"], capture_output=True, text=True, check=False,
+    said = subprocess.run([command, "env", "check", "gym:CartPole-v1"], capture_output=True, text=True, check=False,
                           env={**environ, "PATH": "/nowhere"})
     assert said.returncode == 0, said.stderr
-    named = subprocess.run([command, "env", "info", "gym:CartPole-v1"], capture_output=True, text=True, check=False,
+    named = subprocess.run([command, "env", "check", "gym:CartPole-v1"], capture_output=True, text=True, check=False,
                            env={**environ, "OCTET_PYTHON": "/nowhere/python"})
-    assert named.returncode != 0 and "/nowhere/python" in named.stderr
+    assert named.returncode != 0 and "/nowhere/python cannot be started" in named.stdout
 
 
 def test_presets_are_found_by_name():
