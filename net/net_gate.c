@@ -387,6 +387,15 @@ net_gate_create(net_gate **out, const char *tls_folder, char *reason, size_t rea
     return OCT_OK;
 }
 
+// libuv joins its threads when the process ends, also one that looks a name up.
+static void
+exit_at_once(int status, void *arg)
+{
+    (void)arg;
+    (void)fflush(NULL);
+    _exit(status);
+}
+
 void
 net_gate_destroy(net_gate *gate)
 {
@@ -406,6 +415,8 @@ net_gate_destroy(net_gate *gate)
     pthread_mutex_unlock(&gate->mutex);
     if (!ended) { // it waits for a name; the process ends without it
         (void)pthread_detach(gate->thread);
+        net_gate_folder_remove(&gate->folder);
+        OCT_ASSERT(on_exit(exit_at_once, NULL) == 0);
         return;
     }
     (void)pthread_join(gate->thread, NULL);
