@@ -12,7 +12,6 @@
 #include "cli/cli_distill_rows.h"
 #include "cli/cli_options.h"
 #include "cli/run/cli_folder.h"
-#include "common/oct_file.h"
 #include "common/oct_rng.h"
 #include "common/oct_spread.h"
 #include "policy/policy_file.h"
@@ -102,16 +101,12 @@ static bool
 save(const distilling *d, const policy_image *image, const char *name)
 {
     char path[CLI_PATH_MAX + 32];
-    size_t length = policy_encoded_size(image);
-    uint8_t *bytes = oct_alloc(length);
-    policy_encode(image, bytes);
     (void)snprintf(path, sizeof(path), "%s/%s", d->out, name);
     bool is_there = mkdir(d->out, 0777) == 0 || errno == EEXIST;
-    bool is_saved = is_there && oct_file_write(path, bytes, length) == OCT_OK;
+    bool is_saved = is_there && policy_file_write(path, image) == OCT_OK;
     if (!is_saved) {
         cli_error(CLI_DISTILL, "cannot write '%s': %s", path, strerror(errno));
     }
-    free(bytes);
     return is_saved;
 }
 

@@ -80,18 +80,6 @@ static const struct argp_option option_table[] = {
     {0},
 };
 
-// The index of word in words; ends the process if it is not among them.
-static int
-one_of(const char *option, const char *word, const char *const *words, const char *allowed)
-{
-    for (int i = 0; words[i] != NULL; i++) {
-        if (strcmp(word, words[i]) == 0) {
-            return i;
-        }
-    }
-    cli_usage_error(CLI_DISTILL, "%s is '%s'; allowed is %s", option, word, allowed);
-}
-
 static void
 parse_hidden(cli_distill_options *options, const char *arg)
 {
@@ -129,8 +117,8 @@ parse_student(int key, char *arg, cli_distill_options *options)
     case KEY_ACTIVATION:
         options->has_activation = true;
         options->activation =
-            (policy_activation)(POLICY_RELU +
-                                one_of("--activation", arg, activations, "relu, tanh or elu"));
+            (policy_activation)(POLICY_RELU + cli_option_word(CLI_DISTILL, "--activation", arg,
+                                                              activations, "relu, tanh or elu"));
         return 0;
     case KEY_PRECISION:
         if (!policy_precision_parse(&options->precision, arg)) {
@@ -143,7 +131,8 @@ parse_student(int key, char *arg, cli_distill_options *options)
         return 0;
     case KEY_LOSS:
         options->has_loss = true;
-        options->kind = (distill_kind)one_of("--loss", arg, losses, "kl or squares");
+        options->kind =
+            (distill_kind)cli_option_word(CLI_DISTILL, "--loss", arg, losses, "kl or squares");
         return 0;
     case KEY_TEMPERATURE:
         options->has_temperature = true;
@@ -187,7 +176,8 @@ parse(int key, char *arg, struct argp_state *state)
             (uint32_t)cli_option_number(CLI_DISTILL, "--observations", arg, 0, OBSERVATIONS_MAX);
         return 0;
     case KEY_ACTS:
-        options->student_acts = one_of("--acts", arg, actors, "student or teacher") == 1;
+        options->student_acts =
+            cli_option_word(CLI_DISTILL, "--acts", arg, actors, "student or teacher") == 1;
         return 0;
     case KEY_ROUNDS:
         options->rounds = (uint32_t)cli_option_number(CLI_DISTILL, "--rounds", arg, 1, ROUNDS_MAX);

@@ -15,8 +15,8 @@
 #include "cli/cli_options.h"
 #include "cli/cli_text.h"
 #include "cli/run/cli_folder.h"
-#include "common/oct_file.h"
 #include "import/import_npy.h"
+#include "policy/policy_file.h"
 #include "policy/policy_net.h"
 #include "quantizer/quantizer_observed.h"
 #include "quantizer/quantizer_ptq.h"
@@ -300,14 +300,10 @@ fp32_path(char out[CLI_PATH_MAX], const char *path)
 static bool
 save(const policy_image *image, const char *path)
 {
-    size_t length = policy_encoded_size(image);
-    uint8_t *bytes = oct_alloc(length);
-    policy_encode(image, bytes);
-    oct_err err = oct_file_write(path, bytes, length);
+    oct_err err = policy_file_write(path, image);
     if (err != OCT_OK) {
         cli_error(CLI_IMPORT, "cannot write '%s': %s", path, strerror(errno));
     }
-    free(bytes);
     return err == OCT_OK;
 }
 

@@ -59,6 +59,18 @@ cli_option_number(const char *command, const char *option, const char *text, uin
     return value;
 }
 
+int
+cli_option_word(const char *command, const char *option, const char *text, const char *const *words,
+                const char *allowed)
+{
+    for (int i = 0; words[i] != NULL; i++) {
+        if (strcmp(text, words[i]) == 0) {
+            return i;
+        }
+    }
+    cli_usage_error(command, "%s is '%s'; allowed is %s", option, text, allowed);
+}
+
 double
 cli_option_real(const char *command, const char *option, const char *text, double min, double max)
 {

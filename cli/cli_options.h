@@ -31,6 +31,11 @@ uint64_t cli_option_number(const char *command, const char *option, const char *
 double cli_option_real(const char *command, const char *option, const char *text, double min,
                        double max);
 
+// The index of text in words, which NULL ends; otherwise ends the process as cli_usage_error.
+// allowed names them for a person.
+int cli_option_word(const char *command, const char *option, const char *text,
+                    const char *const *words, const char *allowed);
+
 // Commands by name: those of octet, and of `octet env`.
 typedef struct cli_command {
     const char *name;

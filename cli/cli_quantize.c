@@ -17,7 +17,6 @@
 #include "cli/cli_returns.h"
 #include "cli/cli_text.h"
 #include "cli/run/cli_folder.h"
-#include "common/oct_file.h"
 #include "policy/policy_file.h"
 #include "quantizer/quantizer_calibrate.h"
 #include "quantizer/quantizer_ptq.h"
@@ -103,14 +102,10 @@ load(const char *path, const char *given)
 static bool
 save(const policy_image *image, const char *path)
 {
-    size_t length = policy_encoded_size(image);
-    uint8_t *bytes = oct_alloc(length);
-    policy_encode(image, bytes);
-    oct_err err = oct_file_write(path, bytes, length);
+    oct_err err = policy_file_write(path, image);
     if (err != OCT_OK) {
         cli_error(CLI_QUANTIZE, "cannot write '%s': %s", path, strerror(errno));
     }
-    free(bytes);
     return err == OCT_OK;
 }
 

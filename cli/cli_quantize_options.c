@@ -54,19 +54,6 @@ static const struct argp_option option_table[] = {
     {0},
 };
 
-// The index of word in words; ends the process if it is not among them.
-static int
-one_of(const char *option, const char *word, const char *const *words, int count,
-       const char *allowed)
-{
-    for (int i = 0; i < count; i++) {
-        if (strcmp(word, words[i]) == 0) {
-            return i;
-        }
-    }
-    cli_usage_error(CLI_QUANTIZE, "%s is '%s'; allowed is %s", option, word, allowed);
-}
-
 static void
 parse_precision(cli_quantize_options *options, const char *arg)
 {
@@ -94,22 +81,23 @@ parse_percentile(cli_quantize_options *options, const char *arg)
 static error_t
 parse(int key, char *arg, struct argp_state *state)
 {
-    static const char *const ranges[] = {"absmax", "percentile", "mse"};
-    static const char *const scales[] = {"row", "tensor"};
+    static const char *const ranges[] = {"absmax", "percentile", "mse", NULL};
+    static const char *const scales[] = {"row", "tensor", NULL};
     cli_quantize_options *options = state->input;
     switch (key) {
     case KEY_PRECISION:
         parse_precision(options, arg);
         return 0;
     case KEY_RANGE:
-        options->method.range =
-            (quantizer_range)one_of("--range", arg, ranges, 3, "absmax, percentile or mse");
+        options->method.range = (quantizer_range)cli_option_word(
+            CLI_QUANTIZE, "--range", arg, ranges, "absmax, percentile or mse");
         return 0;
     case KEY_PERCENTILE:
         parse_percentile(options, arg);
         return 0;
     case KEY_SCALE:
-        options->method.per_tensor = one_of("--scale", arg, scales, 2, "row or tensor") == 1;
+        options->method.per_tensor =
+            cli_option_word(CLI_QUANTIZE, "--scale", arg, scales, "row or tensor") == 1;
         return 0;
     case KEY_CALIBRATE:
         options->calibrate = true;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/oct_base.h"
 #include "common/oct_file.h"
 
 oct_err
@@ -32,5 +33,18 @@ policy_file_load(policy_image **out, const char *path, char *reason, size_t reas
     OCT_TRY(policy_file_read(&bytes, &length, path, reason, reason_size));
     oct_err err = policy_decode(out, bytes, length, reason, reason_size);
     free(bytes);
+    return err;
+}
+
+oct_err
+policy_file_write(const char *path, const policy_image *image)
+{
+    size_t length = policy_encoded_size(image);
+    uint8_t *bytes = oct_alloc(length);
+    policy_encode(image, bytes);
+    oct_err err = oct_file_write(path, bytes, length);
+    int saved = errno;
+    free(bytes);
+    errno = saved;
     return err;
 }

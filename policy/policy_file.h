@@ -15,4 +15,7 @@ OCT_CHECKED oct_err policy_file_load(policy_image **out, const char *path, char 
 OCT_CHECKED oct_err policy_file_read(uint8_t **bytes, size_t *length, const char *path,
                                      char *reason, size_t reason_size);
 
+// Writes the policy as the file path, completely or not at all. OCT_EIO: errno says why.
+OCT_CHECKED oct_err policy_file_write(const char *path, const policy_image *image);
+
 #endif // POLICY_POLICY_FILE_H
