@@ -257,7 +257,8 @@ check_trials(const cli_sweep_plan *plan, const oct_config *base)
 static void
 resolve_paths(cli_space_key *key)
 {
-    static const char *const names[] = {"env.id", "env.mjcf_dir", "replay.data"};
+    static const char *const names[] = {"env.id", "env.mjcf_dir", "replay.data",
+                                        "learner.init_from"};
     for (size_t n = 0; n < OCT_COUNTOF(names); n++) {
         for (size_t i = 0; strcmp(key->name, names[n]) == 0 && i < key->count; i++) {
             char *path = realpath(key->value[i], NULL);

@@ -179,6 +179,8 @@ class WrongInput(Case):
         (self.home / "mine.so").write_text("")
         out, _ = self.octet("sweep", "x.yaml", "--over", "env.id=CartPole-v1,./mine.so", "--dry-run")
         self.assertIn(f"trial 2: env.id={(self.home / 'mine.so').resolve()}\n", out)
+        out, _ = self.octet("sweep", "x.yaml", "--over", "learner.init_from=none,./mine.so", "--dry-run")
+        self.assertIn(f"trial 2: learner.init_from={(self.home / 'mine.so').resolve()}\n", out)
 
     def test_track_of_what_is_no_run_to_what_is_no_tracker(self):
         self.refused(["track", "lib"], "--to is missing: mlflow, trackio, wandb")
