@@ -59,7 +59,7 @@ Summary: Distributed reinforcement learning in C: environments, policies in eigh
 License: Apache-2.0
 Requires-Python: >=3.10
 Requires-Dist: numpy>=1.26
-Requires-Dist: gymnasium>=1.1
+Requires-Dist: gymnasium>=0.29
 Description-Content-Type: text/markdown
 
 {description}

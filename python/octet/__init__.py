@@ -22,14 +22,14 @@ import gymnasium
 from . import _lib
 from ._env import OctetEnv
 from ._import import Imported, ImportReport, import_policy
-from ._lib import OctetError, ids
+from ._lib import OctetError, RenderModeError, ids
 from ._learner import Layer, Learner, LearnerBatch
 from ._policy import Policy, PolicyInfo, Sampler
 from ._replay import Batch, Replay, ReplayTimeoutError, Sequences, Writer
 from ._vector import OctetVectorEnv
 
 __all__ = ["Batch", "ImportReport", "Imported", "Layer", "Learner", "LearnerBatch", "OctetEnv", "OctetError", "OctetVectorEnv",
-           "Policy", "PolicyInfo", "Replay", "ReplayTimeoutError", "Sampler", "Sequences", "Writer", "__version__", "ids",
+           "Policy", "PolicyInfo", "Replay", "RenderModeError", "ReplayTimeoutError", "Sampler", "Sequences", "Writer", "__version__", "ids",
            "import_policy", "make", "make_vec", "preset"]
 __version__: str = _lib.lib.octet_version().decode()
 
@@ -63,7 +63,7 @@ def _register() -> None:
     for id in ids():
         if _registered(id) not in gymnasium.registry:
             gymnasium.register(_registered(id), entry_point="octet:OctetEnv", vector_entry_point="octet:OctetVectorEnv",
-                               kwargs={"id": id})
+                               kwargs={"env_id": id})
 
 
 _register()

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import gymnasium
 import numpy as np
-from gymnasium.vector import AutoresetMode
+from gymnasium.envs.registration import EnvSpec
 from numpy.typing import NDArray
 
+from ._gymnasium import AutoresetMode, told
 from ._lib import lib
 from ._vector import _FAILED, _TERMINATED, _TRUNCATED, OctetVectorEnv
 
@@ -18,19 +20,36 @@ class OctetEnv(gymnasium.Env[Any, Any]):
 
     `info`, when an episode ends, has `episode_return`, `episode_length` and the environment's own metrics.
     A vector (`octet.make_vec`) is many times faster for each step.
+
+    A pickle is made anew of the same arguments: neither the episode nor random numbers go along.
     """
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 30}
 
-    def __init__(self, id: str, *, render_mode: str | None = None, width: int = 0, height: int = 0,
+    def __init__(self, env_id: str, *, render_mode: str | None = None, width: int = 0, height: int = 0,
                  seed: int | None = None, **options: Any) -> None:
-        self._one = OctetVectorEnv(id, 1, autoreset_mode=AutoresetMode.DISABLED, seed=seed, render_mode=render_mode,
+        self._registered: EnvSpec | None = None
+        self._again = functools.partial(type(self), env_id, render_mode=render_mode, width=width, height=height, seed=seed,
+                                        **options)
+        self._one = OctetVectorEnv(env_id, 1, autoreset_mode=AutoresetMode.DISABLED, seed=seed, render_mode=render_mode,
                                    width=width, height=height, **options)
         self.observation_space = self._one.single_observation_space
         self.action_space = self._one.single_action_space
         self.render_mode = render_mode
         self.metadata = {key: self._one.metadata[key] for key in ("render_modes", "render_fps")}
         self._discrete = self._one._wide is not None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self._again, (), {"_registered": self._registered}
+
+    @property
+    def spec(self) -> EnvSpec | None:
+        """That of Gymnasium's registry, with the time limit and the threshold; None where it did not make this one."""
+        return told(self._registered, self._one._spec)
+
+    @spec.setter
+    def spec(self, spec: EnvSpec | None) -> None:
+        self._registered = spec
 
     def _observation(self) -> Any:
         return np.int64(self._one._obs[0]) if self._discrete else self._one._obs[0].copy()

@@ -10,7 +10,7 @@ from ctypes import (CDLL, POINTER, Structure, byref, c_char, c_char_p, c_double,
                     c_uint32, c_uint64, c_void_p, create_string_buffer)
 from typing import Any
 
-__all__ = ["CDLL", "Config", "Info", "Io", "LearnerAnswer", "LearnerBatch", "LearnerSpec", "OctetError", "Rng", "Space", "Spec", "byref", "c_double", "c_uint32",
+__all__ = ["CDLL", "Config", "Info", "Io", "LearnerAnswer", "LearnerBatch", "LearnerSpec", "OctetError", "RenderModeError", "Rng", "Space", "Spec", "byref", "c_double", "c_uint32",
            "check", "create_string_buffer", "lib", "prefix", "program_environ"]
 
 ERROR_BYTES = 1024  # OCTET_VECTOR_ERROR_BYTES
@@ -27,6 +27,11 @@ class OctetError(Exception):
     def __init__(self, text: str, code: int = 1) -> None:
         super().__init__(text)
         self.code = code
+
+
+class RenderModeError(OctetError, TypeError):
+    """There are no pictures of that kind. A TypeError, too, as of an environment that takes no `render_mode`:
+    Stable-Baselines3 asks for pictures of every environment, and then makes it without."""
 
 
 class Space(Structure):

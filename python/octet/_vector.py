@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any, SupportsFloat
 
 import numpy as np
-from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from . import _lib, _spaces
-from ._lib import OctetError, lib
+from ._gymnasium import AutoresetMode, VectorEnv, told
+from ._lib import OctetError, RenderModeError, lib
 
 _AUTORESET = {AutoresetMode.DISABLED: 0, AutoresetMode.SAME_STEP: 1, AutoresetMode.NEXT_STEP: 2}
 _TERMINATED, _TRUNCATED, _FAILED = 1, 2, 8
@@ -54,16 +56,21 @@ class OctetVectorEnv(VectorEnv[Any, Any, Any]):
     `final_obs`.
 
     copy=True: every call answers new arrays. False: views of the same buffers, which the next call overwrites.
+
+    A pickle is made anew of the same arguments: neither episodes nor random numbers go along.
     """
 
-    def __init__(self, id: str, num_envs: int = 1, *, autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+    def __init__(self, env_id: str, num_envs: int = 1, *, autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
                  copy: bool = True, threads: int = 1, seed: int | None = None, render_mode: str | None = None,
                  width: int = 0, height: int = 0, **options: Any) -> None:
         mode = AutoresetMode(autoreset_mode)
         if render_mode not in (None, "rgb_array"):
-            raise OctetError(f"render_mode: {render_mode!r}, allowed are None and 'rgb_array'")
+            raise RenderModeError(f"render_mode: {render_mode!r}, allowed are None and 'rgb_array'")
         self._handle: int | None = None
-        self._open(id, num_envs, mode, threads, secrets.randbits(63) if seed is None else seed, options)
+        self._registered: EnvSpec | None = None
+        self._again = functools.partial(type(self), env_id, num_envs, autoreset_mode=mode, copy=copy, threads=threads,
+                                        seed=seed, render_mode=render_mode, width=width, height=height, **options)
+        self._open(env_id, num_envs, mode, threads, secrets.randbits(63) if seed is None else seed, options)
         self.num_envs, self.render_mode, self._copy = num_envs, render_mode, copy
         self._size = width, height
         self._mode = mode
@@ -74,11 +81,23 @@ class OctetVectorEnv(VectorEnv[Any, Any, Any]):
         self.action_space = batch_space(self.single_action_space, num_envs)
         natural, _, rate = self._picture()
         if render_mode is not None and natural == 0:
-            raise OctetError(lib.octet_vector_error(self._handle).decode(errors="replace"), 6)
+            raise RenderModeError(lib.octet_vector_error(self._handle).decode(errors="replace"), 6)
         self.metadata = {"autoreset_mode": mode, "render_modes": ["rgb_array"] if natural else [], "render_fps": rate}
         self._buffers(spec)
 
-    def _open(self, id: str, num_envs: int, mode: AutoresetMode, threads: int, seed: int,
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self._again, (), {"_registered": self._registered}
+
+    @property
+    def spec(self) -> EnvSpec | None:
+        """That of Gymnasium's registry, with the time limit and the threshold; None where it did not make this one."""
+        return told(self._registered, self._spec)
+
+    @spec.setter
+    def spec(self, spec: EnvSpec | None) -> None:
+        self._registered = spec
+
+    def _open(self, env_id: str, num_envs: int, mode: AutoresetMode, threads: int, seed: int,
               options: Mapping[str, Any]) -> None:
         if not 1 <= num_envs <= 2**20:
             raise OctetError(f"{num_envs} environments: not in 1 .. {2**20}")
@@ -86,7 +105,7 @@ class OctetVectorEnv(VectorEnv[Any, Any, Any]):
             raise OctetError(f"{threads} threads: not in 1 .. 256")
         if not 0 <= seed < 2**64:
             raise OctetError(f"seed: {seed}, not in 0 .. 2^64 - 1")
-        config = _lib.Config(ctypes.sizeof(_lib.Config), num_envs, threads, _AUTORESET[mode], seed, id.encode(),
+        config = _lib.Config(ctypes.sizeof(_lib.Config), num_envs, threads, _AUTORESET[mode], seed, env_id.encode(),
                              options_text(options).encode())
         error = _lib.create_string_buffer(_lib.ERROR_BYTES)
         handle = ctypes.c_void_p()

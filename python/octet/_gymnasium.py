@@ -1,0 +1,52 @@
+"""Gymnasium's vectors. Private.
+
+Before 1.1, which programs such as CleanRL's ask for, Gymnasium had no AutoresetMode, and vectors with other rules. There
+single environments are Gymnasium's all the same, and vectors have Octet's own classes in place of those of 1.1."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import math
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import gymnasium.vector
+from gymnasium.envs.registration import EnvSpec
+
+from . import _lib
+
+if TYPE_CHECKING or hasattr(gymnasium.vector, "AutoresetMode"):
+    from gymnasium.vector import AutoresetMode, VectorEnv
+else:
+    _Obs, _Action, _Array = TypeVar("_Obs"), TypeVar("_Action"), TypeVar("_Array")
+
+    class AutoresetMode(enum.Enum):
+        """As Gymnasium 1.1 has it."""
+
+        NEXT_STEP, SAME_STEP, DISABLED = "NextStep", "SameStep", "Disabled"
+
+    class VectorEnv(Generic[_Obs, _Action, _Array]):
+        """What of Gymnasium's class is not overridden."""
+
+        spec = None
+
+        def close(self, **kwargs: Any) -> None:
+            self.close_extras(**kwargs)
+
+        @property
+        def unwrapped(self) -> Any:
+            return self
+
+
+__all__ = ["AutoresetMode", "VectorEnv", "told"]
+
+
+def told(spec: EnvSpec | None, native: _lib.Spec) -> EnvSpec | None:
+    """What Gymnasium registered, and what only an open environment knows: its time limit and what counts as solved."""
+    if spec is None:
+        return None
+    limit = spec.max_episode_steps or native.max_episode_steps or None
+    threshold = spec.reward_threshold
+    if threshold is None and math.isfinite(native.reward_threshold):
+        threshold = native.reward_threshold
+    return dataclasses.replace(spec, max_episode_steps=limit, reward_threshold=threshold)
