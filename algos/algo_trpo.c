@@ -173,8 +173,8 @@ fisher_product(void *arg, const float *v, float *Fv)
     for (size_t i = 0; all != NULL && i < trpo->cg.count; i++) {
         Fv[i] *= (float)trpo->on.rows.N / trpo->N_mean;
     }
-    group_mean_own(all, Fv, trpo->cg.count);
-    group_share(all, Fv, trpo->cg.count);
+    group_mean_own(all, Fv, trpo->cg.count, 0);
+    group_share(all, Fv, trpo->cg.count, 0);
     for (size_t i = 0; i < trpo->cg.count; i++) {
         Fv[i] += trpo->damping * v[i];
     }

@@ -34,7 +34,8 @@ typedef struct group_link {
     // Sends out[r] to each rank r, and receives in[r] from it: as many bytes as it sends here. The
     // own rank's are not looked at.
     void (*exchange)(void *arg, const group_part *out, const group_part *in);
-    // Zeroed memory that all ranks have until close; once. NULL: ranks have none together.
+    // Maps zeroed memory that all ranks have, each call another; who asked unmaps it. NULL, or
+    // returns NULL: ranks have none together.
     void *(*share)(void *arg, size_t bytes);
     // Ends the process if one of the others has died. NULL: exchange alone notices.
     void (*look)(void *arg);
@@ -62,15 +63,32 @@ typedef struct group_range {
 } group_range;
 // The own one. NULL: all.
 group_range group_own(const group *g, size_t count);
+
+// Numbers of each rank that all others can read where they are. Ranks on several hosts have none:
+// each then has its own alone.
+typedef struct group_block {
+    float *own;   // [count], zeroed, on a cache line
+    size_t apart; // numbers from a rank's to those of the next; 0: nobody else can read them
+    void *memory; // of all
+    size_t bytes;
+} group_block;
+// All ranks, with the same count. free may follow group_destroy.
+void group_block_make(group_block *out, group *g, size_t count);
+void group_block_free(group_block *block);
+
+// x and apart, in the following: of such a block, or any numbers and 0. Those of a block are read
+// where they are, by some still after the call: they stay until this rank's next sum, mean or share
+// has returned.
+//
 // The own part of x[count] = the mean of all ranks' numbers there; what the others then have is not
 // said. Rounded to bfloat16 on their way where group_set_bf16 says so.
-void group_mean_own(group *g, float *x, size_t count);
+void group_mean_own(group *g, float *x, size_t count, size_t apart);
 // x[count] = what each rank has in its own part of it.
-void group_share(group *g, float *x, size_t count);
+void group_share(group *g, float *x, size_t count, size_t apart);
 // The same for an x that all had alike before each rank moved its own part: keep before, share
 // after. Where group_set_bf16 says so the steps are rounded to bfloat16, everybody's own too.
 void group_keep(group *g, const float *x, size_t count);
-void group_share_steps(group *g, float *x, size_t count);
+void group_share_steps(group *g, float *x, size_t count, size_t apart);
 // Of means and steps: half the bytes are sent, and each number has a relative error of 2^-8.
 void group_set_bf16(group *g, bool bf16);
 

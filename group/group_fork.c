@@ -2,20 +2,27 @@
 #include "group/group_fork.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/oct_base.h"
 #include "common/oct_log.h"
 
 #define LINE       64
+#define PAGE       4096
 #define RING_BYTES (1u << 18) // half of a near cache
+#define SPINS      500u       // some 20 microseconds, before a rank that waits sleeps
+#define LOOK_NS    20000000   // at the others, while it does
 
 // One writer, one reader. Counts of bytes ever written and ever read.
 typedef struct ring {
@@ -24,21 +31,21 @@ typedef struct ring {
     _Alignas(LINE) uint8_t bytes[RING_BYTES];
 } ring;
 
+// Of each rank: others ring it when they have written or read, and wake it if it sleeps.
+typedef struct bell {
+    _Alignas(LINE) atomic_uint rung;
+    atomic_uint sleeps;
+} bell;
+
 typedef struct forked {
     uint32_t rank, size;
     ring *rings; // [size][size], from and to
+    bell *bells; // [size], behind them
     size_t mapped;
     int memory; // of forked_share: a descriptor that all have
-    void *shared;
     size_t shared_bytes;
     pid_t child[GROUP_SIZE_MAX]; // rank 0 only; 0: it has ended
 } forked;
-
-static size_t
-least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
 
 // As much as there is room for; gives how much.
 static size_t
@@ -47,7 +54,7 @@ ring_write(ring *to, const uint8_t *from, size_t count)
     uint64_t written = atomic_load_explicit(&to->written, memory_order_relaxed);
     uint64_t read = atomic_load_explicit(&to->read, memory_order_acquire);
     size_t at = written % RING_BYTES;
-    size_t take = least(least(count, RING_BYTES - (size_t)(written - read)), RING_BYTES - at);
+    size_t take = OCT_MIN(OCT_MIN(count, RING_BYTES - (size_t)(written - read)), RING_BYTES - at);
     memcpy(to->bytes + at, from, take);
     atomic_store_explicit(&to->written, written + take, memory_order_release);
     return take;
@@ -59,7 +66,7 @@ ring_read(ring *from, uint8_t *to, size_t count)
     uint64_t read = atomic_load_explicit(&from->read, memory_order_relaxed);
     uint64_t written = atomic_load_explicit(&from->written, memory_order_acquire);
     size_t at = read % RING_BYTES;
-    size_t take = least(least(count, (size_t)(written - read)), RING_BYTES - at);
+    size_t take = OCT_MIN(OCT_MIN(count, (size_t)(written - read)), RING_BYTES - at);
     memcpy(to, from->bytes + at, take);
     atomic_store_explicit(&from->read, read + take, memory_order_release);
     return take;
@@ -69,9 +76,6 @@ static void
 forked_free(forked *f)
 {
     (void)munmap(f->rings, f->mapped);
-    if (f->shared != NULL) {
-        (void)munmap(f->shared, f->shared_bytes);
-    }
     (void)close(f->memory);
     free(f);
 }
@@ -110,58 +114,97 @@ forked_look(void *arg)
 }
 
 static void
+bell_ring(bell *b)
+{
+    (void)atomic_fetch_add(&b->rung, 1);
+    if (atomic_load(&b->sleeps) != 0) {
+        (void)syscall(SYS_futex, &b->rung, FUTEX_WAKE, 1, NULL, NULL, 0);
+    }
+}
+
+// Until somebody has rung it since it was heard, or is about to. Who sleeps leaves its core to
+// others, as to the rank that it waits for.
+static void
+bell_wait(forked *f, uint32_t heard)
+{
+    bell *own = &f->bells[f->rank];
+    for (uint32_t spin = 0; spin < SPINS; spin++) {
+        if (atomic_load_explicit(&own->rung, memory_order_acquire) != heard) {
+            return;
+        }
+#if defined(__x86_64__)
+        __builtin_ia32_pause();
+#endif
+    }
+    const struct timespec time = {.tv_nsec = LOOK_NS};
+    atomic_store(&own->sleeps, 1);
+    long result = syscall(SYS_futex, &own->rung, FUTEX_WAIT, heard, &time, NULL, 0);
+    bool is_late = result != 0 && errno == ETIMEDOUT;
+    atomic_store(&own->sleeps, 0);
+    if (is_late) {
+        forked_look(f);
+    }
+}
+
+// Of the parts that go to rank r and come from it, as much as can be moved now; says if any was.
+static bool
+parts_move(forked *f, uint32_t r, group_part *out, group_part *in)
+{
+    size_t sent = 0, got = 0;
+    if (out->bytes > 0) {
+        sent = ring_write(f->rings + f->rank * f->size + r, out->data, out->bytes);
+        *out = (group_part){(uint8_t *)out->data + sent, out->bytes - sent};
+    }
+    if (in->bytes > 0) {
+        got = ring_read(f->rings + r * f->size + f->rank, in->data, in->bytes);
+        *in = (group_part){(uint8_t *)in->data + got, in->bytes - got};
+    }
+    if (sent + got > 0) {
+        bell_ring(&f->bells[r]);
+    }
+    return sent + got > 0;
+}
+
+static void
 forked_exchange(void *arg, const group_part *out, const group_part *in)
 {
     forked *f = arg;
-    size_t sent[GROUP_SIZE_MAX] = {0}, got[GROUP_SIZE_MAX] = {0};
-    for (uint32_t round = 0;; round++) {
+    group_part to[GROUP_SIZE_MAX], from[GROUP_SIZE_MAX];
+    memcpy(to, out, f->size * sizeof(*to));
+    memcpy(from, in, f->size * sizeof(*from));
+    to[f->rank] = from[f->rank] = (group_part){0};
+    for (;;) {
+        uint32_t heard = atomic_load(&f->bells[f->rank].rung);
         bool is_done = true, has_moved = false;
         for (uint32_t r = 0; r < f->size; r++) {
-            if (r == f->rank) {
-                continue;
-            }
-            if (sent[r] < out[r].bytes) {
-                size_t moved =
-                    ring_write(f->rings + f->rank * f->size + r,
-                               (const uint8_t *)out[r].data + sent[r], out[r].bytes - sent[r]);
-                sent[r] += moved;
-                has_moved |= moved > 0;
-                is_done &= sent[r] == out[r].bytes;
-            }
-            if (got[r] < in[r].bytes) {
-                size_t moved = ring_read(f->rings + r * f->size + f->rank,
-                                         (uint8_t *)in[r].data + got[r], in[r].bytes - got[r]);
-                got[r] += moved;
-                has_moved |= moved > 0;
-                is_done &= got[r] == in[r].bytes;
-            }
+            has_moved |= parts_move(f, r, &to[r], &from[r]);
+            is_done &= to[r].bytes + from[r].bytes == 0;
         }
         if (is_done) {
             return;
         }
-        round = has_moved ? 0 : round;
-        group_wait(round);
-        if (round % GROUP_LOOK_EVERY == GROUP_LOOK_EVERY - 1) {
-            forked_look(f);
+        if (!has_moved) {
+            bell_wait(f, heard);
         }
     }
 }
 
-// Each rank gives the file its size, which is the same: it is there for whoever comes first.
+// Each rank makes the file as long as it knows it, and none makes it shorter: the memory is there
+// for whoever comes first.
 static void *
 forked_share(void *arg, size_t bytes)
 {
     forked *f = arg;
-    OCT_ASSERT(f->shared == NULL);
-    if (ftruncate(f->memory, (off_t)bytes) != 0) {
+    size_t at = f->shared_bytes, whole = (bytes + PAGE - 1) / PAGE * PAGE;
+    errno = posix_fallocate(f->memory, (off_t)at, (off_t)whole);
+    if (errno != 0) {
         return NULL;
     }
-    void *shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, f->memory, 0);
+    void *shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, f->memory, (off_t)at);
     if (shared == MAP_FAILED) {
         return NULL;
     }
-    f->shared = shared;
-    f->shared_bytes = bytes;
+    f->shared_bytes += whole;
     return shared;
 }
 
@@ -208,7 +251,7 @@ group_fork(group **out, uint32_t size)
     if (size == 1) {
         return OCT_OK;
     }
-    size_t bytes = (size_t)size * size * sizeof(ring);
+    size_t bytes = (size_t)size * (size * sizeof(ring) + sizeof(bell));
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) {
         return OCT_EIO;
@@ -220,6 +263,7 @@ group_fork(group **out, uint32_t size)
     }
     forked *f = oct_alloc(sizeof(*f));
     *f = (forked){.size = size, .rings = memory, .mapped = bytes, .memory = file};
+    f->bells = (bell *)(void *)(f->rings + (size_t)size * size);
     pid_t parent = getpid();
     for (uint32_t r = 1; r < size; r++) {
         f->child[r] = fork();

@@ -15,12 +15,26 @@ static void
 trainer_carve(nn_trainer *trainer, nn_carver *carver)
 {
     size_t count = trainer->tape.net.param_count;
-    trainer->gradient = nn_carver_floats(carver, count);
     trainer->weight_gradient = trainer->reparam == NULL
                                    ? trainer->gradient
                                    : nn_carver_floats(carver, trainer->tape.net.weight_count);
     trainer->m = nn_carver_floats(carver, count);
     trainer->v = nn_carver_floats(carver, count);
+}
+
+// What the others of a group read moves to where they can.
+static void
+trainer_show(nn_trainer *trainer)
+{
+    nn_net *net = &trainer->tape.net;
+    group *all = nn_context_group(net->context);
+    group_block_make(&trainer->gradients, all, net->param_count);
+    trainer->gradient = trainer->gradients.own;
+    if (all != NULL) {
+        group_block_make(&trainer->params, all, net->param_count);
+        net->weights = net->weights == net->params ? trainer->params.own : net->weights;
+        net->params = net->fetched = trainer->params.own;
+    }
 }
 
 static void
@@ -29,6 +43,7 @@ trainer_init(nn_trainer *trainer, nn_context *context, const policy_spec *spec,
 {
     *trainer = (nn_trainer){.adam = *adam, .reparam = reparam};
     nn_tape_init_params(&trainer->tape, context, spec, param_count, rows_max);
+    trainer_show(trainer);
     nn_carver carver = {0};
     trainer_carve(trainer, &carver);
     trainer->block = oct_alloc(carver.used);
@@ -54,6 +69,8 @@ void
 nn_trainer_fini(nn_trainer *trainer)
 {
     nn_tape_fini(&trainer->tape);
+    group_block_free(&trainer->gradients);
+    group_block_free(&trainer->params);
     free(trainer->block);
     *trainer = (nn_trainer){0};
 }
@@ -160,7 +177,7 @@ gradient_mean(nn_trainer *trainer)
     group_range own = group_own(all, end);
     double sums[1 + POLICY_ACTIONS_MAX];
     OCT_ASSERT(deviations <= POLICY_ACTIONS_MAX);
-    group_mean_own(all, trainer->gradient, end);
+    group_mean_own(all, trainer->gradient, end, trainer->gradients.apart);
     sums[0] = (double)net->vec->sum_of_squares(trainer->gradient + own.at, own.count);
     for (size_t i = 0; i < deviations; i++) {
         sums[1 + i] = (double)trainer->gradient[end + i];
@@ -251,7 +268,7 @@ group_step(nn_trainer *trainer, const nn_adam_factors *factors)
     group_keep(all, net->params, end);
     range_step(trainer, own.at, own.at + own.count, factors, NULL, 0.0f);
     range_step(trainer, end, net->param_count, factors, NULL, 0.0f);
-    group_share_steps(all, net->params, end);
+    group_share_steps(all, net->params, end, trainer->params.apart);
     trainer->moments_apart = true;
 }
 
@@ -276,8 +293,8 @@ nn_trainer_step_and_polyak(nn_trainer *trainer, float learning_rate, float scale
 void
 nn_trainer_share_gradient(nn_trainer *trainer)
 {
-    group_share(nn_context_group(trainer->tape.net.context), trainer->gradient,
-                layers_end(trainer));
+    group_share(nn_context_group(trainer->tape.net.context), trainer->gradient, layers_end(trainer),
+                0);
 }
 
 void
@@ -285,7 +302,7 @@ nn_trainer_share_moments(const nn_trainer *trainer)
 {
     group *all = nn_context_group(trainer->tape.net.context);
     if (trainer->moments_apart) {
-        group_share(all, trainer->m, layers_end(trainer));
-        group_share(all, trainer->v, layers_end(trainer));
+        group_share(all, trainer->m, layers_end(trainer), 0);
+        group_share(all, trainer->v, layers_end(trainer), 0);
     }
 }

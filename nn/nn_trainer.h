@@ -23,6 +23,8 @@ typedef struct nn_trainer {
     const nn_reparam *reparam; // NULL: the parameters are the weights
     const float *noise;        // its sample behind the weights of the last forward; the owner's
     uint64_t steps;            // taken
+    group_block gradients;     // gradient is its own; the others of a group read it there
+    group_block params;        // the net's, in a group; else nothing
     float *gradient;           // [param_count]
     float *weight_gradient;    // [weight_count], by the weights; without reparam it is gradient
     float *m;                  // [param_count], first moment

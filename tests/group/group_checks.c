@@ -31,9 +31,11 @@ numbers_of(float *x, uint32_t rank, size_t count)
     }
 }
 
+// Of numbers that are sent, and of those in a block.
 static bool
 means_are_in_rank_order(group *g, size_t count)
 {
+    group_block block;
     uint32_t R = group_size(g);
     float *x = oct_alloc(COUNT_MAX * sizeof(float)), *y = oct_alloc(COUNT_MAX * sizeof(float));
     float *want = oct_alloc(COUNT_MAX * sizeof(float));
@@ -48,9 +50,18 @@ means_are_in_rank_order(group *g, size_t count)
         want[i] *= 1.0f / (float)R;
     }
     numbers_of(x, group_rank(g), count);
-    group_mean_own(g, x, count);
-    group_share(g, x, count);
+    group_mean_own(g, x, count, 0);
+    group_share(g, x, count, 0);
     bool same = memcmp(x, want, count * sizeof(float)) == 0;
+    group_block_make(&block, g, count);
+    for (size_t i = 0; i < count; i++) {
+        same &= block.own[i] == 0.0f;
+    }
+    numbers_of(block.own, group_rank(g), count);
+    group_mean_own(g, block.own, count, block.apart);
+    group_share(g, block.own, count, block.apart);
+    same &= memcmp(block.own, want, count * sizeof(float)) == 0;
+    group_block_free(&block);
     free(x);
     free(y);
     free(want);
@@ -67,12 +78,12 @@ means_of_bf16_are_alike(group *g, size_t count)
     numbers_of(x, group_rank(g), count);
     numbers_of(mean, group_rank(g), count);
     x[0] = mean[0] = 1e30f;
-    group_mean_own(g, mean, count);
-    group_share(g, mean, count);
+    group_mean_own(g, mean, count, 0);
+    group_share(g, mean, count, 0);
     group_set_bf16(g, true);
-    group_mean_own(g, x, count);
+    group_mean_own(g, x, count, 0);
     group_set_bf16(g, false);
-    group_share(g, x, count);
+    group_share(g, x, count, 0);
     group_gather_all(g, x, all, count * sizeof(float));
     bool alike = true, near = true;
     for (size_t i = 0; i < count; i++) {
@@ -102,7 +113,7 @@ steps_of_bf16_are_alike(group *g, size_t count)
     for (size_t i = own.at; i < own.at + own.count; i++) {
         x[i] += 1.0f + 0x1p-7f + 0x1p-9f;
     }
-    group_share_steps(g, x, count);
+    group_share_steps(g, x, count, 0);
     group_set_bf16(g, false);
     group_gather_all(g, x, all, count * sizeof(float));
     bool holds = true;

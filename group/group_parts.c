@@ -1,0 +1,260 @@
+// Many numbers of a group, of which each rank has a part: blocks that all read, means and shares.
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "common/oct_base.h"
+#include "common/oct_clock.h"
+#include "common/oct_log.h"
+#include "group/group_state.h"
+
+#define MEAN_NUMBERS 1024u
+#define PAGE_FLOATS  1024u
+
+// Each rank's on pages of its own.
+void
+group_block_make(group_block *out, group *g, size_t count)
+{
+    const size_t apart = (count + PAGE_FLOATS - 1) / PAGE_FLOATS * PAGE_FLOATS;
+    *out = (group_block){0};
+    if (g != NULL && g->link.share != NULL && count > 0) {
+        out->bytes = g->size * apart * sizeof(float);
+        out->memory = g->link.share(g->link.arg, out->bytes);
+        if (out->memory == NULL) {
+            oct_log_error("GROUP-LOST", "no memory that learners share, %zu bytes: %s", out->bytes,
+                          strerror(errno));
+            _exit(EXIT_FAILURE);
+        }
+        out->apart = apart;
+        out->own = (float *)out->memory + g->rank * apart;
+    } else {
+        out->own = oct_alloc(count * sizeof(float));
+    }
+}
+
+void
+group_block_free(group_block *block)
+{
+    if (block->memory != NULL) {
+        (void)munmap(block->memory, block->bytes);
+    } else {
+        free(block->own);
+    }
+    *block = (group_block){0};
+}
+
+static group_range
+range_of(const group *g, size_t count, uint32_t r)
+{
+    size_t at = (size_t)((uint64_t)count * r / g->size);
+    size_t end = (size_t)((uint64_t)count * (r + 1) / g->size);
+    return (group_range){at, end - at};
+}
+
+group_range
+group_own(const group *g, size_t count)
+{
+    return g != NULL ? range_of(g, count, g->rank) : (group_range){0, count};
+}
+
+// To the nearest, halves to even; NaN stays one.
+static void
+bf16_of(uint16_t *to, const float *from, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bits;
+        memcpy(&bits, from + i, sizeof(bits));
+        uint32_t nearest = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+        bool is_nan = (bits & 0x7fffffffu) > 0x7f800000u;
+        to[i] = (uint16_t)(is_nan ? 0x7fc0u : nearest);
+    }
+}
+
+static float
+bf16_float(uint16_t from)
+{
+    uint32_t bits = (uint32_t)from << 16;
+    float x;
+    memcpy(&x, &bits, sizeof(x));
+    return x;
+}
+
+static void
+bf16_to(float *to, const uint16_t *from, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        to[i] = bf16_float(from[i]);
+    }
+}
+
+// own[count] = the mean of own + (r - rank) * apart of all ranks r; in rank order, some numbers at
+// a time, which stay in the nearest cache.
+static void
+range_mean(const group *g, float *own, ptrdiff_t apart, size_t count)
+{
+    float sum[MEAN_NUMBERS];
+    const float factor = 1.0f / (float)g->size;
+    const float *first = own - (ptrdiff_t)g->rank * apart;
+    for (size_t at = 0, some; at < count; at += some) {
+        some = count - at < MEAN_NUMBERS ? count - at : MEAN_NUMBERS;
+        memcpy(sum, first + at, some * sizeof(*sum));
+        for (uint32_t r = 1; r < g->size; r++) {
+            const float *x = first + (ptrdiff_t)r * apart + at;
+            for (size_t i = 0; i < some; i++) {
+                sum[i] += x[i];
+            }
+        }
+        for (size_t i = 0; i < some; i++) {
+            own[at + i] = sum[i] * factor;
+        }
+    }
+}
+
+// Each rank gets its range of x, of numbers of so many bytes, from all others, one behind the
+// other.
+static void
+ranges_scatter(group *g, void *x, void *from, size_t count, size_t bytes)
+{
+    group_range own = group_own(g, count);
+    for (uint32_t r = 0; r < g->size; r++) {
+        group_range of = range_of(g, count, r);
+        g->out[r] = (group_part){(uint8_t *)x + of.at * bytes, of.count * bytes};
+        g->in[r] = (group_part){(uint8_t *)from + r * own.count * bytes, own.count * bytes};
+    }
+    group_exchange(g);
+}
+
+// Each rank's range of x goes to all others.
+static void
+ranges_gather(group *g, void *x, size_t count, size_t bytes)
+{
+    group_range own = group_own(g, count);
+    for (uint32_t r = 0; r < g->size; r++) {
+        group_range of = range_of(g, count, r);
+        g->out[r] = (group_part){(uint8_t *)x + own.at * bytes, own.count * bytes};
+        g->in[r] = (group_part){(uint8_t *)x + of.at * bytes, of.count * bytes};
+    }
+    group_exchange(g);
+}
+
+static void
+mean_of_floats(group *g, float *x, size_t count)
+{
+    group_range own = group_own(g, count);
+    float *from = group_space(g, g->size * own.count * sizeof(*from) + 1), *mine;
+    ranges_scatter(g, x, from, count, sizeof(*x));
+    mine = from + g->rank * own.count;
+    memcpy(mine, x + own.at, own.count * sizeof(*x));
+    range_mean(g, mine, (ptrdiff_t)own.count, own.count);
+    memcpy(x + own.at, mine, own.count * sizeof(*x));
+}
+
+// Everybody's numbers are rounded, the own ones too.
+static void
+mean_of_bf16(group *g, float *x, size_t count)
+{
+    group_range own = group_own(g, count);
+    size_t numbers = g->size * own.count;
+    float *from = group_space(g, (numbers + 1) * (sizeof(float) + sizeof(uint16_t)) +
+                                     count * sizeof(uint16_t));
+    float *mine = from + g->rank * own.count;
+    uint16_t *came = (uint16_t *)(void *)(from + numbers);
+    uint16_t *half = came + numbers;
+    bf16_of(half, x, count);
+    ranges_scatter(g, half, came, count, sizeof(*half));
+    memcpy(came + g->rank * own.count, half + own.at, own.count * sizeof(*half));
+    bf16_to(from, came, numbers);
+    range_mean(g, mine, (ptrdiff_t)own.count, own.count);
+    memcpy(x + own.at, mine, own.count * sizeof(*x));
+}
+
+// Of numbers in a block.
+static void
+mean_in_place(group *g, float *x, size_t count, size_t apart)
+{
+    group_range own = group_own(g, count);
+    group_meet(g);
+    uint64_t begin_ns = oct_clock_ns();
+    range_mean(g, x + own.at, (ptrdiff_t)apart, own.count);
+    uint64_t numbers = (g->size - 1) * (uint64_t)own.count + count - own.count;
+    group_counts_add(g, begin_ns, numbers * sizeof(*x));
+}
+
+static void
+share_in_place(group *g, float *x, size_t count, size_t apart)
+{
+    uint64_t numbers = (g->size - 1) * (uint64_t)group_own(g, count).count;
+    group_meet(g);
+    uint64_t begin_ns = oct_clock_ns();
+    for (uint32_t r = 0; r < g->size; r++) {
+        group_range of = range_of(g, count, r);
+        const float *theirs = x + ((ptrdiff_t)r - (ptrdiff_t)g->rank) * (ptrdiff_t)apart;
+        if (r != g->rank) {
+            memcpy(x + of.at, theirs + of.at, of.count * sizeof(*x));
+            numbers += of.count;
+        }
+    }
+    group_counts_add(g, begin_ns, numbers * sizeof(*x));
+}
+
+void
+group_mean_own(group *g, float *x, size_t count, size_t apart)
+{
+    if (g != NULL && g->bf16) {
+        mean_of_bf16(g, x, count);
+    } else if (g != NULL && apart > 0) {
+        mean_in_place(g, x, count, apart);
+    } else if (g != NULL) {
+        mean_of_floats(g, x, count);
+    }
+}
+
+void
+group_share(group *g, float *x, size_t count, size_t apart)
+{
+    if (g != NULL && apart > 0) {
+        share_in_place(g, x, count, apart);
+    } else if (g != NULL) {
+        ranges_gather(g, x, count, sizeof(*x));
+    }
+}
+
+// The own numbers, and behind them room for all steps.
+static float *
+kept_space(group *g, size_t count)
+{
+    return group_space(g,
+                       (group_own(g, count).count + 1) * sizeof(float) + count * sizeof(uint16_t));
+}
+
+void
+group_keep(group *g, const float *x, size_t count)
+{
+    if (g != NULL && g->bf16) {
+        group_range own = group_own(g, count);
+        memcpy(kept_space(g, count), x + own.at, own.count * sizeof(*x));
+    }
+}
+
+void
+group_share_steps(group *g, float *x, size_t count, size_t apart)
+{
+    if (g == NULL || !g->bf16) {
+        group_share(g, x, count, apart);
+        return;
+    }
+    group_range own = group_own(g, count);
+    float *kept = kept_space(g, count), *mine = x + own.at;
+    uint16_t *half = (uint16_t *)(void *)(kept + own.count);
+    for (size_t i = 0; i < own.count; i++) {
+        mine[i] -= kept[i];
+    }
+    bf16_of(half + own.at, mine, own.count);
+    memcpy(mine, kept, own.count * sizeof(*mine));
+    ranges_gather(g, half, count, sizeof(*half));
+    for (size_t i = 0; i < count; i++) {
+        x[i] += bf16_float(half[i]);
+    }
+}
