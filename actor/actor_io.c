@@ -316,7 +316,7 @@ actor_io_open(actor_io **out, net_loop *loop, const actor_io_options *options)
     io->needs_signatures = net_url_is_tcp(options->learner) && !net_url_is_tls(options->learner);
     io->has_key = options->has_pin;
     memcpy(io->learner_key, options->pin, sizeof(io->learner_key));
-    actor_join_session(io);
+    actor_join_label(io);
     oct_err err =
         net_rpc_client_open(&io->rpc, loop, options->learner, OCT_ROLE_BIT(OCT_ROLE_LEARNER),
                             RPC_INFLIGHT_MAX, RPC_RESEND_MS, WIRE_MESSAGE_BYTES_MAX);

@@ -6,21 +6,17 @@
 
 #include "actor/actor_spec.h"
 #include "actor/actor_state_io.h"
-#include "common/oct_clock.h"
+#include "common/oct_base.h"
 #include "common/oct_libm.h"
 #include "common/oct_log.h"
 #include "common/oct_pulse.h"
 #include "net/net_probe.h"
 #include "proto/wire_sign.h"
-#include "proto/wire_turn.h"
 
 void
-actor_join_session(actor_io *io)
+actor_join_label(actor_io *io)
 {
-    if (getrandom(&io->session, sizeof(io->session), 0) != sizeof(io->session)) {
-        io->session = oct_clock_wall_us() ^ ((uint64_t)getpid() << 40);
-    }
-    io->session |= 1; // the actor's id is made of it and must not be 0
+    OCT_ASSERT(getrandom(&io->label, sizeof(io->label), 0) == sizeof(io->label));
 }
 
 void
@@ -85,7 +81,7 @@ actor_join_start_over(actor_io *io)
 
 // Lock-step: who this actor is follows from its index and the learner's count of lives.
 static bool
-turns_begin(actor_io *io, uint32_t life, uint64_t epoch)
+turns_begin(actor_io *io, uint32_t life)
 {
     if (!io->config.run.deterministic) {
         return true;
@@ -100,8 +96,6 @@ turns_begin(actor_io *io, uint32_t life, uint64_t epoch)
         return false;
     }
     io->incarnation = life;
-    io->epoch = epoch;
-    io->session = wire_turn_session(io->config.run.seed, epoch, io->options.place - 1, life);
     actor_turns_begin(&io->turns, life, io->config.learner.checkpoint_turns);
     return true;
 }
@@ -142,17 +136,24 @@ is_other_now(actor_io *io, const wire_registered *answer)
 static bool
 registration_take(actor_io *io, const wire_registered *answer)
 {
+    bool first = io->policy_address[0] == '\0';
+    bool is_other_session = !first && answer->session != io->session;
     io->actor_id = answer->actor_id;
-    memcpy(io->token, answer->token, sizeof(io->token)); // another when the learner lost its key
+    io->session = answer->session;
+    memcpy(io->token, answer->token, sizeof(io->token));
     if (io->run_id != 0 && io->run_id != answer->run_id) {
         oct_log_notice("ACTOR-NEW-RUN", "the learner runs another experiment now; starting over");
         actor_join_start_over(io);
         return false;
     }
-    bool first = io->policy_address[0] == '\0';
     bool is_on = actor_turns_is_on(&io->turns);
-    bool is_other_life =
-        is_on && (answer->incarnation != io->turns.life || answer->epoch != io->epoch);
+    bool is_other_life = is_on && answer->incarnation != io->turns.life;
+    if (is_other_session && !is_on) {
+        oct_log_notice("ACTOR-NEW-SESSION",
+                       "the learner does not know the session that this actor had; starting over");
+        actor_join_start_over(io);
+        return false;
+    }
     if ((!first && (is_on || is_other_now(io, answer))) || is_other_life) {
         actor_join_start_over(io); // in lock-step with each process of the learner, too
         return false;
@@ -163,9 +164,7 @@ registration_take(actor_io *io, const wire_registered *answer)
     }
     actor_policy_subscribe(io, answer->policy_topic); // another with each process of the learner
     if (!first) {
-        uint8_t ask[WIRE_ACK_REQUEST_BYTES_MAX];
-        return io->ack_sub == NULL ||
-               net_post_rename(io->ack_sub, ask, actor_send_ask(io, ask)) == OCT_OK;
+        return true;
     }
     io->actor_index = answer->actor_index;
     io->incarnation = answer->incarnation;
@@ -200,7 +199,7 @@ answer_is_authentic(actor_io *io, const wire_registered *answer)
     }
     bool is_known =
         !io->has_key || memcmp(io->learner_key, answer->public_key, sizeof(io->learner_key)) == 0;
-    if (!is_known || !wire_is_signed_registered(answer->public_key, io->session, answer)) {
+    if (!is_known || !wire_is_signed_registered(answer->public_key, io->label, answer)) {
         const char *why = !answer->has_signature ? "its answer is not signed"
                           : is_known             ? "its answer is not signed with its key"
                                      : "it has another key than the learner that this actor knows; "
@@ -229,9 +228,6 @@ registered(void *arg, oct_err err, const char *detail, const wire_registered *an
         actor_io_fail(io, ACTOR_EXIT_REFUSED);
         return;
     }
-    if (err == OCT_EAGAIN && io->worker == NULL && !actor_turns_is_on(&io->turns)) {
-        actor_join_session(io); // the id that is made of it may be another actor's
-    }
     if (err != OCT_OK) {
         // Before it acts it has the time to look what is there instead.
         char why[256];
@@ -249,8 +245,7 @@ registered(void *arg, oct_err err, const char *detail, const wire_registered *an
     io->retry_ms = ACTOR_RETRY_MIN_MS;
     if (io->step == STEP_CONFIG) {
         io->run_id = answer->run_id; // a learner with another configuration has another
-        if (!config_take(io, answer->config) ||
-            !turns_begin(io, answer->incarnation, answer->epoch)) {
+        if (!config_take(io, answer->config) || !turns_begin(io, answer->incarnation)) {
             actor_io_fail(io, ACTOR_EXIT_REFUSED);
             return;
         }
@@ -279,6 +274,7 @@ register_send(actor_io *io)
     (void)gethostname(host, sizeof(host) - 1);
     wire_register request = {
         .role = io->options.evaluate ? WIRE_ROLE_EVALUATOR : WIRE_ROLE_ACTOR,
+        .label = io->label,
         .session = io->session,
         .host = host,
         .pid = (uint32_t)getpid(),
@@ -287,6 +283,7 @@ register_send(actor_io *io)
         .place = io->options.place,
         .libm = io->libm,
     };
+    memcpy(request.token, io->token, sizeof(request.token));
     actor_spec spec;
     if (request.has_env) {
         if (actor_spec_init(&spec, env_spec(io->described)) != OCT_OK) {

@@ -49,7 +49,8 @@ struct actor_io {
     actor_io_options options;
     int exit_code;
     bool start_over;
-    uint64_t session;
+    uint64_t label;   // our own number: the learner tells requests that are repeated by it
+    uint64_t session; // from the learner, 0: none yet
 
     net_rpc_client *rpc;
     wire_client *client;
@@ -72,7 +73,6 @@ struct actor_io {
     uint32_t actor_id;
     uint32_t actor_index;
     uint32_t incarnation;            // of that index
-    uint64_t epoch;                  // lock-step: of the learner that this life is of
     uint64_t libm;                   // lock-step: of this machine (oct_libm.h); else 0
     actor_turns turns;               // of lock-step
     uint8_t token[WIRE_TOKEN_BYTES]; // of this session, as the learner last gave it
@@ -134,8 +134,8 @@ bool actor_policy_is_authentic(actor_io *io, const wire_policy *policy);
 policy_net *actor_policy_open(actor_io *io, const wire_policy *policy);
 
 // ---- actor_join_io.c
-// A new session number: the actor's id is made of it.
-void actor_join_session(actor_io *io);
+// Draws our label.
+void actor_join_label(actor_io *io);
 // The process begins anew: soon, by itself.
 void actor_join_start_over(actor_io *io);
 // Takes the step that io->step names. A net_fn.

@@ -34,7 +34,7 @@ enum swarm_step { STEP_OUT, STEP_CONFIG, STEP_SPEC, STEP_POLICY, STEP_RUN };
 typedef struct swarm_actor {
     swarm *all;
     uint32_t index;
-    uint64_t session;
+    uint64_t label, session;
     uint8_t token[WIRE_TOKEN_BYTES];
     uint32_t id;
     enum swarm_step step;
@@ -361,9 +361,6 @@ registered(void *arg, oct_err err, const char *detail, const wire_registered *an
     swarm *self = actor->all;
     actor->calling = false;
     actor->retry_ns = oct_clock_ns() + RETRY_NS;
-    if (err == OCT_EAGAIN) {
-        actor->session = oct_rng_u64(&self->rng) | 1;
-    }
     if (err != OCT_OK) {
         return;
     }
@@ -380,6 +377,7 @@ registered(void *arg, oct_err err, const char *detail, const wire_registered *an
     }
     bool is_first = actor->id == 0;
     actor->id = answer->actor_id;
+    actor->session = answer->session;
     memcpy(actor->token, answer->token, sizeof(actor->token));
     actor->step = is_first ? STEP_POLICY : STEP_RUN;
     bench_must(net_url_as_seen_from(answer->policy_address, self->plan.learner, self->policies),
@@ -398,12 +396,14 @@ register_send(swarm_actor *actor)
 {
     wire_register request = {
         .role = WIRE_ROLE_ACTOR,
+        .label = actor->label,
         .session = actor->session,
         .host = "swarm",
         .pid = (uint32_t)getpid(),
         .has_env = actor->step == STEP_SPEC,
         .env = {.env_id = ""},
     };
+    memcpy(request.token, actor->token, sizeof(request.token));
     if (request.has_env) {
         request.env = actor->all->spec.wire;
     }
@@ -505,7 +505,7 @@ swarm_create(net_loop *loop, const swarm_plan *plan)
         swarm_actor *actor = &self->actor[i];
         actor->all = self;
         actor->index = i;
-        actor->session = oct_rng_u64(&self->rng) | 1;
+        actor->label = oct_rng_u64(&self->rng) | 1;
         actor->credit = WINDOW;
         actor->owed = oct_rng_double(&self->rng); // not all at once
         actor->report_ns = self->tick_ns + (uint64_t)(oct_rng_double(&self->rng) * REPORT_NS);

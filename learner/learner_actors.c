@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "common/oct_base.h"
 
@@ -53,11 +54,22 @@ learner_actors_incarnations(const learner_actors *actors)
     return actors->incarnations;
 }
 
-static uint32_t
-session_id(uint64_t session)
+uint32_t
+learner_actors_id(uint64_t session)
 {
     uint32_t id = (uint32_t)(session ^ (session >> 32));
     return id != 0 ? id : 1;
+}
+
+// Nobody can tell it beforehand, and no entry has its id.
+static uint64_t
+session_draw(learner_actors *actors)
+{
+    uint64_t session;
+    do {
+        OCT_ASSERT(getrandom(&session, sizeof(session), 0) == sizeof(session));
+    } while (session == 0 || learner_actors_find(actors, learner_actors_id(session)) != NULL);
+    return session;
 }
 
 static bool
@@ -73,21 +85,35 @@ learner_actor_is_live(const learner_actor *actor, uint64_t now_ns)
     return is_heard_of(actor, now_ns) && !actor->has_left;
 }
 
+static bool
+is_held_by(const learner_actor *actor, const oct_holder *holder)
+{
+    return memcmp(actor->holder.id, holder->id, sizeof(holder->id)) == 0;
+}
+
+bool
+learner_actor_came_with(const learner_actor *actor, const oct_holder *holder)
+{
+    static const oct_holder nobody;
+    return is_held_by(actor, holder != NULL ? holder : &nobody);
+}
+
 static uint32_t
-index_find(const learner_actors *actors, wire_role role, uint32_t place, uint64_t now_ns)
+index_find(const learner_actors *actors, const learner_newcomer *who, uint64_t now_ns)
 {
     // There are at least as many indices as entries, so one below LEARNER_ACTORS_MAX is free.
     bool taken[LEARNER_ACTORS_MAX] = {false};
-    bool is_own = place > 0;
+    bool is_own = who->place > 0;
     for (uint32_t i = 0; i < actors->used; i++) {
         const learner_actor *actor = &actors->table[i];
-        if (learner_actor_is_live(actor, now_ns) && actor->role == role) {
+        if (learner_actor_is_live(actor, now_ns) && actor->role == who->role) {
             taken[actor->index] = true;
-            is_own = is_own && (actor->index != place - 1 || actor->is_placed);
+            is_own = is_own && (actor->index != who->place - 1 ||
+                                (actor->is_placed && learner_actor_came_with(actor, who->holder)));
         }
     }
     if (is_own) {
-        return place - 1;
+        return who->place - 1;
     }
     uint32_t index = 0;
     while (taken[index]) {
@@ -115,12 +141,6 @@ has_proved_nothing(const learner_actor *actor, uint64_t now_ns)
 {
     return actor->role == WIRE_ROLE_ACTOR && !actor->has_inserted &&
            now_ns - actor->joined_ns >= LEARNER_ACTOR_PROVE_S * UINT64_C(1000000000);
-}
-
-static bool
-is_held_by(const learner_actor *actor, const oct_holder *holder)
-{
-    return memcmp(actor->holder.id, holder->id, sizeof(holder->id)) == 0;
 }
 
 uint32_t
@@ -212,44 +232,61 @@ entry_find(learner_actors *actors, uint32_t id, const oct_holder *holder, uint64
     return unused != NULL ? unused : entry_spare(actors, NULL, now_ns);
 }
 
+// Its entry, if it has registered before; NULL: it has not.
+static learner_actor *
+entry_known(learner_actors *actors, const learner_newcomer *who)
+{
+    for (uint32_t i = 0; i < actors->used; i++) {
+        learner_actor *actor = &actors->table[i];
+        bool is_same = who->session != 0
+                           ? actor->session == who->session
+                           : actor->session != 0 && who->label != 0 && actor->label == who->label &&
+                                 actor->role == who->role &&
+                                 learner_actor_came_with(actor, who->holder);
+        if (is_same) {
+            return actor;
+        }
+    }
+    return NULL;
+}
+
 oct_err
-learner_actors_register(learner_actors *actors, uint64_t session, wire_role role, uint32_t place,
-                        const oct_holder *holder, uint64_t now_ns, learner_actor **out)
+learner_actors_register(learner_actors *actors, const learner_newcomer *who, uint64_t now_ns,
+                        learner_actor **out)
 {
     static const oct_holder nobody;
-    if (session == 0 || place > LEARNER_ACTORS_MAX) {
+    learner_actor *known = entry_known(actors, who);
+    if (who->place > LEARNER_ACTORS_MAX || (known != NULL && known->role != who->role)) {
         return OCT_EINVAL;
     }
-    uint32_t id = session_id(session);
-    learner_actor *known = learner_actors_find(actors, id);
-    if (known != NULL && known->session == session && known->role != role) {
-        return OCT_EINVAL;
-    }
-    if (known != NULL && known->session == session) {
+    if (known != NULL) {
         known->seen_ns = now_ns;
         known->has_left = false;
         *out = known;
         return OCT_OK;
     }
-    learner_actor *actor = entry_find(actors, id, holder, now_ns);
+    uint64_t session = who->session != 0 ? who->session : session_draw(actors);
+    uint32_t id = learner_actors_id(session);
+    learner_actor *actor = entry_find(actors, id, who->holder, now_ns);
     if (actor == NULL) {
         return OCT_EAGAIN;
     }
     entry_free(actors, actor);
-    uint32_t index = index_find(actors, role, place, now_ns);
+    uint32_t index = index_find(actors, who, now_ns);
     *actor = (learner_actor){
         .session = session,
+        .label = who->label,
         .id = id,
         .index = index,
-        .is_placed = place > 0 && index == place - 1,
-        .incarnation = role == WIRE_ROLE_ACTOR ? actors->incarnation[index]++ : 0,
-        .role = role,
-        .holder = holder != NULL ? *holder : nobody,
+        .is_placed = who->place > 0 && index == who->place - 1,
+        .incarnation = who->role == WIRE_ROLE_ACTOR ? actors->incarnation[index]++ : 0,
+        .role = who->role,
+        .holder = who->holder != NULL ? *who->holder : nobody,
         .seen_ns = now_ns,
         .joined_ns = now_ns,
         .rates = {NAN, NAN, NAN, NAN, NAN},
     };
-    if (role == WIRE_ROLE_ACTOR) {
+    if (who->role == WIRE_ROLE_ACTOR) {
         actors->incarnations = OCT_MAX(actors->incarnations, actors->incarnation[index]);
     }
     *out = actor;

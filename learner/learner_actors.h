@@ -4,8 +4,9 @@
 #include "common/oct_role.h"
 #include "proto/wire_replay.h"
 
-// Who has registered. An actor's id is made of its session, so that it stays the same when the
-// learner restarts; its index is the lowest free place in the exploration ladder.
+// Who has registered. The session of each is drawn here, at random; its id is made of the session,
+// so that it stays the same when the learner restarts. Its index is the lowest free place in the
+// exploration ladder.
 //
 // Registering costs nothing, and what an actor says of itself is only its word: a place is kept by
 // those of whom replay says that it took rows.
@@ -35,6 +36,7 @@ typedef struct learner_actor_rates {
 
 typedef struct learner_actor {
     uint64_t session; // 0: free
+    uint64_t label;   // its own number, 0: none
     uint32_t id;
     uint32_t index;
     bool is_placed;       // it asked for this index
@@ -58,6 +60,18 @@ typedef struct learner_actor {
     learner_actor_rates rates;
 } learner_actor;
 
+// Who registers.
+typedef struct learner_newcomer {
+    wire_role role;
+    uint64_t session; // that it has: whoever gives it here has seen its token, or made it up.
+                      // 0: it gets one
+    uint64_t label;   // its own number, 0: none. With the same role and certificate: it has asked
+                      // before, and gets the same answer
+    uint32_t place;   // the index that it is to have, plus 1; 0: the lowest that is free
+    const oct_holder *holder; // the certificate that it came with; NULL: it was asked for none, and
+                              // no limit is its own
+} learner_newcomer;
+
 typedef struct learner_actors learner_actors;
 
 typedef struct learner_actors_totals {
@@ -76,16 +90,18 @@ void learner_actors_destroy(learner_actors *actors); // NULL is a no-op
 // Once, before anybody registers.
 void learner_actors_go_on(learner_actors *actors, uint32_t incarnations);
 uint32_t learner_actors_incarnations(const learner_actors *actors); // above all that were given
-// The same session gets the same answer. OCT_EAGAIN: no place, or a live actor has the id that this
-// session makes: another session helps. OCT_EINVAL: session 0, or one that has another role.
-// holder: the certificate that it came with; NULL: it was asked for none, and no limit is its own.
-// place: the index that an actor is to have, plus 1, at most LEARNER_ACTORS_MAX: it is the next
-// incarnation of whoever had that index before, who may still count as live. 0, or an index that a
-// live actor has without having asked for it: the lowest that is free.
-OCT_CHECKED oct_err learner_actors_register(learner_actors *actors, uint64_t session,
-                                            wire_role role, uint32_t place,
-                                            const oct_holder *holder, uint64_t now_ns,
-                                            learner_actor **out);
+// The same session, or label, gets the same answer. OCT_EAGAIN: no place, or a live actor has the
+// id that the given session makes. OCT_EINVAL: the session has another role, or the place is above
+// LEARNER_ACTORS_MAX.
+// With a place it is the next incarnation of whoever asked for that index before, with the same
+// certificate, and may still count as live. An index that any other live actor has is not given:
+// the lowest that is free is.
+OCT_CHECKED oct_err learner_actors_register(learner_actors *actors, const learner_newcomer *who,
+                                            uint64_t now_ns, learner_actor **out);
+// Of the actor of a session; not 0.
+uint32_t learner_actors_id(uint64_t session);
+// Whether it came with that certificate; NULL: with none.
+bool learner_actor_came_with(const learner_actor *actor, const oct_holder *holder);
 // How many places a certificate holds, and how many one may; 0: any number.
 uint32_t learner_actors_held(const learner_actors *actors, const oct_holder *holder);
 uint32_t learner_actors_per_holder(const learner_actors *actors);

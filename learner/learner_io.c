@@ -186,7 +186,6 @@ serve_register(void *arg, wire_call *call, const wire_register *request)
         .run_id = learner_run_id(io->run),
         .config = io->config_text,
         .incarnation = learner_run_incarnation(io->run, NULL),
-        .epoch = io->options.lock != NULL ? learner_lock_epoch(io->options.lock) : 0,
         .policy_address = io->policy_address,
         .replay_address = io->options.config->net.replay,
     };
@@ -204,6 +203,7 @@ serve_register(void *arg, wire_call *call, const wire_register *request)
         } else {
             learner_actor_introduce(actor, request->host, request->pid);
             answer.actor_id = actor->id;
+            answer.session = actor->session;
             learner_run_token(io->run, actor, answer.token);
             answer.actor_index = actor->index;
             answer.incarnation = learner_run_incarnation(io->run, actor);
@@ -216,7 +216,7 @@ serve_register(void *arg, wire_call *call, const wire_register *request)
         }
     }
     if (io->signer != NULL && answer.accepted) {
-        wire_sign_registered(io->signer, request->session, &answer);
+        wire_sign_registered(io->signer, request->label, &answer);
     }
     wire_reply_register_actor(call, &answer);
 }

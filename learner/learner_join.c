@@ -371,6 +371,27 @@ places_refuse(learner_run *run, const oct_holder *holder, char *reason, size_t r
     }
 }
 
+// Which session it has: the one that its token is of, or, in lock-step, that of its place, which is
+// for the certificate that came first. 0: none, also with a wrong token (of another run, say).
+static oct_err
+session_find(learner_run *run, const wire_register *request, const oct_holder *holder,
+             uint64_t *out, char *reason, size_t reason_size)
+{
+    const uint64_t own = request->session;
+    *out = own != 0 && learner_run_is_token_of(run, own, request->token) ? own : 0;
+    if (*out != 0 || request->role != WIRE_ROLE_ACTOR || request->place == 0) {
+        return OCT_OK;
+    }
+    *out = run->pace->session(run, request->place - 1);
+    const learner_actor *there = learner_actors_of(run->actors, *out);
+    if (there != NULL && !learner_actor_came_with(there, holder)) {
+        (void)snprintf(reason, reason_size, "an actor with another certificate has index %" PRIu32,
+                       request->place - 1);
+        return OCT_EAGAIN;
+    }
+    return OCT_OK;
+}
+
 oct_err
 learner_run_register(learner_run *run, const wire_register *request, const oct_holder *holder,
                      learner_actor **out, char *reason, size_t reason_size)
@@ -378,16 +399,20 @@ learner_run_register(learner_run *run, const wire_register *request, const oct_h
     OCT_TRY(
         learner_run_machine(run, "of this actor's machine", request->libm, reason, reason_size));
     OCT_TRY(learner_run_join(run, &request->env, reason, reason_size));
-    oct_err err = learner_actors_register(run->actors, request->session, request->role,
-                                          request->place, holder, oct_clock_ns(), out);
+    learner_newcomer who = {
+        .role = request->role,
+        .label = request->label,
+        .place = request->place,
+        .holder = holder,
+    };
+    OCT_TRY(session_find(run, request, holder, &who.session, reason, reason_size));
+    oct_err err = learner_actors_register(run->actors, &who, oct_clock_ns(), out);
     if (err == OCT_EINVAL) {
-        (void)snprintf(reason, reason_size, "its session is 0, or registered in another role");
+        (void)snprintf(reason, reason_size, "its session is registered in another role");
     } else if (err == OCT_EAGAIN && holder != NULL && learner_actors_is_full(run->actors, holder)) {
         places_refuse(run, holder, reason, reason_size);
     } else if (err == OCT_EAGAIN) {
-        (void)snprintf(reason, reason_size,
-                       "no room for another actor: all %u places are taken, or one by an actor of "
-                       "the same id",
+        (void)snprintf(reason, reason_size, "no room for another actor: all %u places are taken",
                        LEARNER_ACTORS_MAX);
     }
     return err;

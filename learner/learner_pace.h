@@ -31,6 +31,8 @@ typedef struct learner_pace {
                                            uint64_t have);
     // Of an actor that registers; of one that has not said its environment yet: NULL.
     uint32_t (*incarnation)(const learner_run *run, const learner_actor *actor);
+    // The session of the actor with that index; 0: it is drawn.
+    uint64_t (*session)(const learner_run *run, uint32_t actor_index);
     // The training thread's state, as learner_train_ask_state asked for.
     void (*state)(learner_run *run, learner_state_bytes *take);
     // Evaluations: whether one may be ordered now, the time that they are counted in, and among how

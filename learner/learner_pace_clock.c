@@ -79,6 +79,14 @@ clock_incarnation(const learner_run *run, const learner_actor *actor)
     return actor != NULL ? actor->incarnation : 0;
 }
 
+static uint64_t
+clock_session(const learner_run *run, uint32_t actor_index)
+{
+    (void)run;
+    (void)actor_index;
+    return 0;
+}
+
 static void
 clock_state(learner_run *run, learner_state_bytes *take)
 {
@@ -146,6 +154,7 @@ const learner_pace learner_pace_clock = {
     .published = clock_published,
     .newest = clock_newest,
     .incarnation = clock_incarnation,
+    .session = clock_session,
     .state = clock_state,
     .may_evaluate = clock_may,
     .evaluation_now_ns = clock_now_ns,

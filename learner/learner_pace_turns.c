@@ -190,15 +190,29 @@ turns_go(learner_run *run)
 
 // ---- batches
 
+static uint32_t
+turns_incarnation(const learner_run *run, const learner_actor *actor)
+{
+    (void)actor;
+    uint32_t life_turns = run->config->learner.checkpoint_turns;
+    return run->pacer != NULL ? learner_turns_life(&run->pacer->turns)
+                              : wire_turn_life(run->folder.resumed.policy_version + 1, life_turns);
+}
+
+static uint64_t
+turns_session(const learner_run *run, uint32_t actor_index)
+{
+    return learner_turns_session(run->config->run.seed, run->options.epoch, actor_index,
+                                 turns_incarnation(run, NULL));
+}
+
 // Every actor of the life, in the order of their indices. False: one has not registered.
 static bool
 actors_find(learner_run *run)
 {
     learner_pacer *pacer = run->pacer;
-    uint32_t life = learner_turns_life(&pacer->turns);
     for (uint32_t i = 0; i < run->config->actor.count; i++) {
-        uint64_t session = wire_turn_session(run->config->run.seed, run->options.epoch, i, life);
-        const learner_actor *actor = learner_actors_of(run->actors, session);
+        const learner_actor *actor = learner_actors_of(run->actors, turns_session(run, i));
         if (actor == NULL) {
             return false;
         }
@@ -307,15 +321,6 @@ turns_newest(learner_run *run, const learner_actor *actor, uint64_t have)
 {
     (void)actor;
     return run->pacer != NULL ? learner_kept_next(run->pacer->kept, have) : NULL;
-}
-
-static uint32_t
-turns_incarnation(const learner_run *run, const learner_actor *actor)
-{
-    (void)actor;
-    uint32_t life_turns = run->config->learner.checkpoint_turns;
-    return run->pacer != NULL ? learner_turns_life(&run->pacer->turns)
-                              : wire_turn_life(run->folder.resumed.policy_version + 1, life_turns);
 }
 
 // ---- hashes
@@ -454,6 +459,7 @@ const learner_pace learner_pace_turns = {
     .published = turns_published,
     .newest = turns_newest,
     .incarnation = turns_incarnation,
+    .session = turns_session,
     .state = turns_state,
     .may_evaluate = turns_may_evaluate,
     .evaluation_now_ns = turns_now_ns,

@@ -155,6 +155,15 @@ learner_run_token(const learner_run *run, const learner_actor *actor, uint8_t ou
     wire_token_make(run->tokens, run->run_id, actor->session, actor->id, out);
 }
 
+bool
+learner_run_is_token_of(const learner_run *run, uint64_t session,
+                        const uint8_t token[WIRE_TOKEN_BYTES])
+{
+    uint8_t right[WIRE_TOKEN_BYTES];
+    wire_token_make(run->tokens, run->run_id, session, learner_actors_id(session), right);
+    return wire_token_equal(right, token);
+}
+
 learner_actor *
 learner_run_known(learner_run *run, uint32_t actor_id, const uint8_t token[WIRE_TOKEN_BYTES])
 {
@@ -162,9 +171,7 @@ learner_run_known(learner_run *run, uint32_t actor_id, const uint8_t token[WIRE_
     if (actor == NULL) {
         return NULL;
     }
-    uint8_t right[WIRE_TOKEN_BYTES];
-    learner_run_token(run, actor, right);
-    if (wire_token_equal(right, token)) {
+    if (learner_run_is_token_of(run, actor->session, token)) {
         return actor;
     }
     if (run->bad_tokens++ == 0) {

@@ -53,6 +53,9 @@ learner_actors *learner_run_actors(learner_run *run);
 // The token of a registered session (wire_token.h).
 void learner_run_token(const learner_run *run, const learner_actor *actor,
                        uint8_t out[WIRE_TOKEN_BYTES]);
+// Whether a token is that of a session, of this process or of one before.
+bool learner_run_is_token_of(const learner_run *run, uint64_t session,
+                             const uint8_t token[WIRE_TOKEN_BYTES]);
 // Who has this id and this token; NULL: nobody who is registered here.
 learner_actor *learner_run_known(learner_run *run, uint32_t actor_id,
                                  const uint8_t token[WIRE_TOKEN_BYTES]);

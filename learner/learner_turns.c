@@ -2,7 +2,10 @@
 #include "learner/learner_turns.h"
 
 #include "common/oct_base.h"
+#include "common/oct_rng.h"
 #include "proto/wire_turn.h"
+
+#define SESSION_PURPOSE 0x7475726eu // other than the seeds that are made of the same numbers
 
 void
 learner_turns_begin(learner_turns *turns, const learner_turns_periods *periods, uint64_t turn,
@@ -43,6 +46,15 @@ learner_turns_life(const learner_turns *turns)
 {
     uint64_t turn = turns->task == LEARNER_TURN_PUBLISH ? turns->turn + 1 : turns->turn;
     return wire_turn_life(turn, turns->periods.save_turns);
+}
+
+uint64_t
+learner_turns_session(uint64_t seed, uint64_t epoch, uint32_t actor_index, uint32_t life)
+{
+    uint64_t state = oct_rng_mix(SESSION_PURPOSE, seed);
+    state = oct_rng_mix(state, epoch);
+    state = oct_rng_mix(state, actor_index);
+    return oct_rng_mix(state, life) | 1;
 }
 
 bool

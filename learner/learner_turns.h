@@ -65,6 +65,12 @@ bool learner_turns_is_anew(const learner_turns *turns);
 // The life of the turn at work, and of the one to come where none has begun.
 uint32_t learner_turns_life(const learner_turns *turns);
 
+// The session of an actor in a life: an actor that is started again in it goes on with the same
+// one, and what it sends again is known to replay. Another for each process of the learner (epoch),
+// since that may have replay go back: nothing that an earlier one acknowledged is taken for
+// granted. It can be told beforehand, and is no secret: its token is.
+uint64_t learner_turns_session(uint64_t seed, uint64_t epoch, uint32_t actor_index, uint32_t life);
+
 // PUBLISH. The version that was ordered; it has the turn's number.
 void learner_turns_published(learner_turns *turns, uint64_t version);
 // LEARN. Whether the next request may go: one at a time. It asks for batches from drawn on.

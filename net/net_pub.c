@@ -289,24 +289,6 @@ net_post_dial(net_sub **out, net_loop *loop, const char *url, unsigned roles, co
     return sub_start(out, sub, loop, url, roles, queue_count);
 }
 
-oct_err
-net_post_rename(net_sub *sub, const uint8_t *name, size_t name_length)
-{
-    if (name_length == 0 || name_length > NET_POST_NAME_MAX) {
-        return OCT_EINVAL;
-    }
-    if (sub->name_length == name_length && memcmp(sub->name, name, name_length) == 0) {
-        return OCT_OK;
-    }
-    sub->name_length = name_length;
-    memcpy(sub->name, name, name_length);
-    char trouble[1];
-    if (!net_redial_trouble(&sub->link.redial, trouble, sizeof(trouble))) {
-        name_send(sub);
-    }
-    return OCT_OK;
-}
-
 void
 net_sub_close(net_sub *sub)
 {

@@ -33,6 +33,7 @@ OCT_CHECKED oct_err net_sub_open(net_sub **out, net_loop *loop, const char *url,
                                  const uint8_t *topic, size_t topic_length, uint32_t queue_count,
                                  size_t recv_bytes_max, net_sub_fn handler, net_fn on_connected,
                                  void *arg);
+#define NET_POST_NAME_MAX 64
 // The dialing side of a net_post: gets what is sent to it alone, and says name (copied, at most
 // NET_POST_NAME_MAX bytes) whenever it connects. Otherwise as net_sub_open, but that a full queue
 // makes the post drop the newest.
@@ -40,10 +41,6 @@ OCT_CHECKED oct_err net_post_dial(net_sub **out, net_loop *loop, const char *url
                                   const uint8_t *name, size_t name_length, uint32_t queue_count,
                                   size_t recv_bytes_max, net_sub_fn handler, net_fn on_connected,
                                   void *arg);
-// Of net_post_dial: a name of at most NET_POST_NAME_MAX bytes. If it is another, it is said at
-// once and whenever it connects.
-#define NET_POST_NAME_MAX 64
-OCT_CHECKED oct_err net_post_rename(net_sub *sub, const uint8_t *name, size_t name_length);
 // Of net_sub_open: topic in place of old. What was received before may still be handled.
 OCT_CHECKED oct_err net_sub_change(net_sub *sub, const uint8_t *old, size_t old_length,
                                    const uint8_t *topic, size_t topic_length);

@@ -16,7 +16,7 @@
 // row inside a byte column may be unaligned: memcpy out of it. Errors: unpack checks every length,
 // count and float before it returns OCT_OK; otherwise OCT_EPROTO, and nothing in *out may be used.
 
-#define WIRE_PROTOCOL_VERSION 3
+#define WIRE_PROTOCOL_VERSION 4
 
 // Bounds that every decoder enforces.
 #define WIRE_TEXT_MAX           65536   // configuration, reasons
@@ -109,7 +109,7 @@ const char *wire_arena_reason(const wire_arena *arena);
 // chose; the rows of run 0 come first, then those of run 1, and so on.
 typedef struct wire_batch {
     uint32_t actor_id;
-    uint64_t session;       // random, drawn when the actor starts
+    uint64_t session;       // from wire_registered
     uint64_t sequence;      // 1, 2, 3 … within the session
     uint64_t first_unacked; // lowest sequence that the actor still holds
     uint64_t env_steps;     // of this session, up to and with this batch
@@ -198,10 +198,12 @@ typedef struct wire_env_spec {
 } wire_env_spec;
 
 // Sent twice: first with has_env = false to learn the configuration, then with the environment's
-// spec. Idempotent: the same (session) gets the same answer.
+// spec. Idempotent: the same session with its token, or the same label, gets the same answer.
 typedef struct wire_register {
     wire_role role;
-    uint64_t session;
+    uint64_t label;   // random, its own for as long as it lives; the answer is signed for it
+    uint64_t session; // that the learner gave to it before; 0: none yet
+    uint8_t token[WIRE_TOKEN_BYTES]; // with a session
     const char *host;
     uint32_t pid;
     bool has_env;
@@ -215,6 +217,7 @@ typedef struct wire_registered {
     const char *reason; // "" when accepted
     uint64_t run_id;
     uint32_t actor_id;               // unique for the run; 0 until has_env was sent
+    uint64_t session;                // with an actor_id: its batches and reports bear it
     uint32_t actor_index;            // place in the exploration ladder, 0-based
     uint32_t incarnation;            // how often this index was registered before
     const char *config;              // the resolved experiment file (YAML)
@@ -222,7 +225,6 @@ typedef struct wire_registered {
     const char *replay_address;      // host that the learner was reached at
     uint8_t token[WIRE_TOKEN_BYTES]; // of the session, with an actor_id; the actor repeats it
     uint32_t policy_topic;           // the policies that are for this actor (wire_policy_topic)
-    uint64_t epoch;                  // of the learner; 0: none. Lock-step: wire_turn_session
     bool has_signature;              // as of a policy, with the key that signs them
     uint8_t public_key[WIRE_PUBLIC_KEY_BYTES];
     uint8_t signature[WIRE_SIGNATURE_BYTES];

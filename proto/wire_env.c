@@ -27,7 +27,12 @@ oct_err
 wire_env_unpack(wire_env_spec *out, wire_arena *arena, const uint8_t *bytes, size_t length)
 {
     wire_frame frame;
-    OCT_TRY(wire_frame_unpack(&frame, bytes, length));
+    // A file is of whichever release wrote it: what it says of an environment means the same in
+    // all.
+    oct_err err = wire_frame_unpack(&frame, bytes, length);
+    if (err != OCT_OK && err != OCT_EINVAL) {
+        return err;
+    }
     WIRE_REQUIRE(arena, frame.kind == WIRE_REQUEST && frame.code == REGISTER_CODE,
                  "not an environment");
     const ProtobufCMessage *message =

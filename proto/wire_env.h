@@ -11,8 +11,8 @@
 
 // malloc'd; at most WIRE_ENV_BYTES_MAX for a spec within the bounds of wire.h.
 uint8_t *wire_env_pack(const wire_env_spec *env, size_t *length);
-// out's rows and texts live in the arena. OCT_EPROTO: no such bytes (wire_arena_reason says more);
-// OCT_EINVAL: of another protocol version.
+// out's rows and texts live in the arena. Of whatever protocol version. OCT_EPROTO: no such bytes
+// (wire_arena_reason says more).
 OCT_CHECKED oct_err wire_env_unpack(wire_env_spec *out, wire_arena *arena, const uint8_t *bytes,
                                     size_t length);
 

@@ -16,6 +16,8 @@ wire_register_to(Octet__Registration *out, const wire_register *in)
         PROTOBUF_C_MESSAGE_INIT(&octet__registration__descriptor),
         .role = (Octet__Role)in->role,
         .session = in->session,
+        .token = WIRE_BYTES(in->token, in->session != 0 ? WIRE_TOKEN_BYTES : 0),
+        .label = in->label,
         .host = WIRE_STRING(in->host),
         .pid = in->pid,
         .has_env = in->has_env,
@@ -118,12 +120,15 @@ wire_register_from(wire_register *out, const Octet__Registration *in, wire_arena
                  "register.role: unknown");
     WIRE_REQUIRE_NAME(arena, in->host, "register.host: no name, or longer than 256 bytes");
     WIRE_REQUIRE(arena, in->place <= WIRE_PLACES_MAX, "register.place: above 4096");
+    WIRE_REQUIRE(arena, in->token.len == (in->session != 0 ? WIRE_TOKEN_BYTES : 0),
+                 "register.token: not 16 bytes with a session, none without");
     wire_env_spec env = {.env_id = "", .reward_threshold = NAN};
     if (in->has_env) {
         OCT_TRY(env_from(&env, in, arena));
     }
     *out = (wire_register){
         .role = (wire_role)in->role,
+        .label = in->label,
         .session = in->session,
         .host = in->host,
         .pid = in->pid,
@@ -132,6 +137,9 @@ wire_register_from(wire_register *out, const Octet__Registration *in, wire_arena
         .place = in->place,
         .libm = in->libm,
     };
+    if (in->session != 0) {
+        memcpy(out->token, in->token.data, WIRE_TOKEN_BYTES);
+    }
     return OCT_OK;
 }
 
@@ -153,7 +161,7 @@ wire_registered_to(Octet__Registered *out, const wire_registered *in)
         .policy_topic = in->policy_topic,
         .public_key = WIRE_BYTES(in->public_key, in->has_signature ? WIRE_PUBLIC_KEY_BYTES : 0),
         .signature = WIRE_BYTES(in->signature, in->has_signature ? WIRE_SIGNATURE_BYTES : 0),
-        .epoch = in->epoch,
+        .session = in->session,
     };
 }
 
@@ -168,6 +176,8 @@ wire_registered_from(wire_registered *out, const Octet__Registered *in, wire_are
                       "registered.replay_address: no name, or longer than 256 bytes");
     WIRE_REQUIRE(arena, in->token.len == (in->actor_id != 0 ? WIRE_TOKEN_BYTES : 0),
                  "registered.token: not 16 bytes with an actor_id, none without");
+    WIRE_REQUIRE(arena, (in->session != 0) == (in->actor_id != 0),
+                 "registered.session: 0 with an actor_id, or not 0 without");
     bool has_signature = in->signature.len > 0;
     WIRE_REQUIRE(arena, in->signature.len == (has_signature ? WIRE_SIGNATURE_BYTES : 0),
                  "registered.signature: neither 64 bytes nor none");
@@ -184,7 +194,7 @@ wire_registered_from(wire_registered *out, const Octet__Registered *in, wire_are
         .replay_address = in->replay_address,
         .incarnation = in->incarnation,
         .policy_topic = in->policy_topic,
-        .epoch = in->epoch,
+        .session = in->session,
     };
     if (in->actor_id != 0) {
         memcpy(out->token, in->token.data, WIRE_TOKEN_BYTES);

@@ -64,18 +64,18 @@ policy_text(const wire_policy *policy)
 }
 
 static text
-registered_text(uint64_t session, const wire_registered *answer)
+registered_text(uint64_t label, const wire_registered *answer)
 {
-    static const char purpose[] = "octet registered 1";
+    static const char purpose[] = "octet registered 2";
     text out = {.length = 0};
     bytes_add(&out, purpose, sizeof(purpose) - 1);
-    number_add(&out, session, 8);
+    number_add(&out, label, 8);
     number_add(&out, answer->run_id, 8);
+    number_add(&out, answer->session, 8);
     number_add(&out, answer->actor_id, 4);
     number_add(&out, answer->actor_index, 4);
     number_add(&out, answer->incarnation, 4);
     number_add(&out, answer->policy_topic, 4);
-    number_add(&out, answer->epoch, 8);
     bytes_add(&out, answer->token, sizeof(answer->token));
     digest_add(&out, answer->config, strlen(answer->config));
     digest_add(&out, answer->policy_address, strlen(answer->policy_address));
@@ -132,9 +132,9 @@ wire_sign_policy(const wire_signer *signer, wire_policy *policy)
 }
 
 void
-wire_sign_registered(const wire_signer *signer, uint64_t session, wire_registered *answer)
+wire_sign_registered(const wire_signer *signer, uint64_t label, wire_registered *answer)
 {
-    text what = registered_text(session, answer);
+    text what = registered_text(label, answer);
     text_sign(signer, &what, answer->signature);
     wire_signer_public_key(signer, answer->public_key);
     answer->has_signature = true;
@@ -166,9 +166,9 @@ wire_is_signed_policy(const uint8_t key[WIRE_PUBLIC_KEY_BYTES], const wire_polic
 }
 
 bool
-wire_is_signed_registered(const uint8_t key[WIRE_PUBLIC_KEY_BYTES], uint64_t session,
+wire_is_signed_registered(const uint8_t key[WIRE_PUBLIC_KEY_BYTES], uint64_t label,
                           const wire_registered *answer)
 {
-    text what = registered_text(session, answer);
+    text what = registered_text(label, answer);
     return answer->has_signature && text_is_signed(key, &what, answer->signature);
 }

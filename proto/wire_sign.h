@@ -6,7 +6,7 @@
 // Signatures of the learner, for actors that reach it over a network that authenticates nobody
 // (docs/decisions/0030-signatures.md). Ed25519 (RFC 8032) over
 //   "octet policy 1" run_id topic version base_version updates SHA-256(data)
-//   "octet registered 1" session run_id actor_id actor_index incarnation policy_topic epoch
+//   "octet registered 2" label run_id session actor_id actor_index incarnation policy_topic
 //       token SHA-256(config) SHA-256(policy_address) SHA-256(replay_address)
 // with the numbers little-endian, of 8 bytes (topic, actor_id, actor_index, incarnation and
 // policy_topic of 4).
@@ -20,14 +20,14 @@ wire_signer *wire_signer_create(const uint8_t seed[WIRE_SIGNING_SEED_BYTES]);
 void wire_signer_destroy(wire_signer *signer); // NULL is a no-op
 void wire_signer_public_key(const wire_signer *signer, uint8_t out[WIRE_PUBLIC_KEY_BYTES]);
 
-// Sets what is signed: has_signature, signature and, of a registration, public_key. session: of the
+// Sets what is signed: has_signature, signature and, of a registration, public_key. label: of the
 // request that is answered.
 void wire_sign_policy(const wire_signer *signer, wire_policy *policy);
-void wire_sign_registered(const wire_signer *signer, uint64_t session, wire_registered *answer);
+void wire_sign_registered(const wire_signer *signer, uint64_t label, wire_registered *answer);
 
 // Whether it bears a signature of this key. Bytes that are no key have signed nothing.
 bool wire_is_signed_policy(const uint8_t key[WIRE_PUBLIC_KEY_BYTES], const wire_policy *policy);
-bool wire_is_signed_registered(const uint8_t key[WIRE_PUBLIC_KEY_BYTES], uint64_t session,
+bool wire_is_signed_registered(const uint8_t key[WIRE_PUBLIC_KEY_BYTES], uint64_t label,
                                const wire_registered *answer);
 
 #endif // PROTO_WIRE_SIGN_H

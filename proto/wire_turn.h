@@ -21,10 +21,4 @@ wire_turn_first(uint32_t life, uint32_t life_turns)
     return (uint64_t)life * life_turns + 1;
 }
 
-// The session of an actor in a life: an actor that is started again in it goes on with the same
-// one, and what it sends again is known to replay. Another for each process of the learner (epoch),
-// since that may have replay go back: nothing that an earlier one acknowledged is taken for
-// granted.
-uint64_t wire_turn_session(uint64_t seed, uint64_t epoch, uint32_t actor_index, uint32_t life);
-
 #endif // PROTO_WIRE_TURN_H

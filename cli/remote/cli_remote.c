@@ -10,8 +10,6 @@
 #include "cli/remote/cli_link.h"
 #include "net/net_probe.h"
 
-#define SESSION 1 // of a tool: the learner keeps none
-
 struct cli_remote {
     net_loop *loop;
     bool insecure;
@@ -254,8 +252,7 @@ oct_err
 cli_remote_register(cli_remote *remote, uint32_t timeout_ms, cli_remote_fn done, void *arg)
 {
     OCT_ASSERT(!remote->meeting);
-    const wire_register request = {
-        .role = WIRE_ROLE_TOOL, .session = SESSION, .host = "", .env = {.env_id = ""}};
+    const wire_register request = {.role = WIRE_ROLE_TOOL, .host = "", .env = {.env_id = ""}};
     remote->done = done;
     remote->done_arg = arg;
     OCT_TRY(wire_call_register_actor(remote->daemons[CLI_REMOTE_LEARNER].link.client, &request,

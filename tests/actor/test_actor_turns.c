@@ -48,20 +48,9 @@ test_turns_of_an_actor_that_was_left_behind_are_over(void **state)
 }
 
 static void
-test_turn_sessions_differ_by_seed_epoch_index_and_life_alone(void **state)
+test_lives_are_of_so_many_turns(void **state)
 {
     (void)state;
-    uint64_t seen[81];
-    size_t count = 0;
-    for (uint32_t i = 0; i < 81; i++) {
-        uint64_t session = wire_turn_session(i / 27, i / 9 % 3, i / 3 % 3, i % 3);
-        assert_int_equal(session & 1, 1);
-        assert_true(session == wire_turn_session(i / 27, i / 9 % 3, i / 3 % 3, i % 3));
-        for (size_t k = 0; k < count; k++) {
-            assert_true(seen[k] != session);
-        }
-        seen[count++] = session;
-    }
     assert_int_equal(wire_turn_life(1, 10), 0);
     assert_int_equal(wire_turn_life(10, 10), 0);
     assert_int_equal(wire_turn_life(11, 10), 1);
@@ -75,7 +64,7 @@ main(void)
         cmocka_unit_test(test_turns_of_an_asynchronous_actor_take_whatever_comes),
         cmocka_unit_test(test_turns_take_every_version_of_a_life_once_and_in_order),
         cmocka_unit_test(test_turns_of_an_actor_that_was_left_behind_are_over),
-        cmocka_unit_test(test_turn_sessions_differ_by_seed_epoch_index_and_life_alone),
+        cmocka_unit_test(test_lives_are_of_so_many_turns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -834,7 +834,7 @@ def forged_batch():
                bytes([0x68, 4]) + column(14, bytes(4 * count)) +
                column(15, struct.pack("<f", 1e6) * count) + column(16, bytes(count)) +
                column(19, os.urandom(16)))
-    return b"OCTB" + struct.pack("<HHI", 3, 0, 0) + payload
+    return b"OCTB" + struct.pack("<HHI", 4, 0, 0) + payload
 
 
 def forge(port, until):

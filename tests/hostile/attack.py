@@ -25,7 +25,7 @@ LEARNER, REPLAY = 1, 2
 REGISTER, GET_POLICY, REPORT, STATUS, CHECKPOINT, STOP = range(6)
 CONFIGURE, SAMPLE, PRIORITIES = range(3)
 PATIENCE_S = 5
-VERSION = 3  # of the wire protocol
+VERSION = 4  # of the wire protocol
 # The begin of a TLS ClientHello: a record of 512 bytes, a handshake message of 508.
 HELLO = bytes([22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3]) + bytes(range(32)) + bytes([0])
 
@@ -69,19 +69,20 @@ def forged_batch(count=20):
                  field(16, bytes(count)) + field(19, os.urandom(16)))
 
 
-def ask(actor):
-    """For the acknowledgements of an actor, with a token that is made up. PAIR1 begins with its count of hops."""
+def ask(actor, session=None, token=None):
+    """For the acknowledgements of an actor, with a session and a token that are made up unless given. PAIR1 begins with its
+    count of hops."""
     return message(struct.pack(">I", 1) + b"OCTA" + struct.pack("<HHI", VERSION, 0, actor) + field(1, actor) +
-                   field(2, (os.urandom(8),)) + field(19, os.urandom(16)))
+                   field(2, (session or os.urandom(8),)) + field(19, token or os.urandom(16)))
 
 
 def request(service, method, payload=b"", number=1):
     return message(struct.pack(">I", 0x80000000 | number) + frame(b"Q", service << 8 | method, payload))
 
 
-def registration(role=1, session=None, observed=4):
+def registration(role=1, label=None, observed=4):
     """As an actor's of CartPole; Gymnasium's bounds are those of the environment. observed: numbers in an observation."""
-    return (field(1, role) + field(2, (session or os.urandom(8),)) + field(3, b"stranger") + field(4, 1) + field(5, 1) +
+    return (field(1, role) + field(18, (label or os.urandom(8),)) + field(3, b"stranger") + field(4, 1) + field(5, 1) +
             field(6, b"CartPole-v1") + field(7, 1) + field(8, observed) + field(9, 1) + field(10, 2) +
             field(13, 500) + varint(14 << 3 | 1) + struct.pack("<d", 475) + field(15, bytes([observed])))
 
@@ -308,7 +309,7 @@ class Attack:
         """A registered actor reports what would end the run, if it were believed: steps, and evaluations of its own."""
         def use(name, port):
             with contextlib.closing(self.connect(name, port)) as peer:
-                session, number = os.urandom(8), 0
+                number = 0
 
                 def call(method, payload):
                     nonlocal number
@@ -316,8 +317,8 @@ class Attack:
                     self.answered += 1
                     got = self.exchange(peer, request(LEARNER, method, payload, number))[4:]
                     return struct.unpack("<H", got[6:8])[0], got[12:]
-                who = fields(call(REGISTER, registration(1, session))[1])
-                identity, token = field(1, who[4]) + field(2, (session,)), field(11, who[9])
+                who = fields(call(REGISTER, registration(1))[1])
+                identity, token = field(1, who[4]) + field(2, (who[15],)), field(11, who[9])
 
                 def report(words, payload):
                     code, text = call(REPORT, identity + field(3, number) + payload + token)

@@ -22,7 +22,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "tests/support"))
 sys.path.insert(0, str(HERE))
-from attack import LEARNER, REGISTER, REPORT, Attack, field, fields, registration, request  # noqa: E402
+from attack import GET_POLICY, LEARNER, REGISTER, REPORT, Attack, ask, field, fields, registration, request  # noqa: E402
 from daemons import HOME, free_port, run_named, wait_for  # noqa: E402
 from hostile import CARTPOLE, ENDLESS, System, log_lines  # noqa: E402
 
@@ -260,6 +260,53 @@ def test_evaluations_are_for_an_evaluators_certificate():
         assert joined == {"actor": '"actor"', "evaluator": '"evaluator"'}, joined
 
 
+# ---- sessions
+
+def test_a_session_belongs_to_who_has_its_token():
+    """Whoever knows all numbers of an actor, but not its token, gets a session of its own: not the actor's token, place or
+    acknowledgements, and its batches are not the actor's."""
+    with running(insecure=False) as system:
+        def meet(certificate, *extra):
+            peer = Crowd(system, certificate)
+            (status, answer), = peer.ask(REGISTER, [registration(1, LABEL) + b"".join(extra)])
+            assert status == 0, answer
+            return peer, fields(answer)
+        LABEL = os.urandom(8)
+        _, actor = meet("actor", field(16, 900))
+        assert actor[5] == 899 and len(actor[9]) == 16 and len(actor[15]) == 8
+        assert meet("actor", field(16, 900))[1] == actor  # a request that is repeated
+        thief, other = meet("attacker", field(16, 900))
+        assert other[5] != actor[5]
+        made_up = os.urandom(16)
+        for token in (other[9], made_up):
+            got = meet("attacker", field(2, (actor[15],)), field(19, token))[1]
+            assert got[15] != actor[15] and got[9] != actor[9] and got[4] != actor[4], got
+            # Neither its report nor its request for a policy counts as the actor's.
+            answers = thief.ask(REPORT, [field(1, actor[4]) + field(2, (actor[15],)) + field(3, 1) + field(11, token) + field(12, 1)])
+            answers += thief.ask(GET_POLICY, [field(1, actor[4]) + field(2, 1) + field(4, token)])
+            assert [text.decode() for _, text in answers] == ["unknown actor: register first"] * 2, answers
+        assert len(system.said("learner", "LEARNER-BAD-TOKEN")) == 1
+        before = system.number("replay", "octet_replay_acks_refused_total")
+        with contextlib.closing(thief.stranger.connect("acks", system.ports["acks"])) as peer:
+            peer.sendall(ask(actor[4], actor[15], other[9]))
+            wait_for("the request to be refused", lambda: system.number("replay", "octet_replay_acks_refused_total") > before)
+        # With its own token it comes back as itself, whatever it says of its label and place.
+        assert meet("attacker", field(2, (other[15],)), field(19, other[9]))[1][15] == other[15]
+        assert meet("actor", field(16, 900))[1] == actor
+
+
+def test_an_actor_whose_session_is_lost_gets_another():
+    """A learner without the key of its tokens knows nobody: its actors start over, and training goes on."""
+    with running() as system:
+        system.processes["learner"].kill()
+        system.processes["learner"].wait()
+        (system.run / "token.key").unlink()
+        another_learner(system, "again", system.run, "--resume", port=system.base)
+        wait_for("the actor to begin anew", lambda: len(system.said("actor", "ACTOR-START")) == 2)
+        assert len(system.said("actor", "ACTOR-NEW-SESSION")) == 1 and system.said("again", "LEARNER-KEY")
+        wait_for("training", lambda: updates(system, "again") > 100)
+
+
 # ---- places
 
 PLACES = 4096  # of a learner
@@ -289,21 +336,21 @@ class Crowd:
                         got = got[end:]
         return [answers[i] for i in range(len(payloads))]
 
-    def register(self, sessions):
+    def register(self, labels):
         """Refusals, in words."""
-        answers = self.ask(REGISTER, [registration(1, session) for session in sessions])
-        for session, (status, answer) in zip(sessions, answers):
+        answers = self.ask(REGISTER, [registration(1, label) for label in labels])
+        for label, (status, answer) in zip(labels, answers):
             if status == 0:
-                self.places[session] = fields(answer)
+                self.places[label] = fields(answer)
         return [answer.decode() for status, answer in answers if status != 0]
 
     def report(self):
         """Each says that it has made steps; those that have lost their place come again."""
         self.round += 1
         places = list(self.places.items())
-        answers = self.ask(REPORT, [field(1, place[4]) + field(2, (session,)) + field(3, self.round) +
-                                    field(5, 1000 * self.round) + field(11, place[9]) for session, place in places])
-        self.register([session for (session, _), (status, _) in zip(places, answers) if status != 0])
+        answers = self.ask(REPORT, [field(1, place[4]) + field(2, (place[15],)) + field(3, self.round) +
+                                    field(5, 1000 * self.round) + field(11, place[9]) for _, place in places])
+        self.register([label for (label, _), (status, _) in zip(places, answers) if status != 0])
 
     @contextlib.contextmanager
     def reporting(self):

@@ -95,8 +95,8 @@ static inline learner_actor *
 actor_begin(learner_run *run, uint64_t session, wire_role role)
 {
     learner_actor *actor = NULL;
-    T_OK(learner_actors_register(learner_run_actors(run), session, role, 0, NULL, oct_clock_ns(),
-                                 &actor));
+    const learner_newcomer who = {.role = role, .session = session};
+    T_OK(learner_actors_register(learner_run_actors(run), &who, oct_clock_ns(), &actor));
     return actor;
 }
 

@@ -26,11 +26,31 @@ teardown(void **state)
     return 0;
 }
 
+// A session that was given to it before.
+static oct_err
+registers(uint64_t session, wire_role role, uint32_t place, const oct_holder *holder,
+          uint64_t now_ns, learner_actor **out)
+{
+    const learner_newcomer who = {
+        .role = role, .session = session, .place = place, .holder = holder};
+    return learner_actors_register(actors, &who, now_ns, out);
+}
+
+// Whoever comes for the first time.
+static learner_actor *
+newcomer(uint64_t label, wire_role role, uint32_t place, const oct_holder *holder, uint64_t now_ns)
+{
+    const learner_newcomer who = {.role = role, .label = label, .place = place, .holder = holder};
+    learner_actor *actor = NULL;
+    T_OK(learner_actors_register(actors, &who, now_ns, &actor));
+    return actor;
+}
+
 static learner_actor *
 joined_at(uint64_t session, wire_role role, uint32_t place, uint64_t now_ns)
 {
     learner_actor *actor = NULL;
-    T_OK(learner_actors_register(actors, session, role, place, NULL, now_ns, &actor));
+    T_OK(registers(session, role, place, NULL, now_ns, &actor));
     return actor;
 }
 
@@ -63,12 +83,37 @@ totals_at(uint64_t now_ns)
     return totals;
 }
 
+static const oct_holder holders[] = {{.id = {1}, .name = "one"}, {.id = {2}, .name = "two"}};
+
+// A session cannot be chosen, nor told from another: with the label of one that is known, another
+// certificate or role gets one of its own.
 static void
-test_actors_refuse_session_0(void **state)
+test_actors_draw_the_sessions(void **state)
 {
     (void)state;
-    learner_actor *actor;
-    T_ERR(learner_actors_register(actors, 0, WIRE_ROLE_ACTOR, 0, NULL, AT(0), &actor), OCT_EINVAL);
+    enum { COUNT = 64 };
+    learner_actor *all[COUNT];
+    for (size_t i = 0; i < COUNT; i++) { // the same number at the two certificates and at none
+        const oct_holder *holder = i % 3 < 2 ? &holders[i % 3] : NULL;
+        all[i] = newcomer(i / 3 + 1, WIRE_ROLE_ACTOR, 0, holder, AT(0));
+        assert_int_equal(all[i]->id, learner_actors_id(all[i]->session));
+        assert_int_equal(all[i]->index, i);
+        for (size_t k = 0; k < i; k++) {
+            assert_true(all[k]->session != all[i]->session && all[k]->id != all[i]->id);
+        }
+    }
+    assert_ptr_equal(newcomer(1, WIRE_ROLE_ACTOR, 0, &holders[0], AT(1)), all[0]);
+    assert_ptr_equal(newcomer(1, WIRE_ROLE_ACTOR, 0, NULL, AT(1)), all[2]);
+    learner_actor *evaluates = newcomer(1, WIRE_ROLE_EVALUATOR, 0, NULL, AT(1));
+    assert_ptr_equal(learner_actors_at(actors, COUNT), evaluates);
+    // Who says no number of its own is another each time.
+    learner_actor *nameless = newcomer(0, WIRE_ROLE_ACTOR, 0, NULL, AT(1));
+    assert_ptr_not_equal(newcomer(0, WIRE_ROLE_ACTOR, 0, NULL, AT(1)), nameless);
+    // A label of a session that has gone is nobody's.
+    learner_actors_leave(actors, evaluates);
+    uint64_t before = evaluates->session;
+    learner_actor *again = newcomer(1, WIRE_ROLE_EVALUATOR, 0, NULL, AT(1));
+    assert_true(again->session != 0 && again->session != before);
 }
 
 // Both sessions make the id 3: an id names one actor, so the second has to draw again.
@@ -78,8 +123,7 @@ test_actors_id_collision(void **state)
     (void)state;
     const uint64_t one = 3, two = (1ull << 32) | 2;
     learner_actor *first = joined(one, WIRE_ROLE_ACTOR, AT(0)), *second = NULL;
-    T_ERR(learner_actors_register(actors, two, WIRE_ROLE_ACTOR, 0, NULL, AT(1), &second),
-          OCT_EAGAIN);
+    T_ERR(registers(two, WIRE_ROLE_ACTOR, 0, NULL, AT(1), &second), OCT_EAGAIN);
     assert_int_equal(first->id, 3);
     // When the first is gone the id is free, and finds the second.
     second = joined(two, WIRE_ROLE_ACTOR, AT(LEARNER_ACTOR_SILENT_S));
@@ -122,9 +166,22 @@ test_actors_come_back_to_the_index_that_they_ask_for(void **state)
     assert_int_equal(joined(15, WIRE_ROLE_ACTOR, AT(1))->index, 1);
     assert_int_equal(joined_at(16, WIRE_ROLE_ACTOR, 2, AT(1))->index, 3);
     learner_actor *none = NULL;
-    T_ERR(learner_actors_register(actors, 17, WIRE_ROLE_ACTOR, LEARNER_ACTORS_MAX + 1, NULL, AT(1),
-                                  &none),
-          OCT_EINVAL);
+    T_ERR(registers(17, WIRE_ROLE_ACTOR, LEARNER_ACTORS_MAX + 1, NULL, AT(1), &none), OCT_EINVAL);
+}
+
+// Nobody takes the place of an actor that has another certificate, while it is there.
+static void
+test_actors_keep_their_index_from_other_certificates(void **state)
+{
+    (void)state;
+    learner_actor *one = newcomer(1, WIRE_ROLE_ACTOR, 1, &holders[0], AT(0));
+    assert_int_equal(one->index, 0);
+    assert_int_equal(newcomer(2, WIRE_ROLE_ACTOR, 1, &holders[1], AT(1))->index, 1);
+    assert_int_equal(newcomer(3, WIRE_ROLE_ACTOR, 1, NULL, AT(1))->index, 2);
+    learner_actor *back = newcomer(4, WIRE_ROLE_ACTOR, 1, &holders[0], AT(1));
+    assert_int_equal(back->index, 0);
+    assert_int_equal(back->incarnation, 1);
+    assert_int_equal(newcomer(5, WIRE_ROLE_ACTOR, 1, &holders[1], AT(20))->index, 0);
 }
 
 static void
@@ -153,8 +210,7 @@ test_actors_full(void **state)
     for (uint64_t i = 1; i <= LEARNER_ACTORS_MAX; i++) {
         assert_int_equal(joined(i, WIRE_ROLE_ACTOR, AT(0))->index, i - 1);
     }
-    T_ERR(learner_actors_register(actors, 99999, WIRE_ROLE_ACTOR, 0, NULL, AT(1), &actor),
-          OCT_EAGAIN);
+    T_ERR(registers(99999, WIRE_ROLE_ACTOR, 0, NULL, AT(1), &actor), OCT_EAGAIN);
     assert_ptr_equal(joined(7, WIRE_ROLE_ACTOR, AT(9)), learner_actors_find(actors, 7));
     // All but number 7 have gone silent; the new one takes the place of one of those.
     actor = joined(99999, WIRE_ROLE_ACTOR, AT(LEARNER_ACTOR_SILENT_S));
@@ -181,8 +237,7 @@ test_actors_that_insert_nothing_hold_no_places(void **state)
     }
     learner_actor *acts = learner_actors_find(actors, 1);
     told(acts);
-    T_ERR(learner_actors_register(actors, 99999, WIRE_ROLE_ACTOR, 0, NULL, proved - 1, &actor),
-          OCT_EAGAIN);
+    T_ERR(registers(99999, WIRE_ROLE_ACTOR, 0, NULL, proved - 1, &actor), OCT_EAGAIN);
     // The first is the oldest, and inserts; the second loses its place.
     assert_int_equal(joined(99999, WIRE_ROLE_ACTOR, proved)->index, 1);
     assert_null(learner_actors_find(actors, 2));
@@ -228,8 +283,6 @@ test_actors_are_asked_about_until_they_have_inserted(void **state)
 
 #define PER_HOLDER 3
 
-static const oct_holder holders[] = {{.id = {1}, .name = "one"}, {.id = {2}, .name = "two"}};
-
 static int
 setup_limited(void **state)
 {
@@ -243,7 +296,7 @@ static learner_actor *
 comes_with(const oct_holder *holder, uint64_t session, wire_role role, uint64_t now_ns)
 {
     learner_actor *actor = NULL;
-    oct_err err = learner_actors_register(actors, session, role, 0, holder, now_ns, &actor);
+    oct_err err = registers(session, role, 0, holder, now_ns, &actor);
     assert_true(err == (actor != NULL ? OCT_OK : OCT_EAGAIN));
     return actor;
 }
@@ -418,8 +471,7 @@ test_actors_session_keeps_its_role(void **state)
 {
     (void)state;
     learner_actor *first = joined(11, WIRE_ROLE_ACTOR, AT(0)), *again = NULL;
-    T_ERR(learner_actors_register(actors, 11, WIRE_ROLE_EVALUATOR, 0, NULL, AT(1), &again),
-          OCT_EINVAL);
+    T_ERR(registers(11, WIRE_ROLE_EVALUATOR, 0, NULL, AT(1), &again), OCT_EINVAL);
     assert_null(again);
     assert_int_equal(first->role, WIRE_ROLE_ACTOR);
 }
@@ -562,10 +614,11 @@ main(void)
 {
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
-        T(test_actors_refuse_session_0),
+        T(test_actors_draw_the_sessions),
         T(test_actors_id_collision),
         T(test_actors_take_over_an_index_as_its_next_incarnation),
         T(test_actors_come_back_to_the_index_that_they_ask_for),
+        T(test_actors_keep_their_index_from_other_certificates),
         T(test_actors_of_a_resumed_run_go_on_above_all_incarnations),
         T(test_actors_session_that_makes_id_0_gets_another),
         T(test_actors_full),

@@ -4,6 +4,7 @@
 #include "common/oct_base.h"
 #include "learner/learner_environment.h"
 #include "tests/learner/run_folder.h"
+#include "proto/wire_env.h"
 #include "tests/support/oct_test.h"
 
 #define FOLDER "test_learner_environment.run"
@@ -127,6 +128,28 @@ test_environment_file_that_is_none_is_refused(void **state)
     folder_end(FOLDER);
 }
 
+// A run is resumed by a later release, whose messages are others.
+static void
+test_environment_file_of_another_protocol_version(void **state)
+{
+    (void)state;
+    folder_begin(FOLDER);
+    const wire_env_spec spec = board();
+    policy_spec before, after;
+    learner_environment_of(&before, &spec);
+    T_OK(learner_environment_write(FILE_, &spec));
+    uint8_t *bytes;
+    size_t length;
+    T_OK(oct_file_read(FILE_, WIRE_ENV_BYTES_MAX, &bytes, &length));
+    assert_int_equal(bytes[4], WIRE_PROTOCOL_VERSION);
+    bytes[4]--;
+    T_OK(oct_file_write(FILE_, bytes, length));
+    T_OK(learner_environment_read(FILE_, &after, reason, sizeof(reason)));
+    T_OK(learner_environment_alike(&before, &after, reason, sizeof(reason)));
+    free(bytes);
+    folder_end(FOLDER);
+}
+
 int
 main(void)
 {
@@ -135,6 +158,7 @@ main(void)
         cmocka_unit_test(test_environment_is_alike_in_every_part),
         cmocka_unit_test(test_environment_lies_in_a_file),
         cmocka_unit_test(test_environment_file_that_is_none_is_refused),
+        cmocka_unit_test(test_environment_file_of_another_protocol_version),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

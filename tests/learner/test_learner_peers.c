@@ -33,7 +33,8 @@ static learner_actor *
 joined(uint64_t session, wire_role role, uint64_t now_ns)
 {
     learner_actor *actor = NULL;
-    T_OK(learner_actors_register(actors, session, role, 0, NULL, now_ns, &actor));
+    const learner_newcomer who = {.role = role, .session = session};
+    T_OK(learner_actors_register(actors, &who, now_ns, &actor));
     return actor;
 }
 
@@ -238,8 +239,9 @@ test_peers_tell_whose_certificate_each_has(void **state)
     const wire_peers *answer = learner_peers_list(peers, actors, AT(1), 0, WIRE_PEERS_MAX);
     assert_true(answer->certificate == NULL && answer->places_max == 0);
     for (uint64_t i = 2; i <= 4; i++) {
-        T_OK(learner_actors_register(actors, i, WIRE_ROLE_ACTOR, 0, i < 4 ? &crowd : &other, AT(0),
-                                     &actor));
+        const learner_newcomer who = {
+            .role = WIRE_ROLE_ACTOR, .session = i, .holder = i < 4 ? &crowd : &other};
+        T_OK(learner_actors_register(actors, &who, AT(0), &actor));
     }
     answer = learner_peers_list(peers, actors, AT(1), 0, WIRE_PEERS_MAX);
     assert_int_equal(answer->places_max, 8);

@@ -1,5 +1,6 @@
 // What others say of themselves moves no run: steps, evaluations, and a learner that was replaced.
 #define FOLDER "test_learner_run_trust.run"
+#include "common/oct_libm.h"
 #include "learner/learner_environment.h"
 #include "tests/learner/run_fixture.h"
 
@@ -76,13 +77,22 @@ test_run_lets_only_the_evaluator_that_was_asked_answer(void **state)
     run_stop(run, "interrupted");
 }
 
+static learner_actor *came; // by the last comes
+
 static oct_err
-comes_with(learner_run *run, const oct_holder *holder, uint64_t session)
+comes(learner_run *run, const oct_holder *holder, const wire_register *request)
 {
-    learner_actor *actor;
-    const wire_register request = {.role = WIRE_ROLE_ACTOR, .session = session, .env = good_env};
+    wire_register whole = *request;
+    whole.env = good_env;
+    whole.libm = oct_libm_sum();
     reason[0] = '\0';
-    return learner_run_register(run, &request, holder, &actor, reason, sizeof(reason));
+    return learner_run_register(run, &whole, holder, &came, reason, sizeof(reason));
+}
+
+static oct_err
+comes_with(learner_run *run, const oct_holder *holder, uint64_t label)
+{
+    return comes(run, holder, &(wire_register){.role = WIRE_ROLE_ACTOR, .label = label});
 }
 
 static void
@@ -104,8 +114,6 @@ test_run_gives_a_certificate_so_many_places(void **state)
     T_OK(comes_with(run, NULL, 8)); // over ipc, or --insecure: none is asked for
     T_OK(comes_with(run, NULL, 9));
     T_OK(comes_with(run, NULL, 10));
-    T_ERR(comes_with(run, NULL, 0), OCT_EINVAL);
-    assert_string_equal(reason, "its session is 0, or registered in another role");
     T_NEAR(status_of(run, "learner.places_refused"), 3, 0, 0);
     run_stop(run, "interrupted");
     run = run_begin(true);
@@ -124,22 +132,87 @@ test_run_lets_actors_leave_by_themselves(void **state)
     config.learner.actors_per_certificate = 2;
     learner_run *run = run_begin(false);
     T_OK(comes_with(run, &crowd, 5));
+    learner_actor *one = came;
     T_OK(comes_with(run, &crowd, 6));
-    learner_actor *one = learner_actors_find(learner_run_actors(run), 5);
-    learner_actor *two = learner_actors_find(learner_run_actors(run), 6);
+    learner_actor *two = came;
     one->has_inserted = two->has_inserted = true;
-    wire_report message = {.actor_id = 5, .session = 5, .report_sequence = 1, .leaves = true};
+    wire_report message = {
+        .actor_id = one->id, .session = one->session, .report_sequence = 1, .leaves = true};
     T_ERR(learner_run_report(run, &message), OCT_ENOTFOUND); // without a token
     learner_run_token(run, two, message.token);
     T_ERR(learner_run_report(run, &message), OCT_ENOTFOUND); // with another's
-    message.actor_id = 6;
+    message.actor_id = two->id;
     T_ERR(learner_run_report(run, &message), OCT_ENOTFOUND); // in another session
     T_ERR(comes_with(run, &crowd, 7), OCT_EAGAIN);
-    message.session = 6;
+    message.session = two->session;
     T_OK(learner_run_report(run, &message));
     T_ERR(learner_run_report(run, &message), OCT_ENOTFOUND); // it has left
     T_OK(comes_with(run, &crowd, 7));
-    assert_ptr_equal(learner_actors_find(learner_run_actors(run), 5), one);
+    assert_ptr_equal(learner_actors_find(learner_run_actors(run), one->id), one);
+    run_stop(run, "interrupted");
+}
+
+// Who knows another's session, its label, or both, does not become it; who has its token does, at
+// the next process of the learner, too.
+static void
+test_run_gives_a_session_to_who_has_its_token(void **state)
+{
+    (void)state;
+    const oct_holder mine = {.id = {1}, .name = "mine"}, other = {.id = {2}, .name = "other"};
+    learner_run *run = run_begin(false);
+    T_OK(comes_with(run, &mine, 5));
+    wire_register request = {.role = WIRE_ROLE_ACTOR, .label = 5, .session = came->session};
+    uint8_t token[WIRE_TOKEN_BYTES];
+    learner_run_token(run, came, token);
+    const learner_actor *victim = came;
+    T_OK(comes(run, &other, &request)); // no token
+    assert_ptr_not_equal(came, victim);
+    learner_run_token(run, came, request.token);
+    T_OK(comes(run, &other, &request)); // its own, not that of the session
+    assert_true(came != victim && came->session != request.session);
+    request.session = came->session; // with which it stays itself, whatever the label
+    request.label = 6;
+    const learner_actor *thief = came;
+    T_OK(comes(run, &other, &request));
+    assert_ptr_equal(came, thief);
+    request = (wire_register){.role = WIRE_ROLE_EVALUATOR, .session = victim->session};
+    memcpy(request.token, token, sizeof(token));
+    T_ERR(comes(run, &mine, &request), OCT_EINVAL);
+    assert_string_equal(reason, "its session is registered in another role");
+    request.role = WIRE_ROLE_ACTOR;
+    T_OK(comes(run, &mine, &request));
+    assert_ptr_equal(came, victim);
+    run_stop(run, "interrupted");
+    run = run_begin(true);
+    T_OK(comes(run, &mine, &request));
+    assert_true(came->session == request.session);
+    request.token[0] ^= 1;
+    T_OK(comes(run, &mine, &request));
+    assert_true(came->session != request.session);
+    run_stop(run, "interrupted");
+}
+
+// In lock-step a session follows from the index, and everybody can tell it: it is for the
+// certificate that was there first.
+static void
+test_run_in_lock_step_gives_a_place_to_one_certificate(void **state)
+{
+    (void)state;
+    const oct_holder mine = {.id = {1}, .name = "mine"}, other = {.id = {2}, .name = "other"};
+    config.run.deterministic = true;
+    config.actor.count = 2;
+    learner_run *run = run_begin(false);
+    const wire_register first = {.role = WIRE_ROLE_ACTOR, .label = 5, .place = 1};
+    T_OK(comes(run, &mine, &first));
+    const learner_actor *victim = came;
+    const wire_register again = {.role = WIRE_ROLE_ACTOR, .label = 6, .place = 1};
+    T_ERR(comes(run, &other, &again), OCT_EAGAIN);
+    assert_string_equal(reason, "an actor with another certificate has index 0");
+    T_ERR(comes(run, NULL, &again), OCT_EAGAIN);
+    T_OK(comes(run, &mine, &again)); // it was started again
+    assert_ptr_equal(came, victim);
+    T_OK(comes(run, &other, &(wire_register){.role = WIRE_ROLE_ACTOR, .label = 7, .place = 2}));
+    assert_ptr_not_equal(came, victim);
     run_stop(run, "interrupted");
 }
 
@@ -237,6 +310,8 @@ main(void)
         T(test_run_lets_only_the_evaluator_that_was_asked_answer),
         T(test_run_gives_a_certificate_so_many_places),
         T(test_run_lets_actors_leave_by_themselves),
+        T(test_run_gives_a_session_to_who_has_its_token),
+        T(test_run_in_lock_step_gives_a_place_to_one_certificate),
         T(test_run_that_another_learner_has_writes_nothing),
         T(test_run_refuses_a_first_actor_with_another_environment),
         T(test_run_keeps_the_environment_of_the_first_actor),

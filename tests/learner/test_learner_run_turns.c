@@ -5,7 +5,7 @@
 
 #include "common/oct_libm.h"
 #include "learner/learner_checkpoints.h"
-#include "proto/wire_turn.h"
+#include "learner/learner_turns.h"
 
 #define TABLE 77
 
@@ -27,9 +27,10 @@ run_ready(bool resume, uint32_t life)
 {
     learner_run *run = run_joined(resume);
     learner_actor *actor;
-    uint64_t session = wire_turn_session(config.run.seed, 0, 0, life);
-    T_OK(learner_actors_register(learner_run_actors(run), session, WIRE_ROLE_ACTOR, 1, NULL,
-                                 oct_clock_ns(), &actor));
+    const wire_register request = {
+        .role = WIRE_ROLE_ACTOR, .place = 1, .libm = oct_libm_sum(), .env = good_env};
+    T_OK(learner_run_register(run, &request, NULL, &actor, reason, sizeof(reason)));
+    assert_true(actor->session == learner_turns_session(config.run.seed, 0, 0, life));
     learner_run_tick(run);
     assert_int_equal(run_request(run), 0); // nothing is published yet
     const wire_configured there = {

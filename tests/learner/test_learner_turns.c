@@ -207,6 +207,23 @@ test_hashes_are_cut_to_where_a_run_goes_on(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
+static void
+test_turns_sessions_differ_by_seed_epoch_index_and_life_alone(void **state)
+{
+    (void)state;
+    uint64_t seen[81];
+    size_t count = 0;
+    for (uint32_t i = 0; i < 81; i++) {
+        uint64_t session = learner_turns_session(i / 27, i / 9 % 3, i / 3 % 3, i % 3);
+        assert_int_equal(session & 1, 1);
+        assert_true(session == learner_turns_session(i / 27, i / 9 % 3, i / 3 % 3, i % 3));
+        for (size_t k = 0; k < count; k++) {
+            assert_true(seen[k] != session);
+        }
+        seen[count++] = session;
+    }
+}
+
 int
 main(void)
 {
@@ -218,6 +235,7 @@ main(void)
         cmocka_unit_test(test_a_request_without_an_answer_goes_again),
         cmocka_unit_test(test_versions_of_a_life_are_kept),
         cmocka_unit_test(test_hashes_are_cut_to_where_a_run_goes_on),
+        cmocka_unit_test(test_turns_sessions_differ_by_seed_epoch_index_and_life_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

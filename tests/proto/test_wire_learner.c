@@ -160,7 +160,9 @@ test_register_survives_the_wire(void **state)
         wire_register in = wire_example_register(is_box != 0), out;
         T_OK(THROUGH(wire_register, &out, &in));
         assert_int_equal(out.role, in.role);
+        assert_true(out.label == in.label);
         assert_int_equal(out.session, in.session);
+        assert_memory_equal(out.token, in.token, WIRE_TOKEN_BYTES);
         assert_string_equal(out.host, in.host);
         assert_int_equal(out.pid, in.pid);
         assert_true(out.has_env);
@@ -250,7 +252,7 @@ test_registered_survives_the_wire(void **state)
     assert_int_equal(out.actor_index, in.actor_index);
     assert_int_equal(out.incarnation, in.incarnation);
     assert_int_equal(out.policy_topic, in.policy_topic);
-    assert_true(out.epoch == in.epoch);
+    assert_true(out.session == in.session);
     assert_string_equal(out.config, in.config);
     assert_string_equal(out.policy_address, in.policy_address);
     assert_string_equal(out.replay_address, in.replay_address);
@@ -263,6 +265,11 @@ test_registered_survives_the_wire(void **state)
     assert_string_equal(out.policy_address, "");
     static const uint8_t none[WIRE_TOKEN_BYTES]; // no actor id yet, and so no token
     assert_memory_equal(out.token, none, sizeof(none));
+    in = wire_example_registered();
+    in.session = 0;
+    REFUSED(wire_registered, &in, "registered.session: 0 with an actor_id, or not 0 without");
+    in = (wire_registered){.session = 9};
+    REFUSED(wire_registered, &in, "registered.session: 0 with an actor_id, or not 0 without");
 }
 
 // ---- get_policy, got_policy

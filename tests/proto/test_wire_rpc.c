@@ -237,9 +237,9 @@ test_server_refuses_another_version_in_words(void **state)
     rpc_fixture *f = *state;
     uint8_t frame[WIRE_FRAME_BYTES];
     wire_frame_pack(WIRE_REQUEST, WIRE_SERVICE_LEARNER << 8, 0, frame);
-    frame[4] = 4;
+    frame[4] = 5;
     T_ERR(wire_pipe_inject(&f->pipe, frame, sizeof(frame)), OCT_EINVAL);
-    assert_refused(f, OCT_EINVAL, "protocol version 3, the request is version 4");
+    assert_refused(f, OCT_EINVAL, "protocol version 4, the request is version 5");
 }
 
 static void
@@ -530,7 +530,7 @@ test_client_refuses_a_reply_of_another_version(void **state)
     reply[5] = 1;
     answer_with(f, reply, sizeof(reply));
     T_ERR(f->err, OCT_EINVAL);
-    assert_string_equal(f->detail, "the peer speaks protocol version 259, this is version 3: run "
+    assert_string_equal(f->detail, "the peer speaks protocol version 260, this is version 4: run "
                                    "the same release on both sides");
 }
 

@@ -5,7 +5,7 @@
 #include "tests/proto/wire_examples.h"
 #include "tests/support/oct_test.h"
 
-#define SESSION 0xfedcba9876543210u
+#define LABEL 0xfedcba9876543210u
 
 static const uint8_t seed[WIRE_SIGNING_SEED_BYTES] = {
     0x9d, 0x61, 0xb1, 0x9d, 0xef, 0xfd, 0x5a, 0x60, 0xba, 0x84, 0x4a, 0xf4, 0x92, 0xec, 0x2c, 0xc4,
@@ -41,7 +41,7 @@ both_signed(void)
     wire_signer *signer = wire_signer_create(seed);
     wire_signer_public_key(signer, out.key);
     wire_sign_policy(signer, &out.policy);
-    wire_sign_registered(signer, SESSION, &out.registered);
+    wire_sign_registered(signer, LABEL, &out.registered);
     wire_signer_destroy(signer);
     return out;
 }
@@ -52,7 +52,7 @@ test_what_was_signed_is_accepted_again_and_after_the_wire(void **state)
     (void)state;
     signed_both s = both_signed();
     assert_memory_equal(s.registered.public_key, s.key, sizeof(s.key));
-    assert_true(wire_is_signed_registered(s.key, SESSION, &s.registered));
+    assert_true(wire_is_signed_registered(s.key, LABEL, &s.registered));
     assert_true(wire_is_signed_policy(s.key, &s.policy));
     uint8_t bytes[1024];
     size_t length = wire_policy_size(&s.policy);
@@ -115,11 +115,11 @@ test_any_change_of_a_registration_is_noticed(void **state)
     changed[6].config = "env: CartPole-v1\n\tx: 2\n";
     changed[7].policy_address = changed[8].replay_address = "ipc:///tmp/another";
     changed[9].has_signature = false;
-    changed[10].epoch++;
+    changed[10].session++;
     for (size_t i = 0; i < OCT_COUNTOF(changed); i++) {
-        assert_false(wire_is_signed_registered(s.key, SESSION, &changed[i]));
+        assert_false(wire_is_signed_registered(s.key, LABEL, &changed[i]));
     }
-    assert_false(wire_is_signed_registered(s.key, SESSION ^ 1, &s.registered));
+    assert_false(wire_is_signed_registered(s.key, LABEL ^ 1, &s.registered));
 }
 
 static void
@@ -132,7 +132,7 @@ test_another_key_has_signed_nothing(void **state)
         memcpy(key, s.key, sizeof(key));
         key[bit / 8] ^= (uint8_t)(1u << bit % 8);
         assert_false(wire_is_signed_policy(key, &s.policy));
-        assert_false(wire_is_signed_registered(key, SESSION, &s.registered));
+        assert_false(wire_is_signed_registered(key, LABEL, &s.registered));
     }
     static const uint8_t zero[WIRE_PUBLIC_KEY_BYTES];
     assert_false(wire_is_signed_policy(zero, &s.policy));

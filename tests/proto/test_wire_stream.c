@@ -65,7 +65,7 @@ test_frame_layout_is_fixed(void **state)
     (void)state;
     uint8_t bytes[WIRE_FRAME_BYTES];
     wire_frame_pack(WIRE_ACK, 0x0102, 0x03040506u, bytes);
-    static const uint8_t want[] = {'O', 'C', 'T', 'A', 3, 0, 2, 1, 6, 5, 4, 3};
+    static const uint8_t want[] = {'O', 'C', 'T', 'A', 4, 0, 2, 1, 6, 5, 4, 3};
     assert_memory_equal(bytes, want, sizeof(want));
     wire_frame out;
     T_OK(wire_frame_unpack(&out, bytes, sizeof(bytes)));
@@ -560,7 +560,7 @@ static void
 test_ack_bytes_are_those_of_the_document(void **state)
 {
     (void)state;
-    static const uint8_t want[] = {0x4f, 0x43, 0x54, 0x41, 0x03, 0x00, 0x00, 0x00, 0x07,
+    static const uint8_t want[] = {0x4f, 0x43, 0x54, 0x41, 0x04, 0x00, 0x00, 0x00, 0x07,
                                    0x00, 0x00, 0x00, 0x08, 0x07, 0x11, 0x10, 0x32, 0x54,
                                    0x76, 0x98, 0xba, 0xdc, 0xfe, 0x18, 0x28, 0x21, 0x88,
                                    0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, 0x28, 0x09};

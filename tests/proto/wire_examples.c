@@ -143,7 +143,9 @@ wire_example_register(bool is_box)
     static const uint32_t shape[] = {2, 2};
     return (wire_register){
         .role = WIRE_ROLE_EVALUATOR,
+        .label = 0xf1e2d3c4b5a69788u,
         .session = 3,
+        .token = TOKEN,
         .host = "höst-1.example",
         .pid = 4711,
         .has_env = true,
@@ -173,7 +175,7 @@ wire_example_registered(void)
                              .actor_index = 5,
                              .incarnation = 3,
                              .policy_topic = 0x80000005u,
-                             .epoch = 0x3132333435363738u,
+                             .session = 0x3132333435363738u,
                              .config = "env: CartPole-v1\n\tx: 1\n",
                              .policy_address = "ipc:///tmp/run/policy",
                              .replay_address = "tcp://0.0.0.0:7000",
