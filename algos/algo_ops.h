@@ -56,6 +56,7 @@ typedef struct algo_ops {
     void (*share)(algo *a, algo_sharing *s);
     void (*fetched)(algo *a); // parameters were; NULL: nothing depends on them
     void (*set_projection)(algo *a, const algo_projection *projection);
+    void (*taken)(algo *a); // layers of other networks were; NULL: nothing depends on it
     // Names all networks, the acting one first; gives their number. NULL: there are none.
     uint32_t (*networks)(algo *a, algo_network out[ALGO_NETWORKS_MAX]);
     const float *(*policy_params)(const algo *a);

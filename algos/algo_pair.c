@@ -103,15 +103,26 @@ algo_pair_fini(algo_pair *pair)
     nn_trainer_fini(&pair->value);
     algo_head_fini(&pair->head);
     free(pair->policy_weights);
+    free(pair->policy_raw);
     free(pair->dy);
 }
 
 static void
 policy_project(algo_pair *pair)
 {
-    if (pair->projection.project != NULL) {
-        pair->projection.project(pair->projection.arg, pair->policy.tape.net.fetched,
-                                 pair->policy_weights);
+    const nn_net *net = &pair->policy.tape.net;
+    const float *params = net->fetched;
+    if (pair->projection.project == NULL) {
+        return;
+    }
+    if (pair->inside != NULL) { // what ships reads raw observations
+        memcpy(pair->policy_raw, params, net->param_count * sizeof(float));
+        algo_normaliser_leave(pair->inside, net, pair->policy_raw);
+        params = pair->policy_raw;
+    }
+    pair->projection.project(pair->projection.arg, params, pair->policy_weights);
+    if (pair->inside != NULL) {
+        algo_normaliser_enter(pair->inside, net, pair->policy_weights);
     }
 }
 
@@ -121,6 +132,7 @@ algo_pair_set_projection(algo_pair *pair, const algo_projection *projection)
     OCT_ASSERT(pair->projection.project == NULL);
     pair->projection = *projection;
     pair->policy_weights = oct_alloc(pair->policy.tape.net.param_count * sizeof(float));
+    pair->policy_raw = oct_alloc(pair->policy.tape.net.param_count * sizeof(float));
     pair->policy.tape.net.weights = pair->policy_weights;
     policy_project(pair);
 }
@@ -133,6 +145,28 @@ algo_pair_changed(algo_pair *pair)
         log_std[i] = policy_clamp(log_std[i], POLICY_LOG_STD_MIN, POLICY_LOG_STD_MAX);
     }
     policy_project(pair);
+}
+
+void
+algo_pair_enter(algo_pair *pair, const algo_normaliser *n)
+{
+    nn_net *nets[] = {&pair->policy.tape.net, &pair->value.tape.net};
+    for (size_t i = 0; i < OCT_COUNTOF(nets); i++) {
+        algo_normaliser_enter(n, nets[i], nets[i]->params);
+    }
+    pair->inside = n;
+    algo_pair_changed(pair);
+}
+
+void
+algo_pair_leave(algo_pair *pair, const algo_normaliser *n)
+{
+    nn_net *nets[] = {&pair->policy.tape.net, &pair->value.tape.net};
+    for (size_t i = 0; i < OCT_COUNTOF(nets); i++) {
+        algo_normaliser_leave(n, nets[i], nets[i]->params);
+    }
+    pair->inside = NULL;
+    algo_pair_changed(pair);
 }
 
 static const float *

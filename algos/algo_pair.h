@@ -3,6 +3,7 @@
 
 #include "algos/algo.h"
 #include "algos/algo_head.h"
+#include "algos/algo_normaliser.h"
 #include "algos/algo_ops.h"
 #include "nn/nn_state.h"
 #include "nn/nn_tangent.h"
@@ -20,6 +21,8 @@ typedef struct algo_pair {
     float value_rate_ratio;               // the value's learning rate by the policy's
     algo_projection projection;           // none: project is NULL
     float *policy_weights;                // [params], of the projection, else NULL
+    float *policy_raw;                    // [params], what is projected in an update
+    const algo_normaliser *inside;        // params are of what it normalises to; NULL: of raw ones
     const float *y;                       // the policy's outputs of the last forward
     float *dy;                            // [policy_rows][action_count]
 } algo_pair;
@@ -45,6 +48,10 @@ void algo_pair_set_projection(algo_pair *pair, const algo_projection *projection
 // The policy's parameters were written: to be called before the next forward. Brings deviations
 // back to where they count.
 void algo_pair_changed(algo_pair *pair);
+
+// Both networks, from now on of observations that n normalises; and of raw ones again.
+void algo_pair_enter(algo_pair *pair, const algo_normaliser *n);
+void algo_pair_leave(algo_pair *pair, const algo_normaliser *n);
 
 // log pi(done | x) and the entropy of each row.
 void algo_pair_forward(algo_pair *pair, const float *x, algo_done done, uint32_t rows,

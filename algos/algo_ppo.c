@@ -259,9 +259,10 @@ ppo_update(algo *a, const algo_batch *batch, float learning_rate, float *priorit
     {                                                                                              \
         .name = (text), .numbers = ppo_numbers, .number_count = NUMBERS, .splits = true,           \
         .make_spec = algo_rollout_make_spec, .create = ppo_create, .destroy = ppo_destroy,         \
-        .update = ppo_update, .set_projection = algo_rollout_set_projection,                       \
-        .networks = algo_rollout_networks, .policy_params = algo_rollout_policy_params,            \
-        .save = algo_rollout_save, .load = algo_rollout_load,                                      \
+        .update = ppo_update, .taken = algo_rollout_taken,                                         \
+        .set_projection = algo_rollout_set_projection, .networks = algo_rollout_networks,          \
+        .policy_params = algo_rollout_policy_params, .save = algo_rollout_save,                    \
+        .load = algo_rollout_load,                                                                 \
     }
 const algo_ops algo_ppo_ops = PPO_OPS("ppo");
 const algo_ops algo_a2c_ops = PPO_OPS("a2c");

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_text.h"
 
 // Of the seed, for the first weights and for the order of rows.
 #define INIT_STREAM  0x7070u
@@ -14,10 +15,33 @@
 
 // ---- life
 
+// Of the first layer's inputs: one scale for each.
+static oct_err
+normalises_check(const oct_config *config, const policy_spec *spec, char *reason,
+                 size_t reason_size)
+{
+    const oct_config_ints *freeze = &config->learner.freeze;
+    bool is_off = !config->algo.normalise_observations;
+    if (!is_off && (spec->obs_dtype != POLICY_F32 || config->network.conv.count > 0)) {
+        return oct_refuse(reason, reason_size,
+                          "algo.normalise_observations: only float32 observations into a dense "
+                          "first layer are normalised");
+    }
+    for (uint32_t i = 0; !is_off && i < freeze->count; i++) {
+        if (freeze->value[i] == 0) {
+            return oct_refuse(reason, reason_size,
+                              "learner.freeze: layer 0 moves with the statistics of "
+                              "algo.normalise_observations");
+        }
+    }
+    return OCT_OK;
+}
+
 oct_err
 algo_rollout_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants, char *reason,
                        size_t reason_size)
 {
+    OCT_TRY(normalises_check(config, spec, reason, reason_size));
     *wants = (algo_wants){
         .window = ALGO_WINDOW_ROLLOUT,
         .steps = oct_config_rollout_rows(config->algo.sequence_steps) - 1,
@@ -62,6 +86,11 @@ rollout_reserve(algo_rollout *r)
     r->dv = oct_alloc(r->n_max * sizeof(float));
     size_t saved = trainer_floats(&r->pair.policy) + trainer_floats(&r->pair.value);
     r->params_before = oct_alloc(saved * sizeof(float));
+    if (r->normaliser.count > 0) {
+        r->raw_before =
+            oct_alloc((r->pair.policy.tape.net.param_count + r->pair.value.tape.net.param_count) *
+                      sizeof(float));
+    }
 }
 
 static void
@@ -92,6 +121,9 @@ algo_rollout_init(algo_rollout *r, nn_context *context, const oct_config *config
         algo_rows_fini(&r->rows);
         return err;
     }
+    if (config->algo.normalise_observations) {
+        algo_normaliser_init(&r->normaliser, spec->obs_count);
+    }
     rollout_reserve(r);
     rollout_randomise(r, seed, config->algo.initial_deviation);
     return OCT_OK;
@@ -102,8 +134,9 @@ algo_rollout_fini(algo_rollout *r)
 {
     algo_pair_fini(&r->pair);
     algo_rows_fini(&r->rows);
-    void *blocks[] = {r->reward, r->v,     r->target,   r->advantage, r->centre,
-                      r->weight, r->order, r->gathered, r->dv,        r->params_before};
+    algo_normaliser_fini(&r->normaliser);
+    void *blocks[] = {r->reward, r->v,        r->target, r->advantage,     r->centre,    r->weight,
+                      r->order,  r->gathered, r->dv,     r->params_before, r->raw_before};
     for (size_t i = 0; i < OCT_COUNTOF(blocks); i++) {
         free(blocks[i]);
     }
@@ -119,6 +152,12 @@ uint32_t
 algo_rollout_networks(algo *a, algo_network out[ALGO_NETWORKS_MAX])
 {
     return algo_pair_networks(&((algo_rollout *)a)->pair, out);
+}
+
+void
+algo_rollout_taken(algo *a)
+{
+    ((algo_rollout *)a)->normaliser.keeps = true;
 }
 
 const float *
@@ -201,6 +240,46 @@ pair_copy(algo_rollout *r, bool back)
     (void)trainer_copy(&r->pair.value, kept, back);
 }
 
+// The parameters of both, as they are outside updates, to or from raw_before.
+static void
+raw_copy(algo_rollout *r, bool back)
+{
+    nn_net *nets[] = {&r->pair.policy.tape.net, &r->pair.value.tape.net};
+    float *kept = r->raw_before;
+    for (size_t i = 0; i < OCT_COUNTOF(nets); kept += nets[i]->param_count, i++) {
+        memcpy(back ? nets[i]->params : kept, back ? kept : nets[i]->params,
+               nets[i]->param_count * sizeof(float));
+    }
+}
+
+static void
+normalise(algo_rollout *r)
+{
+    if (r->normaliser.count > 0) {
+        raw_copy(r, false);
+        algo_normaliser_take(&r->normaliser, r->base.group, r->rows.x, r->rows.N + r->rows.M);
+        algo_pair_enter(&r->pair, &r->normaliser);
+    }
+}
+
+// First weights of a beginning are meant for normalised observations, as those after each update
+// are: they are seen through the newest statistics. Networks that were taken stay what they are.
+static void
+normalise_end(algo_rollout *r)
+{
+    bool keeps = r->normaliser.keeps && r->normaliser.rows == 0;
+    if (r->normaliser.count == 0) {
+        return;
+    }
+    if (!keeps) {
+        algo_normaliser_renew(&r->normaliser);
+    }
+    algo_pair_leave(&r->pair, &r->normaliser);
+    if (keeps) {
+        algo_normaliser_renew(&r->normaliser);
+    }
+}
+
 // As many, so that none of them is empty on any rank.
 static uint32_t
 minibatches_of_epoch(const algo_rollout *r)
@@ -220,6 +299,7 @@ algo_rollout_begin(algo_rollout *r, const algo_batch *batch, float *numbers)
     if (group_size(r->base.group) > 1 && minibatches_of_epoch(r) < r->minibatches) {
         return OCT_EINVAL;
     }
+    normalise(r);
     pair_copy(r, false);
     r->steps_before[0] = r->pair.policy.steps;
     r->steps_before[1] = r->pair.value.steps;
@@ -244,6 +324,10 @@ algo_rollout_undo(algo_rollout *r)
     r->pair.value.steps = r->steps_before[1];
     r->rng = r->rng_before;
     r->scale = r->scale_before;
+    if (r->normaliser.count > 0) {
+        raw_copy(r, true);
+        r->pair.inside = NULL;
+    }
     algo_pair_changed(&r->pair);
 }
 
@@ -251,6 +335,7 @@ void
 algo_rollout_end(algo_rollout *r, const algo_batch *batch, float *priorities)
 {
     group_broadcast(r->base.group, &r->rng, sizeof(r->rng));
+    normalise_end(r);
     r->base.updates++;
     for (uint32_t b = 0; priorities != NULL && b < batch->B; b++) {
         priorities[b] = 0.0f; // each window comes once
@@ -338,6 +423,9 @@ algo_rollout_save(const algo *a, oct_writer *writer)
     oct_write_u64(writer, r->rng.state);
     oct_write_u64(writer, r->rng.stream);
     algo_reward_scale_save(&r->scale, writer);
+    if (r->normaliser.count > 0) {
+        algo_normaliser_save(&r->normaliser, writer);
+    }
 }
 
 oct_err
@@ -350,7 +438,9 @@ algo_rollout_load(algo *a, oct_reader *reader)
     oct_rng rng = {.state = oct_read_u64(reader)};
     rng.stream = oct_read_u64(reader);
     OCT_TRY(algo_reward_scale_read(&scale, reader));
-    if (reader->left != 0 || rng.stream % 2 == 0) {
+    size_t more = r->normaliser.count > 0 ? algo_normaliser_bytes(&r->normaliser) : 0;
+    if (reader->left != more || rng.stream % 2 == 0 ||
+        (more > 0 && algo_normaliser_read(&r->normaliser, reader) != OCT_OK)) {
         return OCT_EPROTO;
     }
     algo_pair_apply(&r->pair, &view);

@@ -25,6 +25,7 @@ typedef struct algo_rollout {
     algo_pair pair;
     oct_rng rng; // of the order of rows
     algo_reward_scale scale;
+    algo_normaliser normaliser; // count 0: off
 
     // Of an update, by row of its batch.
     algo_rows rows;
@@ -51,9 +52,10 @@ typedef struct algo_rollout {
     uint64_t steps_before[2];
     oct_rng rng_before;
     algo_reward_scale scale_before;
+    float *raw_before; // parameters of both networks, of raw observations
 } algo_rollout;
 
-// As algo_ops' make_spec.
+// As algo_ops' make_spec; OCT_EINVAL, too, where observations cannot be normalised.
 OCT_CHECKED oct_err algo_rollout_make_spec(const oct_config *config, policy_spec *spec,
                                            algo_wants *wants, char *reason, size_t reason_size);
 // First weights are orthogonal (nn_net.h). is_whole: the policy takes all rows of a batch at once,
@@ -83,6 +85,7 @@ void algo_rollout_minibatch(algo_rollout *r, uint32_t k);
 float algo_rollout_value(algo_rollout *r, algo_pg_sums *sums);
 
 // algo_ops' functions of the same names.
+void algo_rollout_taken(algo *a);
 void algo_rollout_set_projection(algo *a, const algo_projection *projection);
 uint32_t algo_rollout_networks(algo *a, algo_network out[ALGO_NETWORKS_MAX]);
 const float *algo_rollout_policy_params(const algo *a);

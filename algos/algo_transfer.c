@@ -237,6 +237,9 @@ networks_take(transfer *t, algo *a, const algo_network *from, uint32_t from_coun
         deviation_take(t, &own[i], &from[0]);
     }
     if (t->taken > 0) {
+        if (a->ops->taken != NULL) {
+            a->ops->taken(a);
+        }
         algo_renew(a);
     }
     return t->taken;

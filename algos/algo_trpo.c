@@ -304,6 +304,7 @@ const algo_ops algo_trpo_ops = {
     .create = trpo_create,
     .destroy = trpo_destroy,
     .update = trpo_update,
+    .taken = algo_rollout_taken,
     .set_projection = algo_rollout_set_projection,
     .networks = algo_rollout_networks,
     .policy_params = algo_rollout_policy_params,

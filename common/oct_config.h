@@ -106,8 +106,9 @@ typedef struct oct_config {
         double value_clip;    // of a value to so far from its old one; 0: off
         double kl_max;        // an update ends beyond it (trpo: a step); 0: off
         oct_correction_name correction;
-        bool scale_rewards;   // by the deviation of their discounted sums
-        uint32_t rollout_lag; // versions that actors may be ahead of
+        bool scale_rewards;          // by the deviation of their discounted sums
+        bool normalise_observations; // ppo, a2c, trpo
+        uint32_t rollout_lag;        // versions that actors may be ahead of
         // trpo
         uint32_t cg_iterations;
         double cg_damping; // added to the Fisher matrix' diagonal

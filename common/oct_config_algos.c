@@ -175,6 +175,7 @@ static const oct_config_use reinforce_uses[] = {
         {"algo.gae_lambda", "0.8 to 1"}, {"algo.entropy_cost", "0 to 0.02"},                       \
         {"algo.value_cost", "0.5"}, {"algo.initial_deviation", "0.5 to 1"},                        \
         {"algo.scale_rewards", "true where rewards are not about 1"},                              \
+        {"algo.normalise_observations", "true for the Control Suite"},                             \
         {"algo.rollout_lag", "0, or 1 where acting takes as long as learning"},                    \
         {"algo.ratio_max", "1 to 5"},                                                              \
     {                                                                                              \

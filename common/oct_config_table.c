@@ -197,6 +197,10 @@ const oct_config_key oct_config_keys[] = {
          "update, or nothing"),
     BOOL(algo, scale_rewards, "false",
          "ppo, a2c, vtrace, trpo: divide rewards by the deviation of their discounted sums so far"),
+    BOOL(
+        algo, normalise_observations, "false",
+        "ppo, a2c, trpo: learn from observations less their mean, divided by their deviation, over "
+        "all rollouts so far"),
     U32(algo, rollout_lag, 0, 1000, "0",
         "ppo, a2c, trpo: versions that the learner may be ahead of a rollout; actors make so "
         "many rollouts before the next version comes"),

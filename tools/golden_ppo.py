@@ -30,7 +30,8 @@ PLAIN = dict(
     algorithm="ppo", box=0, dim=3, activation="tanh", hidden=[6, 5], critic_hidden=[7, 4], norm=0,
     grad_norm_max=0.5, discount=0.875, gae_lambda=0.75, reward_clip=0.0, normalise=1,
     ratio_max=1.5, entropy_cost=0.0625, value_cost=0.5, critic_ratio=2.0, epochs=2, minibatches=3,
-    clip=0.25, value_clip=0.0, kl_max=0.0, correction="ratio", scale_rewards=0)
+    clip=0.25, value_clip=0.0, kl_max=0.0, correction="ratio", scale_rewards=0,
+    normalise_observations=0)
 CASES = {
     "ppo_softmax": dict(PLAIN, value_clip=0.03125, seed=41),
     "ppo_gaussian": dict(PLAIN, box=1, dim=2, activation="elu", normalise=0, scale_rewards=1,
@@ -41,6 +42,10 @@ CASES = {
                         seed=44),
     "a2c_gaussian": dict(PLAIN, algorithm="a2c", box=1, dim=2, ratio_max=1.0, scale_rewards=1,
                          seed=45),
+    "ppo_gaussian_normalised": dict(PLAIN, box=1, dim=2, norm=1, normalise_observations=1,
+                                    scale_rewards=1, correction="decoupled",
+                                    obs_spread=[0.125, 16, 0], obs_shift=[0.5, -8, 1],
+                                    seed=46),
 }
 
 
@@ -57,6 +62,43 @@ class Learner(Reinforce):
         super().__init__(case)
         self.order = Pcg(SEED, ORDER_STREAM)
         self.sums = []  # discounted sums of rewards, ever
+        self.seen = []  # observations, ever
+
+    def first_layers_scale(self, mean, deviation, back):
+        """From functions of x to those of (x - mean) / deviation, and back."""
+        for net, key in [(self.policy, "hidden"), (self.value, "critic_hidden")]:
+            units = self.case[key][0]
+            net.params = net.params.copy()
+            weight = net.params[:units * OBS].reshape(units, OBS)
+            bias = net.params[units * OBS:units * (OBS + 1)]
+            if back:
+                weight /= deviation
+                bias -= weight @ mean
+            else:
+                bias += weight @ mean
+                weight *= deviation
+
+    def statistics(self):
+        if not self.seen:
+            return np.zeros(OBS), np.ones(OBS)
+        seen = np.concatenate(self.seen)
+        mean, deviation = seen.mean(axis=0), seen.std(axis=0)
+        hardly = deviation < np.maximum(1e-4 * deviation.max(), 1e-6 * abs(mean))
+        return mean, np.where(hardly, deviation.max(), deviation)
+
+    def update(self, batch):
+        """Yields what the test compares."""
+        if not self.case["normalise_observations"]:
+            yield from self.learn(batch)
+            return
+        mean, deviation = self.statistics()
+        self.first_layers_scale(mean, deviation, back=False)
+        yield from self.learn(dict(batch, obs=(batch["obs"] - mean) / deviation))
+        acts, obs = (FLAGS & END) == 0, batch["obs"]
+        behind = [obs[b, t + 1] for b in range(B) for t in range(T)
+                  if acts[b, t] and self.behind(b, t) == (False, True)]
+        self.seen += [obs[:, :T][acts], np.array(behind)]
+        self.first_layers_scale(*self.statistics(), back=True)
 
     def behind(self, b, t):
         """Whether the next row goes on, and whether there is a value behind this one."""
@@ -153,7 +195,7 @@ class Learner(Reinforce):
         if not is_ratio and case["correction"] == "decoupled":
             self.weight = np.minimum(np.exp(log_old - self.log_mu), case["ratio_max"])
 
-    def update(self, batch):
+    def learn(self, batch):
         """Yields what the test compares."""
         case = self.case
         self.prepare(batch)
@@ -200,7 +242,7 @@ class Learner(Reinforce):
 
 
 KEYS = REINFORCE_KEYS + ["gae_lambda", "epochs", "minibatches", "clip", "value_clip", "kl_max",
-                         "scale_rewards"]
+                         "scale_rewards", "normalise_observations"]
 
 
 def rollout_values(learner, keys):

@@ -99,6 +99,8 @@ def make_batch(case, policy, random):
     """Behaviour is the policy as it is, with other log-probabilities: as if an older one."""
     dim = case["dim"]
     obs = uniform(random, -1, 1, B, T + 1, OBS)
+    if "obs_spread" in case:
+        obs = (obs * case["obs_spread"] + case["obs_shift"]).astype(np.float32).astype(float)
     batch = dict(obs=obs, reward=uniform(random, -3, 3, B, T))
     rows = obs[:, :T].reshape(-1, OBS)
     if case["box"]:

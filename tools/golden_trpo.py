@@ -32,6 +32,8 @@ CASES = {
                           correction="decoupled", epochs=3, minibatches=1, seed=52),
     "trpo_stays": dict(TRPO, dim=4, correction="none",
                        cg_damping=2.0**-7, kl_max=0.5, line_search_steps=1, value_clip=0.03125, seed=53),
+    "trpo_softmax_normalised": dict(TRPO, normalise_observations=1, obs_spread=[0.125, 16, 0],
+                                    obs_shift=[0.5, -8, 1], seed=54),
 }
 
 
@@ -120,7 +122,7 @@ class Trpo(Learner):
             self.value.step(gradient * scale, RATE * case["critic_ratio"])
         return np.mean(losses), np.mean(norms)
 
-    def update(self, batch):
+    def learn(self, batch):
         """Yields what the test compares."""
         case = self.case
         self.prepare(batch)

@@ -286,6 +286,19 @@ test_minibatches_are_of_all_ranks_rows(void **state)
     expect_alike(&t, false);
 }
 
+static void
+test_observations_are_normalised_by_all_ranks_rows(void **state)
+{
+    (void)state;
+    static const oct_algo_name names[] = {OCT_ALGO_A2C, OCT_ALGO_PPO, OCT_ALGO_TRPO};
+    for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
+        trial t = trial_of_windows(names[i], true);
+        t.name = "normalised";
+        t.config.algo.normalise_observations = true;
+        expect_alike(&t, true);
+    }
+}
+
 // Each rank moves its own part of the parameters, in which some are frozen.
 static void
 test_frozen_layers_are_those_of_all_ranks(void **state)
@@ -341,6 +354,7 @@ main(void)
         cmocka_unit_test(test_two_or_three_learn_what_one_learns),
         cmocka_unit_test(test_parts_with_other_numbers_of_rows_count_by_row),
         cmocka_unit_test(test_minibatches_are_of_all_ranks_rows),
+        cmocka_unit_test(test_observations_are_normalised_by_all_ranks_rows),
         cmocka_unit_test(test_frozen_layers_are_those_of_all_ranks),
         cmocka_unit_test(test_what_one_refuses_all_refuse),
         cmocka_unit_test(test_a_table_learns_alone),

@@ -17,6 +17,14 @@ ppo_config(void)
     return reinforce_fixture_rollouts(OCT_ALGO_PPO);
 }
 
+static oct_config
+normalising_config(void)
+{
+    oct_config config = ppo_config();
+    config.algo.normalise_observations = true;
+    return config;
+}
+
 // ---- the beginning
 
 static void
@@ -102,6 +110,7 @@ test_an_update_that_fails_later_changes_nothing(void **state)
 {
     (void)state;
     reinforce_fixture_undoes(ppo_config());
+    reinforce_fixture_undoes(normalising_config());
 }
 
 static void
@@ -114,6 +123,122 @@ test_they_learn_which_action_pays(void **state)
         config.algo.normalise_advantage = false;
         reinforce_fixture_learns_bandit(config, 5e-3f, 1500);
     }
+}
+
+// ---- normalised observations
+
+// x -> spread x + shift, by powers of two, so that no number is rounded.
+static algo_batch
+batch_stretch(algo_batch batch)
+{
+    static const float spread[] = {0.125f, 64.0f, 1.0f};
+    static const float shift[] = {4.0f, -32.0f, 0.0f};
+    float *obs = (float *)(uintptr_t)batch.obs;
+    for (size_t i = 0; i < (size_t)batch.B * (batch.T + 1) * OBS; i++) {
+        size_t k = OCT_MIN(i % OBS, 2u);
+        obs[i] = spread[k] * roundf(obs[i] * 256.0f) / 256.0f + shift[k];
+    }
+    return batch;
+}
+
+static nn_net
+policy_net(nn_context *context, const trial *t, uint32_t rows)
+{
+    nn_net net;
+    nn_net_init(&net, context, &t->spec, rows);
+    memcpy(net.params, algo_policy_params(t->a), net.param_count * sizeof(*net.params));
+    return net;
+}
+
+// What is published reads observations as they are, and computes what was learned: the next update
+// finds the ratio to be that of the same probabilities, whatever the observations' units.
+static void
+test_what_is_published_reads_raw_observations(void **state)
+{
+    (void)state;
+    enum { ROWS = B * (T + 1) };
+    trial t = reinforce_fixture_trial(normalising_config(), false, 1);
+    nn_context *context = nn_context_create(NULL);
+    for (int i = 0; i < 3; i++) {
+        float result[ALGO_NUMBERS_MAX];
+        algo_batch batch = batch_stretch(reinforce_fixture_batch(&t.rng, &t.spec, B, T));
+        nn_net net = policy_net(context, &t, ROWS);
+        const float *y = nn_net_forward(&net, batch.obs, ROWS);
+        for (uint32_t row = 0; row < B * T; row++) { // log mu, of the policy as it is published
+            const float *of = y + (size_t)(row / T * (T + 1) + row % T) * DIM;
+            double sum = 0;
+            for (uint32_t k = 0; k < DIM; k++) {
+                sum += exp((double)of[k]);
+            }
+            ((float *)(uintptr_t)batch.extra)[row] =
+                of[((const int32_t *)batch.action)[row]] - (float)log(sum);
+        }
+        T_OK(algo_update(t.a, &batch, 1e-2f, NULL, result));
+        T_NEAR((double)fixture_number(&t.config, result, "ratio_mean"), 1.0, 1e-5, 0);
+        T_NEAR((double)fixture_number(&t.config, result, "kl"), 0.0, 1e-6, 0);
+        nn_net_fini(&net);
+        reinforce_fixture_free(&batch);
+    }
+    nn_context_destroy(context);
+    algo_destroy(t.a);
+}
+
+// Learning does not depend on the units that observations are in, from the first statistics on.
+static void
+test_units_of_observations_do_not_matter(void **state)
+{
+    (void)state;
+    enum { ROWS = B * (T + 1) };
+    oct_config config = normalising_config();
+    config.algo.adam_beta1 = config.algo.adam_beta2 = 0; // nothing of the first gradient is kept
+    trial t = reinforce_fixture_trial(config, false, 1);
+    trial other = reinforce_fixture_trial(config, false, 1);
+    nn_context *context = nn_context_create(NULL);
+    float result[ALGO_NUMBERS_MAX];
+    for (int i = 0; i < 6; i++) {
+        algo_batch batch = reinforce_fixture_batch(&t.rng, &t.spec, B, T);
+        algo_batch wide = reinforce_fixture_batch(&other.rng, &other.spec, B, T);
+        float *obs = (float *)(uintptr_t)batch.obs, *wide_obs = (float *)(uintptr_t)wide.obs;
+        for (size_t k = 0; k < (size_t)ROWS * OBS; k++) {
+            wide_obs[k] = k % OBS == 1 ? 64.0f * obs[k] : obs[k];
+        }
+        float rate = i == 0 ? 0.0f : 1e-2f; // before there are any, they do
+        T_OK(algo_update(t.a, &batch, rate, NULL, result));
+        T_OK(algo_update(other.a, &wide, rate, NULL, result));
+        nn_net net = policy_net(context, &t, ROWS), wide_net = policy_net(context, &other, ROWS);
+        const float *y = nn_net_forward(&net, obs, ROWS);
+        const float *wide_y = nn_net_forward(&wide_net, wide_obs, ROWS);
+        for (uint32_t k = 0; k < ROWS * DIM; k++) {
+            T_NEAR((double)wide_y[k], (double)y[k], 2e-4, 2e-4);
+        }
+        nn_net_fini(&net);
+        nn_net_fini(&wide_net);
+        reinforce_fixture_free(&batch);
+        reinforce_fixture_free(&wide);
+    }
+    nn_context_destroy(context);
+    algo_destroy(t.a);
+    algo_destroy(other.a);
+}
+
+static void
+test_what_cannot_be_normalised_is_refused(void **state)
+{
+    (void)state;
+    char reason[200] = "";
+    oct_config config = normalising_config();
+    policy_spec spec = fixture_env(OBS, DIM);
+    spec.obs_dtype = POLICY_U8;
+    T_ERR(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)), OCT_EINVAL);
+    assert_string_equal(reason, "algo.normalise_observations: only float32 observations into a "
+                                "dense first layer are normalised");
+    spec.obs_dtype = POLICY_F32;
+    config.learner.freeze = (oct_config_ints){.count = 1, .value = {0}};
+    T_ERR(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)), OCT_EINVAL);
+    assert_string_equal(reason, "learner.freeze: layer 0 moves with the statistics of "
+                                "algo.normalise_observations");
+    config.learner.freeze.value[0] = 1;
+    T_OK(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)));
 }
 
 // ---- refusals
@@ -132,6 +257,7 @@ test_same_seed_and_batches_give_the_same_bits_across_a_checkpoint(void **state)
 {
     (void)state;
     reinforce_fixture_resumes(ppo_config());
+    reinforce_fixture_resumes(normalising_config());
 }
 
 static void
@@ -139,6 +265,7 @@ test_a_damaged_state_is_refused_whole(void **state)
 {
     (void)state;
     reinforce_fixture_refuses_states(ppo_config(), OCT_ALGO_A2C);
+    reinforce_fixture_refuses_states(normalising_config(), OCT_ALGO_A2C);
 }
 
 static void
@@ -146,6 +273,7 @@ test_the_policy_learns_through_its_projection(void **state)
 {
     (void)state;
     reinforce_fixture_projects(ppo_config());
+    reinforce_fixture_projects(normalising_config());
 }
 
 int
@@ -157,6 +285,9 @@ main(void)
         cmocka_unit_test(test_a2c_takes_one_step_and_ppo_one_for_each_minibatch),
         cmocka_unit_test(test_an_update_that_fails_later_changes_nothing),
         cmocka_unit_test(test_they_learn_which_action_pays),
+        cmocka_unit_test(test_what_is_published_reads_raw_observations),
+        cmocka_unit_test(test_units_of_observations_do_not_matter),
+        cmocka_unit_test(test_what_cannot_be_normalised_is_refused),
         cmocka_unit_test(test_batches_that_cannot_be_are_refused),
         cmocka_unit_test(test_same_seed_and_batches_give_the_same_bits_across_a_checkpoint),
         cmocka_unit_test(test_a_damaged_state_is_refused_whole),

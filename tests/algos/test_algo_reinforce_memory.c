@@ -25,6 +25,7 @@ check_no_allocation(oct_algo_name name, bool is_box, bool projected)
     config.algo.clip = 0.2;
     config.algo.correction = OCT_CORRECTION_DECOUPLED;
     config.algo.scale_rewards = true;
+    config.algo.normalise_observations = projected && oct_config_has_rollouts(&config);
     config.algo.kl_max = 0.01;
     config.algo.cg_iterations = 3;
     config.algo.cg_damping = 0.1;

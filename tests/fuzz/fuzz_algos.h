@@ -89,7 +89,7 @@ fuzz_algo_init(fuzz_algo *experiment, uint32_t number)
         {OCT_ALGO_DQN, false, {"algo.noisy=true", "algo.dueling=true", "algo.distributional=true"}},
         {OCT_ALGO_REINFORCE, true, {NULL}},
         {OCT_ALGO_PPO, true, {"algo.scale_rewards=true", "algo.value_clip=0.2", "algo.kl_max=0"}},
-        {OCT_ALGO_A2C, true, {"algo.scale_rewards=true"}},
+        {OCT_ALGO_A2C, true, {"algo.scale_rewards=true", "algo.normalise_observations=true"}},
         {OCT_ALGO_TRPO, true, {"algo.correction=decoupled"}},
     };
     char steps[64];

@@ -1,0 +1,54 @@
+#ifndef ALGOS_ALGO_NORMALISER_H
+#define ALGOS_ALGO_NORMALISER_H
+
+#include "common/oct_bytes.h"
+#include "group/group.h"
+#include "nn/nn_net.h"
+
+// Normalised observations: networks learn from (x - mean) / deviation, where the mean and the
+// deviation of each number are those of all rows so far. What networks are outside an update always
+// reads x itself: their first layer is brought to normalised observations for an update (enter),
+// and back behind it (leave), so whoever takes, saves or publishes them needs no statistics.
+//
+// Statistics of batches are merged as Chan, Golub and LeVeque (1983) do, in double. The rows of an
+// update count from the next one on, so that it begins with the policy that acted. A number that
+// hardly varied (deviation below 1e-4 of the largest one, or 1e-6 of its own mean) is divided by
+// the largest deviation, so that it cannot drown the others when it does vary.
+//
+// Threads: one user at a time. Owns: its numbers, reserved by init; nothing allocates later.
+typedef struct algo_normaliser {
+    uint32_t count; // numbers of an observation
+    // Networks were taken from elsewhere: the first statistics leave them the functions that they
+    // are. Those of a beginning are first weights for normalised observations.
+    bool keeps;
+    double rows, next_rows; // seen, and with those of this update
+    double *mean;           // [count]
+    double *squares;        // [count] sums of squared differences from the mean
+    double *next;           // [2][count] mean and squares with the rows of this update
+    double *gathered;       // [GROUP_SIZE_MAX][1 + 2 count] of each rank: rows, mean, squares
+    float *offset, *scale;  // [count] in an update: (x - offset) scale
+    void *block;
+} algo_normaliser;
+
+// Before the first rows: offset 0, scale 1.
+void algo_normaliser_init(algo_normaliser *n, uint32_t count);
+void algo_normaliser_fini(algo_normaliser *n);
+
+// x[rows][count] of this rank, of the batch of an update: counts them, with those of all ranks, for
+// the next statistics, and normalises them by those of now, in place. x is finite.
+void algo_normaliser_take(algo_normaliser *n, group *all, float *x, uint32_t rows);
+// The next statistics become those of now.
+void algo_normaliser_renew(algo_normaliser *n);
+
+// params of net, whose first layer is dense and reads count numbers: from a function of x to the
+// same one of what x is normalised to, and back. Only the first layer's change; both round them.
+void algo_normaliser_enter(const algo_normaliser *n, const nn_net *net, float *params);
+void algo_normaliser_leave(const algo_normaliser *n, const nn_net *net, float *params);
+
+// keeps and the statistics of now, in so many bytes. read checks every number; OCT_EPROTO leaves n
+// as it was.
+size_t algo_normaliser_bytes(const algo_normaliser *n);
+void algo_normaliser_save(const algo_normaliser *n, oct_writer *writer);
+OCT_CHECKED oct_err algo_normaliser_read(algo_normaliser *n, oct_reader *reader);
+
+#endif // ALGOS_ALGO_NORMALISER_H
