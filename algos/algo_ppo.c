@@ -14,6 +14,7 @@ typedef struct algo_ppo {
     float clip;
     float kl_max; // 0: off
     float entropy_cost;
+    float mean_noise; // 0: off
     float grad_norm_max;
     bool normalise_advantage;
 
@@ -57,6 +58,7 @@ ppo_configure(algo_ppo *ppo, const oct_config *config, bool clips)
     ppo->clip = (float)config->algo.clip;
     ppo->kl_max = (float)config->algo.kl_max;
     ppo->entropy_cost = (float)config->algo.entropy_cost;
+    ppo->mean_noise = clips ? (float)config->algo.mean_noise : 0;
     ppo->grad_norm_max = (float)config->algo.grad_norm_max;
     ppo->normalise_advantage = config->algo.normalise_advantage;
 }
@@ -109,6 +111,17 @@ ppo_destroy(algo *a)
 
 // ---- a minibatch
 
+// RPO (Rahman and Xue 2022): the mean of each row moves by uniform noise. A mean that moves by z
+// gives an action the density that the action less z has without.
+static void
+means_move(algo_ppo *ppo)
+{
+    size_t count = ppo->on.rows.is_box ? (size_t)ppo->on.n * ppo->on.rows.action_count : 0;
+    for (size_t i = 0; ppo->mean_noise > 0 && i < count; i++) {
+        ppo->drawn[i] -= ppo->mean_noise * (2 * oct_rng_float(&ppo->on.rng) - 1);
+    }
+}
+
 static void
 minibatch_take(algo_ppo *ppo, uint32_t k)
 {
@@ -127,6 +140,7 @@ minibatch_take(algo_ppo *ppo, uint32_t k)
     if (ppo->normalise_advantage) {
         algo_standardise(ppo->on.base.group, ppo->gain, ppo->on.n);
     }
+    means_move(ppo);
 }
 
 // The loss of a row and its slope by log pi. Ratio and advantage are constants to a2c's gradient;

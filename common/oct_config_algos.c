@@ -192,6 +192,7 @@ static const oct_config_use ppo_uses[] = {
     {"algo.minibatches", "1 to 32"},
     {"algo.clip", "0.1 to 0.3"},
     {"algo.value_clip", "0 (off), or as clip"},
+    {"algo.mean_noise", "0 (off), 0.5 for the Control Suite"},
     {"algo.kl_max", "0 (off), 0.015 to 0.045"},
     {"algo.correction", "ratio; decoupled where rollouts are old"},
 };

@@ -197,6 +197,9 @@ const oct_config_key oct_config_keys[] = {
          "update, or nothing"),
     BOOL(algo, scale_rewards, "false",
          "ppo, a2c, vtrace, trpo: divide rewards by the deviation of their discounted sums so far"),
+    F64(algo, mean_noise, 0, 1e3, "0",
+        "ppo: an update moves each mean of a Gaussian by uniform noise of up to so much, in halves "
+        "of the action's range (RPO), so that deviations stay wide; 0: off"),
     BOOL(
         algo, normalise_observations, "false",
         "ppo, a2c, trpo: learn from observations less their mean, divided by their deviation, over "

@@ -31,7 +31,7 @@ PLAIN = dict(
     grad_norm_max=0.5, discount=0.875, gae_lambda=0.75, reward_clip=0.0, normalise=1,
     ratio_max=1.5, entropy_cost=0.0625, value_cost=0.5, critic_ratio=2.0, epochs=2, minibatches=3,
     clip=0.25, value_clip=0.0, kl_max=0.0, correction="ratio", scale_rewards=0,
-    normalise_observations=0)
+    mean_noise=0.0, normalise_observations=0)
 CASES = {
     "ppo_softmax": dict(PLAIN, value_clip=0.03125, seed=41),
     "ppo_gaussian": dict(PLAIN, box=1, dim=2, activation="elu", normalise=0, scale_rewards=1,
@@ -46,6 +46,7 @@ CASES = {
                                     scale_rewards=1, correction="decoupled",
                                     obs_spread=[0.125, 16, 0], obs_shift=[0.5, -8, 1],
                                     seed=46),
+    "ppo_gaussian_moved": dict(PLAIN, box=1, dim=2, mean_noise=0.5, seed=47),
 }
 
 
@@ -151,6 +152,14 @@ class Learner(Reinforce):
             for part in range(parts):
                 yield np.array(order[part * count // parts:(part + 1) * count // parts])
 
+    def means_move(self, rows):
+        """By moving what was done the other way."""
+        noise = self.case["mean_noise"]
+        for row in rows if noise else []:
+            for i in range(self.case["dim"]):
+                draw = (self.order.u32() >> 8) * 2.0**-24
+                self.done[row, i] = self.done_then[row, i] - noise * (2 * draw - 1)
+
     def policy_loss(self, rows, advantage, params):
         """Of some rows, and which of their ratios were outside."""
         case = self.case
@@ -185,6 +194,7 @@ class Learner(Reinforce):
         v = everywhere[:, 0].reshape(B, T + 1)
         self.obs = batch["obs"][:, :T].reshape(-1, OBS)[acts]
         self.done, self.log_mu = batch["done"][acts], batch["extra"][acts, 0]
+        self.done_then = self.done.copy()
         self.advantage = self.advantages(batch, v).ravel()[acts]
         self.v = v[:, :T].ravel()[acts]
         self.target = self.advantage + self.v
@@ -204,6 +214,7 @@ class Learner(Reinforce):
             advantage = self.advantage[rows]
             if case["normalise"]:
                 advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
+            self.means_move(rows)
             log_p, entropy = self.policy.distribution(self.policy.params, self.obs[rows],
                                                       self.done[rows])
             ratio = np.exp(log_p - self.centre[rows])
@@ -242,7 +253,7 @@ class Learner(Reinforce):
 
 
 KEYS = REINFORCE_KEYS + ["gae_lambda", "epochs", "minibatches", "clip", "value_clip", "kl_max",
-                         "scale_rewards", "normalise_observations"]
+                         "scale_rewards", "mean_noise", "normalise_observations"]
 
 
 def rollout_values(learner, keys):

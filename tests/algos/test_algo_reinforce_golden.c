@@ -74,6 +74,7 @@ golden_rollouts(const golden_file *g, oct_config *config)
     config->algo.value_clip = golden_number(g, "value_clip");
     config->algo.kl_max = golden_number(g, "kl_max");
     config->algo.scale_rewards = golden_number(g, "scale_rewards") != 0;
+    config->algo.mean_noise = golden_number(g, "mean_noise");
     config->algo.normalise_observations = golden_number(g, "normalise_observations") != 0;
     if (config->algo.name == OCT_ALGO_TRPO) {
         config->algo.cg_iterations = (uint32_t)golden_number(g, "cg_iterations");
@@ -269,6 +270,13 @@ test_normalised_observations_equal_numpy(void **state)
 }
 
 static void
+test_means_that_move_equal_numpy(void **state)
+{
+    (void)state;
+    check_case("ppo_gaussian_moved", golden_rollouts);
+}
+
+static void
 test_an_update_ends_where_numpy_ends_it(void **state)
 {
     (void)state;
@@ -357,6 +365,7 @@ main(int argc, char **argv)
         cmocka_unit_test(test_epochs_of_shuffled_minibatches_with_clipping_equal_numpy),
         cmocka_unit_test(test_decoupled_ratios_and_scaled_rewards_equal_numpy),
         cmocka_unit_test(test_normalised_observations_equal_numpy),
+        cmocka_unit_test(test_means_that_move_equal_numpy),
         cmocka_unit_test(test_an_update_ends_where_numpy_ends_it),
         cmocka_unit_test(test_a2c_equals_numpy),
         cmocka_unit_test(test_vtrace_equals_numpy),
