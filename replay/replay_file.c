@@ -468,6 +468,12 @@ replay_file_create(replay_file **out, const char *path, const wire_configure *co
     views_set(file, &layout);
     file_begin(file, configure);
     replay_step();
+    if (msync(file->base, file->bytes, MS_SYNC) != 0) { // the header says that all of it is there
+        (void)oct_refuse(reason, reason_size, "%s cannot be written: %s", path, strerror(errno));
+        (void)unlink(path);
+        replay_file_close(file);
+        return OCT_EIO;
+    }
     memcpy(file->base, &header, sizeof(header));
     file->header = (const replay_file_header *)(const void *)file->base;
     replay_file_set_live(file);

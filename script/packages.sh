@@ -33,8 +33,12 @@ test_packages+=(iproute2 iptables procps libnetfilter-queue-dev)
 test_packages+=(qemu-user gcc-arm-none-eabi libnewlib-arm-none-eabi
     gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-arm-linux-gnueabihf libc6-dev-armhf-cross
     gcc-riscv64-linux-gnu libc6-dev-riscv64-cross)
+# Machines whose power is cut (script/test-powercut), and what looks at their disks.
+test_packages+=(qemu-system-x86 busybox-static e2fsprogs)
 # Unpacked into build/tools and not installed: the package would start a server.
 tool_packages=(prometheus)
+# The package that depends on the newest kernel for virtual machines. That one is unpacked there, too.
+kernel_package=linux-image-cloud-amd64
 # From PyPI, into an environment of its own (build/tools/python): exported models are run by it,
 # data sets of Minari read and written, the Python package is tested and its wheel made, sweeps ask
 # Optuna, and trackers get runs.

@@ -18,7 +18,8 @@ typedef struct range {
     uint64_t session;
     uint32_t actor_id;
     uint32_t stream;
-    uint64_t first; // in the stream
+    uint64_t first;  // in the stream
+    uint64_t serial; // of the block
     uint64_t tag;
     uint32_t slot;
     uint32_t number; // of the first row's content
@@ -33,6 +34,10 @@ struct chaos_audit {
     range *ranges; // by stream
     uint64_t count;
     uint64_t room;
+    uint64_t *emptied; // serials of blocks without rows, ascending
+    uint64_t emptied_count;
+    uint32_t block_rows;
+    bool has_reused; // it may have used places again
     char words[WORDS_BYTES];
     size_t words_used;
 };
@@ -49,6 +54,7 @@ void
 chaos_audit_destroy(chaos_audit *audit)
 {
     free(audit->ranges);
+    free(audit->emptied);
     free(audit);
 }
 
@@ -139,6 +145,7 @@ block_take(chaos_audit *audit, const replay_layout *layout, const replay_block *
         .actor_id = block->actor_id,
         .stream = block->stream,
         .first = block->first,
+        .serial = block->serial,
         .tag = row.tag,
         .slot = row.slot,
         .number = row.number,
@@ -180,6 +187,19 @@ static bool
 is_same_stream(const range *a, const range *b)
 {
     return a->session == b->session && a->actor_id == b->actor_id && a->stream == b->stream;
+}
+
+// How many rows between two blocks of a stream may have been in blocks whose places were used
+// again when the power failed. Blocks leave in order, and the disk has any of what came after them.
+static uint64_t
+rows_emptied(const chaos_audit *audit, const range *before, const range *behind)
+{
+    uint64_t blocks = 0;
+    bool is_cut = audit->mode == CHAOS_AUDIT_CUT || audit->mode == CHAOS_AUDIT_SYNCED;
+    for (uint64_t i = 0; is_cut && audit->has_reused && i < audit->emptied_count; i++) {
+        blocks += audit->emptied[i] > before->serial && audit->emptied[i] < behind->serial;
+    }
+    return blocks * audit->block_rows;
 }
 
 // The same row may lie in two streams: what was inserted twice under another name is found here.
@@ -226,7 +246,8 @@ stream_check(chaos_audit *audit)
                 "stream %u of session %016" PRIx64 ": row %" PRIu64 " is at another's place\n",
                 a->stream, a->session, b->first);
         }
-        if (a->first + a->count < b->first && audit->mode != CHAOS_AUDIT_DAMAGED) {
+        if (a->first + a->count < b->first && audit->mode != CHAOS_AUDIT_DAMAGED &&
+            b->first - a->first - a->count > rows_emptied(audit, a, b)) {
             audit->result.holes += b->first - a->first - a->count;
             say(audit,
                 "stream %u of session %016" PRIx64 ": rows %" PRIu64 " to %" PRIu64
@@ -248,10 +269,16 @@ chaos_audit_take(chaos_audit *audit, const replay_file *file)
     const replay_head *head = &file->live->head[file->live->commits % 2];
     audit->result.oldest = head->oldest;
     audit->result.taken = head->stats.rows_taken;
+    audit->block_rows = file->layout.rows;
+    // A generation, during which fewer than half of all blocks are opened, is all that it knows of.
+    audit->has_reused = head->next >= file->header->blocks / 2;
+    audit->emptied = oct_alloc((head->next - head->oldest + 1) * sizeof(uint64_t));
     for (uint64_t serial = head->oldest; serial < head->next; serial++) {
         const replay_block *block = replay_file_block(file, serial);
         if (block->count > 0) {
             block_take(audit, &file->layout, block);
+        } else {
+            audit->emptied[audit->emptied_count++] = serial;
         }
     }
     uint64_t rows = audit->result.rows, taken = audit->result.taken;
@@ -299,9 +326,10 @@ absent(chaos_audit *audit, const chaos_ack *ack, uint64_t first, uint64_t rows, 
        bool has_stream)
 {
     // What left was the oldest: rows of the stream that are there are newer.
-    bool is_old = audit->result.oldest > 0 &&
-                  (!has_stream ||
-                   (next != NULL && (next == audit->ranges || !is_same_stream(next - 1, next))));
+    bool is_first = next == audit->ranges || (next != NULL && !is_same_stream(next - 1, next));
+    bool is_old =
+        audit->result.oldest > 0 &&
+        (!has_stream || is_first || (next != NULL && rows_emptied(audit, next - 1, next) >= rows));
     if (is_old) {
         audit->result.left += rows;
     } else if (audit->mode == CHAOS_AUDIT_DAMAGED ||

@@ -14,7 +14,10 @@ typedef struct chaos_audit chaos_audit;
 
 typedef enum chaos_audit_mode {
     CHAOS_AUDIT_KILLED,  // all that was acknowledged is there
-    CHAOS_AUDIT_SYNCED,  // all that was synced: the newest rows of a stream may be missing
+    CHAOS_AUDIT_CUT,     // the same; but of a power failure: blocks whose places were being used
+                         // again have left in any order
+    CHAOS_AUDIT_SYNCED,  // of a power failure, all that was synced: the newest rows of a stream may
+                         // be missing
     CHAOS_AUDIT_DAMAGED, // what is there is right; blocks may be missing
 } chaos_audit_mode;
 

@@ -1,6 +1,6 @@
 // Audits the file of a replay table against what actors wrote down: octet-replay's own recovery,
-// then chaos_audit.h. usage: chaos_audit killed|synced|damaged FILE [ACKS[:COUNT]...] Prints what
-// is wrong, then one line of numbers. Exit code 0: sound, 1: not, 2: the file is refused.
+// then chaos_audit.h. usage: chaos_audit killed|cut|synced|damaged FILE [ACKS[:COUNT]...] Prints
+// what is wrong, then one line of numbers. Exit code 0: sound, 1: not, 2: the file is refused.
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -46,22 +46,23 @@ print(const chaos_audit_result *r, const replay_recovered *recovered)
     printf("rows=%" PRIu64 " taken=%" PRIu64 " blocks=%" PRIu64 " oldest=%" PRIu64 " acked=%" PRIu64
            " left=%" PRIu64 " unsynced=%" PRIu64 " missing=%" PRIu64 " doubled=%" PRIu64
            " foreign=%" PRIu64 " holes=%" PRIu64 " altered=%" PRIu64 " backward=%" PRIu64
-           " streams=%" PRIu64 " miscount=%" PRIu64 " torn=%" PRIu64 " exact=%d\n",
+           " streams=%" PRIu64 " miscount=%" PRIu64 " torn=%" PRIu64 " generation=%" PRIu64
+           " exact=%d\n",
            r->rows, r->taken, r->blocks, r->oldest, r->acked, r->left, r->unsynced, r->missing,
            r->doubled, r->foreign, r->holes, r->altered, r->backward, r->streams, r->miscount,
-           recovered->blocks_torn, recovered->is_exact);
+           recovered->blocks_torn, recovered->generation, recovered->is_exact);
 }
 
 int
 main(int argc, char **argv)
 {
-    static const char *const modes[] = {"killed", "synced", "damaged"};
+    static const char *const modes[] = {"killed", "cut", "synced", "damaged"};
     size_t mode = 0;
     while (argc >= 3 && mode < OCT_COUNTOF(modes) && strcmp(argv[1], modes[mode]) != 0) {
         mode++;
     }
     if (argc < 3 || mode == OCT_COUNTOF(modes)) {
-        fprintf(stderr, "usage: chaos_audit killed|synced|damaged FILE [ACKS[:COUNT]...]\n");
+        fprintf(stderr, "usage: chaos_audit killed|cut|synced|damaged FILE [ACKS[:COUNT]...]\n");
         return 2;
     }
     char reason[REASON_MAX];

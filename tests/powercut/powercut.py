@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""Cuts the power of a virtual machine, and looks at what its disk has then. Started by script/test-powercut.
+
+usage: powercut.py BUILD [--cuts N] [--seed S] [--only KIND] [--report FILE] [--keep] [--list] [--without-sync]
+
+A life is a machine with a new disk, seeded by S, S + 1 and so on; lives follow one another until there were N cuts of each kind. Most cuts
+are looked at without the machine: its disk is asked what a cut at this moment would leave (powercut_disk.py), so that one life has
+many. At the last ones the machine is killed and started again, and all must go on.
+--without-sync: fsync, fdatasync and msync do nothing in the machine; then this must fail.
+The last line is "N passed, N failed, N skipped", of cuts.
+"""
+
+import argparse
+import os
+import pathlib
+import random
+import shutil
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent / "chaos"), str(HERE.parent / "support")]
+os.environ.setdefault("OCTET_TEST_PATIENCE", "5")  # without KVM all is ten times as slow
+import powercut_kinds  # noqa: E402
+import powercut_machine  # noqa: E402
+
+SKIPPED = 77
+
+
+def plural(count, what):
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def life(kind, seed, build, folder, asked, cuts):
+    """Plays one; gives its kind's object, whose cuts are done."""
+    rng = random.Random(f"{kind} {seed}")
+    place = folder / f"{kind}-{seed}"
+    place.mkdir()
+    one = powercut_kinds.KINDS[kind](kind, seed, build, place, rng, asked.without_sync)
+    try:
+        one.play(cuts)
+    except AssertionError as wrong:
+        one.wrong = str(wrong)
+    if one.wrong and asked.keep:
+        print(f"    kept: {place}")
+    else:
+        shutil.rmtree(place, ignore_errors=True)
+    return one
+
+
+def options():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build")
+    parser.add_argument("--cuts", type=int, default=4)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", choices=list(powercut_kinds.KINDS), metavar="KIND")
+    parser.add_argument("--report", metavar="FILE")
+    parser.add_argument("--keep", action="store_true")
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--without-sync", action="store_true")
+    return parser.parse_args()
+
+
+def main():
+    asked = options()
+    if asked.list:
+        print(*powercut_kinds.KINDS, sep="\n")
+        return 0
+    why = powercut_machine.missing()
+    if why:
+        print(f"SKIPPED: no power was cut: {why}")
+        return SKIPPED
+    passed, failed, build = 0, 0, pathlib.Path(asked.build).resolve()
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="octet-powercut-"))
+    print(f"machines by {powercut_machine.accelerator()}, {powercut_machine.kernel().name}", flush=True)
+    for kind in [asked.only] if asked.only else powercut_kinds.KINDS:
+        seed, begin, done = asked.seed, time.monotonic(), 0
+        while done < asked.cuts:
+            one = life(kind, seed, build, folder, asked, asked.cuts - done)
+            passed += len(one.cuts)
+            done += len(one.cuts) + bool(one.wrong)
+            failed += bool(one.wrong)
+            print(f"{'FAIL' if one.wrong else 'ok  '} {kind} seed {seed}, {plural(len(one.cuts), 'cut')}, {time.monotonic() - begin:.0f} s: "
+                  f"{one.summary()}{chr(10) + one.wrong if one.wrong else ''}", flush=True)
+            if asked.report:
+                with open(asked.report, "a", encoding="utf-8") as report:
+                    report.writelines(one.rows())
+            seed += 1
+    if not asked.keep:
+        shutil.rmtree(folder, ignore_errors=True)
+    print(f"{passed} passed, {failed} failed, 0 skipped")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
