@@ -176,19 +176,10 @@ is_folder(const struct dirent *item)
     return item->d_name[0] != '.' && (item->d_type == DT_DIR || item->d_type == DT_UNKNOWN);
 }
 
-static bool
-is_run(const char *path)
-{
-    char config[CLI_SERIES_FOLDER_MAX + 16];
-    struct stat status;
-    (void)snprintf(config, sizeof(config), "%s/config.yaml", path);
-    return lstat(config, &status) == 0 && S_ISREG(status.st_mode);
-}
-
 static void
 folder_search(cli_dash_runs *runs, const char *path, int depth)
 {
-    if (is_run(path)) {
+    if (cli_series_is_run(path)) {
         run_found(runs, path);
         return;
     }

@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "cli/cli_json.h"
 #include "common/oct_base.h"
@@ -399,15 +398,6 @@ run_add(run_list *list, const char *folder, char *reason, size_t reason_size)
     return OCT_OK;
 }
 
-static bool
-is_run(const char *folder)
-{
-    char path[PATH_SIZE + 512];
-    struct stat file;
-    int length = snprintf(path, sizeof(path), "%s/config.yaml", folder);
-    return length > 0 && (size_t)length < sizeof(path) && stat(path, &file) == 0;
-}
-
 // The runs that lie in a folder, by their names.
 static oct_err
 add_inside(run_list *list, const char *folder, char *reason, size_t reason_size)
@@ -423,7 +413,7 @@ add_inside(run_list *list, const char *folder, char *reason, size_t reason_size)
     for (int i = 0; i < count; i++) {
         char path[PATH_SIZE + 300];
         (void)snprintf(path, sizeof(path), "%.*s/%s", PATH_SIZE, folder, entry[i]->d_name);
-        if (err == OCT_OK && entry[i]->d_name[0] != '.' && is_run(path)) {
+        if (err == OCT_OK && entry[i]->d_name[0] != '.' && cli_series_is_run(path)) {
             err = run_add(list, path, reason, reason_size);
         }
         free(entry[i]);
@@ -458,8 +448,8 @@ cli_comparison_open(const char *const *folders, size_t folder_count, cli_series 
     oct_err err = OCT_OK;
     *count = 0;
     for (size_t i = 0; i < folder_count && err == OCT_OK; i++) {
-        err = is_run(folders[i]) ? run_add(list, folders[i], reason, reason_size)
-                                 : add_inside(list, folders[i], reason, reason_size);
+        err = cli_series_is_run(folders[i]) ? run_add(list, folders[i], reason, reason_size)
+                                            : add_inside(list, folders[i], reason, reason_size);
     }
     if (err == OCT_OK) {
         err = open_all(list, out, count, reason, reason_size);

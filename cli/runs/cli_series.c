@@ -370,6 +370,21 @@ name_take(cli_series *series)
                    series->folder + begin);
 }
 
+bool
+cli_series_is_run(const char *folder)
+{
+    struct stat status;
+    int fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int config = fd >= 0 ? file_open(fd, "config.yaml", &status) : -1;
+    if (config >= 0) {
+        (void)close(config);
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return config >= 0;
+}
+
 oct_err
 cli_series_open(cli_series **out, const char *folder, uint32_t rows_max, char *reason,
                 size_t reason_size)

@@ -43,7 +43,9 @@ typedef struct cli_series {
     struct cli_series_reader *reader; // private
 } cli_series;
 
-// A run folder, which has a config.yaml; nothing else is read yet. rows_max: even, >= 16. OCT_EIO:
+// Whether a folder is that of a run: a regular file config.yaml lies in it.
+bool cli_series_is_run(const char *folder);
+// A run folder; nothing else is read yet. rows_max: even, >= 16. OCT_EIO:
 // it cannot be entered; OCT_EINVAL: it is no run folder; one line in reason.
 OCT_CHECKED oct_err cli_series_open(cli_series **out, const char *folder, uint32_t rows_max,
                                     char *reason, size_t reason_size);

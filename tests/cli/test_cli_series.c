@@ -218,7 +218,11 @@ test_series_follows_no_link(void **state)
     assert_int_equal(rename("a/config.yaml", "a/other.yaml"), 0);
     assert_int_equal(symlink("other.yaml", "a/config.yaml"), 0);
     T_ERR(cli_series_open(&a, "a", ROWS_MAX, reason, sizeof(reason)), OCT_EINVAL);
+    assert_false(cli_series_is_run("a"));
     assert_int_equal(rename("a/other.yaml", "a/config.yaml"), 0);
+    assert_true(cli_series_is_run("a"));
+    assert_false(cli_series_is_run("a/config.yaml"));
+    assert_false(cli_series_is_run("nowhere"));
 }
 
 static void
