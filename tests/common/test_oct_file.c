@@ -386,6 +386,53 @@ test_draft_is_adopted(void **state)
     assert_int_equal(rmdir(path), 0);
 }
 
+// What the disk makes of a file that was synced, by the time that it is read back: in libc's place.
+static enum { DISK_KEEPS, DISK_FLIPS, DISK_CUTS, DISK_ADDS } disk;
+
+int
+posix_fadvise(int fd, off_t from, off_t length, int advice)
+{
+    (void)from;
+    (void)length;
+    (void)advice;
+    if (disk == DISK_KEEPS) {
+        return 0;
+    }
+    char path[64];
+    struct stat status;
+    (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    int file = open(path, O_RDWR | O_CLOEXEC);
+    assert_true(file >= 0 && fstat(file, &status) == 0);
+    if (disk == DISK_CUTS) {
+        assert_int_equal(ftruncate(file, status.st_size - 1), 0);
+    } else {
+        assert_int_equal(pwrite(file, "F", 1, status.st_size - (disk == DISK_FLIPS)), 1);
+    }
+    (void)close(file);
+    return 0;
+}
+
+static void
+test_draft_that_the_disk_changed_is_none(void **state)
+{
+    (void)state;
+    static const oct_file_part parts[] = {{"one ", 4}, {"file", 4}};
+    char path[512], draft[OCT_FILE_PATH_MAX];
+    (void)snprintf(path, sizeof(path), "%s", in_folder("file"));
+    T_OK(oct_file_write(path, "old", 3));
+    for (disk = DISK_FLIPS; disk <= DISK_ADDS; disk++) {
+        T_ERR(oct_file_draft(path, parts, OCT_COUNTOF(parts), draft), OCT_EIO);
+        assert_int_equal(errno, EBADMSG);
+        assert_int_equal(entries(), 1);
+        assert_content(path, "old");
+    }
+    disk = DISK_KEEPS;
+    T_OK(oct_file_draft(path, parts, OCT_COUNTOF(parts), draft));
+    assert_content(draft, "one file");
+    assert_int_equal(unlink(draft), 0);
+    assert_int_equal(unlink(path), 0);
+}
+
 int
 main(void)
 {
@@ -407,6 +454,7 @@ main(void)
         IN_FOLDER(test_a_secret_is_its_owners_alone),
         IN_FOLDER(test_make_folder_makes_all_missing_ones_and_is_repeatable),
         IN_FOLDER(test_draft_is_adopted),
+        IN_FOLDER(test_draft_that_the_disk_changed_is_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
