@@ -64,7 +64,8 @@ def means_of(rows):
 def trained(octet, preset, steps, seed, settings, folder):
     """One run: its numbers."""
     arguments = []
-    for setting in [*settings, f"run.env_steps={steps}", "run.stop_at_return=none"]:
+    # Noise on the means would be in the ratio, too.
+    for setting in [*settings, "algo.mean_noise=0", f"run.env_steps={steps}", "run.stop_at_return=none"]:
         arguments += ["--set", setting]
     ended, wall_s, _ = bench_learning.train(octet, ROOT / f"presets/{preset}.yaml", seed, arguments, folder)
     last = ended.get("last_return") or ended["return"]
