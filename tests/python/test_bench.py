@@ -30,3 +30,11 @@ def test_the_benchmark_of_replay_checks_its_answers_and_prints_its_lines():
     assert len(lines) >= 6 and all(line["median"] > 0 for line in lines)
     assert [line["name"] for line in lines if "ratio to C" in line] == ["replay octet.Replay, prefetch=3",
                                                                         "replay octet.Replay, prefetch=24"]
+
+
+def test_the_benchmark_of_gymnasiums_environments_checks_its_answers_and_prints_its_line(monkeypatch):
+    monkeypatch.setenv("OCTET_PYTHON", sys.executable)
+    said = subprocess.run([sys.executable, BENCH / "bench_gym.py", "CartPole-v1", "quick"], capture_output=True, text=True,
+                          check=True).stdout
+    line = json.loads(said.splitlines()[-1])
+    assert 0 < line["ratio"] < 3 and line["alone"] > 0
