@@ -354,3 +354,4 @@ class TrainNew(Train):
 
 
 KINDS = {"always": ReplayLife, "always-new": AlwaysNew, "interval-new": IntervalNew, "train-new": TrainNew, "always-full": AlwaysFull, "interval": Interval, "interval-full": IntervalFull, "train": Train}
+SLOW = ("train", "train-new")  # without KVM

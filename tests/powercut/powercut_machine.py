@@ -179,9 +179,9 @@ class Machine:
         return self.folder / f"console.{boot or self.boots}"
 
     def said(self):
-        """Lines of this boot."""
+        """Lines of this boot that are whole."""
         with contextlib.suppress(OSError):
-            return self.console().read_text(encoding="utf-8", errors="replace").splitlines()
+            return self.console().read_text(encoding="utf-8", errors="replace").replace("\r", "").split("\n")[:-1]
         return []
 
     def wait_said(self, text, deadline_s=BOOT_S):
