@@ -15,8 +15,6 @@
 // Large enough to leave OpenBLAS' small-matrix path, so that its packing buffer is mapped.
 #define WARM_UP_SIZE 192
 
-// Fewer columns than this leave most of a tile empty.
-#define TILE_COLUMNS_MIN 5
 // Multiplications from which OpenBLAS' threads, when it has several, gain more than they cost.
 #define LARGE_PRODUCT (1u << 20)
 // Smaller products gain nothing from bfloat16: first layers and heads stay fp32.
@@ -113,8 +111,7 @@ tiles_for(const nn_context *context, const nn_product *p)
     if (bf16 != NULL && OCT_MIN(OCT_MIN(p->M, p->N), p->K) >= BF16_SIZE_MIN) {
         return bf16;
     }
-    return p->N < TILE_COLUMNS_MIN || (large && nn_context_threads(context) > 1) ? NULL
-                                                                                 : nn_tile_float();
+    return large && nn_context_threads(context) > 1 ? NULL : nn_tile_float();
 }
 
 static void

@@ -16,6 +16,9 @@
 // Packing B pays with more columns and more rows of A than these.
 #define PACK_COLUMNS_MIN 512
 #define PACK_ROWS_MIN    12
+// Of C in a product that is turned around.
+#define THIN_COLUMNS_MAX 4
+#define TILE_COLUMNS_MAX 64
 
 static size_t
 units_of(const nn_tile_ops *ops, uint32_t K)
@@ -163,11 +166,53 @@ panels_of(right *panels, const nn_tile_ops *ops, const nn_product *p, uint32_t *
     }
 }
 
+// Products of few columns, which would leave most of a tile empty, are turned around: C^T = B^T
+// A^T, with the rows of A as columns.
+static bool
+is_thin(const nn_tile_ops *ops, const nn_product *p)
+{
+    return ops->unit == 1 && p->N <= THIN_COLUMNS_MAX && p->M >= ops->width;
+}
+
+static void
+thin_product(nn_context *context, const nn_tile_ops *ops, const nn_product *p)
+{
+    float turned[THIN_COLUMNS_MAX * TILE_COLUMNS_MAX];
+    uint32_t *room = nn_context_space(context, NN_SPACE_RIGHT, (size_t)p->K * ops->columns);
+    const uint32_t *B = (const uint32_t *)(const void *)p->B;
+    const size_t b_row = p->transpose_b ? p->K : 1, b_step = p->transpose_b ? 1 : p->N;
+    OCT_ASSERT(ops->columns <= TILE_COLUMNS_MAX);
+    for (uint32_t row = 0; row < p->M; row += ops->columns) {
+        const uint32_t rows = OCT_MIN(p->M - row, ops->columns);
+        const float *A = p->A + (p->transpose_a ? row : (size_t)row * p->K);
+        right panel = {(const uint32_t *)(const void *)A, p->M};
+        if (!p->transpose_a || rows % ops->width != 0) {
+            ops->pack(room, A, !p->transpose_a, p->transpose_a ? p->M : p->K, rows, p->K);
+            panel = (right){room, rounded(ops, rows)};
+        }
+        ops->product(turned, ops->columns, B, b_row, b_step, panel.at, panel.step, p->N, rows,
+                     p->K);
+        float *C = p->C + (size_t)row * p->N;
+        for (uint32_t i = 0; i < rows; i++) {
+            for (uint32_t j = 0; j < p->N; j++) {
+                *C++ = turned[j * ops->columns + i];
+            }
+        }
+    }
+    if (p->then != NULL) {
+        p->then(p->arg, 0, p->M);
+    }
+}
+
 // Rows are finished, and followed up, block by block where one group has all columns.
 void
 nn_tiled_product(nn_context *context, const nn_tile_ops *ops, const nn_product *p)
 {
     OCT_ASSERT(p->M >= 1 && p->N >= 1 && p->K >= 1);
+    if (is_thin(ops, p)) {
+        thin_product(context, ops, p);
+        return;
+    }
     const size_t K = units_of(ops, p->K), N = rounded(ops, p->N);
     const uint32_t columns = (uint32_t)group_columns(ops, K, N);
     uint32_t *room = nn_context_space(context, NN_SPACE_RIGHT, K * columns);
@@ -201,7 +246,8 @@ void
 nn_tiled_reserve(nn_context *context, const nn_tile_ops *ops, uint32_t M, uint32_t N, uint32_t K)
 {
     const size_t units = units_of(ops, K);
-    (void)nn_context_space(context, NN_SPACE_RIGHT,
-                           units * group_columns(ops, units, rounded(ops, N)));
+    size_t columns = group_columns(ops, units, rounded(ops, N));
+    columns = N <= THIN_COLUMNS_MAX ? OCT_MAX(columns, (size_t)ops->columns) : columns;
+    (void)nn_context_space(context, NN_SPACE_RIGHT, units * columns);
     (void)nn_context_space(context, NN_SPACE_LEFT, units * rounded(ops, M));
 }
