@@ -77,8 +77,8 @@ void group_block_make(group_block *out, group *g, size_t count);
 void group_block_free(group_block *block);
 
 // x and apart, in the following: of such a block, or any numbers and 0. Those of a block are read
-// where they are, by some still after the call: they stay until this rank's next sum, mean or share
-// has returned.
+// where they are, by a mean still after the call: they stay until this rank's next sum, mean or
+// share has returned.
 //
 // The own part of x[count] = the mean of all ranks' numbers there; what the others then have is not
 // said. Rounded to bfloat16 on their way where group_set_bf16 says so.

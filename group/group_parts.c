@@ -197,6 +197,7 @@ share_in_place(group *g, float *x, size_t count, size_t apart)
         }
     }
     group_counts_add(g, begin_ns, numbers * sizeof(*x));
+    group_meet(g); // so that everybody may change x, also the part that others read
 }
 
 void
