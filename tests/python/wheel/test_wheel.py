@@ -36,9 +36,12 @@ def test_it_requires_numpy_and_gymnasium_alone():
 def test_every_library_is_its_own_or_the_systems():
     files = [path for path in (PACKAGE / "_prefix").rglob("*") if path.is_file() and path.read_bytes()[:4] == b"\x7fELF"]
     assert len(files) > 10
+    lister = os.environ.get("OCTET_TEST_LDD", "ldd").split() # where another machine's loader has to be asked
     for path in files:
-        for line in subprocess.run(["ldd", path], capture_output=True, text=True, check=True).stdout.splitlines():
+        for line in subprocess.run([*lister, path], capture_output=True, text=True, check=True).stdout.splitlines():
             name, _, found = line.strip().partition(" => ")
+            if name.startswith("("): # the kernel's vdso, which has no name under qemu-user
+                continue
             ours = found.startswith(str((PACKAGE / "_prefix").resolve())) or found.startswith(str(PACKAGE))
             assert ours or SYSTEM.match(pathlib.Path(name.split()[0]).name), f"{path}: {line}"
 
