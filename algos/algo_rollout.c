@@ -268,11 +268,9 @@ static void
 normalise_end(algo_rollout *r)
 {
     bool keeps = r->normaliser.keeps && r->normaliser.rows == 0;
-    double met = 0;
     if (r->normaliser.count == 0) {
         return;
     }
-    group_sum(r->base.group, &met, 1); // others may still read the last step's parameters (group.h)
     if (!keeps) {
         algo_normaliser_renew(&r->normaliser);
     }
