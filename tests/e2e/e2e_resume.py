@@ -145,7 +145,7 @@ def test_killed_cartpole_is_resumed():
 
 
 def test_killed_pendulum_is_resumed():
-    killed_and_resumed(PENDULUM, 100, 40000, 2000)
+    killed_and_resumed(PENDULUM, 64, 40000, 2000)
 
 
 def stopped(run):

@@ -124,7 +124,7 @@ def test_what_cannot_be_taken_is_refused():
         repeated(donor, *QUICK)
         text = refused(folder, "--init-from", "nowhere", preset=PENDULUM)
         assert "--set learner.init_from=nowhere: error: learner.init_from is 'nowhere': No such file" in text, text
-        text = refused(folder, "--init-from", donor, preset=PENDULUM)
+        text = refused(folder, "--init-from", donor, "--set", "network.hidden=[24, 24]", preset=PENDULUM)
         assert f"no layer of {donor} fits the networks of this run" in text, text
         (folder / "empty").mkdir()
         assert "config.yaml" in refused(folder, "--init-from", "empty")
