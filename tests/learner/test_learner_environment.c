@@ -3,8 +3,8 @@
 
 #include "common/oct_base.h"
 #include "learner/learner_environment.h"
-#include "tests/learner/run_folder.h"
 #include "proto/wire_env.h"
+#include "tests/learner/run_folder.h"
 #include "tests/support/oct_test.h"
 
 #define FOLDER "test_learner_environment.run"
