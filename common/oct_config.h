@@ -107,7 +107,7 @@ typedef struct oct_config {
         double kl_max;        // an update ends beyond it (trpo: a step); 0: off
         oct_correction_name correction;
         bool scale_rewards;          // by the deviation of their discounted sums
-        double mean_noise;    // ppo: of a Gaussian's means in an update, uniform; 0: off
+        double mean_noise;           // ppo: of a Gaussian's means in an update, uniform; 0: off
         bool normalise_observations; // ppo, a2c, trpo
         uint32_t rollout_lag;        // versions that actors may be ahead of
         // trpo
