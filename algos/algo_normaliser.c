@@ -8,10 +8,6 @@
 
 #include "common/oct_base.h"
 
-#define CONSTANT_SHARE      1e-4 // of the largest deviation
-#define CONSTANT_MEAN_SHARE 1e-6 // of the number's own mean: about the rounding of a float
-#define EXPONENT_MAX        60   // of a deviation: products with weights stay finite
-
 void
 algo_normaliser_init(algo_normaliser *n, uint32_t count)
 {
@@ -19,9 +15,10 @@ algo_normaliser_init(algo_normaliser *n, uint32_t count)
     double *block = oct_alloc(doubles * sizeof(double) + 2 * count * sizeof(float));
     *n = (algo_normaliser){
         .count = count,
-        .mean = block,
-        .squares = block + count,
-        .next = block + 2 * (size_t)count,
+        .seen = {.count = count, .mean = block, .squares = block + count},
+        .next = {.count = count,
+                 .mean = block + 2 * (size_t)count,
+                 .squares = block + 3 * (size_t)count},
         .gathered = block + 4 * (size_t)count,
         .offset = (float *)(block + doubles),
         .scale = (float *)(block + doubles) + count,
@@ -41,54 +38,35 @@ algo_normaliser_fini(algo_normaliser *n)
 
 // ---- statistics
 
-// into: rows, [count] means, [count] sums of squared differences from them.
-static void
-rows_measure(const algo_normaliser *n, const float *x, uint32_t rows, double *into)
+// What a rank's rows, means and squares lie in.
+static oct_columns
+gathered_of(const algo_normaliser *n, uint32_t rank)
 {
-    double *mean = into + 1, *squares = into + 1 + n->count;
-    memset(into, 0, (1 + 2 * (size_t)n->count) * sizeof(*into));
-    into[0] = rows;
-    for (size_t r = 0; r < rows; r++) {
-        for (uint32_t i = 0; i < n->count; i++) {
-            mean[i] += (double)x[r * n->count + i];
-        }
-    }
-    for (uint32_t i = 0; i < n->count; i++) {
-        mean[i] /= rows;
-    }
-    for (size_t r = 0; r < rows; r++) {
-        for (uint32_t i = 0; i < n->count; i++) {
-            double off = (double)x[r * n->count + i] - mean[i];
-            squares[i] += off * off;
-        }
-    }
+    double *at = n->gathered + rank * (1 + 2 * (size_t)n->count);
+    return (oct_columns){
+        .count = n->count, .rows = at[0], .mean = at + 1, .squares = at + 1 + n->count};
 }
 
 static void
-rows_join(algo_normaliser *n, const double *part)
+columns_copy(oct_columns *to, const oct_columns *from)
 {
-    double *mean = n->next, *squares = n->next + n->count;
-    double all = n->next_rows + part[0];
-    for (uint32_t i = 0; i < n->count; i++) {
-        double off = part[1 + i] - mean[i];
-        mean[i] += off * part[0] / all;
-        squares[i] += part[1 + n->count + i] + off * off * n->next_rows * part[0] / all;
-    }
-    n->next_rows = all;
+    memcpy(to->mean, from->mean, from->count * sizeof(*to->mean));
+    memcpy(to->squares, from->squares, from->count * sizeof(*to->squares));
+    to->rows = from->rows;
 }
 
 void
 algo_normaliser_take(algo_normaliser *n, group *all, float *x, uint32_t rows)
 {
-    size_t each = 1 + 2 * (size_t)n->count;
-    double *own = n->gathered + group_rank(all) * each;
-    rows_measure(n, x, rows, own);
-    group_gather_all(all, own, n->gathered, each * sizeof(*own));
-    memcpy(n->next, n->mean, n->count * sizeof(double));
-    memcpy(n->next + n->count, n->squares, n->count * sizeof(double));
-    n->next_rows = n->rows;
+    oct_columns own = gathered_of(n, group_rank(all));
+    double *at = own.mean - 1;
+    oct_columns_measure(&own, x, rows);
+    at[0] = own.rows;
+    group_gather_all(all, at, n->gathered, (1 + 2 * (size_t)n->count) * sizeof(*at));
+    columns_copy(&n->next, &n->seen);
     for (uint32_t r = 0; r < group_size(all); r++) {
-        rows_join(n, n->gathered + r * each);
+        const oct_columns part = gathered_of(n, r);
+        oct_columns_join(&n->next, &part);
     }
     for (size_t r = 0; r < rows; r++) {
         for (uint32_t i = 0; i < n->count; i++) {
@@ -98,65 +76,48 @@ algo_normaliser_take(algo_normaliser *n, group *all, float *x, uint32_t rows)
     }
 }
 
-// offset and scale, of the statistics of now.
-static void
-scaling_make(algo_normaliser *n)
-{
-    double rows = fmax(n->rows, 1), largest = 0;
-    for (uint32_t i = 0; i < n->count; i++) {
-        largest = fmax(largest, sqrt(n->squares[i] / rows));
-    }
-    largest = largest > 0 ? largest : 1; // also before the first rows
-    for (uint32_t i = 0; i < n->count; i++) {
-        double deviation = sqrt(n->squares[i] / rows);
-        double least = fmax(CONSTANT_SHARE * largest, CONSTANT_MEAN_SHARE * fabs(n->mean[i]));
-        deviation = deviation >= least ? deviation : largest;
-        deviation = fmax(ldexp(1, -EXPONENT_MAX), fmin(ldexp(1, EXPONENT_MAX), deviation));
-        n->offset[i] = (float)n->mean[i];
-        n->scale[i] = (float)(1 / deviation);
-    }
-}
-
 void
 algo_normaliser_renew(algo_normaliser *n)
 {
-    memcpy(n->mean, n->next, n->count * sizeof(double));
-    memcpy(n->squares, n->next + n->count, n->count * sizeof(double));
-    n->rows = n->next_rows;
-    scaling_make(n);
+    columns_copy(&n->seen, &n->next);
+    double largest = oct_columns_largest(&n->seen);
+    for (uint32_t i = 0; i < n->count; i++) {
+        n->offset[i] = (float)n->seen.mean[i];
+        n->scale[i] = (float)(1 / oct_columns_scale(&n->seen, i, largest));
+    }
 }
 
 // ---- networks
 
-void
-algo_normaliser_enter(const algo_normaliser *n, const nn_net *net, float *params)
+// Each product of a weight and its offset is that of raw observations, on both ways.
+static void
+first_layer_bring(const algo_normaliser *n, const nn_net *net, float *params, bool enters)
 {
     const nn_layer *first = &net->layers[0];
     for (uint32_t u = 0; u < first->units; u++) {
         float *weight = params + first->at.weight + (size_t)u * first->columns;
-        double sum = (double)params[first->at.bias + u];
+        double sum = 0;
         for (uint32_t i = 0; i < n->count; i++) {
-            sum += (double)weight[i] * (double)n->offset[i];
-            weight[i] = (float)((double)weight[i] / (double)n->scale[i]);
+            double scale = (double)n->scale[i];
+            double raw = enters ? (double)weight[i] : (double)weight[i] * scale;
+            sum += raw * (double)n->offset[i];
+            weight[i] = (float)(enters ? raw / scale : raw);
         }
-        params[first->at.bias + u] = (float)sum;
+        float *bias = &params[first->at.bias + u];
+        *bias = (float)((double)*bias + (enters ? sum : -sum));
     }
+}
+
+void
+algo_normaliser_enter(const algo_normaliser *n, const nn_net *net, float *params)
+{
+    first_layer_bring(n, net, params, true);
 }
 
 void
 algo_normaliser_leave(const algo_normaliser *n, const nn_net *net, float *params)
 {
-    const nn_layer *first = &net->layers[0];
-    for (uint32_t u = 0; u < first->units; u++) {
-        float *weight = params + first->at.weight + (size_t)u * first->columns;
-        double sum = (double)params[first->at.bias + u];
-        for (uint32_t i = 0; i < n->count; i++) {
-            double raw = (double)weight[i] * (double)n->scale[i];
-            sum -= raw * (double)n->offset[i];
-            weight[i] = (float)raw;
-        }
-        params[first->at.bias + u] = (float)sum;
-    }
+    first_layer_bring(n, net, params, false);
 }
 
 // ---- state
@@ -171,9 +132,9 @@ void
 algo_normaliser_save(const algo_normaliser *n, oct_writer *writer)
 {
     oct_write_u8(writer, n->keeps);
-    oct_write_f64(writer, n->rows);
+    oct_write_f64(writer, n->seen.rows);
     for (uint32_t i = 0; i < 2 * n->count; i++) {
-        oct_write_f64(writer, n->mean[i]); // and squares
+        oct_write_f64(writer, n->seen.mean[i]); // and squares
     }
 }
 
@@ -184,14 +145,15 @@ algo_normaliser_read(algo_normaliser *n, oct_reader *reader)
     double rows = oct_read_f64(reader);
     bool sound = keeps <= 1 && isfinite(rows) && rows >= 0;
     for (uint32_t i = 0; i < 2 * n->count; i++) {
-        n->next[i] = oct_read_f64(reader); // of no use between updates
-        sound = sound && isfinite(n->next[i]) && (i < n->count || n->next[i] >= 0);
+        double number = oct_read_f64(reader);
+        n->next.mean[i] = number; // and squares; of no use between updates
+        sound = sound && isfinite(number) && (i < n->count || number >= 0);
     }
     if (reader->failed || !sound) {
         return OCT_EPROTO;
     }
     n->keeps = keeps == 1;
-    n->next_rows = rows;
+    n->next.rows = rows;
     algo_normaliser_renew(n);
     return OCT_OK;
 }

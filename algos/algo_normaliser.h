@@ -2,6 +2,7 @@
 #define ALGOS_ALGO_NORMALISER_H
 
 #include "common/oct_bytes.h"
+#include "common/oct_columns.h"
 #include "group/group.h"
 #include "nn/nn_net.h"
 
@@ -10,10 +11,8 @@
 // reads x itself: their first layer is brought to normalised observations for an update (enter),
 // and back behind it (leave), so whoever takes, saves or publishes them needs no statistics.
 //
-// Statistics of batches are merged as Chan, Golub and LeVeque (1983) do, in double. The rows of an
-// update count from the next one on, so that it begins with the policy that acted. A number that
-// hardly varied (deviation below 1e-4 of the largest one, or 1e-6 of its own mean) is divided by
-// the largest deviation, so that it cannot drown the others when it does vary.
+// The rows of an update count from the next one on, so that it begins with the policy that acted. A
+// number that hardly varied is divided by the largest deviation (oct_columns.h).
 //
 // Threads: one user at a time. Owns: its numbers, reserved by init; nothing allocates later.
 typedef struct algo_normaliser {
@@ -21,12 +20,10 @@ typedef struct algo_normaliser {
     // Networks were taken from elsewhere: the first statistics leave them the functions that they
     // are. Those of a beginning are first weights for normalised observations.
     bool keeps;
-    double rows, next_rows; // seen, and with those of this update
-    double *mean;           // [count]
-    double *squares;        // [count] sums of squared differences from the mean
-    double *next;           // [2][count] mean and squares with the rows of this update
-    double *gathered;       // [GROUP_SIZE_MAX][1 + 2 count] of each rank: rows, mean, squares
-    float *offset, *scale;  // [count] in an update: (x - offset) scale
+    oct_columns seen;      // before this update
+    oct_columns next;      // with the rows of this update
+    double *gathered;      // [GROUP_SIZE_MAX][1 + 2 count] of each rank: rows, mean, squares
+    float *offset, *scale; // [count] in an update: (x - offset) scale
     void *block;
 } algo_normaliser;
 

@@ -147,13 +147,19 @@ algo_pair_changed(algo_pair *pair)
     policy_project(pair);
 }
 
+static void
+nets_bring(algo_pair *pair, const algo_normaliser *n,
+           void (*bring)(const algo_normaliser *n, const nn_net *net, float *params))
+{
+    nn_net *policy = &pair->policy.tape.net, *value = &pair->value.tape.net;
+    bring(n, policy, policy->params);
+    bring(n, value, value->params);
+}
+
 void
 algo_pair_enter(algo_pair *pair, const algo_normaliser *n)
 {
-    nn_net *nets[] = {&pair->policy.tape.net, &pair->value.tape.net};
-    for (size_t i = 0; i < OCT_COUNTOF(nets); i++) {
-        algo_normaliser_enter(n, nets[i], nets[i]->params);
-    }
+    nets_bring(pair, n, algo_normaliser_enter);
     pair->inside = n;
     algo_pair_changed(pair);
 }
@@ -161,10 +167,7 @@ algo_pair_enter(algo_pair *pair, const algo_normaliser *n)
 void
 algo_pair_leave(algo_pair *pair, const algo_normaliser *n)
 {
-    nn_net *nets[] = {&pair->policy.tape.net, &pair->value.tape.net};
-    for (size_t i = 0; i < OCT_COUNTOF(nets); i++) {
-        algo_normaliser_leave(n, nets[i], nets[i]->params);
-    }
+    nets_bring(pair, n, algo_normaliser_leave);
     pair->inside = NULL;
     algo_pair_changed(pair);
 }

@@ -267,7 +267,7 @@ normalise(algo_rollout *r)
 static void
 normalise_end(algo_rollout *r)
 {
-    bool keeps = r->normaliser.keeps && r->normaliser.rows == 0;
+    bool keeps = r->normaliser.keeps && r->normaliser.seen.rows == 0;
     if (r->normaliser.count == 0) {
         return;
     }
