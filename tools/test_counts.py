@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Adds up the results that `meson test` wrote down: "PASSED FAILED SKIPPED" on standard output, the
-names of what failed on standard error. usage: test_counts.py testlog.json"""
+names of what failed on standard error. A second log is of those that ran again: theirs are the results that count.
+usage: test_counts.py testlog.json [AGAIN.json]
+       test_counts.py --failed testlog.json      the names of what failed, one on a line"""
 
 import json
 import sys
@@ -9,20 +11,29 @@ PASSED = ["OK", "EXPECTEDFAIL"]
 SKIPPED = ["SKIP"]
 
 
-def main(path):
-    passed = failed = skipped = 0
+def results(path):
+    """What became of each test: a dictionary from its name."""
     with open(path, encoding="utf-8") as log:
-        for line in log:
-            test = json.loads(line)
-            if test["result"] in PASSED:
-                passed += 1
-            elif test["result"] in SKIPPED:
-                skipped += 1
-            else:
-                failed += 1
-                print(f"  {test['result']}: {test['name']}", file=sys.stderr)
-    print(passed, failed, skipped)
+        tests = [json.loads(line) for line in log]
+    return {test["name"]: test["result"] for test in tests}
+
+
+def failed(of):
+    return [name for name, result in of.items() if result not in PASSED + SKIPPED]
+
+
+def main(args):
+    if args[0] == "--failed":
+        print("\n".join(failed(results(args[1]))))
+        return
+    of = results(args[0])
+    if len(args) > 1:
+        of.update(results(args[1]))
+    for name in failed(of):
+        print(f"  {of[name]}: {name}", file=sys.stderr)
+    counts = [len([result for result in of.values() if result in group]) for group in (PASSED, SKIPPED)]
+    print(counts[0], len(failed(of)), counts[1])
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1:])

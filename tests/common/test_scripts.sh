@@ -39,6 +39,33 @@ configured() {
 expect 0 'found: false' configured one ''
 expect 0 'left as it is' configured one "$room/later:"
 expect 0 'found: true' configured two "$room/later:"
+
+# Tests that fail run again, and those that pass only then are named; a script of scenarios likewise.
+mkdir "$room/unsteady" && cat >"$room/unsteady/meson.build" <<'END'
+project('unsteady')
+test('second time', find_program('bash'), suite: 's', args: ['-c', 'test -e @0@/tried || { touch @0@/tried; exit 1; }'.format(meson.current_build_dir())])
+test('never', find_program('bash'), suite: 's', args: ['-c', 'exit 1'])
+test('always', find_program('bash'), suite: 's', args: ['-c', 'exit 0'])
+END
+cat >"$room/scenario" <<'END'
+#!/bin/bash
+[ -e "$1" ] || { touch "$1"; echo "one: FAILED"; echo "1 passed, 1 failed"; exit 1; }
+echo "2 passed, 0 failed"
+END
+cat >"$room/again" <<'END'
+root=$PWD folder=$1
+. script/lib.sh
+passed=0 failed=0 skipped=0 unsteady=()
+# shellcheck source=/dev/null
+. <(sed -n '/^# count PASSED/,/^}/p; /^count_meson/,/^}/p; /^was_unsteady/,/^}/p; /^again_max=/p; /^run_meson/,/^}/p; /^run_suites/,/^}/p; /^run_faults/,/^}/p' script/test)
+meson setup "$folder/build" "$folder/unsteady" >/dev/null
+run_suites "$folder/build"
+run_faults "$folder/faults.log" FAILED bash "$folder/scenario" "$folder/scenario.tried"
+printf 'unsteady: %s;' "${unsteady[@]}"
+echo " $passed passed, $failed failed, $skipped skipped"
+END
+expect 0 'unsteady: build: second time;unsteady: bash; 4 passed, 1 failed, 0 skipped' \
+    bash "$room/again" "$room"
 rm -rf "$room"
 
 # Nothing here installs, builds or trains: a script that is about to finds these instead, and fails.
@@ -77,6 +104,11 @@ printf '{"name": "t%s", "result": "%s"}\n' 1 OK 2 FAIL 3 SKIP 4 TIMEOUT 5 EXPECT
     6 UNEXPECTEDPASS 7 ERROR 8 OK >"$log"
 expect 0 '3 4 1' python3 tools/test_counts.py "$log"
 expect 0 'TIMEOUT: t4' python3 tools/test_counts.py "$log"
+expect 0 $'t2\nt4\nt6\nt7' python3 tools/test_counts.py --failed "$log"
+# Of those that ran again the second result counts.
+printf '{"name": "t%s", "result": "%s"}\n' 2 OK 4 FAIL 6 OK 7 SKIP >"$log.again"
+expect 0 '5 1 2' python3 tools/test_counts.py "$log" "$log.again"
+expect 0 'FAIL: t4' python3 tools/test_counts.py "$log" "$log.again"
 : >"$log"
 expect 0 '0 0 0' python3 tools/test_counts.py "$log"
 expect 1 '' python3 tools/test_counts.py none.json
