@@ -136,6 +136,12 @@ static const oct_number rows[] = {
          ROW | STATUS, wait_share, "wall_s"),
     METRIC(GAUGE, "actors", "actors", "Actors that reported in the last 10 s.", ROW | STATUS,
            actors, "octet_actors"),
+    {OCT_NUMBER_FIELDS(
+         learner_measurements, GAUGE, "actors_wanted", "actors",
+         "Actors with which neither they nor the training thread would wait longer than the other, "
+         "from wait_share and actor_wait_share over 30 s; 0: none is needed any more.",
+         ROW | STATUS, actors_wanted),
+     .family = "octet_learner_actors_wanted", .over = "wall_s"},
     MEAN("actor_infer_share", "0 … 1",
          "Share of the acting threads' time in the policy: inference and exploration.",
          ROW | STATUS, actor_infer_share, "wall_s"),

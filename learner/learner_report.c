@@ -185,6 +185,17 @@ actors_measure(learner_measurements *now, const learner_actors_totals *totals)
     now->idle_s = totals->wait_s;
 }
 
+// Whoever learns from a data set alone needs none, nor does who has finished.
+static void
+demand_measure(learner_run *run)
+{
+    learner_report *report = &run->report;
+    bool is_training = run->phase == LEARNER_WAITING || run->phase == LEARNER_TRAINING;
+    report->now.actors_wanted = is_training && !oct_config_is_offline(run->config)
+                                    ? learner_demand_actors(&report->demand, report->now.actors)
+                                    : 0;
+}
+
 static void
 measure(learner_run *run, const learner_actors_totals *totals)
 {
@@ -192,6 +203,7 @@ measure(learner_run *run, const learner_actors_totals *totals)
     policy_measure(run);
     evaluation_measure(run);
     actors_measure(&run->report.now, totals);
+    demand_measure(run);
 }
 
 static void
@@ -268,6 +280,10 @@ row_measure(learner_run *run, double elapsed_s, const learner_actors_totals *tot
     now->row_eval_std = report->has_eval ? run->last_eval.std : NAN;
     now->row_eval_episodes = report->has_eval ? run->last_eval.episodes : NAN;
     actors_row(report, totals);
+    if (now->samples > 0) { // until then nobody can say who is too slow
+        learner_demand_row(&report->demand, elapsed_s, now->wait_share, now->actor_wait_share);
+    }
+    demand_measure(run);
     staleness_row(run);
     learner_means_end_row(&report->means);
     report->env_steps = env_steps;

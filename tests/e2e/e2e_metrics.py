@@ -114,7 +114,8 @@ def test_every_metric_is_there():
         wait_for("a sync", lambda: "octet_replay_disk_synced_age_seconds" in metrics(ports["replay"]))
         wait_for("a probe", lambda: "octet_policy_divergence_ratio" in metrics(ports["learner"]))
         wait_for("rows", lambda: "octet_learner_loss" in metrics(ports["learner"]) and
-                 "octet_training_return" in metrics(ports["learner"]))
+                 "octet_training_return" in metrics(ports["learner"]) and
+                 "octet_learner_actors_wanted" in metrics(ports["learner"]))
         served = {}
         for name in NAMES:
             status, text = get(ports[name])
@@ -133,6 +134,7 @@ def test_every_metric_is_there():
         # They are the run's: what the daemons count agrees.
         learner, replay, actor = served["learner"], served["replay"], served["actor"]
         assert learner["octet_actors"][""] == 1 and learner["octet_evaluators"][""] == 1
+        assert 1 <= learner["octet_learner_actors_wanted"][""] <= 10
         assert replay["octet_replay_samples_total"][""] >= learner["octet_learner_updates_total"][""] > 0
         assert actor["octet_actor_rows_total"][""] >= 1000
         assert learner["octet_learner_phase"]['phase="training"'] == 1
