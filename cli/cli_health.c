@@ -12,14 +12,18 @@
 #define TIMEOUT_MIN_S     0.001
 #define TIMEOUT_MAX_S     60
 #define HEALTHY           200
+#define TROUBLED          503
 
 typedef struct health_options {
     const char *url;
     double timeout_s;
+    bool alive;
 } health_options;
 
 static const struct argp_option option_table[] = {
     {"timeout", 't', "SECONDS", 0, "How long to wait for the answer (default 3)", 0},
+    {"alive", 'a', NULL, 0, "Ask only whether it answers: a problem that it tells is no failure",
+     0},
     {0},
 };
 
@@ -31,6 +35,9 @@ parse(int key, char *arg, struct argp_state *state)
     case 't':
         options->timeout_s =
             cli_option_real("health", "--timeout", arg, TIMEOUT_MIN_S, TIMEOUT_MAX_S);
+        return 0;
+    case 'a':
+        options->alive = true;
         return 0;
     case ARGP_KEY_ARG:
         if (options->url != NULL) {
@@ -79,7 +86,7 @@ cli_health(int argc, char **argv)
         return CLI_EXIT_FAILED;
     }
     body[strcspn(body, "\r\n")] = '\0';
-    if (status != HEALTHY) {
+    if (status != HEALTHY && !(options.alive && status == TROUBLED)) {
         cli_error("health", "%s: %d %s", options.url, status, body);
         return CLI_EXIT_FAILED;
     }

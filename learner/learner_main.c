@@ -35,6 +35,7 @@ struct arguments {
     const char *environment;
     bool resume;
     double evaluator_wait_s;
+    int exit_stopped;
     const char *settings[SETTINGS_MAX];
     int setting_count;
 };
@@ -52,6 +53,10 @@ static const struct argp_option options[] = {
     {"deterministic", 'D', NULL, 0,
      "In lock-step: the same seed gives the same weights (run.deterministic)", 1},
     {"set", 's', "KEY=VALUE", 0, "Set one key of the experiment (octet config lists them)", 1},
+    {"exit-when-stopped", 'x', "CODE", 0,
+     "Exit code, 1 to 255, when SIGTERM or SIGINT ended it before the run was finished, for those "
+     "who start again what has not finished (default 0)",
+     1},
     {0},
 };
 
@@ -65,6 +70,18 @@ seconds_parse(const char *text, struct argp_state *state)
                    EVALUATOR_WAIT_MAX_S);
     }
     return seconds;
+}
+
+static int
+exit_code_parse(const char *text, struct argp_state *state)
+{
+    char *end;
+    long code = strtol(text, &end, 10);
+    if (end == text || *end != '\0' || code < 1 || code > 255) {
+        argp_error(state, "--exit-when-stopped is '%s'; allowed are exit codes from 1 to 255",
+                   text);
+    }
+    return (int)code;
 }
 
 static void
@@ -101,6 +118,9 @@ parse(int key, char *arg, struct argp_state *state)
         return 0;
     case 's':
         setting_add(arguments, arg, state);
+        return 0;
+    case 'x':
+        arguments->exit_stopped = exit_code_parse(arg, state);
         return 0;
     case ARGP_KEY_ARG:
         if (arguments->file != NULL) {
@@ -303,11 +323,27 @@ resume_fits(const struct arguments *arguments, const oct_config *config)
     return err == OCT_OK;
 }
 
+// The learner of this process, and whether a signal has ended it.
+struct stopping {
+    learner_io *io;
+    bool is_stopped;
+};
+
 static void
 stop(void *arg, int signal_number)
 {
+    struct stopping *stopping = arg;
     (void)signal_number;
-    learner_io_stop(arg, "interrupted");
+    stopping->is_stopped = true;
+    learner_io_stop(stopping->io, "interrupted");
+}
+
+static int
+exit_code_of(const struct arguments *arguments, const struct stopping *stopping)
+{
+    int exit_code = learner_io_exit_code(stopping->io);
+    bool is_cut = stopping->is_stopped && exit_code == EXIT_SUCCESS;
+    return is_cut ? arguments->exit_stopped : exit_code;
 }
 
 static oct_err
@@ -409,7 +445,8 @@ main(int argc, char **argv)
     learner_io *io;
     char reason[512];
     oct_err err = learner_io_open(&io, loop, &io_options, reason, sizeof(reason));
-    if (err != OCT_OK || net_daemon_on_stop(&arguments.daemon, loop, stop, io) != OCT_OK) {
+    struct stopping stopping = {.io = io};
+    if (err != OCT_OK || net_daemon_on_stop(&arguments.daemon, loop, stop, &stopping) != OCT_OK) {
         oct_log_error("LEARNER-OPEN", "%s", err != OCT_OK ? reason : "no signal handlers");
         return err == OCT_OK || err == OCT_EAGAIN ? EXIT_FAILURE : EXIT_REFUSED;
     }
@@ -420,7 +457,7 @@ main(int argc, char **argv)
     listen_log(&config, arguments.folder, lock);
     net_loop_run(loop);
     bool starts_over = learner_io_starts_over(io);
-    int exit_code = starts_over ? EXIT_FAILURE : learner_io_exit_code(io);
+    int exit_code = starts_over ? EXIT_FAILURE : exit_code_of(&arguments, &stopping);
     net_loop_exit_deadline(loop, EXIT_DEADLINE_MS, exit_code);
     oct_log_notice("LEARNER-EXIT", "exit=%d", exit_code);
     net_metrics_close(metrics);

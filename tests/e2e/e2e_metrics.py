@@ -15,7 +15,7 @@ import sys
 
 from e2e import (ACTOR, BUILD, CARTPOLE, DEADLINE_S, ENDLESS, LEARNER, OCTET, REPLAY, ROOT, daemon, finish, scratch, start,
                  train)
-from daemons import certificates, free_port, get, run_named, wait_for
+from daemons import NEVER_S, certificates, free_port, get, run_named, wait_for
 
 sys.path.insert(0, str(ROOT / "tools"))
 import metric_names  # noqa: E402
@@ -143,13 +143,17 @@ def test_every_metric_is_there():
 
 
 def test_health_tells_what_is_missing():
-    with scratch() as folder, measured(folder, ["actor"]) as (processes, ports, begin):
+    stopped = ("--exit-when-stopped", "143")
+    with scratch() as folder, measured(folder, ["actor"], settings=stopped) as (processes, ports, begin):
         wait_for("the actor to serve", lambda: get(ports["actor"]))
         code, text = health(ports["actor"])
         assert code == 1 and "503 waiting for the learner" in text, text
+        code, text = health(ports["actor"], "--alive")  # it does answer
+        assert code == 0 and "waiting for the learner" in text, text
         assert number(ports["actor"], "octet_actor_registered") == 0
-        code, text = health(ports["learner"])
-        assert code == 1 and "refused" in text, text
+        for options in ([], ["--alive"]):
+            code, text = health(ports["learner"], *options)
+            assert code == 1 and "refused" in text, text
         begin("learner")
         wait_for("the learner to serve", lambda: get(ports["learner"]))
         begin("replay")
@@ -166,10 +170,14 @@ def test_health_tells_what_is_missing():
         wait_for("the learner to be well again", lambda: healthy(ports["learner"]))
         # A loop that does not turn.
         processes["actor"].send_signal(signal.SIGSTOP)
-        code, text = health(ports["actor"], "--timeout", "0.5")
-        assert code == 1 and "no answer in time" in text, text
+        for options in ([], ["--alive"]):
+            code, text = health(ports["actor"], "--timeout", "0.5", *options)
+            assert code == 1 and "no answer in time" in text, text
         processes["actor"].send_signal(signal.SIGCONT)
         wait_for("the actor to be well again", lambda: healthy(ports["actor"]))
+        # A run that is not finished is told by the exit code, to those who asked for that.
+        processes["learner"].send_signal(signal.SIGTERM)
+        assert processes["learner"].wait(NEVER_S) == 143
 
 
 def test_health_tells_of_an_environment_that_hangs():
