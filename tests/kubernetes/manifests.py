@@ -1,0 +1,321 @@
+#!/usr/bin/env python3
+"""deploy/kubernetes without a cluster: strictly against the API's models, against the daemons, against each other.
+
+usage: manifests.py OCTET [CASE...]
+
+OCTET is the octet executable of a build tree. Needs the package kubernetes of PyPI (script/setup test). The last line is
+"N passed, N failed, N skipped".
+"""
+
+import copy
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import traceback
+
+import yaml
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+OCTET = pathlib.Path(sys.argv[1]).resolve()
+FILES = ROOT / "deploy/kubernetes"
+OVERLAYS = sorted(path.parent for path in FILES.glob("overlays/*/kustomization.yaml"))
+sys.path[:0] = [str(ROOT / "tests/kubernetes"), str(ROOT / "tools")]
+import kustomize  # noqa: E402
+import metric_names  # noqa: E402
+import schema  # noqa: E402
+
+# Those that the user makes of octet certs' folders.
+SECRETS = [f"{role}-tls" for role in ("learner", "replay", "actor", "evaluator")]
+COMPONENT = "app.kubernetes.io/component"
+
+
+CASES = {}
+
+
+class Skipped(Exception):
+    pass
+
+
+def case(function):
+    CASES[function.__name__] = function
+    return function
+
+
+def every():
+    return {path.name: kustomize.build(path) for path in OVERLAYS}
+
+
+def the(documents, kind, name):
+    found = [d for d in documents if d["kind"] == kind and d["metadata"]["name"] == name]
+    assert len(found) == 1, f"{len(found)} of {kind}/{name}"
+    return found[0]
+
+
+# ---- the files
+
+
+@case
+def overlays_are_valid():
+    assert {"local", "production"} <= set(every())
+    for name, documents in every().items():
+        assert schema.check(documents, SECRETS) == [], f"{name}: {schema.check(documents, SECRETS)}"
+
+
+@case
+def overlays_are_what_kubectl_makes():
+    kubectl = shutil.which("kubectl")
+    if kubectl is None:
+        raise Skipped("kubectl is not installed: the overlays were built by tests/kubernetes/kustomize.py alone")
+    for path in OVERLAYS:
+        done = subprocess.run([kubectl, "kustomize", path], capture_output=True, text=True, timeout=60, check=False)
+        if "unknown field" in done.stderr or "invalid Kustomization" in done.stderr:
+            raise Skipped(f"this kubectl knows an older kustomize: {done.stderr.strip()[:200]}")
+        assert done.returncode == 0, done.stderr
+        ours = {schema.name_of(d): d for d in kustomize.build(path)}
+        theirs = {schema.name_of(d): d for d in kustomize.documents(done.stdout)}
+        assert ours == theirs, f"{path}: {[name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name)]}"
+
+
+# Each: where it is (a document, then keys), what stands there instead (DELETED: nothing), a part of the complaint.
+DELETED = object()
+POD = ("spec", "template", "spec")
+FAULTS = [
+    ("Deployment/actor", ("spec", "selectr"), {}, "unknown field of V1DeploymentSpec"),
+    ("Deployment/actor", (*POD, "containers", 0, "imagePullPolicee"), "Never", "unknown field of V1Container"),
+    ("Deployment/actor", ("spec", "selector"), DELETED, "selector: is required"),
+    ("Deployment/actor", ("spec", "replicas"), "2", "int is needed"),
+    ("Deployment/actor", ("spec", "replicas"), True, "int is needed"),
+    ("Deployment/actor", ("apiVersion",), "apps/v1beta9", "unknown kind"),
+    ("Deployment/actor", (*POD, "containers", 0, "args"), "octet-actor", "a list is needed"),
+    ("Deployment/actor", (*POD, "containers", 0, "args", 0), 5, "str is needed"),
+    ("Deployment/actor", (*POD, "containers", 0, "image"), None, "str is needed"),
+    ("Deployment/actor", (*POD, "containers", 0, "resources", "limits", "memory"), "1Gib", "bad quantity"),
+    ("Deployment/actor", (*POD, "containers", 0, "volumeMounts", 0, "name"), "tmpp", "no volume tmpp"),
+    ("Deployment/actor", (*POD, "volumes", 0, "secret", "secretName"), "actors-tls", "no Secret actors-tls"),
+    ("Deployment/actor", ("metadata", "name"), "Actor", "is no DNS label"),
+    ("Deployment/actor", ("metadata", "namespace"), "a.b", "is no DNS label"),
+    ("Deployment/actor", ("metadata", "labels", COMPONENT), "-actor", "is no label"),
+    ("Deployment/actor", ("spec", "template", "metadata", "labels", COMPONENT), "act", "selects []"),
+    ("StatefulSet/replay", ("spec", "volumeClaimTemplates", 0, "spec", "resources", "requests", "storage"), "20 GB", "bad quantity"),
+    ("StatefulSet/replay", ("spec", "serviceName"), "replays", "no Service replays"),
+    ("Job/learner", (*POD, "volumes", 0, "persistentVolumeClaim", "claimName"), "runs", "no claim runs"),
+    ("Job/learner", (*POD, "volumes", 1, "configMap", "name"), "experiments", "no ConfigMap experiments"),
+    ("Job/learner", ("spec", "backoffLimit"), "1000", "int is needed"),
+    ("Service/learner", ("spec", "ports", 0, "targetPort"), "call", "no port call"),
+    ("Service/learner", ("spec", "ports", 0, "port"), 5550, "no port calls at 5550"),
+    ("Service/learner", ("spec", "selector", COMPONENT), "learners", "selects []"),
+    ("PodDisruptionBudget/actor", ("spec", "maxUnavailable"), 0.5, "a number or a name is needed"),
+    ("PodDisruptionBudget/actor", ("spec", "selector", "matchLabels"), {}, "one is meant"),
+    ("NetworkPolicy/actor", ("spec", "policyType"), ["Egress"], "unknown field of V1NetworkPolicySpec"),
+    ("HorizontalPodAutoscaler/actor", ("spec", "maxReplicas"), DELETED, "maxReplicas: is required"),
+    ("HorizontalPodAutoscaler/actor", ("spec", "metrics", 0, "object", "target", "averageValue"), "one", "bad quantity"),
+    ("HorizontalPodAutoscaler/actor", ("spec", "scaleTargetRef", "name"), "actors", "no Deployment/actors"),
+]
+
+
+@case
+def each_seeded_fault_is_found():
+    whole = kustomize.build(FILES / "overlays/production")
+    for where, way, value, complaint in FAULTS:
+        documents = copy.deepcopy(whole)
+        at = the(documents, *where.split("/"))
+        for part in way[:-1]:
+            at = at[part]
+        if value is DELETED:
+            del at[way[-1]]
+        else:
+            at[way[-1]] = value
+        found = schema.check(documents, SECRETS)
+        assert any(complaint in one for one in found), f"{where}.{way}: {found}, not {complaint!r}"
+
+
+@case
+def the_merge_refuses_what_it_does_not_know():
+    for text in ("resources: []\nnamePrefix: a-\n", "generatorOptions: {labels: {a: b}}\n",
+                 "resources: []\npatches: [{target: {kind: Job}, patch: '[]'}]\n"):
+        folder = pathlib.Path(tempfile.mkdtemp())
+        try:
+            (folder / "kustomization.yaml").write_text(text, encoding="utf-8")
+            kustomize.build(folder)
+        except AssertionError:
+            continue
+        finally:
+            shutil.rmtree(folder)
+        raise AssertionError(f"was taken: {text}")
+
+
+# ---- what runs in the pods
+
+
+@case
+def pods_have_no_privileges():
+    """As the Pod Security Standard "restricted" wants it, and more: the root file system is read-only, no token of the API."""
+    for overlay, documents in every().items():
+        pods = list(schema.pods(documents))
+        assert {name for name, *_ in pods} == {"Job/learner", "StatefulSet/replay", "Deployment/actor", "Deployment/evaluator"}
+        for name, _, spec, _ in pods:
+            at = f"{overlay}: {name}"
+            assert spec["automountServiceAccountToken"] is False and spec["enableServiceLinks"] is False, at
+            secure = spec["securityContext"]
+            assert secure["runAsNonRoot"] is True and secure["runAsUser"] == secure["runAsGroup"] == secure["fsGroup"] == 10001, at
+            assert secure["seccompProfile"] == {"type": "RuntimeDefault"}, at
+            assert not set(spec) & {"hostNetwork", "hostPID", "hostIPC"}, at
+            assert all(set(v) <= {"name", "emptyDir", "secret", "configMap", "persistentVolumeClaim"} for v in spec["volumes"]), at
+            for container in spec["containers"]:
+                assert container["securityContext"] == {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True,
+                                                        "capabilities": {"drop": ["ALL"]}}, at
+                assert {"cpu", "memory"} <= set(container["resources"]["requests"]) and "memory" in container["resources"]["limits"], at
+                assert all("hostPort" not in port for port in container["ports"]), at
+            keys = [v for v in spec["volumes"] if "secret" in v]
+            assert len(keys) == 1 and keys[0]["secret"]["defaultMode"] == 0o440, f"{at}: readable by the group alone"
+
+
+@case
+def probes_ask_octet_health():
+    for documents in every().values():
+        for name, _, spec, _ in schema.pods(documents):
+            container = spec["containers"][0]
+            http = container["args"][container["args"].index("--metrics") + 1]
+            assert http.startswith("http://127.0.0.1:")
+            alive = ["octet", "health", "--alive", http]
+            assert container["startupProbe"]["exec"]["command"] == container["livenessProbe"]["exec"]["command"] == alive, name
+            assert container["readinessProbe"]["exec"]["command"] == ["octet", "health", http], name
+
+
+@case
+def arguments_are_those_of_the_daemons():
+    for documents in every().values():
+        for name, _, spec, _ in schema.pods(documents):
+            program, *words = spec["containers"][0]["args"]
+            daemon = OCTET.parent.parent / program.replace("octet-", "") / program
+            text = subprocess.run([daemon, "--help"], capture_output=True, text=True, timeout=60, check=True).stdout
+            used, known = {word for word in words if word.startswith("--")}, set(re.findall(r"--[a-z-]+", text))
+            assert used <= known, f"{name}: {used - known} of {program}"
+
+
+@case
+def the_experiment_is_the_preset():
+    base = (FILES / "base/experiment.yaml").read_text(encoding="utf-8")
+    assert base == (ROOT / "presets/cartpole.yaml").read_text(encoding="utf-8")
+
+
+@case
+def the_job_of_the_learner_tells_an_end_from_a_stop():
+    for documents in every().values():
+        job = the(documents, "Job", "learner")["spec"]
+        words = job["template"]["spec"]["containers"][0]["args"]
+        code = int(words[words.index("--exit-when-stopped") + 1])
+        rules = job["podFailurePolicy"]["rules"]
+        refused = [rule["onExitCodes"]["values"] for rule in rules if rule["action"] == "FailJob"]
+        # docs/reference.md, Exit codes: 2 and 3 would come again.
+        assert refused == [[2, 3]] and code == 128 + 15, job
+        assert job["template"]["spec"]["restartPolicy"] == "Never" and job["podReplacementPolicy"] == "Failed", job
+        # Of the API: rules for exit codes need that, and a container of that name.
+        assert rules[0]["onExitCodes"]["containerName"] == job["template"]["spec"]["containers"][0]["name"]
+
+
+# ---- the network
+
+
+def policy_ports(rules, key, documents):
+    """{(component, port)} that the rules let in from ("from") or out to ("to"); None for those of namespaces."""
+    found = set()
+    for rule in rules:
+        assert rule["ports"], "every port is named"
+        for peer in rule[key]:
+            selector = peer.get("podSelector", {}).get("matchLabels", {})
+            found |= {(selector.get(COMPONENT), port["port"]) for port in rule["ports"]}
+    return found
+
+
+def flows(documents):
+    """({(from, to, port)} that are let in, the same that are let out) between the pods of a run."""
+    into, out = set(), set()
+    for one in documents:
+        if one["kind"] == "NetworkPolicy":
+            own = one["spec"]["podSelector"]["matchLabels"].get(COMPONENT)
+            assert one["spec"]["policyTypes"] == ["Ingress", "Egress"], one["metadata"]["name"]
+            if own is not None:
+                into |= {(peer, own, port) for peer, port in policy_ports(one["spec"].get("ingress", []), "from", documents)}
+                out |= {(own, peer, port) for peer, port in policy_ports(one["spec"].get("egress", []), "to", documents)}
+    return into, out
+
+
+@case
+def the_network_lets_through_what_the_table_says():
+    table = (ROOT / "docs/deploy.md").read_text(encoding="utf-8").split("## Firewall")[1]
+    want = set()
+    for port, host, clients in re.findall(r"^\| (\d+)/tcp \| (learner|replay) \| ([a-z, ]+) \|", table, re.M):
+        want |= {(client.strip().removesuffix("s"), host, int(port)) for client in clients.split(",")}
+    assert len(want) >= 8, table
+    for overlay, documents in every().items():
+        into, out = flows(documents)
+        assert into == out, f"{overlay}: only one side lets through: {into ^ out}"
+        assert into == want, f"{overlay}: {into ^ want}"
+
+
+@case
+def the_rest_of_the_network_is_closed():
+    for documents in every().values():
+        wide = [d for d in documents if d["kind"] == "NetworkPolicy" and COMPONENT not in d["spec"]["podSelector"]["matchLabels"]]
+        assert {d["metadata"]["name"] for d in wide} == {"deny", "names-and-metrics"}
+        closed = the(documents, "NetworkPolicy", "deny")["spec"]
+        assert set(closed) == {"podSelector", "policyTypes"}, closed
+        for _, labels, _, _ in schema.pods(documents):
+            assert schema.fits(closed["podSelector"]["matchLabels"], labels)
+        names = the(documents, "NetworkPolicy", "names-and-metrics")["spec"]
+        assert policy_ports(names["ingress"], "from", documents) == {(None, 9465)}
+        assert policy_ports(names["egress"], "to", documents) == {(None, 53)}
+        for rule, key in ((names["ingress"][0], "from"), (names["egress"][0], "to")):
+            assert all("namespaceSelector" in peer and peer["namespaceSelector"]["matchLabels"] for peer in rule[key])
+
+
+@case
+def addresses_are_services():
+    """What the daemons dial is the name and a port of a Service."""
+    for documents in every().values():
+        dialled = {"actor": set(), "evaluator": set(), "learner": set()}
+        for name, labels, spec, _ in schema.pods(documents):
+            for host, port in re.findall(r"tls\+tcp://([a-z][a-z0-9-]*):(\d+)", " ".join(spec["containers"][0]["args"])):
+                service = the(documents, "Service", host)["spec"]
+                assert int(port) in [p["port"] for p in service["ports"]], name
+                # Before they are ready their clients look them up; and there is no virtual address in between.
+                assert service["publishNotReadyAddresses"] is True and service["clusterIP"] == "None", host
+                dialled[labels[COMPONENT]].add(host)
+        assert dialled == {"actor": {"learner"}, "evaluator": {"learner"}, "learner": {"replay"}}
+
+
+# ---- actors
+
+
+@case
+def actors_follow_a_metric_that_there_is():
+    documents = kustomize.build(FILES / "overlays/production")
+    scaler = the(documents, "HorizontalPodAutoscaler", "actor")["spec"]
+    metric = scaler["metrics"][0]["object"]["metric"]["name"]
+    assert metric_names.documented(ROOT).get(metric) == "gauge", metric
+    assert "replicas" not in the(documents, "Deployment", "actor")["spec"], "applied again, it would undo the autoscaler"
+    assert scaler["metrics"][0]["object"]["target"] == {"type": "AverageValue", "averageValue": "1"}
+
+
+def main():
+    passed, failed, skipped = 0, 0, 0
+    for name in sys.argv[2:] or CASES:
+        try:
+            CASES[name]()
+            passed += 1
+        except Skipped as reason:
+            skipped += 1
+            print(f"SKIPPED: {name}: {reason}")
+        except (AssertionError, KeyError, IndexError, TypeError, OSError, subprocess.SubprocessError, yaml.YAMLError):
+            failed += 1
+            print(f"FAIL  {name}\n{traceback.format_exc()}")
+    print(f"{passed} passed, {failed} failed, {skipped} skipped")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
