@@ -23,6 +23,7 @@ int cli_set(int argc, char **argv);
 int cli_status(int argc, char **argv);
 int cli_stop(int argc, char **argv);
 int cli_sweep(int argc, char **argv);
+int cli_top(int argc, char **argv);
 int cli_track(int argc, char **argv);
 int cli_train(int argc, char **argv);
 

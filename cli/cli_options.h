@@ -50,7 +50,7 @@ typedef struct cli_family {
     size_t count;      // at most CLI_FAMILY_MAX
     const char *start; // a command to begin with
 } cli_family;
-#define CLI_FAMILY_MAX 24
+#define CLI_FAMILY_MAX 32
 
 void cli_family_help(const cli_family *family, FILE *out);
 // An unknown name ends the process as cli_usage_error, with the nearest one or all.

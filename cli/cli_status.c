@@ -13,6 +13,7 @@
 
 #include "cli/cli_options.h"
 #include "cli/remote/cli_remote_poll.h"
+#include "cli/remote/cli_remote_run.h"
 #include "cli/run/cli_ended.h"
 #include "cli/run/cli_report.h"
 #include "cli/status/cli_screen.h"
@@ -28,8 +29,7 @@
 enum { KEY_WATCH = 256, KEY_JSON };
 
 typedef struct status_options {
-    const char *run_dir; // NULL: the run is named by --learner
-    cli_remote_options remote;
+    cli_remote_run run;
     bool watch;
     bool json;
 } status_options;
@@ -46,7 +46,7 @@ parse(int key, char *arg, struct argp_state *state)
     status_options *options = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &options->remote;
+        state->child_inputs[0] = &options->run.remote;
         return 0;
     case KEY_WATCH:
         options->watch = true;
@@ -55,11 +55,7 @@ parse(int key, char *arg, struct argp_state *state)
         options->json = true;
         return 0;
     case ARGP_KEY_ARG:
-        if (options->run_dir != NULL) {
-            cli_usage_error("status", "two folders, '%s' and '%s'; name one", options->run_dir,
-                            arg);
-        }
-        options->run_dir = arg;
+        cli_remote_run_word(&options->run, "status", arg);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -79,25 +75,6 @@ static const struct argp status_argp = {
     .children = children,
 };
 
-static void
-enter(oct_config *config, const char *run_dir)
-{
-    char message[1024] = "";
-    if (chdir(run_dir) != 0) {
-        cli_error("status", "cannot enter '%s': %s", run_dir, strerror(errno));
-        exit(CLI_EXIT_FAILED);
-    }
-    if (access("config.yaml", R_OK) != 0) {
-        cli_error("status", "'%s' is not a run folder: it has no config.yaml", run_dir);
-        exit(CLI_EXIT_FAILED);
-    }
-    oct_config_default(config);
-    if (oct_config_load(config, "config.yaml", message, sizeof(message)) != OCT_OK) {
-        (void)fputs(message, stderr);
-        exit(CLI_EXIT_FAILED);
-    }
-}
-
 // ---- the rounds
 
 typedef struct look {
@@ -109,18 +86,10 @@ typedef struct look {
     unsigned rounds, misses;
 } look;
 
-// A socket of the run folder that is not there: nobody is, and nobody needs to be asked.
-static bool
-is_gone(const status_options *options)
-{
-    const char *url = options->remote.learner;
-    return options->run_dir != NULL && strncmp(url, "ipc://", 6) == 0 && access(url + 6, F_OK) != 0;
-}
-
 static void
 show(look *l, cli_state *state)
 {
-    if (l->options->run_dir != NULL) {
+    if (l->options->run.run_dir != NULL) {
         cli_report_last_note(state->note, sizeof(state->note));
     }
     bool is_new = cli_state_update(state, isnan(l->began_s)
@@ -145,7 +114,8 @@ round_done(void *arg)
     cli_state *state = cli_remote_poll_state(l->poll);
     l->misses = state->learner.heard ? 0 : l->misses + 1;
     // The first failure is an error like any other; later ones belong to what is watched.
-    bool is_lost = l->misses > 0 && (!l->options->watch || l->rounds == 0 || is_gone(l->options));
+    bool is_lost = l->misses > 0 && (!l->options->watch || l->rounds == 0 ||
+                                     cli_remote_run_is_gone(&l->options->run));
     if (!is_lost) {
         show(l, state);
     }
@@ -168,17 +138,18 @@ static bool
 ask(look *l)
 {
     const status_options *options = l->options;
-    uint32_t period_ms = options->run_dir != NULL ? FOLDER_PERIOD_MS : WATCH_PERIOD_MS;
+    uint32_t period_ms = options->run.run_dir != NULL ? FOLDER_PERIOD_MS : WATCH_PERIOD_MS;
     if (net_loop_on_signal(l->loop, SIGINT, stop_wanted, l) != OCT_OK ||
         net_loop_on_signal(l->loop, SIGTERM, stop_wanted, l) != OCT_OK ||
-        cli_remote_poll_open(&l->poll, l->loop, &options->remote, options->watch ? period_ms : 0,
-                             round_done, l) != OCT_OK) {
-        cli_error("status", "cannot dial %s", options->remote.learner);
+        cli_remote_poll_open(&l->poll, l->loop, &options->run.remote,
+                             options->watch ? period_ms : 0, CLI_REMOTE_POLL_PEERS, round_done,
+                             l) != OCT_OK) {
+        cli_error("status", "cannot dial %s", options->run.remote.learner);
         exit(CLI_EXIT_FAILED);
     }
     cli_state *state = cli_remote_poll_state(l->poll);
     (void)snprintf(state->folder, sizeof(state->folder), "%s",
-                   options->run_dir != NULL ? options->run_dir : "");
+                   options->run.run_dir != NULL ? options->run.run_dir : "");
     net_loop_run(l->loop);
     return l->misses == 0;
 }
@@ -188,7 +159,7 @@ static int
 look_at(const status_options *options, const oct_config *config)
 {
     struct stat file;
-    bool has_folder = options->run_dir != NULL;
+    bool has_folder = options->run.run_dir != NULL;
     look l = {.options = options, .loop = net_loop_create(), .began_s = NAN};
     l.screen = cli_screen_create(true);
     // Since the supervisor wrote config.yaml, which is the first thing it does.
@@ -196,13 +167,13 @@ look_at(const status_options *options, const oct_config *config)
         l.began_s = (double)file.st_mtime;
     }
     int exit_code = CLI_EXIT_FAILED;
-    if (!cli_remote_secure("status", &options->remote, l.loop, options->remote.learner,
-                           options->remote.replay)) {
+    if (!cli_remote_secure("status", &options->run.remote, l.loop, options->run.remote.learner,
+                           options->run.remote.replay)) {
         // said
     } else if (ask(&l)) {
         exit_code = 0;
     } else if (has_folder) {
-        exit_code = cli_ended_show(stdout, options->run_dir, config, options->json);
+        exit_code = cli_ended_show(stdout, options->run.run_dir, config, options->json);
     } else {
         const cli_daemon_state *learner = &cli_remote_poll_state(l.poll)->learner;
         cli_error("status", "%s: %s", learner->url, learner->why);
@@ -220,22 +191,11 @@ cli_status(int argc, char **argv)
 {
     static oct_config config;
     status_options options = {0};
-    cli_remote_default(&options.remote);
+    cli_remote_default(&options.run.remote);
     cli_options_parse(&status_argp, argc, argv, &options);
-    cli_remote_check("status", &options.remote);
-    if (options.remote.learner != NULL && options.run_dir != NULL) {
-        cli_usage_error("status", "RUN_DIR or --learner, not both");
-    }
-    if (options.remote.learner == NULL && options.run_dir == NULL) {
-        cli_usage_error("status", "no RUN_DIR given, and no --learner");
-    }
-    if (options.run_dir != NULL) {
-        enter(&config, options.run_dir);
-        options.remote.learner = config.net.learner;
-        options.remote.replay = config.net.replay;
-        if (is_gone(&options)) {
-            return cli_ended_show(stdout, options.run_dir, &config, options.json);
-        }
+    cli_remote_run_enter(&options.run, "status", &config);
+    if (cli_remote_run_is_gone(&options.run)) {
+        return cli_ended_show(stdout, options.run.run_dir, &config, options.json);
     }
     return look_at(&options, &config);
 }

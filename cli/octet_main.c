@@ -19,6 +19,7 @@ static const cli_command commands[] = {
     {"compare", cli_compare_run, "show runs side by side: returns, curves, differences"},
     {"track", cli_track, "show a run in MLflow, Trackio or Weights & Biases"},
     {"status", cli_status, "show the state of a run"},
+    {"top", cli_top, "show all actors of a run as a live table"},
     {"dash", cli_dash, "show runs in a browser, live"},
     {"report", cli_html, "write what octet dash shows into one file"},
     {"health", cli_health, "ask a daemon whether it is healthy"},

@@ -47,6 +47,12 @@ struct net_timer {
     void *arg;
 };
 
+struct net_input {
+    uv_poll_t handle;
+    net_fn fn;
+    void *arg;
+};
+
 struct net_wakeup {
     uv_async_t handle;
     atomic_bool pending;
@@ -320,6 +326,40 @@ net_wakeup_destroy(net_wakeup *wakeup)
 {
     if (wakeup != NULL) {
         net_wakeup_destroy_with(wakeup, NULL);
+    }
+}
+
+// What is wrong with fd, fn finds out when it reads.
+static void
+input_came(uv_poll_t *handle, int status, int events)
+{
+    net_input *input = handle->data;
+    (void)status;
+    (void)events;
+    input->fn(input->arg);
+}
+
+oct_err
+net_input_start(net_input **out, net_loop *loop, int fd, net_fn fn, void *arg)
+{
+    net_input *input = oct_alloc(sizeof(*input));
+    input->fn = fn;
+    input->arg = arg;
+    input->handle.data = input;
+    if (uv_poll_init(&loop->uv, &input->handle, fd) != 0) {
+        free(input);
+        return OCT_EINVAL;
+    }
+    uv_must(uv_poll_start(&input->handle, UV_READABLE, input_came), "uv_poll_start");
+    *out = input;
+    return OCT_OK;
+}
+
+void
+net_input_stop(net_input *input)
+{
+    if (input != NULL) {
+        uv_close((uv_handle_t *)&input->handle, handle_free_data);
     }
 }
 

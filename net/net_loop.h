@@ -17,6 +17,7 @@
 typedef struct net_loop net_loop;
 typedef struct net_timer net_timer;
 typedef struct net_wakeup net_wakeup;
+typedef struct net_input net_input;
 typedef void (*net_fn)(void *arg);
 typedef void (*net_signal_fn)(void *arg, int signal_number);
 
@@ -53,6 +54,11 @@ void net_timer_stop(net_timer *timer); // frees it; NULL is a no-op
 net_wakeup *net_wakeup_create(net_loop *loop, net_fn fn, void *arg);
 void net_wakeup_send(net_wakeup *wakeup); // any thread
 void net_wakeup_destroy(net_wakeup *wakeup);
+
+// fn runs whenever fd (a terminal, a pipe) has something to read or has ended; it is made to block
+// nobody. OCT_EINVAL: one that cannot be waited for, a plain file.
+OCT_CHECKED oct_err net_input_start(net_input **out, net_loop *loop, int fd, net_fn fn, void *arg);
+void net_input_stop(net_input *input); // before fd is closed, which stays the caller's; NULL: no-op
 
 // fn runs on the loop thread. Several signals may be watched.
 OCT_CHECKED oct_err net_loop_on_signal(net_loop *loop, int signal_number, net_signal_fn fn,

@@ -19,7 +19,7 @@ oct_err
 wire_get_peers_from(wire_get_peers *out, const Octet__PeersRequest *in, wire_arena *arena)
 {
     WIRE_REQUIRE(arena, in->count_max >= 1 && in->count_max <= WIRE_PEERS_MAX,
-                 "get_peers.count_max: outside 1 .. 256");
+                 "get_peers.count_max: outside 1 .. 1024");
     *out = (wire_get_peers){.count_max = in->count_max};
     return OCT_OK;
 }
@@ -81,7 +81,7 @@ static oct_err
 columns_check(const Octet__Peers *in, wire_arena *arena)
 {
     size_t count = in->n_id;
-    WIRE_REQUIRE(arena, count <= WIRE_PEERS_MAX, "peers: more than 256");
+    WIRE_REQUIRE(arena, count <= WIRE_PEERS_MAX, "peers: more than 1024");
     bool even = in->n_role == count && in->n_pid == count && in->n_is_silent == count &&
                 in->n_host == count && in->n_version == count;
 #define X(name) even = even && in->n_##name == count;

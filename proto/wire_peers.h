@@ -5,7 +5,7 @@
 
 // Learner.LearnerPeers: who has registered, for people. Part of wire.h, whose rules hold here.
 
-#define WIRE_PEERS_MAX 256 // in one answer
+#define WIRE_PEERS_MAX 1024 // in one answer
 
 typedef struct wire_get_peers {
     uint32_t count_max; // entries wanted at most: 1 .. WIRE_PEERS_MAX

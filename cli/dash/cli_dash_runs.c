@@ -90,8 +90,8 @@ poll_begin(cli_dash_runs *runs, entry *e)
     (void)snprintf(e->learner, sizeof(e->learner), "ipc:///proc/self/fd/%d/learner.ipc", e->folder);
     (void)snprintf(e->replay, sizeof(e->replay), "ipc:///proc/self/fd/%d/replay.ipc", e->folder);
     const cli_remote_options options = {.learner = e->learner, .replay = e->replay};
-    if (!is_there ||
-        cli_remote_poll_open(&e->poll, runs->loop, &options, POLL_MS, answered, e) != OCT_OK) {
+    if (!is_there || cli_remote_poll_open(&e->poll, runs->loop, &options, POLL_MS,
+                                          CLI_REMOTE_POLL_PEERS, answered, e) != OCT_OK) {
         e->poll = NULL;
         if (e->folder >= 0) {
             (void)close(e->folder);

@@ -17,7 +17,7 @@ struct cli_remote_poll {
     net_loop *loop;
     cli_remote *remote;
     cli_state state;
-    uint32_t period_ms;
+    uint32_t period_ms, peers_max;
     net_fn done;
     void *arg;
     net_timer *next; // round
@@ -81,6 +81,8 @@ learner_answered(void *arg, oct_err err, const char *detail, const wire_status *
     question_end(poll);
 }
 
+static void peers_ask(cli_remote_poll *poll);
+
 static void
 peers_answered(void *arg, oct_err err, const char *detail, const wire_peers *answer)
 {
@@ -88,6 +90,9 @@ peers_answered(void *arg, oct_err err, const char *detail, const wire_peers *ans
     char why[CLI_STATE_TEXT_MAX];
     if (err == OCT_OK) {
         cli_state_take_peers(&poll->state, answer);
+    } else if (err == OCT_EPROTO && poll->peers_max > CLI_REMOTE_POLL_PEERS && !poll->closing) {
+        poll->peers_max = CLI_REMOTE_POLL_PEERS;
+        peers_ask(poll);
     } else if (missed(poll, CLI_REMOTE_LEARNER, err, detail, why, sizeof(why))) {
         cli_state_miss_peers(&poll->state, why);
     } else {
@@ -128,10 +133,17 @@ data_answered(void *arg, oct_err err, const char *detail, const wire_status *ans
 // ---- questions
 
 static void
+peers_ask(cli_remote_poll *poll)
+{
+    const wire_get_peers request = {.count_max = poll->peers_max};
+    poll->open += wire_call_learner_peers(cli_remote_client(poll->remote, CLI_REMOTE_LEARNER),
+                                          &request, ASK_MS, peers_answered, poll) == OCT_OK;
+}
+
+static void
 ask_all(cli_remote_poll *poll)
 {
     static const wire_empty nothing;
-    static const wire_get_peers all_peers = {.count_max = WIRE_PEERS_MAX};
     cli_remote *remote = poll->remote;
     wire_client *learner = cli_remote_client(remote, CLI_REMOTE_LEARNER);
     wire_client *replay = cli_remote_client(remote, CLI_REMOTE_REPLAY);
@@ -139,8 +151,7 @@ ask_all(cli_remote_poll *poll)
     poll->open = 1; // until all are asked
     oct_err err = wire_call_learner_status(learner, &nothing, ASK_MS, learner_answered, poll);
     poll->open += err == OCT_OK;
-    err = wire_call_learner_peers(learner, &all_peers, ASK_MS, peers_answered, poll);
-    poll->open += err == OCT_OK;
+    peers_ask(poll);
     if (replay == NULL) {
         cli_state_miss_status(&poll->state.replay, "its address is not known");
     } else {
@@ -219,11 +230,12 @@ round_begin(void *arg)
 
 oct_err
 cli_remote_poll_open(cli_remote_poll **out, net_loop *loop, const cli_remote_options *options,
-                     uint32_t period_ms, net_fn done, void *arg)
+                     uint32_t period_ms, uint32_t peers_max, net_fn done, void *arg)
 {
     cli_remote_poll *poll = oct_alloc(sizeof(*poll));
     poll->loop = loop;
     poll->period_ms = period_ms;
+    poll->peers_max = peers_max;
     poll->done = done;
     poll->arg = arg;
     cli_state_clear(&poll->state);

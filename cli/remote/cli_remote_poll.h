@@ -11,12 +11,14 @@
 typedef struct cli_remote_poll cli_remote_poll;
 
 #define CLI_REMOTE_POLL_ROUND_MS 4000
+#define CLI_REMOTE_POLL_PEERS    256 // that every release lists
 
 // done runs after each round: the state is new, and says of each daemon whether it was heard.
-// period_ms: from the end of a round to the next; 0: one round.
+// period_ms: from the end of a round to the next; 0: one round. peers_max: 1 .. WIRE_PEERS_MAX; a
+// learner of a release that refuses so many is asked for CLI_REMOTE_POLL_PEERS.
 OCT_CHECKED oct_err cli_remote_poll_open(cli_remote_poll **out, net_loop *loop,
                                          const cli_remote_options *options, uint32_t period_ms,
-                                         net_fn done, void *arg);
+                                         uint32_t peers_max, net_fn done, void *arg);
 // The caller may name the folder, and updates it (cli_state_update) in done.
 cli_state *cli_remote_poll_state(cli_remote_poll *poll);
 void cli_remote_poll_close(cli_remote_poll *poll); // NULL is a no-op

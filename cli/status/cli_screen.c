@@ -9,8 +9,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "cli/status/cli_view.h"
-
 #define LINE_PERIOD_S 2.0
 #define OUT_BYTES_MAX (CLI_VIEW_LINES_MAX * (CLI_TEXT_LINE_BYTES_MAX + 16) + 64)
 
@@ -115,6 +113,15 @@ measure(cli_screen *screen)
     bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
     screen->style.width = known ? size.ws_col : isatty(STDOUT_FILENO) ? 80 : CLI_VIEW_WIDTH_MAX;
     return known && size.ws_row > 0 ? size.ws_row : 24;
+}
+
+size_t
+cli_screen_measure(cli_screen *screen, cli_view_style *style)
+{
+    size_t rows = measure(screen);
+    *style = screen->style;
+    style->width = OCT_MIN(style->width, (size_t)CLI_VIEW_WIDTH_MAX);
+    return rows;
 }
 
 // What is redrawn has to fit the terminal; the rest of the block is left out unless all is wanted.

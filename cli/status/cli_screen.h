@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-#include "cli/status/cli_state.h"
+#include "cli/status/cli_view.h"
 #include "common/oct_base.h"
 
 // Where the status of a run is shown: a block redrawn in place on a terminal, plain lines
@@ -13,6 +13,8 @@ typedef struct cli_screen cli_screen;
 // live: a block, if standard output is a terminal that can (TERM not "dumb"). NO_COLOR is obeyed.
 cli_screen *cli_screen_create(bool live);
 bool cli_screen_is_live(const cli_screen *screen);
+// What fits standard output now, for who draws there himself; the rows of the terminal.
+size_t cli_screen_measure(cli_screen *screen, cli_view_style *style);
 // Draws the block, or writes a plain line if the last is old enough (sooner if there is_new).
 void cli_screen_show(cli_screen *screen, const cli_state *state, bool is_new);
 // A line that stays, above the block.

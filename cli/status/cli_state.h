@@ -13,7 +13,7 @@
 // What is known of a run at this moment, wherever it runs: what `octet train` and `octet status`
 // are told by the daemons, what cli_waiting judges and cli_view shows. Numbers are kept by the
 // names that the daemons' registries give them (common/oct_numbers.h, docs/reference.md). Plain
-// values; about 210 KB. Threads: any, one at a time.
+// values; about 600 KB. Threads: any, one at a time.
 
 #define CLI_STATE_NAME_MAX   64
 #define CLI_STATE_TEXT_MAX   512

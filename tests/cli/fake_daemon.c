@@ -10,7 +10,10 @@
 //   idle     learner: serves and has learned nothing
 //   deaf     hears neither SIGTERM nor Stop
 //   large    learner: writes a large checkpoint at its end
+// FAKE_PEERS: so many actors are registered with the learner, of which the last is silent, and
+// FAKE_PEERS_MAX: a request for more is refused, as other releases do.
 
+#include <math.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -96,6 +99,71 @@ learner_status(void *arg, wire_call *call, const wire_empty *message)
     if (is(f, "finish") && f->calls >= FINISH_CALL) {
         net_loop_stop(f->loop);
     }
+}
+
+static double
+number_of(const char *name, double otherwise)
+{
+    const char *value = getenv(name);
+    return value != NULL ? strtod(value, NULL) : otherwise;
+}
+
+// Of actor i: steps/s i, of host i, waits i mod 101 percent of its time.
+static void
+learner_peers(void *arg, wire_call *call, const wire_get_peers *message)
+{
+    static uint32_t ids[WIRE_PEERS_MAX], roles[WIRE_PEERS_MAX], silent[WIRE_PEERS_MAX];
+    static uint64_t versions[WIRE_PEERS_MAX];
+    static char host[WIRE_PEERS_MAX][32];
+    static const char *hosts[WIRE_PEERS_MAX];
+    static double steps[WIRE_PEERS_MAX], waits[WIRE_PEERS_MAX], unknown[WIRE_PEERS_MAX];
+    (void)arg;
+    if (message->count_max > number_of("FAKE_PEERS_MAX", WIRE_PEERS_MAX)) {
+        wire_reply_error(call, OCT_EPROTO, "get_peers.count_max: outside 1 .. 256");
+        return;
+    }
+    if (getenv("FAKE_PEERS") == NULL) {
+        wire_reply_error(call, OCT_ENOTFOUND, "the learner has no method 1.6");
+        return;
+    }
+    uint32_t all = (uint32_t)number_of("FAKE_PEERS", 0);
+    uint32_t count = OCT_MIN(all, message->count_max);
+    for (uint32_t i = 0; i < count; i++) {
+        ids[i] = i + 1;
+        roles[i] = WIRE_ROLE_ACTOR;
+        silent[i] = i + 1 == all;
+        versions[i] = 1;
+        (void)snprintf(host[i], sizeof(host[i]), "host-%04u", (unsigned)i);
+        hosts[i] = host[i];
+        steps[i] = i;
+        waits[i] = (i % 101) / 100.0;
+        unknown[i] = NAN;
+    }
+    const wire_peers answer = {.run_id = 7,
+                               .policy_version = 1,
+                               .actors = all > 0 ? all - 1 : 0,
+                               .silent = all > 0,
+                               .lag_mean = NAN,
+                               .count = count,
+                               .id = ids,
+                               .role = roles,
+                               .pid = ids,
+                               .is_silent = silent,
+                               .host = hosts,
+                               .version = versions,
+                               .session_s = unknown,
+                               .heard_s = waits,
+                               .env_steps = steps,
+                               .steps_per_s = steps,
+                               .lag_versions = unknown,
+                               .lag_updates = unknown,
+                               .infer_share = unknown,
+                               .env_share = unknown,
+                               .collect_share = unknown,
+                               .wait_share = waits,
+                               .resent = steps,
+                               .unacked = waits};
+    wire_reply_learner_peers(call, &answer);
 }
 
 static void
@@ -202,8 +270,10 @@ behaviour(const char *role)
 static int
 serve(fake *f, const char *role)
 {
-    static const wire_learner_handlers learner = {
-        .register_actor = learner_register, .learner_status = learner_status, .stop = learner_stop};
+    static const wire_learner_handlers learner = {.register_actor = learner_register,
+                                                  .learner_status = learner_status,
+                                                  .learner_peers = learner_peers,
+                                                  .stop = learner_stop};
     static const wire_replay_handlers replay = {.replay_status = replay_status,
                                                 .configure = replay_configure};
     bool is_learner = strcmp(role, "octet-learner") == 0;

@@ -198,8 +198,8 @@ test_text_of_a_crowd_is_bounded(void **state)
     }
     remote.actors += 3000;
     assert_in_range(draw(), 20, 40);
-    has("… 3244 more\n");
-    has("           124 more\n"); // silent ones
+    has("… 4012 more\n");
+    has("           508 more\n"); // silent ones
 }
 
 static void

@@ -54,10 +54,40 @@ test_signal_that_cannot_be_caught_is_refused(void **state)
 }
 
 static void
+test_input_calls_until_all_is_read_and_a_plain_file_is_refused(void **state)
+{
+    (void)state;
+    int ends[2];
+    char byte;
+    counter c = {.loop = net_loop_create()};
+    net_input *input = NULL;
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], "ab", 2), 2);
+    T_OK(net_input_start(&input, c.loop, ends[0], counter_called, &c));
+    for (unsigned i = 1; i <= 2; i++) {
+        net_loop_run(c.loop);
+        assert_int_equal(c.calls, i);
+        assert_int_equal(read(ends[0], &byte, 1), 1);
+    }
+    (void)close(ends[1]);
+    net_loop_run(c.loop); // the end
+    assert_int_equal(c.calls, 3);
+    assert_int_equal(read(ends[0], &byte, 1), 0);
+    net_input_stop(input);
+    (void)close(ends[0]);
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    T_ERR(net_input_start(&input, c.loop, fileno(file), counter_called, &c), OCT_EINVAL);
+    (void)fclose(file);
+    net_loop_destroy(c.loop);
+}
+
+static void
 test_loop_things_may_be_null(void **state)
 {
     (void)state;
     net_timer_stop(NULL);
+    net_input_stop(NULL);
     net_wakeup_destroy(NULL);
     net_loop_destroy(NULL);
 }
@@ -300,6 +330,7 @@ main(int argc, char **argv)
     own_file = realpath(argv[0], NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_signal_that_cannot_be_caught_is_refused),
+        cmocka_unit_test(test_input_calls_until_all_is_read_and_a_plain_file_is_refused),
         cmocka_unit_test(test_loop_things_may_be_null),
         cmocka_unit_test(test_loop_runs_until_stopped_though_nothing_is_open),
         cmocka_unit_test(test_timer_repeats_and_may_stop_itself),

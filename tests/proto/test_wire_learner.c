@@ -512,7 +512,7 @@ test_peers_refuse_what_is_no_peer(void **state)
     static const uint32_t tool[] = {WIRE_ROLE_ACTOR, WIRE_ROLE_TOOL}, two[] = {0, 2};
     static const char *const bad[] = {"host", "evil\x1b[2J"};
     wire_peers message = wire_example_peers(WIRE_PEERS_MAX + 1);
-    REFUSED(wire_peers, &message, "peers: more than 256");
+    REFUSED(wire_peers, &message, "peers: more than 1024");
     message = wire_example_peers(2);
     message.role = tool;
     REFUSED(wire_peers, &message, "peers.role: neither actor nor evaluator");
@@ -562,7 +562,7 @@ static void
 test_get_peers_keeps_to_its_bounds(void **state)
 {
     (void)state;
-    static const char why[] = "get_peers.count_max: outside 1 .. 256";
+    static const char why[] = "get_peers.count_max: outside 1 .. 1024";
     wire_get_peers in = {.count_max = WIRE_PEERS_MAX}, out;
     T_OK(THROUGH(wire_get_peers, &out, &in));
     assert_int_equal(out.count_max, WIRE_PEERS_MAX);

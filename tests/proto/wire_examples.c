@@ -21,15 +21,18 @@ static float reward[ITEMS_MAX];
 static float discount[ITEMS_MAX];
 static float probability[ITEMS_MAX];
 static float extra[ITEMS_MAX * 2];
+// Of statistics and of peers.
+#define NAMES_MAX (OCT_MAX(WIRE_STATS_MAX, WIRE_PEERS_MAX) + 1)
+
 static uint64_t keys[ITEMS_MAX];
 static uint32_t lengths[ITEMS_MAX];
 #define TOKEN                                                                                      \
     {                                                                                              \
         1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16                                      \
     }
-static double stat_values[WIRE_STATS_MAX + 1];
-static char stat_text[WIRE_STATS_MAX + 1][16];
-static const char *stat_names[WIRE_STATS_MAX + 1];
+static double stat_values[NAMES_MAX];
+static char stat_text[NAMES_MAX][16];
+static const char *stat_names[NAMES_MAX];
 
 static void
 columns_fill(void)
@@ -73,7 +76,7 @@ columns_fill(void)
         keys[i] = 0x0123456789abcdefu + i;
         lengths[i] = i * 3;
     }
-    for (uint32_t i = 0; i <= WIRE_STATS_MAX; i++) {
+    for (uint32_t i = 0; i < NAMES_MAX; i++) {
         (void)snprintf(stat_text[i], sizeof(stat_text[i]), "stat_%u", i);
         stat_names[i] = stat_text[i];
         stat_values[i] = i == 1 ? NAN : (double)i * 1.5;

@@ -1,0 +1,339 @@
+// octet top: a live table of all actors and evaluators of a run, on all hosts.
+
+#include "cli/cli_commands.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli_options.h"
+#include "cli/remote/cli_remote_poll.h"
+#include "cli/remote/cli_remote_run.h"
+#include "cli/status/cli_screen.h"
+#include "cli/status/cli_waiting.h"
+#include "cli/top/cli_top_screen.h"
+
+#define PERIOD_MS  1000
+#define MISSES_MAX 3 // rounds without the learner that end it
+#define CLOSE_MS   500
+#define HEAD_LINES 3 // above the names of the columns
+#define KEYS_TEXT  "q quit  <- -> sort  r reverse  up down pgup pgdn home end scroll"
+
+enum { KEY_SORT = 256, KEY_REVERSE, KEY_ONCE };
+
+typedef struct top_options {
+    cli_remote_run run;
+    cli_top_column sort;
+    bool reversed;
+    bool once;
+} top_options;
+
+static const struct argp_option option_table[] = {
+    {"sort", KEY_SORT, "COLUMN", 0,
+     "Column to sort by: id, role, host, pid, state, lag, steps, infer, env, wait, resent, unacked "
+     "or heard (default steps)",
+     0},
+    {"reverse", KEY_REVERSE, NULL, 0, "Sort the other way round", 0},
+    {"once", KEY_ONCE, NULL, 0,
+     "Print the table once, complete, and end; so it is wherever the output is no terminal", 0},
+    {0},
+};
+
+static error_t
+parse(int key, char *arg, struct argp_state *state)
+{
+    top_options *options = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &options->run.remote;
+        return 0;
+    case KEY_SORT:
+        options->sort = (cli_top_column)cli_option_word(
+            "top", "--sort", arg, cli_top_column_names,
+            "id, role, host, pid, state, lag, steps, infer, env, wait, resent, unacked or heard");
+        return 0;
+    case KEY_REVERSE:
+        options->reversed = true;
+        return 0;
+    case KEY_ONCE:
+        options->once = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        cli_remote_run_word(&options->run, "top", arg);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = {{&cli_remote_argp, 0, NULL, 0}, {0}};
+
+static const struct argp top_argp = {
+    .options = option_table,
+    .parser = parse,
+    .args_doc = "RUN_DIR\n--learner ADDRESS",
+    .doc = "Shows all actors and evaluators of a live run as a table, once a second. Arrows left "
+           "and right choose the column that it is sorted by, r reverses the order, up, down and "
+           "the page keys scroll, q and Ctrl-C end it.\v"
+           "Examples: octet top runs/CartPole-v1-20260131-120000\n"
+           "octet top --learner tls+tcp://learner.lab:5555 --tls octet-certs/anna --sort wait\n"
+           "octet top --learner tls+tcp://learner.lab:5555 --once",
+    .children = children,
+};
+
+typedef struct top {
+    const top_options *options;
+    net_loop *loop;
+    cli_remote_poll *poll;
+    cli_screen *look;       // what the terminal can
+    cli_top_screen *screen; // NULL: printed once
+    cli_top_table table;
+    cli_view_style style;
+    size_t seen; // rows that have room
+    unsigned rounds, misses;
+    bool quits;
+} top;
+
+// ---- what is shown
+
+static void
+title_line(const cli_state *state, cli_line *line)
+{
+    cli_view_add(line, "", state->env, "");
+    cli_view_add(line, "", state->learner.heard ? state->learner.state : state->learner.why, "");
+    if (state->has_peers) {
+        char version[CLI_TEXT_NUMBER_MAX];
+        (void)snprintf(version, sizeof(version), "%llu", (unsigned long long)state->policy_version);
+        cli_view_add(line, "", cli_text_count(state->env_steps_per_s).text, " env steps/s");
+        cli_view_add(line, "policy ", version, "");
+        cli_view_add(line, "lag ", cli_text_value(state->lag_mean).text, "");
+    }
+}
+
+static void
+counts_line(const cli_state *state, cli_line *line)
+{
+    double wanted = cli_state_number(state, "learner.actors_wanted");
+    if (!state->has_peers) {
+        cli_view_add(line, "", state->peers_why, "");
+        return;
+    }
+    cli_line_add(line, "actors %u", (unsigned)state->actors);
+    if (!isnan(wanted)) {
+        cli_view_add(line, "", cli_text_count(wanted).text, " would keep the learner busy");
+    }
+    cli_line_add(line, " · evaluators %u · silent %u", (unsigned)state->evaluators,
+                 (unsigned)state->silent);
+    size_t all = (size_t)state->actors + state->evaluators + state->silent;
+    if (all > state->peer_count) {
+        cli_line_add(line, " · the %zu most troubled of %zu", state->peer_count, all);
+    }
+}
+
+// Calls put for each line above the table; the last is that of the columns' names.
+static void
+head_put(const top *t, void (*put)(const top *t, const cli_line *line))
+{
+    const cli_state *state = cli_remote_poll_state(t->poll);
+    cli_waiting waiting;
+    cli_line line;
+    cli_line_init(&line, t->style.width);
+    title_line(state, &line);
+    put(t, &line);
+    cli_line_init(&line, t->style.width);
+    counts_line(state, &line);
+    put(t, &line);
+    cli_line_init(&line, t->style.width);
+    cli_waiting_judge(&waiting, state);
+    cli_line_add(&line, "%s", waiting.text);
+    put(t, &line);
+    cli_top_table_head(&t->table, &line, &t->style);
+    put(t, &line);
+}
+
+static void
+print_line(const top *t, const cli_line *line)
+{
+    (void)t;
+    printf("%s\n", line->bytes);
+}
+
+static void
+print(top *t)
+{
+    const cli_state *state = cli_remote_poll_state(t->poll);
+    cli_line line;
+    head_put(t, print_line);
+    for (size_t i = 0; i < t->table.count; i++) {
+        cli_top_table_row(&t->table, &line, &t->style, state, i);
+        print_line(t, &line);
+    }
+    (void)fflush(stdout);
+}
+
+static void
+screen_line(const top *t, const cli_line *line)
+{
+    cli_top_screen_line(t->screen, line);
+}
+
+static void
+keys_line(const top *t, cli_line *line)
+{
+    const cli_top_table *table = &t->table;
+    size_t last = OCT_MIN(table->first + t->seen, table->count);
+    cli_line_init(line, t->style.width);
+    if (t->style.colour) {
+        cli_line_style(line, CLI_VIEW_DIM);
+    }
+    cli_line_add(line, "rows %zu to %zu of %zu   " KEYS_TEXT,
+                 table->count > 0 ? table->first + 1 : 0, last, table->count);
+    if (t->style.colour) {
+        cli_line_style(line, CLI_VIEW_PLAIN);
+    }
+}
+
+static void
+draw(top *t)
+{
+    const cli_state *state = cli_remote_poll_state(t->poll);
+    cli_line line;
+    size_t height = OCT_MIN(cli_screen_measure(t->look, &t->style), (size_t)CLI_TOP_LINES_MAX);
+    t->seen = height > HEAD_LINES + 2 ? height - HEAD_LINES - 2 : 1;
+    cli_top_table_fit(&t->table, t->seen);
+    cli_top_screen_begin(t->screen);
+    head_put(t, screen_line);
+    for (size_t i = 0; i < t->seen; i++) {
+        if (t->table.first + i < t->table.count) {
+            cli_top_table_row(&t->table, &line, &t->style, state, t->table.first + i);
+        } else {
+            cli_line_init(&line, t->style.width);
+        }
+        cli_top_screen_line(t->screen, &line);
+    }
+    keys_line(t, &line);
+    cli_top_screen_line(t->screen, &line);
+    cli_top_screen_end(t->screen);
+}
+
+// ---- events
+
+static void
+quit(top *t)
+{
+    t->quits = true;
+    net_loop_stop(t->loop);
+}
+
+static void
+key_came(void *arg, cli_top_key key)
+{
+    top *t = arg;
+    if (key == CLI_TOP_KEY_QUIT) {
+        quit(t);
+    } else if (t->rounds > 0 &&
+               (key == CLI_TOP_KEY_NONE || cli_top_table_key(&t->table, key, t->seen))) {
+        cli_top_table_take(&t->table, cli_remote_poll_state(t->poll));
+        draw(t);
+    }
+}
+
+static void
+stop_wanted(void *arg, int signal_number)
+{
+    (void)signal_number;
+    quit(arg);
+}
+
+// The first failure is an error like any other; later ones belong to what is watched.
+static void
+round_done(void *arg)
+{
+    top *t = arg;
+    cli_state *state = cli_remote_poll_state(t->poll);
+    t->misses = state->learner.heard ? 0 : t->misses + 1;
+    bool is_lost =
+        t->misses > 0 && (t->screen == NULL || t->rounds == 0 || t->misses == MISSES_MAX ||
+                          cli_remote_run_is_gone(&t->options->run));
+    t->rounds++;
+    if (!is_lost) {
+        (void)cli_state_update(state, cli_state_number(state, "learner.wall_s"));
+        cli_top_table_take(&t->table, state);
+        if (t->screen != NULL) {
+            draw(t);
+        } else {
+            print(t);
+        }
+    }
+    if (is_lost || t->screen == NULL) {
+        net_loop_stop(t->loop);
+    }
+}
+
+static void
+ask(top *t)
+{
+    const cli_remote_options *remote = &t->options->run.remote;
+    if (!t->options->once && cli_screen_is_live(t->look)) {
+        t->screen = cli_top_screen_open(t->loop, key_came, t);
+    }
+    const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < OCT_COUNTOF(signals); i++) {
+        OCT_ASSERT(net_loop_on_signal(t->loop, signals[i], stop_wanted, t) == OCT_OK);
+    }
+    if (cli_remote_poll_open(&t->poll, t->loop, remote, t->screen != NULL ? PERIOD_MS : 0,
+                             WIRE_PEERS_MAX, round_done, t) != OCT_OK) {
+        cli_top_screen_close(t->screen);
+        cli_error("top", "cannot dial %s", remote->learner);
+        exit(CLI_EXIT_FAILED);
+    }
+    net_loop_run(t->loop);
+}
+
+static int
+watch(const top_options *options)
+{
+    static top t;
+    t = (top){.options = options, .loop = net_loop_create(), .look = cli_screen_create(true)};
+    const cli_remote_options *remote = &options->run.remote;
+    cli_top_table_init(&t.table, options->sort, options->reversed);
+    (void)cli_screen_measure(t.look, &t.style);
+    if (!isatty(STDOUT_FILENO)) {
+        t.style.colour = false;
+    }
+    int exit_code = CLI_EXIT_FAILED;
+    if (cli_remote_secure("top", remote, t.loop, remote->learner, remote->replay)) {
+        ask(&t);
+        bool has_ended = t.misses > 0 && !t.quits;
+        exit_code = has_ended ? CLI_EXIT_FAILED : 0;
+        cli_top_screen_close(t.screen);
+        const cli_daemon_state *learner = &cli_remote_poll_state(t.poll)->learner;
+        if (has_ended) {
+            cli_error("top", "%s: %s", learner->url, learner->why);
+        }
+    }
+    net_loop_exit_deadline(t.loop, CLOSE_MS, exit_code);
+    cli_remote_poll_close(t.poll);
+    net_loop_destroy(t.loop);
+    cli_screen_destroy(t.look);
+    return exit_code;
+}
+
+int
+cli_top(int argc, char **argv)
+{
+    static oct_config config;
+    top_options options = {.sort = CLI_TOP_STEPS};
+    cli_remote_default(&options.run.remote);
+    cli_options_parse(&top_argp, argc, argv, &options);
+    cli_remote_run_enter(&options.run, "top", &config);
+    if (cli_remote_run_is_gone(&options.run)) {
+        cli_error("top", "the run in '%s' has ended; octet status shows its result",
+                  options.run.run_dir);
+        return CLI_EXIT_FAILED;
+    }
+    return watch(&options);
+}

@@ -1,0 +1,22 @@
+#ifndef CLI_REMOTE_CLI_REMOTE_RUN_H
+#define CLI_REMOTE_CLI_REMOTE_RUN_H
+
+#include "cli/remote/cli_remote.h"
+
+// The live run that a command is about: named by its folder here, or by its learner's address.
+// Threads: main thread.
+typedef struct cli_remote_run {
+    const char *run_dir; // NULL: the run is named by --learner
+    cli_remote_options remote;
+} cli_remote_run;
+
+// A word of the command line that is no option: the folder. A second one ends the process as
+// cli_usage_error.
+void cli_remote_run_word(cli_remote_run *run, const char *command, const char *word);
+// Ends the process with a message unless exactly one of the two is given and can be used. A folder
+// is entered (chdir), and config is what its config.yaml says; the addresses are that run's then.
+void cli_remote_run_enter(cli_remote_run *run, const char *command, oct_config *config);
+// Whether nobody needs to be asked: the learner's socket in the folder is gone.
+bool cli_remote_run_is_gone(const cli_remote_run *run);
+
+#endif // CLI_REMOTE_CLI_REMOTE_RUN_H
