@@ -19,6 +19,7 @@ int cli_html(int argc, char **argv);
 int cli_import(int argc, char **argv);
 int cli_presets(int argc, char **argv);
 int cli_quantize(int argc, char **argv);
+int cli_run_folder(int argc, char **argv);
 int cli_set(int argc, char **argv);
 int cli_status(int argc, char **argv);
 int cli_stop(int argc, char **argv);

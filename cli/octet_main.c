@@ -26,6 +26,7 @@ static const cli_command commands[] = {
     {"set", cli_set, "change the samples per insert of a live run"},
     {"checkpoint", cli_checkpoint, "make the learner write a checkpoint now"},
     {"stop", cli_stop, "end a run: the learner saves everything"},
+    {"run", cli_run_folder, "pack a run folder into one file, and unpack it"},
     {"eval", cli_eval, "measure the return of a policy file"},
     {"act", cli_act, "read observations and print actions, line by line"},
     {"export", cli_export, "export a policy as a C99 header or an ONNX model"},

@@ -55,7 +55,7 @@ HOME = {
     r"<openssl/": ("net/", "proto/wire_hash.c", "proto/wire_sign.c", "proto/wire_token.c",
                    "cli/cli_certs_ca.c"),
     r"<yaml\.h>": "common/oct_config",
-    r"<zstd\.h>": "codec/codec_delta.c",
+    r"<zstd\.h>": ("codec/codec_delta.c", "cli/pack/cli_pack_stream.c"),
     r"<mujoco/": "envs/dmc/",
     r"<cairo/": "render/render_canvas.c",
     r"<mpi\.h>": "group/group_mpi.c",

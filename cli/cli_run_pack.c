@@ -1,0 +1,133 @@
+// octet run: a run folder into one file, and back.
+
+#include "cli/cli_commands.h"
+
+#include <stdio.h>
+
+#include "cli/cli_options.h"
+#include "cli/cli_text.h"
+#include "cli/pack/cli_pack.h"
+#include "common/oct_file.h"
+
+enum { KEY_OUT = 256, KEY_RUN_DIR };
+
+typedef struct pack_options {
+    const char *command;
+    const char *what; // the folder, or the pack
+    const char *to;   // NULL: by the run's name
+} pack_options;
+
+static error_t
+parse(int key, char *arg, struct argp_state *state)
+{
+    pack_options *options = state->input;
+    switch (key) {
+    case KEY_OUT:
+    case KEY_RUN_DIR:
+        options->to = arg;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (options->what != NULL) {
+            cli_usage_error(options->command, "unexpected argument '%s'", arg);
+        }
+        options->what = arg;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option pack_option_table[] = {
+    {"out", KEY_OUT, "FILE", 0, "The pack, which must not exist (default NAME.tar.zst)", 0},
+    {0},
+};
+
+static const struct argp pack_argp = {
+    .options = pack_option_table,
+    .parser = parse,
+    .args_doc = "RUN_DIR",
+    .doc = "Writes everything that a run which is not live has on disk into one file: "
+           "configuration, checkpoints, policies, metrics, logs, keys and the experience of its "
+           "replay. octet run unpack makes the folder of it again, on any host.\v"
+           "Example: octet run pack runs/pole --out pole.tar.zst",
+};
+
+static const struct argp_option unpack_option_table[] = {
+    {"run-dir", KEY_RUN_DIR, "DIR", 0,
+     "The folder, which must not exist or be empty (default runs/NAME)", 0},
+    {0},
+};
+
+static const struct argp unpack_argp = {
+    .options = unpack_option_table,
+    .parser = parse,
+    .args_doc = "FILE",
+    .doc = "Makes the run folder of a pack, once every file of it is what was packed. octet train "
+           "--resume then continues the run.\v"
+           "Example: octet run unpack pole.tar.zst --run-dir runs/pole",
+};
+
+// One line; the exit code.
+static int
+say(const pack_options *options, oct_err err, const char *path, const cli_pack_result *result,
+    const char *reason)
+{
+    if (err != OCT_OK) {
+        cli_error(options->command, "%s", reason);
+        return CLI_EXIT_FAILED;
+    }
+    printf("%s: run %s, %u files, %s (%s packed)\n", path, result->run, (unsigned)result->files,
+           cli_text_bytes((double)result->bytes).text, cli_text_bytes((double)result->packed).text);
+    if (result->left_out > 0) {
+        printf("left out: %u links, sockets or devices\n", (unsigned)result->left_out);
+    }
+    return 0;
+}
+
+static pack_options
+take(const struct argp *argp, int argc, char **argv, const char *missing)
+{
+    pack_options options = {.command = argv[0]};
+    cli_options_parse(argp, argc, argv, &options);
+    if (options.what == NULL) {
+        cli_usage_error(options.command, "%s", missing);
+    }
+    return options;
+}
+
+static int
+run_pack(int argc, char **argv)
+{
+    char path[OCT_FILE_PATH_MAX] = "", reason[512] = "";
+    cli_pack_result result;
+    const pack_options options = take(&pack_argp, argc, argv, "no RUN_DIR given");
+    oct_err err =
+        cli_pack(options.what, options.to, path, sizeof(path), &result, reason, sizeof(reason));
+    return say(&options, err, path, &result, reason);
+}
+
+static int
+run_unpack(int argc, char **argv)
+{
+    char path[OCT_FILE_PATH_MAX] = "", reason[512] = "";
+    cli_pack_result result;
+    const pack_options options = take(&unpack_argp, argc, argv, "no FILE given");
+    oct_err err =
+        cli_unpack(options.what, options.to, path, sizeof(path), &result, reason, sizeof(reason));
+    return say(&options, err, path, &result, reason);
+}
+
+int
+cli_run_folder(int argc, char **argv)
+{
+    static const cli_command list[] = {
+        {"pack", run_pack, "write a run folder into one file"},
+        {"unpack", run_unpack, "make the run folder of such a file"},
+    };
+    static const cli_family family = {.name = "run",
+                                      .about = "Run folders, to keep and to move.",
+                                      .list = list,
+                                      .count = OCT_COUNTOF(list),
+                                      .start = "octet run pack runs/pole"};
+    return cli_family_run(&family, argc, argv);
+}

@@ -1,0 +1,367 @@
+// A run folder into one file: listed, locked, hashed, written.
+
+#include "cli/pack/cli_pack.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/cli_text.h"
+#include "cli/pack/cli_pack_manifest.h"
+#include "cli/pack/cli_pack_stream.h"
+#include "common/oct_base.h"
+#include "common/oct_file.h"
+#include "common/oct_text.h"
+
+#define PIECE_BYTES (128u << 10)
+#define LOCKS_MAX   2
+#define PATH_BYTES  OCT_FILE_PATH_MAX
+
+typedef struct packing {
+    int folder; // descriptors
+    int lock[LOCKS_MAX];
+    cli_pack_manifest manifest;
+    uint32_t left_out;
+    char *reason;
+    size_t reason_size;
+    uint8_t piece[PIECE_BYTES];
+} packing;
+
+#define REFUSE(p, ...) oct_refuse((p)->reason, (p)->reason_size, __VA_ARGS__)
+
+// ---- which files
+
+// Of a supervisor, and drafts of writers that were killed.
+static bool
+is_passing(const char *name)
+{
+    const char *tmp = strstr(name, ".tmp.");
+    bool is_draft =
+        tmp != NULL && tmp[5] != '\0' && strspn(tmp + 5, "0123456789") == strlen(tmp + 5);
+    return strcmp(name, ".lock") == 0 || is_draft;
+}
+
+static oct_err
+file_add(packing *p, const char *name, const struct stat *status)
+{
+    cli_pack_manifest *manifest = &p->manifest;
+    if (manifest->count == CLI_PACK_FILES_MAX) {
+        return REFUSE(p, "more than %d files", CLI_PACK_FILES_MAX);
+    }
+    cli_pack_file *file = &manifest->file[manifest->count++];
+    *file = (cli_pack_file){.mode = status->st_mode & 0777,
+                            .size = (uint64_t)status->st_size,
+                            .time_s = (uint64_t)OCT_MAX(status->st_mtime, 0)};
+    memcpy(file->name, name, strlen(name) + 1); // a good one has room
+    return OCT_OK;
+}
+
+static oct_err folder_list(packing *p, const char *below);
+
+static oct_err
+entry_list(packing *p, const char *below, const char *entry)
+{
+    char name[CLI_PACK_NAME_MAX + NAME_MAX + 8];
+    struct stat status;
+    int length = snprintf(name, sizeof(name), "%s%s%s", below, below[0] != '\0' ? "/" : "", entry);
+    if (length >= (int)sizeof(name) || !cli_pack_name_is_good(name)) {
+        return REFUSE(p,
+                      "'%s' cannot be in a pack: names have %d letters at most, no blanks, and are "
+                      "two folders deep at most",
+                      cli_text_plain(entry, SIZE_MAX).text, CLI_PACK_NAME_MAX);
+    }
+    if (fstatat(p->folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
+        return REFUSE(p, "%s: %s", name, strerror(errno));
+    }
+    if (S_ISDIR(status.st_mode)) {
+        return folder_list(p, name);
+    }
+    if (!S_ISREG(status.st_mode)) {
+        p->left_out++;
+        return OCT_OK;
+    }
+    return file_add(p, name, &status);
+}
+
+static oct_err
+folder_list(packing *p, const char *below)
+{
+    int fd = openat(p->folder, below[0] != '\0' ? below : ".",
+                    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
+    if (folder == NULL) {
+        return REFUSE(p, "%s cannot be listed: %s", below, strerror(errno));
+    }
+    oct_err err = OCT_OK;
+    const struct dirent *entry;
+    while (err == OCT_OK && (entry = readdir(folder)) != NULL) {
+        bool is_own = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+        if (!is_own && !is_passing(entry->d_name)) {
+            err = entry_list(p, below, entry->d_name);
+        }
+    }
+    (void)closedir(folder);
+    return err;
+}
+
+static int
+files_compare(const void *a, const void *b)
+{
+    return strcmp(((const cli_pack_file *)a)->name, ((const cli_pack_file *)b)->name);
+}
+
+// ---- locks
+
+// Whether somebody else has the file; a file system without locks says no.
+static bool
+is_taken(int fd)
+{
+    return flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
+// Those of octet train and octet-learner, for as long as it is packed.
+static oct_err
+lock(packing *p, const char *path)
+{
+    static const char *const names[LOCKS_MAX] = {".lock", "learner.lock"};
+    for (int i = 0; i < LOCKS_MAX; i++) {
+        p->lock[i] = openat(p->folder, names[i], O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+        if (p->lock[i] >= 0 && is_taken(p->lock[i])) {
+            return REFUSE(p,
+                          "the run in '%s' is live (%s is locked): end it first, with octet stop",
+                          path, names[i]);
+        }
+    }
+    return OCT_OK;
+}
+
+// ---- content
+
+static oct_err
+file_open(packing *p, const cli_pack_file *file, int *out)
+{
+    struct stat status;
+    int fd = openat(p->folder, file->name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) {
+        return REFUSE(p, "%s cannot be read: %s", file->name, strerror(errno));
+    }
+    // A replay has its table locked, a learner learner.lock, which is ours.
+    bool is_ours = strcmp(file->name, "learner.lock") == 0;
+    oct_err err = OCT_OK;
+    if (!is_ours && is_taken(fd)) {
+        err = REFUSE(p, "%s is in use by a daemon: end the run first", file->name);
+    } else if (fstat(fd, &status) != 0 || (uint64_t)status.st_size != file->size) {
+        err = REFUSE(p, "%s has changed while it was packed", file->name);
+    }
+    if (err != OCT_OK) {
+        (void)close(fd);
+        return err;
+    }
+    *out = fd;
+    return OCT_OK;
+}
+
+static oct_err
+write_failed(packing *p)
+{
+    (void)REFUSE(p, "the pack cannot be written: %s", strerror(errno));
+    return OCT_EIO;
+}
+
+// Hashes a file; writer: where it goes as well, or NULL.
+static oct_err
+file_read(packing *p, const cli_pack_file *file, cli_pack_writer *writer,
+          uint8_t hash[WIRE_HASH_BYTES])
+{
+    int fd = -1;
+    OCT_TRY(file_open(p, file, &fd));
+    wire_hash *sum = wire_hash_begin();
+    uint64_t left = file->size;
+    oct_err err = OCT_OK;
+    while (err == OCT_OK && left > 0) {
+        ssize_t count = read(fd, p->piece, OCT_MIN(left, (uint64_t)PIECE_BYTES));
+        if (count <= 0) {
+            err = REFUSE(p, "%s cannot be read: %s", file->name,
+                         count < 0 ? strerror(errno) : "it has become shorter");
+            break;
+        }
+        wire_hash_add(sum, p->piece, (size_t)count);
+        left -= (uint64_t)count;
+        if (writer != NULL && cli_pack_write(writer, p->piece, (size_t)count) != OCT_OK) {
+            err = write_failed(p);
+        }
+    }
+    wire_hash_end(sum, hash);
+    (void)close(fd);
+    return err;
+}
+
+static oct_err
+zeros_write(packing *p, cli_pack_writer *writer, size_t length)
+{
+    static const uint8_t zeros[2 * CLI_PACK_BLOCK];
+    return cli_pack_write(writer, zeros, length) == OCT_OK ? OCT_OK : write_failed(p);
+}
+
+static oct_err
+member_write(packing *p, cli_pack_writer *writer, const cli_pack_file *file)
+{
+    uint8_t header[CLI_PACK_BLOCK], hash[WIRE_HASH_BYTES];
+    cli_pack_header(file, header);
+    if (cli_pack_write(writer, header, sizeof(header)) != OCT_OK) {
+        return write_failed(p);
+    }
+    OCT_TRY(file_read(p, file, writer, hash));
+    if (memcmp(hash, file->hash, sizeof(hash)) != 0) {
+        return REFUSE(p, "%s has changed while it was packed", file->name);
+    }
+    return zeros_write(p, writer, cli_pack_padding(file->size));
+}
+
+static oct_err
+manifest_write(packing *p, cli_pack_writer *writer)
+{
+    uint8_t header[CLI_PACK_BLOCK];
+    char *text = cli_pack_manifest_print(&p->manifest);
+    size_t length = strlen(text);
+    OCT_ASSERT(length <= CLI_PACK_MANIFEST_MAX); // CLI_PACK_FILES_MAX lines
+    cli_pack_header_of_manifest(length, header);
+    bool is_written = cli_pack_write(writer, header, sizeof(header)) == OCT_OK &&
+                      cli_pack_write(writer, text, length) == OCT_OK;
+    oct_err err = is_written ? OCT_OK : write_failed(p);
+    free(text);
+    return err == OCT_OK ? zeros_write(p, writer, cli_pack_padding(length)) : err;
+}
+
+static oct_err
+all_write(packing *p, int fd)
+{
+    cli_pack_writer *writer = cli_pack_writer_create(fd);
+    oct_err err = manifest_write(p, writer);
+    for (uint32_t i = 0; err == OCT_OK && i < p->manifest.count; i++) {
+        err = member_write(p, writer, &p->manifest.file[i]);
+    }
+    if (err == OCT_OK) {
+        err = zeros_write(p, writer, 2 * CLI_PACK_BLOCK); // the end of a tar
+    }
+    if (err == OCT_OK && (cli_pack_writer_finish(writer) != OCT_OK || fsync(fd) != 0)) {
+        err = write_failed(p);
+    }
+    cli_pack_writer_destroy(writer);
+    return err;
+}
+
+// A draft beside it takes its name at the end; a secret (token.key) is in it, so that it is the
+// owner's alone.
+static oct_err
+pack_write(packing *p, const char *path, cli_pack_result *result)
+{
+    char draft[PATH_BYTES];
+    struct stat status;
+    if (oct_file_draft_name(path, draft) != OCT_OK) {
+        return REFUSE(p, "'%s' is too long", path);
+    }
+    int fd = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        return REFUSE(p, "'%s' cannot be written: %s", path, strerror(errno));
+    }
+    oct_err err = all_write(p, fd);
+    if (err == OCT_OK && fstat(fd, &status) == 0) {
+        result->packed = (uint64_t)status.st_size;
+    }
+    (void)close(fd);
+    if (err == OCT_OK && oct_file_adopt(draft, path) != OCT_OK) {
+        err = write_failed(p);
+    }
+    if (err != OCT_OK) {
+        (void)unlink(draft);
+    }
+    return err;
+}
+
+// ---- all of it
+
+// The last part of the folder's real path.
+static oct_err
+run_name(packing *p, const char *folder)
+{
+    char *real = realpath(folder, NULL);
+    const char *slash = real != NULL ? strrchr(real, '/') : NULL;
+    const char *name = slash != NULL ? slash + 1 : "";
+    int length = snprintf(p->manifest.run, sizeof(p->manifest.run), "%s", name);
+    free(real);
+    if (length >= (int)sizeof(p->manifest.run) || !cli_pack_name_is_good(p->manifest.run)) {
+        return REFUSE(p,
+                      "the folder's name cannot be in a pack: letters without blanks, %d at most",
+                      CLI_PACK_NAME_MAX);
+    }
+    return OCT_OK;
+}
+
+static oct_err
+pack_folder(packing *p, const char *folder, const char *out, char *path, size_t path_size,
+            cli_pack_result *result)
+{
+    struct stat status;
+    p->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (p->folder < 0) {
+        return REFUSE(p, "cannot enter '%s': %s", folder, strerror(errno));
+    }
+    if (faccessat(p->folder, "config.yaml", R_OK, 0) != 0) {
+        return REFUSE(p, "'%s' is not a run folder: it has no config.yaml", folder);
+    }
+    OCT_TRY(run_name(p, folder));
+    int length = out != NULL ? snprintf(path, path_size, "%s", out)
+                             : snprintf(path, path_size, "%s.tar.zst", p->manifest.run);
+    if (length < 0 || (size_t)length >= path_size) {
+        return REFUSE(p, "the path of the pack is too long");
+    }
+    if (lstat(path, &status) == 0) {
+        return REFUSE(p, "'%s' is there already; name another file with --out", path);
+    }
+    OCT_TRY(lock(p, folder));
+    OCT_TRY(folder_list(p, ""));
+    qsort(p->manifest.file, p->manifest.count, sizeof(p->manifest.file[0]), files_compare);
+    for (uint32_t i = 0; i < p->manifest.count; i++) {
+        cli_pack_file *file = &p->manifest.file[i];
+        OCT_TRY(file_read(p, file, NULL, file->hash));
+        result->bytes += file->size;
+    }
+    OCT_TRY(pack_write(p, path, result));
+    (void)snprintf(result->run, sizeof(result->run), "%s", p->manifest.run);
+    result->files = p->manifest.count;
+    result->left_out = p->left_out;
+    return OCT_OK;
+}
+
+oct_err
+cli_pack(const char *folder, const char *out, char *path, size_t path_size, cli_pack_result *result,
+         char *reason, size_t reason_size)
+{
+    packing *p = oct_alloc(sizeof(*p));
+    *result = (cli_pack_result){0};
+    p->folder = -1;
+    p->reason = reason;
+    p->reason_size = reason_size;
+    for (int i = 0; i < LOCKS_MAX; i++) {
+        p->lock[i] = -1;
+    }
+    oct_err err = pack_folder(p, folder, out, path, path_size, result);
+    for (int i = 0; i < LOCKS_MAX; i++) {
+        if (p->lock[i] >= 0) {
+            (void)close(p->lock[i]);
+        }
+    }
+    if (p->folder >= 0) {
+        (void)close(p->folder);
+    }
+    free(p);
+    return err;
+}

@@ -1,0 +1,31 @@
+#ifndef CLI_PACK_CLI_PACK_H
+#define CLI_PACK_CLI_PACK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/oct_err.h"
+
+// A run folder as one file, and back. Threads: main thread. Errors: one line for a person in
+// reason; then nothing was made, and nothing that was there has changed.
+
+typedef struct cli_pack_result {
+    char run[128]; // the folder's name
+    uint32_t files;
+    uint32_t left_out; // links, sockets and names that no pack has
+    uint64_t bytes;    // of the files
+    uint64_t packed;   // of the pack
+} cli_pack_result;
+
+// Packs every plain file of the folder of a run that is not live into out (NULL: NAME.tar.zst
+// here), which must not exist. The folder is locked meanwhile: no supervisor, learner or replay
+// starts in it. path: where it went.
+OCT_CHECKED oct_err cli_pack(const char *folder, const char *out, char *path, size_t path_size,
+                             cli_pack_result *result, char *reason, size_t reason_size);
+
+// Unpacks into folder (NULL: runs/NAME), which must not exist or be empty. Everything is unpacked
+// and compared with the manifest in a folder beside it, which then takes its name.
+OCT_CHECKED oct_err cli_unpack(const char *pack, const char *folder, char *path, size_t path_size,
+                               cli_pack_result *result, char *reason, size_t reason_size);
+
+#endif // CLI_PACK_CLI_PACK_H

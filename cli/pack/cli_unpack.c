@@ -1,0 +1,318 @@
+// A pack into a run folder: beside it first, compared, then by one rename.
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/pack/cli_pack.h"
+#include "cli/pack/cli_pack_manifest.h"
+#include "cli/pack/cli_pack_stream.h"
+#include "common/oct_base.h"
+#include "common/oct_file.h"
+#include "common/oct_text.h"
+
+#define PIECE_BYTES  (64u << 10) // zeros of this size are not written: they are there
+#define FOLDERS_OPEN 16          // by nftw
+#define PATH_BYTES   OCT_FILE_PATH_MAX
+
+typedef struct unpacking {
+    const char *pack; // its path
+    cli_pack_reader *reader;
+    int folder;                  // the draft's
+    char draft[PATH_BYTES + 64]; // "": there is none
+    cli_pack_manifest manifest;
+    char *reason;
+    size_t reason_size;
+    uint8_t piece[PIECE_BYTES];
+} unpacking;
+
+#define REFUSE(u, ...) oct_refuse((u)->reason, (u)->reason_size, __VA_ARGS__)
+
+// What is read next; what: of which part, for a person.
+static oct_err
+take(unpacking *u, void *out, size_t length, const char *what)
+{
+    oct_err err = cli_pack_read(u->reader, out, length);
+    if (err == OCT_ECLOSED) {
+        return REFUSE(u, "%s ends within %s: it is cut off, or still being copied", u->pack, what);
+    }
+    if (err == OCT_EPROTO) {
+        return REFUSE(u, "%s is damaged at %s", u->pack, what);
+    }
+    return err == OCT_OK ? OCT_OK : REFUSE(u, "%s: %s", u->pack, strerror(errno));
+}
+
+static oct_err
+zeros_take(unpacking *u, size_t length, const char *what)
+{
+    uint8_t bytes[2 * CLI_PACK_BLOCK];
+    static const uint8_t zeros[sizeof(bytes)];
+    OCT_TRY(take(u, bytes, length, what));
+    return memcmp(bytes, zeros, length) == 0 ? OCT_OK
+                                             : REFUSE(u, "%s is damaged behind %s", u->pack, what);
+}
+
+static oct_err
+manifest_take(unpacking *u)
+{
+    uint8_t header[CLI_PACK_BLOCK];
+    char why[256];
+    size_t length = 0;
+    oct_err err = cli_pack_read(u->reader, header, sizeof(header));
+    if (err != OCT_OK || cli_pack_header_length(header, &length) != OCT_OK) {
+        return REFUSE(u, "%s is not a pack of octet run pack", u->pack);
+    }
+    char *text = oct_alloc(length + 1);
+    err = take(u, text, length, "its manifest");
+    if (err == OCT_OK &&
+        cli_pack_manifest_parse(&u->manifest, text, length, why, sizeof(why)) != OCT_OK) {
+        err = REFUSE(u, "%s: %s", u->pack, why);
+    }
+    free(text);
+    return err == OCT_OK ? zeros_take(u, cli_pack_padding(length), "its manifest") : err;
+}
+
+// ---- the draft
+
+// mkdir of the folders that name is in, below the draft.
+static oct_err
+folders_make(unpacking *u, const char *name)
+{
+    char path[CLI_PACK_NAME_MAX + 1];
+    for (const char *slash = strchr(name, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        (void)snprintf(path, sizeof(path), "%.*s", (int)(slash - name), name);
+        if (mkdirat(u->folder, path, 0777) != 0 && errno != EEXIST) {
+            return REFUSE(u, "cannot make folder %s/%s: %s", u->draft, path, strerror(errno));
+        }
+    }
+    return OCT_OK;
+}
+
+static oct_err
+write_failed(unpacking *u, const cli_pack_file *file, int code)
+{
+    (void)REFUSE(u, "%s cannot be written: %s", file->name, strerror(code));
+    return OCT_EIO;
+}
+
+// Room for all of it at once: a full disk is found before anything is read, and a table that is
+// mapped never meets one. Where a file system cannot promise that, it is found later.
+static oct_err
+room_make(unpacking *u, const cli_pack_file *file, int fd)
+{
+    int code = file->size > 0 ? posix_fallocate(fd, 0, (off_t)file->size) : 0;
+    if (code == EOPNOTSUPP || code == EINVAL) {
+        code = ftruncate(fd, (off_t)file->size) == 0 ? 0 : errno;
+    }
+    return code == 0 ? OCT_OK : write_failed(u, file, code);
+}
+
+static bool
+is_zero(const uint8_t *bytes, size_t length)
+{
+    return length == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, length - 1) == 0);
+}
+
+static oct_err
+content_take(unpacking *u, const cli_pack_file *file, int fd)
+{
+    uint8_t hash[WIRE_HASH_BYTES];
+    wire_hash *sum = wire_hash_begin();
+    oct_err err = OCT_OK;
+    for (uint64_t at = 0; err == OCT_OK && at < file->size;) {
+        size_t length = (size_t)OCT_MIN(file->size - at, (uint64_t)PIECE_BYTES);
+        err = take(u, u->piece, length, file->name);
+        if (err != OCT_OK) {
+            break;
+        }
+        wire_hash_add(sum, u->piece, length);
+        for (size_t done = 0; err == OCT_OK && !is_zero(u->piece, length) && done < length;) {
+            ssize_t count = pwrite(fd, u->piece + done, length - done, (off_t)(at + done));
+            if (count < 0 && errno != EINTR) {
+                err = write_failed(u, file, errno);
+            }
+            done += count > 0 ? (size_t)count : 0;
+        }
+        at += length;
+    }
+    wire_hash_end(sum, hash);
+    if (err == OCT_OK && memcmp(hash, file->hash, sizeof(hash)) != 0) {
+        err =
+            REFUSE(u, "%s: %s is not what was packed: its SHA-256 is another", u->pack, file->name);
+    }
+    return err;
+}
+
+static oct_err
+member_take(unpacking *u, const cli_pack_file *file)
+{
+    uint8_t header[CLI_PACK_BLOCK], expected[CLI_PACK_BLOCK];
+    OCT_TRY(take(u, header, sizeof(header), file->name));
+    cli_pack_header(file, expected);
+    if (memcmp(header, expected, sizeof(header)) != 0) {
+        return REFUSE(u, "%s: what lies where %s should be is something else", u->pack, file->name);
+    }
+    OCT_TRY(folders_make(u, file->name));
+    int fd =
+        openat(u->folder, file->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        return write_failed(u, file, errno);
+    }
+    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = (time_t)file->time_s}};
+    oct_err err = room_make(u, file, fd);
+    if (err == OCT_OK) {
+        err = content_take(u, file, fd);
+    }
+    // Nobody but the owner writes in a run folder.
+    if (err == OCT_OK &&
+        (fchmod(fd, file->mode & 0755) != 0 || futimens(fd, times) != 0 || fsync(fd) != 0)) {
+        err = write_failed(u, file, errno);
+    }
+    if (close(fd) != 0 && err == OCT_OK) {
+        err = write_failed(u, file, errno);
+    }
+    return err == OCT_OK ? zeros_take(u, cli_pack_padding(file->size), file->name) : err;
+}
+
+static oct_err
+end_take(unpacking *u)
+{
+    OCT_TRY(zeros_take(u, 2 * CLI_PACK_BLOCK, "its last file"));
+    oct_err err = cli_pack_reader_finish(u->reader);
+    if (err == OCT_ECLOSED) {
+        return REFUSE(u, "%s ends before its end: it is cut off, or still being copied", u->pack);
+    }
+    if (err != OCT_OK) {
+        return REFUSE(u, "%s goes on behind its end, or is damaged there", u->pack);
+    }
+    return OCT_OK;
+}
+
+static int
+remove_one(const char *path, const struct stat *status, int kind, struct FTW *at)
+{
+    (void)status;
+    (void)kind;
+    (void)at;
+    (void)remove(path);
+    return 0;
+}
+
+// ---- all of it
+
+static bool
+is_empty(const char *path)
+{
+    DIR *folder = opendir(path);
+    bool empty = folder != NULL;
+    const struct dirent *entry;
+    while (empty && (entry = readdir(folder)) != NULL) {
+        empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+    }
+    if (folder != NULL) {
+        (void)closedir(folder);
+    }
+    return empty;
+}
+
+// Makes the folder above path, and an empty one beside it.
+static oct_err
+draft_make(unpacking *u, const char *path)
+{
+    char parent[PATH_BYTES];
+    struct stat status;
+    if (lstat(path, &status) == 0 && !(S_ISDIR(status.st_mode) && is_empty(path))) {
+        return REFUSE(
+            u, "'%s' is there already, and is no empty folder; name another with --run-dir", path);
+    }
+    (void)snprintf(parent, sizeof(parent), "%s", path);
+    char *slash = strrchr(parent, '/');
+    if (slash != NULL && slash != parent) {
+        *slash = '\0';
+        if (oct_file_make_folder(parent) != OCT_OK) {
+            return REFUSE(u, "cannot make folder '%s': %s", parent, strerror(errno));
+        }
+    }
+    (void)snprintf(u->draft, sizeof(u->draft), "%s.unpack.%ld", path, (long)getpid());
+    if (mkdir(u->draft, 0777) != 0) {
+        int code = errno;
+        char draft[sizeof(u->draft)];
+        memcpy(draft, u->draft, sizeof(draft));
+        u->draft[0] = '\0';
+        return REFUSE(u, "cannot make folder '%s': %s", draft, strerror(code));
+    }
+    u->folder = open(u->draft, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return u->folder >= 0 ? OCT_OK : REFUSE(u, "cannot enter '%s': %s", u->draft, strerror(errno));
+}
+
+static oct_err
+path_choose(unpacking *u, const char *folder, char *path, size_t path_size)
+{
+    int length = folder != NULL ? snprintf(path, path_size, "%s", folder)
+                                : snprintf(path, path_size, "runs/%s", u->manifest.run);
+    while (length > 1 && length < (int)path_size && path[length - 1] == '/') {
+        path[--length] = '\0';
+    }
+    if (length <= 0 || (size_t)length >= OCT_MIN(path_size, (size_t)PATH_BYTES)) {
+        return REFUSE(u, "no path of a folder, or one that is too long");
+    }
+    return OCT_OK;
+}
+
+static oct_err
+unpack_all(unpacking *u, const char *folder, char *path, size_t path_size, cli_pack_result *result)
+{
+    OCT_TRY(manifest_take(u));
+    OCT_TRY(path_choose(u, folder, path, path_size));
+    OCT_TRY(draft_make(u, path));
+    for (uint32_t i = 0; i < u->manifest.count; i++) {
+        OCT_TRY(member_take(u, &u->manifest.file[i]));
+        result->bytes += u->manifest.file[i].size;
+    }
+    OCT_TRY(end_take(u));
+    if (fsync(u->folder) != 0 || rename(u->draft, path) != 0) { // over an empty folder, too
+        return REFUSE(u, "'%s' cannot take the name '%s': %s", u->draft, path, strerror(errno));
+    }
+    u->draft[0] = '\0';
+    result->files = u->manifest.count;
+    (void)snprintf(result->run, sizeof(result->run), "%s", u->manifest.run);
+    return OCT_OK;
+}
+
+oct_err
+cli_unpack(const char *pack, const char *folder, char *path, size_t path_size,
+           cli_pack_result *result, char *reason, size_t reason_size)
+{
+    struct stat status;
+    *result = (cli_pack_result){0};
+    int fd = open(pack, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return oct_refuse(reason, reason_size, "'%s' cannot be read: %s", pack, strerror(errno));
+    }
+    unpacking *u = oct_alloc(sizeof(*u));
+    u->pack = pack;
+    u->folder = -1;
+    u->reason = reason;
+    u->reason_size = reason_size;
+    u->reader = cli_pack_reader_create(fd);
+    if (fstat(fd, &status) == 0) {
+        result->packed = (uint64_t)status.st_size;
+    }
+    oct_err err = unpack_all(u, folder, path, path_size, result);
+    if (u->folder >= 0) {
+        (void)close(u->folder);
+    }
+    if (u->draft[0] != '\0') {
+        (void)nftw(u->draft, remove_one, FOLDERS_OPEN, FTW_DEPTH | FTW_PHYS);
+    }
+    cli_pack_reader_destroy(u->reader);
+    (void)close(fd);
+    free(u);
+    return err;
+}

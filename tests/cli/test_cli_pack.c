@@ -1,0 +1,434 @@
+// Packs: what is packed comes back, and what is not what was packed does not.
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/pack/cli_pack.h"
+#include "cli/pack/cli_pack_manifest.h"
+#include "cli/pack/cli_pack_stream.h"
+#include "common/oct_file.h"
+#include "tests/support/oct_test.h"
+
+static char folder[64], path[OCT_FILE_PATH_MAX], reason[512];
+static cli_pack_result result;
+static cli_pack_manifest manifest;
+
+static void
+put(const char *name, const void *bytes, size_t length, mode_t mode)
+{
+    int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, bytes, length), length);
+    assert_int_equal(fchmod(fd, mode), 0);
+    assert_int_equal(close(fd), 0);
+}
+
+static int
+remove_one(const char *name, const struct stat *status, int kind, struct FTW *at)
+{
+    (void)status;
+    (void)kind;
+    (void)at;
+    return remove(name);
+}
+
+// A run folder "run" in a folder of its own, which is entered.
+static int
+setup(void **state)
+{
+    static uint8_t rows[200000];
+    (void)state;
+    (void)snprintf(folder, sizeof(folder), "/tmp/octet_pack_XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(chdir(folder), 0);
+    assert_int_equal(mkdir("run", 0755), 0);
+    assert_int_equal(mkdir("run/log", 0755), 0);
+    put("run/config.yaml", "env:\n", 5, 0644);
+    put("run/token.key", "secret", 6, 0600);
+    put("run/log/replay.log", "", 0, 0644);
+    put("run/.lock", "", 0, 0644);
+    put("run/learner.lock", "", 0, 0644);
+    put("run/checkpoint.oct.tmp.123", "half", 4, 0644);
+    for (size_t i = 0; i < 1000; i++) {
+        rows[100000 + i] = (uint8_t)(i * i >> 3);
+    }
+    put("run/replay.oct", rows, sizeof(rows), 0600);
+    return 0;
+}
+
+static int
+teardown(void **state)
+{
+    (void)state;
+    return chdir("/") | nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static oct_err
+pack(void)
+{
+    return cli_pack("run", "p", path, sizeof(path), &result, reason, sizeof(reason));
+}
+
+static oct_err
+unpack(const char *to)
+{
+    return cli_unpack("p", to, path, sizeof(path), &result, reason, sizeof(reason));
+}
+
+static int entries;
+
+static int
+count_one(const char *name, const struct stat *status, int kind, struct FTW *at)
+{
+    (void)name;
+    (void)status;
+    (void)kind;
+    (void)at;
+    entries++;
+    return 0;
+}
+
+// Of everything below the folder.
+static int
+entries_here(void)
+{
+    entries = 0;
+    assert_int_equal(nftw(".", count_one, 16, FTW_PHYS), 0);
+    return entries;
+}
+
+// Refused in these words, with nothing made.
+static void
+refuses(const char *words)
+{
+    int before = entries_here();
+    reason[0] = '\0';
+    assert_true(unpack("u") != OCT_OK);
+    if (strstr(reason, words) == NULL) {
+        fail_msg("\"%s\" does not say \"%s\"", reason, words);
+    }
+    assert_int_equal(entries_here(), before);
+}
+
+static void
+same(const char *name)
+{
+    char a[256], b[256];
+    uint8_t *left, *right;
+    size_t left_length, right_length;
+    struct stat of_a, of_b;
+    (void)snprintf(a, sizeof(a), "run/%s", name);
+    (void)snprintf(b, sizeof(b), "u/%s", name);
+    T_OK(oct_file_read(a, 1 << 20, &left, &left_length));
+    T_OK(oct_file_read(b, 1 << 20, &right, &right_length));
+    assert_int_equal(left_length, right_length);
+    assert_memory_equal(left, right, left_length);
+    assert_int_equal(stat(a, &of_a) | stat(b, &of_b), 0);
+    assert_int_equal(of_a.st_mode, of_b.st_mode);
+    assert_int_equal(of_a.st_mtime, of_b.st_mtime);
+    free(left);
+    free(right);
+}
+
+static void
+all_same(void)
+{
+    static const char *const names[] = {"config.yaml", "token.key", "log/replay.log", "replay.oct",
+                                        "learner.lock"};
+    for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
+        same(names[i]);
+    }
+    assert_int_not_equal(access("u/.lock", F_OK), 0);
+    assert_int_not_equal(access("u/checkpoint.oct.tmp.123", F_OK), 0);
+}
+
+static void
+test_what_is_packed_comes_back(void **state)
+{
+    (void)state;
+    struct stat status;
+    assert_int_equal(symlink("/etc/passwd", "run/link"), 0);
+    T_OK(pack());
+    assert_int_equal(result.files, 5);
+    assert_int_equal(result.left_out, 1);
+    assert_int_equal(result.bytes, 200011);
+    assert_in_range(result.packed, 1, 20000); // zeros take nothing
+    assert_int_equal(stat("p", &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0600); // the keys are in it
+    T_OK(unpack("u"));
+    assert_int_equal(result.files, 5);
+    assert_string_equal(result.run, "run");
+    all_same();
+    assert_int_not_equal(access("u/link", F_OK), 0);
+    T_OK(unpack(NULL));
+    assert_string_equal(path, "runs/run");
+    assert_int_equal(access("runs/run/config.yaml", F_OK), 0);
+}
+
+static void
+test_nothing_is_replaced(void **state)
+{
+    (void)state;
+    T_OK(pack());
+    assert_true(pack() != OCT_OK);
+    assert_non_null(strstr(reason, "'p' is there already"));
+    assert_int_equal(mkdir("u", 0755), 0);
+    put("u/x", "x", 1, 0644);
+    refuses("'u' is there already, and is no empty folder");
+    assert_int_equal(unlink("u/x"), 0);
+    T_OK(unpack("u/"));
+    all_same();
+}
+
+static void
+test_a_live_run_is_refused(void **state)
+{
+    (void)state;
+    static const char *const held[] = {"run/.lock", "run/learner.lock", "run/replay.oct"};
+    static const char *const words[] = {".lock is locked", "learner.lock is locked",
+                                        "replay.oct is in use by a daemon"};
+    for (size_t i = 0; i < OCT_COUNTOF(held); i++) {
+        int fd = open(held[i], O_RDWR | O_CLOEXEC);
+        assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+        assert_true(pack() != OCT_OK);
+        assert_non_null(strstr(reason, words[i]));
+        assert_int_not_equal(access("p", F_OK), 0);
+        (void)close(fd);
+    }
+    T_OK(pack());
+    // And nobody begins while it is packed: the locks were taken, and are free again.
+    int fd = open("run/.lock", O_RDWR | O_CLOEXEC);
+    assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+    (void)close(fd);
+}
+
+static void
+test_what_is_no_run_or_has_no_name_is_refused(void **state)
+{
+    (void)state;
+    assert_int_equal(unlink("run/config.yaml"), 0);
+    assert_true(pack() != OCT_OK);
+    assert_non_null(strstr(reason, "'run' is not a run folder: it has no config.yaml"));
+    put("run/config.yaml", "", 0, 0644);
+    put("run/a b", "", 0, 0644);
+    assert_true(pack() != OCT_OK);
+    assert_non_null(strstr(reason, "'a b' cannot be in a pack"));
+    put("p", "no pack", 7, 0644);
+    refuses("p is not a pack of octet run pack");
+}
+
+// Each bit of a pack: refused, or of no meaning; each length: refused.
+static void
+test_any_change_is_found(void **state)
+{
+    (void)state;
+    uint8_t *bytes;
+    size_t length;
+    T_OK(pack());
+    T_OK(oct_file_read("p", 1 << 20, &bytes, &length));
+    for (size_t i = 0; i < length; i += 1 + i / 40) {
+        bytes[i] ^= (uint8_t)(1u << i % 8);
+        put("p", bytes, length, 0600);
+        bytes[i] ^= (uint8_t)(1u << i % 8);
+        if (unpack("u") == OCT_OK) {
+            all_same();
+            assert_int_equal(nftw("u", remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
+        }
+        assert_int_not_equal(access("u", F_OK), 0);
+    }
+    for (size_t i = 0; i < length; i += 1 + i / 10) {
+        put("p", bytes, i, 0600);
+        refuses("p ");
+    }
+    put("p", bytes, length - 1, 0600);
+    refuses("it is cut off, or still being copied");
+    bytes = realloc(bytes, length + 1);
+    bytes[length] = 0x28;
+    put("p", bytes, length + 1, 0600);
+    refuses("p ");
+    free(bytes);
+}
+
+// ---- packs as nobody makes them
+
+#define CONTENT "0123456789"
+
+static cli_pack_manifest *
+two_files(void)
+{
+    manifest.count = 2;
+    (void)snprintf(manifest.run, sizeof(manifest.run), "run");
+    for (uint32_t i = 0; i < manifest.count; i++) {
+        wire_hash *hash = wire_hash_begin();
+        manifest.file[i] = (cli_pack_file){.mode = 0600, .size = strlen(CONTENT), .time_s = 7};
+        (void)snprintf(manifest.file[i].name, sizeof(manifest.file[i].name), "file-%u", i);
+        wire_hash_add(hash, CONTENT, strlen(CONTENT));
+        wire_hash_end(hash, manifest.file[i].hash);
+    }
+    return &manifest;
+}
+
+static void
+add(cli_pack_writer *writer, const uint8_t header[CLI_PACK_BLOCK], const char *bytes)
+{
+    static const uint8_t zeros[CLI_PACK_BLOCK];
+    T_OK(cli_pack_write(writer, header, CLI_PACK_BLOCK));
+    T_OK(cli_pack_write(writer, bytes, strlen(bytes)));
+    T_OK(cli_pack_write(writer, zeros, cli_pack_padding(strlen(bytes))));
+}
+
+// kind: of the second file's header, as tar has it; behind: after the end.
+static void
+forge(const cli_pack_manifest *of, const char *text, const char *content, char kind,
+      const char *behind)
+{
+    uint8_t header[CLI_PACK_BLOCK], end[2 * CLI_PACK_BLOCK] = {0};
+    int fd = open("p", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    cli_pack_writer *writer = cli_pack_writer_create(fd);
+    cli_pack_header_of_manifest(strlen(text), header);
+    add(writer, header, text);
+    for (uint32_t i = 0; i < of->count; i++) {
+        cli_pack_header(&of->file[i], header);
+        header[156] = i == 1 ? (uint8_t)kind : '0';
+        add(writer, header, i == 1 ? content : CONTENT);
+    }
+    T_OK(cli_pack_write(writer, end, sizeof(end)));
+    T_OK(cli_pack_write(writer, behind, strlen(behind)));
+    T_OK(cli_pack_writer_finish(writer));
+    cli_pack_writer_destroy(writer);
+    assert_int_equal(close(fd), 0);
+}
+
+static void
+forged(const cli_pack_manifest *of, const char *words)
+{
+    char *text = cli_pack_manifest_print(of);
+    forge(of, text, CONTENT, '0', "");
+    free(text);
+    refuses(words);
+}
+
+static void
+test_a_file_that_is_another_is_named(void **state)
+{
+    (void)state;
+    char *text = cli_pack_manifest_print(two_files());
+    forge(&manifest, text, CONTENT, '0', "");
+    T_OK(unpack("whole"));
+    forge(&manifest, text, "0123456780", '0', "");
+    refuses("file-1 is not what was packed");
+    forge(&manifest, text, CONTENT, '2', ""); // a symbolic link
+    refuses("what lies where file-1 should be is something else");
+    forge(&manifest, text, CONTENT, '0', "more");
+    refuses("goes on behind its end");
+    free(text);
+}
+
+static void
+test_names_stay_below_the_folder(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"../x", "/etc/x",  "a/../x", "a//x",   "a/",
+                                      ".",    "a/b/c/d", "a b",    "\x1b[2J"};
+    for (size_t i = 0; i < OCT_COUNTOF(bad); i++) {
+        assert_false(cli_pack_name_is_good(bad[i]));
+        (void)two_files();
+        (void)snprintf(manifest.file[1].name, sizeof(manifest.file[1].name), "%s", bad[i]);
+        forged(&manifest, "no pack has that");
+        (void)two_files();
+        (void)snprintf(manifest.run, sizeof(manifest.run), "%s", bad[i]);
+        forged(&manifest, "the head of its manifest is damaged");
+    }
+    assert_true(cli_pack_name_is_good("a/b/c"));
+    assert_true(cli_pack_name_is_good("events.out.tfevents.1795431384.vm.20224"));
+    (void)two_files();
+    (void)snprintf(manifest.file[1].name, sizeof(manifest.file[1].name), "file-0");
+    forged(&manifest, "has 'file-0' twice");
+    (void)two_files();
+    (void)snprintf(manifest.file[0].name, sizeof(manifest.file[0].name), "a");
+    (void)snprintf(manifest.file[1].name, sizeof(manifest.file[1].name), "a/b");
+    forged(&manifest, "a/b cannot be written: Not a directory");
+}
+
+static void
+test_manifests_of_others_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *words;
+    } cases[] = {{"", "is not a pack"},
+                 {"tar\n", "is not a pack"},
+                 {"octet-pack 2\nrun r\nfiles 0\n", "of another release"},
+                 {"octet-pack 1\nrun r\nfiles 0\nx", "goes on behind its last file"},
+                 {"octet-pack 1\nrun r\nfiles 4097\n", "the head of its manifest"},
+                 {"octet-pack 1\nrun r\nfiles 1\n", "line 4 of its manifest"},
+                 {"octet-pack 1\nrun r\nfiles 1\n00 644 1 1 x\n", "line 4 of its manifest"},
+                 {"octet-pack 1\nrun r/s\nfiles 0\n", "the head of its manifest"}};
+    manifest.count = 0;
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        forge(&manifest, cases[i].text, "", '0', "");
+        refuses(cases[i].words);
+    }
+}
+
+// The header is as others read it: of a file that is longer than octal digits say.
+static void
+test_headers_of_large_files_are_binary(void **state)
+{
+    (void)state;
+    uint8_t header[CLI_PACK_BLOCK];
+    cli_pack_file file = {.name = "x", .mode = 0644, .size = (UINT64_C(1) << 33) - 1};
+    cli_pack_header(&file, header);
+    assert_memory_equal(header + 124, "77777777777", 12);
+    file.size++;
+    cli_pack_header(&file, header);
+    assert_memory_equal(header + 124, "\x80\0\0\0\0\0\0\2\0\0\0\0", 12);
+    assert_memory_equal(header + 257, "ustar\00000", 8);
+}
+
+// A disk without room, here a limit of the process.
+static void
+test_a_full_disk_leaves_nothing(void **state)
+{
+    (void)state;
+    struct rlimit before, little = {.rlim_cur = 1000};
+    T_OK(pack());
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    little.rlim_max = before.rlim_max;
+    (void)signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &little), 0);
+    refuses("replay.oct cannot be written: File too large");
+    assert_int_equal(unlink("p"), 0);
+    int count = entries_here();
+    assert_true(pack() != OCT_OK);
+    assert_non_null(strstr(reason, "the pack cannot be written: File too large"));
+    assert_int_equal(entries_here(), count);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+}
+
+int
+main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_what_is_packed_comes_back),
+        TEST(test_nothing_is_replaced),
+        TEST(test_a_live_run_is_refused),
+        TEST(test_what_is_no_run_or_has_no_name_is_refused),
+        TEST(test_any_change_is_found),
+        TEST(test_a_file_that_is_another_is_named),
+        TEST(test_names_stay_below_the_folder),
+        TEST(test_manifests_of_others_are_refused),
+        TEST(test_headers_of_large_files_are_binary),
+        TEST(test_a_full_disk_leaves_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

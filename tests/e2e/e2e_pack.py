@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""End-to-end test of a run that moves: see e2e.py.
+
+usage: e2e_pack.py OCTET TEST
+"""
+
+import re
+import signal
+import subprocess
+import sys
+
+from e2e import DEADLINE_S, ENDLESS, OCTET, column, finish, replay_log, scratch, start, summary, train
+from daemons import run_named, wait_for
+
+
+def octet(*arguments, **options):
+    return subprocess.run([str(a) for a in (OCTET, *arguments)], capture_output=True, text=True, check=False,
+                          timeout=DEADLINE_S, **options)
+
+
+def files(run):
+    """Content and mode of everything that is packed, by name."""
+    return {str(path.relative_to(run)): (path.read_bytes(), path.stat().st_mode) for path in sorted(run.rglob("*"))
+            if path.is_file() and path.name != ".lock"}
+
+
+def test_a_packed_run_goes_on_elsewhere():
+    with scratch() as folder:
+        run, away = folder / "run", folder / "elsewhere/moved"
+        process = train(run, "--set", "replay.capacity=1000000", *ENDLESS)
+        wait_for("training", lambda: (column(run, "updates") or 0) > 200)
+        live = octet("run", "pack", run, "--out", folder / "p")
+        assert live.returncode == 1 and "is live" in live.stderr and "octet stop" in live.stderr, live
+        process.send_signal(signal.SIGINT)
+        finish(process, run, 130)
+        before, packed = summary(run), files(run)
+        assert {"config.yaml", "checkpoint.oct", "replay.oct", "token.key", "policy_versions", "metrics.csv"} <= set(packed)
+        result = octet("run", "pack", run, "--out", folder / "p")
+        assert result.returncode == 0 and f"run run, {len(packed)} files" in result.stdout, result
+        result = octet("run", "unpack", folder / "p", "--run-dir", away)
+        assert result.returncode == 0 and result.stderr == "", result
+        assert files(away) == packed
+        assert [path.name for path in away.parent.iterdir()] == ["moved"]
+        # It goes on where it was: the same run, its steps and all rows of its table.
+        out = open(f"{away}.out", "w+", encoding="utf-8")
+        process = start([OCTET, "train", "--resume", "--run-dir", away], stdout=out, stderr=subprocess.STDOUT)
+        wait_for("more updates", lambda: (column(away, "updates") or 0) > before["updates"] + 100)
+        process.send_signal(signal.SIGINT)
+        text = finish(process, away, 130)
+        resumed = re.search(r"resumes from \S+, of (\d+) updates and (\d+) environment steps", text)
+        assert (int(resumed[1]), int(resumed[2])) == (before["updates"], before["env_steps"]), text
+        after = summary(away)
+        assert after["run_id"] == before["run_id"] and after["env_steps"] > before["env_steps"], (before, after)
+        stopped, found = replay_log(run, "REPLAY-STOP")[-1], replay_log(away, "REPLAY-FOUND")[-1]
+        assert (found["windows"], found["rows"]) == (stopped["size"], stopped["rows"]), (stopped, found)
+        assert int(found["rows"]) > 0 and found["rows_cut"] == "0", found
+
+
+if __name__ == "__main__":
+    sys.exit(run_named(globals()))
