@@ -7,6 +7,7 @@
 int cli_act(int argc, char **argv);
 int cli_certs_run(int argc, char **argv);
 int cli_checkpoint(int argc, char **argv);
+int cli_cluster(int argc, char **argv);
 int cli_compare_run(int argc, char **argv);
 int cli_config(int argc, char **argv);
 int cli_dash(int argc, char **argv);

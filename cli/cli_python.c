@@ -26,8 +26,8 @@
 extern char **environ;
 
 // Where it is built, or installed.
-static oct_err
-program_find(char out[CLI_PATH_MAX], const char *program, char *reason, size_t reason_size)
+oct_err
+cli_python_find(char out[CLI_PATH_MAX], const char *program, char *reason, size_t reason_size)
 {
     static const char *const places[] = {"", "../data/", "../share/octet/"};
     char folder[CLI_PATH_MAX];
@@ -50,7 +50,7 @@ spawn(pid_t *child, const char *program, const char *const *arguments, int socke
 {
     char path[CLI_PATH_MAX];
     const char *python = oct_program_python();
-    OCT_TRY(program_find(path, program, reason, reason_size));
+    OCT_TRY(cli_python_find(path, program, reason, reason_size));
     char *argv[ARGUMENTS_MAX + 3] = {(char *)(uintptr_t)python, path};
     for (size_t i = 0; arguments[i] != NULL; i++) {
         OCT_ASSERT(i < ARGUMENTS_MAX);

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "cli/run/cli_folder.h"
 #include "common/oct_err.h"
 
 // The programs of Octet that are written in Python, because what they talk to is: octet_data.py,
@@ -12,6 +13,10 @@
 //
 // Threads: main thread. Errors: OCT_ENOTFOUND: the program, or the Python for it; one line in
 // reason.
+
+// Where a program that comes with Octet is, also one of those in shell (octet_ssh.sh).
+OCT_CHECKED oct_err cli_python_find(char out[CLI_PATH_MAX], const char *program, char *reason,
+                                    size_t reason_size);
 
 // Runs a program with arguments (NULL-terminated) to its end. OCT_EIO: it failed, and has said on
 // standard error why (reason is empty), or was ended by a signal (reason says it).

@@ -15,6 +15,7 @@
 
 static const cli_command commands[] = {
     {"train", cli_train, "train a policy on this machine"},
+    {"cluster", cli_cluster, "train on several hosts"},
     {"sweep", cli_sweep, "train with many configurations and compare them"},
     {"compare", cli_compare_run, "show runs side by side: returns, curves, differences"},
     {"track", cli_track, "show a run in MLflow, Trackio or Weights & Biases"},

@@ -14,10 +14,9 @@
 #include "envs/env_nearest.h"
 #include "envs/env_plugin.h"
 
-#define PREFIX        "dmc:"
-#define MODULE        "env_dmc.so"
-#define ID_SYMBOL     "octet_env_dmc_id"
-#define FILE_NAME_MAX 1024
+#define PREFIX    "dmc:"
+#define MODULE    "env_dmc.so"
+#define ID_SYMBOL "octet_env_dmc_id"
 
 bool
 env_module_has(const char *id)
@@ -32,10 +31,10 @@ env_module_task(const char *id)
 }
 
 static bool
-file_is_there(char out[FILE_NAME_MAX], const char *folder, const char *below)
+file_is_there(char out[ENV_MODULE_PATH_MAX], const char *folder, const char *below)
 {
-    int length = snprintf(out, FILE_NAME_MAX, "%s%s/" MODULE, folder, below);
-    return length > 0 && length < FILE_NAME_MAX && access(out, F_OK) == 0;
+    int length = snprintf(out, ENV_MODULE_PATH_MAX, "%s%s/" MODULE, folder, below);
+    return length > 0 && length < ENV_MODULE_PATH_MAX && access(out, F_OK) == 0;
 }
 
 // From the folder of the program: installed ones are in bin/ or libexec/octet/, wherever that was
@@ -51,7 +50,7 @@ static const char *const near[] = {
 
 // The folder of the shared library that this code is in, "" in a program.
 static void
-library_folder(char out[FILE_NAME_MAX])
+library_folder(char out[ENV_MODULE_PATH_MAX])
 {
     static const char anchor;
     Dl_info info;
@@ -59,7 +58,7 @@ library_folder(char out[FILE_NAME_MAX])
     out[0] = '\0';
     if (dladdr1(&anchor, &info, &map, RTLD_DL_LINKMAP) != 0 && map != NULL) {
         const struct link_map *object = map;
-        snprintf(out, FILE_NAME_MAX, "%s", object->l_name); // of the program itself: ""
+        snprintf(out, ENV_MODULE_PATH_MAX, "%s", object->l_name); // of the program itself: ""
     }
     char *slash = strrchr(out, '/');
     out[slash != NULL ? slash - out : 0] = '\0';
@@ -69,9 +68,9 @@ library_folder(char out[FILE_NAME_MAX])
 static const char *const near_library[] = {"/octet", "/../envs/dmc"};
 
 static bool
-is_near(char out[FILE_NAME_MAX])
+is_near(char out[ENV_MODULE_PATH_MAX])
 {
-    char folder[FILE_NAME_MAX];
+    char folder[ENV_MODULE_PATH_MAX];
     library_folder(folder);
     for (size_t k = 0; folder[0] != '\0' && k < OCT_COUNTOF(near_library); k++) {
         if (file_is_there(out, folder, near_library[k])) {
@@ -87,8 +86,8 @@ is_near(char out[FILE_NAME_MAX])
     return file_is_there(out, ENV_MODULE_DIR, "");
 }
 
-static oct_err
-module_path(char out[FILE_NAME_MAX], char *reason, size_t reason_size)
+oct_err
+env_module_path(char out[ENV_MODULE_PATH_MAX], char *reason, size_t reason_size)
 {
     const char *forced = getenv("OCTET_PLUGIN_DIR");
     if (forced != NULL && forced[0] != '\0') {
@@ -116,9 +115,10 @@ module_path(char out[FILE_NAME_MAX], char *reason, size_t reason_size)
 }
 
 static oct_err
-module_load(const octet_env_api **out, char path[FILE_NAME_MAX], char *reason, size_t reason_size)
+module_load(const octet_env_api **out, char path[ENV_MODULE_PATH_MAX], char *reason,
+            size_t reason_size)
 {
-    OCT_TRY(module_path(path, reason, reason_size));
+    OCT_TRY(env_module_path(path, reason, reason_size));
     char text[200];
     oct_err err = env_plugin_load(out, path, text, sizeof(text));
     if (err != OCT_OK) {
@@ -132,7 +132,7 @@ module_load(const octet_env_api **out, char path[FILE_NAME_MAX], char *reason, s
 oct_err
 env_module_ids(const char *ids[ENV_MODULE_TASKS_MAX + 1], char *reason, size_t reason_size)
 {
-    char path[FILE_NAME_MAX];
+    char path[ENV_MODULE_PATH_MAX];
     const octet_env_api *api;
     OCT_TRY(module_load(&api, path, reason, reason_size));
     void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL); // the same one again
@@ -173,6 +173,6 @@ env_module_find(const octet_env_api **out, const char *id, char *reason, size_t 
                  nearest != NULL ? "?" : "");
         return OCT_ENOTFOUND;
     }
-    char path[FILE_NAME_MAX];
+    char path[ENV_MODULE_PATH_MAX];
     return module_load(out, path, reason, reason_size);
 }

@@ -13,11 +13,16 @@
 // nowhere else), where this program or liboctet.so was built, and where it is installed. Threads:
 // any. Owns: the module stays loaded.
 
+#define ENV_MODULE_PATH_MAX 1024
+
 bool env_module_has(const char *id);         // begins with "dmc:"
 const char *env_module_task(const char *id); // what follows
 // OCT_ENOTFOUND: no module (not built, not found) or no such task, with the nearest one;
 // OCT_EINVAL: it cannot be loaded. One line in reason.
 OCT_CHECKED oct_err env_module_find(const octet_env_api **out, const char *id, char *reason,
+                                    size_t reason_size);
+// The module's file. OCT_ENOTFOUND as above.
+OCT_CHECKED oct_err env_module_path(char out[ENV_MODULE_PATH_MAX], char *reason,
                                     size_t reason_size);
 // env_module_ids is in envs/env.h.
 

@@ -355,7 +355,9 @@ apply_settings(oct_config *config, const cli_experiment *experiment)
     oct_config_warn_unread(config, message, sizeof(message));
     fputs(message, stderr);
     resolve_paths(experiment, config);
-    resolve_addresses(config);
+    if (!experiment->has_hosts) {
+        resolve_addresses(config);
+    }
 }
 
 void

@@ -237,7 +237,8 @@ cli_preflight(cli_environment *out, const cli_experiment *experiment, const oct_
                        config->env.id);
     }
     if (!cli_experiment_print_error(experiment, config, reason, hint)) {
-        cli_error("train", "%s%s", reason, hint);
+        cli_error(experiment->command != NULL ? experiment->command : "train", "%s%s", reason,
+                  hint);
     }
     exit(CLI_EXIT_FAILED);
 }

@@ -55,8 +55,9 @@ def sweep():
 def remove(space):
     subprocess.run(["ip", "netns", "del", space], capture_output=True, check=False)
     place = pathlib.Path("/etc/netns") / space
-    (place / "hosts").unlink(missing_ok=True)
     if place.is_dir():
+        for file in place.iterdir():
+            file.unlink()
         place.rmdir()
 
 

@@ -1,0 +1,19 @@
+// octet cluster: the same experiment on several hosts, by whatever starts programs there.
+
+#include "cli/cluster/cli_cluster.h"
+#include "cli/cli_commands.h"
+#include "cli/cli_options.h"
+
+int
+cli_cluster(int argc, char **argv)
+{
+    static const cli_command commands[] = {
+        {"ssh", cli_cluster_ssh, "copy programs to hosts, train there, collect the run"},
+    };
+    static const cli_family family = {.name = "cluster",
+                                      .about = "Trains on several hosts.",
+                                      .list = commands,
+                                      .count = OCT_COUNTOF(commands),
+                                      .start = "octet cluster ssh cartpole --hosts a,b,c"};
+    return cli_family_run(&family, argc, argv);
+}

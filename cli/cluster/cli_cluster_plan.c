@@ -1,0 +1,469 @@
+// The daemons of an experiment over several hosts: options, checks, command lines.
+
+#include "cli/cluster/cli_cluster_plan.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli_options.h"
+#include "cli/run/cli_folder.h"
+#include "common/oct_base.h"
+#include "envs/env.h"
+
+#define EVALUATOR_WAIT_S "60" // on a cluster the evaluator may be the last to get its place
+#define WORD_BYTES       (CLI_PATH_MAX + 512)
+#define PORT_BYTES       32
+
+// ---- options
+
+enum {
+    KEY_SET = 0x200, // apart from those of the backends
+    KEY_ACTORS,
+    KEY_EVALUATORS,
+    KEY_PORT,
+    KEY_NAME,
+    KEY_RUN_DIR,
+    KEY_CERTS,
+    KEY_INSECURE
+};
+
+static const struct argp_option option_table[] = {
+    {"set", KEY_SET, "KEY=VALUE", 0, "Override one key of the experiment; may be repeated", 1},
+    {"actors", KEY_ACTORS, "N", 0, "Actors to start, on all hosts together (default: actor.count)",
+     1},
+    {"evaluators", KEY_EVALUATORS, "N", 0, "Evaluators to start (default: 1)", 1},
+    {"port", KEY_PORT, "PORT", 0,
+     "First port of the learner; replay's are 5 higher, those of a data set 10 (default: 5555)", 1},
+    {"name", KEY_NAME, "NAME", 0, "Name of the run (default: run.name, or the environment)", 1},
+    {"run-dir", KEY_RUN_DIR, "D", 0, "Run folder", 1},
+    {"certs", KEY_CERTS, "FOLDER", 0,
+     "Certificates as octet certs makes them: a folder each for learner, replay, actor and "
+     "evaluator (default: new ones for this run)",
+     1},
+    {"insecure", KEY_INSECURE, NULL, 0,
+     "Without TLS: everybody on the network can read the run and take part in it", 1},
+    {0},
+};
+
+static void
+name_check(const cli_cluster_options *options, const char *name)
+{
+    size_t length = strlen(name);
+    bool is_valid = length > 0 && length <= CLI_CLUSTER_NAME_MAX &&
+                    strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == length &&
+                    name[0] != '-' && name[length - 1] != '-';
+    if (!is_valid) {
+        cli_usage_error(options->command,
+                        "--name is '%s'; allowed are a-z, 0-9 and '-' within, at most %d", name,
+                        CLI_CLUSTER_NAME_MAX);
+    }
+}
+
+static void
+setting_add(cli_cluster_options *options, char *setting)
+{
+    if (options->setting_count == CLI_CLUSTER_SETTINGS_MAX) {
+        cli_usage_error(options->command, "more than %d settings", CLI_CLUSTER_SETTINGS_MAX);
+    }
+    options->settings[options->setting_count++] = setting;
+}
+
+static error_t
+parse(int key, char *arg, struct argp_state *state)
+{
+    cli_cluster_options *o = state->input;
+    switch (key) {
+    case KEY_SET:
+        setting_add(o, arg);
+        return 0;
+    case KEY_ACTORS:
+        o->actors =
+            (uint32_t)cli_option_number(o->command, "--actors", arg, 1, CLI_CLUSTER_ACTORS_MAX);
+        return 0;
+    case KEY_EVALUATORS:
+        o->evaluators = (uint32_t)cli_option_number(o->command, "--evaluators", arg, 1, 64);
+        return 0;
+    case KEY_PORT:
+        o->port = (uint32_t)cli_option_number(o->command, "--port", arg, 1024,
+                                              65535 - CLI_CLUSTER_PORT_DATA -
+                                                  CLI_CLUSTER_PORT_REPLAY_COUNT + 1);
+        return 0;
+    case KEY_NAME:
+        name_check(o, arg);
+        o->name = arg;
+        return 0;
+    case KEY_RUN_DIR:
+        o->run_dir = arg;
+        return 0;
+    case KEY_CERTS:
+        o->certs = arg;
+        return 0;
+    case KEY_INSECURE:
+        o->insecure = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (o->file != NULL) {
+            cli_usage_error(o->command, "two files, '%s' and '%s'; one experiment at a time",
+                            o->file, arg);
+        }
+        o->file = arg;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+const struct argp cli_cluster_argp = {.options = option_table, .parser = parse};
+
+void
+cli_cluster_options_init(cli_cluster_options *options, const char *command)
+{
+    *options = (cli_cluster_options){.command = command, .evaluators = 1, .port = CLI_CLUSTER_PORT};
+}
+
+// ---- the experiment
+
+// A DNS label of run.name, or of the environment's last part.
+static void
+name_make(char out[CLI_CLUSTER_NAME_MAX + 1], const oct_config *config)
+{
+    const char *from = config->run.name[0] != '\0' ? config->run.name : config->env.id;
+    const char *slash = strrchr(from, '/');
+    size_t used = 0;
+    for (from = slash != NULL ? slash + 1 : from; *from != '\0' && used < CLI_CLUSTER_NAME_MAX;
+         from++) {
+        bool is_plain = isalnum((unsigned char)*from) != 0;
+        if (is_plain || (used > 0 && out[used - 1] != '-')) {
+            out[used++] = is_plain ? (char)tolower((unsigned char)*from) : '-';
+        }
+    }
+    while (used > 0 && out[used - 1] == '-') {
+        used--;
+    }
+    out[used] = '\0';
+    if (used == 0) {
+        (void)snprintf(out, CLI_CLUSTER_NAME_MAX + 1, "octet");
+    }
+}
+
+static void
+note_path(const cli_cluster_options *options, const char *key, const char *path, const char *who)
+{
+    fprintf(stderr, "octet %s: note: %s is %s: %s must find it there, under the same path\n",
+            options->command, key, path, who);
+}
+
+static void
+note_paths(const cli_cluster_options *options, const oct_config *config)
+{
+    oct_config defaults;
+    oct_config_default(&defaults);
+    if (env_is_plugin(config->env.id)) {
+        note_path(options, "env.id", config->env.id, "actors and evaluators");
+    }
+    if (config->env.mjcf_dir[0] == '/') {
+        note_path(options, "env.mjcf_dir", config->env.mjcf_dir, "actors and evaluators");
+    }
+    if (config->replay.data[0] == '/') {
+        note_path(options, "replay.data", config->replay.data, "replay");
+    }
+    if (config->learner.init_from[0] == '/') {
+        note_path(options, "learner.init_from", config->learner.init_from, "the learner");
+    }
+    if (strcmp(config->net.learner, defaults.net.learner) != 0 ||
+        strcmp(config->net.replay, defaults.net.replay) != 0) {
+        fprintf(stderr,
+                "octet %s: note: net.learner and net.replay of the experiment are not used: the "
+                "daemons get theirs by --port and by where they run\n",
+                options->command);
+    }
+}
+
+static void
+certs_check(const cli_cluster_options *options)
+{
+    static const char *const roles[] = {"learner", "replay", "actor", "evaluator"};
+    static const char *const files[] = {"ca.crt", "crl.pem", "node.crt", "node.key"};
+    char path[CLI_PATH_MAX + 64];
+    if (options->certs != NULL && options->insecure) {
+        cli_usage_error(options->command, "--certs and --insecure: one of both is allowed");
+    }
+    for (size_t i = 0; options->certs != NULL && i < OCT_COUNTOF(roles); i++) {
+        for (size_t k = 0; k < OCT_COUNTOF(files); k++) {
+            (void)snprintf(path, sizeof(path), "%s/%s/%s", options->certs, roles[i], files[k]);
+            if (access(path, R_OK) != 0) {
+                cli_error(options->command,
+                          "--certs: cannot read %s: octet certs issue %s %s --dir %s makes it",
+                          path, roles[i], roles[i], options->certs);
+                exit(CLI_EXIT_FAILED);
+            }
+        }
+    }
+}
+
+cli_cluster_plan *
+cli_cluster_plan_make(const cli_cluster_options *options)
+{
+    cli_cluster_plan *plan = oct_alloc(sizeof(*plan));
+    cli_experiment experiment = {.command = options->command,
+                                 .file = options->file,
+                                 .settings = options->settings,
+                                 .setting_count = options->setting_count,
+                                 .has_hosts = true};
+    certs_check(options);
+    plan->options = options;
+    // What is said here is no part of what the command prints.
+    (void)fflush(stdout);
+    int out = dup(STDOUT_FILENO);
+    bool is_apart = out >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0;
+    cli_experiment_load(&plan->config, &experiment);
+    cli_preflight(&plan->environment, &experiment, &plan->config);
+    (void)fflush(stdout);
+    if (is_apart) {
+        (void)dup2(out, STDOUT_FILENO);
+    }
+    (void)close(out);
+    note_paths(options, &plan->config);
+    plan->text = oct_config_print(&plan->config);
+    if (options->name != NULL) {
+        (void)snprintf(plan->name, sizeof(plan->name), "%s", options->name);
+    } else {
+        name_make(plan->name, &plan->config);
+    }
+    bool is_offline = oct_config_is_offline(&plan->config);
+    uint32_t actors = options->actors > 0 ? options->actors : plan->config.actor.count;
+    plan->actors = is_offline ? 0 : actors;
+    plan->learner_cpus = plan->config.learner.count * plan->config.learner.threads + 1;
+    return plan;
+}
+
+// ---- command lines
+
+static const char *
+keep(cli_cluster_plan *plan, const char *word)
+{
+    char **words = realloc(plan->words, (plan->word_count + 1) * sizeof(*words));
+    char *copy = strdup(word);
+    OCT_ASSERT(words != NULL && copy != NULL);
+    plan->words = words;
+    plan->words[plan->word_count++] = copy;
+    return copy;
+}
+
+void
+cli_cluster_plan_add(cli_cluster_plan *plan, cli_cluster_daemon *daemon, const char *word)
+{
+    size_t count = 0;
+    while (daemon->argv[count] != NULL) {
+        count++;
+    }
+    OCT_ASSERT(count + 1 < CLI_CLUSTER_WORDS_MAX);
+    daemon->argv[count] = keep(plan, word);
+    daemon->argv[count + 1] = NULL;
+}
+
+OCT_PRINTF(3, 4)
+static void
+add(cli_cluster_plan *plan, cli_cluster_daemon *daemon, const char *format, ...)
+{
+    char word[WORD_BYTES];
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(word, sizeof(word), format, args);
+    va_end(args);
+    OCT_ASSERT(length >= 0 && length < (int)sizeof(word));
+    cli_cluster_plan_add(plan, daemon, word);
+}
+
+static cli_cluster_daemon *
+begin(cli_cluster_plan *plan, const char *name, const char *role, const char *program)
+{
+    OCT_ASSERT(plan->count < CLI_CLUSTER_DAEMONS_MAX);
+    cli_cluster_daemon *daemon = &plan->daemon[plan->count++];
+    *daemon = (cli_cluster_daemon){.name = name, .role = role, .count = 1};
+    cli_cluster_plan_add(plan, daemon, program);
+    return daemon;
+}
+
+static void
+secure(cli_cluster_plan *plan, cli_cluster_daemon *daemon, const cli_cluster_place *place)
+{
+    if (plan->options->insecure) {
+        add(plan, daemon, "--insecure");
+    } else {
+        add(plan, daemon, "--tls");
+        add(plan, daemon, "%s/%s", place->certs, daemon->role);
+    }
+}
+
+static const char *
+scheme(const cli_cluster_plan *plan)
+{
+    return plan->options->insecure ? "tcp" : "tls+tcp";
+}
+
+// The base ports: numbers, and as text in an address.
+typedef struct ports {
+    uint32_t learner, replay, data;
+    char learner_text[PORT_BYTES], replay_text[PORT_BYTES], data_text[PORT_BYTES];
+} ports;
+
+static void
+port_text(char out[PORT_BYTES], const char *given, uint32_t port)
+{
+    if (given != NULL) {
+        (void)snprintf(out, PORT_BYTES, "%s", given);
+    } else {
+        (void)snprintf(out, PORT_BYTES, "%u", (unsigned)port);
+    }
+}
+
+static ports
+ports_of(const cli_cluster_plan *plan, const cli_cluster_place *place)
+{
+    uint32_t first = plan->options->port;
+    ports p = {.learner = first,
+               .replay = first + CLI_CLUSTER_PORT_REPLAY,
+               .data = first + CLI_CLUSTER_PORT_DATA};
+    port_text(p.learner_text, place->port, p.learner);
+    port_text(p.replay_text, place->replay_port, p.replay);
+    port_text(p.data_text, place->data_port, p.data);
+    return p;
+}
+
+static void
+listen_at(cli_cluster_plan *plan, cli_cluster_daemon *daemon, uint32_t port, uint32_t count,
+          const char *text)
+{
+    daemon->port = port;
+    daemon->ports = count;
+    if (!daemon->may_finish) { // the learner's is in its experiment
+        add(plan, daemon, "--listen");
+        add(plan, daemon, "%s://0.0.0.0:%s", scheme(plan), text);
+    }
+}
+
+static void
+replay_place(cli_cluster_plan *plan, const cli_cluster_place *place)
+{
+    const oct_config *config = &plan->config;
+    cli_cluster_daemon *replay = begin(plan, "replay", "replay", "octet-replay");
+    ports p = ports_of(plan, place);
+    listen_at(plan, replay, p.replay, CLI_CLUSTER_PORT_REPLAY_COUNT, p.replay_text);
+    if (place->replay_dir != NULL && strcmp(config->replay.path, "none") != 0) {
+        const char *slash = strrchr(config->replay.path, '/');
+        add(plan, replay, "--path");
+        add(plan, replay, "%s/%s", place->replay_dir,
+            slash != NULL ? slash + 1 : config->replay.path);
+        add(plan, replay, "--sync");
+        add(plan, replay, "%s", oct_sync_words[config->replay.sync]);
+        add(plan, replay, "--sync-interval");
+        add(plan, replay, "%g", config->replay.sync_interval_s);
+    }
+    secure(plan, replay, place);
+}
+
+// Beside the other replay, or in its place.
+static void
+data_place(cli_cluster_plan *plan, const cli_cluster_place *place)
+{
+    bool is_alone = oct_config_is_offline(&plan->config);
+    cli_cluster_daemon *data = begin(plan, is_alone ? "replay" : "data", "replay", "octet-replay");
+    data->is_data = true;
+    ports p = ports_of(plan, place);
+    listen_at(plan, data, is_alone ? p.replay : p.data, CLI_CLUSTER_PORT_REPLAY_COUNT,
+              is_alone ? p.replay_text : p.data_text);
+    add(plan, data, "--data");
+    add(plan, data, "%s", plan->config.replay.data);
+    secure(plan, data, place);
+}
+
+static void
+learner_place(cli_cluster_plan *plan, const cli_cluster_place *place)
+{
+    char threads[48];
+    cli_cluster_daemon *learner = begin(plan, "learner", "learner", "octet-learner");
+    learner->may_finish = true;
+    ports p = ports_of(plan, place);
+    listen_at(plan, learner, p.learner, CLI_CLUSTER_PORT_LEARNER_COUNT, p.learner_text);
+    // OpenBLAS starts its threads when it is loaded, and idle ones spin for a while.
+    (void)snprintf(threads, sizeof(threads), "OPENBLAS_NUM_THREADS=%u",
+                   (unsigned)plan->config.learner.threads);
+    learner->env = keep(plan, threads);
+    add(plan, learner, "%s", place->experiment);
+    add(plan, learner, "--run-dir");
+    add(plan, learner, "%s", place->run_dir);
+    add(plan, learner, "--resume");
+    add(plan, learner, "--await-evaluator");
+    add(plan, learner, EVALUATOR_WAIT_S);
+    add(plan, learner, "--set");
+    add(plan, learner, "net.learner=%s://0.0.0.0:%s", scheme(plan), p.learner_text);
+    add(plan, learner, "--set");
+    add(plan, learner, "net.replay=%s://%s:%s", scheme(plan), place->replay_host, p.replay_text);
+    if (oct_config_is_mixed(&plan->config)) {
+        add(plan, learner, "--set");
+        add(plan, learner, "net.data=%s://%s:%s", scheme(plan), place->data_host, p.data_text);
+    }
+    secure(plan, learner, place);
+}
+
+static void
+actor_place(cli_cluster_plan *plan, const cli_cluster_place *place, bool evaluates)
+{
+    const char *name = evaluates ? "evaluator" : "actor";
+    cli_cluster_daemon *actor = begin(plan, name, name, "octet-actor");
+    actor->count = evaluates ? plan->options->evaluators : plan->actors;
+    add(plan, actor, "--learner");
+    add(plan, actor, "%s://%s:%s", scheme(plan), place->learner_host,
+        ports_of(plan, place).learner_text);
+    if (evaluates) {
+        add(plan, actor, "--evaluate");
+    }
+    if (env_is_code(plan->config.env.id)) { // this user chose it, and no other
+        add(plan, actor, "--plugins");
+        add(plan, actor, "%s", plan->config.env.id);
+    }
+    secure(plan, actor, place);
+}
+
+void
+cli_cluster_plan_place(cli_cluster_plan *plan, const cli_cluster_place *place)
+{
+    OCT_ASSERT(plan->count == 0);
+    if (!oct_config_is_offline(&plan->config)) {
+        replay_place(plan, place);
+    }
+    if (oct_config_data_windows(&plan->config) > 0) {
+        data_place(plan, place);
+    }
+    learner_place(plan, place);
+    actor_place(plan, place, true);
+    if (plan->actors > 0) {
+        actor_place(plan, place, false);
+    }
+}
+
+cli_cluster_daemon *
+cli_cluster_plan_find(cli_cluster_plan *plan, const char *name)
+{
+    for (size_t i = 0; i < plan->count; i++) {
+        if (strcmp(plan->daemon[i].name, name) == 0) {
+            return &plan->daemon[i];
+        }
+    }
+    return NULL;
+}
+
+void
+cli_cluster_plan_free(cli_cluster_plan *plan)
+{
+    for (size_t i = 0; i < plan->word_count; i++) {
+        free(plan->words[i]);
+    }
+    free(plan->words);
+    free(plan->text);
+    free(plan);
+}

@@ -1,0 +1,115 @@
+// Writes a plan for bash.
+
+#include "cli/cluster/cli_cluster_shell.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli_options.h"
+#include "cli/cli_python.h"
+#include "common/oct_base.h"
+#include "common/oct_file.h"
+
+#define PROGRAM_BYTES_MAX (1u << 20)
+#define REASON_BYTES      (2 * CLI_PATH_MAX)
+
+static const struct mark {
+    const char *mark, *variable;
+} marks[] = {
+    {CLI_SHELL_HEAD, "head"},
+    {CLI_SHELL_PORT, "port"},
+    {CLI_SHELL_REPLAY_PORT, "replay_port"},
+    {CLI_SHELL_DATA_PORT, "data_port"},
+    {CLI_SHELL_WORK, "work"},
+    {CLI_SHELL_RUN, "run"},
+};
+
+// NULL: no mark begins here.
+static const struct mark *
+mark_at(const char *text)
+{
+    for (size_t i = 0; i < OCT_COUNTOF(marks); i++) {
+        if (strncmp(text, marks[i].mark, strlen(marks[i].mark)) == 0) {
+            return &marks[i];
+        }
+    }
+    return NULL;
+}
+
+void
+cli_cluster_shell_word(FILE *out, const char *word)
+{
+    fputc('"', out);
+    while (*word != '\0') {
+        const struct mark *mark = mark_at(word);
+        if (mark != NULL) {
+            fprintf(out, "${%s}", mark->variable);
+            word += strlen(mark->mark);
+            continue;
+        }
+        if (strchr("\"\\$`", *word) != NULL) {
+            fputc('\\', out);
+        }
+        fputc(*word++, out);
+    }
+    fputc('"', out);
+}
+
+void
+cli_cluster_shell_set(FILE *out, const char *name, const char *word)
+{
+    fprintf(out, "%s=", name);
+    cli_cluster_shell_word(out, word);
+    fputc('\n', out);
+}
+
+void
+cli_cluster_shell_plan(FILE *out, const cli_cluster_plan *plan)
+{
+    fputs("daemons=(", out);
+    for (size_t i = 0; i < plan->count; i++) {
+        fprintf(out, "%s%s", i > 0 ? " " : "", plan->daemon[i].name);
+    }
+    fputs(")\n", out);
+    for (size_t i = 0; i < plan->count; i++) {
+        const cli_cluster_daemon *daemon = &plan->daemon[i];
+        char name[64];
+        fprintf(out, "%s_count=%u\n", daemon->name, (unsigned)daemon->count);
+        (void)snprintf(name, sizeof(name), "%s_env", daemon->name);
+        cli_cluster_shell_set(out, name, daemon->env != NULL ? daemon->env : "");
+    }
+    fputs("# The command lines, once it is known where learner and replay run.\nplan() {\n", out);
+    for (size_t i = 0; i < plan->count; i++) {
+        fprintf(out, "    %s=(", plan->daemon[i].name);
+        for (size_t k = 0; plan->daemon[i].argv[k] != NULL; k++) {
+            fputs(k > 0 ? " " : "", out);
+            cli_cluster_shell_word(out, plan->daemon[i].argv[k]);
+        }
+        fputs(")\n", out);
+    }
+    fputs("}\n", out);
+}
+
+char *
+cli_cluster_shell_program(const char *command, const char *name)
+{
+    char path[CLI_PATH_MAX], reason[REASON_BYTES];
+    uint8_t *bytes;
+    size_t length;
+    if (cli_python_find(path, name, reason, sizeof(reason)) != OCT_OK) {
+        cli_error(command, "%s", reason);
+        exit(CLI_EXIT_FAILED);
+    }
+    if (oct_file_read(path, PROGRAM_BYTES_MAX, &bytes, &length) != OCT_OK) {
+        cli_error(command, "cannot read '%s': %s", path, strerror(errno));
+        exit(CLI_EXIT_FAILED);
+    }
+    const char *text = (const char *)bytes;
+    const char *line = memchr(text, '\n', length);
+    size_t skipped = line != NULL ? (size_t)(line + 1 - text) : 0;
+    char *copy = strndup(text + skipped, length - skipped);
+    OCT_ASSERT(copy != NULL);
+    free(bytes);
+    return copy;
+}

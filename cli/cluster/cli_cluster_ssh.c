@@ -1,0 +1,352 @@
+// octet cluster ssh: writes what is to run where, and hands over to octet_ssh.sh, which speaks ssh.
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli_certs.h"
+#include "cli/cli_options.h"
+#include "cli/cli_python.h"
+#include "cli/cluster/cli_cluster.h"
+#include "cli/cluster/cli_cluster_shell.h"
+#include "cli/run/cli_folder.h"
+#include "common/oct_base.h"
+#include "common/oct_file.h"
+#include "common/oct_program.h"
+#include "envs/env_module.h"
+#include "learner/learner_checkpoints.h"
+
+#define HOSTS_MAX    256
+#define WORDS_MAX    64
+#define PROGRAM      "octet_ssh.sh"
+#define REASON_BYTES (2 * CLI_PATH_MAX)
+#define REMOTE       "octet-runs"
+#define HEAD_MIB     96 // programs, checkpoints, logs; replay's rows are beyond what is known here
+
+enum { KEY_HOSTS = 256, KEY_LEARNER_HOST, KEY_ADDRESS, KEY_SSH, KEY_INSTALLED, KEY_RESUME };
+
+static const struct argp_option option_table[] = {
+    {"hosts", KEY_HOSTS, "A,B,…", 0,
+     "Hosts as ssh knows them: the first has learner and replay, the others have the actors", 0},
+    {"learner-host", KEY_LEARNER_HOST, "HOST", 0, "Which of them has learner and replay", 0},
+    {"address", KEY_ADDRESS, "ADDRESS", 0,
+     "By which the other hosts reach that one (default: its name in ssh's configuration)", 0},
+    {"ssh", KEY_SSH, "OPTIONS", 0,
+     "Options of ssh and scp, such as \"-F my_config -o Port=2222\" (default: your "
+     "configuration's)",
+     0},
+    {"installed", KEY_INSTALLED, NULL, 0,
+     "The hosts have Octet's programs on their path: copy none", 0},
+    {"resume", KEY_RESUME, NULL, 0, "Continue the run in --run-dir, on whichever hosts", 0},
+    {0},
+};
+
+typedef struct ssh_options {
+    cli_cluster_options cluster;
+    char *hosts[HOSTS_MAX];
+    size_t host_count;
+    char *ssh[WORDS_MAX];
+    size_t ssh_count;
+    const char *learner_host;
+    const char *address;
+    bool installed;
+    bool resume;
+} ssh_options;
+
+static void
+host_add(ssh_options *o, char *host)
+{
+    const char *at = strrchr(host, '@');
+    if (host[0] == '\0' || host[0] == '-' || (at != NULL && at[1] == '\0') ||
+        strspn(host, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-@") !=
+            strlen(host)) {
+        cli_usage_error(o->cluster.command,
+                        "--hosts has '%s'; allowed are names or addresses, also USER@HOST, with "
+                        "commas between them",
+                        host);
+    }
+    for (size_t i = 0; i < o->host_count; i++) {
+        if (strcmp(o->hosts[i], host) == 0) {
+            cli_usage_error(o->cluster.command, "--hosts has '%s' twice", host);
+        }
+    }
+    if (o->host_count == HOSTS_MAX) {
+        cli_usage_error(o->cluster.command, "--hosts has more than %d hosts", HOSTS_MAX);
+    }
+    o->hosts[o->host_count++] = host;
+}
+
+static void
+hosts_take(ssh_options *o, char *list)
+{
+    o->host_count = 0;
+    for (char *comma; list != NULL; list = comma) {
+        comma = strchr(list, ',');
+        if (comma != NULL) {
+            *comma++ = '\0';
+        }
+        host_add(o, list);
+    }
+}
+
+static void
+ssh_take(ssh_options *o, char *text)
+{
+    char *left = NULL;
+    for (char *word = strtok_r(text, " ", &left); word != NULL; word = strtok_r(NULL, " ", &left)) {
+        if (o->ssh_count == WORDS_MAX) {
+            cli_usage_error(o->cluster.command, "--ssh has more than %d words", WORDS_MAX);
+        }
+        o->ssh[o->ssh_count++] = word;
+    }
+}
+
+static error_t
+parse(int key, char *arg, struct argp_state *state)
+{
+    ssh_options *o = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->cluster;
+        return 0;
+    case KEY_HOSTS:
+        hosts_take(o, arg);
+        return 0;
+    case KEY_LEARNER_HOST:
+        o->learner_host = arg;
+        return 0;
+    case KEY_ADDRESS:
+        if (!cli_certs_host_is_valid(arg)) {
+            cli_usage_error(o->cluster.command,
+                            "--address is '%s'; allowed is a DNS name or an IP address", arg);
+        }
+        o->address = arg;
+        return 0;
+    case KEY_SSH:
+        ssh_take(o, arg);
+        return 0;
+    case KEY_INSTALLED:
+        o->installed = true;
+        return 0;
+    case KEY_RESUME:
+        o->resume = true;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = {{&cli_cluster_argp, 0, NULL, 0}, {0}};
+static const struct argp ssh_argp = {
+    .options = option_table,
+    .parser = parse,
+    .children = children,
+    .args_doc = "FILE --hosts A,B,…",
+    .doc = "Trains on several hosts by ssh alone: copies programs and certificates there, starts "
+           "the daemons, shows what they log, and at the end, or on Ctrl-C, ends them, copies the "
+           "run folder here and removes what it had copied.\v"
+           "FILE is an experiment, or the name of a preset (octet presets).\n"
+           "Example: octet cluster ssh cartpole --hosts train,node1,node2 --actors 16\n"
+           "\n"
+           "ssh must need no password (BatchMode). The actors' hosts must reach the ports of "
+           "learner and replay on the first one.",
+};
+
+static void
+options_check(ssh_options *o)
+{
+    const char *command = o->cluster.command;
+    if (o->host_count == 0) {
+        cli_usage_error(command, "no --hosts: where is it to train?");
+    }
+    if (o->learner_host == NULL) {
+        o->learner_host = o->hosts[0];
+    }
+    bool is_there = false;
+    for (size_t i = 0; i < o->host_count; i++) {
+        is_there = is_there || strcmp(o->hosts[i], o->learner_host) == 0;
+    }
+    if (!is_there) {
+        cli_usage_error(command, "--learner-host is '%s', which --hosts does not have",
+                        o->learner_host);
+    }
+    if (o->resume && o->cluster.run_dir == NULL) {
+        cli_usage_error(command, "--resume needs --run-dir: the folder of the run to continue");
+    }
+}
+
+_Noreturn static void
+fail(const ssh_options *o, const char *reason)
+{
+    cli_error(o->cluster.command, "%s", reason);
+    exit(CLI_EXIT_FAILED);
+}
+
+// ---- what octet_ssh.sh reads
+
+static void
+list_write(FILE *out, const char *name, char *const *words, size_t count)
+{
+    fprintf(out, "%s=(", name);
+    for (size_t i = 0; i < count; i++) {
+        fputs(i > 0 ? " " : "", out);
+        cli_cluster_shell_word(out, words[i]);
+    }
+    fputs(")\n", out);
+}
+
+// Copied from here, unless the hosts have them.
+static void
+programs_write(FILE *out, const ssh_options *o, const cli_cluster_plan *plan)
+{
+    static const char *const names[] = {"octet-replay", "octet-learner", "octet-actor"};
+    static char paths[OCT_COUNTOF(names)][CLI_PATH_MAX], module[ENV_MODULE_PATH_MAX];
+    char *words[OCT_COUNTOF(names)], reason[REASON_BYTES], *modules[] = {module};
+    size_t count = 0, module_count = 0;
+    for (; !o->installed && count < OCT_COUNTOF(names); count++) {
+        if (cli_folder_find_daemon(paths[count], names[count], reason, sizeof(reason)) != OCT_OK) {
+            fail(o, reason);
+        }
+        words[count] = paths[count];
+    }
+    if (!o->installed && env_module_has(plan->config.env.id)) {
+        if (env_module_path(module, reason, sizeof(reason)) != OCT_OK) {
+            fail(o, reason);
+        }
+        module_count = 1;
+    }
+    list_write(out, "programs", words, count);
+    list_write(out, "modules", modules, module_count);
+}
+
+// A folder's name on the hosts: that of the run folder here, so that one that was left is found.
+static void
+remote_write(FILE *out, const char *run_dir)
+{
+    char name[CLI_PATH_MAX + 16];
+    const char *slash = strrchr(run_dir, '/');
+    (void)snprintf(name, sizeof(name), REMOTE "/%s", slash != NULL ? slash + 1 : run_dir);
+    for (char *at = name + strlen(REMOTE) + 1; *at != '\0'; at++) {
+        *at = isalnum((unsigned char)*at) || strchr("._-", *at) != NULL ? *at : '-';
+    }
+    cli_cluster_shell_set(out, "remote", name);
+}
+
+static void
+plan_write(FILE *out, const ssh_options *o, cli_cluster_plan *plan, const char *run_dir)
+{
+    char keep[CLI_PATH_MAX], self[CLI_PATH_MAX], reason[REASON_BYTES], certs[CLI_PATH_MAX] = "";
+    if (cli_python_find(keep, PROGRAM, reason, sizeof(reason)) != OCT_OK) {
+        fail(o, reason);
+    }
+    *strrchr(keep, '/') = '\0';
+    (void)oct_program_folder(self, sizeof(self) - sizeof("/octet"));
+    (void)snprintf(self + strlen(self), sizeof("/octet"), "/octet");
+    if (o->cluster.certs != NULL && realpath(o->cluster.certs, certs) == NULL) {
+        certs[0] = '\0';
+    }
+    cli_cluster_shell_set(out, "octet", self);
+    cli_cluster_shell_set(out, "keep", keep);
+    cli_cluster_shell_set(out, "run_dir", run_dir);
+    cli_cluster_shell_set(out, "certs", certs);
+    cli_cluster_shell_set(out, "insecure", o->cluster.insecure ? "1" : "");
+    cli_cluster_shell_set(out, "resume", o->resume ? "1" : "");
+    cli_cluster_shell_set(out, "learner_host", o->learner_host);
+    cli_cluster_shell_set(out, "head", o->address != NULL ? o->address : "");
+    fprintf(out, "room=%d\nport=%u\n", HEAD_MIB, (unsigned)o->cluster.port);
+    remote_write(out, run_dir);
+    list_write(out, "hosts", o->hosts, o->host_count);
+    list_write(out, "ssh_options", o->ssh, o->ssh_count);
+    programs_write(out, o, plan);
+    cli_cluster_shell_plan(out, plan);
+}
+
+static void
+write_or_fail(const ssh_options *o, const char *path, const char *text)
+{
+    if (oct_file_write(path, text, strlen(text)) != OCT_OK) {
+        cli_error(o->cluster.command, "cannot write '%s': %s", path, strerror(errno));
+        exit(CLI_EXIT_FAILED);
+    }
+}
+
+// A private folder with what octet_ssh.sh needs, which removes it.
+static void
+plan_folder_make(char folder[CLI_PATH_MAX], const ssh_options *o, cli_cluster_plan *plan,
+                 const char *run_dir)
+{
+    char path[CLI_PATH_MAX + 32], *text = NULL;
+    const char *temporary = getenv("TMPDIR");
+    size_t length;
+    (void)snprintf(folder, CLI_PATH_MAX, "%s/octet-ssh-XXXXXX",
+                   temporary != NULL && temporary[0] != '\0' ? temporary : "/tmp");
+    if (mkdtemp(folder) == NULL) {
+        cli_error(o->cluster.command, "cannot make the folder '%s': %s", folder, strerror(errno));
+        exit(CLI_EXIT_FAILED);
+    }
+    FILE *out = open_memstream(&text, &length);
+    OCT_ASSERT(out != NULL);
+    plan_write(out, o, plan, run_dir);
+    OCT_ASSERT(fclose(out) == 0);
+    (void)snprintf(path, sizeof(path), "%s/plan.sh", folder);
+    write_or_fail(o, path, text);
+    (void)snprintf(path, sizeof(path), "%s/" CLI_CLUSTER_EXPERIMENT, folder);
+    write_or_fail(o, path, plan->text);
+    free(text);
+}
+
+// ---- the command
+
+// The learner's own folder: its run goes on where it was.
+static void
+resume_check(const ssh_options *o)
+{
+    if (o->resume && !learner_checkpoints_any(o->cluster.run_dir)) {
+        cli_error(o->cluster.command,
+                  "'%s' has no checkpoint to resume from; start it without --resume, in another "
+                  "folder",
+                  o->cluster.run_dir);
+        exit(CLI_EXIT_FAILED);
+    }
+}
+
+int
+cli_cluster_ssh(int argc, char **argv)
+{
+    static ssh_options o;
+    static cli_folder folder;
+    char reason[REASON_BYTES], plan_folder[CLI_PATH_MAX], program[CLI_PATH_MAX];
+    cli_cluster_options_init(&o.cluster, argv[0]);
+    cli_options_parse(&ssh_argp, argc, argv, &o);
+    options_check(&o);
+    resume_check(&o);
+    cli_cluster_plan *plan = cli_cluster_plan_make(&o.cluster);
+    if (o.cluster.actors == 0 && plan->actors > 0) { // none of the hosts is left without one
+        plan->actors = (uint32_t)OCT_MAX((size_t)plan->actors, o.host_count - 1);
+    }
+    const cli_cluster_place place = {.learner_host = CLI_SHELL_HEAD,
+                                     .replay_host = CLI_SHELL_HEAD,
+                                     .data_host = CLI_SHELL_HEAD,
+                                     .experiment = CLI_CLUSTER_EXPERIMENT,
+                                     .run_dir = "run",
+                                     .replay_dir = "run",
+                                     .certs = "certs"};
+    cli_cluster_plan_place(plan, &place);
+    if (cli_python_find(program, PROGRAM, reason, sizeof(reason)) != OCT_OK ||
+        cli_folder_open(&folder, o.cluster.run_dir, plan->name, o.resume, reason, sizeof(reason)) !=
+            OCT_OK) {
+        fail(&o, reason);
+    }
+    plan_folder_make(plan_folder, &o, plan, folder.path);
+    cli_cluster_plan_free(plan);
+    // The folder stays locked while that program runs.
+    (void)fcntl(folder.lock_fd, F_SETFD, 0);
+    (void)fflush(stdout);
+    char *const words[] = {"bash", program, plan_folder, NULL};
+    (void)execvp(words[0], words);
+    cli_error(o.cluster.command, "cannot run bash: %s", strerror(errno));
+    return CLI_EXIT_FAILED;
+}

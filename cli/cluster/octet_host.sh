@@ -1,0 +1,172 @@
+#!/bin/sh
+# The part of octet cluster ssh that runs on each host. Plain sh: nothing but coreutils is needed there.
+# usage: octet_host.sh check FOLDER MIB        makes FOLDER; fails with a reason where there is no room for so much
+#        octet_host.sh ready FOLDER            fails with a reason where the programs do not run
+#        octet_host.sh start FOLDER            starts what FOLDER/daemons.sh names, under systemd-run --user where that works
+#        octet_host.sh follow FOLDER [NAME]    prints what the daemons log, until NAME has ended: its exit code; or until nobody reads
+#        octet_host.sh stop FOLDER             ends all that was started in FOLDER
+#        octet_host.sh remove FOLDER           removes FOLDER
+#        octet_host.sh tidy FOLDER             removes it unless it has a run that nobody has collected
+# FOLDER is below the home unless it begins with a slash. In it: bin/, certs/, run/, and of each daemon log/, pid/,
+# exit/ and seen/NAME.
+command=$1
+folder=$2
+case "$folder" in
+/*) ;;
+*) folder=$HOME/$folder ;;
+esac
+
+fail() {
+    echo "$*" >&2
+    exit 1
+}
+
+# mine PID: it runs, and was started here.
+mine() {
+    [ -n "$1" ] && tr '\0' ' ' <"/proc/$1/cmdline" 2>/dev/null | grep -qF "octet_keep.sh $folder/exit/"
+}
+
+check() {
+    umask 077
+    mkdir -p "$folder/run" 2>/dev/null || fail "cannot make the folder $folder: $(mkdir -p "$folder/run" 2>&1)"
+    chmod 700 "$folder"
+    : >"$folder/.room" || fail "cannot write in $folder"
+    room=$(df -Pk "$folder" | awk 'NR == 2 { print int($4 / 1024) }')
+    [ "$room" -ge "$1" ] || fail "no room: $room MiB are free in $folder, $1 MiB are needed"
+    uname -sm
+}
+
+ready() {
+    cd "$folder" || fail "there is no $folder"
+    PATH=$folder/bin:$PATH
+    for name in octet-replay octet-learner octet-actor; do
+        program=$(command -v "$name") || fail "$name is neither copied nor on the path"
+        said=$("$program" --version 2>&1) && continue
+        lacks=$(ldd "$program" 2>/dev/null | awk '/not found/ { printf "%s%s", n++ ? ", " : "", $1 }')
+        [ -z "$lacks" ] || fail "$name lacks the libraries $lacks"
+        fail "$name does not run here: $said"
+    done
+}
+
+# Whether a service manager of this user's answers.
+has_systemd() {
+    [ "${OCTET_SYSTEMD-1}" = 1 ] && command -v systemd-run >/dev/null &&
+        systemd-run --user --quiet --collect true >/dev/null 2>&1
+}
+
+# Runs as a process of its own: PID_FILE LOG_FILE KEEP EXIT_FILE PROGRAM [ARGUMENT...]
+# shellcheck disable=SC2016 # it is another shell that expands it
+launch='echo $$ >"$1"; exec >>"$2" 2>&1 </dev/null; shift 2; exec sh "$@"'
+
+# daemon NAME ENVIRONMENT PROGRAM [ARGUMENT...]: of daemons.sh
+daemon() {
+    name=$1
+    environment=$2
+    shift 2
+    set -- "$folder/pid/$name" "$folder/log/$name.log" "$folder/octet_keep.sh" "$folder/exit/$name" "$@"
+    rm -f "$folder/exit/$name" "$folder/pid/$name"
+    : >>"$folder/log/$name.log"
+    if [ -n "$systemd" ]; then
+        systemd-run --user --quiet --collect --unit="octet-$(basename "$folder")-$name" --working-directory="$folder" \
+            -p KillMode=mixed -E PATH="$PATH" ${environment:+-E "$environment"} sh -c "$launch" sh "$@" ||
+            fail "systemd-run could not start $name"
+    else
+        # shellcheck disable=SC2086 # no word where there is none
+        env $environment setsid sh -c "$launch" sh "$@" </dev/null >/dev/null 2>&1 &
+    fi
+}
+
+start() {
+    umask 077
+    cd "$folder" || fail "there is no $folder"
+    mkdir -p run log pid exit
+    PATH=$folder/bin:$PATH
+    systemd=
+    ! has_systemd || systemd=1
+    # shellcheck source=/dev/null
+    . "$folder/daemons.sh"
+    # What is not there yet could not be stopped.
+    for file in log/*.log; do
+        name=${file#log/}
+        name=${name%.log}
+        until mine "$(cat "pid/$name" 2>/dev/null)" || [ -s "exit/$name" ]; do sleep 0.05; done
+    done
+    if [ -n "$systemd" ]; then echo "systemd-run --user"; else echo setsid; fi
+}
+
+stop() {
+    [ -d "$folder/pid" ] || return 0
+    left=1
+    for signal in TERM KILL; do
+        tries=0
+        while [ "$tries" -lt 150 ]; do
+            left=
+            for file in "$folder"/pid/*; do
+                pid=$(cat "$file" 2>/dev/null)
+                mine "$pid" || continue
+                left=1
+                [ $((tries % 50)) -ne 0 ] || kill -"$signal" "$pid" 2>/dev/null
+            done
+            [ -n "$left" ] || return 0
+            tries=$((tries + 1))
+            sleep 0.2
+        done
+    done
+    fail "something that was started in $folder does not end"
+}
+
+# news NAME: what its log has beyond what was printed; of others than the learner only what is wrong.
+news() {
+    size=$(wc -c <"log/$1.log")
+    seen=$(cat "seen/$1" 2>/dev/null || echo 0)
+    [ "$size" -gt "$seen" ] || return 0
+    drop='^[^ ]* [^ ]* [DIN] '
+    [ "$1" != learner ] || drop='^[^ ]* [^ ]* D '
+    tail -c "+$((seen + 1))" "log/$1.log" | head -c $((size - seen)) | sed "/$drop/d; s/^/$1: /" || exit 1
+    echo "$size" >"seen/$1"
+}
+
+# follow [NAME]
+follow() {
+    cd "$folder" || fail "there is no $folder"
+    mkdir -p seen
+    told=
+    ended_count=0
+    while echo @alive; do
+        ended=$(cd exit 2>/dev/null && ls)
+        for file in log/*.log; do
+            name=${file#log/}
+            news "${name%.log}"
+        done
+        for name in $ended; do
+            [ "${name%.new}" = "$name" ] || continue
+            case " $told " in
+            *" $name "*) continue ;;
+            esac
+            told="$told $name"
+            ended_count=$((ended_count + 1))
+            echo "@ended $name $(cat "exit/$name")"
+            [ "$name" != "${1-}" ] || exit 0
+        done
+        if [ "$ended_count" -ge "$(find log -name '*.log' | wc -l)" ]; then
+            echo @over
+            exit 0
+        fi
+        sleep 0.5
+    done
+    exit 1
+}
+
+remove() {
+    cd / && rm -rf "$folder"
+}
+
+tidy() {
+    [ -n "$(ls -A "$folder/run" 2>/dev/null)" ] || remove
+}
+
+shift 2
+case "$command" in
+check | ready | start | follow | stop | remove | tidy) "$command" "$@" ;;
+*) fail "octet_host.sh: unknown command '$command'" ;;
+esac

@@ -1,0 +1,345 @@
+#!/usr/bin/env bash
+# octet cluster ssh: copies programs and certificates to hosts, starts the daemons there, follows them, collects the run
+# folder, and ends everything. octet_host.sh is its part on each host. octet cluster ssh makes the folder PLAN and runs this.
+# usage: octet_ssh.sh PLAN        PLAN/plan.sh and PLAN/experiment.yaml; PLAN is removed
+# Exit codes: the learner's; 1: a host failed; 130: Ctrl-C.
+# shellcheck disable=SC2317 # functions that each calls by their name
+set -uo pipefail
+umask 077
+here=${1:?}
+# What plan.sh sets; plan is a function that sets an array for each daemon.
+octet=
+hosts=()
+learner_host=
+head=
+ssh_options=()
+programs=()
+modules=()
+certs=
+insecure=
+remote=
+room=
+run_dir=
+resume=
+daemons=()
+keep=
+port=
+# shellcheck source=/dev/null
+. "$here/plan.sh"
+
+# Of two that say the same the first counts.
+quick=("${ssh_options[@]}" -o BatchMode=yes -o ConnectTimeout=15 -o ServerAliveInterval=5 -o ServerAliveCountMax=3 -o LogLevel=ERROR)
+stopping=
+started=
+
+say() {
+    printf 'octet cluster ssh: %s\n' "$*"
+}
+
+wrong() {
+    printf 'octet cluster ssh: error: %s\n' "$*" >&2
+}
+
+# quoted WORD...: for a shell on a host, whichever that is.
+quoted() {
+    local word
+    for word in "$@"; do
+        printf " '%s'" "${word//\'/\'\\\'\'}"
+    done
+}
+
+# on HOST COMMAND [ARGUMENT...]: of octet_host.sh, in the run's folder there. Nothing of Octet need be there before: it comes by
+# standard input. A session of its own: Ctrl-C is for this program, which then ends things in order.
+on() {
+    (become "$@")
+}
+
+become() {
+    local host=$1
+    shift
+    exec setsid --wait ssh "${quick[@]}" -- "$host" "sh -s --$(quoted "$1" "$remote" "${@:2}")" <"$keep/octet_host.sh"
+}
+
+# copy HOST FILE... FOLDER: below the run's folder there.
+copy() {
+    local host=$1 to=${*: -1}
+    shift
+    setsid --wait scp -q -r -p "${quick[@]}" -- "${@:1:$#-1}" "$host:$remote/$to" </dev/null
+}
+
+# each WHAT FUNCTION: FUNCTION HOST for all hosts at once; each host's reason where it fails.
+each() {
+    local host number=0 failed=0 pids=()
+    for host in "${hosts[@]}"; do
+        "$2" "$host" >"$here/said.$number" 2>"$here/wrong.$number" &
+        pids+=($!)
+        number=$((number + 1))
+    done
+    for number in "${!pids[@]}"; do
+        # A signal to this program ends a wait, and not what is waited for.
+        while :; do
+            wait "${pids[number]}" && break
+            if ! kill -0 "${pids[number]}" 2>/dev/null; then
+                wait "${pids[number]}" || failed=1
+                break
+            fi
+        done
+        if [ -s "$here/wrong.$number" ]; then
+            while read -r line; do
+                wrong "${hosts[number]}: $1: $line"
+            done <"$here/wrong.$number"
+        fi
+    done
+    return "$failed"
+}
+
+check() {
+    local need=32
+    [ "$1" != "$learner_host" ] || need=$room
+    on "$1" check "$need"
+}
+
+# machines_differ: programs of this machine run on machines of its kind.
+machines_differ() {
+    local number mine
+    mine=$(uname -sm)
+    for number in "${!hosts[@]}"; do
+        if [ "$(cat "$here/said.$number")" != "$mine" ]; then
+            wrong "${hosts[number]} is a $(cat "$here/said.$number"), this machine a $mine: its programs do not run there;" \
+                "install Octet on all hosts and say --installed"
+            return 0
+        fi
+    done
+    return 1
+}
+
+# certificates: of the run, or those that were given; a role each.
+certificates() {
+    [ -z "$insecure" ] || return 0
+    if [ -n "$certs" ]; then
+        mkdir "$here/certs" && cp -r "$certs"/{learner,replay,actor,evaluator} "$here/certs/"
+        return
+    fi
+    "$octet" certs init --dir "$here/certs" --days 3650 >/dev/null || return
+    local role
+    for role in learner replay; do
+        "$octet" certs issue "$role" "$role" --host "$head" --dir "$here/certs" >/dev/null || return
+    done
+    for role in actor evaluator operator; do
+        "$octet" certs issue "$role" "$role" --dir "$here/certs" >/dev/null || return
+    done
+    rm -rf "$run_dir/certs" && mkdir "$run_dir/certs" && cp -r "$here/certs/operator" "$run_dir/certs/"
+}
+
+# host_of NAME: the number of the host where the daemon runs that is the NAMEth actor, or evaluator. Actors go round the hosts but the
+# learner's, which has all else, unless there is no other.
+host_of() {
+    local others=() number
+    for number in "${!hosts[@]}"; do
+        [ "${hosts[number]}" = "$learner_host" ] || others+=("$number")
+    done
+    case "$1" in
+    actor-*)
+        [ ${#others[@]} -eq 0 ] || {
+            echo "${others[${1#actor-} % ${#others[@]}]}"
+            return
+        }
+        ;;
+    esac
+    for number in "${!hosts[@]}"; do
+        [ "${hosts[number]}" != "$learner_host" ] || echo "$number"
+    done
+}
+
+# share_out: what goes to each host, as it will lie there, in PLAN/host.NUMBER.
+share_out() {
+    local number daemon role count i id words environment
+    plan
+    for number in "${!hosts[@]}"; do
+        mkdir -p "$here/host.$number/certs"
+        cp "$keep/octet_keep.sh" "$here/experiment.yaml" "$here/host.$number/" || return
+        : >"$here/host.$number/daemons.sh"
+        if [ ${#programs[@]} -gt 0 ]; then
+            mkdir -p "$here/host.$number/bin" && cp -L "${programs[@]}" "$here/host.$number/bin/" || return
+        fi
+        if [ ${#modules[@]} -gt 0 ]; then
+            mkdir -p "$here/host.$number/envs/dmc" && cp -L "${modules[@]}" "$here/host.$number/envs/dmc/" || return
+        fi
+    done
+    for daemon in "${daemons[@]}"; do
+        count=${daemon}_count environment=${daemon}_env
+        local -n words=$daemon
+        role=$daemon
+        [ "$role" != data ] || role=replay
+        for ((i = 0; i < ${!count}; i++)); do
+            id=$daemon
+            case "$daemon" in
+            actor) id=actor-$i ;;
+            evaluator) [ "${!count}" -eq 1 ] || id=evaluator-$i ;;
+            esac
+            number=$(host_of "$id")
+            echo "daemon$(quoted "$id" "${!environment}" "${words[@]}")" >>"$here/host.$number/daemons.sh"
+            [ -n "$insecure" ] || cp -r "$here/certs/$role" "$here/host.$number/certs/" || return
+        done
+        unset -n words
+    done
+}
+
+number_of() {
+    local number
+    for number in "${!hosts[@]}"; do
+        [ "${hosts[number]}" != "$1" ] || echo "$number"
+    done
+}
+
+put() {
+    local from
+    from=$here/host.$(number_of "$1")
+    # What an earlier start left may still run there.
+    on "$1" stop && copy "$1" "$from"/* . || return
+    if [ ${#resumed[@]} -gt 0 ] && [ "$1" = "$learner_host" ]; then
+        copy "$1" "${resumed[@]}" run || return
+    fi
+    on "$1" ready
+}
+
+start() {
+    on "$1" start
+}
+
+stop() {
+    on "$1" stop
+}
+
+remove() {
+    on "$1" remove
+}
+
+tidy() {
+    on "$1" tidy 2>/dev/null
+}
+
+# collect HOST: the learner's run folder, and the logs of all.
+collect() {
+    local from=("$1:$remote/log")
+    [ "$1" != "$learner_host" ] || from+=("$1:$remote/run/*")
+    setsid --wait scp -q -r -p "${quick[@]}" -- "${from[@]}" "$run_dir/" </dev/null
+}
+
+# follow HOST: prints what is logged there, until the learner has ended or this program ends it. What connects it may break.
+follow() {
+    local line until=()
+    [ "$1" != "$learner_host" ] || until=(learner)
+    while [ ! -e "$here/done" ]; do
+        while read -r line; do
+            case "$line" in
+            @alive) ;;
+            @over) return ;;
+            '@ended learner '*)
+                echo "${line##* }" >"$here/code" && : >"$here/done"
+                ;;
+            '@ended '*)
+                line=${line#@ended }
+                [ -e "$here/done" ] || wrong "$1: ${line% *} has ended (exit code ${line##* }); the others go on"
+                ;;
+            *) printf '%s\n' "$line" ;;
+            esac
+        done < <(echo "$BASHPID" >"$here/ssh.$(number_of "$1")" && become "$1" follow "${until[@]}" 2>/dev/null)
+        [ ! -e "$here/done" ] || break
+        wrong "$1: the connection broke; the daemons go on, and it is tried again"
+        sleep 2
+    done
+}
+
+# unfollow: what is followed has ended, and the followers with it; they are not waited for where a host is silent.
+unfollow() {
+    local file tries=0
+    while [ -n "$(jobs -pr)" ] && [ "$tries" -lt 50 ]; do
+        sleep 0.1
+        tries=$((tries + 1))
+    done
+    for file in "$here"/ssh.*; do
+        kill "$(cat "$file")" 2>/dev/null
+    done
+    wait
+}
+
+# finish CODE: what was started ends; the run is collected, then the hosts hold nothing more of it.
+finish() {
+    local code=$1 unstopped=
+    trap '' INT TERM HUP
+    : >"$here/done"
+    if [ -n "$started" ]; then
+        say "ends the daemons"
+        each "cannot end its daemons" stop || unstopped=1
+        unfollow
+        if [ -n "$unstopped" ]; then
+            [ "$code" -ne 0 ] || code=1
+        elif ! each "cannot copy the run from there: it stays in $remote" collect; then
+            [ "$code" -ne 0 ] || code=1
+        else
+            each "cannot remove $remote" remove || true
+        fi
+    else
+        each "" tidy 2>/dev/null
+    fi
+    rm -rf "$run_dir/certs" "$here"
+    # A folder in which nothing came to be goes as well.
+    rmdir "$run_dir/log" 2>/dev/null
+    [ "$(ls -A "$run_dir")" != .lock ] || rm -rf "$run_dir"
+    exit "$code"
+}
+interrupted() {
+    stopping=$1
+    : >"$here/done"
+}
+trap 'interrupted 130' INT
+trap 'interrupted 143' TERM
+trap 'interrupted 129' HUP
+
+# quit_if_asked: between two steps.
+quit_if_asked() {
+    [ -z "$stopping" ] || finish "$stopping"
+}
+
+# By which address other hosts reach the learner's: what ssh's configuration makes of its name.
+if [ -z "$head" ]; then
+    head=$(ssh "${quick[@]}" -G -- "$learner_host" 2>/dev/null | awk '$1 == "hostname" { print $2 }')
+fi
+resumed=()
+if [ -n "$resume" ]; then
+    mapfile -d '' -t resumed < <(find "$run_dir" -mindepth 1 -maxdepth 1 ! -name log ! -name .lock ! -name certs -print0)
+fi
+say "looks at ${#hosts[@]} hosts"
+each "cannot be used" check || finish 1
+if [ ${#programs[@]} -gt 0 ] && machines_differ; then
+    finish 1
+fi
+if ! certificates || ! share_out; then
+    finish 1
+fi
+quit_if_asked
+say "copies to ${hosts[*]}"
+if ! each "cannot be prepared" put; then
+    cat "$here"/wrong.* | grep -q "lacks the libraries" && say "hosts need the libraries of Octet's programs: apt-get install libnng1 libuv1 libprotobuf-c1 libyaml-0-2 libzstd1 libjansson4" \
+        "libssl3 libmicrohttpd12 libopenblas0-pthread libopenmpi3 (Debian 12)"
+    finish 1
+fi
+quit_if_asked
+started=1
+each "cannot start its daemons" start || finish 1
+for number in "${!hosts[@]}"; do
+    say "${hosts[number]}: $(grep -c . "$here/host.$number/daemons.sh") daemons under $(cat "$here/said.$number")"
+done
+[ -n "$insecure" ] || [ -n "$certs" ] ||
+    say "to look at it: octet status --learner tls+tcp://$head:$port --tls $run_dir/certs/operator"
+for host in "${hosts[@]}"; do
+    follow "$host" &
+done
+while [ ! -e "$here/done" ]; do
+    sleep 0.2
+done
+if [ -n "$stopping" ]; then
+    finish "$stopping"
+fi
+finish "$(cat "$here/code")"

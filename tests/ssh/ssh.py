@@ -1,0 +1,376 @@
+#!/usr/bin/env python3
+"""octet cluster ssh over real sshd: four hosts made of network namespaces, each with an sshd, a home and keys of its own.
+Started by script/test-ssh.
+
+usage: ssh.py BUILD SSHD [SCENARIO...]      BUILD: a build folder; SSHD: its absolute path; without a scenario: all
+
+Waits for conditions with a deadline. The last line is "N passed, N failed, N skipped".
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tests/support"), str(ROOT / "tests/hosts")]
+import lab  # noqa: E402
+from daemons import wait_for  # noqa: E402
+
+BUILD = SSHD = None
+HOSTS = ["h1", "h2", "h3"]
+DEADLINE_S = 300
+ENDLESS = ["--set", "run.stop_at_return=501", "--set", "run.env_steps=1000000000", "--set", "learner.metrics_s=0.1",
+           "--set", "learner.checkpoint_s=0.5"]
+# What a service manager would do with a unit, on a host that has none: it runs by the name systemd-run.
+SYSTEMD_RUN = """#!/bin/sh
+[ "$1" = --user ] || exit 1
+folder=.
+while :; do
+    case "$1" in
+    --user | --quiet | --collect) shift ;;
+    --unit=*) echo "${1#--unit=}" >>"$HOME/units"; shift ;;
+    --working-directory=*) folder=${1#*=}; shift ;;
+    -p) shift 2 ;;
+    -E) export "$2"; shift 2 ;;
+    *) break ;;
+    esac
+done
+[ "$1" != true ] || exit 0
+cd "$folder" && setsid "$@" </dev/null >/dev/null 2>&1 &
+"""
+
+
+def say(text):
+    print(f"    {text}", flush=True)
+
+
+def tolerant_kill(pid, number=signal.SIGKILL):
+    """What was looked up may have ended before it is sent a signal."""
+    try:
+        os.kill(int(pid), number)
+    except ProcessLookupError:
+        pass
+
+
+class World:
+    """Hosts desk, h1, h2, h3: sshd on all but desk, which has the keys. h3 has a service manager (SYSTEMD_RUN)."""
+
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+        self.lab = lab.Lab(BUILD, folder, ["desk", *HOSTS])
+        try:
+            self.key("id")
+            for host in HOSTS:
+                self.serve(host)
+            self.configure()
+            for host in HOSTS:
+                wait_for(f"sshd of {host}", lambda host=host: self.ssh(host, "true").returncode == 0)
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        for host in self.lab.hosts:
+            for pid in self.pids(host):
+                tolerant_kill(pid)
+        for host in self.lab.hosts:
+            try:
+                wait_for(f"an end on {host}", lambda host=host: not self.pids(host))
+            except AssertionError as error:
+                print(error, flush=True)
+        self.lab.close()
+
+    def key(self, name):
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", self.folder / name],
+                       stdin=subprocess.DEVNULL, check=True)
+        return (self.folder / f"{name}.pub").read_text(encoding="utf-8")
+
+    def home(self, host):
+        return self.folder / f"home-{host}"
+
+    def serve(self, host):
+        """An sshd as root whose home is a folder of the test, on a port of its own."""
+        self.key(f"host-{host}")
+        home, place = self.home(host), pathlib.Path("/etc/netns") / self.lab.namespace(host)
+        (home / "bin").mkdir(parents=True)
+        if host == "h3":
+            (home / "bin/systemd-run").write_text(SYSTEMD_RUN, encoding="utf-8")
+            (home / "bin/systemd-run").chmod(0o755)
+        (place / "passwd").write_text(f"root:x:0:0:root:{home}:/bin/sh\nsshd:x:65533:65533::/run/sshd:/bin/false\n",
+                                      encoding="utf-8")
+        (place / "shadow").write_text("root:*:19000:0:99999:7:::\nsshd:*:19000:0:99999:7:::\n", encoding="utf-8")
+        config = self.folder / f"sshd-{host}"
+        config.write_text(f"""Port {self.port(host)}
+HostKey {self.folder}/host-{host}
+AuthorizedKeysFile {self.folder}/id.pub
+PidFile none
+PermitRootLogin prohibit-password
+PasswordAuthentication no
+StrictModes no
+MaxStartups 100
+Subsystem sftp internal-sftp
+SetEnv PATH={home}/bin:/usr/local/bin:/usr/bin:/bin
+""", encoding="utf-8")
+        # ip netns exec gives it mounts of its own.
+        library = os.environ.get("OCTET_TEST_SSHD_LIBRARY", "")
+        library = f"LD_LIBRARY_PATH={library} " if library else ""
+        script = f"mount -t tmpfs none /run && mkdir -m 755 /run/sshd && exec env {library}{SSHD} -D -e -f {config}"
+        self.lab.start(f"sshd-{host}", host, ["sh", "-c", script])
+
+    def port(self, host):
+        return 2200 + self.lab.hosts.index(host)
+
+    def configure(self):
+        """What a user has in ~/.ssh/config and known_hosts."""
+        text, known = "", ""
+        for host in [*HOSTS, "nobody"]:
+            port, name = (self.port(host), host) if host != "nobody" else (9, "desk")
+            text += f"Host {host}\n    HostName {name}\n    Port {port}\n"
+            if host != "nobody":
+                public = (self.folder / f"host-{host}.pub").read_text(encoding="utf-8").split()
+                known += f"[{name}]:{port} {public[0]} {public[1]}\n"
+        text += (f"Host *\n    User root\n    IdentityFile {self.folder}/id\n    IdentitiesOnly yes\n"
+                 f"    UserKnownHostsFile {self.folder}/known\n    StrictHostKeyChecking yes\n")
+        (self.folder / "known").write_text(known, encoding="utf-8")
+        (self.folder / "ssh_config").write_text(text, encoding="utf-8")
+
+    def ssh(self, host, command):
+        return subprocess.run(["ip", "netns", "exec", self.lab.namespace("desk"), "ssh", "-F", self.folder / "ssh_config",
+                               "-o", "BatchMode=yes", host, command], stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, check=False)
+
+    def pids(self, host):
+        """Of all processes of this host."""
+        listed = subprocess.run(["ip", "netns", "pids", self.lab.namespace(host)], capture_output=True, text=True,
+                                check=False).stdout
+        return [int(pid) for pid in listed.split()]
+
+    def running(self, host, word):
+        """Processes of this host whose command line has a word that ends so: {pid: words}."""
+        found = {}
+        for pid in self.pids(host):
+            try:
+                words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
+            except OSError:
+                continue
+            if any(w.endswith(word) for w in words):
+                found[pid] = words
+        return found
+
+    def start(self, name, *arguments, hosts="h1,h2,h3", environment=None):
+        """octet cluster ssh on desk; what it says is in log/NAME.log."""
+        with open(self.folder / "log" / f"{name}.log", "wb") as log:
+            return subprocess.Popen(
+                ["ip", "netns", "exec", self.lab.namespace("desk"), BUILD / "cli/octet", "cluster", "ssh",
+                 ROOT / "presets/cartpole.yaml",
+                 "--hosts", hosts, "--ssh", f"-F {self.folder}/ssh_config", *[str(a) for a in arguments]],
+                cwd=self.folder, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
+                env={**os.environ, "TMPDIR": str(self.folder), **(environment or {})})
+
+    def said(self, name):
+        return (self.folder / "log" / f"{name}.log").read_text(encoding="utf-8", errors="replace")
+
+    def remote(self, host, name):
+        return self.home(host) / "octet-runs" / name
+
+
+class Checks:
+    def __init__(self):
+        self.failed = []
+
+    def that(self, holds, text):
+        say(("ok    " if holds else "FAIL  ") + text)
+        if not holds:
+            self.failed.append(text)
+
+
+def nothing_left(check, world, name):
+    """No daemon runs, no folder is on a host, no plan here."""
+    for host in HOSTS:
+        try:
+            wait_for("an end", lambda host=host: not world.running(host, "octet_keep.sh") and
+                     not world.running(host, "follow"), 60)
+        except AssertionError:
+            pass
+        check.that(not world.running(host, "octet_keep.sh") and not world.running(host, "octet-actor") and
+                   not world.remote(host, name).exists(), f"{host} holds nothing of the run")
+    check.that(not list(world.folder.glob("octet-ssh-*")), "nothing is left here but the run")
+
+
+def summary(world, name):
+    return json.loads((world.folder / name / "summary.json").read_text(encoding="utf-8"))
+
+
+def actors(world, host):
+    """Its octet-actors, without what keeps them."""
+    return [pid for pid, words in world.running(host, "octet-actor").items() if words[0].endswith("octet-actor")]
+
+
+def goes_on(process):
+    assert process.poll() is None, f"octet cluster ssh ended with {process.returncode}"
+    return True
+
+
+def updates(world, host, name):
+    """Rows of metrics.csv beside the learner."""
+    try:
+        return len((world.remote(host, name) / "run/metrics.csv").read_text(encoding="utf-8").splitlines())
+    except OSError:
+        return 0
+
+
+def train(check, world):
+    """Three hosts solve CartPole; the run is here, and nothing is there."""
+    process = world.start("first", "--run-dir", "first", "--actors", 3)
+    status = process.wait(DEADLINE_S)
+    check.that(status == 0, f"exit code {status}")
+    check.that(summary(world, "first")["solved"] is True, "CartPole is solved")
+    names = {path.name for path in (world.folder / "first").iterdir()}
+    check.that({"policy.oct", "checkpoint.oct", "config.yaml", "metrics.csv", "replay.oct"} <= names, f"collected: {sorted(names)}")
+    check.that("certs" not in names, "the operator's key is gone")
+    logs = {path.stem for path in (world.folder / "first/log").glob("*.log")}
+    check.that(logs == {"replay", "learner", "evaluator", "actor-0", "actor-1", "actor-2"}, f"logs: {sorted(logs)}")
+    units = (world.home("h3") / "units").read_text(encoding="utf-8").split()
+    check.that(units == ["octet-first-actor-1"], f"h3's service manager ran {units}")
+    nothing_left(check, world, "first")
+
+
+def interrupt(check, world):
+    """An actor is killed, a connection breaks, Ctrl-C saves; the run goes on with its learner on another host."""
+    process = world.start("second", "--run-dir", "second", "--actors", 4, *ENDLESS)
+    wait_for("updates", lambda: goes_on(process) and updates(world, "h1", "second") > 3, numbers=lambda: world.said("second"))
+    roles = {host: sorted(path.name for path in (world.remote(host, "second") / "certs").iterdir()) for host in HOSTS}
+    check.that(roles == {"h1": ["evaluator", "learner", "replay"], "h2": ["actor"], "h3": ["actor"]},
+               f"each host has the keys of its roles: {roles}")
+    modes = {oct(world.remote(host, "second").stat().st_mode & 0o777) for host in HOSTS}
+    check.that(modes == {"0o700"}, f"nobody else can read them: {modes}")
+    wait_for("two actors of h2", lambda: len(actors(world, "h2")) == 2)
+    tolerant_kill(actors(world, "h2")[0])
+    wait_for("another actor in its place", lambda: "died (exit code 137)" in world.said("second") and len(actors(world, "h2")) == 2)
+    tolerant_kill(wait_for("a connection", lambda: [pid for pid, words in world.running("desk", "ssh").items()
+                                                    if any("'follow'" in word for word in words)])[0])
+    wait_for("a new connection", lambda: "the connection broke" in world.said("second"))
+    rows = updates(world, "h1", "second")
+    wait_for("further updates", lambda: updates(world, "h1", "second") > rows + 3)
+    check.that(True, "a killed actor and a broken connection did not end the run")
+    os.killpg(process.pid, signal.SIGINT)
+    status = process.wait(DEADLINE_S)
+    check.that(status == 130, f"Ctrl-C: exit code {status}")
+    steps = summary(world, "second")["env_steps"]
+    check.that((world.folder / "second/checkpoint.oct").exists() and steps > 0, f"saved after {steps} steps")
+    nothing_left(check, world, "second")
+    process = world.start("resumed", "--run-dir", "second", "--resume", "--learner-host", "h2")
+    status = process.wait(DEADLINE_S)
+    check.that(status == 0 and summary(world, "second")["solved"] is True, f"resumed on h2: solved, exit code {status}")
+    check.that(summary(world, "second")["env_steps"] >= steps, "it went on where it was")
+    nothing_left(check, world, "second")
+
+
+def left(check, world):
+    """The command is killed with -9: the daemons go on, and the same command again ends them and goes on with their run."""
+    process = world.start("third", "--run-dir", "third", "--insecure", *ENDLESS)
+    checkpoint = world.remote("h1", "third") / "run/checkpoint.oct"
+    wait_for("a checkpoint", lambda: goes_on(process) and checkpoint.exists(), numbers=lambda: world.said("third"))
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    for pid in world.running("desk", "ssh"):
+        tolerant_kill(pid)
+    wait_for("three daemons", lambda: len(world.running("h1", "octet_keep.sh")) == 3)
+    before = set(world.running("h1", "octet_keep.sh"))
+    check.that(len(before) == 3, "the daemons of the first start go on")
+    for place in world.folder.glob("octet-ssh-*"):
+        shutil.rmtree(place)  # of the killed one
+    status = world.start("again", "--run-dir", "third", "--insecure").wait(DEADLINE_S)
+    check.that(status == 0 and summary(world, "third")["solved"] is True, f"the same command again: solved, exit code {status}")
+    check.that("resum" in (world.folder / "third/log/learner.log").read_text(encoding="utf-8").lower(),
+               "it resumed from the checkpoint there")
+    check.that(not before & set(world.pids("h1")), "none of the first start's daemons is left")
+    nothing_left(check, world, "third")
+
+
+def refusals(check, world):
+    """A host that refuses, one without room, programs without their libraries: said, with the host's name; nothing is left."""
+    small = f"mkdir -p {world.home('h3')}/octet-runs && mount -t tmpfs -o size=1m none {world.home('h3')}/octet-runs"
+    session = world.lab.process("sshd-h3").pid
+    subprocess.run(["nsenter", "-t", str(session), "-m", "-n", "sh", "-c", small], check=True)
+    status = world.start("refused", "--run-dir", "refused", hosts="h1,nobody,h3").wait(DEADLINE_S)
+    said = world.said("refused")
+    check.that(status == 1 and "nobody: cannot be used: " in said and "refused" in said, "a host that refuses")
+    check.that("h3: cannot be used: no room: " in said, "a host without room")
+    check.that(not (world.folder / "refused").exists() and not world.remote("h1", "refused").exists(), "nothing is left")
+    subprocess.run(["nsenter", "-t", str(session), "-m", "-n", "umount", f"{world.home('h3')}/octet-runs"], check=True)
+    programs = world.folder / "programs"
+    programs.mkdir()
+    for daemon in ("replay", "learner", "actor"):
+        data = (BUILD / daemon / f"octet-{daemon}").read_bytes()
+        if daemon == "actor":
+            data = data.replace(b"libnng.so.1\0", b"libnnx.so.1\0")
+        (programs / f"octet-{daemon}").write_bytes(data)
+        (programs / f"octet-{daemon}").chmod(0o755)
+    status = world.start("lacks", "--run-dir", "lacks", environment={"OCTET_LIBEXEC": str(programs)}).wait(DEADLINE_S)
+    said = world.said("lacks")
+    check.that(status == 1 and all(f"{h}: cannot be prepared: octet-actor lacks the libraries libnnx.so.1" in said for h in HOSTS),
+               "libraries that a host lacks")
+    status = world.start("bare", "--run-dir", "bare", "--installed").wait(DEADLINE_S)
+    check.that(status == 1 and "octet-replay is neither copied nor on the path" in world.said("bare"), "--installed, and is not")
+    for name in ("refused", "lacks", "bare"):
+        nothing_left(check, world, name)
+
+
+SCENARIOS = [train, interrupt, left, refusals]
+
+
+def play(scenario):
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="octet-ssh-test-"))
+    check, begin = Checks(), time.monotonic()
+    print(f"{scenario.__name__}: {scenario.__doc__}", flush=True)
+    try:
+        with World(folder) as world:
+            scenario(check, world)
+    except Exception:  # the next scenarios are to be heard of as well
+        check.failed.append("broke off")
+        traceback.print_exc(file=sys.stdout)
+    finally:
+        if check.failed:
+            for log in sorted(folder.rglob("*.log")):
+                print(f"--- {log.relative_to(folder)}", *log.read_text(errors="replace").splitlines()[-12:], sep="\n")
+        shutil.rmtree(folder, ignore_errors=True)
+    print(f"{scenario.__name__}: {'FAILED' if check.failed else 'passed'}, {time.monotonic() - begin:.1f} s", flush=True)
+    return not check.failed
+
+
+def ended(*_):
+    sys.exit(1)  # through the finally clauses: nothing is left behind
+
+
+def main():
+    global BUILD, SSHD
+    names = {s.__name__: s for s in SCENARIOS}
+    if len(sys.argv) < 3 or any(name not in names for name in sys.argv[3:]):
+        print(f"{__doc__}\nscenarios: {' '.join(names)}", file=sys.stderr)
+        return 2
+    BUILD, SSHD = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2]
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, ended)
+    # Started in the background it has SIGINT ignored, and so would what it starts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    held = [play(names[name]) for name in (sys.argv[3:] or names)]
+    print(f"{sum(held)} passed, {len(held) - sum(held)} failed, 0 skipped")
+    return 0 if all(held) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
