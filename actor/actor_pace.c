@@ -22,16 +22,28 @@ actor_pace_version(actor_pace *pace, uint64_t before, uint64_t now, uint64_t now
     uint64_t more = now > before ? now - before : 1;
     pace->due = (uint32_t)(before == 0 ? pace->most : OCT_MIN(pace->due + more, pace->most));
     if (pace->asked_ns != 0) {
-        pace->version_s = (double)(now_ns - pace->asked_ns) * 1e-9;
+        pace->version_s[pace->versions++ % ACTOR_PACE_VERSIONS] =
+            (double)(now_ns - pace->asked_ns) * 1e-9;
         pace->asked_ns = 0;
     }
+}
+
+// How long the quickest of the last versions took to come, 0: none did.
+static double
+quickest_s(const actor_pace *pace)
+{
+    double quickest = pace->version_s[0];
+    for (uint32_t i = 1; i < OCT_MIN(pace->versions, ACTOR_PACE_VERSIONS); i++) {
+        quickest = OCT_MIN(quickest, pace->version_s[i]);
+    }
+    return quickest;
 }
 
 bool
 actor_pace_is_due(actor_pace *pace, uint64_t now_ns)
 {
     double since_s = (double)(now_ns - pace->paused_ns) * 1e-9;
-    double wait_s = OCT_MAX(pace->wait_s, ACTOR_PACE_WAITS * pace->version_s);
+    double wait_s = OCT_MAX(pace->wait_s, ACTOR_PACE_WAITS * quickest_s(pace));
     if (pace->due == 0 && pace->has_rollouts && since_s >= wait_s) {
         pace->due = 1;
     }

@@ -12,11 +12,13 @@
 //
 // Rollouts may be lost, or be too few without those of another actor: then no version comes, and
 // one more rollout is made after actor.rollout_wait_s, or ACTOR_PACE_WAITS times as long as the
-// last version took to come, whichever is longer. So a learner whose updates are slow is waited
-// for.
+// quickest of the last ACTOR_PACE_VERSIONS versions took to come, whichever is longer. So a learner
+// whose updates are slow is waited for, and a version that came late because something was lost
+// does not make the next waits longer.
 //
 // Threads: the acting thread. Owns: nothing. Times: nanoseconds of one monotonic clock.
-#define ACTOR_PACE_WAITS 4
+#define ACTOR_PACE_WAITS    4
+#define ACTOR_PACE_VERSIONS 4
 
 typedef struct actor_pace {
     bool is_on;
@@ -26,7 +28,8 @@ typedef struct actor_pace {
     double wait_s;
     uint64_t paused_ns; // when the last batch was made
     uint64_t asked_ns;  // when the first batch of this version was made; 0: it was not yet
-    double version_s;   // how long the last version took to come; 0: none did
+    double version_s[ACTOR_PACE_VERSIONS]; // how long the last versions took to come
+    uint32_t versions;                     // that came, ever
 } actor_pace;
 
 void actor_pace_init(actor_pace *pace, const oct_config *config);

@@ -332,7 +332,7 @@ const oct_config_key oct_config_keys[] = {
         "seconds after which a batch is sent even if it is not full"),
     F64(actor, rollout_wait_s, 0.01, 86400, "5",
         "rollouts: seconds without a new version after which an actor makes another one, "
-        "or 4 times as long as the last version took to come"),
+        "or 4 times as long as the quickest of the last 4 versions took to come"),
     U32(actor, ring_batches, 3, 4096, "16",
         "batches kept until replay acknowledges them; when all are in use the ring is full"),
     WORD(actor, when_full, "wait drop", "wait",

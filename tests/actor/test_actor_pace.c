@@ -82,19 +82,24 @@ test_pace_waits_for_a_slow_learner(void **state)
     assert_true(actor_pace_is_due(&pace, 31 * S + 80 * S));
 }
 
-// An outage of the learner does not make later ones longer.
+// A version that came late because rollouts, or an answer with them, were lost does not make later
+// waits longer, nor do several of them.
 static void
-test_pace_forgets_one_long_wait(void **state)
+test_pace_forgets_long_waits(void **state)
 {
     (void)state;
     actor_pace pace = pace_of(OCT_ALGO_PPO, 0, false);
-    actor_pace_version(&pace, 0, 1, S);
-    actor_pace_made(&pace, 2 * S);
-    actor_pace_version(&pace, 1, 2, 3602 * S);
-    actor_pace_made(&pace, 3602 * S);
-    actor_pace_version(&pace, 2, 3, 3603 * S);
-    actor_pace_made(&pace, 3604 * S);
-    assert_true(actor_pace_is_due(&pace, 3604 * S + 5 * S));
+    uint64_t now = S;
+    actor_pace_version(&pace, 0, 1, now);
+    actor_pace_made(&pace, now);
+    actor_pace_version(&pace, 1, 2, now += S); // a quick one
+    for (uint64_t version = 2; version < 5; version++) {
+        actor_pace_made(&pace, now);
+        assert_false(actor_pace_is_due(&pace, now + 4 * S));
+        assert_true(actor_pace_is_due(&pace, now + 5 * S));
+        actor_pace_made(&pace, now += 3600 * S);
+        actor_pace_version(&pace, version, version + 1, now += S);
+    }
 }
 
 int
@@ -105,7 +110,7 @@ main(void)
         cmocka_unit_test(test_pace_in_lock_step_waits_for_ever),
         cmocka_unit_test(test_pace_of_rollouts_is_ahead_by_the_lag),
         cmocka_unit_test(test_pace_waits_for_a_slow_learner),
-        cmocka_unit_test(test_pace_forgets_one_long_wait),
+        cmocka_unit_test(test_pace_forgets_long_waits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
