@@ -128,7 +128,8 @@ static const struct argp info_argp = {
     .args_doc = "FILE|RUN_FOLDER",
     .doc =
         "Prints what is in recorded steps: a data set, the replay.oct of a run, or that of a run "
-        "folder. All of the file is read and checked. A replay.oct that a run uses now is "
+        "folder, with all its shards. All of the file is read and checked. A replay.oct that a run "
+        "uses now is "
         "refused.\v"
         "Example: octet data info runs/pole",
 };
@@ -175,7 +176,9 @@ source_open(data_source **out, const data_options *options, char *reason, size_t
                         "no file given: a data set, a replay.oct or a run folder");
     }
     cli_folder_file(path, options->file, "replay.oct");
-    return data_source_open(out, path, options->environment, reason, reason_size);
+    bool is_folder = strcmp(path, options->file) != 0; // of a run, with all its shards
+    return data_source_open_shards(out, path, is_folder ? data_source_shards(path) : 1,
+                                   options->environment, reason, reason_size);
 }
 
 // ---- info

@@ -56,7 +56,8 @@ replay_take(quantizer_reservoir *reservoir, const policy_spec *spec, const char 
     char path[CLI_PATH_MAX], reason[REASON_BYTES] = "";
     data_source *source;
     cli_folder_file(path, given, REPLAY_FILE);
-    if (data_source_open(&source, path, NULL, reason, sizeof(reason)) != OCT_OK) {
+    uint32_t shards = strcmp(path, given) != 0 ? data_source_shards(path) : 1;
+    if (data_source_open_shards(&source, path, shards, NULL, reason, sizeof(reason)) != OCT_OK) {
         cli_error(CLI_DISTILL, "--replay: %s", reason);
         return false;
     }

@@ -144,27 +144,37 @@ typedef struct change {
     const set_options *options;
     net_loop *loop;
     cli_remote *link;
-    int exit_code; // 0 once it was done
+    uint32_t asked; // shards that have not answered yet
+    int exit_code;  // 0 once it was done
     bool said;
     char why[512];
 } change;
 
+// A shard that was told.
+struct told {
+    change *c;
+    cli_remote_daemon daemon;
+};
+
 static void
 configured(void *arg, oct_err err, const char *detail, const wire_configured *answer)
 {
-    change *c = arg;
+    const struct told *told = arg;
+    change *c = told->c;
     (void)answer;
     if (c->link == NULL) {
         return; // this end closes
     }
-    c->exit_code = err == OCT_OK ? 0 : CLI_EXIT_FAILED;
     if (err != OCT_OK) {
         char why[256];
-        cli_remote_why(c->link, CLI_REMOTE_REPLAY, err, detail, why, sizeof(why));
+        cli_remote_why(c->link, told->daemon, err, detail, why, sizeof(why));
         (void)snprintf(c->why, sizeof(c->why), "replay=%.200s: %s",
-                       cli_remote_url(c->link, CLI_REMOTE_REPLAY), why);
+                       cli_remote_url(c->link, told->daemon), why);
     }
-    net_loop_stop(c->loop);
+    if (--c->asked == 0) {
+        c->exit_code = c->why[0] == '\0' ? 0 : CLI_EXIT_FAILED;
+        net_loop_stop(c->loop);
+    }
 }
 
 static void
@@ -185,10 +195,16 @@ met(void *arg, oct_err err, const char *why)
         return;
     }
     wire_configure message = limiter_of(config, cli_remote_run_id(c->link));
-    err = wire_call_configure(cli_remote_client(c->link, CLI_REMOTE_REPLAY), &message,
-                              CALL_TIMEOUT_MS, configured, c);
-    if (err != OCT_OK) {
-        configured(c, err, oct_strerror(err), NULL);
+    static struct told told[OCT_SHARDS_MAX];
+    uint32_t shards = oct_config_shards(config);
+    c->asked = shards;
+    for (uint32_t i = 0; i < shards; i++) {
+        told[i] = (struct told){.c = c, .daemon = CLI_REMOTE_REPLAY + i};
+        err = wire_call_configure(cli_remote_client(c->link, told[i].daemon), &message,
+                                  CALL_TIMEOUT_MS, configured, &told[i]);
+        if (err != OCT_OK) {
+            configured(&told[i], err, oct_strerror(err), NULL);
+        }
     }
 }
 

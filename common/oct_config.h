@@ -14,6 +14,8 @@
 // Threads: any for reading. Owns: plain value.
 
 #define OCT_CONFIG_TEXT_MAX   256
+#define OCT_CONFIG_LIST_MAX   1024 // of addresses
+#define OCT_SHARDS_MAX        16
 #define OCT_CONFIG_INTS_MAX   15
 #define OCT_NOISY_SAMPLES_MAX 64
 #define OCT_TURN_ACTORS_MAX   256 // WIRE_TURN_ACTORS_MAX
@@ -179,7 +181,8 @@ typedef struct oct_config {
         double report_s;
     } actor;
     struct {
-        uint64_t capacity; // rows
+        uint32_t shards;   // replays that octet train starts; oct_config_shards
+        uint64_t capacity; // rows, of all shards together
         uint64_t min_size;
         oct_sampler_name sampler;
         double priority_exponent;
@@ -204,7 +207,8 @@ typedef struct oct_config {
     } evaluation;
     struct {
         char learner[OCT_CONFIG_TEXT_MAX]; // base address: +0 RPC, +1 policies
-        char replay[OCT_CONFIG_TEXT_MAX];  // base address: +0 RPC, +1 batches, +2 acks
+        char replay[OCT_CONFIG_LIST_MAX];  // of each shard the base address: +0 RPC, +1 batches,
+                                           // +2 acks; separated by commas
         char data[OCT_CONFIG_TEXT_MAX];    // base address: +0 RPC
         bool insecure;
     } net;
@@ -246,12 +250,23 @@ uint32_t oct_config_data_windows(const oct_config *config);
 bool oct_config_is_offline(const oct_config *config);
 // Whether some do, and the rest from what actors do: the run has two replays.
 bool oct_config_is_mixed(const oct_config *config);
+// How many replays hold what actors do (docs/replay.md): replay.shards, or the addresses of
+// net.replay if those are more.
+uint32_t oct_config_shards(const oct_config *config);
+// Rows that each of them keeps.
+uint64_t oct_config_shard_capacity(const oct_config *config);
+// The address of a shard in net.replay; "": there is none.
+void oct_config_replay_address(const oct_config *config, uint32_t shard,
+                               char out[OCT_CONFIG_TEXT_MAX]);
+// A name for each shard, made of one for all: "replay.oct" is replay.oct, replay-1.oct, … Cut to
+// size.
+void oct_config_shard_name(const char *name, uint32_t shard, char *out, size_t size);
 // The resolved experiment as YAML that parses back to the same value; malloc'd.
 char *oct_config_print(const oct_config *config);
 // How two experiments differ, key by key in the table's order: the next difference at or after *at
 // (0 at first), which moves on. False: there is none. Values are as in YAML.
 #define OCT_CONFIG_NAME_MAX  64
-#define OCT_CONFIG_VALUE_MAX (2 * OCT_CONFIG_TEXT_MAX + 16)
+#define OCT_CONFIG_VALUE_MAX (2 * OCT_CONFIG_LIST_MAX + 16)
 typedef struct oct_config_change {
     char name[OCT_CONFIG_NAME_MAX]; // "learner.batch_size"
     char before[OCT_CONFIG_VALUE_MAX];

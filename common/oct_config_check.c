@@ -355,6 +355,73 @@ check_data(const oct_config *config, oct_text *text)
     }
 }
 
+// The addresses of net.replay: some of each shard, and of none two.
+static void
+check_addresses(const oct_config *config, uint32_t shards, oct_text *text)
+{
+    char one[OCT_CONFIG_TEXT_MAX], other[OCT_CONFIG_TEXT_MAX];
+    bool is_list = strchr(config->net.replay, ',') != NULL;
+    for (uint32_t i = 0; is_list && i < shards; i++) {
+        oct_config_replay_address(config, i, one);
+        if (one[0] == 0) {
+            oct_text_add(text,
+                         "error: net.replay: %s has no address of shard %u, but there are %u\n",
+                         config->net.replay, i, shards);
+            return;
+        }
+        for (uint32_t k = 0; k < i; k++) {
+            oct_config_replay_address(config, k, other);
+            if (strcmp(one, other) == 0) {
+                oct_text_add(text, "error: net.replay: %s is the address of shards %u and %u\n",
+                             one, k, i);
+            }
+        }
+    }
+}
+
+// What is of one table, or has its order.
+static void
+check_shards(const oct_config *config, oct_text *text)
+{
+    uint32_t shards = oct_config_shards(config);
+    const struct {
+        bool is_set;
+        const char *why;
+    } refused[] = {
+        {config->run.deterministic, "run.deterministic: true takes its turns from one table"},
+        {takes_each_once(config),
+         "algo.name: reinforce, table, ppo, a2c, vtrace and trpo take each window once, in order"},
+        {config->algo.name == OCT_ALGO_EXTERNAL,
+         "algo.name: external has its batches of one replay"},
+        {config->replay.sampler == OCT_SAMPLER_FIFO,
+         "replay.sampler: fifo takes each window once, in order"},
+        {has_data(config), "replay.data: a data set has a replay of its own beside one other"},
+    };
+    if (shards == 1) {
+        return;
+    }
+    if (shards > OCT_SHARDS_MAX) {
+        oct_text_add(text, "error: net.replay: has %u addresses, allowed are 1 to %d\n", shards,
+                     OCT_SHARDS_MAX);
+        return;
+    }
+    check_addresses(config, shards, text);
+    for (size_t i = 0; i < OCT_COUNTOF(refused); i++) {
+        if (refused[i].is_set) {
+            oct_text_add(text, "error: replay.shards: %u shards (or addresses in net.replay): %s\n",
+                         shards, refused[i].why);
+        }
+    }
+    if (config->replay.min_size <= config->replay.capacity &&
+        config->replay.min_size > oct_config_shard_capacity(config)) {
+        oct_text_add(text,
+                     "error: replay.min_size: %llu is more than the %llu rows that each of %u "
+                     "shards keeps of replay.capacity\n",
+                     (unsigned long long)config->replay.min_size,
+                     (unsigned long long)oct_config_shard_capacity(config), shards);
+    }
+}
+
 static void
 check_policy(const oct_config *config, oct_text *text)
 {
@@ -423,6 +490,7 @@ oct_config_check(const oct_config *config, char *message, size_t message_size)
     check_learners(config, &text);
     check_freeze(config, &text);
     check_data(config, &text);
+    check_shards(config, &text);
     check_sequences(config, &text);
     check_rollouts(config, &text);
     check_policy(config, &text);
@@ -471,6 +539,30 @@ warn_number(oct_text *text, const char *key, double before, double now)
     }
 }
 
+// A shard may be added; none goes, and what each keeps is its table's.
+static oct_err
+check_resume_shards(const oct_config *before, const oct_config *now, oct_text *text)
+{
+    uint32_t had = oct_config_shards(before), has = oct_config_shards(now);
+    uint64_t each = oct_config_shard_capacity(before);
+    if (has < had) {
+        oct_text_add(text,
+                     "error: replay.shards: %u, but the run to resume has rows in %u shards: name "
+                     "all of them (replay.shards, net.replay)\n",
+                     has, had);
+        return OCT_EINVAL;
+    }
+    if (has > had && oct_config_shard_capacity(now) != each) {
+        oct_text_add(text,
+                     "error: replay.capacity: %llu rows in %u shards, but each of the run to "
+                     "resume keeps %llu rows: set %llu\n",
+                     (unsigned long long)now->replay.capacity, has, (unsigned long long)each,
+                     (unsigned long long)(each * has));
+        return OCT_EINVAL;
+    }
+    return OCT_OK;
+}
+
 oct_err
 oct_config_check_resume(const oct_config *before, const oct_config *now, char *message,
                         size_t message_size)
@@ -497,6 +589,7 @@ oct_config_check_resume(const oct_config *before, const oct_config *now, char *m
                      now->learner.init_from, before->learner.init_from);
         return OCT_EINVAL;
     }
+    OCT_TRY(check_resume_shards(before, now, &text));
     warn_text(&text, "env.mjcf_dir", before->env.mjcf_dir, now->env.mjcf_dir);
     warn_number(&text, "algo.discount", before->algo.discount, now->algo.discount);
     warn_number(&text, "algo.reward_clip", before->algo.reward_clip, now->algo.reward_clip);

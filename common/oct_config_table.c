@@ -31,7 +31,8 @@
     }
 #define TEXT(s, n, value, help)                                                                    \
     {                                                                                              \
-        KEY(s, n, OCT_CONFIG_TEXT, help), .preset = (value)                                        \
+        KEY(s, n, OCT_CONFIG_TEXT, help), .max = sizeof(((oct_config *)NULL)->s.n) - 1,            \
+                                          .preset = (value)                                        \
     }
 #define WORD(s, n, all, value, help)                                                               \
     {                                                                                              \
@@ -339,8 +340,11 @@ const oct_config_key oct_config_keys[] = {
          "what an actor does while the ring is full: stop stepping, or drop steps"),
     F64(actor, report_s, 0.01, 3600, "0.25", "seconds between reports to the learner"),
 
+    U32(replay, shards, 1, OCT_SHARDS_MAX, "1",
+        "octet train: replay processes that share the rows; by hand: the addresses of net.replay"),
     U64(replay, capacity, 1, 2147483648.0, "100000",
-        "rows kept, one for each step and each end of an episode; the oldest are evicted first"),
+        "rows kept, one for each step and each end of an episode; the oldest are evicted first; "
+        "shards have equal parts"),
     U64(replay, min_size, 1, 2147483648.0, "1000", "windows before the first sample"),
     WORD(replay, sampler, "uniform prioritized fifo", "prioritized",
          "how windows are chosen; reinforce, table, ppo, a2c, vtrace and trpo ignore this and "
@@ -385,7 +389,7 @@ const oct_config_key oct_config_keys[] = {
          "the learner's address: this port for calls, the next one for policies"),
     TEXT(net, replay, "ipc://replay.ipc",
          "replay's address: this port for calls, the next one for batches, the one after it for "
-         "acknowledgements"),
+         "acknowledgements; of several shards, separated by commas, in an order that stays"),
     TEXT(net, data, "ipc://data.ipc",
          "base address of the octet-replay that serves replay.data beside the other one"),
     BOOL(net, insecure, "false",

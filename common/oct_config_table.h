@@ -27,7 +27,7 @@ typedef struct oct_config_key {
     const char *name;
     oct_config_kind kind;
     size_t offset;      // of the field in oct_config
-    double min, max;    // numbers: inclusive
+    double min, max;    // numbers: inclusive; OCT_CONFIG_TEXT: bytes at most
     const char *words;  // OCT_CONFIG_WORD: "dqn"; "int8 fp32"
     const char *none;   // OCT_CONFIG_F64: a word that may stand for the number, stored as NaN
     size_t none_flag;   // 0, or the offset of a bool that keeps whether the word was given

@@ -157,9 +157,10 @@ static oct_err
 set_text(oct_config *config, const oct_config_key *key, const oct_config_scalar *value,
          char *reason, size_t reason_size)
 {
-    if (value->length >= OCT_CONFIG_TEXT_MAX) {
-        return oct_refuse(reason, reason_size, "the text has %zu bytes, allowed up to %d",
-                          value->length, OCT_CONFIG_TEXT_MAX - 1);
+    size_t most = (size_t)key->max;
+    if (value->length > most) {
+        return oct_refuse(reason, reason_size, "the text has %zu bytes, allowed up to %zu",
+                          value->length, most);
     }
     for (size_t i = 0; i < value->length; i++) {
         unsigned code;
@@ -171,7 +172,7 @@ set_text(oct_config *config, const oct_config_key *key, const oct_config_scalar 
         }
     }
     char *field = FIELD(config, key, char);
-    memset(field, 0, OCT_CONFIG_TEXT_MAX);
+    memset(field, 0, most + 1);
     memcpy(field, value->text, value->length);
     return OCT_OK;
 }
@@ -395,7 +396,7 @@ oct_config_allowed(const oct_config_key *key, char out[OCT_CONFIG_VALUE_MAX])
         oct_text_add(&text, "true, false");
         break;
     case OCT_CONFIG_TEXT:
-        oct_text_add(&text, "text of up to %d bytes", OCT_CONFIG_TEXT_MAX - 1);
+        oct_text_add(&text, "text of up to %zu bytes", (size_t)key->max);
         break;
     case OCT_CONFIG_WORD:
         for (unsigned i = 0; word_at(word, sizeof(word), key->words, i); i++) {

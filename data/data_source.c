@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/oct_base.h"
+#include "common/oct_config.h"
 #include "common/oct_file.h"
 #include "common/oct_text.h"
 #include "proto/wire_check.h"
@@ -20,14 +21,21 @@
 #define PATH_BYTES  4096
 #define ARENA_BYTES (64u << 10)
 
+// A block, and the file that it is in (NULL: a data set).
+struct held {
+    const replay_block *block;
+    const replay_file *file;
+};
+
 struct data_source {
-    replay_data *data; // one of these two is NULL
-    replay_file *file;
+    replay_data *data; // NULL: replay files
+    replay_file *file[OCT_SHARDS_MAX];
+    uint32_t shards; // 0: a data set
     replay_data_header header;
     replay_layout layout;
     char *notes;
     uint32_t count;
-    const replay_block **block; // [count]
+    struct held *held; // [count]
 };
 
 // ---- a replay file
@@ -101,9 +109,9 @@ is_linked(const replay_file *file, const replay_head *head, const replay_block *
 }
 
 static int
-block_order(const void *a, const void *b)
+held_order(const void *a, const void *b)
 {
-    const replay_block *x = *(const replay_block *const *)a, *y = *(const replay_block *const *)b;
+    const replay_block *x = ((const struct held *)a)->block, *y = ((const struct held *)b)->block;
     return x->session != y->session     ? (x->session < y->session ? -1 : 1)
            : x->actor_id != y->actor_id ? (x->actor_id < y->actor_id ? -1 : 1)
            : x->stream != y->stream     ? (x->stream < y->stream ? -1 : 1)
@@ -113,18 +121,25 @@ block_order(const void *a, const void *b)
 
 // Chains of linked blocks, each behind the other; those of a stream by their first rows.
 static void
-blocks_list(data_source *source, const replay_head *head)
+blocks_list(data_source *source)
 {
-    const replay_file *file = source->file;
-    uint64_t held = head->next - head->oldest;
-    source->block = oct_alloc(OCT_MAX(held, 1) * sizeof(source->block[0]));
-    for (uint64_t serial = head->oldest; serial < head->next; serial++) {
-        const replay_block *block = replay_file_block(file, serial);
-        if (block->count > 0) {
-            source->block[source->count++] = block;
+    uint64_t most = 1;
+    for (uint32_t i = 0; i < source->shards; i++) {
+        const replay_head *head = replay_journal_held(source->file[i]);
+        most += head->next - head->oldest;
+    }
+    source->held = oct_alloc(most * sizeof(source->held[0]));
+    for (uint32_t i = 0; i < source->shards; i++) {
+        const replay_file *file = source->file[i];
+        const replay_head *head = replay_journal_held(file);
+        for (uint64_t serial = head->oldest; serial < head->next; serial++) {
+            const replay_block *block = replay_file_block(file, serial);
+            if (block->count > 0) {
+                source->held[source->count++] = (struct held){block, file};
+            }
         }
     }
-    qsort(source->block, source->count, sizeof(source->block[0]), block_order);
+    qsort(source->held, source->count, sizeof(source->held[0]), held_order);
 }
 
 // That the sizes of the file's rows are those of the environment's.
@@ -133,7 +148,7 @@ shape_check(const data_source *source, const char *path, char *reason, size_t re
 {
     replay_data_header wanted = source->header;
     (void)replay_data_header_make(&wanted);
-    const replay_file_header *file = source->file->header;
+    const replay_file_header *file = source->file[0]->header;
     if (wanted.obs_bytes != file->obs_bytes || wanted.action_bytes != file->action_bytes) {
         return oct_refuse(reason, reason_size,
                           "%s has observations of %u bytes and actions of %u, the environment %s "
@@ -144,24 +159,58 @@ shape_check(const data_source *source, const char *path, char *reason, size_t re
     return OCT_OK;
 }
 
+// A shard beside the first one, which is open.
 static oct_err
-replay_open(data_source *source, const char *path, const char *environment, char *reason,
+shard_check(const data_source *source, const char *path, uint32_t shard, char *reason,
             size_t reason_size)
 {
-    replay_recovered recovered;
-    OCT_TRY(replay_file_open_copy(&source->file, path, reason, reason_size));
-    OCT_TRY(replay_recover(&recovered, source->file, reason, reason_size));
+    const replay_file_header *first = source->file[0]->header, *own = source->file[shard]->header;
+    if (own->run_id != first->run_id) {
+        return oct_refuse(reason, reason_size, "%s is of another run than the shards beside it",
+                          path);
+    }
+    if (own->block_rows != first->block_rows || own->obs_bytes != first->obs_bytes ||
+        own->action_bytes != first->action_bytes || own->extra_dim != first->extra_dim) {
+        return oct_refuse(reason, reason_size,
+                          "%s has blocks of %u rows, the first shard has %u: name the files one by "
+                          "one",
+                          path, own->block_rows, first->block_rows);
+    }
+    return OCT_OK;
+}
+
+static oct_err
+shards_open(data_source *source, const char *path, uint32_t shards, char *reason,
+            size_t reason_size)
+{
+    for (uint32_t i = 0; i < shards; i++) {
+        char name[PATH_BYTES];
+        replay_recovered recovered;
+        oct_config_shard_name(path, i, name, sizeof(name));
+        OCT_TRY(replay_file_open_copy(&source->file[i], name, reason, reason_size));
+        source->shards = i + 1;
+        OCT_TRY(replay_recover(&recovered, source->file[i], reason, reason_size));
+        OCT_TRY(shard_check(source, name, i, reason, reason_size));
+    }
+    return OCT_OK;
+}
+
+static oct_err
+replay_open(data_source *source, const char *path, uint32_t shards, const char *environment,
+            char *reason, size_t reason_size)
+{
+    OCT_TRY(shards_open(source, path, shards, reason, reason_size));
     OCT_TRY(environment_read(&source->header.env, path, environment, reason, reason_size));
-    const replay_head *head = replay_journal_held(source->file);
-    const replay_file_header *file = source->file->header;
+    const replay_head *head = replay_journal_held(source->file[0]);
+    const replay_file_header *file = source->file[0]->header;
     source->header.run_id = file->run_id;
     source->header.seed = head->configure.seed;
     source->header.block_rows = file->block_rows;
     source->header.extra_dim = file->extra_dim;
-    source->layout = source->file->layout;
+    source->layout = source->file[0]->layout;
     OCT_TRY(shape_check(source, path, reason, reason_size));
     notes_read(source, path);
-    blocks_list(source, head);
+    blocks_list(source);
     return OCT_OK;
 }
 
@@ -175,9 +224,9 @@ data_open(data_source *source, const char *path, char *reason, size_t reason_siz
     source->header = *source->data->header;
     source->layout = source->data->layout;
     source->count = source->header.blocks;
-    source->block = oct_alloc(source->count * sizeof(source->block[0]));
+    source->held = oct_alloc(source->count * sizeof(source->held[0]));
     for (uint32_t i = 0; i < source->count; i++) {
-        source->block[i] = replay_data_block(source->data, i);
+        source->held[i].block = replay_data_block(source->data, i);
     }
     return OCT_OK;
 }
@@ -185,12 +234,13 @@ data_open(data_source *source, const char *path, char *reason, size_t reason_siz
 // ---- either
 
 oct_err
-data_source_open(data_source **out, const char *path, const char *environment, char *reason,
-                 size_t reason_size)
+data_source_open_shards(data_source **out, const char *path, uint32_t shards,
+                        const char *environment, char *reason, size_t reason_size)
 {
+    OCT_ASSERT(shards >= 1 && shards <= OCT_SHARDS_MAX);
     data_source *source = oct_alloc(sizeof(*source));
     oct_err err = replay_file_is_one(path)
-                      ? replay_open(source, path, environment, reason, reason_size)
+                      ? replay_open(source, path, shards, environment, reason, reason_size)
                       : data_open(source, path, reason, reason_size);
     if (err != OCT_OK) {
         data_source_close(source);
@@ -200,6 +250,27 @@ data_source_open(data_source **out, const char *path, const char *environment, c
     return OCT_OK;
 }
 
+oct_err
+data_source_open(data_source **out, const char *path, const char *environment, char *reason,
+                 size_t reason_size)
+{
+    return data_source_open_shards(out, path, 1, environment, reason, reason_size);
+}
+
+uint32_t
+data_source_shards(const char *path)
+{
+    uint32_t shards = 1;
+    for (; shards < OCT_SHARDS_MAX; shards++) {
+        char name[PATH_BYTES];
+        oct_config_shard_name(path, shards, name, sizeof(name));
+        if (access(name, F_OK) != 0) {
+            break;
+        }
+    }
+    return shards;
+}
+
 void
 data_source_close(data_source *source)
 {
@@ -207,9 +278,11 @@ data_source_close(data_source *source)
         return;
     }
     replay_data_close(source->data);
-    replay_file_close(source->file);
+    for (uint32_t i = 0; i < OCT_SHARDS_MAX; i++) {
+        replay_file_close(source->file[i]);
+    }
     free(source->notes);
-    free(source->block);
+    free(source->held);
     free(source);
 }
 
@@ -247,7 +320,7 @@ data_source_blocks(const data_source *source)
 const replay_block *
 data_source_block(const data_source *source, uint32_t index)
 {
-    return source->block[index];
+    return source->held[index].block;
 }
 
 bool
@@ -256,16 +329,17 @@ data_source_goes_on(const data_source *source, uint32_t index)
     if (index == 0) {
         return false;
     }
-    const replay_block *before = source->block[index - 1], *block = source->block[index];
+    const struct held *before = &source->held[index - 1], *held = &source->held[index];
     if (source->data) {
-        return block->previous != REPLAY_BLOCK_NONE;
+        return held->block->previous != REPLAY_BLOCK_NONE;
     }
-    return is_linked(source->file, replay_journal_held(source->file), block) &&
-           block->previous == before->serial;
+    return held->file == before->file &&
+           is_linked(held->file, replay_journal_held(held->file), held->block) &&
+           held->block->previous == before->block->serial;
 }
 
 uint64_t
 data_source_order(const data_source *source, uint32_t index)
 {
-    return source->block[index]->serial;
+    return source->held[index].block->serial;
 }

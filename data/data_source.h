@@ -15,6 +15,14 @@ typedef struct data_source data_source;
 // and says why; a file that octet-replay uses now is refused.
 OCT_CHECKED oct_err data_source_open(data_source **out, const char *path, const char *environment,
                                      char *reason, size_t reason_size);
+// Those of several shards of a run: path is of the first, the others are beside it under the names
+// that oct_config_shard_name makes. Also OCT_EINVAL: they are of several runs, or have blocks of
+// different sizes.
+OCT_CHECKED oct_err data_source_open_shards(data_source **out, const char *path, uint32_t shards,
+                                            const char *environment, char *reason,
+                                            size_t reason_size);
+// How many shards of a run are at path, the first one's file: at least 1.
+uint32_t data_source_shards(const char *path);
 void data_source_close(data_source *source); // NULL is a no-op
 
 // What a data set of these steps says of them (replay_data.h): env, run_id, seed, block_rows,
@@ -29,7 +37,8 @@ uint32_t data_source_blocks(const data_source *source);
 const replay_block *data_source_block(const data_source *source, uint32_t index);
 // Whether its rows follow those of the block before it without a gap.
 bool data_source_goes_on(const data_source *source, uint32_t index);
-// When its rows came, compared with others: greater is later.
+// When its rows came, compared with others: greater is later. Of several shards: about, as if all
+// had been filled at the same pace.
 uint64_t data_source_order(const data_source *source, uint32_t index);
 
 #endif // DATA_DATA_SOURCE_H

@@ -47,6 +47,7 @@ learner_batch_create(const policy_spec *spec, uint32_t B, uint32_t T)
     batch->extra = oct_alloc(rows * batch->extra_dim * sizeof(float));
     batch->key = oct_alloc(B * sizeof(uint64_t));
     batch->priority = oct_alloc(B * sizeof(float));
+    batch->probability = oct_alloc(B * sizeof(float));
     batch->view = (algo_batch){
         .B = B,
         .T = T,
@@ -70,7 +71,7 @@ learner_batch_bytes(const policy_spec *spec, uint32_t B, uint32_t T)
                  policy_spec_extra_dim(spec) * sizeof(float) +
                  (T > 0 ? 1 + sizeof(uint32_t) : (spec->obs_count + 1) * sizeof(float));
     return observations_of(B, T) * spec->obs_count * sizeof(float) + rows_of(B, T) * row +
-           B * (2 * sizeof(float) + sizeof(uint64_t));
+           B * (3 * sizeof(float) + sizeof(uint64_t));
 }
 
 void
@@ -90,6 +91,7 @@ learner_batch_destroy(learner_batch *batch)
     free(batch->extra);
     free(batch->key);
     free(batch->priority);
+    free(batch->probability);
     free(batch);
 }
 
@@ -110,10 +112,10 @@ copy_obs(float *out, const uint8_t *rows, const policy_spec *spec, size_t first,
 
 // An action index reaches into arrays: the one thing that no later check would catch.
 static bool
-actions_are_some(const learner_batch *batch, const policy_spec *spec, size_t rows)
+actions_are_some(const learner_batch *batch, const policy_spec *spec, size_t from, size_t rows)
 {
     bool good = true;
-    for (size_t i = 0; spec->action_kind == POLICY_DISCRETE && i < rows; i++) {
+    for (size_t i = from; spec->action_kind == POLICY_DISCRETE && i < from + rows; i++) {
         int32_t action;
         memcpy(&action, batch->action + i * sizeof(action), sizeof(action));
         good &= (uint32_t)action < spec->action_count; // also the negative ones
@@ -123,9 +125,9 @@ actions_are_some(const learner_batch *batch, const policy_spec *spec, size_t row
 
 static bool
 shapes_fit(const learner_batch *batch, const policy_spec *spec, const wire_sampled *sampled,
-           uint32_t first)
+           uint32_t first, uint32_t count)
 {
-    return sampled->count >= first && sampled->count - first >= batch->view.B &&
+    return sampled->count >= first && sampled->count - first >= count &&
            sampled->window_steps == batch->view.T &&
            sampled->obs_bytes == policy_spec_obs_bytes(spec) &&
            sampled->action_bytes == policy_spec_action_bytes(spec) &&
@@ -133,36 +135,51 @@ shapes_fit(const learner_batch *batch, const policy_spec *spec, const wire_sampl
 }
 
 oct_err
+learner_batch_take(learner_batch *batch, const policy_spec *spec, uint32_t at,
+                   const wire_sampled *sampled, uint32_t first, uint32_t count)
+{
+    OCT_ASSERT(at + count <= batch->view.B);
+    if (!shapes_fit(batch, spec, sampled, first, count)) {
+        return OCT_EPROTO;
+    }
+    uint32_t T = batch->view.T;
+    size_t action_bytes = policy_spec_action_bytes(spec), rows = rows_of(count, T);
+    size_t from = rows_of(first, T), to = rows_of(at, T); // the first rows
+    copy_obs(batch->obs + observations_of(at, T) * spec->obs_count, sampled->obs, spec,
+             observations_of(first, T), observations_of(count, T));
+    memcpy(batch->action + to * action_bytes, sampled->action + from * action_bytes,
+           rows * action_bytes);
+    memcpy(batch->reward + to, sampled->reward + from, rows * sizeof(float));
+    if (T > 0) {
+        memcpy(batch->flags + to, sampled->flags + from, rows);
+        memcpy(batch->version + to, sampled->version + from, rows * sizeof(uint32_t));
+    } else {
+        copy_obs(batch->next + (size_t)at * spec->obs_count, sampled->next, spec, first, count);
+        memcpy(batch->discount + at, sampled->discount + first, count * sizeof(float));
+    }
+    if (batch->extra_dim > 0) {
+        memcpy(batch->extra + to * batch->extra_dim, sampled->extra + from * batch->extra_dim,
+               rows * batch->extra_dim * sizeof(float));
+    }
+    memcpy(batch->key + at, sampled->key + first, count * sizeof(uint64_t));
+    memcpy(batch->probability + at, sampled->probability + first, count * sizeof(float));
+    return actions_are_some(batch, spec, to, rows) ? OCT_OK : OCT_EPROTO;
+}
+
+void
+learner_batch_weigh(learner_batch *batch, uint64_t size, double importance_exponent)
+{
+    oct_importance_weights(batch->weight, batch->probability, batch->view.B, size,
+                           importance_exponent);
+}
+
+oct_err
 learner_batch_fill(learner_batch *batch, const policy_spec *spec, const wire_sampled *sampled,
                    uint32_t first, double importance_exponent)
 {
-    if (!shapes_fit(batch, spec, sampled, first)) {
-        return OCT_EPROTO;
-    }
-    uint32_t B = batch->view.B, T = batch->view.T;
-    size_t action_bytes = policy_spec_action_bytes(spec), rows = rows_of(B, T);
-    size_t at = rows_of(first, T); // the first row
-    copy_obs(batch->obs, sampled->obs, spec, observations_of(first, T), observations_of(B, T));
-    memcpy(batch->action, sampled->action + at * action_bytes, rows * action_bytes);
-    memcpy(batch->reward, sampled->reward + at, rows * sizeof(float));
-    if (T > 0) {
-        memcpy(batch->flags, sampled->flags + at, rows);
-        memcpy(batch->version, sampled->version + at, rows * sizeof(uint32_t));
-    } else {
-        copy_obs(batch->next, sampled->next, spec, first, B);
-        memcpy(batch->discount, sampled->discount + first, B * sizeof(float));
-    }
-    if (batch->extra_dim > 0) {
-        memcpy(batch->extra, sampled->extra + at * batch->extra_dim,
-               rows * batch->extra_dim * sizeof(float));
-    }
-    memcpy(batch->key, sampled->key + first, B * sizeof(uint64_t));
     batch->incarnation = sampled->incarnation;
-    if (!actions_are_some(batch, spec, rows)) {
-        return OCT_EPROTO;
-    }
-    oct_importance_weights(batch->weight, sampled->probability + first, B, sampled->size,
-                           importance_exponent);
+    OCT_TRY(learner_batch_take(batch, spec, 0, sampled, first, batch->view.B));
+    learner_batch_weigh(batch, sampled->size, importance_exponent);
     return OCT_OK;
 }
 

@@ -14,6 +14,7 @@ typedef struct learner_batch {
     uint32_t action_bytes;
     uint32_t extra_dim;
     uint64_t incarnation;            // of the replay it came from
+    float *probability;              // [B] of each window, of having been drawn
     uint64_t *key;                   // [B]
     float *priority;                 // [B] written by the training thread
     float numbers[ALGO_NUMBERS_MAX]; // written by the training thread
@@ -44,6 +45,13 @@ double learner_importance_exponent(const oct_config *config, double share);
 OCT_CHECKED oct_err learner_batch_fill(learner_batch *batch, const policy_spec *spec,
                                        const wire_sampled *sampled, uint32_t first,
                                        double importance_exponent);
+
+// Windows first .. first + count - 1 of a sample reply as windows at .. at + count - 1: all of them
+// but their weights and the batch's incarnation. OCT_EPROTO: as of learner_batch_fill.
+OCT_CHECKED oct_err learner_batch_take(learner_batch *batch, const policy_spec *spec, uint32_t at,
+                                       const wire_sampled *sampled, uint32_t first, uint32_t count);
+// Importance weights of all its windows, of a table of size windows, by their probabilities.
+void learner_batch_weigh(learner_batch *batch, uint64_t size, double importance_exponent);
 
 // The windows of part as windows at .. at + part B - 1 of whole, which has the same spec and T.
 void learner_batch_place(learner_batch *whole, uint32_t at, const learner_batch *part);

@@ -14,7 +14,7 @@
 learner_source *
 learner_run_source(learner_run *run, learner_origin origin)
 {
-    return origin == LEARNER_LIVE ? run->source : run->data;
+    return run->source[origin];
 }
 
 static void
@@ -36,25 +36,53 @@ ahead_log(const learner_source_ahead *ahead)
     }
 }
 
+// What a resumed run finds in a replay, and whether its table is a new one.
+static bool
+table_look(learner_source *source, oct_err err, const wire_configured *answer)
+{
+    bool was_known = learner_source_found(source).is_known;
+    uint64_t table = learner_source_place_after(source, 0).table;
+    learner_source_configured(source, err, answer);
+    learner_source_ahead ahead = learner_source_found(source);
+    if (ahead.is_known && !was_known) {
+        ahead_log(&ahead);
+    }
+    return table != learner_source_place_after(source, 0).table;
+}
+
 void
 learner_run_configured(learner_run *run, learner_origin origin, oct_err err,
                        const wire_configured *answer)
 {
-    if (origin == LEARNER_DATA) {
-        learner_source_configured(run->data, err, answer); // checkpoints know nothing of it
+    if (origin == LEARNER_DATA) { // checkpoints know nothing of it
+        learner_source_configured(run->source[LEARNER_DATA], err, answer);
         return;
     }
-    bool was_known = learner_source_found(run->source).is_known;
-    uint64_t table = learner_source_place_after(run->source, 0).table;
-    learner_source_configured(run->source, err, answer);
-    learner_source_ahead ahead = learner_source_found(run->source);
-    if (ahead.is_known && !was_known) {
-        ahead_log(&ahead);
-    }
     // What is drawn before a checkpoint knows the table could not be drawn again.
-    bool is_new = table != learner_source_place_after(run->source, 0).table;
+    bool is_new = table_look(run->source[origin], err, answer);
     if (is_new && run->config->learner.checkpoint_s > 0 && !run->config->run.deterministic) {
         learner_run_checkpoint(run);
+    }
+}
+
+// Says which shards batches have no windows of, and that they have some again.
+static void
+shards_look(learner_run *run)
+{
+    for (uint32_t s = 0; run->shards != NULL && s < oct_config_shards(run->config); s++) {
+        bool is_away = (run->shards_away & (1u << s)) != 0;
+        bool is_used = learner_shards_is_used(run->shards, s);
+        double share = learner_shards_share(run->shards, s);
+        if (!is_used && !is_away && share > 0) {
+            run->shards_away |= 1u << s;
+            oct_log_warn("LEARNER-SHARD-AWAY",
+                         "shard=%u share=%.3f of all windows; the run goes on without them, %.3f "
+                         "are missing now",
+                         s, share, learner_shards_missing(run->shards));
+        } else if (is_used && is_away) {
+            run->shards_away &= ~(1u << s);
+            oct_log_notice("LEARNER-SHARD-BACK", "shard=%u share=%.3f of all windows", s, share);
+        }
     }
 }
 
@@ -64,6 +92,11 @@ learner_run_request(learner_run *run, learner_origin origin, wire_sample *out)
     learner_source *source = learner_run_source(run, origin);
     if (run->phase != LEARNER_TRAINING || !run->pace->may_request(run)) {
         return 0;
+    }
+    if (run->shards != NULL) {
+        shards_look(run);
+        return learner_shards_request(run->shards, (uint32_t)(origin - LEARNER_LIVE),
+                                      oct_clock_ns(), out);
     }
     // Versions of a data set are not the run's.
     uint64_t newest = origin == LEARNER_LIVE ? learner_publisher_version(run->publisher) : 0;
@@ -77,8 +110,26 @@ learner_run_request(learner_run *run, learner_origin origin, wire_sample *out)
 void
 learner_run_missed(learner_run *run, learner_origin origin, uint32_t promised)
 {
+    if (run->shards != NULL) {
+        learner_shards_missed(run->shards, (uint32_t)(origin - LEARNER_LIVE), promised);
+        return;
+    }
     learner_source_missed(learner_run_source(run, origin), promised);
     run->pace->answered(run, NULL, 0);
+}
+
+bool
+learner_run_tell(learner_run *run, learner_origin origin, wire_sample *out)
+{
+    return run->phase == LEARNER_TRAINING && run->shards != NULL &&
+           learner_shards_tell(run->shards, (uint32_t)(origin - LEARNER_LIVE), oct_clock_ns(), out);
+}
+
+oct_err
+learner_run_told(learner_run *run, learner_origin origin, const wire_sampled *sampled)
+{
+    oct_err err = learner_source_heard(learner_run_source(run, origin), sampled);
+    return run->phase == LEARNER_TRAINING ? err : OCT_OK;
 }
 
 bool
@@ -121,26 +172,39 @@ batches_pass(learner_run *run, uint64_t now_ns)
     }
 }
 
+// The batches that the source has then; of shards they are not its own.
+static oct_err
+answer_take(learner_run *run, learner_origin origin, uint32_t promised, const wire_sampled *sampled,
+            uint64_t now_ns)
+{
+    double share = run->pace->share(run);
+    oct_err err = run->shards != NULL
+                      ? learner_shards_sampled(run->shards, (uint32_t)(origin - LEARNER_LIVE),
+                                               promised, sampled, share, now_ns)
+                      : learner_source_sampled(learner_run_source(run, origin), promised, sampled,
+                                               share, now_ns);
+    learner_train_set_env_steps(run->train, learner_run_env_steps(run));
+    learner_train_set_share(run->train, share);
+    return err;
+}
+
 oct_err
 learner_run_sampled(learner_run *run, learner_origin origin, uint32_t promised,
                     const wire_sampled *sampled)
 {
     learner_source *source = learner_run_source(run, origin);
     if (run->phase != LEARNER_TRAINING) {
-        learner_source_missed(source, promised);
+        learner_run_missed(run, origin, promised);
         return OCT_OK;
     }
     uint64_t now_ns = oct_clock_ns();
-    double share = run->pace->share(run);
-    oct_err err = learner_source_sampled(source, promised, sampled, share, now_ns);
-    learner_train_set_env_steps(run->train, learner_run_env_steps(run));
-    learner_train_set_share(run->train, share);
+    oct_err err = answer_take(run, origin, promised, sampled, now_ns);
     uint32_t batches = learner_source_filled(source);
     if (err != OCT_OK && err != OCT_EAGAIN &&
         learner_source_count(source, now_ns).bad_samples == 1) {
         oct_log_warn("LEARNER-BAD-SAMPLE",
                      "the answer of %s does not fit: %s; more of these are only counted",
-                     origin == LEARNER_LIVE ? "replay" : "the data set's replay",
+                     origin == LEARNER_DATA ? "the data set's replay" : "replay",
                      oct_strerror(err));
     }
     batches_pass(run, now_ns);

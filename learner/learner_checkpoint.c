@@ -85,18 +85,51 @@ run_decode(oct_reader *reader, learner_checkpoint *out)
 static void
 replay_encode(oct_writer *writer, const learner_checkpoint *checkpoint)
 {
-    oct_write_u64(writer, checkpoint->replay.table);
-    oct_write_u64(writer, checkpoint->replay.steps);
-    oct_write_u64(writer, checkpoint->replay.samples);
+    oct_write_u64(writer, checkpoint->replay[0].table);
+    oct_write_u64(writer, checkpoint->replay[0].steps);
+    oct_write_u64(writer, checkpoint->replay[0].samples);
 }
 
 static oct_err
 replay_decode(oct_reader *reader, learner_checkpoint *out)
 {
-    out->replay.table = oct_read_u64(reader);
-    out->replay.steps = oct_read_u64(reader);
-    out->replay.samples = oct_read_u64(reader);
+    out->replay[0].table = oct_read_u64(reader);
+    out->replay[0].steps = oct_read_u64(reader);
+    out->replay[0].samples = oct_read_u64(reader);
     return reader->failed ? OCT_EPROTO : OCT_OK;
+}
+
+static void
+shards_encode(oct_writer *writer, const learner_checkpoint *checkpoint)
+{
+    for (uint32_t i = 0; checkpoint->shards > 1 && i < checkpoint->shards; i++) {
+        const learner_source_place *place = &checkpoint->replay[i];
+        oct_write_u64(writer, place->table);
+        oct_write_u64(writer, place->steps);
+        oct_write_u64(writer, place->samples);
+        oct_write_u64(writer, place->inserts);
+        oct_write_f64(writer, place->balance);
+    }
+}
+
+static oct_err
+shards_decode(oct_reader *reader, learner_checkpoint *out)
+{
+    for (out->shards = 0; reader->left > 0; out->shards++) {
+        if (out->shards == OCT_SHARDS_MAX) {
+            return OCT_EPROTO;
+        }
+        learner_source_place *place = &out->replay[out->shards];
+        place->table = oct_read_u64(reader);
+        place->steps = oct_read_u64(reader);
+        place->samples = oct_read_u64(reader);
+        place->inserts = oct_read_u64(reader);
+        place->balance = oct_read_f64(reader);
+        if (reader->failed || !isfinite(place->balance) || place->inserts > WIRE_COUNT_MAX) {
+            return OCT_EPROTO;
+        }
+    }
+    return OCT_OK;
 }
 
 static void
@@ -217,6 +250,7 @@ static const struct section sections[] = {
     {"RUN_", true, FLAG_REQUIRED, run_encode, run_decode},
     {"EVAL", true, FLAG_REQUIRED, evals_encode, evals_decode},
     {"RPLY", true, FLAG_REQUIRED, replay_encode, replay_decode},
+    {"SHRD", false, FLAG_REQUIRED, shards_encode, shards_decode},
     {"CURV", true, FLAG_REQUIRED, curve_encode, curve_decode},
     {"TURN", false, FLAG_REQUIRED, turn_encode, turn_decode},
     {"END_", false, FLAG_REQUIRED, end_encode, end_decode},

@@ -20,7 +20,8 @@
 //
 //   RUN_  whose checkpoint it is, counters, what policy.oct is
 //   EVAL  evaluations so far, and what the best policy returned
-//   RPLY  how far replay's table was
+//   RPLY  how far replay's table was, or that of the first shard
+//   SHRD  of several shards: how far the table of each was, and what its limiter had
 //   CURV  points of the curve
 //   TURN  of a run in lock-step: the copy of replay's table that belongs to it, and the machine
 //   END_  why the run ends; only while its final evaluation is played
@@ -51,10 +52,11 @@ typedef struct learner_checkpoint {
     uint64_t policy_version; // last published
     uint64_t updates;
     uint64_t env_steps;
-    uint32_t incarnations;       // of actors: above all that were given (learner_actors.h)
-    double wall_s;               // of training so far
-    learner_evals_saved evals;   // best: of policy.oct
-    learner_source_place replay; // of its table, at that point
+    uint32_t incarnations;     // of actors: above all that were given (learner_actors.h)
+    double wall_s;             // of training so far
+    learner_evals_saved evals; // best: of policy.oct
+    learner_source_place replay[OCT_SHARDS_MAX]; // of the table of each shard, at that point
+    uint32_t shards;                             // at most OCT_SHARDS_MAX; 0 counts as 1
     learner_turn_place turn;
     uint32_t policy_crc; // CRC-32 of policy.oct's bytes, 0: there is none
     uint32_t task_crc;   // of what returns depend on: they compare only with the same

@@ -502,13 +502,17 @@ learner_files_checkpoint(learner_run *run, learner_state_bytes *take, bool async
         .env_steps = learner_run_env_steps(run),
         .incarnations = OCT_MAX(given, run->folder.resumed.incarnations + 1),
         .wall_s = learner_run_wall_s(run),
-        .replay = learner_source_place_after(run->source, take != NULL ? take->batches : 0),
+        .shards = oct_config_shards(run->config),
         .policy_crc = run->folder.saved_crc,
         .task_crc = task_crc(run->config),
         .curve_count = run->folder.curve_count,
         .curve = oct_alloc(run->folder.curve_count * sizeof(*run->folder.curve)),
         .state = take,
     };
+    for (uint32_t i = 0; i < job->checkpoint.shards; i++) {
+        job->checkpoint.replay[i] =
+            learner_run_place_after(run, i, take != NULL ? take->batches : 0);
+    }
     memcpy(job->checkpoint.curve, run->folder.curve,
            run->folder.curve_count * sizeof(*run->folder.curve));
     evals_take(run, &job->checkpoint);

@@ -11,6 +11,7 @@
 #include "learner/learner_key.h"
 #include "learner/learner_link_io.h"
 #include "learner/learner_run.h"
+#include "learner/learner_shard.h"
 #include "net/net_pub.h"
 #include "net/net_rpc.h"
 #include "net/net_url.h"
@@ -46,7 +47,9 @@ struct learner_io {
     } answered;
     char policy_address[NET_URL_MAX];
 
-    learner_link_io *replays[LEARNER_ORIGINS]; // NULL: there is no data set
+    learner_link_io *replays[LEARNER_ORIGINS]; // NULL: there is none
+    char shard_address[OCT_SHARDS_MAX][OCT_CONFIG_TEXT_MAX];
+    uint32_t shards;
     uint32_t bad_requests;
     uint32_t ticks;
 
@@ -187,7 +190,7 @@ serve_register(void *arg, wire_call *call, const wire_register *request)
         .config = io->config_text,
         .incarnation = learner_run_incarnation(io->run, NULL),
         .policy_address = io->policy_address,
-        .replay_address = io->options.config->net.replay,
+        .replay_address = io->shard_address[0],
     };
     if (request->has_env && request->role != WIRE_ROLE_TOOL) { // a tool has no environment
         learner_actor *actor;
@@ -204,6 +207,7 @@ serve_register(void *arg, wire_call *call, const wire_register *request)
             learner_actor_introduce(actor, request->host, request->pid);
             answer.actor_id = actor->id;
             answer.session = actor->session;
+            answer.replay_address = io->shard_address[learner_shard_of(actor->session, io->shards)];
             learner_run_token(io->run, actor, answer.token);
             answer.actor_index = actor->index;
             answer.incarnation = learner_run_incarnation(io->run, actor);
@@ -365,8 +369,12 @@ run_notify(void *arg)
 static void
 traffic_tell(learner_io *io)
 {
-    net_traffic replay = learner_link_io_traffic(io->replays[LEARNER_LIVE]);
-    net_traffic data = {0};
+    net_traffic replay = {0}, data = {0};
+    for (uint32_t i = 0; i < io->shards; i++) {
+        net_traffic one = learner_link_io_traffic(io->replays[LEARNER_LIVE + i]);
+        replay.sent_bytes += one.sent_bytes;
+        replay.received_bytes += one.received_bytes;
+    }
     if (io->replays[LEARNER_DATA] != NULL) {
         data = learner_link_io_traffic(io->replays[LEARNER_DATA]);
     }
@@ -433,7 +441,9 @@ links_open(learner_io *io)
     OCT_TRY(net_url_offset(config->net.learner, 1, io->policy_address));
     OCT_TRY(net_pub_open(&io->publisher, io->loop, io->policy_address, OCT_ROLE_BIT(OCT_ROLE_ACTOR),
                          PUBLISH_QUEUE));
-    OCT_TRY(replay_open(io, LEARNER_LIVE, config->net.replay));
+    for (uint32_t i = 0; i < io->shards; i++) {
+        OCT_TRY(replay_open(io, LEARNER_LIVE + i, io->shard_address[i]));
+    }
     if (oct_config_is_mixed(config)) {
         OCT_TRY(replay_open(io, LEARNER_DATA, config->net.data));
     }
@@ -464,6 +474,10 @@ learner_io_open(learner_io **out, net_loop *loop, const learner_io_options *opti
     learner_io *io = oct_alloc(sizeof(*io));
     io->loop = loop;
     io->options = *options;
+    io->shards = oct_config_shards(options->config);
+    for (uint32_t i = 0; i < io->shards; i++) {
+        oct_config_replay_address(options->config, i, io->shard_address[i]);
+    }
     io->wakeup = net_wakeup_create(loop, run_woke, io);
     learner_run_options run = {
         .config = options->config,
@@ -560,8 +574,9 @@ learner_io_trouble(void *arg)
     for (size_t i = 0; i < LEARNER_ORIGINS && phase == LEARNER_TRAINING; i++) {
         const learner_source *source = learner_run_source(io->run, i);
         if (source != NULL && learner_source_is_lost(source)) {
-            return i == LEARNER_LIVE ? "replay does not answer"
-                                     : "the replay of the data set does not answer";
+            return i == LEARNER_DATA ? "the replay of the data set does not answer"
+                   : io->shards > 1  ? "a shard of replay does not answer"
+                                     : "replay does not answer";
         }
     }
     return learner_run_trouble(io->run);

@@ -74,7 +74,7 @@ source_options(const learner_run *run, uint32_t windows)
         .run_id = run->run_id,
         .epoch = run->options.epoch,
         .token_key = run->token_key,
-        .place = run->folder.resumed.replay,
+        .place = run->folder.resumed.replay[0],
         .counts_from_zero = run->env_steps_base == 0,
         .keeps_priorities = run->config->run.deterministic,
         .turn = run->folder.resumed.policy_version,
@@ -170,6 +170,29 @@ batch_rows(const learner_run *run)
     return run->wants.window != ALGO_WINDOW_N_STEP ? run->wants.steps : 0;
 }
 
+// Several replays with the rows of actors.
+static void
+shards_begin(learner_run *run, uint32_t count)
+{
+    learner_shards_options shards = {
+        .config = run->config,
+        .spec = &run->spec,
+        .T = batch_rows(run),
+        .batch_size = run->config->learner.batch_size,
+        .count = count,
+        .seed = run->config->run.seed,
+        .now_ns = oct_clock_ns(),
+    };
+    for (uint32_t i = 0; i < count; i++) {
+        learner_source_options options = source_options(run, shards.batch_size);
+        options.is_shard = true;
+        options.shard = i;
+        options.place = run->folder.resumed.replay[i];
+        run->source[LEARNER_LIVE + i] = shards.source[i] = learner_source_create(&options);
+    }
+    run->shards = learner_shards_create(&shards);
+}
+
 // Where batches come from: replay, which may have a data set, or both a live one and that of a data
 // set.
 static void
@@ -179,18 +202,23 @@ sources_begin(learner_run *run)
     uint32_t data = oct_config_is_mixed(config) ? oct_config_data_windows(config) : 0;
     uint32_t live = config->learner.batch_size - data;
     learner_source_options options = source_options(run, live);
-    run->source = learner_source_create(&options);
+    if (oct_config_shards(config) > 1) {
+        shards_begin(run, oct_config_shards(config));
+    } else {
+        run->source[LEARNER_LIVE] = learner_source_create(&options);
+    }
     if (data > 0) {
         options = source_options(run, data);
         options.place = (learner_source_place){0}; // it is where it was
-        run->data = learner_source_create(&options);
+        run->source[LEARNER_DATA] = learner_source_create(&options);
     }
     const learner_mix_options mix = {
         .spec = &run->spec,
         .T = batch_rows(run),
-        .live = run->source,
+        .live = run->source[LEARNER_LIVE],
         .live_windows = live,
-        .data = run->data,
+        .shards = run->shards,
+        .data = run->source[LEARNER_DATA],
         .data_windows = data,
     };
     run->mix = learner_mix_create(&mix);
@@ -437,11 +465,38 @@ learner_run_inserted(learner_run *run, const wire_sessions *answer)
     }
 }
 
+learner_source_place
+learner_run_place_after(const learner_run *run, uint32_t shard, uint64_t batches)
+{
+    uint64_t count =
+        run->shards != NULL ? learner_shards_windows(run->shards, shard, batches) : batches;
+    return learner_source_place_after(run->source[LEARNER_LIVE + shard], count);
+}
+
 learner_source_counts
 learner_run_source_counts(const learner_run *run)
 {
-    if (run->source == NULL) {
+    uint64_t now_ns = oct_clock_ns();
+    if (run->source[LEARNER_LIVE] == NULL) {
         return (learner_source_counts){.lag = NAN, .lag_max = NAN};
     }
-    return learner_source_count(run->source, oct_clock_ns());
+    learner_source_counts all = learner_source_count(run->source[LEARNER_LIVE], now_ns);
+    for (size_t i = LEARNER_LIVE + 1; i < LEARNER_DATA && run->source[i] != NULL; i++) {
+        learner_source_counts one = learner_source_count(run->source[i], now_ns);
+        all.is_up &= one.is_up;
+        all.size += one.size;
+        all.inserts += one.inserts;
+        all.samples += one.samples;
+        all.given_up += one.given_up;
+        all.steps += one.steps;
+        all.bad_samples += one.bad_samples;
+        if (one.first_sample_ns != 0 &&
+            (all.first_sample_ns == 0 || one.first_sample_ns < all.first_sample_ns)) {
+            all.first_sample_ns = one.first_sample_ns;
+        }
+    }
+    if (run->shards != NULL) {
+        all.waiting_s = learner_shards_waiting_s(run->shards, now_ns);
+    }
+    return all;
 }

@@ -20,17 +20,15 @@
 #define SESSIONS_NS      500000000u
 #define ARENA_BYTES      (WIRE_MESSAGE_BYTES_MAX + (1u << 20))
 
-// What is said of the replay of an origin: ids of the log, and its names.
+// What is said of a replay, by whether it has a data set: ids of the log, and its names.
 static const struct words {
     const char *configured, *waits, *lost, *back;
     const char *name, *replay, *refused;
 } words[] = {
-    [LEARNER_LIVE] = {"LEARNER-REPLAY", "LEARNER-WAIT-REPLAY", "LEARNER-REPLAY-LOST",
-                      "LEARNER-REPLAY-BACK", "replay", "replay",
-                      "replay refused its configuration"},
-    [LEARNER_DATA] = {"LEARNER-DATA", "LEARNER-WAIT-DATA", "LEARNER-DATA-LOST", "LEARNER-DATA-BACK",
-                      "data", "the data set's replay",
-                      "the replay of the data set refused its configuration"},
+    [false] = {"LEARNER-REPLAY", "LEARNER-WAIT-REPLAY", "LEARNER-REPLAY-LOST",
+               "LEARNER-REPLAY-BACK", "replay", "replay", "replay refused its configuration"},
+    [true] = {"LEARNER-DATA", "LEARNER-WAIT-DATA", "LEARNER-DATA-LOST", "LEARNER-DATA-BACK", "data",
+              "the data set's replay", "the replay of the data set refused its configuration"},
 };
 
 // One Sample in flight and the batches promised to it.
@@ -45,6 +43,7 @@ struct learner_link_io {
     net_rpc_client *socket;
     wire_client *client;
     struct slot slots[SAMPLES_INFLIGHT];
+    bool is_told;         // a shard has not answered yet what it was told
     bool released;        // it was told that the table is needed no more
     uint64_t sessions_ns; // when it was last asked which sessions have inserted
     bool is_asked;        // and has not answered yet
@@ -130,35 +129,69 @@ release(learner_link_io *link)
 // ---- samples
 
 static void
+unanswered(learner_link_io *link, oct_err err, const char *detail)
+{
+    if (err == OCT_ESTALE) {
+        link->options.ended(link->options.arg, err, detail);
+    } else if (err != OCT_ECLOSED && learner_source_lost(source_of(link))) {
+        oct_log_warn(link->words->lost, "%s=%s %s; waiting for %s", link->words->name,
+                     link->options.url, detail, link->words->replay);
+    } // the tick tries again
+}
+
+// err: how the run took the answer.
+static void
+answered(learner_link_io *link, const wire_sampled *answer, oct_err err)
+{
+    if (learner_source_back(source_of(link))) {
+        oct_log_notice(link->words->back, "%s=%s incarnation=%016" PRIx64, link->words->name,
+                       link->options.url, answer->incarnation);
+    }
+    if (err == OCT_EAGAIN) {
+        configure(link);
+    } else {
+        samples_ask(link);
+    }
+}
+
+static void
 sample_arrived(void *arg, oct_err err, const char *detail, const wire_sampled *answer)
 {
     struct slot *slot = arg;
     learner_link_io *link = slot->link;
     const learner_link_io_options *options = &link->options;
-    learner_source *source = source_of(link);
     uint32_t promised = slot->promised;
     slot->promised = 0;
-    if (err != OCT_OK) {
-        learner_run_missed(options->run, options->origin, promised);
-    }
-    if (err == OCT_ESTALE) {
-        options->ended(options->arg, err, detail);
-        return;
-    }
-    if (err != OCT_OK) {
-        if (err != OCT_ECLOSED && learner_source_lost(source)) {
-            oct_log_warn(link->words->lost, "%s; waiting for %s", detail, link->words->replay);
-        }
-        return; // the tick tries again
-    }
-    if (learner_source_back(source)) {
-        oct_log_notice(link->words->back, "%s=%s incarnation=%016" PRIx64, link->words->name,
-                       options->url, answer->incarnation);
-    }
-    if (learner_run_sampled(options->run, options->origin, promised, answer) == OCT_EAGAIN) {
-        configure(link);
+    if (err == OCT_OK) {
+        answered(link, answer,
+                 learner_run_sampled(options->run, options->origin, promised, answer));
     } else {
-        samples_ask(link);
+        learner_run_missed(options->run, options->origin, promised);
+        unanswered(link, err, detail);
+    }
+}
+
+// What a shard is told of the others, and says of itself.
+static void
+counters_arrived(void *arg, oct_err err, const char *detail, const wire_sampled *answer)
+{
+    learner_link_io *link = arg;
+    link->is_told = false;
+    if (err == OCT_OK) {
+        answered(link, answer, learner_run_told(link->options.run, link->options.origin, answer));
+    } else {
+        unanswered(link, err, detail);
+    }
+}
+
+static void
+counters_ask(learner_link_io *link)
+{
+    wire_sample request;
+    if (!link->is_told && source_of(link) != NULL &&
+        learner_run_tell(link->options.run, link->options.origin, &request)) {
+        link->is_told = wire_call_sample(link->client, &request, RPC_TIMEOUT_MS, counters_arrived,
+                                         link) == OCT_OK;
     }
 }
 
@@ -257,7 +290,7 @@ sessions_ask(learner_link_io *link)
 {
     wire_sessions request;
     uint64_t now_ns = oct_clock_ns();
-    if (link->options.origin != LEARNER_LIVE || link->is_asked ||
+    if (link->options.origin == LEARNER_DATA || link->is_asked ||
         now_ns - link->sessions_ns < SESSIONS_NS ||
         !learner_source_is_configured(source_of(link)) ||
         !learner_run_asks_sessions(link->options.run, &request)) {
@@ -275,7 +308,7 @@ learner_link_io_open(learner_link_io **out, const learner_link_io_options *optio
 {
     learner_link_io *link = oct_alloc(sizeof(*link));
     link->options = *options;
-    link->words = &words[options->origin];
+    link->words = &words[options->origin == LEARNER_DATA];
     oct_err err = net_rpc_client_open(&link->socket, options->loop, options->url,
                                       OCT_ROLE_BIT(OCT_ROLE_REPLAY), CLIENT_INFLIGHT, RPC_RESEND_MS,
                                       WIRE_MESSAGE_BYTES_MAX);
@@ -319,6 +352,7 @@ learner_link_io_woke(learner_link_io *link)
     priorities_send(link);
     digest_ask(link);
     samples_ask(link);
+    counters_ask(link);
 }
 
 net_traffic

@@ -146,6 +146,49 @@ address_resolve(char address[OCT_CONFIG_TEXT_MAX])
     }
 }
 
+// The same, of a list.
+static void
+replays_resolve(oct_config *config)
+{
+    char list[OCT_CONFIG_LIST_MAX], address[OCT_CONFIG_TEXT_MAX];
+    oct_text text;
+    oct_text_init(&text, list, sizeof(list));
+    for (uint32_t i = 0; i < oct_config_shards(config); i++) {
+        oct_config_replay_address(config, i, address);
+        address_resolve(address);
+        oct_text_add(&text, "%s%s", i > 0 ? "," : "", address);
+    }
+    if (!text.truncated) {
+        memcpy(config->net.replay, list, sizeof(list));
+    }
+}
+
+static bool
+address_check(const char *key, const char *url, bool insecure)
+{
+    char reason[256];
+    if (net_url_check(url, insecure, reason, sizeof(reason)) != OCT_OK) {
+        fprintf(stderr, "octet-learner: error: %s: %s: %s\n", key, url, reason);
+        return false;
+    }
+    return true;
+}
+
+// Every shard of the experiment has an address.
+static bool
+shards_check(const oct_config *config)
+{
+    char last[OCT_CONFIG_TEXT_MAX];
+    uint32_t shards = oct_config_shards(config);
+    oct_config_replay_address(config, shards - 1, last);
+    if (last[0] == '\0') {
+        fprintf(stderr,
+                "octet-learner: error: replay.shards: %u, but net.replay has fewer addresses: %s\n",
+                (unsigned)shards, config->net.replay);
+    }
+    return last[0] != '\0';
+}
+
 static bool
 config_read(const struct arguments *arguments, oct_config *config)
 {
@@ -162,21 +205,24 @@ config_read(const struct arguments *arguments, oct_config *config)
         fputs(message, stderr);
         return false;
     }
-    const char *urls[] = {config->net.learner, config->net.replay, config->net.data};
-    const char *keys[] = {"net.learner", "net.replay", "net.data"};
+    if (!shards_check(config)) {
+        return false;
+    }
     if (strcmp(arguments->folder, ".") != 0) {
         address_resolve(config->net.learner);
-        address_resolve(config->net.replay);
+        replays_resolve(config);
         address_resolve(config->net.data);
     }
     bool insecure = config->net.insecure || arguments->daemon.insecure;
-    for (size_t i = 0; i < OCT_COUNTOF(urls); i++) {
-        if (net_url_check(urls[i], insecure, message, sizeof(message)) != OCT_OK) {
-            fprintf(stderr, "octet-learner: error: %s: %s: %s\n", keys[i], urls[i], message);
-            return false;
-        }
+    char replay[OCT_CONFIG_TEXT_MAX];
+    bool is_good = address_check("net.learner", config->net.learner, insecure) &&
+                   address_check("net.data", config->net.data, insecure);
+    config->replay.shards = oct_config_shards(config);
+    for (uint32_t i = 0; is_good && i < config->replay.shards; i++) {
+        oct_config_replay_address(config, i, replay);
+        is_good = address_check("net.replay", replay, insecure);
     }
-    return true;
+    return is_good;
 }
 
 // By hand nobody has written the resolved experiment yet; octet status, set and eval read it. What

@@ -24,6 +24,9 @@ learner_mix_create(const learner_mix_options *options)
 {
     learner_mix *mix = oct_alloc(sizeof(*mix));
     mix->options = *options;
+    if (options->shards != NULL) {
+        return mix;
+    }
     mix->count = learner_source_batches(options->live);
     if (options->data == NULL) {
         return mix;
@@ -53,13 +56,16 @@ learner_mix_destroy(learner_mix *mix)
 uint32_t
 learner_mix_batches(const learner_mix *mix)
 {
-    return mix->count;
+    return mix->options.shards != NULL ? learner_shards_batches(mix->options.shards) : mix->count;
 }
 
 size_t
 learner_mix_bytes(const learner_mix *mix)
 {
     const learner_mix_options *options = &mix->options;
+    if (options->shards != NULL) {
+        return learner_shards_bytes(options->shards);
+    }
     size_t bytes = learner_source_bytes(options->live);
     if (options->data != NULL) {
         uint32_t B = options->live_windows + options->data_windows;
@@ -86,6 +92,9 @@ learner_batch *
 learner_mix_take(learner_mix *mix)
 {
     learner_source *live = mix->options.live, *data = mix->options.data;
+    if (mix->options.shards != NULL) {
+        return learner_shards_take(mix->options.shards);
+    }
     if (data == NULL) {
         return learner_source_take(live);
     }
@@ -114,6 +123,10 @@ part_give(learner_source *source, learner_batch *part, const learner_batch *batc
 void
 learner_mix_give(learner_mix *mix, learner_batch *batch, uint64_t now_ns)
 {
+    if (mix->options.shards != NULL) {
+        learner_shards_give(mix->options.shards, batch, now_ns);
+        return;
+    }
     if (mix->options.data == NULL) {
         learner_source_give(mix->options.live, batch, now_ns);
         return;

@@ -1,12 +1,12 @@
 #ifndef LEARNER_LEARNER_MIX_H
 #define LEARNER_LEARNER_MIX_H
 
-#include "learner/learner_source.h"
+#include "learner/learner_shards.h"
 
-// The batches that are learned from: those of one source as they are; or, of two, the live replay
-// and a data set, batches with windows of both, the live ones first. Importance weights are each
-// source's own, scaled to at most 1 among its windows of the batch; priorities go back to where
-// their windows came from.
+// The batches that are learned from: those of one source, or of several shards, as they are; or, of
+// the live replay and a data set, batches with windows of both, the live ones first. Importance
+// weights are each source's own, scaled to at most 1 among its windows of the batch; priorities go
+// back to where their windows came from.
 //
 // Threads: the loop thread. Owns: with two sources, the batches that it gives; what they were made
 // of stays taken from the sources meanwhile. Full: nothing is taken from one source while the other
@@ -18,6 +18,7 @@ typedef struct learner_mix_options {
     uint32_t T;              // rows of a window, 0: n-step
     learner_source *live;    // borrowed
     uint32_t live_windows;   // of each of its batches
+    learner_shards *shards;  // borrowed; the live ones where there are several: batches are theirs
     learner_source *data;    // borrowed; NULL: there is no other source
     uint32_t data_windows;
 } learner_mix_options;

@@ -15,6 +15,7 @@ typedef struct learner_measurements {
     double wall_s, time_s, env_steps, env_steps_budget, updates, updates_budget;
     double data_samples, data_wait_s;
     double inserts, samples, given_up, replay_size, replay_up, replay_wait_s;
+    double shards, replay_missing;
     double sample_lag, sample_lag_max;
     double policy_version, policy_lag, policy_lag_max, policy_gaps;
     double published_bytes, complete, deltas, snapshots_refused, snapshots_unchanged;

@@ -95,7 +95,7 @@ order_do(learner_run *run)
 {
     learner_pacer *pacer = run->pacer;
     // Before replay has gone back to the turn before, it would take what actors make for old.
-    if (pacer->is_ordered || !learner_source_is_configured(run->source)) {
+    if (pacer->is_ordered || !learner_source_is_configured(run->source[LEARNER_LIVE])) {
         return;
     }
     if (!pacer->has_begun) { // not before: a run that cannot go on keeps its rows
@@ -165,7 +165,7 @@ task_do(learner_run *run)
         return false;
     case LEARNER_TURN_RETURN:
         learner_run_check_budget(run);
-        return !pacer->is_returning && !learner_source_has_priorities(run->source);
+        return !pacer->is_returning && !learner_source_has_priorities(run->source[LEARNER_LIVE]);
     case LEARNER_TURN_EVALUATE:
         return learner_evals_rest(run->evals, run->pace->evaluation_now_ns(run));
     case LEARNER_TURN_HASH:

@@ -73,8 +73,11 @@ replay_measure(learner_run *run)
     now->from_data_bytes = (double)run->traffic.from_data;
     now->bad_samples = (double)source.bad_samples;
     now->data_samples = 0;
-    if (run->data != NULL) {
-        learner_source_counts data = learner_source_count(run->data, oct_clock_ns());
+    now->shards = run->shards != NULL ? oct_config_shards(run->config) : 1;
+    now->replay_missing = run->shards != NULL ? learner_shards_missing(run->shards) : 0;
+    if (run->source[LEARNER_DATA] != NULL) {
+        learner_source_counts data =
+            learner_source_count(run->source[LEARNER_DATA], oct_clock_ns());
         now->replay_up = source.is_up && data.is_up;
         now->data_samples = (double)data.samples;
         now->data_wait_s = data.waiting_s;

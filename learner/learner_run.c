@@ -111,8 +111,10 @@ learner_run_destroy(learner_run *run)
     learner_evals_destroy(run->evals);
     learner_publisher_destroy(run->publisher);
     learner_mix_destroy(run->mix);
-    learner_source_destroy(run->source);
-    learner_source_destroy(run->data);
+    learner_shards_destroy(run->shards);
+    for (size_t i = 0; i < LEARNER_ORIGINS; i++) {
+        learner_source_destroy(run->source[i]);
+    }
     learner_actors_destroy(run->actors);
     learner_peers_destroy(run->peers);
     learner_report_end(run);

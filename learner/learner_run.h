@@ -71,14 +71,15 @@ OCT_CHECKED oct_err learner_run_join(learner_run *run, const wire_env_spec *env,
 OCT_CHECKED oct_err learner_run_register(learner_run *run, const wire_register *request,
                                          const oct_holder *holder, learner_actor **out,
                                          char *reason, size_t reason_size);
-// Where windows of a batch come from: the replay that actors insert into, and that of a data set.
+// Where windows of a batch come from: the replay that actors insert into, or the shards that they
+// do, LEARNER_LIVE + 0, 1, …; and that of a data set.
 typedef enum learner_origin {
     LEARNER_LIVE,
-    LEARNER_DATA,
+    LEARNER_DATA = LEARNER_LIVE + OCT_SHARDS_MAX,
     LEARNER_ORIGINS,
 } learner_origin;
-// Its link, requests that were missed and priorities are the caller's business. NULL while waiting;
-// of LEARNER_DATA also when there is no data set beside the live one.
+// Its link, requests that were missed and priorities are the caller's business. NULL while waiting,
+// and where the run has no such.
 learner_source *learner_run_source(learner_run *run, learner_origin origin);
 
 // learner_source_configured; what a resumed run finds in replay is logged.
@@ -87,6 +88,11 @@ void learner_run_configured(learner_run *run, learner_origin origin, oct_err err
 // Batches that may be asked for now, as the request; promised to it until learner_run_sampled or
 // learner_run_missed. 0: none.
 uint32_t learner_run_request(learner_run *run, learner_origin origin, wire_sample *out);
+// A request for the counters of a shard alone, with those of the others, if one is due; then its
+// answer, NULL: none came. OCT_EAGAIN: replay is to be configured first.
+bool learner_run_tell(learner_run *run, learner_origin origin, wire_sample *out);
+OCT_CHECKED oct_err learner_run_told(learner_run *run, learner_origin origin,
+                                     const wire_sampled *sampled);
 // OCT_EAGAIN: replay is to be configured first.
 OCT_CHECKED oct_err learner_run_sampled(learner_run *run, learner_origin origin, uint32_t promised,
                                         const wire_sampled *sampled);

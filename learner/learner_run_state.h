@@ -118,9 +118,10 @@ struct learner_run {
     uint64_t bad_reports;    // with numbers that cannot be, or of evaluations by others
 
     // what the algorithm learns from, as the first actor made it
-    learner_source *source; // NULL while waiting
-    learner_source *data;   // of a data set beside it; NULL: there is none
-    learner_mix *mix;       // of both
+    learner_source *source[LEARNER_ORIGINS]; // by learner_origin; NULL: there is none (yet)
+    learner_shards *shards;                  // of several live ones; NULL: there is one
+    uint32_t shards_away;                    // bits: said in the log not to be there
+    learner_mix *mix;                        // of all
     algo_wants wants;
 
     // counters
@@ -167,7 +168,10 @@ OCT_CHECKED oct_err learner_join_begin(learner_run *run, char *reason, size_t re
 // Begins to learn from a data set alone, when the environment is known; else the first to register
 // tells it. OCT_EINVAL, with a reason: it cannot be.
 OCT_CHECKED oct_err learner_join_offline(learner_run *run, char *reason, size_t reason_size);
-// Of the source, or as it would say before there is one.
+// Where the table of a live source was after so many batches.
+learner_source_place learner_run_place_after(const learner_run *run, uint32_t shard,
+                                             uint64_t batches);
+// Of the live sources together, or as they would say before there is one.
 learner_source_counts learner_run_source_counts(const learner_run *run);
 
 // ---- learner_end.c (also learner_run_finish, learner_run_abandon, learner_run_save,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_rng.h"
 #include "common/oct_text.h"
 #include "proto/wire_token.h"
 
@@ -35,7 +36,7 @@ struct learner_source {
     learner_batch **filled; // [count], a ring from filled_first
     uint32_t filled_first, filled_count;
     uint32_t taken;
-    uint64_t taken_ever;
+    uint64_t arrived; // batches that were ever filled, or windows of a shard
     uint64_t idle_ns; // since when none is filled or taken; 0: some are
 
     uint64_t *key;
@@ -48,7 +49,8 @@ struct learner_source {
     learner_source_place place;
     uint64_t batches_before;
     learner_source_ahead ahead;
-    bool asked; // since it was configured: its counters are known
+    bool asked; // since it was configured: its counters are known soon
+    bool known; // and were heard
     learner_source_counts counts;
 };
 
@@ -124,7 +126,8 @@ learner_source_create(const learner_source_options *options)
     source->options.token_key = source->token_key;
     source->request_max = answer_batches(options);
     OCT_ASSERT(source->request_max > 0);
-    source->count = is_rollout(options)
+    source->count = options->is_shard ? 0
+                    : is_rollout(options)
                         ? 1 + options->wants.lag_max
                         : OCT_MAX(2u, config->learner.prefetch) + source->request_max;
     source->all = oct_alloc(source->count * sizeof(*source->all));
@@ -141,6 +144,8 @@ learner_source_create(const learner_source_options *options)
     source->idle_ns = options->now_ns;
     source->counts.lag = source->counts.lag_max = NAN;
     source->place = options->place;
+    source->counts.inserts = options->place.inserts;
+    source->counts.balance = options->place.balance;
     return source;
 }
 
@@ -194,7 +199,7 @@ learner_source_table(const learner_source_options *options)
     wire_configure configure = {
         .run_id = options->run_id,
         .epoch = options->epoch,
-        .capacity = config->replay.capacity,
+        .capacity = oct_config_shard_capacity(config),
         .streams = config->actor.count * config->actor.envs,
         .obs_bytes = (uint32_t)policy_spec_obs_bytes(spec),
         .obs_is_float = spec->obs_dtype == POLICY_F32,
@@ -213,7 +218,8 @@ learner_source_table(const learner_source_options *options)
         .min_size = config->replay.min_size,
         .samples_per_insert = wants->each_once ? OCT_MIN(ratio, 1) : ratio,
         .tolerance = config->replay.tolerance,
-        .seed = config->run.seed,
+        .seed =
+            options->shard > 0 ? oct_rng_mix(config->run.seed, options->shard) : config->run.seed,
         .turn_actors = config->run.deterministic ? config->actor.count : 0,
         .turn = options->turn,
     };
@@ -221,12 +227,19 @@ learner_source_table(const learner_source_options *options)
     return configure;
 }
 
+// Windows of what is counted.
+static uint32_t
+unit_of(const learner_source *source)
+{
+    return source->options.is_shard ? 1 : source->options.batch_size;
+}
+
 // Windows of the table at hand in the first batches of this process, and before them.
 static uint64_t
 windows_after(const learner_source *source, uint64_t batches)
 {
     uint64_t of_table = batches - OCT_MIN(batches, source->batches_before);
-    return source->place.samples + of_table * source->options.batch_size;
+    return source->place.samples + of_table * unit_of(source);
 }
 
 learner_source_place
@@ -234,6 +247,10 @@ learner_source_place_after(const learner_source *source, uint64_t batches)
 {
     learner_source_place place = source->place;
     place.samples = windows_after(source, batches);
+    if (source->options.is_shard) {
+        place.inserts = source->counts.inserts;
+        place.balance = source->counts.balance;
+    }
     return place;
 }
 
@@ -243,7 +260,7 @@ learner_source_configure(const learner_source *source)
     wire_configure configure = learner_source_table(&source->options);
     if (!source->options.config->run.deterministic) { // there the turn says it
         configure.table = source->place.table;
-        configure.samples = windows_after(source, source->taken_ever + source->filled_count);
+        configure.samples = windows_after(source, source->arrived);
     }
     memcpy(configure.token_key, source->token_key, sizeof(configure.token_key));
     return configure;
@@ -299,7 +316,8 @@ place_take(learner_source *source, const wire_configured *answer)
         source->counts.steps += answer->steps;
     }
     *place = (learner_source_place){.table = answer->table, .steps = answer->steps};
-    source->batches_before = source->taken_ever + source->filled_count;
+    source->counts.balance = 0;
+    source->batches_before = source->arrived;
 }
 
 void
@@ -307,7 +325,7 @@ learner_source_configured(learner_source *source, oct_err err, const wire_config
 {
     source->configuring = false;
     source->configured = err == OCT_OK;
-    source->asked = false;
+    source->asked = source->known = false;
     if (err != OCT_OK || answer == NULL || answer->table == 0) {
         return;
     }
@@ -409,7 +427,10 @@ counts_take(learner_source *source, const wire_sampled *sampled)
         source->priority_count = 0; // keys of another process
     }
     counts->incarnation = sampled->incarnation;
+    source->known = true;
     counts->size = sampled->size;
+    counts->mass = sampled->mass;
+    counts->balance = sampled->balance;
     counts->inserts = same ? OCT_MAX(counts->inserts, sampled->inserts) : sampled->inserts;
     counts->samples = same ? OCT_MAX(counts->samples, sampled->samples) : sampled->samples;
     counts->given_up = same ? OCT_MAX(counts->given_up, sampled->given_up) : sampled->given_up;
@@ -436,16 +457,23 @@ lag_take(learner_source *source, const algo_batch *batch)
 }
 
 static void
+arrived(learner_source *source, uint32_t count, uint64_t now_ns)
+{
+    source->arrived += count;
+    if (source->counts.first_sample_ns == 0) {
+        source->counts.first_sample_ns = now_ns;
+    }
+}
+
+static void
 filled_put(learner_source *source, learner_batch *batch, uint64_t now_ns)
 {
     OCT_ASSERT(source->filled_count < source->count);
     source->filled[(source->filled_first + source->filled_count++) % source->count] = batch;
+    arrived(source, 1, now_ns);
     if (source->idle_ns != 0) {
         source->counts.waiting_s += (double)(now_ns - source->idle_ns) * 1e-9;
         source->idle_ns = 0;
-    }
-    if (source->counts.first_sample_ns == 0) {
-        source->counts.first_sample_ns = now_ns;
     }
     if (batch->view.T > 0) {
         lag_take(source, &batch->view);
@@ -453,15 +481,22 @@ filled_put(learner_source *source, learner_batch *batch, uint64_t now_ns)
 }
 
 oct_err
-learner_source_sampled(learner_source *source, uint32_t promised, const wire_sampled *sampled,
-                       double share, uint64_t now_ns)
+learner_source_heard(learner_source *source, const wire_sampled *sampled)
 {
-    learner_source_missed(source, promised);
     if (!sampled->configured) {
         source->configured = false;
         return OCT_EAGAIN;
     }
     counts_take(source, sampled);
+    return OCT_OK;
+}
+
+oct_err
+learner_source_sampled(learner_source *source, uint32_t promised, const wire_sampled *sampled,
+                       double share, uint64_t now_ns)
+{
+    learner_source_missed(source, promised);
+    OCT_TRY(learner_source_heard(source, sampled));
     const oct_config *config = source->options.config;
     uint32_t B = source->options.batch_size;
     double exponent =
@@ -495,7 +530,6 @@ learner_source_take(learner_source *source)
     source->filled_first = (source->filled_first + 1) % source->count;
     source->filled_count--;
     source->taken++;
-    source->taken_ever++;
     return batch;
 }
 
@@ -523,15 +557,68 @@ learner_source_give(learner_source *source, learner_batch *batch, uint64_t now_n
     if (source->taken == 0 && source->filled_count == 0) {
         source->idle_ns = now_ns;
     }
-    if (!batch->learned || source->options.wants.each_once ||
+    if (batch->learned) {
+        learner_source_return(source, batch->incarnation, B, batch->key, batch->priority);
+    }
+}
+
+void
+learner_source_return(learner_source *source, uint64_t incarnation, uint32_t count,
+                      const uint64_t *key, const float *priority)
+{
+    if (source->options.wants.each_once ||
         source->options.config->replay.sampler != OCT_SAMPLER_PRIORITIZED ||
-        batch->incarnation != source->counts.incarnation || !priorities_fit(source, B)) {
+        incarnation != source->counts.incarnation || !priorities_fit(source, count)) {
         return;
     }
-    memcpy(source->key + source->priority_count, batch->key, B * sizeof(*source->key));
-    memcpy(source->priority + source->priority_count, batch->priority, B * sizeof(float));
-    source->priority_count += B;
+    memcpy(source->key + source->priority_count, key, count * sizeof(*key));
+    memcpy(source->priority + source->priority_count, priority, count * sizeof(*priority));
+    source->priority_count += count;
 }
+
+// ---- windows of a shard
+
+uint32_t
+learner_source_windows_max(const learner_source *source)
+{
+    return source->request_max * source->options.batch_size;
+}
+
+void
+learner_source_ask(learner_source *source, uint32_t windows, uint64_t others_inserts,
+                   double others_balance, wire_sample *out)
+{
+    OCT_ASSERT(source->options.is_shard && windows <= learner_source_windows_max(source));
+    *out = (wire_sample){
+        .run_id = source->options.run_id,
+        .epoch = source->options.epoch,
+        .batch_size = 1,
+        .batches = windows,
+        .timeout_ms = windows > 0 ? SAMPLE_HOLD_MS : 0,
+        .others_inserts = others_inserts,
+        .others_balance = others_balance,
+    };
+}
+
+bool
+learner_source_is_known(const learner_source *source)
+{
+    return source->configured && source->known;
+}
+
+void
+learner_source_arrived(learner_source *source, uint32_t windows, uint64_t now_ns)
+{
+    arrived(source, windows, now_ns);
+}
+
+void
+learner_source_bad(learner_source *source)
+{
+    source->counts.bad_samples++;
+}
+
+// ---- priorities
 
 bool
 learner_source_has_priorities(const learner_source *source)

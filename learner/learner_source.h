@@ -20,6 +20,9 @@ typedef struct learner_source_place {
     uint64_t table;   // wire_configured; 0: no table was known
     uint64_t steps;   // of environments, that it had taken
     uint64_t samples; // windows of it that were learned from
+    // Of a shard, what the others' limiters count with until it is heard of: wire_sampled's.
+    uint64_t inserts;
+    double balance;
 } learner_source_place;
 
 typedef struct learner_source_options {
@@ -34,6 +37,10 @@ typedef struct learner_source_options {
     // A table that nobody knows yet was this run's from its beginning: all that it took counts.
     bool counts_from_zero;
     bool keeps_priorities; // all of them, however many: memory for them grows
+    // One of several replays: the table has its part of the rows. There are no batches here, and
+    // windows are counted one by one (learner_shards.h).
+    bool is_shard;
+    uint32_t shard;
     // Lock-step: the turn that replay's table goes back to when this process begins, and its hash.
     uint64_t turn;
     uint8_t turn_digest[WIRE_HASH_BYTES];
@@ -87,6 +94,26 @@ uint32_t learner_source_filled(const learner_source *source); // how many are
 // The next filled batch, NULL: none. The caller gives it back when it was learned from.
 learner_batch *learner_source_take(learner_source *source);
 void learner_source_give(learner_source *source, learner_batch *batch, uint64_t now_ns);
+// ---- windows of a shard, which learner_shards asks for
+
+// Windows that one request may ask for, at most.
+uint32_t learner_source_windows_max(const learner_source *source);
+// A request of so many windows, 0: of the counters alone. others: what the other shards have.
+void learner_source_ask(learner_source *source, uint32_t windows, uint64_t others_inserts,
+                        double others_balance, wire_sample *out);
+// An answer, whose windows are the caller's. OCT_EAGAIN: replay has no table, it is to be
+// configured again.
+OCT_CHECKED oct_err learner_source_heard(learner_source *source, const wire_sampled *sampled);
+// Whether its counters were heard of since it was configured.
+bool learner_source_is_known(const learner_source *source);
+// So many windows were kept of an answer.
+void learner_source_arrived(learner_source *source, uint32_t windows, uint64_t now_ns);
+void learner_source_bad(learner_source *source); // an answer that did not fit
+// Priorities of windows that were learned from; those of another process than it is now are not
+// taken.
+void learner_source_return(learner_source *source, uint64_t incarnation, uint32_t count,
+                           const uint64_t *key, const float *priority);
+
 // Priorities of batches given back since the last call; false: none, or replay is another process
 // now. Valid until the next give.
 bool learner_source_priorities(learner_source *source, wire_priorities *out);
@@ -102,7 +129,8 @@ typedef struct learner_source_ahead {
     uint64_t batches, returned; // drawn after it, and those of them that are drawn again
 } learner_source_ahead;
 learner_source_ahead learner_source_found(const learner_source *source);
-// Where the table is, after so many batches of this process were learned from.
+// Where the table is, after so many batches (of a shard: windows) of this process were learned
+// from.
 learner_source_place learner_source_place_after(const learner_source *source, uint64_t batches);
 
 typedef struct learner_source_counts {
@@ -110,6 +138,7 @@ typedef struct learner_source_counts {
     uint64_t incarnation;            // of replay, 0: never heard of
     uint64_t size, inserts, samples; // windows, as replay last said
     uint64_t given_up;               // windows too old to be learned from, as replay last said
+    double mass, balance;            // wire_sampled's, of a shard
     uint64_t steps;                  // of environments, that replay took since options.place
     uint64_t bad_samples;            // answers that did not fit
     uint64_t first_sample_ns;        // when the first batch came, 0: not yet

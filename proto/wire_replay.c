@@ -198,18 +198,22 @@ wire_sample_to(Octet__SampleRequest *out, const wire_sample *in)
         .turn_first = in->turn_first,
         .n_turn_actor = in->turn_actor_count,
         .turn_actor = WIRE_COLUMN(uint32_t, in->turn_actor),
+        .others_inserts = in->others_inserts,
+        .others_balance = in->others_balance,
     };
 }
 
 oct_err
 wire_sample_from(wire_sample *out, const Octet__SampleRequest *in, wire_arena *arena)
 {
-    WIRE_REQUIRE(arena, in->batch_size >= 1 && in->batches >= 1,
-                 "sample.batch_size, batches: is 0");
+    WIRE_REQUIRE(arena, in->batch_size >= 1, "sample.batch_size: is 0");
     WIRE_REQUIRE(arena, (uint64_t)in->batch_size * in->batches <= WIRE_SAMPLE_COUNT_MAX,
                  "sample.batch_size * batches: too many");
     WIRE_REQUIRE(arena, in->turn <= UINT32_MAX && in->n_turn_actor <= WIRE_TURN_ACTORS_MAX,
                  "sample.turn, turn_actor: too many");
+    WIRE_REQUIRE(arena, in->batches >= 1 || in->turn == 0, "sample.batches: is 0 in a turn");
+    WIRE_REQUIRE(arena, in->others_inserts <= WIRE_COUNT_MAX && isfinite(in->others_balance),
+                 "sample.others_inserts, others_balance: too many, or not finite");
     *out = (wire_sample){
         .run_id = in->run_id,
         .batch_size = in->batch_size,
@@ -221,6 +225,8 @@ wire_sample_from(wire_sample *out, const Octet__SampleRequest *in, wire_arena *a
         .turn_first = in->turn_first,
         .turn_actor_count = (uint32_t)in->n_turn_actor,
         .turn_actor = in->turn_actor,
+        .others_inserts = in->others_inserts,
+        .others_balance = in->others_balance,
     };
     return OCT_OK;
 }
@@ -277,6 +283,8 @@ wire_sampled_to(Octet__Sampled *out, const wire_sampled *in)
         .steps = in->steps,
         .turn = in->turn,
         .turn_batches = in->turn_batches,
+        .mass = in->mass,
+        .balance = in->balance,
     };
 }
 
@@ -328,6 +336,8 @@ wire_sampled_from(wire_sampled *out, const Octet__Sampled *in, wire_arena *arena
                  "sampled: a count beyond 2^53");
     WIRE_REQUIRE(arena, in->turn <= UINT32_MAX && in->turn_batches <= INT32_MAX,
                  "sampled.turn, turn_batches: too many");
+    WIRE_REQUIRE(arena, isfinite(in->mass) && in->mass >= 0 && isfinite(in->balance),
+                 "sampled.mass, balance: not finite, or below 0");
     // It becomes a divisor: 0 is refused, and what divides like 0.
     WIRE_REQUIRE(arena, wire_check_range(in->probability, in->n_probability, FLT_MIN, 1.0f),
                  "sampled.probability: not above 0 and at most 1");
@@ -356,6 +366,8 @@ wire_sampled_from(wire_sampled *out, const Octet__Sampled *in, wire_arena *arena
         .steps = in->steps,
         .turn = in->turn,
         .turn_batches = in->turn_batches,
+        .mass = in->mass,
+        .balance = in->balance,
     };
     return OCT_OK;
 }

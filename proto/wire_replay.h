@@ -78,7 +78,7 @@ typedef struct wire_configured {
 typedef struct wire_sample {
     uint64_t run_id;
     uint32_t batch_size;  // windows
-    uint32_t batches;     // at most this many batches in one reply, at least one
+    uint32_t batches;     // at most this many batches in one reply; 0: only the counters, at once
     uint32_t timeout_ms;  // how long replay may hold the request while the limiter forbids sampling
     uint32_t version_min; // FIFO: windows with an action of an older policy are given up; 0: none
     uint64_t epoch;       // of the learner
@@ -89,6 +89,10 @@ typedef struct wire_sample {
     uint32_t turn_first;        // batches of the turn before the first one asked for
     uint32_t turn_actor_count;  // configure's turn_actors
     const uint32_t *turn_actor; // [turn_actor_count] ids, in the order of their indices
+    // Of the other shards of the run, as the learner knows them: the limiter holds over all of
+    // them.
+    uint64_t others_inserts; // windows
+    double others_balance;   // the sum of wire_sampled.balance
 } wire_sample;
 
 // Columns of count windows. R below is 1 for WIRE_WINDOW_N_STEP and T for
@@ -118,6 +122,9 @@ typedef struct wire_sampled {
     uint64_t steps;           // rows with an action, ever: what a run's steps are counted from
     uint64_t turn;            // as asked for; another: the turn has not begun
     uint32_t turn_batches;    // that the turn has in all
+    double mass;    // what windows are drawn in proportion to, summed over the table: priority ^
+                    // exponent; uniform, fifo: size
+    double balance; // of the limiter, this table's own part
 } wire_sampled;
 
 typedef struct wire_priorities {

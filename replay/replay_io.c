@@ -75,17 +75,17 @@ replay_pump(replay_io *io)
     if (!io->table) {
         return;
     }
-    const replay_limiter *limiter = replay_table_limiter(io->table);
-    double width = limiter->balance_max - limiter->balance_min;
+    const replay_limiter limiter = replay_table_joined(io->table);
+    double width = limiter.balance_max - limiter.balance_min;
     // Batches differ a little in size: half as wide again is worth another line.
-    if (limiter->is_widened && width > 1.5 * io->band_logged &&
-        limiter->spec.samples_per_insert > 0) {
+    if (limiter.is_widened && width > 1.5 * io->band_logged &&
+        limiter.spec.samples_per_insert > 0) {
         io->band_logged = width;
         oct_log_notice("REPLAY-BAND-WIDENED",
                        "width=%.0f insert_max=%" PRIu32 " sample_max=%" PRIu32
                        " samples_per_insert=%g tolerance=%g",
-                       width, limiter->insert_chunk, limiter->sample_chunk,
-                       limiter->spec.samples_per_insert, limiter->spec.tolerance);
+                       width, limiter.insert_chunk, limiter.sample_chunk,
+                       limiter.spec.samples_per_insert, limiter.spec.tolerance);
     }
 }
 

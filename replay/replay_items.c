@@ -540,6 +540,13 @@ replay_items_draw(replay_items *items, oct_rng *rng, uint32_t count, uint32_t *s
     }
 }
 
+double
+replay_items_mass(const replay_items *items)
+{
+    return items->select_ops->mass != NULL ? items->select_ops->mass(items->select)
+                                           : (double)items->count;
+}
+
 struct filter {
     replay_items *items;
     uint32_t version_min;

@@ -55,6 +55,8 @@ bool replay_items_have_room(const replay_items *items, uint32_t blocks);
 // There are items; a sampler that takes has count of them.
 void replay_items_draw(replay_items *items, oct_rng *rng, uint32_t count, uint32_t *slot,
                        float *probability);
+// What windows are drawn in proportion to, summed: their count where all are alike.
+double replay_items_mass(const replay_items *items);
 // A sampler that takes: gives up windows with an action of a policy older than version_min, until
 // the next count windows have none. Returns how many there are, at most count.
 uint32_t replay_items_filter(replay_items *items, uint32_t count, uint32_t version_min);

@@ -146,6 +146,29 @@ replay_limiter_found(replay_limiter *limiter, uint64_t count)
     limiter->offset -= (double)count * limiter->spec.samples_per_insert;
 }
 
+replay_limiter
+replay_limiter_joined(const replay_limiter *limiter, uint64_t others_inserts, double others_balance)
+{
+    replay_limiter joined = *limiter;
+    joined.inserts += others_inserts;
+    joined.offset += others_balance - (double)others_inserts * limiter->spec.samples_per_insert;
+    return joined;
+}
+
+void
+replay_limiter_set_joined(replay_limiter *limiter, const replay_limiter_spec *spec,
+                          uint64_t others_inserts, double others_balance)
+{
+    replay_limiter joined = replay_limiter_joined(limiter, others_inserts, others_balance);
+    uint64_t inserts = limiter->inserts;
+    replay_limiter_set(&joined, spec);
+    double own = replay_limiter_balance(&joined) - others_balance;
+    *limiter = joined;
+    limiter->inserts = inserts;
+    limiter->offset = 0;
+    limiter->offset = own - replay_limiter_balance(limiter);
+}
+
 void
 replay_limiter_explain_insert(const replay_limiter *limiter, char *text, size_t text_size)
 {

@@ -59,6 +59,14 @@ void replay_limiter_returned(replay_limiter *limiter, uint64_t count);
 // Inserts that nobody made, and that count for nobody: the balance stays.
 void replay_limiter_found(replay_limiter *limiter, uint64_t count);
 
+// This table's limiter as it counts for an experiment over several: the others have so many inserts
+// and this balance in all. Whether a sample or an insert is allowed is asked of it.
+replay_limiter replay_limiter_joined(const replay_limiter *limiter, uint64_t others_inserts,
+                                     double others_balance);
+// replay_limiter_set for such a one: the joined balance keeps its distance from the middle.
+void replay_limiter_set_joined(replay_limiter *limiter, const replay_limiter_spec *spec,
+                               uint64_t others_inserts, double others_balance);
+
 double replay_limiter_balance(const replay_limiter *limiter);
 // Why an insert, or a sample, waits: one line for a person.
 void replay_limiter_explain_insert(const replay_limiter *limiter, char *text, size_t text_size);

@@ -62,6 +62,8 @@ typedef struct replay_select_ops {
     // span->windows, gives the oldest in order, and has removed them.
     void (*draw)(void *select, const replay_span *span, oct_rng *rng, uint32_t count,
                  uint32_t *slot, float *probability);
+    // What draw draws in proportion to, summed over all windows; NULL: each counts as 1.
+    double (*mass)(void *select);
     // One that takes: looks at the oldest until wanted of them are good, removes those that are
     // not, and gives how many are. NULL for others.
     uint32_t (*filter)(void *select, uint32_t wanted, bool (*is_good)(void *arg, uint32_t slot),

@@ -136,6 +136,13 @@ prioritized_draw(void *select, const replay_span *span, oct_rng *rng, uint32_t c
     }
 }
 
+static double
+prioritized_mass(void *select)
+{
+    struct prioritized *self = select;
+    return replay_sumtree_total(self->tree);
+}
+
 const replay_select_ops replay_select_prioritized = {
     .name = "prioritized",
     .takes = false,
@@ -149,4 +156,5 @@ const replay_select_ops replay_select_prioritized = {
     .removed = prioritized_removed,
     .update = prioritized_update,
     .draw = prioritized_draw,
+    .mass = prioritized_mass,
 };

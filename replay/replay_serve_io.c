@@ -427,18 +427,11 @@ configure(void *arg, wire_call *call, const wire_configure *wanted)
 wire_sampled
 replay_serve_nothing(const replay_io *io, bool is_configured)
 {
-    wire_sampled none = {.incarnation = io->incarnation, .configured = is_configured};
+    wire_sampled none = {.incarnation = io->incarnation};
     if (is_configured) {
-        const wire_configure *configured = replay_table_configure(io->table);
         replay_table_stats stats = replay_table_stats_get(io->table);
-        none.window_steps = configured->window == WIRE_WINDOW_N_STEP ? 0 : configured->window_steps;
-        none.obs_bytes = configured->obs_bytes;
-        none.action_bytes = configured->action_bytes;
-        none.extra_dim = configured->extra_dim;
-        none.size = stats.size;
-        none.inserts = stats.inserts;
-        none.samples = stats.samples;
-        none.given_up = stats.given_up;
+        replay_table_counters(&none, io->table);
+        none.incarnation = io->incarnation;
         none.steps = steps_taken(&stats);
     }
     return none;
@@ -493,14 +486,12 @@ static bool
 sample_size_ok(const replay_io *io, wire_call *call, const wire_sample *request)
 {
     uint32_t most = replay_table_batch_max(io->table);
-    if (request->batch_size >= 1 && request->batch_size <= most && request->batches >= 1) {
+    if (request->batch_size >= 1 && request->batch_size <= most) {
         return true;
     }
     char reason[REASON_MAX];
-    (void)snprintf(reason, sizeof(reason),
-                   "batch_size %" PRIu32 " (1 to %" PRIu32 " is allowed), batches %" PRIu32
-                   " (at least 1)",
-                   request->batch_size, most, request->batches);
+    (void)snprintf(reason, sizeof(reason), "batch_size %" PRIu32 " (1 to %" PRIu32 " is allowed)",
+                   request->batch_size, most);
     wire_reply_error(call, OCT_EINVAL, reason);
     return false;
 }
@@ -521,6 +512,12 @@ sample(void *arg, wire_call *call, const wire_sample *request)
     }
     replay_fence_note(&io->fence, request->run_id, request->epoch, oct_clock_ns());
     if (!sample_size_ok(io, call, request)) {
+        return;
+    }
+    replay_table_set_others(io->table, request->others_inserts, request->others_balance);
+    if (request->batches == 0) {
+        sample_refuse(io, call, true);
+        replay_pump(io); // what the others have done may allow what was held
         return;
     }
     if (replay_turn_ask(io, request, reason, sizeof(reason)) != OCT_OK) {

@@ -123,12 +123,12 @@ limiter_measure(const replay_io *io, replay_measurements *now)
 {
     now->balance = now->balance_min = now->balance_max = now->limit = now->min_size = NAN;
     if (io->table != NULL) {
-        const replay_limiter *limiter = replay_table_limiter(io->table);
-        now->balance = replay_limiter_balance(limiter);
-        now->balance_min = limiter->balance_min;
-        now->balance_max = limiter->balance_max;
-        now->limit = limiter->spec.samples_per_insert;
-        now->min_size = (double)limiter->spec.min_size;
+        const replay_limiter limiter = replay_table_joined(io->table);
+        now->balance = replay_limiter_balance(&limiter);
+        now->balance_min = limiter.balance_min;
+        now->balance_max = limiter.balance_max;
+        now->limit = limiter.spec.samples_per_insert;
+        now->min_size = (double)limiter.spec.min_size;
     }
     now->held_samples = io->held_count;
 }

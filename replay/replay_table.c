@@ -39,6 +39,8 @@ struct replay_table {
     replay_gather gather;
     replay_dedupe *dedupe;
     replay_limiter limiter;
+    uint64_t others_inserts; // replay_table_set_others
+    double others_balance;
     bool takes;
     oct_rng rng;
     uint32_t batch_rows;
@@ -314,6 +316,19 @@ replay_table_limiter(const replay_table *table)
     return &table->limiter;
 }
 
+replay_limiter
+replay_table_joined(const replay_table *table)
+{
+    return replay_limiter_joined(&table->limiter, table->others_inserts, table->others_balance);
+}
+
+void
+replay_table_set_others(replay_table *table, uint64_t inserts, double balance)
+{
+    table->others_inserts = inserts;
+    table->others_balance = balance;
+}
+
 static void
 set_limiter(replay_table *table, const wire_configure *configure)
 {
@@ -326,7 +341,7 @@ set_limiter(replay_table *table, const wire_configure *configure)
     table->configure.min_size = configure->min_size;
     table->configure.samples_per_insert = configure->samples_per_insert;
     table->configure.tolerance = configure->tolerance;
-    replay_limiter_set(&table->limiter, &spec);
+    replay_limiter_set_joined(&table->limiter, &spec, table->others_inserts, table->others_balance);
 }
 
 static void
@@ -432,7 +447,8 @@ may_insert(const replay_table *table, const struct demand *demand)
         return true; // in lock-step the turn alone decides
     }
     if (!table->takes) {
-        return replay_limiter_may_insert(&table->limiter, demand->windows);
+        replay_limiter limiter = replay_table_joined(table);
+        return replay_limiter_may_insert(&limiter, demand->windows);
     }
     // A sample that needs more than there is cannot make the room that this insert lacks.
     return replay_items_have_room(table->items, demand->blocks) || table->sample_wanted > size;
@@ -601,9 +617,10 @@ replay_table_may_sample(replay_table *table, uint32_t batch_size, uint32_t batch
         }
     } else {
         (void)replay_limiter_fit(&table->limiter, 0, batch_size);
+        replay_limiter limiter = replay_table_joined(table);
         allowed = replay_items_count(table->items) == 0
                       ? 0
-                      : replay_limiter_may_sample(&table->limiter, batch_size, most);
+                      : replay_limiter_may_sample(&limiter, batch_size, most);
     }
     table->sample_wanted = allowed == 0 ? batch_size : 0;
     return allowed;
@@ -615,37 +632,45 @@ replay_table_sample_cancelled(replay_table *table)
     table->sample_wanted = 0;
 }
 
+void
+replay_table_counters(wire_sampled *out, const replay_table *table)
+{
+    const wire_configure *configure = &table->configure;
+    *out = (wire_sampled){
+        .configured = true,
+        .window_steps = configure->window == WIRE_WINDOW_N_STEP ? 0 : configure->window_steps,
+        .obs_bytes = configure->obs_bytes,
+        .action_bytes = configure->action_bytes,
+        .extra_dim = configure->extra_dim,
+        .size = replay_items_count(table->items),
+        .inserts = table->limiter.inserts,
+        .samples = table->limiter.samples,
+        .given_up = replay_items_stats_get(table->items).given_up,
+        .mass = replay_items_mass(table->items),
+        .balance = replay_limiter_balance(&table->limiter),
+    };
+}
+
 // The answer, of the count windows that were drawn into the reply.
 static void
 sample_gather(wire_sampled *out, replay_table *table, uint32_t count)
 {
     replay_reply *reply = &table->reply;
     const replay_columns *columns = &reply->columns;
-    const wire_configure *configure = &table->configure;
     replay_gather_rows(&table->gather, replay_items_store(table->items), reply->slot, count,
                        columns);
-    *out = (wire_sampled){
-        .configured = true,
-        .count = count,
-        .window_steps = configure->window == WIRE_WINDOW_N_STEP ? 0 : configure->window_steps,
-        .obs_bytes = configure->obs_bytes,
-        .action_bytes = configure->action_bytes,
-        .extra_dim = configure->extra_dim,
-        .obs = columns->obs,
-        .next = columns->next,
-        .action = columns->action,
-        .reward = columns->reward,
-        .discount = columns->discount,
-        .flags = columns->flags,
-        .version = columns->version,
-        .extra = columns->extra,
-        .probability = reply->probability,
-        .key = columns->key,
-        .size = replay_items_count(table->items),
-        .inserts = table->limiter.inserts,
-        .samples = table->limiter.samples,
-        .given_up = replay_items_stats_get(table->items).given_up,
-    };
+    replay_table_counters(out, table);
+    out->count = count;
+    out->obs = columns->obs;
+    out->next = columns->next;
+    out->action = columns->action;
+    out->reward = columns->reward;
+    out->discount = columns->discount;
+    out->flags = columns->flags;
+    out->version = columns->version;
+    out->extra = columns->extra;
+    out->probability = reply->probability;
+    out->key = columns->key;
 }
 
 void
@@ -752,7 +777,8 @@ replay_table_explain_insert(const replay_table *table, char *text, size_t text_s
                        table->blocks.count, replay_items_count(table->items));
         return;
     }
-    replay_limiter_explain_insert(&table->limiter, text, text_size);
+    replay_limiter limiter = replay_table_joined(table);
+    replay_limiter_explain_insert(&limiter, text, text_size);
 }
 
 void
@@ -767,5 +793,6 @@ replay_table_explain_sample(const replay_table *table, char *text, size_t text_s
                        size, table->sample_wanted, stats.given_up, stats.overrun);
         return;
     }
-    replay_limiter_explain_sample(&table->limiter, text, text_size);
+    replay_limiter limiter = replay_table_joined(table);
+    replay_limiter_explain_sample(&limiter, text, text_size);
 }

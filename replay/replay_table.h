@@ -89,7 +89,12 @@ const wire_configure *replay_table_configure(const replay_table *table);
 uint64_t replay_table_id(const replay_table *table);
 replay_config_blocks replay_table_blocks(const replay_table *table);
 replay_table_stats replay_table_stats_get(const replay_table *table);
-const replay_limiter *replay_table_limiter(const replay_table *table);
+const replay_limiter *replay_table_limiter(const replay_table *table); // of this table alone
+// As it counts, with the others.
+replay_limiter replay_table_joined(const replay_table *table);
+// The tables of the same experiment beside this one have so many inserts and this balance in all:
+// the limiter holds over all of them. A table begins without others.
+void replay_table_set_others(replay_table *table, uint64_t inserts, double balance);
 // Takes the limiter's numbers of configure and, unless it is limiter_only, its epoch, its window
 // and what is gathered from it; the rest of it must be the same table (replay_config_decide). With
 // another window the windows are looked for anew in the rows that are held.
@@ -122,6 +127,8 @@ void replay_table_sample_cancelled(replay_table *table);
 // until the next call.
 void replay_table_sample(wire_sampled *out, replay_table *table, uint32_t batch_size,
                          uint32_t batches);
+// An answer without windows: sets every field of out but incarnation and steps.
+void replay_table_counters(wire_sampled *out, const replay_table *table);
 // Of the windows that were drawn, this many were learned from: the others count as not drawn.
 // Returns how many those are. A FIFO table does not get its windows back: 0.
 uint64_t replay_table_return(replay_table *table, uint64_t samples);

@@ -13,6 +13,7 @@
 #include "cli/remote/cli_remote_poll.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
+#include "common/oct_text.h"
 
 #define SCAN_MS    2000
 #define READ_MS    500
@@ -30,7 +31,7 @@ typedef struct entry {
     cli_remote_poll *poll;
     int folder;
     uint64_t heard_ns;
-    char learner[64], replay[64];
+    char learner[64], replay[64 * OCT_SHARDS_MAX];
 } entry;
 
 struct cli_dash_runs {
@@ -81,6 +82,21 @@ has_socket(int folder, const char *name)
     return fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISSOCK(status.st_mode);
 }
 
+// The shards that listen in the folder.
+static void
+replays_find(entry *e)
+{
+    oct_text text;
+    char name[32];
+    oct_text_init(&text, e->replay, sizeof(e->replay));
+    for (uint32_t i = 0; i < OCT_SHARDS_MAX; i++) {
+        oct_config_shard_name("replay.ipc", i, name, sizeof(name));
+        if (i == 0 || has_socket(e->folder, name)) {
+            oct_text_add(&text, "%sipc:///proc/self/fd/%d/%s", i > 0 ? "," : "", e->folder, name);
+        }
+    }
+}
+
 // The address of a socket has no room for a path of any length: the folder's descriptor fits.
 static void
 poll_begin(cli_dash_runs *runs, entry *e)
@@ -88,7 +104,7 @@ poll_begin(cli_dash_runs *runs, entry *e)
     e->folder = open(e->run.series->folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
     bool is_there = e->folder >= 0 && has_socket(e->folder, "learner.ipc");
     (void)snprintf(e->learner, sizeof(e->learner), "ipc:///proc/self/fd/%d/learner.ipc", e->folder);
-    (void)snprintf(e->replay, sizeof(e->replay), "ipc:///proc/self/fd/%d/replay.ipc", e->folder);
+    replays_find(e);
     const cli_remote_options options = {.learner = e->learner, .replay = e->replay};
     if (!is_there || cli_remote_poll_open(&e->poll, runs->loop, &options, POLL_MS,
                                           CLI_REMOTE_POLL_PEERS, answered, e) != OCT_OK) {

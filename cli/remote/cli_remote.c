@@ -33,7 +33,9 @@ static const struct argp_option option_table[] = {
      "Address of the learner of a run on other hosts, as its actors use it: tls+tcp://HOST:5555",
      10},
     {"replay", KEY_REPLAY, "ADDRESS", 0,
-     "Address of its replay (default: the address that the learner reports)", 10},
+     "Address of its replay, or those of its shards, separated by commas (default: as the learner "
+     "reports)",
+     10},
     {"tls", KEY_TLS, "FOLDER", 0,
      "Certificates of the role operator for tls+tcp:// addresses (default $OCTET_TLS)", 10},
     {"insecure", KEY_INSECURE, NULL, 0,
@@ -71,18 +73,39 @@ cli_remote_default(cli_remote_options *options)
     *options = (cli_remote_options){.tls = net_loop_tls_default()};
 }
 
+// The addresses of a list, one after the other. False: there is no more.
+static bool
+address_next(const char **list, char out[NET_URL_MAX])
+{
+    if (*list == NULL || **list == '\0') {
+        return false;
+    }
+    size_t length = strcspn(*list, ",");
+    (void)snprintf(out, NET_URL_MAX, "%.*s", (int)length, *list);
+    *list += length + ((*list)[length] == ',');
+    return true;
+}
+
+static void
+address_check(const char *command, const char *option, const char *list, bool insecure)
+{
+    char url[NET_URL_MAX], reason[512];
+    uint32_t count = 0;
+    while (address_next(&list, url)) {
+        if (net_url_check(url, insecure, reason, sizeof(reason)) != OCT_OK) {
+            cli_usage_error(command, "%s %s: %s", option, url, reason);
+        }
+        if (++count > OCT_SHARDS_MAX) {
+            cli_usage_error(command, "%s: more than %d addresses", option, OCT_SHARDS_MAX);
+        }
+    }
+}
+
 void
 cli_remote_check(const char *command, const cli_remote_options *options)
 {
-    const char *const urls[] = {options->learner, options->replay};
-    const char *const names[] = {"--learner", "--replay"};
-    char reason[512];
-    for (size_t i = 0; i < OCT_COUNTOF(urls); i++) {
-        if (urls[i] != NULL &&
-            net_url_check(urls[i], options->insecure, reason, sizeof(reason)) != OCT_OK) {
-            cli_usage_error(command, "%s %s: %s", names[i], urls[i], reason);
-        }
-    }
+    address_check(command, "--learner", options->learner, options->insecure);
+    address_check(command, "--replay", options->replay, options->insecure);
     if (options->replay != NULL && options->learner == NULL) {
         cli_usage_error(command, "--replay needs --learner");
     }
@@ -145,9 +168,11 @@ cli_remote_open(cli_remote **out, net_loop *loop, const cli_remote_options *opti
     cli_remote *remote = oct_alloc(sizeof(*remote));
     remote->loop = loop;
     remote->insecure = options->insecure;
+    const char *replays = options->replay;
+    char url[NET_URL_MAX];
     oct_err err = link_open(remote, CLI_REMOTE_LEARNER, options->learner);
-    if (err == OCT_OK && options->replay != NULL) {
-        err = link_open(remote, CLI_REMOTE_REPLAY, options->replay);
+    for (int i = 0; err == OCT_OK && i < OCT_SHARDS_MAX && address_next(&replays, url); i++) {
+        err = link_open(remote, CLI_REMOTE_REPLAY + i, url);
     }
     if (err != OCT_OK) {
         cli_remote_close(remote);
@@ -171,13 +196,15 @@ cli_remote_close(cli_remote *remote)
 
 // ---- meeting
 
-// Dials replay at the address that the learner reports, unless it was given. The reason why that is
-// not possible; NULL: it is.
+// Dials a shard of replay at the address that the learner reports, unless it was given. The reason
+// why that is not possible; NULL: it is.
 static const char *
-replay_meet(cli_remote *remote, const char *reported, char *reason, size_t reason_size)
+replay_meet(cli_remote *remote, uint32_t shard, const char *reported, char *reason,
+            size_t reason_size)
 {
     char url[NET_URL_MAX], said[256];
-    if (remote->daemons[CLI_REMOTE_REPLAY].link.rpc != NULL) {
+    cli_remote_daemon daemon = CLI_REMOTE_REPLAY + shard;
+    if (remote->daemons[daemon].link.rpc != NULL) {
         return NULL;
     }
     if (net_url_as_seen_from(reported, remote->daemons[CLI_REMOTE_LEARNER].url, url) != OCT_OK) {
@@ -187,7 +214,7 @@ replay_meet(cli_remote *remote, const char *reported, char *reason, size_t reaso
         (void)snprintf(reason, reason_size, "the learner reports replay=%s: %s", url, said);
         return reason;
     }
-    if (link_open(remote, CLI_REMOTE_REPLAY, url) != OCT_OK) {
+    if (link_open(remote, daemon, url) != OCT_OK) {
         (void)snprintf(reason, reason_size,
                        "cannot dial replay at %s, the address that the learner reports; give "
                        "--replay (and --tls, if it is tls+tcp://)",
@@ -227,7 +254,17 @@ answer_take(cli_remote *remote, const wire_registered *answer, char *reason, siz
     }
     remote->run_id = answer->run_id;
     data_meet(remote);
-    return replay_meet(remote, answer->replay_address, reason, reason_size);
+    uint32_t shards = oct_config_shards(&remote->config);
+    if (shards == 1) {
+        return replay_meet(remote, 0, answer->replay_address, reason, reason_size);
+    }
+    const char *bad = NULL;
+    for (uint32_t i = 0; bad == NULL && i < OCT_MIN(shards, (uint32_t)OCT_SHARDS_MAX); i++) {
+        char reported[OCT_CONFIG_TEXT_MAX];
+        oct_config_replay_address(&remote->config, i, reported);
+        bad = replay_meet(remote, i, reported, reason, reason_size);
+    }
+    return bad;
 }
 
 static void

@@ -17,7 +17,7 @@
 
 typedef struct cli_remote_options {
     const char *learner; // --learner, NULL: not given
-    const char *replay;  // --replay, NULL: as the learner names it
+    const char *replay;  // --replay, of shards separated by commas; NULL: as the learner names them
     const char *tls;     // --tls, else OCTET_TLS; NULL: none
     bool insecure;
 } cli_remote_options;
@@ -35,9 +35,9 @@ bool cli_remote_secure(const char *command, const cli_remote_options *options, n
 typedef struct cli_remote cli_remote;
 typedef enum cli_remote_daemon {
     CLI_REMOTE_LEARNER,
-    CLI_REMOTE_REPLAY,
     CLI_REMOTE_DATA,
-    CLI_REMOTE_DAEMONS,
+    CLI_REMOTE_REPLAY, // and of several shards the others behind it
+    CLI_REMOTE_DAEMONS = CLI_REMOTE_REPLAY + OCT_SHARDS_MAX,
 } cli_remote_daemon;
 // err: OCT_OK, or why (a line for a person) says what is the matter.
 typedef void (*cli_remote_fn)(void *arg, oct_err err, const char *why);

@@ -13,6 +13,12 @@
 #define GIVE_UP_MS 1200 // a failure that stays for so long is told
 #define LOOK_MS    100
 
+// A shard that is asked.
+struct asked {
+    cli_remote_poll *poll;
+    uint32_t shard;
+};
+
 struct cli_remote_poll {
     net_loop *loop;
     cli_remote *remote;
@@ -27,6 +33,7 @@ struct cli_remote_poll {
     bool given_up; // on that in this round
     bool closing;
     unsigned open; // questions
+    struct asked asked[OCT_SHARDS_MAX];
 };
 
 static void round_begin(void *arg);
@@ -119,8 +126,10 @@ of_replay(cli_remote_poll *poll, cli_remote_daemon daemon, cli_daemon_state *sta
 static void
 replay_answered(void *arg, oct_err err, const char *detail, const wire_status *answer)
 {
-    cli_remote_poll *poll = arg;
-    of_replay(poll, CLI_REMOTE_REPLAY, &poll->state.replay, err, detail, answer);
+    const struct asked *asked = arg;
+    cli_remote_poll *poll = asked->poll;
+    of_replay(poll, CLI_REMOTE_REPLAY + asked->shard, cli_state_shard(&poll->state, asked->shard),
+              err, detail, answer);
 }
 
 static void
@@ -141,22 +150,33 @@ peers_ask(cli_remote_poll *poll)
 }
 
 static void
+ask_replay(cli_remote_poll *poll, uint32_t shard)
+{
+    static const wire_empty nothing;
+    wire_client *replay = cli_remote_client(poll->remote, CLI_REMOTE_REPLAY + shard);
+    if (replay == NULL) {
+        cli_state_miss_status(cli_state_shard(&poll->state, shard), "its address is not known");
+        return;
+    }
+    poll->asked[shard] = (struct asked){.poll = poll, .shard = shard};
+    oct_err err =
+        wire_call_replay_status(replay, &nothing, ASK_MS, replay_answered, &poll->asked[shard]);
+    poll->open += err == OCT_OK;
+}
+
+static void
 ask_all(cli_remote_poll *poll)
 {
     static const wire_empty nothing;
     cli_remote *remote = poll->remote;
     wire_client *learner = cli_remote_client(remote, CLI_REMOTE_LEARNER);
-    wire_client *replay = cli_remote_client(remote, CLI_REMOTE_REPLAY);
     wire_client *data = cli_remote_client(remote, CLI_REMOTE_DATA);
     poll->open = 1; // until all are asked
     oct_err err = wire_call_learner_status(learner, &nothing, ASK_MS, learner_answered, poll);
     poll->open += err == OCT_OK;
     peers_ask(poll);
-    if (replay == NULL) {
-        cli_state_miss_status(&poll->state.replay, "its address is not known");
-    } else {
-        err = wire_call_replay_status(replay, &nothing, ASK_MS, replay_answered, poll);
-        poll->open += err == OCT_OK;
+    for (uint32_t i = 0; i < OCT_MAX(poll->state.shards, 1u); i++) {
+        ask_replay(poll, i);
     }
     if (data != NULL) {
         err = wire_call_replay_status(data, &nothing, ASK_MS, data_answered, poll);
@@ -171,7 +191,10 @@ static void
 learner_missed(cli_remote_poll *poll, const char *why)
 {
     cli_state_miss_status(&poll->state.learner, why);
-    cli_state_miss_status(&poll->state.replay, "the learner has not reported its address");
+    for (uint32_t i = 0; i < OCT_MAX(poll->state.shards, 1u); i++) {
+        cli_state_miss_status(cli_state_shard(&poll->state, i),
+                              "the learner has not reported its address");
+    }
     cli_state_miss_peers(&poll->state, "the learner has not reported them");
     round_end(poll);
 }
@@ -191,8 +214,11 @@ met(void *arg, oct_err err, const char *why)
     cli_state *state = &poll->state;
     const oct_config *config = cli_remote_config(poll->remote);
     cli_state_take_config(state, config);
-    (void)snprintf(state->replay.url, sizeof(state->replay.url), "%s",
-                   cli_remote_url(poll->remote, CLI_REMOTE_REPLAY));
+    state->shards = OCT_MIN(oct_config_shards(config), (uint32_t)OCT_SHARDS_MAX);
+    for (uint32_t i = 0; i < state->shards; i++) {
+        (void)snprintf(cli_state_shard(state, i)->url, sizeof(state->replay.url), "%s",
+                       cli_remote_url(poll->remote, CLI_REMOTE_REPLAY + i));
+    }
     (void)snprintf(state->data.url, sizeof(state->data.url), "%s",
                    cli_remote_url(poll->remote, CLI_REMOTE_DATA));
     ask_all(poll);
@@ -247,7 +273,7 @@ cli_remote_poll_open(cli_remote_poll **out, net_loop *loop, const cli_remote_opt
     (void)snprintf(poll->state.learner.url, sizeof(poll->state.learner.url), "%s",
                    options->learner);
     (void)snprintf(poll->state.replay.url, sizeof(poll->state.replay.url), "%s",
-                   options->replay != NULL ? options->replay : "");
+                   cli_remote_url(poll->remote, CLI_REMOTE_REPLAY));
     poll->next = net_timer_start(loop, 0, 0, round_begin, poll);
     *out = poll;
     return OCT_OK;

@@ -13,6 +13,7 @@
 #include "cli/cli_suggest.h"
 #include "cli/run/cli_folder.h"
 #include "cli/run/cli_run.h"
+#include "common/oct_text.h"
 #include "envs/env.h"
 #include "learner/learner_checkpoints.h"
 
@@ -172,7 +173,13 @@ resolve_addresses(oct_config *config)
                 config->net.learner, CLI_RUN_LEARNER);
     }
     (void)snprintf(config->net.learner, sizeof(config->net.learner), "%s", CLI_RUN_LEARNER);
-    (void)snprintf(config->net.replay, sizeof(config->net.replay), "%s", CLI_RUN_REPLAY);
+    oct_text text;
+    oct_text_init(&text, config->net.replay, sizeof(config->net.replay));
+    for (uint32_t i = 0; i < config->replay.shards; i++) {
+        char address[OCT_CONFIG_TEXT_MAX];
+        oct_config_shard_name(CLI_RUN_REPLAY, i, address, sizeof(address));
+        oct_text_add(&text, "%s%s", i > 0 ? "," : "", address);
+    }
     (void)snprintf(config->net.data, sizeof(config->net.data), "%s", CLI_RUN_DATA);
 }
 

@@ -253,7 +253,7 @@ remove_results(const char *folder)
     static const char *const results[] = {
         "checkpoint*.oct", "policy*.oct", "policy_versions",       "metrics.csv",
         "curve.svg",       "token.key",   "events.out.tfevents.*", "learner.lock",
-        "environment.oct", "replay.oct",
+        "environment.oct", "replay*.oct",
     };
     for (size_t i = 0; i < OCT_COUNTOF(results); i++) {
         char pattern[CLI_PATH_MAX + 32];

@@ -23,7 +23,7 @@ struct cli_poll {
     void *arg;
     uint32_t timeout_ms;
     asked learner;
-    asked replay;
+    asked replay[OCT_SHARDS_MAX];
     asked data;
     cli_poll_done done; // of the one Stop in flight
     void *done_arg;
@@ -66,7 +66,9 @@ poll_due(void *arg)
 {
     cli_poll *poll = arg;
     ask(&poll->learner, poll->timeout_ms);
-    ask(&poll->replay, poll->timeout_ms);
+    for (uint32_t i = 0; i < poll->state->shards; i++) {
+        ask(&poll->replay[i], poll->timeout_ms);
+    }
     ask(&poll->data, poll->timeout_ms);
 }
 
@@ -83,14 +85,15 @@ cli_poll_open(cli_poll **out, net_loop *loop, const cli_poll_request *request, c
     cli_poll *poll = oct_alloc(sizeof(*poll));
     poll->state = state;
     poll->learner = (asked){.poll = poll, .state = &state->learner};
-    poll->replay = (asked){.poll = poll, .state = &state->replay};
     poll->data = (asked){.poll = poll, .state = &state->data};
     poll->on_answer = on_answer;
     poll->arg = arg;
     poll->timeout_ms = request->timeout_ms;
     oct_err err = cli_link_open(&poll->learner.link, loop, request->learner, SERVERS);
-    if (err == OCT_OK) {
-        err = cli_link_open(&poll->replay.link, loop, request->replay, SERVERS);
+    for (uint32_t i = 0; err == OCT_OK && i < state->shards; i++) {
+        cli_daemon_state *shard = cli_state_shard(state, i);
+        poll->replay[i] = (asked){.poll = poll, .state = shard};
+        err = cli_link_open(&poll->replay[i].link, loop, shard->url, SERVERS);
     }
     if (err == OCT_OK && request->data != NULL) {
         err = cli_link_open(&poll->data.link, loop, request->data, SERVERS);
@@ -136,7 +139,9 @@ cli_poll_close(cli_poll *poll)
     poll->on_answer = ignore;
     net_timer_stop(poll->timer);
     cli_link_close(&poll->learner.link);
-    cli_link_close(&poll->replay.link);
+    for (uint32_t i = 0; i < OCT_SHARDS_MAX; i++) {
+        cli_link_close(&poll->replay[i].link);
+    }
     cli_link_close(&poll->data.link);
     free(poll);
 }

@@ -15,9 +15,9 @@
 typedef struct cli_poll cli_poll;
 
 typedef struct cli_poll_request {
-    const char *learner; // addresses, relative to the working folder
-    const char *replay;
-    const char *data; // NULL: there is no second replay
+    const char *learner; // addresses, relative to the working folder; those of the replays are in
+                         // the state
+    const char *data;    // NULL: there is no second replay
     uint32_t period_ms;
     uint32_t timeout_ms; // of one call
 } cli_poll_request;

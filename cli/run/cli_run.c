@@ -369,13 +369,26 @@ watch_signals(run *r)
 }
 
 static void
-remove_sockets(void)
+remove_sockets_of(const char *url)
 {
-    static const char *const names[] = {"learner.ipc",  "learner.ipc.1", "replay.ipc",
-                                        "replay.ipc.1", "replay.ipc.2",  "data.ipc",
-                                        "data.ipc.1",   "data.ipc.2"};
-    for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
-        (void)unlink(names[i]);
+    const char *path = url + strlen("ipc://");
+    char name[OCT_CONFIG_TEXT_MAX + 8];
+    (void)unlink(path);
+    for (unsigned i = 1; i <= 2; i++) {
+        (void)snprintf(name, sizeof(name), "%s.%u", path, i);
+        (void)unlink(name);
+    }
+}
+
+static void
+remove_sockets(const oct_config *config)
+{
+    char address[OCT_CONFIG_TEXT_MAX];
+    remove_sockets_of(CLI_RUN_LEARNER);
+    remove_sockets_of(CLI_RUN_DATA);
+    for (uint32_t i = 0; i < oct_config_shards(config); i++) {
+        oct_config_replay_address(config, i, address);
+        remove_sockets_of(address);
     }
 }
 
@@ -388,7 +401,12 @@ state_begin(cli_state *state, const cli_run_request *request)
     cli_state_take_config(state, config);
     (void)snprintf(state->folder, sizeof(state->folder), "%s", request->shown_as);
     (void)snprintf(state->learner.url, sizeof(state->learner.url), "%s", CLI_RUN_LEARNER);
-    (void)snprintf(state->replay.url, sizeof(state->replay.url), "%s", CLI_RUN_REPLAY);
+    state->shards = oct_config_shards(config);
+    for (uint32_t i = 0; i < state->shards; i++) {
+        char address[OCT_CONFIG_TEXT_MAX];
+        oct_config_replay_address(config, i, address);
+        (void)snprintf(cli_state_shard(state, i)->url, sizeof(state->replay.url), "%s", address);
+    }
     if (oct_config_is_mixed(config)) {
         (void)snprintf(state->data.url, sizeof(state->data.url), "%s", CLI_RUN_DATA);
     }
@@ -419,7 +437,6 @@ cli_run(const cli_run_request *request, cli_run_rest *rest)
     r->learner = cli_run_daemons_add(r->supervisor, request);
     cli_run_end_init(&r->end, request, &r->state, r->supervisor);
     cli_poll_request poll = {.learner = CLI_RUN_LEARNER,
-                             .replay = CLI_RUN_REPLAY,
                              .data = oct_config_is_mixed(request->config) ? CLI_RUN_DATA : NULL,
                              .period_ms = STATUS_PERIOD_MS,
                              .timeout_ms = STATUS_TIMEOUT_MS};
@@ -436,7 +453,7 @@ cli_run(const cli_run_request *request, cli_run_rest *rest)
     }
     *rest = cli_run_end_report(&r->end, r->screen);
     int exit_code = r->end.exit_code;
-    remove_sockets();
+    remove_sockets(request->config);
     dash_stay(r, *rest);
     net_loop_exit_deadline(r->loop, CLOSE_MS, exit_code);
     net_timer_stop(r->draw_timer);

@@ -16,8 +16,8 @@
 // In the run folder: what the preflight has found (cli_preflight.h), for the learner.
 #define CLI_RUN_ENVIRONMENT "environment.oct"
 #define CLI_RUN_LEARNER     "ipc://learner.ipc"
-#define CLI_RUN_REPLAY      "ipc://replay.ipc"
-#define CLI_RUN_DATA        "ipc://data.ipc" // of a data set beside it
+#define CLI_RUN_REPLAY      "ipc://replay.ipc" // of the first shard: oct_config_shard_name
+#define CLI_RUN_DATA        "ipc://data.ipc"   // of a data set beside it
 #define CLI_RUN_STOP_MS     4000u
 
 typedef struct cli_run_request {

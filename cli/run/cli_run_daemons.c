@@ -31,27 +31,32 @@ add(cli_supervisor *supervisor, const cli_run_request *q, const char *name, cons
     return cli_supervisor_add(supervisor, &daemon);
 }
 
-// Of what actors send.
+// Of what actors send: a shard.
 static void
-replay_add(cli_supervisor *supervisor, const cli_run_request *q, const char *pid)
+replay_add(cli_supervisor *supervisor, const cli_run_request *q, const char *pid, uint32_t shard)
 {
-    char interval[NAME_MAX_BYTES];
-    bool is_durable = strcmp(q->config->replay.path, "none") != 0;
-    (void)snprintf(interval, sizeof(interval), "%g", q->config->replay.sync_interval_s);
+    const oct_config *config = q->config;
+    char interval[NAME_MAX_BYTES], name[NAME_MAX_BYTES];
+    char listen[OCT_CONFIG_TEXT_MAX], path[OCT_CONFIG_TEXT_MAX + NAME_MAX_BYTES];
+    bool is_durable = strcmp(config->replay.path, "none") != 0;
+    (void)snprintf(interval, sizeof(interval), "%g", config->replay.sync_interval_s);
+    oct_config_shard_name("replay", shard, name, sizeof(name));
+    oct_config_shard_name(config->replay.path, shard, path, sizeof(path));
+    oct_config_replay_address(config, shard, listen);
     const char *const argv[] = {"octet-replay",
                                 "--listen",
-                                CLI_RUN_REPLAY,
+                                listen,
                                 "--follow-parent",
                                 pid,
                                 CLI_PULSE_OPTIONS,
                                 is_durable ? "--path" : NULL, // the list ends here without
-                                q->config->replay.path,
+                                path,
                                 "--sync",
-                                oct_sync_words[q->config->replay.sync],
+                                oct_sync_words[config->replay.sync],
                                 "--sync-interval",
                                 interval,
                                 NULL};
-    (void)add(supervisor, q, "replay", q->replay, argv);
+    (void)add(supervisor, q, name, q->replay, argv);
 }
 
 // Of a data set: beside the other one, or in its place.
@@ -111,8 +116,10 @@ cli_run_daemons_add(cli_supervisor *supervisor, const cli_run_request *q)
     const char *const evaluator[] = {
         "octet-actor",     "--learner",  CLI_RUN_LEARNER, "--follow-parent", pid,
         CLI_PULSE_OPTIONS, "--evaluate", plugins,         q->config->env.id, NULL};
-    if (!oct_config_is_offline(q->config)) {
-        replay_add(supervisor, q, pid);
+    if (!oct_config_is_offline(q->config)) { // a data set is not sharded
+        for (uint32_t i = 0; i < oct_config_shards(q->config); i++) {
+            replay_add(supervisor, q, pid, i);
+        }
     }
     if (oct_config_data_windows(q->config) > 0) {
         data_add(supervisor, q, pid);

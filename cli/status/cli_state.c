@@ -59,10 +59,58 @@ cli_state_number_of(const cli_daemon_state *daemon, const char *name)
     return i < daemon->count ? daemon->number[i].value : NAN;
 }
 
+cli_daemon_state *
+cli_state_shard(cli_state *state, uint32_t shard)
+{
+    OCT_ASSERT(shard < OCT_SHARDS_MAX);
+    return shard == 0 ? &state->replay : &state->other_shard[shard - 1];
+}
+
+static const cli_daemon_state *
+shard_at(const cli_state *state, uint32_t shard)
+{
+    return shard == 0 ? &state->replay : &state->other_shard[shard - 1];
+}
+
+const cli_daemon_state *
+cli_state_missing_replay(const cli_state *state)
+{
+    for (uint32_t i = 0; i < OCT_MAX(state->shards, 1u); i++) {
+        const cli_daemon_state *shard = shard_at(state, i);
+        if (!shard->heard && shard->why[0] != '\0') {
+            return shard;
+        }
+    }
+    return NULL;
+}
+
+// Added up over all shards that told it (is_most: the greatest); NaN: none has.
+static double
+number_of_shards(const cli_state *state, const char *name, bool is_most)
+{
+    double all = NAN;
+    for (uint32_t i = 0; i < OCT_MAX(state->shards, 1u); i++) {
+        double one = cli_state_number_of(shard_at(state, i), name);
+        if (!isnan(one)) {
+            all = isnan(all) ? one : is_most ? fmax(all, one) : all + one;
+        }
+    }
+    return all;
+}
+
 double
 cli_state_number(const cli_state *state, const char *name)
 {
-    return cli_state_number_of(is_of_learner(name) ? &state->learner : &state->replay, name);
+    if (is_of_learner(name)) {
+        return cli_state_number_of(&state->learner, name);
+    }
+    if (state->shards > 1 && strcmp(name, "replay.samples_per_insert") == 0) {
+        return number_of_shards(state, "replay.samples", false) /
+               number_of_shards(state, "replay.inserts", false);
+    }
+    bool is_shared = strncmp(name, "replay.limiter.", strlen("replay.limiter.")) == 0 ||
+                     strstr(name, "_share") != NULL;
+    return number_of_shards(state, name, is_shared);
 }
 
 // A name that is longer than its place is of another release, and passed over.

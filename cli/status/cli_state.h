@@ -13,7 +13,7 @@
 // What is known of a run at this moment, wherever it runs: what `octet train` and `octet status`
 // are told by the daemons, what cli_waiting judges and cli_view shows. Numbers are kept by the
 // names that the daemons' registries give them (common/oct_numbers.h, docs/reference.md). Plain
-// values; about 600 KB. Threads: any, one at a time.
+// values; about 1.2 MB. Threads: any, one at a time.
 
 #define CLI_STATE_NAME_MAX   64
 #define CLI_STATE_TEXT_MAX   512
@@ -58,6 +58,8 @@ typedef struct cli_state {
     double batch_size; // windows in an update; NaN: not known
     double wall_s;     // of the run, when it was last updated
     cli_daemon_state learner, replay;
+    uint32_t shards; // replays that share what actors do, the first one is replay; 0 counts as 1
+    cli_daemon_state other_shard[OCT_SHARDS_MAX - 1];
     cli_daemon_state data; // replay of a data set beside the other one; url "": there is none
     bool has_peers;        // the rest was answered
     char peers_why[CLI_STATE_TEXT_MAX]; // it was not; "" when it was not asked
@@ -84,7 +86,13 @@ typedef struct cli_state {
 void cli_state_clear(cli_state *state);
 // What the experiment says of the run.
 void cli_state_take_config(cli_state *state, const oct_config *config);
-// A number by its name, of the daemon that its prefix names; NaN: not told.
+// The replays: of the first shard, and of the others.
+cli_daemon_state *cli_state_shard(cli_state *state, uint32_t shard);
+// One that did not answer when it was asked last; NULL: none.
+const cli_daemon_state *cli_state_missing_replay(const cli_state *state);
+// A number by its name, of the daemon that its prefix names; NaN: not told. Of several shards those
+// that answered are counted together: counts and rates are added up, the ratio is that of the sums,
+// of what their limiters share one is told, and of how long one waits the longest.
 double cli_state_number(const cli_state *state, const char *name);
 // A number of this daemon.
 double cli_state_number_of(const cli_daemon_state *daemon, const char *name);

@@ -22,6 +22,17 @@ daemon_json(const cli_daemon_state *daemon)
     return out;
 }
 
+// The replays that share what actors do; the first is "replay", too.
+static json_t *
+shards_json(const cli_state *state)
+{
+    json_t *out = json_array();
+    for (uint32_t i = 0; i < OCT_MAX(state->shards, 1u); i++) {
+        cli_json_append(out, daemon_json(i == 0 ? &state->replay : &state->other_shard[i - 1]));
+    }
+    return out;
+}
+
 static json_t *
 peer_json(const cli_peer *peer)
 {
@@ -79,6 +90,7 @@ cli_state_json(const cli_state *state)
     cli_json_put(out, "env", cli_json_text(state->env));
     cli_json_put(out, "learner", daemon_json(&state->learner));
     cli_json_put(out, "replay", daemon_json(&state->replay));
+    cli_json_put(out, "shards", shards_json(state));
     cli_json_put(out, "data", state->data.url[0] != '\0' ? daemon_json(&state->data) : json_null());
     cli_json_put(out, "peers", peers_json(state));
     cli_json_put(waits, "who", cli_json_text(waiting.who));

@@ -76,13 +76,33 @@ replay_state(cli_view *view, const cli_daemon_state *replay)
     }
 }
 
+// Shards beside the first that do not answer, each with why.
+static void
+shards_missing(cli_view *view)
+{
+    const cli_state *state = view->state;
+    for (uint32_t i = 1; i < state->shards; i++) {
+        const cli_daemon_state *shard = &state->other_shard[i - 1];
+        if (!shard->heard && shard->why[0] != '\0') {
+            char text[2 * CLI_STATE_TEXT_MAX + 32];
+            (void)snprintf(text, sizeof(text), "shard %u, %s: %s", (unsigned)i, shard->url,
+                           shard->why);
+            cli_view_paragraph(view, "", text);
+        }
+    }
+}
+
 void
 cli_view_replay(cli_view *view)
 {
     const cli_daemon_state *replay = &view->state->replay;
     cli_line *line = daemon_begin(view, "replay", replay);
     if (line == NULL) {
+        shards_missing(view);
         return;
+    }
+    if (view->state->shards > 1) {
+        cli_view_add(line, "", cli_text_count(view->state->shards).text, " shards");
     }
     char size[2 * CLI_TEXT_NUMBER_MAX + 8];
     (void)snprintf(size, sizeof(size), "%s of %s rows",
@@ -100,6 +120,7 @@ cli_view_replay(cli_view *view)
                      cli_text_share(number(view, "replay.sample_wait_share")).text);
     }
     replay_state(view, replay);
+    shards_missing(view);
 }
 
 void

@@ -82,7 +82,7 @@ judge_offline(cli_waiting *out, const cli_state *state)
 static bool
 judge_missing(cli_waiting *out, const cli_state *state)
 {
-    const cli_daemon_state *learner = &state->learner, *replay = &state->replay;
+    const cli_daemon_state *learner = &state->learner, *replay = cli_state_missing_replay(state);
     const cli_daemon_state *data = &state->data;
     if (!learner->heard && learner->why[0] == '\0') {
         judge(out, "unknown", "", NAN, "not known yet");
@@ -97,7 +97,12 @@ judge_missing(cli_waiting *out, const cli_state *state)
         judge_offline(out, state);
     } else if (strcmp(learner->state, "training") != 0) {
         judge(out, "nobody", "", NAN, "nobody waits: the run is over");
-    } else if (!replay->heard && replay->why[0] != '\0') {
+    } else if (replay != NULL && state->shards > 1) {
+        judge(out, "actors", "replay", NAN,
+              "actors of the shard %s wait for it, unless they can reach it: it does not answer "
+              "here (%s); the learner goes on without its windows",
+              replay->url, replay->why);
+    } else if (replay != NULL) {
         judge(out, "everybody", "replay", NAN,
               "learner and actors wait for replay, unless they can reach it: it does not answer "
               "here (%s)",

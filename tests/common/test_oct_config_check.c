@@ -259,6 +259,96 @@ test_resume_begins_with_nothing_else(void **state)
 }
 
 static void
+test_shards_are_refused_where_there_is_one_table(void **state)
+{
+    (void)state;
+    assert_check("replay.shards=4", "");
+    assert_check("net.replay=tcp://a:1, tcp://b:1", "");
+    assert_check("replay.shards=2;run.deterministic=true",
+                 "error: replay.shards: 2 shards (or addresses in net.replay): run.deterministic: "
+                 "true takes its turns from one table\n");
+    assert_check(
+        "net.replay='tcp://a:1,tcp://b:1';algo.name=reinforce;algo.sequence_steps=8",
+        "error: replay.shards: 2 shards (or addresses in net.replay): algo.name: reinforce, "
+        "table, ppo, a2c, vtrace and trpo take each window once, in order\n");
+    assert_check(
+        "replay.shards=3;replay.sampler=fifo",
+        "error: replay.shards: 3 shards (or addresses in net.replay): replay.sampler: fifo "
+        "takes each window once, in order\n");
+    assert_check("replay.shards=2;replay.data=x;run.updates=5",
+                 "error: replay.shards: 2 shards (or addresses in net.replay): replay.data: a data "
+                 "set has a replay of its own beside one other\n");
+    assert_check("replay.shards=2;algo.name=external",
+                 "error: replay.shards: 2 shards (or addresses in net.replay): algo.name: external "
+                 "has its batches of one replay\n");
+    assert_check("replay.shards=2;replay.capacity=1999",
+                 ""); // 1000 each, as replay.min_size
+    assert_check("replay.shards=2;replay.capacity=1998",
+                 "error: replay.min_size: 1000 is more than the 999 rows that each of 2 shards "
+                 "keeps of replay.capacity\n");
+    assert_check("net.replay='tcp://a:1,tcp://b:1,tcp://a:1'",
+                 "error: net.replay: tcp://a:1 is the address of shards 0 and 2\n");
+    assert_check("net.replay='tcp://a:1,,tcp://b:1'",
+                 "error: net.replay: tcp://a:1,,tcp://b:1 has no address of shard 1, but there are "
+                 "3\n");
+    assert_check("replay.shards=3;net.replay='tcp://a:1,tcp://b:1'",
+                 "error: net.replay: tcp://a:1,tcp://b:1 has no address of shard 2, but there are "
+                 "3\n");
+}
+
+static void
+test_shards_have_addresses_and_names(void **state)
+{
+    (void)state;
+    oct_config config;
+    char text[OCT_CONFIG_TEXT_MAX];
+    oct_config_default(&config);
+    assert_int_equal(oct_config_shards(&config), 1);
+    T_OK(oct_config_set(&config, "net.replay=tcp://a:1 , tcp://b:20,ipc://c", message,
+                        sizeof(message)));
+    assert_int_equal(oct_config_shards(&config), 3);
+    assert_true(oct_config_shard_capacity(&config) == 33334);
+    static const char *const want[] = {"tcp://a:1", "tcp://b:20", "ipc://c", ""};
+    for (uint32_t i = 0; i < OCT_COUNTOF(want); i++) {
+        oct_config_replay_address(&config, i, text);
+        assert_string_equal(text, want[i]);
+    }
+    static const char *const names[][2] = {{"replay.oct", "replay-2.oct"},
+                                           {"ipc://replay.ipc", "ipc://replay-2.ipc"},
+                                           {"replay", "replay-2"},
+                                           {"a.b/table", "a.b/table-2"},
+                                           {"a.b/.table", "a.b/.table-2"}};
+    for (uint32_t i = 0; i < OCT_COUNTOF(names); i++) {
+        oct_config_shard_name(names[i][0], 0, text, sizeof(text));
+        assert_string_equal(text, names[i][0]);
+        oct_config_shard_name(names[i][0], 2, text, sizeof(text));
+        assert_string_equal(text, names[i][1]);
+    }
+}
+
+static void
+test_resume_adds_shards_of_the_same_size(void **state)
+{
+    (void)state;
+    oct_config before, now;
+    oct_config_default(&before);
+    before.replay.shards = 2;
+    now = before;
+    T_OK(oct_config_check_resume(&before, &now, message, sizeof(message)));
+    now.replay.shards = 3;
+    T_ERR(oct_config_check_resume(&before, &now, message, sizeof(message)), OCT_EINVAL);
+    assert_string_equal(message, "error: replay.capacity: 100000 rows in 3 shards, but each of the "
+                                 "run to resume keeps 50000 rows: set 150000\n");
+    now.replay.capacity = 150000;
+    T_OK(oct_config_check_resume(&before, &now, message, sizeof(message)));
+    now = before;
+    now.replay.shards = 1;
+    T_ERR(oct_config_check_resume(&before, &now, message, sizeof(message)), OCT_EINVAL);
+    assert_string_equal(message, "error: replay.shards: 1, but the run to resume has rows in 2 "
+                                 "shards: name all of them (replay.shards, net.replay)\n");
+}
+
+static void
 test_frozen_layers_are_layers_of_the_policy(void **state)
 {
     (void)state;
@@ -367,6 +457,9 @@ main(void)
         cmocka_unit_test(test_resume_with_another_environment_is_refused),
         cmocka_unit_test(test_resume_with_other_options_of_the_environment_is_refused),
         cmocka_unit_test(test_resume_begins_with_nothing_else),
+        cmocka_unit_test(test_shards_are_refused_where_there_is_one_table),
+        cmocka_unit_test(test_shards_have_addresses_and_names),
+        cmocka_unit_test(test_resume_adds_shards_of_the_same_size),
         cmocka_unit_test(test_frozen_layers_are_layers_of_the_policy),
         cmocka_unit_test(test_resume_warns_of_what_was_learned_otherwise),
         cmocka_unit_test(test_equal_values_are_allowed),

@@ -135,15 +135,15 @@ test_every_field_has_a_row(void **state)
 {
     (void)state;
     static const size_t sizes[] = {
-        [OCT_CONFIG_U32] = sizeof(uint32_t),         [OCT_CONFIG_U64] = sizeof(uint64_t),
-        [OCT_CONFIG_F64] = sizeof(double),           [OCT_CONFIG_BOOL] = sizeof(bool),
-        [OCT_CONFIG_TEXT] = OCT_CONFIG_TEXT_MAX,     [OCT_CONFIG_WORD] = sizeof(unsigned),
-        [OCT_CONFIG_INTS] = sizeof(oct_config_ints),
+        [OCT_CONFIG_U32] = sizeof(uint32_t),  [OCT_CONFIG_U64] = sizeof(uint64_t),
+        [OCT_CONFIG_F64] = sizeof(double),    [OCT_CONFIG_BOOL] = sizeof(bool),
+        [OCT_CONFIG_WORD] = sizeof(unsigned), [OCT_CONFIG_INTS] = sizeof(oct_config_ints),
     };
     uint8_t owned[sizeof(oct_config)] = {0};
     for (size_t i = 0; i < oct_config_key_count; i++) {
         const oct_config_key *key = &oct_config_keys[i];
-        for (size_t j = 0; j < sizes[key->kind]; j++) {
+        bool is_text = key->kind == OCT_CONFIG_TEXT;
+        for (size_t j = 0; j < (is_text ? (size_t)key->max + 1 : sizes[key->kind]); j++) {
             assert_int_equal(owned[key->offset + j]++, 0);
         }
         if (key->none_flag != 0) {

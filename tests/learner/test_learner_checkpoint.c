@@ -39,7 +39,8 @@ checkpoint_of(bool with_state)
                   .confirmed = 98,
                   .screen_count = 2,
                   .screens = {50, 60}},
-        .replay = {.table = 0xfedcba9876543211u, .steps = 12400, .samples = 57600},
+        .replay[0] = {.table = 0xfedcba9876543211u, .steps = 12400, .samples = 57600},
+        .shards = 1,
         .policy_crc = 0xabcdef01u,
         .task_crc = 77,
         .curve_count = POINTS,
@@ -105,6 +106,28 @@ assert_refused(oct_err want, const char *says)
     assert_non_null(strstr(reason, says));
     assert_int_equal(out.run_id, 4); // untouched
     assert_null(out.curve);
+}
+
+// Of several shards it says where each is, and how much each had.
+static void
+test_checkpoint_of_shards(void **state)
+{
+    (void)state;
+    learner_checkpoint checkpoint = checkpoint_of(false), got;
+    checkpoint.shards = 3;
+    for (uint32_t i = 0; i < 3; i++) {
+        checkpoint.replay[i] = (learner_source_place){10 + i, 20 + i, 30 + i, 40 + i, 0.5 - i};
+    }
+    checkpoint_write(&checkpoint);
+    T_OK(learner_checkpoint_read(PATH, &got, reason, sizeof(reason)));
+    assert_int_equal(got.shards, 3);
+    assert_memory_equal(got.replay, checkpoint.replay, sizeof(got.replay));
+    learner_checkpoint_fini(&got);
+    checkpoint.shards = OCT_SHARDS_MAX;
+    checkpoint.replay[7].balance = NAN;
+    checkpoint_write(&checkpoint);
+    T_ERR(learner_checkpoint_read(PATH, &got, reason, sizeof(reason)), OCT_EPROTO);
+    learner_checkpoint_fini(&checkpoint);
 }
 
 static void
@@ -309,7 +332,7 @@ test_checkpoint_of_format_2(void **state)
     assert_int_equal(got.updates, 217);
     assert_int_equal(got.env_steps, 8192);
     assert_int_equal(got.incarnations, 1);
-    assert_true(got.replay.table == 0); // it did not know
+    assert_true(got.replay[0].table == 0); // it did not know
     assert_true(got.wall_s > 0.21 && got.wall_s < 0.22);
     assert_int_equal(got.evals.best.stage, LEARNER_EVAL_RESULT);
     assert_int_equal(got.evals.best.version, 2);
@@ -393,9 +416,9 @@ test_checkpoint_comes_back(void **state)
         assert_int_equal(got.incarnations, 12);
         assert_true(got.wall_s == 1.25);
         assert_evals_equal(&got.evals, &checkpoint.evals);
-        assert_true(got.replay.table == checkpoint.replay.table);
-        assert_int_equal(got.replay.steps, 12400);
-        assert_int_equal(got.replay.samples, 57600);
+        assert_true(got.replay[0].table == checkpoint.replay[0].table);
+        assert_int_equal(got.replay[0].steps, 12400);
+        assert_int_equal(got.replay[0].samples, 57600);
         assert_int_equal(got.turn.is_there, with_state == 1); // in lock-step
         assert_int_equal(got.turn.life_turns, checkpoint.turn.life_turns);
         assert_int_equal(got.turn.refused, checkpoint.turn.refused);
@@ -434,6 +457,7 @@ main(int argc, char **argv)
     }
     format2_path = argv[1];
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_checkpoint_of_shards),
         cmocka_unit_test(test_checkpoint_that_is_not_there),
         cmocka_unit_test(test_checkpoint_of_another_kind_of_file),
         cmocka_unit_test(test_checkpoint_cut_short_anywhere),

@@ -58,8 +58,8 @@ test_run_goes_on_where_replay_is(void **state)
     learner_run *run = run_joined(false);
     learner_run_configured(run, LEARNER_LIVE, OCT_OK, &empty);
     steps = 500;
-    learner_checkpoint first = {.replay = {.table = 0}};
-    while (first.replay.table != 77) { // what is drawn from then on can be drawn again
+    learner_checkpoint first = {.replay[0] = {.table = 0}};
+    while (first.replay[0].table != 77) { // what is drawn from then on can be drawn again
         run_train(run, 1);
         learner_checkpoint_fini(&first);
         first = checkpoint_read();
@@ -70,9 +70,9 @@ test_run_goes_on_where_replay_is(void **state)
     run_stop(run, "interrupted");
     learner_checkpoint checkpoint = checkpoint_read();
     assert_int_equal(checkpoint.env_steps, 500);
-    assert_int_equal(checkpoint.replay.table, 77);
-    assert_int_equal(checkpoint.replay.steps, 500);
-    assert_int_equal(checkpoint.replay.samples, learned);
+    assert_int_equal(checkpoint.replay[0].table, 77);
+    assert_int_equal(checkpoint.replay[0].steps, 500);
+    assert_int_equal(checkpoint.replay[0].samples, learned);
     learner_checkpoint_fini(&checkpoint);
     run = run_joined(true);
     wire_configure request = learner_source_configure(learner_run_source(run, LEARNER_LIVE));
@@ -91,8 +91,8 @@ test_run_goes_on_where_replay_is(void **state)
     run_stop(run, "interrupted");
     checkpoint = checkpoint_read();
     assert_int_equal(checkpoint.env_steps, 900);
-    assert_int_equal(checkpoint.replay.steps, 900);
-    assert_true(checkpoint.replay.samples > learned);
+    assert_int_equal(checkpoint.replay[0].steps, 900);
+    assert_true(checkpoint.replay[0].samples > learned);
     learner_checkpoint_fini(&checkpoint);
 }
 

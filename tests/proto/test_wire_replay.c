@@ -232,10 +232,23 @@ test_sample_refuses_nothing_and_too_much(void **state)
     (void)state;
     wire_sample message = wire_example_sample(), out;
     message.batch_size = 0;
-    REFUSED(wire_sample, &message, "sample.batch_size, batches: is 0");
+    REFUSED(wire_sample, &message, "sample.batch_size: is 0");
     message = wire_example_sample();
     message.batches = 0;
-    REFUSED(wire_sample, &message, "sample.batch_size, batches: is 0");
+    REFUSED(wire_sample, &message, "sample.batches: is 0 in a turn");
+    message.turn = 0;
+    T_OK(wire_sample_through(&out, arena, &message)); // only the counters
+    assert_int_equal(out.batches, 0);
+    assert_int_equal(out.others_inserts, message.others_inserts);
+    T_NEAR(out.others_balance, message.others_balance, 0, 0);
+    message.others_inserts = WIRE_COUNT_MAX + 1;
+    REFUSED(wire_sample, &message,
+            "sample.others_inserts, others_balance: too many, or not finite");
+    message.others_inserts = 0;
+    message.others_balance = NAN;
+    REFUSED(wire_sample, &message,
+            "sample.others_inserts, others_balance: too many, or not finite");
+    message = wire_example_sample();
     message.batch_size = 65536; // 2^32 windows: 0 in 32 bits
     message.batches = 65536;
     REFUSED(wire_sample, &message, "sample.batch_size * batches: too many");

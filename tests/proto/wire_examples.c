@@ -326,6 +326,8 @@ wire_example_sample(void)
         .turn_first = 6,
         .turn_actor_count = 4,
         .turn_actor = lengths,
+        .others_inserts = 123456,
+        .others_balance = -7.25,
     };
 }
 

@@ -200,6 +200,55 @@ test_limiter_returned_samples_come_first(void **state)
     assert_true(replay_limiter_may_insert(&limiter, 1));
 }
 
+// Of several tables each has its own counters, and what is allowed follows from all: as one limiter
+// would with their sums, whatever the single ones have.
+static void
+test_limiters_that_are_joined_do_as_one(void **state)
+{
+    (void)state;
+    oct_rng rng;
+    oct_rng_init(&rng, 9, 1);
+    for (uint32_t round = 0; round < 2000; round++) {
+        uint64_t inserts[3], samples[3], all_inserts = 0, all_samples = 0;
+        replay_limiter part[3];
+        for (int i = 0; i < 3; i++) {
+            all_inserts += inserts[i] = oct_rng_below(&rng, 90);
+            all_samples += samples[i] = oct_rng_below(&rng, 400);
+            part[i] = limiter_at(100, 4, 0.5, inserts[i], samples[i]);
+        }
+        replay_limiter one = limiter_at(100, 4, 0.5, all_inserts, all_samples);
+        for (int i = 0; i < 3; i++) {
+            double others = 0;
+            for (int k = 0; k < 3; k++) {
+                others += k != i ? replay_limiter_balance(&part[k]) : 0;
+            }
+            replay_limiter joined =
+                replay_limiter_joined(&part[i], all_inserts - inserts[i], others);
+            T_NEAR(replay_limiter_balance(&joined), replay_limiter_balance(&one), 1e-9, 0);
+            uint32_t count = 1 + oct_rng_below(&rng, 60);
+            assert_int_equal(replay_limiter_may_insert(&joined, count),
+                             replay_limiter_may_insert(&one, count));
+            assert_int_equal(replay_limiter_may_sample(&joined, count, 9),
+                             replay_limiter_may_sample(&one, count, 9));
+        }
+    }
+}
+
+// Other numbers in mid-run: the balance of all keeps its distance from the middle.
+static void
+test_limiter_set_among_others_keeps_the_distance_of_all(void **state)
+{
+    (void)state;
+    replay_limiter own = limiter_at(100, 4, 0.5, 5000, 1000); // far above on its own
+    double others = 400 + 50 - replay_limiter_balance(&own);  // 50 above the middle with them
+    const replay_limiter_spec spec = {.min_size = 100, .samples_per_insert = 8, .tolerance = 0.5};
+    replay_limiter_set_joined(&own, &spec, 700, others);
+    replay_limiter joined = replay_limiter_joined(&own, 700, others);
+    T_NEAR(replay_limiter_balance(&joined), 800 + 50, 1e-6, 0);
+    assert_int_equal(own.inserts, 5000);
+    assert_int_equal(own.samples, 1000);
+}
+
 int
 main(void)
 {
@@ -215,6 +264,8 @@ main(void)
         cmocka_unit_test(test_limiter_set_before_the_warm_up_ends_reaches_the_middle),
         cmocka_unit_test(test_limiter_explains_who_waits),
         cmocka_unit_test(test_limiter_returned_samples_come_first),
+        cmocka_unit_test(test_limiters_that_are_joined_do_as_one),
+        cmocka_unit_test(test_limiter_set_among_others_keeps_the_distance_of_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

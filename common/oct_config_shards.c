@@ -1,0 +1,69 @@
+// The replays that share what actors do: how many there are, what each keeps, where it is.
+#include <stdio.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "common/oct_config.h"
+
+// The next address at *at, without blanks around it; *at moves behind it. False: there is none.
+static bool
+address_next(const char **at, const char **begin, size_t *length)
+{
+    if (*at == NULL) {
+        return false;
+    }
+    size_t all = strcspn(*at, ",");
+    *begin = *at + strspn(*at, " ");
+    *length = *begin < *at + all ? (size_t)(*at + all - *begin) : 0;
+    while (*length > 0 && (*begin)[*length - 1] == ' ') {
+        (*length)--;
+    }
+    *at = (*at)[all] == ',' ? *at + all + 1 : NULL;
+    return true;
+}
+
+uint32_t
+oct_config_shards(const oct_config *config)
+{
+    const char *at = config->net.replay, *begin;
+    size_t length;
+    uint32_t count = 0;
+    while (address_next(&at, &begin, &length)) {
+        count++;
+    }
+    return OCT_MAX(count, config->replay.shards);
+}
+
+uint64_t
+oct_config_shard_capacity(const oct_config *config)
+{
+    uint32_t shards = oct_config_shards(config);
+    return (config->replay.capacity + shards - 1) / shards;
+}
+
+void
+oct_config_replay_address(const oct_config *config, uint32_t shard, char out[OCT_CONFIG_TEXT_MAX])
+{
+    const char *at = config->net.replay, *begin;
+    size_t length;
+    out[0] = '\0';
+    for (uint32_t i = 0; address_next(&at, &begin, &length); i++) {
+        if (i == shard && length < OCT_CONFIG_TEXT_MAX) {
+            memcpy(out, begin, length);
+            out[length] = '\0';
+        }
+    }
+}
+
+void
+oct_config_shard_name(const char *name, uint32_t shard, char *out, size_t size)
+{
+    const char *slash = strrchr(name, '/'), *dot = strrchr(name, '.');
+    bool has_suffix = dot != NULL && dot != name && (slash == NULL || dot > slash + 1);
+    int stem = has_suffix ? (int)(dot - name) : (int)strlen(name);
+    if (shard == 0) {
+        (void)snprintf(out, size, "%s", name);
+    } else {
+        (void)snprintf(out, size, "%.*s-%u%s", stem, name, shard, name + stem);
+    }
+}

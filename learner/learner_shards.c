@@ -1,0 +1,466 @@
+// Plans batches over several replays, fills them with what comes, and takes them apart again.
+#include "learner/learner_shards.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "common/oct_rng.h"
+
+#define STREAM 0x736861726473u // of the generator of shares
+// What the others have is told that often at most; a shard that is not asked for windows is asked
+// for its counters so often at least, and one that does not answer no more often.
+#define TELL_NS      5000000u
+#define TELL_LATE_NS 100000000u
+#define ORIGIN_NONE  UINT8_MAX // of a window whose shard is another process by now
+
+enum state { FREE, PLANNED, WHOLE, OUT };
+
+struct plan {
+    learner_batch *batch;
+    enum state state;
+    uint64_t number; // they are filled and taken in this order
+    uint32_t lack;   // windows that are of no shard yet
+    uint32_t filled; // windows that have come
+    uint32_t wanted[OCT_SHARDS_MAX], got[OCT_SHARDS_MAX];
+    double share[OCT_SHARDS_MAX]; // of the windows that are planned and have not come
+    uint64_t incarnation[OCT_SHARDS_MAX];
+    uint8_t *origin; // [B] shards
+};
+
+struct learner_shards {
+    learner_shards_options options;
+    uint32_t count;
+    struct plan *plan; // [count]
+    uint64_t numbers;  // given
+    oct_rng rng;
+    bool is_used[OCT_SHARDS_MAX]; // when it was planned last
+    uint32_t promised[OCT_SHARDS_MAX];
+    uint64_t told_ns[OCT_SHARDS_MAX], told_inserts[OCT_SHARDS_MAX];
+
+    // windows of each shard in the first so many batches, a ring
+    uint64_t taken;
+    uint32_t ring;
+    uint64_t (*windows)[OCT_SHARDS_MAX]; // [ring]
+
+    uint32_t busy;    // plans that are whole or out
+    uint64_t idle_ns; // since when there is none; 0: there are
+    double waiting_s;
+    uint64_t *key; // [B] of the windows of one shard, as priority
+    float *priority;
+};
+
+// ---- life
+
+learner_shards *
+learner_shards_create(const learner_shards_options *options)
+{
+    learner_shards *shards = oct_alloc(sizeof(*shards));
+    const oct_config *config = options->config;
+    uint32_t B = options->batch_size;
+    OCT_ASSERT(options->count >= 2 && options->count <= OCT_SHARDS_MAX);
+    shards->options = *options;
+    shards->count = OCT_MAX(2u, config->learner.prefetch) + config->learner.batches_per_request;
+    shards->plan = oct_alloc(shards->count * sizeof(*shards->plan));
+    for (uint32_t i = 0; i < shards->count; i++) {
+        shards->plan[i].batch = learner_batch_create(options->spec, B, options->T);
+        shards->plan[i].origin = oct_alloc(B);
+    }
+    oct_rng_init(&shards->rng, options->seed, STREAM);
+    shards->ring = 4 * shards->count;
+    shards->windows = oct_alloc(shards->ring * sizeof(*shards->windows));
+    shards->key = oct_alloc(B * sizeof(*shards->key));
+    shards->priority = oct_alloc(B * sizeof(*shards->priority));
+    shards->idle_ns = options->now_ns;
+    return shards;
+}
+
+void
+learner_shards_destroy(learner_shards *shards)
+{
+    if (shards == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < shards->count; i++) {
+        learner_batch_destroy(shards->plan[i].batch);
+        free(shards->plan[i].origin);
+    }
+    free(shards->plan);
+    free(shards->windows);
+    free(shards->key);
+    free(shards->priority);
+    free(shards);
+}
+
+uint32_t
+learner_shards_batches(const learner_shards *shards)
+{
+    return shards->count;
+}
+
+size_t
+learner_shards_bytes(const learner_shards *shards)
+{
+    const learner_shards_options *options = &shards->options;
+    return shards->count * (learner_batch_bytes(options->spec, options->batch_size, options->T) +
+                            options->batch_size);
+}
+
+// ---- shares
+
+static learner_source_counts
+counts_of(const learner_shards *shards, uint32_t shard)
+{
+    return learner_source_count(shards->options.source[shard], 0);
+}
+
+bool
+learner_shards_is_used(const learner_shards *shards, uint32_t shard)
+{
+    const learner_source *source = shards->options.source[shard];
+    return learner_source_is_known(source) && !learner_source_is_lost(source) &&
+           counts_of(shards, shard).size > 0;
+}
+
+// Of each shard that is used, by its priorities, or where all of these are 0, by its windows, as
+// one replay draws them. False: there is none.
+static bool
+shares_get(const learner_shards *shards, double out[OCT_SHARDS_MAX])
+{
+    double mass = 0, size = 0;
+    for (uint32_t s = 0; s < shards->options.count; s++) {
+        learner_source_counts counts = counts_of(shards, s);
+        bool is_used = learner_shards_is_used(shards, s);
+        mass += is_used ? counts.mass : 0;
+        size += is_used ? (double)counts.size : 0;
+    }
+    for (uint32_t s = 0; s < shards->options.count; s++) {
+        learner_source_counts counts = counts_of(shards, s);
+        double own = mass > 0 ? counts.mass / mass : (double)counts.size / size;
+        out[s] = size > 0 && learner_shards_is_used(shards, s) ? own : 0;
+    }
+    return size > 0;
+}
+
+static uint32_t
+shard_draw(learner_shards *shards, const double share[OCT_SHARDS_MAX])
+{
+    double at = oct_rng_double(&shards->rng);
+    uint32_t found = 0;
+    for (uint32_t s = 0; s < shards->options.count; s++) {
+        if (share[s] > 0) { // the last one also takes what rounding leaves
+            found = s;
+            if (at < share[s]) {
+                break;
+            }
+            at -= share[s];
+        }
+    }
+    return found;
+}
+
+// ---- plans
+
+// What was planned of shards that are used no more is of no shard again.
+static void
+plans_look(learner_shards *shards)
+{
+    for (uint32_t s = 0; s < shards->options.count; s++) {
+        bool is_used = learner_shards_is_used(shards, s), was_used = shards->is_used[s];
+        shards->is_used[s] = is_used;
+        for (uint32_t i = 0; was_used && !is_used && i < shards->count; i++) {
+            struct plan *plan = &shards->plan[i];
+            if (plan->state == PLANNED) {
+                plan->lack += plan->wanted[s] - plan->got[s];
+                plan->wanted[s] = plan->got[s];
+            }
+        }
+    }
+}
+
+// Each batch that is free gets a plan, and each plan a shard for each of its windows, if any is
+// used.
+static void
+plans_make(learner_shards *shards)
+{
+    double share[OCT_SHARDS_MAX];
+    plans_look(shards);
+    if (!shares_get(shards, share)) {
+        return;
+    }
+    for (uint32_t i = 0; i < shards->count; i++) {
+        struct plan *plan = &shards->plan[i];
+        if (plan->state == FREE) {
+            *plan = (struct plan){.batch = plan->batch,
+                                  .origin = plan->origin,
+                                  .state = PLANNED,
+                                  .number = shards->numbers++,
+                                  .lack = shards->options.batch_size};
+        }
+        if (plan->state == PLANNED && plan->lack > 0) {
+            memcpy(plan->share, share, sizeof(plan->share));
+            for (; plan->lack > 0; plan->lack--) {
+                plan->wanted[shard_draw(shards, share)]++;
+            }
+        }
+    }
+}
+
+// The first one in this state, with (wanted) something of a shard to come. NULL: none.
+static struct plan *
+plan_first(learner_shards *shards, enum state state, const uint32_t *shard)
+{
+    struct plan *first = NULL;
+    for (uint32_t i = 0; i < shards->count; i++) {
+        struct plan *plan = &shards->plan[i];
+        bool is_one =
+            plan->state == state && (shard == NULL || plan->wanted[*shard] > plan->got[*shard]);
+        if (is_one && (first == NULL || plan->number < first->number)) {
+            first = plan;
+        }
+    }
+    return first;
+}
+
+// ---- the link
+
+static void
+others_of(const learner_shards *shards, uint32_t shard, uint64_t *inserts, double *balance)
+{
+    *inserts = 0;
+    *balance = 0;
+    for (uint32_t s = 0; s < shards->options.count; s++) {
+        learner_source_counts counts = counts_of(shards, s);
+        *inserts += s != shard ? counts.inserts : 0;
+        *balance += s != shard ? counts.balance : 0;
+    }
+}
+
+static void
+ask(learner_shards *shards, uint32_t shard, uint32_t windows, uint64_t now_ns, wire_sample *out)
+{
+    uint64_t inserts;
+    double balance;
+    others_of(shards, shard, &inserts, &balance);
+    shards->told_ns[shard] = now_ns;
+    shards->told_inserts[shard] = inserts;
+    learner_source_ask(shards->options.source[shard], windows, inserts, balance, out);
+}
+
+uint32_t
+learner_shards_request(learner_shards *shards, uint32_t shard, uint64_t now_ns, wire_sample *out)
+{
+    plans_make(shards);
+    uint32_t wanted = 0;
+    for (uint32_t i = 0; i < shards->count; i++) {
+        const struct plan *plan = &shards->plan[i];
+        wanted += plan->state == PLANNED ? plan->wanted[shard] - plan->got[shard] : 0;
+    }
+    if (!shards->is_used[shard] || wanted <= shards->promised[shard]) {
+        return 0;
+    }
+    uint32_t most = learner_source_windows_max(shards->options.source[shard]);
+    uint32_t windows = OCT_MIN(wanted - shards->promised[shard], most);
+    shards->promised[shard] += windows;
+    ask(shards, shard, windows, now_ns, out);
+    return windows;
+}
+
+void
+learner_shards_missed(learner_shards *shards, uint32_t shard, uint32_t promised)
+{
+    OCT_ASSERT(shards->promised[shard] >= promised);
+    shards->promised[shard] -= promised;
+}
+
+bool
+learner_shards_tell(learner_shards *shards, uint32_t shard, uint64_t now_ns, wire_sample *out)
+{
+    const learner_source *source = shards->options.source[shard];
+    uint64_t since_ns = now_ns - shards->told_ns[shard], inserts;
+    double balance;
+    others_of(shards, shard, &inserts, &balance);
+    bool has_news = inserts != shards->told_inserts[shard] || !learner_source_is_known(source);
+    bool is_due = since_ns >= TELL_LATE_NS ||
+                  (since_ns >= TELL_NS && has_news && !learner_source_is_lost(source));
+    if (!learner_source_is_configured(source) || !is_due) {
+        return false;
+    }
+    ask(shards, shard, 0, now_ns, out);
+    return true;
+}
+
+// ---- windows
+
+static void
+plan_whole(learner_shards *shards, struct plan *plan, double exponent, uint64_t now_ns)
+{
+    uint64_t size = 0;
+    for (uint32_t s = 0; s < shards->options.count; s++) {
+        size += learner_shards_is_used(shards, s) ? counts_of(shards, s).size : 0;
+    }
+    learner_batch_weigh(plan->batch, size, exponent);
+    plan->state = WHOLE;
+    if (shards->busy++ == 0) {
+        shards->waiting_s += (double)(now_ns - shards->idle_ns) * 1e-9;
+        shards->idle_ns = 0;
+    }
+}
+
+// Keys of another process name other windows.
+static void
+plan_origins(struct plan *plan, uint32_t shard, uint64_t incarnation)
+{
+    if (plan->got[shard] > 0 && plan->incarnation[shard] != incarnation) {
+        for (uint32_t i = 0; i < plan->filled; i++) {
+            plan->origin[i] = plan->origin[i] == shard ? ORIGIN_NONE : plan->origin[i];
+        }
+    }
+    plan->incarnation[shard] = incarnation;
+}
+
+// So many windows of the answer, from first on, into a plan.
+static oct_err
+plan_put(const learner_shards *shards, struct plan *plan, uint32_t shard,
+         const wire_sampled *sampled, uint32_t first, uint32_t count)
+{
+    learner_batch *batch = plan->batch;
+    uint32_t at = plan->filled;
+    OCT_TRY(learner_batch_take(batch, shards->options.spec, at, sampled, first, count));
+    plan_origins(plan, shard, sampled->incarnation);
+    for (uint32_t i = at; i < at + count; i++) {
+        batch->probability[i] = (float)(batch->probability[i] * plan->share[shard]);
+        plan->origin[i] = (uint8_t)shard;
+    }
+    plan->filled += count;
+    plan->got[shard] += count;
+    return OCT_OK;
+}
+
+oct_err
+learner_shards_sampled(learner_shards *shards, uint32_t shard, uint32_t promised,
+                       const wire_sampled *sampled, double share, uint64_t now_ns)
+{
+    learner_source *source = shards->options.source[shard];
+    learner_shards_missed(shards, shard, promised);
+    OCT_TRY(learner_source_heard(source, sampled));
+    double exponent = learner_importance_exponent(shards->options.config, share);
+    struct plan *plan;
+    // What was planned anew meanwhile is wanted no more: windows that nobody wants are left.
+    for (uint32_t first = 0;
+         first < sampled->count && (plan = plan_first(shards, PLANNED, &shard)) != NULL;) {
+        uint32_t count = OCT_MIN(plan->wanted[shard] - plan->got[shard], sampled->count - first);
+        oct_err err = plan_put(shards, plan, shard, sampled, first, count);
+        if (err != OCT_OK) {
+            learner_source_bad(source);
+            return err;
+        }
+        learner_source_arrived(source, count, now_ns);
+        first += count;
+        if (plan->filled == shards->options.batch_size) {
+            plan_whole(shards, plan, exponent, now_ns);
+        }
+    }
+    return OCT_OK;
+}
+
+// ---- batches
+
+learner_batch *
+learner_shards_take(learner_shards *shards)
+{
+    struct plan *plan = plan_first(shards, WHOLE, NULL);
+    if (plan == NULL) {
+        return NULL;
+    }
+    plan->state = OUT;
+    const uint64_t *before = shards->windows[shards->taken % shards->ring];
+    uint64_t *after = shards->windows[++shards->taken % shards->ring];
+    for (uint32_t s = 0; s < shards->options.count; s++) {
+        after[s] = before[s] + plan->got[s];
+    }
+    return plan->batch;
+}
+
+static void
+priorities_return(learner_shards *shards, const struct plan *plan, uint32_t shard)
+{
+    const learner_batch *batch = plan->batch;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < plan->filled; i++) {
+        if (plan->origin[i] == shard) {
+            shards->key[count] = batch->key[i];
+            shards->priority[count++] = batch->priority[i];
+        }
+    }
+    if (count > 0) {
+        learner_source_return(shards->options.source[shard], plan->incarnation[shard], count,
+                              shards->key, shards->priority);
+    }
+}
+
+void
+learner_shards_give(learner_shards *shards, learner_batch *batch, uint64_t now_ns)
+{
+    struct plan *plan = shards->plan;
+    while (plan->batch != batch) {
+        plan++;
+        OCT_ASSERT(plan < shards->plan + shards->count);
+    }
+    OCT_ASSERT(plan->state == OUT && shards->busy > 0);
+    for (uint32_t s = 0; batch->learned && s < shards->options.count; s++) {
+        priorities_return(shards, plan, s);
+    }
+    plan->state = FREE;
+    if (--shards->busy == 0) {
+        shards->idle_ns = now_ns;
+    }
+}
+
+uint64_t
+learner_shards_windows(const learner_shards *shards, uint32_t shard, uint64_t batches)
+{
+    if (batches == 0) {
+        return 0;
+    }
+    uint64_t oldest = shards->taken >= shards->ring ? shards->taken - shards->ring + 1 : 0;
+    uint64_t at = OCT_MIN(OCT_MAX(batches, oldest), shards->taken);
+    return shards->windows[at % shards->ring][shard];
+}
+
+// ---- numbers
+
+static double
+size_of(const learner_shards *shards, uint32_t shard)
+{
+    learner_source_counts counts = counts_of(shards, shard);
+    uint64_t most = oct_config_shard_capacity(shards->options.config);
+    return counts.size > 0 ? (double)counts.size : (double)OCT_MIN(counts.inserts, most);
+}
+
+double
+learner_shards_share(const learner_shards *shards, uint32_t shard)
+{
+    double all = 0;
+    for (uint32_t s = 0; s < shards->options.count; s++) {
+        all += size_of(shards, s);
+    }
+    return all > 0 ? size_of(shards, shard) / all : 0;
+}
+
+double
+learner_shards_missing(const learner_shards *shards)
+{
+    double missing = 0;
+    for (uint32_t s = 0; s < shards->options.count; s++) {
+        missing += learner_shards_is_used(shards, s) ? 0 : learner_shards_share(shards, s);
+    }
+    return missing;
+}
+
+double
+learner_shards_waiting_s(const learner_shards *shards, uint64_t now_ns)
+{
+    bool is_idle = shards->idle_ns != 0 && now_ns > shards->idle_ns;
+    return shards->waiting_s + (is_idle ? (double)(now_ns - shards->idle_ns) * 1e-9 : 0);
+}

@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+"""End-to-end tests of several replays on one experiment (docs/replay.md): see e2e.py.
+
+usage: e2e_shards.py OCTET TEST
+"""
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+
+from e2e import (ACTOR, CARTPOLE, ENDLESS, LEARNER, OCTET, REPLAY, assert_complete, children, column, finish, scratch,
+                 start, summary, train)
+from daemons import kill_all, run_named, wait_for
+
+SHARDS = 2
+# Enough that hardly ever all are of one shard, and small.
+ACTORS = ["--actors", "8", "--set", "actor.envs=4", "--set", "actor.batch_steps=64"]
+
+
+def log_of(run, shard):
+    return run / ("log/replay.log" if shard == 0 else f"log/replay-{shard}.log")
+
+
+def lines(path, name):
+    """The numbers of the lines with this id, as dictionaries."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError:
+        return []
+    found = [line for line in text.splitlines() if f" {name} " in line]
+    return [dict(word.split("=", 1) for word in line.split() if "=" in word) for line in found]
+
+
+def pid_of(run, shard):
+    address = "ipc://replay.ipc" if shard == 0 else f"ipc://replay-{shard}.ipc"
+    found = [pid for pid, command in children(run).items() if address in command]
+    return found[0] if found else None
+
+
+def status(run):
+    done = subprocess.run([OCTET, "status", run, "--json"], capture_output=True, text=True, check=False)
+    return json.loads(done.stdout) if done.returncode == 0 and done.stdout else None
+
+
+def sessions(run):
+    """Of each shard, as octet status has it; None: not known yet."""
+    now = status(run)
+    if now is None or not all(shard["heard"] for shard in now["shards"]):
+        return None
+    found = [shard["numbers"].get("replay.sessions", 0) for shard in now["shards"]]
+    return found if sum(found) >= 8 and len(found) == SHARDS else None
+
+
+@contextlib.contextmanager
+def endless(folder):
+    """A run whose actors are spread over both shards. Which one an actor is of is chance: where all have the same, another
+    run begins."""
+    for attempt in range(10):
+        run = folder / f"run{attempt}"
+        process = train(run, "--set", f"replay.shards={SHARDS}", "--set", "replay.capacity=1000000", *ACTORS, *ENDLESS)
+        try:
+            spread = wait_for("all actors", lambda: sessions(run))
+            if min(spread) > 0:
+                yield run, process
+                return
+            process.send_signal(signal.SIGINT)
+            finish(process, run, 130)
+        finally:
+            kill_all([process])
+    raise AssertionError("eight actors were of one shard ten times")
+
+
+def test_shards_learn_cartpole():
+    with scratch() as folder:
+        run = folder / "run"
+        process = train(run, "--set", f"replay.shards={SHARDS}", "--actors", "2")
+        finish(process, run)
+        assert_complete(run)
+        assert summary(run)["solved"], summary(run)
+        stopped = [lines(log_of(run, shard), "REPLAY-STOP")[-1] for shard in range(SHARDS)]
+        assert sum(int(s["inserts"]) for s in stopped) > 0, stopped
+        info = json.loads(subprocess.run([OCTET, "data", "info", run, "--json"], capture_output=True, text=True,
+                                         check=True).stdout)
+        held = [json.loads(subprocess.run([OCTET, "data", "info", run / name, "--json"], capture_output=True, text=True,
+                                          check=True).stdout) for name in ("replay.oct", "replay-1.oct")]
+        assert info["steps"] == sum(one["steps"] for one in held) > 0, (info, held)
+
+
+def test_a_shard_dies_and_comes_back():
+    """kill -9: its rows are in its file, and nothing that an actor was told of is missing. A shard that does not answer is
+    left out, with its share, and taken back."""
+    with scratch() as folder, endless(folder) as (run, process):
+        learner = run / "log/learner.log"
+        wait_for("training", lambda: (column(run, "updates") or 0) > 200)
+        os.kill(pid_of(run, 1), signal.SIGKILL)
+        wait_for("a new process with the old rows", lambda: lines(log_of(run, 1), "REPLAY-FOUND"))
+        wait_for("its learner", lambda: len(lines(log_of(run, 1), "REPLAY-CONFIGURED")) == 2)
+        other = pid_of(run, 0)
+        os.kill(other, signal.SIGSTOP)
+        try:
+            away = wait_for("a shard that is away", lambda: [line for line in lines(learner, "LEARNER-SHARD-AWAY")
+                                                             if line["shard"] == "0"])
+            before = column(run, "updates")
+            wait_for("updates without it", lambda: column(run, "updates") > before + 100)
+            now = wait_for("its share in the status", lambda: status(run))
+            assert 0 < now["learner"]["numbers"]["learner.replay_missing"] < 1, now["learner"]
+        finally:
+            os.kill(other, signal.SIGCONT)
+        assert 0 < float(away[0]["share"]) < 1, away
+        wait_for("it is back", lambda: [line for line in lines(learner, "LEARNER-SHARD-BACK") if line["shard"] == "0"])
+        before = column(run, "updates")
+        wait_for("updates with it", lambda: column(run, "updates") > before + 100)
+        process.send_signal(signal.SIGINT)
+        finish(process, run, 130)
+        totals = [lines(log_of(run, shard), "REPLAY-STOP")[-1] for shard in range(SHARDS)]
+        assert all(t["cut"] == "0" and t["rejected"] == "0" for t in totals), totals
+        acked = [int(line["acked"]) for log in (run / "log").glob("actor-*.log") for line in lines(log, "ACTOR-TOTALS")]
+        assert 0 < sum(acked) <= sum(int(t["rows"]) for t in totals), (acked, totals)
+        # samples per insert are kept over both, within what the limiter's band and the windows on their way are
+        inserts = sum(int(t["inserts"]) for t in totals)
+        samples = sum(int(t["samples"]) for t in totals)
+        assert abs(samples / inserts - 2) < 0.5, totals
+
+
+def test_a_shard_is_added_in_mid_run():
+    """Daemons by hand: the learner resumes with one address more, and learns from three."""
+    with scratch() as folder:
+        run, processes = folder / "run", []
+        addresses = [f"ipc://{folder}/r{i}" for i in range(3)]
+        learner = f"ipc://{folder}/l"
+
+        def daemon(name, *command):
+            log = open(folder / f"{name}.log", "a", encoding="utf-8")
+            processes.append(start(command, stdout=log, stderr=log, cwd=folder))
+            return processes[-1]
+
+        def learn(count, *more):
+            return daemon("learner", LEARNER, CARTPOLE, "--run-dir", run, "--set", f"net.learner={learner}", "--set",
+                          f"net.replay={','.join(addresses[:count])}", "--set", "learner.checkpoint_s=0.2", *ENDLESS, *more)
+        try:
+            for i, address in enumerate(addresses):
+                daemon(f"replay{i}", REPLAY, "--listen", address, "--path", folder / f"r{i}.oct")
+            first = learn(2)
+            for i in range(3):
+                daemon(f"actor{i}", ACTOR, "--learner", learner)
+            wait_for("a checkpoint", lambda: (column(run, "updates") or 0) > 200 and (run / "checkpoint.oct").exists())
+            first.terminate()
+            assert first.wait(60) == 0
+            refused = learn(3, "--resume")
+            assert refused.wait(60) == 3
+            assert "set 150000" in (folder / "learner.log").read_text(encoding="utf-8")
+            before = column(run, "updates")
+            learn(3, "--resume", "--set", "replay.capacity=150000")
+            wait_for("the new shard", lambda: lines(folder / "replay2.log", "REPLAY-CONFIGURED"))
+            wait_for("updates", lambda: column(run, "updates") > before + 200)
+        finally:
+            kill_all(processes)
+
+
+def test_what_has_one_table_is_refused():
+    with scratch() as folder:
+        for settings, key in ((["--deterministic"], "run.deterministic"), (["--set", "replay.sampler=fifo"], "replay.sampler")):
+            done = subprocess.run([OCTET, "train", CARTPOLE, "--run-dir", folder / "no", "--set", "replay.shards=2", *settings],
+                                  capture_output=True, text=True, check=False, cwd=folder)
+            assert done.returncode == 2 and not (folder / "no").exists(), done
+            assert re.search(rf"error: replay\.shards: 2 shards .*{re.escape(key)}", done.stderr), done.stderr
+
+
+if __name__ == "__main__":
+    sys.exit(run_named(globals()))

@@ -1,0 +1,511 @@
+// Batches of several replay tables against those of one that holds everything: how often each
+// window comes, its importance weight, the limiter over the sum; and shards that go and come.
+#include <math.h>
+#include <stdlib.h>
+
+#include "tests/learner/learner_fixture.h"
+#include "tests/replay/replay_test.h"
+
+#include "learner/learner_shards.h"
+
+#define SECOND  1000000000u
+#define SHARDS  3u
+#define WINDOWS 96u // of all actors, ROWS[i] of actor i
+#define BATCH   32u
+#define BETA    0.7
+
+static const uint32_t ROWS[SHARDS] = {8, 56, 32};
+static const uint8_t token_key[WIRE_TOKEN_KEY_BYTES] = {5};
+static oct_config config;
+static policy_spec spec;
+static replay_table *table[SHARDS]; // one for each actor
+static test_actor actor[SHARDS];
+static learner_source *source[SHARDS];
+static learner_shards *shards;
+static uint64_t now_ns;
+
+static learner_source_options
+source_options(uint32_t shard)
+{
+    return (learner_source_options){
+        .config = &config,
+        .spec = &spec,
+        .wants = {.window = ALGO_WINDOW_N_STEP, .steps = 1},
+        .batch_size = BATCH,
+        .run_id = 7,
+        .token_key = token_key,
+        .is_shard = true,
+        .shard = shard,
+        .now_ns = SECOND,
+    };
+}
+
+static replay_table *
+table_make(void)
+{
+    wire_configure configure = test_configure(4096, config.replay.sampler == OCT_SAMPLER_PRIORITIZED
+                                                        ? WIRE_SAMPLER_PRIORITIZED
+                                                        : WIRE_SAMPLER_UNIFORM);
+    configure.streams = SHARDS;
+    configure.priority_exponent = config.replay.priority_exponent;
+    configure.min_size = config.replay.min_size;
+    configure.samples_per_insert = config.replay.samples_per_insert;
+    configure.tolerance = config.replay.tolerance;
+    return replay_table_create(&configure);
+}
+
+static void
+connect(uint32_t s, uint64_t incarnation)
+{
+    assert_true(learner_source_needs_configure(source[s], now_ns));
+    const wire_configured answer = {.incarnation = incarnation, .table = incarnation};
+    learner_source_configured(source[s], OCT_OK, &answer);
+}
+
+static void
+begin(oct_sampler_name sampler)
+{
+    config = fixture_config();
+    config.replay.sampler = sampler;
+    config.replay.shards = SHARDS;
+    config.replay.min_size = 1;
+    config.replay.samples_per_insert = 0;
+    config.replay.priority_exponent = 1;
+    config.replay.importance_exponent = config.replay.importance_exponent_final = BETA;
+    config.learner.batch_size = BATCH;
+    spec = (policy_spec){.obs_dtype = POLICY_F32,
+                         .obs_count = TEST_OBS_FLOATS,
+                         .action_kind = POLICY_DISCRETE,
+                         .action_count = 1u << 20,
+                         .head = POLICY_HEAD_VALUES};
+}
+
+// Tables with their rows, and links to them.
+static void
+start(void)
+{
+    now_ns = SECOND;
+    learner_shards_options options = {.config = &config,
+                                      .spec = &spec,
+                                      .batch_size = BATCH,
+                                      .count = SHARDS,
+                                      .seed = 11,
+                                      .now_ns = SECOND};
+    for (uint32_t s = 0; s < SHARDS; s++) {
+        learner_source_options own = source_options(s);
+        options.source[s] = source[s] = learner_source_create(&own);
+        table[s] = table_make();
+        test_actor_init(&actor[s], s, 100 + s);
+        (void)test_insert(table[s], test_batch_steps(&actor[s], ROWS[s]));
+        connect(s, 50 + s);
+    }
+    shards = learner_shards_create(&options);
+}
+
+static void
+stop(void)
+{
+    learner_shards_destroy(shards);
+    for (uint32_t s = 0; s < SHARDS; s++) {
+        learner_source_destroy(source[s]);
+        replay_table_destroy(table[s]);
+    }
+}
+
+static int
+stop_all(void **state)
+{
+    (void)state;
+    if (shards != NULL) {
+        stop();
+        shards = NULL;
+    }
+    return 0;
+}
+
+// What the daemon does with a request. False: the limiter forbids it.
+static bool
+serve(uint32_t s, const wire_sample *request, wire_sampled *out)
+{
+    replay_table_set_others(table[s], request->others_inserts, request->others_balance);
+    uint32_t batches =
+        request->batches == 0
+            ? 0
+            : replay_table_may_sample(table[s], request->batch_size, request->batches, 0);
+    if (batches > 0) {
+        replay_table_sample(out, table[s], request->batch_size, batches);
+    } else {
+        replay_table_counters(out, table[s]);
+    }
+    out->incarnation = 50 + s;
+    return batches > 0;
+}
+
+static void
+tell(uint32_t s)
+{
+    wire_sample request;
+    wire_sampled answer;
+    if (learner_shards_tell(shards, s, now_ns, &request)) {
+        assert_int_equal(request.batches, 0);
+        (void)serve(s, &request, &answer);
+        T_OK(learner_source_heard(source[s], &answer));
+    }
+}
+
+// Each shard that is asked answers once.
+static void
+round_of(uint32_t first, uint32_t last)
+{
+    wire_sample request;
+    wire_sampled answer;
+    now_ns += SECOND / 100;
+    for (uint32_t s = first; s <= last; s++) {
+        tell(s);
+    }
+    for (uint32_t s = first; s <= last; s++) {
+        uint32_t promised = learner_shards_request(shards, s, now_ns, &request);
+        if (promised > 0) {
+            assert_int_equal(request.batch_size * request.batches, promised);
+            (void)serve(s, &request, &answer);
+            T_OK(learner_shards_sampled(shards, s, promised, &answer, 0, now_ns));
+        }
+    }
+}
+
+// Which of all windows a row is, and its priority, which has a thousandfold range.
+static uint32_t
+window_of(const learner_batch *batch, uint32_t i)
+{
+    const float *obs = batch->obs + (size_t)i * TEST_OBS_FLOATS;
+    uint32_t before = 0;
+    for (uint32_t s = 0; s < (uint32_t)obs[0]; s++) {
+        before += ROWS[s];
+    }
+    return before + (uint32_t)obs[1];
+}
+
+static double
+priority_of(uint32_t window)
+{
+    return pow(10, (double)(window * 37 % WINDOWS) / WINDOWS * 3);
+}
+
+static void
+learn(learner_batch *batch)
+{
+    for (uint32_t i = 0; i < BATCH; i++) {
+        batch->priority[i] = (float)priority_of(window_of(batch, i));
+    }
+    batch->learned = true;
+}
+
+static void
+priorities_pass(void)
+{
+    for (uint32_t s = 0; s < SHARDS; s++) {
+        wire_priorities priorities;
+        if (learner_source_priorities(source[s], &priorities)) {
+            assert_int_equal(priorities.incarnation, 50 + s);
+            replay_table_update(table[s], &priorities);
+        }
+    }
+}
+
+// The sum over all windows of (seen - expected)^2 / expected: about WINDOWS - 1, with a deviation
+// of sqrt(2 (WINDOWS - 1)).
+static double
+chi_square(const uint64_t seen[WINDOWS], const double p[WINDOWS], uint64_t all)
+{
+    double sum = 0;
+    for (uint32_t w = 0; w < WINDOWS; w++) {
+        double expected = p[w] * (double)all;
+        sum += ((double)seen[w] - expected) * ((double)seen[w] - expected) / expected;
+    }
+    return sum;
+}
+
+#define CHI_MOST (WINDOWS - 1 + 5 * sqrt(2.0 * (WINDOWS - 1)))
+
+// Every weight is (size p)^-BETA / max of the batch, of the whole.
+static void
+weights_check(const learner_batch *batch, const double p[WINDOWS])
+{
+    double weight[BATCH], most = 0;
+    for (uint32_t i = 0; i < BATCH; i++) {
+        weight[i] = pow(WINDOWS * p[window_of(batch, i)], -BETA);
+        most = fmax(most, weight[i]);
+    }
+    for (uint32_t i = 0; i < BATCH; i++) {
+        T_NEAR(batch->weight[i], weight[i] / most, 1e-5, 1e-4);
+    }
+}
+
+static void
+probabilities(double p[WINDOWS], bool is_prioritized)
+{
+    double sum = 0;
+    for (uint32_t w = 0; w < WINDOWS; w++) {
+        p[w] = is_prioritized ? priority_of(w) : 1;
+        sum += p[w];
+    }
+    for (uint32_t w = 0; w < WINDOWS; w++) {
+        p[w] /= sum;
+    }
+}
+
+// Batches of the shards, once each window has its priority.
+static void
+shards_compare(const double p[WINDOWS], uint32_t warm_up)
+{
+    enum { BATCHES = 6000 };
+    uint64_t seen[WINDOWS] = {0};
+    for (uint32_t taken = 0; taken < warm_up + BATCHES;) {
+        round_of(0, SHARDS - 1);
+        learner_batch *batch;
+        while ((batch = learner_shards_take(shards)) != NULL) {
+            for (uint32_t i = 0; taken >= warm_up && i < BATCH; i++) {
+                seen[window_of(batch, i)]++;
+            }
+            if (taken++ >= warm_up) {
+                weights_check(batch, p);
+            }
+            learn(batch);
+            learner_shards_give(shards, batch, now_ns);
+        }
+        priorities_pass();
+    }
+    uint64_t all = 0;
+    for (uint32_t w = 0; w < WINDOWS; w++) {
+        all += seen[w];
+    }
+    assert_true(chi_square(seen, p, all) < CHI_MOST);
+}
+
+// One table that holds everything: what the shards have to agree with.
+static void
+union_compare(const double p[WINDOWS])
+{
+    enum { DRAWS = 200000, EACH = 200 };
+    uint64_t seen[WINDOWS] = {0};
+    replay_table *all = table_make();
+    wire_sampled sampled;
+    for (uint32_t s = 0; s < SHARDS; s++) {
+        test_actor_init(&actor[s], s, 200 + s);
+        (void)test_insert(all, test_batch_steps(&actor[s], ROWS[s]));
+    }
+    for (uint32_t drawn = 0; drawn < 2 * DRAWS; drawn += EACH) {
+        float priority[EACH];
+        assert_int_equal(replay_table_may_sample(all, EACH, 1, 0), 1);
+        replay_table_sample(&sampled, all, EACH, 1);
+        const learner_batch rows = {.obs = (float *)(uintptr_t)sampled.obs};
+        for (uint32_t i = 0; i < EACH; i++) {
+            uint32_t window = window_of(&rows, i);
+            priority[i] = (float)priority_of(window);
+            if (drawn >= DRAWS) { // each window has its priority
+                seen[window]++;
+                T_NEAR(sampled.probability[i], p[window], 0, 1e-4);
+            }
+        }
+        replay_table_update(
+            all, &(wire_priorities){.count = EACH, .key = sampled.key, .priority = priority});
+    }
+    assert_true(chi_square(seen, p, DRAWS) < CHI_MOST);
+    replay_table_destroy(all);
+}
+
+static void
+test_shards_draw_uniformly_as_one_replay_does(void **state)
+{
+    (void)state;
+    double p[WINDOWS];
+    begin(OCT_SAMPLER_UNIFORM);
+    config.replay.importance_exponent = config.replay.importance_exponent_final = 0;
+    start();
+    probabilities(p, false);
+    shards_compare(p, 0);
+    union_compare(p);
+}
+
+static void
+test_shards_draw_by_priority_as_one_replay_does(void **state)
+{
+    (void)state;
+    double p[WINDOWS];
+    begin(OCT_SAMPLER_PRIORITIZED);
+    start();
+    probabilities(p, true);
+    shards_compare(p, 2000);
+    union_compare(p);
+}
+
+// ---- the limiter
+
+// Inserts come to one shard alone, samples of all: neither is held back for what its shard has.
+static void
+test_shards_keep_the_ratio_over_the_sum(void **state)
+{
+    (void)state;
+    begin(OCT_SAMPLER_UNIFORM);
+    config.replay.min_size = 100;
+    config.replay.samples_per_insert = 4;
+    config.replay.tolerance = 0.1;
+    start();
+    uint64_t inserts = WINDOWS, samples = 0;
+    round_of(0, SHARDS - 1);
+    for (uint32_t i = 0; i < 20; i++) { // fewer than min_size in all
+        round_of(0, SHARDS - 1);
+        assert_null(learner_shards_take(shards));
+    }
+    for (uint32_t turn = 0; turn < 3000; turn++) {
+        replay_insert inserted;
+        const wire_batch *batch = test_batch_steps(&actor[0], 4);
+        while (replay_table_insert(&inserted, table[0], batch) == OCT_EAGAIN) {
+            round_of(0, SHARDS - 1);
+            learner_batch *whole;
+            while ((whole = learner_shards_take(shards)) != NULL) {
+                learner_shards_give(shards, whole, now_ns);
+            }
+        }
+        inserts += inserted.windows;
+    }
+    for (uint32_t s = 0; s < SHARDS; s++) {
+        samples += replay_table_stats_get(table[s]).samples;
+    }
+    double balance = 4.0 * (double)inserts - (double)samples;
+    T_NEAR(balance, 400, 400 * 0.1 + learner_shards_batches(shards) * BATCH, 0);
+    assert_true(replay_table_stats_get(table[1]).samples > 4 * ROWS[1]); // more than its own
+}
+
+// ---- shards that go and come
+
+static uint32_t
+batches_drain(uint32_t without)
+{
+    learner_batch *batch;
+    uint32_t count = 0;
+    while ((batch = learner_shards_take(shards)) != NULL) {
+        for (uint32_t i = 0; i < BATCH; i++) {
+            assert_true((uint32_t)batch->obs[(size_t)i * TEST_OBS_FLOATS] != without);
+        }
+        count++;
+        learner_shards_give(shards, batch, now_ns);
+    }
+    return count;
+}
+
+static void
+test_shards_go_on_without_one_that_is_away_and_take_it_back(void **state)
+{
+    (void)state;
+    wire_sample request;
+    wire_sampled answer;
+    begin(OCT_SAMPLER_UNIFORM);
+    start();
+    round_of(0, SHARDS - 1);
+    (void)batches_drain(SHARDS);
+    round_of(0, 0); // the others are asked, and shard 1 does not answer
+    uint32_t promised = learner_shards_request(shards, 1, now_ns, &request);
+    assert_true(promised > 0);
+    round_of(2, 2);
+    assert_int_equal(batches_drain(SHARDS), 0);
+    T_NEAR(learner_shards_missing(shards), 0, 0, 0);
+    learner_shards_missed(shards, 1, promised);
+    assert_true(learner_source_lost(source[1]));
+    assert_false(learner_shards_is_used(shards, 1));
+    T_NEAR(learner_shards_missing(shards), (double)ROWS[1] / WINDOWS, 1e-9, 0);
+    uint32_t count = 0;
+    while (count < learner_shards_batches(shards)) { // these may have some of it
+        round_of(0, 0);
+        round_of(2, 2);
+        count += batches_drain(SHARDS);
+    }
+    round_of(0, 0);
+    round_of(2, 2);
+    assert_true(batches_drain(1) > 0);
+    assert_int_equal(learner_shards_request(shards, 1, now_ns, &request), 0);
+    // It is asked for its counters, though, seldom; then it is there.
+    now_ns += SECOND;
+    assert_true(learner_shards_tell(shards, 1, now_ns, &request));
+    assert_false(learner_shards_tell(shards, 1, now_ns + SECOND / 20, &request));
+    (void)serve(1, &request, &answer);
+    T_OK(learner_source_heard(source[1], &answer));
+    assert_true(learner_source_back(source[1]));
+    T_NEAR(learner_shards_missing(shards), 0, 0, 0);
+    for (uint32_t rounds = 0; rounds < 4; rounds++) {
+        round_of(0, SHARDS - 1);
+        (void)batches_drain(SHARDS);
+    }
+    assert_true(learner_shards_request(shards, 1, now_ns, &request) > 0);
+}
+
+// A shard without a table is configured anew; keys of the process before name other windows, and
+// their priorities go nowhere.
+static void
+test_shards_forget_keys_of_another_process(void **state)
+{
+    (void)state;
+    wire_priorities priorities;
+    begin(OCT_SAMPLER_PRIORITIZED);
+    start();
+    round_of(0, SHARDS - 1);
+    learner_batch *batch = learner_shards_take(shards);
+    assert_non_null(batch);
+    learn(batch);
+    assert_int_equal(learner_source_heard(source[1], &(wire_sampled){.incarnation = 8}),
+                     OCT_EAGAIN);
+    assert_false(learner_shards_is_used(shards, 1));
+    now_ns += SECOND;
+    connect(1, 99);
+    assert_false(learner_shards_is_used(shards, 1)); // it has not said what it has
+    learner_shards_give(shards, batch, now_ns);
+    assert_true(learner_source_priorities(source[2], &priorities));
+    assert_false(learner_source_priorities(source[1], &priorities));
+}
+
+// Windows of each shard in the batches that were learned from, for the checkpoint.
+static void
+test_shards_count_windows_by_batches(void **state)
+{
+    (void)state;
+    begin(OCT_SAMPLER_UNIFORM);
+    start();
+    uint64_t count[50][SHARDS] = {{0}};
+    uint32_t taken = 0;
+    while (taken + 1 < OCT_COUNTOF(count)) {
+        round_of(0, SHARDS - 1);
+        learner_batch *batch = learner_shards_take(shards);
+        if (batch != NULL) {
+            taken++;
+            memcpy(count[taken], count[taken - 1], sizeof(count[taken]));
+            for (uint32_t i = 0; i < BATCH; i++) {
+                count[taken][(uint32_t)batch->obs[(size_t)i * TEST_OBS_FLOATS]]++;
+            }
+            learner_shards_give(shards, batch, now_ns);
+        }
+    }
+    for (uint32_t s = 0; s < SHARDS; s++) {
+        assert_int_equal(learner_shards_windows(shards, s, 0), 0);
+        for (uint32_t n = taken - 2 * learner_shards_batches(shards); n <= taken; n++) {
+            assert_int_equal(learner_shards_windows(shards, s, n), count[n][s]);
+        }
+        learner_source_place place = learner_source_place_after(source[s], count[taken][s]);
+        assert_int_equal(place.samples, count[taken][s]);
+        assert_int_equal(place.inserts, ROWS[s]);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_shards_draw_uniformly_as_one_replay_does, stop_all),
+        cmocka_unit_test_teardown(test_shards_draw_by_priority_as_one_replay_does, stop_all),
+        cmocka_unit_test_teardown(test_shards_keep_the_ratio_over_the_sum, stop_all),
+        cmocka_unit_test_teardown(test_shards_go_on_without_one_that_is_away_and_take_it_back,
+                                  stop_all),
+        cmocka_unit_test_teardown(test_shards_forget_keys_of_another_process, stop_all),
+        cmocka_unit_test_teardown(test_shards_count_windows_by_batches, stop_all),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
