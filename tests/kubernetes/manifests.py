@@ -8,6 +8,7 @@ OCTET is the octet executable of a build tree. Needs the package kubernetes of P
 """
 
 import copy
+import json
 import pathlib
 import re
 import shutil
@@ -299,6 +300,221 @@ def actors_follow_a_metric_that_there_is():
     assert metric_names.documented(ROOT).get(metric) == "gauge", metric
     assert "replicas" not in the(documents, "Deployment", "actor")["spec"], "applied again, it would undo the autoscaler"
     assert scaler["metrics"][0]["object"]["target"] == {"type": "AverageValue", "averageValue": "1"}
+
+
+@case
+def the_metric_reaches_the_autoscaler():
+    """Prometheus' configuration, the adapter's rule and the autoscaler name one number of one Service."""
+    folder, documents = FILES / "autoscale", kustomize.build(FILES / "overlays/production")
+    scaled = the(documents, "HorizontalPodAutoscaler", "actor")["spec"]["metrics"][0]["object"]
+    rule = yaml.safe_load((folder / "adapter.yaml").read_text(encoding="utf-8"))["rules"][0]
+    assert re.match(r"\w+", rule["seriesQuery"])[0] == scaled["metric"]["name"], rule
+    scrape = yaml.safe_load((folder / "prometheus.yaml").read_text(encoding="utf-8"))["scrape_configs"][0]
+    labels = scrape["static_configs"][0]["labels"]
+    assert set(labels) == set(re.findall(r'(\w+)!=""', rule["seriesQuery"])) == set(rule["resources"]["overrides"]), labels
+    service = the(documents, "Service", scaled["describedObject"]["name"])
+    assert labels == {"service": service["metadata"]["name"], "namespace": service["metadata"]["namespace"]}, labels
+    host, port = scrape["static_configs"][0]["targets"][0].split(":")
+    assert host == f"{labels['service']}.{labels['namespace']}.svc" and int(port) in [p["port"] for p in service["spec"]["ports"]]
+    promtool = shutil.which("promtool") or shutil.which(ROOT / "build/tools/debian/prometheus/usr/bin/promtool")
+    if promtool is None:
+        raise Skipped("promtool is not installed (Debian: prometheus): it was not asked about autoscale/prometheus.yaml")
+    done = subprocess.run([promtool, "check", "config", "--syntax-only", folder / "prometheus.yaml"], capture_output=True, text=True,
+                          timeout=60, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@case
+def the_run_folder_can_be_fetched():
+    pod = kustomize.documents((FILES / "fetch.yaml").read_text(encoding="utf-8"))[0]
+    found = []
+    schema.model(pod, schema.class_of(pod), "V1Pod", "Pod/fetch", found)
+    schema.names(pod, found)
+    assert found == [], found
+    documents = kustomize.build(FILES / "overlays/production")
+    claim = pod["spec"]["volumes"][0]["persistentVolumeClaim"]
+    assert the(documents, "PersistentVolumeClaim", claim["claimName"]) and claim["readOnly"] is True
+    # It runs as the learner did, and is none of the pods that policies let connect.
+    learner = the(documents, "Job", "learner")["spec"]["template"]["spec"]
+    for key in ("runAsUser", "runAsGroup", "fsGroup", "runAsNonRoot", "seccompProfile"):
+        assert pod["spec"]["securityContext"][key] == learner["securityContext"][key], key
+    assert pod["spec"]["containers"][0]["securityContext"] == learner["containers"][0]["securityContext"]
+    policies = [d["spec"]["podSelector"]["matchLabels"] for d in documents if d["kind"] == "NetworkPolicy"]
+    assert not any(schema.fits(selector, pod["metadata"]["labels"]) for selector in policies)
+
+
+# ---- octet cluster k8s
+
+
+def octet(*words):
+    """Exit code, standard output and standard error."""
+    done = subprocess.run([OCTET, *words], capture_output=True, timeout=120, check=False, cwd=ROOT, stdin=subprocess.DEVNULL)
+    return done.returncode, done.stdout.decode(), done.stderr.decode(errors="replace")
+
+
+def printed(*words):
+    code, out, said = octet("cluster", "k8s", *words)
+    assert code == 0, said
+    return kustomize.documents(out)
+
+
+def secrets_of(name):
+    return [f"{name}-{secret}" for secret in SECRETS]
+
+
+@case
+def octet_prints_what_the_base_is():
+    """One structure, in two places: the files, and the command."""
+    files = kustomize.build(FILES / "base") + kustomize.build(FILES / "autoscale")
+    own = {d["metadata"]["name"] for d in files} | set(SECRETS)
+    want = []
+    for document in files:
+        one = copy.deepcopy(document)
+        # Components and containers keep their names; what objects are called, and call each other, does not.
+        text = yaml.safe_dump(one)
+        for key in ("name", "serviceName", "claimName", "secretName"):
+            text = re.sub(rf"^((?:- )?\s*(?:- )?{key}: )({'|'.join(map(re.escape, own))})$",
+                          lambda m: f"{m[1]}some-{m[2]}", text, flags=re.M)
+        want.append(text)
+    want = [yaml.safe_load(text) for text in want]
+    for one in want:
+        restore(one)
+    got = printed("presets/cartpole.yaml", "--name", "some", "--actors", "1", "--actors-max", "64")
+    for one in got:
+        del one["metadata"]["namespace"]
+    experiment = the(got, "ConfigMap", "some-experiment")
+    ours = {schema.name_of(d): d for d in want if d["kind"] != "ConfigMap"}
+    theirs = {schema.name_of(d): d for d in got if d is not experiment}
+    assert set(ours) == set(theirs), set(ours) ^ set(theirs)
+    for name, one in ours.items():
+        assert one == theirs[name], f"{name}:\n{yaml.safe_dump(one)}\n--- is\n{yaml.safe_dump(theirs[name])}"
+    # The experiment is the resolved one of the same file.
+    assert set(experiment["data"]) == {"experiment.yaml"}
+    resolved = yaml.safe_load(experiment["data"]["experiment.yaml"])
+    assert resolved["env"]["id"] == "CartPole-v1" and resolved["network"]["hidden"] == [32, 32]
+
+
+def restore(document):
+    """Undoes the new names where they are not of objects: containers, volumes; and names the run in labels and addresses."""
+    document.update(yaml.safe_load(yaml.safe_dump(document).replace("app.kubernetes.io/instance: run", "app.kubernetes.io/instance: some")
+                                   .replace("tls+tcp://learner:", "tls+tcp://some-learner:")
+                                   .replace("tls+tcp://replay:", "tls+tcp://some-replay:")))
+    template = document.get("spec", {}).get("template")
+    if template:
+        for one in template["spec"]["containers"] + template["spec"]["volumes"]:
+            one["name"] = one["name"].removeprefix("some-")
+        for one in template["spec"]["containers"]:
+            for mount in one["volumeMounts"]:
+                mount["name"] = mount["name"].removeprefix("some-")
+
+
+@case
+def what_octet_prints_is_valid():
+    for name, words in {
+        "plain": ("presets/cartpole.yaml",),
+        "scaled": ("presets/cartpole.yaml", "--actors", "3", "--actors-max", "4095", "--evaluators", "2"),
+        "classes": ("presets/pendulum.yaml", "--storage-class", "fast.ssd", "--run-size", "1.5Ti", "--replay-size", "100G",
+                    "--learner-memory", "16Gi", "--replay-memory", "68719476736", "--actor-memory", "512Mi", "--actor-cpu", "1.5"),
+        "a" * 40: ("presets/cartpole.yaml", "--namespace", "n" * 63, "--image", "registry.example.org:5000/a/b@sha256:" + "0" * 64,
+                   "--pull", "Always", "--port", "7000", "--set", "learner.count=2", "--set", "learner.threads=2"),
+    }.items():
+        documents = printed(*words, "--name", name)
+        assert schema.check(documents, secrets_of(name)) == [], f"{name}: {schema.check(documents, secrets_of(name))}"
+        into, out = flows(documents)
+        assert into == out and len(into) == 8, name
+        # With room for what the controllers add to the names of pods.
+        assert all(len(d["metadata"]["name"]) <= 63 - 6 or d["kind"] == "NetworkPolicy" for d in documents), name
+    learner = the(documents, "Job", "a" * 40 + "-learner")["spec"]["template"]["spec"]["containers"][0]
+    assert learner["resources"]["requests"]["cpu"] == "5" and learner["env"] == [{"name": "OPENBLAS_NUM_THREADS", "value": "2"}]
+    assert "net.replay=tls+tcp://" + "a" * 40 + "-replay:7005" in learner["args"]
+
+
+@case
+def insecure_is_without_secrets():
+    documents = printed("presets/cartpole.yaml", "--name", "plain", "--insecure")
+    assert schema.check(documents) == [], schema.check(documents)
+    for name, _, spec, _ in schema.pods(documents):
+        args = spec["containers"][0]["args"]
+        assert "--insecure" in args and "--tls" not in args and "tls+tcp" not in " ".join(args), name
+        assert not any("secret" in volume for volume in spec["volumes"]), name
+
+
+HOSTILE = ["a: b", "- x", "# not a comment", "it's \"quoted\" \\ back", "$(PATH) $$(HOME) ${X} $$ $", "{a: [b", "*anchor &x !tag", "no", "~",
+           "0x10", "1e3", "\u00e9\U0001f916", "%TAG | > @ `"]
+
+
+@case
+def any_text_comes_through():
+    """In the experiment, and in the words of a daemon, which Kubernetes expands."""
+    for text in HOSTILE:
+        documents = printed("presets/cartpole.yaml", "--name", "some", "--set", f"replay.path={json.dumps(text, ensure_ascii=False)}")
+        assert schema.check(documents, secrets_of("some")) == [], text
+        args = the(documents, "StatefulSet", "some-replay")["spec"]["template"]["spec"]["containers"][0]["args"]
+        assert expanded(args[args.index("--path") + 1]) == "/var/lib/octet/" + text, text
+        experiment = yaml.safe_load(the(documents, "ConfigMap", "some-experiment")["data"]["experiment.yaml"])
+        assert experiment["replay"]["path"] == text, (text, experiment["replay"]["path"])
+
+
+def expanded(word):
+    """What the kubelet makes of a word: $$ is one $, and $(NAME) the value of a variable; here none is meant."""
+    out, at = "", 0
+    while at < len(word):
+        if word[at] == "$" and at + 1 < len(word):
+            assert word[at + 1] != "(" or ")" not in word[at:], f"{word} names a variable"
+            out += "$" if word[at + 1] == "$" else word[at:at + 2]
+            at += 2
+        else:
+            out += word[at]
+            at += 1
+    return out
+
+
+@case
+def bad_input_is_refused_in_words():
+    for words, complaint in {
+        ("--name", "Pole"): "--name is 'Pole'",
+        ("--name", "a\nkind: Pod"): "--name",
+        ("--name", "a" * 41): "at most 40",
+        ("--name", "3d"): "begin with a letter",
+        ("--namespace", "a.b"): "--namespace is 'a.b'",
+        ("--namespace", "-a"): "allowed are a-z, 0-9",
+        ("--namespace", ""): "--namespace is ''",
+        ("--image", "octet octet"): "--image is 'octet octet'",
+        ("--image", 'octet"\n'): "--image",
+        ("--pull", "Sometimes"): "Always, IfNotPresent, Never",
+        ("--storage-class", "a..b"): "--storage-class is 'a..b'",
+        ("--run-size", "10Gib"): "--run-size is '10Gib'",
+        ("--run-size", "0"): "--run-size",
+        ("--run-size", "-1Gi"): "--run-size",
+        ("--run-size", "1e3"): "--run-size",
+        ("--replay-memory", "8 Gi"): "--replay-memory",
+        ("--actor-memory", "1.Gi"): "--actor-memory",
+        ("--learner-memory", "500m"): "such as 512Mi",
+        ("--actor-cpu", "1Gi"): "such as 500m",
+        ("--actors", "4", "--actors-max", "3"): "--actors-max is 3",
+        ("--actors-max", "4096"): "4095",
+        ("--port", "9465"): "where metrics are served",
+        ("--port", "9457"): "where metrics are served",
+        ("--run-dir", "x"): "in the learner's volume",
+        ("--certs", "a b;c"): "--certs is 'a b;c'",
+        ("--set", "replay.path=a\xff"): "replay.path",
+    }.items():
+        words = [word.encode("latin-1") if "\xff" in word else word for word in words]
+        code, out, said = octet("cluster", "k8s", "presets/cartpole.yaml", *words)
+        assert code in (1, 2) and out == "" and complaint in said, f"{words}: {code} {said}{out[:200]}"
+
+
+@case
+def given_certificates_are_named():
+    folder = pathlib.Path(tempfile.mkdtemp())
+    try:
+        for words in (("init",), *(("issue", role, role) for role in ("learner", "replay", "actor", "evaluator"))):
+            assert octet("certs", *words, "--dir", folder / "mine")[0] == 0
+        code, out, said = octet("cluster", "k8s", "presets/cartpole.yaml", "--name", "some", "--certs", folder / "mine")
+        assert code == 0 and f"create secret generic some-actor-tls --from-file={folder}/mine/actor\n" in out, said
+        assert "octet certs issue" not in out and "some-learner, some-replay" in out, out[:2000]
+    finally:
+        shutil.rmtree(folder)
 
 
 def main():

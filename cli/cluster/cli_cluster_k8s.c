@@ -1,0 +1,733 @@
+// octet cluster k8s: an experiment as manifests for Kubernetes, one stream for kubectl apply.
+// deploy/kubernetes is the same for a run called "run"; script/test-kubernetes compares the two.
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli_options.h"
+#include "cli/cluster/cli_cluster.h"
+#include "cli/cluster/cli_cluster_plan.h"
+#include "cli/cluster/cli_cluster_yaml.h"
+#include "common/oct_base.h"
+
+#define COMMAND      "cluster k8s"
+#define LABEL_MAX    63 // of DNS, and of a value
+#define IMAGE_MAX    255
+#define ADDRESS_MAX  128
+#define METRICS_HERE 9464 // of the probes, inside a pod alone
+#define METRICS_PORT 9465 // for Prometheus
+#define CERTS        "/etc/octet/tls"
+#define DATA         "/var/lib/octet"
+#define EXPERIMENT   "/experiment"
+#define STOPPED      "143" // 128 + SIGTERM: the Job goes on
+#define DNS_TEXT     "a-z, 0-9 and '-' within, at most 63"
+#define METRIC       "octet_learner_actors_wanted"
+
+enum {
+    KEY_NAMESPACE = 256,
+    KEY_IMAGE,
+    KEY_PULL,
+    KEY_ACTORS_MAX,
+    KEY_STORAGE_CLASS,
+    KEY_QUANTITY // and those behind it: quantity_table
+};
+
+enum { RUN_SIZE, REPLAY_SIZE, LEARNER_MEMORY, REPLAY_MEMORY, ACTOR_MEMORY, ACTOR_CPU, QUANTITIES };
+
+static const struct argp_option option_table[] = {
+    {"namespace", KEY_NAMESPACE, "NAME", 0, "Namespace of all objects (default: octet)", 0},
+    {"image", KEY_IMAGE, "IMAGE", 0, "Image of deploy/Dockerfile (default: octet)", 0},
+    {"pull", KEY_PULL, "WHEN", 0, "Always, IfNotPresent or Never (default: by the image's tag)", 0},
+    {"actors-max", KEY_ACTORS_MAX, "N", 0,
+     "An autoscaler, which follows the learner's own number from --actors to N actors (default: "
+     "none)",
+     0},
+    {"storage-class", KEY_STORAGE_CLASS, "NAME", 0, "Of both volumes (default: the cluster's)", 0},
+    {"run-size", KEY_QUANTITY + RUN_SIZE, "SIZE", 0, "The run's volume (default: 10Gi)", 0},
+    {"replay-size", KEY_QUANTITY + REPLAY_SIZE, "SIZE", 0, "Replay's volume (default: 20Gi)", 0},
+    {"learner-memory", KEY_QUANTITY + LEARNER_MEMORY, "SIZE", 0, "Of the learner (default: 4Gi)",
+     0},
+    {"replay-memory", KEY_QUANTITY + REPLAY_MEMORY, "SIZE", 0, "Of replay (default: 8Gi)", 0},
+    {"actor-memory", KEY_QUANTITY + ACTOR_MEMORY, "SIZE", 0,
+     "Of each actor and evaluator (default: 1Gi)", 0},
+    {"actor-cpu", KEY_QUANTITY + ACTOR_CPU, "CPUS", 0,
+     "That each actor and evaluator asks for (default: 500m)", 0},
+    {0},
+};
+
+static const char *const pull_words[] = {"Always", "IfNotPresent", "Never", NULL};
+
+typedef struct k8s_options {
+    cli_cluster_options cluster;
+    const char *namespace;
+    const char *image;
+    const char *pull; // NULL: the cluster decides
+    const char *storage_class;
+    uint32_t actors_max; // 0: no autoscaler
+    const char *quantity[QUANTITIES];
+} k8s_options;
+
+// What is printed, and where.
+typedef struct k8s {
+    FILE *out;
+    const k8s_options *o;
+    cli_cluster_plan *plan;
+    uint32_t learner_port;
+    uint32_t replay_port;
+} k8s;
+
+// ---- options
+
+static bool
+is_dns_label(const char *text)
+{
+    size_t length = strlen(text);
+    return length > 0 && length <= LABEL_MAX &&
+           strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") == length && text[0] != '-' &&
+           text[length - 1] != '-';
+}
+
+// A name with dots, as classes of storage have.
+static bool
+is_dns_name(const char *text)
+{
+    size_t length = strlen(text);
+    return length > 0 && length <= 253 &&
+           strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-.") == length &&
+           isalnum((unsigned char)text[0]) != 0 && isalnum((unsigned char)text[length - 1]) != 0 &&
+           strstr(text, "..") == NULL && strstr(text, ".-") == NULL && strstr(text, "-.") == NULL;
+}
+
+static bool
+is_image(const char *text)
+{
+    size_t length = strlen(text);
+    return length > 0 && length <= IMAGE_MAX && isalnum((unsigned char)text[0]) != 0 &&
+           strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-:/@") ==
+               length;
+}
+
+// Digits, a fraction of up to three digits, and one of the suffixes; not nothing, and above 0.
+static bool
+is_quantity(const char *text, const char *const *suffixes)
+{
+    size_t whole = strspn(text, "0123456789"), length = whole, part = 0;
+    if (text[whole] == '.') {
+        part = strspn(text + whole + 1, "0123456789");
+        length += 1 + part;
+    }
+    bool is_number = whole > 0 && whole <= 12 && part <= 3 && (length == whole || part > 0) &&
+                     strspn(text, "0.") < length;
+    for (; is_number && *suffixes != NULL; suffixes++) {
+        if (strcmp(text + length, *suffixes) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void
+quantity_take(k8s_options *o, int index, const char *option, const char *text)
+{
+    static const char *const bytes[] = {"Ki", "Mi", "Gi", "Ti", "k", "M", "G", "T", "", NULL};
+    static const char *const cpus[] = {"m", "", NULL};
+    bool is_cpu = index == ACTOR_CPU;
+    if (!is_quantity(text, is_cpu ? cpus : bytes)) {
+        cli_usage_error(COMMAND, "%s is '%s'; allowed are %s", option, text,
+                        is_cpu ? "CPUs, such as 500m or 1.5"
+                               : "bytes, such as 512Mi, 4Gi or 1.5Ti");
+    }
+    o->quantity[index] = text;
+}
+
+static void
+require(bool is_valid, const char *option, const char *text, const char *allowed)
+{
+    if (!is_valid) {
+        cli_usage_error(COMMAND, "%s is '%s'; allowed are %s", option, text, allowed);
+    }
+}
+
+static error_t
+parse(int key, char *arg, struct argp_state *state)
+{
+    k8s_options *o = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->cluster;
+        return 0;
+    case KEY_NAMESPACE:
+        require(is_dns_label(arg), "--namespace", arg, DNS_TEXT);
+        o->namespace = arg;
+        return 0;
+    case KEY_IMAGE:
+        require(is_image(arg), "--image", arg, "names such as registry.example.org/octet:0.1.0");
+        o->image = arg;
+        return 0;
+    case KEY_PULL:
+        o->pull = pull_words[cli_option_word(COMMAND, "--pull", arg, pull_words,
+                                             "Always, IfNotPresent, Never")];
+        return 0;
+    case KEY_ACTORS_MAX:
+        o->actors_max =
+            (uint32_t)cli_option_number(COMMAND, "--actors-max", arg, 1, CLI_CLUSTER_ACTORS_MAX);
+        return 0;
+    case KEY_STORAGE_CLASS:
+        require(is_dns_name(arg), "--storage-class", arg, "a-z, 0-9, and '-' and '.' within");
+        o->storage_class = arg;
+        return 0;
+    default:
+        if (key < KEY_QUANTITY || key >= KEY_QUANTITY + QUANTITIES) {
+            return ARGP_ERR_UNKNOWN;
+        }
+        for (const struct argp_option *one = option_table; one->name != NULL; one++) {
+            if (one->key == key) {
+                char option[64];
+                (void)snprintf(option, sizeof(option), "--%s", one->name);
+                quantity_take(o, key - KEY_QUANTITY, option, arg);
+            }
+        }
+        return 0;
+    }
+}
+
+// What the manifests have no place for, in words.
+static void
+options_check(const k8s_options *o)
+{
+    if (o->cluster.run_dir != NULL) {
+        cli_usage_error(COMMAND, "--run-dir: the run folder is in the learner's volume, at %s/run",
+                        DATA);
+    }
+    // It stands in commands for a shell.
+    const char *certs = o->cluster.certs;
+    if (certs != NULL) {
+        bool is_plain = strspn(certs, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                      "0123456789._/+-") == strlen(certs);
+        require(is_plain && certs[0] != '\0', "--certs", certs,
+                "folders with letters, digits and . _ / + - in their names");
+    }
+}
+
+static void
+plan_check(const k8s_options *o, const cli_cluster_plan *plan)
+{
+    if (oct_config_data_windows(&plan->config) > 0) {
+        cli_usage_error(COMMAND,
+                        "%s: replay.data is a file, which no volume of these manifests holds; "
+                        "allowed are experiments without one",
+                        o->cluster.file);
+    }
+    if (isdigit((unsigned char)plan->name[0]) != 0) {
+        cli_usage_error(COMMAND,
+                        "the run's name is '%s', and names of Services begin with a letter: give "
+                        "--name",
+                        plan->name);
+    }
+    uint32_t first = o->cluster.port,
+             end = first + CLI_CLUSTER_PORT_REPLAY + CLI_CLUSTER_PORT_REPLAY_COUNT;
+    if (first <= METRICS_PORT && end > METRICS_HERE) {
+        cli_usage_error(COMMAND,
+                        "--port is %u; allowed are numbers with which none of %u to %u is %d or "
+                        "%d, where metrics are served",
+                        (unsigned)first, (unsigned)first, (unsigned)end - 1, METRICS_HERE,
+                        METRICS_PORT);
+    }
+    if (o->actors_max > 0 && o->actors_max < plan->actors) {
+        cli_usage_error(COMMAND, "--actors-max is %u; allowed are --actors (%u) and more",
+                        (unsigned)o->actors_max, (unsigned)plan->actors);
+    }
+    if (!cli_yaml_is_text(plan->text)) {
+        cli_usage_error(COMMAND, "%s: the experiment has text that is no UTF-8", o->cluster.file);
+    }
+}
+
+// ---- parts of objects
+
+#define PUT(k, ...) fprintf((k)->out, __VA_ARGS__)
+
+// The labels that choose the pods of a component; of all components when it is NULL. Ends the line.
+static void
+labels(const k8s *k, const char *before, const char *component)
+{
+    PUT(k, "%s{app.kubernetes.io/name: octet, app.kubernetes.io/instance: \"%s\"", before,
+        k->plan->name);
+    if (component != NULL) {
+        PUT(k, ", app.kubernetes.io/component: %s", component);
+    }
+    PUT(k, "}\n");
+}
+
+// Up to its spec. component NULL: it is of the whole run.
+static void
+object(const k8s *k, const char *api, const char *kind, const char *name, const char *component)
+{
+    PUT(k, "---\napiVersion: %s\nkind: %s\nmetadata:\n  name: \"%s-%s\"\n  namespace: \"%s\"\n",
+        api, kind, k->plan->name, name, k->o->namespace);
+    labels(k, "  labels: ", component);
+}
+
+static void
+claim(const k8s *k, const char *before, const char *size)
+{
+    PUT(k, "%saccessModes: [ReadWriteOnce]\n", before);
+    if (k->o->storage_class != NULL) {
+        PUT(k, "%sstorageClassName: \"%s\"\n", before, k->o->storage_class);
+    }
+    PUT(k, "%sresources:\n%s  requests: {storage: \"%s\"}\n", before, before, size);
+}
+
+// A port of a component: its name, and its number.
+typedef struct port {
+    const char *name;
+    uint32_t number;
+} port;
+#define PORTS_MAX 4
+
+static size_t
+ports_of(const k8s *k, const char *component, port out[PORTS_MAX])
+{
+    size_t count = 0;
+    if (strcmp(component, "learner") == 0) {
+        out[count++] = (port){"calls", k->learner_port};
+        out[count++] = (port){"policies", k->learner_port + 1};
+    } else if (strcmp(component, "replay") == 0) {
+        out[count++] = (port){"calls", k->replay_port};
+        out[count++] = (port){"batches", k->replay_port + 1};
+        out[count++] = (port){"acks", k->replay_port + 2};
+    }
+    out[count++] = (port){"metrics", METRICS_PORT};
+    return count;
+}
+
+static void
+arguments(const k8s *k, const cli_cluster_daemon *daemon)
+{
+    PUT(k, "          args:\n");
+    for (size_t i = 0; daemon->argv[i] != NULL; i++) {
+        if (!cli_yaml_is_text(daemon->argv[i])) {
+            cli_usage_error(COMMAND, "%s: %s would get a word that is no UTF-8", k->o->cluster.file,
+                            daemon->argv[0]);
+        }
+        PUT(k, "            - ");
+        cli_yaml_argument(k->out, daemon->argv[i]);
+        PUT(k, "\n");
+    }
+    const char *value = daemon->env != NULL ? strchr(daemon->env, '=') : NULL;
+    if (value != NULL) {
+        PUT(k, "          env:\n            - {name: %.*s, value: ", (int)(value - daemon->env),
+            daemon->env);
+        cli_yaml_argument(k->out, value + 1);
+        PUT(k, "}\n");
+    }
+}
+
+static void
+probe(const k8s *k, const char *name, const char *alive, int period_s, int failures)
+{
+    PUT(k,
+        "          %s:\n"
+        "            exec: {command: [octet, health, %s\"http://127.0.0.1:%d\"]}\n"
+        "            periodSeconds: %d\n            timeoutSeconds: 5\n"
+        "            failureThreshold: %d\n",
+        name, alive, METRICS_HERE, period_s, failures);
+}
+
+// What a pod of a component has, beside what all have.
+typedef struct pod {
+    const char *component;
+    int grace_s;
+    const char *cpu;
+    const char *memory;
+    const char *volume; // at DATA; NULL: none
+} pod;
+
+static void
+container(const k8s *k, const cli_cluster_daemon *daemon, const pod *p)
+{
+    port ports[PORTS_MAX];
+    size_t count = ports_of(k, p->component, ports);
+    PUT(k, "      containers:\n        - name: %s\n          image: \"%s\"\n", p->component,
+        k->o->image);
+    if (k->o->pull != NULL) {
+        PUT(k, "          imagePullPolicy: %s\n", k->o->pull);
+    }
+    arguments(k, daemon);
+    PUT(k, "          ports:\n");
+    for (size_t i = 0; i < count; i++) {
+        PUT(k, "            - {name: %s, containerPort: %u}\n", ports[i].name,
+            (unsigned)ports[i].number);
+    }
+    PUT(k, "          securityContext:\n"
+           "            allowPrivilegeEscalation: false\n"
+           "            readOnlyRootFilesystem: true\n"
+           "            capabilities: {drop: [ALL]}\n");
+    probe(k, "startupProbe", "--alive, ", 2, 150);
+    probe(k, "livenessProbe", "--alive, ", 10, 6);
+    probe(k, "readinessProbe", "", 5, 3);
+    PUT(k,
+        "          resources:\n            requests: {cpu: \"%s\", memory: \"%s\"}\n"
+        "            limits: {memory: \"%s\"}\n          volumeMounts:\n",
+        p->cpu, p->memory, p->memory);
+    if (p->volume != NULL) {
+        PUT(k, "            - {name: %s, mountPath: %s}\n", p->volume, DATA);
+    }
+    if (daemon->may_finish) {
+        PUT(k, "            - {name: experiment, mountPath: %s, readOnly: true}\n", EXPERIMENT);
+    }
+    if (!k->o->cluster.insecure) {
+        PUT(k, "            - {name: tls, mountPath: %s/%s, readOnly: true}\n", CERTS,
+            p->component);
+    }
+    PUT(k, "            - {name: tmp, mountPath: /tmp}\n");
+}
+
+// A pod's spec, which is in a template.
+static void
+pod_spec(const k8s *k, const cli_cluster_daemon *daemon, const pod *p)
+{
+    PUT(k,
+        "      automountServiceAccountToken: false\n      enableServiceLinks: false\n"
+        "      terminationGracePeriodSeconds: %d\n"
+        "      securityContext:\n        runAsNonRoot: true\n        runAsUser: 10001\n"
+        "        runAsGroup: 10001\n        fsGroup: 10001\n"
+        "        fsGroupChangePolicy: OnRootMismatch\n"
+        "        seccompProfile: {type: RuntimeDefault}\n",
+        p->grace_s);
+    container(k, daemon, p);
+    PUT(k, "      volumes:\n");
+    if (daemon->may_finish) {
+        PUT(k,
+            "        - name: run\n          persistentVolumeClaim: {claimName: \"%s-learner\"}\n"
+            "        - name: experiment\n          configMap: {name: \"%s-experiment\"}\n",
+            k->plan->name, k->plan->name);
+    }
+    if (!k->o->cluster.insecure) {
+        PUT(k,
+            "        - name: tls\n          secret: {secretName: \"%s-%s-tls\", defaultMode: "
+            "0440}\n",
+            k->plan->name, p->component);
+    }
+    PUT(k, "        - name: tmp\n          emptyDir: {medium: Memory, sizeLimit: 64Mi}\n");
+}
+
+// The head of a template, behind "spec:".
+static void template(const k8s *k, const char *component)
+{
+    PUT(k, "  template:\n    metadata:\n");
+    labels(k, "      labels: ", component);
+    PUT(k, "    spec:\n");
+}
+
+// ---- objects
+
+static void
+service(const k8s *k, const char *component)
+{
+    port ports[PORTS_MAX];
+    size_t count = ports_of(k, component, ports);
+    object(k, "v1", "Service", component, component);
+    PUT(k, "spec:\n  clusterIP: None\n  publishNotReadyAddresses: true\n");
+    labels(k, "  selector: ", component);
+    PUT(k, "  ports:\n");
+    for (size_t i = 0; i < count; i++) {
+        PUT(k, "    - {name: %s, port: %u, targetPort: %s}\n", ports[i].name,
+            (unsigned)ports[i].number, ports[i].name);
+    }
+}
+
+static void
+learner(const k8s *k)
+{
+    char cpus[16];
+    (void)snprintf(cpus, sizeof(cpus), "%u", (unsigned)k->plan->learner_cpus);
+    const pod p = {.component = "learner",
+                   .grace_s = 120,
+                   .cpu = cpus,
+                   .memory = k->o->quantity[LEARNER_MEMORY],
+                   .volume = "run"};
+    object(k, "v1", "ConfigMap", "experiment", "learner");
+    PUT(k, "data:\n  %s:", CLI_CLUSTER_EXPERIMENT);
+    cli_yaml_block(k->out, k->plan->text, 4);
+    object(k, "v1", "PersistentVolumeClaim", "learner", "learner");
+    PUT(k, "spec:\n");
+    claim(k, "  ", k->o->quantity[RUN_SIZE]);
+    object(k, "batch/v1", "Job", "learner", "learner");
+    PUT(k, "spec:\n  completions: 1\n  parallelism: 1\n  backoffLimit: 1000\n"
+           "  podReplacementPolicy: Failed\n  podFailurePolicy:\n    rules:\n"
+           "      - action: FailJob\n"
+           "        onExitCodes: {containerName: learner, operator: In, values: [2, 3]}\n"
+           "      - action: Ignore\n        onPodConditions:\n"
+           "          - {type: DisruptionTarget, status: \"True\"}\n");
+    template(k, "learner");
+    PUT(k, "      restartPolicy: Never\n");
+    pod_spec(k, cli_cluster_plan_find(k->plan, "learner"), &p);
+    service(k, "learner");
+}
+
+static void
+replay(const k8s *k)
+{
+    const pod p = {.component = "replay",
+                   .grace_s = 60,
+                   .cpu = "500m",
+                   .memory = k->o->quantity[REPLAY_MEMORY],
+                   .volume = "table"};
+    object(k, "apps/v1", "StatefulSet", "replay", "replay");
+    PUT(k, "spec:\n  serviceName: \"%s-replay\"\n  replicas: 1\n  selector:\n", k->plan->name);
+    labels(k, "    matchLabels: ", "replay");
+    template(k, "replay");
+    pod_spec(k, cli_cluster_plan_find(k->plan, "replay"), &p);
+    PUT(k, "  volumeClaimTemplates:\n    - metadata:\n        name: table\n      spec:\n");
+    claim(k, "        ", k->o->quantity[REPLAY_SIZE]);
+    service(k, "replay");
+}
+
+static void
+acting(const k8s *k, const char *component)
+{
+    const cli_cluster_daemon *daemon = cli_cluster_plan_find(k->plan, component);
+    const pod p = {.component = component,
+                   .grace_s = 30,
+                   .cpu = k->o->quantity[ACTOR_CPU],
+                   .memory = k->o->quantity[ACTOR_MEMORY]};
+    bool is_scaled = strcmp(component, "actor") == 0 && k->o->actors_max > 0;
+    object(k, "apps/v1", "Deployment", component, component);
+    PUT(k, "spec:\n");
+    if (!is_scaled) { // applied again, a number would undo the autoscaler
+        PUT(k, "  replicas: %u\n", (unsigned)daemon->count);
+    }
+    PUT(k, "  selector:\n");
+    labels(k, "    matchLabels: ", component);
+    template(k, component);
+    pod_spec(k, daemon, &p);
+}
+
+static void
+autoscaler(const k8s *k)
+{
+    object(k, "autoscaling/v2", "HorizontalPodAutoscaler", "actor", "actor");
+    PUT(k,
+        "spec:\n"
+        "  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: \"%s-actor\"}\n"
+        "  minReplicas: %u\n  maxReplicas: %u\n  metrics:\n    - type: Object\n      object:\n"
+        "        describedObject: {apiVersion: v1, kind: Service, name: \"%s-learner\"}\n"
+        "        metric: {name: %s}\n"
+        "        target: {type: AverageValue, averageValue: \"1\"}\n",
+        k->plan->name, (unsigned)k->plan->actors, (unsigned)k->o->actors_max, k->plan->name,
+        METRIC);
+    PUT(k, "  behavior:\n    scaleUp:\n      stabilizationWindowSeconds: 60\n      policies:\n"
+           "        - {type: Percent, value: 100, periodSeconds: 60}\n"
+           "        - {type: Pods, value: 4, periodSeconds: 60}\n"
+           "    scaleDown:\n      stabilizationWindowSeconds: 300\n      policies:\n"
+           "        - {type: Percent, value: 50, periodSeconds: 60}\n");
+}
+
+static void
+disruption(const k8s *k, const char *component, const char *budget)
+{
+    object(k, "policy/v1", "PodDisruptionBudget", component, component);
+    PUT(k, "spec:\n  %s\n  unhealthyPodEvictionPolicy: AlwaysAllow\n  selector:\n", budget);
+    labels(k, "    matchLabels: ", component);
+}
+
+// ---- the network
+
+// Behind "metadata": whom a policy is for. component NULL: all pods of the run.
+static void
+policy(const k8s *k, const char *name, const char *component)
+{
+    object(k, "networking.k8s.io/v1", "NetworkPolicy", name, component);
+    PUT(k, "spec:\n  podSelector:\n");
+    labels(k, "    matchLabels: ", component);
+    PUT(k, "  policyTypes: [Ingress, Egress]\n");
+}
+
+// One rule: way is "from" or "to"; peers are components, NULL ends them.
+static void
+rule(const k8s *k, const char *way, const char *const *peers, uint32_t first, uint32_t count)
+{
+    PUT(k, "    - %s:\n", way);
+    for (; *peers != NULL; peers++) {
+        PUT(k, "        - podSelector:\n");
+        labels(k, "            matchLabels: ", *peers);
+    }
+    PUT(k, "      ports:\n");
+    for (uint32_t i = 0; i < count; i++) {
+        PUT(k, "        - {protocol: TCP, port: %u}\n", (unsigned)(first + i));
+    }
+}
+
+static void
+network(const k8s *k)
+{
+    static const char *const all[] = {"actor", "evaluator", "operator", NULL};
+    static const char *const callers[] = {"learner", "operator", NULL};
+    static const char *const actors[] = {"actor", NULL};
+    static const char *const to_learner[] = {"learner", NULL};
+    static const char *const to_replay[] = {"replay", NULL};
+    uint32_t calls = k->learner_port, samples = k->replay_port;
+    policy(k, "deny", NULL);
+    policy(k, "learner", "learner");
+    PUT(k, "  ingress:\n");
+    rule(k, "from", all, calls, 1);
+    rule(k, "from", actors, calls + 1, 1);
+    PUT(k, "  egress:\n");
+    rule(k, "to", to_replay, samples, 1);
+    policy(k, "replay", "replay");
+    PUT(k, "  ingress:\n");
+    rule(k, "from", callers, samples, 1);
+    rule(k, "from", actors, samples + 1, 2);
+    policy(k, "actor", "actor");
+    PUT(k, "  egress:\n");
+    rule(k, "to", to_learner, calls, 2);
+    rule(k, "to", to_replay, samples + 1, 2);
+    policy(k, "evaluator", "evaluator");
+    PUT(k, "  egress:\n");
+    rule(k, "to", to_learner, calls, 1);
+    policy(k, "operator", "operator");
+    PUT(k, "  egress:\n");
+    rule(k, "to", to_learner, calls, 1);
+    rule(k, "to", to_replay, samples, 1);
+    policy(k, "names-and-metrics", NULL);
+    PUT(k,
+        "  ingress:\n    - from:\n"
+        "        - namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: monitoring}}\n"
+        "      ports:\n        - {protocol: TCP, port: %d}\n"
+        "  egress:\n    - to:\n"
+        "        - namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: kube-system}}\n"
+        "      ports:\n        - {protocol: UDP, port: 53}\n"
+        "        - {protocol: TCP, port: 53}\n",
+        METRICS_PORT);
+}
+
+// ---- the whole
+
+// How to make what the manifests name and do not hold.
+static void
+comment_certs(const k8s *k)
+{
+    static const char *const roles[] = {"learner", "replay", "actor", "evaluator"};
+    const char *name = k->plan->name, *namespace = k->o->namespace;
+    PUT(k,
+        k->o->cluster.certs == NULL
+            ? "#   octet certs init\n"
+            : "#   (the certificates of learner and replay need --host %s-learner, %s-replay)\n",
+        name, name);
+    const char *folder = k->o->cluster.certs != NULL ? k->o->cluster.certs : "octet-certs";
+    for (size_t i = 0; i < OCT_COUNTOF(roles) && k->o->cluster.certs == NULL; i++) {
+        PUT(k, "#   octet certs issue %s %s", roles[i], roles[i]);
+        PUT(k, i < 2 ? " --host %s-%s\n" : "\n", name, roles[i]);
+    }
+    for (size_t i = 0; i < OCT_COUNTOF(roles); i++) {
+        PUT(k, "#   kubectl -n %s create secret generic %s-%s-tls --from-file=%s/%s\n", namespace,
+            name, roles[i], folder, roles[i]);
+    }
+}
+
+static void
+comment(const k8s *k)
+{
+    const char *name = k->plan->name, *namespace = k->o->namespace;
+    PUT(k,
+        "# One run of Octet on Kubernetes, by octet cluster k8s. docs/deploy.md explains it.\n"
+        "# Once, before it:\n#   kubectl create namespace %s\n",
+        namespace);
+    if (!k->o->cluster.insecure) {
+        comment_certs(k);
+    }
+    PUT(k,
+        "# Then: octet cluster k8s ... | kubectl apply -f -\n"
+        "#   kubectl -n %s exec job/%s-learner -- octet status %s/run --watch\n"
+        "#   kubectl -n %s wait --for=condition=complete --timeout=-1s job/%s-learner\n",
+        namespace, name, DATA, namespace, name);
+}
+
+static void
+daemons_place(k8s *k)
+{
+    char learner_host[ADDRESS_MAX], replay_host[ADDRESS_MAX], here[64], there[64];
+    (void)snprintf(learner_host, sizeof(learner_host), "%s-learner", k->plan->name);
+    (void)snprintf(replay_host, sizeof(replay_host), "%s-replay", k->plan->name);
+    const cli_cluster_place place = {.learner_host = learner_host,
+                                     .replay_host = replay_host,
+                                     .experiment = EXPERIMENT "/" CLI_CLUSTER_EXPERIMENT,
+                                     .run_dir = DATA "/run",
+                                     .replay_dir = DATA,
+                                     .certs = CERTS};
+    cli_cluster_plan_place(k->plan, &place);
+    (void)snprintf(here, sizeof(here), "http://127.0.0.1:%d", METRICS_HERE);
+    (void)snprintf(there, sizeof(there), "%s://0.0.0.0:%d",
+                   k->o->cluster.insecure ? "http" : "https", METRICS_PORT);
+    for (size_t i = 0; i < k->plan->count; i++) {
+        cli_cluster_daemon *daemon = &k->plan->daemon[i];
+        if (daemon->may_finish) {
+            cli_cluster_plan_add(k->plan, daemon, "--exit-when-stopped");
+            cli_cluster_plan_add(k->plan, daemon, STOPPED);
+        }
+        cli_cluster_plan_add(k->plan, daemon, "--metrics");
+        cli_cluster_plan_add(k->plan, daemon, here);
+        cli_cluster_plan_add(k->plan, daemon, "--metrics");
+        cli_cluster_plan_add(k->plan, daemon, there);
+    }
+    k->learner_port = cli_cluster_plan_find(k->plan, "learner")->port;
+    k->replay_port = cli_cluster_plan_find(k->plan, "replay")->port;
+}
+
+static void
+print(const k8s *k)
+{
+    comment(k);
+    learner(k);
+    replay(k);
+    acting(k, "actor");
+    acting(k, "evaluator");
+    if (k->o->actors_max > 0) {
+        autoscaler(k);
+    }
+    network(k);
+    disruption(k, "learner", "minAvailable: 1");
+    disruption(k, "replay", "minAvailable: 1");
+    disruption(k, "actor", "maxUnavailable: 50%");
+}
+
+int
+cli_cluster_k8s(int argc, char **argv)
+{
+    k8s_options options = {.namespace = "octet",
+                           .image = "octet",
+                           .quantity = {"10Gi", "20Gi", "4Gi", "8Gi", "1Gi", "500m"}};
+    const struct argp_child children[] = {{&cli_cluster_argp, 0, NULL, 0}, {0}};
+    const struct argp argp = {
+        .options = option_table,
+        .parser = parse,
+        .args_doc = "FILE",
+        .doc =
+            "Prints the manifests of an experiment for Kubernetes, as one stream of YAML. They "
+            "begin with how to make the certificates that they name.\v"
+            "Example: octet cluster k8s cartpole --actors 2 --actors-max 64 | kubectl apply -f -",
+        .children = children,
+    };
+    cli_cluster_options_init(&options.cluster, COMMAND);
+    cli_options_parse(&argp, argc, argv, &options);
+    options_check(&options);
+    cli_cluster_plan *plan = cli_cluster_plan_make(&options.cluster);
+    plan_check(&options, plan);
+    // Whole or not at all: what is wrong is said before the first line.
+    char *text = NULL;
+    size_t size = 0;
+    k8s k = {.out = open_memstream(&text, &size), .o = &options, .plan = plan};
+    OCT_ASSERT(k.out != NULL);
+    daemons_place(&k);
+    print(&k);
+    OCT_ASSERT(fclose(k.out) == 0);
+    bool is_written = fwrite(text, 1, size, stdout) == size && fflush(stdout) == 0;
+    free(text);
+    cli_cluster_plan_free(plan);
+    if (!is_written) {
+        cli_error(COMMAND, "the manifests could not be written");
+        return CLI_EXIT_FAILED;
+    }
+    return 0;
+}
