@@ -28,8 +28,8 @@ test_packages+=(chromium chromium-driver python3-selenium)
 test_packages+=(libegl1 libgl1-mesa-dri libosmesa6)
 # Hosts made of network namespaces, and the lines between them (script/test-hosts).
 test_packages+=(iproute2 iptables procps libnetfilter-queue-dev)
-# Runs over ssh (script/test-ssh).
-test_packages+=(openssh-client)
+# Runs over ssh (script/test-ssh), and libraries of Slurm (script/test-slurm).
+test_packages+=(openssh-client libmunge2 libhwloc15)
 # Machines that a policy may act on: their compilers and C libraries, and what runs their programs
 # here. Suite cross skips what is missing, and says so.
 test_packages+=(qemu-user gcc-arm-none-eabi libnewlib-arm-none-eabi
@@ -41,8 +41,10 @@ test_packages+=(qemu-system-x86 busybox-static e2fsprogs)
 aarch64_packages=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user python3 python3-venv patchelf)
 # Unpacked into build/tools and not installed: the package would start a server.
 tool_packages=(prometheus)
-# The same, several into one folder, which is named first: sshd for script/test-ssh, and the libraries that it needs.
-server_packages=("ssh openssh-server openssh-sftp-server libwrap0")
+# The same, several into one folder, which is named first: sshd (script/test-ssh), Slurm
+# (script/test-slurm), and libraries that only these need.
+server_packages=("ssh openssh-server openssh-sftp-server libwrap0"
+    "slurm slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge liblua5.1-0")
 # The package that depends on the newest kernel for virtual machines. That one is unpacked there, too.
 kernel_package=linux-image-cloud-amd64
 # From PyPI, into an environment of its own (build/tools/python): exported models are run by it,

@@ -5,6 +5,7 @@
 // is "cluster ssh". They answer the exit code (cli_commands.h). Threads: main thread.
 
 int cli_cluster_k8s(int argc, char **argv);
+int cli_cluster_slurm(int argc, char **argv);
 int cli_cluster_ssh(int argc, char **argv);
 
 #endif // CLI_CLUSTER_CLI_CLUSTER_H

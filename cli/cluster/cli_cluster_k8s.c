@@ -219,6 +219,12 @@ plan_check(const k8s_options *o, const cli_cluster_plan *plan)
                         "allowed are experiments without one",
                         o->cluster.file);
     }
+    if (plan->config.replay.shards > 1) {
+        cli_usage_error(COMMAND,
+                        "%s: replay.shards is %u, and these manifests have one replay; allowed is "
+                        "1",
+                        o->cluster.file, (unsigned)plan->config.replay.shards);
+    }
     if (isdigit((unsigned char)plan->name[0]) != 0) {
         cli_usage_error(COMMAND,
                         "the run's name is '%s', and names of Services begin with a letter: give "

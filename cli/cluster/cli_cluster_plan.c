@@ -11,11 +11,14 @@
 #include "cli/cli_options.h"
 #include "cli/run/cli_folder.h"
 #include "common/oct_base.h"
+#include "common/oct_text.h"
 #include "envs/env.h"
 
 #define EVALUATOR_WAIT_S "60" // on a cluster the evaluator may be the last to get its place
 #define WORD_BYTES       (CLI_PATH_MAX + 512)
 #define PORT_BYTES       32
+#define NAME_BYTES       32
+#define PORT_MAX         65400 // room for all behind it
 
 // ---- options
 
@@ -305,59 +308,54 @@ scheme(const cli_cluster_plan *plan)
     return plan->options->insecure ? "tcp" : "tls+tcp";
 }
 
-// The base ports: numbers, and as text in an address.
-typedef struct ports {
-    uint32_t learner, replay, data;
-    char learner_text[PORT_BYTES], replay_text[PORT_BYTES], data_text[PORT_BYTES];
-} ports;
-
-static void
-port_text(char out[PORT_BYTES], const char *given, uint32_t port)
+// The port that lies so far behind the first one, as text in an address. Returns out.
+static const char *
+port_text(char out[PORT_BYTES], const cli_cluster_plan *plan, const cli_cluster_place *place,
+          uint32_t offset)
 {
-    if (given != NULL) {
-        (void)snprintf(out, PORT_BYTES, "%s", given);
-    } else {
-        (void)snprintf(out, PORT_BYTES, "%u", (unsigned)port);
-    }
+    (void)snprintf(out, PORT_BYTES, place->has_late_port ? "@PORT+%u@" : "%u",
+                   (unsigned)(place->has_late_port ? offset : plan->options->port + offset));
+    return out;
 }
 
-static ports
-ports_of(const cli_cluster_plan *plan, const cli_cluster_place *place)
+static uint32_t
+shard_offset(uint32_t shard)
 {
-    uint32_t first = plan->options->port;
-    ports p = {.learner = first,
-               .replay = first + CLI_CLUSTER_PORT_REPLAY,
-               .data = first + CLI_CLUSTER_PORT_DATA};
-    port_text(p.learner_text, place->port, p.learner);
-    port_text(p.replay_text, place->replay_port, p.replay);
-    port_text(p.data_text, place->data_port, p.data);
-    return p;
+    return shard == 0 ? CLI_CLUSTER_PORT_REPLAY : CLI_CLUSTER_PORT_SHARD + 5 * (shard - 1);
+}
+
+uint32_t
+cli_cluster_plan_ports(const cli_cluster_plan *plan)
+{
+    uint32_t last = shard_offset(plan->config.replay.shards - 1);
+    return OCT_MAX(last, CLI_CLUSTER_PORT_DATA) + CLI_CLUSTER_PORT_REPLAY_COUNT;
 }
 
 static void
-listen_at(cli_cluster_plan *plan, cli_cluster_daemon *daemon, uint32_t port, uint32_t count,
-          const char *text)
+listen_at(cli_cluster_plan *plan, cli_cluster_daemon *daemon, const cli_cluster_place *place,
+          uint32_t offset)
 {
-    daemon->port = port;
-    daemon->ports = count;
-    if (!daemon->may_finish) { // the learner's is in its experiment
-        add(plan, daemon, "--listen");
-        add(plan, daemon, "%s://0.0.0.0:%s", scheme(plan), text);
-    }
+    char port[PORT_BYTES];
+    daemon->port = plan->options->port + offset;
+    daemon->ports = CLI_CLUSTER_PORT_REPLAY_COUNT;
+    add(plan, daemon, "--listen");
+    add(plan, daemon, "%s://0.0.0.0:%s", scheme(plan), port_text(port, plan, place, offset));
 }
 
 static void
-replay_place(cli_cluster_plan *plan, const cli_cluster_place *place)
+replay_place(cli_cluster_plan *plan, const cli_cluster_place *place, uint32_t shard)
 {
     const oct_config *config = &plan->config;
-    cli_cluster_daemon *replay = begin(plan, "replay", "replay", "octet-replay");
-    ports p = ports_of(plan, place);
-    listen_at(plan, replay, p.replay, CLI_CLUSTER_PORT_REPLAY_COUNT, p.replay_text);
+    char name[NAME_BYTES], file[OCT_CONFIG_TEXT_MAX + NAME_BYTES];
+    oct_config_shard_name("replay", shard, name, sizeof(name));
+    cli_cluster_daemon *replay = begin(plan, keep(plan, name), "replay", "octet-replay");
+    listen_at(plan, replay, place, shard_offset(shard));
     if (place->replay_dir != NULL && strcmp(config->replay.path, "none") != 0) {
         const char *slash = strrchr(config->replay.path, '/');
+        oct_config_shard_name(slash != NULL ? slash + 1 : config->replay.path, shard, file,
+                              sizeof(file));
         add(plan, replay, "--path");
-        add(plan, replay, "%s/%s", place->replay_dir,
-            slash != NULL ? slash + 1 : config->replay.path);
+        add(plan, replay, "%s/%s", place->replay_dir, file);
         add(plan, replay, "--sync");
         add(plan, replay, "%s", oct_sync_words[config->replay.sync]);
         add(plan, replay, "--sync-interval");
@@ -373,22 +371,41 @@ data_place(cli_cluster_plan *plan, const cli_cluster_place *place)
     bool is_alone = oct_config_is_offline(&plan->config);
     cli_cluster_daemon *data = begin(plan, is_alone ? "replay" : "data", "replay", "octet-replay");
     data->is_data = true;
-    ports p = ports_of(plan, place);
-    listen_at(plan, data, is_alone ? p.replay : p.data, CLI_CLUSTER_PORT_REPLAY_COUNT,
-              is_alone ? p.replay_text : p.data_text);
+    listen_at(plan, data, place, is_alone ? CLI_CLUSTER_PORT_REPLAY : CLI_CLUSTER_PORT_DATA);
     add(plan, data, "--data");
     add(plan, data, "%s", plan->config.replay.data);
     secure(plan, data, place);
 }
 
+// The addresses of all shards, or of the data set.
+static void
+learner_dials(cli_cluster_plan *plan, cli_cluster_daemon *learner, const cli_cluster_place *place)
+{
+    char list[WORD_BYTES], port[PORT_BYTES];
+    uint32_t shards = oct_config_is_offline(&plan->config) ? 1 : plan->config.replay.shards;
+    oct_text text;
+    oct_text_init(&text, list, sizeof(list));
+    for (uint32_t i = 0; i < shards; i++) {
+        oct_text_add(&text, "%s%s://%s:%s", i > 0 ? "," : "", scheme(plan), place->replay_host,
+                     port_text(port, plan, place, shard_offset(i)));
+    }
+    add(plan, learner, "--set");
+    add(plan, learner, "net.replay=%s", list);
+    if (oct_config_is_mixed(&plan->config)) {
+        add(plan, learner, "--set");
+        add(plan, learner, "net.data=%s://%s:%s", scheme(plan), place->data_host,
+            port_text(port, plan, place, CLI_CLUSTER_PORT_DATA));
+    }
+}
+
 static void
 learner_place(cli_cluster_plan *plan, const cli_cluster_place *place)
 {
-    char threads[48];
+    char threads[48], port[PORT_BYTES];
     cli_cluster_daemon *learner = begin(plan, "learner", "learner", "octet-learner");
     learner->may_finish = true;
-    ports p = ports_of(plan, place);
-    listen_at(plan, learner, p.learner, CLI_CLUSTER_PORT_LEARNER_COUNT, p.learner_text);
+    learner->port = plan->options->port;
+    learner->ports = CLI_CLUSTER_PORT_LEARNER_COUNT;
     // OpenBLAS starts its threads when it is loaded, and idle ones spin for a while.
     (void)snprintf(threads, sizeof(threads), "OPENBLAS_NUM_THREADS=%u",
                    (unsigned)plan->config.learner.threads);
@@ -400,25 +417,22 @@ learner_place(cli_cluster_plan *plan, const cli_cluster_place *place)
     add(plan, learner, "--await-evaluator");
     add(plan, learner, EVALUATOR_WAIT_S);
     add(plan, learner, "--set");
-    add(plan, learner, "net.learner=%s://0.0.0.0:%s", scheme(plan), p.learner_text);
-    add(plan, learner, "--set");
-    add(plan, learner, "net.replay=%s://%s:%s", scheme(plan), place->replay_host, p.replay_text);
-    if (oct_config_is_mixed(&plan->config)) {
-        add(plan, learner, "--set");
-        add(plan, learner, "net.data=%s://%s:%s", scheme(plan), place->data_host, p.data_text);
-    }
+    add(plan, learner, "net.learner=%s://0.0.0.0:%s", scheme(plan),
+        port_text(port, plan, place, 0));
+    learner_dials(plan, learner, place);
     secure(plan, learner, place);
 }
 
 static void
 actor_place(cli_cluster_plan *plan, const cli_cluster_place *place, bool evaluates)
 {
+    char port[PORT_BYTES];
     const char *name = evaluates ? "evaluator" : "actor";
     cli_cluster_daemon *actor = begin(plan, name, name, "octet-actor");
     actor->count = evaluates ? plan->options->evaluators : plan->actors;
     add(plan, actor, "--learner");
     add(plan, actor, "%s://%s:%s", scheme(plan), place->learner_host,
-        ports_of(plan, place).learner_text);
+        port_text(port, plan, place, 0));
     if (evaluates) {
         add(plan, actor, "--evaluate");
     }
@@ -433,8 +447,9 @@ void
 cli_cluster_plan_place(cli_cluster_plan *plan, const cli_cluster_place *place)
 {
     OCT_ASSERT(plan->count == 0);
-    if (!oct_config_is_offline(&plan->config)) {
-        replay_place(plan, place);
+    bool is_offline = oct_config_is_offline(&plan->config);
+    for (uint32_t i = 0; i < plan->config.replay.shards && !is_offline; i++) {
+        replay_place(plan, place, i);
     }
     if (oct_config_data_windows(&plan->config) > 0) {
         data_place(plan, place);

@@ -27,7 +27,7 @@
 //
 // Threads: main thread. Errors: what a user has done ends the process with words for a person.
 
-#define CLI_CLUSTER_DAEMONS_MAX  8
+#define CLI_CLUSTER_DAEMONS_MAX  (OCT_SHARDS_MAX + 4)
 #define CLI_CLUSTER_WORDS_MAX    48
 #define CLI_CLUSTER_SETTINGS_MAX 48   // of --set; octet-learner takes 64, and gets some here
 #define CLI_CLUSTER_ACTORS_MAX   4095 // places of a run, less an evaluator
@@ -41,7 +41,7 @@ typedef struct cli_cluster_options {
     size_t setting_count;
     uint32_t actors;     // 0: actor.count of the experiment
     uint32_t evaluators; // 1 if not given
-    uint32_t port;       // of the learner; replay: 5 more, a data set: 10 more. See below
+    uint32_t port;       // of the learner, the first of all: see below
     const char *name;    // of the run; NULL: run.name, or the environment
     const char *run_dir; // as given; NULL: the backend's default
     const char *certs;   // a folder of octet certs; NULL: the backend makes certificates
@@ -55,6 +55,7 @@ extern const struct argp cli_cluster_argp;
 #define CLI_CLUSTER_PORT               5555u
 #define CLI_CLUSTER_PORT_REPLAY        5u  // behind the learner's
 #define CLI_CLUSTER_PORT_DATA          10u // of a data set beside what actors send
+#define CLI_CLUSTER_PORT_SHARD         15u // of a second shard of replay; each further one 5 more
 #define CLI_CLUSTER_PORT_LEARNER_COUNT 2u
 #define CLI_CLUSTER_PORT_REPLAY_COUNT  3u
 
@@ -65,15 +66,15 @@ typedef struct cli_cluster_place {
     const char *learner_host; // by which actors and evaluators reach the learner
     const char *replay_host;  // by which learner, actors and evaluators reach replay
     const char *data_host;    // by which the learner reaches the replay of a data set
-    const char *port, *replay_port, *data_port; // base ports as text; NULL: those of the options
-    const char *experiment;                     // the file with plan->text, for the learner
-    const char *run_dir;                        // the learner's
-    const char *replay_dir; // replay keeps its table in a file here; NULL: in memory only
-    const char *certs;      // a folder with one for each role in it; NULL with --insecure
+    const char *experiment;   // the file with plan->text, for the learner
+    const char *run_dir;      // the learner's
+    const char *replay_dir;   // replay keeps its table in a file here; NULL: in memory only
+    const char *certs;        // a folder with one for each role in it; NULL with --insecure
+    bool has_late_port; // ports are written as marks, @PORT+5@, for who learns the first one later
 } cli_cluster_place;
 
 typedef struct cli_cluster_daemon {
-    const char *name; // "replay", "data", "learner", "actor", "evaluator"
+    const char *name; // "replay" ("replay-1" … of shards), "data", "learner", "actor", "evaluator"
     const char *role; // of its certificate, and of the folder in certs: "replay" of "data"
     uint32_t count;   // that many alike: 1, but for actors and evaluators
     uint32_t port;    // it listens from here on; 0: it only dials
@@ -98,6 +99,8 @@ typedef struct cli_cluster_plan {
     size_t word_count;
 } cli_cluster_plan;
 
+// How many ports a plan has from its first one on.
+uint32_t cli_cluster_plan_ports(const cli_cluster_plan *plan);
 void cli_cluster_options_init(cli_cluster_options *options, const char *command);
 
 // Loads FILE and --set, opens the environment (cli_preflight.h), and looks that --certs has what

@@ -12,15 +12,13 @@
 #include "common/oct_file.h"
 
 #define PROGRAM_BYTES_MAX (1u << 20)
+#define NAME_BYTES        64
 #define REASON_BYTES      (2 * CLI_PATH_MAX)
 
 static const struct mark {
     const char *mark, *variable;
 } marks[] = {
     {CLI_SHELL_HEAD, "head"},
-    {CLI_SHELL_PORT, "port"},
-    {CLI_SHELL_REPLAY_PORT, "replay_port"},
-    {CLI_SHELL_DATA_PORT, "data_port"},
     {CLI_SHELL_WORK, "work"},
     {CLI_SHELL_RUN, "run"},
 };
@@ -37,11 +35,26 @@ mark_at(const char *text)
     return NULL;
 }
 
+// The offset of a port's mark that begins here, and how long the mark is; 0: none does.
+static size_t
+port_at(const char *text, unsigned *offset)
+{
+    int length = 0;
+    return sscanf(text, "@PORT+%3u@%n", offset, &length) == 1 && length > 0 ? (size_t)length : 0;
+}
+
 void
 cli_cluster_shell_word(FILE *out, const char *word)
 {
     fputc('"', out);
     while (*word != '\0') {
+        unsigned offset;
+        size_t length = port_at(word, &offset);
+        if (length > 0) {
+            fprintf(out, "$((port + %u))", offset);
+            word += length;
+            continue;
+        }
         const struct mark *mark = mark_at(word);
         if (mark != NULL) {
             fprintf(out, "${%s}", mark->variable);
@@ -64,9 +77,21 @@ cli_cluster_shell_set(FILE *out, const char *name, const char *word)
     fputc('\n', out);
 }
 
+// "replay-1" as bash can call a variable. Returns out.
+static const char *
+variable_of(char out[NAME_BYTES], const cli_cluster_daemon *daemon)
+{
+    (void)snprintf(out, NAME_BYTES, "%s", daemon->name);
+    for (char *at = out; (at = strchr(at, '-')) != NULL;) {
+        *at = '_';
+    }
+    return out;
+}
+
 void
 cli_cluster_shell_plan(FILE *out, const cli_cluster_plan *plan)
 {
+    char name[NAME_BYTES], env[NAME_BYTES + 8];
     fputs("daemons=(", out);
     for (size_t i = 0; i < plan->count; i++) {
         fprintf(out, "%s%s", i > 0 ? " " : "", plan->daemon[i].name);
@@ -74,14 +99,15 @@ cli_cluster_shell_plan(FILE *out, const cli_cluster_plan *plan)
     fputs(")\n", out);
     for (size_t i = 0; i < plan->count; i++) {
         const cli_cluster_daemon *daemon = &plan->daemon[i];
-        char name[64];
-        fprintf(out, "%s_count=%u\n", daemon->name, (unsigned)daemon->count);
-        (void)snprintf(name, sizeof(name), "%s_env", daemon->name);
-        cli_cluster_shell_set(out, name, daemon->env != NULL ? daemon->env : "");
+        (void)variable_of(name, daemon);
+        fprintf(out, "%s_count=%u\n%s_role=%s\n", name, (unsigned)daemon->count, name,
+                daemon->role);
+        (void)snprintf(env, sizeof(env), "%s_env", name);
+        cli_cluster_shell_set(out, env, daemon->env != NULL ? daemon->env : "");
     }
     fputs("# The command lines, once it is known where learner and replay run.\nplan() {\n", out);
     for (size_t i = 0; i < plan->count; i++) {
-        fprintf(out, "    %s=(", plan->daemon[i].name);
+        fprintf(out, "    %s=(", variable_of(name, &plan->daemon[i]));
         for (size_t k = 0; plan->daemon[i].argv[k] != NULL; k++) {
             fputs(k > 0 ? " " : "", out);
             cli_cluster_shell_word(out, plan->daemon[i].argv[k]);

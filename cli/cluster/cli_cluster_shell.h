@@ -8,20 +8,17 @@
 
 // A plan as text for bash, and the shell programs that start it. Threads: main thread.
 
-// Marks of cli_cluster_place that the shell replaces when it knows them.
-#define CLI_SHELL_HEAD        "@HEAD@"        // ${head}: the host of learner and replay
-#define CLI_SHELL_PORT        "@PORT@"        // ${port}: the learner's
-#define CLI_SHELL_REPLAY_PORT "@REPLAY_PORT@" // ${replay_port}
-#define CLI_SHELL_DATA_PORT   "@DATA_PORT@"   // ${data_port}
-#define CLI_SHELL_WORK        "@WORK@"        // ${work}: a private folder
-#define CLI_SHELL_RUN         "@RUN@"         // ${run}: the run folder
+// Marks of cli_cluster_place that the shell replaces when it knows them; @PORT+5@ is $((port + 5)).
+#define CLI_SHELL_HEAD "@HEAD@" // ${head}: the host of learner and replay
+#define CLI_SHELL_WORK "@WORK@" // ${work}: a private folder
+#define CLI_SHELL_RUN  "@RUN@"  // ${run}: the run folder
 
 // One word, quoted, so that bash reads it as it is, but for the marks.
 void cli_cluster_shell_word(FILE *out, const char *word);
 // NAME=WORD, and a line's end.
 void cli_cluster_shell_set(FILE *out, const char *name, const char *word);
-// A function `plan` that sets an array to the command line of each daemon, named after it, after
-// `daemons` (names) and NAME_count, and NAME_env ("" for none).
+// `daemons` (names), and of each NAME_count, NAME_role and NAME_env ("" for none), and a function
+// `plan` that sets an array NAME to its command line. In names of variables '-' is '_'.
 void cli_cluster_shell_plan(FILE *out, const cli_cluster_plan *plan);
 // The text of a shell program that comes with Octet, without its first line (#!), malloc'd; ends
 // the process when it is not there.

@@ -167,10 +167,9 @@ share_out() {
         fi
     done
     for daemon in "${daemons[@]}"; do
-        count=${daemon}_count environment=${daemon}_env
-        local -n words=$daemon
-        role=$daemon
-        [ "$role" != data ] || role=replay
+        id=${daemon//-/_}
+        count=${id}_count environment=${id}_env role=${id}_role
+        local -n words=$id
         for ((i = 0; i < ${!count}; i++)); do
             id=$daemon
             case "$daemon" in
@@ -179,7 +178,7 @@ share_out() {
             esac
             number=$(host_of "$id")
             echo "daemon$(quoted "$id" "${!environment}" "${words[@]}")" >>"$here/host.$number/daemons.sh"
-            [ -n "$insecure" ] || cp -r "$here/certs/$role" "$here/host.$number/certs/" || return
+            [ -n "$insecure" ] || cp -r "$here/certs/${!role}" "$here/host.$number/certs/" || return
         done
         unset -n words
     done

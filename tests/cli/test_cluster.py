@@ -33,6 +33,10 @@ def test_refusals():
         ("ssh", "cartpole", "--hosts", "a", "--address", "a b"): "--address is 'a b'",
         ("ssh", "cartpole", "--hosts", "a", "--resume"): "--resume needs --run-dir",
         ("ssh", "cartpole", "--hosts", "a", "--certs", "x", "--insecure"): "one of both is allowed",
+        ("k8s", "cartpole", "--set", "replay.shards=2"): "replay.shards is 2, and these manifests have one replay",
+        ("slurm", "cartpole", "--sbatch", "-p long"): "--sbatch is '-p long'",
+        ("slurm", "cartpole", "--sbatch", "--time=1\nrm -rf x"): "allowed are options of sbatch on one line",
+        ("slurm", "cartpole", "--actor-memory", "1"): "--actor-memory is '1'",
         ("ssh", "cartpol", "--hosts", "a"): "did you mean 'cartpole'?",
         ("ssh", "cartpole", "--hosts", "a", "--set", "algo.n_stp=3"): "did you mean algo.n_step?",
     }
@@ -53,7 +57,43 @@ def test_no_run():
         assert not list(pathlib.Path(folder).iterdir())
 
 
+def test_slurm():
+    """The job is a script for bash; options, the experiment, and paths with odd characters are in it as they are."""
+    with tempfile.TemporaryDirectory() as folder:
+        run = pathlib.Path(folder) / "it's $HOME \"here\""
+        result = octet("slurm", "cartpole", "--actors", 7, "--evaluators", 2, "--run-dir", run, "--set", "run.seed=5", "--sbatch",
+                       "--partition=long", "--sbatch-actors", "--partition=spot", "--set", "learner.threads=3", status=0)
+        script = result.stdout
+        subprocess.run(["bash", "-n"], input=script, text=True, check=True, timeout=60)
+        head, _, body = script.partition("\nexport PATH")
+        lines = head.splitlines()
+        at = lines.index("#SBATCH hetjob")
+        assert "#SBATCH --partition=long" in lines[:at] and "#SBATCH --partition=spot" in lines[at:], head
+        assert any("--cpus-per-task=7 " in line for line in lines[:at]), head  # 3 + 1, replay, 2 evaluators
+        assert any("--ntasks=7 " in line for line in lines[at:]), head
+        assert "  seed: 5\n" in body and "learner_cpus=4\n" in body
+        # What bash makes of it.
+        asked = body[body.index("\nrun="):body.index("write_files()")]
+        asked += '\nhead=h port=1 work=/w; plan; printf "%s\\n" "$run" "${learner[@]}" -- "${actor[@]}"\n'
+        words = subprocess.run(["bash", "-u"], input=asked, text=True, capture_output=True, check=True).stdout.splitlines()
+        assert words[0] == str(run), words
+        assert words[1:] == ["octet-learner", "/w/experiment.yaml", "--run-dir", str(run), "--resume", "--await-evaluator", "60",
+                             "--set", "net.learner=tls+tcp://0.0.0.0:1", "--set", "net.replay=tls+tcp://h:6",
+                             "--tls", "/w/certs/learner", "--", "octet-actor", "--learner", "tls+tcp://h:1",
+                             "--tls", "/w/certs/actor"], words
+        # Shards of replay: a step, a port and a file for each.
+        result = octet("slurm", "cartpole", "--set", "replay.shards=3", status=0).stdout
+        asked = result[result.index("\ndaemons="):result.index("write_files()")]
+        asked += '\nhead=h port=1 work=/w run=/r; plan; printf "%s\\n" "${daemons[*]}" "${replay_2[*]}" "${learner[*]}"\n'
+        words = subprocess.run(["bash", "-u"], input=asked, text=True, capture_output=True, check=True).stdout.splitlines()
+        assert words[0] == "replay replay-1 replay-2 learner evaluator actor", words
+        assert "--listen tls+tcp://0.0.0.0:21 --path /r/replay-2.oct" in words[1] and words[1].endswith("--tls /w/certs/replay"), words
+        assert "net.replay=tls+tcp://h:6,tls+tcp://h:16,tls+tcp://h:21 " in words[2], words
+        assert octet("slurm", "cartpole", "--insecure", status=0).stdout.count("tls+tcp") == 0
+
+
 if __name__ == "__main__":
     OCTET = str(pathlib.Path(sys.argv[1]).resolve())
     test_refusals()
     test_no_run()
+    test_slurm()

@@ -233,16 +233,16 @@ def updates(world, host, name):
 
 
 def train(check, world):
-    """Three hosts solve CartPole; the run is here, and nothing is there."""
-    process = world.start("first", "--run-dir", "first", "--actors", 3)
+    """Three hosts and two shards of replay solve CartPole; the run is here, and nothing is there."""
+    process = world.start("first", "--run-dir", "first", "--actors", 3, "--set", "replay.shards=2")
     status = process.wait(DEADLINE_S)
     check.that(status == 0, f"exit code {status}")
     check.that(summary(world, "first")["solved"] is True, "CartPole is solved")
     names = {path.name for path in (world.folder / "first").iterdir()}
-    check.that({"policy.oct", "checkpoint.oct", "config.yaml", "metrics.csv", "replay.oct"} <= names, f"collected: {sorted(names)}")
+    check.that({"policy.oct", "checkpoint.oct", "config.yaml", "metrics.csv", "replay.oct", "replay-1.oct"} <= names, f"collected: {sorted(names)}")
     check.that("certs" not in names, "the operator's key is gone")
     logs = {path.stem for path in (world.folder / "first/log").glob("*.log")}
-    check.that(logs == {"replay", "learner", "evaluator", "actor-0", "actor-1", "actor-2"}, f"logs: {sorted(logs)}")
+    check.that(logs == {"replay", "replay-1", "learner", "evaluator", "actor-0", "actor-1", "actor-2"}, f"logs: {sorted(logs)}")
     units = (world.home("h3") / "units").read_text(encoding="utf-8").split()
     check.that(units == ["octet-first-actor-1"], f"h3's service manager ran {units}")
     nothing_left(check, world, "first")

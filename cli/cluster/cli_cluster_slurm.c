@@ -1,0 +1,276 @@
+// octet cluster slurm: prints a job for sbatch, which needs nothing beside itself but Octet's
+// programs.
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli_options.h"
+#include "cli/cluster/cli_cluster.h"
+#include "cli/cluster/cli_cluster_shell.h"
+#include "cli/run/cli_folder.h"
+#include "common/oct_base.h"
+#include "common/oct_program.h"
+
+#define END          "OCTET_END" // of a text within the script
+#define REASON_BYTES (2 * CLI_PATH_MAX)
+#define MIB_MAX      (1u << 24)
+#define NOTICE_S     120 // SIGTERM so long before the time limit
+
+enum { KEY_SBATCH = 256, KEY_SBATCH_ACTORS, KEY_LEARNER_MIB, KEY_REPLAY_MIB, KEY_ACTOR_MIB };
+
+static const struct argp_option option_table[] = {
+    {"sbatch", KEY_SBATCH, "OPTIONS", 0,
+     "Options of sbatch for learner and replay, such as \"--partition=long --time=1-0\"", 0},
+    {"sbatch-actors", KEY_SBATCH_ACTORS, "OPTIONS", 0,
+     "Options of sbatch for the actors, such as \"--partition=preempt\"", 0},
+    {"learner-memory", KEY_LEARNER_MIB, "MIB", 0, "Of the learner's step (default: 2048)", 0},
+    {"replay-memory", KEY_REPLAY_MIB, "MIB", 0, "Of replay's step (default: 2048)", 0},
+    {"actor-memory", KEY_ACTOR_MIB, "MIB", 0, "Of an actor or evaluator (default: 512)", 0},
+    {0},
+};
+
+typedef struct slurm_options {
+    cli_cluster_options cluster;
+    const char *sbatch, *sbatch_actors;
+    uint32_t learner_mib, replay_mib, actor_mib;
+} slurm_options;
+
+// One line of words: they become a line of the script.
+static const char *
+words_of(const slurm_options *o, const char *option, const char *text)
+{
+    if (strncmp(text, "--", 2) != 0 || strpbrk(text, "\n\r") != NULL) {
+        cli_usage_error(o->cluster.command,
+                        "%s is '%s'; allowed are options of sbatch on one line, such as "
+                        "--partition=long",
+                        option, text);
+    }
+    return text;
+}
+
+static uint32_t
+mib_of(const slurm_options *o, const char *option, const char *text)
+{
+    return (uint32_t)cli_option_number(o->cluster.command, option, text, 16, MIB_MAX);
+}
+
+static error_t
+parse(int key, char *arg, struct argp_state *state)
+{
+    slurm_options *o = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->cluster;
+        return 0;
+    case KEY_SBATCH:
+        o->sbatch = words_of(o, "--sbatch", arg);
+        return 0;
+    case KEY_SBATCH_ACTORS:
+        o->sbatch_actors = words_of(o, "--sbatch-actors", arg);
+        return 0;
+    case KEY_LEARNER_MIB:
+        o->learner_mib = mib_of(o, "--learner-memory", arg);
+        return 0;
+    case KEY_REPLAY_MIB:
+        o->replay_mib = mib_of(o, "--replay-memory", arg);
+        return 0;
+    case KEY_ACTOR_MIB:
+        o->actor_mib = mib_of(o, "--actor-memory", arg);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = {{&cli_cluster_argp, 0, NULL, 0}, {0}};
+static const struct argp slurm_argp = {
+    .options = option_table,
+    .parser = parse,
+    .children = children,
+    .args_doc = "FILE",
+    .doc = "Prints a job for Slurm: learner, replay and evaluators on one node, actors in a second "
+           "component of the job. A requeued job goes on with its run; before its time limit it "
+           "saves everything.\v"
+           "FILE is an experiment, or the name of a preset (octet presets).\n"
+           "Example: octet cluster slurm cartpole --actors 16 > job.sh && sbatch job.sh\n"
+           "\n"
+           "The run folder (default: runs/NAME-JOB where sbatch is called) must be on a file "
+           "system that all nodes share. More actors, which may come and go: sbatch --array=0-15 "
+           "RUN/actors.sh.",
+};
+
+// ---- the script
+
+static void
+sbatch_line(FILE *out, const char *options)
+{
+    if (options != NULL) {
+        fprintf(out, "#SBATCH %s\n", options);
+    }
+}
+
+static void
+head_print(FILE *out, const slurm_options *o, const cli_cluster_plan *plan)
+{
+    uint32_t replays = 0, evaluators = o->cluster.evaluators, cpus, mib;
+    for (size_t i = 0; i < plan->count; i++) {
+        replays += strcmp(plan->daemon[i].role, "replay") == 0;
+    }
+    cpus = replays + evaluators + plan->learner_cpus;
+    mib = o->learner_mib + replays * o->replay_mib + evaluators * o->actor_mib;
+    fprintf(out,
+            "#!/bin/bash\n"
+            "# %s on several nodes, by octet cluster slurm (Octet " OCTET_VERSION "): sbatch FILE\n"
+            "#SBATCH --job-name=octet-%s\n"
+            "#SBATCH --output=octet-%s-%%j.log\n"
+            "#SBATCH --open-mode=append\n"
+            "#SBATCH --requeue\n"
+            "#SBATCH --signal=B:TERM@%d\n"
+            "#SBATCH --nodes=1 --ntasks=1 --cpus-per-task=%u --mem-per-cpu=%uM\n",
+            plan->config.env.id, plan->name, plan->name, NOTICE_S, (unsigned)cpus,
+            (unsigned)((mib + cpus - 1) / cpus));
+    sbatch_line(out, o->sbatch);
+    if (plan->actors > 0) {
+        fprintf(out,
+                "#SBATCH hetjob\n"
+                "#SBATCH --ntasks=%u --cpus-per-task=1 --mem-per-cpu=%uM\n",
+                (unsigned)plan->actors, (unsigned)o->actor_mib);
+        sbatch_line(out, o->sbatch_actors);
+    }
+}
+
+// The folders of Octet's programs come first in the path.
+static void
+path_print(FILE *out, const slurm_options *o)
+{
+    static const char *const names[] = {"octet-replay", "octet-learner", "octet-actor"};
+    char path[CLI_PATH_MAX], reason[REASON_BYTES], all[8 * CLI_PATH_MAX], seen[CLI_PATH_MAX + 2];
+    (void)oct_program_folder(path, sizeof(path));
+    int used = snprintf(all, sizeof(all), "%s:", path);
+    for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
+        if (cli_folder_find_daemon(path, names[i], reason, sizeof(reason)) != OCT_OK) {
+            cli_error(o->cluster.command, "%s", reason);
+            exit(CLI_EXIT_FAILED);
+        }
+        *strrchr(path, '/') = '\0';
+        (void)snprintf(seen, sizeof(seen), "%s:", path);
+        if (strstr(all, seen) == NULL) {
+            used += snprintf(all + used, sizeof(all) - (size_t)used, "%s", seen);
+        }
+    }
+    all[used - 1] = '\0';
+    cli_cluster_shell_set(out, "octet_path", all);
+    fputs("export PATH=$octet_path:$PATH\n", out);
+}
+
+static void
+settings_print(FILE *out, const slurm_options *o, const cli_cluster_plan *plan)
+{
+    char run[CLI_PATH_MAX + 2] = "", certs[CLI_PATH_MAX] = "", here[CLI_PATH_MAX] = "";
+    const char *given = o->cluster.run_dir;
+    bool has_port = o->cluster.port != CLI_CLUSTER_PORT;
+    if (given != NULL && given[0] != '/' && getcwd(here, sizeof(here)) == NULL) {
+        cli_error(o->cluster.command, "--run-dir: the working folder is not known");
+        exit(CLI_EXIT_FAILED);
+    }
+    if (given != NULL) {
+        FILE *text = fmemopen(run, sizeof(run), "w");
+        OCT_ASSERT(text != NULL);
+        fprintf(text, "%s%s%s", here, here[0] != '\0' ? "/" : "", given);
+        OCT_ASSERT(fclose(text) == 0);
+        cli_cluster_shell_set(out, "run", run);
+    } else {
+        fprintf(out, "run=$SLURM_SUBMIT_DIR/runs/%s-$SLURM_JOB_ID\n", plan->name);
+    }
+    if (o->cluster.certs != NULL && realpath(o->cluster.certs, certs) == NULL) {
+        certs[0] = '\0';
+    }
+    cli_cluster_shell_set(out, "certs", certs);
+    cli_cluster_shell_set(out, "insecure", o->cluster.insecure ? "1" : "");
+    fprintf(out,
+            "port=%u\nports=%u\nactors=%u\nlearner_cpus=%u\nlearner_memory=%u\nreplay_memory=%u\n"
+            "actor_memory=%u\n",
+            has_port ? (unsigned)o->cluster.port : 0u, (unsigned)cli_cluster_plan_ports(plan),
+            (unsigned)plan->actors, (unsigned)plan->learner_cpus, (unsigned)o->learner_mib,
+            (unsigned)o->replay_mib, (unsigned)o->actor_mib);
+}
+
+static void
+text_print(FILE *out, const char *to, const char *text)
+{
+    fprintf(out, "    cat >%s <<'" END "'\n%s%s" END "\n", to, text,
+            text[strlen(text) - 1] == '\n' ? "" : "\n");
+}
+
+// The function that writes what the job needs as files.
+static void
+files_print(FILE *out, const slurm_options *o, const cli_cluster_plan *plan)
+{
+    char *keep = cli_cluster_shell_program(o->cluster.command, "octet_keep.sh");
+    char *actors = cli_cluster_shell_program(o->cluster.command, "octet_slurm_actors.sh");
+    fputs("write_files() {\n", out);
+    text_print(out, "\"$work/" CLI_CLUSTER_EXPERIMENT "\"", plan->text);
+    text_print(out, "\"$work/keep.sh\"", keep);
+    if (plan->actors > 0) {
+        fprintf(out,
+                "    {\n"
+                "        cat <<'" END "'\n"
+                "#!/bin/bash\n"
+                "#SBATCH --job-name=octet-%s-actors\n"
+                "#SBATCH --open-mode=append --requeue\n"
+                "#SBATCH --nodes=1 --ntasks=1 --cpus-per-task=1 --mem=%uM\n",
+                plan->name, (unsigned)o->actor_mib);
+        sbatch_line(out, o->sbatch_actors);
+        fprintf(out,
+                END "\n"
+                    "        printf '#SBATCH --output=\"%%s\"\\n' \"$run/log/actor-%%A_%%a.log\"\n"
+                    "        printf 'run=%%q\\njob=%%q\\nexport PATH=%%q:$PATH\\n' \"$run\" "
+                    "\"$SLURM_JOB_ID\" \"$octet_path\"\n"
+                    "        cat <<'" END "'\n%s" END "\n"
+                    "    } >\"$run/actors.sh\"\n",
+                actors);
+    }
+    fputs("}\n", out);
+    free(keep);
+    free(actors);
+}
+
+static void
+script_print(FILE *out, const slurm_options *o, const cli_cluster_plan *plan)
+{
+    char *body = cli_cluster_shell_program(o->cluster.command, "octet_slurm.sh");
+    head_print(out, o, plan);
+    path_print(out, o);
+    settings_print(out, o, plan);
+    cli_cluster_shell_plan(out, plan);
+    files_print(out, o, plan);
+    fputs(body, out);
+    free(body);
+}
+
+int
+cli_cluster_slurm(int argc, char **argv)
+{
+    static slurm_options o;
+    o = (slurm_options){.learner_mib = 2048, .replay_mib = 2048, .actor_mib = 512};
+    cli_cluster_options_init(&o.cluster, argv[0]);
+    cli_options_parse(&slurm_argp, argc, argv, &o);
+    cli_cluster_plan *plan = cli_cluster_plan_make(&o.cluster);
+    if (strstr(plan->text, "\n" END "\n") != NULL) {
+        cli_error(o.cluster.command, "the experiment has a line '" END "'");
+        return CLI_EXIT_FAILED;
+    }
+    const cli_cluster_place place = {.learner_host = CLI_SHELL_HEAD,
+                                     .replay_host = CLI_SHELL_HEAD,
+                                     .data_host = CLI_SHELL_HEAD,
+                                     .has_late_port = true,
+                                     .experiment = CLI_SHELL_WORK "/" CLI_CLUSTER_EXPERIMENT,
+                                     .run_dir = CLI_SHELL_RUN,
+                                     .replay_dir = CLI_SHELL_RUN,
+                                     .certs = CLI_SHELL_WORK "/certs"};
+    cli_cluster_plan_place(plan, &place);
+    script_print(stdout, &o, plan);
+    cli_cluster_plan_free(plan);
+    return 0;
+}
