@@ -8,7 +8,7 @@ static const char *const names[OCT_ROLES] = {
     [OCT_ROLE_NONE] = "none",         [OCT_ROLE_LOCAL] = "local",
     [OCT_ROLE_LEARNER] = "learner",   [OCT_ROLE_REPLAY] = "replay",
     [OCT_ROLE_ACTOR] = "actor",       [OCT_ROLE_EVALUATOR] = "evaluator",
-    [OCT_ROLE_OPERATOR] = "operator",
+    [OCT_ROLE_OPERATOR] = "operator", [OCT_ROLE_RELAY] = "relay",
 };
 
 const char *

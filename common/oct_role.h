@@ -13,6 +13,7 @@ typedef enum oct_role {
     OCT_ROLE_ACTOR,
     OCT_ROLE_EVALUATOR, // whose returns decide what is kept, and when a run ends
     OCT_ROLE_OPERATOR,  // people and their tools: octet status, Prometheus
+    OCT_ROLE_RELAY,     // passes on what others say, understands none of it
     OCT_ROLES,
 } oct_role;
 

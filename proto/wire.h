@@ -39,6 +39,7 @@
 #define WIRE_SIGNING_SEED_BYTES 32 // wire_sign.h
 #define WIRE_PUBLIC_KEY_BYTES   32
 #define WIRE_SIGNATURE_BYTES    64
+#define WIRE_BATCH_BYTES_MAX    (64u << 20)                  // of a packed batch
 #define WIRE_MESSAGE_BYTES_MAX  ((256u << 20) + (64u << 10)) // the largest policy and its envelope
 
 // Flags of a row (wire_batch.flags, wire_sampled.flags). Terminated and truncated are two flags,
@@ -72,6 +73,7 @@ typedef enum wire_kind {
     WIRE_ACK = 'A',
     WIRE_REQUEST = 'Q',
     WIRE_REPLY = 'R',
+    WIRE_GATHERED = 'G',
 } wire_kind;
 
 typedef struct wire_frame {
@@ -179,7 +181,8 @@ void wire_policy_topic(uint32_t topic, uint8_t out[WIRE_FRAME_BYTES]);
 typedef enum wire_role {
     WIRE_ROLE_ACTOR = 1,
     WIRE_ROLE_EVALUATOR = 2,
-    WIRE_ROLE_TOOL = 3
+    WIRE_ROLE_TOOL = 3,
+    WIRE_ROLE_RELAY = 4
 } wire_role;
 
 // What an actor found out about its environment (include/octet/env.h).
@@ -210,6 +213,10 @@ typedef struct wire_register {
     wire_env_spec env;
     uint32_t place; // the index that it is to have, plus 1; 0: the lowest that is free
     uint64_t libm;  // lock-step: of its machine (oct_libm.h); 0: not in lock-step, or not yet known
+    const char *relay_address; // of a relay: where actors find it, "": it is for relays alone. Of
+                               // an actor: of the relay that it goes through, "": of none
+    uint32_t relay_sessions; // of a relay: that it passes on now
+    bool relay_lost;         // of an actor: that relay cannot be reached
 } wire_register;
 
 typedef struct wire_registered {
@@ -225,6 +232,7 @@ typedef struct wire_registered {
     const char *replay_address;      // host that the learner was reached at
     uint8_t token[WIRE_TOKEN_BYTES]; // of the session, with an actor_id; the actor repeats it
     uint32_t policy_topic;           // the policies that are for this actor (wire_policy_topic)
+    bool is_relayed;                 // the two addresses are a relay's
     bool has_signature;              // as of a policy, with the key that signs them
     uint8_t public_key[WIRE_PUBLIC_KEY_BYTES];
     uint8_t signature[WIRE_SIGNATURE_BYTES];

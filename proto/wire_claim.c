@@ -3,86 +3,25 @@
 #include <string.h>
 
 #include "common/oct_bytes.h"
+#include "proto/wire_field.h"
 #include "proto/wire_token.h"
 
 enum { FIELD_ACTOR_ID = 1, FIELD_SESSION = 2, FIELD_TOKEN = 19 };
-enum { TYPE_VARINT = 0, TYPE_8_BYTES = 1, TYPE_BYTES = 2, TYPE_4_BYTES = 5 };
 enum { FOUND_ACTOR_ID = 1, FOUND_SESSION = 2, FOUND_TOKEN = 4, FOUND_ALL = 7 };
-
-typedef struct cursor {
-    const uint8_t *at;
-    size_t left;
-} cursor;
-
-typedef struct field {
-    uint32_t number;
-    unsigned type;
-    uint64_t value;       // a varint, or the length of bytes
-    const uint8_t *bytes; // of the other types
-} field;
-
-static bool
-varint_take(cursor *rest, uint64_t *out)
-{
-    uint64_t value = 0;
-    for (unsigned shift = 0; shift < 70 && rest->left > 0; shift += 7) {
-        uint8_t byte = *rest->at++;
-        rest->left--;
-        value |= shift < 64 ? (uint64_t)(byte & 0x7f) << shift : 0;
-        if ((byte & 0x80) == 0) {
-            *out = value;
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool
-field_take(cursor *rest, field *out)
-{
-    uint64_t tag, skip = 0;
-    if (!varint_take(rest, &tag) || tag > UINT32_MAX) {
-        return false;
-    }
-    *out = (field){.number = (uint32_t)(tag >> 3), .type = (unsigned)(tag & 7)};
-    if (out->number == 0) {
-        return false;
-    }
-    if (out->type == TYPE_VARINT || out->type == TYPE_BYTES) {
-        if (!varint_take(rest, &out->value)) {
-            return false;
-        }
-        skip = out->type == TYPE_BYTES ? out->value : 0;
-    } else if (out->type == TYPE_8_BYTES || out->type == TYPE_4_BYTES) {
-        skip = out->type == TYPE_8_BYTES ? 8 : 4;
-    } else {
-        return false;
-    }
-    if (skip > rest->left) {
-        return false;
-    }
-    out->bytes = rest->at;
-    rest->at += skip;
-    rest->left -= skip;
-    return true;
-}
 
 // The bit of what this field is, 0 for one that says nothing about the sender.
 static unsigned
-claim_note(wire_claim *claim, const field *found)
+claim_note(wire_claim *claim, const wire_field *found)
 {
-    if (found->number == FIELD_ACTOR_ID && found->type == TYPE_VARINT) {
+    if (found->number == FIELD_ACTOR_ID && found->type == WIRE_TYPE_VARINT) {
         claim->actor_id = (uint32_t)found->value;
         return FOUND_ACTOR_ID;
     }
-    if (found->number == FIELD_SESSION && found->type == TYPE_8_BYTES) {
-        claim->session = 0;
-        for (int i = 0; i < 8; i++) {
-            claim->session |= (uint64_t)found->bytes[i] << (8 * i);
-        }
+    if (found->number == FIELD_SESSION && found->type == WIRE_TYPE_8_BYTES) {
+        claim->session = wire_field_u64(found);
         return FOUND_SESSION;
     }
-    if (found->number == FIELD_TOKEN && found->type == TYPE_BYTES &&
+    if (found->number == FIELD_TOKEN && found->type == WIRE_TYPE_BYTES &&
         found->value == WIRE_TOKEN_BYTES) {
         memcpy(claim->token, found->bytes, WIRE_TOKEN_BYTES);
         claim->has_token = true;
@@ -101,11 +40,11 @@ claim_find(wire_claim *out, wire_kind kind, uint32_t *topic, const uint8_t *byte
     }
     *topic = frame.topic;
     wire_claim claim = {.actor_id = 0};
-    cursor rest = {bytes + WIRE_FRAME_BYTES, length - WIRE_FRAME_BYTES};
+    wire_cursor rest = {bytes + WIRE_FRAME_BYTES, length - WIRE_FRAME_BYTES};
     unsigned seen = 0;
     for (int i = 0; i < WIRE_CLAIM_FIELDS_MAX && rest.left > 0 && seen != FOUND_ALL; i++) {
-        field next;
-        if (!field_take(&rest, &next)) {
+        wire_field next;
+        if (!wire_field_take(&rest, &next)) {
             return OCT_EPROTO;
         }
         seen |= claim_note(&claim, &next);
@@ -121,22 +60,14 @@ wire_claim_find(wire_claim *out, const uint8_t *bytes, size_t length)
     return claim_find(out, WIRE_BATCH, &topic, bytes, length);
 }
 
+oct_err
+wire_ack_find(wire_claim *out, const uint8_t *bytes, size_t length)
+{
+    uint32_t topic;
+    return claim_find(out, WIRE_ACK, &topic, bytes, length);
+}
+
 // ---- what asks for acks
-
-static void
-varint_put(oct_writer *writer, uint32_t value)
-{
-    for (; value > 0x7f; value >>= 7) {
-        oct_write_u8(writer, (uint8_t)(value | 0x80));
-    }
-    oct_write_u8(writer, (uint8_t)value);
-}
-
-static void
-tag_put(oct_writer *writer, uint32_t number, uint32_t type)
-{
-    varint_put(writer, number << 3 | type);
-}
 
 size_t
 wire_ack_request_pack(const wire_claim *claim, uint8_t out[WIRE_ACK_REQUEST_BYTES_MAX])
@@ -145,15 +76,15 @@ wire_ack_request_pack(const wire_claim *claim, uint8_t out[WIRE_ACK_REQUEST_BYTE
     oct_writer writer = {.base = out + WIRE_FRAME_BYTES,
                          .capacity = WIRE_ACK_REQUEST_BYTES_MAX - WIRE_FRAME_BYTES};
     if (claim->actor_id != 0) {
-        tag_put(&writer, FIELD_ACTOR_ID, TYPE_VARINT);
-        varint_put(&writer, claim->actor_id);
+        wire_tag_put(&writer, FIELD_ACTOR_ID, WIRE_TYPE_VARINT);
+        wire_varint_put(&writer, claim->actor_id);
     }
     if (claim->session != 0) {
-        tag_put(&writer, FIELD_SESSION, TYPE_8_BYTES);
+        wire_tag_put(&writer, FIELD_SESSION, WIRE_TYPE_8_BYTES);
         oct_write_u64(&writer, claim->session);
     }
-    tag_put(&writer, FIELD_TOKEN, TYPE_BYTES);
-    varint_put(&writer, WIRE_TOKEN_BYTES);
+    wire_tag_put(&writer, FIELD_TOKEN, WIRE_TYPE_BYTES);
+    wire_varint_put(&writer, WIRE_TOKEN_BYTES);
     oct_write_bytes(&writer, claim->token, WIRE_TOKEN_BYTES);
     return WIRE_FRAME_BYTES + writer.used;
 }

@@ -20,7 +20,7 @@ static bool
 kind_is_known(uint8_t kind)
 {
     return kind == WIRE_BATCH || kind == WIRE_POLICY || kind == WIRE_ACK || kind == WIRE_REQUEST ||
-           kind == WIRE_REPLY;
+           kind == WIRE_REPLY || kind == WIRE_GATHERED;
 }
 
 oct_err

@@ -24,6 +24,9 @@ wire_register_to(Octet__Registration *out, const wire_register *in)
         .env_id = WIRE_STRING(NULL),
         .place = in->place,
         .libm = in->libm,
+        .relay_address = WIRE_STRING(in->relay_address),
+        .relay_sessions = in->relay_sessions,
+        .relay_lost = in->relay_lost,
     };
     if (!in->has_env) {
         return;
@@ -116,10 +119,12 @@ env_from(wire_env_spec *out, const Octet__Registration *in, wire_arena *arena)
 oct_err
 wire_register_from(wire_register *out, const Octet__Registration *in, wire_arena *arena)
 {
-    WIRE_REQUIRE(arena, in->role >= OCTET__ROLE__ROLE_ACTOR && in->role <= OCTET__ROLE__ROLE_TOOL,
+    WIRE_REQUIRE(arena, in->role >= OCTET__ROLE__ROLE_ACTOR && in->role <= OCTET__ROLE__ROLE_RELAY,
                  "register.role: unknown");
     WIRE_REQUIRE_NAME(arena, in->host, "register.host: no name, or longer than 256 bytes");
     WIRE_REQUIRE(arena, in->place <= WIRE_PLACES_MAX, "register.place: above 4096");
+    WIRE_REQUIRE_NAME(arena, in->relay_address,
+                      "register.relay_address: no name, or longer than 256 bytes");
     WIRE_REQUIRE(arena, in->token.len == (in->session != 0 ? WIRE_TOKEN_BYTES : 0),
                  "register.token: not 16 bytes with a session, none without");
     wire_env_spec env = {.env_id = "", .reward_threshold = NAN};
@@ -136,6 +141,9 @@ wire_register_from(wire_register *out, const Octet__Registration *in, wire_arena
         .env = env,
         .place = in->place,
         .libm = in->libm,
+        .relay_address = in->relay_address,
+        .relay_sessions = in->relay_sessions,
+        .relay_lost = in->relay_lost,
     };
     if (in->session != 0) {
         memcpy(out->token, in->token.data, WIRE_TOKEN_BYTES);
@@ -162,6 +170,7 @@ wire_registered_to(Octet__Registered *out, const wire_registered *in)
         .public_key = WIRE_BYTES(in->public_key, in->has_signature ? WIRE_PUBLIC_KEY_BYTES : 0),
         .signature = WIRE_BYTES(in->signature, in->has_signature ? WIRE_SIGNATURE_BYTES : 0),
         .session = in->session,
+        .is_relayed = in->is_relayed,
     };
 }
 
@@ -195,6 +204,7 @@ wire_registered_from(wire_registered *out, const Octet__Registered *in, wire_are
         .incarnation = in->incarnation,
         .policy_topic = in->policy_topic,
         .session = in->session,
+        .is_relayed = in->is_relayed,
     };
     if (in->actor_id != 0) {
         memcpy(out->token, in->token.data, WIRE_TOKEN_BYTES);

@@ -29,13 +29,15 @@
 #define WIRE_BY_LEARNER  (1u << OCT_ROLE_LEARNER)
 #define WIRE_BY_ACTOR    (1u << OCT_ROLE_ACTOR | 1u << OCT_ROLE_EVALUATOR)
 #define WIRE_BY_OPERATOR (1u << OCT_ROLE_OPERATOR)
+#define WIRE_BY_RELAY    (1u << OCT_ROLE_RELAY)
 
 // X(method, request, reply, roles): the one list of methods. Order is the method number on the
 // wire, counted from 0; append only. Of two methods a role may do a part only: an operator
-// registers tools (wire_register.role), an evaluator evaluators, an actor actors; and an operator
-// configures with limiter_only.
+// registers tools (wire_register.role), an evaluator evaluators, an actor actors, a relay relays;
+// and an operator configures with limiter_only.
 #define WIRE_LEARNER_METHODS(X)                                                                    \
-    X(register_actor, wire_register, wire_registered, WIRE_BY_ACTOR | WIRE_BY_OPERATOR)            \
+    X(register_actor, wire_register, wire_registered,                                              \
+      WIRE_BY_ACTOR | WIRE_BY_OPERATOR | WIRE_BY_RELAY)                                            \
     X(get_policy, wire_get_policy, wire_got_policy, WIRE_BY_ACTOR)                                 \
     X(report_episodes, wire_report, wire_empty, WIRE_BY_ACTOR)                                     \
     X(learner_status, wire_empty, wire_status, WIRE_BY_OPERATOR)                                   \

@@ -56,7 +56,7 @@ static const char *const role_names[] = {
     [OCT_ROLE_NONE] = "nobody",       [OCT_ROLE_LOCAL] = "local",
     [OCT_ROLE_LEARNER] = "learner",   [OCT_ROLE_REPLAY] = "replay",
     [OCT_ROLE_ACTOR] = "actor",       [OCT_ROLE_EVALUATOR] = "evaluator",
-    [OCT_ROLE_OPERATOR] = "operator",
+    [OCT_ROLE_OPERATOR] = "operator", [OCT_ROLE_RELAY] = "relay",
 };
 
 static const char *const service_names[] = {
@@ -172,6 +172,12 @@ part_forbidden(oct_role role, uint16_t code, const void *message)
         }
         if (role == OCT_ROLE_EVALUATOR && as != WIRE_ROLE_EVALUATOR) {
             return "an evaluator's certificate registers evaluators alone";
+        }
+        if (role == OCT_ROLE_RELAY && as != WIRE_ROLE_RELAY) {
+            return "a relay's certificate registers relays alone";
+        }
+        if (role == OCT_ROLE_ACTOR && as == WIRE_ROLE_RELAY) {
+            return "an actor's certificate registers no relay: octet certs issue relay NAME";
         }
     }
     if (role == OCT_ROLE_OPERATOR && code == CODE_configure &&

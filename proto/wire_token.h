@@ -36,6 +36,8 @@ typedef struct wire_claim {
 
 // OCT_EPROTO: no batch, or cut off. OCT_EINVAL: of another protocol version.
 OCT_CHECKED oct_err wire_claim_find(wire_claim *out, const uint8_t *bytes, size_t length);
+// The same of an ack, which has no token.
+OCT_CHECKED oct_err wire_ack_find(wire_claim *out, const uint8_t *bytes, size_t length);
 
 // An actor's first message where acks come from (AckRequest): it gets those of its session, and
 // nobody else's. Gives the length.

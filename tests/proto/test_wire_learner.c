@@ -52,7 +52,7 @@ test_register_refuses_bad_roles_and_names(void **state)
     wire_register message = wire_example_register(false);
     message.role = (wire_role)0;
     REFUSED(wire_register, &message, "register.role: unknown");
-    message.role = (wire_role)4;
+    message.role = (wire_role)5;
     REFUSED(wire_register, &message, "register.role: unknown");
     message.role = (wire_role)-1;
     REFUSED(wire_register, &message, "register.role: unknown");
@@ -165,6 +165,9 @@ test_register_survives_the_wire(void **state)
         assert_memory_equal(out.token, in.token, WIRE_TOKEN_BYTES);
         assert_string_equal(out.host, in.host);
         assert_int_equal(out.pid, in.pid);
+        assert_string_equal(out.relay_address, in.relay_address);
+        assert_int_equal(out.relay_sessions, in.relay_sessions);
+        assert_int_equal(out.relay_lost, in.relay_lost);
         assert_true(out.has_env);
         assert_string_equal(out.env.env_id, in.env.env_id);
         assert_int_equal(out.env.obs_dtype, in.env.obs_dtype);
@@ -253,6 +256,7 @@ test_registered_survives_the_wire(void **state)
     assert_int_equal(out.incarnation, in.incarnation);
     assert_int_equal(out.policy_topic, in.policy_topic);
     assert_true(out.session == in.session);
+    assert_true(out.is_relayed);
     assert_string_equal(out.config, in.config);
     assert_string_equal(out.policy_address, in.policy_address);
     assert_string_equal(out.replay_address, in.replay_address);

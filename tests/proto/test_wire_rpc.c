@@ -408,6 +408,12 @@ test_actors_and_evaluators_register_as_what_they_are(void **state)
         {OCT_ROLE_EVALUATOR, WIRE_ROLE_EVALUATOR, NULL},
         {OCT_ROLE_EVALUATOR, WIRE_ROLE_ACTOR, "an evaluator's certificate registers evaluators"},
         {OCT_ROLE_EVALUATOR, WIRE_ROLE_TOOL, "an evaluator's certificate registers evaluators"},
+        {OCT_ROLE_RELAY, WIRE_ROLE_RELAY, NULL},
+        {OCT_ROLE_RELAY, WIRE_ROLE_ACTOR, "a relay's certificate registers relays alone"},
+        {OCT_ROLE_RELAY, WIRE_ROLE_TOOL, "a relay's certificate registers relays alone"},
+        {OCT_ROLE_ACTOR, WIRE_ROLE_RELAY, "an actor's certificate registers no relay"},
+        {OCT_ROLE_EVALUATOR, WIRE_ROLE_RELAY, "an evaluator's certificate registers evaluators"},
+        {OCT_ROLE_OPERATOR, WIRE_ROLE_RELAY, "an operator's certificate registers tools"},
         {OCT_ROLE_LOCAL, WIRE_ROLE_EVALUATOR, NULL},
     };
     for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {

@@ -165,6 +165,9 @@ wire_example_register(bool is_box)
                 .obs_shape = is_box ? shape : NULL},
         .place = is_box ? 7 : 0,
         .libm = is_box ? 0x2122232425262728u : 0,
+        .relay_address = is_box ? "tls+tcp://rack-1.example:5570" : "",
+        .relay_sessions = is_box ? 32 : 0,
+        .relay_lost = is_box,
     };
 }
 
@@ -182,6 +185,7 @@ wire_example_registered(void)
                              .config = "env: CartPole-v1\n\tx: 1\n",
                              .policy_address = "ipc:///tmp/run/policy",
                              .replay_address = "tcp://0.0.0.0:7000",
+                             .is_relayed = true,
                              .token = TOKEN};
 }
 
