@@ -142,5 +142,12 @@ OCT_CHECKED oct_err net_socket_limits(nng_socket socket, size_t recv_bytes_max,
 // read is then refused without a word, and the close waits for it). A link that takes no more
 // messages lets its pipes come to rest first; that needs a moment, for which this blocks.
 void net_socket_close(nng_socket socket);
+// For a link that ends while the loop goes on, and whose peer has gone or hangs: calls close(arg),
+// which closes its socket, on a thread of its own, for as long as it takes. Then, on the loop, the
+// operation, the wakeup and the owner (which both may lie in) are freed. Until then they stay.
+void net_abandon(net_loop *loop, void (*close)(void *arg), void *arg, net_op *op,
+                 net_wakeup *wakeup, void *owner);
+// One more, or one less, that net_loop_destroy has to wait for.
+void net_loop_hold(net_loop *loop, int change);
 
 #endif // NET_NET_INTERNAL_H

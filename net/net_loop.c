@@ -39,6 +39,7 @@ struct net_loop {
     kept_block *kept;
     exit_deadline *deadline;
     net_gate *gate; // NULL as long as nobody needed it
+    int held;       // links that are being closed aside
 };
 
 struct net_timer {
@@ -120,6 +121,9 @@ net_loop_destroy(net_loop *loop)
     if (loop == NULL) {
         return;
     }
+    while (loop->held > 0) {
+        (void)uv_run(&loop->uv, UV_RUN_ONCE);
+    }
     net_gate_destroy(loop->gate);
     uv_walk(&loop->uv, handle_close_own, loop);
     while (uv_run(&loop->uv, UV_RUN_DEFAULT) != 0) {
@@ -182,6 +186,12 @@ net_gate *
 net_loop_gate_peek(net_loop *loop)
 {
     return loop->gate;
+}
+
+void
+net_loop_hold(net_loop *loop, int change)
+{
+    loop->held += change;
 }
 
 void

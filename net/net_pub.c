@@ -30,6 +30,7 @@ struct net_sub {
     net_sub_fn handler;
     net_fn on_connected;
     void *arg;
+    net_loop *loop;
     size_t recv_bytes_max;
     bool newest_only;
     bool closing;
@@ -217,6 +218,7 @@ static oct_err
 sub_start(net_sub **out, net_sub *sub, net_loop *loop, const char *url, unsigned roles,
           uint32_t queue_count)
 {
+    sub->loop = loop;
     sub->wakeup = net_wakeup_create(loop, sub_drain, sub);
     net_op_init(&sub->op, sub->wakeup);
     oct_err err = sub_socket_open(sub, loop, url, roles, queue_count);
@@ -300,4 +302,21 @@ net_sub_close(net_sub *sub)
     (void)nng_close(sub->socket);
     net_op_fini(&sub->op);
     net_wakeup_destroy_with(sub->wakeup, sub);
+}
+
+static void
+socket_close(void *arg)
+{
+    (void)nng_close(*(nng_socket *)arg);
+}
+
+void
+net_sub_abandon(net_sub *sub)
+{
+    if (sub == NULL) {
+        return;
+    }
+    sub->closing = true;
+    net_redial_stop(&sub->link.redial);
+    net_abandon(sub->loop, socket_close, &sub->socket, &sub->op, sub->wakeup, sub);
 }

@@ -45,5 +45,8 @@ OCT_CHECKED oct_err net_post_dial(net_sub **out, net_loop *loop, const char *url
 OCT_CHECKED oct_err net_sub_change(net_sub *sub, const uint8_t *old, size_t old_length,
                                    const uint8_t *topic, size_t topic_length);
 void net_sub_close(net_sub *sub);
+// As close, of a link whose peer has gone or hangs, while the loop goes on: closing a socket of NNG
+// 1.5.2 can then take for ever, so a thread of its own does it. NULL is a no-op.
+void net_sub_abandon(net_sub *sub);
 
 #endif // NET_NET_PUB_H

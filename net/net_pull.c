@@ -202,6 +202,12 @@ net_pull_resume(net_pull *pull)
     net_wakeup_send(pull->wakeup);
 }
 
+oct_role
+net_pull_role(const net_pull *pull)
+{
+    return net_listening_role(&pull->listening, pull->offered);
+}
+
 void
 net_pull_limit_bad(net_pull *pull, uint32_t messages_max)
 {

@@ -290,3 +290,25 @@ net_push_close(net_push *push)
     }
     net_wakeup_destroy_with(push->wakeup, push);
 }
+
+static void
+carrier_close_aside(void *arg)
+{
+    carrier_close(arg);
+}
+
+void
+net_push_abandon(net_push *push)
+{
+    if (push == NULL || push->carrier == NULL) {
+        net_push_close(push);
+        return;
+    }
+    push->closing = true;
+    nng_aio_cancel(push->op.aio);
+    net_redial_stop(&push->carrier->redial);
+    if (push->waiting != NULL) {
+        nng_msg_free(push->waiting);
+    }
+    net_abandon(push->loop, carrier_close_aside, push->carrier, &push->op, push->wakeup, push);
+}

@@ -31,5 +31,7 @@ OCT_CHECKED oct_err net_push_open(net_push **out, net_loop *loop, const char *ur
                                   const net_push_events *events);
 OCT_CHECKED oct_err net_push_send(net_push *push, net_msg *take);
 void net_push_close(net_push *push);
+// As net_sub_abandon (net_pub.h). What was in flight is lost.
+void net_push_abandon(net_push *push);
 
 #endif // NET_NET_PUSH_H
