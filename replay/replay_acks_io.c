@@ -8,6 +8,7 @@
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "net/net_msg.h"
+#include "proto/wire_gather.h"
 
 #define MS               1000000ull
 #define PERIOD_MS_MIN    2
@@ -15,13 +16,27 @@
 #define SILENT_NS        (10000 * MS)
 #define SILENT_REPEAT_NS (2000 * MS)
 #define CREDIT_MAX       64
+#define GATHER_NS        (5 * MS)
+#define NO_SESSION       UINT32_MAX
+#define ACK_BYTES_MAX    64
 
 struct ack_state {
     uint64_t sent_ns;
     uint64_t seen_ns;
     uint64_t sequence; // sent last
     uint32_t place;    // among the peers, where it was last found
-    bool is_due;
+    uint32_t relay;    // that its batches come through, plus 1; 0: none
+    uint32_t next;     // due at the same relay, NO_SESSION: the last
+    bool is_due;       // it is in replay_acks.due
+    bool is_at_relay;  // it is due there
+};
+
+// A relay, and the sessions that are due there.
+struct ack_relay {
+    uint64_t id; // 0: free
+    uint32_t peer;
+    uint32_t first; // NO_SESSION: none
+    uint64_t sent_ns;
 };
 
 // Who gets a session's acks.
@@ -45,6 +60,9 @@ struct replay_acks {
     struct ack_state state[REPLAY_SESSIONS_MAX];
     uint32_t peer_count; // places ever used
     struct ack_peer peers[REPLAY_SESSIONS_MAX];
+    uint32_t relay_count; // places ever used
+    struct ack_relay relays[REPLAY_RELAYS_MAX];
+    wire_gatherer gatherer; // of the relay that is sent to now
 };
 
 replay_acks *
@@ -53,6 +71,8 @@ replay_acks_create(net_loop *loop, uint64_t incarnation)
     replay_acks *acks = oct_alloc(sizeof(*acks));
     acks->loop = loop;
     acks->incarnation = incarnation;
+    wire_gatherer_init(&acks->gatherer, incarnation,
+                       (size_t)REPLAY_SESSIONS_MAX * (ACK_BYTES_MAX + WIRE_GATHERED_EACH_BYTES));
     return acks;
 }
 
@@ -61,6 +81,7 @@ replay_acks_destroy(replay_acks *acks)
 {
     if (acks) {
         net_timer_stop(acks->timer);
+        wire_gatherer_fini(&acks->gatherer);
         free(acks);
     }
 }
@@ -71,6 +92,9 @@ replay_acks_set_table(replay_acks *acks, const replay_table *table)
     acks->table = table;
     acks->due_count = 0;
     memset(acks->state, 0, sizeof(acks->state));
+    for (uint32_t i = 0; i < acks->relay_count; i++) {
+        acks->relays[i].first = NO_SESSION;
+    }
 }
 
 void
@@ -170,26 +194,46 @@ peer_of(replay_acks *acks, uint32_t index, const replay_session *session)
     return state->place < acks->peer_count ? &acks->peers[state->place] : NULL;
 }
 
-static void
-ack_send(replay_acks *acks, uint32_t index, uint64_t now_ns)
+// What a session is told now. Notes that it was.
+static wire_ack
+ack_make(replay_acks *acks, uint32_t index, const replay_session *session, uint64_t now_ns)
 {
-    const replay_session *session = replay_table_session(acks->table, index);
-    OCT_ASSERT(session);
     acks->state[index].sent_ns = now_ns;
-    acks->state[index].is_due = false;
     acks->state[index].sequence = sequence_of(acks, index, session);
-    struct ack_peer *peer = peer_of(acks, index, session);
-    if (!peer) {
-        return; // it has not said so yet: one of the repeated ones is for it
-    }
-    peer->used_ns = now_ns;
-    wire_ack ack = {
+    return (wire_ack){
         .actor_id = session->actor_id,
         .session = session->session,
         .sequence = acks->state[index].sequence,
         .incarnation = acks->incarnation,
         .credit = replay_table_credit(acks->table, CREDIT_MAX),
     };
+}
+
+static void timer_run(replay_acks *acks);
+
+// To the session itself; that of a relay is only noted as due.
+static void
+ack_send(replay_acks *acks, uint32_t index, uint64_t now_ns)
+{
+    const replay_session *session = replay_table_session(acks->table, index);
+    OCT_ASSERT(session);
+    struct ack_state *state = &acks->state[index];
+    if (state->relay != 0) {
+        struct ack_relay *relay = &acks->relays[state->relay - 1];
+        if (!state->is_at_relay) {
+            state->is_at_relay = true;
+            state->next = relay->first;
+            relay->first = index;
+            timer_run(acks);
+        }
+        return;
+    }
+    wire_ack ack = ack_make(acks, index, session, now_ns);
+    struct ack_peer *peer = peer_of(acks, index, session);
+    if (!peer) {
+        return; // it has not said so yet: one of the repeated ones is for it
+    }
+    peer->used_ns = now_ns;
     size_t length = wire_ack_size(&ack);
     net_msg *msg = net_msg_create(length);
     wire_ack_pack(&ack, net_msg_body(msg));
@@ -197,40 +241,147 @@ ack_send(replay_acks *acks, uint32_t index, uint64_t now_ns)
     acks->bytes += length;
 }
 
-// Everything due was held back for at most one period.
+// All that are due at one relay, in one message.
+static void
+relay_send(replay_acks *acks, struct ack_relay *relay, uint64_t now_ns)
+{
+    uint8_t bytes[ACK_BYTES_MAX];
+    relay->sent_ns = now_ns;
+    for (uint32_t next, index = relay->first; index != NO_SESSION; index = next) {
+        next = acks->state[index].next;
+        acks->state[index].is_at_relay = false;
+        wire_ack ack = ack_make(acks, index, replay_table_session(acks->table, index), now_ns);
+        size_t length = wire_ack_size(&ack);
+        OCT_ASSERT(length <= sizeof(bytes));
+        wire_ack_pack(&ack, bytes);
+        bool is_in = wire_gatherer_add(&acks->gatherer, bytes, length);
+        OCT_ASSERT(is_in); // there is room for all sessions
+    }
+    relay->first = NO_SESSION;
+    size_t length = wire_gatherer_length(&acks->gatherer);
+    net_msg *msg = net_msg_create(length);
+    wire_gatherer_take(&acks->gatherer, net_msg_body(msg));
+    net_post_send(acks->post, relay->peer, msg);
+    acks->bytes += length;
+}
+
+// Everything due was held back for at most one period. False: nothing is left.
+static bool
+relays_flush(replay_acks *acks, uint64_t now_ns)
+{
+    bool is_due = false;
+    for (uint32_t i = 0; i < acks->relay_count; i++) {
+        struct ack_relay *relay = &acks->relays[i];
+        if (relay->first != NO_SESSION && now_ns - relay->sent_ns >= GATHER_NS) {
+            relay_send(acks, relay, now_ns);
+        }
+        is_due |= relay->first != NO_SESSION;
+    }
+    return is_due;
+}
+
 static void
 acks_flush(void *arg)
 {
     replay_acks *acks = arg;
     uint64_t now_ns = oct_clock_ns();
-    if (acks->due_count == 0) {
+    bool is_due = relays_flush(acks, now_ns);
+    if (acks->due_count == 0 && !is_due) {
         net_timer_stop(acks->timer);
         acks->timer = NULL;
         return;
     }
     for (uint32_t i = 0; i < acks->due_count; i++) {
+        acks->state[acks->due[i]].is_due = false;
         ack_send(acks, acks->due[i], now_ns);
     }
     acks->due_count = 0;
 }
 
+static void
+timer_run(replay_acks *acks)
+{
+    if (!acks->timer) {
+        acks->timer = net_timer_start(acks->loop, PERIOD_MS_MIN, PERIOD_MS_MIN, acks_flush, acks);
+    }
+}
+
+// A session comes another way than before. What was due there is not lost: acks are cumulative.
+static void
+relay_change(replay_acks *acks, uint32_t session, uint32_t relay)
+{
+    struct ack_state *state = &acks->state[session];
+    if (state->is_at_relay) {
+        uint32_t *at = &acks->relays[state->relay - 1].first;
+        while (*at != session) {
+            at = &acks->state[*at].next;
+        }
+        *at = state->next;
+        state->is_at_relay = false;
+    }
+    state->relay = relay;
+}
+
 void
-replay_acks_note(replay_acks *acks, uint32_t session, uint64_t now_ns)
+replay_acks_note(replay_acks *acks, uint32_t session, uint32_t relay, uint64_t now_ns)
 {
     struct ack_state *state = &acks->state[session];
     state->seen_ns = now_ns;
+    if (state->relay != relay) {
+        relay_change(acks, session, relay);
+    }
     if (state->is_due) {
         return;
     }
-    if (now_ns - state->sent_ns >= PERIOD_MS_MIN * MS) {
+    if (relay != 0 || now_ns - state->sent_ns >= PERIOD_MS_MIN * MS) {
         ack_send(acks, session, now_ns);
         return;
     }
     state->is_due = true;
     acks->due[acks->due_count++] = session;
-    if (!acks->timer) {
-        acks->timer = net_timer_start(acks->loop, PERIOD_MS_MIN, PERIOD_MS_MIN, acks_flush, acks);
+    timer_run(acks);
+}
+
+uint32_t
+replay_acks_find_relay(const replay_acks *acks, uint64_t relay)
+{
+    for (uint32_t i = 0; i < acks->relay_count; i++) {
+        if (acks->relays[i].id == relay) {
+            return i + 1;
+        }
     }
+    return 0;
+}
+
+// A place for one more: a new one, or that of the one that was sent to longest ago.
+static uint32_t
+relay_room(replay_acks *acks)
+{
+    if (acks->relay_count < REPLAY_RELAYS_MAX) {
+        return acks->relay_count++;
+    }
+    uint32_t oldest = 0;
+    for (uint32_t i = 1; i < REPLAY_RELAYS_MAX; i++) {
+        oldest = acks->relays[i].sent_ns < acks->relays[oldest].sent_ns ? i : oldest;
+    }
+    for (uint32_t i = 0; i < REPLAY_SESSIONS_MAX; i++) {
+        if (acks->state[i].relay == oldest + 1) {
+            relay_change(acks, i, 0);
+        }
+    }
+    return oldest;
+}
+
+void
+replay_acks_relay(replay_acks *acks, uint32_t peer, uint64_t relay)
+{
+    uint32_t known = replay_acks_find_relay(acks, relay);
+    if (known != 0) {
+        acks->relays[known - 1].peer = peer; // it has connected again
+        return;
+    }
+    acks->relays[relay_room(acks)] = (struct ack_relay){
+        .id = relay, .peer = peer, .first = NO_SESSION, .sent_ns = oct_clock_ns()};
 }
 
 void

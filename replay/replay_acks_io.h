@@ -13,11 +13,12 @@
 // When which actor is told what replay holds: soon after something changed, at most one ack every
 // 2 ms to an actor, and again every 200 ms, since one may be lost (every 2 s to an actor that has
 // been silent for 10 s). Each goes to that actor alone: acks to all of N actors would be N * N of
-// them.
+// them. Those of sessions whose batches come through a relay go back to it, together, every 5 ms.
 //
 // Threads: loop thread. Owns: nothing of what it is given; post, loop and table outlive it. Full:
 // of the peers that are not admitted, else of all, the one that was sent to longest ago is
-// forgotten.
+// forgotten; of relays, too.
+#define REPLAY_RELAYS_MAX 256
 typedef struct replay_acks replay_acks;
 
 replay_acks *replay_acks_create(net_loop *loop, uint64_t incarnation);
@@ -27,6 +28,10 @@ void replay_acks_set_post(replay_acks *acks, net_post *post);
 // now on, instead of whoever got them before. Otherwise it gets none, but is remembered while there
 // is room: the key that its token is of may still come.
 void replay_acks_named(replay_acks *acks, uint32_t peer, const wire_claim *claim, bool is_admitted);
+// A relay said where the acks of what it brings are to go.
+void replay_acks_relay(replay_acks *acks, uint32_t peer, uint64_t relay);
+// Which relay that is, for replay_acks_note; 0: it has not said so yet.
+uint32_t replay_acks_find_relay(const replay_acks *acks, uint64_t relay);
 // There is another key: who is admitted under it, of those that are remembered?
 void replay_acks_admit(replay_acks *acks, replay_admit *admit);
 void replay_acks_destroy(replay_acks *acks);
@@ -36,8 +41,8 @@ void replay_acks_set_table(replay_acks *acks, const replay_table *table);
 void replay_acks_set_disk(replay_acks *acks, const replay_disk *disk);
 // More may be acknowledged than before: sends what is new.
 void replay_acks_synced(replay_acks *acks, uint64_t now_ns);
-// A batch of this session came, and needs an ack.
-void replay_acks_note(replay_acks *acks, uint32_t session, uint64_t now_ns);
+// A batch of this session came, through that relay (0: through none), and needs an ack.
+void replay_acks_note(replay_acks *acks, uint32_t session, uint32_t relay, uint64_t now_ns);
 // The repeated ones; call it every 50 ms or so.
 void replay_acks_repeat(replay_acks *acks, uint64_t now_ns);
 uint64_t replay_acks_bytes(const replay_acks *acks); // sent so far

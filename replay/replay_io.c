@@ -5,12 +5,14 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "common/oct_log.h"
 #include "net/net_url.h"
+#include "proto/wire_gather.h"
 #include "replay/replay_state_io.h"
 
 #define CALLERS           (OCT_ROLE_BIT(OCT_ROLE_LEARNER) | OCT_ROLE_BIT(OCT_ROLE_OPERATOR))
@@ -18,10 +20,11 @@
 #define TICK_MS           20
 #define COMPLAIN_NS       (10 * SECOND_NS)
 #define STALL_NS          (5 * SECOND_NS)
-#define BATCH_BYTES_MAX   (64u << 20)
 #define REQUEST_BYTES_MAX (16u << 20)
-#define ACK_QUEUE         4096 // one for each actor that there may be
-#define BAD_BATCHES_MAX   16   // of one connection, which is closed then; one forged is enough
+#define ACK_QUEUE         4096       // one for each actor that there may be
+#define GATHERED_BYTES    (1u << 20) // more than one batch, in a relay's message
+#define SENDERS           (OCT_ROLE_BIT(OCT_ROLE_ACTOR) | OCT_ROLE_BIT(OCT_ROLE_RELAY))
+#define BAD_BATCHES_MAX   16 // of one connection, which is closed then; one forged is enough
 
 void
 replay_complain(replay_complaint *complaint, const char *id, const char *reason)
@@ -130,7 +133,7 @@ replay_batch_insert(replay_io *io, const wire_batch *batch, size_t length, repla
         io->inserted_session[result->session] = batch->session;
     }
     if (result->session != REPLAY_SESSION_NONE) {
-        replay_acks_note(io->acks, result->session, oct_clock_ns());
+        replay_acks_note(io->acks, result->session, io->relay, oct_clock_ns());
     }
     return OCT_OK;
 }
@@ -189,9 +192,8 @@ batch_decode(replay_io *io, wire_batch *batch, const wire_claim *claim, net_msg 
 }
 
 static oct_err
-batch_arrived(void *arg, net_msg *msg)
+batch_arrived(replay_io *io, net_msg *msg)
 {
-    replay_io *io = arg;
     uint64_t begin_ns = oct_clock_ns();
     wire_claim claim;
     wire_batch batch;
@@ -203,6 +205,59 @@ batch_arrived(void *arg, net_msg *msg)
     return err;
 }
 
+// A batch of several that came together; OCT_EAGAIN: later.
+static oct_err
+gathered_take(replay_io *io, const uint8_t *frame, size_t length)
+{
+    net_msg *msg = net_msg_create(length);
+    memcpy(net_msg_body(msg), frame, length);
+    oct_err err = batch_arrived(io, msg);
+    if (err != OCT_OK) {
+        net_msg_destroy(msg);
+    }
+    return err;
+}
+
+// Batches that a relay brings. What is wrong with one of them is its sender's doing, not the
+// relay's: it is counted, and the others are taken.
+static oct_err
+gathered_arrived(replay_io *io, net_msg *msg)
+{
+    wire_gathered gathered;
+    oct_role role = net_pull_role(io->pull);
+    const char *reason = role == OCT_ROLE_LOCAL || role == OCT_ROLE_RELAY
+                             ? "not a message of a relay"
+                             : "a message of a relay from somebody else";
+    if ((role != OCT_ROLE_LOCAL && role != OCT_ROLE_RELAY) ||
+        wire_gathered_open(&gathered, WIRE_BATCH, net_msg_body(msg), net_msg_length(msg)) !=
+            OCT_OK) {
+        replay_complain(&io->bad_batch, "REPLAY-BAD-BATCH", reason);
+        return OCT_EPROTO;
+    }
+    const uint8_t *frame;
+    size_t length;
+    io->relay = replay_acks_find_relay(io->acks, gathered.relay);
+    for (uint32_t i = 0; wire_gathered_next(&gathered, &frame, &length); i++) {
+        if (i >= io->gathered_done && gathered_take(io, frame, length) == OCT_EAGAIN) {
+            io->gathered_done = i; // those before it are in
+            io->relay = 0;
+            return OCT_EAGAIN;
+        }
+    }
+    io->gathered_done = 0;
+    io->relay = 0;
+    net_msg_destroy(msg);
+    return OCT_OK;
+}
+
+static oct_err
+message_arrived(void *arg, net_msg *msg)
+{
+    replay_io *io = arg;
+    return wire_is_gathered(net_msg_body(msg), net_msg_length(msg)) ? gathered_arrived(io, msg)
+                                                                    : batch_arrived(io, msg);
+}
+
 // ---- acks out
 
 // Somebody wants the acks of a session: nobody gets another's.
@@ -211,6 +266,11 @@ acks_asked(void *arg, uint32_t peer, const uint8_t *name, size_t length)
 {
     replay_io *io = arg;
     wire_claim claim;
+    wire_gathered relay;
+    if (wire_gathered_open(&relay, WIRE_ACK, name, length) == OCT_OK) {
+        replay_acks_relay(io->acks, peer, relay.relay);
+        return;
+    }
     oct_err err = wire_ack_request_unpack(&claim, name, length);
     bool is_admitted = err == OCT_OK && replay_admit_check(io->admit, &claim);
     if (!is_admitted && (err != OCT_OK || replay_admit_has_key(io->admit))) {
@@ -268,11 +328,11 @@ links_open(replay_io *io, const char *url)
     OCT_TRY(net_url_offset(url, 2, acks));
     // Acks first: an actor that can push can be answered.
     io->acks = replay_acks_create(io->loop, io->incarnation);
-    OCT_TRY(net_post_open(&io->post, io->loop, acks, OCT_ROLE_BIT(OCT_ROLE_ACTOR), ACK_QUEUE,
-                          WIRE_ACK_REQUEST_BYTES_MAX, acks_asked, io));
+    OCT_TRY(net_post_open(&io->post, io->loop, acks, SENDERS, ACK_QUEUE, WIRE_ACK_REQUEST_BYTES_MAX,
+                          acks_asked, io));
     replay_acks_set_post(io->acks, io->post);
-    OCT_TRY(net_pull_open(&io->pull, io->loop, batches, OCT_ROLE_BIT(OCT_ROLE_ACTOR),
-                          BATCH_BYTES_MAX, batch_arrived, io));
+    OCT_TRY(net_pull_open(&io->pull, io->loop, batches, SENDERS,
+                          WIRE_BATCH_BYTES_MAX + GATHERED_BYTES, message_arrived, io));
     net_pull_limit_bad(io->pull, BAD_BATCHES_MAX);
     return net_rpc_server_open(&io->rpc, io->loop, url, CALLERS, REPLAY_CONTEXTS, REQUEST_BYTES_MAX,
                                replay_serve_frame, io);
@@ -339,7 +399,7 @@ replay_io_open(replay_io **out, net_loop *loop, const char *url, const replay_di
     }
     io->admit = replay_admit_create();
     io->turns = replay_turns_create(message_release);
-    io->arena = wire_arena_create(BATCH_BYTES_MAX + (1u << 20));
+    io->arena = wire_arena_create(WIRE_BATCH_BYTES_MAX + (1u << 20));
     io->server = wire_server_create_replay(&replay_serve_handlers, io, &replay_serve_responder,
                                            REQUEST_BYTES_MAX + (1u << 20));
     reason[0] = 0;

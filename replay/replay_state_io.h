@@ -80,7 +80,9 @@ struct replay_io {
     uint64_t incarnation;
     uint64_t start_ns;
 
-    bool is_stalled; // a batch waits with NNG for net_pull_resume
+    bool is_stalled;        // a batch waits with NNG for net_pull_resume
+    uint32_t relay;         // that the batch at hand came through (replay_acks_io.h); 0: none
+    uint32_t gathered_done; // of the message with several that waits, or is at hand
     replay_waiting insert_wait;
     replay_waiting sample_wait;
     replay_request request[REPLAY_CONTEXTS];
