@@ -24,7 +24,7 @@ import tempfile
 import metric_names
 import reference
 
-SOURCES = ["common", "proto", "net", "policy", "codec", "export", "import", "envs", "render", "liboctet", "nn", "replay", "data", "algos",
+SOURCES = ["common", "proto", "net", "policy", "codec", "export", "import", "envs", "render", "liboctet", "nn", "relay", "replay", "data", "algos",
            "actor", "quantizer", "distill", "learner", "cli", "group"]
 NAMED = [*SOURCES, "include", "tests", "tools", "bench", "docs", "presets", "examples", "script"]
 PREFIXES = "|".join(folder.upper() for folder in SOURCES) + "|OCTET"

@@ -6,6 +6,7 @@
 #include "common/oct_process.h"
 #include "learner/learner_numbers.h"
 #include "net/net_numbers.h"
+#include "relay/relay_numbers.h"
 #include "replay/replay_numbers.h"
 
 static void
@@ -14,6 +15,16 @@ print_replay(void)
     replay_measurements now;
     oct_numbers *numbers = oct_numbers_create("replay.");
     replay_numbers_add(numbers, &now);
+    oct_numbers_print(numbers, stdout);
+    oct_numbers_destroy(numbers);
+}
+
+static void
+print_relay(void)
+{
+    relay_measurements now;
+    oct_numbers *numbers = oct_numbers_create("relay.");
+    relay_numbers_add(numbers, &now);
     oct_numbers_print(numbers, stdout);
     oct_numbers_destroy(numbers);
 }
@@ -85,6 +96,7 @@ main(void)
     oct_numbers_print(numbers, stdout);
     oct_numbers_destroy(numbers);
     print_replay();
+    print_relay();
     print_actor();
     print_process();
     print_gate();

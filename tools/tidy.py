@@ -11,7 +11,7 @@ import re
 import sys
 import tempfile
 
-DAEMONS = ["actor", "replay", "learner"]
+DAEMONS = ["actor", "relay", "replay", "learner"]
 
 # A folder may include itself and the folders listed for it: nothing else.
 MAY_INCLUDE = {
@@ -30,6 +30,7 @@ MAY_INCLUDE = {
     "algos": ["common", "policy", "nn", "group"],
     "quantizer": ["common", "policy", "codec", "nn", "proto", "net"],
     "distill": ["common", "policy", "nn", "quantizer"],
+    "relay": ["common", "proto", "net"],
     "replay": ["common", "proto", "net"],
     "data": ["common", "proto", "replay"],
     "actor": ["common", "policy", "codec", "envs", "proto", "net"],

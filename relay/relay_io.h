@@ -1,0 +1,37 @@
+#ifndef RELAY_RELAY_IO_H
+#define RELAY_RELAY_IO_H
+
+#include <stdbool.h>
+
+#include "common/oct_prometheus.h"
+#include "net/net_loop.h"
+
+// The network side of a relay (docs/decisions/0044-relays.md). Downwards it publishes what the
+// learner publishes, the same bytes. Upwards it gathers batches for some milliseconds and passes
+// them on together; their acks come back the same way. It reads frames, sessions, tokens and
+// lengths, nothing else, and keeps no promise: actors send again what is not acknowledged.
+//
+// Threads: the loop thread. Owns: its links. Full: it stops reading batches until there is room, so
+// that actors stop sending; a subscriber that does not read loses the oldest policies.
+typedef struct relay_io relay_io;
+
+typedef struct relay_io_options {
+    const char *learner;  // base address
+    const char *relay;    // base address of the relay above; NULL: none, the learner and replay
+    const char *listen;   // base address: policies, batches at the next one, acks behind it
+    const char *announce; // what actors are told; "": nothing, it serves relays alone
+    bool insecure;
+} relay_io_options;
+
+// Begins; everything else happens on the loop. OCT_EIO, OCT_EINVAL: it cannot listen (logged).
+OCT_CHECKED oct_err relay_io_open(relay_io **out, net_loop *loop, const relay_io_options *options);
+void relay_io_close(relay_io *io); // NULL is a no-op
+// What the process should exit with after the loop ended.
+int relay_io_exit_code(const relay_io *io);
+void relay_io_log_totals(const relay_io *io);
+
+// For net_metrics; arg is the relay_io.
+void relay_io_prometheus(void *arg, oct_prometheus *text);
+const char *relay_io_trouble(void *arg);
+
+#endif // RELAY_RELAY_IO_H

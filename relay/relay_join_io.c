@@ -1,0 +1,112 @@
+// Registers the relay with the learner, once a second: that is how the learner knows that it lives,
+// and how it knows where the learner and replay are.
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "common/oct_base.h"
+#include "common/oct_clock.h"
+#include "common/oct_log.h"
+#include "relay/relay_state_io.h"
+
+#define TIMEOUT_MS   3000
+#define INFLIGHT_MAX 2
+#define RESEND_MS    60000 // sent again when the link is lost
+#define ARENA_BYTES  (1u << 20)
+#define ANSWER_BYTES (1u << 20)
+
+// The addresses that the learner named, as seen from here. False: they cannot be dialed.
+static bool
+addresses_take(relay_io *io, const wire_registered *answer)
+{
+    char policies[NET_URL_MAX], replay[NET_URL_MAX], reason[256] = "they are no addresses";
+    const char *learner = io->options.learner;
+    if (net_url_as_seen_from(answer->policy_address, learner, policies) != OCT_OK ||
+        net_url_as_seen_from(answer->replay_address, learner, replay) != OCT_OK ||
+        net_url_check(policies, io->options.insecure, reason, sizeof(reason)) != OCT_OK ||
+        net_url_check(replay, io->options.insecure, reason, sizeof(reason)) != OCT_OK ||
+        relay_up_dial(io, policies, replay) != OCT_OK) {
+        oct_log_error("RELAY-ADDRESS", "the learner named policies=%s replay=%s: %s",
+                      answer->policy_address, answer->replay_address, reason);
+        return false;
+    }
+    return true;
+}
+
+static void
+registered(void *arg, oct_err err, const char *detail, const wire_registered *answer)
+{
+    relay_io *io = arg;
+    io->is_calling = false;
+    if (err == OCT_ECLOSED) {
+        return; // this process is closing its links
+    }
+    if (err == OCT_EINVAL || (err == OCT_OK && !answer->accepted)) {
+        oct_log_error("RELAY-REFUSED", "%s", err == OCT_OK ? answer->reason : detail);
+        relay_io_fail(io, RELAY_EXIT_REFUSED);
+        return;
+    }
+    if (err != OCT_OK) {
+        io->is_registered = false;
+        if (!io->is_told) {
+            io->is_told = true;
+            oct_log_notice("RELAY-WAIT-LEARNER", "learner=%s %s; trying again", io->options.learner,
+                           detail);
+        }
+        return;
+    }
+    if (!io->is_registered) {
+        oct_log_notice("RELAY-REGISTERED", "learner=%s run=%016" PRIx64 " announced=%s",
+                       io->options.learner, answer->run_id,
+                       io->options.announce[0] != '\0' ? io->options.announce : "to relays alone");
+    }
+    io->is_registered = true;
+    io->is_told = false;
+    if (!addresses_take(io, answer)) {
+        relay_io_fail(io, RELAY_EXIT_FAILED);
+    }
+}
+
+void
+relay_join_go(void *arg)
+{
+    relay_io *io = arg;
+    char host[WIRE_NAME_MAX] = "";
+    if (io->is_calling) {
+        return;
+    }
+    (void)gethostname(host, sizeof(host) - 1);
+    const wire_register request = {
+        .role = WIRE_ROLE_RELAY,
+        .label = io->label,
+        .host = host,
+        .pid = (uint32_t)getpid(),
+        .env = {.env_id = ""},
+        .relay_address = io->options.announce,
+        .relay_sessions = relay_routes_active(io->routes, oct_clock_ns()),
+    };
+    io->is_calling =
+        wire_call_register_actor(io->client, &request, TIMEOUT_MS, registered, io) == OCT_OK;
+}
+
+oct_err
+relay_join_open(relay_io *io)
+{
+    OCT_ASSERT(getrandom(&io->label, sizeof(io->label), 0) == sizeof(io->label));
+    OCT_TRY(net_rpc_client_open(&io->rpc, io->loop, io->options.learner,
+                                OCT_ROLE_BIT(OCT_ROLE_LEARNER), INFLIGHT_MAX, RESEND_MS,
+                                ANSWER_BYTES));
+    io->client = wire_client_create(net_rpc_call, io->rpc, ARENA_BYTES);
+    return OCT_OK;
+}
+
+void
+relay_join_close(relay_io *io)
+{
+    if (io->rpc != NULL) {
+        net_rpc_client_close(io->rpc);
+        wire_client_destroy(io->client);
+    }
+}

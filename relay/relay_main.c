@@ -1,0 +1,195 @@
+// octet-relay: passes policies on to the actors of a host or a rack, and their batches to replay.
+#include <argp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "net/net_metrics.h"
+#include "net/net_url.h"
+#include "proto/wire.h"
+#include "relay/relay_io.h"
+
+#define EXIT_DEADLINE_MS 1500
+#define EXIT_USAGE       2
+
+const char *argp_program_version = "octet-relay " OCTET_VERSION;
+
+struct arguments {
+    net_daemon daemon;
+    relay_io_options io;
+    bool only_relays;
+};
+
+enum { KEY_ANNOUNCE = 256, KEY_ONLY_RELAYS };
+
+static const struct argp_option options[] = {
+    {"learner", 'l', "URL", 0, "Base address of the learner (default ipc://learner.ipc)", 1},
+    {"listen", 'L', "URL", 0,
+     "Base address (default ipc://relay.ipc): this port publishes policies, the next one receives "
+     "batches, and the one after it sends acknowledgements. With ipc://PATH these are PATH, PATH.1 "
+     "and PATH.2",
+     1},
+    {"announce", KEY_ANNOUNCE, "URL", 0,
+     "Base address that actors are given (default: that of --listen, with the name of this host "
+     "for 0.0.0.0)",
+     1},
+    {"only-relays", KEY_ONLY_RELAYS, NULL, 0,
+     "Is given to no actor: relays that name it with --relay use it", 1},
+    {"relay", 'r', "URL", 0,
+     "Base address of a relay above this one, in place of the learner's policies and replay", 1},
+    {0},
+};
+
+static error_t
+parse(int key, char *arg, struct argp_state *state)
+{
+    struct arguments *arguments = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &arguments->daemon;
+        return 0;
+    case 'l':
+        arguments->io.learner = arg;
+        return 0;
+    case 'L':
+        arguments->io.listen = arg;
+        return 0;
+    case 'r':
+        arguments->io.relay = arg;
+        return 0;
+    case KEY_ANNOUNCE:
+        arguments->io.announce = arg;
+        return 0;
+    case KEY_ONLY_RELAYS:
+        arguments->only_relays = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        argp_error(state, "unexpected argument '%s': octet-relay takes options only", arg);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+// What actors are told: what was given, or where it listens, as they see it. "": they are told
+// nothing.
+static const char *
+announced(const struct arguments *arguments, char out[NET_URL_MAX])
+{
+    char host[256] = "", reached[NET_URL_MAX];
+    if (arguments->only_relays) {
+        return "";
+    }
+    if (arguments->io.announce != NULL) {
+        return arguments->io.announce;
+    }
+    const char *listen = arguments->io.listen;
+    if (!net_url_is_tcp(listen)) {
+        return net_url_absolute(listen, out) == OCT_OK ? out : listen;
+    }
+    if (gethostname(host, sizeof(host) - 1) != 0) {
+        return listen;
+    }
+    (void)snprintf(reached, sizeof(reached), "%s://%s:1",
+                   net_url_is_tls(listen) ? "tls+tcp" : "tcp", host);
+    // A loopback address stays: what it is replaced by would not reach it.
+    bool is_wildcard = strstr(listen, "//0.0.0.0:") != NULL || strstr(listen, "//[::]:") != NULL ||
+                       strstr(listen, "//:") != NULL;
+    return is_wildcard && net_url_as_seen_from(listen, reached, out) == OCT_OK ? out : listen;
+}
+
+static bool
+url_is_good(const char *name, const char *url, bool insecure, bool has_three)
+{
+    char reason[256] = "there is no room for the two addresses after it", last[NET_URL_MAX];
+    if (url == NULL || url[0] == '\0' ||
+        (net_url_check(url, insecure, reason, sizeof(reason)) == OCT_OK &&
+         (!has_three || net_url_offset(url, 2, last) == OCT_OK) && strlen(url) < WIRE_NAME_MAX)) {
+        return true;
+    }
+    fprintf(stderr, "octet-relay: error: %s %s: %s\n", name, url, reason);
+    return false;
+}
+
+static oct_err
+metrics_open(net_metrics **out, const struct arguments *arguments, net_loop *loop, relay_io *io)
+{
+    const net_metrics_source source = {
+        .daemon = "relay",
+        .write = relay_io_prometheus,
+        .trouble = relay_io_trouble,
+        .arg = io,
+    };
+    return net_metrics_open(out, &arguments->daemon, loop, &source);
+}
+
+static void
+stop(void *arg, int signal_number)
+{
+    oct_log_notice("RELAY-SIGNAL", "signal=%d", signal_number);
+    net_loop_stop(arg);
+}
+
+static void
+arguments_read(struct arguments *arguments, int argc, char **argv)
+{
+    *arguments =
+        (struct arguments){.io = {.learner = "ipc://learner.ipc", .listen = "ipc://relay.ipc"}};
+    net_daemon_default(&arguments->daemon);
+    const struct argp_child children[] = {{&net_daemon_argp, 0, NULL, 0}, {0}};
+    const struct argp argp = {
+        .options = options,
+        .parser = parse,
+        .doc = "Passes policies on to actors and other relays, and their batches to replay. Actors "
+               "get its address from the learner, or with octet-actor --relay.",
+        .children = children,
+    };
+    argp_err_exit_status = EXIT_USAGE;
+    (void)argp_parse(&argp, argc, argv, 0, NULL, arguments);
+    bool insecure = arguments->io.insecure = arguments->daemon.insecure;
+    if (!url_is_good("--learner", arguments->io.learner, insecure, false) ||
+        !url_is_good("--listen", arguments->io.listen, insecure, true) ||
+        !url_is_good("--relay", arguments->io.relay, insecure, true) ||
+        !url_is_good("--announce", arguments->io.announce, insecure, true)) {
+        exit(EXIT_USAGE);
+    }
+    net_metrics_check(&arguments->daemon, "octet-relay", EXIT_USAGE);
+}
+
+int
+main(int argc, char **argv)
+{
+    struct arguments arguments;
+    char announce[NET_URL_MAX];
+    arguments_read(&arguments, argc, argv);
+    arguments.io.announce = announced(&arguments, announce);
+    if (!net_daemon_begin(&arguments.daemon, "relay")) {
+        return EXIT_FAILURE;
+    }
+    net_loop *loop = net_loop_create();
+    if (!net_daemon_secure(&arguments.daemon, loop)) {
+        return EXIT_USAGE;
+    }
+    relay_io *io;
+    if (relay_io_open(&io, loop, &arguments.io) != OCT_OK ||
+        net_daemon_on_stop(&arguments.daemon, loop, stop, loop) != OCT_OK) {
+        oct_log_error("RELAY-OPEN", "cannot listen on %s and the two addresses after it",
+                      arguments.io.listen);
+        return EXIT_FAILURE;
+    }
+    net_metrics *metrics;
+    if (metrics_open(&metrics, &arguments, loop, io) != OCT_OK) {
+        return EXIT_FAILURE;
+    }
+    oct_log_notice("RELAY-READY", "listen=%s learner=%s relay=%s", arguments.io.listen,
+                   arguments.io.learner, arguments.io.relay != NULL ? arguments.io.relay : "none");
+    net_loop_run(loop);
+    int exit_code = relay_io_exit_code(io);
+    net_loop_exit_deadline(loop, EXIT_DEADLINE_MS, exit_code);
+    relay_io_log_totals(io);
+    net_metrics_close(metrics);
+    relay_io_close(io);
+    net_loop_destroy(loop);
+    return exit_code;
+}

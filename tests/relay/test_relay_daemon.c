@@ -1,0 +1,458 @@
+// octet-relay as a process between sockets of a learner and a replay, and those of an actor. Every
+// wait is for an event; a test that waits for ever is ended by its timeout.
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "net/net_post.h"
+#include "net/net_process.h"
+#include "net/net_pub.h"
+#include "net/net_pull.h"
+#include "net/net_push.h"
+#include "net/net_rpc.h"
+#include "net/net_url.h"
+#include "proto/wire_gather.h"
+#include "proto/wire_rpc.h"
+#include "proto/wire_token.h"
+#include "tests/support/oct_test.h"
+
+#define ACTOR     3
+#define SESSION   30
+#define BYTES_MAX (1u << 20)
+#define SEEN_MAX  300
+
+static char *executable;
+
+typedef struct fixture {
+    char folder[64];
+    char learner[NET_URL_MAX], policies[NET_URL_MAX], replay[NET_URL_MAX], relay[NET_URL_MAX];
+    net_loop *loop;
+    net_process *process;
+    int exit_status;
+    bool is_exited;
+    // the learner
+    net_rpc_server *rpc;
+    wire_server *server;
+    net_pub *pub;
+    const char *refusal;
+    uint32_t registrations;
+    char announced[NET_URL_MAX];
+    // replay
+    net_pull *pull;
+    net_post *post;
+    bool is_full;
+    uint32_t relay_peer;
+    uint64_t relay_number;
+    uint32_t messages, batches;
+    uint32_t seen[SEEN_MAX]; // sequence numbers, as they came
+    uint8_t last[BYTES_MAX]; // batch
+    size_t last_length;
+    // the actor
+    net_push *push;
+    net_sub *acks, *sub;
+    bool is_busy;
+    uint32_t acked;
+    wire_ack ack;
+    uint32_t policies_got;
+    uint8_t policy[64];
+    size_t policy_length;
+} fixture;
+
+static void
+process_exited(void *arg, net_process *process, int exit_status)
+{
+    (void)process;
+    fixture *f = arg;
+    f->is_exited = true;
+    f->exit_status = exit_status;
+    net_loop_stop(f->loop);
+}
+
+// ---- the learner
+
+static void
+serve_register(void *arg, wire_call *call, const wire_register *request)
+{
+    fixture *f = arg;
+    assert_int_equal(request->role, WIRE_ROLE_RELAY);
+    (void)snprintf(f->announced, sizeof(f->announced), "%s", request->relay_address);
+    f->registrations++;
+    wire_reply_register_actor(call, &(wire_registered){
+                                        .accepted = f->refusal == NULL,
+                                        .reason = f->refusal != NULL ? f->refusal : "",
+                                        .run_id = 7,
+                                        .config = "",
+                                        .policy_address = f->policies,
+                                        .replay_address = f->replay,
+                                    });
+    net_loop_stop(f->loop);
+}
+
+static const wire_learner_handlers handlers = {.register_actor = serve_register};
+
+static void
+request_arrived(void *arg, void *call, oct_role role, const uint8_t *frame, size_t length)
+{
+    fixture *f = arg;
+    T_OK(wire_server_handle(f->server, call, role, frame, length));
+}
+
+// ---- replay
+
+static oct_err
+replay_take(void *arg, net_msg *msg)
+{
+    fixture *f = arg;
+    wire_gathered gathered;
+    const uint8_t *frame;
+    size_t length;
+    net_loop_stop(f->loop);
+    if (f->is_full) {
+        return OCT_EAGAIN;
+    }
+    T_OK(wire_gathered_open(&gathered, WIRE_BATCH, net_msg_body(msg), net_msg_length(msg)));
+    assert_true(gathered.count > 0);
+    f->relay_number = gathered.relay;
+    f->messages++;
+    while (wire_gathered_next(&gathered, &frame, &length)) {
+        wire_claim claim;
+        T_OK(wire_claim_find(&claim, frame, length));
+        assert_true(claim.has_token && claim.session == SESSION && claim.actor_id == ACTOR);
+        assert_true(f->batches < SEEN_MAX && length <= BYTES_MAX);
+        memcpy(f->last, frame, length);
+        f->last_length = length;
+        f->seen[f->batches++] = frame[8]; // the topic, where these tests count
+    }
+    net_msg_destroy(msg);
+    return OCT_OK;
+}
+
+static void
+replay_named(void *arg, uint32_t peer, const uint8_t *name, size_t length)
+{
+    fixture *f = arg;
+    wire_gathered relay;
+    T_OK(wire_gathered_open(&relay, WIRE_ACK, name, length));
+    assert_int_equal(relay.count, 0);
+    f->relay_peer = peer;
+    net_loop_stop(f->loop);
+}
+
+// ---- the actor
+
+static void
+push_ready(void *arg)
+{
+    fixture *f = arg;
+    f->is_busy = false;
+    net_loop_stop(f->loop);
+}
+
+static void
+ack_arrived(void *arg, net_msg *msg)
+{
+    fixture *f = arg;
+    T_OK(wire_ack_unpack(&f->ack, net_msg_body(msg), net_msg_length(msg)));
+    f->acked++;
+    net_loop_stop(f->loop);
+}
+
+static void
+policy_arrived(void *arg, net_msg *msg)
+{
+    fixture *f = arg;
+    assert_true(net_msg_length(msg) <= sizeof(f->policy));
+    f->policy_length = net_msg_length(msg);
+    memcpy(f->policy, net_msg_body(msg), f->policy_length);
+    f->policies_got++;
+    net_loop_stop(f->loop);
+}
+
+static wire_claim
+claim_of(uint64_t session)
+{
+    wire_claim claim = {.actor_id = ACTOR, .session = session};
+    memset(claim.token, 9, sizeof(claim.token));
+    return claim;
+}
+
+// What a relay looks at of a batch: the frame, the sender; then bytes that it does not understand.
+// The number is in the frame's topic, which a batch has no use for.
+static net_msg *
+batch_make(uint8_t number, size_t payload)
+{
+    uint8_t head[WIRE_ACK_REQUEST_BYTES_MAX];
+    wire_claim claim = claim_of(SESSION);
+    size_t length = wire_ack_request_pack(&claim, head); // the same fields as a batch has
+    wire_frame_pack(WIRE_BATCH, 0, number, head);
+    net_msg *msg = net_msg_create(length + payload);
+    memcpy(net_msg_body(msg), head, length);
+    memset(net_msg_body(msg) + length, number, payload);
+    return msg;
+}
+
+static void
+send_msg(fixture *f, net_msg *msg)
+{
+    while (f->is_busy) {
+        net_loop_run(f->loop);
+    }
+    f->is_busy = true;
+    T_OK(net_push_send(f->push, msg));
+}
+
+static void
+stop_loop(void *arg)
+{
+    net_loop_stop(arg);
+}
+
+// ---- all of them
+
+static void
+relay_start(fixture *f)
+{
+    static char log[96];
+    (void)snprintf(log, sizeof(log), "%s/log", f->folder);
+    const char *argv[] = {"octet-relay", "--learner", f->learner, "--listen", f->relay, NULL};
+    net_process_spec spec = {
+        .file = executable, .argv = argv, .folder = f->folder, .log_path = log};
+    T_OK(net_process_start(&f->process, f->loop, &spec, process_exited, f));
+}
+
+static void
+actor_open(fixture *f)
+{
+    char url[NET_URL_MAX];
+    uint8_t ask[WIRE_ACK_REQUEST_BYTES_MAX], topic[WIRE_FRAME_BYTES];
+    wire_claim claim = claim_of(SESSION);
+    const net_push_events events = {.on_ready = push_ready, .arg = f};
+    T_OK(net_url_offset(f->relay, 2, url));
+    T_OK(net_post_dial(&f->acks, f->loop, url, OCT_ROLES_ANY, ask,
+                       wire_ack_request_pack(&claim, ask), 16, 4096, ack_arrived, NULL, f));
+    T_OK(net_url_offset(f->relay, 1, url));
+    T_OK(net_push_open(&f->push, f->loop, url, OCT_ROLES_ANY, &events));
+    wire_policy_topic(5, topic);
+    T_OK(net_sub_open(&f->sub, f->loop, f->relay, OCT_ROLES_ANY, topic, sizeof(topic), 16, 4096,
+                      policy_arrived, NULL, f));
+}
+
+static int
+fixture_open(void **state)
+{
+    fixture *f = calloc(1, sizeof(*f));
+    char url[NET_URL_MAX];
+    *state = f;
+    (void)snprintf(f->folder, sizeof(f->folder), "/tmp/octet-relay-test-XXXXXX");
+    assert_non_null(mkdtemp(f->folder));
+    (void)snprintf(f->learner, sizeof(f->learner), "ipc://%s/l", f->folder);
+    (void)snprintf(f->policies, sizeof(f->policies), "ipc://%s/l.1", f->folder);
+    (void)snprintf(f->replay, sizeof(f->replay), "ipc://%s/s", f->folder);
+    (void)snprintf(f->relay, sizeof(f->relay), "ipc://%s/r", f->folder);
+    f->loop = net_loop_create();
+    f->server = wire_server_create_learner(&handlers, f, &net_rpc_responder, BYTES_MAX);
+    T_OK(net_rpc_server_open(&f->rpc, f->loop, f->learner, OCT_ROLES_ANY, 4, BYTES_MAX,
+                             request_arrived, f));
+    T_OK(net_pub_open(&f->pub, f->loop, f->policies, OCT_ROLES_ANY, 16));
+    T_OK(net_url_offset(f->replay, 2, url));
+    T_OK(net_post_open(&f->post, f->loop, url, OCT_ROLES_ANY, 16, WIRE_ACK_REQUEST_BYTES_MAX,
+                       replay_named, f));
+    T_OK(net_url_offset(f->replay, 1, url));
+    T_OK(net_pull_open(&f->pull, f->loop, url, OCT_ROLES_ANY, BYTES_MAX, replay_take, f));
+    relay_start(f);
+    actor_open(f);
+    return 0;
+}
+
+static int
+fixture_close(void **state)
+{
+    fixture *f = *state;
+    if (!f->is_exited) {
+        net_process_kill(f->process, SIGTERM);
+    }
+    while (!f->is_exited) {
+        net_loop_run(f->loop);
+    }
+    net_process_destroy(f->process);
+    net_push_close(f->push);
+    net_sub_close(f->acks);
+    net_sub_close(f->sub);
+    net_rpc_server_close(f->rpc);
+    net_pub_close(f->pub);
+    net_pull_close(f->pull);
+    net_post_close(f->post);
+    wire_server_destroy(f->server);
+    net_loop_destroy(f->loop);
+    static const char *const names[] = {"log", "l", "l.1", "s.1", "s.2", "r", "r.1", "r.2"};
+    char path[160];
+    for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
+        (void)snprintf(path, sizeof(path), "%s/%s", f->folder, names[i]);
+        (void)unlink(path);
+    }
+    assert_int_equal(rmdir(f->folder), 0);
+    free(f);
+    return 0;
+}
+
+static void
+test_relay_that_is_refused_ends(void **state)
+{
+    fixture *f = *state;
+    f->refusal = "no relays here";
+    while (!f->is_exited) {
+        net_loop_run(f->loop);
+    }
+    assert_int_equal(f->exit_status, 3);
+    assert_string_equal(f->announced, f->relay);
+}
+
+// Published again and again: who subscribes when is not known.
+static void
+policies_publish(void *arg)
+{
+    fixture *f = arg;
+    for (uint8_t topic = 4; topic < 6; topic++) {
+        net_msg *msg = net_msg_create(WIRE_FRAME_BYTES + 20);
+        wire_frame_pack(WIRE_POLICY, 0, topic, net_msg_body(msg));
+        memset(net_msg_body(msg) + WIRE_FRAME_BYTES, 0xf0 | topic, 20); // no policy: nobody looks
+        net_pub_send(f->pub, msg);
+    }
+}
+
+static void
+test_relay_publishes_the_same_bytes_to_whom_they_are_for(void **state)
+{
+    fixture *f = *state;
+    uint8_t want[WIRE_FRAME_BYTES + 20];
+    wire_frame_pack(WIRE_POLICY, 0, 5, want);
+    memset(want + WIRE_FRAME_BYTES, 0xf5, 20);
+    net_timer *timer = net_timer_start(f->loop, 1, 20, policies_publish, f);
+    while (f->policies_got < 3) {
+        net_loop_run(f->loop);
+        assert_true(f->policies_got == 0 || f->policy_length == sizeof(want));
+        assert_true(f->policies_got == 0 || memcmp(f->policy, want, sizeof(want)) == 0);
+    }
+    net_timer_stop(timer);
+}
+
+static void
+acks_send(void *arg)
+{
+    fixture *f = arg;
+    uint8_t bytes[128];
+    wire_gatherer gatherer;
+    wire_gatherer_init(&gatherer, 1, 4096);
+    for (uint64_t session = SESSION - 1; session <= SESSION + 1; session++) {
+        wire_ack ack = {.actor_id = ACTOR, .session = session, .sequence = session, .credit = 4};
+        wire_ack_pack(&ack, bytes);
+        assert_true(wire_gatherer_add(&gatherer, bytes, wire_ack_size(&ack)));
+    }
+    net_msg *msg = net_msg_create(wire_gatherer_length(&gatherer));
+    wire_gatherer_take(&gatherer, net_msg_body(msg));
+    wire_gatherer_fini(&gatherer);
+    net_post_send(f->post, f->relay_peer, msg);
+}
+
+static void
+test_relay_gathers_batches_and_gives_each_its_own_acks(void **state)
+{
+    fixture *f = *state;
+    for (uint8_t i = 1; i <= 20; i++) {
+        send_msg(f, batch_make(i, 100));
+    }
+    while (f->batches < 20 || f->relay_peer == 0) {
+        net_loop_run(f->loop);
+    }
+    for (uint32_t i = 0; i < 20; i++) {
+        assert_int_equal(f->seen[i], i + 1);
+    }
+    net_msg *want = batch_make(20, 100);
+    assert_int_equal(f->last_length, net_msg_length(want));
+    assert_memory_equal(f->last, net_msg_body(want), f->last_length);
+    net_msg_destroy(want);
+    net_timer *timer = net_timer_start(f->loop, 1, 20, acks_send, f); // any of them may be lost
+    while (f->acked < 3) {
+        net_loop_run(f->loop);
+        assert_true(f->acked == 0 || (f->ack.session == SESSION && f->ack.sequence == SESSION));
+    }
+    net_timer_stop(timer);
+}
+
+static void
+test_relay_drops_what_is_no_batch_and_goes_on(void **state)
+{
+    fixture *f = *state;
+    net_msg *msg = net_msg_create(7);
+    memset(net_msg_body(msg), 0xab, 7);
+    send_msg(f, msg);
+    msg = batch_make(2, 10);
+    net_msg_body(msg)[3] = 'P'; // another kind
+    send_msg(f, msg);
+    msg = net_msg_create(WIRE_FRAME_BYTES); // a batch of nobody
+    wire_frame_pack(WIRE_BATCH, 0, 3, net_msg_body(msg));
+    send_msg(f, msg);
+    msg = net_msg_create(WIRE_GATHERED_HEAD_BYTES + 9); // what holds frames, and is cut
+    wire_gathered_pack(5, NULL, 0, net_msg_body(msg));
+    memset(net_msg_body(msg) + WIRE_GATHERED_HEAD_BYTES, 0x7a, 9);
+    send_msg(f, msg);
+    send_msg(f, batch_make(9, 10));
+    while (f->batches == 0) {
+        net_loop_run(f->loop);
+    }
+    assert_int_equal(f->batches, 1);
+    assert_int_equal(f->seen[0], 9);
+}
+
+// Far more than a relay holds, at a replay that takes nothing for a while: the sender is stopped,
+// and over connections that stay nothing is lost, and the order stays.
+static void
+test_relay_that_is_full_stops_its_senders(void **state)
+{
+    fixture *f = *state;
+    send_msg(f, batch_make(0, 10));
+    while (f->batches == 0) {
+        net_loop_run(f->loop);
+    }
+    f->is_full = true;
+    uint32_t sent = 1, idle = 0;
+    net_timer *timer = net_timer_start(f->loop, 20, 20, stop_loop, f->loop);
+    while (sent < 250 && idle < 25) {
+        idle++;
+        if (!f->is_busy) {
+            send_msg(f, batch_make((uint8_t)sent++, 60000));
+            idle = 0;
+        }
+        net_loop_run(f->loop);
+    }
+    net_timer_stop(timer);
+    assert_true(sent < 250); // 15 MB were not taken
+    f->is_full = false;
+    net_pull_resume(f->pull);
+    while (f->batches < sent) {
+        net_loop_run(f->loop);
+    }
+    for (uint32_t i = 0; i < sent; i++) {
+        assert_int_equal(f->seen[i], i);
+    }
+    assert_true(f->messages < sent); // several in one
+}
+
+int
+main(int argc, char **argv)
+{
+    OCT_ASSERT(argc == 2);
+    executable = realpath(argv[1], NULL);
+#define T(name) cmocka_unit_test_setup_teardown(name, fixture_open, fixture_close)
+    const struct CMUnitTest tests[] = {
+        T(test_relay_that_is_refused_ends),
+        T(test_relay_drops_what_is_no_batch_and_goes_on),
+        T(test_relay_that_is_full_stops_its_senders),
+        T(test_relay_gathers_batches_and_gives_each_its_own_acks),
+        T(test_relay_publishes_the_same_bytes_to_whom_they_are_for),
+    };
+#undef T
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    free(executable);
+    return failed;
+}
