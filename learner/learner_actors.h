@@ -42,6 +42,7 @@ typedef struct learner_actor {
     bool is_placed;       // it asked for this index
     bool has_inserted;    // rows, says replay
     bool has_left;        // it said so
+    uint64_t relay;       // that it was given (learner_relays_key); 0: none
     uint32_t incarnation; // how often this index was given to an actor before, over all processes
     wire_role role;
     oct_holder holder; // of what certificate; zeros: it was asked for none

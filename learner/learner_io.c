@@ -8,8 +8,10 @@
 
 #include "common/oct_clock.h"
 #include "common/oct_log.h"
+#include "common/oct_text.h"
 #include "learner/learner_key.h"
 #include "learner/learner_link_io.h"
+#include "learner/learner_relays.h"
 #include "learner/learner_run.h"
 #include "learner/learner_shard.h"
 #include "net/net_pub.h"
@@ -19,7 +21,8 @@
 
 #define CALLERS                                                                                    \
     (OCT_ROLE_BIT(OCT_ROLE_ACTOR) | OCT_ROLE_BIT(OCT_ROLE_EVALUATOR) |                             \
-     OCT_ROLE_BIT(OCT_ROLE_OPERATOR))
+     OCT_ROLE_BIT(OCT_ROLE_OPERATOR) | OCT_ROLE_BIT(OCT_ROLE_RELAY))
+#define SUBSCRIBERS        (OCT_ROLE_BIT(OCT_ROLE_ACTOR) | OCT_ROLE_BIT(OCT_ROLE_RELAY))
 #define TICK_MS            20
 #define SERVER_CONTEXTS    64
 #define SERVER_BYTES_MAX   (8u << 20)
@@ -40,12 +43,15 @@ struct learner_io {
     void *call; // the one that is being handled
     wire_server *server;
     net_pub *publisher;
-    wire_signer *signer; // NULL: TLS or the kernel tells actors who this is
+    wire_signer *signer; // NULL: the kernel tells actors who this is
+    // TLS does, too, but not through a relay: then policies are signed from the first one on.
+    bool signs;
     struct {
         uint64_t version; // 0: none yet
         uint8_t signature[WIRE_SIGNATURE_BYTES];
     } answered;
     char policy_address[NET_URL_MAX];
+    learner_relays *relays;
 
     learner_link_io *replays[LEARNER_ORIGINS]; // NULL: there is none
     char shard_address[OCT_SHARDS_MAX][OCT_CONFIG_TEXT_MAX];
@@ -120,7 +126,7 @@ publication_tell(const quantizer_publication *publication, const wire_policy *po
 static void
 policy_sign(const learner_io *io, wire_policy *policy)
 {
-    if (io->signer != NULL) {
+    if (io->signs) {
         wire_sign_policy(io->signer, policy);
     }
 }
@@ -130,12 +136,12 @@ static wire_policy
 policy_answer(learner_io *io, const quantizer_publication *publication)
 {
     wire_policy policy = policy_envelope(io, publication);
-    if (io->signer != NULL && io->answered.version == policy.version) {
+    if (io->signs && io->answered.version == policy.version) {
         policy.has_signature = true;
         memcpy(policy.signature, io->answered.signature, sizeof(policy.signature));
     } else {
         policy_sign(io, &policy);
-        io->answered.version = policy.version;
+        io->answered.version = io->signs ? policy.version : 0;
         memcpy(io->answered.signature, policy.signature, sizeof(policy.signature));
     }
     return policy;
@@ -178,6 +184,64 @@ actor_register(learner_io *io, const wire_register *request, learner_actor **out
                                 reason_size);
 }
 
+// A relay lives. OCT_EAGAIN: there is no place for it now; OCT_EINVAL: this run has none.
+static oct_err
+relay_register(learner_io *io, const wire_register *request, char *reason, size_t reason_size)
+{
+    bool is_new = false;
+    io->signs = io->signer != NULL;
+    if (io->options.config->run.deterministic) {
+        return oct_refuse(reason, reason_size,
+                          "run.deterministic: a run in lock-step has no relays");
+    }
+    if (io->shards > 1) {
+        return oct_refuse(reason, reason_size,
+                          "net.replay: a run with %" PRIu32 " replays has no relays: each has a "
+                          "line to one replay",
+                          io->shards);
+    }
+    oct_err err = learner_relays_note(io->relays, request, oct_clock_ns(), &is_new);
+    if (err == OCT_EAGAIN) {
+        (void)snprintf(reason, reason_size, "no room for another relay: all %d places are taken",
+                       LEARNER_RELAYS_MAX);
+    } else if (err != OCT_OK) {
+        (void)snprintf(reason, reason_size, "a relay needs a label");
+    } else if (is_new) {
+        oct_log_notice("LEARNER-RELAY", "relay=%s host=%s pid=%" PRIu32,
+                       request->relay_address[0] != '\0' ? request->relay_address
+                                                         : "for relays alone",
+                       request->host, request->pid);
+    }
+    return err;
+}
+
+// Which relay an actor goes through; in lock-step, and with several replays, none.
+static void
+relay_choose(learner_io *io, const wire_register *request, learner_actor *actor,
+             wire_registered *answer)
+{
+    uint64_t now_ns = oct_clock_ns();
+    const learner_actors *actors = learner_run_actors(io->run);
+    io->signs = io->signer != NULL && (io->signs || request->relay_address[0] != '\0');
+    const learner_actor *other;
+    if (io->options.config->run.deterministic || io->shards > 1 ||
+        request->role != WIRE_ROLE_ACTOR) {
+        return;
+    }
+    learner_relays_count(io->relays, 0);
+    for (uint32_t i = 0; (other = learner_actors_at(actors, i)) != NULL; i++) {
+        if (other != actor && other->relay != 0 && learner_actor_is_live(other, now_ns)) {
+            learner_relays_count(io->relays, other->relay);
+        }
+    }
+    const char *relay = learner_relays_choose(io->relays, request, now_ns);
+    actor->relay = learner_relays_key(relay);
+    if (relay[0] != '\0') {
+        answer->is_relayed = true;
+        answer->policy_address = answer->replay_address = relay;
+    }
+}
+
 static void
 serve_register(void *arg, wire_call *call, const wire_register *request)
 {
@@ -192,7 +256,14 @@ serve_register(void *arg, wire_call *call, const wire_register *request)
         .policy_address = io->policy_address,
         .replay_address = io->shard_address[0],
     };
-    if (request->has_env && request->role != WIRE_ROLE_TOOL) { // a tool has no environment
+    if (request->role == WIRE_ROLE_RELAY) {
+        oct_err err = relay_register(io, request, reason, sizeof(reason));
+        if (err == OCT_EAGAIN) {
+            wire_reply_error(call, err, reason);
+            return;
+        }
+        answer.accepted = err == OCT_OK;
+    } else if (request->has_env && request->role != WIRE_ROLE_TOOL) { // which has no environment
         learner_actor *actor;
         oct_err err = actor_register(io, request, &actor, reason, sizeof(reason));
         if (err == OCT_EAGAIN) {
@@ -212,11 +283,13 @@ serve_register(void *arg, wire_call *call, const wire_register *request)
             answer.actor_index = actor->index;
             answer.incarnation = learner_run_incarnation(io->run, actor);
             answer.policy_topic = learner_run_topic(io->run, learner_run_audience(io->run, actor));
+            relay_choose(io, request, actor, &answer);
             oct_log_info("LEARNER-JOINED",
-                         "%s=%08x index=%u host=%s pid=%u topic=%08" PRIx32 " certificate=\"%s\"",
+                         "%s=%08x index=%u host=%s pid=%u topic=%08" PRIx32
+                         " certificate=\"%s\" relay=%s",
                          request->role == WIRE_ROLE_EVALUATOR ? "evaluator" : "actor", actor->id,
                          actor->index, request->host, request->pid, answer.policy_topic,
-                         actor->holder.name);
+                         actor->holder.name, answer.is_relayed ? answer.replay_address : "none");
         }
     }
     if (io->signer != NULL && answer.accepted) {
@@ -439,8 +512,7 @@ links_open(learner_io *io)
 {
     const oct_config *config = io->options.config;
     OCT_TRY(net_url_offset(config->net.learner, 1, io->policy_address));
-    OCT_TRY(net_pub_open(&io->publisher, io->loop, io->policy_address, OCT_ROLE_BIT(OCT_ROLE_ACTOR),
-                         PUBLISH_QUEUE));
+    OCT_TRY(net_pub_open(&io->publisher, io->loop, io->policy_address, SUBSCRIBERS, PUBLISH_QUEUE));
     for (uint32_t i = 0; i < io->shards; i++) {
         OCT_TRY(replay_open(io, LEARNER_LIVE + i, io->shard_address[i]));
     }
@@ -452,16 +524,20 @@ links_open(learner_io *io)
                                SERVER_CONTEXTS, SERVER_BYTES_MAX, request_arrived, io);
 }
 
-// Over TLS and at local sockets actors know whom they talk to.
+// Over TLS and at local sockets actors know whom they talk to, but for what relays bring.
 static oct_err
 signer_open(learner_io *io, char *reason, size_t reason_size)
 {
     const char *url = io->options.config->net.learner;
     char key[LEARNER_KEY_TEXT_BYTES];
-    if (!net_url_is_tcp(url) || net_url_is_tls(url)) {
+    if (!net_url_is_tcp(url)) {
         return OCT_OK;
     }
     OCT_TRY(learner_key_open(&io->signer, io->options.folder, reason, reason_size));
+    io->signs = !net_url_is_tls(url);
+    if (!io->signs) {
+        return OCT_OK;
+    }
     learner_key_print(io->signer, key);
     oct_log_notice("LEARNER-SIGNS", "key=%s", key);
     return OCT_OK;
@@ -498,6 +574,7 @@ learner_io_open(learner_io **out, net_loop *loop, const learner_io_options *opti
         return err;
     }
     io->config_text = oct_config_print(options->config);
+    io->relays = learner_relays_create(oct_clock_ns());
     err = signer_open(io, reason, reason_size);
     if (err == OCT_OK && (err = links_open(io)) != OCT_OK) {
         (void)snprintf(reason, reason_size, "cannot listen on %s", options->config->net.learner);
@@ -537,6 +614,7 @@ learner_io_close(learner_io *io)
         wire_server_destroy(io->server);
     }
     free(io->config_text);
+    learner_relays_destroy(io->relays);
     wire_signer_destroy(io->signer);
     free(io);
 }

@@ -1,0 +1,158 @@
+// The table of relays, and the choice of one for each actor.
+#include "learner/learner_relays.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+
+struct learner_relays {
+    uint64_t begin_ns;
+    learner_relay table[LEARNER_RELAYS_MAX];
+    char kept[WIRE_NAME_MAX + 1]; // what learner_relays_choose answered
+};
+
+learner_relays *
+learner_relays_create(uint64_t now_ns)
+{
+    learner_relays *relays = oct_alloc(sizeof(*relays));
+    relays->begin_ns = now_ns;
+    return relays;
+}
+
+void
+learner_relays_destroy(learner_relays *relays)
+{
+    free(relays);
+}
+
+static bool
+is_live(const learner_relay *relay, uint64_t now_ns)
+{
+    return relay->label != 0 && now_ns - relay->seen_ns < LEARNER_RELAY_SILENT_S * SECOND_NS;
+}
+
+// Its entry, else the one that it gets.
+static learner_relay *
+entry_of(learner_relays *relays, uint64_t label)
+{
+    learner_relay *oldest = &relays->table[0];
+    for (uint32_t i = 0; i < LEARNER_RELAYS_MAX; i++) {
+        learner_relay *relay = &relays->table[i];
+        if (relay->label == label) {
+            return relay;
+        }
+        oldest = relay->seen_ns < oldest->seen_ns ? relay : oldest;
+    }
+    return oldest;
+}
+
+oct_err
+learner_relays_note(learner_relays *relays, const wire_register *relay, uint64_t now_ns,
+                    bool *is_new)
+{
+    if (relay->label == 0) {
+        return OCT_EINVAL;
+    }
+    learner_relay *entry = entry_of(relays, relay->label);
+    bool is_same = entry->label == relay->label;
+    if (!is_same && is_live(entry, now_ns)) {
+        return OCT_EAGAIN;
+    }
+    *is_new = !is_same || !is_live(entry, now_ns);
+    if (!is_same) {
+        *entry = (learner_relay){.label = relay->label};
+    }
+    entry->seen_ns = now_ns;
+    entry->pid = relay->pid;
+    entry->sessions = relay->relay_sessions;
+    (void)snprintf(entry->host, sizeof(entry->host), "%s", relay->host);
+    (void)snprintf(entry->address, sizeof(entry->address), "%s", relay->relay_address);
+    entry->key = learner_relays_key(entry->address);
+    return OCT_OK;
+}
+
+static bool
+is_of_host(const learner_relay *relay, const char *host)
+{
+    return strncmp(relay->host, host, sizeof(relay->host) - 1) == 0;
+}
+
+// A local socket is there for its own host alone.
+static bool
+is_reachable(const learner_relay *relay, const wire_register *actor)
+{
+    return relay->address[0] != '\0' &&
+           (strncmp(relay->address, "ipc://", 6) != 0 || is_of_host(relay, actor->host)) &&
+           !(actor->relay_lost && strcmp(relay->address, actor->relay_address) == 0);
+}
+
+static bool
+is_better(const learner_relay *a, const learner_relay *b, const char *host)
+{
+    bool is_near = is_of_host(a, host);
+    return is_near != is_of_host(b, host) ? is_near : a->actors < b->actors;
+}
+
+const char *
+learner_relays_choose(learner_relays *relays, const wire_register *request, uint64_t now_ns)
+{
+    const learner_relay *best = NULL;
+    bool has_one = request->relay_address[0] != '\0' && !request->relay_lost, is_known = false;
+    for (uint32_t i = 0; i < LEARNER_RELAYS_MAX; i++) {
+        const learner_relay *relay = &relays->table[i];
+        is_known =
+            is_known || (relay->label != 0 && strcmp(relay->address, request->relay_address) == 0);
+        if (!is_live(relay, now_ns) || !is_reachable(relay, request)) {
+            continue;
+        }
+        if (has_one && strcmp(relay->address, request->relay_address) == 0) {
+            return relay->address;
+        }
+        best = best == NULL || is_better(relay, best, request->host) ? relay : best;
+    }
+    if (has_one && !is_known && now_ns - relays->begin_ns < LEARNER_RELAYS_LEARN_S * SECOND_NS) {
+        (void)snprintf(relays->kept, sizeof(relays->kept), "%s", request->relay_address);
+        return relays->kept; // it may not have found this learner yet
+    }
+    return best != NULL ? best->address : "";
+}
+
+// FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv/
+uint64_t
+learner_relays_key(const char *address)
+{
+    uint64_t key = UINT64_C(0xcbf29ce484222325);
+    for (const char *at = address; *at != '\0'; at++) {
+        key = (key ^ (uint8_t)*at) * UINT64_C(0x100000001b3);
+    }
+    return address[0] != '\0' ? key : 0;
+}
+
+void
+learner_relays_count(learner_relays *relays, uint64_t key)
+{
+    for (uint32_t i = 0; i < LEARNER_RELAYS_MAX; i++) {
+        learner_relay *relay = &relays->table[i];
+        if (key == 0) {
+            relay->actors = 0;
+        } else if (relay->label != 0 && relay->key == key) {
+            relay->actors++;
+            return;
+        }
+    }
+}
+
+const learner_relay *
+learner_relays_at(const learner_relays *relays, uint32_t i, uint64_t now_ns)
+{
+    for (uint32_t k = 0; k < LEARNER_RELAYS_MAX; k++) {
+        if (is_live(&relays->table[k], now_ns) && i-- == 0) {
+            return &relays->table[k];
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,52 @@
+#ifndef LEARNER_LEARNER_RELAYS_H
+#define LEARNER_LEARNER_RELAYS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "proto/wire.h"
+
+// The relays that live, and which one an actor is given: of those on its host, else of all, the one
+// with the fewest actors (docs/decisions/0044-relays.md).
+//
+// A relay registers once a second. One that has been silent for LEARNER_RELAY_SILENT_S is
+// forgotten.
+//
+// Threads: the loop thread. Owns: its table. Full: the one that was silent longest makes room if it
+// counts as silent; else OCT_EAGAIN.
+#define LEARNER_RELAYS_MAX     256
+#define LEARNER_RELAY_SILENT_S 3
+#define LEARNER_RELAYS_LEARN_S 10 // after a start: who says that it has a relay keeps it
+#define LEARNER_RELAY_HOST_MAX 64
+
+typedef struct learner_relay {
+    uint64_t label; // its own number; 0: free
+    uint64_t seen_ns;
+    uint32_t pid;
+    uint32_t sessions; // that it passes on, as it says
+    uint32_t actors;   // that were given it, or came with it, and are live
+    uint64_t key;      // of its address
+    char host[LEARNER_RELAY_HOST_MAX];
+    char address[WIRE_NAME_MAX + 1]; // "": it is for relays alone
+} learner_relay;
+
+typedef struct learner_relays learner_relays;
+
+learner_relays *learner_relays_create(uint64_t now_ns);
+void learner_relays_destroy(learner_relays *relays); // NULL is a no-op
+// A relay says that it lives. *is_new: it did not, before.
+OCT_CHECKED oct_err learner_relays_note(learner_relays *relays, const wire_register *relay,
+                                        uint64_t now_ns, bool *is_new);
+// The address that an actor is to go to, "": to the learner and replay themselves. It keeps the one
+// that it has (request->relay_address) while that lives, unless it has lost it. The actors of each
+// are counted before, by learner_relays_count. Valid until the next call.
+const char *learner_relays_choose(learner_relays *relays, const wire_register *request,
+                                  uint64_t now_ns);
+// Of an address, to remember with an actor; 0 of "".
+uint64_t learner_relays_key(const char *address);
+// Counts one more actor of the relay of that key; 0: begins to count anew.
+void learner_relays_count(learner_relays *relays, uint64_t key);
+// The i-th that lives, for i from 0 until NULL.
+const learner_relay *learner_relays_at(const learner_relays *relays, uint32_t i, uint64_t now_ns);
+
+#endif // LEARNER_LEARNER_RELAYS_H

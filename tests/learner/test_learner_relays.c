@@ -1,0 +1,141 @@
+// Which relay an actor is given, and when none.
+#include "learner/learner_relays.h"
+
+#include "tests/support/oct_test.h"
+
+#define SECOND UINT64_C(1000000000)
+#define START  (100 * SECOND) // when the learner has learned who is there
+
+static int
+open_relays(void **state)
+{
+    *state = learner_relays_create(0);
+    return 0;
+}
+
+static int
+close_relays(void **state)
+{
+    learner_relays_destroy(*state);
+    return 0;
+}
+
+static void
+note(learner_relays *relays, uint64_t label, const char *host, const char *address, uint64_t now_ns)
+{
+    bool is_new;
+    const wire_register relay = {
+        .role = WIRE_ROLE_RELAY, .label = label, .host = host, .relay_address = address};
+    T_OK(learner_relays_note(relays, &relay, now_ns, &is_new));
+}
+
+static const char *
+choose(learner_relays *relays, const char *host, const char *has, bool lost, uint64_t now_ns)
+{
+    const wire_register actor = {
+        .role = WIRE_ROLE_ACTOR, .host = host, .relay_address = has, .relay_lost = lost};
+    return learner_relays_choose(relays, &actor, now_ns);
+}
+
+static void
+test_relays_none_is_given_while_none_lives(void **state)
+{
+    learner_relays *relays = *state;
+    assert_string_equal(choose(relays, "a", "", false, START), "");
+    note(relays, 1, "a", "", START); // for relays alone
+    assert_string_equal(choose(relays, "a", "", false, START), "");
+    note(relays, 2, "a", "tcp://a:1", START);
+    uint64_t last = START + LEARNER_RELAY_SILENT_S * SECOND - 1;
+    assert_string_equal(choose(relays, "a", "", false, last), "tcp://a:1");
+    assert_string_equal(choose(relays, "a", "", false, last + 1), "");
+    assert_null(learner_relays_at(relays, 0, last + 1));
+}
+
+static void
+test_relays_the_same_host_first_then_the_fewest_actors(void **state)
+{
+    learner_relays *relays = *state;
+    note(relays, 1, "a", "tcp://a:1", START);
+    note(relays, 2, "b", "tcp://b:1", START);
+    note(relays, 3, "b", "tcp://b:2", START);
+    learner_relays_count(relays, 0);
+    for (int i = 0; i < 9; i++) {
+        learner_relays_count(relays, learner_relays_key("tcp://b:1"));
+    }
+    assert_string_equal(choose(relays, "b", "", false, START), "tcp://b:2");
+    for (int i = 0; i < 10; i++) {
+        learner_relays_count(relays, learner_relays_key("tcp://b:2"));
+    }
+    assert_string_equal(choose(relays, "b", "", false, START), "tcp://b:1");
+    assert_string_equal(choose(relays, "c", "", false, START), "tcp://a:1");
+    learner_relays_count(relays, 0);
+    for (int i = 0; i < 3; i++) {
+        learner_relays_count(relays, learner_relays_key("tcp://a:1"));
+    }
+    assert_string_equal(choose(relays, "a", "", false, START),
+                        "tcp://a:1"); // its host, all the same
+    assert_int_equal(learner_relays_at(relays, 0, START)->actors, 3);
+}
+
+static void
+test_relays_a_local_socket_is_for_its_own_host(void **state)
+{
+    note(*state, 1, "a", "ipc:///run/relay", START);
+    assert_string_equal(choose(*state, "b", "", false, START), "");
+    assert_string_equal(choose(*state, "a", "", false, START), "ipc:///run/relay");
+}
+
+static void
+test_relays_an_actor_keeps_its_own_until_it_has_lost_it(void **state)
+{
+    learner_relays *relays = *state;
+    note(relays, 1, "a", "tcp://a:1", START);
+    note(relays, 2, "b", "tcp://b:1", START);
+    assert_string_equal(choose(relays, "a", "tcp://b:1", false, START), "tcp://b:1");
+    assert_string_equal(choose(relays, "b", "tcp://b:1", true, START), "tcp://a:1");
+    // One that this learner does not know.
+    assert_string_equal(choose(relays, "b", "tcp://x:1", false, START), "tcp://b:1");
+    // Soon after a start it may just not have been heard of yet, unless it was lost.
+    uint64_t soon = LEARNER_RELAYS_LEARN_S * SECOND - 1;
+    note(relays, 1, "a", "tcp://a:1", soon);
+    assert_string_equal(choose(relays, "b", "tcp://x:1", false, soon), "tcp://x:1");
+    assert_string_equal(choose(relays, "b", "tcp://x:1", true, soon), "tcp://a:1");
+    uint64_t silent = soon - (LEARNER_RELAY_SILENT_S + 1) * SECOND; // it was, and is silent
+    note(relays, 2, "b", "tcp://b:1", silent);
+    assert_string_equal(choose(relays, "b", "tcp://b:1", false, soon), "tcp://a:1");
+}
+
+static void
+test_relays_full_a_silent_one_makes_room(void **state)
+{
+    learner_relays *relays = *state;
+    bool is_new;
+    for (uint64_t i = 1; i <= LEARNER_RELAYS_MAX; i++) {
+        note(relays, i, "a", "tcp://a:1", START + i);
+    }
+    const wire_register more = {
+        .role = WIRE_ROLE_RELAY, .label = 9999, .host = "a", .relay_address = "tcp://a:2"};
+    const wire_register nobody = {.role = WIRE_ROLE_RELAY, .host = "a", .relay_address = ""};
+    T_ERR(learner_relays_note(relays, &nobody, START, &is_new), OCT_EINVAL);
+    T_ERR(learner_relays_note(relays, &more, START + 300, &is_new), OCT_EAGAIN);
+    uint64_t later = START + 1 + LEARNER_RELAY_SILENT_S * SECOND;
+    T_OK(learner_relays_note(relays, &more, later, &is_new));
+    assert_true(is_new);
+    T_OK(learner_relays_note(relays, &more, later + 1, &is_new));
+    assert_false(is_new);
+}
+
+int
+main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, open_relays, close_relays)
+    const struct CMUnitTest tests[] = {
+        T(test_relays_none_is_given_while_none_lives),
+        T(test_relays_full_a_silent_one_makes_room),
+        T(test_relays_a_local_socket_is_for_its_own_host),
+        T(test_relays_an_actor_keeps_its_own_until_it_has_lost_it),
+        T(test_relays_the_same_host_first_then_the_fewest_actors),
+    };
+#undef T
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
