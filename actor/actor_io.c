@@ -14,7 +14,6 @@
 #define RPC_INFLIGHT_MAX  8
 #define UNSOUND_STEPS_MAX 1000u
 #define ACTOR_STUCK_S     10
-#define ACK_BYTES_MAX     4096
 #define ARENA_BYTES       (WIRE_MESSAGE_BYTES_MAX + (1u << 20))
 
 void
@@ -227,28 +226,7 @@ tick(void *arg)
     stuck_watch(io);
     actor_send_watch(io);
     actor_policy_watch(io);
-}
-
-static oct_err
-links_open(actor_io *io)
-{
-    char url[NET_URL_MAX];
-    uint8_t topic[WIRE_FRAME_BYTES], ask[WIRE_ACK_REQUEST_BYTES_MAX];
-    net_push_events events = {
-        .on_ready = actor_send_batches,
-        .on_connected = actor_send_again,
-        .on_disconnected = actor_send_lost,
-        .arg = io,
-    };
-    OCT_TRY(net_url_offset(io->replay_address, 2, url));
-    OCT_TRY(net_post_dial(&io->ack_sub, io->loop, url, OCT_ROLE_BIT(OCT_ROLE_REPLAY), ask,
-                          actor_send_ask(io, ask), 16, ACK_BYTES_MAX, actor_send_acked, NULL, io));
-    OCT_TRY(net_url_offset(io->replay_address, 1, url));
-    OCT_TRY(net_push_open(&io->push, io->loop, url, OCT_ROLE_BIT(OCT_ROLE_REPLAY), &events));
-    wire_policy_topic(io->policy_topic, topic);
-    return net_sub_open(&io->policy_sub, io->loop, io->policy_address,
-                        OCT_ROLE_BIT(OCT_ROLE_LEARNER), topic, sizeof(topic), ACTOR_POLICY_QUEUE,
-                        WIRE_MESSAGE_BYTES_MAX, actor_policy_arrived, NULL, io);
+    actor_links_watch(io);
 }
 
 // The first policy brings the spec: now the acting thread can be made.
@@ -279,7 +257,7 @@ actor_worker_begin(actor_io *io, policy_net *net)
                    actor_worker_batches(io->worker), actor_batch_bytes(shape), ACTOR_POLICY_QUEUE);
     actor_worker_set_window(io->worker, 0); // until replay says what it has room for
     actor_worker_put_policy(io->worker, net);
-    if (links_open(io) != OCT_OK || actor_worker_start(io->worker) != OCT_OK) {
+    if (actor_links_open(io) != OCT_OK || actor_worker_start(io->worker) != OCT_OK) {
         oct_log_error("ACTOR-LINKS", "cannot reach replay=%s or policies=%s", io->replay_address,
                       io->policy_address);
         actor_io_fail(io, ACTOR_EXIT_FAILED);
@@ -344,15 +322,7 @@ actor_io_close(actor_io *io)
     net_timer_stop(io->tick);
     net_timer_stop(io->retry);
     io->retry = NULL;
-    if (io->push != NULL) {
-        net_push_close(io->push);
-    }
-    if (io->ack_sub != NULL) {
-        net_sub_close(io->ack_sub);
-    }
-    if (io->policy_sub != NULL) {
-        net_sub_close(io->policy_sub);
-    }
+    actor_links_close(io);
     io->step = STEP_RUN; // answers of closing calls must not begin anything
     net_rpc_client_close(io->rpc);
     net_timer_stop(io->retry);

@@ -16,6 +16,7 @@ typedef struct actor_io actor_io;
 
 typedef struct actor_io_options {
     const char *learner; // base address
+    const char *relay;   // to go through, as long as it can be reached; NULL: the learner chooses
     bool evaluate;
     bool insecure;
     uint32_t place;                 // the index that it is to have, plus 1; 0: the learner chooses

@@ -90,6 +90,12 @@ turns_begin(actor_io *io, uint32_t life)
     if (io->options.evaluate) {
         return true;
     }
+    if (io->options.relay != NULL) {
+        oct_log_error("ACTOR-NO-RELAY",
+                      "run.deterministic: in lock-step an actor goes through no relay: start it "
+                      "without --relay");
+        return false;
+    }
     if (io->options.place == 0) {
         oct_log_error("ACTOR-NO-INDEX",
                       "run.deterministic: an actor needs its number: start it with --index");
@@ -100,8 +106,8 @@ turns_begin(actor_io *io, uint32_t life)
     return true;
 }
 
-// Whether a learner that came back has changed what this actor goes by: the keys that it reads, or
-// where the others are. True: it is said, and the actor starts over.
+// Whether a learner that came back has changed what this actor goes by: the keys that it reads.
+// True: it is said, and the actor starts over.
 static bool
 is_other_now(actor_io *io, const wire_registered *answer)
 {
@@ -121,14 +127,29 @@ is_other_now(actor_io *io, const wire_registered *answer)
             return true;
         }
     }
-    char policies[NET_URL_MAX], replay[NET_URL_MAX];
-    if (net_url_as_seen_from(answer->policy_address, io->options.learner, policies) == OCT_OK &&
-        net_url_as_seen_from(answer->replay_address, io->options.learner, replay) == OCT_OK &&
-        (strcmp(policies, io->policy_address) != 0 || strcmp(replay, io->replay_address) != 0)) {
-        oct_log_notice("ACTOR-NEW-CONFIG", "policies=%s replay=%s now; starting over", policies,
-                       replay);
+    return false;
+}
+
+// The learner named others than before: a relay more or less is nothing to start over for. False:
+// it starts over.
+static bool
+addresses_change(actor_io *io, const actor_addresses *addresses)
+{
+    if (actor_links_are(io, addresses)) {
+        io->relay_lost = false;
         return true;
     }
+    if (io->is_relayed || addresses->is_relayed) {
+        if (io->worker != NULL) {
+            actor_links_move(io, addresses);
+        } else {
+            actor_links_set(io, addresses);
+        }
+        return true;
+    }
+    oct_log_notice("ACTOR-NEW-CONFIG", "policies=%s replay=%s now; starting over",
+                   addresses->policies, addresses->replay);
+    actor_join_start_over(io);
     return false;
 }
 
@@ -136,6 +157,11 @@ is_other_now(actor_io *io, const wire_registered *answer)
 static bool
 registration_take(actor_io *io, const wire_registered *answer)
 {
+    actor_addresses addresses;
+    if (actor_links_find(io, answer, &addresses) != OCT_OK) {
+        actor_io_fail(io, ACTOR_EXIT_REFUSED);
+        return false;
+    }
     bool first = io->policy_address[0] == '\0';
     bool is_other_session = !first && answer->session != io->session;
     io->actor_id = answer->actor_id;
@@ -164,28 +190,11 @@ registration_take(actor_io *io, const wire_registered *answer)
     }
     actor_policy_subscribe(io, answer->policy_topic); // another with each process of the learner
     if (!first) {
-        return true;
+        return addresses_change(io, &addresses);
     }
     io->actor_index = answer->actor_index;
     io->incarnation = answer->incarnation;
-    if (net_url_as_seen_from(answer->policy_address, io->options.learner, io->policy_address) !=
-            OCT_OK ||
-        net_url_as_seen_from(answer->replay_address, io->options.learner, io->replay_address) !=
-            OCT_OK) {
-        oct_log_error("ACTOR-ADDRESS", "the learner named policies=%s replay=%s",
-                      answer->policy_address, answer->replay_address);
-        actor_io_fail(io, ACTOR_EXIT_FAILED);
-        return false;
-    }
-    char reason[256];
-    bool insecure = io->options.insecure;
-    if (net_url_check(io->policy_address, insecure, reason, sizeof(reason)) != OCT_OK ||
-        net_url_check(io->replay_address, insecure, reason, sizeof(reason)) != OCT_OK) {
-        oct_log_error("ACTOR-ADDRESS", "the learner sent policies=%s replay=%s: %s",
-                      io->policy_address, io->replay_address, reason);
-        actor_io_fail(io, ACTOR_EXIT_REFUSED);
-        return false;
-    }
+    actor_links_set(io, &addresses);
     return true;
 }
 
@@ -195,6 +204,10 @@ static bool
 answer_is_authentic(actor_io *io, const wire_registered *answer)
 {
     if (!io->needs_signatures) {
+        if (answer->has_signature && !io->options.has_pin) { // TLS says whose key it is
+            io->has_key = true;
+            memcpy(io->learner_key, answer->public_key, sizeof(io->learner_key));
+        }
         return true;
     }
     bool is_known =
@@ -282,6 +295,8 @@ register_send(actor_io *io)
         .env = {.env_id = ""},
         .place = io->options.place,
         .libm = io->libm,
+        .relay_address = io->options.evaluate ? "" : actor_links_relay(io),
+        .relay_lost = io->relay_lost,
     };
     memcpy(request.token, io->token, sizeof(request.token));
     actor_spec spec;

@@ -37,6 +37,10 @@ static const struct argp_option options[] = {
      "numbers and its place in the exploration ladder follow from it; if it is restarted with the "
      "same number, it continues as the next incarnation",
      1},
+    {"relay", 'r', "URL", 0,
+     "Base address of a relay to go through, as long as it can be reached (default: the one that "
+     "the learner names, if there is any)",
+     1},
     {"evaluate", 'e', NULL, 0, "Play the learner's evaluations instead of gathering experience", 1},
     {"plugins", KEY_PLUGINS, "DIR", 0,
      "Directory that plug-in environments may be loaded from, which the learner chooses by "
@@ -115,6 +119,9 @@ parse(int key, char *arg, struct argp_state *state)
     case 'i':
         arguments->io.place = index_parse(arg, state) + 1;
         return 0;
+    case 'r':
+        arguments->io.relay = arg;
+        return 0;
     case 'e':
         arguments->io.evaluate = true;
         return 0;
@@ -138,6 +145,19 @@ stop(void *arg, int signal_number)
 {
     (void)signal_number;
     actor_io_end(arg);
+}
+
+// Says what is wrong with an address; false: something.
+static bool
+url_is_good(const char *name, const char *url, bool insecure, bool has_three)
+{
+    char last[NET_URL_MAX], reason[256] = "there is no room for the two addresses after it";
+    if (net_url_check(url, insecure, reason, sizeof(reason)) == OCT_OK &&
+        strlen(url) < WIRE_NAME_MAX && (!has_three || net_url_offset(url, 2, last) == OCT_OK)) {
+        return true;
+    }
+    fprintf(stderr, "octet-actor: error: %s %s: %s\n", name, url, reason);
+    return false;
 }
 
 static oct_err
@@ -167,10 +187,10 @@ main(int argc, char **argv)
     argp_err_exit_status = EXIT_USAGE;
     (void)argp_parse(&argp, argc, argv, 0, NULL, &arguments);
     arguments.io.insecure = arguments.daemon.insecure;
-    char reason[256];
-    if (net_url_check(arguments.io.learner, arguments.io.insecure, reason, sizeof(reason)) !=
-        OCT_OK) {
-        fprintf(stderr, "octet-actor: error: --learner %s: %s\n", arguments.io.learner, reason);
+    bool insecure = arguments.io.insecure;
+    if (!url_is_good("--learner", arguments.io.learner, insecure, false) ||
+        (arguments.io.relay != NULL &&
+         !url_is_good("--relay", arguments.io.relay, insecure, true))) {
         return EXIT_USAGE;
     }
     if (!plugins_of_environment(&arguments.plugins)) {

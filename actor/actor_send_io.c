@@ -71,6 +71,7 @@ actor_send_acked(void *arg, net_msg *msg)
         return;
     }
     uint64_t before = io->outbox.acked;
+    io->heard_ns = oct_clock_ns();
     actor_outbox_ack(&io->outbox, &ack);
     if (io->outbox.acked != before || ack.credit == 0) {
         io->progress_ns = oct_clock_ns();

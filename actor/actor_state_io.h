@@ -16,8 +16,9 @@
 #include "proto/wire_token.h"
 
 // What the parts of the actor's network side share: actor_io.c (evaluations, life),
-// actor_policy_io.c (policies in), actor_join_io.c (registering with the learner), actor_send_io.c
-// (batches, acknowledgements, reports), actor_prometheus_io.c (numbers). Nobody else includes this.
+// actor_links_io.c (where they lead), actor_policy_io.c (policies in), actor_join_io.c (registering
+// with the learner), actor_send_io.c (batches, acknowledgements, reports), actor_prometheus_io.c
+// (numbers). Nobody else includes this.
 //
 // Threads: the loop thread.
 
@@ -72,12 +73,17 @@ struct actor_io {
     uint64_t run_id;
     uint32_t actor_id;
     uint32_t actor_index;
-    uint32_t incarnation;            // of that index
-    uint64_t libm;                   // lock-step: of this machine (oct_libm.h); else 0
-    actor_turns turns;               // of lock-step
-    uint8_t token[WIRE_TOKEN_BYTES]; // of this session, as the learner last gave it
-    char policy_address[NET_URL_MAX];
+    uint32_t incarnation;             // of that index
+    uint64_t libm;                    // lock-step: of this machine (oct_libm.h); else 0
+    actor_turns turns;                // of lock-step
+    uint8_t token[WIRE_TOKEN_BYTES];  // of this session, as the learner last gave it
+    char policy_address[NET_URL_MAX]; // "": not known yet
     char replay_address[NET_URL_MAX];
+    bool is_relayed;       // both are a relay's
+    bool own_relay_lost;   // that of --relay could not be reached
+    bool relay_lost;       // the one in use cannot
+    uint64_t link_down_ns; // since when there is no connection for batches; 0: there is one
+    uint64_t heard_ns;     // last acknowledgement, or when one was first waited for
 
     actor_worker *worker;
     net_wakeup *wakeup;
@@ -142,6 +148,26 @@ void actor_join_start_over(actor_io *io);
 void actor_join_go(void *arg);
 void actor_join_retry(actor_io *io);
 void actor_join_failed(actor_io *io, const char *detail);
+
+// ---- actor_links_io.c: to where policies come from and batches go, which may be a relay
+OCT_CHECKED oct_err actor_links_open(actor_io *io);
+void actor_links_close(actor_io *io);
+// Where the answer to a Register says that they lead. OCT_EINVAL: they are no addresses, or not
+// allowed (logged).
+typedef struct actor_addresses {
+    char policies[NET_URL_MAX], replay[NET_URL_MAX];
+    bool is_relayed;
+} actor_addresses;
+OCT_CHECKED oct_err actor_links_find(const actor_io *io, const wire_registered *answer,
+                                     actor_addresses *out);
+bool actor_links_are(const actor_io *io, const actor_addresses *addresses);
+void actor_links_set(actor_io *io, const actor_addresses *addresses);
+// Leads elsewhere from now on; what is not acknowledged is sent again there.
+void actor_links_move(actor_io *io, const actor_addresses *addresses);
+// The relay that is in use, or is to be; "": none.
+const char *actor_links_relay(const actor_io *io);
+// Now and then: a relay that has gone is gone round.
+void actor_links_watch(actor_io *io);
 
 // ---- actor_prometheus_io.c
 void actor_prometheus_numbers(actor_io *io, const actor_numbers *numbers);

@@ -1,0 +1,171 @@
+// The links to where policies come from and batches go: the learner and replay themselves, or a
+// relay that stands for both and may die.
+#include <inttypes.h>
+#include <string.h>
+
+#include "actor/actor_state_io.h"
+#include "common/oct_base.h"
+#include "common/oct_clock.h"
+#include "common/oct_log.h"
+
+#define ACK_BYTES_MAX 4096
+#define ACK_QUEUE     16
+#define DOWN_NS       UINT64_C(2000000000) // a relay that is started again is back by then
+#define MUTE_NS       UINT64_C(4000000000) // one that hangs has been forgotten by the learner
+
+static void
+link_up(void *arg)
+{
+    actor_io *io = arg;
+    io->link_down_ns = 0;
+    actor_send_again(io);
+}
+
+static void
+link_down(void *arg)
+{
+    actor_io *io = arg;
+    io->link_down_ns = oct_clock_ns();
+    actor_send_lost(io);
+}
+
+oct_err
+actor_links_open(actor_io *io)
+{
+    char url[NET_URL_MAX];
+    uint8_t topic[WIRE_FRAME_BYTES], ask[WIRE_ACK_REQUEST_BYTES_MAX];
+    const net_push_events events = {
+        .on_ready = actor_send_batches,
+        .on_connected = link_up,
+        .on_disconnected = link_down,
+        .arg = io,
+    };
+    unsigned learner = OCT_ROLE_BIT(io->is_relayed ? OCT_ROLE_RELAY : OCT_ROLE_LEARNER);
+    unsigned replay = OCT_ROLE_BIT(io->is_relayed ? OCT_ROLE_RELAY : OCT_ROLE_REPLAY);
+    io->link_down_ns = io->heard_ns = oct_clock_ns();
+    OCT_TRY(net_url_offset(io->replay_address, 2, url));
+    OCT_TRY(net_post_dial(&io->ack_sub, io->loop, url, replay, ask, actor_send_ask(io, ask),
+                          ACK_QUEUE, ACK_BYTES_MAX, actor_send_acked, NULL, io));
+    OCT_TRY(net_url_offset(io->replay_address, 1, url));
+    OCT_TRY(net_push_open(&io->push, io->loop, url, replay, &events));
+    wire_policy_topic(io->policy_topic, topic);
+    return net_sub_open(&io->policy_sub, io->loop, io->policy_address, learner, topic,
+                        sizeof(topic), ACTOR_POLICY_QUEUE, WIRE_MESSAGE_BYTES_MAX,
+                        actor_policy_arrived, NULL, io);
+}
+
+void
+actor_links_close(actor_io *io)
+{
+    net_push_close(io->push);
+    net_sub_close(io->ack_sub);
+    net_sub_close(io->policy_sub);
+}
+
+// ---- where they lead
+
+const char *
+actor_links_relay(const actor_io *io)
+{
+    if (io->policy_address[0] != '\0') {
+        return io->is_relayed ? io->replay_address : "";
+    }
+    return io->options.relay != NULL ? io->options.relay : "";
+}
+
+oct_err
+actor_links_find(const actor_io *io, const wire_registered *answer, actor_addresses *out)
+{
+    char reason[256] = "they are no addresses";
+    const char *policies = answer->policy_address, *replay = answer->replay_address;
+    const char *reached = io->options.learner;
+    out->is_relayed = answer->is_relayed;
+    if (io->options.relay != NULL && !io->own_relay_lost && !io->options.evaluate) {
+        policies = replay = io->options.relay;
+        out->is_relayed = true;
+    }
+    if (out->is_relayed) {
+        reached = ""; // a relay says where it is, not the learner
+    }
+    if (net_url_as_seen_from(policies, reached, out->policies) != OCT_OK ||
+        net_url_as_seen_from(replay, reached, out->replay) != OCT_OK ||
+        net_url_check(out->policies, io->options.insecure, reason, sizeof(reason)) != OCT_OK ||
+        net_url_check(out->replay, io->options.insecure, reason, sizeof(reason)) != OCT_OK) {
+        oct_log_error("ACTOR-ADDRESS", "the learner sent policies=%s replay=%s: %s",
+                      answer->policy_address, answer->replay_address, reason);
+        return OCT_EINVAL;
+    }
+    return OCT_OK;
+}
+
+bool
+actor_links_are(const actor_io *io, const actor_addresses *addresses)
+{
+    return strcmp(io->policy_address, addresses->policies) == 0 &&
+           strcmp(io->replay_address, addresses->replay) == 0;
+}
+
+void
+actor_links_set(actor_io *io, const actor_addresses *addresses)
+{
+    memcpy(io->policy_address, addresses->policies, sizeof(io->policy_address));
+    memcpy(io->replay_address, addresses->replay, sizeof(io->replay_address));
+    io->is_relayed = addresses->is_relayed;
+    io->relay_lost = false;
+}
+
+void
+actor_links_move(actor_io *io, const actor_addresses *addresses)
+{
+    oct_log_notice("ACTOR-MOVED", "policies=%s replay=%s relay=%d", addresses->policies,
+                   addresses->replay, addresses->is_relayed);
+    net_push_abandon(io->push);
+    net_sub_abandon(io->ack_sub);
+    net_sub_abandon(io->policy_sub);
+    io->push = NULL;
+    io->ack_sub = io->policy_sub = NULL;
+    actor_links_set(io, addresses);
+    actor_outbox_go_back(&io->outbox);
+    if (actor_links_open(io) != OCT_OK) {
+        oct_log_error("ACTOR-LINKS", "cannot reach replay=%s or policies=%s", io->replay_address,
+                      io->policy_address);
+        actor_io_fail(io, ACTOR_EXIT_FAILED);
+    }
+}
+
+// ---- a relay that goes
+
+// Asks the learner for another way. lost: the relay cannot be reached; else the learner knows.
+static void
+way_ask(actor_io *io, bool lost)
+{
+    io->relay_lost = lost;
+    io->own_relay_lost = io->own_relay_lost || (lost && io->options.relay != NULL);
+    io->step = STEP_SPEC;
+    io->retry_ms = ACTOR_RETRY_MIN_MS;
+    actor_join_go(io);
+}
+
+void
+actor_links_watch(actor_io *io)
+{
+    uint64_t now_ns = oct_clock_ns();
+    if (!io->is_relayed || io->step != STEP_RUN || io->leaving) {
+        return;
+    }
+    if (io->link_down_ns != 0 && now_ns - io->link_down_ns > DOWN_NS) {
+        oct_log_notice("ACTOR-RELAY-LOST", "relay=%s cannot be reached; asking the learner",
+                       io->replay_address);
+        io->link_down_ns = now_ns; // asks again only after the same time
+        way_ask(io, true);
+        return;
+    }
+    if (io->outbox.sent == 0) {
+        io->heard_ns = now_ns; // nothing to be heard of
+    } else if (now_ns - io->heard_ns > MUTE_NS) {
+        oct_log_info("ACTOR-RELAY-MUTE", "relay=%s acknowledges nothing; asking the learner",
+                     io->replay_address);
+        io->heard_ns = now_ns;
+        way_ask(io, false);
+    }
+}
