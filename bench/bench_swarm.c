@@ -9,6 +9,7 @@
 //   mode=both|subscribers|pushers   the other side then has one actor (default both)
 //   actors=200 batches_per_s=50 rows=32 (of each pusher) seconds=5 versions_per_s=20
 //   hidden=64,64 delta=1 over=tcp|ipc
+//   relays=0 relay=FILE       actors go through so many of them, at local sockets
 #include <errno.h>
 #include <ftw.h>
 #include <inttypes.h>
@@ -39,10 +40,11 @@
 #define CLOSED_MAX         32 // actors whose sockets are closed one by one; of more, by the kernel
 #define LOG_BYTES_MAX      (256u << 20)
 #define TEXT_MAX           1024
+#define RELAYS_MAX         64
 
 typedef struct options {
-    const char *learner, *replay, *at, *mode, *over, *hidden;
-    uint32_t actors, rows, learner_pid, replay_pid;
+    const char *learner, *replay, *relay, *at, *mode, *over, *hidden;
+    uint32_t actors, rows, relays, learner_pid, replay_pid;
     double batches_per_s, versions_per_s, seconds;
     bool delta;
 } options;
@@ -53,7 +55,7 @@ typedef struct bench {
     swarm *swarm;
     swarm_plan plan;
     char folder[32], learner_url[NET_URL_MAX], replay_url[NET_URL_MAX];
-    net_process *learner, *replay;
+    net_process *learner, *replay, *relays[RELAYS_MAX];
     bool stopping;
     uint32_t exited;
     bool (*reached)(struct bench *bench);
@@ -128,7 +130,7 @@ all_acked(bench *self)
 static bool
 daemons_exited(bench *self)
 {
-    return self->exited == 2;
+    return self->exited == 2 + self->options.relays;
 }
 
 static bool
@@ -252,6 +254,39 @@ daemons_start(bench *self)
     self->options.learner_pid = (uint32_t)net_process_pid(self->learner);
 }
 
+// Each registers with the learner, which then gives it to actors.
+static bool
+relays_are_known(bench *self)
+{
+    char path[64];
+    uint8_t *text;
+    size_t length;
+    uint32_t known = 0;
+    (void)snprintf(path, sizeof(path), "%s/octet-learner.log", self->folder);
+    if (oct_file_read(path, LOG_BYTES_MAX, &text, &length) != OCT_OK) {
+        return false;
+    }
+    for (const char *at = (char *)text; (at = strstr(at, "LEARNER-RELAY ")) != NULL; at++) {
+        known++;
+    }
+    free(text);
+    return known == self->options.relays;
+}
+
+static void
+relays_start(bench *self)
+{
+    for (uint32_t i = 0; i < self->options.relays; i++) {
+        char url[64];
+        (void)snprintf(url, sizeof(url), "ipc://%s/relay%u", self->folder, i);
+        const char *arguments[] = {"--learner", self->learner_url, "--listen", url, NULL};
+        daemon_start(self, &self->relays[i], self->options.relay, arguments);
+    }
+    if (self->options.relays > 0) {
+        bench_wait(self, "the relays", relays_are_known, 60);
+    }
+}
+
 static int
 entry_remove(const char *path, const struct stat *status, int kind, struct FTW *place)
 {
@@ -270,9 +305,15 @@ daemons_stop(bench *self)
     self->stopping = true;
     net_process_kill(self->learner, SIGTERM);
     net_process_kill(self->replay, SIGTERM);
+    for (uint32_t i = 0; i < self->options.relays; i++) {
+        net_process_kill(self->relays[i], SIGTERM);
+    }
     bench_wait(self, "the daemons' end", daemons_exited, 20);
     net_process_destroy(self->learner);
     net_process_destroy(self->replay);
+    for (uint32_t i = 0; i < self->options.relays; i++) {
+        net_process_destroy(self->relays[i]);
+    }
     (void)nftw(self->folder, entry_remove, 8, FTW_DEPTH | FTW_PHYS);
 }
 
@@ -307,8 +348,8 @@ static void
 replay_ask(bench *self)
 {
     net_rpc_client *rpc;
-    bench_must(net_rpc_client_open(&rpc, self->loop, swarm_replay_address(self->swarm),
-                                   OCT_ROLES_ANY, 1, 1000, 1u << 20),
+    const char *replay = self->learner ? self->replay_url : swarm_replay_address(self->swarm);
+    bench_must(net_rpc_client_open(&rpc, self->loop, replay, OCT_ROLES_ANY, 1, 1000, 1u << 20),
                "dial");
     wire_client *client = wire_client_create(net_rpc_call, rpc, 1u << 20);
     bench_must(wire_call_replay_status(client, &(wire_empty){0}, 20000, replay_told, self),
@@ -376,6 +417,7 @@ milliseconds_print(const char *name, swarm_samples *samples)
 
 typedef struct watch {
     swarm_usage learner, replay, self;
+    double relays_s; // CPU time of all of them
     uint64_t machine[2];
 } watch;
 
@@ -385,6 +427,11 @@ watch_read(watch *out, const bench *self)
     swarm_usage_read(&out->learner, (int)self->options.learner_pid);
     swarm_usage_read(&out->replay, (int)self->options.replay_pid);
     swarm_usage_read(&out->self, (int)getpid());
+    for (uint32_t i = 0; i < self->options.relays; i++) {
+        swarm_usage relay;
+        swarm_usage_read(&relay, net_process_pid(self->relays[i]));
+        out->relays_s += (double)relay.run_ns * 1e-9;
+    }
     swarm_machine_read(out->machine);
 }
 
@@ -438,6 +485,8 @@ report(bench *self, const watch *one, const watch *before, const watch *after, d
     swarm_usage_print("replay", &before->replay, &after->replay);
     printf(",");
     swarm_usage_print("swarm", &before->self, &after->self);
+    printf(",\"relays\":%u,\"relayed\":%u,\"relays_cores\":%.4f", o->relays,
+           swarm_relayed(self->swarm), (after->relays_s - before->relays_s) / s);
     printf(",\"machine_busy\":%.3f}\n",
            (double)(after->machine[0] - before->machine[0]) /
                (double)OCT_MAX(after->machine[1] - before->machine[1], 1u));
@@ -501,6 +550,8 @@ option_take(options *o, const char *name, const char *value)
     } all[] = {
         {"learner", .text = &o->learner},
         {"replay", .text = &o->replay},
+        {"relay", .text = &o->relay},
+        {"relays", .whole = &o->relays},
         {"at", .text = &o->at},
         {"mode", .text = &o->mode},
         {"over", .text = &o->over},
@@ -564,6 +615,9 @@ options_read(options *o, int argc, char **argv)
     if (!o->at && (!o->learner || !o->replay)) {
         bench_give_up("arguments", "learner=FILE and replay=FILE are needed, or at=ADDR");
     }
+    if (o->relays > RELAYS_MAX || (o->relays > 0 && (!o->relay || o->at))) {
+        bench_give_up("arguments", "relays are at most 64, and need relay=FILE and no at=");
+    }
     if (o->actors < 1 || o->actors > 4096 || o->rows < 1 || o->rows > 4096 ||
         !(o->batches_per_s > 0) || !(o->versions_per_s > 0) || !(o->seconds > 0)) {
         bench_give_up("arguments", "actors and rows are 1 .. 4096, rates and seconds above 0");
@@ -596,6 +650,7 @@ main(int argc, char **argv)
     self.loop = net_loop_create();
     if (!o->at) {
         daemons_start(&self);
+        relays_start(&self);
     }
     self.plan.learner = o->at ? o->at : self.learner_url;
     bench_run(&self);

@@ -66,6 +66,7 @@ struct swarm {
     actor_spec spec;
     uint64_t run_id;
     char policies[NET_URL_MAX], replay[NET_URL_MAX], batches[NET_URL_MAX], acks[NET_URL_MAX];
+    uint32_t relayed;
     wire_batch batch; // columns that all share
     wire_arena *arena;
     oct_rng rng;
@@ -380,10 +381,10 @@ registered(void *arg, oct_err err, const char *detail, const wire_registered *an
     actor->session = answer->session;
     memcpy(actor->token, answer->token, sizeof(actor->token));
     actor->step = is_first ? STEP_POLICY : STEP_RUN;
-    bench_must(net_url_as_seen_from(answer->policy_address, self->plan.learner, self->policies),
-               detail);
-    bench_must(net_url_as_seen_from(answer->replay_address, self->plan.learner, self->replay),
-               detail);
+    const char *reached = answer->is_relayed ? "" : self->plan.learner;
+    self->relayed += is_first && answer->is_relayed;
+    bench_must(net_url_as_seen_from(answer->policy_address, reached, self->policies), detail);
+    bench_must(net_url_as_seen_from(answer->replay_address, reached, self->replay), detail);
     bench_must(net_url_offset(self->replay, 1, self->batches), "address");
     bench_must(net_url_offset(self->replay, 2, self->acks), "address");
     if (is_first) {
@@ -599,6 +600,12 @@ uint32_t
 swarm_batch_bytes(const swarm *self)
 {
     return (uint32_t)wire_batch_size(&self->batch);
+}
+
+uint32_t
+swarm_relayed(const swarm *self)
+{
+    return self->relayed;
 }
 
 const char *

@@ -63,8 +63,9 @@ void swarm_measure(swarm *self, bool measuring);
 swarm_samples *swarm_ack_seconds(swarm *self);          // from first sending to acknowledgement
 const swarm_version *swarm_versions(const swarm *self); // [SWARM_VERSIONS_MAX], while measuring
 uint64_t swarm_made(const swarm *self);                 // steps, ever
-const char *swarm_replay_address(const swarm *self);
-uint32_t swarm_batch_bytes(const swarm *self); // packed
+uint32_t swarm_relayed(const swarm *self);              // actors that were given a relay
+const char *swarm_replay_address(const swarm *self);    // of the last that registered
+uint32_t swarm_batch_bytes(const swarm *self);          // packed
 void swarm_destroy(swarm *self);
 
 #endif // BENCH_BENCH_SWARM_ACTOR_H

@@ -156,8 +156,8 @@ parse(int key, char *arg, struct argp_state *state)
 static void
 take_words(settings *s, const char *usage)
 {
-    static const char *const roles[] = {"learner",   "replay",   "actor",
-                                        "evaluator", "operator", NULL};
+    static const char *const roles[] = {"learner",  "replay", "actor", "evaluator",
+                                        "operator", "relay",  NULL};
     const char *role = s->words[0], *name = s->words[s->words_max - 1];
     if (name == NULL) {
         cli_usage_error(s->command, "usage: octet %s %s", s->command, usage);
@@ -166,8 +166,8 @@ take_words(settings *s, const char *usage)
         const char *near = cli_suggest(role, roles);
         cli_usage_error(
             s->command,
-            "unknown role '%s'%s%s%s\n  allowed: learner replay actor evaluator operator", role,
-            near != NULL ? "; did you mean '" : "", near != NULL ? near : "",
+            "unknown role '%s'%s%s%s\n  allowed: learner replay actor evaluator operator relay",
+            role, near != NULL ? "; did you mean '" : "", near != NULL ? near : "",
             near != NULL ? "'?" : "");
     }
     s->options.role = role;
@@ -193,7 +193,7 @@ static const struct command {
     {"issue", "a key and a certificate for a daemon, or a person", cli_certs_issue, DAYS, 2,
      "ROLE NAME", issue_options,
      "Makes a key and a certificate in FOLDER/NAME, the folder that --tls of a daemon wants. ROLE "
-     "is learner, replay, actor, evaluator or operator (people, and Prometheus).\v"
+     "is learner, replay, actor, evaluator, relay or operator (people, and Prometheus).\v"
      "Example: octet certs issue learner learner --host train.example.org --host 10.0.0.5"},
     {"revoke", "a name that may no longer connect", cli_certs_revoke, 0, 1, "NAME", dir_options,
      "Revokes every certificate of NAME that is still good, renews crl.pem and copies it into the "

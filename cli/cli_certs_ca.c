@@ -450,7 +450,7 @@ start_of(const char *role)
     static const char *const starts[OCT_ROLES] = {
         [OCT_ROLE_LEARNER] = "-learner", [OCT_ROLE_REPLAY] = "-replay",
         [OCT_ROLE_ACTOR] = "-actor",     [OCT_ROLE_EVALUATOR] = "-actor --evaluate",
-        [OCT_ROLE_OPERATOR] = " status",
+        [OCT_ROLE_OPERATOR] = " status", [OCT_ROLE_RELAY] = "-relay",
     };
     return starts[oct_role_from_name(role)];
 }

@@ -225,7 +225,7 @@ class WrongInput(Case):
                 (["issue", "actor"], "usage: octet certs issue ROLE NAME"),
                 (["issue", "actor", "a", "b"], "'b' is one word too many"),
                 (["issue", "actr", "a"], "unknown role 'actr'; did you mean 'actor'?"),
-                (["issue", "evaluater", "a"], "did you mean 'evaluator'?", "allowed: learner replay actor evaluator operator"),
+                (["issue", "evaluater", "a"], "did you mean 'evaluator'?", "allowed: learner replay actor evaluator operator relay"),
                 (["issue", "actor", "../a"], "NAME is '../a'; allowed are letters"),
                 (["issue", "actor", "-a"], "unknown option '-a'"),
                 (["issue", "actor", "--", "-a"], "NAME is '-a'"),

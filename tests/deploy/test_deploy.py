@@ -48,7 +48,7 @@ def run(*command, **options):
 def unit_copy(folder, path):
     """The unit as installed, but with the executable of this build."""
     text = path.read_text(encoding="utf-8")
-    for daemon in ("learner", "replay", "actor"):
+    for daemon in ("learner", "replay", "relay", "actor"):
         text = text.replace(f"/usr/bin/octet-{daemon}", str(BUILD / daemon / f"octet-{daemon}"))
     name = path.name.replace("@.", "@1.")
     (folder / name).write_text(text, encoding="utf-8")
