@@ -21,15 +21,16 @@ sys.path.insert(0, str(ROOT / "tools"))
 import metric_names  # noqa: E402
 
 NAMES = ["replay", "learner", "actor", "evaluator"]
+ALL = [*NAMES, "relay"]
 HANGING = BUILD / "tests/envs/bad_hang.so"
 
 
 @contextlib.contextmanager
 def measured(folder, names=NAMES, certs=None, settings=()):
     """The daemons by hand, each with --metrics: gives (processes, ports of their metrics, how to start one). With
-    certs, a folder of certificates, they also serve https at the ports + len(NAMES)."""
-    base = free_port(2 * len(NAMES))
-    ports = {name: base + i for i, name in enumerate(NAMES)}
+    certs, a folder of certificates, they also serve https at the ports + len(ALL)."""
+    base = free_port(2 * len(ALL))
+    ports = {name: base + i for i, name in enumerate(ALL)}
     learner, replay = f"ipc://{folder}/learner.ipc", f"ipc://{folder}/replay.ipc"
     commands = {
         "replay": [REPLAY, "--listen", replay, "--path", folder / "replay.oct"],
@@ -38,6 +39,7 @@ def measured(folder, names=NAMES, certs=None, settings=()):
                     "--set", "evaluation.period_s=0.2", *settings],
         "actor": [ACTOR, "--learner", learner, "--plugins", HANGING],
         "evaluator": [ACTOR, "--learner", learner, "--evaluate"],
+        "relay": [BUILD / "relay/octet-relay", "--learner", learner, "--listen", f"ipc://{folder}/relay.ipc"],
     }
     processes = {}
 
@@ -45,7 +47,7 @@ def measured(folder, names=NAMES, certs=None, settings=()):
         with open(folder / f"{name}.log", "a", encoding="utf-8") as log:
             options = ["--metrics", f"http://127.0.0.1:{ports[name]}"]
             if certs is not None:
-                options += ["--tls", certs / name, "--metrics", f"https://127.0.0.1:{ports[name] + len(NAMES)}"]
+                options += ["--tls", certs / name, "--metrics", f"https://127.0.0.1:{ports[name] + len(ALL)}"]
             processes[name] = start([*commands[name], *options], stdout=log, stderr=log)
 
     try:
@@ -102,11 +104,11 @@ def test_every_metric_is_there():
     """What the rules, the dashboard and the documentation name, a live run serves; and nothing else."""
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(scratch())
-        certs = certificates(OCTET, folder / "octet-certs")
-        _, ports, _begin = stack.enter_context(measured(folder, certs=certs))
-        for name in NAMES:
+        certs = certificates(OCTET, folder / "octet-certs", [*ALL, "operator"])
+        _, ports, _begin = stack.enter_context(measured(folder, ALL, certs=certs))
+        for name in ALL:
             wait_for(f"{name} to be well", lambda n=name: healthy(ports[n]))
-            https = ports[name] + len(NAMES)
+            https = ports[name] + len(ALL)
             assert get(https, certs=certs / "operator")[0] == 200, name
             assert get(https, certs=certs / "actor") is None, f"{name} answers an actor"
             assert get(https) is None, f"{name} answers plain http"
@@ -117,7 +119,7 @@ def test_every_metric_is_there():
                  "octet_training_return" in metrics(ports["learner"]) and
                  "octet_learner_actors_wanted" in metrics(ports["learner"]))
         served = {}
-        for name in NAMES:
+        for name in ALL:
             status, text = get(ports[name])
             assert status == 200
             promtool_check(text)
