@@ -292,6 +292,8 @@ interrupted() {
     stopping=$1
     : >"$here/done"
 }
+# A reader of what this prints may leave; the run goes on.
+trap '' PIPE
 trap 'interrupted 130' INT
 trap 'interrupted 143' TERM
 trap 'interrupted 129' HUP
@@ -320,7 +322,7 @@ fi
 quit_if_asked
 say "copies to ${hosts[*]}"
 if ! each "cannot be prepared" put; then
-    cat "$here"/wrong.* | grep -q "lacks the libraries" && say "hosts need the libraries of Octet's programs: apt-get install libnng1 libuv1 libprotobuf-c1 libyaml-0-2 libzstd1 libjansson4" \
+    grep -qs "lacks the libraries" "$here"/wrong.* && say "hosts need the libraries of Octet's programs: apt-get install libnng1 libuv1 libprotobuf-c1 libyaml-0-2 libzstd1 libjansson4" \
         "libssl3 libmicrohttpd12 libopenblas0-pthread libopenmpi3 (Debian 12)"
     finish 1
 fi
