@@ -41,6 +41,7 @@
 #define LOG_BYTES_MAX      (256u << 20)
 #define TEXT_MAX           1024
 #define RELAYS_MAX         64
+#define ACTORS_MAX         256 // actor.count: of more, there are as many streams
 
 typedef struct options {
     const char *learner, *replay, *relay, *at, *mode, *over, *hidden;
@@ -221,16 +222,17 @@ experiment_write(const bench *self, const char *path)
     int length =
         snprintf(text, sizeof(text),
                  "run:\n  name: swarm\n  env_steps: 1000000000000\nenv:\n  id: CartPole-v1\n"
-                 "network:\n  hidden: [%s]\nactor:\n  count: %u\n  envs: 1\n"
+                 "network:\n  hidden: [%s]\nactor:\n  count: %u\n  envs: %u\n"
                  "learner:\n  batch_size: %d\n  publish_period: 1\n  publish_s_min: %g\n"
                  "  publish_core_share: 0\n  checkpoint_s: 0\n  metrics_s: 1\n"
                  "policy:\n  delta: %s\n"
                  "replay:\n  capacity: %u\n  sampler: uniform\n  samples_per_insert: %g\n"
                  "  tolerance: 1000\n"
                  "net:\n  learner: %s\n  replay: %s\n",
-                 o->hidden, self->plan.pushers, LEARNING_BATCH, 1 / o->versions_per_s,
-                 o->delta ? "true" : "false", capacity, UPDATES_PER_S * LEARNING_BATCH / offered,
-                 self->learner_url, self->replay_url);
+                 o->hidden, OCT_MIN(self->plan.pushers, (uint32_t)ACTORS_MAX),
+                 (self->plan.pushers + ACTORS_MAX - 1) / ACTORS_MAX, LEARNING_BATCH,
+                 1 / o->versions_per_s, o->delta ? "true" : "false", capacity,
+                 UPDATES_PER_S * LEARNING_BATCH / offered, self->learner_url, self->replay_url);
     OCT_ASSERT(length > 0 && (size_t)length < sizeof(text));
     bench_must(oct_file_write(path, text, (size_t)length), path);
 }
@@ -524,6 +526,9 @@ bench_run(bench *self)
     uint64_t begin_ns = oct_clock_ns();
     swarm_join(self->swarm, self->plan.actors);
     bench_wait(self, "all actors", all_run, 60);
+    if (self->options.relays > 0 && swarm_relayed(self->swarm) != self->plan.actors) {
+        bench_give_up("relays", "not every actor was given one");
+    }
     double joined_s = (double)(oct_clock_ns() - begin_ns) * 1e-9;
     bench_pause(self, 1);
     swarm_measure(self->swarm, true);

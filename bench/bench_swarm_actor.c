@@ -395,11 +395,13 @@ registered(void *arg, oct_err err, const char *detail, const wire_registered *an
 static void
 register_send(swarm_actor *actor)
 {
+    char host[WIRE_NAME_MAX] = "";
+    (void)gethostname(host, sizeof(host) - 1); // a relay at a local socket is for its own host
     wire_register request = {
         .role = WIRE_ROLE_ACTOR,
         .label = actor->label,
         .session = actor->session,
-        .host = "swarm",
+        .host = host,
         .pid = (uint32_t)getpid(),
         .has_env = actor->step == STEP_SPEC,
         .env = {.env_id = ""},
