@@ -16,7 +16,7 @@
 #define EXIT_USAGE       2
 #define PLUGINS_VARIABLE "OCTET_PLUGINS"
 
-const char *argp_program_version = "octet-actor " OCTET_VERSION;
+const char *argp_program_version = "octet-actor " OCTET_VERSION " " WIRE_SPEAKS_TEXT;
 
 struct arguments {
     net_daemon daemon;

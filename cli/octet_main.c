@@ -12,6 +12,7 @@
 #include "cli/cli_inspect.h"
 #include "cli/cli_options.h"
 #include "common/oct_log.h"
+#include "proto/wire_speaks.h"
 
 static const cli_command commands[] = {
     {"train", cli_train, "train a policy on this machine"},
@@ -81,7 +82,7 @@ main(int argc, char **argv)
         return 0;
     }
     if (strcmp(first, "--version") == 0) {
-        printf("octet %s\n", OCTET_VERSION);
+        printf("octet " OCTET_VERSION " " WIRE_SPEAKS_TEXT "\n");
         return 0;
     }
     return output_end(first, cli_family_run(&octet, argc, argv));

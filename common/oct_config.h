@@ -263,6 +263,9 @@ void oct_config_replay_address(const oct_config *config, uint32_t shard,
 void oct_config_shard_name(const char *name, uint32_t shard, char *out, size_t size);
 // The resolved experiment as YAML that parses back to the same value; malloc'd.
 char *oct_config_print(const oct_config *config);
+// The same for peers, which may be of the release before: keys that it lacks are left out where
+// they have their default, which is what that release does.
+char *oct_config_print_for_peers(const oct_config *config);
 // How two experiments differ, key by key in the table's order: the next difference at or after *at
 // (0 at first), which moves on. False: there is none. Values are as in YAML.
 #define OCT_CONFIG_NAME_MAX  64

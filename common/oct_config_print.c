@@ -13,10 +13,28 @@ begins_section(size_t index)
            strcmp(oct_config_keys[index - 1].section, oct_config_keys[index].section) != 0;
 }
 
-char *
-oct_config_print(const oct_config *config)
+// Keys that the last release lacks; each release begins with none.
+static const struct {
+    const char *section, *name;
+} new_keys[] = {{"replay", "shards"}};
+
+static bool
+is_new(const oct_config_key *key)
 {
-    char value[OCT_CONFIG_VALUE_MAX];
+    for (size_t i = 0; i < OCT_COUNTOF(new_keys); i++) {
+        if (strcmp(key->section, new_keys[i].section) == 0 &&
+            strcmp(key->name, new_keys[i].name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// defaults: of which new keys are left out; NULL: of none.
+static char *
+print(const oct_config *config, const oct_config *defaults)
+{
+    char value[OCT_CONFIG_VALUE_MAX], usual[OCT_CONFIG_VALUE_MAX];
     char *out = NULL;
     size_t length = 0;
     FILE *stream = open_memstream(&out, &length);
@@ -26,10 +44,30 @@ oct_config_print(const oct_config *config)
         if (begins_section(i)) {
             fprintf(stream, "%s:\n", key->section);
         }
-        fprintf(stream, "  %s: %s\n", key->name, oct_config_value_print(config, key, value));
+        (void)oct_config_value_print(config, key, value);
+        if (defaults == NULL || !is_new(key) ||
+            strcmp(value, oct_config_value_print(defaults, key, usual)) != 0) {
+            fprintf(stream, "  %s: %s\n", key->name, value);
+        }
     }
     OCT_ASSERT(fclose(stream) == 0);
     return out;
+}
+
+char *
+oct_config_print(const oct_config *config)
+{
+    return print(config, NULL);
+}
+
+char *
+oct_config_print_for_peers(const oct_config *config)
+{
+    oct_config *defaults = oct_alloc(sizeof(*defaults));
+    oct_config_default(defaults);
+    char *text = print(config, defaults);
+    free(defaults);
+    return text;
 }
 
 static const char *

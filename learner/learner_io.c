@@ -573,7 +573,7 @@ learner_io_open(learner_io **out, net_loop *loop, const learner_io_options *opti
         free(io);
         return err;
     }
-    io->config_text = oct_config_print(options->config);
+    io->config_text = oct_config_print_for_peers(options->config);
     io->relays = learner_relays_create(oct_clock_ns());
     err = signer_open(io, reason, reason_size);
     if (err == OCT_OK && (err = links_open(io)) != OCT_OK) {

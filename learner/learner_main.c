@@ -26,7 +26,7 @@
 #define EVALUATOR_WAIT_MAX_S 3600
 #define LOCK_WAIT_MS         3000 // as long as a learner that is told to stop may take
 
-const char *argp_program_version = "octet-learner " OCTET_VERSION;
+const char *argp_program_version = "octet-learner " OCTET_VERSION " " WIRE_SPEAKS_TEXT;
 
 struct arguments {
     net_daemon daemon;

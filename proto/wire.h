@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "common/oct_err.h"
+#include "proto/wire_speaks.h"
 
 // What Octet's processes say to each other, as plain structs. octet.proto is the schema,
 // docs/wire.md the bytes. Everything after this header line sees these structs and never a
@@ -15,8 +16,6 @@
 // arena it was unpacked with, until that arena is reset. Columns begin at a multiple of 16 bytes; a
 // row inside a byte column may be unaligned: memcpy out of it. Errors: unpack checks every length,
 // count and float before it returns OCT_OK; otherwise OCT_EPROTO, and nothing in *out may be used.
-
-#define WIRE_PROTOCOL_VERSION 4
 
 // Bounds that every decoder enforces.
 #define WIRE_TEXT_MAX           65536   // configuration, reasons
@@ -84,7 +83,8 @@ typedef struct wire_frame {
 } wire_frame;
 
 void wire_frame_pack(wire_kind kind, uint16_t code, uint32_t topic, uint8_t out[WIRE_FRAME_BYTES]);
-// OCT_EPROTO: not an Octet frame. OCT_EINVAL: another protocol version (out->version says which).
+// OCT_EPROTO: not an Octet frame. OCT_EINVAL: a protocol version that is not read here (*out has
+// the frame).
 OCT_CHECKED oct_err wire_frame_unpack(wire_frame *out, const uint8_t *bytes, size_t length);
 
 // ---- arena
@@ -215,8 +215,8 @@ typedef struct wire_register {
     uint64_t libm;  // lock-step: of its machine (oct_libm.h); 0: not in lock-step, or not yet known
     const char *relay_address; // of a relay: where actors find it, "": it is for relays alone. Of
                                // an actor: of the relay that it goes through, "": of none
-    uint32_t relay_sessions; // of a relay: that it passes on now
-    bool relay_lost;         // of an actor: that relay cannot be reached
+    uint32_t relay_sessions;   // of a relay: that it passes on now
+    bool relay_lost;           // of an actor: that relay cannot be reached
 } wire_register;
 
 typedef struct wire_registered {

@@ -41,6 +41,11 @@ size_t wire_arena_text_length(const wire_arena *arena, const char *text);
 // Notes why a message is refused (a literal), and gives OCT_EPROTO.
 oct_err wire_arena_refuse(wire_arena *arena, const char *reason);
 
+// What this release speaks, of messages that say so.
+#define WIRE_SPEAKS_TO                                                                             \
+    .version = WIRE_PROTOCOL_VERSION, .read_min = WIRE_PROTOCOL_READ_MIN,                          \
+    .read_max = WIRE_PROTOCOL_READ_MAX, .release_name = WIRE_STRING(OCTET_VERSION)
+
 // Leaves a decoder that meets a value it must not pass on.
 #define WIRE_REQUIRE(arena, condition, reason)                                                     \
     do {                                                                                           \

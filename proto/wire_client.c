@@ -97,15 +97,18 @@ detail_set_from_peer(wire_client *client, oct_err err, const uint8_t *text, size
 static oct_err
 reply_open(wire_client *client, const uint8_t *bytes, size_t length)
 {
-    wire_frame frame;
+    wire_frame frame = {0};
     oct_err err = wire_frame_unpack(&frame, bytes, length);
-    if (err == OCT_EINVAL) {
+    bool is_refusal = frame.kind == WIRE_REPLY && frame.code != OCT_OK; // read in any version
+    if (err == OCT_EINVAL && !is_refusal) {
         (void)snprintf(client->detail, sizeof(client->detail),
-                       "the peer speaks protocol version %u, this is version %u: run the same "
-                       "release on both sides",
-                       frame.version, WIRE_PROTOCOL_VERSION);
+                       "the peer speaks protocol version %u, release " OCTET_VERSION
+                       " here reads %d to %d: run the same release on both sides, or ones that "
+                       "follow each other",
+                       frame.version, WIRE_PROTOCOL_READ_MIN, WIRE_PROTOCOL_READ_MAX);
         return err;
     }
+    err = err == OCT_EINVAL ? OCT_OK : err;
     if (err != OCT_OK || frame.kind != WIRE_REPLY) {
         detail_set(client, err != OCT_OK ? "the reply is not an Octet frame"
                                          : "the reply is another kind of message");
@@ -148,6 +151,15 @@ reply_refused(wire_client *client)
                    wire_arena_reason(client->arena));
 }
 
+// Whether the peer's release works together with this one.
+static oct_err
+peer_check(wire_client *client, const wire_speaks *peer)
+{
+    const wire_speaks own = wire_speaks_own();
+    bool meet = wire_speaks_meet(&own, peer, client->detail, sizeof(client->detail));
+    return meet ? OCT_OK : OCT_EINVAL;
+}
+
 // protobuf-c's entry: the generated functions call it with the method's place in the service.
 static void
 client_invoke(ProtobufCService *base, unsigned method, const ProtobufCMessage *input,
@@ -186,6 +198,10 @@ client_invoke(ProtobufCService *base, unsigned method, const ProtobufCMessage *i
         reply answer;                                                                              \
         if (message != NULL) {                                                                     \
             slot.err = reply##_from(&answer, message, client->arena);                              \
+        }                                                                                          \
+        wire_speaks peer;                                                                          \
+        if (message != NULL && slot.err == OCT_OK && WIRE_SPEAKS_OF(message, &peer)) {             \
+            slot.err = peer_check(client, &peer);                                                  \
         }                                                                                          \
         if (slot.err == OCT_EPROTO && wire_arena_reason(client->arena)[0] != '\0') {               \
             reply_refused(client);                                                                 \

@@ -78,4 +78,19 @@ WIRE_MESSAGES(X)
                  wire_check_text((text), wire_arena_text_length((arena), (text)), WIRE_TEXT_MAX),  \
                  (reason))
 
+// What a message says that its sender speaks; false: messages of this type do not. Of a name that
+// is none nothing is kept: it is for people. (wire_speaks.c)
+bool wire_speaks_of_registration(const Octet__Registration *in, wire_speaks *out);
+bool wire_speaks_of_registered(const Octet__Registered *in, wire_speaks *out);
+bool wire_speaks_of_configuration(const Octet__Configuration *in, wire_speaks *out);
+bool wire_speaks_of_configured(const Octet__Configured *in, wire_speaks *out);
+bool wire_speaks_of_none(const void *in, wire_speaks *out);
+#define WIRE_SPEAKS_OF(in, out)                                                                    \
+    _Generic((in),                                                                                 \
+        const Octet__Registration *: wire_speaks_of_registration,                                  \
+        const Octet__Registered *: wire_speaks_of_registered,                                      \
+        const Octet__Configuration *: wire_speaks_of_configuration,                                \
+        const Octet__Configured *: wire_speaks_of_configured,                                      \
+        default: wire_speaks_of_none)((in), (out))
+
 #endif // PROTO_WIRE_CONVERT_H

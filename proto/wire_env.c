@@ -16,6 +16,8 @@ wire_env_pack(const wire_env_spec *env, size_t *length)
         .role = WIRE_ROLE_ACTOR, .host = "", .has_env = true, .env = *env};
     Octet__Registration message;
     wire_register_to(&message, &request);
+    message.version = message.read_min = message.read_max = 0; // a file speaks with nobody
+    message.release_name = WIRE_STRING(NULL);
     *length = WIRE_FRAME_BYTES + octet__registration__get_packed_size(&message);
     uint8_t *bytes = oct_alloc(*length);
     wire_frame_pack(WIRE_REQUEST, REGISTER_CODE, 0, bytes);

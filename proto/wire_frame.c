@@ -1,3 +1,4 @@
+// The twelve bytes that every message begins with.
 #include <string.h>
 
 #include "common/oct_bytes.h"
@@ -5,13 +6,29 @@
 
 static const uint8_t magic[3] = {'O', 'C', 'T'};
 
+// Register and Configure, the first methods of their services.
+static bool
+is_hello(wire_kind kind, uint16_t code)
+{
+    return kind == WIRE_REQUEST && (code & 0xff) == 0;
+}
+
+static bool
+is_read(const wire_frame *frame)
+{
+    bool is_in_range =
+        WIRE_PROTOCOL_READ_MIN <= frame->version && frame->version <= WIRE_PROTOCOL_READ_MAX;
+    return is_in_range ||
+           (frame->version == WIRE_PROTOCOL_HELLO && is_hello(frame->kind, frame->code));
+}
+
 void
 wire_frame_pack(wire_kind kind, uint16_t code, uint32_t topic, uint8_t out[WIRE_FRAME_BYTES])
 {
     oct_writer writer = {.base = out, .capacity = WIRE_FRAME_BYTES};
     oct_write_bytes(&writer, magic, sizeof(magic));
     oct_write_u8(&writer, (uint8_t)kind);
-    oct_write_u16(&writer, WIRE_PROTOCOL_VERSION);
+    oct_write_u16(&writer, is_hello(kind, code) ? WIRE_PROTOCOL_HELLO : WIRE_PROTOCOL_VERSION);
     oct_write_u16(&writer, code);
     oct_write_u32(&writer, topic);
 }
@@ -36,7 +53,7 @@ wire_frame_unpack(wire_frame *out, const uint8_t *bytes, size_t length)
     frame.code = oct_read_u16(&reader);
     frame.topic = oct_read_u32(&reader);
     // The version first: another one may have kinds that this one lacks.
-    if (frame.version != WIRE_PROTOCOL_VERSION) {
+    if (!is_read(&frame)) {
         *out = frame;
         return OCT_EINVAL;
     }

@@ -27,6 +27,7 @@ wire_register_to(Octet__Registration *out, const wire_register *in)
         .relay_address = WIRE_STRING(in->relay_address),
         .relay_sessions = in->relay_sessions,
         .relay_lost = in->relay_lost,
+        WIRE_SPEAKS_TO,
     };
     if (!in->has_env) {
         return;
@@ -171,6 +172,7 @@ wire_registered_to(Octet__Registered *out, const wire_registered *in)
         .signature = WIRE_BYTES(in->signature, in->has_signature ? WIRE_SIGNATURE_BYTES : 0),
         .session = in->session,
         .is_relayed = in->is_relayed,
+        WIRE_SPEAKS_TO,
     };
 }
 

@@ -44,6 +44,7 @@ wire_configure_to(Octet__Configuration *out, const wire_configure *in)
         .token_key =
             WIRE_BYTES(in->token_key, in->limiter_only || in->release ? 0 : WIRE_TOKEN_KEY_BYTES),
         .turn_digest = WIRE_BYTES(in->turn_digest, in->turn > 0 ? WIRE_HASH_BYTES : 0),
+        WIRE_SPEAKS_TO,
     };
 }
 
@@ -162,6 +163,7 @@ wire_configured_to(Octet__Configured *out, const wire_configured *in)
         .samples = in->samples,
         .returned = in->returned,
         .libm = in->libm,
+        WIRE_SPEAKS_TO,
     };
 }
 

@@ -187,11 +187,22 @@ part_forbidden(oct_role role, uint16_t code, const void *message)
     return NULL;
 }
 
+// What is the matter with the peer's release.
+static const char *
+peer_forbidden(wire_server *server, const wire_speaks *peer)
+{
+    const wire_speaks own = wire_speaks_own();
+    return wire_speaks_meet(&own, peer, server->detail, sizeof(server->detail)) ? NULL
+                                                                                : server->detail;
+}
+
 static oct_err
 serve_forbidden(wire_call *call, const char *detail)
 {
     wire_server *server = call->server;
-    (void)snprintf(server->detail, sizeof(server->detail), "%s", detail);
+    if (detail != server->detail) {
+        (void)snprintf(server->detail, sizeof(server->detail), "%s", detail);
+    }
     wire_reply_error(call, OCT_EINVAL, server->detail);
     return OCT_EINVAL;
 }
@@ -209,9 +220,14 @@ serve_forbidden(wire_call *call, const char *detail)
         wire_server *server = call->server;                                                        \
         request message;                                                                           \
         server->served = request##_from(&message, input, server->arena);                           \
-        const char *forbidden = server->served == OCT_OK                                           \
-                                    ? part_forbidden(server->role, CODE_##method, &message)        \
-                                    : NULL;                                                        \
+        const char *forbidden = NULL;                                                              \
+        if (server->served == OCT_OK) {                                                            \
+            forbidden = part_forbidden(server->role, CODE_##method, &message);                     \
+        }                                                                                          \
+        wire_speaks peer;                                                                          \
+        if (server->served == OCT_OK && forbidden == NULL && WIRE_SPEAKS_OF(input, &peer)) {       \
+            forbidden = peer_forbidden(server, &peer);                                             \
+        }                                                                                          \
         if (server->served != OCT_OK) {                                                            \
             server->served = serve_refused(call);                                                  \
         } else if (forbidden != NULL) {                                                            \
@@ -296,9 +312,10 @@ request_open(wire_server *server, void *transport_call, wire_frame *out, const u
     oct_err err = wire_frame_unpack(&frame, bytes, length);
     if (err == OCT_EINVAL) {
         (void)snprintf(detail, sizeof(server->detail),
-                       "this peer speaks protocol version %u, the request is version %u: run the "
-                       "same release on both sides",
-                       WIRE_PROTOCOL_VERSION, frame.version);
+                       "release " OCTET_VERSION " reads protocol versions %d to %d, the request is "
+                       "version %u: run the same release on both sides, or ones that follow each "
+                       "other",
+                       WIRE_PROTOCOL_READ_MIN, WIRE_PROTOCOL_READ_MAX, frame.version);
         return refuse(server, transport_call, OCT_EINVAL, detail);
     }
     if (err != OCT_OK) {

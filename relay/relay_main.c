@@ -8,12 +8,13 @@
 #include "net/net_metrics.h"
 #include "net/net_url.h"
 #include "proto/wire.h"
+#include "proto/wire_speaks.h"
 #include "relay/relay_io.h"
 
 #define EXIT_DEADLINE_MS 1500
 #define EXIT_USAGE       2
 
-const char *argp_program_version = "octet-relay " OCTET_VERSION;
+const char *argp_program_version = "octet-relay " OCTET_VERSION " " WIRE_SPEAKS_TEXT;
 
 struct arguments {
     net_daemon daemon;

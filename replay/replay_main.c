@@ -19,7 +19,7 @@
 
 enum { OPTION_PATH = 0x100, OPTION_SYNC, OPTION_SYNC_INTERVAL, OPTION_DATA };
 
-const char *argp_program_version = "octet-replay " OCTET_VERSION;
+const char *argp_program_version = "octet-replay " OCTET_VERSION " " WIRE_SPEAKS_TEXT;
 
 struct options {
     net_daemon daemon;

@@ -35,6 +35,29 @@ set(oct_config *config, const char *assignment)
     }
 }
 
+// What the last release lacks is left out where it has its default, and only there.
+static void
+test_peers_of_the_last_release_are_told_no_new_defaults(void **state)
+{
+    (void)state;
+    oct_config config, again;
+    oct_config_default(&config);
+    set(&config, "env.id=CartPole-v1");
+    char *all = oct_config_print(&config), *some = oct_config_print_for_peers(&config);
+    assert_non_null(strstr(all, "\n  shards: 1\n"));
+    assert_null(strstr(some, "shards"));
+    assert_int_equal(strlen(all), strlen(some) + strlen("  shards: 1\n"));
+    oct_config_default(&again);
+    T_OK(oct_config_parse(&again, "printed", some, strlen(some), message, sizeof(message)));
+    assert_memory_equal(&again, &config, sizeof(again));
+    free(all);
+    free(some);
+    set(&config, "replay.shards=2");
+    some = oct_config_print_for_peers(&config);
+    assert_non_null(strstr(some, "\n  shards: 2\n"));
+    free(some);
+}
+
 static void
 test_defaults_round_trip(void **state)
 {
@@ -188,6 +211,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_peers_of_the_last_release_are_told_no_new_defaults),
         cmocka_unit_test(test_defaults_round_trip),
         cmocka_unit_test(test_awkward_texts_round_trip),
         cmocka_unit_test(test_lists_and_special_words_round_trip),

@@ -239,7 +239,9 @@ test_server_refuses_another_version_in_words(void **state)
     wire_frame_pack(WIRE_REQUEST, WIRE_SERVICE_LEARNER << 8, 0, frame);
     frame[4] = 5;
     T_ERR(wire_pipe_inject(&f->pipe, frame, sizeof(frame)), OCT_EINVAL);
-    assert_refused(f, OCT_EINVAL, "protocol version 4, the request is version 5");
+    assert_refused(f, OCT_EINVAL,
+                   "release " OCTET_VERSION " reads protocol versions 4 to 4, the request is "
+                   "version 5: run the same release on both sides");
 }
 
 static void
@@ -536,8 +538,9 @@ test_client_refuses_a_reply_of_another_version(void **state)
     reply[5] = 1;
     answer_with(f, reply, sizeof(reply));
     T_ERR(f->err, OCT_EINVAL);
-    assert_string_equal(f->detail, "the peer speaks protocol version 260, this is version 4: run "
-                                   "the same release on both sides");
+    assert_string_equal(f->detail, "the peer speaks protocol version 260, release " OCTET_VERSION
+                                   " here reads 4 to 4: run the same release on both sides, or "
+                                   "ones that follow each other");
 }
 
 static void
