@@ -15,8 +15,9 @@
 #define LABEL_MAX    63 // of DNS, and of a value
 #define IMAGE_MAX    255
 #define ADDRESS_MAX  128
-#define METRICS_HERE 9464 // of the probes, inside a pod alone
-#define METRICS_PORT 9465 // for Prometheus
+#define HOSTS_MAX    (16 * 2 * ADDRESS_MAX) // of all shards of replay
+#define METRICS_HERE 9464                   // of the probes, inside a pod alone
+#define METRICS_PORT 9465                   // for Prometheus
 #define CERTS        "/etc/octet/tls"
 #define DATA         "/var/lib/octet"
 #define EXPERIMENT   "/experiment"
@@ -75,6 +76,7 @@ typedef struct k8s {
     cli_cluster_plan *plan;
     uint32_t learner_port;
     uint32_t replay_port;
+    uint32_t shards; // of replay
 } k8s;
 
 // ---- options
@@ -218,12 +220,6 @@ plan_check(const k8s_options *o, const cli_cluster_plan *plan)
                         "%s: replay.data is a file, which no volume of these manifests holds; "
                         "allowed are experiments without one",
                         o->cluster.file);
-    }
-    if (plan->config.replay.shards > 1) {
-        cli_usage_error(COMMAND,
-                        "%s: replay.shards is %u, and these manifests have one replay; allowed is "
-                        "1",
-                        o->cluster.file, (unsigned)plan->config.replay.shards);
     }
     if (isdigit((unsigned char)plan->name[0]) != 0) {
         cli_usage_error(COMMAND,
@@ -481,7 +477,10 @@ replay(const k8s *k)
                    .memory = k->o->quantity[REPLAY_MEMORY],
                    .volume = "table"};
     object(k, "apps/v1", "StatefulSet", "replay", "replay");
-    PUT(k, "spec:\n  serviceName: \"%s-replay\"\n  replicas: 1\n  selector:\n", k->plan->name);
+    PUT(k,
+        "spec:\n  serviceName: \"%s-replay\"\n  replicas: %u\n"
+        "  podManagementPolicy: Parallel\n  selector:\n",
+        k->plan->name, (unsigned)k->shards);
     labels(k, "    matchLabels: ", "replay");
     template(k, "replay");
     pod_spec(k, cli_cluster_plan_find(k->plan, "replay"), &p);
@@ -624,7 +623,11 @@ comment_certs(const k8s *k)
     const char *folder = k->o->cluster.certs != NULL ? k->o->cluster.certs : "octet-certs";
     for (size_t i = 0; i < OCT_COUNTOF(roles) && k->o->cluster.certs == NULL; i++) {
         PUT(k, "#   octet certs issue %s %s", roles[i], roles[i]);
-        PUT(k, i < 2 ? " --host %s-%s\n" : "\n", name, roles[i]);
+        PUT(k, i < 2 ? " --host %s-%s" : "", name, roles[i]);
+        for (uint32_t shard = 0; i == 1 && k->shards > 1 && shard < k->shards; shard++) {
+            PUT(k, " --host %s-replay-%u.%s-replay", name, (unsigned)shard, name);
+        }
+        PUT(k, "\n");
     }
     for (size_t i = 0; i < OCT_COUNTOF(roles); i++) {
         PUT(k, "#   kubectl -n %s create secret generic %s-%s-tls --from-file=%s/%s\n", namespace,
@@ -650,18 +653,48 @@ comment(const k8s *k)
         namespace, name, DATA, namespace, name);
 }
 
+// The host of replay; of several shards "A:PORT,SCHEME://B", which a scheme and a port make a list
+// of addresses: the pods of a StatefulSet have names of their own, in an order that stays.
+static void
+replay_hosts(const k8s *k, char out[HOSTS_MAX])
+{
+    const char *name = k->plan->name;
+    size_t used = 0;
+    if (k->shards == 1) {
+        (void)snprintf(out, HOSTS_MAX, "%s-replay", name);
+        return;
+    }
+    for (uint32_t i = 0; i < k->shards; i++) {
+        if (i > 0) {
+            used += (size_t)snprintf(out + used, HOSTS_MAX - used, ":%u,%s://",
+                                     (unsigned)(k->o->cluster.port + CLI_CLUSTER_PORT_REPLAY),
+                                     k->o->cluster.insecure ? "tcp" : "tls+tcp");
+        }
+        used += (size_t)snprintf(out + used, HOSTS_MAX - used, "%s-replay-%u.%s-replay", name,
+                                 (unsigned)i, name);
+    }
+    if (used + sizeof("tls+tcp://:65535") > OCT_CONFIG_TEXT_MAX) {
+        cli_usage_error(COMMAND,
+                        "the addresses of %u shards of replay are longer than net.replay may be: "
+                        "give a shorter --name",
+                        (unsigned)k->shards);
+    }
+}
+
 static void
 daemons_place(k8s *k)
 {
-    char learner_host[ADDRESS_MAX], replay_host[ADDRESS_MAX], here[64], there[64];
+    char learner_host[ADDRESS_MAX], replay_host[HOSTS_MAX], here[64], there[64];
     (void)snprintf(learner_host, sizeof(learner_host), "%s-learner", k->plan->name);
-    (void)snprintf(replay_host, sizeof(replay_host), "%s-replay", k->plan->name);
+    replay_hosts(k, replay_host);
     const cli_cluster_place place = {.learner_host = learner_host,
                                      .replay_host = replay_host,
                                      .experiment = EXPERIMENT "/" CLI_CLUSTER_EXPERIMENT,
                                      .run_dir = DATA "/run",
                                      .replay_dir = DATA,
                                      .certs = CERTS};
+    // Alike, in pods of their own at one port: the plan needs one, and the learner has them all.
+    k->plan->config.replay.shards = 1;
     cli_cluster_plan_place(k->plan, &place);
     (void)snprintf(here, sizeof(here), "http://127.0.0.1:%d", METRICS_HERE);
     (void)snprintf(there, sizeof(there), "%s://0.0.0.0:%d",
@@ -693,8 +726,10 @@ print(const k8s *k)
         autoscaler(k);
     }
     network(k);
+    char all[32];
+    (void)snprintf(all, sizeof(all), "minAvailable: %u", (unsigned)k->shards);
     disruption(k, "learner", "minAvailable: 1");
-    disruption(k, "replay", "minAvailable: 1");
+    disruption(k, "replay", all);
     disruption(k, "actor", "maxUnavailable: 50%");
 }
 
@@ -723,7 +758,10 @@ cli_cluster_k8s(int argc, char **argv)
     // Whole or not at all: what is wrong is said before the first line.
     char *text = NULL;
     size_t size = 0;
-    k8s k = {.out = open_memstream(&text, &size), .o = &options, .plan = plan};
+    k8s k = {.out = open_memstream(&text, &size),
+             .o = &options,
+             .plan = plan,
+             .shards = plan->config.replay.shards};
     OCT_ASSERT(k.out != NULL);
     daemons_place(&k);
     print(&k);

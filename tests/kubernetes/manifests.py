@@ -430,6 +430,25 @@ def what_octet_prints_is_valid():
 
 
 @case
+def shards_of_replay_are_pods_of_one_set():
+    name, shards = "a" * 20, 3
+    code, out, said = octet("cluster", "k8s", "presets/cartpole.yaml", "--name", name, "--set", f"replay.shards={shards}")
+    assert code == 0, said
+    documents = kustomize.documents(out)
+    assert schema.check(documents, secrets_of(name)) == [], schema.check(documents, secrets_of(name))
+    stateful = the(documents, "StatefulSet", f"{name}-replay")["spec"]
+    assert stateful["replicas"] == the(documents, "PodDisruptionBudget", f"{name}-replay")["spec"]["minAvailable"] == shards
+    # As a cluster names the pods of a set, by its headless Service.
+    hosts = [f"{name}-replay-{i}.{stateful['serviceName']}" for i in range(shards)]
+    words = the(documents, "Job", f"{name}-learner")["spec"]["template"]["spec"]["containers"][0]["args"]
+    assert "net.replay=" + ",".join(f"tls+tcp://{host}:5560" for host in hosts) in words, words
+    command = re.search(r"octet certs issue replay replay (.*)", out)[1]
+    assert command.split() == [word for host in (f"{name}-replay", *hosts) for word in ("--host", host)], command
+    code, out, said = octet("cluster", "k8s", "presets/cartpole.yaml", "--name", "a" * 40, "--set", "replay.shards=16")
+    assert code == 2 and out == "" and "shorter --name" in said, said
+
+
+@case
 def insecure_is_without_secrets():
     documents = printed("presets/cartpole.yaml", "--name", "plain", "--insecure")
     assert schema.check(documents) == [], schema.check(documents)

@@ -14,6 +14,7 @@ import json
 import os
 import pathlib
 import re
+import secrets
 import shlex
 import shutil
 import subprocess
@@ -29,7 +30,7 @@ from daemons import wait_for  # noqa: E402
 
 OCTET, PODMAN, LOGS = pathlib.Path(sys.argv[1]).resolve(), shlex.split(sys.argv[2]), pathlib.Path(sys.argv[3]).resolve()
 IMAGE = sys.argv[4] if len(sys.argv) > 4 else "localhost/octet-test"
-NAME = f"pole{os.getpid()}"
+NAME = f"pole-{secrets.token_hex(4)}"
 NETWORK = f"{NAME}-net"
 DEADLINE_S = 60
 COMPONENT = "app.kubernetes.io/component"
@@ -63,9 +64,11 @@ class Pod:
         self.spec = json.loads(json.dumps(template["spec"]))
         self.container = self.spec["containers"][0]
         self.running = f"{self.name}-{self.container['name']}"  # the container's name for podman
-        # A Service's name is that of its one pod.
+        # A Service's name is that of its one pod; of a set it gives each its own.
         self.host = next((d["metadata"]["name"] for d in documents if d["kind"] == "Service" and
                           d["spec"]["selector"][COMPONENT] == self.component), self.name)
+        if kind == "StatefulSet" and owner["spec"]["replicas"] > 1:
+            self.host = f"{self.name}.{owner['spec']['serviceName']}"
         self.documents, self.volumes = [], {}
         for claim in owner["spec"].get("volumeClaimTemplates", []):
             name = f"{claim['metadata']['name']}-{self.name}"
@@ -323,6 +326,10 @@ def scratch(playing):
         for pod in playing:
             podman("pod", "rm", "--force", pod.name, check=False)
         podman("network", "rm", "--force", NETWORK, check=False)
+        for kind in ("volume", "secret"):
+            for name in podman(kind, "ls", "--format", "{{.Name}}", check=False).split():
+                if NAME in name:
+                    podman(kind, "rm", name, check=False)
         shutil.rmtree(folder)
 
 
