@@ -36,11 +36,45 @@ actor_io_leave(actor_io *io)
     }
 }
 
+static void worker_woke(void *arg);
+
+// Whether replay can still take something, and somebody learns from it.
+static bool
+can_drain(actor_io *io)
+{
+    char why[ENV_REASON_BYTES];
+    return io->worker != NULL && !io->options.evaluate && io->step == STEP_RUN &&
+           !io->config.run.deterministic && !io->replay_lost && !io->learner_lost &&
+           !net_rpc_client_trouble(io->rpc, why, sizeof(why));
+}
+
+// Everything that was made is acknowledged, or will not be in time.
+static void
+drain_look(void *arg)
+{
+    actor_io *io = arg;
+    if (io->leaving) {
+        return;
+    }
+    worker_woke(io);
+    bool is_done = actor_worker_has_ended(io->worker) && io->outbox.count == 0;
+    bool is_late = oct_clock_ns() - io->drain_ns >= ACTOR_DRAIN_MS * UINT64_C(1000000);
+    if (is_done || is_late || !can_drain(io)) {
+        actor_io_leave(io);
+    }
+}
+
 void
 actor_io_end(actor_io *io)
 {
     io->start_over = false;
-    actor_io_leave(io);
+    if (io->drain != NULL || io->leaving || !can_drain(io)) {
+        actor_io_leave(io); // also when it is told again
+        return;
+    }
+    actor_worker_drain(io->worker);
+    io->drain_ns = oct_clock_ns();
+    io->drain = net_timer_start(io->loop, 0, ACTOR_LOOK_MS, drain_look, io);
 }
 
 static void actor_evaluation_ask(void *arg);
@@ -321,6 +355,7 @@ actor_io_close(actor_io *io)
     }
     net_timer_stop(io->tick);
     net_timer_stop(io->retry);
+    net_timer_stop(io->drain);
     io->retry = NULL;
     actor_links_close(io);
     io->step = STEP_RUN; // answers of closing calls must not begin anything

@@ -39,6 +39,7 @@ void
 actor_send_again(void *arg)
 {
     actor_io *io = arg;
+    io->replay_lost = false;
     actor_outbox_go_back(&io->outbox);
     actor_send_batches(io);
 }
@@ -46,7 +47,8 @@ actor_send_again(void *arg)
 void
 actor_send_lost(void *arg)
 {
-    (void)arg;
+    actor_io *io = arg;
+    io->replay_lost = true;
     oct_log_notice("ACTOR-REPLAY-LOST", "the connection to replay was lost; dialing again");
 }
 

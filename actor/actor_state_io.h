@@ -25,6 +25,8 @@
 #define ACTOR_RPC_TIMEOUT_MS 3000
 // A learner that is there answers at once; one that ends with its actors may not.
 #define ACTOR_LEAVE_MS 300
+#define ACTOR_DRAIN_MS 1500 // that an actor which is to end waits for acknowledgements
+#define ACTOR_LOOK_MS  20   // of what it waits for
 // A complete policy over a narrow line takes a while: 2 MiB at 2 Mbit/s are 9 s. A lost link ends
 // the wait sooner.
 #define ACTOR_POLICY_TIMEOUT_MS 60000
@@ -59,7 +61,10 @@ struct actor_io {
     uint32_t retry_ms;
     bool calling;
     bool learner_lost;
-    bool leaving; // the learner has been told, or nobody has to be
+    bool leaving;      // the learner has been told, or nobody has to be
+    net_timer *drain;  // while it waits until all that was made is acknowledged
+    uint64_t drain_ns; // since when
+    bool replay_lost;  // it is not connected
     enum actor_step step;
 
     oct_config config;

@@ -26,7 +26,8 @@ struct actor_worker {
     void *arg;
     pthread_t thread;
     bool started;
-    atomic_int stopping;
+    atomic_int stopping; // or draining
+    atomic_int ended;    // nothing more is sealed
 
     // loop thread -> acting thread
     oct_latest policy;
@@ -202,7 +203,13 @@ worker_act(void *arg)
             break;
         }
     }
+    // What is for a whole turn or rollout is of no use in part, nor is a step that failed.
+    bool has_failed = atomic_load_explicit(&worker->failed, memory_order_relaxed) != 0;
+    if (!has_failed && worker->batch != NULL && worker->batch->count > 0 && !worker->pace.is_on) {
+        worker_seal(worker);
+    }
     oct_pulse_beat(OCT_PULSE_WORK, OCT_PULSE_ABSENT);
+    atomic_store_explicit(&worker->ended, 1, memory_order_release);
     return NULL;
 }
 
@@ -321,11 +328,8 @@ actor_worker_start(actor_worker *worker)
 }
 
 void
-actor_worker_stop(actor_worker *worker)
+actor_worker_drain(actor_worker *worker)
 {
-    if (!worker->started) {
-        return;
-    }
     atomic_store_explicit(&worker->stopping, 1, memory_order_release);
     oct_ring *waited_on[] = {worker->nudge, worker->free_batches, worker->jobs};
     for (size_t i = 0; i < OCT_COUNTOF(waited_on); i++) {
@@ -333,6 +337,21 @@ actor_worker_stop(actor_worker *worker)
             oct_ring_close(waited_on[i]);
         }
     }
+}
+
+bool
+actor_worker_has_ended(const actor_worker *worker)
+{
+    return atomic_load_explicit(&worker->ended, memory_order_acquire) != 0;
+}
+
+void
+actor_worker_stop(actor_worker *worker)
+{
+    if (!worker->started) {
+        return;
+    }
+    actor_worker_drain(worker);
     (void)pthread_join(worker->thread, NULL);
     worker->started = false;
 }

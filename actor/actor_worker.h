@@ -34,6 +34,10 @@ actor_worker *actor_worker_create_evaluator(const oct_config *config, actor_noti
                                             void *arg);
 // Starts the thread. OCT_EIO: no thread could be made.
 OCT_CHECKED oct_err actor_worker_start(actor_worker *worker);
+// Training mode: asks the thread to end behind the step that it is in, and does not wait: what it
+// has made until then comes by take_batch, and is all when actor_worker_has_ended.
+void actor_worker_drain(actor_worker *worker);
+bool actor_worker_has_ended(const actor_worker *worker);
 // Asks the thread to end and waits for it (one step of the environments at most).
 void actor_worker_stop(actor_worker *worker);
 void actor_worker_destroy(actor_worker *worker); // NULL is a no-op; stopped or never started

@@ -347,6 +347,44 @@ test_worker_flushes_a_late_batch(void **state)
     worker_end(worker);
 }
 
+// What was made until then is all there is, full or not, and nothing comes after it.
+static void
+test_worker_that_drains_gives_out_what_it_has_made(void **state)
+{
+    (void)state;
+    actor_worker *worker = worker_begin("CartPole-v1", "", OCT_WHEN_FULL_WAIT);
+    actor_worker_stop(worker);
+    actor_worker_destroy(worker);
+    config.actor.batch_steps = 60000;
+    policy_net *net = fixture_policy(4, 1, 0, 0);
+    actor_run *run = NULL;
+    T_OK(actor_run_create(&run, fixture_env("CartPole-v1", "", config.actor.envs, 1), &config,
+                          policy_net_spec(net), &seed));
+    worker = actor_worker_create(run, &config, notify, NULL);
+    actor_worker_put_policy(worker, net);
+    T_OK(actor_worker_start(worker));
+    uint64_t steps = 0;
+    while (steps == 0) {
+        const actor_numbers *numbers = worker_numbers(worker);
+        steps = numbers->env_steps;
+        actor_worker_return_numbers(worker, numbers);
+    }
+    assert_false(actor_worker_has_ended(worker));
+    actor_worker_drain(worker);
+    while (!actor_worker_has_ended(worker)) {
+        (void)sched_yield();
+    }
+    uint64_t sequence = 0, drained = 0;
+    actor_batch *batch;
+    while ((batch = actor_worker_take_batch(worker)) != NULL) {
+        assert_int_equal(batch->sequence, ++sequence);
+        drained += batch->steps;
+        actor_worker_return_batch(worker, batch);
+    }
+    assert_true(drained >= steps);
+    worker_end(worker);
+}
+
 static void
 test_worker_tells_when_the_environment_is_broken(void **state)
 {
@@ -447,6 +485,7 @@ main(void)
         cmocka_unit_test(test_worker_is_ahead_by_the_lag),
         cmocka_unit_test(test_worker_waits_for_a_version_only_so_long),
         cmocka_unit_test(test_worker_flushes_a_late_batch),
+        cmocka_unit_test(test_worker_that_drains_gives_out_what_it_has_made),
         cmocka_unit_test(test_worker_tells_when_the_environment_is_broken),
         cmocka_unit_test(test_evaluator_takes_one_job_at_a_time),
         cmocka_unit_test(test_evaluator_tells_how_far_it_is),
