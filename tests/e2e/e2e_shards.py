@@ -61,7 +61,7 @@ def endless(folder):
     run begins."""
     for attempt in range(10):
         run = folder / f"run{attempt}"
-        process = train(run, "--set", f"replay.shards={SHARDS}", "--set", "replay.capacity=1000000", *ACTORS, *ENDLESS)
+        process = train(run, "--set", f"replay.shards={SHARDS}", "--set", "replay.capacity=1000000", "--set", "run.hang_s=0", *ACTORS, *ENDLESS)
         try:
             spread = wait_for("all actors", lambda: sessions(run))
             if min(spread) > 0:

@@ -360,7 +360,9 @@ test_shards_keep_the_ratio_over_the_sum(void **state)
     for (uint32_t turn = 0; turn < 3000; turn++) {
         replay_insert inserted;
         const wire_batch *batch = test_batch_steps(&actor[0], 4);
+        uint32_t waits = 0;
         while (replay_table_insert(&inserted, table[0], batch) == OCT_EAGAIN) {
+            assert_true(waits++ < 1000);
             round_of(0, SHARDS - 1);
             learner_batch *whole;
             while ((whole = learner_shards_take(shards)) != NULL) {
@@ -415,7 +417,8 @@ test_shards_go_on_without_one_that_is_away_and_take_it_back(void **state)
     assert_false(learner_shards_is_used(shards, 1));
     T_NEAR(learner_shards_missing(shards), (double)ROWS[1] / WINDOWS, 1e-9, 0);
     uint32_t count = 0;
-    while (count < learner_shards_batches(shards)) { // these may have some of it
+    for (uint32_t rounds = 0; count < learner_shards_batches(shards); rounds++) {
+        assert_true(rounds < 1000); // these batches may have some of it
         round_of(0, 0);
         round_of(2, 2);
         count += batches_drain(SHARDS);
@@ -463,6 +466,51 @@ test_shards_forget_keys_of_another_process(void **state)
     assert_false(learner_source_priorities(source[1], &priorities));
 }
 
+// Windows of both processes in one batch: the priorities of the second one's go to it alone.
+static void
+test_shards_return_priorities_to_the_process_that_is_there(void **state)
+{
+    (void)state;
+    wire_sample request;
+    wire_sampled answer;
+    wire_priorities priorities;
+    begin(OCT_SAMPLER_PRIORITIZED);
+    start();
+    for (uint32_t s = 0; s < SHARDS; s++) {
+        tell(s);
+    }
+    uint32_t promised = learner_shards_request(shards, 1, now_ns, &request);
+    request.batches = 5; // of the first batch, and no more yet
+    (void)serve(1, &request, &answer);
+    T_OK(learner_shards_sampled(shards, 1, promised, &answer, 0, now_ns));
+    assert_int_equal(learner_source_heard(source[1], &(wire_sampled){.incarnation = 8}),
+                     OCT_EAGAIN);
+    now_ns += SECOND;
+    connect(1, 99);
+    wire_sampled counters = {0};
+    replay_table_counters(&counters, table[1]);
+    counters.incarnation = 99;
+    T_OK(learner_source_heard(source[1], &counters));
+    promised = learner_shards_request(shards, 1, now_ns, &request);
+    (void)serve(1, &request, &answer);
+    answer.incarnation = 99;
+    T_OK(learner_shards_sampled(shards, 1, promised, &answer, 0, now_ns));
+    round_of(0, 0);
+    round_of(2, 2);
+    learner_batch *batch = learner_shards_take(shards);
+    assert_non_null(batch);
+    uint32_t of_shard = 0;
+    for (uint32_t i = 0; i < BATCH; i++) {
+        of_shard += batch->obs[(size_t)i * TEST_OBS_FLOATS] == 1;
+    }
+    assert_true(of_shard > 5);
+    learn(batch);
+    learner_shards_give(shards, batch, now_ns);
+    assert_true(learner_source_priorities(source[1], &priorities));
+    assert_int_equal(priorities.incarnation, 99);
+    assert_int_equal(priorities.count, of_shard - 5);
+}
+
 // Windows of each shard in the batches that were learned from, for the checkpoint.
 static void
 test_shards_count_windows_by_batches(void **state)
@@ -505,6 +553,8 @@ main(void)
         cmocka_unit_test_teardown(test_shards_go_on_without_one_that_is_away_and_take_it_back,
                                   stop_all),
         cmocka_unit_test_teardown(test_shards_forget_keys_of_another_process, stop_all),
+        cmocka_unit_test_teardown(test_shards_return_priorities_to_the_process_that_is_there,
+                                  stop_all),
         cmocka_unit_test_teardown(test_shards_count_windows_by_batches, stop_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
