@@ -1,6 +1,7 @@
 // Plans batches over several replays, fills them with what comes, and takes them apart again.
 #include "learner/learner_shards.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,8 +9,8 @@
 #include "common/oct_rng.h"
 
 #define STREAM 0x736861726473u // of the generator of shares
-// What the others have is told that often at most; a shard that is not asked for windows is asked
-// for its counters so often at least, and one that does not answer no more often.
+// What the others have is told that often at most, when it matters; else, and of a shard that does
+// not answer, so seldom.
 #define TELL_NS      5000000u
 #define TELL_LATE_NS 100000000u
 #define ORIGIN_NONE  UINT8_MAX // of a window whose shard is another process by now
@@ -37,6 +38,7 @@ struct learner_shards {
     bool is_used[OCT_SHARDS_MAX]; // when it was planned last
     uint32_t promised[OCT_SHARDS_MAX];
     uint64_t told_ns[OCT_SHARDS_MAX], told_inserts[OCT_SHARDS_MAX];
+    double told_balance[OCT_SHARDS_MAX];
 
     // windows of each shard in the first so many batches, a ring
     uint64_t taken;
@@ -237,32 +239,47 @@ others_of(const learner_shards *shards, uint32_t shard, uint64_t *inserts, doubl
 }
 
 static void
-ask(learner_shards *shards, uint32_t shard, uint32_t windows, uint64_t now_ns, wire_sample *out)
+ask(learner_shards *shards, uint32_t shard, uint32_t windows, uint32_t at_once, uint64_t now_ns,
+    wire_sample *out)
 {
     uint64_t inserts;
     double balance;
     others_of(shards, shard, &inserts, &balance);
     shards->told_ns[shard] = now_ns;
     shards->told_inserts[shard] = inserts;
-    learner_source_ask(shards->options.source[shard], windows, inserts, balance, out);
+    shards->told_balance[shard] = balance;
+    learner_source_ask(shards->options.source[shard], windows, at_once, inserts, balance, out);
 }
 
-uint32_t
-learner_shards_request(learner_shards *shards, uint32_t shard, uint64_t now_ns, wire_sample *out)
+// Windows that are planned of a shard and were not asked for.
+static uint32_t
+lack_of(const learner_shards *shards, uint32_t shard)
 {
-    plans_make(shards);
     uint32_t wanted = 0;
     for (uint32_t i = 0; i < shards->count; i++) {
         const struct plan *plan = &shards->plan[i];
         wanted += plan->state == PLANNED ? plan->wanted[shard] - plan->got[shard] : 0;
     }
-    if (!shards->is_used[shard] || wanted <= shards->promised[shard]) {
+    return wanted - OCT_MIN(wanted, shards->promised[shard]);
+}
+
+// A request costs as much as many windows: it is for half of what one may ask for, unless the
+// learner has little to do and no other is on its way.
+uint32_t
+learner_shards_request(learner_shards *shards, uint32_t shard, uint64_t now_ns, wire_sample *out)
+{
+    plans_make(shards);
+    uint32_t B = shards->options.batch_size, lack = lack_of(shards, shard);
+    uint32_t most = learner_source_windows_max(shards->options.source[shard]);
+    bool can_wait = 2 * shards->busy >= shards->count || shards->promised[shard] > 0;
+    if (!shards->is_used[shard] || lack == 0 || (can_wait && lack < OCT_MAX(B, most / 2))) {
         return 0;
     }
-    uint32_t most = learner_source_windows_max(shards->options.source[shard]);
-    uint32_t windows = OCT_MIN(wanted - shards->promised[shard], most);
+    uint32_t count = shards->options.count;
+    uint32_t at_once = OCT_MIN(lack, (B + count - 1) / count);
+    uint32_t windows = OCT_MIN(lack, most) / at_once * at_once;
     shards->promised[shard] += windows;
-    ask(shards, shard, windows, now_ns, out);
+    ask(shards, shard, windows, at_once, now_ns, out);
     return windows;
 }
 
@@ -273,20 +290,33 @@ learner_shards_missed(learner_shards *shards, uint32_t shard, uint32_t promised)
     shards->promised[shard] -= promised;
 }
 
+// Whether what the others have has changed by what a limiter would notice: a batch of samples, or
+// any insert of the first ones.
+static bool
+others_have_news(const learner_shards *shards, uint32_t shard)
+{
+    const oct_config *config = shards->options.config;
+    uint64_t inserts;
+    double balance;
+    others_of(shards, shard, &inserts, &balance);
+    bool is_warm = shards->told_inserts[shard] >= config->replay.min_size;
+    double changed = balance - shards->told_balance[shard];
+    return (!is_warm && inserts != shards->told_inserts[shard]) ||
+           (config->replay.samples_per_insert > 0 && fabs(changed) >= shards->options.batch_size);
+}
+
 bool
 learner_shards_tell(learner_shards *shards, uint32_t shard, uint64_t now_ns, wire_sample *out)
 {
     const learner_source *source = shards->options.source[shard];
-    uint64_t since_ns = now_ns - shards->told_ns[shard], inserts;
-    double balance;
-    others_of(shards, shard, &inserts, &balance);
-    bool has_news = inserts != shards->told_inserts[shard] || !learner_source_is_known(source);
+    uint64_t since_ns = now_ns - shards->told_ns[shard];
+    bool has_news = !learner_source_is_known(source) || others_have_news(shards, shard);
     bool is_due = since_ns >= TELL_LATE_NS ||
                   (since_ns >= TELL_NS && has_news && !learner_source_is_lost(source));
     if (!learner_source_is_configured(source) || !is_due) {
         return false;
     }
-    ask(shards, shard, 0, now_ns, out);
+    ask(shards, shard, 0, 1, now_ns, out);
     return true;
 }
 

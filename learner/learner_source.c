@@ -585,15 +585,16 @@ learner_source_windows_max(const learner_source *source)
 }
 
 void
-learner_source_ask(learner_source *source, uint32_t windows, uint64_t others_inserts,
-                   double others_balance, wire_sample *out)
+learner_source_ask(learner_source *source, uint32_t windows, uint32_t at_once,
+                   uint64_t others_inserts, double others_balance, wire_sample *out)
 {
     OCT_ASSERT(source->options.is_shard && windows <= learner_source_windows_max(source));
+    OCT_ASSERT(at_once > 0 && windows % at_once == 0);
     *out = (wire_sample){
         .run_id = source->options.run_id,
         .epoch = source->options.epoch,
-        .batch_size = 1,
-        .batches = windows,
+        .batch_size = at_once,
+        .batches = windows / at_once,
         .timeout_ms = windows > 0 ? SAMPLE_HOLD_MS : 0,
         .others_inserts = others_inserts,
         .others_balance = others_balance,

@@ -98,9 +98,10 @@ void learner_source_give(learner_source *source, learner_batch *batch, uint64_t 
 
 // Windows that one request may ask for, at most.
 uint32_t learner_source_windows_max(const learner_source *source);
-// A request of so many windows, 0: of the counters alone. others: what the other shards have.
-void learner_source_ask(learner_source *source, uint32_t windows, uint64_t others_inserts,
-                        double others_balance, wire_sample *out);
+// A request for windows, some at a time: the answer has a multiple of at_once. windows: a multiple,
+// too; 0: for the counters alone. others: what the other shards have.
+void learner_source_ask(learner_source *source, uint32_t windows, uint32_t at_once,
+                        uint64_t others_inserts, double others_balance, wire_sample *out);
 // An answer, whose windows are the caller's. OCT_EAGAIN: replay has no table, it is to be
 // configured again.
 OCT_CHECKED oct_err learner_source_heard(learner_source *source, const wire_sampled *sampled);

@@ -480,7 +480,8 @@ test_shards_return_priorities_to_the_process_that_is_there(void **state)
         tell(s);
     }
     uint32_t promised = learner_shards_request(shards, 1, now_ns, &request);
-    request.batches = 5; // of the first batch, and no more yet
+    request.batch_size = 5; // of the first batch, and no more yet
+    request.batches = 1;
     (void)serve(1, &request, &answer);
     T_OK(learner_shards_sampled(shards, 1, promised, &answer, 0, now_ns));
     assert_int_equal(learner_source_heard(source[1], &(wire_sampled){.incarnation = 8}),
