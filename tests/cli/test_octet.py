@@ -336,7 +336,7 @@ class Help(Case):
         self.assertEqual(named - registered, set())
 
     def test_version(self):
-        self.assertRegex(self.octet("--version")[0], r"^octet \d+\.\d+\.\d+\n$")
+        self.assertRegex(self.octet("--version")[0], r"^octet \d+\.\d+\.\d+ \(protocol \d+, reads \d+ to \d+\)\n$")
 
     def test_config_prints_one_key_or_one_section(self):
         one, _ = self.octet("config", "learner.batch_size")
