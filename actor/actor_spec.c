@@ -1,3 +1,4 @@
+// An environment's spec in the wire's words, as a registration carries it.
 #include "actor/actor_spec.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+// Where a failed assertion ends, and memory that is zeroed or aborts.
 #include "common/oct_base.h"
 
 #include <stdio.h>

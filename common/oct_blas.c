@@ -1,3 +1,4 @@
+// Frees a program of the variables by which an environment forces OpenBLAS' kernels.
 #include "common/oct_blas.h"
 
 #include <stdio.h>

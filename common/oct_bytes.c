@@ -1,3 +1,4 @@
+// Bounded readers and writers of little-endian bytes.
 #include "common/oct_bytes.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__

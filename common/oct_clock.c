@@ -1,3 +1,4 @@
+// Monotonic, wall-clock and CPU time.
 #include "common/oct_clock.h"
 
 #include <time.h>

@@ -1,3 +1,4 @@
+// A mailbox for one pointer between threads, newest wins.
 #include "common/oct_latest.h"
 
 #include <stdatomic.h>

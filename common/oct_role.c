@@ -1,3 +1,4 @@
+// The roles of peers, and their names.
 #include "common/oct_role.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+// Finds the name that is most like a word that was mistyped.
 #include "envs/env_nearest.h"
 
 #include <ctype.h>

@@ -1,3 +1,4 @@
+// The beginning and the end of a saved state, which all of our environments share.
 #include "envs/env_saved.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+// How many actors a run can use, from the shares of time in which learner and actors wait.
 #include "learner/learner_demand.h"
 
 #include <math.h>

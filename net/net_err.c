@@ -1,3 +1,4 @@
+// NNG's and libuv's error codes as ours.
 #include "net/net_internal.h"
 
 oct_err

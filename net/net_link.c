@@ -1,3 +1,4 @@
+// Follows the one connection of a socket that dials, and tells the loop when it comes or goes.
 #include "net/net_internal.h"
 
 #define LINK_ADDED      1u

@@ -1,3 +1,4 @@
+// Message bodies that NNG allocates, so that sending copies nothing.
 #include "net/net_msg.h"
 
 #include <stdio.h>

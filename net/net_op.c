@@ -1,3 +1,4 @@
+// One asynchronous operation of NNG, whose end wakes the loop.
 #include <stdlib.h>
 
 #include "common/oct_base.h"

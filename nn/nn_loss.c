@@ -1,3 +1,4 @@
+// Losses over a batch, with their slopes.
 #include "nn/nn_loss.h"
 
 float

@@ -1,3 +1,4 @@
+// Chooses the vector loops that this CPU runs fastest.
 #include "nn/nn_vec.h"
 
 #include <stdbool.h>

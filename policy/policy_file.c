@@ -1,3 +1,4 @@
+// Reads a policy from a file.
 #include "policy/policy_file.h"
 
 #include <errno.h>

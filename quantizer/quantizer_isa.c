@@ -1,3 +1,4 @@
+// Chooses the loops over rows that this CPU runs fastest.
 #include "quantizer/quantizer_rows.h"
 
 const quantizer_rows *const quantizer_rows_all[] = {

@@ -1,3 +1,5 @@
+// Fake quantisation: the parameters that a quantised policy stands for, for quantisation-aware
+// training.
 #include "quantizer/quantizer_project.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// Draws boards of cells, such as MinAtar's.
 #include "render/render_board.h"
 
 #include "common/oct_base.h"

@@ -1,3 +1,4 @@
+// How much memory this process may still take, by the kernel and its control groups.
 #include "replay/replay_memory_io.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+// What the module of the Control Suite exports: its environments' ids and their interface.
 #include "envs/dmc/dmc_module.h"
 
 #include "envs/dmc/dmc_env.h"

@@ -1,3 +1,4 @@
+// The table of the Control Suite's tasks.
 #include "envs/dmc/dmc_tasks.h"
 
 #include <stddef.h>

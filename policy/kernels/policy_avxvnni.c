@@ -1,3 +1,4 @@
+// The integer kernel for AVX-VNNI.
 #include "policy/kernels/policy_kernels.h"
 
 #include <string.h>

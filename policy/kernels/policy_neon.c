@@ -1,3 +1,4 @@
+// The integer kernel for NEON with the dot product.
 #include "policy/kernels/policy_kernels.h"
 
 #include <string.h>

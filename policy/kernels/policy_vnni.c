@@ -1,3 +1,4 @@
+// The integer kernel for AVX-512 VNNI.
 #include "policy/kernels/policy_vnni.h"
 
 #include "policy/kernels/policy_simd_avx512.h"

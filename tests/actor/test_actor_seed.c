@@ -1,3 +1,4 @@
+// Seeds differ wherever run, index or incarnation do.
 #include "actor/actor_seed.h"
 
 #include <stdlib.h>

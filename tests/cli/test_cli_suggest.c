@@ -1,3 +1,4 @@
+// A mistyped word gets the name that was meant, and one that is far gets none.
 #include "cli/cli_suggest.h"
 #include "tests/support/oct_test.h"
 

@@ -1,3 +1,4 @@
+// Clocks go forward, and count what they say.
 #include <time.h>
 
 #include "tests/support/oct_test.h"

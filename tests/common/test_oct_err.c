@@ -1,3 +1,4 @@
+// Every error code has a text of its own, and OCT_TRY passes errors on.
 #include <stdbool.h>
 
 #include "tests/support/oct_test.h"

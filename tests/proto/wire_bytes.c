@@ -1,3 +1,4 @@
+// Every message to its payload bytes and back, past the public functions.
 #include "tests/proto/wire_bytes.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// Streams are found by their whole name, and leave room for others.
 #include "tests/support/oct_test.h"
 
 #include "replay/replay_stream.h"
