@@ -24,7 +24,8 @@ def failed(of):
 
 def main(args):
     if args[0] == "--failed":
-        print("\n".join(failed(results(args[1]))))
+        for name in failed(results(args[1])):
+            print(name)
         return
     of = results(args[0])
     if len(args) > 1:

@@ -623,7 +623,9 @@ comment_certs(const k8s *k)
     const char *folder = k->o->cluster.certs != NULL ? k->o->cluster.certs : "octet-certs";
     for (size_t i = 0; i < OCT_COUNTOF(roles) && k->o->cluster.certs == NULL; i++) {
         PUT(k, "#   octet certs issue %s %s", roles[i], roles[i]);
-        PUT(k, i < 2 ? " --host %s-%s" : "", name, roles[i]);
+        if (i < 2) { // who is called by a name
+            PUT(k, " --host %s-%s", name, roles[i]);
+        }
         for (uint32_t shard = 0; i == 1 && k->shards > 1 && shard < k->shards; shard++) {
             PUT(k, " --host %s-replay-%u.%s-replay", name, (unsigned)shard, name);
         }
