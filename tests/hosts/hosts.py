@@ -7,17 +7,13 @@ Prints what happened, with seconds; the last line is "N passed, N failed". Waits
 are times (noticed within 5 s, repaired within 5 s, gone within 2 s) decide with OCTET_TEST_TIMES=1 alone.
 """
 
-import pathlib
-import shutil
-import signal
 import sys
-import tempfile
 import time
-import traceback
 
 import cluster
 from cluster import ROOT
-from daemons import NEVER_S, PATIENCE, in_time, wait_for
+from daemons import NEVER_S, PATIENCE, wait_for
+from scenarios import main, say
 
 CARTPOLE = ROOT / "presets/cartpole.yaml"
 # An endless run: the goal cannot be reached, the budget not spent.
@@ -29,26 +25,6 @@ CUT_S = 8.0
 ON_ITS_WAY_S = 0.3  # what was sent before a line broke may still arrive
 
 BUILD = None
-
-
-def say(text):
-    print(f"    {text}", flush=True)
-
-
-class Checks:
-    """Requirements of one scenario: all are looked at, then it fails if one did."""
-
-    def __init__(self):
-        self.failed = []
-
-    def that(self, holds, text):
-        say(("ok    " if holds else "FAIL  ") + text)
-        if not holds:
-            self.failed.append(text)
-
-    def within(self, what, seconds, most_s):
-        told = "never" if seconds is None else f"after {seconds:.2f} s"
-        self.that(in_time(seconds, most_s), f"{what} {told} (required: {most_s:g} s)")
 
 
 def settle(check, system, names=None):
@@ -303,43 +279,10 @@ SCENARIOS = [plain, slow, narrow, cut_actor, cut_replay, cut_learner, cut_one_wa
              power_replay, power_learner, stop]
 
 
-def play(scenario):
-    """Whether it held; its logs are shown when not."""
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="octet-hosts-"))
-    check, begin = Checks(), time.monotonic()
-    print(f"{scenario.__name__}: {scenario.__doc__}", flush=True)
-    try:
-        scenario(check, folder)
-    except Exception:  # the next scenarios are to be heard of as well
-        check.failed.append("broke off")
-        traceback.print_exc(file=sys.stdout)
-    if check.failed:
-        for log in sorted(folder.rglob("log/*.log")):
-            lines = [line for line in log.read_text(errors="replace").splitlines() if " D " not in line]
-            print(f"--- {log.relative_to(folder)}", *lines[-12:], sep="\n")
-    shutil.rmtree(folder, ignore_errors=True)
-    seconds = time.monotonic() - begin
-    print(f"{scenario.__name__}: {'FAILED' if check.failed else 'passed'}, {seconds:.1f} s", flush=True)
-    return not check.failed
-
-
-def ended(*_):
-    sys.exit(1)  # through the finally clauses: nothing is left behind
-
-
-def main():
+def begin(build):
     global BUILD
-    names = {s.__name__: s for s in SCENARIOS}
-    if len(sys.argv) < 2 or any(name not in names for name in sys.argv[2:]):
-        print(f"{__doc__}\nscenarios: {' '.join(names)}", file=sys.stderr)
-        return 2
-    BUILD = pathlib.Path(sys.argv[1]).resolve()
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, ended)
-    held = [play(names[name]) for name in (sys.argv[2:] or names)]
-    print(f"{sum(held)} passed, {len(held) - sum(held)} failed")
-    return 0 if all(held) else 1
+    BUILD = build
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(__doc__, SCENARIOS, 1, begin))

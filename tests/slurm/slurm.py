@@ -12,18 +12,14 @@ import json
 import os
 import pathlib
 import re
-import shutil
-import signal
 import socket
 import subprocess
 import sys
-import tempfile
-import time
-import traceback
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/support"))
-from daemons import free_port, kill_all, wait_for  # noqa: E402
+from daemons import free_port, kill_all, kill_if_there, wait_for  # noqa: E402
+from scenarios import main  # noqa: E402
 
 BUILD = TOOLS = None
 NODES = 6
@@ -31,18 +27,6 @@ LIBRARIES = "usr/lib/x86_64-linux-gnu"
 ENDLESS = ["--set", "run.stop_at_return=501", "--set", "run.env_steps=1000000000", "--set", "learner.metrics_s=0.1",
            "--set", "learner.checkpoint_s=0.5"]
 MEMORY = ["--learner-memory", "600", "--replay-memory", "500", "--actor-memory", "200"]
-
-
-def say(text):
-    print(f"    {text}", flush=True)
-
-
-def tolerant_kill(pid, number=signal.SIGKILL):
-    """What was looked up may have ended before it is sent a signal."""
-    try:
-        os.kill(int(pid), number)
-    except ProcessLookupError:
-        pass
 
 
 def program(*names):
@@ -144,7 +128,7 @@ SchedulerParameters=batch_sched_delay=1,sched_interval=1,bf_interval=1
                 print(error, flush=True)
         kill_all(self.processes)
         # Steps are children of nobody who is left.
-        wait_for("an end of all steps", lambda: not [tolerant_kill(pid) for pid in self.strays()])
+        wait_for("an end of all steps", lambda: not [kill_if_there(pid) for pid in self.strays()])
 
     def strays(self):
         """Processes with this cluster's configuration in their environment."""
@@ -180,16 +164,6 @@ SchedulerParameters=batch_sched_delay=1,sched_interval=1,bf_interval=1
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, cwd=self.folder, check=True)
         script.write_text(made.stdout, encoding="utf-8")
         return self.run("sbatch", "--parsable", script).split(";")[0].strip(), run
-
-
-class Checks:
-    def __init__(self):
-        self.failed = []
-
-    def that(self, holds, text):
-        say(("ok    " if holds else "FAIL  ") + text)
-        if not holds:
-            self.failed.append(text)
 
 
 def rows(run):
@@ -271,44 +245,10 @@ def requeue(check, world):
 SCENARIOS = [train, requeue]
 
 
-def play(scenario):
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="octet-slurm-test-"))
-    check, begin = Checks(), time.monotonic()
-    print(f"{scenario.__name__}: {scenario.__doc__}", flush=True)
-    try:
-        with World(folder) as world:
-            scenario(check, world)
-    except Exception:  # the next scenarios are to be heard of as well
-        check.failed.append("broke off")
-        traceback.print_exc(file=sys.stdout)
-    finally:
-        if check.failed:
-            for log in [*sorted(folder.glob("log/*")), *sorted(folder.glob("*/log/*.log"))]:
-                print(f"--- {log.relative_to(folder)}", *log.read_text(errors="replace").splitlines()[-25:], sep="\n")
-        shutil.rmtree(folder, ignore_errors=True)
-    print(f"{scenario.__name__}: {'FAILED' if check.failed else 'passed'}, {time.monotonic() - begin:.1f} s", flush=True)
-    return not check.failed
-
-
-def broken_off(*_):
-    sys.exit(1)  # through the finally clauses: nothing is left behind
-
-
-def main():
+def begin(build, tools):
     global BUILD, TOOLS
-    names = {s.__name__: s for s in SCENARIOS}
-    if len(sys.argv) < 3 or any(name not in names for name in sys.argv[3:]):
-        print(f"{__doc__}\nscenarios: {' '.join(names)}", file=sys.stderr)
-        return 2
-    BUILD, TOOLS = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, broken_off)
-    # Started in the background it has SIGINT ignored, and so would what it starts.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    held = [play(names[name]) for name in (sys.argv[3:] or names)]
-    print(f"{sum(held)} passed, {len(held) - sum(held)} failed, 0 skipped")
-    return 0 if all(held) else 1
+    BUILD, TOOLS = build, tools
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(__doc__, SCENARIOS, 2, begin, World))

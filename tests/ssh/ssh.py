@@ -14,14 +14,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
-import time
-import traceback
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests/support"), str(ROOT / "tests/hosts")]
 import lab  # noqa: E402
-from daemons import wait_for  # noqa: E402
+from daemons import kill_if_there, wait_for  # noqa: E402
+from scenarios import main  # noqa: E402
 
 BUILD = SSHD = None
 HOSTS = ["h1", "h2", "h3"]
@@ -45,18 +43,6 @@ done
 [ "$1" != true ] || exit 0
 cd "$folder" && setsid "$@" </dev/null >/dev/null 2>&1 &
 """
-
-
-def say(text):
-    print(f"    {text}", flush=True)
-
-
-def tolerant_kill(pid, number=signal.SIGKILL):
-    """What was looked up may have ended before it is sent a signal."""
-    try:
-        os.kill(int(pid), number)
-    except ProcessLookupError:
-        pass
 
 
 class World:
@@ -85,7 +71,7 @@ class World:
     def close(self):
         for host in self.lab.hosts:
             for pid in self.pids(host):
-                tolerant_kill(pid)
+                kill_if_there(pid)
         for host in self.lab.hosts:
             try:
                 wait_for(f"an end on {host}", lambda host=host: not self.pids(host))
@@ -187,16 +173,6 @@ SetEnv PATH={home}/bin:/usr/local/bin:/usr/bin:/bin
         return self.home(host) / "octet-runs" / name
 
 
-class Checks:
-    def __init__(self):
-        self.failed = []
-
-    def that(self, holds, text):
-        say(("ok    " if holds else "FAIL  ") + text)
-        if not holds:
-            self.failed.append(text)
-
-
 def nothing_left(check, world, name):
     """No daemon runs, no folder is on a host, no plan here."""
     for host in HOSTS:
@@ -258,9 +234,9 @@ def interrupt(check, world):
     modes = {oct(world.remote(host, "second").stat().st_mode & 0o777) for host in HOSTS}
     check.that(modes == {"0o700"}, f"nobody else can read them: {modes}")
     wait_for("two actors of h2", lambda: len(actors(world, "h2")) == 2)
-    tolerant_kill(actors(world, "h2")[0])
+    kill_if_there(actors(world, "h2")[0])
     wait_for("another actor in its place", lambda: "died (exit code 137)" in world.said("second") and len(actors(world, "h2")) == 2)
-    tolerant_kill(wait_for("a connection", lambda: [pid for pid, words in world.running("desk", "ssh").items()
+    kill_if_there(wait_for("a connection", lambda: [pid for pid, words in world.running("desk", "ssh").items()
                                                     if any("'follow'" in word for word in words)])[0])
     wait_for("a new connection", lambda: "the connection broke" in world.said("second"))
     rows = updates(world, "h1", "second")
@@ -287,7 +263,7 @@ def left(check, world):
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     for pid in world.running("desk", "ssh"):
-        tolerant_kill(pid)
+        kill_if_there(pid)
     wait_for("three daemons", lambda: len(world.running("h1", "octet_keep.sh")) == 3)
     before = set(world.running("h1", "octet_keep.sh"))
     check.that(len(before) == 3, "the daemons of the first start go on")
@@ -333,44 +309,10 @@ def refusals(check, world):
 SCENARIOS = [train, interrupt, left, refusals]
 
 
-def play(scenario):
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="octet-ssh-test-"))
-    check, begin = Checks(), time.monotonic()
-    print(f"{scenario.__name__}: {scenario.__doc__}", flush=True)
-    try:
-        with World(folder) as world:
-            scenario(check, world)
-    except Exception:  # the next scenarios are to be heard of as well
-        check.failed.append("broke off")
-        traceback.print_exc(file=sys.stdout)
-    finally:
-        if check.failed:
-            for log in sorted(folder.rglob("*.log")):
-                print(f"--- {log.relative_to(folder)}", *log.read_text(errors="replace").splitlines()[-12:], sep="\n")
-        shutil.rmtree(folder, ignore_errors=True)
-    print(f"{scenario.__name__}: {'FAILED' if check.failed else 'passed'}, {time.monotonic() - begin:.1f} s", flush=True)
-    return not check.failed
-
-
-def ended(*_):
-    sys.exit(1)  # through the finally clauses: nothing is left behind
-
-
-def main():
+def begin(build, sshd):
     global BUILD, SSHD
-    names = {s.__name__: s for s in SCENARIOS}
-    if len(sys.argv) < 3 or any(name not in names for name in sys.argv[3:]):
-        print(f"{__doc__}\nscenarios: {' '.join(names)}", file=sys.stderr)
-        return 2
-    BUILD, SSHD = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2]
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, ended)
-    # Started in the background it has SIGINT ignored, and so would what it starts.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    held = [play(names[name]) for name in (sys.argv[3:] or names)]
-    print(f"{sum(held)} passed, {len(held) - sum(held)} failed, 0 skipped")
-    return 0 if all(held) else 1
+    BUILD, SSHD = build, sshd
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(__doc__, SCENARIOS, 2, begin, World))

@@ -38,6 +38,14 @@ def in_time(seconds, most_s):
     return seconds is not None and (os.environ.get("OCTET_TEST_TIMES") != "1" or seconds <= most_s * PATIENCE)
 
 
+def kill_if_there(pid, number=signal.SIGKILL):
+    """What was looked up may have ended before it is sent a signal."""
+    try:
+        os.kill(int(pid), number)
+    except ProcessLookupError:
+        pass
+
+
 def kill_all(processes):
     """Those that still run end at once, also those that are stopped, and have ended."""
     for process in processes:
