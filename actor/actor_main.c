@@ -147,19 +147,6 @@ stop(void *arg, int signal_number)
     actor_io_end(arg);
 }
 
-// Says what is wrong with an address; false: something.
-static bool
-url_is_good(const char *name, const char *url, bool insecure, bool has_three)
-{
-    char last[NET_URL_MAX], reason[256] = "there is no room for the two addresses after it";
-    if (net_url_check(url, insecure, reason, sizeof(reason)) == OCT_OK &&
-        strlen(url) < WIRE_NAME_MAX && (!has_three || net_url_offset(url, 2, last) == OCT_OK)) {
-        return true;
-    }
-    fprintf(stderr, "octet-actor: error: %s %s: %s\n", name, url, reason);
-    return false;
-}
-
 static oct_err
 metrics_open(net_metrics **out, const struct arguments *arguments, net_loop *loop, actor_io *io)
 {
@@ -188,9 +175,10 @@ main(int argc, char **argv)
     (void)argp_parse(&argp, argc, argv, 0, NULL, &arguments);
     arguments.io.insecure = arguments.daemon.insecure;
     bool insecure = arguments.io.insecure;
-    if (!url_is_good("--learner", arguments.io.learner, insecure, false) ||
-        (arguments.io.relay != NULL &&
-         !url_is_good("--relay", arguments.io.relay, insecure, true))) {
+    if (!net_daemon_url("octet-actor", "--learner", arguments.io.learner, insecure, 0,
+                        WIRE_NAME_MAX - 1) ||
+        (arguments.io.relay != NULL && !net_daemon_url("octet-actor", "--relay", arguments.io.relay,
+                                                       insecure, 2, WIRE_NAME_MAX - 1))) {
         return EXIT_USAGE;
     }
     if (!plugins_of_environment(&arguments.plugins)) {

@@ -2,12 +2,14 @@
 #include "net/net_daemon.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
 #include "common/oct_pulse.h"
 #include "net/net_process.h"
+#include "net/net_url.h"
 
 enum { KEY_INSECURE = 0x1001, KEY_TLS, KEY_FOLLOW, KEY_PULSE, KEY_LOG_LEVEL, KEY_METRICS };
 
@@ -133,6 +135,24 @@ net_daemon_secure(const net_daemon *daemon, net_loop *loop)
         return false;
     }
     return true;
+}
+
+bool
+net_daemon_url(const char *program, const char *option, const char *url, bool insecure,
+               unsigned after, size_t length_max)
+{
+    char last[NET_URL_MAX], reason[256] = "";
+    if (strlen(url) > length_max) {
+        (void)snprintf(reason, sizeof(reason), "allowed are at most %zu bytes", length_max);
+    } else if (net_url_check(url, insecure, reason, sizeof(reason)) == OCT_OK) {
+        if (net_url_offset(url, after, last) == OCT_OK) {
+            return true;
+        }
+        (void)snprintf(reason, sizeof(reason), "there is no room for the %u addresses after it",
+                       after);
+    }
+    fprintf(stderr, "%s: error: %s %s: %s\n", program, option, url, reason);
+    return false;
 }
 
 oct_err

@@ -3,6 +3,7 @@
 
 #include <argp.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "common/oct_log.h"
 #include "net/net_loop.h"
@@ -32,6 +33,10 @@ void net_daemon_default(net_daemon *daemon);
 bool net_daemon_begin(const net_daemon *daemon, const char *name);
 // Gives the loop the certificates of --tls, if there is one. False: they cannot be used; said.
 bool net_daemon_secure(const net_daemon *daemon, net_loop *loop);
+// Says on standard error what is wrong with the address of an option; false: something. after: how
+// many addresses behind it are used as well (net_url_offset); length_max: of its text, in bytes.
+bool net_daemon_url(const char *program, const char *option, const char *url, bool insecure,
+                    unsigned after, size_t length_max);
 // SIGTERM calls stop on the loop; SIGINT too, unless the daemon follows a supervisor (which tells
 // it when to stop: a terminal's Ctrl-C reaches the whole group).
 OCT_CHECKED oct_err net_daemon_on_stop(const net_daemon *daemon, net_loop *loop, net_signal_fn stop,

@@ -100,17 +100,12 @@ announced(const struct arguments *arguments, char out[NET_URL_MAX])
     return is_wildcard && net_url_as_seen_from(listen, reached, out) == OCT_OK ? out : listen;
 }
 
+// An address that is not given is good.
 static bool
-url_is_good(const char *name, const char *url, bool insecure, bool has_three)
+url_is_good(const char *option, const char *url, bool insecure, unsigned after)
 {
-    char reason[256] = "there is no room for the two addresses after it", last[NET_URL_MAX];
-    if (url == NULL || url[0] == '\0' ||
-        (net_url_check(url, insecure, reason, sizeof(reason)) == OCT_OK &&
-         (!has_three || net_url_offset(url, 2, last) == OCT_OK) && strlen(url) < WIRE_NAME_MAX)) {
-        return true;
-    }
-    fprintf(stderr, "octet-relay: error: %s %s: %s\n", name, url, reason);
-    return false;
+    return url == NULL || url[0] == '\0' ||
+           net_daemon_url("octet-relay", option, url, insecure, after, WIRE_NAME_MAX - 1);
 }
 
 static oct_err
@@ -149,10 +144,10 @@ arguments_read(struct arguments *arguments, int argc, char **argv)
     argp_err_exit_status = EXIT_USAGE;
     (void)argp_parse(&argp, argc, argv, 0, NULL, arguments);
     bool insecure = arguments->io.insecure = arguments->daemon.insecure;
-    if (!url_is_good("--learner", arguments->io.learner, insecure, false) ||
-        !url_is_good("--listen", arguments->io.listen, insecure, true) ||
-        !url_is_good("--relay", arguments->io.relay, insecure, true) ||
-        !url_is_good("--announce", arguments->io.announce, insecure, true)) {
+    if (!url_is_good("--learner", arguments->io.learner, insecure, 0) ||
+        !url_is_good("--listen", arguments->io.listen, insecure, 2) ||
+        !url_is_good("--relay", arguments->io.relay, insecure, 2) ||
+        !url_is_good("--announce", arguments->io.announce, insecure, 2)) {
         exit(EXIT_USAGE);
     }
     net_metrics_check(&arguments->daemon, "octet-relay", EXIT_USAGE);

@@ -126,14 +126,8 @@ options_read(int argc, char **argv)
     net_daemon_default(&options.daemon);
     argp_err_exit_status = EXIT_USAGE;
     (void)argp_parse(&parser, argc, argv, 0, NULL, &options);
-    char reason[256] = "", last[NET_URL_MAX];
-    oct_err err = net_url_check(options.listen, options.daemon.insecure, reason, sizeof(reason));
-    if (err == OCT_OK && net_url_offset(options.listen, 2, last) != OCT_OK) {
-        (void)snprintf(reason, sizeof(reason), "there is no room for the two addresses after it");
-        err = OCT_EINVAL;
-    }
-    if (err != OCT_OK) {
-        fprintf(stderr, "octet-replay: --listen %s: %s\n", options.listen, reason);
+    if (!net_daemon_url("octet-replay", "--listen", options.listen, options.daemon.insecure, 2,
+                        NET_URL_MAX - 1)) {
         exit(EXIT_USAGE);
     }
     if (options.data && options.disk.path) {
