@@ -3,6 +3,7 @@
 #include "common/oct_config.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -490,10 +491,12 @@ oct_config_set(oct_config *out, const char *assignment, char *message, size_t me
     return parse_text(out, key, where, equals + 1, strlen(equals + 1), NULL, message, message_size);
 }
 
-void
-oct_config_default(oct_config *out)
+static oct_config defaults;
+static pthread_once_t defaults_once = PTHREAD_ONCE_INIT;
+
+static void
+defaults_make(void)
 {
-    memset(out, 0, sizeof(*out));
     for (size_t i = 0; i < oct_config_key_count; i++) {
         const oct_config_key *key = &oct_config_keys[i];
         char message[REASON_MAX], assignment[OCT_CONFIG_VALUE_MAX];
@@ -501,7 +504,15 @@ oct_config_default(oct_config *out)
             (void)snprintf(assignment, sizeof(assignment), "%s.%s=%s", key->section, key->name,
                            key->preset);
             // The table's own defaults obey the table's bounds.
-            OCT_ASSERT(oct_config_set(out, assignment, message, sizeof(message)) == OCT_OK);
+            OCT_ASSERT(oct_config_set(&defaults, assignment, message, sizeof(message)) == OCT_OK);
         }
     }
+}
+
+void
+oct_config_default(oct_config *out)
+{
+    // Each default is text, which is read as a user's is: once, for every configuration begins so.
+    OCT_ASSERT(pthread_once(&defaults_once, defaults_make) == 0);
+    memcpy(out, &defaults, sizeof(*out));
 }
