@@ -193,7 +193,8 @@ has_file(const char *folder, const char *name)
     return access(path, F_OK) == 0;
 }
 
-// A learner without a checkpoint would begin anew, over what the folder holds.
+// A learner without a checkpoint begins anew: right where its run was cut off before the first one,
+// not over what another has learned.
 static void
 check_checkpoint(const char *folder)
 {
@@ -217,6 +218,12 @@ check_checkpoint(const char *folder)
                   "'%s' has no checkpoint to resume from; a new run there would overwrite its "
                   "policy.oct: name another folder with --run-dir, without --resume",
                   folder);
+    } else if (has_file(folder, "config.yaml")) {
+        // The learner's first checkpoint comes before its first version, so before any step.
+        fprintf(stderr,
+                "octet train: note: '%s' has no checkpoint yet: the run begins from the start\n",
+                folder);
+        return;
     } else {
         cli_error("train",
                   "'%s' has no checkpoint to resume from: nothing was learned there; start it "

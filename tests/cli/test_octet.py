@@ -683,8 +683,17 @@ class Supervisor(Case):
                               "run there would overwrite its policy.oct: name another folder with "
                               "--run-dir, without --resume\n")
         (self.home / "run" / "policy.oct").unlink()
+        (self.home / "run" / "config.yaml").unlink()
         _, err = self.octet("train", "x.yaml", "--resume", "--run-dir", "run", code=1)
         self.assertIn("nothing was learned there; start it without --resume", err)
+
+    def test_resume_of_a_run_that_was_cut_off_before_its_first_checkpoint(self):
+        self.octet("train", "x.yaml", "--run-dir", "run", "--set", "run.seed=5", FAKE_LEARNER="finish")
+        for name in ("checkpoint.oct", "policy.oct"):
+            (self.home / "run" / name).unlink()
+        _, err = self.octet("train", "--resume", "--run-dir", "run", FAKE_LEARNER="finish")
+        self.assertEqual(err, "octet train: note: 'run' has no checkpoint yet: the run begins from the start\n")
+        self.assertIn("seed: 5", (self.home / "run" / "config.yaml").read_text())
 
     def stop(self, signal_number, code, **more):
         run = self.start("train", "x.yaml", "--run-dir", "run", "--actors", "3", **more)

@@ -235,7 +235,7 @@ def killed_and_resumed(moments, *settings, **options):
                 killed = killed_at(run, moment_s, "--deterministic", *settings, *again, **options)
                 done += killed
                 again = ["--resume"]
-                if not (run / "checkpoint.oct").exists(): # nothing was learned there
+                if not (run / "config.yaml").exists(): # nothing was begun there
                     shutil.rmtree(run, ignore_errors=True)
                     again = []
             assert result(run) == whole, f"OCTET_SEED={seed} {run}: {result(run)}, wanted {whole}"
