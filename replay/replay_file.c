@@ -438,7 +438,7 @@ file_begin(replay_file *file, const wire_configure *configure)
     replay_head *head = &file->live->head[0];
     replay_limiter_spec limiter = replay_config_limiter(configure);
     head->session_index = REPLAY_SESSION_NONE;
-    head->configure = *configure;
+    head->configure = replay_kept_of(configure);
     head->last_windows = head->last_blocks = 1;
     head->select.weight_max = 1;
     oct_rng_init(&head->rng, configure->seed, configure->run_id);

@@ -5,6 +5,7 @@
 #include "replay/replay_config.h"
 #include "replay/replay_dedupe.h"
 #include "replay/replay_items.h"
+#include "replay/replay_kept.h"
 #include "replay/replay_table.h"
 
 // What a table knows beside its regions (replay_regions.h) and its sessions and cannot find out
@@ -19,8 +20,8 @@ typedef struct replay_kept_session {
 } replay_kept_session;
 
 typedef struct replay_head {
-    wire_configure configure; // as it holds now, without the key
-    uint64_t oldest;          // serials of blocks: oldest .. next - 1 are held
+    replay_kept_configure configure; // as it holds now
+    uint64_t oldest;                 // serials of blocks: oldest .. next - 1 are held
     uint64_t next;
     oct_rng rng;
     replay_limiter limiter;

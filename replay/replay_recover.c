@@ -15,22 +15,18 @@
 // ---- a head that was read from a file
 
 static bool
-configure_is_sane(const replay_file_header *header, const wire_configure *configure)
+configure_is_sane(const replay_file_header *header, const replay_kept_configure *kept)
 {
     char reason[256];
-    uint8_t obs_is_float, action_is_float, limiter_only, release; // may be read only as 0 or 1
-    memcpy(&obs_is_float, &configure->obs_is_float, 1);
-    memcpy(&action_is_float, &configure->action_is_float, 1);
-    memcpy(&limiter_only, &configure->limiter_only, 1);
-    memcpy(&release, &configure->release, 1);
-    return (obs_is_float | action_is_float) <= 1 && limiter_only == 0 && release == 0 &&
-           replay_config_check(configure, reason, sizeof(reason)) == OCT_OK &&
-           configure->run_id == header->run_id && configure->obs_bytes == header->obs_bytes &&
-           configure->action_bytes == header->action_bytes &&
-           configure->extra_dim == header->extra_dim &&
-           (uint32_t)configure->sampler == header->sampler &&
-           (configure->capacity + header->block_rows - 1) / header->block_rows == header->blocks &&
-           replay_config_batch_rows(configure) == header->journal_runs;
+    wire_configure configure;
+    return replay_kept_give(kept, &configure) &&
+           replay_config_check(&configure, reason, sizeof(reason)) == OCT_OK &&
+           configure.run_id == header->run_id && configure.obs_bytes == header->obs_bytes &&
+           configure.action_bytes == header->action_bytes &&
+           configure.extra_dim == header->extra_dim &&
+           (uint32_t)configure.sampler == header->sampler &&
+           (configure.capacity + header->block_rows - 1) / header->block_rows == header->blocks &&
+           replay_config_batch_rows(&configure) == header->journal_runs;
 }
 
 static bool

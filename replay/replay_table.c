@@ -199,7 +199,7 @@ static void
 head_write(const replay_table *table, replay_head *head)
 {
     const replay_store *store = replay_items_store(table->items);
-    head->configure = table->configure;
+    head->configure = replay_kept_of(&table->configure);
     head->oldest = replay_store_oldest(store);
     head->next = replay_store_next(store);
     head->rng = table->rng;
@@ -285,7 +285,9 @@ replay_table_restore(replay_table **out, replay_file *file, bool is_exact)
 {
     const replay_head *head = replay_journal_held(file);
     replay_config_blocks blocks = {file->header->block_rows, file->header->blocks};
-    replay_table *table = table_make(&head->configure, &blocks, file, NULL);
+    wire_configure configure;
+    OCT_ASSERT(replay_kept_give(&head->configure, &configure)); // or it had not been recovered
+    replay_table *table = table_make(&configure, &blocks, file, NULL);
     replay_table_stats now = table->stats;
     if (!sessions_restore(table)) {
         replay_table_destroy(table);
