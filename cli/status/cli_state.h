@@ -79,6 +79,7 @@ typedef struct cli_state {
     double evaluations_seen;
     // The last environment step that was heard of; longer without one than quiet_max_s is told.
     double quiet_max_s, stepped_s, stepped_count;
+    double updates_count; // at the last look
     // The first counts heard of, for rates until the learner has measured its own.
     double first_s, first_env_steps, first_updates, first_published_bytes;
 } cli_state;

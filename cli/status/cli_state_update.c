@@ -73,7 +73,13 @@ judge(cli_state *state, double wall_s)
     double env_steps = cli_state_number(state, "learner.env_steps");
     bool is_training = strcmp(state->learner.state, "training") == 0;
     bool is_held = cli_state_number(state, "replay.insert_wait_share") >= HELD_SHARE;
-    if (!is_training || is_held || env_steps != state->stepped_count) {
+    // A learner that is busy with what it has is what actors wait for, where each version is waited
+    // for.
+    double updates = cli_state_number(state, "learner.updates");
+    bool is_learning = updates > state->updates_count &&
+                       !(cli_state_number(state, "learner.wait_share") > STARVED_SHARE);
+    state->updates_count = updates;
+    if (!is_training || is_held || is_learning || env_steps != state->stepped_count) {
         state->stepped_s = wall_s;
         state->stepped_count = env_steps;
     }

@@ -98,7 +98,21 @@ test_status_warns_of_an_environment_that_does_not_step(void **state)
     put("learner.env_steps", 101);
     (void)cli_state_update(&run, 40.5);
     assert_string_equal(run.warning, "");
-    for (int s = 41; s < 100; s++) { // replay holds the actors back
+    put("learner.wait_share", 0.1);
+    for (int s = 41; s < 100; s++) { // a long update of PPO: actors wait for its version
+        put("learner.updates", s);
+        (void)cli_state_update(&run, s);
+        assert_string_equal(run.warning, "");
+    }
+    put("learner.wait_share", 0.95); // updates that are starved are no reason
+    for (int s = 100; s < 110; s++) {
+        put("learner.updates", s);
+        (void)cli_state_update(&run, s);
+    }
+    assert_string_equal(run.warning, "no environment step for 10 s, does the environment hang? "
+                                     "(log/actor-0.log)");
+    put("learner.env_steps", 102);
+    for (int s = 110; s < 200; s++) { // replay holds the actors back
         put("replay.insert_wait_share", 0.9);
         (void)cli_state_update(&run, s);
         assert_string_equal(run.warning, "");
