@@ -12,6 +12,7 @@
 #include "actor/actor_outbox.h"
 #include "common/oct_base.h"
 #include "tests/chaos/chaos_acks.h"
+#include "tests/chaos/chaos_digest.h"
 #include "tests/chaos/chaos_row.h"
 
 actor_batch *__real_actor_outbox_take(actor_outbox *outbox);
@@ -41,22 +42,39 @@ acks_open(void)
     memcpy(acks->magic, CHAOS_ACKS_MAGIC, sizeof(acks->magic));
 }
 
+// Rows of chaos_env.c, which say that they follow each other.
+static void
+rows_check(const uint8_t *obs, uint32_t rows, chaos_row *first)
+{
+    chaos_row next;
+    OCT_ASSERT(chaos_row_read(first, obs));
+    for (uint32_t i = 1; i < rows; i++) {
+        OCT_ASSERT(chaos_row_read(&next, obs + (size_t)i * CHAOS_ROW_BYTES));
+        OCT_ASSERT(next.tag == first->tag && next.slot == first->slot &&
+                   next.number == first->number + i);
+    }
+}
+
 static void
 run_write_down(const actor_batch *batch, uint32_t run, uint32_t row)
 {
-    chaos_row first, next;
+    chaos_row first = {0};
     const uint8_t *obs = batch->obs + (size_t)row * batch->obs_bytes;
-    OCT_ASSERT(chaos_row_read(&first, obs));
-    for (uint32_t i = 1; i < batch->run_rows[run]; i++) {
-        OCT_ASSERT(chaos_row_read(&next, obs + (size_t)i * batch->obs_bytes));
-        OCT_ASSERT(next.tag == first.tag && next.slot == first.slot &&
-                   next.number == first.number + i);
+    if (batch->obs_bytes == CHAOS_ROW_BYTES) {
+        rows_check(obs, batch->run_rows[run], &first);
+    }
+    uint64_t digest = CHAOS_DIGEST_NONE;
+    for (uint32_t i = row; i < row + batch->run_rows[run]; i++) {
+        digest = chaos_digest_row(digest, batch->obs + (size_t)i * batch->obs_bytes,
+                                  batch->obs_bytes, batch->action + (size_t)i * batch->action_bytes,
+                                  batch->action_bytes, batch->reward[i], batch->flags[i]);
     }
     uint64_t count = atomic_load_explicit(&acks->count, memory_order_relaxed);
     OCT_ASSERT(count < CHAOS_ACKS_MAX);
     acks->ack[count] = (chaos_ack){
         .session = own_session,
         .first = batch->run_first[run],
+        .digest = digest,
         .tag = first.tag,
         .actor_id = own_id,
         .stream = batch->run_stream[run],

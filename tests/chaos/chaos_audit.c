@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "common/oct_base.h"
+#include "tests/chaos/chaos_digest.h"
 #include "tests/chaos/chaos_row.h"
 
 #define WORDS_BYTES 2048
@@ -26,6 +27,7 @@ typedef struct range {
     uint32_t count;
     uint32_t version_first; // of rows that are no end rows; UINT32_MAX: there are none
     uint32_t version_last;
+    const replay_block *block;
 } range;
 
 struct chaos_audit {
@@ -38,6 +40,8 @@ struct chaos_audit {
     uint64_t emptied_count;
     uint32_t block_rows;
     bool has_reused; // it may have used places again
+    bool has_rows;   // the environment's rows say which they are
+    const replay_layout *layout;
     char words[WORDS_BYTES];
     size_t words_used;
 };
@@ -87,8 +91,9 @@ flags_of(const chaos_row *row)
     return flags;
 }
 
-static void
-row_take(chaos_audit *audit, range *r, const replay_layout *layout, const replay_block *block,
+// False: it says nothing, or something else than it must be.
+static bool
+row_read(chaos_audit *audit, const range *r, const replay_layout *layout, const replay_block *block,
          uint32_t i)
 {
     chaos_row row;
@@ -97,7 +102,7 @@ row_take(chaos_audit *audit, range *r, const replay_layout *layout, const replay
         audit->result.foreign++;
         say(audit, "row %u of block %" PRIu64 " is not the one after that before it\n", i,
             block->serial);
-        return;
+        return false;
     }
     uint8_t flags = *replay_block_flags(layout, block, i) & (uint8_t)~WIRE_RANDOM;
     int32_t action;
@@ -109,7 +114,15 @@ row_take(chaos_audit *audit, range *r, const replay_layout *layout, const replay
         say(audit, "row %u of block %" PRIu64 " has another reward, other flags or no action\n", i,
             block->serial);
     }
-    if (chaos_row_is_end(&row)) {
+    return true;
+}
+
+static void
+row_take(chaos_audit *audit, range *r, const replay_layout *layout, const replay_block *block,
+         uint32_t i)
+{
+    bool is_end = (*replay_block_flags(layout, block, i) & WIRE_END) != 0;
+    if ((audit->has_rows && !row_read(audit, r, layout, block, i)) || is_end) {
         return;
     }
     uint32_t version = *replay_block_version(layout, block, i);
@@ -126,10 +139,13 @@ row_take(chaos_audit *audit, range *r, const replay_layout *layout, const replay
 static void
 block_take(chaos_audit *audit, const replay_layout *layout, const replay_block *block)
 {
-    chaos_row row;
+    // Without rows that say it, what is where it belongs is what belongs there.
+    chaos_row row = {.tag = chaos_row_check(block->session, block->actor_id, block->stream),
+                     .slot = block->stream,
+                     .number = (uint32_t)block->first};
     audit->result.blocks++;
     audit->result.rows += block->count;
-    if (!chaos_row_read(&row, replay_block_obs(layout, block, 0))) {
+    if (audit->has_rows && !chaos_row_read(&row, replay_block_obs(layout, block, 0))) {
         audit->result.foreign += block->count;
         say(audit, "block %" PRIu64 " does not begin with a row of ours\n", block->serial);
         return;
@@ -152,6 +168,7 @@ block_take(chaos_audit *audit, const replay_layout *layout, const replay_block *
         .count = block->count,
         .version_first = UINT32_MAX,
         .version_last = UINT32_MAX,
+        .block = block,
     };
     for (uint32_t i = 0; i < block->count; i++) {
         row_take(audit, r, layout, block, i);
@@ -270,6 +287,8 @@ chaos_audit_take(chaos_audit *audit, const replay_file *file)
     audit->result.oldest = head->oldest;
     audit->result.taken = head->stats.rows_taken;
     audit->block_rows = file->layout.rows;
+    audit->layout = &file->layout;
+    audit->has_rows = file->layout.obs_bytes == CHAOS_ROW_BYTES;
     // A generation, during which fewer than half of all blocks are opened, is all that it knows of.
     audit->has_reused = head->next >= file->header->blocks / 2;
     audit->emptied = oct_alloc((head->next - head->oldest + 1) * sizeof(uint64_t));
@@ -344,10 +363,27 @@ absent(chaos_audit *audit, const chaos_ack *ack, uint64_t first, uint64_t rows, 
     }
 }
 
+// Of rows first .. end - 1 of a stream, which a range holds, behind those of digest.
+static uint64_t
+range_digest(const chaos_audit *audit, const range *r, uint64_t first, uint64_t end,
+             uint64_t digest)
+{
+    const replay_layout *layout = audit->layout;
+    for (uint64_t number = first; number < end; number++) {
+        uint32_t i = (uint32_t)(number - r->first);
+        digest = chaos_digest_row(digest, replay_block_obs(layout, r->block, i), layout->obs_bytes,
+                                  replay_block_action(layout, r->block, i), layout->action_bytes,
+                                  *replay_block_reward(layout, r->block, i),
+                                  *replay_block_flags(layout, r->block, i));
+    }
+    return digest;
+}
+
 static void
 claim(chaos_audit *audit, const chaos_ack *ack)
 {
-    uint64_t at = ack->first, end = ack->first + ack->rows;
+    uint64_t at = ack->first, end = ack->first + ack->rows, digest = CHAOS_DIGEST_NONE;
+    bool is_digested = !audit->has_rows;
     audit->result.acked += ack->rows;
     while (at < end) {
         bool has_stream;
@@ -355,12 +391,15 @@ claim(chaos_audit *audit, const chaos_ack *ack)
         uint64_t until = found != NULL ? OCT_MIN(found->first, end) : end;
         if (until > at) {
             absent(audit, ack, at, until - at, found, has_stream);
+            is_digested = false;
             at = until;
             continue;
         }
         until = OCT_MIN(found->first + found->count, end);
-        if (found->tag != ack->tag || found->slot != ack->slot ||
-            found->number + (at - found->first) != ack->number + (at - ack->first)) {
+        digest = is_digested ? range_digest(audit, found, at, until, digest) : digest;
+        if (audit->has_rows &&
+            (found->tag != ack->tag || found->slot != ack->slot ||
+             found->number + (at - found->first) != ack->number + (at - ack->first))) {
             audit->result.foreign += until - at;
             say(audit,
                 "actor %u, session %016" PRIx64 ", stream %u: row %" PRIu64
@@ -368,6 +407,13 @@ claim(chaos_audit *audit, const chaos_ack *ack)
                 ack->actor_id, ack->session, ack->stream, at);
         }
         at = until;
+    }
+    if (is_digested && digest != ack->digest) {
+        audit->result.foreign += ack->rows;
+        say(audit,
+            "actor %u, session %016" PRIx64 ", stream %u: rows %" PRIu64 " to %" PRIu64
+            " are not those that were acknowledged\n",
+            ack->actor_id, ack->session, ack->stream, ack->first, end - 1);
     }
 }
 

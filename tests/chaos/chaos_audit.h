@@ -5,9 +5,10 @@
 #include "tests/chaos/chaos_acks.h"
 
 // Whether a replay table holds every row that actors were told it holds, once, and nothing else.
-// By content: each row of the store says whose it is and which one (chaos_row.h), each actor wrote
-// down which rows were acknowledged (chaos_acks.h). Sums are not enough: one row lost and another
-// one twice has the right sum.
+// By content: each actor wrote down which rows were acknowledged and a digest of what they were
+// (chaos_acks.h), and each row of chaos_env.c says whose it is and which one (chaos_row.h). Sums
+// are not enough: one row lost and another one twice has the right sum. Rows of other environments
+// are known by their place in their stream, and by the digest.
 //
 // Threads: one. Owns: its own memory; files and acknowledgements are the caller's.
 typedef struct chaos_audit chaos_audit;
@@ -33,7 +34,7 @@ typedef struct chaos_audit_result {
     // What must not be: rows, but streams.
     uint64_t missing;  // acknowledged and not there
     uint64_t doubled;  // there twice
-    uint64_t foreign;  // never made by any environment, or at another's place
+    uint64_t foreign;  // never made by any environment, at another's place, or of another content
     uint64_t holes;    // not there between two rows of a stream that are
     uint64_t altered;  // with another reward or other flags than it was made with
     uint64_t backward; // acted on by an older policy than the row before it

@@ -148,16 +148,17 @@ class System:
         return [self.programs.get(name, self.build / "tests/chaos/chaos_actor"), "--learner", self.url(self.seen["learner"]),
                 "--plugins", plugin]
 
+    def environment(self, name):
+        return dict(os.environ, CHAOS_ACKS=str(self.folder / name), CHAOS_FAULTS=str(self.faults[name].path),
+                    LD_PRELOAD=str(self.build / "tests/chaos/libchaos_faults.so"))
+
     def start(self, *names):
         for name in names:
             role = name if name in ("replay", "learner") else "actor"
-            env = dict(os.environ, CHAOS_FAULTS=str(self.faults[name].path),
-                       LD_PRELOAD=str(self.build / "tests/chaos/libchaos_faults.so"))
-            env["CHAOS_ACKS"] = str(self.folder / name)
             trust = ["--insecure"] if self.certs is None else ["--tls", self.certs / role]
             command = [*self.prefix.get(name, []), *self.command(name), *trust, "--follow-parent", os.getpid()]
             with open(self.folder / f"{name}.log", "ab") as log:
-                self.processes[name] = subprocess.Popen([str(c) for c in command], env=env, cwd=self.folder,
+                self.processes[name] = subprocess.Popen([str(c) for c in command], env=self.environment(name), cwd=self.folder,
                                                         stdin=subprocess.DEVNULL, stdout=log, stderr=log)
             self.lives[name] += 1
             self.acks[name].append(Acks(self.folder / f"{name}.{self.processes[name].pid}.acks"))

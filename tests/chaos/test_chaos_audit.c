@@ -6,12 +6,14 @@
 
 #include "replay/replay_table.h"
 #include "tests/chaos/chaos_audit.h"
+#include "tests/chaos/chaos_digest.h"
 #include "tests/chaos/chaos_row.h"
 
-#define ROWS_MAX 64
-#define TAG      0x1234567890abcdefu
-#define SESSION  77u
-#define ACTOR    5u
+#define ROWS_MAX    64
+#define PLAIN_BYTES 16u // of an observation that does not say whose it is
+#define TAG         0x1234567890abcdefu
+#define SESSION     77u
+#define ACTOR       5u
 
 typedef struct fixture {
     char folder[32], path[64];
@@ -21,7 +23,8 @@ typedef struct fixture {
     chaos_ack acks[512];
     uint64_t ack_count;
     // The batch at work, and where its rows differ from what they should be.
-    uint8_t obs[ROWS_MAX][CHAOS_ROW_BYTES];
+    uint32_t obs_bytes;
+    uint8_t obs[ROWS_MAX * CHAOS_ROW_BYTES];
     int32_t action[ROWS_MAX];
     float reward[ROWS_MAX];
     uint8_t flags[ROWS_MAX];
@@ -29,18 +32,14 @@ typedef struct fixture {
     uint32_t shift; // content is that of the row so many before
 } fixture;
 
-static int
-fixture_open(void **state)
+static void
+table_make(fixture *f)
 {
-    fixture *f = calloc(1, sizeof(*f));
-    (void)snprintf(f->folder, sizeof(f->folder), "/tmp/octet-audit-XXXXXX");
-    assert_non_null(mkdtemp(f->folder));
-    (void)snprintf(f->path, sizeof(f->path), "%s/replay.oct", f->folder);
     const wire_configure configure = {
         .run_id = 7,
         .capacity = 512,
         .streams = 2,
-        .obs_bytes = CHAOS_ROW_BYTES,
+        .obs_bytes = f->obs_bytes,
         .action_bytes = sizeof(int32_t),
         .sampler = WIRE_SAMPLER_UNIFORM,
         .window = WIRE_WINDOW_N_STEP,
@@ -52,6 +51,17 @@ fixture_open(void **state)
     char reason[256];
     T_OK(replay_file_create(&f->file, f->path, &configure, reason, sizeof(reason)));
     f->table = replay_table_create_in(&configure, f->file);
+}
+
+static int
+fixture_open(void **state)
+{
+    fixture *f = calloc(1, sizeof(*f));
+    (void)snprintf(f->folder, sizeof(f->folder), "/tmp/octet-audit-XXXXXX");
+    assert_non_null(mkdtemp(f->folder));
+    (void)snprintf(f->path, sizeof(f->path), "%s/replay.oct", f->folder);
+    f->obs_bytes = CHAOS_ROW_BYTES;
+    table_make(f);
     f->session = SESSION;
     f->tag = TAG;
     *state = f;
@@ -75,7 +85,7 @@ row_fill(fixture *f, uint32_t i, uint32_t number)
 {
     chaos_row row = chaos_row_make(f->tag, 0, number - f->shift);
     chaos_row next = chaos_row_make(f->tag, 0, number - f->shift + 1);
-    memcpy(f->obs[i], &row, sizeof(row));
+    memcpy(f->obs + (size_t)i * f->obs_bytes, &row, f->obs_bytes);
     f->action[i] = chaos_row_is_end(&row) ? 0 : 1;
     f->reward[i] = chaos_row_reward(&row);
     f->flags[i] = chaos_row_is_end(&row)         ? WIRE_END
@@ -101,8 +111,8 @@ batch_insert(fixture *f, uint32_t number, uint32_t rows, uint32_t version)
         .run_rows = &rows,
         .run_version = &version,
         .count = rows,
-        .obs_bytes = CHAOS_ROW_BYTES,
-        .obs = f->obs[0],
+        .obs_bytes = f->obs_bytes,
+        .obs = f->obs,
         .action_bytes = sizeof(int32_t),
         .action = (const uint8_t *)f->action,
         .reward = f->reward,
@@ -113,13 +123,19 @@ batch_insert(fixture *f, uint32_t number, uint32_t rows, uint32_t version)
     assert_int_equal(done.kind, REPLAY_INSERT_TAKEN);
 }
 
-// What the actor writes down when it is told.
+// What the actor writes down when it is told of the batch at work.
 static void
 batch_acked(fixture *f, uint32_t number, uint32_t rows)
 {
+    uint64_t digest = CHAOS_DIGEST_NONE;
+    for (uint32_t i = 0; i < rows; i++) {
+        digest = chaos_digest_row(digest, f->obs + (size_t)i * f->obs_bytes, f->obs_bytes,
+                                  &f->action[i], sizeof(f->action[i]), f->reward[i], f->flags[i]);
+    }
     f->acks[f->ack_count++] = (chaos_ack){
         .session = f->session,
         .first = number,
+        .digest = digest,
         .tag = f->tag,
         .actor_id = ACTOR,
         .rows = rows,
@@ -270,6 +286,33 @@ test_audit_lets_the_newest_be_missing_where_only_what_was_synced_counts(void **s
     assert_int_equal(result.unsynced, 2);
 }
 
+// Rows of an environment that says nothing of itself, known by where they are.
+static void
+test_audit_knows_rows_of_other_environments_by_their_digest(void **state)
+{
+    fixture *f = *state;
+    replay_table_destroy(f->table);
+    replay_file_close(f->file);
+    assert_int_equal(unlink(f->path), 0);
+    f->obs_bytes = PLAIN_BYTES;
+    table_make(f);
+    for (uint32_t number = 0; number < 200; number += 20) {
+        rows_insert(f, number, 20);
+    }
+    chaos_audit_result result = audited(f, CHAOS_AUDIT_KILLED);
+    assert_true(chaos_audit_is_sound(&result));
+    assert_int_equal(result.acked, 200);
+    uint8_t *base = (uint8_t *)replay_file_block(f->file, 0);
+    base[f->file->layout.obs + 3 * PLAIN_BYTES] ^= 1;
+    assert_int_equal(audited(f, CHAOS_AUDIT_KILLED).foreign, 20); // of that acknowledgement
+    base[f->file->layout.obs + 3 * PLAIN_BYTES] ^= 1;
+    batch_acked(f, 200, 1);
+    assert_int_equal(audited(f, CHAOS_AUDIT_KILLED).missing, 1);
+    replay_file_block(f->file, 1)->first -= 1;
+    result = audited(f, CHAOS_AUDIT_KILLED);
+    assert_true(result.doubled == 1 && result.holes == 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_audit_##name, fixture_open, fixture_close)
 
 int
@@ -285,6 +328,7 @@ main(void)
         TEST(lets_the_oldest_leave_a_full_table_and_nothing_else),
         TEST(lets_blocks_leave_in_any_order_when_the_power_failed_and_only_then),
         TEST(lets_the_newest_be_missing_where_only_what_was_synced_counts),
+        TEST(knows_rows_of_other_environments_by_their_digest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
