@@ -49,6 +49,8 @@ enum {
     KEY_FOLLOW_PARENT,
     KEY_INIT_FROM,
     KEY_FREEZE,
+    KEY_ENERGY_COMMAND,
+    KEY_ENERGY_MODEL,
 };
 
 typedef struct train_options {
@@ -62,6 +64,8 @@ typedef struct train_options {
     bool no_ui;
     bool resume;
     int follow_parent; // 0: nobody
+    const char *energy_command;
+    cli_energy_model energy_model;
 } train_options;
 
 static const struct argp_option option_table[] = {
@@ -98,6 +102,14 @@ static const struct argp_option option_table[] = {
      0},
     {"follow-parent", KEY_FOLLOW_PARENT, "PID", OPTION_HIDDEN,
      "End when the process of this id, which started this one, ends (octet sweep)", 0},
+    {"energy-command", KEY_ENERGY_COMMAND, "CMD", 0,
+     "Measure energy by this command of a shell, which prints the joules of the machine so far, a "
+     "number on each line (default: the counters of the processors, where the kernel shows them)",
+     0},
+    {"energy-model", KEY_ENERGY_MODEL, "watts=W[,gco2_per_kwh=G]", 0,
+     "Say, too, what the CPU time would have taken at so many watts of a busy core, and what that "
+     "is in CO2; called a model wherever it is told",
+     0},
     {"dash", KEY_DASH, "PORT", OPTION_ARG_OPTIONAL,
      "Show the run in a browser, at http://127.0.0.1:PORT (default 8260), while it lasts", 0},
     {"dash-stay", KEY_DASH_STAY, NULL, 0, "As --dash, and after the run has ended until Ctrl-C", 0},
@@ -202,6 +214,7 @@ static error_t
 parse(int key, char *arg, struct argp_state *state)
 {
     train_options *options = state->input;
+    char reason[256];
     switch (key) {
     case KEY_RUN_DIR:
         options->run_dir = arg;
@@ -218,6 +231,14 @@ parse(int key, char *arg, struct argp_state *state)
     case KEY_DASH_STAY:
         options->dash_stays = true;
         dash_take(options, options->dash[0] == '\0' ? NULL : strrchr(options->dash, ':') + 1);
+        return 0;
+    case KEY_ENERGY_COMMAND:
+        options->energy_command = arg;
+        return 0;
+    case KEY_ENERGY_MODEL:
+        if (cli_energy_model_parse(&options->energy_model, arg, reason, sizeof(reason)) != OCT_OK) {
+            cli_usage_error("train", "--energy-model is %s", reason);
+        }
         return 0;
     case KEY_METRICS:
         metrics_check(arg);
@@ -318,6 +339,17 @@ write_environment(const cli_environment *environment, const cli_folder *folder)
     }
 }
 
+// A folder below the one where the command was typed is shown as it is reached from there.
+static const char *
+shown(const cli_folder *folder)
+{
+    char start[CLI_PATH_MAX];
+    bool is_below = getcwd(start, sizeof(start)) != NULL &&
+                    strncmp(folder->path, start, strlen(start)) == 0 &&
+                    folder->path[strlen(start)] == '/';
+    return is_below ? folder->path + strlen(start) + 1 : folder->path;
+}
+
 int
 cli_train(int argc, char **argv)
 {
@@ -352,13 +384,7 @@ cli_train(int argc, char **argv)
     }
     char *before = write_config(&config, &folder);
     write_environment(&environment, &folder);
-    char start[CLI_PATH_MAX];
-    const char *shown_as = folder.path;
-    // A folder below the one where the command was typed is shown as it is reached from there.
-    if (getcwd(start, sizeof(start)) != NULL && strncmp(folder.path, start, strlen(start)) == 0 &&
-        folder.path[strlen(start)] == '/') {
-        shown_as = folder.path + strlen(start) + 1;
-    }
+    const char *shown_as = shown(&folder);
     if (chdir(folder.path) != 0) {
         fail("cannot enter the run folder");
     }
@@ -377,6 +403,8 @@ cli_train(int argc, char **argv)
         .dash_stays = options.dash_stays,
         .config_before = before,
         .live = !options.no_ui,
+        .energy_command = options.energy_command,
+        .energy_model = options.energy_model,
     };
     cli_run_rest rest;
     int exit_code = cli_run(&request, &rest);

@@ -158,7 +158,6 @@ learner_summary_write(const char *path, const learner_summary *summary)
     set_number(root, "divergence", summary->divergence);
     (void)json_object_set_new(root, "actor_seconds", actor_seconds_json(summary));
     (void)json_object_set_new(root, "bytes", bytes_json(summary));
-    set_text(root, "energy", "not measured");
     set_text(root, "blas", summary->blas);
     char *text = json_dumps(root, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
     json_decref(root);

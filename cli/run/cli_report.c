@@ -13,6 +13,7 @@
 
 #include <jansson.h>
 
+#include "cli/cli_json.h"
 #include "cli/cli_text.h"
 #include "cli/run/cli_log.h"
 #include "common/oct_clock.h"
@@ -213,6 +214,55 @@ daemons_json(const cli_supervisor *supervisor)
     return daemons;
 }
 
+double
+cli_report_cpu_s(const cli_supervisor *supervisor)
+{
+    double cpu_s = 1e-9 * (double)oct_clock_process_cpu_ns();
+    for (uint32_t i = 0; i < cli_supervisor_count(supervisor); i++) {
+        cpu_s += cli_supervisor_report(supervisor, i).cpu_s;
+    }
+    return cpu_s;
+}
+
+static double
+grams(const cli_energy_model *model, double joules)
+{
+    return model->gco2_per_kwh > 0 ? joules / 3.6e6 * model->gco2_per_kwh : NAN;
+}
+
+// What was measured, and beside it, under a name of its own, what somebody assumed.
+static json_t *
+energy_json(const cli_report_outcome *outcome)
+{
+    const cli_energy_report *report = outcome->energy;
+    const cli_energy_model *assumed = &outcome->energy_model;
+    double cpu_s = cli_report_cpu_s(outcome->supervisor);
+    json_t *energy = json_object(), *model = json_null();
+    bool is_measured = report->source != NULL;
+    (void)json_object_set_new(energy, "source",
+                              is_measured ? json_string(report->source) : json_null());
+    (void)json_object_set_new(energy, "reason",
+                              is_measured ? json_null() : cli_json_text(report->reason));
+    cli_json_put(energy, "joules", cli_json_number(rounded(report->joules)));
+    cli_json_put(energy, "machine_joules", cli_json_number(rounded(report->machine_joules)));
+    cli_json_put(energy, "cpu_share", cli_json_number(rounded(report->cpu_share)));
+    cli_json_put(energy, "measured_s", cli_json_number(rounded(report->measured_s)));
+    cli_json_put(energy, "gco2", cli_json_number(rounded(grams(assumed, report->joules))));
+    cli_json_put(energy, "cpu_s", cli_json_number(rounded(cpu_s)));
+    if (assumed->watts > 0) {
+        model = json_object();
+        cli_json_put(model, "watts", cli_json_number(rounded(assumed->watts)));
+        cli_json_put(
+            model, "gco2_per_kwh",
+            cli_json_number(rounded(assumed->gco2_per_kwh > 0 ? assumed->gco2_per_kwh : NAN)));
+        cli_json_put(model, "joules", cli_json_number(rounded(cpu_s * assumed->watts)));
+        cli_json_put(model, "gco2",
+                     cli_json_number(rounded(grams(assumed, cpu_s * assumed->watts))));
+    }
+    (void)json_object_set_new(energy, "model", model);
+    return energy;
+}
+
 oct_err
 cli_report_add_to_summary(const char *path, const cli_report_outcome *outcome)
 {
@@ -225,6 +275,7 @@ cli_report_add_to_summary(const char *path, const cli_report_outcome *outcome)
                   outcome->exit_reason, "exit_code", outcome->exit_code);
     (void)json_object_set_new(summary, "daemons", daemons_json(outcome->supervisor));
     (void)json_object_set_new(summary, "supervisor", own);
+    (void)json_object_set_new(summary, "energy", energy_json(outcome));
     char *text = json_dumps(summary, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
     json_decref(summary);
     OCT_ASSERT(text != NULL);
@@ -333,6 +384,40 @@ print_options(FILE *out, const cli_report_outcome *outcome)
     }
 }
 
+static void
+print_grams(FILE *out, const json_t *object)
+{
+    double gco2 = number_of(object, "gco2", NAN);
+    if (isfinite(gco2)) {
+        fprintf(out, ", %.3g g of CO2", gco2);
+    }
+}
+
+// Nothing of a run that was not measured.
+static void
+print_energy(FILE *out, const json_t *summary)
+{
+    const json_t *energy = json_object_get(summary, "energy");
+    const json_t *model = json_object_get(energy, "model");
+    const char *source = json_string_value(json_object_get(energy, "source"));
+    if (source != NULL) {
+        fprintf(out, "  energy     %.3g J", number_of(energy, "joules", NAN));
+        print_grams(out, energy);
+        fprintf(out, ": %s of the %.3g J that %s measured in %s\n",
+                cli_text_share(number_of(energy, "cpu_share", NAN)).text,
+                number_of(energy, "machine_joules", NAN),
+                strcmp(source, "command") == 0 ? "the command" : "the processors",
+                cli_text_seconds(number_of(energy, "measured_s", NAN)).text);
+    }
+    if (json_is_object(model)) {
+        fprintf(out, "  model      %.3g J", number_of(model, "joules", NAN));
+        print_grams(out, model);
+        fprintf(out, ": not measured, but %s of CPU time at %g W for a busy core\n",
+                cli_text_seconds(number_of(energy, "cpu_s", NAN)).text,
+                number_of(model, "watts", NAN));
+    }
+}
+
 void
 cli_report_print(FILE *out, const char *summary_path, const cli_report_outcome *outcome)
 {
@@ -352,6 +437,7 @@ cli_report_print(FILE *out, const char *summary_path, const cli_report_outcome *
     fprintf(out, "  spent      %s, %s env steps, %s updates\n",
             cli_text_seconds(outcome->wall_s).text, cli_text_count(steps).text,
             cli_text_count(updates).text);
+    print_energy(out, summary);
     fprintf(out, "  folder     %s\n", outcome->folder);
     bool has_policy = !failed && access("policy.oct", R_OK) == 0;
     if (has_policy) {

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "cli/run/cli_energy.h"
 #include "cli/run/cli_supervisor.h"
 #include "cli/status/cli_state.h"
 #include "common/oct_config.h"
@@ -22,10 +23,13 @@ typedef struct cli_report_outcome {
     int exit_code;
     bool can_resume;
     double wall_s; // since the command was typed
+    const cli_energy_report *energy;
+    cli_energy_model energy_model; // watts 0: none
 } cli_report_outcome;
 
-// Adds "daemons" (by name: cpu_s, starts, exit_status) and "supervisor" (wall_s, cpu_s, restarts,
-// exit_reason, exit_code) to the learner's summary, or makes the file when there is none.
+// Adds "daemons" (by name: cpu_s, starts, exit_status), "supervisor" (wall_s, cpu_s, restarts,
+// exit_reason, exit_code) and "energy" to the learner's summary, or makes the file when there is
+// none.
 OCT_CHECKED oct_err cli_report_add_to_summary(const char *path, const cli_report_outcome *outcome);
 // The learner's updates in a summary; NaN: none is there.
 double cli_report_updates(const char *summary_path);
@@ -44,6 +48,8 @@ void cli_report_note(const char *note);
 void cli_report_last_note(char *out, size_t size);
 // "ended with code 3", "was killed by signal 9 (Killed)".
 void cli_report_exit_text(char *out, size_t size, int exit_status);
+// CPU seconds, user and system, of all daemons of this command so far, and of this process.
+double cli_report_cpu_s(const cli_supervisor *supervisor);
 // Seconds since this process was started by the kernel.
 double cli_report_process_age_s(void);
 

@@ -39,7 +39,8 @@ typedef struct run {
     cli_poll *poll;
     cli_screen *screen;
     cli_dash_server *dash; // NULL: none
-    char *folders[1];      // that it shows
+    cli_energy *energy;
+    char *folders[1]; // that it shows
     cli_state state;
     phase phase;
     uint32_t learner; // which daemon it is
@@ -307,6 +308,8 @@ draw_due(void *arg)
 {
     run *r = arg;
     cli_supervisor_sample(r->supervisor);
+    cli_energy_sample(r->energy, wall_s(), cli_report_cpu_s(r->supervisor),
+                      cli_energy_machine_cpu_s());
     (void)cli_state_update(&r->state, wall_s());
     if (may_show(r)) {
         cli_screen_show(r->screen, &r->state, false);
@@ -446,11 +449,17 @@ cli_run(const cli_run_request *request, cli_run_rest *rest)
         _exit(CLI_EXIT_FAILED); // nothing was started yet
     }
     dash_begin(r);
+    const cli_energy_request energy = {.command = request->energy_command};
+    r->energy = cli_energy_begin(&energy);
+    cli_energy_sample(r->energy, wall_s(), cli_report_cpu_s(r->supervisor),
+                      cli_energy_machine_cpu_s());
     cli_supervisor_start(r->supervisor);
     r->draw_timer = net_timer_start(r->loop, STATUS_PERIOD_MS, STATUS_PERIOD_MS, draw_due, r);
     if (!r->gone) {
         net_loop_run(r->loop);
     }
+    cli_energy_end(r->energy, wall_s(), cli_report_cpu_s(r->supervisor), cli_energy_machine_cpu_s(),
+                   &r->end.energy);
     *rest = cli_run_end_report(&r->end, r->screen);
     int exit_code = r->end.exit_code;
     remove_sockets(request->config);

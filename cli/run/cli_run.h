@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cli/run/cli_energy.h"
 #include "cli/run/cli_experiment.h"
 #include "common/oct_config.h"
 
@@ -29,12 +30,14 @@ typedef struct cli_run_request {
     const char *learner;
     const char *actor;
     bool resume;
-    const char *metrics;       // --metrics of the learner, checked; NULL: none
-    const char *config_before; // put back into config.yaml when a daemon refuses; NULL: none
-    const char *dash;          // --dash, an http:// address; NULL: none
-    int dash_fd;               // a socket that listens there; cli_run takes it
-    bool dash_stays;           // after a run that was not interrupted, until Ctrl-C
-    bool live;                 // a block on a terminal instead of plain lines
+    const char *metrics;           // --metrics of the learner, checked; NULL: none
+    const char *config_before;     // put back into config.yaml when a daemon refuses; NULL: none
+    const char *dash;              // --dash, an http:// address; NULL: none
+    int dash_fd;                   // a socket that listens there; cli_run takes it
+    bool dash_stays;               // after a run that was not interrupted, until Ctrl-C
+    const char *energy_command;    // of a meter; NULL: the kernel's counters
+    cli_energy_model energy_model; // watts 0: none
+    bool live;                     // a block on a terminal instead of plain lines
 } cli_run_request;
 
 // What a run leaves in its folder.

@@ -130,6 +130,8 @@ outcome_of(const cli_run_end *end, cli_run_rest rest)
         .exit_code = end->exit_code,
         .can_resume = rest == CLI_RUN_KEPT && learner_checkpoints_any("."),
         .wall_s = cli_report_process_age_s(),
+        .energy = &end->energy,
+        .energy_model = end->request->energy_model,
     };
 }
 
@@ -156,6 +158,10 @@ report(cli_run_end *end, cli_screen *screen)
     }
     if (end->failure[0] != '\0') {
         failure_report(end);
+    }
+    if (end->request->energy_command != NULL && end->energy.source == NULL) {
+        cli_plain_text reason = cli_text_plain(end->energy.reason, SIZE_MAX);
+        cli_error("train", "--energy-command: not measured: %s", reason.text);
     }
     cli_report_print(stdout, "summary.json", &outcome);
     (void)fflush(stdout);

@@ -687,6 +687,26 @@ class Supervisor(Case):
         _, err = self.octet("train", "x.yaml", "--resume", "--run-dir", "run", code=1)
         self.assertIn("nothing was learned there; start it without --resume", err)
 
+    def test_energy(self):
+        zone = self.home / "powercap" / "intel-rapl:0"
+        zone.mkdir(parents=True)
+        for name, text in {"name": "package-0", "energy_uj": "5", "max_energy_range_uj": "1000"}.items():
+            (zone / name).write_text(text + "\n", encoding="utf-8")
+        model = ("--energy-model", "watts=10,gco2_per_kwh=360")
+        out, _ = self.octet("train", "x.yaml", "--run-dir", "run", *model, FAKE_LEARNER="finish", OCTET_POWERCAP=zone.parent)
+        found = json.loads((self.home / "run" / "summary.json").read_text())["energy"]
+        self.assertEqual((found["source"], found["reason"], found["joules"], found["machine_joules"]), ("powercap", None, 0, 0))
+        self.assertAlmostEqual(found["model"]["joules"], 10 * found["cpu_s"], places=4)
+        self.assertAlmostEqual(found["model"]["gco2"], 1e-3 * found["cpu_s"], places=5)
+        self.assertRegex(out, r"  energy     0 J, 0 g of CO2: .* of the 0 J that the processors measured")
+        self.assertRegex(out, r"  model      .* J, .* g of CO2: not measured, but .* of CPU time at 10 W for a busy core")
+        _, err = self.octet("train", "x.yaml", "--run-dir", "run2", "--energy-command", "echo none", FAKE_LEARNER="finish")
+        self.assertIn("octet train: error: --energy-command: not measured: ", err)
+        found = json.loads((self.home / "run2" / "summary.json").read_text())["energy"]
+        self.assertEqual((found["source"], found["joules"], found["model"]), (None, None, None))
+        _, err = self.octet("train", "x.yaml", "--energy-model", "watts=0", code=2)
+        self.assertIn("--energy-model is 'watts=0'; allowed is watts=W", err)
+
     def test_resume_of_a_run_that_was_cut_off_before_its_first_checkpoint(self):
         self.octet("train", "x.yaml", "--run-dir", "run", "--set", "run.seed=5", FAKE_LEARNER="finish")
         for name in ("checkpoint.oct", "policy.oct"):

@@ -74,7 +74,6 @@ test_summary_of_odd_values(void **state)
     assert_true(json_is_null(json_object_get(root, "agreement")));
     assert_true(json_is_null(json_object_get(root, "divergence")));
     assert_string_equal(json_string_value(json_object_get(root, "env")), "Cart\"Pole");
-    assert_string_equal(json_string_value(json_object_get(root, "energy")), "not measured");
     json_decref(root);
 }
 
@@ -96,7 +95,7 @@ test_summary_has_its_keys(void **state)
                                        "learner_cpu_s", "last_publication",
                                        "agreement",     "divergence",
                                        "actor_seconds", "bytes",
-                                       "energy",        "blas"};
+                                       "blas"};
     learner_summary summary = summary_of();
     summary.solved = summary.has_last = true;
     summary.result = (learner_eval_result){.stage = LEARNER_EVAL_RESULT,

@@ -1,0 +1,398 @@
+// The energy of a run: counters of the processors' packages or a meter's command, and the run's
+// share of them.
+#include "cli/run/cli_energy.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/oct_base.h"
+
+#define PACKAGES_MAX 64
+#define PERIOD_S     1.0
+#define PATH_BYTES   512
+#define LINE_BYTES   64
+#define POWERCAP     "/sys/class/powercap"
+#define ZONE         "intel-rapl:" // also of AMD's processors
+
+typedef struct package {
+    char path[PATH_BYTES]; // of its counter
+    uint64_t last, range;  // microjoules; the counter goes from 0 to range, and begins again
+} package;
+
+struct cli_energy {
+    package package[PACKAGES_MAX];
+    uint32_t packages;
+    pid_t command; // 0: none
+    int pipe;      // what it prints; -1: none
+    char line[LINE_BYTES];
+    size_t line_used;
+    bool line_is_long;
+    uint32_t lines; // numbers that it has printed
+    double printed; // the last of them
+    double metered; // of the last reading that counts
+    char reason[CLI_ENERGY_REASON_MAX];
+    bool has_first;
+    double first_s, last_s, due_s;
+    double run_cpu_s, machine_cpu_s; // then
+    double joules, machine_joules, busy_s, own_s;
+};
+
+// ---- the kernel's counters
+
+static bool
+number_read(const char *path, uint64_t *out)
+{
+    char text[LINE_BYTES], *end;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+    int code = errno;
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    errno = code;
+    if (length <= 0) {
+        return false;
+    }
+    text[length] = '\0';
+    errno = 0;
+    *out = strtoull(text, &end, 10);
+    if (end == text || (*end != '\n' && *end != '\0') || !isdigit((unsigned char)text[0])) {
+        errno = EINVAL;
+    }
+    return errno == 0;
+}
+
+static bool
+text_begins(const char *path, const char *want)
+{
+    char text[LINE_BYTES] = "";
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return length > 0 && strncmp(text, want, strlen(want)) == 0;
+}
+
+// A zone "intel-rapl:0" that is a package; "intel-rapl:0:1" is a part of one, and "psys" has them
+// all.
+static bool
+is_package(const char *root, const char *name)
+{
+    char path[PATH_BYTES];
+    size_t prefix = strlen(ZONE);
+    if (strncmp(name, ZONE, prefix) != 0 || name[prefix] == '\0' ||
+        strspn(name + prefix, "0123456789") != strlen(name + prefix)) {
+        return false;
+    }
+    (void)snprintf(path, sizeof(path), "%s/%s/name", root, name);
+    return text_begins(path, "package-");
+}
+
+static void
+package_add(cli_energy *energy, const char *root, const char *name)
+{
+    package *p = &energy->package[energy->packages];
+    char range[PATH_BYTES];
+    (void)snprintf(range, sizeof(range), "%s/%s/max_energy_range_uj", root, name);
+    (void)snprintf(p->path, sizeof(p->path), "%s/%s/energy_uj", root, name);
+    if (!number_read(range, &p->range) || !number_read(p->path, &p->last)) {
+        (void)snprintf(energy->reason, sizeof(energy->reason), "%s: %s%s", p->path, strerror(errno),
+                       errno == EACCES ? " (the kernel shows it to root alone)" : "");
+        return;
+    }
+    energy->packages++;
+}
+
+static void
+packages_find(cli_energy *energy, const char *root)
+{
+    DIR *folder = opendir(root);
+    const struct dirent *entry;
+    while (folder != NULL && (entry = readdir(folder)) != NULL) {
+        if (energy->packages < PACKAGES_MAX && energy->reason[0] == '\0' &&
+            is_package(root, entry->d_name)) {
+            package_add(energy, root, entry->d_name);
+        }
+    }
+    if (folder != NULL) {
+        (void)closedir(folder);
+    }
+    if (energy->packages == 0 && energy->reason[0] == '\0') {
+        (void)snprintf(energy->reason, sizeof(energy->reason),
+                       "%s has no counter of a processor's package", root);
+    }
+}
+
+// Joules since the last reading.
+static double
+packages_read(cli_energy *energy)
+{
+    double joules = 0;
+    for (uint32_t i = 0; i < energy->packages; i++) {
+        package *p = &energy->package[i];
+        uint64_t now;
+        if (!number_read(p->path, &now)) {
+            (void)snprintf(energy->reason, sizeof(energy->reason), "%s: %s", p->path,
+                           strerror(errno));
+            return 0;
+        }
+        uint64_t grown =
+            now >= p->last ? now - p->last : now + (p->range - OCT_MIN(p->last, p->range));
+        joules += 1e-6 * (double)grown;
+        p->last = now;
+    }
+    return joules;
+}
+
+// ---- a meter's command
+
+static void
+command_begin(cli_energy *energy, const char *command)
+{
+    const char *const argv[] = {"sh", "-c", command, NULL};
+    int ends[2];
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attributes;
+    sigset_t none;
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        (void)snprintf(energy->reason, sizeof(energy->reason), "no pipe: %s", strerror(errno));
+        return;
+    }
+    (void)sigemptyset(&none);
+    OCT_ASSERT(posix_spawn_file_actions_init(&files) == 0 &&
+               posix_spawnattr_init(&attributes) == 0);
+    OCT_ASSERT(posix_spawn_file_actions_adddup2(&files, ends[1], STDOUT_FILENO) == 0);
+    OCT_ASSERT(posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0) ==
+               0);
+    // A group of its own, so that Ctrl-C does not end it before the last reading, and all of it can
+    // be ended.
+    OCT_ASSERT(posix_spawnattr_setpgroup(&attributes, 0) == 0);
+    OCT_ASSERT(posix_spawnattr_setsigmask(&attributes, &none) == 0);
+    OCT_ASSERT(
+        posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK) == 0);
+    int code =
+        posix_spawn(&energy->command, "/bin/sh", &files, &attributes, (char *const *)argv, environ);
+    (void)posix_spawn_file_actions_destroy(&files);
+    (void)posix_spawnattr_destroy(&attributes);
+    (void)close(ends[1]);
+    energy->pipe = ends[0];
+    (void)fcntl(energy->pipe, F_SETFL, O_NONBLOCK);
+    if (code != 0) {
+        energy->command = 0;
+        (void)snprintf(energy->reason, sizeof(energy->reason), "/bin/sh: %s", strerror(code));
+    }
+}
+
+// A whole line that the command has printed.
+static void
+line_take(cli_energy *energy)
+{
+    char *end;
+    energy->line[energy->line_used] = '\0';
+    double joules = strtod(energy->line, &end);
+    bool is_number =
+        end != energy->line && *end == '\0' && isfinite(joules) && !energy->line_is_long;
+    if (!is_number || (energy->lines > 0 && joules < energy->printed)) {
+        (void)snprintf(energy->reason, sizeof(energy->reason),
+                       "the command printed '%.40s', which is %s", energy->line,
+                       is_number ? "less than before" : "no number");
+        return;
+    }
+    energy->printed = joules;
+    energy->lines++;
+}
+
+static void
+command_read(cli_energy *energy)
+{
+    char bytes[4096];
+    ssize_t length;
+    while (energy->reason[0] == '\0' && (length = read(energy->pipe, bytes, sizeof(bytes))) > 0) {
+        for (ssize_t i = 0; i < length && energy->reason[0] == '\0'; i++) {
+            if (bytes[i] == '\n') {
+                line_take(energy);
+                energy->line_used = 0;
+                energy->line_is_long = false;
+            } else if (energy->line_used + 1 < sizeof(energy->line)) {
+                energy->line[energy->line_used++] = bytes[i];
+            } else {
+                energy->line_is_long = true;
+            }
+        }
+    }
+}
+
+static void
+command_end(cli_energy *energy)
+{
+    if (energy->command != 0) {
+        (void)kill(-energy->command, SIGKILL);
+        while (waitpid(energy->command, NULL, 0) < 0 && errno == EINTR) {
+        }
+    }
+    if (energy->pipe >= 0) {
+        (void)close(energy->pipe);
+    }
+}
+
+// ---- the account
+
+cli_energy *
+cli_energy_begin(const cli_energy_request *request)
+{
+    cli_energy *energy = oct_alloc(sizeof(*energy));
+    energy->pipe = -1;
+    if (request->command != NULL) {
+        command_begin(energy, request->command);
+        return energy;
+    }
+    const char *root = request->powercap != NULL ? request->powercap : getenv("OCTET_POWERCAP");
+    packages_find(energy, root != NULL && root[0] != '\0' ? root : POWERCAP);
+    return energy;
+}
+
+// A reading: true when there is one. *joules: since the last one.
+static bool
+read_now(cli_energy *energy, double *joules)
+{
+    if (energy->pipe < 0) {
+        *joules = packages_read(energy);
+        return energy->reason[0] == '\0';
+    }
+    uint32_t before = energy->lines;
+    command_read(energy);
+    if (energy->reason[0] != '\0' || energy->lines == before) {
+        return false; // what was used meanwhile is of the next line's interval
+    }
+    *joules = before == 0 ? 0 : energy->printed - energy->metered;
+    energy->metered = energy->printed;
+    return true;
+}
+
+static void
+account(cli_energy *energy, double wall_s, double run_cpu_s, double machine_cpu_s)
+{
+    double joules;
+    if (energy->reason[0] != '\0' || !read_now(energy, &joules)) {
+        return;
+    }
+    if (energy->has_first) {
+        double own = OCT_MAX(run_cpu_s - energy->run_cpu_s, 0);
+        // The kernel counts the machine's time in hundredths of a second, a process's more finely.
+        double busy = OCT_MAX(machine_cpu_s - energy->machine_cpu_s, own);
+        energy->joules += busy > 0 ? joules * own / busy : 0;
+        energy->machine_joules += joules;
+        energy->own_s += own;
+        energy->busy_s += busy;
+    } else {
+        energy->first_s = wall_s;
+        energy->has_first = true;
+    }
+    energy->last_s = wall_s;
+    energy->run_cpu_s = run_cpu_s;
+    energy->machine_cpu_s = machine_cpu_s;
+}
+
+void
+cli_energy_sample(cli_energy *energy, double wall_s, double run_cpu_s, double machine_cpu_s)
+{
+    bool is_due =
+        energy->pipe >= 0 || wall_s >= energy->due_s; // a meter's lines have their own time
+    if (!is_due || isnan(machine_cpu_s)) {
+        return;
+    }
+    energy->due_s = wall_s + PERIOD_S;
+    account(energy, wall_s, run_cpu_s, machine_cpu_s);
+}
+
+void
+cli_energy_end(cli_energy *energy, double wall_s, double run_cpu_s, double machine_cpu_s,
+               cli_energy_report *out)
+{
+    if (!isnan(machine_cpu_s)) {
+        account(energy, wall_s, run_cpu_s, machine_cpu_s);
+    }
+    bool is_command = energy->pipe >= 0;
+    if (energy->reason[0] == '\0' && !(energy->has_first && energy->last_s > energy->first_s)) {
+        (void)snprintf(energy->reason, sizeof(energy->reason), "%s",
+                       is_command           ? "the command printed fewer than two numbers in time"
+                       : !energy->has_first ? "/proc/stat could not be read"
+                                            : "the run was too short");
+    }
+    bool is_measured = energy->reason[0] == '\0';
+    *out = (cli_energy_report){
+        .source = !is_measured ? NULL
+                  : is_command ? "command"
+                               : "powercap",
+        .joules = is_measured ? energy->joules : NAN,
+        .machine_joules = is_measured ? energy->machine_joules : NAN,
+        .cpu_share = is_measured && energy->busy_s > 0 ? energy->own_s / energy->busy_s : NAN,
+        .measured_s = is_measured ? energy->last_s - energy->first_s : NAN,
+    };
+    memcpy(out->reason, energy->reason, sizeof(out->reason));
+    command_end(energy);
+    free(energy);
+}
+
+double
+cli_energy_machine_cpu_s(void)
+{
+    // user, nice, system, idle, iowait, irq, softirq, steal; a guest's time is in the first two.
+    uint64_t t[8] = {0};
+    FILE *file = fopen("/proc/stat", "re");
+    if (file == NULL) {
+        return NAN;
+    }
+    int count = fscanf(file,
+                       "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
+                       " %" SCNu64 " %" SCNu64,
+                       &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &t[7]);
+    (void)fclose(file);
+    long ticks = sysconf(_SC_CLK_TCK);
+    return count < 7 || ticks <= 0 ? NAN
+                                   : (double)(t[0] + t[1] + t[2] + t[5] + t[6]) / (double)ticks;
+}
+
+oct_err
+cli_energy_model_parse(cli_energy_model *out, const char *text, char *reason, size_t reason_size)
+{
+    static const char *const names[] = {"watts=", "gco2_per_kwh="};
+    cli_energy_model model = {0};
+    double *values[] = {&model.watts, &model.gco2_per_kwh};
+    const char *at = text;
+    for (size_t i = 0; i < OCT_COUNTOF(names) && at != NULL; i++) {
+        char *end;
+        size_t length = strlen(names[i]);
+        if (strncmp(at, names[i], length) != 0) {
+            break;
+        }
+        *values[i] = strtod(at + length, &end);
+        bool is_last = *end == '\0';
+        if (end == at + length || !(*values[i] > 0) || !(*values[i] <= 1e6) ||
+            (*end != ',' && !is_last)) {
+            break;
+        }
+        at = is_last ? NULL : end + 1;
+    }
+    if (at != NULL) {
+        (void)snprintf(reason, reason_size,
+                       "'%s'; allowed is watts=W or watts=W,gco2_per_kwh=G: watts of a busy core, "
+                       "and grams of CO2 a kWh, both above 0",
+                       text);
+        return OCT_EINVAL;
+    }
+    *out = model;
+    return OCT_OK;
+}
