@@ -5,7 +5,7 @@ usage: bench_learning.py PRESET [--seeds 5] [--octet build/release/cli/octet] [-
                          [--records FILE] [--runs FOLDER] [--compare KEY=VALUE]... [-- arguments for octet train...]
 
 Prints one line a seed and the medians: wall seconds of the whole command (process start to exit, evaluations
-included); the greedy return of the int8 policy that ships (the run's result, an evaluation on fresh episodes that decides
+included); the CPU seconds of all of its processes, and joules where they were measured; the greedy return of the int8 policy that ships (the run's result, an evaluation on fresh episodes that decides
 nothing, and octet eval of the file with another seed); the return of the run's last version and the mean of its last
 ten screens, which nobody selected; environment steps and updates. --compare runs the same
 seeds again with one setting changed (policy.precision=fp32, say). --svg draws every seed's evaluations.
@@ -86,7 +86,8 @@ def record(path, preset, label, seed, ended, wall_s, points):
             "last_screens": screens, "again": ended["again"], "env_steps": ended["env_steps"],
             "updates": ended["updates"], "env_steps_per_s": ended["env_steps_per_s"],
             "updates_per_s": ended["updates_per_s"], "learner_wait_share": ended["learner_wait_share"],
-            "actor_seconds": ended["actor_seconds"], "points": points}) + "\n")
+            "actor_seconds": ended["actor_seconds"], "cpu_s": ended["energy"]["cpu_s"],
+            "joules": ended["energy"]["joules"], "points": points}) + "\n")
 
 
 def measure(octet, preset, seeds, arguments, label, records, runs=None):
@@ -99,7 +100,7 @@ def measure(octet, preset, seeds, arguments, label, records, runs=None):
             final = ended["return"] or {"mean": math.nan, "std": math.nan}
             last, screens = unselected(ended)
             rows.append((wall_s, final["mean"], ended["again"], ended["env_steps"], ended["updates"],
-                         ended["solved"], last, screens))
+                         ended["solved"], last, screens, ended["energy"]["cpu_s"]))
             curves.append(points)
             split = ended["actor_seconds"]
             total = sum(split.values()) or 1.0
@@ -114,7 +115,7 @@ def measure(octet, preset, seeds, arguments, label, records, runs=None):
     print(json.dumps({
         "bench": "learning", "preset": pathlib.Path(preset).stem, "setting": label, "seeds": len(rows),
         "solved": sum(columns[5]), "wall_s_median": round(statistics.median(columns[0]), 3),
-        "wall_s_max": round(max(columns[0]), 3), "return_median": round(statistics.median(columns[1]), 2),
+        "wall_s_max": round(max(columns[0]), 3), "cpu_s_median": round(statistics.median(columns[8]), 3), "return_median": round(statistics.median(columns[1]), 2),
         "return_mean": round(statistics.fmean(columns[1]), 2), "return_spread": round(spread, 2),
         "return_min": round(min(columns[1]), 2), "again_min": round(min(columns[2]), 2),
         "last_mean": round(statistics.fmean(columns[6]), 2), "last_min": round(min(columns[6]), 2),
