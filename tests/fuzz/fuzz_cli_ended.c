@@ -112,6 +112,11 @@ fuzz_seeds(void)
     static const char killed[] =
         "{\"reason\": \"interrupted\", \"solved\": false, \"return\": null,"
         " \"last_screens\": {\"count\": 1, \"mean\": -1e3}}";
+    static const char measured[] =
+        "{\"reason\": \"solved\", \"energy\": {\"source\": \"command\", \"reason\": null,"
+        " \"joules\": 10.25, \"machine_joules\": 40.5, \"cpu_share\": 0.25, \"measured_s\": 2.5,"
+        " \"gco2\": 0.001, \"cpu_s\": 1.125, \"model\": {\"watts\": 8, \"gco2_per_kwh\": 350,"
+        " \"joules\": 9, \"gco2\": 0.0009}}}";
     static const char failed[] = "{\"supervisor\": {\"exit_reason\": \"failed\", \"exit_code\": 1},"
                                  " \"return\": {\"final\": false}}";
     static const char metrics[] = "time_s,wall_s,env_steps,loss\n1700000000,1.5,100,\n"
@@ -119,6 +124,7 @@ fuzz_seeds(void)
     for (uint8_t i = 0; i < 2; i++) {
         seed_of(i, summary, true);
         seed_of(i, killed, true);
+        seed_of(i, measured, true);
         seed_of(i, failed, true);
         seed_of(i, "[1, 2]", false);
         seed_of(i, "{\"env\": ", false);
