@@ -87,6 +87,7 @@ def record(path, preset, label, seed, ended, wall_s, points):
             "updates": ended["updates"], "env_steps_per_s": ended["env_steps_per_s"],
             "updates_per_s": ended["updates_per_s"], "learner_wait_share": ended["learner_wait_share"],
             "actor_seconds": ended["actor_seconds"], "cpu_s": ended["energy"]["cpu_s"],
+            "daemon_cpu_s": {name: daemon["cpu_s"] for name, daemon in ended["daemons"].items()},
             "joules": ended["energy"]["joules"], "points": points}) + "\n")
 
 
