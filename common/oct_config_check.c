@@ -152,13 +152,16 @@ check_rollouts(const oct_config *config, oct_text *text)
                      config->learner.batch_size, (unsigned long long)envs, config->actor.count,
                      config->actor.envs);
     }
-    if (held > config->replay.capacity) {
-        oct_text_add(text,
-                     "error: replay.capacity: %llu rows do not hold what %llu environments make of "
-                     "algo.sequence_steps: %u in %llu versions: %llu would\n",
-                     (unsigned long long)config->replay.capacity, (unsigned long long)envs,
-                     config->algo.sequence_steps, 2 + (unsigned long long)config->algo.rollout_lag,
-                     (unsigned long long)held);
+    uint32_t shards = oct_config_shards(config); // all actors may be of one
+    if (held > oct_config_shard_capacity(config)) {
+        oct_text_add(
+            text,
+            "error: replay.capacity: %llu rows%s do not hold what %llu environments make of "
+            "algo.sequence_steps: %u in %llu versions: %llu would\n",
+            (unsigned long long)config->replay.capacity,
+            shards > 1 ? ", of which each shard has its part," : "", (unsigned long long)envs,
+            config->algo.sequence_steps, 2 + (unsigned long long)config->algo.rollout_lag,
+            (unsigned long long)(held * shards));
     }
     if (config->learner.batch_size * rows > OCT_CONFIG_SAMPLE_MAX) {
         oct_text_add(text,
@@ -389,12 +392,8 @@ check_shards(const oct_config *config, oct_text *text)
         const char *why;
     } refused[] = {
         {config->run.deterministic, "run.deterministic: true takes its turns from one table"},
-        {takes_each_once(config),
-         "algo.name: reinforce, table, ppo, a2c, vtrace and trpo take each window once, in order"},
         {config->algo.name == OCT_ALGO_EXTERNAL,
          "algo.name: external has its batches of one replay"},
-        {config->replay.sampler == OCT_SAMPLER_FIFO,
-         "replay.sampler: fifo takes each window once, in order"},
         {has_data(config), "replay.data: a data set has a replay of its own beside one other"},
     };
     if (shards == 1) {

@@ -1,6 +1,7 @@
 // Copies a sample reply into a training batch, checks it, and computes its importance weights.
 #include "learner/learner_batch.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -210,6 +211,67 @@ learner_batch_place(learner_batch *whole, uint32_t at, const learner_batch *part
         column_place(whole->discount, first, part->discount, rows, sizeof(float));
     }
     column_place(whole->weight, at, part->weight, B, sizeof(float));
+}
+
+// count rows of row_bytes of one batch, from row from on, as those from row to on.
+static void
+column_copy(void *into, size_t to, const void *of, size_t from, size_t count, size_t row_bytes)
+{
+    memmove((uint8_t *)into + to * row_bytes, (const uint8_t *)of + from * row_bytes,
+            count * row_bytes);
+}
+
+void
+learner_batch_copy(learner_batch *whole, uint32_t at, const learner_batch *part, uint32_t from)
+{
+    uint32_t T = part->view.T;
+    OCT_ASSERT(whole->view.T == T && at < whole->view.B && from < part->view.B);
+    size_t obs = part->obs_count * sizeof(float), rows = rows_of(1, T);
+    size_t to_row = rows_of(at, T), from_row = rows_of(from, T);
+    column_copy(whole->obs, observations_of(at, T), part->obs, observations_of(from, T),
+                observations_of(1, T), obs);
+    column_copy(whole->action, to_row, part->action, from_row, rows, part->action_bytes);
+    column_copy(whole->reward, to_row, part->reward, from_row, rows, sizeof(float));
+    column_copy(whole->extra, to_row, part->extra, from_row, rows, part->extra_dim * sizeof(float));
+    if (T > 0) {
+        column_copy(whole->flags, to_row, part->flags, from_row, rows, 1);
+        column_copy(whole->version, to_row, part->version, from_row, rows, sizeof(uint32_t));
+    } else {
+        column_copy(whole->next, to_row, part->next, from_row, rows, obs);
+        column_copy(whole->discount, to_row, part->discount, from_row, rows, sizeof(float));
+    }
+    whole->key[at] = part->key[from];
+    whole->probability[at] = part->probability[from];
+}
+
+uint32_t
+learner_batch_version(const learner_batch *batch, uint32_t window)
+{
+    const algo_batch *view = &batch->view;
+    uint32_t oldest = UINT32_MAX;
+    for (size_t i = (size_t)window * view->T; i < (size_t)(window + 1) * view->T; i++) {
+        oldest = (view->flags[i] & ALGO_END) == 0 ? OCT_MIN(oldest, view->version[i]) : oldest;
+    }
+    return oldest;
+}
+
+void
+learner_batch_lag(const learner_batch *batch, uint64_t newest, double *mean, double *most)
+{
+    const algo_batch *view = &batch->view;
+    size_t rows = (size_t)view->B * view->T, actions = 0;
+    uint64_t longest = 0;
+    double sum = 0;
+    for (size_t i = 0; i < rows; i++) {
+        if ((view->flags[i] & ALGO_END) == 0) { // an end row has no action
+            uint64_t lag = newest > view->version[i] ? newest - view->version[i] : 0;
+            longest = OCT_MAX(longest, lag);
+            sum += (double)lag;
+            actions++;
+        }
+    }
+    *mean = actions > 0 ? sum / (double)actions : NAN;
+    *most = actions > 0 ? (double)longest : NAN;
 }
 
 static bool

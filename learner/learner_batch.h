@@ -56,6 +56,16 @@ void learner_batch_weigh(learner_batch *batch, uint64_t size, double importance_
 // The windows of part as windows at .. at + part B - 1 of whole, which has the same spec and T.
 void learner_batch_place(learner_batch *whole, uint32_t at, const learner_batch *part);
 
+// Window from of part as window at of whole, which may be the same one, with the same spec and T:
+// all of it but its weight.
+void learner_batch_copy(learner_batch *whole, uint32_t at, const learner_batch *part,
+                        uint32_t from);
+// The version of the oldest policy that acted in a window; UINT32_MAX: it has no action, or is an
+// n-step window, which does not say.
+uint32_t learner_batch_version(const learner_batch *batch, uint32_t window);
+// How many versions before newest the actions are, mean and most; NaN: none says.
+void learner_batch_lag(const learner_batch *batch, uint64_t newest, double *mean, double *most);
+
 // Observations to try a policy on: at most rows_max of those that have an action, spread evenly
 // over the batch's windows. out: [rows_max][obs_count]. Gives how many.
 uint32_t learner_batch_probe(const learner_batch *batch, uint32_t rows_max, float *out);

@@ -86,6 +86,46 @@ shards_look(learner_run *run)
     }
 }
 
+// The quantised policy is compared with fp32 on what was seen last.
+static void
+probe_renew(learner_run *run, const learner_batch *batch, uint64_t now_ns)
+{
+    if (now_ns - run->probe_ns > PROBE_PERIOD_NS) {
+        run->probe_ns = now_ns;
+        uint32_t rows_max = run->config->learner.probe_rows;
+        float *obs = oct_alloc((size_t)rows_max * batch->obs_count * sizeof(float));
+        uint32_t rows = learner_batch_probe(batch, rows_max, obs);
+        quantizer_stage_set_probe(learner_publisher_stage(run->publisher), obs, rows);
+        free(obs);
+    }
+}
+
+// To the training thread, as far as they are whole. Of shards more may have come than were lacking:
+// these are passed when they could be asked for.
+static void
+batches_pass(learner_run *run, uint64_t now_ns)
+{
+    learner_batch *batch;
+    if (run->shards != NULL && !run->pace->may_request(run)) {
+        return;
+    }
+    while ((batch = learner_mix_take(run->mix)) != NULL) {
+        probe_renew(run, batch, now_ns);
+        learner_train_put(run->train, batch);
+    }
+}
+
+static uint32_t
+shards_request(learner_run *run, uint32_t shard, wire_sample *out)
+{
+    uint64_t now_ns = oct_clock_ns();
+    shards_look(run);
+    uint32_t promised = learner_shards_request(
+        run->shards, shard, learner_publisher_version(run->publisher), now_ns, out);
+    batches_pass(run, now_ns); // what is left is not too old
+    return promised;
+}
+
 uint32_t
 learner_run_request(learner_run *run, learner_origin origin, wire_sample *out)
 {
@@ -94,9 +134,7 @@ learner_run_request(learner_run *run, learner_origin origin, wire_sample *out)
         return 0;
     }
     if (run->shards != NULL) {
-        shards_look(run);
-        return learner_shards_request(run->shards, (uint32_t)(origin - LEARNER_LIVE),
-                                      oct_clock_ns(), out);
+        return shards_request(run, (uint32_t)(origin - LEARNER_LIVE), out);
     }
     // Versions of a data set are not the run's.
     uint64_t newest = origin == LEARNER_LIVE ? learner_publisher_version(run->publisher) : 0;
@@ -145,31 +183,6 @@ void
 learner_run_returned(learner_run *run, bool have_arrived)
 {
     run->pace->returned(run, have_arrived);
-}
-
-// The quantised policy is compared with fp32 on what was seen last.
-static void
-probe_renew(learner_run *run, const learner_batch *batch, uint64_t now_ns)
-{
-    if (now_ns - run->probe_ns > PROBE_PERIOD_NS) {
-        run->probe_ns = now_ns;
-        uint32_t rows_max = run->config->learner.probe_rows;
-        float *obs = oct_alloc((size_t)rows_max * batch->obs_count * sizeof(float));
-        uint32_t rows = learner_batch_probe(batch, rows_max, obs);
-        quantizer_stage_set_probe(learner_publisher_stage(run->publisher), obs, rows);
-        free(obs);
-    }
-}
-
-// To the training thread, as far as they are whole.
-static void
-batches_pass(learner_run *run, uint64_t now_ns)
-{
-    learner_batch *batch;
-    while ((batch = learner_mix_take(run->mix)) != NULL) {
-        probe_renew(run, batch, now_ns);
-        learner_train_put(run->train, batch);
-    }
 }
 
 // The batches that the source has then; of shards they are not its own.

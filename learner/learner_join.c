@@ -188,6 +188,8 @@ shards_begin(learner_run *run, uint32_t count)
         options.is_shard = true;
         options.shard = i;
         options.place = run->folder.resumed.replay[i];
+        shards.takes = learner_source_takes(&options);
+        shards.in_work = learner_source_in_work(&options);
         run->source[LEARNER_LIVE + i] = shards.source[i] = learner_source_create(&options);
     }
     run->shards = learner_shards_create(&shards);
@@ -497,6 +499,8 @@ learner_run_source_counts(const learner_run *run)
     }
     if (run->shards != NULL) {
         all.waiting_s = learner_shards_waiting_s(run->shards, now_ns);
+        all.given_up += learner_shards_given_up(run->shards);
+        learner_shards_lag(run->shards, &all.lag, &all.lag_max);
     }
     return all;
 }

@@ -1,12 +1,11 @@
 // Plans batches over several replays, fills them with what comes, and takes them apart again.
-#include "learner/learner_shards.h"
+#include "learner/learner_shards_state.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/oct_base.h"
-#include "common/oct_rng.h"
 
 #define STREAM 0x736861726473u // of the generator of shares
 // What the others have is told that often at most, when it matters; else, and of a shard that does
@@ -14,43 +13,6 @@
 #define TELL_NS      5000000u
 #define TELL_LATE_NS 100000000u
 #define ORIGIN_NONE  UINT8_MAX // of a window whose shard is another process by now
-
-enum state { FREE, PLANNED, WHOLE, OUT };
-
-struct plan {
-    learner_batch *batch;
-    enum state state;
-    uint64_t number; // they are filled and taken in this order
-    uint32_t lack;   // windows that are of no shard yet
-    uint32_t filled; // windows that have come
-    uint32_t wanted[OCT_SHARDS_MAX], got[OCT_SHARDS_MAX];
-    double share[OCT_SHARDS_MAX]; // of the windows that are planned and have not come
-    uint64_t incarnation[OCT_SHARDS_MAX];
-    uint8_t *origin; // [B] shards
-};
-
-struct learner_shards {
-    learner_shards_options options;
-    uint32_t count;
-    struct plan *plan; // [count]
-    uint64_t numbers;  // given
-    oct_rng rng;
-    bool is_used[OCT_SHARDS_MAX]; // when it was planned last
-    uint32_t promised[OCT_SHARDS_MAX];
-    uint64_t told_ns[OCT_SHARDS_MAX], told_inserts[OCT_SHARDS_MAX];
-    double told_balance[OCT_SHARDS_MAX];
-
-    // windows of each shard in the first so many batches, a ring
-    uint64_t taken;
-    uint32_t ring;
-    uint64_t (*windows)[OCT_SHARDS_MAX]; // [ring]
-
-    uint32_t busy;    // plans that are whole or out
-    uint64_t idle_ns; // since when there is none; 0: there are
-    double waiting_s;
-    uint64_t *key; // [B] of the windows of one shard, as priority
-    float *priority;
-};
 
 // ---- life
 
@@ -62,7 +24,11 @@ learner_shards_create(const learner_shards_options *options)
     uint32_t B = options->batch_size;
     OCT_ASSERT(options->count >= 2 && options->count <= OCT_SHARDS_MAX);
     shards->options = *options;
-    shards->count = OCT_MAX(2u, config->learner.prefetch) + config->learner.batches_per_request;
+    uint32_t request = learner_source_windows_max(options->source[0]) / B; // batches
+    shards->count = options->takes ? options->in_work + (options->count - 1) * request
+                                   : OCT_MAX(2u, config->learner.prefetch) +
+                                         config->learner.batches_per_request;
+    shards->lag = shards->lag_max = NAN;
     shards->plan = oct_alloc(shards->count * sizeof(*shards->plan));
     for (uint32_t i = 0; i < shards->count; i++) {
         shards->plan[i].batch = learner_batch_create(options->spec, B, options->T);
@@ -121,7 +87,7 @@ learner_shards_is_used(const learner_shards *shards, uint32_t shard)
 {
     const learner_source *source = shards->options.source[shard];
     return learner_source_is_known(source) && !learner_source_is_lost(source) &&
-           counts_of(shards, shard).size > 0;
+           (shards->options.takes || counts_of(shards, shard).size > 0);
 }
 
 // Of each shard that is used, by its priorities, or where all of these are 0, by its windows, as
@@ -171,8 +137,8 @@ plans_look(learner_shards *shards)
         bool is_used = learner_shards_is_used(shards, s), was_used = shards->is_used[s];
         shards->is_used[s] = is_used;
         for (uint32_t i = 0; was_used && !is_used && i < shards->count; i++) {
-            struct plan *plan = &shards->plan[i];
-            if (plan->state == PLANNED) {
+            shards_plan *plan = &shards->plan[i];
+            if (plan->state == SHARDS_PLANNED) {
                 plan->lack += plan->wanted[s] - plan->got[s];
                 plan->wanted[s] = plan->got[s];
             }
@@ -191,15 +157,15 @@ plans_make(learner_shards *shards)
         return;
     }
     for (uint32_t i = 0; i < shards->count; i++) {
-        struct plan *plan = &shards->plan[i];
-        if (plan->state == FREE) {
-            *plan = (struct plan){.batch = plan->batch,
+        shards_plan *plan = &shards->plan[i];
+        if (plan->state == SHARDS_FREE) {
+            *plan = (shards_plan){.batch = plan->batch,
                                   .origin = plan->origin,
-                                  .state = PLANNED,
+                                  .state = SHARDS_PLANNED,
                                   .number = shards->numbers++,
                                   .lack = shards->options.batch_size};
         }
-        if (plan->state == PLANNED && plan->lack > 0) {
+        if (plan->state == SHARDS_PLANNED && plan->lack > 0) {
             memcpy(plan->share, share, sizeof(plan->share));
             for (; plan->lack > 0; plan->lack--) {
                 plan->wanted[shard_draw(shards, share)]++;
@@ -208,13 +174,14 @@ plans_make(learner_shards *shards)
     }
 }
 
-// The first one in this state, with (wanted) something of a shard to come. NULL: none.
-static struct plan *
-plan_first(learner_shards *shards, enum state state, const uint32_t *shard)
+// The first one in this state, and of which (shard not NULL) windows of that shard are to come.
+// NULL: none.
+static shards_plan *
+plan_first(learner_shards *shards, enum shards_state state, const uint32_t *shard)
 {
-    struct plan *first = NULL;
+    shards_plan *first = NULL;
     for (uint32_t i = 0; i < shards->count; i++) {
-        struct plan *plan = &shards->plan[i];
+        shards_plan *plan = &shards->plan[i];
         bool is_one =
             plan->state == state && (shard == NULL || plan->wanted[*shard] > plan->got[*shard]);
         if (is_one && (first == NULL || plan->number < first->number)) {
@@ -222,6 +189,12 @@ plan_first(learner_shards *shards, enum state state, const uint32_t *shard)
         }
     }
     return first;
+}
+
+shards_plan *
+shards_plan_first(learner_shards *shards, enum shards_state state)
+{
+    return plan_first(shards, state, NULL);
 }
 
 // ---- the link
@@ -238,9 +211,9 @@ others_of(const learner_shards *shards, uint32_t shard, uint64_t *inserts, doubl
     }
 }
 
-static void
-ask(learner_shards *shards, uint32_t shard, uint32_t windows, uint32_t at_once, uint64_t now_ns,
-    wire_sample *out)
+void
+shards_ask(learner_shards *shards, uint32_t shard, uint32_t windows, uint32_t at_once,
+           uint32_t version_min, uint64_t now_ns, wire_sample *out)
 {
     uint64_t inserts;
     double balance;
@@ -248,7 +221,8 @@ ask(learner_shards *shards, uint32_t shard, uint32_t windows, uint32_t at_once, 
     shards->told_ns[shard] = now_ns;
     shards->told_inserts[shard] = inserts;
     shards->told_balance[shard] = balance;
-    learner_source_ask(shards->options.source[shard], windows, at_once, inserts, balance, out);
+    learner_source_ask(shards->options.source[shard], windows, at_once, version_min, inserts,
+                       balance, out);
 }
 
 // Windows that are planned of a shard and were not asked for.
@@ -257,16 +231,16 @@ lack_of(const learner_shards *shards, uint32_t shard)
 {
     uint32_t wanted = 0;
     for (uint32_t i = 0; i < shards->count; i++) {
-        const struct plan *plan = &shards->plan[i];
-        wanted += plan->state == PLANNED ? plan->wanted[shard] - plan->got[shard] : 0;
+        const shards_plan *plan = &shards->plan[i];
+        wanted += plan->state == SHARDS_PLANNED ? plan->wanted[shard] - plan->got[shard] : 0;
     }
     return wanted - OCT_MIN(wanted, shards->promised[shard]);
 }
 
 // A request costs as much as many windows: it is for half of what one may ask for, unless the
 // learner has little to do and no other is on its way.
-uint32_t
-learner_shards_request(learner_shards *shards, uint32_t shard, uint64_t now_ns, wire_sample *out)
+static uint32_t
+drawn_request(learner_shards *shards, uint32_t shard, uint64_t now_ns, wire_sample *out)
 {
     plans_make(shards);
     uint32_t B = shards->options.batch_size, lack = lack_of(shards, shard);
@@ -279,8 +253,17 @@ learner_shards_request(learner_shards *shards, uint32_t shard, uint64_t now_ns, 
     uint32_t at_once = OCT_MIN(lack, (B + count - 1) / count);
     uint32_t windows = OCT_MIN(lack, most) / at_once * at_once;
     shards->promised[shard] += windows;
-    ask(shards, shard, windows, at_once, now_ns, out);
+    shards_ask(shards, shard, windows, at_once, 0, now_ns, out);
     return windows;
+}
+
+uint32_t
+learner_shards_request(learner_shards *shards, uint32_t shard, uint64_t newest_version,
+                       uint64_t now_ns, wire_sample *out)
+{
+    shards->newest_version = newest_version;
+    return shards->options.takes ? shards_once_request(shards, shard, now_ns, out)
+                                 : drawn_request(shards, shard, now_ns, out);
 }
 
 void
@@ -310,27 +293,28 @@ learner_shards_tell(learner_shards *shards, uint32_t shard, uint64_t now_ns, wir
 {
     const learner_source *source = shards->options.source[shard];
     uint64_t since_ns = now_ns - shards->told_ns[shard];
-    bool has_news = !learner_source_is_known(source) || others_have_news(shards, shard);
+    bool has_news = !learner_source_is_known(source) ||
+                    (!shards->options.takes && others_have_news(shards, shard));
     bool is_due = since_ns >= TELL_LATE_NS ||
                   (since_ns >= TELL_NS && has_news && !learner_source_is_lost(source));
     if (!learner_source_is_configured(source) || !is_due) {
         return false;
     }
-    ask(shards, shard, 0, 1, now_ns, out);
+    shards_ask(shards, shard, 0, 1, 0, now_ns, out);
     return true;
 }
 
 // ---- windows
 
-static void
-plan_whole(learner_shards *shards, struct plan *plan, double exponent, uint64_t now_ns)
+void
+shards_plan_whole(learner_shards *shards, shards_plan *plan, double exponent, uint64_t now_ns)
 {
     uint64_t size = 0;
     for (uint32_t s = 0; s < shards->options.count; s++) {
         size += learner_shards_is_used(shards, s) ? counts_of(shards, s).size : 0;
     }
     learner_batch_weigh(plan->batch, size, exponent);
-    plan->state = WHOLE;
+    plan->state = SHARDS_WHOLE;
     if (shards->busy++ == 0) {
         shards->waiting_s += (double)(now_ns - shards->idle_ns) * 1e-9;
         shards->idle_ns = 0;
@@ -339,7 +323,7 @@ plan_whole(learner_shards *shards, struct plan *plan, double exponent, uint64_t 
 
 // Keys of another process name other windows.
 static void
-plan_origins(struct plan *plan, uint32_t shard, uint64_t incarnation)
+plan_origins(shards_plan *plan, uint32_t shard, uint64_t incarnation)
 {
     if (plan->got[shard] > 0 && plan->incarnation[shard] != incarnation) {
         for (uint32_t i = 0; i < plan->filled; i++) {
@@ -351,7 +335,7 @@ plan_origins(struct plan *plan, uint32_t shard, uint64_t incarnation)
 
 // So many windows of the answer, from first on, into a plan.
 static oct_err
-plan_put(const learner_shards *shards, struct plan *plan, uint32_t shard,
+plan_put(const learner_shards *shards, shards_plan *plan, uint32_t shard,
          const wire_sampled *sampled, uint32_t first, uint32_t count)
 {
     learner_batch *batch = plan->batch;
@@ -367,18 +351,16 @@ plan_put(const learner_shards *shards, struct plan *plan, uint32_t shard,
     return OCT_OK;
 }
 
-oct_err
-learner_shards_sampled(learner_shards *shards, uint32_t shard, uint32_t promised,
-                       const wire_sampled *sampled, double share, uint64_t now_ns)
+static oct_err
+drawn_sampled(learner_shards *shards, uint32_t shard, const wire_sampled *sampled, double share,
+              uint64_t now_ns)
 {
     learner_source *source = shards->options.source[shard];
-    learner_shards_missed(shards, shard, promised);
-    OCT_TRY(learner_source_heard(source, sampled));
     double exponent = learner_importance_exponent(shards->options.config, share);
-    struct plan *plan;
+    shards_plan *plan;
     // What was planned anew meanwhile is wanted no more: windows that nobody wants are left.
     for (uint32_t first = 0;
-         first < sampled->count && (plan = plan_first(shards, PLANNED, &shard)) != NULL;) {
+         first < sampled->count && (plan = plan_first(shards, SHARDS_PLANNED, &shard)) != NULL;) {
         uint32_t count = OCT_MIN(plan->wanted[shard] - plan->got[shard], sampled->count - first);
         oct_err err = plan_put(shards, plan, shard, sampled, first, count);
         if (err != OCT_OK) {
@@ -388,10 +370,20 @@ learner_shards_sampled(learner_shards *shards, uint32_t shard, uint32_t promised
         learner_source_arrived(source, count, now_ns);
         first += count;
         if (plan->filled == shards->options.batch_size) {
-            plan_whole(shards, plan, exponent, now_ns);
+            shards_plan_whole(shards, plan, exponent, now_ns);
         }
     }
     return OCT_OK;
+}
+
+oct_err
+learner_shards_sampled(learner_shards *shards, uint32_t shard, uint32_t promised,
+                       const wire_sampled *sampled, double share, uint64_t now_ns)
+{
+    learner_shards_missed(shards, shard, promised);
+    OCT_TRY(learner_source_heard(shards->options.source[shard], sampled));
+    return shards->options.takes ? shards_once_sampled(shards, shard, promised, sampled, now_ns)
+                                 : drawn_sampled(shards, shard, sampled, share, now_ns);
 }
 
 // ---- batches
@@ -399,11 +391,14 @@ learner_shards_sampled(learner_shards *shards, uint32_t shard, uint32_t promised
 learner_batch *
 learner_shards_take(learner_shards *shards)
 {
-    struct plan *plan = plan_first(shards, WHOLE, NULL);
-    if (plan == NULL) {
+    shards_plan *plan = shards_plan_first(shards, SHARDS_WHOLE);
+    // What has come beyond the batches in work waits, and may become too old.
+    if (plan == NULL || (shards->options.takes && shards->out == shards->options.in_work)) {
         return NULL;
     }
-    plan->state = OUT;
+    plan->state = SHARDS_OUT;
+    shards->out++;
+    learner_batch_lag(plan->batch, shards->newest_version, &shards->lag, &shards->lag_max);
     const uint64_t *before = shards->windows[shards->taken % shards->ring];
     uint64_t *after = shards->windows[++shards->taken % shards->ring];
     for (uint32_t s = 0; s < shards->options.count; s++) {
@@ -413,7 +408,7 @@ learner_shards_take(learner_shards *shards)
 }
 
 static void
-priorities_return(learner_shards *shards, const struct plan *plan, uint32_t shard)
+priorities_return(learner_shards *shards, const shards_plan *plan, uint32_t shard)
 {
     const learner_batch *batch = plan->batch;
     uint32_t count = 0;
@@ -432,16 +427,17 @@ priorities_return(learner_shards *shards, const struct plan *plan, uint32_t shar
 void
 learner_shards_give(learner_shards *shards, learner_batch *batch, uint64_t now_ns)
 {
-    struct plan *plan = shards->plan;
+    shards_plan *plan = shards->plan;
     while (plan->batch != batch) {
         plan++;
         OCT_ASSERT(plan < shards->plan + shards->count);
     }
-    OCT_ASSERT(plan->state == OUT && shards->busy > 0);
+    OCT_ASSERT(plan->state == SHARDS_OUT && shards->busy > 0);
     for (uint32_t s = 0; batch->learned && s < shards->options.count; s++) {
         priorities_return(shards, plan, s);
     }
-    plan->state = FREE;
+    plan->state = SHARDS_FREE;
+    shards->out--;
     if (--shards->busy == 0) {
         shards->idle_ns = now_ns;
     }
@@ -464,6 +460,9 @@ static double
 size_of(const learner_shards *shards, uint32_t shard)
 {
     learner_source_counts counts = counts_of(shards, shard);
+    if (shards->options.takes) { // none stays
+        return (double)counts.inserts;
+    }
     uint64_t most = oct_config_shard_capacity(shards->options.config);
     return counts.size > 0 ? (double)counts.size : (double)OCT_MIN(counts.inserts, most);
 }
@@ -486,6 +485,19 @@ learner_shards_missing(const learner_shards *shards)
         missing += learner_shards_is_used(shards, s) ? 0 : learner_shards_share(shards, s);
     }
     return missing;
+}
+
+uint64_t
+learner_shards_given_up(const learner_shards *shards)
+{
+    return shards->given_up;
+}
+
+void
+learner_shards_lag(const learner_shards *shards, double *mean, double *most)
+{
+    *mean = shards->lag;
+    *most = shards->lag_max;
 }
 
 double

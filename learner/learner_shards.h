@@ -6,13 +6,18 @@
 // Batches over several replays, the shards of one experiment, as one replay that held everything
 // would give them.
 //
-// Each window of a batch is of a shard that is drawn by chance, in proportion to what that one
-// holds (uniform) or to the sum of its priorities (prioritised), and there it is drawn as always.
-// So its probability over all shards is the product of both, and the importance weights of a batch
-// follow from it. A batch is planned when it is free, so many windows of each shard; these are
-// asked for, and fill it in the order in which they come. The limiter is each shard's own, over the
-// counters of all: what the others have goes with every request, and alone (tell) when they have
-// more.
+// Where windows are drawn, each window of a batch is of a shard that is drawn by chance, in
+// proportion to what that one holds (uniform) or to the sum of its priorities (prioritised), and
+// there it is drawn as always. So its probability over all shards is the product of both, and the
+// importance weights of a batch follow from it. A batch is planned when it is free, so many windows
+// of each shard; these are asked for, and fill it in the order in which they come. The limiter is
+// each shard's own, over the counters of all: what the others have goes with every request, and
+// alone (tell) when they have more.
+//
+// Windows that come once (takes) are in no proportion: each shard is asked for what the next
+// batches lack, answers at once with its oldest ones, as many as it has, and they fill batches in
+// the order in which they come. So none starves, and a shard without windows holds nobody up. What
+// has become older than the algorithm allows before it is learned from is given up, as replay does.
 //
 // A shard that is not configured, or does not answer, is left out: what was planned of it and has
 // not come is drawn anew over the others, whose shares then are of what is left. It is there again
@@ -26,6 +31,8 @@ typedef struct learner_shards_options {
     const oct_config *config; // borrowed
     const policy_spec *spec;  // borrowed
     uint32_t T;               // rows of a window, 0: n-step
+    bool takes;               // each window comes once (learner_source_takes)
+    uint32_t in_work;         // batches, where it does (learner_source_in_work)
     uint32_t batch_size;      // windows in a batch
     uint32_t count;           // of shards, 2 to OCT_SHARDS_MAX
     learner_source *source[OCT_SHARDS_MAX];
@@ -44,8 +51,9 @@ size_t learner_shards_bytes(const learner_shards *shards);     // of their colum
 
 // Windows that are to be asked for of a shard now, as the request; they are promised to it until
 // _missed or _sampled. 0: none.
-uint32_t learner_shards_request(learner_shards *shards, uint32_t shard, uint64_t now_ns,
-                                wire_sample *out);
+// newest_version is what lag_max is counted from.
+uint32_t learner_shards_request(learner_shards *shards, uint32_t shard, uint64_t newest_version,
+                                uint64_t now_ns, wire_sample *out);
 void learner_shards_missed(learner_shards *shards, uint32_t shard, uint32_t promised);
 // An answer, when a share of the run's budget is spent. OCT_EPROTO: it does not fit. OCT_EAGAIN:
 // replay has no table, it is to be configured again.
@@ -58,7 +66,8 @@ bool learner_shards_tell(learner_shards *shards, uint32_t shard, uint64_t now_ns
 
 // ---- batches
 
-// The next whole batch, NULL: none. The caller gives it back when it was learned from.
+// The next whole batch, NULL: none, or (takes) in_work of them are learned from. The caller gives
+// it back when it was learned from.
 learner_batch *learner_shards_take(learner_shards *shards);
 void learner_shards_give(learner_shards *shards, learner_batch *batch, uint64_t now_ns);
 // Windows of a shard in the first batches that were taken; of batches that are not much older than
@@ -73,6 +82,11 @@ bool learner_shards_is_used(const learner_shards *shards, uint32_t shard);
 // far as they are known.
 double learner_shards_share(const learner_shards *shards, uint32_t shard);
 double learner_shards_missing(const learner_shards *shards); // of those that do not answer
+// Windows that came and were too old before they were learned from; those of replay's own counters
+// are not among them.
+uint64_t learner_shards_given_up(const learner_shards *shards);
+// Of the last batch, as learner_batch_lag.
+void learner_shards_lag(const learner_shards *shards, double *mean, double *most);
 double learner_shards_waiting_s(const learner_shards *shards, uint64_t now_ns);
 
 #endif // LEARNER_LEARNER_SHARDS_H

@@ -114,22 +114,32 @@ learner_source_check(const learner_source_options *options, char *reason, size_t
     return OCT_OK;
 }
 
+bool
+learner_source_takes(const learner_source_options *options)
+{
+    return options->wants.each_once || options->config->replay.sampler == OCT_SAMPLER_FIFO;
+}
+
+uint32_t
+learner_source_in_work(const learner_source_options *options)
+{
+    return is_rollout(options)
+               ? 1 + options->wants.lag_max
+               : OCT_MAX(2u, options->config->learner.prefetch) + answer_batches(options);
+}
+
 // ---- life
 
 learner_source *
 learner_source_create(const learner_source_options *options)
 {
     learner_source *source = oct_alloc(sizeof(*source));
-    const oct_config *config = options->config;
     source->options = *options;
     memcpy(source->token_key, options->token_key, sizeof(source->token_key));
     source->options.token_key = source->token_key;
     source->request_max = answer_batches(options);
     OCT_ASSERT(source->request_max > 0);
-    source->count = options->is_shard ? 0
-                    : is_rollout(options)
-                        ? 1 + options->wants.lag_max
-                        : OCT_MAX(2u, config->learner.prefetch) + source->request_max;
+    source->count = options->is_shard ? 0 : learner_source_in_work(options);
     source->all = oct_alloc(source->count * sizeof(*source->all));
     source->free = oct_alloc(source->count * sizeof(*source->free));
     source->filled = oct_alloc(source->count * sizeof(*source->filled));
@@ -379,11 +389,20 @@ learner_source_is_lost(const learner_source *source)
 // ---- batches
 
 uint32_t
+learner_source_version_min(const learner_source *source, uint64_t newest_version)
+{
+    uint32_t lag_max = source->options.wants.lag_max;
+    bool is_bounded = lag_max > 0 || is_rollout(&source->options);
+    return is_bounded && newest_version > lag_max
+               ? (uint32_t)OCT_MIN(newest_version - lag_max, UINT32_MAX)
+               : 0;
+}
+
+uint32_t
 learner_source_request(learner_source *source, uint64_t newest_version, wire_sample *out)
 {
     OCT_ASSERT(source->promised <= source->free_count);
     uint32_t promised = OCT_MIN(source->free_count - source->promised, source->request_max);
-    uint32_t lag_max = source->options.wants.lag_max;
     if (promised == 0) {
         return 0;
     }
@@ -397,9 +416,7 @@ learner_source_request(learner_source *source, uint64_t newest_version, wire_sam
         .batch_size = source->options.batch_size,
         .batches = promised,
         .timeout_ms = hold_ms,
-        .version_min = (lag_max > 0 || is_rollout(&source->options)) && newest_version > lag_max
-                           ? (uint32_t)OCT_MIN(newest_version - lag_max, UINT32_MAX)
-                           : 0,
+        .version_min = learner_source_version_min(source, newest_version),
     };
     return promised;
 }
@@ -436,26 +453,6 @@ counts_take(learner_source *source, const wire_sampled *sampled)
     counts->given_up = same ? OCT_MAX(counts->given_up, sampled->given_up) : sampled->given_up;
 }
 
-// How old the actions of a batch are; an end row has none.
-static void
-lag_take(learner_source *source, const algo_batch *batch)
-{
-    size_t rows = (size_t)batch->B * batch->T, actions = 0;
-    uint64_t most = 0;
-    double sum = 0;
-    for (size_t i = 0; i < rows; i++) {
-        if ((batch->flags[i] & ALGO_END) == 0) {
-            uint64_t version = batch->version[i];
-            uint64_t lag = source->newest_version > version ? source->newest_version - version : 0;
-            most = OCT_MAX(most, lag);
-            sum += (double)lag;
-            actions++;
-        }
-    }
-    source->counts.lag = actions > 0 ? sum / (double)actions : NAN;
-    source->counts.lag_max = actions > 0 ? (double)most : NAN;
-}
-
 static void
 arrived(learner_source *source, uint32_t count, uint64_t now_ns)
 {
@@ -476,7 +473,8 @@ filled_put(learner_source *source, learner_batch *batch, uint64_t now_ns)
         source->idle_ns = 0;
     }
     if (batch->view.T > 0) {
-        lag_take(source, &batch->view);
+        learner_batch_lag(batch, source->newest_version, &source->counts.lag,
+                          &source->counts.lag_max);
     }
 }
 
@@ -585,7 +583,7 @@ learner_source_windows_max(const learner_source *source)
 }
 
 void
-learner_source_ask(learner_source *source, uint32_t windows, uint32_t at_once,
+learner_source_ask(learner_source *source, uint32_t windows, uint32_t at_once, uint32_t version_min,
                    uint64_t others_inserts, double others_balance, wire_sample *out)
 {
     OCT_ASSERT(source->options.is_shard && windows <= learner_source_windows_max(source));
@@ -596,6 +594,7 @@ learner_source_ask(learner_source *source, uint32_t windows, uint32_t at_once,
         .batch_size = at_once,
         .batches = windows / at_once,
         .timeout_ms = windows > 0 ? SAMPLE_HOLD_MS : 0,
+        .version_min = version_min,
         .others_inserts = others_inserts,
         .others_balance = others_balance,
     };

@@ -50,6 +50,10 @@ typedef struct learner_source_options {
 // Why windows of this spec cannot be asked for: a batch is more than one answer may hold.
 OCT_CHECKED oct_err learner_source_check(const learner_source_options *options, char *reason,
                                          size_t reason_size);
+// Whether its table gives out each window once, oldest first.
+bool learner_source_takes(const learner_source_options *options);
+// Batches that are asked for, learned from or between these at one time, of one replay.
+uint32_t learner_source_in_work(const learner_source_options *options);
 // The table that config, spec and wants need: of no run yet, and without the tokens' key.
 wire_configure learner_source_table(const learner_source_options *options);
 learner_source *learner_source_create(const learner_source_options *options);
@@ -82,6 +86,8 @@ bool learner_source_is_lost(const learner_source *source);
 // Batches that may be asked for now, as the request; they are promised to it until _missed or
 // _sampled. newest_version is what lag_max is counted from. 0: none.
 uint32_t learner_source_request(learner_source *source, uint64_t newest_version, wire_sample *out);
+// The oldest version that windows may have now, 0: any.
+uint32_t learner_source_version_min(const learner_source *source, uint64_t newest_version);
 // A request without an answer.
 void learner_source_missed(learner_source *source, uint32_t promised);
 // An answer, when a share of the run's budget is spent: fills as many batches as it holds.
@@ -99,9 +105,11 @@ void learner_source_give(learner_source *source, learner_batch *batch, uint64_t 
 // Windows that one request may ask for, at most.
 uint32_t learner_source_windows_max(const learner_source *source);
 // A request for windows, some at a time: the answer has a multiple of at_once. windows: a multiple,
-// too; 0: for the counters alone. others: what the other shards have.
+// too; 0: for the counters alone. Actions of versions before version_min are given up. others: what
+// the other shards have.
 void learner_source_ask(learner_source *source, uint32_t windows, uint32_t at_once,
-                        uint64_t others_inserts, double others_balance, wire_sample *out);
+                        uint32_t version_min, uint64_t others_inserts, double others_balance,
+                        wire_sample *out);
 // An answer, whose windows are the caller's. OCT_EAGAIN: replay has no table, it is to be
 // configured again.
 OCT_CHECKED oct_err learner_source_heard(learner_source *source, const wire_sampled *sampled);

@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 
-from e2e import (ACTOR, CARTPOLE, ENDLESS, LEARNER, OCTET, REPLAY, assert_complete, children, column, finish, scratch,
+from e2e import (ACTOR, CARTPOLE, ENDLESS, LEARNER, OCTET, REPLAY, ROOT, assert_complete, children, column, finish, scratch,
                  start, summary, train)
 from daemons import kill_all, run_named, wait_for
 
@@ -56,12 +56,13 @@ def sessions(run):
 
 
 @contextlib.contextmanager
-def endless(folder):
+def endless(folder, *settings, preset=CARTPOLE):
     """A run whose actors are spread over both shards. Which one an actor is of is chance: where all have the same, another
     run begins."""
     for attempt in range(10):
         run = folder / f"run{attempt}"
-        process = train(run, "--set", f"replay.shards={SHARDS}", "--set", "replay.capacity=1000000", "--set", "run.hang_s=0", *ACTORS, *ENDLESS)
+        process = train(run, "--set", f"replay.shards={SHARDS}", "--set", "replay.capacity=1000000", "--set", "run.hang_s=0", *ACTORS, *ENDLESS,
+                        *settings, preset=preset)
         try:
             spread = wait_for("all actors", lambda: sessions(run))
             if min(spread) > 0:
@@ -126,6 +127,58 @@ def test_a_shard_dies_and_comes_back():
         assert abs(samples / inserts - 2) < 0.5, totals
 
 
+def learns(name, *settings):
+    """Each of the windows that are taken once is of the shard of its actor."""
+    with scratch() as folder:
+        run = folder / "run"
+        process = train(run, "--set", f"replay.shards={SHARDS}", "--actors", "4", *settings, preset=ROOT / f"presets/cartpole-{name}.yaml")
+        finish(process, run)
+        assert_complete(run)
+        ended = summary(run)
+        assert ended["solved"] and ended["return"]["mean"] >= 460 and ended["return"]["episodes"] == 100, ended
+        totals = [lines(log_of(run, shard), "REPLAY-STOP")[-1] for shard in range(SHARDS)]
+        inserts, samples = (sum(int(t[key]) for t in totals) for key in ("inserts", "samples"))
+        assert 0 < ended["updates"] <= samples <= inserts, (ended, totals)
+        assert all(t["rejected"] == "0" for t in totals), totals
+        return ended, samples
+
+
+def test_ppo_learns_over_shards():
+    learns("ppo", "--set", "actor.envs=2")
+
+
+def test_a2c_learns_over_shards():
+    learns("a2c", "--set", "actor.envs=4")
+
+
+def test_vtrace_learns_over_shards():
+    ended, samples = learns("vtrace", "--set", "actor.envs=4", "--set", "run.env_steps=4000000")
+    # Every sequence was learned from once, but for those that are on their way at the end.
+    assert 0 <= samples - 16 * ended["updates"] <= 16 * 16, (ended, samples)
+
+
+def test_rollouts_go_on_without_a_shard():
+    """Those of one actor are enough for an update."""
+    with scratch() as folder, endless(folder, "--set", "learner.batch_size=4", preset=ROOT / "presets/cartpole-ppo.yaml") as (run, process):
+        learner = run / "log/learner.log"
+        wait_for("training", lambda: (column(run, "updates") or 0) > 10)
+        other = pid_of(run, 0)
+        os.kill(other, signal.SIGSTOP)
+        try:
+            wait_for("a shard that is away", lambda: [line for line in lines(learner, "LEARNER-SHARD-AWAY") if line["shard"] == "0"])
+            before = column(run, "updates")
+            wait_for("updates without it", lambda: column(run, "updates") > before + 5)
+        finally:
+            os.kill(other, signal.SIGCONT)
+        wait_for("it is back", lambda: [line for line in lines(learner, "LEARNER-SHARD-BACK") if line["shard"] == "0"])
+        before = column(run, "updates")
+        wait_for("updates with it", lambda: column(run, "updates") > before + 10)
+        process.send_signal(signal.SIGINT)
+        finish(process, run, 130)
+        totals = [lines(log_of(run, shard), "REPLAY-STOP")[-1] for shard in range(SHARDS)]
+        assert all(t["cut"] == "0" and t["rejected"] == "0" and int(t["samples"]) > 0 for t in totals), totals
+
+
 def test_a_shard_is_added_in_mid_run():
     """Daemons by hand: the learner resumes with one address more, and learns from three."""
     with scratch() as folder:
@@ -163,7 +216,7 @@ def test_a_shard_is_added_in_mid_run():
 
 def test_what_has_one_table_is_refused():
     with scratch() as folder:
-        for settings, key in ((["--deterministic"], "run.deterministic"), (["--set", "replay.sampler=fifo"], "replay.sampler")):
+        for settings, key in ((["--deterministic"], "run.deterministic"), (["--set", "algo.name=external"], "algo.name")):
             done = subprocess.run([OCTET, "train", CARTPOLE, "--run-dir", folder / "no", "--set", "replay.shards=2", *settings],
                                   capture_output=True, text=True, check=False, cwd=folder)
             assert done.returncode == 2 and not (folder / "no").exists(), done

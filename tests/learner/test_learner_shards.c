@@ -22,7 +22,7 @@ static replay_table *table[SHARDS]; // one for each actor
 static test_actor actor[SHARDS];
 static learner_source *source[SHARDS];
 static learner_shards *shards;
-static uint64_t now_ns;
+static uint64_t now_ns, newest; // version
 
 static learner_source_options
 source_options(uint32_t shard)
@@ -164,7 +164,7 @@ round_of(uint32_t first, uint32_t last)
         tell(s);
     }
     for (uint32_t s = first; s <= last; s++) {
-        uint32_t promised = learner_shards_request(shards, s, now_ns, &request);
+        uint32_t promised = learner_shards_request(shards, s, newest, now_ns, &request);
         if (promised > 0) {
             assert_int_equal(request.batch_size * request.batches, promised);
             (void)serve(s, &request, &answer);
@@ -407,7 +407,7 @@ test_shards_go_on_without_one_that_is_away_and_take_it_back(void **state)
     round_of(0, SHARDS - 1);
     (void)batches_drain(SHARDS);
     round_of(0, 0); // the others are asked, and shard 1 does not answer
-    uint32_t promised = learner_shards_request(shards, 1, now_ns, &request);
+    uint32_t promised = learner_shards_request(shards, 1, newest, now_ns, &request);
     assert_true(promised > 0);
     round_of(2, 2);
     assert_int_equal(batches_drain(SHARDS), 0);
@@ -426,7 +426,7 @@ test_shards_go_on_without_one_that_is_away_and_take_it_back(void **state)
     round_of(0, 0);
     round_of(2, 2);
     assert_true(batches_drain(1) > 0);
-    assert_int_equal(learner_shards_request(shards, 1, now_ns, &request), 0);
+    assert_int_equal(learner_shards_request(shards, 1, newest, now_ns, &request), 0);
     // It is asked for its counters, though, seldom; then it is there.
     now_ns += SECOND;
     assert_true(learner_shards_tell(shards, 1, now_ns, &request));
@@ -439,7 +439,7 @@ test_shards_go_on_without_one_that_is_away_and_take_it_back(void **state)
         round_of(0, SHARDS - 1);
         (void)batches_drain(SHARDS);
     }
-    assert_true(learner_shards_request(shards, 1, now_ns, &request) > 0);
+    assert_true(learner_shards_request(shards, 1, newest, now_ns, &request) > 0);
 }
 
 // A shard without a table is configured anew; keys of the process before name other windows, and
@@ -479,7 +479,7 @@ test_shards_return_priorities_to_the_process_that_is_there(void **state)
     for (uint32_t s = 0; s < SHARDS; s++) {
         tell(s);
     }
-    uint32_t promised = learner_shards_request(shards, 1, now_ns, &request);
+    uint32_t promised = learner_shards_request(shards, 1, newest, now_ns, &request);
     request.batch_size = 5; // of the first batch, and no more yet
     request.batches = 1;
     (void)serve(1, &request, &answer);
@@ -492,7 +492,7 @@ test_shards_return_priorities_to_the_process_that_is_there(void **state)
     replay_table_counters(&counters, table[1]);
     counters.incarnation = 99;
     T_OK(learner_source_heard(source[1], &counters));
-    promised = learner_shards_request(shards, 1, now_ns, &request);
+    promised = learner_shards_request(shards, 1, newest, now_ns, &request);
     (void)serve(1, &request, &answer);
     answer.incarnation = 99;
     T_OK(learner_shards_sampled(shards, 1, promised, &answer, 0, now_ns));
