@@ -28,6 +28,7 @@ typedef struct range {
     uint32_t version_first; // of rows that are no end rows; UINT32_MAX: there are none
     uint32_t version_last;
     const replay_block *block;
+    const replay_layout *layout;
 } range;
 
 struct chaos_audit {
@@ -40,8 +41,8 @@ struct chaos_audit {
     uint64_t emptied_count;
     uint32_t block_rows;
     bool has_reused; // it may have used places again
+    bool is_checked; // what is there; and it is in the order of streams
     bool has_rows;   // the environment's rows say which they are
-    const replay_layout *layout;
     char words[WORDS_BYTES];
     size_t words_used;
 };
@@ -169,6 +170,7 @@ block_take(chaos_audit *audit, const replay_layout *layout, const replay_block *
         .version_first = UINT32_MAX,
         .version_last = UINT32_MAX,
         .block = block,
+        .layout = layout,
     };
     for (uint32_t i = 0; i < block->count; i++) {
         row_take(audit, r, layout, block, i);
@@ -284,14 +286,16 @@ void
 chaos_audit_take(chaos_audit *audit, const replay_file *file)
 {
     const replay_head *head = &file->live->head[file->live->commits % 2];
-    audit->result.oldest = head->oldest;
-    audit->result.taken = head->stats.rows_taken;
+    uint64_t before = audit->result.rows;
+    audit->result.oldest = OCT_MAX(audit->result.oldest, head->oldest);
+    audit->result.taken += head->stats.rows_taken;
     audit->block_rows = file->layout.rows;
-    audit->layout = &file->layout;
     audit->has_rows = file->layout.obs_bytes == CHAOS_ROW_BYTES;
     // A generation, during which fewer than half of all blocks are opened, is all that it knows of.
-    audit->has_reused = head->next >= file->header->blocks / 2;
-    audit->emptied = oct_alloc((head->next - head->oldest + 1) * sizeof(uint64_t));
+    audit->has_reused |= head->next >= file->header->blocks / 2;
+    uint64_t emptied = audit->emptied_count + head->next - head->oldest + 1;
+    audit->emptied = realloc(audit->emptied, emptied * sizeof(uint64_t));
+    OCT_ASSERT(audit->emptied != NULL);
     for (uint64_t serial = head->oldest; serial < head->next; serial++) {
         const replay_block *block = replay_file_block(file, serial);
         if (block->count > 0) {
@@ -300,15 +304,23 @@ chaos_audit_take(chaos_audit *audit, const replay_file *file)
             audit->emptied[audit->emptied_count++] = serial;
         }
     }
-    uint64_t rows = audit->result.rows, taken = audit->result.taken;
+    uint64_t rows = audit->result.rows - before, taken = head->stats.rows_taken;
     if (audit->mode != CHAOS_AUDIT_DAMAGED &&
         (rows > taken || (head->oldest == 0 && rows != taken))) {
-        audit->result.miscount = rows > taken ? rows - taken : taken - rows;
+        audit->result.miscount += rows > taken ? rows - taken : taken - rows;
         say(audit, "%" PRIu64 " rows are there, the table says that it took %" PRIu64 "\n", rows,
             taken);
     }
-    content_check(audit);
-    stream_check(audit);
+}
+
+static void
+ranges_check(chaos_audit *audit)
+{
+    if (!audit->is_checked) {
+        audit->is_checked = true;
+        content_check(audit);
+        stream_check(audit);
+    }
 }
 
 // ---- what was acknowledged
@@ -365,10 +377,9 @@ absent(chaos_audit *audit, const chaos_ack *ack, uint64_t first, uint64_t rows, 
 
 // Of rows first .. end - 1 of a stream, which a range holds, behind those of digest.
 static uint64_t
-range_digest(const chaos_audit *audit, const range *r, uint64_t first, uint64_t end,
-             uint64_t digest)
+range_digest(const range *r, uint64_t first, uint64_t end, uint64_t digest)
 {
-    const replay_layout *layout = audit->layout;
+    const replay_layout *layout = r->layout;
     for (uint64_t number = first; number < end; number++) {
         uint32_t i = (uint32_t)(number - r->first);
         digest = chaos_digest_row(digest, replay_block_obs(layout, r->block, i), layout->obs_bytes,
@@ -396,7 +407,7 @@ claim(chaos_audit *audit, const chaos_ack *ack)
             continue;
         }
         until = OCT_MIN(found->first + found->count, end);
-        digest = is_digested ? range_digest(audit, found, at, until, digest) : digest;
+        digest = is_digested ? range_digest(found, at, until, digest) : digest;
         if (audit->has_rows &&
             (found->tag != ack->tag || found->slot != ack->slot ||
              found->number + (at - found->first) != ack->number + (at - ack->first))) {
@@ -420,6 +431,7 @@ claim(chaos_audit *audit, const chaos_ack *ack)
 void
 chaos_audit_claim(chaos_audit *audit, const chaos_ack *acks, uint64_t count)
 {
+    ranges_check(audit);
     for (uint64_t i = 0; i < count; i++) {
         claim(audit, &acks[i]);
     }
@@ -429,6 +441,7 @@ chaos_audit_result
 chaos_audit_end(chaos_audit *audit)
 {
     chaos_audit_result *r = &audit->result;
+    ranges_check(audit);
     // More cannot have left than came and is not there.
     if (audit->mode != CHAOS_AUDIT_DAMAGED && r->left > r->taken - OCT_MIN(r->rows, r->taken)) {
         r->missing += r->left - (r->taken - OCT_MIN(r->rows, r->taken));

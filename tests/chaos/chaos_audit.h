@@ -4,11 +4,11 @@
 #include "replay/replay_recover.h"
 #include "tests/chaos/chaos_acks.h"
 
-// Whether a replay table holds every row that actors were told it holds, once, and nothing else.
-// By content: each actor wrote down which rows were acknowledged and a digest of what they were
-// (chaos_acks.h), and each row of chaos_env.c says whose it is and which one (chaos_row.h). Sums
-// are not enough: one row lost and another one twice has the right sum. Rows of other environments
-// are known by their place in their stream, and by the digest.
+// Whether a replay table, or those of all shards together, holds every row that actors were told it
+// holds, once, and nothing else. By content: each actor wrote down which rows were acknowledged and
+// a digest of what they were (chaos_acks.h), and each row of chaos_env.c says whose it is and which
+// one (chaos_row.h). Sums are not enough: one row lost and another one twice has the right sum.
+// Rows of other environments are known by their place in their stream, and by the digest.
 //
 // Threads: one. Owns: its own memory; files and acknowledgements are the caller's.
 typedef struct chaos_audit chaos_audit;
@@ -44,9 +44,10 @@ typedef struct chaos_audit_result {
 
 chaos_audit *chaos_audit_create(chaos_audit_mode mode);
 void chaos_audit_destroy(chaos_audit *audit);
-// All blocks of a file that replay_recover has made whole.
+// All blocks of a file that replay_recover has made whole, borrowed until the end; of each shard's,
+// one after the other. A row that two of them have is there twice.
 void chaos_audit_take(chaos_audit *audit, const replay_file *file);
-// The first count rows that one life of an actor wrote down. After the file.
+// The first count rows that one life of an actor wrote down. After the files.
 void chaos_audit_claim(chaos_audit *audit, const chaos_ack *acks, uint64_t count);
 chaos_audit_result chaos_audit_end(chaos_audit *audit);
 // Whether all of what must not be is 0.

@@ -1,6 +1,7 @@
-// Audits the file of a replay table against what actors wrote down: octet-replay's own recovery,
-// then chaos_audit.h. usage: chaos_audit killed|cut|synced|damaged FILE [ACKS[:COUNT]...] Prints
-// what is wrong, then one line of numbers. Exit code 0: sound, 1: not, 2: the file is refused.
+// Audits the files of replay tables against what actors wrote down: octet-replay's own recovery,
+// then chaos_audit.h. usage: chaos_audit killed|cut|synced|damaged FILE[,FILE...] [ACKS[:COUNT]...]
+// Prints what is wrong, then one line of numbers; of several files, those of recovery are the last
+// one's. Exit code 0: sound, 1: not, 2: a file is refused.
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include "tests/chaos/chaos_audit.h"
 
 #define REASON_MAX 512
+#define FILES_MAX  16
 
 // text: a path, and how many of its entries count (all of them).
 static bool
@@ -53,6 +55,24 @@ print(const chaos_audit_result *r, const replay_recovered *recovered)
            recovered->blocks_torn, recovered->generation, recovered->is_exact);
 }
 
+// False: it is refused; said.
+static bool
+file_take(chaos_audit *audit, const char *path, replay_file **out, replay_recovered *recovered)
+{
+    char reason[REASON_MAX];
+    if (replay_file_open(out, path, reason, sizeof(reason)) != OCT_OK) {
+        fprintf(stderr, "%s\n", reason);
+        return false;
+    }
+    if (replay_recover(recovered, *out, reason, sizeof(reason)) != OCT_OK) {
+        fprintf(stderr, "%s\n", reason);
+        replay_file_close(*out);
+        return false;
+    }
+    chaos_audit_take(audit, *out);
+    return true;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -62,31 +82,35 @@ main(int argc, char **argv)
         mode++;
     }
     if (argc < 3 || mode == OCT_COUNTOF(modes)) {
-        fprintf(stderr, "usage: chaos_audit killed|cut|synced|damaged FILE [ACKS[:COUNT]...]\n");
+        fprintf(stderr, "usage: chaos_audit killed|cut|synced|damaged FILE[,FILE...] "
+                        "[ACKS[:COUNT]...]\n");
         return 2;
     }
-    char reason[REASON_MAX];
-    replay_file *file;
-    replay_recovered recovered;
-    if (replay_file_open(&file, argv[2], reason, sizeof(reason)) != OCT_OK) {
-        fprintf(stderr, "%s\n", reason);
-        return 2;
-    }
-    if (replay_recover(&recovered, file, reason, sizeof(reason)) != OCT_OK) {
-        fprintf(stderr, "%s\n", reason);
-        replay_file_close(file);
-        return 2;
-    }
+    replay_recovered recovered = {0};
+    replay_file *files[FILES_MAX];
+    size_t count = 0;
     chaos_audit *audit = chaos_audit_create((chaos_audit_mode)mode);
-    chaos_audit_take(audit, file);
+    bool is_good = true;
+    for (char *rest, *path = strtok_r(argv[2], ",", &rest); is_good && path != NULL;
+         path = strtok_r(NULL, ",", &rest)) {
+        is_good = count < FILES_MAX && file_take(audit, path, &files[count], &recovered);
+        count += is_good;
+    }
     bool is_read = true;
-    for (int i = 3; i < argc; i++) {
+    for (int i = 3; is_good && i < argc; i++) {
         is_read &= claims_read(audit, argv[i]);
     }
     chaos_audit_result result = chaos_audit_end(audit);
-    fputs(chaos_audit_words(audit), stdout);
-    print(&result, &recovered);
+    if (is_good) {
+        fputs(chaos_audit_words(audit), stdout);
+        print(&result, &recovered);
+    }
     chaos_audit_destroy(audit);
-    replay_file_close(file);
+    while (count > 0) {
+        replay_file_close(files[--count]);
+    }
+    if (!is_good) {
+        return 2;
+    }
     return is_read && chaos_audit_is_sound(&result) ? 0 : 1;
 }

@@ -313,6 +313,22 @@ test_audit_knows_rows_of_other_environments_by_their_digest(void **state)
     assert_true(result.doubled == 1 && result.holes == 1);
 }
 
+static void
+test_audit_finds_rows_that_two_shards_have(void **state)
+{
+    fixture *f = *state;
+    rows_insert(f, 0, 30);
+    chaos_audit *audit = chaos_audit_create(CHAOS_AUDIT_KILLED);
+    chaos_audit_take(audit, f->file);
+    chaos_audit_take(audit, f->file);
+    chaos_audit_claim(audit, f->acks, f->ack_count);
+    chaos_audit_result result = chaos_audit_end(audit);
+    assert_int_equal(result.doubled, 30);
+    assert_int_equal(result.rows, 60);
+    assert_int_equal(result.missing + result.miscount, 0);
+    chaos_audit_destroy(audit);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_audit_##name, fixture_open, fixture_close)
 
 int
@@ -322,6 +338,7 @@ main(void)
         TEST(finds_a_row_that_was_acknowledged_and_is_lost),
         TEST(finds_one_row_lost_and_one_twice),
         TEST(finds_rows_that_are_there_twice),
+        TEST(finds_rows_that_two_shards_have),
         TEST(finds_what_was_altered),
         TEST(finds_an_older_policy_behind_a_newer_one),
         TEST(finds_rows_missing_between_others),
