@@ -130,8 +130,8 @@ is_other_now(actor_io *io, const wire_registered *answer)
     return false;
 }
 
-// The learner named others than before: a relay more or less is nothing to start over for. False:
-// it starts over.
+// The learner named others than before: a relay more or less is nothing to start over for, another
+// replay is. False: it starts over.
 static bool
 addresses_change(actor_io *io, const actor_addresses *addresses)
 {
@@ -139,7 +139,9 @@ addresses_change(actor_io *io, const actor_addresses *addresses)
         io->relay_lost = false;
         return true;
     }
-    if (io->is_relayed || addresses->is_relayed) {
+    // What was sent to one replay may be there, unacknowledged: another would take it again.
+    bool is_same_replay = io->shard == addresses->shard;
+    if (is_same_replay && (io->is_relayed || addresses->is_relayed)) {
         if (io->worker != NULL) {
             actor_links_move(io, addresses);
         } else {
@@ -297,6 +299,7 @@ register_send(actor_io *io)
         .libm = io->libm,
         .relay_address = io->options.evaluate ? "" : actor_links_relay(io),
         .relay_lost = io->relay_lost,
+        .knows_shards = true,
     };
     memcpy(request.token, io->token, sizeof(request.token));
     actor_spec spec;

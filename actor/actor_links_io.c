@@ -68,7 +68,7 @@ const char *
 actor_links_relay(const actor_io *io)
 {
     if (io->policy_address[0] != '\0') {
-        return io->is_relayed ? io->replay_address : "";
+        return io->is_relayed ? io->policy_address : "";
     }
     return io->options.relay != NULL ? io->options.relay : "";
 }
@@ -80,6 +80,7 @@ actor_links_find(const actor_io *io, const wire_registered *answer, actor_addres
     const char *policies = answer->policy_address, *replay = answer->replay_address;
     const char *reached = io->options.learner;
     out->is_relayed = answer->is_relayed;
+    out->shard = answer->shard;
     if (io->options.relay != NULL && !io->own_relay_lost && !io->options.evaluate) {
         policies = replay = io->options.relay;
         out->is_relayed = true;
@@ -89,6 +90,7 @@ actor_links_find(const actor_io *io, const wire_registered *answer, actor_addres
     }
     if (net_url_as_seen_from(policies, reached, out->policies) != OCT_OK ||
         net_url_as_seen_from(replay, reached, out->replay) != OCT_OK ||
+        net_url_line(out->replay, out->is_relayed ? answer->shard : 0, out->replay) != OCT_OK ||
         net_url_check(out->policies, io->options.insecure, reason, sizeof(reason)) != OCT_OK ||
         net_url_check(out->replay, io->options.insecure, reason, sizeof(reason)) != OCT_OK) {
         oct_log_error("ACTOR-ADDRESS", "the learner sent policies=%s replay=%s: %s",
@@ -111,6 +113,7 @@ actor_links_set(actor_io *io, const actor_addresses *addresses)
     memcpy(io->policy_address, addresses->policies, sizeof(io->policy_address));
     memcpy(io->replay_address, addresses->replay, sizeof(io->replay_address));
     io->is_relayed = addresses->is_relayed;
+    io->shard = addresses->shard;
     io->relay_lost = false;
 }
 
@@ -155,7 +158,7 @@ actor_links_watch(actor_io *io)
     }
     if (io->link_down_ns != 0 && now_ns - io->link_down_ns > DOWN_NS) {
         oct_log_notice("ACTOR-RELAY-LOST", "relay=%s cannot be reached; asking the learner",
-                       io->replay_address);
+                       io->policy_address);
         io->link_down_ns = now_ns; // asks again only after the same time
         way_ask(io, true);
         return;
@@ -164,7 +167,7 @@ actor_links_watch(actor_io *io)
         io->heard_ns = now_ns; // nothing to be heard of
     } else if (now_ns - io->heard_ns > MUTE_NS) {
         oct_log_info("ACTOR-RELAY-MUTE", "relay=%s acknowledges nothing; asking the learner",
-                     io->replay_address);
+                     io->policy_address);
         io->heard_ns = now_ns;
         way_ask(io, false);
     }

@@ -85,6 +85,7 @@ struct actor_io {
     char policy_address[NET_URL_MAX]; // "": not known yet
     char replay_address[NET_URL_MAX];
     bool is_relayed;       // both are a relay's
+    uint32_t shard;        // which of the replays, as the learner counts them
     bool own_relay_lost;   // that of --relay could not be reached
     bool relay_lost;       // the one in use cannot
     uint64_t link_down_ns; // since when there is no connection for batches; 0: there is one
@@ -162,6 +163,7 @@ void actor_links_close(actor_io *io);
 typedef struct actor_addresses {
     char policies[NET_URL_MAX], replay[NET_URL_MAX];
     bool is_relayed;
+    uint32_t shard;
 } actor_addresses;
 OCT_CHECKED oct_err actor_links_find(const actor_io *io, const wire_registered *answer,
                                      actor_addresses *out);

@@ -1,6 +1,7 @@
 // The network side of the learner daemon: links to replay, publishes policies, answers requests.
 #include "learner/learner_io.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +31,8 @@
 #define EXIT_REFUSED       3
 #define EVALUATOR_MISSED_S 5
 #define LOCK_LOOK_TICKS    50 // a second
+
+static_assert(WIRE_SHARDS_MAX == OCT_SHARDS_MAX, "a relay has a line to each shard");
 
 struct learner_io {
     net_loop *loop;
@@ -175,6 +178,12 @@ actor_register(learner_io *io, const wire_register *request, learner_actor **out
                size_t reason_size)
 {
     oct_holder holder;
+    if (io->shards > 1 && request->relay_address[0] != '\0' && !request->knows_shards) {
+        return oct_refuse(reason, reason_size,
+                          "--relay: this actor's release knows one replay behind a relay, and this "
+                          "run has %" PRIu32 ": upgrade it, or start it without --relay",
+                          io->shards);
+    }
     oct_err err = net_rpc_caller(io->call, &holder);
     if (err == OCT_ECLOSED) { // whose place it would be cannot be said
         (void)snprintf(reason, reason_size, "its connection has gone");
@@ -194,10 +203,10 @@ relay_register(learner_io *io, const wire_register *request, char *reason, size_
         return oct_refuse(reason, reason_size,
                           "run.deterministic: a run in lock-step has no relays");
     }
-    if (io->shards > 1) {
+    if (io->shards > 1 && !request->knows_shards) {
         return oct_refuse(reason, reason_size,
-                          "net.replay: a run with %" PRIu32 " replays has no relays: each has a "
-                          "line to one replay",
+                          "net.replay: this relay's release has a line to one replay, and this run "
+                          "has %" PRIu32 ": upgrade it",
                           io->shards);
     }
     oct_err err = learner_relays_note(io->relays, request, oct_clock_ns(), &is_new);
@@ -215,7 +224,8 @@ relay_register(learner_io *io, const wire_register *request, char *reason, size_
     return err;
 }
 
-// Which relay an actor goes through; in lock-step, and with several replays, none.
+// Which relay an actor goes through; in lock-step none, nor where its release would not find the
+// right one of several replays behind it.
 static void
 relay_choose(learner_io *io, const wire_register *request, learner_actor *actor,
              wire_registered *answer)
@@ -224,8 +234,8 @@ relay_choose(learner_io *io, const wire_register *request, learner_actor *actor,
     const learner_actors *actors = learner_run_actors(io->run);
     io->signs = io->signer != NULL && (io->signs || request->relay_address[0] != '\0');
     const learner_actor *other;
-    if (io->options.config->run.deterministic || io->shards > 1 ||
-        request->role != WIRE_ROLE_ACTOR) {
+    if (io->options.config->run.deterministic || request->role != WIRE_ROLE_ACTOR ||
+        (io->shards > 1 && !request->knows_shards)) {
         return;
     }
     learner_relays_count(io->relays, 0);
@@ -247,6 +257,7 @@ serve_register(void *arg, wire_call *call, const wire_register *request)
 {
     learner_io *io = arg;
     char reason[256] = "";
+    const char *shard_address[OCT_SHARDS_MAX];
     wire_registered answer = {
         .accepted = true,
         .reason = reason,
@@ -263,6 +274,11 @@ serve_register(void *arg, wire_call *call, const wire_register *request)
             return;
         }
         answer.accepted = err == OCT_OK;
+        answer.shard_address = shard_address;
+        answer.shard_count = io->shards;
+        for (uint32_t i = 0; i < io->shards; i++) {
+            shard_address[i] = io->shard_address[i];
+        }
     } else if (request->has_env && request->role != WIRE_ROLE_TOOL) { // which has no environment
         learner_actor *actor;
         oct_err err = actor_register(io, request, &actor, reason, sizeof(reason));
@@ -278,17 +294,19 @@ serve_register(void *arg, wire_call *call, const wire_register *request)
             learner_actor_introduce(actor, request->host, request->pid);
             answer.actor_id = actor->id;
             answer.session = actor->session;
-            answer.replay_address = io->shard_address[learner_shard_of(actor->session, io->shards)];
+            uint32_t shard = learner_shard_of(actor->session, io->shards);
+            answer.replay_address = io->shard_address[shard];
+            answer.shard = request->knows_shards ? shard : 0;
             learner_run_token(io->run, actor, answer.token);
             answer.actor_index = actor->index;
             answer.incarnation = learner_run_incarnation(io->run, actor);
             answer.policy_topic = learner_run_topic(io->run, learner_run_audience(io->run, actor));
             relay_choose(io, request, actor, &answer);
             oct_log_info("LEARNER-JOINED",
-                         "%s=%08x index=%u host=%s pid=%u topic=%08" PRIx32
+                         "%s=%08x index=%u host=%s pid=%u topic=%08" PRIx32 " shard=%" PRIu32
                          " certificate=\"%s\" relay=%s",
                          request->role == WIRE_ROLE_EVALUATOR ? "evaluator" : "actor", actor->id,
-                         actor->index, request->host, request->pid, answer.policy_topic,
+                         actor->index, request->host, request->pid, answer.policy_topic, shard,
                          actor->holder.name, answer.is_relayed ? answer.replay_address : "none");
         }
     }

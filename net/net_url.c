@@ -304,6 +304,12 @@ net_url_offset(const char *url, unsigned offset, char out[NET_URL_MAX])
 }
 
 oct_err
+net_url_line(const char *relay, unsigned line, char out[NET_URL_MAX])
+{
+    return net_url_offset(relay, 2 * line, out);
+}
+
+oct_err
 net_url_as_seen_from(const char *url, const char *reached, char out[NET_URL_MAX])
 {
     if (tcp_scheme(url) == NULL || tcp_scheme(reached) == NULL) {

@@ -25,6 +25,9 @@ OCT_CHECKED oct_err net_url_host(const char *url, char host[NET_URL_MAX], unsign
 // The address of the offset-th socket of a daemon: tcp port + offset; ipc and inproc get ".offset"
 // appended (offset 0: unchanged).
 OCT_CHECKED oct_err net_url_offset(const char *url, unsigned offset, char out[NET_URL_MAX]);
+// Where a relay at that base address stands for the line-th replay, from 0, as if it were that
+// replay's base address: batches go to the first offset of it, acks come from the second.
+OCT_CHECKED oct_err net_url_line(const char *relay, unsigned line, char out[NET_URL_MAX]);
 // A relative ipc path as an absolute one, for processes with another working folder, with room for
 // what net_url_offset appends. Unchanged: any other address, and one that would get too long.
 #define NET_URL_OFFSET_BYTES 2

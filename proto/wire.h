@@ -31,6 +31,7 @@
 #define WIRE_EPISODES_MAX       65536
 #define WIRE_PLACES_MAX         4096
 #define WIRE_TURN_ACTORS_MAX    256 // in lock-step
+#define WIRE_SHARDS_MAX         16  // replays of one experiment
 #define WIRE_STATS_MAX          512
 #define WIRE_COUNT_MAX          (UINT64_C(1) << 53) // of what is counted: whole as a double, too
 #define WIRE_TOKEN_BYTES        16                  // of a session (wire_token.h)
@@ -217,6 +218,7 @@ typedef struct wire_register {
                                // an actor: of the relay that it goes through, "": of none
     uint32_t relay_sessions;   // of a relay: that it passes on now
     bool relay_lost;           // of an actor: that relay cannot be reached
+    bool knows_shards;         // it goes by shard, or shard_address, of the answer
 } wire_register;
 
 typedef struct wire_registered {
@@ -233,7 +235,10 @@ typedef struct wire_registered {
     uint8_t token[WIRE_TOKEN_BYTES]; // of the session, with an actor_id; the actor repeats it
     uint32_t policy_topic;           // the policies that are for this actor (wire_policy_topic)
     bool is_relayed;                 // the two addresses are a relay's
-    bool has_signature;              // as of a policy, with the key that signs them
+    uint32_t shard;       // of an actor: the replay that its session is of; 0 unless knows_shards
+    uint32_t shard_count; // of a relay: at most WIRE_SHARDS_MAX; 0: the learner's release knows one
+    const char *const *shard_address; // [shard_count] of all replays
+    bool has_signature;               // as of a policy, with the key that signs them
     uint8_t public_key[WIRE_PUBLIC_KEY_BYTES];
     uint8_t signature[WIRE_SIGNATURE_BYTES];
 } wire_registered;

@@ -27,6 +27,7 @@ wire_register_to(Octet__Registration *out, const wire_register *in)
         .relay_address = WIRE_STRING(in->relay_address),
         .relay_sessions = in->relay_sessions,
         .relay_lost = in->relay_lost,
+        .knows_shards = in->knows_shards,
         WIRE_SPEAKS_TO,
     };
     if (!in->has_env) {
@@ -145,6 +146,7 @@ wire_register_from(wire_register *out, const Octet__Registration *in, wire_arena
         .relay_address = in->relay_address,
         .relay_sessions = in->relay_sessions,
         .relay_lost = in->relay_lost,
+        .knows_shards = in->knows_shards,
     };
     if (in->session != 0) {
         memcpy(out->token, in->token.data, WIRE_TOKEN_BYTES);
@@ -172,8 +174,24 @@ wire_registered_to(Octet__Registered *out, const wire_registered *in)
         .signature = WIRE_BYTES(in->signature, in->has_signature ? WIRE_SIGNATURE_BYTES : 0),
         .session = in->session,
         .is_relayed = in->is_relayed,
+        .shard = in->shard,
+        .n_shard_address = in->shard_count,
+        .shard_address = WIRE_COLUMN(char *, in->shard_address),
         WIRE_SPEAKS_TO,
     };
+}
+
+static oct_err
+shards_check(const Octet__Registered *in, wire_arena *arena)
+{
+    WIRE_REQUIRE(arena, in->shard < WIRE_SHARDS_MAX, "registered.shard: above 15");
+    WIRE_REQUIRE(arena, in->n_shard_address <= WIRE_SHARDS_MAX,
+                 "registered.shard_address: more than 16");
+    for (size_t i = 0; i < in->n_shard_address; i++) {
+        WIRE_REQUIRE_NAME(arena, in->shard_address[i],
+                          "registered.shard_address: no name, or longer than 256 bytes");
+    }
+    return OCT_OK;
 }
 
 oct_err
@@ -194,6 +212,7 @@ wire_registered_from(wire_registered *out, const Octet__Registered *in, wire_are
                  "registered.signature: neither 64 bytes nor none");
     WIRE_REQUIRE(arena, in->public_key.len == (has_signature ? WIRE_PUBLIC_KEY_BYTES : 0),
                  "registered.public_key: not 32 bytes with a signature, none without");
+    OCT_TRY(shards_check(in, arena));
     *out = (wire_registered){
         .accepted = in->accepted,
         .reason = in->reason,
@@ -207,6 +226,9 @@ wire_registered_from(wire_registered *out, const Octet__Registered *in, wire_are
         .policy_topic = in->policy_topic,
         .session = in->session,
         .is_relayed = in->is_relayed,
+        .shard = in->shard,
+        .shard_count = (uint32_t)in->n_shard_address,
+        .shard_address = (const char *const *)in->shard_address,
     };
     if (in->actor_id != 0) {
         memcpy(out->token, in->token.data, WIRE_TOKEN_BYTES);

@@ -80,6 +80,9 @@ registered_text(uint64_t label, const wire_registered *answer)
     digest_add(&out, answer->config, strlen(answer->config));
     digest_add(&out, answer->policy_address, strlen(answer->policy_address));
     digest_add(&out, answer->replay_address, strlen(answer->replay_address));
+    if (answer->shard != 0) { // a release that knows no shards is told none
+        number_add(&out, answer->shard, 4);
+    }
     return out;
 }
 

@@ -7,9 +7,9 @@
 // (docs/decisions/0030-signatures.md). Ed25519 (RFC 8032) over
 //   "octet policy 1" run_id topic version base_version updates SHA-256(data)
 //   "octet registered 2" label run_id session actor_id actor_index incarnation policy_topic
-//       token SHA-256(config) SHA-256(policy_address) SHA-256(replay_address)
-// with the numbers little-endian, of 8 bytes (topic, actor_id, actor_index, incarnation and
-// policy_topic of 4).
+//       token SHA-256(config) SHA-256(policy_address) SHA-256(replay_address) shard, unless it is 0
+// with the numbers little-endian, of 8 bytes (topic, actor_id, actor_index, incarnation,
+// policy_topic and shard of 4).
 //
 // Threads: one user of a signer at a time; the others any. Owns: a signer its key.
 // Cost: docs/decisions/0030-signatures.md has it; SHA-256 of the data, and a signature of less than

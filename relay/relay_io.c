@@ -1,4 +1,4 @@
-// The links of a relay to those below it: publishes, takes batches, returns acks.
+// A relay as a whole: passes policies on, begins and ends, and has its numbers.
 #include "relay/relay_io.h"
 
 #include <inttypes.h>
@@ -12,14 +12,9 @@
 #include "relay/relay_numbers.h"
 #include "relay/relay_state_io.h"
 
-#define BELOW          (OCT_ROLE_BIT(OCT_ROLE_ACTOR) | OCT_ROLE_BIT(OCT_ROLE_RELAY))
-#define PUBLISH_QUEUE  16         // as the learner
-#define ACK_QUEUE      4096       // one for each actor that there may be
-#define BAD_MAX        16         // messages of one connection, which is closed then
-#define BELOW_BYTES    (1u << 20) // more than one batch, in the message of a relay
-#define CHILD_BYTES    (256u << 10)
-#define TICK_MS        1000
-#define NAME_BYTES_MAX WIRE_ACK_REQUEST_BYTES_MAX
+#define BELOW         (OCT_ROLE_BIT(OCT_ROLE_ACTOR) | OCT_ROLE_BIT(OCT_ROLE_RELAY))
+#define PUBLISH_QUEUE 16 // as the learner
+#define TICK_MS       1000
 
 void
 relay_io_fail(relay_io *io, int exit_code)
@@ -56,156 +51,6 @@ relay_policy_arrived(void *arg, net_msg *msg)
     io->counts.policy_bytes += length;
 }
 
-// ---- batches up
-
-// OCT_EAGAIN: later. Anything else: it is refused.
-static oct_err
-batch_pass(relay_io *io, const uint8_t *frame, size_t length, uint32_t child)
-{
-    wire_claim claim;
-    if (length > WIRE_BATCH_BYTES_MAX || wire_claim_find(&claim, frame, length) != OCT_OK) {
-        relay_bad(io, "not a batch, or longer than one may be");
-        return OCT_EPROTO;
-    }
-    if (relay_routes_batch(io->routes, &claim, child, oct_clock_ns()) != OCT_OK) {
-        relay_bad(io, "a batch without its session's token");
-        return OCT_EPROTO;
-    }
-    if (!relay_up_put(io, frame, length)) {
-        return OCT_EAGAIN;
-    }
-    io->counts.batches++;
-    io->counts.batch_bytes += length;
-    return OCT_OK;
-}
-
-// What a relay below gathered.
-static oct_err
-gathered_pass(relay_io *io, net_msg *msg)
-{
-    wire_gathered gathered;
-    oct_role role = net_pull_role(io->pull);
-    if ((role != OCT_ROLE_LOCAL && role != OCT_ROLE_RELAY) ||
-        wire_gathered_open(&gathered, WIRE_BATCH, net_msg_body(msg), net_msg_length(msg)) !=
-            OCT_OK) {
-        relay_bad(io, "not a message of a relay, or not from one");
-        return OCT_EPROTO;
-    }
-    const uint8_t *frame;
-    size_t length;
-    uint32_t child = relay_routes_child(io->routes, gathered.relay);
-    for (uint32_t i = 0; wire_gathered_next(&gathered, &frame, &length); i++) {
-        if (i >= io->gathered_done && batch_pass(io, frame, length, child) == OCT_EAGAIN) {
-            io->gathered_done = i; // those before it are on their way
-            return OCT_EAGAIN;
-        }
-    }
-    io->gathered_done = 0;
-    return OCT_OK;
-}
-
-static oct_err
-message_arrived(void *arg, net_msg *msg)
-{
-    relay_io *io = arg;
-    const uint8_t *bytes = net_msg_body(msg);
-    size_t length = net_msg_length(msg);
-    oct_err err =
-        wire_is_gathered(bytes, length) ? gathered_pass(io, msg) : batch_pass(io, bytes, length, 0);
-    if (err == OCT_EAGAIN) {
-        io->counts.stalls += !io->is_stalled;
-        io->is_stalled = true;
-    } else if (err == OCT_OK) {
-        net_msg_destroy(msg);
-    }
-    return err;
-}
-
-void
-relay_up_room(relay_io *io)
-{
-    if (io->is_stalled) {
-        io->is_stalled = false;
-        net_pull_resume(io->pull);
-    }
-}
-
-// ---- acks down
-
-static void
-child_flush(relay_io *io, uint32_t child)
-{
-    wire_gatherer *gatherer = &io->down[child - 1];
-    size_t length = wire_gatherer_length(gatherer);
-    if (length == 0) {
-        return;
-    }
-    net_msg *msg = net_msg_create(length);
-    wire_gatherer_take(gatherer, net_msg_body(msg));
-    net_post_send(io->post, relay_routes_child_peer(io->routes, child), msg);
-}
-
-static void
-ack_pass(relay_io *io, const uint8_t *frame, size_t length)
-{
-    wire_claim of;
-    relay_route route;
-    if (wire_ack_find(&of, frame, length) != OCT_OK) {
-        relay_bad(io, "not an acknowledgement");
-        return;
-    }
-    if (!relay_routes_ack(io->routes, &of, &route) || route.peer == 0) {
-        return; // it has not said where to: one of the repeated ones is for it
-    }
-    io->counts.acks++;
-    io->counts.ack_bytes += length;
-    if (route.child == 0) {
-        net_msg *msg = net_msg_create(length);
-        memcpy(net_msg_body(msg), frame, length);
-        net_post_send(io->post, route.peer, msg);
-    } else if (!wire_gatherer_add(&io->down[route.child - 1], frame, length)) {
-        child_flush(io, route.child);
-        (void)wire_gatherer_add(&io->down[route.child - 1], frame, length);
-    }
-}
-
-void
-relay_acks_arrived(void *arg, net_msg *msg)
-{
-    relay_io *io = arg;
-    wire_gathered gathered;
-    if (wire_gathered_open(&gathered, WIRE_ACK, net_msg_body(msg), net_msg_length(msg)) != OCT_OK) {
-        relay_bad(io, "not acknowledgements");
-        return;
-    }
-    const uint8_t *frame;
-    size_t length;
-    while (wire_gathered_next(&gathered, &frame, &length)) {
-        ack_pass(io, frame, length);
-    }
-    for (uint32_t child = 1; child <= RELAY_CHILDREN_MAX; child++) {
-        child_flush(io, child);
-    }
-}
-
-// Somebody wants acks: an actor those of its session, a relay those of what it brings.
-static void
-peer_named(void *arg, uint32_t peer, const uint8_t *name, size_t length)
-{
-    relay_io *io = arg;
-    wire_gathered relay;
-    wire_claim claim;
-    if (wire_gathered_open(&relay, WIRE_ACK, name, length) == OCT_OK) {
-        relay_routes_name_relay(io->routes, peer, relay.relay, oct_clock_ns());
-        wire_gatherer *down = &io->down[relay_routes_child(io->routes, relay.relay) - 1];
-        wire_gatherer_fini(down);
-        wire_gatherer_init(down, io->number, CHILD_BYTES);
-    } else if (wire_ack_request_unpack(&claim, name, length) != OCT_OK ||
-               relay_routes_name(io->routes, peer, &claim, oct_clock_ns()) != OCT_OK) {
-        relay_bad(io, "not what asks for acknowledgements, or not with its session's token");
-    }
-}
-
 // ---- life
 
 static void
@@ -216,21 +61,6 @@ tick(void *arg)
     relay_join_go(io);
 }
 
-static oct_err
-links_open(relay_io *io)
-{
-    char batches[NET_URL_MAX], acks[NET_URL_MAX];
-    OCT_TRY(net_url_offset(io->options.listen, 1, batches));
-    OCT_TRY(net_url_offset(io->options.listen, 2, acks));
-    // Acks first: an actor that can push can be answered.
-    OCT_TRY(
-        net_post_open(&io->post, io->loop, acks, BELOW, ACK_QUEUE, NAME_BYTES_MAX, peer_named, io));
-    OCT_TRY(net_pull_open(&io->pull, io->loop, batches, BELOW, WIRE_BATCH_BYTES_MAX + BELOW_BYTES,
-                          message_arrived, io));
-    net_pull_limit_bad(io->pull, BAD_MAX);
-    return net_pub_open(&io->pub, io->loop, io->options.listen, BELOW, PUBLISH_QUEUE);
-}
-
 oct_err
 relay_io_open(relay_io **out, net_loop *loop, const relay_io_options *options)
 {
@@ -239,8 +69,10 @@ relay_io_open(relay_io **out, net_loop *loop, const relay_io_options *options)
     io->options = *options;
     OCT_ASSERT(getrandom(&io->number, sizeof(io->number), 0) == sizeof(io->number));
     io->number += io->number == 0;
-    io->routes = relay_routes_create();
-    oct_err err = links_open(io);
+    oct_err err = relay_line_open(io); // every run has one replay
+    if (err == OCT_OK) {
+        err = net_pub_open(&io->pub, loop, options->listen, BELOW, PUBLISH_QUEUE);
+    }
     if (err == OCT_OK) {
         err = relay_join_open(io);
     }
@@ -261,16 +93,13 @@ relay_io_close(relay_io *io)
     }
     net_timer_stop(io->tick);
     relay_join_close(io);
-    relay_up_close(io);
-    net_pull_close(io->pull);
-    net_post_close(io->post);
+    for (uint32_t i = 0; i < io->line_count; i++) {
+        relay_line_close(&io->lines[i]);
+    }
+    net_sub_close(io->sub);
     if (io->pub != NULL) {
         net_pub_close(io->pub);
     }
-    for (uint32_t i = 0; i < RELAY_CHILDREN_MAX; i++) {
-        wire_gatherer_fini(&io->down[i]);
-    }
-    relay_routes_destroy(io->routes);
     free(io);
 }
 
@@ -292,7 +121,27 @@ relay_io_log_totals(const relay_io *io)
                    c->stalls, c->bad, (double)oct_clock_process_cpu_ns() / 1e9);
 }
 
+uint32_t
+relay_io_sessions(const relay_io *io)
+{
+    uint32_t sessions = 0;
+    for (uint32_t i = 0; i < io->line_count; i++) {
+        sessions += relay_routes_active(io->lines[i].routes, oct_clock_ns());
+    }
+    return sessions;
+}
+
 // ---- for net_metrics
+
+static bool
+is_up(const relay_io *io)
+{
+    bool is_all = true;
+    for (uint32_t i = 0; i < io->line_count; i++) {
+        is_all = is_all && io->lines[i].is_up;
+    }
+    return is_all;
+}
 
 void
 relay_io_prometheus(void *arg, oct_prometheus *text)
@@ -300,8 +149,8 @@ relay_io_prometheus(void *arg, oct_prometheus *text)
     const relay_io *io = arg;
     const relay_counts *c = &io->counts;
     const relay_measurements now = {
-        .sessions = relay_routes_active(io->routes, oct_clock_ns()),
-        .up = io->is_up,
+        .sessions = relay_io_sessions(io),
+        .up = is_up(io),
         .batches = (double)c->batches,
         .batch_bytes = (double)c->batch_bytes,
         .messages = (double)c->messages,
@@ -325,5 +174,5 @@ relay_io_trouble(void *arg)
     if (!io->is_registered) {
         return "the learner does not answer";
     }
-    return io->is_up ? NULL : "not connected to replay, or the relay above";
+    return is_up(io) ? NULL : "not connected to every replay, or to the relay above";
 }

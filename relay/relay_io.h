@@ -8,8 +8,9 @@
 
 // The network side of a relay (docs/decisions/0044-relays.md). Downwards it publishes what the
 // learner publishes, the same bytes. Upwards it gathers batches for some milliseconds and passes
-// them on together; their acks come back the same way. It reads frames, sessions, tokens and
-// lengths, nothing else, and keeps no promise: actors send again what is not acknowledged.
+// them on together, each to the replay that its session is of; their acks come back the same way.
+// It reads frames, sessions, tokens and lengths, nothing else, and keeps no promise: actors send
+// again what is not acknowledged.
 //
 // Threads: the loop thread. Owns: its links. Full: it stops reading batches until there is room, so
 // that actors stop sending; a subscriber that does not read loses the oldest policies.
@@ -18,7 +19,7 @@ typedef struct relay_io relay_io;
 typedef struct relay_io_options {
     const char *learner;  // base address
     const char *relay;    // base address of the relay above; NULL: none, the learner and replay
-    const char *listen;   // base address: policies, batches at the next one, acks behind it
+    const char *listen;   // base address: policies; batches and acks of each replay behind it
     const char *announce; // what actors are told; "": nothing, it serves relays alone
     bool insecure;
 } relay_io_options;

@@ -17,22 +17,32 @@
 #define ARENA_BYTES  (1u << 20)
 #define ANSWER_BYTES (1u << 20)
 
-// The addresses that the learner named, as seen from here. False: they cannot be dialed.
+// An address that the learner named, as seen from here. False: it cannot be dialed; said.
 static bool
-addresses_take(relay_io *io, const wire_registered *answer)
+address_take(const relay_io *io, const char *name, const char *address, char out[NET_URL_MAX])
 {
-    char policies[NET_URL_MAX], replay[NET_URL_MAX], reason[256] = "they are no addresses";
-    const char *learner = io->options.learner;
-    if (net_url_as_seen_from(answer->policy_address, learner, policies) != OCT_OK ||
-        net_url_as_seen_from(answer->replay_address, learner, replay) != OCT_OK ||
-        net_url_check(policies, io->options.insecure, reason, sizeof(reason)) != OCT_OK ||
-        net_url_check(replay, io->options.insecure, reason, sizeof(reason)) != OCT_OK ||
-        relay_up_dial(io, policies, replay) != OCT_OK) {
-        oct_log_error("RELAY-ADDRESS", "the learner named policies=%s replay=%s: %s",
-                      answer->policy_address, answer->replay_address, reason);
+    char reason[256] = "it is no address";
+    if (net_url_as_seen_from(address, io->options.learner, out) != OCT_OK ||
+        net_url_check(out, io->options.insecure, reason, sizeof(reason)) != OCT_OK) {
+        oct_log_error("RELAY-ADDRESS", "the learner named %s=%s: %s", name, address, reason);
         return false;
     }
     return true;
+}
+
+static bool
+addresses_take(relay_io *io, const wire_registered *answer)
+{
+    char policies[NET_URL_MAX], replay[WIRE_SHARDS_MAX][NET_URL_MAX];
+    // A learner of an earlier release names one replay, and has relays only where there is one.
+    const char *const *named =
+        answer->shard_count > 0 ? answer->shard_address : &answer->replay_address;
+    uint32_t count = answer->shard_count > 0 ? answer->shard_count : 1;
+    bool is_good = address_take(io, "policies", answer->policy_address, policies);
+    for (uint32_t i = 0; is_good && i < count; i++) {
+        is_good = address_take(io, "replay", named[i], replay[i]);
+    }
+    return is_good && relay_up_dial(io, policies, replay, count) == OCT_OK;
 }
 
 static void
@@ -85,7 +95,8 @@ relay_join_go(void *arg)
         .pid = (uint32_t)getpid(),
         .env = {.env_id = ""},
         .relay_address = io->options.announce,
-        .relay_sessions = relay_routes_active(io->routes, oct_clock_ns()),
+        .relay_sessions = relay_io_sessions(io),
+        .knows_shards = true,
     };
     io->is_calling =
         wire_call_register_actor(io->client, &request, TIMEOUT_MS, registered, io) == OCT_OK;

@@ -28,8 +28,9 @@ static const struct argp_option options[] = {
     {"learner", 'l', "URL", 0, "Base address of the learner (default ipc://learner.ipc)", 1},
     {"listen", 'L', "URL", 0,
      "Base address (default ipc://relay.ipc): this port publishes policies, the next one receives "
-     "batches, and the one after it sends acknowledgements. With ipc://PATH these are PATH, PATH.1 "
-     "and PATH.2",
+     "batches, and the one after it sends acknowledgements; with several replays the next two are "
+     "the same for the second one, and so on. With ipc://PATH these are PATH, PATH.1 and PATH.2, "
+     "then PATH.2.1 and PATH.2.2",
      1},
     {"announce", KEY_ANNOUNCE, "URL", 0,
      "Base address that actors are given (default: that of --listen, with the name of this host "

@@ -8,7 +8,7 @@
 static const oct_number rows[] = {
     METRIC(GAUGE, "sessions", "actors", "Actors whose batches came in the last 10 s.", 0, sessions,
            "octet_relay_sessions"),
-    METRIC(GAUGE, "up", "0, 1", "1 while connected to replay, or the relay above.", 0, up,
+    METRIC(GAUGE, "up", "0, 1", "1 while connected to every replay, or to the relay above.", 0, up,
            "octet_relay_up"),
     METRIC(COUNTER, "batches", "batches", "Batches taken from actors and relays below.", 0, batches,
            "octet_relay_batches_total"),

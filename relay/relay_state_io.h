@@ -12,12 +12,13 @@
 #include "relay/relay_io.h"
 #include "relay/relay_routes.h"
 
-// What the parts of a relay share: relay_io.c (links below, life), relay_up_io.c (links above),
-// relay_join_io.c (registering). Nobody else includes this.
+// What the parts of a relay share: relay_io.c (policies, life), relay_line_io.c (a line's links
+// below), relay_up_io.c (links above), relay_join_io.c (registering). Nobody else includes this.
 //
 // Threads: the loop thread.
 #define RELAY_EXIT_FAILED  1
 #define RELAY_EXIT_REFUSED 3
+#define RELAY_GATHER_BYTES (256u << 10) // of batches of a line, in one message
 
 typedef struct relay_counts {
     uint64_t policies, policy_bytes;  // passed on, each counted once
@@ -28,37 +29,48 @@ typedef struct relay_counts {
     uint64_t stalls;                  // times that batches had to wait
 } relay_counts;
 
+// What goes to one replay and comes from it. Lines share nothing: one that is full stops those
+// whose sessions are of its replay, and nobody else.
+typedef struct relay_line {
+    relay_io *io;
+
+    // below
+    net_pull *pull;
+    net_post *post;
+    bool is_stalled;        // a message waits with NNG for net_pull_resume
+    uint32_t gathered_done; // of that message
+    relay_routes *routes;
+    wire_gatherer down[RELAY_CHILDREN_MAX]; // acks
+
+    // above
+    char replay[NET_URL_MAX]; // where it is dialed now; "": nowhere
+    net_push *push;
+    net_sub *acks;
+    bool is_up;       // push has a connection
+    uint64_t down_ns; // since when it has none
+    bool is_push_busy;
+    bool is_due;       // what was gathered has waited for long enough
+    wire_gatherer up;  // batches
+    net_timer *gather; // runs while something waits to be due
+} relay_line;
+
 struct relay_io {
     net_loop *loop;
     relay_io_options options;
     uint64_t number; // random, of this process
     int exit_code;
     relay_counts counts;
-
-    // below
-    net_pub *pub;
-    net_pull *pull;
-    net_post *post;
-    bool is_stalled;        // a message waits with NNG for net_pull_resume
-    uint32_t gathered_done; // of that message
-    relay_routes *routes;
+    net_timer *tick;
+    net_pub *pub; // below
 
     // above
     char policies[NET_URL_MAX]; // where they are dialed now; "": nowhere yet
-    char replay[NET_URL_MAX];
-    bool is_above;   // that is the relay above
-    bool above_lost; // it could not be reached
+    bool is_above;              // that, and where each line goes, is the relay above
+    bool above_lost;            // it could not be reached
     net_sub *sub;
-    net_push *push;
-    net_sub *acks;
-    bool is_up;       // push has a connection
-    uint64_t down_ns; // since when it has none
-    bool is_push_busy;
-    bool is_due;                            // what was gathered has waited for long enough
-    wire_gatherer up;                       // batches
-    net_timer *gather;                      // runs while something waits to be due
-    wire_gatherer down[RELAY_CHILDREN_MAX]; // acks
-    net_timer *tick;
+
+    uint32_t line_count; // that listen; the first does from the start
+    relay_line lines[WIRE_SHARDS_MAX];
 
     // the learner
     net_rpc_client *rpc;
@@ -75,20 +87,30 @@ void relay_io_fail(relay_io *io, int exit_code);
 // Counts a message that is dropped, and logs the first one.
 void relay_bad(relay_io *io, const char *reason);
 
+// ---- relay_line_io.c
+// Listens for the sessions of one more replay. OCT_EIO, OCT_EINVAL: it cannot.
+OCT_CHECKED oct_err relay_line_open(relay_io *io);
+void relay_line_close(relay_line *line);
+// There is room above again.
+void relay_line_room(relay_line *line);
+// arg: the line.
+void relay_line_acks_arrived(void *arg, net_msg *msg);
+
 // ---- relay_up_io.c
-// Dials what is above: the relay that was named, else these addresses. The same as before: nothing
-// happens.
-OCT_CHECKED oct_err relay_up_dial(relay_io *io, const char *policies, const char *replay);
-void relay_up_close(relay_io *io);
-// Takes a frame that is to go up. False: no room now; relay_up_room is called when there is.
-bool relay_up_put(relay_io *io, const uint8_t *frame, size_t length);
+// Dials what is above: the relay that was named, else where the learner said that policies and
+// replays are, one for each line. The same as before: nothing happens.
+OCT_CHECKED oct_err relay_up_dial(relay_io *io, const char *policies, char replay[][NET_URL_MAX],
+                                  uint32_t count);
+void relay_up_close(relay_line *line);
+// Takes a frame that is to go up. False: no room now; relay_line_room is called when there is.
+bool relay_up_put(relay_line *line, const uint8_t *frame, size_t length);
 // Now and then.
 void relay_up_watch(relay_io *io);
 
 // ---- relay_io.c
-void relay_up_room(relay_io *io);
 void relay_policy_arrived(void *arg, net_msg *msg);
-void relay_acks_arrived(void *arg, net_msg *msg);
+// Whose batches came lately.
+uint32_t relay_io_sessions(const relay_io *io);
 
 // ---- relay_join_io.c
 OCT_CHECKED oct_err relay_join_open(relay_io *io);

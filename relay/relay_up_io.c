@@ -1,5 +1,6 @@
 // The links of a relay to what is above it: it subscribes once, and gathers batches into larger
 // messages.
+#include <inttypes.h>
 #include <string.h>
 
 #include "common/oct_base.h"
@@ -8,80 +9,79 @@
 #include "relay/relay_state_io.h"
 
 #define GATHER_MS      5
-#define GATHER_BYTES   (256u << 10)
 #define POLICY_QUEUE   64 // of several topics
 #define ACKS_QUEUE     16
 #define ACKS_BYTES_MAX (1u << 20)
 #define ABOVE_LOST_NS  UINT64_C(2000000000)
 
 static void
-up_flush(relay_io *io)
+up_flush(relay_line *line)
 {
-    size_t length = wire_gatherer_length(&io->up);
-    if (io->push == NULL || io->is_push_busy || length == 0) {
+    size_t length = wire_gatherer_length(&line->up);
+    if (line->push == NULL || line->is_push_busy || length == 0) {
         return;
     }
     net_msg *msg = net_msg_create(length);
-    wire_gatherer_take(&io->up, net_msg_body(msg));
-    io->is_due = false;
-    if (net_push_send(io->push, msg) != OCT_OK) {
+    wire_gatherer_take(&line->up, net_msg_body(msg));
+    line->is_due = false;
+    if (net_push_send(line->push, msg) != OCT_OK) {
         net_msg_destroy(msg); // never: is_push_busy says so. Actors would send it again
         return;
     }
-    io->is_push_busy = true;
-    io->counts.messages++;
-    io->counts.message_bytes += length;
+    line->is_push_busy = true;
+    line->io->counts.messages++;
+    line->io->counts.message_bytes += length;
 }
 
 static void
 gather_over(void *arg)
 {
-    relay_io *io = arg;
-    net_timer_stop(io->gather);
-    io->gather = NULL;
-    io->is_due = wire_gatherer_length(&io->up) > 0;
-    up_flush(io);
+    relay_line *line = arg;
+    net_timer_stop(line->gather);
+    line->gather = NULL;
+    line->is_due = wire_gatherer_length(&line->up) > 0;
+    up_flush(line);
 }
 
 // A frame that is longer than what is gathered at most: alone.
 static bool
-up_send_alone(relay_io *io, const uint8_t *frame, size_t length)
+up_send_alone(relay_line *line, const uint8_t *frame, size_t length)
 {
-    up_flush(io);
-    if (io->push == NULL || io->is_push_busy || wire_gatherer_length(&io->up) > 0) {
-        io->is_due = true;
+    up_flush(line);
+    if (line->push == NULL || line->is_push_busy || wire_gatherer_length(&line->up) > 0) {
+        line->is_due = true;
         return false;
     }
     size_t bytes = wire_gathered_size(length);
     net_msg *msg = net_msg_create(bytes);
-    wire_gathered_pack(io->number, frame, length, net_msg_body(msg));
-    if (net_push_send(io->push, msg) != OCT_OK) {
+    wire_gathered_pack(line->io->number, frame, length, net_msg_body(msg));
+    if (net_push_send(line->push, msg) != OCT_OK) {
         net_msg_destroy(msg);
         return false;
     }
-    io->is_push_busy = true;
-    io->counts.messages++;
-    io->counts.message_bytes += bytes;
+    line->is_push_busy = true;
+    line->io->counts.messages++;
+    line->io->counts.message_bytes += bytes;
     return true;
 }
 
 bool
-relay_up_put(relay_io *io, const uint8_t *frame, size_t length)
+relay_up_put(relay_line *line, const uint8_t *frame, size_t length)
 {
-    if (length > GATHER_BYTES - WIRE_GATHERED_EACH_BYTES) {
-        return up_send_alone(io, frame, length);
+    if (length > RELAY_GATHER_BYTES - WIRE_GATHERED_EACH_BYTES) {
+        return up_send_alone(line, frame, length);
     }
-    if (!wire_gatherer_add(&io->up, frame, length)) {
-        up_flush(io);
-        if (!wire_gatherer_add(&io->up, frame, length)) {
-            io->is_due = true;
+    if (!wire_gatherer_add(&line->up, frame, length)) {
+        up_flush(line);
+        if (!wire_gatherer_add(&line->up, frame, length)) {
+            line->is_due = true;
             return false;
         }
     }
-    if (io->is_due) {
-        up_flush(io);
-    } else if (io->gather == NULL) {
-        io->gather = net_timer_start(io->loop, GATHER_MS, 0, gather_over, io);
+    if (line->is_due) {
+        up_flush(line);
+    } else if (line->gather == NULL) {
+        line->gather = net_timer_start(line->io->loop, GATHER_MS, 0, gather_over, line);
     }
     return true;
 }
@@ -89,92 +89,139 @@ relay_up_put(relay_io *io, const uint8_t *frame, size_t length)
 static void
 up_ready(void *arg)
 {
-    relay_io *io = arg;
-    io->is_push_busy = false;
-    if (io->is_due) {
-        up_flush(io);
+    relay_line *line = arg;
+    line->is_push_busy = false;
+    if (line->is_due) {
+        up_flush(line);
     }
-    relay_up_room(io);
+    relay_line_room(line);
 }
 
 static void
 up_connected(void *arg)
 {
-    relay_io *io = arg;
-    io->is_up = true;
-    oct_log_notice("RELAY-UP", "policies=%s replay=%s", io->policies, io->replay);
+    relay_line *line = arg;
+    line->is_up = true;
+    oct_log_notice("RELAY-UP", "policies=%s replay=%s", line->io->policies, line->replay);
 }
 
 static void
 up_disconnected(void *arg)
 {
-    relay_io *io = arg;
-    io->is_up = false;
-    io->down_ns = oct_clock_ns();
-    oct_log_notice("RELAY-DOWN", "the connection to replay=%s was lost; dialing again", io->replay);
+    relay_line *line = arg;
+    line->is_up = false;
+    line->down_ns = oct_clock_ns();
+    oct_log_notice("RELAY-DOWN", "the connection to replay=%s was lost; dialing again",
+                   line->replay);
 }
 
+// ---- where they lead
+
 static oct_err
-links_open(relay_io *io)
+line_dial(relay_line *line)
 {
-    static const uint8_t topic[] = {'O', 'C', 'T', WIRE_POLICY};
+    relay_io *io = line->io;
     char batches[NET_URL_MAX], acks[NET_URL_MAX];
     uint8_t name[WIRE_GATHERED_HEAD_BYTES];
-    const net_push_events events = {up_ready, up_connected, up_disconnected, io};
-    unsigned relay = OCT_ROLE_BIT(OCT_ROLE_RELAY);
-    unsigned learner = io->is_above ? relay : OCT_ROLE_BIT(OCT_ROLE_LEARNER);
-    unsigned replay = io->is_above ? relay : OCT_ROLE_BIT(OCT_ROLE_REPLAY);
+    const net_push_events events = {up_ready, up_connected, up_disconnected, line};
+    unsigned replay = OCT_ROLE_BIT(io->is_above ? OCT_ROLE_RELAY : OCT_ROLE_REPLAY);
     wire_gathered_pack(io->number, NULL, 0, name);
-    OCT_TRY(net_url_offset(io->replay, 1, batches));
-    OCT_TRY(net_url_offset(io->replay, 2, acks));
-    OCT_TRY(net_post_dial(&io->acks, io->loop, acks, replay, name, sizeof(name), ACKS_QUEUE,
-                          ACKS_BYTES_MAX, relay_acks_arrived, NULL, io));
-    OCT_TRY(net_push_open(&io->push, io->loop, batches, replay, &events));
-    return net_sub_open(&io->sub, io->loop, io->policies, learner, topic, sizeof(topic),
-                        POLICY_QUEUE, WIRE_MESSAGE_BYTES_MAX, relay_policy_arrived, NULL, io);
+    OCT_TRY(net_url_offset(line->replay, 1, batches));
+    OCT_TRY(net_url_offset(line->replay, 2, acks));
+    OCT_TRY(net_post_dial(&line->acks, io->loop, acks, replay, name, sizeof(name), ACKS_QUEUE,
+                          ACKS_BYTES_MAX, relay_line_acks_arrived, NULL, line));
+    return net_push_open(&line->push, io->loop, batches, replay, &events);
 }
 
 // What is above has gone, or is another: what hangs there is left to itself.
 static void
-links_leave(relay_io *io)
+line_leave(relay_line *line)
 {
-    net_push_abandon(io->push);
-    net_sub_abandon(io->acks);
+    if (line->push != NULL) {
+        net_push_abandon(line->push);
+    }
+    net_sub_abandon(line->acks);
+    line->push = NULL;
+    line->acks = NULL;
+    line->is_push_busy = line->is_up = false;
+}
+
+// replay "": nowhere.
+static oct_err
+line_lead(relay_line *line, const char *replay)
+{
+    if (strcmp(line->replay, replay) == 0) {
+        return OCT_OK;
+    }
+    line_leave(line);
+    memcpy(line->replay, replay, strlen(replay) + 1);
+    line->down_ns = oct_clock_ns();
+    if (replay[0] != '\0') {
+        OCT_TRY(line_dial(line));
+        up_flush(line);
+        relay_line_room(line);
+    }
+    return OCT_OK;
+}
+
+static oct_err
+policies_lead(relay_io *io, const char *policies)
+{
+    static const uint8_t topic[] = {'O', 'C', 'T', WIRE_POLICY};
+    unsigned learner = OCT_ROLE_BIT(io->is_above ? OCT_ROLE_RELAY : OCT_ROLE_LEARNER);
+    if (strcmp(io->policies, policies) == 0) {
+        return OCT_OK;
+    }
     net_sub_abandon(io->sub);
-    io->push = NULL;
-    io->acks = io->sub = NULL;
-    io->is_push_busy = io->is_up = false;
+    io->sub = NULL;
+    memcpy(io->policies, policies, strlen(policies) + 1);
+    return net_sub_open(&io->sub, io->loop, policies, learner, topic, sizeof(topic), POLICY_QUEUE,
+                        WIRE_MESSAGE_BYTES_MAX, relay_policy_arrived, NULL, io);
 }
 
 oct_err
-relay_up_dial(relay_io *io, const char *policies, const char *replay)
+relay_up_dial(relay_io *io, const char *policies, char replay[][NET_URL_MAX], uint32_t count)
 {
-    bool is_above = io->options.relay != NULL && !io->above_lost;
-    const char *from = is_above ? io->options.relay : policies;
-    const char *to = is_above ? io->options.relay : replay;
-    if (strcmp(io->policies, from) == 0 && strcmp(io->replay, to) == 0) {
-        return OCT_OK;
+    char above[NET_URL_MAX];
+    io->is_above = io->options.relay != NULL && !io->above_lost;
+    OCT_TRY(policies_lead(io, io->is_above ? io->options.relay : policies));
+    for (uint32_t i = 0; i < count; i++) {
+        if (i == io->line_count && relay_line_open(io) != OCT_OK) {
+            oct_log_error("RELAY-OPEN",
+                          "cannot listen for replay %" PRIu32 " of %" PRIu32
+                          " of this run: a relay uses two addresses behind %s for each",
+                          i + 1, count, io->options.listen);
+            return OCT_EIO;
+        }
+        if (io->is_above) {
+            OCT_TRY(net_url_line(io->options.relay, i, above));
+        }
+        OCT_TRY(line_lead(&io->lines[i], io->is_above ? above : replay[i]));
     }
-    if (io->push != NULL) {
-        links_leave(io);
-    } else {
-        wire_gatherer_init(&io->up, io->number, GATHER_BYTES);
+    for (uint32_t i = count; i < io->line_count; i++) {
+        OCT_TRY(line_lead(&io->lines[i], "")); // the run has fewer replays than before
     }
-    memcpy(io->policies, from, strlen(from) + 1);
-    memcpy(io->replay, to, strlen(to) + 1);
-    io->is_above = is_above;
-    io->down_ns = oct_clock_ns();
-    OCT_TRY(links_open(io));
-    up_flush(io);
-    relay_up_room(io);
     return OCT_OK;
+}
+
+// Whether no line has been up for that time.
+static bool
+is_lost(const relay_io *io)
+{
+    uint64_t now_ns = oct_clock_ns();
+    bool is_one = false;
+    for (uint32_t i = 0; i < io->line_count; i++) {
+        const relay_line *line = &io->lines[i];
+        is_one = is_one || line->is_up ||
+                 (line->replay[0] != '\0' && now_ns - line->down_ns <= ABOVE_LOST_NS);
+    }
+    return !is_one;
 }
 
 void
 relay_up_watch(relay_io *io)
 {
-    if (io->is_above && !io->above_lost && !io->is_up &&
-        oct_clock_ns() - io->down_ns > ABOVE_LOST_NS) {
+    if (io->is_above && !io->above_lost && is_lost(io)) {
         io->above_lost = true; // the learner's next answer says where else
         oct_log_warn("RELAY-ABOVE-LOST",
                      "relay=%s cannot be reached; going to the learner and replay instead",
@@ -183,11 +230,10 @@ relay_up_watch(relay_io *io)
 }
 
 void
-relay_up_close(relay_io *io)
+relay_up_close(relay_line *line)
 {
-    net_timer_stop(io->gather);
-    net_push_close(io->push);
-    net_sub_close(io->acks);
-    net_sub_close(io->sub);
-    wire_gatherer_fini(&io->up);
+    net_timer_stop(line->gather);
+    net_push_close(line->push);
+    net_sub_close(line->acks);
+    wire_gatherer_fini(&line->up);
 }

@@ -5,21 +5,28 @@ usage: e2e_relay.py OCTET TEST
 """
 
 import contextlib
+import os
 import re
 import signal
+import subprocess
 import sys
 
 from e2e import ACTOR, BUILD, CARTPOLE, DEADLINE_S, ENDLESS, LEARNER, OCTET, REPLAY, column, scratch, start, summary
 from daemons import certificates, free_port, run_named, wait_for
 
+sys.path.insert(0, str(CARTPOLE.parents[1] / "tests/chaos"))
+from chaos_system import Acks  # noqa: E402
+
 RELAY = BUILD / "relay/octet-relay"
+CHAOS = BUILD / "tests/chaos"
 
 
 class Swarm:
-    """Daemons in a folder, over ipc, or (certs) over TLS; each is started by name."""
+    """Daemons in a folder, over ipc, or (certs) over TLS; each is started by name. The replays are replay, replay1, …"""
 
-    def __init__(self, folder, certs=None, settings=()):
-        self.folder, self.certs, self.settings = folder, certs, settings
+    def __init__(self, folder, certs=None, settings=(), experiment=CARTPOLE, shards=1):
+        self.folder, self.certs, self.settings, self.experiment = folder, certs, settings, experiment
+        self.replays = ["replay", *(f"replay{i}" for i in range(1, shards))]
         self.run = folder / "run"
         self.processes = {}
         self.base = free_port(16) if certs else 0
@@ -30,18 +37,19 @@ class Swarm:
             return f"tls+tcp://127.0.0.1:{self.base + 3 * places.index(name)}"
         return f"ipc://{self.folder}/{name}.ipc"
 
-    def begin(self, name, role, *options):
+    def begin(self, name, role, *options, program=None, env=None):
         programs = {
-            "replay": [REPLAY, "--listen", self.url("replay")] if role == "replay" else [],
-            "learner": [LEARNER, CARTPOLE, "--run-dir", self.run, "--set", f"net.learner={self.url('learner')}", "--set",
-                        f"net.replay={self.url('replay')}", "--set", "learner.metrics_s=0.2", *self.settings],
+            "replay": [REPLAY, "--listen", self.url(name)] if role == "replay" else [],
+            "learner": [LEARNER, self.experiment, "--run-dir", self.run, "--set", f"net.learner={self.url('learner')}", "--set",
+                        f"net.replay={','.join(self.url(replay) for replay in self.replays)}", "--set", "learner.metrics_s=0.2", *self.settings],
             "relay": [RELAY, "--learner", self.url("learner"), "--listen", self.url(name)] if role == "relay" else [],
             "actor": [ACTOR, "--learner", self.url("learner")],
             "evaluator": [ACTOR, "--learner", self.url("learner"), "--evaluate"],
         }
         secure = ["--tls", self.certs / role] if self.certs else []
         with open(self.folder / f"{name}.log", "a", encoding="utf-8") as log:
-            self.processes[name] = start([*programs[role], *options, *secure], stdout=log, stderr=log, cwd=self.folder)
+            command = programs[role] if program is None else [program, *programs[role][1:]]
+            self.processes[name] = start([*command, *options, *secure], stdout=log, stderr=log, cwd=self.folder, env=env)
 
     def said(self, name):
         return (self.folder / f"{name}.log").read_text(errors="replace")
@@ -68,8 +76,8 @@ class Swarm:
 
 
 @contextlib.contextmanager
-def swarm(folder, **options):
-    s = Swarm(folder, **options)
+def swarm(folder, of=Swarm, **options):
+    s = of(folder, **options)
     try:
         yield s
     finally:
@@ -140,6 +148,165 @@ def test_a_killed_relay_is_gone_round():
         goes_on()
         s.end("learner")
         s.acknowledged([*actors, "third"])
+
+
+class Chaos(Swarm):
+    """Two shards with files, and actors that write down which rows were acknowledged."""
+
+    def __init__(self, folder, settings=()):
+        plugin = CHAOS / "chaos.so"
+        more = [f"env.id={plugin}", "env.options=pause_us=10000", "replay.capacity=2000000", *settings]
+        super().__init__(folder, experiment=CARTPOLE.parents[1] / "tests/chaos/chaos.yaml", shards=2,
+                         settings=[word for setting in more for word in ("--set", setting)])
+        self.plugin, self.actors = plugin, []
+
+    def begin_replay(self, name):
+        self.begin(name, "replay", "--path", self.folder / f"{name}.oct")
+
+    def begin_actor(self):
+        name = f"actor{len(self.actors)}"
+        self.begin(name, "actor", "--plugins", self.plugin, program=CHAOS / "chaos_actor",
+                   env=dict(os.environ, CHAOS_ACKS=str(self.folder / name)))
+        self.actors.append(name)
+        wait_for(f"{name} to act", lambda: self.acks(name).rows > 0)
+
+    def acks(self, actor):
+        return Acks(self.folder / f"{actor}.{self.processes[actor].pid}.acks")
+
+    def shards(self, actor):
+        """That its sessions were of, at each registration."""
+        return [int(shard) for shard in re.findall(rf"LEARNER-JOINED actor=.* pid={self.processes[actor].pid} .*shard=(\d+)",
+                                                   self.said("learner"))]
+
+    def shard(self, actor):
+        return self.shards(actor)[-1]
+
+    def goes_on(self, actors=None, rows=400):
+        """From now on rows of each of these actors are acknowledged."""
+        before = {actor: self.acks(actor).rows for actor in actors or self.actors}
+        wait_for("rows of each actor", lambda: all(self.acks(actor).rows > had + rows for actor, had in before.items()),
+                 numbers=lambda: str({actor: self.acks(actor).rows - had for actor, had in before.items()}))
+
+    def audit(self):
+        """Ends all; every row that was acknowledged is in its own shard's file, and in both files together once."""
+        for name in [*self.actors, "learner", *self.replays]:
+            self.end(name)
+        for shard, replay in enumerate(self.replays):
+            self.check([replay], [actor for actor in self.actors if self.shard(actor) == shard])
+        self.check(self.replays, self.actors)
+
+    def check(self, replays, actors):
+        """What these actors were told is in the files of these replays, once."""
+        files = ",".join(str(self.folder / f"{replay}.oct") for replay in replays)
+        claims = [f"{self.acks(actor).path}:{self.acks(actor).count}" for actor in actors]
+        done = subprocess.run([CHAOS / "chaos_audit", "killed", files, *claims], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        acked = int(re.search(r"acked=(\d+)", done.stdout)[1])
+        assert acked == sum(self.acks(actor).rows for actor in actors) > 0, done.stdout
+
+
+def test_a_tree_of_relays_in_front_of_shards_loses_nothing():
+    """Two shards behind a relay behind a relay, and actors of both. A shard hangs: the actors of the other go on. It is
+    killed, and comes back with its file. The upper relay is killed, then the lower one hangs, is gone round, and goes on to send
+    what it held. At the end each row that was acknowledged is there once."""
+    with scratch() as folder, swarm(folder, of=Chaos) as s:
+        for replay in s.replays:
+            s.begin_replay(replay)
+        s.begin("learner", "learner")
+        s.begin("top", "relay", "--only-relays")
+        s.begin("one", "relay", "--relay", s.url("top"))
+        wait_for("the relays", lambda: s.said("learner").count("LEARNER-RELAY ") == 2)
+        wait_for("all lines", lambda: s.said("one").count("RELAY-UP") == s.said("top").count("RELAY-UP") == 2)
+        while len(s.actors) < 4 or len({s.shard(actor) for actor in s.actors}) < 2:
+            s.begin_actor()
+        assert set(re.findall(r"LEARNER-JOINED actor=.* relay=(\S+)", s.said("learner"))) == {s.url("one")}
+        s.goes_on()
+
+        s.processes["replay1"].send_signal(signal.SIGSTOP)
+        wait_for("a shard that is away", lambda: "LEARNER-SHARD-AWAY" in s.said("learner"))
+        s.goes_on([actor for actor in s.actors if s.shard(actor) == 0])
+        s.processes["replay1"].send_signal(signal.SIGCONT)
+        s.goes_on()
+
+        s.processes["replay1"].kill()
+        s.processes["replay1"].wait()
+        s.begin_replay("replay1")
+        s.goes_on()
+        assert not any("ACTOR-MOVED" in s.said(actor) for actor in s.actors)
+
+        s.processes["top"].kill()
+        wait_for("the lower relay to go round it", lambda: "RELAY-ABOVE-LOST" in s.said("one"))
+        s.goes_on()
+
+        s.processes["one"].send_signal(signal.SIGSTOP)
+        for actor in s.actors:
+            wait_for(f"{actor} to move", lambda: "relay=0" in s.said(actor))  # pylint: disable=cell-var-from-loop
+        s.goes_on()
+        s.processes["one"].send_signal(signal.SIGCONT)
+        wait_for("the relay to be back", lambda: s.said("learner").count("LEARNER-RELAY ") == 3)
+        s.begin_actor()
+        assert re.findall(r"LEARNER-JOINED actor=.* relay=(\S+)", s.said("learner"))[-1] == s.url("one")
+        s.goes_on()
+        s.processes["one"].kill()
+        wait_for("its actor to move", lambda: "relay=0" in s.said(s.actors[-1]))
+        s.goes_on()
+        s.audit()
+
+
+def test_a_shard_is_added_behind_a_relay():
+    """The learner resumes with one replay more: relays take it, actors whose sessions have moved to it start over, and each
+    row that was acknowledged is there once."""
+    with scratch() as folder, swarm(folder, of=Chaos) as s:
+        for replay in [*s.replays, "replay2"]:
+            s.begin_replay(replay)
+        s.begin("learner", "learner")
+        s.begin("one", "relay")
+        wait_for("the relay", lambda: "LEARNER-RELAY " in s.said("learner"))
+        for _ in range(3):
+            s.begin_actor()
+        s.goes_on()
+        s.end("learner")
+        s.replays.append("replay2")
+        s.begin("learner", "learner", "--resume", "--set", "replay.capacity=3000000")
+        wait_for("a line to the new one", lambda: f"replay={s.url('replay2')}" in s.said("one"))
+        while not s.actors[3:] or s.shard(s.actors[-1]) != 2:
+            s.begin_actor()
+        s.goes_on()
+        for actor in s.actors:
+            if len(set(s.shards(actor))) > 1:
+                wait_for("it to start over", lambda: "starting over" in s.said(actor))  # pylint: disable=cell-var-from-loop
+        assert re.search(rf"LEARNER-JOINED actor=.* pid={s.processes[s.actors[-1]].pid} .*shard=2 .*relay={s.url('one')}$",
+                         s.said("learner"), re.MULTILINE)
+        for name in [*s.actors, "learner", *s.replays]:
+            s.end(name)
+        s.check(s.replays, s.actors)
+
+
+def test_a_release_that_knows_no_shards_behind_relays_is_refused():
+    """Its relay would bring everything to one replay, and so would its actor at --relay; without, it goes directly."""
+    with scratch() as folder, swarm(folder, settings=ENDLESS, shards=2) as s:
+        for replay in s.replays:
+            s.begin(replay, "replay")
+        s.begin("learner", "learner")
+        s.begin("old", "relay", program=BUILD / "tests/relay/relay_before_shards")
+        assert s.processes["old"].wait(60) == 3
+        assert "release has a line to one replay, and this run has 2: upgrade it" in s.said("old"), s.said("old")
+        s.begin("one", "relay")
+        wait_for("the relay", lambda: "LEARNER-RELAY " in s.said("learner"))
+        s.begin("first", "actor", "--relay", s.url("one"), program=BUILD / "tests/relay/actor_before_shards")
+        assert s.processes["first"].wait(60) == 3
+        assert "upgrade it, or start it without --relay" in s.said("first"), s.said("first")
+        s.begin("second", "actor", program=BUILD / "tests/relay/actor_before_shards")
+        wait_for("it to act", lambda: "ACTOR-START" in s.said("second"))
+        assert "relay=none" in re.findall(r"LEARNER-JOINED actor=.*", s.said("learner"))[-1]
+        s.begin("third", "actor", "--relay", s.url("one"))
+        wait_for("it to act", lambda: "ACTOR-START" in s.said("third"))
+        wait_for("both", lambda: (column(s.run, "env_steps") or 0) > 5000)
+        s.end("learner")
+        for name in ("second", "third"):
+            s.end(name)
+        s.end("one")
+        assert s.number("one", "RELAY-STOP", "batches") > 0
 
 
 def test_relays_over_tls_have_a_role_of_their_own():

@@ -194,6 +194,34 @@ test_url_offset_table(void **state)
 }
 
 static void
+test_url_line_is_where_a_relay_stands_for_each_replay(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *relay;
+        unsigned line;
+        const char *want; // NULL: refused
+    } cases[] = {
+        {"tcp://rack:5570", 0, "tcp://rack:5570"},
+        {"tcp://rack:5570", 1, "tcp://rack:5572"},
+        {"tls+tcp://rack:5570", 15, "tls+tcp://rack:5600"},
+        {"tcp://rack:65534", 1, NULL},
+        {"ipc://run/relay", 0, "ipc://run/relay"},
+        {"ipc://run/relay", 2, "ipc://run/relay.4"},
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        char out[NET_URL_MAX] = "untouched";
+        if (cases[i].want == NULL) {
+            T_ERR(net_url_line(cases[i].relay, cases[i].line, out), OCT_EINVAL);
+            assert_string_equal(out, "untouched");
+        } else {
+            T_OK(net_url_line(cases[i].relay, cases[i].line, out));
+            assert_string_equal(out, cases[i].want);
+        }
+    }
+}
+
+static void
 test_url_offset_refuses_a_path_that_gets_too_long(void **state)
 {
     (void)state;
@@ -299,6 +327,7 @@ main(void)
         cmocka_unit_test(test_url_check_works_without_room_for_a_reason),
         cmocka_unit_test(test_url_check_bounds_the_ipc_path),
         cmocka_unit_test(test_url_offset_table),
+        cmocka_unit_test(test_url_line_is_where_a_relay_stands_for_each_replay),
         cmocka_unit_test(test_url_offset_refuses_a_path_that_gets_too_long),
         cmocka_unit_test(test_url_as_seen_from_table),
         cmocka_unit_test(test_url_tells_what_leads_beyond_this_machine),

@@ -261,6 +261,10 @@ test_registered_survives_the_wire(void **state)
     assert_string_equal(out.policy_address, in.policy_address);
     assert_string_equal(out.replay_address, in.replay_address);
     assert_memory_equal(out.token, in.token, WIRE_TOKEN_BYTES);
+    assert_int_equal(out.shard, in.shard);
+    assert_int_equal(out.shard_count, 2);
+    assert_string_equal(out.shard_address[0], in.shard_address[0]);
+    assert_string_equal(out.shard_address[1], in.shard_address[1]);
     in = (wire_registered){.reason = "another observation shape", .config = letters(WIRE_TEXT_MAX)};
     T_OK(THROUGH(wire_registered, &out, &in));
     assert_false(out.accepted);
@@ -274,6 +278,30 @@ test_registered_survives_the_wire(void **state)
     REFUSED(wire_registered, &in, "registered.session: 0 with an actor_id, or not 0 without");
     in = (wire_registered){.session = 9};
     REFUSED(wire_registered, &in, "registered.session: 0 with an actor_id, or not 0 without");
+}
+
+static void
+test_registered_refuses_shards_that_there_cannot_be(void **state)
+{
+    (void)state;
+    wire_registered in = wire_example_registered(), out;
+    const char *many[WIRE_SHARDS_MAX + 1];
+    for (size_t i = 0; i < OCT_COUNTOF(many); i++) {
+        many[i] = "tcp://h:1";
+    }
+    in.shard = WIRE_SHARDS_MAX - 1;
+    in.shard_address = many;
+    in.shard_count = WIRE_SHARDS_MAX;
+    T_OK(THROUGH(wire_registered, &out, &in));
+    in.shard = WIRE_SHARDS_MAX;
+    REFUSED(wire_registered, &in, "registered.shard: above 15");
+    in = wire_example_registered();
+    in.shard_address = many;
+    in.shard_count = WIRE_SHARDS_MAX + 1;
+    REFUSED(wire_registered, &in, "registered.shard_address: more than 16");
+    in.shard_count = 2;
+    many[1] = letters(WIRE_NAME_MAX + 1);
+    REFUSED(wire_registered, &in, "registered.shard_address: no name, or longer than 256 bytes");
 }
 
 // ---- get_policy, got_policy
@@ -611,6 +639,8 @@ main(void)
                                         arena_teardown),
         cmocka_unit_test_setup_teardown(test_registered_refuses_bad_text, arena_setup,
                                         arena_teardown),
+        cmocka_unit_test_setup_teardown(test_registered_refuses_shards_that_there_cannot_be,
+                                        arena_setup, arena_teardown),
         cmocka_unit_test_setup_teardown(test_registered_survives_the_wire, arena_setup,
                                         arena_teardown),
         cmocka_unit_test_setup_teardown(test_get_policy_refuses_an_unknown_purpose, arena_setup,

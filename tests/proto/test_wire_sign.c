@@ -102,7 +102,7 @@ test_any_change_of_a_registration_is_noticed(void **state)
 {
     (void)state;
     const signed_both s = both_signed();
-    wire_registered changed[11];
+    wire_registered changed[13];
     for (size_t i = 0; i < OCT_COUNTOF(changed); i++) {
         changed[i] = s.registered;
     }
@@ -116,6 +116,8 @@ test_any_change_of_a_registration_is_noticed(void **state)
     changed[7].policy_address = changed[8].replay_address = "ipc:///tmp/another";
     changed[9].has_signature = false;
     changed[10].session++;
+    changed[11].shard++;
+    changed[12].shard = 0;
     for (size_t i = 0; i < OCT_COUNTOF(changed); i++) {
         assert_false(wire_is_signed_registered(s.key, LABEL, &changed[i]));
     }

@@ -168,12 +168,14 @@ wire_example_register(bool is_box)
         .relay_address = is_box ? "tls+tcp://rack-1.example:5570" : "",
         .relay_sessions = is_box ? 32 : 0,
         .relay_lost = is_box,
+        .knows_shards = is_box,
     };
 }
 
 wire_registered
 wire_example_registered(void)
 {
+    static const char *const shards[] = {"tcp://0.0.0.0:7000", "tls+tcp://höst-2.example:7000"};
     return (wire_registered){.accepted = true,
                              .reason = "",
                              .run_id = 5,
@@ -186,6 +188,9 @@ wire_example_registered(void)
                              .policy_address = "ipc:///tmp/run/policy",
                              .replay_address = "tcp://0.0.0.0:7000",
                              .is_relayed = true,
+                             .shard = 3,
+                             .shard_count = 2,
+                             .shard_address = shards,
                              .token = TOKEN};
 }
 

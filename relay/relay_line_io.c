@@ -1,0 +1,204 @@
+// One line of a relay: takes batches for one replay from below, and returns their acks.
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "common/oct_clock.h"
+#include "relay/relay_state_io.h"
+
+#define BELOW          (OCT_ROLE_BIT(OCT_ROLE_ACTOR) | OCT_ROLE_BIT(OCT_ROLE_RELAY))
+#define ACK_QUEUE      4096       // one for each actor that there may be
+#define BAD_MAX        16         // messages of one connection, which is closed then
+#define BELOW_BYTES    (1u << 20) // more than one batch, in the message of a relay
+#define CHILD_BYTES    (256u << 10)
+#define NAME_BYTES_MAX WIRE_ACK_REQUEST_BYTES_MAX
+
+// ---- batches up
+
+// OCT_EAGAIN: later. Anything else: it is refused.
+static oct_err
+batch_pass(relay_line *line, const uint8_t *frame, size_t length, uint32_t child)
+{
+    wire_claim claim;
+    if (length > WIRE_BATCH_BYTES_MAX || wire_claim_find(&claim, frame, length) != OCT_OK) {
+        relay_bad(line->io, "not a batch, or longer than one may be");
+        return OCT_EPROTO;
+    }
+    if (relay_routes_batch(line->routes, &claim, child, oct_clock_ns()) != OCT_OK) {
+        relay_bad(line->io, "a batch without its session's token");
+        return OCT_EPROTO;
+    }
+    if (!relay_up_put(line, frame, length)) {
+        return OCT_EAGAIN;
+    }
+    line->io->counts.batches++;
+    line->io->counts.batch_bytes += length;
+    return OCT_OK;
+}
+
+// What a relay below gathered.
+static oct_err
+gathered_pass(relay_line *line, net_msg *msg)
+{
+    wire_gathered gathered;
+    oct_role role = net_pull_role(line->pull);
+    if ((role != OCT_ROLE_LOCAL && role != OCT_ROLE_RELAY) ||
+        wire_gathered_open(&gathered, WIRE_BATCH, net_msg_body(msg), net_msg_length(msg)) !=
+            OCT_OK) {
+        relay_bad(line->io, "not a message of a relay, or not from one");
+        return OCT_EPROTO;
+    }
+    const uint8_t *frame;
+    size_t length;
+    uint32_t child = relay_routes_child(line->routes, gathered.relay);
+    for (uint32_t i = 0; wire_gathered_next(&gathered, &frame, &length); i++) {
+        if (i >= line->gathered_done && batch_pass(line, frame, length, child) == OCT_EAGAIN) {
+            line->gathered_done = i; // those before it are on their way
+            return OCT_EAGAIN;
+        }
+    }
+    line->gathered_done = 0;
+    return OCT_OK;
+}
+
+static oct_err
+message_arrived(void *arg, net_msg *msg)
+{
+    relay_line *line = arg;
+    const uint8_t *bytes = net_msg_body(msg);
+    size_t length = net_msg_length(msg);
+    oct_err err = wire_is_gathered(bytes, length) ? gathered_pass(line, msg)
+                                                  : batch_pass(line, bytes, length, 0);
+    if (err == OCT_EAGAIN) {
+        line->io->counts.stalls += !line->is_stalled;
+        line->is_stalled = true;
+    } else if (err == OCT_OK) {
+        net_msg_destroy(msg);
+    }
+    return err;
+}
+
+void
+relay_line_room(relay_line *line)
+{
+    if (line->is_stalled) {
+        line->is_stalled = false;
+        net_pull_resume(line->pull);
+    }
+}
+
+// ---- acks down
+
+static void
+child_flush(relay_line *line, uint32_t child)
+{
+    wire_gatherer *gatherer = &line->down[child - 1];
+    size_t length = wire_gatherer_length(gatherer);
+    if (length == 0) {
+        return;
+    }
+    net_msg *msg = net_msg_create(length);
+    wire_gatherer_take(gatherer, net_msg_body(msg));
+    net_post_send(line->post, relay_routes_child_peer(line->routes, child), msg);
+}
+
+static void
+ack_pass(relay_line *line, const uint8_t *frame, size_t length)
+{
+    wire_claim of;
+    relay_route route;
+    if (wire_ack_find(&of, frame, length) != OCT_OK) {
+        relay_bad(line->io, "not an acknowledgement");
+        return;
+    }
+    if (!relay_routes_ack(line->routes, &of, &route) || route.peer == 0) {
+        return; // it has not said where to: one of the repeated ones is for it
+    }
+    line->io->counts.acks++;
+    line->io->counts.ack_bytes += length;
+    if (route.child == 0) {
+        net_msg *msg = net_msg_create(length);
+        memcpy(net_msg_body(msg), frame, length);
+        net_post_send(line->post, route.peer, msg);
+    } else if (!wire_gatherer_add(&line->down[route.child - 1], frame, length)) {
+        child_flush(line, route.child);
+        (void)wire_gatherer_add(&line->down[route.child - 1], frame, length);
+    }
+}
+
+void
+relay_line_acks_arrived(void *arg, net_msg *msg)
+{
+    relay_line *line = arg;
+    wire_gathered gathered;
+    if (wire_gathered_open(&gathered, WIRE_ACK, net_msg_body(msg), net_msg_length(msg)) != OCT_OK) {
+        relay_bad(line->io, "not acknowledgements");
+        return;
+    }
+    const uint8_t *frame;
+    size_t length;
+    while (wire_gathered_next(&gathered, &frame, &length)) {
+        ack_pass(line, frame, length);
+    }
+    for (uint32_t child = 1; child <= RELAY_CHILDREN_MAX; child++) {
+        child_flush(line, child);
+    }
+}
+
+// Somebody wants acks: an actor those of its session, a relay those of what it brings.
+static void
+peer_named(void *arg, uint32_t peer, const uint8_t *name, size_t length)
+{
+    relay_line *line = arg;
+    wire_gathered relay;
+    wire_claim claim;
+    if (wire_gathered_open(&relay, WIRE_ACK, name, length) == OCT_OK) {
+        relay_routes_name_relay(line->routes, peer, relay.relay, oct_clock_ns());
+        wire_gatherer *down = &line->down[relay_routes_child(line->routes, relay.relay) - 1];
+        wire_gatherer_fini(down);
+        wire_gatherer_init(down, line->io->number, CHILD_BYTES);
+    } else if (wire_ack_request_unpack(&claim, name, length) != OCT_OK ||
+               relay_routes_name(line->routes, peer, &claim, oct_clock_ns()) != OCT_OK) {
+        relay_bad(line->io, "not what asks for acknowledgements, or not with its session's token");
+    }
+}
+
+// ---- life
+
+oct_err
+relay_line_open(relay_io *io)
+{
+    char base[NET_URL_MAX], batches[NET_URL_MAX], acks[NET_URL_MAX];
+    OCT_ASSERT(io->line_count < WIRE_SHARDS_MAX);
+    relay_line *line = &io->lines[io->line_count];
+    line->io = io;
+    line->routes = relay_routes_create();
+    wire_gatherer_init(&line->up, io->number, RELAY_GATHER_BYTES);
+    oct_err err = net_url_line(io->options.listen, io->line_count++, base);
+    err = err == OCT_OK ? net_url_offset(base, 1, batches) : err;
+    err = err == OCT_OK ? net_url_offset(base, 2, acks) : err;
+    // Acks first: an actor that can push can be answered.
+    if (err == OCT_OK) {
+        err = net_post_open(&line->post, io->loop, acks, BELOW, ACK_QUEUE, NAME_BYTES_MAX,
+                            peer_named, line);
+    }
+    if (err == OCT_OK) {
+        err = net_pull_open(&line->pull, io->loop, batches, BELOW,
+                            WIRE_BATCH_BYTES_MAX + BELOW_BYTES, message_arrived, line);
+    }
+    if (err == OCT_OK) {
+        net_pull_limit_bad(line->pull, BAD_MAX);
+    }
+    return err;
+}
+
+void
+relay_line_close(relay_line *line)
+{
+    relay_up_close(line);
+    net_pull_close(line->pull);
+    net_post_close(line->post);
+    for (uint32_t i = 0; i < RELAY_CHILDREN_MAX; i++) {
+        wire_gatherer_fini(&line->down[i]);
+    }
+    relay_routes_destroy(line->routes);
+}
