@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/oct_base.h"
 #include "common/oct_file.h"
@@ -57,6 +58,8 @@ learner_hashes_add(const char *path, const learner_hashes_row *row)
     }
     bool is_written = fprintf(file, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%s,%s\n", row->turn,
                               row->updates, row->env_steps, weights, replay) > 0;
+    // The checkpoint of this turn comes next: what goes on from it keeps the row.
+    is_written = fflush(file) == 0 && fdatasync(fileno(file)) == 0 && is_written;
     is_written = fclose(file) == 0 && is_written;
     return is_written ? OCT_OK : OCT_EIO;
 }

@@ -18,6 +18,7 @@ typedef struct learner_hashes_row {
 
 // The file with its rows up to a turn, those after it left out. OCT_EIO: it cannot be written.
 OCT_CHECKED oct_err learner_hashes_begin(const char *path, uint64_t turn);
+// On the disk when it returns: no checkpoint may be newer than its row. OCT_EIO: as above.
 OCT_CHECKED oct_err learner_hashes_add(const char *path, const learner_hashes_row *row);
 
 #endif // LEARNER_LEARNER_HASHES_H

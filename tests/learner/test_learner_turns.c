@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/oct_file.h"
@@ -207,6 +208,36 @@ test_hashes_are_cut_to_where_a_run_goes_on(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
+// What was in the file when it was synced last.
+static off_t synced_bytes;
+int __real_fdatasync(int fd);
+int __wrap_fdatasync(int fd);
+
+int
+__wrap_fdatasync(int fd)
+{
+    struct stat status;
+    assert_int_equal(fstat(fd, &status), 0);
+    synced_bytes = status.st_size;
+    return __real_fdatasync(fd);
+}
+
+// A checkpoint that is synced after it would otherwise go on from a row that the power cut off.
+static void
+test_row_of_hashes_is_on_the_disk_when_it_was_added(void **state)
+{
+    (void)state;
+    const char *path = "hashes-synced.csv";
+    learner_hashes_row row = {.turn = 1};
+    struct stat status;
+    T_OK(learner_hashes_begin(path, 0));
+    synced_bytes = 0;
+    T_OK(learner_hashes_add(path, &row));
+    assert_int_equal(stat(path, &status), 0);
+    assert_true(synced_bytes > 0 && synced_bytes == status.st_size);
+    assert_int_equal(unlink(path), 0);
+}
+
 static void
 test_turns_sessions_differ_by_seed_epoch_index_and_life_alone(void **state)
 {
@@ -235,6 +266,7 @@ main(void)
         cmocka_unit_test(test_a_request_without_an_answer_goes_again),
         cmocka_unit_test(test_versions_of_a_life_are_kept),
         cmocka_unit_test(test_hashes_are_cut_to_where_a_run_goes_on),
+        cmocka_unit_test(test_row_of_hashes_is_on_the_disk_when_it_was_added),
         cmocka_unit_test(test_turns_sessions_differ_by_seed_epoch_index_and_life_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -339,7 +339,7 @@ class Train(Life):
         if hashes != self.whole:
             rows, whole = hashes.splitlines(), self.whole.splitlines()
             at = next((i for i, (a, b) in enumerate(zip(rows, whole)) if a != b), min(len(rows), len(whole)))
-            raise Broken(f"{what} has other hashes from row {at} on ({len(rows)} rows, wanted {len(whole)})")
+            raise Broken(f"{what} has other hashes from row {at} on ({len(rows)} rows, wanted {len(whole)}): {rows[at:at + 1]}, wanted {whole[at:at + 1]}")
 
     def summary(self):
         return (f"{self.total('begun')} resumed, {sum(cut.get('checkpoints', 0) > 0 for cut in self.cuts)} of them from a checkpoint, "
