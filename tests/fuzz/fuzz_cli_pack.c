@@ -1,4 +1,6 @@
 // The parts of a pack that are parsed: its manifest, and the header that says how long that is.
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +10,16 @@
 
 static cli_pack_manifest manifest, again;
 static char reason[512];
+
+// Whatever unpack puts the name behind, it stays below that folder.
+static bool
+is_below(const char *name)
+{
+    static char path[CLI_PACK_NAME_MAX + 3];
+    int length = snprintf(path, sizeof(path), "/%s/", name);
+    return length > 2 && (size_t)length < sizeof(path) && strstr(path, "/../") == NULL &&
+           strstr(path, "/./") == NULL && strstr(path, "//") == NULL;
+}
 
 // What is accepted names only what lies below a folder, and prints and parses back to the same.
 static void
@@ -19,8 +31,8 @@ manifest_run(const uint8_t *data, size_t size)
         OCT_ASSERT(manifest.count <= CLI_PACK_FILES_MAX && strchr(manifest.run, '/') == NULL);
         for (uint32_t i = 0; i < manifest.count; i++) {
             const cli_pack_file *file = &manifest.file[i];
-            OCT_ASSERT(cli_pack_name_is_good(file->name) && file->mode <= 0777 &&
-                       file->size <= CLI_PACK_SIZE_MAX && strstr(file->name, "..") != file->name);
+            OCT_ASSERT(is_below(file->name) && file->mode <= 0777 &&
+                       file->size <= CLI_PACK_SIZE_MAX);
         }
         char *printed = cli_pack_manifest_print(&manifest);
         OCT_ASSERT(cli_pack_manifest_parse(&again, printed, strlen(printed), reason,
@@ -73,7 +85,7 @@ seed_of(uint8_t what, const void *bytes, size_t length, bool is_good)
 void
 fuzz_seeds(void)
 {
-    static const char *const names[] = {"config.yaml", "replay.oct", "log/actor-0.log"};
+    static const char *const names[] = {"config.yaml", "replay.oct", "log/actor-0.log", "..a/b"};
     static const char bad[] = "octet-pack 1\nrun ..\nfiles 0\n";
     uint8_t header[CLI_PACK_BLOCK];
     manifest.count = OCT_COUNTOF(names);
