@@ -68,7 +68,7 @@ def svg(path, found):
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {left + width + 20} {up + height + 70}" font-family="sans-serif" font-size="12">',
            f'<rect width="{left + width + 20}" height="{up + height + 70}" fill="#ffffff"/>',
            f'<text x="{left}" y="22" font-size="15" fill="#111827">Steps a second of an acting core: int8 over fp32, by what the environment costs</text>']
-    for y in ticks(0, top):
+    for y in sorted({*ticks(0, top), 1}):
         py = place(1, y)[1]
         out.append(f'<line x1="{left}" y1="{py:.1f}" x2="{left + width}" y2="{py:.1f}" stroke="{"#9ca3af" if y == 1 else "#e5e7eb"}"/>'
                    f'<text x="{left - 8}" y="{py + 4:.1f}" text-anchor="end" fill="#374151">{y:.3g}</text>')
