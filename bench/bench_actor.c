@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "actor/actor_run.h"
+#include "bench/bench_sort.h"
 #include "bench_commit.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
@@ -142,20 +143,6 @@ check(const oct_config *config, const policy_image *image, const policy_net *net
     actor_run_destroy(run);
 }
 
-static int
-ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double
-median(double *values, int count)
-{
-    qsort(values, (size_t)count, sizeof(*values), ascending);
-    return values[count / 2];
-}
-
 // Nanoseconds of CPU per step of the environment alone.
 static double
 env_alone_ns(int rounds)
@@ -190,7 +177,7 @@ env_alone_ns(int rounds)
         ns[r] = (double)(oct_clock_thread_cpu_ns() - begin) / (ROUND_STEPS / ENVS * ENVS);
     }
     env_close(e);
-    return median(ns, rounds);
+    return bench_median(ns, rounds);
 }
 
 // Bytes that a step costs on the wire, in messages of 512 steps, and steps of an episode with that
@@ -248,7 +235,7 @@ measure(const oct_config *config, const bench_case *what, int rounds)
         ns[r] = (double)(oct_clock_thread_cpu_ns() - begin) / ROUND_STEPS;
         best = OCT_MIN(best, ns[r]);
     }
-    double middle = median(ns, rounds), alone = env_alone_ns(rounds);
+    double middle = bench_median(ns, rounds), alone = env_alone_ns(rounds);
     printf("{\"bench\": \"actor\", \"size\": \"CartPole %ux%u b%d\", \"precision\": \"%s\", "
            "\"kernel\": \"%s\", \"unit\": \"ns per env step\", \"median\": %.1f, \"min\": %.1f, "
            "\"env_alone\": %.1f, \"steps_per_s\": %.0f, \"n\": %d, \"commit\": \"%s\"}\n",

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "actor/actor_run.h"
+#include "bench/bench_sort.h"
 #include "bench_commit.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
@@ -166,20 +167,6 @@ contestant_free(contestant *c)
     policy_image_destroy(c->image);
 }
 
-static int
-ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double
-median(double *values, int count)
-{
-    qsort(values, (size_t)count, sizeof(*values), ascending);
-    return values[count / 2];
-}
-
 // CPU nanoseconds of one environment step, of at least steps calls.
 static double
 turn(const contestant *c, uint32_t count, uint32_t steps)
@@ -239,7 +226,7 @@ env_alone_ns(const char *task, const policy_spec *spec, uint32_t count, int roun
     }
     env_close(e);
     free(rows);
-    return median(ns, rounds);
+    return bench_median(ns, rounds);
 }
 
 static void
@@ -263,9 +250,9 @@ measure(oct_config *config, const char *task, uint32_t width, uint32_t count, in
         }
     }
     double alone = env_alone_ns(task, &spec, count, rounds, turn_ns);
-    double fp32 = median(contestants[0].ns, rounds);
+    double fp32 = bench_median(contestants[0].ns, rounds);
     for (int p = 0; p < PRECISIONS; p++) {
-        double ns = median(contestants[p].ns, rounds);
+        double ns = bench_median(contestants[p].ns, rounds);
         printf("{\"bench\": \"actorq\", \"task\": \"%s\", \"hidden\": \"3x%u\", \"envs\": %u, "
                "\"precision\": \"%s\", \"kernel\": \"%s\", \"unit\": \"ns per env step\", "
                "\"median\": %.1f, \"env_alone\": %.1f, \"steps_per_s\": %.0f, "

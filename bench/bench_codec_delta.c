@@ -13,6 +13,7 @@
 #include <inttypes.h>
 #include <time.h>
 
+#include "bench/bench_sort.h"
 #include "bench_commit.h"
 #include "codec/codec_delta.h"
 #include "policy/policy_file.h"
@@ -321,17 +322,10 @@ bench_made_up(uint32_t hidden, int versions)
     }
 }
 
-static int
-number_order(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static void
 report_part(const char *part, const char *way_name, double weights, double *ms, int n, double bar)
 {
-    qsort(ms, (size_t)n, sizeof(ms[0]), number_order);
+    bench_sort(ms, n);
     printf("{\"name\":\"codec_delta_part\",\"part\":\"%s\",\"way\":\"%s\",\"weights\":%.0f,"
            "\"n\":%d,\"median\":%.2f,\"min\":%.2f,\"bar\":%.0f,\"unit\":\"ms of CPU time\","
            "\"commit\":\"%s\"}\n",

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/bench_sort.h"
 #include "bench_commit.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
@@ -218,20 +219,6 @@ check(struct bench *b, void (*run)(struct bench *, uint32_t, uint32_t), double t
     }
 }
 
-static int
-ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double
-median(double *values, uint32_t count)
-{
-    qsort(values, count, sizeof(*values), ascending);
-    return values[count / 2];
-}
-
 // Microseconds of one control step of one environment.
 static double
 us_of(struct bench *b, void (*run)(struct bench *, uint32_t, uint32_t))
@@ -271,15 +258,15 @@ measure(struct bench *b, uint32_t rounds)
         of_legacy[r] = legacy[r] / abi[r];
     }
     uint32_t substeps = b->task->substeps;
-    double us = median(abi, rounds), reset_us = median(reset, rounds);
+    double us = bench_median(abi, rounds), reset_us = bench_median(reset, rounds);
     printf("{\"bench\":\"dmc\",\"commit\":\"%s\",\"task\":\"%s\",\"integrator\":\"%s\","
            "\"physics_steps\":%u,\"us\":%.3f,\"bare_us\":%.3f,\"legacy_us\":%.3f,"
            "\"of_bare\":%.3f,\"of_legacy\":%.3f,\"control_steps_per_s\":%.0f,"
            "\"physics_steps_per_s\":%.0f,\"reset_us\":%.1f,\"with_resets_per_s\":%.0f}\n",
            BENCH_COMMIT, b->task->id, b->sims[0].m->opt.integrator == mjINT_RK4 ? "rk4" : "euler",
-           substeps, us, median(bare, rounds), median(legacy, rounds), median(of_bare, rounds),
-           median(of_legacy, rounds), 1e6 / us, 1e6 / us * substeps, reset_us,
-           1e9 / (1000 * us + reset_us));
+           substeps, us, bench_median(bare, rounds), bench_median(legacy, rounds),
+           bench_median(of_bare, rounds), bench_median(of_legacy, rounds), 1e6 / us,
+           1e6 / us * substeps, reset_us, 1e9 / (1000 * us + reset_us));
     (void)fflush(stdout);
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/bench_sort.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "common/oct_rng.h"
@@ -127,20 +128,6 @@ ns_of_a_step(struct stepper *s, uint32_t batches)
     return (double)(oct_clock_thread_cpu_ns() - begin_ns) / ((double)batches * ENVS);
 }
 
-static int
-by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double
-median(double *values, int count)
-{
-    qsort(values, (size_t)count, sizeof(*values), by_size);
-    return values[count / 2];
-}
-
 static void
 bench(const char *id, int repeats, uint32_t batches)
 {
@@ -154,9 +141,9 @@ bench(const char *id, int repeats, uint32_t batches)
         ns[r] = ns_of_a_step(&it, batches);
         ratio[r] = ns[r] / base;
     }
-    double step_ns = median(ns, repeats);
+    double step_ns = bench_median(ns, repeats);
     printf("%-26s %6" PRIu32 " bytes  %7.1f ns a step  %6.2f M steps/s  %5.2f x " BASELINE "\n", id,
-           it.io.obs_stride, step_ns, 1e3 / step_ns, median(ratio, repeats));
+           it.io.obs_stride, step_ns, 1e3 / step_ns, bench_median(ratio, repeats));
     stepper_close(&it);
     stepper_close(&baseline);
 }

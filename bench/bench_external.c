@@ -14,6 +14,7 @@
 #include "bench/bench_batch.h"
 #include "bench/bench_commit.h"
 #include "bench/bench_must.h"
+#include "bench/bench_sort.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "common/oct_log.h"
@@ -112,17 +113,10 @@ client_start(const char *python, const char *folder, bool has_params)
 
 // ---- timing
 
-static int
-by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static void
 tell(const bench_case *what, const char *who, double *us, uint32_t count)
 {
-    qsort(us, REPEATS, sizeof(*us), by_size);
+    bench_sort(us, REPEATS);
     printf("{\"bench\": \"external\", \"case\": \"%s\", \"who\": \"%s\", \"unit\": \"us\", "
            "\"n\": %" PRIu32 ", \"median\": %.1f, \"min\": %.1f, \"batches_per_s\": %.0f, "
            "\"commit\": \"%s\"}\n",

@@ -14,6 +14,7 @@
 #include <nng/supplemental/tls/tls.h>
 
 #include "bench/bench_must.h"
+#include "bench/bench_sort.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "net/net_pull.h"
@@ -242,13 +243,6 @@ run_raw(path *l)
 
 // ---- the table
 
-static int
-compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double
 measure(const transport *t, const char *folder, size_t bytes, uint64_t messages)
 {
@@ -265,7 +259,7 @@ measure(const transport *t, const char *folder, size_t bytes, uint64_t messages)
         double seconds = 1e-9 * (double)(l.ended_ns - l.began_ns);
         rates[i] = 1e-6 * (double)bytes * (double)(messages - 1) / seconds;
     }
-    qsort(rates, ROUNDS, sizeof(rates[0]), compare);
+    bench_sort(rates, ROUNDS);
     return rates[ROUNDS / 2];
 }
 

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "algos/algo_ops.h"
+#include "bench/bench_sort.h"
 #include "bench/bench_updates.h"
 #include "bench_commit.h"
 #include "common/oct_base.h"
@@ -159,13 +160,6 @@ time_us(bench_update *u, const stage *what, int repeats)
     return (double)(now_ns() - start) / 1e3 / repeats / u->listed;
 }
 
-static int
-by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static void
 print_case(const bench_update *u, const timing *timings, int rounds)
 {
@@ -201,7 +195,7 @@ case_time(bench_update *u, bool quick)
         }
     }
     for (int s = 0; s < STAGES; s++) {
-        qsort(timings[s].us, (size_t)rounds, sizeof(double), by_value);
+        bench_sort(timings[s].us, rounds);
     }
     print_case(u, timings, rounds);
 }

@@ -22,6 +22,7 @@
 
 #include "bench/bench_batch.h"
 #include "bench/bench_must.h"
+#include "bench/bench_sort.h"
 #include "bench_commit.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
@@ -191,20 +192,6 @@ team_time(team *t, uint32_t updates, int round)
     team_rest(t); // the next one's turn
 }
 
-static int
-by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double
-median(double x[ROUNDS], int rounds)
-{
-    qsort(x, (size_t)rounds, sizeof(*x), by_size);
-    return x[rounds / 2];
-}
-
 static double
 team_staleness(const team *t)
 {
@@ -258,8 +245,9 @@ static void
 team_print(const bench_case *what, team *t, uint32_t updates, int rounds)
 {
     static double alone, alone_best, alone_cpu;
-    double rows = median(t->rows_per_s, rounds), best = t->rows_per_s[rounds - 1]; // sorted
-    double cpu = median(t->rows_per_cpu_s, rounds);
+    double rows = bench_median(t->rows_per_s, rounds),
+           best = t->rows_per_s[rounds - 1]; // sorted
+    double cpu = bench_median(t->rows_per_cpu_s, rounds);
     if (t->size == 1) {
         alone = rows;
         alone_best = best;
@@ -271,7 +259,7 @@ team_print(const bench_case *what, team *t, uint32_t updates, int rounds)
            "\"staleness\": %.2f, \"rows\": %u, \"updates\": %u, \"n\": %d, \"commit\": "
            "\"%s\"}\n",
            what->name, (unsigned)t->size, bf16 ? "true" : "false", rows, rows / alone,
-           best / alone_best, cpu / alone_cpu, cpu, median(t->exchange_share, rounds),
+           best / alone_best, cpu / alone_cpu, cpu, bench_median(t->exchange_share, rounds),
            t->mb_per_update, team_staleness(t), (unsigned)rows_of_update, (unsigned)updates, rounds,
            BENCH_COMMIT);
     (void)fflush(stdout);

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bench/bench_sort.h"
 #include "bench_commit.h"
 #include "codec/codec_receiver.h"
 #include "common/oct_bytes.h"
@@ -160,13 +161,6 @@ seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static int
-compare(const void *a, const void *b)
-{
-    double d = *(const double *)a - *(const double *)b;
-    return (d > 0.0) - (d < 0.0);
-}
-
 static void
 measure(bench_case *c, uint32_t hidden, uint32_t repeats)
 {
@@ -178,7 +172,7 @@ measure(bench_case *c, uint32_t hidden, uint32_t repeats)
             steps[s].run(c);
             ms[i] = 1e3 * (seconds() - begin);
         }
-        qsort(ms, repeats, sizeof(ms[0]), compare);
+        bench_sort(ms, repeats);
         copy_ms = s == 0 ? ms[repeats / 2] : copy_ms;
         printf("{\"name\":\"policy_bytes\",\"net\":\"24-%u-%u-%u-6\",\"precision\":\"%s\","
                "\"step\":\"%s\",\"bytes\":%zu,\"n\":%u,\"median\":%.3f,\"min\":%.3f,\"p99\":%.3f,"

@@ -16,6 +16,7 @@
 #include <dnnl.h>
 #endif
 
+#include "bench/bench_sort.h"
 #include "bench_commit.h"
 #include "tests/policy/random_policy.h"
 
@@ -73,13 +74,6 @@ time_calls(const contestant *c, uint32_t calls)
         c->run(c->self);
     }
     return (seconds() - start) * 1e6 / calls;
-}
-
-static int
-compare(const void *a, const void *b)
-{
-    double d = *(const double *)a - *(const double *)b;
-    return (d > 0.0) - (d < 0.0);
 }
 
 // ---- policies
@@ -409,7 +403,7 @@ bench(uint32_t channels, uint32_t B, uint32_t repeats, bool is_quick)
     round_time(repeats, is_quick);
     for (uint32_t i = 0; i < all_count; i++) {
         contestant *c = &all[i];
-        qsort(c->us, repeats, sizeof(c->us[0]), compare);
+        bench_sort(c->us, repeats);
         printf("{\"name\":\"policy_conv\",\"net\":\"minatar\",\"channels\":%u,\"batch\":%u,"
                "\"what\":\"%s\",\"median\":%.3f,\"min\":%.3f,\"unit\":\"us\",\"n\":%u,\"cores\":1,"
                "\"commit\":\"%s\"}\n",

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "bench/bench_policy_peers.h"
+#include "bench/bench_sort.h"
 #include "bench_commit.h"
 #include "tests/policy/random_policy.h"
 
@@ -86,13 +87,6 @@ seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static int
-compare(const void *a, const void *b)
-{
-    double d = *(const double *)a - *(const double *)b;
-    return (d > 0.0) - (d < 0.0);
-}
-
 static double
 weights_count(const bench_net *shape)
 {
@@ -143,7 +137,7 @@ round_time(round_of *round, const options *o)
     }
     for (uint32_t i = 0; i < round->count; i++) {
         contestant *c = &round->all[i];
-        qsort(c->us, o->repeats, sizeof(c->us[0]), compare);
+        bench_sort(c->us, o->repeats);
         c->median_us = c->us[o->repeats / 2];
         c->min_us = c->us[0];
     }

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "bench/bench_must.h"
+#include "bench/bench_sort.h"
 #include "bench_commit.h"
 #include "codec/codec_delta.h"
 #include "codec/codec_receiver.h"
@@ -60,13 +61,6 @@ typedef struct samples {
     double us[VERSIONS_MAX];
 } samples;
 
-static int
-compare(const void *a, const void *b)
-{
-    double d = *(const double *)a - *(const double *)b;
-    return (d > 0.0) - (d < 0.0);
-}
-
 typedef struct bench_case {
     const bench_net *net;
     policy_precision precision;
@@ -85,7 +79,7 @@ report(const bench_case *c, const char *part, samples *s, double bytes)
     if (s->count == 0) {
         return;
     }
-    qsort(s->us, s->count, sizeof(s->us[0]), compare);
+    bench_sort(s->us, s->count);
     printf("{\"name\":\"policy_path\",\"net\":\"%s\",\"precision\":\"%s\",\"sent\":\"%s\","
            "\"part\":\"%s\",\"median\":%.2f,\"min\":%.2f,\"p99\":%.2f,\"unit\":\"us\",\"n\":%u,"
            "\"bytes\":%.0f,\"weights\":%zu,\"cores\":%ld,\"commit\":\"%s\"}\n",

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bench/bench_sort.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "replay/replay_admit.h"
@@ -101,17 +102,10 @@ sampled_check(const wire_sampled *sampled)
     }
 }
 
-static int
-number_order(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static void
 report(const char *name, const char *sampler, const struct effort *effort, double *rate, int count)
 {
-    qsort(rate, (size_t)count, sizeof(rate[0]), number_order);
+    bench_sort(rate, count);
     printf("{\"name\":\"replay_%s_%s\",\"capacity\":%" PRIu64 ",\"streams\":%u,\"n\":%d,"
            "\"median\":%.0f,\"min\":%.0f,\"max\":%.0f,\"unit\":\"windows per CPU second\","
            "\"cores\":%ld}\n",
@@ -210,7 +204,7 @@ bench_admit(maker *self, bool forged, const struct effort *effort)
         }
         rate[r] = 1e9 * count / (double)(oct_clock_thread_cpu_ns() - begin_ns);
     }
-    qsort(rate, (size_t)effort->repeats, sizeof(rate[0]), number_order);
+    bench_sort(rate, effort->repeats);
     printf("{\"name\":\"replay_%s\",\"batch_bytes\":%zu,\"n\":%d,\"median\":%.0f,\"min\":%.0f,"
            "\"max\":%.0f,\"unit\":\"batches per CPU second\",\"cores\":%ld}\n",
            forged ? "refuse_forged" : "admit_registered", length, effort->repeats,

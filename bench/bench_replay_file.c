@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "bench/bench_sort.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "common/oct_ring.h"
@@ -299,13 +300,6 @@ struct sized {
     double ns[ROUNDS];
 };
 
-static int
-number_order(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 // Every window gets another priority, as from a learner.
 static void
 priorities_spread(replay_table *table, uint64_t rows)
@@ -417,7 +411,7 @@ bench_sizes(enum way way, uint64_t least, uint64_t most, int rounds)
     }
     for (uint32_t i = 0; i < sizes; i++) {
         double *ns = sized[i].ns;
-        qsort(ns, (size_t)rounds, sizeof(ns[0]), number_order);
+        bench_sort(ns, rounds);
         printf("{\"name\":\"replay_sample_%s\",\"rows\":%" PRIu64
                ",\"n\":%d,\"median\":%.1f,\"min\":%.1f,\"max\":%.1f,\"ratio\":%.2f,"
                "\"unit\":\"CPU ns per window\"}\n",

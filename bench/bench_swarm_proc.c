@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bench/bench_sort.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 
@@ -180,22 +181,13 @@ swarm_samples_add(swarm_samples *samples, double value)
     samples->value[samples->count++] = value;
 }
 
-static int
-double_compare(const void *a, const void *b)
-{
-    double left, right;
-    memcpy(&left, a, sizeof(left));
-    memcpy(&right, b, sizeof(right));
-    return (left > right) - (left < right);
-}
-
 double
 swarm_samples_quantile(swarm_samples *samples, double q)
 {
     if (samples->count == 0) {
         return NAN;
     }
-    qsort(samples->value, samples->count, sizeof(samples->value[0]), double_compare);
+    bench_sort(samples->value, samples->count);
     return samples->value[(uint64_t)(q * (double)(samples->count - 1) + 0.5)];
 }
 
