@@ -26,7 +26,7 @@ import subprocess
 import sys
 import threading
 
-from bench_learning import DONE, record, train
+from bench_learning import DONE, HERE, finished, record, train
 
 # Acme's D4PG after 500,000 steps without action repeat: means of ten seeds, as the scores published with DreamerV3 have
 # them. The other tasks of the suite are not in that list.
@@ -36,7 +36,7 @@ ACME_500K = {
     "finger_turn_easy": 595, "finger_turn_hard": 430, "hopper_hop": 78, "hopper_stand": 762, "pendulum_swingup": 759,
     "reacher_easy": 961, "reacher_hard": 943, "walker_run": 615, "walker_stand": 946, "walker_walk": 969,
 }
-PRESETS = pathlib.Path(__file__).resolve().parent.parent / "presets/dmc"
+PRESETS = HERE.parent / "presets/dmc"
 
 
 class Stopped(Exception):
@@ -89,8 +89,7 @@ def trained(runs, options, task, seed):
                                             "--set", "run.stop_at_return=none", *options.rest]
     runs.run([options.octet, "train", *what, "--run-dir", run, "--no-ui"])
     ended = json.loads((run / "summary.json").read_text(encoding="utf-8"))
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=PRESETS, capture_output=True, text=True, check=False)
-    (run / DONE).write_text(json.dumps({"wall_s": ended["learner_wall_s"], "commit": commit.stdout.strip()}), encoding="utf-8")
+    finished(run, ended["learner_wall_s"])
     return folder
 
 

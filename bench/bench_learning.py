@@ -27,8 +27,15 @@ import tempfile
 import time
 
 SPLIT = ("infer", "env", "collect", "wait")  # what the acting threads did
+HERE = pathlib.Path(__file__).resolve().parent
 DONE = "bench_learning.json"  # in a run folder: it is finished
 COLOURS = ["#2563eb", "#d97706", "#059669", "#9333ea"]
+
+
+def finished(run, wall_s):
+    """Says in the folder of a run that it is finished, for who comes again."""
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=HERE, capture_output=True, text=True, check=False)
+    (run / DONE).write_text(json.dumps({"wall_s": wall_s, "commit": commit.stdout.strip()}), encoding="utf-8")
 
 
 def started(octet, preset, seed, arguments, run):
@@ -40,8 +47,7 @@ def started(octet, preset, seed, arguments, run):
     wall_s = time.monotonic() - begin
     if result.returncode != 0:
         sys.exit(f"{' '.join(map(str, command))}: exit {result.returncode}\n{result.stdout}{result.stderr}")
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
-    (run / DONE).write_text(json.dumps({"wall_s": wall_s, "commit": commit.stdout.strip()}), encoding="utf-8")
+    finished(run, wall_s)
 
 
 def train(octet, preset, seed, arguments, folder):
