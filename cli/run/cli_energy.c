@@ -50,39 +50,35 @@ struct cli_energy {
 
 // ---- the kernel's counters
 
+// One of the kernel's small files. False: errno says why.
+static bool
+text_read(const char *path, char text[LINE_BYTES])
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return false;
+    }
+    ssize_t length = read(fd, text, LINE_BYTES - 1);
+    int code = errno;
+    (void)close(fd);
+    errno = length == 0 ? EINVAL : code;
+    text[OCT_MAX(length, 0)] = '\0';
+    return length > 0;
+}
+
 static bool
 number_read(const char *path, uint64_t *out)
 {
     char text[LINE_BYTES], *end;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t length = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
-    int code = errno;
-    if (fd >= 0) {
-        (void)close(fd);
-    }
-    errno = code;
-    if (length <= 0) {
+    if (!text_read(path, text)) {
         return false;
     }
-    text[length] = '\0';
     errno = 0;
     *out = strtoull(text, &end, 10);
-    if (end == text || (*end != '\n' && *end != '\0') || !isdigit((unsigned char)text[0])) {
+    if (!isdigit((unsigned char)text[0]) || (*end != '\n' && *end != '\0')) {
         errno = EINVAL;
     }
     return errno == 0;
-}
-
-static bool
-text_begins(const char *path, const char *want)
-{
-    char text[LINE_BYTES] = "";
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t length = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
-    if (fd >= 0) {
-        (void)close(fd);
-    }
-    return length > 0 && strncmp(text, want, strlen(want)) == 0;
 }
 
 // A zone "intel-rapl:0" that is a package; "intel-rapl:0:1" is a part of one, and "psys" has them
@@ -90,14 +86,14 @@ text_begins(const char *path, const char *want)
 static bool
 is_package(const char *root, const char *name)
 {
-    char path[PATH_BYTES];
+    char path[PATH_BYTES], text[LINE_BYTES];
     size_t prefix = strlen(ZONE);
     if (strncmp(name, ZONE, prefix) != 0 || name[prefix] == '\0' ||
         strspn(name + prefix, "0123456789") != strlen(name + prefix)) {
         return false;
     }
     (void)snprintf(path, sizeof(path), "%s/%s/name", root, name);
-    return text_begins(path, "package-");
+    return text_read(path, text) && strncmp(text, "package-", strlen("package-")) == 0;
 }
 
 static void
@@ -305,16 +301,20 @@ account(cli_energy *energy, double wall_s, double run_cpu_s, double machine_cpu_
     energy->machine_cpu_s = machine_cpu_s;
 }
 
+bool
+cli_energy_is_due(const cli_energy *energy, double wall_s)
+{
+    // A meter's lines have a time of their own.
+    return energy->reason[0] == '\0' && (energy->pipe >= 0 || wall_s >= energy->due_s);
+}
+
 void
 cli_energy_sample(cli_energy *energy, double wall_s, double run_cpu_s, double machine_cpu_s)
 {
-    bool is_due =
-        energy->pipe >= 0 || wall_s >= energy->due_s; // a meter's lines have their own time
-    if (!is_due || isnan(machine_cpu_s)) {
-        return;
+    if (cli_energy_is_due(energy, wall_s) && !isnan(machine_cpu_s)) {
+        energy->due_s = wall_s + PERIOD_S;
+        account(energy, wall_s, run_cpu_s, machine_cpu_s);
     }
-    energy->due_s = wall_s + PERIOD_S;
-    account(energy, wall_s, run_cpu_s, machine_cpu_s);
 }
 
 void

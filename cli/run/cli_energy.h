@@ -43,6 +43,8 @@ typedef struct cli_energy_report {
 } cli_energy_report;
 
 cli_energy *cli_energy_begin(const cli_energy_request *request);
+// Whether a sample would be taken now: never where it is known that nothing can be measured.
+bool cli_energy_is_due(const cli_energy *energy, double wall_s);
 // Call a few times a second; the counters are read once a second. run_cpu_s: CPU time of all of the
 // run's processes so far, machine_cpu_s: of the whole machine (cli_energy_machine_cpu_s).
 void cli_energy_sample(cli_energy *energy, double wall_s, double run_cpu_s, double machine_cpu_s);

@@ -185,14 +185,6 @@ resolve_addresses(oct_config *config)
 
 // ---- a resumed run
 
-static bool
-has_file(const char *folder, const char *name)
-{
-    char path[CLI_PATH_MAX + 32];
-    (void)snprintf(path, sizeof(path), "%s/%s", folder, name);
-    return access(path, F_OK) == 0;
-}
-
 // A learner without a checkpoint begins anew: right where its run was cut off before the first one,
 // not over what another has learned.
 static void
@@ -213,12 +205,12 @@ check_checkpoint(const char *folder)
     }
     if (err != OCT_ENOTFOUND) {
         cli_error("train", "%s", words);
-    } else if (has_file(folder, "policy.oct")) {
+    } else if (cli_folder_has(folder, "policy.oct")) {
         cli_error("train",
                   "'%s' has no checkpoint to resume from; a new run there would overwrite its "
                   "policy.oct: name another folder with --run-dir, without --resume",
                   folder);
-    } else if (has_file(folder, "config.yaml")) {
+    } else if (cli_folder_has(folder, "config.yaml")) {
         // The learner's first checkpoint comes before its first version, so before any step.
         fprintf(stderr,
                 "octet train: note: '%s' has no checkpoint yet: the run begins from the start\n",

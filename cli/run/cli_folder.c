@@ -136,8 +136,8 @@ make_log_folder(const char *path, char *reason, size_t reason_size)
     return OCT_OK;
 }
 
-static bool
-has_file(const char *folder, const char *name)
+bool
+cli_folder_has(const char *folder, const char *name)
 {
     char path[CLI_PATH_MAX + 32];
     (void)snprintf(path, sizeof(path), "%s/%s", folder, name);
@@ -147,7 +147,7 @@ has_file(const char *folder, const char *name)
 bool
 cli_folder_has_begun(const char *path)
 {
-    return learner_checkpoints_any(path) || has_file(path, "policy.oct");
+    return learner_checkpoints_any(path) || cli_folder_has(path, "policy.oct");
 }
 
 // Nothing is there but what an octet train that was killed at once has made, or nothing at all.
@@ -175,7 +175,8 @@ static oct_err
 make_or_take(const char *path, bool *is_new, char *reason, size_t reason_size)
 {
     char summary[CLI_PATH_MAX + 16];
-    bool is_run = has_file(path, "config.yaml") && has_file(path, ".lock") && has_file(path, "log");
+    bool is_run = cli_folder_has(path, "config.yaml") && cli_folder_has(path, ".lock") &&
+                  cli_folder_has(path, "log");
     *is_new = !is_bare(path) && (!is_run || cli_folder_has_begun(path));
     if (*is_new) {
         return make_new(path, reason, reason_size);

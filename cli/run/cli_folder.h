@@ -25,6 +25,8 @@ typedef struct cli_folder {
 OCT_CHECKED oct_err cli_folder_open(cli_folder *out, const char *wanted, const char *name,
                                     bool resume, char *reason, size_t reason_size);
 void cli_folder_close(cli_folder *folder);
+// Whether a folder has a file of that name.
+bool cli_folder_has(const char *folder, const char *name);
 // Whether a run has begun to train in the folder: it has a checkpoint or a policy.
 bool cli_folder_has_begun(const char *path);
 // Takes back a run that never began: config.yaml, summary.json and the logs stay, unless

@@ -224,6 +224,12 @@ cli_report_cpu_s(const cli_supervisor *supervisor)
     return cpu_s;
 }
 
+static void
+put_rounded(json_t *object, const char *name, double value)
+{
+    cli_json_put(object, name, cli_json_number(rounded(value)));
+}
+
 static double
 grams(const cli_energy_model *model, double joules)
 {
@@ -243,21 +249,18 @@ energy_json(const cli_report_outcome *outcome)
                               is_measured ? json_string(report->source) : json_null());
     (void)json_object_set_new(energy, "reason",
                               is_measured ? json_null() : cli_json_text(report->reason));
-    cli_json_put(energy, "joules", cli_json_number(rounded(report->joules)));
-    cli_json_put(energy, "machine_joules", cli_json_number(rounded(report->machine_joules)));
-    cli_json_put(energy, "cpu_share", cli_json_number(rounded(report->cpu_share)));
-    cli_json_put(energy, "measured_s", cli_json_number(rounded(report->measured_s)));
-    cli_json_put(energy, "gco2", cli_json_number(rounded(grams(assumed, report->joules))));
-    cli_json_put(energy, "cpu_s", cli_json_number(rounded(cpu_s)));
+    put_rounded(energy, "joules", report->joules);
+    put_rounded(energy, "machine_joules", report->machine_joules);
+    put_rounded(energy, "cpu_share", report->cpu_share);
+    put_rounded(energy, "measured_s", report->measured_s);
+    put_rounded(energy, "gco2", grams(assumed, report->joules));
+    put_rounded(energy, "cpu_s", cpu_s);
     if (assumed->watts > 0) {
         model = json_object();
-        cli_json_put(model, "watts", cli_json_number(rounded(assumed->watts)));
-        cli_json_put(
-            model, "gco2_per_kwh",
-            cli_json_number(rounded(assumed->gco2_per_kwh > 0 ? assumed->gco2_per_kwh : NAN)));
-        cli_json_put(model, "joules", cli_json_number(rounded(cpu_s * assumed->watts)));
-        cli_json_put(model, "gco2",
-                     cli_json_number(rounded(grams(assumed, cpu_s * assumed->watts))));
+        put_rounded(model, "watts", assumed->watts);
+        put_rounded(model, "gco2_per_kwh", assumed->gco2_per_kwh > 0 ? assumed->gco2_per_kwh : NAN);
+        put_rounded(model, "joules", cpu_s * assumed->watts);
+        put_rounded(model, "gco2", grams(assumed, cpu_s * assumed->watts));
     }
     (void)json_object_set_new(energy, "model", model);
     return energy;

@@ -304,12 +304,20 @@ answered(void *arg)
 }
 
 static void
+energy_sample(run *r)
+{
+    if (cli_energy_is_due(r->energy, wall_s())) {
+        cli_energy_sample(r->energy, wall_s(), cli_report_cpu_s(r->supervisor),
+                          cli_energy_machine_cpu_s());
+    }
+}
+
+static void
 draw_due(void *arg)
 {
     run *r = arg;
     cli_supervisor_sample(r->supervisor);
-    cli_energy_sample(r->energy, wall_s(), cli_report_cpu_s(r->supervisor),
-                      cli_energy_machine_cpu_s());
+    energy_sample(r);
     (void)cli_state_update(&r->state, wall_s());
     if (may_show(r)) {
         cli_screen_show(r->screen, &r->state, false);
@@ -451,8 +459,7 @@ cli_run(const cli_run_request *request, cli_run_rest *rest)
     dash_begin(r);
     const cli_energy_request energy = {.command = request->energy_command};
     r->energy = cli_energy_begin(&energy);
-    cli_energy_sample(r->energy, wall_s(), cli_report_cpu_s(r->supervisor),
-                      cli_energy_machine_cpu_s());
+    energy_sample(r);
     cli_supervisor_start(r->supervisor);
     r->draw_timer = net_timer_start(r->loop, STATUS_PERIOD_MS, STATUS_PERIOD_MS, draw_due, r);
     if (!r->gone) {
