@@ -17,7 +17,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "tests/support"))
-from daemons import HOME, PATIENCE, free_port, kill_all, wait_for  # noqa: E402
+from daemons import HOME, PATIENCE, free_port, kill_all, kill_if_there, wait_for  # noqa: E402
 
 PORTS = 16
 PAUSE_US = 2000  # of a step of eight environments: at most 4000 rows/s from each actor
@@ -352,10 +352,7 @@ class Train(System):
     def end_daemons(self, pids):
         """Kills these, and waits until they are gone."""
         for pid in pids:
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+            kill_if_there(pid)
         wait_for("them to end", lambda: not set(pids) & set(self.daemons()), DEADLINE_S)
 
     def kill(self, *_names, how=signal.SIGKILL):
@@ -365,10 +362,7 @@ class Train(System):
         process.send_signal(signal.SIGINT if how == signal.SIGTERM else how)
         if how == signal.SIGKILL:
             for pid in pids:
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    pass
+                kill_if_there(pid)
         code = process.wait(DEADLINE_S * PATIENCE)
         wait_for("the daemons to end", lambda: not any(is_alive(pid) for pid in pids), DEADLINE_S)
         if how == signal.SIGTERM and code != 130:

@@ -24,7 +24,7 @@ import unittest
 import uuid
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from daemons import in_time  # noqa: E402
+from daemons import in_time, kill_if_there  # noqa: E402
 
 OCTET = ""
 FAKE = ""
@@ -58,9 +58,10 @@ class Case(unittest.TestCase):
         self.mark = f"OCTET_TEST_MARK={uuid.uuid4()}"
 
     def tearDown(self):
+        self.addCleanup(self.folder.cleanup)
         for pid in self.alive():
-            os.kill(pid, signal.SIGKILL)
-        self.folder.cleanup()
+            kill_if_there(pid)
+        wait_for(lambda: not self.alive(), "nothing writes into the folder any more")
 
     def environment(self, **more):
         keep = {k: v for k, v in os.environ.items() if not k.startswith(("FAKE_", "OCTET_", "LC_"))}

@@ -12,7 +12,6 @@ import platform
 import random
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -20,7 +19,7 @@ import time
 
 from e2e import (ACTOR, CARTPOLE, LEARNER, PENDULUM, REPLAY, OCTET, children, daemon, finish, scratch, start, summary,
                  train)
-from daemons import certificates, free_port, run_named, wait_for
+from daemons import certificates, free_port, kill_if_there, run_named, wait_for
 
 # Lives of 8 turns: actors begin anew several times in a run of some seconds.
 SHORT = ["--set", "run.stop_at_return=none", "--set", "learner.checkpoint_turns=8", "--set", "run.hash_updates=100",
@@ -68,7 +67,7 @@ def test_same_seed_same_run_of_four_actors_one_of_which_dies():
             wait_for("rows", lambda: hashed(run) >= rows or process.poll() is not None)
             pid = daemon(run, "octet-actor")
             if pid is not None:
-                os.kill(pid, signal.SIGKILL)
+                kill_if_there(pid)
         finish(process, run)
         assert hashes(run) == first
 
@@ -198,10 +197,7 @@ def result(run):
 def all_killed(process, run):
     """Everything at once, as when the machine stops; what is killed last may restart nobody."""
     for pid in [process.pid, *children(run)]:
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
+        kill_if_there(pid)
     process.wait()
     wait_for("the end of all", lambda: not children(run))
 
@@ -284,7 +280,7 @@ def test_daemons_that_die_change_nothing():
             wait_for("rows", lambda: hashed(run) >= rows or process.poll() is not None)
             pid = daemon(run, name)
             if pid is not None:
-                os.kill(pid, signal.SIGKILL)
+                kill_if_there(pid)
         finish(process, run)
         assert result(run) == result(folder / "whole")
 

@@ -16,7 +16,7 @@ import subprocess
 import sys
 
 from e2e import OCTET, PENDULUM, CARTPOLE, children, column, daemon, finish, scratch, start, summary, train
-from daemons import run_named, wait_for
+from daemons import kill_if_there, run_named, wait_for
 
 KILLS = int(os.environ.get("OCTET_KILLS", "3"))
 SEED = int(os.environ.get("OCTET_SEED", "1"))
@@ -74,10 +74,7 @@ def kill(process, run, victim):
         return False
     victims = [process.pid] + (list(children(run)) if victim == "all" else [])
     for pid in set(victims):
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
+        kill_if_there(pid)
     process.wait()
     wait_for("the end of all", lambda: not children(run))
     return True
