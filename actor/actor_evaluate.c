@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "actor/actor_sight.h"
+#include "common/oct_action_repeat.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "common/oct_spread.h"
@@ -20,6 +21,7 @@ struct evaluation {
     actor_sight sight;
     float *outputs;
     uint32_t envs;
+    uint32_t action_repeat; // environment steps of an action
     uint32_t steps_max;
     struct lane *lanes; // [envs]
     char *reason;
@@ -193,7 +195,7 @@ evaluation_play(struct evaluation *run, const policy_net *net,
         if (env_step(run->e, &run->io) != OCT_OK) {
             return env_failed(run, request->env_id);
         }
-        result->env_steps += run->envs;
+        result->env_steps += run->envs * run->action_repeat;
         OCT_TRY(evaluation_collect(run, request, returns, lengths, &counted));
     }
     return OCT_OK;
@@ -218,11 +220,14 @@ actor_evaluate(const policy_net *net, const actor_evaluate_request *request,
 {
     OCT_ASSERT(request->episodes > 0);
     const policy_spec *spec = policy_net_spec(net);
-    struct evaluation run = {.reason = reason, .reason_size = reason_size};
+    const char *options = request->options != NULL ? request->options : "";
+    struct evaluation run = {.reason = reason,
+                             .reason_size = reason_size,
+                             .action_repeat = oct_action_repeat_of(options)};
     uint32_t envs = OCT_MAX(1u, OCT_MIN(request->envs, request->episodes));
     env_request wanted = {
         .id = request->env_id,
-        .options = request->options,
+        .options = options,
         .mjcf_dir = request->mjcf_dir,
         .count = envs,
         .seed = request->seed,

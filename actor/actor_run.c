@@ -8,6 +8,7 @@
 #include "actor/actor_explore.h"
 #include "actor/actor_noise.h"
 #include "actor/actor_sight.h"
+#include "common/oct_action_repeat.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 
@@ -19,6 +20,7 @@ struct actor_run {
     env *e;
     uint32_t envs;
     uint32_t planned_actors;
+    uint32_t action_repeat; // environment steps of an action
     actor_batch_shape shape;
     policy_scratch *scratch;
     const policy_net *net;
@@ -108,6 +110,7 @@ actor_run_create(actor_run **out, env *take, const oct_config *config, const pol
     run->e = take;
     run->envs = shape.envs;
     run->planned_actors = OCT_MAX(1u, config->actor.count);
+    run->action_repeat = oct_action_repeat_of(config->env.options);
     run->shape = shape;
     run->has_rollouts = oct_config_has_rollouts(config);
     run->seed = *seed;
@@ -316,7 +319,7 @@ actor_run_step(actor_run *run, actor_batch *batch)
     uint64_t observed_ns = oct_clock_ns();
     OCT_TRY(env_step(run->e, &run->io));
     uint64_t stepped_ns = oct_clock_ns();
-    run->numbers.env_steps += run->envs;
+    run->numbers.env_steps += run->envs * run->action_repeat;
     uint32_t before = batch->count;
     run_collect(run, batch);
     run->numbers.rows += batch->count - before;

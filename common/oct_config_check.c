@@ -2,6 +2,7 @@
 // from the stored one only where it may.
 #include <string.h>
 
+#include "common/oct_action_repeat.h"
 #include "common/oct_base.h"
 #include "common/oct_config_algos.h"
 #include "common/oct_text.h"
@@ -482,6 +483,11 @@ oct_config_check(const oct_config *config, char *message, size_t message_size)
     if (!options_are_pairs(config->env.options)) {
         oct_text_add(&text, "error: env.options: %s is not a list key=value,key=value\n",
                      config->env.options);
+    }
+    if (oct_action_repeat_of(config->env.options) == 0) {
+        oct_text_add(
+            &text, "error: env.options: " OCT_ACTION_REPEAT_KEY " is not a whole number 1 .. %d\n",
+            OCT_ACTION_REPEAT_MAX);
     }
     check_network(config, &text);
     check_algo(config, &text);

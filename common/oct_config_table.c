@@ -72,7 +72,9 @@ const oct_config_key oct_config_keys[] = {
         "deterministic: updates from one hash of weights and replay table to the next"),
 
     TEXT(env, id, NULL, "environment: an id such as CartPole-v1, or the path of a plug-in (.so)"),
-    TEXT(env, options, "", "options for the environment: key=value,key=value"),
+    TEXT(env, options, "",
+         "options for the environment: key=value,key=value; with any, action_repeat=K: each action "
+         "is taken for K steps"),
     TEXT(env, mjcf_dir, "",
          "dmc: environments: a directory with dm_control's own model files; empty: Octet's models"),
 

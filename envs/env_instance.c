@@ -4,12 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/oct_action_repeat.h"
 #include "envs/env.h"
 #include "envs/env_module.h"
 #include "envs/env_nearest.h"
 #include "envs/env_options.h"
 #include "envs/env_plugin.h"
 #include "envs/env_registry.h"
+#include "envs/env_repeat.h"
 #include "envs/gym/env_gym.h"
 
 #define COUNT_MAX (1u << 20)
@@ -104,18 +106,38 @@ options_complete(octet_env_option *items, uint32_t count, const env_request *req
     return count;
 }
 
+// Takes the action repeat out of the options: 1 without.
 static oct_err
-handle_create(env_instance *instance, const env_request *request, char *reason, size_t reason_size)
+repeat_take(env_options *options, uint32_t *repeat, char *reason, size_t reason_size)
+{
+    const char *text = env_options_take(options, OCT_ACTION_REPEAT_KEY);
+    *repeat = text != NULL ? oct_action_repeat_read(text) : 1;
+    if (*repeat == 0) {
+        snprintf(reason, reason_size,
+                 "option " OCT_ACTION_REPEAT_KEY "=%s: not a whole number 1 .. %d", text,
+                 OCT_ACTION_REPEAT_MAX);
+        return OCT_EINVAL;
+    }
+    return OCT_OK;
+}
+
+static oct_err
+handle_create(env_instance *instance, const env_request *request, uint32_t *repeat, char *reason,
+              size_t reason_size)
 {
     env_options options;
     OCT_TRY(env_options_init(&options, request->options, reason, reason_size));
+    if (repeat_take(&options, repeat, reason, reason_size) != OCT_OK) {
+        env_options_fini(&options);
+        return OCT_EINVAL;
+    }
     octet_env_option items[ENV_OPTIONS_MAX + OPTIONS_OURS];
     memcpy(items, options.items, options.count * sizeof(*items));
     uint32_t count = options_complete(items, options.count, request);
     octet_env_config config = {.size = sizeof(config),
                                .count = request->count,
                                .seed = request->seed,
-                               .autoreset = request->autoreset,
+                               .autoreset = request->autoreset && *repeat == 1,
                                .option_count = count,
                                .options = items};
     char text[ENV_REASON_BYTES] = "";
@@ -139,7 +161,8 @@ env_instance_init(env_instance *out, const env_request *request, char *reason, s
     }
     env_instance instance = {0};
     OCT_TRY(api_find(&instance.api, request, reason, reason_size));
-    OCT_TRY(handle_create(&instance, request, reason, reason_size));
+    uint32_t repeat;
+    OCT_TRY(handle_create(&instance, request, &repeat, reason, reason_size));
     char fault[160];
     const octet_env_spec *theirs = instance.api->spec(instance.handle);
     if (env_plugin_spec_read(&instance.spec, instance.api, theirs, fault, sizeof(fault)) !=
@@ -147,6 +170,9 @@ env_instance_init(env_instance *out, const env_request *request, char *reason, s
         snprintf(reason, reason_size, "%s: not a usable environment: %s", request->id, fault);
         env_instance_fini(&instance);
         return OCT_EINVAL;
+    }
+    if (repeat > 1) {
+        env_repeat_around(&instance, repeat, request->count, request->autoreset);
     }
     *out = instance;
     return OCT_OK;

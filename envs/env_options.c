@@ -57,6 +57,21 @@ env_options_init(env_options *out, const char *text, char *reason, size_t reason
     return OCT_OK;
 }
 
+const char *
+env_options_take(env_options *options, const char *key)
+{
+    for (uint32_t i = 0; i < options->count; i++) {
+        if (strcmp(options->items[i].key, key) == 0) {
+            const char *value = options->items[i].value;
+            options->count--;
+            memmove(&options->items[i], &options->items[i + 1],
+                    (options->count - i) * sizeof(*options->items));
+            return value;
+        }
+    }
+    return NULL;
+}
+
 void
 env_options_fini(env_options *options)
 {

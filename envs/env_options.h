@@ -20,6 +20,8 @@ typedef struct env_options {
 // OCT_EINVAL with one line in reason. text may be NULL or "".
 OCT_CHECKED oct_err env_options_init(env_options *out, const char *text, char *reason,
                                      size_t reason_size);
+// Takes an option out of the list: its value, borrowed from options; NULL: it is not there.
+const char *env_options_take(env_options *options, const char *key);
 void env_options_fini(env_options *options);
 
 #endif // ENVS_ENV_OPTIONS_H

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/oct_action_repeat.h"
 #include "common/oct_clock.h"
 #include "common/oct_libm.h"
 #include "common/oct_log.h"
@@ -32,8 +33,9 @@ learner_run_wall_s(const learner_run *run)
 uint64_t
 learner_run_env_steps(const learner_run *run)
 {
-    return run->training_end_ns != 0 ? run->env_steps_end
-                                     : run->env_steps_base + learner_run_source_counts(run).steps;
+    return run->training_end_ns != 0
+               ? run->env_steps_end
+               : run->env_steps_base + learner_run_source_counts(run).steps * run->action_repeat;
 }
 
 double
@@ -55,6 +57,7 @@ learner_run_create(learner_run **out, const learner_run_options *options, char *
     learner_run *run = oct_alloc(sizeof(*run));
     run->options = *options;
     run->config = options->config;
+    run->action_repeat = oct_action_repeat_of(run->config->env.options);
     run->pace = run->config->run.deterministic ? &learner_pace_turns : &learner_pace_clock;
     run->libm = run->config->run.deterministic ? oct_libm_sum() : 0;
     const char *name =

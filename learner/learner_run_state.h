@@ -92,7 +92,8 @@ struct learner_run {
     learner_run_options options;
     const oct_config *config;
     const learner_pace *pace;
-    learner_pacer *pacer; // in lock-step, once training has begun
+    uint32_t action_repeat; // environment steps of a row
+    learner_pacer *pacer;   // in lock-step, once training has begun
     learner_phase phase;
     uint64_t run_id;
     policy_spec environment; // what every actor must have (learner_environment.h)

@@ -416,6 +416,26 @@ def test_resume_goes_on():
         assert after["policy_version"] > before["policy_version"]
 
 
+def test_repeated_actions_count_steps_of_the_environment():
+    """With action_repeat=3 an action is a row and three environment steps; what the run says next evaluates it alike."""
+    with scratch() as folder:
+        run = folder / "run"
+        text = finish(train(run, "--set", "env.options=action_repeat=3", "--set", "run.env_steps=60000", "--set", "run.stop_at_return=none",
+                            "--set", "replay.capacity=100000"), run)
+        ended = summary(run)
+        assert 60000 <= ended["env_steps"] < 120000, ended["env_steps"]
+        # Of each episode the last few rows are no start of a window of n steps that is complete.
+        assert 0.8 * ended["env_steps"] < 3 * ended["inserts"] <= ended["env_steps"], (ended["env_steps"], ended["inserts"])
+        assert "--options action_repeat=3" in text, text
+        said = subprocess.run([OCTET, "eval", run, "--episodes", "20"], capture_output=True, text=True, check=True).stdout
+        mean, length = float(re.search(r"return +([0-9.]+)", said)[1]), float(re.search(r"length +([0-9.]+)", said)[1])
+        # A reward of 1 for each step of the environment; the last action of an episode may be cut short.
+        assert 2 * length < mean + 3 <= 3 * length + 3.5, said
+        wrong = subprocess.run([OCTET, "train", CARTPOLE, "--set", "env.options=action_repeat=65", "--run-dir", folder / "wrong"],
+                               capture_output=True, text=True, check=False)
+        assert wrong.returncode == 2 and "action_repeat is not a whole number 1 .. 64" in wrong.stderr, wrong
+
+
 def test_two_runs_at_once():
     with scratch() as folder:
         runs = [folder / "a", folder / "b"]

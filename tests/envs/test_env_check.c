@@ -19,11 +19,17 @@ reported(void *arg, const env_check_result *result)
 }
 
 static uint32_t
-checked(const char *id, uint32_t timeout_ms, struct reports *reports)
+checked_with(const char *id, const char *options, uint32_t timeout_ms, struct reports *reports)
 {
     *reports = (struct reports){0};
-    env_check_request request = {.id = id, .options = "", .rule_timeout_ms = timeout_ms};
+    env_check_request request = {.id = id, .options = options, .rule_timeout_ms = timeout_ms};
     return env_check_run(&request, reported, reports);
+}
+
+static uint32_t
+checked(const char *id, uint32_t timeout_ms, struct reports *reports)
+{
+    return checked_with(id, "", timeout_ms, reports);
 }
 
 static const env_check_result *
@@ -153,6 +159,23 @@ test_check_passes_good_environments(void **state)
     }
 }
 
+// An environment whose actions are repeated is one as any other.
+static void
+test_check_passes_action_repeat(void **state)
+{
+    (void)state;
+    static const char *const ids[] = {"CartPole-v1", "Pendulum-v1", "MinAtar/Breakout-v1",
+                                      "FrozenLake-v1"};
+    struct reports reports;
+    for (size_t i = 0; i < OCT_COUNTOF(ids); i++) {
+        assert_int_equal(checked_with(ids[i], "action_repeat=3", 30000, &reports), 0);
+        assert_int_equal(verdict_of(&reports, "state")->verdict, ENV_CHECK_SKIP);
+        assert_int_equal(verdict_of(&reports, "save")->verdict, ENV_CHECK_PASS);
+        assert_int_equal(verdict_of(&reports, "final-obs")->verdict, ENV_CHECK_PASS);
+    }
+    assert_int_equal(checked_with(plugin_path("point"), "action_repeat=5", 30000, &reports), 0);
+}
+
 int
 main(void)
 {
@@ -162,6 +185,7 @@ main(void)
         cmocka_unit_test(test_check_tries_no_more_when_it_cannot_open_or_step),
         cmocka_unit_test(test_check_breaks_no_other_rule_than_the_one_broken),
         cmocka_unit_test(test_check_passes_good_environments),
+        cmocka_unit_test(test_check_passes_action_repeat),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,310 @@
+// Action repeat: an environment whose step is several steps of the one inside it, with one action.
+#include "envs/env_repeat.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "envs/env_space.h"
+
+#define FLAGS_END (OCTET_ENV_TERMINATED | OCTET_ENV_TRUNCATED)
+
+// Of the episode that goes on in one environment.
+typedef struct episode {
+    double sum;     // of rewards
+    int32_t length; // steps of this one
+    uint32_t ended; // 0, 1: it waits for its reset
+} episode;
+
+struct octet_env_handle {
+    env_instance its;
+    octet_env_spec spec;
+    uint32_t repeat, count, obs_bytes;
+    bool autoreset, has_reward64;
+    episode *episodes;
+    // Rows of a step inside.
+    uint8_t *obs;
+    float *reward, *metrics;
+    double *reward64;
+    uint8_t *flags;
+    // Of the whole step.
+    double *sum;
+    uint8_t *all_flags;
+    uint8_t *mask; // environments that had ended before it, then those that are reset
+};
+
+static void
+repeat_destroy(octet_env_handle *h)
+{
+    env_instance_fini(&h->its);
+    free(h->episodes);
+    free(h->obs);
+    free(h->reward);
+    free(h->metrics);
+    free(h->reward64);
+    free(h->flags);
+    free(h->sum);
+    free(h->all_flags);
+    free(h->mask);
+    free(h);
+}
+
+static const octet_env_spec *
+repeat_spec(const octet_env_handle *h)
+{
+    return &h->spec;
+}
+
+static const char *
+repeat_last_error(const octet_env_handle *h)
+{
+    return h->its.api->last_error(h->its.handle);
+}
+
+static int
+repeat_reset(octet_env_handle *h, const uint8_t *mask, const uint64_t *seeds, octet_env_io *io)
+{
+    if (h->its.api->reset(h->its.handle, mask, seeds, io) != 0) {
+        return 1;
+    }
+    for (uint32_t i = 0; i < h->count; i++) {
+        if (mask == NULL || mask[i] != 0) {
+            h->episodes[i] = (episode){0};
+        }
+    }
+    return 0;
+}
+
+// ---- a step
+
+static void *
+row_at(void *base, uint32_t stride, uint32_t i)
+{
+    return (char *)base + (size_t)i * stride;
+}
+
+// The observation of an environment inside, into a row of the caller's.
+static void
+obs_put(const octet_env_handle *h, void *base, uint32_t stride, uint32_t i)
+{
+    if (base != NULL) {
+        memcpy(row_at(base, stride, i), h->obs + (size_t)i * h->obs_bytes, h->obs_bytes);
+    }
+}
+
+// What one step inside has brought to environment i.
+static void
+step_take(octet_env_handle *h, octet_env_io *io, uint32_t i)
+{
+    episode *at = &h->episodes[i];
+    uint32_t metrics = h->spec.metric_count;
+    if (at->ended != 0) {
+        return; // it stays at its end until it is reset
+    }
+    h->sum[i] += h->has_reward64 ? h->reward64[i] : (double)h->reward[i];
+    h->all_flags[i] = h->flags[i];
+    at->ended = (h->flags[i] & FLAGS_END) != 0;
+    if (at->ended != 0 && io->metrics != NULL && metrics > 0) {
+        memcpy(io->metrics + (size_t)i * metrics, h->metrics + (size_t)i * metrics,
+               metrics * sizeof(float));
+    }
+}
+
+// What the whole step was for environment i.
+static void
+step_end(octet_env_handle *h, octet_env_io *io, uint32_t i, bool had_ended)
+{
+    episode *at = &h->episodes[i];
+    obs_put(h, io->obs, io->obs_stride, i);
+    if (io->reward != NULL) {
+        io->reward[i] = (float)h->sum[i];
+    }
+    if (io->reward64 != NULL) {
+        io->reward64[i] = h->sum[i];
+    }
+    if (!had_ended) {
+        at->sum += h->sum[i];
+        at->length++;
+    }
+    if (had_ended && h->autoreset) {
+        h->all_flags[i] = OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED; // it could not be reset before
+    }
+    if (io->flags != NULL) {
+        io->flags[i] = h->all_flags[i];
+    }
+    if (at->ended == 0) {
+        return;
+    }
+    obs_put(h, io->final_obs, io->final_obs_stride, i);
+    if (io->ep_return != NULL) {
+        io->ep_return[i] = (float)at->sum;
+    }
+    if (io->ep_length != NULL) {
+        io->ep_length[i] = at->length;
+    }
+}
+
+// Begins the next episode of those that h->mask has.
+static int
+masked_reset(octet_env_handle *h, octet_env_io *io)
+{
+    if (repeat_reset(h, h->mask, NULL, io) != 0) {
+        return 1;
+    }
+    for (uint32_t i = 0; io->flags != NULL && i < h->count; i++) {
+        io->flags[i] |= h->mask[i] != 0 ? OCTET_ENV_OBS_IS_RESET : 0;
+    }
+    return 0;
+}
+
+// Begins the next episodes. One that failed may be unable to: it tries again at the next step.
+static int
+ended_reset(octet_env_handle *h, octet_env_io *io)
+{
+    bool has_ended = false;
+    for (uint32_t i = 0; i < h->count; i++) {
+        bool has_failed = (h->all_flags[i] & OCTET_ENV_FAILED) != 0;
+        h->mask[i] = h->episodes[i].ended != 0 && !has_failed;
+        has_ended = has_ended || h->mask[i] != 0;
+    }
+    if (has_ended && masked_reset(h, io) != 0) {
+        return 1;
+    }
+    memset(h->mask, 0, h->count);
+    for (uint32_t i = 0; i < h->count; i++) {
+        if (h->episodes[i].ended != 0) {
+            h->mask[i] = 1;
+            (void)masked_reset(h, io);
+            h->mask[i] = 0;
+        }
+    }
+    return 0;
+}
+
+static int
+repeat_step(octet_env_handle *h, octet_env_io *io)
+{
+    octet_env_io inside = {
+        .size = sizeof(inside),
+        .action = io->action,
+        .action_stride = io->action_stride,
+        .obs = h->obs,
+        .obs_stride = h->obs_bytes,
+        .reward = h->reward,
+        .flags = h->flags,
+        .metrics = h->metrics,
+        .reward64 = h->has_reward64 ? h->reward64 : NULL,
+    };
+    for (uint32_t i = 0; i < h->count; i++) {
+        h->mask[i] = (uint8_t)h->episodes[i].ended;
+        h->sum[i] = 0;
+    }
+    for (uint32_t k = 0; k < h->repeat; k++) {
+        if (h->its.api->step(h->its.handle, &inside) != 0) {
+            return 1;
+        }
+        for (uint32_t i = 0; i < h->count; i++) {
+            if (k == 0) {
+                h->all_flags[i] = h->flags[i];
+            }
+            step_take(h, io, i);
+        }
+    }
+    for (uint32_t i = 0; i < h->count; i++) {
+        step_end(h, io, i, h->mask[i] != 0);
+    }
+    return h->autoreset ? ended_reset(h, io) : 0;
+}
+
+// ---- state
+
+static int
+repeat_save(octet_env_handle *h, uint32_t i, void *buf, uint32_t *length)
+{
+    uint32_t inner = *length - OCT_MIN(*length, (uint32_t)sizeof(episode));
+    int failed = h->its.api->save(h->its.handle, i, buf, &inner);
+    if (failed == 0 && buf != NULL) {
+        memcpy((char *)buf + inner, &h->episodes[i], sizeof(episode));
+    }
+    *length = inner + (uint32_t)sizeof(episode);
+    return failed;
+}
+
+static int
+repeat_load(octet_env_handle *h, uint32_t i, const void *buf, uint32_t length)
+{
+    if (length < sizeof(episode)) {
+        return 1;
+    }
+    uint32_t inner = length - (uint32_t)sizeof(episode);
+    if (h->its.api->load(h->its.handle, i, buf, inner) != 0) {
+        return 1;
+    }
+    memcpy(&h->episodes[i], (const char *)buf + inner, sizeof(episode));
+    if (h->episodes[i].ended == 0 || !h->autoreset) {
+        return 0;
+    }
+    octet_env_io nothing = {.size = sizeof(nothing)};
+    memset(h->mask, 0, h->count);
+    h->mask[i] = 1;
+    return repeat_reset(h, h->mask, NULL, &nothing);
+}
+
+static int
+repeat_render(octet_env_handle *h, uint32_t i, uint32_t width, uint32_t height, uint8_t *rgb)
+{
+    return h->its.api->render(h->its.handle, i, width, height, rgb);
+}
+
+static const octet_env_api repeat_api = {
+    .size = sizeof(repeat_api),
+    .abi = OCTET_ENV_ABI,
+    .destroy = repeat_destroy,
+    .spec = repeat_spec,
+    .reset = repeat_reset,
+    .step = repeat_step,
+    .save = repeat_save,
+    .load = repeat_load,
+    .last_error = repeat_last_error,
+    .render = repeat_render,
+};
+
+static octet_env_spec
+spec_around(const octet_env_spec *its, uint32_t repeat)
+{
+    octet_env_spec spec = *its;
+    spec.max_episode_steps = its->max_episode_steps / repeat;
+    spec.max_episode_steps += its->max_episode_steps % repeat != 0;
+    spec.reward_low = fmin(its->reward_low, its->reward_low * repeat);
+    spec.reward_high = fmax(its->reward_high, its->reward_high * repeat);
+    spec.step_seconds = its->step_seconds * repeat;
+    spec.capabilities &= ~(OCTET_ENV_CAN_STATE | OCTET_ENV_CAN_DRAWS);
+    spec.state_count = 0;
+    spec.state_names = NULL;
+    return spec;
+}
+
+void
+env_repeat_around(env_instance *instance, uint32_t repeat, uint32_t count, bool autoreset)
+{
+    OCT_ASSERT(repeat >= 1 && count >= 1);
+    octet_env_handle *h = oct_alloc(sizeof(*h));
+    h->its = *instance;
+    h->spec = spec_around(&instance->spec, repeat);
+    h->repeat = repeat;
+    h->count = count;
+    h->autoreset = autoreset;
+    h->has_reward64 = (h->spec.capabilities & OCTET_ENV_HAS_REWARD64) != 0;
+    h->obs_bytes = env_space_bytes(&h->spec.obs);
+    h->episodes = oct_alloc(count * sizeof(*h->episodes));
+    h->obs = oct_alloc((size_t)count * h->obs_bytes);
+    h->reward = oct_alloc(count * sizeof(*h->reward));
+    h->metrics = oct_alloc(((size_t)count * h->spec.metric_count + 1) * sizeof(*h->metrics));
+    h->reward64 = oct_alloc(count * sizeof(*h->reward64));
+    h->flags = oct_alloc(count);
+    h->sum = oct_alloc(count * sizeof(*h->sum));
+    h->all_flags = oct_alloc(count);
+    h->mask = oct_alloc(count);
+    *instance = (env_instance){.api = &repeat_api, .handle = h, .spec = h->spec};
+}

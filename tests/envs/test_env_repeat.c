@@ -1,0 +1,287 @@
+// Action repeat: each step is several of the environment inside, which is played beside it.
+#include <math.h>
+#include <string.h>
+
+#include "common/oct_action_repeat.h"
+#include "envs/env.h"
+#include "envs/env_repeat.h"
+#include "tests/envs/env_test.h"
+#include "tests/support/oct_test.h"
+
+#define COUNT  3
+#define REPEAT 3
+
+// An action of environment i in its t-th step: whichever, as long as episodes end.
+static void
+act(const env *e, int32_t *action, uint32_t i, uint32_t t)
+{
+    uint32_t n = env_spec(e)->action.n;
+    int32_t chosen = (int32_t)((t / 2 + i) % (n > 0 ? n : 1));
+    float force = sinf((float)(t * (i + 1)));
+    memcpy(action, n > 0 ? (const void *)&chosen : (const void *)&force, sizeof(*action));
+}
+
+// One step of environment i by steps of the one inside, as the header says it is.
+typedef struct inside {
+    env *e;
+    struct rows r;
+    double sum; // of the episode
+    int32_t length;
+} inside;
+
+static void
+inside_step(inside *in, int32_t action, double *reward, uint8_t *flags)
+{
+    *reward = 0;
+    for (int k = 0; k < REPEAT; k++) {
+        in->r.action[0] = action;
+        T_OK(env_step(in->e, &in->r.io));
+        *reward += in->r.reward64[0];
+        *flags = in->r.flags[0];
+        if (*flags != 0) {
+            break;
+        }
+    }
+    in->sum += *reward;
+    in->length++;
+}
+
+static void
+compare(const char *id, uint32_t obs_count, uint32_t steps, uint32_t episodes_min)
+{
+    env *e = env_opened(id, "action_repeat=3", COUNT, 7, true);
+    struct rows r;
+    inside in[COUNT];
+    uint32_t episodes = 0;
+    rows_init(&r);
+    T_OK(env_reset(e, NULL, NULL, &r.io));
+    for (uint32_t i = 0; i < COUNT; i++) {
+        in[i] = (inside){.e = env_opened(id, "", 1, 7 + i, true)};
+        rows_init(&in[i].r);
+        T_OK(env_reset(in[i].e, NULL, NULL, &in[i].r.io));
+        assert_memory_equal(r.obs[i], in[i].r.obs[0], obs_count * sizeof(float));
+    }
+    for (uint32_t t = 0; t < steps; t++) {
+        for (uint32_t i = 0; i < COUNT; i++) {
+            act(e, &r.action[i], i, t);
+        }
+        T_OK(env_step(e, &r.io));
+        for (uint32_t i = 0; i < COUNT; i++) {
+            double reward;
+            uint8_t flags;
+            inside_step(&in[i], r.action[i], &reward, &flags);
+            assert_int_equal(r.flags[i], flags);
+            assert_true(r.reward64[i] == reward && r.reward[i] == (float)reward);
+            assert_memory_equal(r.obs[i], in[i].r.obs[0], obs_count * sizeof(float));
+            if (flags != 0) {
+                episodes++;
+                assert_memory_equal(r.final_obs[i], in[i].r.final_obs[0],
+                                    obs_count * sizeof(float));
+                assert_int_equal(r.ep_length[i], in[i].length);
+                assert_true(r.ep_return[i] == (float)in[i].sum);
+                in[i].sum = 0;
+                in[i].length = 0;
+            }
+        }
+    }
+    assert_true(episodes >= episodes_min);
+    env_close(e);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        env_close(in[i].e);
+    }
+}
+
+static void
+test_a_step_is_several_of_the_one_inside(void **state)
+{
+    (void)state;
+    compare("CartPole-v1", 4, 300, 20); // ends within a step
+    compare("Pendulum-v1", 3, 300, 12); // ends at its limit, 200 = 66 * 3 + 2
+}
+
+static void
+test_its_spec_is_the_one_inside_in_longer_steps(void **state)
+{
+    (void)state;
+    env *one = env_opened("Pendulum-v1", "", 1, 0, true);
+    env *e = env_opened("Pendulum-v1", "action_repeat=3", 1, 0, true);
+    const octet_env_spec *its = env_spec(one), *spec = env_spec(e);
+    assert_int_equal(its->max_episode_steps, 200);
+    assert_int_equal(spec->max_episode_steps, 67);
+    assert_string_equal(spec->id, its->id);
+    assert_true(spec->step_seconds == 3 * its->step_seconds);
+    assert_true(spec->reward_low == 3 * its->reward_low && spec->reward_high == its->reward_high);
+    assert_true((its->capabilities & OCTET_ENV_CAN_STATE) != 0);
+    assert_int_equal(spec->capabilities & (OCTET_ENV_CAN_STATE | OCTET_ENV_CAN_DRAWS), 0);
+    assert_int_equal(spec->capabilities & OCTET_ENV_CAN_SAVE, OCTET_ENV_CAN_SAVE);
+    env_close(one);
+    env_close(e);
+    one = env_opened("CartPole-v1", "action_repeat=1", 1, 0, true); // as without
+    assert_true((env_spec(one)->capabilities & OCTET_ENV_CAN_STATE) != 0);
+    env_close(one);
+}
+
+static void
+test_it_stays_at_its_end_without_autoreset(void **state)
+{
+    (void)state;
+    env *e = env_opened("CartPole-v1", "action_repeat=4", 1, 3, false);
+    struct rows r;
+    rows_init(&r);
+    T_OK(env_reset(e, NULL, NULL, &r.io));
+    for (int t = 0; t < 200 && r.flags[0] == 0; t++) {
+        T_OK(env_step(e, &r.io));
+    }
+    assert_int_equal(r.flags[0], OCTET_ENV_TERMINATED);
+    struct rows end = r;
+    T_OK(env_step(e, &r.io));
+    assert_int_equal(r.flags[0], OCTET_ENV_TERMINATED);
+    assert_true(r.reward[0] == 0);
+    assert_memory_equal(r.obs[0], end.obs[0], sizeof(end.obs[0]));
+    T_OK(env_reset(e, NULL, NULL, &r.io));
+    T_OK(env_step(e, &r.io));
+    assert_int_equal(r.flags[0], 0);
+    assert_true(r.reward[0] == 4);
+    env_close(e);
+}
+
+static void
+test_a_saved_episode_goes_on_as_it_would_have(void **state)
+{
+    (void)state;
+    env *e = env_opened("CartPole-v1", "action_repeat=2", COUNT, 11, true);
+    static uint8_t saved[65536];
+    struct rows r, first, second;
+    rows_init(&r);
+    T_OK(env_reset(e, NULL, NULL, &r.io));
+    for (int t = 0; t < 3; t++) {
+        T_OK(env_step(e, &r.io));
+    }
+    uint32_t length = 0;
+    T_OK(env_save(e, 1, NULL, &length));
+    assert_in_range(length, 1, sizeof(saved));
+    T_OK(env_save(e, 1, saved, &length));
+    for (int again = 0; again < 2; again++) {
+        T_OK(env_load(e, 1, saved, length));
+        struct rows *to = again ? &second : &first;
+        rows_init(to);
+        while (to->flags[1] == 0) {
+            T_OK(env_step(e, &to->io));
+        }
+    }
+    assert_int_equal(first.ep_length[1], second.ep_length[1]);
+    assert_true(first.ep_length[1] > 3 && first.ep_return[1] == second.ep_return[1]);
+    assert_memory_equal(first.final_obs[1], second.final_obs[1], sizeof(first.final_obs[1]));
+    assert_memory_equal(first.obs[1], second.obs[1], sizeof(first.obs[1]));
+    T_ERR(env_load(e, 1, saved, 3), OCT_EINTERNAL);
+    env_close(e);
+}
+
+// Fails at its third step, and then begins anew only at the third try.
+struct octet_env_handle {
+    int steps, refusals;
+};
+
+static int
+frail_reset(octet_env_handle *h, const uint8_t *mask, const uint64_t *seeds, octet_env_io *io)
+{
+    (void)mask;
+    (void)seeds;
+    if (h->steps > 2 && h->refusals < 2) {
+        h->refusals++;
+        return 1;
+    }
+    h->steps = 0;
+    *(float *)io->obs = 0;
+    return 0;
+}
+
+static int
+frail_step(octet_env_handle *h, octet_env_io *io)
+{
+    h->steps++;
+    *(float *)io->obs = (float)h->steps;
+    io->reward[0] = h->steps > 2 ? 0 : 1;
+    io->flags[0] = h->steps > 2 ? OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED : 0;
+    return 0;
+}
+
+static void
+frail_destroy(octet_env_handle *h)
+{
+    (void)h;
+}
+
+static void
+test_one_that_failed_tries_to_begin_anew(void **state)
+{
+    (void)state;
+    static const octet_env_api frail = {.size = sizeof(frail),
+                                        .abi = OCTET_ENV_ABI,
+                                        .destroy = frail_destroy,
+                                        .reset = frail_reset,
+                                        .step = frail_step};
+    octet_env_handle handle = {0};
+    env_instance its = {.api = &frail, .handle = &handle};
+    its.spec.obs = (octet_env_space){.dtype = OCTET_ENV_F32, .rank = 1, .shape = {1}};
+    env_repeat_around(&its, 2, 1, true);
+    const uint8_t failed = OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED;
+    const uint8_t anew = failed | OCTET_ENV_OBS_IS_RESET;
+    const uint8_t want[] = {0, failed, failed, anew, 0, anew};
+    struct rows r;
+    rows_init(&r);
+    assert_int_equal(its.api->reset(its.handle, NULL, NULL, &r.io), 0);
+    for (size_t t = 0; t < OCT_COUNTOF(want); t++) {
+        assert_int_equal(its.api->step(its.handle, &r.io), 0);
+        assert_int_equal(r.flags[0], want[t]);
+        assert_true(r.reward[0] == (want[t] == 0 ? 2 : 0));
+        assert_true((r.obs[0][0] == 0) == ((r.flags[0] & OCTET_ENV_OBS_IS_RESET) != 0));
+    }
+    env_instance_fini(&its);
+}
+
+static void
+test_what_is_no_repeat_is_refused(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"0", "65", "-1", "2.0", "two", "4294967298"};
+    for (size_t i = 0; i < OCT_COUNTOF(bad); i++) {
+        char options[64], reason[ENV_REASON_BYTES], want[128];
+        (void)snprintf(options, sizeof(options), "action_repeat=%s", bad[i]);
+        (void)snprintf(want, sizeof(want), "option action_repeat=%s: not a whole number 1 .. 64",
+                       bad[i]);
+        env *e = NULL;
+        const env_request request = {.id = "CartPole-v1", .options = options, .count = 1};
+        T_ERR(env_open(&e, &request, reason, sizeof(reason)), OCT_EINVAL);
+        assert_string_equal(reason, want);
+    }
+}
+
+static void
+test_options_say_how_often(void **state)
+{
+    (void)state;
+    assert_int_equal(oct_action_repeat_of(""), 1);
+    assert_int_equal(oct_action_repeat_of("a=1,b=2"), 1);
+    assert_int_equal(oct_action_repeat_of("my_action_repeat=4"), 1);
+    assert_int_equal(oct_action_repeat_of("a=1,action_repeat=4,b=2"), 4);
+    assert_int_equal(oct_action_repeat_of("action_repeat=64"), 64);
+    assert_int_equal(oct_action_repeat_of("a=1,action_repeat=65"), 0);
+    assert_int_equal(oct_action_repeat_of("action_repeat="), 0);
+    assert_int_equal(oct_action_repeat_of("action_repeat=00000000000000000002"), 0);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_step_is_several_of_the_one_inside),
+        cmocka_unit_test(test_its_spec_is_the_one_inside_in_longer_steps),
+        cmocka_unit_test(test_it_stays_at_its_end_without_autoreset),
+        cmocka_unit_test(test_a_saved_episode_goes_on_as_it_would_have),
+        cmocka_unit_test(test_one_that_failed_tries_to_begin_anew),
+        cmocka_unit_test(test_what_is_no_repeat_is_refused),
+        cmocka_unit_test(test_options_say_how_often),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
