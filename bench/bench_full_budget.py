@@ -10,7 +10,7 @@ not made again. So the table grows whenever the command is given again, first wi
 cut off go on from their checkpoints in --runs. --jobs runs share the cores; each has a thread to learn and one to act.
 Ctrl-C ends them all, and they save what they have.
 
-Two results that nobody selected belong to a run: its last version, over 100 episodes after the end, and the policy that
+Two results that nobody selected belong to a run: its last version, over evaluation.episodes after the end, and the policy that
 it ships, over 100 new ones by octet eval. --table prints both beside the published returns at as many steps.
 """
 
