@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/oct_base.h"
 #include "common/oct_text.h"
 
 #define STYLE_RESERVE 16 // bytes that text leaves for the sequence that ends a style
@@ -25,6 +26,16 @@ cli_text_plain(const char *text, size_t length_max)
         out.text[i] = c < ' ' || c == 0x7f ? '?' : text[i];
     }
     out.text[length] = '\0';
+    return out;
+}
+
+cli_plain_text
+cli_text_process(const char *host, size_t host_max, uint32_t pid)
+{
+    cli_plain_text out;
+    size_t max = OCT_MIN(host_max, (size_t)CLI_TEXT_HOST_MAX);
+    (void)snprintf(out.text, sizeof(out.text), "%.*s/%u", CLI_TEXT_HOST_MAX,
+                   cli_text_plain(host, max).text, (unsigned)pid);
     return out;
 }
 
@@ -103,6 +114,7 @@ cli_line_init(cli_line *line, size_t cells_max)
     line->used = 0;
     line->cells = 0;
     line->cells_max = cells_max;
+    line->begin = 0;
 }
 
 // Every character that this program prints is one cell wide.

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "common/oct_base.h"
 
@@ -33,6 +34,9 @@ typedef struct cli_plain_text {
 } cli_plain_text;
 
 cli_plain_text cli_text_plain(const char *text, size_t length_max);
+// "host/pid", of the beginning of the host's name: host_max bytes, at most CLI_TEXT_HOST_MAX.
+#define CLI_TEXT_HOST_MAX 64
+cli_plain_text cli_text_process(const char *host, size_t host_max, uint32_t pid);
 
 // One line of a terminal.
 #define CLI_TEXT_LINE_BYTES_MAX 2048
@@ -41,6 +45,7 @@ typedef struct cli_line {
     size_t used;
     size_t cells;     // columns taken so far
     size_t cells_max; // the rest is cut off
+    size_t begin;     // cells of its label, if it has one
 } cli_line;
 
 void cli_line_init(cli_line *line, size_t cells_max);

@@ -33,8 +33,8 @@ typedef struct top_options {
 
 static const struct argp_option option_table[] = {
     {"sort", KEY_SORT, "COLUMN", 0,
-     "Column to sort by: id, role, host, pid, state, lag, steps, infer, env, wait, resent, unacked "
-     "or heard (default steps)",
+     "Column to sort by: id, role, host, pid, state, lag, steps, infer, env, wait, resent, "
+     "unacked, heard or relay (default steps)",
      0},
     {"reverse", KEY_REVERSE, NULL, 0, "Sort the other way round", 0},
     {"once", KEY_ONCE, NULL, 0,
@@ -53,7 +53,8 @@ parse(int key, char *arg, struct argp_state *state)
     case KEY_SORT:
         options->sort = (cli_top_column)cli_option_word(
             "top", "--sort", arg, cli_top_column_names,
-            "id, role, host, pid, state, lag, steps, infer, env, wait, resent, unacked or heard");
+            "id, role, host, pid, state, lag, steps, infer, env, wait, resent, unacked, heard or "
+            "relay");
         return 0;
     case KEY_REVERSE:
         options->reversed = true;
@@ -127,6 +128,9 @@ counts_line(const cli_state *state, cli_line *line)
     }
     cli_line_add(line, " · evaluators %u · silent %u", (unsigned)state->evaluators,
                  (unsigned)state->silent);
+    if (state->relay_count > 0) {
+        cli_line_add(line, " · relays %u", (unsigned)cli_state_relays(state));
+    }
     size_t all = (size_t)state->actors + state->evaluators + state->silent;
     if (all > state->peer_count) {
         cli_line_add(line, " · the %zu most troubled of %zu", state->peer_count, all);

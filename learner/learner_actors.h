@@ -61,6 +61,9 @@ typedef struct learner_actor {
     learner_actor_rates rates;
 } learner_actor;
 
+// Silent for longer: gone, which is counted and no longer listed.
+#define LEARNER_PEER_GONE_S 300
+
 // Who registers.
 typedef struct learner_newcomer {
     wire_role role;

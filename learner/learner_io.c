@@ -224,6 +224,20 @@ relay_register(learner_io *io, const wire_register *request, char *reason, size_
     return err;
 }
 
+// Counts the live actors of each relay, but for one (NULL: for nobody).
+static void
+relays_count(learner_io *io, const learner_actor *but, uint64_t now_ns)
+{
+    const learner_actors *actors = learner_run_actors(io->run);
+    const learner_actor *actor;
+    learner_relays_count(io->relays, 0);
+    for (uint32_t i = 0; (actor = learner_actors_at(actors, i)) != NULL; i++) {
+        if (actor != but && actor->relay != 0 && learner_actor_is_live(actor, now_ns)) {
+            learner_relays_count(io->relays, actor->relay);
+        }
+    }
+}
+
 // Which relay an actor goes through; in lock-step none, nor where its release would not find the
 // right one of several replays behind it.
 static void
@@ -231,19 +245,12 @@ relay_choose(learner_io *io, const wire_register *request, learner_actor *actor,
              wire_registered *answer)
 {
     uint64_t now_ns = oct_clock_ns();
-    const learner_actors *actors = learner_run_actors(io->run);
     io->signs = io->signer != NULL && (io->signs || request->relay_address[0] != '\0');
-    const learner_actor *other;
     if (io->options.config->run.deterministic || request->role != WIRE_ROLE_ACTOR ||
         (io->shards > 1 && !request->knows_shards)) {
         return;
     }
-    learner_relays_count(io->relays, 0);
-    for (uint32_t i = 0; (other = learner_actors_at(actors, i)) != NULL; i++) {
-        if (other != actor && other->relay != 0 && learner_actor_is_live(other, now_ns)) {
-            learner_relays_count(io->relays, other->relay);
-        }
-    }
+    relays_count(io, actor, now_ns);
     const char *relay = learner_relays_choose(io->relays, request, now_ns);
     actor->relay = learner_relays_key(relay);
     if (relay[0] != '\0') {
@@ -386,7 +393,8 @@ static void
 serve_peers(void *arg, wire_call *call, const wire_get_peers *request)
 {
     learner_io *io = arg;
-    wire_reply_learner_peers(call, learner_run_peers(io->run, request->count_max));
+    relays_count(io, NULL, oct_clock_ns());
+    wire_reply_learner_peers(call, learner_run_peers(io->run, io->relays, request->count_max));
 }
 
 static void
@@ -491,6 +499,7 @@ tick(void *arg)
     }
     run_woke(io);
     traffic_tell(io);
+    learner_run_set_relays(io->run, learner_relays_live(io->relays, oct_clock_ns()));
     learner_run_tick(io->run);
     learner_phase phase = learner_run_phase(io->run);
     for (size_t i = 0; i < LEARNER_ORIGINS; i++) {

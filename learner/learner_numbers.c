@@ -188,6 +188,8 @@ static const oct_number rows[] = {
            "Bytes published per second over the last row.", STATUS, published_bytes_per_s),
     METRIC(GAUGE, "evaluators", "evaluators", "Evaluators that reported in the last 10 s.", STATUS,
            evaluators, "octet_evaluators"),
+    METRIC(GAUGE, "relays", "relays", "Relays that registered in the last 3 s.", STATUS, relays,
+           "octet_relays"),
     METRIC(COUNTER, "evaluations", "evaluations",
            "Evaluations assigned to evaluators, those before a resume included.", STATUS,
            evaluations, "octet_evaluations_total"),

@@ -20,11 +20,17 @@ struct learner_peers {
     uint32_t id[WIRE_PEERS_MAX], role[WIRE_PEERS_MAX], pid[WIRE_PEERS_MAX];
     uint32_t is_silent[WIRE_PEERS_MAX];
     const char *host[WIRE_PEERS_MAX], *certificate[WIRE_PEERS_MAX];
-    uint32_t certificate_id[WIRE_PEERS_MAX], places[WIRE_PEERS_MAX];
+    uint32_t certificate_id[WIRE_PEERS_MAX], places[WIRE_PEERS_MAX], relay[WIRE_PEERS_MAX];
     uint64_t version[WIRE_PEERS_MAX];
 #define X(name) double name[WIRE_PEERS_MAX];
     WIRE_PEER_NUMBERS(X)
 #undef X
+    // relays
+    uint32_t relay_pid[WIRE_RELAYS_MAX], relay_is_silent[WIRE_RELAYS_MAX];
+    uint32_t relay_actors[WIRE_RELAYS_MAX], relay_sessions[WIRE_RELAYS_MAX];
+    const char *relay_host[WIRE_RELAYS_MAX], *relay_address[WIRE_RELAYS_MAX];
+    const char *relay_above[WIRE_RELAYS_MAX];
+    double relay_heard_s[WIRE_RELAYS_MAX];
     wire_peers answer;
 };
 
@@ -180,10 +186,51 @@ entry_add(learner_peers *peers, const candidate *one, uint64_t now_ns, uint64_t 
     peers->unacked[i] = acts ? actor->unacked : NAN;
 }
 
-wire_peers *
-learner_peers_list(learner_peers *peers, const learner_actors *actors, uint64_t now_ns,
-                   uint64_t newest, uint32_t count_max)
+// ---- relays
+
+static void
+relays_add(learner_peers *peers, const learner_relay *const *relay, uint32_t count, uint64_t now_ns)
 {
+    for (uint32_t i = 0; i < count; i++) {
+        peers->relay_host[i] = relay[i]->host;
+        peers->relay_pid[i] = relay[i]->pid;
+        peers->relay_address[i] = relay[i]->address;
+        peers->relay_above[i] = relay[i]->above;
+        peers->relay_is_silent[i] = !learner_relay_is_live(relay[i], now_ns);
+        peers->relay_actors[i] = relay[i]->actors;
+        peers->relay_sessions[i] = relay[i]->sessions;
+        peers->relay_heard_s[i] = seconds_since(relay[i]->seen_ns, now_ns);
+    }
+    peers->answer.relay = count > 0 ? peers->relay : NULL;
+    peers->answer.relays = (wire_relays){.count = count,
+                                         .host = peers->relay_host,
+                                         .pid = peers->relay_pid,
+                                         .address = peers->relay_address,
+                                         .above = peers->relay_above,
+                                         .is_silent = peers->relay_is_silent,
+                                         .actors = peers->relay_actors,
+                                         .sessions = peers->relay_sessions,
+                                         .heard_s = peers->relay_heard_s};
+}
+
+// The place of an actor's relay, plus 1; 0: none.
+static uint32_t
+relay_place(const learner_relay *const *relay, uint32_t count, const learner_actor *actor)
+{
+    for (uint32_t i = 0; actor->relay != 0 && i < count; i++) {
+        if (relay[i]->key == actor->relay) {
+            return i + 1;
+        }
+    }
+    return 0;
+}
+
+wire_peers *
+learner_peers_list(learner_peers *peers, const learner_actors *actors, const learner_relays *relays,
+                   uint64_t now_ns, uint64_t newest, uint32_t count_max)
+{
+    const learner_relay *relay[LEARNER_RELAYS_MAX];
+    uint32_t relay_count = relays != NULL ? learner_relays_list(relays, now_ns, relay) : 0;
     OCT_ASSERT(count_max >= 1 && count_max <= WIRE_PEERS_MAX);
     peers->answer = (wire_peers){.policy_version = newest,
                                  .id = peers->id,
@@ -196,6 +243,7 @@ learner_peers_list(learner_peers *peers, const learner_actors *actors, uint64_t 
                                  WIRE_PEER_NUMBERS(X)
 #undef X
     };
+    relays_add(peers, relay, relay_count, now_ns);
     uint32_t count = candidates_gather(peers, actors, now_ns, newest);
     uint32_t silent_left = (count_max + SILENT_PART - 1) / SILENT_PART;
     qsort(peers->candidates, count, sizeof(peers->candidates[0]), candidates_compare);
@@ -206,6 +254,7 @@ learner_peers_list(learner_peers *peers, const learner_actors *actors, uint64_t 
         }
         silent_left -= one->is_silent;
         certificate_add(peers, peers->answer.count, actors, one->actor);
+        peers->relay[peers->answer.count] = relay_place(relay, relay_count, one->actor);
         entry_add(peers, one, now_ns, newest);
     }
     return &peers->answer;

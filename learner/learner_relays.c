@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "learner/learner_actors.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 
@@ -29,8 +30,8 @@ learner_relays_destroy(learner_relays *relays)
     free(relays);
 }
 
-static bool
-is_live(const learner_relay *relay, uint64_t now_ns)
+bool
+learner_relay_is_live(const learner_relay *relay, uint64_t now_ns)
 {
     return relay->label != 0 && now_ns - relay->seen_ns < LEARNER_RELAY_SILENT_S * SECOND_NS;
 }
@@ -59,10 +60,10 @@ learner_relays_note(learner_relays *relays, const wire_register *relay, uint64_t
     }
     learner_relay *entry = entry_of(relays, relay->label);
     bool is_same = entry->label == relay->label;
-    if (!is_same && is_live(entry, now_ns)) {
+    if (!is_same && learner_relay_is_live(entry, now_ns)) {
         return OCT_EAGAIN;
     }
-    *is_new = !is_same || !is_live(entry, now_ns);
+    *is_new = !is_same || !learner_relay_is_live(entry, now_ns);
     if (!is_same) {
         *entry = (learner_relay){.label = relay->label};
     }
@@ -71,6 +72,7 @@ learner_relays_note(learner_relays *relays, const wire_register *relay, uint64_t
     entry->sessions = relay->relay_sessions;
     (void)snprintf(entry->host, sizeof(entry->host), "%s", relay->host);
     (void)snprintf(entry->address, sizeof(entry->address), "%s", relay->relay_address);
+    (void)snprintf(entry->above, sizeof(entry->above), "%s", relay->relay_above);
     entry->key = learner_relays_key(entry->address);
     return OCT_OK;
 }
@@ -106,7 +108,7 @@ learner_relays_choose(learner_relays *relays, const wire_register *request, uint
         const learner_relay *relay = &relays->table[i];
         is_known =
             is_known || (relay->label != 0 && strcmp(relay->address, request->relay_address) == 0);
-        if (!is_live(relay, now_ns) || !is_reachable(relay, request)) {
+        if (!learner_relay_is_live(relay, now_ns) || !is_reachable(relay, request)) {
             continue;
         }
         if (has_one && strcmp(relay->address, request->relay_address) == 0) {
@@ -135,24 +137,54 @@ learner_relays_key(const char *address)
 void
 learner_relays_count(learner_relays *relays, uint64_t key)
 {
+    learner_relay *found = NULL; // the one that was heard of last, where one was started again
     for (uint32_t i = 0; i < LEARNER_RELAYS_MAX; i++) {
         learner_relay *relay = &relays->table[i];
         if (key == 0) {
             relay->actors = 0;
-        } else if (relay->label != 0 && relay->key == key) {
-            relay->actors++;
-            return;
+        } else if (relay->label != 0 && relay->key == key &&
+                   (found == NULL || relay->seen_ns > found->seen_ns)) {
+            found = relay;
         }
+    }
+    if (found != NULL) {
+        found->actors++;
     }
 }
 
-const learner_relay *
-learner_relays_at(const learner_relays *relays, uint32_t i, uint64_t now_ns)
+uint32_t
+learner_relays_live(const learner_relays *relays, uint64_t now_ns)
 {
-    for (uint32_t k = 0; k < LEARNER_RELAYS_MAX; k++) {
-        if (is_live(&relays->table[k], now_ns) && i-- == 0) {
-            return &relays->table[k];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < LEARNER_RELAYS_MAX; i++) {
+        count += learner_relay_is_live(&relays->table[i], now_ns);
+    }
+    return count;
+}
+
+static bool
+is_missed(const learner_relays *relays, const learner_relay *relay, uint64_t now_ns)
+{
+    if (relay->label == 0 || now_ns - relay->seen_ns >= LEARNER_PEER_GONE_S * SECOND_NS) {
+        return false;
+    }
+    for (uint32_t i = 0; relay->key != 0 && i < LEARNER_RELAYS_MAX; i++) {
+        if (relays->table[i].key == relay->key && relays->table[i].seen_ns > relay->seen_ns) {
+            return false;
         }
     }
-    return NULL;
+    return true;
+}
+
+uint32_t
+learner_relays_list(const learner_relays *relays, uint64_t now_ns, const learner_relay *out[])
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < LEARNER_RELAYS_MAX; i++) {
+        const learner_relay *relay = &relays->table[i];
+        if (learner_relay_is_live(relay, now_ns) || is_missed(relays, relay, now_ns)) {
+            out[count++] = relay;
+        }
+    }
+    return count;
 }

@@ -5,16 +5,18 @@
 #include <stdint.h>
 
 #include "proto/wire.h"
+#include "proto/wire_peers.h"
 
 // The relays that live, and which one an actor is given: of those on its host, else of all, the one
 // with the fewest actors (docs/decisions/0044-relays.md).
 //
-// A relay registers once a second. One that has been silent for LEARNER_RELAY_SILENT_S is
-// forgotten.
+// A relay registers once a second. One that has been silent for LEARNER_RELAY_SILENT_S is given to
+// nobody; for LEARNER_PEER_GONE_S it is still listed, unless another came later that has its
+// address.
 //
 // Threads: the loop thread. Owns: its table. Full: the one that was silent longest makes room if it
 // counts as silent; else OCT_EAGAIN.
-#define LEARNER_RELAYS_MAX     256
+#define LEARNER_RELAYS_MAX     WIRE_RELAYS_MAX
 #define LEARNER_RELAY_SILENT_S 3
 #define LEARNER_RELAYS_LEARN_S 10 // after a start: who says that it has a relay keeps it
 #define LEARNER_RELAY_HOST_MAX 64
@@ -28,6 +30,7 @@ typedef struct learner_relay {
     uint64_t key;      // of its address
     char host[LEARNER_RELAY_HOST_MAX];
     char address[WIRE_NAME_MAX + 1]; // "": it is for relays alone
+    char above[WIRE_NAME_MAX + 1];   // of the relay that it goes through; "": none
 } learner_relay;
 
 typedef struct learner_relays learner_relays;
@@ -46,7 +49,12 @@ const char *learner_relays_choose(learner_relays *relays, const wire_register *r
 uint64_t learner_relays_key(const char *address);
 // Counts one more actor of the relay of that key; 0: begins to count anew.
 void learner_relays_count(learner_relays *relays, uint64_t key);
-// The i-th that lives, for i from 0 until NULL.
-const learner_relay *learner_relays_at(const learner_relays *relays, uint32_t i, uint64_t now_ns);
+bool learner_relay_is_live(const learner_relay *relay, uint64_t now_ns);
+// How many live.
+uint32_t learner_relays_live(const learner_relays *relays, uint64_t now_ns);
+// Those that live or are missed, at most LEARNER_RELAYS_MAX: how many. Borrowed until the table
+// changes.
+uint32_t learner_relays_list(const learner_relays *relays, uint64_t now_ns,
+                             const learner_relay *out[]);
 
 #endif // LEARNER_LEARNER_RELAYS_H

@@ -206,6 +206,7 @@ measure(learner_run *run, const learner_actors_totals *totals)
     policy_measure(run);
     evaluation_measure(run);
     actors_measure(&run->report.now, totals);
+    run->report.now.relays = run->relays;
     demand_measure(run);
 }
 
@@ -319,11 +320,11 @@ learner_report_row(learner_run *run, const learner_actors_totals *totals, bool n
 // ---- status
 
 const wire_peers *
-learner_run_peers(learner_run *run, uint32_t count_max)
+learner_run_peers(learner_run *run, const learner_relays *relays, uint32_t count_max)
 {
     uint64_t newest = learner_publisher_version(run->publisher);
     wire_peers *peers =
-        learner_peers_list(run->peers, run->actors, oct_clock_ns(), newest, count_max);
+        learner_peers_list(run->peers, run->actors, relays, oct_clock_ns(), newest, count_max);
     double *lag = learner_peers_lag_updates(run->peers);
     for (uint32_t i = 0; i < peers->count; i++) {
         lag[i] = learner_publisher_updates_of(run->publisher, newest) -

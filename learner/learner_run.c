@@ -553,6 +553,12 @@ learner_run_count_refused(learner_run *run)
 }
 
 void
+learner_run_set_relays(learner_run *run, uint32_t count)
+{
+    run->relays = count;
+}
+
+void
 learner_run_set_traffic(learner_run *run, const learner_traffic *traffic)
 {
     run->traffic = *traffic;

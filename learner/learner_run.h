@@ -4,6 +4,7 @@
 #include "common/oct_prometheus.h"
 #include "learner/learner_actors.h"
 #include "learner/learner_evals.h"
+#include "learner/learner_relays.h"
 #include "learner/learner_source.h"
 #include "learner/learner_train.h"
 #include "proto/wire_peers.h"
@@ -158,13 +159,16 @@ typedef struct learner_traffic {
     uint64_t from_callers, to_callers; // requests of actors, evaluators and operators, and answers
 } learner_traffic;
 void learner_run_set_traffic(learner_run *run, const learner_traffic *traffic);
+// How many relays live, for the status.
+void learner_run_set_relays(learner_run *run, uint32_t count);
 // A request that the caller refused, for the status.
 void learner_run_count_refused(learner_run *run);
 // Borrowed until the next call.
 const wire_status *learner_run_status(learner_run *run);
-// Who has registered, count_max entries at most (1 .. WIRE_PEERS_MAX). Borrowed until the next
-// call.
-const wire_peers *learner_run_peers(learner_run *run, uint32_t count_max);
+// Who has registered, count_max entries at most (1 .. WIRE_PEERS_MAX), and the relays, with the
+// actors of each counted (NULL: none). Borrowed until the next call.
+const wire_peers *learner_run_peers(learner_run *run, const learner_relays *relays,
+                                    uint32_t count_max);
 // Whether replay has the run's table and answers, told by the caller.
 // The run's numbers for Prometheus.
 void learner_run_prometheus(learner_run *run, oct_prometheus *text);

@@ -135,6 +135,7 @@ struct learner_run {
     uint64_t episodes;      // finished by actors
     double published_bytes; // of policies and changes
     learner_traffic traffic;
+    uint32_t relays; // that live
     uint64_t probe_ns;
 
     // evaluation

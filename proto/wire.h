@@ -91,10 +91,10 @@ OCT_CHECKED oct_err wire_frame_unpack(wire_frame *out, const uint8_t *bytes, siz
 // ---- arena
 
 // Zeroing bump allocator that unpack takes its memory from: bounded, reset not freed, so that a
-// daemon in steady state allocates nothing. A good message needs its packed length, 2 KiB, 128
-// bytes for each named number, 256 for each peer, and 16 for each run; one that needs more than
-// bytes_max is OCT_EPROTO. Pages are touched as they are first needed. A failed unpack keeps no
-// memory.
+// daemon in steady state allocates nothing. A good message needs its packed length, 3 KiB, 128
+// bytes for each named number, 256 for each peer and each relay, and 16 for each run; one that
+// needs more than bytes_max is OCT_EPROTO. Pages are touched as they are first needed. A failed
+// unpack keeps no memory.
 typedef struct wire_arena wire_arena;
 wire_arena *wire_arena_create(size_t bytes_max);
 void wire_arena_reset(wire_arena *arena);
@@ -216,6 +216,7 @@ typedef struct wire_register {
     uint64_t libm;  // lock-step: of its machine (oct_libm.h); 0: not in lock-step, or not yet known
     const char *relay_address; // of a relay: where actors find it, "": it is for relays alone. Of
                                // an actor: of the relay that it goes through, "": of none
+    const char *relay_above;   // of a relay: of the one that it goes through itself, "": of none
     uint32_t relay_sessions;   // of a relay: that it passes on now
     bool relay_lost;           // of an actor: that relay cannot be reached
     bool knows_shards;         // it goes by shard, or shard_address, of the answer

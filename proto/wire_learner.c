@@ -25,6 +25,7 @@ wire_register_to(Octet__Registration *out, const wire_register *in)
         .place = in->place,
         .libm = in->libm,
         .relay_address = WIRE_STRING(in->relay_address),
+        .relay_above = WIRE_STRING(in->relay_above),
         .relay_sessions = in->relay_sessions,
         .relay_lost = in->relay_lost,
         .knows_shards = in->knows_shards,
@@ -127,6 +128,8 @@ wire_register_from(wire_register *out, const Octet__Registration *in, wire_arena
     WIRE_REQUIRE(arena, in->place <= WIRE_PLACES_MAX, "register.place: above 4096");
     WIRE_REQUIRE_NAME(arena, in->relay_address,
                       "register.relay_address: no name, or longer than 256 bytes");
+    WIRE_REQUIRE_NAME(arena, in->relay_above,
+                      "register.relay_above: no name, or longer than 256 bytes");
     WIRE_REQUIRE(arena, in->token.len == (in->session != 0 ? WIRE_TOKEN_BYTES : 0),
                  "register.token: not 16 bytes with a session, none without");
     wire_env_spec env = {.env_id = "", .reward_threshold = NAN};
@@ -144,6 +147,7 @@ wire_register_from(wire_register *out, const Octet__Registration *in, wire_arena
         .place = in->place,
         .libm = in->libm,
         .relay_address = in->relay_address,
+        .relay_above = in->relay_above,
         .relay_sessions = in->relay_sessions,
         .relay_lost = in->relay_lost,
         .knows_shards = in->knows_shards,

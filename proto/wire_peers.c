@@ -24,6 +24,25 @@ wire_get_peers_from(wire_get_peers *out, const Octet__PeersRequest *in, wire_are
     return OCT_OK;
 }
 
+static void
+relays_to(Octet__Peers *out, const wire_peers *in)
+{
+    const wire_relays *relays = &in->relays;
+    out->n_relay = in->count;
+    out->relay = WIRE_COLUMN(uint32_t, in->relay);
+    out->n_relay_host = out->n_relay_pid = out->n_relay_address = relays->count;
+    out->n_relay_above = out->n_relay_is_silent = out->n_relay_actors = relays->count;
+    out->n_relay_sessions = out->n_relay_heard_s = relays->count;
+    out->relay_host = WIRE_COLUMN(char *, relays->host);
+    out->relay_pid = WIRE_COLUMN(uint32_t, relays->pid);
+    out->relay_address = WIRE_COLUMN(char *, relays->address);
+    out->relay_above = WIRE_COLUMN(char *, relays->above);
+    out->relay_is_silent = WIRE_COLUMN(uint32_t, relays->is_silent);
+    out->relay_actors = WIRE_COLUMN(uint32_t, relays->actors);
+    out->relay_sessions = WIRE_COLUMN(uint32_t, relays->sessions);
+    out->relay_heard_s = WIRE_COLUMN(double, relays->heard_s);
+}
+
 void
 wire_peers_to(Octet__Peers *out, const wire_peers *in)
 {
@@ -60,6 +79,35 @@ wire_peers_to(Octet__Peers *out, const wire_peers *in)
         out->certificate_id = WIRE_COLUMN(uint32_t, in->certificate_id);
         out->places = WIRE_COLUMN(uint32_t, in->places);
     }
+    if (in->relays.count > 0) {
+        relays_to(out, in);
+    }
+}
+
+static oct_err
+relays_check(const Octet__Peers *in, wire_arena *arena)
+{
+    size_t count = in->n_relay_host;
+    bool even = in->n_relay_pid == count && in->n_relay_address == count &&
+                in->n_relay_above == count && in->n_relay_is_silent == count &&
+                in->n_relay_actors == count && in->n_relay_sessions == count &&
+                in->n_relay_heard_s == count && in->n_relay == (count > 0 ? in->n_id : 0);
+    WIRE_REQUIRE(arena, even, "peers: columns of different lengths");
+    WIRE_REQUIRE(arena, count <= WIRE_RELAYS_MAX, "peers: more than 256 relays");
+    for (size_t i = 0; i < in->n_relay; i++) {
+        WIRE_REQUIRE(arena, in->relay[i] <= count, "peers.relay: no place in the list of relays");
+    }
+    for (size_t i = 0; i < count; i++) {
+        WIRE_REQUIRE_NAME(arena, in->relay_host[i],
+                          "peers.relay_host: no name, or longer than 256 bytes");
+        WIRE_REQUIRE_NAME(arena, in->relay_address[i],
+                          "peers.relay_address: no name, or longer than 256 bytes");
+        WIRE_REQUIRE_NAME(arena, in->relay_above[i],
+                          "peers.relay_above: no name, or longer than 256 bytes");
+        WIRE_REQUIRE(arena, in->relay_is_silent[i] <= 1, "peers.relay_is_silent: neither 0 nor 1");
+        WIRE_REQUIRE(arena, !isinf(in->relay_heard_s[i]), "peers.relay_heard_s: infinite");
+    }
+    return OCT_OK;
 }
 
 static oct_err
@@ -107,6 +155,7 @@ wire_peers_from(wire_peers *out, const Octet__Peers *in, wire_arena *arena)
                  "peers.env_steps_per_s, lag_mean: infinite");
     OCT_TRY(columns_check(in, arena));
     OCT_TRY(certificates_check(in, arena));
+    OCT_TRY(relays_check(in, arena));
     *out = (wire_peers){
         .run_id = in->run_id,
         .policy_version = in->policy_version,
@@ -132,6 +181,20 @@ wire_peers_from(wire_peers *out, const Octet__Peers *in, wire_arena *arena)
         out->certificate = (const char *const *)in->certificate;
         out->certificate_id = in->certificate_id;
         out->places = in->places;
+    }
+    if (in->n_relay_host > 0) {
+        out->relay = in->relay;
+        out->relays = (wire_relays){
+            .count = (uint32_t)in->n_relay_host,
+            .host = (const char *const *)in->relay_host,
+            .pid = in->relay_pid,
+            .address = (const char *const *)in->relay_address,
+            .above = (const char *const *)in->relay_above,
+            .is_silent = in->relay_is_silent,
+            .actors = in->relay_actors,
+            .sessions = in->relay_sessions,
+            .heard_s = in->relay_heard_s,
+        };
     }
     return OCT_OK;
 }

@@ -5,7 +5,8 @@
 
 // Learner.LearnerPeers: who has registered, for people. Part of wire.h, whose rules hold here.
 
-#define WIRE_PEERS_MAX 1024 // in one answer
+#define WIRE_PEERS_MAX  1024 // in one answer
+#define WIRE_RELAYS_MAX 256  // of one learner
 
 typedef struct wire_get_peers {
     uint32_t count_max; // entries wanted at most: 1 .. WIRE_PEERS_MAX
@@ -26,6 +27,19 @@ typedef struct wire_get_peers {
     X(wait_share) /* for replay */                                                                 \
     X(resent)     /* batches sent again, of its session */                                         \
     X(unacked)    /* batches that it holds because replay has not acknowledged them */
+
+// The relays that were heard of lately, and those that were not and are missed, in columns.
+typedef struct wire_relays {
+    uint32_t count;
+    const char *const *host; // [count]
+    const uint32_t *pid;
+    const char *const *address; // where actors find it; "": it is for relays alone
+    const char *const *above;   // address of the relay that it goes through; "": of none
+    const uint32_t *is_silent;  // 0, 1
+    const uint32_t *actors;     // live, that were given it
+    const uint32_t *sessions;   // that it passes on, as it says
+    const double *heard_s;      // since it last said that it lives
+} wire_relays;
 
 // Who has registered, the most troubled first, in columns: the silent ones (the last heard of
 // first, a quarter of count_max at most), evaluators, then actors by how much slower and more
@@ -54,6 +68,8 @@ typedef struct wire_peers {
     const uint32_t *certificate_id; // the first four bytes of its SHA-256; two may have one name
     const uint32_t *places;         // that are held with it
     uint32_t places_max;            // that one certificate may hold; 0: any number
+    const uint32_t *relay; // [count] its place in relays, plus 1; 0: none. NULL without relays
+    wire_relays relays;
 } wire_peers;
 
 #endif // PROTO_WIRE_PEERS_H

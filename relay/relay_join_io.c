@@ -95,6 +95,7 @@ relay_join_go(void *arg)
         .pid = (uint32_t)getpid(),
         .env = {.env_id = ""},
         .relay_address = io->options.announce,
+        .relay_above = io->is_above ? io->options.relay : "",
         .relay_sessions = relay_io_sessions(io),
         .knows_shards = true,
     };

@@ -148,6 +148,16 @@ cli_state_evaluators(const cli_state *state)
     return state->has_peers ? state->evaluators : cli_state_number(state, "learner.evaluators");
 }
 
+uint32_t
+cli_state_relays(const cli_state *state)
+{
+    uint32_t live = 0;
+    for (size_t i = 0; i < state->relay_count; i++) {
+        live += !state->relay[i].is_silent;
+    }
+    return live;
+}
+
 // ---- answers
 
 void
@@ -171,6 +181,23 @@ cli_state_miss_status(cli_daemon_state *daemon, const char *why)
     (void)snprintf(daemon->why, sizeof(daemon->why), "%s", why);
 }
 
+static void
+relays_take(cli_state *state, const wire_relays *relays)
+{
+    state->relay_count = relays->count;
+    for (uint32_t i = 0; i < relays->count; i++) {
+        cli_relay *relay = &state->relay[i];
+        *relay = (cli_relay){.pid = relays->pid[i],
+                             .is_silent = relays->is_silent[i] != 0,
+                             .actors = relays->actors[i],
+                             .sessions = relays->sessions[i],
+                             .heard_s = relays->heard_s[i]};
+        (void)snprintf(relay->host, sizeof(relay->host), "%s", relays->host[i]);
+        (void)snprintf(relay->address, sizeof(relay->address), "%s", relays->address[i]);
+        (void)snprintf(relay->above, sizeof(relay->above), "%s", relays->above[i]);
+    }
+}
+
 void
 cli_state_take_peers(cli_state *state, const wire_peers *peers)
 {
@@ -185,6 +212,7 @@ cli_state_take_peers(cli_state *state, const wire_peers *peers)
     state->lag_mean = peers->lag_mean;
     state->places_max = peers->places_max;
     state->peer_count = peers->count;
+    relays_take(state, &peers->relays);
     for (uint32_t i = 0; i < peers->count; i++) {
         state->peer[i] = (cli_peer){.id = peers->id[i],
                                     .role = (wire_role)peers->role[i],
@@ -196,6 +224,7 @@ cli_state_take_peers(cli_state *state, const wire_peers *peers)
 #undef X
         };
         (void)snprintf(state->peer[i].host, sizeof(state->peer[i].host), "%s", peers->host[i]);
+        state->peer[i].relay = peers->relay != NULL ? peers->relay[i] : 0;
         if (peers->certificate != NULL) {
             (void)snprintf(state->peer[i].certificate, sizeof(state->peer[i].certificate), "%.*s",
                            OCT_HOLDER_NAME_MAX, peers->certificate[i]);
@@ -211,6 +240,6 @@ cli_state_miss_peers(cli_state *state, const char *why)
     state->has_peers = false;
     state->actors = state->evaluators = state->silent = state->gone = 0;
     state->env_steps_per_s = state->lag_mean = NAN;
-    state->peer_count = 0;
+    state->peer_count = state->relay_count = 0;
     (void)snprintf(state->peers_why, sizeof(state->peers_why), "%s", why);
 }

@@ -13,7 +13,7 @@
 // What is known of a run at this moment, wherever it runs: what `octet train` and `octet status`
 // are told by the daemons, what cli_waiting judges and cli_view shows. Numbers are kept by the
 // names that the daemons' registries give them (common/oct_numbers.h, docs/reference.md). Plain
-// values; about 1.2 MB. Threads: any, one at a time.
+// values; about 1.4 MB. Threads: any, one at a time.
 
 #define CLI_STATE_NAME_MAX   64
 #define CLI_STATE_TEXT_MAX   512
@@ -45,11 +45,21 @@ typedef struct cli_peer {
     char host[WIRE_NAME_MAX + 1];
     char certificate[OCT_HOLDER_NAME_MAX + 1]; // its name; "": none, or not told
     uint32_t certificate_id, places;           // wire_peers.h
+    uint32_t relay;                            // its place in the state's, plus 1; 0: none
     uint64_t version;
 #define X(name) double name;
     WIRE_PEER_NUMBERS(X)
 #undef X
 } cli_peer;
+
+typedef struct cli_relay {
+    char host[WIRE_NAME_MAX + 1];
+    uint32_t pid;
+    char address[WIRE_NAME_MAX + 1], above[WIRE_NAME_MAX + 1]; // wire_peers.h
+    bool is_silent;
+    uint32_t actors, sessions;
+    double heard_s;
+} cli_relay;
 
 typedef struct cli_state {
     char folder[CLI_STATE_TEXT_MAX]; // as a person calls it; "": a run on other hosts
@@ -69,6 +79,8 @@ typedef struct cli_state {
     uint32_t places_max; // that one certificate may hold; 0: any number, or not told
     size_t peer_count;
     cli_peer peer[WIRE_PEERS_MAX]; // the most troubled first
+    size_t relay_count;
+    cli_relay relay[WIRE_RELAYS_MAX];
     // What happened, and what follows from several looks.
     uint32_t restarts, given_up;      // daemons that were restarted; that died too often
     char hang[CLI_STATE_NOTE_MAX];    // which daemon makes no progress now, or ""
@@ -102,6 +114,8 @@ void cli_state_put(cli_state *state, const char *name, double value);
 // Actors (evaluators) that are alive, as peers or the learner's numbers tell; NaN: not known.
 double cli_state_actors(const cli_state *state);
 double cli_state_evaluators(const cli_state *state);
+// Relays that are alive, of those that are listed.
+uint32_t cli_state_relays(const cli_state *state);
 // An answer, and the lack of one.
 void cli_state_take_status(cli_daemon_state *daemon, const wire_status *status);
 void cli_state_miss_status(cli_daemon_state *daemon, const char *why);

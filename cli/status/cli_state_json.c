@@ -33,10 +33,18 @@ shards_json(const cli_state *state)
     return out;
 }
 
+// An address, null where there is none.
 static json_t *
-peer_json(const cli_peer *peer)
+address_json(const char *address)
+{
+    return address[0] != '\0' ? cli_json_text(address) : json_null();
+}
+
+static json_t *
+peer_json(const cli_state *state, const cli_peer *peer)
 {
     json_t *out = json_object();
+    const cli_relay *relay = peer->relay > 0 ? &state->relay[peer->relay - 1] : NULL;
     cli_json_put(out, "id", json_sprintf("%08x", (unsigned)peer->id));
     cli_json_put(out, "role",
                  cli_json_text(peer->role == WIRE_ROLE_EVALUATOR ? "evaluator" : "actor"));
@@ -44,6 +52,7 @@ peer_json(const cli_peer *peer)
     cli_json_put(out, "pid", json_integer(peer->pid));
     cli_json_put(out, "silent", json_boolean(peer->is_silent));
     cli_json_put(out, "policy_version", json_integer((json_int_t)peer->version));
+    cli_json_put(out, "relay", address_json(relay != NULL ? relay->address : ""));
     if (peer->certificate[0] != '\0') {
         cli_json_put(out, "certificate", cli_json_text(peer->certificate));
         cli_json_put(out, "certificate_id", json_sprintf("%08x", (unsigned)peer->certificate_id));
@@ -56,9 +65,24 @@ peer_json(const cli_peer *peer)
 }
 
 static json_t *
+relay_json(const cli_relay *relay)
+{
+    json_t *out = json_object();
+    cli_json_put(out, "host", cli_json_text(relay->host));
+    cli_json_put(out, "pid", json_integer(relay->pid));
+    cli_json_put(out, "address", address_json(relay->address));
+    cli_json_put(out, "above", address_json(relay->above));
+    cli_json_put(out, "silent", json_boolean(relay->is_silent));
+    cli_json_put(out, "heard_s", cli_json_number(relay->heard_s));
+    cli_json_put(out, "actors", json_integer(relay->actors));
+    cli_json_put(out, "sessions", json_integer(relay->sessions));
+    return out;
+}
+
+static json_t *
 peers_json(const cli_state *state)
 {
-    json_t *out = json_object(), *list = json_array();
+    json_t *out = json_object(), *list = json_array(), *relays = json_array();
     cli_json_put(out, "heard", json_boolean(state->has_peers));
     if (!state->has_peers) {
         cli_json_put(out, "why", cli_json_text(state->peers_why));
@@ -71,9 +95,13 @@ peers_json(const cli_state *state)
     cli_json_put(out, "env_steps_per_s", cli_json_number(state->env_steps_per_s));
     cli_json_put(out, "lag_mean", cli_json_number(state->lag_mean));
     for (size_t i = 0; i < state->peer_count; i++) {
-        cli_json_append(list, peer_json(&state->peer[i]));
+        cli_json_append(list, peer_json(state, &state->peer[i]));
     }
     cli_json_put(out, "list", list);
+    for (size_t i = 0; i < state->relay_count; i++) {
+        cli_json_append(relays, relay_json(&state->relay[i]));
+    }
+    cli_json_put(out, "relays", relays);
     return out;
 }
 

@@ -38,13 +38,14 @@ cli_view_begin(cli_view *view, const char *label)
         cli_view_style_on(view, line, CLI_VIEW_PLAIN);
     }
     cli_line_pad(line, CLI_VIEW_LABEL_CELLS);
+    line->begin = CLI_VIEW_LABEL_CELLS;
     return line;
 }
 
 void
 cli_view_add(cli_line *line, const char *before, const char *value, const char *after)
 {
-    const char *between = line->cells > CLI_VIEW_LABEL_CELLS ? " · " : "";
+    const char *between = line->cells > line->begin ? " · " : "";
     cli_line_add(line, "%s%s%s%s", between, before, value, after);
 }
 
@@ -232,6 +233,7 @@ cli_view_block(cli_block *out, const cli_state *state, const cli_view_style *sty
     cli_view_replay(&view);
     cli_view_data(&view);
     cli_view_actors(&view);
+    cli_view_relays(&view);
     view_return(&view);
     view_curve(&view);
     cli_view_paragraph(&view, "waiting", waiting.text);

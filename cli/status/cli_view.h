@@ -35,6 +35,7 @@ char *cli_state_json(const cli_state *state);
 // ---- for the parts of the view
 
 #define CLI_VIEW_LABEL_CELLS 11
+#define CLI_VIEW_HOST_CELLS  16
 
 typedef struct cli_view {
     const cli_state *state;
@@ -64,6 +65,7 @@ void cli_view_learner(cli_view *view);
 void cli_view_replay(cli_view *view);
 void cli_view_data(cli_view *view);
 void cli_view_actors(cli_view *view);
+void cli_view_relays(cli_view *view);
 void cli_view_peers(cli_view *view);
 
 #endif // CLI_STATUS_CLI_VIEW_H

@@ -8,7 +8,6 @@
 #include "cli/status/cli_view.h"
 
 #define SILENT_MAX 3 // that are named
-#define HOST_CELLS 16
 
 static double
 number(const cli_view *view, const char *name)
@@ -242,18 +241,10 @@ column(cli_line *line, size_t from, size_t width, const char *text)
     cli_line_add(line, "%s", text);
 }
 
-typedef struct short_name {
-    char text[CLI_TEXT_PLAIN_MAX + 16];
-} short_name;
-
-static short_name
+static cli_plain_text
 short_name_of(const cli_peer *peer)
 {
-    short_name name;
-    (void)snprintf(name.text, sizeof(name.text), "%s/%u",
-                   cli_text_plain(peer->host, OCT_MIN(strlen(peer->host), (size_t)HOST_CELLS)).text,
-                   (unsigned)peer->pid);
-    return name;
+    return cli_text_process(peer->host, CLI_VIEW_HOST_CELLS, peer->pid);
 }
 
 static void
@@ -282,7 +273,7 @@ view_certificate(cli_view *view, size_t first, size_t shown)
 {
     const cli_state *state = view->state;
     const cli_peer *peer = &state->peer[first];
-    char text[CLI_TEXT_PLAIN_MAX + 64 + CLI_VIEW_PEERS_MAX * (sizeof(short_name) + 2)];
+    char text[CLI_TEXT_PLAIN_MAX + 64 + CLI_VIEW_PEERS_MAX * (sizeof(cli_plain_text) + 2)];
     char most[32] = "";
     if (state->places_max > 0) {
         (void)snprintf(most, sizeof(most), " of %u", (unsigned)state->places_max);

@@ -13,8 +13,8 @@
 #define GAP            2
 
 const char *const cli_top_column_names[CLI_TOP_COLUMNS + 1] = {
-    "id",    "role", "host", "pid",    "state",   "lag",   "steps",
-    "infer", "env",  "wait", "resent", "unacked", "heard", NULL};
+    "id",  "role", "host",   "pid",     "state", "lag",   "steps", "infer",
+    "env", "wait", "resent", "unacked", "heard", "relay", NULL};
 
 void
 cli_top_table_init(cli_top_table *table, cli_top_column sort, bool reversed)
@@ -34,7 +34,7 @@ is_text(cli_top_column column)
 static bool
 is_left(cli_top_column column)
 {
-    return column == CLI_TOP_ID || is_text(column);
+    return column == CLI_TOP_ID || column == CLI_TOP_RELAY || is_text(column);
 }
 
 static const char *
@@ -48,6 +48,13 @@ text_of(const cli_peer *peer, cli_top_column column)
     default:
         return peer->host;
     }
+}
+
+// NULL: it goes through none.
+static const cli_relay *
+relay_of(const cli_state *state, const cli_peer *peer)
+{
+    return peer->relay > 0 ? &state->relay[peer->relay - 1] : NULL;
 }
 
 static double
@@ -78,9 +85,10 @@ number_of(const cli_peer *peer, cli_top_column column)
 }
 
 static cli_plain_text
-cell_of(const cli_peer *peer, cli_top_column column)
+cell_of(const cli_state *state, const cli_peer *peer, cli_top_column column)
 {
     cli_plain_text cell;
+    const cli_relay *relay = relay_of(state, peer);
     double number = is_text(column) ? NAN : number_of(peer, column);
     switch (column) {
     case CLI_TOP_ROLE:
@@ -93,6 +101,9 @@ cell_of(const cli_peer *peer, cli_top_column column)
     case CLI_TOP_PID:
         (void)snprintf(cell.text, sizeof(cell.text), "%u", (unsigned)peer->pid);
         break;
+    case CLI_TOP_RELAY:
+        return relay == NULL ? cli_text_plain("-", 1)
+                             : cli_text_process(relay->host, HOST_CELLS_MAX, relay->pid);
     case CLI_TOP_INFER:
     case CLI_TOP_ENV:
     case CLI_TOP_WAIT:
@@ -112,7 +123,7 @@ cell_of(const cli_peer *peer, cli_top_column column)
 
 typedef struct ordering {
     const cli_top_table *table;
-    const cli_peer *peer;
+    const cli_state *state;
 } ordering;
 
 static int
@@ -121,11 +132,26 @@ sign(double a, double b)
     return a < b ? -1 : a > b;
 }
 
+// Neither is NULL.
 static int
-peers_compare(const cli_top_table *table, const cli_peer *a, const cli_peer *b)
+relays_compare(const cli_relay *a, const cli_relay *b)
 {
+    int result = strcmp(a->host, b->host);
+    return result != 0 ? result : sign(a->pid, b->pid);
+}
+
+static int
+peers_compare(const ordering *by, const cli_peer *a, const cli_peer *b)
+{
+    const cli_top_table *table = by->table;
+    const cli_relay *above_a = relay_of(by->state, a), *above_b = relay_of(by->state, b);
     int result;
-    if (is_text(table->sort)) {
+    if (table->sort == CLI_TOP_RELAY) {
+        if (above_a == NULL || above_b == NULL) {
+            return (above_a == NULL) - (above_b == NULL);
+        }
+        result = relays_compare(above_a, above_b);
+    } else if (is_text(table->sort)) {
         result = strcmp(text_of(a, table->sort), text_of(b, table->sort));
     } else {
         double x = number_of(a, table->sort), y = number_of(b, table->sort);
@@ -142,9 +168,9 @@ static int
 order_compare(const void *left, const void *right, void *arg)
 {
     const ordering *by = arg;
-    const cli_peer *a = &by->peer[*(const uint16_t *)left];
-    const cli_peer *b = &by->peer[*(const uint16_t *)right];
-    int result = peers_compare(by->table, a, b);
+    const cli_peer *a = &by->state->peer[*(const uint16_t *)left];
+    const cli_peer *b = &by->state->peer[*(const uint16_t *)right];
+    int result = peers_compare(by, a, b);
     return result != 0 ? result : a->id < b->id ? -1 : a->id > b->id;
 }
 
@@ -162,7 +188,7 @@ cells_of(const char *text)
 void
 cli_top_table_take(cli_top_table *table, const cli_state *state)
 {
-    ordering by = {table, state->peer};
+    ordering by = {table, state};
     table->count = state->peer_count;
     for (size_t i = 0; i < table->count; i++) {
         table->order[i] = (uint16_t)i;
@@ -171,9 +197,12 @@ cli_top_table_take(cli_top_table *table, const cli_state *state)
     for (cli_top_column column = 0; column < CLI_TOP_COLUMNS; column++) {
         size_t width = strlen(cli_top_column_names[column]) + 1; // and the arrow
         for (size_t i = 0; i < table->count; i++) {
-            width = OCT_MAX(width, cells_of(cell_of(&state->peer[i], column).text));
+            width = OCT_MAX(width, cells_of(cell_of(state, &state->peer[i], column).text));
         }
         table->width[column] = width;
+    }
+    if (state->relay_count == 0) {
+        table->width[CLI_TOP_RELAY] = 0;
     }
 }
 
@@ -192,6 +221,17 @@ sort_by(cli_top_table *table, cli_top_column column)
     table->sort = column;
     table->reversed = false;
     table->first = 0;
+}
+
+// By the next column that is shown, at each step so many further.
+static void
+sort_beside(cli_top_table *table, unsigned step)
+{
+    unsigned column = table->sort;
+    do {
+        column = (column + step) % CLI_TOP_COLUMNS;
+    } while (table->width[column] == 0 && column != table->sort);
+    sort_by(table, column);
 }
 
 bool
@@ -218,10 +258,10 @@ cli_top_table_key(cli_top_table *table, cli_top_key key, size_t seen)
         table->first = table->count;
         break;
     case CLI_TOP_KEY_LEFT:
-        sort_by(table, (table->sort + CLI_TOP_COLUMNS - 1) % CLI_TOP_COLUMNS);
+        sort_beside(table, CLI_TOP_COLUMNS - 1);
         break;
     case CLI_TOP_KEY_RIGHT:
-        sort_by(table, (table->sort + 1) % CLI_TOP_COLUMNS);
+        sort_beside(table, 1);
         break;
     case CLI_TOP_KEY_REVERSE:
         table->reversed = !table->reversed;
@@ -318,6 +358,9 @@ cli_top_table_head(const cli_top_table *table, cli_line *line, const cli_view_st
     const char *up = style->ascii ? "^" : "↑", *down = style->ascii ? "v" : "↓";
     cli_line_init(line, style->width);
     for (cli_top_column column = 0; column < CLI_TOP_COLUMNS; column++) {
+        if (table->width[column] == 0) {
+            continue;
+        }
         bool is_sorted = column == table->sort;
         bool ascends = is_left(column) || column == CLI_TOP_PID;
         char text[32];
@@ -347,7 +390,10 @@ cli_top_table_row(const cli_top_table *table, cli_line *line, const cli_view_sty
         cli_line_style(line, CLI_VIEW_RED);
     }
     for (cli_top_column column = 0; column < CLI_TOP_COLUMNS; column++) {
-        cell_add(line, column, from, table->width[column], cell_of(peer, column).text);
+        if (table->width[column] == 0) {
+            continue;
+        }
+        cell_add(line, column, from, table->width[column], cell_of(state, peer, column).text);
         from += table->width[column] + GAP;
     }
     if (peer->is_silent && style->colour) {

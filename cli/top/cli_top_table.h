@@ -21,6 +21,7 @@ typedef enum cli_top_column {
     CLI_TOP_RESENT,  // batches
     CLI_TOP_UNACKED, // batches
     CLI_TOP_HEARD,   // seconds ago
+    CLI_TOP_RELAY,   // that it goes through; not shown where there are none
     CLI_TOP_COLUMNS,
 } cli_top_column;
 
@@ -44,7 +45,7 @@ typedef struct cli_top_table {
     size_t first; // row at the top of what is seen
     size_t count;
     uint16_t order[WIRE_PEERS_MAX]; // [count] of state->peer
-    size_t width[CLI_TOP_COLUMNS];  // in cells
+    size_t width[CLI_TOP_COLUMNS];  // in cells; 0: not shown
 } cli_top_table;
 
 // The names that --sort takes, NULL at the end; in the order of cli_top_column.

@@ -108,11 +108,39 @@ number_of(const char *name, double otherwise)
     return value != NULL ? strtod(value, NULL) : otherwise;
 }
 
-// Of actor i: steps/s i, of host i, waits i mod 101 percent of its time.
+// FAKE_RELAYS of them, through the first of which the others go; the last is silent.
+static wire_relays
+fake_relays(void)
+{
+    enum { RELAYS = 3 };
+    static const char *const host[RELAYS] = {"rack-0", "rack-1", "rack-2"};
+    static const char *const address[RELAYS] = {"", "tcp://rack-1:5570", "tcp://rack-2:5570"};
+    static const char *const above[RELAYS] = {"", "tcp://rack-0:5570", "tcp://rack-0:5570"};
+    static const uint32_t pid[RELAYS] = {100, 101, 102}, actors[RELAYS] = {0, 11, 12};
+    static uint32_t is_silent[RELAYS];
+    static const double heard_s[RELAYS] = {0.5, 0.5, 42};
+    uint32_t count = OCT_MIN((uint32_t)number_of("FAKE_RELAYS", 0), (uint32_t)RELAYS);
+    for (uint32_t i = 0; i < count; i++) {
+        is_silent[i] = i + 1 == count;
+    }
+    return (wire_relays){.count = count,
+                         .host = host,
+                         .pid = pid,
+                         .address = address,
+                         .above = above,
+                         .is_silent = is_silent,
+                         .actors = actors,
+                         .sessions = actors,
+                         .heard_s = heard_s};
+}
+
+// Of actor i: steps/s i, of host i, waits i mod 101 percent of its time; every FAKE_RELAYS-th goes
+// through no relay, the others through each but the first in turn.
 static void
 learner_peers(void *arg, wire_call *call, const wire_get_peers *message)
 {
     static uint32_t ids[WIRE_PEERS_MAX], roles[WIRE_PEERS_MAX], silent[WIRE_PEERS_MAX];
+    static uint32_t relay[WIRE_PEERS_MAX];
     static uint64_t versions[WIRE_PEERS_MAX];
     static char host[WIRE_PEERS_MAX][32];
     static const char *hosts[WIRE_PEERS_MAX];
@@ -127,6 +155,7 @@ learner_peers(void *arg, wire_call *call, const wire_get_peers *message)
         return;
     }
     uint32_t all = (uint32_t)number_of("FAKE_PEERS", 0);
+    wire_relays relays = fake_relays();
     uint32_t count = OCT_MIN(all, message->count_max);
     for (uint32_t i = 0; i < count; i++) {
         ids[i] = i + 1;
@@ -138,6 +167,8 @@ learner_peers(void *arg, wire_call *call, const wire_get_peers *message)
         steps[i] = i;
         waits[i] = (i % 101) / 100.0;
         unknown[i] = NAN;
+        uint32_t turn = i % OCT_MAX(relays.count, 1u);
+        relay[i] = turn > 0 ? turn + 1 : 0;
     }
     const wire_peers answer = {.run_id = 7,
                                .policy_version = 1,
@@ -162,7 +193,9 @@ learner_peers(void *arg, wire_call *call, const wire_get_peers *message)
                                .collect_share = unknown,
                                .wait_share = waits,
                                .resent = steps,
-                               .unacked = waits};
+                               .unacked = waits,
+                               .relay = relay,
+                               .relays = relays};
     wire_reply_learner_peers(call, &answer);
 }
 

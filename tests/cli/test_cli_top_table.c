@@ -78,6 +78,41 @@ test_numbers_descend_text_ascends_and_unknown_is_last_either_way(void **state)
 }
 
 static void
+relay_add(const char *host, uint32_t pid)
+{
+    cli_relay *relay = &run.relay[run.relay_count++];
+    *relay = (cli_relay){.pid = pid};
+    (void)snprintf(relay->host, sizeof(relay->host), "%s", host);
+}
+
+static void
+test_relays_are_a_column_where_there_are_some(void **state)
+{
+    (void)state;
+    cli_line head, row;
+    for (uint32_t i = 1; i <= 4; i++) {
+        peer_add(i, "h", i, false);
+    }
+    assert_string_equal(ids_by(CLI_TOP_RELAY, false), "1 2 3 4"); // nobody goes through one
+    assert_int_equal(table.width[CLI_TOP_RELAY], 0);
+    cli_top_table_head(&table, &head, &wide);
+    assert_null(strstr(head.bytes, "relay"));
+    relay_add("rack", 20);
+    relay_add("rack", 9);
+    run.peer[0].relay = 1;
+    run.peer[2].relay = 2;
+    run.peer[3].relay = 2;
+    assert_string_equal(ids_by(CLI_TOP_RELAY, false), "3 4 1 2");
+    assert_string_equal(ids_by(CLI_TOP_RELAY, true), "1 3 4 2");
+    cli_top_table_head(&table, &head, &wide);
+    cli_top_table_row(&table, &row, &wide, &run, 0);
+    assert_string_equal(strstr(head.bytes, "heard"), "heard  relay↓");
+    assert_string_equal(row.bytes + row.used - 7, "rack/20");
+    cli_top_table_row(&table, &row, &wide, &run, 3);
+    assert_int_equal(row.bytes[row.used - 1], '-');
+}
+
+static void
 test_every_column_has_a_name_and_sorts(void **state)
 {
     (void)state;
@@ -226,6 +261,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_numbers_descend_text_ascends_and_unknown_is_last_either_way,
                                setup),
+        cmocka_unit_test_setup(test_relays_are_a_column_where_there_are_some, setup),
         cmocka_unit_test_setup(test_every_column_has_a_name_and_sorts, setup),
         cmocka_unit_test_setup(test_scrolling_stays_where_rows_are, setup),
         cmocka_unit_test_setup(test_keys_choose_the_column_and_begin_at_the_top, setup),

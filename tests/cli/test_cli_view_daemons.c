@@ -171,6 +171,56 @@ test_text_says_who_has_which_certificate(void **state)
 }
 
 static void
+relay_add(const char *host, const char *address, const char *above, uint32_t actors, bool is_silent)
+{
+    cli_relay *relay = &remote.relay[remote.relay_count++];
+    *relay = (cli_relay){
+        .pid = 12, .actors = actors, .sessions = actors, .is_silent = is_silent, .heard_s = 12};
+    (void)snprintf(relay->host, sizeof(relay->host), "%s", host);
+    (void)snprintf(relay->address, sizeof(relay->address), "%s", address);
+    (void)snprintf(relay->above, sizeof(relay->above), "%s", above);
+}
+
+static void
+test_text_tells_of_relays_where_there_are_some(void **state)
+{
+    (void)state;
+    (void)draw();
+    assert_null(strstr(text, "relay"));
+    relay_add("top.lab", "", "", 0, false);
+    relay_add("rack1.lab", "tcp://rack1.lab:5570", "tcp://top.lab:5570", 1, false);
+    relay_add("rack2.lab", "tcp://rack2.lab:5570", "tcp://rack1.lab:5570", 0, true);
+    remote.peer[2].relay = 2;
+    (void)draw();
+    has("relays     2 · 1 of 2 actors go through them\n"
+        "  silent   rack2.lab/12 · not heard of for 12.0 s · through rack1.lab/12\n"
+        "  relay    top.lab/12 · for relays alone\n"
+        "           rack1.lab/12 · 1 actor · through tcp://top.lab:5570\n");
+    char *line = cli_state_json(&remote);
+    json_t *root = json_loads(line, 0, NULL), *list = json_object_get(root, "peers");
+    const char *host = NULL, *address = NULL, *above = NULL, *through = NULL;
+    int actors = -1, sessions = -1, silent = -1;
+    assert_int_equal(json_unpack(list, "{s:[{},{s:s, s:s, s:s, s:i, s:i, s:b, s:i}]}", "relays",
+                                 "host", &host, "address", &address, "above", &above, "actors",
+                                 &actors, "sessions", &sessions, "silent", &silent, "pid",
+                                 &(int){0}),
+                     0);
+    assert_string_equal(host, "rack1.lab");
+    assert_string_equal(address, "tcp://rack1.lab:5570");
+    assert_string_equal(above, "tcp://top.lab:5570");
+    assert_true(actors == 1 && sessions == 1 && silent == 0);
+    assert_int_equal(json_unpack(list, "{s:[{}, {}, {s:s}]}", "list", "relay", &through), 0);
+    assert_string_equal(through, address);
+    json_decref(root);
+    free(line);
+    while (remote.relay_count < WIRE_RELAYS_MAX) {
+        relay_add("rack", "tcp://rack", "", 1, remote.relay_count % 2 == 0);
+    }
+    assert_in_range(draw(), 20, 40);
+    has("           … 248 more\n");
+}
+
+static void
 test_text_fits_the_terminal_whatever_is_told(void **state)
 {
     (void)state;
@@ -185,6 +235,9 @@ test_text_fits_the_terminal_whatever_is_told(void **state)
     certificate_put(1, "\x1b[2J", UINT32_MAX, UINT32_MAX);
     memset(remote.peer[2].certificate, 'c', OCT_HOLDER_NAME_MAX);
     remote.places_max = UINT32_MAX;
+    relay_add("\x1b[2J", "\x1b[2J", "\x1b[2J", UINT32_MAX, true);
+    memset(remote.relay[0].above, 'a', WIRE_NAME_MAX);
+    memset(remote.relay[0].host, 'h', WIRE_NAME_MAX);
     (void)draw();
     assert_in_range(widest(), 60, WIDTH - 1);
 }
@@ -301,6 +354,7 @@ main(void)
         TEST(test_staleness_is_shown_where_learners_wait_for_nobody),
         TEST(test_text_names_daemons_and_those_in_trouble),
         TEST(test_text_says_who_has_which_certificate),
+        TEST(test_text_tells_of_relays_where_there_are_some),
         TEST(test_text_fits_the_terminal_whatever_is_told),
         TEST(test_text_of_a_crowd_is_bounded),
         TEST(test_text_says_why_somebody_was_not_heard),

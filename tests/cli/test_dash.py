@@ -62,10 +62,14 @@ class Case(unittest.TestCase):
         self.port = 0
 
     def tearDown(self):
+        # A killed octet train leaves its daemons a moment in which they still write into the folder.
+        self.addCleanup(self.folder.cleanup)
         for child in self.children:
-            child.kill()
-            child.communicate()
-        self.folder.cleanup()
+            self.addCleanup(child.communicate)
+            self.addCleanup(child.kill)
+            child.send_signal(signal.SIGINT)
+        for child in self.children:
+            child.communicate(timeout=DEADLINE_S)
 
     def environment(self):
         return {name: value for name, value in os.environ.items() if not name.startswith("OCTET_")}
@@ -307,17 +311,18 @@ class Report(Case):
         self.assertIn("cannot write '/nowhere/x.html'", self.octet("report", "runs", "--html", "/nowhere/x.html", code=1)[1])
 
 
-class Train(Case):
+class Fakes(Case):
     """octet train --dash, with daemons that do nothing (fake_daemon.c)."""
+
+    learner = ""
+    more = {}
 
     def environment(self):
         (self.home / "lib").mkdir(exist_ok=True)
         for name in ["octet-replay", "octet-learner", "octet-actor"]:
             if not (self.home / "lib" / name).exists():
                 os.symlink(FAKE, self.home / "lib" / name)
-        return {**super().environment(), "OCTET_LIBEXEC": str(self.home / "lib"), "FAKE_LEARNER": self.learner}
-
-    learner = ""
+        return {**super().environment(), "OCTET_LIBEXEC": str(self.home / "lib"), "FAKE_LEARNER": self.learner, **self.more}
 
     def train(self, *options):
         (self.home / "x.yaml").write_text("env:\n  id: CartPole-v1\nrun:\n  env_steps: 1000\n", encoding="utf-8")
@@ -330,6 +335,8 @@ class Train(Case):
         run, = self.get("/runs")["runs"]
         return run if run["status"] == "live" else None
 
+
+class Train(Fakes):
     def test_it_serves_while_the_run_lasts(self):
         child = self.train()
         run = wait_for(self.live, "the run is live")
@@ -367,7 +374,9 @@ class Train(Case):
 
 
 @unittest.skipIf(NO_BROWSER, NO_BROWSER)
-class Browser(Case):
+class Page(Case):
+    """A page in a browser."""
+
     def setUp(self):
         super().setUp()
         # Processes of the browser may write there for a moment after it has quit.
@@ -402,6 +411,31 @@ class Browser(Case):
     def assert_quiet(self):
         self.assertEqual(self.page.get_log("browser"), [])
 
+
+@unittest.skipIf(NO_BROWSER, NO_BROWSER)
+class Live(Fakes, Page):
+    def table_below(self, title):
+        """The cells of the table below that heading, row by row."""
+        return self.run_js("(() => { const h = [...document.querySelectorAll('h3')].find((h) => h.textContent === arguments[0]);"
+                           " return h ? [...h.nextElementSibling.rows].map((row) => [...row.cells].map((cell) => cell.textContent)) : []; })()", title)
+
+    def test_relays_are_listed(self):
+        self.more = {"FAKE_PEERS": "4", "FAKE_RELAYS": "3"}
+        self.train()
+        wait_for(self.live, "the run is live")
+        self.open(f"http://127.0.0.1:{self.port}/")
+        rows = wait_for(lambda: self.table_below("Relays"), "relays are listed")
+        self.assertEqual(rows, [["host", "pid", "address", "through", "actors", "heard"],
+                                ["rack-0", "100", "for relays alone", "learner and replay", "0", "0.5 s"],
+                                ["rack-1", "101", "tcp://rack-1:5570", "tcp://rack-0:5570", "11", "0.5 s"],
+                                ["rack-2", "102", "tcp://rack-2:5570", "tcp://rack-0:5570", "12", "silent"]])
+        self.assertEqual([row[-1] for row in self.table_below("Actors and evaluators")],
+                         ["relay", "\u2013", "rack-1/101", "rack-2/102", "\u2013"])
+        self.assert_quiet()
+
+
+@unittest.skipIf(NO_BROWSER, NO_BROWSER)
+class Browser(Page):
     def look(self, url, summaries):
         self.open(url)
         for run, summary in enumerate(summaries):

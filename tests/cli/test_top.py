@@ -149,6 +149,8 @@ class Tops(test_octet.Case):
             self.assertEqual(err, "")
             self.assertNotIn("\x1b", out)
             rows = out.splitlines() + [""]
+            self.assertRegex(rows[0], r"^\S+ · training · ")
+            self.assertRegex(rows[1], r"^actors 999 · ")
             hosts = column(rows, "host")
             self.assertEqual(len(hosts), 1000)
             # Most steps first, the silent one among them.

@@ -5,6 +5,7 @@ usage: e2e_relay.py OCTET TEST
 """
 
 import contextlib
+import json
 import os
 import re
 import signal
@@ -75,6 +76,14 @@ class Swarm:
         assert self.number("replay", "REPLAY-STOP", "rejected") == 0
 
 
+def relays_told(s):
+    """Of each relay, by its address, as octet status has it: whether it is silent, and how many actors it has."""
+    done = subprocess.run([OCTET, "status", s.run, "--json"], capture_output=True, text=True, check=False)
+    peers = json.loads(done.stdout)["peers"] if done.returncode == 0 else {"relays": [], "list": []}
+    return {relay["address"]: (relay["silent"], sum(peer["relay"] == relay["address"] for peer in peers["list"]))
+            for relay in peers["relays"]}
+
+
 @contextlib.contextmanager
 def swarm(folder, of=Swarm, **options):
     s = of(folder, **options)
@@ -125,6 +134,7 @@ def test_a_killed_relay_is_gone_round():
         assert set(joined) <= {s.url("one"), s.url("two")}, joined
         killed, other = ("one", "two") if joined[0] == s.url("one") else ("two", "one")
         wait_for("training", lambda: (column(s.run, "env_steps") or 0) > 0)
+        assert relays_told(s) == {s.url(killed): (False, 1), s.url(other): (False, 1)}
 
         def goes_on():
             steps = column(s.run, "env_steps")
@@ -134,6 +144,7 @@ def test_a_killed_relay_is_gone_round():
         s.processes[killed].kill()
         wait_for("its actor to move", lambda: f"ACTOR-MOVED policies={s.url(other)} " in s.said("first"))
         goes_on()
+        wait_for("status", lambda: relays_told(s) == {s.url(killed): (True, 0), s.url(other): (False, 2)})
         s.processes[other].send_signal(signal.SIGSTOP)  # the connections stay, nothing comes through them
         for actor in actors:
             wait_for(f"the {actor} to move", lambda: "relay=0" in s.said(actor))  # pylint: disable=cell-var-from-loop

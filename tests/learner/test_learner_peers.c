@@ -70,7 +70,7 @@ static void
 test_peers_of_nobody(void **state)
 {
     (void)state;
-    const wire_peers *answer = learner_peers_list(peers, actors, AT(0), 0, WIRE_PEERS_MAX);
+    const wire_peers *answer = learner_peers_list(peers, actors, NULL, AT(0), 0, WIRE_PEERS_MAX);
     assert_int_equal(answer->count, 0);
     assert_int_equal(answer->actors + answer->evaluators + answer->silent + answer->gone, 0);
     assert_true(isnan(answer->lag_mean));
@@ -82,7 +82,7 @@ test_peers_before_the_first_report_know_no_rates(void **state)
 {
     (void)state;
     learner_actor_introduce(joined(7, WIRE_ROLE_ACTOR, AT(0)), "host-1", 4711);
-    const wire_peers *answer = learner_peers_list(peers, actors, AT(1.5), 3, WIRE_PEERS_MAX);
+    const wire_peers *answer = learner_peers_list(peers, actors, NULL, AT(1.5), 3, WIRE_PEERS_MAX);
     assert_int_equal(answer->count, 1);
     assert_int_equal(answer->id[0], 7);
     assert_int_equal(answer->pid[0], 4711);
@@ -97,7 +97,7 @@ test_peers_tell_rates_shares_and_lag(void **state)
 {
     (void)state;
     (void)acting(7, 100, 8);
-    const wire_peers *answer = learner_peers_list(peers, actors, AT(3), 10, WIRE_PEERS_MAX);
+    const wire_peers *answer = learner_peers_list(peers, actors, NULL, AT(3), 10, WIRE_PEERS_MAX);
     assert_true(answer->steps_per_s[0] == 100 && answer->env_steps[0] == 200);
     assert_true(answer->infer_share[0] == 0.25 && answer->env_share[0] == 0.25);
     assert_true(answer->collect_share[0] == 0.125 && answer->wait_share[0] == 0.375);
@@ -130,14 +130,14 @@ test_slow_and_lagging_actors_come_first(void **state)
     (void)acting(102, 1000, 2);  // 8 versions behind
     (void)acting(103, 0, 10);    // stands still
     (void)acting(104, 2000, 10); // fast
-    const wire_peers *answer = learner_peers_list(peers, actors, AT(2), 10, 4);
+    const wire_peers *answer = learner_peers_list(peers, actors, NULL, AT(2), 10, 4);
     assert_int_equal(answer->count, 4);
     assert_int_equal(answer->actors, 24);
     assert_int_equal(answer->id[0], 103);
     assert_int_equal(answer->id[1], 101);
     assert_int_equal(answer->id[2], 102);
     assert_int_equal(answer->id[3], 1); // of equals the lowest id
-    answer = learner_peers_list(peers, actors, AT(2), 10, WIRE_PEERS_MAX);
+    answer = learner_peers_list(peers, actors, NULL, AT(2), 10, WIRE_PEERS_MAX);
     assert_int_equal(answer->count, 24);
     assert_int_equal(answer->id[23], 104);
 }
@@ -150,7 +150,7 @@ test_silent_ones_and_evaluators_come_before_actors(void **state)
     (void)joined(2, WIRE_ROLE_ACTOR, AT(5));
     (void)joined(3, WIRE_ROLE_EVALUATOR, AT(17));
     (void)joined(4, WIRE_ROLE_ACTOR, AT(18));
-    const wire_peers *answer = learner_peers_list(peers, actors, AT(20), 0, WIRE_PEERS_MAX);
+    const wire_peers *answer = learner_peers_list(peers, actors, NULL, AT(20), 0, WIRE_PEERS_MAX);
     static const uint32_t ids[] = {2, 1, 3, 4}, silent[] = {1, 1, 0, 0};
     assert_int_equal(answer->count, 4);
     assert_memory_equal(answer->id, ids, sizeof(ids));
@@ -160,7 +160,8 @@ test_silent_ones_and_evaluators_come_before_actors(void **state)
     assert_int_equal(answer->actors, 1);
     assert_int_equal(answer->evaluators, 1);
     assert_true(answer->steps_per_s[0] == 0);
-    answer = learner_peers_list(peers, actors, AT(LEARNER_PEER_GONE_S + 2), 0, WIRE_PEERS_MAX);
+    answer =
+        learner_peers_list(peers, actors, NULL, AT(LEARNER_PEER_GONE_S + 2), 0, WIRE_PEERS_MAX);
     assert_int_equal(answer->gone, 1);
     assert_int_equal(answer->silent, 3);
 }
@@ -176,7 +177,7 @@ test_silent_ones_take_a_quarter_of_the_places(void **state)
     for (uint64_t i = 1001; i <= 2000; i++) {
         (void)joined(i, WIRE_ROLE_ACTOR, AT(20));
     }
-    const wire_peers *answer = learner_peers_list(peers, actors, AT(20), 0, WIRE_PEERS_MAX);
+    const wire_peers *answer = learner_peers_list(peers, actors, NULL, AT(20), 0, WIRE_PEERS_MAX);
     uint32_t silent = 0;
     for (uint32_t i = 0; i < answer->count; i++) {
         silent += answer->is_silent[i];
@@ -194,10 +195,10 @@ test_a_full_table_is_answered_within_bounds(void **state)
     for (uint64_t i = 1; i <= LEARNER_ACTORS_MAX; i++) {
         (void)joined(i, WIRE_ROLE_ACTOR, AT(0));
     }
-    const wire_peers *answer = learner_peers_list(peers, actors, AT(1), 0, WIRE_PEERS_MAX);
+    const wire_peers *answer = learner_peers_list(peers, actors, NULL, AT(1), 0, WIRE_PEERS_MAX);
     assert_int_equal(answer->count, WIRE_PEERS_MAX);
     assert_int_equal(answer->actors, LEARNER_ACTORS_MAX);
-    assert_int_equal(learner_peers_list(peers, actors, AT(1), 0, 1)->count, 1);
+    assert_int_equal(learner_peers_list(peers, actors, NULL, AT(1), 0, 1)->count, 1);
 }
 
 // Of an earlier life of the learner: nobody can tell.
@@ -206,7 +207,7 @@ test_version_above_the_newest_has_no_lag(void **state)
 {
     (void)state;
     (void)acting(7, 100, 11);
-    const wire_peers *answer = learner_peers_list(peers, actors, AT(2), 10, WIRE_PEERS_MAX);
+    const wire_peers *answer = learner_peers_list(peers, actors, NULL, AT(2), 10, WIRE_PEERS_MAX);
     assert_true(isnan(answer->lag_versions[0]) && isnan(answer->lag_mean));
 }
 
@@ -236,14 +237,14 @@ test_peers_tell_whose_certificate_each_has(void **state)
     actors = learner_actors_create(8);
     learner_actor *actor;
     (void)joined(1, WIRE_ROLE_ACTOR, AT(0));
-    const wire_peers *answer = learner_peers_list(peers, actors, AT(1), 0, WIRE_PEERS_MAX);
+    const wire_peers *answer = learner_peers_list(peers, actors, NULL, AT(1), 0, WIRE_PEERS_MAX);
     assert_true(answer->certificate == NULL && answer->places_max == 0);
     for (uint64_t i = 2; i <= 4; i++) {
         const learner_newcomer who = {
             .role = WIRE_ROLE_ACTOR, .session = i, .holder = i < 4 ? &crowd : &other};
         T_OK(learner_actors_register(actors, &who, AT(0), &actor));
     }
-    answer = learner_peers_list(peers, actors, AT(1), 0, WIRE_PEERS_MAX);
+    answer = learner_peers_list(peers, actors, NULL, AT(1), 0, WIRE_PEERS_MAX);
     assert_int_equal(answer->places_max, 8);
     static const char *const names[] = {"", "crowd", "crowd", "crowd"};
     static const uint32_t ids[] = {0, 0xabcd0102, 0xabcd0102, 0x01000000}, held[] = {0, 2, 2, 1};
@@ -253,6 +254,51 @@ test_peers_tell_whose_certificate_each_has(void **state)
         assert_int_equal(answer->certificate_id[i], ids[i]);
         assert_int_equal(answer->places[i], held[i]);
     }
+}
+
+static void
+relay_note(learner_relays *relays, uint64_t label, const char *address, uint64_t now_ns)
+{
+    bool is_new;
+    const wire_register relay = {.role = WIRE_ROLE_RELAY,
+                                 .label = label,
+                                 .host = "rack",
+                                 .pid = (uint32_t)label,
+                                 .relay_address = address,
+                                 .relay_above = "tcp://top:1",
+                                 .relay_sessions = 7};
+    T_OK(learner_relays_note(relays, &relay, now_ns, &is_new));
+}
+
+// Which relays there are, and through which each peer goes.
+static void
+test_peers_tell_of_relays(void **state)
+{
+    (void)state;
+    learner_relays *relays = learner_relays_create(AT(0));
+    (void)joined(1, WIRE_ROLE_ACTOR, AT(0));
+    joined(2, WIRE_ROLE_ACTOR, AT(0))->relay = learner_relays_key("tcp://rack:2");
+    joined(3, WIRE_ROLE_ACTOR, AT(0))->relay = learner_relays_key("tcp://forgotten:1");
+    const wire_peers *answer = learner_peers_list(peers, actors, relays, AT(1), 0, WIRE_PEERS_MAX);
+    assert_true(answer->relay == NULL && answer->relays.count == 0);
+    relay_note(relays, 1, "tcp://rack:1", AT(0));
+    relay_note(relays, 2, "tcp://rack:2", AT(3.5));
+    learner_relays_count(relays, learner_relays_key("tcp://rack:2"));
+    answer = learner_peers_list(peers, actors, relays, AT(4), 0, WIRE_PEERS_MAX);
+    assert_int_equal(answer->relays.count, 2);
+    static const uint32_t places[] = {0, 2, 0};
+    assert_memory_equal(answer->relay, places, sizeof(places)); // in the order of their ids
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_string_equal(answer->relays.host[i], "rack");
+        assert_string_equal(answer->relays.address[i], i == 0 ? "tcp://rack:1" : "tcp://rack:2");
+        assert_string_equal(answer->relays.above[i], "tcp://top:1");
+        assert_int_equal(answer->relays.pid[i], i + 1);
+        assert_int_equal(answer->relays.is_silent[i], i == 0);
+        assert_int_equal(answer->relays.actors[i], i);
+        assert_int_equal(answer->relays.sessions[i], 7);
+        T_NEAR(answer->relays.heard_s[i], i == 0 ? 4 : 0.5, 1e-9, 0);
+    }
+    learner_relays_destroy(relays);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -270,6 +316,7 @@ main(void)
         TEST(test_silent_ones_take_a_quarter_of_the_places),
         TEST(test_a_full_table_is_answered_within_bounds),
         TEST(test_peers_tell_whose_certificate_each_has),
+        TEST(test_peers_tell_of_relays),
         TEST(test_version_above_the_newest_has_no_lag),
         TEST(test_long_names_of_hosts_are_cut_at_a_character),
     };

@@ -1,4 +1,5 @@
 // Which relay an actor is given, and when none.
+#include "learner/learner_actors.h"
 #include "learner/learner_relays.h"
 
 #include "tests/support/oct_test.h"
@@ -24,8 +25,11 @@ static void
 note(learner_relays *relays, uint64_t label, const char *host, const char *address, uint64_t now_ns)
 {
     bool is_new;
-    const wire_register relay = {
-        .role = WIRE_ROLE_RELAY, .label = label, .host = host, .relay_address = address};
+    const wire_register relay = {.role = WIRE_ROLE_RELAY,
+                                 .label = label,
+                                 .host = host,
+                                 .relay_address = address,
+                                 .relay_above = "tcp://top:1"};
     T_OK(learner_relays_note(relays, &relay, now_ns, &is_new));
 }
 
@@ -48,7 +52,8 @@ test_relays_none_is_given_while_none_lives(void **state)
     uint64_t last = START + LEARNER_RELAY_SILENT_S * SECOND - 1;
     assert_string_equal(choose(relays, "a", "", false, last), "tcp://a:1");
     assert_string_equal(choose(relays, "a", "", false, last + 1), "");
-    assert_null(learner_relays_at(relays, 0, last + 1));
+    assert_int_equal(learner_relays_live(relays, last), 2);
+    assert_int_equal(learner_relays_live(relays, last + 1), 0);
 }
 
 static void
@@ -74,7 +79,34 @@ test_relays_the_same_host_first_then_the_fewest_actors(void **state)
     }
     assert_string_equal(choose(relays, "a", "", false, START),
                         "tcp://a:1"); // its host, all the same
-    assert_int_equal(learner_relays_at(relays, 0, START)->actors, 3);
+    const learner_relay *list[LEARNER_RELAYS_MAX];
+    assert_int_equal(learner_relays_list(relays, START, list), 3);
+    assert_int_equal(list[0]->actors, 3);
+    assert_string_equal(list[0]->above, "tcp://top:1");
+}
+
+// A silent one is listed until it is gone, or another comes with its address, which then has its
+// actors, too.
+static void
+test_relays_silent_ones_are_missed_for_a_while(void **state)
+{
+    learner_relays *relays = *state;
+    const learner_relay *list[LEARNER_RELAYS_MAX];
+    uint64_t silent = START + LEARNER_RELAY_SILENT_S * SECOND;
+    note(relays, 1, "a", "tcp://a:1", START);
+    note(relays, 2, "a", "", START);
+    assert_int_equal(learner_relays_list(relays, silent, list), 2);
+    assert_false(learner_relay_is_live(list[0], silent));
+    note(relays, 3, "a", "tcp://a:1", silent);
+    assert_int_equal(learner_relays_list(relays, silent, list), 2);
+    learner_relays_count(relays, 0);
+    learner_relays_count(relays, learner_relays_key("tcp://a:1"));
+    assert_true(list[0]->label == 2 && list[1]->label == 3);
+    assert_int_equal(list[1]->actors, 1);
+    uint64_t gone = START + LEARNER_PEER_GONE_S * SECOND;
+    assert_int_equal(learner_relays_list(relays, gone - 1, list), 2);
+    assert_int_equal(learner_relays_list(relays, gone, list), 1);
+    assert_int_equal(list[0]->label, 3);
 }
 
 static void
@@ -113,8 +145,11 @@ test_relays_full_a_silent_one_makes_room(void **state)
     for (uint64_t i = 1; i <= LEARNER_RELAYS_MAX; i++) {
         note(relays, i, "a", "tcp://a:1", START + i);
     }
-    const wire_register more = {
-        .role = WIRE_ROLE_RELAY, .label = 9999, .host = "a", .relay_address = "tcp://a:2"};
+    const wire_register more = {.role = WIRE_ROLE_RELAY,
+                                .label = 9999,
+                                .host = "a",
+                                .relay_address = "tcp://a:2",
+                                .relay_above = ""};
     const wire_register nobody = {.role = WIRE_ROLE_RELAY, .host = "a", .relay_address = ""};
     T_ERR(learner_relays_note(relays, &nobody, START, &is_new), OCT_EINVAL);
     T_ERR(learner_relays_note(relays, &more, START + 300, &is_new), OCT_EAGAIN);
@@ -132,6 +167,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         T(test_relays_none_is_given_while_none_lives),
         T(test_relays_full_a_silent_one_makes_room),
+        T(test_relays_silent_ones_are_missed_for_a_while),
         T(test_relays_a_local_socket_is_for_its_own_host),
         T(test_relays_an_actor_keeps_its_own_until_it_has_lost_it),
         T(test_relays_the_same_host_first_then_the_fewest_actors),

@@ -166,6 +166,7 @@ test_register_survives_the_wire(void **state)
         assert_string_equal(out.host, in.host);
         assert_int_equal(out.pid, in.pid);
         assert_string_equal(out.relay_address, in.relay_address);
+        assert_string_equal(out.relay_above, in.relay_above);
         assert_int_equal(out.relay_sessions, in.relay_sessions);
         assert_int_equal(out.relay_lost, in.relay_lost);
         assert_true(out.has_env);
@@ -537,11 +538,42 @@ test_peers_survive_the_wire_with_nan(void **state)
 }
 
 static void
+test_peers_bring_the_relays(void **state)
+{
+    (void)state;
+    wire_peers in = wire_example_peers(WIRE_PEERS_MAX), out;
+    in.relays.count = WIRE_RELAYS_MAX;
+    T_OK(THROUGH(wire_peers, &out, &in));
+    assert_memory_equal(out.relay, in.relay, WIRE_PEERS_MAX * sizeof(uint32_t));
+    assert_int_equal(out.relays.count, WIRE_RELAYS_MAX);
+    for (uint32_t i = 0; i < WIRE_RELAYS_MAX; i++) {
+        assert_string_equal(out.relays.host[i], in.relays.host[i]);
+        assert_string_equal(out.relays.address[i], in.relays.address[i]);
+        assert_string_equal(out.relays.above[i], in.relays.above[i]);
+    }
+    assert_memory_equal(out.relays.pid, in.relays.pid, WIRE_RELAYS_MAX * sizeof(uint32_t));
+    assert_memory_equal(out.relays.is_silent, in.relays.is_silent,
+                        WIRE_RELAYS_MAX * sizeof(uint32_t));
+    assert_memory_equal(out.relays.actors, in.relays.actors, WIRE_RELAYS_MAX * sizeof(uint32_t));
+    assert_memory_equal(out.relays.sessions, in.relays.sessions,
+                        WIRE_RELAYS_MAX * sizeof(uint32_t));
+    assert_memory_equal(out.relays.heard_s, in.relays.heard_s, WIRE_RELAYS_MAX * sizeof(double));
+    in.relays.count = 0; // nobody's relay is told of then
+    T_OK(THROUGH(wire_peers, &out, &in));
+    assert_true(out.relay == NULL && out.relays.count == 0);
+    in = wire_example_peers(0); // relays, and nobody behind them
+    in.relays = wire_example_peers(1).relays;
+    T_OK(THROUGH(wire_peers, &out, &in));
+    assert_true(out.count == 0 && out.relays.count == 2);
+}
+
+static void
 test_peers_refuse_what_is_no_peer(void **state)
 {
     (void)state;
     static const double infinite[] = {1, INFINITY};
-    static const uint32_t tool[] = {WIRE_ROLE_ACTOR, WIRE_ROLE_TOOL}, two[] = {0, 2};
+    static const uint32_t tool[] = {WIRE_ROLE_ACTOR, WIRE_ROLE_TOOL}, two[] = {0, 2},
+                          three[] = {2, 3};
     static const char *const bad[] = {"host", "evil\x1b[2J"};
     wire_peers message = wire_example_peers(WIRE_PEERS_MAX + 1);
     REFUSED(wire_peers, &message, "peers: more than 1024");
@@ -557,6 +589,27 @@ test_peers_refuse_what_is_no_peer(void **state)
     message = wire_example_peers(2);
     message.certificate = bad;
     REFUSED(wire_peers, &message, "peers.certificate: no name, or longer than 256 bytes");
+    message = wire_example_peers(2);
+    message.relays.address = bad;
+    REFUSED(wire_peers, &message, "peers.relay_address: no name, or longer than 256 bytes");
+    message = wire_example_peers(2);
+    message.relays.above = bad;
+    REFUSED(wire_peers, &message, "peers.relay_above: no name, or longer than 256 bytes");
+    message = wire_example_peers(2);
+    message.relays.host = bad;
+    REFUSED(wire_peers, &message, "peers.relay_host: no name, or longer than 256 bytes");
+    message = wire_example_peers(2);
+    message.relays.heard_s = infinite;
+    REFUSED(wire_peers, &message, "peers.relay_heard_s: infinite");
+    message = wire_example_peers(2);
+    message.relays.is_silent = two;
+    REFUSED(wire_peers, &message, "peers.relay_is_silent: neither 0 nor 1");
+    message = wire_example_peers(2);
+    message.relay = three;
+    REFUSED(wire_peers, &message, "peers.relay: no place in the list of relays");
+    message = wire_example_peers(2);
+    message.relays.count = WIRE_RELAYS_MAX + 1;
+    REFUSED(wire_peers, &message, "peers: more than 256 relays");
     message = wire_example_peers(2);
     message.wait_share = infinite;
     REFUSED(wire_peers, &message, "peers.wait_share: infinite");
@@ -577,6 +630,11 @@ test_peers_refuse_uneven_columns(void **state)
                                &generated.n_is_silent,      &generated.n_host,
                                &generated.n_version,        &generated.n_certificate,
                                &generated.n_certificate_id, &generated.n_places,
+                               &generated.n_relay,          &generated.n_relay_host,
+                               &generated.n_relay_pid,      &generated.n_relay_address,
+                               &generated.n_relay_above,    &generated.n_relay_is_silent,
+                               &generated.n_relay_actors,   &generated.n_relay_sessions,
+                               &generated.n_relay_heard_s,
 #define X(name) &generated.n_##name,
                                WIRE_PEER_NUMBERS(X)
 #undef X
@@ -655,6 +713,7 @@ main(void)
         cmocka_unit_test_setup_teardown(test_peers_are_these_bytes, arena_setup, arena_teardown),
         cmocka_unit_test_setup_teardown(test_peers_survive_the_wire_with_nan, arena_setup,
                                         arena_teardown),
+        cmocka_unit_test_setup_teardown(test_peers_bring_the_relays, arena_setup, arena_teardown),
         cmocka_unit_test_setup_teardown(test_peers_refuse_what_is_no_peer, arena_setup,
                                         arena_teardown),
         cmocka_unit_test_setup_teardown(test_peers_refuse_uneven_columns, arena_setup,

@@ -166,6 +166,7 @@ wire_example_register(bool is_box)
         .place = is_box ? 7 : 0,
         .libm = is_box ? 0x2122232425262728u : 0,
         .relay_address = is_box ? "tls+tcp://rack-1.example:5570" : "",
+        .relay_above = is_box ? "tls+tcp://top.example:5570" : "",
         .relay_sessions = is_box ? 32 : 0,
         .relay_lost = is_box,
         .knows_shards = is_box,
@@ -273,6 +274,16 @@ wire_example_peers(uint32_t count)
         .certificate_id = lengths,
         .places = lengths,
         .places_max = 1024,
+        .relay = is_silent,
+        .relays = {.count = count > 0 ? 2 : 0,
+                   .host = stat_names,
+                   .pid = lengths,
+                   .address = stat_names,
+                   .above = stat_names,
+                   .is_silent = is_silent,
+                   .actors = lengths,
+                   .sessions = lengths,
+                   .heard_s = stat_values},
     };
 }
 

@@ -315,8 +315,17 @@
       run.state && run.state.warning ? el('p', {className: 'warning'}, run.state.warning) : null);
   }
 
+  function relays(list) {
+    if (list.length === 0) return null;
+    return el('div', {}, el('h3', {}, 'Relays'), table(['host', 'pid', 'address', 'through', 'actors', 'heard'],
+      list.map((relay) => [relay.host, String(relay.pid), relay.address || 'for relays alone', relay.above || 'learner and replay', String(relay.actors),
+        relay.silent ? el('td', {className: 'silent'}, 'silent') : duration(relay.heard_s)])));
+  }
+
   function peers(run) {
-    const list = at(run.state, 'peers.list') || [];
+    const list = at(run.state, 'peers.list') || [], between = at(run.state, 'peers.relays') || [];
+    const names = new Map(between.map((relay) => [relay.address, relay.host + '/' + relay.pid]));
+    const through = (cells) => names.size > 0 ? cells : [];
     if (list.length === 0) return el('div', {}, el('h3', {}, 'Actors'), el('p', {className: 'soft'}, run.status === 'live' ? 'none is known yet' : 'Actors are shown while the run is live.'));
     const hosts = new Map();
     for (const peer of list) {
@@ -326,10 +335,12 @@
       hosts.set(peer.host, host);
     }
     return el('div', {}, el('h3', {}, 'Hosts'), table(['host', 'processes', 'steps/s'], [...hosts].map(([name, host]) => [name, String(host.count), number(host.speed)])),
+      relays(between),
       el('h3', {}, 'Actors and evaluators'),
-      table(['id', 'role', 'host', 'pid', 'policy', 'behind', 'steps/s', 'infer', 'env', 'wait', 'unacknowledged', 'heard'],
+      table(['id', 'role', 'host', 'pid', 'policy', 'behind', 'steps/s', 'infer', 'env', 'wait', 'unacknowledged', 'heard', ...through(['relay'])],
         list.map((peer) => [peer.id, peer.role, peer.host, String(peer.pid), number(peer.policy_version), number(peer.lag_versions), number(peer.steps_per_s), percent(peer.infer_share),
-          percent(peer.env_share), percent(peer.wait_share), number(peer.unacked), peer.silent ? el('td', {className: 'silent'}, 'silent') : duration(peer.heard_s)])));
+          percent(peer.env_share), percent(peer.wait_share), number(peer.unacked), peer.silent ? el('td', {className: 'silent'}, 'silent') : duration(peer.heard_s),
+          ...through([(peer.relay && names.get(peer.relay)) || '–'])])));
   }
 
   function replay(run) {
