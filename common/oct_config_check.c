@@ -238,12 +238,15 @@ check_replay(const oct_config *config, oct_text *text)
                      config->learner.batches_per_request, config->learner.batch_size,
                      OCT_CONFIG_SAMPLE_MAX);
     }
-    if (config->replay.min_size > config->run.env_steps) {
-        oct_text_add(text,
-                     "error: run.env_steps: %llu is less than replay.min_size %llu: nothing would "
-                     "be learned\n",
+    uint32_t repeat = oct_action_repeat_of(config->env.options);
+    if (config->replay.min_size * repeat > config->run.env_steps) {
+        oct_text_add(text, "error: run.env_steps: %llu is less than replay.min_size %llu",
                      (unsigned long long)config->run.env_steps,
                      (unsigned long long)config->replay.min_size);
+        if (repeat > 1) {
+            oct_text_add(text, " times " OCT_ACTION_REPEAT_KEY " %u of env.options", repeat);
+        }
+        oct_text_add(text, ": nothing would be learned\n");
     }
 }
 

@@ -132,6 +132,12 @@ test_keys_that_contradict_each_other_are_refused(void **state)
     assert_check("run.env_steps=999",
                  "error: run.env_steps: 999 is less than replay.min_size 1000: nothing would be "
                  "learned\n");
+    assert_check("env.options=action_repeat=3;run.env_steps=3000", "");
+    assert_check("env.options=action_repeat=3;run.env_steps=2999",
+                 "error: run.env_steps: 2999 is less than replay.min_size 1000 times action_repeat "
+                 "3 of env.options: nothing would be learned\n");
+    assert_check("env.options=action_repeat=65",
+                 "error: env.options: action_repeat is not a whole number 1 .. 64\n");
     assert_check("evaluation.screen_episodes=101",
                  "error: evaluation.screen_episodes: 101 is more than evaluation.episodes 100\n");
     assert_check("network.hidden=[];network.first_layer_norm=true",
