@@ -43,8 +43,8 @@ static const struct argp_option option_table[] = {
     {"name", KEY_NAME, "NAME", 0, "Name of the run (default: run.name, or the environment)", 1},
     {"run-dir", KEY_RUN_DIR, "D", 0, "Run folder", 1},
     {"certs", KEY_CERTS, "FOLDER", 0,
-     "Certificates as octet certs makes them: a folder each for learner, replay, actor and "
-     "evaluator (default: new ones for this run)",
+     "Certificates as octet certs makes them: a folder each for learner, replay, actor, evaluator, "
+     "and relay where there are some (default: new ones for this run)",
      1},
     {"insecure", KEY_INSECURE, NULL, 0,
      "Without TLS: everybody on the network can read the run and take part in it", 1},
@@ -188,13 +188,14 @@ note_paths(const cli_cluster_options *options, const oct_config *config)
 static void
 certs_check(const cli_cluster_options *options)
 {
-    static const char *const roles[] = {"learner", "replay", "actor", "evaluator"};
+    static const char *const roles[] = {"learner", "replay", "actor", "evaluator", "relay"};
+    size_t role_count = OCT_COUNTOF(roles) - (options->relays == 0 ? 1 : 0);
     static const char *const files[] = {"ca.crt", "crl.pem", "node.crt", "node.key"};
     char path[CLI_PATH_MAX + 64];
     if (options->certs != NULL && options->insecure) {
         cli_usage_error(options->command, "--certs and --insecure: one of both is allowed");
     }
-    for (size_t i = 0; options->certs != NULL && i < OCT_COUNTOF(roles); i++) {
+    for (size_t i = 0; options->certs != NULL && i < role_count; i++) {
         for (size_t k = 0; k < OCT_COUNTOF(files); k++) {
             (void)snprintf(path, sizeof(path), "%s/%s/%s", options->certs, roles[i], files[k]);
             if (access(path, R_OK) != 0) {
@@ -204,6 +205,23 @@ certs_check(const cli_cluster_options *options)
                 exit(CLI_EXIT_FAILED);
             }
         }
+    }
+}
+
+// The learner would refuse them, in the words of learner_io.c, or they would serve nobody.
+static void
+relays_check(const cli_cluster_plan *plan)
+{
+    const cli_cluster_options *options = plan->options;
+    if (options->relays > 0 && plan->config.run.deterministic) {
+        cli_usage_error(options->command,
+                        "--relays: run.deterministic: a run in lock-step has no relays");
+    }
+    if (options->relays > 0 && plan->actors == 0) {
+        cli_usage_error(options->command,
+                        "--relays: %s learns from replay.data alone; relays serve actors, and it "
+                        "has none",
+                        options->file);
     }
 }
 
@@ -239,7 +257,9 @@ cli_cluster_plan_make(const cli_cluster_options *options)
     bool is_offline = oct_config_is_offline(&plan->config);
     uint32_t actors = options->actors > 0 ? options->actors : plan->config.actor.count;
     plan->actors = is_offline ? 0 : actors;
+    plan->relays = options->relays;
     plan->learner_cpus = plan->config.learner.count * plan->config.learner.threads + 1;
+    relays_check(plan);
     return plan;
 }
 
@@ -424,17 +444,40 @@ learner_place(cli_cluster_plan *plan, const cli_cluster_place *place)
 }
 
 static void
-actor_place(cli_cluster_plan *plan, const cli_cluster_place *place, bool evaluates)
+learner_dial(cli_cluster_plan *plan, cli_cluster_daemon *daemon, const cli_cluster_place *place)
 {
     char port[PORT_BYTES];
+    add(plan, daemon, "--learner");
+    add(plan, daemon, "%s://%s:%s", scheme(plan), place->learner_host,
+        port_text(port, plan, place, 0));
+}
+
+static void
+relay_place(cli_cluster_plan *plan, const cli_cluster_place *place)
+{
+    cli_cluster_daemon *relay = begin(plan, "relay", "relay", "octet-relay");
+    relay->count = plan->relays;
+    learner_dial(plan, relay, place);
+    add(plan, relay, "--listen");
+    add(plan, relay, "%s", place->relay);
+    add(plan, relay, "--announce");
+    add(plan, relay, "%s", place->relay);
+    secure(plan, relay, place);
+}
+
+static void
+actor_place(cli_cluster_plan *plan, const cli_cluster_place *place, bool evaluates)
+{
     const char *name = evaluates ? "evaluator" : "actor";
     cli_cluster_daemon *actor = begin(plan, name, name, "octet-actor");
     actor->count = evaluates ? plan->options->evaluators : plan->actors;
-    add(plan, actor, "--learner");
-    add(plan, actor, "%s://%s:%s", scheme(plan), place->learner_host,
-        port_text(port, plan, place, 0));
+    learner_dial(plan, actor, place);
     if (evaluates) {
         add(plan, actor, "--evaluate");
+    } else if (plan->relays > 0) {
+        // Named, not chosen by the learner: it may not know the relay yet when it knows the actor.
+        add(plan, actor, "--relay");
+        add(plan, actor, "%s", place->relay);
     }
     if (env_is_code(plan->config.env.id)) { // this user chose it, and no other
         add(plan, actor, "--plugins");
@@ -456,6 +499,9 @@ cli_cluster_plan_place(cli_cluster_plan *plan, const cli_cluster_place *place)
     }
     learner_place(plan, place);
     actor_place(plan, place, true);
+    if (plan->relays > 0) {
+        relay_place(plan, place);
+    }
     if (plan->actors > 0) {
         actor_place(plan, place, false);
     }

@@ -27,7 +27,7 @@
 //
 // Threads: main thread. Errors: what a user has done ends the process with words for a person.
 
-#define CLI_CLUSTER_DAEMONS_MAX  (OCT_SHARDS_MAX + 4)
+#define CLI_CLUSTER_DAEMONS_MAX  (OCT_SHARDS_MAX + 5)
 #define CLI_CLUSTER_WORDS_MAX    48
 #define CLI_CLUSTER_SETTINGS_MAX 48   // of --set; octet-learner takes 64, and gets some here
 #define CLI_CLUSTER_ACTORS_MAX   4095 // places of a run, less an evaluator
@@ -41,6 +41,7 @@ typedef struct cli_cluster_options {
     size_t setting_count;
     uint32_t actors;     // 0: actor.count of the experiment
     uint32_t evaluators; // 1 if not given
+    uint32_t relays;     // 0: none; else as many as the backend's own option says
     uint32_t port;       // of the learner, the first of all: see below
     const char *name;    // of the run; NULL: run.name, or the environment
     const char *run_dir; // as given; NULL: the backend's default
@@ -70,13 +71,17 @@ typedef struct cli_cluster_place {
     const char *run_dir;      // the learner's
     const char *replay_dir;   // replay keeps its table in a file here; NULL: in memory only
     const char *certs;        // a folder with one for each role in it; NULL with --insecure
+    // With relays: where each listens, which is what it announces and what the actors of its host
+    // are given.
+    const char *relay;
     bool has_late_port; // ports are written as marks, @PORT+5@, for who learns the first one later
 } cli_cluster_place;
 
 typedef struct cli_cluster_daemon {
-    const char *name; // "replay" ("replay-1" … of shards), "data", "learner", "actor", "evaluator"
+    // "replay" ("replay-1" … of shards), "data", "learner", "evaluator", "relay", "actor"
+    const char *name;
     const char *role; // of its certificate, and of the folder in certs: "replay" of "data"
-    uint32_t count;   // that many alike: 1, but for actors and evaluators
+    uint32_t count;   // that many alike: 1, but for actors, evaluators and relays
     uint32_t port;    // it listens from here on; 0: it only dials
     uint32_t ports;   // so many
     bool may_finish;  // the learner: exit code 0 is the end of the run, not a death
@@ -92,6 +97,7 @@ typedef struct cli_cluster_plan {
     char name[CLI_CLUSTER_NAME_MAX + 1]; // [a-z0-9-], begins and ends with a letter or digit
     cli_environment environment;         // what the preflight found it to be
     uint32_t actors;                     // 0: of a data set alone
+    uint32_t relays;                     // options->relays, until the backend knows better
     uint32_t learner_cpus; // its threads and those of its other processes, and its loop
     cli_cluster_daemon daemon[CLI_CLUSTER_DAEMONS_MAX]; // in the order to start them
     size_t count;

@@ -21,6 +21,7 @@ static const struct mark {
     {CLI_SHELL_HEAD, "head"},
     {CLI_SHELL_WORK, "work"},
     {CLI_SHELL_RUN, "run"},
+    {CLI_SHELL_PLACE, "place"},
 };
 
 // NULL: no mark begins here.

@@ -24,9 +24,18 @@
 #define PROGRAM      "octet_ssh.sh"
 #define REASON_BYTES (2 * CLI_PATH_MAX)
 #define REMOTE       "octet-runs"
+#define RELAY        "ipc://relay-" CLI_SHELL_PLACE ".ipc" // in the folder that the daemons run in
 #define HEAD_MIB     96 // programs, checkpoints, logs; replay's rows are beyond what is known here
 
-enum { KEY_HOSTS = 256, KEY_LEARNER_HOST, KEY_ADDRESS, KEY_SSH, KEY_INSTALLED, KEY_RESUME };
+enum {
+    KEY_HOSTS = 256,
+    KEY_LEARNER_HOST,
+    KEY_ADDRESS,
+    KEY_SSH,
+    KEY_RELAYS,
+    KEY_INSTALLED,
+    KEY_RESUME
+};
 
 static const struct argp_option option_table[] = {
     {"hosts", KEY_HOSTS, "A,B,…", 0,
@@ -38,6 +47,8 @@ static const struct argp_option option_table[] = {
      "Options of ssh and scp, such as \"-F my_config -o Port=2222\" (default: your "
      "configuration's)",
      0},
+    {"relays", KEY_RELAYS, NULL, 0,
+     "A relay on each host that has actors, which go through it: for hundreds of actors", 0},
     {"installed", KEY_INSTALLED, NULL, 0,
      "The hosts have Octet's programs on their path: copy none", 0},
     {"resume", KEY_RESUME, NULL, 0, "Continue the run in --run-dir, on whichever hosts", 0},
@@ -128,6 +139,9 @@ parse(int key, char *arg, struct argp_state *state)
     case KEY_SSH:
         ssh_take(o, arg);
         return 0;
+    case KEY_RELAYS:
+        o->cluster.relays = 1;
+        return 0;
     case KEY_INSTALLED:
         o->installed = true;
         return 0;
@@ -202,11 +216,13 @@ list_write(FILE *out, const char *name, char *const *words, size_t count)
 static void
 programs_write(FILE *out, const ssh_options *o, const cli_cluster_plan *plan)
 {
-    static const char *const names[] = {"octet-replay", "octet-learner", "octet-actor"};
+    static const char *const names[] = {"octet-replay", "octet-learner", "octet-actor",
+                                        "octet-relay"};
+    size_t name_count = OCT_COUNTOF(names) - (plan->relays == 0 ? 1 : 0);
     static char paths[OCT_COUNTOF(names)][CLI_PATH_MAX], module[ENV_MODULE_PATH_MAX];
     char *words[OCT_COUNTOF(names)], reason[REASON_BYTES], *modules[] = {module};
     size_t count = 0, module_count = 0;
-    for (; !o->installed && count < OCT_COUNTOF(names); count++) {
+    for (; !o->installed && count < name_count; count++) {
         if (cli_folder_find_daemon(paths[count], names[count], reason, sizeof(reason)) != OCT_OK) {
             fail(o, reason);
         }
@@ -327,13 +343,17 @@ cli_cluster_ssh(int argc, char **argv)
     if (o.cluster.actors == 0 && plan->actors > 0) { // none of the hosts is left without one
         plan->actors = (uint32_t)OCT_MAX((size_t)plan->actors, o.host_count - 1);
     }
+    if (plan->relays > 0) { // one for each host that has actors
+        plan->relays = (uint32_t)OCT_MIN(OCT_MAX(o.host_count - 1, 1u), (size_t)plan->actors);
+    }
     const cli_cluster_place place = {.learner_host = CLI_SHELL_HEAD,
                                      .replay_host = CLI_SHELL_HEAD,
                                      .data_host = CLI_SHELL_HEAD,
                                      .experiment = CLI_CLUSTER_EXPERIMENT,
                                      .run_dir = "run",
                                      .replay_dir = "run",
-                                     .certs = "certs"};
+                                     .certs = "certs",
+                                     .relay = RELAY};
     cli_cluster_plan_place(plan, &place);
     if (cli_python_find(program, PROGRAM, reason, sizeof(reason)) != OCT_OK ||
         cli_folder_open(&folder, o.cluster.run_dir, plan->name, o.resume, reason, sizeof(reason)) !=

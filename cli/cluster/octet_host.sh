@@ -1,7 +1,7 @@
 #!/bin/sh
 # The part of octet cluster ssh that runs on each host. Plain sh: nothing but coreutils is needed there.
 # usage: octet_host.sh check FOLDER MIB        makes FOLDER; fails with a reason where there is no room for so much
-#        octet_host.sh ready FOLDER            fails with a reason where the programs do not run
+#        octet_host.sh ready FOLDER [PROGRAM]  fails with a reason where the programs do not run, or this one as well
 #        octet_host.sh start FOLDER            starts what FOLDER/daemons.sh names, under systemd-run --user where that works
 #        octet_host.sh follow FOLDER [NAME]    prints what the daemons log, until NAME has ended: its exit code; or until nobody reads
 #        octet_host.sh stop FOLDER             ends all that was started in FOLDER
@@ -39,7 +39,7 @@ check() {
 ready() {
     cd "$folder" || fail "there is no $folder"
     PATH=$folder/bin:$PATH
-    for name in octet-replay octet-learner octet-actor; do
+    for name in octet-replay octet-learner octet-actor "$@"; do
         program=$(command -v "$name") || fail "$name is neither copied nor on the path"
         said=$("$program" --version 2>&1) && continue
         lacks=$(ldd "$program" 2>/dev/null | awk '/not found/ { printf "%s%s", n++ ? ", " : "", $1 }')

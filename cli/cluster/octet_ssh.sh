@@ -24,6 +24,8 @@ resume=
 daemons=()
 keep=
 port=
+relay_count=0
+place=
 # shellcheck source=/dev/null
 . "$here/plan.sh"
 
@@ -117,31 +119,33 @@ machines_differ() {
 certificates() {
     [ -z "$insecure" ] || return 0
     if [ -n "$certs" ]; then
-        mkdir "$here/certs" && cp -r "$certs"/{learner,replay,actor,evaluator} "$here/certs/"
+        mkdir "$here/certs" && cp -r "$certs"/{learner,replay,actor,evaluator} "$here/certs/" || return
+        [ "$relay_count" -eq 0 ] || cp -r "$certs/relay" "$here/certs/"
         return
     fi
     "$octet" certs init --dir "$here/certs" --days 3650 >/dev/null || return
-    local role
+    local role roles=(actor evaluator operator)
+    [ "$relay_count" -eq 0 ] || roles+=(relay)
     for role in learner replay; do
         "$octet" certs issue "$role" "$role" --host "$head" --dir "$here/certs" >/dev/null || return
     done
-    for role in actor evaluator operator; do
+    for role in "${roles[@]}"; do
         "$octet" certs issue "$role" "$role" --dir "$here/certs" >/dev/null || return
     done
     rm -rf "$run_dir/certs" && mkdir "$run_dir/certs" && cp -r "$here/certs/operator" "$run_dir/certs/"
 }
 
-# host_of NAME: the number of the host where the daemon runs that is the NAMEth actor, or evaluator. Actors go round the hosts but the
-# learner's, which has all else, unless there is no other.
+# host_of NAME: the number of the host where the daemon runs that is the NAMEth actor, relay or evaluator. Actors go round the hosts but
+# the learner's, which has all else, unless there is no other; and so do relays, of which each host has one at most.
 host_of() {
     local others=() number
     for number in "${!hosts[@]}"; do
         [ "${hosts[number]}" = "$learner_host" ] || others+=("$number")
     done
     case "$1" in
-    actor-*)
+    actor-* | relay-*)
         [ ${#others[@]} -eq 0 ] || {
-            echo "${others[${1#actor-} % ${#others[@]}]}"
+            echo "${others[${1##*-} % ${#others[@]}]}"
             return
         }
         ;;
@@ -154,7 +158,6 @@ host_of() {
 # share_out: what goes to each host, as it will lie there, in PLAN/host.NUMBER.
 share_out() {
     local number daemon role count i id words environment
-    plan
     for number in "${!hosts[@]}"; do
         mkdir -p "$here/host.$number/certs"
         cp "$keep/octet_keep.sh" "$here/experiment.yaml" "$here/host.$number/" || return
@@ -173,10 +176,14 @@ share_out() {
         for ((i = 0; i < ${!count}; i++)); do
             id=$daemon
             case "$daemon" in
-            actor) id=actor-$i ;;
+            actor | relay) id=$daemon-$i ;;
             evaluator) [ "${!count}" -eq 1 ] || id=evaluator-$i ;;
             esac
             number=$(host_of "$id")
+            # Of that host's relay, which plan puts into command lines.
+            # shellcheck disable=SC2034
+            place=$((relay_count > 0 ? i % relay_count : 0))
+            plan
             echo "daemon$(quoted "$id" "${!environment}" "${words[@]}")" >>"$here/host.$number/daemons.sh"
             [ -n "$insecure" ] || cp -r "$here/certs/${!role}" "$here/host.$number/certs/" || return
         done
@@ -199,7 +206,11 @@ put() {
     if [ ${#resumed[@]} -gt 0 ] && [ "$1" = "$learner_host" ]; then
         copy "$1" "${resumed[@]}" run || return
     fi
-    on "$1" ready
+    if [ "$relay_count" -eq 0 ]; then
+        on "$1" ready
+    else
+        on "$1" ready octet-relay
+    fi
 }
 
 start() {

@@ -33,6 +33,8 @@ def test_refusals():
         ("ssh", "cartpole", "--hosts", "a", "--address", "a b"): "--address is 'a b'",
         ("ssh", "cartpole", "--hosts", "a", "--resume"): "--resume needs --run-dir",
         ("ssh", "cartpole", "--hosts", "a", "--certs", "x", "--insecure"): "one of both is allowed",
+        ("ssh", "cartpole", "--hosts", "a,b", "--relays", "--set", "run.deterministic=true"):
+            "--relays: run.deterministic: a run in lock-step has no relays",
         ("slurm", "cartpole", "--sbatch", "-p long"): "--sbatch is '-p long'",
         ("slurm", "cartpole", "--sbatch", "--time=1\nrm -rf x"): "allowed are options of sbatch on one line",
         ("slurm", "cartpole", "--actor-memory", "1"): "--actor-memory is '1'",
@@ -46,6 +48,13 @@ def test_refusals():
     assert "--set algo.name=dqn: error: algo.name: dqn needs discrete actions" in result.stderr, result
     result = octet("ssh", "cartpole", "--hosts", "a", "--certs", "/nowhere", status=1)
     assert "/nowhere/learner/ca.crt: octet certs issue learner learner --dir /nowhere makes it" in result.stderr, result
+    with tempfile.TemporaryDirectory() as folder:
+        for role in ("learner", "replay", "actor", "evaluator"):
+            (pathlib.Path(folder) / role).mkdir()
+            for file in ("ca.crt", "crl.pem", "node.crt", "node.key"):
+                (pathlib.Path(folder) / role / file).touch()
+        result = octet("ssh", "cartpole", "--hosts", "a,b", "--certs", folder, "--relays", status=1)
+        assert f"{folder}/relay/ca.crt: octet certs issue relay relay --dir {folder} makes it" in result.stderr, result
 
 
 def test_no_run():

@@ -10,6 +10,7 @@ Waits for conditions with a deadline. The last line is "N passed, N failed, N sk
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -190,9 +191,9 @@ def summary(world, name):
     return json.loads((world.folder / name / "summary.json").read_text(encoding="utf-8"))
 
 
-def actors(world, host):
-    """Its octet-actors, without what keeps them."""
-    return [pid for pid, words in world.running(host, "octet-actor").items() if words[0].endswith("octet-actor")]
+def actors(world, host, program="octet-actor"):
+    """Its octet-actors, or others of one program, without what keeps them."""
+    return [pid for pid, words in world.running(host, program).items() if words[0].endswith(program)]
 
 
 def goes_on(process):
@@ -222,6 +223,46 @@ def train(check, world):
     units = (world.home("h3") / "units").read_text(encoding="utf-8").split()
     check.that(units == ["octet-first-actor-1"], f"h3's service manager ran {units}")
     nothing_left(check, world, "first")
+
+
+def peers(world, name):
+    """octet status of the run, as somebody at desk sees it: {"relays": […], "list": […]}."""
+    done = subprocess.run(["ip", "netns", "exec", world.lab.namespace("desk"), BUILD / "cli/octet", "status", "--json", "--learner",
+                           "tls+tcp://h1:5555", "--tls", world.folder / name / "certs/operator"],
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    return json.loads(done.stdout)["peers"] if done.returncode == 0 else {"relays": [], "list": []}
+
+
+def relayed(world, name):
+    """How many actors go through each relay that lives: {"ipc://…": 2}."""
+    told = peers(world, name)
+    ways = [peer["relay"] for peer in told["list"] if peer["role"] == "actor"]
+    return {relay["address"]: ways.count(relay["address"]) for relay in told["relays"] if not relay["silent"]}
+
+
+def relays(check, world):
+    """A relay on each host that has actors: they go through it, a killed one is started again, and CartPole is solved."""
+    process = world.start("relays", "--run-dir", "relays", "--actors", 3, "--relays")
+    evaluator = wait_for("an evaluator", lambda: goes_on(process) and
+                         [pid for pid in world.running("h1", "--evaluate") if pid in actors(world, "h1")])[0]
+    os.kill(evaluator, signal.SIGSTOP)  # nothing is solved until all has been looked at
+    through = {"ipc://relay-0.ipc": 2, "ipc://relay-1.ipc": 1}
+    wait_for("three actors behind two relays", lambda: goes_on(process) and relayed(world, "relays") == through,
+             numbers=lambda: f"{world.said('relays')} {relayed(world, 'relays')}")
+    check.that(True, f"actors go through the relay of their host: {through}")
+    keys = {host: sorted(path.name for path in (world.remote(host, "relays") / "certs").iterdir()) for host in HOSTS}
+    check.that(keys == {"h1": ["evaluator", "learner", "replay"], "h2": ["actor", "relay"], "h3": ["actor", "relay"]}, f"keys: {keys}")
+    kill_if_there(actors(world, "h2", "octet-relay")[0])
+    log = world.remote("h2", "relays") / "log/relay-0.log"
+    wait_for("another relay in its place", lambda: goes_on(process) and "relay-0: octet_keep: octet-relay died (exit code 137)" in
+             world.said("relays") and log.read_text(encoding="utf-8").count("RELAY-REGISTERED") == 2)
+    check.that(True, "a killed relay was started again")
+    os.kill(evaluator, signal.SIGCONT)
+    status = process.wait(DEADLINE_S)
+    check.that(status == 0 and summary(world, "relays")["solved"] is True, f"CartPole is solved, exit code {status}")
+    ended = re.search(r"RELAY-STOP batches=(\d+)", (world.folder / "relays/log/relay-1.log").read_text(encoding="utf-8"))
+    check.that(ended and int(ended[1]) > 0, f"batches went through the other relay: {ended and ended[1]}")
+    nothing_left(check, world, "relays")
 
 
 def interrupt(check, world):
@@ -306,7 +347,7 @@ def refusals(check, world):
         nothing_left(check, world, name)
 
 
-SCENARIOS = [train, interrupt, left, refusals]
+SCENARIOS = [train, relays, interrupt, left, refusals]
 
 
 def begin(build, sshd):
