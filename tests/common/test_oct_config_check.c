@@ -118,6 +118,18 @@ assert_vtrace(void)
 }
 
 static void
+test_repeated_actions_count_as_steps_of_the_environment(void **state)
+{
+    (void)state;
+    assert_check("env.options=action_repeat=3;run.env_steps=3000", "");
+    assert_check("env.options=action_repeat=3;run.env_steps=2999",
+                 "error: run.env_steps: 2999 is less than replay.min_size 1000 times action_repeat "
+                 "3 of env.options: nothing would be learned\n");
+    assert_check("env.options=action_repeat=65",
+                 "error: env.options: action_repeat is not a whole number 1 .. 64\n");
+}
+
+static void
 test_keys_that_contradict_each_other_are_refused(void **state)
 {
     (void)state;
@@ -132,12 +144,6 @@ test_keys_that_contradict_each_other_are_refused(void **state)
     assert_check("run.env_steps=999",
                  "error: run.env_steps: 999 is less than replay.min_size 1000: nothing would be "
                  "learned\n");
-    assert_check("env.options=action_repeat=3;run.env_steps=3000", "");
-    assert_check("env.options=action_repeat=3;run.env_steps=2999",
-                 "error: run.env_steps: 2999 is less than replay.min_size 1000 times action_repeat "
-                 "3 of env.options: nothing would be learned\n");
-    assert_check("env.options=action_repeat=65",
-                 "error: env.options: action_repeat is not a whole number 1 .. 64\n");
     assert_check("evaluation.screen_episodes=101",
                  "error: evaluation.screen_episodes: 101 is more than evaluation.episodes 100\n");
     assert_check("network.hidden=[];network.first_layer_norm=true",
@@ -456,6 +462,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_targets_belong_to_what_learns_values),
         cmocka_unit_test(test_an_environment_is_required),
+        cmocka_unit_test(test_repeated_actions_count_as_steps_of_the_environment),
         cmocka_unit_test(test_keys_that_contradict_each_other_are_refused),
         cmocka_unit_test(test_options_that_are_no_pairs_are_refused),
         cmocka_unit_test(test_every_contradiction_is_told_at_once),
