@@ -264,7 +264,20 @@ def test_a_broken_compose_file_is_found(python, folder):
         assert code == 1 and wrong.split(":")[0] in text, f"{wrong}: {text}"
 
 
+def test_the_image_has_every_program():
+    """meson install fails in the image where ninja was not told to build a program that is installed."""
+    recipe, programs = (DEPLOY / "Dockerfile").read_text(encoding="utf-8"), []
+    for path in ROOT.glob("*/meson.build"):
+        programs += [f"{path.parent.name}/{name}" for name, rest in
+                     re.findall(r"^\w+ = executable\('(octet[\w-]*)',(.*?)^(?=\S)", path.read_text(encoding="utf-8") + "\nend", re.M | re.S)
+                     if "install: true" in rest]
+    assert len(programs) == 5, programs
+    for program in programs:
+        assert f" {program} " in recipe and f"/out/usr/bin/{program.split('/')[1]} " in recipe, f"deploy/Dockerfile: {program}"
+
+
 def compose():
+    test_the_image_has_every_program()
     python = os.environ.get("OCTET_TEST_PYTHON", sys.executable)
     if shutil.which(python) is None or run(python, "-c", "import check_jsonschema")[0] != 0:
         print("SKIPPED: check-jsonschema is not there (script/setup test fetches it from PyPI): compose files were NOT checked by the schema")
