@@ -2,6 +2,7 @@
 // totals.
 #include "learner/learner_actors.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -10,18 +11,40 @@
 #include <sys/random.h>
 
 #include "common/oct_base.h"
+#include "common/oct_places.h"
 
-#define RATES_NS 1000000000u // over so much time at least
+#define RATES_NS    1000000000u // over so much time at least
+#define CHUNK       64u         // places that are made together; they stay where they are
+#define CHUNKS      (LEARNER_ACTORS_MAX / CHUNK)
+#define INDEX_WORDS (LEARNER_ACTORS_MAX / 64)
+#define ROLES       (WIRE_ROLE_EVALUATOR + 1)
+#define NONE        OCT_PLACES_NONE
+
+static_assert(CHUNKS * CHUNK == LEARNER_ACTORS_MAX && INDEX_WORDS * 64 == LEARNER_ACTORS_MAX,
+              "whole chunks and words");
+
+// The groups of learner_actors.heard: each in the order in which they were last heard of.
+static const oct_places_key heard = {0, 1}, silent = {0, 2}, unused = {0, 3}, everybody;
 
 struct learner_actors {
-    learner_actor table[LEARNER_ACTORS_MAX];
-    uint32_t used;                            // places that were ever taken
-    learner_actors_totals gone;               // of sessions whose place was given to another
-    uint32_t incarnation[LEARNER_ACTORS_MAX]; // the next actor's at each index
-    uint32_t incarnations;                    // above all that were given
-    uint32_t per_holder;                      // 0: any number
-    uint32_t asked_id[LEARNER_ACTORS_MAX];    // learner_actors_unproved
-    uint64_t asked_session[LEARNER_ACTORS_MAX];
+    learner_actor *chunk[CHUNKS];
+    uint32_t used;              // places that were ever taken
+    learner_actors_totals gone; // of sessions whose place was given to another
+    uint32_t *incarnation;      // [incarnation_room] the next actor's at each index, above the base
+    uint32_t incarnation_room, incarnation_base;
+    uint32_t incarnations; // above all that were given
+    uint32_t per_holder;   // 0: any number
+    uint32_t asked_room;
+    uint32_t *asked_id; // [asked_room] learner_actors_unproved
+    uint64_t *asked_session;
+    oct_places *heard; // every place is in one of its groups
+    // Of those with a session.
+    oct_places *by_id, *by_label, *by_holder;
+    oct_places *unproved; // that are to insert, in the order in which they joined
+    // Of those that are counted as live.
+    oct_places *by_index, *by_relay;
+    uint32_t live[ROLES];
+    uint64_t taken[ROLES][INDEX_WORDS]; // indices, one bit each
 };
 
 learner_actors *
@@ -29,23 +52,72 @@ learner_actors_create(uint32_t per_holder)
 {
     learner_actors *actors = oct_alloc(sizeof(*actors));
     actors->per_holder = per_holder;
+    actors->heard = oct_places_create();
+    actors->by_id = oct_places_create();
+    actors->by_label = oct_places_create();
+    actors->by_holder = oct_places_create();
+    actors->unproved = oct_places_create();
+    actors->by_index = oct_places_create();
+    actors->by_relay = oct_places_create();
     return actors;
 }
 
 void
 learner_actors_destroy(learner_actors *actors)
 {
+    if (actors == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < CHUNKS; i++) {
+        free(actors->chunk[i]);
+    }
+    free(actors->incarnation);
+    free(actors->asked_id);
+    free(actors->asked_session);
+    oct_places_destroy(actors->heard);
+    oct_places_destroy(actors->by_id);
+    oct_places_destroy(actors->by_label);
+    oct_places_destroy(actors->by_holder);
+    oct_places_destroy(actors->unproved);
+    oct_places_destroy(actors->by_index);
+    oct_places_destroy(actors->by_relay);
     free(actors);
+}
+
+static learner_actor *
+entry_at(const learner_actors *actors, uint32_t at)
+{
+    return &actors->chunk[at / CHUNK][at % CHUNK];
 }
 
 void
 learner_actors_go_on(learner_actors *actors, uint32_t incarnations)
 {
     OCT_ASSERT(actors->used == 0);
-    for (uint32_t i = 0; i < LEARNER_ACTORS_MAX; i++) {
-        actors->incarnation[i] = incarnations;
-    }
+    actors->incarnation_base = incarnations;
     actors->incarnations = incarnations;
+}
+
+// What was given to whoever has the index now, and is not given again.
+static uint32_t
+incarnation_take(learner_actors *actors, uint32_t index)
+{
+    if (index >= actors->incarnation_room) {
+        uint32_t room = OCT_MAX(actors->incarnation_room, CHUNK);
+        while (room <= index) {
+            room *= 2;
+        }
+        uint32_t *grown = oct_alloc(room * sizeof(*grown));
+        if (actors->incarnation_room > 0) {
+            memcpy(grown, actors->incarnation, actors->incarnation_room * sizeof(*grown));
+        }
+        free(actors->incarnation);
+        actors->incarnation = grown;
+        actors->incarnation_room = room;
+    }
+    uint32_t incarnation = actors->incarnation_base + actors->incarnation[index]++;
+    actors->incarnations = OCT_MAX(actors->incarnations, incarnation + 1);
+    return incarnation;
 }
 
 uint32_t
@@ -98,28 +170,132 @@ learner_actor_came_with(const learner_actor *actor, const oct_holder *holder)
     return is_held_by(actor, holder != NULL ? holder : &nobody);
 }
 
-static uint32_t
-index_find(const learner_actors *actors, const learner_newcomer *who, uint64_t now_ns)
+// ---- groups
+
+static oct_places_key
+key_of_label(uint64_t label, wire_role role)
 {
-    // There are at least as many indices as entries, so one below LEARNER_ACTORS_MAX is free.
-    bool taken[LEARNER_ACTORS_MAX] = {false};
-    bool is_own = who->place > 0;
-    for (uint32_t i = 0; i < actors->used; i++) {
-        const learner_actor *actor = &actors->table[i];
-        if (learner_actor_is_live(actor, now_ns) && actor->role == who->role) {
-            taken[actor->index] = true;
-            is_own = is_own && (actor->index != who->place - 1 ||
-                                (actor->is_placed && learner_actor_came_with(actor, who->holder)));
-        }
+    return (oct_places_key){(uint64_t)role, label};
+}
+
+static oct_places_key
+key_of_holder(const oct_holder *holder)
+{
+    oct_places_key key;
+    static_assert(sizeof(key) == sizeof(holder->id), "a key is what tells certificates apart");
+    memcpy(&key, holder->id, sizeof(key));
+    return key;
+}
+
+static oct_places_key
+key_of_index(uint32_t index, wire_role role)
+{
+    return (oct_places_key){(uint64_t)role, index};
+}
+
+static void
+relay_group(learner_actors *actors, const learner_actor *actor)
+{
+    if (actor->is_counted && actor->relay != 0) {
+        oct_places_put(actors->by_relay, (oct_places_key){0, actor->relay}, actor->at);
+    } else {
+        oct_places_drop(actors->by_relay, actor->at);
     }
-    if (is_own) {
+}
+
+// Counts it as live, or not any more.
+static void
+live_set(learner_actors *actors, learner_actor *actor, bool is_live)
+{
+    if (actor->is_counted == is_live) {
+        return;
+    }
+    oct_places_key key = key_of_index(actor->index, actor->role);
+    uint64_t *word = &actors->taken[actor->role][actor->index / 64];
+    uint64_t bit = UINT64_C(1) << actor->index % 64;
+    actor->is_counted = is_live;
+    if (is_live) {
+        oct_places_put(actors->by_index, key, actor->at);
+        *word |= bit;
+        actors->live[actor->role]++;
+    } else {
+        oct_places_drop(actors->by_index, actor->at);
+        *word &= oct_places_count(actors->by_index, key) > 0 ? ~UINT64_C(0) : ~bit;
+        actors->live[actor->role]--;
+    }
+    relay_group(actors, actor);
+}
+
+// Those that have been silent for too long are not counted any more.
+static void
+silent_drop(learner_actors *actors, uint64_t now_ns)
+{
+    uint32_t at;
+    while ((at = oct_places_first(actors->heard, heard)) != NONE &&
+           !is_heard_of(entry_at(actors, at), now_ns)) {
+        oct_places_put(actors->heard, silent, at);
+        live_set(actors, entry_at(actors, at), false);
+    }
+}
+
+void
+learner_actors_heard(learner_actors *actors, learner_actor *actor, uint64_t now_ns)
+{
+    actor->seen_ns = now_ns;
+    oct_places_put(actors->heard, heard, actor->at);
+    live_set(actors, actor, !actor->has_left);
+}
+
+learner_actors_live
+learner_actors_live_get(learner_actors *actors, uint64_t now_ns)
+{
+    silent_drop(actors, now_ns);
+    return (learner_actors_live){actors->live[WIRE_ROLE_ACTOR], actors->live[WIRE_ROLE_EVALUATOR]};
+}
+
+void
+learner_actors_set_relay(learner_actors *actors, learner_actor *actor, uint64_t relay)
+{
+    actor->relay = relay;
+    relay_group(actors, actor);
+}
+
+uint32_t
+learner_actors_relayed(learner_actors *actors, uint64_t relay, uint64_t now_ns)
+{
+    silent_drop(actors, now_ns);
+    return oct_places_count(actors->by_relay, (oct_places_key){0, relay});
+}
+
+// ---- places
+
+// Whether it may have the index that it asks for: nobody else that lives has.
+static bool
+index_is_its(const learner_actors *actors, const learner_newcomer *who)
+{
+    bool is_its = who->place > 0;
+    uint32_t at =
+        is_its ? oct_places_first(actors->by_index, key_of_index(who->place - 1, who->role)) : NONE;
+    for (; at != NONE; at = oct_places_next(actors->by_index, at)) {
+        const learner_actor *actor = entry_at(actors, at);
+        is_its = is_its && actor->is_placed && learner_actor_came_with(actor, who->holder);
+    }
+    return is_its;
+}
+
+static uint32_t
+index_find(const learner_actors *actors, const learner_newcomer *who)
+{
+    if (index_is_its(actors, who)) {
         return who->place - 1;
     }
-    uint32_t index = 0;
-    while (taken[index]) {
-        index++;
+    // There are at least as many indices as entries, so one below LEARNER_ACTORS_MAX is free.
+    const uint64_t *taken = actors->taken[who->role];
+    uint32_t word = 0;
+    while (taken[word] == UINT64_MAX) {
+        word++;
     }
-    return index;
+    return word * 64 + (uint32_t)__builtin_ctzll(~taken[word]);
 }
 
 static void
@@ -146,12 +322,7 @@ has_proved_nothing(const learner_actor *actor, uint64_t now_ns)
 uint32_t
 learner_actors_held(const learner_actors *actors, const oct_holder *holder)
 {
-    uint32_t held = 0;
-    for (uint32_t i = 0; i < actors->used; i++) {
-        const learner_actor *actor = &actors->table[i];
-        held += actor->session != 0 && is_held_by(actor, holder);
-    }
-    return held;
+    return oct_places_count(actors->by_holder, key_of_holder(holder));
 }
 
 uint32_t
@@ -167,23 +338,34 @@ learner_actors_is_full(const learner_actors *actors, const oct_holder *holder)
 }
 
 // Who gives way to a newcomer: the one that has been silent longest, else the one that has been
-// without an insert longest; holder: of that certificate, NULL: of any. NULL: nobody.
+// without an insert longest. NULL: nobody.
 static learner_actor *
-entry_spare(learner_actors *actors, const oct_holder *holder, uint64_t now_ns)
+entry_spare(const learner_actors *actors, uint64_t now_ns)
 {
-    learner_actor *silent = NULL, *idle = NULL;
-    for (uint32_t i = 0; i < actors->used; i++) {
-        learner_actor *actor = &actors->table[i];
-        if (holder != NULL && (actor->session == 0 || !is_held_by(actor, holder))) {
-            continue;
-        }
+    uint32_t at = oct_places_first(actors->heard, silent);
+    if (at != NONE) {
+        return entry_at(actors, at);
+    }
+    at = oct_places_first(actors->unproved, everybody);
+    return at != NONE && has_proved_nothing(entry_at(actors, at), now_ns) ? entry_at(actors, at)
+                                                                          : NULL;
+}
+
+// The same of those with one certificate.
+static learner_actor *
+entry_spare_of(const learner_actors *actors, const oct_holder *holder, uint64_t now_ns)
+{
+    learner_actor *quiet = NULL, *idle = NULL;
+    uint32_t at = oct_places_first(actors->by_holder, key_of_holder(holder));
+    for (; at != NONE; at = oct_places_next(actors->by_holder, at)) {
+        learner_actor *actor = entry_at(actors, at);
         if (!is_heard_of(actor, now_ns)) {
-            silent = silent == NULL || actor->seen_ns < silent->seen_ns ? actor : silent;
+            quiet = quiet == NULL || actor->seen_ns < quiet->seen_ns ? actor : quiet;
         } else if (has_proved_nothing(actor, now_ns)) {
             idle = idle == NULL || actor->joined_ns < idle->joined_ns ? actor : idle;
         }
     }
-    return silent != NULL ? silent : idle;
+    return quiet != NULL ? quiet : idle;
 }
 
 // Its index is free.
@@ -192,6 +374,12 @@ entry_free(learner_actors *actors, learner_actor *actor)
 {
     if (actor->session != 0) {
         totals_add(&actors->gone, actor);
+        live_set(actors, actor, false);
+        oct_places_put(actors->heard, unused, actor->at);
+        oct_places_drop(actors->by_id, actor->at);
+        oct_places_drop(actors->by_label, actor->at);
+        oct_places_drop(actors->by_holder, actor->at);
+        oct_places_drop(actors->unproved, actor->at);
         actor->session = 0;
     }
 }
@@ -200,12 +388,16 @@ entry_free(learner_actors *actors, learner_actor *actor)
 static learner_actor *
 entry_unused(learner_actors *actors)
 {
-    for (uint32_t i = 0; i < actors->used; i++) {
-        if (actors->table[i].session == 0) {
-            return &actors->table[i];
+    uint32_t at = oct_places_first(actors->heard, unused);
+    if (at == NONE && actors->used < LEARNER_ACTORS_MAX) {
+        at = actors->used++;
+        if (at % CHUNK == 0) {
+            actors->chunk[at / CHUNK] = oct_alloc(CHUNK * sizeof(learner_actor));
         }
+        entry_at(actors, at)->at = at;
+        oct_places_put(actors->heard, unused, at);
     }
-    return actors->used < LEARNER_ACTORS_MAX ? &actors->table[actors->used++] : NULL;
+    return at != NONE ? entry_at(actors, at) : NULL;
 }
 
 // Where a new session goes: over a silent one of the same id, so that an id names one entry; else
@@ -219,7 +411,7 @@ entry_find(learner_actors *actors, uint32_t id, const oct_holder *holder, uint64
         return NULL;
     }
     if (holder != NULL && learner_actors_is_full(actors, holder)) {
-        learner_actor *spare = entry_spare(actors, holder, now_ns);
+        learner_actor *spare = entry_spare_of(actors, holder, now_ns);
         if (spare == NULL) {
             return NULL;
         }
@@ -228,26 +420,43 @@ entry_find(learner_actors *actors, uint32_t id, const oct_holder *holder, uint64
     if (same != NULL) {
         return same;
     }
-    learner_actor *unused = entry_unused(actors);
-    return unused != NULL ? unused : entry_spare(actors, NULL, now_ns);
+    learner_actor *free_one = entry_unused(actors);
+    return free_one != NULL ? free_one : entry_spare(actors, now_ns);
+}
+
+static learner_actor *
+entry_of_session(const learner_actors *actors, uint64_t session)
+{
+    learner_actor *actor = learner_actors_find(actors, learner_actors_id(session));
+    return actor != NULL && actor->session == session ? actor : NULL;
 }
 
 // Its entry, if it has registered before; NULL: it has not.
 static learner_actor *
-entry_known(learner_actors *actors, const learner_newcomer *who)
+entry_known(const learner_actors *actors, const learner_newcomer *who)
 {
-    for (uint32_t i = 0; i < actors->used; i++) {
-        learner_actor *actor = &actors->table[i];
-        bool is_same = who->session != 0
-                           ? actor->session == who->session
-                           : actor->session != 0 && who->label != 0 && actor->label == who->label &&
-                                 actor->role == who->role &&
-                                 learner_actor_came_with(actor, who->holder);
-        if (is_same) {
-            return actor;
-        }
+    if (who->session != 0) {
+        return entry_of_session(actors, who->session);
     }
-    return NULL;
+    uint32_t at = who->label != 0
+                      ? oct_places_first(actors->by_label, key_of_label(who->label, who->role))
+                      : NONE;
+    while (at != NONE && !learner_actor_came_with(entry_at(actors, at), who->holder)) {
+        at = oct_places_next(actors->by_label, at);
+    }
+    return at != NONE ? entry_at(actors, at) : NULL;
+}
+
+// It has its session, label, role and certificate.
+static void
+entry_group(learner_actors *actors, const learner_actor *actor)
+{
+    oct_places_put(actors->by_id, (oct_places_key){0, actor->id}, actor->at);
+    oct_places_put(actors->by_label, key_of_label(actor->label, actor->role), actor->at);
+    oct_places_put(actors->by_holder, key_of_holder(&actor->holder), actor->at);
+    if (actor->role == WIRE_ROLE_ACTOR) {
+        oct_places_put(actors->unproved, everybody, actor->at);
+    }
 }
 
 oct_err
@@ -255,13 +464,14 @@ learner_actors_register(learner_actors *actors, const learner_newcomer *who, uin
                         learner_actor **out)
 {
     static const oct_holder nobody;
+    silent_drop(actors, now_ns);
     learner_actor *known = entry_known(actors, who);
     if (who->place > LEARNER_ACTORS_MAX || (known != NULL && known->role != who->role)) {
         return OCT_EINVAL;
     }
     if (known != NULL) {
-        known->seen_ns = now_ns;
         known->has_left = false;
+        learner_actors_heard(actors, known, now_ns);
         *out = known;
         return OCT_OK;
     }
@@ -272,53 +482,44 @@ learner_actors_register(learner_actors *actors, const learner_newcomer *who, uin
         return OCT_EAGAIN;
     }
     entry_free(actors, actor);
-    uint32_t index = index_find(actors, who, now_ns);
+    uint32_t index = index_find(actors, who);
     *actor = (learner_actor){
         .session = session,
         .label = who->label,
         .id = id,
         .index = index,
+        .at = actor->at,
         .is_placed = who->place > 0 && index == who->place - 1,
-        .incarnation = who->role == WIRE_ROLE_ACTOR ? actors->incarnation[index]++ : 0,
+        .incarnation = who->role == WIRE_ROLE_ACTOR ? incarnation_take(actors, index) : 0,
         .role = who->role,
         .holder = who->holder != NULL ? *who->holder : nobody,
-        .seen_ns = now_ns,
         .joined_ns = now_ns,
         .rates = {NAN, NAN, NAN, NAN, NAN},
     };
-    if (who->role == WIRE_ROLE_ACTOR) {
-        actors->incarnations = OCT_MAX(actors->incarnations, actors->incarnation[index]);
-    }
+    entry_group(actors, actor);
+    learner_actors_heard(actors, actor, now_ns);
     *out = actor;
     return OCT_OK;
 }
 
 learner_actor *
-learner_actors_find(learner_actors *actors, uint32_t id)
+learner_actors_find(const learner_actors *actors, uint32_t id)
 {
-    for (uint32_t i = 0; i < actors->used; i++) {
-        if (actors->table[i].session != 0 && actors->table[i].id == id) {
-            return &actors->table[i];
-        }
-    }
-    return NULL;
+    uint32_t at = oct_places_first(actors->by_id, (oct_places_key){0, id});
+    return at != NONE ? entry_at(actors, at) : NULL;
 }
 
 const learner_actor *
 learner_actors_of(const learner_actors *actors, uint64_t session)
 {
-    for (uint32_t i = 0; i < actors->used; i++) {
-        if (session != 0 && actors->table[i].session == session) {
-            return &actors->table[i];
-        }
-    }
-    return NULL;
+    return session != 0 ? entry_of_session(actors, session) : NULL;
 }
 
 void
 learner_actors_leave(learner_actors *actors, learner_actor *actor)
 {
     actor->has_left = true;
+    live_set(actors, actor, false);
     if (actor->role == WIRE_ROLE_EVALUATOR || actor->has_inserted) {
         entry_free(actors, actor);
     }
@@ -327,10 +528,19 @@ learner_actors_leave(learner_actors *actors, learner_actor *actor)
 uint32_t
 learner_actors_unproved(learner_actors *actors, uint64_t now_ns, wire_sessions *out)
 {
+    uint32_t count = oct_places_count(actors->unproved, everybody);
+    if (count > actors->asked_room) {
+        free(actors->asked_id);
+        free(actors->asked_session);
+        actors->asked_room = 2 * count;
+        actors->asked_id = oct_alloc(actors->asked_room * sizeof(*actors->asked_id));
+        actors->asked_session = oct_alloc(actors->asked_room * sizeof(*actors->asked_session));
+    }
     *out = (wire_sessions){.actor_id = actors->asked_id, .session = actors->asked_session};
-    for (uint32_t i = 0; i < actors->used; i++) {
-        const learner_actor *actor = &actors->table[i];
-        if (actor->role == WIRE_ROLE_ACTOR && !actor->has_inserted && is_heard_of(actor, now_ns)) {
+    uint32_t at = oct_places_first(actors->unproved, everybody);
+    for (; at != NONE; at = oct_places_next(actors->unproved, at)) {
+        const learner_actor *actor = entry_at(actors, at);
+        if (is_heard_of(actor, now_ns)) {
             actors->asked_id[out->count] = actor->id;
             actors->asked_session[out->count++] = actor->session;
         }
@@ -345,6 +555,7 @@ learner_actors_inserted(learner_actors *actors, const wire_sessions *sessions)
         learner_actor *actor = learner_actors_find(actors, sessions->actor_id[i]);
         if (actor != NULL && actor->session == sessions->session[i]) {
             actor->has_inserted = true;
+            oct_places_drop(actors->unproved, actor->at);
             if (actor->has_left) {
                 entry_free(actors, actor);
             }
@@ -361,9 +572,9 @@ learner_actor_sample(const learner_actor *actor, uint32_t samples)
 uint64_t
 learner_actors_samples(const learner_actors *actors, uint64_t now_ns, uint32_t samples)
 {
-    uint64_t acted = 0;
-    for (uint32_t i = 0; i < actors->used; i++) {
-        const learner_actor *actor = &actors->table[i];
+    uint64_t all = samples < 64 ? (UINT64_C(1) << samples) - 1 : UINT64_MAX, acted = 0;
+    for (uint32_t i = 0; i < actors->used && acted != all; i++) {
+        const learner_actor *actor = entry_at(actors, i);
         if (actor->role == WIRE_ROLE_ACTOR && learner_actor_is_live(actor, now_ns)) {
             acted |= UINT64_C(1) << learner_actor_sample(actor, samples);
         }
@@ -374,7 +585,7 @@ learner_actors_samples(const learner_actors *actors, uint64_t now_ns, uint32_t s
 const learner_actor *
 learner_actors_at(const learner_actors *actors, uint32_t i)
 {
-    return i < actors->used ? &actors->table[i] : NULL;
+    return i < actors->used ? entry_at(actors, i) : NULL;
 }
 
 void
@@ -489,8 +700,7 @@ oct_err
 learner_actors_report(learner_actors *actors, learner_actor *actor, const wire_report *report,
                       uint64_t now_ns, const char **what)
 {
-    (void)actors;
-    actor->seen_ns = now_ns;
+    learner_actors_heard(actors, actor, now_ns);
     if (report->report_sequence <= actor->report_sequence) {
         return OCT_EAGAIN;
     }
@@ -515,7 +725,7 @@ learner_actors_totals_get(const learner_actors *actors, uint64_t now_ns, uint64_
     double lag = 0;
     uint32_t lagging = 0;
     for (uint32_t i = 0; i < actors->used; i++) {
-        const learner_actor *actor = &actors->table[i];
+        const learner_actor *actor = entry_at(actors, i);
         if (actor->session == 0) {
             continue;
         }

@@ -11,10 +11,13 @@
 // Registering costs nothing, and what an actor says of itself is only its word: a place is kept by
 // those of whom replay says that it took rows.
 //
-// Threads: the loop thread. Owns: its table. Full: of LEARNER_ACTORS_MAX, or of as many as one
-// certificate may hold, one that is silent loses its place to a newcomer (of that certificate), or
-// an actor whose rows replay has not taken LEARNER_ACTOR_PROVE_S after it registered; OCT_EAGAIN
-// where there is none.
+// Nothing that is done for one actor takes longer because there are many, but for a newcomer whose
+// certificate holds all that it may: its places are looked through.
+//
+// Threads: the loop thread. Owns: its table, which grows with them, by 0.8 KB each, and stays so
+// large. Full: of LEARNER_ACTORS_MAX, or of as many as one certificate may hold, one that is silent
+// loses its place to a newcomer (of that certificate), or an actor whose rows replay has not taken
+// LEARNER_ACTOR_PROVE_S after it registered; OCT_EAGAIN where there is none.
 #define LEARNER_ACTORS_MAX     WIRE_PLACES_MAX
 #define LEARNER_ACTOR_SILENT_S 10 // not heard of: counted as gone, its index is free again
 #define LEARNER_ACTOR_PROVE_S  3
@@ -39,6 +42,8 @@ typedef struct learner_actor {
     uint64_t label;   // its own number, 0: none
     uint32_t id;
     uint32_t index;
+    uint32_t at;          // its place in the table
+    bool is_counted;      // among the live ones
     bool is_placed;       // it asked for this index
     bool has_inserted;    // rows, says replay
     bool has_left;        // it said so
@@ -87,6 +92,11 @@ typedef struct learner_actors_totals {
     double policy_gaps; // times that an actor missed a version: all sessions
 } learner_actors_totals;
 
+typedef struct learner_actors_live {
+    uint32_t actors; // that act
+    uint32_t evaluators;
+} learner_actors_live;
+
 // per_holder: places that one certificate may hold, of silent ones, too; 0: any number.
 learner_actors *learner_actors_create(uint32_t per_holder);
 void learner_actors_destroy(learner_actors *actors); // NULL is a no-op
@@ -111,8 +121,14 @@ uint32_t learner_actors_held(const learner_actors *actors, const oct_holder *hol
 uint32_t learner_actors_per_holder(const learner_actors *actors);
 // Whether a certificate has as many places as it may hold.
 bool learner_actors_is_full(const learner_actors *actors, const oct_holder *holder);
-learner_actor *learner_actors_find(learner_actors *actors, uint32_t id); // NULL: unknown
+learner_actor *learner_actors_find(const learner_actors *actors, uint32_t id); // NULL: unknown
 const learner_actor *learner_actors_of(const learner_actors *actors, uint64_t session); // too
+// It has called.
+void learner_actors_heard(learner_actors *actors, learner_actor *actor, uint64_t now_ns);
+// The relay that it goes through (learner_relays_key), 0: none; and how many live ones go through
+// one.
+void learner_actors_set_relay(learner_actors *actors, learner_actor *actor, uint64_t relay);
+uint32_t learner_actors_relayed(learner_actors *actors, uint64_t relay, uint64_t now_ns);
 // OCT_EAGAIN: a report that was counted before (REQ repeats). OCT_EINVAL: a number of it cannot be
 // (a counter that falls, or is negative); nothing of it was taken, what gets its name.
 OCT_CHECKED oct_err learner_actors_report(learner_actors *actors, learner_actor *actor,
@@ -135,6 +151,9 @@ uint64_t learner_actors_samples(const learner_actors *actors, uint64_t now_ns, u
 uint32_t learner_actor_sample(const learner_actor *actor, uint32_t samples); // by its index
 // Everybody there is a place for, for i from 0 until NULL; places may be free (session 0).
 const learner_actor *learner_actors_at(const learner_actors *actors, uint32_t i);
+// How many live, for those who need no more.
+learner_actors_live learner_actors_live_get(learner_actors *actors, uint64_t now_ns);
+// Looks at each of them.
 void learner_actors_totals_get(const learner_actors *actors, uint64_t now_ns,
                                uint64_t newest_version, learner_actors_totals *out);
 

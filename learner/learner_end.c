@@ -116,9 +116,9 @@ learner_end_published(learner_run *run)
 // A short run may end before its evaluator has registered: that one is waited for less long than
 // for the answer of one that is there.
 void
-learner_end_tick(learner_run *run, const learner_actors_totals *totals, uint64_t now_ns)
+learner_end_tick(learner_run *run, uint32_t evaluators, uint64_t now_ns)
 {
-    if (run->awaits_evaluator && totals->evaluators > 0) {
+    if (run->awaits_evaluator && evaluators > 0) {
         run->awaits_evaluator = false;
         run->final_begin_ns = now_ns;
     }
@@ -165,8 +165,7 @@ learner_run_finish(learner_run *run, const char *reason, bool evaluate)
         return;
     }
     bool was_training = run->phase == LEARNER_TRAINING;
-    learner_actors_totals totals;
-    learner_actors_totals_get(run->actors, oct_clock_ns(), 0, &totals);
+    uint32_t evaluators = learner_actors_live_get(run->actors, oct_clock_ns()).evaluators;
     if (run->phase != LEARNER_FINAL) {
         (void)snprintf(run->reason, sizeof(run->reason), "%s", reason);
     }
@@ -175,8 +174,8 @@ learner_run_finish(learner_run *run, const char *reason, bool evaluate)
     }
     learner_evals_finish(run->evals);
     bool wanted = evaluate && !learner_evals_done(run->evals);
-    bool awaits = totals.evaluators == 0 && run->options.evaluator_wait_s > 0;
-    if (was_training && wanted && (totals.evaluators > 0 || awaits)) {
+    bool awaits = evaluators == 0 && run->options.evaluator_wait_s > 0;
+    if (was_training && wanted && (evaluators > 0 || awaits)) {
         final_begin(run, awaits);
         return;
     }
@@ -212,10 +211,7 @@ learner_run_save(learner_run *run)
         atomic_store(&run->folder.failed[i], 0); // written now, or never
     }
     if (run->train != NULL) {
-        learner_actors_totals totals;
-        learner_actors_totals_get(run->actors, oct_clock_ns(),
-                                  learner_publisher_version(run->publisher), &totals);
-        learner_report_row(run, &totals, true);
+        learner_report_row(run, true);
         learner_files_curve(run);
     }
     learner_files_policies(run); // the checkpoint says how good policy.oct is

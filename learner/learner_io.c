@@ -224,18 +224,11 @@ relay_register(learner_io *io, const wire_register *request, char *reason, size_
     return err;
 }
 
-// Counts the live actors of each relay, but for one (NULL: for nobody).
-static void
-relays_count(learner_io *io, const learner_actor *but, uint64_t now_ns)
+static uint32_t
+actors_of_relay(void *arg, uint64_t key, uint64_t now_ns)
 {
-    const learner_actors *actors = learner_run_actors(io->run);
-    const learner_actor *actor;
-    learner_relays_count(io->relays, 0);
-    for (uint32_t i = 0; (actor = learner_actors_at(actors, i)) != NULL; i++) {
-        if (actor != but && actor->relay != 0 && learner_actor_is_live(actor, now_ns)) {
-            learner_relays_count(io->relays, actor->relay);
-        }
-    }
+    learner_io *io = arg;
+    return learner_actors_relayed(learner_run_actors(io->run), key, now_ns);
 }
 
 // Which relay an actor goes through; in lock-step none, nor where its release would not find the
@@ -250,9 +243,11 @@ relay_choose(learner_io *io, const wire_register *request, learner_actor *actor,
         (io->shards > 1 && !request->knows_shards)) {
         return;
     }
-    relays_count(io, actor, now_ns);
+    learner_actors *actors = learner_run_actors(io->run);
+    learner_actors_set_relay(actors, actor, 0); // it is not counted where it was
+    learner_relays_count(io->relays, now_ns, actors_of_relay, io);
     const char *relay = learner_relays_choose(io->relays, request, now_ns);
-    actor->relay = learner_relays_key(relay);
+    learner_actors_set_relay(actors, actor, learner_relays_key(relay));
     if (relay[0] != '\0') {
         answer->is_relayed = true;
         answer->policy_address = answer->replay_address = relay;
@@ -328,7 +323,7 @@ known_actor(learner_io *io, const wire_get_policy *request)
 {
     learner_actor *actor = learner_run_known(io->run, request->actor_id, request->token);
     if (actor != NULL) {
-        actor->seen_ns = oct_clock_ns();
+        learner_actors_heard(learner_run_actors(io->run), actor, oct_clock_ns());
     }
     return actor;
 }
@@ -393,7 +388,7 @@ static void
 serve_peers(void *arg, wire_call *call, const wire_get_peers *request)
 {
     learner_io *io = arg;
-    relays_count(io, NULL, oct_clock_ns());
+    learner_relays_count(io->relays, oct_clock_ns(), actors_of_relay, io);
     wire_reply_learner_peers(call, learner_run_peers(io->run, io->relays, request->count_max));
 }
 

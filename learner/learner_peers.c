@@ -16,7 +16,8 @@ typedef struct candidate {
 } candidate;
 
 struct learner_peers {
-    candidate candidates[LEARNER_ACTORS_MAX];
+    candidate *candidates; // [candidates_room]
+    uint32_t candidates_room;
     uint32_t id[WIRE_PEERS_MAX], role[WIRE_PEERS_MAX], pid[WIRE_PEERS_MAX];
     uint32_t is_silent[WIRE_PEERS_MAX];
     const char *host[WIRE_PEERS_MAX], *certificate[WIRE_PEERS_MAX];
@@ -43,7 +44,10 @@ learner_peers_create(void)
 void
 learner_peers_destroy(learner_peers *peers)
 {
-    free(peers);
+    if (peers != NULL) {
+        free(peers->candidates);
+        free(peers);
+    }
 }
 
 double *
@@ -93,6 +97,18 @@ candidates_compare(const void *left_, const void *right_)
     return left->actor->id < right->actor->id ? -1 : left->actor->id > right->actor->id;
 }
 
+static void
+candidate_add(learner_peers *peers, uint32_t at, const learner_actor *actor, bool is_silent)
+{
+    if (at == peers->candidates_room) {
+        peers->candidates_room = OCT_MAX(2 * at, 64u);
+        peers->candidates =
+            realloc(peers->candidates, peers->candidates_room * sizeof(*peers->candidates));
+        OCT_ASSERT(peers->candidates != NULL);
+    }
+    peers->candidates[at] = (candidate){.actor = actor, .is_silent = is_silent};
+}
+
 // Everybody who may be listed; the counts go into the answer.
 static uint32_t
 candidates_gather(learner_peers *peers, const learner_actors *actors, uint64_t now_ns,
@@ -110,7 +126,7 @@ candidates_gather(learner_peers *peers, const learner_actors *actors, uint64_t n
             answer->gone++;
             continue;
         }
-        peers->candidates[count++] = (candidate){.actor = actor, .is_silent = is_silent};
+        candidate_add(peers, count++, actor, is_silent);
         answer->silent += is_silent;
         if (is_silent || actor->role != WIRE_ROLE_ACTOR) {
             answer->evaluators += !is_silent;
@@ -246,7 +262,9 @@ learner_peers_list(learner_peers *peers, const learner_actors *actors, const lea
     relays_add(peers, relay, relay_count, now_ns);
     uint32_t count = candidates_gather(peers, actors, now_ns, newest);
     uint32_t silent_left = (count_max + SILENT_PART - 1) / SILENT_PART;
-    qsort(peers->candidates, count, sizeof(peers->candidates[0]), candidates_compare);
+    if (count > 1) {
+        qsort(peers->candidates, count, sizeof(peers->candidates[0]), candidates_compare);
+    }
     for (uint32_t i = 0; i < count && peers->answer.count < count_max; i++) {
         const candidate *one = &peers->candidates[i];
         if (one->is_silent && silent_left == 0) {

@@ -8,8 +8,8 @@
 // Who has registered, as LearnerPeers answers it: the most troubled first (wire.h says in which
 // order), and the counts of all.
 //
-// Threads: the loop thread. Owns: the answer's columns, WIRE_PEERS_MAX rows. Full: those in
-// less trouble are counted and not listed.
+// Threads: the loop thread. Owns: the answer's columns, WIRE_PEERS_MAX rows, and 24 bytes for each
+// that registered. Full: those in less trouble are counted and not listed.
 typedef struct learner_peers learner_peers;
 
 learner_peers *learner_peers_create(void);

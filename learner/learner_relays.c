@@ -134,24 +134,6 @@ learner_relays_key(const char *address)
     return address[0] != '\0' ? key : 0;
 }
 
-void
-learner_relays_count(learner_relays *relays, uint64_t key)
-{
-    learner_relay *found = NULL; // the one that was heard of last, where one was started again
-    for (uint32_t i = 0; i < LEARNER_RELAYS_MAX; i++) {
-        learner_relay *relay = &relays->table[i];
-        if (key == 0) {
-            relay->actors = 0;
-        } else if (relay->label != 0 && relay->key == key &&
-                   (found == NULL || relay->seen_ns > found->seen_ns)) {
-            found = relay;
-        }
-    }
-    if (found != NULL) {
-        found->actors++;
-    }
-}
-
 uint32_t
 learner_relays_live(const learner_relays *relays, uint64_t now_ns)
 {
@@ -187,4 +169,16 @@ learner_relays_list(const learner_relays *relays, uint64_t now_ns, const learner
         }
     }
     return count;
+}
+
+void
+learner_relays_count(learner_relays *relays, uint64_t now_ns, learner_relays_actors_fn actors_of,
+                     void *arg)
+{
+    for (uint32_t i = 0; i < LEARNER_RELAYS_MAX; i++) {
+        learner_relay *relay = &relays->table[i];
+        bool has_some = relay->key != 0 &&
+                        (learner_relay_is_live(relay, now_ns) || is_missed(relays, relay, now_ns));
+        relay->actors = has_some ? actors_of(arg, relay->key, now_ns) : 0;
+    }
 }

@@ -47,8 +47,11 @@ const char *learner_relays_choose(learner_relays *relays, const wire_register *r
                                   uint64_t now_ns);
 // Of an address, to remember with an actor; 0 of "".
 uint64_t learner_relays_key(const char *address);
-// Counts one more actor of the relay of that key; 0: begins to count anew.
-void learner_relays_count(learner_relays *relays, uint64_t key);
+// How many live actors have the relay of that key.
+typedef uint32_t (*learner_relays_actors_fn)(void *arg, uint64_t key, uint64_t now_ns);
+// Asks that for each relay that lives or is missed.
+void learner_relays_count(learner_relays *relays, uint64_t now_ns,
+                          learner_relays_actors_fn actors_of, void *arg);
 bool learner_relay_is_live(const learner_relay *relay, uint64_t now_ns);
 // How many live.
 uint32_t learner_relays_live(const learner_relays *relays, uint64_t now_ns);

@@ -210,12 +210,19 @@ measure(learner_run *run, const learner_actors_totals *totals)
     demand_measure(run);
 }
 
-static void
-measure_now(learner_run *run)
+static learner_actors_totals
+totals_now(const learner_run *run)
 {
     learner_actors_totals totals;
     learner_actors_totals_get(run->actors, oct_clock_ns(),
                               learner_publisher_version(run->publisher), &totals);
+    return totals;
+}
+
+static void
+measure_now(learner_run *run)
+{
+    learner_actors_totals totals = totals_now(run);
     measure(run, &totals);
 }
 
@@ -302,7 +309,7 @@ row_measure(learner_run *run, double elapsed_s, const learner_actors_totals *tot
 }
 
 void
-learner_report_row(learner_run *run, const learner_actors_totals *totals, bool now)
+learner_report_row(learner_run *run, bool now)
 {
     learner_report *report = &run->report;
     double wall_s = learner_run_wall_s(run);
@@ -311,8 +318,9 @@ learner_report_row(learner_run *run, const learner_actors_totals *totals, bool n
         return;
     }
     report->begin_s = wall_s;
-    measure(run, totals);
-    row_measure(run, elapsed_s, totals);
+    learner_actors_totals totals = totals_now(run);
+    measure(run, &totals);
+    row_measure(run, elapsed_s, &totals);
     int code = learner_metrics_write(report->metrics, (int64_t)report->env_steps);
     learner_files_told(run, LEARNER_FILE_METRICS, code);
 }

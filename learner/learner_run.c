@@ -298,9 +298,8 @@ learner_run_order(learner_run *run, uint32_t evaluator, learner_eval_order *out)
     if (run->phase == LEARNER_DONE || !run->pace->may_evaluate(run)) {
         return OCT_EAGAIN;
     }
-    learner_actors_totals totals;
-    learner_actors_totals_get(run->actors, oct_clock_ns(), 0, &totals);
-    learner_evals_set_evaluators(run->evals, OCT_MIN(totals.evaluators, run->pace->evaluators_max));
+    uint32_t evaluators = learner_actors_live_get(run->actors, oct_clock_ns()).evaluators;
+    learner_evals_set_evaluators(run->evals, OCT_MIN(evaluators, run->pace->evaluators_max));
     learner_evals_drop_gone(run->evals, evaluator_is_there, run);
     return learner_evals_order(run->evals, run->pace->evaluation_now_ns(run), evaluator, out);
 }
@@ -474,9 +473,9 @@ learner_run_report(learner_run *run, const wire_report *report)
 
 // A run that was started by hand may have none, and would end without a return.
 static void
-evaluator_tick(learner_run *run, const learner_actors_totals *totals)
+evaluator_tick(learner_run *run, uint32_t evaluators)
 {
-    if (totals->evaluators > 0) {
+    if (evaluators > 0) {
         run->evaluator_missed = false;
     } else if (!run->evaluator_missed &&
                seconds_since(run->begin_ns) > run->options.evaluator_missed_s) {
@@ -494,23 +493,21 @@ void
 learner_run_tick(learner_run *run)
 {
     uint64_t now_ns = oct_clock_ns();
-    learner_actors_totals totals;
-    learner_actors_totals_get(run->actors, now_ns, learner_publisher_version(run->publisher),
-                              &totals);
+    learner_actors_live live = learner_actors_live_get(run->actors, now_ns);
     if (run->phase == LEARNER_FINAL) {
-        learner_end_tick(run, &totals, now_ns);
+        learner_end_tick(run, live.evaluators, now_ns);
     }
     if (run->phase != LEARNER_TRAINING) {
         return;
     }
     learner_train_set_env_steps(run->train, learner_run_env_steps(run));
     learner_train_set_share(run->train, run->pace->share(run));
-    quantizer_stage_set_listeners(learner_publisher_stage(run->publisher), totals.actors);
+    quantizer_stage_set_listeners(learner_publisher_stage(run->publisher), live.actors);
     uint64_t samples = learner_actors_samples(run->actors, now_ns, run->config->algo.noisy_samples);
     learner_train_set_samples(run->train, samples);
     learner_publisher_forget(run->publisher, samples);
-    learner_report_row(run, &totals, false);
-    evaluator_tick(run, &totals);
+    learner_report_row(run, false);
+    evaluator_tick(run, live.evaluators);
     if (learner_curve_is_due(run->folder.curve_changes, run->folder.curve_drawn) &&
         now_ns - run->folder.curve_ns > CURVE_PERIOD_NS) {
         run->folder.curve_ns = now_ns;

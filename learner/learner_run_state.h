@@ -187,7 +187,7 @@ void learner_run_check_budget(learner_run *run);
 // A version that was on its way when training ended belongs to the end, too.
 void learner_end_published(learner_run *run);
 // While the final evaluation is played: whether it is still worth waiting for.
-void learner_end_tick(learner_run *run, const learner_actors_totals *totals, uint64_t now_ns);
+void learner_end_tick(learner_run *run, uint32_t evaluators, uint64_t now_ns);
 // A run that was killed in its final evaluation has that before it still, if the reason why it
 // ended holds under the configuration of now; else it is trained on, as any run that is resumed.
 void learner_end_resume(learner_run *run); // sets is_ending and ends_again
@@ -202,7 +202,7 @@ void learner_report_start(learner_run *run);
 // A training episode ended.
 void learner_report_episode(learner_run *run, double episode_return, double episode_length);
 // A row of metrics when one is due, or now.
-void learner_report_row(learner_run *run, const learner_actors_totals *totals, bool now);
+void learner_report_row(learner_run *run, bool now);
 
 // ---- learner_files.c
 // Reads the checkpoint, the version reserve and the tokens' key when resuming, else draws a run id

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "common/oct_base.h"
+#include "common/oct_rng.h"
 #include "learner/learner_actors.h"
 #include "tests/support/oct_test.h"
 
@@ -210,12 +211,85 @@ test_actors_full(void **state)
     for (uint64_t i = 1; i <= LEARNER_ACTORS_MAX; i++) {
         assert_int_equal(joined(i, WIRE_ROLE_ACTOR, AT(0))->index, i - 1);
     }
+    assert_int_equal(learner_actors_live_get(actors, AT(1)).actors, LEARNER_ACTORS_MAX);
     T_ERR(registers(99999, WIRE_ROLE_ACTOR, 0, NULL, AT(1), &actor), OCT_EAGAIN);
+    T_ERR(registers(99998, WIRE_ROLE_EVALUATOR, 0, NULL, AT(1), &actor), OCT_EAGAIN);
     assert_ptr_equal(joined(7, WIRE_ROLE_ACTOR, AT(9)), learner_actors_find(actors, 7));
     // All but number 7 have gone silent; the new one takes the place of one of those.
     actor = joined(99999, WIRE_ROLE_ACTOR, AT(LEARNER_ACTOR_SILENT_S));
     assert_int_equal(actor->index, 0);
     assert_int_equal(totals_at(AT(LEARNER_ACTOR_SILENT_S)).actors, 2);
+}
+
+// Every second one ends: their ids, indices and places are those of newcomers, lowest index first.
+static void
+test_actors_of_a_full_table_give_way_to_others(void **state)
+{
+    (void)state;
+    learner_actor *actor;
+    for (uint64_t i = 1; i <= LEARNER_ACTORS_MAX; i++) {
+        (void)joined(i, WIRE_ROLE_ACTOR, AT(0));
+    }
+    for (uint32_t i = 1; i <= LEARNER_ACTORS_MAX; i += 2) {
+        const uint64_t session = i;
+        const wire_sessions one = {.count = 1, .actor_id = &i, .session = &session};
+        learner_actors_inserted(actors, &one);
+        learner_actors_leave(actors, learner_actors_find(actors, i));
+    }
+    const uint32_t half = LEARNER_ACTORS_MAX / 2;
+    assert_int_equal(learner_actors_live_get(actors, AT(1)).actors, half);
+    for (uint32_t i = 0; i < half; i++) {
+        actor = joined((1ull << 32) | (2 * i), WIRE_ROLE_ACTOR, AT(1)); // of the id 2 i + 1
+        assert_int_equal(actor->id, 2 * i + 1);
+        assert_int_equal(actor->index, 2 * i);
+        assert_int_equal(actor->incarnation, 1);
+        assert_ptr_equal(learner_actors_find(actors, 2 * i + 1), actor);
+        assert_null(learner_actors_of(actors, 2 * i + 1));
+    }
+    T_ERR(registers(99999, WIRE_ROLE_ACTOR, 0, NULL, AT(1), &actor), OCT_EAGAIN);
+    assert_null(learner_actors_at(actors, LEARNER_ACTORS_MAX));
+    assert_int_equal(totals_at(AT(1)).actors, LEARNER_ACTORS_MAX);
+}
+
+// What is counted is what one finds who looks at each.
+static void
+test_actors_are_counted_as_they_come_and_go(void **state)
+{
+    (void)state;
+    enum { SESSIONS = 40, RELAYS = 3, TURNS = 20000 };
+    oct_rng rng;
+    oct_rng_init(&rng, 16, 0);
+    uint64_t now_ns = AT(0);
+    for (int turn = 0; turn < TURNS; turn++) {
+        now_ns += oct_rng_below(&rng, SECOND / 2);
+        uint64_t session = 1 + oct_rng_below(&rng, SESSIONS);
+        learner_actor *actor = learner_actors_find(actors, (uint32_t)session);
+        uint32_t what = oct_rng_below(&rng, 8);
+        if (actor == NULL || what < 3) {
+            wire_role role = session % 5 == 0 ? WIRE_ROLE_EVALUATOR : WIRE_ROLE_ACTOR;
+            actor = joined_at(session, role, oct_rng_below(&rng, SESSIONS), now_ns);
+            learner_actors_set_relay(actors, actor, oct_rng_below(&rng, RELAYS + 1));
+        } else if (what == 3) {
+            learner_actors_leave(actors, actor);
+        } else if (what == 4) {
+            const wire_sessions one = {.count = 1, .actor_id = &actor->id, .session = &session};
+            learner_actors_inserted(actors, &one);
+        } else {
+            learner_actors_heard(actors, actor, now_ns);
+        }
+        uint32_t relayed[RELAYS + 1] = {0};
+        const learner_actor *one;
+        for (uint32_t i = 0; (one = learner_actors_at(actors, i)) != NULL; i++) {
+            relayed[one->relay] += learner_actor_is_live(one, now_ns);
+        }
+        for (uint64_t relay = 1; relay <= RELAYS; relay++) {
+            assert_int_equal(learner_actors_relayed(actors, relay, now_ns), relayed[relay]);
+        }
+        learner_actors_live live = learner_actors_live_get(actors, now_ns);
+        learner_actors_totals totals = totals_at(now_ns);
+        assert_int_equal(live.actors, totals.actors);
+        assert_int_equal(live.evaluators, totals.evaluators);
+    }
 }
 
 static void
@@ -569,7 +643,7 @@ test_actors_totals_keep_those_who_left(void **state)
         T_OK(report(joined(i, WIRE_ROLE_ACTOR, AT(0)), 1, 10, AT(0)));
     }
     for (uint64_t i = 1; i <= 5; i++) { // these take places of the silent
-        T_OK(report(joined(10000 + i, WIRE_ROLE_ACTOR, AT(20)), 1, 10, AT(20)));
+        T_OK(report(joined(100000 + i, WIRE_ROLE_ACTOR, AT(20)), 1, 10, AT(20)));
     }
     learner_actors_totals totals = totals_at(AT(20));
     assert_int_equal(totals.actors, 5);
@@ -622,6 +696,8 @@ main(void)
         T(test_actors_of_a_resumed_run_go_on_above_all_incarnations),
         T(test_actors_session_that_makes_id_0_gets_another),
         T(test_actors_full),
+        T(test_actors_of_a_full_table_give_way_to_others),
+        T(test_actors_are_counted_as_they_come_and_go),
         T(test_actors_that_insert_nothing_hold_no_places),
         T(test_actors_are_asked_about_until_they_have_inserted),
 #define LIMITED(test) cmocka_unit_test_setup_teardown(test, setup_limited, teardown)

@@ -270,6 +270,13 @@ relay_note(learner_relays *relays, uint64_t label, const char *address, uint64_t
     T_OK(learner_relays_note(relays, &relay, now_ns, &is_new));
 }
 
+static uint32_t
+actors_of(void *arg, uint64_t key, uint64_t now_ns)
+{
+    (void)arg;
+    return learner_actors_relayed(actors, key, now_ns);
+}
+
 // Which relays there are, and through which each peer goes.
 static void
 test_peers_tell_of_relays(void **state)
@@ -277,13 +284,15 @@ test_peers_tell_of_relays(void **state)
     (void)state;
     learner_relays *relays = learner_relays_create(AT(0));
     (void)joined(1, WIRE_ROLE_ACTOR, AT(0));
-    joined(2, WIRE_ROLE_ACTOR, AT(0))->relay = learner_relays_key("tcp://rack:2");
-    joined(3, WIRE_ROLE_ACTOR, AT(0))->relay = learner_relays_key("tcp://forgotten:1");
+    learner_actors_set_relay(actors, joined(2, WIRE_ROLE_ACTOR, AT(0)),
+                             learner_relays_key("tcp://rack:2"));
+    learner_actors_set_relay(actors, joined(3, WIRE_ROLE_ACTOR, AT(0)),
+                             learner_relays_key("tcp://forgotten:1"));
     const wire_peers *answer = learner_peers_list(peers, actors, relays, AT(1), 0, WIRE_PEERS_MAX);
     assert_true(answer->relay == NULL && answer->relays.count == 0);
     relay_note(relays, 1, "tcp://rack:1", AT(0));
     relay_note(relays, 2, "tcp://rack:2", AT(3.5));
-    learner_relays_count(relays, learner_relays_key("tcp://rack:2"));
+    learner_relays_count(relays, AT(4), actors_of, NULL);
     answer = learner_peers_list(peers, actors, relays, AT(4), 0, WIRE_PEERS_MAX);
     assert_int_equal(answer->relays.count, 2);
     static const uint32_t places[] = {0, 2, 0};
