@@ -275,9 +275,9 @@ const oct_config_key oct_config_keys[] = {
         "before it"),
     U32(learner, checkpoint_turns, 1, 1e6, "200",
         "deterministic: turns from one checkpoint to the next; with each, actors begin anew"),
-    U32(learner, actors_per_certificate, 0, 4096, "1024",
+    U32(learner, actors_per_certificate, 0, 16384, "1024",
         "places of actors and evaluators that one certificate may hold at the learner at a time, "
-        "over TLS; 0: no limit but that of all, 4096"),
+        "over TLS; 0: no limit but that of all, 16384"),
     F64(learner, metrics_s, 0.01, 86400, "1", "seconds between rows of the metrics"),
     U32(learner, metrics_rows, 16, 1e9, "20000",
         "rows of metrics.csv and of TensorBoard's files; beyond that old rows are joined"),

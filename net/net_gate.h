@@ -30,14 +30,14 @@
 typedef struct net_gate net_gate;
 typedef struct net_gate_end net_gate_end;
 
-#define NET_GATE_CONNECTIONS_MAX    8192 // of one listening end; or as open files allow
-#define NET_GATE_ADDRESS_MAX        2048 // of these, from one address, of tcp://
-#define NET_GATE_CERTIFICATE_MAX    2048 // of these, with one certificate, of tls+tcp://
-#define NET_GATE_HANDSHAKES_MAX     256  // at a time; one more ends the oldest
-#define NET_GATE_HANDSHAKES_ADDRESS 128  // of these, from one address; one more ends its oldest
-#define NET_GATE_HANDSHAKE_MS       3000 // to connect; and from then until messages may flow
-#define NET_GATE_DEAD_MS            4000 // without a sign of life
-#define NET_GATE_UNREAD_MS          5000 // that a listener's peer may leave a full queue unread
+#define NET_GATE_CONNECTIONS_MAX    20480 // of one listening end; or as open files allow
+#define NET_GATE_ADDRESS_MAX        2048  // of these, from one address, of tcp://
+#define NET_GATE_CERTIFICATE_MAX    2048  // of these, with one certificate, of tls+tcp://
+#define NET_GATE_HANDSHAKES_MAX     256   // at a time; one more ends the oldest
+#define NET_GATE_HANDSHAKES_ADDRESS 128   // of these, from one address; one more ends its oldest
+#define NET_GATE_HANDSHAKE_MS       3000  // to connect; and from then until messages may flow
+#define NET_GATE_DEAD_MS            4000  // without a sign of life
+#define NET_GATE_UNREAD_MS          5000  // that a listener's peer may leave a full queue unread
 #define NET_GATE_PARTIAL_MAX        (128u << 20) // bytes of unfinished messages from all peers
 #define NET_GATE_CALLS_MAX          128 // unanswered requests of a peer; more are not read yet
 #define NET_GATE_NAMES_MAX          4 // messages of a peer that only listens: its name, if anything

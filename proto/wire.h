@@ -29,7 +29,7 @@
 #define WIRE_RANK_MAX           6 // of an observation (OCTET_ENV_RANK_MAX)
 #define WIRE_EXTRA_MAX          64
 #define WIRE_EPISODES_MAX       65536
-#define WIRE_PLACES_MAX         4096
+#define WIRE_PLACES_MAX         16384 // of actors and evaluators of one learner
 #define WIRE_TURN_ACTORS_MAX    256 // in lock-step
 #define WIRE_SHARDS_MAX         16  // replays of one experiment
 #define WIRE_STATS_MAX          512

@@ -6,7 +6,7 @@
 #include "relay/relay_state_io.h"
 
 #define BELOW          (OCT_ROLE_BIT(OCT_ROLE_ACTOR) | OCT_ROLE_BIT(OCT_ROLE_RELAY))
-#define ACK_QUEUE      4096       // one for each actor that there may be
+#define ACK_QUEUE      8192       // NNG takes no more
 #define BAD_MAX        16         // messages of one connection, which is closed then
 #define BELOW_BYTES    (1u << 20) // more than one batch, in the message of a relay
 #define CHILD_BYTES    (256u << 10)

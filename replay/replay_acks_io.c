@@ -7,6 +7,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
+#include "common/oct_places.h"
 #include "net/net_msg.h"
 #include "proto/wire_gather.h"
 
@@ -19,6 +20,7 @@
 #define GATHER_NS        (5 * MS)
 #define NO_SESSION       UINT32_MAX
 #define ACK_BYTES_MAX    64
+#define ROOM_LEAST       64u
 
 struct ack_state {
     uint64_t sent_ns;
@@ -43,9 +45,11 @@ struct ack_relay {
 struct ack_peer {
     wire_claim claim; // what it said
     bool is_admitted; // and may have
-    uint32_t peer;    // 0: free
-    uint64_t used_ns;
+    uint32_t peer;
 };
+
+// The groups of replay_acks.used: each by last use, the oldest first.
+static const oct_places_key admitted = {0, 1}, stranger = {0, 2};
 
 struct replay_acks {
     net_loop *loop;
@@ -55,11 +59,14 @@ struct replay_acks {
     const replay_disk *disk;
     uint64_t incarnation;
     uint64_t bytes;
-    uint32_t due_count;
-    uint32_t due[REPLAY_SESSIONS_MAX];
-    struct ack_state state[REPLAY_SESSIONS_MAX];
-    uint32_t peer_count; // places ever used
-    struct ack_peer peers[REPLAY_SESSIONS_MAX];
+    uint32_t state_room, due_count;
+    struct ack_state *state; // [state_room]
+    uint32_t *due;           // [state_room]
+    uint32_t peer_count, peer_room;
+    struct ack_peer *peers; // [peer_room]
+    oct_places *by_session; // peers that are admitted
+    oct_places *by_connection;
+    oct_places *used;
     uint32_t relay_count; // places ever used
     struct ack_relay relays[REPLAY_RELAYS_MAX];
     wire_gatherer gatherer; // of the relay that is sent to now
@@ -71,8 +78,12 @@ replay_acks_create(net_loop *loop, uint64_t incarnation)
     replay_acks *acks = oct_alloc(sizeof(*acks));
     acks->loop = loop;
     acks->incarnation = incarnation;
+    acks->by_session = oct_places_create();
+    acks->by_connection = oct_places_create();
+    acks->used = oct_places_create();
     wire_gatherer_init(&acks->gatherer, incarnation,
-                       (size_t)REPLAY_SESSIONS_MAX * (ACK_BYTES_MAX + WIRE_GATHERED_EACH_BYTES));
+                       (size_t)WIRE_GATHERED_FRAMES_MAX *
+                           (ACK_BYTES_MAX + WIRE_GATHERED_EACH_BYTES));
     return acks;
 }
 
@@ -82,7 +93,41 @@ replay_acks_destroy(replay_acks *acks)
     if (acks) {
         net_timer_stop(acks->timer);
         wire_gatherer_fini(&acks->gatherer);
+        oct_places_destroy(acks->by_session);
+        oct_places_destroy(acks->by_connection);
+        oct_places_destroy(acks->used);
+        free(acks->state);
+        free(acks->due);
+        free(acks->peers);
         free(acks);
+    }
+}
+
+// Twice as many, zeroed, and at least count.
+static uint32_t
+room_grow(void **memory, uint32_t room, uint32_t count, size_t bytes)
+{
+    uint32_t larger = OCT_MAX(OCT_MAX(2 * room, count), ROOM_LEAST);
+    void *grown = oct_alloc(larger * bytes);
+    if (room > 0) {
+        memcpy(grown, *memory, room * bytes);
+    }
+    free(*memory);
+    *memory = grown;
+    return larger;
+}
+
+// Room for the state of a session; its places are given without gaps.
+static void
+states_reserve(replay_acks *acks, uint32_t index)
+{
+    if (index >= acks->state_room) {
+        uint32_t room = acks->state_room;
+        void *state = acks->state, *due = acks->due;
+        acks->state_room = room_grow(&state, room, index + 1, sizeof(*acks->state));
+        (void)room_grow(&due, room, index + 1, sizeof(*acks->due));
+        acks->state = state;
+        acks->due = due;
     }
 }
 
@@ -91,7 +136,9 @@ replay_acks_set_table(replay_acks *acks, const replay_table *table)
 {
     acks->table = table;
     acks->due_count = 0;
-    memset(acks->state, 0, sizeof(acks->state));
+    if (acks->state_room > 0) {
+        memset(acks->state, 0, acks->state_room * sizeof(*acks->state));
+    }
     for (uint32_t i = 0; i < acks->relay_count; i++) {
         acks->relays[i].first = NO_SESSION;
     }
@@ -128,49 +175,60 @@ peer_is_of(const struct ack_peer *peer, uint64_t session, uint32_t actor_id)
     return peer->is_admitted && peer->claim.session == session && peer->claim.actor_id == actor_id;
 }
 
-// The place of a session; peer_count: it has none.
+// The place of a session; OCT_PLACES_NONE: it has none.
 static uint32_t
 peer_find(const replay_acks *acks, uint64_t session, uint32_t actor_id)
 {
-    uint32_t place = 0;
-    while (place < acks->peer_count && !peer_is_of(&acks->peers[place], session, actor_id)) {
-        place++;
-    }
-    return place;
+    return oct_places_first(acks->by_session, (oct_places_key){actor_id, session});
 }
 
-// A place for one more, or what may go for it; REPLAY_SESSIONS_MAX: nothing may.
+static void
+peer_set(replay_acks *acks, uint32_t place, const struct ack_peer *peer)
+{
+    acks->peers[place] = *peer;
+    oct_places_put(acks->by_connection, (oct_places_key){0, peer->peer}, place);
+    oct_places_put(acks->used, peer->is_admitted ? admitted : stranger, place);
+    if (peer->is_admitted) {
+        oct_places_put(acks->by_session,
+                       (oct_places_key){peer->claim.actor_id, peer->claim.session}, place);
+    } else {
+        oct_places_drop(acks->by_session, place);
+    }
+}
+
+// A place for one more, or what may go for it; OCT_PLACES_NONE: nothing may.
 static uint32_t
 peer_room(replay_acks *acks, uint32_t peer, bool is_admitted)
 {
-    uint32_t oldest = REPLAY_SESSIONS_MAX;
-    for (uint32_t i = 0; i < acks->peer_count; i++) {
-        const struct ack_peer *p = &acks->peers[i];
-        if (p->peer == 0 || (p->peer == peer && (is_admitted || !p->is_admitted))) {
-            return i; // a connection has one name: the newest
-        }
-        if (p->is_admitted && !is_admitted) {
-            continue;
-        }
-        const struct ack_peer *o = oldest < REPLAY_SESSIONS_MAX ? &acks->peers[oldest] : NULL;
-        bool is_worse = o != NULL && p->is_admitted && !o->is_admitted;
-        if (o == NULL || (p->is_admitted == o->is_admitted ? p->used_ns < o->used_ns : !is_worse)) {
-            oldest = i;
+    uint32_t place = oct_places_first(acks->by_connection, (oct_places_key){0, peer});
+    for (; place != OCT_PLACES_NONE; place = oct_places_next(acks->by_connection, place)) {
+        if (is_admitted || !acks->peers[place].is_admitted) {
+            return place; // a connection has one name: the newest
         }
     }
-    return acks->peer_count < REPLAY_SESSIONS_MAX ? acks->peer_count++ : oldest;
+    if (acks->peer_count < REPLAY_SESSIONS_MAX) {
+        if (acks->peer_count == acks->peer_room) {
+            void *peers = acks->peers;
+            acks->peer_room =
+                room_grow(&peers, acks->peer_room, acks->peer_count + 1, sizeof(*acks->peers));
+            acks->peers = peers;
+        }
+        return acks->peer_count++;
+    }
+    place = oct_places_first(acks->used, stranger);
+    return place == OCT_PLACES_NONE && is_admitted ? oct_places_first(acks->used, admitted) : place;
 }
 
 void
 replay_acks_named(replay_acks *acks, uint32_t peer, const wire_claim *claim, bool is_admitted)
 {
     uint32_t place =
-        is_admitted ? peer_find(acks, claim->session, claim->actor_id) : acks->peer_count;
-    if (place == acks->peer_count) {
+        is_admitted ? peer_find(acks, claim->session, claim->actor_id) : OCT_PLACES_NONE;
+    if (place == OCT_PLACES_NONE) {
         place = peer_room(acks, peer, is_admitted);
     }
-    if (place < REPLAY_SESSIONS_MAX) {
-        acks->peers[place] = (struct ack_peer){*claim, is_admitted, peer, oct_clock_ns()};
+    if (place != OCT_PLACES_NONE) {
+        peer_set(acks, place, &(struct ack_peer){*claim, is_admitted, peer});
     }
 }
 
@@ -178,8 +236,9 @@ void
 replay_acks_admit(replay_acks *acks, replay_admit *admit)
 {
     for (uint32_t i = 0; i < acks->peer_count; i++) {
-        struct ack_peer *peer = &acks->peers[i];
-        peer->is_admitted = peer->peer != 0 && replay_admit_check(admit, &peer->claim);
+        struct ack_peer peer = acks->peers[i];
+        peer.is_admitted = replay_admit_check(admit, &peer.claim);
+        peer_set(acks, i, &peer);
     }
 }
 
@@ -191,7 +250,7 @@ peer_of(replay_acks *acks, uint32_t index, const replay_session *session)
         !peer_is_of(&acks->peers[state->place], session->session, session->actor_id)) {
         state->place = peer_find(acks, session->session, session->actor_id);
     }
-    return state->place < acks->peer_count ? &acks->peers[state->place] : NULL;
+    return state->place != OCT_PLACES_NONE ? &acks->peers[state->place] : NULL;
 }
 
 // What a session is told now. Notes that it was.
@@ -233,7 +292,7 @@ ack_send(replay_acks *acks, uint32_t index, uint64_t now_ns)
     if (!peer) {
         return; // it has not said so yet: one of the repeated ones is for it
     }
-    peer->used_ns = now_ns;
+    oct_places_put(acks->used, admitted, acks->state[index].place);
     size_t length = wire_ack_size(&ack);
     net_msg *msg = net_msg_create(length);
     wire_ack_pack(&ack, net_msg_body(msg));
@@ -241,7 +300,17 @@ ack_send(replay_acks *acks, uint32_t index, uint64_t now_ns)
     acks->bytes += length;
 }
 
-// All that are due at one relay, in one message.
+static void
+gathered_send(replay_acks *acks, const struct ack_relay *relay)
+{
+    size_t length = wire_gatherer_length(&acks->gatherer);
+    net_msg *msg = net_msg_create(length);
+    wire_gatherer_take(&acks->gatherer, net_msg_body(msg));
+    net_post_send(acks->post, relay->peer, msg);
+    acks->bytes += length;
+}
+
+// All that are due at one relay, in as many messages as they need.
 static void
 relay_send(replay_acks *acks, struct ack_relay *relay, uint64_t now_ns)
 {
@@ -254,15 +323,14 @@ relay_send(replay_acks *acks, struct ack_relay *relay, uint64_t now_ns)
         size_t length = wire_ack_size(&ack);
         OCT_ASSERT(length <= sizeof(bytes));
         wire_ack_pack(&ack, bytes);
-        bool is_in = wire_gatherer_add(&acks->gatherer, bytes, length);
-        OCT_ASSERT(is_in); // there is room for all sessions
+        if (!wire_gatherer_add(&acks->gatherer, bytes, length)) {
+            gathered_send(acks, relay);
+            bool is_in = wire_gatherer_add(&acks->gatherer, bytes, length);
+            OCT_ASSERT(is_in);
+        }
     }
     relay->first = NO_SESSION;
-    size_t length = wire_gatherer_length(&acks->gatherer);
-    net_msg *msg = net_msg_create(length);
-    wire_gatherer_take(&acks->gatherer, net_msg_body(msg));
-    net_post_send(acks->post, relay->peer, msg);
-    acks->bytes += length;
+    gathered_send(acks, relay);
 }
 
 // Everything due was held back for at most one period. False: nothing is left.
@@ -325,6 +393,7 @@ relay_change(replay_acks *acks, uint32_t session, uint32_t relay)
 void
 replay_acks_note(replay_acks *acks, uint32_t session, uint32_t relay, uint64_t now_ns)
 {
+    states_reserve(acks, session);
     struct ack_state *state = &acks->state[session];
     state->seen_ns = now_ns;
     if (state->relay != relay) {
@@ -364,7 +433,7 @@ relay_room(replay_acks *acks)
     for (uint32_t i = 1; i < REPLAY_RELAYS_MAX; i++) {
         oldest = acks->relays[i].sent_ns < acks->relays[oldest].sent_ns ? i : oldest;
     }
-    for (uint32_t i = 0; i < REPLAY_SESSIONS_MAX; i++) {
+    for (uint32_t i = 0; i < acks->state_room; i++) {
         if (acks->state[i].relay == oldest + 1) {
             relay_change(acks, i, 0);
         }
@@ -388,9 +457,9 @@ void
 replay_acks_synced(replay_acks *acks, uint64_t now_ns)
 {
     const replay_session *session;
-    for (uint32_t i = 0;
-         acks->table && i < REPLAY_SESSIONS_MAX && (session = replay_table_session(acks->table, i));
+    for (uint32_t i = 0; acks->table && (session = replay_table_session(acks->table, i)) != NULL;
          i++) {
+        states_reserve(acks, i);
         if (sequence_of(acks, i, session) > acks->state[i].sequence) {
             ack_send(acks, i, now_ns);
         }
@@ -403,7 +472,8 @@ replay_acks_repeat(replay_acks *acks, uint64_t now_ns)
     if (!acks->table) {
         return;
     }
-    for (uint32_t i = 0; i < REPLAY_SESSIONS_MAX && replay_table_session(acks->table, i); i++) {
+    for (uint32_t i = 0; replay_table_session(acks->table, i) != NULL; i++) {
+        states_reserve(acks, i);
         struct ack_state *state = &acks->state[i];
         bool is_silent = now_ns - state->seen_ns > SILENT_NS;
         if (!state->is_due &&

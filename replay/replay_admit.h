@@ -14,7 +14,7 @@
 //
 // Threads: one user at a time. Owns: the key, and REPLAY_ADMIT_SLOTS remembered sessions, reserved
 // by create. Full: two sessions of one slot take turns; each change costs a computation.
-#define REPLAY_ADMIT_SLOTS 4096
+#define REPLAY_ADMIT_SLOTS 16384
 
 typedef struct replay_admit replay_admit;
 

@@ -13,7 +13,7 @@
 #define REPLAY_CAPACITY_MAX  4294967232u // rows: a slot is 32 bits
 #define REPLAY_STREAM_BLOCKS 4           // that there must be for each stream
 #define REPLAY_STREAMS_MAX   (1 << 24)   // expected at the same time
-#define REPLAY_SESSIONS_MAX  4096
+#define REPLAY_SESSIONS_MAX  WIRE_PLACES_MAX
 
 typedef enum replay_config_action {
     REPLAY_CONFIG_CREATE,  // there is no table yet

@@ -65,7 +65,6 @@ replay_dedupe_count(const replay_dedupe *dedupe)
 replay_session *
 replay_dedupe_session(replay_dedupe *dedupe, uint32_t index)
 {
-    OCT_ASSERT(index < dedupe->sessions_max);
     return index < dedupe->count ? &dedupe->entry[index].session : NULL;
 }
 

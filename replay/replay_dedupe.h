@@ -51,7 +51,7 @@ replay_verdict replay_dedupe_look(replay_dedupe *dedupe, uint32_t actor_id, uint
 uint32_t replay_dedupe_find(const replay_dedupe *dedupe, uint32_t actor_id, uint64_t session);
 // The batch that was REPLAY_NEXT is done with: acknowledge it.
 void replay_dedupe_advance(replay_dedupe *dedupe, uint32_t index);
-// index < sessions_max. NULL: no session there.
+// NULL: no session there.
 replay_session *replay_dedupe_session(replay_dedupe *dedupe, uint32_t index);
 
 #endif // REPLAY_REPLAY_DEDUPE_H

@@ -29,6 +29,7 @@ static const char magic[8] = {'O', 'C', 'T', 'E', 'T', 'R', 'P', 'L'};
 
 static_assert(sizeof(replay_file_header) <= REPLAY_FILE_LIFE_AT, "page 0 holds both");
 static_assert(REPLAY_FILE_LIFE_AT + sizeof(replay_file_life) <= PAGE_BYTES, "page 0 holds both");
+static_assert(offsetof(replay_snapshot, sessions) == sizeof(replay_snapshot), "no gap before them");
 static_assert(sizeof(replay_mark) == 32, "a mark is never cut by the end of a sector");
 
 // ---- where everything lies
@@ -42,7 +43,7 @@ region_add(uint64_t *end, uint64_t bytes)
 }
 
 // The rest of a header whose shape is given: block_rows, blocks, bytes of a row, sampler,
-// journal_runs. Gives the layout of its blocks.
+// journal_runs, sessions, version. Gives the layout of its blocks.
 static replay_layout
 header_lay(replay_file_header *header)
 {
@@ -51,19 +52,18 @@ header_lay(replay_file_header *header)
     const replay_select_ops *select = replay_select_find((int)header->sampler);
     replay_region_bytes bytes = replay_regions_measure(&layout, header->blocks, select);
     memcpy(header->magic, magic, sizeof(magic));
-    header->version = REPLAY_FILE_VERSION;
     header->byte_order = REPLAY_BYTE_ORDER;
     header->block_layout = REPLAY_BLOCK_LAYOUT;
-    header->sessions = REPLAY_SESSIONS_MAX;
     header->head_bytes = sizeof(replay_head);
     uint64_t end = PAGE_BYTES;
     header->live_at = region_add(&end, sizeof(replay_live));
     header->journal_at =
         region_add(&end, sizeof(replay_journal) +
                              header->journal_runs * (uint64_t)sizeof(replay_journal_entry));
-    header->sessions_at = region_add(&end, REPLAY_SESSIONS_MAX * sizeof(replay_kept_session));
-    header->snapshot_at[0] = region_add(&end, sizeof(replay_snapshot));
-    header->snapshot_at[1] = region_add(&end, sizeof(replay_snapshot));
+    header->sessions_at =
+        region_add(&end, header->sessions * (uint64_t)sizeof(replay_kept_session));
+    header->snapshot_at[0] = region_add(&end, replay_snapshot_bytes(header->sessions));
+    header->snapshot_at[1] = region_add(&end, replay_snapshot_bytes(header->sessions));
     header->marks_at = region_add(&end, header->blocks * (uint64_t)(2 * sizeof(replay_mark)));
     header->used_at = region_add(&end, bytes.used);
     header->select_at = region_add(&end, bytes.select);
@@ -87,6 +87,8 @@ header_of(const wire_configure *configure, replay_layout *layout)
     header.extra_dim = configure->extra_dim;
     header.sampler = (uint32_t)configure->sampler;
     header.journal_runs = replay_config_batch_rows(configure);
+    header.sessions = REPLAY_SESSIONS_MAX;
+    header.version = REPLAY_FILE_VERSION;
     *layout = header_lay(&header);
     return header;
 }
@@ -108,6 +110,7 @@ header_is_whole(const replay_file_header *header, replay_layout *layout)
         (uint64_t)header->blocks * rows > UINT32_MAX || header->obs_bytes == 0 ||
         header->obs_bytes > WIRE_OBS_BYTES_MAX || header->action_bytes > 4 * WIRE_ACTIONS_MAX ||
         header->extra_dim > WIRE_EXTRA_MAX || header->journal_runs > WIRE_BATCH_COUNT_MAX ||
+        header->sessions == 0 || header->sessions > REPLAY_SESSIONS_MAX ||
         !replay_select_find((int)header->sampler)) {
         return false;
     }
@@ -156,11 +159,18 @@ replay_file_set_live(replay_file *file)
 
 // ---- sums
 
+uint64_t
+replay_snapshot_bytes(uint32_t sessions)
+{
+    return sizeof(replay_snapshot) + sessions * (uint64_t)sizeof(replay_kept_session);
+}
+
 uint32_t
-replay_snapshot_crc(const replay_snapshot *snapshot)
+replay_snapshot_crc(const replay_snapshot *snapshot, uint32_t sessions)
 {
     uint32_t crc = oct_crc32(0, &snapshot->generation, sizeof(snapshot->generation));
-    return oct_crc32(crc, &snapshot->head, sizeof(*snapshot) - offsetof(replay_snapshot, head));
+    return oct_crc32(crc, &snapshot->head,
+                     replay_snapshot_bytes(sessions) - offsetof(replay_snapshot, head));
 }
 
 // Of the machine, or what its control groups leave to this process.
@@ -299,8 +309,10 @@ header_read(const replay_file *file, replay_file_header *header, replay_layout *
     if (memcmp(header->magic, magic, sizeof(magic)) != 0) {
         return oct_refuse(reason, reason_size, "%s is not a file of octet-replay", file->path);
     }
+    bool is_old = header->version == REPLAY_FILE_VERSION_OLD;
     OCT_TRY(replay_block_readable(file->path, header->byte_order, header->version,
-                                  REPLAY_FILE_VERSION, header->block_layout, reason, reason_size));
+                                  is_old ? REPLAY_FILE_VERSION_OLD : REPLAY_FILE_VERSION,
+                                  header->block_layout, reason, reason_size));
     if (oct_crc32(0, header, offsetof(replay_file_header, crc)) != header->crc ||
         !header_is_whole(header, layout)) {
         return oct_refuse(reason, reason_size, "%s: its header is damaged", file->path);
@@ -446,7 +458,7 @@ file_begin(replay_file *file, const wire_configure *configure)
     replay_snapshot *first = file->snapshot[1];
     first->generation = 1;
     first->head = *head;
-    first->crc = replay_snapshot_crc(first);
+    first->crc = replay_snapshot_crc(first, file->header->sessions);
 }
 
 oct_err

@@ -16,7 +16,9 @@
 //
 // Threads: those of the table; the thread that syncs reads all of it and writes the snapshots.
 // Owns: the mapping, the descriptor, a lock on the file that ends with the process.
-#define REPLAY_FILE_VERSION 3
+#define REPLAY_FILE_VERSION 4
+#define REPLAY_FILE_VERSION_OLD                                                                    \
+    3 // the same, with 4096 sessions: it is read, and goes on with these
 
 // Page 0, from its first byte. Written once, when all else is there.
 typedef struct replay_file_header {
@@ -33,7 +35,7 @@ typedef struct replay_file_header {
     uint32_t extra_dim;
     uint32_t sampler;      // wire_sampler
     uint32_t journal_runs; // a batch has at most
-    uint32_t sessions;     // REPLAY_SESSIONS_MAX
+    uint32_t sessions;     // that are kept: REPLAY_SESSIONS_MAX of the release that made it
     uint32_t head_bytes;   // sizeof(replay_head)
     uint64_t live_at;      // from the file's first byte
     uint64_t journal_at;
@@ -93,7 +95,7 @@ typedef struct replay_snapshot {
     uint32_t crc; // CRC-32 of generation, head and sessions
     uint32_t reserved;
     replay_head head;
-    replay_kept_session sessions[REPLAY_SESSIONS_MAX];
+    replay_kept_session sessions[]; // [sessions of the file]
 } replay_snapshot;
 
 typedef struct replay_file {
@@ -106,7 +108,7 @@ typedef struct replay_file {
     replay_layout layout;
     replay_live *live;
     replay_journal *journal;
-    replay_kept_session *sessions; // [REPLAY_SESSIONS_MAX]
+    replay_kept_session *sessions; // [header->sessions]
     replay_snapshot *snapshot[2];
     replay_mark (*marks)[2]; // [blocks]
     replay_regions regions;
@@ -143,7 +145,8 @@ void replay_file_set_live(replay_file *file);
 // the stretch of the file around each. Not before recovery is over, which reads them in order.
 void replay_file_expect_samples(const replay_file *file);
 // What the sums of a snapshot and of a block's first count rows are.
-uint32_t replay_snapshot_crc(const replay_snapshot *snapshot);
+uint64_t replay_snapshot_bytes(uint32_t sessions);
+uint32_t replay_snapshot_crc(const replay_snapshot *snapshot, uint32_t sessions);
 uint32_t replay_mark_crc(const replay_layout *layout, const replay_block *block, uint32_t count);
 void replay_file_close(replay_file *file); // NULL is a no-op
 

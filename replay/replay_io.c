@@ -21,7 +21,7 @@
 #define COMPLAIN_NS       (10 * SECOND_NS)
 #define STALL_NS          (5 * SECOND_NS)
 #define REQUEST_BYTES_MAX (16u << 20)
-#define ACK_QUEUE         4096       // one for each actor that there may be
+#define ACK_QUEUE         8192       // NNG takes no more
 #define GATHERED_BYTES    (1u << 20) // more than one batch, in a relay's message
 #define SENDERS           (OCT_ROLE_BIT(OCT_ROLE_ACTOR) | OCT_ROLE_BIT(OCT_ROLE_RELAY))
 #define BAD_BATCHES_MAX   16 // of one connection, which is closed then; one forged is enough

@@ -43,7 +43,7 @@ replay_journal_held(const replay_file *file)
 static void
 session_write(replay_file *file, const replay_head *head)
 {
-    if (head->session_index < REPLAY_SESSIONS_MAX) {
+    if (head->session_index < file->header->sessions) {
         file->sessions[head->session_index] = head->session;
     }
 }

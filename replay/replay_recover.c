@@ -94,7 +94,7 @@ replay_recover_snapshot(const replay_file *file)
     for (int i = 0; i < 2; i++) {
         const replay_snapshot *snapshot = file->snapshot[i];
         if (snapshot->generation != 0 && (!newest || snapshot->generation > newest->generation) &&
-            replay_snapshot_crc(snapshot) == snapshot->crc) {
+            replay_snapshot_crc(snapshot, file->header->sessions) == snapshot->crc) {
             newest = snapshot;
         }
     }
@@ -177,7 +177,7 @@ recover_synced(replay_recovered *out, replay_file *file, char *reason, size_t re
     file->journal->commit = 0;
     *head = snapshot->head;
     head->session_index = REPLAY_SESSION_NONE;
-    memcpy(file->sessions, snapshot->sessions, sizeof(snapshot->sessions));
+    memcpy(file->sessions, snapshot->sessions, file->header->sessions * sizeof(*file->sessions));
     marks_clean(file, snapshot->generation);
     for (uint64_t serial = head->oldest; serial < head->next; serial++) {
         oct_pulse_beat(OCT_PULSE_LOOP, OCT_PULSE_WORKS);

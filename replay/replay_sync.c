@@ -28,6 +28,7 @@ struct replay_sync {
     uint64_t commits;  // of it; UINT64_MAX: not known
     struct blocks open;
     uint64_t next; // serials from here on are not in open either
+    uint64_t snapshot_bytes;
     replay_snapshot *done;
     bool is_failed; // the last that was written
     // Of the generation that is being written.
@@ -120,15 +121,16 @@ replay_sync_create(replay_file *file)
     sync->commits = UINT64_MAX;
     sync->open.serial = oct_alloc(blocks * sizeof(uint64_t));
     sync->taken_open.serial = oct_alloc(blocks * sizeof(uint64_t));
-    sync->done = oct_alloc(sizeof(replay_snapshot));
-    sync->taken = oct_alloc(sizeof(replay_snapshot));
+    sync->snapshot_bytes = replay_snapshot_bytes(file->header->sessions);
+    sync->done = oct_alloc(sync->snapshot_bytes);
+    sync->taken = oct_alloc(sync->snapshot_bytes);
     const replay_snapshot *snapshot = replay_recover_snapshot(file);
     if (snapshot) {
-        *sync->done = *snapshot;
+        memcpy(sync->done, snapshot, sync->snapshot_bytes);
         sync->finished = sync->begun = snapshot->generation;
         sync->slot = snapshot == file->snapshot[0] ? 1 : 0;
         // Its rows are on the disk, or it would not be there; it must be, before marks change.
-        (void)msync(file->snapshot[1 - sync->slot], sizeof(*snapshot), MS_SYNC);
+        (void)msync(file->snapshot[1 - sync->slot], sync->snapshot_bytes, MS_SYNC);
     }
     open_find(sync);
     return sync;
@@ -217,7 +219,7 @@ replay_sync_begin(replay_sync *sync)
         block_take(sync, serial, false);
     }
     sync->taken->head = *head;
-    memcpy(sync->taken->sessions, file->sessions, sizeof(sync->taken->sessions));
+    memcpy(sync->taken->sessions, file->sessions, file->header->sessions * sizeof(*file->sessions));
     return true;
 }
 
@@ -236,15 +238,29 @@ replay_sync_mark(replay_sync *sync, uint64_t bytes)
     return sync->marked >= sync->taken_next;
 }
 
+// Only what differs: most places for sessions are empty, and their pages need not be written again.
+static void
+snapshot_copy(replay_snapshot *there, const replay_snapshot *taken, uint64_t bytes)
+{
+    for (uint64_t at = 0; at < bytes; at += PAGE_BYTES) {
+        uint8_t *to = (uint8_t *)there + at;
+        const uint8_t *from = (const uint8_t *)taken + at;
+        size_t piece = (size_t)OCT_MIN(bytes - at, PAGE_BYTES);
+        if (memcmp(to, from, piece) != 0) {
+            memcpy(to, from, piece);
+        }
+    }
+}
+
 static oct_err
 snapshot_write(replay_sync *sync, bool to_disk)
 {
     replay_snapshot *there = sync->file->snapshot[sync->slot];
-    sync->taken->crc = replay_snapshot_crc(sync->taken);
+    sync->taken->crc = replay_snapshot_crc(sync->taken, sync->file->header->sessions);
     replay_step(); // here all else is on the disk
-    *there = *sync->taken;
+    snapshot_copy(there, sync->taken, sync->snapshot_bytes);
     replay_step();
-    if (to_disk && msync(there, sizeof(*there), MS_SYNC) != 0) {
+    if (to_disk && msync(there, sync->snapshot_bytes, MS_SYNC) != 0) {
         there->generation = 0; // it shall not hold: the next one changes its marks
         return OCT_EIO;
     }
@@ -291,7 +307,7 @@ replay_sync_generation(const replay_sync *sync)
 uint64_t
 replay_sync_sequence(const replay_sync *sync, uint32_t index, uint64_t session)
 {
-    OCT_ASSERT(index < REPLAY_SESSIONS_MAX);
+    OCT_ASSERT(index < sync->file->header->sessions);
     const replay_session *there = &sync->done->sessions[index].session;
     return there->session == session ? there->sequence : 0;
 }

@@ -89,7 +89,7 @@ table_make(const wire_configure *configure, const replay_config_blocks *blocks, 
         replay_items_create(&layout, table->blocks.count, select, configure->priority_exponent,
                             &window, file ? &file->regions : &table->regions);
     replay_gather_init(&table->gather, configure);
-    table->dedupe = replay_dedupe_create(REPLAY_SESSIONS_MAX);
+    table->dedupe = replay_dedupe_create(file ? file->header->sessions : REPLAY_SESSIONS_MAX);
     replay_limiter_spec limiter = replay_config_limiter(configure);
     replay_limiter_init(&table->limiter, &limiter);
     oct_rng_init(&table->rng, configure->seed, RNG_STREAM);
@@ -259,16 +259,16 @@ static bool
 sessions_restore(replay_table *table)
 {
     replay_kept_session *kept = table->file->sessions;
-    struct use *use = oct_alloc(REPLAY_SESSIONS_MAX * sizeof(*use));
-    uint32_t *order = oct_alloc(REPLAY_SESSIONS_MAX * sizeof(*order));
-    replay_session *sessions = oct_alloc(REPLAY_SESSIONS_MAX * sizeof(*sessions));
-    uint32_t count = 0;
-    for (; count < REPLAY_SESSIONS_MAX && kept[count].session.session != 0; count++) {
+    uint32_t room = table->file->header->sessions, count = 0;
+    struct use *use = oct_alloc(room * sizeof(*use));
+    uint32_t *order = oct_alloc(room * sizeof(*order));
+    replay_session *sessions = oct_alloc(room * sizeof(*sessions));
+    for (; count < room && kept[count].session.session != 0; count++) {
         sessions[count] = kept[count].session;
         use[count] = (struct use){kept[count].used, count};
     }
     // What lies behind the last is no session, nor may it become one when the list grows.
-    memset(kept + count, 0, (REPLAY_SESSIONS_MAX - count) * sizeof(*kept));
+    memset(kept + count, 0, (room - count) * sizeof(*kept));
     qsort(use, count, sizeof(*use), use_order);
     for (uint32_t i = 0; i < count; i++) {
         order[i] = use[i].index;

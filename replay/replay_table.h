@@ -107,7 +107,7 @@ OCT_CHECKED oct_err replay_table_insert(replay_insert *out, replay_table *table,
                                         const wire_batch *batch);
 // Whether the batch that was refused last may be inserted now.
 bool replay_table_may_insert(const replay_table *table);
-// NULL: no such session. index < REPLAY_SESSIONS_MAX.
+// NULL: no such session.
 const replay_session *replay_table_session(const replay_table *table, uint32_t index);
 // Its index; REPLAY_SESSION_NONE: not known, or another one of this actor is.
 uint32_t replay_table_find_session(const replay_table *table, uint32_t actor_id, uint64_t session);

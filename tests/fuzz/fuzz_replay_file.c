@@ -133,7 +133,7 @@ mend(uint8_t *bytes, const whole_file *whole, uint8_t what)
     }
     for (int i = 0; i < 2 && (what & MEND_SNAPSHOTS) != 0; i++) {
         replay_snapshot *snapshot = (replay_snapshot *)(void *)(bytes + good.snapshot_at[i]);
-        snapshot->crc = replay_snapshot_crc(snapshot);
+        snapshot->crc = replay_snapshot_crc(snapshot, good.sessions);
     }
     replay_mark(*marks)[2] = (replay_mark(*)[2])(void *)(bytes + good.marks_at);
     for (uint32_t i = 0; i < good.blocks && (what & MEND_MARKS) != 0; i++) {

@@ -31,7 +31,7 @@ CUT_SEEN = 'octet_gate_closed_total{reason="dead"}'
 DAEMONS = ("learner", "replay")
 # What may be added over the whole run, by the fitted line, after the first rounds: less than one of anything for a round.
 RSS_MAX = 8 << 20
-SESSIONS_MAX = 4096
+SESSIONS_MAX = 16384
 
 
 NAMESPACE = "OCTET_CHURN_NAMESPACE"

@@ -309,7 +309,7 @@ def test_an_actor_whose_session_is_lost_gets_another():
 
 # ---- places
 
-PLACES = 4096  # of a learner
+PLACES = 16384  # of a learner
 
 
 class Crowd:

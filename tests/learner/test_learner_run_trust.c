@@ -82,9 +82,11 @@ static learner_actor *came; // by the last comes
 static oct_err
 comes(learner_run *run, const oct_holder *holder, const wire_register *request)
 {
+    static uint64_t libm; // which takes a while
     wire_register whole = *request;
+    libm = libm != 0 ? libm : oct_libm_sum();
     whole.env = good_env;
-    whole.libm = oct_libm_sum();
+    whole.libm = libm;
     reason[0] = '\0';
     return learner_run_register(run, &whole, holder, &came, reason, sizeof(reason));
 }
@@ -121,6 +123,22 @@ test_run_gives_a_certificate_so_many_places(void **state)
     T_ERR(comes_with(run, &crowd, 7), OCT_EAGAIN);
     assert_string_equal(reason, "the run has ended");
     learner_run_destroy(run);
+}
+
+static void
+test_run_says_that_all_places_are_taken(void **state)
+{
+    (void)state;
+    learner_run *run = run_begin(false);
+    wire_register who = {.role = WIRE_ROLE_EVALUATOR}; // who need not prove that it acts
+    for (who.label = 1; who.label <= LEARNER_ACTORS_MAX; who.label++) {
+        T_OK(comes(run, NULL, &who));
+    }
+    T_ERR(comes(run, NULL, &who), OCT_EAGAIN);
+    assert_string_equal(reason, "no room for another actor: all 16384 places are taken");
+    who.label = 1; // it is there
+    T_OK(comes(run, NULL, &who));
+    run_stop(run, "interrupted");
 }
 
 // An actor gives up its own place, and no other.
@@ -309,6 +327,7 @@ main(void)
         T(test_run_goes_on_whatever_an_actor_says),
         T(test_run_lets_only_the_evaluator_that_was_asked_answer),
         T(test_run_gives_a_certificate_so_many_places),
+        T(test_run_says_that_all_places_are_taken),
         T(test_run_lets_actors_leave_by_themselves),
         T(test_run_gives_a_session_to_who_has_its_token),
         T(test_run_in_lock_step_gives_a_place_to_one_certificate),

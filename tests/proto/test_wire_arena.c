@@ -122,6 +122,25 @@ test_peers_fit_into_what_is_promised(void **state)
     }
 }
 
+// All that one message may name, and in a message that is far below what is sent at most.
+static void
+test_sessions_fit_into_what_is_promised(void **state)
+{
+    (void)state;
+    for (uint32_t count = 0; count <= WIRE_PLACES_MAX; count += WIRE_PLACES_MAX / 4) {
+        wire_sessions sessions = wire_example_sessions(count);
+        size_t length;
+        uint8_t *bytes = wire_sessions_pack_bytes(&length, &sessions);
+        assert_true(length <= 256u << 10);
+        wire_arena *arena = wire_arena_create(length + 3072);
+        wire_sessions out;
+        T_OK(wire_sessions_unpack_bytes(&out, arena, bytes, length));
+        assert_int_equal(out.count, count);
+        wire_arena_destroy(arena);
+        free(bytes);
+    }
+}
+
 static void
 test_many_unknown_fields_cannot_take_more_than_the_arena(void **state)
 {
@@ -186,6 +205,7 @@ main(void)
         cmocka_unit_test(test_message_that_does_not_fit_is_refused_and_keeps_nothing),
         cmocka_unit_test(test_named_numbers_fit_into_what_is_promised),
         cmocka_unit_test(test_peers_fit_into_what_is_promised),
+        cmocka_unit_test(test_sessions_fit_into_what_is_promised),
         cmocka_unit_test(test_many_unknown_fields_cannot_take_more_than_the_arena),
         cmocka_unit_test(test_unpacked_columns_are_aligned_views),
         cmocka_unit_test(test_text_length_counts_what_the_wire_had),

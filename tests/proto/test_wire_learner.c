@@ -58,7 +58,7 @@ test_register_refuses_bad_roles_and_names(void **state)
     REFUSED(wire_register, &message, "register.role: unknown");
     message = wire_example_register(false);
     message.place = WIRE_PLACES_MAX + 1;
-    REFUSED(wire_register, &message, "register.place: above 4096");
+    REFUSED(wire_register, &message, "register.place: above 16384");
     message = wire_example_register(true);
     message.place = WIRE_PLACES_MAX;
     wire_register out;

@@ -182,6 +182,73 @@ test_daemon_takes_what_is_good_of_a_relays_message(void **state)
     net_sub_close(acks);
 }
 
+static bool many_acked[WIRE_GATHERED_FRAMES_MAX + 100];
+
+static void
+many_arrived(void *arg, net_msg *msg)
+{
+    relay_end *end = arg;
+    wire_gathered gathered;
+    const uint8_t *frame;
+    size_t length;
+    T_OK(wire_gathered_open(&gathered, WIRE_ACK, net_msg_body(msg), net_msg_length(msg)));
+    while (wire_gathered_next(&gathered, &frame, &length)) {
+        T_OK(wire_ack_unpack(&end->ack, frame, length));
+        assert_true(end->ack.session >= 1000 && end->ack.session < 1000 + OCT_COUNTOF(many_acked));
+        end->acks += !many_acked[end->ack.session - 1000];
+        many_acked[end->ack.session - 1000] = true;
+    }
+    net_loop_stop(end->f->loop);
+}
+
+// More sessions come through one relay than its message may hold acks: those that are repeated are
+// due together.
+static void
+test_daemon_tells_a_relay_of_more_sessions_than_a_message_holds(void **state)
+{
+    fixture *f = *state;
+    const uint64_t relay = 77;
+    enum { SESSIONS = OCT_COUNTOF(many_acked), BYTES = 1 << 20 };
+    relay_end end = {.f = f};
+    uint8_t name[WIRE_GATHERED_HEAD_BYTES], batch[1024];
+    uint8_t *message = malloc(BYTES);
+    net_sub *acks;
+    wire_configure configuration = test_configure(1000, WIRE_SAMPLER_UNIFORM);
+    T_OK(configure(f, &configuration));
+    wire_gathered_pack(relay, NULL, 0, name);
+    T_OK(net_post_dial(&acks, f->loop, f->ack_url, OCT_ROLES_ANY, name, sizeof(name), 64, BYTES,
+                       many_arrived, NULL, &end));
+    while (stat_of(f, "replay.sessions") < SESSIONS) {
+        wire_gatherer gatherer;
+        wire_gatherer_init(&gatherer, relay, BYTES - WIRE_GATHERED_HEAD_BYTES);
+        for (uint32_t i = 0; i < SESSIONS; i++) {
+            test_actor_init(&actor, 1000 + i, 1000 + i);
+            test_actor_sign(&actor, token_key, RUN);
+            const wire_batch *only = test_batch_steps(&actor, 1);
+            size_t length = wire_batch_size(only);
+            assert_true(length <= sizeof(batch));
+            wire_batch_pack(only, batch);
+            if (!wire_gatherer_add(&gatherer, batch, length) || i + 1 == SESSIONS) {
+                length = wire_gatherer_length(&gatherer);
+                wire_gatherer_take(&gatherer, message);
+                send_bytes(f, message, length);
+                (void)wire_gatherer_add(&gatherer, batch, wire_batch_size(only));
+            }
+        }
+        wire_gatherer_fini(&gatherer);
+    }
+    for (int round = 0; round < 3; round++) {
+        end.acks = 0;
+        memset(many_acked, 0, sizeof(many_acked));
+        while (end.acks < SESSIONS) {
+            net_loop_run(f->loop);
+        }
+    }
+    assert_int_equal(stat_of(f, "replay.sessions"), SESSIONS);
+    net_sub_close(acks);
+    free(message);
+}
+
 static void
 stolen(void *arg, net_msg *msg)
 {
@@ -594,6 +661,7 @@ main(int argc, char **argv)
         TEST(refuses_batches_without_their_token),
         TEST(gives_acks_to_who_has_the_token_alone),
         TEST(takes_what_is_good_of_a_relays_message),
+        TEST(tells_a_relay_of_more_sessions_than_a_message_holds),
         TEST(refuses_tables_it_cannot_make),
         TEST(serves_one_run_at_a_time),
         TEST(refuses_a_learner_that_another_has_replaced),

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/oct_bytes.h"
 #include "common/oct_rng.h"
 #include "replay/replay_journal.h"
 #include "replay/replay_recover.h"
@@ -80,7 +81,7 @@ test_file_refuses_in_words(void **state)
     assert_non_null(strstr(reason, "exists"));
     other.version++;
     file_write(0, &other, sizeof(other));
-    refused(OCT_EINVAL, "version 4.1 of the format, this program reads 3.1");
+    refused(OCT_EINVAL, "version 5.1 of the format, this program reads 4.1");
     other = header;
     other.byte_order = __builtin_bswap32(other.byte_order);
     file_write(0, &other, sizeof(other));
@@ -253,6 +254,88 @@ test_what_lies_behind_the_sessions_never_becomes_one(void **state)
     insert_into(9);
 }
 
+// Of the file at path, which is whole: one of a release that kept fewer sessions.
+static void
+sessions_cut(uint32_t sessions)
+{
+    enum { PAGE = 4096 };
+    struct stat status;
+    assert_int_equal(stat(path, &status), 0);
+    uint8_t *is = malloc((size_t)status.st_size), *was = malloc((size_t)status.st_size);
+    int file = open(path, O_RDWR | O_CLOEXEC);
+    assert_true(is != NULL && was != NULL);
+    assert_int_equal(pread(file, is, (size_t)status.st_size, 0), status.st_size);
+    memcpy(was, is, (size_t)status.st_size);
+    const replay_file_header *now = (const replay_file_header *)(const void *)is;
+    replay_file_header *old = (replay_file_header *)(void *)was;
+    uint64_t list = (sessions * sizeof(replay_kept_session) + PAGE - 1) / PAGE * PAGE;
+    uint64_t snapshot = (replay_snapshot_bytes(sessions) + PAGE - 1) / PAGE * PAGE;
+    old->version = REPLAY_FILE_VERSION_OLD;
+    old->sessions = sessions;
+    old->snapshot_at[0] = old->sessions_at + list;
+    old->snapshot_at[1] = old->snapshot_at[0] + snapshot;
+    old->marks_at = old->snapshot_at[1] + snapshot;
+    uint64_t less = now->marks_at - old->marks_at;
+    old->used_at -= less;
+    old->select_at -= less;
+    old->blocks_at -= less;
+    old->file_bytes -= less;
+    old->crc = oct_crc32(0, old, offsetof(replay_file_header, crc));
+    for (int i = 0; i < 2; i++) {
+        replay_snapshot *there = (replay_snapshot *)(void *)(was + old->snapshot_at[i]);
+        memcpy(there, is + now->snapshot_at[i], snapshot);
+        there->crc = replay_snapshot_crc(there, sessions);
+    }
+    memcpy(was + old->marks_at, is + now->marks_at, now->file_bytes - now->marks_at);
+    assert_int_equal(pwrite(file, was, old->file_bytes, 0), old->file_bytes);
+    assert_int_equal(ftruncate(file, (off_t)old->file_bytes), 0);
+    (void)close(file);
+    free(is);
+    free(was);
+}
+
+// It goes on with as many as it has places for.
+static void
+test_file_of_a_release_with_fewer_sessions_is_read(void **state)
+{
+    (void)state;
+    enum { OLD = 4096 };
+    static test_actor actor;
+    char reason[256] = "";
+    wire_configure configure = test_configure(256, WIRE_SAMPLER_UNIFORM);
+    oct_rng_init(&rng, 6, 0);
+    replay_file *file = file_make(&configure);
+    table_fill(file, &configure);
+    replay_file_close(file);
+    sessions_cut(OLD);
+    for (uint32_t round = 0; round < 2; round++) {
+        replay_recovered recovered;
+        replay_table *table;
+        T_OK(replay_file_open(&file, path, reason, sizeof(reason)));
+        assert_int_equal(file->header->sessions, OLD);
+        T_OK(replay_recover(&recovered, file, reason, sizeof(reason)));
+        T_OK(replay_table_restore(&table, file, recovered.is_exact));
+        assert_int_equal(replay_table_stats_get(table).sessions, round == 0 ? 3 : OLD);
+        replay_sync *sync = replay_sync_create(file);
+        for (uint32_t i = 0; i < OLD; i++) {
+            test_actor_init(&actor, 1000 + i, 1000 + i);
+            replay_insert result = test_insert(table, test_batch_steps(&actor, 2));
+            assert_int_equal(result.kind,
+                             round == 0 ? REPLAY_INSERT_TAKEN : REPLAY_INSERT_DUPLICATE);
+        }
+        assert_null(replay_table_session(table, OLD));
+        assert_true(replay_sync_begin(sync));
+        assert_true(replay_sync_mark(sync, UINT64_MAX));
+        T_OK(replay_sync_write(sync, false));
+        replay_sync_end(sync, OCT_OK);
+        uint32_t index = replay_table_find_session(table, 1000 + OLD - 1, 1000 + OLD - 1);
+        assert_int_equal(replay_sync_sequence(sync, index, 1000 + OLD - 1), 1);
+        replay_sync_destroy(sync);
+        replay_table_destroy(table);
+        replay_file_close(file);
+    }
+}
+
 // In the place of libc's: counts.
 static unsigned reservations;
 
@@ -405,6 +488,7 @@ main(void)
         cmocka_unit_test(test_file_refuses_in_words),
         cmocka_unit_test(test_file_of_a_table_without_room_is_not_made),
         cmocka_unit_test(test_file_damaged_anywhere_never_crashes),
+        cmocka_unit_test(test_file_of_a_release_with_fewer_sessions_is_read),
         cmocka_unit_test(test_what_lies_behind_the_sessions_never_becomes_one),
         cmocka_unit_test(test_file_of_a_million_rows_is_there_again_after_a_kill),
     };

@@ -321,7 +321,7 @@ generation_write(void)
     uint32_t snapshot = 0;
     for (; snapshot < 2; snapshot++) { // the write is over: they are on the disk, too
         uint64_t at = p.file->header->snapshot_at[snapshot];
-        memcpy(p.disk + at, p.file->base + at, sizeof(replay_snapshot));
+        memcpy(p.disk + at, p.file->base + at, replay_snapshot_bytes(p.file->header->sessions));
     }
     replay_sync_end(p.sync, OCT_OK);
     p.done = p.doing;
