@@ -30,8 +30,8 @@
 #define WIRE_EXTRA_MAX          64
 #define WIRE_EPISODES_MAX       65536
 #define WIRE_PLACES_MAX         16384 // of actors and evaluators of one learner
-#define WIRE_TURN_ACTORS_MAX    256 // in lock-step
-#define WIRE_SHARDS_MAX         16  // replays of one experiment
+#define WIRE_TURN_ACTORS_MAX    256   // in lock-step
+#define WIRE_SHARDS_MAX         16    // replays of one experiment
 #define WIRE_STATS_MAX          512
 #define WIRE_COUNT_MAX          (UINT64_C(1) << 53) // of what is counted: whole as a double, too
 #define WIRE_TOKEN_BYTES        16                  // of a session (wire_token.h)
