@@ -17,6 +17,7 @@ typedef struct actor_io actor_io;
 typedef struct actor_io_options {
     const char *learner; // base address
     const char *relay;   // to go through, as long as it can be reached; NULL: the learner chooses
+    uint32_t await_relay_s; // so long the learner may take to name one, before it is gone without
     bool evaluate;
     bool insecure;
     uint32_t place;                 // the index that it is to have, plus 1; 0: the learner chooses

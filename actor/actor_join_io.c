@@ -1,4 +1,5 @@
 // Registers the actor with the learner, and again after the connection or the learner was lost.
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -7,11 +8,14 @@
 #include "actor/actor_spec.h"
 #include "actor/actor_state_io.h"
 #include "common/oct_base.h"
+#include "common/oct_clock.h"
 #include "common/oct_libm.h"
 #include "common/oct_log.h"
 #include "common/oct_pulse.h"
 #include "net/net_probe.h"
 #include "proto/wire_sign.h"
+
+#define AWAIT_RELAY_MS 500 // a relay registers once a second
 
 void
 actor_join_label(actor_io *io)
@@ -230,6 +234,33 @@ answer_is_authentic(actor_io *io, const wire_registered *answer)
     return true;
 }
 
+// Whether this actor asks again, because a relay may be about to come that the learner does not
+// know yet: who has begun without one stays so.
+static bool
+relay_is_awaited(actor_io *io, const wire_registered *answer)
+{
+    uint64_t now_ns = oct_clock_ns(), most_ns = io->options.await_relay_s * UINT64_C(1000000000);
+    bool is_first = io->policy_address[0] == '\0';
+    if (!is_first || answer->is_relayed || io->options.evaluate || io->options.relay != NULL ||
+        io->config.run.deterministic || most_ns == 0) {
+        return false;
+    }
+    if (io->await_ns == 0) {
+        io->await_ns = now_ns;
+        oct_log_notice("ACTOR-AWAIT-RELAY",
+                       "the learner names no relay; asking again for at most %" PRIu32 " s",
+                       io->options.await_relay_s);
+    }
+    if (now_ns - io->await_ns >= most_ns) {
+        return false;
+    }
+    io->session = answer->session; // the same next time
+    memcpy(io->token, answer->token, sizeof(io->token));
+    io->retry_ms = AWAIT_RELAY_MS;
+    actor_join_retry(io);
+    return true;
+}
+
 static void
 registered(void *arg, oct_err err, const char *detail, const wire_registered *answer)
 {
@@ -268,7 +299,7 @@ registered(void *arg, oct_err err, const char *detail, const wire_registered *an
         actor_join_go(io);
         return;
     }
-    if (!registration_take(io, answer)) {
+    if (relay_is_awaited(io, answer) || !registration_take(io, answer)) {
         return;
     }
     if (io->options.evaluate) {

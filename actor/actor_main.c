@@ -12,9 +12,10 @@
 #include "net/net_url.h"
 #include "proto/wire.h"
 
-#define EXIT_DEADLINE_MS 1500
-#define EXIT_USAGE       2
-#define PLUGINS_VARIABLE "OCTET_PLUGINS"
+#define EXIT_DEADLINE_MS  1500
+#define EXIT_USAGE        2
+#define AWAIT_RELAY_S_MAX 3600
+#define PLUGINS_VARIABLE  "OCTET_PLUGINS"
 
 const char *argp_program_version = "octet-actor " OCTET_VERSION " " WIRE_SPEAKS_TEXT;
 
@@ -24,7 +25,7 @@ struct arguments {
     env_plugin_dirs plugins;
 };
 
-enum { KEY_PLUGINS = 256, KEY_PIN };
+enum { KEY_PLUGINS = 256, KEY_PIN, KEY_AWAIT_RELAY };
 
 static const struct argp_option options[] = {
     {"learner", 'l', "URL", 0,
@@ -41,6 +42,11 @@ static const struct argp_option options[] = {
      "Base address of a relay to go through, as long as it can be reached (default: the one that "
      "the learner names, if there is any)",
      1},
+    {"await-relay", KEY_AWAIT_RELAY, "S", 0,
+     "Wait so many seconds, from 0 to 3600, for the learner to name a relay, before this actor "
+     "goes "
+     "to the learner and replay themselves (default 0)",
+     1},
     {"evaluate", 'e', NULL, 0, "Play the learner's evaluations instead of gathering experience", 1},
     {"plugins", KEY_PLUGINS, "DIR", 0,
      "Directory that plug-in environments may be loaded from, which the learner chooses by "
@@ -53,6 +59,18 @@ static const struct argp_option options[] = {
      1},
     {0},
 };
+
+static uint32_t
+await_relay_parse(const char *text, const struct argp_state *state)
+{
+    char *end;
+    long seconds = strtol(text, &end, 10);
+    if (end == text || *end != '\0' || seconds < 0 || seconds > AWAIT_RELAY_S_MAX) {
+        argp_error(state, "--await-relay is '%s'; allowed are whole numbers from 0 to %d", text,
+                   AWAIT_RELAY_S_MAX);
+    }
+    return (uint32_t)seconds;
+}
 
 static uint32_t
 index_parse(const char *text, const struct argp_state *state)
@@ -121,6 +139,9 @@ parse(int key, char *arg, struct argp_state *state)
         return 0;
     case 'r':
         arguments->io.relay = arg;
+        return 0;
+    case KEY_AWAIT_RELAY:
+        arguments->io.await_relay_s = await_relay_parse(arg, state);
         return 0;
     case 'e':
         arguments->io.evaluate = true;

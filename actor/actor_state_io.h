@@ -87,6 +87,7 @@ struct actor_io {
     bool is_relayed;       // both are a relay's
     uint32_t shard;        // which of the replays, as the learner counts them
     bool own_relay_lost;   // that of --relay could not be reached
+    uint64_t await_ns;     // since when --await-relay waits; 0: it does not yet
     bool relay_lost;       // the one in use cannot
     uint64_t link_down_ns; // since when there is no connection for batches; 0: there is one
     uint64_t heard_ns;     // last acknowledgement, or when one was first waited for

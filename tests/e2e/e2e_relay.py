@@ -161,6 +161,24 @@ def test_a_killed_relay_is_gone_round():
         s.acknowledged([*actors, "third"])
 
 
+def test_an_actor_waits_for_a_relay():
+    """--await-relay: an actor that comes before the relay goes through it all the same; where none comes, it goes directly."""
+    with scratch() as folder, swarm(folder, settings=ENDLESS) as s:
+        s.begin("replay", "replay")
+        s.begin("learner", "learner")
+        s.begin("patient", "actor", "--await-relay", "600")
+        wait_for("it to wait", lambda: "ACTOR-AWAIT-RELAY" in s.said("patient"))
+        s.begin("hasty", "actor", "--await-relay", "1")
+        wait_for("it to go without", lambda: "ACTOR-START" in s.said("hasty"))
+        assert "ACTOR-AWAIT-RELAY" in s.said("hasty") and "ACTOR-START" not in s.said("patient")
+        s.begin("one", "relay")
+        wait_for("it to act", lambda: "ACTOR-START" in s.said("patient"))
+        wait_for("status", lambda: relays_told(s) == {s.url("one"): (False, 1)})
+        wait_for("both", lambda: (column(s.run, "env_steps") or 0) > 5000)
+        s.end("learner")
+        s.acknowledged(["patient", "hasty"])
+
+
 class Chaos(Swarm):
     """Two shards with files, and actors that write down which rows were acknowledged."""
 
