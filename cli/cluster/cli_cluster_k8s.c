@@ -1,73 +1,26 @@
 // octet cluster k8s: an experiment as manifests for Kubernetes, one stream for kubectl apply.
 // deploy/kubernetes is the same for a run called "run"; script/test-kubernetes compares the two.
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli_options.h"
 #include "cli/cluster/cli_cluster.h"
-#include "cli/cluster/cli_cluster_plan.h"
+#include "cli/cluster/cli_cluster_k8s_options.h"
 #include "cli/cluster/cli_cluster_yaml.h"
 #include "common/oct_base.h"
 
-#define COMMAND      "cluster k8s"
-#define LABEL_MAX    63 // of DNS, and of a value
-#define IMAGE_MAX    255
+#define COMMAND      CLI_K8S_COMMAND
 #define ADDRESS_MAX  128
 #define HOSTS_MAX    (16 * 2 * ADDRESS_MAX) // of all shards of replay
-#define METRICS_HERE 9464                   // of the probes, inside a pod alone
-#define METRICS_PORT 9465                   // for Prometheus
+#define METRICS_HERE CLI_K8S_METRICS_HERE
+#define METRICS_PORT CLI_K8S_METRICS_PORT
 #define CERTS        "/etc/octet/tls"
-#define DATA         "/var/lib/octet"
+#define DATA         CLI_K8S_DATA
 #define EXPERIMENT   "/experiment"
 #define STOPPED      "143" // 128 + SIGTERM: the Job goes on
-#define DNS_TEXT     "a-z, 0-9 and '-' within, at most 63"
 #define METRIC       "octet_learner_actors_wanted"
-
-enum {
-    KEY_NAMESPACE = 256,
-    KEY_IMAGE,
-    KEY_PULL,
-    KEY_ACTORS_MAX,
-    KEY_STORAGE_CLASS,
-    KEY_QUANTITY // and those behind it: quantity_table
-};
-
-enum { RUN_SIZE, REPLAY_SIZE, LEARNER_MEMORY, REPLAY_MEMORY, ACTOR_MEMORY, ACTOR_CPU, QUANTITIES };
-
-static const struct argp_option option_table[] = {
-    {"namespace", KEY_NAMESPACE, "NAME", 0, "Namespace of all objects (default: octet)", 0},
-    {"image", KEY_IMAGE, "IMAGE", 0, "Image of deploy/Dockerfile (default: octet)", 0},
-    {"pull", KEY_PULL, "WHEN", 0, "Always, IfNotPresent or Never (default: by the image's tag)", 0},
-    {"actors-max", KEY_ACTORS_MAX, "N", 0,
-     "An autoscaler, which follows the learner's own number from --actors to N actors (default: "
-     "none)",
-     0},
-    {"storage-class", KEY_STORAGE_CLASS, "NAME", 0, "Of both volumes (default: the cluster's)", 0},
-    {"run-size", KEY_QUANTITY + RUN_SIZE, "SIZE", 0, "The run's volume (default: 10Gi)", 0},
-    {"replay-size", KEY_QUANTITY + REPLAY_SIZE, "SIZE", 0, "Replay's volume (default: 20Gi)", 0},
-    {"learner-memory", KEY_QUANTITY + LEARNER_MEMORY, "SIZE", 0, "Of the learner (default: 4Gi)",
-     0},
-    {"replay-memory", KEY_QUANTITY + REPLAY_MEMORY, "SIZE", 0, "Of replay (default: 8Gi)", 0},
-    {"actor-memory", KEY_QUANTITY + ACTOR_MEMORY, "SIZE", 0,
-     "Of each actor and evaluator (default: 1Gi)", 0},
-    {"actor-cpu", KEY_QUANTITY + ACTOR_CPU, "CPUS", 0,
-     "That each actor and evaluator asks for (default: 500m)", 0},
-    {0},
-};
-
-static const char *const pull_words[] = {"Always", "IfNotPresent", "Never", NULL};
-
-typedef struct k8s_options {
-    cli_cluster_options cluster;
-    const char *namespace;
-    const char *image;
-    const char *pull; // NULL: the cluster decides
-    const char *storage_class;
-    uint32_t actors_max; // 0: no autoscaler
-    const char *quantity[QUANTITIES];
-} k8s_options;
+#define POD          "@POD@" // in a relay's words: the name of its pod
 
 // What is printed, and where.
 typedef struct k8s {
@@ -76,174 +29,10 @@ typedef struct k8s {
     cli_cluster_plan *plan;
     uint32_t learner_port;
     uint32_t replay_port;
+    uint32_t relay_port;
     uint32_t shards; // of replay
+    uint32_t relays;
 } k8s;
-
-// ---- options
-
-static bool
-is_dns_label(const char *text)
-{
-    size_t length = strlen(text);
-    return length > 0 && length <= LABEL_MAX &&
-           strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") == length && text[0] != '-' &&
-           text[length - 1] != '-';
-}
-
-// A name with dots, as classes of storage have.
-static bool
-is_dns_name(const char *text)
-{
-    size_t length = strlen(text);
-    return length > 0 && length <= 253 &&
-           strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-.") == length &&
-           isalnum((unsigned char)text[0]) != 0 && isalnum((unsigned char)text[length - 1]) != 0 &&
-           strstr(text, "..") == NULL && strstr(text, ".-") == NULL && strstr(text, "-.") == NULL;
-}
-
-static bool
-is_image(const char *text)
-{
-    size_t length = strlen(text);
-    return length > 0 && length <= IMAGE_MAX && isalnum((unsigned char)text[0]) != 0 &&
-           strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-:/@") ==
-               length;
-}
-
-// Digits, a fraction of up to three digits, and one of the suffixes; not nothing, and above 0.
-static bool
-is_quantity(const char *text, const char *const *suffixes)
-{
-    size_t whole = strspn(text, "0123456789"), length = whole, part = 0;
-    if (text[whole] == '.') {
-        part = strspn(text + whole + 1, "0123456789");
-        length += 1 + part;
-    }
-    bool is_number = whole > 0 && whole <= 12 && part <= 3 && (length == whole || part > 0) &&
-                     strspn(text, "0.") < length;
-    for (; is_number && *suffixes != NULL; suffixes++) {
-        if (strcmp(text + length, *suffixes) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static void
-quantity_take(k8s_options *o, int index, const char *option, const char *text)
-{
-    static const char *const bytes[] = {"Ki", "Mi", "Gi", "Ti", "k", "M", "G", "T", "", NULL};
-    static const char *const cpus[] = {"m", "", NULL};
-    bool is_cpu = index == ACTOR_CPU;
-    if (!is_quantity(text, is_cpu ? cpus : bytes)) {
-        cli_usage_error(COMMAND, "%s is '%s'; allowed are %s", option, text,
-                        is_cpu ? "CPUs, such as 500m or 1.5"
-                               : "bytes, such as 512Mi, 4Gi or 1.5Ti");
-    }
-    o->quantity[index] = text;
-}
-
-static void
-require(bool is_valid, const char *option, const char *text, const char *allowed)
-{
-    if (!is_valid) {
-        cli_usage_error(COMMAND, "%s is '%s'; allowed are %s", option, text, allowed);
-    }
-}
-
-static error_t
-parse(int key, char *arg, struct argp_state *state)
-{
-    k8s_options *o = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->cluster;
-        return 0;
-    case KEY_NAMESPACE:
-        require(is_dns_label(arg), "--namespace", arg, DNS_TEXT);
-        o->namespace = arg;
-        return 0;
-    case KEY_IMAGE:
-        require(is_image(arg), "--image", arg, "names such as registry.example.org/octet:0.1.0");
-        o->image = arg;
-        return 0;
-    case KEY_PULL:
-        o->pull = pull_words[cli_option_word(COMMAND, "--pull", arg, pull_words,
-                                             "Always, IfNotPresent, Never")];
-        return 0;
-    case KEY_ACTORS_MAX:
-        o->actors_max =
-            (uint32_t)cli_option_number(COMMAND, "--actors-max", arg, 1, CLI_CLUSTER_ACTORS_MAX);
-        return 0;
-    case KEY_STORAGE_CLASS:
-        require(is_dns_name(arg), "--storage-class", arg, "a-z, 0-9, and '-' and '.' within");
-        o->storage_class = arg;
-        return 0;
-    default:
-        if (key < KEY_QUANTITY || key >= KEY_QUANTITY + QUANTITIES) {
-            return ARGP_ERR_UNKNOWN;
-        }
-        for (const struct argp_option *one = option_table; one->name != NULL; one++) {
-            if (one->key == key) {
-                char option[64];
-                (void)snprintf(option, sizeof(option), "--%s", one->name);
-                quantity_take(o, key - KEY_QUANTITY, option, arg);
-            }
-        }
-        return 0;
-    }
-}
-
-// What the manifests have no place for, in words.
-static void
-options_check(const k8s_options *o)
-{
-    if (o->cluster.run_dir != NULL) {
-        cli_usage_error(COMMAND, "--run-dir: the run folder is in the learner's volume, at %s/run",
-                        DATA);
-    }
-    // It stands in commands for a shell.
-    const char *certs = o->cluster.certs;
-    if (certs != NULL) {
-        bool is_plain = strspn(certs, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                      "0123456789._/+-") == strlen(certs);
-        require(is_plain && certs[0] != '\0', "--certs", certs,
-                "folders with letters, digits and . _ / + - in their names");
-    }
-}
-
-static void
-plan_check(const k8s_options *o, const cli_cluster_plan *plan)
-{
-    if (oct_config_data_windows(&plan->config) > 0) {
-        cli_usage_error(COMMAND,
-                        "%s: replay.data is a file, which no volume of these manifests holds; "
-                        "allowed are experiments without one",
-                        o->cluster.file);
-    }
-    if (isdigit((unsigned char)plan->name[0]) != 0) {
-        cli_usage_error(COMMAND,
-                        "the run's name is '%s', and names of Services begin with a letter: give "
-                        "--name",
-                        plan->name);
-    }
-    uint32_t first = o->cluster.port,
-             end = first + CLI_CLUSTER_PORT_REPLAY + CLI_CLUSTER_PORT_REPLAY_COUNT;
-    if (first <= METRICS_PORT && end > METRICS_HERE) {
-        cli_usage_error(COMMAND,
-                        "--port is %u; allowed are numbers with which none of %u to %u is %d or "
-                        "%d, where metrics are served",
-                        (unsigned)first, (unsigned)first, (unsigned)end - 1, METRICS_HERE,
-                        METRICS_PORT);
-    }
-    if (o->actors_max > 0 && o->actors_max < plan->actors) {
-        cli_usage_error(COMMAND, "--actors-max is %u; allowed are --actors (%u) and more",
-                        (unsigned)o->actors_max, (unsigned)plan->actors);
-    }
-    if (!cli_yaml_is_text(plan->text)) {
-        cli_usage_error(COMMAND, "%s: the experiment has text that is no UTF-8", o->cluster.file);
-    }
-}
 
 // ---- parts of objects
 
@@ -282,10 +71,30 @@ claim(const k8s *k, const char *before, const char *size)
 
 // A port of a component: its name, and its number.
 typedef struct port {
-    const char *name;
+    char name[16]; // with its end: more is not allowed
     uint32_t number;
 } port;
-#define PORTS_MAX 4
+#define PORTS_MAX (2 * OCT_SHARDS_MAX + 2)
+
+// A relay has a pair for each shard of replay. Returns how many are written.
+static size_t
+relay_ports(const k8s *k, port out[PORTS_MAX])
+{
+    size_t count = 0;
+    out[count++] = (port){"policies", k->relay_port};
+    for (uint32_t i = 0; i < k->shards; i++) {
+        char end[4] = "";
+        if (i > 0) {
+            (void)snprintf(end, sizeof(end), "-%u", (unsigned)(i % 100)); // at most OCT_SHARDS_MAX
+        }
+        port *batches = &out[count++], *acks = &out[count++];
+        batches->number = k->relay_port + 2 * i + 1;
+        acks->number = k->relay_port + 2 * i + 2;
+        (void)snprintf(batches->name, sizeof(batches->name), "batches%s", end);
+        (void)snprintf(acks->name, sizeof(acks->name), "acks%s", end);
+    }
+    return count;
+}
 
 static size_t
 ports_of(const k8s *k, const char *component, port out[PORTS_MAX])
@@ -298,14 +107,29 @@ ports_of(const k8s *k, const char *component, port out[PORTS_MAX])
         out[count++] = (port){"calls", k->replay_port};
         out[count++] = (port){"batches", k->replay_port + 1};
         out[count++] = (port){"acks", k->replay_port + 2};
+    } else if (strcmp(component, "relay") == 0) {
+        count = relay_ports(k, out);
     }
     out[count++] = (port){"metrics", METRICS_PORT};
     return count;
 }
 
+// A word of a relay: its pod's name, which Kubernetes puts there, stands for POD.
+static void
+relay_argument(const k8s *k, const char *word)
+{
+    const char *pod = strstr(word, POD);
+    if (pod == NULL) {
+        cli_yaml_argument(k->out, word);
+    } else {
+        PUT(k, "\"%.*s$(POD_NAME)%s\"", (int)(pod - word), word, pod + strlen(POD));
+    }
+}
+
 static void
 arguments(const k8s *k, const cli_cluster_daemon *daemon)
 {
+    bool is_relay = strcmp(daemon->name, "relay") == 0;
     PUT(k, "          args:\n");
     for (size_t i = 0; daemon->argv[i] != NULL; i++) {
         if (!cli_yaml_is_text(daemon->argv[i])) {
@@ -313,8 +137,16 @@ arguments(const k8s *k, const cli_cluster_daemon *daemon)
                             daemon->argv[0]);
         }
         PUT(k, "            - ");
-        cli_yaml_argument(k->out, daemon->argv[i]);
+        if (is_relay) {
+            relay_argument(k, daemon->argv[i]);
+        } else {
+            cli_yaml_argument(k->out, daemon->argv[i]);
+        }
         PUT(k, "\n");
+    }
+    if (is_relay) {
+        PUT(k, "          env:\n            - name: POD_NAME\n"
+               "              valueFrom: {fieldRef: {fieldPath: metadata.name}}\n");
     }
     const char *value = daemon->env != NULL ? strchr(daemon->env, '=') : NULL;
     if (value != NULL) {
@@ -489,6 +321,22 @@ replay(const k8s *k)
     service(k, "replay");
 }
 
+// A set, for the names of its pods: an actor has three connections to one and the same relay.
+static void
+relay(const k8s *k)
+{
+    const pod p = {.component = "relay", .grace_s = 30, .cpu = "100m", .memory = "256Mi"};
+    object(k, "apps/v1", "StatefulSet", "relay", "relay");
+    PUT(k,
+        "spec:\n  serviceName: \"%s-relay\"\n  replicas: %u\n"
+        "  podManagementPolicy: Parallel\n  selector:\n",
+        k->plan->name, (unsigned)k->relays);
+    labels(k, "    matchLabels: ", "relay");
+    template(k, "relay");
+    pod_spec(k, cli_cluster_plan_find(k->plan, "relay"), &p);
+    service(k, "relay");
+}
+
 static void
 acting(const k8s *k, const char *component)
 {
@@ -564,19 +412,38 @@ rule(const k8s *k, const char *way, const char *const *peers, uint32_t first, ui
     }
 }
 
+// Relays connect as actors do, and actors to them.
 static void
-network(const k8s *k)
+relay_network(const k8s *k)
 {
-    static const char *const all[] = {"actor", "evaluator", "operator", NULL};
-    static const char *const callers[] = {"learner", "operator", NULL};
     static const char *const actors[] = {"actor", NULL};
     static const char *const to_learner[] = {"learner", NULL};
     static const char *const to_replay[] = {"replay", NULL};
+    policy(k, "relay", "relay");
+    PUT(k, "  ingress:\n");
+    rule(k, "from", actors, k->relay_port, 1 + 2 * k->shards);
+    PUT(k, "  egress:\n");
+    rule(k, "to", to_learner, k->learner_port, 2);
+    rule(k, "to", to_replay, k->replay_port + 1, 2);
+}
+
+static void
+network(const k8s *k)
+{
+    static const char *const all[] = {"actor", "evaluator", "operator", "relay", NULL};
+    static const char *const all_but_relays[] = {"actor", "evaluator", "operator", NULL};
+    static const char *const callers[] = {"learner", "operator", NULL};
+    static const char *const actors_and_relays[] = {"actor", "relay", NULL};
+    static const char *const actors_alone[] = {"actor", NULL};
+    static const char *const to_learner[] = {"learner", NULL};
+    static const char *const to_replay[] = {"replay", NULL};
+    static const char *const to_relay[] = {"relay", NULL};
+    const char *const *actors = k->relays > 0 ? actors_and_relays : actors_alone;
     uint32_t calls = k->learner_port, samples = k->replay_port;
     policy(k, "deny", NULL);
     policy(k, "learner", "learner");
     PUT(k, "  ingress:\n");
-    rule(k, "from", all, calls, 1);
+    rule(k, "from", k->relays > 0 ? all : all_but_relays, calls, 1);
     rule(k, "from", actors, calls + 1, 1);
     PUT(k, "  egress:\n");
     rule(k, "to", to_replay, samples, 1);
@@ -588,6 +455,10 @@ network(const k8s *k)
     PUT(k, "  egress:\n");
     rule(k, "to", to_learner, calls, 2);
     rule(k, "to", to_replay, samples + 1, 2);
+    if (k->relays > 0) {
+        rule(k, "to", to_relay, k->relay_port, 1 + 2 * k->shards);
+        relay_network(k);
+    }
     policy(k, "evaluator", "evaluator");
     PUT(k, "  egress:\n");
     rule(k, "to", to_learner, calls, 1);
@@ -611,27 +482,42 @@ network(const k8s *k)
 
 // How to make what the manifests name and do not hold.
 static void
+comment_issue(const k8s *k, const char *role)
+{
+    const char *name = k->plan->name;
+    bool is_replay = strcmp(role, "replay") == 0, is_relay = strcmp(role, "relay") == 0;
+    PUT(k, "#   octet certs issue %s %s", role, role);
+    if (is_replay || strcmp(role, "learner") == 0) { // who is called by a name
+        PUT(k, " --host %s-%s", name, role);
+    }
+    uint32_t pods = is_relay ? k->relays : is_replay && k->shards > 1 ? k->shards : 0;
+    for (uint32_t i = 0; i < pods; i++) {
+        PUT(k, " --host %s-%s-%u.%s-%s", name, role, (unsigned)i, name, role);
+    }
+    PUT(k, "\n");
+}
+
+static void
 comment_certs(const k8s *k)
 {
-    static const char *const roles[] = {"learner", "replay", "actor", "evaluator"};
+    static const char *const roles[] = {"learner", "replay", "actor", "evaluator", "relay"};
+    size_t role_count = OCT_COUNTOF(roles) - (k->relays == 0 ? 1 : 0);
     const char *name = k->plan->name, *namespace = k->o->namespace;
-    PUT(k,
-        k->o->cluster.certs == NULL
-            ? "#   octet certs init\n"
-            : "#   (the certificates of learner and replay need --host %s-learner, %s-replay)\n",
-        name, name);
-    const char *folder = k->o->cluster.certs != NULL ? k->o->cluster.certs : "octet-certs";
-    for (size_t i = 0; i < OCT_COUNTOF(roles) && k->o->cluster.certs == NULL; i++) {
-        PUT(k, "#   octet certs issue %s %s", roles[i], roles[i]);
-        if (i < 2) { // who is called by a name
-            PUT(k, " --host %s-%s", name, roles[i]);
-        }
-        for (uint32_t shard = 0; i == 1 && k->shards > 1 && shard < k->shards; shard++) {
-            PUT(k, " --host %s-replay-%u.%s-replay", name, (unsigned)shard, name);
-        }
-        PUT(k, "\n");
+    const char *certs = k->o->cluster.certs, *folder = certs != NULL ? certs : "octet-certs";
+    if (certs == NULL) {
+        PUT(k, "#   octet certs init\n");
+    } else {
+        PUT(k, "#   (the certificates of learner and replay need --host %s-learner, %s-replay)\n",
+            name, name);
     }
-    for (size_t i = 0; i < OCT_COUNTOF(roles); i++) {
+    if (certs != NULL && k->relays > 0) {
+        PUT(k, "#   (that of relays needs --host %s-relay-0.%s-relay and so on, up to %u)\n", name,
+            name, (unsigned)k->relays - 1);
+    }
+    for (size_t i = 0; certs == NULL && i < role_count; i++) {
+        comment_issue(k, roles[i]);
+    }
+    for (size_t i = 0; i < role_count; i++) {
         PUT(k, "#   kubectl -n %s create secret generic %s-%s-tls --from-file=%s/%s\n", namespace,
             name, roles[i], folder, roles[i]);
     }
@@ -687,6 +573,13 @@ static void
 daemons_place(k8s *k)
 {
     char learner_host[ADDRESS_MAX], replay_host[HOSTS_MAX], here[64], there[64];
+    char relay_here[ADDRESS_MAX], relay_there[ADDRESS_MAX];
+    const char *scheme = k->o->cluster.insecure ? "tcp" : "tls+tcp";
+    k->relay_port = k->o->cluster.port + CLI_K8S_PORT_RELAY;
+    (void)snprintf(relay_here, sizeof(relay_here), "%s://0.0.0.0:%u", scheme,
+                   (unsigned)k->relay_port);
+    (void)snprintf(relay_there, sizeof(relay_there), "%s://" POD ".%s-relay:%u", scheme,
+                   k->plan->name, (unsigned)k->relay_port);
     (void)snprintf(learner_host, sizeof(learner_host), "%s-learner", k->plan->name);
     replay_hosts(k, replay_host);
     const cli_cluster_place place = {.learner_host = learner_host,
@@ -694,7 +587,9 @@ daemons_place(k8s *k)
                                      .experiment = EXPERIMENT "/" CLI_CLUSTER_EXPERIMENT,
                                      .run_dir = DATA "/run",
                                      .replay_dir = DATA,
-                                     .certs = CERTS};
+                                     .certs = CERTS,
+                                     .relay = relay_here,
+                                     .relay_announced = relay_there};
     // Alike, in pods of their own at one port: the plan needs one, and the learner has them all.
     k->plan->config.replay.shards = 1;
     cli_cluster_plan_place(k->plan, &place);
@@ -722,6 +617,9 @@ print(const k8s *k)
     comment(k);
     learner(k);
     replay(k);
+    if (k->relays > 0) {
+        relay(k);
+    }
     acting(k, "actor");
     acting(k, "evaluator");
     if (k->o->actors_max > 0) {
@@ -733,37 +631,26 @@ print(const k8s *k)
     disruption(k, "learner", "minAvailable: 1");
     disruption(k, "replay", all);
     disruption(k, "actor", "maxUnavailable: 50%");
+    if (k->relays > 0) {
+        disruption(k, "relay", "maxUnavailable: 50%");
+    }
 }
 
 int
 cli_cluster_k8s(int argc, char **argv)
 {
-    k8s_options options = {.namespace = "octet",
-                           .image = "octet",
-                           .quantity = {"10Gi", "20Gi", "4Gi", "8Gi", "1Gi", "500m"}};
-    const struct argp_child children[] = {{&cli_cluster_argp, 0, NULL, 0}, {0}};
-    const struct argp argp = {
-        .options = option_table,
-        .parser = parse,
-        .args_doc = "FILE",
-        .doc =
-            "Prints the manifests of an experiment for Kubernetes, as one stream of YAML. They "
-            "begin with how to make the certificates that they name.\v"
-            "Example: octet cluster k8s cartpole --actors 2 --actors-max 64 | kubectl apply -f -",
-        .children = children,
-    };
-    cli_cluster_options_init(&options.cluster, COMMAND);
-    cli_options_parse(&argp, argc, argv, &options);
-    options_check(&options);
+    k8s_options options;
+    cli_k8s_options_parse(&options, argc, argv);
     cli_cluster_plan *plan = cli_cluster_plan_make(&options.cluster);
-    plan_check(&options, plan);
+    cli_k8s_plan_check(&options, plan);
     // Whole or not at all: what is wrong is said before the first line.
     char *text = NULL;
     size_t size = 0;
     k8s k = {.out = open_memstream(&text, &size),
              .o = &options,
              .plan = plan,
-             .shards = plan->config.replay.shards};
+             .shards = plan->config.replay.shards,
+             .relays = plan->relays};
     OCT_ASSERT(k.out != NULL);
     daemons_place(&k);
     print(&k);

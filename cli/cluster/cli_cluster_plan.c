@@ -15,6 +15,7 @@
 #include "envs/env.h"
 
 #define EVALUATOR_WAIT_S "60" // on a cluster the evaluator may be the last to get its place
+#define RELAY_WAIT_S     "30" // of an actor, for the first relay that the learner knows
 #define WORD_BYTES       (CLI_PATH_MAX + 512)
 #define PORT_BYTES       32
 #define NAME_BYTES       32
@@ -461,7 +462,7 @@ relay_place(cli_cluster_plan *plan, const cli_cluster_place *place)
     add(plan, relay, "--listen");
     add(plan, relay, "%s", place->relay);
     add(plan, relay, "--announce");
-    add(plan, relay, "%s", place->relay);
+    add(plan, relay, "%s", place->relay_announced != NULL ? place->relay_announced : place->relay);
     secure(plan, relay, place);
 }
 
@@ -474,10 +475,10 @@ actor_place(cli_cluster_plan *plan, const cli_cluster_place *place, bool evaluat
     learner_dial(plan, actor, place);
     if (evaluates) {
         add(plan, actor, "--evaluate");
-    } else if (plan->relays > 0) {
-        // Named, not chosen by the learner: it may not know the relay yet when it knows the actor.
-        add(plan, actor, "--relay");
-        add(plan, actor, "%s", place->relay);
+    } else if (plan->relays > 0) { // the learner may not know a relay yet when it knows the actor
+        bool is_told = place->relay_announced == NULL;
+        add(plan, actor, is_told ? "--relay" : "--await-relay");
+        add(plan, actor, "%s", is_told ? place->relay : RELAY_WAIT_S);
     }
     if (env_is_code(plan->config.env.id)) { // this user chose it, and no other
         add(plan, actor, "--plugins");

@@ -71,9 +71,10 @@ typedef struct cli_cluster_place {
     const char *run_dir;      // the learner's
     const char *replay_dir;   // replay keeps its table in a file here; NULL: in memory only
     const char *certs;        // a folder with one for each role in it; NULL with --insecure
-    // With relays: where each listens, which is what it announces and what the actors of its host
-    // are given.
+    // With relays: where each listens; and by which address actors find it that the learner gives
+    // them. NULL: by the same, and the actors of its host are told.
     const char *relay;
+    const char *relay_announced;
     bool has_late_port; // ports are written as marks, @PORT+5@, for who learns the first one later
 } cli_cluster_place;
 

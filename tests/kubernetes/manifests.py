@@ -448,6 +448,68 @@ def shards_of_replay_are_pods_of_one_set():
     assert code == 2 and out == "" and "shorter --name" in said, said
 
 
+RELAY_FAULTS = [
+    ("StatefulSet/some-relay", ("spec", "serviceName"), "some-relays", "no Service some-relays"),
+    ("StatefulSet/some-relay", (*POD, "containers", 0, "env", 0, "valueFrom", "fieldRef", "path"), "metadata.name", "unknown field of V1ObjectFieldSelector"),
+    ("StatefulSet/some-relay", (*POD, "volumes", 0, "secret", "secretName"), "relay-tls", "no Secret relay-tls"),
+    ("Service/some-relay", ("spec", "ports", 3, "targetPort"), "batches-2", "no port batches-2"),
+    ("Service/some-relay", ("spec", "selector", COMPONENT), "relays", "selects []"),
+    ("PodDisruptionBudget/some-relay", ("spec", "selector", "matchLabels", COMPONENT), "relays", "selects []"),
+]
+
+
+@case
+def relays_are_pods_of_one_set():
+    """With --relays: names that each relay announces and that its certificate has, one more way through the network, and nothing else."""
+    words, shards = ("presets/cartpole.yaml", "--name", "some", "--set", "replay.shards=2"), 2
+    code, out, said = octet("cluster", "k8s", *words, "--relays", "3")
+    assert code == 0, said
+    documents, without = kustomize.documents(out), printed(*words)
+    secrets = [*secrets_of("some"), "some-relay-tls"]
+    assert schema.check(documents, secrets) == [], schema.check(documents, secrets)
+    for where, way, value, complaint in RELAY_FAULTS:
+        broken = copy.deepcopy(documents)
+        at = the(broken, *where.split("/"))
+        for part in way[:-1]:
+            at = at[part]
+        at[way[-1]] = value
+        assert any(complaint in one for one in schema.check(broken, secrets)), f"{where}.{way}: {schema.check(broken, secrets)}"
+    new = {schema.name_of(d) for d in documents} - {schema.name_of(d) for d in without}
+    assert new == {f"{kind}/some-relay" for kind in ("StatefulSet", "Service", "NetworkPolicy", "PodDisruptionBudget")}, new
+    stateful, actor = (the(documents, *name.split("/"))["spec"] for name in ("StatefulSet/some-relay", "Deployment/some-actor"))
+    assert stateful["replicas"] == 3 and "volumeClaimTemplates" not in stateful
+    spec = stateful["template"]["spec"]
+    args, env = spec["containers"][0]["args"], spec["containers"][0]["env"]
+    assert env == [{"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}], env
+    assert args[args.index("--announce") + 1] == f"tls+tcp://$(POD_NAME).{stateful['serviceName']}:5570", args
+    text = subprocess.run([OCTET.parent.parent / "relay" / args[0], "--help"], capture_output=True, text=True, timeout=60, check=True).stdout
+    assert {word for word in args if word.startswith("--")} <= set(re.findall(r"--[a-z-]+", text)), args
+    wait = actor["template"]["spec"]["containers"][0]["args"]
+    assert int(wait[wait.index("--await-relay") + 1]) > 0 and "--relay" not in wait, wait
+    # No more privileges than an actor has.
+    secure = actor["template"]["spec"]
+    assert {**spec, "containers": 0, "volumes": 0} == {**secure, "containers": 0, "volumes": 0}
+    for key in ("securityContext", "startupProbe", "livenessProbe", "readinessProbe"):
+        assert spec["containers"][0][key] == secure["containers"][0][key], key
+    into, flow = flows(documents)
+    assert into == flow and into - flows(without)[0] == {
+        *(("actor", "relay", port) for port in range(5570, 5571 + 2 * shards)), ("relay", "learner", 5555), ("relay", "learner", 5556),
+        ("relay", "replay", 5561), ("relay", "replay", 5562)}, into
+    command = re.search(r"octet (certs issue relay relay .*)", out)[1].split()
+    assert command[4:] == [word for i in range(3) for word in ("--host", f"some-relay-{i}.{stateful['serviceName']}")], command
+
+
+@case
+def as_many_relays_as_are_allowed_have_a_certificate():
+    code, out, said = octet("cluster", "k8s", "presets/cartpole.yaml", "--name", "a" * 40, "--relays", "64")
+    assert code == 0, said
+    with tempfile.TemporaryDirectory() as folder:
+        assert octet("certs", "init", "--dir", f"{folder}/certs")[0] == 0
+        command = re.search(r"octet (certs issue relay relay .*)", out)[1].split()
+        code, _, said = octet(*command, "--dir", f"{folder}/certs")
+        assert code == 0, said
+
+
 @case
 def insecure_is_without_secrets():
     documents = printed("presets/cartpole.yaml", "--name", "plain", "--insecure")
@@ -514,6 +576,12 @@ def bad_input_is_refused_in_words():
         ("--actors-max", "4096"): "4095",
         ("--port", "9465"): "where metrics are served",
         ("--port", "9457"): "where metrics are served",
+        ("--relays", "0"): "--relays is '0'",
+        ("--relays", "65"): "--relays is '65'",
+        ("--relays", "many"): "--relays is 'many'",
+        ("--relays", "1", "--port", "9447"): "where metrics are served",
+        ("--relays", "1", "--port", "65519"): "--port is 65519; allowed are numbers up to 65518",
+        ("--relays", "1", "--set", "run.deterministic=true"): "--relays: run.deterministic: a run in lock-step has no relays",
         ("--run-dir", "x"): "in the learner's volume",
         ("--certs", "a b;c"): "--certs is 'a b;c'",
         ("--set", "replay.path=a\xff"): "replay.path",
