@@ -11,25 +11,25 @@
 #include "net/net_msg.h"
 #include "proto/wire_gather.h"
 
-#define MS               1000000ull
-#define PERIOD_MS_MIN    2
-#define REPEAT_NS        (200 * MS)
-#define SILENT_NS        (10000 * MS)
-#define SILENT_REPEAT_NS (2000 * MS)
-#define CREDIT_MAX       64
-#define GATHER_NS        (5 * MS)
-#define NO_SESSION       UINT32_MAX
-#define ACK_BYTES_MAX    64
-#define ROOM_LEAST       64u
+#define MS            1000000ull
+#define PERIOD_MS_MIN 2
+#define REPEAT_NS     (200 * MS)
+#define AGAIN_NS      (2000 * MS)
+#define CREDIT_MAX    64
+#define GATHER_NS     (5 * MS)
+#define NO_SESSION    UINT32_MAX
+#define ACK_BYTES_MAX 64
+#define ROOM_LEAST    64u
 
 struct ack_state {
     uint64_t sent_ns;
-    uint64_t seen_ns;
     uint64_t sequence; // sent last
     uint32_t place;    // among the peers, where it was last found
     uint32_t relay;    // that its batches come through, plus 1; 0: none
     uint32_t next;     // due at the same relay, NO_SESSION: the last
     bool is_due;       // it is in replay_acks.due
+    bool is_repeated;  // what it was told last, since its last batch
+    bool is_held;      // it was told to send nothing now
     bool is_at_relay;  // it is due there
 };
 
@@ -257,15 +257,18 @@ peer_of(replay_acks *acks, uint32_t index, const replay_session *session)
 static wire_ack
 ack_make(replay_acks *acks, uint32_t index, const replay_session *session, uint64_t now_ns)
 {
-    acks->state[index].sent_ns = now_ns;
-    acks->state[index].sequence = sequence_of(acks, index, session);
-    return (wire_ack){
+    struct ack_state *state = &acks->state[index];
+    const wire_ack ack = {
         .actor_id = session->actor_id,
         .session = session->session,
-        .sequence = acks->state[index].sequence,
+        .sequence = sequence_of(acks, index, session),
         .incarnation = acks->incarnation,
         .credit = replay_table_credit(acks->table, CREDIT_MAX),
     };
+    state->sent_ns = now_ns;
+    state->sequence = ack.sequence;
+    state->is_held = ack.credit == 0;
+    return ack;
 }
 
 static void timer_run(replay_acks *acks);
@@ -395,7 +398,7 @@ replay_acks_note(replay_acks *acks, uint32_t session, uint32_t relay, uint64_t n
 {
     states_reserve(acks, session);
     struct ack_state *state = &acks->state[session];
-    state->seen_ns = now_ns;
+    state->is_repeated = false;
     if (state->relay != relay) {
         relay_change(acks, session, relay);
     }
@@ -472,12 +475,13 @@ replay_acks_repeat(replay_acks *acks, uint64_t now_ns)
     if (!acks->table) {
         return;
     }
+    bool has_room = replay_table_credit(acks->table, CREDIT_MAX) > 0;
     for (uint32_t i = 0; replay_table_session(acks->table, i) != NULL; i++) {
         states_reserve(acks, i);
         struct ack_state *state = &acks->state[i];
-        bool is_silent = now_ns - state->seen_ns > SILENT_NS;
-        if (!state->is_due &&
-            now_ns - state->sent_ns >= (is_silent ? SILENT_REPEAT_NS : REPEAT_NS)) {
+        bool is_awaited = !state->is_repeated || (state->is_held && has_room);
+        if (!state->is_due && now_ns - state->sent_ns >= (is_awaited ? REPEAT_NS : AGAIN_NS)) {
+            state->is_repeated = true;
             ack_send(acks, i, now_ns);
         }
     }

@@ -11,9 +11,10 @@
 #include "replay/replay_table.h"
 
 // When which actor is told what replay holds: soon after something changed, at most one ack every
-// 2 ms to an actor, and again every 200 ms, since one may be lost (every 2 s to an actor that has
-// been silent for 10 s). Each goes to that actor alone: acks to all of N actors would be N * N of
-// them. Those of sessions whose batches come through a relay go back to it, together, every 5 ms.
+// 2 ms to an actor. It is repeated after 200 ms, since one may be lost, and then every 2 s; who was
+// told that there is no room hears within 200 ms that there is some. Each goes to that actor alone:
+// acks to all of N actors would be N * N of them. Those of sessions whose batches come through a
+// relay go back to it, together, every 5 ms.
 //
 // Threads: loop thread. Owns: its tables, which grow with sessions and peers, 52 and 160 bytes
 // each; nothing of what it is given; post, loop and table outlive it. Full: of the peers that are
