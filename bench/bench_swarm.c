@@ -10,6 +10,9 @@
 //   actors=200 batches_per_s=50 rows=32 (of each pusher) seconds=5 versions_per_s=20
 //   hidden=64,64 delta=1 over=tcp|ipc
 //   relays=0 relay=FILE       actors go through so many of them, at local sockets
+//   above=0                   and these through so many more
+//   report_s=0.25             between two reports of an actor
+//   processes=N               that play the actors (default: one for 2500 of them)
 #include <errno.h>
 #include <ftw.h>
 #include <inttypes.h>
@@ -23,7 +26,7 @@
 #include <unistd.h>
 
 #include "bench/bench_must.h"
-#include "bench/bench_swarm_actor.h"
+#include "bench/bench_swarm_crew.h"
 #include "bench_commit.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
@@ -37,32 +40,36 @@
 #define UPDATES_PER_S      200 // a few blocks
 #define LEARNING_BATCH     32
 #define TURN_MS            5
-#define CLOSED_MAX         32 // actors whose sockets are closed one by one; of more, by the kernel
+#define TELL_NS            UINT64_C(10000000000)
 #define LOG_BYTES_MAX      (256u << 20)
 #define TEXT_MAX           1024
-#define RELAYS_MAX         64
+#define RELAYS_MAX         256
+#define ACTORS_A_PROCESS   2500
+#define JOIN_S_MAX         0.1 // for each actor
+#define SETTLE_S           0.002
 #define ACTORS_MAX         256 // actor.count: of more, there are as many streams
 
 typedef struct options {
     const char *learner, *replay, *relay, *at, *mode, *over, *hidden;
-    uint32_t actors, rows, relays, learner_pid, replay_pid;
-    double batches_per_s, versions_per_s, seconds;
+    uint32_t actors, rows, relays, above, processes, learner_pid, replay_pid;
+    double batches_per_s, versions_per_s, report_s, seconds;
     bool delta;
 } options;
 
 typedef struct bench {
     options options;
     net_loop *loop;
-    swarm *swarm;
+    swarm_crew *crew;
     swarm_plan plan;
     char folder[32], learner_url[NET_URL_MAX], replay_url[NET_URL_MAX];
     net_process *learner, *replay, *relays[RELAYS_MAX];
     bool stopping;
     uint32_t exited;
     bool (*reached)(struct bench *bench);
-    uint64_t deadline_ns;
+    uint64_t deadline_ns, told_ns;
     const char *awaited;
     bool is_told;
+    uint32_t wanted; // relays that the learner is to know
     double inserts, rejected, cut, duplicates, gaps, ack_bytes;
 } bench;
 
@@ -77,8 +84,15 @@ static void
 bench_turn(void *arg)
 {
     bench *self = arg;
+    if (self->crew) {
+        swarm_crew_check(self->crew);
+    }
     if (self->reached(self)) {
         net_loop_stop(self->loop);
+    } else if (oct_clock_ns() > self->told_ns + TELL_NS) {
+        self->told_ns = oct_clock_ns();
+        fprintf(stderr, "bench_swarm: waits for %s; %u of %u actors run\n", self->awaited,
+                swarm_crew_running(self->crew), self->plan.actors);
     } else if (oct_clock_ns() > self->deadline_ns) {
         bench_give_up("waited too long", self->awaited);
     }
@@ -89,6 +103,7 @@ bench_wait(bench *self, const char *awaited, bool (*reached)(bench *), double se
 {
     self->awaited = awaited;
     self->reached = reached;
+    self->told_ns = oct_clock_ns();
     self->deadline_ns = oct_clock_ns() + (uint64_t)(seconds_max * 1e9);
     net_timer *timer = net_timer_start(self->loop, TURN_MS, TURN_MS, bench_turn, self);
     net_loop_run(self->loop);
@@ -113,25 +128,38 @@ bench_pause(bench *self, double seconds)
 static bool
 first_runs(bench *self)
 {
-    return swarm_running(self->swarm) >= 1 && swarm_made(self->swarm) >= CAPACITY;
+    return swarm_crew_running(self->crew) >= 1 && swarm_crew_made(self->crew) >= CAPACITY;
 }
 
 static bool
 all_run(bench *self)
 {
-    return swarm_running(self->swarm) == self->plan.actors;
+    return swarm_crew_running(self->crew) == self->plan.actors;
 }
 
 static bool
 all_acked(bench *self)
 {
-    return swarm_is_quiet(self->swarm);
+    return swarm_crew_is_quiet(self->crew);
+}
+
+static bool
+numbers_told(bench *self)
+{
+    return swarm_crew_is_told(self->crew);
+}
+
+// Those that actors go through, and those above.
+static uint32_t
+relays_of(const options *o)
+{
+    return o->relays + o->above;
 }
 
 static bool
 daemons_exited(bench *self)
 {
-    return self->exited == 2 + self->options.relays;
+    return self->exited == 2 + relays_of(&self->options);
 }
 
 static bool
@@ -272,20 +300,33 @@ relays_are_known(bench *self)
         known++;
     }
     free(text);
-    return known == self->options.relays;
+    return known >= self->wanted;
 }
 
+// Waits for each group: the learner gives actors those that it knows.
 static void
 relays_start(bench *self)
 {
-    for (uint32_t i = 0; i < self->options.relays; i++) {
-        char url[64];
+    const options *o = &self->options;
+    for (uint32_t i = 0; i < relays_of(o); i++) {
+        char url[64], above[64];
+        bool is_above = i < o->above;
         (void)snprintf(url, sizeof(url), "ipc://%s/relay%u", self->folder, i);
-        const char *arguments[] = {"--learner", self->learner_url, "--listen", url, NULL};
-        daemon_start(self, &self->relays[i], self->options.relay, arguments);
-    }
-    if (self->options.relays > 0) {
-        bench_wait(self, "the relays", relays_are_known, 60);
+        (void)snprintf(above, sizeof(above), "ipc://%s/relay%u", self->folder,
+                       o->above > 0 ? i % o->above : 0);
+        const char *arguments[] = {"--learner", self->learner_url, "--listen", url, NULL, NULL,
+                                   NULL};
+        if (is_above) {
+            arguments[4] = "--only-relays";
+        } else if (o->above > 0) {
+            arguments[4] = "--relay";
+            arguments[5] = above;
+        }
+        daemon_start(self, &self->relays[i], o->relay, arguments);
+        self->wanted = i + 1;
+        if (i + 1 == o->above || i + 1 == relays_of(o)) {
+            bench_wait(self, "the relays", relays_are_known, 60);
+        }
     }
 }
 
@@ -307,13 +348,13 @@ daemons_stop(bench *self)
     self->stopping = true;
     net_process_kill(self->learner, SIGTERM);
     net_process_kill(self->replay, SIGTERM);
-    for (uint32_t i = 0; i < self->options.relays; i++) {
+    for (uint32_t i = 0; i < relays_of(&self->options); i++) {
         net_process_kill(self->relays[i], SIGTERM);
     }
     bench_wait(self, "the daemons' end", daemons_exited, 20);
     net_process_destroy(self->learner);
     net_process_destroy(self->replay);
-    for (uint32_t i = 0; i < self->options.relays; i++) {
+    for (uint32_t i = 0; i < relays_of(&self->options); i++) {
         net_process_destroy(self->relays[i]);
     }
     (void)nftw(self->folder, entry_remove, 8, FTW_DEPTH | FTW_PHYS);
@@ -350,7 +391,7 @@ static void
 replay_ask(bench *self)
 {
     net_rpc_client *rpc;
-    const char *replay = self->learner ? self->replay_url : swarm_replay_address(self->swarm);
+    const char *replay = self->learner ? self->replay_url : swarm_crew_replay_address(self->crew);
     bench_must(net_rpc_client_open(&rpc, self->loop, replay, OCT_ROLES_ANY, 1, 1000, 1u << 20),
                "dial");
     wire_client *client = wire_client_create(net_rpc_call, rpc, 1u << 20);
@@ -372,7 +413,7 @@ field_read(const char *line, const char *name)
 static void
 fan_out_read(fan_out *out, const bench *self)
 {
-    const swarm_version *seen = swarm_versions(self->swarm);
+    const swarm_version *seen = swarm_crew_versions(self->crew);
     for (uint32_t i = 0; i < SWARM_VERSIONS_MAX; i++) {
         out->versions += seen[i].version != 0;
         if (seen[i].version != 0 && seen[i].seen == self->plan.subscribers) {
@@ -420,6 +461,9 @@ milliseconds_print(const char *name, swarm_samples *samples)
 typedef struct watch {
     swarm_usage learner, replay, self;
     double relays_s; // CPU time of all of them
+    uint64_t relays_bytes, relay_bytes_max;
+    uint32_t relay_fds_max;
+    double above_s;
     uint64_t machine[2];
 } watch;
 
@@ -428,11 +472,16 @@ watch_read(watch *out, const bench *self)
 {
     swarm_usage_read(&out->learner, (int)self->options.learner_pid);
     swarm_usage_read(&out->replay, (int)self->options.replay_pid);
-    swarm_usage_read(&out->self, (int)getpid());
-    for (uint32_t i = 0; i < self->options.relays; i++) {
+    swarm_crew_usage(self->crew, &out->self);
+    for (uint32_t i = 0; i < relays_of(&self->options); i++) {
         swarm_usage relay;
         swarm_usage_read(&relay, net_process_pid(self->relays[i]));
-        out->relays_s += (double)relay.run_ns * 1e-9;
+        double run_s = (double)relay.run_ns * 1e-9;
+        out->relays_s += run_s;
+        out->above_s += i < self->options.above ? run_s : 0;
+        out->relays_bytes += relay.rss_bytes;
+        out->relay_bytes_max = OCT_MAX(out->relay_bytes_max, relay.rss_bytes);
+        out->relay_fds_max = OCT_MAX(out->relay_fds_max, relay.fds);
     }
     swarm_machine_read(out->machine);
 }
@@ -451,7 +500,7 @@ static void
 report(bench *self, const watch *one, const watch *before, const watch *after, double joined_s)
 {
     const options *o = &self->options;
-    const swarm_counts *c = swarm_counts_get(self->swarm);
+    const swarm_counts *c = swarm_crew_counts(self->crew);
     double s = (double)(after->self.at_ns - before->self.at_ns) * 1e-9;
     fan_out out = {0};
     fan_out_read(&out, self);
@@ -468,9 +517,9 @@ report(bench *self, const watch *one, const watch *before, const watch *after, d
            (double)c->offered * o->rows / s, (double)(c->sent - c->resent) * o->rows / s,
            (double)c->acked * o->rows / s,
            c->offered > 0 ? (double)c->held_back / (double)c->offered : 0, c->resent,
-           swarm_batch_bytes(self->swarm), (double)c->sent_bytes / s, (double)c->acks / s,
+           swarm_crew_batch_bytes(self->crew), (double)c->sent_bytes / s, (double)c->acks / s,
            (double)c->ack_bytes / s, (double)c->reports / s);
-    milliseconds_print("ack_ms_median_p99_max", swarm_ack_seconds(self->swarm));
+    milliseconds_print("ack_ms_median_p99_max", swarm_crew_ack_seconds(self->crew));
     printf("\"versions_per_s\":%.2f,\"versions_to_all\":%.4f,\"received_per_subscriber\":%.2f,"
            "\"policy_message_bytes\":%.0f,\"gaps\":%" PRIu64 ",",
            (double)out.versions / s,
@@ -487,8 +536,12 @@ report(bench *self, const watch *one, const watch *before, const watch *after, d
     swarm_usage_print("replay", &before->replay, &after->replay);
     printf(",");
     swarm_usage_print("swarm", &before->self, &after->self);
-    printf(",\"relays\":%u,\"relayed\":%u,\"relays_cores\":%.4f", o->relays,
-           swarm_relayed(self->swarm), (after->relays_s - before->relays_s) / s);
+    printf(",\"relays\":%u,\"above\":%u,\"relayed\":%u,\"relays_cores\":%.4f,"
+           "\"above_cores\":%.4f,\"relays_rss_bytes\":%" PRIu64 ",\"relay_rss_bytes_max\":%" PRIu64
+           ",\"relay_fds_max\":%u",
+           o->relays, o->above, swarm_crew_relayed(self->crew),
+           (after->relays_s - before->relays_s) / s, (after->above_s - before->above_s) / s,
+           after->relays_bytes, after->relay_bytes_max, after->relay_fds_max);
     printf(",\"machine_busy\":%.3f}\n",
            (double)(after->machine[0] - before->machine[0]) /
                (double)OCT_MAX(after->machine[1] - before->machine[1], 1u));
@@ -497,8 +550,8 @@ report(bench *self, const watch *one, const watch *before, const watch *after, d
 static void
 answers_check(const bench *self)
 {
-    const swarm_counts *c = swarm_counts_get(self->swarm);
-    double made = (double)swarm_made(self->swarm);
+    const swarm_counts *c = swarm_crew_counts(self->crew);
+    double made = (double)swarm_crew_made(self->crew);
     if (c->mismatches > 0) {
         bench_give_up("policies", "subscribers saw different bytes of one version");
     }
@@ -517,28 +570,31 @@ static void
 bench_run(bench *self)
 {
     watch *one = oct_alloc(3 * sizeof(*one)), *before = one + 1, *after = one + 2;
-    self->swarm = swarm_create(self->loop, &self->plan);
-    swarm_push(self->swarm, true);
-    swarm_join(self->swarm, 1);
+    double patience_s = 60 + self->plan.actors * JOIN_S_MAX;
+    swarm_crew_push(self->crew, true);
+    swarm_crew_join(self->crew, 1);
     bench_wait(self, "the first actor", first_runs, 30);
     bench_pause(self, 0.3);
     watch_read(one, self);
     uint64_t begin_ns = oct_clock_ns();
-    swarm_join(self->swarm, self->plan.actors);
-    bench_wait(self, "all actors", all_run, 60);
-    if (self->options.relays > 0 && swarm_relayed(self->swarm) != self->plan.actors) {
+    swarm_crew_join(self->crew, self->plan.actors);
+    bench_wait(self, "all actors", all_run, patience_s);
+    if (self->options.relays > 0 && swarm_crew_relayed(self->crew) != self->plan.actors) {
         bench_give_up("relays", "not every actor was given one");
     }
     double joined_s = (double)(oct_clock_ns() - begin_ns) * 1e-9;
-    bench_pause(self, 1);
-    swarm_measure(self->swarm, true);
+    bench_pause(self, 1 + self->plan.actors * SETTLE_S); // who came late catches up
+    swarm_crew_measure(self->crew, true);
+    bench_wait(self, "the beginning", numbers_told, patience_s);
     watch_read(before, self);
     bench_pause(self, self->options.seconds);
     watch_read(after, self);
-    swarm_measure(self->swarm, false);
+    swarm_crew_measure(self->crew, false);
+    bench_wait(self, "the numbers", numbers_told, patience_s);
+    swarm_crew_add_up(self->crew);
     report(self, one, before, after, joined_s);
-    swarm_push(self->swarm, false);
-    bench_wait(self, "the last acknowledgements", all_acked, 60);
+    swarm_crew_push(self->crew, false);
+    bench_wait(self, "the last acknowledgements", all_acked, patience_s);
     replay_ask(self);
     answers_check(self);
     free(one);
@@ -557,6 +613,9 @@ option_take(options *o, const char *name, const char *value)
         {"replay", .text = &o->replay},
         {"relay", .text = &o->relay},
         {"relays", .whole = &o->relays},
+        {"above", .whole = &o->above},
+        {"processes", .whole = &o->processes},
+        {"report_s", .number = &o->report_s},
         {"at", .text = &o->at},
         {"mode", .text = &o->mode},
         {"over", .text = &o->over},
@@ -599,6 +658,7 @@ options_read(options *o, int argc, char **argv)
                    .rows = 32,
                    .batches_per_s = 50,
                    .versions_per_s = 20,
+                   .report_s = 0.25,
                    .seconds = 5,
                    .delta = true};
     for (int i = 1; i < argc; i++) {
@@ -620,12 +680,19 @@ options_read(options *o, int argc, char **argv)
     if (!o->at && (!o->learner || !o->replay)) {
         bench_give_up("arguments", "learner=FILE and replay=FILE are needed, or at=ADDR");
     }
-    if (o->relays > RELAYS_MAX || (o->relays > 0 && (!o->relay || o->at))) {
-        bench_give_up("arguments", "relays are at most 64, and need relay=FILE and no at=");
+    if (relays_of(o) > RELAYS_MAX || (relays_of(o) > 0 && (!o->relay || o->at || !o->relays))) {
+        bench_give_up("arguments", "relays are at most 256, and need relay=FILE and no at=");
     }
-    if (o->actors < 1 || o->actors > 4096 || o->rows < 1 || o->rows > 4096 ||
-        !(o->batches_per_s > 0) || !(o->versions_per_s > 0) || !(o->seconds > 0)) {
-        bench_give_up("arguments", "actors and rows are 1 .. 4096, rates and seconds above 0");
+    if (o->actors < 1 || o->actors >= WIRE_PLACES_MAX || o->rows < 1 || o->rows > 4096 ||
+        !(o->batches_per_s > 0) || !(o->versions_per_s > 0) || !(o->seconds > 0) ||
+        !(o->report_s > 0)) {
+        bench_give_up("arguments", "actors are 1 .. 16383, rows .. 4096, rates and times above 0");
+    }
+    if (o->processes == 0) {
+        o->processes = (o->actors + ACTORS_A_PROCESS - 1) / ACTORS_A_PROCESS;
+    }
+    if (o->processes > OCT_MIN(o->actors, (uint32_t)SWARM_CREW_MAX)) {
+        bench_give_up("arguments", "processes are at most 16, and not more than actors");
     }
 }
 
@@ -651,21 +718,20 @@ main(int argc, char **argv)
         .pushers = subscribers_only ? 1 : o->actors,
         .batches_per_s = o->batches_per_s,
         .rows = o->rows,
+        .report_s = o->report_s,
     };
+    self.crew = swarm_crew_create(&self.plan, o->processes); // forks: before anything else
     self.loop = net_loop_create();
     if (!o->at) {
         daemons_start(&self);
         relays_start(&self);
     }
-    self.plan.learner = o->at ? o->at : self.learner_url;
+    swarm_crew_begin(self.crew, o->at ? o->at : self.learner_url);
     bench_run(&self);
+    swarm_crew_destroy(self.crew);
+    self.crew = NULL;
     daemons_stop(&self);
-    if (o->actors > CLOSED_MAX) {
-        (void)fflush(stdout);
-        _exit(0);
-    }
     net_loop_exit_deadline(self.loop, 5000, 0);
-    swarm_destroy(self.swarm);
     net_loop_destroy(self.loop);
     return 0;
 }

@@ -20,8 +20,10 @@
 #include "proto/wire_token.h"
 
 #define TICK_MS        2
-#define WINDOW         16 // unacknowledged batches: actor.ring_batches
-#define REPORT_NS      250000000u
+#define TICK_MANY_MS   10   // where there are more than
+#define TICK_MANY      1000 // actors: looking at each of them is work that hosts of their own do
+#define WINDOW         16   // unacknowledged batches: actor.ring_batches
+#define FIRST_PER_S    50.0 // batches of the first actor, until others join
 #define STALL_NS       1000000000u
 #define RETRY_NS       20000000u
 #define RPC_TIMEOUT_MS 3000
@@ -60,7 +62,8 @@ struct swarm {
     net_loop *loop;
     net_timer *timer;
     swarm_plan plan;
-    uint64_t tick_ns;
+    uint64_t tick_ns, report_ns;
+    double batches_per_s; // of each, now
     bool is_pushing, is_measuring;
     env *described; // NULL until the first actor has the configuration
     actor_spec spec;
@@ -212,7 +215,7 @@ batches_make(swarm_actor *actor, double seconds, uint64_t now_ns)
     swarm *self = actor->all;
     uint64_t window = OCT_MIN((uint64_t)WINDOW, (uint64_t)actor->credit);
     if (self->is_pushing) {
-        actor->owed += seconds * self->plan.batches_per_s;
+        actor->owed += seconds * self->batches_per_s;
     }
     for (; self->is_pushing && actor->owed >= 1; actor->owed -= 1) {
         bool fits = actor->made - actor->acked < window;
@@ -405,6 +408,7 @@ register_send(swarm_actor *actor)
         .pid = (uint32_t)getpid(),
         .has_env = actor->step == STEP_SPEC,
         .env = {.env_id = ""},
+        .knows_shards = true,
     };
     memcpy(request.token, actor->token, sizeof(request.token));
     if (request.has_env) {
@@ -474,7 +478,7 @@ actor_tick(swarm_actor *actor, double seconds, uint64_t now_ns)
         break;
     }
     if (now_ns >= actor->report_ns) {
-        actor->report_ns = OCT_MAX(actor->report_ns + REPORT_NS, now_ns);
+        actor->report_ns = OCT_MAX(actor->report_ns + actor->all->report_ns, now_ns);
         report_send(actor);
     }
     // The first policy comes after the first batches.
@@ -502,6 +506,7 @@ swarm_create(net_loop *loop, const swarm_plan *plan)
     self->loop = loop;
     self->plan = *plan;
     self->tick_ns = oct_clock_ns();
+    self->report_ns = (uint64_t)(plan->report_s * 1e9);
     self->arena = wire_arena_create(WIRE_MESSAGE_BYTES_MAX);
     oct_rng_init(&self->rng, oct_clock_wall_us(), (uint64_t)getpid());
     for (uint32_t i = 0; i < plan->actors; i++) {
@@ -511,15 +516,22 @@ swarm_create(net_loop *loop, const swarm_plan *plan)
         actor->label = oct_rng_u64(&self->rng) | 1;
         actor->credit = WINDOW;
         actor->owed = oct_rng_double(&self->rng); // not all at once
-        actor->report_ns = self->tick_ns + (uint64_t)(oct_rng_double(&self->rng) * REPORT_NS);
+        actor->report_ns =
+            self->tick_ns + (uint64_t)(oct_rng_double(&self->rng) * (double)self->report_ns);
     }
-    self->timer = net_timer_start(loop, TICK_MS, TICK_MS, swarm_tick, self);
+    uint32_t tick_ms = plan->actors > TICK_MANY ? TICK_MANY_MS : TICK_MS;
+    self->timer = net_timer_start(loop, tick_ms, tick_ms, swarm_tick, self);
     return self;
 }
 
 void
 swarm_join(swarm *self, uint32_t count)
 {
+    // The first alone is to fill what the learner waits for, soon.
+    self->batches_per_s = self->plan.batches_per_s;
+    if (count == 1 && self->plan.actors > 1) {
+        self->batches_per_s = OCT_MAX(self->batches_per_s, FIRST_PER_S);
+    }
     for (uint32_t i = 0; i < count; i++) {
         swarm_actor *actor = &self->actor[i];
         if (actor->step == STEP_OUT) {

@@ -24,6 +24,7 @@ typedef struct swarm_plan {
     uint32_t subscribers; // the first so many get policies
     uint32_t pushers;     // the first so many send steps
     double batches_per_s; // of each
+    double report_s;      // between two reports of one
     uint32_t rows;        // steps of a batch
 } swarm_plan;
 

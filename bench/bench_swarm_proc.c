@@ -88,6 +88,18 @@ swarm_usage_read(swarm_usage *out, int pid)
     }
 }
 
+void
+swarm_usage_add(swarm_usage *sum, const swarm_usage *more)
+{
+    sum->run_ns += more->run_ns;
+    sum->rss_bytes += more->rss_bytes;
+    sum->fds += more->fds;
+    sum->threads += more->threads;
+    for (uint32_t i = 0; i < more->listed && sum->listed < SWARM_THREADS_MAX; i++) {
+        sum->thread[sum->listed++] = more->thread[i];
+    }
+}
+
 static const swarm_thread *
 thread_before(const swarm_usage *before, int tid)
 {

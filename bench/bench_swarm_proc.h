@@ -8,7 +8,7 @@
 //
 // Threads: any, no shared state. Owns: swarm_samples its numbers. Bounds: threads beyond
 // SWARM_THREADS_MAX are left out of the list, not of the totals.
-#define SWARM_THREADS_MAX 64
+#define SWARM_THREADS_MAX 256
 
 typedef struct swarm_thread {
     int tid;
@@ -29,6 +29,8 @@ typedef struct swarm_usage {
 
 // All zeros for a process that is not there.
 void swarm_usage_read(swarm_usage *out, int pid);
+// Adds another process to one: as if they were one process.
+void swarm_usage_add(swarm_usage *sum, const swarm_usage *more);
 // One JSON object of what happened between two readings: CPU cores, bytes, descriptors, and the
 // threads that took more than 1 % of a core: its share, and the share of time in which it ran or
 // wanted to ("wants"; 1: that thread is the limit).
