@@ -209,14 +209,17 @@ certs_check(const cli_cluster_options *options)
     }
 }
 
-// The learner would refuse them, in the words of learner_io.c, or they would serve nobody.
+// Actors of a run in lock-step are numbered, and each goes to the learner itself; here they come
+// and go. Relays without actors would serve nobody.
 static void
-relays_check(const cli_cluster_plan *plan)
+daemons_check(const cli_cluster_plan *plan)
 {
     const cli_cluster_options *options = plan->options;
-    if (options->relays > 0 && plan->config.run.deterministic) {
+    if (plan->config.run.deterministic) {
         cli_usage_error(options->command,
-                        "--relays: run.deterministic: a run in lock-step has no relays");
+                        "%s: run.deterministic: a run in lock-step needs actors that are numbered, "
+                        "which those of a cluster are not; octet train runs it on one host",
+                        options->file);
     }
     if (options->relays > 0 && plan->actors == 0) {
         cli_usage_error(options->command,
@@ -260,7 +263,7 @@ cli_cluster_plan_make(const cli_cluster_options *options)
     plan->actors = is_offline ? 0 : actors;
     plan->relays = options->relays;
     plan->learner_cpus = plan->config.learner.count * plan->config.learner.threads + 1;
-    relays_check(plan);
+    daemons_check(plan);
     return plan;
 }
 

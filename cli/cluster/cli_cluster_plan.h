@@ -9,6 +9,7 @@
 
 #include "cli/run/cli_preflight.h"
 #include "common/oct_config.h"
+#include "proto/wire.h"
 
 // What `octet cluster ssh|slurm|k8s FILE …` starts: an experiment, checked as `octet train` checks
 // it, as a list of daemons with their command lines, before anybody knows on which host each runs.
@@ -29,9 +30,9 @@
 
 #define CLI_CLUSTER_DAEMONS_MAX  (OCT_SHARDS_MAX + 5)
 #define CLI_CLUSTER_WORDS_MAX    48
-#define CLI_CLUSTER_SETTINGS_MAX 48   // of --set; octet-learner takes 64, and gets some here
-#define CLI_CLUSTER_ACTORS_MAX   4095 // places of a run, less an evaluator
-#define CLI_CLUSTER_NAME_MAX     40   // of a run: a DNS label, with room for what a backend adds
+#define CLI_CLUSTER_SETTINGS_MAX 48 // of --set; octet-learner takes 64, and gets some here
+#define CLI_CLUSTER_ACTORS_MAX   (WIRE_PLACES_MAX - 1) // places of a run, less an evaluator
+#define CLI_CLUSTER_NAME_MAX     40 // of a run: a DNS label, with room for what a backend adds
 #define CLI_CLUSTER_EXPERIMENT   "experiment.yaml" // the usual name of plan->text as a file
 
 typedef struct cli_cluster_options {

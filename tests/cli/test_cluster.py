@@ -33,8 +33,8 @@ def test_refusals():
         ("ssh", "cartpole", "--hosts", "a", "--address", "a b"): "--address is 'a b'",
         ("ssh", "cartpole", "--hosts", "a", "--resume"): "--resume needs --run-dir",
         ("ssh", "cartpole", "--hosts", "a", "--certs", "x", "--insecure"): "one of both is allowed",
-        ("ssh", "cartpole", "--hosts", "a,b", "--relays", "--set", "run.deterministic=true"):
-            "--relays: run.deterministic: a run in lock-step has no relays",
+        ("ssh", "cartpole", "--hosts", "a,b", "--set", "run.deterministic=true"):
+            "run.deterministic: a run in lock-step needs actors that are numbered",
         ("slurm", "cartpole", "--sbatch", "-p long"): "--sbatch is '-p long'",
         ("slurm", "cartpole", "--sbatch", "--time=1\nrm -rf x"): "allowed are options of sbatch on one line",
         ("slurm", "cartpole", "--actor-memory", "1"): "--actor-memory is '1'",

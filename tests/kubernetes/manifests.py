@@ -412,7 +412,7 @@ def restore(document):
 def what_octet_prints_is_valid():
     for name, words in {
         "plain": ("presets/cartpole.yaml",),
-        "scaled": ("presets/cartpole.yaml", "--actors", "3", "--actors-max", "4095", "--evaluators", "2"),
+        "scaled": ("presets/cartpole.yaml", "--actors", "3", "--actors-max", "16383", "--evaluators", "2"),
         "classes": ("presets/pendulum.yaml", "--storage-class", "fast.ssd", "--run-size", "1.5Ti", "--replay-size", "100G",
                     "--learner-memory", "16Gi", "--replay-memory", "68719476736", "--actor-memory", "512Mi", "--actor-cpu", "1.5"),
         "a" * 40: ("presets/cartpole.yaml", "--namespace", "n" * 63, "--image", "registry.example.org:5000/a/b@sha256:" + "0" * 64,
@@ -573,7 +573,7 @@ def bad_input_is_refused_in_words():
         ("--learner-memory", "500m"): "such as 512Mi",
         ("--actor-cpu", "1Gi"): "such as 500m",
         ("--actors", "4", "--actors-max", "3"): "--actors-max is 3",
-        ("--actors-max", "4096"): "4095",
+        ("--actors-max", "16384"): "16383",
         ("--port", "9465"): "where metrics are served",
         ("--port", "9457"): "where metrics are served",
         ("--relays", "0"): "--relays is '0'",
@@ -581,7 +581,7 @@ def bad_input_is_refused_in_words():
         ("--relays", "many"): "--relays is 'many'",
         ("--relays", "1", "--port", "9447"): "where metrics are served",
         ("--relays", "1", "--port", "65519"): "--port is 65519; allowed are numbers up to 65518",
-        ("--relays", "1", "--set", "run.deterministic=true"): "--relays: run.deterministic: a run in lock-step has no relays",
+        ("--set", "run.deterministic=true"): "run.deterministic: a run in lock-step needs actors that are numbered",
         ("--run-dir", "x"): "in the learner's volume",
         ("--certs", "a b;c"): "--certs is 'a b;c'",
         ("--set", "replay.path=a\xff"): "replay.path",
