@@ -138,6 +138,7 @@ typedef struct oct_config {
         double publish_core_share;  // of one core that publishing may take; 0: no limit
         double publish_bytes_per_s; // to all actors together; 0: no limit
         bool quantisation_aware;    // the policy learns with the weights that actors will have
+        double ema_decay;           // of the policy that is published; 0: no average
         char init_from[OCT_CONFIG_TEXT_MAX]; // run folder or policy file; "none": random weights
         oct_config_ints freeze;              // layers of the policy that do not learn
         double checkpoint_s;                 // 0: only at the end

@@ -445,6 +445,32 @@ check_policy(const oct_config *config, oct_text *text)
     }
 }
 
+// Who learns from the actions of the newest policy, or explores in the parameters' space, needs
+// the parameters that it learns themselves in its actors.
+static void
+check_average(const oct_config *config, oct_text *text)
+{
+    const struct {
+        bool is_set;
+        const char *what;
+    } never[] = {
+        {takes_each_once(config), "algo.name: reinforce, table, ppo, a2c, vtrace and trpo learn "
+                                  "from what the policy that they learn did"},
+        {config->algo.name == OCT_ALGO_EXTERNAL,
+         "algo.name: external publishes what its own process gives"},
+        {config->algo.noisy, "algo.noisy explores with the parameters that it learns"},
+        {config->learner.asynchronous, "learner.asynchronous has no parameters of each update"},
+        {config->learner.quantisation_aware,
+         "learner.quantisation_aware learns with the weights that are published"},
+    };
+    for (size_t i = 0; config->learner.ema_decay > 0 && i < OCT_COUNTOF(never); i++) {
+        if (never[i].is_set) {
+            oct_text_add(text, "error: learner.ema_decay: not with this experiment: %s\n",
+                         never[i].what);
+        }
+    }
+}
+
 // What has no turns, or would lose something in them.
 static void
 check_turns(const oct_config *config, oct_text *text)
@@ -502,6 +528,7 @@ oct_config_check(const oct_config *config, char *message, size_t message_size)
     check_sequences(config, &text);
     check_rollouts(config, &text);
     check_policy(config, &text);
+    check_average(config, &text);
     check_turns(config, &text);
     if (config->evaluation.screen_episodes > config->evaluation.episodes) {
         oct_text_add(&text,

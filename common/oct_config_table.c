@@ -264,6 +264,9 @@ const oct_config_key oct_config_keys[] = {
     BOOL(learner, quantisation_aware, "false",
          "quantisation-aware training: learn with the weights that actors will have, rounded to "
          "policy.precision"),
+    F64(learner, ema_decay, 0, 0.999999, "0",
+        "publish the exponential moving average of the policy's parameters, of which each update "
+        "keeps this share, instead of the parameters; 0: no average"),
     TEXT(learner, init_from, "none",
          "a run folder or a policy file whose layers the run begins with, where they fit "
          "(docs/transfer.md); none: random weights"),

@@ -27,7 +27,8 @@
 //   END_  why the run ends; only while its final evaluation is played
 //   WORK  evaluations that are played, candidates, and the policies of both; the newest policy
 //   FP32  the weights in fp32 that these policies were made of; a release without it passes it over
-//   ALGO  the algorithm's state and the scaling of observations; only when training had begun
+//   ALGO  the algorithm's state, the average of its policy and the scaling of observations; only
+//         when training had begun
 //
 // Every format, also an older or a later one, begins with magic and version and ends with that
 // CRC-32: whether a file is damaged is known before whose it is. Format 2 (no sections) is migrated

@@ -176,7 +176,7 @@ observations_take(const init *in, const origin *from, oct_reader *reader)
         return;
     }
     bool is_taken =
-        is_alike && reader->left > 0 && learner_train_load_observed(in->observed, reader) == OCT_OK;
+        is_alike && reader->left > 0 && learner_train_load(NULL, in->observed, reader) == OCT_OK;
     in->tell(in->arg, is_taken   ? "mean and deviation of the observations: taken"
                       : is_alike ? "mean and deviation of the observations: begin anew: none there"
                                  : "mean and deviation of the observations: begin anew: another "

@@ -106,7 +106,7 @@ state_read(learner_run *run, algo *algorithm, char *reason, size_t reason_size)
     }
     oct_reader reader = {.at = state->bytes, .left = state->length};
     if (algo_load(algorithm, &reader) != OCT_OK ||
-        learner_train_load_observed(observed, &reader) != OCT_OK) {
+        learner_train_load(run->average, observed, &reader) != OCT_OK) {
         return oct_refuse(reason, reason_size,
                           "the checkpoint in %s was written with another algorithm, network or "
                           "support than algo.* and network.* specify: resume with the original "
@@ -127,6 +127,15 @@ join_state(learner_run *run, algo *algorithm, char *reason, size_t reason_size)
         algo_renew(algorithm);
     }
     return OCT_OK;
+}
+
+// Anew where an actor before was refused.
+static void
+average_begin(learner_run *run)
+{
+    double decay = run->config->learner.ema_decay;
+    learner_average_destroy(run->average);
+    run->average = decay > 0 ? learner_average_create(policy_spec_params(&run->spec), decay) : NULL;
 }
 
 static oct_err
@@ -153,6 +162,7 @@ join_algorithm(learner_run *run, algo **out, char *reason, size_t reason_size)
         (void)snprintf(reason, reason_size, "cannot create the algorithm: %s", oct_strerror(err));
         return err;
     }
+    average_begin(run);
     err = join_state(run, algorithm, reason, reason_size);
     learner_init_frozen(run->config, init_log, NULL);
     if (err != OCT_OK) {
@@ -264,6 +274,7 @@ join_start(learner_run *run, algo *algorithm)
         learner_train_create(algorithm, run->config, learner_publisher_stage(run->publisher),
                              learner_mix_batches(run->mix), run->options.notify, run->options.arg);
     learner_train_observe(run->train, learner_publisher_observed(run->publisher));
+    learner_train_average(run->train, run->average);
     learner_train_share(run->train, run->options.lg, &run->spec, batch_rows(run));
     learner_train_set_env_steps(run->train, run->env_steps_base);
     learner_train_set_share(run->train, learner_run_share(run));

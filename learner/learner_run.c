@@ -113,6 +113,7 @@ learner_run_destroy(learner_run *run)
     nn_context_destroy(run->nn);
     learner_evals_destroy(run->evals);
     learner_publisher_destroy(run->publisher);
+    learner_average_destroy(run->average);
     learner_mix_destroy(run->mix);
     learner_shards_destroy(run->shards);
     for (size_t i = 0; i < LEARNER_ORIGINS; i++) {

@@ -104,7 +104,8 @@ struct learner_run {
     char reason[128]; // why it ends, or ended
 
     learner_publisher *publisher;
-    nn_context *nn; // the training thread's once it runs
+    learner_average *average; // learner.ema_decay; NULL: the parameters are published
+    nn_context *nn;           // the training thread's once it runs
     learner_train *train;
     learner_external *external; // who learns; NULL: the training thread itself
     double refused_obs; // the largest magnitude observed in the last batch that was refused …

@@ -19,6 +19,7 @@ struct learner_train {
     const oct_config *config;
     quantizer_stage *stage;
     quantizer_observed *observed; // NULL: observations are not scaled
+    learner_average *average;     // NULL: the parameters are published
     learner_group *lg;            // NULL: it learns alone
     const policy_spec *spec;      // with lg
     uint32_t T;
@@ -136,6 +137,14 @@ train_audience(const learner_train *train, bool noisy)
     return audience;
 }
 
+// What is published where nobody explores by noise in the parameters.
+static const float *
+train_params(const learner_train *train)
+{
+    const float *average = train->average != NULL ? learner_average_params(train->average) : NULL;
+    return average != NULL ? average : algo_policy_params(train->algorithm);
+}
+
 // The policy, or one to explore with where the algorithm has such: all but every so manieth.
 static bool
 train_offer(learner_train *train, uint64_t updates, bool anew)
@@ -144,8 +153,7 @@ train_offer(learner_train *train, uint64_t updates, bool anew)
     uint32_t audience = train_audience(train, noisy);
     uint32_t sample = audience > 0 ? audience - 1 : 0;
     const quantizer_offer offer = {
-        .params = noisy ? algo_behaviour_params(train->algorithm, sample)
-                        : algo_policy_params(train->algorithm),
+        .params = noisy ? algo_behaviour_params(train->algorithm, sample) : train_params(train),
         .updates = updates,
         .env_steps = atomic_load_explicit(&train->env_steps, memory_order_relaxed),
         .noisy = noisy,
@@ -202,6 +210,9 @@ static void
 state_write(const learner_train *train, oct_writer *writer)
 {
     learner_group_save(train->lg, train->algorithm, writer);
+    if (train->average != NULL) {
+        learner_average_save(train->average, writer);
+    }
     if (train->observed != NULL) {
         quantizer_observed_save(train->observed, writer);
     }
@@ -269,6 +280,9 @@ train_return(learner_train *train, learner_batch *batch, oct_err err)
         atomic_store_explicit(&train->refused, 0, memory_order_relaxed);
         if (train->observed != NULL) {
             train_observe(train, batch);
+        }
+        if (train->average != NULL) {
+            learner_average_add(train->average, algo_policy_params(train->algorithm));
         }
     } else if (err != OCT_EAGAIN) {
         atomic_fetch_add_explicit(&train->refused, 1, memory_order_relaxed);
@@ -446,9 +460,17 @@ learner_train_share(learner_train *train, learner_group *lg, const policy_spec *
     train->T = T;
 }
 
-oct_err
-learner_train_load_observed(quantizer_observed *observed, oct_reader *reader)
+void
+learner_train_average(learner_train *train, learner_average *average)
 {
+    OCT_ASSERT(!train->started);
+    train->average = average;
+}
+
+oct_err
+learner_train_load(learner_average *average, quantizer_observed *observed, oct_reader *reader)
+{
+    OCT_TRY(learner_average_load(average, reader));
     return observed != NULL && reader->left > 0 ? quantizer_observed_load(observed, reader)
                                                 : OCT_OK;
 }

@@ -1,6 +1,7 @@
 #ifndef LEARNER_LEARNER_TRAIN_H
 #define LEARNER_LEARNER_TRAIN_H
 
+#include "learner/learner_average.h"
 #include "learner/learner_batch.h"
 #include "learner/learner_group.h"
 #include "quantizer/quantizer_observed.h"
@@ -26,9 +27,14 @@ learner_train *learner_train_create(algo *take, const oct_config *config, quanti
 // thread's from start on; NULL: nothing is), policies are published with its scaling, and the state
 // has it at its end.
 void learner_train_observe(learner_train *train, quantizer_observed *observed);
-// The end of such a state, behind what algo_load has read. A state without it, of a run that did
-// not scale, leaves observed as it was. OCT_EPROTO: of other observations.
-OCT_CHECKED oct_err learner_train_load_observed(quantizer_observed *observed, oct_reader *reader);
+// Before start: what is published is the average of the parameters over updates (borrowed, the
+// training thread's from start on; NULL: the parameters). The state has it.
+void learner_train_average(learner_train *train, learner_average *average);
+// The end of such a state, behind what algo_load has read. Where the run had no average, or did not
+// scale, that is as it was. Each may be NULL: it is passed over. OCT_EPROTO: of another policy or
+// of other observations.
+OCT_CHECKED oct_err learner_train_load(learner_average *average, quantizer_observed *observed,
+                                       oct_reader *reader);
 // Before start: updates are those of a group (borrowed, the training thread's from start on; NULL:
 // there is none), which begins when the thread does. T as of algo_batch.
 void learner_train_share(learner_train *train, learner_group *lg, const policy_spec *spec,

@@ -201,6 +201,28 @@ test_keys_that_contradict_each_other_are_refused(void **state)
 }
 
 static void
+test_an_average_that_nobody_may_act_with_is_refused(void **state)
+{
+    (void)state;
+#define REFUSED "error: learner.ema_decay: not with this experiment: "
+    assert_check("learner.ema_decay=0.99", "");
+    assert_check("algo.name=sac;learner.ema_decay=0.99", "");
+    assert_check("learner.ema_decay=0.99;algo.noisy=true",
+                 REFUSED "algo.noisy explores with the parameters that it learns\n");
+    assert_check(
+        "learner.ema_decay=0.99;algo.name=reinforce;learner.batch_size=8;replay.min_size=16",
+        REFUSED "algo.name: reinforce, table, ppo, a2c, vtrace and trpo learn from what "
+                "the policy that they learn did\n");
+    assert_check("learner.ema_decay=0.99;algo.name=external",
+                 REFUSED "algo.name: external publishes what its own process gives\n");
+    assert_check("learner.ema_decay=0.99;learner.count=2;learner.asynchronous=true",
+                 REFUSED "learner.asynchronous has no parameters of each update\n");
+    assert_check("learner.ema_decay=0.99;learner.quantisation_aware=true",
+                 REFUSED "learner.quantisation_aware learns with the weights that are published\n");
+#undef REFUSED
+}
+
+static void
 test_options_that_are_no_pairs_are_refused(void **state)
 {
     (void)state;
@@ -464,6 +486,7 @@ main(void)
         cmocka_unit_test(test_an_environment_is_required),
         cmocka_unit_test(test_repeated_actions_count_as_steps_of_the_environment),
         cmocka_unit_test(test_keys_that_contradict_each_other_are_refused),
+        cmocka_unit_test(test_an_average_that_nobody_may_act_with_is_refused),
         cmocka_unit_test(test_options_that_are_no_pairs_are_refused),
         cmocka_unit_test(test_every_contradiction_is_told_at_once),
         cmocka_unit_test(test_resume_with_another_environment_is_refused),

@@ -245,9 +245,9 @@ def test_killed_at_random_moments_and_resumed():
 
 
 def test_killed_at_random_moments_and_resumed_with_actions_that_are_drawn():
-    """SAC: noise of actors and of the learner, a temperature that is learned, two critics, priorities."""
+    """SAC: noise of actors and of the learner, a temperature that is learned, two critics, priorities, an averaged policy."""
     whole = killed_and_resumed(int(os.environ.get("OCTET_MOMENTS", "2")), *SLOW, "--actors", "2",
-                               "--set", "algo.name=sac", preset=PENDULUM)
+                               "--set", "algo.name=sac", "--set", "learner.ema_decay=0.99", preset=PENDULUM)
     assert whole[1] == "budget", whole
 
 

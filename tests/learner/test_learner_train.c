@@ -243,6 +243,57 @@ test_train_publishes_the_first_weights_and_then_each_period(void **state)
     }
 }
 
+// Of an algorithm alone that learns from the same rows: what it averages is what is published and
+// what the state has, while the parameters that learn are as without it.
+static void
+test_train_publishes_the_average(void **state)
+{
+    (void)state;
+    size_t count = policy_spec_params(&spec);
+    learner_average *own = learner_average_create(count, 0.75);
+    learner_average *average = learner_average_create(count, 0.75);
+    config.learner.publish_period = 5;
+    learner_train_average(train, average);
+    T_OK(learner_train_start(train));
+    algo *alone = algo_begin();
+    quantizer_publication *publication = published();
+    assert_memory_equal(publication->params, algo_policy_params(alone), count * sizeof(float));
+    quantizer_publication_release(publication);
+    for (int i = 0; i < 5; i++) {
+        batch_fill(batches[0]);
+        learner_batch *batch = batches[0];
+        float priority[FIXTURE_B], numbers[ALGO_NUMBERS_MAX];
+        T_OK(algo_update(alone, &batch->view, (float)config.algo.learning_rate, priority, numbers));
+        learner_average_add(own, algo_policy_params(alone));
+        learner_train_put(train, batch);
+        (void)batch_learned();
+    }
+    publication = published();
+    assert_int_equal(publication->updates, 5);
+    assert_memory_equal(publication->params, learner_average_params(own), count * sizeof(float));
+    assert_memory_not_equal(publication->params, algo_policy_params(alone), count * sizeof(float));
+    quantizer_publication_release(publication);
+    learner_train_stop(train);
+    learner_state_bytes *got = learner_train_state(train);
+    learner_average *loaded = learner_average_create(count, 0.75);
+    algo *again = algo_begin();
+    oct_reader reader = {.at = got->bytes, .left = got->length};
+    T_OK(algo_load(again, &reader));
+    assert_memory_equal(algo_policy_params(again), algo_policy_params(alone),
+                        count * sizeof(float));
+    T_OK(learner_train_load(loaded, NULL, &reader));
+    assert_memory_equal(learner_average_params(loaded), learner_average_params(own),
+                        count * sizeof(float));
+    algo_destroy(again);
+    algo_destroy(alone);
+    free(got);
+    learner_average_destroy(loaded);
+    learner_average_destroy(own);
+    learner_train_destroy(train);
+    train = NULL;
+    learner_average_destroy(average);
+}
+
 static void
 test_train_keeps_versions_apart_in_time(void **state)
 {
@@ -410,6 +461,7 @@ main(void)
         T(test_train_makes_no_policy_for_a_stage_that_is_over_budget),
         T(test_train_gives_its_state_between_updates),
         T(test_train_publishes_the_first_weights_and_then_each_period),
+        T(test_train_publishes_the_average),
         T(test_train_keeps_versions_apart_in_time),
         T(test_train_publishes_by_time),
         T(test_train_rate_falls_over_the_budget),
