@@ -448,7 +448,7 @@ def test_a_long_path_is_no_hindrance(tmp_path):
 def test_a_full_disk_is_said_and_does_no_harm(tmp_path):
     small = tmp_path / "small"
     small.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", small], capture_output=True,
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", small], capture_output=True,
                       check=False).returncode != 0:
         pytest.skip("a small file system cannot be mounted here")
     try:
