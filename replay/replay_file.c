@@ -74,7 +74,7 @@ header_lay(replay_file_header *header)
 }
 
 static replay_file_header
-header_of(const wire_configure *configure, replay_layout *layout)
+header_of(const wire_configure *configure, uint32_t sessions, replay_layout *layout)
 {
     replay_config_blocks blocks = replay_config_layout(configure);
     replay_file_header header;
@@ -87,7 +87,7 @@ header_of(const wire_configure *configure, replay_layout *layout)
     header.extra_dim = configure->extra_dim;
     header.sampler = (uint32_t)configure->sampler;
     header.journal_runs = replay_config_batch_rows(configure);
-    header.sessions = REPLAY_SESSIONS_MAX;
+    header.sessions = sessions;
     header.version = REPLAY_FILE_VERSION;
     *layout = header_lay(&header);
     return header;
@@ -97,7 +97,7 @@ uint64_t
 replay_file_bytes(const wire_configure *configure)
 {
     replay_layout layout;
-    return header_of(configure, &layout).file_bytes;
+    return header_of(configure, REPLAY_SESSIONS_MAX, &layout).file_bytes;
 }
 
 // Whether a header says what header_lay makes of its shape. *layout is set when it does.
@@ -462,12 +462,13 @@ file_begin(replay_file *file, const wire_configure *configure)
 }
 
 oct_err
-replay_file_create(replay_file **out, const char *path, const wire_configure *configure,
-                   char *reason, size_t reason_size)
+replay_file_create_for(replay_file **out, const char *path, const wire_configure *configure,
+                       uint32_t sessions, char *reason, size_t reason_size)
 {
+    OCT_ASSERT(sessions > 0 && sessions <= REPLAY_SESSIONS_MAX);
     replay_file *file = file_make(path, false);
     replay_layout layout;
-    replay_file_header header = header_of(configure, &layout);
+    replay_file_header header = header_of(configure, sessions, &layout);
     oct_err err = descriptor_open(file, O_CREAT, reason, reason_size);
     if (err == OCT_OK) {
         err = file_reserve(file, header.file_bytes, reason, reason_size);
@@ -491,6 +492,13 @@ replay_file_create(replay_file **out, const char *path, const wire_configure *co
     replay_file_set_live(file);
     *out = file;
     return OCT_OK;
+}
+
+oct_err
+replay_file_create(replay_file **out, const char *path, const wire_configure *configure,
+                   char *reason, size_t reason_size)
+{
+    return replay_file_create_for(out, path, configure, REPLAY_SESSIONS_MAX, reason, reason_size);
 }
 
 void

@@ -35,7 +35,7 @@ typedef struct replay_file_header {
     uint32_t extra_dim;
     uint32_t sampler;      // wire_sampler
     uint32_t journal_runs; // a batch has at most
-    uint32_t sessions;     // that are kept: REPLAY_SESSIONS_MAX of the release that made it
+    uint32_t sessions;     // that are kept: 1 to REPLAY_SESSIONS_MAX
     uint32_t head_bytes;   // sizeof(replay_head)
     uint64_t live_at;      // from the file's first byte
     uint64_t journal_at;
@@ -120,6 +120,11 @@ typedef struct replay_file {
 OCT_CHECKED oct_err replay_file_create(replay_file **out, const char *path,
                                        const wire_configure *configure, char *reason,
                                        size_t reason_size);
+// The same with room for so many sessions, 1 to REPLAY_SESSIONS_MAX (which replay_file_create
+// gives): of a file of few rows they are nearly all of its bytes.
+OCT_CHECKED oct_err replay_file_create_for(replay_file **out, const char *path,
+                                           const wire_configure *configure, uint32_t sessions,
+                                           char *reason, size_t reason_size);
 // Every page of a file that is being made, so that no store in its mapping ever lacks room. path:
 // what it will be called. OCT_EAGAIN: the disk has no room; OCT_EIO; reason says it.
 OCT_CHECKED oct_err replay_file_reserve(int descriptor, const char *path, uint64_t bytes,

@@ -20,7 +20,8 @@ enum {
     ONLY_LOOK = 128,
 };
 
-enum { TABLES = 3, CAPACITY = 256, REGIONS = 9 };
+// So few sessions that a file is small: it is written anew for each input.
+enum { TABLES = 3, CAPACITY = 256, SESSIONS = 12, REGIONS = 9 };
 
 typedef struct whole_file {
     uint8_t *bytes;
@@ -108,7 +109,8 @@ files_make(void)
         configure.streams = 4;
         replay_file *file;
         OCT_ASSERT(ftruncate(descriptor, 0) == 0);
-        oct_err err = replay_file_create(&file, path, &configure, reason, sizeof(reason));
+        oct_err err =
+            replay_file_create_for(&file, path, &configure, SESSIONS, reason, sizeof(reason));
         OCT_ASSERT(err == OCT_OK);
         table_fill(file, &configure, &rng);
         files[i].length = file->bytes;
