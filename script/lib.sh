@@ -97,9 +97,10 @@ release_build() {
     run_logged "$build.log" nice ninja -C "$build" || die "it does not build"
 }
 
-# build_fuzz FOLDER [SANITIZERS]: the fuzz targets, and what they need of the project, instrumented by
-# clang for libFuzzer and with sanitizers. Nothing else is built there.
+# build_fuzz FOLDER [SANITIZERS [MESON OPTIONS...]]: the fuzz targets, and what they need of the project,
+# instrumented by clang for libFuzzer and with sanitizers. Nothing else is built there.
 build_fuzz() {
-    CC=clang CC_LD=lld configure "$1" -Dfuzz=true -Db_sanitize="${2-address,undefined}" -Db_lundef=false &&
-        run_logged "$1.log" nice ninja -C "$1" fuzz
+    local folder=$1 sanitizers=${2-address,undefined}
+    CC=clang CC_LD=lld configure "$folder" -Dfuzz=true -Db_sanitize="$sanitizers" -Db_lundef=false "${@:3}" &&
+        run_logged "$folder.log" nice ninja -C "$folder" fuzz
 }
