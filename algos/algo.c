@@ -9,6 +9,7 @@
 
 #include "algos/algo_ops.h"
 #include "common/oct_base.h"
+#include "common/oct_config_algos.h"
 #include "common/oct_text.h"
 #include "nn/nn_vec.h"
 
@@ -139,7 +140,7 @@ algo_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants, c
 {
     algo_wants unused;
     wants = wants != NULL ? wants : &unused;
-    *wants = (algo_wants){.window = ALGO_WINDOW_N_STEP, .steps = config->algo.n_step};
+    *wants = (algo_wants){.window = ALGO_WINDOW_N_STEP, .steps = oct_config_n_step(config)};
     if (config->learner.count > 1 && !find(config)->splits) {
         return oct_refuse(reason, reason_size,
                           "learner.count: algo.name %s learns with one learner, not with %u",

@@ -11,6 +11,7 @@
 #include "algos/algo_dqn_loss.h"
 #include "algos/algo_ops.h"
 #include "common/oct_base.h"
+#include "common/oct_config_algos.h"
 #include "common/oct_text.h"
 #include "nn/nn_state.h"
 
@@ -66,7 +67,7 @@ dqn_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants, ch
 {
     if (config->algo.target == OCT_TARGET_SARSA) { // n steps and the row behind them
         *wants = (algo_wants){
-            .window = ALGO_WINDOW_SEQUENCE, .steps = config->algo.n_step + 1, .stride = 1};
+            .window = ALGO_WINDOW_SEQUENCE, .steps = oct_config_n_step(config) + 1, .stride = 1};
     }
     if (spec->action_kind != POLICY_DISCRETE) {
         return oct_refuse(reason, reason_size,

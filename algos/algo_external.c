@@ -9,6 +9,7 @@
 
 #include "algos/algo_ops.h"
 #include "common/oct_base.h"
+#include "common/oct_config_algos.h"
 #include "common/oct_text.h"
 
 #define INIT_STREAM 0x6578u // of the seed: the first weights
@@ -81,7 +82,7 @@ wants_of(const oct_config *config)
             .lag_max = config->algo.rollout_lag,
         };
     default:
-        return (algo_wants){.window = ALGO_WINDOW_N_STEP, .steps = config->algo.n_step};
+        return (algo_wants){.window = ALGO_WINDOW_N_STEP, .steps = oct_config_n_step(config)};
     }
 }
 

@@ -8,6 +8,7 @@
 #include "algos/algo_ops.h"
 #include "algos/algo_target.h"
 #include "common/oct_base.h"
+#include "common/oct_config_algos.h"
 #include "common/oct_text.h"
 
 typedef struct algo_table {
@@ -52,7 +53,7 @@ table_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants, 
     }
     *wants = (algo_wants){
         .window = ALGO_WINDOW_SEQUENCE,
-        .steps = config->algo.sequence_steps + config->algo.n_step,
+        .steps = config->algo.sequence_steps + oct_config_n_step(config),
         .stride = config->algo.sequence_steps,
         .each_once = true,
         .any_policy = true,
@@ -75,15 +76,14 @@ table_create(algo **out, nn_context *context, const oct_config *config, const po
     (void)seed; // nothing is drawn
     if (policy_spec_check(spec, NULL, 0) != OCT_OK || spec->head != POLICY_HEAD_VALUES ||
         spec->layer_count != 1 || spec->layers[0].kind != POLICY_DENSE ||
-        config->learner.batch_size < 1 || config->algo.sequence_steps < 1 ||
-        config->algo.n_step < 1) {
+        config->learner.batch_size < 1 || config->algo.sequence_steps < 1) {
         return OCT_EINVAL;
     }
     algo_table *table = oct_alloc(sizeof(*table));
     table->base.ops = &algo_table_ops;
     table->windows_max = config->learner.batch_size;
     table->stride = config->algo.sequence_steps;
-    table->steps = table->stride + config->algo.n_step;
+    table->steps = table->stride + oct_config_n_step(config);
     table->states = spec->obs_count;
     table->actions = spec->action_count;
     table->target = algo_target_of(config);

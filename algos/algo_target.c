@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "common/oct_config_algos.h"
+
 algo_target
 algo_target_of(const oct_config *config)
 {
@@ -47,7 +49,7 @@ algo_returns
 algo_returns_of(const oct_config *config)
 {
     return (algo_returns){
-        .n = config->algo.n_step,
+        .n = oct_config_n_step(config),
         .discount = (float)config->algo.discount,
         .reward_clip = (float)config->algo.reward_clip,
     };

@@ -53,7 +53,7 @@ typedef struct oct_config {
     struct {
         oct_algo_name name;
         double discount;
-        uint32_t n_step;
+        uint32_t n_step; // 0: the algorithm's (oct_config_n_step)
         bool double_q;
         double huber_delta;
         double learning_rate;

@@ -76,7 +76,7 @@ static const oct_config_use dqn_uses[] = {
     {"learner.batch_size", "32 to 256"},
     NETWORK("[64, 64] to [512, 512]"),
     CONV,
-    REPLAYED("1 to 5", "4 to 32"),
+    REPLAYED("0, which is 5; or 1 to 20", "4 to 32"),
     TARGET("100 to 2500 where rate is 1, else 1", "1, or 0.005 to 0.05"),
     {"algo.double_q", "true"},
     {"algo.huber_delta", "1; large where rare rewards count"},
@@ -96,7 +96,7 @@ static const oct_config_use table_uses[] = {
     {"algo.learning_rate", "0.05 to 0.5; up to 1 where nothing is random"},
     {"algo.learning_rate_final", "same, or a hundredth where much is random"},
     {"learner.batch_size", "8 windows"},
-    {"algo.n_step", "1"},
+    {"algo.n_step", "0, which is 1"},
     {"algo.target", "q_learning, sarsa or expected_sarsa"},
     {"algo.target_epsilon", "as actor.epsilon_base"},
     {"algo.initial_value", "0, or above the returns"},
@@ -114,7 +114,7 @@ static const oct_config_use d4pg_uses[] = {
     RETURNS("0.98 to 0.999"),
     NETWORK("[64, 64] to [512, 512, 512]"),
     DPG_USES,
-    REPLAYED("3 to 5", "8 to 50"),
+    REPLAYED("0, which is 5; or 1 to 5", "8 to 50"),
     TARGET("100 where rate is 1, else 1", "1, or 0.005 to 0.02"),
     ATOMS,
     {"algo.policy_delay", "0, which is 1"},
@@ -124,7 +124,7 @@ static const oct_config_use ddpg_uses[] = {
     RETURNS("0.98 to 0.999"),
     NETWORK("[64, 64] to [400, 300]"),
     DPG_USES,
-    REPLAYED("1 to 5", "50 to 256"),
+    REPLAYED("0, which is 1; or to 5", "50 to 256"),
     TARGET("1 to 2", "0.001 to 0.02"),
     {"algo.policy_delay", "0, which is 1"},
 };
@@ -133,7 +133,7 @@ static const oct_config_use td3_uses[] = {
     RETURNS("0.98 to 0.999"),
     NETWORK("[64, 64] to [400, 300]"),
     DPG_USES,
-    REPLAYED("1 to 5", "50 to 256"),
+    REPLAYED("0, which is 1; or to 5", "50 to 256"),
     TARGET("1 to 2", "0.005 to 0.02"),
     {"algo.policy_delay", "0, which is 2"},
     {"algo.target_noise", "0.1 to 0.2"},
@@ -146,7 +146,7 @@ static const oct_config_use sac_uses[] = {
     {"learner.batch_size", "100 to 512"},
     NETWORK("[64, 64] to [256, 256]"),
     CRITIC,
-    REPLAYED("1 to 3", "16 to 256"),
+    REPLAYED("0, which is 1; or to 3", "16 to 256"),
     TARGET("1 to 2", "0.005 to 0.01"),
     {"algo.policy_delay", "0, which is 1, or 2"},
     {"algo.temperature", "learned, or 0.01 to 0.2 of a step's reward"},
@@ -252,7 +252,7 @@ static const oct_config_use external_uses[] = {
     {"algo.head", "auto, logits or tanh_gaussian"},
     ATOMS,
     {"algo.initial_deviation", "0.5 to 1, of the head gaussian"},
-    REPLAYED("1 to 5", "4 to 256"),
+    REPLAYED("0, which is 1; or to 5", "4 to 256"),
     {"algo.sequence_steps", "16 to 2048"},
     {"algo.rollout_lag", "0, or 1 where acting takes as long as learning"},
     {"actor.rollout_wait_s", "several times what an update takes"},
@@ -261,14 +261,17 @@ static const oct_config_use external_uses[] = {
     {"algo.client_wait_s", "60"},
 };
 
-#define ALGO(text, list)                                                                           \
+// After how many rewards the value of a state follows, where n_step says nothing.
+#define ALGO_OF(text, list, n)                                                                     \
     {                                                                                              \
-        .about = (text), .uses = (list), .use_count = OCT_COUNTOF(list)                            \
+        .about = (text), .uses = (list), .use_count = OCT_COUNTOF(list), .n_step = (n)             \
     }
+#define ALGO(text, list) ALGO_OF(text, list, 1)
 const oct_config_algo oct_config_algos[] = {
-    [OCT_ALGO_DQN] = ALGO("deep Q-learning with the parts of Rainbow; discrete actions", dqn_uses),
+    [OCT_ALGO_DQN] =
+        ALGO_OF("deep Q-learning with the parts of Rainbow; discrete actions", dqn_uses, 5),
     [OCT_ALGO_D4PG] =
-        ALGO("deterministic policy, distribution of returns; actions in a box", d4pg_uses),
+        ALGO_OF("deterministic policy, distribution of returns; actions in a box", d4pg_uses, 5),
     [OCT_ALGO_DDPG] = ALGO("deterministic policy, one critic; actions in a box", ddpg_uses),
     [OCT_ALGO_TD3] =
         ALGO("deterministic policy, the smaller of two critics; actions in a box", td3_uses),
@@ -286,6 +289,13 @@ const oct_config_algo oct_config_algos[] = {
         ALGO("updates by a program of the user's own (octet.Learner); all actions", external_uses),
 };
 _Static_assert(OCT_COUNTOF(oct_config_algos) == OCT_ALGOS, "every algorithm has a row");
+
+uint32_t
+oct_config_n_step(const oct_config *config)
+{
+    return config->algo.n_step > 0 ? config->algo.n_step
+                                   : oct_config_algos[config->algo.name].n_step;
+}
 
 const oct_config_use *
 oct_config_use_find(oct_algo_name name, const char *key)

@@ -19,10 +19,13 @@ typedef struct oct_config_algo {
     const char *about; // what it is, and for which actions
     const oct_config_use *uses;
     size_t use_count;
+    uint32_t n_step; // of algo.n_step 0
 } oct_config_algo;
 
 extern const oct_config_algo oct_config_algos[OCT_ALGOS]; // by oct_algo_name
 
+// Steps of the n-step return: algo.n_step, or what its algorithm was published with.
+uint32_t oct_config_n_step(const oct_config *config);
 // NULL: the algorithm does not list the key.
 const oct_config_use *oct_config_use_find(oct_algo_name name, const char *key);
 // Whether key has an effect with this algorithm. Those that no algorithm lists have with all.

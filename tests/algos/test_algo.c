@@ -4,18 +4,25 @@
 #include "tests/algos/algo_fixture.h"
 #include "tests/support/oct_test.h"
 
-static void
-test_spec_for_a_box_of_actions_is_refused_with_a_reason(void **state)
+static policy_spec
+box_env(void)
 {
-    (void)state;
-    oct_config config = fixture_config();
     policy_spec spec = fixture_env(3, 2);
-    char reason[200] = "";
     spec.action_kind = POLICY_BOX;
     for (int i = 0; i < 2; i++) {
         spec.action_low[i] = -1;
         spec.action_high[i] = 1;
     }
+    return spec;
+}
+
+static void
+test_spec_for_a_box_of_actions_is_refused_with_a_reason(void **state)
+{
+    (void)state;
+    oct_config config = fixture_config();
+    policy_spec spec = box_env();
+    char reason[200] = "";
     T_ERR(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)), OCT_EINVAL);
     assert_non_null(strstr(reason, "discrete"));
     assert_non_null(strstr(reason, ": algo.name: d4pg, ddpg, td3 or sac")); // what can
@@ -46,6 +53,31 @@ test_wants_windows_of_as_many_steps_as_configured(void **state)
     assert_int_equal(wants.window, ALGO_WINDOW_N_STEP);
     assert_int_equal(wants.steps, 7);
     assert_true(wants.stride == 0 && !wants.each_once && wants.lag_max == 0);
+}
+
+// As they were published: five steps of DQN and D4PG (Acme), one of DDPG, TD3 and SAC.
+static void
+test_wants_the_steps_of_its_algorithm(void **state)
+{
+    (void)state;
+    static const struct {
+        oct_algo_name name;
+        uint32_t steps;
+    } each[] = {{OCT_ALGO_DQN, 5},
+                {OCT_ALGO_D4PG, 5},
+                {OCT_ALGO_DDPG, 1},
+                {OCT_ALGO_TD3, 1},
+                {OCT_ALGO_SAC, 1}};
+    oct_config config;
+    oct_config_default(&config);
+    for (size_t i = 0; i < OCT_COUNTOF(each); i++) {
+        config.algo.name = each[i].name;
+        policy_spec spec = each[i].name == OCT_ALGO_DQN ? fixture_env(3, 2) : box_env();
+        algo_wants wants;
+        T_OK(algo_make_spec(&config, &spec, &wants, NULL, 0));
+        assert_int_equal(wants.window, ALGO_WINDOW_N_STEP);
+        assert_int_equal(wants.steps, each[i].steps);
+    }
 }
 
 // An update writes as many as algo_numbers says, and each has its words.
@@ -216,6 +248,7 @@ main(void)
         cmocka_unit_test(test_spec_for_a_box_of_actions_is_refused_with_a_reason),
         cmocka_unit_test(test_spec_of_a_bad_environment_is_refused_with_a_reason),
         cmocka_unit_test(test_wants_windows_of_as_many_steps_as_configured),
+        cmocka_unit_test(test_wants_the_steps_of_its_algorithm),
         cmocka_unit_test(test_numbers_are_named_and_as_many_as_an_update_writes),
         cmocka_unit_test(test_create_refuses_a_spec_of_another_head),
         cmocka_unit_test(test_destroy_of_nothing_does_nothing),

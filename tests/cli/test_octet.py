@@ -214,7 +214,7 @@ class WrongInput(Case):
         self.refused(["train", "bad.yaml"], "bad.yaml:4", "n_stp", "n_step")
 
     def test_bad_set(self):
-        self.refused(["train", "x.yaml", "--set", "algo.n_step=0"], "algo.n_step", "allowed")
+        self.refused(["train", "x.yaml", "--set", "algo.n_step=1001"], "algo.n_step", "allowed")
 
     def test_resume_needs_a_folder(self):
         self.refused(["train", "x.yaml", "--resume"], "--resume needs --run-dir")
@@ -360,7 +360,7 @@ class Presets(Case):
         super().setUp()
         presets = self.home / "share/octet/presets"
         (presets / "more").mkdir(parents=True)
-        (presets / "mine.yaml").write_text("# One of ours: it is short.\nenv:\n  id: 7-v1\nalgo:\n  n_step: 0\n")
+        (presets / "mine.yaml").write_text("# One of ours: it is short.\nenv:\n  id: 7-v1\nalgo:\n  n_step: -1\n")
         (presets / "more/other.yaml").write_text("env:\n  id: CartPole-v1\n")
         (presets / "more/notes.txt").write_text("none\n")
         (self.home / "bin").mkdir()
@@ -650,7 +650,7 @@ class Supervisor(Case):
         _, err = self.octet(*resume, "--set", "algo.n_step=3", "--set", "algo.discount=0.9",
                             FAKE_LEARNER="finish")
         self.assertNotIn("warning: algo.n_step", err)  # replay's windows are then of the new
-        self.assertIn("note: algo.n_step: 3, the run had 5 so far", err)
+        self.assertIn("note: algo.n_step: 3, the run had 0 so far", err)
         self.assertIn("warning: algo.discount: 0.9, but the run had 0.99 so far", err)
         _, err = self.octet(*resume, FAKE_LEARNER="finish")
         self.assertEqual(err, RESUMES)

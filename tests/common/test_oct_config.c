@@ -110,7 +110,7 @@ test_not_numbers_are_refused(void **state)
         (void)snprintf(text, sizeof(text), "algo:\n  n_step: %s\n", bad[i]);
         (void)snprintf(
             want, sizeof(want),
-            "x.yaml:2:11: error: algo.n_step: %s is not a whole number, allowed 1 .. 1000\n",
+            "x.yaml:2:11: error: algo.n_step: %s is not a whole number, allowed 0 .. 1000\n",
             bad[i]);
         assert_refused(text, strlen(text), want);
     }
@@ -122,19 +122,19 @@ test_values_of_another_type_are_refused(void **state)
     (void)state;
     static const struct refusal refusals[] = {
         {"algo:\n  n_step: 2.5\n",
-         "x.yaml:2:11: error: algo.n_step: 2.5 is not a whole number, allowed 1 .. 1000\n"},
+         "x.yaml:2:11: error: algo.n_step: 2.5 is not a whole number, allowed 0 .. 1000\n"},
         {"algo:\n  n_step: \"3\"\n",
-         "x.yaml:2:11: error: algo.n_step: \"3\" is not a whole number, allowed 1 .. 1000\n"},
+         "x.yaml:2:11: error: algo.n_step: \"3\" is not a whole number, allowed 0 .. 1000\n"},
         {"algo:\n  discount: '0.9'\n",
          "x.yaml:2:13: error: algo.discount: \"0.9\" is not a number, allowed 0 .. 1\n"},
         {"algo:\n  discount: same\n",
          "x.yaml:2:13: error: algo.discount: same is not a number, allowed 0 .. 1\n"},
         {"algo:\n  n_step: [3]\n", "x.yaml:2:11: error: algo.n_step: a list stands where one value "
-                                   "belongs, allowed 1 .. 1000\n"},
+                                   "belongs, allowed 0 .. 1000\n"},
         {"algo:\n  n_step:\n    x: 3\n", "x.yaml:3:5: error: algo.n_step: a section stands where "
-                                         "one value belongs, allowed 1 .. 1000\n"},
+                                         "one value belongs, allowed 0 .. 1000\n"},
         {"algo:\n  n_step:\n",
-         "x.yaml:2:10: error: algo.n_step: has no value, allowed 1 .. 1000\n"},
+         "x.yaml:2:10: error: algo.n_step: has no value, allowed 0 .. 1000\n"},
         {"algo:\n  double_q: yes\n",
          "x.yaml:2:13: error: algo.double_q: yes is not one of true, false\n"},
         {"algo:\n  double_q: \"true\"\n",
