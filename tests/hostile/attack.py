@@ -145,12 +145,19 @@ class Attack:
         peer.connect((self.spec["host"], port))
         return peer
 
-    def connect(self, name, port):
-        """Through TLS and SP's header; OSError when it is turned away."""
+    def tls(self, port):
+        """Through TLS, if that is spoken there."""
         peer = self.tcp(port)
         try:
-            if self.context:
-                peer = self.context.wrap_socket(peer)
+            return self.context.wrap_socket(peer) if self.context else peer
+        except BaseException:
+            peer.close()
+            raise
+
+    def connect(self, name, port):
+        """Through TLS and SP's header; OSError when it is turned away."""
+        peer = self.tls(port)
+        try:
             peer.sendall(header(PROTOCOL[name]))
             got = b""
             while len(got) < 8:
@@ -433,6 +440,12 @@ class Attack:
         """No attack: only the time of a core."""
         while time.monotonic() < self.end:
             self.done += 1
+
+
+def stranger(host, ports, source, certificate=None):
+    """Who makes connections by hand, and is no attack."""
+    return Attack(dict(host=host, ports=ports, source=source, tls=str(certificate) if certificate else None, seconds=0, limit_s=60,
+                       count=1))
 
 
 def main():

@@ -22,24 +22,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "tests/support"))
 sys.path.insert(0, str(HERE))
-from attack import GET_POLICY, LEARNER, REGISTER, REPORT, Attack, ask, field, fields, registration, request  # noqa: E402
+from attack import GET_POLICY, LEARNER, REGISTER, REPORT, ask, field, fields, registration, request, stranger  # noqa: E402
 from daemons import HOME, free_port, run_named, wait_for  # noqa: E402
-from hostile import CARTPOLE, ENDLESS, System, log_lines  # noqa: E402
-
-
-@contextlib.contextmanager
-def running(insecure=True, settings=()):
-    """A run in training, on a network without certificates or over TLS."""
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="octet-doors-"))
-    try:
-        with System(BUILD, folder, insecure=insecure, settings=settings) as system:
-            yield system
-    except BaseException:
-        for log in sorted(folder.glob("*.log")):
-            print(f"--- {log.name}", *log.read_text(errors="replace").splitlines()[-12:], sep="\n")
-        raise
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+from hostile import BUILD, CARTPOLE, ENDLESS, log_lines, running, updates  # noqa: E402
 
 
 def another_learner(system, name, run, *options, port=None):
@@ -49,10 +34,6 @@ def another_learner(system, name, run, *options, port=None):
         word for s in [*ENDLESS, f"net.learner=tcp://0.0.0.0:{port}", f"net.replay={system.replay}"]
         for word in ("--set", s)], *options])
     return f"tcp://{HOME}:{port}"
-
-
-def updates(system, name):
-    return system.number(name, "octet_learner_updates_total")
 
 
 def test_a_run_folder_has_one_learner():
@@ -128,9 +109,9 @@ def test_an_actor_takes_the_configuration_that_a_learner_comes_back_with():
 
 def register(port, observed):
     """Whether an actor with so many numbers observed is accepted, and the reason why not."""
-    stranger = Attack(dict(ports={"learner": port}, tls=None, source=HOME, host=HOME, seconds=0, limit_s=60, count=1))
-    with contextlib.closing(stranger.connect("learner", port)) as peer:
-        got = stranger.exchange(peer, request(LEARNER, REGISTER, registration(observed=observed)))
+    who = stranger(HOME, {"learner": port}, HOME)
+    with contextlib.closing(who.connect("learner", port)) as peer:
+        got = who.exchange(peer, request(LEARNER, REGISTER, registration(observed=observed)))
     answer = fields(got[16:])
     return answer.get(1) == 1, answer.get(2, b"").decode()
 
@@ -317,8 +298,8 @@ class Crowd:
 
     def __init__(self, system, certificate=None):
         self.port, self.places, self.round = system.ports["learner"], {}, 0
-        self.stranger = Attack(dict(ports={"learner": self.port}, source="127.0.0.9", host=HOME, seconds=0, limit_s=60, count=1,
-                                    tls=str(system.folder / "certs" / certificate) if certificate else None))
+        self.stranger = stranger(HOME, {"learner": self.port}, "127.0.0.9",
+                                 system.folder / "certs" / certificate if certificate else None)
 
     def ask(self, method, payloads):
         """[(status, answer)] of so many calls of a method, many at a time on one connection."""
@@ -526,5 +507,4 @@ def test_a_policy_without_signature_is_dropped():
 
 
 if __name__ == "__main__":
-    BUILD = pathlib.Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else None
     sys.exit(run_named(globals()))

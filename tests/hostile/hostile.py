@@ -9,6 +9,7 @@ loopback than good actors, unless the attack is of one that shares it.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import pathlib
@@ -28,6 +29,7 @@ ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "tests/support"))
 from daemons import HOME, NEVER_S, PATIENCE, certificates, free_port, get, in_time, kill_all, wait_for  # noqa: E402
 
+BUILD = pathlib.Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else None
 CARTPOLE = ROOT / "presets/cartpole.yaml"
 # An endless run: the goal cannot be reached, the budget not spent.
 ENDLESS = ["run.stop_at_return=501", "run.env_steps=100000000000", "learner.metrics_s=1", "evaluation.period_s=1"]
@@ -53,6 +55,7 @@ class System:
     def __init__(self, build, folder, insecure=False, level="info", settings=()):
         self.build, self.folder, self.insecure, self.level = pathlib.Path(build).resolve(), folder, insecure, level
         self.settings, self.base = settings, free_port(24)
+        self.environment, self.prefix = {}, {}  # of daemons by name: variables beside ours, a program that starts it
         self.run = folder / "run"
         begin = "tcp://0.0.0.0" if insecure else f"tls+tcp://{HOME}"
         self.learner, self.replay = f"{begin}:{self.base}", f"{begin}:{self.base + 3}"
@@ -88,11 +91,11 @@ class System:
         if measured and name not in self.metrics_port:
             self.metrics_port[name] = self.base + 8 + len(self.metrics_port)
         served = [] if name not in self.metrics_port else ["--metrics", f"http://{HOME}:{self.metrics_port[name]}"]
-        command = [self.build / command[0], *command[1:], *net, *served, "--follow-parent", os.getpid(), "--log-level",
+        command = [*self.prefix.get(name, []), self.build / command[0], *command[1:], *net, *served, "--follow-parent", os.getpid(), "--log-level",
                    self.level]
         with open(self.folder / f"{name}.log", "ab") as log:
             self.processes[name] = subprocess.Popen([str(c) for c in command], stdin=subprocess.DEVNULL, stdout=log,
-                                                    stderr=log)
+                                                    stderr=log, env={**os.environ, **self.environment.get(name, {})})
 
     def actor(self, name, *options, measured=True):
         address = self.learner.replace("0.0.0.0", HOME)
@@ -183,6 +186,27 @@ class System:
                     gone[name] = (self.processes[name].returncode, time.monotonic() - begin)
             time.sleep(0.005)
         return {n: gone.get(n, ("still running", None)) for n in names}
+
+
+@contextlib.contextmanager
+def running(insecure=True, settings=(), prepare=lambda system: None):
+    """A run in training, on a network without certificates or over TLS; prepare(it) before its daemons start."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="octet-hostile-"))
+    try:
+        system = System(BUILD, folder, insecure=insecure, settings=settings)
+        prepare(system)
+        with system:
+            yield system
+    except BaseException:
+        for log in sorted(folder.glob("*.log")):
+            print(f"--- {log.name}", *log.read_text(errors="replace").splitlines()[-12:], sep="\n")
+        raise
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def updates(system, name):
+    return system.number(name, "octet_learner_updates_total")
 
 
 def all_gone(check, gone):

@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""What a run's machine withholds: files that cannot be written for a while, memory that a control group somewhere above denies.
+
+usage: resources.py BUILD TEST      BUILD: a build folder. TEST: the name of a function test_… below.
+"""
+
+import contextlib
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path.insert(0, str(ROOT / "tests/support"))
+sys.path.insert(0, str(ROOT / "tests/chaos"))
+from chaos_kinds import MEMORY, memory_groups  # noqa: E402
+from chaos_system import CALLS, Faults  # noqa: E402
+from daemons import run_named, wait_for  # noqa: E402
+from hostile import BUILD, CARTPOLE, running, updates  # noqa: E402
+
+FOR_EVER = 1 << 60
+
+
+@contextlib.contextmanager
+def with_a_faulty_disk(*settings):
+    """(run, what makes its learner's calls fail)."""
+    faults = []
+
+    def prepare(system):
+        faults.append(Faults(system.folder / "learner.faults"))
+        system.environment["learner"] = {"LD_PRELOAD": str(BUILD / "tests/chaos/libchaos_faults.so"),
+                                         "CHAOS_FAULTS": str(faults[0].path)}
+    with running(settings=settings, prepare=prepare) as system:
+        yield system, faults[0]
+
+
+def health(system):
+    """As octet health shows it: exit status, words."""
+    done = subprocess.run([BUILD / "cli/octet", "health", f"http://127.0.0.1:{system.metrics_port['learner']}"],
+                          capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def failed_writes(system):
+    told = system.metrics("learner")
+    return told["octet_learner_unsaved"], told["octet_learner_write_failures_total"]
+
+
+def ends_well(system):
+    """What failed once is not failed for ever."""
+    system.processes["learner"].terminate()
+    assert system.processes["learner"].wait(60) == 0, system.said("learner", "LEARNER-END")
+
+
+def test_checkpoints_that_fail_are_seen_until_one_is_written():
+    with with_a_faulty_disk("learner.checkpoint_s=0.1", "learner.metrics_s=1000") as (system, faults):
+        assert health(system) == (0, "ok\n") and failed_writes(system) == (0, 0)
+        saved = system.run / "checkpoint.oct"
+        faults.begin("EIO", 1, FOR_EVER, CALLS["sync"])
+        wait_for("a checkpoint to fail", lambda: "503 checkpoint.oct cannot be written: Input/output error" in health(system)[1])
+        assert health(system)[0] == 1 and failed_writes(system)[0] == 1
+        last, before = saved.read_bytes(), updates(system, "learner")
+        wait_for("others to fail", lambda: failed_writes(system)[1] >= 3)
+        wait_for("training to go on", lambda: updates(system, "learner") > before + 1000)
+        assert saved.read_bytes() == last  # the old one stays
+        faults.clear()
+        wait_for("one to be written", lambda: health(system) == (0, "ok\n"))
+        assert failed_writes(system)[0] == 0 and saved.read_bytes() != last
+        log = (system.folder / "learner.log").read_text()
+        assert log.count("checkpoint.oct: Input/output error; the old one stays") == log.count("checkpoint.oct can be written again") == 1
+        ends_well(system)
+
+
+def test_a_row_that_fails_is_no_failed_run():
+    with with_a_faulty_disk("learner.checkpoint_s=1000", "learner.metrics_s=0.05") as (system, faults):
+        def rows():
+            return (system.run / "metrics.csv").read_text().splitlines()
+        wait_for("rows", lambda: len(rows()) > 3)
+        faults.begin("ENOSPC", 1, 2, CALLS["write"])
+        wait_for("a row to fail", lambda: failed_writes(system)[1] >= 1)
+        before = len(rows())
+        wait_for("rows to come again", lambda: len(rows()) > before + 3)
+        assert health(system) == (0, "ok\n")
+        assert system.said("learner", "LEARNER-WRITE") and system.said("learner", "LEARNER-WRITTEN")
+        ends_well(system)
+        assert len({row.count(",") for row in rows()}) == 1  # each is whole
+
+
+def test_memory_that_a_group_above_denies_is_not_there():
+    """As under Slurm and systemd, where the group that has the limit is one above that of the process: a table that the machine
+    could hold is refused in words."""
+    place = memory_groups()
+    if place is None:
+        print("SKIPPED: no memory control groups can be made here")
+        return 77
+    above = place / f"octet-hostile-{os.getpid()}"
+    below = above / "step/task"
+    below.mkdir(parents=True)
+    try:
+        (above / MEMORY[place][0]).write_text(str(256 << 20))
+        with tempfile.TemporaryDirectory(prefix="octet-hostile-") as folder:
+            done = subprocess.run(["sh", "-c", 'echo $$ >"$0/cgroup.procs" && exec "$@"', below, BUILD / "cli/octet", "train",
+                                   CARTPOLE, "--run-dir", pathlib.Path(folder) / "run", "--no-ui", "--set", "replay.path=none",
+                                   "--set", "replay.capacity=10000000"], capture_output=True, text=True, check=False)
+        told = re.search(r"replay.capacity: 10000000 rows take [0-9.]+ GiB, but ([0-9.]+) GiB of memory are available", done.stderr)
+        assert done.returncode == 1 and told and float(told[1]) <= 0.25, done
+        return 0
+    finally:
+        wait_for("the group to be empty", lambda: not (below / "cgroup.procs").read_text())
+        for group in (below, below.parent, above):
+            group.rmdir()
+
+
+if __name__ == "__main__":
+    sys.exit(run_named(globals()))
