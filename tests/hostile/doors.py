@@ -477,7 +477,11 @@ def stand_between(stack, ports, stripped):
         with contextlib.suppress(OSError):
             while True:
                 peer, _ = listener.accept()
-                target = socket.create_connection((HOME, port))
+                try:
+                    target = socket.create_connection((HOME, port))
+                except OSError:  # nobody is there yet
+                    peer.close()
+                    continue
                 for source, sink, strip in ((peer, target, False), (target, peer, port == stripped)):
                     threading.Thread(target=carry, args=(source, sink, strip), daemon=True).start()
     for port in ports:
