@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "common/oct_bytes.h"
 #include "learner/learner_metrics.h"
@@ -393,8 +394,17 @@ events_count(uint64_t *files, uint64_t *bytes)
     return records;
 }
 
+static ino_t
+csv_inode(void)
+{
+    struct stat status;
+    assert_int_equal(stat(FOLDER "/metrics.csv", &status), 0);
+    return status.st_ino;
+}
+
 // The run of a year and a half at a row a second is written by the real code in tests; by default
-// one of some hours. Its files are bounded, its sums true, and all of it is covered.
+// one of some hours. Its files are bounded, its sums true, and all of it is covered. Rows are
+// joined so seldom that each is copied a bounded number of times, however many there are.
 static void
 test_metrics_of_a_long_run_are_bounded_and_true(void **state)
 {
@@ -407,15 +417,20 @@ test_metrics_of_a_long_run_are_bounded_and_true(void **state)
     numbers_begin_long();
     learner_metrics *metrics;
     T_OK(learner_metrics_open(&metrics, FOLDER, numbers, MAX, 1));
+    ino_t csv = csv_inode();
+    uint64_t joined = 0;
     for (uint64_t i = 0; i < all; i++) {
         losses += row_set(i);
         assert_int_equal(learner_metrics_write(metrics, (int64_t)values.env_steps), 0);
+        joined += csv_inode() != csv;
+        csv = csv_inode();
         if (i % (all / 5) == all / 5 - 1) { // resumed
             learner_metrics_close(metrics);
             T_OK(learner_metrics_open(&metrics, FOLDER, numbers, MAX, 1));
         }
     }
     learner_metrics_close(metrics);
+    assert_true(joined > 0 && joined <= all / (MAX / 2));
     table_seen seen = table_read(MAX / 4);
     assert_true(seen.rows <= MAX + 1 && seen.rows > MAX / 4);
     T_NEAR(seen.losses, losses, 0, 1e-6);
