@@ -75,7 +75,8 @@ print_metrics(FILE *out)
     if (names_end == NULL) {
         fprintf(out, "neither summary.json nor metrics.csv were written\n");
     } else {
-        fprintf(out, "no summary.json; last line of metrics.csv:\n");
+        fprintf(out, "no summary.json: killed, or not saved; --resume continues it; last line of "
+                     "metrics.csv:\n");
         print_line(out, text, (size_t)(names_end - text));
         if (fseek(csv, -LINE_BYTES_MAX, SEEK_END) != 0) { // it is shorter
             (void)fseek(csv, 0, SEEK_SET);
