@@ -115,12 +115,20 @@ other_of(uint8_t what, int file)
     }
 }
 
+// But for the one that is changed, which what names; what lies there already is not written again.
 static void
 files_put(uint8_t what)
 {
+    enum { CHANGED = 2 };
+    static int there[FILES] = {CHANGED, CHANGED, CHANGED, CHANGED};
     for (int i = 0; i < FILES; i++) {
         int other = other_of(what, i);
-        file_put(i, whole[other][i], lengths[other][i]);
+        if (i == what % FILES) {
+            there[i] = CHANGED;
+        } else if (there[i] != other) {
+            file_put(i, whole[other][i], lengths[other][i]);
+            there[i] = other;
+        }
     }
 }
 
