@@ -2,6 +2,7 @@
 #include "envs/gym/env_gym_process.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -20,27 +21,31 @@
 #include "common/oct_program.h"
 
 #define WORKER_SOCKET    3
+#define WORKER_LEASE     4
 #define ARGUMENTS        5
 #define TIMEOUT_S        60u
-#define TIMEOUT_S_MAX    86400ul
+#define TIMEOUT_S_MAX    86400u
+#define MEMORY_MB_MAX    (1u << 30)
+#define MEMORY_PERIOD    64 // calls
 #define END_TIMEOUT_MS   2000
 #define START_TIMEOUT_MS 120000 // imports of a package on a slow disk
 #define SHARED_SIZE_MAX  ((off_t)1 << 34)
 
 extern char **environ;
 
+// A whole number of the environment; what is none, or is not in 1 .. max, is as if it was not set.
 static uint32_t
-timeout_ms(void)
+setting(const char *name, uint32_t max, uint32_t otherwise)
 {
-    const char *text = getenv("OCTET_GYM_TIMEOUT_S");
+    const char *text = getenv(name);
     char *end;
-    unsigned long seconds = text != NULL ? strtoul(text, &end, 10) : 0;
-    return (uint32_t)(seconds >= 1 && seconds <= TIMEOUT_S_MAX ? seconds : TIMEOUT_S) * 1000;
+    unsigned long value = text != NULL ? strtoul(text, &end, 10) : 0;
+    return value >= 1 && value <= max ? (uint32_t)value : otherwise;
 }
 
 // Standard output of the process is ours for results: what environments print goes to errors.
 static int
-spawn(pid_t *pid, int theirs, const char *const *arguments)
+spawn(pid_t *pid, int theirs, int lease, const char *const *arguments)
 {
     const char *argv[3 + ARGUMENTS + 1] = {oct_program_python(), "-c", env_gym_worker_text};
     memcpy(argv + 3, arguments, ARGUMENTS * sizeof(*argv));
@@ -50,7 +55,8 @@ spawn(pid_t *pid, int theirs, const char *const *arguments)
     (void)sigemptyset(&none);
     OCT_ASSERT(posix_spawn_file_actions_init(&actions) == 0 &&
                posix_spawnattr_init(&attributes) == 0);
-    OCT_ASSERT(posix_spawn_file_actions_adddup2(&actions, theirs, WORKER_SOCKET) == 0);
+    OCT_ASSERT(posix_spawn_file_actions_adddup2(&actions, theirs, WORKER_SOCKET) == 0 &&
+               posix_spawn_file_actions_adddup2(&actions, lease, WORKER_LEASE) == 0);
     OCT_ASSERT(posix_spawn_file_actions_adddup2(&actions, 2, 1) == 0);
     OCT_ASSERT(posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK) == 0 &&
                posix_spawnattr_setsigmask(&attributes, &none) == 0);
@@ -113,6 +119,39 @@ lost(env_gym_process *process, uint32_t waited_ms, char *reason, size_t reason_s
     return OCT_ECLOSED;
 }
 
+// What Linux says that a process has in memory; 0: it does not.
+static uint32_t
+resident_mb(pid_t pid)
+{
+    char path[64];
+    unsigned long pages = 0;
+    snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
+    FILE *file = fopen(path, "re");
+    bool is_known = file != NULL && fscanf(file, "%*u %lu", &pages) == 1;
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return is_known ? (uint32_t)(pages * (unsigned long)sysconf(_SC_PAGESIZE) >> 20) : 0;
+}
+
+// A process that leaks is ended where it was told to have only so much.
+static oct_err
+memory_check(env_gym_process *process, char *reason, size_t reason_size)
+{
+    uint32_t limit_mb = setting("OCTET_GYM_MEMORY_MB", MEMORY_MB_MAX, 0);
+    uint32_t used_mb =
+        limit_mb > 0 && ++process->calls % MEMORY_PERIOD == 0 ? resident_mb(process->pid) : 0;
+    if (used_mb <= limit_mb) {
+        return OCT_OK;
+    }
+    (void)status_of_end(process->pid, 0);
+    process->pid = 0;
+    env_gym_process_stop(process);
+    snprintf(reason, reason_size, "the worker had %u MB, OCTET_GYM_MEMORY_MB allows %u", used_mb,
+             limit_mb);
+    return OCT_ECLOSED;
+}
+
 // The answer to a command; the first one brings a descriptor.
 static oct_err
 answer_read(env_gym_process *process, uint32_t wait_ms, int *file, char *reason, size_t reason_size)
@@ -172,23 +211,52 @@ memory_map(env_gym_process *process, int file, char *reason, size_t reason_size)
     return OCT_OK;
 }
 
+// The worker's end of the pipe lies above the descriptors that it gets, so that neither is closed
+// for the other.
+static bool
+links_open(env_gym_process *process, int *theirs, int *lease)
+{
+    int ends[2], pipe_ends[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+        return false;
+    }
+    bool is_open = pipe2(pipe_ends, O_CLOEXEC) == 0;
+    if (is_open) {
+        *lease = fcntl(pipe_ends[0], F_DUPFD_CLOEXEC, WORKER_LEASE + 1);
+        (void)close(pipe_ends[0]);
+    }
+    if (!is_open || *lease < 0) {
+        if (is_open) {
+            (void)close(pipe_ends[1]);
+        }
+        (void)close(ends[0]);
+        (void)close(ends[1]);
+        return false;
+    }
+    *theirs = ends[1];
+    process->socket = ends[0];
+    process->lease = pipe_ends[1];
+    return true;
+}
+
 oct_err
 env_gym_process_start(env_gym_process *out, const char *const *arguments, char *reason,
                       size_t reason_size)
 {
     env_gym_process process = {0};
-    int ends[2];
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+    int theirs, lease;
+    if (!links_open(&process, &theirs, &lease)) {
         snprintf(reason, reason_size, "no socket: %s", strerror(errno));
         return OCT_EINVAL;
     }
-    process.socket = ends[0];
-    int failed = spawn(&process.pid, ends[1], arguments);
-    (void)close(ends[1]);
+    int failed = spawn(&process.pid, theirs, lease, arguments);
+    (void)close(theirs);
+    (void)close(lease);
     if (failed != 0) {
         snprintf(reason, reason_size, "%s cannot be started: %s (OCTET_PYTHON names a Python)",
                  oct_program_python(), strerror(failed));
-        (void)close(ends[0]);
+        process.pid = 0;
+        env_gym_process_stop(&process);
         return OCT_EINVAL;
     }
     int file = -1;
@@ -207,10 +275,12 @@ env_gym_process_start(env_gym_process *out, const char *const *arguments, char *
 oct_err
 env_gym_process_call(env_gym_process *process, char command, char *reason, size_t reason_size)
 {
+    OCT_TRY(memory_check(process, reason, reason_size));
     if (send(process->socket, &command, 1, MSG_NOSIGNAL) != 1) {
         return lost(process, 0, reason, reason_size);
     }
-    return answer_read(process, timeout_ms(), NULL, reason, reason_size);
+    uint32_t wait_ms = setting("OCTET_GYM_TIMEOUT_S", TIMEOUT_S_MAX, TIMEOUT_S) * 1000;
+    return answer_read(process, wait_ms, NULL, reason, reason_size);
 }
 
 void
@@ -221,6 +291,9 @@ env_gym_process_stop(env_gym_process *process)
     }
     if (process->pid > 0) {
         (void)status_of_end(process->pid, END_TIMEOUT_MS);
+    }
+    if (process->lease > 0) {
+        (void)close(process->lease);
     }
     if (process->memory != NULL) {
         (void)munmap(process->memory, process->size);

@@ -2,15 +2,21 @@
 
 argv: name of the environment, how many, seed, autoreset (0 or 1), options (key=value,...). Descriptor 3 is a socket: a
 packet of one letter asks for a reset ("r": of those in the mask) or a step ("s"), the answer is "k", or "e" with a line
-for a person. The first answer also carries the memory that both sides share; HEADER says where what lies in it."""
+for a person. The first answer also carries the memory that both sides share; HEADER says where what lies in it.
+Descriptor 4 is a pipe, whose other end only the host has: when that closes, the kernel ends this process."""
 
 import array
 import ast
+import contextlib
+import fcntl
 import mmap
 import os
+import select
+import signal
 import socket
 import struct
 import sys
+import time
 
 import gymnasium
 import numpy as np
@@ -23,6 +29,32 @@ F32, U8, I32 = 1, 3, 4
 NUMPY = {F32: np.float32, U8: np.uint8, I32: np.int32}
 TERMINATED, TRUNCATED, OBS_IS_RESET, FAILED = 1, 2, 4, 8
 TEXT_BYTES = 256
+STUCK_SECONDS = 2.0  # after which a Ctrl-C of the terminal is for the environment
+
+
+def end_with_host():
+    """Also in the middle of a call that never returns. Where memory is short, this process goes first, not the learner."""
+    with contextlib.suppress(OSError):
+        fcntl.fcntl(4, fcntl.F_SETOWN, os.getpid())
+        fcntl.fcntl(4, fcntl.F_SETSIG, signal.SIGKILL)
+        fcntl.fcntl(4, fcntl.F_SETFL, os.O_ASYNC)
+    if select.select([4], [], [], 0)[0]:
+        sys.exit("octet: the process that steps this environment has gone")
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
+        file.write("500")
+
+
+class Interrupted(Exception):
+    """Ctrl-C reaches all processes of a terminal. It is the host's, unless an environment hangs."""
+
+    began = float("inf")  # of the command
+
+    @classmethod
+    def at_signal(cls, *_):
+        took = time.monotonic() - cls.began
+        if took > STUCK_SECONDS:
+            cls.began = float("inf")
+            raise cls(f"Ctrl-C, {took:.0f} s after the step began")
 
 
 def arguments_of(text):
@@ -174,6 +206,8 @@ class Worker:
 
 def serve(sock):
     name, count, seed, autoreset, options = sys.argv[1:6]
+    end_with_host()
+    signal.signal(signal.SIGINT, Interrupted.at_signal)
     try:
         worker = Worker(name, int(count), int(seed), autoreset == "1", options)
     except Exception as error:  # the host tells the user
@@ -181,11 +215,16 @@ def serve(sock):
         return
     sock.sendmsg([b"k"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [worker.file]))])
     while command := sock.recv(1):
+        Interrupted.began = time.monotonic()
         try:
             worker.reset() if command == b"r" else worker.step()
-            sock.send(b"k")
+            answer = b"k"
         except Exception as error:
-            sock.send(b"e" + f"{type(error).__name__}: {error}".replace("\n", " ").encode()[:900])
+            answer = b"e" + f"{type(error).__name__}: {error}".replace("\n", " ").encode()[:900]
+        Interrupted.began = float("inf")
+        sock.send(answer)
+    for env in worker.envs:
+        env.close()
 
 
 serve(socket.socket(fileno=3))

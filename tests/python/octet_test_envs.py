@@ -1,6 +1,7 @@
 """Environments for test_octet_gym.py, which import of this module registers: each obeys Gymnasium's rules but one."""
 
 import os
+import pathlib
 import signal
 import threading
 
@@ -52,6 +53,50 @@ class Hang(Counts):
     def trouble(self):
         if self.steps == 3:
             threading.Event().wait()
+
+
+class Spin(Counts):
+    """Never answers, and says who it is."""
+
+    def trouble(self):
+        if self.steps == 3:
+            print(os.getpid(), flush=True)
+            while True:
+                pass
+
+
+class Stuck(Counts):
+    """As one that hangs, under somebody who presses Ctrl-C until something happens."""
+
+    def trouble(self):
+        while self.steps == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+class Grows(Counts):
+    """Has more memory from its 100th step on."""
+
+    all_steps, kept = 0, []
+
+    def trouble(self):
+        Grows.all_steps += 1
+        if Grows.all_steps == 100:
+            self.kept.append(np.ones(30_000_000))
+
+
+class Numbered(Counts):
+    """Observes its process, and leaves a file where it is closed."""
+
+    def __init__(self, path=""):
+        super().__init__()
+        self.path = path
+
+    def observe(self):
+        return np.array([os.getpid(), 0])
+
+    def close(self):
+        if self.path:
+            pathlib.Path(self.path).touch()
 
 
 class ResetCrash(Counts):
@@ -109,5 +154,5 @@ class Words(Counts):
     observation_space = spaces.Text(5)
 
 
-for kind in (Counts, Crash, Exit, Hang, ResetCrash, Raises, NotFinite, Shape, Mixed, Pixels, ManyActions, Words):
+for kind in (Counts, Crash, Exit, Hang, Spin, Stuck, Grows, Numbered, ResetCrash, Raises, NotFinite, Shape, Mixed, Pixels, ManyActions, Words):
     gymnasium.register(f"Octet{kind.__name__}-v0", entry_point=kind, disable_env_checker=True)

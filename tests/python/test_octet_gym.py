@@ -1,6 +1,10 @@
 """Environments of Gymnasium in Octet ("gym:NAME"): the numbers are theirs, and what goes wrong in them is told."""
 
+import os
 import pathlib
+import select
+import signal
+import subprocess
 import sys
 
 import gymnasium
@@ -74,6 +78,51 @@ def test_a_process_that_is_lost_in_a_reset_of_one_ends_the_episodes_of_all():
     assert env.step(np.zeros(2, int))[0].tolist() == [[1, 2]] * 2
 
 
+def test_a_process_that_leaks_is_started_again(monkeypatch):
+    monkeypatch.setenv("OCTET_GYM_MEMORY_MB", "200")
+    env = make("Grows", count=1)
+    env.reset(seed=1)
+    for _ in range(150):
+        if env.step(np.zeros(1, int))[3].any():
+            break
+    assert env.failures[0] == 1 and "MB, OCTET_GYM_MEMORY_MB allows 200; it was started again" in env.failures[1]
+    assert env.step(np.zeros(1, int))[0].tolist() == [[1, 2]]
+
+
+def test_ctrl_c_of_the_terminal_is_not_for_the_process():
+    env = make("Numbered")
+    pid = int(env.reset(seed=1)[0][0, 0])
+    for _ in range(5):
+        os.kill(pid, signal.SIGINT)
+        assert env.step(np.zeros(2, int))[0].tolist() == [[pid, 0]] * 2
+    assert env.failures[0] == 0
+
+
+def test_ctrl_c_ends_a_step_that_hangs():
+    env = make("Stuck", count=1)
+    env.reset(seed=1)
+    env.step(np.zeros(1, int)), env.step(np.zeros(1, int))
+    assert env.step(np.zeros(1, int))[3].all()
+    assert env.failures[0] == 1 and "Ctrl-C" in env.failures[1] and "started again" not in env.failures[1]
+
+
+def test_a_process_that_hangs_does_not_outlive_who_was_killed():
+    text = "import octet; env = octet.make('gym:octet_test_envs:OctetSpin-v0'); env.reset(seed=1); [env.step(0) for _ in range(3)]"
+    with subprocess.Popen([sys.executable, "-c", text], stderr=subprocess.PIPE, text=True) as host:
+        worker = os.pidfd_open(int(host.stderr.readline()))
+        assert not select.select([worker], [], [], 0)[0]
+        host.kill()
+    assert select.select([worker], [], [], 60)[0]
+    os.close(worker)
+
+
+def test_environments_are_closed(tmp_path):
+    env = make("Numbered", count=1, path=tmp_path / "closed")
+    env.reset(seed=1)
+    env.close()
+    assert (tmp_path / "closed").exists()
+
+
 @pytest.mark.parametrize(("name", "words"), [
     ("Raises", "RuntimeError: the gripper is stuck"), ("NotFinite", "not finite"), ("Shape", r"of shape \(3,\)")])
 def test_one_environment_that_goes_wrong_ends_its_own_episode(name, words):
@@ -118,3 +167,16 @@ def test_without_a_python_it_says_how_to_name_one(monkeypatch):
     monkeypatch.setenv("OCTET_PYTHON", "/nowhere/python")
     with pytest.raises(octet.OctetError, match="OCTET_PYTHON"):
         octet.make_vec("gym:CartPole-v1", 1)
+
+
+def test_octet_train_finds_modules_and_python_from_where_it_was_started(tmp_path, monkeypatch):
+    (tmp_path / "mine.py").write_text("import octet_test_envs, beside")
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib/beside.py").touch()
+    (tmp_path / "python").symlink_to(sys.executable)
+    monkeypatch.setenv("PYTHONPATH", f"lib:{pathlib.Path(__file__).parent}:{os.path.dirname(gymnasium.__path__[0])}")
+    monkeypatch.setenv("OCTET_PYTHON", "./python")
+    command = [os.environ["OCTET_PROGRAM"], "train", str(pathlib.Path(__file__).parents[2] / "presets/cartpole.yaml"), "--run-dir",
+               "run", "--set", "env.id=gym:mine:OctetCounts-v0", "--set", "run.env_steps=2000"]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "6.00 ± 0.00 over 100 episodes" in ran.stdout, ran.stdout + ran.stderr
