@@ -18,6 +18,7 @@
 #include "cli/run/cli_run.h"
 #include "common/oct_config.h"
 #include "common/oct_file.h"
+#include "common/oct_program.h"
 #include "net/net_http.h"
 #include "net/net_loop.h"
 #include "net/net_process.h"
@@ -385,6 +386,7 @@ cli_train(int argc, char **argv)
     char *before = write_config(&config, &folder);
     write_environment(&environment, &folder);
     const char *shown_as = shown(&folder);
+    oct_program_keep_python();
     if (chdir(folder.path) != 0) {
         fail("cannot enter the run folder");
     }

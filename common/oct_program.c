@@ -2,6 +2,8 @@
 // Octet are found from the folder, wherever it was moved to.
 #include "common/oct_program.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,4 +27,38 @@ oct_program_python(void)
 {
     const char *named = getenv("OCTET_PYTHON");
     return named != NULL && named[0] != '\0' ? named : "python3";
+}
+
+void
+oct_program_keep_python(void)
+{
+    char here[PATH_MAX];
+    const char *python = oct_program_python(), *paths = getenv("PYTHONPATH");
+    if (getcwd(here, sizeof(here)) == NULL) {
+        return;
+    }
+    if (python[0] != '/' && strchr(python, '/') != NULL) { // a bare name is looked up in $PATH
+        size_t bytes = strlen(here) + strlen(python) + 2;
+        char *whole = oct_alloc(bytes);
+        snprintf(whole, bytes, "%s/%s", here, python);
+        OCT_ASSERT(setenv("OCTET_PYTHON", whole, 1) == 0);
+        free(whole);
+    }
+    paths = paths != NULL ? paths : "";
+    size_t parts = 2;
+    for (const char *at = paths; *at != '\0'; at++) {
+        parts += *at == ':';
+    }
+    size_t bytes = strlen(paths) + parts * (strlen(here) + 2), used = strlen(here);
+    char *whole = oct_alloc(bytes);
+    snprintf(whole, bytes, "%s", here);
+    for (const char *part = paths[0] != '\0' ? paths : NULL; part != NULL;) {
+        size_t length = strcspn(part, ":");
+        used +=
+            (size_t)snprintf(whole + used, bytes - used, ":%s%s%.*s", part[0] == '/' ? "" : here,
+                             part[0] == '/' ? "" : "/", (int)length, part);
+        part = part[length] == ':' ? part + length + 1 : NULL;
+    }
+    OCT_ASSERT(used < bytes && setenv("PYTHONPATH", whole, 1) == 0);
+    free(whole);
 }

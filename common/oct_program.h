@@ -16,4 +16,9 @@ bool oct_program_folder(char *out, size_t size);
 // Static storage, or the environment's.
 const char *oct_program_python(void);
 
+// For who enters another folder before it starts programs: what $OCTET_PYTHON and $PYTHONPATH name
+// from the current one is named from the root, and modules of the current one are found, as they
+// are by `python -c`. Not while other threads read the environment.
+void oct_program_keep_python(void);
+
 #endif // COMMON_OCT_PROGRAM_H

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/oct_program.h"
 
@@ -45,6 +46,26 @@ test_program_python_is_the_one_that_is_named(void **state)
     assert_string_equal(oct_program_python(), "/opt/python");
 }
 
+static void
+test_program_python_and_its_modules_are_found_from_another_folder(void **state)
+{
+    (void)state;
+    assert_int_equal(chdir("/usr"), 0);
+    assert_int_equal(setenv("OCTET_PYTHON", "venv/bin/python", 1), 0);
+    assert_int_equal(setenv("PYTHONPATH", ".:/opt/a:b::", 1), 0);
+    oct_program_keep_python();
+    assert_string_equal(getenv("OCTET_PYTHON"), "/usr/venv/bin/python");
+    assert_string_equal(getenv("PYTHONPATH"), "/usr:/usr/.:/opt/a:/usr/b:/usr/:/usr/");
+    assert_int_equal(unsetenv("OCTET_PYTHON"), 0);
+    assert_int_equal(unsetenv("PYTHONPATH"), 0);
+    oct_program_keep_python();
+    assert_null(getenv("OCTET_PYTHON"));
+    assert_string_equal(getenv("PYTHONPATH"), "/usr");
+    assert_int_equal(setenv("OCTET_PYTHON", "python3.11", 1), 0);
+    oct_program_keep_python();
+    assert_string_equal(getenv("OCTET_PYTHON"), "python3.11");
+}
+
 int
 main(void)
 {
@@ -52,6 +73,7 @@ main(void)
         cmocka_unit_test(test_program_is_found_in_its_folder),
         cmocka_unit_test(test_program_folder_that_does_not_fit_is_not_known),
         cmocka_unit_test(test_program_python_is_the_one_that_is_named),
+        cmocka_unit_test(test_program_python_and_its_modules_are_found_from_another_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
