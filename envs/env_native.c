@@ -327,7 +327,7 @@ env_native_set_state(octet_env_handle *handle, uint32_t i, const double *state,
                      uint32_t episode_step, octet_env_io *io)
 {
     if (i >= handle->count || !state_is_sane(handle, state)) {
-        snprintf(handle->error, sizeof(handle->error), "set_state: %s",
+        snprintf(handle->error, sizeof(handle->error), "%s",
                  i >= handle->count                ? "no such environment"
                  : !state_is_finite(handle, state) ? "a number is not finite"
                                                    : "these numbers are not a state");

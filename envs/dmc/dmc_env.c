@@ -482,7 +482,7 @@ dmc_set_state(octet_env_handle *handle, uint32_t i, const double *state, uint32_
     }
     struct slot *slot = &handle->slots[i];
     if (!dmc_sim_place(&slot->sim, state, episode_step == 0)) {
-        snprintf(handle->error, sizeof(handle->error), "set_state: %s", dmc_sim_fault());
+        snprintf(handle->error, sizeof(handle->error), "%s", dmc_sim_fault());
         slot_go_on(handle, i);
         return 1;
     }

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ._gymnasium import AutoresetMode, told
 from ._lib import lib
-from ._vector import _FAILED, _TERMINATED, _TRUNCATED, OctetVectorEnv
+from ._vector import _FAILED, _TERMINATED, _TRUNCATED, OctetVectorEnv, options_check
 
 
 class OctetEnv(gymnasium.Env[Any, Any]):
@@ -56,6 +56,7 @@ class OctetEnv(gymnasium.Env[Any, Any]):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """The same seed begins the same episode; those of Gymnasium's own environments where they have the same id."""
+        options_check(options)
         super().reset(seed=seed)
         self._one.reset(seed=None if seed is None else [seed])
         return self._observation(), {}

@@ -101,7 +101,10 @@ def _dense(draft: _Draft, weight: Any, bias: Any, label: str) -> None:
         raise OctetError(f"{label}: weights of shape {matrix.shape}, expected (outputs, inputs)")
     names = [draft.model.constant(matrix)]
     if bias is not None:
-        names.append(draft.model.constant(_array(bias).astype(np.float32)))
+        offset = _array(bias).astype(np.float32)
+        if offset.shape != matrix.shape[:1]:
+            raise OctetError(f"{label}: a bias of shape {offset.shape}, expected ({matrix.shape[0]},)")
+        names.append(draft.model.constant(offset))
     draft.add("Gemm", *names, label=label, transB=1)
     draft.shape = (matrix.shape[0],)
 
@@ -415,12 +418,14 @@ def _bounds_text(low: NDArray[np.float64], high: NDArray[np.float64]) -> str:
     return ",".join(f"{float(l)!r}:{float(h)!r}" for l, h in zip(np.atleast_1d(low), np.atleast_1d(high), strict=True))
 
 
-def _run(arguments: list[str]) -> dict[str, Any]:
+def _run(arguments: list[str], hidden: str) -> dict[str, Any]:
+    """hidden: what the name of a file that only this call has is called in errors."""
     done = subprocess.run([_program(), "import", *arguments, "--json"], capture_output=True, text=True,
                           env=program_environ(), check=False)
     if done.returncode != 0:
         said = re.search(r"^octet import: error: (.*)$", done.stderr, re.M)
-        raise OctetError(said[1] if said else f"octet import ended with {done.returncode}: {done.stderr.strip()}")
+        words = said[1] if said else f"octet import ended with {done.returncode}: {done.stderr.strip()}"
+        raise OctetError(words.replace(f"'{hidden}'", "the model"))
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
 
@@ -510,7 +515,7 @@ def import_policy(source: Any, observations: Any = None, env: str | None = None,
                 arguments += [name, str(value)]
         if unit_actions:
             arguments.append("--unit-actions")
-        answer = _run(arguments)
+        answer = _run(arguments, str(here / "model.onnx"))
         answer["observed"] = answer["observed"].replace(f" of {here / 'observations.npy'}", "")
         report = _report(answer)
         return Imported(Policy(target.read_bytes()), report)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import os
 import pathlib
@@ -10,6 +11,7 @@ import signal
 import subprocess
 import tempfile
 import time
+import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
@@ -105,7 +107,7 @@ class Learner:
             learner.update(priorities=td_errors, weights=network, metrics={"loss": loss})
 
     `experiment` is a file or a preset's name; it is run by `octet train` as a child with algo.name: external. The loop
-    ends when the run does; leaving the block earlier ends the run, with its last evaluation and checkpoint.
+    ends when the run does; leaving the block earlier, or the program, ends the run, with its last evaluation and checkpoint.
     `Learner.attach(run_dir)` learns in a run that somebody else has started. What the run refuses is an
     `octet.OctetError`, in the words of the command line. One thread at a time.
 
@@ -118,15 +120,18 @@ class Learner:
 
     def __init__(self, experiment: str | os.PathLike[str], run_dir: str | os.PathLike[str],
                  set: Mapping[str, Any] | None = None, *, arguments: Sequence[str] = (), verbose: bool = False) -> None:
+        settings = {"algo.name": "external", **(set or {})}
+        if settings["algo.name"] != "external":
+            raise OctetError(f"algo.name: {settings['algo.name']}: only external learns here; octet train runs the others")
         self._begin(pathlib.Path(run_dir))
         self._refuse_another()
-        settings = {"algo.name": "external", **(set or {})}
         command = [_program(), "train", os.fspath(experiment), "--run-dir", os.fspath(run_dir), *arguments]
         command += [part for key, value in settings.items() for part in ("--set", f"{key}={_yaml(value)}")]
         self._log = None if verbose else tempfile.TemporaryFile()
         # A session of its own: Ctrl-C is this program's, which then ends the run.
         self._child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log,
                                        start_new_session=True, env=program_environ())
+        _open.add(self)
         self._connect_or_close()
 
     @classmethod
@@ -392,6 +397,16 @@ class Learner:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
         self.close()
+
+
+_open: weakref.WeakSet[Learner] = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    """Runs that a program has started end with it."""
+    for learner in list(_open):
+        learner.close()
 
 
 # ---- of the command line

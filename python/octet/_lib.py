@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 import os
 import pathlib
 import sys
@@ -11,7 +12,7 @@ from ctypes import (CDLL, POINTER, Structure, byref, c_char, c_char_p, c_double,
 from typing import Any
 
 __all__ = ["CDLL", "Config", "Info", "Io", "LearnerAnswer", "LearnerBatch", "LearnerSpec", "OctetError", "RenderModeError", "Rng", "Space", "Spec", "byref", "c_double", "c_uint32",
-           "check", "create_string_buffer", "lib", "prefix", "program_environ"]
+           "check", "create_string_buffer", "lib", "prefix", "program_environ", "whole"]
 
 ERROR_BYTES = 1024  # OCTET_VECTOR_ERROR_BYTES
 RANK_MAX = 6        # OCTET_ENV_RANK_MAX
@@ -174,6 +175,17 @@ def check(result: int, text: bytes | None) -> None:
     """Raises what a call answered. ctypes gives text as bytes."""
     if result != 0:
         raise OctetError((text or b"").decode(errors="replace"), result)
+
+
+def whole(name: str, value: Any, low: int, high: int) -> int:
+    """An argument that is a whole number from low to high."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise OctetError(f"{name}: {value!r} is not a whole number, allowed {low} .. {high}") from None
+    if not low <= number <= high:
+        raise OctetError(f"{name}: {number} is not in {low} .. {high}")
+    return number
 
 
 def ids() -> list[str]:

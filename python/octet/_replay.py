@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import ctypes
 import fcntl
 import json
@@ -333,6 +334,13 @@ class _Owner:
 _owned: set[str] = set()
 
 
+def _forget(folder: pathlib.Path) -> None:
+    """A folder that was made for nothing; what octet-replay has written stays."""
+    (folder / "lock").unlink()
+    with contextlib.suppress(OSError):
+        folder.rmdir()
+
+
 def _wait_for_table(path: pathlib.Path) -> None:
     """An octet-replay whose process was killed may still be ending."""
     until = time.monotonic() + _START_SECONDS
@@ -415,9 +423,12 @@ class Replay:
 
     def __init__(self, folder: str | os.PathLike[str], *, observation: Any = None, action: Any = None,
                  prefetch: int = 0, sync: str = "interval", sync_interval: float = 1.0, **table: Any) -> None:
+        if not isinstance(sync_interval, (int, float)):
+            raise OctetError(f"sync_interval: {sync_interval!r}: seconds are expected")
         self._begin(prefetch)
         path = pathlib.Path(folder).absolute()
         try:
+            is_new = not path.exists()
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
             owner = _Owner(path)
             try:
@@ -434,6 +445,8 @@ class Replay:
                 if self._daemon is not None:
                     self._daemon.end()
                 owner.end()
+                if is_new:
+                    _forget(path)
                 raise
         except OSError as error:
             raise OctetError(f"{path}: {error}") from error

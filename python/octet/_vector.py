@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 
 from . import _lib, _spaces
 from ._gymnasium import AutoresetMode, VectorEnv, told
-from ._lib import OctetError, RenderModeError, lib
+from ._lib import OctetError, RenderModeError, lib, whole
 
 _AUTORESET = {AutoresetMode.DISABLED: 0, AutoresetMode.SAME_STEP: 1, AutoresetMode.NEXT_STEP: 2}
 _TERMINATED, _TRUNCATED, _FAILED = 1, 2, 8
+_SEED_MAX = 2**64 - 1
+_SIDE_MAX = 8192  # RENDER_SIDE_MAX
 
 
 def options_text(options: Mapping[str, Any]) -> str:
@@ -39,12 +41,27 @@ def seeds_of(seed: int | Sequence[int | None] | None, count: int) -> tuple[NDArr
         return None, None
     if isinstance(seed, (int, np.integer)):
         seed = [int(seed) + i for i in range(count)]
+    if isinstance(seed, str) or not isinstance(seed, (Sequence, np.ndarray)):
+        raise OctetError(f"seed: {seed!r} is neither a whole number nor a list of them")
     if len(seed) != count:
         raise OctetError(f"seed: a list of {len(seed)}, for {count} environments")
-    if any(one is not None and not 0 <= one < 2**64 for one in seed):
-        raise OctetError("seed: not in 0 .. 2^64 - 1")
-    given = np.array([one is not None for one in seed])
-    return np.array([one or 0 for one in seed], np.uint64), given
+    numbers = [0 if one is None else whole("seed", one, 0, _SEED_MAX) for one in seed]
+    return np.array(numbers, np.uint64), np.array([one is not None for one in seed])
+
+
+def mode_of(mode: AutoresetMode | str) -> AutoresetMode:
+    try:
+        return AutoresetMode(mode)
+    except ValueError:
+        allowed = ", ".join(one.value for one in AutoresetMode)
+        raise OctetError(f"autoreset_mode: {mode!r}, allowed are {allowed}") from None
+
+
+def options_check(options: Mapping[str, Any] | None, *known: str) -> None:
+    """Those of a reset: one that would do nothing is refused."""
+    unknown = sorted(str(key) for key in options or {} if key not in known)
+    if unknown:
+        raise OctetError(f"reset: no option {', '.join(unknown)}; known: {', '.join(known) or 'none'}")
 
 
 class OctetVectorEnv(VectorEnv[Any, Any, Any]):
@@ -63,14 +80,19 @@ class OctetVectorEnv(VectorEnv[Any, Any, Any]):
     def __init__(self, env_id: str, num_envs: int = 1, *, autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
                  copy: bool = True, threads: int = 1, seed: int | None = None, render_mode: str | None = None,
                  width: int = 0, height: int = 0, **options: Any) -> None:
-        mode = AutoresetMode(autoreset_mode)
+        mode = mode_of(autoreset_mode)
+        num_envs, threads = whole("num_envs", num_envs, 1, 2**20), whole("threads", threads, 1, 256)
+        width, height = whole("width", width, 0, _SIDE_MAX), whole("height", height, 0, _SIDE_MAX)
+        if not isinstance(env_id, str):
+            raise OctetError(f"id: {env_id!r} is no name, such as 'CartPole-v1'")
         if render_mode not in (None, "rgb_array"):
             raise RenderModeError(f"render_mode: {render_mode!r}, allowed are None and 'rgb_array'")
         self._handle: int | None = None
         self._registered: EnvSpec | None = None
         self._again = functools.partial(type(self), env_id, num_envs, autoreset_mode=mode, copy=copy, threads=threads,
                                         seed=seed, render_mode=render_mode, width=width, height=height, **options)
-        self._open(env_id, num_envs, mode, threads, secrets.randbits(63) if seed is None else seed, options)
+        self._open(env_id, num_envs, mode, threads,
+                   secrets.randbits(63) if seed is None else whole("seed", seed, 0, _SEED_MAX), options)
         self.num_envs, self.render_mode, self._copy = num_envs, render_mode, copy
         self._size = width, height
         self._mode = mode
@@ -99,12 +121,6 @@ class OctetVectorEnv(VectorEnv[Any, Any, Any]):
 
     def _open(self, env_id: str, num_envs: int, mode: AutoresetMode, threads: int, seed: int,
               options: Mapping[str, Any]) -> None:
-        if not 1 <= num_envs <= 2**20:
-            raise OctetError(f"{num_envs} environments: not in 1 .. {2**20}")
-        if not 1 <= threads <= 256:
-            raise OctetError(f"{threads} threads: not in 1 .. 256")
-        if not 0 <= seed < 2**64:
-            raise OctetError(f"seed: {seed}, not in 0 .. 2^64 - 1")
         config = _lib.Config(ctypes.sizeof(_lib.Config), num_envs, threads, _AUTORESET[mode], seed, env_id.encode(),
                              options_text(options).encode())
         error = _lib.create_string_buffer(_lib.ERROR_BYTES)
@@ -162,6 +178,7 @@ class OctetVectorEnv(VectorEnv[Any, Any, Any]):
               options: dict[str, Any] | None = None) -> tuple[NDArray[Any], dict[str, Any]]:
         """Begins new episodes in all, or in those that options["reset_mask"] names. Environment i gets seed + i."""
         handle = self._live()
+        options_check(options, "reset_mask")
         mask = self._mask(options)
         seeds, given = seeds_of(seed, self.num_envs)
         if mask is None:

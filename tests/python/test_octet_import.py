@@ -99,13 +99,14 @@ def test_wrong_input_is_said():
     rng = np.random.default_rng(5)
     net = layers(rng, 4, 8, 2)
     for source, arguments, words in [
-        (net, {}, "--env, --actions or --bounds"),
+        (net, {}, "the model: whether 'actions' has values of discrete actions or a box is not known; say so by --env"),
         (net, {"actions": 2, "precision": "int2"}, "--precision is 'int2'"),
         (net, {"actions": 2, "observations": np.zeros((10, 5))}, "rows of 5 numbers"),
         (net, {"actions": 2, "env": "CartPole-v2"}, "did you mean CartPole-v1"),
         (net, {"bounds": (-np.inf, np.inf)}, "--bounds is"),
         ([(np.zeros((2, 4)), None, "gelu")], {"actions": 2}, "activation 'gelu'; allowed are relu, tanh, elu, sigmoid"),
         ([(np.zeros(4), None)], {"actions": 2}, "weights of shape (4,)"),
+        ([(np.zeros((2, 4)), np.zeros(3))], {"actions": 2}, "layer 0: a bias of shape (3,), expected (2,)"),
         ([np.zeros(4)], {"actions": 2}, "a list of (weight, bias, activation)"),
         ([(np.zeros((3, 4)), None), (np.zeros((2, 4)), None)], {"actions": 2}, "take 4 numbers and give 2; 3 come in"),
         ([(np.full((2, 4), np.nan), None)], {"actions": 2}, "not finite"),

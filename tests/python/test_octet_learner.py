@@ -37,6 +37,19 @@ def rows(folder):
         return list(csv.DictReader(file))
 
 
+def test_another_algorithm_is_refused_before_it_trains(tmp_path):
+    with pytest.raises(octet.OctetError, match="algo.name: dqn: only external learns here"):
+        started(tmp_path / "run", algo__name="dqn")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_program_that_ends_ends_its_run(tmp_path):
+    text = (f"import octet; learner = octet.Learner({str(ROOT / 'presets/cartpole.yaml')!r}, {str(tmp_path / 'run')!r}, {SMALL!r})\n"
+            "for _ in range(3):\n    learner.next(), learner.update()")
+    subprocess.run([sys.executable, "-c", text], check=True)
+    assert summary(tmp_path / "run")["reason"] == "interrupted"
+
+
 def test_a_batch_is_what_was_sampled(tmp_path):
     with started(tmp_path / "run") as learner:
         assert (learner.env_id, learner.window, learner.head) == ("CartPole-v1", "n_step", "values")

@@ -320,6 +320,9 @@ def test_a_table_that_cannot_be_is_refused_in_words(tmp_path, arguments, words):
     with pytest.raises(octet.OctetError, match=words):
         octet.Replay(tmp_path, **arguments)
     octet.Replay(tmp_path, **FOUR).close()  # the folder is as before
+    with pytest.raises(octet.OctetError, match=words):
+        octet.Replay(tmp_path / "new", **arguments)
+    assert not (tmp_path / "new").exists() or (tmp_path / "new/replay.log").exists()  # octet-replay has refused it
 
 
 def test_a_folder_keeps_what_it_is(tmp_path):

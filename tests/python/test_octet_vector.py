@@ -71,7 +71,7 @@ def test_seeds_are_for_each_environment():
     assert np.array_equal(obs[2], vector.reset(seed=4)[0][2])
     again = vector.reset(seed=[4, None, 6])[0]
     assert np.array_equal(again[0], obs[0]) and not np.array_equal(again[1], obs[1])
-    for bad in ([1, 2], -1, [1, 2, -3]):
+    for bad in ([1, 2], -1, [1, 2, -3], "abc", [1, 2, "x"], 1.5, {1}):
         with pytest.raises(octet.OctetError, match="seed"):
             vector.reset(seed=bad)
 
@@ -133,12 +133,28 @@ def test_a_step_with_one_bad_action_changes_nothing():
 
 
 @pytest.mark.parametrize(("arguments", "words"), [
-    ({"num_envs": 0}, "0 environments"), ({"num_envs": 4, "threads": 5}, "no more than environments"),
-    ({"threads": 0}, "0 threads"), ({"render_mode": "human"}, "rgb_array"),
+    ({"num_envs": 0}, "num_envs: 0 is not in 1 .. 1048576"), ({"num_envs": 4, "threads": 5}, "no more than environments"),
+    ({"num_envs": "3"}, "num_envs: '3' is not a whole number, allowed 1 .. 1048576"), ({"num_envs": 2.5}, "num_envs: 2.5 is not"),
+    ({"threads": 0}, "threads: 0 is not in 1 .. 256"), ({"render_mode": "human"}, "rgb_array"), ({"width": -4}, "width: -4 is not"),
+    ({"seed": 1.5}, "seed: 1.5 is not a whole number"), ({"seed": -1}, "seed: -1 is not in"),
+    ({"autoreset_mode": "x"}, "autoreset_mode: 'x', allowed are NextStep, SameStep, Disabled"),
 ])
 def test_what_cannot_be_is_refused_in_words(arguments, words):
     with pytest.raises(octet.OctetError, match=words):
         octet.make_vec("CartPole-v1", **arguments)
+
+
+def test_a_reset_refuses_what_it_would_ignore():
+    for env in (octet.make_vec("CartPole-v1", 2), octet.make("CartPole-v1")):
+        env.reset(seed=1, options={})
+        with pytest.raises(octet.OctetError, match="reset: no option low; known: "):
+            env.reset(seed=1, options={"low": -0.01})
+
+
+def test_an_id_is_a_name():
+    for bad in (5, None, b"CartPole-v1"):
+        with pytest.raises(octet.OctetError, match="is no name, such as 'CartPole-v1'"):
+            octet.make(bad)
 
 
 def test_masks_of_another_shape_are_refused():
