@@ -24,7 +24,7 @@ import tempfile
 import zipfile
 
 ROOT = pathlib.Path(__file__).parents[1]
-PROGRAMS = ["cli/octet", "learner/octet-learner", "actor/octet-actor", "replay/octet-replay"]
+PROGRAMS = ["cli/octet", "learner/octet-learner", "actor/octet-actor", "replay/octet-replay", "relay/octet-relay"]
 LIBRARIES = ["liboctet/liboctet.so.1", "client/liboctet-replay.so.1"]
 SCRIPTS = ["data/octet_data.py", "cli/sweep/octet_optuna.py", "cli/runs/octet_track.py",
            *(f"cli/cluster/octet_{name}.sh" for name in ("host", "keep", "slurm", "slurm_actors", "ssh"))]
