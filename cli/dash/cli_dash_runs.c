@@ -1,7 +1,6 @@
 // Finds runs in folders, reads them piece by piece, and asks those that are live.
 #include "cli/dash/cli_dash_runs.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/remote/cli_remote_poll.h"
+#include "cli/runs/cli_run_list.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "common/oct_text.h"
@@ -161,59 +161,29 @@ entry_free(entry *e)
     free(e);
 }
 
-static void
-run_found(cli_dash_runs *runs, const char *path)
+static entry *
+entry_find(const cli_dash_runs *runs, const char *path)
 {
-    char reason[CLI_SERIES_REASON_MAX];
     for (uint32_t i = 0; i < runs->count; i++) {
         if (strcmp(runs->entry[i]->run.series->folder, path) == 0) {
-            runs->entry[i]->is_found = true;
-            return;
+            return runs->entry[i];
         }
     }
-    if (runs->count == CLI_DASH_RUNS_MAX) {
-        runs->unshown++;
-        return;
-    }
+    return NULL;
+}
+
+static void
+run_add(cli_dash_runs *runs, const char *path)
+{
+    char reason[CLI_SERIES_REASON_MAX];
     entry *e = oct_alloc(sizeof(*e));
     if (cli_series_open(&e->run.series, path, CLI_DASH_ROWS, reason, sizeof(reason)) != OCT_OK) {
         free(e); // it has just gone
         return;
     }
-    e->is_found = true;
     e->run.id = runs->next_id++;
     e->run.status = CLI_DASH_SILENT;
     runs->entry[runs->count++] = e;
-}
-
-static int
-is_folder(const struct dirent *item)
-{
-    return item->d_name[0] != '.' && (item->d_type == DT_DIR || item->d_type == DT_UNKNOWN);
-}
-
-static void
-folder_search(cli_dash_runs *runs, const char *path, int depth)
-{
-    if (cli_series_is_run(path)) {
-        run_found(runs, path);
-        return;
-    }
-    struct dirent **items;
-    int count = depth > 0 ? scandir(path, &items, is_folder, alphasort) : 0;
-    for (int i = 0; i < count; i++) {
-        char below[CLI_SERIES_FOLDER_MAX];
-        struct stat status;
-        int length = snprintf(below, sizeof(below), "%s/%s", path, items[i]->d_name);
-        if (length > 0 && (size_t)length < sizeof(below) && lstat(below, &status) == 0 &&
-            S_ISDIR(status.st_mode)) {
-            folder_search(runs, below, depth - 1);
-        }
-        free(items[i]);
-    }
-    if (count > 0) {
-        free(items);
-    }
 }
 
 static void
@@ -236,14 +206,27 @@ static void
 scan(void *arg)
 {
     cli_dash_runs *runs = arg;
+    cli_run_list *list = cli_run_list_create(CLI_DASH_RUNS_MAX);
+    for (uint32_t i = 0; i < runs->folder_count; i++) {
+        (void)cli_run_list_add(list, runs->folders[i]);
+    }
+    runs->unshown = cli_run_list_beyond(list);
     for (uint32_t i = 0; i < runs->count; i++) {
         runs->entry[i]->is_found = false;
     }
-    runs->unshown = 0;
-    for (uint32_t i = 0; i < runs->folder_count; i++) {
-        folder_search(runs, runs->folders[i], CLI_DASH_DEPTH);
+    for (uint32_t i = 0; i < cli_run_list_count(list); i++) {
+        entry *e = entry_find(runs, cli_run_list_at(list, i));
+        if (e != NULL) {
+            e->is_found = true;
+        }
     }
-    drop_gone(runs);
+    drop_gone(runs); // which makes room for those that are new
+    for (uint32_t i = 0; i < cli_run_list_count(list); i++) {
+        if (entry_find(runs, cli_run_list_at(list, i)) == NULL) {
+            run_add(runs, cli_run_list_at(list, i));
+        }
+    }
+    cli_run_list_destroy(list);
     polls_keep(runs);
 }
 

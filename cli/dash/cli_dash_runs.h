@@ -11,8 +11,7 @@
 // The runs in some folders, as a page shows them: found, read in small pieces between two turns of
 // the loop, and, while their daemons run on this machine, asked how they are.
 //
-// A run is a folder with a config.yaml. It is looked for in each folder that was given and up to
-// CLI_DASH_DEPTH below it, not through symbolic links and not within a run.
+// cli_run_list.h says where they are looked for.
 //
 // Threads: the loop thread. Order: destroy before the loop. Bounds: CLI_DASH_RUNS_MAX runs, the
 // first by name; CLI_DASH_LIVE_MAX of them are asked; CLI_DASH_ROWS rows of each are in memory.
@@ -20,7 +19,6 @@ typedef struct cli_dash_runs cli_dash_runs;
 
 #define CLI_DASH_RUNS_MAX 200
 #define CLI_DASH_LIVE_MAX 16
-#define CLI_DASH_DEPTH    3
 #define CLI_DASH_ROWS     1024
 
 typedef enum cli_dash_status {

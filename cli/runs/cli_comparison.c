@@ -2,20 +2,19 @@
 
 #include "cli/runs/cli_comparison.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli_json.h"
+#include "cli/runs/cli_run_list.h"
 #include "common/oct_base.h"
 #include "common/oct_plot.h"
 #include "common/oct_text.h"
 
-#define ROWS_MIN  512
-#define ROWS_ALL  (1u << 18) // of all runs together
-#define PATH_SIZE CLI_SERIES_FOLDER_MAX
+#define ROWS_MIN 512
+#define ROWS_ALL (1u << 18) // of all runs together
 
 const char *const cli_comparison_by_words[CLI_COMPARISON_BYS] = {"steps", "updates", "time"};
 static const char *const by_columns[CLI_COMPARISON_BYS] = {"env_steps", "updates", "wall_s"};
@@ -381,59 +380,30 @@ cli_comparison_draw(const cli_comparison *compare, const char *title, const char
 
 // ---- folders
 
-typedef struct run_list {
-    char *path[CLI_COMPARISON_SERIES_MAX];
-    uint32_t count;
-} run_list;
-
 static oct_err
-run_add(run_list *list, const char *folder, char *reason, size_t reason_size)
+folder_add(cli_run_list *list, const char *folder, char *reason, size_t reason_size)
 {
-    if (list->count == CLI_COMPARISON_SERIES_MAX) {
-        return oct_refuse(reason, reason_size, "more than %d runs", CLI_COMPARISON_SERIES_MAX);
+    if (cli_run_list_add(list, folder) > 0) {
+        return OCT_OK;
     }
-    list->path[list->count] = strdup(folder);
-    OCT_ASSERT(list->path[list->count] != NULL);
-    list->count++;
-    return OCT_OK;
-}
-
-// The runs that lie in a folder, by their names.
-static oct_err
-add_inside(run_list *list, const char *folder, char *reason, size_t reason_size)
-{
-    struct dirent **entry;
-    uint32_t before = list->count;
-    oct_err err = OCT_OK;
-    int count = scandir(folder, &entry, NULL, alphasort);
-    if (count < 0) {
+    if (errno != 0) {
         (void)oct_refuse(reason, reason_size, "cannot enter '%s': %s", folder, strerror(errno));
         return OCT_EIO;
     }
-    for (int i = 0; i < count; i++) {
-        char path[PATH_SIZE + 300];
-        (void)snprintf(path, sizeof(path), "%.*s/%s", PATH_SIZE, folder, entry[i]->d_name);
-        if (err == OCT_OK && entry[i]->d_name[0] != '.' && cli_series_is_run(path)) {
-            err = run_add(list, path, reason, reason_size);
-        }
-        free(entry[i]);
-    }
-    free(entry);
-    if (err == OCT_OK && list->count == before) {
-        return oct_refuse(reason, reason_size,
-                          "'%s' is not a run folder, and no run is in it: there is no config.yaml",
-                          folder);
-    }
-    return err;
+    return oct_refuse(reason, reason_size,
+                      "'%s' is not a run folder, and no run is in it: there is no config.yaml",
+                      folder);
 }
 
 static oct_err
-open_all(const run_list *list, cli_series **out, uint32_t *count, char *reason, size_t reason_size)
+open_all(const cli_run_list *list, cli_series **out, uint32_t *count, char *reason,
+         size_t reason_size)
 {
-    uint32_t rows = ROWS_ALL / OCT_MAX(list->count, 1u) / 2 * 2;
+    uint32_t found = cli_run_list_count(list), rows = ROWS_ALL / OCT_MAX(found, 1u) / 2 * 2;
     rows = OCT_MIN(OCT_MAX(rows, ROWS_MIN), CLI_COMPARISON_ROWS);
-    for (*count = 0; *count < list->count; (*count)++) {
-        OCT_TRY(cli_series_open(&out[*count], list->path[*count], rows, reason, reason_size));
+    for (*count = 0; *count < found; (*count)++) {
+        OCT_TRY(cli_series_open(&out[*count], cli_run_list_at(list, *count), rows, reason,
+                                reason_size));
         while (cli_series_read(out[*count], UINT64_MAX)) {
         }
     }
@@ -444,12 +414,14 @@ oct_err
 cli_comparison_open(const char *const *folders, size_t folder_count, cli_series **out,
                     uint32_t *count, char *reason, size_t reason_size)
 {
-    run_list *list = oct_alloc(sizeof(*list));
+    cli_run_list *list = cli_run_list_create(CLI_COMPARISON_SERIES_MAX);
     oct_err err = OCT_OK;
     *count = 0;
     for (size_t i = 0; i < folder_count && err == OCT_OK; i++) {
-        err = cli_series_is_run(folders[i]) ? run_add(list, folders[i], reason, reason_size)
-                                            : add_inside(list, folders[i], reason, reason_size);
+        err = folder_add(list, folders[i], reason, reason_size);
+    }
+    if (err == OCT_OK && cli_run_list_beyond(list) > 0) {
+        err = oct_refuse(reason, reason_size, "more than %d runs", CLI_COMPARISON_SERIES_MAX);
     }
     if (err == OCT_OK) {
         err = open_all(list, out, count, reason, reason_size);
@@ -457,9 +429,6 @@ cli_comparison_open(const char *const *folders, size_t folder_count, cli_series 
     while (err != OCT_OK && *count > 0) {
         cli_series_close(out[--*count]);
     }
-    for (uint32_t i = 0; i < list->count; i++) {
-        free(list->path[i]);
-    }
-    free(list);
+    cli_run_list_destroy(list);
     return err;
 }
