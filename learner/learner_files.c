@@ -86,7 +86,7 @@ learner_run_trouble(learner_run *run)
             return run->folder.trouble;
         }
     }
-    return NULL;
+    return learner_run_unkept(run);
 }
 
 // ---- beginning

@@ -314,7 +314,9 @@ static const oct_number rows[] = {
     SAMPLE(COUNTER, "actors_wait_s", "s",
            "Time of all acting threads by activity, as they reported it.", 0, idle_s,
            "octet_actors_seconds_total", "activity", "wait", NULL),
-    METRIC(GAUGE, "unsaved", "0, 1", "1 if the last write of a file of the run folder failed.",
+    METRIC(GAUGE, "unsaved", "0, 1",
+           "1 if the last write of a file of the run folder failed, a copy of replay's table "
+           "included.",
            STATUS, unsaved, "octet_learner_unsaved"),
     METRIC(COUNTER, "write_failures", "writes",
            "Writes of files of the run folder that failed; each is tried again.", STATUS,

@@ -35,6 +35,7 @@ struct learner_pacer {
     bool has_digest;
     bool is_digest_asked;
     bool is_digest_late;    // it was said that replay does not give it
+    char unkept[192];       // why replay did not copy its table for it; "": it may have
     uint64_t digest_ask_ns; // not before
     wire_digest digest;     // the last one that came
     learner_state_bytes *state;
@@ -366,12 +367,22 @@ learner_run_digested(learner_run *run, oct_err err, const char *detail, const wi
                          pacer->turns.turn, detail);
         }
         pacer->is_digest_late = true;
+        if (err == OCT_EAGAIN && learner_turns_saves(&pacer->turns)) {
+            (void)snprintf(pacer->unkept, sizeof(pacer->unkept), "%s", detail);
+        }
     } else if (err == OCT_OK && pacer->is_hashing && digest->turn == pacer->turns.turn) {
         pacer->is_digest_late = false;
+        pacer->unkept[0] = '\0';
         pacer->has_digest = true;
         pacer->digest = *digest;
         turns_go(run);
     }
+}
+
+const char *
+learner_run_unkept(const learner_run *run)
+{
+    return run->pacer != NULL && run->pacer->unkept[0] != '\0' ? run->pacer->unkept : NULL;
 }
 
 // ---- evaluations

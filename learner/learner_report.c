@@ -116,7 +116,7 @@ training_measure(learner_run *run)
     now->bad_tokens = (double)run->bad_tokens;
     now->bad_reports = (double)run->bad_reports;
     now->places_refused = (double)run->places_refused;
-    now->unsaved = learner_run_unsaved(run);
+    now->unsaved = learner_run_unsaved(run) || learner_run_unkept(run) != NULL;
     now->write_failures = (double)atomic_load(&run->folder.failures);
     now->cpu_s = (double)oct_clock_process_cpu_ns() * 1e-9;
 }

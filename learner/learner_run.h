@@ -172,9 +172,12 @@ const wire_peers *learner_run_peers(learner_run *run, const learner_relays *rela
 // Whether replay has the run's table and answers, told by the caller.
 // The run's numbers for Prometheus.
 void learner_run_prometheus(learner_run *run, oct_prometheus *text);
+// In lock-step: why replay cannot copy its table, for which the run waits; NULL: it waits for no
+// such thing.
+const char *learner_run_unkept(const learner_run *run);
 // A file of the folder could not be written the last time (no space, say).
 bool learner_run_unsaved(const learner_run *run);
-// Which one, and why, in words until the next call; NULL: none.
+// Which one, and why, in words until the next call, or what is unkept; NULL: none.
 const char *learner_run_trouble(learner_run *run);
 // Everything is learned but could not be saved (no space): exit code must not be 0.
 bool learner_run_failed(const learner_run *run);

@@ -48,6 +48,22 @@ def scratch():
         shutil.rmtree(folder, ignore_errors=True)
 
 
+@contextlib.contextmanager
+def small_disk(folder, megabytes):
+    """A folder on a file system of that size; None: it cannot be mounted, in words."""
+    small = folder / "small"
+    small.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "octet-test", small], capture_output=True,
+                      check=False).returncode != 0:
+        print("SKIPPED: needs to mount a tmpfs (root)")
+        yield None
+        return
+    try:
+        yield small
+    finally:
+        subprocess.run(["umount", "-l", small], check=False)
+
+
 def start(command, **options):
     command = [str(c) for c in command]
     return subprocess.Popen(command, stdin=subprocess.DEVNULL, text=True, **options)
@@ -1174,49 +1190,41 @@ def test_run_folder_not_writable():
 
 def test_no_space_left():
     """A full disk: clear words, a non-zero exit code, no crash, the last files whole; with room again the run goes on."""
-    with scratch() as folder:
-        small = folder / "small"
-        small.mkdir()
-        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "octet-test", small],
-                                 capture_output=True, check=False)
-        if mounted.returncode != 0:
-            print("SKIPPED: needs to mount a tmpfs (root)")
+    with scratch() as folder, small_disk(folder, 24) as small:
+        if small is None:
             return 77
-        try:
-            run = small / "run"
-            out = open(folder / "run.out", "w+", encoding="utf-8")
-            process = start([OCTET, "train", CARTPOLE, "--run-dir", run, *ENDLESS, "--set",
-                             "learner.checkpoint_s=0.2"], stdout=out, stderr=subprocess.STDOUT)
-            begun = wait_for("the first checkpoint", lambda: inode(run / "checkpoint.oct"))
-            wait_for("a checkpoint of the training", lambda: (column(run, "updates") or 0) > 10 and
-                     inode(run / "checkpoint.oct") != begun)
-            with contextlib.suppress(OSError), open(small / "fill", "ab", buffering=0) as fill:
-                while fill.write(b"x" * 4096) == 4096:
-                    pass
-            wait_for("the disk on the screen", lambda: "is the disk full?" in
-                     (folder / "run.out").read_text(encoding="utf-8"))
-            process.send_signal(signal.SIGINT)
-            process.wait(30)
-            text = (folder / "run.out").read_text(encoding="utf-8")
-            logs = "".join(p.read_text(errors="replace") for p in run.glob("log/*.log"))
-            assert process.returncode in (1, 130), (process.returncode, text)
-            assert "assertion" not in text + logs
-            assert re.search(r"LEARNER-WRITE .*: checkpoint.oct: No space left on device; the old one stays", logs), logs
-            assert re.search(r"^  return     (not evaluated|.*, of a policy that was not saved)", text, re.M), text
-            assert not children(run)
-            assert not list(run.rglob("*.tmp.*")), list(run.rglob("*.tmp.*"))
-            rows = (run / "metrics.csv").read_text(encoding="utf-8").splitlines()
-            assert len({row.count(",") for row in rows}) == 1, "a row of metrics.csv was cut"
-            (small / "fill").unlink()
-            process = train(run, "--resume", *ENDLESS)
-            starts = wait_for("it to go on", lambda: re.findall(r"LEARNER-START .* updates=(\d+)",
-                                                                (run / "log/learner.log").read_text())[1:])
-            process.send_signal(signal.SIGINT)
-            finish(process, run, 130)
-            assert int(starts[0]) > 0, "the checkpoint from before the disk was full is not the one that was taken"
-            assert not logged(run, "damaged", "learner")
-        finally:
-            subprocess.run(["umount", "-l", small], check=False)
+        run = small / "run"
+        out = open(folder / "run.out", "w+", encoding="utf-8")
+        process = start([OCTET, "train", CARTPOLE, "--run-dir", run, *ENDLESS, "--set",
+                         "learner.checkpoint_s=0.2"], stdout=out, stderr=subprocess.STDOUT)
+        begun = wait_for("the first checkpoint", lambda: inode(run / "checkpoint.oct"))
+        wait_for("a checkpoint of the training", lambda: (column(run, "updates") or 0) > 10 and
+                 inode(run / "checkpoint.oct") != begun)
+        with contextlib.suppress(OSError), open(small / "fill", "ab", buffering=0) as fill:
+            while fill.write(b"x" * 4096) == 4096:
+                pass
+        wait_for("the disk on the screen", lambda: "is the disk full?" in
+                 (folder / "run.out").read_text(encoding="utf-8"))
+        process.send_signal(signal.SIGINT)
+        process.wait(30)
+        text = (folder / "run.out").read_text(encoding="utf-8")
+        logs = "".join(p.read_text(errors="replace") for p in run.glob("log/*.log"))
+        assert process.returncode in (1, 130), (process.returncode, text)
+        assert "assertion" not in text + logs
+        assert re.search(r"LEARNER-WRITE .*: checkpoint.oct: No space left on device; the old one stays", logs), logs
+        assert re.search(r"^  return     (not evaluated|.*, of a policy that was not saved)", text, re.M), text
+        assert not children(run)
+        assert not list(run.rglob("*.tmp.*")), list(run.rglob("*.tmp.*"))
+        rows = (run / "metrics.csv").read_text(encoding="utf-8").splitlines()
+        assert len({row.count(",") for row in rows}) == 1, "a row of metrics.csv was cut"
+        (small / "fill").unlink()
+        process = train(run, "--resume", *ENDLESS)
+        starts = wait_for("it to go on", lambda: re.findall(r"LEARNER-START .* updates=(\d+)",
+                                                            (run / "log/learner.log").read_text())[1:])
+        process.send_signal(signal.SIGINT)
+        finish(process, run, 130)
+        assert int(starts[0]) > 0, "the checkpoint from before the disk was full is not the one that was taken"
+        assert not logged(run, "damaged", "learner")
     return 0
 
 

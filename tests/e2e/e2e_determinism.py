@@ -17,9 +17,9 @@ import sys
 import tempfile
 import time
 
-from e2e import (ACTOR, CARTPOLE, LEARNER, PENDULUM, REPLAY, OCTET, children, daemon, finish, scratch, start, summary,
-                 train)
-from daemons import certificates, free_port, kill_if_there, run_named, wait_for
+from e2e import (ACTOR, CARTPOLE, LEARNER, PENDULUM, REPLAY, OCTET, children, daemon, finish, scratch, small_disk, start,
+                 summary, train)
+from daemons import certificates, free_port, get, kill_if_there, run_named, wait_for
 
 # Lives of 8 turns: actors begin anew several times in a run of some seconds.
 SHORT = ["--set", "run.stop_at_return=none", "--set", "learner.checkpoint_turns=8", "--set", "run.hash_updates=100",
@@ -283,6 +283,27 @@ def test_daemons_that_die_change_nothing():
                 kill_if_there(pid)
         finish(process, run)
         assert result(run) == result(folder / "whole")
+
+
+def test_a_full_disk_is_waited_for_and_changes_nothing():
+    """The run waits for the copy of replay's table that a life ends with, says so, and goes on when there is room."""
+    settings = [*QUICK, "--actors", "2"]
+    with scratch() as folder, small_disk(folder, 60) as small:
+        if small is None:
+            return 77
+        first = repeated(folder / "first", *settings)
+        run, port = small / "run", free_port(1)
+        process = train(run, "--deterministic", "--metrics", f"http://127.0.0.1:{port}", *settings)
+        wait_for("a hash", lambda: hashed(run) >= 1)
+        with open(small / "fill", "ab", buffering=0) as fill:
+            os.posix_fallocate(fill.fileno(), 0, os.statvfs(small).f_bavail * os.statvfs(small).f_frsize - (256 << 10))
+            said = wait_for("the run to wait", lambda: (answer := get(port, "/healthz")) and answer[0] == 503 and answer[1])
+            assert re.fullmatch(r"replay.oct.\d+ cannot be written: No space left on device\n", said), said
+            wait_for("the disk on the screen", lambda: "is the disk full?" in (small / "run.out").read_text(encoding="utf-8"))
+            fill.truncate(0)
+        finish(process, run)
+        assert hashes(run) == first
+    return 0
 
 
 def test_what_cannot_be_resumed_is_refused():

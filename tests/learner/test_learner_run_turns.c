@@ -80,7 +80,12 @@ turn_save(learner_run *run, uint64_t turn, uint8_t mark)
     assert_int_equal(asked.turn, turn);
     assert_int_equal(asked.keep, config.learner.checkpoints_kept + 1);
     assert_false(learner_run_digest(run, &asked)); // once
+    learner_run_digested(run, OCT_EAGAIN, "no room", NULL);
+    assert_string_equal(learner_run_trouble(run), "no room"); // health tells what the run waits for
+    assert_int_equal(status_of(run, "learner.unsaved"), 1);
     learner_run_digested(run, OCT_OK, "", &digest);
+    assert_null(learner_run_trouble(run));
+    assert_int_equal(status_of(run, "learner.unsaved"), 0);
     learner_checkpoint checkpoint;
     do {
         fixture_listen(&bell);
