@@ -166,4 +166,23 @@ wanted=1 says='was not made here' configured /tree mine
 file_is 1 mine/thesis
 calls_are ''
 
+# The release before: the newest tag v* that the commit does not bear itself.
+mkdir -p release/script && cp "$tree"/script/{test-upgrade,lib.sh,packages.sh} release/script/ && cd release || exit 1
+# shellcheck disable=SC2317 # called by expect
+in_git() {
+    git -c user.name=test -c user.email=test@example.org -c init.defaultBranch=main "$@"
+}
+made() {
+    in_git add . && in_git commit --quiet --allow-empty -m "$1" && in_git tag "$1"
+}
+in_git init --quiet . && made nightly-1
+expect 77 'no tag v* before this commit' script/test-upgrade --build .
+made v0.1.0
+expect 77 'no tag v* before this commit' script/test-upgrade --build .
+made nightly-2 && made v0.2.0
+expect 1 'builds v0.1.0' script/test-upgrade --build .
+made nightly-3
+expect 1 'builds v0.2.0' script/test-upgrade --build .
+expect 77 'v0.3.0 is not in this clone' script/test-upgrade --build . v0.3.0
+
 exit $failed
