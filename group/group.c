@@ -3,6 +3,7 @@
 #include "group/group_state.h"
 
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,6 +17,14 @@
 #define SLEEP_NS    50000
 #define LONG_SLEEPS 200u // rounds of SLEEP_NS, before those of a millisecond
 #define LONG_NS     1000000
+
+void
+group_follow(void)
+{
+    (void)signal(SIGINT, SIG_IGN);
+    (void)signal(SIGTERM, SIG_IGN);
+    (void)signal(SIGHUP, SIG_IGN);
+}
 
 group *
 group_create(const group_link *link, uint32_t rank, uint32_t size)

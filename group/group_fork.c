@@ -220,14 +220,12 @@ forked_close(void *arg)
     forked_free(f);
 }
 
-// In a copy: what is for rank 0 is not for it, and it does not outlive rank 0.
+// In a copy, which does not outlive rank 0.
 static void
 copy_begin(forked *f, uint32_t rank, pid_t parent)
 {
     f->rank = rank;
-    (void)signal(SIGINT, SIG_IGN);
-    (void)signal(SIGTERM, SIG_IGN);
-    (void)signal(SIGHUP, SIG_IGN);
+    group_follow();
     // Ask first, look second: a parent that dies between the two is noticed by one of them.
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent) {
         _exit(EXIT_FAILURE);

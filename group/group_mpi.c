@@ -8,6 +8,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_text.h"
+#include "group/group_state.h"
 
 #if OCTET_MPI
 #include <mpi.h>
@@ -116,6 +117,9 @@ group_mpi_open(group **out, uint32_t want, bool *is_local, char *reason, size_t 
         return oct_refuse(reason, reason_size,
                           "the number of learners is %u, but %d were started by MPI",
                           (unsigned)want, size);
+    }
+    if (rank != 0) {
+        group_follow();
     }
     *is_local = is_one_host(size);
     messages *m = oct_alloc(sizeof(*m));

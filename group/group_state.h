@@ -20,6 +20,9 @@ struct group {
     atomic_uint_fast64_t bytes;
 };
 
+// In a rank other than 0: signals that ask a process to end are not for it, though mpirun, srun and
+// a terminal send them to all. Rank 0 saves what they have learned together, and tells the others.
+void group_follow(void);
 // At least bytes of the group's own; forgets what was there when it grows.
 void *group_space(group *g, size_t bytes);
 // Sends out and receives in, as the caller has filled them.

@@ -1,6 +1,7 @@
 // A group by MPI, as mpirun starts it. Exits 0 when everything holds on all ranks, and 77 (skipped)
 // in a build without MPI.
 // usage: test_group_mpi SIZE
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -21,6 +22,11 @@ main(int argc, char **argv)
     if (group_mpi_open(&g, size, &is_local, reason, sizeof(reason)) != OCT_OK) {
         fprintf(stderr, "%s\n", reason);
         return 3;
+    }
+    // mpirun and srun tell all ranks to end: rank 0 alone decides when.
+    if (group_rank(g) != 0) {
+        (void)raise(SIGTERM);
+        (void)raise(SIGINT);
     }
     bool holds = group_checks(g) && is_local;
     group_destroy(g);
