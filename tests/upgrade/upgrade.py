@@ -21,6 +21,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/support"))
 from daemons import PATIENCE, kill_all, wait_for  # noqa: E402
+from scenarios import broken_off  # noqa: E402
 
 DEADLINE_S = 150 * PATIENCE
 PROGRAMS = {"replay": "replay/octet-replay", "learner": "learner/octet-learner", "actor": "actor/octet-actor",
@@ -106,6 +107,7 @@ def rolling(preset, new, old, order):
 
 
 def main():
+    signal.signal(signal.SIGTERM, broken_off)
     new, old = (pathlib.Path(path).resolve() for path in sys.argv[1:3])
     preset = ROOT / "presets/cartpole.yaml"
     names = {new: "new", old: "old"}
