@@ -24,6 +24,8 @@ _Noreturn void cli_usage_error(const char *command, const char *format, ...) OCT
 // The same line without the exit, for failures that are not wrong use.
 void cli_error(const char *command, const char *format, ...) OCT_PRINTF(2, 3);
 
+#define CLI_LEARNERS_MAX 64 // of --learners, as of learner.count
+
 // An option's value as a number in [min, max]; otherwise ends the process as cli_usage_error.
 uint64_t cli_option_number(const char *command, const char *option, const char *text, uint64_t min,
                            uint64_t max);

@@ -27,7 +27,6 @@
 #define SETTINGS_MAX     256
 #define CONFIG_BYTES_MAX (1u << 20)
 #define ACTORS_MAX       256
-#define LEARNERS_MAX     64
 #define LIST_BYTES       128
 #define SEED_MAX         9007199254740992 // of run.seed
 #define PID_MAX          4194304          // of Linux
@@ -176,7 +175,7 @@ parse_setting(int key, char *arg, train_options *options)
         add_setting(options, "actor.count", arg);
         return 0;
     case KEY_LEARNERS:
-        (void)cli_option_number("train", "--learners", arg, 1, LEARNERS_MAX);
+        (void)cli_option_number("train", "--learners", arg, 1, CLI_LEARNERS_MAX);
         add_setting(options, "learner.count", arg);
         return 0;
     case KEY_PRECISION:

@@ -26,6 +26,7 @@
 enum {
     KEY_SET = 0x200, // apart from those of the backends
     KEY_ACTORS,
+    KEY_LEARNERS,
     KEY_EVALUATORS,
     KEY_PORT,
     KEY_NAME,
@@ -38,6 +39,7 @@ static const struct argp_option option_table[] = {
     {"set", KEY_SET, "KEY=VALUE", 0, "Override one key of the experiment; may be repeated", 1},
     {"actors", KEY_ACTORS, "N", 0, "Actors to start, on all hosts together (default: actor.count)",
      1},
+    {"learners", KEY_LEARNERS, "N", 0, "Learners that share each batch (learner.count)", 1},
     {"evaluators", KEY_EVALUATORS, "N", 0, "Evaluators to start (default: 1)", 1},
     {"port", KEY_PORT, "PORT", 0,
      "First port of the learner; replay's are 5 higher, those of a data set 10 (default: 5555)", 1},
@@ -86,6 +88,12 @@ parse(int key, char *arg, struct argp_state *state)
     case KEY_ACTORS:
         o->actors =
             (uint32_t)cli_option_number(o->command, "--actors", arg, 1, CLI_CLUSTER_ACTORS_MAX);
+        return 0;
+    case KEY_LEARNERS:
+        (void)snprintf(
+            o->learners, sizeof(o->learners), "learner.count=%u",
+            (unsigned)cli_option_number(o->command, "--learners", arg, 1, CLI_LEARNERS_MAX));
+        setting_add(o, o->learners);
         return 0;
     case KEY_EVALUATORS:
         o->evaluators = (uint32_t)cli_option_number(o->command, "--evaluators", arg, 1, 64);

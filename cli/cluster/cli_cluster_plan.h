@@ -42,6 +42,7 @@ typedef struct cli_cluster_options {
     size_t setting_count;
     uint32_t actors;     // 0: actor.count of the experiment
     uint32_t evaluators; // 1 if not given
+    char learners[32];   // "learner.count=N" of --learners, which is one of the settings
     uint32_t relays;     // 0: none; else as many as the backend's own option says
     uint32_t port;       // of the learner, the first of all: see below
     const char *name;    // of the run; NULL: run.name, or the environment
@@ -50,7 +51,7 @@ typedef struct cli_cluster_options {
     bool insecure;       // without TLS: tcp:// and --insecure; never together with certs
 } cli_cluster_options;
 
-// --set --actors --evaluators --port --name --run-dir --certs --insecure, and FILE.
+// --set --actors --learners --evaluators --port --name --run-dir --certs --insecure, and FILE.
 extern const struct argp cli_cluster_argp;
 
 // Base ports, from options->port (5555) on: the learner has two, a replay three (docs/deploy.md).

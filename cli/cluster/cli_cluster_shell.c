@@ -18,10 +18,8 @@
 static const struct mark {
     const char *mark, *variable;
 } marks[] = {
-    {CLI_SHELL_HEAD, "head"},
-    {CLI_SHELL_WORK, "work"},
-    {CLI_SHELL_RUN, "run"},
-    {CLI_SHELL_PLACE, "place"},
+    {CLI_SHELL_HEAD, "head"}, {CLI_SHELL_LEARNER, "learner_host"}, {CLI_SHELL_WORK, "work"},
+    {CLI_SHELL_RUN, "run"},   {CLI_SHELL_PLACE, "place"},
 };
 
 // NULL: no mark begins here.

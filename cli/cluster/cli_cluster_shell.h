@@ -9,10 +9,11 @@
 // A plan as text for bash, and the shell programs that start it. Threads: main thread.
 
 // Marks of cli_cluster_place that the shell replaces when it knows them; @PORT+5@ is $((port + 5)).
-#define CLI_SHELL_HEAD  "@HEAD@"  // ${head}: the host of learner and replay
-#define CLI_SHELL_WORK  "@WORK@"  // ${work}: a private folder
-#define CLI_SHELL_RUN   "@RUN@"   // ${run}: the run folder
-#define CLI_SHELL_PLACE "@PLACE@" // ${place}: which of the daemons that are alike
+#define CLI_SHELL_HEAD    "@HEAD@"    // ${head}: the host of replay, and of the learner
+#define CLI_SHELL_LEARNER "@LEARNER@" // ${learner_host}: of the learner, where it has another one
+#define CLI_SHELL_WORK    "@WORK@"    // ${work}: a private folder
+#define CLI_SHELL_RUN     "@RUN@"     // ${run}: the run folder
+#define CLI_SHELL_PLACE   "@PLACE@"   // ${place}: which of the daemons that are alike
 
 // One word, quoted, so that bash reads it as it is, but for the marks.
 void cli_cluster_shell_word(FILE *out, const char *word);

@@ -17,14 +17,29 @@
 #define MIB_MAX      (1u << 24)
 #define NOTICE_S     120 // SIGTERM so long before the time limit
 
-enum { KEY_SBATCH = 256, KEY_SBATCH_ACTORS, KEY_LEARNER_MIB, KEY_REPLAY_MIB, KEY_ACTOR_MIB };
+enum {
+    KEY_SBATCH = 256,
+    KEY_SBATCH_ACTORS,
+    KEY_LEARNER_NODES,
+    KEY_INSECURE_MPI,
+    KEY_LEARNER_MIB,
+    KEY_REPLAY_MIB,
+    KEY_ACTOR_MIB
+};
 
 static const struct argp_option option_table[] = {
     {"sbatch", KEY_SBATCH, "OPTIONS", 0,
      "Options of sbatch for learner and replay, such as \"--partition=long --time=1-0\"", 0},
     {"sbatch-actors", KEY_SBATCH_ACTORS, "OPTIONS", 0,
      "Options of sbatch for the actors, such as \"--partition=preempt\"", 0},
-    {"learner-memory", KEY_LEARNER_MIB, "MIB", 0, "Of the learner's step (default: 2048)", 0},
+    {"learner-nodes", KEY_LEARNER_NODES, "N", 0,
+     "Nodes of the learners, which MPI connects (default: 1, and no MPI)", 0},
+    {"insecure-mpi", KEY_INSECURE_MPI, NULL, 0,
+     "Learners on several nodes send each other batches and gradients without encryption, over a "
+     "network of the cluster's own; the rest has TLS",
+     0},
+    {"learner-memory", KEY_LEARNER_MIB, "MIB", 0,
+     "Of the learner's step; of each learner with --learner-nodes (default: 2048)", 0},
     {"replay-memory", KEY_REPLAY_MIB, "MIB", 0, "Of replay's step (default: 2048)", 0},
     {"actor-memory", KEY_ACTOR_MIB, "MIB", 0, "Of an actor or evaluator (default: 512)", 0},
     {0},
@@ -33,6 +48,8 @@ static const struct argp_option option_table[] = {
 typedef struct slurm_options {
     cli_cluster_options cluster;
     const char *sbatch, *sbatch_actors;
+    uint32_t learner_nodes; // more than one: learners in a component of their own
+    bool insecure_mpi;
     uint32_t learner_mib, replay_mib, actor_mib;
 } slurm_options;
 
@@ -69,6 +86,13 @@ parse(int key, char *arg, struct argp_state *state)
     case KEY_SBATCH_ACTORS:
         o->sbatch_actors = words_of(o, "--sbatch-actors", arg);
         return 0;
+    case KEY_LEARNER_NODES:
+        o->learner_nodes = (uint32_t)cli_option_number(o->cluster.command, "--learner-nodes", arg,
+                                                       1, CLI_LEARNERS_MAX);
+        return 0;
+    case KEY_INSECURE_MPI:
+        o->insecure_mpi = true;
+        return 0;
     case KEY_LEARNER_MIB:
         o->learner_mib = mib_of(o, "--learner-memory", arg);
         return 0;
@@ -89,8 +113,9 @@ static const struct argp slurm_argp = {
     .parser = parse,
     .children = children,
     .args_doc = "FILE",
-    .doc = "Prints a job for Slurm: learner, replay and evaluators on one node, actors in a second "
-           "component of the job. A requeued job goes on with its run; before its time limit it "
+    .doc = "Prints a job for Slurm: learner, replay and evaluators on one node, actors in another "
+           "component of the job, and learners over several nodes in one of their own. A requeued "
+           "job goes on with its run; before its time limit it "
            "saves everything.\v"
            "FILE is an experiment, or the name of a preset (octet presets).\n"
            "Example: octet cluster slurm cartpole --actors 16 > job.sh && sbatch job.sh\n"
@@ -99,6 +124,32 @@ static const struct argp slurm_argp = {
            "system that all nodes share. More actors, which may come and go: sbatch --array=0-15 "
            "RUN/actors.sh.",
 };
+
+// Learners over several nodes: as octet-learner asks for them, before the job waits for its nodes.
+static void
+learners_check(const slurm_options *o, const cli_cluster_plan *plan)
+{
+    uint32_t count = plan->config.learner.count;
+    if (o->learner_nodes == 1) {
+        return;
+    }
+    if (plan->config.learner.asynchronous) {
+        cli_usage_error(o->cluster.command, "--learner-nodes: learners that share their parameters "
+                                            "(learner.asynchronous) are on one node");
+    }
+    if (count % o->learner_nodes != 0) {
+        cli_usage_error(o->cluster.command,
+                        "--learner-nodes is %u, and learner.count is %u: each node has as many "
+                        "learners as the others, so --learners has to be a multiple of it",
+                        (unsigned)o->learner_nodes, (unsigned)count);
+    }
+    if (!o->cluster.insecure && !o->insecure_mpi) {
+        cli_usage_error(o->cluster.command,
+                        "--learner-nodes: learners on several nodes send each other batches and "
+                        "gradients by MPI, which is not encrypted: give --insecure-mpi where their "
+                        "network is the cluster's own");
+    }
+}
 
 // ---- the script
 
@@ -110,15 +161,23 @@ sbatch_line(FILE *out, const char *options)
     }
 }
 
+// Of a learner among those of several nodes: its threads, and a loop.
+static uint32_t
+rank_cpus(const cli_cluster_plan *plan)
+{
+    return plan->config.learner.threads + 1;
+}
+
 static void
 head_print(FILE *out, const slurm_options *o, const cli_cluster_plan *plan)
 {
     uint32_t replays = 0, evaluators = o->cluster.evaluators, cpus, mib;
+    bool is_spread = o->learner_nodes > 1;
     for (size_t i = 0; i < plan->count; i++) {
         replays += strcmp(plan->daemon[i].role, "replay") == 0;
     }
-    cpus = replays + evaluators + plan->learner_cpus;
-    mib = o->learner_mib + replays * o->replay_mib + evaluators * o->actor_mib;
+    cpus = replays + evaluators + (is_spread ? 0 : plan->learner_cpus);
+    mib = (is_spread ? 0 : o->learner_mib) + replays * o->replay_mib + evaluators * o->actor_mib;
     fprintf(out,
             "#!/bin/bash\n"
             "# %s on several nodes, by octet cluster slurm (Octet " OCTET_VERSION "): sbatch FILE\n"
@@ -131,6 +190,16 @@ head_print(FILE *out, const slurm_options *o, const cli_cluster_plan *plan)
             plan->config.env.id, plan->name, plan->name, NOTICE_S, (unsigned)cpus,
             (unsigned)((mib + cpus - 1) / cpus));
     sbatch_line(out, o->sbatch);
+    if (is_spread) {
+        fprintf(out,
+                "#SBATCH hetjob\n"
+                "#SBATCH --nodes=%u --ntasks=%u --ntasks-per-node=%u --cpus-per-task=%u "
+                "--mem-per-cpu=%uM\n",
+                (unsigned)o->learner_nodes, (unsigned)plan->config.learner.count,
+                (unsigned)(plan->config.learner.count / o->learner_nodes),
+                (unsigned)rank_cpus(plan), (unsigned)(o->learner_mib / rank_cpus(plan)));
+        sbatch_line(out, o->sbatch);
+    }
     if (plan->actors > 0) {
         fprintf(out,
                 "#SBATCH hetjob\n"
@@ -189,11 +258,13 @@ settings_print(FILE *out, const slurm_options *o, const cli_cluster_plan *plan)
     cli_cluster_shell_set(out, "certs", certs);
     cli_cluster_shell_set(out, "insecure", o->cluster.insecure ? "1" : "");
     fprintf(out,
-            "port=%u\nports=%u\nactors=%u\nlearner_cpus=%u\nlearner_memory=%u\nreplay_memory=%u\n"
-            "actor_memory=%u\n",
+            "port=%u\nports=%u\nactors=%u\nlearners=%u\nlearner_nodes=%u\nlearner_cpus=%u\n"
+            "learner_memory=%u\nreplay_memory=%u\nactor_memory=%u\n",
             has_port ? (unsigned)o->cluster.port : 0u, (unsigned)cli_cluster_plan_ports(plan),
-            (unsigned)plan->actors, (unsigned)plan->learner_cpus, (unsigned)o->learner_mib,
-            (unsigned)o->replay_mib, (unsigned)o->actor_mib);
+            (unsigned)plan->actors, (unsigned)plan->config.learner.count,
+            (unsigned)o->learner_nodes,
+            (unsigned)(o->learner_nodes > 1 ? rank_cpus(plan) : plan->learner_cpus),
+            (unsigned)o->learner_mib, (unsigned)o->replay_mib, (unsigned)o->actor_mib);
 }
 
 static void
@@ -253,15 +324,17 @@ int
 cli_cluster_slurm(int argc, char **argv)
 {
     static slurm_options o;
-    o = (slurm_options){.learner_mib = 2048, .replay_mib = 2048, .actor_mib = 512};
+    o = (slurm_options){
+        .learner_nodes = 1, .learner_mib = 2048, .replay_mib = 2048, .actor_mib = 512};
     cli_cluster_options_init(&o.cluster, argv[0]);
     cli_options_parse(&slurm_argp, argc, argv, &o);
     cli_cluster_plan *plan = cli_cluster_plan_make(&o.cluster);
+    learners_check(&o, plan);
     if (strstr(plan->text, "\n" END "\n") != NULL) {
         cli_error(o.cluster.command, "the experiment has a line '" END "'");
         return CLI_EXIT_FAILED;
     }
-    const cli_cluster_place place = {.learner_host = CLI_SHELL_HEAD,
+    const cli_cluster_place place = {.learner_host = CLI_SHELL_LEARNER,
                                      .replay_host = CLI_SHELL_HEAD,
                                      .data_host = CLI_SHELL_HEAD,
                                      .has_late_port = true,
@@ -270,6 +343,9 @@ cli_cluster_slurm(int argc, char **argv)
                                      .replay_dir = CLI_SHELL_RUN,
                                      .certs = CLI_SHELL_WORK "/certs"};
     cli_cluster_plan_place(plan, &place);
+    if (o.learner_nodes > 1 && !o.cluster.insecure) { // TLS stays; MPI has none
+        cli_cluster_plan_add(plan, cli_cluster_plan_find(plan, "learner"), "--insecure");
+    }
     script_print(stdout, &o, plan);
     cli_cluster_plan_free(plan);
     return 0;

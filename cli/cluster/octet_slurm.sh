@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The end of a job of octet cluster slurm, which prints what this reads before it: #SBATCH lines, variables, plan, keep and experiment.
-# The first component has learner, replay and evaluators, each a step with CPUs and memory of its own; the second one, if there is
-# one, has the actors. More actors may come and go: sbatch --array=0-15 RUN/actors.sh.
+# The first component has learner, replay and evaluators, each a step with CPUs and memory of its own; the last one, if there are
+# actors, has these. Learners over several nodes are a step of a component between them, connected by MPI. More actors may come and go: sbatch --array=0-15 RUN/actors.sh.
 # A requeued job goes on with its run. SIGTERM, which comes before the time limit, ends it with a checkpoint.
 # shellcheck disable=SC2154,SC2034,SC2317 # what is read before, and by plan, and called by a trap
 set -uo pipefail
@@ -24,31 +24,68 @@ rm -rf "$work"
 mkdir -m 700 "$work" || exit
 # Two jobs on one node must not meet, so that without --port each job has ports of its own.
 [ "$port" -ne 0 ] || port=$((20000 + SLURM_JOB_ID % (12000 / ports) * ports))
-head=$(scontrol show node "${SLURMD_NODENAME:-$(hostname -s)}" | sed -n 's/.*NodeAddr=\([^ ]*\).*/\1/p' | head -n 1)
-head=${head:-$(hostname)}
+
+# address NODE: by which other nodes reach it.
+address() {
+    local found
+    found=$(scontrol show node "$1" | sed -n 's/.*NodeAddr=\([^ ]*\).*/\1/p' | head -n 1)
+    echo "${found:-$1}"
+}
+
+head=$(address "${SLURMD_NODENAME:-$(hostname -s)}")
+learner_host=$head
+components=1
+if [ "$learner_nodes" -gt 1 ]; then # rank 0 is on the first of them
+    components=2
+    learner_host=$(address "$(scontrol show hostnames "${SLURM_JOB_NODELIST_HET_GROUP_1:?}" | head -n 1)")
+fi
+[ "$actors" -eq 0 ] || components=$((components + 1))
 write_files
 
 if [ -n "$certs" ]; then
     mkdir "$work/certs" && cp -r "$certs"/{learner,replay,actor,evaluator} "$work/certs/" || exit
 elif [ -z "$insecure" ]; then
     octet certs init --dir "$work/certs" >/dev/null || exit
-    for role in learner replay; do
-        octet certs issue "$role" "$role" --host "$head" --dir "$work/certs" >/dev/null || exit
-    done
+    octet certs issue learner learner --host "$learner_host" --dir "$work/certs" >/dev/null || exit
+    octet certs issue replay replay --host "$head" --dir "$work/certs" >/dev/null || exit
     for role in actor evaluator operator; do
         octet certs issue "$role" "$role" --dir "$work/certs" >/dev/null || exit
     done
 fi
 plan
 
-# step GROUP NAME TASKS CPUS MIB WORD...: a step, in the background: tasks with so many CPUs, and MiB for each CPU. A task's program is
-# started again when it dies (keep.sh).
-step() {
+# run_step GROUP NAME TASKS CPUS MIB WORD...: a step: tasks with so many CPUs, and MiB for each CPU.
+run_step() {
     local group=()
-    [ "$actors" -eq 0 ] || group=(--het-group="$1")
-    srun "${group[@]}" --job-name="$2" --ntasks="$3" --cpus-per-task="$4" --mem-per-cpu="$5" --exact --kill-on-bad-exit=0 --input=none \
-        --output="$run/log/$2-%t.log" --open-mode=append sh "$work/keep.sh" - "${@:6}" &
+    [ "$components" -eq 1 ] || group=(--het-group="$1")
+    srun "${group[@]}" --job-name="$2" --ntasks="$3" --cpus-per-task="$4" --mem-per-cpu="$5" --exact --input=none \
+        --output="$run/log/$2-%t.log" --open-mode=append "${@:6}"
+}
+
+# step GROUP NAME TASKS CPUS MIB WORD...: the same in the background. A task's program is started again when it dies (keep.sh).
+step() {
+    run_step "${@:1:5}" --kill-on-bad-exit=0 sh "$work/keep.sh" - "${@:6}" &
     steps+=($!)
+}
+
+# learners WORD...: those of several nodes. MPI begins once: when one dies, so do the others, and all are started again. The exit
+# code is that of their last step.
+learners() {
+    local code deaths=0 begun
+    while [ ! -e "$work/stopping" ]; do
+        begun=$SECONDS
+        run_step 1 learner "$learners" "$learner_cpus" $((learner_memory / learner_cpus)) --nodes="$learner_nodes" \
+            --ntasks-per-node=$((learners / learner_nodes)) --mpi="${SLURM_MPI_TYPE:-pmix}" --kill-on-bad-exit=1 "$@"
+        code=$?
+        case "$code" in
+        0 | 2 | 3 | 126 | 127) return "$code" ;;
+        esac
+        [ ! -e "$work/stopping" ] || return "$code"
+        [ $((SECONDS - begun)) -lt 60 ] || deaths=0
+        deaths=$((deaths + 1))
+        say "a learner has died (exit code $code), $deaths times in short order"
+        [ "$deaths" -lt 10 ] || return "$code"
+    done
 }
 
 # gone PID: waits for it, whatever signals this job gets meanwhile; its exit code.
@@ -74,11 +111,12 @@ end_all() {
 stop() {
     say "SIGTERM: everything is saved, then the job ends"
     stopping=1
+    touch "$work/stopping"
     end_all
 }
 trap stop TERM INT
 
-say "job $SLURM_JOB_ID, start $((${SLURM_RESTART_COUNT:-0} + 1)): learner and replay on $head, ports from $port, run folder $run"
+say "job $SLURM_JOB_ID, start $((${SLURM_RESTART_COUNT:-0} + 1)): learner on $learner_host, replay on $head, ports from $port, run folder $run"
 for daemon in "${daemons[@]}"; do
     id=${daemon//-/_}
     declare -n words=$id
@@ -86,11 +124,17 @@ for daemon in "${daemons[@]}"; do
     case "$daemon" in
     replay* | data) step 0 "$daemon" 1 1 "$replay_memory" "${words[@]}" ;;
     learner)
-        step 0 learner 1 "$learner_cpus" $((learner_memory / learner_cpus)) env ${!environment:+"${!environment}"} "${words[@]}"
+        words=(env ${!environment:+"${!environment}"} "${words[@]}")
+        if [ "$learner_nodes" -gt 1 ]; then
+            learners "${words[@]}" &
+            steps+=($!)
+        else
+            step 0 learner 1 "$learner_cpus" $((learner_memory / learner_cpus)) "${words[@]}"
+        fi
         learner_step=$!
         ;;
     evaluator) step 0 evaluator "${!count}" 1 "$actor_memory" "${words[@]}" ;;
-    actor) step 1 actor "${!count}" 1 "$actor_memory" "${words[@]}" ;;
+    actor) step $((components - 1)) actor "${!count}" 1 "$actor_memory" "${words[@]}" ;;
     esac
     unset -n words
 done

@@ -38,6 +38,13 @@ def test_refusals():
         ("slurm", "cartpole", "--sbatch", "-p long"): "--sbatch is '-p long'",
         ("slurm", "cartpole", "--sbatch", "--time=1\nrm -rf x"): "allowed are options of sbatch on one line",
         ("slurm", "cartpole", "--actor-memory", "1"): "--actor-memory is '1'",
+        ("slurm", "cartpole", "--learners", "4", "--learner-nodes", "2"): "MPI, which is not encrypted: give --insecure-mpi",
+        ("slurm", "cartpole", "--learners", "4", "--learner-nodes", "3", "--insecure"):
+            "--learner-nodes is 3, and learner.count is 4: each node has as many",
+        ("slurm", "cartpole", "--learner-nodes", "2", "--insecure-mpi"): "--learner-nodes is 2, and learner.count is 1",
+        ("slurm", "cartpole", "--learners", "2", "--learner-nodes", "2", "--insecure", "--set", "learner.asynchronous=true"):
+            "(learner.asynchronous) are on one node",
+        ("slurm", "cartpole", "--learners", "65"): "--learners is '65'",
         ("ssh", "cartpol", "--hosts", "a"): "did you mean 'cartpole'?",
         ("ssh", "cartpole", "--hosts", "a", "--set", "algo.n_stp=3"): "did you mean algo.n_step?",
     }
@@ -82,7 +89,7 @@ def test_slurm():
         assert "  seed: 5\n" in body and "learner_cpus=4\n" in body
         # What bash makes of it.
         asked = body[body.index("\nrun="):body.index("write_files()")]
-        asked += '\nhead=h port=1 work=/w; plan; printf "%s\\n" "$run" "${learner[@]}" -- "${actor[@]}"\n'
+        asked += '\nhead=h learner_host=h port=1 work=/w; plan; printf "%s\\n" "$run" "${learner[@]}" -- "${actor[@]}"\n'
         words = subprocess.run(["bash", "-u"], input=asked, text=True, capture_output=True, check=True).stdout.splitlines()
         assert words[0] == str(run), words
         assert words[1:] == ["octet-learner", "/w/experiment.yaml", "--run-dir", str(run), "--resume", "--await-evaluator", "60",
@@ -92,7 +99,7 @@ def test_slurm():
         # Shards of replay: a step, a port and a file for each.
         result = octet("slurm", "cartpole", "--set", "replay.shards=3", status=0).stdout
         asked = result[result.index("\ndaemons="):result.index("write_files()")]
-        asked += '\nhead=h port=1 work=/w run=/r; plan; printf "%s\\n" "${daemons[*]}" "${replay_2[*]}" "${learner[*]}"\n'
+        asked += '\nhead=h learner_host=h port=1 work=/w run=/r; plan; printf "%s\\n" "${daemons[*]}" "${replay_2[*]}" "${learner[*]}"\n'
         words = subprocess.run(["bash", "-u"], input=asked, text=True, capture_output=True, check=True).stdout.splitlines()
         assert words[0] == "replay replay-1 replay-2 learner evaluator actor", words
         assert "--listen tls+tcp://0.0.0.0:21 --path /r/replay-2.oct" in words[1] and words[1].endswith("--tls /w/certs/replay"), words
@@ -100,8 +107,31 @@ def test_slurm():
         assert octet("slurm", "cartpole", "--insecure", status=0).stdout.count("tls+tcp") == 0
 
 
+def test_slurm_learners():
+    """Learners of several nodes have a component of their own, and all but MPI has TLS."""
+    script = octet("slurm", "cartpole", "--actors", 3, "--learners", 4, "--learner-nodes", 2, "--insecure-mpi", "--learner-memory", 1000,
+                   "--set", "learner.threads=3", "--sbatch", "--partition=long", "--sbatch-actors", "--partition=spot", status=0).stdout
+    subprocess.run(["bash", "-n"], input=script, text=True, check=True, timeout=60)
+    components = [part.splitlines() for part in script.partition("\noctet_path=")[0].split("#SBATCH hetjob")]
+    assert len(components) == 3, components
+    assert any("--nodes=1 --ntasks=1 --cpus-per-task=2 " in line for line in components[0]), components  # replay and an evaluator
+    assert "#SBATCH --nodes=2 --ntasks=4 --ntasks-per-node=2 --cpus-per-task=4 --mem-per-cpu=250M" in components[1], components
+    assert any("--ntasks=3 " in line for line in components[2]), components
+    assert ["long" in str(part) for part in components] == [True, True, False], components
+    asked = script[script.index("\ndaemons="):script.index("write_files()")]
+    asked += '\nhead=h learner_host=l port=1 work=/w run=/r; plan; printf "%s\\n" "${learner[*]}" "${actor[*]}"\n'
+    learner, actor = subprocess.run(["bash", "-u"], input=asked, text=True, capture_output=True, check=True).stdout.splitlines()
+    assert learner.endswith("net.replay=tls+tcp://h:6 --tls /w/certs/learner --insecure"), learner
+    assert actor == "octet-actor --learner tls+tcp://l:1 --tls /w/certs/actor", actor
+    # On one node they are copies of one process, in the first component.
+    script = octet("slurm", "cartpole", "--actors", 3, "--learners", 4, status=0).stdout
+    assert script.count("#SBATCH hetjob") == 1 and "--cpus-per-task=7 " in script and "learner_nodes=1\n" in script
+    assert "--insecure" not in script.partition("write_files()")[0]
+
+
 if __name__ == "__main__":
     OCTET = str(pathlib.Path(sys.argv[1]).resolve())
     test_refusals()
     test_no_run()
     test_slurm()
+    test_slurm_learners()
