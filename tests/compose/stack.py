@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Breaks a running compose stack and looks whether training goes on.
 
-usage: stack.py ROOT LOGS     (script/test-compose builds the images and calls it, as root)
+usage: stack.py ROOT LOGS     (script/test-compose builds the images and calls it, as root; OCTET_TEST_COMPOSE: Compose v2 or v1)
 
 Every step waits for a figure, with a deadline, and prints how long it took. A step that fails leaves the
 containers' logs and the numbers of the run in LOGS.
@@ -26,6 +26,7 @@ LOGS = pathlib.Path(sys.argv[2]).resolve()
 PROJECT = f"octet-test-{os.getpid()}"
 FILES = [ROOT / "deploy/compose.yaml", ROOT / "deploy/compose.insecure.yaml"]
 IMAGE = "octet-test"
+COMPOSE = os.environ["OCTET_TEST_COMPOSE"].split()
 DEADLINE_S = 60
 SERVICES = ["learner", "replay", "actor", "evaluator", "prometheus"]
 # A run that has no end of its own, for the faults; its checkpoints come often.
@@ -38,7 +39,7 @@ BEGAN = time.monotonic()
 
 
 class Stack:
-    """docker-compose with the test's names and settings."""
+    """Compose with the test's names and settings."""
 
     def __init__(self):
         self.files = FILES
@@ -47,7 +48,7 @@ class Stack:
                         OCTET_LEARNER_OPTIONS=ENDLESS, **SHARES)
 
     def compose(self, *arguments, check=True):
-        command = ["docker-compose", "-p", PROJECT]
+        command = [*COMPOSE, "-p", PROJECT]
         for file in self.files:
             command += ["-f", file]
         return run(*command, *arguments, check=check, env=self.env)
@@ -80,7 +81,7 @@ def containers(service, every=False):
     arguments = ["ps", "--format", "{{.Names}}", "--filter", f"label=com.docker.compose.project={PROJECT}",
                  "--filter", f"label=com.docker.compose.service={service}"]
     names = docker(*arguments, *(["-a"] if every else [])).split()
-    return sorted(names, key=lambda name: int(name.rsplit("_", 1)[1]))
+    return sorted(names, key=lambda name: int(re.split("[-_]", name)[-1]))  # v2 writes "-", v1 "_"
 
 
 def inspect(name, what):
