@@ -25,9 +25,10 @@ learner_shards_create(const learner_shards_options *options)
     OCT_ASSERT(options->count >= 2 && options->count <= OCT_SHARDS_MAX);
     shards->options = *options;
     uint32_t request = learner_source_windows_max(options->source[0]) / B; // batches
-    shards->count = options->takes ? options->in_work + (options->count - 1) * request
-                                   : OCT_MAX(2u, config->learner.prefetch) +
-                                         config->learner.batches_per_request;
+    // Room for a whole request of each shard.
+    shards->count = options->takes
+                        ? options->in_work + (options->count - 1) * request
+                        : OCT_MAX(2u, config->learner.prefetch) + options->count * request;
     shards->lag = shards->lag_max = NAN;
     shards->plan = oct_alloc(shards->count * sizeof(*shards->plan));
     for (uint32_t i = 0; i < shards->count; i++) {

@@ -444,6 +444,25 @@ test_shards_go_on_without_one_that_is_away_and_take_it_back(void **state)
 
 // A shard without a table is configured anew; keys of the process before name other windows, and
 // their priorities go nowhere.
+// A request costs replay as much as hundreds of windows.
+static void
+test_shards_are_asked_for_as_much_as_one_replay(void **state)
+{
+    (void)state;
+    begin(OCT_SAMPLER_UNIFORM);
+    config.learner.prefetch = 2;
+    config.learner.batches_per_request = 8;
+    start();
+    wire_sample request;
+    uint32_t most = learner_source_windows_max(source[1]);
+    assert_int_equal(most, 8 * BATCH);
+    for (uint32_t s = 0; s < SHARDS; s++) {
+        tell(s);
+    }
+    assert_in_range(learner_shards_request(shards, 1, newest, now_ns, &request), most - BATCH,
+                    most);
+}
+
 static void
 test_shards_forget_keys_of_another_process(void **state)
 {
@@ -553,6 +572,7 @@ main(void)
         cmocka_unit_test_teardown(test_shards_keep_the_ratio_over_the_sum, stop_all),
         cmocka_unit_test_teardown(test_shards_go_on_without_one_that_is_away_and_take_it_back,
                                   stop_all),
+        cmocka_unit_test_teardown(test_shards_are_asked_for_as_much_as_one_replay, stop_all),
         cmocka_unit_test_teardown(test_shards_forget_keys_of_another_process, stop_all),
         cmocka_unit_test_teardown(test_shards_return_priorities_to_the_process_that_is_there,
                                   stop_all),
