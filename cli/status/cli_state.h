@@ -23,6 +23,10 @@
 // What a learner says that has no actors, and needs none.
 #define CLI_STATE_OFFLINE "learning from a data set"
 
+// Of replay.disk_state (docs/reference.md).
+#define CLI_DISK_FULL    2
+#define CLI_DISK_FAILING 3
+
 typedef struct cli_daemon_number {
     char name[CLI_STATE_NAME_MAX]; // "learner.updates"
     double value;

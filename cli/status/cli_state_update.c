@@ -66,6 +66,28 @@ warn(cli_state *state, const char *log, const char *format, ...)
     }
 }
 
+// What a replay says of its table's file (docs/reference.md: disk_state). False: nothing bad.
+static bool
+judge_disk(cli_state *state)
+{
+    char log[32] = "log/replay.log";
+    for (uint32_t i = 0; i < OCT_MAX(state->shards, 1); i++) {
+        double disk = cli_state_number_of(cli_state_shard(state, i), "replay.disk_state");
+        if (i > 0) {
+            (void)snprintf(log, sizeof(log), "log/replay-%u.log", (unsigned)i);
+        }
+        if (disk == CLI_DISK_FULL) {
+            warn(state, log, "replay has no room for its table, inserts wait: is the disk full?");
+            return true;
+        }
+        if (disk == CLI_DISK_FAILING) {
+            warn(state, log, "replay's table cannot be written, is the disk full?");
+            return true;
+        }
+    }
+    return false;
+}
+
 static void
 judge(cli_state *state, double wall_s)
 {
@@ -90,6 +112,8 @@ judge(cli_state *state, double wall_s)
     } else if (cli_state_number(state, "learner.unsaved") > 0) {
         warn(state, "log/learner.log",
              "a file of the run folder cannot be written, is the disk full?");
+    } else if (judge_disk(state)) {
+        return;
     } else if (quiet_s >= state->quiet_max_s) {
         warn(state, actor_log, "no environment step for %.0f s, does the environment hang?",
              quiet_s);

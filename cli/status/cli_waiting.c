@@ -107,6 +107,11 @@ judge_missing(cli_waiting *out, const cli_state *state)
               "learner and actors wait for replay, unless they can reach it: it does not answer "
               "here (%s)",
               replay->why);
+    } else if (state->shards <= 1 &&
+               cli_state_number_of(&state->replay, "replay.disk_state") == CLI_DISK_FULL) {
+        judge(out, "everybody", "replay", NAN,
+              "learner and actors wait for replay: its disk has no room for the table; they go on "
+              "when there is some");
     } else if (!data->heard && data->why[0] != '\0') {
         judge(out, "learner", "data", NAN,
               "the learner waits for the replay of the data set, unless it can reach it: it does "

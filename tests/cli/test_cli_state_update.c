@@ -183,6 +183,30 @@ test_status_warns_while_a_file_cannot_be_written(void **state)
 }
 
 static void
+test_status_warns_of_a_disk_that_replay_cannot_use(void **state)
+{
+    (void)state;
+    run.shards = 2;
+    put("replay.disk_state", 1);
+    cli_state_take_status(&run.other_shard[0],
+                          &(wire_status){.state = "serving",
+                                         .stat_count = 1,
+                                         .stat_name = (const char *const[]){"replay.disk_state"},
+                                         .stat_value = (const double[]){CLI_DISK_FULL}});
+    (void)cli_state_update(&run, 1);
+    assert_string_equal(run.warning, "replay has no room for its table, inserts wait: is the disk "
+                                     "full? (log/replay-1.log)");
+    run.other_shard[0].number[0].value = 1;
+    put("replay.disk_state", CLI_DISK_FAILING);
+    (void)cli_state_update(&run, 2);
+    assert_string_equal(run.warning,
+                        "replay's table cannot be written, is the disk full? (log/replay.log)");
+    put("replay.disk_state", 1);
+    (void)cli_state_update(&run, 3);
+    assert_string_equal(run.warning, "");
+}
+
+static void
 test_warnings_of_a_run_on_other_hosts_name_no_log(void **state)
 {
     (void)state;
@@ -240,6 +264,7 @@ main(void)
         cmocka_unit_test_setup(test_status_warns_of_an_evaluation_that_does_not_step, fresh),
         cmocka_unit_test_setup(test_status_warns_at_a_single_look_when_no_actor_reports, fresh),
         cmocka_unit_test_setup(test_status_warns_while_a_file_cannot_be_written, fresh),
+        cmocka_unit_test_setup(test_status_warns_of_a_disk_that_replay_cannot_use, fresh),
         cmocka_unit_test_setup(test_warnings_of_a_run_on_other_hosts_name_no_log, fresh),
         cmocka_unit_test_setup(test_status_measures_rates_that_the_learner_has_not, fresh),
         cmocka_unit_test(test_daemon_that_hangs_is_the_first_thing_to_say),

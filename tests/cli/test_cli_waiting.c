@@ -159,6 +159,17 @@ test_replay_that_was_not_heard_is_waited_for(void **state)
 }
 
 static void
+test_replay_without_room_on_its_disk_is_waited_for(void **state)
+{
+    (void)state;
+    number("replay.disk_state", CLI_DISK_FULL);
+    number("learner.actor_wait_share", 1);
+    expect("everybody", "replay",
+           "learner and actors wait for replay: its disk has no room for the table; they go on "
+           "when there is some");
+}
+
+static void
 test_replay_of_a_data_set_is_waited_for(void **state)
 {
     (void)state;
@@ -290,6 +301,7 @@ main(void)
         TEST(test_actors_that_left_are_waited_for),
         TEST(test_final_evaluation_is_waited_for),
         TEST(test_replay_that_was_not_heard_is_waited_for),
+        TEST(test_replay_without_room_on_its_disk_is_waited_for),
         TEST(test_replay_of_a_data_set_is_waited_for),
         TEST(test_first_windows_are_waited_for),
         TEST(test_actors_wait_for_the_learner),
