@@ -442,8 +442,6 @@ test_shards_go_on_without_one_that_is_away_and_take_it_back(void **state)
     assert_true(learner_shards_request(shards, 1, newest, now_ns, &request) > 0);
 }
 
-// A shard without a table is configured anew; keys of the process before name other windows, and
-// their priorities go nowhere.
 // A request costs replay as much as hundreds of windows.
 static void
 test_shards_are_asked_for_as_much_as_one_replay(void **state)
@@ -463,6 +461,8 @@ test_shards_are_asked_for_as_much_as_one_replay(void **state)
                     most);
 }
 
+// A shard without a table is configured anew; keys of the process before name other windows, and
+// their priorities go nowhere.
 static void
 test_shards_forget_keys_of_another_process(void **state)
 {
