@@ -17,6 +17,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_log.h"
+#include "group/group_state.h"
 
 #define LINE       64
 #define PAGE       4096
