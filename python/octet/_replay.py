@@ -246,9 +246,10 @@ class _Daemon:
             while not self._ends:
                 began = time.monotonic()
                 self._start()
-                if self.process is None or not self._configure(self.process):
+                if self.process is None:
                     break
-                self._ready.set()
+                if self._configure(self.process):
+                    self._ready.set()
                 self.process.wait()
                 in_a_row = in_a_row + 1 if time.monotonic() - began < 1 else 0
                 if in_a_row > _RESTARTS:
@@ -261,7 +262,7 @@ class _Daemon:
             self._ready.set()
 
     def _configure(self, process: subprocess.Popen[bytes]) -> bool:
-        """Whether it has its table. False: this ends."""
+        """Whether it has its table. False: it was killed before, or this ends."""
         table, until = self.service.table(), time.monotonic() + _START_SECONDS
         while not self._ends:
             result = lib().octet_replay_configure(self._handle, byref(table), 500)
@@ -270,6 +271,8 @@ class _Daemon:
             words = text(lib().octet_replay_error(self._handle))
             if result not in (_replay_lib.TIMED_OUT, _replay_lib.NO_CONNECTION):
                 raise OctetError(words, result)
+            if process.poll() is not None and process.returncode < 0:
+                return False
             if process.poll() is not None:
                 raise OctetError(self._last_words(), _replay_lib.NO_CONNECTION)
             if time.monotonic() > until:
@@ -283,10 +286,14 @@ class _Daemon:
         said = next((line for line in reversed(lines) if " E " in line or line.startswith("octet-replay:")), None)
         return f"{self.service.folder}: {said.split(' E ', 1)[-1] if said else f'octet-replay ended with {code}'}"
 
+    def check(self) -> None:
+        """Raises why it was given up: anew each time, because a traceback grows with what is raised again."""
+        if self.failure is not None:
+            raise OctetError(str(self.failure), self.failure.code)
+
     def wait(self) -> None:
         self._ready.wait()
-        if self.failure is not None:
-            raise self.failure
+        self.check()
 
     def end(self) -> None:
         self._ends = True
@@ -504,8 +511,8 @@ class Replay:
     def _live(self) -> ctypes.c_void_p:
         if self._handle is None:
             raise OctetError("the replay is closed")
-        if self._daemon is not None and self._daemon.failure is not None:
-            raise self._daemon.failure
+        if self._daemon is not None:
+            self._daemon.check()
         return self._handle
 
     def _raise(self, result: int) -> None:

@@ -206,6 +206,18 @@ def test_nothing_is_lost_or_doubled_when_replay_and_a_writer_are_killed(tmp_path
         assert left == [step_named(3, i) for i in range(len(left))]
 
 
+def test_one_that_is_killed_while_it_starts_is_started_again(tmp_path):
+    with octet.Replay(tmp_path, **NAMED) as replay, replay.writer() as writer:
+        for _ in range(2):
+            killed = replay.pid
+            os.kill(killed, signal.SIGKILL)
+            while replay.pid == killed:
+                assert "octet-replay ended" not in replay.state()
+        writer.append([1, 0], [0, 0], 1, True, False, [1, 1])
+        writer.flush()
+        assert replay.stats()["replay.size"] == 1
+
+
 def test_a_folder_is_taken_up_as_its_killed_process_left_it(tmp_path):
     text = f"""
 import os, signal, numpy as np, octet
