@@ -1,4 +1,5 @@
-"""DQN in NumPy on Octet's actors: solves CartPole-v1. usage: dqn_numpy.py [RUN_FOLDER [SEED]]
+"""DQN in NumPy on Octet's actors: solves CartPole-v1. usage: dqn_numpy.py [RUN_FOLDER [SEED]], or
+dqn_numpy.py --attach RUN_FOLDER, which learns for an octet-learner that runs already, with actors on any hosts.
 
 Actors, replay, evaluations, the int8 policy and the run folder are Octet's; the network, its gradient and Adam are
 the 40 lines below. The run ends when 100 greedy episodes of the int8 policy have a mean return of 490."""
@@ -51,9 +52,10 @@ def copied(network):
 
 def main(folder="dqn-numpy", seed="1"):
     settings = {"run.seed": seed, "network.hidden": HIDDEN, "algo.learning_rate": RATE}
-    with octet.Learner("cartpole", folder, settings) as learner:
-        rng = np.random.default_rng(int(seed))
-        online, target = (Network([*learner.obs_shape, *HIDDEN, learner.action_count], rng) for _ in range(2))
+    with octet.Learner.attach(seed) if folder == "--attach" else octet.Learner("cartpole", folder, settings) as learner:
+        rng = np.random.default_rng(1 if folder == "--attach" else int(seed))
+        sizes = [learner.layers[0].inputs, *(layer.outputs for layer in learner.layers)]
+        online, target = (Network(sizes, rng) for _ in range(2))
         target.layers = copied(online)
         for batch in learner:
             rows = np.arange(len(batch.rewards))
@@ -69,7 +71,7 @@ def main(folder="dqn-numpy", seed="1"):
             is_due = online.steps % learner.publish_period == 0
             learner.update(priorities=np.abs(error), weights=online.layers if is_due else None,
                            metrics={"td_abs": np.abs(error).mean(), "value": values.mean()})
-        print(f"{folder}: {learner.reason}, {online.steps} updates")
+        print(f"{learner.run_dir}: {learner.reason}, {online.steps} updates")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,8 @@ Prints what happened, with seconds; the last line is "N passed, N failed". Waits
 are times (noticed within 5 s, repaired within 5 s, gone within 2 s) decide with OCTET_TEST_TIMES=1 alone.
 """
 
+import os
+import subprocess
 import sys
 import time
 
@@ -50,9 +52,12 @@ def exactly_once(check, system):
     check.that(replay["rejected"] == "0", f"rejected: {replay['rejected']}")
 
 
-def solved(check, system, delay_s):
+def solved(check, system, delay_s, settings=(), beside=None):
+    """beside: a program that runs on the learner's host."""
     begin = time.monotonic()
-    system.start(CARTPOLE, ["learner.metrics_s=0.2"])
+    system.start(CARTPOLE, ["learner.metrics_s=0.2", *settings])
+    if beside is not None:
+        system.lab.start("beside", "learner", beside)
     status = system.lab.process("learner").wait(delay_s * PATIENCE)
     wall_s = time.monotonic() - begin
     last = system.lab.said("learner", "LEARNER-STOP")
@@ -60,8 +65,17 @@ def solved(check, system, delay_s):
     check.that(status == 0 and '"solved": true' in text, f"solved in {wall_s:.1f} s, exit {status}: {last[-1][1]}")
     say(f"{system.newest('env_steps'):.0f} steps, {system.newest('updates'):.0f} updates,"
         f" lag {system.newest('policy_lag'):.1f} versions")
+    if beside is not None:
+        check.that(system.lab.process("beside").wait(60 * PATIENCE) == 0, "the program beside it ends, exit 0")
     settle(check, system)
     exactly_once(check, system)
+
+
+def python_with_numpy():
+    for python in (ROOT / "build/tools/python/bin/python", os.environ.get("OCTET_TEST_PYTHON"), sys.executable):
+        if python and subprocess.run([python, "-c", "import numpy, gymnasium"], capture_output=True, check=False).returncode == 0:
+            return python
+    return None
 
 
 # ---- scenarios
@@ -71,6 +85,21 @@ def plain(check, folder):
     """CartPole is solved over separate hosts."""
     with cluster.Cluster(BUILD, folder, actors=2) as system:
         solved(check, system, 60)
+
+
+def own_learner(check, folder):
+    """CartPole is solved by a Python program that learns beside octet-learner."""
+    python, library = python_with_numpy(), BUILD / "liboctet/liboctet.so"
+    if python is None or not library.exists():
+        say("SKIPPED: no Python has NumPy and Gymnasium (script/setup test), or the build has no liboctet.so")
+        return
+    with cluster.Cluster(BUILD, folder, actors=2) as system:
+        settings = ["algo.name=external", "algo.learning_rate=0.003", "network.hidden=[32,32]"]
+        solved(check, system, 60, settings,
+               ["env", f"OCTET_LIBRARY={library}", f"PYTHONPATH={ROOT / 'python'}", python,
+                ROOT / "examples/python/dqn_numpy.py", "--attach", system.run])
+        said = (folder / "log/beside.log").read_text(encoding="utf-8")
+        check.that("solved, " in said, f"the program says so: {said.strip().splitlines()[-1:]}")
 
 
 def slow(check, folder):
@@ -275,7 +304,7 @@ def stop(check, folder):
             settle(check, system)
 
 
-SCENARIOS = [plain, slow, narrow, cut_actor, cut_replay, cut_learner, cut_one_way, moved_replay, moved_learner, power_actor,
+SCENARIOS = [plain, own_learner, slow, narrow, cut_actor, cut_replay, cut_learner, cut_one_way, moved_replay, moved_learner, power_actor,
              power_replay, power_learner, stop]
 
 
