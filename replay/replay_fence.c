@@ -31,6 +31,12 @@ replay_fence_check(const replay_fence *fence, uint64_t run_id, uint64_t epoch, u
     return OCT_OK;
 }
 
+bool
+replay_fence_is_of(const replay_fence *fence, uint64_t run_id, uint64_t epoch)
+{
+    return fence->run_id == run_id && fence->epoch == epoch;
+}
+
 void
 replay_fence_note(replay_fence *fence, uint64_t run_id, uint64_t epoch, uint64_t now_ns)
 {
@@ -40,7 +46,7 @@ replay_fence_note(replay_fence *fence, uint64_t run_id, uint64_t epoch, uint64_t
 void
 replay_fence_release(replay_fence *fence, uint64_t run_id, uint64_t epoch)
 {
-    if (fence->run_id == run_id && fence->epoch == epoch) {
+    if (replay_fence_is_of(fence, run_id, epoch)) {
         fence->heard_ns = 0;
     }
 }

@@ -22,6 +22,9 @@ typedef struct replay_fence {
 // been here. OCT_EAGAIN: the table is another run's, whose learner is at work. reason says it.
 OCT_CHECKED oct_err replay_fence_check(const replay_fence *fence, uint64_t run_id, uint64_t epoch,
                                        uint64_t now_ns, char *reason, size_t reason_size);
+// Whether it is the one that was noted last. A newer one takes the table with Configure alone, so
+// that a number that was damaged on its way shuts nobody out.
+bool replay_fence_is_of(const replay_fence *fence, uint64_t run_id, uint64_t epoch);
 // It did, after that check.
 void replay_fence_note(replay_fence *fence, uint64_t run_id, uint64_t epoch, uint64_t now_ns);
 // It needs the table no more: another run may have it at once. Of another learner: nothing.

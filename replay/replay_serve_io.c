@@ -510,6 +510,10 @@ sample(void *arg, wire_call *call, const wire_sample *request)
         wire_reply_error(call, err, reason);
         return;
     }
+    if (!replay_fence_is_of(&io->fence, request->run_id, request->epoch)) {
+        sample_refuse(io, call, false); // one that has not configured it
+        return;
+    }
     replay_fence_note(&io->fence, request->run_id, request->epoch, oct_clock_ns());
     if (!sample_size_ok(io, call, request)) {
         return;
@@ -613,7 +617,7 @@ update_priorities(void *arg, wire_call *call, const wire_priorities *priorities)
         wire_reply_error(call, err, reason);
         return;
     }
-    if (is_of_table) {
+    if (is_of_table && replay_fence_is_of(&io->fence, priorities->run_id, priorities->epoch)) {
         replay_fence_note(&io->fence, priorities->run_id, priorities->epoch, oct_clock_ns());
         replay_table_update(io->table, priorities);
     }

@@ -351,6 +351,23 @@ test_daemon_refuses_a_learner_that_another_has_replaced(void **state)
     uint64_t key[] = {7};
     float priority[] = {1};
     wire_priorities update = {f->sampled.incarnation, 1, key, priority, .run_id = RUN};
+    // A larger number alone takes nothing over: it may be the same one's, damaged on its way.
+    const wire_sample damaged = {
+        .run_id = RUN, .epoch = 1 << 30, .batch_size = 16, .batches = 1, .timeout_ms = 1000};
+    f->is_answered = false;
+    T_OK(wire_call_sample(f->client, &damaged, 10000, sample_done, f));
+    wait_for_answer(f);
+    T_OK(f->err);
+    assert_false(f->sampled.configured);
+    update.epoch = 1 << 30;
+    f->is_answered = false;
+    T_OK(wire_call_update_priorities(f->client, &update, 10000, empty_done, f));
+    wait_for_answer(f);
+    T_OK(f->err);
+    assert_int_equal(stat_of(f, "replay.priority_updates"), 0);
+    update.epoch = 0;
+    sample(f, 16, 1, 0);
+    T_OK(f->err);
     wire_configure newer = message;
     newer.epoch = 6;
     T_OK(configure(f, &newer));

@@ -25,7 +25,11 @@ test_fence_refuses_the_older_of_two_learners_of_a_run(void **state)
     T_ERR(asked(&fence, RUN, 4, 101 * SECOND), OCT_ESTALE);
     assert_non_null(strstr(reason, "another learner has taken over run 000000000000001f"));
     T_OK(asked(&fence, RUN, 5, 101 * SECOND));
-    T_OK(asked(&fence, RUN, 6, 101 * SECOND)); // newer than the one that is at work: it takes over
+    T_OK(asked(&fence, RUN, 6,
+               101 * SECOND)); // newer than the one that is at work: it may take over
+    assert_false(replay_fence_is_of(&fence, RUN, 6)); // but has not
+    assert_false(replay_fence_is_of(&fence, OTHER, 5));
+    assert_true(replay_fence_is_of(&fence, RUN, 5));
     replay_fence_note(&fence, RUN, 6, 101 * SECOND);
     T_ERR(asked(&fence, RUN, 5, 102 * SECOND), OCT_ESTALE);
     T_ERR(asked(&fence, RUN, 5, 1000 * SECOND), OCT_ESTALE); // however long the newer is silent
