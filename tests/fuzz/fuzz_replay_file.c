@@ -1,6 +1,8 @@
 // The file of a durable table, changed anywhere: an input says which table it was, what is mended
 // of its sums, and the edits. It is refused in words, or recovered to a table that does what tables
 // do, and that a next process takes over again.
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -176,22 +178,22 @@ table_use(replay_table *table)
     replay_table_set(table, &wanted);
 }
 
-// Whether it became a table.
+// Whether it became a table; reason says why not.
 static bool
-take_over(bool is_used)
+take_over(bool is_used, char *reason, size_t reason_size)
 {
-    char reason[512] = "";
     replay_file *file;
-    if (replay_file_open(&file, path, reason, sizeof(reason)) != OCT_OK) {
+    reason[0] = '\0';
+    if (replay_file_open(&file, path, reason, reason_size) != OCT_OK) {
         OCT_ASSERT(reason[0] != '\0');
         return false;
     }
     replay_recovered recovered;
     replay_table *table = NULL;
-    oct_err err = replay_recover(&recovered, file, reason, sizeof(reason));
+    oct_err err = replay_recover(&recovered, file, reason, reason_size);
     OCT_ASSERT((err == OCT_OK) == (reason[0] == '\0'));
-    if (err == OCT_OK) {
-        err = replay_table_restore(&table, file, recovered.is_exact);
+    if (err == OCT_OK && replay_table_restore(&table, file, recovered.is_exact) != OCT_OK) {
+        err = oct_refuse(reason, reason_size, "its sessions are damaged");
     }
     if (err == OCT_OK && is_used) {
         table_use(table);
@@ -237,9 +239,15 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     if ((what & ONLY_LOOK) != 0) {
         look();
-    } else if (take_over(true)) {
+        return 0;
+    }
+    char reason[512];
+    if (take_over(true, reason, sizeof(reason))) {
         fuzz_accept();
-        OCT_ASSERT(take_over(false));
+        if (!take_over(false, reason, sizeof(reason))) {
+            fprintf(stderr, "the next process refuses it: %s\n", reason);
+            abort();
+        }
     }
     return 0;
 }
