@@ -1,6 +1,6 @@
 // Implements include/octet/policy.h, the public C interface, with the functions and structs of this
 // folder.
-#include "include/octet/policy.h"
+#include "policy/policy_public.h"
 
 #include <assert.h>
 #include <math.h>
@@ -102,6 +102,12 @@ octet_policy_free(octet_policy *policy)
         free(policy->extra);
         free(policy);
     }
+}
+
+const policy_spec *
+policy_public_spec(const octet_policy *policy)
+{
+    return policy_net_spec(policy->net);
 }
 
 int

@@ -174,16 +174,17 @@ row_kl(const double *want, const double *got, uint32_t count, double t)
 }
 
 static void
-discrete_compare(quantizer_divergence *out, const policy_spec *spec, const answers *got,
-                 const policy_spec *other, const answers *want)
+discrete_compare(quantizer_divergence *out, const quantizer_answers *got,
+                 const quantizer_answers *want)
 {
-    double t = temperature_of(other, want->y, out->rows), kl = 0.0;
+    const policy_spec *spec = got->spec, *other = want->spec;
+    double t = temperature_of(other, want->outputs, out->rows), kl = 0.0;
     const int32_t *a = got->actions, *b = want->actions;
     uint32_t agreed = 0;
     for (size_t r = 0; r < out->rows; r++) {
         double want_scores[POLICY_ACTIONS_MAX], got_scores[POLICY_ACTIONS_MAX];
-        scores_of(other, want->y + r * policy_spec_outputs(other), want_scores);
-        scores_of(spec, got->y + r * policy_spec_outputs(spec), got_scores);
+        scores_of(other, want->outputs + r * policy_spec_outputs(other), want_scores);
+        scores_of(spec, got->outputs + r * policy_spec_outputs(spec), got_scores);
         kl += row_kl(want_scores, got_scores, spec->action_count, t);
         agreed += a[r] == b[r];
     }
@@ -195,9 +196,9 @@ discrete_compare(quantizer_divergence *out, const policy_spec *spec, const answe
 // ---- box
 
 static void
-box_compare(quantizer_divergence *out, const policy_spec *spec, const answers *got,
-            const answers *want)
+box_compare(quantizer_divergence *out, const quantizer_answers *got, const quantizer_answers *want)
 {
+    const policy_spec *spec = got->spec;
     const float *a = got->actions, *b = want->actions;
     uint32_t agreed = 0;
     double sum = 0.0;
@@ -218,14 +219,34 @@ box_compare(quantizer_divergence *out, const policy_spec *spec, const answers *g
     out->action_l2 = sum / out->rows;
 }
 
+void
+quantizer_compare(quantizer_divergence *out, const quantizer_answers *policy,
+                  const quantizer_answers *fp32, uint32_t rows)
+{
+    const policy_spec *spec = policy->spec, *other = fp32->spec;
+    OCT_ASSERT(rows > 0 && spec->action_kind == other->action_kind &&
+               spec->action_count == other->action_count);
+    *out = (quantizer_divergence){.rows = rows};
+    if (spec->head == other->head && spec->atoms == other->atoms &&
+        spec->state_deviation == other->state_deviation) {
+        outputs_compare(out, spec, policy->outputs, fp32->outputs);
+    } else {
+        out->relative_l2 = out->max_abs = NAN;
+    }
+    if (spec->action_kind == POLICY_DISCRETE) {
+        discrete_compare(out, policy, fp32);
+    } else {
+        box_compare(out, policy, fp32);
+    }
+}
+
 oct_err
 quantizer_probe(quantizer_divergence *out, const policy_image *image, const policy_image *fp32,
                 const float *obs, uint32_t rows)
 {
     const policy_spec *spec = &image->spec, *other = &fp32->spec;
     OCT_ASSERT(rows > 0 && spec->obs_count == other->obs_count &&
-               spec->obs_dtype == other->obs_dtype && spec->action_kind == other->action_kind &&
-               spec->action_count == other->action_count);
+               spec->obs_dtype == other->obs_dtype);
     void *read = observations_make(spec, obs, rows);
     answers got = {0}, want = {0};
     oct_err err = answers_make(&got, image, read, rows);
@@ -233,18 +254,8 @@ quantizer_probe(quantizer_divergence *out, const policy_image *image, const poli
         err = answers_make(&want, fp32, read, rows);
     }
     if (err == OCT_OK) {
-        *out = (quantizer_divergence){.rows = rows};
-        if (spec->head == other->head && spec->atoms == other->atoms &&
-            spec->state_deviation == other->state_deviation) {
-            outputs_compare(out, spec, got.y, want.y);
-        } else {
-            out->relative_l2 = out->max_abs = NAN;
-        }
-        if (spec->action_kind == POLICY_DISCRETE) {
-            discrete_compare(out, spec, &got, other, &want);
-        } else {
-            box_compare(out, spec, &got, &want);
-        }
+        quantizer_compare(out, &(quantizer_answers){spec, got.y, got.actions},
+                          &(quantizer_answers){other, want.y, want.actions}, rows);
     }
     answers_free(&got);
     answers_free(&want);

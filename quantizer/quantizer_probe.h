@@ -27,4 +27,15 @@ typedef struct quantizer_divergence {
 OCT_CHECKED oct_err quantizer_probe(quantizer_divergence *out, const policy_image *image,
                                     const policy_image *fp32, const float *obs, uint32_t rows);
 
+// The same of what two policies have answered already: outputs[rows][outputs of the spec] and
+// actions[rows], int32 or float[action_count].
+typedef struct quantizer_answers {
+    const policy_spec *spec;
+    const float *outputs;
+    const void *actions;
+} quantizer_answers;
+
+void quantizer_compare(quantizer_divergence *out, const quantizer_answers *policy,
+                       const quantizer_answers *fp32, uint32_t rows);
+
 #endif // QUANTIZER_QUANTIZER_PROBE_H

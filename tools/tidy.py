@@ -20,7 +20,7 @@ MAY_INCLUDE = {
     "proto": ["common"],
     "net": ["common"],
     "policy": ["common"],
-    "liboctet": ["common", "policy", "envs", "render"],
+    "liboctet": ["common", "policy", "envs", "render", "quantizer"],
     "codec": ["common", "policy"],
     "export": ["common", "policy"],
     "import": ["common", "policy"],

@@ -24,12 +24,12 @@ from ._env import OctetEnv
 from ._import import Imported, ImportReport, import_policy
 from ._lib import OctetError, RenderModeError, ids
 from ._learner import Layer, Learner, LearnerBatch
-from ._policy import Policy, PolicyInfo, Sampler
+from ._policy import Policy, PolicyDivergence, PolicyInfo, Sampler
 from ._replay import Batch, Replay, ReplayTimeoutError, Sequences, Writer
 from ._vector import OctetVectorEnv
 
 __all__ = ["Batch", "ImportReport", "Imported", "Layer", "Learner", "LearnerBatch", "OctetEnv", "OctetError", "OctetVectorEnv",
-           "Policy", "PolicyInfo", "Replay", "RenderModeError", "ReplayTimeoutError", "Sampler", "Sequences", "Writer", "__version__", "ids",
+           "Policy", "PolicyDivergence", "PolicyInfo", "Replay", "RenderModeError", "ReplayTimeoutError", "Sampler", "Sequences", "Writer", "__version__", "ids",
            "import_policy", "make", "make_vec", "preset"]
 __version__: str = _lib.lib.octet_version().decode()
 

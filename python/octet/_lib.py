@@ -11,7 +11,7 @@ from ctypes import (CDLL, POINTER, Structure, byref, c_char, c_char_p, c_double,
                     c_uint32, c_uint64, c_void_p, create_string_buffer)
 from typing import Any
 
-__all__ = ["CDLL", "Config", "Info", "Io", "LearnerAnswer", "LearnerBatch", "LearnerSpec", "OctetError", "RenderModeError", "Rng", "Space", "Spec", "byref", "c_double", "c_uint32",
+__all__ = ["CDLL", "Config", "Divergence", "Info", "Io", "LearnerAnswer", "LearnerBatch", "LearnerSpec", "OctetError", "RenderModeError", "Rng", "Space", "Spec", "byref", "c_double", "c_uint32",
            "check", "create_string_buffer", "lib", "prefix", "program_environ", "whole"]
 
 ERROR_BYTES = 1024  # OCTET_VECTOR_ERROR_BYTES
@@ -68,6 +68,11 @@ class Info(Structure):
                 ("action_bytes", c_uint32), ("output_count", c_uint32), ("isa", c_char_p)]
 
 
+class Divergence(Structure):
+    _fields_ = [("size", c_uint32), ("is_box", c_uint32), ("agreement", c_double), ("kl", c_double),
+                ("action_l2", c_double), ("max_abs", c_double), ("relative_l2", c_double)]
+
+
 class LearnerLayer(Structure):
     _fields_ = [(name, c_uint32) for name in (
         "kind", "inputs", "outputs", "activation", "layer_norm", "rows", "columns", "height", "width", "channels",
@@ -108,6 +113,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "octet_policy_get_info": (c_int, [c_void_p, POINTER(Info)]),
     "octet_policy_act_batch": (c_int, [c_void_p, _ADDRESS, c_size_t, _ADDRESS]),
     "octet_policy_outputs_batch": (c_int, [c_void_p, _ADDRESS, c_size_t, _ADDRESS]),
+    "octet_policy_compare": (c_int, [c_void_p, c_void_p, _ADDRESS, c_size_t, POINTER(Divergence), c_char_p, c_size_t]),
     "octet_policy_seed": (None, [_ADDRESS, c_uint64, c_uint64]),
     "octet_policy_sample_batch": (c_int, [c_void_p, _ADDRESS, c_size_t, _ADDRESS, _ADDRESS, _ADDRESS]),
     "octet_learner_open": (c_int, [POINTER(c_void_p), c_char_p, c_char_p, c_size_t]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import threading
@@ -36,6 +37,18 @@ class PolicyInfo:
     discrete: bool
     action_count: int
     output_count: int
+
+
+@dataclass(frozen=True)
+class PolicyDivergence:
+    """How far a policy is from another. Actions are discrete ones or a box's; a measure of the others is None."""
+
+    rows: int
+    agreement: float               # share of equal greedy actions (box: within 1 % of its range in every dimension)
+    kl: float | None               # discrete: mean KL(other || policy); values: at the temperature of their spread
+    action_distance: float | None  # box: mean, in units of its range
+    max_abs: float | None          # of outputs, as far as they decide; None: those of the two mean other things
+    relative_l2: float | None
 
 
 class Policy:
@@ -114,6 +127,24 @@ class Policy:
         outputs = np.zeros((count, self.info.output_count), np.float32)
         self._call(lib.octet_policy_outputs_batch, rows.ctypes.data, count, outputs.ctypes.data)
         return outputs if batch else outputs[0]
+
+    def compare(self, other: Policy, observations: Any) -> PolicyDivergence:
+        """How far this policy is from another one of the same task, such as the one in fp32 that it was quantised from
+        (`policy.fp32.oct` of a run folder), on a batch of observations: better recorded than invented."""
+        rows, count, _ = self._rows(observations)
+        found, error = _lib.Divergence(ctypes.sizeof(_lib.Divergence)), _lib.create_string_buffer(_lib.ERROR_BYTES)
+        with contextlib.ExitStack() as locks:
+            for one in sorted({self, other}, key=id):  # in one order, wherever they are compared
+                locks.enter_context(one._lock)
+            result = lib.octet_policy_compare(self._live(), other._live(), rows.ctypes.data, count, _lib.byref(found),
+                                              error, len(error))
+        _lib.check(result, error.value)
+
+        def measure(value: float) -> float | None:
+            return None if np.isnan(value) else value
+
+        return PolicyDivergence(count, found.agreement, measure(found.kl), measure(found.action_l2), measure(found.max_abs),
+                                measure(found.relative_l2))
 
     def sampler(self, seed: int, rows: int = 1) -> Sampler:
         """Draws from the policy's distribution, for `rows` observations at a time: row i has a generator of its own."""

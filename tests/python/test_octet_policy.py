@@ -128,3 +128,42 @@ def test_threads_take_turns():
     want = policy.act(obs)
     with ThreadPoolExecutor(4) as pool:
         assert all(np.array_equal(got, want) for got in pool.map(lambda _: policy.act(obs), range(40)))
+
+
+def softmax(scores):
+    power = np.exp(scores - scores.max(1, keepdims=True))
+    return power / power.sum(1, keepdims=True)
+
+
+def test_actions_of_a_box_are_compared_in_units_of_their_range():
+    policy, other = (octet.Policy(GOLDEN / f"box_{name}.oct") for name in ("int4", "fp32"))
+    obs = golden("box_fp32")[0].view(np.float32)
+    found = policy.compare(other, obs)
+    assert found.rows == len(obs) and found.kl is None and 0 < found.action_distance < 0.5
+    difference = policy.outputs(obs).astype(float) - other.outputs(obs)
+    assert np.isclose(found.max_abs, np.abs(difference).max())
+    assert np.isclose(found.relative_l2, np.linalg.norm(difference) / np.linalg.norm(other.outputs(obs).astype(float)))
+    same = other.compare(other, obs)
+    assert (same.agreement, same.action_distance, same.max_abs, same.relative_l2) == (1, 0, 0, 0)
+
+
+def test_discrete_actions_are_compared_by_the_divergence_of_their_scores():
+    policy, other = octet.Policy(GOLDEN / "relu_int8_per_tensor.oct"), octet.Policy(GOLDEN / "relu_int8.oct")
+    obs = golden("relu_int8")[0].view(np.float32)
+    found, got, want = policy.compare(other, obs), policy.outputs(obs).astype(float), other.outputs(obs).astype(float)
+    assert np.isclose(found.agreement, (policy.act(obs) == other.act(obs)).mean()) and found.action_distance is None
+    temperature = (want.max(1) - want.min(1)).mean()
+    p, q = softmax(want / temperature), softmax(got / temperature)
+    assert np.isclose(found.kl, (p * np.log(p / q)).sum(1).mean(), atol=1e-9)
+    difference = (got - got.mean(1, keepdims=True)) - (want - want.mean(1, keepdims=True))
+    assert np.isclose(found.max_abs, np.abs(difference).max())
+
+
+def test_policies_of_other_tasks_are_not_compared():
+    box, relu = octet.Policy(GOLDEN / "box_int8.oct"), octet.Policy(GOLDEN / "relu_int8.oct")
+    with pytest.raises(octet.OctetError, match="the policies have other (observations|actions)"):
+        box.compare(relu, np.zeros(box.info.obs_count, np.float32))
+    with pytest.raises(octet.OctetError, match="an observation is not finite"):
+        box.compare(box, np.full(box.info.obs_count, np.nan, np.float32))
+    with pytest.raises(octet.OctetError, match="observations of shape"):
+        box.compare(box, np.zeros(3, np.float32))
