@@ -183,8 +183,10 @@ def test_a_killed_octet_learner_is_an_error(tmp_path):
 
 
 def test_control_c_ends_the_run(tmp_path):
-    code = f"import sys; sys.path.insert(0, {str(ROOT / 'tests/python')!r})\n" \
-           f"from test_octet_learner import started\nwith started({str(tmp_path / 'run')!r}) as learner:\n" \
+    # A shell without job control starts what runs in the background with SIGINT ignored, and Python leaves it so.
+    code = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n" \
+           f"sys.path.insert(0, {str(ROOT / 'tests/python')!r})\nfrom test_octet_learner import started\n" \
+           f"with started({str(tmp_path / 'run')!r}) as learner:\n" \
            "    for batch in learner:\n        learner.update()\n        print('learns', flush=True)"
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
         assert child.stdout.readline() == b"learns\n"
