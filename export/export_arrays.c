@@ -74,13 +74,20 @@ halves_write(export_arrays *w, uint32_t l, const uint16_t *values, size_t count)
     (void)fputs("\n};\n", w->out);
 }
 
+// Pairs of codes in one number; export_dense_int8 says which.
 static void
-codes_write(export_arrays *w, uint32_t l, const int8_t *values, size_t count)
+pairs_write(export_arrays *w, uint32_t l, const int8_t *codes, uint32_t inputs, uint32_t outputs)
 {
     uint32_t column = 0;
-    array_begin(w, "int8_t", "w", l, count, 1);
+    size_t count = (size_t)outputs / 2 * inputs, odd = outputs % 2 == 1 ? (inputs + 1) / 2 : 0;
+    array_begin(w, "int16_t", "w", l, count + odd, sizeof(int16_t));
     for (size_t i = 0; i < count; i++) {
-        array_add_integer(w, &column, values[i]);
+        const int8_t *first = codes + i / inputs * 2 * inputs + i % inputs;
+        array_add_integer(w, &column, 256 * first[0] + first[inputs]);
+    }
+    codes += 2 * count;
+    for (uint32_t k = 0; odd > 0 && k < inputs; k += 2) {
+        array_add_integer(w, &column, 256 * codes[k] + (k + 1 < inputs ? codes[k + 1] : 0));
     }
     (void)fputs("\n};\n", w->out);
 }
@@ -126,7 +133,7 @@ layer_arrays_write(export_arrays *w, uint32_t l)
         halves_write(w, l, image->halves[l], count);
         break;
     case POLICY_INT8:
-        codes_write(w, l, image->codes[l], count);
+        pairs_write(w, l, image->codes[l], policy_layer_columns(layer), policy_layer_rows(layer));
         break;
     case POLICY_INT4:
         nibbles_write(w, l, image->codes[l], policy_layer_columns(layer), policy_layer_rows(layer));

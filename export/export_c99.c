@@ -166,7 +166,9 @@ layer_call_write(FILE *out, const policy_image *image, uint32_t l, const char *f
 {
     const policy_layer *layer = &image->spec.layers[l];
     if (policy_is_integer(image->precision)) {
-        (void)fprintf(out, "    scale = export_quantize(%s, %u, work->q);\n", from, layer->inputs);
+        bool is_relu = l > 0 && layer[-1].activation == POLICY_RELU;
+        (void)fprintf(out, "    scale = export_quantize%s(%s, %u, work->q);\n",
+                      is_relu ? "_relu" : "", from, layer->inputs);
         from = "work->q";
     }
     if (layer->kind == POLICY_CONV) {
@@ -187,7 +189,11 @@ layer_calls_write(FILE *out, const policy_image *image, uint32_t l, const char *
         (void)fprintf(out, "    export_layer_norm(policy_g%u, policy_o%u, %u, %s);\n", l, l,
                       layer->outputs, to);
     }
-    if (layer->activation != POLICY_LINEAR) {
+    // The codes of the next layer are those of relu(y) by themselves.
+    bool is_last = l + 1 == image->spec.layer_count;
+    bool is_in_codes =
+        layer->activation == POLICY_RELU && policy_is_integer(image->precision) && !is_last;
+    if (layer->activation != POLICY_LINEAR && !is_in_codes) {
         (void)fprintf(out, "    export_row_%s(%u, %s);\n", activations[layer->activation],
                       layer->outputs, to);
     }
@@ -424,6 +430,12 @@ head_write(const writer *w, const char *math)
                 "#pragma STDC FP_CONTRACT OFF\n"
                 "#endif\n",
                 w->out);
+    if (w->image->precision == POLICY_INT8) {
+        (void)fprintf(w->out,
+                      "\n#ifdef __ARM_FEATURE_DSP // Cortex-M4, M7, M33 and larger\n"
+                      "#include <arm_acle.h>\n#define %s_SMLAD\n#endif\n",
+                      w->upper);
+    }
     (void)fprintf(w->out,
                   "\n#define %s_OBSERVATION_COUNT %u\n#define %s_OUTPUT_COUNT      %u\n"
                   "#define %s_ACTION_COUNT      %u\n#define %s_FLASH_BYTES       %zu\n"

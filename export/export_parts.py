@@ -3,8 +3,8 @@
 
 usage: export_parts.py OUT.c HEADER...
 
-A part is a function or a struct that stands between empty lines, with the comment above, or one
-#define with its comment. Its name is that of the function, the struct or the macro.
+A part is a function or a struct that stands between empty lines, with the comment above and an
+#ifdef around it, or one #define with its comment. Its name is that of the function, the struct or the macro.
 Includes, guards and comments that stand alone are left out. export_c99.c asks for parts by name.
 """
 
@@ -31,7 +31,7 @@ def parts(text):
 
 def name_of(block):
     """None: a part that no exported header has."""
-    code = [line for line in block if not line.lstrip().startswith("//")]
+    code = [line for line in block if not line.lstrip().startswith("//") and not line.startswith("#ifdef")]
     if not code or re.match(r"#\s*(include|ifndef|endif)", code[0]):
         return None
     for pattern in (r"#define (\w+)", r"typedef struct (\w+)"):

@@ -37,36 +37,196 @@ export_normalise(const float *mean, const float *inverse, uint32_t n, float *x)
     }
 }
 
-// q[n] = codes of x[n] less their zero point, in -255..255; gives their scale.
+// The largest of x[n] and 0; NaN is passed over. Floats that are not negative are in the order of
+// their bits as integers, and NaN is behind them all.
 static inline float
-export_quantize(const float *x, uint32_t n, int16_t *q)
+export_highest(const float *x, uint32_t n)
 {
-    float lo = 0.0f, hi = 0.0f;
+    int32_t most = 0;
     for (uint32_t i = 0; i < n; i++) {
-        lo = x[i] < lo ? x[i] : lo;
-        hi = x[i] > hi ? x[i] : hi;
+        int32_t bits;
+        memcpy(&bits, x + i, sizeof(bits));
+        most = bits > most ? bits : most;
     }
-    policy_affine affine = policy_affine_of(lo, hi);
+    float highest = 0.0f;
+    for (uint32_t i = 0; i < n && most > 0x7f800000; i++) {
+        highest = x[i] > highest ? x[i] : highest;
+    }
+    if (most <= 0x7f800000) {
+        memcpy(&highest, &most, sizeof(highest));
+    }
+    return highest;
+}
+
+// The same downwards: negative floats are in the order of their bits without a sign.
+static inline float
+export_lowest(const float *x, uint32_t n)
+{
+    uint32_t most = 0x80000000u;
     for (uint32_t i = 0; i < n; i++) {
-        int32_t code = policy_round(x[i] * affine.inverse) + affine.zero_point;
-        code = code < 0 ? 0 : code > 255 ? 255 : code;
-        q[i] = (int16_t)(code - affine.zero_point);
+        uint32_t bits;
+        memcpy(&bits, x + i, sizeof(bits));
+        most = bits > most ? bits : most;
+    }
+    float lowest = 0.0f;
+    for (uint32_t i = 0; i < n && most > 0xff800000u; i++) {
+        lowest = x[i] < lowest ? x[i] : lowest;
+    }
+    if (most <= 0xff800000u) {
+        memcpy(&lowest, &most, sizeof(lowest));
+    }
+    return lowest;
+}
+
+// q[n] = codes of x[n], whose range is lo to hi, less their zero point, in -255..255; gives their
+// scale. The sum has ulp 1, so its bits count up with the rounded product (policy_round); a code
+// beyond 511 comes of a number below lo, NaN or infinity.
+static inline float
+export_codes(const float *x, uint32_t n, float lo, float hi, int16_t *q)
+{
+    policy_affine affine = policy_affine_of(lo, hi);
+    uint32_t zero = (uint32_t)affine.zero_point;
+    int32_t floor = lo < 0.0f ? INT32_MIN : 0;
+    for (uint32_t i = 0; i < n; i++) {
+        int32_t bits;
+        memcpy(&bits, x + i, sizeof(bits));
+        uint32_t code = zero;
+        if (bits > floor) {
+            float sum = x[i] * affine.inverse + 0x1.8p23f;
+            memcpy(&code, &sum, sizeof(code));
+            code -= 0x4b400000u - zero;
+            if (code > 255) {
+                code = code > 511 ? 0 : 255;
+            }
+        }
+        q[i] = (int16_t)(code - zero);
     }
     return affine.scale;
 }
 
-// y[O] = W q + bias, W [O][I] of bytes; output j has scales[j * step].
+static inline float
+export_quantize(const float *x, uint32_t n, int16_t *q)
+{
+    return export_codes(x, n, export_lowest(x, n), export_highest(x, n), q);
+}
+
+// The codes of relu(x[n]): what is not above 0 has code 0.
+static inline float
+export_quantize_relu(const float *x, uint32_t n, int16_t *q)
+{
+    return export_codes(x, n, 0.0f, export_highest(x, n), q);
+}
+
+// sums[0] += the products of q[n] and the pairs of codes w[n], sums[1] += those of q and the second
+// codes alone. At most 256 inputs: 255 * (256 * 127 + 127) * 256 < 2^31.
 static inline void
-export_dense_int8(const int8_t *w, const float *scales, uint32_t step, const float *bias,
+export_add_pair(const int16_t *w, const int16_t *q, uint32_t n, int32_t *sums)
+{
+    int32_t both = sums[0], second = sums[1];
+    for (; n >= 4; n -= 4, q += 4, w += 4) {
+        int32_t x = q[0], pair = w[0];
+        both += x * pair;
+        second += x * (int8_t)pair;
+        x = q[1], pair = w[1];
+        both += x * pair;
+        second += x * (int8_t)pair;
+        x = q[2], pair = w[2];
+        both += x * pair;
+        second += x * (int8_t)pair;
+        x = q[3], pair = w[3];
+        both += x * pair;
+        second += x * (int8_t)pair;
+    }
+    for (; n > 0; n--, q++, w++) {
+        both += *q * *w;
+        second += *q * (int8_t)*w;
+    }
+    sums[0] = both;
+    sums[1] = second;
+}
+
+#ifdef POLICY_SMLAD
+static inline int16x2_t
+export_two(const int16_t *at)
+{
+    int16x2_t two;
+    memcpy(&two, at, sizeof(two));
+    return two;
+}
+#endif
+
+// export_add_pair for the pairs w and more. Cores with the DSP extension multiply two inputs by two
+// halves of a register at once: halves are pairs, and SXTB16 leaves the second codes of both.
+static inline void
+export_add_pairs(const int16_t *w, const int16_t *more, const int16_t *q, uint32_t n, int32_t *sums)
+{
+#ifdef POLICY_SMLAD
+    int32_t a = sums[0], b = sums[1], c = sums[2], d = sums[3];
+    for (; n >= 8; n -= 8, q += 8, w += 8, more += 8) {
+        int16x2_t x = export_two(q), u = export_two(w), v = export_two(more);
+        a = __smlad(x, u, a);
+        b = __smlad(x, __sxtb16(u), b);
+        c = __smlad(x, v, c);
+        d = __smlad(x, __sxtb16(v), d);
+        x = export_two(q + 2), u = export_two(w + 2), v = export_two(more + 2);
+        a = __smlad(x, u, a);
+        b = __smlad(x, __sxtb16(u), b);
+        c = __smlad(x, v, c);
+        d = __smlad(x, __sxtb16(v), d);
+        x = export_two(q + 4), u = export_two(w + 4), v = export_two(more + 4);
+        a = __smlad(x, u, a);
+        b = __smlad(x, __sxtb16(u), b);
+        c = __smlad(x, v, c);
+        d = __smlad(x, __sxtb16(v), d);
+        x = export_two(q + 6), u = export_two(w + 6), v = export_two(more + 6);
+        a = __smlad(x, u, a);
+        b = __smlad(x, __sxtb16(u), b);
+        c = __smlad(x, v, c);
+        d = __smlad(x, __sxtb16(v), d);
+    }
+    sums[0] = a, sums[1] = b, sums[2] = c, sums[3] = d;
+#endif
+    if (n > 0) {
+        export_add_pair(w, q, n, sums);
+        export_add_pair(more, q, n, sums + 2);
+    }
+}
+
+// y[O] = W q + bias; output j has scales[j * step]. W is in pairs of codes: w[p][k] is 256 times
+// that of output 2 p and input k, plus that of output 2 p + 1. So two sums have the products with
+// both codes of a pair and with the second, and their difference is 256 times those with the first.
+// When O is odd, a pair of the last output has the codes of inputs k and k + 1.
+static inline void
+export_dense_int8(const int16_t *w, const float *scales, uint32_t step, const float *bias,
                   const int16_t *q, float scale, uint32_t I, uint32_t O, float *y)
 {
-    for (uint32_t j = 0; j < O; j++) {
+    for (uint32_t j = 0; j + 1 < O; j += 4) {
+        const int16_t *more = j + 3 < O ? w + I : w;
+        int32_t total[4] = {0, 0, 0, 0};
+        for (uint32_t k = 0; k < I; k += 256) {
+            int32_t sums[4] = {0, 0, 0, 0};
+            export_add_pairs(w + k, more + k, q + k, I - k < 256 ? I - k : 256, sums);
+            total[0] += (sums[0] - sums[1]) >> 8;
+            total[1] += sums[1];
+            total[2] += (sums[2] - sums[3]) >> 8;
+            total[3] += sums[3];
+        }
+        const float *s = scales + j * step;
+        y[j] = (float)total[0] * (scale * s[0]) + bias[j];
+        y[j + 1] = (float)total[1] * (scale * s[step]) + bias[j + 1];
+        if (more != w) {
+            y[j + 2] = (float)total[2] * (scale * s[2 * step]) + bias[j + 2];
+            y[j + 3] = (float)total[3] * (scale * s[3 * step]) + bias[j + 3];
+        }
+        w = more + I;
+    }
+    if (O % 2 == 1) {
         int32_t acc = 0;
         for (uint32_t k = 0; k < I; k++) {
-            acc += (int32_t)q[k] * w[k];
+            int32_t second = (int8_t)w[k / 2];
+            acc += q[k] * (k % 2 == 0 ? (w[k / 2] - second) / 256 : second);
         }
-        y[j] = (float)acc * (scale * scales[j * step]) + bias[j];
-        w += I;
+        y[O - 1] = (float)acc * (scale * scales[(O - 1) * step]) + bias[O - 1];
     }
 }
 
@@ -100,11 +260,18 @@ export_dense_fp32(const float *w, const float *bias, const float *x, uint32_t I,
                   float *y)
 {
     for (uint32_t j = 0; j < O; j++) {
-        float chain[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-        for (uint32_t k = 0; k < I; k++) {
-            chain[k % 4] = fmaf(x[k], w[k], chain[k % 4]);
+        float a = 0.0f, b = 0.0f, c = 0.0f, d = 0.0f;
+        uint32_t k = 0;
+        for (; k + 4 <= I; k += 4) {
+            a = fmaf(x[k], w[k], a);
+            b = fmaf(x[k + 1], w[k + 1], b);
+            c = fmaf(x[k + 2], w[k + 2], c);
+            d = fmaf(x[k + 3], w[k + 3], d);
         }
-        y[j] = ((chain[0] + chain[1]) + (chain[2] + chain[3])) + bias[j];
+        a = k < I ? fmaf(x[k], w[k], a) : a;
+        b = k + 1 < I ? fmaf(x[k + 1], w[k + 1], b) : b;
+        c = k + 2 < I ? fmaf(x[k + 2], w[k + 2], c) : c;
+        y[j] = ((a + b) + (c + d)) + bias[j];
         w += I;
     }
 }
@@ -114,11 +281,18 @@ export_dense_bf16(const uint16_t *w, const float *bias, const float *x, uint32_t
                   float *y)
 {
     for (uint32_t j = 0; j < O; j++) {
-        float chain[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-        for (uint32_t k = 0; k < I; k++) {
-            chain[k % 4] = fmaf(x[k], policy_bf16_to_float(w[k]), chain[k % 4]);
+        float a = 0.0f, b = 0.0f, c = 0.0f, d = 0.0f;
+        uint32_t k = 0;
+        for (; k + 4 <= I; k += 4) {
+            a = fmaf(x[k], policy_bf16_to_float(w[k]), a);
+            b = fmaf(x[k + 1], policy_bf16_to_float(w[k + 1]), b);
+            c = fmaf(x[k + 2], policy_bf16_to_float(w[k + 2]), c);
+            d = fmaf(x[k + 3], policy_bf16_to_float(w[k + 3]), d);
         }
-        y[j] = ((chain[0] + chain[1]) + (chain[2] + chain[3])) + bias[j];
+        a = k < I ? fmaf(x[k], policy_bf16_to_float(w[k]), a) : a;
+        b = k + 1 < I ? fmaf(x[k + 1], policy_bf16_to_float(w[k + 1]), b) : b;
+        c = k + 2 < I ? fmaf(x[k + 2], policy_bf16_to_float(w[k + 2]), c) : c;
+        y[j] = ((a + b) + (c + d)) + bias[j];
         w += I;
     }
 }
@@ -128,11 +302,18 @@ export_dense_fp16(const uint16_t *w, const float *bias, const float *x, uint32_t
                   float *y)
 {
     for (uint32_t j = 0; j < O; j++) {
-        float chain[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-        for (uint32_t k = 0; k < I; k++) {
-            chain[k % 4] = fmaf(x[k], policy_fp16_to_float(w[k]), chain[k % 4]);
+        float a = 0.0f, b = 0.0f, c = 0.0f, d = 0.0f;
+        uint32_t k = 0;
+        for (; k + 4 <= I; k += 4) {
+            a = fmaf(x[k], policy_fp16_to_float(w[k]), a);
+            b = fmaf(x[k + 1], policy_fp16_to_float(w[k + 1]), b);
+            c = fmaf(x[k + 2], policy_fp16_to_float(w[k + 2]), c);
+            d = fmaf(x[k + 3], policy_fp16_to_float(w[k + 3]), d);
         }
-        y[j] = ((chain[0] + chain[1]) + (chain[2] + chain[3])) + bias[j];
+        a = k < I ? fmaf(x[k], policy_fp16_to_float(w[k]), a) : a;
+        b = k + 1 < I ? fmaf(x[k + 1], policy_fp16_to_float(w[k + 1]), b) : b;
+        c = k + 2 < I ? fmaf(x[k + 2], policy_fp16_to_float(w[k + 2]), c) : c;
+        y[j] = ((a + b) + (c + d)) + bias[j];
         w += I;
     }
 }

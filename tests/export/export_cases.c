@@ -34,6 +34,7 @@ typedef struct export_case {
     bool layer_norm;
     bool normalise;
     bool published; // as the learner publishes it: scaled by what was observed, centred
+    bool extreme;   // the sums of its first layer are as large as codes can make them
     policy_activation activation;
     policy_dtype obs;
     policy_head head;
@@ -59,6 +60,8 @@ static const export_case cases[] = {
      .widths = {3, 1, 65, 20}},
     {"bytes8", POLICY_INT8, .activation = POLICY_RELU, .obs = POLICY_U8, .widths = {50, 16, 4}},
     {"wide8", POLICY_INT8, .activation = POLICY_RELU, .widths = {300, 16, 3}},
+    {"full8", POLICY_INT8, .extreme = true, .activation = POLICY_RELU, .obs = POLICY_U8,
+     .widths = {512, 9, 3}},
     {"one8", POLICY_INT8, .activation = POLICY_RELU, .widths = {6, 3}},
     {"float32", POLICY_FP32, .layer_norm = true, .activation = POLICY_RELU,
      .widths = {9, 32, 16, 4}},
@@ -312,6 +315,9 @@ main(int argc, char **argv)
         policy_image *image =
             cases[i].published ? published_image(&spec, &cases[i], &rng)
                                : random_image(&spec, cases[i].precision, cases[i].per_tensor, &rng);
+        for (uint32_t k = 0; cases[i].extreme && k < policy_layer_weights(spec.layers); k++) {
+            image->codes[0][k] = k / spec.obs_count % 4 < 2 ? 127 : -127;
+        }
         fprintf(list, "%s %s %s\n", cases[i].name, policy_precision_name(cases[i].precision),
                 cases[i].obs == POLICY_U8 ? "u8" : "f32");
         case_export(&cases[i], image, argv[1], sizes);

@@ -45,11 +45,13 @@ robot_floats(uint32_t *state, uint32_t row, uint32_t n, float *obs)
     }
 }
 
+// With rows of zeros, and of the largest byte.
 static inline void
 robot_bytes(uint32_t *state, uint32_t row, uint32_t n, uint8_t *obs)
 {
     for (uint32_t i = 0; i < n; i++) {
-        obs[i] = (uint8_t)(row % 97 == 5 ? 0 : robot_random(state) >> (row % 8) & 255u);
+        uint32_t byte = row % 97 == 6 ? 255u : robot_random(state) >> (row % 8) & 255u;
+        obs[i] = (uint8_t)(row % 97 == 5 ? 0 : byte);
     }
 }
 

@@ -73,7 +73,7 @@ test_a_header_has_what_its_policy_needs_and_no_more(void **state)
     (void)state;
     export_c99_sizes sizes;
     char *relu = header_of(image_of(POLICY_INT8, POLICY_RELU, false), "p", &sizes);
-    assert_non_null(strstr(relu, "\np_relu("));
+    assert_non_null(strstr(relu, "\np_quantize_relu("));
     const char *const others[] = {"tanh",  "p_elu", "p_exp", "P_EXP", "math.h",
                                   "_norm", "int4",  "fmaf",  "atoms"};
     for (size_t i = 0; i < OCT_COUNTOF(others); i++) {
