@@ -406,6 +406,26 @@ head_comment_write(const writer *w, const char *math)
         math);
 }
 
+// What a compiler's own macros say about how its core multiplies. gcc before 10 lacks the
+// intrinsics.
+static void
+cores_write(const writer *w)
+{
+    if (w->image->precision == POLICY_INT8) {
+        (void)fprintf(w->out,
+                      "\n#if defined(__ARM_FEATURE_DSP) && \\\n"
+                      "    (!defined(__GNUC__) || defined(__clang__) || __GNUC__ >= 10)\n"
+                      "#include <arm_acle.h>\n#define %s_SMLAD\n#endif\n",
+                      w->upper);
+    }
+    if (policy_is_integer(w->image->precision)) {
+        (void)fprintf(w->out,
+                      "\n#if defined(__riscv_mul) && !defined(__riscv_flen)\n"
+                      "#define %s_SOFT_FLOAT\n#endif\n",
+                      w->upper);
+    }
+}
+
 static void
 head_write(const writer *w, const char *math)
 {
@@ -430,12 +450,7 @@ head_write(const writer *w, const char *math)
                 "#pragma STDC FP_CONTRACT OFF\n"
                 "#endif\n",
                 w->out);
-    if (w->image->precision == POLICY_INT8) {
-        (void)fprintf(w->out,
-                      "\n#ifdef __ARM_FEATURE_DSP // Cortex-M4, M7, M33 and larger\n"
-                      "#include <arm_acle.h>\n#define %s_SMLAD\n#endif\n",
-                      w->upper);
-    }
+    cores_write(w);
     (void)fprintf(w->out,
                   "\n#define %s_OBSERVATION_COUNT %u\n#define %s_OUTPUT_COUNT      %u\n"
                   "#define %s_ACTION_COUNT      %u\n#define %s_FLASH_BYTES       %zu\n"

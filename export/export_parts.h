@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-// The functions, structs and macros of policy_math.h and export_robot.h as text, made by
+// The functions, structs and macros of export_robot.h and what it lists as text, made by
 // export_parts.py when this is built.
 //
 // Threads: any, constant.

@@ -31,7 +31,7 @@ def parts(text):
 
 def name_of(block):
     """None: a part that no exported header has."""
-    code = [line for line in block if not line.lstrip().startswith("//") and not line.startswith("#ifdef")]
+    code = [line for line in block if not line.lstrip().startswith("//") and not re.match(r"#if(n)?def POLICY_\w+(?<!_H)$", line)]
     if not code or re.match(r"#\s*(include|ifndef|endif)", code[0]):
         return None
     for pattern in (r"#define (\w+)", r"typedef struct (\w+)"):
@@ -39,7 +39,7 @@ def name_of(block):
         if match:
             return match[1]
     match = re.match(r"(\w+)\(", code[1])
-    if not code[0].startswith("static inline") or not match:
+    if not code[0].startswith("static ") or not match:
         sys.exit(f"export_parts.py: neither a function nor macros nor a struct: {code[0]}")
     return match[1]
 

