@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "common/oct_text.h"
 #include "replay/replay_recover.h"
 #include "replay/replay_sync.h"
 #include "tests/fuzz/fuzz.h"
