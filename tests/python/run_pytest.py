@@ -3,7 +3,7 @@
 
 usage: run_pytest.py ROOT LIBOCTET PATH...      PATH: test files or folders
 
-numpy, gymnasium and pytest come from PyPI and are looked for in this interpreter, in $OCTET_TEST_PYTHON and in
+numpy, gymnasium and pytest come from PyPI and are looked for in $OCTET_TEST_PYTHON, in this interpreter and in
 python3. Exit code 77, with a line that says so: nobody has them."""
 
 import os
@@ -15,7 +15,7 @@ def main(root, library, *paths):
     # Only the build's own code is tested: no site-packages, no files of pytest in the tree.
     here = {**os.environ, "OCTET_LIBRARY": library, "PYTHONPATH": os.path.join(root, "python"),
             "PYTHONDONTWRITEBYTECODE": "1"}
-    for python in [sys.executable, os.environ.get("OCTET_TEST_PYTHON"), "python3"]:
+    for python in [os.environ.get("OCTET_TEST_PYTHON"), sys.executable, "python3"]:
         if python and subprocess.run([python, "-c", "import numpy, gymnasium, pytest"], capture_output=True,
                                      check=False).returncode == 0:
             command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", root, *paths]
