@@ -1,10 +1,8 @@
 // Looks for run folders: which folder is a run, and where commands that show several runs look.
-
 #include "cli/runs/cli_run_list.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
