@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Seconds to a goal by octet train beside Stable-Baselines3: PPO, A2C and SAC on CartPole-v1 and Pendulum-v1.
+"""Seconds to a goal by octet train beside Stable-Baselines3's same algorithm: CartPole-v1, Pendulum-v1, Acrobot-v1, MountainCar-v0 and its continuous form.
 
-usage: bench_train_sb3.py OCTET [--rounds 3] [--only NAME] [--json FILE]
+usage: bench_train_sb3.py OCTET [--rounds 3] [--only NAME,...] [--records FILE]
 
 Run by hand, with a Python that has stable-baselines3 (PyPI); without, it says so and ends with 0. In each round, which is a seed, both take turns:
 octet train with this repository's preset, the whole command with the start of its processes and the evaluation of the result; and Stable-Baselines3
 with the settings of rl-baselines3-zoo, without its imports, one thread of PyTorch, environments in one process. It is evaluated greedily over 10
-episodes every 500 to 4096 steps, and ends with the first 100 episodes that reach the goal, as octet train does. The answer is checked first: another
-100 episodes of either's policy must come near the goal. Prints medians of wall time, CPU time and environment steps a second, and the ratios of the
-rounds.
+episodes every 500 to 5000 steps, and ends with the first 100 episodes that reach the goal, as octet train does, whose goal is the preset's and never
+lower; or with its last step, or after ten minutes of CPU time, which counts as not reached. Another 100 episodes of either's policy must come near the
+goal, which is said where they do not. CPU time is that of all processes, user and system. Prints medians of wall time, CPU time and environment steps
+a second, and the ratios of the rounds; --records adds a line of JSON a round to a file, and makes no round that is there.
 """
 
 import argparse
@@ -27,26 +28,31 @@ for name in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):
     os.environ.pop(name, None)
 os.environ["OMP_NUM_THREADS"] = "1"
 try:
+    import numpy as np
     import stable_baselines3
     import torch
-    from stable_baselines3 import A2C, PPO, SAC
+    from stable_baselines3 import A2C, DQN, PPO, SAC, TD3
     from stable_baselines3.common.callbacks import BaseCallback
     from stable_baselines3.common.env_util import make_vec_env
     from stable_baselines3.common.evaluation import evaluate_policy
+    from stable_baselines3.common.noise import OrnsteinUhlenbeckActionNoise
 except ImportError as missing:
     print(f"LEFT OUT: this Python has no {missing.name}", file=sys.stderr)
     sys.exit(0)
 
-BAR = 20
+BARS = {"wall": 20, "cpu": 25}
+CPU_LIMIT_S = 600
 EPISODES, FIRST_EPISODES = 100, 10
-PRESETS = pathlib.Path(__file__).resolve().parent.parent / "presets"
+HERE = pathlib.Path(__file__).resolve().parent
+PRESETS = HERE.parent / "presets"
 
 
 def falling(start):
     return lambda left: left * start
 
 
-# Settings of rl-baselines3-zoo; every: steps from one evaluation to the next; near: what another 100 episodes may fall short by.
+# Settings of rl-baselines3-zoo, with more steps at most than its own runs have (exploration falls over as many as there).
+# every: steps from one evaluation to the next; near: what another 100 episodes may fall short by.
 CASES = {
     "cartpole-ppo": dict(
         algorithm=PPO, env="CartPole-v1", envs=8, goal=475, near=25, every=2048, steps=500000,
@@ -61,14 +67,32 @@ CASES = {
     "pendulum-sac": dict(
         algorithm=SAC, env="Pendulum-v1", envs=1, goal=-160, near=40, every=500, steps=50000,
         settings=dict(learning_rate=0.001)),
+    "cartpole": dict(
+        algorithm=DQN, env="CartPole-v1", envs=1, goal=475, near=25, every=2048, steps=500000,
+        settings=dict(learning_rate=2.3e-3, batch_size=64, buffer_size=100000, learning_starts=1000, gamma=0.99, target_update_interval=10,
+                      train_freq=256, gradient_steps=128, exploration_fraction=0.016, exploration_final_eps=0.04,
+                      policy_kwargs=dict(net_arch=[256, 256]))),
+    "acrobot": dict(
+        algorithm=DQN, env="Acrobot-v1", envs=1, goal=-100, near=10, every=5000, steps=500000,
+        settings=dict(learning_rate=6.3e-4, batch_size=128, buffer_size=50000, learning_starts=0, gamma=0.99, target_update_interval=250,
+                      train_freq=4, gradient_steps=-1, exploration_fraction=0.024, exploration_final_eps=0.1,
+                      policy_kwargs=dict(net_arch=[256, 256]))),
+    "mountaincar": dict(
+        algorithm=DQN, env="MountainCar-v0", envs=1, goal=-110, near=10, every=5000, steps=500000,
+        settings=dict(learning_rate=4e-3, batch_size=128, buffer_size=10000, learning_starts=1000, gamma=0.98, target_update_interval=600,
+                      train_freq=16, gradient_steps=8, exploration_fraction=0.048, exploration_final_eps=0.07,
+                      policy_kwargs=dict(net_arch=[256, 256]))),
+    "mountaincar-continuous": dict(
+        algorithm=TD3, env="MountainCarContinuous-v0", envs=1, goal=90, near=10, every=5000, steps=300000, ou_noise=0.5, settings={}),
 }
 
 
 class UntilGoal(BaseCallback):
-    """Ends the training with the first 100 greedy episodes whose mean reaches the goal."""
+    """Ends the training with the first 100 greedy episodes whose mean reaches the goal, or when its CPU time is spent."""
 
     def __init__(self, case, seed):
         super().__init__()
+        self.last_cpu_s = time.process_time() + CPU_LIMIT_S
         self.case, self.reached, self.next = case, None, case["every"]
         self.env = make_vec_env(case["env"], n_envs=10, seed=10000 + seed)
 
@@ -82,12 +106,14 @@ class UntilGoal(BaseCallback):
         if self.mean(FIRST_EPISODES) >= self.case["goal"]:
             mean = self.mean(EPISODES)
             self.reached = mean if mean >= self.case["goal"] else None
-        return self.reached is None
+        return self.reached is None and time.process_time() < self.last_cpu_s
 
 
 def theirs(case, seed):
-    env = make_vec_env(case["env"], n_envs=case["envs"], seed=seed)
-    model = case["algorithm"]("MlpPolicy", env, seed=seed, device="cpu", verbose=0, **case["settings"])
+    env, settings = make_vec_env(case["env"], n_envs=case["envs"], seed=seed), dict(case["settings"])
+    if "ou_noise" in case:
+        settings["action_noise"] = OrnsteinUhlenbeckActionNoise(np.zeros(1), case["ou_noise"] * np.ones(1))
+    model = case["algorithm"]("MlpPolicy", env, seed=seed, device="cpu", verbose=0, **settings)
     goal = UntilGoal(case, seed)
     wall, cpu = time.monotonic(), time.process_time()
     model.learn(case["steps"], callback=goal)
@@ -109,40 +135,55 @@ def ours(octet, name, seed):
         answer = subprocess.run([octet, "eval", run / "policy.oct", "--env", spec, "--episodes", str(EPISODES), "--seed", str(20000 + seed)],
                                 capture_output=True, text=True, check=True).stdout
     return dict(wall=wall, cpu=after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, steps=summary["env_steps"],
-                reached=True, again=float(re.search(r"(-?\d+\.\d+) ±", answer)[1]))
+                reached=summary["solved"], again=float(re.search(r"(-?\d+\.\d+) ±", answer)[1]))
 
 
-def compare(octet, name, rounds):
+def measured(octet, name, seed, records):
+    """Both runs of a seed: those of the file where it has them."""
+    if records and records.exists():
+        for line in records.read_text(encoding="utf-8").splitlines():
+            one = json.loads(line)
+            if (one["case"], one["seed"]) == (name, seed):
+                return one
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=HERE, capture_output=True, text=True, check=False).stdout.strip()
+    pair = dict(bench="train_sb3", case=name, env=CASES[name]["env"], algorithm=CASES[name]["algorithm"].__name__, seed=seed, goal=CASES[name]["goal"],
+                octet=ours(octet, name, seed), sb3=theirs(CASES[name], seed), versions=[stable_baselines3.__version__, torch.__version__], commit=commit)
+    if records:
+        with records.open("a", encoding="utf-8") as out:
+            out.write(json.dumps(pair) + "\n")
+    return pair
+
+
+def compare(octet, name, rounds, records):
     case, rows = CASES[name], []
     for seed in range(1, rounds + 1):
-        pair = dict(seed=seed, octet=ours(octet, name, seed), sb3=theirs(case, seed))
-        rows.append(pair)
+        rows.append(measured(octet, name, seed, records))
         for who in ("octet", "sb3"):
-            if pair[who]["again"] < case["goal"] - case["near"]:
-                print(f"{name}, seed {seed}: {who} comes to {pair[who]['again']:.1f} in other episodes", file=sys.stderr)
+            if rows[-1][who]["again"] < case["goal"] - case["near"]:
+                print(f"{name}, seed {seed}: {who} comes to {rows[-1][who]['again']:.1f} in other episodes", file=sys.stderr)
     for who in ("sb3", "octet"):
         wall, cpu, rate, again = (statistics.median(value(row[who]) for row in rows) for value in (
             lambda r: r["wall"], lambda r: r["cpu"], lambda r: r["steps"] / r["wall"], lambda r: r["again"]))
         reached = sum(row[who]["reached"] for row in rows)
-        print(f"{name:<13} {who:<6} {wall:8.2f} s  {cpu:8.2f} s of CPU  {rate:8.0f} steps/s  {again:7.1f}  reached {reached} of {rounds}")
-    for what in ("wall", "cpu"):
+        print(f"{name:<22} {who:<6} {wall:8.2f} s  {cpu:8.2f} s of CPU  {rate:8.0f} steps/s  {again:7.1f}  reached {reached} of {rounds}")
+    for what, bar in BARS.items():
         ratios = [row["sb3"][what] / row["octet"][what] for row in rows]
-        print(f"{name:<13} {what:<6} {statistics.median(ratios):6.1f} times [{min(ratios):.1f} to {max(ratios):.1f}]  (bar: {BAR})", flush=True)
-    return rows
+        print(f"{name:<22} {what:<6} {statistics.median(ratios):6.1f} times [{min(ratios):.1f} to {max(ratios):.1f}]  (bar: {bar})", flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("octet")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--only", choices=CASES)
-    parser.add_argument("--json")
+    parser.add_argument("--only", default=",".join(CASES))
+    parser.add_argument("--records", type=pathlib.Path)
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     print(f"stable-baselines3 {stable_baselines3.__version__}, torch {torch.__version__}, one thread")
-    rows = {name: compare(arguments.octet, name, arguments.rounds) for name in CASES if arguments.only in (None, name)}
-    if arguments.json:
-        pathlib.Path(arguments.json).write_text(json.dumps(rows, indent=1), encoding="utf-8")
+    for name in arguments.only.split(","):
+        if name not in CASES:
+            parser.error(f"--only: no case '{name}'; there are {', '.join(CASES)}")
+        compare(arguments.octet, name, arguments.rounds, arguments.records)
 
 
 if __name__ == "__main__":
