@@ -5,6 +5,7 @@
 // that the actor recorded. The baselines are in the same run: fp32 of the same weights, which takes
 // turns with the others, and the environment alone. JSON lines; nanoseconds of the thread's CPU
 // time per environment step, medians. usage: bench_actorq [quick] [TASK...]
+//        bench_actorq policy=FILE: that policy in its environment instead (bench_actorq_torch.py)
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "common/oct_rng.h"
+#include "policy/policy_file.h"
 #include "quantizer/quantizer_convert.h"
 
 enum { ROUNDS_MAX = 7, PRECISIONS = 4, HIDDEN = 3, TURN_NS = 60000000 };
@@ -138,24 +140,31 @@ check(const contestant *c, const policy_spec *spec)
     policy_net_destroy(reference);
 }
 
+// Begins to act with the policy of its image, which checks int8.
 static void
-contestant_make(contestant *c, const oct_config *config, const policy_spec *spec,
-                const float *params, policy_precision precision)
+contestant_begin(contestant *c, const oct_config *config)
 {
     const actor_seed seed = {1, 0, 0};
-    env *e = opened(spec->env_id, config->actor.envs);
-    OCT_ASSERT(policy_image_create(&c->image, spec, precision) == OCT_OK);
-    OCT_ASSERT(quantizer_convert(c->image, params, &QUANTIZER_METHOD_DEFAULT) == OCT_OK);
-    c->image->origin.version = 1;
+    env *e = opened(c->image->spec.env_id, config->actor.envs);
     OCT_ASSERT(policy_net_create(&c->net, c->image, POLICY_ISA_BEST) == OCT_OK);
-    OCT_ASSERT(actor_run_create(&c->run, e, config, spec, &seed) == OCT_OK);
+    OCT_ASSERT(actor_run_create(&c->run, e, config, &c->image->spec, &seed) == OCT_OK);
     actor_run_set_policy(c->run, c->net);
     c->batch = actor_batch_create(actor_run_shape(c->run));
     actor_run_open_batch(c->run, c->batch);
     act(c, 8);
-    if (precision == POLICY_INT8) {
-        check(c, spec);
+    if (c->image->precision == POLICY_INT8) {
+        check(c, &c->image->spec);
     }
+}
+
+static void
+contestant_make(contestant *c, const oct_config *config, const policy_spec *spec,
+                const float *params, policy_precision precision)
+{
+    OCT_ASSERT(policy_image_create(&c->image, spec, precision) == OCT_OK);
+    OCT_ASSERT(quantizer_convert(c->image, params, &QUANTIZER_METHOD_DEFAULT) == OCT_OK);
+    c->image->origin.version = 1;
+    contestant_begin(c, config);
 }
 
 static void
@@ -266,6 +275,32 @@ measure(oct_config *config, const char *task, uint32_t width, uint32_t count, in
     free(params);
 }
 
+// A policy that somebody else made, one environment a call.
+static void
+measure_file(oct_config *config, const char *path)
+{
+    contestant c = {0};
+    char reason[256];
+    if (policy_file_load(&c.image, path, reason, sizeof(reason)) != OCT_OK) {
+        fprintf(stderr, "bench_actorq: %s: %s\n", path, reason);
+        exit(1);
+    }
+    config->actor.envs = 1;
+    contestant_begin(&c, config);
+    uint32_t steps = turn_steps(&c, TURN_NS);
+    for (int r = 0; r < ROUNDS_MAX; r++) {
+        c.ns[r] = turn(&c, 1, steps);
+    }
+    const policy_spec *spec = &c.image->spec;
+    double alone = env_alone_ns(spec->env_id, spec, 1, ROUNDS_MAX, TURN_NS);
+    printf("{\"task\": \"%s\", \"precision\": \"%s\", \"kernel\": \"%s\", \"unit\": \"ns per env step\", "
+           "\"median\": %.1f, \"env_alone\": %.1f, \"n\": %d, \"commit\": \"%s\"}\n",
+           spec->env_id, policy_precision_name(c.image->precision),
+           policy_isa_name(policy_net_isa(c.net)), bench_median(c.ns, ROUNDS_MAX), alone, ROUNDS_MAX,
+           BENCH_COMMIT);
+    contestant_free(&c);
+}
+
 static bool
 is_wanted(const char *task, int count, char **names)
 {
@@ -284,6 +319,10 @@ main(int argc, char **argv)
     int names = argc - 1 - is_quick;
     oct_config_default(&config);
     config.actor.batch_steps = 256;
+    if (argc == 2 && strncmp(argv[1], "policy=", strlen("policy=")) == 0) {
+        measure_file(&config, argv[1] + strlen("policy="));
+        return 0;
+    }
     for (size_t t = 0; t < OCT_COUNTOF(tasks); t++) {
         env *e = is_wanted(tasks[t], names, argv + argc - names) ? opened(tasks[t], 1) : NULL;
         if (e == NULL) {
