@@ -293,11 +293,12 @@ measure_file(oct_config *config, const char *path)
     }
     const policy_spec *spec = &c.image->spec;
     double alone = env_alone_ns(spec->env_id, spec, 1, ROUNDS_MAX, TURN_NS);
-    printf("{\"task\": \"%s\", \"precision\": \"%s\", \"kernel\": \"%s\", \"unit\": \"ns per env step\", "
+    printf("{\"task\": \"%s\", \"precision\": \"%s\", \"kernel\": \"%s\", \"unit\": \"ns per env "
+           "step\", "
            "\"median\": %.1f, \"env_alone\": %.1f, \"n\": %d, \"commit\": \"%s\"}\n",
            spec->env_id, policy_precision_name(c.image->precision),
-           policy_isa_name(policy_net_isa(c.net)), bench_median(c.ns, ROUNDS_MAX), alone, ROUNDS_MAX,
-           BENCH_COMMIT);
+           policy_isa_name(policy_net_isa(c.net)), bench_median(c.ns, ROUNDS_MAX), alone,
+           ROUNDS_MAX, BENCH_COMMIT);
     contestant_free(&c);
 }
 
