@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+"""Time to a threshold with int8 against fp32 actors, by width of the policy, where acting decides and where learning does.
+
+usage: bench_actorq_runs.py RECORDS [--octet build/release/cli/octet] [--hidden 256,512,2048] [--regimes acting,learning] [--seeds 5] [--first-seed 1]
+                            [--jobs N] [--runs FOLDER]
+       bench_actorq_runs.py RECORDS --table [--actorq LINES --svg FILE]
+
+CartPole-v1 by PPO (presets/cartpole-ppo.yaml, and what SETTINGS changes): one actor, one environment a call, three hidden layers, until 100 greedy
+episodes of the policy that the actor has come to a mean of 475. The actor makes the next rollout of 256 steps while the learner learns from the last
+(algo.rollout_lag 1), so that a run takes as long as the slower of the two. "learning" is that as it is. "acting" gives the actor 5 % of a core, by a
+control group of its own (version 1 or 2; needs root), which is the same as a learner 20 times as fast and an environment 20 times as slow; learner, replay
+and evaluator have what they want.
+
+RECORDS is one line of JSON a run, as bench_learning.py writes them; a run that has a line there is not made again. int8 and fp32 of a seed follow each
+other; --jobs runs at once, which is for "acting": each of its actors leaves 95 % of a core to others. Seconds are the learner's, from its start to the end of the run.
+
+--table prints medians and ranges; "at equal steps" compares the seconds of a step, which luck with a seed does not touch. --svg draws the map: the model
+of a run, max(acting, learning) a step, beside the runs; LINES are those of bench_actorq, for environments that cost more than CartPole.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import math
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+from bench_learning import COLOURS, DONE, HERE, finished, record, train
+
+PRESET = HERE.parent / "presets/cartpole-ppo.yaml"
+SHARE = 0.05
+PERIOD_US = 20000
+THRESHOLD = 475
+RATES = {256: 0.0003, 512: 0.0002, 2048: 0.00005}
+EVALUATE_S = {256: 0.1, 512: 0.2, 2048: 2}
+SETTINGS = {"run.stop_at_return": THRESHOLD, "run.env_steps": 200000, "network.activation": "relu", "network.critic_hidden": [64, 64],
+            "algo.rollout_lag": 1, "algo.sequence_steps": 256, "algo.epochs": 4, "algo.minibatches": 4, "algo.critic_learning_rate": 0.001,
+            "learner.batch_size": 1, "actor.envs": 1}
+PRECISIONS = ("int8", "fp32")
+
+
+class Group:
+    """A control group whose processes have SHARE of a core together."""
+
+    def __init__(self, name):
+        one = pathlib.Path("/sys/fs/cgroup/cpu")
+        self.path = (one if one.is_dir() else one.parent) / name
+        self.path.mkdir()
+        quota = int(SHARE * PERIOD_US)
+        if one.is_dir():
+            (self.path / "cpu.cfs_period_us").write_text(str(PERIOD_US))
+            (self.path / "cpu.cfs_quota_us").write_text(str(quota))
+        else:
+            (self.path / "cpu.max").write_text(f"{quota} {PERIOD_US}")
+
+    def take(self, pid):
+        (self.path / "cgroup.procs").write_text(str(pid))
+
+    def close(self):
+        self.path.rmdir()
+
+
+def child(parent, name):
+    """The process that parent has started by that name; None while there is none."""
+    for entry in pathlib.Path("/proc").iterdir():
+        try:
+            said, _, rest = (entry / "stat").read_text().rpartition(")") if entry.name.isdigit() else ("", "", "")
+        except OSError:
+            continue
+        if said.endswith(f"({name}") and int(rest.split()[1]) == parent:
+            return int(entry.name)
+    return None
+
+
+def trained(options, job, run):
+    regime, width, seed, precision = job
+    sets = {**SETTINGS, "network.hidden": [width] * 3, "algo.learning_rate": RATES[width], "evaluation.period_s": EVALUATE_S[width], "policy.precision": precision}
+    command = [options.octet, "train", PRESET, "--seed", str(seed), "--run-dir", run, "--no-ui"]
+    for key, value in sets.items():
+        command += ["--set", f"{key}={value}"]
+    group = Group(f"octet-bench-{os.getpid()}-{threading.get_ident()}") if regime == "acting" else None
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    while group and process.poll() is None:
+        pid = child(process.pid, "octet-actor")
+        if pid:
+            group.take(pid)
+            break
+        time.sleep(0.002)
+    _, errors = process.communicate()
+    if group:
+        group.close()
+    if process.returncode != 0:
+        raise RuntimeError(f"{' '.join(map(str, command))}: exit {process.returncode}\n{errors}")
+    finished(run, json.loads((run / "summary.json").read_text(encoding="utf-8"))["learner_wall_s"])
+
+
+def one(options, lock, job):
+    regime, width, seed, precision = job
+    label = f"{regime} 3x{width} {precision}"
+    with tempfile.TemporaryDirectory(prefix="octet-bench-") as temporary:
+        folder = (options.runs / label.replace(" ", "-")) if options.runs else pathlib.Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        if not (folder / f"run-{seed}" / DONE).exists():
+            trained(options, job, folder / f"run-{seed}")
+        ended, wall_s, points = train(options.octet, PRESET, seed, [], folder)
+    with lock:
+        record(options.records, PRESET, label, seed, ended, wall_s, points)
+    print(f"{label:24s} seed {seed}: {ended['reason']:7s} {wall_s:7.2f} s  steps {ended['env_steps']:7d}  again {ended['again']:6.1f}  "
+          f"actor {ended['daemons']['actor-0']['cpu_s']:6.2f} s of CPU, learner {ended['daemons']['learner']['cpu_s']:6.2f}", flush=True)
+
+
+def lines(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+
+
+def cells(path):
+    """{(regime, width): {precision: [runs]}} in the order of the file."""
+    found = {}
+    for line in lines(path):
+        regime, width, precision = line["setting"].split()
+        found.setdefault((regime, int(width[2:])), {}).setdefault(precision, []).append(line)
+    return {key: of for key, of in sorted(found.items()) if len(of) == len(PRECISIONS)}
+
+
+def median(runs, value):
+    return statistics.median(map(value, runs))
+
+
+def step_ms(run):
+    """From the first evaluation to the last but the result's, so that neither the start nor the end is in it."""
+    points = run["points"][:-1]
+    if len(points) > 1 and points[-1][1] > points[0][1]:
+        return 1e3 * (points[-1][0] - points[0][0]) / (points[-1][1] - points[0][1])
+    return 1e3 * run["wall_s"] / run["env_steps"]
+
+
+def table(path):
+    print("| regime | policy | seeds | int8: seconds to 475 | fp32 | times | steps: int8, fp32 | at equal steps | 100 more episodes: int8, fp32 | "
+          "CPU s of the actor: int8, fp32 |\n|---|---|---|---|---|---|---|---|---|---|")
+    for (regime, width), of in cells(path).items():
+        def cell(precision):
+            seconds = [run["wall_s"] for run in of[precision]]
+            missed = sum(not run["solved"] for run in of[precision])
+            return f"{statistics.median(seconds):.1f} [{min(seconds):.1f} to {max(seconds):.1f}]" + (f", {missed} not reached" if missed else "")
+        def pair(value, form):
+            return ", ".join(format(median(of[p], value), form) for p in PRECISIONS)
+        ratio = median(of["fp32"], lambda r: r["wall_s"]) / median(of["int8"], lambda r: r["wall_s"])
+        equal = median(of["fp32"], step_ms) / median(of["int8"], step_ms)
+        print(f"| {regime} | 3x{width} | {min(map(len, of.values()))} | {cell('int8')} | {cell('fp32')} | **{ratio:.2f}** | "
+              f"{pair(lambda r: r['env_steps'] / 1e3, '.0f')} k | {equal:.2f} | {pair(lambda r: r['again'], '.0f')} | "
+              f"{pair(lambda r: r['daemon_cpu_s']['actor-0'], '.2f')} |")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("records", type=pathlib.Path)
+    parser.add_argument("--octet", default="build/release/cli/octet")
+    parser.add_argument("--hidden", default="256,512,2048")
+    parser.add_argument("--regimes", default="acting,learning")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--first-seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--runs", type=pathlib.Path)
+    parser.add_argument("--table", action="store_true")
+    options = parser.parse_args()
+    if options.table:
+        table(options.records)
+        return 0
+    made = {(line["setting"], line["seed"]) for line in lines(options.records)}
+    jobs = [(regime, int(width), seed, precision) for regime in options.regimes.split(",") for width in options.hidden.split(",")
+            for seed in range(options.first_seed, options.first_seed + options.seeds) for precision in PRECISIONS
+            if (f"{regime} 3x{width} {precision}", seed) not in made]
+    lock = threading.Lock()
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for done in concurrent.futures.as_completed([pool.submit(one, options, lock, job) for job in jobs]):
+            done.result()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
