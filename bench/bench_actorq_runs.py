@@ -31,7 +31,7 @@ import tempfile
 import threading
 import time
 
-from bench_learning import COLOURS, DONE, HERE, finished, record, train
+from bench_learning import COLOURS, DONE, HERE, finished, record, ticks, train
 
 PRESET = HERE.parent / "presets/cartpole-ppo.yaml"
 SHARE = 0.05
@@ -43,6 +43,7 @@ SETTINGS = {"run.stop_at_return": THRESHOLD, "run.env_steps": 200000, "network.a
             "algo.rollout_lag": 1, "algo.sequence_steps": 256, "algo.epochs": 4, "algo.minibatches": 4, "algo.critic_learning_rate": 0.001,
             "learner.batch_size": 1, "actor.envs": 1}
 PRECISIONS = ("int8", "fp32")
+ENVIRONMENTS = {"CartPole-v1": "none", "dmc:cheetah_run": "9 4", "dmc:humanoid_stand": "2 3"}  # how their lines are drawn
 
 
 class Group:
@@ -140,6 +141,13 @@ def step_ms(run):
     return 1e3 * run["wall_s"] / run["env_steps"]
 
 
+def place(regime, of):
+    """A cell on the map: what learning from a step takes over what the fp32 actor takes for it, and int8's gain at equal steps."""
+    fp32 = of["fp32"]
+    acting = median(fp32, lambda run: run["daemon_cpu_s"]["actor-0"] / run["env_steps"]) / (SHARE if regime == "acting" else 1)
+    return median(fp32, lambda run: run["daemon_cpu_s"]["learner"] / run["env_steps"]) / acting, median(fp32, step_ms) / median(of["int8"], step_ms)
+
+
 def table(path):
     print("| regime | policy | seeds | int8: seconds to 475 | fp32 | times | steps: int8, fp32 | at equal steps | 100 more episodes: int8, fp32 | "
           "CPU s of the actor: int8, fp32 |\n|---|---|---|---|---|---|---|---|---|---|")
@@ -157,6 +165,49 @@ def table(path):
               f"{pair(lambda r: r['daemon_cpu_s']['actor-0'], '.2f')} |")
 
 
+def gains(path):
+    """{(task, width): steps a second of an acting core with int8 over fp32's}, one environment a call, of bench_actorq's lines."""
+    found = {(line["task"], int(line["hidden"][2:])): line["over_fp32"] for line in lines(path)
+             if line["envs"] == 1 and line["precision"] == "int8"}
+    return {key: gain for key, gain in found.items() if key[0] in ENVIRONMENTS}
+
+
+def svg(path, found, core):
+    """Curves: max(acting, learning) a step with fp32 over the same with int8, for what an acting core gains; circles: the cells of RECORDS."""
+    left, up, width, height = 60, 40, 640, 340
+    low, high = -2.0, 1.5
+    top = max([*core.values(), *(place(key[0], of)[1] for key, of in found.items())]) * 1.08
+
+    def at(x, y):
+        return left + width * (math.log10(x) - low) / (high - low), up + height * (1 - y / top)
+
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {left + width + 20} {up + height + 92}" font-family="sans-serif" font-size="12">',
+           f'<rect width="{left + width + 20}" height="{up + height + 92}" fill="#ffffff"/>',
+           f'<text x="{left}" y="22" font-size="15" fill="#111827">How many times as fast a run is with int8 actors</text>']
+    for y in sorted({*ticks(0, top), 1}):
+        py = at(1, y)[1]
+        out.append(f'<line x1="{left}" y1="{py:.1f}" x2="{left + width}" y2="{py:.1f}" stroke="{"#9ca3af" if y == 1 else "#e5e7eb"}"/>'
+                   f'<text x="{left - 8}" y="{py + 4:.1f}" text-anchor="end" fill="#374151">{y:.3g}</text>')
+    for power in range(math.ceil(low), math.floor(high) + 1):
+        out.append(f'<text x="{at(10.0 ** power, 0)[0]:.1f}" y="{up + height + 18}" text-anchor="middle" fill="#374151">{10.0 ** power:g}</text>')
+    out.append(f'<text x="{left + width / 2}" y="{up + height + 36}" text-anchor="middle" fill="#374151">'
+               'time to learn from a step over the time of all fp32 actors for a step (n actors: n times as far to the right)</text>')
+    colour = dict(zip(sorted(RATES), COLOURS))
+    for (task, hidden), gain in core.items():
+        xs = [10 ** (low + (high - low) * k / 200) for k in range(201)]
+        line = " ".join("{:.1f},{:.1f}".format(*at(x, max(1, x) / max(1 / gain, x))) for x in xs)
+        out.append(f'<polyline points="{line}" fill="none" stroke="{colour[hidden]}" stroke-width="1.6" '
+                   f'stroke-dasharray="{ENVIRONMENTS[task]}"/>')
+    for (regime, hidden), of in found.items():
+        x, y = at(*place(regime, of))
+        out.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{colour[hidden] if regime == "acting" else "#ffffff"}" stroke="{colour[hidden]}" stroke-width="2"/>')
+    for i, hidden in enumerate(sorted(RATES)):
+        out.append(f'<text x="{left + 80 * i}" y="{up + height + 60}" fill="{colour[hidden]}">■ 3x{hidden}</text>')
+    out.append(f'<text x="{left + 260}" y="{up + height + 60}" fill="#374151">lines: the model; circles: runs, filled where acting was slowed down</text>'
+               f'<text x="{left}" y="{up + height + 80}" fill="#374151">full lines: CartPole; long dashes: cheetah_run; short dashes: humanoid_stand</text></svg>\n')
+    path.write_text("\n".join(out), encoding="utf-8")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("records", type=pathlib.Path)
@@ -168,9 +219,13 @@ def main():
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--runs", type=pathlib.Path)
     parser.add_argument("--table", action="store_true")
+    parser.add_argument("--actorq", type=pathlib.Path)
+    parser.add_argument("--svg", type=pathlib.Path)
     options = parser.parse_args()
     if options.table:
         table(options.records)
+        if options.svg:
+            svg(options.svg, cells(options.records), gains(options.actorq))
         return 0
     made = {(line["setting"], line["seed"]) for line in lines(options.records)}
     jobs = [(regime, int(width), seed, precision) for regime in options.regimes.split(",") for width in options.hidden.split(",")

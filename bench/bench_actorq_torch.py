@@ -160,25 +160,27 @@ def compare(options, task, width, folder):
 
 
 def table(path):
-    """Markdown: a table a width, and the geometric means over the tasks of the Control Suite and over all."""
-    found = {}
+    """Markdown: what each task takes by width, and geometric means over the tasks of the Control Suite and over all."""
+    found, tasks = {}, {}
     for line in path.read_text(encoding="utf-8").splitlines():
         one = json.loads(line)
         found.setdefault(one["hidden"], []).append(one)
+        tasks.setdefault(one["task"], {})[one["hidden"]] = one
+    print("| task | environment: from Python, in C | " + " | ".join(f"{hidden}: PyTorch fp32, int8; Octet fp32, int8; times" for hidden in found) +
+          " |\n|---|---|" + "---|" * len(found))
+    for task, of in tasks.items():
+        some = next(iter(of.values()))
+        cells = [f"{one['torch']['fp32'] / 1e3:.0f}, {one['torch']['int8'] / 1e3:.0f}; {one['octet']['fp32'] / 1e3:.3g}, {one['octet']['int8'] / 1e3:.3g}; "
+                 f"**{one['same_env']['int8']:.1f}**" for one in of.values()]
+        print(f"| {task} | {some['torch']['env'] / 1e3:.1f}, {some['octet_env'] / 1e3:.1f} | " + " | ".join(cells) + " |")
+    print(f"\n| policy | same environment: Control Suite, all [least to most] | whole steps: Control Suite, all | at least {BAR} | int8 over fp32: PyTorch, Octet |"
+          "\n|---|---|---|---|---|")
     for hidden, rows in found.items():
-        print(f"\n{hidden}, 1 environment a call, µs of CPU time a step:\n")
-        print("| task | environment: from Python, in C | PyTorch fp32 | PyTorch int8 | Octet fp32 | Octet int8 | int8, whole steps | int8, same environment |"
-              "\n|---|---|---|---|---|---|---|---|")
-        for one in rows:
-            t, o = one["torch"], one["octet"]
-            print(f"| {one['task']} | {t['env'] / 1e3:.1f}, {one['octet_env'] / 1e3:.1f} | {t['fp32'] / 1e3:.0f} | {t['int8'] / 1e3:.0f} | {o['fp32'] / 1e3:.1f} | "
-                  f"{o['int8'] / 1e3:.1f} | {one['whole']['int8']:.1f} | {one['same_env']['int8']:.1f} |")
-        for key, label in (("whole", "whole steps"), ("same_env", "same environment")):
-            suite = [one[key]["int8"] for one in rows if one["task"].startswith("dmc:")]
-            every = [one[key]["int8"] for one in rows]
-            print(f"\n{hidden}, {label}: {mean(suite):.1f} over the Control Suite, {mean(every):.1f} over all [{min(every):.1f} to {max(every):.1f}]; "
-                  f"at least {BAR}: {sum(ratio >= BAR for ratio in every)} of {len(every)}")
-        print(f"\nint8 over fp32: PyTorch {mean([one['torch_int8_over_fp32'] for one in rows]):.2f}, Octet {mean([one['octet_int8_over_fp32'] for one in rows]):.2f}")
+        same, whole = ([[one[key]["int8"] for one in rows if is_all or one["task"].startswith("dmc:")] for is_all in (False, True)]
+                       for key in ("same_env", "whole"))
+        print(f"| {hidden} | {mean(same[0]):.1f}, {mean(same[1]):.1f} [{min(same[1]):.1f} to {max(same[1]):.1f}] | {mean(whole[0]):.1f}, {mean(whole[1]):.1f} | "
+              f"{sum(ratio >= BAR for ratio in same[1])} of {len(rows)} | "
+              f"{mean([one['torch_int8_over_fp32'] for one in rows]):.2f}, {mean([one['octet_int8_over_fp32'] for one in rows]):.2f} |")
 
 
 def load():
