@@ -38,10 +38,13 @@ SHARE = 0.05
 PERIOD_US = 20000
 THRESHOLD = 475
 RATES = {256: 0.0003, 512: 0.0002, 2048: 0.00005}
-EVALUATE_S = {256: 0.1, 512: 0.2, 2048: 2}
+# Seconds in which a run makes about a thousand steps, from one evaluation to the next.
+EVALUATE_S = {("acting", 256): {"int8": 0.076, "fp32": 0.17}, ("acting", 512): {"int8": 0.18, "fp32": 0.72}, ("acting", 2048): {"int8": 3, "fp32": 12},
+              ("learning", 256): {"int8": 0.03, "fp32": 0.035}, ("learning", 512): {"int8": 0.1, "fp32": 0.12},
+              ("learning", 2048): {"int8": 3, "fp32": 3}}
 SETTINGS = {"run.stop_at_return": THRESHOLD, "run.env_steps": 200000, "network.activation": "relu", "network.critic_hidden": [64, 64],
             "algo.rollout_lag": 1, "algo.sequence_steps": 256, "algo.epochs": 4, "algo.minibatches": 4, "algo.critic_learning_rate": 0.001,
-            "learner.batch_size": 1, "actor.envs": 1}
+            "learner.batch_size": 1, "learner.metrics_s": 0.02, "actor.envs": 1}
 PRECISIONS = ("int8", "fp32")
 ENVIRONMENTS = {"CartPole-v1": "none", "dmc:cheetah_run": "9 4", "dmc:humanoid_stand": "2 3"}  # how their lines are drawn
 
@@ -81,7 +84,7 @@ def child(parent, name):
 
 def trained(options, job, run):
     regime, width, seed, precision = job
-    sets = {**SETTINGS, "network.hidden": [width] * 3, "algo.learning_rate": RATES[width], "evaluation.period_s": EVALUATE_S[width], "policy.precision": precision}
+    sets = {**SETTINGS, "network.hidden": [width] * 3, "algo.learning_rate": RATES[width], "evaluation.period_s": EVALUATE_S[regime, width][precision], "policy.precision": precision}
     command = [options.octet, "train", PRESET, "--seed", str(seed), "--run-dir", run, "--no-ui"]
     for key, value in sets.items():
         command += ["--set", f"{key}={value}"]
