@@ -14,6 +14,7 @@
 #define CONFIGURE_RETRY_NS 200000000u
 #define SAMPLE_HOLD_MS     500 // how long replay may keep a request while its limiter forbids it
 #define PRIORITY_BATCHES   16
+#define SHARD_REQUESTS     2 // requests to one replay that one to a shard may be as large as
 #define ANSWER_BYTES_MAX   (WIRE_MESSAGE_BYTES_MAX / 2) // leaves room for the message around it
 
 struct learner_source {
@@ -92,6 +93,9 @@ answer_batches(const learner_source_options *options)
     uint64_t bytes = window_bytes(options, &rows) * B;
     uint64_t fit = OCT_MIN(WIRE_SAMPLE_COUNT_MAX / (B * rows), ANSWER_BYTES_MAX / bytes);
     uint32_t wanted = is_rollout(options) ? 1 : options->config->learner.batches_per_request;
+    if (options->is_shard && !learner_source_takes(options)) {
+        wanted *= SHARD_REQUESTS;
+    }
     return (uint32_t)OCT_MIN(fit, wanted);
 }
 

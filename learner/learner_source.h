@@ -102,7 +102,8 @@ learner_batch *learner_source_take(learner_source *source);
 void learner_source_give(learner_source *source, learner_batch *batch, uint64_t now_ns);
 // ---- windows of a shard, which learner_shards asks for
 
-// Windows that one request may ask for, at most.
+// Windows that one request may ask for, at most: twice what it may of one replay where they are
+// drawn, because waking a process costs as much as hundreds of them.
 uint32_t learner_source_windows_max(const learner_source *source);
 // A request for windows, some at a time: the answer has a multiple of at_once. windows: a multiple,
 // too; 0: for the counters alone. Actions of versions before version_min are given up. others: what

@@ -442,9 +442,9 @@ test_shards_go_on_without_one_that_is_away_and_take_it_back(void **state)
     assert_true(learner_shards_request(shards, 1, newest, now_ns, &request) > 0);
 }
 
-// A request costs replay as much as hundreds of windows.
+// A request costs replay as much as hundreds of windows, and a shard sleeps more often.
 static void
-test_shards_are_asked_for_as_much_as_one_replay(void **state)
+test_shards_are_asked_for_twice_as_much_as_one_replay(void **state)
 {
     (void)state;
     begin(OCT_SAMPLER_UNIFORM);
@@ -453,7 +453,7 @@ test_shards_are_asked_for_as_much_as_one_replay(void **state)
     start();
     wire_sample request;
     uint32_t most = learner_source_windows_max(source[1]);
-    assert_int_equal(most, 8 * BATCH);
+    assert_int_equal(most, 2 * 8 * BATCH);
     for (uint32_t s = 0; s < SHARDS; s++) {
         tell(s);
     }
@@ -572,7 +572,7 @@ main(void)
         cmocka_unit_test_teardown(test_shards_keep_the_ratio_over_the_sum, stop_all),
         cmocka_unit_test_teardown(test_shards_go_on_without_one_that_is_away_and_take_it_back,
                                   stop_all),
-        cmocka_unit_test_teardown(test_shards_are_asked_for_as_much_as_one_replay, stop_all),
+        cmocka_unit_test_teardown(test_shards_are_asked_for_twice_as_much_as_one_replay, stop_all),
         cmocka_unit_test_teardown(test_shards_forget_keys_of_another_process, stop_all),
         cmocka_unit_test_teardown(test_shards_return_priorities_to_the_process_that_is_there,
                                   stop_all),
