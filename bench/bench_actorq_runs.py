@@ -153,7 +153,7 @@ def place(regime, of):
 
 def table(path):
     print("| regime | policy | seeds | int8: seconds to 475 | fp32 | times | steps: int8, fp32 | at equal steps | 100 more episodes: int8, fp32 | "
-          "CPU s of the actor: int8, fp32 |\n|---|---|---|---|---|---|---|---|---|---|")
+          "CPU s of the actor: int8, fp32 | of the evaluator |\n|---|---|---|---|---|---|---|---|---|---|---|")
     for (regime, width), of in cells(path).items():
         def cell(precision):
             seconds = [run["wall_s"] for run in of[precision]]
@@ -165,7 +165,7 @@ def table(path):
         equal = median(of["fp32"], step_ms) / median(of["int8"], step_ms)
         print(f"| {regime} | 3x{width} | {min(map(len, of.values()))} | {cell('int8')} | {cell('fp32')} | **{ratio:.2f}** | "
               f"{pair(lambda r: r['env_steps'] / 1e3, '.0f')} k | {equal:.2f} | {pair(lambda r: r['again'], '.0f')} | "
-              f"{pair(lambda r: r['daemon_cpu_s']['actor-0'], '.2f')} |")
+              f"{pair(lambda r: r['daemon_cpu_s']['actor-0'], '.2f')} | {pair(lambda r: r['daemon_cpu_s']['evaluator'], '.2f')} |")
 
 
 def gains(path):

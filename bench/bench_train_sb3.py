@@ -8,9 +8,9 @@ octet train with this repository's preset, the whole command with the start of i
 with the settings of rl-baselines3-zoo, one thread of PyTorch, environments in one process. It is evaluated greedily over 10
 episodes every 500 to 5000 steps, and ends with the first 100 episodes that reach the goal, as octet train does, whose goal is the preset's and never
 lower; or with its last step, or after ten minutes of CPU time, which counts as not reached. Another 100 episodes of either's policy must come near the
-goal, which is said where they do not. CPU time is that of all processes, user and system. Prints medians of wall time, CPU time and environment steps
-a second, and the ratios of the rounds, by CPU time with Stable-Baselines3's imports, which its whole command has to do, and without; --records adds a
-line of JSON a round to a file, and makes no round that is there.
+goal, which is said where they do not. CPU time is that of all processes, user and system. Prints medians and ratios of the rounds as a table, ratios by
+CPU time without Stable-Baselines3's imports and with them, which its whole command has to do; --records adds a line of JSON a round to a file, and makes
+no round that is there.
 """
 
 import argparse
@@ -42,7 +42,6 @@ except ImportError as missing:
     sys.exit(0)
 
 IMPORTS_CPU_S = time.process_time()
-BARS = {"wall": 20, "cpu": 25, "cpu with imports": 25}
 CPU_LIMIT_S = 600
 EPISODES, FIRST_EPISODES = 100, 10
 HERE = pathlib.Path(__file__).resolve().parent
@@ -163,15 +162,16 @@ def compare(octet, name, rounds, records):
         for who in ("octet", "sb3"):
             if rows[-1][who]["again"] < case["goal"] - case["near"]:
                 print(f"{name}, seed {seed}: {who} comes to {rows[-1][who]['again']:.1f} in other episodes", file=sys.stderr)
-    for who in ("sb3", "octet"):
-        wall, cpu, rate, again = (statistics.median(value(row[who]) for row in rows) for value in (
-            lambda r: r["wall"], lambda r: r["cpu"], lambda r: r["steps"] / r["wall"], lambda r: r["again"]))
-        reached = sum(row[who]["reached"] for row in rows)
-        print(f"{name:<22} {who:<6} {wall:8.2f} s  {cpu:8.2f} s of CPU  {rate:8.0f} steps/s  {again:7.1f}  reached {reached} of {rounds}")
-    for what, bar in BARS.items():
-        ratios = [(row["sb3"]["cpu"] + row["sb3"]["imports_cpu"]) / row["octet"]["cpu"] if "imports" in what else
-                  row["sb3"][what] / row["octet"][what] for row in rows]
-        print(f"{name:<22} {what:<16} {statistics.median(ratios):6.1f} times [{min(ratios):.1f} to {max(ratios):.1f}]  (bar: {bar})", flush=True)
+    def cell(who):
+        wall, cpu, steps, again = (statistics.median(row[who][key] for row in rows) for key in ("wall", "cpu", "steps", "again"))
+        return f"{cpu:.2f}, {wall:.1f}, {steps / 1e3:.0f} k, {again:.0f}, {sum(row[who]['reached'] for row in rows)} of {len(rows)}"
+
+    def times(value):
+        ratios = [value(row["sb3"]) / value(row["octet"]) for row in rows]
+        return f"**{statistics.median(ratios):.0f}** [{min(ratios):.0f} to {max(ratios):.0f}]"
+
+    print(f"| {case['env']}, {case['algorithm'].__name__} | {cell('sb3')} | {cell('octet')} | {times(lambda run: run['cpu'])} | "
+          f"{times(lambda run: run['cpu'] + run.get('imports_cpu', 0))} | {times(lambda run: run['wall'])} |", flush=True)
 
 
 def main():
@@ -182,7 +182,9 @@ def main():
     parser.add_argument("--records", type=pathlib.Path)
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    print(f"stable-baselines3 {stable_baselines3.__version__}, torch {torch.__version__}, one thread")
+    print(f"stable-baselines3 {stable_baselines3.__version__}, torch {torch.__version__}, one thread\n\n"
+          "| | Stable-Baselines3: CPU s, wall s, steps, return of 100 more episodes, reached | Octet | times by CPU | … with imports | by wall |\n"
+          "|---|---|---|---|---|---|")
     for name in arguments.only.split(","):
         if name not in CASES:
             parser.error(f"--only: no case '{name}'; there are {', '.join(CASES)}")
