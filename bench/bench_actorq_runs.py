@@ -8,8 +8,7 @@ usage: bench_actorq_runs.py RECORDS [--octet build/release/cli/octet] [--hidden 
 CartPole-v1 by PPO (presets/cartpole-ppo.yaml, and what SETTINGS changes): one actor, one environment a call, three hidden layers, until 100 greedy
 episodes of the policy that the actor has come to a mean of 475. The actor makes the next rollout of 256 steps while the learner learns from the last
 (algo.rollout_lag 1), so that a run takes as long as the slower of the two. "learning" is that as it is. "acting" gives the actor 5 % of a core, by a
-control group of its own (version 1 or 2; needs root), which is the same as a learner 20 times as fast and an environment 20 times as slow; learner, replay
-and evaluator have what they want.
+control group of its own (version 1 or 2; needs root), as if the learner were 20 times as fast; learner, replay and evaluator have what they want.
 
 RECORDS is one line of JSON a run, as bench_learning.py writes them; a run that has a line there is not made again. int8 and fp32 of a seed follow each
 other; --jobs runs at once, which is for "acting": each of its actors leaves 95 % of a core to others. Seconds are the learner's, from its start to the end of the run.
@@ -206,7 +205,7 @@ def svg(path, found, core):
         out.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{colour[hidden] if regime == "acting" else "#ffffff"}" stroke="{colour[hidden]}" stroke-width="2"/>')
     for i, hidden in enumerate(sorted(RATES)):
         out.append(f'<text x="{left + 80 * i}" y="{up + height + 60}" fill="{colour[hidden]}">■ 3x{hidden}</text>')
-    out.append(f'<text x="{left + 260}" y="{up + height + 60}" fill="#374151">lines: the model; circles: runs, filled where acting was slowed down</text>'
+    out.append(f'<text x="{left + 240}" y="{up + height + 60}" fill="#374151">lines: the model; circles: runs, filled where acting was slowed</text>'
                f'<text x="{left}" y="{up + height + 80}" fill="#374151">full lines: CartPole; long dashes: cheetah_run; short dashes: humanoid_stand</text></svg>\n')
     path.write_text("\n".join(out), encoding="utf-8")
 
