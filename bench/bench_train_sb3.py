@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Seconds to a goal by octet train beside Stable-Baselines3's same algorithm: CartPole-v1, Pendulum-v1, Acrobot-v1, MountainCar-v0 and its continuous form.
+"""CPU seconds to a goal by octet train beside Stable-Baselines3's same algorithm: CartPole-v1, Pendulum-v1, Acrobot-v1, MountainCar-v0 and its continuous form.
 
 usage: bench_train_sb3.py OCTET [--rounds 3] [--only NAME,...] [--records FILE]
 
@@ -163,15 +163,15 @@ def compare(octet, name, rounds, records):
             if rows[-1][who]["again"] < case["goal"] - case["near"]:
                 print(f"{name}, seed {seed}: {who} comes to {rows[-1][who]['again']:.1f} in other episodes", file=sys.stderr)
     def cell(who):
-        wall, cpu, steps, again = (statistics.median(row[who][key] for row in rows) for key in ("wall", "cpu", "steps", "again"))
-        return f"{cpu:.2f}, {wall:.1f}, {steps / 1e3:.0f} k, {again:.0f}, {sum(row[who]['reached'] for row in rows)} of {len(rows)}"
+        cpu, steps, again = (statistics.median(row[who][key] for row in rows) for key in ("cpu", "steps", "again"))
+        return f"{cpu:.2f}, {steps / 1e3:.0f} k, {again:.0f}, {sum(row[who]['reached'] for row in rows)} of {len(rows)}"
 
     def times(value):
         ratios = [value(row["sb3"]) / value(row["octet"]) for row in rows]
         return f"**{statistics.median(ratios):.0f}** [{min(ratios):.0f} to {max(ratios):.0f}]"
 
     print(f"| {case['env']}, {case['algorithm'].__name__} | {cell('sb3')} | {cell('octet')} | {times(lambda run: run['cpu'])} | "
-          f"{times(lambda run: run['cpu'] + run.get('imports_cpu', 0))} | {times(lambda run: run['wall'])} |", flush=True)
+          f"{times(lambda run: run['cpu'] + run.get('imports_cpu', 0))} |", flush=True)
 
 
 def main():
@@ -183,8 +183,8 @@ def main():
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     print(f"stable-baselines3 {stable_baselines3.__version__}, torch {torch.__version__}, one thread\n\n"
-          "| | Stable-Baselines3: CPU s, wall s, steps, return of 100 more episodes, reached | Octet | times by CPU | … with imports | by wall |\n"
-          "|---|---|---|---|---|---|")
+          "| | Stable-Baselines3: CPU s, steps, return of 100 more episodes, reached | Octet | times by CPU | … with imports |\n"
+          "|---|---|---|---|---|")
     for name in arguments.only.split(","):
         if name not in CASES:
             parser.error(f"--only: no case '{name}'; there are {', '.join(CASES)}")
