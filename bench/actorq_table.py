@@ -14,6 +14,7 @@ import pathlib
 from bench_learning import COLOURS, ticks
 
 PRECISIONS = ("fp32", "bf16", "int8", "int4")
+LEFT, UP = 60, 40  # of a chart
 
 
 def load(path):
@@ -54,34 +55,43 @@ def table(hidden, envs, tasks):
         print(f"| {task} | {alone:.0f} | " + " | ".join(cells) + f" | {rows['int8']['over_fp32']:.2f} |")
 
 
-def svg(path, found):
-    """int8 over fp32 against the environment's own cost, a colour a width; a line where nothing is gained."""
-    points = [(rows["int8"]["env_alone"] / 1e3, rows["int8"]["over_fp32"], hidden, envs)
-              for (hidden, envs), tasks in found.items() for rows in tasks.values()]
-    low, high = math.log10(min(p[0] for p in points)) - 0.1, math.log10(max(p[0] for p in points)) + 0.1
-    top = max(p[1] for p in points) * 1.08
-    left, up, width, height = 60, 40, 640, 320
+def chart(title, below, xs, top, size, foot):
+    """What is below the points of a picture, with powers of ten from 10^xs[0] to 10^xs[1] across and 0 to top upwards: (place, lines of SVG).
+    place(x, y) is where that is; foot is the room for a legend under the axis, which below names."""
+    (low, high), (width, height), left, up = xs, size, LEFT, UP
 
-    def place(cost, ratio):
-        return left + width * (math.log10(cost) - low) / (high - low), up + height * (1 - ratio / top)
+    def place(x, y):
+        return left + width * (math.log10(x) - low) / (high - low), up + height * (1 - y / top)
 
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {left + width + 20} {up + height + 70}" font-family="sans-serif" font-size="12">',
-           f'<rect width="{left + width + 20}" height="{up + height + 70}" fill="#ffffff"/>',
-           f'<text x="{left}" y="22" font-size="15" fill="#111827">Steps a second of an acting core: int8 over fp32, by what the environment costs</text>']
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {left + width + 20} {up + height + foot}" font-family="sans-serif" font-size="12">',
+           f'<rect width="{left + width + 20}" height="{up + height + foot}" fill="#ffffff"/>',
+           f'<text x="{left}" y="22" font-size="15" fill="#111827">{title}</text>']
     for y in sorted({*ticks(0, top), 1}):
         py = place(1, y)[1]
         out.append(f'<line x1="{left}" y1="{py:.1f}" x2="{left + width}" y2="{py:.1f}" stroke="{"#9ca3af" if y == 1 else "#e5e7eb"}"/>'
                    f'<text x="{left - 8}" y="{py + 4:.1f}" text-anchor="end" fill="#374151">{y:.3g}</text>')
     for power in range(math.ceil(low), math.floor(high) + 1):
         out.append(f'<text x="{place(10.0 ** power, 0)[0]:.1f}" y="{up + height + 18}" text-anchor="middle" fill="#374151">{10.0 ** power:g}</text>')
-    out.append(f'<text x="{left + width / 2}" y="{up + height + 36}" text-anchor="middle" fill="#374151">µs of a step of the environment alone</text>')
+    out.append(f'<text x="{left + width / 2}" y="{up + height + 36}" text-anchor="middle" fill="#374151">{below}</text>')
+    return place, out
+
+
+def svg(path, found):
+    """int8 over fp32 against the environment's own cost, a colour a width; a line where nothing is gained."""
+    points = [(rows["int8"]["env_alone"] / 1e3, rows["int8"]["over_fp32"], hidden, envs)
+              for (hidden, envs), tasks in found.items() for rows in tasks.values()]
+    low, high = math.log10(min(p[0] for p in points)) - 0.1, math.log10(max(p[0] for p in points)) + 0.1
+    top = max(p[1] for p in points) * 1.08
+    width, height = 640, 320
+    place, out = chart("Steps a second of an acting core: int8 over fp32, by what the environment costs", "µs of a step of the environment alone",
+                       (low, high), top, (width, height), 70)
     hiddens = sorted({p[2] for p in points}, key=lambda text: int(text[2:]))
     for cost, ratio, hidden, envs in points:
         x, y = place(cost, ratio)
         out.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{2 + math.log2(envs):.1f}" fill="{COLOURS[hiddens.index(hidden)]}" fill-opacity="0.55"/>')
     for i, hidden in enumerate(hiddens):
-        out.append(f'<text x="{left + 110 * i}" y="{up + height + 60}" fill="{COLOURS[i]}">● {hidden}</text>')
-    out.append(f'<text x="{left + 110 * len(hiddens)}" y="{up + height + 60}" fill="#374151">larger: 1, 4, 16 environments a call</text>')
+        out.append(f'<text x="{LEFT + 110 * i}" y="{UP + height + 60}" fill="{COLOURS[i]}">● {hidden}</text>')
+    out.append(f'<text x="{LEFT + 110 * len(hiddens)}" y="{UP + height + 60}" fill="#374151">larger: 1, 4, 16 environments a call</text>')
     out.append("</svg>\n")
     path.write_text("\n".join(out), encoding="utf-8")
 

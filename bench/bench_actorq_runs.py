@@ -20,7 +20,6 @@ of a run, max(acting, learning) a step, beside the runs; LINES are those of benc
 import argparse
 import concurrent.futures
 import json
-import math
 import os
 import pathlib
 import statistics
@@ -30,7 +29,8 @@ import tempfile
 import threading
 import time
 
-from bench_learning import COLOURS, DONE, HERE, finished, record, ticks, train
+from actorq_table import LEFT, UP, chart
+from bench_learning import COLOURS, DONE, HERE, finished, record, train
 
 PRESET = HERE.parent / "presets/cartpole-ppo.yaml"
 SHARE = 0.05
@@ -176,24 +176,11 @@ def gains(path):
 
 def svg(path, found, core):
     """Curves: max(acting, learning) a step with fp32 over the same with int8, for what an acting core gains; circles: the cells of RECORDS."""
-    left, up, width, height = 60, 40, 640, 340
-    low, high = -2.0, 1.5
+    (low, high), height = (-2.0, 1.5), 340
     top = max([*core.values(), *(place(key[0], of)[1] for key, of in found.items())]) * 1.08
-
-    def at(x, y):
-        return left + width * (math.log10(x) - low) / (high - low), up + height * (1 - y / top)
-
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {left + width + 20} {up + height + 92}" font-family="sans-serif" font-size="12">',
-           f'<rect width="{left + width + 20}" height="{up + height + 92}" fill="#ffffff"/>',
-           f'<text x="{left}" y="22" font-size="15" fill="#111827">How many times as fast a run is with int8 actors</text>']
-    for y in sorted({*ticks(0, top), 1}):
-        py = at(1, y)[1]
-        out.append(f'<line x1="{left}" y1="{py:.1f}" x2="{left + width}" y2="{py:.1f}" stroke="{"#9ca3af" if y == 1 else "#e5e7eb"}"/>'
-                   f'<text x="{left - 8}" y="{py + 4:.1f}" text-anchor="end" fill="#374151">{y:.3g}</text>')
-    for power in range(math.ceil(low), math.floor(high) + 1):
-        out.append(f'<text x="{at(10.0 ** power, 0)[0]:.1f}" y="{up + height + 18}" text-anchor="middle" fill="#374151">{10.0 ** power:g}</text>')
-    out.append(f'<text x="{left + width / 2}" y="{up + height + 36}" text-anchor="middle" fill="#374151">'
-               'time to learn from a step over the time of all fp32 actors for a step (n actors: n times as far to the right)</text>')
+    at, out = chart("How many times as fast a run is with int8 actors",
+                    "time to learn from a step over the time of all fp32 actors for a step (n actors: n times as far to the right)",
+                    (low, high), top, (640, height), 92)
     colour = dict(zip(sorted(RATES), COLOURS))
     for (task, hidden), gain in core.items():
         xs = [10 ** (low + (high - low) * k / 200) for k in range(201)]
@@ -204,9 +191,9 @@ def svg(path, found, core):
         x, y = at(*place(regime, of))
         out.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{colour[hidden] if regime == "acting" else "#ffffff"}" stroke="{colour[hidden]}" stroke-width="2"/>')
     for i, hidden in enumerate(sorted(RATES)):
-        out.append(f'<text x="{left + 80 * i}" y="{up + height + 60}" fill="{colour[hidden]}">■ 3x{hidden}</text>')
-    out.append(f'<text x="{left + 240}" y="{up + height + 60}" fill="#374151">lines: the model; circles: runs, filled where acting was slowed</text>'
-               f'<text x="{left}" y="{up + height + 80}" fill="#374151">full lines: CartPole; long dashes: cheetah_run; short dashes: humanoid_stand</text></svg>\n')
+        out.append(f'<text x="{LEFT + 80 * i}" y="{UP + height + 60}" fill="{colour[hidden]}">■ 3x{hidden}</text>')
+    out.append(f'<text x="{LEFT + 240}" y="{UP + height + 60}" fill="#374151">lines: the model; circles: runs, filled where acting was slowed</text>'
+               f'<text x="{LEFT}" y="{UP + height + 80}" fill="#374151">full lines: CartPole; long dashes: cheetah_run; short dashes: humanoid_stand</text></svg>\n')
     path.write_text("\n".join(out), encoding="utf-8")
 
 
