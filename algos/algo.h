@@ -44,6 +44,7 @@ typedef struct algo_batch {
     const uint32_t *version; // [B][T] of the policy that acted; sequences only
     const float *extra;      // [B][extra_dim], or [B][T][extra_dim] (policy_spec_extra_dim)
     const float *weight;     // [B] importance weights of prioritised replay, max 1
+    float spent; // share of run.env_steps, 0 .. 1: schedules of the algorithm's go by it
 } algo_batch;
 
 // In a group (nn_context_options), each rank has an algorithm of its own, of the same seed, and its

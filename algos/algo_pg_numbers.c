@@ -17,6 +17,19 @@ algo_pg_add(algo_pg_sums *sums, float log_pi, float log_mu, float entropy)
     return ratio;
 }
 
+void
+algo_entropy_cost_init(algo_entropy_cost *cost, const oct_config *config)
+{
+    cost->first = cost->now = (float)config->algo.entropy_cost;
+    cost->last = (float)config->algo.entropy_cost_final;
+}
+
+void
+algo_entropy_cost_set(algo_entropy_cost *cost, float spent)
+{
+    cost->now = cost->first + (cost->last - cost->first) * spent;
+}
+
 float
 algo_pg_add_weighted(algo_pg_sums *sums, float ratio, float ratio_max, float advantage,
                      float log_pi)

@@ -52,6 +52,15 @@ enum {
 // For an algorithm that has none of its own.
 extern const algo_number algo_pg_numbers[ALGO_PG_NUMBERS];
 
+// The weight of the entropy, which goes linearly from one value to another while the budget is
+// spent.
+typedef struct algo_entropy_cost {
+    float first, last;
+    float now; // of this update
+} algo_entropy_cost;
+void algo_entropy_cost_init(algo_entropy_cost *cost, const oct_config *config);
+void algo_entropy_cost_set(algo_entropy_cost *cost, float spent); // algo_batch
+
 typedef struct algo_pg_sums {
     double loss; // of the policy, without its entropy
     double entropy;

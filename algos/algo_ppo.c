@@ -13,7 +13,7 @@ typedef struct algo_ppo {
     bool clips; // ppo; otherwise a2c
     float clip;
     float kl_max; // 0: off
-    float entropy_cost;
+    algo_entropy_cost entropy_cost;
     float mean_noise; // 0: off
     float grad_norm_max;
     bool normalise_advantage;
@@ -57,7 +57,7 @@ ppo_configure(algo_ppo *ppo, const oct_config *config, bool clips)
     ppo->on.base.ops = clips ? &algo_ppo_ops : &algo_a2c_ops;
     ppo->clip = (float)config->algo.clip;
     ppo->kl_max = (float)config->algo.kl_max;
-    ppo->entropy_cost = (float)config->algo.entropy_cost;
+    algo_entropy_cost_init(&ppo->entropy_cost, config);
     ppo->mean_noise = clips ? (float)config->algo.mean_noise : 0;
     ppo->grad_norm_max = (float)config->algo.grad_norm_max;
     ppo->normalise_advantage = config->algo.normalise_advantage;
@@ -178,7 +178,7 @@ minibatch_policy(algo_ppo *ppo, algo_pg_sums *sums)
         sums->update_kl += ratio - 1.0 - log_ratio;
     }
     return algo_pair_backward(&on->pair, done, on->n, ppo->dlog_pi,
-                              -ppo->entropy_cost / on->n_mean);
+                              -ppo->entropy_cost.now / on->n_mean);
 }
 
 // ---- the update
@@ -221,7 +221,7 @@ minibatch_learn(algo_ppo *ppo, float learning_rate, float *numbers)
     float value_norm = algo_rollout_value(&ppo->on, &sums);
     algo_pg_together(ppo->on.base.group, &sums);
     now[NUMBER_UPDATE_KL] = (float)(sums.update_kl / ppo->on.n_all);
-    algo_pg_means(&sums, ppo->on.n_all, ppo->entropy_cost, ppo->on.value_cost, now);
+    algo_pg_means(&sums, ppo->on.n_all, ppo->entropy_cost.now, ppo->on.value_cost, now);
     now[ALGO_PG_POLICY_GRAD_NORM] = norm;
     now[ALGO_PG_GRAD_NORM] = value_norm;
     numbers_add(numbers, now);
@@ -257,6 +257,7 @@ ppo_update(algo *a, const algo_batch *batch, float learning_rate, float *priorit
     algo_ppo *ppo = (algo_ppo *)a;
     float now[NUMBERS] = {0};
     OCT_TRY(algo_rollout_begin(&ppo->on, batch, now));
+    algo_entropy_cost_set(&ppo->entropy_cost, batch->spent);
     oct_err err = update_epochs(ppo, learning_rate, now);
     if (err != OCT_OK && err != OCT_EAGAIN) {
         algo_rollout_undo(&ppo->on);

@@ -13,7 +13,7 @@ static void
 sequence_configure(algo_sequence *s, const oct_config *config)
 {
     s->ratio_max = (float)config->algo.ratio_max;
-    s->entropy_cost = (float)config->algo.entropy_cost;
+    algo_entropy_cost_init(&s->entropy_cost, config);
     s->value_cost = (float)config->algo.value_cost;
     s->grad_norm_max = (float)config->algo.grad_norm_max;
     s->normalise_advantage = config->algo.normalise_advantage;
@@ -111,6 +111,7 @@ algo_sequence_begin(algo_sequence *s, const algo_batch *batch)
     s->n_all = (uint32_t)n_all;
     s->n_mean = (float)n_all / (float)group_size(s->base.group);
     s->sums = (algo_pg_sums){0};
+    algo_entropy_cost_set(&s->entropy_cost, batch->spent);
     algo_pair_forward(&s->pair, rows->x, algo_rows_done(rows), rows->N, s->log_pi, s->entropy);
     for (uint32_t i = 0; i < rows->N; i++) {
         s->ratio[i] = (float)algo_pg_add(&s->sums, s->log_pi[i], rows->log_mu[i], s->entropy[i]);
@@ -151,14 +152,14 @@ algo_sequence_policy(algo_sequence *s, float *numbers)
                         s->n_mean;
     }
     numbers[ALGO_PG_POLICY_GRAD_NORM] = algo_pair_backward(
-        &s->pair, algo_rows_done(&s->rows), N, s->dlog_pi, -s->entropy_cost / s->n_mean);
+        &s->pair, algo_rows_done(&s->rows), N, s->dlog_pi, -s->entropy_cost.now / s->n_mean);
 }
 
 oct_err
 algo_sequence_end(algo_sequence *s, const algo_batch *batch, float *priorities, float *numbers)
 {
     algo_pg_together(s->base.group, &s->sums);
-    algo_pg_means(&s->sums, s->n_all, s->entropy_cost, s->value_cost, numbers);
+    algo_pg_means(&s->sums, s->n_all, s->entropy_cost.now, s->value_cost, numbers);
     s->value_norm = numbers[ALGO_PG_GRAD_NORM];
     s->policy_norm = numbers[ALGO_PG_POLICY_GRAD_NORM];
     if (!algo_numbers_finite(numbers, ALGO_PG_NUMBERS)) {

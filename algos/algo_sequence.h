@@ -15,7 +15,8 @@
 typedef struct algo_sequence {
     algo base;
     float ratio_max;
-    float entropy_cost, value_cost;
+    algo_entropy_cost entropy_cost;
+    float value_cost;
     float grad_norm_max;
     bool normalise_advantage;
     algo_pair pair;

@@ -14,7 +14,7 @@ typedef struct algo_trpo {
     float damping;
     float shrink;
     uint32_t cg_iterations, line_search_steps;
-    float entropy_cost;
+    algo_entropy_cost entropy_cost;
     float grad_norm_max; // of the values; the policy's step is limited by its KL divergence
     bool normalise_advantage;
 
@@ -56,7 +56,7 @@ trpo_configure(algo_trpo *trpo, const oct_config *config)
     trpo->shrink = (float)config->algo.line_search_shrink;
     trpo->cg_iterations = config->algo.cg_iterations;
     trpo->line_search_steps = config->algo.line_search_steps;
-    trpo->entropy_cost = (float)config->algo.entropy_cost;
+    algo_entropy_cost_init(&trpo->entropy_cost, config);
     trpo->grad_norm_max = (float)config->algo.grad_norm_max;
     trpo->normalise_advantage = config->algo.normalise_advantage;
 }
@@ -136,7 +136,7 @@ policy_forward(algo_trpo *trpo)
         sum += (double)on->weight[i] * ratio * (double)trpo->gain[i];
         entropy += (double)trpo->entropy[i];
     }
-    objective = sum + (double)trpo->entropy_cost * entropy;
+    objective = sum + (double)trpo->entropy_cost.now * entropy;
     group_sum(on->base.group, &objective, 1);
     return objective / trpo->N_all;
 }
@@ -158,7 +158,7 @@ policy_gradient(algo_trpo *trpo, algo_pg_sums *sums)
         sums->clipped += is_cut;
     }
     float norm = algo_pair_backward(&on->pair, algo_rows_done(&on->rows), N, trpo->dlog_pi,
-                                    -trpo->entropy_cost / trpo->N_mean);
+                                    -trpo->entropy_cost.now / trpo->N_mean);
     nn_trainer_share_gradient(&on->pair.policy);
     return norm;
 }
@@ -280,12 +280,13 @@ trpo_update(algo *a, const algo_batch *batch, float learning_rate, float *priori
     algo_pg_sums sums = {0};
     float now[NUMBERS] = {0};
     OCT_TRY(algo_rollout_begin(&trpo->on, batch, now));
+    algo_entropy_cost_set(&trpo->entropy_cost, batch->spent);
     oct_err err = update_policy(trpo, &sums, now);
     if (err == OCT_OK) {
         err = update_values(trpo, learning_rate, &sums, now);
     }
     algo_pg_together(trpo->on.base.group, &sums);
-    algo_pg_means(&sums, trpo->N_all, trpo->entropy_cost, trpo->on.value_cost, now);
+    algo_pg_means(&sums, trpo->N_all, trpo->entropy_cost.now, trpo->on.value_cost, now);
     if (err != OCT_OK || !algo_numbers_finite(now, NUMBERS)) {
         algo_rollout_undo(&trpo->on);
         return OCT_EINTERNAL;

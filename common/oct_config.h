@@ -96,6 +96,8 @@ typedef struct oct_config {
         bool normalise_advantage; // to mean 0 and deviation 1 over the batch
         double ratio_max;         // importance weights pi / mu are cut to it
         double entropy_cost;
+        double entropy_cost_final;       // linear over run.env_steps; always a number, see next
+        bool entropy_cost_final_is_same; // the file says "same": it follows entropy_cost
         double value_cost;
         double initial_deviation; // of actions in a box, in halves of their range
         // vtrace

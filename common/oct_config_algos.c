@@ -33,6 +33,11 @@
     {                                                                                              \
         "algo.critic_learning_rate", "same, or 1 to 10 times learning_rate"                        \
     }
+#define ENTROPY                                                                                    \
+    {"algo.entropy_cost", "0 to 0.02; 0.1 where exploring is hard"},                               \
+    {                                                                                              \
+        "algo.entropy_cost_final", "same, or a tenth of it"                                        \
+    }
 #define RETURNS(discounts)                                                                         \
     {"algo.discount", discounts},                                                                  \
     {                                                                                              \
@@ -165,15 +170,15 @@ static const oct_config_use reinforce_uses[] = {
     {"algo.lag_max", "0 (none), 4 to 16"},
     {"algo.normalise_advantage", "true"},
     {"algo.ratio_max", "2 to 5"},
-    {"algo.entropy_cost", "0 to 0.02"},
+    ENTROPY,
     {"algo.value_cost", "0.5"},
     {"algo.initial_deviation", "0.5 to 1"},
 };
 
 #define ROLLOUTS(steps, rollouts)                                                                  \
     {"algo.sequence_steps", steps}, {"learner.batch_size", rollouts}, CONV, CRITIC,                \
-        {"algo.gae_lambda", "0.8 to 1"}, {"algo.entropy_cost", "0 to 0.02"},                       \
-        {"algo.value_cost", "0.5"}, {"algo.initial_deviation", "0.5 to 1"},                        \
+        {"algo.gae_lambda", "0.8 to 1"}, ENTROPY, {"algo.value_cost", "0.5"},                      \
+        {"algo.initial_deviation", "0.5 to 1"},                                                    \
         {"algo.scale_rewards", "true where rewards are not about 1"},                              \
         {"algo.normalise_observations", "true for the Control Suite"},                             \
         {"algo.rollout_lag", "0, or 1 where acting takes as long as learning"},                    \
@@ -219,7 +224,7 @@ static const oct_config_use vtrace_uses[] = {
     {"algo.trace_max", "1"},
     {"algo.normalise_advantage", "false, or true"},
     {"algo.scale_rewards", "true where rewards are not about 1"},
-    {"algo.entropy_cost", "0 to 0.02"},
+    ENTROPY,
     {"algo.value_cost", "0.5"},
     {"algo.initial_deviation", "0.5 to 1"},
 };

@@ -176,6 +176,10 @@ const oct_config_key oct_config_keys[] = {
         "(c-bar), at most algo.ratio_max"),
     F64(algo, entropy_cost, 0, 1e6, "0.01",
         "reinforce, ppo, a2c, vtrace, trpo: weight of the policy's entropy in the loss"),
+    F64_OR(algo, entropy_cost_final, "same", offsetof(oct_config, algo.entropy_cost_final_is_same),
+           0, 1e6, "same",
+           "reinforce, ppo, a2c, vtrace, trpo: that weight at the end of the budget, with a linear "
+           "schedule; same: constant"),
     F64(algo, value_cost, 1e-6, 1e6, "0.5",
         "reinforce, ppo, a2c, vtrace, trpo: weight of the value loss"),
     F64(algo, initial_deviation, 1e-6, 7, "1",

@@ -294,6 +294,9 @@ oct_config_resolve(oct_config *config)
     if (config->algo.learning_rate_final_is_same) {
         config->algo.learning_rate_final = config->algo.learning_rate;
     }
+    if (config->algo.entropy_cost_final_is_same) {
+        config->algo.entropy_cost_final = config->algo.entropy_cost;
+    }
     if (config->algo.critic_learning_rate_is_same) {
         config->algo.critic_learning_rate = config->algo.learning_rate;
     }

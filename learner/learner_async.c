@@ -18,6 +18,7 @@ enum slot_state { SLOT_FREE, SLOT_READY, SLOT_TAKEN, SLOT_DONE };
 typedef struct slot {
     _Alignas(LINE) atomic_uint state;
     float learning_rate;
+    float spent; // algo_batch
     uint32_t has_priorities;
     int32_t err;
     float numbers[ALGO_NUMBERS_MAX];
@@ -205,6 +206,7 @@ learner_async_give(learner_async *as, learner_batch *batch, float learning_rate,
     }
     OCT_ASSERT(batch->view.B == as->shape.B && batch->view.T == as->shape.T);
     s->learning_rate = learning_rate;
+    s->spent = batch->view.spent;
     s->has_priorities = has_priorities;
     learner_part_put(&as->shape, slot_windows(s), &batch->view, 0);
     as->given[i] = batch;
@@ -282,6 +284,7 @@ slot_serve(learner_async *as)
         if (atomic_compare_exchange_strong_explicit(&s->state, &ready, SLOT_TAKEN,
                                                     memory_order_acquire, memory_order_relaxed)) {
             algo_batch batch = learner_part_take(&as->shape, slot_windows(s));
+            batch.spent = s->spent;
             float *priorities = s->has_priorities != 0 ? slot_priorities(as, s) : NULL;
             s->err =
                 (int32_t)learner_async_learn(as, &batch, s->learning_rate, priorities, s->numbers);

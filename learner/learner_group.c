@@ -24,7 +24,7 @@ typedef struct turn {
     uint32_t has_priorities; // are wanted
     float learning_rate;
     uint32_t T;
-    uint32_t unused;
+    float spent; // algo_batch
     uint64_t state_bytes;
 } turn;
 
@@ -144,6 +144,7 @@ static oct_err
 part_learn(learner_group *lg, algo *a, const turn *now, float *priorities, float *numbers)
 {
     algo_batch part = learner_part_take(&lg->shape, lg->own + sizeof(turn));
+    part.spent = now->spent;
     bool wants = now->has_priorities != 0;
     OCT_TRY(algo_update(a, &part, now->learning_rate, wants ? lg->priority : NULL, numbers));
     if (wants) {
@@ -270,7 +271,8 @@ learner_group_update(learner_group *lg, algo *a, const algo_batch *batch, float 
                       .build = build_number(),
                       .has_priorities = priorities != NULL,
                       .learning_rate = learning_rate,
-                      .T = batch->T};
+                      .T = batch->T,
+                      .spent = batch->spent};
     uint32_t size = group_size(lg->members);
     size_t bytes = sizeof(turn) + lg->shape.part;
     OCT_ASSERT(batch->B == size * lg->shape.B && batch->T == lg->shape.T);

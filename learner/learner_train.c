@@ -57,13 +57,18 @@ counter_add(atomic_uint_fast64_t *counter, uint64_t amount)
     atomic_fetch_add_explicit(counter, amount, memory_order_relaxed);
 }
 
+static double
+train_spent(const learner_train *train)
+{
+    return atomic_load_explicit(&train->share, memory_order_relaxed);
+}
+
 // Linear from learning_rate to learning_rate_final over the budget.
 float
 learner_train_rate(const learner_train *train)
 {
-    double share = atomic_load_explicit(&train->share, memory_order_relaxed);
     double first = train->config->algo.learning_rate;
-    return (float)(first + (train->config->algo.learning_rate_final - first) * share);
+    return (float)(first + (train->config->algo.learning_rate_final - first) * train_spent(train));
 }
 
 // Of all learners.
@@ -337,6 +342,7 @@ train_give(learner_train *train)
     while (learner_async_has_room(train->async) && !train_is_over(train, 1) &&
            oct_ring_pop(train->ready, &item) == OCT_OK) {
         if (item != train) { // itself: a nudge
+            ((learner_batch *)item)->view.spent = (float)train_spent(train);
             OCT_ASSERT(learner_async_give(train->async, item, learner_train_rate(train),
                                           train_has_priorities(train)));
         }
@@ -369,6 +375,7 @@ train_learn(learner_train *train, learner_batch *batch)
     }
     uint64_t begin_ns = oct_clock_ns();
     float *priorities = train_has_priorities(train) ? batch->priority : NULL;
+    batch->view.spent = (float)train_spent(train);
     oct_err err = train->async != NULL
                       ? train_learn_async(train, batch)
                       : learner_group_update(train->lg, train->algorithm, &batch->view,

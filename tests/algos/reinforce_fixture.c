@@ -342,6 +342,31 @@ reinforce_fixture_projects(oct_config config)
     }
 }
 
+void
+reinforce_fixture_entropy_cost_falls(oct_config config)
+{
+    config.algo.entropy_cost = 0.75;
+    config.algo.entropy_cost_final = 0.25;
+    for (int is_box = 0; is_box < 2; is_box++) {
+        float result[2][ALGO_NUMBERS_MAX];
+        reinforce_trial falling = reinforce_fixture_trial(config, is_box, 1);
+        oct_config constant = config;
+        constant.algo.entropy_cost = constant.algo.entropy_cost_final = 0.5;
+        reinforce_trial halfway = reinforce_fixture_trial(constant, is_box, 1);
+        algo_batch batch = reinforce_fixture_batch(&falling.rng, &falling.spec, REINFORCE_WINDOWS,
+                                                   REINFORCE_STEPS);
+        batch.spent = 0.5f;
+        T_OK(algo_update(falling.a, &batch, 1e-2f, NULL, result[0]));
+        T_OK(algo_update(halfway.a, &batch, 1e-2f, NULL, result[1]));
+        fixture_same_state(falling.a, halfway.a);
+        assert_true(fixture_number(&config, result[0], "loss") ==
+                    fixture_number(&config, result[1], "loss"));
+        reinforce_fixture_free(&batch);
+        algo_destroy(falling.a);
+        algo_destroy(halfway.a);
+    }
+}
+
 policy_spec
 reinforce_fixture_value(const oct_config *config, const policy_spec *policy)
 {

@@ -53,6 +53,8 @@ void reinforce_fixture_resumes(oct_config config);
 void reinforce_fixture_refuses_states(oct_config config, oct_algo_name other);
 // The policy, not V(s), passes through its projection; one without effect changes no bit.
 void reinforce_fixture_projects(oct_config config);
+// Half of the budget spent, an update is that of a constant entropy cost halfway to the final one.
+void reinforce_fixture_entropy_cost_falls(oct_config config);
 // V(s)'s spec: shapes as the configuration gives them.
 policy_spec reinforce_fixture_value(const oct_config *config, const policy_spec *policy);
 

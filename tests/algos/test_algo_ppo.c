@@ -276,6 +276,14 @@ test_the_policy_learns_through_its_projection(void **state)
     reinforce_fixture_projects(normalising_config());
 }
 
+static void
+test_the_entropy_cost_falls(void **state)
+{
+    (void)state;
+    reinforce_fixture_entropy_cost_falls(ppo_config());
+    reinforce_fixture_entropy_cost_falls(reinforce_fixture_rollouts(OCT_ALGO_A2C));
+}
+
 int
 main(void)
 {
@@ -292,6 +300,7 @@ main(void)
         cmocka_unit_test(test_same_seed_and_batches_give_the_same_bits_across_a_checkpoint),
         cmocka_unit_test(test_a_damaged_state_is_refused_whole),
         cmocka_unit_test(test_the_policy_learns_through_its_projection),
+        cmocka_unit_test(test_the_entropy_cost_falls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -318,6 +318,13 @@ test_the_policy_learns_through_its_projection(void **state)
     reinforce_fixture_projects(reinforce_fixture_config());
 }
 
+static void
+test_the_entropy_cost_falls(void **state)
+{
+    (void)state;
+    reinforce_fixture_entropy_cost_falls(reinforce_fixture_config());
+}
+
 int
 main(void)
 {
@@ -337,6 +344,7 @@ main(void)
         cmocka_unit_test(test_same_seed_and_batches_give_the_same_bits_across_a_checkpoint),
         cmocka_unit_test(test_a_damaged_state_is_refused_whole),
         cmocka_unit_test(test_the_policy_learns_through_its_projection),
+        cmocka_unit_test(test_the_entropy_cost_falls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -235,6 +235,13 @@ test_a_damaged_state_is_refused_whole(void **state)
     reinforce_fixture_refuses_states(trpo_config(), OCT_ALGO_PPO);
 }
 
+static void
+test_the_entropy_cost_falls(void **state)
+{
+    (void)state;
+    reinforce_fixture_entropy_cost_falls(trpo_config());
+}
+
 int
 main(void)
 {
@@ -250,6 +257,7 @@ main(void)
         cmocka_unit_test(test_without_a_limit_of_the_divergence_there_is_none),
         cmocka_unit_test(test_same_seed_and_batches_give_the_same_bits_across_a_checkpoint),
         cmocka_unit_test(test_a_damaged_state_is_refused_whole),
+        cmocka_unit_test(test_the_entropy_cost_falls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

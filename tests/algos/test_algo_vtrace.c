@@ -165,6 +165,13 @@ test_a_damaged_state_is_refused_whole(void **state)
     reinforce_fixture_refuses_states(vtrace_config(), OCT_ALGO_REINFORCE);
 }
 
+static void
+test_the_entropy_cost_falls(void **state)
+{
+    (void)state;
+    reinforce_fixture_entropy_cost_falls(vtrace_config());
+}
+
 int
 main(void)
 {
@@ -178,6 +185,7 @@ main(void)
         cmocka_unit_test(test_batches_that_cannot_be_are_refused),
         cmocka_unit_test(test_same_seed_and_batches_give_the_same_bits_across_a_checkpoint),
         cmocka_unit_test(test_a_damaged_state_is_refused_whole),
+        cmocka_unit_test(test_the_entropy_cost_falls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
 
 #include "group/group_fork.h"
 #include "learner/learner_group.h"
-#include "tests/algos/algo_fixture.h"
+#include "tests/algos/reinforce_fixture.h"
 #include "tests/support/oct_test.h"
 
 enum { OBS = 5, ACTIONS = 3, B = 24, UPDATES = 3, STATE_MAX = 1 << 17, EXIT_APART = 3 };
@@ -26,9 +26,10 @@ typedef struct team {
     oct_rng rng;
 } team;
 
-// Of size learners, that go on from a state (NULL: none); returns in rank 0 alone.
+// Of size learners, whose batches are windows of T rows (0: n-step), and that go on from a state
+// (NULL: none); returns in rank 0 alone.
 static void
-team_begin(team *t, uint32_t size, const saved *from)
+team_begin_as(team *t, const oct_config *config, uint32_t T, uint32_t size, const saved *from)
 {
     group *members;
     oct_config own;
@@ -36,21 +37,29 @@ team_begin(team *t, uint32_t size, const saved *from)
     if (group_rank(members) > 0) {
         _exit(learner_group_serve(members));
     }
-    *t = (team){.config = fixture_config(), .spec = fixture_env(OBS, ACTIONS)};
+    *t = (team){.config = *config, .spec = fixture_env(OBS, ACTIONS)};
     t->config.learner.batch_size = B;
     t->config.learner.count = size;
     t->config.learner.threads = 1;
-    t->lg = learner_group_create(members, false);
+    t->lg = learner_group_create(members, config->learner.asynchronous);
     learner_group_config(t->lg, &t->config, &own);
     OCT_ASSERT(algo_make_spec(&t->config, &t->spec, NULL, NULL, 0) == OCT_OK);
-    t->context = nn_context_create(&(nn_context_options){.threads = 1, .group = members});
+    t->context = nn_context_create(
+        &(nn_context_options){.threads = 1, .group = learner_group_members(t->lg)});
     OCT_ASSERT(algo_create(&t->a, t->context, &own, &t->spec, 1) == OCT_OK);
     if (from != NULL) {
         oct_reader reader = {.at = from->bytes, .left = from->length};
         OCT_ASSERT(algo_load(t->a, &reader) == OCT_OK);
     }
-    learner_group_begin(t->lg, &t->config, &t->spec, 0, t->a);
+    learner_group_begin(t->lg, &t->config, &t->spec, T, t->a);
     oct_rng_init(&t->rng, 5, 0);
+}
+
+static void
+team_begin(team *t, uint32_t size, const saved *from)
+{
+    oct_config config = fixture_config();
+    team_begin_as(t, &config, 0, size, from);
 }
 
 static void
@@ -137,12 +146,77 @@ test_what_is_saved_goes_on_in_another_group(void **state)
     assert_memory_equal(again.bytes, whole.bytes, whole.length);
 }
 
+// At the end of the budget, entropy is nearly all that counts.
+static oct_config
+config_of_entropy(void)
+{
+    oct_config config = reinforce_fixture_config();
+    config.algo.name = OCT_ALGO_VTRACE;
+    config.algo.entropy_cost = 0;
+    config.algo.entropy_cost_final = 1000;
+    return config;
+}
+
+// The norm of the policy's gradient there.
+static float
+gradient_at_the_end(uint32_t size)
+{
+    oct_config config = config_of_entropy();
+    float numbers[ALGO_NUMBERS_MAX];
+    team t;
+    team_begin_as(&t, &config, REINFORCE_STEPS, size, NULL);
+    algo_batch batch = reinforce_fixture_batch(&t.rng, &t.spec, B, REINFORCE_STEPS);
+    batch.spent = 1;
+    T_OK(learner_group_update(t.lg, t.a, &batch, 1e-2f, NULL, numbers));
+    reinforce_fixture_free(&batch);
+    team_end(&t);
+    return fixture_number(&config, numbers, "policy_grad_norm");
+}
+
+static void
+test_all_learners_know_how_much_of_the_budget_is_spent(void **state)
+{
+    (void)state;
+    double alone = (double)gradient_at_the_end(1);
+    assert_true(alone > 1);
+    T_NEAR((double)gradient_at_the_end(3), alone, 1e-4 * alone, 0);
+}
+
+static void
+test_learners_that_do_not_wait_know_how_much_of_the_budget_is_spent(void **state)
+{
+    (void)state;
+    oct_config config = config_of_entropy();
+    oct_err err;
+    uint32_t round = 0;
+    team t;
+    config.learner.asynchronous = true;
+    config.learner.staleness_max = 1;
+    team_begin_as(&t, &config, REINFORCE_STEPS, 2, NULL);
+    learner_async *others = learner_group_async(t.lg);
+    learner_batch *batch = learner_batch_create(&t.spec, B, REINFORCE_STEPS);
+    algo_batch columns = reinforce_fixture_batch(&t.rng, &t.spec, B, REINFORCE_STEPS);
+    batch->view = columns;
+    batch->view.spent = 1;
+    assert_true(learner_async_give(others, batch, 1e-3f, false));
+    while (learner_async_take(others, &err) == NULL) {
+        group_wait(round++);
+    }
+    T_OK(err);
+    assert_true(fixture_number(&config, batch->numbers, "loss") < -100);
+    reinforce_fixture_free(&columns);
+    learner_batch_destroy(batch);
+    team_end(&t);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_learners_that_are_apart_end),
         cmocka_unit_test(test_what_is_saved_goes_on_in_another_group),
+        cmocka_unit_test(test_all_learners_know_how_much_of_the_budget_is_spent),
+        cmocka_unit_test(test_learners_that_do_not_wait_know_how_much_of_the_budget_is_spent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

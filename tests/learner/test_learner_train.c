@@ -350,6 +350,21 @@ test_train_rate_falls_over_the_budget(void **state)
     T_NEAR(learner_train_rate(train), 1e-3, 0, 1e-6);
 }
 
+static void
+test_a_batch_knows_how_much_of_the_budget_is_spent(void **state)
+{
+    (void)state;
+    T_OK(learner_train_start(train));
+    for (int i = 0; i < 3; i++) {
+        float share = 0.25f * (float)i;
+        learner_train_set_share(train, (double)share);
+        batch_fill(batches[i]);
+        learner_train_put(train, batches[i]);
+        assert_ptr_equal(batch_learned(), batches[i]);
+        assert_true(batches[i]->view.spent == share);
+    }
+}
+
 // Stopped with work in the queue: what is not learned stays the caller's, nothing waits.
 static void
 test_train_stops_with_batches_waiting(void **state)
@@ -465,6 +480,7 @@ main(void)
         T(test_train_keeps_versions_apart_in_time),
         T(test_train_publishes_by_time),
         T(test_train_rate_falls_over_the_budget),
+        T(test_a_batch_knows_how_much_of_the_budget_is_spent),
         T(test_train_stops_with_batches_waiting),
         T(test_asynchronous_learners_make_the_budget_and_no_more),
     };
