@@ -102,6 +102,7 @@ critics_reserve(algo_critics *critics)
     critics->joined = oct_alloc(joined * sizeof(float));
     critics->td_target = oct_alloc(outputs * sizeof(float));
     critics->p = oct_alloc(outputs * sizeof(float));
+    critics->other = oct_alloc(outputs * sizeof(float));
     critics->log_total = oct_alloc(rows * sizeof(float));
     critics->dy = oct_alloc(outputs * sizeof(float));
     critics->td_target_mean = oct_alloc(rows * sizeof(float));
@@ -118,9 +119,9 @@ oct_err
 algo_critics_init(algo_critics *critics, nn_context *context, const oct_config *config,
                   const policy_spec *policy, uint32_t count, bool categorical)
 {
-    OCT_ASSERT(count <= ALGO_CRITICS_MAX && (count == 1 || !categorical));
     policy_spec spec;
-    if (config->learner.batch_size < 1 ||
+    count = config->algo.critics > 0 ? config->algo.critics : count;
+    if (config->learner.batch_size < 1 || count > ALGO_CRITICS_MAX ||
         critic_make_spec(config, policy, categorical, &spec, NULL, 0) != OCT_OK) {
         return OCT_EINVAL;
     }
@@ -146,7 +147,7 @@ algo_critics_fini(algo_critics *critics)
                        critics->p,      critics->log_total,      critics->dy,
                        critics->mean,   critics->td_target_mean, critics->least,
                        critics->loss,   critics->error,          critics->priority,
-                       critics->dvalue, critics->dother};
+                       critics->dvalue, critics->dother,         critics->other};
     for (size_t i = 0; i < OCT_COUNTOF(blocks); i++) {
         free(blocks[i]);
     }

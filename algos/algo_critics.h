@@ -26,7 +26,7 @@ typedef struct algo_critic {
 
 typedef struct algo_critics {
     uint32_t count;   // 2: the smaller target counts (clipped double Q-learning)
-    bool categorical; // one critic that gives a distribution, not a number
+    bool categorical; // critics give a distribution, not a number
     algo_critic of[ALGO_CRITICS_MAX];
     uint32_t rows_max;
     uint32_t obs_count;
@@ -44,11 +44,12 @@ typedef struct algo_critics {
     float *joined;         // [rows_max][obs_count + action_count], a critic's inputs
     float *td_target;      // [rows_max][outputs]: distributions, or values to learn
     float *p;              // [rows_max][outputs], categorical only
+    float *other;          // [rows_max][outputs], p or dy of a second critic
     float *log_total;      // [rows_max], categorical only
     float *dy;             // [rows_max][outputs]
     float *td_target_mean; // [rows_max]
     float *mean;           // [rows_max], Q(s, a)
-    float *least;          // [rows_max], the smallest Q(s, a) of all critics
+    float *least;          // [rows_max], the smallest Q(s, a) of critics whose slope was asked for
     float *loss;           // [rows_max]
     float *error;    // [rows_max], of one critic: |TD error|, or KL(td_target || p) if categorical
     float *priority; // [rows_max]
@@ -63,7 +64,8 @@ OCT_CHECKED oct_err algo_critics_make_specs(const oct_config *config, const char
                                             policy_head head, bool categorical, policy_spec *spec,
                                             char *reason, size_t reason_size);
 
-// policy has passed policy_spec_check. OCT_EINVAL: a critic cannot be made, nothing was allocated.
+// policy has passed policy_spec_check. count: of algo.critics 0. OCT_EINVAL: a critic cannot be
+// made, or algo.critics is more than ALGO_CRITICS_MAX; nothing was allocated.
 OCT_CHECKED oct_err algo_critics_init(algo_critics *critics, nn_context *context,
                                       const oct_config *config, const policy_spec *policy,
                                       uint32_t count, bool categorical);
@@ -74,7 +76,8 @@ void algo_critics_randomise(algo_critics *critics, oct_rng *rng);
 // Checks the batch and fills taken. OCT_EINVAL, OCT_EINTERNAL: as algo_update.
 OCT_CHECKED oct_err algo_critics_take(algo_critics *critics, const algo_batch *batch);
 // What critics learn, from their targets: reward + discount * (the smallest Q'(next, action) +
-// bonus), or (categorical, without bonus) its distribution. action[B][action_count]; bonus[B] or
+// bonus), or (categorical, without bonus) the distribution of reward + discount * Z', where a row's
+// Z' is that of the target critic with the smallest mean. action[B][action_count]; bonus[B] or
 // NULL.
 void algo_critics_target(algo_critics *critics, const algo_batch *batch, const float *action,
                          const float *bonus);
@@ -82,11 +85,10 @@ void algo_critics_target(algo_critics *critics, const algo_batch *batch, const f
 // has_error, and the numbers of algo_value_numbers but the policy's.
 void algo_critics_learn(algo_critics *critics, const algo_batch *batch, bool has_error,
                         float *numbers);
-// dvalue = the derivative by action[B][action_count] of the value of the first critic, or of the
-// smallest (least). With the weights that learn computed with.
-void algo_critics_slope(algo_critics *critics, const float *obs, const float *action, uint32_t B);
-void algo_critics_slope_of_least(algo_critics *critics, const float *obs, const float *action,
-                                 uint32_t B);
+// dvalue = the derivative by action[B][action_count] of the smallest value (least) that the first
+// count critics give a row. With the weights that learn computed with; 1 <= count <= critics'.
+void algo_critics_slope(algo_critics *critics, const float *obs, const float *action, uint32_t B,
+                        uint32_t count);
 // One step of Adam, the gradient cut to grad_norm_max; learning_rate is the policy's. Then targets
 // follow, where they do.
 void algo_critics_step(algo_critics *critics, float learning_rate, bool targets_follow);

@@ -51,14 +51,41 @@ join(algo_critics *critics, const float *obs, const float *action, uint32_t B)
     }
 }
 
-// td_target = the distribution of reward + discount * Z'(next, a'), td_target_mean its mean.
+// p[B][N] = the distribution Z'(next, a') of target critic c.
+static void
+target_distribution(algo_critics *critics, uint32_t c, float *p, uint32_t B)
+{
+    const float *logits = nn_net_forward_again(&critics->of[c].target, critics->joined, B);
+    nn_categorical()->softmax(p, critics->log_total, logits, B, critics->support.N);
+}
+
+// p becomes the other critic's where that has the smaller mean.
+static void
+take_the_smaller(algo_critics *critics, uint32_t B)
+{
+    const nn_categorical_ops *ops = nn_categorical();
+    const size_t N = critics->support.N;
+    ops->mean(critics->td_target_mean, critics->p, &critics->support, B);
+    ops->mean(critics->mean, critics->other, &critics->support, B);
+    for (size_t i = 0; i < B; i++) {
+        if (critics->mean[i] < critics->td_target_mean[i]) {
+            memcpy(critics->p + i * N, critics->other + i * N, N * sizeof(*critics->p));
+        }
+    }
+}
+
+// td_target = the distribution of reward + discount * Z'(next, a'), td_target_mean its mean. A
+// row's Z' is that of the critic with the smallest mean.
 static void
 td_target_distribution(algo_critics *critics, const algo_batch *batch)
 {
     const nn_categorical_ops *ops = nn_categorical();
     uint32_t B = batch->B;
-    const float *logits = nn_net_forward_again(&critics->of[0].target, critics->joined, B);
-    ops->softmax(critics->p, critics->log_total, logits, B, critics->support.N);
+    target_distribution(critics, 0, critics->p, B);
+    for (uint32_t c = 1; c < critics->count; c++) {
+        target_distribution(critics, c, critics->other, B);
+        take_the_smaller(critics, B);
+    }
     ops->project(critics->td_target, critics->p, batch->reward, batch->discount, &critics->support,
                  B);
     ops->mean(critics->td_target_mean, critics->td_target, &critics->support, B);
@@ -169,57 +196,58 @@ algo_critics_learn(algo_critics *critics, const algo_batch *batch, bool has_erro
     }
 }
 
-// dy = the derivative of each row's value by the first critic's outputs y.
+// value[B] of critic c at joined, with the weights that algo_critics_learn computed with, and
+// dy[B][outputs], the derivative of each row's value by the critic's outputs.
 static void
-value_slope(algo_critics *critics, const float *y, uint32_t B)
+value_slope(algo_critics *critics, uint32_t c, float *value, float *dy, uint32_t B)
 {
+    const float *y = nn_tape_forward_again(&critics->of[c].online.tape, critics->joined, B);
     if (critics->categorical) {
         const nn_categorical_ops *ops = nn_categorical();
         ops->softmax(critics->p, critics->log_total, y, B, critics->support.N);
-        ops->mean(critics->mean, critics->p, &critics->support, B);
-        ops->mean_backward(critics->dy, critics->p, critics->mean, 1.0f, &critics->support, B);
+        ops->mean(value, critics->p, &critics->support, B);
+        ops->mean_backward(dy, critics->p, value, 1.0f, &critics->support, B);
     } else {
         for (uint32_t i = 0; i < B; i++) {
-            critics->dy[i] = 1.0f;
+            value[i] = y[i];
+            dy[i] = 1.0f;
         }
     }
 }
 
-// The values of critic c, with the weights that algo_critics_learn computed with.
-static const float *
-values_again(algo_critics *critics, uint32_t c, uint32_t B)
+// The slope of another critic where its value is the smallest, instead of those before it: of each
+// row one dy stays, the others become 0.
+static void
+follow_the_smaller(algo_critics *critics, uint32_t B)
 {
-    return nn_tape_forward_again(&critics->of[c].online.tape, critics->joined, B);
+    const size_t outputs = critics->outputs;
+    for (size_t i = 0; i < B; i++) {
+        bool smaller = critics->mean[i] < critics->least[i];
+        critics->least[i] = smaller ? critics->mean[i] : critics->least[i];
+        memset((smaller ? critics->dy : critics->other) + i * outputs, 0,
+               outputs * sizeof(*critics->dy));
+    }
 }
 
 void
-algo_critics_slope(algo_critics *critics, const float *obs, const float *action, uint32_t B)
+algo_critics_slope(algo_critics *critics, const float *obs, const float *action, uint32_t B,
+                   uint32_t count)
 {
+    OCT_ASSERT(count >= 1 && count <= critics->count);
     join(critics, obs, action, B);
-    value_slope(critics, values_again(critics, 0, B), B);
-    nn_tape_backward_inputs(&critics->of[0].online.tape, critics->dy, B, critics->dvalue,
-                            critics->obs_count);
-}
-
-// A row's slope is that of the critic whose value is the smallest there.
-void
-algo_critics_slope_of_least(algo_critics *critics, const float *obs, const float *action,
-                            uint32_t B)
-{
-    OCT_ASSERT(critics->count == 2 && !critics->categorical);
-    join(critics, obs, action, B);
-    const float *first = values_again(critics, 0, B), *second = values_again(critics, 1, B);
-    for (uint32_t i = 0; i < B; i++) {
-        critics->dy[i] = second[i] < first[i] ? 0.0f : 1.0f;
-        critics->error[i] = 1.0f - critics->dy[i];
-        critics->least[i] = second[i] < first[i] ? second[i] : first[i];
+    value_slope(critics, 0, critics->least, critics->dy, B);
+    if (count > 1) {
+        value_slope(critics, 1, critics->mean, critics->other, B);
+        follow_the_smaller(critics, B);
     }
     nn_tape_backward_inputs(&critics->of[0].online.tape, critics->dy, B, critics->dvalue,
                             critics->obs_count);
-    nn_tape_backward_inputs(&critics->of[1].online.tape, critics->error, B, critics->dother,
-                            critics->obs_count);
-    for (size_t i = 0; i < (size_t)B * critics->action_count; i++) {
-        critics->dvalue[i] += critics->dother[i];
+    if (count > 1) {
+        nn_tape_backward_inputs(&critics->of[1].online.tape, critics->other, B, critics->dother,
+                                critics->obs_count);
+        for (size_t i = 0; i < (size_t)B * critics->action_count; i++) {
+            critics->dvalue[i] += critics->dother[i];
+        }
     }
 }
 

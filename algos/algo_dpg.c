@@ -15,8 +15,9 @@
 
 typedef struct dpg_variant {
     const algo_ops *ops;
-    bool categorical;      // the critic gives a distribution, not a number
-    uint32_t critics;      // 2: the smaller target counts (clipped double Q-learning)
+    bool categorical;      // critics give a distribution, not a number
+    uint32_t critics;      // of algo.critics 0; 2: the smaller target counts
+    bool policy_at_first;  // the policy follows the first critic, else the smallest value of all
     bool policy_at_next;   // the policy learns at next, else at obs
     bool target_noise;     // on the target policy's action
     uint32_t policy_delay; // of algo.policy_delay 0
@@ -60,7 +61,11 @@ static const dpg_variant variants[] = {
                        .policy_at_next = true,
                        .policy_delay = 1},
     [OCT_ALGO_DDPG] = {.ops = &algo_ddpg_ops, .critics = 1, .policy_delay = 1},
-    [OCT_ALGO_TD3] = {.ops = &algo_td3_ops, .critics = 2, .target_noise = true, .policy_delay = 2},
+    [OCT_ALGO_TD3] = {.ops = &algo_td3_ops,
+                      .critics = 2,
+                      .policy_at_first = true,
+                      .target_noise = true,
+                      .policy_delay = 2},
 };
 
 static const dpg_variant *
@@ -317,7 +322,8 @@ update_policy(algo_dpg *dpg, const algo_batch *batch)
     const float *y = nn_trainer_forward(&dpg->policy, obs, B);
     memcpy(dpg->action, y, count * sizeof(*y));
     squash(dpg->action, count);
-    algo_critics_slope(&dpg->critics, obs, dpg->action, B);
+    algo_critics_slope(&dpg->critics, obs, dpg->action, B,
+                       dpg->variant->policy_at_first ? 1 : dpg->critics.count);
     action_slope(dpg, B);
     nn_vec()->backward[POLICY_TANH](dpg->daction, dpg->action, count);
     return nn_trainer_backward(&dpg->policy, dpg->daction, B, NULL);

@@ -1,5 +1,5 @@
-// SAC (Haarnoja et al. 2018): a policy of tanh-squashed Gaussians that maximises the smaller of two
-// learned values and its own entropy, weighted by a temperature that is learned or given.
+// SAC (Haarnoja et al. 2018): a policy of tanh-squashed Gaussians that maximises the smallest
+// learned value and its own entropy, weighted by a temperature that is learned or given.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #define INIT_STREAM 0x7361u // of the seed, for the first weights
 #define DRAW_STREAM 0x7364u // and for the actions that are drawn in updates
 
-#define CRITICS 2
+#define CRITICS 2 // of algo.critics 0
 
 // The weight of the entropy. What is learned is its logarithm, by an Adam of its own.
 typedef struct temperature {
@@ -64,7 +64,7 @@ static const algo_number sac_numbers[NUMBERS] = {
     [NUMBER_ENTROPY] = {"entropy", "nats", "Mean entropy of the policy where it acted."},
     [NUMBER_POLICY_VALUE] =
         {"policy_value", "return",
-         "Mean of the smaller Q(s, a) of two, at actions drawn from the policy; "
+         "Mean of the smallest Q(s, a) of all critics, at actions drawn from the policy; "
          "value is at those that were taken."},
 };
 
@@ -323,7 +323,7 @@ static void
 update_policy(algo_sac *sac, const algo_batch *batch, const float *y, float alpha, float *numbers)
 {
     uint32_t B = batch->B;
-    algo_critics_slope_of_least(&sac->critics, batch->obs, sac->action, B);
+    algo_critics_slope(&sac->critics, batch->obs, sac->action, B, sac->critics.count);
     policy_slope(sac, y, B, alpha);
     numbers[NUMBER_ENTROPY] = -mean_of(sac->log_prob, B);
     numbers[NUMBER_POLICY_VALUE] = mean_of(sac->critics.least, B);

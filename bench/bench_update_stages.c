@@ -16,6 +16,13 @@ minibatches_of(const bench_update *u)
     return u->what->epochs * u->what->minibatches;
 }
 
+// Critics that a policy's gradient goes through.
+static uint32_t
+slopes_of(const bench_update *u)
+{
+    return u->what->kind == BENCH_TD3 ? 1 : u->net_count - 1;
+}
+
 // ---- products
 
 // PPO's: values of all rows and of the observations behind them, as many at once as a minibatch
@@ -52,8 +59,8 @@ products_fill_plain(bench_update *u)
 // D4PG, DDPG, of networks of 2 layers: target policy 3 and target critic 3; critic forward 3 and
 // backward 5 (weights 3, below 2); policy forward 3; through the critic to the actions forward 3
 // and backward 3; policy backward 5: 28 products. Of the critic's inputs only the actions have a
-// gradient that somebody reads. SAC has no target policy, takes its policy at s and s' at once, and
-// goes through both critics to the actions.
+// gradient that somebody reads. SAC has no target policy, and takes its policy at s and s' at once.
+// Of two critics all but TD3 go through both to the actions.
 static void
 products_fill_critics(bench_update *u)
 {
@@ -71,7 +78,7 @@ products_fill_critics(bench_update *u)
         }
     }
     bench_products_forward(list, &u->policy, sac ? 2 * B : B);
-    for (uint32_t c = 0; c < (sac ? critics : 1); c++) {
+    for (uint32_t c = 0; c < slopes_of(u); c++) {
         bench_products_forward(list, &u->critic, B);
         bench_products_backward(list, &u->critic, B, false, u->what->actions); // by the actions
     }
@@ -146,7 +153,7 @@ run_layers_critics(bench_update *u)
         }
     }
     (void)nn_trainer_forward(policy, u->x, sac ? 2 * B : B);
-    for (uint32_t c = 1; c <= (sac ? critics : 1); c++) {
+    for (uint32_t c = 1; c <= slopes_of(u); c++) {
         (void)nn_tape_forward_again(&u->nets[c].tape, u->x, B);
         nn_tape_backward_inputs(&u->nets[c].tape, u->dy, B, u->dx, u->what->obs);
     }

@@ -69,6 +69,7 @@ config_fill(bench_update *u)
     oct_config_default(config);
     config->network.hidden = what->hidden;
     config->network.critic_hidden = what->critic_hidden;
+    config->algo.critics = what->critics;
     config->network.activation = OCT_ACTIVATION_RELU;
     config->network.first_layer_norm = false;
     config->learner.batch_size = what->batch;
@@ -128,6 +129,9 @@ specs_fill(bench_update *u)
 static uint32_t
 critics_of(const bench_case *what)
 {
+    if (what->critics > 0) {
+        return what->critics;
+    }
     switch (what->kind) {
     case BENCH_TD3:
     case BENCH_SAC:

@@ -28,6 +28,7 @@ typedef struct bench_case {
     oct_config_ints hidden, critic_hidden;
     uint32_t batch, obs, actions; // PPO's batch is the rows of a minibatch
     bool bf16;
+    uint32_t critics;             // algo.critics
     uint32_t epochs, minibatches; // of PPO, otherwise 0
 } bench_case;
 

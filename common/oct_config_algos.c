@@ -123,6 +123,7 @@ static const oct_config_use d4pg_uses[] = {
     TARGET("100 where rate is 1, else 1", "1, or 0.005 to 0.02"),
     ATOMS,
     {"algo.policy_delay", "0, which is 1"},
+    {"algo.critics", "0, which is 1; or 2"},
 };
 
 static const oct_config_use ddpg_uses[] = {
@@ -132,6 +133,7 @@ static const oct_config_use ddpg_uses[] = {
     REPLAYED("0, which is 1; or to 5", "50 to 256"),
     TARGET("1 to 2", "0.001 to 0.02"),
     {"algo.policy_delay", "0, which is 1"},
+    {"algo.critics", "0, which is 1; or 2"},
 };
 
 static const oct_config_use td3_uses[] = {
@@ -141,6 +143,7 @@ static const oct_config_use td3_uses[] = {
     REPLAYED("0, which is 1; or to 5", "50 to 256"),
     TARGET("1 to 2", "0.005 to 0.02"),
     {"algo.policy_delay", "0, which is 2"},
+    {"algo.critics", "0, which is 2"},
     {"algo.target_noise", "0.1 to 0.2"},
     {"algo.target_noise_clip", "0.5"},
 };
@@ -154,6 +157,7 @@ static const oct_config_use sac_uses[] = {
     REPLAYED("0, which is 1; or to 3", "16 to 256"),
     TARGET("1 to 2", "0.005 to 0.01"),
     {"algo.policy_delay", "0, which is 1, or 2"},
+    {"algo.critics", "0, which is 2"},
     {"algo.temperature", "learned, or 0.01 to 0.2 of a step's reward"},
     {"algo.initial_temperature", "0.1 to 1"},
     {"algo.target_entropy", "dimensions, or half of that"},

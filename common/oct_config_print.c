@@ -16,7 +16,7 @@ begins_section(size_t index)
 // Keys that the last release lacks; each release begins with none.
 static const struct {
     const char *section, *name;
-} new_keys[] = {{"replay", "shards"}, {"learner", "ema_decay"}};
+} new_keys[] = {{"replay", "shards"}, {"learner", "ema_decay"}, {"algo", "critics"}};
 
 static bool
 is_new(const oct_config_key *key)

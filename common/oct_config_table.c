@@ -144,6 +144,9 @@ const oct_config_key oct_config_keys[] = {
         "this norm, row by row; 0: off"),
     U32(algo, policy_delay, 0, 1000, "0",
         "d4pg, ddpg, td3, sac: critic updates per policy update; 0: 2 for td3, else 1"),
+    U32(algo, critics, 0, 2, "0",
+        "d4pg, ddpg, td3, sac: critics, each with a target network; of two, the smaller value "
+        "counts (clipped double Q-learning); 0: 2 for td3 and sac, else 1"),
     F64(algo, target_noise, 0, 10, "0.2",
         "td3: target smoothing: standard deviation of the noise on target actions, as a share of "
         "half their range"),

@@ -43,6 +43,19 @@ CASES = {
         name="td3", activation="elu", hidden=[6, 5], critic_hidden=[6, 5], norm=1,
         grad_norm_max=2.0, action_grad_norm_max=0.0, target_period=1, target_rate=0.25,
         policy_delay=2, critic_ratio=1.0, noise=0.25, noise_clip=0.3125, atoms=[2, 0, 1], seed=14),
+    # Seeds of two critics: each is the smaller one for some rows, of targets and of slopes.
+    "d4pg_two_elu_norm": dict(
+        name="d4pg", activation="elu", hidden=[6, 5], critic_hidden=[7, 4], norm=1, critics=2,
+        grad_norm_max=0.5, action_grad_norm_max=0.0625, target_period=1, target_rate=0.25,
+        policy_delay=1, critic_ratio=2.0, noise=0.0, noise_clip=0.0, atoms=[11, -3, 2], seed=114),
+    "ddpg_two_tanh": dict(
+        name="ddpg", activation="tanh", hidden=[5], critic_hidden=[6, 5], norm=0, critics=2,
+        grad_norm_max=0.0, action_grad_norm_max=0.0, target_period=2, target_rate=1.0,
+        policy_delay=1, critic_ratio=1.0, noise=0.0, noise_clip=0.0, atoms=[2, 0, 1], seed=47),
+    "td3_one_relu": dict(
+        name="td3", activation="relu", hidden=[6, 5], critic_hidden=[6, 5], norm=0, critics=1,
+        grad_norm_max=0.0, action_grad_norm_max=0.5, target_period=1, target_rate=0.25,
+        policy_delay=2, critic_ratio=1.0, noise=0.25, noise_clip=0.3125, atoms=[2, 0, 1], seed=17),
 }
 
 
@@ -152,7 +165,7 @@ class Learner:
         outputs = atoms if self.categorical else 1
         self.policy = Net(case, OBS, case["hidden"], DIM, random)
         self.critics = [Net(case, OBS + DIM, case["critic_hidden"], outputs, random)
-                        for _ in range(2 if case["name"] == "td3" else 1)]
+                        for _ in range(case.get("critics", 2 if case["name"] == "td3" else 1))]
         self.random = Pcg(SEED, NOISE_STREAM)
         self.updates = 0
 
@@ -180,9 +193,9 @@ class Learner:
         if not self.categorical:
             values = [self.value(c, c.target, batch["next"], action) for c in self.critics]
             return batch["reward"] + batch["discount"] * np.min(values, axis=0)
-        critic = self.critics[0]
-        y = critic.forward(critic.target, np.concatenate([batch["next"], action], axis=1))
-        p = np.exp(log_softmax(y))
+        x = np.concatenate([batch["next"], action], axis=1)
+        all_p = np.array([np.exp(log_softmax(c.forward(c.target, x))) for c in self.critics])
+        p = all_p[np.argmin(all_p @ self.z, axis=0), np.arange(B)]
         image = batch["reward"][:, None] + batch["discount"][:, None] * self.z
         image = np.clip(image, self.z[0], self.z[-1])
         distance = np.abs(image[:, :, None] - self.z) / (self.z[1] - self.z[0])
@@ -203,13 +216,16 @@ class Learner:
         return np.where(there, wanted * np.log(np.where(there, wanted, 1) / p), 0).sum(axis=1)
 
     def action_slope(self, obs, action):
-        """dQ/da of the first critic, clipped."""
-        critic = self.critics[0]
+        """dQ/da of the critic with the smallest value in a row, of TD3 of the first; clipped."""
+        critics = self.critics[:1] if self.case["name"] == "td3" else self.critics
+        values = np.array([self.value(c, c.params, obs, action) for c in critics])
+        least = np.argmin(values, axis=0)
         out = np.zeros(action.shape)
         for i in range(DIM):
             moved = action.astype(complex)
             moved[:, i] += 1j * COMPLEX_STEP
-            out[:, i] = self.value(critic, critic.params, obs, moved).imag / COMPLEX_STEP
+            slopes = np.array([self.value(c, c.params, obs, moved).imag for c in critics])
+            out[:, i] = slopes[least, np.arange(B)] / COMPLEX_STEP
         most = self.case["action_grad_norm_max"]
         norm = np.sqrt((out * out).sum(axis=1, keepdims=True))
         return out * np.where((norm > most) & (most > 0), most / norm, 1)
@@ -273,6 +289,7 @@ def dpg(case):
     yield "activation", [ACTIVATIONS.index(case["activation"])]
     for key in ["hidden", "critic_hidden", "atoms"]:
         yield key, case[key]
+    yield "critics", [case.get("critics", 0)]
     for key in ["norm", "grad_norm_max", "action_grad_norm_max", "target_period", "target_rate",
                 "policy_delay", "critic_ratio", "noise", "noise_clip"]:
         yield key, [case[key]]

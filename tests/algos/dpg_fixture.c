@@ -26,6 +26,17 @@ dpg_fixture_config(oct_algo_name name)
     return config;
 }
 
+oct_config
+dpg_fixture_method(size_t number)
+{
+    static const oct_algo_name names[] = {OCT_ALGO_D4PG, OCT_ALGO_DDPG, OCT_ALGO_TD3, OCT_ALGO_SAC};
+    static const uint32_t others[] = {2, 2, 1, 1};
+    size_t at = number % OCT_COUNTOF(names);
+    oct_config config = dpg_fixture_config(names[at]);
+    config.algo.critics = number < OCT_COUNTOF(names) ? 0 : others[at];
+    return config;
+}
+
 policy_spec
 dpg_fixture_env(uint32_t obs_count, uint32_t dim)
 {
@@ -95,7 +106,8 @@ dpg_fixture_critic(const oct_config *config, const policy_spec *policy)
 uint32_t
 dpg_fixture_nets(const oct_config *config)
 {
-    return config->algo.name == OCT_ALGO_TD3 || config->algo.name == OCT_ALGO_SAC ? 3 : 2;
+    bool is_td3_or_sac = config->algo.name == OCT_ALGO_TD3 || config->algo.name == OCT_ALGO_SAC;
+    return 1 + (config->algo.critics > 0 ? config->algo.critics : is_td3_or_sac ? 2 : 1);
 }
 
 bool

@@ -8,6 +8,10 @@
 // As fixture_config, with hidden layers of 8 and 8 for policy and critics, and atoms from -10
 // to 10.
 oct_config dpg_fixture_config(oct_algo_name name);
+// The same of D4PG, DDPG, TD3 and SAC, and then of each with another number of critics than its
+// own.
+enum { DPG_FIXTURE_METHODS = 8 };
+oct_config dpg_fixture_method(size_t number);
 // A box environment of that size, bounds -2 .. 2.
 policy_spec dpg_fixture_env(uint32_t obs_count, uint32_t dim);
 algo *dpg_fixture_algo(policy_spec *spec, const oct_config *config, uint32_t obs_count,

@@ -42,6 +42,7 @@ golden_config(const golden_file *g, oct_algo_name name, uint32_t B)
     config.algo.target_period = (uint32_t)golden_number(g, "target_period");
     config.algo.target_rate = golden_number(g, "target_rate");
     config.algo.policy_delay = (uint32_t)golden_number(g, "policy_delay");
+    config.algo.critics = (uint32_t)golden_number(g, "critics");
     const double *adam = golden_array(g, "adam", 4);
     config.algo.learning_rate = adam[0];
     config.algo.critic_learning_rate = adam[0] * golden_number(g, "critic_ratio");
@@ -248,6 +249,27 @@ test_td3_with_noise_and_delay_equals_numpy(void **state)
 }
 
 static void
+test_d4pg_with_two_critics_equals_numpy(void **state)
+{
+    (void)state;
+    check_case("d4pg_two_elu_norm", dpg_golden_config);
+}
+
+static void
+test_ddpg_with_two_critics_equals_numpy(void **state)
+{
+    (void)state;
+    check_case("ddpg_two_tanh", dpg_golden_config);
+}
+
+static void
+test_td3_with_one_critic_equals_numpy(void **state)
+{
+    (void)state;
+    check_case("td3_one_relu", dpg_golden_config);
+}
+
+static void
 test_sac_with_clipping_equals_numpy(void **state)
 {
     (void)state;
@@ -268,6 +290,13 @@ test_sac_with_deviations_beyond_their_range_equals_numpy(void **state)
     check_case("sac_elu_norm_clamped", sac_golden_config);
 }
 
+static void
+test_sac_with_one_critic_equals_numpy(void **state)
+{
+    (void)state;
+    check_case("sac_one_tanh", sac_golden_config);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -276,9 +305,13 @@ main(int argc, char **argv)
         cmocka_unit_test(test_d4pg_with_averaging_and_a_slow_policy_equals_numpy),
         cmocka_unit_test(test_ddpg_with_clipping_equals_numpy),
         cmocka_unit_test(test_td3_with_noise_and_delay_equals_numpy),
+        cmocka_unit_test(test_d4pg_with_two_critics_equals_numpy),
+        cmocka_unit_test(test_ddpg_with_two_critics_equals_numpy),
+        cmocka_unit_test(test_td3_with_one_critic_equals_numpy),
         cmocka_unit_test(test_sac_with_clipping_equals_numpy),
         cmocka_unit_test(test_sac_with_a_fixed_temperature_and_a_slow_policy_equals_numpy),
         cmocka_unit_test(test_sac_with_deviations_beyond_their_range_equals_numpy),
+        cmocka_unit_test(test_sac_with_one_critic_equals_numpy),
     };
     if (argc != 2) {
         fprintf(stderr, "usage: %s FOLDER\n", argv[0]);

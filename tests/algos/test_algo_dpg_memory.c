@@ -8,11 +8,11 @@
 
 // Wide enough to leave OpenBLAS' small-matrix path.
 static void
-check_no_allocation(oct_algo_name name, bool projected)
+check_no_allocation(size_t method, bool projected)
 {
     enum { B = 128, OBS = 5, DIM = 3 };
     char warning[200];
-    oct_config config = dpg_fixture_config(name);
+    oct_config config = dpg_fixture_method(method);
     config.network.hidden = (oct_config_ints){.count = 2, .value = {192, 64}};
     config.network.critic_hidden = (oct_config_ints){.count = 2, .value = {256, 192}};
     config.network.first_layer_norm = true;
@@ -48,19 +48,18 @@ static void
 test_updates_allocate_nothing(void **state)
 {
     (void)state;
-    check_no_allocation(OCT_ALGO_D4PG, false);
-    check_no_allocation(OCT_ALGO_DDPG, false);
-    check_no_allocation(OCT_ALGO_TD3, false);
-    check_no_allocation(OCT_ALGO_SAC, false);
+    for (size_t n = 0; n < DPG_FIXTURE_METHODS; n++) {
+        check_no_allocation(n, false);
+    }
 }
 
 static void
 test_updates_through_a_projection_allocate_nothing(void **state)
 {
     (void)state;
-    check_no_allocation(OCT_ALGO_D4PG, true);
-    check_no_allocation(OCT_ALGO_TD3, true);
-    check_no_allocation(OCT_ALGO_SAC, true);
+    for (size_t n = 0; n < DPG_FIXTURE_METHODS; n++) {
+        check_no_allocation(n, true);
+    }
 }
 
 int

@@ -7,8 +7,6 @@
 enum { OBS = 3, DIM = 2, B = 8 };
 #define GRID 0.125f // of the projection: algos/ knows no quantizer
 
-static const oct_algo_name names[] = {OCT_ALGO_D4PG, OCT_ALGO_DDPG, OCT_ALGO_TD3, OCT_ALGO_SAC};
-
 typedef struct trial {
     oct_config config;
     policy_spec spec;
@@ -17,9 +15,9 @@ typedef struct trial {
 } trial;
 
 static oct_config
-small_config(oct_algo_name name)
+small_config(size_t method)
 {
-    oct_config config = dpg_fixture_config(name);
+    oct_config config = dpg_fixture_method(method);
     config.network.hidden = (oct_config_ints){.count = 1, .value = {5}};
     config.network.critic_hidden = (oct_config_ints){.count = 1, .value = {6}};
     config.network.first_layer_norm = true;
@@ -29,9 +27,9 @@ small_config(oct_algo_name name)
 }
 
 static trial
-trial_make(oct_algo_name name, uint64_t seed)
+trial_make(size_t method, uint64_t seed)
 {
-    trial t = {.config = small_config(name)};
+    trial t = {.config = small_config(method)};
     t.a = dpg_fixture_algo(&t.spec, &t.config, OBS, DIM, seed);
     oct_rng_init(&t.rng, 3, 0);
     return t;
@@ -52,9 +50,9 @@ static void
 test_same_seed_and_batches_give_the_same_bits(void **state)
 {
     (void)state;
-    for (size_t n = 0; n < OCT_COUNTOF(names); n++) {
-        trial t = trial_make(names[n], 1), same = trial_make(names[n], 1);
-        trial other = trial_make(names[n], 2);
+    for (size_t n = 0; n < DPG_FIXTURE_METHODS; n++) {
+        trial t = trial_make(n, 1), same = trial_make(n, 1);
+        trial other = trial_make(n, 2);
         assert_memory_not_equal(algo_policy_params(t.a), algo_policy_params(other.a), 64);
         train(t.a, &t.rng, 9);
         train(same.a, &same.rng, 9);
@@ -70,8 +68,8 @@ static void
 test_a_loaded_state_goes_on_to_the_same_bits(void **state)
 {
     (void)state;
-    for (size_t n = 0; n < OCT_COUNTOF(names); n++) {
-        trial t = trial_make(names[n], 1), other = trial_make(names[n], 2);
+    for (size_t n = 0; n < DPG_FIXTURE_METHODS; n++) {
+        trial t = trial_make(n, 1), other = trial_make(n, 2);
         train(t.a, &t.rng, 9);
         size_t length;
         uint8_t *bytes = fixture_save(t.a, &length);
@@ -106,8 +104,8 @@ static void
 test_load_refuses_a_body_of_another_length(void **state)
 {
     (void)state;
-    for (size_t n = 0; n < OCT_COUNTOF(names); n++) {
-        trial t = trial_make(names[n], 1), other = trial_make(names[n], 2);
+    for (size_t n = 0; n < DPG_FIXTURE_METHODS; n++) {
+        trial t = trial_make(n, 1), other = trial_make(n, 2);
         train(t.a, &t.rng, 5);
         size_t length;
         uint8_t *bytes = fixture_save(t.a, &length);
@@ -127,8 +125,8 @@ test_load_refuses_nan_and_a_broken_generator_under_a_good_checksum(void **state)
 {
     (void)state;
     const float nan = NAN;
-    for (size_t n = 0; n < OCT_COUNTOF(names); n++) {
-        trial t = trial_make(names[n], 1), other = trial_make(names[n], 2);
+    for (size_t n = 0; n < DPG_FIXTURE_METHODS; n++) {
+        trial t = trial_make(n, 1), other = trial_make(n, 2);
         train(t.a, &t.rng, 5);
         size_t length, last = 0;
         uint8_t *bytes = fixture_save(t.a, &length), kept[sizeof(nan)];
@@ -146,7 +144,7 @@ test_load_refuses_nan_and_a_broken_generator_under_a_good_checksum(void **state)
             last = (size_t)(at - bytes);
         }
         policy_spec critic = dpg_fixture_critic(&t.config, &t.spec);
-        size_t support = names[n] == OCT_ALGO_D4PG ? 2 * sizeof(float) : 0;
+        size_t support = t.config.algo.name == OCT_ALGO_D4PG ? 2 * sizeof(float) : 0;
         assert_int_equal(last + policy_spec_params(&critic) * sizeof(float) + support +
                              FIXTURE_CHECKSUM_BYTES,
                          length);
@@ -167,9 +165,9 @@ static void
 test_load_refuses_another_algorithm(void **state)
 {
     (void)state;
-    for (size_t n = 0; n < OCT_COUNTOF(names); n++) {
-        trial t = trial_make(names[n], 1);
-        trial other = trial_make(names[(n + 1) % OCT_COUNTOF(names)], 1);
+    for (size_t n = 0; n < DPG_FIXTURE_METHODS; n++) {
+        trial t = trial_make(n, 1);
+        trial other = trial_make((n + 1) % DPG_FIXTURE_METHODS, 1);
         size_t length;
         uint8_t *bytes = fixture_save(t.a, &length);
         fixture_load_refused(other.a, bytes, length);
@@ -179,16 +177,52 @@ test_load_refuses_another_algorithm(void **state)
     }
 }
 
+static void
+test_load_refuses_another_number_of_critics(void **state)
+{
+    (void)state;
+    for (size_t n = 0; n < DPG_FIXTURE_METHODS; n++) {
+        trial t = trial_make(n, 1);
+        trial other = trial_make((n + DPG_FIXTURE_METHODS / 2) % DPG_FIXTURE_METHODS, 1);
+        assert_int_equal(t.config.algo.name, other.config.algo.name);
+        train(t.a, &t.rng, 2);
+        size_t length;
+        uint8_t *bytes = fixture_save(t.a, &length);
+        fixture_load_refused(other.a, bytes, length);
+        free(bytes);
+        algo_destroy(t.a);
+        algo_destroy(other.a);
+    }
+}
+
+// Naming the number that an algorithm has anyway changes no byte of what it saves.
+static void
+test_the_algorithms_own_number_of_critics_is_the_default(void **state)
+{
+    (void)state;
+    for (size_t n = 0; n < DPG_FIXTURE_METHODS / 2; n++) {
+        trial t = trial_make(n, 1), named = t;
+        named.config.algo.critics = dpg_fixture_nets(&t.config) - 1;
+        named.a = dpg_fixture_algo(&named.spec, &named.config, OBS, DIM, 1);
+        train(t.a, &t.rng, 5);
+        train(named.a, &named.rng, 5);
+        fixture_same_state(t.a, named.a);
+        algo_destroy(t.a);
+        algo_destroy(named.a);
+    }
+}
+
 // Logits mean nothing without their atoms.
 static void
 test_load_refuses_another_support(void **state)
 {
     (void)state;
-    trial t = trial_make(OCT_ALGO_D4PG, 1);
+    trial t = trial_make(0, 1);
+    assert_int_equal(t.config.algo.name, OCT_ALGO_D4PG);
     size_t length;
     uint8_t *bytes = fixture_save(t.a, &length);
     for (int end = 0; end < 2; end++) {
-        oct_config wider = small_config(OCT_ALGO_D4PG);
+        oct_config wider = small_config(0);
         *(end == 0 ? &wider.algo.value_min : &wider.algo.value_max) *= 2;
         policy_spec spec;
         algo *other = dpg_fixture_algo(&spec, &wider, OBS, DIM, 1);
@@ -253,8 +287,8 @@ static void
 test_gradients_are_those_at_projected_weights(void **state)
 {
     (void)state;
-    for (size_t n = 0; n < OCT_COUNTOF(names); n++) {
-        trial t = trial_make(names[n], 1), other = trial_make(names[n], 1);
+    for (size_t n = 0; n < DPG_FIXTURE_METHODS; n++) {
+        trial t = trial_make(n, 1), other = trial_make(n, 1);
         train(t.a, &t.rng, 5);
         train(other.a, &other.rng, 5);
         grid g = {.count = policy_spec_params(&t.spec)};
@@ -288,18 +322,18 @@ static void
 test_without_effect_a_projection_changes_no_bit(void **state)
 {
     (void)state;
-    const unsigned policy_steps[] = {12, 12, 6, 12};
-    for (size_t n = 0; n < OCT_COUNTOF(names); n++) {
-        trial t = trial_make(names[n], 1), other = trial_make(names[n], 1);
+    for (size_t n = 0; n < DPG_FIXTURE_METHODS; n++) {
+        trial t = trial_make(n, 1), other = trial_make(n, 1);
         grid g = {.count = policy_spec_params(&t.spec)};
         algo_set_projection(t.a, &(algo_projection){.arg = &g, .project = identity_project});
         const bool has_target = dpg_fixture_has_part(&t.config, 0, FIXTURE_TARGET);
+        const unsigned policy_steps = t.config.algo.name == OCT_ALGO_TD3 ? 6 : 12;
         assert_int_equal(g.calls, has_target ? 2 : 1);
         train(t.a, &t.rng, 12);
         train(other.a, &other.rng, 12);
         fixture_same_state(t.a, other.a);
         assert_int_equal(g.calls,
-                         policy_steps[n] + (has_target ? 2 + 3 : 1)); // the target every 4th
+                         policy_steps + (has_target ? 2 + 3 : 1)); // the target every 4th
         algo_destroy(t.a);
         algo_destroy(other.a);
     }
@@ -309,8 +343,8 @@ static void
 test_a_loaded_state_is_projected_again(void **state)
 {
     (void)state;
-    for (size_t n = 0; n < OCT_COUNTOF(names); n++) {
-        trial t = trial_make(names[n], 1), other = trial_make(names[n], 2);
+    for (size_t n = 0; n < DPG_FIXTURE_METHODS; n++) {
+        trial t = trial_make(n, 1), other = trial_make(n, 2);
         grid g = {.count = policy_spec_params(&t.spec)}, h = g;
         algo_set_projection(t.a, &(algo_projection){.arg = &g, .project = grid_project});
         algo_set_projection(other.a, &(algo_projection){.arg = &h, .project = grid_project});
@@ -338,6 +372,8 @@ main(void)
         cmocka_unit_test(test_load_refuses_a_body_of_another_length),
         cmocka_unit_test(test_load_refuses_nan_and_a_broken_generator_under_a_good_checksum),
         cmocka_unit_test(test_load_refuses_another_algorithm),
+        cmocka_unit_test(test_load_refuses_another_number_of_critics),
+        cmocka_unit_test(test_the_algorithms_own_number_of_critics_is_the_default),
         cmocka_unit_test(test_load_refuses_another_support),
         cmocka_unit_test(test_gradients_are_those_at_projected_weights),
         cmocka_unit_test(test_without_effect_a_projection_changes_no_bit),

@@ -246,6 +246,10 @@ test_two_or_three_learn_what_one_learns(void **state)
         t.name = words[i];
         expect_alike(&t, true);
     }
+    trial two_critics = trial_of(OCT_ALGO_D4PG);
+    two_critics.name = "d4pg of two critics";
+    two_critics.config.algo.critics = 2;
+    expect_alike(&two_critics, true);
     trial rainbow = trial_of(OCT_ALGO_DQN);
     rainbow.name = "rainbow";
     rainbow.config.algo.distributional = rainbow.config.algo.dueling = true;

@@ -47,6 +47,14 @@ trial_of_rainbow(void)
     return t;
 }
 
+static trial
+trial_of_two_critics(void)
+{
+    trial t = trial_of(OCT_ALGO_D4PG);
+    t.config.algo.critics = 2;
+    return t;
+}
+
 static algo *
 make(trial *t, uint64_t seed)
 {
@@ -133,6 +141,7 @@ test_one_that_shares_with_nobody_learns_the_same_bits(void **state)
         expect_one_learns_as_alone(trial_of(names[i]));
     }
     expect_one_learns_as_alone(trial_of_rainbow());
+    expect_one_learns_as_alone(trial_of_two_critics());
 }
 
 // The second one was made by another seed: it takes what the first one has.
@@ -171,6 +180,7 @@ test_two_have_one_set_of_parameters(void **state)
         expect_two_have_one_state(trial_of(names[i]));
     }
     expect_two_have_one_state(trial_of_rainbow());
+    expect_two_have_one_state(trial_of_two_critics());
 }
 
 // Of two gradients at the same parameters the second one is applied to what the first one left;

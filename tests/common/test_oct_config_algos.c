@@ -85,6 +85,9 @@ test_algorithms_read_their_own_keys(void **state)
         {OCT_ALGO_SAC, "actor.noise", false}, // it draws
         {OCT_ALGO_DDPG, "actor.noise", true},      {OCT_ALGO_REINFORCE, "replay.sampler", false},
         {OCT_ALGO_REINFORCE, "run.seed", true}, // in no list
+        {OCT_ALGO_D4PG, "algo.critics", true},     {OCT_ALGO_DDPG, "algo.critics", true},
+        {OCT_ALGO_TD3, "algo.critics", true},      {OCT_ALGO_SAC, "algo.critics", true},
+        {OCT_ALGO_DQN, "algo.critics", false},     {OCT_ALGO_PPO, "algo.critics", false},
     };
     for (size_t i = 0; i < OCT_COUNTOF(known); i++) {
         assert_int_equal(oct_config_is_read(known[i].name, known[i].key), known[i].is_read);
@@ -111,6 +114,9 @@ test_keys_without_effect_are_told(void **state)
     assert_unread("algo.name=sac", "algo.target_noise_clip=0.25",
                   "warning: algo.target_noise_clip: 0.25 has no effect with algo.name: sac; it is "
                   "of td3\n");
+    assert_unread("algo.name=ppo", "algo.critics=2",
+                  "warning: algo.critics: 2 has no effect with algo.name: ppo; it is of d4pg, "
+                  "ddpg, td3, sac\n");
     assert_unread("algo.name=td3", "algo.target_noise=0.1", "");
     assert_unread("algo.name=sac", "algo.target_noise=0.2", ""); // the default
     assert_unread("algo.name=td3", "algo.dueling=true", "");     // an error of the check

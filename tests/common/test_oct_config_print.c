@@ -48,7 +48,10 @@ test_peers_of_the_last_release_are_told_no_new_defaults(void **state)
     assert_null(strstr(some, "shards"));
     assert_non_null(strstr(all, "\n  ema_decay: 0\n"));
     assert_null(strstr(some, "ema_decay"));
-    assert_int_equal(strlen(all), strlen(some) + strlen("  shards: 1\n  ema_decay: 0\n"));
+    assert_non_null(strstr(all, "\n  critics: 0\n"));
+    assert_null(strstr(some, "critics"));
+    assert_int_equal(strlen(all),
+                     strlen(some) + strlen("  shards: 1\n  ema_decay: 0\n  critics: 0\n"));
     oct_config_default(&again);
     T_OK(oct_config_parse(&again, "printed", some, strlen(some), message, sizeof(message)));
     assert_memory_equal(&again, &config, sizeof(again));
@@ -56,9 +59,11 @@ test_peers_of_the_last_release_are_told_no_new_defaults(void **state)
     free(some);
     set(&config, "replay.shards=2");
     set(&config, "learner.ema_decay=0.5");
+    set(&config, "algo.critics=2");
     some = oct_config_print_for_peers(&config);
     assert_non_null(strstr(some, "\n  shards: 2\n"));
     assert_non_null(strstr(some, "\n  ema_decay: 0.5\n"));
+    assert_non_null(strstr(some, "\n  critics: 2\n"));
     free(some);
 }
 
