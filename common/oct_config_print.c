@@ -16,7 +16,10 @@ begins_section(size_t index)
 // Keys that the last release lacks; each release begins with none.
 static const struct {
     const char *section, *name;
-} new_keys[] = {{"replay", "shards"}, {"learner", "ema_decay"}, {"algo", "critics"}};
+} new_keys[] = {{"replay", "shards"},
+                {"learner", "ema_decay"},
+                {"algo", "critics"},
+                {"algo", "entropy_cost_final"}};
 
 static bool
 is_new(const oct_config_key *key)

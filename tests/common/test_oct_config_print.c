@@ -50,8 +50,11 @@ test_peers_of_the_last_release_are_told_no_new_defaults(void **state)
     assert_null(strstr(some, "ema_decay"));
     assert_non_null(strstr(all, "\n  critics: 0\n"));
     assert_null(strstr(some, "critics"));
+    assert_non_null(strstr(all, "\n  entropy_cost_final: same\n"));
+    assert_null(strstr(some, "entropy_cost_final"));
     assert_int_equal(strlen(all),
-                     strlen(some) + strlen("  shards: 1\n  ema_decay: 0\n  critics: 0\n"));
+                     strlen(some) + strlen("  shards: 1\n  ema_decay: 0\n  critics: 0\n"
+                                           "  entropy_cost_final: same\n"));
     oct_config_default(&again);
     T_OK(oct_config_parse(&again, "printed", some, strlen(some), message, sizeof(message)));
     assert_memory_equal(&again, &config, sizeof(again));
@@ -60,10 +63,12 @@ test_peers_of_the_last_release_are_told_no_new_defaults(void **state)
     set(&config, "replay.shards=2");
     set(&config, "learner.ema_decay=0.5");
     set(&config, "algo.critics=2");
+    set(&config, "algo.entropy_cost_final=0.001");
     some = oct_config_print_for_peers(&config);
     assert_non_null(strstr(some, "\n  shards: 2\n"));
     assert_non_null(strstr(some, "\n  ema_decay: 0.5\n"));
     assert_non_null(strstr(some, "\n  critics: 2\n"));
+    assert_non_null(strstr(some, "\n  entropy_cost_final: 0.001\n"));
     free(some);
 }
 
