@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_config_algos.h"
 #include "common/oct_text.h"
 
 // Of a critic: four of its arrays go into a checkpoint, and nobody means more.
@@ -16,9 +17,8 @@ static oct_err
 critic_make_spec(const oct_config *config, const policy_spec *policy, bool categorical,
                  policy_spec *spec, char *reason, size_t reason_size)
 {
-    const oct_config_ints *hidden = config->network.critic_hidden.count > 0
-                                        ? &config->network.critic_hidden
-                                        : &config->network.hidden;
+    const oct_config_ints *hidden = oct_config_critic_hidden(config);
+    bool residual = config->network.critic_residual;
     *spec = (policy_spec){
         .env_id = "critic",
         .obs_dtype = POLICY_F32,
@@ -31,8 +31,13 @@ critic_make_spec(const oct_config *config, const policy_spec *policy, bool categ
         .value_max = (float)config->algo.value_max,
     };
     OCT_TRY(policy_spec_set_mlp(spec, hidden->value, hidden->count, algo_activation(config),
-                                config->network.first_layer_norm,
+                                config->network.first_layer_norm && !residual,
                                 categorical ? config->algo.atoms : 1));
+    if (residual && nn_net_make_residual(spec) != OCT_OK) {
+        return oct_refuse(reason, reason_size,
+                          "network.critic_residual: true needs an odd number of equal widths in "
+                          "network.critic_hidden");
+    }
     OCT_TRY(policy_spec_check(spec, reason, reason_size));
     if (policy_spec_params(spec) > CRITIC_PARAMS_MAX) {
         return oct_refuse(reason, reason_size,
@@ -129,9 +134,12 @@ algo_critics_init(algo_critics *critics, nn_context *context, const oct_config *
     critics_configure(critics, config, policy);
     critics_reserve(critics);
     nn_adam adam = algo_adam(config);
+    bool residual = config->network.critic_residual;
     for (uint32_t c = 0; c < count; c++) {
-        nn_trainer_init(&critics->of[c].online, context, &spec, critics->rows_max, &adam);
-        nn_net_init(&critics->of[c].target, context, &spec, critics->rows_max);
+        (residual ? nn_trainer_init_residual : nn_trainer_init)(&critics->of[c].online, context,
+                                                                &spec, critics->rows_max, &adam);
+        (residual ? nn_net_init_residual : nn_net_init)(&critics->of[c].target, context, &spec,
+                                                        critics->rows_max);
     }
     return OCT_OK;
 }

@@ -7,6 +7,7 @@
 
 #include "algos/algo_ops.h"
 #include "common/oct_base.h"
+#include "common/oct_config_algos.h"
 #include "policy/policy_draw.h"
 
 // Lengths of the rows of the first weights.
@@ -19,9 +20,7 @@ static oct_err
 value_make_spec(const oct_config *config, const policy_spec *policy, policy_spec *spec,
                 char *reason, size_t reason_size)
 {
-    const oct_config_ints *hidden = config->network.critic_hidden.count > 0
-                                        ? &config->network.critic_hidden
-                                        : &config->network.hidden;
+    const oct_config_ints *hidden = oct_config_critic_hidden(config);
     *spec = (policy_spec){
         .env_id = "value",
         .obs_dtype = policy->obs_dtype,

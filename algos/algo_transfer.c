@@ -42,7 +42,9 @@ head_name(policy_head head)
 static void
 shape_words(const nn_layer *layer, char *out, size_t size)
 {
-    const char *norm = layer->layer_norm ? ", layer norm" : "";
+    const char *norm = layer->closes       ? ", layer norm, residual"
+                       : layer->layer_norm ? ", layer norm"
+                                           : "";
     if (layer->conv.kernel > 0) {
         (void)snprintf(out, size, "%ux%u convolution of %u channels, %u filters, %s",
                        layer->conv.kernel, layer->conv.kernel, layer->conv.channels,

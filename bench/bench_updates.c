@@ -69,6 +69,7 @@ config_fill(bench_update *u)
     oct_config_default(config);
     config->network.hidden = what->hidden;
     config->network.critic_hidden = what->critic_hidden;
+    config->network.critic_residual = what->residual;
     config->algo.critics = what->critics;
     config->network.activation = OCT_ACTIVATION_RELU;
     config->network.first_layer_norm = false;
@@ -121,8 +122,9 @@ specs_fill(bench_update *u)
     };
     OCT_ASSERT(policy_spec_set_mlp(&u->critic, hidden->value, hidden->count,
                                    u->policy.layers[what->hidden.count - 1].activation,
-                                   config->network.first_layer_norm,
+                                   config->network.first_layer_norm && !what->residual,
                                    is_d4pg ? config->algo.atoms : 1) == OCT_OK);
+    OCT_ASSERT(!what->residual || nn_net_make_residual(&u->critic) == OCT_OK);
 }
 
 // Networks beside the policy's.
@@ -156,8 +158,10 @@ nets_fill(bench_update *u, oct_rng *rng)
     u->net_count = 1 + critics_of(u->what);
     for (uint32_t i = 0; i < u->net_count; i++) {
         const policy_spec *spec = i == 0 ? &u->policy : &u->critic;
-        nn_trainer_init(&u->nets[i], u->context, spec, 2 * B, &adam);
-        nn_net_init(&u->targets[i], u->context, spec, B);
+        bool residual = i > 0 && u->what->residual;
+        (residual ? nn_trainer_init_residual : nn_trainer_init)(&u->nets[i], u->context, spec,
+                                                                2 * B, &adam);
+        (residual ? nn_net_init_residual : nn_net_init)(&u->targets[i], u->context, spec, B);
         nn_net_randomise(&u->nets[i].tape.net, rng);
         nn_net_polyak(&u->targets[i], &u->nets[i].tape.net, 1.0f);
     }

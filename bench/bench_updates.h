@@ -29,6 +29,7 @@ typedef struct bench_case {
     uint32_t batch, obs, actions; // PPO's batch is the rows of a minibatch
     bool bf16;
     uint32_t critics;             // algo.critics
+    bool residual;                // network.critic_residual
     uint32_t epochs, minibatches; // of PPO, otherwise 0
 } bench_case;
 

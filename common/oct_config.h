@@ -48,7 +48,8 @@ typedef struct oct_config {
         oct_activation_name activation;
         bool first_layer_norm;         // Acme's LayerNormMLP, policy and critic alike
         oct_config_ints conv;          // channels of 3x3 convolutions before the hidden layers
-        oct_config_ints critic_hidden; // all but dqn; none: as hidden
+        oct_config_ints critic_hidden; // all but dqn; none: as hidden (oct_config_critic_hidden)
+        bool critic_residual;          // d4pg, ddpg, td3, sac
     } network;
     struct {
         oct_algo_name name;

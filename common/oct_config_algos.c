@@ -124,6 +124,7 @@ static const oct_config_use d4pg_uses[] = {
     ATOMS,
     {"algo.policy_delay", "0, which is 1"},
     {"algo.critics", "0, which is 1; or 2"},
+    {"network.critic_residual", "false, or true with critic_hidden: [512, 512, 512]"},
 };
 
 static const oct_config_use ddpg_uses[] = {
@@ -134,6 +135,7 @@ static const oct_config_use ddpg_uses[] = {
     TARGET("1 to 2", "0.001 to 0.02"),
     {"algo.policy_delay", "0, which is 1"},
     {"algo.critics", "0, which is 1; or 2"},
+    {"network.critic_residual", "false, or true with critic_hidden: [512, 512, 512]"},
 };
 
 static const oct_config_use td3_uses[] = {
@@ -144,6 +146,7 @@ static const oct_config_use td3_uses[] = {
     TARGET("1 to 2", "0.005 to 0.02"),
     {"algo.policy_delay", "0, which is 2"},
     {"algo.critics", "0, which is 2"},
+    {"network.critic_residual", "false, or true with critic_hidden: [512, 512, 512]"},
     {"algo.target_noise", "0.1 to 0.2"},
     {"algo.target_noise_clip", "0.5"},
 };
@@ -158,6 +161,7 @@ static const oct_config_use sac_uses[] = {
     TARGET("1 to 2", "0.005 to 0.01"),
     {"algo.policy_delay", "0, which is 1, or 2"},
     {"algo.critics", "0, which is 2"},
+    {"network.critic_residual", "false, or true with critic_hidden: [512, 512, 512]"},
     {"algo.temperature", "learned, or 0.01 to 0.2 of a step's reward"},
     {"algo.initial_temperature", "0.1 to 1"},
     {"algo.target_entropy", "dimensions, or half of that"},
@@ -304,6 +308,13 @@ oct_config_n_step(const oct_config *config)
 {
     return config->algo.n_step > 0 ? config->algo.n_step
                                    : oct_config_algos[config->algo.name].n_step;
+}
+
+const oct_config_ints *
+oct_config_critic_hidden(const oct_config *config)
+{
+    return config->network.critic_hidden.count > 0 ? &config->network.critic_hidden
+                                                   : &config->network.hidden;
 }
 
 const oct_config_use *

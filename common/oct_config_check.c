@@ -27,12 +27,31 @@ options_are_pairs(const char *options)
     return true;
 }
 
+// A first layer and blocks of two, all of one width.
+static bool
+has_blocks(const oct_config_ints *widths)
+{
+    bool has = widths->count % 2 == 1;
+    for (uint32_t i = 0; i < widths->count; i++) {
+        has &= widths->value[i] == widths->value[0];
+    }
+    return has;
+}
+
 static void
 check_network(const oct_config *config, oct_text *text)
 {
     if (config->network.first_layer_norm && config->network.hidden.count == 0) {
         oct_text_add(text, "error: network.first_layer_norm: true needs a first hidden layer, but "
                            "network.hidden is []\n");
+    }
+    if (config->network.critic_residual && !has_blocks(oct_config_critic_hidden(config))) {
+        oct_text_add(
+            text,
+            "error: network.critic_residual: true needs an odd number of equal widths in %s: "
+            "the first layer and two of each block, such as [256, 256, 256]\n",
+            config->network.critic_hidden.count > 0 ? "network.critic_hidden"
+                                                    : "network.hidden (network.critic_hidden: [])");
     }
     if (!(config->algo.value_min < config->algo.value_max)) {
         oct_text_add(text, "error: algo.value_min: %g is not below algo.value_max %g\n",

@@ -19,7 +19,8 @@ static const struct {
 } new_keys[] = {{"replay", "shards"},
                 {"learner", "ema_decay"},
                 {"algo", "critics"},
-                {"algo", "entropy_cost_final"}};
+                {"algo", "entropy_cost_final"},
+                {"network", "critic_residual"}};
 
 static bool
 is_new(const oct_config_key *key)

@@ -87,6 +87,11 @@ const oct_config_key oct_config_keys[] = {
          "columns x channels"),
     INTS(network, critic_hidden, 1, 65536, "[]",
          "all but dqn and table: widths of the critic's hidden layers; []: as network.hidden"),
+    BOOL(
+        network, critic_residual, "false",
+        "d4pg, ddpg, td3, sac: critics with layer norm on all hidden layers, which from the second "
+        "on are blocks of two: x + LN(W2 act(LN(W1 x + b1)) + b2); critic_hidden has 1 + 2 x "
+        "blocks equal widths"),
 
     WORD(algo, name, "dqn d4pg ddpg td3 reinforce sac table ppo a2c vtrace trpo external", "dqn",
          "learning algorithm: dqn for discrete actions, d4pg, ddpg, td3, sac for actions in a "

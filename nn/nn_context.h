@@ -50,6 +50,7 @@ group *nn_context_group(const nn_context *context);
 typedef enum nn_space {
     NN_SPACE_EVEN, // rows between layers, by turns
     NN_SPACE_ODD,
+    NN_SPACE_AROUND,  // rows that go around a block of layers, and their gradient (nn_net.h)
     NN_SPACE_PATCHES, // of convolutions (nn_conv.h)
     NN_SPACE_LEFT,    // packed operands of products (nn_tiled.h)
     NN_SPACE_RIGHT,

@@ -22,10 +22,52 @@ nn_carver_floats(nn_carver *carver, size_t count)
     return (float *)(void *)at;
 }
 
-void
-nn_net_shape(nn_net *net, nn_context *context, const policy_spec *spec, size_t param_count,
-             uint32_t rows_max)
+// Whether hidden layers of such a number and widths are a first one and blocks of two.
+static bool
+has_blocks(const policy_spec *spec)
 {
+    bool has = spec->layer_count % 2 == 0;
+    for (uint32_t l = 0; l + 1 < spec->layer_count; l++) {
+        const policy_layer *layer = &spec->layers[l];
+        has &= layer->kind == POLICY_DENSE && layer->outputs == spec->layers[0].outputs;
+    }
+    return has;
+}
+
+oct_err
+nn_net_make_residual(policy_spec *spec)
+{
+    if (!has_blocks(spec)) {
+        return OCT_EINVAL;
+    }
+    for (uint32_t l = 0; l + 1 < spec->layer_count; l++) {
+        policy_layer *layer = &spec->layers[l];
+        layer->layer_norm = true;
+        layer->activation = l > 0 && l % 2 == 0 ? POLICY_LINEAR : layer->activation;
+    }
+    return OCT_OK;
+}
+
+// Layers 0, 2, 4, ... give what goes around the next block. What goes around one stays while the
+// block computes: its outputs and its inputs have spaces by turns.
+static void
+layer_shape_block(nn_net *net, uint32_t l, uint32_t layer_count)
+{
+    nn_layer *layer = &net->layers[l];
+    bool gives = l % 2 == 0 && l + 1 < layer_count;
+    layer->closes = gives && l > 0;
+    layer->opens = gives && l + 3 < layer_count;
+    OCT_ASSERT(!gives || layer->layer_norm);
+    OCT_ASSERT(!layer->closes || layer->activation == POLICY_LINEAR);
+    layer->space = gives && l % 4 == 0 ? NN_SPACE_AROUND : layer->space;
+    (void)nn_context_space(net->context, NN_SPACE_AROUND, (size_t)net->rows_max * layer->outputs);
+}
+
+void
+nn_net_shape(nn_net *net, nn_context *context, const policy_spec *spec, bool residual,
+             size_t param_count, uint32_t rows_max)
+{
+    OCT_ASSERT(!residual || has_blocks(spec));
     OCT_ASSERT(policy_spec_check(spec, NULL, 0) == OCT_OK && rows_max >= 1);
     *net = (nn_net){
         .context = context,
@@ -47,7 +89,11 @@ nn_net_shape(nn_net *net, nn_context *context, const policy_spec *spec, size_t p
             .places = policy_layer_places(layer),
             .conv = layer->conv,
             .at = policy_spec_layer(spec, l),
+            .space = l % 2 == 0 ? NN_SPACE_EVEN : NN_SPACE_ODD,
         };
+        if (residual) {
+            layer_shape_block(net, l, spec->layer_count);
+        }
         // Above or below, rows go through the context's spaces.
         (void)nn_net_rows(context, l, (size_t)rows_max * layer->outputs);
         (void)nn_net_rows(context, l + 1, (size_t)rows_max * layer->outputs);
@@ -92,11 +138,11 @@ net_carve(nn_net *net, nn_carver *carver)
     last->y = nn_carver_floats(carver, rows * last->outputs);
 }
 
-void
-nn_net_init_params(nn_net *net, nn_context *context, const policy_spec *spec, size_t param_count,
-                   uint32_t rows_max)
+static void
+net_init(nn_net *net, nn_context *context, const policy_spec *spec, bool residual,
+         size_t param_count, uint32_t rows_max)
 {
-    nn_net_shape(net, context, spec, param_count, rows_max);
+    nn_net_shape(net, context, spec, residual, param_count, rows_max);
     nn_carver carver = {0};
     net_carve(net, &carver);
     net->block = oct_alloc(carver.used);
@@ -107,7 +153,20 @@ nn_net_init_params(nn_net *net, nn_context *context, const policy_spec *spec, si
 void
 nn_net_init(nn_net *net, nn_context *context, const policy_spec *spec, uint32_t rows_max)
 {
-    nn_net_init_params(net, context, spec, policy_spec_params(spec), rows_max);
+    net_init(net, context, spec, false, policy_spec_params(spec), rows_max);
+}
+
+void
+nn_net_init_params(nn_net *net, nn_context *context, const policy_spec *spec, size_t param_count,
+                   uint32_t rows_max)
+{
+    net_init(net, context, spec, false, param_count, rows_max);
+}
+
+void
+nn_net_init_residual(nn_net *net, nn_context *context, const policy_spec *spec, uint32_t rows_max)
+{
+    net_init(net, context, spec, true, policy_spec_params(spec), rows_max);
 }
 
 void
@@ -213,11 +272,12 @@ static_assert(POLICY_LINEAR == 0 && POLICY_RELU == 1 && POLICY_TANH == 2 && POLI
 typedef struct unfinished {
     const nn_vec_ops *vec;
     const nn_layer *layer;
-    float *y; // of the whole batch
+    float *y;            // of the whole batch
+    const float *around; // a block, likewise; NULL: nothing
     const float *weights;
 } unfinished;
 
-// Bias, norm and activation of rows of the batch that hold W x.
+// Bias, norm and activation of rows of the batch that hold W x, and what went around a block.
 static void
 layer_finish(void *arg, uint32_t first, uint32_t rows)
 {
@@ -233,6 +293,9 @@ layer_finish(void *arg, uint32_t first, uint32_t rows)
                                              u->weights + layer->at.offset, rows, layer->units);
     } else {
         u->vec->bias[layer->activation](y, bias, rows * layer->places, layer->units);
+    }
+    if (u->around != NULL) {
+        u->vec->add(y, u->around + at, (size_t)rows * layer->outputs);
     }
 }
 
@@ -255,12 +318,18 @@ const float *
 nn_net_forward_again(nn_net *net, const float *x, uint32_t rows)
 {
     OCT_ASSERT(rows >= 1 && rows <= net->rows_max && net->weights != NULL);
+    const float *around = NULL; // the inputs of the layer before
     for (uint32_t l = 0; l < net->layer_count; l++) {
         nn_layer *layer = &net->layers[l];
         const float *weight = net->weights + layer->at.weight;
         float *y = layer->y != NULL ? layer->y
-                                    : nn_net_rows(net->context, l, (size_t)rows * layer->outputs);
-        unfinished u = {.vec = net->vec, .layer = layer, .y = y, .weights = net->weights};
+                                    : nn_context_space(net->context, layer->space,
+                                                       (size_t)rows * layer->outputs);
+        unfinished u = {.vec = net->vec,
+                        .layer = layer,
+                        .y = y,
+                        .around = layer->closes ? around : NULL,
+                        .weights = net->weights};
         if (layer->conv.kernel > 0) {
             nn_conv_forward(net->context, layer, y, x, weight, rows);
             layer_finish(&u, 0, rows);
@@ -268,6 +337,7 @@ nn_net_forward_again(nn_net *net, const float *x, uint32_t rows)
             nn_gemm_nt_kept(net->context, y, x, weight, &layer->panels, rows, layer->outputs,
                             layer->inputs, layer_finish, &u);
         }
+        around = x;
         x = y;
     }
     return x;

@@ -18,18 +18,27 @@
 // Owns: everything in its block, reserved by init; nothing allocates afterwards. Rows that are not
 // kept lie in the spaces of the context (nn_context.h), which all its nets share.
 
+// A net is a chain of layers, or residual: from layer 1 on the hidden layers are blocks of two,
+// with
+//   outputs of a block = x + LN(W2 activation(LN(W1 x + b1)) + b2)    LN with gain and offset
+// for its inputs x. Layer 0 is activation(LN(W x + b)), the last one is linear. That is BroNet
+// (Nauman et al. 2024). Policies are chains: no file or kernel has blocks.
+
 // Where a layer's parameters and rows lie.
 typedef struct nn_layer {
     uint32_t inputs;
     uint32_t outputs;
     policy_activation activation;
     bool layer_norm;
+    bool opens;  // its outputs go around the block behind it
+    bool closes; // the last of a block, which adds what went around
     // The weights are [units][columns]; each row of the batch is so many rows of the products, one
     // for each place of a convolution. Dense: outputs, inputs, 1.
     uint32_t units, columns, places;
     policy_conv conv; // kernel 0: dense
     policy_offsets at;
     nn_panels panels;   // of the weights; dense only
+    nn_space space;     // of outputs that are not kept
     float *y;           // [rows_max][outputs], after the activation; NULL: not kept
     float *normalised;  // [rows_max][outputs], layer_norm only; NULL: not kept
     float *inverse_std; // [rows_max], layer_norm only
@@ -57,7 +66,15 @@ void nn_net_init(nn_net *net, nn_context *context, const policy_spec *spec, uint
 // forward.
 void nn_net_init_params(nn_net *net, nn_context *context, const policy_spec *spec,
                         size_t param_count, uint32_t rows_max);
+// A residual one; spec is nn_net_make_residual's.
+void nn_net_init_residual(nn_net *net, nn_context *context, const policy_spec *spec,
+                          uint32_t rows_max);
 void nn_net_fini(nn_net *net);
+
+// The layers of a residual net, of a chain of an odd number of hidden layers of one width: all of
+// them get a norm, and those that close a block no activation. OCT_EINVAL: the chain is another
+// one, nothing was changed.
+OCT_CHECKED oct_err nn_net_make_residual(policy_spec *spec);
 
 // Weights from a normal distribution of deviation 1 / sqrt(inputs of a unit), cut at two deviations
 // (as Acme's networks begin); biases and offsets 0, gains 1. Of a net whose parameters are its
@@ -96,8 +113,8 @@ void nn_net_fetch(nn_net *net);
 
 // For the states that hold a net: fills the layers without their rows; reserves the parameters and
 // what the products pack of them.
-void nn_net_shape(nn_net *net, nn_context *context, const policy_spec *spec, size_t param_count,
-                  uint32_t rows_max);
+void nn_net_shape(nn_net *net, nn_context *context, const policy_spec *spec, bool residual,
+                  size_t param_count, uint32_t rows_max);
 void nn_net_carve_params(nn_net *net, nn_carver *carver);
 // Rows between two layers that are not kept, in one of two spaces by turns.
 float *nn_net_rows(nn_context *context, uint32_t turn, size_t count);

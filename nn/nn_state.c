@@ -15,11 +15,12 @@ conv_numbers(const nn_layer *layer, uint32_t numbers[CONV_NUMBERS])
     memcpy(numbers, all, sizeof(all));
 }
 
-// Bit 0: layer norm; bit 1: a convolution, whose numbers follow.
+// Bit 0: layer norm; bit 1: a convolution, whose numbers follow; bit 2: the last of a block.
 static uint8_t
 layer_flags(const nn_layer *layer)
 {
-    return (uint8_t)((layer->layer_norm ? 1 : 0) | (layer->conv.kernel > 0 ? 2 : 0));
+    return (uint8_t)((layer->layer_norm ? 1 : 0) | (layer->conv.kernel > 0 ? 2 : 0) |
+                     (layer->closes ? 4 : 0));
 }
 
 static void

@@ -15,7 +15,7 @@ typedef struct nn_tangent {
     float *dy;           // [rows_max][outputs]
 } nn_tangent;
 
-void nn_tangent_init(nn_tangent *tangent, const nn_tape *tape);
+void nn_tangent_init(nn_tangent *tangent, const nn_tape *tape); // of a chain
 void nn_tangent_fini(nn_tangent *tangent);
 
 // The outputs' derivative by t of a net with weights + t direction, at t = 0, for the inputs of the

@@ -26,12 +26,12 @@ tape_carve(nn_tape *tape, const policy_spec *spec, nn_carver *carver)
 }
 
 void
-nn_tape_init_params(nn_tape *tape, nn_context *context, const policy_spec *spec, size_t param_count,
-                    uint32_t rows_max)
+nn_tape_init_params(nn_tape *tape, nn_context *context, const policy_spec *spec, bool residual,
+                    size_t param_count, uint32_t rows_max)
 {
     const nn_layer *first = &tape->net.layers[0];
     *tape = (nn_tape){0};
-    nn_net_shape(&tape->net, context, spec, param_count, rows_max);
+    nn_net_shape(&tape->net, context, spec, residual, param_count, rows_max);
     (void)nn_context_space(context, NN_SPACE_COLUMNS, (size_t)first->units * first->columns);
     nn_carver carver = {0};
     tape_carve(tape, spec, &carver);
@@ -43,7 +43,7 @@ nn_tape_init_params(nn_tape *tape, nn_context *context, const policy_spec *spec,
 void
 nn_tape_init(nn_tape *tape, nn_context *context, const policy_spec *spec, uint32_t rows_max)
 {
-    nn_tape_init_params(tape, context, spec, policy_spec_params(spec), rows_max);
+    nn_tape_init_params(tape, context, spec, false, policy_spec_params(spec), rows_max);
 }
 
 void
@@ -71,6 +71,7 @@ typedef struct upstream {
     const nn_net *net;
     const nn_layer *layer;
     float *dy;         // [rows][outputs], at the layer's outputs
+    float *around;     // [rows][outputs], at the outputs of the block behind it; NULL: no block
     float *gradient;   // NULL: not wanted
     nn_norm_sums sums; // of the whole batch; written by whoever came first
 } upstream;
@@ -80,11 +81,28 @@ upstream_init(upstream *up, const nn_tape *tape, const nn_layer *layer, float *d
 {
     float *spare = tape->spare;
     *up = (upstream){.net = &tape->net, .layer = layer, .dy = dy, .gradient = gradient};
+    if (layer->opens || layer->closes) {
+        up->around = nn_context_space(tape->net.context, NN_SPACE_AROUND,
+                                      (size_t)tape->net.rows_max * layer->outputs);
+    }
     up->sums = (nn_norm_sums){spare, spare + layer->outputs, spare + 2 * (size_t)layer->outputs};
     if (gradient != NULL) {
         float *from = gradient + layer->at.bias;
         up->sums = (nn_norm_sums){gradient + layer->at.gain, gradient + layer->at.offset, from};
         memset(from, 0, (layer->at.end - layer->at.bias) * sizeof(*from));
+    }
+}
+
+// What went around a block has the block's gradient, too: it is added to the one that came through
+// the block, and the sum goes around the next.
+static void
+around_unfinish(const upstream *up, float *dy, size_t at, size_t count)
+{
+    if (up->layer->opens) {
+        up->net->vec->add(dy, up->around + at, count);
+    }
+    if (up->layer->closes) {
+        memcpy(up->around + at, dy, count * sizeof(*dy));
     }
 }
 
@@ -98,6 +116,9 @@ layer_unfinish(void *arg, uint32_t first, uint32_t rows)
     size_t at = (size_t)first * layer->outputs;
     float *dy = up->dy + at;
     const float *y = layer->y + at;
+    if (up->around != NULL) {
+        around_unfinish(up, dy, at, (size_t)rows * layer->outputs);
+    }
     if (layer->layer_norm) {
         vec->norm_backward[layer->activation](
             dy, &up->sums, y, layer->normalised + at, layer->inverse_std + first,

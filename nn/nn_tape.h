@@ -13,9 +13,9 @@ typedef struct nn_tape {
 } nn_tape;
 
 void nn_tape_init(nn_tape *tape, nn_context *context, const policy_spec *spec, uint32_t rows_max);
-void nn_tape_init_params(nn_tape *tape, nn_context *context, const policy_spec *spec,
-                         size_t param_count,
-                         uint32_t rows_max); // as nn_net_init_params
+// As nn_net_init_params, or nn_net_init_residual.
+void nn_tape_init_params(nn_tape *tape, nn_context *context, const policy_spec *spec, bool residual,
+                         size_t param_count, uint32_t rows_max);
 void nn_tape_fini(nn_tape *tape);
 
 // As nn_net_forward; x must stay until backward.

@@ -38,11 +38,12 @@ trainer_show(nn_trainer *trainer)
 }
 
 static void
-trainer_init(nn_trainer *trainer, nn_context *context, const policy_spec *spec,
-             const nn_reparam *reparam, size_t param_count, uint32_t rows_max, const nn_adam *adam)
+trainer_init(nn_trainer *trainer, nn_context *context, const policy_spec *spec, bool residual,
+             const nn_reparam *reparam, uint32_t rows_max, const nn_adam *adam)
 {
+    size_t param_count = reparam != NULL ? reparam->param_count : policy_spec_params(spec);
     *trainer = (nn_trainer){.adam = *adam, .reparam = reparam};
-    nn_tape_init_params(&trainer->tape, context, spec, param_count, rows_max);
+    nn_tape_init_params(&trainer->tape, context, spec, residual, param_count, rows_max);
     trainer_show(trainer);
     nn_carver carver = {0};
     trainer_carve(trainer, &carver);
@@ -55,14 +56,21 @@ void
 nn_trainer_init(nn_trainer *trainer, nn_context *context, const policy_spec *spec,
                 uint32_t rows_max, const nn_adam *adam)
 {
-    trainer_init(trainer, context, spec, NULL, policy_spec_params(spec), rows_max, adam);
+    trainer_init(trainer, context, spec, false, NULL, rows_max, adam);
+}
+
+void
+nn_trainer_init_residual(nn_trainer *trainer, nn_context *context, const policy_spec *spec,
+                         uint32_t rows_max, const nn_adam *adam)
+{
+    trainer_init(trainer, context, spec, true, NULL, rows_max, adam);
 }
 
 void
 nn_trainer_init_reparam(nn_trainer *trainer, nn_context *context, const policy_spec *spec,
                         const nn_reparam *reparam, uint32_t rows_max, const nn_adam *adam)
 {
-    trainer_init(trainer, context, spec, reparam, reparam->param_count, rows_max, adam);
+    trainer_init(trainer, context, spec, false, reparam, rows_max, adam);
 }
 
 void

@@ -37,6 +37,9 @@ typedef struct nn_trainer {
 
 void nn_trainer_init(nn_trainer *trainer, nn_context *context, const policy_spec *spec,
                      uint32_t rows_max, const nn_adam *adam);
+// A residual net, as nn_net_init_residual.
+void nn_trainer_init_residual(nn_trainer *trainer, nn_context *context, const policy_spec *spec,
+                              uint32_t rows_max, const nn_adam *adam);
 // One that learns reparam's numbers; reparam is borrowed, and the owner sets net.weights and noise.
 void nn_trainer_init_reparam(nn_trainer *trainer, nn_context *context, const policy_spec *spec,
                              const nn_reparam *reparam, uint32_t rows_max, const nn_adam *adam);

@@ -512,6 +512,14 @@ vec_adam(float *restrict params, float *restrict m, float *restrict v,
 }
 
 static void
+vec_add(float *restrict to, const float *restrict from, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        to[i] += from[i];
+    }
+}
+
+static void
 vec_blend(float *restrict to, const float *restrict from, float rate, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -534,5 +542,6 @@ const nn_vec_ops NN_VEC_TABLE = {
     .column_sums = vec_column_sums,
     .sum_of_squares = vec_sum_of_squares,
     .adam = vec_adam,
+    .add = vec_add,
     .blend = vec_blend,
 };

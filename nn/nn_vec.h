@@ -58,6 +58,7 @@ typedef struct nn_vec_ops {
     float (*sum_of_squares)(const float *x, size_t n);
     void (*adam)(float *params, float *m, float *v, const float *gradient, size_t n,
                  const nn_adam_factors *factors);
+    void (*add)(float *to, const float *from, size_t n); // to += from
     // to += rate * (from - to)
     void (*blend)(float *to, const float *from, float rate, size_t n);
 } nn_vec_ops;

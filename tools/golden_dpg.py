@@ -52,6 +52,14 @@ CASES = {
         name="ddpg", activation="tanh", hidden=[5], critic_hidden=[6, 5], norm=0, critics=2,
         grad_norm_max=0.0, action_grad_norm_max=0.0, target_period=2, target_rate=1.0,
         policy_delay=1, critic_ratio=1.0, noise=0.0, noise_clip=0.0, atoms=[2, 0, 1], seed=47),
+    "d4pg_two_residual_relu": dict(
+        name="d4pg", activation="relu", hidden=[6, 5], critic_hidden=[5] * 5, norm=1, critics=2, residual=1,
+        grad_norm_max=0.0, action_grad_norm_max=0.0, target_period=1, target_rate=0.25,
+        policy_delay=1, critic_ratio=1.0, noise=0.0, noise_clip=0.0, atoms=[11, -3, 2], seed=18),
+    "ddpg_residual_elu": dict(
+        name="ddpg", activation="elu", hidden=[5], critic_hidden=[6] * 3, norm=0, residual=1,
+        grad_norm_max=0.5, action_grad_norm_max=0.25, target_period=2, target_rate=1.0,
+        policy_delay=1, critic_ratio=2.0, noise=0.0, noise_clip=0.0, atoms=[2, 0, 1], seed=19),
     "td3_one_relu": dict(
         name="td3", activation="relu", hidden=[6, 5], critic_hidden=[6, 5], norm=0, critics=1,
         grad_norm_max=0.0, action_grad_norm_max=0.5, target_period=1, target_rate=0.25,
@@ -88,12 +96,14 @@ class Pcg:
 
 
 class Net:
-    """An MLP whose parameters lie in policy_spec's order, with Adam's moments and a target."""
+    """An MLP whose parameters lie in policy_spec's order, with Adam's moments and a target. residual:
+    act(LN(.)), then blocks x + LN(W2 act(LN(W1 x))), then a linear layer."""
 
-    def __init__(self, case, inputs, hidden, outputs, random):
-        self.case, self.sizes = case, [inputs, *hidden, outputs]
+    def __init__(self, case, inputs, hidden, outputs, random, residual=False):
+        self.case, self.sizes, self.residual = case, [inputs, *hidden, outputs], residual
+        self.norms = len(hidden) if residual else 1 if case["norm"] else 0
         count = sum((i + 1) * o for i, o in zip(self.sizes, self.sizes[1:]))
-        count += 2 * hidden[0] if case["norm"] else 0
+        count += 2 * sum(hidden[:self.norms])
         self.params = uniform(random, -0.75, 0.75, count)
         self.target = uniform(random, -0.75, 0.75, count)
         self.m, self.v, self.steps = np.zeros(count), np.zeros(count), 0
@@ -108,16 +118,22 @@ class Net:
             return part
 
         last = len(self.sizes) - 2
+        around = None  # inputs of a block
         for layer, (inputs, outputs) in enumerate(zip(self.sizes, self.sizes[1:])):
             weight, bias = take(outputs, inputs), take(outputs)
+            in_block = self.residual and 0 < layer < last
+            around = x if in_block and layer % 2 == 1 else around
             x = x @ weight.T + bias
             name = self.case["activation"]
-            if self.case["norm"] and layer == 0:
-                gain, offset, name = take(outputs), take(outputs), "tanh"
+            if layer < self.norms:
+                gain, offset = take(outputs), take(outputs)
+                name = name if self.residual else "tanh"
                 centred = x - x.mean(axis=1, keepdims=True)
                 variance = (centred * centred).mean(axis=1, keepdims=True)
                 x = centred / np.sqrt(variance + 1e-5) * gain + offset
-            if layer < last:
+            if in_block and layer % 2 == 0:
+                x = around + x
+            elif layer < last:
                 x = activate(name, x)
         assert at == params.size
         return x
@@ -164,7 +180,7 @@ class Learner:
         self.z = np.linspace(low, high, atoms)
         outputs = atoms if self.categorical else 1
         self.policy = Net(case, OBS, case["hidden"], DIM, random)
-        self.critics = [Net(case, OBS + DIM, case["critic_hidden"], outputs, random)
+        self.critics = [Net(case, OBS + DIM, case["critic_hidden"], outputs, random, bool(case.get("residual", 0)))
                         for _ in range(case.get("critics", 2 if case["name"] == "td3" else 1))]
         self.random = Pcg(SEED, NOISE_STREAM)
         self.updates = 0
@@ -289,7 +305,8 @@ def dpg(case):
     yield "activation", [ACTIVATIONS.index(case["activation"])]
     for key in ["hidden", "critic_hidden", "atoms"]:
         yield key, case[key]
-    yield "critics", [case.get("critics", 0)]
+    for key in ["critics", "residual"]:
+        yield key, [case.get(key, 0)]
     for key in ["norm", "grad_norm_max", "action_grad_norm_max", "target_period", "target_rate",
                 "policy_delay", "critic_ratio", "noise", "noise_clip"]:
         yield key, [case[key]]

@@ -39,6 +39,9 @@ CASES = {
         COMMON, activation="elu", hidden=[6, 5], critic_hidden=[6, 5], norm=1, grad_norm_max=2.0,
         target_period=2, target_rate=1.0, policy_delay=1, temperature=LEARNED, initial=2.0, entropy=0.5,
         log_std_bias=[2.0, -20.0], seed=23),
+    "sac_residual_relu": dict(
+        COMMON, activation="relu", hidden=[5], critic_hidden=[5] * 3, norm=0, residual=1, grad_norm_max=0.0,
+        target_rate=0.25, policy_delay=1, temperature=0.25, seed=25),
     "sac_one_tanh": dict(
         COMMON, activation="tanh", hidden=[5], critic_hidden=[6, 5], norm=0, critics=1, grad_norm_max=0.0,
         target_rate=0.25, policy_delay=1, temperature=LEARNED, seed=24),
@@ -60,7 +63,7 @@ class Sac:
         self.policy = Net(case, OBS, case["hidden"], 2 * DIM, random)
         self.policy.params[-DIM:] += case["log_std_bias"]
         self.policy.params = self.policy.params.astype(np.float32).astype(np.float64)
-        self.critics = [Net(case, OBS + DIM, case["critic_hidden"], 1, random)
+        self.critics = [Net(case, OBS + DIM, case["critic_hidden"], 1, random, bool(case.get("residual", 0)))
                         for _ in range(case.get("critics", 2))]
         self.random = Draws(SEED, DRAW_STREAM)
         self.log_alpha, self.m, self.v, self.steps, self.updates = math.log(case["initial"]), 0.0, 0.0, 0, 0
@@ -156,7 +159,8 @@ def sac(case):
     yield "activation", [ACTIVATIONS.index(case["activation"])]
     for key in ["hidden", "critic_hidden"]:
         yield key, case[key]
-    yield "critics", [case.get("critics", 0)]
+    for key in ["critics", "residual"]:
+        yield key, [case.get(key, 0)]
     for key in ["norm", "grad_norm_max", "target_period", "target_rate", "policy_delay", "critic_ratio",
                 "temperature", "initial", "entropy"]:
         yield key, [case[key]]

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "nn/nn_net.h"
 #include "tests/support/oct_test.h"
 
 enum { RNG_BYTES = 16, TEMPERATURE_BYTES = 8 + 3 * 4 };
@@ -29,11 +30,16 @@ dpg_fixture_config(oct_algo_name name)
 oct_config
 dpg_fixture_method(size_t number)
 {
-    static const oct_algo_name names[] = {OCT_ALGO_D4PG, OCT_ALGO_DDPG, OCT_ALGO_TD3, OCT_ALGO_SAC};
-    static const uint32_t others[] = {2, 2, 1, 1};
-    size_t at = number % OCT_COUNTOF(names);
+    static const oct_algo_name names[DPG_FIXTURE_NAMES] = {OCT_ALGO_D4PG, OCT_ALGO_DDPG,
+                                                           OCT_ALGO_TD3, OCT_ALGO_SAC};
+    static const uint32_t others[DPG_FIXTURE_NAMES] = {2, 2, 1, 1};
+    size_t at = number % DPG_FIXTURE_NAMES;
     oct_config config = dpg_fixture_config(names[at]);
-    config.algo.critics = number < OCT_COUNTOF(names) ? 0 : others[at];
+    config.algo.critics = number / DPG_FIXTURE_NAMES == 1 ? others[at] : 0;
+    if (number / DPG_FIXTURE_NAMES == 2) {
+        config.network.critic_residual = true;
+        config.network.critic_hidden = (oct_config_ints){.count = 3, .value = {8, 8, 8}};
+    }
     return config;
 }
 
@@ -97,9 +103,13 @@ dpg_fixture_critic(const oct_config *config, const policy_spec *policy)
         .value_min = (float)config->algo.value_min,
         .value_max = (float)config->algo.value_max,
     };
+    bool residual = config->network.critic_residual;
     T_OK(policy_spec_set_mlp(&spec, hidden->value, hidden->count, POLICY_ELU,
-                             config->network.first_layer_norm,
+                             config->network.first_layer_norm && !residual,
                              categorical ? config->algo.atoms : 1));
+    if (residual) {
+        T_OK(nn_net_make_residual(&spec));
+    }
     return spec;
 }
 

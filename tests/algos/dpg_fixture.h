@@ -8,9 +8,9 @@
 // As fixture_config, with hidden layers of 8 and 8 for policy and critics, and atoms from -10
 // to 10.
 oct_config dpg_fixture_config(oct_algo_name name);
-// The same of D4PG, DDPG, TD3 and SAC, and then of each with another number of critics than its
-// own.
-enum { DPG_FIXTURE_METHODS = 8 };
+// The same of D4PG, DDPG, TD3 and SAC, then of each with another number of critics than its own,
+// then of each with residual critics.
+enum { DPG_FIXTURE_NAMES = 4, DPG_FIXTURE_METHODS = 12 };
 oct_config dpg_fixture_method(size_t number);
 // A box environment of that size, bounds -2 .. 2.
 policy_spec dpg_fixture_env(uint32_t obs_count, uint32_t dim);

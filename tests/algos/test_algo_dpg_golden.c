@@ -43,6 +43,7 @@ golden_config(const golden_file *g, oct_algo_name name, uint32_t B)
     config.algo.target_rate = golden_number(g, "target_rate");
     config.algo.policy_delay = (uint32_t)golden_number(g, "policy_delay");
     config.algo.critics = (uint32_t)golden_number(g, "critics");
+    config.network.critic_residual = golden_number(g, "residual") != 0;
     const double *adam = golden_array(g, "adam", 4);
     config.algo.learning_rate = adam[0];
     config.algo.critic_learning_rate = adam[0] * golden_number(g, "critic_ratio");
@@ -263,6 +264,20 @@ test_ddpg_with_two_critics_equals_numpy(void **state)
 }
 
 static void
+test_d4pg_with_two_residual_critics_equals_numpy(void **state)
+{
+    (void)state;
+    check_case("d4pg_two_residual_relu", dpg_golden_config);
+}
+
+static void
+test_ddpg_with_a_residual_critic_equals_numpy(void **state)
+{
+    (void)state;
+    check_case("ddpg_residual_elu", dpg_golden_config);
+}
+
+static void
 test_td3_with_one_critic_equals_numpy(void **state)
 {
     (void)state;
@@ -291,6 +306,13 @@ test_sac_with_deviations_beyond_their_range_equals_numpy(void **state)
 }
 
 static void
+test_sac_with_residual_critics_equals_numpy(void **state)
+{
+    (void)state;
+    check_case("sac_residual_relu", sac_golden_config);
+}
+
+static void
 test_sac_with_one_critic_equals_numpy(void **state)
 {
     (void)state;
@@ -307,10 +329,13 @@ main(int argc, char **argv)
         cmocka_unit_test(test_td3_with_noise_and_delay_equals_numpy),
         cmocka_unit_test(test_d4pg_with_two_critics_equals_numpy),
         cmocka_unit_test(test_ddpg_with_two_critics_equals_numpy),
+        cmocka_unit_test(test_d4pg_with_two_residual_critics_equals_numpy),
+        cmocka_unit_test(test_ddpg_with_a_residual_critic_equals_numpy),
         cmocka_unit_test(test_td3_with_one_critic_equals_numpy),
         cmocka_unit_test(test_sac_with_clipping_equals_numpy),
         cmocka_unit_test(test_sac_with_a_fixed_temperature_and_a_slow_policy_equals_numpy),
         cmocka_unit_test(test_sac_with_deviations_beyond_their_range_equals_numpy),
+        cmocka_unit_test(test_sac_with_residual_critics_equals_numpy),
         cmocka_unit_test(test_sac_with_one_critic_equals_numpy),
     };
     if (argc != 2) {

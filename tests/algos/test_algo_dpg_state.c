@@ -19,7 +19,10 @@ small_config(size_t method)
 {
     oct_config config = dpg_fixture_method(method);
     config.network.hidden = (oct_config_ints){.count = 1, .value = {5}};
-    config.network.critic_hidden = (oct_config_ints){.count = 1, .value = {6}};
+    config.network.critic_hidden = (oct_config_ints){
+        .count = config.network.critic_residual ? 3 : 1,
+        .value = {6, 6, 6},
+    };
     config.network.first_layer_norm = true;
     config.algo.atoms = 5;
     config.algo.target_period = 4;
@@ -178,12 +181,12 @@ test_load_refuses_another_algorithm(void **state)
 }
 
 static void
-test_load_refuses_another_number_of_critics(void **state)
+test_load_refuses_other_critics(void **state)
 {
     (void)state;
     for (size_t n = 0; n < DPG_FIXTURE_METHODS; n++) {
         trial t = trial_make(n, 1);
-        trial other = trial_make((n + DPG_FIXTURE_METHODS / 2) % DPG_FIXTURE_METHODS, 1);
+        trial other = trial_make((n + DPG_FIXTURE_NAMES) % DPG_FIXTURE_METHODS, 1);
         assert_int_equal(t.config.algo.name, other.config.algo.name);
         train(t.a, &t.rng, 2);
         size_t length;
@@ -200,7 +203,7 @@ static void
 test_the_algorithms_own_number_of_critics_is_the_default(void **state)
 {
     (void)state;
-    for (size_t n = 0; n < DPG_FIXTURE_METHODS / 2; n++) {
+    for (size_t n = 0; n < DPG_FIXTURE_NAMES; n++) {
         trial t = trial_make(n, 1), named = t;
         named.config.algo.critics = dpg_fixture_nets(&t.config) - 1;
         named.a = dpg_fixture_algo(&named.spec, &named.config, OBS, DIM, 1);
@@ -372,7 +375,7 @@ main(void)
         cmocka_unit_test(test_load_refuses_a_body_of_another_length),
         cmocka_unit_test(test_load_refuses_nan_and_a_broken_generator_under_a_good_checksum),
         cmocka_unit_test(test_load_refuses_another_algorithm),
-        cmocka_unit_test(test_load_refuses_another_number_of_critics),
+        cmocka_unit_test(test_load_refuses_other_critics),
         cmocka_unit_test(test_the_algorithms_own_number_of_critics_is_the_default),
         cmocka_unit_test(test_load_refuses_another_support),
         cmocka_unit_test(test_gradients_are_those_at_projected_weights),

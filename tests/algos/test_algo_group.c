@@ -250,6 +250,10 @@ test_two_or_three_learn_what_one_learns(void **state)
     two_critics.name = "d4pg of two critics";
     two_critics.config.algo.critics = 2;
     expect_alike(&two_critics, true);
+    two_critics.name = "d4pg of two residual critics";
+    two_critics.config.network.critic_residual = true;
+    two_critics.config.network.critic_hidden = (oct_config_ints){.count = 3, .value = {8, 8, 8}};
+    expect_alike(&two_critics, true);
     trial rainbow = trial_of(OCT_ALGO_DQN);
     rainbow.name = "rainbow";
     rainbow.config.algo.distributional = rainbow.config.algo.dueling = true;

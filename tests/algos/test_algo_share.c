@@ -48,10 +48,12 @@ trial_of_rainbow(void)
 }
 
 static trial
-trial_of_two_critics(void)
+trial_of_two_residual_critics(void)
 {
     trial t = trial_of(OCT_ALGO_D4PG);
     t.config.algo.critics = 2;
+    t.config.network.critic_residual = true;
+    t.config.network.critic_hidden = (oct_config_ints){.count = 3, .value = {8, 8, 8}};
     return t;
 }
 
@@ -141,7 +143,7 @@ test_one_that_shares_with_nobody_learns_the_same_bits(void **state)
         expect_one_learns_as_alone(trial_of(names[i]));
     }
     expect_one_learns_as_alone(trial_of_rainbow());
-    expect_one_learns_as_alone(trial_of_two_critics());
+    expect_one_learns_as_alone(trial_of_two_residual_critics());
 }
 
 // The second one was made by another seed: it takes what the first one has.
@@ -180,7 +182,7 @@ test_two_have_one_set_of_parameters(void **state)
         expect_two_have_one_state(trial_of(names[i]));
     }
     expect_two_have_one_state(trial_of_rainbow());
-    expect_two_have_one_state(trial_of_two_critics());
+    expect_two_have_one_state(trial_of_two_residual_critics());
 }
 
 // Of two gradients at the same parameters the second one is applied to what the first one left;

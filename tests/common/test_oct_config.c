@@ -52,7 +52,8 @@ test_unknown_names_are_refused_with_what_was_meant(void **state)
         {"learner: {capacity: 5}\n",
          "x.yaml:1:11: error: unknown key learner.capacity; did you mean replay.capacity?\n"},
         {"network:\n  wings: 2\n", "x.yaml:2:3: error: unknown key network.wings; network has "
-                                   "hidden, activation, first_layer_norm, conv, critic_hidden\n"},
+                                   "hidden, activation, first_layer_norm, conv, critic_hidden, "
+                                   "critic_residual\n"},
         {"lerner:\n  batch_size: 0\n",
          "x.yaml:1:1: error: unknown section lerner; did you mean learner?\n"},
         {"batch_size: 3\n",

@@ -39,6 +39,29 @@ test_targets_belong_to_what_learns_values(void **state)
 }
 
 static void
+test_blocks_of_critics_have_one_width(void **state)
+{
+    (void)state;
+#define RESIDUAL "algo.name=d4pg;network.critic_residual=true;network.critic_hidden="
+#define REFUSED(where)                                                                             \
+    "error: network.critic_residual: true needs an odd number of equal widths in " where           \
+    ": the first layer and two of each block, such as [256, 256, 256]\n"
+    assert_check(RESIDUAL "[64]", "");
+    assert_check(RESIDUAL "[64, 64, 64]", "");
+    assert_check(RESIDUAL "[32, 32, 32, 32, 32]", "");
+    assert_check(RESIDUAL "[64, 64]", REFUSED("network.critic_hidden"));
+    assert_check(RESIDUAL "[64, 64, 32]", REFUSED("network.critic_hidden"));
+    assert_check(RESIDUAL "[]", REFUSED("network.hidden (network.critic_hidden: [])"));
+    assert_check(RESIDUAL "[];network.hidden=[16, 16, 16]", "");
+    assert_check("algo.name=ppo;network.critic_residual=true;network.critic_hidden=[64];"
+                 "learner.batch_size=1;actor.envs=1;replay.min_size=1",
+                 "error: network.critic_residual: true is an option of algo.name: d4pg, ddpg, td3, "
+                 "sac\n");
+#undef REFUSED
+#undef RESIDUAL
+}
+
+static void
 test_an_environment_is_required(void **state)
 {
     (void)state;
@@ -483,6 +506,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_targets_belong_to_what_learns_values),
+        cmocka_unit_test(test_blocks_of_critics_have_one_width),
         cmocka_unit_test(test_an_environment_is_required),
         cmocka_unit_test(test_repeated_actions_count_as_steps_of_the_environment),
         cmocka_unit_test(test_keys_that_contradict_each_other_are_refused),

@@ -54,7 +54,8 @@ test_peers_of_the_last_release_are_told_no_new_defaults(void **state)
     assert_null(strstr(some, "entropy_cost_final"));
     assert_int_equal(strlen(all),
                      strlen(some) + strlen("  shards: 1\n  ema_decay: 0\n  critics: 0\n"
-                                           "  entropy_cost_final: same\n"));
+                                           "  entropy_cost_final: same\n"
+                                           "  critic_residual: false\n"));
     oct_config_default(&again);
     T_OK(oct_config_parse(&again, "printed", some, strlen(some), message, sizeof(message)));
     assert_memory_equal(&again, &config, sizeof(again));

@@ -94,6 +94,17 @@ d4pg_config(void)
 }
 
 static oct_config
+residual_config(void)
+{
+    oct_config config = d4pg_config();
+    hidden_set(&config, 33, 48);
+    config.network.critic_residual = true;
+    config.network.critic_hidden = (oct_config_ints){.count = 5, .value = {70, 70, 70, 70, 70}};
+    config.algo.critics = 2;
+    return config;
+}
+
+static oct_config
 td3_config(void)
 {
     oct_config config = dpg_fixture_config(OCT_ALGO_TD3);
@@ -269,6 +280,8 @@ static const lesson lessons[] = {
      0x070ace24d5ee04e2u},
     {"D4PG, layer norm", d4pg_config, 17, 6, 64, 5, QUANTIZER_ABSMAX, false,
      0x208e0b026f286d3du},
+    {"D4PG, two residual critics", residual_config, 17, 6, 61, 12, QUANTIZER_ABSMAX, false,
+     0x7f41fbb9970136a5u},
     {"TD3", td3_config, 3, 1, 61, 20, QUANTIZER_MSE, false,
      0x0f77aeb6973c459du},
     {"SAC", sac_config, 17, 6, 61, 20, QUANTIZER_ABSMAX, false,

@@ -84,6 +84,13 @@ slope(policy_activation activation, double h)
     return NAN;
 }
 
+// Whether a layer is the last of a block, which ends with + x of the block.
+static bool
+ends_block(const nn_double *net, uint32_t l)
+{
+    return net->residual && l >= 2 && l % 2 == 0 && l + 1 < net->spec.layer_count;
+}
+
 static void
 row_norm(nn_double *net, uint32_t l, uint32_t row)
 {
@@ -172,7 +179,9 @@ nn_double_forward(nn_double *net, const float *x, uint32_t rows)
                 row_norm(net, l, row);
             }
             for (uint32_t o = 0; o < O; o++) {
-                net->x[l + 1][(size_t)row * O + o] = activate(layer->activation, h[o]);
+                size_t at_o = (size_t)row * O + o;
+                net->x[l + 1][at_o] = activate(layer->activation, h[o]) +
+                                      (ends_block(net, l) ? net->x[l - 1][at_o] : 0);
             }
         }
     }
@@ -233,17 +242,31 @@ nn_double_backward(nn_double *net, const double *dy, uint32_t rows, double *dx)
     uint32_t width = policy_spec_width(&net->spec);
     uint32_t outputs = policy_spec_outputs(&net->spec);
     double *turns[2] = {oct_alloc(width * sizeof(double)), oct_alloc(width * sizeof(double))};
+    double *to[POLICY_LAYERS_MAX + 1]; // what else x[l] of the row gets, from the block it begins
+    for (uint32_t l = 0; l <= net->spec.layer_count; l++) {
+        to[l] = oct_alloc(width * sizeof(double));
+    }
     memset(net->gradient, 0, net->param_count * sizeof(double));
     for (uint32_t row = 0; row < rows; row++) {
         uint32_t l = net->spec.layer_count;
         memcpy(turns[l % 2], dy + (size_t)row * outputs, outputs * sizeof(double));
         for (; l > 0; l--) {
+            for (uint32_t o = 0; ends_block(net, l + 1) && o < net->spec.layers[l - 1].outputs;
+                 o++) {
+                turns[l % 2][o] += to[l][o];
+            }
+            if (ends_block(net, l - 1)) {
+                memcpy(to[l - 2], turns[l % 2], width * sizeof(double));
+            }
             row_backward(net, l - 1, row, turns[l % 2], turns[(l - 1) % 2]);
         }
         if (dx != NULL) {
             memcpy(dx + (size_t)row * net->spec.obs_count, turns[0],
                    net->spec.obs_count * sizeof(double));
         }
+    }
+    for (uint32_t l = 0; l <= net->spec.layer_count; l++) {
+        free(to[l]);
     }
     free(turns[0]);
     free(turns[1]);

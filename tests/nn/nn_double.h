@@ -9,6 +9,7 @@
 // Owns: everything; free with nn_double_destroy.
 typedef struct nn_double {
     policy_spec spec;
+    bool residual; // as of nn_net.h; the caller's to set
     uint32_t rows_max;
     size_t param_count;
     double *params;                       // [param_count]

@@ -1,6 +1,7 @@
 // What the tests of nn/ share: the context, specs of networks, and random floats.
 #include "tests/nn/nn_fixture.h"
 
+#include "nn/nn_net.h"
 #include "tests/support/oct_test.h"
 
 nn_context *
@@ -31,6 +32,20 @@ fixture_spec(uint32_t inputs, const uint32_t *hidden, uint32_t hidden_count,
         spec.layers[l].layer_norm = true;
     }
     T_OK(policy_spec_check(&spec, NULL, 0));
+    return spec;
+}
+
+policy_spec
+fixture_residual_spec(uint32_t inputs, uint32_t width, uint32_t blocks,
+                      policy_activation activation, uint32_t outputs)
+{
+    uint32_t hidden[POLICY_LAYERS_MAX];
+    for (uint32_t i = 0; i < 1 + 2 * blocks; i++) {
+        hidden[i] = width;
+    }
+    policy_spec spec =
+        fixture_spec(inputs, hidden, 1 + 2 * blocks, activation, FIXTURE_NO_NORM, outputs);
+    T_OK(nn_net_make_residual(&spec));
     return spec;
 }
 

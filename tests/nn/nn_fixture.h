@@ -14,6 +14,10 @@ typedef enum fixture_norm { FIXTURE_NO_NORM, FIXTURE_FIRST_NORM, FIXTURE_ALL_NOR
 policy_spec fixture_spec(uint32_t inputs, const uint32_t *hidden, uint32_t hidden_count,
                          policy_activation activation, fixture_norm norm, uint32_t outputs);
 
+// A residual net's, of so many blocks (nn_net.h).
+policy_spec fixture_residual_spec(uint32_t inputs, uint32_t width, uint32_t blocks,
+                                  policy_activation activation, uint32_t outputs);
+
 // Convolutions filters[conv_count] of 3 x 3 over maps of height x width x channels, a hidden layer,
 // a linear layer of outputs.
 policy_spec fixture_conv_spec(uint32_t height, uint32_t width, uint32_t channels,

@@ -13,14 +13,15 @@ static const fixture_norm norms[] = {FIXTURE_NO_NORM, FIXTURE_FIRST_NORM, FIXTUR
 
 typedef struct problem {
     policy_spec spec;
+    bool residual;
     uint32_t rows;
     float *params, *x, *dy;
 } problem;
 
 static problem
-problem_make(oct_rng *rng, policy_spec spec, uint32_t rows)
+problem_make(oct_rng *rng, policy_spec spec, bool residual, uint32_t rows)
 {
-    problem p = {.spec = spec, .rows = rows};
+    problem p = {.spec = spec, .residual = residual, .rows = rows};
     p.params = fixture_floats(rng, policy_spec_params(&spec), -0.7f, 0.7f);
     p.x = fixture_floats(rng, (size_t)rows * spec.obs_count, -1, 1);
     p.dy = fixture_floats(rng, (size_t)rows * policy_spec_outputs(&spec), -1, 1);
@@ -39,6 +40,7 @@ static nn_double *
 problem_double(const problem *p, double *dx)
 {
     nn_double *net = nn_double_create(&p->spec, p->rows);
+    net->residual = p->residual;
     size_t count = (size_t)p->rows * policy_spec_outputs(&p->spec);
     double *dy = oct_alloc(count * sizeof(*dy));
     for (size_t i = 0; i < count; i++) {
@@ -49,6 +51,15 @@ problem_double(const problem *p, double *dx)
     nn_double_backward(net, dy, p->rows, dx);
     free(dy);
     return net;
+}
+
+static void
+problem_tape(const problem *p, nn_tape *tape, uint32_t rows)
+{
+    size_t count = policy_spec_params(&p->spec);
+    nn_tape_init_params(tape, fixture_context(), &p->spec, p->residual, count, rows);
+    memcpy(tape->net.params, p->params, count * sizeof(float));
+    (void)nn_tape_forward(tape, p->x, rows);
 }
 
 // sum of dy * outputs, whose gradient backward computes.
@@ -65,9 +76,9 @@ objective(nn_double *net, const problem *p)
 
 // A central difference at step h errs by h^2 of the third derivative and 1e-16 / h of rounding.
 static void
-check_double(oct_rng *rng, policy_spec spec)
+check_double(oct_rng *rng, policy_spec spec, bool residual)
 {
-    problem p = problem_make(rng, spec, 5);
+    problem p = problem_make(rng, spec, residual, 5);
     double *dx = oct_alloc((size_t)p.rows * spec.obs_count * sizeof(*dx));
     nn_double *net = problem_double(&p, dx);
     const double h = 1e-6;
@@ -103,25 +114,27 @@ test_double_backward_equals_central_differences(void **state)
     oct_rng_init(&rng, 3, 0);
     for (size_t a = 0; a < OCT_COUNTOF(activations); a++) {
         for (size_t n = 0; n < OCT_COUNTOF(norms); n++) {
-            check_double(&rng, fixture_spec(3, (uint32_t[]){6, 5}, 2, activations[a], norms[n], 4));
+            check_double(&rng, fixture_spec(3, (uint32_t[]){6, 5}, 2, activations[a], norms[n], 4),
+                         false);
+        }
+        for (uint32_t blocks = 0; blocks < 4; blocks++) {
+            check_double(&rng, fixture_residual_spec(3, 5, blocks, activations[a], 4), true);
         }
     }
 }
 
 // fp32 sums of some hundred terms of size 1: 1e-5 absolute is some ten units in the last place.
 static void
-check_fp32(oct_rng *rng, policy_spec spec, uint32_t rows)
+check_fp32(oct_rng *rng, policy_spec spec, bool residual, uint32_t rows)
 {
-    problem p = problem_make(rng, spec, rows);
+    problem p = problem_make(rng, spec, residual, rows);
     size_t inputs = (size_t)rows * spec.obs_count;
     double *want_dx = oct_alloc(inputs * sizeof(*want_dx));
     float *dx = oct_alloc(inputs * sizeof(*dx));
     nn_double *want = problem_double(&p, want_dx);
     float *gradient = fixture_floats(rng, want->param_count, 5, 6);
     nn_tape tape;
-    nn_tape_init(&tape, fixture_context(), &spec, rows);
-    memcpy(tape.net.params, p.params, want->param_count * sizeof(float));
-    (void)nn_tape_forward(&tape, p.x, rows);
+    problem_tape(&p, &tape, rows);
     nn_tape_backward(&tape, p.dy, rows, gradient, dx);
     double largest = 1;
     for (size_t i = 0; i < want->param_count; i++) {
@@ -150,7 +163,10 @@ test_backward_equals_double_for_every_layer(void **state)
     for (size_t a = 0; a < OCT_COUNTOF(activations); a++) {
         for (size_t n = 0; n < OCT_COUNTOF(norms); n++) {
             check_fp32(&rng, fixture_spec(3, (uint32_t[]){6, 5}, 2, activations[a], norms[n], 4),
-                       9);
+                       false, 9);
+        }
+        for (uint32_t blocks = 0; blocks < 4; blocks++) {
+            check_fp32(&rng, fixture_residual_spec(3, 7, blocks, activations[a], 4), true, 9);
         }
     }
 }
@@ -164,28 +180,36 @@ test_backward_equals_double_at_awkward_sizes(void **state)
     oct_rng_init(&rng, 5, 0);
     for (size_t i = 0; i < OCT_COUNTOF(sizes); i++) {
         uint32_t size = sizes[i], other = sizes[(i + 3) % OCT_COUNTOF(sizes)];
-        check_fp32(&rng, fixture_spec(other, &size, 1, POLICY_RELU, FIXTURE_NO_NORM, other), size);
-        check_fp32(&rng, fixture_spec(size, &other, 1, POLICY_ELU, FIXTURE_ALL_NORM, size), other);
-        check_fp32(&rng, fixture_spec(size, NULL, 0, POLICY_RELU, FIXTURE_NO_NORM, other), 4);
+        check_fp32(&rng, fixture_spec(other, &size, 1, POLICY_RELU, FIXTURE_NO_NORM, other), false,
+                   size);
+        check_fp32(&rng, fixture_spec(size, &other, 1, POLICY_ELU, FIXTURE_ALL_NORM, size), false,
+                   other);
+        check_fp32(&rng, fixture_residual_spec(other, size, 2, POLICY_RELU, 3), true, other);
+        check_fp32(&rng, fixture_spec(size, NULL, 0, POLICY_RELU, FIXTURE_NO_NORM, other), false,
+                   4);
     }
+}
+
+// So many rows that products finish them in several blocks.
+static void
+test_residual_backward_equals_double_for_many_rows(void **state)
+{
+    (void)state;
+    oct_rng rng;
+    oct_rng_init(&rng, 8, 0);
+    check_fp32(&rng, fixture_residual_spec(24, 128, 2, POLICY_ELU, 51), true, 300);
 }
 
 // What the tape gives back for fewer rows than it went forward with is the first rows' share.
 static void
-test_backward_of_the_first_rows_ignores_the_others(void **state)
+check_first_rows(oct_rng *rng, policy_spec spec, bool residual)
 {
-    (void)state;
-    oct_rng rng;
-    oct_rng_init(&rng, 6, 0);
-    policy_spec spec = fixture_spec(4, (uint32_t[]){17}, 1, POLICY_TANH, FIXTURE_ALL_NORM, 3);
-    problem p = problem_make(&rng, spec, 10);
+    problem p = problem_make(rng, spec, residual, 10);
     p.rows = 6;
     nn_double *want = problem_double(&p, NULL);
     float *gradient = oct_alloc(want->param_count * sizeof(*gradient));
     nn_tape tape;
-    nn_tape_init(&tape, fixture_context(), &spec, 10);
-    memcpy(tape.net.params, p.params, want->param_count * sizeof(float));
-    (void)nn_tape_forward(&tape, p.x, 10);
+    problem_tape(&p, &tape, 10);
     nn_tape_backward(&tape, p.dy, 6, gradient, NULL);
     for (size_t i = 0; i < want->param_count; i++) {
         T_NEAR((double)gradient[i], want->gradient[i], 1e-5, 1e-5);
@@ -196,22 +220,26 @@ test_backward_of_the_first_rows_ignores_the_others(void **state)
     problem_free(&p);
 }
 
-// Deterministic policy gradients want only the gradient at the inputs.
 static void
-test_backward_to_the_inputs_alone_gives_the_same(void **state)
+test_backward_of_the_first_rows_ignores_the_others(void **state)
 {
     (void)state;
     oct_rng rng;
-    oct_rng_init(&rng, 7, 0);
-    policy_spec spec = fixture_spec(5, (uint32_t[]){9, 4}, 2, POLICY_ELU, FIXTURE_FIRST_NORM, 2);
-    problem p = problem_make(&rng, spec, 3);
+    oct_rng_init(&rng, 6, 0);
+    check_first_rows(&rng, fixture_spec(4, (uint32_t[]){17}, 1, POLICY_TANH, FIXTURE_ALL_NORM, 3),
+                     false);
+    check_first_rows(&rng, fixture_residual_spec(4, 17, 2, POLICY_TANH, 3), true);
+}
+
+// Deterministic policy gradients want only the gradient at the inputs.
+static void
+check_inputs_alone(oct_rng *rng, policy_spec spec, bool residual)
+{
+    problem p = problem_make(rng, spec, residual, 3);
     float dy[6], alone[15], both[15];
-    size_t count = policy_spec_params(&spec);
-    float *gradient = oct_alloc(count * sizeof(*gradient));
+    float *gradient = oct_alloc(policy_spec_params(&spec) * sizeof(*gradient));
     nn_tape tape;
-    nn_tape_init(&tape, fixture_context(), &spec, 3);
-    memcpy(tape.net.params, p.params, count * sizeof(float));
-    (void)nn_tape_forward(&tape, p.x, 3);
+    problem_tape(&p, &tape, 3);
     memcpy(dy, p.dy, sizeof(dy));
     nn_tape_backward(&tape, dy, 3, gradient, both);
     memcpy(dy, p.dy, sizeof(dy));
@@ -230,6 +258,17 @@ test_backward_to_the_inputs_alone_gives_the_same(void **state)
     problem_free(&p);
 }
 
+static void
+test_backward_to_the_inputs_alone_gives_the_same(void **state)
+{
+    (void)state;
+    oct_rng rng;
+    oct_rng_init(&rng, 7, 0);
+    check_inputs_alone(
+        &rng, fixture_spec(5, (uint32_t[]){9, 4}, 2, POLICY_ELU, FIXTURE_FIRST_NORM, 2), false);
+    check_inputs_alone(&rng, fixture_residual_spec(5, 9, 2, POLICY_ELU, 2), true);
+}
+
 int
 main(void)
 {
@@ -237,6 +276,7 @@ main(void)
         cmocka_unit_test(test_double_backward_equals_central_differences),
         cmocka_unit_test(test_backward_equals_double_for_every_layer),
         cmocka_unit_test(test_backward_equals_double_at_awkward_sizes),
+        cmocka_unit_test(test_residual_backward_equals_double_for_many_rows),
         cmocka_unit_test(test_backward_of_the_first_rows_ignores_the_others),
         cmocka_unit_test(test_backward_to_the_inputs_alone_gives_the_same),
     };

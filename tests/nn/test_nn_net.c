@@ -13,22 +13,28 @@ static const fixture_norm norms[] = {FIXTURE_NO_NORM, FIXTURE_FIRST_NORM, FIXTUR
 
 // The double network is the definition; 1e-6 of the output's size is contract 2.
 static void
-check_forward(oct_rng *rng, policy_spec spec, uint32_t rows)
+check_forward(oct_rng *rng, policy_spec spec, bool residual, uint32_t rows)
 {
     size_t count = (size_t)rows * policy_spec_outputs(&spec);
     float *x = fixture_floats(rng, (size_t)rows * spec.obs_count, -1, 1);
     nn_net net;
     nn_tape tape;
     nn_double *want = nn_double_create(&spec, rows);
-    nn_net_init(&net, fixture_context(), &spec, rows);
-    nn_tape_init(&tape, fixture_context(), &spec, rows + 2);
+    want->residual = residual;
+    (residual ? nn_net_init_residual : nn_net_init)(&net, fixture_context(), &spec, rows);
+    nn_tape_init_params(&tape, fixture_context(), &spec, residual, policy_spec_params(&spec),
+                        rows + 2);
     nn_net_randomise(&net, rng);
     nn_net_polyak(&tape.net, &net, 1);
     nn_double_set_params(want, net.params);
     const float *y = nn_net_forward(&net, x, rows);
     const double *want_y = nn_double_forward(want, x, rows);
+    double largest = 1;
     for (size_t i = 0; i < count; i++) {
-        T_NEAR((double)y[i], want_y[i], 1e-6, 1e-6);
+        largest = fmax(largest, fabs(want_y[i]));
+    }
+    for (size_t i = 0; i < count; i++) {
+        T_NEAR((double)y[i], want_y[i], 1e-6 * largest, 1e-6);
     }
     assert_memory_equal(nn_tape_forward(&tape, x, rows), y, count * sizeof(*y));
     nn_net_fini(&net);
@@ -45,8 +51,12 @@ test_forward_equals_double_for_every_layer(void **state)
     oct_rng_init(&rng, 1, 0);
     for (size_t a = 0; a < OCT_COUNTOF(activations); a++) {
         for (size_t n = 0; n < OCT_COUNTOF(norms); n++) {
-            check_forward(
-                &rng, fixture_spec(3, (uint32_t[]){20, 9, 33}, 3, activations[a], norms[n], 4), 9);
+            check_forward(&rng,
+                          fixture_spec(3, (uint32_t[]){20, 9, 33}, 3, activations[a], norms[n], 4),
+                          false, 9);
+        }
+        for (uint32_t blocks = 0; blocks < 5; blocks++) {
+            check_forward(&rng, fixture_residual_spec(3, 20, blocks, activations[a], 4), true, 9);
         }
     }
 }
@@ -61,9 +71,38 @@ test_forward_equals_double_at_awkward_sizes(void **state)
     for (size_t i = 0; i < OCT_COUNTOF(sizes); i++) {
         uint32_t size = sizes[i], other = sizes[(i + 4) % OCT_COUNTOF(sizes)];
         check_forward(&rng, fixture_spec(other, &size, 1, POLICY_TANH, FIXTURE_NO_NORM, other),
-                      size);
+                      false, size);
         check_forward(&rng, fixture_spec(size, &other, 1, POLICY_ELU, FIXTURE_ALL_NORM, size),
-                      other);
+                      false, other);
+        check_forward(&rng, fixture_residual_spec(other, size, 2, POLICY_RELU, 3), true, other);
+    }
+}
+
+// So many rows that products finish them in several blocks.
+static void
+test_residual_forward_equals_double_for_many_rows(void **state)
+{
+    (void)state;
+    oct_rng rng;
+    oct_rng_init(&rng, 3, 0);
+    check_forward(&rng, fixture_residual_spec(24, 128, 2, POLICY_RELU, 51), true, 300);
+}
+
+static void
+test_residual_layers_are_of_one_width(void **state)
+{
+    (void)state;
+    const policy_spec others[] = {
+        fixture_spec(3, (uint32_t[]){7, 7}, 2, POLICY_RELU, FIXTURE_NO_NORM, 2),
+        fixture_spec(3, NULL, 0, POLICY_RELU, FIXTURE_NO_NORM, 2),
+        fixture_spec(3, (uint32_t[]){7, 8, 7}, 3, POLICY_RELU, FIXTURE_NO_NORM, 2),
+        fixture_spec(3, (uint32_t[]){7, 7, 8}, 3, POLICY_RELU, FIXTURE_NO_NORM, 2),
+        fixture_conv_spec(3, 3, 1, (uint32_t[]){7}, 1, 7, POLICY_RELU, 2),
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(others); i++) {
+        policy_spec spec = others[i];
+        T_ERR(nn_net_make_residual(&spec), OCT_EINVAL);
+        assert_true(policy_spec_equal(&spec, &others[i]));
     }
 }
 
@@ -200,6 +239,8 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_residual_forward_equals_double_for_many_rows),
+        cmocka_unit_test(test_residual_layers_are_of_one_width),
         cmocka_unit_test(test_forward_again_gives_the_bits_of_forward),
         cmocka_unit_test(test_nan_observation_reaches_the_output),
         cmocka_unit_test(test_forward_equals_double_for_every_layer),

@@ -99,6 +99,29 @@ test_read_refuses_another_shape(void **state)
     saved_free(&s);
 }
 
+// The same layers in a chain and in a block are other networks.
+static void
+test_read_refuses_a_chain_where_there_is_a_block(void **state)
+{
+    (void)state;
+    policy_spec spec = fixture_residual_spec(3, 7, 1, POLICY_RELU, 2);
+    nn_net chain, block;
+    nn_net_view view;
+    nn_net_init(&chain, fixture_context(), &spec, 1);
+    nn_net_init_residual(&block, fixture_context(), &spec, 1);
+    nn_net *const nets[] = {&chain, &block};
+    for (size_t i = 0; i < 4; i++) {
+        uint8_t bytes[1024];
+        oct_writer writer = {.base = bytes, .capacity = sizeof(bytes)};
+        nn_net_save(nets[i / 2], &writer);
+        assert_false(writer.failed);
+        oct_reader reader = {.at = bytes, .left = writer.used};
+        T_ERR(nn_net_read(&view, nets[i % 2], &reader), i / 2 == i % 2 ? OCT_OK : OCT_EPROTO);
+    }
+    nn_net_fini(&chain);
+    nn_net_fini(&block);
+}
+
 static void
 test_read_refuses_what_is_not_finite(void **state)
 {
@@ -161,6 +184,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_read_refuses_every_truncation),
         cmocka_unit_test(test_read_refuses_another_shape),
+        cmocka_unit_test(test_read_refuses_a_chain_where_there_is_a_block),
         cmocka_unit_test(test_read_refuses_what_is_not_finite),
         cmocka_unit_test(test_read_refuses_a_negative_second_moment),
         cmocka_unit_test(test_apply_brings_everything_back),

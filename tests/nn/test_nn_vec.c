@@ -427,6 +427,24 @@ test_blend_moves_by_the_rate(void **state)
     }
 }
 
+static void
+test_add_gives_the_same_bits_in_every_table(void **state)
+{
+    (void)state;
+    for (int t = 0; t < table_count; t++) {
+        float to[37], from[37];
+        for (int i = 0; i < 37; i++) {
+            to[i] = 1.0f / (float)(3 + i);
+            from[i] = i == 5 ? NAN : 1e3f / (float)(7 + i);
+        }
+        tables[t]->add(to, from, 36);
+        for (int i = 0; i < 37; i++) {
+            float was = 1.0f / (float)(3 + i);
+            assert_true(i == 5 ? isnan(to[i]) : to[i] == (i < 36 ? was + from[i] : was));
+        }
+    }
+}
+
 int
 main(void)
 {
@@ -445,6 +463,7 @@ main(void)
         cmocka_unit_test(test_norm_and_activation_equal_the_two_apart_in_every_table),
         cmocka_unit_test(test_adam_equals_double_in_every_table),
         cmocka_unit_test(test_blend_moves_by_the_rate),
+        cmocka_unit_test(test_add_gives_the_same_bits_in_every_table),
     };
     return cmocka_run_group_tests(tests, group_setup, NULL);
 }
