@@ -36,7 +36,8 @@ import bench_learning
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 STEPS = {"cartpole-ppo": 20000, "pendulum-ppo": 150000, "cartpole-vtrace": 400000, "pendulum-vtrace": 1500000,
-         "pendulum-sac": 30000, "dmc/cheetah_run-ppo": 300000, "minatar/breakout-ppo": 1000000}
+         "pendulum-sac": 30000, "dmc/cheetah_run-ppo": 300000, "minatar/breakout-ppo": 1000000,
+         "dmc/cheetah_run-vtrace": 300000, "minatar/breakout-vtrace": 2000000, "dmc/cheetah_run-sac": 100000}
 SETTINGS = {  # what the table calls it: [of which algorithms, arguments]
     "fp32": ["ppo vtrace sac", ["policy.precision=fp32"]],
     "int8": ["ppo vtrace sac", []],
@@ -154,7 +155,7 @@ def panel(out, x0, y0, title, bars, exponents):
 
     out.append(f'<text x="{x0}" y="{y0 - 8}" fill="#111827">{title}</text>')
     for y in bench_learning.ticks(low, high, 4):
-        shown = f"{10 ** y:.1g}" if exponents else f"{y:.4g}"
+        shown = f"{10 ** y:.2g}" if exponents else f"{y:.4g}"
         out += [f'<line x1="{x0}" y1="{place(y):.1f}" x2="{x0 + PANEL}" y2="{place(y):.1f}" stroke="#e5e7eb"/>',
                 f'<text x="{x0 - 6}" y="{place(y) + 4:.1f}" text-anchor="end" fill="#374151">{shown}</text>']
     for i, (colour, mean, deviation) in enumerate(bars):
