@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """One picture and one table of several presets, from the records of bench_learning.py.
 
-usage: learning_grid.py RECORDS... [--svg FILE] [--title TEXT]
+usage: learning_grid.py RECORDS... [--svg FILE] [--title TEXT] [--steps] [--by-env]
 
 Each panel is one preset: every seed's evaluations of the published policy against minutes (or seconds) of wall time, its
-goal as a line; the last point is the result. Settings (int8, policy.precision=fp32) have a colour each. The table is Markdown, one row a preset and setting.
+goal as a line; the last point is the result. Settings (int8, policy.precision=fp32) have a colour each. The table is Markdown, one row a preset and setting. --steps draws over million environment steps instead
+of time. --by-env makes a panel of each environment, with a colour for what follows the hyphen in a preset's name (ppo, vtrace).
 """
 
 import argparse
@@ -19,13 +20,14 @@ PANEL_WIDTH, PANEL_HEIGHT, COLUMNS = 250, 150, 4
 TICKS = 4  # of an axis, about
 
 
-def load(paths):
-    """{preset: {setting: [record]}} in the order of the files."""
+def load(paths, by_env=False):
+    """{preset: {setting: [record]}} in the order of the files; by_env: {environment: {algorithm: [record]}}."""
     found = {}
     for path in paths:
         for line in pathlib.Path(path).read_text(encoding="utf-8").splitlines():
             one = json.loads(line)
-            found.setdefault(one["preset"], {}).setdefault(one["setting"], []).append(one)
+            names = (one["env"], one["preset"].split("-")[-1]) if by_env else (one["preset"], one["setting"])
+            found.setdefault(names[0], {}).setdefault(names[1], []).append(one)
     return found
 
 
@@ -54,11 +56,12 @@ def table(found):
                   + " / ".join(f"{100 * s:.1f}" for s in shares) + " % |")
 
 
-def panel(out, x0, y0, name, settings):
+def panel(out, x0, y0, name, settings, by_steps):
     runs = [run for group in settings.values() for run in group]
     points = [p for run in runs for p in run["points"]]
-    last = max(p[0] for p in points)
-    unit, scale = ("min", 60.0) if last > 180 else ("s", 1.0)
+    at = 1 if by_steps else 0
+    last = max(p[at] for p in points)
+    unit, scale = ("million steps", 1e6) if by_steps else ("min", 60.0) if last > 180 else ("s", 1.0)
     x_max = last / scale * 1.03
     goal = runs[0]["goal"]
     values = [p[2] for p in points] + ([goal] if goal is not None else [])
@@ -86,14 +89,14 @@ def panel(out, x0, y0, name, settings):
                    'stroke-dasharray="4 3"/>')
     for i, group in enumerate(settings.values()):
         for run in group:
-            line = " ".join("{:.1f},{:.1f}".format(*place(p[0] / scale, p[2])) for p in run["points"])
-            end = place(run["points"][-1][0] / scale, run["points"][-1][2])
+            line = " ".join("{:.1f},{:.1f}".format(*place(p[at] / scale, p[2])) for p in run["points"])
+            end = place(run["points"][-1][at] / scale, run["points"][-1][2])
             out.append(f'<polyline points="{line}" fill="none" stroke="{COLOURS[i % 4]}" stroke-width="1.3" '
                        f'stroke-opacity="0.8"/><circle cx="{end[0]:.1f}" cy="{end[1]:.1f}" r="2.4" '
                        f'fill="{COLOURS[i % 4]}"/>')
 
 
-def svg(path, title, found):
+def svg(path, title, found, by_steps=False):
     columns = min(COLUMNS, len(found))
     rows = math.ceil(len(found) / columns)
     width, height = columns * PANEL_WIDTH + 10, rows * PANEL_HEIGHT + 56
@@ -101,11 +104,12 @@ def svg(path, title, found):
            'font-size="10">', f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
            f'<text x="12" y="20" font-size="15" fill="#111827">{title}</text>']
     for k, (preset, settings) in enumerate(found.items()):
-        panel(out, (k % columns) * PANEL_WIDTH, 28 + (k // columns) * PANEL_HEIGHT, preset, settings)
+        panel(out, (k % columns) * PANEL_WIDTH, 28 + (k // columns) * PANEL_HEIGHT, preset, settings, by_steps)
     labels = list(dict.fromkeys(setting for settings in found.values() for setting in settings))
     for i, label in enumerate(labels):
         out.append(f'<text x="{12 + 190 * i}" y="{height - 10}" font-size="12" fill="{COLOURS[i % 4]}">■ {label}</text>')
-    out.append(f'<text x="{12 + 190 * len(labels)}" y="{height - 10}" font-size="12" fill="#dc2626">- - goal</text>')
+    if any(run["goal"] is not None for settings in found.values() for group in settings.values() for run in group):
+        out.append(f'<text x="{12 + 190 * len(labels)}" y="{height - 10}" font-size="12" fill="#dc2626">- - goal</text>')
     out.append("</svg>\n")
     pathlib.Path(path).write_text("\n".join(out), encoding="utf-8")
 
@@ -114,12 +118,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("records", nargs="+")
     parser.add_argument("--svg")
+    parser.add_argument("--steps", action="store_true")
+    parser.add_argument("--by-env", action="store_true")
     parser.add_argument("--title", default="Greedy return of the published int8 policy, every seed")
     arguments = parser.parse_args()
-    found = load(arguments.records)
+    found = load(arguments.records, arguments.by_env)
     table(found)
     if arguments.svg:
-        svg(arguments.svg, arguments.title, found)
+        svg(arguments.svg, arguments.title, found, arguments.steps)
 
 
 if __name__ == "__main__":
