@@ -164,6 +164,18 @@ test_load_refuses_nan_and_a_broken_generator_under_a_good_checksum(void **state)
     }
 }
 
+// What one has learned by now, the other does not take. Destroys both.
+static void
+expect_refused(trial *t, trial *other)
+{
+    size_t length;
+    uint8_t *bytes = fixture_save(t->a, &length);
+    fixture_load_refused(other->a, bytes, length);
+    free(bytes);
+    algo_destroy(t->a);
+    algo_destroy(other->a);
+}
+
 static void
 test_load_refuses_another_algorithm(void **state)
 {
@@ -171,12 +183,7 @@ test_load_refuses_another_algorithm(void **state)
     for (size_t n = 0; n < DPG_FIXTURE_METHODS; n++) {
         trial t = trial_make(n, 1);
         trial other = trial_make((n + 1) % DPG_FIXTURE_METHODS, 1);
-        size_t length;
-        uint8_t *bytes = fixture_save(t.a, &length);
-        fixture_load_refused(other.a, bytes, length);
-        free(bytes);
-        algo_destroy(t.a);
-        algo_destroy(other.a);
+        expect_refused(&t, &other);
     }
 }
 
@@ -189,12 +196,7 @@ test_load_refuses_other_critics(void **state)
         trial other = trial_make((n + DPG_FIXTURE_NAMES) % DPG_FIXTURE_METHODS, 1);
         assert_int_equal(t.config.algo.name, other.config.algo.name);
         train(t.a, &t.rng, 2);
-        size_t length;
-        uint8_t *bytes = fixture_save(t.a, &length);
-        fixture_load_refused(other.a, bytes, length);
-        free(bytes);
-        algo_destroy(t.a);
-        algo_destroy(other.a);
+        expect_refused(&t, &other);
     }
 }
 
