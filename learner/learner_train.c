@@ -342,8 +342,9 @@ train_give(learner_train *train)
     while (learner_async_has_room(train->async) && !train_is_over(train, 1) &&
            oct_ring_pop(train->ready, &item) == OCT_OK) {
         if (item != train) { // itself: a nudge
-            ((learner_batch *)item)->view.spent = (float)train_spent(train);
-            OCT_ASSERT(learner_async_give(train->async, item, learner_train_rate(train),
+            learner_batch *batch = item;
+            batch->view.spent = (float)train_spent(train);
+            OCT_ASSERT(learner_async_give(train->async, batch, learner_train_rate(train),
                                           train_has_priorities(train)));
         }
     }
