@@ -6,19 +6,42 @@
 #include "common/oct_base.h"
 #include "nn/nn_gemm.h"
 
-static float *
-patches_of(nn_context *context, const nn_layer *layer, uint32_t rows)
+// Numbers of one block's patches, or one map's: a block stays in L2 from when it is laid out until
+// its product is done. Of the shape alone, so that the order of sums is.
+#define BLOCK_NUMBERS (64u * 1024)
+// Columns of the patches that a gradient of weights is from are whole vectors of any CPU, so that
+// the product takes them as they are.
+#define COLUMNS_UNIT 16u
+
+static uint32_t
+block_maps(const nn_layer *layer, uint32_t rows)
 {
+    uint32_t maps = BLOCK_NUMBERS / (layer->places * layer->columns);
+    return OCT_MIN(OCT_MAX(maps, 1), rows);
+}
+
+static uint32_t
+columns_padded(const nn_layer *layer)
+{
+    return (layer->columns + COLUMNS_UNIT - 1) / COLUMNS_UNIT * COLUMNS_UNIT;
+}
+
+// Patches of `maps` maps with `columns` numbers each, and behind them the sums of one block.
+static float *
+patches_of(nn_context *context, const nn_layer *layer, uint32_t maps)
+{
+    const size_t columns = columns_padded(layer);
     return nn_context_space(context, NN_SPACE_PATCHES,
-                            (size_t)rows * layer->places * layer->columns);
+                            ((size_t)maps * layer->places + layer->units) * columns);
 }
 
 void
 nn_conv_reserve(nn_context *context, const nn_layer *layer, uint32_t rows_max)
 {
-    if (layer->conv.kernel > 0) {
-        (void)patches_of(context, layer, rows_max);
-    }
+    const uint32_t maps = block_maps(layer, rows_max), places = maps * layer->places;
+    (void)patches_of(context, layer, maps);
+    nn_gemm_reserve(context, places, layer->units, layer->columns);
+    nn_gemm_reserve(context, places, layer->units, columns_padded(layer));
 }
 
 // Which numbers of a map are under each place: rows of the kernel, `run` numbers each, `line`
@@ -41,15 +64,33 @@ windows_of(const policy_conv *conv)
     };
 }
 
-// One map laid out as patches[places][columns] (im2col).
+// Short runs: two pieces of a fixed size, which may overlap, take a fraction of a call's time.
 static void
-map_unfold(const windows *w, const float *restrict map, float *restrict patches)
+run_copy(float *restrict to, const float *restrict from, size_t count)
+{
+    enum { PIECE = 8 };
+    if (count < PIECE) {
+        memcpy(to, from, count * sizeof(*to));
+        return;
+    }
+    for (size_t i = 0; i + PIECE < count; i += PIECE) {
+        memcpy(to + i, from + i, PIECE * sizeof(*to));
+    }
+    memcpy(to + count - PIECE, from + count - PIECE, PIECE * sizeof(*to));
+}
+
+// One map laid out as patches[places][columns] (im2col), `step` from one place to the next.
+static void
+map_unfold(const windows *w, const float *restrict map, float *restrict patches, size_t step)
 {
     for (uint32_t y = 0; y < w->down; y++) {
-        for (uint32_t x = 0; x < w->across; x++) {
+        for (uint32_t x = 0; x < w->across; x++, patches += step) {
             const float *corner = map + y * w->line + x * w->channels;
-            for (uint32_t k = 0; k < w->kernel; k++, patches += w->run) {
-                memcpy(patches, corner + k * w->line, w->run * sizeof(*patches));
+            for (uint32_t k = 0; k < w->kernel; k++) {
+                run_copy(patches + k * w->run, corner + k * w->line, w->run);
+            }
+            for (size_t i = w->kernel * w->run; i < step; i++) {
+                patches[i] = 0;
             }
         }
     }
@@ -73,11 +114,11 @@ map_fold(const windows *w, float *restrict map, const float *restrict patches)
 }
 
 static void
-rows_unfold(const nn_layer *layer, const float *x, float *patches, uint32_t rows)
+rows_unfold(const nn_layer *layer, const float *x, float *patches, size_t step, uint32_t rows)
 {
     const windows w = windows_of(&layer->conv);
     for (size_t r = 0; r < rows; r++) {
-        map_unfold(&w, x + r * layer->inputs, patches + r * layer->places * layer->columns);
+        map_unfold(&w, x + r * layer->inputs, patches + r * layer->places * step, step);
     }
 }
 
@@ -85,27 +126,72 @@ void
 nn_conv_forward(nn_context *context, const nn_layer *layer, float *y, const float *x,
                 const float *W, uint32_t rows)
 {
-    float *patches = patches_of(context, layer, rows);
-    rows_unfold(layer, x, patches, rows);
-    nn_gemm_nt(context, y, patches, W, rows * layer->places, layer->units, layer->columns);
+    const uint32_t most = block_maps(layer, rows);
+    float *patches = patches_of(context, layer, most);
+    for (uint32_t from = 0; from < rows; from += most) {
+        uint32_t maps = OCT_MIN(most, rows - from);
+        rows_unfold(layer, x + (size_t)from * layer->inputs, patches, layer->columns, maps);
+        nn_gemm_nt(context, y + (size_t)from * layer->outputs, patches, W, maps * layer->places,
+                   layer->units, layer->columns);
+    }
+}
+
+// A block's part of dW.
+static void
+weights_add(const nn_layer *layer, float *restrict dW, const float *restrict sums)
+{
+    for (size_t u = 0; u < layer->units; u++, dW += layer->columns, sums += columns_padded(layer)) {
+        for (size_t i = 0; i < layer->columns; i++) {
+            dW[i] += sums[i];
+        }
+    }
+}
+
+static void
+backward_weights(nn_context *context, const nn_layer *layer, float *dW, const float *dy,
+                 const float *x, uint32_t rows)
+{
+    const uint32_t most = block_maps(layer, rows), columns = columns_padded(layer);
+    float *patches = patches_of(context, layer, most);
+    float *sums = patches + (size_t)most * layer->places * columns;
+    memset(dW, 0, (size_t)layer->units * layer->columns * sizeof(*dW));
+    for (uint32_t from = 0; from < rows; from += most) {
+        uint32_t maps = OCT_MIN(most, rows - from);
+        rows_unfold(layer, x + (size_t)from * layer->inputs, patches, columns, maps);
+        nn_gemm_tn(context, sums, dy + (size_t)from * layer->outputs, patches, layer->units,
+                   columns, maps * layer->places);
+        weights_add(layer, dW, sums);
+    }
+}
+
+static void
+backward_inputs(nn_context *context, const nn_layer *layer, float *dx, const float *dy,
+                const float *W, uint32_t rows)
+{
+    const windows w = windows_of(&layer->conv);
+    const uint32_t most = block_maps(layer, rows);
+    float *patches = patches_of(context, layer, most);
+    memset(dx, 0, (size_t)rows * layer->inputs * sizeof(*dx));
+    for (uint32_t from = 0; from < rows; from += most) {
+        uint32_t maps = OCT_MIN(most, rows - from);
+        nn_gemm_nn(context, patches, dy + (size_t)from * layer->outputs, W, maps * layer->places,
+                   layer->columns, layer->units);
+        for (size_t m = 0; m < maps; m++) {
+            map_fold(&w, dx + (from + m) * layer->inputs,
+                     patches + m * layer->places * layer->columns);
+        }
+    }
 }
 
 void
 nn_conv_backward(nn_context *context, const nn_layer *layer, float *dW, float *dx, const float *dy,
                  const float *x, const float *W, uint32_t rows)
 {
-    float *patches = patches_of(context, layer, rows);
     if (dW != NULL) {
-        // Unfolded again: what forward left may be another layer's, or of more rows.
-        rows_unfold(layer, x, patches, rows);
-        nn_gemm_tn(context, dW, dy, patches, layer->units, layer->columns, rows * layer->places);
+        // Unfolded again: what forward left is of its last rows.
+        backward_weights(context, layer, dW, dy, x, rows);
     }
     if (dx != NULL) {
-        const windows w = windows_of(&layer->conv);
-        nn_gemm_nn(context, patches, dy, W, rows * layer->places, layer->columns, layer->units);
-        memset(dx, 0, (size_t)rows * layer->inputs * sizeof(*dx));
-        for (size_t r = 0; r < rows; r++) {
-            map_fold(&w, dx + r * layer->inputs, patches + r * layer->places * layer->columns);
-        }
+        backward_inputs(context, layer, dx, dy, W, rows);
     }
 }

@@ -97,9 +97,11 @@ nn_net_shape(nn_net *net, nn_context *context, const policy_spec *spec, bool res
         // Above or below, rows go through the context's spaces.
         (void)nn_net_rows(context, l, (size_t)rows_max * layer->outputs);
         (void)nn_net_rows(context, l + 1, (size_t)rows_max * layer->outputs);
-        nn_conv_reserve(context, &net->layers[l], rows_max);
-        nn_gemm_reserve(context, rows_max * policy_layer_places(layer), policy_layer_rows(layer),
-                        policy_layer_columns(layer));
+        if (layer->kind == POLICY_DENSE) {
+            nn_gemm_reserve(context, rows_max, layer->outputs, layer->inputs);
+        } else {
+            nn_conv_reserve(context, &net->layers[l], rows_max);
+        }
     }
 }
 

@@ -147,6 +147,17 @@ test_forward_and_backward_equal_double(void **state)
     }
 }
 
+// 540 numbers of patches a row: 121 rows are a block. Of the last one a part is there, or none.
+static void
+test_rows_of_several_blocks_equal_double(void **state)
+{
+    (void)state;
+    oct_rng rng;
+    oct_rng_init(&rng, 35, 0);
+    check_double(&rng, any_spec(POLICY_TANH, 2), 130);
+    check_double(&rng, any_spec(POLICY_TANH, 2), 242);
+}
+
 // A target network has no tape: the same bits from two buffers by turns.
 static void
 test_a_net_without_tape_gives_the_same(void **state)
@@ -290,6 +301,7 @@ main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_double_backward_equals_central_differences),
         cmocka_unit_test(test_forward_and_backward_equal_double),
+        cmocka_unit_test(test_rows_of_several_blocks_equal_double),
         cmocka_unit_test(test_a_net_without_tape_gives_the_same),
         cmocka_unit_test(test_policies_compute_the_learners_forward),
         cmocka_unit_test(test_forward_and_backward_equal_numpy),
