@@ -412,9 +412,10 @@ group_begin_asynchronous(void)
     return lg;
 }
 
-// All batches go round until so many updates are made; gives how many were learned from.
+// All batches go round until so many updates are made; gives how many were learned from. Whoever
+// learned from one was told which share of the budget is spent.
 static uint64_t
-learn_with_others(uint64_t updates)
+learn_with_others(uint64_t updates, float share)
 {
     uint64_t learned = 0, last = 0;
     for (int i = 0; i < BATCHES; i++) {
@@ -426,6 +427,8 @@ learn_with_others(uint64_t updates)
         assert_true(batch->updates >= last && batch->updates <= updates);
         last = batch->updates;
         learned += batch->learned;
+        assert_true(!batch->learned || batch->view.spent == share);
+        batch->view.spent = 0;
         if (batch->updates == updates) {
             idle++;
         } else {
@@ -443,8 +446,9 @@ test_asynchronous_learners_make_the_budget_and_no_more(void **state)
     learner_staleness s;
     learner_group *lg = group_begin_asynchronous();
     config.run.updates = UPDATES;
+    learner_train_set_share(train, 0.25);
     T_OK(learner_train_start(train));
-    assert_int_equal(learn_with_others(UPDATES), UPDATES);
+    assert_int_equal(learn_with_others(UPDATES, 0.25f), UPDATES);
     learner_group_staleness(lg, &s);
     assert_int_equal(s.updates, UPDATES);
     learner_train_ask_state(train);
