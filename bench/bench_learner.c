@@ -90,6 +90,8 @@ static const bench_case cases[] = {
     {"ppo_box_2x64_b256", PPO(2, 64, 256, 4)},
     {"ppo_box_2x256_b256", PPO(2, 256, 256, 4)},
     {"ppo_box_3x512_b256", PPO(3, 512, 256, 4)},
+    {"ppo_conv_freeway", BENCH_PPO, WIDE(1, 64), .conv = {1, {16}}, .batch = 1024, .obs = 700,
+     .actions = 3, .epochs = 1, .minibatches = 4},
 };
 
 typedef struct timing {

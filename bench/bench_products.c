@@ -78,8 +78,11 @@ void
 bench_products_forward(bench_products *list, const policy_spec *spec, uint32_t rows)
 {
     for (uint32_t l = 0; l < spec->layer_count; l++) {
-        uint32_t in = spec->layers[l].inputs, out = spec->layers[l].outputs;
-        add(list, (nn_product){.transpose_b = true, .M = rows, .N = out, .K = in});
+        const policy_layer *layer = &spec->layers[l];
+        add(list, (nn_product){.transpose_b = true,
+                               .M = rows * policy_layer_places(layer),
+                               .N = policy_layer_rows(layer),
+                               .K = policy_layer_columns(layer)});
     }
 }
 
@@ -88,13 +91,15 @@ bench_products_backward(bench_products *list, const policy_spec *spec, uint32_t 
                         uint32_t inputs)
 {
     for (uint32_t l = spec->layer_count; l-- > 0;) {
-        uint32_t in = spec->layers[l].inputs, out = spec->layers[l].outputs;
+        const policy_layer *layer = &spec->layers[l];
+        uint32_t in = policy_layer_columns(layer), out = policy_layer_rows(layer);
+        uint32_t all = rows * policy_layer_places(layer);
         if (weights) {
-            add(list, (nn_product){.transpose_a = true, .M = out, .N = in, .K = rows});
+            add(list, (nn_product){.transpose_a = true, .M = out, .N = in, .K = all});
         }
         uint32_t below = l > 0 ? in : inputs;
         if (below > 0) {
-            add(list, (nn_product){.M = rows, .N = below, .K = out});
+            add(list, (nn_product){.M = all, .N = below, .K = out});
         }
     }
 }

@@ -69,6 +69,7 @@ config_fill(bench_update *u)
     oct_config_default(config);
     config->network.hidden = what->hidden;
     config->network.critic_hidden = what->critic_hidden;
+    config->network.conv = what->conv;
     config->network.critic_residual = what->residual;
     config->algo.critics = what->critics;
     config->network.activation = OCT_ACTIVATION_RELU;
@@ -88,6 +89,25 @@ config_fill(bench_update *u)
     }
 }
 
+// V(s), Q(s, a) or its atoms.
+static void
+critic_layers(bench_update *u)
+{
+    const bench_case *what = u->what;
+    const oct_config_ints *hidden =
+        what->critic_hidden.count > 0 ? &what->critic_hidden : &what->hidden;
+    policy_activation activation = u->policy.layers[u->policy.layer_count - 2].activation;
+    uint32_t outputs = what->kind == BENCH_D4PG ? u->config.algo.atoms : 1;
+    oct_err err =
+        what->conv.count > 0
+            ? policy_spec_set_cnn(&u->critic, what->conv.value, what->conv.count, hidden->value,
+                                  hidden->count, activation, false, outputs, NULL, 0)
+            : policy_spec_set_mlp(&u->critic, hidden->value, hidden->count, activation,
+                                  u->config.network.first_layer_norm && !what->residual, outputs);
+    OCT_ASSERT(err == OCT_OK);
+    OCT_ASSERT(!what->residual || nn_net_make_residual(&u->critic) == OCT_OK);
+}
+
 static void
 specs_fill(bench_update *u)
 {
@@ -98,6 +118,8 @@ specs_fill(bench_update *u)
     u->policy = (policy_spec){
         .obs_dtype = POLICY_F32,
         .obs_count = what->obs,
+        .obs_rank = what->conv.count > 0 ? 3 : 0,
+        .obs_shape = {10, 10, what->obs / 100},
         .action_kind = is_discrete ? POLICY_DISCRETE : POLICY_BOX,
         .action_count = what->actions,
     };
@@ -108,11 +130,11 @@ specs_fill(bench_update *u)
     algo_wants wants = {0};
     OCT_ASSERT(algo_make_spec(config, &u->policy, &wants, NULL, 0) == OCT_OK);
     u->T = wants.window == ALGO_WINDOW_N_STEP ? 0 : wants.steps;
-    const oct_config_ints *hidden =
-        what->critic_hidden.count > 0 ? &what->critic_hidden : &what->hidden;
     u->critic = (policy_spec){
         .obs_dtype = POLICY_F32,
         .obs_count = what->obs + (is_ppo(what) ? 0 : what->actions),
+        .obs_rank = u->policy.obs_rank,
+        .obs_shape = {10, 10, what->obs / 100},
         .action_kind = POLICY_DISCRETE,
         .action_count = 1,
         .head = is_d4pg ? POLICY_HEAD_ATOMS : POLICY_HEAD_VALUES,
@@ -120,11 +142,7 @@ specs_fill(bench_update *u)
         .value_min = (float)config->algo.value_min,
         .value_max = (float)config->algo.value_max,
     };
-    OCT_ASSERT(policy_spec_set_mlp(&u->critic, hidden->value, hidden->count,
-                                   u->policy.layers[what->hidden.count - 1].activation,
-                                   config->network.first_layer_norm && !what->residual,
-                                   is_d4pg ? config->algo.atoms : 1) == OCT_OK);
-    OCT_ASSERT(!what->residual || nn_net_make_residual(&u->critic) == OCT_OK);
+    critic_layers(u);
 }
 
 // Networks beside the policy's.
