@@ -26,7 +26,7 @@ typedef struct bench_case {
     const char *name; // what the command line may name
     bench_kind kind;
     oct_config_ints hidden, critic_hidden;
-    oct_config_ints conv; // of PPO: filters over observations of 10 x 10 x obs / 100
+    oct_config_ints conv;         // of PPO: filters over observations of 10 x 10 x obs / 100
     uint32_t batch, obs, actions; // PPO's batch is the rows of a minibatch
     bool bf16;
     uint32_t critics;             // algo.critics
