@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "algos/algo_ops.h"
 #include "bench/bench_batch.h"
 #include "common/oct_base.h"
 
@@ -94,17 +95,12 @@ static void
 critic_layers(bench_update *u)
 {
     const bench_case *what = u->what;
-    const oct_config_ints *hidden =
-        what->critic_hidden.count > 0 ? &what->critic_hidden : &what->hidden;
-    policy_activation activation = u->policy.layers[u->policy.layer_count - 2].activation;
-    uint32_t outputs = what->kind == BENCH_D4PG ? u->config.algo.atoms : 1;
-    oct_err err =
-        what->conv.count > 0
-            ? policy_spec_set_cnn(&u->critic, what->conv.value, what->conv.count, hidden->value,
-                                  hidden->count, activation, false, outputs, NULL, 0)
-            : policy_spec_set_mlp(&u->critic, hidden->value, hidden->count, activation,
-                                  u->config.network.first_layer_norm && !what->residual, outputs);
-    OCT_ASSERT(err == OCT_OK);
+    oct_config config = u->config;
+    config.network.first_layer_norm &= !what->residual;
+    OCT_ASSERT(algo_make_layers(
+                   &config, what->critic_hidden.count > 0 ? &what->critic_hidden : &what->hidden,
+                   &u->critic, what->kind == BENCH_D4PG ? config.algo.atoms : 1, NULL,
+                   0) == OCT_OK);
     OCT_ASSERT(!what->residual || nn_net_make_residual(&u->critic) == OCT_OK);
 }
 
