@@ -1,6 +1,7 @@
 #ifndef ALGOS_ALGO_CRITICS_H
 #define ALGOS_ALGO_CRITICS_H
 
+#include "algos/algo_cut.h"
 #include "algos/algo_ops.h"
 #include "common/oct_rng.h"
 #include "nn/nn_categorical.h"
@@ -38,6 +39,7 @@ typedef struct algo_critics {
     float grad_norm_max;
     float rate_ratio; // learning rate by the policy's
     float target_rate;
+    algo_cut cut; // of the last targets; 0 unless categorical
 
     // Work space of an update.
     float *taken;          // [rows_max][action_count], the batch's actions
@@ -82,7 +84,8 @@ OCT_CHECKED oct_err algo_critics_take(algo_critics *critics, const algo_batch *b
 void algo_critics_target(algo_critics *critics, const algo_batch *batch, const float *action,
                          const float *bonus);
 // The gradients of all critics at what was done, after take and target. Fills priority where
-// has_error, and the numbers of algo_value_numbers but the policy's.
+// has_error, and the numbers of algo_value_numbers but the policy's; cut is 0 where there are no
+// atoms.
 void algo_critics_learn(algo_critics *critics, const algo_batch *batch, bool has_error,
                         float *numbers);
 // dvalue = the derivative by action[B][action_count] of the smallest value (least) that the first

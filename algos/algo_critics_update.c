@@ -88,7 +88,9 @@ td_target_distribution(algo_critics *critics, const algo_batch *batch)
     }
     ops->project(critics->td_target, critics->p, batch->reward, batch->discount, &critics->support,
                  B);
+    ops->mean(critics->mean, critics->p, &critics->support, B);
     ops->mean(critics->td_target_mean, critics->td_target, &critics->support, B);
+    critics->cut = algo_cut_of(&critics->support, batch, critics->mean, critics->td_target_mean);
 }
 
 // td_target = reward + discount * (the smallest Q'(next, a') + bonus).
@@ -182,6 +184,8 @@ void
 algo_critics_learn(algo_critics *critics, const algo_batch *batch, bool has_error, float *numbers)
 {
     memset(numbers, 0, ALGO_VALUE_NUMBERS * sizeof(*numbers));
+    numbers[ALGO_CUT_BELOW] = critics->cut.below;
+    numbers[ALGO_CUT_ABOVE] = critics->cut.above;
     join(critics, batch->obs, critics->taken, batch->B);
     for (uint32_t c = 0; c < critics->count; c++) {
         algo_critic *critic = &critics->of[c];

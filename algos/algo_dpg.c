@@ -356,6 +356,9 @@ dpg_gradient(algo *a, const algo_batch *batch, float *priorities, float *numbers
         memcpy(priorities, dpg->critics.priority, batch->B * sizeof(*priorities));
     }
     now[ALGO_POLICY_GRAD_NORM] = policy_learns ? policy_norm : NAN;
+    if (!dpg->critics.categorical) {
+        algo_numbers_lack_cut(now);
+    }
     memcpy(numbers, now, sizeof(now));
     return OCT_OK;
 }

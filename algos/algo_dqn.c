@@ -419,6 +419,9 @@ dqn_gradient(algo *a, const algo_batch *batch, float *priorities, float *numbers
     }
     memcpy(numbers, now, sizeof(now));
     numbers[ALGO_POLICY_GRAD_NORM] = NAN; // there is no such network
+    if (dqn->loss.atoms == 0) {
+        algo_numbers_lack_cut(numbers);
+    }
     return OCT_OK;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algos/algo_cut.h"
 #include "common/oct_base.h"
 #include "nn/nn_loss.h"
 #include "nn/nn_net.h"
@@ -93,6 +94,7 @@ values_compute(algo_dqn_loss *loss, float *dy, const algo_batch *batch, const in
     uint32_t B = batch->B, A = loss->action_count;
     const int32_t *action = batch->action;
     numbers[ALGO_VALUE] = td_errors(loss, batch, taken, online, choose, target);
+    numbers[ALGO_CUT_BELOW] = numbers[ALGO_CUT_ABOVE] = 0;
     numbers[ALGO_LOSS] =
         nn_loss_huber(loss->slope, loss->error, batch->weight, loss->huber_delta, B);
     memset(dy, 0, (size_t)B * A * sizeof(*dy));
@@ -114,8 +116,8 @@ pick(const algo_dqn_loss *loss, float *to, const float *from, const int32_t *act
     }
 }
 
-// targets[B][N], the target distributions of online(a).
-static void
+// targets[B][N], the target distributions of online(a). Returns what projecting them has cut.
+static algo_cut
 atoms_targets(algo_dqn_loss *loss, const algo_batch *batch, const float *choose,
               const float *target)
 {
@@ -126,6 +128,10 @@ atoms_targets(algo_dqn_loss *loss, const algo_batch *batch, const float *choose,
     pick(loss, loss->logits, target, NULL, B);
     ops->softmax(loss->next, loss->log_total, loss->logits, B, N);
     ops->project(loss->targets, loss->next, batch->reward, batch->discount, &loss->support, B);
+    float *before = loss->mean, *after = loss->error; // neither is needed any more, or yet
+    ops->mean(before, loss->next, &loss->support, B);
+    ops->mean(after, loss->targets, &loss->support, B);
+    return algo_cut_of(&loss->support, batch, before, after);
 }
 
 // Projecting cuts to the support, so an infinite reward would pass for a large one.
@@ -147,7 +153,7 @@ atoms_compute(algo_dqn_loss *loss, float *dy, const algo_batch *batch, const flo
     uint32_t B = batch->B, N = loss->atoms;
     size_t A = loss->action_count;
     const int32_t *action = batch->action;
-    atoms_targets(loss, batch, choose, target);
+    const algo_cut cut = atoms_targets(loss, batch, choose, target);
     pick(loss, loss->logits, online, action, B);
     ops->softmax(loss->p, loss->log_total, loss->logits, B, N);
     ops->mean(loss->mean, loss->p, &loss->support, B);
@@ -163,6 +169,8 @@ atoms_compute(algo_dqn_loss *loss, float *dy, const algo_batch *batch, const flo
     }
     numbers[ALGO_LOSS] = (float)(sum / B);
     numbers[ALGO_VALUE] = (float)(value / B);
+    numbers[ALGO_CUT_BELOW] = cut.below;
+    numbers[ALGO_CUT_ABOVE] = cut.above;
 }
 
 void

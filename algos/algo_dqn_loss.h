@@ -44,8 +44,8 @@ void algo_dqn_loss_fini(algo_dqn_loss *loss);
 
 // online, choose, target, dy: [B][outputs], of s, s', s' and for the gradient at online. taken[B]:
 // the actions taken in s', -1: none; NULL: none anywhere. Actions are in range. Fills dy,
-// loss->error and numbers up to ALGO_VALUE. Not finite when any number of the batch or the outputs
-// is not.
+// loss->error and numbers up to ALGO_CUT_ABOVE (0 without atoms). Not finite when any number of the
+// batch or the outputs is not.
 void algo_dqn_loss_compute(algo_dqn_loss *loss, float *dy, const algo_batch *batch,
                            const int32_t *taken, const float *online, const float *choose,
                            const float *target, float *numbers);

@@ -11,7 +11,7 @@
 // Threads: as of algo.h. Owns: the parameters, and the answer that is filled in.
 
 // The numbers that an update may report, by these indices; their rows are algo_numbers'.
-#define ALGO_EXTERNAL_NUMBERS 14
+#define ALGO_EXTERNAL_NUMBERS 16
 
 typedef struct algo_external_answer {
     float *params; // [policy_spec_params] in policy_spec order, to be filled in …

@@ -1,6 +1,8 @@
 #ifndef ALGOS_ALGO_OPS_H
 #define ALGOS_ALGO_OPS_H
 
+#include <math.h>
+
 #include "algos/algo.h"
 #include "algos/algo_share.h"
 #include "nn/nn_categorical.h"
@@ -82,6 +84,8 @@ enum {
     ALGO_LOSS,
     ALGO_TD_ABS,
     ALGO_VALUE,
+    ALGO_CUT_BELOW,
+    ALGO_CUT_ABOVE,
     ALGO_GRAD_NORM,
     ALGO_POLICY_GRAD_NORM,
     ALGO_VALUE_NUMBERS
@@ -91,6 +95,14 @@ enum {
     [ALGO_LOSS] = {"loss", "loss", "Mean loss of the row's updates."},                             \
     [ALGO_TD_ABS] = {"td_abs", "return", "Mean size of the TD error in the row."},                 \
     [ALGO_VALUE] = {"value", "return", "Mean Q(s, a) of the steps sampled in the row."},           \
+    [ALGO_CUT_BELOW] = {"cut_below", "range",                                                      \
+                        "Mean amount by which the lower end of the atoms (algo.value_min) "        \
+                        "raises a target's mean, as a share of the atoms' range; empty where "     \
+                        "there are no atoms."},                                                    \
+    [ALGO_CUT_ABOVE] = {"cut_above", "range",                                                      \
+                        "Mean amount that the upper end of the atoms (algo.value_max) takes from " \
+                        "a target's mean, as a share of the atoms' range; empty where there are "  \
+                        "no atoms."},                                                              \
     [ALGO_GRAD_NORM] = {"grad_norm", "norm",                                                       \
                         "Mean norm of the gradient of the network of values (td3, sac: the "       \
                         "larger of two) in the row, before clipping."},                            \
@@ -99,6 +111,13 @@ enum {
         "Mean norm of the policy network's gradient over the updates that it learned in, before "  \
         "clipping; empty where there is none."}
 extern const algo_number algo_value_numbers[ALGO_VALUE_NUMBERS];
+
+// Where there are no atoms nothing can be cut.
+static inline void
+algo_numbers_lack_cut(float *numbers)
+{
+    numbers[ALGO_CUT_BELOW] = numbers[ALGO_CUT_ABOVE] = NAN;
+}
 
 extern const algo_ops algo_dqn_ops;
 extern const algo_ops algo_d4pg_ops;

@@ -372,6 +372,7 @@ sac_gradient(algo *a, const algo_batch *batch, float *priorities, float *numbers
     if (priorities != NULL) {
         memcpy(priorities, sac->critics.priority, B * sizeof(*priorities));
     }
+    algo_numbers_lack_cut(now);
     if (!policy_learns) {
         now[ALGO_POLICY_GRAD_NORM] = now[NUMBER_ENTROPY] = now[NUMBER_POLICY_VALUE] = NAN;
     }

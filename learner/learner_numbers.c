@@ -371,6 +371,7 @@ void
 learner_means_add(learner_means *means, oct_numbers *numbers, const algo_number *number)
 {
     OCT_ASSERT(means->count < ALGO_NUMBERS_MAX);
+    means->name[means->count] = number->name;
     means->mean[means->count] = NAN;
     oct_number row = {
         .name = number->name,
@@ -416,4 +417,15 @@ learner_means_end_row(learner_means *means)
         means->sum[i] = 0;
         means->values[i] = 0;
     }
+}
+
+double
+learner_means_of(const learner_means *means, const char *name)
+{
+    for (uint32_t i = 0; i < means->count; i++) {
+        if (strcmp(means->name[i], name) == 0) {
+            return means->mean[i];
+        }
+    }
+    return NAN;
 }

@@ -54,6 +54,7 @@ void learner_numbers_add(oct_numbers *numbers, const learner_measurements *now);
 
 typedef struct learner_means {
     uint32_t count;
+    const char *name[ALGO_NUMBERS_MAX];
     double sum[ALGO_NUMBERS_MAX];
     uint64_t values[ALGO_NUMBERS_MAX]; // that were not NaN
     double mean[ALGO_NUMBERS_MAX];     // of the last row
@@ -65,5 +66,7 @@ void learner_means_add(learner_means *means, oct_numbers *numbers, const algo_nu
 void learner_means_update(learner_means *means, const float *values);
 // Ends a row: its means can be read until the next one ends.
 void learner_means_end_row(learner_means *means);
+// The last row's mean of the number with this name; NaN: none, or the algorithm has no such number.
+double learner_means_of(const learner_means *means, const char *name);
 
 #endif // LEARNER_LEARNER_NUMBERS_H

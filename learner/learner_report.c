@@ -270,6 +270,20 @@ staleness_row(learner_run *run)
     report->staleness = since;
 }
 
+static void
+cut_row(learner_run *run, learner_cut *cut, const char *number, const char *key, double end,
+        const char *side)
+{
+    double share = learner_means_of(&run->report.means, number);
+    if (learner_cut_row(cut, share, run->updates - run->report.updates)) {
+        oct_log_warn(
+            "LEARNER-CUT",
+            "%s=%g %s=%.3g: targets lie %s this end of the atoms, where actions that differ "
+            "look alike, so learning may stand still. Move %s outwards",
+            key, end, number, share, side, key);
+    }
+}
+
 // What is of the time since the last row.
 static void
 row_measure(learner_run *run, double elapsed_s, const learner_actors_totals *totals)
@@ -297,6 +311,10 @@ row_measure(learner_run *run, double elapsed_s, const learner_actors_totals *tot
     demand_measure(run);
     staleness_row(run);
     learner_means_end_row(&report->means);
+    cut_row(run, &report->cut_below, "cut_below", "algo.value_min", run->config->algo.value_min,
+            "below");
+    cut_row(run, &report->cut_above, "cut_above", "algo.value_max", run->config->algo.value_max,
+            "above");
     report->env_steps = env_steps;
     report->updates = run->updates;
     report->published_bytes = publishing.published_bytes;

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "learner/learner_checkpoints.h"
+#include "learner/learner_cut.h"
 #include "learner/learner_demand.h"
 #include "learner/learner_external.h"
 #include "learner/learner_metrics.h"
@@ -41,7 +42,8 @@ typedef struct learner_report {
     uint64_t env_steps, updates, publications;
     learner_actors_totals totals;
     learner_staleness staleness;
-    learner_demand demand; // over the last rows
+    learner_demand demand;            // over the last rows
+    learner_cut cut_below, cut_above; // of targets
 } learner_report;
 
 // What is written in the run folder, each as it went the last time.

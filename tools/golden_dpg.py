@@ -204,7 +204,7 @@ class Learner:
         return action
 
     def wanted(self, batch):
-        """[B][atoms], or [B] values."""
+        """[B][atoms], or [B] values; of atoms self.cut has by how much the ends of the support move each row's mean."""
         action = self.target_action(batch)
         if not self.categorical:
             values = [self.value(c, c.target, batch["next"], action) for c in self.critics]
@@ -213,7 +213,9 @@ class Learner:
         all_p = np.array([np.exp(log_softmax(c.forward(c.target, x))) for c in self.critics])
         p = all_p[np.argmin(all_p @ self.z, axis=0), np.arange(B)]
         image = batch["reward"][:, None] + batch["discount"][:, None] * self.z
-        image = np.clip(image, self.z[0], self.z[-1])
+        moved = np.clip(image, self.z[0], self.z[-1])
+        self.cut = (p * (moved - image)).sum(axis=1) / (self.z[-1] - self.z[0])
+        image = moved
         distance = np.abs(image[:, :, None] - self.z) / (self.z[1] - self.z[0])
         return (p[:, :, None] * np.maximum(0, 1 - distance)).sum(axis=1)
 
@@ -274,6 +276,8 @@ class Learner:
         yield "loss", [loss]
         yield "value", [values.mean()]
         yield "td_abs", [np.abs(mean - values).mean()]
+        if self.categorical:
+            yield "cut", [np.maximum(self.cut, 0).mean(), np.maximum(-self.cut, 0).mean()]
         yield "grad_norm", [max(norms)]
         yield "priority", np.max(priorities, axis=0)
         policy_gradient = self.policy_gradient(batch) if learns else None

@@ -179,6 +179,13 @@ def projected(reward, discount, p):
     return (hats * p[:, None, :]).sum(axis=2)
 
 
+def cut_of(reward, discount, p):
+    """How far the ends move the rows' means: up at the lower one, down at the upper; means, in units of the range."""
+    image = reward[:, None] + discount[:, None] * support()
+    moved = ((np.clip(image, LOW, HIGH) - image) * p).sum(axis=1) / (HIGH - LOW)
+    return np.array([np.maximum(moved, 0).mean(), np.maximum(-moved, 0).mean()])
+
+
 def kl(wanted, log_p):
     """sum of wanted log(wanted / p), where an atom without mass adds nothing."""
     there = wanted > 0
@@ -187,7 +194,7 @@ def kl(wanted, log_p):
 
 
 def errors(case, theta, target, noise, batch):
-    """TD error, or KL(wanted || Z(s, a)), of each row; what is learned of it; and Q(s, a)."""
+    """TD error, or KL(wanted || Z(s, a)), of each row; what is learned of it; Q(s, a); and what the support cuts."""
     rows = np.arange(B)
     below = forward(case, target, noise[1], batch["next"]).real
     choose = forward(case, theta.real, noise[0], batch["next"]).real if case["double"] else below
@@ -196,14 +203,15 @@ def errors(case, theta, target, noise, batch):
     value = values_of(case, outputs)[rows, batch["action"]]
     if not case["atoms"]:
         error = batch["reward"] + batch["discount"] * below[rows, best, 0] - value
-        return error, golden.huber(error, HUBER_DELTA), value
-    wanted = projected(batch["reward"], batch["discount"], np.exp(log_softmax(below[rows, best])))
+        return error, golden.huber(error, HUBER_DELTA), value, []
+    returns = batch["reward"], batch["discount"], np.exp(log_softmax(below[rows, best]))
+    wanted = projected(*returns)
     log_p = log_softmax(outputs[rows, batch["action"]])
-    return kl(wanted, log_p), -(wanted * log_p).sum(axis=1), value
+    return kl(wanted, log_p), -(wanted * log_p).sum(axis=1), value, cut_of(*returns)
 
 
 def loss_of(case, *args):
-    _, each, _ = errors(case, *args)
+    _, each, _, _ = errors(case, *args)
     return (args[-1]["weight"] * each).mean()
 
 
@@ -257,11 +265,13 @@ def learn(case, seed):
             yield f"{t}.{key}", column.ravel()
         noise = [draw(case, generator) if case["noisy"] else None for _ in range(2)]
         args = (theta, target, noise, batch)
-        error, _, value = errors(case, *args)
+        error, _, value, cut = errors(case, *args)
         gradient = gradient_of(case, *args)
         yield f"{t}.error", error.real
         yield f"{t}.loss", [loss_of(case, *args).real]
         yield f"{t}.value", [value.real.mean()]
+        if case["atoms"]:
+            yield f"{t}.cut", cut
         yield f"{t}.grad_norm", [np.sqrt((gradient * gradient).sum())]
         m = BETA1 * m + (1 - BETA1) * gradient
         v = BETA2 * v + (1 - BETA2) * gradient**2

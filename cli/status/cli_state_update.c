@@ -7,6 +7,7 @@
 
 #include "cli/status/cli_state.h"
 #include "common/oct_base.h"
+#include "learner/learner_cut.h"
 
 #define STARVED_SHARE      0.5 // of the learner's time, without a batch to learn from
 #define EVALUATION_QUIET_S 20  // evaluators tell twice a second how far they are
@@ -88,6 +89,17 @@ judge_disk(cli_state *state)
     return false;
 }
 
+// Nothing is broken, so this is said last.
+static void
+judge_cut(cli_state *state, const char *number, const char *where)
+{
+    double share = cli_state_number(state, number);
+    if (share >= LEARNER_CUT_SHARE) {
+        warn(state, "log/learner.log", "targets lie %s, by %.1f %% of the atoms' range", where,
+             100 * share);
+    }
+}
+
 static void
 judge(cli_state *state, double wall_s)
 {
@@ -128,6 +140,9 @@ judge(cli_state *state, double wall_s)
                cli_state_number(state, "learner.wait_share") > STARVED_SHARE) {
         warn(state, actor_log,
              "the learner waits and no environment steps, does the environment hang?");
+    } else if (is_training && updates >= LEARNER_CUT_UPDATES) {
+        judge_cut(state, "learner.cut_below", "below algo.value_min");
+        judge_cut(state, "learner.cut_above", "above algo.value_max");
     }
 }
 

@@ -85,7 +85,8 @@ static void
 test_numbers_are_named_and_as_many_as_an_update_writes(void **state)
 {
     (void)state;
-    static const char *const names[] = {"loss", "td_abs", "value", "grad_norm", "policy_grad_norm"};
+    static const char *const names[] = {"loss",      "td_abs",    "value",           "cut_below",
+                                        "cut_above", "grad_norm", "policy_grad_norm"};
     oct_config config = fixture_config();
     policy_spec spec;
     algo *a = fixture_algo(&spec, &config, 4, 2, 1);

@@ -158,6 +158,19 @@ expect_number(const trial *t, uint32_t step, const char *name, float got)
     T_NEAR((double)got, golden_step(t->golden, step, name, 1)[0], 4e-6, 4e-6);
 }
 
+// What the ends of the support move; where there are no atoms, nothing is.
+static void
+expect_cut(const trial *t, uint32_t step, const float *result)
+{
+    if (t->config.algo.name != OCT_ALGO_D4PG) {
+        assert_true(isnan(result[ALGO_CUT_BELOW]) && isnan(result[ALGO_CUT_ABOVE]));
+        return;
+    }
+    const double *want = golden_step(t->golden, step, "cut", 2);
+    T_NEAR((double)result[ALGO_CUT_BELOW], want[0], 1e-6, 4e-6);
+    T_NEAR((double)result[ALGO_CUT_ABOVE], want[1], 1e-6, 4e-6);
+}
+
 // The numbers that SAC has beside the others', and its temperature: logarithm and moments.
 static void
 expect_sac(const trial *t, uint32_t step, const float *result)
@@ -198,6 +211,7 @@ check_case(const char *name, oct_config (*config)(const golden_file *g, uint32_t
         }
         expect_number(&t, step, "td_abs", result[ALGO_TD_ABS]);
         expect_number(&t, step, "loss", result[ALGO_LOSS]);
+        expect_cut(&t, step, result);
         expect_number(&t, step, "value", result[ALGO_VALUE]);
         expect_number(&t, step, "grad_norm", result[ALGO_GRAD_NORM]);
         if (step % t.config.algo.policy_delay == 0) {

@@ -148,6 +148,13 @@ check_step(const trial *t, uint32_t step)
     T_NEAR((double)result[ALGO_VALUE], golden_step(t->golden, step, "value", 1)[0], 3e-6, 3e-6);
     T_NEAR((double)result[ALGO_GRAD_NORM], golden_step(t->golden, step, "grad_norm", 1)[0], 3e-6,
            3e-6);
+    if (t->options[ATOMS]) {
+        const double *cut = golden_step(t->golden, step, "cut", 2);
+        T_NEAR((double)result[ALGO_CUT_BELOW], cut[0], 1e-6, 4e-6);
+        T_NEAR((double)result[ALGO_CUT_ABOVE], cut[1], 1e-6, 4e-6);
+    } else {
+        assert_true(isnan(result[ALGO_CUT_BELOW]) && isnan(result[ALGO_CUT_ABOVE]));
+    }
     // After the first step an eighth of the gradient.
     expect_saved(t, FIXTURE_FIRST_MOMENT, golden_step(t->golden, step, "m", t->learned), 3e-7,
                  1e-5);

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "cli/status/cli_state.h"
+#include "learner/learner_cut.h"
 #include "tests/support/oct_test.h"
 
 static cli_state run;
@@ -207,6 +208,34 @@ test_status_warns_of_a_disk_that_replay_cannot_use(void **state)
 }
 
 static void
+test_targets_beyond_the_ends_of_the_atoms_are_told_last(void **state)
+{
+    (void)state;
+    trains();
+    put("learner.actors", 1);
+    put("learner.updates", LEARNER_CUT_UPDATES - 1);
+    put("learner.cut_above", 0.031);
+    (void)cli_state_update(&run, 1);
+    assert_string_equal(run.warning, ""); // critics have just begun
+    put("learner.updates", LEARNER_CUT_UPDATES);
+    (void)cli_state_update(&run, 2);
+    assert_string_equal(run.warning, "targets lie above algo.value_max, by 3.1 % of the atoms' "
+                                     "range (log/learner.log)");
+    put("learner.cut_below", LEARNER_CUT_SHARE);
+    put("learner.cut_above", 0);
+    (void)cli_state_update(&run, 3);
+    assert_string_equal(run.warning, "targets lie below algo.value_min, by 0.5 % of the atoms' "
+                                     "range (log/learner.log)");
+    put("learner.unsaved", 1);
+    (void)cli_state_update(&run, 4);
+    assert_non_null(strstr(run.warning, "a file of the run folder cannot be written"));
+    put("learner.unsaved", 0);
+    put("learner.cut_below", 0.9 * LEARNER_CUT_SHARE);
+    (void)cli_state_update(&run, 5);
+    assert_string_equal(run.warning, "");
+}
+
+static void
 test_warnings_of_a_run_on_other_hosts_name_no_log(void **state)
 {
     (void)state;
@@ -265,6 +294,7 @@ main(void)
         cmocka_unit_test_setup(test_status_warns_at_a_single_look_when_no_actor_reports, fresh),
         cmocka_unit_test_setup(test_status_warns_while_a_file_cannot_be_written, fresh),
         cmocka_unit_test_setup(test_status_warns_of_a_disk_that_replay_cannot_use, fresh),
+        cmocka_unit_test_setup(test_targets_beyond_the_ends_of_the_atoms_are_told_last, fresh),
         cmocka_unit_test_setup(test_warnings_of_a_run_on_other_hosts_name_no_log, fresh),
         cmocka_unit_test_setup(test_status_measures_rates_that_the_learner_has_not, fresh),
         cmocka_unit_test(test_daemon_that_hangs_is_the_first_thing_to_say),

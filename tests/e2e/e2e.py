@@ -623,6 +623,24 @@ def test_no_evaluator_is_told():
         assert processes["learner"].wait(10) == 0
 
 
+def test_atoms_that_end_too_early_are_told():
+    """CartPole's values go up to 100: where the atoms end at 10, targets are cut all the time, and a person is told."""
+    atoms = ["--set", "algo.distributional=true", "--set", "algo.value_min=0", "--set", "network.hidden=[16]",
+             "--set", "learner.batch_size=32", "--set", "run.stop_at_return=none"]
+    with scratch() as folder:
+        run = folder / "short"
+        process = train(run, *atoms, "--set", "algo.value_max=10", *ENDLESS)
+        wait_for("the warning", lambda: logged(run, "LEARNER-CUT algo.value_max=10 cut_above=", "learner"))
+        wait_for("octet train to say so", lambda: "targets lie above algo.value_max, by " in
+                 pathlib.Path(f"{run}.out").read_text(encoding="utf-8"))
+        process.send_signal(signal.SIGINT)
+        finish(process, run, 130)
+        run = folder / "long"
+        finish(train(run, *atoms, "--set", "algo.value_max=100", "--set", "run.updates=7000"), run)
+        assert column(run, "updates") == 7000 and column(run, "cut_above") < 0.005
+        assert not logged(run, "LEARNER-CUT")
+
+
 # Versions as fast as they come, nearly all of them as changes of the one before.
 CHANGES = [*ENDLESS, "--set", "learner.publish_period=2", "--set", "learner.publish_s_min=0",
            "--set", "learner.publish_core_share=0", "--set", "network.hidden=[128, 128]"]

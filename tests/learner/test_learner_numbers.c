@@ -41,6 +41,9 @@ test_means_are_of_the_last_row_and_leave_out_what_was_not_measured(void **state)
     learner_means_end_row(&means);
     assert_true(isnan(oct_numbers_find(numbers, "entropy")));
     assert_true(oct_numbers_find(numbers, "loss") == 5);
+    assert_true(learner_means_of(&means, "loss") == 5);
+    assert_true(isnan(learner_means_of(&means, "entropy")));
+    assert_true(isnan(learner_means_of(&means, "of_another_algorithm")));
     oct_numbers_destroy(numbers);
 }
 
@@ -58,7 +61,7 @@ test_an_algorithms_numbers_have_families(void **state)
     for (uint32_t i = 0; i < count; i++) {
         learner_means_add(&means, numbers, &algorithm[i]);
     }
-    learner_means_update(&means, (float[]){1, 2, 3, 4, 5});
+    learner_means_update(&means, (float[]){1, 2, 3, NAN, 0.5F, 4, 5});
     learner_means_end_row(&means);
     oct_prometheus *text = oct_prometheus_create();
     oct_numbers_prometheus(numbers, text);
@@ -68,7 +71,8 @@ test_an_algorithms_numbers_have_families(void **state)
                                   "octet_learner_gradient_norm{network=\"policy\"} 5\n"));
     assert_non_null(strstr(found, "octet_learner_loss 1\n"));
     assert_non_null(strstr(found, "octet_learner_algorithm{number=\"td_abs\"} 2\n"
-                                  "octet_learner_algorithm{number=\"value\"} 3\n"));
+                                  "octet_learner_algorithm{number=\"value\"} 3\n"
+                                  "octet_learner_algorithm{number=\"cut_above\"} 0.5\n"));
     oct_prometheus_destroy(text);
     oct_numbers_destroy(numbers);
 }
