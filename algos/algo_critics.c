@@ -61,6 +61,13 @@ algo_critics_make_specs(const oct_config *config, const char *name, policy_head 
         return oct_refuse(reason, reason_size, "%s has no convolutions: set network.conv: []",
                           name);
     }
+    OCT_TRY(algo_normaliser_check(config, spec, reason, reason_size));
+    if (config->algo.normalise_observations && config->learner.asynchronous &&
+        config->learner.count > 1) {
+        return oct_refuse(reason, reason_size,
+                          "learner.asynchronous: statistics of algo.normalise_observations are not "
+                          "shared; wait for each other, or leave them out");
+    }
     spec->head = head;
     spec->atoms = 0;
     spec->state_deviation = false;
@@ -133,6 +140,7 @@ algo_critics_init(algo_critics *critics, nn_context *context, const oct_config *
     *critics = (algo_critics){.count = count, .categorical = categorical};
     critics_configure(critics, config, policy);
     critics_reserve(critics);
+    algo_observed_init(&critics->observed, config, policy);
     nn_adam adam = algo_adam(config);
     bool residual = config->network.critic_residual;
     for (uint32_t c = 0; c < count; c++) {
@@ -151,6 +159,7 @@ algo_critics_fini(algo_critics *critics)
         nn_trainer_fini(&critics->of[c].online);
         nn_net_fini(&critics->of[c].target);
     }
+    algo_observed_fini(&critics->observed);
     float *blocks[] = {critics->taken,  critics->joined,         critics->td_target,
                        critics->p,      critics->log_total,      critics->dy,
                        critics->mean,   critics->td_target_mean, critics->least,
@@ -187,6 +196,7 @@ algo_critics_networks(algo_critics *critics, algo_network out[ALGO_CRITICS_MAX])
     for (uint32_t c = 0; c < critics->count; c++) {
         out[c] = algo_network_of(names[c], &critics->of[c].online, &critics->of[c].target);
         out[c].support = critics->categorical ? &critics->support : NULL;
+        out[c].inside = algo_observed_inside(&critics->observed);
     }
     return critics->count;
 }

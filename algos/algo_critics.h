@@ -2,6 +2,7 @@
 #define ALGOS_ALGO_CRITICS_H
 
 #include "algos/algo_cut.h"
+#include "algos/algo_observed.h"
 #include "algos/algo_ops.h"
 #include "common/oct_rng.h"
 #include "nn/nn_categorical.h"
@@ -32,8 +33,9 @@ typedef struct algo_critics {
     uint32_t rows_max;
     uint32_t obs_count;
     uint32_t action_count;
-    uint32_t outputs;   // atoms, or 1
-    nn_support support; // categorical only
+    uint32_t outputs;       // atoms, or 1
+    nn_support support;     // categorical only
+    algo_observed observed; // by critics and policy; the caller takes and renews
     float low[POLICY_ACTIONS_MAX];
     float per_unit[POLICY_ACTIONS_MAX]; // 2 / (high - low)
     float grad_norm_max;

@@ -161,8 +161,8 @@ static void
 policy_changed(algo_dpg *dpg)
 {
     if (dpg->projection.project != NULL) {
-        dpg->projection.project(dpg->projection.arg, dpg->policy.tape.net.fetched,
-                                dpg->policy_weights);
+        algo_observed_project(&dpg->critics.observed, &dpg->projection, &dpg->policy.tape.net,
+                              dpg->policy_weights);
     }
 }
 
@@ -172,8 +172,8 @@ target_changed(algo_dpg *dpg)
 {
     nn_net_changed(&dpg->policy_target);
     if (dpg->projection.project != NULL) {
-        dpg->projection.project(dpg->projection.arg, dpg->policy_target.fetched,
-                                dpg->target_weights);
+        algo_observed_project(&dpg->critics.observed, &dpg->projection, &dpg->policy_target,
+                              dpg->target_weights);
     }
 }
 
@@ -198,13 +198,21 @@ dpg_networks(algo *a, algo_network out[ALGO_NETWORKS_MAX])
     algo_dpg *dpg = (algo_dpg *)a;
     out[0] = algo_network_of("policy", &dpg->policy, &dpg->policy_target);
     out[0].acts = true;
+    out[0].inside = algo_observed_inside(&dpg->critics.observed);
     return 1 + algo_critics_networks(&dpg->critics, out + 1);
+}
+
+static void
+dpg_taken(algo *a)
+{
+    ((algo_dpg *)a)->critics.observed.normaliser.keeps = true;
 }
 
 static const float *
 dpg_policy_params(const algo *a)
 {
-    return ((const algo_dpg *)a)->policy.tape.net.fetched;
+    const algo_dpg *dpg = (const algo_dpg *)a;
+    return algo_observed_policy(&dpg->critics.observed, &dpg->policy.tape.net);
 }
 
 static void
@@ -216,6 +224,7 @@ dpg_save(const algo *a, oct_writer *writer)
     nn_trainer_save(&dpg->policy, writer);
     nn_net_save(&dpg->policy_target, writer);
     algo_critics_save(&dpg->critics, writer);
+    algo_observed_save(&dpg->critics.observed, writer);
 }
 
 static oct_err
@@ -230,9 +239,10 @@ dpg_load(algo *a, oct_reader *reader)
     OCT_TRY(nn_trainer_read(&policy, &dpg->policy, reader));
     OCT_TRY(nn_net_read(&policy_target, &dpg->policy_target, reader));
     OCT_TRY(algo_critics_read(&critics, &dpg->critics, reader));
-    if (reader->left != 0 || rng.stream % 2 == 0) {
+    if (reader->left != algo_observed_bytes(&dpg->critics.observed) || rng.stream % 2 == 0) {
         return OCT_EPROTO; // PCG's streams are odd
     }
+    OCT_TRY(algo_observed_read(&dpg->critics.observed, reader));
     dpg->rng = rng;
     nn_trainer_apply(&dpg->policy, &policy);
     nn_net_apply(&dpg->policy_target, &policy_target);
@@ -338,6 +348,8 @@ dpg_gradient(algo *a, const algo_batch *batch, float *priorities, float *numbers
     float policy_norm = 0;
     float now[ALGO_VALUE_NUMBERS];
     OCT_TRY(algo_agree(a, algo_critics_take(&dpg->critics, batch)));
+    const algo_batch seen = algo_observed_take(&dpg->critics.observed, a->group, batch);
+    batch = &seen;
     update_td_target(dpg, batch, &rng);
     algo_critics_learn(&dpg->critics, batch, priorities != NULL, now);
     if (policy_learns) {
@@ -367,14 +379,20 @@ static void
 dpg_apply(algo *a, float learning_rate)
 {
     algo_dpg *dpg = (algo_dpg *)a;
+    // What ships follows statistics, too.
+    const bool projects =
+        dpg->projection.project != NULL && algo_observed_inside(&dpg->critics.observed) != NULL;
     algo_critics_step(&dpg->critics, learning_rate, dpg->target_moves);
     if (dpg->policy_learns) {
         nn_trainer_step_and_polyak(
             &dpg->policy, learning_rate, nn_clip_scale(dpg->policy_norm, dpg->grad_norm_max),
             dpg->target_moves ? &dpg->policy_target : NULL, dpg->target_rate);
+    }
+    algo_observed_renew(&dpg->critics.observed, a);
+    if (dpg->policy_learns || projects) {
         policy_changed(dpg);
     }
-    if (dpg->target_moves) {
+    if (dpg->target_moves || projects) {
         target_changed(dpg);
     }
 }
@@ -398,7 +416,7 @@ dpg_share(algo *a, algo_sharing *s)
         .name = (text), .numbers = algo_value_numbers, .number_count = ALGO_VALUE_NUMBERS,         \
         .splits = true, .make_spec = dpg_make_spec, .create = dpg_create, .destroy = dpg_destroy,  \
         .gradient = dpg_gradient, .apply = dpg_apply, .share = dpg_share,                          \
-        .set_projection = dpg_set_projection, .networks = dpg_networks,                            \
+        .set_projection = dpg_set_projection, .networks = dpg_networks, .taken = dpg_taken,        \
         .policy_params = dpg_policy_params, .save = dpg_save, .load = dpg_load,                    \
     }
 const algo_ops algo_d4pg_ops = DPG_OPS("d4pg");

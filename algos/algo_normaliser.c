@@ -7,6 +7,28 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_text.h"
+
+oct_err
+algo_normaliser_check(const oct_config *config, const policy_spec *spec, char *reason,
+                      size_t reason_size)
+{
+    const oct_config_ints *freeze = &config->learner.freeze;
+    bool is_off = !config->algo.normalise_observations;
+    if (!is_off && (spec->obs_dtype != POLICY_F32 || config->network.conv.count > 0)) {
+        return oct_refuse(reason, reason_size,
+                          "algo.normalise_observations: only float32 observations into a dense "
+                          "first layer are normalised");
+    }
+    for (uint32_t i = 0; !is_off && i < freeze->count; i++) {
+        if (freeze->value[i] == 0) {
+            return oct_refuse(reason, reason_size,
+                              "learner.freeze: layer 0 moves with the statistics of "
+                              "algo.normalise_observations");
+        }
+    }
+    return OCT_OK;
+}
 
 void
 algo_normaliser_init(algo_normaliser *n, uint32_t count)
@@ -68,6 +90,12 @@ algo_normaliser_take(algo_normaliser *n, group *all, float *x, uint32_t rows)
         const oct_columns part = gathered_of(n, r);
         oct_columns_join(&n->next, &part);
     }
+    algo_normaliser_apply(n, x, rows);
+}
+
+void
+algo_normaliser_apply(const algo_normaliser *n, float *x, uint32_t rows)
+{
     for (size_t r = 0; r < rows; r++) {
         for (uint32_t i = 0; i < n->count; i++) {
             float *number = &x[r * n->count + i];

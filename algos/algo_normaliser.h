@@ -3,6 +3,7 @@
 
 #include "common/oct_bytes.h"
 #include "common/oct_columns.h"
+#include "common/oct_config.h"
 #include "group/group.h"
 #include "nn/nn_net.h"
 
@@ -10,6 +11,7 @@
 // deviation of each number are those of all rows so far. What networks are outside an update always
 // reads x itself: their first layer is brought to normalised observations for an update (enter),
 // and back behind it (leave), so whoever takes, saves or publishes them needs no statistics.
+// (algo_observed.h does otherwise.)
 //
 // The rows of an update count from the next one on, so that it begins with the policy that acted. A
 // number that hardly varied is divided by the largest deviation (oct_columns.h).
@@ -27,6 +29,11 @@ typedef struct algo_normaliser {
     void *block;
 } algo_normaliser;
 
+// Whether what algo.normalise_observations asks for can be done: OCT_EINVAL, reason, where
+// observations are no float32, the first layer is a convolution or is frozen.
+OCT_CHECKED oct_err algo_normaliser_check(const oct_config *config, const policy_spec *spec,
+                                          char *reason, size_t reason_size);
+
 // Before the first rows: offset 0, scale 1.
 void algo_normaliser_init(algo_normaliser *n, uint32_t count);
 void algo_normaliser_fini(algo_normaliser *n);
@@ -34,6 +41,8 @@ void algo_normaliser_fini(algo_normaliser *n);
 // x[rows][count] of this rank, of the batch of an update: counts them, with those of all ranks, for
 // the next statistics, and normalises them by those of now, in place. x is finite.
 void algo_normaliser_take(algo_normaliser *n, group *all, float *x, uint32_t rows);
+// Normalises other rows by the same statistics, in place.
+void algo_normaliser_apply(const algo_normaliser *n, float *x, uint32_t rows);
 // The next statistics become those of now.
 void algo_normaliser_renew(algo_normaliser *n);
 

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "algos/algo.h"
+#include "algos/algo_normaliser.h"
 #include "algos/algo_share.h"
 #include "nn/nn_categorical.h"
 #include "nn/nn_trainer.h"
@@ -13,10 +14,11 @@ typedef struct algo_network {
     const char *name; // "policy", "critic 1", "value"
     bool acts;        // its outputs are the head of the policy's spec
     nn_net *net;
-    const nn_reparam *reparam; // NULL: it learns its weights
-    nn_trainer *trainer;       // of net
-    nn_net *target;            // follows net; NULL: there is none
-    const nn_support *support; // of outputs that are atoms, else NULL
+    const nn_reparam *reparam;     // NULL: it learns its weights
+    nn_trainer *trainer;           // of net
+    nn_net *target;                // follows net; NULL: there is none
+    const nn_support *support;     // of outputs that are atoms, else NULL
+    const algo_normaliser *inside; // of what it observes; NULL: it reads observations as they are
 } algo_network;
 #define ALGO_NETWORKS_MAX 3
 

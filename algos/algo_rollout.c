@@ -15,33 +15,11 @@
 
 // ---- life
 
-// Of the first layer's inputs: one scale for each.
-static oct_err
-normalises_check(const oct_config *config, const policy_spec *spec, char *reason,
-                 size_t reason_size)
-{
-    const oct_config_ints *freeze = &config->learner.freeze;
-    bool is_off = !config->algo.normalise_observations;
-    if (!is_off && (spec->obs_dtype != POLICY_F32 || config->network.conv.count > 0)) {
-        return oct_refuse(reason, reason_size,
-                          "algo.normalise_observations: only float32 observations into a dense "
-                          "first layer are normalised");
-    }
-    for (uint32_t i = 0; !is_off && i < freeze->count; i++) {
-        if (freeze->value[i] == 0) {
-            return oct_refuse(reason, reason_size,
-                              "learner.freeze: layer 0 moves with the statistics of "
-                              "algo.normalise_observations");
-        }
-    }
-    return OCT_OK;
-}
-
 oct_err
 algo_rollout_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants, char *reason,
                        size_t reason_size)
 {
-    OCT_TRY(normalises_check(config, spec, reason, reason_size));
+    OCT_TRY(algo_normaliser_check(config, spec, reason, reason_size));
     *wants = (algo_wants){
         .window = ALGO_WINDOW_ROLLOUT,
         .steps = oct_config_rollout_rows(config->algo.sequence_steps) - 1,

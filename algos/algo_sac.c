@@ -203,8 +203,8 @@ static void
 policy_changed(algo_sac *sac)
 {
     if (sac->projection.project != NULL) {
-        sac->projection.project(sac->projection.arg, sac->policy.tape.net.fetched,
-                                sac->policy_weights);
+        algo_observed_project(&sac->critics.observed, &sac->projection, &sac->policy.tape.net,
+                              sac->policy_weights);
     }
 }
 
@@ -225,13 +225,21 @@ sac_networks(algo *a, algo_network out[ALGO_NETWORKS_MAX])
     algo_sac *sac = (algo_sac *)a;
     out[0] = algo_network_of("policy", &sac->policy, NULL);
     out[0].acts = true;
+    out[0].inside = algo_observed_inside(&sac->critics.observed);
     return 1 + algo_critics_networks(&sac->critics, out + 1);
+}
+
+static void
+sac_taken(algo *a)
+{
+    ((algo_sac *)a)->critics.observed.normaliser.keeps = true;
 }
 
 static const float *
 sac_policy_params(const algo *a)
 {
-    return ((const algo_sac *)a)->policy.tape.net.fetched;
+    const algo_sac *sac = (const algo_sac *)a;
+    return algo_observed_policy(&sac->critics.observed, &sac->policy.tape.net);
 }
 
 // ---- the update: all gradients are taken at the parameters as they were before it
@@ -353,6 +361,8 @@ sac_gradient(algo *a, const algo_batch *batch, float *priorities, float *numbers
     policy_rng rng = sac->rng;
     float now[NUMBERS] = {0};
     OCT_TRY(algo_agree(a, algo_critics_take(&sac->critics, batch)));
+    const algo_batch seen = algo_observed_take(&sac->critics.observed, a->group, batch);
+    batch = &seen;
     const float *y = policy_outputs(sac, batch, policy_learns);
     draw(sac, y, B, policy_learns ? 2 : 1, &rng);
     update_critics(sac, batch, policy_learns ? B : 0, alpha, priorities != NULL, now);
@@ -389,7 +399,10 @@ sac_apply(algo *a, float learning_rate)
         nn_trainer_step(&sac->policy, learning_rate,
                         nn_clip_scale(sac->policy_norm, sac->grad_norm_max));
         temperature_step(&sac->temperature, sac->entropy, learning_rate);
-        policy_changed(sac);
+    }
+    algo_observed_renew(&sac->critics.observed, a);
+    if (sac->policy_learns || algo_observed_inside(&sac->critics.observed) != NULL) {
+        policy_changed(sac); // what ships follows statistics, too
     }
 }
 
@@ -418,6 +431,7 @@ sac_save(const algo *a, oct_writer *writer)
     temperature_save(&sac->temperature, writer);
     nn_trainer_save(&sac->policy, writer);
     algo_critics_save(&sac->critics, writer);
+    algo_observed_save(&sac->critics.observed, writer);
 }
 
 static oct_err
@@ -432,9 +446,10 @@ sac_load(algo *a, oct_reader *reader)
     OCT_TRY(temperature_read(&read, reader));
     OCT_TRY(nn_trainer_read(&policy, &sac->policy, reader));
     OCT_TRY(algo_critics_read(&critics, &sac->critics, reader));
-    if (reader->left != 0 || rng.stream % 2 == 0) {
+    if (reader->left != algo_observed_bytes(&sac->critics.observed) || rng.stream % 2 == 0) {
         return OCT_EPROTO; // PCG's streams are odd
     }
+    OCT_TRY(algo_observed_read(&sac->critics.observed, reader));
     sac->rng = rng;
     sac->temperature = read;
     nn_trainer_apply(&sac->policy, &policy);
@@ -456,6 +471,7 @@ const algo_ops algo_sac_ops = {
     .share = sac_share,
     .set_projection = sac_set_projection,
     .networks = sac_networks,
+    .taken = sac_taken,
     .policy_params = sac_policy_params,
     .save = sac_save,
     .load = sac_load,

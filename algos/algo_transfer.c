@@ -173,6 +173,21 @@ range_take(const algo_network *to, const algo_network *from, nn_range at, nn_ran
     }
 }
 
+// The weights of a first layer are those of what it observes.
+static void
+inputs_take(const algo_network *to, const algo_network *from)
+{
+    nn_net *nets[] = {to->net, to->target};
+    for (size_t i = 0; i < OCT_COUNTOF(nets) && nets[i] != NULL; i++) {
+        if (from->inside != NULL) {
+            algo_normaliser_leave(from->inside, nets[i], nets[i]->params);
+        }
+        if (to->inside != NULL) {
+            algo_normaliser_enter(to->inside, nets[i], nets[i]->params);
+        }
+    }
+}
+
 static void
 layer_take(const algo_network *to, const algo_network *from, uint32_t l)
 {
@@ -185,6 +200,9 @@ layer_take(const algo_network *to, const algo_network *from, uint32_t l)
         size_t means = to->reparam->mean_count, from_means = from->reparam->mean_count;
         range_take(to, from, (nn_range){means + at.at, means + at.end},
                    (nn_range){from_means + from_at.at, from_means + from_at.end});
+    }
+    if (l == 0) {
+        inputs_take(to, from);
     }
 }
 

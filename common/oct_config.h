@@ -114,7 +114,7 @@ typedef struct oct_config {
         oct_correction_name correction;
         bool scale_rewards;          // by the deviation of their discounted sums
         double mean_noise;           // ppo: of a Gaussian's means in an update, uniform; 0: off
-        bool normalise_observations; // ppo, a2c, trpo
+        bool normalise_observations; // d4pg, ddpg, td3, sac, ppo, a2c, trpo
         uint32_t rollout_lag;        // versions that actors may be ahead of
         // trpo
         uint32_t cg_iterations;

@@ -113,7 +113,8 @@ static const oct_config_use table_uses[] = {
 
 #define DPG_USES                                                                                   \
     RATE("0.0001 to 0.001"), {"learner.batch_size", "100 to 512"}, CRITIC,                         \
-        {"algo.action_grad_norm_max", "0 (off), or 1"}, NOISE
+        {"algo.action_grad_norm_max", "0 (off), or 1"},                                            \
+        {"algo.normalise_observations", "false, or true where numbers differ in size"}, NOISE
 
 static const oct_config_use d4pg_uses[] = {
     RETURNS("0.98 to 0.999"),
@@ -165,6 +166,7 @@ static const oct_config_use sac_uses[] = {
     {"algo.temperature", "learned, or 0.01 to 0.2 of a step's reward"},
     {"algo.initial_temperature", "0.1 to 1"},
     {"algo.target_entropy", "dimensions, or half of that"},
+    {"algo.normalise_observations", "false, or true where numbers differ in size"},
 };
 
 static const oct_config_use reinforce_uses[] = {

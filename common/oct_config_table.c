@@ -218,8 +218,8 @@ const oct_config_key oct_config_keys[] = {
         "of the action's range (RPO), so that deviations stay wide; 0: off"),
     BOOL(
         algo, normalise_observations, "false",
-        "ppo, a2c, trpo: learn from observations less their mean, divided by their deviation, over "
-        "all rollouts so far"),
+        "d4pg, ddpg, td3, sac, ppo, a2c, trpo: learn from observations less their mean, divided by "
+        "their deviation, over all batches so far"),
     U32(algo, rollout_lag, 0, 1000, "0",
         "ppo, a2c, trpo: versions that the learner may be ahead of a rollout; actors make so "
         "many rollouts before the next version comes"),

@@ -35,6 +35,11 @@ CASES = {
         name="d4pg", activation="tanh", hidden=[5], critic_hidden=[6, 5], norm=0,
         grad_norm_max=0.0, action_grad_norm_max=0.0, target_period=1, target_rate=0.125,
         policy_delay=2, critic_ratio=1.0, noise=0.0, noise_clip=0.0, atoms=[7, -1, 4], seed=12),
+    "d4pg_normalised_elu": dict(
+        name="d4pg", activation="elu", hidden=[6, 5], critic_hidden=[7, 4], norm=1, normalise_observations=1,
+        obs_size=[0.25, 8.0, 1.0], obs_middle=[1.0, -4.0, 0.0],
+        grad_norm_max=0.5, action_grad_norm_max=0.0625, target_period=1, target_rate=0.25,
+        policy_delay=1, critic_ratio=2.0, noise=0.0, noise_clip=0.0, atoms=[11, -3, 2], seed=131),
     "ddpg_relu": dict(
         name="ddpg", activation="relu", hidden=[6, 5], critic_hidden=[7, 4], norm=0,
         grad_norm_max=0.5, action_grad_norm_max=0.25, target_period=1, target_rate=0.25,
@@ -163,6 +168,40 @@ class Net:
     def arrays(self, prefix):
         for key in ["m", "v", "params", "target"]:
             yield f"{prefix}.{key}", getattr(self, key)
+
+
+class Observed:
+    """algo.normalise_observations: observations less the mean and divided by the deviation of those of all updates
+    before; networks are functions of such observations."""
+
+    def __init__(self, case):
+        self.is_on, self.rows = case.get("normalise_observations", 0), np.zeros((0, OBS))
+
+    def statistics(self):
+        if len(self.rows) == 0:
+            return np.zeros(OBS), np.ones(OBS)
+        return self.rows.mean(axis=0), self.rows.std(axis=0)
+
+    def take(self, batch):
+        mean, deviation = self.statistics()
+        if self.is_on:
+            self.rows = np.concatenate([self.rows, batch["obs"]])
+        return dict(batch, obs=(batch["obs"] - mean) / deviation, next=(batch["next"] - mean) / deviation)
+
+    def raw(self, policy):
+        """The policy's parameters as a function of observations as they are."""
+        mean, deviation = self.statistics()
+        units = policy.sizes[1]
+        weight, rest = policy.params[:units * OBS].reshape(units, OBS) / deviation, policy.params[units * OBS:].copy()
+        rest[:units] -= weight @ mean
+        return np.concatenate([weight.ravel(), rest])
+
+
+def spread(case, batch):
+    """Numbers of different sizes, where a case has them."""
+    size, middle = (np.array(case[key]) if key in case else default
+                    for key, default in [("obs_size", np.ones(OBS)), ("obs_middle", np.zeros(OBS))])
+    return dict(batch, obs=batch["obs"] * size + middle, next=batch["next"] * size + middle)
 
 
 def log_softmax(x):
@@ -309,7 +348,7 @@ def dpg(case):
     yield "activation", [ACTIVATIONS.index(case["activation"])]
     for key in ["hidden", "critic_hidden", "atoms"]:
         yield key, case[key]
-    for key in ["critics", "residual"]:
+    for key in ["critics", "residual", "normalise_observations"]:
         yield key, [case.get(key, 0)]
     for key in ["norm", "grad_norm_max", "action_grad_norm_max", "target_period", "target_rate",
                 "policy_delay", "critic_ratio", "noise", "noise_clip"]:
@@ -321,12 +360,15 @@ def dpg(case):
     for name, net in learner.nets().items():
         yield f"{name}.params", net.params
         yield f"{name}.target", net.target
+    observed = Observed(case)
     for t in range(1, STEPS + 1):
-        batch = make_batch(random)
+        batch = spread(case, make_batch(random))
         for key in ["obs", "next", "action", "reward", "discount", "weight"]:
             yield f"{t}.{key}", batch[key].ravel()
-        for key, values in learner.update(batch):
+        for key, values in learner.update(observed.take(batch)):
             yield f"{t}.{key}", values
+        if observed.is_on:
+            yield f"{t}.ships", observed.raw(learner.policy)
         for name, net in learner.nets().items():
             yield from net.arrays(f"{t}.{name}")
 

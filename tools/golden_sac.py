@@ -21,7 +21,7 @@ except ImportError:
     sys.exit(77)  # meson: skipped
 
 from golden import ACTIVATIONS, BETA1, BETA2, EPSILON, RATE, main, text_of
-from golden_dpg import B, DIM, HIGH, LOW, OBS, SEED, STEPS, Net, Pcg, make_batch
+from golden_dpg import B, DIM, HIGH, LOW, OBS, SEED, STEPS, Net, Observed, Pcg, make_batch, spread
 
 DRAW_STREAM = 0x7364  # algo_sac.c
 LOG_STD_MIN, LOG_STD_MAX = -20.0, 2.0
@@ -42,6 +42,10 @@ CASES = {
     "sac_residual_relu": dict(
         COMMON, activation="relu", hidden=[5], critic_hidden=[5] * 3, norm=0, residual=1, grad_norm_max=0.0,
         target_rate=0.25, policy_delay=1, temperature=0.25, seed=25),
+    "sac_normalised_relu": dict(
+        COMMON, activation="relu", hidden=[6, 5], critic_hidden=[6, 5], norm=0, grad_norm_max=0.5,
+        normalise_observations=1, obs_size=[0.25, 8.0, 1.0], obs_middle=[1.0, -4.0, 0.0],
+        target_rate=0.25, policy_delay=2, temperature=LEARNED, seed=26),
     "sac_one_tanh": dict(
         COMMON, activation="tanh", hidden=[5], critic_hidden=[6, 5], norm=0, critics=1, grad_norm_max=0.0,
         target_rate=0.25, policy_delay=1, temperature=LEARNED, seed=24),
@@ -159,7 +163,7 @@ def sac(case):
     yield "activation", [ACTIVATIONS.index(case["activation"])]
     for key in ["hidden", "critic_hidden"]:
         yield key, case[key]
-    for key in ["critics", "residual"]:
+    for key in ["critics", "residual", "normalise_observations"]:
         yield key, [case.get(key, 0)]
     for key in ["norm", "grad_norm_max", "target_period", "target_rate", "policy_delay", "critic_ratio",
                 "temperature", "initial", "entropy"]:
@@ -172,12 +176,15 @@ def sac(case):
         yield f"{name}.params", net.params
         if name != "policy":
             yield f"{name}.target", net.target
+    observed = Observed(case)
     for t in range(1, STEPS + 1):
-        batch = make_batch(random)
+        batch = spread(case, make_batch(random))
         for key in ["obs", "next", "action", "reward", "discount", "weight"]:
             yield f"{t}.{key}", batch[key].ravel()
-        for key, values in learner.update(batch):
+        for key, values in learner.update(observed.take(batch)):
             yield f"{t}.{key}", values
+        if observed.is_on:
+            yield f"{t}.ships", observed.raw(learner.policy)
         for name, net in learner.nets().items():
             for key, values in net.arrays(f"{t}.{name}"):
                 if key != f"{t}.policy.target":

@@ -40,6 +40,7 @@ dpg_fixture_method(size_t number)
         config.network.critic_residual = true;
         config.network.critic_hidden = (oct_config_ints){.count = 3, .value = {8, 8, 8}};
     }
+    config.algo.normalise_observations = number / DPG_FIXTURE_NAMES == 3;
     return config;
 }
 

@@ -9,8 +9,9 @@
 // to 10.
 oct_config dpg_fixture_config(oct_algo_name name);
 // The same of D4PG, DDPG, TD3 and SAC, then of each with another number of critics than its own,
-// then of each with residual critics.
-enum { DPG_FIXTURE_NAMES = 4, DPG_FIXTURE_METHODS = 12 };
+// then of each with residual critics, then (behind the raw ones) of each with normalised
+// observations.
+enum { DPG_FIXTURE_NAMES = 4, DPG_FIXTURE_RAW_METHODS = 12, DPG_FIXTURE_METHODS = 16 };
 oct_config dpg_fixture_method(size_t number);
 // A box environment of that size, bounds -2 .. 2.
 policy_spec dpg_fixture_env(uint32_t obs_count, uint32_t dim);

@@ -44,6 +44,7 @@ golden_config(const golden_file *g, oct_algo_name name, uint32_t B)
     config.algo.policy_delay = (uint32_t)golden_number(g, "policy_delay");
     config.algo.critics = (uint32_t)golden_number(g, "critics");
     config.network.critic_residual = golden_number(g, "residual") != 0;
+    config.algo.normalise_observations = golden_number(g, "normalise_observations") != 0;
     const double *adam = golden_array(g, "adam", 4);
     config.algo.learning_rate = adam[0];
     config.algo.critic_learning_rate = adam[0] * golden_number(g, "critic_ratio");
@@ -171,6 +172,25 @@ expect_cut(const trial *t, uint32_t step, const float *result)
     T_NEAR((double)result[ALGO_CUT_ABOVE], want[1], 1e-6, 4e-6);
 }
 
+// The policy that ships reads observations as they are, whatever it has learned from.
+static void
+expect_shipped(const trial *t, uint32_t step)
+{
+    const float *ships = algo_policy_params(t->a);
+    size_t count = policy_spec_params(&t->spec);
+    if (t->config.algo.normalise_observations) {
+        const double *want = golden_step(t->golden, step, "ships", count);
+        for (size_t i = 0; i < count; i++) {
+            T_NEAR((double)ships[i], want[i], 2e-5, 2e-5);
+        }
+    } else {
+        const float *learned =
+            dpg_fixture_part(t->a, &t->config, &t->spec, 0, FIXTURE_PARAMS, &count);
+        assert_memory_equal(ships, learned, count * sizeof(*ships));
+        free((void *)learned);
+    }
+}
+
 // The numbers that SAC has beside the others', and its temperature: logarithm and moments.
 static void
 expect_sac(const trial *t, uint32_t step, const float *result)
@@ -219,6 +239,7 @@ check_case(const char *name, oct_config (*config)(const golden_file *g, uint32_t
         } else {
             assert_true(isnan(result[ALGO_POLICY_GRAD_NORM])); // it did not learn
         }
+        expect_shipped(&t, step);
         if (t.config.algo.name == OCT_ALGO_SAC) {
             expect_sac(&t, step, result);
         }
@@ -247,6 +268,14 @@ test_d4pg_with_averaging_and_a_slow_policy_equals_numpy(void **state)
 {
     (void)state;
     check_case("d4pg_tanh_free", dpg_golden_config);
+}
+
+static void
+test_normalised_observations_equal_numpy(void **state)
+{
+    (void)state;
+    check_case("d4pg_normalised_elu", dpg_golden_config);
+    check_case("sac_normalised_relu", sac_golden_config);
 }
 
 static void
@@ -339,6 +368,7 @@ main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_d4pg_with_norm_clipping_and_target_copies_equals_numpy),
         cmocka_unit_test(test_d4pg_with_averaging_and_a_slow_policy_equals_numpy),
+        cmocka_unit_test(test_normalised_observations_equal_numpy),
         cmocka_unit_test(test_ddpg_with_clipping_equals_numpy),
         cmocka_unit_test(test_td3_with_noise_and_delay_equals_numpy),
         cmocka_unit_test(test_d4pg_with_two_critics_equals_numpy),

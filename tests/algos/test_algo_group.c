@@ -254,6 +254,12 @@ test_two_or_three_learn_what_one_learns(void **state)
     two_critics.config.network.critic_residual = true;
     two_critics.config.network.critic_hidden = (oct_config_ints){.count = 3, .value = {8, 8, 8}};
     expect_alike(&two_critics, true);
+    for (size_t i = 1; i < OCT_COUNTOF(names); i++) {
+        trial normalised = trial_of(names[i]);
+        normalised.name = "normalised observations";
+        normalised.config.algo.normalise_observations = true;
+        expect_alike(&normalised, true);
+    }
     trial rainbow = trial_of(OCT_ALGO_DQN);
     rainbow.name = "rainbow";
     rainbow.config.algo.distributional = rainbow.config.algo.dueling = true;

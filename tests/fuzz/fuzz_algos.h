@@ -12,7 +12,7 @@
 // A small experiment for every algorithm of the table, and for its parts that are saved or fed in
 // another way; inputs refer to them by number. Made once and kept to the end.
 
-#define FUZZ_ALGO_PARTS 6
+#define FUZZ_ALGO_PARTS 7
 #define FUZZ_ALGOS      (OCT_ALGOS + FUZZ_ALGO_PARTS)
 #define FUZZ_ALGO_B     2 // windows of a batch
 #define FUZZ_ALGO_STEPS 3
@@ -91,6 +91,7 @@ fuzz_algo_init(fuzz_algo *experiment, uint32_t number)
         {OCT_ALGO_PPO, true, {"algo.scale_rewards=true", "algo.value_clip=0.2", "algo.kl_max=0"}},
         {OCT_ALGO_A2C, true, {"algo.scale_rewards=true", "algo.normalise_observations=true"}},
         {OCT_ALGO_TRPO, true, {"algo.correction=decoupled"}},
+        {OCT_ALGO_D4PG, true, {"algo.normalise_observations=true"}},
     };
     char steps[64];
     bool is_part = number >= OCT_ALGOS;

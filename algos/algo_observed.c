@@ -1,0 +1,118 @@
+// Observations of batches from replay, normalised by those of all batches before.
+#include "algos/algo_observed.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+
+void
+algo_observed_init(algo_observed *o, const oct_config *config, const policy_spec *policy)
+{
+    *o = (algo_observed){0};
+    if (config->algo.normalise_observations) {
+        size_t numbers = (size_t)config->learner.batch_size * policy->obs_count;
+        algo_normaliser_init(&o->normaliser, policy->obs_count);
+        o->obs = oct_alloc(numbers * sizeof(float));
+        o->next = oct_alloc(numbers * sizeof(float));
+        o->raw = oct_alloc(policy_spec_params(policy) * sizeof(float));
+    }
+}
+
+void
+algo_observed_fini(algo_observed *o)
+{
+    algo_normaliser_fini(&o->normaliser);
+    free(o->obs);
+    free(o->next);
+    free(o->raw);
+    *o = (algo_observed){0};
+}
+
+algo_batch
+algo_observed_take(algo_observed *o, group *all, const algo_batch *batch)
+{
+    algo_batch seen = *batch;
+    if (o->normaliser.count > 0) {
+        size_t bytes = (size_t)batch->B * o->normaliser.count * sizeof(float);
+        memcpy(o->obs, batch->obs, bytes);
+        memcpy(o->next, batch->next, bytes);
+        algo_normaliser_take(&o->normaliser, all, o->obs, batch->B);
+        algo_normaliser_apply(&o->normaliser, o->next, batch->B);
+        seen.obs = o->obs;
+        seen.next = o->next;
+    }
+    return seen;
+}
+
+static void
+net_enter(const algo_normaliser *n, nn_net *net)
+{
+    if (net != NULL) {
+        algo_normaliser_enter(n, net, net->params);
+        nn_net_changed(net);
+    }
+}
+
+void
+algo_observed_renew(algo_observed *o, algo *a)
+{
+    algo_normaliser *n = &o->normaliser;
+    if (n->count == 0) {
+        return;
+    }
+    bool keeps = n->keeps && n->seen.rows == 0;
+    algo_normaliser_renew(n);
+    if (keeps) {
+        algo_network networks[ALGO_NETWORKS_MAX];
+        uint32_t count = a->ops->networks(a, networks);
+        for (uint32_t i = 0; i < count; i++) {
+            net_enter(n, networks[i].net);
+            net_enter(n, networks[i].target);
+        }
+    }
+}
+
+static const float *
+raw_of(const algo_observed *o, const nn_net *net)
+{
+    memcpy(o->raw, net->fetched, net->param_count * sizeof(float));
+    algo_normaliser_leave(&o->normaliser, net, o->raw);
+    return o->raw;
+}
+
+const float *
+algo_observed_policy(const algo_observed *o, const nn_net *policy)
+{
+    return o->normaliser.count > 0 ? raw_of(o, policy) : policy->fetched;
+}
+
+void
+algo_observed_project(algo_observed *o, const algo_projection *projection, const nn_net *net,
+                      float *weights)
+{
+    projection->project(projection->arg, algo_observed_policy(o, net), weights);
+    if (o->normaliser.count > 0) {
+        algo_normaliser_enter(&o->normaliser, net, weights);
+    }
+}
+
+size_t
+algo_observed_bytes(const algo_observed *o)
+{
+    return o->normaliser.count > 0 ? algo_normaliser_bytes(&o->normaliser) : 0;
+}
+
+void
+algo_observed_save(const algo_observed *o, oct_writer *writer)
+{
+    if (o->normaliser.count > 0) {
+        algo_normaliser_save(&o->normaliser, writer);
+    }
+}
+
+oct_err
+algo_observed_read(algo_observed *o, oct_reader *reader)
+{
+    return o->normaliser.count > 0 ? algo_normaliser_read(&o->normaliser, reader) : OCT_OK;
+}

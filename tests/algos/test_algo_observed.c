@@ -1,0 +1,232 @@
+// D4PG, DDPG, TD3 and SAC on normalised observations: scales, what ships, what is taken, refusals.
+#include <stdlib.h>
+
+#include "algos/algo_transfer.h"
+#include "tests/algos/dpg_fixture.h"
+#include "tests/support/oct_test.h"
+
+enum { OBS = 3, DIM = 2, B = 16 };
+
+typedef struct trial {
+    oct_config config;
+    policy_spec spec;
+    algo *a;
+    oct_rng rng;
+} trial;
+
+static trial
+trial_of(oct_config config, uint64_t seed)
+{
+    trial t = {.config = config};
+    t.a = dpg_fixture_algo(&t.spec, &t.config, OBS, DIM, seed);
+    oct_rng_init(&t.rng, 3, 0);
+    return t;
+}
+
+static oct_config
+normalising(size_t method)
+{
+    oct_config config = dpg_fixture_method(DPG_FIXTURE_RAW_METHODS + method);
+    assert_true(config.algo.normalise_observations);
+    config.network.first_layer_norm = true;
+    config.learner.batch_size = B;
+    return config;
+}
+
+// The middle number of each observation times factor, plus shift.
+static void
+stretch(const algo_batch *batch, float factor, float shift)
+{
+    float *rows[] = {(float *)(uintptr_t)batch->obs, (float *)(uintptr_t)batch->next};
+    for (int k = 0; k < 2; k++) {
+        for (uint32_t i = 0; i < batch->B; i++) {
+            rows[k][i * OBS + 1] = factor * rows[k][i * OBS + 1] + shift;
+        }
+    }
+}
+
+static void
+learn(trial *t, int updates, float rate, float factor, float shift)
+{
+    for (int i = 0; i < updates; i++) {
+        float result[ALGO_NUMBERS_MAX];
+        algo_batch batch = dpg_fixture_batch(&t->rng, B, OBS, DIM);
+        stretch(&batch, factor, shift);
+        T_OK(algo_update(t->a, &batch, rate, NULL, result));
+        fixture_batch_free(&batch);
+    }
+}
+
+// The outputs of the policy that ships, at x[B][OBS] as the environment gives it; malloc'd.
+static float *
+outputs(const trial *t, const float *x)
+{
+    nn_context *context = nn_context_create(NULL);
+    nn_net net;
+    nn_net_init(&net, context, &t->spec, B);
+    memcpy(net.params, algo_policy_params(t->a), net.param_count * sizeof(*net.params));
+    size_t count = (size_t)B * t->spec.layers[t->spec.layer_count - 1].outputs;
+    float *y = oct_alloc(count * sizeof(*y));
+    memcpy(y, nn_net_forward(&net, x, B), count * sizeof(*y));
+    nn_net_fini(&net);
+    nn_context_destroy(context);
+    return y;
+}
+
+static void
+expect_same_outputs(const trial *t, const float *x, const trial *other, const float *other_x,
+                    double tolerance)
+{
+    float *y = outputs(t, x), *other_y = outputs(other, other_x);
+    for (size_t i = 0; i < (size_t)B * t->spec.layers[t->spec.layer_count - 1].outputs; i++) {
+        T_NEAR((double)other_y[i], (double)y[i], tolerance, tolerance);
+    }
+    free(y);
+    free(other_y);
+}
+
+// Whatever units a number has: both learn the same, once there are statistics.
+static void
+test_units_do_not_matter(void **state)
+{
+    (void)state;
+    for (size_t n = 0; n < DPG_FIXTURE_NAMES; n++) {
+        oct_config config = normalising(n);
+        config.algo.adam_beta1 = config.algo.adam_beta2 = 0; // nothing of the first gradient stays
+        config.algo.adam_epsilon = 1e-2;                     // else Adam makes steps of roundings
+        trial t = trial_of(config, 1), wide = trial_of(config, 1);
+        for (int i = 0; i < 6; i++) {
+            float rate = i == 0 ? 0.0f : 1e-2f; // before there are statistics, they do matter
+            learn(&t, 1, rate, 1, 0);
+            learn(&wide, 1, rate, 64, 8);
+        }
+        algo_batch batch = dpg_fixture_batch(&t.rng, B, OBS, DIM);
+        algo_batch wide_batch = dpg_fixture_batch(&wide.rng, B, OBS, DIM);
+        stretch(&wide_batch, 64, 8);
+        expect_same_outputs(&t, batch.obs, &wide, wide_batch.obs, 1e-3);
+        fixture_batch_free(&batch);
+        fixture_batch_free(&wide_batch);
+        algo_destroy(t.a);
+        algo_destroy(wide.a);
+    }
+}
+
+typedef struct grid {
+    size_t count;
+    float *params; // that it was given last
+} grid;
+
+static void
+grid_project(void *arg, const float *params, float *out)
+{
+    grid *g = arg;
+    memcpy(g->params, params, g->count * sizeof(*params));
+    for (size_t i = 0; i < g->count; i++) {
+        out[i] = roundf(params[i] / 0.125f) * 0.125f;
+    }
+}
+
+// What is quantised is the policy that ships; and it learns with what became of it.
+static void
+test_a_projection_is_of_what_ships(void **state)
+{
+    (void)state;
+    for (size_t n = 0; n < DPG_FIXTURE_NAMES; n++) {
+        trial t = trial_of(normalising(n), 1);
+        size_t bytes = policy_spec_params(&t.spec) * sizeof(float);
+        grid g = {.count = policy_spec_params(&t.spec), .params = oct_alloc(bytes)};
+        learn(&t, 3, 1e-2f, 8, 4);
+        algo_set_projection(t.a, &(algo_projection){.arg = &g, .project = grid_project});
+        learn(&t, 4, 1e-2f, 8, 4);
+        if (t.config.algo.name == OCT_ALGO_SAC) { // the others project the target last
+            assert_memory_equal(g.params, algo_policy_params(t.a), bytes);
+        }
+        algo_network networks[ALGO_NETWORKS_MAX];
+        (void)t.a->ops->networks(t.a, networks);
+        const nn_net *net = networks[0].net;
+        float *raw = oct_alloc(bytes), *wanted = oct_alloc(bytes);
+        memcpy(raw, net->weights, bytes);
+        algo_normaliser_leave(networks[0].inside, net, raw);
+        grid_project(&g, algo_policy_params(t.a), wanted);
+        for (size_t i = 0; i < g.count; i++) {
+            T_NEAR((double)raw[i], (double)wanted[i], 1e-5, 1e-5);
+        }
+        free(raw);
+        free(wanted);
+        free(g.params);
+        algo_destroy(t.a);
+    }
+}
+
+static void
+nobody(void *arg, const algo_taken *taken)
+{
+    (void)arg;
+    (void)taken;
+}
+
+// From a run that normalises to one that does not, and on to one that does again, whose first
+// statistics leave the policy what it is.
+static void
+test_layers_are_taken_as_what_they_compute(void **state)
+{
+    (void)state;
+    for (size_t n = 0; n < DPG_FIXTURE_NAMES; n++) {
+        oct_config raw = normalising(n);
+        raw.algo.normalise_observations = false;
+        trial from = trial_of(normalising(n), 1), plain = trial_of(raw, 2);
+        trial again = trial_of(normalising(n), 3);
+        learn(&from, 5, 1e-2f, 16, 4);
+        assert_true(algo_take(plain.a, &plain.spec, from.a, &from.spec, nobody, NULL) > 0);
+        assert_true(algo_take(again.a, &again.spec, plain.a, &plain.spec, nobody, NULL) > 0);
+        algo_batch batch = dpg_fixture_batch(&from.rng, B, OBS, DIM);
+        stretch(&batch, 16, 4);
+        expect_same_outputs(&from, batch.obs, &plain, batch.obs, 1e-5);
+        expect_same_outputs(&from, batch.obs, &again, batch.obs, 1e-5);
+        learn(&again, 1, 0.0f, 16, 4);
+        expect_same_outputs(&from, batch.obs, &again, batch.obs, 1e-4);
+        fixture_batch_free(&batch);
+        algo_destroy(from.a);
+        algo_destroy(plain.a);
+        algo_destroy(again.a);
+    }
+}
+
+static void
+test_what_cannot_be_normalised_is_refused(void **state)
+{
+    (void)state;
+    for (size_t n = 0; n < DPG_FIXTURE_NAMES; n++) {
+        char reason[200] = "";
+        oct_config config = normalising(n);
+        policy_spec spec = dpg_fixture_env(OBS, DIM);
+        spec.obs_dtype = POLICY_U8;
+        T_ERR(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)), OCT_EINVAL);
+        assert_string_equal(reason, "algo.normalise_observations: only float32 observations into a "
+                                    "dense first layer are normalised");
+        spec.obs_dtype = POLICY_F32;
+        config.learner.freeze = (oct_config_ints){.count = 1, .value = {0}};
+        T_ERR(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)), OCT_EINVAL);
+        assert_non_null(strstr(reason, "learner.freeze: layer 0 moves with the statistics"));
+        config.learner.freeze.count = 0;
+        config.learner.count = 2;
+        config.learner.asynchronous = true;
+        T_ERR(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)), OCT_EINVAL);
+        assert_non_null(strstr(reason, "learner.asynchronous: statistics of "
+                                       "algo.normalise_observations are not shared"));
+        config.learner.asynchronous = false;
+        T_OK(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)));
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_units_do_not_matter),
+        cmocka_unit_test(test_a_projection_is_of_what_ships),
+        cmocka_unit_test(test_layers_are_taken_as_what_they_compute),
+        cmocka_unit_test(test_what_cannot_be_normalised_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
