@@ -65,8 +65,8 @@ algo_critics_make_specs(const oct_config *config, const char *name, policy_head 
     if (config->algo.normalise_observations && config->learner.asynchronous &&
         config->learner.count > 1) {
         return oct_refuse(reason, reason_size,
-                          "learner.asynchronous: statistics of algo.normalise_observations are not "
-                          "shared; wait for each other, or leave them out");
+                          "learner.asynchronous: learners do not share the statistics of "
+                          "algo.normalise_observations: set one of the two to false");
     }
     spec->head = head;
     spec->atoms = 0;

@@ -212,8 +212,7 @@ test_what_cannot_be_normalised_is_refused(void **state)
         config.learner.count = 2;
         config.learner.asynchronous = true;
         T_ERR(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)), OCT_EINVAL);
-        assert_non_null(strstr(reason, "learner.asynchronous: statistics of "
-                                       "algo.normalise_observations are not shared"));
+        assert_non_null(strstr(reason, "learner.asynchronous: learners do not share"));
         config.learner.asynchronous = false;
         T_OK(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)));
     }

@@ -215,6 +215,12 @@ def test_d4pg_learns_pendulum():
                     "learner.quantisation_aware=true")
 
 
+def test_d4pg_learns_pendulum_from_normalised_observations():
+    """Quantised as it learns: what is projected and what ships read observations as they are."""
+    learns_pendulum("algo.name=d4pg", "algo.value_min=-800", "algo.value_max=0", "algo.n_step=1",
+                    "learner.quantisation_aware=true", "algo.normalise_observations=true")
+
+
 def test_sac_learns_pendulum():
     """Actions drawn by int8 actors, windows of steps; evaluated by the mean."""
     learns_pendulum(preset=ROOT / "presets/pendulum-sac.yaml")
