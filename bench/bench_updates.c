@@ -72,6 +72,7 @@ config_fill(bench_update *u)
     config->network.critic_hidden = what->critic_hidden;
     config->network.conv = what->conv;
     config->network.critic_residual = what->residual;
+    config->algo.normalise_observations = what->normalise;
     config->algo.critics = what->critics;
     config->network.activation = OCT_ACTIVATION_RELU;
     config->network.first_layer_norm = false;

@@ -31,6 +31,7 @@ typedef struct bench_case {
     bool bf16;
     uint32_t critics;             // algo.critics
     bool residual;                // network.critic_residual
+    bool normalise;               // algo.normalise_observations
     uint32_t epochs, minibatches; // of PPO, otherwise 0
 } bench_case;
 
