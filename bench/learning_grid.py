@@ -56,7 +56,8 @@ def table(found):
                   + " / ".join(f"{100 * s:.1f}" for s in shares) + " % |")
 
 
-def panel(out, x0, y0, name, settings, by_steps):
+def panel(out, x0, y0, name, settings, colours, by_steps):
+    """colours: of each setting."""
     runs = [run for group in settings.values() for run in group]
     points = [p for run in runs for p in run["points"]]
     at = 1 if by_steps else 0
@@ -87,13 +88,13 @@ def panel(out, x0, y0, name, settings, by_steps):
         py = place(0, goal)[1]
         out.append(f'<line x1="{left}" y1="{py:.1f}" x2="{left + width}" y2="{py:.1f}" stroke="#dc2626" '
                    'stroke-dasharray="4 3"/>')
-    for i, group in enumerate(settings.values()):
+    for setting, group in settings.items():
         for run in group:
             line = " ".join("{:.1f},{:.1f}".format(*place(p[at] / scale, p[2])) for p in run["points"])
             end = place(run["points"][-1][at] / scale, run["points"][-1][2])
-            out.append(f'<polyline points="{line}" fill="none" stroke="{COLOURS[i % 4]}" stroke-width="1.3" '
+            out.append(f'<polyline points="{line}" fill="none" stroke="{colours[setting]}" stroke-width="1.3" '
                        f'stroke-opacity="0.8"/><circle cx="{end[0]:.1f}" cy="{end[1]:.1f}" r="2.4" '
-                       f'fill="{COLOURS[i % 4]}"/>')
+                       f'fill="{colours[setting]}"/>')
 
 
 def svg(path, title, found, by_steps=False):
@@ -103,11 +104,12 @@ def svg(path, title, found, by_steps=False):
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" '
            'font-size="10">', f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
            f'<text x="12" y="20" font-size="15" fill="#111827">{title}</text>']
-    for k, (preset, settings) in enumerate(found.items()):
-        panel(out, (k % columns) * PANEL_WIDTH, 28 + (k // columns) * PANEL_HEIGHT, preset, settings, by_steps)
     labels = list(dict.fromkeys(setting for settings in found.values() for setting in settings))
+    colours = {label: COLOURS[i % len(COLOURS)] for i, label in enumerate(labels)}
+    for k, (preset, settings) in enumerate(found.items()):
+        panel(out, (k % columns) * PANEL_WIDTH, 28 + (k // columns) * PANEL_HEIGHT, preset, settings, colours, by_steps)
     for i, label in enumerate(labels):
-        out.append(f'<text x="{12 + 190 * i}" y="{height - 10}" font-size="12" fill="{COLOURS[i % 4]}">■ {label}</text>')
+        out.append(f'<text x="{12 + 190 * i}" y="{height - 10}" font-size="12" fill="{colours[label]}">■ {label}</text>')
     if any(run["goal"] is not None for settings in found.values() for group in settings.values() for run in group):
         out.append(f'<text x="{12 + 190 * len(labels)}" y="{height - 10}" font-size="12" fill="#dc2626">- - goal</text>')
     out.append("</svg>\n")
