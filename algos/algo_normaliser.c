@@ -148,6 +148,25 @@ algo_normaliser_leave(const algo_normaliser *n, const nn_net *net, float *params
     first_layer_bring(n, net, params, false);
 }
 
+const float *
+algo_normaliser_raw(const algo_normaliser *n, const nn_net *net, float *raw)
+{
+    memcpy(raw, net->fetched, net->param_count * sizeof(*raw));
+    algo_normaliser_leave(n, net, raw);
+    return raw;
+}
+
+void
+algo_normaliser_project(const algo_normaliser *n, const algo_projection *projection,
+                        const nn_net *net, float *raw, float *weights)
+{
+    const float *params = n != NULL ? algo_normaliser_raw(n, net, raw) : net->fetched;
+    projection->project(projection->arg, params, weights);
+    if (n != NULL) {
+        algo_normaliser_enter(n, net, weights);
+    }
+}
+
 // ---- state
 
 size_t

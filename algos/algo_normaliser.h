@@ -1,6 +1,7 @@
 #ifndef ALGOS_ALGO_NORMALISER_H
 #define ALGOS_ALGO_NORMALISER_H
 
+#include "algos/algo.h"
 #include "common/oct_bytes.h"
 #include "common/oct_columns.h"
 #include "common/oct_config.h"
@@ -50,6 +51,14 @@ void algo_normaliser_renew(algo_normaliser *n);
 // same one of what x is normalised to, and back. Only the first layer's change; both round them.
 void algo_normaliser_enter(const algo_normaliser *n, const nn_net *net, float *params);
 void algo_normaliser_leave(const algo_normaliser *n, const nn_net *net, float *params);
+
+// raw[param_count] = what net has learned, as a function of observations as they are; net's is one
+// of normalised ones. Returns raw.
+const float *algo_normaliser_raw(const algo_normaliser *n, const nn_net *net, float *raw);
+// weights = what projection, which is of what ships, makes of net; both read what n normalises to,
+// or (NULL: raw is not used) observations as they are.
+void algo_normaliser_project(const algo_normaliser *n, const algo_projection *projection,
+                             const nn_net *net, float *raw, float *weights);
 
 // keeps and the statistics of now, in so many bytes. read checks every number; OCT_EPROTO leaves n
 // as it was.

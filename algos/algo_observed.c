@@ -73,28 +73,18 @@ algo_observed_renew(algo_observed *o, algo *a)
     }
 }
 
-static const float *
-raw_of(const algo_observed *o, const nn_net *net)
-{
-    memcpy(o->raw, net->fetched, net->param_count * sizeof(float));
-    algo_normaliser_leave(&o->normaliser, net, o->raw);
-    return o->raw;
-}
-
 const float *
 algo_observed_policy(const algo_observed *o, const nn_net *policy)
 {
-    return o->normaliser.count > 0 ? raw_of(o, policy) : policy->fetched;
+    const algo_normaliser *n = algo_observed_inside(o);
+    return n != NULL ? algo_normaliser_raw(n, policy, o->raw) : policy->fetched;
 }
 
 void
 algo_observed_project(algo_observed *o, const algo_projection *projection, const nn_net *net,
                       float *weights)
 {
-    projection->project(projection->arg, algo_observed_policy(o, net), weights);
-    if (o->normaliser.count > 0) {
-        algo_normaliser_enter(&o->normaliser, net, weights);
-    }
+    algo_normaliser_project(algo_observed_inside(o), projection, net, o->raw, weights);
 }
 
 size_t

@@ -109,19 +109,9 @@ algo_pair_fini(algo_pair *pair)
 static void
 policy_project(algo_pair *pair)
 {
-    const nn_net *net = &pair->policy.tape.net;
-    const float *params = net->fetched;
-    if (pair->projection.project == NULL) {
-        return;
-    }
-    if (pair->inside != NULL) { // what ships reads raw observations
-        memcpy(pair->policy_raw, params, net->param_count * sizeof(float));
-        algo_normaliser_leave(pair->inside, net, pair->policy_raw);
-        params = pair->policy_raw;
-    }
-    pair->projection.project(pair->projection.arg, params, pair->policy_weights);
-    if (pair->inside != NULL) {
-        algo_normaliser_enter(pair->inside, net, pair->policy_weights);
+    if (pair->projection.project != NULL) {
+        algo_normaliser_project(pair->inside, &pair->projection, &pair->policy.tape.net,
+                                pair->policy_raw, pair->policy_weights);
     }
 }
 

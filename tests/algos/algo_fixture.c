@@ -255,3 +255,20 @@ fixture_double_weights(void *arg, const float *params, float *out)
         out[i] = 2.0f * params[i];
     }
 }
+
+void
+fixture_normalising_refused(oct_config config, policy_spec spec)
+{
+    char reason[200] = "";
+    spec.obs_dtype = POLICY_U8;
+    T_ERR(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)), OCT_EINVAL);
+    assert_string_equal(reason, "algo.normalise_observations: only float32 observations into a "
+                                "dense first layer are normalised");
+    spec.obs_dtype = POLICY_F32;
+    config.learner.freeze = (oct_config_ints){.count = 1, .value = {0}};
+    T_ERR(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)), OCT_EINVAL);
+    assert_string_equal(reason, "learner.freeze: layer 0 moves with the statistics of "
+                                "algo.normalise_observations");
+    config.learner.freeze.value[0] = 1;
+    T_OK(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)));
+}

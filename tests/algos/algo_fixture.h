@@ -67,4 +67,8 @@ size_t fixture_learned_at(const policy_spec *spec, size_t learned, fixture_part 
 // Writes the checksum that the changed bytes need.
 void fixture_seal(uint8_t *bytes, size_t length);
 
+// That algo.normalise_observations, which config has, is refused for an environment of bytes and
+// for a frozen layer 0, and for nothing else.
+void fixture_normalising_refused(oct_config config, policy_spec spec);
+
 #endif // TESTS_ALGOS_ALGO_FIXTURE_H

@@ -200,15 +200,7 @@ test_what_cannot_be_normalised_is_refused(void **state)
         char reason[200] = "";
         oct_config config = normalising(n);
         policy_spec spec = dpg_fixture_env(OBS, DIM);
-        spec.obs_dtype = POLICY_U8;
-        T_ERR(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)), OCT_EINVAL);
-        assert_string_equal(reason, "algo.normalise_observations: only float32 observations into a "
-                                    "dense first layer are normalised");
-        spec.obs_dtype = POLICY_F32;
-        config.learner.freeze = (oct_config_ints){.count = 1, .value = {0}};
-        T_ERR(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)), OCT_EINVAL);
-        assert_non_null(strstr(reason, "learner.freeze: layer 0 moves with the statistics"));
-        config.learner.freeze.count = 0;
+        fixture_normalising_refused(config, spec);
         config.learner.count = 2;
         config.learner.asynchronous = true;
         T_ERR(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)), OCT_EINVAL);

@@ -225,20 +225,7 @@ static void
 test_what_cannot_be_normalised_is_refused(void **state)
 {
     (void)state;
-    char reason[200] = "";
-    oct_config config = normalising_config();
-    policy_spec spec = fixture_env(OBS, DIM);
-    spec.obs_dtype = POLICY_U8;
-    T_ERR(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)), OCT_EINVAL);
-    assert_string_equal(reason, "algo.normalise_observations: only float32 observations into a "
-                                "dense first layer are normalised");
-    spec.obs_dtype = POLICY_F32;
-    config.learner.freeze = (oct_config_ints){.count = 1, .value = {0}};
-    T_ERR(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)), OCT_EINVAL);
-    assert_string_equal(reason, "learner.freeze: layer 0 moves with the statistics of "
-                                "algo.normalise_observations");
-    config.learner.freeze.value[0] = 1;
-    T_OK(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)));
+    fixture_normalising_refused(normalising_config(), fixture_env(OBS, DIM));
 }
 
 // ---- refusals
