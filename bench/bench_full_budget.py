@@ -2,16 +2,17 @@
 """Tasks with a fixed number of environment steps and no early stop: many runs in the background, one line of JSON each.
 
 usage: bench_full_budget.py RECORDS [--steps 500000] [--tasks cheetah_run,...] [--seeds 3] [--first-seed 1] [--jobs N]
-                            [--runs FOLDER] [--octet build/release/cli/octet] [--label TEXT] [-- arguments for octet train...]
-       bench_full_budget.py RECORDS --table [--steps 500000]
+                            [--runs FOLDER] [--octet build/release/cli/octet] [--label TEXT] [--preset FILE] [-- arguments for octet train...]
+       bench_full_budget.py RECORDS --table
 
 RECORDS is one line a run, as bench_learning.py writes them (learning_grid.py draws them); a run that has a line there is
-not made again. So the table grows whenever the command is given again, first with each task's first seed. Runs that were
+not made again. Each task has its own preset, or all have --preset with their env.id. So the table grows whenever the command is given again, first with each task's first seed. Runs that were
 cut off go on from their checkpoints in --runs. --jobs runs share the cores; each has a thread to learn and one to act.
 Ctrl-C ends them all, and they save what they have.
 
-Two results that nobody selected belong to a run: its last version, over evaluation.episodes after the end, and the policy that
-it ships, over 100 new ones by octet eval. --table prints both beside the published returns at as many steps.
+Results that nobody selected belong to a run: the screens shortly before 0.5, 1, 2 and 4 million environment steps, its last
+version, over evaluation.episodes after the end, and the policy that it ships, over 100 new ones by octet eval. --table prints
+them beside the published returns of docs/data/control-suite-published.json at as many steps.
 """
 
 import argparse
@@ -28,14 +29,7 @@ import threading
 
 from bench_learning import DONE, HERE, finished, record, train
 
-# Acme's D4PG after 500,000 steps without action repeat: means of ten seeds, as the scores published with DreamerV3 have
-# them. The other tasks of the suite are not in that list.
-ACME_500K = {
-    "acrobot_swingup": 127, "ball_in_cup_catch": 966, "cartpole_balance": 999, "cartpole_balance_sparse": 973,
-    "cartpole_swingup": 875, "cartpole_swingup_sparse": 750, "cheetah_run": 622, "finger_spin": 822,
-    "finger_turn_easy": 595, "finger_turn_hard": 430, "hopper_hop": 78, "hopper_stand": 762, "pendulum_swingup": 759,
-    "reacher_easy": 961, "reacher_hard": 943, "walker_run": 615, "walker_stand": 946, "walker_walk": 969,
-}
+PUBLISHED = HERE.parent / "docs/data/control-suite-published.json"
 PRESETS = HERE.parent / "presets/dmc"
 
 
@@ -85,7 +79,8 @@ def trained(runs, options, task, seed):
     folder.mkdir(parents=True, exist_ok=True)
     if (run / DONE).exists():
         return folder
-    what = ["--resume"] if begun(run) else [PRESETS / f"{task}.yaml", "--seed", str(seed), "--set", f"run.env_steps={options.steps}",
+    preset = [PRESETS / f"{task}.yaml"] if options.preset is None else [options.preset, "--set", f"env.id=dmc:{task}"]
+    what = ["--resume"] if begun(run) else [*preset, "--seed", str(seed), "--set", f"run.env_steps={options.steps}",
                                             "--set", "run.stop_at_return=none", *options.rest]
     runs.run([options.octet, "train", *what, "--run-dir", run, "--no-ui"])
     ended = json.loads((run / "summary.json").read_text(encoding="utf-8"))
@@ -108,26 +103,51 @@ def lines(path):
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
 
 
-def table(path, steps):
-    """Markdown: tasks in the order of the alphabet."""
+def published(task):
+    """{steps: {system: return}} of a task, by steps."""
+    for row in json.loads(PUBLISHED.read_text(encoding="utf-8"))["returns"]:
+        if row["task"] == task:
+            return {steps: systems for steps, systems in row.items() if steps != "task"}
+    return {}
+
+
+def best(systems):
+    return f"{max(systems.values())} {max(systems, key=systems.get)}" if systems else ""
+
+
+def mean_of(values):
+    values = [value for value in values if value is not None]
+    return f"{statistics.fmean(values):.0f}" if values else ""
+
+
+def table(path):
+    """Markdown: tasks in the order of the alphabet, beside the best that is published at as many steps, and at any number up to 4 million."""
     found = {}
     for line in lines(path):
-        if 0.97 * steps <= line["env_steps"] <= 1.1 * steps:
-            found.setdefault((line["preset"], line["setting"]), []).append(line)
-    beaten = compared = 0
-    print("| task | setting | seeds | last version | shipped policy | least | Acme's D4PG | updates | minutes |\n|---|---|---|---|---|---|---|---|---|")
-    for (task, setting), group in sorted(found.items()):
-        last, again = [one["last_return"] for one in group], [one["again"] for one in group]
-        published = ACME_500K.get(task) if steps == 500000 else None
-        if published is not None:
-            compared += 1
-            beaten += statistics.fmean(again) >= published
+        found.setdefault((line["preset"], line["setting"], round(line["env_steps"] / 1e5)), []).append(line)
+    shares = {}
+    print("| task | setting | seeds | thousand steps | thousand updates | minutes | at 0.5 M | Acme's D4PG | best published | at 1 M | best published | last version | "
+          "shipped policy | best published | of it |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")
+    for (task, setting, _), group in sorted(found.items()):
+        rivals = published(task)
+        everybody = {}
+        for steps, systems in rivals.items():
+            for name, value in systems.items():
+                if steps != "100M" or set(rivals) == {"100M"}:
+                    everybody[f"{name} {steps}"] = max(value, everybody.get(f"{name} {steps}", 0))
+        again = [one["again"] for one in group]
         spread = f" ± {statistics.stdev(again):.0f}" if len(again) > 1 else ""
-        print(f"| {task} | {setting} | {len(group)} | {statistics.fmean(last):.0f} | {statistics.fmean(again):.0f}{spread} | {min(again):.0f} | "
-              f"{'' if published is None else published} | {statistics.median(one['updates'] for one in group) / 1e3:.1f} k | "
-              f"{statistics.median(one['wall_s'] for one in group) / 60:.1f} |")
-    if compared:
-        print(f"\nShipped policy at least as good as Acme's D4PG: {beaten} of {compared}.")
+        share = statistics.fmean(again) / max(everybody.values()) if everybody else None
+        if share is not None:
+            shares[task] = max(share, shares.get(task, 0))
+        marks = {mark: mean_of([one.get("screens_at", {}).get(mark) for one in group]) for mark in ("0.5M", "1M")}
+        print(f"| {task} | {setting} | {len(group)} | {statistics.median(one['env_steps'] for one in group) / 1e3:.0f} | "
+              f"{statistics.median(one['updates'] for one in group) / 1e3:.0f} | {statistics.median(one['wall_s'] for one in group) / 60:.1f} | "
+              f"{marks['0.5M']} | {rivals.get('0.5M', {}).get('Acme D4PG', '')} | {best(rivals.get('0.5M'))} | {marks['1M']} | {best(rivals.get('1M'))} | "
+              f"{statistics.fmean(one['last_return'] for one in group):.0f} | **{statistics.fmean(again):.0f}**{spread} | {best(everybody)} | "
+              f"{'' if share is None else f'{100 * share:.0f} %'} |")
+    print(f"\nOf {len(shares)} tasks, at least 95 % of the best published: {sum(share >= 0.95 for share in shares.values())}; "
+          f"at least 85 %: {sum(share >= 0.85 for share in shares.values())}.")
 
 
 def parse():
@@ -138,13 +158,14 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("records", type=pathlib.Path)
     parser.add_argument("--steps", type=int, default=500000)
-    parser.add_argument("--tasks", default=",".join(ACME_500K))
+    parser.add_argument("--tasks", default=",".join(row["task"] for row in json.loads(PUBLISHED.read_text(encoding="utf-8"))["returns"]))
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--first-seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--runs", type=pathlib.Path, default=pathlib.Path("runs/full-budget"))
     parser.add_argument("--octet", type=pathlib.Path, default=pathlib.Path("build/release/cli/octet"))
     parser.add_argument("--label", default="int8")
+    parser.add_argument("--preset", type=pathlib.Path)
     parser.add_argument("--table", action="store_true")
     options = parser.parse_args(own)
     options.rest, options.runs = rest, options.runs.resolve()
@@ -158,7 +179,7 @@ def parse():
 def main():
     options = parse()
     if options.table:
-        table(options.records, options.steps)
+        table(options.records)
         return 0
     made = {(line["preset"], line["seed"]) for line in lines(options.records)
             if line["setting"] == options.label and line["env_steps"] >= options.steps}

@@ -29,6 +29,8 @@ import time
 SPLIT = ("infer", "env", "collect", "wait")  # what the acting threads did
 HERE = pathlib.Path(__file__).resolve().parent
 DONE = "bench_learning.json"  # in a run folder: it is finished
+MARKS = {"0.5M": 500000, "1M": 1000000, "2M": 2000000, "4M": 4000000}  # environment steps at which returns are published
+NEAR = 0.08  # screens count for a mark from this share before it
 COLOURS = ["#2563eb", "#d97706", "#059669", "#9333ea"]
 
 
@@ -63,14 +65,27 @@ def train(octet, preset, seed, arguments, folder):
     ended["again"] = float(re.search(r"(-?\d+(\.\d+)?)\s*±", shown)[1])
     lines = (run / "metrics.csv").read_text(encoding="utf-8").splitlines()
     names = lines[0].split(",")
-    points = []
-    for line in lines[1:]:
-        row = dict(zip(names, line.split(",")))
-        if row["eval_return"]:
-            points.append((float(row["wall_s"]), float(row["env_steps"]), float(row["eval_return"])))
+    rows = [row for row in (dict(zip(names, line.split(","))) for line in lines[1:]) if row["eval_return"]]
+    points = [(float(row["wall_s"]), float(row["env_steps"]), float(row["eval_return"])) for row in rows]
+    ended["screens_at"] = screens_at(rows)
     if ended["return"]:
         points.append((ended["learner_wall_s"], ended["env_steps"], ended["return"]["mean"]))
     return ended, done["wall_s"], points
+
+
+def screens_at(rows):
+    """Means of the evaluations shortly before so many environment steps, of versions that nothing had selected.
+
+    A screen has fewer episodes than the evaluation that confirms a good one. rows: those of metrics.csv with a return.
+    """
+    fewest = min((float(row["eval_episodes"]) for row in rows), default=0)
+    screens = [(float(row["env_steps"]), float(row["eval_return"])) for row in rows if float(row["eval_episodes"]) == fewest]
+    found = {}
+    for name, steps in MARKS.items():
+        near = [value for at, value in screens if (1 - NEAR) * steps <= at <= 1.002 * steps]
+        if near and float(rows[-1]["env_steps"]) >= 0.98 * steps:  # the run came that far
+            found[name] = statistics.fmean(near)
+    return found
 
 
 def unselected(ended):
@@ -89,7 +104,7 @@ def record(path, preset, label, seed, ended, wall_s, points):
             "commit": ended["commit"], "goal": ended["goal"], "solved": ended["solved"], "reason": ended["reason"],
             "wall_s": wall_s, "return": final.get("mean", math.nan), "std": final.get("std"),
             "episodes": final.get("episodes"), "stage": final.get("stage"), "last_return": last,
-            "last_screens": screens, "again": ended["again"], "env_steps": ended["env_steps"],
+            "last_screens": screens, "screens_at": ended["screens_at"], "again": ended["again"], "env_steps": ended["env_steps"],
             "updates": ended["updates"], "env_steps_per_s": ended["env_steps_per_s"],
             "updates_per_s": ended["updates_per_s"], "learner_wait_share": ended["learner_wait_share"],
             "actor_seconds": ended["actor_seconds"], "cpu_s": ended["energy"]["cpu_s"],
