@@ -150,6 +150,22 @@ policy_net(nn_context *context, const trial *t, uint32_t rows)
     return net;
 }
 
+// log mu of what batch did becomes that of net, which reads observations as they are.
+static void
+batch_acted(algo_batch *batch, nn_net *net)
+{
+    const float *y = nn_net_forward(net, batch->obs, batch->B * (batch->T + 1));
+    for (uint32_t row = 0; row < batch->B * batch->T; row++) {
+        const float *of = y + (size_t)(row / batch->T * (batch->T + 1) + row % batch->T) * DIM;
+        double sum = 0;
+        for (uint32_t k = 0; k < DIM; k++) {
+            sum += exp((double)of[k]);
+        }
+        ((float *)(uintptr_t)batch->extra)[row] =
+            of[((const int32_t *)batch->action)[row]] - (float)log(sum);
+    }
+}
+
 // What is published reads observations as they are, and computes what was learned: the next update
 // finds the ratio to be that of the same probabilities, whatever the observations' units.
 static void
@@ -163,16 +179,7 @@ test_what_is_published_reads_raw_observations(void **state)
         float result[ALGO_NUMBERS_MAX];
         algo_batch batch = batch_stretch(reinforce_fixture_batch(&t.rng, &t.spec, B, T));
         nn_net net = policy_net(context, &t, ROWS);
-        const float *y = nn_net_forward(&net, batch.obs, ROWS);
-        for (uint32_t row = 0; row < B * T; row++) { // log mu, of the policy as it is published
-            const float *of = y + (size_t)(row / T * (T + 1) + row % T) * DIM;
-            double sum = 0;
-            for (uint32_t k = 0; k < DIM; k++) {
-                sum += exp((double)of[k]);
-            }
-            ((float *)(uintptr_t)batch.extra)[row] =
-                of[((const int32_t *)batch.action)[row]] - (float)log(sum);
-        }
+        batch_acted(&batch, &net);
         T_OK(algo_update(t.a, &batch, 1e-2f, NULL, result));
         T_NEAR((double)fixture_number(&t.config, result, "ratio_mean"), 1.0, 1e-5, 0);
         T_NEAR((double)fixture_number(&t.config, result, "kl"), 0.0, 1e-6, 0);
@@ -216,6 +223,57 @@ test_units_of_observations_do_not_matter(void **state)
         reinforce_fixture_free(&batch);
         reinforce_fixture_free(&wide);
     }
+    nn_context_destroy(context);
+    algo_destroy(t.a);
+    algo_destroy(other.a);
+}
+
+// Always projects to the same weights. expected: what an update begins with; NULL behind that.
+typedef struct constant_projection {
+    const float *weights, *expected;
+    size_t count;
+} constant_projection;
+
+static void
+constant_project(void *arg, const float *params, float *out)
+{
+    constant_projection *constant = arg;
+    for (size_t i = 0; constant->expected != NULL && i < constant->count; i++) {
+        T_NEAR((double)params[i], (double)constant->expected[i], 1e-5, 1e-5);
+    }
+    constant->expected = NULL;
+    memcpy(out, constant->weights, constant->count * sizeof(*out));
+}
+
+// A projection sees, and gives, weights for observations as they are: an update that follows what
+// the projected policy did finds it to be the same policy in every epoch.
+static void
+test_a_projection_is_of_what_is_published(void **state)
+{
+    (void)state;
+    enum { ROWS = B * (T + 1) };
+    trial t = reinforce_fixture_trial(normalising_config(), false, 1);
+    trial other = reinforce_fixture_trial(normalising_config(), false, 2);
+    nn_context *context = nn_context_create(NULL);
+    nn_net net = policy_net(context, &other, ROWS);
+    constant_projection constant = {.weights = net.params, .count = net.param_count};
+    algo_set_projection(t.a, &(algo_projection){.arg = &constant, .project = constant_project});
+    float *begun = oct_alloc(net.param_count * sizeof(*begun));
+    for (int i = 0; i < 3; i++) {
+        float result[ALGO_NUMBERS_MAX];
+        algo_batch batch = batch_stretch(reinforce_fixture_batch(&t.rng, &t.spec, B, T));
+        batch_acted(&batch, &net);
+        memcpy(begun, algo_policy_params(t.a), net.param_count * sizeof(*begun));
+        constant.expected = begun;
+        T_OK(algo_update(t.a, &batch, 1e-2f, NULL, result));
+        assert_null(constant.expected);
+        assert_memory_not_equal(algo_policy_params(t.a), begun, net.param_count * sizeof(*begun));
+        T_NEAR((double)fixture_number(&t.config, result, "ratio_mean"), 1.0, 1e-4, 0);
+        T_NEAR((double)fixture_number(&t.config, result, "update_kl"), 0.0, 1e-5, 0);
+        reinforce_fixture_free(&batch);
+    }
+    free(begun);
+    nn_net_fini(&net);
     nn_context_destroy(context);
     algo_destroy(t.a);
     algo_destroy(other.a);
@@ -282,6 +340,7 @@ main(void)
         cmocka_unit_test(test_they_learn_which_action_pays),
         cmocka_unit_test(test_what_is_published_reads_raw_observations),
         cmocka_unit_test(test_units_of_observations_do_not_matter),
+        cmocka_unit_test(test_a_projection_is_of_what_is_published),
         cmocka_unit_test(test_what_cannot_be_normalised_is_refused),
         cmocka_unit_test(test_batches_that_cannot_be_are_refused),
         cmocka_unit_test(test_same_seed_and_batches_give_the_same_bits_across_a_checkpoint),
