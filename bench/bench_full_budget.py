@@ -6,9 +6,10 @@ usage: bench_full_budget.py RECORDS [--steps 500000] [--tasks cheetah_run,...] [
        bench_full_budget.py RECORDS --table
 
 RECORDS is one line a run, as bench_learning.py writes them (learning_grid.py draws them); a run that has a line there is
-not made again. Each task has its own preset, or all have --preset with their env.id. So the table grows whenever the command is given again, first with each task's first seed. Runs that were
-cut off go on from their checkpoints in --runs. --jobs runs share the cores; each has a thread to learn and one to act.
-Ctrl-C ends them all, and they save what they have.
+not made again. So the table grows whenever the command is given again, first with each task's first seed. Each task has its
+own preset, or all have the one of --preset with another env.id. Runs that were cut off go on from their checkpoints in
+--runs. --jobs runs share the cores; each has a thread to learn and one to act. Ctrl-C ends them all, and they save what
+they have.
 
 Results that nobody selected belong to a run: the screens shortly before 0.5, 1, 2 and 4 million environment steps, its last
 version, over evaluation.episodes after the end, and the policy that it ships, over 100 new ones by octet eval. --table prints
@@ -121,7 +122,10 @@ def mean_of(values):
 
 
 def table(path):
-    """Markdown: tasks in the order of the alphabet, beside the best that is published at as many steps, and at any number up to 4 million."""
+    """Markdown: tasks in the order of the alphabet, beside the best that is published at as many steps.
+
+    The last comparison is with the best at any number of steps up to 4 million, or at 100 million where nothing else is published.
+    """
     found = {}
     for line in lines(path):
         found.setdefault((line["preset"], line["setting"], round(line["env_steps"] / 1e5)), []).append(line)
@@ -130,11 +134,8 @@ def table(path):
           "shipped policy | best published | of it |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")
     for (task, setting, _), group in sorted(found.items()):
         rivals = published(task)
-        everybody = {}
-        for steps, systems in rivals.items():
-            for name, value in systems.items():
-                if steps != "100M" or set(rivals) == {"100M"}:
-                    everybody[f"{name} {steps}"] = max(value, everybody.get(f"{name} {steps}", 0))
+        comparable = {steps: systems for steps, systems in rivals.items() if steps != "100M"} or rivals
+        everybody = {f"{name} {steps}": value for steps, systems in comparable.items() for name, value in systems.items()}
         again = [one["again"] for one in group]
         spread = f" ± {statistics.stdev(again):.0f}" if len(again) > 1 else ""
         share = statistics.fmean(again) / max(everybody.values()) if everybody else None
