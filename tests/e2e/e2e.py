@@ -642,7 +642,7 @@ def test_atoms_that_end_too_early_are_told():
         process.send_signal(signal.SIGINT)
         finish(process, run, 130)
         run = folder / "long"
-        finish(train(run, *atoms, "--set", "algo.value_max=100", "--set", "run.updates=7000"), run)
+        finish(train(run, *atoms, "--set", "algo.value_max=200", "--set", "run.updates=7000"), run)
         assert column(run, "updates") == 7000 and column(run, "cut_above") < 0.005
         assert not logged(run, "LEARNER-CUT")
 
