@@ -11,9 +11,9 @@
 
 #include "actor/actor_run.h"
 #include "bench/bench_sort.h"
-#include "bench_commit.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
+#include "common/oct_commit.h"
 #include "common/oct_rng.h"
 #include "quantizer/quantizer_convert.h"
 
@@ -210,7 +210,7 @@ measure_wire(const oct_config *config, const bench_case *what)
            "\"unit\": \"bytes per env step\", \"mean\": %.2f, \"steps_per_episode\": %.1f, "
            "\"n\": %d, \"commit\": \"%s\"}\n",
            ENVS, (double)bytes / (double)steps, (double)steps / (double)(rows - steps), MESSAGES,
-           BENCH_COMMIT);
+           OCT_COMMIT);
     actor_batch_destroy(batch);
     actor_run_destroy(run);
     policy_net_destroy(net);
@@ -241,7 +241,7 @@ measure(const oct_config *config, const bench_case *what, int rounds)
            "\"env_alone\": %.1f, \"steps_per_s\": %.0f, \"n\": %d, \"commit\": \"%s\"}\n",
            what->hidden[0], what->hidden[1], ENVS, what->precision == POLICY_INT8 ? "int8" : "fp32",
            policy_isa_name(policy_net_isa(net)), middle, best, alone, 1e9 / middle, rounds,
-           BENCH_COMMIT);
+           OCT_COMMIT);
     actor_batch_destroy(batch);
     actor_run_destroy(run);
     policy_net_destroy(net);

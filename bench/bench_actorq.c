@@ -13,9 +13,9 @@
 
 #include "actor/actor_run.h"
 #include "bench/bench_sort.h"
-#include "bench_commit.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
+#include "common/oct_commit.h"
 #include "common/oct_rng.h"
 #include "policy/policy_file.h"
 #include "quantizer/quantizer_convert.h"
@@ -268,7 +268,7 @@ measure(oct_config *config, const char *task, uint32_t width, uint32_t count, in
                "\"over_fp32\": %.3f, \"n\": %d, \"commit\": \"%s\"}\n",
                task, width, count, precision_names[p],
                policy_isa_name(policy_net_isa(contestants[p].net)), ns, alone, 1e9 / ns, fp32 / ns,
-               rounds, BENCH_COMMIT);
+               rounds, OCT_COMMIT);
         contestant_free(&contestants[p]);
     }
     (void)fflush(stdout);
@@ -298,7 +298,7 @@ measure_file(oct_config *config, const char *path)
            "\"median\": %.1f, \"env_alone\": %.1f, \"n\": %d, \"commit\": \"%s\"}\n",
            spec->env_id, policy_precision_name(c.image->precision),
            policy_isa_name(policy_net_isa(c.net)), bench_median(c.ns, ROUNDS_MAX), alone,
-           ROUNDS_MAX, BENCH_COMMIT);
+           ROUNDS_MAX, OCT_COMMIT);
     contestant_free(&c);
 }
 

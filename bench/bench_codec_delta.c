@@ -14,8 +14,8 @@
 #include <time.h>
 
 #include "bench/bench_sort.h"
-#include "bench_commit.h"
 #include "codec/codec_delta.h"
+#include "common/oct_commit.h"
 #include "policy/policy_file.h"
 #include "quantizer/quantizer_convert.h"
 #include "tests/policy/random_policy.h"
@@ -173,7 +173,7 @@ report(const char *source, way how, const sums *all)
            "\"commit\":\"%s\"}\n",
            source, how.name, all->changes, all->complete, 4.0 * weights / all->bytes,
            1.0 / all->worst_fraction, 8.0 * all->bytes / weights, all->codes / weights,
-           all->scales / n, all->error / n, all->encode_ms / n, all->decode_ms / n, BENCH_COMMIT);
+           all->scales / n, all->error / n, all->encode_ms / n, all->decode_ms / n, OCT_COMMIT);
     (void)fflush(stdout);
 }
 
@@ -329,7 +329,7 @@ report_part(const char *part, const char *way_name, double weights, double *ms, 
     printf("{\"name\":\"codec_delta_part\",\"part\":\"%s\",\"way\":\"%s\",\"weights\":%.0f,"
            "\"n\":%d,\"median\":%.2f,\"min\":%.2f,\"bar\":%.0f,\"unit\":\"ms of CPU time\","
            "\"commit\":\"%s\"}\n",
-           part, way_name, weights, n, ms[n / 2], ms[0], bar, BENCH_COMMIT);
+           part, way_name, weights, n, ms[n / 2], ms[0], bar, OCT_COMMIT);
 }
 
 // Each part on the same step again and again. Bars: issue of the 8-bit engine.

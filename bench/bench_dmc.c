@@ -19,9 +19,9 @@
 #include <string.h>
 
 #include "bench/bench_sort.h"
-#include "bench_commit.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
+#include "common/oct_commit.h"
 #include "common/oct_rng.h"
 #include "envs/dmc/dmc_model.h"
 #include "envs/dmc/dmc_sim.h"
@@ -263,7 +263,7 @@ measure(struct bench *b, uint32_t rounds)
            "\"physics_steps\":%u,\"us\":%.3f,\"bare_us\":%.3f,\"legacy_us\":%.3f,"
            "\"of_bare\":%.3f,\"of_legacy\":%.3f,\"control_steps_per_s\":%.0f,"
            "\"physics_steps_per_s\":%.0f,\"reset_us\":%.1f,\"with_resets_per_s\":%.0f}\n",
-           BENCH_COMMIT, b->task->id, b->sims[0].m->opt.integrator == mjINT_RK4 ? "rk4" : "euler",
+           OCT_COMMIT, b->task->id, b->sims[0].m->opt.integrator == mjINT_RK4 ? "rk4" : "euler",
            substeps, us, bench_median(bare, rounds), bench_median(legacy, rounds),
            bench_median(of_bare, rounds), bench_median(of_legacy, rounds), 1e6 / us,
            1e6 / us * substeps, reset_us, 1e9 / (1000 * us + reset_us));

@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 #include "bench/bench_batch.h"
-#include "bench/bench_commit.h"
 #include "bench/bench_must.h"
 #include "bench/bench_sort.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
+#include "common/oct_commit.h"
 #include "common/oct_log.h"
 #include "include/octet/octet.h"
 #include "learner/learner_external.h"
@@ -120,7 +120,7 @@ tell(const bench_case *what, const char *who, double *us, uint32_t count)
     printf("{\"bench\": \"external\", \"case\": \"%s\", \"who\": \"%s\", \"unit\": \"us\", "
            "\"n\": %" PRIu32 ", \"median\": %.1f, \"min\": %.1f, \"batches_per_s\": %.0f, "
            "\"commit\": \"%s\"}\n",
-           what->name, who, count, us[REPEATS / 2], us[0], 1e6 / us[REPEATS / 2], BENCH_COMMIT);
+           what->name, who, count, us[REPEATS / 2], us[0], 1e6 / us[REPEATS / 2], OCT_COMMIT);
     (void)fflush(stdout);
 }
 

@@ -21,10 +21,10 @@
 #include "algos/algo_ops.h"
 #include "bench/bench_sort.h"
 #include "bench/bench_updates.h"
-#include "bench_commit.h"
 #include "common/oct_base.h"
 #include "common/oct_blas.h"
 #include "common/oct_clock.h"
+#include "common/oct_commit.h"
 #include "nn/nn_gemm.h"
 #include "tests/algos/dqn_double.h"
 
@@ -183,7 +183,7 @@ print_case(const bench_update *u, const timing *timings, int rounds)
            "\"unit\": \"us\", \"rounds\": %d, \"threads\": %u, \"libraries\": \"%s\", \"commit\": "
            "\"%s\"}\n",
            timings[2].us[0], median[2] - median[3] - median[4], median[2] / median[0],
-           1e6 / median[2], rounds, threads, bench_products_libraries(), BENCH_COMMIT);
+           1e6 / median[2], rounds, threads, bench_products_libraries(), OCT_COMMIT);
     (void)fflush(stdout);
 }
 

@@ -23,9 +23,9 @@
 #include "bench/bench_batch.h"
 #include "bench/bench_must.h"
 #include "bench/bench_sort.h"
-#include "bench_commit.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
+#include "common/oct_commit.h"
 #include "group/group_fork.h"
 #include "group/group_mpi.h"
 #include "learner/learner_group.h"
@@ -261,7 +261,7 @@ team_print(const bench_case *what, team *t, uint32_t updates, int rounds)
            what->name, (unsigned)t->size, bf16 ? "true" : "false", rows, rows / alone,
            best / alone_best, cpu / alone_cpu, cpu, bench_median(t->exchange_share, rounds),
            t->mb_per_update, team_staleness(t), (unsigned)rows_of_update, (unsigned)updates, rounds,
-           BENCH_COMMIT);
+           OCT_COMMIT);
     (void)fflush(stdout);
 }
 

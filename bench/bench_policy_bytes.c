@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "bench/bench_sort.h"
-#include "bench_commit.h"
 #include "codec/codec_receiver.h"
 #include "common/oct_bytes.h"
+#include "common/oct_commit.h"
 #include "tests/policy/next_policy.h"
 #include "tests/policy/random_policy.h"
 
@@ -180,7 +180,7 @@ measure(bench_case *c, uint32_t hidden, uint32_t repeats)
                hidden, hidden, hidden, policy_precision_name(c->next->precision), steps[s].name,
                steps[s].is_change ? c->change_bytes : c->complete_bytes, repeats, ms[repeats / 2],
                ms[0], ms[(repeats * 99) / 100], copy_ms > 0.0 ? ms[repeats / 2] / copy_ms : 0.0,
-               sysconf(_SC_NPROCESSORS_ONLN), BENCH_COMMIT);
+               sysconf(_SC_NPROCESSORS_ONLN), OCT_COMMIT);
     }
 }
 

@@ -17,7 +17,7 @@
 #endif
 
 #include "bench/bench_sort.h"
-#include "bench_commit.h"
+#include "common/oct_commit.h"
 #include "tests/policy/random_policy.h"
 
 #define BATCH_MAX       64
@@ -407,7 +407,7 @@ bench(uint32_t channels, uint32_t B, uint32_t repeats, bool is_quick)
         printf("{\"name\":\"policy_conv\",\"net\":\"minatar\",\"channels\":%u,\"batch\":%u,"
                "\"what\":\"%s\",\"median\":%.3f,\"min\":%.3f,\"unit\":\"us\",\"n\":%u,\"cores\":1,"
                "\"commit\":\"%s\"}\n",
-               channels, B, c->name, c->us[repeats / 2], c->us[0], repeats, BENCH_COMMIT);
+               channels, B, c->name, c->us[repeats / 2], c->us[0], repeats, OCT_COMMIT);
         c->destroy(c->self);
     }
 }

@@ -13,7 +13,7 @@
 
 #include "bench/bench_policy_peers.h"
 #include "bench/bench_sort.h"
-#include "bench_commit.h"
+#include "common/oct_commit.h"
 #include "tests/policy/random_policy.h"
 
 #define BATCH_MAX       256
@@ -258,7 +258,7 @@ round_print(const round_of *round, const options *o)
                round->shape->name, round->B, is_own ? c->isa : "",
                is_own ? policy_precision_name(c->precision) : c->peer.name, c->median_us, c->min_us,
                c->us[(o->repeats - 1) * 99 / 100], o->repeats,
-               fp32 == NULL ? 0.0 : fp32->median_us / c->median_us, BENCH_COMMIT);
+               fp32 == NULL ? 0.0 : fp32->median_us / c->median_us, OCT_COMMIT);
     }
 }
 

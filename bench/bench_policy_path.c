@@ -18,10 +18,10 @@
 
 #include "bench/bench_must.h"
 #include "bench/bench_sort.h"
-#include "bench_commit.h"
 #include "codec/codec_delta.h"
 #include "codec/codec_receiver.h"
 #include "common/oct_clock.h"
+#include "common/oct_commit.h"
 #include "common/oct_latest.h"
 #include "common/oct_ring.h"
 #include "net/net_pub.h"
@@ -85,7 +85,7 @@ report(const bench_case *c, const char *part, samples *s, double bytes)
            "\"bytes\":%.0f,\"weights\":%zu,\"cores\":%ld,\"commit\":\"%s\"}\n",
            c->net->name, policy_precision_name(c->precision), c->delta ? "delta" : "complete", part,
            s->us[s->count / 2], s->us[0], s->us[(s->count - 1) * 99 / 100], s->count, bytes,
-           c->param_count, sysconf(_SC_NPROCESSORS_ONLN), BENCH_COMMIT);
+           c->param_count, sysconf(_SC_NPROCESSORS_ONLN), OCT_COMMIT);
     s->count = 0;
 }
 

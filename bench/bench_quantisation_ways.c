@@ -14,9 +14,9 @@
 
 #include "actor/actor_evaluate.h"
 #include "bench/bench_must.h"
-#include "bench_commit.h"
 #include "cli/cli_observe.h"
 #include "common/oct_base.h"
+#include "common/oct_commit.h"
 #include "common/oct_spread.h"
 #include "policy/policy_file.h"
 #include "quantizer/quantizer_calibrate.h"
@@ -217,7 +217,7 @@ print_way(const finished *f, const ways_options *options, const way *w,
            "\"episodes\":%u,"
            "\"return\":%.3f,\"std\":%.3f,\"least\":%.3f,\"change\":%.3f,\"change_error\":%.3f,"
            "\"agreement\":%.5f,\"outputs\":%.5f,\"%s\":%.4g}\n",
-           BENCH_COMMIT, f->path, f->env_id, policy_precision_name(w->precision),
+           OCT_COMMIT, f->path, f->env_id, policy_precision_name(w->precision),
            range_names[w->range], w->calibrated ? "true" : "false", w->scaled ? "true" : "false",
            w->centred ? "true" : "false", n, result->mean, result->std, result->min, change.mean,
            change.error, far->agreement, far->relative_l2, discrete ? "kl" : "actions",
@@ -254,7 +254,7 @@ measure_all(const char *path, const ways_options *options)
     play(&f, options, f.fp32, f.probe, &result);
     printf("{\"bench\":\"quantisation_ways\",\"commit\":\"%s\",\"policy\":\"%s\",\"env\":\"%s\","
            "\"precision\":\"fp32\",\"episodes\":%u,\"return\":%.3f,\"std\":%.3f,\"least\":%.3f}\n",
-           BENCH_COMMIT, path, f.env_id, options->episodes, result.mean, result.std, result.min);
+           OCT_COMMIT, path, f.env_id, options->episodes, result.mean, result.std, result.min);
     bool discrete = f.fp32->spec.action_kind == POLICY_DISCRETE;
     for (size_t i = 0; i < OCT_COUNTOF(ways); i++) {
         for (int scaled = 0; scaled <= f.is_scaled; scaled++) {

@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "bench_commit.h"
+#include "common/oct_commit.h"
 #include "quantizer/quantizer_project.h"
 #include "tests/quantizer/quantizer_plain.h"
 
@@ -162,7 +162,7 @@ measure(bench_case *c, uint32_t hidden, uint32_t repeats)
                hidden, hidden, hidden, policy_precision_name(c->previous->precision),
                range_names[c->method.range], steps[s].name, repeats, ms[repeats / 2], ms[0],
                ms[(repeats * 99) / 100], copy_ms > 0.0 ? ms[repeats / 2] / copy_ms : 0.0,
-               sysconf(_SC_NPROCESSORS_ONLN), BENCH_COMMIT);
+               sysconf(_SC_NPROCESSORS_ONLN), OCT_COMMIT);
     }
 }
 

@@ -27,9 +27,9 @@
 
 #include "bench/bench_must.h"
 #include "bench/bench_swarm_crew.h"
-#include "bench_commit.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
+#include "common/oct_commit.h"
 #include "common/oct_file.h"
 #include "net/net_process.h"
 #include "net/net_rpc.h"
@@ -508,7 +508,7 @@ report(bench *self, const watch *one, const watch *before, const watch *after, d
            "\"hidden\":\"%s\",\"delta\":%s,\"over\":\"%s\",\"commit\":\"%s\",\"cores\":%ld,"
            "\"seconds\":%.3f,\"joined_s\":%.3f,\"rows\":%u,\"batches_per_s\":%g,",
            o->mode, self->plan.actors, self->plan.subscribers, self->plan.pushers, o->hidden,
-           o->delta ? "true" : "false", o->over, BENCH_COMMIT, sysconf(_SC_NPROCESSORS_ONLN), s,
+           o->delta ? "true" : "false", o->over, OCT_COMMIT, sysconf(_SC_NPROCESSORS_ONLN), s,
            joined_s, o->rows, o->batches_per_s);
     printf("\"offered_per_s\":%.0f,\"sent_per_s\":%.0f,\"acked_per_s\":%.0f,"
            "\"held_back\":%.4f,\"resent\":%" PRIu64 ",\"batch_bytes\":%u,"

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_commit.h"
 #include "common/oct_file.h"
 
 static void
@@ -159,6 +160,8 @@ learner_summary_write(const char *path, const learner_summary *summary)
     (void)json_object_set_new(root, "actor_seconds", actor_seconds_json(summary));
     (void)json_object_set_new(root, "bytes", bytes_json(summary));
     set_text(root, "blas", summary->blas);
+    set_text(root, "version", OCTET_VERSION);
+    set_text(root, "commit", OCT_COMMIT);
     char *text = json_dumps(root, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
     json_decref(root);
     if (text == NULL) {

@@ -95,7 +95,8 @@ test_summary_has_its_keys(void **state)
                                        "learner_cpu_s", "last_publication",
                                        "agreement",     "divergence",
                                        "actor_seconds", "bytes",
-                                       "blas"};
+                                       "blas",          "version",
+                                       "commit"};
     learner_summary summary = summary_of();
     summary.solved = summary.has_last = true;
     summary.result = (learner_eval_result){.stage = LEARNER_EVAL_RESULT,
