@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
-"""Time to a threshold with int8 against fp32 actors, by width of the policy, where acting decides and where learning does.
+"""Time to a threshold with int8 against fp32 actors, by task and width of the policy, where acting decides and where learning does.
 
-usage: bench_actorq_runs.py RECORDS [--octet build/release/cli/octet] [--hidden 256,512,2048] [--regimes acting,learning] [--seeds 5] [--first-seed 1]
-                            [--jobs N] [--runs FOLDER]
+usage: bench_actorq_runs.py RECORDS [--octet build/release/cli/octet] [--tasks CartPole-v1] [--hidden 256,512,2048] [--regimes acting,learning]
+                            [--seeds 5] [--first-seed 1] [--jobs N] [--runs FOLDER]
        bench_actorq_runs.py RECORDS --table [--actorq LINES --svg FILE]
 
-CartPole-v1 by PPO (presets/cartpole-ppo.yaml, and what SETTINGS changes): one actor, one environment a call, three hidden layers, until 100 greedy
-episodes of the policy that the actor has come to a mean of 475. The actor makes the next rollout of 256 steps while the learner learns from the last
-(algo.rollout_lag 1), so that a run takes as long as the slower of the two. "learning" is that as it is. "acting" gives the actor 5 % of a core, by a
-control group of its own (version 1 or 2; needs root), as if the learner were 20 times as fast; learner, replay and evaluator have what they want.
+One actor, one environment a call, three hidden layers, until 100 greedy episodes of the policy that the actor has come to the task's threshold (TASKS,
+the paper's for its own tasks). CartPole-v1 by PPO: the actor makes the next rollout of 256 steps while the learner learns from the last (algo.rollout_lag 1), so that a
+run takes as long as the slower of the two. The Control Suite's by D4PG with the preset dmc/long (actions last two
+steps) and batches of 64, through replay, whose ratio of samples to inserts does the same. "learning" is
+that as it is. "acting" gives the actor a share of a core (TASKS), by a control group of its own (version 1 or 2; needs root), as if the learner were
+that many times as fast; learner, replay and evaluator have what they want.
 
 RECORDS is one line of JSON a run, as bench_learning.py writes them; a run that has a line there is not made again. int8 and fp32 of a seed follow each
-other; --jobs runs at once, which is for "acting": each of its actors leaves 95 % of a core to others. Seconds are the learner's, from its start to the end of the run.
+other; --jobs runs at once, which is for "acting": each of its actors leaves most of a core to others. Seconds are the learner's, from its start to the end of the run.
 
 --table prints medians and ranges; "at equal steps" compares the seconds of a step, which luck with a seed does not touch. --svg draws the map: the model
 of a run, max(acting, learning) a step, beside the runs; LINES are those of bench_actorq, for environments that cost more than CartPole.
@@ -22,45 +24,66 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+import typing
 
 from actorq_table import LEFT, UP, chart
 from bench_learning import COLOURS, DONE, HERE, finished, record, train
 
-PRESET = HERE.parent / "presets/cartpole-ppo.yaml"
-SHARE = 0.05
-PERIOD_US = 20000
-THRESHOLD = 475
-RATES = {256: 0.0003, 512: 0.0002, 2048: 0.00005}
-# Seconds in which a run makes about a thousand steps, from one evaluation to the next.
-EVALUATE_S = {("acting", 256): {"int8": 0.076, "fp32": 0.17}, ("acting", 512): {"int8": 0.18, "fp32": 0.72}, ("acting", 2048): {"int8": 3, "fp32": 12},
-              ("learning", 256): {"int8": 0.03, "fp32": 0.035}, ("learning", 512): {"int8": 0.1, "fp32": 0.12},
-              ("learning", 2048): {"int8": 3, "fp32": 3}}
-SETTINGS = {"run.stop_at_return": THRESHOLD, "run.env_steps": 200000, "network.activation": "relu", "network.critic_hidden": [64, 64],
-            "algo.rollout_lag": 1, "algo.sequence_steps": 256, "algo.epochs": 4, "algo.minibatches": 4, "algo.critic_learning_rate": 0.001,
-            "learner.batch_size": 1, "learner.metrics_s": 0.02, "actor.envs": 1}
+PRESETS = HERE.parent / "presets"
+# Seconds from one evaluation to the next, in which a run of CartPole makes about a thousand steps, and one of the Control Suite two thousand.
+CARTPOLE_EVALUATE_S = {("acting", 256): {"int8": 0.076, "fp32": 0.17}, ("acting", 512): {"int8": 0.18, "fp32": 0.72}, ("acting", 2048): {"int8": 3, "fp32": 12},
+                       ("learning", 256): {"int8": 0.03, "fp32": 0.035}, ("learning", 512): {"int8": 0.1, "fp32": 0.12},
+                       ("learning", 2048): {"int8": 3, "fp32": 3}}
+CARTPOLE = {"run.env_steps": 200000, "network.activation": "relu", "network.critic_hidden": [64, 64], "algo.rollout_lag": 1, "algo.sequence_steps": 256,
+            "algo.epochs": 4, "algo.minibatches": 4, "algo.critic_learning_rate": 0.001, "learner.batch_size": 1, "learner.metrics_s": 0.02}
+SUITE_EVALUATE_S = {("acting", 256): {"int8": 1.5, "fp32": 2.1}, ("acting", 512): {"int8": 2.2, "fp32": 6},
+                    ("learning", 256): {"int8": 0.4, "fp32": 0.4}, ("learning", 512): {"int8": 1.3, "fp32": 1.3}}
+SUITE = {"run.env_steps": 1000000, "network.critic_hidden": [256, 256], "learner.batch_size": 64, "learner.metrics_s": 0.1, "learner.publish_period": 200,
+         "replay.samples_per_insert": 32, "replay.min_size": 1000}
+
+
+class Task(typing.NamedTuple):
+    """A task, and how it is trained: the rates by width, the seconds between evaluations by regime, width and precision."""
+
+    preset: str
+    threshold: float
+    share: float  # of a core, where acting decides
+    settings: dict
+    rates: dict
+    evaluate_s: dict
+
+
+TASKS = {
+    "CartPole-v1": Task("cartpole-ppo", 475, 0.05, CARTPOLE, {256: 0.0003, 512: 0.0002, 2048: 0.00005}, CARTPOLE_EVALUATE_S),
+    "dmc:cartpole_balance": Task("dmc/long", 941, 0.005, SUITE, {256: 0.0005, 512: 0.0005}, SUITE_EVALUATE_S),
+    "dmc:finger_spin": Task("dmc/long", 810, 0.01, SUITE, {256: 0.0005, 512: 0.0005}, SUITE_EVALUATE_S),
+}
 PRECISIONS = ("int8", "fp32")
+QUOTA_US = 1000  # of a control group in its period: the least that there is
+WIDTHS = (256, 512, 2048)
 ENVIRONMENTS = {"CartPole-v1": "none", "dmc:cheetah_run": "9 4", "dmc:humanoid_stand": "2 3"}  # how their lines are drawn
 
 
 class Group:
-    """A control group whose processes have SHARE of a core together."""
+    """A control group whose processes have a share of a core together."""
 
-    def __init__(self, name):
+    def __init__(self, name, share):
         one = pathlib.Path("/sys/fs/cgroup/cpu")
         self.path = (one if one.is_dir() else one.parent) / name
         self.path.mkdir()
-        quota = int(SHARE * PERIOD_US)
+        period = round(QUOTA_US / share)
         if one.is_dir():
-            (self.path / "cpu.cfs_period_us").write_text(str(PERIOD_US))
-            (self.path / "cpu.cfs_quota_us").write_text(str(quota))
+            (self.path / "cpu.cfs_period_us").write_text(str(period))
+            (self.path / "cpu.cfs_quota_us").write_text(str(QUOTA_US))
         else:
-            (self.path / "cpu.max").write_text(f"{quota} {PERIOD_US}")
+            (self.path / "cpu.max").write_text(f"{QUOTA_US} {period}")
 
     def take(self, pid):
         (self.path / "cgroup.procs").write_text(str(pid))
@@ -81,13 +104,20 @@ def child(parent, name):
     return None
 
 
+def preset(name):
+    return PRESETS / f"{TASKS[name].preset}.yaml"
+
+
 def trained(options, job, run):
-    regime, width, seed, precision = job
-    sets = {**SETTINGS, "network.hidden": [width] * 3, "algo.learning_rate": RATES[width], "evaluation.period_s": EVALUATE_S[regime, width][precision], "policy.precision": precision}
-    command = [options.octet, "train", PRESET, "--seed", str(seed), "--run-dir", run, "--no-ui"]
+    name, regime, width, seed, precision = job
+    task = TASKS[name]
+    shutil.rmtree(run, ignore_errors=True)  # one that was cut off
+    sets = {**task.settings, "env.id": name, "run.stop_at_return": task.threshold, "actor.envs": 1, "network.hidden": [width] * 3, "algo.learning_rate": task.rates[width],
+            "evaluation.period_s": task.evaluate_s[regime, width][precision], "policy.precision": precision}
+    command = [options.octet, "train", preset(name), "--seed", str(seed), "--run-dir", run, "--no-ui"]
     for key, value in sets.items():
         command += ["--set", f"{key}={value}"]
-    group = Group(f"octet-bench-{os.getpid()}-{threading.get_ident()}") if regime == "acting" else None
+    group = Group(f"octet-bench-{os.getpid()}-{threading.get_ident()}", task.share) if regime == "acting" else None
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     while group and process.poll() is None:
         pid = child(process.pid, "octet-actor")
@@ -104,17 +134,17 @@ def trained(options, job, run):
 
 
 def one(options, lock, job):
-    regime, width, seed, precision = job
+    name, regime, width, seed, precision = job
     label = f"{regime} 3x{width} {precision}"
     with tempfile.TemporaryDirectory(prefix="octet-bench-") as temporary:
-        folder = (options.runs / label.replace(" ", "-")) if options.runs else pathlib.Path(temporary)
+        folder = (options.runs / name.replace(":", "-") / label.replace(" ", "-")) if options.runs else pathlib.Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
         if not (folder / f"run-{seed}" / DONE).exists():
             trained(options, job, folder / f"run-{seed}")
-        ended, wall_s, points = train(options.octet, PRESET, seed, [], folder)
+        ended, wall_s, points = train(options.octet, preset(name), seed, [], folder)
     with lock:
-        record(options.records, PRESET, label, seed, ended, wall_s, points)
-    print(f"{label:24s} seed {seed}: {ended['reason']:7s} {wall_s:7.2f} s  steps {ended['env_steps']:7d}  again {ended['again']:6.1f}  "
+        record(options.records, preset(name), label, seed, ended, wall_s, points)
+    print(f"{name} {label:24s} seed {seed}: {ended['reason']:7s} {wall_s:7.2f} s  steps {ended['env_steps']:7d}  again {ended['again']:6.1f}  "
           f"actor {ended['daemons']['actor-0']['cpu_s']:6.2f} s of CPU, learner {ended['daemons']['learner']['cpu_s']:6.2f}", flush=True)
 
 
@@ -123,11 +153,11 @@ def lines(path):
 
 
 def cells(path):
-    """{(regime, width): {precision: [runs]}} in the order of the file."""
+    """{(task, regime, width): {precision: [runs]}}, sorted."""
     found = {}
     for line in lines(path):
         regime, width, precision = line["setting"].split()
-        found.setdefault((regime, int(width[2:])), {}).setdefault(precision, []).append(line)
+        found.setdefault((line["env"], regime, int(width[2:])), {}).setdefault(precision, []).append(line)
     return {key: of for key, of in sorted(found.items()) if len(of) == len(PRECISIONS)}
 
 
@@ -143,17 +173,17 @@ def step_ms(run):
     return 1e3 * run["wall_s"] / run["env_steps"]
 
 
-def place(regime, of):
+def place(name, regime, of):
     """A cell on the map: what learning from a step takes over what the fp32 actor takes for it, and int8's gain at equal steps."""
     fp32 = of["fp32"]
-    acting = median(fp32, lambda run: run["daemon_cpu_s"]["actor-0"] / run["env_steps"]) / (SHARE if regime == "acting" else 1)
+    acting = median(fp32, lambda run: run["daemon_cpu_s"]["actor-0"] / run["env_steps"]) / (TASKS[name].share if regime == "acting" else 1)
     return median(fp32, lambda run: run["daemon_cpu_s"]["learner"] / run["env_steps"]) / acting, median(fp32, step_ms) / median(of["int8"], step_ms)
 
 
 def table(path):
-    print("| regime | policy | seeds | int8: seconds to 475 | fp32 | times | steps: int8, fp32 | at equal steps | 100 more episodes: int8, fp32 | "
-          "CPU s of the actor: int8, fp32 | of the evaluator |\n|---|---|---|---|---|---|---|---|---|---|---|")
-    for (regime, width), of in cells(path).items():
+    print("| task, return | regime | policy | seeds | int8: seconds to it | fp32 | times | steps: int8, fp32 | at equal steps | 100 more episodes: int8, fp32 | "
+          "CPU s of the actor: int8, fp32 | of the evaluator |\n|---|---|---|---|---|---|---|---|---|---|---|---|")
+    for (name, regime, width), of in cells(path).items():
         def cell(precision):
             seconds = [run["wall_s"] for run in of[precision]]
             missed = sum(not run["solved"] for run in of[precision])
@@ -162,7 +192,7 @@ def table(path):
             return ", ".join(format(median(of[p], value), form) for p in PRECISIONS)
         ratio = median(of["fp32"], lambda r: r["wall_s"]) / median(of["int8"], lambda r: r["wall_s"])
         equal = median(of["fp32"], step_ms) / median(of["int8"], step_ms)
-        print(f"| {regime} | 3x{width} | {min(map(len, of.values()))} | {cell('int8')} | {cell('fp32')} | **{ratio:.2f}** | "
+        print(f"| {name}, {TASKS[name].threshold:g} | {regime} | 3x{width} | {min(map(len, of.values()))} | {cell('int8')} | {cell('fp32')} | **{ratio:.2f}** | "
               f"{pair(lambda r: r['env_steps'] / 1e3, '.0f')} k | {equal:.2f} | {pair(lambda r: r['again'], '.0f')} | "
               f"{pair(lambda r: r['daemon_cpu_s']['actor-0'], '.2f')} | {pair(lambda r: r['daemon_cpu_s']['evaluator'], '.2f')} |")
 
@@ -177,20 +207,22 @@ def gains(path):
 def svg(path, found, core):
     """Curves: max(acting, learning) a step with fp32 over the same with int8, for what an acting core gains; circles: the cells of RECORDS."""
     (low, high), height = (-2.0, 1.5), 340
-    top = max([*core.values(), *(place(key[0], of)[1] for key, of in found.items())]) * 1.08
+    top = max([*core.values(), *(place(*key[:2], of)[1] for key, of in found.items())]) * 1.08
     at, out = chart("How many times as fast a run is with int8 actors",
                     "time to learn from a step over the time of all fp32 actors for a step (n actors: n times as far to the right)",
                     (low, high), top, (640, height), 92)
-    colour = dict(zip(sorted(RATES), COLOURS))
+    colour = dict(zip(WIDTHS, COLOURS))
     for (task, hidden), gain in core.items():
         xs = [10 ** (low + (high - low) * k / 200) for k in range(201)]
         line = " ".join("{:.1f},{:.1f}".format(*at(x, max(1, x) / max(1 / gain, x))) for x in xs)
         out.append(f'<polyline points="{line}" fill="none" stroke="{colour[hidden]}" stroke-width="1.6" '
                    f'stroke-dasharray="{ENVIRONMENTS[task]}"/>')
-    for (regime, hidden), of in found.items():
-        x, y = at(*place(regime, of))
+    for (name, regime, hidden), of in found.items():
+        x, y = at(*place(name, regime, of))
+        if name.startswith("dmc:"):
+            out.append(f'<text x="{x + 9:.1f}" y="{y + 4:.1f}" fill="#374151">{name[4:]}</text>')
         out.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{colour[hidden] if regime == "acting" else "#ffffff"}" stroke="{colour[hidden]}" stroke-width="2"/>')
-    for i, hidden in enumerate(sorted(RATES)):
+    for i, hidden in enumerate(WIDTHS):
         out.append(f'<text x="{LEFT + 80 * i}" y="{UP + height + 60}" fill="{colour[hidden]}">■ 3x{hidden}</text>')
     out.append(f'<text x="{LEFT + 240}" y="{UP + height + 60}" fill="#374151">lines: the model; circles: runs, filled where acting was slowed</text>'
                f'<text x="{LEFT}" y="{UP + height + 80}" fill="#374151">full lines: CartPole; long dashes: cheetah_run; short dashes: humanoid_stand</text></svg>\n')
@@ -201,6 +233,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("records", type=pathlib.Path)
     parser.add_argument("--octet", default="build/release/cli/octet")
+    parser.add_argument("--tasks", default="CartPole-v1")
     parser.add_argument("--hidden", default="256,512,2048")
     parser.add_argument("--regimes", default="acting,learning")
     parser.add_argument("--seeds", type=int, default=5)
@@ -216,10 +249,18 @@ def main():
         if options.svg:
             svg(options.svg, cells(options.records), gains(options.actorq))
         return 0
-    made = {(line["setting"], line["seed"]) for line in lines(options.records)}
-    jobs = [(regime, int(width), seed, precision) for regime in options.regimes.split(",") for width in options.hidden.split(",")
-            for seed in range(options.first_seed, options.first_seed + options.seeds) for precision in PRECISIONS
-            if (f"{regime} 3x{width} {precision}", seed) not in made]
+    unknown = set(options.tasks.split(",")) - set(TASKS)
+    if unknown:
+        parser.error(f"--tasks: {', '.join(sorted(unknown))} is none of {', '.join(TASKS)}")
+    for name in options.tasks.split(","):
+        cells_of = TASKS[name].evaluate_s
+        for cell in [(regime, int(width)) for regime in options.regimes.split(",") for width in options.hidden.split(",")]:
+            if cell not in cells_of:
+                parser.error(f"{name} has no {cell[0]} 3x{cell[1]}, but {', '.join(f'{regime} 3x{width}' for regime, width in cells_of)}")
+    made = {(line["env"], line["setting"], line["seed"]) for line in lines(options.records)}
+    jobs = [(name, regime, int(width), seed, precision) for name in options.tasks.split(",") for regime in options.regimes.split(",")
+            for width in options.hidden.split(",") for seed in range(options.first_seed, options.first_seed + options.seeds) for precision in PRECISIONS
+            if (name, f"{regime} 3x{width} {precision}", seed) not in made]
     lock = threading.Lock()
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for done in concurrent.futures.as_completed([pool.submit(one, options, lock, job) for job in jobs]):
