@@ -220,7 +220,7 @@ def svg(path, found, core):
     for (name, regime, hidden), of in found.items():
         x, y = at(*place(name, regime, of))
         if name.startswith("dmc:"):
-            out.append(f'<text x="{x + 9:.1f}" y="{y + 4:.1f}" fill="#374151">{name[4:]}</text>')
+            out.append(f'<text x="{x - 9:.1f}" y="{y + 4:.1f}" text-anchor="end" fill="#374151">{name[4:]}</text>')
         out.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{colour[hidden] if regime == "acting" else "#ffffff"}" stroke="{colour[hidden]}" stroke-width="2"/>')
     for i, hidden in enumerate(WIDTHS):
         out.append(f'<text x="{LEFT + 80 * i}" y="{UP + height + 60}" fill="{colour[hidden]}">■ 3x{hidden}</text>')

@@ -31,7 +31,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 DONE = "bench_learning.json"  # in a run folder: it is finished
 MARKS = {"0.5M": 500000, "1M": 1000000, "2M": 2000000, "4M": 4000000}  # environment steps at which returns are published
 NEAR = 0.12  # screens count for a mark from this share before it
-COLOURS = ["#2563eb", "#d97706", "#059669", "#9333ea"]
+COLOURS = ["#2563eb", "#d97706", "#059669", "#9333ea", "#be185d"]
 
 
 def finished(run, wall_s):
@@ -185,11 +185,11 @@ def svg(path, title, sets, x_label="seconds of wall time"):
     for i, (label, curves) in enumerate(sets):
         for curve in curves:
             line = " ".join("{:.1f},{:.1f}".format(*place(p[0], p[2])) for p in curve)
-            out.append(f'<polyline points="{line}" fill="none" stroke="{COLOURS[i % 4]}" stroke-width="1.6" '
+            out.append(f'<polyline points="{line}" fill="none" stroke="{COLOURS[i % len(COLOURS)]}" stroke-width="1.6" '
                        'stroke-opacity="0.75"/>')
             end = place(curve[-1][0], curve[-1][2])
-            out.append(f'<circle cx="{end[0]:.1f}" cy="{end[1]:.1f}" r="3" fill="{COLOURS[i % 4]}"/>')
-        out.append(f'<text x="{left + 150 * i}" y="{top + height + 60}" fill="{COLOURS[i % 4]}">■ {label}</text>')
+            out.append(f'<circle cx="{end[0]:.1f}" cy="{end[1]:.1f}" r="3" fill="{COLOURS[i % len(COLOURS)]}"/>')
+        out.append(f'<text x="{left + 150 * i}" y="{top + height + 60}" fill="{COLOURS[i % len(COLOURS)]}">■ {label}</text>')
     out.append("</svg>\n")
     pathlib.Path(path).write_text("\n".join(out), encoding="utf-8")
 

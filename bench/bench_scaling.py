@@ -220,8 +220,8 @@ def panel(out, title, unit, series, x0, y0):
                f'actors</text>')
     for i, line in enumerate(series.values()):
         drawn = " ".join("{:.1f},{:.1f}".format(*place(*p)) for p in line)
-        out.append(f'<polyline points="{drawn}" fill="none" stroke="{COLOURS[i % 4]}" stroke-width="1.8"/>')
-        out += [f'<circle cx="{place(*p)[0]:.1f}" cy="{place(*p)[1]:.1f}" r="3" fill="{COLOURS[i % 4]}"/>' for p in line]
+        out.append(f'<polyline points="{drawn}" fill="none" stroke="{COLOURS[i % len(COLOURS)]}" stroke-width="1.8"/>')
+        out += [f'<circle cx="{place(*p)[0]:.1f}" cy="{place(*p)[1]:.1f}" r="3" fill="{COLOURS[i % len(COLOURS)]}"/>' for p in line]
 
 
 def svg(path, title, panels):
@@ -233,7 +233,7 @@ def svg(path, title, panels):
     for k, (name, unit, series) in enumerate(panels):
         panel(out, name, unit, series, 375 * k, 30)
     for i, name in enumerate(panels[0][2]):
-        out.append(f'<text x="{20 + 210 * i}" y="{height - 12}" fill="{COLOURS[i % 4]}">■ {name}</text>')
+        out.append(f'<text x="{20 + 210 * i}" y="{height - 12}" fill="{COLOURS[i % len(COLOURS)]}">■ {name}</text>')
     out.append("</svg>\n")
     pathlib.Path(path).write_text("\n".join(out), encoding="utf-8")
 

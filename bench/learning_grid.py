@@ -18,6 +18,7 @@ from bench_learning import COLOURS, SPLIT, ticks
 
 PANEL_WIDTH, PANEL_HEIGHT, COLUMNS = 250, 150, 4
 TICKS = 4  # of an axis, about
+LEGEND_HEIGHT = 18
 
 
 def load(paths, by_env=False):
@@ -97,21 +98,38 @@ def panel(out, x0, y0, name, settings, colours, by_steps):
                        f'fill="{colours[setting]}"/>')
 
 
+def legend(entries, width):
+    """[(text, colour)] in lines of [(x, text, colour)]: columns of 190, several for a long text."""
+    lines, x = [[]], 12
+    for text, colour in entries:
+        room = 190 * math.ceil((len(text) + 2) * 7 / 190)
+        if x + room > width and lines[-1]:
+            lines.append([])
+            x = 12
+        lines[-1].append((x, text, colour))
+        x += room
+    return lines
+
+
 def svg(path, title, found, by_steps=False):
     columns = min(COLUMNS, len(found))
     rows = math.ceil(len(found) / columns)
-    width, height = columns * PANEL_WIDTH + 10, rows * PANEL_HEIGHT + 56
+    labels = list(dict.fromkeys(setting for settings in found.values() for setting in settings))
+    colours = {label: COLOURS[i % len(COLOURS)] for i, label in enumerate(labels)}
+    entries = [(f"■ {label}", colours[label]) for label in labels]
+    if any(run["goal"] is not None for settings in found.values() for group in settings.values() for run in group):
+        entries.append(("- - goal", "#dc2626"))
+    width = columns * PANEL_WIDTH + 10
+    lines = legend(entries, width)
+    height = rows * PANEL_HEIGHT + 38 + LEGEND_HEIGHT * len(lines)
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" '
            'font-size="10">', f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
            f'<text x="12" y="20" font-size="15" fill="#111827">{title}</text>']
-    labels = list(dict.fromkeys(setting for settings in found.values() for setting in settings))
-    colours = {label: COLOURS[i % len(COLOURS)] for i, label in enumerate(labels)}
     for k, (preset, settings) in enumerate(found.items()):
         panel(out, (k % columns) * PANEL_WIDTH, 28 + (k // columns) * PANEL_HEIGHT, preset, settings, colours, by_steps)
-    for i, label in enumerate(labels):
-        out.append(f'<text x="{12 + 190 * i}" y="{height - 10}" font-size="12" fill="{colours[label]}">■ {label}</text>')
-    if any(run["goal"] is not None for settings in found.values() for group in settings.values() for run in group):
-        out.append(f'<text x="{12 + 190 * len(labels)}" y="{height - 10}" font-size="12" fill="#dc2626">- - goal</text>')
+    for i, line in enumerate(lines):
+        y = height - 10 - LEGEND_HEIGHT * (len(lines) - 1 - i)
+        out += [f'<text x="{x}" y="{y}" font-size="12" fill="{colour}">{text}</text>' for x, text, colour in line]
     out.append("</svg>\n")
     pathlib.Path(path).write_text("\n".join(out), encoding="utf-8")
 
