@@ -5,12 +5,15 @@ usage: bench_actorq_runs.py RECORDS [--octet build/release/cli/octet] [--tasks C
                             [--seeds 5] [--first-seed 1] [--jobs N] [--runs FOLDER]
        bench_actorq_runs.py RECORDS --table [--actorq LINES --svg FILE]
 
-One actor, one environment a call, three hidden layers, until 100 greedy episodes of the policy that the actor has come to the task's threshold (TASKS,
-the paper's for its own tasks). CartPole-v1 by PPO: the actor makes the next rollout of 256 steps while the learner learns from the last (algo.rollout_lag 1), so that a
-run takes as long as the slower of the two. The Control Suite's by D4PG with the preset dmc/long (actions last two
-steps) and batches of 64, through replay, whose ratio of samples to inserts does the same. "learning" is
-that as it is. "acting" gives the actor a share of a core (TASKS), by a control group of its own (version 1 or 2; needs root), as if the learner were
-that many times as fast; learner, replay and evaluator have what they want.
+One actor, one environment a call, three hidden layers, until 100 greedy episodes of the policy that the actor has come to the task's threshold (TASKS).
+
+- CartPole-v1 by PPO: the actor makes the next rollout of 256 steps while the learner learns from the last (algo.rollout_lag 1), so that a run takes as
+  long as the slower of the two.
+- dmc:cartpole_balance, one of the paper's tasks, to its threshold, by D4PG with the preset dmc/long and batches of 64: the ratio of samples to inserts
+  makes the faster of actor and learner wait.
+
+"learning" is that as it is. "acting" gives the actor a share of a core (TASKS), by a control group of its own (version 1 or 2; needs root), as if the
+learner were so much faster; learner, replay and evaluator have what they want. cartpole_balance has settings for "acting" with 3x256 and 3x512 only.
 
 RECORDS is one line of JSON a run, as bench_learning.py writes them; a run that has a line there is not made again. int8 and fp32 of a seed follow each
 other; --jobs runs at once, which is for "acting": each of its actors leaves most of a core to others. Seconds are the learner's, from its start to the end of the run.
@@ -34,19 +37,18 @@ import time
 import typing
 
 from actorq_table import LEFT, UP, chart
-from bench_learning import COLOURS, DONE, HERE, finished, record, train
+from bench_learning import COLOURS, DONE, HERE, finished, lines, record, train
 
 PRESETS = HERE.parent / "presets"
-# Seconds from one evaluation to the next, in which a run of CartPole makes about a thousand steps, and one of the Control Suite two thousand.
+# Seconds from one evaluation to the next, in which a run of CartPole makes about a thousand steps, and one of cartpole_balance one or two thousand.
 CARTPOLE_EVALUATE_S = {("acting", 256): {"int8": 0.076, "fp32": 0.17}, ("acting", 512): {"int8": 0.18, "fp32": 0.72}, ("acting", 2048): {"int8": 3, "fp32": 12},
                        ("learning", 256): {"int8": 0.03, "fp32": 0.035}, ("learning", 512): {"int8": 0.1, "fp32": 0.12},
                        ("learning", 2048): {"int8": 3, "fp32": 3}}
 CARTPOLE = {"run.env_steps": 200000, "network.activation": "relu", "network.critic_hidden": [64, 64], "algo.rollout_lag": 1, "algo.sequence_steps": 256,
             "algo.epochs": 4, "algo.minibatches": 4, "algo.critic_learning_rate": 0.001, "learner.batch_size": 1, "learner.metrics_s": 0.02}
-SUITE_EVALUATE_S = {("acting", 256): {"int8": 1.5, "fp32": 2.1}, ("acting", 512): {"int8": 2.2, "fp32": 6},
-                    ("learning", 256): {"int8": 0.4, "fp32": 0.4}, ("learning", 512): {"int8": 1.3, "fp32": 1.3}}
-SUITE = {"run.env_steps": 1000000, "network.critic_hidden": [256, 256], "learner.batch_size": 64, "learner.metrics_s": 0.1, "learner.publish_period": 200,
-         "replay.samples_per_insert": 32, "replay.min_size": 1000}
+BALANCE_EVALUATE_S = {("acting", 256): {"int8": 1.5, "fp32": 2.1}, ("acting", 512): {"int8": 2.2, "fp32": 6}}
+BALANCE = {"run.env_steps": 1000000, "network.critic_hidden": [256, 256], "learner.batch_size": 64, "learner.metrics_s": 0.1, "learner.publish_period": 200,
+           "replay.samples_per_insert": 32, "replay.min_size": 1000}
 
 
 class Task(typing.NamedTuple):
@@ -62,8 +64,7 @@ class Task(typing.NamedTuple):
 
 TASKS = {
     "CartPole-v1": Task("cartpole-ppo", 475, 0.05, CARTPOLE, {256: 0.0003, 512: 0.0002, 2048: 0.00005}, CARTPOLE_EVALUATE_S),
-    "dmc:cartpole_balance": Task("dmc/long", 941, 0.005, SUITE, {256: 0.0005, 512: 0.0005}, SUITE_EVALUATE_S),
-    "dmc:finger_spin": Task("dmc/long", 810, 0.01, SUITE, {256: 0.0005, 512: 0.0005}, SUITE_EVALUATE_S),
+    "dmc:cartpole_balance": Task("dmc/long", 941, 0.005, BALANCE, {256: 0.0005, 512: 0.0005}, BALANCE_EVALUATE_S),
 }
 PRECISIONS = ("int8", "fp32")
 QUOTA_US = 1000  # of a control group in its period: the least that there is
@@ -146,10 +147,6 @@ def one(options, lock, job):
         record(options.records, preset(name), label, seed, ended, wall_s, points)
     print(f"{name} {label:24s} seed {seed}: {ended['reason']:7s} {wall_s:7.2f} s  steps {ended['env_steps']:7d}  again {ended['again']:6.1f}  "
           f"actor {ended['daemons']['actor-0']['cpu_s']:6.2f} s of CPU, learner {ended['daemons']['learner']['cpu_s']:6.2f}", flush=True)
-
-
-def lines(path):
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
 
 
 def cells(path):

@@ -8,19 +8,18 @@ A run is octet train with the task's preset, as it is ("preset") or with three h
 the evaluations of the actors' policy reach the preset's goal, which 100 more episodes then measure. RECORDS is one line of JSON a run, as bench_learning.py
 writes them; a run that has a line there is not made again. int8 and fp32 of a seed follow each other, first all tasks with the first seed.
 
---table prints medians and the geometric means over tasks. CPU seconds hardly depend on what else a machine does, seconds do. How many steps a seed needs is
-luck, and counts in the whole run's CPU seconds; the actor's and the evaluator's are for a thousand steps each, theirs and those of the run.
+--table prints, of each task and width, medians over seeds: the CPU seconds of the run with int8 and with fp32 (">": a seed did not reach the goal), and how
+many times less CPU time int8's actor takes for a step; then geometric means over tasks. CPU seconds hardly depend on what else a machine does. How many
+steps a seed needs is luck; it is in the run's CPU seconds, and not in the actor's for a step.
 """
 
 import argparse
-import json
-import math
 import pathlib
 import statistics
 import sys
-import tempfile
 
-from bench_learning import HERE, record, train
+from actorq_table import mean
+from bench_learning import HERE, lines, measure
 
 PRESETS = HERE.parent / "presets"
 PRECISIONS = ("int8", "fp32")
@@ -40,10 +39,6 @@ TASKS = {
 WALL_S = 300  # a run that has not reached its goal ends then, unsolved
 
 
-def lines(path):
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
-
-
 def label_of(width, precision):
     return f"{width if width == 'preset' else f'3x{width}'} {precision}"
 
@@ -53,52 +48,45 @@ def one(options, task, width, seed, precision):
     if width != "preset":
         sets |= {"network.hidden": [int(width)] * 3, "algo.learning_rate": TASKS[task][int(width)], "algo.learning_rate_final": "same"}
     arguments = ["--no-ui", *(part for key, value in sets.items() for part in ("--set", f"{key}={value}"))]
-    label = label_of(width, precision)
-    with tempfile.TemporaryDirectory(prefix="octet-bench-") as folder:
-        ended, wall_s, points = train(options.octet, PRESETS / f"{task}.yaml", seed, arguments, pathlib.Path(folder))
-    record(options.records, f"{task}.yaml", label, seed, ended, wall_s, points)
-    daemons = ended["daemons"]
-    print(f"{task:28s} {label:12s} seed {seed}: {ended['reason']:7s} {wall_s:6.1f} s  {ended['energy']['cpu_s']:7.1f} s of CPU  actor "
-          f"{daemons['actor-0']['cpu_s']:6.2f}, evaluator {daemons['evaluator']['cpu_s']:6.2f}  steps {ended['env_steps']:8d}  again {ended['again']:7.1f}", flush=True)
+    measure(options.octet, PRESETS / f"{task}.yaml", [seed], arguments, label_of(width, precision), options.records)
 
 
 def cells(path):
-    """{width: {task: {precision: [runs]}}}, of what has both precisions."""
+    """{task: {width: {precision: [runs]}}}, of what has both precisions."""
     found = {}
     for line in lines(path):
         width, precision = line["setting"].split()
-        found.setdefault(width, {}).setdefault(line["env"], {}).setdefault(precision, []).append(line)
-    return {width: {task: of for task, of in tasks.items() if len(of) == len(PRECISIONS)} for width, tasks in found.items()}
+        found.setdefault(line["env"], {}).setdefault(width, {}).setdefault(precision, []).append(line)
+    return {task: {width: of for width, of in widths.items() if len(of) == len(PRECISIONS)} for task, widths in sorted(found.items())}
 
 
-def cpu(run, daemon):
-    return sum(value for name, value in run["daemon_cpu_s"].items() if name.startswith(daemon))
+def acting(runs):
+    """CPU seconds of the actor for a step, median."""
+    return statistics.median(run["daemon_cpu_s"]["actor-0"] / run["env_steps"] for run in runs)
 
 
-def geometric(values):
-    return math.exp(statistics.fmean(map(math.log, values))) if values else math.nan
+def whole(runs):
+    return statistics.median(run["cpu_s"] for run in runs)
 
 
 def table(path):
-    print("| task | policy | seeds | reached: int8, fp32 | thousand steps | CPU s of the run | times | actor's ms of CPU for a thousand steps | times | "
-          "evaluator's CPU s | return of 100 more episodes |\n|---|---|---|---|---|---|---|---|---|---|---|")
-    gains = {}
-    for width, tasks in cells(path).items():
-        for task, of in sorted(tasks.items()):
-            def pair(value, form):
-                return ", ".join(format(statistics.median(map(value, of[p])), form) for p in PRECISIONS)
-            def times(value):
-                return statistics.median(map(value, of["fp32"])) / statistics.median(map(value, of["int8"]))
-            def acting(run):
-                return 1e6 * cpu(run, "actor") / run["env_steps"]
-            whole = times(lambda run: run["cpu_s"])
-            gains.setdefault(width, []).append((whole, times(acting)))
-            print(f"| {task} | {width} | {min(map(len, of.values()))} | {', '.join(f'''{sum(r['solved'] for r in of[p])} of {len(of[p])}''' for p in PRECISIONS)} | "
-                  f"{pair(lambda r: r['env_steps'] / 1e3, '.0f')} | {pair(lambda r: r['cpu_s'], '.2f')} | {whole:.2f} | {pair(acting, '.2f')} | "
-                  f"**{times(acting):.2f}** | {pair(lambda r: cpu(r, 'evaluator'), '.2f')} | {pair(lambda r: r['again'], '.0f')} |")
-    for width, ratios in gains.items():
-        whole, acting = zip(*ratios)
-        print(f"\n{width}: geometric means over {len(ratios)} tasks: the whole run {geometric(whole):.2f}, the actor for a step {geometric(acting):.2f}")
+    found = cells(path)
+    widths = list(dict.fromkeys(width for of in found.values() for width in of))
+    print(f"| task | {' | '.join(widths)} |\n|---|{'---|' * len(widths)}")
+    gains = {width: [] for width in widths}
+    for task, of in found.items():
+        row = []
+        for width in widths:
+            if width not in of:
+                row.append("")
+                continue
+            int8, fp32 = (of[width][precision] for precision in PRECISIONS)
+            gains[width].append((whole(fp32) / whole(int8), acting(fp32) / acting(int8)))
+            cpu = [("" if all(run["solved"] for run in runs) else "> ") + f"{whole(runs):.{1 if whole(runs) < 10 else 0}f}" for runs in (int8, fp32)]
+            row.append(f"{', '.join(cpu)}; **{gains[width][-1][1]:.2f}**")
+        print(f"| {task} | {' | '.join(row)} |")
+    means = {width: [mean(column) for column in zip(*ratios)] for width, ratios in gains.items()}
+    print(f"| geometric mean: the run; the actor | {' | '.join(f'{run:.2f}; **{actor:.2f}**' for run, actor in means.values())} |")
 
 
 def main():

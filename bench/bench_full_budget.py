@@ -28,7 +28,7 @@ import subprocess
 import sys
 import threading
 
-from bench_learning import DONE, HERE, finished, record, train
+from bench_learning import DONE, HERE, finished, lines, record, train
 
 # {task: {steps: {system: return}}}
 PUBLISHED = json.loads((HERE.parent / "docs/data/control-suite-published.json").read_text(encoding="utf-8"))["returns"]
@@ -99,10 +99,6 @@ def one(runs, options, job):
         record(options.records, f"{task}.yaml", options.label, seed, ended, wall_s, points)
     print(f"{task:24s} seed {seed}: {wall_s / 60:5.1f} min, {ended['env_steps']} steps, {ended['updates']} updates, last version "
           f"{(ended.get('last_return') or {}).get('mean', math.nan):.1f}, policy {ended['again']:.1f}", flush=True)
-
-
-def lines(path):
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
 
 
 def best(systems):

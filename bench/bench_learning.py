@@ -99,7 +99,7 @@ def record(path, preset, label, seed, ended, wall_s, points):
     with open(path, "a", encoding="utf-8") as out:
         out.write(json.dumps({
             "preset": pathlib.Path(preset).stem, "env": ended["env"], "setting": label, "seed": seed,
-            "commit": ended.get("commit", "unknown"), "goal": ended["goal"], "solved": ended["solved"], "reason": ended["reason"],
+            "commit": ended["commit"], "goal": ended["goal"], "solved": ended["solved"], "reason": ended["reason"],
             "wall_s": wall_s, "return": final.get("mean", math.nan), "std": final.get("std"),
             "episodes": final.get("episodes"), "stage": final.get("stage"), "last_return": last,
             "last_screens": screens, "screens_at": ended["screens_at"], "again": ended["again"], "env_steps": ended["env_steps"],
@@ -108,6 +108,11 @@ def record(path, preset, label, seed, ended, wall_s, points):
             "actor_seconds": ended["actor_seconds"], "cpu_s": ended["energy"]["cpu_s"],
             "daemon_cpu_s": {name: daemon["cpu_s"] for name, daemon in ended["daemons"].items()},
             "joules": ended["energy"]["joules"], "points": points}) + "\n")
+
+
+def lines(path):
+    """The records of a file; none if there is no such file."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
 
 
 def measure(octet, preset, seeds, arguments, label, records, runs=None):

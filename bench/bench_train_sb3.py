@@ -123,6 +123,7 @@ def theirs(case, seed):
 
 
 def ours(octet, name, seed):
+    """What octet train took, and the commit of its learner."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with tempfile.TemporaryDirectory() as folder:
         run = pathlib.Path(folder) / "run"
@@ -136,7 +137,7 @@ def ours(octet, name, seed):
         answer = subprocess.run([octet, "eval", run / "policy.oct", "--env", spec, "--episodes", str(EPISODES), "--seed", str(20000 + seed)],
                                 capture_output=True, text=True, check=True).stdout
     return dict(wall=wall, cpu=after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, steps=summary["env_steps"],
-                reached=summary["solved"], again=float(re.search(r"(-?\d+\.\d+) ±", answer)[1]))
+                reached=summary["solved"], again=float(re.search(r"(-?\d+\.\d+) ±", answer)[1])), summary["commit"]
 
 
 def measured(octet, name, seed, records):
@@ -146,9 +147,9 @@ def measured(octet, name, seed, records):
             one = json.loads(line)
             if (one["case"], one["seed"]) == (name, seed):
                 return one
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=HERE, capture_output=True, text=True, check=False).stdout.strip()
+    mine, commit = ours(octet, name, seed)
     pair = dict(bench="train_sb3", case=name, env=CASES[name]["env"], algorithm=CASES[name]["algorithm"].__name__, seed=seed, goal=CASES[name]["goal"],
-                octet=ours(octet, name, seed), sb3=theirs(CASES[name], seed), versions=[stable_baselines3.__version__, torch.__version__], commit=commit)
+                octet=mine, sb3=theirs(CASES[name], seed), versions=[stable_baselines3.__version__, torch.__version__], commit=commit)
     if records:
         with records.open("a", encoding="utf-8") as out:
             out.write(json.dumps(pair) + "\n")
