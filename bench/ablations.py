@@ -36,7 +36,7 @@ def returned(run, steps):
 
 
 def load(paths, tasks, steps, leave):
-    """{setting: {task: [(return, shipped return or None)]}} in the order of the files."""
+    """{setting: {task: [(return, shipped return or None)]}} in the order of the files, each seed once."""
     found = {}
     for path in paths:
         for run in lines(path):
@@ -44,8 +44,9 @@ def load(paths, tasks, steps, leave):
             if value is None or run["preset"] not in tasks or run["setting"] in leave:
                 continue
             shipped = run["again"] if run["env_steps"] <= JUST * steps else None
-            found.setdefault(run["setting"], {}).setdefault(run["preset"], []).append((value, shipped))
-    return found
+            seeds = found.setdefault(run["setting"], {}).setdefault(run["preset"], {})
+            seeds.setdefault(run["seed"], (value, shipped))  # a run that went on is in the file twice
+    return {setting: {task: list(seeds.values()) for task, seeds in of.items()} for setting, of in found.items()}
 
 
 def cell(runs, base):

@@ -3,7 +3,7 @@
 
 usage: bench_full_budget.py RECORDS [--steps 500000] [--tasks cheetah_run,...] [--seeds 3] [--first-seed 1] [--jobs N]
                             [--runs FOLDER] [--octet build/release/cli/octet] [--label TEXT] [--preset FILE] [-- arguments for octet train...]
-       bench_full_budget.py RECORDS --table
+       bench_full_budget.py RECORDS --table [--leave SETTING]...
 
 RECORDS is one line a run, as bench_learning.py writes them (learning_grid.py draws them); a run that has a line there is
 not made again. So the table grows whenever the command is given again, first with each task's first seed. Each task has its
@@ -13,7 +13,8 @@ they have.
 
 Results that nobody selected belong to a run: the screens shortly before 0.5, 1, 2 and 4 million environment steps, its last
 version, over evaluation.episodes after the end, and the policy that it ships, over 100 new ones by octet eval. --table prints
-them beside the published returns of docs/data/control-suite-published.json at as many steps.
+them beside the published returns of docs/data/control-suite-published.json at as many steps: the longest runs of each task and
+setting, without those of --leave.
 """
 
 import argparse
@@ -110,7 +111,7 @@ def mean_of(values):
     return f"{statistics.fmean(values):.0f}" if values else ""
 
 
-def table(path):
+def table(path, leave):
     """Markdown: tasks in the order of the alphabet, beside the best that is published at as many steps.
 
     The last comparison is with the best at any number of steps up to 4 million, or at 100 million where nothing else is published.
@@ -118,11 +119,14 @@ def table(path):
     """
     found = {}
     for line in lines(path):
-        found.setdefault((line["preset"], line["setting"], round(line["env_steps"] / 1e5)), []).append(line)
+        if line["setting"] not in leave:
+            found.setdefault((line["preset"], line["setting"]), {}).setdefault(round(line["env_steps"] / 1e5), []).append(line)
     shares, half = {}, {}
     print("| task | setting | seeds | thousand steps | thousand updates | minutes | at 0.5 M | Acme's D4PG | best published | at 1 M | best published | last version | "
           "shipped policy | best published | of it |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")
-    for (task, setting, steps_e5), group in sorted(found.items()):
+    for (task, setting), lengths in sorted(found.items()):
+        steps_e5 = max(lengths)
+        group = lengths[steps_e5]
         rivals = PUBLISHED.get(task, {})
         comparable = {steps: systems for steps, systems in rivals.items() if steps != "100M"} or rivals
         everybody = {f"{name} {steps}": value for steps, systems in comparable.items() for name, value in systems.items()}
@@ -132,8 +136,8 @@ def table(path):
         if share is not None:
             shares[task] = max(share, shares.get(task, 0))
         acme = rivals.get("0.5M", {}).get("Acme D4PG", "")
-        if acme and steps_e5 == 5:
-            half[task] = max(statistics.fmean(again) >= acme, half.get(task, False))
+        if acme and 5 in lengths:
+            half[task] = max(statistics.fmean(one["again"] for one in lengths[5]) >= acme, half.get(task, False))
         marks = {mark: mean_of([one.get("screens_at", {}).get(mark) for one in group]) for mark in ("0.5M", "1M")}
         print(f"| {task} | {setting} | {len(group)} | {statistics.median(one['env_steps'] for one in group) / 1e3:.0f} | "
               f"{statistics.median(one['updates'] for one in group) / 1e3:.0f} | {statistics.median(one['wall_s'] for one in group) / 60:.1f} | "
@@ -162,6 +166,7 @@ def parse():
     parser.add_argument("--label", default="int8")
     parser.add_argument("--preset", type=pathlib.Path)
     parser.add_argument("--table", action="store_true")
+    parser.add_argument("--leave", action="append", default=[])
     options = parser.parse_args(own)
     options.rest, options.runs = rest, options.runs.resolve()
     options.tasks = options.tasks.split(",")
@@ -174,7 +179,7 @@ def parse():
 def main():
     options = parse()
     if options.table:
-        table(options.records)
+        table(options.records, options.leave)
         return 0
     made = {(line["preset"], line["seed"]) for line in lines(options.records)
             if line["setting"] == options.label and line["env_steps"] >= options.steps}

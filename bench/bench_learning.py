@@ -31,7 +31,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 DONE = "bench_learning.json"  # in a run folder: it is finished
 MARKS = {"0.5M": 500000, "1M": 1000000, "2M": 2000000, "4M": 4000000}  # environment steps at which returns are published
 NEAR = 0.12  # screens count for a mark from this share before it
-COLOURS = ["#2563eb", "#d97706", "#059669", "#9333ea", "#be185d"]
+COLOURS = ["#2563eb", "#d97706", "#059669", "#9333ea", "#be185d", "#0891b2", "#4d7c0f"]
 
 
 def finished(run, wall_s):
