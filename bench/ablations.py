@@ -61,6 +61,7 @@ def table(found, tasks):
     print(f"| option | {' | '.join(tasks)} | geometric mean of ratios |\n|---|{'---|' * len(tasks)}---|")
     means = {task: statistics.fmean(value for value, _ in found[NONE][task]) for task in tasks}
     for setting, of in found.items():
+        # a return of 0 would make the mean 0, so that nothing else counted
         ratios = [max(statistics.fmean(value for value, _ in of[task]), 1) / means[task] for task in tasks if task in of]
         overall = math.exp(statistics.fmean(map(math.log, ratios)))
         print(f"| {setting} | {' | '.join(cell(of.get(task), means[task]) for task in tasks)} | {overall:.2f} of {len(ratios)} |")
@@ -112,6 +113,9 @@ def main():
     parser.add_argument("--title", default="Evaluations of versions that nothing selected, a dot a seed")
     options = parser.parse_args()
     tasks = options.tasks.split(",")
+    for path in options.records:
+        if not path.exists():
+            parser.error(f"no file {path}")
     found = load(options.records, tasks, options.steps, options.leave)
     missing = [task for task in tasks if task not in found.get(options.baseline, {})]
     if missing:
