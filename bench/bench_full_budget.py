@@ -3,7 +3,7 @@
 
 usage: bench_full_budget.py RECORDS [--steps 500000] [--tasks cheetah_run,...] [--seeds 3] [--first-seed 1] [--jobs N]
                             [--runs FOLDER] [--octet build/release/cli/octet] [--label TEXT] [--preset FILE] [-- arguments for octet train...]
-       bench_full_budget.py RECORDS --table [--leave SETTING]...
+       bench_full_budget.py RECORDS --table [--without SETTING]...
 
 RECORDS is one line a run, as bench_learning.py writes them (learning_grid.py draws them); a run that has a line there is
 not made again. So the table grows whenever the command is given again, first with each task's first seed. Each task has its
@@ -14,7 +14,7 @@ they have.
 Results that nobody selected belong to a run: the screens shortly before 0.5, 1, 2 and 4 million environment steps, its last
 version, over evaluation.episodes after the end, and the policy that it ships, over 100 new ones by octet eval. --table prints
 them beside the published returns of docs/data/control-suite-published.json at as many steps: the longest runs of each task and
-setting, without those of --leave.
+setting, but those of --without.
 """
 
 import argparse
@@ -111,7 +111,7 @@ def mean_of(values):
     return f"{statistics.fmean(values):.0f}" if values else ""
 
 
-def table(path, leave):
+def table(path, without):
     """Markdown: tasks in the order of the alphabet, beside the best that is published at as many steps.
 
     The last comparison is with the best at any number of steps up to 4 million, or at 100 million where nothing else is published.
@@ -119,7 +119,7 @@ def table(path, leave):
     """
     found = {}
     for line in lines(path):
-        if line["setting"] not in leave:
+        if line["setting"] not in without:
             found.setdefault((line["preset"], line["setting"]), {}).setdefault(round(line["env_steps"] / 1e5), []).append(line)
     shares, half = {}, {}
     print("| task | setting | seeds | thousand steps | thousand updates | minutes | at 0.5 M | Acme's D4PG | best published | at 1 M | best published | last version | "
@@ -166,7 +166,7 @@ def parse():
     parser.add_argument("--label", default="int8")
     parser.add_argument("--preset", type=pathlib.Path)
     parser.add_argument("--table", action="store_true")
-    parser.add_argument("--leave", action="append", default=[])
+    parser.add_argument("--without", action="append", default=[])
     options = parser.parse_args(own)
     options.rest, options.runs = rest, options.runs.resolve()
     options.tasks = options.tasks.split(",")
@@ -179,7 +179,7 @@ def parse():
 def main():
     options = parse()
     if options.table:
-        table(options.records, options.leave)
+        table(options.records, options.without)
         return 0
     made = {(line["preset"], line["seed"]) for line in lines(options.records)
             if line["setting"] == options.label and line["env_steps"] >= options.steps}

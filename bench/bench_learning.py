@@ -30,7 +30,7 @@ SPLIT = ("infer", "env", "collect", "wait")  # what the acting threads did
 HERE = pathlib.Path(__file__).resolve().parent
 DONE = "bench_learning.json"  # in a run folder: it is finished
 MARKS = {"0.5M": 500000, "1M": 1000000, "2M": 2000000, "4M": 4000000}  # environment steps at which returns are published
-NEAR = 0.12  # screens count for a mark from this share before it
+NEAR, JUST = 0.12, 0.002  # evaluations count for a number of steps from this share before it to that share behind it, where a run of so many ends
 COLOURS = ["#2563eb", "#d97706", "#059669", "#9333ea", "#be185d", "#0891b2", "#4d7c0f"]
 
 
@@ -71,6 +71,12 @@ def train(octet, preset, seed, arguments, folder):
     return ended, done["wall_s"], points
 
 
+def shortly_before(curve, steps):
+    """The mean return of [(env_steps, return)] shortly before so many steps; None if nothing is there."""
+    near = [value for at, value in curve if (1 - NEAR) * steps <= at <= (1 + JUST) * steps]
+    return statistics.fmean(near) if near else None
+
+
 def screens_at(rows):
     """Means of the evaluations shortly before so many environment steps, of versions that nothing had selected.
 
@@ -80,9 +86,9 @@ def screens_at(rows):
     screens = [(float(row["env_steps"]), float(row["eval_return"])) for row in rows if float(row["eval_episodes"]) == fewest]
     found = {}
     for name, steps in MARKS.items():
-        near = [value for at, value in screens if (1 - NEAR) * steps <= at <= 1.002 * steps]
-        if near and float(rows[-1]["env_steps"]) >= 0.98 * steps:  # the run came that far
-            found[name] = statistics.fmean(near)
+        mean = shortly_before(screens, steps)
+        if mean is not None and float(rows[-1]["env_steps"]) >= 0.98 * steps:  # the run came that far
+            found[name] = mean
     return found
 
 

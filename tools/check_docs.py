@@ -3,19 +3,21 @@
 
 usage: check_docs.py ROOT OCTET PRINT_NUMBERS           checks the tree; OCTET is the octet executable,
                                                         PRINT_NUMBERS tools/print_numbers.c, built
-       check_docs.py ROOT OCTET PRINT_NUMBERS --write   writes docs/configuration.md and docs/reference.md first
+       check_docs.py ROOT OCTET PRINT_NUMBERS --write   writes docs/configuration.md, docs/reference.md and printed tables first
        check_docs.py --self-test                        checks that each rule finds its violation
 
 - docs/reference.md lists every log id with its level, and none that the sources do not have;
 - it has the tables that tools/reference.py makes of the registries of numbers; it lists every number
   that evaluators report, and every metric with its kind, and none that the sources do not have; the rules and the dashboard in deploy/ name no other metric;
 - docs/configuration.md is what `octet config --markdown` prints, after an introduction;
+- a table below <!-- printed: bench/NAME.py ARGUMENTS --> is what that command prints;
 - relative links in README.md and docs/ lead to a file, and to a heading of it;
 - files, test programs and tests that are named in `backquotes` exist.
 """
 
 import pathlib
 import re
+import shlex
 import stat
 import subprocess
 import sys
@@ -121,6 +123,25 @@ def check_configuration(root, octet):
                "check_docs.py … --write renews it")
 
 
+PRINTED = re.compile(r"(<!-- printed: (bench/.*?) -->\n\n)((?:\|.*\n)+)")
+
+
+def printed(root, command):
+    """The first table that a program of bench/ prints from the records in docs/data."""
+    output = subprocess.run([sys.executable, *shlex.split(command)], cwd=root, capture_output=True, text=True, check=True, timeout=60).stdout
+    return re.search(r"(?:^\|.*\n)+", output, re.M)[0]
+
+
+def with_printed(root, text):
+    return PRINTED.sub(lambda found: found[1] + printed(root, found[2]), text)
+
+
+def check_printed(root, path, text):
+    for _, command, table in PRINTED.findall(text):
+        if table != printed(root, command):
+            yield f"{path.relative_to(root)}: a table is not what {command} prints; check_docs.py … --write renews it"
+
+
 def without_code(text):
     return re.sub(r"^```.*?^```|^    .*?$", "", text, flags=re.M | re.S)
 
@@ -169,6 +190,7 @@ def check_tree(root, octet, print_numbers):
         text = path.read_text(encoding="utf-8")
         yield from check_links(root, path, text)
         yield from check_names(root, path, text, tests)
+        yield from check_printed(root, path, text)
 
 
 # A sound little tree; for each rule a replacement in one file and the complaints that must follow.
@@ -191,6 +213,8 @@ REFERENCE = """# Reference
 SOUND = {
     "docs/operations.md": OPERATIONS,
     "docs/tuning.md": "# Tuning\n",
+    "bench/table.py": 'print("runs:\\n| a |\\n|---|\\n\\n| b |")\n',
+    "docs/tables.md": "<!-- printed: bench/table.py --now -->\n\n| a |\n|---|\n",
     "docs/reference.md": REFERENCE,
     "numbers": NUMBERS,
     "docs/configuration.md": INTRODUCTION + "keys\n",
@@ -220,6 +244,8 @@ SELF_TESTS = [
     ("deploy/grafana/octet.json", "updates", "steps", ["octet_steps_total of a rule"]),
     ("deploy/prometheus/a.rules.yaml", "octet_bound", "octet_lag", ["octet_lag of a rule"]),
     ("docs/configuration.md", "keys", "key", ["--write renews it"]),
+    ("docs/tables.md", "| a |", "| c |", ["is not what bench/table.py --now prints"]),
+    ("bench/table.py", "| a |", "| c |", ["is not what bench/table.py --now prints"]),
     ("docs/reference.md", "(configuration.md)", "(config.md)", ["leads nowhere"]),
     ("docs/reference.md", "#metrics)", "#metric)", ["no such heading"]),
     ("docs/reference.md", "test_net.c", "test_nets.c", ["there is no tests/test_nets.c"]),
@@ -259,6 +285,8 @@ def main(arguments):
     if write:
         (root / "docs/configuration.md").write_text(configuration(octet), encoding="utf-8")
         (root / reference.PAGE).write_text(reference.page(root, print_numbers), encoding="utf-8")
+        for path in sorted((root / "docs").rglob("*.md")):
+            path.write_text(with_printed(root, path.read_text(encoding="utf-8")), encoding="utf-8")
     complaints = list(check_tree(root, octet, print_numbers))
     for complaint in complaints:
         print(complaint)
