@@ -206,6 +206,7 @@ typedef struct oct_config {
     struct {
         uint32_t episodes;
         uint32_t screen_episodes; // a first look; the rest only when it reaches the goal
+        double final_share;       // of the episodes during training: to choose what ships
         double period_s;
         uint32_t period_turns; // run.deterministic: instead of period_s
         uint32_t envs;         // stepped together by the evaluator

@@ -399,6 +399,9 @@ const oct_config_key oct_config_keys[] = {
     U32(evaluation, screen_episodes, 1, 65536, "10",
         "episodes of a screen, a short evaluation; a full one follows if the mean reaches "
         "run.stop_at_return or beats the best"),
+    F64(evaluation, final_share, 0, 100, "0.1",
+        "when training ends by itself, so many more episodes find out which of the best versions "
+        "ships, at most: a share of those evaluated during training; 0: none"),
     F64(evaluation, period_s, 0, YEAR_S, "0.2", "minimum seconds between evaluations"),
     U32(evaluation, period_turns, 1, 1e6, "20", "deterministic: turns between evaluations"),
     U32(evaluation, envs, 1, 65536, "50", "environments that the evaluator steps together"),

@@ -1,9 +1,12 @@
-// The versions that were fully evaluated: the few best are kept, and one of them ships.
+// The versions that were fully evaluated: the few best are kept, and one of them ships. Those that
+// screened best wait beside them.
 #include "learner/learner_candidates.h"
 
 #include <math.h>
 
 #include "common/oct_base.h"
+
+#define STANDARD_ERRORS 2 // of the difference of two means that tell two versions apart
 
 bool
 learner_candidates_reach_goal(const learner_candidates *candidates, double mean)
@@ -84,10 +87,42 @@ result_pool(learner_eval_result *all, const learner_eval_result *more)
     all->episodes += more->episodes;
 }
 
+static void
+candidate_drop(learner_candidate *candidate)
+{
+    quantizer_publication_release(candidate->publication);
+    candidate->publication = NULL;
+}
+
+static void
+candidate_put(learner_candidate *candidate, quantizer_publication *publication,
+              const learner_eval_result *result)
+{
+    (void)quantizer_publication_retain(publication);
+    quantizer_publication_release(candidate->publication);
+    *candidate = (learner_candidate){
+        .publication = publication,
+        .result = *result,
+        .confirmed = NAN,
+    };
+}
+
+static void
+waits_no_longer(learner_candidates *candidates, uint64_t version)
+{
+    for (int i = 0; i < LEARNER_CANDIDATES_WAITING; i++) {
+        learner_candidate *waiting = &candidates->waiting[i];
+        if (waiting->publication != NULL && waiting->publication->version == version) {
+            candidate_drop(waiting);
+        }
+    }
+}
+
 learner_candidate *
 learner_candidates_add(learner_candidates *candidates, quantizer_publication *publication,
                        const learner_eval_result *result)
 {
+    waits_no_longer(candidates, publication->version);
     learner_candidate *candidate = learner_candidates_find(candidates, publication->version);
     if (candidate != NULL) {
         result_pool(&candidate->result, result);
@@ -97,13 +132,34 @@ learner_candidates_add(learner_candidates *candidates, quantizer_publication *pu
     if (candidate == NULL) {
         return NULL;
     }
-    quantizer_publication_release(candidate->publication);
-    candidate->publication = quantizer_publication_retain(publication);
-    candidate->result = *result;
+    candidate_put(candidate, publication, result);
     candidate->result.stage = LEARNER_EVAL_FULL;
-    candidate->confirm_tried = false;
-    candidate->confirmed = NAN;
     return candidate;
+}
+
+void
+learner_candidates_screened(learner_candidates *candidates, quantizer_publication *publication,
+                            const learner_eval_result *result)
+{
+    if (learner_candidates_find(candidates, publication->version) != NULL) {
+        return; // the screen came late
+    }
+    waits_no_longer(candidates, publication->version);
+    learner_candidate *place = NULL;
+    for (int i = 0; i < LEARNER_CANDIDATES_WAITING; i++) {
+        learner_candidate *waiting = &candidates->waiting[i];
+        bool is_free = waiting->publication == NULL;
+        if (is_free || (waiting->result.mean < result->mean &&
+                        (place == NULL || waiting->result.mean < place->result.mean))) {
+            place = waiting;
+        }
+        if (is_free) {
+            break;
+        }
+    }
+    if (place != NULL) {
+        candidate_put(place, publication, result);
+    }
 }
 
 const learner_candidate *
@@ -121,11 +177,59 @@ learner_candidates_unconfirmed(const learner_candidates *candidates)
     return best;
 }
 
+// The standard deviation of an episode's return, over all candidates about their own means.
+static double
+pooled_std(const learner_candidates *candidates)
+{
+    double squares = 0, freedom = 0;
+    for (int i = 0; i < LEARNER_CANDIDATES_MAX; i++) {
+        const learner_candidate *candidate = &candidates->item[i];
+        if (candidate->publication != NULL && candidate->result.episodes > 1) {
+            double n = candidate->result.episodes - 1.0;
+            squares += candidate->result.std * candidate->result.std * n;
+            freedom += n;
+        }
+    }
+    return freedom > 0 ? sqrt(squares / freedom) : 0;
+}
+
+// By how much other may be better than best at most; above 0: nobody knows which is.
+static double
+lead_at_most(const learner_candidate *other, const learner_candidate *best, double std)
+{
+    double variances = 1.0 / other->result.episodes + 1.0 / best->result.episodes;
+    return other->result.mean - best->result.mean + STANDARD_ERRORS * std * sqrt(variances);
+}
+
+const learner_candidate *
+learner_candidates_contender(const learner_candidates *candidates)
+{
+    const learner_candidate *best = learner_candidates_best(candidates), *rival = NULL;
+    if (best == NULL || learner_candidate_is_solved(candidates, best)) {
+        return NULL;
+    }
+    double std = pooled_std(candidates), most = 0;
+    uint32_t episodes = 0; // that the rival has had in full
+    for (int i = 0; i < LEARNER_CANDIDATES_MAX + LEARNER_CANDIDATES_WAITING; i++) {
+        bool waits = i >= LEARNER_CANDIDATES_MAX;
+        const learner_candidate *other =
+            waits ? &candidates->waiting[i - LEARNER_CANDIDATES_MAX] : &candidates->item[i];
+        if (other->publication != NULL && other != best && lead_at_most(other, best, std) > most) {
+            most = lead_at_most(other, best, std);
+            rival = other;
+            episodes = waits ? 0 : other->result.episodes;
+        }
+    }
+    return rival == NULL || episodes <= best->result.episodes ? rival : best;
+}
+
 void
 learner_candidates_clear(learner_candidates *candidates)
 {
     for (int i = 0; i < LEARNER_CANDIDATES_MAX; i++) {
-        quantizer_publication_release(candidates->item[i].publication);
-        candidates->item[i].publication = NULL;
+        candidate_drop(&candidates->item[i]);
+    }
+    for (int i = 0; i < LEARNER_CANDIDATES_WAITING; i++) {
+        candidate_drop(&candidates->waiting[i]);
     }
 }

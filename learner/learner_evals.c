@@ -142,6 +142,18 @@ newest_is_unseen(const learner_evals *evals)
     return evals->newest != NULL && evals->newest->version > evals->screened_version;
 }
 
+// After training: a version of which one more full evaluation helps to tell the best from the rest;
+// NULL: that is known, or evaluation.final_share is used up.
+static quantizer_publication *
+choose_contender(const learner_evals *evals)
+{
+    const learner_candidate *contender = learner_candidates_contender(&evals->candidates);
+    double most = evals->config->evaluation.final_share * (double)evals->episodes;
+    bool is_allowed = !evals->final_failed &&
+                      (double)evals->final_episodes + evals->config->evaluation.episodes <= most;
+    return is_allowed && contender != NULL ? contender->publication : NULL;
+}
+
 // After training. Evaluators that could not keep up have seen old versions only, perhaps none but
 // the first: the last version and what screened well get their turn before the best is taken.
 static quantizer_publication *
@@ -166,6 +178,11 @@ choose_at_the_end(const learner_evals *evals, learner_eval_stage *stage)
     }
     if (wants != NULL && !learner_candidate_is_solved(&evals->candidates, best)) {
         return wants->publication;
+    }
+    *stage = LEARNER_EVAL_FULL;
+    quantizer_publication *contender = choose_contender(evals);
+    if (contender != NULL) {
+        return contender;
     }
     *stage = LEARNER_EVAL_RESULT;
     bool is_known = best == NULL || evals->result.version == best->publication->version;
@@ -231,6 +248,11 @@ evaluation_begin(learner_evals *evals, quantizer_publication *publication, learn
     learner_eval_parts_begin(&evaluation->parts, OCT_MAX(1u, episodes), evals->evaluators,
                              (config->run.seed << 32) + SEEDS_FROM, evals->evaluations + 1);
     evals->evaluations += evaluation->parts.count;
+    if (!evals->finishing) {
+        evals->episodes += evaluation->parts.episodes;
+    } else if (stage == LEARNER_EVAL_FULL) {
+        evals->final_episodes += evaluation->parts.episodes;
+    }
     if (evaluation->is_first_look) {
         evals->screened_any = true;
         evals->screened_ns = now_ns;
@@ -460,6 +482,7 @@ screened(learner_evals *evals, quantizer_publication *publication,
 {
     const learner_candidate *best = learner_candidates_best(&evals->candidates);
     learner_candidate *screen = &evals->screened;
+    learner_candidates_screened(&evals->candidates, publication, result);
     bool is_first = best == NULL && screen->publication == NULL;
     // What an earlier process left is replaced by a full evaluation only.
     bool is_unknown = best == NULL && !is_first && isnan(screen->result.mean);
@@ -562,6 +585,8 @@ learner_evals_failed(learner_evals *evals, uint32_t evaluator, uint64_t ticket, 
         candidate->confirm_tried = true;
     }
     evals->result_failed = evals->result_failed || evaluation->stage == LEARNER_EVAL_RESULT;
+    evals->final_failed =
+        evals->final_failed || (evals->finishing && evaluation->stage == LEARNER_EVAL_FULL);
     evaluation_drop(evaluation);
     return OCT_OK;
 }

@@ -8,9 +8,9 @@
 
 // Which policy version is evaluated when, and which one is best. Four stages, each on fresh seeds:
 //   screen   few episodes of the newest version; most versions end here
-//   full     evaluation.episodes of a version whose screen reached the goal or beat the best, and
-//   of
-//            the last version when training has ended
+//   full     evaluation.episodes of a version whose screen reached the goal or beat the best. When
+//            training has ended: of the last version, then of those among which the best may be,
+//            as long as evaluation.final_share allows it
 //   confirm  the same number once more of a version whose mean reached run.stop_at_return, once for
 //            each version: it decides whether the run is solved
 //   result   the same number of what ships, after everything is decided: the return that is
@@ -94,7 +94,7 @@ quantizer_publication *learner_evals_policy(const learner_evals *evals); // that
 // How many evaluators there are: an evaluation that begins is split among them.
 void learner_evals_set_evaluators(learner_evals *evals, uint32_t count);
 // No more training. What is left to evaluate: the last version, what screened well, whether the
-// best is confirmed, and its result.
+// best is confirmed, which version is the best, and its result.
 void learner_evals_finish(learner_evals *evals);
 // Nothing is left to be evaluated or waited for after learner_evals_finish.
 bool learner_evals_done(const learner_evals *evals);

@@ -7,7 +7,8 @@
 #include "learner/learner_evals_state.h"
 #include "policy/policy_format.h"
 
-#define POLICIES_MAX  (3 + LEARNER_CANDIDATES_MAX + LEARNER_EVALUATIONS_MAX)
+#define POLICIES_MAX                                                                               \
+    (3 + LEARNER_CANDIDATES_MAX + LEARNER_CANDIDATES_WAITING + LEARNER_EVALUATIONS_MAX)
 #define TICKETS_APART (UINT64_C(1) << 20) // more than are given between two checkpoints
 #define EPISODES_MAX  (1u << 20)
 
@@ -46,6 +47,9 @@ policies_collect(const learner_evals *evals)
     policies_note(&all, evals->screened.publication);
     for (int i = 0; i < LEARNER_CANDIDATES_MAX; i++) {
         policies_note(&all, evals->candidates.item[i].publication);
+    }
+    for (int i = 0; i < LEARNER_CANDIDATES_WAITING; i++) {
+        policies_note(&all, evals->candidates.waiting[i].publication);
     }
     for (int i = 0; i < LEARNER_EVALUATIONS_MAX; i++) {
         policies_note(&all, evals->evaluation[i].publication);
@@ -310,6 +314,27 @@ learner_evals_write(const learner_evals *evals, oct_writer *writer)
     for (int i = 0; i < LEARNER_EVALUATIONS_MAX; i++) {
         evaluation_write(writer, &evals->evaluation[i]);
     }
+    for (int i = 0; i < LEARNER_CANDIDATES_WAITING; i++) {
+        candidate_write(writer, &evals->candidates.waiting[i]);
+    }
+    oct_write_u64(writer, evals->episodes);
+    oct_write_u64(writer, evals->final_episodes);
+}
+
+// What a checkpoint of before versions waited ends without.
+static oct_err
+waiting_read(oct_reader *reader, const policies *all, learner_evals *out)
+{
+    for (int i = 0; i < LEARNER_CANDIDATES_WAITING; i++) {
+        learner_candidate *waiting = &out->candidates.waiting[i];
+        OCT_TRY(candidate_read(reader, all, waiting));
+        if (waiting->publication != NULL && waiting->result.episodes == 0) {
+            return OCT_EPROTO;
+        }
+    }
+    out->episodes = oct_read_u64(reader);
+    out->final_episodes = oct_read_u64(reader);
+    return OCT_OK;
 }
 
 static oct_err
@@ -333,6 +358,9 @@ state_read(learner_evals *out, oct_reader *reader, policies *all, uint64_t now_n
     OCT_TRY(learner_eval_result_read(reader, &out->result));
     for (int i = 0; i < LEARNER_EVALUATIONS_MAX; i++) {
         OCT_TRY(evaluation_read(reader, all, &out->evaluation[i], now_ns));
+    }
+    if (reader->left > 0) {
+        OCT_TRY(waiting_read(reader, all, out));
     }
     return reader->failed || reader->left > 0 ? OCT_EPROTO : OCT_OK;
 }

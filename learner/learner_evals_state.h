@@ -23,6 +23,8 @@ struct learner_evals {
     const oct_config *config;
     uint64_t evaluations;
     uint64_t tickets;
+    uint64_t episodes;       // of the evaluations that began during training
+    uint64_t final_episodes; // of the full ones that began after it
     uint32_t evaluators;
     uint64_t screened_version;
     uint64_t screened_ns;
@@ -30,6 +32,7 @@ struct learner_evals {
     bool finishing;
     uint64_t last_tried; // finishing: the last version that had its turn, 0: not yet
     bool result_failed;
+    bool final_failed;   // a full evaluation after training: no version is worth another try
     uint64_t slowest_ns; // the longest that steps were waited for
     quantizer_publication *newest;
     quantizer_publication *promoted; // screened well: wants a full evaluation

@@ -10,7 +10,7 @@
 #include "tests/policy/random_image.h"
 
 enum { STATE_MASK = 3, IS_CUT = 4, IS_FINISHING = 8, ARE_WEIGHTS = 16 };
-enum { STATES = 3, EPISODES = 4, SCREEN = 2, REGIONS = 2, EVALUATORS = 2, ORDERS = 8 };
+enum { STATES = 4, EPISODES = 4, SCREEN = 2, REGIONS = 2, EVALUATORS = 2, ORDERS = 8 };
 #define SECOND UINT64_C(1000000000)
 
 static oct_config config;
@@ -114,7 +114,8 @@ policies_bytes(const uint8_t *bytes, size_t length)
     return length - in.left;
 }
 
-// A version is being looked at; several were, and one is evaluated in parts; a run that ends.
+// A version is being looked at; several were, and one is evaluated in parts; a run that ends; one
+// that ends, and of which a version that was only screened waits.
 static void
 states_make(void)
 {
@@ -123,15 +124,16 @@ states_make(void)
     config.evaluation.episodes = EPISODES;
     config.evaluation.screen_episodes = SCREEN;
     config.evaluation.period_s = 0;
+    config.evaluation.final_share = 2;
     for (int i = 0; i < STATES; i++) {
         learner_evals *evals = learner_evals_create(&config, NULL);
         learner_evals_set_evaluators(evals, EVALUATORS);
         newest(evals, 1);
         play(evals, i == 0 ? 0 : ORDERS, 5);
         newest(evals, 2);
-        play(evals, i == 0 ? 0 : ORDERS - 2, 15);
+        play(evals, i == 0 ? 0 : ORDERS - 2, i == 3 ? 4 : 15);
         newest(evals, 3);
-        if (i == 2) {
+        if (i >= 2) {
             learner_evals_finish(evals);
             play(evals, 2, 25);
         }

@@ -343,6 +343,160 @@ test_evals_tell_the_mean_of_the_last_screens(void **state)
     T_NEAR(mean, 50 - 7.5, 0, 1e-9);
 }
 
+// ---- which version ships, found out after training
+
+#define SPREAD 20.0 // of the returns of an evaluation, about their mean
+
+// As evaluated; half of the episodes return SPREAD more, half of them less.
+static void
+evaluated_widely(uint64_t version, uint32_t episodes, double mean)
+{
+    learner_eval_order order = ordered(ONE);
+    assert_order(&order, version, episodes);
+    float returns[EPISODES];
+    uint32_t lengths[EPISODES] = {0};
+    for (uint32_t i = 0; i < episodes; i++) {
+        returns[i] = (float)(mean + (i % 2 == 0 ? SPREAD : -SPREAD));
+    }
+    learner_eval_result result;
+    T_OK(learner_evals_report(evals, ONE, order.ticket, version, episodes, returns, lengths,
+                              &result));
+}
+
+// 1 is the best, 2 was fully evaluated as well, 3 and 4 only screened; 5 is the last.
+static void
+trained_widely(double share)
+{
+    config.run.stop_at_return = NAN;
+    config.evaluation.final_share = share;
+    newest(1);
+    evaluated(1, SCREEN, 50);
+    evaluated_widely(1, EPISODES, 52);
+    newest(2);
+    evaluated(2, SCREEN, 53);
+    evaluated_widely(2, EPISODES, 50);
+    newest(3);
+    evaluated(3, SCREEN, -80);
+    newest(4);
+    evaluated(4, SCREEN, 51);
+    newest(5);
+    learner_evals_finish(evals);
+    evaluated_widely(5, EPISODES, -30); // the last version
+}
+
+// What screened well goes first, then the best or what may be better than it, the less known of the
+// two; 3 and 5 are too far behind. It ends when the best is known.
+static void
+test_evals_after_training_find_the_best_version(void **state)
+{
+    (void)state;
+    trained_widely(100);
+    evaluated_widely(4, EPISODES, 60);
+    assert_best(4, 60);
+    evaluated_widely(1, EPISODES, 50);  // 51 over both
+    evaluated_widely(2, EPISODES, -10); // of fewer episodes, it may be better by more than 1 may
+    evaluated_widely(4, EPISODES, 60);  // less known than 1
+    evaluated_widely(1, EPISODES, -40);
+    assert_false(learner_evals_done(evals));
+    evaluated_widely(4, EPISODES, 58); // the result: nobody else is within two standard errors
+    assert_best(4, 58);
+    assert_true(learner_evals_done(evals));
+    assert_nothing_for(ONE);
+}
+
+// Three evaluations: of the last version, and two others.
+static void
+test_evals_after_training_keep_to_their_share(void **state)
+{
+    (void)state;
+    enum { TRAINING = 4 * SCREEN + 2 * EPISODES };
+    trained_widely(3.0 * EPISODES / TRAINING);
+    evaluated_widely(4, EPISODES, 60);
+    evaluated_widely(1, EPISODES, 60);
+    evaluated_widely(4, EPISODES, 60); // the result
+    assert_true(learner_evals_done(evals));
+}
+
+static void
+test_evals_after_training_choose_nothing_without_a_share(void **state)
+{
+    (void)state;
+    trained_widely(0);
+    evaluated_widely(1, EPISODES, 52); // the result
+    assert_true(learner_evals_done(evals));
+}
+
+// Where all episodes return the same, there is nothing to find out.
+static void
+test_evals_after_training_stop_where_returns_do_not_vary(void **state)
+{
+    (void)state;
+    config.run.stop_at_return = NAN;
+    config.evaluation.final_share = 100;
+    for (uint64_t version = 1; version <= 2; version++) {
+        newest(version);
+        evaluated(version, SCREEN, 500 + (double)version);
+        evaluated(version, EPISODES, 500);
+    }
+    learner_evals_finish(evals);
+    evaluated(1, EPISODES, 500); // the result; the last version was fully evaluated
+    assert_true(learner_evals_done(evals));
+}
+
+static void
+test_evals_after_training_leave_what_was_confirmed(void **state)
+{
+    (void)state;
+    config.evaluation.final_share = 100;
+    newest(1);
+    evaluated(1, SCREEN, 110);
+    evaluated_widely(1, EPISODES, 110);
+    evaluated_widely(1, EPISODES, 110); // confirmed
+    newest(2);
+    learner_evals_finish(evals);
+    evaluated_widely(2, EPISODES, 99);  // the last version
+    evaluated_widely(1, EPISODES, 110); // the result
+    assert_true(learner_evals_done(evals));
+}
+
+static void
+test_evals_after_training_give_up_when_one_fails(void **state)
+{
+    (void)state;
+    learner_eval_stage stage;
+    trained_widely(100);
+    learner_eval_order order = ordered(ONE);
+    assert_order(&order, 4, EPISODES);
+    T_OK(learner_evals_failed(evals, ONE, order.ticket, 4, &stage));
+    evaluated_widely(1, EPISODES, 52); // the result
+    assert_true(learner_evals_done(evals));
+}
+
+// The four best screens wait, and a version that was fully evaluated does not.
+static void
+test_evals_after_training_look_at_the_best_screens(void **state)
+{
+    (void)state;
+    config.run.stop_at_return = NAN;
+    config.evaluation.final_share = 100;
+    newest(1);
+    evaluated(1, SCREEN, 50);
+    evaluated_widely(1, EPISODES, 55);
+    for (uint64_t version = 2; version <= 7; version++) {
+        newest(version);
+        evaluated(version, SCREEN, 45 + (double)version); // 47 to 52
+    }
+    learner_evals_finish(evals);
+    evaluated_widely(7, EPISODES, 0);
+    for (uint64_t version = 6; version >= 4; version--) {
+        evaluated_widely(version, EPISODES, 0);
+    }
+    evaluated_widely(1, EPISODES, 54); // the result: 2 and 3 had to give way
+    assert_true(learner_evals_done(evals));
+}
+
+// ---- over a resume
+
 static void
 restored(uint64_t version, learner_eval_stage stage, uint32_t episodes, double mean,
          double confirmed)
@@ -463,6 +617,13 @@ main(void)
         T(test_evals_goal_promotes),
         T(test_evals_without_a_goal_never_solve),
         T(test_evals_finish_takes_the_newest_when_nothing_was_evaluated),
+        T(test_evals_after_training_find_the_best_version),
+        T(test_evals_after_training_keep_to_their_share),
+        T(test_evals_after_training_choose_nothing_without_a_share),
+        T(test_evals_after_training_stop_where_returns_do_not_vary),
+        T(test_evals_after_training_leave_what_was_confirmed),
+        T(test_evals_after_training_give_up_when_one_fails),
+        T(test_evals_after_training_look_at_the_best_screens),
         T(test_evals_finish_looks_at_the_newest),
         T(test_evals_asking_again_after_training_gives_the_same_order),
         T(test_evals_finish_keeps_the_best_when_the_newest_is_worse),
