@@ -21,9 +21,10 @@ from e2e import (ACTOR, CARTPOLE, LEARNER, PENDULUM, REPLAY, OCTET, children, da
                  summary, train)
 from daemons import certificates, free_port, get, kill_if_there, run_named, wait_for
 
-# Lives of 8 turns: actors begin anew several times in a run of some seconds.
+# Lives of 8 turns: actors begin anew several times in a run of some seconds. Which version ships is found out at the end.
 SHORT = ["--set", "run.stop_at_return=none", "--set", "learner.checkpoint_turns=8", "--set", "run.hash_updates=100",
-         "--set", "evaluation.period_turns=6", "--set", "evaluation.episodes=10", "--set", "evaluation.screen_episodes=5"]
+         "--set", "evaluation.period_turns=6", "--set", "evaluation.episodes=10", "--set", "evaluation.screen_episodes=5",
+         "--set", "evaluation.final_share=1"]
 QUICK = [*SHORT, "--set", "run.env_steps=40000"]
 SLOW = [*SHORT, "--set", "run.env_steps=12000", "--set", "learner.batch_size=64", "--set", "network.hidden=[32,32]",
         "--set", "replay.sampler=prioritized"]
