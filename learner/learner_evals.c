@@ -142,16 +142,22 @@ newest_is_unseen(const learner_evals *evals)
     return evals->newest != NULL && evals->newest->version > evals->screened_version;
 }
 
+// How many more full evaluations evaluation.final_share allows after training.
+static uint64_t
+contests_left(const learner_evals *evals)
+{
+    double most = evals->config->evaluation.final_share * (double)evals->episodes;
+    double left = (most - (double)evals->final_episodes) / evals->config->evaluation.episodes;
+    return evals->final_failed || left < 1 ? 0 : (uint64_t)left;
+}
+
 // After training: a version of which one more full evaluation helps to tell the best from the rest;
-// NULL: that is known, or evaluation.final_share is used up.
+// NULL: that is known, or no more of them are allowed.
 static quantizer_publication *
 choose_contender(const learner_evals *evals)
 {
     const learner_candidate *contender = learner_candidates_contender(&evals->candidates);
-    double most = evals->config->evaluation.final_share * (double)evals->episodes;
-    bool is_allowed = !evals->final_failed &&
-                      (double)evals->final_episodes + evals->config->evaluation.episodes <= most;
-    return is_allowed && contender != NULL ? contender->publication : NULL;
+    return contender != NULL && contests_left(evals) > 0 ? contender->publication : NULL;
 }
 
 // After training. Evaluators that could not keep up have seen old versions only, perhaps none but
@@ -435,6 +441,32 @@ learner_evals_at_work(const learner_evals *evals, learner_eval_stage *stage, uin
     return true;
 }
 
+void
+learner_evals_final(const learner_evals *evals, uint64_t *played, uint64_t *most)
+{
+    learner_eval_stage stage;
+    *played = *most = 0;
+    if (!evals->finishing) {
+        return;
+    }
+    *played = *most = evals->final_played;
+    for (int e = 0; e < LEARNER_EVALUATIONS_MAX; e++) {
+        const struct evaluation *evaluation = &evals->evaluation[e];
+        if (evaluation->publication != NULL) {
+            *played += learner_eval_parts_done(&evaluation->parts);
+            *most += evaluation->parts.episodes;
+        }
+    }
+    const quantizer_publication *next = choose(evals, 0, &stage);
+    bool is_last = in_work(evals, LEARNER_EVAL_RESULT) || learner_evals_done(evals);
+    bool is_known = learner_evals_solved(evals) || (next != NULL && stage == LEARNER_EVAL_RESULT);
+    if (!is_last) { // what may come before the result, and that
+        uint64_t others = is_known ? 0 : contests_left(evals);
+        bool owes_newest = others == 0 && next != NULL && stage == LEARNER_EVAL_FULL;
+        *most += (others + owes_newest + 1) * evals->config->evaluation.episodes;
+    }
+}
+
 double
 learner_evals_quiet_s(const learner_evals *evals, uint64_t now_ns)
 {
@@ -661,6 +693,7 @@ learner_evals_report(learner_evals *evals, uint32_t evaluator, uint64_t ticket, 
     if (evaluation->is_first_look) {
         screen_keep(evals, out->mean);
     }
+    evals->final_played += evals->finishing ? out->episodes : 0;
     evaluation_drop(evaluation);
     result_take(evals, publication, out);
     quantizer_publication_release(publication);

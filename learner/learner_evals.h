@@ -124,6 +124,9 @@ double learner_evals_patience_s(const learner_evals *evals);
 // The evaluation at work, of the latest stage: its episodes, and how many are played. False: none.
 bool learner_evals_at_work(const learner_evals *evals, learner_eval_stage *stage, uint32_t *done,
                            uint32_t *episodes);
+// After training: the episodes played since by this process, and how many that will be at most, as
+// far as is known (a version at the goal is confirmed beyond them). Both 0 before.
+void learner_evals_final(const learner_evals *evals, uint64_t *played, uint64_t *most);
 // The longest time that an evaluator which has an order has made no step of it. 0: none has one.
 double learner_evals_quiet_s(const learner_evals *evals, uint64_t now_ns);
 // An answer. A ticket is good for the evaluator that it was given to, and for the version that it

@@ -25,6 +25,7 @@ struct learner_evals {
     uint64_t tickets;
     uint64_t episodes;       // of the evaluations that began during training
     uint64_t final_episodes; // of the full ones that began after it
+    uint64_t final_played;   // of all that ended after it, in this process
     uint32_t evaluators;
     uint64_t screened_version;
     uint64_t screened_ns;

@@ -24,7 +24,7 @@ typedef struct learner_measurements {
     double actors, actors_wanted, evaluators, relays, actor_bytes, dropped, resent, failures;
     double infer_s, env_s, collect_s, idle_s;
     double evaluations, failed_evaluations, eval_return, eval_std, eval_episodes, eval_best, goal;
-    double eval_done, eval_asked, eval_quiet_s;
+    double eval_done, eval_asked, eval_quiet_s, final_played, final_most;
     double train_episodes, bad_samples, bad_requests, bad_tokens, bad_reports;
     double places_refused;
     double unsaved, write_failures, cpu_s;

@@ -165,6 +165,10 @@ evaluation_measure(learner_run *run)
     (void)learner_evals_at_work(run->evals, &stage, &eval_done, &eval_asked);
     now->eval_done = eval_done;
     now->eval_asked = eval_asked;
+    uint64_t final_played, final_most;
+    learner_evals_final(run->evals, &final_played, &final_most);
+    now->final_played = (double)final_played;
+    now->final_most = (double)final_most;
     now->eval_quiet_s = learner_evals_quiet_s(run->evals, oct_clock_ns());
     now->goal = run->config->run.stop_at_return;
     now->train_episodes = (double)run->episodes;

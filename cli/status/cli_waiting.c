@@ -40,11 +40,11 @@ plural(double count)
 static void
 judge_final(cli_waiting *out, const cli_state *state)
 {
-    double done = cli_state_number(state, "learner.eval_done");
-    double asked = cli_state_number(state, "learner.eval_asked");
+    double played = cli_state_number(state, "learner.final_played");
+    double most = cli_state_number(state, "learner.final_most");
     char far[64] = "";
-    if (asked > 0) {
-        (void)snprintf(far, sizeof(far), " (%.0f of %.0f episodes)", done, asked);
+    if (most > 0) {
+        (void)snprintf(far, sizeof(far), " (%.0f of at most %.0f episodes)", played, most);
     }
     if (cli_state_evaluators(state) == 0) {
         judge(out, "everybody", "evaluator", NAN,

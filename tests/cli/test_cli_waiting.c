@@ -136,12 +136,12 @@ test_final_evaluation_is_waited_for(void **state)
     expect(
         "everybody", "evaluator",
         "everybody waits for the evaluator: training has ended, and it plays the final evaluation");
-    number("learner.eval_done", 37);
-    number("learner.eval_asked", 100);
+    number("learner.final_played", 37);
+    number("learner.final_most", 100);
     expect(
         "everybody", "evaluator",
         "everybody waits for the evaluator: training has ended, and it plays the final evaluation "
-        "(37 of 100 episodes)");
+        "(37 of at most 100 episodes)");
     remote.evaluators = 0;
     expect("everybody", "evaluator",
            "everybody waits for an evaluator: training has ended, and no evaluator is connected "

@@ -384,6 +384,15 @@ trained_widely(double share)
     evaluated_widely(5, EPISODES, -30); // the last version
 }
 
+static void
+assert_final(uint64_t played, uint64_t most)
+{
+    uint64_t is_played, is_most;
+    learner_evals_final(evals, &is_played, &is_most);
+    assert_int_equal(is_played, played);
+    assert_int_equal(is_most, most);
+}
+
 // What screened well goes first, then the best or what may be better than it, the less known of the
 // two; 3 and 5 are too far behind. It ends when the best is known.
 static void
@@ -398,6 +407,7 @@ test_evals_after_training_find_the_best_version(void **state)
     evaluated_widely(4, EPISODES, 60);  // less known than 1
     evaluated_widely(1, EPISODES, -40);
     assert_false(learner_evals_done(evals));
+    assert_final(6 * EPISODES, 7 * EPISODES);
     evaluated_widely(4, EPISODES, 58); // the result: nobody else is within two standard errors
     assert_best(4, 58);
     assert_true(learner_evals_done(evals));
@@ -411,9 +421,15 @@ test_evals_after_training_keep_to_their_share(void **state)
     (void)state;
     enum { TRAINING = 4 * SCREEN + 2 * EPISODES };
     trained_widely(3.0 * EPISODES / TRAINING);
+    assert_final(EPISODES, 4 * EPISODES); // the result is the fourth
     evaluated_widely(4, EPISODES, 60);
     evaluated_widely(1, EPISODES, 60);
-    evaluated_widely(4, EPISODES, 60); // the result
+    assert_final(3 * EPISODES, 4 * EPISODES);
+    learner_eval_order order = ordered(ONE);
+    assert_order(&order, 4, EPISODES);
+    assert_final(3 * EPISODES, 4 * EPISODES);
+    (void)answered(&order, 60); // the result
+    assert_final(4 * EPISODES, 4 * EPISODES);
     assert_true(learner_evals_done(evals));
 }
 

@@ -653,6 +653,8 @@ test_run_waits_for_an_evaluator_that_goes_on(void **state)
     T_OK(learner_run_report(run, &message));
     T_NEAR(status_of(run, "learner.eval_done"), 3, 0, 0);
     T_NEAR(status_of(run, "learner.eval_asked"), 4, 0, 0);
+    T_NEAR(status_of(run, "learner.final_played"), 3, 0, 0);
+    T_NEAR(status_of(run, "learner.final_most"), 8, 0, 0); // this one and the result
     assert_int_equal(learner_run_phase(run), LEARNER_FINAL);
     run_stop(run, "interrupted");
 }
