@@ -53,20 +53,20 @@ learner_candidates_find(learner_candidates *candidates, uint64_t version)
     return NULL;
 }
 
-// A free place, or that of the worst one where it is worse than mean; NULL: none.
+// Of count items a free place, or that of the worst one but kept where it is worse than mean; NULL:
+// none.
 static learner_candidate *
-place_of(learner_candidates *candidates, double mean)
+place_of(learner_candidate *items, int count, const learner_candidate *kept, double mean)
 {
-    const learner_candidate *best = learner_candidates_best(candidates);
     learner_candidate *place = NULL;
-    for (int i = 0; i < LEARNER_CANDIDATES_MAX; i++) {
-        learner_candidate *candidate = &candidates->item[i];
-        if (candidate->publication == NULL) {
-            return candidate;
+    for (int i = 0; i < count; i++) {
+        learner_candidate *item = &items[i];
+        if (item->publication == NULL) {
+            return item;
         }
-        if (candidate != best && candidate->result.mean < mean &&
-            (place == NULL || candidate->result.mean < place->result.mean)) {
-            place = candidate;
+        if (item != kept && item->result.mean < mean &&
+            (place == NULL || item->result.mean < place->result.mean)) {
+            place = item;
         }
     }
     return place;
@@ -128,7 +128,8 @@ learner_candidates_add(learner_candidates *candidates, quantizer_publication *pu
         result_pool(&candidate->result, result);
         return candidate;
     }
-    candidate = place_of(candidates, result->mean);
+    candidate = place_of(candidates->item, LEARNER_CANDIDATES_MAX,
+                         learner_candidates_best(candidates), result->mean);
     if (candidate == NULL) {
         return NULL;
     }
@@ -145,18 +146,8 @@ learner_candidates_screened(learner_candidates *candidates, quantizer_publicatio
         return; // the screen came late
     }
     waits_no_longer(candidates, publication->version);
-    learner_candidate *place = NULL;
-    for (int i = 0; i < LEARNER_CANDIDATES_WAITING; i++) {
-        learner_candidate *waiting = &candidates->waiting[i];
-        bool is_free = waiting->publication == NULL;
-        if (is_free || (waiting->result.mean < result->mean &&
-                        (place == NULL || waiting->result.mean < place->result.mean))) {
-            place = waiting;
-        }
-        if (is_free) {
-            break;
-        }
-    }
+    learner_candidate *place =
+        place_of(candidates->waiting, LEARNER_CANDIDATES_WAITING, NULL, result->mean);
     if (place != NULL) {
         candidate_put(place, publication, result);
     }
