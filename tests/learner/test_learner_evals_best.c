@@ -135,6 +135,25 @@ test_evals_what_is_confirmed_ships_although_another_looks_better(void **state)
     assert_true(learner_evals_done(evals));
 }
 
+// However many versions have a larger mean: none of them was confirmed.
+static void
+test_evals_what_is_confirmed_keeps_its_place(void **state)
+{
+    (void)state;
+    newest(1);
+    evaluated(1, SCREEN, 150);
+    evaluated(1, EPISODES, 101);
+    evaluated(1, EPISODES, 100);
+    for (uint64_t version = 2; version <= 8; version++) {
+        newest(version);
+        evaluated(version, SCREEN, 150);
+        evaluated(version, EPISODES, 150 + (double)version);
+        evaluated(version, EPISODES, 90); // not confirmed
+    }
+    assert_true(learner_evals_solved(evals));
+    assert_best(1, 100.5);
+}
+
 // A screen at the goal is looked at wholly although the best so far is better.
 static void
 test_evals_goal_promotes(void **state)
@@ -630,6 +649,7 @@ main(void)
         T(test_evals_a_failed_confirmation_gives_way_to_what_is_better),
         T(test_evals_a_failed_confirmation_counts_with_the_rest),
         T(test_evals_what_is_confirmed_ships_although_another_looks_better),
+        T(test_evals_what_is_confirmed_keeps_its_place),
         T(test_evals_goal_promotes),
         T(test_evals_without_a_goal_never_solve),
         T(test_evals_finish_takes_the_newest_when_nothing_was_evaluated),
