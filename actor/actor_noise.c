@@ -22,6 +22,8 @@ actor_noise_init(actor_noise *noise, const oct_config *config, const policy_spec
         .correlation = (float)correlation,
         .innovation = (float)sqrt(1 - correlation * correlation),
         .random_steps = config->actor.random_steps,
+        .change_steps = config->actor.noise_final_is_same ? 0 : (double)config->run.env_steps,
+        .final_share = (float)config->actor.noise_final,
         .share = oct_alloc(envs * sizeof(float)),
         .x = oct_alloc((size_t)envs * dim * sizeof(float)),
         .low = oct_alloc(dim * sizeof(float)),
@@ -62,6 +64,17 @@ actor_noise_begin(actor_noise *noise, uint32_t i)
     }
 }
 
+// How far the deviations have come from their own to the final one: from 0 to 1.
+static float
+noise_changed(const actor_noise *noise, uint64_t env_steps)
+{
+    if (noise->change_steps == 0) {
+        return 0;
+    }
+    double spent = (double)env_steps / noise->change_steps;
+    return (float)(spent < 1 ? spent : 1);
+}
+
 static float
 cut(float action, float low, float high)
 {
@@ -74,8 +87,10 @@ actor_noise_apply(actor_noise *noise, float *actions, uint64_t env_steps, uint8_
 {
     bool uniform = env_steps < noise->random_steps;
     memset(random, uniform ? 1 : 0, noise->envs);
+    float changed = noise_changed(noise, env_steps);
     float *x = noise->x;
     for (uint32_t i = 0; i < noise->envs; i++) {
+        float share = noise->share[i] + changed * (noise->final_share - noise->share[i]);
         for (uint32_t k = 0; k < noise->dim; k++, actions++, x++) {
             float low = noise->low[k], high = noise->high[k];
             float half = 0.5f * (high - low);
@@ -83,7 +98,7 @@ actor_noise_apply(actor_noise *noise, float *actions, uint64_t env_steps, uint8_
                 *actions = cut(low + (high - low) * oct_rng_float(&noise->rng), low, high);
                 continue;
             }
-            *actions = cut(*actions + noise->share[i] * half * *x, low, high);
+            *actions = cut(*actions + share * half * *x, low, high);
             *x = noise->correlation * *x + noise->innovation * oct_rng_normal(&noise->rng);
         }
     }

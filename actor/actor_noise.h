@@ -10,10 +10,12 @@
 // Exploration of actions in a box: Gaussian noise on the greedy action, cut at the bounds
 // (Lillicrap et al. 2016; D4PG: Barth-Maron et al. 2018, section 3). Its deviation is a share of
 // half the range of each number, and may differ between environments: a ladder from noise_low to
-// noise over all environments of all actors. With correlation c the noise is a stationary AR(1)
-// process, x' = c x + sqrt(1 - c^2) N(0, 1), whose pushes last: the discrete Ornstein-Uhlenbeck
-// process of DDPG with its deviation kept; each episode begins with noise of its own. During the
-// first random_steps environment steps of the run actions are uniform over the box instead.
+// noise over all environments of all actors. Where noise_final is given, each of them changes
+// linearly from its own to noise_final over run.env_steps, and stays there. With correlation c the
+// noise is a stationary AR(1) process, x' = c x + sqrt(1 - c^2) N(0, 1), whose pushes last: the
+// discrete Ornstein-Uhlenbeck process of DDPG with its deviation kept; each episode begins with
+// noise of its own. During the first random_steps environment steps of the run actions are uniform
+// over the box instead.
 //
 // Threads: the acting thread. Owns: its columns, reserved by init.
 typedef struct actor_noise {
@@ -23,7 +25,9 @@ typedef struct actor_noise {
     float correlation;
     float innovation; // sqrt(1 - correlation^2)
     uint64_t random_steps;
-    float *share; // [envs] deviation as a share of half the range
+    double change_steps; // environment steps of the run until all have final_share; 0: never
+    float final_share;
+    float *share; // [envs] deviation as a share of half the range at the run's first step
     float *x;     // [envs][dim] the noise in units of its deviation
     float *low;   // [dim]
     float *high;  // [dim]

@@ -63,6 +63,7 @@
     }
 #define NOISE                                                                                      \
     {"actor.noise", "0.1 to 0.3"}, {"actor.noise_low", "same, or 0.05 with many environments"},    \
+        {"actor.noise_final", "same, or a tenth of actor.noise"},                                  \
         {"actor.noise_correlation", "0 to 0.9"},                                                   \
     {                                                                                              \
         "actor.random_steps", "0 to 10000"                                                         \

@@ -306,6 +306,9 @@ oct_config_resolve(oct_config *config)
     if (config->actor.noise_low_is_same) {
         config->actor.noise_low = config->actor.noise;
     }
+    if (config->actor.noise_final_is_same) {
+        config->actor.noise_final = config->actor.noise;
+    }
 }
 
 static void

@@ -135,6 +135,41 @@ test_noise_ladder_spans_all_actors(void **state)
     actor_noise_fini(&alone);
 }
 
+// What the noise of environment i makes of an action of 0 that far into the run, in units of the
+// noise: its deviation as a share of half the range.
+static double
+noise_share(actor_noise *noise, uint32_t i, uint64_t env_steps)
+{
+    float actions[4 * DIM] = {0};
+    uint8_t random[4];
+    double x = (double)noise->x[i * DIM];
+    actor_noise_apply(noise, actions, env_steps, random);
+    return (double)actions[i * DIM] / x;
+}
+
+// From its own deviation to the final one over the budget, up or down, and no further.
+static void
+test_noise_changes_to_its_final_deviation(void **state)
+{
+    (void)state;
+    policy_spec spec = spec_of(-100, 100); // wide, so nothing is cut
+    oct_config config = config_of(0.008, 0.002, 0, 0);
+    config.run.env_steps = 4000;
+    config.actor.noise_final = 0.004;
+    for (int same = 0; same < 2; same++) {
+        config.actor.noise_final_is_same = same;
+        actor_noise noise;
+        actor_noise_init(&noise, &config, &spec, 5, 0, 4, 4);
+        static const uint64_t at[] = {0, 1000, 4000, 9000};
+        static const double want[][4] = {{0.2, 0.25, 0.4, 0.4}, {0.8, 0.7, 0.4, 0.4}};
+        for (int k = 0; k < 4; k++) {
+            T_NEAR(noise_share(&noise, 0, at[k]), same ? 0.2 : want[0][k], 1e-6, 0);
+            T_NEAR(noise_share(&noise, 3, at[k]), same ? 0.8 : want[1][k], 1e-6, 0);
+        }
+        actor_noise_fini(&noise);
+    }
+}
+
 static void
 test_noise_is_cut_at_the_bounds(void **state)
 {
@@ -204,6 +239,7 @@ main(void)
         cmocka_unit_test(test_noise_with_correlation_keeps_its_deviation),
         cmocka_unit_test(test_noise_of_an_episode_begins_anew),
         cmocka_unit_test(test_noise_ladder_spans_all_actors),
+        cmocka_unit_test(test_noise_changes_to_its_final_deviation),
         cmocka_unit_test(test_noise_is_cut_at_the_bounds),
         cmocka_unit_test(test_noise_begins_with_random_actions),
         cmocka_unit_test(test_noise_differs_between_actors_and_seeds),

@@ -539,6 +539,18 @@ test_final_learning_rate_follows_while_it_is_same(void **state)
 }
 
 static void
+test_final_noise_follows_while_it_is_same(void **state)
+{
+    (void)state;
+    accept("actor:\n  noise: 0.5\n");
+    assert_true(config.actor.noise_final_is_same && config.actor.noise_final == 0.5);
+    accept("actor:\n  noise_final: 0.05\n  noise: 0.5\n");
+    assert_true(!config.actor.noise_final_is_same && config.actor.noise_final == 0.05);
+    T_OK(oct_config_set(&config, "actor.noise_final=same", message, sizeof(message)));
+    assert_true(config.actor.noise_final_is_same && config.actor.noise_final == 0.5);
+}
+
+static void
 test_final_importance_exponent_follows_while_it_is_same(void **state)
 {
     (void)state;
@@ -578,6 +590,7 @@ main(void)
         cmocka_unit_test(test_bounds_themselves_are_allowed),
         cmocka_unit_test(test_keys_not_named_keep_their_earlier_value),
         cmocka_unit_test(test_all_ways_to_write_yaml_are_read),
+        cmocka_unit_test(test_final_noise_follows_while_it_is_same),
         cmocka_unit_test(test_final_importance_exponent_follows_while_it_is_same),
         cmocka_unit_test(test_final_learning_rate_follows_while_it_is_same),
     };
