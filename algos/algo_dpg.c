@@ -31,6 +31,7 @@ typedef struct algo_dpg {
     uint32_t action_count;
     float grad_norm_max;
     float action_grad_norm_max;
+    float pre_activation_cost;
     uint32_t policy_delay;
     uint32_t target_period;
     float target_rate;
@@ -95,6 +96,7 @@ dpg_configure(algo_dpg *dpg, const oct_config *config, const policy_spec *spec)
     dpg->action_count = spec->action_count;
     dpg->grad_norm_max = (float)config->algo.grad_norm_max;
     dpg->action_grad_norm_max = (float)config->algo.action_grad_norm_max;
+    dpg->pre_activation_cost = (float)config->algo.pre_activation_cost;
     dpg->policy_delay =
         config->algo.policy_delay > 0 ? config->algo.policy_delay : dpg->variant->policy_delay;
     dpg->target_period = config->algo.target_period;
@@ -321,6 +323,17 @@ action_slope(algo_dpg *dpg, uint32_t B)
     }
 }
 
+// d += the slope of cost * |z|^2, averaged over B rows, at outputs z before tanh (as in MR.Q,
+// Fujimoto et al. 2025): where tanh is flat, dQ/du alone would not bring an action back.
+static void
+pre_activation_slope(float cost, const float *z, float *d, size_t count, uint32_t B)
+{
+    float scale = 2 * cost / (float)B;
+    for (size_t k = 0; cost > 0 && k < count; k++) {
+        d[k] += scale * z[k];
+    }
+}
+
 // The deterministic policy gradient (Silver et al. 2014): the critic's weights get none of it.
 // Returns its norm.
 static float
@@ -336,6 +349,7 @@ update_policy(algo_dpg *dpg, const algo_batch *batch)
                        dpg->variant->policy_at_first ? 1 : dpg->critics.count);
     action_slope(dpg, B);
     nn_vec()->backward[POLICY_TANH](dpg->daction, dpg->action, count);
+    pre_activation_slope(dpg->pre_activation_cost, y, dpg->daction, count, B);
     return nn_trainer_backward(&dpg->policy, dpg->daction, B, NULL);
 }
 

@@ -83,6 +83,7 @@ typedef struct oct_config {
         double critic_learning_rate;       // always a number, see next
         bool critic_learning_rate_is_same; // the file says "same": it follows learning_rate
         double action_grad_norm_max;       // dQ/da of each row is scaled to this norm; 0: off
+        double pre_activation_cost;        // of the squares of a policy's outputs before tanh
         uint32_t policy_delay; // updates of the critic for one of the policy; 0: the algorithm's
         uint32_t critics;      // 2: the smaller value counts; 0: the algorithm's
         double target_noise;   // td3: deviation, as a share of half the action's range

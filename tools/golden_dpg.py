@@ -40,6 +40,10 @@ CASES = {
         obs_size=[0.25, 8.0, 1.0], obs_middle=[1.0, -4.0, 0.0],
         grad_norm_max=0.5, action_grad_norm_max=0.0625, target_period=1, target_rate=0.25,
         policy_delay=1, critic_ratio=2.0, noise=0.0, noise_clip=0.0, atoms=[11, -3, 2], seed=131),
+    "d4pg_pre_activation": dict(
+        name="d4pg", activation="elu", hidden=[6, 5], critic_hidden=[7, 4], norm=1, pre_activation_cost=0.125,
+        grad_norm_max=0.0, action_grad_norm_max=0.03125, target_period=1, target_rate=0.25,
+        policy_delay=1, critic_ratio=2.0, noise=0.0, noise_clip=0.0, atoms=[11, -3, 2], seed=132),
     "ddpg_relu": dict(
         name="ddpg", activation="relu", hidden=[6, 5], critic_hidden=[7, 4], norm=0,
         grad_norm_max=0.5, action_grad_norm_max=0.25, target_period=1, target_rate=0.25,
@@ -290,7 +294,9 @@ class Learner:
     def policy_gradient(self, batch):
         obs = batch["next" if self.categorical else "obs"]
         slope = self.action_slope(obs, self.act(self.policy.params, obs))
-        return self.policy.gradient(lambda params: -(slope * self.act(params, obs)).sum() / B)
+        cost = self.case.get("pre_activation_cost", 0)
+        return self.policy.gradient(lambda params: (cost * (self.policy.forward(params, obs) ** 2).sum()
+                                                    - (slope * self.act(params, obs)).sum()) / B)
 
     def update(self, batch):
         """Yields what the test compares."""
@@ -348,7 +354,7 @@ def dpg(case):
     yield "activation", [ACTIVATIONS.index(case["activation"])]
     for key in ["hidden", "critic_hidden", "atoms"]:
         yield key, case[key]
-    for key in ["critics", "residual", "normalise_observations"]:
+    for key in ["critics", "residual", "normalise_observations", "pre_activation_cost"]:
         yield key, [case.get(key, 0)]
     for key in ["norm", "grad_norm_max", "action_grad_norm_max", "target_period", "target_rate",
                 "policy_delay", "critic_ratio", "noise", "noise_clip"]:

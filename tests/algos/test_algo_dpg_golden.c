@@ -61,6 +61,7 @@ dpg_golden_config(const golden_file *g, uint32_t B)
 {
     oct_config config = golden_config(g, (oct_algo_name)golden_number(g, "algorithm"), B);
     config.algo.action_grad_norm_max = golden_number(g, "action_grad_norm_max");
+    config.algo.pre_activation_cost = golden_number(g, "pre_activation_cost");
     config.algo.target_noise = golden_number(g, "noise");
     config.algo.target_noise_clip = golden_number(g, "noise_clip");
     config.algo.atoms = (uint32_t)golden_array(g, "atoms", 3)[0];
@@ -279,6 +280,13 @@ test_normalised_observations_equal_numpy(void **state)
 }
 
 static void
+test_a_cost_of_pre_activations_equals_numpy(void **state)
+{
+    (void)state;
+    check_case("d4pg_pre_activation", dpg_golden_config);
+}
+
+static void
 test_ddpg_with_clipping_equals_numpy(void **state)
 {
     (void)state;
@@ -369,6 +377,7 @@ main(int argc, char **argv)
         cmocka_unit_test(test_d4pg_with_norm_clipping_and_target_copies_equals_numpy),
         cmocka_unit_test(test_d4pg_with_averaging_and_a_slow_policy_equals_numpy),
         cmocka_unit_test(test_normalised_observations_equal_numpy),
+        cmocka_unit_test(test_a_cost_of_pre_activations_equals_numpy),
         cmocka_unit_test(test_ddpg_with_clipping_equals_numpy),
         cmocka_unit_test(test_td3_with_noise_and_delay_equals_numpy),
         cmocka_unit_test(test_d4pg_with_two_critics_equals_numpy),
