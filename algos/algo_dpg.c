@@ -12,6 +12,17 @@
 #define NOISE_STREAM 0x6e64u // and for the noise on target actions
 
 #define SQUASH_COLUMNS 256
+#define SATURATED      0.999f // an action of this size or more
+
+enum { NUMBER_SATURATION = ALGO_VALUE_NUMBERS, NUMBERS };
+
+static const algo_number dpg_numbers[NUMBERS] = {
+    ALGO_VALUE_ROWS,
+    [NUMBER_SATURATION] =
+        {"saturation", "share",
+         "Share of the policy's numbers of actions that lie within a thousandth of an end of "
+         "their range, where tanh is flat, over the updates that it learned in."},
+};
 
 typedef struct dpg_variant {
     const algo_ops *ops;
@@ -334,10 +345,20 @@ pre_activation_slope(float cost, const float *z, float *d, size_t count, uint32_
     }
 }
 
+static float
+saturated_share(const float *action, size_t count)
+{
+    size_t saturated = 0;
+    for (size_t k = 0; k < count; k++) {
+        saturated += fabsf(action[k]) >= SATURATED;
+    }
+    return (float)saturated / (float)count;
+}
+
 // The deterministic policy gradient (Silver et al. 2014): the critic's weights get none of it.
 // Returns its norm.
 static float
-update_policy(algo_dpg *dpg, const algo_batch *batch)
+update_policy(algo_dpg *dpg, const algo_batch *batch, float *saturation)
 {
     uint32_t B = batch->B;
     size_t count = (size_t)B * dpg->action_count;
@@ -345,6 +366,7 @@ update_policy(algo_dpg *dpg, const algo_batch *batch)
     const float *y = nn_trainer_forward(&dpg->policy, obs, B);
     memcpy(dpg->action, y, count * sizeof(*y));
     squash(dpg->action, count);
+    *saturation = saturated_share(dpg->action, count);
     algo_critics_slope(&dpg->critics, obs, dpg->action, B,
                        dpg->variant->policy_at_first ? 1 : dpg->critics.count);
     action_slope(dpg, B);
@@ -359,17 +381,18 @@ dpg_gradient(algo *a, const algo_batch *batch, float *priorities, float *numbers
     algo_dpg *dpg = (algo_dpg *)a;
     bool policy_learns = a->turn % dpg->policy_delay == 0;
     oct_rng rng = dpg->rng;
-    float policy_norm = 0;
-    float now[ALGO_VALUE_NUMBERS];
+    float policy_norm = 0, saturation = 0;
+    float now[NUMBERS];
     OCT_TRY(algo_agree(a, algo_critics_take(&dpg->critics, batch)));
     const algo_batch seen = algo_observed_take(&dpg->critics.observed, a->group, batch);
     batch = &seen;
     update_td_target(dpg, batch, &rng);
     algo_critics_learn(&dpg->critics, batch, priorities != NULL, now);
     if (policy_learns) {
-        policy_norm = update_policy(dpg, batch);
+        policy_norm = update_policy(dpg, batch, &saturation);
     }
     now[ALGO_POLICY_GRAD_NORM] = policy_norm;
+    now[NUMBER_SATURATION] = saturation;
     algo_mean(a, now, OCT_COUNTOF(now));
     if (!algo_numbers_finite(now, OCT_COUNTOF(now))) {
         return OCT_EINTERNAL;
@@ -382,6 +405,7 @@ dpg_gradient(algo *a, const algo_batch *batch, float *priorities, float *numbers
         memcpy(priorities, dpg->critics.priority, batch->B * sizeof(*priorities));
     }
     now[ALGO_POLICY_GRAD_NORM] = policy_learns ? policy_norm : NAN;
+    now[NUMBER_SATURATION] = policy_learns ? now[NUMBER_SATURATION] : NAN;
     if (!dpg->critics.categorical) {
         algo_numbers_lack_cut(now);
     }
@@ -427,8 +451,8 @@ dpg_share(algo *a, algo_sharing *s)
 
 #define DPG_OPS(text)                                                                              \
     {                                                                                              \
-        .name = (text), .numbers = algo_value_numbers, .number_count = ALGO_VALUE_NUMBERS,         \
-        .splits = true, .make_spec = dpg_make_spec, .create = dpg_create, .destroy = dpg_destroy,  \
+        .name = (text), .numbers = dpg_numbers, .number_count = NUMBERS, .splits = true,           \
+        .make_spec = dpg_make_spec, .create = dpg_create, .destroy = dpg_destroy,                  \
         .gradient = dpg_gradient, .apply = dpg_apply, .share = dpg_share,                          \
         .set_projection = dpg_set_projection, .networks = dpg_networks, .taken = dpg_taken,        \
         .policy_params = dpg_policy_params, .save = dpg_save, .load = dpg_load,                    \

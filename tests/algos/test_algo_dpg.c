@@ -424,6 +424,45 @@ test_first_actions_are_near_the_middle_and_critics_differ(void **state)
     algo_destroy(a);
 }
 
+// The last bias of the policy becomes so large that one number of each action is at an end.
+static void
+drive_to_an_end(trial *t)
+{
+    static const float bias = -100;
+    size_t length, count = policy_spec_params(&t->spec);
+    uint8_t *bytes = fixture_save(t->a, &length);
+    size_t at = dpg_fixture_part_at(&t->config, &t->spec, 0, FIXTURE_PARAMS);
+    memcpy(bytes + at + (count - 1) * sizeof(bias), &bias, sizeof(bias));
+    fixture_seal(bytes, length);
+    oct_reader reader = {.at = bytes, .left = length};
+    T_OK(algo_load(t->a, &reader));
+    free(bytes);
+}
+
+static void
+test_saturation_is_the_share_of_actions_at_an_end(void **state)
+{
+    (void)state;
+    static const oct_algo_name names[] = {OCT_ALGO_D4PG, OCT_ALGO_DDPG, OCT_ALGO_TD3};
+    for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
+        oct_config config = dpg_fixture_config(names[i]);
+        trial t = trial_make(&config);
+        float result[ALGO_NUMBERS_MAX];
+        for (int end = 0; end < 2; end++) {
+            int learned = 0;
+            for (int k = 0; k < 2; k++) { // td3's policy learns in one of two updates
+                T_OK(algo_update(t.a, &t.batch, 1e-6f, NULL, result));
+                float share = fixture_number(&config, result, "saturation");
+                assert_true(isnan(share) || share == (float)end / DIM);
+                learned += !isnan(share);
+            }
+            assert_int_equal(learned, names[i] == OCT_ALGO_TD3 ? 1 : 2);
+            drive_to_an_end(&t);
+        }
+        trial_free(&t);
+    }
+}
+
 int
 main(void)
 {
@@ -442,6 +481,7 @@ main(void)
         cmocka_unit_test(test_bounds_are_only_units),
         cmocka_unit_test(test_rows_of_weight_zero_teach_critics_nothing),
         cmocka_unit_test(test_first_actions_are_near_the_middle_and_critics_differ),
+        cmocka_unit_test(test_saturation_is_the_share_of_actions_at_an_end),
     };
     char warning[200];
     (void)nn_blas_init(1, warning, sizeof(warning)); // idle threads would only spin
