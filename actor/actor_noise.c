@@ -22,7 +22,8 @@ actor_noise_init(actor_noise *noise, const oct_config *config, const policy_spec
         .correlation = (float)correlation,
         .innovation = (float)sqrt(1 - correlation * correlation),
         .random_steps = config->actor.random_steps,
-        .change_steps = config->actor.noise_final_is_same ? 0 : (double)config->run.env_steps,
+        .change_steps =
+            config->actor.noise_final_is_same ? INFINITY : (double)config->run.env_steps,
         .final_share = (float)config->actor.noise_final,
         .share = oct_alloc(envs * sizeof(float)),
         .x = oct_alloc((size_t)envs * dim * sizeof(float)),
@@ -68,11 +69,7 @@ actor_noise_begin(actor_noise *noise, uint32_t i)
 static float
 noise_changed(const actor_noise *noise, uint64_t env_steps)
 {
-    if (noise->change_steps == 0) {
-        return 0;
-    }
-    double spent = (double)env_steps / noise->change_steps;
-    return (float)(spent < 1 ? spent : 1);
+    return (float)OCT_MIN(1.0, (double)env_steps / noise->change_steps);
 }
 
 static float

@@ -25,7 +25,7 @@ typedef struct actor_noise {
     float correlation;
     float innovation; // sqrt(1 - correlation^2)
     uint64_t random_steps;
-    double change_steps; // environment steps of the run until all have final_share; 0: never
+    double change_steps; // env steps of the run until all have final_share; infinity: never
     float final_share;
     float *share; // [envs] deviation as a share of half the range at the run's first step
     float *x;     // [envs][dim] the noise in units of its deviation

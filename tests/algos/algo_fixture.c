@@ -182,6 +182,14 @@ fixture_seal(uint8_t *bytes, size_t length)
     memcpy(bytes + length - FIXTURE_CHECKSUM_BYTES, &crc, sizeof(crc));
 }
 
+void
+fixture_load_changed(algo *a, uint8_t *bytes, size_t length)
+{
+    fixture_seal(bytes, length);
+    oct_reader reader = {.at = bytes, .left = length};
+    T_OK(algo_load(a, &reader));
+}
+
 algo_batch
 fixture_corridor_batch(fixture_corridor *c)
 {

@@ -66,6 +66,8 @@ size_t fixture_part_at(const policy_spec *spec, fixture_part part);
 size_t fixture_learned_at(const policy_spec *spec, size_t learned, fixture_part part);
 // Writes the checksum that the changed bytes need.
 void fixture_seal(uint8_t *bytes, size_t length);
+// Seals the changed bytes of an algorithm and loads them.
+void fixture_load_changed(algo *a, uint8_t *bytes, size_t length);
 
 // That algo.normalise_observations, which config has, is refused for an environment of bytes and
 // for a frozen layer 0, and for nothing else.

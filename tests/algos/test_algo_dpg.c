@@ -433,9 +433,7 @@ drive_to_an_end(trial *t)
     uint8_t *bytes = fixture_save(t->a, &length);
     size_t at = dpg_fixture_part_at(&t->config, &t->spec, 0, FIXTURE_PARAMS);
     memcpy(bytes + at + (count - 1) * sizeof(bias), &bias, sizeof(bias));
-    fixture_seal(bytes, length);
-    oct_reader reader = {.at = bytes, .left = length};
-    T_OK(algo_load(t->a, &reader));
+    fixture_load_changed(t->a, bytes, length);
     free(bytes);
 }
 

@@ -103,9 +103,7 @@ trial_make(const char *name)
                       golden_array(t.golden, "params", count), count);
     golden_put_floats(bytes + fixture_part_at(&t.spec, FIXTURE_TARGET),
                       golden_array(t.golden, "target", count), count);
-    fixture_seal(bytes, length);
-    oct_reader reader = {.at = bytes, .left = length};
-    T_OK(algo_load(t.a, &reader));
+    fixture_load_changed(t.a, bytes, length);
     free(bytes);
     return t;
 }

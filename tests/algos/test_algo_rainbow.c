@@ -343,9 +343,7 @@ loss_at(trial *t, uint8_t *bytes, size_t length, size_t at, float h)
     memcpy(&kept, bytes + at, sizeof(kept));
     moved = kept + h;
     memcpy(bytes + at, &moved, sizeof(moved));
-    fixture_seal(bytes, length);
-    oct_reader reader = {.at = bytes, .left = length};
-    T_OK(algo_load(t->a, &reader));
+    fixture_load_changed(t->a, bytes, length);
     float result[ALGO_NUMBERS_MAX];
     T_OK(algo_update(t->a, &t->batch, 1e-3f, NULL, result));
     memcpy(bytes + at, &kept, sizeof(kept));

@@ -77,9 +77,7 @@ trial_begin(trial *t)
                       golden_array(t->golden, "params", t->learned), t->learned);
     golden_put_floats(bytes + fixture_learned_at(&t->spec, t->learned, FIXTURE_TARGET),
                       golden_array(t->golden, "target", t->learned), t->learned);
-    fixture_seal(bytes, length);
-    oct_reader reader = {.at = bytes, .left = length};
-    T_OK(algo_load(t->a, &reader));
+    fixture_load_changed(t->a, bytes, length);
     free(bytes);
 }
 

@@ -117,9 +117,7 @@ load_first_weights(trial *t)
                               reinforce_fixture_part_at(&t->config, &t->spec, net, FIXTURE_PARAMS),
                           golden_array(t->golden, name, count), count);
     }
-    fixture_seal(bytes, length);
-    oct_reader reader = {.at = bytes, .left = length};
-    T_OK(algo_load(t->a, &reader));
+    fixture_load_changed(t->a, bytes, length);
     free(bytes);
 }
 
