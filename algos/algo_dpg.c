@@ -20,8 +20,8 @@ static const algo_number dpg_numbers[NUMBERS] = {
     ALGO_VALUE_ROWS,
     [NUMBER_SATURATION] =
         {"saturation", "share",
-         "Share of the policy's numbers of actions that lie within a thousandth of an end of "
-         "their range, where tanh is flat, over the updates that it learned in."},
+         "Share of the numbers in the policy's actions that are within a thousandth of half their "
+         "range of an end, where tanh is flat, over the updates that it learned in."},
 };
 
 typedef struct dpg_variant {

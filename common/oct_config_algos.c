@@ -62,7 +62,8 @@
         "algo.value_max", "the largest return, discounted"                                         \
     }
 #define NOISE                                                                                      \
-    {"actor.noise", "0.1 to 0.3"}, {"actor.noise_low", "same, or 0.05 with many environments"},    \
+    {"actor.noise", "0.1 to 0.3, or 0.5 where it falls"},                                          \
+        {"actor.noise_low", "same, or 0.05 with many environments"},                               \
         {"actor.noise_final", "same, or a tenth of actor.noise"},                                  \
         {"actor.noise_correlation", "0 to 0.9"},                                                   \
     {                                                                                              \

@@ -148,8 +148,8 @@ const oct_config_key oct_config_keys[] = {
         "d4pg, ddpg, td3: larger gradients of the value with respect to the action are scaled to "
         "this norm, row by row; 0: off"),
     F64(algo, pre_activation_cost, 0, 1e6, "0",
-        "d4pg, ddpg, td3: the policy also keeps its outputs before tanh small: this, times their "
-        "squares, joins its loss; 0: off"),
+        "d4pg, ddpg, td3: weight of the squares of the policy's outputs before tanh in its "
+        "loss, which keeps actions off the ends of their range; 0: off"),
     U32(algo, policy_delay, 0, 1000, "0",
         "d4pg, ddpg, td3, sac: critic updates per policy update; 0: 2 for td3, else 1"),
     U32(algo, critics, 0, 2, "0",
