@@ -2,6 +2,7 @@
 // compute.
 #include "algos/algo_critics.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -171,11 +172,30 @@ algo_critics_fini(algo_critics *critics)
     *critics = (algo_critics){0};
 }
 
+// The last layer of a distribution: no weights, and a bias that falls by 1 with each atom away from
+// a return of 0, or from the end of the support that is closest to it.
+static void
+distribution_begin(nn_net *net, const nn_support *support)
+{
+    const nn_layer *last = &net->layers[net->layer_count - 1];
+    memset(net->params + last->at.weight, 0,
+           (last->at.bias - last->at.weight) * sizeof(*net->params));
+    float step = (support->high - support->low) / (float)(support->N - 1);
+    float centre = fminf(fmaxf(0.0f, support->low), support->high);
+    for (uint32_t j = 0; j < support->N; j++) {
+        float z = support->low + (float)j * step;
+        net->params[last->at.bias + j] = -fabsf(z - centre) / step;
+    }
+}
+
 void
 algo_critics_randomise(algo_critics *critics, oct_rng *rng)
 {
     for (uint32_t c = 0; c < critics->count; c++) {
         nn_net_randomise(&critics->of[c].online.tape.net, rng);
+        if (critics->categorical) {
+            distribution_begin(&critics->of[c].online.tape.net, &critics->support);
+        }
         nn_net_polyak(&critics->of[c].target, &critics->of[c].online.tape.net, 1.0f);
     }
 }

@@ -74,7 +74,10 @@ OCT_CHECKED oct_err algo_critics_init(algo_critics *critics, nn_context *context
                                       const oct_config *config, const policy_spec *policy,
                                       uint32_t count, bool categorical);
 void algo_critics_fini(algo_critics *critics);
-// First weights; targets are copies.
+// First weights; targets are copies. A critic of distributions begins with the same one everywhere,
+// close to a return of 0: probabilities fall by e with each atom away from it (from the end of the
+// support, where 0 is outside). With random last weights the policy would follow a random slope,
+// and with equal probabilities every action would look worth the middle of the support.
 void algo_critics_randomise(algo_critics *critics, oct_rng *rng);
 
 // Checks the batch and fills taken. OCT_EINVAL, OCT_EINTERNAL: as algo_update.
