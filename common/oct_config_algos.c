@@ -116,7 +116,7 @@ static const oct_config_use table_uses[] = {
 #define DPG_USES                                                                                   \
     RATE("0.0001 to 0.001"), {"learner.batch_size", "100 to 512"}, CRITIC,                         \
         {"algo.action_grad_norm_max", "0 (off), or 1"},                                            \
-        {"algo.pre_activation_cost", "0 (off), or 0.0001"},                                        \
+        {"algo.pre_activation_cost", "0 (off), or 0.00001"},                                       \
         {"algo.normalise_observations", "false, or true where numbers differ in size"}, NOISE
 
 static const oct_config_use d4pg_uses[] = {
