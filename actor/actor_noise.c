@@ -9,6 +9,16 @@
 
 #define NOISE_STREAM 0x6e6f6900u // of the seed; the actor's index is added
 
+static double
+change_steps(const oct_config *config)
+{
+    if (config->actor.noise_final_is_same) {
+        return INFINITY;
+    }
+    uint64_t steps = config->actor.noise_steps;
+    return (double)(steps > 0 ? steps : config->run.env_steps);
+}
+
 void
 actor_noise_init(actor_noise *noise, const oct_config *config, const policy_spec *spec,
                  uint64_t seed, uint32_t actor_index, uint32_t envs, uint32_t total)
@@ -22,8 +32,7 @@ actor_noise_init(actor_noise *noise, const oct_config *config, const policy_spec
         .correlation = (float)correlation,
         .innovation = (float)sqrt(1 - correlation * correlation),
         .random_steps = config->actor.random_steps,
-        .change_steps =
-            config->actor.noise_final_is_same ? INFINITY : (double)config->run.env_steps,
+        .change_steps = change_steps(config),
         .final_share = (float)config->actor.noise_final,
         .share = oct_alloc(envs * sizeof(float)),
         .x = oct_alloc((size_t)envs * dim * sizeof(float)),

@@ -11,11 +11,11 @@
 // (Lillicrap et al. 2016; D4PG: Barth-Maron et al. 2018, section 3). Its deviation is a share of
 // half the range of each number, and may differ between environments: a ladder from noise_low to
 // noise over all environments of all actors. Where noise_final is given, each of them changes
-// linearly from its own to noise_final over run.env_steps, and stays there. With correlation c the
-// noise is a stationary AR(1) process, x' = c x + sqrt(1 - c^2) N(0, 1), whose pushes last: the
-// discrete Ornstein-Uhlenbeck process of DDPG with its deviation kept; each episode begins with
-// noise of its own. During the first random_steps environment steps of the run actions are uniform
-// over the box instead.
+// linearly from its own to noise_final over noise_steps (0: run.env_steps), and stays there. With
+// correlation c the noise is a stationary AR(1) process, x' = c x + sqrt(1 - c^2) N(0, 1), whose
+// pushes last: the discrete Ornstein-Uhlenbeck process of DDPG with its deviation kept; each
+// episode begins with noise of its own. During the first random_steps environment steps of the run
+// actions are uniform over the box instead.
 //
 // Threads: the acting thread. Owns: its columns, reserved by init.
 typedef struct actor_noise {

@@ -65,6 +65,7 @@
     {"actor.noise", "0.1 to 0.3, or 0.5 where it falls"},                                          \
         {"actor.noise_low", "same, or 0.05 with many environments"},                               \
         {"actor.noise_final", "same, or a tenth of actor.noise"},                                  \
+        {"actor.noise_steps", "0, which is all of the run"},                                       \
         {"actor.noise_correlation", "0 to 0.9"},                                                   \
     {                                                                                              \
         "actor.random_steps", "0 to 10000"                                                         \

@@ -347,8 +347,10 @@ const oct_config_key oct_config_keys[] = {
            "environments of all actors; same: no ladder"),
     F64_OR(actor, noise_final, "same", offsetof(oct_config, actor.noise_final_is_same), 0, 10,
            "same",
-           "deviation of all environments at run.env_steps: each changes linearly from its own to "
-           "this one; same: none changes"),
+           "deviation of all environments after actor.noise_steps: each changes linearly from its "
+           "own to this one; same: none changes"),
+    U64(actor, noise_steps, 0, 1e15, "0",
+        "environment steps over which deviations change to actor.noise_final; 0: run.env_steps"),
     F64(actor, noise_correlation, 0, 0.9999, "0",
         "correlation of the noise of one step with that of the next; 0: independent"),
     U64(actor, random_steps, 0, 1e15, "0",

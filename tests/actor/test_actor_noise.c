@@ -147,17 +147,20 @@ noise_share(actor_noise *noise, uint32_t i, uint64_t env_steps)
     return (double)actions[i * DIM] / x;
 }
 
-// From its own deviation to the final one over the budget, up or down, and no further.
+// From its own deviation to the final one over the budget, or over noise_steps, up or down, and no
+// further.
 static void
 test_noise_changes_to_its_final_deviation(void **state)
 {
     (void)state;
     policy_spec spec = spec_of(-100, 100); // wide, so nothing is cut
     oct_config config = config_of(0.008, 0.002, 0, 0);
-    config.run.env_steps = 4000;
     config.actor.noise_final = 0.004;
-    for (int same = 0; same < 2; same++) {
+    for (int variant = 0; variant < 3; variant++) {
+        bool same = variant == 1;
         config.actor.noise_final_is_same = same;
+        config.run.env_steps = variant == 2 ? 1000000 : 4000;
+        config.actor.noise_steps = variant == 2 ? 4000 : 0;
         actor_noise noise;
         actor_noise_init(&noise, &config, &spec, 5, 0, 4, 4);
         static const uint64_t at[] = {0, 1000, 4000, 9000};
