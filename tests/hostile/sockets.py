@@ -162,11 +162,12 @@ def local():
 def children(process):
     """{process number: name} of the daemons that it has started."""
     found = {}
-    for place in pathlib.Path("/proc").glob("[0-9]*/stat"):
+    # No pattern below the process: glob raises where one ends while it looks inside.
+    for place in pathlib.Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            name, rest = place.read_text().split("(", 1)[1].rsplit(")", 1)
+            name, rest = (place / "stat").read_text().split("(", 1)[1].rsplit(")", 1)
             if int(rest.split()[1]) == process.pid:
-                found[int(place.parent.name)] = name
+                found[int(place.name)] = name
     return found
 
 
