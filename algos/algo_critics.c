@@ -180,7 +180,7 @@ distribution_begin(nn_net *net, const nn_support *support)
     const nn_layer *last = &net->layers[net->layer_count - 1];
     memset(net->params + last->at.weight, 0,
            (last->at.bias - last->at.weight) * sizeof(*net->params));
-    float step = (support->high - support->low) / (float)(support->N - 1);
+    float step = nn_support_step(support);
     float centre = fminf(fmaxf(0.0f, support->low), support->high);
     for (uint32_t j = 0; j < support->N; j++) {
         float z = support->low + (float)j * step;

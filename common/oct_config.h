@@ -178,8 +178,8 @@ typedef struct oct_config {
         double noise_low;              // ladder: from noise_low to noise over all environments
         bool noise_low_is_same;        // no ladder
         double noise_final;            // of all environments, linear over noise_steps
-        uint64_t noise_steps;          // environment steps; 0: run.env_steps
         bool noise_final_is_same;      // deviations stay as they are; noise_final is not read
+        uint64_t noise_steps;          // environment steps; 0: run.env_steps
         double noise_correlation;      // of one step's noise with the next (AR(1)); 0: white
         uint64_t random_steps;         // box actions: uniform for so many env steps in all
         uint32_t batch_steps;          // a batch is sent at this size …

@@ -25,12 +25,6 @@ padded_count(uint32_t N)
     return ((size_t)N + NN_VEC_LANES - 1) / NN_VEC_LANES * NN_VEC_LANES;
 }
 
-static inline float
-step_of(const nn_support *support)
-{
-    return (support->high - support->low) / (float)(support->N - 1);
-}
-
 // Sixteen numbers at a time, the last of them together with some before: no single numbers are
 // left.
 static inline void

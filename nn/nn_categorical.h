@@ -19,6 +19,13 @@ typedef struct nn_support {
     uint32_t N;
 } nn_support;
 
+// The distance of two atoms.
+static inline float
+nn_support_step(const nn_support *support)
+{
+    return (support->high - support->low) / (float)(support->N - 1);
+}
+
 typedef struct nn_categorical_ops {
     const char *name;
     // p[B][N] = softmax of logits[B][N]; log_total[B] = log of the sum of exp(logits)

@@ -164,7 +164,7 @@ values16(size_t j, const nn_support *support)
 {
     const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     const __m512 at = _mm512_cvtepi32_ps(_mm512_add_epi32(lane, _mm512_set1_epi32((int)j)));
-    return _mm512_fmadd_ps(at, all16(step_of(support)), all16(support->low));
+    return _mm512_fmadd_ps(at, all16(nn_support_step(support)), all16(support->low));
 }
 
 static POLICY_INLINE void

@@ -104,7 +104,7 @@ static inline void
 categorical_mean(float *restrict mean, const float *restrict p, const nn_support *support,
                  uint32_t B)
 {
-    const float low = support->low, step = step_of(support);
+    const float low = support->low, step = nn_support_step(support);
     const uint32_t N = support->N;
     const size_t count = padded_count(N), aside = rows_aside(count);
     float z[ATOMS_MAX], at[ATOMS_MAX], total[ROWS_ASIDE];
@@ -133,7 +133,7 @@ categorical_mean_backward(float *restrict dlogits, const float *restrict p,
                           const float *restrict mean, float scale, const nn_support *support,
                           uint32_t B)
 {
-    const float low = support->low, step = step_of(support);
+    const float low = support->low, step = nn_support_step(support);
     const uint32_t N = support->N;
     for (size_t row = 0; row < B; row++) {
         const float *restrict at = p + row * N;

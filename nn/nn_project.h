@@ -31,7 +31,7 @@ static inline void
 images(int32_t *restrict below, float *restrict stays, float *restrict moves,
        const project_row *row, size_t first, size_t count, const nn_support *support)
 {
-    const float low = support->low, high = support->high, step = step_of(support);
+    const float low = support->low, high = support->high, step = nn_support_step(support);
     const float per_step = 1.0f / step, last = (float)(support->N - 1);
     const float reward = row->reward, discount = row->discount;
     const float *restrict p = row->p + first;
@@ -106,7 +106,7 @@ project_plan_init(project_plan *plan, const nn_support *support)
     plan->low = all16(support->low);
     plan->high = all16(support->high);
     plan->last = all16((float)(N - 1));
-    plan->per_step = all16(1.0f / step_of(support));
+    plan->per_step = all16(1.0f / nn_support_step(support));
     plan->below_max = _mm512_set1_epi32((int)N - 2);
     EACH_VECTOR
     {
