@@ -19,7 +19,8 @@ import statistics
 from actorq_table import mean as geometric_mean
 from bench_learning import COLOURS, JUST, MARKS, lines, shortly_before, ticks
 
-LABEL_WIDTH, PANEL_WIDTH, ROW_HEIGHT, TOP = 250, 190, 22, 62
+PANEL_WIDTH, ROW_HEIGHT, TOP = 190, 22, 62
+LETTER_WIDTH = 6.2  # of the labels, about
 NONE = "none"  # the baseline's row
 TICKS = 3  # of an axis, about
 
@@ -91,15 +92,16 @@ def panel(out, x0, task, found):
 
 
 def svg(path, title, found, tasks):
-    width, height = LABEL_WIDTH + PANEL_WIDTH * len(tasks) + 10, TOP + ROW_HEIGHT * len(found) + 26
+    labels = 10 + round(LETTER_WIDTH * max(len(setting) for setting in found))
+    width, height = labels + PANEL_WIDTH * len(tasks) + 10, TOP + ROW_HEIGHT * len(found) + 26
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="10">',
            f'<rect width="{width}" height="{height}" fill="#ffffff"/>', f'<text x="12" y="20" font-size="15" fill="#111827">{title}</text>']
     for row, setting in enumerate(found):
         y = TOP + ROW_HEIGHT * (row + 0.5)
-        out.append(f'<text x="{LABEL_WIDTH - 4}" y="{y + 4:.1f}" text-anchor="end" font-size="12" fill="#111827">{setting}</text>'
-                   f'<line x1="{LABEL_WIDTH}" y1="{y:.1f}" x2="{width - 10}" y2="{y:.1f}" stroke="#f3f4f6"/>')
+        out.append(f'<text x="{labels - 4}" y="{y + 4:.1f}" text-anchor="end" font-size="12" fill="#111827">{setting}</text>'
+                   f'<line x1="{labels}" y1="{y:.1f}" x2="{width - 10}" y2="{y:.1f}" stroke="#f3f4f6"/>')
     for column, task in enumerate(tasks):
-        panel(out, LABEL_WIDTH + PANEL_WIDTH * column, task, found)
+        panel(out, labels + PANEL_WIDTH * column, task, found)
     out.append("</svg>\n")
     path.write_text("\n".join(out), encoding="utf-8")
 
