@@ -8,8 +8,8 @@ usage: bench_full_budget.py RECORDS [--steps 500000] [--tasks cheetah_run,...] [
 RECORDS is one line a run, as bench_learning.py writes them (learning_grid.py draws them); a run that has a line there is
 not made again. So the table grows whenever the command is given again, first with each task's first seed. Each task has its
 own preset, or all have the one of --preset with another env.id. Runs that were cut off go on from their checkpoints in
---runs. --jobs runs share the cores; each has a thread to learn and one to act. Ctrl-C ends them all, and they save what
-they have.
+--runs. --jobs runs share the cores; each has a thread to learn and one to act. Ctrl-C or SIGTERM ends them all, and they save
+what they have.
 
 Results that nobody selected belong to a run: the screens shortly before 0.5, 1, 2 and 4 million environment steps, its last
 version, over evaluation.episodes after the end, and the policy that it ships, over 100 new ones by octet eval. --table prints
@@ -186,6 +186,7 @@ def main():
     jobs = [(task, seed) for seed in range(options.first_seed, options.first_seed + options.seeds) for task in options.tasks
             if (task, seed) not in made]
     runs, failed = Runs(), 0
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     print(f"{len(jobs)} runs to make, {options.jobs} at a time", flush=True)
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         waiting = [pool.submit(one, runs, options, job) for job in jobs]
