@@ -45,9 +45,7 @@ def load(paths, tasks, steps, without):
                 continue
             shipped = run["again"] if run["env_steps"] <= (1 + JUST) * steps else None
             seeds = found.setdefault(run["setting"], {}).setdefault(run["preset"], {})
-            # A run that went on is there twice: the record that ended at --steps says what it shipped.
-            if seeds.get(run["seed"], (None, None))[1] is None:
-                seeds[run["seed"]] = (value, shipped)
+            seeds.setdefault(run["seed"], (value, shipped))  # a run that went on is in the file twice
     return {setting: {task: list(seeds.values()) for task, seeds in of.items()} for setting, of in found.items()}
 
 
