@@ -3,7 +3,7 @@
 
 usage: bench_full_budget.py RECORDS [--steps 500000] [--tasks cheetah_run,...] [--seeds 3] [--first-seed 1] [--jobs N]
                             [--runs FOLDER] [--octet build/release/cli/octet] [--label TEXT] [--preset FILE] [-- arguments for octet train...]
-       bench_full_budget.py RECORDS --table [--without SETTING]...
+       bench_full_budget.py RECORDS --table [--without SETTING]... [--alone SETTING]
 
 RECORDS is one line a run, as bench_learning.py writes them (learning_grid.py draws them); a run that has a line there is
 not made again. So the table grows whenever the command is given again, first with each task's first seed. Each task has its
@@ -14,7 +14,7 @@ what they have.
 Results that nobody selected belong to a run: the screens shortly before 0.5, 1, 2 and 4 million environment steps, its last
 version, over evaluation.episodes after the end, and the policy that it ships, over 100 new ones by octet eval. --table prints
 them beside the published returns of docs/data/control-suite-published.json at as many steps: the longest runs of each task and
-setting, but those of --without.
+setting, but those of --without. Below it, it counts the tasks by the best setting of each, and by the setting of --alone.
 """
 
 import argparse
@@ -111,11 +111,25 @@ def mean_of(values):
     return f"{statistics.fmean(values):.0f}" if values else ""
 
 
-def table(path, without):
+def counted(what, shares, half):
+    """One line: SHARES of the best published return by task, and whether HALF a million steps are enough for Acme's."""
+    print(f"\n{what} Of {len(shares)} tasks, at least 95 % of the best published: {sum(share >= 0.95 for share in shares.values())}; "
+          f"at least 85 %: {sum(share >= 0.85 for share in shares.values())}. "
+          f"Shipped after 0.5 M steps, at least Acme's D4PG: {sum(half.values())} of {len(half)}.")
+
+
+def best_of(by_setting):
+    """The largest value of each task, from values by task and setting."""
+    values = {}
+    for (task, _), value in by_setting.items():
+        values[task] = max(value, values.get(task, value))
+    return values
+
+
+def table(path, without, alone):
     """Markdown: tasks in the order of the alphabet, beside the best that is published at as many steps.
 
     The last comparison is with the best at any number of steps up to 4 million, or at 100 million where nothing else is published.
-    What is counted below the table is the best setting of each task.
     """
     found = {}
     for line in lines(path):
@@ -134,19 +148,20 @@ def table(path, without):
         spread = f" ± {statistics.stdev(again):.0f}" if len(again) > 1 else ""
         share = statistics.fmean(again) / max(everybody.values()) if everybody else None
         if share is not None:
-            shares[task] = max(share, shares.get(task, 0))
+            shares[task, setting] = share
         acme = rivals.get("0.5M", {}).get("Acme D4PG", "")
         if acme and 5 in lengths:
-            half[task] = max(statistics.fmean(one["again"] for one in lengths[5]) >= acme, half.get(task, False))
+            half[task, setting] = statistics.fmean(one["again"] for one in lengths[5]) >= acme
         marks = {mark: mean_of([one.get("screens_at", {}).get(mark) for one in group]) for mark in ("0.5M", "1M")}
         print(f"| {task} | {setting} | {len(group)} | {statistics.median(one['env_steps'] for one in group) / 1e3:.0f} | "
               f"{statistics.median(one['updates'] for one in group) / 1e3:.0f} | {statistics.median(one['wall_s'] for one in group) / 60:.1f} | "
               f"{marks['0.5M']} | {acme} | {best(rivals.get('0.5M'))} | {marks['1M']} | {best(rivals.get('1M'))} | "
               f"{statistics.fmean(one['last_return'] for one in group):.0f} | **{statistics.fmean(again):.0f}**{spread} | {best(everybody)} | "
               f"{'' if share is None else f'{100 * share:.0f} %'} |")
-    print(f"\nOf {len(shares)} tasks, at least 95 % of the best published: {sum(share >= 0.95 for share in shares.values())}; "
-          f"at least 85 %: {sum(share >= 0.85 for share in shares.values())}. "
-          f"Shipped after 0.5 M steps, at least Acme's D4PG: {sum(half.values())} of {len(half)}.")
+    counted("By the best setting of each task:", best_of(shares), best_of(half))
+    if alone is not None:
+        counted(f"By '{alone}' alone:", *({task: value for (task, setting), value in values.items() if setting == alone}
+                                          for values in (shares, half)))
 
 
 def parse():
@@ -167,6 +182,7 @@ def parse():
     parser.add_argument("--preset", type=pathlib.Path)
     parser.add_argument("--table", action="store_true")
     parser.add_argument("--without", action="append", default=[])
+    parser.add_argument("--alone")
     options = parser.parse_args(own)
     options.rest, options.runs = rest, options.runs.resolve()
     options.tasks = options.tasks.split(",")
@@ -179,7 +195,7 @@ def parse():
 def main():
     options = parse()
     if options.table:
-        table(options.records, options.without)
+        table(options.records, options.without, options.alone)
         return 0
     made = {(line["preset"], line["seed"]) for line in lines(options.records)
             if line["setting"] == options.label and line["env_steps"] >= options.steps}
