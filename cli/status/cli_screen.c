@@ -19,6 +19,7 @@ struct cli_screen {
     size_t drawn_count; // lines of the block that stands on the terminal
     size_t drawn_cells[CLI_VIEW_LINES_MAX];
     double line_s; // when the last plain line was written; < 0: none yet
+    cli_line line; // that line
     char out[OUT_BYTES_MAX];
     size_t used;
 };
@@ -147,10 +148,14 @@ write_line(cli_screen *screen, const cli_state *state)
 {
     cli_line line;
     cli_view_line(&line, state);
+    screen->line_s = state->wall_s;
+    if (strcmp(line.bytes, screen->line.bytes) == 0) {
+        return; // the end comes within the tenth of a second of the last line
+    }
+    screen->line = line;
     put(screen, line.bytes);
     put(screen, "\n");
     put_flush(screen);
-    screen->line_s = state->wall_s;
 }
 
 void

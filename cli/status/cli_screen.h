@@ -21,7 +21,8 @@ void cli_screen_show(cli_screen *screen, const cli_state *state, bool is_new);
 void cli_screen_print(cli_screen *screen, const char *format, ...) OCT_PRINTF(2, 3);
 // The block once, also where it cannot be redrawn.
 void cli_screen_block(cli_screen *screen, const cli_state *state);
-// The last state, for good: a plain line is written whatever the time.
+// The last state, for good: a plain line is written whatever the time, unless it says what the last
+// one said.
 void cli_screen_end(cli_screen *screen, const cli_state *state);
 void cli_screen_destroy(cli_screen *screen);
 
