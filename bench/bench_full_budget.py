@@ -131,6 +131,10 @@ def table(path, without, alone):
 
     The last comparison is with the best at any number of steps up to 4 million, or at 100 million where nothing else is published.
     """
+    settings = {line["setting"] for line in lines(path)}
+    for name in [*without, *([] if alone is None else [alone])]:
+        if name not in settings:
+            sys.exit(f"{path}: no line has the setting '{name}', only {sorted(settings)}")
     found = {}
     for line in lines(path):
         if line["setting"] not in without:
