@@ -33,7 +33,7 @@ static const struct argp_option options[] = {
      "settings",
      1},
     {"index", 'i', "N", 0,
-     "Number of this actor among all of the run, from 0 to 4095 (default: the lowest that is "
+     "Number of this actor among all of the run, from 0 to 16383 (default: the lowest that is "
      "free). Its random "
      "numbers and its place in the exploration ladder follow from it; if it is restarted with the "
      "same number, it continues as the next incarnation",

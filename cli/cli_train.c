@@ -106,9 +106,10 @@ static const struct argp_option option_table[] = {
      "Measure energy by this command of a shell, which prints the joules of the machine so far, a "
      "number on each line (default: the counters of the processors, where the kernel shows them)",
      0},
-    {"energy-model", KEY_ENERGY_MODEL, "watts=W[,gco2_per_kwh=G]", 0,
-     "Say, too, what the CPU time would have taken at so many watts of a busy core, and what that "
-     "is in CO2; called a model wherever it is told",
+    {"energy-model", KEY_ENERGY_MODEL, "MODEL", 0,
+     "Say, too, what the CPU time would have taken: watts=W[,gco2_per_kwh=G], at so many watts of "
+     "a "
+     "busy core, and what that is in CO2; called a model wherever it is told",
      0},
     {"dash", KEY_DASH, "PORT", OPTION_ARG_OPTIONAL,
      "Show the run in a browser, at http://127.0.0.1:PORT (default 8260), while it lasts", 0},

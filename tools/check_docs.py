@@ -9,6 +9,7 @@ usage: check_docs.py ROOT OCTET PRINT_NUMBERS           checks the tree; OCTET i
 - docs/reference.md lists every log id with its level, and none that the sources do not have;
 - it has the tables that tools/reference.py makes of the registries of numbers; it lists every number
   that evaluators report, and every metric with its kind, and none that the sources do not have; the rules and the dashboard in deploy/ name no other metric;
+- it has every environment variable whose name begins with OCTET_, and none that nobody asks for;
 - docs/configuration.md is what `octet config --markdown` prints, after an introduction;
 - a table below <!-- printed: bench/NAME.py ARGUMENTS --> is what that command prints;
 - relative links in README.md and docs/ lead to a file, and to a heading of it;
@@ -31,6 +32,7 @@ SOURCES = ["common", "proto", "net", "policy", "codec", "export", "import", "env
 NAMED = [*SOURCES, "include", "tests", "tools", "bench", "docs", "presets", "examples", "script"]
 PREFIXES = "|".join(folder.upper() for folder in SOURCES) + "|OCTET"
 LOG_ID = re.compile(rf"(?:{PREFIXES})(?:-[A-Z0-9]+)+")
+NO_VARIABLES = {"OCTET_END"}  # the end of a text in the script for Slurm
 LOG_CALL = re.compile(r'\boct_log_(error|warn|notice|info|debug)\(\s*(?:"([^"]*)"|\w+)')
 
 INTRODUCTION = """# Configuration
@@ -90,6 +92,15 @@ def check_log_ids(root):
         if name in described and not found <= set(described[name].split()):
             yield (f"{reference.PAGE}: log id {name} has level {described[name]}, "
                    f"the sources say {' '.join(sorted(found))}")
+
+
+def check_variables(root):
+    asked = {name for pattern, folders in (("*.c", SOURCES), ("*.py", ["python/octet", *SOURCES]))
+             for _, text in sources(root, pattern, folders)
+             for name in re.findall(r'"(OCTET_[A-Z_]+)"', text)} - NO_VARIABLES
+    table = section((root / reference.PAGE).read_text(encoding="utf-8"), "Environment variables")
+    described = {name for name, _ in rows(table) if name.startswith("OCTET_")}
+    yield from compare("environment variable", asked, described, reference.PAGE)
 
 
 def check_reference(root, print_numbers):
@@ -179,6 +190,7 @@ def check_names(root, path, text, tests):
 
 def check_tree(root, octet, print_numbers):
     yield from check_log_ids(root)
+    yield from check_variables(root)
     yield from check_reference(root, print_numbers)
     yield from check_prometheus(root, print_numbers)
     yield from check_configuration(root, octet)
@@ -209,6 +221,8 @@ REFERENCE = """# Reference
 ## Log ids
 | `NET-STUCK` | E | [way](operations.md#metrics) and [page](configuration.md) |
 | `REPLAY-BAD` | W | `test_good` of `tests/test_net.c` |
+## Environment variables
+| `OCTET_ISA`, `HOME` | kernel |
 """
 SOUND = {
     "docs/operations.md": OPERATIONS,
@@ -220,6 +234,7 @@ SOUND = {
     "docs/configuration.md": INTRODUCTION + "keys\n",
     "net/net_loop.c": 'oct_log_error(\n    "NET-STUCK", "x");\n',
     "replay/replay_io.c": 'complain(io, "REPLAY-BAD", "x");\n',
+    "policy/policy_isa.c": 'getenv("OCTET_ISA")\n',
     "net/net_metrics.c": 'oct_prometheus_begin(text, OCT_PROMETHEUS_COUNTER, "octet_updates_total", "x");\n'
                          'oct_prometheus_begin(\n    text, OCT_PROMETHEUS_GAUGE, "octet_bound", "x");\n',
     "deploy/prometheus/a.rules.yaml": 'expr: octet_bound{x="octet_lag"} == 0 # octet_lag\n',
@@ -234,6 +249,7 @@ SELF_TESTS = [
     ("replay/replay_io.c", "Y-BAD", "Y-ODD", ["ODD is not described", "REPLAY-BAD is not in"]),
     ("docs/reference.md", "| `NET-STUCK` | E", "| NET-STUCK | E", ["NET-STUCK is not described"]),
     ("docs/reference.md", "## Log ids", "## Logs", ["NET-STUCK is not", "REPLAY-BAD is not"]),
+    ("policy/policy_isa.c", "ISA", "CPU", ["variable OCTET_CPU is not described", "variable OCTET_ISA is not in"]),
     ("numbers", "\tloss", "\tlag", ["tables are not those"]),
     ("numbers", "octet_loss", "octet_lost",
      ["tables are not those", "octet_lost is not described", "octet_loss is not in"]),
