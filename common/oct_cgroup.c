@@ -14,11 +14,15 @@
 typedef struct version {
     const char *mount; // of the hierarchy
     const char *limit, *used;
+    const char *cache[2]; // of memory.stat, with the groups below
 } version;
 
-static const version version_1 = {"/sys/fs/cgroup/memory", "memory.limit_in_bytes",
-                                  "memory.usage_in_bytes"};
-static const version version_2 = {"/sys/fs/cgroup", "memory.max", "memory.current"};
+static const version version_1 = {"/sys/fs/cgroup/memory",
+                                  "memory.limit_in_bytes",
+                                  "memory.usage_in_bytes",
+                                  {"total_inactive_file", "total_active_file"}};
+static const version version_2 = {
+    "/sys/fs/cgroup", "memory.max", "memory.current", {"inactive_file", "active_file"}};
 
 // UINT64_MAX: no such file, or "max".
 static uint64_t
@@ -38,6 +42,26 @@ number_read(const char *folder, const char *name)
     return number;
 }
 
+// File cache of the group, which the kernel takes back before it refuses memory.
+static uint64_t
+cache_read(const char *folder, const version *v)
+{
+    char path[PATH_BYTES + 64], line[256], key[64];
+    uint64_t cache = 0, number;
+    (void)snprintf(path, sizeof(path), "%s/memory.stat", folder);
+    FILE *file = fopen(path, "re");
+    while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
+        if (sscanf(line, "%63s %" SCNu64, key, &number) == 2 &&
+            (strcmp(key, v->cache[0]) == 0 || strcmp(key, v->cache[1]) == 0)) {
+            cache += number;
+        }
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return cache;
+}
+
 static uint64_t
 level_left(const char *folder, const version *v)
 {
@@ -45,6 +69,8 @@ level_left(const char *folder, const version *v)
     if (limit >= NO_LIMIT || used == UINT64_MAX) {
         return UINT64_MAX;
     }
+    uint64_t cache = cache_read(folder, v);
+    used -= OCT_MIN(used, cache); // they were not read at the same time
     return limit > used ? limit - used : 0;
 }
 

@@ -6,7 +6,8 @@
 // Memory that the control groups of this process leave it. systemd, Slurm and containers set limits
 // at any level of the hierarchy, so all of them count, from the group of the process up to the
 // root: memory.max of version 2, memory.limit_in_bytes of version 1 (mounted where every
-// distribution mounts them). What a group uses includes its file cache.
+// distribution mounts them). File cache does not count as used: the kernel takes it back before it
+// refuses memory.
 //
 // Threads: any. Source: Linux, Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst.
 

@@ -14,7 +14,6 @@
 #include "replay/replay_state_io.h"
 
 #define REASON_MAX 256
-#define GIB        1073741824.0
 // Of the memory that is available, this much may become a table.
 #define MEMORY_SHARE   0.9
 #define TIMEOUT_MS_MAX 60000
@@ -85,11 +84,12 @@ memory_check(const replay_io *io, const wire_configure *wanted, char reason[REAS
     uint64_t held = io->table ? replay_table_stats_get(io->table).memory_bytes : 0;
     uint64_t available = replay_memory_available() + held; // the old table goes first
     if ((double)needed > MEMORY_SHARE * (double)available) {
+        char takes[32], has[32];
         (void)snprintf(reason, REASON_MAX,
-                       "replay.capacity: %" PRIu64
-                       " rows take %.2f GiB, but %.2f GiB of memory are available; "
+                       "replay.capacity: %" PRIu64 " rows take %s, but %s of memory are available; "
                        "about %.0f rows would fit",
-                       wanted->capacity, (double)needed / GIB, (double)available / GIB,
+                       wanted->capacity, oct_text_bytes(takes, sizeof(takes), (double)needed, ""),
+                       oct_text_bytes(has, sizeof(has), (double)available, ""),
                        MEMORY_SHARE * (double)available / (double)needed *
                            (double)wanted->capacity);
         return OCT_EINVAL;

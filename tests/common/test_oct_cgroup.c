@@ -106,6 +106,39 @@ test_version_1_the_memory_hierarchy_counts(void **state)
     assert_true(oct_cgroup_memory_left(root) == UINT64_MAX);
 }
 
+// The kernel takes file cache back before it refuses memory, so a group that is full of it has
+// room.
+static void
+test_version_2_file_cache_is_not_used(void **state)
+{
+    (void)state;
+    put("proc/self/cgroup", "0::/job\n");
+    put("sys/fs/cgroup/job/memory.max", "8192\n");
+    put("sys/fs/cgroup/job/memory.current", "8000\n");
+    put("sys/fs/cgroup/job/memory.stat", "anon 1000\nfile 7000\ninactive_anon 900\n"
+                                         "inactive_file 4000\nactive_file 2500\n");
+    assert_true(oct_cgroup_memory_left(root) == 8192 - 1500);
+    put("sys/fs/cgroup/job/memory.stat", "active_file 2500\n");
+    assert_true(oct_cgroup_memory_left(root) == 8192 - 5500);
+    put("sys/fs/cgroup/job/memory.stat", "inactive_file 8000\nactive_file 1\n"); // read later
+    assert_true(oct_cgroup_memory_left(root) == 8192);
+    put("sys/fs/cgroup/job/memory.stat", "inactive_file\nactive_file -\n");
+    assert_true(oct_cgroup_memory_left(root) == 192);
+}
+
+static void
+test_version_1_file_cache_of_the_groups_below_is_not_used(void **state)
+{
+    (void)state;
+    put("proc/self/cgroup", "5:memory:/job\n");
+    put("sys/fs/cgroup/memory/job/memory.limit_in_bytes", "8192\n");
+    put("sys/fs/cgroup/memory/job/memory.usage_in_bytes", "8000\n");
+    put("sys/fs/cgroup/memory/job/memory.stat", "cache 7000\ninactive_file 10\nactive_file 20\n"
+                                                "total_inactive_file 4000\n"
+                                                "total_active_file 2500\n");
+    assert_true(oct_cgroup_memory_left(root) == 8192 - 1500);
+}
+
 int
 main(void)
 {
@@ -118,6 +151,10 @@ main(void)
                                         root_make, root_remove),
         cmocka_unit_test_setup_teardown(test_version_1_the_memory_hierarchy_counts, root_make,
                                         root_remove),
+        cmocka_unit_test_setup_teardown(test_version_2_file_cache_is_not_used, root_make,
+                                        root_remove),
+        cmocka_unit_test_setup_teardown(test_version_1_file_cache_of_the_groups_below_is_not_used,
+                                        root_make, root_remove),
     };
     return cmocka_run_group_tests_name("oct_cgroup", tests, NULL, NULL);
 }

@@ -294,7 +294,7 @@ test_daemon_refuses_tables_it_cannot_make(void **state)
     wire_configure message = test_configure(4294967232u, WIRE_SAMPLER_UNIFORM);
     message.obs_bytes = 1u << 20;
     T_ERR(configure(f, &message), OCT_EINVAL);
-    assert_non_null(strstr(f->detail, "GiB of memory are available"));
+    assert_non_null(strstr(f->detail, " of memory are available"));
     message = test_configure(1000, WIRE_SAMPLER_UNIFORM);
     message.priority_exponent = 11;
     T_ERR(configure(f, &message), OCT_EINVAL);
