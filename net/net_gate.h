@@ -70,7 +70,7 @@ typedef struct net_gate_counts {
     uint64_t expired;     // connects and handshakes that took too long
     uint64_t malformed;   // open ones closed for bad messages: too long, never ending, blamed
     uint64_t dead;        // open ones closed for lack of a sign of life, or reading nothing
-    uint64_t revoked;     // open ones whose certificate is good no more: revoked, or its CA removed
+    uint64_t revoked;     // whose certificate was good, and is no more: revoked, or its CA removed
     uint64_t relistened;  // local sockets that took no more, and were made anew
     uint64_t connections; // now
     uint64_t bytes_in;

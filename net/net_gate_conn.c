@@ -291,7 +291,13 @@ static void
 conn_open(gate_conn *conn)
 {
     net_gate *gate = conn->end->gate;
-    char path[NET_GATE_LOCAL_MAX];
+    char path[NET_GATE_LOCAL_MAX], reason[GATE_REASON_BYTES];
+    // Files that came during the handshake: those that are not open are not checked then.
+    if (conn->ssl != NULL && !net_tls_is_current(gate->tls, conn->ssl) &&
+        !net_tls_is_good(gate->tls, conn->ssl, reason, sizeof(reason))) {
+        conn_refuse(conn, GATE_REVOKED, reason);
+        return;
+    }
     conn->local_made = gate_local_of(conn->end, conn->peer.role, path);
     conn->pipes_before = gate_local_pipes(conn->end, conn->peer.role, conn->local_made);
     int fd = net_fd_local_connect(path);

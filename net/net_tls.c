@@ -420,6 +420,12 @@ net_tls_is_good(const net_tls *tls, const SSL *ssl, char *reason, size_t reason_
     return good;
 }
 
+bool
+net_tls_is_current(const net_tls *tls, const SSL *ssl)
+{
+    return SSL_get_SSL_CTX(ssl) == tls->ctx;
+}
+
 // ---- connections
 
 SSL *

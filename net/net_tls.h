@@ -45,6 +45,9 @@ OCT_CHECKED oct_err net_tls_reload(net_tls *tls, char *reason, size_t reason_siz
 // Whether the certificate that the connection was made with would be taken now, by the present
 // ca.crt and crl.pem; else why not, in a line. Cost: that of checking a signature.
 bool net_tls_is_good(const net_tls *tls, const SSL *ssl, char *reason, size_t reason_size);
+// Whether nothing was reloaded since net_tls_connection made ssl: its handshake checked against the
+// present files.
+bool net_tls_is_current(const net_tls *tls, const SSL *ssl);
 // Whether there are revocation lists, and of a file that is still there.
 typedef enum net_tls_lists { NET_TLS_NO_LIST, NET_TLS_LIST, NET_TLS_LIST_KEPT } net_tls_lists;
 net_tls_lists net_tls_revocation(const net_tls *tls);
