@@ -276,8 +276,19 @@ def test_the_image_has_every_program():
         assert f" {program} " in recipe and f"/out/usr/bin/{program.split('/')[1]} " in recipe, f"deploy/Dockerfile: {program}"
 
 
+def test_prometheus_expects_the_certificate_of_each_service():
+    """Services that are found by their name have certificates of it (docs/deploy.md), and no addresses in them."""
+    text, found = (DEPLOY / "prometheus/prometheus.yaml").read_text(encoding="utf-8"), []
+    for job in text.split("- job_name: ")[1:]:
+        for names in re.findall(r"\{names: \[([^]]*)\]", job):
+            assert re.findall(r"server_name: (\S+)", job) == re.findall(r'"([^"]+)"', names), job
+            found.append(names)
+    assert len(found) == 2, found
+
+
 def compose():
     test_the_image_has_every_program()
+    test_prometheus_expects_the_certificate_of_each_service()
     python = os.environ.get("OCTET_TEST_PYTHON", sys.executable)
     if shutil.which(python) is None or run(python, "-c", "import check_jsonschema")[0] != 0:
         print("SKIPPED: check-jsonschema is not there (script/setup test fetches it from PyPI): compose files were NOT checked by the schema")
