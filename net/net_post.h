@@ -16,9 +16,11 @@
 // read, or has gone, is dropped: send what may be lost.
 typedef struct net_post net_post;
 
-// peer is what net_post_send wants: another number each time that a peer connects. name is borrowed
-// for the call, at most name_bytes_max long, and as true as the peer is.
-typedef void (*net_post_fn)(void *arg, uint32_t peer, const uint8_t *name, size_t length);
+// peer is what net_post_send wants: another number each time that a peer connects. role is what the
+// peer's certificate says; OCT_ROLE_NONE: it has gone already. name is borrowed for the call, at
+// most name_bytes_max long, and as true as the peer is.
+typedef void (*net_post_fn)(void *arg, uint32_t peer, oct_role role, const uint8_t *name,
+                            size_t length);
 
 // queue_count: messages that may wait for NNG's threads, 1..8192. roles: who may connect from
 // beyond this machine.

@@ -218,19 +218,24 @@ gathered_take(replay_io *io, const uint8_t *frame, size_t length)
     return err;
 }
 
+// Whether it may be one: over local sockets nobody has a certificate.
+static bool
+is_relay(oct_role role)
+{
+    return role == OCT_ROLE_LOCAL || role == OCT_ROLE_RELAY;
+}
+
 // Batches that a relay brings. What is wrong with one of them is its sender's doing, not the
 // relay's: it is counted, and the others are taken.
 static oct_err
 gathered_arrived(replay_io *io, net_msg *msg)
 {
     wire_gathered gathered;
-    oct_role role = net_pull_role(io->pull);
-    const char *reason = role == OCT_ROLE_LOCAL || role == OCT_ROLE_RELAY
-                             ? "not a message of a relay"
-                             : "a message of a relay from somebody else";
-    if ((role != OCT_ROLE_LOCAL && role != OCT_ROLE_RELAY) ||
-        wire_gathered_open(&gathered, WIRE_BATCH, net_msg_body(msg), net_msg_length(msg)) !=
-            OCT_OK) {
+    bool is_its = is_relay(net_pull_role(io->pull));
+    const char *reason =
+        is_its ? "not a message of a relay" : "a message of a relay from somebody else";
+    if (!is_its || wire_gathered_open(&gathered, WIRE_BATCH, net_msg_body(msg),
+                                      net_msg_length(msg)) != OCT_OK) {
         replay_complain(&io->bad_batch, "REPLAY-BAD-BATCH", reason);
         return OCT_EPROTO;
     }
@@ -262,13 +267,17 @@ message_arrived(void *arg, net_msg *msg)
 
 // Somebody wants the acks of a session: nobody gets another's.
 static void
-acks_asked(void *arg, uint32_t peer, const uint8_t *name, size_t length)
+acks_asked(void *arg, uint32_t peer, oct_role role, const uint8_t *name, size_t length)
 {
     replay_io *io = arg;
     wire_claim claim;
     wire_gathered relay;
     if (wire_gathered_open(&relay, WIRE_ACK, name, length) == OCT_OK) {
-        replay_acks_relay(io->acks, peer, relay.relay);
+        if (is_relay(role)) {
+            replay_acks_relay(io->acks, peer, relay.relay);
+        } else {
+            replay_complain(&io->bad_ask, "REPLAY-BAD-ASK", "a relay's name from somebody else");
+        }
         return;
     }
     oct_err err = wire_ack_request_unpack(&claim, name, length);

@@ -13,9 +13,11 @@ import subprocess
 import sys
 
 from e2e import ACTOR, BUILD, CARTPOLE, DEADLINE_S, ENDLESS, LEARNER, OCTET, REPLAY, column, scratch, start, summary
-from daemons import certificates, free_port, run_named, wait_for
+from daemons import HOME, certificates, free_port, run_named, wait_for
 
 sys.path.insert(0, str(CARTPOLE.parents[1] / "tests/chaos"))
+sys.path.insert(0, str(CARTPOLE.parents[1] / "tests/hostile"))
+from attack import relay_name, stranger  # noqa: E402
 from chaos_system import Acks  # noqa: E402
 
 RELAY = BUILD / "relay/octet-relay"
@@ -339,8 +341,8 @@ def test_a_release_that_knows_no_shards_behind_relays_is_refused():
 
 
 def test_relays_over_tls_have_a_role_of_their_own():
-    """Certificates: a relay's neither acts nor is a learner's, an actor's makes no relay; and what comes through a relay
-    is signed."""
+    """Certificates: a relay's neither acts nor is a learner's, an actor's makes no relay, and asks for no relay's
+    acknowledgements; and what comes through a relay is signed."""
     with scratch() as folder:
         certs = certificates(OCTET, folder / "octet-certs", ("learner", "replay", "actor", "evaluator", "relay"))
         with swarm(folder, certs=certs, settings=["--set", "run.env_steps=1000000"]) as s:
@@ -356,6 +358,11 @@ def test_relays_over_tls_have_a_role_of_their_own():
                 wait_for("its refusal", lambda: "registers relays alone" in s.said("false"))
             s.begin("one", "relay")
             wait_for("the relay", lambda: "LEARNER-RELAY " in s.said("learner"))
+            for above, refusal in (("replay", "REPLAY-BAD-ASK"), ("one", "RELAY-BAD-MESSAGE")):
+                port = int(s.url(above).rsplit(":", 1)[1]) + 2
+                with contextlib.closing(stranger(HOME, {"acks": port}, HOME, certs / "actor").connect("acks", port)) as peer:
+                    peer.sendall(relay_name())
+                    wait_for("its refusal", lambda: refusal in s.said(above))  # pylint: disable=cell-var-from-loop
             s.begin("evaluator", "evaluator")
             s.begin("first", "actor")
             assert s.processes["learner"].wait(DEADLINE_S) == 0

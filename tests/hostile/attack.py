@@ -76,6 +76,11 @@ def ask(actor, session=None, token=None):
                    field(2, (session or os.urandom(8),)) + field(19, token or os.urandom(16)))
 
 
+def relay_name():
+    """For the acknowledgements of what a relay brings, whose number is made up."""
+    return message(struct.pack(">I", 1) + frame(b"G", 0, field(1, (os.urandom(8),))))
+
+
 def request(service, method, payload=b"", number=1):
     return message(struct.pack(">I", 0x80000000 | number) + frame(b"Q", service << 8 | method, payload))
 

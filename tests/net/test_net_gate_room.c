@@ -224,8 +224,9 @@ test_unfinished_messages_are_bounded(void **state)
 // ---- who talks where only names are wanted
 
 static void
-named(void *arg, uint32_t peer, const uint8_t *name, size_t length)
+named(void *arg, uint32_t peer, oct_role role, const uint8_t *name, size_t length)
 {
+    assert_int_equal(role, OCT_ROLE_LOCAL);
     (void)peer;
     (void)name;
     (void)length;

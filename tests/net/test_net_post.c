@@ -25,9 +25,10 @@ typedef struct office {
 } office;
 
 static void
-office_named(void *arg, uint32_t peer, const uint8_t *name, size_t length)
+office_named(void *arg, uint32_t peer, oct_role role, const uint8_t *name, size_t length)
 {
     office *o = arg;
+    assert_int_equal(role, OCT_ROLE_LOCAL);
     assert_int_equal(length, 2);
     assert_int_equal(name[0], 'n');
     assert_in_range(name[1], 0, PEERS - 1);

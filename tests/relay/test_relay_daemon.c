@@ -145,9 +145,10 @@ replay_take(void *arg, net_msg *msg)
 }
 
 static void
-replay_named(void *arg, uint32_t peer, const uint8_t *name, size_t length)
+replay_named(void *arg, uint32_t peer, oct_role role, const uint8_t *name, size_t length)
 {
     shard *at = arg;
+    assert_int_equal(role, OCT_ROLE_LOCAL);
     wire_gathered relay;
     T_OK(wire_gathered_open(&relay, WIRE_ACK, name, length));
     assert_int_equal(relay.count, 0);
