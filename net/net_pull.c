@@ -35,9 +35,10 @@ struct net_pull {
     uint32_t bad_max; // messages of one connection, 0: any number
     uint64_t closed;
     struct bad_peer bad[NET_PULL_PEERS];
-    nng_msg *offered;     // taken from the head slot; the handler has not accepted it yet
-    uint64_t offered_tag; // of the gate's connection that it came by; 0: none
-    bool stalled;         // the handler said OCT_EAGAIN and nobody resumed
+    nng_msg *offered;      // taken from the head slot; the handler has not accepted it yet
+    uint64_t offered_tag;  // of the gate's connection that it came by; 0: none
+    oct_role offered_role; // of who sent it, who may go before it is accepted
+    bool stalled;          // the handler said OCT_EAGAIN and nobody resumed
     bool draining;
     bool closing;
     // A ring in arming order. NNG fills receives in the order they were armed, but reports them on
@@ -68,6 +69,7 @@ head_take(net_pull *pull)
         return false;
     }
     pull->offered = net_op_take_msg(slot);
+    pull->offered_role = net_listening_role(&pull->listening, pull->offered);
     pull->offered_tag = 0;
     if (pull->listening.end != NULL && nng_msg_len(pull->offered) >= NET_SP_TAG_BYTES) {
         memcpy(&pull->offered_tag, nng_msg_body(pull->offered), NET_SP_TAG_BYTES);
@@ -205,7 +207,7 @@ net_pull_resume(net_pull *pull)
 oct_role
 net_pull_role(const net_pull *pull)
 {
-    return net_listening_role(&pull->listening, pull->offered);
+    return pull->offered_role;
 }
 
 void

@@ -25,7 +25,7 @@ typedef oct_err (*net_pull_fn)(void *arg, net_msg *msg);
 OCT_CHECKED oct_err net_pull_open(net_pull **out, net_loop *loop, const char *url, unsigned roles,
                                   size_t recv_bytes_max, net_pull_fn handler, void *arg);
 void net_pull_resume(net_pull *pull);
-// In the handler: who sent the message.
+// In the handler: who sent the message; the same when it is offered again.
 oct_role net_pull_role(const net_pull *pull);
 // A connection from beyond this machine that has brought so many rejected messages, or a forged
 // one, is closed, and its address held to account. 0: never, which is what it is after open. Of

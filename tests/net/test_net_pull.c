@@ -10,6 +10,8 @@
 
 #include "net/net_pull.h"
 #include "net/net_push.h"
+#include "tests/net/net_certs.h"
+#include "tests/net/net_side.h"
 
 #define PEERS         3
 #define PEER_MESSAGES 3000u
@@ -383,6 +385,61 @@ test_pull_resumed_inside_the_handler_offers_again(void **state)
     reader_close(&r);
 }
 
+// Takes one message, later.
+typedef struct waiter {
+    net_pull *pull;
+    nng_pipe pipe; // that it came by
+    oct_role role; // as it was last offered
+    unsigned offers;
+} waiter;
+
+static oct_err
+offer_hold(void *arg, net_msg *msg)
+{
+    waiter *w = arg;
+    w->role = net_pull_role(w->pull);
+    w->pipe = nng_msg_get_pipe((nng_msg *)msg);
+    if (w->offers++ == 0) {
+        return OCT_EAGAIN;
+    }
+    net_msg_destroy(msg);
+    return OCT_OK;
+}
+
+static void
+test_pull_tells_the_role_of_a_sender_that_has_gone(void **state)
+{
+    (void)state;
+    const char *url = tls_url();
+    side from, to;
+    waiter w = {0};
+    certs_ca *ca = certs_ca_create("ca");
+    certs_write_usual(ca, "actor", false, net_test_path("actor"));
+    certs_write_usual(ca, "replay", true, net_test_path("replay"));
+    certs_ca_destroy(ca);
+    side_open(&from, "actor");
+    side_open(&to, "replay");
+    T_OK(net_pull_open(&w.pull, to.loop, url, ACTOR, BYTES_MAX, offer_hold, &w));
+    side_push(&from, url, REPLAY);
+    T_OK(net_push_send(from.push, net_test_msg_u32(0)));
+    while (w.offers < 1) {
+        side_turn(&from);
+        side_turn(&to);
+    }
+    assert_int_equal(w.role, OCT_ROLE_ACTOR);
+    side_close(&from);
+    while (nng_listener_id(nng_pipe_listener(w.pipe)) > 0) { // NNG knows of it
+        side_turn(&to);
+    }
+    net_pull_resume(w.pull);
+    while (w.offers < 2) {
+        side_turn(&to);
+    }
+    assert_int_equal(w.role, OCT_ROLE_ACTOR);
+    net_pull_close(w.pull);
+    side_close(&to);
+}
+
 int
 main(void)
 {
@@ -396,6 +453,7 @@ main(void)
         cmocka_unit_test(test_pull_closes_a_peer_that_brings_a_forged_message),
         cmocka_unit_test(test_pull_may_be_closed_by_its_handler),
         cmocka_unit_test(test_pull_resumed_inside_the_handler_offers_again),
+        cmocka_unit_test(test_pull_tells_the_role_of_a_sender_that_has_gone),
     };
     return cmocka_run_group_tests(tests, NULL, net_test_folder_remove);
 }
