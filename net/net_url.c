@@ -197,6 +197,15 @@ net_url_is_loopback(const char *url)
 }
 
 bool
+net_url_is_wildcard(const char *url)
+{
+    tcp_address address;
+    return net_url_is_tcp(url) &&
+           tcp_parse(url + strlen(tcp_scheme(url)), &address, NULL, 0) == OCT_OK &&
+           host_is_wildcard(&address);
+}
+
+bool
 net_url_is_ipc(const char *url)
 {
     return starts_with(url, IPC);

@@ -20,6 +20,7 @@ bool net_url_is_tls(const char *url);
 bool net_url_is_ipc(const char *url);
 bool net_url_is_loopback(const char *url); // tcp:// there
 bool net_url_is_tcp(const char *url);      // tcp:// or tls+tcp://: the gate accepts and dials
+bool net_url_is_wildcard(const char *url); // these, with a host that means every interface
 // Host (without brackets; empty in tcp://:PORT) and port of a tcp:// or tls+tcp:// address.
 OCT_CHECKED oct_err net_url_host(const char *url, char host[NET_URL_MAX], unsigned *port);
 // The address of the offset-th socket of a daemon: tcp port + offset; ipc and inproc get ".offset"

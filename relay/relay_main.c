@@ -34,7 +34,7 @@ static const struct argp_option options[] = {
      1},
     {"announce", KEY_ANNOUNCE, "URL", 0,
      "Base address that actors are given (default: that of --listen, with the name of this host "
-     "for 0.0.0.0)",
+     "for 0.0.0.0 or *)",
      1},
     {"only-relays", KEY_ONLY_RELAYS, NULL, 0,
      "Is given to no actor: relays that name it with --relay use it", 1},
@@ -96,9 +96,9 @@ announced(const struct arguments *arguments, char out[NET_URL_MAX])
     (void)snprintf(reached, sizeof(reached), "%s://%s:1",
                    net_url_is_tls(listen) ? "tls+tcp" : "tcp", host);
     // A loopback address stays: what it is replaced by would not reach it.
-    bool is_wildcard = strstr(listen, "//0.0.0.0:") != NULL || strstr(listen, "//[::]:") != NULL ||
-                       strstr(listen, "//:") != NULL;
-    return is_wildcard && net_url_as_seen_from(listen, reached, out) == OCT_OK ? out : listen;
+    return net_url_is_wildcard(listen) && net_url_as_seen_from(listen, reached, out) == OCT_OK
+               ? out
+               : listen;
 }
 
 // An address that is not given is good.

@@ -317,6 +317,31 @@ test_url_may_be_written_over_itself(void **state)
     assert_string_equal(url, "tcp://learner:5556");
 }
 
+static void
+test_url_tells_which_hosts_mean_every_interface(void **state)
+{
+    (void)state;
+    static const char *const wildcards[] = {
+        "tls+tcp://0.0.0.0:1", "tls+tcp://*:1",      "tcp://*:1",        "tcp://:1",
+        "tls+tcp://[::]:1",    "tls+tcp://[0::0]:1", "tcp://[0:0:0::]:1"};
+    static const char *const others[] = {"tls+tcp://127.0.0.1:1",
+                                         "tcp://[::1]:1",
+                                         "tcp://host:1",
+                                         "tcp://0.0.0.0.org:1",
+                                         "ipc://*:1",
+                                         "ipc://0.0.0.0:1",
+                                         "tcp://*",
+                                         "tcp://[::"};
+    for (size_t i = 0; i < OCT_COUNTOF(wildcards); i++) {
+        print_message("%s\n", wildcards[i]);
+        assert_true(net_url_is_wildcard(wildcards[i]));
+    }
+    for (size_t i = 0; i < OCT_COUNTOF(others); i++) {
+        print_message("%s\n", others[i]);
+        assert_false(net_url_is_wildcard(others[i]));
+    }
+}
+
 int
 main(void)
 {
@@ -332,6 +357,7 @@ main(void)
         cmocka_unit_test(test_url_as_seen_from_table),
         cmocka_unit_test(test_url_tells_what_leads_beyond_this_machine),
         cmocka_unit_test(test_url_may_be_written_over_itself),
+        cmocka_unit_test(test_url_tells_which_hosts_mean_every_interface),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

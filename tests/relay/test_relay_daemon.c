@@ -14,6 +14,7 @@
 #include "proto/wire_gather.h"
 #include "proto/wire_rpc.h"
 #include "proto/wire_token.h"
+#include "tests/net/net_test.h"
 #include "tests/support/oct_test.h"
 
 #define ACTOR     3
@@ -70,6 +71,14 @@ typedef struct fixture {
     uint8_t policy[64];
     size_t policy_length;
 } fixture;
+
+// One more relay.
+typedef struct second {
+    fixture *f;
+    net_process *process;
+    int exit_status;
+    bool is_exited;
+} second;
 
 static void
 process_exited(void *arg, net_process *process, int exit_status)
@@ -320,8 +329,8 @@ fixture_close(void **state)
     net_pub_close(f->pub);
     wire_server_destroy(f->server);
     net_loop_destroy(f->loop);
-    static const char *const names[] = {"log",  "l", "l.1", "s0.1", "s0.2",  "s1.1",
-                                        "s1.2", "r", "r.1", "r.2",  "r.2.1", "r.2.2"};
+    static const char *const names[] = {"log",  "other", "l",   "l.1", "s0.1",  "s0.2", "s1.1",
+                                        "s1.2", "r",     "r.1", "r.2", "r.2.1", "r.2.2"};
     char path[160];
     for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
         (void)snprintf(path, sizeof(path), "%s/%s", f->folder, names[i]);
@@ -583,6 +592,63 @@ test_relay_takes_another_replay_in_mid_run(void **state)
     assert_int_equal(at->seen[2], 4);
 }
 
+static void
+second_exited(void *arg, net_process *process, int exit_status)
+{
+    second *o = arg;
+    (void)process;
+    o->exit_status = exit_status;
+    o->is_exited = true;
+    net_loop_stop(o->f->loop);
+}
+
+// Another relay, with these options.
+static void
+second_start(second *o, fixture *f, const char *const options[4])
+{
+    static char log[96];
+    (void)snprintf(log, sizeof(log), "%s/other", f->folder);
+    const char *argv[] = {"octet-relay", "--learner", f->learner, "--insecure", options[0],
+                          options[1],    options[2],  options[3], NULL};
+    net_process_spec spec = {
+        .file = executable, .argv = argv, .folder = f->folder, .log_path = log};
+    *o = (second){.f = f};
+    T_OK(net_process_start(&o->process, f->loop, &spec, second_exited, o));
+}
+
+static int
+second_end(second *o)
+{
+    while (!o->is_exited) {
+        net_loop_run(o->f->loop);
+    }
+    net_process_destroy(o->process);
+    return o->exit_status;
+}
+
+// Nobody on another host finds a wildcard.
+static void
+test_relay_announces_its_host_for_a_wildcard(void **state)
+{
+    fixture *f = *state;
+    char listen[NET_URL_MAX], named[NET_URL_MAX], host[256] = "";
+    static const char *const wildcards[] = {"0.0.0.0", "*"};
+    assert_int_equal(gethostname(host, sizeof(host) - 1), 0);
+    for (size_t i = 0; i < OCT_COUNTOF(wildcards); i++) {
+        second o;
+        unsigned port = net_test_free_port();
+        (void)snprintf(listen, sizeof(listen), "tcp://%s:%u", wildcards[i], port);
+        (void)snprintf(named, sizeof(named), "tcp://%s:%u", host, port);
+        second_start(&o, f, (const char *const[]){"--listen", listen, NULL, NULL});
+        while (strcmp(f->announced, named) != 0) {
+            net_loop_run(f->loop);
+            assert_false(o.is_exited);
+        }
+        net_process_kill(o.process, SIGTERM);
+        assert_int_equal(second_end(&o), 0);
+    }
+}
+
 // A learner of an earlier release names no list.
 static void
 test_relay_goes_by_one_address_where_there_is_no_list(void **state)
@@ -605,6 +671,7 @@ main(int argc, char **argv)
 #define T(name) cmocka_unit_test_setup_teardown(name, fixture_open, fixture_close)
     const struct CMUnitTest tests[] = {
         T(test_relay_that_is_refused_ends),
+        T(test_relay_announces_its_host_for_a_wildcard),
         T(test_relay_drops_what_is_no_batch_and_goes_on),
         T(test_relay_that_is_full_stops_its_senders),
         T(test_relay_has_a_line_to_each_replay),
