@@ -209,7 +209,13 @@ relay_register(learner_io *io, const wire_register *request, char *reason, size_
                           "has %" PRIu32 ": upgrade it",
                           io->shards);
     }
-    oct_err err = learner_relays_note(io->relays, request, oct_clock_ns(), &is_new);
+    uint64_t now_ns = oct_clock_ns();
+    if (learner_relays_is_loop(io->relays, request, now_ns)) {
+        return oct_refuse(reason, reason_size,
+                          "--relay: %s leads back to this relay; what goes round reaches no replay",
+                          request->relay_above);
+    }
+    oct_err err = learner_relays_note(io->relays, request, now_ns, &is_new);
     if (err == OCT_EAGAIN) {
         (void)snprintf(reason, reason_size, "no room for another relay: all %d places are taken",
                        LEARNER_RELAYS_MAX);

@@ -36,6 +36,32 @@ learner_relay_is_live(const learner_relay *relay, uint64_t now_ns)
     return relay->label != 0 && now_ns - relay->seen_ns < LEARNER_RELAY_SILENT_S * SECOND_NS;
 }
 
+// What the live relay of that number goes through; 0: none, or it is not known.
+static uint64_t
+above_of(const learner_relays *relays, uint64_t number, uint64_t now_ns)
+{
+    for (uint32_t i = 0; i < LEARNER_RELAYS_MAX; i++) {
+        const learner_relay *relay = &relays->table[i];
+        if (relay->number == number && learner_relay_is_live(relay, now_ns)) {
+            return relay->above_number;
+        }
+    }
+    return 0;
+}
+
+bool
+learner_relays_is_loop(const learner_relays *relays, const wire_register *relay, uint64_t now_ns)
+{
+    uint64_t above = relay->relay_above_number;
+    for (uint32_t i = 0; i < LEARNER_RELAYS_MAX && above != 0; i++) {
+        if (above == relay->relay_number) {
+            return true;
+        }
+        above = above_of(relays, above, now_ns);
+    }
+    return false;
+}
+
 // Its entry, else the one that it gets.
 static learner_relay *
 entry_of(learner_relays *relays, uint64_t label)
@@ -73,6 +99,8 @@ learner_relays_note(learner_relays *relays, const wire_register *relay, uint64_t
     (void)snprintf(entry->host, sizeof(entry->host), "%s", relay->host);
     (void)snprintf(entry->address, sizeof(entry->address), "%s", relay->relay_address);
     (void)snprintf(entry->above, sizeof(entry->above), "%s", relay->relay_above);
+    entry->number = relay->relay_number;
+    entry->above_number = relay->relay_above_number;
     entry->key = learner_relays_key(entry->address);
     return OCT_OK;
 }

@@ -28,6 +28,7 @@ typedef struct learner_relay {
     uint32_t sessions; // that it passes on, as it says
     uint32_t actors;   // that were given it, or came with it, and are live
     uint64_t key;      // of its address
+    uint64_t number, above_number;
     char host[LEARNER_RELAY_HOST_MAX];
     char address[WIRE_NAME_MAX + 1]; // "": it is for relays alone
     char above[WIRE_NAME_MAX + 1];   // of the relay that it goes through; "": none
@@ -37,6 +38,10 @@ typedef struct learner_relays learner_relays;
 
 learner_relays *learner_relays_create(uint64_t now_ns);
 void learner_relays_destroy(learner_relays *relays); // NULL is a no-op
+// Whether the relay that a relay goes through leads back to it, as those say that live: what they
+// bring goes round, and reaches no replay.
+bool learner_relays_is_loop(const learner_relays *relays, const wire_register *relay,
+                            uint64_t now_ns);
 // A relay says that it lives. *is_new: it did not, before.
 OCT_CHECKED oct_err learner_relays_note(learner_relays *relays, const wire_register *relay,
                                         uint64_t now_ns, bool *is_new);

@@ -214,12 +214,14 @@ typedef struct wire_register {
     wire_env_spec env;
     uint32_t place; // the index that it is to have, plus 1; 0: the lowest that is free
     uint64_t libm;  // lock-step: of its machine (oct_libm.h); 0: not in lock-step, or not yet known
-    const char *relay_address; // of a relay: where actors find it, "": it is for relays alone. Of
-                               // an actor: of the relay that it goes through, "": of none
-    const char *relay_above;   // of a relay: of the one that it goes through itself, "": of none
-    uint32_t relay_sessions;   // of a relay: that it passes on now
-    bool relay_lost;           // of an actor: that relay cannot be reached
-    bool knows_shards;         // it goes by shard, or shard_address, of the answer
+    const char *relay_address;   // of a relay: where actors find it, "": it is for relays alone. Of
+                                 // an actor: of the relay that it goes through, "": of none
+    const char *relay_above;     // of a relay: of the one that it goes through itself, "": of none
+    uint64_t relay_number;       // of a relay: as in wire_gathered
+    uint64_t relay_above_number; // of the one that it goes through, 0: of none, or not yet known
+    uint32_t relay_sessions;     // of a relay: that it passes on now
+    bool relay_lost;             // of an actor: that relay cannot be reached
+    bool knows_shards;           // it goes by shard, or shard_address, of the answer
 } wire_register;
 
 typedef struct wire_registered {

@@ -96,6 +96,8 @@ relay_join_go(void *arg)
         .env = {.env_id = ""},
         .relay_address = io->options.announce,
         .relay_above = io->is_above ? io->options.relay : "",
+        .relay_number = io->number,
+        .relay_above_number = io->is_above ? io->above_number : 0,
         .relay_sessions = relay_io_sessions(io),
         .knows_shards = true,
     };

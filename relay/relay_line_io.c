@@ -140,6 +140,7 @@ relay_line_acks_arrived(void *arg, net_msg *msg)
         relay_bad(line->io, "not acknowledgements");
         return;
     }
+    line->io->above_number = gathered.relay; // where it is a relay
     const uint8_t *frame;
     size_t length;
     while (wire_gathered_next(&gathered, &frame, &length)) {
@@ -166,6 +167,9 @@ peer_named(void *arg, uint32_t peer, oct_role role, const uint8_t *name, size_t 
         wire_gatherer *down = &line->down[relay_routes_child(line->routes, relay.relay) - 1];
         wire_gatherer_fini(down);
         wire_gatherer_init(down, line->io->number, CHILD_BYTES);
+        net_msg *answer = net_msg_create(WIRE_GATHERED_HEAD_BYTES); // it tells the learner
+        wire_gathered_pack(line->io->number, NULL, 0, net_msg_body(answer));
+        net_post_send(line->post, peer, answer);
     } else if (wire_ack_request_unpack(&claim, name, length) != OCT_OK ||
                relay_routes_name(line->routes, peer, &claim, oct_clock_ns()) != OCT_OK) {
         relay_bad(line->io, "not what asks for acknowledgements, or not with its session's token");

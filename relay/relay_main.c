@@ -74,19 +74,11 @@ parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-// What actors are told: what was given, or where it listens, as they see it. "": they are told
-// nothing.
+// Where it listens, as others see it.
 static const char *
-announced(const struct arguments *arguments, char out[NET_URL_MAX])
+seen(const char *listen, char out[NET_URL_MAX])
 {
     char host[256] = "", reached[NET_URL_MAX];
-    if (arguments->only_relays) {
-        return "";
-    }
-    if (arguments->io.announce != NULL) {
-        return arguments->io.announce;
-    }
-    const char *listen = arguments->io.listen;
     if (!net_url_is_tcp(listen)) {
         return net_url_absolute(listen, out) == OCT_OK ? out : listen;
     }
@@ -99,6 +91,32 @@ announced(const struct arguments *arguments, char out[NET_URL_MAX])
     return net_url_is_wildcard(listen) && net_url_as_seen_from(listen, reached, out) == OCT_OK
                ? out
                : listen;
+}
+
+// What actors are told: what was given, or where it listens. "": they are told nothing.
+static const char *
+announced(const struct arguments *arguments, char out[NET_URL_MAX])
+{
+    if (arguments->only_relays) {
+        return "";
+    }
+    return arguments->io.announce != NULL ? arguments->io.announce
+                                          : seen(arguments->io.listen, out);
+}
+
+static bool
+is_same(const char *a, const char *b)
+{
+    char a_seen[NET_URL_MAX], b_seen[NET_URL_MAX];
+    return strcmp(seen(a, a_seen), seen(b, b_seen)) == 0;
+}
+
+// Whether --relay names this relay. In another spelling it is the learner that tells.
+static bool
+is_above_itself(const relay_io_options *io)
+{
+    return io->relay != NULL && (is_same(io->relay, io->listen) ||
+                                 (io->announce != NULL && is_same(io->relay, io->announce)));
 }
 
 // An address that is not given is good.
@@ -149,6 +167,11 @@ arguments_read(struct arguments *arguments, int argc, char **argv)
         !url_is_good("--listen", arguments->io.listen, insecure, 2) ||
         !url_is_good("--relay", arguments->io.relay, insecure, 2) ||
         !url_is_good("--announce", arguments->io.announce, insecure, 2)) {
+        exit(EXIT_USAGE);
+    }
+    if (is_above_itself(&arguments->io)) {
+        fprintf(stderr, "octet-relay: error: --relay %s: that is this relay itself\n",
+                arguments->io.relay);
         exit(EXIT_USAGE);
     }
     net_metrics_check(&arguments->daemon, "octet-relay", EXIT_USAGE);

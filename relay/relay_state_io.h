@@ -66,6 +66,7 @@ struct relay_io {
     // above
     char policies[NET_URL_MAX]; // where they are dialed now; "": nowhere yet
     bool is_above;              // that, and where each line goes, is the relay above
+    uint64_t above_number;      // of that one; 0: not known yet
     bool above_lost;            // it could not be reached
     net_sub *sub;
 

@@ -163,6 +163,30 @@ def test_a_killed_relay_is_gone_round():
         s.acknowledged([*actors, "third"])
 
 
+def test_relays_in_a_loop_are_refused():
+    """Each of two below the other, and one below itself in other words: one of the two goes on, directly, and carries a run."""
+    with scratch() as folder, swarm(folder, settings=["--set", "run.env_steps=1000000"]) as s:
+        s.begin("replay", "replay")
+        s.begin("learner", "learner")
+        s.begin("top", "relay", "--only-relays", "--relay", f"ipc://{folder}/./top.ipc")
+        assert s.processes["top"].wait(60) == 3
+        s.begin("one", "relay", "--only-relays", "--relay", s.url("two"))
+        s.begin("two", "relay", "--relay", s.url("one"))
+        pair = ["one", "two"]
+        wait_for("one to be refused", lambda: any(s.processes[name].poll() == 3 for name in pair))
+        refused, other = pair if s.processes["one"].poll() == 3 else pair[::-1]
+        for name in ("top", refused):
+            assert "leads back to this relay" in s.said(name), s.said(name)
+        wait_for("the other to go directly", lambda: f"replay={s.url('replay')}" in s.said(other))
+        s.begin("evaluator", "evaluator")
+        s.begin("first", "actor", "--relay", s.url(other))
+        assert s.processes["learner"].wait(DEADLINE_S) == 0
+        assert summary(s.run)["solved"]
+        s.acknowledged(["first"])
+        s.end(other)
+        assert s.number(other, "RELAY-STOP", "batches") > 0
+
+
 def test_an_actor_waits_for_a_relay():
     """--await-relay: an actor that comes before the relay goes through it all the same; where none comes, it goes directly."""
     with scratch() as folder, swarm(folder, settings=ENDLESS) as s:

@@ -178,6 +178,45 @@ test_relays_full_a_silent_one_makes_room(void **state)
     assert_false(is_new);
 }
 
+// Says what it goes through, and whether that leads back to it. Number and label are the same.
+static bool
+is_loop(learner_relays *relays, uint64_t number, uint64_t above, uint64_t now_ns)
+{
+    bool is_new;
+    const wire_register relay = {.role = WIRE_ROLE_RELAY,
+                                 .label = number,
+                                 .host = "a",
+                                 .relay_address = "",
+                                 .relay_above = "",
+                                 .relay_number = number,
+                                 .relay_above_number = above};
+    if (learner_relays_is_loop(relays, &relay, now_ns)) {
+        return true;
+    }
+    T_OK(learner_relays_note(relays, &relay, now_ns, &is_new));
+    return false;
+}
+
+static void
+test_relays_that_lead_back_to_themselves_are_told(void **state)
+{
+    learner_relays *relays = *state;
+    assert_true(is_loop(relays, 1, 1, START));
+    assert_false(is_loop(relays, 1, 2, START)); // which is not known
+    assert_false(is_loop(relays, 2, 3, START));
+    assert_false(is_loop(relays, 3, 0, START));
+    assert_false(is_loop(relays, 4, 2, START)); // a tree
+    assert_true(is_loop(relays, 3, 4, START));
+    assert_true(is_loop(relays, 3, 1, START));
+    assert_true(is_loop(relays, 3, 2, START));
+    uint64_t silent = START + LEARNER_RELAY_SILENT_S * SECOND;
+    assert_false(is_loop(relays, 3, 1, silent)); // they are no more
+    // Those below a loop are not in it, and the search ends.
+    assert_false(is_loop(relays, 5, 3, silent));
+    assert_false(is_loop(relays, 1, 0, silent));
+    assert_true(is_loop(relays, 1, 5, silent));
+}
+
 int
 main(void)
 {
@@ -185,6 +224,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         T(test_relays_none_is_given_while_none_lives),
         T(test_relays_full_a_silent_one_makes_room),
+        T(test_relays_that_lead_back_to_themselves_are_told),
         T(test_relays_silent_ones_are_missed_for_a_while),
         T(test_relays_a_local_socket_is_for_its_own_host),
         T(test_relays_an_actor_keeps_its_own_until_it_has_lost_it),

@@ -167,6 +167,8 @@ test_register_survives_the_wire(void **state)
         assert_int_equal(out.pid, in.pid);
         assert_string_equal(out.relay_address, in.relay_address);
         assert_string_equal(out.relay_above, in.relay_above);
+        assert_int_equal(out.relay_number, in.relay_number);
+        assert_int_equal(out.relay_above_number, in.relay_above_number);
         assert_int_equal(out.relay_sessions, in.relay_sessions);
         assert_int_equal(out.relay_lost, in.relay_lost);
         assert_true(out.has_env);

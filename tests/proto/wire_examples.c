@@ -167,6 +167,8 @@ wire_example_register(bool is_box)
         .libm = is_box ? 0x2122232425262728u : 0,
         .relay_address = is_box ? "tls+tcp://rack-1.example:5570" : "",
         .relay_above = is_box ? "tls+tcp://top.example:5570" : "",
+        .relay_number = is_box ? UINT64_C(0x1122334455667788) : 0,
+        .relay_above_number = is_box ? UINT64_C(0xffeeddccbbaa9988) : 0,
         .relay_sessions = is_box ? 32 : 0,
         .relay_lost = is_box,
         .knows_shards = is_box,

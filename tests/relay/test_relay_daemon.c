@@ -68,6 +68,8 @@ typedef struct fixture {
     // the first actor
     net_sub *sub;
     uint32_t policies_got;
+    uint64_t number_told, number_registered; // of the relay
+    uint64_t above_registered;
     uint8_t policy[64];
     size_t policy_length;
 } fixture;
@@ -98,6 +100,8 @@ serve_register(void *arg, wire_call *call, const wire_register *request)
     fixture *f = arg;
     assert_int_equal(request->role, WIRE_ROLE_RELAY);
     (void)snprintf(f->announced, sizeof(f->announced), "%s", request->relay_address);
+    f->number_registered = request->relay_number;
+    f->above_registered = request->relay_above_number;
     f->registrations++;
     assert_true(request->knows_shards);
     const char *replays[] = {f->at[0].replay, f->at[1].replay};
@@ -201,6 +205,19 @@ claim_of(uint64_t session)
     wire_claim claim = {.actor_id = ACTOR, .session = session};
     memset(claim.token, 9, sizeof(claim.token));
     return claim;
+}
+
+// ---- a relay below
+
+static void
+number_arrived(void *arg, net_msg *msg)
+{
+    fixture *f = arg;
+    wire_gathered above;
+    T_OK(wire_gathered_open(&above, WIRE_ACK, net_msg_body(msg), net_msg_length(msg)));
+    assert_int_equal(above.count, 0);
+    f->number_told = above.relay;
+    net_loop_stop(f->loop);
 }
 
 // What a relay looks at of a batch: the frame, the sender; then bytes that it does not understand.
@@ -592,6 +609,26 @@ test_relay_takes_another_replay_in_mid_run(void **state)
     assert_int_equal(at->seen[2], 4);
 }
 
+// That is how the learner sees loops of relays.
+static void
+test_relay_tells_its_number_to_those_below(void **state)
+{
+    fixture *f = *state;
+    uint8_t name[WIRE_GATHERED_HEAD_BYTES];
+    char url[NET_URL_MAX];
+    net_sub *below;
+    wire_gathered_pack(77, NULL, 0, name);
+    T_OK(net_url_offset(f->relay, 2, url));
+    T_OK(net_post_dial(&below, f->loop, url, OCT_ROLES_ANY, name, sizeof(name), 16, 4096,
+                       number_arrived, NULL, f));
+    while (f->number_told == 0 || f->registrations == 0) {
+        net_loop_run(f->loop);
+    }
+    assert_int_equal(f->number_told, f->number_registered);
+    assert_int_equal(f->above_registered, 0); // replay is no relay
+    net_sub_close(below);
+}
+
 static void
 second_exited(void *arg, net_process *process, int exit_status)
 {
@@ -624,6 +661,28 @@ second_end(second *o)
     }
     net_process_destroy(o->process);
     return o->exit_status;
+}
+
+static void
+test_relay_is_not_above_itself(void **state)
+{
+    fixture *f = *state;
+    char here[NET_URL_MAX], named[NET_URL_MAX], host[256] = "";
+    assert_int_equal(gethostname(host, sizeof(host) - 1), 0);
+    (void)snprintf(here, sizeof(here), "ipc://%s/other.ipc", f->folder);
+    (void)snprintf(named, sizeof(named), "tcp://%s:7000", host);
+    const char *const cases[][4] = {
+        {"--listen", "ipc://other.ipc", "--relay", "ipc://other.ipc"},
+        {"--listen", "ipc://other.ipc", "--relay", here},
+        {"--listen", "tcp://*:7000", "--relay", named},
+        {"--announce", "ipc://other.ipc", "--relay", here},
+        {"--announce", named, "--relay", named},
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        second o;
+        second_start(&o, f, cases[i]);
+        assert_int_equal(second_end(&o), 2);
+    }
 }
 
 // Nobody on another host finds a wildcard.
@@ -671,7 +730,9 @@ main(int argc, char **argv)
 #define T(name) cmocka_unit_test_setup_teardown(name, fixture_open, fixture_close)
     const struct CMUnitTest tests[] = {
         T(test_relay_that_is_refused_ends),
+        T(test_relay_is_not_above_itself),
         T(test_relay_announces_its_host_for_a_wildcard),
+        T(test_relay_tells_its_number_to_those_below),
         T(test_relay_drops_what_is_no_batch_and_goes_on),
         T(test_relay_that_is_full_stops_its_senders),
         T(test_relay_has_a_line_to_each_replay),
