@@ -8,9 +8,11 @@
 
 struct finder {
     data_episodes *out;
+    const data_source *source;
     uint64_t room;
-    data_episode now; // rows 0: none has begun
-    bool is_paused;   // the one before it goes on here
+    data_episode now;      // rows 0: none has begun
+    const uint8_t *paused; // a rollout ended in it: with this observation it goes on; NULL: none
+    bool is_behind;        // the row before is there
 };
 
 static void
@@ -29,47 +31,75 @@ episode_end(struct finder *finder)
     finder->now = (data_episode){0};
 }
 
-static void
-block_find(struct finder *finder, const data_source *source, uint32_t index)
+// Whether a row that is marked first is the first of its episode. In a table a rollout may have
+// ended before it, in the same episode, where the row before is not there; in a data set it is
+// marked then (data_writer.h).
+static bool
+is_beginning(const struct finder *finder, const replay_block *block, uint32_t row, uint8_t flags)
 {
-    const replay_layout *layout = data_source_layout(source);
-    const replay_block *block = data_source_block(source, index);
-    const uint8_t *flags = replay_block_flags(layout, block, 0);
-    const float *reward = replay_block_reward(layout, block, 0);
-    for (uint32_t row = 0; row < block->count; row++) {
-        data_episode *now = &finder->now;
-        if (now->rows == 0) {
-            now->block = index;
-            now->row = row;
-            now->has_first = (flags[row] & WIRE_FIRST) != 0 && !finder->is_paused;
-            finder->is_paused = false;
-        }
-        now->rows++;
-        now->order = data_source_order(source, index) * REPLAY_BLOCK_ROWS_MAX + row;
-        now->total += (double)reward[row];
-        if ((flags[row] & WIRE_END) != 0) {
-            bool is_over = (now->last_flags & (WIRE_TERMINATED | WIRE_TRUNCATED)) != 0;
-            now->is_failed = (flags[row] & WIRE_FAILED) != 0;
-            finder->is_paused = (flags[row] & WIRE_ROLLOUT) != 0 && !is_over && !now->is_failed;
-            now->has_end = !finder->is_paused;
-            episode_end(finder);
-        } else {
-            now->last_flags = flags[row];
-        }
+    bool is_known = data_source_is_data_set(finder->source) ? (flags & WIRE_ROLLOUT) == 0
+                                                            : block->first + row == 0;
+    return (flags & WIRE_FIRST) != 0 && (finder->is_behind || is_known);
+}
+
+// An end row: of the episode, or of a rollout before it has ended.
+static void
+end_find(struct finder *finder, uint8_t flags, const uint8_t *obs)
+{
+    data_episode *now = &finder->now;
+    bool is_over = (now->last_flags & (WIRE_TERMINATED | WIRE_TRUNCATED)) != 0;
+    now->is_failed = (flags & WIRE_FAILED) != 0;
+    if ((flags & WIRE_ROLLOUT) != 0 && !is_over && !now->is_failed) {
+        now->pauses++;
+        finder->paused = obs;
+    } else {
+        now->has_end = true;
+        episode_end(finder);
+    }
+}
+
+static void
+row_find(struct finder *finder, uint32_t index, uint32_t row)
+{
+    const replay_layout *layout = data_source_layout(finder->source);
+    const replay_block *block = data_source_block(finder->source, index);
+    const uint8_t *obs = replay_block_obs(layout, block, row);
+    uint8_t flags = *replay_block_flags(layout, block, row);
+    data_episode *now = &finder->now;
+    if (finder->paused && memcmp(finder->paused, obs, layout->obs_bytes) != 0) {
+        episode_end(finder);
+    }
+    finder->paused = NULL;
+    if (now->rows == 0) {
+        now->block = index;
+        now->row = row;
+        now->has_first = is_beginning(finder, block, row, flags);
+    }
+    finder->is_behind = true;
+    now->rows++;
+    now->order = data_source_order(finder->source, index) * REPLAY_BLOCK_ROWS_MAX + row;
+    now->total += (double)*replay_block_reward(layout, block, row);
+    if ((flags & WIRE_END) != 0) {
+        end_find(finder, flags, obs);
+    } else {
+        now->last_flags = flags;
     }
 }
 
 void
 data_episodes_find(data_episodes *out, const data_source *source)
 {
-    struct finder finder = {.out = out};
+    struct finder finder = {.out = out, .source = source};
     *out = (data_episodes){0};
     for (uint32_t i = 0; i < data_source_blocks(source); i++) {
         if (!data_source_goes_on(source, i)) {
             episode_end(&finder);
-            finder.is_paused = false;
+            finder.paused = NULL;
+            finder.is_behind = false;
         }
-        block_find(&finder, source, i);
+        for (uint32_t row = 0; row < data_source_block(source, i)->count; row++) {
+            row_find(&finder, i, row);
+        }
     }
     episode_end(&finder);
 }

@@ -4,13 +4,16 @@
 #include "data/data_source.h"
 
 // The episodes of recorded steps. One whose first rows have left the table, or that had not ended,
-// is incomplete; rows that are missing cut an episode in two.
+// is incomplete; rows that are missing cut an episode in two. A rollout that ends in the middle of
+// one does not: the episode goes on with the row behind it, where that has the observation of the
+// rollout's end row.
 //
 // Threads: any. Owns: a list, 48 bytes an episode.
 typedef struct data_episode {
     uint32_t block;     // of its first row
     uint32_t row;       // in that block
-    uint64_t rows;      // with the end row, if it has one
+    uint64_t rows;      // with the end row, if it has one, and those of rollouts
+    uint64_t pauses;    // of them, the end rows of rollouts that ended before it did
     uint64_t order;     // when its last row came: greater is later
     double total;       // the sum of its rewards, in their order
     uint8_t last_flags; // of its last row with an action
@@ -35,11 +38,11 @@ data_episode_is_complete(const data_episode *episode)
     return episode->has_first && episode->has_end;
 }
 
-// Actions: the rows without the end row.
+// Actions: the rows without end rows.
 static inline uint64_t
 data_episode_steps(const data_episode *episode)
 {
-    return episode->rows - (episode->has_end ? 1 : 0);
+    return episode->rows - episode->pauses - (episode->has_end ? 1 : 0);
 }
 
 #endif // DATA_DATA_EPISODES_H

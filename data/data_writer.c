@@ -20,7 +20,10 @@ struct writer {
     replay_block *block; // being filled; count 0: none is
     bool is_linked;      // it follows the block before
     uint64_t serial;
-    uint32_t age; // of the row that comes next, in its episode; REPLAY_BLOCK_AGE_UNKNOWN
+    uint64_t next; // number in its stream of the row that comes next, where it follows
+    uint32_t age;  // of that row in its episode; REPLAY_BLOCK_AGE_UNKNOWN
+    const data_episode *episode; // being written
+    bool has_begun;              // a row of it has been
     data_written written;
 };
 
@@ -44,6 +47,7 @@ block_end(struct writer *writer, bool goes_on)
     block->next = goes_on ? block->serial + 1 : REPLAY_BLOCK_NONE;
     block->checksum = replay_data_block_sum(&writer->layout, block);
     bool is_good = file_put(writer, block, writer->layout.bytes);
+    writer->next = block->first + block->count;
     memset(block, 0, writer->layout.bytes);
     writer->serial++;
     writer->is_linked = goes_on;
@@ -59,7 +63,7 @@ block_begin(struct writer *writer, const replay_block *from, uint32_t row)
         .session = from->session,
         .actor_id = from->actor_id,
         .stream = from->stream,
-        .first = from->first + row,
+        .first = writer->is_linked ? writer->next : from->first + row,
         .episode_age = writer->age,
     };
 }
@@ -79,7 +83,36 @@ rows_copy(struct writer *writer, const replay_layout *from, const replay_block *
     writer->block->count = (uint16_t)(writer->block->count + count);
 }
 
-// Rows of one block of the source. Those before them were the stream's, too, or follows is false.
+// The flags of a row of the episode in a data set (data_writer.h).
+static uint8_t
+flags_of(const struct writer *writer, uint8_t flags)
+{
+    const data_episode *episode = writer->episode;
+    bool is_first = (flags & WIRE_FIRST) != 0 && !writer->has_begun;
+    bool is_open =
+        (is_first && !episode->has_first) || ((flags & WIRE_END) != 0 && !episode->has_end);
+    return (uint8_t)((flags & ~(WIRE_FIRST | WIRE_ROLLOUT)) | (is_first ? WIRE_FIRST : 0) |
+                     (is_open ? WIRE_ROLLOUT : 0));
+}
+
+// The last ones of the block, just copied.
+static void
+rows_mark(struct writer *writer, uint32_t count)
+{
+    uint8_t *flags = (uint8_t *)writer->block + writer->layout.flags;
+    for (uint32_t i = writer->block->count - count; i < writer->block->count; i++) {
+        bool is_end = (flags[i] & WIRE_END) != 0;
+        flags[i] = flags_of(writer, flags[i]);
+        writer->has_begun = true;
+        writer->written.steps += !is_end;
+        writer->age = is_end                                       ? 0
+                      : writer->age < REPLAY_BLOCK_AGE_UNKNOWN - 1 ? writer->age + 1
+                                                                   : writer->age;
+    }
+    writer->written.rows += count;
+}
+
+// Rows of one block of the source, which follow those put before, or none has been of the episode.
 static bool
 rows_put(struct writer *writer, const replay_layout *from, const replay_block *block, uint32_t row,
          uint32_t count)
@@ -92,16 +125,8 @@ rows_put(struct writer *writer, const replay_layout *from, const replay_block *b
             block_begin(writer, block, row);
         }
         uint32_t taken = OCT_MIN(count, writer->layout.rows - writer->block->count);
-        const uint8_t *flags = replay_block_flags(from, block, row);
         rows_copy(writer, from, block, row, taken);
-        for (uint32_t i = 0; i < taken; i++) {
-            bool is_end = (flags[i] & WIRE_END) != 0;
-            writer->written.steps += !is_end;
-            writer->age = is_end                                       ? 0
-                          : writer->age < REPLAY_BLOCK_AGE_UNKNOWN - 1 ? writer->age + 1
-                                                                       : writer->age;
-        }
-        writer->written.rows += taken;
+        rows_mark(writer, taken);
         row += taken;
         count -= taken;
     }
@@ -110,38 +135,51 @@ rows_put(struct writer *writer, const replay_layout *from, const replay_block *b
 
 // ---- episodes
 
-// How far into its episode a row of a block is, whose episode's first row is not there.
+// How far into its episode the first row of it is that is there.
 static uint32_t
-age_of(const replay_block *block, uint32_t row)
+age_of(const data_source *source, const data_episode *episode)
 {
-    return block->episode_age < REPLAY_BLOCK_AGE_UNKNOWN - REPLAY_BLOCK_ROWS_MAX && row == 0 &&
-                   block->episode_age > 0
+    const replay_block *block = data_source_block(source, episode->block);
+    uint8_t flags = *replay_block_flags(data_source_layout(source), block, episode->row);
+    bool is_left_out = (flags & WIRE_END) != 0 && episode->rows > 1; // then the next row is first
+    return (flags & WIRE_FIRST) != 0 || is_left_out ? 0
+           : block->episode_age < REPLAY_BLOCK_AGE_UNKNOWN - REPLAY_BLOCK_ROWS_MAX &&
+                   episode->row == 0 && block->episode_age > 0
                ? block->episode_age
                : REPLAY_BLOCK_AGE_UNKNOWN;
 }
 
+// follows: its first row is the one behind the last that was written.
 static bool
 episode_put(struct writer *writer, const data_source *source, const data_episode *episode,
             bool follows)
 {
     const replay_layout *layout = data_source_layout(source);
     uint32_t index = episode->block, row = episode->row;
-    uint64_t left = episode->rows;
     if (!follows) {
         if (!block_end(writer, false)) {
             return false;
         }
-        writer->age = episode->has_first ? 0 : age_of(data_source_block(source, index), row);
+        writer->age = age_of(source, episode);
     }
-    while (left > 0) {
+    writer->episode = episode;
+    writer->has_begun = false;
+    for (uint64_t left = episode->rows; left > 0;) {
         const replay_block *block = data_source_block(source, index);
         uint32_t count = (uint32_t)OCT_MIN(left, block->count - row);
-        if (!rows_put(writer, layout, block, row, count)) {
+        // Up to an end row, which is left out where others are behind it.
+        uint32_t rows = replay_flags_find(replay_block_flags(layout, block, row), count, WIRE_END);
+        bool has_end = rows < count;
+        bool is_put = has_end && left == rows + 1;
+        if (!rows_put(writer, layout, block, row, rows + is_put)) {
             return false;
         }
-        left -= count;
-        row = 0;
-        index++;
+        left -= rows + has_end;
+        row += rows + has_end;
+        if (row == block->count) {
+            row = 0;
+            index++;
+        }
     }
     return true;
 }

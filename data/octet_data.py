@@ -29,7 +29,7 @@ VERSION, LAYOUT, PAGE, NONE = 1, 1, 4096, 2**64 - 1
 MAGIC, BYTE_ORDER = b"OCTETDAT", 0x01020304
 ROWS, NOTES_MAX = 64, 1 << 20
 F32, U8, DISCRETE, BOX = 1, 2, 1, 2
-TERMINATED, TRUNCATED, FIRST, END, RANDOM, FAILED = 1, 2, 4, 8, 16, 32
+TERMINATED, TRUNCATED, FIRST, END, RANDOM, FAILED, ROLLOUT = 1, 2, 4, 8, 16, 32, 64
 AGE_UNKNOWN = 2**32 - 1
 
 ENV = np.dtype([("id", "S264"), ("reward_threshold", "f8"), ("obs_dtype", "u4"), ("obs_count", "u4"),
@@ -106,14 +106,17 @@ def streams(header, map_):
 
 
 def episodes(streams_):
-    """Rows first … end row of each complete episode, as arrays by column."""
+    """Rows first … end row of each complete episode, as arrays by column. ROLLOUT marks a beginning or
+    an end that may be missing."""
     for stream in streams_:
         first = -1
         for row in np.flatnonzero(stream["flags"] & (FIRST | END)):
+            is_known = not stream["flags"][row] & ROLLOUT
             if stream["flags"][row] & FIRST:
-                first = row
+                first = row if is_known else -1
             elif first >= 0:
-                yield {name: column[first:row + 1] for name, column in stream.items()}
+                if is_known:
+                    yield {name: column[first:row + 1] for name, column in stream.items()}
                 first = -1
 
 

@@ -14,6 +14,7 @@ row_check(const data_source *source, const replay_block *block, uint32_t row)
     assert_true(block->stream < DATA_STREAMS && number < DATA_ROWS_MAX);
     assert_true(test.is_there[block->stream][number]);
     uint8_t flags = *replay_block_flags(layout, block, row);
+    flags &= (uint8_t)~WIRE_ROLLOUT; // whether its episode's beginning may be missing
     bool is_end = (flags & WIRE_END) != 0;
     const float want[TEST_OBS_FLOATS] = {5, (float)number, (float)block->stream, 0};
     int32_t action = is_end ? 0 : (int32_t)(number * 3 % DATA_ACTIONS);
@@ -147,6 +148,157 @@ test_complete_episodes_and_the_last_ones(void **state)
     data_test_end(&test);
 }
 
+// Rows of a stream that was recorded in rollouts, one behind the other: what is observed tells
+// whether the episode goes on behind a rollout.
+typedef struct paused_row {
+    uint8_t flags;
+    float observed;
+} paused_row;
+
+static const paused_row paused_rows[] = {
+    {WIRE_FIRST | WIRE_ROLLOUT, 0}, // 4 steps, in two rollouts
+    {0, 1},
+    {WIRE_END | WIRE_ROLLOUT, 2},
+    {WIRE_FIRST | WIRE_ROLLOUT, 2},
+    {WIRE_TERMINATED, 3},
+    {WIRE_END, 4},
+    {WIRE_FIRST, 10}, // 1 step: given up behind a rollout
+    {WIRE_END | WIRE_ROLLOUT, 11},
+    {WIRE_FIRST, 20}, // 2 steps, and ends with the rollout
+    {WIRE_TRUNCATED, 21},
+    {WIRE_END | WIRE_ROLLOUT, 22},
+    {WIRE_FIRST | WIRE_ROLLOUT, 30}, // 3 steps, the last one behind two rollouts; then it fails
+    {WIRE_END | WIRE_ROLLOUT, 31},
+    {WIRE_FIRST, 31},
+    {WIRE_END | WIRE_ROLLOUT, 32},
+    {WIRE_FIRST | WIRE_ROLLOUT, 32},
+    {WIRE_END | WIRE_FAILED | WIRE_ROLLOUT, 33},
+    {WIRE_FIRST | WIRE_ROLLOUT, 40}, // 1 step: not there to its end
+    {WIRE_END | WIRE_ROLLOUT, 41},
+};
+#define PAUSED_ROWS OCT_COUNTOF(paused_rows)
+
+// times of them, in batches of any length.
+static void
+paused_record(uint64_t capacity, uint32_t times)
+{
+    static test_actor actor;
+    char reason[256];
+    wire_configure configure = test_configure(capacity, WIRE_SAMPLER_UNIFORM);
+    replay_file *file;
+    T_OK(replay_file_create(&file, test.file, &configure, reason, sizeof(reason)));
+    replay_table *table = replay_table_create_in(&configure, file);
+    test_actor_init(&actor, 5, 77);
+    for (uint64_t row = 0; row < times * PAUSED_ROWS;) {
+        (void)test_batch_begin(&actor);
+        test_batch_run(&actor, 0, row, 0);
+        uint64_t end = OCT_MIN(row + 1 + oct_rng_below(&test.rng, 50), times * PAUSED_ROWS);
+        for (; row < end; row++) {
+            const paused_row *next = &paused_rows[row % PAUSED_ROWS];
+            test_batch_row(&actor, next->flags);
+            actor.obs[actor.batch.count - 1][1] = next->observed;
+            actor.action[actor.batch.count - 1] %= DATA_ACTIONS;
+        }
+        assert_int_equal(test_insert(table, &actor.batch).kind, REPLAY_INSERT_TAKEN);
+    }
+    replay_table_destroy(table);
+    replay_file_close(file);
+}
+
+static data_numbers
+numbers_of(const char *path)
+{
+    data_source *source = data_test_open(path);
+    data_episodes episodes;
+    data_numbers numbers;
+    data_episodes_find(&episodes, source);
+    data_numbers_find(&numbers, source, &episodes);
+    data_numbers_free(&numbers);
+    data_episodes_free(&episodes);
+    data_source_close(source);
+    return numbers;
+}
+
+// The observations of a data set, one behind the other.
+static uint32_t
+observed(float *out, uint32_t most)
+{
+    data_source *source = data_test_open(test.out);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < data_source_blocks(source); i++) {
+        const replay_block *block = data_source_block(source, i);
+        for (uint32_t row = 0; row < block->count; row++) {
+            float obs[TEST_OBS_FLOATS];
+            memcpy(obs, replay_block_obs(data_source_layout(source), block, row), sizeof(obs));
+            assert_true(count < most);
+            out[count++] = obs[1];
+        }
+    }
+    data_source_close(source);
+    return count;
+}
+
+static void
+test_an_episode_goes_on_behind_a_rollout(void **state)
+{
+    (void)state;
+    enum { TIMES = 40 };
+    static const float want[] = {0, 1, 2, 3, 4, 20, 21, 22, 30, 31, 32, 33};
+    static float got[TIMES * PAUSED_ROWS];
+    data_test_begin(&test, 6);
+    paused_record(8192, TIMES);
+    for (uint32_t way = 0; way < 2; way++) { // of the table, then of the data set
+        data_numbers n = numbers_of(way == 0 ? test.file : test.out);
+        assert_int_equal(n.episodes, 3 * TIMES);
+        assert_int_equal(n.incomplete, 2 * TIMES);
+        assert_int_equal(n.steps, 11 * TIMES);
+        assert_int_equal(n.steps_of_parts, 2 * TIMES);
+        assert_int_equal(n.terminated, TIMES);
+        assert_int_equal(n.truncated, TIMES);
+        assert_int_equal(n.failed, TIMES);
+        T_NEAR(n.lengths.mean, 3, 0, 1e-12);
+        assert_int_equal(data_test_export(test.file, test.out, false, 0).steps, 11 * TIMES);
+    }
+    (void)data_test_export(test.out, test.file, true, 0); // and of that data set
+    (void)data_test_export(test.file, test.out, true, 0);
+    assert_int_equal(observed(got, OCT_COUNTOF(got)), TIMES * OCT_COUNTOF(want));
+    for (uint32_t i = 0; i < TIMES * OCT_COUNTOF(want); i++) {
+        T_NEAR(got[i], want[i % OCT_COUNTOF(want)], 0, 0);
+    }
+    data_test_end(&test);
+}
+
+// Whatever row is the first that is held: a rollout that is not there may have been of its episode.
+static void
+test_a_beginning_that_may_be_missing_is_not_one(void **state)
+{
+    (void)state;
+    bool has_begun_first = false;
+    for (uint32_t seed = 1; seed <= 60; seed++) {
+        data_test_begin(&test, seed);
+        paused_record(64, 20 + seed);
+        data_source *source = data_test_open(test.file);
+        data_episodes episodes;
+        data_episodes_find(&episodes, source);
+        const replay_block *block = data_source_block(source, 0);
+        assert_true(block->first > 0);
+        assert_false(episodes.list[0].has_first);
+        has_begun_first |=
+            (*replay_block_flags(data_source_layout(source), block, 0) & WIRE_FIRST) != 0;
+        data_episodes_free(&episodes);
+        data_source_close(source);
+        data_numbers table = numbers_of(test.file);
+        (void)data_test_export(test.file, test.out, false, 0);
+        data_numbers set = numbers_of(test.out);
+        assert_int_equal(set.episodes, table.episodes);
+        assert_int_equal(set.incomplete, table.incomplete);
+        assert_int_equal(set.steps, table.steps);
+        assert_int_equal(set.steps_of_parts, table.steps_of_parts);
+        data_test_end(&test);
+    }
+    assert_true(has_begun_first);
+}
+
 static void
 test_what_is_known_goes_along(void **state)
 {
@@ -236,6 +388,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_export_is_what_was_inserted),
         cmocka_unit_test(test_complete_episodes_and_the_last_ones),
+        cmocka_unit_test(test_an_episode_goes_on_behind_a_rollout),
+        cmocka_unit_test(test_a_beginning_that_may_be_missing_is_not_one),
         cmocka_unit_test(test_what_is_known_goes_along),
         cmocka_unit_test(test_replay_files_are_left_alone),
         cmocka_unit_test(test_spread_of_values),

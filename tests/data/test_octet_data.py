@@ -142,6 +142,17 @@ def with_numpy(folder):
         writer.add(episode_of(header, rng, 1000 + large[_] % 7, False))
     writer.close()
     assert "episodes    300 complete" in octet("info", folder / "large.data")
+    parts = [episode_of(header, rng, 5, False) for _ in range(3)]
+    parts[0]["flags"][0] |= octet_data.ROLLOUT
+    parts[2]["flags"][-2] &= ~np.uint8(octet_data.TERMINATED | octet_data.TRUNCATED)
+    parts[2]["flags"][-1] |= octet_data.ROLLOUT
+    writer = octet_data.Writer(folder / "parts.data", header_of("numbers"), "# notes\n")
+    for part in parts:
+        writer.add(part)
+    writer.close()
+    text = octet("info", folder / "parts.data")
+    assert "episodes    1 complete" in text and "parts       2 " in text and "missing, 10 steps" in text, text
+    same(folder / "parts.data", parts[1:2])
     # What is wrong is said in words, and leaves nothing.
     bytes_ = bytearray((folder / "numbers.data").read_bytes())
     bytes_[-100] ^= 1

@@ -264,6 +264,11 @@ def test_ppo_learns_cartpole():
         # Each update had one rollout of each environment; the last one may be of no use any more.
         assert 0 <= ended["samples"] - 8 * ended["updates"] <= 8, ended
         assert_complete(run)
+        # What it recorded is one data set: an episode does not end where a rollout does.
+        data("export", run, "--out", folder / "steps.data")
+        table, steps = (json.loads(data("info", file, "--json")) for file in (run, folder / "steps.data"))
+        assert table["steps"] == steps["steps"] and table["episodes"] == steps["episodes"], (table, steps)
+        assert 0 < table["episodes"]["parts"] <= 2 * 8, table
 
 
 def test_vtrace_learns_cartpole():
