@@ -293,6 +293,9 @@ load_run(oct_config *out, cli_experiment *experiment)
         if (experiment->file == NULL && realpath(own, experiment->path) == NULL) {
             experiment->path[0] = '\0';
         }
+        oct_config defaults; // the addresses follow from replay.shards, of which there may be more
+        oct_config_default(&defaults);
+        memcpy(out->net.replay, defaults.net.replay, sizeof(out->net.replay));
         return true;
     }
     if (experiment->file == NULL) {

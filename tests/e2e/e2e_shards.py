@@ -214,6 +214,26 @@ def test_a_shard_is_added_in_mid_run():
             kill_all(processes)
 
 
+def test_a_resumed_run_has_one_shard_more():
+    """As docs/replay.md has it: the addresses are octet train's own, and follow from the number."""
+    with scratch() as folder:
+        run = folder / "run"
+        ends = ["--set", "run.env_steps=3000", "--set", "run.stop_at_return=none"]
+        finish(train(run, "--set", "replay.shards=2", "--set", "replay.capacity=100000", *ends), run)
+        with open(f"{run}.out", "w", encoding="utf-8") as out:
+            process = start([OCTET, "train", "--resume", "--run-dir", run, "--set", "replay.shards=3", "--set", "replay.capacity=150000", *ENDLESS],
+                            stdout=out, stderr=subprocess.STDOUT)
+        try:
+            wait_for("the new shard", lambda: lines(log_of(run, 2), "REPLAY-CONFIGURED") or process.poll() is not None)
+            process.send_signal(signal.SIGINT)
+            finish(process, run, 130)
+        finally:
+            kill_all([process])
+        assert lines(log_of(run, 2), "REPLAY-CONFIGURED")
+        assert all(lines(log_of(run, shard), "REPLAY-FOUND") for shard in range(2))
+        assert "ipc://replay-2.ipc" in (run / "config.yaml").read_text(encoding="utf-8")
+
+
 def test_what_has_one_table_is_refused():
     with scratch() as folder:
         for settings, key in ((["--deterministic"], "run.deterministic"), (["--set", "algo.name=external"], "algo.name")):
