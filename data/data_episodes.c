@@ -77,7 +77,7 @@ row_find(struct finder *finder, uint32_t index, uint32_t row)
     }
     finder->is_behind = true;
     now->rows++;
-    now->order = data_source_order(finder->source, index) * REPLAY_BLOCK_ROWS_MAX + row;
+    now->order = data_source_order(finder->source, index, row);
     now->total += (double)*replay_block_reward(layout, block, row);
     if ((flags & WIRE_END) != 0) {
         end_find(finder, flags, obs);
@@ -114,22 +114,23 @@ data_episodes_free(data_episodes *episodes)
 static int
 order_compare(const void *a, const void *b) // the latest first
 {
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x < y) - (x > y);
+    const data_episode *x = *(const data_episode *const *)a, *y = *(const data_episode *const *)b;
+    return x->order != y->order ? (x->order < y->order) - (x->order > y->order) : (x < y) - (x > y);
 }
 
-// The order of the last-th of those that came last.
-static uint64_t
-order_of_last(const data_episodes *episodes, uint64_t last)
+// Those that came last: their rows become 0 in all others.
+static void
+last_mark(data_episodes *episodes, uint64_t last)
 {
-    uint64_t *order = oct_alloc(episodes->count * sizeof(*order));
+    data_episode **order = oct_alloc(episodes->count * sizeof(*order));
     for (uint64_t i = 0; i < episodes->count; i++) {
-        order[i] = episodes->list[i].order;
+        order[i] = &episodes->list[i];
     }
     qsort(order, episodes->count, sizeof(*order), order_compare);
-    uint64_t least = order[last - 1];
+    for (uint64_t i = last; i < episodes->count; i++) {
+        order[i]->rows = 0;
+    }
     free(order);
-    return least;
 }
 
 void
@@ -145,10 +146,10 @@ data_episodes_choose(data_episodes *episodes, bool complete_only, uint64_t last)
     if (last == 0 || last >= episodes->count) {
         return;
     }
-    uint64_t least = order_of_last(episodes, last); // no two have the same
+    last_mark(episodes, last);
     count = 0;
     for (uint64_t i = 0; i < episodes->count; i++) {
-        if (episodes->list[i].order >= least) {
+        if (episodes->list[i].rows > 0) {
             episodes->list[count++] = episodes->list[i];
         }
     }

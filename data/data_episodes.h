@@ -14,7 +14,7 @@ typedef struct data_episode {
     uint32_t row;       // in that block
     uint64_t rows;      // with the end row, if it has one, and those of rollouts
     uint64_t pauses;    // of them, the end rows of rollouts that ended before it did
-    uint64_t order;     // when its last row came: greater is later
+    double order;       // when its last row came (data_source_order)
     double total;       // the sum of its rewards, in their order
     uint8_t last_flags; // of its last row with an action
     bool has_first;     // its first row is there

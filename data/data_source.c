@@ -338,8 +338,35 @@ data_source_goes_on(const data_source *source, uint32_t index)
            held->block->previous == before->block->serial;
 }
 
-uint64_t
-data_source_order(const data_source *source, uint32_t index)
+// Of a table: how many of its blocks had been begun when this one was, less those of all.
+static double
+begun(const struct held *held)
 {
-    return source->held[index].block->serial;
+    return (double)held->block->serial - (double)replay_journal_held(held->file)->next;
+}
+
+static bool
+is_same_stream(const struct held *a, const struct held *b)
+{
+    return a->file == b->file && a->block->session == b->block->session &&
+           a->block->actor_id == b->block->actor_id && a->block->stream == b->block->stream;
+}
+
+double
+data_source_order(const data_source *source, uint32_t index, uint32_t row)
+{
+    const struct held *held = &source->held[index];
+    double rows = row + 1;
+    if (source->data) {
+        return index + rows / source->layout.rows;
+    }
+    double begin = begun(held);
+    if (index + 1 < source->count && is_same_stream(held, held + 1)) {
+        return begin + (begun(held + 1) - begin) * rows / source->layout.rows;
+    }
+    if (index > 0 && is_same_stream(held - 1, held)) {
+        double at = begin + (begin - begun(held - 1)) * rows / source->layout.rows;
+        return OCT_MIN(at, 0); // not later than now
+    }
+    return begin - begin * rows / held->block->count;
 }

@@ -37,8 +37,11 @@ uint32_t data_source_blocks(const data_source *source);
 const replay_block *data_source_block(const data_source *source, uint32_t index);
 // Whether its rows follow those of the block before it without a gap.
 bool data_source_goes_on(const data_source *source, uint32_t index);
-// When its rows came, compared with others: greater is later. Of several shards: about, as if all
-// had been filled at the same pace.
-uint64_t data_source_order(const data_source *source, uint32_t index);
+// When a row came, compared with others: greater is later. Of a data set: its place in the file. A
+// table knows in which order its blocks were begun, but not when their rows came: they are taken as
+// spread evenly until the stream's next block, those of its last block as closely as those of the
+// block before, and without one until now. So it is right to about one block of each stream. Of
+// several shards: as if all had been filled at the same pace until they ended.
+double data_source_order(const data_source *source, uint32_t index, uint32_t row);
 
 #endif // DATA_DATA_SOURCE_H

@@ -299,6 +299,49 @@ test_a_beginning_that_may_be_missing_is_not_one(void **state)
     assert_true(has_begun_first);
 }
 
+// A stream of few rows has its block for long: when it was begun does not say when they came.
+static void
+test_the_last_episodes_are_those_of_slow_streams_too(void **state)
+{
+    (void)state;
+    enum { BATCHES = 60, FAST = 20 };
+    static test_actor actor;
+    char reason[256];
+    wire_configure configure = test_configure(8192, WIRE_SAMPLER_UNIFORM);
+    configure.streams = 2;
+    data_test_begin(&test, 7);
+    replay_file *file;
+    T_OK(replay_file_create(&file, test.file, &configure, reason, sizeof(reason)));
+    replay_table *table = replay_table_create_in(&configure, file);
+    test_actor_init(&actor, 5, 77);
+    for (uint32_t b = 0; b < BATCHES; b++) {
+        (void)test_batch_begin(&actor);
+        for (uint32_t s = 0; s < 2; s++) { // episodes of one step
+            uint32_t episodes = s == 0 ? 1 : FAST;
+            test_batch_run(&actor, s, (uint64_t)b * episodes * 2, b);
+            for (uint32_t i = 0; i < episodes; i++) {
+                test_batch_row(&actor, WIRE_FIRST | WIRE_TERMINATED);
+                actor.action[actor.batch.count - 1] = 0;
+                test_batch_row(&actor, WIRE_END);
+            }
+        }
+        assert_int_equal(test_insert(table, &actor.batch).kind, REPLAY_INSERT_TAKEN);
+    }
+    replay_table_destroy(table);
+    replay_file_close(file);
+    (void)data_test_export(test.file, test.out, false, 3 * (FAST + 1));
+    data_source *source = data_test_open(test.out);
+    uint32_t slow = 0;
+    for (uint32_t i = 0; i < data_source_blocks(source); i++) {
+        const replay_block *block = data_source_block(source, i);
+        slow += block->stream == 0 ? block->count / 2 : 0;
+        assert_true(*replay_block_version(data_source_layout(source), block, 0) >= BATCHES - 5);
+    }
+    assert_in_range(slow, 2, 4);
+    data_source_close(source);
+    data_test_end(&test);
+}
+
 static void
 test_what_is_known_goes_along(void **state)
 {
@@ -390,6 +433,7 @@ main(void)
         cmocka_unit_test(test_complete_episodes_and_the_last_ones),
         cmocka_unit_test(test_an_episode_goes_on_behind_a_rollout),
         cmocka_unit_test(test_a_beginning_that_may_be_missing_is_not_one),
+        cmocka_unit_test(test_the_last_episodes_are_those_of_slow_streams_too),
         cmocka_unit_test(test_what_is_known_goes_along),
         cmocka_unit_test(test_replay_files_are_left_alone),
         cmocka_unit_test(test_spread_of_values),
