@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/oct_base.h"
@@ -156,7 +157,7 @@ block_prove(replay_recovered *out, const replay_file *file, uint64_t serial)
                replay_mark_crc(&file->layout, block, mark->count) != mark->crc) {
         out->blocks_torn++;
         block_empty(file, serial);
-    } else {
+    } else if (block->count > mark->count) {
         out->rows_cut += block->count - mark->count;
         block->count = (uint16_t)mark->count;
     }
@@ -206,28 +207,38 @@ is_behind(const replay_file *file, const replay_block *before, const replay_bloc
            before->stream == block->stream;
 }
 
-// Links follow from what the blocks say of the one before them.
+// Links follow from what the blocks say of the one before them. Stored where they differ: of a copy
+// each page that is stored to takes memory.
 static void
 blocks_link(replay_recovered *out, const replay_file *file, const replay_head *head)
 {
-    for (uint64_t serial = head->oldest; serial < head->next; serial++) {
+    uint64_t count = head->next - head->oldest;
+    uint64_t *next = oct_alloc(OCT_MAX(count, 1) * sizeof(*next));
+    for (uint64_t i = 0; i < count; i++) {
         oct_pulse_beat(OCT_PULSE_LOOP, OCT_PULSE_WORKS);
-        replay_block *block = replay_file_block(file, serial);
+        uint64_t serial = head->oldest + i;
+        const replay_block *block = replay_file_block(file, serial);
         if (!block_is_sane(file, block)) {
             out->blocks_torn++;
             block_empty(file, serial);
         }
-        block->next = REPLAY_BLOCK_NONE;
+        next[i] = REPLAY_BLOCK_NONE;
         uint64_t previous = block->previous;
-        if (block->count > 0 && previous >= head->oldest && previous < serial) {
-            replay_block *before = replay_file_block(file, previous);
-            if (before->next == REPLAY_BLOCK_NONE && is_behind(file, before, block)) {
-                before->next = serial;
-            }
+        if (block->count > 0 && previous >= head->oldest && previous < serial &&
+            next[previous - head->oldest] == REPLAY_BLOCK_NONE &&
+            is_behind(file, replay_file_block(file, previous), block)) {
+            next[previous - head->oldest] = serial;
         }
         out->rows += block->count;
         out->blocks += block->count > 0;
     }
+    for (uint64_t i = 0; i < count; i++) {
+        replay_block *block = replay_file_block(file, head->oldest + i);
+        if (block->next != next[i]) {
+            block->next = next[i];
+        }
+    }
+    free(next);
 }
 
 oct_err

@@ -4,7 +4,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -406,6 +408,62 @@ million_fill(million *out, test_actor *actors)
     out->sequence = actors[0].batch.sequence;
 }
 
+// Bytes of the mapping that are not the file's any more.
+static uint64_t
+mapping_own_bytes(const replay_file *file)
+{
+    char line[512];
+    uint64_t begin, end, kilobytes, total = 0;
+    bool is_in = false;
+    FILE *maps = fopen("/proc/self/smaps", "re");
+    assert_non_null(maps);
+    while (fgets(line, sizeof(line), maps)) {
+        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " ", &begin, &end) == 2) {
+            is_in = begin >= (uintptr_t)file->base && end <= (uintptr_t)file->base + file->bytes;
+        } else if (is_in && sscanf(line, "Anonymous: %" SCNu64 " kB", &kilobytes) == 1) {
+            total += kilobytes << 10;
+        }
+    }
+    (void)fclose(maps);
+    return total;
+}
+
+// A copy takes memory for what is another than in the file, which is next to nothing.
+static void
+test_file_that_is_looked_at_takes_no_memory(void **state)
+{
+    (void)state;
+    char reason[256];
+    static test_actor actor;
+    const wire_configure configure = test_configure(65536, WIRE_SAMPLER_UNIFORM);
+    replay_file *file = file_make_for(&configure, 16);
+    replay_table *table = replay_table_create_in(&configure, file);
+    replay_sync *sync = replay_sync_create(file);
+    test_actor_init(&actor, 1, 2);
+    for (uint32_t i = 0; i < 128; i++) {
+        (void)test_insert(table, test_batch_steps(&actor, 500));
+    }
+    assert_true(replay_sync_begin(sync) && replay_sync_mark(sync, UINT64_MAX));
+    T_OK(replay_sync_write(sync, true));
+    replay_sync_end(sync, OCT_OK);
+    replay_sync_destroy(sync);
+    replay_table_destroy(table);
+    replay_file_close(file);
+    for (uint32_t is_synced = 0; is_synced < 2; is_synced++) {
+        replay_recovered recovered;
+        T_OK(replay_file_open_copy(&file, path, reason, sizeof(reason)));
+        T_OK(replay_recover(&recovered, file, reason, sizeof(reason)));
+        assert_int_equal(recovered.is_exact, !is_synced);
+        assert_int_equal(recovered.rows, 64001);
+        uint64_t blocks_bytes = recovered.blocks * file->layout.bytes;
+        assert_true(mapping_own_bytes(file) < blocks_bytes / 8);
+        replay_file_close(file);
+        const replay_file_life elsewhere = {0};
+        file_write(REPLAY_FILE_LIFE_AT, &elsewhere, sizeof(elsewhere));
+    }
+    (void)unlink(path);
+}
+
 // The process that filled it is killed; the next one has the same rows, priorities, counters,
 // sessions and generator.
 static void
@@ -470,6 +528,7 @@ main(void)
         cmocka_unit_test(test_file_damaged_anywhere_never_crashes),
         cmocka_unit_test(test_file_of_a_release_with_fewer_sessions_is_read),
         cmocka_unit_test(test_what_lies_behind_the_sessions_never_becomes_one),
+        cmocka_unit_test(test_file_that_is_looked_at_takes_no_memory),
         cmocka_unit_test(test_file_of_a_million_rows_is_there_again_after_a_kill),
     };
     (void)snprintf(path, sizeof(path), "/tmp/octet-replay-file-XXXXXX");
