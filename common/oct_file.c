@@ -175,9 +175,20 @@ unlink_quietly(const char *path)
     errno = saved;
 }
 
+static oct_err
+stream_refuse(const char *path)
+{
+    if (!is_stream(path)) {
+        return OCT_OK;
+    }
+    errno = ENOTSUP;
+    return OCT_EIO;
+}
+
 oct_err
 oct_file_draft_name(const char *path, char draft[OCT_FILE_PATH_MAX])
 {
+    OCT_TRY(stream_refuse(path));
     int needed = snprintf(draft, OCT_FILE_PATH_MAX, "%s.tmp.%ld", path, (long)getpid());
     if (needed < 0 || needed >= OCT_FILE_PATH_MAX) {
         errno = ENAMETOOLONG;
@@ -284,6 +295,11 @@ oct_file_draft(const char *path, const oct_file_part *parts, size_t count,
 oct_err
 oct_file_adopt(const char *draft, const char *path)
 {
+    oct_err err = stream_refuse(path);
+    if (err != OCT_OK) {
+        unlink_quietly(draft);
+        return err;
+    }
     return draft_rename(draft, path, true);
 }
 

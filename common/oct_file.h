@@ -26,10 +26,11 @@ OCT_CHECKED oct_err oct_file_write_secret(const char *path, const void *bytes, s
 // writes the parts, one behind the other, to PATH.tmp.PID, syncs it, and reads it back from the
 // disk (a file system that keeps nothing in memory besides). adopt renames it over path and syncs
 // the folder. OCT_EIO of draft with errno EBADMSG: something else was read. A draft that fails, or
-// that cannot be adopted, is removed.
+// that cannot be adopted, is removed. OCT_EIO with errno ENOTSUP: path is a device or a pipe, which
+// a file would replace.
 #define OCT_FILE_PATH_MAX 4096
 // PATH.tmp.PID, for a draft that is written by other means: oct_file_adopt takes it, and
-// oct_file_clear removes it when this process could not. OCT_EIO: it would be too long.
+// oct_file_clear removes it when this process could not. OCT_EIO: it would be too long, or ENOTSUP.
 OCT_CHECKED oct_err oct_file_draft_name(const char *path, char draft[OCT_FILE_PATH_MAX]);
 typedef struct oct_file_part {
     const void *bytes;

@@ -300,7 +300,8 @@ data_write(data_written *out, const char *path, const data_source *source,
         err = oct_file_adopt(draft, path);
     }
     if (err != OCT_OK) {
-        (void)oct_refuse(reason, reason_size, "%s cannot be written: %s", path, strerror(errno));
+        const char *why = errno == ENOTSUP ? "it is a device or a pipe" : strerror(errno);
+        (void)oct_refuse(reason, reason_size, "%s cannot be written: %s", path, why);
         return OCT_EIO;
     }
     *out = writer.written;

@@ -266,7 +266,7 @@ pack_write(packing *p, const char *path, cli_pack_result *result)
     char draft[PATH_BYTES];
     struct stat status;
     if (oct_file_draft_name(path, draft) != OCT_OK) {
-        return REFUSE(p, "'%s' is too long", path);
+        return REFUSE(p, "'%s' cannot be written: %s", path, strerror(errno));
     }
     int fd = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0) {

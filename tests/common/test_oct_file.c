@@ -386,6 +386,27 @@ test_draft_is_adopted(void **state)
     assert_int_equal(rmdir(path), 0);
 }
 
+// A rename would put a file in the place of a device or a pipe.
+static void
+test_a_pipe_is_not_replaced(void **state)
+{
+    (void)state;
+    char path[512], draft[OCT_FILE_PATH_MAX];
+    struct stat found;
+    (void)snprintf(path, sizeof(path), "%s", in_folder("pipe"));
+    T_OK(oct_file_draft_name(path, draft));
+    T_OK(oct_file_write(draft, "draft", 5));
+    assert_int_equal(mkfifo(path, 0600), 0);
+    T_ERR(oct_file_adopt(draft, path), OCT_EIO);
+    assert_int_equal(errno, ENOTSUP);
+    assert_int_equal(entries(), 1); // the draft is removed
+    assert_int_equal(stat(path, &found), 0);
+    assert_true(S_ISFIFO(found.st_mode));
+    T_ERR(oct_file_draft_name(path, draft), OCT_EIO); // before anything is written
+    assert_int_equal(errno, ENOTSUP);
+    assert_int_equal(unlink(path), 0);
+}
+
 // What the disk makes of a file that was synced, by the time that it is read back: in libc's place.
 static enum { DISK_KEEPS, DISK_FLIPS, DISK_CUTS, DISK_ADDS } disk;
 
@@ -454,6 +475,7 @@ main(void)
         IN_FOLDER(test_a_secret_is_its_owners_alone),
         IN_FOLDER(test_make_folder_makes_all_missing_ones_and_is_repeatable),
         IN_FOLDER(test_draft_is_adopted),
+        IN_FOLDER(test_a_pipe_is_not_replaced),
         IN_FOLDER(test_draft_that_the_disk_changed_is_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
