@@ -266,9 +266,9 @@ replay_config_batch_rows(const wire_configure *configure)
 }
 
 uint64_t
-replay_config_budget(const wire_configure *wanted, replay_budget_line out[REPLAY_BUDGET_LINES])
+replay_config_budget(const wire_configure *wanted, replay_config_blocks blocks,
+                     replay_budget_line out[REPLAY_BUDGET_LINES])
 {
-    replay_config_blocks blocks = replay_config_layout(wanted);
     replay_layout layout =
         replay_layout_make(blocks.rows, wanted->obs_bytes, wanted->action_bytes, wanted->extra_dim);
     const replay_select_ops *select = replay_select_find((int)wanted->sampler);

@@ -50,8 +50,8 @@ replay_config_action replay_config_decide(const wire_configure *current,
                                           size_t reason_size);
 replay_limiter_spec replay_config_limiter(const wire_configure *configure);
 
-// All memory of a table, by name; gives the total.
-uint64_t replay_config_budget(const wire_configure *wanted,
+// All memory of a table with these blocks, by name; gives the total.
+uint64_t replay_config_budget(const wire_configure *wanted, replay_config_blocks blocks,
                               replay_budget_line out[REPLAY_BUDGET_LINES]);
 // Of that, what lies in the file of a durable table.
 uint64_t replay_config_kept(const wire_configure *wanted);

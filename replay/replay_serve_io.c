@@ -62,7 +62,7 @@ static void
 budget_log(const wire_configure *configure)
 {
     replay_budget_line lines[REPLAY_BUDGET_LINES];
-    uint64_t total = replay_config_budget(configure, lines);
+    uint64_t total = replay_config_budget(configure, replay_config_layout(configure), lines);
     char text[512];
     size_t used = 0;
     for (size_t i = 0; i < REPLAY_BUDGET_LINES && used < sizeof(text); i++) {
@@ -77,7 +77,7 @@ static oct_err
 memory_check(const replay_io *io, const wire_configure *wanted, char reason[REASON_MAX])
 {
     replay_budget_line lines[REPLAY_BUDGET_LINES];
-    uint64_t needed = replay_config_budget(wanted, lines);
+    uint64_t needed = replay_config_budget(wanted, replay_config_layout(wanted), lines);
     if (io->disk || io->data) { // what lies in a file may be more than there is memory
         needed -= replay_config_kept(wanted);
     }
@@ -129,7 +129,7 @@ table_begin(replay_io *io, replay_table *table)
     io->band_logged = 0;
     memset(io->reported_session, 0, sizeof(io->reported_session));
     memset(io->inserted_session, 0, sizeof(io->inserted_session));
-    io->rates = (replay_rates){.at_ns = oct_clock_ns()};
+    replay_status_begin(io, oct_clock_ns());
     replay_acks_set_disk(io->acks, io->disk);
     replay_acks_set_table(io->acks, io->table);
     turns_set(io);

@@ -147,6 +147,8 @@ void replay_serve_held(struct replay_io *io);                     // as far as i
 void replay_serve_expired(struct replay_io *io, uint64_t now_ns); // whose time is up
 void replay_serve_close(struct replay_io *io);
 
+// Rates are of what comes from now on: a table that was found has counted before.
+void replay_status_begin(struct replay_io *io, uint64_t now_ns);
 void replay_status_second(struct replay_io *io, uint64_t now_ns);
 void replay_status_reply(struct replay_io *io, wire_call *call);
 

@@ -15,6 +15,26 @@
 typedef struct replay_io replay_io;
 
 void
+replay_status_begin(replay_io *io, uint64_t now_ns)
+{
+    replay_table_stats stats = replay_table_stats_get(io->table);
+    io->rates = (replay_rates){
+        .at_ns = now_ns,
+        .inserts = stats.inserts,
+        .samples = stats.samples,
+        .insert_waited_s = replay_waiting_s(&io->insert_wait, now_ns),
+        .sample_waited_s = replay_waiting_s(&io->sample_wait, now_ns),
+    };
+}
+
+// Samples that are given back make the counter smaller.
+static double
+rate(uint64_t before, uint64_t now, double span_s)
+{
+    return now > before ? (double)(now - before) / span_s : 0;
+}
+
+void
 replay_status_second(replay_io *io, uint64_t now_ns)
 {
     replay_rates *rates = &io->rates;
@@ -24,8 +44,8 @@ replay_status_second(replay_io *io, uint64_t now_ns)
     }
     replay_table_stats stats = replay_table_stats_get(io->table);
     double span_s = (double)span_ns / SECOND_NS;
-    rates->insert_rate = (double)(stats.inserts - rates->inserts) / span_s;
-    rates->sample_rate = (double)(stats.samples - rates->samples) / span_s;
+    rates->insert_rate = rate(rates->inserts, stats.inserts, span_s);
+    rates->sample_rate = rate(rates->samples, stats.samples, span_s);
     double insert_waited_s = replay_waiting_s(&io->insert_wait, now_ns);
     double sample_waited_s = replay_waiting_s(&io->sample_wait, now_ns);
     rates->insert_wait_share = OCT_MIN((insert_waited_s - rates->insert_waited_s) / span_s, 1.0);

@@ -98,10 +98,10 @@ table_make(const wire_configure *configure, const replay_config_blocks *blocks, 
     replay_reply_init(&table->reply, configure);
     table->last = (struct demand){1, 1};
     replay_budget_line budget[REPLAY_BUDGET_LINES];
-    table->stats.memory_bytes =
-        replay_config_budget(configure, budget) - (file   ? bytes.blocks + bytes.used + bytes.select
-                                                   : data ? bytes.blocks
-                                                          : 0);
+    table->stats.memory_bytes = replay_config_budget(configure, *blocks, budget) -
+                                (file   ? bytes.blocks + bytes.used + bytes.select
+                                 : data ? bytes.blocks
+                                        : 0);
     table->stats.capacity = (uint64_t)table->blocks.count * table->blocks.rows;
     return table;
 }

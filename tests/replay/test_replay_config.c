@@ -140,7 +140,8 @@ test_config_budget_names_every_part_and_adds_up(void **state)
     (void)state;
     wire_configure configure = test_configure(1000000, WIRE_SAMPLER_PRIORITIZED);
     replay_budget_line lines[REPLAY_BUDGET_LINES];
-    uint64_t sum = 0, total = replay_config_budget(&configure, lines);
+    uint64_t sum = 0,
+             total = replay_config_budget(&configure, replay_config_layout(&configure), lines);
     for (int i = 0; i < REPLAY_BUDGET_LINES; i++) {
         assert_non_null(lines[i].name);
         sum += lines[i].bytes;
@@ -151,7 +152,8 @@ test_config_budget_names_every_part_and_adds_up(void **state)
     assert_true(lines[3].bytes >= 9000000);   // a sum tree of 9.1 bytes each
     configure.capacity = REPLAY_CAPACITY_MAX; // does not overflow
     configure.obs_bytes = WIRE_OBS_BYTES_MAX;
-    assert_true(replay_config_budget(&configure, lines) > (uint64_t)4 << 50);
+    assert_true(replay_config_budget(&configure, replay_config_layout(&configure), lines) >
+                (uint64_t)4 << 50);
 }
 
 static void

@@ -133,6 +133,44 @@ test_daemon_gets_samples_back_that_nobody_learned_from(void **state)
     assert_int_equal(stat_of(f, "replay.samples"), 18); // what was given back stays so
 }
 
+// Over the seconds that follow, whenever they are looked at.
+static void
+rates_watch(fixture *f, double most)
+{
+    double begin_s = stat_of(f, "replay.uptime_s");
+    while (stat_of(f, "replay.uptime_s") < begin_s + 2.5) {
+        double inserts = stat_of(f, "replay.insert_rate"),
+               samples = stat_of(f, "replay.sample_rate");
+        assert_true(inserts >= 0 && inserts <= most && samples >= 0 && samples <= most);
+    }
+}
+
+// What was found in the file was not inserted now, and what is given back is no rate.
+static void
+test_daemon_rates_are_of_what_it_does(void **state)
+{
+    fixture *f = *state;
+    table_in_file(f, "interval");
+    wire_configure message = test_configure(1000, WIRE_SAMPLER_UNIFORM);
+    T_OK(configure(f, &message));
+    message.table = f->configured.table;
+    send_batch(f, test_batch_steps(&actor, 30));
+    wait_for_ack(f, 1);
+    sample(f, 20, 1, 1000);
+    (void)daemon_end(f, SIGKILL);
+    wait_for_cut(f);
+    daemon_start(f);
+    message.epoch = 1;
+    message.samples = 20;
+    T_OK(configure(f, &message));
+    rates_watch(f, 0);
+    message.epoch = 2;
+    message.samples = 8;
+    T_OK(configure(f, &message));
+    assert_int_equal(f->configured.returned, 12);
+    rates_watch(f, 0);
+}
+
 static void
 test_daemon_acknowledges_what_is_on_the_disk(void **state)
 {
@@ -308,6 +346,7 @@ main(int argc, char **argv)
         TEST(killed_with_a_file_has_all_that_was_acknowledged),
         TEST(with_a_file_knows_the_newest_learner),
         TEST(gets_samples_back_that_nobody_learned_from),
+        TEST(rates_are_of_what_it_does),
         TEST(acknowledges_what_is_on_the_disk),
         TEST(goes_back_to_the_turn_of_a_new_learner),
         TEST(in_memory_refuses_lock_step),

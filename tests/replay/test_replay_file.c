@@ -408,6 +408,36 @@ million_fill(million *out, test_actor *actors)
     out->sequence = actors[0].batch.sequence;
 }
 
+// Blocks stay as they were made, whatever number of streams would be best served by today.
+static void
+test_file_made_for_other_streams_takes_what_its_blocks_do(void **state)
+{
+    (void)state;
+    char reason[256];
+    static test_actor actor;
+    replay_recovered recovered;
+    wire_configure configure = test_configure(400000, WIRE_SAMPLER_UNIFORM);
+    configure.streams = 8000;
+    replay_file *file = file_make_for(&configure, 16);
+    replay_table *table = replay_table_create_in(&configure, file);
+    uint64_t bytes = replay_table_stats_get(table).memory_bytes;
+    configure.streams = 64;
+    assert_true(replay_config_layout(&configure).count < replay_table_blocks(table).count);
+    replay_table_set(table, &configure);
+    test_actor_init(&actor, 1, 2);
+    (void)test_insert(table, test_batch_steps(&actor, 4)); // and what holds now is kept
+    replay_table_destroy(table);
+    replay_file_close(file);
+    T_OK(replay_file_open(&file, path, reason, sizeof(reason)));
+    T_OK(replay_recover(&recovered, file, reason, sizeof(reason)));
+    T_OK(replay_table_restore(&table, file, true));
+    assert_int_equal(replay_table_configure(table)->streams, 64);
+    assert_int_equal(replay_table_stats_get(table).memory_bytes, bytes);
+    replay_table_destroy(table);
+    replay_file_close(file);
+    (void)unlink(path);
+}
+
 // Bytes of the mapping that are not the file's any more.
 static uint64_t
 mapping_own_bytes(const replay_file *file)
@@ -528,6 +558,7 @@ main(void)
         cmocka_unit_test(test_file_damaged_anywhere_never_crashes),
         cmocka_unit_test(test_file_of_a_release_with_fewer_sessions_is_read),
         cmocka_unit_test(test_what_lies_behind_the_sessions_never_becomes_one),
+        cmocka_unit_test(test_file_made_for_other_streams_takes_what_its_blocks_do),
         cmocka_unit_test(test_file_that_is_looked_at_takes_no_memory),
         cmocka_unit_test(test_file_of_a_million_rows_is_there_again_after_a_kill),
     };
