@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -231,6 +232,36 @@ data_set_write(const char *path, const data_options *options, bool is_told, char
     return err;
 }
 
+static char passing[2][OCT_FILE_PATH_MAX]; // a file that goes again, and its draft
+
+static void
+passing_remove(int number)
+{
+    (void)unlink(passing[0]);
+    (void)unlink(passing[1]);
+    (void)raise(number);
+}
+
+// Goes, too, if this process is interrupted.
+static oct_err
+passing_begin(const char *path, char *reason, size_t reason_size)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    const struct sigaction action = {.sa_handler = passing_remove, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction before;
+    (void)snprintf(passing[0], sizeof(passing[0]), "%s", path);
+    if (oct_file_draft_name(path, passing[1]) != OCT_OK) {
+        (void)snprintf(reason, reason_size, "'%s': %s", path, strerror(errno));
+        return OCT_EIO;
+    }
+    for (size_t i = 0; i < OCT_COUNTOF(numbers); i++) {
+        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL) {
+            (void)sigaction(numbers[i], &action, NULL);
+        }
+    }
+    return OCT_OK;
+}
+
 // For a program that reads data sets: the chosen episodes in a file that goes again.
 static oct_err
 other_write(const data_options *options, char *reason, size_t reason_size)
@@ -241,6 +272,7 @@ other_write(const data_options *options, char *reason, size_t reason_size)
                    (long)getpid());
     data_options chosen = *options;
     chosen.complete_only = true;
+    OCT_TRY(passing_begin(path, reason, reason_size));
     OCT_TRY(data_set_write(path, &chosen, false, reason, reason_size));
     const char *const minari[] = {"export", path, "--minari", options->minari, NULL};
     const char *const npz[] = {"export", path, "--npz", options->npz, NULL};

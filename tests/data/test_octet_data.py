@@ -11,6 +11,7 @@ import importlib.util
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -171,6 +172,22 @@ def with_numpy(folder):
     bare.chmod(0o755)
     text = octet("export", folder / "numbers.data", "--minari", folder / "none", python=bare, code=1)
     assert "no numpy" in text and "-m pip install" in text, text
+    # Ctrl-C while the program works: nothing is left of what it reads.
+    (folder / "tmp").mkdir()
+    os.mkfifo(folder / "begun")
+    os.mkfifo(folder / "never")
+    bare.write_text(f"#!/bin/sh\necho yes > {folder}/begun\nread line < {folder}/never\n")
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    for number in numbers:
+        process = subprocess.Popen(
+            [OCTET, "data", "export", folder / "numbers.data", "--npz", folder / "no.npz"], start_new_session=True,
+            preexec_fn=lambda: [signal.signal(n, signal.SIG_DFL) for n in numbers],  # a shell may have them ignored
+            env={**os.environ, "OCTET_PYTHON": str(bare), "TMPDIR": str(folder / "tmp")})
+        (folder / "begun").read_text()
+        assert len(list((folder / "tmp").iterdir())) == 1
+        os.killpg(process.pid, number)
+        assert process.wait(120) == -number, process.returncode
+        assert not list((folder / "tmp").iterdir())
     assert "OCTET_PYTHON" in octet("import", "--minari", "x", "--out", folder / "none.data",
                                    python=folder / "gone", code=1)
     assert not (folder / "none.data").exists()
