@@ -29,6 +29,7 @@ F32, U8, I32 = 1, 3, 4
 NUMPY = {F32: np.float32, U8: np.uint8, I32: np.int32}
 TERMINATED, TRUNCATED, OBS_IS_RESET, FAILED = 1, 2, 4, 8
 TEXT_BYTES = 256
+SEEDS = 2**31  # numpy.random.seed, and simulators with an int for it, take no larger ones
 STUCK_SECONDS = 2.0  # after which a Ctrl-C of the terminal is for the environment
 
 
@@ -156,6 +157,7 @@ class Worker:
     def begin(self, i):
         """Starts an episode; an environment that cannot is made anew, once."""
         seed, self.next_seeds[i] = self.next_seeds[i], None
+        seed = None if seed is None else seed % SEEDS
         self.ended[i], self.sums[i], self.counts[i] = 0, 0.0, 0
         try:
             self.obs[i] = self.obs_shape.row(self.envs[i].reset(seed=seed)[0])

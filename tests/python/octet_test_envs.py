@@ -111,6 +111,17 @@ class ResetCrash(Counts):
         return super().reset(seed=seed, options=options)
 
 
+class Seeded(Counts):
+    """Observes what its seed drew, by a generator that takes no more than 32 bits, and its process."""
+
+    def reset(self, *, seed=None, options=None):
+        self.drawn = np.random.RandomState(seed).randint(2**20)
+        return super().reset(seed=seed, options=options)
+
+    def observe(self):
+        return np.array([self.drawn, os.getpid()])
+
+
 class Raises(Counts):
     def trouble(self):
         if self.steps == 3:
@@ -154,5 +165,5 @@ class Words(Counts):
     observation_space = spaces.Text(5)
 
 
-for kind in (Counts, Crash, Exit, Hang, Spin, Stuck, Grows, Numbered, ResetCrash, Raises, NotFinite, Shape, Mixed, Pixels, ManyActions, Words):
+for kind in (Counts, Crash, Exit, Hang, Spin, Stuck, Grows, Numbered, ResetCrash, Seeded, Raises, NotFinite, Shape, Mixed, Pixels, ManyActions, Words):
     gymnasium.register(f"Octet{kind.__name__}-v0", entry_point=kind, disable_env_checker=True)

@@ -78,6 +78,14 @@ def test_a_process_that_is_lost_in_a_reset_of_one_ends_the_episodes_of_all():
     assert env.step(np.zeros(2, int))[0].tolist() == [[1, 2]] * 2
 
 
+def test_seeds_are_those_that_any_environment_takes():
+    want = make("Seeded", seed=5).reset()[0][:, 0].tolist()
+    env = make("Seeded", seed=2**63 + 5)
+    assert env.reset()[0][:, 0].tolist() == want
+    assert env.reset(seed=[2**64 - 2**31 + 5, 6])[0][:, 0].tolist() == want
+    assert env.reset(seed=2**31 - 1)[0][0, 0] == np.random.RandomState(2**31 - 1).randint(2**20)
+
+
 def test_a_process_that_leaks_is_started_again(monkeypatch):
     monkeypatch.setenv("OCTET_GYM_MEMORY_MB", "200")
     env = make("Grows", count=1)
