@@ -24,7 +24,9 @@ struct env {
     // Rows that the guard needs and the caller may not want.
     float *reward;
     uint8_t *flags;
+    uint8_t *reset_flags;
     uint8_t *failed;   // mask of the environments to reset
+    uint8_t *one;      // mask of one; all 0 between calls
     char failure[256]; // of the last environment that failed
     char error[256];
 };
@@ -42,7 +44,9 @@ env_open(env **out, const env_request *request, char *reason, size_t reason_size
     e->action_bytes = env_space_bytes(&e->its.spec.action);
     e->reward = oct_alloc(e->count * sizeof(*e->reward));
     e->flags = oct_alloc(e->count);
+    e->reset_flags = oct_alloc(e->count);
     e->failed = oct_alloc(e->count);
+    e->one = oct_alloc(e->count);
     *out = e;
     return OCT_OK;
 }
@@ -56,7 +60,9 @@ env_close(env *e)
     env_instance_fini(&e->its);
     free(e->reward);
     free(e->flags);
+    free(e->reset_flags);
     free(e->failed);
+    free(e->one);
     free(e);
 }
 
@@ -112,12 +118,29 @@ fault_of(const octet_env_space *space)
     return space->n > 0 ? "is outside its space" : "is not finite";
 }
 
+// It said so itself.
+static void
+failure_count(env *e)
+{
+    e->failures++;
+    env_instance_error(&e->its, e->failure, sizeof(e->failure));
+}
+
 oct_err
 env_reset(env *e, const uint8_t *mask, const uint64_t *seeds, octet_env_io *io)
 {
     OCT_ASSERT(io->obs == NULL || io->obs_stride >= e->obs_bytes);
-    if (e->its.api->reset(e->its.handle, mask, seeds, io) != 0) {
+    octet_env_io all = *io;
+    all.size = sizeof(all);
+    all.flags = e->reset_flags;
+    memset(e->reset_flags, 0, e->count);
+    if (e->its.api->reset(e->its.handle, mask, seeds, &all) != 0) {
         return answered_error(e, "reset");
+    }
+    for (uint32_t i = 0; i < e->count; i++) {
+        if ((e->reset_flags[i] & OCTET_ENV_FAILED) != 0) {
+            failure_count(e);
+        }
     }
     for (uint32_t i = 0; io->obs != NULL && i < e->count; i++) {
         if ((mask == NULL || mask[i] != 0) &&
@@ -184,7 +207,6 @@ failure_mark(env *e, octet_env_io *io, uint32_t i, const char *fault)
 {
     snprintf(e->failure, sizeof(e->failure), "environment %u: %s", i, fault);
     e->failures++;
-    e->failed[i] = 1;
     io->flags[i] = OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED;
     io->flags[i] |= e->autoreset ? OCTET_ENV_OBS_IS_RESET : 0;
     io->reward[i] = 0;
@@ -202,6 +224,24 @@ failure_mark(env *e, octet_env_io *io, uint32_t i, const char *fault)
     }
     if (io->final_obs != NULL) {
         memset(row_at(io->final_obs, io->final_obs_stride, i), 0, e->obs_bytes);
+    }
+}
+
+void
+env_reset_ended(env *e, const uint8_t *mask, octet_env_io *io)
+{
+    if (memchr(mask, 1, e->count) == NULL || env_reset(e, mask, NULL, io) == OCT_OK) {
+        return;
+    }
+    for (uint32_t i = 0; i < e->count; i++) { // one by one: some of them may be able to
+        if (mask[i] != 0) {
+            e->one[i] = 1;
+            if (env_reset(e, e->one, NULL, io) != OCT_OK) {
+                failure_mark(e, io, i, e->error);
+                io->flags[i] &= ~OCTET_ENV_OBS_IS_RESET;
+            }
+            e->one[i] = 0;
+        }
     }
 }
 
@@ -225,23 +265,25 @@ step_is_quiet(const env *e, const octet_env_io *io)
 }
 
 // Marks the environments that went wrong and, with autoreset, begins new episodes in them.
-static oct_err
+static void
 step_guard(env *e, octet_env_io *io)
 {
     if (step_is_quiet(e, io)) {
-        return OCT_OK;
+        return;
     }
     memset(e->failed, 0, e->count);
     for (uint32_t i = 0; i < e->count; i++) {
         const char *fault = step_fault(e, io, i);
         if (fault != NULL) {
+            e->failed[i] = 1;
             failure_mark(e, io, i, fault);
         } else if ((io->flags[i] & OCTET_ENV_FAILED) != 0) {
-            e->failures++; // it said so itself, and has recovered or will
-            env_instance_error(&e->its, e->failure, sizeof(e->failure));
+            failure_count(e); // it has recovered or will
         }
     }
-    return e->autoreset ? env_reset(e, e->failed, NULL, io) : OCT_OK;
+    if (e->autoreset) {
+        env_reset_ended(e, e->failed, io);
+    }
 }
 
 oct_err
@@ -257,7 +299,8 @@ env_step(env *e, octet_env_io *io)
     if (e->its.api->step(e->its.handle, &all) != 0) {
         return answered_error(e, "step");
     }
-    return step_guard(e, &all);
+    step_guard(e, &all);
+    return OCT_OK;
 }
 
 static oct_err

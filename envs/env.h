@@ -44,6 +44,10 @@ OCT_CHECKED oct_err env_reset(env *e, const uint8_t *mask, const uint64_t *seeds
 // flags are unknown, has failed: its flags get OCTET_ENV_FAILED and OCTET_ENV_TRUNCATED, reward,
 // final_obs, ep_return and ep_length become 0, with autoreset it is reset; env_failures counts it.
 OCT_CHECKED oct_err env_step(env *e, octet_env_io *io);
+// The next episodes of those in mask after a step that io has the answers of, with flags and
+// reward: as env_reset without seeds. One that cannot begin has failed in that step, without
+// OBS_IS_RESET; the others begin.
+void env_reset_ended(env *e, const uint8_t *mask, octet_env_io *io);
 uint64_t env_failures(const env *e);
 // Why an environment failed the last time: one line, what the environment says of it or what was
 // unsound; "" while none has.

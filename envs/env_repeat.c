@@ -149,7 +149,9 @@ step_end(octet_env_handle *h, octet_env_io *io, uint32_t i, bool had_ended)
 static int
 masked_reset(octet_env_handle *h, octet_env_io *io)
 {
-    if (repeat_reset(h, h->mask, NULL, io) != 0) {
+    octet_env_io rows = *io;
+    rows.flags = NULL; // those of io are of the step
+    if (repeat_reset(h, h->mask, NULL, &rows) != 0) {
         return 1;
     }
     for (uint32_t i = 0; io->flags != NULL && i < h->count; i++) {
@@ -158,8 +160,29 @@ masked_reset(octet_env_handle *h, octet_env_io *io)
     return 0;
 }
 
-// Begins the next episodes. One that failed may be unable to: it tries again at the next step.
-static int
+// A step whose episode no other follows yet.
+static void
+failure_put(octet_env_io *io, uint32_t i)
+{
+    if (io->flags != NULL) {
+        io->flags[i] = OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED;
+    }
+    if (io->reward != NULL) {
+        io->reward[i] = 0;
+    }
+    if (io->reward64 != NULL) {
+        io->reward64[i] = 0;
+    }
+    if (io->ep_return != NULL) {
+        io->ep_return[i] = 0;
+    }
+    if (io->ep_length != NULL) {
+        io->ep_length[i] = 0;
+    }
+}
+
+// Begins the next episodes. One that cannot has failed, and tries again at the next step.
+static void
 ended_reset(octet_env_handle *h, octet_env_io *io)
 {
     bool has_ended = false;
@@ -168,18 +191,19 @@ ended_reset(octet_env_handle *h, octet_env_io *io)
         h->mask[i] = h->episodes[i].ended != 0 && !has_failed;
         has_ended = has_ended || h->mask[i] != 0;
     }
-    if (has_ended && masked_reset(h, io) != 0) {
-        return 1;
+    if (has_ended) {
+        (void)masked_reset(h, io); // those that are left are tried one by one
     }
     memset(h->mask, 0, h->count);
     for (uint32_t i = 0; i < h->count; i++) {
         if (h->episodes[i].ended != 0) {
             h->mask[i] = 1;
-            (void)masked_reset(h, io);
+            if (masked_reset(h, io) != 0) {
+                failure_put(io, i);
+            }
             h->mask[i] = 0;
         }
     }
-    return 0;
 }
 
 static int
@@ -214,7 +238,10 @@ repeat_step(octet_env_handle *h, octet_env_io *io)
     for (uint32_t i = 0; i < h->count; i++) {
         step_end(h, io, i, h->mask[i] != 0);
     }
-    return h->autoreset ? ended_reset(h, io) : 0;
+    if (h->autoreset) {
+        ended_reset(h, io);
+    }
+    return 0;
 }
 
 // ---- state

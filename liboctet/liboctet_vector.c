@@ -286,11 +286,10 @@ actions_without_ended(octet_vector *vector, const struct part *part, octet_env_i
 
 // The environments that ended a step ago begin anew. An environment at its end has answered its end
 // again to the step just taken.
-static oct_err
+static void
 ended_begin(octet_vector *vector, const struct part *part, octet_env_io *io)
 {
     const uint8_t *ended = vector->ended + part->first;
-    OCT_TRY(env_reset(part->its, ended, NULL, io));
     for (uint32_t i = 0; i < env_count(part->its); i++) {
         if (ended[i] != 0) {
             io->flags[i] = OCTET_ENV_OBS_IS_RESET;
@@ -300,7 +299,7 @@ ended_begin(octet_vector *vector, const struct part *part, octet_env_io *io)
             }
         }
     }
-    return OCT_OK;
+    env_reset_ended(part->its, ended, io);
 }
 
 static oct_err
@@ -314,7 +313,7 @@ part_step_next(octet_vector *vector, struct part *part, octet_env_io *io)
     }
     OCT_TRY(env_step(part->its, io));
     if (any) {
-        OCT_TRY(ended_begin(vector, part, io));
+        ended_begin(vector, part, io);
     }
     for (uint32_t i = 0; i < count; i++) {
         ended[i] = (io->flags[i] & FLAGS_END) != 0;

@@ -57,7 +57,7 @@ struct octet_env_handle {
     uint64_t seed;
     uint32_t autoreset, restarts;
     uint32_t obs_bytes, action_bytes;
-    bool is_interrupted; // a reset of some ended the episodes of all: the next step tells
+    bool is_interrupted; // a reset of some ended the episodes of all: the next step says so
     char error[ENV_GYM_REASON_BYTES + 200];
 };
 
@@ -288,30 +288,30 @@ rows_copy(octet_env_handle *h, void *rows, uint32_t stride, int from, uint32_t i
     }
 }
 
-// The process is gone: a new one takes its place. False: none can be started; error says why.
-static bool
-process_renew(octet_env_handle *h, const char *how)
+// The process is gone: a new one takes its place, and begins episodes in all. OCT_EINVAL: some
+// could not begin one, as reason says; OCT_ECLOSED: none can be started, as error says.
+static oct_err
+process_renew(octet_env_handle *h, const char *how, char *reason, size_t reason_size)
 {
-    char reason[ENV_GYM_REASON_BYTES];
+    char lost[181];
+    snprintf(lost, sizeof(lost), "%s", how); // may be reason
     h->restarts++;
-    snprintf(h->error, sizeof(h->error), "%.180s; it was started again", how);
-    if (process_start(h, reason, sizeof(reason)) == OCT_OK) {
+    snprintf(h->error, sizeof(h->error), "%s; it was started again", lost);
+    if (process_start(h, reason, reason_size) == OCT_OK) {
         memset(part(h, MASK), 1, h->count);
-        if (env_gym_process_call(&h->process, 'r', reason, sizeof(reason)) == OCT_OK) {
-            return true;
+        oct_err err = env_gym_process_call(&h->process, 'r', reason, reason_size);
+        if (err != OCT_ECLOSED) {
+            return err;
         }
     }
-    snprintf(h->error, sizeof(h->error), "%.180s; it cannot be started again: %.900s", how, reason);
-    return false;
+    snprintf(h->error, sizeof(h->error), "%s; it cannot be started again: %.900s", lost, reason);
+    return OCT_ECLOSED;
 }
 
-static int
-gym_reset(octet_env_handle *h, const uint8_t *mask, const uint64_t *seeds, octet_env_io *io)
+static oct_err
+reset_call(octet_env_handle *h, const uint8_t *mask, const uint64_t *seeds, char *reason,
+           size_t reason_size)
 {
-    char reason[ENV_GYM_REASON_BYTES];
-    if (h->process.memory == NULL && !process_renew(h, "there was no worker")) {
-        return 1;
-    }
     uint8_t *wanted = part(h, MASK);
     for (uint32_t i = 0; i < h->count; i++) {
         wanted[i] = mask == NULL || mask[i] != 0;
@@ -320,27 +320,51 @@ gym_reset(octet_env_handle *h, const uint8_t *mask, const uint64_t *seeds, octet
     if (seeds != NULL) {
         memcpy(part(h, SEEDS), seeds, h->count * sizeof(*seeds));
     }
-    oct_err err = env_gym_process_call(&h->process, 'r', reason, sizeof(reason));
-    if (err == OCT_ECLOSED && process_renew(h, reason)) {
-        h->is_interrupted = mask != NULL;
-        err = OCT_OK;
-    } else if (err == OCT_EINVAL) {
-        snprintf(h->error, sizeof(h->error), "%s", reason);
-    }
-    for (uint32_t i = 0; err == OCT_OK && i < h->count; i++) {
-        if (mask == NULL || mask[i] != 0) {
-            rows_copy(h, io->obs, io->obs_stride, OBS, i);
-        }
-    }
-    return err == OCT_OK ? 0 : 1;
+    return env_gym_process_call(&h->process, 'r', reason, reason_size);
 }
 
-// What a step that the process did not survive was: all failed; they have begun anew.
+static int
+gym_reset(octet_env_handle *h, const uint8_t *mask, const uint64_t *seeds, octet_env_io *io)
+{
+    char reason[ENV_GYM_REASON_BYTES] = "there was no worker";
+    oct_err err = h->process.memory == NULL ? OCT_ECLOSED
+                                            : reset_call(h, mask, seeds, reason, sizeof(reason));
+    bool is_lost = err == OCT_ECLOSED;
+    if (is_lost) {
+        err = process_renew(h, reason, reason, sizeof(reason));
+        if (err == OCT_ECLOSED) {
+            return 1;
+        }
+        h->is_interrupted = mask != NULL && memchr(mask, 0, h->count) != NULL;
+        if (seeds != NULL) { // the new process began with its own
+            err = reset_call(h, mask, seeds, reason, sizeof(reason));
+        }
+    }
+    if (err != OCT_OK) {
+        snprintf(h->error, sizeof(h->error), "%s", reason);
+        return 1;
+    }
+    for (uint32_t i = 0; i < h->count; i++) {
+        if (mask == NULL || mask[i] != 0) {
+            rows_copy(h, io->obs, io->obs_stride, OBS, i);
+            if (is_lost && !h->is_interrupted && io->flags != NULL) {
+                io->flags[i] = OCTET_ENV_FAILED;
+            }
+        }
+    }
+    return 0;
+}
+
+// What a step that the process did not survive was: all failed. The flags of the resets since then
+// say which have begun anew.
 static void
 all_failed(octet_env_handle *h)
 {
-    uint8_t flags = OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED;
-    memset(part(h, FLAGS), flags | (h->autoreset != 0 ? OCTET_ENV_OBS_IS_RESET : 0), h->count);
+    uint8_t *flags = part(h, FLAGS);
+    for (uint32_t i = 0; i < h->count; i++) {
+        flags[i] = OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED |
+                   (h->autoreset != 0 ? flags[i] & OCTET_ENV_OBS_IS_RESET : 0);
+    }
     memset(part(h, FINAL), 0, (size_t)h->count * h->obs_bytes);
     memset(part(h, REWARD), 0, h->count * sizeof(double));
     memset(part(h, RETURNS), 0, h->count * sizeof(double));
@@ -402,7 +426,8 @@ gym_step(octet_env_handle *h, octet_env_io *io)
     if (!h->is_interrupted) { // else it says why
         h->error[0] = '\0';
     }
-    if (h->process.memory == NULL && !process_renew(h, "there was no worker")) {
+    if (h->process.memory == NULL &&
+        process_renew(h, "there was no worker", reason, sizeof(reason)) == OCT_ECLOSED) {
         return 1;
     }
     if (!actions_write(h, io)) {
@@ -410,7 +435,7 @@ gym_step(octet_env_handle *h, octet_env_io *io)
     }
     oct_err err =
         h->is_interrupted ? OCT_OK : env_gym_process_call(&h->process, 's', reason, sizeof(reason));
-    if (err == OCT_ECLOSED && !process_renew(h, reason)) {
+    if (err == OCT_ECLOSED && process_renew(h, reason, reason, sizeof(reason)) == OCT_ECLOSED) {
         return 1;
     }
     if (err == OCT_ECLOSED || h->is_interrupted) {

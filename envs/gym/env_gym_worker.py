@@ -154,23 +154,39 @@ class Worker:
         self.text[: len(line)] = np.frombuffer(line, np.uint8)
         self.text[len(line) :] = 0
 
+    def close(self, i):
+        env, self.envs[i] = self.envs[i], None
+        with contextlib.suppress(Exception):
+            if env is not None:
+                env.close()
+
     def begin(self, i):
-        """Starts an episode; an environment that cannot is made anew, once."""
-        seed, self.next_seeds[i] = self.next_seeds[i], None
-        seed = None if seed is None else seed % SEEDS
-        self.ended[i], self.sums[i], self.counts[i] = 0, 0.0, 0
-        try:
-            self.obs[i] = self.obs_shape.row(self.envs[i].reset(seed=seed)[0])
-        except Exception as error:  # whatever the user's code raises
-            self.say(i, error)
-            self.envs[i] = make(self.name, self.options)
-            self.obs[i] = self.obs_shape.row(self.envs[i].reset(seed=seed)[0])
+        """Starts an episode; an environment that cannot is closed and made anew, once. False: there is none now, and the
+        next try makes it."""
+        for _ in range(2 if self.envs[i] is not None else 1):
+            try:
+                if self.envs[i] is None:
+                    self.envs[i] = make(self.name, self.options)
+                seed = self.next_seeds[i]
+                self.obs[i] = self.obs_shape.row(self.envs[i].reset(seed=None if seed is None else seed % SEEDS)[0])
+                self.next_seeds[i], self.ended[i], self.sums[i], self.counts[i] = None, 0, 0.0, 0
+                return True
+            except Exception as error:  # whatever the user's code raises
+                self.say(i, error)
+                self.close(i)
+        self.ended[i], self.obs[i] = TRUNCATED, 0
+        return False
 
     def reset(self):
+        """The answer, with the flags of those in the mask."""
+        answer = b"k"
         for i in np.flatnonzero(self.mask):
             if self.seeded[i]:
                 self.next_seeds[i] = int(self.seeds[i])
-            self.begin(i)
+            self.flags[i] = OBS_IS_RESET if self.begin(i) else 0
+            if not self.flags[i]:
+                answer = b"e" + bytes(self.text).rstrip(b"\0")
+        return answer
 
     def action_of(self, i):
         shape = self.action_shape
@@ -179,31 +195,39 @@ class Worker:
         bounded = np.clip(self.action[i], shape.low, shape.high)
         return bounded.astype(shape.space.dtype).reshape(shape.space.shape)
 
-    def step_one(self, i):
-        if self.ended[i]:
-            self.flags[i], self.reward[i] = self.ended[i], 0
-            return
+    def advance(self, i):
+        """A step within an episode; its flags."""
         try:
             obs, reward, terminated, truncated, _ = self.envs[i].step(self.action_of(i))
             self.obs[i], self.reward[i] = self.obs_shape.row(obs), float(reward)
-            flags = TERMINATED * bool(terminated) | TRUNCATED * bool(truncated)
+            return TERMINATED * bool(terminated) | TRUNCATED * bool(truncated)
         except Exception as error:  # whatever the user's code raises
             self.say(i, error)
-            flags, self.obs[i], self.reward[i] = FAILED | TRUNCATED, 0, 0
+            self.obs[i], self.reward[i] = 0, 0
+            return FAILED | TRUNCATED
+
+    def step_one(self, i):
+        if self.ended[i] and not self.autoreset:
+            self.flags[i], self.reward[i] = self.ended[i], 0
+            return
+        # One that has ended here could not begin.
+        flags = FAILED | TRUNCATED if self.ended[i] else self.advance(i)
         self.sums[i] += float(self.reward[i])
         self.counts[i] += 1
         if flags:
             self.final[i] = self.obs[i]
             self.returns[i], self.lengths[i] = (0, 0) if flags & FAILED else (self.sums[i], self.counts[i])
             self.ended[i] = flags & ~FAILED
-            if self.autoreset:
-                self.begin(i)
+            if self.autoreset and self.begin(i):
                 flags |= OBS_IS_RESET
+            elif self.autoreset:
+                flags, self.reward[i], self.returns[i], self.lengths[i] = FAILED | TRUNCATED, 0, 0, 0
         self.flags[i] = flags
 
     def step(self):
         for i in range(self.count):
             self.step_one(i)
+        return b"k"
 
 
 def serve(sock):
@@ -219,14 +243,13 @@ def serve(sock):
     while command := sock.recv(1):
         Interrupted.began = time.monotonic()
         try:
-            worker.reset() if command == b"r" else worker.step()
-            answer = b"k"
+            answer = worker.reset() if command == b"r" else worker.step()
         except Exception as error:
             answer = b"e" + f"{type(error).__name__}: {error}".replace("\n", " ").encode()[:900]
         Interrupted.began = float("inf")
         sock.send(answer)
-    for env in worker.envs:
-        env.close()
+    for i in range(worker.count):
+        worker.close(i)
 
 
 serve(socket.socket(fileno=3))

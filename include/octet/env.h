@@ -129,7 +129,8 @@ typedef struct octet_env_api {
     void (*destroy)(octet_env_handle *handle);
     const octet_env_spec *(*spec)(const octet_env_handle *handle);
     /* mask[n] (NULL: all) says which; seeds[n] (NULL: go on with their generators). Writes obs rows
-     * of those. */
+     * of those, and, where it had to recover from something in one of them, OCTET_ENV_FAILED into
+     * its flags where they are not NULL: the host counts that and asks last_error why. */
     int (*reset)(octet_env_handle *handle, const uint8_t *mask, const uint64_t *seeds,
                  octet_env_io *io);
     /* A discrete action outside 0 .. n-1 is an error: nothing has been stepped then. A box action

@@ -41,7 +41,8 @@ enum {
     OCTET_VECTOR_DISABLED = 0,  /* the environment stays at its end until it is reset */
     OCTET_VECTOR_SAME_STEP = 1, /* obs is the first of the next episode, final_obs the last one */
     OCTET_VECTOR_NEXT_STEP = 2  /* obs is the last one; the next step ignores the action and resets:
-                                   reward 0, flags OCTET_ENV_OBS_IS_RESET */
+                                   reward 0, flags OCTET_ENV_OBS_IS_RESET. One that cannot begin
+                                   has failed in that step, and the next one tries again */
 };
 
 typedef struct octet_vector octet_vector;

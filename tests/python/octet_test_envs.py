@@ -111,6 +111,32 @@ class ResetCrash(Counts):
         return super().reset(seed=seed, options=options)
 
 
+class Port(Counts):
+    """Holds one of two ports until it is closed. `refusals` resets on the first port fail, from the second reset on."""
+
+    taken, resets = set(), 0
+
+    def __init__(self, refusals=1):
+        super().__init__()
+        self.refusals = refusals
+        self.port = min({0, 1} - Port.taken)
+        Port.taken.add(self.port)
+
+    def close(self):
+        Port.taken.discard(self.port)
+
+    def reset(self, *, seed=None, options=None):
+        Port.resets += self.port == 0
+        if self.port == 0 and 2 <= Port.resets < 2 + self.refusals:
+            raise RuntimeError("the simulator is not ready")
+        return super().reset(seed=seed, options=options)
+
+
+class NotFinitePort(Port):
+    def observe(self):
+        return np.array([np.nan if self.steps == 3 else self.steps, 2 * self.steps])
+
+
 class Seeded(Counts):
     """Observes what its seed drew, by a generator that takes no more than 32 bits, and its process."""
 
@@ -165,5 +191,5 @@ class Words(Counts):
     observation_space = spaces.Text(5)
 
 
-for kind in (Counts, Crash, Exit, Hang, Spin, Stuck, Grows, Numbered, ResetCrash, Seeded, Raises, NotFinite, Shape, Mixed, Pixels, ManyActions, Words):
+for kind in (Counts, Crash, Exit, Hang, Spin, Stuck, Grows, Numbered, ResetCrash, Port, NotFinitePort, Seeded, Raises, NotFinite, Shape, Mixed, Pixels, ManyActions, Words):
     gymnasium.register(f"Octet{kind.__name__}-v0", entry_point=kind, disable_env_checker=True)

@@ -78,12 +78,79 @@ def test_a_process_that_is_lost_in_a_reset_of_one_ends_the_episodes_of_all():
     assert env.step(np.zeros(2, int))[0].tolist() == [[1, 2]] * 2
 
 
+def test_a_seeded_reset_of_a_process_that_was_lost_has_its_seeds():
+    env = make("Seeded")
+    want = env.reset(seed=7)[0].copy()
+    for pick in [np.array([True, True]), np.array([False, True])]:
+        pid = int(env.reset(seed=100)[0][0, 1])
+        os.kill(pid, signal.SIGKILL)
+        got = env.reset(seed=7, options={"reset_mask": pick})[0]
+        assert got[pick, 0].tolist() == want[pick, 0].tolist() and got[1, 1] != pid
+        # A reset of all lost no episode; of the others the next step says that it ended.
+        failures = env.failures[0]
+        assert env.step(np.zeros(2, int))[3].tolist() == [not pick.all()] * 2
+        assert failures == 2 and env.failures[0] == 2 + 2 * (not pick.all())
+        assert "signal 9" in env.failures[1] and "started again" in env.failures[1]
+
+
 def test_seeds_are_those_that_any_environment_takes():
     want = make("Seeded", seed=5).reset()[0][:, 0].tolist()
     env = make("Seeded", seed=2**63 + 5)
     assert env.reset()[0][:, 0].tolist() == want
     assert env.reset(seed=[2**64 - 2**31 + 5, 6])[0][:, 0].tolist() == want
     assert env.reset(seed=2**31 - 1)[0][0, 0] == np.random.RandomState(2**31 - 1).randint(2**20)
+
+
+def steps_of(env, count):
+    """What both environments see and whether they were ended in each of so many steps."""
+    for _ in range(count):
+        obs, _, _, truncated, _ = env.step(np.zeros(2, int))
+        yield obs.tolist(), truncated.tolist()
+
+
+def test_an_environment_that_cannot_be_reset_is_closed_and_made_anew():
+    env = make("Port", refusals=1)
+    env.reset(seed=1)
+    *_, (obs, truncated) = steps_of(env, 6)
+    assert obs == [[0, 0]] * 2 and truncated == [False, False] and env.failures[0] == 0
+    assert env.step(np.zeros(2, int))[0].tolist() == [[1, 2]] * 2
+
+
+@pytest.mark.parametrize(("name", "mode", "begin", "refusals"), [
+    ("Port", "SameStep", 6, 3), ("Port", "NextStep", 7, 5), ("NotFinitePort", "SameStep", 3, 4)])
+def test_an_environment_that_cannot_be_made_anew_tries_again_and_the_others_go_on(name, mode, begin, refusals):
+    env = make(name, mode=mode, refusals=refusals)
+    env.reset(seed=1)
+    *_, (obs, truncated) = steps_of(env, begin)  # up to the one that resets
+    assert truncated == [True, name != "Port"] and obs[1] == [0, 0]
+    (obs, truncated), (after, still) = steps_of(env, 2)
+    assert obs[1] == [1, 2] and after[1] == [2, 4]
+    assert truncated[0] and still[0] == (mode == "SameStep") and not truncated[1] and not still[1]
+    assert env.failures[0] >= 2 and "the simulator is not ready" in env.failures[1]
+    assert [obs[0] for obs, _ in steps_of(env, 2)] == [[1, 2], [2, 4]]
+
+
+@pytest.mark.parametrize("repeat", [2, 3])
+def test_so_do_those_whose_actions_are_repeated(repeat):
+    env = make("Port", refusals=6, action_repeat=repeat)
+    env.reset(seed=1)
+    *_, (obs, truncated) = steps_of(env, 6 // repeat)
+    assert truncated == [True, False] and obs[1] == [0, 0]
+    assert env.failures[0] == 1 and "the simulator is not ready" in env.failures[1]
+    while truncated[0]:
+        (obs, truncated), = steps_of(env, 1)
+        assert not truncated[1]
+    assert obs[0] == [repeat, 2 * repeat]
+
+
+def test_a_reset_that_is_refused_says_why_and_the_next_one_makes_it():
+    env = make("Port", mode="Disabled", refusals=2)
+    env.reset(seed=1)
+    with pytest.raises(octet.OctetError, match="environment 0: RuntimeError: the simulator is not ready"):
+        env.reset(seed=1)
+    assert env.step(np.zeros(2, int))[3].tolist() == [True, False]
+    assert env.reset(seed=1)[0].tolist() == [[0, 0]] * 2
+    assert env.step(np.zeros(2, int))[0].tolist() == [[1, 2]] * 2
 
 
 def test_a_process_that_leaks_is_started_again(monkeypatch):
