@@ -278,6 +278,30 @@ repeat_load(octet_env_handle *h, uint32_t i, const void *buf, uint32_t length)
     return repeat_reset(h, h->mask, NULL, &nothing);
 }
 
+// The state is the one inside's; the step of the episode counts those of this one.
+static int
+repeat_get_state(const octet_env_handle *h, uint32_t i, double *state, uint32_t *episode_step)
+{
+    int failed = h->its.api->get_state(h->its.handle, i, state, episode_step);
+    if (failed == 0) {
+        *episode_step = (uint32_t)h->episodes[i].length;
+    }
+    return failed;
+}
+
+static int
+repeat_set_state(octet_env_handle *h, uint32_t i, const double *state, uint32_t episode_step,
+                 octet_env_io *io)
+{
+    uint64_t inside = (uint64_t)episode_step * h->repeat;
+    int failed = h->its.api->set_state(h->its.handle, i, state,
+                                       (uint32_t)OCT_MIN(inside, (uint64_t)INT32_MAX), io);
+    if (failed == 0) {
+        h->episodes[i] = (episode){.length = (int32_t)OCT_MIN(episode_step, (uint32_t)INT32_MAX)};
+    }
+    return failed;
+}
+
 static int
 repeat_render(octet_env_handle *h, uint32_t i, uint32_t width, uint32_t height, uint8_t *rgb)
 {
@@ -294,6 +318,8 @@ static const octet_env_api repeat_api = {
     .save = repeat_save,
     .load = repeat_load,
     .last_error = repeat_last_error,
+    .get_state = repeat_get_state,
+    .set_state = repeat_set_state,
     .render = repeat_render,
 };
 
@@ -306,9 +332,7 @@ spec_around(const octet_env_spec *its, uint32_t repeat)
     spec.reward_low = fmin(its->reward_low, its->reward_low * repeat);
     spec.reward_high = fmax(its->reward_high, its->reward_high * repeat);
     spec.step_seconds = its->step_seconds * repeat;
-    spec.capabilities &= ~(OCTET_ENV_CAN_STATE | OCTET_ENV_CAN_DRAWS);
-    spec.state_count = 0;
-    spec.state_names = NULL;
+    spec.capabilities &= ~OCTET_ENV_CAN_DRAWS;
     return spec;
 }
 

@@ -8,7 +8,8 @@
 // https://doi.org/10.1038/nature14236, "frame skipping"). Between them nothing is seen.
 //
 // Its spec is the one inside, with ceil(max_episode_steps / repeat) steps of repeat * step_seconds;
-// it saves and renders where that does, and has no physical state and no draws.
+// it saves, renders and has a physical state where that does, whose episode_step counts the longer
+// steps; it has no draws.
 //
 // Threads: as the handle. Owns: the instance inside, which must not reset by itself.
 // Puts instance inside; it comes back as the one around it. count: environments; autoreset: of the

@@ -168,8 +168,10 @@ test_check_passes_action_repeat(void **state)
                                       "FrozenLake-v1"};
     struct reports reports;
     for (size_t i = 0; i < OCT_COUNTOF(ids); i++) {
+        bool has_state = strncmp(ids[i], "MinAtar/", 8) != 0;
         assert_int_equal(checked_with(ids[i], "action_repeat=3", 30000, &reports), 0);
-        assert_int_equal(verdict_of(&reports, "state")->verdict, ENV_CHECK_SKIP);
+        assert_int_equal(verdict_of(&reports, "state")->verdict,
+                         has_state ? ENV_CHECK_PASS : ENV_CHECK_SKIP);
         assert_int_equal(verdict_of(&reports, "save")->verdict, ENV_CHECK_PASS);
         assert_int_equal(verdict_of(&reports, "final-obs")->verdict, ENV_CHECK_PASS);
     }

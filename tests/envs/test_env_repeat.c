@@ -111,14 +111,55 @@ test_its_spec_is_the_one_inside_in_longer_steps(void **state)
     assert_string_equal(spec->id, its->id);
     assert_true(spec->step_seconds == 3 * its->step_seconds);
     assert_true(spec->reward_low == 3 * its->reward_low && spec->reward_high == its->reward_high);
-    assert_true((its->capabilities & OCTET_ENV_CAN_STATE) != 0);
-    assert_int_equal(spec->capabilities & (OCTET_ENV_CAN_STATE | OCTET_ENV_CAN_DRAWS), 0);
+    assert_int_equal(spec->capabilities & (OCTET_ENV_CAN_STATE | OCTET_ENV_CAN_DRAWS),
+                     OCTET_ENV_CAN_STATE);
+    assert_int_equal(spec->state_count, its->state_count);
     assert_int_equal(spec->capabilities & OCTET_ENV_CAN_SAVE, OCTET_ENV_CAN_SAVE);
     env_close(one);
     env_close(e);
     one = env_opened("CartPole-v1", "action_repeat=1", 1, 0, true); // as without
     assert_true((env_spec(one)->capabilities & OCTET_ENV_CAN_STATE) != 0);
     env_close(one);
+}
+
+// Its state is the one inside's, and its episode's step counts its own.
+static void
+test_a_state_that_is_set_goes_on_as_the_one_inside_would(void **state)
+{
+    (void)state;
+    env *one = env_opened("Pendulum-v1", "", 1, 0, true);
+    env *e = env_opened("Pendulum-v1", "action_repeat=3", COUNT, 0, true);
+    struct rows in, r;
+    rows_init(&in);
+    rows_init(&r);
+    T_OK(env_reset(one, NULL, NULL, &in.io));
+    T_OK(env_reset(e, NULL, NULL, &r.io));
+    const double physical[2] = {0.5, -1};
+    double got[2], want[2];
+    uint32_t step = 0;
+    T_OK(env_state_set(one, 0, physical, 195, &in.io));
+    T_OK(env_state_set(e, 1, physical, 65, &r.io));
+    assert_memory_equal(r.obs[1], in.obs[0], 3 * sizeof(float));
+    T_OK(env_state_get(e, 1, got, &step));
+    assert_int_equal(step, 65);
+    assert_memory_equal(got, physical, sizeof(got));
+    for (int k = 0; k < REPEAT; k++) {
+        T_OK(env_step(one, &in.io));
+    }
+    T_OK(env_step(e, &r.io));
+    T_OK(env_state_get(one, 0, want, &step));
+    T_OK(env_state_get(e, 1, got, &step));
+    assert_memory_equal(got, want, sizeof(got));
+    assert_int_equal(step, 66);
+    assert_int_equal(r.flags[1], 0);
+    T_OK(env_step(e, &r.io)); // 200 = 66 * 3 + 2
+    assert_int_equal(r.flags[1], OCTET_ENV_TRUNCATED | OCTET_ENV_OBS_IS_RESET);
+    assert_int_equal(r.ep_length[1], 67);
+    T_OK(env_state_set(e, 1, physical, UINT32_MAX, NULL)); // beyond the limit
+    T_OK(env_step(e, &r.io));
+    assert_int_equal(r.flags[1], OCTET_ENV_TRUNCATED | OCTET_ENV_OBS_IS_RESET);
+    env_close(one);
+    env_close(e);
 }
 
 static void
@@ -277,6 +318,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_step_is_several_of_the_one_inside),
         cmocka_unit_test(test_its_spec_is_the_one_inside_in_longer_steps),
+        cmocka_unit_test(test_a_state_that_is_set_goes_on_as_the_one_inside_would),
         cmocka_unit_test(test_it_stays_at_its_end_without_autoreset),
         cmocka_unit_test(test_a_saved_episode_goes_on_as_it_would_have),
         cmocka_unit_test(test_one_that_failed_tries_to_begin_anew),

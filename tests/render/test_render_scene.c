@@ -193,6 +193,28 @@ test_scene_draws_the_environment_that_is_asked_for(void **state)
     env_close(e);
 }
 
+static void
+test_scene_of_repeated_actions_shows_the_state_inside(void **state)
+{
+    (void)state;
+    char reason[256] = "";
+    env *e = NULL;
+    render_scene *scene = NULL;
+    const env_request request = {
+        .id = "CartPole-v1", .options = "action_repeat=2", .count = 1, .autoreset = true};
+    T_OK(env_open(&e, &request, reason, sizeof(reason)));
+    T_OK(render_scene_open(&scene, e, 0, 0, reason, sizeof(reason)));
+    const double left[4] = {-2, 0, 0, 0};
+    T_OK(env_state_set(e, 0, left, 0, NULL));
+    pixels p = {WIDTH, HEIGHT, oct_alloc(WIDTH * HEIGHT * 3)};
+    T_OK(render_scene_draw(scene, e, 0, NULL, p.rgb, reason, sizeof(reason)));
+    T_COLOR(&p, 40, 300, black);
+    T_COLOR(&p, 560, 280, white);
+    free(p.rgb);
+    render_scene_close(scene);
+    env_close(e);
+}
+
 // The example plug-in has neither a render function nor a board.
 static void
 test_scene_of_what_cannot_be_drawn_says_so(void **state)
@@ -238,6 +260,7 @@ main(void)
         cmocka_unit_test(test_pendulum_rod_points_where_its_angle_says),
         cmocka_unit_test(test_board_shows_each_cell_and_the_highest_channel),
         cmocka_unit_test(test_scene_draws_the_environment_that_is_asked_for),
+        cmocka_unit_test(test_scene_of_repeated_actions_shows_the_state_inside),
         cmocka_unit_test(test_scene_of_what_cannot_be_drawn_says_so),
         cmocka_unit_test(test_size_is_read_or_refused),
     };
