@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <limits.h>
+#include <locale.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -192,6 +193,16 @@ oct_text_duration(char *out, size_t size, double seconds)
         }
     }
     return out;
+}
+
+double
+oct_text_number(const char *text, char **end)
+{
+    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    OCT_ASSERT(plain != (locale_t)0);
+    double value = strtod_l(text, end, plain);
+    freelocale(plain);
+    return value;
 }
 
 const char *

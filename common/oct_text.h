@@ -36,6 +36,10 @@ bool oct_text_is_near(const char *got, const char *want);
 // size ends in "...".
 const char *oct_text_quote(char *out, size_t size, const char *text, size_t length);
 
+// strtod with a point, whatever the locale of the program: libraries of Octet are in those of
+// others, where it may be a comma.
+double oct_text_number(const char *text, char **end);
+
 // "950", "1.2 k", "34.5 M" ("950/s" and so on with unit "/s"); "1.5 MiB"; "850 ms", "12.3 s",
 // "4:05", "1:02:03", "3 d 04:00"; a number that is not finite gives "-".
 const char *oct_text_count(char *out, size_t size, double value, const char *unit);

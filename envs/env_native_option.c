@@ -3,9 +3,10 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+#include "common/oct_text.h"
 
 #define LIMIT_KEY "max_episode_steps"
 #define LIMIT_MAX 1000000000
@@ -56,7 +57,7 @@ number_read(const env_native_option *option, const char *text, double *out, char
         return 0;
     }
     char *end = NULL;
-    double value = strtod(text, &end);
+    double value = oct_text_number(text, &end);
     if (end == text || *end != '\0' || !(value >= option->low && value <= option->high) ||
         (option->whole && value != floor(value))) {
         snprintf(error, error_size, "option %s=%s is not %s from %g to %g", option->key, text,

@@ -3,8 +3,9 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "common/oct_text.h"
 
 #define PREFIX    "dmc:"
 #define STEPS_MAX 1000000000
@@ -27,7 +28,7 @@ static bool
 steps_read(uint32_t *out, const char *text, char *error, uint32_t error_size)
 {
     char *end = NULL;
-    double value = strtod(text, &end);
+    double value = oct_text_number(text, &end);
     if (end == text || *end != '\0' || !(value >= 0 && value <= STEPS_MAX) ||
         value != floor(value)) {
         snprintf(error, error_size,

@@ -2,10 +2,10 @@
 // holes H. State: row * columns + column. On slippery ice a step goes where it was meant to with
 // success_rate, else as often to the left of it as to the right.
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_text.h"
 #include "envs/env_registry.h"
 #include "envs/toy_text/toy_text.h"
 
@@ -64,7 +64,7 @@ rewards_read(lake *l, const char *text, char *error, uint32_t error_size)
     bool sound = true;
     for (size_t i = 0; sound && i < REWARDS; i++) {
         char *end = NULL;
-        l->rewards[i] = strtod(at, &end);
+        l->rewards[i] = oct_text_number(at, &end);
         sound = end != at && l->rewards[i] >= -1e12 && l->rewards[i] <= 1e12 &&
                 *end == (i + 1 < REWARDS ? '/' : '\0');
         at = end + 1;

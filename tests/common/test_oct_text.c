@@ -203,6 +203,24 @@ test_doubles_are_as_short_as_exactness_allows(void **state)
     }
 }
 
+// The Python tests ask the same in a locale of commas.
+static void
+test_a_number_is_read_as_far_as_it_goes(void **state)
+{
+    (void)state;
+    const struct {
+        const char *text;
+        double value;
+        size_t length;
+    } cases[] = {
+        {"0.25", 0.25, 4}, {"-1e3/", -1000, 4}, {"1,5", 1, 1}, {"inf", INFINITY, 3}, {"x", 0, 0}};
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        char *end = NULL;
+        assert_true(oct_text_number(cases[i].text, &end) == cases[i].value);
+        assert_int_equal(end - cases[i].text, cases[i].length);
+    }
+}
+
 int
 main(void)
 {
@@ -219,6 +237,7 @@ main(void)
         cmocka_unit_test(test_bytes_count_in_powers_of_1024),
         cmocka_unit_test(test_durations_read_like_a_clock),
         cmocka_unit_test(test_doubles_are_as_short_as_exactness_allows),
+        cmocka_unit_test(test_a_number_is_read_as_far_as_it_goes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,10 @@
 """Vectors: against Gymnasium's own SyncVectorEnv, number by number, in each way of autoreset."""
 
+import os
+import shutil
+import subprocess
+import sys
+
 import gymnasium
 import numpy as np
 import octet
@@ -175,3 +180,27 @@ def test_threads_work_in_several_vectors_at_once():
     alone = [play(seed) for seed in range(4)]
     with ThreadPoolExecutor(4) as pool:
         assert all(np.array_equal(a, b) for a, b in zip(alone, pool.map(play, range(4)), strict=True))
+
+
+@pytest.fixture(scope="module")
+def commas(tmp_path_factory):
+    """What a program needs to run in a locale whose numbers have commas."""
+    folder = tmp_path_factory.mktemp("locale")
+    if not shutil.which("localedef") or subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8", folder / "de_DE.UTF-8"],
+                                                       capture_output=True, check=False).returncode != 0:
+        pytest.skip("localedef makes no locale de_DE here")
+    return {**os.environ, "LOCPATH": str(folder), "LC_ALL": "de_DE.UTF-8"}
+
+
+@pytest.mark.parametrize("arguments", [
+    "'MinAtar/Breakout-v1', sticky_actions=0.25", "'FrozenLake-v1', success_rate=0.5, reward_schedule='1.5/0/-0.5'",
+    "'dmc:reacher_easy', max_episode_steps=1e2"])
+def test_options_are_read_alike_in_every_locale(commas, arguments):
+    if "dmc" in arguments and "dmc:reacher_easy" not in octet.ids():
+        pytest.skip("this build has no Control Suite")
+    text = ("import locale, octet; locale.setlocale(locale.LC_ALL, ''); print(locale.localeconv()['decimal_point'])\n"
+            f"env = octet.make_vec({arguments}); env.reset(seed=1); print(env.step(env.action_space.sample() * 0)[:4])")
+    said = [subprocess.run([sys.executable, "-c", text], env=env, capture_output=True, text=True, check=False)
+            for env in (commas, {**commas, "LC_ALL": "C"})]
+    assert said[0].returncode == 0, said[0].stderr
+    assert said[0].stdout.split("\n") == [",", *said[1].stdout.split("\n")[1:]]
