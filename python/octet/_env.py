@@ -45,7 +45,7 @@ class OctetEnv(gymnasium.Env[Any, Any]):
     @property
     def spec(self) -> EnvSpec | None:
         """That of Gymnasium's registry, with the time limit and the threshold; None where it did not make this one."""
-        return told(self._registered, self._one._spec)
+        return told(self._registered, self._one._limit, self._one._threshold)
 
     @spec.setter
     def spec(self, spec: EnvSpec | None) -> None:

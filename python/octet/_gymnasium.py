@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import gymnasium.vector
 from gymnasium.envs.registration import EnvSpec
 
-from . import _lib
-
 if TYPE_CHECKING or hasattr(gymnasium.vector, "AutoresetMode"):
     from gymnasium.vector import AutoresetMode, VectorEnv
 else:
@@ -41,12 +39,12 @@ else:
 __all__ = ["AutoresetMode", "VectorEnv", "told"]
 
 
-def told(spec: EnvSpec | None, native: _lib.Spec) -> EnvSpec | None:
+def told(spec: EnvSpec | None, native_limit: int, native_threshold: float) -> EnvSpec | None:
     """What Gymnasium registered, and what only an open environment knows: its time limit and what counts as solved."""
     if spec is None:
         return None
-    limit = spec.max_episode_steps or native.max_episode_steps or None
+    limit = spec.max_episode_steps or native_limit or None
     threshold = spec.reward_threshold
-    if threshold is None and math.isfinite(native.reward_threshold):
-        threshold = native.reward_threshold
+    if threshold is None and math.isfinite(native_threshold):
+        threshold = native_threshold
     return dataclasses.replace(spec, max_episode_steps=limit, reward_threshold=threshold)

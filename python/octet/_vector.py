@@ -96,7 +96,9 @@ class OctetVectorEnv(VectorEnv[Any, Any, Any]):
         self.num_envs, self.render_mode, self._copy = num_envs, render_mode, copy
         self._size = width, height
         self._mode = mode
-        spec = self._spec
+        # The library's, until it is closed: what is asked for later is copied.
+        spec: _lib.Spec = lib.octet_vector_spec(self._handle).contents
+        self._limit, self._threshold, self._state_count = spec.max_episode_steps, spec.reward_threshold, spec.state_count
         self.single_observation_space = _spaces.of(spec.obs)
         self.single_action_space = _spaces.of(spec.action)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
@@ -113,7 +115,7 @@ class OctetVectorEnv(VectorEnv[Any, Any, Any]):
     @property
     def spec(self) -> EnvSpec | None:
         """That of Gymnasium's registry, with the time limit and the threshold; None where it did not make this one."""
-        return told(self._registered, self._spec)
+        return told(self._registered, self._limit, self._threshold)
 
     @spec.setter
     def spec(self, spec: EnvSpec | None) -> None:
@@ -127,7 +129,6 @@ class OctetVectorEnv(VectorEnv[Any, Any, Any]):
         handle = ctypes.c_void_p()
         _lib.check(lib.octet_vector_open(_lib.byref(handle), _lib.byref(config), error, len(error)), error.value)
         self._handle = handle.value
-        self._spec: _lib.Spec = lib.octet_vector_spec(self._handle).contents
 
     def _buffers(self, spec: _lib.Spec) -> None:
         """What the library reads and writes, and the struct with their addresses: made once."""
@@ -279,16 +280,18 @@ class OctetVectorEnv(VectorEnv[Any, Any, Any]):
 
     def get_state(self, i: int) -> tuple[NDArray[np.float64], int]:
         """The documented physical state of environment i, and the steps that its episode has had."""
-        state, step = np.zeros(self._spec.state_count, np.float64), _lib.c_uint32()
-        self._check(lib.octet_vector_get_state(self._live(), i, state.ctypes.data, _lib.byref(step)))
+        handle, state, step = self._live(), np.zeros(self._state_count, np.float64), _lib.c_uint32()
+        self._check(lib.octet_vector_get_state(handle, whole("i", i, 0, self.num_envs - 1), state.ctypes.data, _lib.byref(step)))
         return state, step.value
 
     def set_state(self, i: int, state: Sequence[SupportsFloat] | NDArray[Any], episode_step: int = 0) -> None:
         """Sets what get_state answers. Its generator goes on; a sum for its return begins anew."""
+        handle, i, step = self._live(), whole("i", i, 0, self.num_envs - 1), whole("episode_step", episode_step, 0, 2**32 - 1)
         numbers = np.ascontiguousarray(state, np.float64)
-        if numbers.shape != (self._spec.state_count,):
-            raise OctetError(f"a state of shape {numbers.shape}, expected ({self._spec.state_count},)")
-        self._check(lib.octet_vector_set_state(self._live(), i, numbers.ctypes.data, episode_step, self._io_pointer))
+        if numbers.shape != (self._state_count,):
+            raise OctetError(f"a state of shape {numbers.shape}, expected ({self._state_count},)")
+        self._check(lib.octet_vector_set_state(handle, i, numbers.ctypes.data, step, self._io_pointer))
+        self._ended[i] = False
 
     @property
     def observations(self) -> NDArray[Any]:

@@ -182,6 +182,44 @@ def test_threads_work_in_several_vectors_at_once():
         assert all(np.array_equal(a, b) for a, b in zip(alone, pool.map(play, range(4)), strict=True))
 
 
+def test_a_closed_one_still_says_what_it_was_and_refuses_the_rest():
+    for env in (gymnasium.make("octet:octet/MountainCarContinuous-v0").unwrapped,
+                gymnasium.make_vec("octet:octet/MountainCarContinuous-v0", 2)):
+        before = env.spec
+        assert (before.max_episode_steps, before.reward_threshold) == (999, 90)
+        env.close()
+        vector = getattr(env, "_one", env)
+        assert env.spec == before
+        for call in (lambda vector: vector.get_state(0), lambda vector: vector.set_state(0, [0, 0])):
+            with pytest.raises(octet.OctetError, match="the vector is closed"):
+                call(vector)
+
+
+def test_a_state_that_is_set_begins_an_episode_that_goes_on():
+    vector = octet.make_vec("CartPole-v1", 2, autoreset_mode="Disabled")
+    vector.reset(seed=1)
+    vector.set_state(0, [5, 0, 0, 0])
+    assert vector.step([0, 0])[2].tolist() == [True, False]
+    with pytest.raises(octet.OctetError, match="an episode has ended"):
+        vector.step([0, 0])
+    vector.set_state(0, [0, 0, 0, 0])
+    assert not vector.step([0, 0])[2].any() and vector.get_state(0)[1] == 1
+
+
+def test_a_state_has_a_step_and_a_place_that_are_whole_numbers():
+    vector = octet.make_vec("CartPole-v1", 2)
+    vector.reset(seed=1)
+    for step in (-1, 2**32, 0.5):
+        with pytest.raises(octet.OctetError, match="episode_step: "):
+            vector.set_state(0, [0, 0, 0, 0], step)
+    for i in (-1, 2, 2**32, 0.5):
+        with pytest.raises(octet.OctetError, match="^i: "):
+            vector.set_state(i, [0, 0, 0, 0])
+        with pytest.raises(octet.OctetError, match="^i: "):
+            vector.get_state(i)
+    assert vector.get_state(0)[1] == 0
+
+
 @pytest.fixture(scope="module")
 def commas(tmp_path_factory):
     """What a program needs to run in a locale whose numbers have commas."""
