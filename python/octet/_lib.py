@@ -12,7 +12,7 @@ from ctypes import (CDLL, POINTER, Structure, byref, c_char, c_char_p, c_double,
 from typing import Any
 
 __all__ = ["CDLL", "Config", "Divergence", "Info", "Io", "LearnerAnswer", "LearnerBatch", "LearnerSpec", "OctetError", "RenderModeError", "Rng", "Space", "Spec", "byref", "c_double", "c_uint32",
-           "check", "create_string_buffer", "lib", "prefix", "program_environ", "whole"]
+           "check", "create_string_buffer", "keep_python", "lib", "prefix", "program_environ", "whole"]
 
 ERROR_BYTES = 1024  # OCTET_VECTOR_ERROR_BYTES
 RANK_MAX = 6        # OCTET_ENV_RANK_MAX
@@ -145,6 +145,12 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
 def prefix() -> pathlib.Path:
     """What a wheel holds beside Python: bin/, lib/ and share/, as `meson install` lays them out."""
     return pathlib.Path(__file__).parent / "_prefix"
+
+
+def keep_python() -> None:
+    """Environments of Gymnasium ("gym:NAME") are stepped by this Python unless OCTET_PYTHON names one."""
+    if sys.executable:  # "" or None: this one is inside another program
+        os.environ.setdefault("OCTET_PYTHON", sys.executable)
 
 
 def program_environ() -> dict[str, str]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from . import _lib, _spaces
 from ._gymnasium import AutoresetMode, VectorEnv, told
-from ._lib import OctetError, RenderModeError, lib, whole
+from ._lib import OctetError, RenderModeError, keep_python, lib, whole
 
 _AUTORESET = {AutoresetMode.DISABLED: 0, AutoresetMode.SAME_STEP: 1, AutoresetMode.NEXT_STEP: 2}
 _TERMINATED, _TRUNCATED, _FAILED = 1, 2, 8
@@ -125,6 +125,8 @@ class OctetVectorEnv(VectorEnv[Any, Any, Any]):
               options: Mapping[str, Any]) -> None:
         config = _lib.Config(ctypes.sizeof(_lib.Config), num_envs, threads, _AUTORESET[mode], seed, env_id.encode(),
                              options_text(options).encode())
+        if env_id.startswith("gym:"):
+            keep_python()
         error = _lib.create_string_buffer(_lib.ERROR_BYTES)
         handle = ctypes.c_void_p()
         _lib.check(lib.octet_vector_open(_lib.byref(handle), _lib.byref(config), error, len(error)), error.value)

@@ -244,6 +244,17 @@ def test_without_a_python_it_says_how_to_name_one(monkeypatch):
         octet.make_vec("gym:CartPole-v1", 1)
 
 
+def test_the_python_that_runs_steps_them_unless_another_is_named(tmp_path, monkeypatch):
+    """One on PATH would be another: it is none."""
+    (tmp_path / "python3").write_text("#!/bin/false\n")
+    (tmp_path / "python3").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("OCTET_PYTHON")
+    text = "import octet; print(octet.make('gym:CartPole-v1').reset(seed=1)[0].shape, octet.make_vec('gym:CartPole-v1').num_envs)"
+    ran = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
+    assert ran.stdout == "(4,) 1\n", ran.stderr
+
+
 def test_octet_train_finds_modules_and_python_from_where_it_was_started(tmp_path, monkeypatch):
     (tmp_path / "mine.py").write_text("import octet_test_envs, beside")
     (tmp_path / "lib").mkdir()
