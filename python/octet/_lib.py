@@ -11,7 +11,7 @@ from ctypes import (CDLL, POINTER, Structure, byref, c_char, c_char_p, c_double,
                     c_uint32, c_uint64, c_void_p, create_string_buffer)
 from typing import Any
 
-__all__ = ["CDLL", "Config", "Divergence", "Info", "Io", "LearnerAnswer", "LearnerBatch", "LearnerSpec", "OctetError", "RenderModeError", "Rng", "Space", "Spec", "byref", "c_double", "c_uint32",
+__all__ = ["CDLL", "Config", "Divergence", "Info", "Io", "LearnerAnswer", "LearnerBatch", "LearnerSpec", "NotCopied", "OctetError", "RenderModeError", "Rng", "Space", "Spec", "byref", "c_double", "c_uint32",
            "check", "create_string_buffer", "keep_python", "lib", "prefix", "program_environ", "whole"]
 
 ERROR_BYTES = 1024  # OCTET_VECTOR_ERROR_BYTES
@@ -187,6 +187,13 @@ def check(result: int, text: bytes | None) -> None:
     """Raises what a call answered. ctypes gives text as bytes."""
     if result != 0:
         raise OctetError((text or b"").decode(errors="replace"), result)
+
+
+class NotCopied:
+    """What holds something of the library that only one may free."""
+
+    def __reduce__(self) -> Any:
+        raise TypeError(f"an octet.{type(self).__name__} cannot be copied or pickled")
 
 
 def whole(name: str, value: Any, low: int, high: int) -> int:

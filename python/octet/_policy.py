@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _lib
-from ._lib import OctetError, lib
+from ._lib import NotCopied, OctetError, lib
 
 _PRECISIONS = {1: "fp32", 2: "int8", 3: "bf16", 4: "fp16", 5: "int4"}
 _NOT_FINITE = 1  # OCTET_POLICY_EINVAL
@@ -51,11 +51,12 @@ class PolicyDivergence:
     relative_l2: float | None
 
 
-class Policy:
+class Policy(NotCopied):
     """A policy file, ready to act: the same bits as on Octet's actors, alone or in a batch.
 
     `observations` is one observation (obs_count numbers in any shape), or a batch of them along the first of at least
     two axes. Numbers that are not finite are an error. Any thread may call; calls take turns.
+    It cannot be copied: what needs another one loads the file again.
     """
 
     def __init__(self, source: str | os.PathLike[str] | bytes) -> None:
@@ -66,9 +67,9 @@ class Policy:
         else:
             result = lib.octet_policy_load(_lib.byref(handle), os.fsencode(source), error, len(error))
         self._handle: int | None = None
+        self._lock = threading.Lock()
         _lib.check(result, error.value)
         self._handle = handle.value
-        self._lock = threading.Lock()
         info = _lib.Info(ctypes.sizeof(_lib.Info))
         _lib.check(lib.octet_policy_get_info(self._handle, _lib.byref(info)), b"the policy has no info")
         self.info = PolicyInfo(
@@ -154,7 +155,8 @@ class Policy:
         """Frees it. Also done when it is collected."""
         handle, self._handle = getattr(self, "_handle", None), None
         if handle is not None:
-            lib.octet_policy_free(handle)
+            with self._lock:  # a call may be using it
+                lib.octet_policy_free(handle)
 
     def __del__(self) -> None:
         self.close()

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _replay_lib
-from ._lib import OctetError, byref, create_string_buffer
+from ._lib import NotCopied, OctetError, byref, create_string_buffer
 from ._replay_lib import SAMPLERS, lib, text
 
 _FORMAT = 1
@@ -403,7 +403,7 @@ def _settle(folder: pathlib.Path, given: dict[str, Any], observation: Any, actio
 _open: weakref.WeakSet[Replay] = weakref.WeakSet()
 
 
-class Replay:
+class Replay(NotCopied):
     """A table of steps in a process of its own, octet-replay, which keeps it in a folder.
 
         with octet.Replay("folder", observation=((4,), "float32"), action=((), "int32")) as replay:
@@ -639,7 +639,7 @@ def _slice_ms(until: float | None) -> int:
     return _SLICE_MS if until is None else max(0, min(_SLICE_MS, int((until - time.monotonic()) * 1000) + 1))
 
 
-class Writer:
+class Writer(NotCopied):
     """Appends steps to a replay. `Replay.writer` makes it.
 
     Steps of one writer keep their order. Those that were appended go out when there are enough; `flush` says when they

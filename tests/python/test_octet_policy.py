@@ -1,6 +1,8 @@
 """Policies: against answers written by tools/make_policy_golden.py, which shares no code with policy/."""
 
+import copy
 import pathlib
+import pickle
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -167,3 +169,17 @@ def test_policies_of_other_tasks_are_not_compared():
         box.compare(box, np.full(box.info.obs_count, np.nan, np.float32))
     with pytest.raises(octet.OctetError, match="observations of shape"):
         box.compare(box, np.zeros(3, np.float32))
+
+
+def test_a_policy_is_closed_when_no_call_uses_it(monkeypatch):
+    policy, free, seen = octet.Policy(GOLDEN / "relu_int8.oct"), octet._policy.lib.octet_policy_free, []
+    monkeypatch.setattr(octet._policy.lib, "octet_policy_free",
+                        lambda handle: (seen.append(policy._lock.locked()), free(handle)))
+    policy.close()
+    assert seen == [True]
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_a_policy_is_not_copied(again):
+    with pytest.raises(TypeError, match="Policy cannot be copied or pickled"):
+        again(octet.Policy(GOLDEN / "relu_int8.oct"))

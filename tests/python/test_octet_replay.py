@@ -1,8 +1,10 @@
 """octet.Replay: what was appended is what is sampled, once, whoever was killed meanwhile; and what is refused."""
 
+import copy
 import json
 import os
 import pathlib
+import pickle
 import signal
 import stat
 import subprocess
@@ -391,6 +393,14 @@ def test_a_wait_in_vain_says_what_replay_waits_for(tmp_path):
             for i in range(100):
                 walk(writer, 40, streams=1, first=50 + 40 * i)
                 writer.flush(timeout=0.1)
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_neither_a_replay_nor_a_writer_is_copied(replay, again):
+    with pytest.raises(TypeError, match="Replay cannot be copied or pickled"):
+        again(replay)
+    with replay.writer() as writer, pytest.raises(TypeError, match="Writer cannot be copied or pickled"):
+        again(writer)
 
 
 def test_signals_reach_a_caller_that_waits(replay):
