@@ -28,6 +28,7 @@ from ._replay_lib import SAMPLERS, lib, text
 _FORMAT = 1
 _SLICE_MS = 100      # between two looks whether Python has something to do
 _CALL_MS = 5000
+_WORDS_SECONDS = 0.5  # for why a wait was in vain
 _START_SECONDS = 30.0
 _PATH_MAX = 90       # of a socket, with what is appended: the kernel has 107 bytes
 _RESTARTS = 3        # in a row, each within a second of the one before
@@ -554,7 +555,7 @@ class Replay(NotCopied):
                 if result != _replay_lib.TIMED_OUT:
                     self._raise(result)
             if until is not None and time.monotonic() >= until:
-                raise ReplayTimeoutError(f"no batch of {batch_size} in {timeout:g} s: {self.state()}", result)
+                raise ReplayTimeoutError(f"no batch of {batch_size} in {timeout:g} s: {self._state(_WORDS_SECONDS)}", result)
 
     def _columns(self, found: _replay_lib.Batch) -> tuple[Any, ...]:
         """Of a Batch, or of Sequences."""
@@ -607,8 +608,11 @@ class Replay(NotCopied):
 
     def state(self) -> str:
         """What it does, or waits for, in words."""
+        return self._state(_CALL_MS / 1000)
+
+    def _state(self, timeout: float) -> str:
         try:
-            return self._stats(_CALL_MS / 1000)[1]
+            return self._stats(timeout)[1]
         except OctetError as error:
             return str(error)
 
@@ -684,7 +688,7 @@ class Writer(NotCopied):
             if result == 0:
                 return
             if until is not None and time.monotonic() >= until:
-                raise ReplayTimeoutError(f"{what} in {timeout:g} s: {self._replay.state()}", result)
+                raise ReplayTimeoutError(f"{what} in {timeout:g} s: {self._replay._state(_WORDS_SECONDS)}", result)
 
     def append(self, observation: Any, action: Any, reward: Any, terminated: Any, truncated: Any, next_observation: Any,
                *, mask: Any = None, timeout: float | None = 60.0) -> None:

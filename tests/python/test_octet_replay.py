@@ -395,6 +395,19 @@ def test_a_wait_in_vain_says_what_replay_waits_for(tmp_path):
                 writer.flush(timeout=0.1)
 
 
+def test_a_wait_in_vain_does_not_wait_for_a_replay_that_is_gone(replay, monkeypatch):
+    stats, waits = replay._stats, []
+    monkeypatch.setattr(replay, "_stats", lambda timeout: (waits.append(timeout), stats(timeout))[1])
+    with replay.writer() as writer:
+        with pytest.raises(octet.ReplayTimeoutError):
+            replay.sample(1, timeout=0)
+        monkeypatch.setattr(octet._replay.lib(), "octet_replay_flush", lambda *_: octet._replay_lib.TIMED_OUT)
+        with pytest.raises(octet.ReplayTimeoutError):
+            writer.flush(timeout=0)
+        monkeypatch.undo()
+    assert len(waits) == 2 and max(waits) <= 0.5
+
+
 @pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, pickle.dumps])
 def test_neither_a_replay_nor_a_writer_is_copied(replay, again):
     with pytest.raises(TypeError, match="Replay cannot be copied or pickled"):
