@@ -335,10 +335,15 @@ class Learner:
                 raise OctetError(f"priorities of shape {rows.shape}, expected ({self._batch.B},)")
             answer.priorities = rows.ctypes.data
         answer.numbers = numbers.ctypes.data
+        had = None
         if weights is not None or log_std is not None:
+            had = self._params.copy()
             self._publish(weights, log_std)
             answer.has_params = 1
-        self._check(lib.octet_learner_update(self._handle.pointer, _lib.byref(answer)))
+        result = lib.octet_learner_update(self._handle.pointer, _lib.byref(answer))
+        if result != 0 and had is not None:
+            self._params[...] = had  # nothing was sent: actors have these
+        self._check(result)
         self._batch = None
 
     def _numbers(self, metrics: Mapping[str, Any]) -> NDArray[np.float32]:

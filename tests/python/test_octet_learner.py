@@ -102,7 +102,7 @@ def test_numbers_of_other_shapes_are_refused_and_may_be_mended(tmp_path):
         learner.next()
         with pytest.raises(octet.OctetError, match="the last batch was not answered"):
             learner.next()
-        good = layers_like(learner, 0.0)
+        good, had = layers_like(learner, 0.0), learner.weights()
         wrong = [(np.zeros((4, 8)), np.zeros(8)), good[1]]
         for arguments, words in [
             ({"weights": wrong}, r"layer 0 has 4x8, 8, expected 8x4, 8 \(network.hidden"),
@@ -114,9 +114,12 @@ def test_numbers_of_other_shapes_are_refused_and_may_be_mended(tmp_path):
             ({"priorities": np.full(16, -1.0)}, "priority 0 is -1"),
             ({"metrics": {"los": 1.0}}, "no metric 'los'; known: loss, td_abs"),
             ({"metrics": {"loss": np.inf}}, "loss is infinite"),
+            ({"weights": good, "metrics": {"loss": np.inf}}, "loss is infinite"),
         ]:
             with pytest.raises(octet.OctetError, match=words):
                 learner.update(**arguments)
+            assert all(np.array_equal(got, want) for layers in zip(learner.weights(), had, strict=True)
+                       for got, want in zip(*layers, strict=True))
         learner.update(weights=good, priorities=np.ones(16))
         assert learner.next() is not None
 
