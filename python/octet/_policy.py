@@ -153,9 +153,12 @@ class Policy(NotCopied):
 
     def close(self) -> None:
         """Frees it. Also done when it is collected."""
-        handle, self._handle = getattr(self, "_handle", None), None
-        if handle is not None:
-            with self._lock:  # a call may be using it
+        lock = getattr(self, "_lock", None)
+        if lock is None:  # it was never made
+            return
+        with lock:  # a call may be using it
+            handle, self._handle = self._handle, None
+            if handle is not None:
                 lib.octet_policy_free(handle)
 
     def __del__(self) -> None:
