@@ -43,8 +43,9 @@ export_add_pair(const int16_t *w, const int16_t *q, uint32_t n, int32_t *sums)
         second += x * (int8_t)pair;
     }
     for (; n > 0; n--, q++, w++) {
-        both += *q * *w;
-        second += *q * (int8_t)*w;
+        int32_t x = *q, pair = *w;
+        both += x * pair;
+        second += x * (int8_t)pair;
     }
     sums[0] = both;
     sums[1] = second;

@@ -15,7 +15,8 @@
 // checked here like any other.
 //
 // Bits (contract 3): integer sums are exact in any order. Codes are kept less their zero point, so
-// that no sum of the weights has to be subtracted afterwards; it is the same integer.
+// that no sum of the weights has to be subtracted afterwards; it is the same integer. An int may
+// have 16 bits: what needs more is of int32_t.
 // Each function stands alone between empty lines; a comment above it goes with it.
 
 static inline int

@@ -38,7 +38,7 @@ policy_fp16_to_float(uint16_t half)
     uint32_t rest = half & 0x7fffu;
     float x;
     if (rest >= 0x0400u) {
-        uint32_t bits = (rest << 13) + (112u << 23);
+        uint32_t bits = (rest << 13) + ((uint32_t)112 << 23);
         memcpy(&x, &bits, sizeof(x));
     } else {
         x = (float)rest * 0x1p-24f;
@@ -66,7 +66,7 @@ policy_fp16_from_float(float x)
         float rounded = (a * 0x1p24f + 0x1.8p23f) - 0x1.8p23f;
         return (uint16_t)(sign | (uint16_t)rounded);
     }
-    uint32_t rounded = bits - (112u << 23) + 0x0fffu + (bits >> 13 & 1u);
+    uint32_t rounded = bits - ((uint32_t)112 << 23) + 0x0fffu + (bits >> 13 & 1u);
     return (uint16_t)(sign | rounded >> 13);
 }
 

@@ -2,6 +2,7 @@
 // line for each policy: NAME, then one checksum for each block of rows. Knows nothing of Octet; is
 // compiled for every machine that a robot may have. robot_cases.h is written by export_cases.c.
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "robot_cases.h"
@@ -73,7 +74,7 @@ case_run(const robot_case *c)
             robot_floats(&state, row, c->observation_count, obs.floats);
         }
         if (c->outputs(&obs, outputs) != 0 || c->act(&obs, action) != 0) {
-            printf(" row %lu was refused\n", (unsigned long)row);
+            printf(" row %" PRIu32 " was refused\n", row);
             return 1;
         }
         hash = robot_hash(hash, outputs, c->output_count);
@@ -81,14 +82,14 @@ case_run(const robot_case *c)
         if (c->sample != NULL) {
             float log_prob = 0.0f;
             if (c->sample(&obs, action, &log_prob) != 0) {
-                printf(" row %lu was not sampled\n", (unsigned long)row);
+                printf(" row %" PRIu32 " was not sampled\n", row);
                 return 1;
             }
             hash = robot_hash(hash, action, c->action_words);
             hash = robot_hash(hash, &log_prob, 1);
         }
         if (row % ROBOT_BLOCK_ROWS == ROBOT_BLOCK_ROWS - 1) {
-            printf(" %08lx%08lx", (unsigned long)(hash >> 32), (unsigned long)(hash & 0xffffffffu));
+            printf(" %08" PRIx32 "%08" PRIx32, (uint32_t)(hash >> 32), (uint32_t)hash);
         }
     }
     // What is not finite is refused, and the action stays.

@@ -33,6 +33,16 @@ TARGETS = {
 BARE_ROWS = {"m0": 500, "m0plus": 500, "m4": 2000, "m7": 1000, "m33": 1000, "rv32": 500}
 for core, core_rows in BARE_ROWS.items():
     TARGETS[core] = (CORES[core][1], [*STRICT, *CORES[core][2]], CORES[core][3], core_rows)
+# An int of 16 bits: clang makes LLVM's intermediate code for AVR, and lli runs it as this machine's. Pointers have the
+# 64 bits of this machine then, which is why nothing is optimised; the headers do not depend on them.
+TARGETS["avr"] = ("clang", ["--target=avr", *STRICT, "-O0", "-Wno-avr-rtlib-linking-quirks"], "lli", 500)
+AVR_LIBRARY = {
+    "string.h": "void *memcpy(void *to, const void *from, __SIZE_TYPE__ bytes);",
+    "math.h": "float sqrtf(float x);\nfloat fmaf(float x, float y, float z);",
+    # printf is this machine's: its numbers of 32 bits are ints.
+    "stdio.h": "#define NULL ((void *)0)\nint printf(const char *format, ...);",
+    "inttypes.h": '#include <stdint.h>\n#define PRIu32 "u"\n#define PRIx32 "x"',
+}
 DSP = {"m4", "m7", "m33"}  # cores that have SMLAD
 # Their C library has no exact fmaf: float policies need one (docs/robot.md), and are not compared.
 INEXACT = {"rv32"}
@@ -97,10 +107,26 @@ def check_products(target, runner):
         sys.exit(f"of {target} " + ("all" if target in DSP else "none") + " should")
 
 
+def link_avr(compiler, options, out, source):
+    """A program of AVR's arithmetic that lli can run."""
+    library, start = out.with_name("library"), out.with_name("start.c")
+    library.mkdir()
+    for name, text in AVR_LIBRARY.items():
+        (library / name).write_text(text + "\n")
+    start.write_text("void robot_main(void);\nint main(void) { robot_main(); return 0; }\n")
+    made, started = out.with_name("runner.ll"), out.with_name("start.ll")
+    run(compiler, *options, "-Wno-format", "-ffreestanding", "-nostdlibinc", "-isystem", library, "-Dmain=robot_main",
+        "-S", "-emit-llvm", source, "-o", made)
+    # Neither AVR's layout of data nor its second address space, where functions are.
+    made.write_text(re.sub(r"^target .*\n| addrspace\(1\)", "", made.read_text(), flags=re.MULTILINE))
+    run(compiler, "-fshort-wchar", "-S", "-emit-llvm", start, "-o", started)
+    run("llvm-link", made, started, "-o", out)
+
+
 def main(target, cases, root):
     compiler, options, simulator, rows = TARGETS[target]
     blocks = rows // BLOCK_ROWS
-    if is_missing(compiler, simulator):
+    if is_missing(compiler, simulator, *(["llvm-link"] if target == "avr" else [])):
         return 77
     cases, root = pathlib.Path(cases).resolve(), pathlib.Path(root).resolve()
     expected = (cases / "expected.txt").read_text().splitlines()
@@ -111,6 +137,8 @@ def main(target, cases, root):
         if compiler in LIBRARY:
             link_bare(compiler, options, runner, [source])
             check_products(target, runner)
+        elif target == "avr":
+            link_avr(compiler, options, runner, source)
         else:
             run(compiler, *options, source, "-o", runner, "-lm", *(["-static"] if simulator else []))
         got = run(*filter(None, [simulator]), runner).splitlines()
