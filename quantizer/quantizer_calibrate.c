@@ -2,6 +2,7 @@
 
 #include "quantizer/quantizer_calibrate.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -139,9 +140,11 @@ flow_pass(flow *f, const policy_spec *spec, uint32_t l)
     }
 }
 
-// What from's unit j lacks to to's mean, over rows and places; from's outputs are moved by that.
-static float
-unit_shift(flow *from, const flow *to, const policy_layer *layer, uint32_t j, uint32_t rows)
+// Moves the bias of from's unit j, and its outputs, by what these lack to to's mean, over rows and
+// places. Where outputs overflow they have no mean, and nothing moves.
+static void
+unit_correct(flow *from, const flow *to, const policy_layer *layer, uint32_t j, uint32_t rows,
+             float *bias)
 {
     const uint32_t units = policy_layer_rows(layer), places = policy_layer_places(layer);
     double sum = 0;
@@ -151,12 +154,15 @@ unit_shift(flow *from, const flow *to, const policy_layer *layer, uint32_t j, ui
         }
     }
     float shift = (float)(sum / rows / places);
+    if (!isfinite(*bias + shift)) {
+        return;
+    }
+    *bias += shift;
     for (size_t o = j; o < layer->outputs; o += units) {
         for (uint32_t r = 0; r < ROWS; r++) {
             from->h[o * ROWS + r] += shift;
         }
     }
-    return shift;
 }
 
 void
@@ -174,7 +180,7 @@ quantizer_calibrate(policy_image *image, const policy_image *fp32, const float *
         flow_multiply(&to, spec, l);
         uint32_t units = policy_layer_rows(&spec->layers[l]);
         for (uint32_t j = 0; j < units; j++) {
-            from.params[at.bias + j] += unit_shift(&from, &to, &spec->layers[l], j, rows);
+            unit_correct(&from, &to, &spec->layers[l], j, rows, &from.params[at.bias + j]);
         }
         memcpy(image->bias[l], from.params + at.bias, units * sizeof(float));
         flow_pass(&from, spec, l);

@@ -7,7 +7,8 @@
 // are not centred, after a relu not even signed. Biases are kept in fp32, so this part of the
 // error can be taken out for nothing: layer by layer, each bias of image is moved until its output
 // (before layer norm and activation) has the mean that it has in fp32, over obs[rows][obs_count].
-// Activations are computed in fp32 here; rounding them to eight bits adds little.
+// Activations are computed in fp32 here; rounding them to eight bits adds little. The bias of an
+// output that overflows on some of obs stays as it is.
 //
 // Threads: any. rows >= 1; at most QUANTIZER_CALIBRATE_ROWS are looked at.
 #define QUANTIZER_CALIBRATE_ROWS 512

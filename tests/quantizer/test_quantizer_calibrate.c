@@ -148,6 +148,31 @@ test_nothing_but_biases_changes(void **state)
     trial_free(&t);
 }
 
+// Outputs beyond the largest float have no mean.
+static void
+test_biases_of_outputs_that_overflow_stay(void **state)
+{
+    (void)state;
+    trial t = trial_make(POLICY_RELU, false, false);
+    for (int i = 0; i < 40 * OBS; i++) {
+        t.fp32->weights[0][i] *= 1e20f;
+    }
+    for (int i = 0; i < 33 * 40; i++) {
+        t.fp32->weights[1][i] *= 1e20f;
+    }
+    policy_image_destroy(t.int4);
+    t.int4 = converted(t.fp32, POLICY_INT4);
+    quantizer_calibrate(t.int4, t.fp32, t.obs[0], ROWS);
+    for (int l = 0; l < 3; l++) {
+        for (uint32_t j = 0; j < t.int4->spec.layers[l].outputs; j++) {
+            assert_true(isfinite(t.int4->bias[l][j]));
+        }
+    }
+    assert_memory_not_equal(t.int4->bias[0], t.fp32->bias[0], 40 * sizeof(float));
+    assert_memory_equal(t.int4->bias[2], t.fp32->bias[2], OUTPUTS * sizeof(float));
+    trial_free(&t);
+}
+
 static void
 test_equal_policies_stay_equal(void **state)
 {
@@ -170,6 +195,7 @@ main(void)
         cmocka_unit_test(test_outputs_get_the_means_of_fp32),
         cmocka_unit_test(test_outputs_of_convolutions_get_the_means_of_fp32),
         cmocka_unit_test(test_nothing_but_biases_changes),
+        cmocka_unit_test(test_biases_of_outputs_that_overflow_stay),
         cmocka_unit_test(test_equal_policies_stay_equal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
