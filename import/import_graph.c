@@ -9,6 +9,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_text.h"
+#include "import/import_names.h"
 #include "import/import_values.h"
 
 #define TEXT_BYTES  512
@@ -28,6 +29,8 @@ struct import_graph {
     size_t bytes_left;
     import_value *values; // [value_max]
     size_t value_count, value_max;
+    import_name *names;                     // [value_max], each with the last value of that name
+    const import_value *inputs[INPUTS_MAX]; // of the node that is run
     import_step observation;
 };
 
@@ -71,29 +74,52 @@ import_graph_observation(const import_graph *graph)
 
 // ---- values by name
 
+#define PLACE_NONE SIZE_MAX // of a name whose value is not made yet
+
+// All names that values will have.
+static void
+names_make(import_graph *graph)
+{
+    const import_model *model = graph->model;
+    size_t count = 0;
+    graph->names = oct_alloc(graph->value_max * sizeof(*graph->names));
+    for (size_t i = 0; i < model->tensor_count; i++) {
+        graph->names[count++].name = model->tensors[i].name;
+    }
+    graph->names[count++].name = model->inputs[0].name;
+    for (size_t i = 0; i < model->node_count; i++) {
+        for (size_t k = 0; k < model->nodes[i].output_count; k++) {
+            graph->names[count++].name = model->nodes[i].outputs[k];
+        }
+    }
+    OCT_ASSERT(count == graph->value_max);
+    import_names_sort(graph->names, count);
+    for (size_t i = 0; i < count; i++) {
+        graph->names[i].place = PLACE_NONE;
+    }
+}
+
 // The last of that name: names are unique in a sound model.
 static const import_value *
 value_find(const import_graph *graph, const char *name)
 {
-    for (size_t i = graph->value_count; i > 0; i--) {
-        if (strcmp(graph->values[i - 1].name, name) == 0) {
-            return &graph->values[i - 1];
-        }
-    }
-    return NULL;
+    const import_name *found = import_names_find(graph->names, graph->value_max, name);
+    return found != NULL && found->place != PLACE_NONE ? &graph->values[found->place] : NULL;
 }
 
 const import_value *
 import_graph_input(const import_graph *graph, const import_node *node, size_t i)
 {
-    return i < node->input_count && node->inputs[i][0] != '\0' ? value_find(graph, node->inputs[i])
-                                                               : NULL;
+    return i < node->input_count ? graph->inputs[i] : NULL;
 }
 
 void
 import_graph_define(import_graph *graph, const char *name, const import_value *value)
 {
     OCT_ASSERT(graph->value_count < graph->value_max);
+    import_name *known = import_names_find(graph->names, graph->value_max, name);
+    OCT_ASSERT(known != NULL);
+    known->place = graph->value_count;
     import_value *made = &graph->values[graph->value_count++];
     *made = *value;
     made->name = name;
@@ -133,13 +159,14 @@ node_refuse(import_graph *graph, const import_node *node, const char *why)
     return import_graph_text(graph, "node '%s' (%s): %s", name, op, why);
 }
 
+// Finds the operation of a node and its inputs, once for all of its outputs. A reason, or NULL.
 static const char *
-node_run(import_graph *graph, const import_node *node, import_value *out)
+node_begin(import_graph *graph, const import_node *node, import_operation *operation)
 {
-    import_operation operation = node->domain[0] == '\0' || strcmp(node->domain, "ai.onnx") == 0
-                                     ? import_operation_find(node->op)
-                                     : NULL;
-    if (operation == NULL) {
+    *operation = node->domain[0] == '\0' || strcmp(node->domain, "ai.onnx") == 0
+                     ? import_operation_find(node->op)
+                     : NULL;
+    if (*operation == NULL) {
         return node_refuse(graph, node,
                            "policies do not have this operation; they have " IMPORT_OPERATIONS);
     }
@@ -147,16 +174,17 @@ node_run(import_graph *graph, const import_node *node, import_value *out)
         return node_refuse(graph, node, "too many inputs");
     }
     for (size_t i = 0; i < node->input_count; i++) {
-        const import_value *input = import_graph_input(graph, node, i);
-        if (input == NULL && node->inputs[i][0] != '\0') {
+        const char *name = node->inputs[i];
+        const import_value *input = name[0] != '\0' ? value_find(graph, name) : NULL;
+        if (input == NULL && name[0] != '\0') {
             return node_refuse(graph, node, "it takes a value that nothing before it makes");
         }
         if (input != NULL && input->why != NULL) {
             return input->why;
         }
+        graph->inputs[i] = input;
     }
-    const char *why = operation(graph, node, out);
-    return why != NULL ? node_refuse(graph, node, why) : NULL;
+    return NULL;
 }
 
 static void
@@ -164,10 +192,15 @@ nodes_run(import_graph *graph)
 {
     for (size_t i = 0; i < graph->model->node_count; i++) {
         const import_node *node = &graph->model->nodes[i];
+        import_operation operation;
+        const char *why = node_begin(graph, node, &operation);
         for (size_t k = 0; k < node->output_count; k++) {
             // Only Split has more than one that is read; it finds its part by the name in out.
-            import_value out = {.name = node->outputs[k]};
-            out.why = node_run(graph, node, &out);
+            import_value out = {.name = node->outputs[k], .why = why};
+            const char *refused = why == NULL ? operation(graph, node, &out) : NULL;
+            if (refused != NULL) {
+                out.why = node_refuse(graph, node, refused);
+            }
             import_graph_define(graph, node->outputs[k], &out);
         }
     }
@@ -220,17 +253,11 @@ static oct_err
 observation_define(import_graph *graph, const uint32_t *obs_shape, uint32_t obs_rank, char *reason,
                    size_t reason_size)
 {
-    const import_model *model = graph->model;
-    if (model->input_count != 1) {
-        return oct_refuse(reason, reason_size,
-                          "it has %zu inputs; a policy has one, the observation, and no state",
-                          model->input_count);
-    }
+    const import_port *port = &graph->model->inputs[0];
     graph->observation = (import_step){.kind = IMPORT_OBSERVATION};
-    OCT_TRY(observation_shape(&graph->observation, &model->inputs[0], obs_shape, obs_rank, reason,
-                              reason_size));
+    OCT_TRY(observation_shape(&graph->observation, port, obs_shape, obs_rank, reason, reason_size));
     import_value value = {.step = &graph->observation};
-    import_graph_define(graph, model->inputs[0].name, &value);
+    import_graph_define(graph, port->name, &value);
     return OCT_OK;
 }
 
@@ -258,11 +285,17 @@ import_graph_create(import_graph **out, const import_model *model, const uint32_
     if (values > VALUES_MAX) {
         return oct_refuse(reason, reason_size, "%zu values, allowed are %d", values, VALUES_MAX);
     }
+    if (model->input_count != 1) {
+        return oct_refuse(reason, reason_size,
+                          "it has %zu inputs; a policy has one, the observation, and no state",
+                          model->input_count);
+    }
     import_graph *graph = oct_alloc(sizeof(*graph));
     graph->model = model;
     graph->bytes_left = IMPORT_GRAPH_BYTES_MAX;
     graph->value_max = values;
     graph->values = oct_alloc(graph->value_max * sizeof(*graph->values));
+    names_make(graph);
     for (size_t i = 0; i < model->tensor_count; i++) {
         import_value value = {.constant = &model->tensors[i]};
         import_graph_define(graph, model->tensors[i].name, &value);
@@ -289,5 +322,6 @@ import_graph_destroy(import_graph *graph)
         b = next;
     }
     free(graph->values);
+    free(graph->names);
     free(graph);
 }

@@ -13,6 +13,7 @@
 #include "common/oct_base.h"
 #include "common/oct_bytes.h"
 #include "common/oct_file.h"
+#include "import/import_names.h"
 #include "onnx.pb-c.h"
 #include "policy/policy_half.h"
 
@@ -410,25 +411,20 @@ port_read(reader *r, import_port *port, const Onnx__ValueInfoProto *proto)
     return OCT_OK;
 }
 
-static bool
-is_tensor(const import_model *model, const char *name)
-{
-    for (size_t i = 0; i < model->tensor_count; i++) {
-        if (strcmp(model->tensors[i].name, name) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static oct_err
 ports_read(reader *r, import_model *model, const Onnx__GraphProto *graph)
 {
     model->inputs = keep(r, graph->n_input * sizeof(import_port));
     model->outputs = keep(r, graph->n_output * sizeof(import_port));
+    import_name *tensors = keep(r, model->tensor_count * sizeof(*tensors));
+    for (size_t i = 0; i < model->tensor_count; i++) {
+        tensors[i].name = model->tensors[i].name;
+    }
+    import_names_sort(tensors, model->tensor_count);
     for (size_t i = 0; i < graph->n_input; i++) {
         // Older models list their initialisers as inputs, too.
-        if (!is_tensor(model, text_of(graph->input[i]->name))) {
+        const char *name = text_of(graph->input[i]->name);
+        if (import_names_find(tensors, model->tensor_count, name) == NULL) {
             if (model->input_count == PORTS_MAX) {
                 return REFUSE(r, "more than %d inputs", PORTS_MAX);
             }

@@ -29,7 +29,7 @@ typedef const char *(*import_operation)(import_graph *graph, const import_node *
                                         import_value *out);
 import_operation import_operation_find(const char *name); // NULL: none
 
-// Input i, or NULL where the node has none.
+// Input i of the node that is run, or NULL where it has none.
 const import_value *import_graph_input(const import_graph *graph, const import_node *node,
                                        size_t i);
 int64_t import_graph_opset(const import_graph *graph);

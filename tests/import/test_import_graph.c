@@ -1,0 +1,68 @@
+// Values are found by name without going through all of them.
+#include "import/import_graph.h"
+
+#include <stdlib.h>
+
+#include "tests/import/small_model.h"
+#include "tests/import/strcmp_count.h"
+
+// Every node takes the same value, of the many, in all of its inputs, and gives several.
+static void
+test_names_are_found_in_a_few_comparisons(void **state)
+{
+    (void)state;
+    enum { NODES = 400, INPUTS = 16, OUTPUTS = 4, NAME = 32 };
+    enum { LOOKUP = 2 * 12 }; // comparisons: twice the logarithm of how many values there are
+    static const float one = 1;
+    char(*names)[OUTPUTS][NAME] = oct_alloc(sizeof(char[NODES][OUTPUTS][NAME]));
+    char *(*outputs)[OUTPUTS] = oct_alloc(sizeof(char *[NODES][OUTPUTS]));
+    import_node *nodes = oct_alloc(NODES * sizeof(import_node));
+    char *inputs[INPUTS];
+    for (size_t i = 0; i < INPUTS; i++) {
+        inputs[i] = (char *)(uintptr_t) "constant";
+    }
+    for (size_t i = 0; i < NODES; i++) {
+        for (size_t k = 0; k < OUTPUTS; k++) {
+            (void)snprintf(names[i][k], NAME, "value %zu of node %zu", k, i);
+            outputs[i][k] = names[i][k];
+        }
+        nodes[i] = (import_node){.op = "Identity",
+                                 .name = "",
+                                 .domain = "",
+                                 .inputs = inputs,
+                                 .input_count = INPUTS,
+                                 .outputs = outputs[i],
+                                 .output_count = OUTPUTS};
+    }
+    small_model m;
+    small_model_begin(&m, 3);
+    small_model_tensor(&m, "constant", 0, 1, &one);
+    m.model.nodes = nodes;
+    m.model.node_count = NODES;
+    char reason[256] = "";
+    import_graph *graph;
+    const import_step *step;
+    const import_tensor *constant;
+    strcmp_count = 0;
+    T_OK(import_graph_create(&graph, &m.model, NULL, 0, reason, sizeof(reason)));
+    T_OK(
+        import_graph_value(graph, "value 3 of node 399", &step, &constant, reason, sizeof(reason)));
+    // An operation is looked up for each output, in a list of its own.
+    size_t operations = (size_t)NODES * OUTPUTS * 64;
+    assert_in_range(strcmp_count, 1, operations + (size_t)NODES * (INPUTS + 2 * OUTPUTS) * LOOKUP);
+    assert_null(step);
+    assert_ptr_equal(constant, &m.tensors[0]);
+    import_graph_destroy(graph);
+    free(names);
+    free(outputs);
+    free(nodes);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_names_are_found_in_a_few_comparisons),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
