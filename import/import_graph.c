@@ -163,9 +163,7 @@ node_refuse(import_graph *graph, const import_node *node, const char *why)
 static const char *
 node_begin(import_graph *graph, const import_node *node, import_operation *operation)
 {
-    *operation = node->domain[0] == '\0' || strcmp(node->domain, "ai.onnx") == 0
-                     ? import_operation_find(node->op)
-                     : NULL;
+    *operation = node->domain[0] == '\0' ? import_operation_find(node->op) : NULL;
     if (*operation == NULL) {
         return node_refuse(graph, node,
                            "policies do not have this operation; they have " IMPORT_OPERATIONS);

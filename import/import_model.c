@@ -64,6 +64,13 @@ text_of(const char *text)
     return text != NULL ? text : "";
 }
 
+// "": ONNX's own operations, which have two names.
+static const char *
+domain_of(const char *text)
+{
+    return strcmp(text_of(text), "ai.onnx") == 0 ? "" : text_of(text);
+}
+
 // ---- protobuf
 
 // Memory of unpacked messages; ends before a small file becomes a large one.
@@ -209,6 +216,23 @@ element_bytes(int32_t type)
     }
 }
 
+static bool
+is_half(int32_t type)
+{
+    return type == ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT16 ||
+           type == ONNX__TENSOR_PROTO__DATA_TYPE__BFLOAT16;
+}
+
+static float
+half_read(int32_t type, uint16_t half)
+{
+    if (type == ONNX__TENSOR_PROTO__DATA_TYPE__BFLOAT16) {
+        return policy_bf16_to_float(half);
+    }
+    // policy_fp16_to_float is for finite numbers.
+    return (half & 0x7c00u) == 0x7c00u ? NAN : policy_fp16_to_float(half);
+}
+
 static void
 raw_read(const uint8_t *raw, size_t bytes, int32_t type, size_t count, float *floats,
          int64_t *integers)
@@ -222,14 +246,9 @@ raw_read(const uint8_t *raw, size_t bytes, int32_t type, size_t count, float *fl
         case ONNX__TENSOR_PROTO__DATA_TYPE__DOUBLE:
             floats[i] = (float)oct_read_f64(&in);
             break;
-        case ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT16: {
-            // policy_fp16_to_float is for finite numbers.
-            uint16_t half = oct_read_u16(&in);
-            floats[i] = (half & 0x7c00u) == 0x7c00u ? NAN : policy_fp16_to_float(half);
-            break;
-        }
+        case ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT16:
         case ONNX__TENSOR_PROTO__DATA_TYPE__BFLOAT16:
-            floats[i] = policy_bf16_to_float(oct_read_u16(&in));
+            floats[i] = half_read(type, oct_read_u16(&in));
             break;
         case ONNX__TENSOR_PROTO__DATA_TYPE__INT64:
             integers[i] = (int64_t)oct_read_u64(&in);
@@ -252,10 +271,17 @@ is_integer(int32_t type)
            type == ONNX__TENSOR_PROTO__DATA_TYPE__BOOL;
 }
 
-// Numbers in one of protobuf's own lists. False: they are in none, or too few.
+// Numbers in one of protobuf's own lists; those of 16 bits are there as integers. False: they are
+// in none, or too few.
 static bool
 list_read(const Onnx__TensorProto *proto, size_t count, float *floats, int64_t *integers)
 {
+    if (is_half(proto->data_type)) {
+        for (size_t i = 0; proto->n_int32_data == count && i < count; i++) {
+            floats[i] = half_read(proto->data_type, (uint16_t)proto->int32_data[i]);
+        }
+        return proto->n_int32_data == count;
+    }
     if (floats != NULL && proto->n_float_data == count) {
         memcpy(floats, proto->float_data, count * sizeof(float));
         return true;
@@ -373,7 +399,7 @@ node_read(reader *r, import_node *node, const Onnx__NodeProto *proto)
     *node = (import_node){
         .op = text_of(proto->op_type),
         .name = text_of(proto->name),
-        .domain = text_of(proto->domain),
+        .domain = domain_of(proto->domain),
         .inputs = proto->input,
         .input_count = proto->n_input,
         .outputs = proto->output,
@@ -453,7 +479,7 @@ graph_read(reader *r, import_model *model)
     model->producer = text_of(r->proto->producer_name);
     for (size_t i = 0; i < r->proto->n_opset_import; i++) {
         const Onnx__OperatorSetIdProto *set = r->proto->opset_import[i];
-        if (text_of(set->domain)[0] == '\0') {
+        if (domain_of(set->domain)[0] == '\0') {
             model->opset = set->version;
         }
     }

@@ -94,6 +94,55 @@ test_weights_in_other_files_stay_beside_the_model(void **state)
     free(bytes);
 }
 
+// "ai.onnx" is another name of ONNX's own operations.
+static void
+test_the_opset_has_two_names(void **state)
+{
+    (void)state;
+    static const char named[] = "\x42\x0b\x0a\x07"
+                                "ai.onnx\x10\x09";
+    static const char other[] = "\x42\x0b\x0a\x07"
+                                "ai.onnY\x10\x08";
+    size_t length;
+    char reason[256];
+    uint8_t *bytes = file_read("tanh.onnx", &length);
+    uint8_t *more = oct_alloc(length + sizeof(named) + sizeof(other) - 2);
+    memcpy(more, bytes, length);
+    memcpy(more + length, named, sizeof(named) - 1);
+    memcpy(more + length + sizeof(named) - 1, other, sizeof(other) - 1);
+    import_model *model;
+    T_OK(import_model_decode(&model, more, length + sizeof(named) + sizeof(other) - 2, NULL, reason,
+                             sizeof(reason)));
+    assert_int_equal(model->opset, 9);
+    import_model_destroy(model);
+    free(bytes);
+    free(more);
+}
+
+// A model with one tensor, [1, -2], whose bits are in int32_data.
+static void
+test_halves_may_be_in_the_list_of_integers(void **state)
+{
+    (void)state;
+    static const char fp16[] = "\x3a\x10\x2a\x0e\x08\x02\x10\x0a"
+                               "\x28\x80\x78\x28\x80\x80\x03\x42\x01W";
+    static const char bf16[] = "\x3a\x10\x2a\x0e\x08\x02\x10\x10"
+                               "\x28\x80\x7f\x28\x80\x80\x03\x42\x01W";
+    const char *const all[] = {fp16, bf16};
+    for (size_t i = 0; i < OCT_COUNTOF(all); i++) {
+        char reason[256] = "";
+        import_model *model = NULL;
+        oct_err err = import_model_decode(&model, (const uint8_t *)all[i], sizeof(fp16) - 1, NULL,
+                                          reason, sizeof(reason));
+        assert_string_equal(reason, "");
+        T_OK(err);
+        assert_non_null(model->tensors[0].floats);
+        T_NEAR((double)model->tensors[0].floats[0], 1, 0, 0);
+        T_NEAR((double)model->tensors[0].floats[1], -2, 0, 0);
+        import_model_destroy(model);
+    }
+}
+
 // ---- arrays
 
 #define ARRAY(header, ...) "\x93NUMPY\x01\x00" header __VA_ARGS__
@@ -163,6 +212,8 @@ main(void)
         cmocka_unit_test(test_a_model_is_read_whole),
         cmocka_unit_test(test_a_model_cut_anywhere_is_refused_or_smaller),
         cmocka_unit_test(test_weights_in_other_files_stay_beside_the_model),
+        cmocka_unit_test(test_the_opset_has_two_names),
+        cmocka_unit_test(test_halves_may_be_in_the_list_of_integers),
         cmocka_unit_test(test_arrays_are_read),
         cmocka_unit_test(test_arrays_of_other_kinds_are_refused),
     };
