@@ -573,6 +573,7 @@ diagonal_add(import_layers *layers)
         made->weight[(size_t)i * columns + layers->order[i]] = layers->a[i];
         made->bias[i] = layers->b[i];
     }
+    layers->dense = NULL;
     return OCT_OK;
 }
 

@@ -34,10 +34,10 @@ typedef struct import_layers {
     uint32_t *order;                     // [width] where they are in the policy
     double *a, *b;                       // [width] to be applied
     const double *clip_low, *clip_high;  // [width] to be applied after that; NULL: none
-    const import_step *observation_clip; // left out; NULL: none
+    const import_step *observation_clip; // the last of those that are left out; NULL: none
     bool is_softmax;                     // has passed one
     const import_step *scores;           // the chain without softmax and argmax
-    const import_step *dense;            // of the last layer
+    const import_step *dense;            // of the last layer; NULL: it is a diagonal one
     char *reason;
     size_t reason_size;
 } import_layers;
