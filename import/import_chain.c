@@ -154,9 +154,21 @@ step_eval(const import_step *step, const double *x, double *y)
     }
 }
 
+static bool
+is_changed(const import_step *step, const double *x, const double *y)
+{
+    for (uint32_t i = 0; i < step->count; i++) {
+        if (x[i] != y[i]) {
+            return true;
+        }
+    }
+    return false;
+}
+
 // Steps are evaluated from the observation on; their number is bounded by that of nodes.
-const double *
-import_chain_eval(const import_step *step, const double *observation, double *work)
+// *is_clipped: whether a clip changes a number.
+static const double *
+chain_eval(const import_step *step, const double *observation, double *work, bool *is_clipped)
 {
     const import_step *path[2 * IMPORT_NODES_MAX];
     uint32_t width = import_chain_width(step), count = 0;
@@ -167,8 +179,27 @@ import_chain_eval(const import_step *step, const double *observation, double *wo
     memcpy(work, observation, step->count * sizeof(*work));
     uint32_t half = 0;
     while (count > 0) {
-        step_eval(path[--count], work + (size_t)half * width, work + (size_t)(1 - half) * width);
+        const double *x = work + (size_t)half * width;
+        double *y = work + (size_t)(1 - half) * width;
+        step = path[--count];
+        step_eval(step, x, y);
+        *is_clipped = *is_clipped || (step->kind == IMPORT_CLIP && is_changed(step, x, y));
         half = 1 - half;
     }
     return work + (size_t)half * width;
+}
+
+const double *
+import_chain_eval(const import_step *step, const double *observation, double *work)
+{
+    bool is_clipped = false;
+    return chain_eval(step, observation, work, &is_clipped);
+}
+
+bool
+import_chain_is_clipped(const import_step *step, const double *observation, double *work)
+{
+    bool is_clipped = false;
+    (void)chain_eval(step, observation, work, &is_clipped);
+    return is_clipped;
 }

@@ -61,5 +61,7 @@ import_weight(const import_step *step, size_t j, size_t k)
 // room for two rows of import_chain_width numbers; the answer lies in it.
 uint32_t import_chain_width(const import_step *step);
 const double *import_chain_eval(const import_step *step, const double *observation, double *work);
+// Whether a clip of that chain changes a number of this observation.
+bool import_chain_is_clipped(const import_step *step, const double *observation, double *work);
 
 #endif // IMPORT_IMPORT_CHAIN_H

@@ -249,6 +249,15 @@ clip_make(import_graph *graph, const import_node *node, const import_step *from,
         b[i] = high != NULL ? b[i] : (double)INFINITY;
         why = a[i] <= b[i] ? NULL : "its lower end is above its upper end";
     }
+    // Two clips are one, between what the second one makes of the first one's ends.
+    if (why == NULL && from->kind == IMPORT_CLIP) {
+        for (uint32_t i = 0; i < from->count; i++) {
+            double first = a[i], last = b[i];
+            a[i] = fmin(fmax(from->a[i], first), last);
+            b[i] = fmin(fmax(from->b[i], first), last);
+        }
+        step->from = from->from;
+    }
     step->a = a;
     step->b = b;
     out->step = step;

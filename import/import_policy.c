@@ -497,22 +497,6 @@ typedef struct comparison {
     uint32_t agreed, clipped;
 } comparison;
 
-static bool
-is_clipped(const comparison *c)
-{
-    const import_step *clip = c->result->observation_clip;
-    if (clip == NULL) {
-        return false;
-    }
-    const double *before = import_chain_eval(clip->from, c->x, c->work);
-    for (uint32_t i = 0; i < clip->count; i++) {
-        if (before[i] < clip->a[i] || before[i] > clip->b[i]) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void
 difference_add(comparison *c, double d)
 {
@@ -552,7 +536,8 @@ row_compare(comparison *c, const float *obs, const float *y, const void *action)
     for (uint32_t i = 0; i < c->spec->obs_count; i++) {
         c->x[i] = (double)obs[c->result->order[i]];
     }
-    c->clipped += is_clipped(c);
+    const import_step *clip = c->result->observation_clip;
+    c->clipped += clip != NULL && import_chain_is_clipped(clip, c->x, c->work);
     const double *want = import_chain_eval(c->result->scores, c->x, c->work);
     if (c->spec->action_kind == POLICY_DISCRETE) {
         scores_compare(c, want, y, action);

@@ -41,7 +41,7 @@ typedef struct import_result {
     uint32_t note_count;
     // What import_policy_parity compares with; steps are the graph's.
     const import_step *scores;           // the chain up to scores or actions
-    const import_step *observation_clip; // NULL: none
+    const import_step *observation_clip; // the last one; NULL: none
     double unit_scale[POLICY_ACTIONS_MAX], unit_shift[POLICY_ACTIONS_MAX]; // of unit_actions
 } import_result;
 

@@ -1,4 +1,4 @@
-// Models made node by node: deviations beside the means.
+// Models made node by node: deviations beside the means, and clips at both ends.
 #include "tests/import/small_model.h"
 
 static const float matrix[] = {1, 2, 3, 4, 5, 6, 7, 8, 9}; // [3][3]
@@ -39,6 +39,24 @@ refused(const small_model *m, const import_request *request, const char *words)
     import_graph_destroy(graph);
 }
 
+static import_parity
+parity_of(const small_model *m, const float *obs, uint32_t rows, policy_spec *spec)
+{
+    char reason[512] = "";
+    import_graph *graph;
+    import_result result;
+    import_parity parity;
+    import_request request = request_box();
+    oct_err err = small_model_import(m, &request, &graph, &result, reason, sizeof(reason));
+    assert_string_equal(reason, "");
+    T_OK(err);
+    T_OK(import_policy_parity(&parity, &result, result.image, obs, rows));
+    *spec = result.image->spec;
+    import_policy_free(&result);
+    import_graph_destroy(graph);
+    return parity;
+}
+
 // ---- deviations
 
 // Means and deviations end in activations of layers of their own.
@@ -59,11 +77,57 @@ test_deviations_of_another_layer_are_refused(void **state)
     refused(&m, &request, "log deviations are computed by other layers than the means");
 }
 
+// ---- clips
+
+static void
+test_clips_at_the_end_are_one(void **state)
+{
+    (void)state;
+    static const float obs[] = {0, 0, 0, 0.01f, -0.02f, 0.03f, 5, 5, 5, -5, -5, -5};
+    small_model m;
+    policy_spec spec;
+    begin(&m);
+    small_model_node(&m, "MatMul", "y", "obs", "W", NULL);
+    small_model_node(&m, "Max", "low", "y", "-ones", NULL);
+    small_model_node(&m, "Min", "high", "low", "twos", NULL);
+    small_model_node(&m, "Clip", "action", "high", "-hundreds", "steps");
+    import_parity parity = parity_of(&m, obs, 4, &spec);
+    T_NEAR(parity.max_abs, 0, 1e-6, 0);
+    T_NEAR((double)spec.action_low[0], -1, 0, 0);
+    T_NEAR((double)spec.action_high[0], 1, 0, 0);
+    T_NEAR((double)spec.action_high[2], 2, 0, 0);
+}
+
+// The numbers of four rows that either clip changes: none, by the first, by the second, by both.
+static void
+test_each_clip_of_observations_counts(void **state)
+{
+    (void)state;
+    static const float rows[] = {0.05f, 0.05f, 0.05f, 0.5f, 0, 0, 0, 0, -101, 0.5f, 0, -101};
+    small_model m;
+    policy_spec spec;
+    begin(&m);
+    small_model_node(&m, "Min", "high", "obs", "tenths", NULL);
+    small_model_node(&m, "Max", "x", "high", "-hundreds", NULL);
+    small_model_node(&m, "MatMul", "action", "x", "W", NULL);
+    T_NEAR(parity_of(&m, rows, 4, &spec).clipped, 0.75, 0, 0);
+    // With the normalisation between them.
+    begin(&m);
+    small_model_node(&m, "Min", "high", "obs", "tenths", NULL);
+    small_model_node(&m, "Div", "divided", "high", "steps", NULL);
+    small_model_node(&m, "Max", "x", "divided", "-hundreds", NULL);
+    small_model_node(&m, "MatMul", "action", "x", "W", NULL);
+    static const float divided[] = {0.05f, 0.05f, 0.05f, 0.5f, 0, 0, 0, 0, -301, 0.5f, 0, -301};
+    T_NEAR(parity_of(&m, divided, 4, &spec).clipped, 0.75, 0, 0);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_deviations_of_another_layer_are_refused),
+        cmocka_unit_test(test_clips_at_the_end_are_one),
+        cmocka_unit_test(test_each_clip_of_observations_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
