@@ -6,6 +6,8 @@
 #include "common/oct_base.h"
 #include "import/import_constants.h"
 
+#define NOT_AN_ORDER "its perm is no order of the axes"
+
 // ---- shapes
 
 const char *
@@ -159,6 +161,32 @@ import_squeeze(import_graph *graph, const import_node *node, import_value *out)
     return reshaped(graph, node, from, shape, rank, out);
 }
 
+// A constant whose axes stay, or whose axes are reversed.
+static const char *
+constant_transpose(import_graph *graph, const import_tensor *constant, const import_attribute *perm,
+                   import_value *out)
+{
+    const uint32_t rank = constant->rank;
+    uint32_t seen = 0;
+    bool is_same = true, is_reversed = true;
+    if (perm != NULL && perm->int_count != rank) {
+        return NOT_AN_ORDER;
+    }
+    for (uint32_t i = 0; i < rank; i++) {
+        int64_t axis = perm != NULL ? perm->ints[i] : rank - 1 - i;
+        if (axis < 0 || axis >= rank || (seen >> axis & 1u) != 0) {
+            return NOT_AN_ORDER;
+        }
+        seen |= 1u << axis;
+        is_same = is_same && axis == i;
+        is_reversed = is_reversed && axis == rank - 1 - i;
+    }
+    out->constant = is_same       ? constant
+                    : is_reversed ? import_constant_transpose(graph, constant)
+                                  : NULL;
+    return out->constant != NULL ? NULL : "policies have it of matrices and values only";
+}
+
 const char *
 import_transpose(import_graph *graph, const import_node *node, import_value *out)
 {
@@ -168,8 +196,7 @@ import_transpose(import_graph *graph, const import_node *node, import_value *out
         return "it has no input";
     }
     if (x->constant != NULL) {
-        out->constant = import_constant_transpose(graph, x->constant);
-        return out->constant != NULL ? NULL : "policies have it of matrices and values only";
+        return constant_transpose(graph, x->constant, perm, out);
     }
     const import_step *from = x->step;
     if (perm == NULL || perm->int_count != from->rank + 1 || perm->ints[0] != 0) {
@@ -179,7 +206,7 @@ import_transpose(import_graph *graph, const import_node *node, import_value *out
     for (uint32_t i = 0; i < from->rank; i++) {
         int64_t axis = perm->ints[i + 1] - 1;
         if (axis < 0 || axis >= from->rank || (seen >> axis & 1u) != 0) {
-            return "its perm is no order of the axes";
+            return NOT_AN_ORDER;
         }
         seen |= 1u << axis;
         shape[i] = from->shape[axis];

@@ -1,4 +1,5 @@
-// Models made node by node: deviations beside the means, and clips at both ends.
+// Models made node by node: deviations beside the means, clips at both ends, and constants that
+// are turned.
 #include "tests/import/small_model.h"
 
 static const float matrix[] = {1, 2, 3, 4, 5, 6, 7, 8, 9}; // [3][3]
@@ -121,6 +122,43 @@ test_each_clip_of_observations_counts(void **state)
     T_NEAR(parity_of(&m, divided, 4, &spec).clipped, 0.75, 0, 0);
 }
 
+// ---- constants
+
+static void
+test_a_constant_is_turned_as_its_perm_says(void **state)
+{
+    (void)state;
+    static const int64_t as_it_is[] = {0, 1}, turned[] = {1, 0}, twice[] = {1, 1};
+    static const struct {
+        const int64_t *perm;
+        float weight; // of output 0 and number 1
+    } cases[] = {{as_it_is, 4}, {turned, 2}, {NULL, 2}};
+    import_request request = request_box();
+    char reason[512] = "";
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        small_model m;
+        import_graph *graph;
+        import_result result;
+        begin(&m);
+        small_model_node(&m, "Transpose", "V", "W", NULL, NULL);
+        if (cases[i].perm != NULL) {
+            small_model_ints(&m, "perm", cases[i].perm, 2);
+        }
+        small_model_node(&m, "MatMul", "y", "obs", "V", NULL);
+        small_model_node(&m, "Tanh", "action", "y", NULL, NULL);
+        T_OK(small_model_import(&m, &request, &graph, &result, reason, sizeof(reason)));
+        T_NEAR((double)result.image->weights[0][1], (double)cases[i].weight, 0, 0);
+        import_policy_free(&result);
+        import_graph_destroy(graph);
+    }
+    small_model m;
+    begin(&m);
+    small_model_node(&m, "Transpose", "V", "W", NULL, NULL);
+    small_model_ints(&m, "perm", twice, 2);
+    small_model_node(&m, "MatMul", "action", "obs", "V", NULL);
+    refused(&m, &request, "no order of the axes");
+}
+
 int
 main(void)
 {
@@ -128,6 +166,7 @@ main(void)
         cmocka_unit_test(test_deviations_of_another_layer_are_refused),
         cmocka_unit_test(test_clips_at_the_end_are_one),
         cmocka_unit_test(test_each_clip_of_observations_counts),
+        cmocka_unit_test(test_a_constant_is_turned_as_its_perm_says),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
