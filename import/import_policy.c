@@ -362,7 +362,9 @@ image_make(maker *m)
     spec->normalise = layers->normalise;
     OCT_TRY(policy_spec_check(spec, m->reason, m->reason_size));
     policy_image *image;
-    OCT_TRY(policy_image_create(&image, spec, POLICY_FP32));
+    if (policy_image_create(&image, spec, POLICY_FP32) != OCT_OK) {
+        return REFUSE(m, "its policy would be larger than %u MiB", POLICY_BYTES_MAX >> 20);
+    }
     bool is_finite = true;
     for (uint32_t l = 0; l < layers->count; l++) {
         const import_layer *from = &layers->list[l];

@@ -1,5 +1,5 @@
-// Models made node by node: deviations beside the means, clips at both ends, and constants that
-// are turned.
+// Models made node by node: deviations beside the means, clips at both ends, constants that are
+// turned, and a policy beyond what a file holds.
 #include "tests/import/small_model.h"
 
 static const float matrix[] = {1, 2, 3, 4, 5, 6, 7, 8, 9}; // [3][3]
@@ -159,6 +159,35 @@ test_a_constant_is_turned_as_its_perm_says(void **state)
     refused(&m, &request, "no order of the axes");
 }
 
+// ---- sizes
+
+static bool is_too_large;
+
+oct_err __real_policy_image_create(policy_image **out, const policy_spec *spec,
+                                   policy_precision precision);
+oct_err __wrap_policy_image_create(policy_image **out, const policy_spec *spec,
+                                   policy_precision precision);
+
+oct_err
+__wrap_policy_image_create(policy_image **out, const policy_spec *spec, policy_precision precision)
+{
+    return is_too_large ? OCT_EINVAL : __real_policy_image_create(out, spec, precision);
+}
+
+// As where the weights alone would fit into a file, which takes half a gigabyte here.
+static void
+test_a_policy_beyond_the_size_of_a_file_is_refused(void **state)
+{
+    (void)state;
+    small_model m;
+    begin(&m);
+    small_model_node(&m, "MatMul", "action", "obs", "W", NULL);
+    import_request request = request_box();
+    is_too_large = true;
+    refused(&m, &request, "256 MiB");
+    is_too_large = false;
+}
+
 int
 main(void)
 {
@@ -167,6 +196,7 @@ main(void)
         cmocka_unit_test(test_clips_at_the_end_are_one),
         cmocka_unit_test(test_each_clip_of_observations_counts),
         cmocka_unit_test(test_a_constant_is_turned_as_its_perm_says),
+        cmocka_unit_test(test_a_policy_beyond_the_size_of_a_file_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
