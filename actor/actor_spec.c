@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "actor/actor_sight.h"
+#include "common/oct_base.h"
 
 oct_err
 actor_spec_init(actor_spec *out, const octet_env_spec *task)
@@ -40,9 +41,24 @@ begins(const char *key, const char *with)
     return strncmp(key, with, strlen(with)) == 0;
 }
 
+// run.env_steps, over which noise falls without actor.noise_steps, is not among them: a run that
+// goes on with a larger budget is no reason to begin all environments anew with more noise.
+static bool
+is_of_acting(const char *key)
+{
+    static const char *const keys[] = {"run.deterministic", "algo.window", "algo.sequence_steps",
+                                       "algo.rollout_lag"};
+    for (size_t i = 0; i < OCT_COUNTOF(keys); i++) {
+        if (strcmp(key, keys[i]) == 0) {
+            return true;
+        }
+    }
+    return begins(key, "actor.");
+}
+
 bool
 actor_goes_by(const char *key, bool evaluates)
 {
     return begins(key, "env.") || strcmp(key, "run.seed") == 0 ||
-           begins(key, evaluates ? "evaluation." : "actor.");
+           (evaluates ? begins(key, "evaluation.") : is_of_acting(key));
 }

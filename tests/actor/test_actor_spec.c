@@ -9,6 +9,11 @@ test_actor_goes_by_its_own_keys(void **state)
     assert_true(actor_goes_by("actor.envs", false));
     assert_true(actor_goes_by("env.id", false));
     assert_true(actor_goes_by("run.seed", false));
+    assert_true(actor_goes_by("run.deterministic", false));
+    assert_true(actor_goes_by("algo.window", false));
+    assert_true(actor_goes_by("algo.sequence_steps", false)); // the length of a rollout
+    assert_true(actor_goes_by("algo.rollout_lag", false));
+    assert_false(actor_goes_by("algo.learning_rate", false));
     assert_false(actor_goes_by("run.env_steps", false));
     assert_false(actor_goes_by("learner.batch_size", false));
     assert_false(actor_goes_by("replay.capacity", false));
@@ -22,6 +27,7 @@ test_evaluator_goes_by_its_own_keys(void **state)
     assert_true(actor_goes_by("evaluation.envs", true));
     assert_true(actor_goes_by("env.options", true));
     assert_false(actor_goes_by("actor.envs", true));
+    assert_false(actor_goes_by("algo.sequence_steps", true));
     assert_false(actor_goes_by("net.learner", true));
 }
 
