@@ -271,9 +271,11 @@ actor_worker_begin(actor_io *io, policy_net *net)
     const actor_seed seed = {io->config.run.seed, io->actor_index, io->incarnation};
     oct_err err = actor_run_create(&run, io->e, &io->config, policy_net_spec(net), &seed);
     if (err != OCT_OK) {
+        uint32_t steps = oct_config_has_rollouts(&io->config) ? io->config.algo.sequence_steps : 1;
         oct_log_error("ACTOR-UNSUITED",
-                      "%s: one step of actor.envs=%u is more than a batch can hold",
-                      io->config.env.id, io->config.actor.envs);
+                      "%s: %u steps (1, or algo.sequence_steps of a rollout) of actor.envs=%u are "
+                      "more than a batch can hold",
+                      io->config.env.id, steps, io->config.actor.envs);
         policy_net_destroy(net);
         actor_io_fail(io, ACTOR_EXIT_REFUSED);
         return;

@@ -102,17 +102,20 @@ actor_run_create(actor_run **out, env *take, const oct_config *config, const pol
         .steps = config->actor.batch_steps,
         .envs = env_count(take),
     };
-    if (oct_config_has_rollouts(config)) { // then a batch is a rollout
-        shape.steps = shape.envs * config->algo.sequence_steps;
-    }
+    bool has_rollouts = oct_config_has_rollouts(config);
+    uint32_t rollout_steps = shape.envs * config->algo.sequence_steps;
+    shape.steps = has_rollouts ? rollout_steps : shape.steps; // then a batch is a rollout
     OCT_TRY(actor_batch_shape_fit(&shape));
+    if (has_rollouts && shape.steps < rollout_steps) {
+        return OCT_EINVAL;
+    }
     actor_run *run = oct_alloc(sizeof(*run));
     run->e = take;
     run->envs = shape.envs;
     run->planned_actors = OCT_MAX(1u, config->actor.count);
     run->action_repeat = oct_action_repeat_of(config->env.options);
     run->shape = shape;
-    run->has_rollouts = oct_config_has_rollouts(config);
+    run->has_rollouts = has_rollouts;
     run->seed = *seed;
     run_reserve(run, spec);
     run_explore_init(run, config, spec);

@@ -39,7 +39,7 @@ typedef struct actor_numbers {
 
 // The spec must fit the environment (actor_fits). Environments and generators begin with what seed
 // gives. OCT_EINVAL, and the environment stays the caller's: more environments than a batch can
-// hold.
+// hold, or longer rollouts of them, which are not shortened.
 OCT_CHECKED oct_err actor_run_create(actor_run **out, env *take, const oct_config *config,
                                      const policy_spec *spec, const actor_seed *seed);
 void actor_run_destroy(actor_run *run); // NULL is a no-op

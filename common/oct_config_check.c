@@ -153,8 +153,8 @@ oct_config_rollout_rows(uint32_t steps)
     return steps + steps / 4 + 2;
 }
 
-// Every version is acted with once, so a batch needs as many environments; and rollouts that are
-// ahead have to have room.
+// Every version is acted with once, so a batch needs as many environments; the rollouts of an actor
+// are one message, and those that are ahead have to have room.
 static void
 check_rollouts(const oct_config *config, oct_text *text)
 {
@@ -189,6 +189,13 @@ check_rollouts(const oct_config *config, oct_text *text)
                      "than the %u rows that one answer may hold\n",
                      config->learner.batch_size, config->algo.sequence_steps,
                      OCT_CONFIG_SAMPLE_MAX);
+    }
+    if (config->actor.envs * rows > OCT_CONFIG_BATCH_MAX) {
+        oct_text_add(text,
+                     "error: actor.envs: %u rollouts of algo.sequence_steps: %u are more than the "
+                     "%u rows that one message of an actor may hold; %u fit\n",
+                     config->actor.envs, config->algo.sequence_steps, OCT_CONFIG_BATCH_MAX,
+                     (unsigned)(OCT_CONFIG_BATCH_MAX / rows));
     }
     bool has_minibatches =
         config->algo.name != OCT_ALGO_A2C && config->algo.name != OCT_ALGO_EXTERNAL;

@@ -29,6 +29,27 @@ test_run_refuses_what_no_batch_can_hold(void **state)
     policy_net_destroy(net);
 }
 
+// The learner waits for rollouts of the length that it was told.
+static void
+test_run_refuses_rollouts_that_no_batch_can_hold(void **state)
+{
+    (void)state;
+    enum { STEPS = 1024, ENVS = 51 }; // 1282 rows of each
+    oct_config config = fixture_config(odd_path());
+    config.algo.name = OCT_ALGO_PPO;
+    config.algo.sequence_steps = STEPS;
+    policy_net *net = fixture_policy(ODD_OBS, 1, 0, 0);
+    actor_run *run = NULL;
+    env *e = fixture_env(odd_path(), "", ENVS + 1, 1);
+    T_ERR(actor_run_create(&run, e, &config, policy_net_spec(net), &some_seed), OCT_EINVAL);
+    env_close(e);
+    e = fixture_env(odd_path(), "", ENVS, 1);
+    T_OK(actor_run_create(&run, e, &config, policy_net_spec(net), &some_seed));
+    assert_int_equal(actor_run_shape(run)->steps, ENVS * STEPS);
+    actor_run_destroy(run);
+    policy_net_destroy(net);
+}
+
 static void
 test_run_says_when_the_environment_is_broken(void **state)
 {
@@ -534,6 +555,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_run_refuses_what_no_batch_can_hold),
+        cmocka_unit_test(test_run_refuses_rollouts_that_no_batch_can_hold),
         cmocka_unit_test(test_run_says_when_the_environment_is_broken),
         cmocka_unit_test(test_run_closes_an_episode_that_failed),
         cmocka_unit_test(test_run_of_an_environment_that_always_fails),

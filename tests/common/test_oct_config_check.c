@@ -95,10 +95,16 @@ assert_rollouts(void)
         PPO "learner.batch_size=8;actor.when_full=drop",
         "error: actor.when_full: drop loses rollouts that algo.name: ppo, a2c, trpo and external "
         "wait for\n");
-    assert_check("algo.name=a2c;actor.envs=16384;learner.batch_size=16384;algo.sequence_steps=60;"
-                 "replay.capacity=3000000;learner.batches_per_request=1",
+    assert_check("algo.name=a2c;actor.count=64;actor.envs=256;learner.batch_size=16384;"
+                 "algo.sequence_steps=60;replay.capacity=3000000;learner.batches_per_request=1",
                  "error: learner.batch_size: 16384 rollouts of algo.sequence_steps: 60 are more "
                  "than the 1048576 rows that one answer may hold\n");
+#define LONG "algo.name=ppo;learner.batch_size=8;replay.capacity=1000000;algo.sequence_steps=1024;"
+    assert_check(LONG "actor.envs=51", "");
+    assert_check(LONG "actor.envs=52",
+                 "error: actor.envs: 52 rollouts of algo.sequence_steps: 1024 are more than the "
+                 "65536 rows that one message of an actor may hold; 51 fit\n");
+#undef LONG
     assert_check("algo.name=a2c;actor.envs=8;learner.batch_size=8;replay.capacity=20000;"
                  "replay.data=pole.data;run.updates=1",
                  "error: replay.data: algo.name: a2c learns from each step once, while its policy "
