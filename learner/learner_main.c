@@ -226,13 +226,13 @@ config_read(const struct arguments *arguments, oct_config *config)
 }
 
 // By hand nobody has written the resolved experiment yet; octet status, set and eval read it. What
-// a run was begun with stays.
+// a run was begun with stays, once it has a checkpoint.
 static bool
 config_write(const struct arguments *arguments, const oct_config *config)
 {
     char path[4096];
     (void)snprintf(path, sizeof(path), "%s/config.yaml", arguments->folder);
-    if (arguments->resume && access(path, F_OK) == 0) {
+    if (access(path, F_OK) == 0 && learner_checkpoints_any(arguments->folder)) {
         return true;
     }
     char *text = oct_config_print(config);
@@ -321,7 +321,7 @@ folder_ready(const struct arguments *arguments)
         return false;
     }
     (void)snprintf(path, sizeof(path), "%s/policy.oct", arguments->folder);
-    if (arguments->resume && !has_checkpoint && access(path, F_OK) == 0) {
+    if (!has_checkpoint && access(path, F_OK) == 0) {
         fprintf(stderr,
                 "octet-learner: error: --run-dir %s has a policy.oct but no checkpoint to "
                 "resume from; a new run would overwrite it: name another folder\n",

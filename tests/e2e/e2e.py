@@ -1273,6 +1273,39 @@ def test_bad_experiment_is_refused():
         assert result.returncode != 0 and "CartPole-v1" in result.stdout + result.stderr, result
 
 
+def learner_alone(run, preset, *arguments):
+    """octet-learner without actors: it listens and is ended, or it refuses. Gives its exit code and its log."""
+    log = run.parent / "learner.log"
+    with open(log, "w", encoding="utf-8") as out:
+        learner = start([LEARNER, preset, "--run-dir", run, *arguments], stdout=out, stderr=out, cwd=run.parent)
+    wait_for("the learner", lambda: "LEARNER-LISTEN" in log.read_text(encoding="utf-8") or learner.poll() is not None)
+    learner.terminate()
+    return learner.wait(30), log.read_text(encoding="utf-8")
+
+
+def test_a_folder_without_a_checkpoint_begins_another_run():
+    """Whoever always starts with --resume, as containers do: config.yaml is what the run begins with, whatever began before."""
+    with scratch() as folder:
+        run = folder / "run"
+        assert learner_alone(run, PENDULUM, "--resume")[0] == 0
+        assert not (run / "checkpoint.oct").exists() and "Pendulum-v1" in (run / "config.yaml").read_text()
+        assert learner_alone(run, CARTPOLE, "--resume")[0] == 0
+        assert "CartPole-v1" in (run / "config.yaml").read_text()
+
+
+def test_a_policy_is_never_overwritten_by_another_run():
+    """What is kept of a finished run is config.yaml, policy.oct, metrics.csv and summary.json."""
+    with scratch() as folder:
+        run = folder / "run"
+        run.mkdir()
+        (run / "policy.oct").write_bytes(b"of a finished run")
+        (run / "config.yaml").write_text("env:\n  id: Pendulum-v1\n")
+        for arguments in [], ["--resume"]:
+            code, log = learner_alone(run, CARTPOLE, *arguments)
+            assert code == 3 and "a new run would overwrite it" in log, (code, log)
+            assert "Pendulum-v1" in (run / "config.yaml").read_text()
+
+
 def test_damaged_checkpoints_are_passed_over():
     with scratch() as folder:
         run = folder / "run"
