@@ -17,9 +17,9 @@
 #include "proto/wire_turn.h"
 
 // Of evaluations, whose periods are turns: longer than any period in seconds.
-#define TURN_NS      UINT64_C(1000000000000)
-#define WAITS_NS     UINT64_C(5000000000)
-#define ASK_AGAIN_NS UINT64_C(1000000000)
+#define TURN_NS  UINT64_C(1000000000000)
+#define WAITS_NS UINT64_C(5000000000)
+#define AGAIN_NS UINT64_C(1000000000)
 
 struct learner_pacer {
     learner_turns turns;
@@ -39,7 +39,8 @@ struct learner_pacer {
     uint64_t digest_ask_ns; // not before
     wire_digest digest;     // the last one that came
     learner_state_bytes *state;
-    char reason[64]; // why the run ends with this turn
+    uint64_t save_ns; // the checkpoint is not tried again before
+    char reason[64];  // why the run ends with this turn
 };
 
 static void
@@ -143,12 +144,24 @@ hash_do(learner_run *run)
     return true;
 }
 
-static void
+// False: it could not be written, and is tried again. Replay has a copy of its table for each
+// checkpoint and one more, so the run does not go on without it.
+static bool
 save_do(learner_run *run)
 {
+    learner_pacer *pacer = run->pacer;
+    if (pacer->state == NULL || oct_clock_ns() < pacer->save_ns) {
+        return false;
+    }
     learner_files_policies(run);
-    learner_files_checkpoint(run, run->pacer->state, false);
-    run->pacer->state = NULL;
+    learner_files_checkpoint(run, pacer->state, false);
+    pacer->state = NULL;
+    if (atomic_load(&run->folder.failed[LEARNER_FILE_CHECKPOINT]) == 0) {
+        return true;
+    }
+    pacer->save_ns = oct_clock_ns() + AGAIN_NS;
+    learner_train_ask_state(run->train); // the same again: nothing learns meanwhile
+    return false;
 }
 
 // Whether the task at work is done.
@@ -172,8 +185,7 @@ task_do(learner_run *run)
     case LEARNER_TURN_HASH:
         return hash_do(run);
     case LEARNER_TURN_SAVE:
-        save_do(run);
-        return true;
+        return save_do(run);
     case LEARNER_TURN_END:
         learner_run_finish(run, pacer->reason, true);
         return false;
@@ -361,7 +373,7 @@ learner_run_digested(learner_run *run, oct_err err, const char *detail, const wi
     if (err == OCT_EINVAL) {
         turn_lost(run, "is at another turn");
     } else if (err != OCT_OK && run->phase == LEARNER_TRAINING) {
-        pacer->digest_ask_ns = oct_clock_ns() + ASK_AGAIN_NS;
+        pacer->digest_ask_ns = oct_clock_ns() + AGAIN_NS;
         if (!pacer->is_digest_late) {
             oct_log_warn("LEARNER-WAIT-COPY", "turn %" PRIu64 ": %s; trying again",
                          pacer->turns.turn, detail);

@@ -131,6 +131,42 @@ test_turns_go_on_from_the_last_checkpoint(void **state)
     run_forget(run);
 }
 
+// Replay keeps a copy for each checkpoint and one more: a run that went on without checkpoints
+// would soon have none that it can go on from.
+static void
+test_a_turn_waits_for_its_checkpoint(void **state)
+{
+    (void)state;
+    const wire_digest digest = {.turn = 2, .sha256 = {7}};
+    wire_digest_request asked;
+    learner_run *run = run_ready(false, 0);
+    turn_learn(run, 1);
+    turn_learn(run, 2);
+    assert_int_equal(unlink(FOLDER "/checkpoint.oct"), 0);
+    T_OK(oct_file_make_folder(FOLDER "/checkpoint.oct")); // in its way
+    assert_true(learner_run_digest(run, &asked));
+    learner_run_digested(run, OCT_OK, "", &digest);
+    while (learner_run_trouble(run) == NULL) {
+        fixture_listen(&bell);
+        learner_run_collect(run);
+    }
+    assert_non_null(strstr(learner_run_trouble(run), "checkpoint.oct cannot be written"));
+    assert_int_equal(rmdir(FOLDER "/checkpoint.oct"), 0);
+    while (!folder_has(FOLDER, "checkpoint.oct")) {
+        assert_null(learner_run_publish(run));
+        learner_run_collect(run);
+        learner_run_tick(run);
+    }
+    learner_checkpoint checkpoint = checkpoint_read();
+    assert_int_equal(checkpoint.policy_version, 2);
+    assert_int_equal(checkpoint.updates, 4);
+    assert_memory_equal(checkpoint.turn.replay, digest.sha256, WIRE_HASH_BYTES);
+    learner_checkpoint_fini(&checkpoint);
+    assert_null(learner_run_trouble(run));
+    assert_int_equal(run_published(run)->version, 3);
+    run_forget(run);
+}
+
 static void
 test_a_run_whose_replay_was_restarted_starts_over(void **state)
 {
@@ -228,6 +264,7 @@ main(void)
 #define T(test) cmocka_unit_test_setup_teardown(test, setup_turns, teardown)
     const struct CMUnitTest tests[] = {
         T(test_turns_go_on_from_the_last_checkpoint),
+        T(test_a_turn_waits_for_its_checkpoint),
         T(test_a_run_whose_replay_was_restarted_starts_over),
         T(test_a_run_whose_replay_is_at_another_turn_starts_over),
         T(test_a_run_whose_priorities_are_lost_starts_over),
