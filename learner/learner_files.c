@@ -17,9 +17,9 @@
 #include "learner/learner_run_state.h"
 #include "learner/learner_summary.h"
 
-#define RESERVE_AHEAD 1000u
-#define RESERVE_LOW   200u
-#define RESERVE_RETRY 20u // versions after which a reserve that could not be written is tried again
+#define RESERVE_AHEAD    1000u
+#define RESERVE_LOW      200u
+#define RESERVE_AGAIN_NS 1000000000u // when a reserve that could not be written is tried again
 // Of a checkpoint being written, until that is told.
 #define WRITER_PATIENCE_NS 30000000000u
 
@@ -403,22 +403,38 @@ learner_files_start(learner_run *run)
     }
 }
 
-void
-learner_files_reserve(learner_run *run, uint64_t version)
+static void
+reserve_write(learner_run *run, uint64_t version)
 {
-    if (run->abandoned || version + RESERVE_LOW <= run->folder.reserved_version) {
-        return;
-    }
     char path[LEARNER_PATH_MAX], text[64];
     learner_files_path(run, "policy_versions", path);
-    run->folder.reserved_version = version + RESERVE_AHEAD;
-    int length =
-        snprintf(text, sizeof(text), "reserved %" PRIu64 "\n", run->folder.reserved_version);
+    int length = snprintf(text, sizeof(text), "reserved %" PRIu64 "\n", version);
     bool is_written = oct_file_write(path, text, (size_t)length) == OCT_OK;
     learner_files_told(run, LEARNER_FILE_VERSIONS, is_written ? 0 : errno);
-    if (!is_written) {
-        run->folder.reserved_version = version + RESERVE_LOW + RESERVE_RETRY;
+    if (is_written) {
+        run->folder.reserved_version = version;
+    } else {
+        run->folder.reserve_ns = oct_clock_ns() + RESERVE_AGAIN_NS;
     }
+}
+
+bool
+learner_files_reserve(learner_run *run, uint64_t version)
+{
+    learner_folder *folder = &run->folder;
+    bool is_low = version + RESERVE_LOW > folder->reserved_version;
+    if (is_low && !run->abandoned && oct_clock_ns() >= folder->reserve_ns) {
+        reserve_write(run, version + RESERVE_AHEAD);
+    }
+    bool is_reserved = version <= folder->reserved_version;
+    if (!is_reserved && !run->abandoned && !folder->is_holding) {
+        oct_log_warn("LEARNER-VERSIONS-HELD",
+                     "%s: policy_versions cannot be written, so versions from %" PRIu64
+                     " on are held back until it is: actors act with what they have",
+                     run->options.folder, version);
+    }
+    folder->is_holding = !is_reserved;
+    return is_reserved;
 }
 
 // ---- checkpoint

@@ -282,7 +282,7 @@ join_start(learner_run *run, algo *algorithm)
     learner_files_start(run);
     // Before anything is published, so that a restarted learner goes on with this run id. In
     // lock-step the checkpoint that it goes on from says all of that.
-    learner_files_reserve(run, run->folder.resumed.policy_version);
+    (void)learner_files_reserve(run, run->folder.resumed.policy_version);
     if (!run->config->run.deterministic || run->folder.resumed.policy_version == 0) {
         learner_files_checkpoint(run, learner_train_state(run->train), false);
     }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/oct_action_repeat.h"
+#include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "common/oct_libm.h"
 #include "common/oct_log.h"
@@ -196,14 +197,26 @@ learner_run_spec(const learner_run *run)
 
 // ---- publishing
 
+// The version that the stage gives next; of an earlier process none is left.
+static uint64_t
+version_next(const learner_run *run)
+{
+    const quantizer_publication *latest = learner_publisher_latest(run->publisher);
+    return (latest != NULL ? latest->version : run->folder.resumed.policy_version) + 1;
+}
+
 const quantizer_publication *
 learner_run_publish(learner_run *run)
 {
+    // What is held stays with the stage, which makes no more than it has room for.
+    if (run->train == NULL || !learner_files_reserve(run, version_next(run))) {
+        return NULL;
+    }
     const quantizer_publication *publication = learner_publisher_take(run->publisher);
     if (publication == NULL) {
         return NULL;
     }
-    learner_files_reserve(run, publication->version);
+    OCT_ASSERT(publication->version <= run->folder.reserved_version);
     if (run->wants.each_once && !run->wants.any_policy &&
         learner_publisher_is_rare(run->publisher)) {
         oct_log_warn(

@@ -119,7 +119,8 @@ OCT_CHECKED oct_err learner_run_machine(const learner_run *run, const char *wher
                                         char *reason, size_t reason_size);
 // Looks at what the threads have done. Call when notified.
 void learner_run_collect(learner_run *run);
-// The next version to publish, borrowed until the next call; NULL: none.
+// The next version to publish, borrowed until the next call; NULL: none, or its number could not be
+// reserved on disk yet.
 const quantizer_publication *learner_run_publish(learner_run *run);
 const quantizer_publication *learner_run_latest(const learner_run *run); // NULL: none yet
 // What an actor that has a version (0: none) is to act with next. NULL: nothing newer.

@@ -64,6 +64,8 @@ typedef struct learner_folder {
     learner_checkpoint resumed; // what the run goes on from; its state until that was loaded
     // policy_versions: versions up to here may have been published, also by a dead process
     uint64_t reserved_version;
+    uint64_t reserve_ns; // it is not tried again before
+    bool is_holding;     // the next version has to wait for it
     // policy.oct
     learner_eval_result saved; // what is known of it; version 0: not evaluated, or there is none
     double saved_confirmed;
@@ -220,8 +222,9 @@ void learner_files_start(learner_run *run);
 // Of a file of the run folder.
 void learner_files_path(const learner_run *run, const char *name, char out[LEARNER_PATH_MAX]);
 // Versions up to this one are about to be published: reserved on disk ahead of need (contract 1:
-// after a crash the next process begins above everything that actors may have seen).
-void learner_files_reserve(learner_run *run, uint64_t version);
+// after a crash the next process begins above everything that actors may have seen). False: they
+// are not, and may not be published yet.
+bool learner_files_reserve(learner_run *run, uint64_t version);
 // Writes state (taken) with the counters of now; in a thread of its own when async.
 void learner_files_checkpoint(learner_run *run, learner_state_bytes *take, bool async);
 // learner_policy_files.c: policy.oct (best), what it was quantised from, its values whole, and
