@@ -50,16 +50,31 @@ table_look(learner_source *source, oct_err err, const wire_configured *answer)
     return table != learner_source_place_after(source, 0).table;
 }
 
+// Steps that came after the checkpoint count as any, but nobody knows how long they took: rates are
+// of those that come from now on.
+static void
+steps_found(learner_run *run, const learner_source *source)
+{
+    uint64_t found = learner_source_count(source, oct_clock_ns()).steps * run->action_repeat;
+    run->env_steps_found += found;
+    run->report.env_steps += found;
+}
+
 void
 learner_run_configured(learner_run *run, learner_origin origin, oct_err err,
                        const wire_configured *answer)
 {
+    learner_source *source = run->source[origin];
     if (origin == LEARNER_DATA) { // checkpoints know nothing of it
-        learner_source_configured(run->source[LEARNER_DATA], err, answer);
+        learner_source_configured(source, err, answer);
         return;
     }
+    bool is_first = learner_source_count(source, oct_clock_ns()).incarnation == 0;
     // What is drawn before a checkpoint knows the table could not be drawn again.
-    bool is_new = table_look(run->source[origin], err, answer);
+    bool is_new = table_look(source, err, answer);
+    if (is_first) {
+        steps_found(run, source);
+    }
     if (is_new && run->config->learner.checkpoint_s > 0 && !run->config->run.deterministic) {
         learner_run_checkpoint(run);
     }

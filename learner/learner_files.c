@@ -600,7 +600,7 @@ learner_files_summary(learner_run *run)
         .blas = run->blas != NULL ? run->blas : "",
         .run_id = run->run_id,
         .env_steps = learner_run_env_steps(run),
-        .env_steps_base = run->env_steps_base,
+        .env_steps_base = run->env_steps_base + run->env_steps_found,
         .updates = run->updates,
         .updates_base = run->updates_base,
         .policy_version = version,

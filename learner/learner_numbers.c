@@ -28,8 +28,9 @@
 
 static const oct_number rows[] = {
     METRIC(COUNTER, "wall_s", "s",
-           "Time since the first actor joined, over all processes of the run.", CSV | STATUS,
-           wall_s, "octet_learner_wall_seconds_total"),
+           "Time since the first actor joined, over all processes of the run; of one that was "
+           "killed, up to its last checkpoint.",
+           CSV | STATUS, wall_s, "octet_learner_wall_seconds_total"),
     NUMBER(GAUGE, "time_s", "s", "Time at which the row ended, in whole seconds since 1970.", CSV,
            time_s),
     METRIC(COUNTER, "env_steps", "steps",

@@ -132,6 +132,7 @@ struct learner_run {
 
     // counters
     uint64_t env_steps_base, updates_base; // from the checkpoint
+    uint64_t env_steps_found; // beyond it, when this process came to replay: not of its time
     double wall_base_s;
     uint64_t begin_ns; // of training in this process; 0: not yet
     uint64_t training_end_ns;
@@ -164,8 +165,9 @@ struct learner_run {
     learner_peers *peers;
 };
 
-void learner_run_stop_training(learner_run *run);  // ends its thread, and whoever learns for it
-double learner_run_wall_s(const learner_run *run); // training so far, over all processes
+void learner_run_stop_training(learner_run *run); // ends its thread, and whoever learns for it
+// Training so far, over all processes: of one that was killed, up to its last checkpoint.
+double learner_run_wall_s(const learner_run *run);
 uint64_t learner_run_env_steps(const learner_run *run); // over all processes, too
 double learner_run_share(const learner_run *run);       // of the budget that is spent, 0 to 1
 

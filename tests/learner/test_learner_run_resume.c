@@ -47,14 +47,15 @@ test_run_keeps_the_scaling_of_its_checkpoint(void **state)
     policy_image_destroy(resumed);
 }
 
-// Steps that replay took after the checkpoint count, whoever was there to hear of them; what was
-// drawn for updates that are lost is drawn again.
+// Steps that replay took after the checkpoint count, whoever was there to hear of them, but are not
+// of this process's time; what was drawn for updates that are lost is drawn again.
 static void
 test_run_goes_on_where_replay_is(void **state)
 {
     (void)state;
     const wire_configured empty = {.incarnation = 9, .table = 77};
     config.learner.checkpoint_s = 3600;
+    config.learner.metrics_s = 0;
     learner_run *run = run_joined(false);
     learner_run_configured(run, LEARNER_LIVE, OCT_OK, &empty);
     steps = 500;
@@ -85,6 +86,8 @@ test_run_goes_on_where_replay_is(void **state)
                                    .returned = 5 * FIXTURE_B};
     learner_run_configured(run, LEARNER_LIVE, OCT_OK, &ahead);
     T_NEAR(status_of(run, "learner.env_steps"), 820, 0, 0);
+    learner_run_tick(run); // a row
+    T_NEAR(status_of(run, "learner.env_steps_per_s"), 0, 0, 0);
     steps = 900;
     run_train(run, 1);
     T_NEAR(status_of(run, "learner.env_steps"), 900, 0, 0);
@@ -94,6 +97,11 @@ test_run_goes_on_where_replay_is(void **state)
     assert_int_equal(checkpoint.replay[0].steps, 900);
     assert_true(checkpoint.replay[0].samples > learned);
     learner_checkpoint_fini(&checkpoint);
+    json_t *summary = summary_read();
+    T_NEAR(json_number_value(json_object_get(summary, "env_steps_per_s")) *
+               json_number_value(json_object_get(summary, "training_s")),
+           900 - 820, 1e-6, 0);
+    json_decref(summary);
 }
 
 // Actors that come before anything was published act with what was published last.
