@@ -169,6 +169,9 @@ learner_run_finish(learner_run *run, const char *reason, bool evaluate)
     if (run->phase != LEARNER_FINAL) {
         (void)snprintf(run->reason, sizeof(run->reason), "%s", reason);
     }
+    if (was_training && !run->abandoned) {
+        learner_files_policies(run); // the update at work is waited for, and may take long
+    }
     if (was_training) {
         training_end(run);
     }

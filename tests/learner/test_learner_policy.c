@@ -290,6 +290,24 @@ test_run_resumed_drops_a_twin_of_another_version(void **state)
     }
 }
 
+// The update at work may take long, and whoever ends the run may not wait for it.
+static void
+test_run_that_ends_has_written_its_policy_before(void **state)
+{
+    (void)state;
+    uint64_t saved;
+    config.learner.checkpoint_s = 3600;
+    learner_run *run = run_joined(false);
+    learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+    uint64_t version = run_published(run)->version;
+    run_evaluated(run, evaluator, 2, 60);
+    run_evaluated(run, evaluator, 4, 70);
+    learner_run_finish(run, "interrupted", false);
+    T_NEAR(policy_return("policy.oct", &saved), 70, 0, 0);
+    assert_int_equal(saved, version);
+    learner_run_destroy(run); // killed before it could save
+}
+
 int
 main(void)
 {
@@ -303,6 +321,7 @@ main(void)
         T(test_run_killed_between_policy_and_weights_has_those_of_its_policy),
         T(test_run_resumed_writes_the_weights_of_an_earlier_best),
         T(test_run_resumed_drops_a_twin_of_another_version),
+        T(test_run_that_ends_has_written_its_policy_before),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
