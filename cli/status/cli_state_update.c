@@ -108,10 +108,11 @@ judge(cli_state *state, double wall_s)
     bool is_training = strcmp(state->learner.state, "training") == 0;
     bool is_held = cli_state_number(state, "replay.insert_wait_share") >= HELD_SHARE;
     // A learner that is busy with what it has is what actors wait for, where each version is waited
-    // for.
+    // for: also with one update for long.
     double updates = cli_state_number(state, "learner.updates");
-    bool is_learning = updates > state->updates_count &&
-                       !(cli_state_number(state, "learner.wait_share") > STARVED_SHARE);
+    double wait_share = cli_state_number(state, "learner.wait_share");
+    bool is_learning = wait_share <= STARVED_SHARE ||
+                       (updates > state->updates_count && !(wait_share > STARVED_SHARE));
     state->updates_count = updates;
     if (!is_training || is_held || is_learning || env_steps != state->stepped_count) {
         state->stepped_s = wall_s;
@@ -137,7 +138,7 @@ judge(cli_state *state, double wall_s)
         warn(state, actor_log, "no actor has reported for 10 s, does the environment hang?");
     } else if (is_training && !is_held && wall_s >= state->quiet_max_s &&
                cli_state_number(state, "learner.env_steps_per_s") == 0 &&
-               cli_state_number(state, "learner.wait_share") > STARVED_SHARE) {
+               wait_share > STARVED_SHARE) {
         warn(state, actor_log,
              "the learner waits and no environment steps, does the environment hang?");
     } else if (is_training && updates >= LEARNER_CUT_UPDATES) {
