@@ -26,7 +26,7 @@
 #define STOP_ECHO_S       0.2
 #define STOP_SIGNAL_MS    3000 // or when the call was heard but nothing came of it
 #define FINISH_MS         1000 // actors and replay have nothing to save once the learner is done
-#define STILL_WRITING_MS  1000 // until that is looked at again
+#define STILL_BUSY_MS     1000 // until a learner that learns or writes is looked at again
 #define CLOSE_MS          500
 #define QUIET_S           2
 
@@ -49,6 +49,7 @@ typedef struct run {
     net_timer *signal_timer;
     net_timer *kill_timer;
     double stop_s;    // when the stop began
+    bool is_updating; // the learner, when that was looked at last
     uint64_t written; // by the learner that is ending, as last said
     bool gone;
 } run;
@@ -71,12 +72,31 @@ all_gone(void *arg)
 
 static void kill_after(run *r, uint32_t timeout_ms);
 
+// The learner ends behind the update that it is in, which may be long, and then has as much time to
+// save as without one. True: it is waited for.
+static bool
+update_is_waited_for(run *r)
+{
+    bool was_updating = r->is_updating;
+    r->is_updating = cli_supervisor_is_working(r->supervisor, r->learner);
+    if (r->is_updating && !was_updating) {
+        cli_screen_print(r->screen, "the learner ends its update (Ctrl-C again to kill)");
+    }
+    if (r->is_updating || was_updating) {
+        kill_after(r, r->is_updating ? STILL_BUSY_MS : CLI_RUN_STOP_MS);
+    }
+    return r->is_updating || was_updating;
+}
+
 // A checkpoint on a slow disk is waited for as long as bytes of it get there.
 static void
 kill_due(void *arg)
 {
     run *r = arg;
     uint64_t bytes;
+    if (r->phase == STOPPING && update_is_waited_for(r)) {
+        return;
+    }
     if (r->phase != STOPPING || !cli_supervisor_is_writing(r->supervisor, r->learner, &bytes)) {
         cli_supervisor_kill(r->supervisor, SIGKILL);
         return;
@@ -87,7 +107,7 @@ kill_due(void *arg)
                          cli_text_bytes((double)bytes).text);
     }
     r->written = bytes;
-    kill_after(r, STILL_WRITING_MS);
+    kill_after(r, STILL_BUSY_MS);
 }
 
 static void

@@ -426,6 +426,15 @@ cli_supervisor_is_writing(const cli_supervisor *s, uint32_t index, uint64_t *byt
            cli_watch_is_writing(&d->watch, d->pulse, &s->watch);
 }
 
+bool
+cli_supervisor_is_working(const cli_supervisor *s, uint32_t index)
+{
+    OCT_ASSERT(index < s->count);
+    const child *d = s->children[index];
+    return d->process != NULL && d->pulse != NULL &&
+           cli_watch_is_working(&d->watch, d->pulse, &s->watch);
+}
+
 uint32_t
 cli_supervisor_count(const cli_supervisor *s)
 {

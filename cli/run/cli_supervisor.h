@@ -95,6 +95,8 @@ void cli_supervisor_sample(cli_supervisor *supervisor);
 // Whether a daemon is writing a file and gets on with it (cli_watch_is_writing); bytes that it has
 // moved since it began.
 bool cli_supervisor_is_writing(const cli_supervisor *supervisor, uint32_t daemon, uint64_t *bytes);
+// Whether its working thread is at something that ends by itself (cli_watch_is_working).
+bool cli_supervisor_is_working(const cli_supervisor *supervisor, uint32_t daemon);
 uint32_t cli_supervisor_count(const cli_supervisor *supervisor);
 uint32_t cli_supervisor_running(const cli_supervisor *supervisor);
 uint32_t cli_supervisor_restarts(const cli_supervisor *supervisor);

@@ -82,6 +82,14 @@ cli_watch_is_writing(const cli_watch *watch, const oct_pulse_page *page, const c
            watch->bytes_silent_s < limit_of(rule, OCT_PULSE_WORKS);
 }
 
+bool
+cli_watch_is_working(const cli_watch *watch, const oct_pulse_page *page, const cli_watch_rule *rule)
+{
+    uint64_t beat = atomic_load_explicit(&page->beat[OCT_PULSE_WORK], memory_order_relaxed);
+    return oct_pulse_doing_of(beat) == OCT_PULSE_WORKS &&
+           watch->silent_s[OCT_PULSE_WORK] < limit_of(rule, OCT_PULSE_WORKS);
+}
+
 const char *
 cli_watch_trouble_text(const cli_watch_trouble *trouble)
 {

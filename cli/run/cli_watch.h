@@ -54,6 +54,9 @@ void cli_watch_begin(cli_watch *watch);
 // Whether it writes a file and a byte of one moved within hang_s.
 bool cli_watch_is_writing(const cli_watch *watch, const oct_pulse_page *page,
                           const cli_watch_rule *rule);
+// Whether its working thread is at something that ends by itself, and began it within hang_s.
+bool cli_watch_is_working(const cli_watch *watch, const oct_pulse_page *page,
+                          const cli_watch_rule *rule);
 // "its training thread", "its environment".
 const char *cli_watch_trouble_text(const cli_watch_trouble *trouble);
 

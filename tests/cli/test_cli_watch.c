@@ -142,6 +142,28 @@ test_bytes_of_files_are_progress(void **state)
     assert_false(cli_watch_is_writing(&d.watch, &d.page, &rule));
 }
 
+// What Ctrl-C waits for: an update ends by itself, and what it has learned is saved then.
+static void
+test_an_update_is_work_until_it_hangs(void **state)
+{
+    (void)state;
+    daemon_seen d = begin(OCT_PULSE_WORK, OCT_PULSE_WORKS);
+    assert_true(cli_watch_is_working(&d.watch, &d.page, &rule));
+    assert_int_equal(look_for(&d, 29), CLI_WATCH_WELL);
+    assert_true(cli_watch_is_working(&d.watch, &d.page, &rule));
+    (void)look_for(&d, 31);
+    assert_false(cli_watch_is_working(&d.watch, &d.page, &rule));
+    show(&d, OCT_PULSE_WORK, OCT_PULSE_WORKS); // the next one
+    (void)look_for(&d, 1);
+    assert_true(cli_watch_is_working(&d.watch, &d.page, &rule));
+    show(&d, OCT_PULSE_WORK, OCT_PULSE_WAITS);
+    assert_false(cli_watch_is_working(&d.watch, &d.page, &rule));
+    show(&d, OCT_PULSE_WORK, OCT_PULSE_ABSENT);
+    assert_false(cli_watch_is_working(&d.watch, &d.page, &rule));
+    show(&d, OCT_PULSE_LOOP, OCT_PULSE_WORKS); // which it always says
+    assert_false(cli_watch_is_working(&d.watch, &d.page, &rule));
+}
+
 static void
 test_rule_of_0_is_never(void **state)
 {
@@ -167,6 +189,7 @@ main(void)
         cmocka_unit_test(test_slow_environment_has_its_own_limit),
         cmocka_unit_test(test_pause_of_the_supervisor_begins_anew),
         cmocka_unit_test(test_bytes_of_files_are_progress),
+        cmocka_unit_test(test_an_update_is_work_until_it_hangs),
         cmocka_unit_test(test_rule_of_0_is_never),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

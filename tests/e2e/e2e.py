@@ -406,6 +406,21 @@ def test_ctrl_c_saves_and_leaves_no_orphan():
         assert not children(run)
 
 
+def test_ctrl_c_waits_for_a_long_update():
+    """Longer than the four seconds after which processes are killed: what it has learned is saved."""
+    with scratch() as folder:
+        run = folder / "run"
+        process = train(run, *ENDLESS, "--set", "network.hidden=[1024,1024]", "--set", "algo.sequence_steps=1024", "--set",
+                        "replay.capacity=100000", "--set", "evaluation.episodes=1", "--set", "evaluation.screen_episodes=1",
+                        "--set", "algo.epochs=2", "--set", "run.hang_s=3600",  # however busy the machine is
+                        preset=ROOT / "presets/cartpole-ppo.yaml")
+        wait_for("an update", lambda: (column(run, "env_steps") or 0) >= 8 * 1024)
+        process.send_signal(signal.SIGINT)
+        finish(process, run, 130)
+        assert summary(run)["reason"] == "interrupted" and summary(run)["updates"] >= 1, summary(run)
+        assert logged(run, "LEARNER-EXIT", "learner") and not children(run)
+
+
 def test_killed_supervisor_leaves_no_orphan():
     """Daemons that follow it end by themselves, and the learner saves what it has: no other checkpoint is due."""
     with scratch() as folder:
