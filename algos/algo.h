@@ -86,9 +86,9 @@ void algo_destroy(algo *a);
 // One update, for DQN one gradient step. learning_rate is given per step (schedules are the
 // caller's). priorities [B] (may be NULL) gets each row's new priority >= 0: its |TD error|, or the
 // KL divergence where returns are distributions. OCT_EINTERNAL: loss or gradient not finite;
-// OCT_EINVAL: no or too many rows, or an action out of range. Then nothing was changed, neither
-// here nor in priorities and numbers. numbers [ALGO_NUMBERS_MAX]: in the order of algo_numbers;
-// NaN: none in this update.
+// OCT_EINVAL: no or too many rows, an action out of range, or a learning rate that a table cannot
+// have. Then nothing was changed, neither here nor in priorities and numbers. numbers
+// [ALGO_NUMBERS_MAX]: in the order of algo_numbers; NaN: none in this update.
 OCT_CHECKED oct_err algo_update(algo *a, const algo_batch *batch, float learning_rate,
                                 float *priorities, float *numbers);
 uint64_t algo_updates(const algo *a);

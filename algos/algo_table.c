@@ -28,6 +28,16 @@ typedef struct algo_table {
 } algo_table;
 
 static oct_err
+rate_check(const char *key, double rate, char *reason, size_t reason_size)
+{
+    return rate > 1 ? oct_refuse(reason, reason_size,
+                                 "%s: %g is above 1; a table's is the share of each error that is "
+                                 "learned",
+                                 key, rate)
+                    : OCT_OK;
+}
+
+static oct_err
 table_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants, char *reason,
                 size_t reason_size)
 {
@@ -41,12 +51,9 @@ table_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants, 
                           "a table needs discrete observations; those of %.100s are not: %s",
                           spec->env_id, others);
     }
-    if (config->algo.learning_rate > 1) {
-        return oct_refuse(reason, reason_size,
-                          "algo.learning_rate: %g is above 1; a table's is the share of each error "
-                          "that is learned",
-                          config->algo.learning_rate);
-    }
+    OCT_TRY(rate_check("algo.learning_rate", config->algo.learning_rate, reason, reason_size));
+    OCT_TRY(rate_check("algo.learning_rate_final", config->algo.learning_rate_final, reason,
+                       reason_size));
     if (config->learner.quantisation_aware) {
         return oct_refuse(reason, reason_size,
                           "learner.quantisation_aware: a table has no gradient to learn by");
@@ -192,12 +199,16 @@ window_learn(algo_table *table, const algo_batch *batch, uint32_t b, float rate,
     return most;
 }
 
-// Values stay finite: rewards are below 1e19 and a step never moves a value beyond its target.
+// Values stay finite: rewards are below 1e19, and a step of a rate up to 1 never moves a value
+// beyond its target.
 static oct_err
 table_update(algo *a, const algo_batch *batch, float learning_rate, float *priorities,
              float *numbers)
 {
     algo_table *table = (algo_table *)a;
+    if (!(learning_rate >= 0 && learning_rate <= 1)) {
+        return OCT_EINVAL;
+    }
     OCT_TRY(batch_take(table, batch));
     sums sum = {0};
     for (uint32_t b = 0; b < batch->B; b++) {

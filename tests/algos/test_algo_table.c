@@ -50,6 +50,9 @@ test_table_refuses_what_has_no_table(void **state)
     config.algo.learning_rate = 1.5;
     refused(&config, bytes, "algo.learning_rate: 1.5 is above 1");
     config = table_config();
+    config.algo.learning_rate_final = 1.5;
+    refused(&config, bytes, "algo.learning_rate_final: 1.5 is above 1");
+    config = table_config();
     config.learner.quantisation_aware = true;
     refused(&config, bytes, "learner.quantisation_aware");
     config = table_config();
@@ -112,6 +115,31 @@ test_table_refuses_batches_without_a_trace(void **state)
     one_make(&o);
     o.reward[0] = NAN;
     fixture_update_refused(a, &o.batch, OCT_EINTERNAL);
+    algo_destroy(a);
+}
+
+// Beyond 1 each step would move a value past its target, until it is not finite.
+static void
+test_table_refuses_rates_beyond_1(void **state)
+{
+    (void)state;
+    static const float rates[] = {1.01f, -0.5f, INFINITY, NAN};
+    oct_config config = table_config();
+    algo *a = fixture_table(&config, 3, 2);
+    float result[ALGO_NUMBERS_MAX];
+    one o;
+    one_make(&o);
+    size_t length;
+    uint8_t *was = fixture_save(a, &length);
+    for (size_t i = 0; i < OCT_COUNTOF(rates); i++) {
+        T_ERR(algo_update(a, &o.batch, rates[i], NULL, result), OCT_EINVAL);
+        uint8_t *now = fixture_save(a, &length);
+        assert_memory_equal(now, was, length);
+        free(now);
+    }
+    free(was);
+    T_OK(algo_update(a, &o.batch, 1, NULL, result));
+    assert_true(algo_policy_params(a)[0] == 1);
     algo_destroy(a);
 }
 
@@ -418,6 +446,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table_refuses_what_has_no_table),
         cmocka_unit_test(test_table_refuses_batches_without_a_trace),
+        cmocka_unit_test(test_table_refuses_rates_beyond_1),
         cmocka_unit_test(test_table_goes_on_after_load),
         cmocka_unit_test(test_table_updates_allocate_nothing),
         cmocka_unit_test(test_tables_come_to_the_exact_optimum),
