@@ -273,7 +273,7 @@ table_load(algo *a, oct_reader *reader)
 const algo_ops algo_table_ops = {
     .name = "table",
     .numbers = algo_value_numbers,
-    .number_count = ALGO_GRAD_NORM, // those before it
+    .number_count = ALGO_CUT_BELOW, // those before it
     .make_spec = table_make_spec,
     .create = table_create,
     .destroy = table_destroy,

@@ -144,6 +144,29 @@ test_table_refuses_rates_beyond_1(void **state)
 }
 
 static void
+test_table_tells_all_numbers_that_it_names(void **state)
+{
+    (void)state;
+    oct_config config = table_config();
+    algo *a = fixture_table(&config, 3, 2);
+    float result[ALGO_NUMBERS_MAX];
+    uint32_t count;
+    one o;
+    one_make(&o);
+    for (size_t i = 0; i < ALGO_NUMBERS_MAX; i++) {
+        result[i] = 12;
+    }
+    T_OK(algo_update(a, &o.batch, 0.5f, NULL, result));
+    const algo_number *numbers = algo_numbers(&config, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (result[i] == 12) {
+            fail_msg("no %s", numbers[i].name);
+        }
+    }
+    algo_destroy(a);
+}
+
+static void
 test_table_goes_on_after_load(void **state)
 {
     (void)state;
@@ -447,6 +470,7 @@ main(void)
         cmocka_unit_test(test_table_refuses_what_has_no_table),
         cmocka_unit_test(test_table_refuses_batches_without_a_trace),
         cmocka_unit_test(test_table_refuses_rates_beyond_1),
+        cmocka_unit_test(test_table_tells_all_numbers_that_it_names),
         cmocka_unit_test(test_table_goes_on_after_load),
         cmocka_unit_test(test_table_updates_allocate_nothing),
         cmocka_unit_test(test_tables_come_to_the_exact_optimum),
