@@ -92,6 +92,9 @@ algo_moments_of(group *all, const float *x, uint32_t count)
 void
 algo_standardise(group *all, float *x, uint32_t count)
 {
+    if (group_size(all) * count == 1) {
+        return;
+    }
     const algo_moments moments = algo_moments_of(all, x, count);
     double scale = 1.0 / (sqrt(moments.variance) + DEVIATION_EPSILON);
     for (uint32_t i = 0; i < count; i++) {

@@ -40,7 +40,8 @@ typedef struct algo_moments {
 } algo_moments;
 // Of all ranks' numbers, of which x[count] are this one's. all is NULL: of x alone.
 algo_moments algo_moments_of(group *all, const float *x, uint32_t count);
-// x = (x - mean) / (deviation + 1e-8), by the moments of all ranks' numbers.
+// x = (x - mean) / (deviation + 1e-8), by the moments of all ranks' numbers, of which each rank has
+// some. One number alone stays as it is: it would become 0.
 void algo_standardise(group *all, float *x, uint32_t count);
 
 // log (p / q) of two log-probabilities, cut at 20 above, so that one action that the policy has

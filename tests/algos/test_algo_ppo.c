@@ -105,6 +105,24 @@ test_a2c_takes_one_step_and_ppo_one_for_each_minibatch(void **state)
     }
 }
 
+// Its advantage is no distance from a mean.
+static void
+test_a_minibatch_of_one_row_teaches_the_policy(void **state)
+{
+    (void)state;
+    oct_config config = ppo_config();
+    config.algo.minibatches = B * T;
+    config.algo.entropy_cost = 0;
+    config.algo.epochs = 1;
+    trial t = reinforce_fixture_trial(config, false, 1);
+    float result[ALGO_NUMBERS_MAX];
+    algo_batch batch = reinforce_fixture_batch(&t.rng, &t.spec, B, T);
+    T_OK(algo_update(t.a, &batch, 1e-3f, NULL, result));
+    assert_true(fixture_number(&config, result, "policy_grad_norm") > 0);
+    reinforce_fixture_free(&batch);
+    algo_destroy(t.a);
+}
+
 static void
 test_an_update_that_fails_later_changes_nothing(void **state)
 {
@@ -336,6 +354,7 @@ main(void)
         cmocka_unit_test(test_they_ask_for_rollouts_each_once),
         cmocka_unit_test(test_first_weights_are_orthogonal),
         cmocka_unit_test(test_a2c_takes_one_step_and_ppo_one_for_each_minibatch),
+        cmocka_unit_test(test_a_minibatch_of_one_row_teaches_the_policy),
         cmocka_unit_test(test_an_update_that_fails_later_changes_nothing),
         cmocka_unit_test(test_they_learn_which_action_pays),
         cmocka_unit_test(test_what_is_published_reads_raw_observations),
