@@ -116,7 +116,7 @@ const oct_config_key oct_config_keys[] = {
            offsetof(oct_config, algo.learning_rate_final_is_same), 0, 10, "same",
            "Adam's learning rate at the end of the budget, with a linear schedule; same: constant"),
     F64(algo, adam_beta1, 0, 0.999999, "0.9", "decay of Adam's first moment"),
-    F64(algo, adam_beta2, 0, 0.99999999, "0.999", "decay of Adam's second moment"),
+    F64(algo, adam_beta2, 0, 0.9999999, "0.999", "decay of Adam's second moment"),
     F64(algo, adam_epsilon, 1e-30, 1, "1e-08", "added to the root of Adam's second moment"),
     F64(algo, grad_norm_max, 0, 1e12, "0", "larger gradients are scaled to this norm; 0: off"),
     F64(algo, reward_clip, 0, 1e12, "0", "each step's reward is clipped to [-x, x]; 0: off"),

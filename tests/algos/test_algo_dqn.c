@@ -2,6 +2,7 @@
 // infinity.
 #include <stdlib.h>
 
+#include "common/oct_config_table.h"
 #include "tests/algos/algo_fixture.h"
 #include "tests/algos/dqn_double.h"
 #include "tests/support/oct_test.h"
@@ -212,6 +213,19 @@ test_rows_of_weight_zero_teach_nothing(void **state)
     trial_free(&t);
 }
 
+// In fp32, too, what decays least still decays.
+static void
+test_weights_stay_finite_at_the_bounds_of_adam(void **state)
+{
+    (void)state;
+    oct_config config = fixture_config();
+    config.algo.adam_beta1 = oct_config_key_find("algo", "adam_beta1")->max;
+    config.algo.adam_beta2 = oct_config_key_find("algo", "adam_beta2")->max;
+    trial t = trial_make(&config);
+    assert_true(algo_all_finite(algo_policy_params(t.a), policy_spec_params(&t.spec)));
+    trial_free(&t);
+}
+
 static void
 test_same_seed_and_batches_give_the_same_bits(void **state)
 {
@@ -296,6 +310,7 @@ main(void)
         cmocka_unit_test(test_overflowing_gradient_changes_nothing),
         cmocka_unit_test(test_terminal_rows_do_not_bootstrap),
         cmocka_unit_test(test_rows_of_weight_zero_teach_nothing),
+        cmocka_unit_test(test_weights_stay_finite_at_the_bounds_of_adam),
         cmocka_unit_test(test_same_seed_and_batches_give_the_same_bits),
         cmocka_unit_test(test_updates_equal_double_precision_at_awkward_sizes),
         cmocka_unit_test(test_dqn_learns_the_values_of_a_corridor),
