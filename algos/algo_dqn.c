@@ -53,7 +53,7 @@ typedef struct algo_dqn {
     float *behaviour_noise; // noisy only
     algo_returns returns;
     algo_batch steps; // SARSA: the n-step columns of a batch of sequences; else B is 0
-    int32_t *taken;   // [rows_max], SARSA: actions taken in s', -1: none; else NULL
+    int32_t *taken;   // [rows_max], SARSA: as of algo_dqn_loss_compute; else NULL
     float *x;         // [2 rows_max][obs_count], s above s'
     float *dy;        // [rows_max][outputs]
     float grad_norm;  // of the last gradient
@@ -245,7 +245,6 @@ steps_init(algo_dqn *dqn)
         .action = oct_alloc(rows * sizeof(int32_t)),
         .reward = oct_alloc(rows * sizeof(float)),
         .discount = oct_alloc(rows * sizeof(float)),
-        .weight = oct_alloc(rows * sizeof(float)),
     };
 }
 
@@ -253,8 +252,7 @@ static void
 steps_fini(algo_dqn *dqn)
 {
     const void *blocks[] = {dqn->taken,        dqn->steps.obs,    dqn->steps.next,
-                            dqn->steps.action, dqn->steps.reward, dqn->steps.discount,
-                            dqn->steps.weight};
+                            dqn->steps.action, dqn->steps.reward, dqn->steps.discount};
     for (size_t i = 0; i < OCT_COUNTOF(blocks); i++) {
         free((void *)(uintptr_t)blocks[i]);
     }
@@ -334,7 +332,7 @@ observations_finite(const algo_dqn *dqn, const algo_batch *batch)
 }
 
 // The n steps from the first row of each sequence, as columns. One that begins with an end row has
-// no action: weight 0. False: the shape is not what the algorithm wants.
+// none. False: the shape is not what the algorithm wants.
 static bool
 steps_take(algo_dqn *dqn, const algo_batch *batch)
 {
@@ -343,6 +341,7 @@ steps_take(algo_dqn *dqn, const algo_batch *batch)
         return false;
     }
     dqn->steps.B = batch->B;
+    dqn->steps.weight = batch->weight;
     size_t obs = dqn->obs_count;
     for (uint32_t b = 0; b < batch->B; b++) {
         algo_step step = {.behind = 0, .taken = -1};
@@ -355,8 +354,7 @@ steps_take(algo_dqn *dqn, const algo_batch *batch)
             has_action ? ((const int32_t *)batch->action)[(size_t)b * T] : 0;
         ((float *)(uintptr_t)dqn->steps.reward)[b] = step.reward;
         ((float *)(uintptr_t)dqn->steps.discount)[b] = step.discount;
-        ((float *)(uintptr_t)dqn->steps.weight)[b] = has_action ? batch->weight[b] : 0;
-        dqn->taken[b] = step.taken;
+        dqn->taken[b] = has_action ? step.taken : ALGO_DQN_NO_STEP;
     }
     return true;
 }

@@ -67,6 +67,23 @@ argmax(const float *q, uint32_t A)
     return best;
 }
 
+static bool
+is_step(const int32_t *taken, uint32_t i)
+{
+    return taken == NULL || taken[i] != ALGO_DQN_NO_STEP;
+}
+
+// Rows that means are over.
+static uint32_t
+steps_count(const int32_t *taken, uint32_t B)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < B; i++) {
+        count += is_step(taken, i);
+    }
+    return OCT_MAX(count, 1u);
+}
+
 // loss->error[B] = reward + discount * the value of s' - q(s, action), all [B][A]. Returns the mean
 // of q(s, action).
 static float
@@ -77,6 +94,10 @@ td_errors(algo_dqn_loss *loss, const algo_batch *batch, const int32_t *taken, co
     const int32_t *action = batch->action;
     double sum = 0;
     for (uint32_t i = 0; i < batch->B; i++) {
+        loss->error[i] = 0;
+        if (!is_step(taken, i)) {
+            continue;
+        }
         size_t row = (size_t)i * A;
         float next = algo_target_value(&loss->bootstrap, choose + row, target + row, A,
                                        taken != NULL ? taken[i] : -1);
@@ -84,7 +105,7 @@ td_errors(algo_dqn_loss *loss, const algo_batch *batch, const int32_t *taken, co
         loss->error[i] = batch->reward[i] + batch->discount[i] * next - value;
         sum += (double)value;
     }
-    return (float)(sum / batch->B);
+    return (float)(sum / steps_count(taken, batch->B));
 }
 
 static void
@@ -186,5 +207,5 @@ algo_dqn_loss_compute(algo_dqn_loss *loss, float *dy, const algo_batch *batch, c
     for (uint32_t i = 0; i < batch->B; i++) {
         sum += (double)fabsf(loss->error[i]);
     }
-    numbers[ALGO_TD_ABS] = (float)(sum / batch->B);
+    numbers[ALGO_TD_ABS] = (float)(sum / steps_count(taken, batch->B));
 }

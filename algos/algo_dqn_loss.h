@@ -42,10 +42,13 @@ void algo_dqn_loss_init(algo_dqn_loss *loss, const policy_spec *spec, float hube
                         algo_target bootstrap, uint32_t rows_max);
 void algo_dqn_loss_fini(algo_dqn_loss *loss);
 
+#define ALGO_DQN_NO_STEP (-2)
+
 // online, choose, target, dy: [B][outputs], of s, s', s' and for the gradient at online. taken[B]:
-// the actions taken in s', -1: none; NULL: none anywhere. Actions are in range. Fills dy,
-// loss->error and numbers up to ALGO_CUT_ABOVE (0 without atoms). Not finite when any number of the
-// batch or the outputs is not.
+// the actions taken in s', -1: none, ALGO_DQN_NO_STEP: none in s, either, so that the row's error
+// is 0 and the means of values and errors are without it; NULL: none in any s'. With atoms it is
+// NULL. Actions are in range. Fills dy, loss->error and numbers up to ALGO_CUT_ABOVE (0 without
+// atoms). Not finite when any number of the batch or the outputs is not.
 void algo_dqn_loss_compute(algo_dqn_loss *loss, float *dy, const algo_batch *batch,
                            const int32_t *taken, const float *online, const float *choose,
                            const float *target, float *numbers);

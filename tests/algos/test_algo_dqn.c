@@ -226,6 +226,44 @@ test_weights_stay_finite_at_the_bounds_of_adam(void **state)
     trial_free(&t);
 }
 
+// SARSA's windows begin at every row, also at the one behind an episode's last action.
+static void
+test_sarsa_learns_nothing_where_no_action_was_taken(void **state)
+{
+    (void)state;
+    oct_config config = fixture_config();
+    config.algo.target = OCT_TARGET_SARSA;
+    policy_spec spec;
+    algo *a = fixture_algo(&spec, &config, OBS, ACTIONS, 1);
+    algo *alone = fixture_algo(&spec, &config, OBS, ACTIONS, 1);
+    const float obs[3 * 3 * OBS] = {1, 2, 3, 4, [3 * OBS] = 4, 3, 2, 1, [6 * OBS] = 2, 2, 2, 2};
+    const float reward[6] = {1, 1}, weight[3] = {1, 1, 1};
+    const int32_t action[6] = {0};
+    const uint8_t flags[6] = {0, 0, ALGO_END, ALGO_FIRST, ALGO_END | ALGO_FAILED, ALGO_FIRST};
+    algo_batch batch = {.B = 3,
+                        .T = 2,
+                        .obs = obs,
+                        .action = action,
+                        .reward = reward,
+                        .flags = flags,
+                        .weight = weight};
+    float td[3], first[1], got[ALGO_NUMBERS_MAX], want[ALGO_NUMBERS_MAX];
+    T_OK(algo_update(a, &batch, 1e-3f, td, got));
+    assert_true(td[0] > 0 && td[1] == 0 && td[2] == 0);
+    batch.B = 1;
+    T_OK(algo_update(alone, &batch, 1e-3f, first, want));
+    T_NEAR((double)td[0], (double)first[0], 1e-6, 0);
+    T_NEAR((double)got[ALGO_TD_ABS], (double)want[ALGO_TD_ABS], 1e-6, 0);
+    T_NEAR((double)got[ALGO_VALUE], (double)want[ALGO_VALUE], 1e-6, 0);
+    batch.B = 2; // and where there is no other window
+    batch.obs += 3 * OBS;
+    batch.flags += 2;
+    T_OK(algo_update(a, &batch, 1e-3f, td, got));
+    assert_true(td[0] == 0 && td[1] == 0 && got[ALGO_TD_ABS] == 0 && got[ALGO_GRAD_NORM] == 0);
+    algo_destroy(alone);
+    algo_destroy(a);
+}
+
 static void
 test_same_seed_and_batches_give_the_same_bits(void **state)
 {
@@ -311,6 +349,7 @@ main(void)
         cmocka_unit_test(test_terminal_rows_do_not_bootstrap),
         cmocka_unit_test(test_rows_of_weight_zero_teach_nothing),
         cmocka_unit_test(test_weights_stay_finite_at_the_bounds_of_adam),
+        cmocka_unit_test(test_sarsa_learns_nothing_where_no_action_was_taken),
         cmocka_unit_test(test_same_seed_and_batches_give_the_same_bits),
         cmocka_unit_test(test_updates_equal_double_precision_at_awkward_sizes),
         cmocka_unit_test(test_dqn_learns_the_values_of_a_corridor),
