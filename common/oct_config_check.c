@@ -164,7 +164,8 @@ check_rollouts(const oct_config *config, oct_text *text)
     uint64_t envs = (uint64_t)config->actor.count * config->actor.envs;
     uint64_t rows = oct_config_rollout_rows(config->algo.sequence_steps);
     uint64_t held = envs * rows * (2 + (uint64_t)config->algo.rollout_lag);
-    uint64_t actions = (uint64_t)config->learner.batch_size * config->algo.sequence_steps;
+    uint64_t actions = (uint64_t)(config->learner.batch_size / config->learner.count) *
+                       config->algo.sequence_steps; // that each learner has of a batch
     if (config->learner.batch_size > envs) {
         oct_text_add(text,
                      "error: learner.batch_size: %u rollouts, but %llu environments (actor.count: "
@@ -200,8 +201,12 @@ check_rollouts(const oct_config *config, oct_text *text)
     bool has_minibatches =
         config->algo.name != OCT_ALGO_A2C && config->algo.name != OCT_ALGO_EXTERNAL;
     if (has_minibatches && config->algo.minibatches > actions) {
-        oct_text_add(text, "error: algo.minibatches: %u of the %llu steps of a batch\n",
+        oct_text_add(text, "error: algo.minibatches: %u of the %llu steps of a batch",
                      config->algo.minibatches, (unsigned long long)actions);
+        if (config->learner.count > 1) {
+            oct_text_add(text, " that each of %u learners has", config->learner.count);
+        }
+        oct_text_add(text, "\n");
     }
     if (config->actor.when_full == OCT_WHEN_FULL_DROP) {
         oct_text_add(text, "error: actor.when_full: drop loses rollouts that algo.name: ppo, "

@@ -91,6 +91,10 @@ assert_rollouts(void)
                  "algo.sequence_steps: 100 in 3 versions: 3048 would\n");
     assert_check(PPO "learner.batch_size=8;algo.minibatches=801",
                  "error: algo.minibatches: 801 of the 800 steps of a batch\n");
+    assert_check(PPO "learner.batch_size=8;learner.count=2;algo.minibatches=400", "");
+    assert_check(PPO "learner.batch_size=8;learner.count=2;algo.minibatches=401",
+                 "error: algo.minibatches: 401 of the 400 steps of a batch that each of 2 learners "
+                 "has\n");
     assert_check(
         PPO "learner.batch_size=8;actor.when_full=drop",
         "error: actor.when_full: drop loses rollouts that algo.name: ppo, a2c, trpo and external "
