@@ -19,7 +19,8 @@ typedef struct learner_batch {
     float *priority;                 // [B] written by the training thread
     float numbers[ALGO_NUMBERS_MAX]; // written by the training thread
     uint64_t updates;                // after this one
-    bool learned;                    // false: the update was refused (not finite)
+    bool learned;                    // from this one
+    oct_err refused;                 // why the update was refused; OCT_OK: it was not
     float *obs;
     float *next; // n-step only, as discount
     uint8_t *action;

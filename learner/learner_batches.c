@@ -245,10 +245,32 @@ learner_run_sampled(learner_run *run, learner_origin origin, uint32_t promised,
 
 // ---- after training
 
-// Why an update is not finite: first of all, observations whose squares no float holds.
+const char *
+learner_run_refusal(oct_err err)
+{
+    switch (err) {
+    case OCT_EINTERNAL:
+        return "loss or gradient is not finite";
+    case OCT_EINVAL:
+        return "the batch does not fit algo.name, or a learner's part of it has fewer steps than "
+               "algo.minibatches";
+    default:
+        return oct_strerror(err);
+    }
+}
+
+// Why an update was refused; where it is not finite first of all for observations whose squares no
+// float holds.
 static void
 batch_refused(learner_run *run, const learner_batch *batch)
 {
+    run->refused = batch->refused;
+    if (run->updates_refused++ == 0) {
+        oct_log_warn("LEARNER-UPDATE-REFUSED",
+                     "an update was refused: %s; more of these are only counted "
+                     "(learner.updates_refused)",
+                     learner_run_refusal(batch->refused));
+    }
     size_t rows = (size_t)batch->view.B * (batch->view.T + 1);
     run->refused_obs = 0;
     for (size_t i = 0; i < rows * run->spec.obs_count; i++) {
@@ -272,7 +294,7 @@ learner_run_collect(learner_run *run)
         run->updates = batch->updates;
         if (batch->learned) {
             learner_means_update(&run->report.means, batch->numbers);
-        } else {
+        } else if (batch->refused != OCT_OK) {
             batch_refused(run, batch);
         }
         learner_mix_give(run->mix, batch, now_ns);

@@ -43,7 +43,7 @@
 typedef struct learner_turn_place {
     bool is_there;                   // the run is in lock-step
     uint32_t life_turns;             // learner.checkpoint_turns
-    uint32_t refused;                // updates in a row that were not finite
+    uint32_t refused;                // updates in a row that were refused
     uint64_t libm;                   // of the learner's machine (oct_libm.h)
     uint8_t replay[WIRE_HASH_BYTES]; // wire_digest of the table at that turn; all 0 with turn 0
 } learner_turn_place;

@@ -8,7 +8,7 @@
 #include "learner/learner_run_state.h"
 
 #define FINAL_TIMEOUT_S     120.0
-#define REFUSED_UPDATES_MAX 1000
+#define REFUSED_UPDATES_MAX 1000u
 #define OBS_LARGE           1e6 // an observation beyond it is blamed before the learning rate
 
 // ---- why
@@ -16,17 +16,20 @@
 static void
 diverged_log(const learner_run *run)
 {
-    if (run->refused_obs > OBS_LARGE) {
+    uint32_t count = OCT_MIN(learner_train_refused(run->train), REFUSED_UPDATES_MAX);
+    if (run->refused != OCT_EINTERNAL) {
+        oct_log_error("LEARNER-DIVERGED", "%u updates in a row were refused: %s", count,
+                      learner_run_refusal(run->refused));
+    } else if (run->refused_obs > OBS_LARGE) {
         oct_log_error("LEARNER-DIVERGED",
-                      "env.id: %s: number %u of an observation reaches %g, and %d updates in a row "
+                      "env.id: %s: number %u of an observation reaches %g, and %u updates in a row "
                       "were not finite: scale the environment's observations",
-                      run->spec.env_id, run->refused_obs_index, run->refused_obs,
-                      REFUSED_UPDATES_MAX);
+                      run->spec.env_id, run->refused_obs_index, run->refused_obs, count);
     } else {
         oct_log_error("LEARNER-DIVERGED",
-                      "%d updates in a row were not finite; lower algo.learning_rate or set "
+                      "%u updates in a row were not finite; lower algo.learning_rate or set "
                       "algo.grad_norm_max",
-                      REFUSED_UPDATES_MAX);
+                      count);
     }
 }
 
@@ -42,17 +45,27 @@ is_out_of_time(const learner_run *run)
     return run->config->run.wall_s > 0 && learner_run_wall_s(run) >= run->config->run.wall_s;
 }
 
+// Too many updates in a row were refused, or all of a run that is over.
+static bool
+is_diverged(const learner_run *run)
+{
+    uint32_t refused = learner_train_refused(run->train);
+    bool is_over = is_spent(run) || is_out_of_time(run);
+    bool has_learned = run->updates > 0 || refused == 0;
+    return is_over ? !has_learned && run->updates_refused > 0 : refused >= REFUSED_UPDATES_MAX;
+}
+
 void
 learner_run_check_budget(learner_run *run)
 {
-    if (is_spent(run)) {
-        run->pace->finish(run, LEARNER_END_BUDGET);
-    } else if (is_out_of_time(run)) {
-        run->pace->finish(run, LEARNER_END_TIME);
-    } else if (learner_train_refused(run->train) >= REFUSED_UPDATES_MAX) {
+    if (is_diverged(run)) {
         diverged_log(run);
         run->failed = true;
         run->pace->finish(run, "diverged");
+    } else if (is_spent(run)) {
+        run->pace->finish(run, LEARNER_END_BUDGET);
+    } else if (is_out_of_time(run)) {
+        run->pace->finish(run, LEARNER_END_TIME);
     } else if (run->external != NULL && learner_external_is_lost(run->external)) {
         oct_log_error("LEARNER-CLIENT-MISSING",
                       "algo.client_wait_s: no process came to learn for %g s; algo.name: external "

@@ -38,6 +38,11 @@ static const oct_number rows[] = {
            env_steps, "octet_env_steps_total"),
     METRIC(COUNTER, "updates", "updates", "Gradient steps, those before a resume included.",
            ROW | STATUS, updates, "octet_learner_updates_total"),
+    METRIC(
+        COUNTER, "updates_refused", "updates",
+        "Updates of this process that were refused and changed nothing, mostly because they were "
+        "not finite.",
+        ROW | STATUS, updates_refused, "octet_learner_updates_refused_total"),
     MEAN("env_steps_per_s", "1/s", "Environment steps per second over the row.", ROW | STATUS,
          env_steps_per_s, "wall_s"),
     MEAN("updates_per_s", "1/s", "Updates per second over the row.", ROW | STATUS, updates_per_s,

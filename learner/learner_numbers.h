@@ -12,7 +12,7 @@
 // Threads: the loop thread. Owns: nothing.
 typedef struct learner_measurements {
     // as it is now
-    double wall_s, time_s, env_steps, env_steps_budget, updates, updates_budget;
+    double wall_s, time_s, env_steps, env_steps_budget, updates, updates_budget, updates_refused;
     double data_samples, data_wait_s;
     double inserts, samples, given_up, replay_size, replay_up, replay_wait_s;
     double shards, replay_missing;

@@ -95,6 +95,7 @@ training_measure(learner_run *run)
     now->env_steps_budget = (double)run->config->run.env_steps;
     now->updates_budget = (double)run->config->run.updates;
     now->updates = (double)run->updates;
+    now->updates_refused = (double)run->updates_refused;
     now->update_s = now->wait_s = 0;
     if (run->train != NULL) {
         learner_train_times(run->train, &now->update_s, &now->wait_s);

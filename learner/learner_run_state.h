@@ -112,7 +112,9 @@ struct learner_run {
     nn_context *nn;           // the training thread's once it runs
     learner_train *train;
     learner_external *external; // who learns; NULL: the training thread itself
-    double refused_obs; // the largest magnitude observed in the last batch that was refused …
+    uint64_t updates_refused;   // by this process
+    oct_err refused;            // why the last of them was, …
+    double refused_obs;         // … the largest magnitude observed in its batch …
     uint32_t refused_obs_index; // … and which number of an observation it is
     learner_evals *evals;
     learner_actors *actors;
@@ -171,6 +173,10 @@ double learner_run_wall_s(const learner_run *run);
 uint64_t learner_run_env_steps(const learner_run *run); // over all processes, too
 double learner_run_share(const learner_run *run);       // of the budget that is spent, 0 to 1
 
+// ---- learner_batches.c
+// Why an update was refused with err, in words.
+const char *learner_run_refusal(oct_err err);
+
 // ---- learner_join.c (also learner_run_join)
 // Reads what is known of the environment. Errors as of learner_environment_read.
 OCT_CHECKED oct_err learner_join_begin(learner_run *run, char *reason, size_t reason_size);
@@ -189,7 +195,8 @@ learner_source_counts learner_run_source_counts(const learner_run *run);
 #define LEARNER_END_SOLVED "solved"
 #define LEARNER_END_BUDGET "budget"
 #define LEARNER_END_TIME   "time"
-// Whether the budget is spent, or nothing can be learned any more: then the run ends.
+// Whether the budget is spent, or nothing can be learned any more: then the run ends. One that
+// spent its budget has failed if it made no update because all were refused.
 void learner_run_check_budget(learner_run *run);
 // A version that was on its way when training ended belongs to the end, too.
 void learner_end_published(learner_run *run);

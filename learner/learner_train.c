@@ -41,7 +41,7 @@ struct learner_train {
     atomic_uint refused;
 
     // training thread only
-    uint64_t published_updates;
+    uint64_t published_updates, published_batches;
     uint64_t published_ns;
     uint64_t offers; // taken by the stage
     uint64_t batches;
@@ -102,7 +102,8 @@ bits_count(uint64_t bits)
 
 // Whether a version is due: by updates or by time, and something was learned since the last. That
 // is counted for the actors of each sample, whose turns are spread evenly over it. In lock-step:
-// whether it was ordered; where actors wait for each version: always.
+// whether it was ordered; where actors wait for each version: after every batch, learned from or
+// not.
 static bool
 publish_due(const learner_train *train, uint64_t updates, uint64_t now_ns)
 {
@@ -110,7 +111,7 @@ publish_due(const learner_train *train, uint64_t updates, uint64_t now_ns)
         return atomic_load_explicit(&train->ordered, memory_order_acquire) != ORDER_NONE;
     }
     if (oct_config_has_rollouts(train->config)) {
-        return train->offers == 0 || updates > train->published_updates;
+        return train->offers == 0 || train->batches > train->published_batches;
     }
     uint32_t turns = OCT_MAX(bits_count(train_samples(train)), 1u);
     double since_s = (double)(now_ns - train->published_ns) * 1e-9 * turns;
@@ -207,6 +208,7 @@ train_publish(learner_train *train)
     } else {
         train->offers++;
         train->published_updates = updates;
+        train->published_batches = train->batches;
         train->published_ns = now_ns;
     }
 }
@@ -280,6 +282,7 @@ train_return(learner_train *train, learner_batch *batch, oct_err err)
 {
     train->batches++;
     batch->learned = err == OCT_OK;
+    batch->refused = err == OCT_EAGAIN ? OCT_OK : err;
     batch->updates = train_updates(train);
     if (err == OCT_OK) {
         atomic_store_explicit(&train->refused, 0, memory_order_relaxed);
@@ -370,6 +373,7 @@ train_learn(learner_train *train, learner_batch *batch)
     }
     if (train_is_over(train, 0)) {
         batch->learned = false;
+        batch->refused = OCT_OK;
         batch->updates = train_updates(train);
         OCT_ASSERT(oct_ring_push(train->done, batch) == OCT_OK);
         return;

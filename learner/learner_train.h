@@ -74,7 +74,7 @@ learner_state_bytes *learner_train_state(const learner_train *train);
 float learner_train_rate(const learner_train *train);
 // Seconds since start that the thread spent updating and waiting for batches.
 void learner_train_times(const learner_train *train, double *update_s, double *wait_s);
-// Updates refused because loss or gradient was not finite, in a row; 0 is normal.
+// Updates refused (learner_batch.refused says why), in a row; 0 is normal.
 uint32_t learner_train_refused(const learner_train *train);
 void learner_train_set_refused(learner_train *train, uint32_t updates); // before start
 

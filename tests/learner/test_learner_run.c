@@ -695,53 +695,6 @@ test_run_checkpoints_while_it_trains(void **state)
     learner_run_destroy(run);
 }
 
-// Trains on rows whose observations begin with first until the run gives up; returns what its log
-// says of that.
-static const char *
-diverge(float first)
-{
-    static char text[65536];
-    int saved = dup(STDERR_FILENO);
-    FILE *log = tmpfile();
-    assert_non_null(log);
-    assert_true(dup2(fileno(log), STDERR_FILENO) >= 0);
-    learner_run *run = run_joined(false);
-    for (int i = 0; learner_run_phase(run) == LEARNER_TRAINING; i++) {
-        assert_true(i < 2000);
-        uint32_t reserved = run_request(run);
-        if (reserved > 0) {
-            wire_sampled sampled = fixture_sampled(&rows, reserved * FIXTURE_B, &rng);
-            for (uint32_t k = 0; k < reserved; k++) {
-                rows.obs[k * FIXTURE_B][2] = first;
-            }
-            run_sampled(run, reserved, &sampled);
-        }
-        fixture_listen(&bell);
-        learner_run_collect(run);
-        learner_run_tick(run);
-    }
-    assert_true(dup2(saved, STDERR_FILENO) >= 0);
-    (void)close(saved);
-    rewind(log);
-    text[fread(text, 1, sizeof(text) - 1, log)] = '\0';
-    (void)fclose(log);
-    assert_true(learner_run_failed(run));
-    learner_run_save(run);
-    learner_run_destroy(run);
-    json_t *summary = summary_read();
-    assert_reason(summary, "diverged");
-    json_decref(summary);
-    return text;
-}
-
-static void
-test_run_that_diverges_ends_and_says_why(void **state)
-{
-    (void)state;
-    assert_non_null(strstr(diverge(1e30f), "number 2 of an observation reaches 1e+30, and 1000"));
-    assert_non_null(strstr(diverge(NAN), "lower algo.learning_rate"));
-}
-
 int
 main(void)
 {
@@ -776,7 +729,6 @@ main(void)
         T(test_run_says_that_no_evaluator_is_there),
         T(test_run_waits_for_an_evaluator_that_goes_on),
         T(test_run_checkpoints_while_it_trains),
-        T(test_run_that_diverges_ends_and_says_why),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -116,14 +116,50 @@ test_train_refuses_what_is_not_finite(void **state)
         batches[0]->reward[0] = INFINITY;
         learner_train_put(train, batches[0]);
         assert_false(batch_learned()->learned);
+        assert_int_equal(batches[0]->refused, OCT_EINTERNAL);
         assert_int_equal(learner_train_refused(train), i);
     }
     batch_fill(batches[0]);
     learner_train_put(train, batches[0]);
     const learner_batch *batch = batch_learned();
     assert_true(batch->learned);
+    assert_int_equal(batch->refused, OCT_OK);
     assert_int_equal(batch->updates, 1);
     assert_int_equal(learner_train_refused(train), 0);
+}
+
+// Actors wait for a version after each rollout, whether anything was learned from it or not.
+static void
+test_train_publishes_after_refused_rollouts_too(void **state)
+{
+    (void)state;
+    learner_train_destroy(train);
+    quantizer_stage_destroy(stage);
+    config.algo.name = OCT_ALGO_PPO;
+    config.algo.sequence_steps = 3;
+    algo *a = algo_begin();
+    quantizer_stage_options options = {.spec = &spec,
+                                       .precision = POLICY_INT8,
+                                       .run_id = 1,
+                                       .run_name = "train",
+                                       .publish_all = true};
+    T_OK(quantizer_stage_create(&stage, &options, fixture_ring, &bell));
+    train = learner_train_create(a, &config, stage, BATCHES, fixture_ring, &bell);
+    learner_batch *batch = learner_batch_create(&spec, FIXTURE_B, oct_config_rollout_rows(3) - 1);
+    T_OK(learner_train_start(train));
+    quantizer_publication_release(published());
+    for (uint64_t version = 2; version <= 4; version++) {
+        bool is_sound = version == 4;
+        batch->reward[0] = is_sound ? 1 : INFINITY;
+        learner_train_put(train, batch);
+        assert_true(batch_learned()->learned == is_sound);
+        quantizer_publication *publication = published();
+        assert_int_equal(publication->version, version);
+        assert_int_equal(publication->updates, is_sound);
+        quantizer_publication_release(publication);
+    }
+    learner_train_stop(train);
+    learner_batch_destroy(batch);
 }
 
 // The started thread does what algo_update does: same batches, same bits. Stops it.
@@ -476,6 +512,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         T(test_train_never_started),
         T(test_train_refuses_what_is_not_finite),
+        T(test_train_publishes_after_refused_rollouts_too),
         T(test_train_equals_the_algorithm_alone),
         T(test_train_makes_no_policy_for_a_stage_that_is_over_budget),
         T(test_train_gives_its_state_between_updates),
