@@ -42,8 +42,9 @@ post_hear(net_post *post)
     }
     nng_msg *msg = net_op_take_msg(&post->op);
     int peer = nng_pipe_id(nng_msg_get_pipe(msg));
-    if (peer > 0 && nng_msg_len(msg) <= post->name_bytes_max) { // inproc has no limit of its own
-        oct_role role = net_listening_role(&post->listening, msg);
+    oct_role role = net_listening_role(&post->listening, msg); // none: the peer has gone
+    bool is_short = nng_msg_len(msg) <= post->name_bytes_max;  // inproc has no limit of its own
+    if (peer > 0 && role != OCT_ROLE_NONE && is_short) {
         post->on_name(post->arg, (uint32_t)peer, role, nng_msg_body(msg), nng_msg_len(msg));
     }
     nng_msg_free(msg);

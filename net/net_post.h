@@ -17,8 +17,8 @@
 typedef struct net_post net_post;
 
 // peer is what net_post_send wants: another number each time that a peer connects. role is what the
-// peer's certificate says; OCT_ROLE_NONE: it has gone already. name is borrowed for the call, at
-// most name_bytes_max long, and as true as the peer is.
+// peer's certificate says. name is borrowed for the call, at most name_bytes_max long, and as true
+// as the peer is. Of a peer that has gone already nothing is told.
 typedef void (*net_post_fn)(void *arg, uint32_t peer, oct_role role, const uint8_t *name,
                             size_t length);
 
