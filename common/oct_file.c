@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -362,6 +363,22 @@ oct_file_clear(const char *path)
     }
     if (folder != NULL) {
         (void)closedir(folder);
+    }
+}
+
+void
+oct_file_match(const char *folder, const char *pattern, oct_file_fn fn, void *arg)
+{
+    DIR *opened = opendir(folder);
+    for (const struct dirent *entry; opened != NULL && (entry = readdir(opened)) != NULL;) {
+        char path[OCT_FILE_PATH_MAX + NAME_MAX + 2];
+        int length = snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+        if (fnmatch(pattern, entry->d_name, FNM_PERIOD) == 0 && (size_t)length < sizeof(path)) {
+            fn(arg, path);
+        }
+    }
+    if (opened != NULL) {
+        (void)closedir(opened);
     }
 }
 

@@ -42,6 +42,10 @@ OCT_CHECKED oct_err oct_file_adopt(const char *draft, const char *path);
 // Removes what processes that died while they wrote path left beside it: files of this user named
 // PATH.tmp.PID, where no process has that PID now. What cannot be removed stays.
 void oct_file_clear(const char *path);
+// Calls fn with the path of each entry of folder whose name a pattern of the shell matches, in no
+// order; fn may remove it. A folder that cannot be read has no entries.
+typedef void (*oct_file_fn)(void *arg, const char *path);
+void oct_file_match(const char *folder, const char *pattern, oct_file_fn fn, void *arg);
 // mkdir -p.
 OCT_CHECKED oct_err oct_file_make_folder(const char *path);
 

@@ -2,7 +2,6 @@
 #include "learner/learner_metrics.h"
 
 #include <errno.h>
-#include <glob.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
@@ -437,25 +436,30 @@ draft_write(draft *d)
     return is_written;
 }
 
+typedef struct events_cleared {
+    const learner_metrics *metrics;
+    double first_s;
+} events_cleared;
+
+static void
+events_clear_one(void *arg, const char *path)
+{
+    const events_cleared *cleared = arg;
+    double begun_s = strtod(strrchr(path, '/') + 1 + strlen(EVENTS), NULL);
+    struct stat file;
+    if (begun_s >= cleared->first_s && strcmp(path, cleared->metrics->events_path) != 0 &&
+        lstat(path, &file) == 0 && S_ISREG(file.st_mode) && file.st_uid == geteuid()) {
+        (void)unlink(path);
+    }
+}
+
 // What the event file that was just made holds as well: those that this run began since its first
 // row. What earlier rows in other columns left stays, and what belongs to others.
 static void
 events_clear(const learner_metrics *metrics, double first_s)
 {
-    char pattern[PATH_BYTES_MAX + NAME_BYTES_MAX];
-    glob_t found = {0};
-    path_in(metrics, EVENTS "*", pattern);
-    bool has_some = glob(pattern, GLOB_NOSORT, NULL, &found) == 0;
-    for (size_t i = 0; has_some && i < found.gl_pathc; i++) {
-        const char *path = found.gl_pathv[i];
-        double begun_s = strtod(strrchr(path, '/') + 1 + strlen(EVENTS), NULL);
-        struct stat file;
-        if (begun_s >= first_s && strcmp(path, metrics->events_path) != 0 &&
-            lstat(path, &file) == 0 && S_ISREG(file.st_mode) && file.st_uid == geteuid()) {
-            (void)unlink(path);
-        }
-    }
-    globfree(&found);
+    events_cleared cleared = {.metrics = metrics, .first_s = first_s};
+    oct_file_match(metrics->folder, EVENTS "*", events_clear_one, &cleared);
 }
 
 static void

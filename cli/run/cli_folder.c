@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -247,6 +246,13 @@ remove_entry(const char *path, const struct stat *entry, int kind, struct FTW *a
     return 0;
 }
 
+static void
+remove_result(void *arg, const char *path)
+{
+    (void)arg;
+    (void)nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+}
+
 // Files of other people stay: the folder may have been there before.
 static void
 remove_results(const char *folder)
@@ -257,15 +263,7 @@ remove_results(const char *folder)
         "environment.oct", "replay*.oct",
     };
     for (size_t i = 0; i < OCT_COUNTOF(results); i++) {
-        char pattern[CLI_PATH_MAX + 32];
-        glob_t found = {0};
-        (void)snprintf(pattern, sizeof(pattern), "%s/%s", folder, results[i]);
-        if (glob(pattern, GLOB_NOSORT, NULL, &found) == 0) {
-            for (size_t k = 0; k < found.gl_pathc; k++) {
-                (void)nftw(found.gl_pathv[k], remove_entry, 8, FTW_DEPTH | FTW_PHYS);
-            }
-        }
-        globfree(&found);
+        oct_file_match(folder, results[i], remove_result, NULL);
     }
 }
 

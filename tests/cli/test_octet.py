@@ -614,6 +614,16 @@ class Supervisor(Case):
         _, err = self.octet("train", "x.yaml", "--run-dir", "run", code=1)
         self.assertIn("File exists", err)
 
+    def test_a_run_that_never_began_clears_its_own_folder_alone(self):
+        self.octet("train", "x.yaml", "--run-dir", "run1", FAKE_LEARNER="finish")
+        before = {path.name for path in (self.home / "run1").iterdir()}
+        shutil.copy(PLUGINS / "bad_none.so", self.home / "lib.so")
+        self.octet("train", "x.yaml", "--run-dir", "run[1]", "--set", "env.id=./lib.so", code=1,
+                   FAKE_ACTOR="abort", FAKE_LEARNER="idle")
+        self.assertEqual({path.name for path in (self.home / "run1").iterdir()}, before)
+        self.assertEqual({path.name for path in (self.home / "run[1]").iterdir()},
+                         {".lock", "config.yaml", "log", "summary.json"})
+
     def test_a_failed_run_names_no_policy_but_the_way_on(self):
         self.octet("train", "x.yaml", "--run-dir", "run", FAKE_LEARNER="finish")
         out, err = self.octet("train", "--resume", "--run-dir", "run", code=1, FAKE_REPLAY="abort")

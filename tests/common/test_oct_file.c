@@ -454,6 +454,36 @@ test_draft_that_the_disk_changed_is_none(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
+static void
+take_name(void *arg, const char *path)
+{
+    (void)snprintf(arg, 512, "%s", path);
+    assert_int_equal(unlink(path), 0);
+}
+
+static void
+test_match_takes_the_folder_as_it_is_written(void **state)
+{
+    (void)state;
+    char brackets[512], found[512] = "";
+    (void)snprintf(brackets, sizeof(brackets), "%s", in_folder("d[1]"));
+    assert_int_equal(mkdir(brackets, 0777), 0);
+    assert_int_equal(mkdir(in_folder("d1"), 0777), 0);
+    T_OK(oct_file_write(in_folder("d1/a.oct"), "x", 1));
+    oct_file_match(brackets, "*.oct", take_name, found);
+    assert_string_equal(found, "");
+    oct_file_match(in_folder("none"), "*", take_name, found);
+    assert_string_equal(found, "");
+    T_OK(oct_file_write(in_folder("d[1]/.oct"), "x", 1));
+    T_OK(oct_file_write(in_folder("d[1]/a.oct"), "x", 1));
+    oct_file_match(brackets, "*.oct", take_name, found);
+    assert_string_equal(found, in_folder("d[1]/a.oct"));
+    assert_int_equal(unlink(in_folder("d[1]/.oct")), 0);
+    assert_int_equal(unlink(in_folder("d1/a.oct")), 0);
+    assert_int_equal(rmdir(in_folder("d1")), 0);
+    assert_int_equal(rmdir(brackets), 0);
+}
+
 int
 main(void)
 {
@@ -477,6 +507,7 @@ main(void)
         IN_FOLDER(test_draft_is_adopted),
         IN_FOLDER(test_a_pipe_is_not_replaced),
         IN_FOLDER(test_draft_that_the_disk_changed_is_none),
+        IN_FOLDER(test_match_takes_the_folder_as_it_is_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

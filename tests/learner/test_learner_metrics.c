@@ -9,7 +9,7 @@
 #include "learner/learner_metrics.h"
 #include "tests/learner/run_folder.h"
 
-#define FOLDER "test_learner_metrics.run"
+#define FOLDER "test_learner_metrics[1].run" // a pattern to glob(3)
 #define ROWS   100000
 #define BOTH   (OCT_SHOWN_CSV | OCT_SHOWN_TENSORBOARD)
 
