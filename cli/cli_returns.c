@@ -11,6 +11,7 @@
 
 #include "actor/actor_evaluate.h"
 #include "cli/cli_options.h"
+#include "cli/cli_signals.h"
 #include "common/oct_clock.h"
 #include "common/oct_spread.h"
 #include "quantizer/quantizer_probe.h"
@@ -34,9 +35,10 @@ stop_asked(int number)
 static void
 stop_listen(void)
 {
-    const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    int numbers[CLI_SIGNALS_MAX];
+    uint32_t count = cli_signals_stopping(numbers);
     struct sigaction action = {.sa_handler = stop_asked, .sa_flags = (int)SA_RESETHAND};
-    for (size_t i = 0; i < OCT_COUNTOF(numbers); i++) {
+    for (uint32_t i = 0; i < count; i++) {
         (void)sigaction(numbers[i], &action, NULL);
     }
 }

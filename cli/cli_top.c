@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/cli_options.h"
+#include "cli/cli_signals.h"
 #include "cli/remote/cli_remote_poll.h"
 #include "cli/remote/cli_remote_run.h"
 #include "cli/status/cli_screen.h"
@@ -284,8 +285,9 @@ ask(top *t)
     if (!t->options->once && cli_screen_is_live(t->look)) {
         t->screen = cli_top_screen_open(t->loop, key_came, t);
     }
-    const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-    for (size_t i = 0; i < OCT_COUNTOF(signals); i++) {
+    int signals[CLI_SIGNALS_MAX];
+    uint32_t count = cli_signals_stopping(signals);
+    for (uint32_t i = 0; i < count; i++) {
         OCT_ASSERT(net_loop_on_signal(t->loop, signals[i], stop_wanted, t) == OCT_OK);
     }
     if (cli_remote_poll_open(&t->poll, t->loop, remote, t->screen != NULL ? PERIOD_MS : 0,

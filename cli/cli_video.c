@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cli/cli_signals.h"
 #include "common/oct_base.h"
 #include "render/render_scene.h"
 #include "render/render_video.h"
@@ -36,9 +37,10 @@ stop_asked(int number)
 static void
 stop_listen(void)
 {
-    const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    int numbers[CLI_SIGNALS_MAX];
+    uint32_t count = cli_signals_stopping(numbers);
     struct sigaction action = {.sa_handler = stop_asked, .sa_flags = (int)SA_RESETHAND};
-    for (size_t i = 0; i < OCT_COUNTOF(numbers); i++) {
+    for (uint32_t i = 0; i < count; i++) {
         (void)sigaction(numbers[i], &action, NULL);
     }
 }

@@ -11,9 +11,9 @@
 // What an evaluation looks like: the first episodes of its environment 0, as a video file or as PNG
 // frames.
 //
-// While one is open, SIGINT, SIGTERM and SIGHUP ask to stop (cli_video_stop); a second one ends the
-// process at once. Threads: main thread, one at a time. Owns: what it writes to, until close or
-// abandon.
+// While one is open, the signals that stop (cli_signals.h) ask to stop (cli_video_stop); a second
+// one ends the process at once. Threads: main thread, one at a time. Owns: what it writes to, until
+// close or abandon.
 typedef struct cli_video cli_video;
 
 typedef struct cli_video_options {

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli/cli_options.h"
+#include "cli/cli_signals.h"
 #include "cli/cli_text.h"
 #include "cli/dash/cli_dash_server.h"
 #include "cli/run/cli_poll.h"
@@ -390,9 +391,11 @@ static oct_err
 watch_signals(run *r)
 {
     (void)signal(SIGPIPE, SIG_IGN); // a reader of our output may leave; the run goes on
-    OCT_TRY(net_loop_on_signal(r->loop, SIGINT, stop_wanted, r));
-    OCT_TRY(net_loop_on_signal(r->loop, SIGTERM, stop_wanted, r));
-    OCT_TRY(net_loop_on_signal(r->loop, SIGHUP, stop_wanted, r));
+    int signals[CLI_SIGNALS_MAX];
+    uint32_t count = cli_signals_stopping(signals);
+    for (uint32_t i = 0; i < count; i++) {
+        OCT_TRY(net_loop_on_signal(r->loop, signals[i], stop_wanted, r));
+    }
     if (cli_screen_is_live(r->screen)) {
         OCT_TRY(net_loop_on_signal(r->loop, SIGWINCH, resized, r));
     }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cli/cli_options.h"
+#include "cli/cli_signals.h"
 #include "cli/cli_text.h"
 #include "cli/run/cli_folder.h"
 #include "cli/run/cli_report.h"
@@ -405,9 +406,12 @@ static oct_err
 watch_signals(jobs *s)
 {
     (void)signal(SIGPIPE, SIG_IGN); // a reader of our output may leave; the sweep goes on
-    OCT_TRY(net_loop_on_signal(s->loop, SIGINT, stop_wanted, s));
-    OCT_TRY(net_loop_on_signal(s->loop, SIGTERM, stop_wanted, s));
-    return net_loop_on_signal(s->loop, SIGHUP, stop_wanted, s);
+    int signals[CLI_SIGNALS_MAX];
+    uint32_t count = cli_signals_stopping(signals);
+    for (uint32_t i = 0; i < count; i++) {
+        OCT_TRY(net_loop_on_signal(s->loop, signals[i], stop_wanted, s));
+    }
+    return OCT_OK;
 }
 
 int

@@ -11,9 +11,9 @@
 // own. sweep.json is written after each change, so that a sweep that is killed can be resumed.
 //
 // A job's processes get an equal share of the CPUs that this process may use, none of which two
-// jobs share, when there are as many as jobs. SIGINT, SIGTERM and SIGHUP end the runs as they end
-// octet train: each saves what it has; a second one kills them. Runs end with this process in any
-// case: the kernel tells them.
+// jobs share, when there are as many as jobs. The signals that stop (cli_signals.h) end the runs as
+// they end octet train: each saves what it has; a second one kills them. Runs end with this process
+// in any case: the kernel tells them.
 //
 // Threads: main thread, before any other starts.
 

@@ -74,6 +74,14 @@ class Case(unittest.TestCase):
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                 stdin=subprocess.DEVNULL)
 
+    def start_with_hangup(self, action, *arguments, **more):
+        """The same, with SIGHUP as nohup (SIG_IGN) or as a shell (SIG_DFL) hands it on."""
+        before = signal.signal(signal.SIGHUP, action)
+        try:
+            return self.start(*arguments, **more)
+        finally:
+            signal.signal(signal.SIGHUP, before)
+
     def octet(self, *arguments, code=0, **more):
         child = self.start(*arguments, **more)
         out, err = child.communicate(timeout=DEADLINE_S)
@@ -749,6 +757,27 @@ class Supervisor(Case):
     def test_terminate(self):
         self.stop(signal.SIGTERM, 143)
         self.assertIn("stop: interrupted", self.log("run", "learner"))
+
+    def test_hang_up(self):
+        for action, code in [(signal.SIG_DFL, 129), (signal.SIG_IGN, 143)]:
+            name = f"run-{code}"
+            run = self.start_with_hangup(action, "train", "x.yaml", "--run-dir", name)
+            self.wait_up(name)
+            for number in [signal.SIGHUP, signal.SIGTERM]:
+                run.send_signal(number)
+            out, err = run.communicate(timeout=DEADLINE_S)
+            self.assertEqual(run.returncode, code, out + err)
+
+    def test_hang_up_of_a_sweep(self):
+        for action, code in [(signal.SIG_DFL, 129), (signal.SIG_IGN, 143)]:
+            name = f"sweep-{code}"
+            sweep = self.start_with_hangup(action, "sweep", "x.yaml", "--over", "algo.n_step=1,2",
+                                           "--sweep-dir", name)
+            self.wait_up(f"{name}/trial-0001-seed-1")
+            for number in [signal.SIGHUP, signal.SIGTERM]:
+                sweep.send_signal(number)
+            out, err = sweep.communicate(timeout=DEADLINE_S)
+            self.assertEqual(sweep.returncode, code, out + err)
 
     def test_daemons_that_do_not_listen_are_killed_in_time(self):
         self.stop(signal.SIGINT, 130, FAKE_LEARNER="deaf", FAKE_ACTOR="deaf", FAKE_REPLAY="deaf")

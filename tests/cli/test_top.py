@@ -75,6 +75,7 @@ class Top:
         if self.child == 0:
             try:
                 os.setsid()
+                signal.signal(signal.SIGHUP, signal.SIG_DFL)  # not as nohup hands it on
                 fcntl.ioctl(self.slave, termios.TIOCSCTTY, 0)
                 for fd in range(3):
                     os.dup2(self.slave, fd)

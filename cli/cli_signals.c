@@ -1,0 +1,16 @@
+// The signals that end a command; one that nohup has ignored stays ignored.
+
+#include "cli/cli_signals.h"
+
+#include <signal.h>
+#include <stddef.h>
+
+uint32_t
+cli_signals_stopping(int number[CLI_SIGNALS_MAX])
+{
+    struct sigaction hangup;
+    number[0] = SIGINT;
+    number[1] = SIGTERM;
+    number[2] = SIGHUP;
+    return sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler == SIG_IGN ? 2 : 3;
+}
