@@ -15,6 +15,7 @@
 #include "cli/cli_python.h"
 #include "cli/cli_text.h"
 #include "cli/run/cli_folder.h"
+#include "common/oct_config.h"
 #include "common/oct_file.h"
 #include "data/data_writer.h"
 
@@ -168,18 +169,25 @@ failure(const data_options *options, const char *reason)
     return CLI_EXIT_FAILED;
 }
 
-static oct_err
-source_open(data_source **out, const data_options *options, char *reason, size_t reason_size)
+// The file that was meant, the first of how many shards.
+static uint32_t
+source_path(const data_options *options, char path[CLI_PATH_MAX])
 {
-    char path[CLI_PATH_MAX];
     if (options->file == NULL) {
         cli_usage_error(options->command,
                         "no file given: a data set, a replay.oct or a run folder");
     }
     cli_folder_file(path, options->file, "replay.oct");
     bool is_folder = strcmp(path, options->file) != 0; // of a run, with all its shards
-    return data_source_open_shards(out, path, is_folder ? data_source_shards(path) : 1,
-                                   options->environment, reason, reason_size);
+    return is_folder ? data_source_shards(path) : 1;
+}
+
+static oct_err
+source_open(data_source **out, const data_options *options, char *reason, size_t reason_size)
+{
+    char path[CLI_PATH_MAX];
+    uint32_t shards = source_path(options, path);
+    return data_source_open_shards(out, path, shards, options->environment, reason, reason_size);
 }
 
 // ---- info
@@ -282,6 +290,23 @@ other_write(const data_options *options, char *reason, size_t reason_size)
     return err;
 }
 
+// A file is not replaced by what is read of it.
+static oct_err
+target_check(const data_options *options, const char *target, char *reason, size_t reason_size)
+{
+    char path[CLI_PATH_MAX], name[CLI_PATH_MAX];
+    uint32_t shards = source_path(options, path);
+    for (uint32_t i = 0; i < shards; i++) {
+        oct_config_shard_name(path, i, name, sizeof(name));
+        if (oct_file_is_same(name, target)) {
+            (void)snprintf(reason, reason_size, "'%s' is what is exported; name another file",
+                           target);
+            return OCT_EINVAL;
+        }
+    }
+    return OCT_OK;
+}
+
 static int export(int argc, char **argv)
 {
     data_options options;
@@ -291,9 +316,13 @@ static int export(int argc, char **argv)
     if (outs != 1) {
         cli_usage_error(options.command, "one of --out, --minari and --npz says what to write");
     }
-    oct_err err = options.out != NULL
-                      ? data_set_write(options.out, &options, true, reason, sizeof(reason))
-                      : other_write(&options, reason, sizeof(reason));
+    const char *target = options.out != NULL ? options.out : options.npz;
+    oct_err err = target != NULL ? target_check(&options, target, reason, sizeof(reason)) : OCT_OK;
+    if (err == OCT_OK) {
+        err = options.out != NULL
+                  ? data_set_write(options.out, &options, true, reason, sizeof(reason))
+                  : other_write(&options, reason, sizeof(reason));
+    }
     return err == OCT_OK ? 0 : failure(&options, reason);
 }
 

@@ -86,16 +86,14 @@ static const struct argp export_argp = {
 static int
 file_write(const char *path, const char *policy, const void *bytes, size_t length)
 {
-    struct stat to, from;
-    if (stat(path, &to) == 0) {
-        if (S_ISDIR(to.st_mode)) {
-            cli_error("export", "'%s' is a folder; name a file in it", path);
-            return CLI_EXIT_FAILED;
-        }
-        if (stat(policy, &from) == 0 && from.st_dev == to.st_dev && from.st_ino == to.st_ino) {
-            cli_error("export", "'%s' is the policy itself; name another file", path);
-            return CLI_EXIT_FAILED;
-        }
+    struct stat to;
+    if (stat(path, &to) == 0 && S_ISDIR(to.st_mode)) {
+        cli_error("export", "'%s' is a folder; name a file in it", path);
+        return CLI_EXIT_FAILED;
+    }
+    if (oct_file_is_same(path, policy)) {
+        cli_error("export", "'%s' is the policy itself; name another file", path);
+        return CLI_EXIT_FAILED;
     }
     if (oct_file_write(path, bytes, length) != OCT_OK) {
         cli_error("export", "cannot write '%s': %s", path, strerror(errno));

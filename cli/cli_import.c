@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "actor/actor_evaluate.h"
 #include "actor/actor_sight.h"
@@ -15,6 +14,7 @@
 #include "cli/cli_options.h"
 #include "cli/cli_text.h"
 #include "cli/run/cli_folder.h"
+#include "common/oct_file.h"
 #include "import/import_npy.h"
 #include "policy/policy_file.h"
 #include "policy/policy_net.h"
@@ -311,9 +311,7 @@ static bool
 files_write(import_run *run)
 {
     const char *out = run->options.out;
-    struct stat to, from;
-    if (stat(out, &to) == 0 && stat(run->options.model, &from) == 0 && to.st_dev == from.st_dev &&
-        to.st_ino == from.st_ino) {
+    if (oct_file_is_same(out, run->options.model)) {
         return failed(out, "this is the model itself; name another file");
     }
     if (run->image == NULL) {

@@ -17,6 +17,7 @@
 #include "cli/cli_returns.h"
 #include "cli/cli_text.h"
 #include "cli/run/cli_folder.h"
+#include "common/oct_file.h"
 #include "policy/policy_file.h"
 #include "quantizer/quantizer_calibrate.h"
 #include "quantizer/quantizer_ptq.h"
@@ -32,13 +33,6 @@ is_folder(const char *path)
 {
     struct stat file;
     return stat(path, &file) == 0 && S_ISDIR(file.st_mode);
-}
-
-static bool
-is_same_file(const char *a, const char *b)
-{
-    struct stat x, y;
-    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
 // "run/policy.fp32.oct" and int4 give "run/policy.int4.oct".
@@ -244,7 +238,7 @@ quantize(const policy_image *fp32, const char *path, const cli_quantize_options 
     } else {
         output_path(out, path, options->precision);
     }
-    if (is_same_file(out, path)) {
+    if (oct_file_is_same(out, path)) {
         cli_error(CLI_QUANTIZE, "'%s' is the policy itself; name another file with --out", out);
         return CLI_EXIT_FAILED;
     }

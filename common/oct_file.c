@@ -382,6 +382,13 @@ oct_file_match(const char *folder, const char *pattern, oct_file_fn fn, void *ar
     }
 }
 
+bool
+oct_file_is_same(const char *a, const char *b)
+{
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
 static oct_err
 make_one(const char *path)
 {

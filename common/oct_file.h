@@ -1,6 +1,7 @@
 #ifndef COMMON_OCT_FILE_H
 #define COMMON_OCT_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -46,6 +47,9 @@ void oct_file_clear(const char *path);
 // order; fn may remove it. A folder that cannot be read has no entries.
 typedef void (*oct_file_fn)(void *arg, const char *path);
 void oct_file_match(const char *folder, const char *pattern, oct_file_fn fn, void *arg);
+// Whether both paths are of one file that is there, by whatever names: one must not be written
+// while the other is read.
+bool oct_file_is_same(const char *a, const char *b);
 // mkdir -p.
 OCT_CHECKED oct_err oct_file_make_folder(const char *path);
 

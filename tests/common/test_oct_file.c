@@ -455,6 +455,26 @@ test_draft_that_the_disk_changed_is_none(void **state)
 }
 
 static void
+test_same_file_has_other_names(void **state)
+{
+    (void)state;
+    char path[512];
+    (void)snprintf(path, sizeof(path), "%s", in_folder("f"));
+    assert_false(oct_file_is_same(path, path)); // it is not there
+    T_OK(oct_file_write(path, "x", 1));
+    T_OK(oct_file_write(in_folder("g"), "x", 1));
+    assert_false(oct_file_is_same(path, in_folder("g")));
+    assert_int_equal(unlink(in_folder("g")), 0);
+    assert_int_equal(symlink(path, in_folder("g")), 0);
+    assert_true(oct_file_is_same(path, in_folder("g")));
+    assert_int_equal(unlink(in_folder("g")), 0);
+    assert_int_equal(link(path, in_folder("g")), 0);
+    assert_true(oct_file_is_same(in_folder("g"), path));
+    assert_int_equal(unlink(in_folder("g")), 0);
+    assert_int_equal(unlink(path), 0);
+}
+
+static void
 take_name(void *arg, const char *path)
 {
     (void)snprintf(arg, 512, "%s", path);
@@ -507,6 +527,7 @@ main(void)
         IN_FOLDER(test_draft_is_adopted),
         IN_FOLDER(test_a_pipe_is_not_replaced),
         IN_FOLDER(test_draft_that_the_disk_changed_is_none),
+        IN_FOLDER(test_same_file_has_other_names),
         IN_FOLDER(test_match_takes_the_folder_as_it_is_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

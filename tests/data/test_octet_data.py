@@ -165,6 +165,13 @@ def with_numpy(folder):
     assert "it is a device or a pipe" in octet("export", folder / "numbers.data", "--out", folder / "pipe", code=1)
     assert (folder / "pipe").is_fifo()
     assert not (folder / "none.data").exists()
+    # Nothing is written over what it is made of, whatever name that is given.
+    same_ = folder / "same.data"
+    same_.hardlink_to(folder / "numbers.data")
+    before = same_.read_bytes()
+    for option in ("--out", "--npz"):
+        assert "same.data' is what is exported" in octet("export", folder / "numbers.data", option, same_, code=1)
+    assert (folder / "numbers.data").read_bytes() == same_.read_bytes() == before
     assert "no such file" in octet("info", folder / "none.data", code=1).lower()
     assert "not a data set" in octet("info", PROGRAM, code=1)
     bare = folder / "bare"

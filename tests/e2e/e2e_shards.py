@@ -89,6 +89,12 @@ def test_shards_learn_cartpole():
         held = [json.loads(subprocess.run([OCTET, "data", "info", run / name, "--json"], capture_output=True, text=True,
                                           check=True).stdout) for name in ("replay.oct", "replay-1.oct")]
         assert info["steps"] == sum(one["steps"] for one in held) > 0, (info, held)
+        # No shard is replaced by what is exported of it.
+        before = (run / "replay-1.oct").read_bytes()
+        told = subprocess.run([OCTET, "data", "export", run, "--out", run / "replay-1.oct"], capture_output=True,
+                              text=True, check=False)
+        assert told.returncode == 1 and "is what is exported" in told.stderr, told
+        assert (run / "replay-1.oct").read_bytes() == before
 
 
 def test_a_shard_dies_and_comes_back():
