@@ -2,33 +2,19 @@
 
 #include "cli/run/cli_ended.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include <jansson.h>
 
 #include "cli/cli_options.h"
+#include "cli/run/cli_folder.h"
 #include "cli/run/cli_report.h"
 #include "common/oct_base.h"
 #include "common/oct_text.h"
 
 #define LINE_BYTES_MAX (1 << 16) // of metrics.csv
-
-static bool
-has_supervisor(void)
-{
-    int fd = open(".lock", O_RDWR | O_CLOEXEC);
-    bool held = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-    if (fd >= 0) {
-        (void)close(fd);
-    }
-    return held;
-}
 
 static void
 print_json(FILE *out, const char *folder, const oct_config *config)
@@ -95,7 +81,7 @@ print_metrics(FILE *out)
 int
 cli_ended_show(FILE *out, const char *folder, const oct_config *config, bool json)
 {
-    bool is_held = has_supervisor();
+    bool is_held = cli_folder_is_locked(".");
     if (json && is_held) {
         cli_error("status", "%s: its daemons do not answer", folder);
     } else if (json) {

@@ -108,6 +108,19 @@ lock(cli_folder *folder, char *reason, size_t reason_size)
     return OCT_OK;
 }
 
+bool
+cli_folder_is_locked(const char *path)
+{
+    char name[CLI_PATH_MAX + 8];
+    (void)snprintf(name, sizeof(name), "%s/.lock", path);
+    int fd = open(name, O_RDWR | O_CLOEXEC);
+    bool is_locked = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return is_locked;
+}
+
 static oct_err
 check_space(const char *path, char *reason, size_t reason_size)
 {

@@ -25,6 +25,8 @@ typedef struct cli_folder {
 OCT_CHECKED oct_err cli_folder_open(cli_folder *out, const char *wanted, const char *name,
                                     bool resume, char *reason, size_t reason_size);
 void cli_folder_close(cli_folder *folder);
+// Whether an octet train runs in a folder.
+bool cli_folder_is_locked(const char *path);
 // Whether a folder has a file of that name.
 bool cli_folder_has(const char *folder, const char *name);
 // Whether a run has begun to train in the folder: it has a checkpoint or a policy.

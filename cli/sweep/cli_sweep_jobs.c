@@ -30,13 +30,15 @@
 #define LOOK_MS      500 // at the curves of runs that may be pruned
 #define LOOK_ROWS    256
 #define LOOK_BYTES   (1u << 22)
-#define STEPS        20 // of a run, that a sampler hears of
+#define STEPS        20  // of a run, that a sampler hears of
+#define WAIT_MS      100 // until a folder is looked at again
 
 typedef struct jobs jobs;
 
 typedef struct job {
     jobs *owner;
-    net_process *process; // NULL: free
+    net_process *process; // NULL with no wait: free
+    net_timer *wait;      // until its folder is free; NULL: no
     uint32_t trial, seed;
     cli_series *series;  // of the run that may be pruned; NULL: not read yet
     uint32_t steps_told; // of it
@@ -91,13 +93,19 @@ save(jobs *s)
 }
 
 static void
+print_run(const jobs *s, const job *j)
+{
+    printf("trial %u of %u, seed %" PRIu64 ": ", (unsigned)j->trial + 1, (unsigned)s->plan->wanted,
+           s->plan->first_seed + j->seed);
+}
+
+static void
 print_end(const jobs *s, const job *j)
 {
     const cli_sweep_run *run = &s->plan->trial[j->trial]->run[j->seed];
     char words[WORDS_BYTES];
-    printf("trial %u of %u, seed %" PRIu64 ": %s: %s", (unsigned)j->trial + 1,
-           (unsigned)s->plan->wanted, s->plan->first_seed + j->seed,
-           cli_sweep_plan_words(s->plan, j->trial, words, sizeof(words)),
+    print_run(s, j);
+    printf("%s: %s", cli_sweep_plan_words(s->plan, j->trial, words, sizeof(words)),
            cli_sweep_state_words[run->state]);
     if (isfinite(run->mean) && run->state != CLI_SWEEP_FAILED) {
         printf(", return %s, %s steps, %s", cli_text_value(run->mean).text,
@@ -221,10 +229,16 @@ state_of(const jobs *s, const job *j, int exit_status, bool is_finished)
 }
 
 static bool
+is_free(const job *j)
+{
+    return j->process == NULL && j->wait == NULL;
+}
+
+static bool
 is_idle(const jobs *s)
 {
     for (uint32_t i = 0; i < s->request->jobs; i++) {
-        if (s->job[i].process != NULL) {
+        if (!is_free(&s->job[i])) {
             return false;
         }
     }
@@ -293,29 +307,23 @@ spawn(jobs *s, job *j, const char *const *argv)
 }
 
 static void
-start(jobs *s, job *j, uint32_t trial, uint32_t seed)
+start(jobs *s, job *j)
 {
     static char setting[CLI_SPACE_KEYS_MAX][OCT_CONFIG_NAME_MAX + CLI_SPACE_VALUE_MAX + 2];
-    char name[CLI_SWEEP_NAME_MAX], seed_text[32], pid[32], base[CLI_PATH_MAX + 16];
+    char seed_text[32], pid[32], base[CLI_PATH_MAX + 16];
     const char *argv[ARGS_MAX + 1] = {"octet", "train"};
     size_t argc = 2;
-    j->trial = trial;
-    j->seed = seed;
-    j->steps_told = 0;
-    (void)cli_sweep_plan_name(s->plan, trial, seed, name);
-    (void)snprintf(j->folder, sizeof(j->folder), "%s/%s", s->request->folder, name);
-    (void)snprintf(j->log, sizeof(j->log), "%s/log/%s.log", s->request->folder, name);
     (void)snprintf(pid, sizeof(pid), "%ld", (long)getpid());
     if (learner_checkpoints_any(j->folder)) {
         args_add(argv, &argc, "--resume", NULL);
     } else {
         clear(j);
         (void)snprintf(base, sizeof(base), "%s/" CLI_SWEEP_BASE, s->request->folder);
-        (void)snprintf(seed_text, sizeof(seed_text), "%" PRIu64, s->plan->first_seed + seed);
+        (void)snprintf(seed_text, sizeof(seed_text), "%" PRIu64, s->plan->first_seed + j->seed);
         args_add(argv, &argc, base, NULL);
         for (size_t i = 0; i < s->plan->space.count; i++) {
             (void)snprintf(setting[i], sizeof(setting[i]), "%s=%s", s->plan->space.key[i].name,
-                           s->plan->trial[trial]->point.value[i]);
+                           s->plan->trial[j->trial]->point.value[i]);
             args_add(argv, &argc, "--set", setting[i]);
         }
         args_add(argv, &argc, "--seed", seed_text);
@@ -323,13 +331,54 @@ start(jobs *s, job *j, uint32_t trial, uint32_t seed)
     args_add(argv, &argc, "--run-dir", j->folder);
     args_add(argv, &argc, "--no-ui", NULL);
     args_add(argv, &argc, "--follow-parent", pid);
-    cli_sweep_run *run = &s->plan->trial[trial]->run[seed];
-    run->state = CLI_SWEEP_RUNNING;
     if (spawn(s, j, argv) != OCT_OK) {
-        cli_error("sweep", "cannot start %s", name);
-        run->state = CLI_SWEEP_WAITING;
+        cli_error("sweep", "cannot start octet train in %s", j->folder);
+        s->plan->trial[j->trial]->run[j->seed].state = CLI_SWEEP_WAITING;
         s->failed = true;
     }
+}
+
+static void
+wait_end(job *j)
+{
+    net_timer_stop(j->wait);
+    j->wait = NULL;
+}
+
+static void
+wait_look(void *arg)
+{
+    job *j = arg;
+    if (cli_folder_is_locked(j->folder)) {
+        return;
+    }
+    wait_end(j);
+    start(j->owner, j);
+    if (j->owner->failed) {
+        start_some(j->owner);
+    }
+}
+
+// The run that j is to have. One of a sweep that was killed may still be saving what it has.
+static void
+take(jobs *s, job *j, uint32_t trial, uint32_t seed)
+{
+    char name[CLI_SWEEP_NAME_MAX];
+    j->trial = trial;
+    j->seed = seed;
+    j->steps_told = 0;
+    (void)cli_sweep_plan_name(s->plan, trial, seed, name);
+    (void)snprintf(j->folder, sizeof(j->folder), "%s/%s", s->request->folder, name);
+    (void)snprintf(j->log, sizeof(j->log), "%s/log/%s.log", s->request->folder, name);
+    s->plan->trial[trial]->run[seed].state = CLI_SWEEP_RUNNING;
+    if (!cli_folder_is_locked(j->folder)) {
+        start(s, j);
+        return;
+    }
+    j->wait = net_timer_start(s->loop, WAIT_MS, WAIT_MS, wait_look, j);
+    print_run(s, j);
+    printf("waits for the octet train that still runs in its folder\n");
+    (void)fflush(stdout);
 }
 
 // ---- all of them
@@ -359,8 +408,12 @@ static void
 kill_all(jobs *s, int signal_number)
 {
     for (uint32_t i = 0; i < s->request->jobs; i++) {
-        if (s->job[i].process != NULL) {
-            net_process_kill(s->job[i].process, signal_number);
+        job *j = &s->job[i];
+        if (j->process != NULL) {
+            net_process_kill(j->process, signal_number);
+        } else if (j->wait != NULL) {
+            wait_end(j);
+            s->plan->trial[j->trial]->run[j->seed].state = CLI_SWEEP_STOPPED;
         }
     }
 }
@@ -371,8 +424,8 @@ start_some(jobs *s)
     uint32_t trial, seed;
     bool is_new = false;
     for (uint32_t i = 0; i < s->request->jobs && s->stop_signal == 0 && !s->failed; i++) {
-        if (s->job[i].process == NULL && next(s, &trial, &seed)) {
-            start(s, &s->job[i], trial, seed);
+        if (is_free(&s->job[i]) && next(s, &trial, &seed)) {
+            take(s, &s->job[i], trial, seed);
             is_new = true;
         }
     }

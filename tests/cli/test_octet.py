@@ -779,6 +779,46 @@ class Supervisor(Case):
             out, err = sweep.communicate(timeout=DEADLINE_S)
             self.assertEqual(sweep.returncode, code, out + err)
 
+    def killed_sweep(self):
+        """A sweep of two runs at once that was killed, when nothing of it runs any more."""
+        sweep = self.start("sweep", "x.yaml", "--over", "algo.n_step=1,2", "--jobs", "2", "--sweep-dir", "s")
+        for name in ["trial-0001-seed-1", "trial-0002-seed-1"]:
+            self.wait_up(f"s/{name}")
+        sweep.kill()
+        sweep.communicate(timeout=DEADLINE_S)
+        self.assert_gone()
+
+    def test_a_resumed_sweep_waits_for_a_run_of_the_one_before(self):
+        self.killed_sweep()
+        with open(self.home / "s/trial-0001-seed-1/.lock", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # as an octet train that still saves
+            sweep = self.start("sweep", "--resume", "--sweep-dir", "s", "--jobs", "2", FAKE_LEARNER="finish")
+            lines = []
+            while not any(line.startswith("trial 2 of 2") for line in lines):
+                lines.append(sweep.stdout.readline())
+                self.assertTrue(lines[-1], "the sweep goes on")
+        out, err = sweep.communicate(timeout=DEADLINE_S)
+        out = "".join(lines) + out
+        self.assertEqual(sweep.returncode, 0, out + err)
+        self.assertEqual([line.split(", return")[0] for line in out.splitlines() if line.startswith("trial ")][:3],
+                         ["trial 1 of 2, seed 1: waits for the octet train that still runs in its folder",
+                          "trial 2 of 2, seed 1: algo.n_step=2: finished",
+                          "trial 1 of 2, seed 1: algo.n_step=1: finished"])
+
+    def test_a_sweep_that_waits_for_a_run_can_be_stopped(self):
+        self.killed_sweep()
+        with open(self.home / "s/trial-0001-seed-1/.lock", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            sweep = self.start("sweep", "--resume", "--sweep-dir", "s")
+            while "waits for the octet train" not in (line := sweep.stdout.readline()):
+                self.assertTrue(line, "the sweep goes on")
+            sweep.send_signal(signal.SIGINT)
+            out, err = sweep.communicate(timeout=DEADLINE_S)
+        self.assertEqual(sweep.returncode, 130, out + err)
+        runs = [run["state"] for trial in json.loads((self.home / "s/sweep.json").read_text())["trials"]
+                for run in trial["runs"]]
+        self.assertEqual(runs, ["stopped", "waiting"])
+
     def test_daemons_that_do_not_listen_are_killed_in_time(self):
         self.stop(signal.SIGINT, 130, FAKE_LEARNER="deaf", FAKE_ACTOR="deaf", FAKE_REPLAY="deaf")
         self.assertEqual(self.summary()["daemons"]["learner"]["exit_status"], 128 + 9)
