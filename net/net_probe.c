@@ -10,6 +10,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "net/net_fd.h"
+
 // Waits for the events; false: not within ms.
 static bool
 wait_for(int fd, short events, int ms)
@@ -90,4 +92,19 @@ net_probe(const char *url, char *out, size_t out_size)
                            : "the listener does not answer as Octet: it is another service, or a "
                              "daemon that needs tls+tcp:// and --tls");
     return true;
+}
+
+// A socket of another kind than NNG's is refused, in other words where there is one to compare.
+bool
+net_probe_local(const char *path)
+{
+    struct sockaddr_un address;
+    socklen_t size;
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    bool is_held = fd >= 0 && net_fd_local_address(path, &address, &size) &&
+                   connect(fd, (const struct sockaddr *)&address, size) != 0 && errno == EPROTOTYPE;
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return is_held;
 }

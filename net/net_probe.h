@@ -15,4 +15,9 @@
 
 bool net_probe(const char *url, char *out, size_t out_size);
 
+// Whether a process holds the socket of a path, at most 107 bytes long: one that was killed leaves
+// the file, and each try of NNG 1.5.2 to dial it leaves a descriptor. Does not block, and the
+// process does not notice (a peer that comes and goes could end NNG's listener, net_acceptor.h).
+bool net_probe_local(const char *path);
+
 #endif // NET_NET_PROBE_H

@@ -14,7 +14,9 @@
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "common/oct_text.h"
+#include "net/net_probe.h"
 
+#define IPC        "ipc://"
 #define SCAN_MS    2000
 #define READ_MS    500
 #define AT_ONCE_MS 1          // when there is more to read
@@ -82,6 +84,13 @@ has_socket(int folder, const char *name)
     return fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISSOCK(status.st_mode);
 }
 
+// One that was killed leaves its socket.
+static bool
+has_learner(const entry *e)
+{
+    return has_socket(e->folder, "learner.ipc") && net_probe_local(e->learner + strlen(IPC));
+}
+
 // The shards that listen in the folder.
 static void
 replays_find(entry *e)
@@ -92,7 +101,7 @@ replays_find(entry *e)
     for (uint32_t i = 0; i < OCT_SHARDS_MAX; i++) {
         oct_config_shard_name("replay.ipc", i, name, sizeof(name));
         if (i == 0 || has_socket(e->folder, name)) {
-            oct_text_add(&text, "%sipc:///proc/self/fd/%d/%s", i > 0 ? "," : "", e->folder, name);
+            oct_text_add(&text, "%s" IPC "/proc/self/fd/%d/%s", i > 0 ? "," : "", e->folder, name);
         }
     }
 }
@@ -102,12 +111,11 @@ static void
 poll_begin(cli_dash_runs *runs, entry *e)
 {
     e->folder = open(e->run.series->folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    bool is_there = e->folder >= 0 && has_socket(e->folder, "learner.ipc");
-    (void)snprintf(e->learner, sizeof(e->learner), "ipc:///proc/self/fd/%d/learner.ipc", e->folder);
+    (void)snprintf(e->learner, sizeof(e->learner), IPC "/proc/self/fd/%d/learner.ipc", e->folder);
     replays_find(e);
     const cli_remote_options options = {.learner = e->learner, .replay = e->replay};
-    if (!is_there || cli_remote_poll_open(&e->poll, runs->loop, &options, POLL_MS,
-                                          CLI_REMOTE_POLL_PEERS, answered, e) != OCT_OK) {
+    if (!has_learner(e) || cli_remote_poll_open(&e->poll, runs->loop, &options, POLL_MS,
+                                                CLI_REMOTE_POLL_PEERS, answered, e) != OCT_OK) {
         e->poll = NULL;
         if (e->folder >= 0) {
             (void)close(e->folder);
@@ -136,7 +144,7 @@ polls_keep(cli_dash_runs *runs)
     uint32_t open = 0;
     for (uint32_t i = 0; i < runs->count && runs->loop != NULL; i++) {
         entry *e = runs->entry[i];
-        if (e->poll != NULL && !has_socket(e->folder, "learner.ipc")) {
+        if (e->poll != NULL && !has_learner(e)) {
             poll_end(e);
         }
         open += e->poll != NULL;

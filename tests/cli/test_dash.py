@@ -360,6 +360,20 @@ class Train(Fakes):
         child.communicate(timeout=DEADLINE_S)
         wait_for(lambda: self.get("/runs")["runs"][0]["status"] == "ended", "the run has ended")
 
+    def test_sockets_that_learners_left_hide_no_run(self):
+        for i in range(20):
+            dash_runs.make_run(self.home / f"{i:02}", i, 1, ended=False)
+            folder = os.open(self.home / f"{i:02}", os.O_PATH)
+            with socket.socket(socket.AF_UNIX) as listener:
+                listener.bind(f"/proc/self/fd/{folder}/learner.ipc")
+            os.close(folder)
+        child = self.train()
+        self.dash(".")
+        wait_for(lambda: [run["name"] for run in self.get("/runs")["runs"] if run["status"] == "live"] == ["run"],
+                 "the run is live")
+        child.send_signal(signal.SIGINT)
+        child.communicate(timeout=DEADLINE_S)
+
     def test_it_stays_when_asked(self):
         self.learner = "finish"
         child = self.train("--dash-stay")
