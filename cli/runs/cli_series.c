@@ -22,7 +22,7 @@
 #define FILE_BYTES_MAX  (1u << 20) // of config.yaml and summary.json
 #define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyz0123456789_."
 
-// Which content of a file was read.
+// Which content of a file was read; zero: none.
 typedef struct stamp {
     ino_t file;
     off_t size;
@@ -102,6 +102,8 @@ file_changed(int folder, const char *name, stamp *before, size_t *length)
     }
     if (fd >= 0) {
         (void)close(fd);
+    } else {
+        *before = (stamp){0};
     }
     return text;
 }
@@ -156,18 +158,21 @@ config_read(cli_series *series, int folder)
 static void
 summary_read(cli_series *series, int folder)
 {
+    stamp *now = &series->reader->summary, before = *now;
     size_t length;
-    char *text = file_changed(folder, "summary.json", &series->reader->summary, &length);
-    if (text != NULL) {
-        json_decref(series->summary);
-        series->summary = json_loadb(text, length, 0, NULL);
-        if (!json_is_object(series->summary)) {
-            json_decref(series->summary);
-            series->summary = NULL;
-        }
-        series->changes++;
-        free(text);
+    char *text = file_changed(folder, "summary.json", now, &length);
+    bool is_gone = before.file != 0 && now->file == 0; // the run was resumed
+    if (text == NULL && !is_gone) {
+        return;
     }
+    json_decref(series->summary);
+    series->summary = text != NULL ? json_loadb(text, length, 0, NULL) : NULL;
+    if (!json_is_object(series->summary)) {
+        json_decref(series->summary);
+        series->summary = NULL;
+    }
+    series->changes++;
+    free(text);
 }
 
 // ---- rows

@@ -126,6 +126,29 @@ test_series_reads_rows_as_they_come(void **state)
 
 // Counters keep their last value, means are averaged, and no evaluation is lost beside rows that
 // have none.
+// A run that is resumed has no summary until it ends again.
+static void
+test_series_forgets_a_summary_that_is_gone(void **state)
+{
+    (void)state;
+    cli_series *series = run_of("a", "run: {seed: 7}\n", "");
+    put("a/summary.json", "{\"updates\": 4}");
+    assert_false(cli_series_read(series, UINT64_MAX));
+    assert_non_null(series->summary);
+    uint64_t changes = series->changes;
+    assert_int_equal(unlink("a/summary.json"), 0);
+    assert_false(cli_series_read(series, UINT64_MAX));
+    assert_null(series->summary);
+    assert_int_equal(series->changes, changes + 1);
+    assert_false(cli_series_read(series, UINT64_MAX));
+    assert_int_equal(series->changes, changes + 1);
+    put("a/summary.json", "{\"updates\": 4}");
+    assert_false(cli_series_read(series, UINT64_MAX));
+    assert_non_null(series->summary);
+    cli_series_close(series);
+    assert_int_equal(unlink("a/summary.json"), 0);
+}
+
 static void
 test_series_joins_rows_that_do_not_fit(void **state)
 {
@@ -283,6 +306,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_series_needs_a_run_folder),
         cmocka_unit_test(test_series_reads_rows_as_they_come),
+        cmocka_unit_test(test_series_forgets_a_summary_that_is_gone),
         cmocka_unit_test(test_series_joins_rows_that_do_not_fit),
         cmocka_unit_test(test_series_survives_any_content),
         cmocka_unit_test(test_series_passes_over_endless_lines),
