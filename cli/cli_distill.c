@@ -6,12 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "actor/actor_evaluate.h"
 #include "cli/cli_commands.h"
 #include "cli/cli_distill_rows.h"
 #include "cli/cli_options.h"
 #include "cli/run/cli_folder.h"
+#include "common/oct_file.h"
 #include "common/oct_rng.h"
 #include "common/oct_spread.h"
 #include "policy/policy_file.h"
@@ -95,6 +97,19 @@ out_name(distilling *d)
         return false;
     }
     return true;
+}
+
+// Whether the folder can be made, with those above it: before hours of learning. It is made when
+// there is something to write.
+static bool
+out_check(const distilling *d)
+{
+    bool can_make = oct_file_make_folder(d->out) == OCT_OK && rmdir(d->out) == 0;
+    if (!can_make) {
+        cli_error(CLI_DISTILL, "cannot make folder '%s': %s; choose another with --out", d->out,
+                  strerror(errno));
+    }
+    return can_make;
 }
 
 static bool
@@ -480,7 +495,7 @@ cli_distill(int argc, char **argv)
     }
     env_name(&d);
     bool is_done = out_name(&d) && env_begin(&d) && student_begin(&d) && rows_begin(&d) &&
-                   learn(&d) && finish(&d);
+                   out_check(&d) && learn(&d) && finish(&d);
     distill_destroy(d.student);
     policy_image_destroy(d.teacher);
     free(d.obs);

@@ -63,8 +63,8 @@ def test_the_same_seed_gives_the_same_student():
         finish(train(run, *SHORT), run)
         files = []
         for name, seed in (("first", 1), ("again", 1), ("other", 2)):
-            octet("distill", run, *QUICK, "--seed", seed, "--out", folder / name)
-            files.append((folder / name / "policy.oct").read_bytes())
+            octet("distill", run, *QUICK, "--seed", seed, "--out", folder / "new" / name)
+            files.append((folder / "new" / name / "policy.oct").read_bytes())
         assert files[0] == files[1] != files[2]
 
 
@@ -129,11 +129,13 @@ def test_mistakes_are_told_and_leave_nothing():
                 ([run, "--replay", folder / "alone.oct"], 1, "environment.oct"),
                 ([run, "--replay", folder / "foreign"], 1, "--replay: "),
                 ([run, "--env", "Pendulum-v1"], 1, "environment 'Pendulum-v1'"),
-                ([run, "--out", run], 1, "exists already; name a new folder with --out")):
+                ([run, "--out", run], 1, "exists already; name a new folder with --out"),
+                # Before anything is learned.
+                ([run, "--out", folder / "words/student"], 1, "cannot make folder")):
             where = [] if "--out" in arguments else out
             text = octet("distill", *arguments, *where, code=code)
             assert why in text, (arguments, text)
-            assert not (folder / "student").exists(), arguments
+            assert not (folder / "student").exists() and "round 1" not in text, (arguments, text)
         pendulum = folder / "pendulum"
         finish(train(pendulum, "--set", "run.env_steps=6000", "--set", "run.stop_at_return=none", preset=PENDULUM),
                pendulum)
