@@ -412,20 +412,61 @@ save_page(char *folder)
     cli_dash_runs_destroy(runs);
 }
 
+typedef struct ranked {
+    uint32_t trial;
+    double value;
+} ranked;
+
+// By falling return, those without one last.
+static int
+ranked_order(const void *a, const void *b)
+{
+    const ranked *x = a, *y = b;
+    bool has_x = isfinite(x->value), has_y = isfinite(y->value);
+    if (has_x != has_y || (has_x && x->value != y->value)) {
+        return has_x && (!has_y || x->value > y->value) ? -1 : 1;
+    }
+    return x->trial < y->trial ? -1 : 1;
+}
+
+// The folders of the best trials whose runs can be compared together, and how many trials that is;
+// the caller frees them.
+static size_t
+best_runs(const cli_sweep_plan *plan, const char *folder, char **out, uint32_t *trials)
+{
+    char path[CLI_PATH_MAX + CLI_SWEEP_NAME_MAX + 2], name[CLI_SWEEP_NAME_MAX];
+    size_t count = 0;
+    ranked *order = oct_alloc((plan->count + 1) * sizeof(*order));
+    for (uint32_t i = 0; i < plan->count; i++) {
+        order[i] = (ranked){.trial = i, .value = cli_sweep_plan_return(plan, i)};
+    }
+    qsort(order, plan->count, sizeof(*order), ranked_order);
+    *trials = OCT_MIN(plan->count, CLI_COMPARISON_SERIES_MAX / plan->seeds);
+    for (uint32_t i = 0; i < *trials; i++) {
+        for (uint32_t k = 0; k < plan->seeds; k++) {
+            (void)snprintf(path, sizeof(path), "%s/%s", folder,
+                           cli_sweep_plan_name(plan, order[i].trial, k, name));
+            if (cli_series_is_run(path)) {
+                out[count] = strdup(path);
+                OCT_ASSERT(out[count] != NULL);
+                count++;
+            }
+        }
+    }
+    free(order);
+    return count;
+}
+
 static void
-report(const cli_sweep_plan *plan, const oct_config *base, char *folder)
+compare_runs(const cli_sweep_plan *plan, const oct_config *base, const char *folder,
+             const char *const *runs, size_t run_count)
 {
     static cli_series *series[CLI_COMPARISON_SERIES_MAX];
     char reason[CLI_PATH_MAX + 256], title[OCT_CONFIG_TEXT_MAX + 64], path[CLI_PATH_MAX + 16];
-    const char *place = folder;
-    uint32_t count, failed = cli_sweep_plan_count(plan, CLI_SWEEP_FAILED);
-    uint32_t pruned = cli_sweep_plan_count(plan, CLI_SWEEP_PRUNED);
-    if (failed > 0 || pruned > 0) {
-        printf("%u of %u runs failed, %u were pruned\n", (unsigned)failed,
-               (unsigned)(plan->wanted * plan->seeds), (unsigned)pruned);
-    }
-    if (cli_comparison_open(&place, 1, series, &count, reason, sizeof(reason)) != OCT_OK) {
-        return; // no run has begun
+    uint32_t count;
+    if (cli_comparison_open(runs, run_count, series, &count, reason, sizeof(reason)) != OCT_OK) {
+        cli_error("sweep", "the runs are not compared: %s", reason);
+        return;
     }
     cli_comparison *compare = cli_comparison_create(series, count, CLI_COMPARISON_STEPS, NAN, true);
     (void)fputc('\n', stdout);
@@ -438,10 +479,33 @@ report(const cli_sweep_plan *plan, const oct_config *base, char *folder)
     } else {
         cli_error("sweep", "cannot write '%s': %s", path, strerror(errno));
     }
-    save_page(folder);
     cli_comparison_destroy(compare);
     for (uint32_t i = 0; i < count; i++) {
         cli_series_close(series[i]);
+    }
+}
+
+static void
+report(const cli_sweep_plan *plan, const oct_config *base, char *folder)
+{
+    static char *run[CLI_COMPARISON_SERIES_MAX];
+    uint32_t failed = cli_sweep_plan_count(plan, CLI_SWEEP_FAILED), trials;
+    uint32_t pruned = cli_sweep_plan_count(plan, CLI_SWEEP_PRUNED);
+    if (failed > 0 || pruned > 0) {
+        printf("%u of %u runs failed, %u were pruned\n", (unsigned)failed,
+               (unsigned)(plan->wanted * plan->seeds), (unsigned)pruned);
+    }
+    size_t count = best_runs(plan, folder, run, &trials);
+    if (count == 0) {
+        return; // none has begun
+    }
+    if (trials < plan->count) {
+        printf("the best %u of %u trials:\n", (unsigned)trials, (unsigned)plan->count);
+    }
+    compare_runs(plan, base, folder, (const char *const *)run, count);
+    save_page(folder);
+    for (size_t i = 0; i < count; i++) {
+        free(run[i]);
     }
 }
 

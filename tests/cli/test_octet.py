@@ -805,6 +805,29 @@ class Supervisor(Case):
                           "trial 2 of 2, seed 1: algo.n_step=2: finished",
                           "trial 1 of 2, seed 1: algo.n_step=1: finished"])
 
+    def test_of_a_large_sweep_the_best_are_compared(self):
+        sweep = self.start("sweep", "x.yaml", "--over", "algo.n_step=1..10", "--random", "1001", "--sweep-dir", "s")
+        self.wait_up("s/trial-0001-seed-1")
+        sweep.send_signal(signal.SIGINT)
+        sweep.communicate(timeout=DEADLINE_S)
+        # All have ended since; the first was the worst.
+        plan = json.loads((self.home / "s/sweep.json").read_text())
+        for i, trial in enumerate(plan["trials"]):
+            trial["runs"][0] |= {"state": "finished", "return": i}
+            run = self.home / f"s/trial-{i + 1:04}-seed-1"
+            run.mkdir(exist_ok=True)
+            value = trial["values"]["algo.n_step"] if i > 0 else 11
+            (run / "config.yaml").write_text(f"{EXPERIMENT}algo: {{n_step: {value}}}\n")
+        (self.home / "s/sweep.json").write_text(json.dumps(plan))
+        # It reads a thousand folders.
+        out, err = self.start("sweep", "--resume", "--sweep-dir", "s").communicate(timeout=10 * DEADLINE_S)
+        self.assertEqual(err, "")
+        self.assertIn("1001 of 1001 runs are done", out)
+        self.assertIn("\nthe best 1000 of 1001 trials:\n", out)
+        self.assertIn("algo.n_step=10 ", out)
+        self.assertNotIn("algo.n_step=11 ", out)
+        self.assertIn("sweep.html, 200 of 1001 runs", out)
+
     def test_a_sweep_that_waits_for_a_run_can_be_stopped(self):
         self.killed_sweep()
         with open(self.home / "s/trial-0001-seed-1/.lock", encoding="utf-8") as lock:
