@@ -257,17 +257,14 @@ check_trials(const cli_sweep_plan *plan, const oct_config *base)
 static void
 resolve_paths(cli_space_key *key)
 {
-    static const char *const names[] = {"env.id", "env.mjcf_dir", "replay.data",
-                                        "learner.init_from"};
-    for (size_t n = 0; n < OCT_COUNTOF(names); n++) {
-        for (size_t i = 0; strcmp(key->name, names[n]) == 0 && i < key->count; i++) {
-            char *path = realpath(key->value[i], NULL);
-            if (path != NULL && strlen(path) < CLI_SPACE_VALUE_MAX) {
-                free(key->value[i]);
-                key->value[i] = path;
-            } else {
-                free(path);
-            }
+    for (size_t i = 0; i < key->count; i++) {
+        bool is_path = cli_experiment_is_path(key->name, key->value[i]);
+        char *path = is_path ? realpath(key->value[i], NULL) : NULL;
+        if (path != NULL && strlen(path) < CLI_SPACE_VALUE_MAX) {
+            free(key->value[i]);
+            key->value[i] = path;
+        } else {
+            free(path);
         }
     }
 }

@@ -119,6 +119,19 @@ refuse_lines(const cli_experiment *experiment, const char *message)
 
 // ---- paths and addresses
 
+bool
+cli_experiment_is_path(const char *key, const char *value)
+{
+    if (strcmp(key, "env.id") == 0) {
+        return env_is_plugin(value);
+    }
+    if (strcmp(key, "env.mjcf_dir") == 0) {
+        return value[0] != '\0' && strcmp(value, "auto") != 0;
+    }
+    bool is_file = strcmp(key, "replay.data") == 0 || strcmp(key, "learner.init_from") == 0;
+    return is_file && strcmp(value, "none") != 0;
+}
+
 // The daemons work in the run folder, so paths in the experiment must not depend on where they are.
 static void
 resolve_path(const cli_experiment *experiment, const char *key, char value[OCT_CONFIG_TEXT_MAX])
@@ -141,20 +154,23 @@ resolve_path(const cli_experiment *experiment, const char *key, char value[OCT_C
 static void
 resolve_paths(const cli_experiment *experiment, oct_config *config)
 {
-    if (env_is_plugin(config->env.id)) {
-        resolve_path(experiment, "env.id", config->env.id);
-    }
-    const char *folder = config->env.mjcf_dir;
-    if (folder[0] != '\0' && strcmp(folder, "auto") != 0) {
-        resolve_path(experiment, "env.mjcf_dir", config->env.mjcf_dir);
-    }
-    if (strcmp(config->replay.data, "none") != 0) {
-        resolve_path(experiment, "replay.data", config->replay.data);
-    }
-    // A resumed run has begun already: the other one may be gone.
-    const char *begun = config->learner.init_from;
-    if (strcmp(begun, "none") != 0 && (!experiment->resume || access(begun, F_OK) == 0)) {
-        resolve_path(experiment, "learner.init_from", config->learner.init_from);
+    const struct {
+        const char *key;
+        char *value;
+    } values[] = {
+        {"env.id", config->env.id},
+        {"env.mjcf_dir", config->env.mjcf_dir},
+        {"replay.data", config->replay.data},
+        {"learner.init_from", config->learner.init_from},
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(values); i++) {
+        const char *key = values[i].key;
+        char *value = values[i].value;
+        // A resumed run has begun already: what it began with may be gone.
+        bool may_be_gone = experiment->resume && value == config->learner.init_from;
+        if (cli_experiment_is_path(key, value) && (!may_be_gone || access(value, F_OK) == 0)) {
+            resolve_path(experiment, key, value);
+        }
     }
 }
 

@@ -29,6 +29,8 @@ typedef struct cli_experiment {
 // Ends the process with words for a person when anything is wrong, or when run_dir holds nothing to
 // resume. Notes what a resumed run changes on standard error.
 void cli_experiment_load(oct_config *out, cli_experiment *experiment);
+// Whether this value of a key is a path, which must not depend on the working folder.
+bool cli_experiment_is_path(const char *key, const char *value);
 // "mine.yaml:4" or "--set algo.name=dqn": where key got its value, the file alone if from nowhere.
 // Returns out.
 const char *cli_experiment_place(const cli_experiment *experiment, const char *key, char *out,

@@ -192,6 +192,15 @@ class WrongInput(Case):
         out, _ = self.octet("sweep", "x.yaml", "--over", "learner.init_from=none,./mine.so", "--dry-run")
         self.assertIn(f"trial 2: learner.init_from={(self.home / 'mine.so').resolve()}\n", out)
 
+    def test_values_that_a_sweep_varies_are_no_files_of_the_same_name(self):
+        for name in ["CartPole-v1", "Acrobot-v1", "none", "auto"]:
+            (self.home / name).mkdir()
+        for over in ["env.id=CartPole-v1,Acrobot-v1", "learner.init_from=none,x.yaml",
+                     "replay.data=none,x.yaml", "env.mjcf_dir=auto,x.yaml"]:
+            key, value = re.match("(.*)=(.*),", over).groups()
+            out, _ = self.octet("sweep", "x.yaml", "--over", over, "--set", "run.updates=9", "--dry-run")
+            self.assertIn(f"trial 1: {key}={value}\n", out)
+
     def test_track_of_what_is_no_run_to_what_is_no_tracker(self):
         self.refused(["track", "lib"], "--to is missing: mlflow, trackio, wandb")
         self.refused(["track", "lib", "--to", "mlfow"], "did you mean 'mlflow'?")
