@@ -308,6 +308,22 @@ dash_listen(const train_options *options)
     return fd;
 }
 
+// The same for the learner, which listens there when it has started.
+static void
+metrics_try(const train_options *options)
+{
+    char reason[256];
+    int fd;
+    if (options->metrics == NULL) {
+        return;
+    }
+    if (net_http_listen(&fd, options->metrics, reason, sizeof(reason)) != OCT_OK) {
+        cli_error("train", "--metrics: cannot serve %s: %s", options->metrics, reason);
+        exit(CLI_EXIT_FAILED);
+    }
+    (void)close(fd);
+}
+
 // Returns what the file held before, malloc'd; NULL: there was none.
 static char *
 write_config(const oct_config *config, const cli_folder *folder)
@@ -376,6 +392,7 @@ cli_train(int argc, char **argv)
     cli_experiment_load(&config, &experiment);
     cli_preflight(&environment, &experiment, &config);
     int dash_fd = dash_listen(&options);
+    metrics_try(&options);
     if (cli_folder_find_daemon(replay, "octet-replay", reason, sizeof(reason)) != OCT_OK ||
         cli_folder_find_daemon(learner, "octet-learner", reason, sizeof(reason)) != OCT_OK ||
         cli_folder_find_daemon(actor, "octet-actor", reason, sizeof(reason)) != OCT_OK ||

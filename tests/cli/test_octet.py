@@ -296,6 +296,13 @@ class WrongInput(Case):
         self.refused(["eval", "x.yaml"], "octet eval: error: 'x.yaml': not a policy", code=1)
         self.refused(["eval", "x.yaml", "--episodes", "0"], "--episodes is '0'")
 
+    def test_a_taken_port_of_metrics_makes_no_folder(self):
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            port = server.getsockname()[1]
+            self.refused(["train", "x.yaml", "--run-dir", "run", "--metrics", f"http://127.0.0.1:{port}"],
+                         f"--metrics: cannot serve http://127.0.0.1:{port}: another process listens on this port", code=1)
+        self.assertFalse((self.home / "run").exists())
+
     def test_another_service_on_the_port_is_told(self):
         with socket.create_server(("127.0.0.1", 0)) as server:
             address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
