@@ -161,12 +161,14 @@ command_begin(cli_energy *energy, const char *command)
     int ends[2];
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attributes;
-    sigset_t none;
+    sigset_t none, usual;
     if (pipe2(ends, O_CLOEXEC) != 0) {
         (void)snprintf(energy->reason, sizeof(energy->reason), "no pipe: %s", strerror(errno));
         return;
     }
     (void)sigemptyset(&none);
+    (void)sigemptyset(&usual);
+    (void)sigaddset(&usual, SIGPIPE);
     OCT_ASSERT(posix_spawn_file_actions_init(&files) == 0 &&
                posix_spawnattr_init(&attributes) == 0);
     OCT_ASSERT(posix_spawn_file_actions_adddup2(&files, ends[1], STDOUT_FILENO) == 0);
@@ -176,8 +178,11 @@ command_begin(cli_energy *energy, const char *command)
     // be ended.
     OCT_ASSERT(posix_spawnattr_setpgroup(&attributes, 0) == 0);
     OCT_ASSERT(posix_spawnattr_setsigmask(&attributes, &none) == 0);
-    OCT_ASSERT(
-        posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK) == 0);
+    // This process ignores SIGPIPE; the command shall end by it when nobody reads what it prints.
+    OCT_ASSERT(posix_spawnattr_setsigdefault(&attributes, &usual) == 0);
+    OCT_ASSERT(posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP |
+                                                         POSIX_SPAWN_SETSIGMASK |
+                                                         POSIX_SPAWN_SETSIGDEF) == 0);
     int code =
         posix_spawn(&energy->command, "/bin/sh", &files, &attributes, (char *const *)argv, environ);
     (void)posix_spawn_file_actions_destroy(&files);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -228,6 +229,17 @@ test_a_command_that_prints_no_number(void **state)
     assert_non_null(strstr(report.reason, "the command printed fewer than two numbers"));
 }
 
+// Else one would print for ever when octet was killed.
+static void
+test_a_command_is_ended_by_a_pipe_that_nobody_reads(void **state)
+{
+    (void)state;
+    (void)signal(SIGPIPE, SIG_IGN); // as octet train does
+    command("sh -c 'kill -PIPE $$'; echo status $?");
+    (void)signal(SIGPIPE, SIG_DFL);
+    assert_non_null(strstr(report.reason, "the command printed 'status 141'")); // 128 + SIGPIPE
+}
+
 // It prints its next number when the test says so.
 static void
 test_a_command_measures(void **state)
@@ -309,6 +321,8 @@ main(void)
         cmocka_unit_test_setup_teardown(test_what_root_alone_may_read_is_said, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_counter_that_goes_is_not_measured, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_command_that_prints_no_number, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_command_is_ended_by_a_pipe_that_nobody_reads, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_a_command_measures, setup, teardown),
         cmocka_unit_test(test_a_model_is_said_in_watts),
         cmocka_unit_test(test_the_machine_is_busy),
