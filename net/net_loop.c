@@ -92,6 +92,15 @@ net_loop_create(void)
     return loop;
 }
 
+static void
+handle_close_signal(uv_handle_t *handle, void *arg)
+{
+    (void)arg;
+    if (handle->type == UV_SIGNAL && !uv_is_closing(handle)) {
+        uv_close(handle, handle_free_data);
+    }
+}
+
 // What the loop itself opened is closed here; anything else must have been closed by its owner, or
 // uv_run would never come back.
 static void
@@ -100,8 +109,6 @@ handle_close_own(uv_handle_t *handle, void *arg)
     net_loop *loop = arg;
     if (handle == (uv_handle_t *)&loop->keepalive) {
         uv_close(handle, NULL);
-    } else if (handle->type == UV_SIGNAL && !uv_is_closing(handle)) {
-        uv_close(handle, handle_free_data);
     } else {
         OCT_ASSERT(uv_is_closing(handle));
     }
@@ -121,6 +128,7 @@ net_loop_destroy(net_loop *loop)
     if (loop == NULL) {
         return;
     }
+    uv_walk(&loop->uv, handle_close_signal, NULL); // what their handlers use may be freed already
     while (loop->held > 0) {
         (void)uv_run(&loop->uv, UV_RUN_ONCE);
     }

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
+#include "net/net_internal.h"
 #include "net/net_process.h"
 
 #define SENDERS 4
@@ -223,6 +224,43 @@ test_signals_reach_the_loop(void **state)
     net_loop_destroy(c.loop);
 }
 
+typedef struct held {
+    net_loop *loop;
+    net_wakeup *wakeup;
+    unsigned turns;
+} held;
+
+static void
+held_woken(void *arg)
+{
+    held *h = arg;
+    if (h->turns++ == 0) {
+        raise(SIGWINCH); // ignored where nobody watches it
+    }
+    if (h->turns <= 3) {
+        net_wakeup_send(h->wakeup);
+        return;
+    }
+    net_wakeup_destroy(h->wakeup);
+    net_loop_hold(h->loop, -1);
+}
+
+// What its handler would use is freed by then.
+static void
+test_no_signal_reaches_a_loop_that_ends_while_links_still_close(void **state)
+{
+    (void)state;
+    held h = {.loop = net_loop_create()};
+    counter c = {.loop = h.loop};
+    T_OK(net_loop_on_signal(h.loop, SIGWINCH, counter_signalled, &c));
+    h.wakeup = net_wakeup_create(h.loop, held_woken, &h);
+    net_loop_hold(h.loop, 1);
+    net_wakeup_send(h.wakeup);
+    net_loop_destroy(h.loop);
+    assert_int_equal(h.turns, 4);
+    assert_int_equal(c.calls, 0);
+}
+
 typedef struct child {
     net_loop *loop;
     unsigned exits;
@@ -338,6 +376,7 @@ main(int argc, char **argv)
         cmocka_unit_test(test_wakeup_calls_once_for_many_sends),
         cmocka_unit_test(test_wakeup_from_many_threads_misses_nothing),
         cmocka_unit_test(test_signals_reach_the_loop),
+        cmocka_unit_test(test_no_signal_reaches_a_loop_that_ends_while_links_still_close),
         cmocka_unit_test(test_exit_deadline_ends_a_process_that_hangs),
         cmocka_unit_test(test_exit_deadline_is_disarmed_by_the_end_of_the_loop),
     };
