@@ -59,6 +59,7 @@ AGREE(OCTET_LEARNER_NUMBERS_MAX, ALGO_NUMBERS_MAX);
 
 struct learner_external {
     octet_learner_spec spec;
+    const algo *a;
     oct_external_layout at;
     double wait_s;
     char folder[4096];
@@ -151,7 +152,7 @@ spec_fill(octet_learner_spec *out, const oct_config *config, const policy_spec *
 
 // Sealed: the other process cannot make it shorter, which would end this one when it reads.
 static oct_err
-memory_make(learner_external *x, const float *params)
+memory_make(learner_external *x)
 {
     x->file = memfd_create("octet-batch", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (x->file < 0 || ftruncate(x->file, (off_t)x->at.bytes) != 0 ||
@@ -167,7 +168,6 @@ memory_make(learner_external *x, const float *params)
     head->magic = OCT_EXTERNAL_MAGIC;
     head->version = OCT_EXTERNAL_VERSION;
     head->spec = x->spec;
-    memcpy(x->memory + x->at.at[OCT_EXTERNAL_PARAMS], params, x->at.row[OCT_EXTERNAL_PARAMS]);
     return OCT_OK;
 }
 
@@ -197,6 +197,7 @@ learner_external_open(learner_external **out, const oct_config *config, const po
                       size_t reason_size)
 {
     learner_external *x = oct_alloc(sizeof(*x));
+    x->a = a;
     x->number = algo_updates(a);
     x->folder_fd = x->listener = x->file = x->wakeup = x->client = -1;
     x->wait_s = config->algo.client_wait_s;
@@ -207,8 +208,7 @@ learner_external_open(learner_external **out, const oct_config *config, const po
         (void)oct_refuse(reason, reason_size,
                          "learner.batch_size: a batch is larger than memory "
                          "that processes share can be");
-    } else if ((err = memory_make(x, algo_policy_params(a))) != OCT_OK ||
-               (err = listen_begin(x)) != OCT_OK) {
+    } else if ((err = memory_make(x)) != OCT_OK || (err = listen_begin(x)) != OCT_OK) {
         (void)oct_refuse(reason, reason_size, "%s/%s: %s", folder, OCT_EXTERNAL_SOCKET,
                          strerror(errno));
     }
@@ -297,12 +297,21 @@ external_poll(learner_external *x, int wait_ms, bool *connects, bool *says)
     return atomic_load_explicit(&x->stopping, memory_order_acquire) == 0;
 }
 
+// The policy's parameters, whatever a process that has gone was writing there.
+static void
+params_put(const learner_external *x)
+{
+    memcpy(x->memory + x->at.at[OCT_EXTERNAL_PARAMS], algo_policy_params(x->a),
+           x->at.row[OCT_EXTERNAL_PARAMS]);
+}
+
 // Waits for somebody to learn. OCT_EAGAIN: it is to stop, or nobody came.
 static oct_err
 client_await(learner_external *x)
 {
     uint64_t begin_ns = oct_clock_ns();
     bool connects, says;
+    params_put(x);
     while (x->client < 0) {
         double left_s = x->wait_s - (double)(oct_clock_ns() - begin_ns) * 1e-9;
         int wait_ms = (int)OCT_MIN(OCT_MAX(left_s, 0) * 1e3 + 1, 1e9);
@@ -355,7 +364,7 @@ batch_put(learner_external *x, const algo_batch *batch, float learning_rate)
     }
     head->B = batch->B;
     head->learning_rate = learning_rate;
-    head->updates = x->number++;
+    head->updates = x->number - 1;
 }
 
 static void
@@ -416,16 +425,20 @@ answer_await(learner_external *x, oct_external_packet *packet)
     return err;
 }
 
+// Whoever has gone may have changed the batch: each process gets it anew.
 static oct_err
-external_exchange(learner_external *x, oct_external_packet *answer)
+external_exchange(learner_external *x, const algo_batch *batch, float learning_rate,
+                  oct_external_packet *answer)
 {
-    const oct_external_packet batch = oct_external_packet_of(OCT_EXTERNAL_BATCH, x->number, NULL);
+    x->number++;
+    const oct_external_packet packet = oct_external_packet_of(OCT_EXTERNAL_BATCH, x->number, NULL);
     oct_err err = OCT_ECLOSED;
     while (err == OCT_ECLOSED) {
         if (x->client < 0) {
             OCT_TRY(client_await(x));
         }
-        if (packet_send(x->client, &batch, -1)) {
+        batch_put(x, batch, learning_rate);
+        if (packet_send(x->client, &packet, -1)) {
             err = answer_await(x, answer);
         } else {
             client_drop(x, "has gone");
@@ -447,9 +460,8 @@ external_learn(void *arg, const algo_batch *batch, float learning_rate,
         atomic_load_explicit(&x->lost, memory_order_acquire) != 0) {
         return OCT_EAGAIN;
     }
-    batch_put(x, batch, learning_rate);
     oct_pulse_beat(OCT_PULSE_WORK, OCT_PULSE_WAITS);
-    oct_err err = external_exchange(x, &packet);
+    oct_err err = external_exchange(x, batch, learning_rate, &packet);
     oct_pulse_beat(OCT_PULSE_WORK, OCT_PULSE_WORKS);
     if (err == OCT_OK) {
         answer_take(x, &packet, batch->B, answer);

@@ -13,8 +13,9 @@
 // Threads: the training thread learns; the loop thread does all else. Owns: socket and memory.
 typedef struct learner_external learner_external;
 
-// Listens in the folder, for an algorithm of algo.name: external, which is only read here: batches
-// are numbered from its updates on. OCT_EINVAL, OCT_EIO: a reason for a person.
+// Listens in the folder, for an algorithm of algo.name: external, which is borrowed and only read:
+// batches are numbered from its updates on, and each process that learns begins with its
+// parameters. OCT_EINVAL, OCT_EIO: a reason for a person.
 OCT_CHECKED oct_err learner_external_open(learner_external **out, const oct_config *config,
                                           const policy_spec *spec, const algo_wants *wants,
                                           const algo *a, const char *folder, char *reason,

@@ -156,7 +156,8 @@ int octet_learner_wait(octet_learner *learner, int timeout_ms);
 /* NULL before that. Valid until the learner is closed. */
 const octet_learner_spec *octet_learner_get_spec(const octet_learner *learner);
 /* The block of parameters, [param_count]: at first as the policy has them, after a resume those of
- * the checkpoint. Written at any time; taken with an answer that says so. */
+ * the checkpoint, after another process those that it answered with last. Written at any time;
+ * taken with an answer that says so. */
 float *octet_learner_params(octet_learner *learner);
 /* The next batch. timeout_ms and OCTET_LEARNER_EAGAIN as above. OCTET_LEARNER_EINVAL: the last one
  * was not answered. OCTET_LEARNER_ECLOSED: octet_learner_error says why there is none. */

@@ -310,12 +310,16 @@ test_another_takes_the_place_of_one_that_went(void **state)
     side *s = side_begin(60);
     side_learn(s);
     octet_learner *first = client_open();
-    (void)client_next(first);
+    octet_learner_batch batch = client_next(first);
     float *kept = octet_learner_params(first);
+    batch.obs[0] = NAN; // it goes in the middle of its work
+    kept[0] = NAN;
     octet_learner_leave(first);
     octet_learner *second = client_open();
-    octet_learner_batch batch = client_next(second); // the same one
+    batch = client_next(second); // the same one
     assert_memory_equal(batch.obs, obs, sizeof(obs));
+    assert_memory_equal(octet_learner_params(second), algo_policy_params(s->a),
+                        policy_spec_params(&s->spec) * sizeof(float));
     client_answer(second, false);
     T_OK(side_learned(s));
     assert_true(isfinite(kept[0])); // what was handed out stays mapped
