@@ -481,6 +481,7 @@ class Replay(NotCopied):
         self._pid = os.getpid()
         self._lock = threading.Lock()
         self._handle: ctypes.c_void_p | None = None
+        self._closes = False
         self._daemon = None
         self._writers: weakref.WeakSet[Writer] = weakref.WeakSet()
         self.prefetch = prefetch
@@ -510,15 +511,18 @@ class Replay(NotCopied):
         return process.pid if process else None
 
     def _live(self) -> ctypes.c_void_p:
-        if self._handle is None:
+        if self._handle is None or self._closes:
             raise OctetError("the replay is closed")
         if self._daemon is not None:
             self._daemon.check()
         return self._handle
 
-    def _raise(self, result: int) -> None:
-        if result != 0:
-            raise OctetError(text(lib().octet_replay_error(self._handle)), result)
+    def _call(self, function: Any, *arguments: Any) -> None:
+        with self._lock:
+            handle = self._live()
+            result = function(handle, *arguments)
+            if result != 0:
+                raise OctetError(text(lib().octet_replay_error(handle)), result)
 
     def writer(self, streams: int | None = None) -> Writer:
         """Appends steps of `streams` environments together; None: of one, without the first axis."""
@@ -549,11 +553,12 @@ class Replay(NotCopied):
         sample, reference = lib().octet_replay_sample, byref(found)
         while True:
             with self._lock:
-                result = sample(self._live(), batch_size, ahead, exponent, _slice_ms(until), reference)
+                handle = self._live()
+                result = sample(handle, batch_size, ahead, exponent, _slice_ms(until), reference)
                 if result == 0:
                     return self._columns(found)
                 if result != _replay_lib.TIMED_OUT:
-                    self._raise(result)
+                    raise OctetError(text(lib().octet_replay_error(handle)), result)
             if until is not None and time.monotonic() >= until:
                 raise ReplayTimeoutError(f"no batch of {batch_size} in {timeout:g} s: {self._state(_WORDS_SECONDS)}", result)
 
@@ -589,16 +594,12 @@ class Replay(NotCopied):
         if priorities.shape != batch.keys.shape:
             raise OctetError(f"priorities of shape {priorities.shape}: {batch.keys.shape} is expected")
         keys = np.ascontiguousarray(batch.keys)
-        with self._lock:
-            self._raise(lib().octet_replay_update(self._live(), batch.incarnation, len(keys), _address(keys),
-                                                  _address(priorities), _CALL_MS))
+        self._call(lib().octet_replay_update, batch.incarnation, len(keys), _address(keys), _address(priorities), _CALL_MS)
 
     def _stats(self, timeout: float) -> tuple[dict[str, float], str]:
         stats, count = (_replay_lib.Stat * _replay_lib.STATS)(), ctypes.c_size_t()
         state = create_string_buffer(_replay_lib.ERROR_BYTES)
-        with self._lock:
-            self._raise(lib().octet_replay_stats(self._live(), stats, len(stats), byref(count), state, len(state),
-                                                 int(timeout * 1000)))
+        self._call(lib().octet_replay_stats, stats, len(stats), byref(count), state, len(state), int(timeout * 1000))
         found = stats[:min(count.value, len(stats))]
         return {one.name.decode(): one.value for one in found}, text(state.value)
 
@@ -617,13 +618,17 @@ class Replay(NotCopied):
             return str(error)
 
     def close(self) -> None:
-        """Flushes nothing. The process that started octet-replay ends it; what is in the folder stays."""
-        handle, self._handle = getattr(self, "_handle", None), None
-        if handle is None:
+        """Flushes nothing. The process that started octet-replay ends it; what is in the folder stays. Calls of other
+        threads end first, those that wait within a moment (OctetError)."""
+        if getattr(self, "_handle", None) is None:  # closed, or never made
             return
+        self._closes = True  # or a call that waits, which takes turn after turn, would keep the lock
         for writer in list(self._writers):
             writer._end()
         with self._lock:
+            handle, self._handle = self._handle, None
+            if handle is None:  # another thread was first
+                return
             lib().octet_replay_close(handle)
         if self._daemon is not None and os.getpid() == self._pid:
             self._daemon.end()
@@ -654,6 +659,7 @@ class Writer(NotCopied):
         self._replay = replay
         self._lock = threading.Lock()
         self._handle: ctypes.c_void_p | None = None
+        self._closes = False
         self._pid = os.getpid()
         service = replay._service
         replay._live()
@@ -673,7 +679,7 @@ class Writer(NotCopied):
         replay._writers.add(self)
 
     def _live(self) -> ctypes.c_void_p:
-        if self._handle is None:
+        if self._handle is None or self._closes:
             raise OctetError("the writer is closed")
         self._replay._live()
         return self._handle
@@ -682,9 +688,10 @@ class Writer(NotCopied):
         until = None if timeout is None else time.monotonic() + timeout
         while True:
             with self._lock:
-                result = call(self._live(), *arguments, _slice_ms(until))
+                handle = self._live()
+                result = call(handle, *arguments, _slice_ms(until))
                 if result not in (0, _replay_lib.TIMED_OUT):
-                    raise OctetError(text(lib().octet_replay_writer_error(self._handle)), result)
+                    raise OctetError(text(lib().octet_replay_writer_error(handle)), result)
             if result == 0:
                 return
             if until is not None and time.monotonic() >= until:
@@ -720,9 +727,12 @@ class Writer(NotCopied):
                 self._end()
 
     def _end(self) -> None:
-        handle, self._handle = getattr(self, "_handle", None), None
-        if handle is not None:
-            with self._lock:
+        if getattr(self, "_handle", None) is None:  # closed, or never made
+            return
+        self._closes = True
+        with self._lock:
+            handle, self._handle = self._handle, None
+            if handle is not None:
                 lib().octet_replay_writer_close(handle)
 
     def __enter__(self) -> Writer:

@@ -9,6 +9,7 @@ import signal
 import stat
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import octet
@@ -427,6 +428,80 @@ def test_signals_reach_a_caller_that_waits(replay):
             replay.sample(1, timeout=None)
     finally:
         signal.signal(signal.SIGALRM, before)
+
+
+class Turns:
+    """A lock that says when it is waited for."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.waited_for = threading.Event()
+
+    def __enter__(self):
+        if not self.lock.acquire(blocking=False):
+            self.waited_for.set()
+            self.lock.acquire()
+
+    def __exit__(self, *exception):
+        self.lock.release()
+
+
+@pytest.mark.parametrize("name", ["octet_replay_stats", "octet_replay_update", "octet_replay_sample",
+                                  "octet_replay_append"])
+def test_a_call_that_fails_while_another_thread_closes_is_said(replay, monkeypatch, name):
+    lib = octet._replay.lib()
+    writer = replay.writer(1)
+    walk(writer, 20, streams=1)
+    writer.flush()
+    batch = replay.sample(8)
+    calls = {"octet_replay_stats": replay.stats, "octet_replay_sample": lambda: replay.sample(8),
+             "octet_replay_update": lambda: replay.update_priorities(batch, np.ones(8)),
+             "octet_replay_append": lambda: walk(writer, 1, streams=1)}
+    whose = writer if name == "octet_replay_append" else replay
+    turns = whose._lock = Turns()
+    closer = threading.Thread(target=replay.close)
+    asked = []
+
+    def fails(handle, *_):
+        closer.start()
+        turns.waited_for.wait()
+        asked.append(handle)
+        return 1
+
+    def error(handle):
+        asked.append(handle)
+        return b"it fails"
+
+    monkeypatch.setattr(lib, name, fails)
+    monkeypatch.setattr(lib, "octet_replay_writer_error" if whose is writer else "octet_replay_error", error)
+    with pytest.raises(octet.OctetError, match="it fails"):
+        calls[name]()
+    closer.join()
+    assert asked[0] is asked[1] is not None
+
+
+def test_a_wait_ends_when_another_thread_closes(replay, monkeypatch):
+    lib = octet._replay.lib()
+    waits, sample = threading.Event(), lib.octet_replay_sample
+    said = []
+
+    def sample_of(*arguments):
+        waits.set()
+        return sample(*arguments)
+
+    def wait():
+        try:
+            replay.sample(1, timeout=None)
+        except octet.OctetError as error:
+            said.append(str(error))
+
+    monkeypatch.setattr(lib, "octet_replay_sample", sample_of)
+    waiter = threading.Thread(target=wait)
+    waiter.start()
+    waits.wait()
+    replay.close()
+    waiter.join()
+    assert said == ["the replay is closed"]
 
 
 def test_a_replay_that_cannot_be_started_again_is_said(tmp_path):
