@@ -30,6 +30,7 @@ _SLICE_MS = 100      # between two looks whether Python has something to do
 _CALL_MS = 5000
 _WORDS_SECONDS = 0.5  # for why a wait was in vain
 _START_SECONDS = 30.0
+_END_SECONDS = 10.0  # then it is killed
 _PATH_MAX = 90       # of a socket, with what is appended: the kernel has 107 bytes
 _RESTARTS = 3        # in a row, each within a second of the one before
 _DEFAULTS: dict[str, Any] = {
@@ -299,15 +300,14 @@ class _Daemon:
     def end(self) -> None:
         self._ends = True
         with self._lock:
-            if self.process is not None:
-                self.process.terminate()
-        self._thread.join()
-        if self.process is not None:
+            process = self.process
+        if process is not None:
+            process.terminate()
             try:
-                self.process.wait(10)
+                process.wait(_END_SECONDS)
             except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
+                process.kill()
+        self._thread.join()
         lib().octet_replay_close(self._handle)
         sockets = _socket_folder(self.service.said["url"])
         if sockets != self.service.folder:

@@ -504,6 +504,14 @@ def test_a_wait_ends_when_another_thread_closes(replay, monkeypatch):
     assert said == ["the replay is closed"]
 
 
+def test_a_replay_that_does_not_end_is_killed(replay, monkeypatch):
+    monkeypatch.setattr(octet._replay, "_END_SECONDS", 0)
+    process = replay._daemon.process
+    os.kill(replay.pid, signal.SIGSTOP)
+    replay.close()
+    assert process.returncode == -signal.SIGKILL
+
+
 def test_a_replay_that_cannot_be_started_again_is_said(tmp_path):
     with octet.Replay(tmp_path, **FOUR) as replay:
         (tmp_path / "replay.oct").write_bytes(b"no table")
