@@ -23,7 +23,7 @@ fail() {
 
 # mine PID: it runs, and was started here.
 mine() {
-    [ -n "$1" ] && tr '\0' ' ' <"/proc/$1/cmdline" 2>/dev/null | grep -qF "octet_keep.sh $folder/exit/"
+    [ -n "$1" ] && { tr '\0' ' ' <"/proc/$1/cmdline"; } 2>/dev/null | grep -qF "octet_keep.sh $folder/exit/"
 }
 
 check() {
