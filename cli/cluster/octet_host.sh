@@ -7,8 +7,8 @@
 #        octet_host.sh stop FOLDER             ends all that was started in FOLDER
 #        octet_host.sh remove FOLDER           removes FOLDER
 #        octet_host.sh tidy FOLDER             removes it unless it has a run that nobody has collected
-# FOLDER is below the home unless it begins with a slash. In it: bin/, certs/, run/, and of each daemon log/, pid/,
-# exit/ and seen/NAME.
+# FOLDER is below the home unless it begins with a slash. In it: bin/, certs/, run/, the names of what was started last in
+# started, stopped once that was ended, and of each daemon log/, pid/, exit/ and seen/NAME.
 command=$1
 folder=$2
 case "$folder" in
@@ -38,6 +38,8 @@ check() {
 
 ready() {
     cd "$folder" || fail "there is no $folder"
+    rm -rf stopped pid exit
+    mkdir pid exit
     PATH=$folder/bin:$PATH
     for name in octet-replay octet-learner octet-actor "$@"; do
         program=$(command -v "$name") || fail "$name is neither copied nor on the path"
@@ -54,9 +56,10 @@ has_systemd() {
         systemd-run --user --quiet --collect true >/dev/null 2>&1
 }
 
-# Runs as a process of its own: PID_FILE LOG_FILE KEEP EXIT_FILE PROGRAM [ARGUMENT...]
+# Runs as a process of its own: PID_FILE LOG_FILE KEEP EXIT_FILE PROGRAM [ARGUMENT...]. Of two, one that stops and one that
+# starts, either sees the other's file.
 # shellcheck disable=SC2016 # it is another shell that expands it
-launch='echo $$ >"$1"; exec >>"$2" 2>&1 </dev/null; shift 2; exec sh "$@"'
+launch='echo $$ >"$1"; [ ! -e stopped ] || exit 0; exec >>"$2" 2>&1 </dev/null; shift 2; exec sh "$@"'
 
 # daemon NAME ENVIRONMENT PROGRAM [ARGUMENT...]: of daemons.sh
 daemon() {
@@ -64,8 +67,8 @@ daemon() {
     environment=$2
     shift 2
     set -- "$folder/pid/$name" "$folder/log/$name.log" "$folder/octet_keep.sh" "$folder/exit/$name" "$@"
-    rm -f "$folder/exit/$name" "$folder/pid/$name"
     : >>"$folder/log/$name.log"
+    echo "$name" >>"$folder/started"
     if [ -n "$systemd" ]; then
         systemd-run --user --quiet --collect --unit="octet-$(basename "$folder")-$name" --working-directory="$folder" \
             -p KillMode=mixed -E PATH="$PATH" ${environment:+-E "$environment"} sh -c "$launch" sh "$@" ||
@@ -79,23 +82,27 @@ daemon() {
 start() {
     umask 077
     cd "$folder" || fail "there is no $folder"
-    mkdir -p run log pid exit
+    mkdir -p run log
+    : >started
     PATH=$folder/bin:$PATH
     systemd=
     ! has_systemd || systemd=1
     # shellcheck source=/dev/null
     . "$folder/daemons.sh"
-    # What is not there yet could not be stopped.
-    for file in log/*.log; do
-        name=${file#log/}
-        name=${name%.log}
-        until mine "$(cat "pid/$name" 2>/dev/null)" || [ -s "exit/$name" ]; do sleep 0.05; done
-    done
+    tries=0
+    while read -r name; do
+        until mine "$(cat "pid/$name" 2>/dev/null)" || [ -s "exit/$name" ] || [ -e stopped ]; do
+            tries=$((tries + 1))
+            [ "$tries" -lt 1200 ] || fail "$name does not begin to run"
+            sleep 0.05
+        done
+    done <started
     if [ -n "$systemd" ]; then echo "systemd-run --user"; else echo setsid; fi
 }
 
 stop() {
     [ -d "$folder/pid" ] || return 0
+    : >"$folder/stopped"
     left=1
     for signal in TERM KILL; do
         tries=0
@@ -134,10 +141,9 @@ follow() {
     ended_count=0
     while echo @alive; do
         ended=$(cd exit 2>/dev/null && ls)
-        for file in log/*.log; do
-            name=${file#log/}
-            news "${name%.log}"
-        done
+        while read -r name; do
+            news "$name"
+        done <started
         for name in $ended; do
             [ "${name%.new}" = "$name" ] || continue
             case " $told " in
@@ -148,7 +154,7 @@ follow() {
             echo "@ended $name $(cat "exit/$name")"
             [ "$name" != "${1-}" ] || exit 0
         done
-        if [ "$ended_count" -ge "$(find log -name '*.log' | wc -l)" ]; then
+        if [ "$ended_count" -ge "$(wc -l <started)" ]; then
             echo @over
             exit 0
         fi

@@ -5,10 +5,14 @@ What runs over ssh and under Slurm is in tests/ssh and tests/slurm.
 usage: test_cluster.py OCTET
 """
 
+import os
 import pathlib
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from daemons import wait_for  # noqa: E402
 
 
 def octet(*arguments, status=None):
@@ -72,6 +76,45 @@ def test_no_run():
         assert not list(pathlib.Path(folder).iterdir())
 
 
+def host(folder, command, *arguments, **options):
+    """The part of octet cluster ssh that runs on a host, as a shell there reads it."""
+    script = (pathlib.Path(__file__).resolve().parents[2] / "cli/cluster/octet_host.sh").read_text(encoding="utf-8")
+    return subprocess.run(["sh", "-s", "--", command, folder, *arguments], input=script, capture_output=True, text=True, check=False,
+                          timeout=60, env={**os.environ, "OCTET_SYSTEMD": "0"}, **options)
+
+
+def test_host():
+    """What was started earlier is neither waited for nor followed; its logs stay. A process that has gone is no error."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        for part in ("log", "pid", "exit", "run"):
+            (folder / part).mkdir()
+        (folder / "log/actor-1.log").write_text("of an earlier start\n", encoding="utf-8")
+        (folder / "pid/actor-1").write_text("4194304\n", encoding="utf-8")  # no process has that
+        (folder / "exit/actor-2").write_text("0\n", encoding="utf-8")
+        result = host(folder, "stop")
+        assert result.returncode == 0 and result.stderr == "", result
+        keep = pathlib.Path(__file__).resolve().parents[2] / "cli/cluster/octet_keep.sh"
+        (folder / "octet_keep.sh").write_bytes(keep.read_bytes())
+        (folder / "daemons.sh").write_text("daemon 'actor-0' '' 'true'\n", encoding="utf-8")
+        (folder / "bin").mkdir()
+        for program in ("octet-replay", "octet-learner", "octet-actor"):
+            (folder / "bin" / program).symlink_to("/bin/true")
+        assert host(folder, "ready").returncode == 0
+        result = host(folder, "start")
+        assert result.returncode == 0 and result.stdout == "setsid\n", result
+        result = host(folder, "follow")
+        assert result.stdout.endswith("@ended actor-0 0\n@over\n") and "actor-1" not in result.stdout and "actor-2" not in result.stdout, result
+        assert (folder / "log/actor-1.log").read_text(encoding="utf-8") == "of an earlier start\n"
+        # Stopped before it has begun: it ends by itself.
+        (folder / "daemons.sh").write_text("daemon 'actor-0' '' 'sleep' '1000'\n", encoding="utf-8")
+        for command in ("ready", "stop", "start"):
+            assert host(folder, command).returncode == 0, command
+        pid = wait_for("a process", lambda: (folder / "pid/actor-0").exists() and (folder / "pid/actor-0").read_text().strip())
+        wait_for("its end", lambda: not pathlib.Path(f"/proc/{pid}").exists())
+        assert not (folder / "exit/actor-0").exists()
+
+
 def test_slurm():
     """The job is a script for bash; options, the experiment, and paths with odd characters are in it as they are."""
     with tempfile.TemporaryDirectory() as folder:
@@ -131,6 +174,7 @@ def test_slurm_learners():
 
 if __name__ == "__main__":
     OCTET = str(pathlib.Path(sys.argv[1]).resolve())
+    test_host()
     test_refusals()
     test_no_run()
     test_slurm()
