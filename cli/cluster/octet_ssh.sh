@@ -52,8 +52,15 @@ quoted() {
 
 # on HOST COMMAND [ARGUMENT...]: of octet_host.sh, in the run's folder there. Nothing of Octet need be there before: it comes by
 # standard input. A session of its own: Ctrl-C is for this program, which then ends things in order.
-on() {
-    (become "$@")
+on() (
+    speak_to "$1"
+    become "$@"
+)
+
+# speak_to HOST: this process does, until the end that somebody asks for.
+speak_to() {
+    echo "$BASHPID" >"$here/speaks.$(number_of "$1")"
+    [ ! -e "$here/broken" ] || exit 1
 }
 
 become() {
@@ -64,12 +71,17 @@ become() {
 
 # copy HOST FILE... FOLDER: below the run's folder there.
 copy() {
-    local host=$1 to=${*: -1}
-    shift
-    setsid --wait scp -q -r -p "${quick[@]}" -- "${@:1:$#-1}" "$host:$remote/$to" </dev/null
+    fetch "$1" "${@:2:$#-2}" "$1:$remote/${*: -1}"
 }
 
-# each WHAT FUNCTION: FUNCTION HOST for all hosts at once; each host's reason where it fails.
+# fetch HOST FROM... TO
+fetch() (
+    speak_to "$1"
+    exec setsid --wait scp -q -r -p "${quick[@]}" -- "${@:2}" </dev/null
+)
+
+# each WHAT FUNCTION: FUNCTION HOST for all hosts at once; each host's reason where it fails. It is broken off when somebody asks for
+# an end.
 each() {
     local host number=0 failed=0 pids=()
     for host in "${hosts[@]}"; do
@@ -86,12 +98,13 @@ each() {
                 break
             fi
         done
-        if [ -s "$here/wrong.$number" ]; then
+        if [ -z "$stopping" ] && [ -s "$here/wrong.$number" ]; then
             while read -r line; do
                 wrong "${hosts[number]}: $1: $line"
             done <"$here/wrong.$number"
         fi
     done
+    rm -f "$here"/speaks.*
     return "$failed"
 }
 
@@ -233,7 +246,7 @@ tidy() {
 collect() {
     local from=("$1:$remote/log")
     [ "$1" != "$learner_host" ] || from+=("$1:$remote/run/*")
-    setsid --wait scp -q -r -p "${quick[@]}" -- "${from[@]}" "$run_dir/" </dev/null
+    fetch "$1" "${from[@]}" "$run_dir/"
 }
 
 # follow HOST: prints what is logged there, until the learner has ended or this program ends it. What connects it may break.
@@ -276,8 +289,10 @@ unfollow() {
 
 # finish CODE: what was started ends; the run is collected, then the hosts hold nothing more of it.
 finish() {
-    local code=$1 unstopped=
+    local code=${stopping:-$1} unstopped=
     trap '' INT TERM HUP
+    stopping=
+    rm -f "$here/broken"
     : >"$here/done"
     if [ -n "$started" ]; then
         say "ends the daemons"
@@ -300,8 +315,13 @@ finish() {
     exit "$code"
 }
 interrupted() {
+    local file
     stopping=$1
+    : >"$here/broken"
     : >"$here/done"
+    for file in "$here"/speaks.*; do
+        kill "$(cat "$file" 2>/dev/null)" 2>/dev/null
+    done
 }
 # A reader of what this prints may leave; the run goes on.
 trap '' PIPE
@@ -338,7 +358,7 @@ if ! each "cannot be prepared" put; then
     finish 1
 fi
 quit_if_asked
-started=1
+started=1 # also what is broken off meanwhile
 each "cannot start its daemons" start || finish 1
 for number in "${!hosts[@]}"; do
     say "${hosts[number]}: $(grep -c . "$here/host.$number/daemons.sh") daemons under $(cat "$here/said.$number")"
@@ -351,7 +371,5 @@ done
 while [ ! -e "$here/done" ]; do
     sleep 0.2
 done
-if [ -n "$stopping" ]; then
-    finish "$stopping"
-fi
+quit_if_asked
 finish "$(cat "$here/code")"

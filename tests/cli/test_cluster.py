@@ -115,6 +115,24 @@ def test_host():
         assert not (folder / "exit/actor-0").exists()
 
 
+def test_break_off():
+    """SIGTERM while a host is silent: the command ends, and leaves nothing."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "ssh").write_text("#!/bin/sh\ncase \"$*\" in *check*) : >silent; exec sleep 1000 ;; esac\n", encoding="utf-8")
+        (folder / "ssh").chmod(0o755)
+        with subprocess.Popen([OCTET, "cluster", "ssh", "cartpole", "--hosts", "a,b", "--insecure", "--run-dir", "run"], cwd=folder,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+                              env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "TMPDIR": name}) as process:
+            wait_for("a silent host", (folder / "silent").exists)
+            process.terminate()
+            try:
+                assert process.wait(60) == 143
+            finally:
+                process.kill()
+        assert sorted(os.listdir(folder)) == ["silent", "ssh"]
+
+
 def test_slurm():
     """The job is a script for bash; options, the experiment, and paths with odd characters are in it as they are."""
     with tempfile.TemporaryDirectory() as folder:
@@ -175,6 +193,7 @@ def test_slurm_learners():
 if __name__ == "__main__":
     OCTET = str(pathlib.Path(sys.argv[1]).resolve())
     test_host()
+    test_break_off()
     test_refusals()
     test_no_run()
     test_slurm()
