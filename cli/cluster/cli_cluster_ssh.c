@@ -252,7 +252,7 @@ remote_write(FILE *out, const char *run_dir)
 }
 
 static void
-plan_write(FILE *out, const ssh_options *o, cli_cluster_plan *plan, const char *run_dir)
+plan_write(FILE *out, const ssh_options *o, cli_cluster_plan *plan, const cli_folder *folder)
 {
     char keep[CLI_PATH_MAX], self[CLI_PATH_MAX], reason[REASON_BYTES], certs[CLI_PATH_MAX] = "";
     if (cli_python_find(keep, PROGRAM, reason, sizeof(reason)) != OCT_OK) {
@@ -266,14 +266,15 @@ plan_write(FILE *out, const ssh_options *o, cli_cluster_plan *plan, const char *
     }
     cli_cluster_shell_set(out, "octet", self);
     cli_cluster_shell_set(out, "keep", keep);
-    cli_cluster_shell_set(out, "run_dir", run_dir);
+    cli_cluster_shell_set(out, "run_dir", folder->path);
     cli_cluster_shell_set(out, "certs", certs);
     cli_cluster_shell_set(out, "insecure", o->cluster.insecure ? "1" : "");
     cli_cluster_shell_set(out, "resume", o->resume ? "1" : "");
     cli_cluster_shell_set(out, "learner_host", o->learner_host);
     cli_cluster_shell_set(out, "head", o->address != NULL ? o->address : "");
-    fprintf(out, "room=%d\nport=%u\n", HEAD_MIB, (unsigned)o->cluster.port);
-    remote_write(out, run_dir);
+    fprintf(out, "room=%d\nport=%u\nlock=%d\n", HEAD_MIB, (unsigned)o->cluster.port,
+            folder->lock_fd);
+    remote_write(out, folder->path);
     list_write(out, "hosts", o->hosts, o->host_count);
     list_write(out, "ssh_options", o->ssh, o->ssh_count);
     programs_write(out, o, plan);
@@ -292,7 +293,7 @@ write_or_fail(const ssh_options *o, const char *path, const char *text)
 // A private folder with what octet_ssh.sh needs, which removes it.
 static void
 plan_folder_make(char folder[CLI_PATH_MAX], const ssh_options *o, cli_cluster_plan *plan,
-                 const char *run_dir)
+                 const cli_folder *run)
 {
     char path[CLI_PATH_MAX + 32], *text = NULL;
     const char *temporary = getenv("TMPDIR");
@@ -305,7 +306,7 @@ plan_folder_make(char folder[CLI_PATH_MAX], const ssh_options *o, cli_cluster_pl
     }
     FILE *out = open_memstream(&text, &length);
     OCT_ASSERT(out != NULL);
-    plan_write(out, o, plan, run_dir);
+    plan_write(out, o, plan, run);
     OCT_ASSERT(fclose(out) == 0);
     (void)snprintf(path, sizeof(path), "%s/plan.sh", folder);
     write_or_fail(o, path, text);
@@ -360,7 +361,7 @@ cli_cluster_ssh(int argc, char **argv)
             OCT_OK) {
         fail(&o, reason);
     }
-    plan_folder_make(plan_folder, &o, plan, folder.path);
+    plan_folder_make(plan_folder, &o, plan, &folder);
     cli_cluster_plan_free(plan);
     // The folder stays locked while that program runs.
     (void)fcntl(folder.lock_fd, F_SETFD, 0);

@@ -23,6 +23,7 @@ run_dir=
 resume=
 daemons=()
 keep=
+lock=
 port=
 relay_count=0
 place=
@@ -249,12 +250,22 @@ collect() {
     fetch "$1" "${from[@]}" "$run_dir/"
 }
 
-# follow HOST: prints what is logged there, until the learner has ended or this program ends it. What connects it may break.
+# orphaned: the command was killed, and this process was not.
+orphaned() {
+    local parent
+    read -r _ _ _ parent _ <"/proc/$BASHPID/stat"
+    [ "$parent" != "$$" ]
+}
+
+# follow HOST: prints what is logged there, until the learner has ended or this program ends, which locks the run folder, and not
+# this process. What connects it may break.
 follow() {
     local line until=()
+    exec {lock}>&-
     [ "$1" != "$learner_host" ] || until=(learner)
     while [ ! -e "$here/done" ]; do
         while read -r line; do
+            ! orphaned || exit 1
             case "$line" in
             @alive) ;;
             @over) return ;;
@@ -268,7 +279,7 @@ follow() {
             *) printf '%s\n' "$line" ;;
             esac
         done < <(echo "$BASHPID" >"$here/ssh.$(number_of "$1")" && become "$1" follow "${until[@]}" 2>/dev/null)
-        [ ! -e "$here/done" ] || break
+        [ ! -e "$here/done" ] && ! orphaned || break
         wrong "$1: the connection broke; the daemons go on, and it is tried again"
         sleep 2
     done
