@@ -81,24 +81,22 @@ fetch() (
     exec setsid --wait scp -q -r -p "${quick[@]}" -- "${@:2}" </dev/null
 )
 
-# each WHAT FUNCTION: FUNCTION HOST for all hosts at once; each host's reason where it fails. It is broken off when somebody asks for
-# an end.
+# each WHAT FUNCTION HOST...: FUNCTION HOST for these hosts at once; each host's reason where it fails, the others in good. It is
+# broken off when somebody asks for an end.
 each() {
-    local host number=0 failed=0 pids=()
-    for host in "${hosts[@]}"; do
+    local host number pids=()
+    good=()
+    for host in "${@:3}"; do
+        number=$(number_of "$host")
         "$2" "$host" >"$here/said.$number" 2>"$here/wrong.$number" &
-        pids+=($!)
-        number=$((number + 1))
+        pids[number]=$!
     done
     for number in "${!pids[@]}"; do
         # A signal to this program ends a wait, and not what is waited for.
-        while :; do
-            wait "${pids[number]}" && break
-            if ! kill -0 "${pids[number]}" 2>/dev/null; then
-                wait "${pids[number]}" || failed=1
-                break
-            fi
+        until wait "${pids[number]}"; do
+            kill -0 "${pids[number]}" 2>/dev/null || break
         done
+        wait "${pids[number]}" && good+=("${hosts[number]}")
         if [ -z "$stopping" ] && [ -s "$here/wrong.$number" ]; then
             while read -r line; do
                 wrong "${hosts[number]}: $1: $line"
@@ -106,7 +104,11 @@ each() {
         fi
     done
     rm -f "$here"/speaks.*
-    return "$failed"
+    [ ${#good[@]} -eq $(($# - 2)) ]
+}
+
+is_good() {
+    [[ " ${good[*]} " = *" $1 "* ]]
 }
 
 check() {
@@ -300,29 +302,32 @@ unfollow() {
 
 # finish CODE: what was started ends; the run is collected, then the hosts hold nothing more of it.
 finish() {
-    local code=${stopping:-$1} unstopped=
+    local code=${stopping:-$1} host left=
     trap '' INT TERM HUP
     stopping=
     rm -f "$here/broken"
     : >"$here/done"
     if [ -n "$started" ]; then
         say "ends the daemons"
-        each "cannot end its daemons" stop || unstopped=1
+        each "cannot end its daemons" stop "${hosts[@]}"
         unfollow
-        if [ -n "$unstopped" ]; then
-            [ "$code" -ne 0 ] || code=1
-        elif ! each "cannot copy the run from there: it stays in $remote" collect; then
-            [ "$code" -ne 0 ] || code=1
-        else
-            each "cannot remove $remote" remove || true
-        fi
+        each "cannot copy the run from there" collect "${good[@]}"
+        is_good "$learner_host" || left=$learner_host:$remote
+        each "cannot remove $remote" remove "${good[@]}"
+        for host in "${hosts[@]}"; do
+            is_good "$host" || wrong "$host:$remote is still there"
+        done
     else
-        each "" tidy 2>/dev/null
+        each "" tidy "${hosts[@]}" 2>/dev/null
     fi
     rm -rf "$run_dir/certs" "$here"
-    # A folder in which nothing came to be goes as well.
-    rmdir "$run_dir/log" 2>/dev/null
-    [ "$(ls -A "$run_dir")" != .lock ] || rm -rf "$run_dir"
+    if [ -n "$left" ]; then
+        wrong "the run is in $left: the same command with --run-dir $run_dir goes on with it"
+        [ "$code" -ne 0 ] || code=1
+    else # a folder in which nothing came to be goes as well
+        rmdir "$run_dir/log" 2>/dev/null
+        [ "$(ls -A "$run_dir")" != .lock ] || rm -rf "$run_dir"
+    fi
     exit "$code"
 }
 interrupted() {
@@ -354,7 +359,7 @@ if [ -n "$resume" ]; then
     mapfile -d '' -t resumed < <(find "$run_dir" -mindepth 1 -maxdepth 1 ! -name log ! -name .lock ! -name certs -print0)
 fi
 say "looks at ${#hosts[@]} hosts"
-each "cannot be used" check || finish 1
+each "cannot be used" check "${hosts[@]}" || finish 1
 if [ ${#programs[@]} -gt 0 ] && machines_differ; then
     finish 1
 fi
@@ -363,14 +368,14 @@ if ! certificates || ! share_out; then
 fi
 quit_if_asked
 say "copies to ${hosts[*]}"
-if ! each "cannot be prepared" put; then
+if ! each "cannot be prepared" put "${hosts[@]}"; then
     grep -qs "lacks the libraries" "$here"/wrong.* && say "hosts need the libraries of Octet's programs: apt-get install libnng1 libuv1 libprotobuf-c1 libyaml-0-2 libzstd1 libjansson4" \
         "libssl3 libmicrohttpd12 libopenblas0-pthread libopenmpi3 (Debian 12)"
     finish 1
 fi
 quit_if_asked
 started=1 # also what is broken off meanwhile
-each "cannot start its daemons" start || finish 1
+each "cannot start its daemons" start "${hosts[@]}" || finish 1
 for number in "${!hosts[@]}"; do
     say "${hosts[number]}: $(grep -c . "$here/host.$number/daemons.sh") daemons under $(cat "$here/said.$number")"
 done
