@@ -267,7 +267,7 @@ follow() {
     [ "$1" != "$learner_host" ] || until=(learner)
     while [ ! -e "$here/done" ]; do
         while read -r line; do
-            ! orphaned || exit 1
+            ! orphaned || break 2
             case "$line" in
             @alive) ;;
             @over) return ;;
@@ -285,6 +285,8 @@ follow() {
         wrong "$1: the connection broke; the daemons go on, and it is tried again"
         sleep 2
     done
+    # It has private keys.
+    ! orphaned || rm -rf "$here"
 }
 
 # unfollow: what is followed has ended, and the followers with it; they are not waited for where a host is silent.
