@@ -1,13 +1,15 @@
 #!/bin/sh
 # The part of octet cluster ssh that runs on each host. Plain sh: nothing but coreutils is needed there.
 # usage: octet_host.sh check FOLDER MIB        makes FOLDER; fails with a reason where there is no room for so much
+#        octet_host.sh saved FOLDER            prints the time of the newest checkpoint of FOLDER/run, if there is one
 #        octet_host.sh ready FOLDER [PROGRAM]  fails with a reason where the programs do not run, or this one as well
 #        octet_host.sh start FOLDER            starts what FOLDER/daemons.sh names, under systemd-run --user where that works
 #        octet_host.sh follow FOLDER [NAME]    prints what the daemons log, until NAME has ended: its exit code; or until nobody reads
 #        octet_host.sh stop FOLDER             ends all that was started in FOLDER
 #        octet_host.sh remove FOLDER           removes FOLDER
 #        octet_host.sh tidy FOLDER             removes it unless it has a run that nobody has collected
-# FOLDER is below the home unless it begins with a slash. In it: bin/, certs/, run/, the names of what was started last in
+# FOLDER is below the home unless it begins with a slash. In it: bin/, certs/, run/, run.new/ whose files take the place of those in
+# run/ at a start, once all of them are there, the names of what was started last in
 # started, stopped once that was ended, and of each daemon log/, pid/, exit/ and seen/NAME.
 command=$1
 folder=$2
@@ -30,10 +32,15 @@ check() {
     umask 077
     mkdir -p "$folder/run" 2>/dev/null || fail "cannot make the folder $folder: $(mkdir -p "$folder/run" 2>&1)"
     chmod 700 "$folder"
+    rm -rf "$folder/run.new" && mkdir "$folder/run.new" || exit
     : >"$folder/.room" || fail "cannot write in $folder"
     room=$(df -Pk "$folder" | awk 'NR == 2 { print int($4 / 1024) }')
     [ "$room" -ge "$1" ] || fail "no room: $room MiB are free in $folder, $1 MiB are needed"
     uname -sm
+}
+
+saved() {
+    stat -c %Y "$folder"/run/checkpoint*.oct 2>/dev/null | sort -n | tail -n 1
 }
 
 ready() {
@@ -83,6 +90,9 @@ start() {
     umask 077
     cd "$folder" || fail "there is no $folder"
     mkdir -p run log
+    if [ -n "$(ls -A run.new 2>/dev/null)" ]; then
+        rm -rf run && mv run.new run || exit
+    fi
     : >started
     PATH=$folder/bin:$PATH
     systemd=
@@ -173,6 +183,6 @@ tidy() {
 
 shift 2
 case "$command" in
-check | ready | start | follow | stop | remove | tidy) "$command" "$@" ;;
+check | saved | ready | start | follow | stop | remove | tidy) "$command" "$@" ;;
 *) fail "octet_host.sh: unknown command '$command'" ;;
 esac

@@ -214,13 +214,23 @@ number_of() {
     done
 }
 
+# put HOST: what it needs. An earlier start may have left a run that is nowhere else: the learner goes on with that.
 put() {
-    local from
+    local from there
     from=$here/host.$(number_of "$1")
     # What an earlier start left may still run there.
-    on "$1" stop && copy "$1" "$from"/* . || return
-    if [ ${#resumed[@]} -gt 0 ] && [ "$1" = "$learner_host" ]; then
-        copy "$1" "${resumed[@]}" run || return
+    on "$1" stop && there=$(on "$1" saved) || return
+    if [ -n "$there" ] && [ "$there" != "$saved" ]; then
+        if [ "$1" != "$learner_host" ] || [ "$there" -lt "${saved:-0}" ]; then
+            echo "$remote/run has a checkpoint that the run here has not, and it would be lost: copy it or remove it" >&2
+            return 1
+        fi
+    fi
+    copy "$1" "$from"/* . || return
+    if [ "$1" = "$learner_host" ] && [ -n "$there" ]; then
+        echo "goes on with the run in $remote"
+    elif [ "$1" = "$learner_host" ] && [ ${#resumed[@]} -gt 0 ]; then
+        copy "$1" "${resumed[@]}" run.new || return
     fi
     if [ "$relay_count" -eq 0 ]; then
         on "$1" ready
@@ -281,7 +291,9 @@ follow() {
             *) printf '%s\n' "$line" ;;
             esac
         done < <(echo "$BASHPID" >"$here/ssh.$(number_of "$1")" && become "$1" follow "${until[@]}" 2>/dev/null)
-        [ ! -e "$here/done" ] && ! orphaned || break
+        if [ -e "$here/done" ] || orphaned; then
+            break
+        fi
         wrong "$1: the connection broke; the daemons go on, and it is tried again"
         sleep 2
     done
@@ -357,7 +369,9 @@ if [ -z "$head" ]; then
     head=$(ssh "${quick[@]}" -G -- "$learner_host" 2>/dev/null | awk '$1 == "hostname" { print $2 }')
 fi
 resumed=()
+saved=
 if [ -n "$resume" ]; then
+    saved=$(stat -c %Y "$run_dir"/checkpoint*.oct | sort -n | tail -n 1)
     mapfile -d '' -t resumed < <(find "$run_dir" -mindepth 1 -maxdepth 1 ! -name log ! -name .lock ! -name certs -print0)
 fi
 say "looks at ${#hosts[@]} hosts"
@@ -375,6 +389,9 @@ if ! each "cannot be prepared" put "${hosts[@]}"; then
         "libssl3 libmicrohttpd12 libopenblas0-pthread libopenmpi3 (Debian 12)"
     finish 1
 fi
+grep -s . "$here/said.$(number_of "$learner_host")" | while read -r line; do
+    say "$learner_host: $line"
+done
 quit_if_asked
 started=1 # also what is broken off meanwhile
 each "cannot start its daemons" start "${hosts[@]}" || finish 1

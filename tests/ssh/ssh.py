@@ -318,6 +318,87 @@ def left(check, world):
     nothing_left(check, world, "third")
 
 
+def step_count(world, host, name):
+    """Environment steps in the last row of metrics.csv beside the learner."""
+    names, *rows = (world.remote(host, name) / "run/metrics.csv").read_text(encoding="utf-8").splitlines()
+    return int(float(rows[-1].split(",")[names.split(",").index("env_steps")]))
+
+
+def end(world, process):
+    """The exit code of the command after SIGTERM."""
+    os.kill(process.pid, signal.SIGTERM)
+    return process.wait(DEADLINE_S)
+
+
+def killed(check, world):
+    """The command of a resumed run is killed with -9, and nothing else: the same command goes on with the run on the host, not
+    with the older copy here, and no log is lost. Another run there is not replaced."""
+    arguments = ["--run-dir", "killed", "--insecure", *ENDLESS]
+    here, run = world.folder / "killed", world.remote("h1", "killed") / "run"
+    process = world.start("begun", *arguments, hosts="h1,h2")
+    wait_for("updates", lambda: goes_on(process) and updates(world, "h1", "killed") > 3, numbers=lambda: world.said("begun"))
+    status = end(world, process)
+    check.that(status == 143, f"SIGTERM: exit code {status}")
+    first = (here / "log/learner.log").read_text(encoding="utf-8")
+    process = world.start("resumed", *arguments, "--resume", hosts="h1,h2")
+    wait_for("a newer checkpoint", lambda: goes_on(process) and (run / "checkpoint.oct").exists() and
+             (run / "checkpoint.oct").stat().st_mtime > (here / "checkpoint.oct").stat().st_mtime + 1, numbers=lambda: world.said("resumed"))
+    saved = step_count(world, "h1", "killed")
+    wait_for("the checkpoint after that", lambda time=(run / "checkpoint.oct").stat().st_mtime: goes_on(process) and
+             (run / "checkpoint.oct").exists() and (run / "checkpoint.oct").stat().st_mtime > time)
+    process.kill()
+    process.wait()
+    wait_for("an end of what it left here", lambda: not world.running("desk", "octet_ssh.sh"))
+    process = world.start("again", *arguments, "--resume", hosts="h1,h2")
+    wait_for("a learner", lambda: goes_on(process) and "LEARNER-RESUME" in world.said("again"), numbers=lambda: world.said("again"))
+    check.that("h1: goes on with the run in octet-runs/killed" in world.said("again"), "it says what it goes on with")
+    resumed = int(re.search(r"LEARNER-RESUME .* (\d+) environment steps", world.said("again"))[1])
+    check.that(resumed >= saved, f"it goes on after {resumed} steps, of {saved}")
+    status = end(world, process)
+    check.that(status == 143 and summary(world, "killed")["env_steps"] >= resumed, f"exit code {status}, and no step is lost")
+    log = (here / "log/learner.log").read_text(encoding="utf-8")
+    check.that(log.startswith(first) and log.count("LEARNER-START") == 3, "learner.log has all three starts")
+    nothing_left(check, world, "killed")
+    run.mkdir(parents=True)
+    shutil.copy(here / "checkpoint.oct", run)
+    os.utime(run / "checkpoint.oct", (1, 1))
+    for name, learner in (("older", "h1"), ("elsewhere", "h2")):
+        status = world.start(name, *arguments, "--resume", "--learner-host", learner, hosts="h1,h2").wait(DEADLINE_S)
+        check.that(status == 1 and "h1: cannot be prepared: octet-runs/killed/run has " in world.said(name),
+                   f"another run on h1 is not replaced, with the learner on {learner}")
+    check.that(os.listdir(run) == ["checkpoint.oct"], "it is as it was")
+
+
+def lost(check, world):
+    """A host of actors cannot be reached when the run ends: the run is collected, and what stays is named. When it is the
+    learner's host, the same command collects the run later."""
+    process = world.start("lost", "--run-dir", "lost", "--insecure", *ENDLESS)
+    wait_for("updates", lambda: goes_on(process) and updates(world, "h1", "lost") > 3, numbers=lambda: world.said("lost"))
+    world.lab.cut("h3")
+    status = end(world, process)
+    check.that(status == 143 and "h3:octet-runs/lost" in world.said("lost"), f"what stays on h3 is named, exit code {status}")
+    names = {path.name for path in (world.folder / "lost").rglob("*")}
+    check.that({"checkpoint.oct", "summary.json", "learner.log", "actor-0.log"} <= names, f"collected: {sorted(names)}")
+    check.that(not world.remote("h1", "lost").exists() and not world.remote("h2", "lost").exists(), "the others hold nothing of it")
+    world.lab.heal("h3")
+    for pid in world.running("h3", "octet_keep.sh"):
+        kill_if_there(pid)
+    process = world.start("apart", "--run-dir", "apart", "--insecure", *ENDLESS, hosts="h1,h2")
+    wait_for("a checkpoint", lambda: goes_on(process) and (world.remote("h1", "apart") / "run/checkpoint.oct").exists(),
+             numbers=lambda: world.said("apart"))
+    world.lab.cut("h1")
+    status = end(world, process)
+    said = world.said("apart")
+    check.that(status == 143 and f"the same command with --run-dir {world.folder}/apart" in said and "h1:octet-runs/apart" in said,
+               f"the run is said to be on h1, exit code {status}")
+    world.lab.heal("h1")
+    process = world.start("found", "--run-dir", "apart", "--insecure", *ENDLESS, hosts="h1,h2")
+    wait_for("a learner", lambda: goes_on(process) and "LEARNER-RESUME" in world.said("found"), numbers=lambda: world.said("found"))
+    status = end(world, process)
+    check.that(status == 143 and (world.folder / "apart/checkpoint.oct").exists(), f"it is collected, exit code {status}")
+    nothing_left(check, world, "apart")
+
+
 def refusals(check, world):
     """A host that refuses, one without room, programs without their libraries: said, with the host's name; nothing is left."""
     small = f"mkdir -p {world.home('h3')}/octet-runs && mount -t tmpfs -o size=1m none {world.home('h3')}/octet-runs"
@@ -347,7 +428,7 @@ def refusals(check, world):
         nothing_left(check, world, name)
 
 
-SCENARIOS = [train, relays, interrupt, left, refusals]
+SCENARIOS = [train, relays, interrupt, left, killed, lost, refusals]
 
 
 def begin(build, sshd):
