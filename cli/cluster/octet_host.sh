@@ -6,6 +6,7 @@
 #        octet_host.sh start FOLDER            starts what FOLDER/daemons.sh names, under systemd-run --user where that works
 #        octet_host.sh follow FOLDER [NAME]    prints what the daemons log, until NAME has ended: its exit code; or until nobody reads
 #        octet_host.sh stop FOLDER             ends all that was started in FOLDER
+#        octet_host.sh holds FOLDER            prints which of log and run have something to collect
 #        octet_host.sh remove FOLDER           removes FOLDER
 #        octet_host.sh tidy FOLDER             removes it unless it has a run that nobody has collected
 # FOLDER is below the home unless it begins with a slash. In it: bin/, certs/, run/, run.new/ whose files take the place of those in
@@ -173,6 +174,12 @@ follow() {
     exit 1
 }
 
+holds() {
+    for name in log run; do
+        [ -z "$(ls "$folder/$name" 2>/dev/null)" ] || echo "$name"
+    done
+}
+
 remove() {
     cd / && rm -rf "$folder"
 }
@@ -183,6 +190,6 @@ tidy() {
 
 shift 2
 case "$command" in
-check | saved | ready | start | follow | stop | remove | tidy) "$command" "$@" ;;
+check | saved | ready | start | follow | stop | holds | remove | tidy) "$command" "$@" ;;
 *) fail "octet_host.sh: unknown command '$command'" ;;
 esac

@@ -255,11 +255,20 @@ tidy() {
     on "$1" tidy 2>/dev/null
 }
 
-# collect HOST: the learner's run folder, and the logs of all.
+# collect HOST: the learner's run folder, and the logs of all, which go on where those of an earlier start ended.
 collect() {
-    local from=("$1:$remote/log")
-    [ "$1" != "$learner_host" ] || from+=("$1:$remote/run/*")
-    fetch "$1" "${from[@]}" "$run_dir/"
+    local name there logs file
+    logs=$here/log.$(number_of "$1")
+    there=$(on "$1" holds) && mkdir "$logs" || return
+    for name in $there; do
+        case "$name" in
+        log) fetch "$1" "$1:$remote/log/*" "$logs/" || return ;;
+        run) [ "$1" != "$learner_host" ] || fetch "$1" "$1:$remote/run/*" "$run_dir/" || return ;;
+        esac
+    done
+    for file in "$logs"/*.log; do
+        [ ! -e "$file" ] || cat "$file" >>"$run_dir/log/${file##*/}" || return
+    done
 }
 
 # orphaned: the command was killed, and this process was not.
