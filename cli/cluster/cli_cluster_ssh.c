@@ -130,9 +130,9 @@ parse(int key, char *arg, struct argp_state *state)
         o->learner_host = arg;
         return 0;
     case KEY_ADDRESS:
-        if (!cli_certs_host_is_valid(arg)) {
+        if (!cli_certs_host_is_valid(arg) || strchr(arg, ':') != NULL) { // they listen at 0.0.0.0
             cli_usage_error(o->cluster.command,
-                            "--address is '%s'; allowed is a DNS name or an IP address", arg);
+                            "--address is '%s'; allowed is a DNS name or an IPv4 address", arg);
         }
         o->address = arg;
         return 0;

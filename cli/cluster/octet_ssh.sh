@@ -377,6 +377,10 @@ quit_if_asked() {
 if [ -z "$head" ]; then
     head=$(ssh "${quick[@]}" -G -- "$learner_host" 2>/dev/null | awk '$1 == "hostname" { print $2 }')
 fi
+if [ "$head" != "${head//:/}" ]; then
+    wrong "$learner_host: ssh's configuration has the IPv6 address $head, and learner and replay have IPv4: give --address"
+    finish 1
+fi
 resumed=()
 saved=
 if [ -n "$resume" ]; then

@@ -35,6 +35,7 @@ def test_refusals():
         ("ssh", "cartpole", "--hosts", "a", "--port", "80"): "--port is '80'",
         ("ssh", "cartpole", "--hosts", "a", "--name", "No_label"): "--name is 'No_label'",
         ("ssh", "cartpole", "--hosts", "a", "--address", "a b"): "--address is 'a b'",
+        ("ssh", "cartpole", "--hosts", "a", "--address", "fd00::1"): "--address is 'fd00::1'; allowed is a DNS name or an IPv4 address",
         ("ssh", "cartpole", "--hosts", "a", "--resume"): "--resume needs --run-dir",
         ("ssh", "cartpole", "--hosts", "a", "--certs", "x", "--insecure"): "one of both is allowed",
         ("ssh", "cartpole", "--hosts", "a,b", "--set", "run.deterministic=true"):
