@@ -42,7 +42,9 @@ static const struct argp_option option_table[] = {
     {"learners", KEY_LEARNERS, "N", 0, "Learners that share each batch (learner.count)", 1},
     {"evaluators", KEY_EVALUATORS, "N", 0, "Evaluators to start (default: 1)", 1},
     {"port", KEY_PORT, "PORT", 0,
-     "First port of the learner; replay's are 5 higher, those of a data set 10 (default: 5555)", 1},
+     "First port of the learner; replay's are 5 higher, those of a data set 10 (default: 5555; "
+     "under Slurm the job's own)",
+     1},
     {"name", KEY_NAME, "NAME", 0, "Name of the run (default: run.name, or the environment)", 1},
     {"run-dir", KEY_RUN_DIR, "D", 0, "Run folder", 1},
     {"certs", KEY_CERTS, "FOLDER", 0,

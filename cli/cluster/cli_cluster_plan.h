@@ -44,7 +44,7 @@ typedef struct cli_cluster_options {
     uint32_t evaluators; // 1 if not given
     char learners[32];   // "learner.count=N" of --learners, which is one of the settings
     uint32_t relays;     // 0: none; else as many as the backend's own option says
-    uint32_t port;       // of the learner, the first of all: see below
+    uint32_t port;       // of the learner, the first of all: see below; 0: who has_late_port
     const char *name;    // of the run; NULL: run.name, or the environment
     const char *run_dir; // as given; NULL: the backend's default
     const char *certs;   // a folder of octet certs; NULL: the backend makes certificates

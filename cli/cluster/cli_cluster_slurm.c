@@ -238,7 +238,6 @@ settings_print(FILE *out, const slurm_options *o, const cli_cluster_plan *plan)
 {
     char run[CLI_PATH_MAX + 2] = "", certs[CLI_PATH_MAX] = "", here[CLI_PATH_MAX] = "";
     const char *given = o->cluster.run_dir;
-    bool has_port = o->cluster.port != CLI_CLUSTER_PORT;
     if (given != NULL && given[0] != '/' && getcwd(here, sizeof(here)) == NULL) {
         cli_error(o->cluster.command, "--run-dir: the working folder is not known");
         exit(CLI_EXIT_FAILED);
@@ -260,7 +259,7 @@ settings_print(FILE *out, const slurm_options *o, const cli_cluster_plan *plan)
     fprintf(out,
             "port=%u\nports=%u\nactors=%u\nlearners=%u\nlearner_nodes=%u\nlearner_cpus=%u\n"
             "learner_memory=%u\nreplay_memory=%u\nactor_memory=%u\n",
-            has_port ? (unsigned)o->cluster.port : 0u, (unsigned)cli_cluster_plan_ports(plan),
+            (unsigned)o->cluster.port, (unsigned)cli_cluster_plan_ports(plan),
             (unsigned)plan->actors, (unsigned)plan->config.learner.count,
             (unsigned)o->learner_nodes,
             (unsigned)(o->learner_nodes > 1 ? rank_cpus(plan) : plan->learner_cpus),
@@ -327,6 +326,7 @@ cli_cluster_slurm(int argc, char **argv)
     o = (slurm_options){
         .learner_nodes = 1, .learner_mib = 2048, .replay_mib = 2048, .actor_mib = 512};
     cli_cluster_options_init(&o.cluster, argv[0]);
+    o.cluster.port = 0;
     cli_options_parse(&slurm_argp, argc, argv, &o);
     cli_cluster_plan *plan = cli_cluster_plan_make(&o.cluster);
     learners_check(&o, plan);

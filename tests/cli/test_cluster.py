@@ -167,6 +167,9 @@ def test_slurm():
         assert "--listen tls+tcp://0.0.0.0:21 --path /r/replay-2.oct" in words[1] and words[1].endswith("--tls /w/certs/replay"), words
         assert "net.replay=tls+tcp://h:6,tls+tcp://h:16,tls+tcp://h:21 " in words[2], words
         assert octet("slurm", "cartpole", "--insecure", status=0).stdout.count("tls+tcp") == 0
+        # Without --port the job takes one that its node has free.
+        for port, given in ((0, []), (5555, ["--port", 5555]), (7000, ["--port", 7000])):
+            assert f"\nport={port}\n" in octet("slurm", "cartpole", *given, status=0).stdout, port
 
 
 def test_slurm_learners():
