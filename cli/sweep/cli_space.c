@@ -16,10 +16,11 @@
 
 // ---- values that the table takes
 
-// What oct_config_set says, without the place that it puts before it.
+// What oct_config_set says, without the place that it puts before it. stored, unless NULL: the
+// value as the table has it then, in one way of writing.
 static oct_err
 check_value(const oct_config *base, const char *over, const char *name, const char *value,
-            char *reason, size_t reason_size)
+            char stored[OCT_CONFIG_VALUE_MAX], char *reason, size_t reason_size)
 {
     char assignment[4 * CLI_SPACE_VALUE_MAX], message[MESSAGE_BYTES] = "";
     oct_config copy = *base;
@@ -29,6 +30,7 @@ check_value(const oct_config *base, const char *over, const char *name, const ch
     }
     (void)snprintf(assignment, sizeof(assignment), "%s=%s", name, value);
     if (oct_config_set(&copy, assignment, message, sizeof(message)) == OCT_OK) {
+        OCT_ASSERT(stored == NULL || oct_config_key_print(&copy, name, stored));
         return OCT_OK;
     }
     char *said = strstr(message, "error: ");
@@ -57,9 +59,12 @@ list_add(cli_space_key *key, const char *text, size_t length, const char *over,
     char *value = strndup(text, length);
     OCT_ASSERT(value != NULL);
     key->value[key->count++] = value; // cli_space_fini frees it
-    OCT_TRY(check_value(base, over, key->name, value, reason, reason_size));
+    char stored[OCT_CONFIG_VALUE_MAX];
+    OCT_TRY(check_value(base, over, key->name, value, stored, reason, reason_size));
+    key->stored[key->count - 1] = strdup(stored);
+    OCT_ASSERT(key->stored[key->count - 1] != NULL);
     for (size_t i = 0; i + 1 < key->count; i++) {
-        if (strcmp(key->value[i], value) == 0) {
+        if (strcmp(key->stored[i], stored) == 0) {
             return oct_refuse(reason, reason_size, "--over %s: %s is there twice", over, value);
         }
     }
@@ -75,6 +80,7 @@ parse_list(cli_space_key *key, const char *over, const oct_config *base, char *r
     const char *from = key->spec;
     key->kind = CLI_SPACE_LIST;
     key->value = oct_alloc(CLI_SPACE_VALUES_MAX * sizeof(*key->value));
+    key->stored = oct_alloc(CLI_SPACE_VALUES_MAX * sizeof(*key->stored));
     for (const char *at = key->spec;; at++) {
         is_quoted = is_quoted != (*at == '"');
         depth += is_quoted ? 0 : (*at == '[') - (*at == ']');
@@ -129,8 +135,8 @@ parse_range(cli_space_key *key, const char *text, const char *over, const oct_co
     if (!range_ends(text, low, high)) {
         return oct_refuse(reason, reason_size, "--over %s: write a range as LOW..HIGH", over);
     }
-    OCT_TRY(check_value(base, over, key->name, low, reason, reason_size));
-    OCT_TRY(check_value(base, over, key->name, high, reason, reason_size));
+    OCT_TRY(check_value(base, over, key->name, low, NULL, reason, reason_size));
+    OCT_TRY(check_value(base, over, key->name, high, NULL, reason, reason_size));
     if (!number_of(low, &key->low) || !number_of(high, &key->high) || !(key->low < key->high)) {
         return oct_refuse(reason, reason_size, "--over %s: %s is not below %s", over, low, high);
     }
@@ -178,8 +184,10 @@ key_fini(cli_space_key *key)
 {
     for (size_t i = 0; i < key->count; i++) {
         free(key->value[i]);
+        free(key->stored[i]);
     }
     free(key->value);
+    free(key->stored);
     free(key->spec);
     *key = (cli_space_key){.count = 0};
 }
@@ -194,7 +202,7 @@ check_name(const cli_space *space, const char *name, const char *over, const oct
         char first[OCT_CONFIG_NAME_MAX];
         bool is_known = oct_config_key_in(first, name) && strcmp(first, name) == 0;
         if (!is_known) {
-            return check_value(base, over, name, "0", reason, reason_size);
+            return check_value(base, over, name, "0", NULL, reason, reason_size);
         }
     }
     if (strcmp(name, "run.seed") == 0) {

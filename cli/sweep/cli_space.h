@@ -35,6 +35,7 @@ typedef struct cli_space_key {
     bool is_whole;    // ranges: whole numbers
     double low, high; // ranges: inclusive
     char **value;     // lists
+    char **stored;    // the same as the table has them: 1e-3 and 0.001 are one
     size_t count;
 } cli_space_key;
 

@@ -48,6 +48,9 @@ test_wrong_keys_and_values_are_refused_in_words(void **state)
     refused("algo.learning_rate=1e-4..5000", "5000 is out of range");
     refused("algo.learning_rate=1e-2..1e-4", "1e-2 is not below 1e-4");
     refused("algo.learning_rate=1e-2,1e-2", "1e-2 is there twice");
+    refused("algo.learning_rate=0.001,2e-3,1e-3", "1e-3 is there twice");
+    refused("learner.batch_size=1024,1_024", "1_024 is there twice");
+    refused("network.hidden=[32,32],[64],[32, 32]", "[32, 32] is there twice");
     refused("algo.learning_rate=1e-2,", "has no value");
     refused("algo.discount=log:0..1", "log: needs ends above 0");
     refused("algo.discount=lin:0.5", "write a range as LOW..HIGH");
