@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "cli/cli_options.h"
-#include "cli/remote/cli_remote.h"
+#include "cli/remote/cli_remote_run.h"
 #include "common/oct_config.h"
 
 #define CALL_TIMEOUT_MS 2000
@@ -262,7 +262,6 @@ cli_set(int argc, char **argv)
         return CLI_EXIT_FAILED;
     }
     int bad = settings_apply(&options, &config);
-    options.remote.learner = config.net.learner;
-    options.remote.replay = config.net.replay;
+    cli_remote_run_address(&options.remote, &config);
     return bad != 0 ? bad : apply(&options);
 }

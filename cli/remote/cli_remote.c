@@ -2,6 +2,7 @@
 
 #include "cli/remote/cli_remote.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 struct cli_remote {
     net_loop *loop;
     bool insecure;
+    uint64_t run_meant; // cli_remote_options.run_id
     struct {
         cli_link link;
         char url[NET_URL_MAX]; // "": there is none, or it is not known
@@ -168,6 +170,7 @@ cli_remote_open(cli_remote **out, net_loop *loop, const cli_remote_options *opti
     cli_remote *remote = oct_alloc(sizeof(*remote));
     remote->loop = loop;
     remote->insecure = options->insecure;
+    remote->run_meant = options->run_id;
     const char *replays = options->replay;
     char url[NET_URL_MAX];
     oct_err err = link_open(remote, CLI_REMOTE_LEARNER, options->learner);
@@ -246,6 +249,11 @@ data_meet(cli_remote *remote)
 static const char *
 answer_take(cli_remote *remote, const wire_registered *answer, char *reason, size_t reason_size)
 {
+    if (remote->run_meant != 0 && answer->run_id != remote->run_meant) {
+        (void)snprintf(reason, reason_size, "another run, %016" PRIx64 ", has the address %s now",
+                       answer->run_id, remote->daemons[CLI_REMOTE_LEARNER].url);
+        return reason;
+    }
     oct_config_default(&remote->config);
     if (oct_config_parse(&remote->config, "the learner's configuration", answer->config,
                          strlen(answer->config), reason, reason_size) != OCT_OK) {

@@ -8,7 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <jansson.h>
+
 #include "cli/cli_options.h"
+#include "learner/learner_checkpoints.h"
 
 void
 cli_remote_run_word(cli_remote_run *run, const char *command, const char *word)
@@ -38,6 +41,34 @@ folder_enter(const char *command, oct_config *config, const char *run_dir)
     }
 }
 
+// 0: not known.
+static uint64_t
+run_id_here(void)
+{
+    char words[1024];
+    learner_checkpoint checkpoint;
+    uint32_t number;
+    json_t *summary = json_load_file("summary.json", 0, NULL); // is there once the run has ended
+    const char *text = json_string_value(json_object_get(summary, "run_id"));
+    uint64_t run_id = text != NULL ? strtoull(text, NULL, 16) : 0;
+    json_decref(summary);
+    if (run_id == 0 &&
+        learner_checkpoints_read(".", &checkpoint, &number, words, sizeof(words)) == OCT_OK) {
+        run_id = checkpoint.run_id;
+        learner_checkpoint_fini(&checkpoint);
+    }
+    return run_id;
+}
+
+void
+cli_remote_run_address(cli_remote_options *out, const oct_config *config)
+{
+    out->learner = config->net.learner;
+    out->replay = config->net.replay;
+    bool is_here = strncmp(out->learner, "ipc://", 6) == 0 && strchr(out->learner + 6, '/') == NULL;
+    out->run_id = is_here ? 0 : run_id_here();
+}
+
 void
 cli_remote_run_enter(cli_remote_run *run, const char *command, oct_config *config)
 {
@@ -50,8 +81,7 @@ cli_remote_run_enter(cli_remote_run *run, const char *command, oct_config *confi
     }
     if (run->run_dir != NULL) {
         folder_enter(command, config, run->run_dir);
-        run->remote.learner = config->net.learner;
-        run->remote.replay = config->net.replay;
+        cli_remote_run_address(&run->remote, config);
     }
 }
 

@@ -16,6 +16,10 @@ void cli_remote_run_word(cli_remote_run *run, const char *command, const char *w
 // Ends the process with a message unless exactly one of the two is given and can be used. A folder
 // is entered (chdir), and config is what its config.yaml says; the addresses are that run's then.
 void cli_remote_run_enter(cli_remote_run *run, const char *command, oct_config *config);
+// The addresses that config, of the run folder that is the working folder, names. Those that are
+// not in the folder may be another run's by now: whose run this is, is known of one that has ended
+// or has a checkpoint.
+void cli_remote_run_address(cli_remote_options *out, const oct_config *config);
 // Whether nobody needs to be asked: the learner's socket in the folder is gone.
 bool cli_remote_run_is_gone(const cli_remote_run *run);
 

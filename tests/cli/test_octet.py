@@ -1013,6 +1013,25 @@ class LiveRun(Case):
         last = json.loads(out.splitlines()[-1])
         self.assertEqual((last["ended"], last["summary"]), (True, self.summary()))
 
+    def test_an_address_may_be_another_runs_by_now(self):
+        for name in ("ended", "saved", "new"):
+            (self.home / name).mkdir()
+            (self.home / name / "config.yaml").write_text(f"env: {{id: CartPole-v1}}\n"
+                                                          f"net: {{learner: ipc://{self.home}/run/learner.ipc}}\n")
+        (self.home / "ended/summary.json").write_text('{"run_id": "0000000000000005"}')
+        shutil.copy(self.home / "run/checkpoint.oct", self.home / "saved")  # whose run is 1, and that of the learner is 7
+        before = self.log("run", "replay")
+        for name in ("ended", "saved"):
+            out, _ = self.octet("status", name)
+            self.assertIn(f"{name}: the run has ended", out)
+            words = "another run, 0000000000000007, has the address ipc://"
+            self.assertIn(words, self.octet("top", name, "--once", code=1)[1])
+            self.assertIn(words, self.octet("set", name, "replay.samples_per_insert=16", code=1)[1])
+        self.assertEqual(self.log("run", "replay"), before)
+        self.assertIn("training", self.octet("status", "new")[0])  # it may be this one, which has no checkpoint yet
+        (self.home / "ended/summary.json").write_text('{"run_id": "0000000000000007"}')
+        self.assertIn("training", self.octet("status", "ended")[0])  # resumed
+
     def test_set_changes_the_limiter(self):
         out, _ = self.octet("set", "run", "replay.samples_per_insert=16", "replay.tolerance=0.5")
         self.assertIn("replay.samples_per_insert=16", out)
