@@ -2,11 +2,16 @@
 
 #include "cli/cli_commands.h"
 
+#include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "cli/cli_options.h"
 #include "cli/cli_text.h"
 #include "cli/pack/cli_pack.h"
+#include "common/oct_config.h"
 #include "common/oct_file.h"
 
 enum { KEY_OUT = 256, KEY_RUN_DIR };
@@ -48,7 +53,8 @@ static const struct argp pack_argp = {
     .args_doc = "RUN_DIR",
     .doc = "Writes everything that a run which is not live has on disk into one file: "
            "configuration, checkpoints, policies, metrics, logs, keys and the experience of its "
-           "replay. octet run unpack makes the folder of it again, on any host.\v"
+           "replay, unless replay.path puts that elsewhere. octet run unpack makes the folder of "
+           "it again, on any host.\v"
            "Example: octet run pack runs/pole --out pole.tar.zst",
 };
 
@@ -84,6 +90,25 @@ say(const pack_options *options, oct_err err, const char *path, const cli_pack_r
     return 0;
 }
 
+// The experience of a run whose replay.path is not in its folder.
+static void
+say_of_replay(const char *folder)
+{
+    static oct_config config;
+    char path[OCT_FILE_PATH_MAX], real[PATH_MAX], message[1024];
+    (void)snprintf(path, sizeof(path), "%s/config.yaml", folder);
+    oct_config_default(&config);
+    if (oct_config_load(&config, path, message, sizeof(message)) != OCT_OK ||
+        config.replay.path[0] != '/' || realpath(folder, real) == NULL) {
+        return;
+    }
+    size_t length = strlen(real);
+    if (strncmp(config.replay.path, real, length) != 0 || config.replay.path[length] != '/') {
+        printf("left out: the experience of its replay, in %s (replay.path)\n",
+               cli_text_plain(config.replay.path, SIZE_MAX).text);
+    }
+}
+
 static pack_options
 take(const struct argp *argp, int argc, char **argv, const char *missing)
 {
@@ -103,7 +128,11 @@ run_pack(int argc, char **argv)
     const pack_options options = take(&pack_argp, argc, argv, "no RUN_DIR given");
     oct_err err =
         cli_pack(options.what, options.to, path, sizeof(path), &result, reason, sizeof(reason));
-    return say(&options, err, path, &result, reason);
+    int exit_code = say(&options, err, path, &result, reason);
+    if (err == OCT_OK) {
+        say_of_replay(options.what);
+    }
+    return exit_code;
 }
 
 static int

@@ -286,6 +286,14 @@ class WrongInput(Case):
         self.refused(["set", ".", "replay.capacity=3"], "cannot change in a live run",
                      "replay.samples_per_insert=VALUE")
 
+    def test_pack_says_that_the_replay_is_elsewhere(self):
+        (self.home / "run").mkdir()
+        for path, words in (("/data/table.oct", "left out: the experience of its replay, in /data/table.oct (replay.path)"),
+                            (f"{self.home}/run/table.oct", ""), ("replay.oct", "")):
+            (self.home / "run/config.yaml").write_text(f"env: {{id: CartPole-v1}}\nreplay: {{path: {path}}}\n")
+            out, _ = self.octet("run", "pack", "run", "--out", f"{len(path)}.tar.zst")
+            self.assertEqual(out.splitlines()[1:], [words] if words else [])
+
     def test_status_of_no_run_folder(self):
         self.refused(["status", "lib"], "not a run folder", code=1)
         self.refused(["status", "nowhere"], "No such file", code=1)
