@@ -8,7 +8,7 @@
 #        octet_host.sh stop FOLDER             ends all that was started in FOLDER
 #        octet_host.sh holds FOLDER            prints which of log and run have something to collect
 #        octet_host.sh remove FOLDER           removes FOLDER
-#        octet_host.sh tidy FOLDER             removes it unless it has a run that nobody has collected
+#        octet_host.sh tidy FOLDER             removes it unless it has a run that nobody has collected: prints "kept"
 # FOLDER is below the home unless it begins with a slash. In it: bin/, certs/, run/, run.new/ whose files take the place of those in
 # run/ at a start, once all of them are there, the names of what was started last in
 # started, stopped once that was ended, and of each daemon log/, pid/, exit/ and seen/NAME.
@@ -185,7 +185,11 @@ remove() {
 }
 
 tidy() {
-    [ -n "$(ls -A "$folder/run" 2>/dev/null)" ] || remove
+    if [ -n "$(ls -A "$folder/run" 2>/dev/null)" ]; then
+        echo kept
+    else
+        remove
+    fi
 }
 
 shift 2

@@ -342,6 +342,9 @@ finish() {
         done
     else
         each "" tidy "${hosts[@]}" 2>/dev/null
+        for host in "${hosts[@]}"; do
+            [ ! -s "$here/said.$(number_of "$host")" ] || say "$host:$remote still has a run"
+        done
     fi
     rm -rf "$run_dir/certs" "$here"
     if [ -n "$left" ]; then

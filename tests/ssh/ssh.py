@@ -364,7 +364,8 @@ def killed(check, world):
     os.utime(run / "checkpoint.oct", (1, 1))
     for name, learner in (("older", "h1"), ("elsewhere", "h2")):
         status = world.start(name, *arguments, "--resume", "--learner-host", learner, hosts="h1,h2").wait(DEADLINE_S)
-        check.that(status == 1 and "h1: cannot be prepared: octet-runs/killed/run has " in world.said(name),
+        check.that(status == 1 and "h1: cannot be prepared: octet-runs/killed/run has " in world.said(name) and
+                   "h1:octet-runs/killed still has a run" in world.said(name),
                    f"another run on h1 is not replaced, with the learner on {learner}")
     check.that(os.listdir(run) == ["checkpoint.oct"], "it is as it was")
 
