@@ -29,7 +29,6 @@ F32, U8, I32 = 1, 3, 4
 NUMPY = {F32: np.float32, U8: np.uint8, I32: np.int32}
 TERMINATED, TRUNCATED, OBS_IS_RESET, FAILED = 1, 2, 4, 8
 TEXT_BYTES = 256
-SEEDS = 2**31  # numpy.random.seed, and simulators with an int for it, take no larger ones
 STUCK_SECONDS = 2.0  # after which a Ctrl-C of the terminal is for the environment
 
 
@@ -68,6 +67,12 @@ def arguments_of(text):
         except (ValueError, SyntaxError):
             arguments[key] = {"true": True, "false": False}.get(value, value)
     return arguments
+
+
+def seed_of(seed):
+    """Below 2^31: numpy.random.seed, and simulators with an int for it, take no larger ones. All bits of a larger one
+    count."""
+    return seed if seed < 2**31 else int(np.random.SeedSequence(seed).generate_state(1)[0]) >> 1
 
 
 def make(name, options):
@@ -168,7 +173,7 @@ class Worker:
                 if self.envs[i] is None:
                     self.envs[i] = make(self.name, self.options)
                 seed = self.next_seeds[i]
-                self.obs[i] = self.obs_shape.row(self.envs[i].reset(seed=None if seed is None else seed % SEEDS)[0])
+                self.obs[i] = self.obs_shape.row(self.envs[i].reset(seed=None if seed is None else seed_of(seed))[0])
                 self.next_seeds[i], self.ended[i], self.sums[i], self.counts[i] = None, 0, 0.0, 0
                 return True
             except Exception as error:  # whatever the user's code raises

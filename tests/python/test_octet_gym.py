@@ -94,11 +94,20 @@ def test_a_seeded_reset_of_a_process_that_was_lost_has_its_seeds():
 
 
 def test_seeds_are_those_that_any_environment_takes():
-    want = make("Seeded", seed=5).reset()[0][:, 0].tolist()
     env = make("Seeded", seed=2**63 + 5)
-    assert env.reset()[0][:, 0].tolist() == want
-    assert env.reset(seed=[2**64 - 2**31 + 5, 6])[0][:, 0].tolist() == want
-    assert env.reset(seed=2**31 - 1)[0][0, 0] == np.random.RandomState(2**31 - 1).randint(2**20)
+    first = env.reset()[0][:, 0].tolist()
+    assert env.reset(seed=[2**63 + 5, 2**63 + 6])[0][:, 0].tolist() == first
+    env.reset(seed=[2**64 - 1, 6])
+    for small in (5, 2**31 - 1):  # as it is
+        assert env.reset(seed=[small, 6])[0][0, 0] == np.random.RandomState(small).randint(2**20)
+
+
+def test_all_bits_of_a_seed_count():
+    seed = 2**31 + 1000003  # as that of an evaluation, whose high half is the run's
+    env = make("Seeded")
+    for bit in range(64):
+        drawn = env.reset(seed=[seed, seed ^ 2**bit])[0][:, 0]
+        assert drawn[0] != drawn[1]
 
 
 def steps_of(env, count):
