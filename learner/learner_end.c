@@ -87,13 +87,28 @@ reason_holds(const learner_run *run, const char *reason)
 
 // ---- the final evaluation
 
+// Actors act no more: what is published now is only evaluated and saved.
 static void
-training_end(learner_run *run)
+publish_last(learner_run *run)
+{
+    learner_train_set_env_steps(run->train, run->env_steps_end);
+    while (learner_run_publish(run) != NULL) { // makes room
+    }
+    learner_train_publish_last(run->train);
+    while (learner_run_publish(run) != NULL) {
+    }
+}
+
+static void
+training_end(learner_run *run, bool publish)
 {
     run->env_steps_end = learner_run_env_steps(run);
     run->training_end_ns = oct_clock_ns();
     learner_run_stop_training(run);
     learner_run_collect(run);
+    if (publish && run->updates > run->updates_base) {
+        publish_last(run);
+    }
     oct_log_notice("LEARNER-STOP", "reason=%s env_steps=%" PRIu64 " updates=%" PRIu64, run->reason,
                    learner_run_env_steps(run), run->updates);
 }
@@ -165,7 +180,7 @@ learner_end_resume(learner_run *run)
 void
 learner_end_again(learner_run *run)
 {
-    training_end(run);
+    training_end(run, false);
     learner_evals_finish(run->evals);
     run->phase = learner_evals_done(run->evals) ? LEARNER_DONE : LEARNER_FINAL;
     run->final_begin_ns = oct_clock_ns();
@@ -186,7 +201,7 @@ learner_run_finish(learner_run *run, const char *reason, bool evaluate)
         learner_files_policies(run); // the update at work is waited for, and may take long
     }
     if (was_training) {
-        training_end(run);
+        training_end(run, evaluate && run->pace->publishes_at_end);
     }
     learner_evals_finish(run->evals);
     bool wanted = evaluate && !learner_evals_done(run->evals);

@@ -47,7 +47,8 @@ typedef struct learner_pace {
     void (*place)(const learner_run *run, learner_turn_place *out);
     // Training is to end: solved, or the budget is spent.
     void (*finish)(learner_run *run, const char *reason);
-    bool saves_at_end; // a checkpoint of wherever training ended
+    bool saves_at_end;     // a checkpoint of wherever training ended
+    bool publishes_at_end; // what was learned since the last version
 } learner_pace;
 
 extern const learner_pace learner_pace_clock;

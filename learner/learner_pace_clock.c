@@ -164,4 +164,5 @@ const learner_pace learner_pace_clock = {
     .place = clock_place,
     .finish = clock_finish,
     .saves_at_end = true,
+    .publishes_at_end = true,
 };

@@ -492,4 +492,5 @@ const learner_pace learner_pace_turns = {
     .place = turns_place,
     .finish = turns_finish,
     .saves_at_end = false,
+    .publishes_at_end = false, // a version begins a turn
 };

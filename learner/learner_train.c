@@ -42,6 +42,7 @@ struct learner_train {
 
     // training thread only
     uint64_t published_updates, published_batches;
+    uint64_t policy_updates; // of the last offer without noise
     uint64_t published_ns;
     uint64_t offers; // taken by the stage
     uint64_t batches;
@@ -151,11 +152,16 @@ train_params(const learner_train *train)
     return average != NULL ? average : algo_policy_params(train->algorithm);
 }
 
-// The policy, or one to explore with where the algorithm has such: all but every so manieth.
+// One to explore with where the algorithm has such: all but every so manieth.
 static bool
-train_offer(learner_train *train, uint64_t updates, bool anew)
+train_is_noisy(const learner_train *train)
 {
-    bool noisy = train->config->algo.noisy && train->offers % LEARNER_NOISY_PERIOD != 0;
+    return train->config->algo.noisy && train->offers % LEARNER_NOISY_PERIOD != 0;
+}
+
+static bool
+train_offer(learner_train *train, uint64_t updates, bool noisy, bool anew, bool last)
+{
     uint32_t audience = train_audience(train, noisy);
     uint32_t sample = audience > 0 ? audience - 1 : 0;
     const quantizer_offer offer = {
@@ -164,9 +170,12 @@ train_offer(learner_train *train, uint64_t updates, bool anew)
         .env_steps = atomic_load_explicit(&train->env_steps, memory_order_relaxed),
         .noisy = noisy,
         .anew = anew,
+        .last = last,
         .audience = audience,
     };
-    return quantizer_stage_offer_to(train->stage, &offer);
+    bool is_taken = quantizer_stage_offer_to(train->stage, &offer);
+    train->policy_updates = is_taken && !noisy ? updates : train->policy_updates;
+    return is_taken;
 }
 
 // The scaling only changes here, so that what quantisation-aware learning sees is what was
@@ -203,7 +212,7 @@ train_publish(learner_train *train)
     if (anew && train->config->learner.quantisation_aware) {
         algo_renew(train->algorithm); // as a process does that goes on from the checkpoint
     }
-    if (!train_offer(train, updates, anew)) {
+    if (!train_offer(train, updates, train_is_noisy(train), anew, false)) {
         atomic_store_explicit(&train->ordered, order, memory_order_release);
     } else {
         train->offers++;
@@ -507,6 +516,19 @@ learner_train_stop(learner_train *train)
     oct_ring_close(train->ready);
     (void)pthread_join(train->thread, NULL);
     train->started = false;
+}
+
+void
+learner_train_publish_last(learner_train *train)
+{
+    OCT_ASSERT(!train->started);
+    uint64_t updates = algo_updates(train->algorithm);
+    quantizer_stage_settle(train->stage);
+    if (train->offers == 0 || updates > train->policy_updates) {
+        train_scale(train);
+        OCT_ASSERT(train_offer(train, updates, false, false, true)); // it has room
+        quantizer_stage_settle(train->stage);
+    }
 }
 
 void

@@ -45,6 +45,9 @@ OCT_CHECKED oct_err learner_train_start(learner_train *train);
 void learner_train_order(learner_train *train, bool anew);
 // Ends the thread after the update in work. The algorithm may be read again from here on.
 void learner_train_stop(learner_train *train);
+// After stop: what was learned since the last policy without noise is published, too, whatever the
+// stage's budget says. Returns when the stage is done with it.
+void learner_train_publish_last(learner_train *train);
 void learner_train_destroy(learner_train *train); // NULL is a no-op; stopped
 
 void learner_train_put(learner_train *train, learner_batch *batch);

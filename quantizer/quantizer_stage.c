@@ -429,9 +429,9 @@ bool
 quantizer_stage_offer_to(quantizer_stage *stage, const quantizer_offer *offer)
 {
     uint64_t now_ns = oct_clock_ns();
+    uint64_t open_ns = atomic_load_explicit(&stage->open_ns, memory_order_relaxed);
     void *item;
-    if (now_ns < atomic_load_explicit(&stage->open_ns, memory_order_relaxed) ||
-        oct_ring_pop(stage->idle, &item) != OCT_OK) {
+    if ((now_ns < open_ns && !offer->last) || oct_ring_pop(stage->idle, &item) != OCT_OK) {
         return false;
     }
     struct snapshot *snapshot = item;
@@ -458,6 +458,20 @@ quantizer_stage_offer(quantizer_stage *stage, const float *params, uint64_t upda
 {
     return quantizer_stage_offer_to(
         stage, &(quantizer_offer){.params = params, .updates = updates, .env_steps = env_steps});
+}
+
+// All snapshots are idle then, and the stage's thread returns none while they are held.
+void
+quantizer_stage_settle(quantizer_stage *stage)
+{
+    void *held[SNAPSHOTS];
+    for (int i = 0; i < SNAPSHOTS; i++) {
+        while (oct_ring_pop_wait(stage->idle, &held[i], IDLE_TIMEOUT_MS) != OCT_OK) {
+        }
+    }
+    for (int i = 0; i < SNAPSHOTS; i++) {
+        OCT_ASSERT(oct_ring_push(stage->idle, held[i]) == OCT_OK);
+    }
 }
 
 void

@@ -90,9 +90,13 @@ typedef struct quantizer_offer {
     uint64_t env_steps;
     bool noisy;
     bool anew; // converted without regard to what was published before
+    bool last; // taken whatever the budget says
     uint32_t audience;
 } quantizer_offer;
 bool quantizer_stage_offer_to(quantizer_stage *stage, const quantizer_offer *offer);
+// Training thread, or who has joined it. Waits until nothing that was offered is left to be
+// published: the next offer finds room.
+void quantizer_stage_settle(quantizer_stage *stage);
 // Training thread. The scaling of what is offered from now on, copied; none: mean 0, deviation 1.
 // Nothing happens where the spec has no normalise.
 void quantizer_stage_set_scaling(quantizer_stage *stage, const quantizer_scaling *scaling);

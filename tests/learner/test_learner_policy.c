@@ -308,6 +308,84 @@ test_run_that_ends_has_written_its_policy_before(void **state)
     learner_run_destroy(run); // killed before it could save
 }
 
+static uint64_t
+policy_updates(const char *name)
+{
+    policy_image *image = policy_read(name);
+    uint64_t updates = image->origin.updates;
+    policy_image_destroy(image);
+    return updates;
+}
+
+// A run that is shorter than a publishing period ships what it has learned.
+static void
+test_run_evaluates_and_ships_its_last_updates(void **state)
+{
+    (void)state;
+    config.run.env_steps = 1000;
+    config.learner.publish_period = 1000;
+    learner_run *run = run_joined(false);
+    learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+    (void)run_published(run);
+    run_train(run, 2);
+    run_stepped(run, 1000);
+    learner_run_tick(run);
+    assert_int_equal(learner_run_phase(run), LEARNER_FINAL);
+    learner_eval_order order;
+    T_OK(learner_run_order(run, evaluator->id, &order));
+    assert_int_equal(order.publication->version, 2);
+    assert_int_equal(order.publication->env_steps, 1000);
+    run_evaluated(run, evaluator, 4, 44);
+    run_evaluated(run, evaluator, 4, 33);
+    assert_int_equal(learner_run_phase(run), LEARNER_DONE);
+    double updates = status_of(run, "learner.updates");
+    assert_true(updates > 0);
+    learner_run_save(run);
+    learner_run_destroy(run);
+    T_NEAR((double)policy_updates("policy.oct"), updates, 0, 0);
+    T_NEAR((double)policy_updates("policy_last.oct"), updates, 0, 0);
+}
+
+// It may be gone on with, and is not to be waited for.
+static void
+test_run_that_is_interrupted_publishes_no_more(void **state)
+{
+    (void)state;
+    config.learner.publish_period = 1000;
+    learner_run *run = run_joined(false);
+    (void)run_published(run);
+    run_train(run, 2);
+    run_stop(run, "interrupted");
+    assert_int_equal(policy_updates("policy_last.oct"), 0);
+}
+
+// What was learned while that was played is the last version, however good: it is not confirmed.
+static void
+test_run_that_is_solved_ships_what_solved_it(void **state)
+{
+    (void)state;
+    uint64_t version, last;
+    config.run.stop_at_return = 50;
+    config.learner.publish_period = 1000;
+    learner_run *run = run_joined(false);
+    learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+    (void)run_published(run);
+    run_evaluated(run, evaluator, 2, 60);
+    run_evaluated(run, evaluator, 4, 70);
+    run_train(run, 2);
+    run_evaluated(run, evaluator, 4, 55); // confirms it
+    assert_int_equal(learner_run_phase(run), LEARNER_FINAL);
+    run_evaluated(run, evaluator, 4, 90); // the last version
+    run_evaluated(run, evaluator, 4, 47);
+    assert_int_equal(learner_run_phase(run), LEARNER_DONE);
+    learner_run_save(run);
+    learner_run_destroy(run);
+    T_NEAR(policy_return("policy.oct", &version), 47, 0, 0);
+    (void)policy_return("policy_last.oct", &last);
+    assert_int_equal(version, 1);
+    assert_int_equal(last, 2);
+}
+
 int
 main(void)
 {
@@ -322,6 +400,9 @@ main(void)
         T(test_run_resumed_writes_the_weights_of_an_earlier_best),
         T(test_run_resumed_drops_a_twin_of_another_version),
         T(test_run_that_ends_has_written_its_policy_before),
+        T(test_run_evaluates_and_ships_its_last_updates),
+        T(test_run_that_is_interrupted_publishes_no_more),
+        T(test_run_that_is_solved_ships_what_solved_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -206,11 +206,9 @@ test_train_equals_the_algorithm_alone(void **state)
     expect_the_algorithm_alone();
 }
 
-// Also where policies explore by noise: none is drawn, nor mapped, for a stage that takes nothing.
 static void
-test_train_makes_no_policy_for_a_stage_that_is_over_budget(void **state)
+begin_noisy(double core_share)
 {
-    (void)state;
     config.algo.noisy = true;
     learner_train_destroy(train);
     quantizer_stage_destroy(stage);
@@ -219,11 +217,19 @@ test_train_makes_no_policy_for_a_stage_that_is_over_budget(void **state)
                                        .precision = POLICY_INT8,
                                        .run_id = 1,
                                        .run_name = "train",
-                                       .core_share = 1e-9};
+                                       .core_share = core_share};
     T_OK(quantizer_stage_create(&stage, &options, fixture_ring, &bell));
     train = learner_train_create(a, &config, stage, BATCHES, fixture_ring, &bell);
     T_OK(learner_train_start(train));
     quantizer_publication_release(published());
+}
+
+// Also where policies explore by noise: none is drawn, nor mapped, for a stage that takes nothing.
+static void
+test_train_makes_no_policy_for_a_stage_that_is_over_budget(void **state)
+{
+    (void)state;
+    begin_noisy(1e-9);
     expect_the_algorithm_alone();
 }
 
@@ -328,6 +334,56 @@ test_train_publishes_the_average(void **state)
     learner_train_destroy(train);
     train = NULL;
     learner_average_destroy(average);
+}
+
+// However far the next version is, and where the budget and the turn of a noisy one say no.
+static void
+test_train_publishes_what_it_has_learned_last(void **state)
+{
+    (void)state;
+    begin_noisy(1e-9);
+    for (int i = 0; i < 3; i++) {
+        batch_fill(batches[0]);
+        learner_train_put(train, batches[0]);
+        (void)batch_learned();
+    }
+    learner_train_stop(train);
+    learner_train_set_env_steps(train, 77);
+    learner_train_publish_last(train);
+    quantizer_publication *last = quantizer_stage_take(stage); // it is there
+    assert_non_null(last);
+    assert_int_equal(last->version, 2);
+    assert_int_equal(last->updates, 3);
+    assert_int_equal(last->env_steps, 77);
+    assert_false(last->noisy);
+    quantizer_publication_release(last);
+    learner_train_publish_last(train); // nothing was learned since
+    assert_null(quantizer_stage_take(stage));
+}
+
+// What was published since has noise, and is no policy.
+static void
+test_train_publishes_the_last_policy_behind_a_noisy_one(void **state)
+{
+    (void)state;
+    config.learner.publish_period = 2;
+    begin_noisy(0);
+    for (int i = 0; i < 2; i++) {
+        batch_fill(batches[0]);
+        learner_train_put(train, batches[0]);
+        (void)batch_learned();
+    }
+    quantizer_publication *noisy = published();
+    assert_true(noisy->noisy);
+    assert_int_equal(noisy->updates, 2);
+    quantizer_publication_release(noisy);
+    learner_train_stop(train);
+    learner_train_publish_last(train);
+    quantizer_publication *last = quantizer_stage_take(stage);
+    assert_non_null(last);
+    assert_int_equal(last->updates, 2);
+    assert_false(last->noisy);
+    quantizer_publication_release(last);
 }
 
 static void
@@ -518,6 +574,8 @@ main(void)
         T(test_train_gives_its_state_between_updates),
         T(test_train_publishes_the_first_weights_and_then_each_period),
         T(test_train_publishes_the_average),
+        T(test_train_publishes_what_it_has_learned_last),
+        T(test_train_publishes_the_last_policy_behind_a_noisy_one),
         T(test_train_keeps_versions_apart_in_time),
         T(test_train_publishes_by_time),
         T(test_train_rate_falls_over_the_budget),
