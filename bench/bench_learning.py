@@ -64,11 +64,16 @@ def train(octet, preset, seed, arguments, folder):
     lines = (run / "metrics.csv").read_text(encoding="utf-8").splitlines()
     names = lines[0].split(",")
     rows = [row for row in (dict(zip(names, line.split(","))) for line in lines[1:]) if row["eval_return"]]
-    points = [(float(row["wall_s"]), float(row["env_steps"]), float(row["eval_return"])) for row in rows]
+    points = sorted((made(row, "wall_s"), made(row, "env_steps"), float(row["eval_return"])) for row in rows)
     ended["screens_at"] = screens_at(rows)
     if ended["return"]:
         points.append((ended["learner_wall_s"], ended["env_steps"], ended["return"]["mean"]))
     return ended, done["wall_s"], points
+
+
+def made(row, name):
+    """Where the policy of a row's evaluation was made; in rows of an earlier release, where the row ended."""
+    return float(row.get(f"eval_{name}", row[name]))
 
 
 def shortly_before(curve, steps):
@@ -83,7 +88,7 @@ def screens_at(rows):
     A screen has fewer episodes than the evaluation that confirms a good one. rows: those of metrics.csv with a return.
     """
     fewest = min((float(row["eval_episodes"]) for row in rows), default=0)
-    screens = [(float(row["env_steps"]), float(row["eval_return"])) for row in rows if float(row["eval_episodes"]) == fewest]
+    screens = [(made(row, "env_steps"), float(row["eval_return"])) for row in rows if float(row["eval_episodes"]) == fewest]
     found = {}
     for name, steps in MARKS.items():
         mean = shortly_before(screens, steps)

@@ -632,6 +632,7 @@ evaluation_result(const struct evaluation *evaluation)
         .stage = evaluation->stage,
         .version = evaluation->publication->version,
         .env_steps = evaluation->publication->env_steps,
+        .updates = evaluation->publication->updates,
         .made_ns = evaluation->publication->made_ns,
         .episodes = parts->episodes,
         .mean = spread.mean,

@@ -41,6 +41,7 @@ typedef struct learner_eval_result {
     learner_eval_stage stage;
     uint64_t version;
     uint64_t env_steps; // when this version was made
+    uint64_t updates;   // that it was made of; of an evaluation that has just been played
     uint64_t made_ns;   // 0: by an earlier process
     uint32_t episodes;  // 0: nothing is known, the numbers are NaN
     double mean, std, min, max;

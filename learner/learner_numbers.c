@@ -138,6 +138,15 @@ static const oct_number rows[] = {
            row_eval_std),
     NUMBER(GAUGE, "eval_episodes", "episodes", "Episodes of that evaluation.", ROW,
            row_eval_episodes),
+    NUMBER(
+        GAUGE, "eval_env_steps", "steps",
+        "Environment steps at which the policy of that evaluation was made. It may be older than "
+        "those of rows before.",
+        CSV, row_eval_env_steps),
+    NUMBER(GAUGE, "eval_updates", "updates", "Updates that it was made of.", CSV, row_eval_updates),
+    NUMBER(GAUGE, "eval_wall_s", "s",
+           "wall_s at which it was made; of one from before a resume, that of the resume.", CSV,
+           row_eval_wall_s),
     MEAN("wait_share", "0 … 1", "Share of the row in which the training thread waited for batches.",
          ROW | STATUS, wait_share, "wall_s"),
     METRIC(GAUGE, "actors", "actors", "Actors that reported in the last 10 s.", ROW | STATUS,

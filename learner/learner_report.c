@@ -309,6 +309,9 @@ row_measure(learner_run *run, double elapsed_s, const learner_actors_totals *tot
     now->row_eval_return = report->has_eval ? run->last_eval.mean : NAN;
     now->row_eval_std = report->has_eval ? run->last_eval.std : NAN;
     now->row_eval_episodes = report->has_eval ? run->last_eval.episodes : NAN;
+    now->row_eval_env_steps = report->has_eval ? (double)run->last_eval.env_steps : NAN;
+    now->row_eval_updates = report->has_eval ? (double)run->last_eval.updates : NAN;
+    now->row_eval_wall_s = report->has_eval ? report->eval_wall_s : NAN;
     actors_row(report, totals);
     if (now->samples > 0) { // until then nobody can say who is too slow
         learner_demand_row(&report->demand, elapsed_s, now->wait_share, now->actor_wait_share);

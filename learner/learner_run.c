@@ -323,25 +323,22 @@ learner_run_order(learner_run *run, uint32_t evaluator, learner_eval_order *out)
 static void
 curve_add(learner_run *run, const learner_eval_result *result)
 {
-    run->last_eval = *result;
-    run->has_eval = true;
-    run->report.has_eval = true;
-    if (result->made_ns == 0 && !run->ends_again) {
-        return; // by an earlier process, whose point it has
-    }
     // At the steps and the time of the policy, not of its evaluation, which comes later. Without
     // steps its updates count.
-    bool is_offline = oct_config_is_offline(run->config);
     double since_s = result->made_ns != 0 ? (double)(result->made_ns - run->begin_ns) * 1e-9 : 0;
     learner_curve_point point = {
         .wall_s = run->wall_base_s + since_s,
-        .env_steps = is_offline ? learner_publisher_updates_of(run->publisher, result->version)
-                                : (double)result->env_steps,
+        .env_steps =
+            (double)(oct_config_is_offline(run->config) ? result->updates : result->env_steps),
         .mean = result->mean,
         .std = result->std,
     };
-    if (isnan(point.env_steps)) {
-        return; // so long ago that nobody knows
+    run->last_eval = *result;
+    run->has_eval = true;
+    run->report.has_eval = true;
+    run->report.eval_wall_s = point.wall_s;
+    if (result->made_ns == 0 && !run->ends_again) {
+        return; // by an earlier process, whose point it has
     }
     learner_curve_add(run->folder.curve, &run->folder.curve_count, LEARNER_CURVE_MAX, &point);
     run->folder.curve_changes++;
@@ -375,6 +372,9 @@ evaluation_take(learner_run *run, const wire_report *report)
         return err; // a part of it, or late: it was given to another evaluator
     }
     curve_add(run, &result);
+    if (run->phase == LEARNER_FINAL) {
+        learner_report_row(run, true); // each has its own: nothing else happens any more
+    }
     oct_log(result.stage == LEARNER_EVAL_SCREEN ? OCT_LOG_DEBUG : OCT_LOG_NOTICE, "LEARNER-EVAL",
             "stage=%s version=%" PRIu64 " episodes=%u mean=%.2f std=%.2f",
             learner_eval_stage_name[result.stage], result.version, result.episodes, result.mean,

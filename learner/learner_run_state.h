@@ -35,7 +35,8 @@ typedef struct learner_report {
     // sums since the last row
     uint64_t episodes;
     double episode_return, episode_length;
-    bool has_eval; // the last evaluation ended since
+    bool has_eval;      // the last evaluation ended since
+    double eval_wall_s; // when its policy was made
     // as they were when it ended
     double begin_s, wait_s, published_bytes;
     double core_s; // of the quantizer stage

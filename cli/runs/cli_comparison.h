@@ -15,9 +15,9 @@
 //
 // - the return: of summary.json, where it was measured on episodes that chose nothing ("final"); a
 //   run that has no such return yet is not counted;
-// - steps, updates and seconds to the threshold: at the first row of metrics.csv whose evaluation
-//   has at least this mean; runs that never got there are not counted, so "reached" says of how
-//   many the mean is;
+// - steps, updates and seconds to the threshold: at the first point of the curve (cli_series_curve)
+//   that has at least this mean; runs that never got there are not counted, so "reached" says of
+//   how many the mean is;
 // - the curve: evaluation means on a common grid (cli_series_mean). Where some of its runs have no
 //   value, because they have ended, it is dashed, in characters of lower case.
 //

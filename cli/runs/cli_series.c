@@ -485,20 +485,54 @@ cli_series_column(const cli_series *series, const char *name)
     return -1;
 }
 
+// The column of x that a number is of: an evaluation is of a policy that was made before the row.
+// Rows of an earlier release do not say when.
+static int
+column_of_point(const cli_series *series, const char *x, const char *y)
+{
+    char name[CLI_SERIES_NAME_MAX];
+    (void)snprintf(name, sizeof(name), "eval_%s", x);
+    int made = strncmp(y, "eval_", 5) == 0 ? cli_series_column(series, name) : -1;
+    return made >= 0 ? made : cli_series_column(series, x);
+}
+
+// Among points of growing x. Returns how many there are.
+static uint32_t
+point_put(cli_series_point *points, uint32_t count, cli_series_point point)
+{
+    uint32_t at = count;
+    while (at > 0 && points[at - 1].x > point.x) {
+        at--;
+    }
+    if (at > 0 && points[at - 1].x == point.x) {
+        points[at - 1] = point;
+        return count;
+    }
+    memmove(points + at + 1, points + at, (count - at) * sizeof(*points));
+    points[at] = point;
+    return count + 1;
+}
+
 uint32_t
 cli_series_curve(const cli_series *series, const char *x, const char *y, cli_series_point *out)
 {
-    int at_x = cli_series_column(series, x), at_y = cli_series_column(series, y);
+    int at_row = cli_series_column(series, x), at_y = cli_series_column(series, y);
+    int at_x = column_of_point(series, x, y);
     uint32_t count = 0;
-    for (uint32_t row = 0; row < series->rows && at_x >= 0 && at_y >= 0; row++) {
+    double before = -INFINITY;
+    for (uint32_t row = 0; row < series->rows && at_row >= 0 && at_y >= 0; row++) {
         const double *values = series->values + (size_t)row * series->columns;
-        if (isnan(values[at_x]) || isnan(values[at_y])) {
+        if (isnan(values[at_row])) {
             continue;
         }
-        while (count > 0 && out[count - 1].x >= values[at_x]) {
+        while (values[at_row] < before && count > 0 && out[count - 1].x >= values[at_row]) {
             count--;
         }
-        out[count++] = (cli_series_point){.x = values[at_x], .y = values[at_y]};
+        before = values[at_row];
+        if (!isnan(values[at_x]) && !isnan(values[at_y])) {
+            cli_series_point point = {.x = values[at_x], .y = values[at_y]};
+            count = point_put(out, count, point);
+        }
     }
     return count;
 }

@@ -72,9 +72,10 @@ typedef struct cli_series_point {
     double y;
 } cli_series_point;
 
-// The rows that have a number in both columns, as points of growing x: where x falls, because the
-// run was resumed from an earlier point, what was there before is dropped. out: [rows]. Returns how
-// many; 0 as well when there is no such column.
+// The rows that have a number in both columns, as points of growing x, the last of those at the
+// same x. Numbers of an evaluation (eval_…) are where its policy was made, as far as the rows say.
+// Where the rows' x falls, because the run was resumed from an earlier point, the points from there
+// on are dropped. out: [rows]. Returns how many; 0 as well when there is no such column.
 uint32_t cli_series_curve(const cli_series *series, const char *x, const char *y,
                           cli_series_point *out);
 // y at x, on the straight line between the two points around it; NaN: before the first point or

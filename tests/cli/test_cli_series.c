@@ -270,6 +270,31 @@ test_series_curve_goes_back_with_the_run(void **state)
 }
 
 static void
+test_series_puts_an_evaluation_where_its_policy_was_made(void **state)
+{
+    (void)state;
+    static const char rows[] = "wall_s,env_steps,eval_return,eval_env_steps,eval_wall_s\n"
+                               "1,100,20,80,0.5\n"  // a screen
+                               "2,200,25,80,0.5\n"  // more of the same policy
+                               "3,300,10,250,2.5\n" // the last one
+                               "4,300,22,80,0.5\n"  // what ships
+                               "5,150,,,\n"         // resumed there
+                               "6,200,30,190,5\n";
+    cli_series *a = run_of("a", "{}\n", "");
+    cli_series_point points[ROWS_MAX];
+    put("a/metrics.csv", rows);
+    (void)cli_series_read(a, UINT64_MAX);
+    assert_int_equal(cli_series_curve(a, "env_steps", "eval_return", points), 2);
+    assert_true(points[0].x == 80 && points[0].y == 22);
+    assert_true(points[1].x == 190 && points[1].y == 30);
+    assert_int_equal(cli_series_curve(a, "wall_s", "eval_return", points), 3);
+    assert_true(points[1].x == 2.5 && points[1].y == 10);
+    assert_int_equal(cli_series_curve(a, "env_steps", "wall_s", points), 3); // the row's own
+    assert_true(points[0].x == 100 && points[1].x == 150);
+    cli_series_close(a);
+}
+
+static void
 test_series_groups_seeds_of_one_configuration(void **state)
 {
     (void)state;
@@ -312,6 +337,7 @@ main(void)
         cmocka_unit_test(test_series_passes_over_endless_lines),
         cmocka_unit_test(test_series_follows_no_link),
         cmocka_unit_test(test_series_curve_goes_back_with_the_run),
+        cmocka_unit_test(test_series_puts_an_evaluation_where_its_policy_was_made),
         cmocka_unit_test(test_series_groups_seeds_of_one_configuration),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

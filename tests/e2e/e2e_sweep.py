@@ -48,12 +48,10 @@ def compare(*arguments):
 
 
 def reached(run, column, threshold):
-    """The first row whose evaluation is at least the threshold; None: there is none."""
+    """Where the first policy was made whose last evaluation is at least the threshold; None: there is none."""
     with open(run / "metrics.csv", encoding="utf-8") as file:
-        for row in csv.DictReader(file):
-            if row["eval_return"] and float(row["eval_return"]) >= threshold:
-                return float(row[column])
-    return None
+        last = {float(row[f"eval_{column}"]): float(row["eval_return"]) for row in csv.DictReader(file) if row["eval_return"]}
+    return min((made for made, mean in last.items() if mean >= threshold), default=None)
 
 
 def has_learned(run):

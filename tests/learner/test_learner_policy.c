@@ -1,4 +1,6 @@
 // Which policies a run publishes and saves: centred, scaled, and the fp32 twin of the best one.
+#include "learner/learner_rows.h"
+
 #define FOLDER "test_learner_policy.run"
 #include "tests/learner/run_fixture.h"
 
@@ -136,6 +138,62 @@ test_run_tells_what_publishing_costs(void **state)
     char *text = folder_read(FOLDER, "metrics.csv");
     assert_non_null(strstr(text, ",policy_bytes,policy_bytes_fp32_ratio,changed_share,"));
     assert_non_null(strstr(text, ",layer_error_15,"));
+    free(text);
+}
+
+// Of metrics.csv; NaN: empty.
+static double
+metric(const char *text, uint32_t row, const char *name)
+{
+    double values[256];
+    uint32_t columns = 1, at = UINT32_MAX;
+    size_t length = strlen(name);
+    for (const char *head = text; *head != '\0' && *head != '\n'; columns += *head++ == ',') {
+        bool begins = head == text || head[-1] == ',';
+        if (begins && strncmp(head, name, length) == 0 && strchr(",\n", head[length]) != NULL) {
+            at = columns - 1;
+        }
+    }
+    assert_true(at < columns && columns <= OCT_COUNTOF(values));
+    for (text = strchr(text, '\n') + 1; row > 0; row--) {
+        text = strchr(text, '\n') + 1;
+    }
+    assert_true(learner_rows_parse(text, (size_t)(strchr(text, '\n') + 1 - text), columns, values));
+    return values[at];
+}
+
+// Each evaluation after training has a row; it is told where its policy was made, however late that
+// is evaluated.
+static void
+test_run_tells_where_an_evaluated_policy_was_made(void **state)
+{
+    (void)state;
+    config.run.env_steps = 1000;
+    config.learner.publish_period = 1000;
+    learner_run *run = run_joined(false);
+    learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+    (void)run_published(run);
+    run_evaluated(run, evaluator, 2, 60);
+    run_evaluated(run, evaluator, 4, 70);
+    run_train(run, 2);
+    double updates = status_of(run, "learner.updates");
+    run_stepped(run, 1000);
+    learner_run_tick(run);
+    run_evaluated(run, evaluator, 4, 44); // the last version
+    run_evaluated(run, evaluator, 4, 65); // what ships
+    learner_run_save(run);
+    learner_run_destroy(run);
+    char *text = folder_read(FOLDER, "metrics.csv");
+    static const double returns[] = {44, 65};
+    for (uint32_t row = 0; row < 2; row++) {
+        bool is_last = row == 0;
+        T_NEAR(metric(text, row, "env_steps"), 1000, 0, 0);
+        T_NEAR(metric(text, row, "eval_return"), returns[row], 0, 0);
+        T_NEAR(metric(text, row, "eval_env_steps"), is_last ? 1000 : 0, 0, 0);
+        T_NEAR(metric(text, row, "eval_updates"), is_last ? updates : 0, 0, 0);
+        assert_true(metric(text, row, "eval_wall_s") <= metric(text, row, "wall_s"));
+    }
+    assert_true(metric(text, 1, "eval_wall_s") < metric(text, 0, "eval_wall_s"));
     free(text);
 }
 
@@ -395,6 +453,7 @@ main(void)
         T(test_run_publishes_scaled_observations),
         T(test_run_does_not_scale_bytes),
         T(test_run_tells_what_publishing_costs),
+        T(test_run_tells_where_an_evaluated_policy_was_made),
         T(test_run_tells_the_norms_of_gradients),
         T(test_run_killed_between_policy_and_weights_has_those_of_its_policy),
         T(test_run_resumed_writes_the_weights_of_an_earlier_best),
