@@ -81,7 +81,12 @@ row_fill(row *out, const cli_comparison *compare, uint32_t g)
     (void)snprintf(out->cell[0], CELL_BYTES, "%c", letter_of(g));
     (void)snprintf(out->cell[1], CELL_BYTES, "%.*s%s", LABEL_CELLS, group->label,
                    strlen(group->label) > LABEL_CELLS ? "..." : "");
-    (void)snprintf(out->cell[2], CELL_BYTES, "%" PRIu32, group->runs);
+    if (group->result.count < group->runs) {
+        (void)snprintf(out->cell[2], CELL_BYTES, "%" PRIu32 " of %" PRIu32, group->result.count,
+                       group->runs);
+    } else {
+        (void)snprintf(out->cell[2], CELL_BYTES, "%" PRIu32, group->runs);
+    }
     print_spread(out->cell[3], &group->result, cli_text_value);
     (void)snprintf(out->cell[4], CELL_BYTES, "%s .. %s", cli_text_value(group->result.low).text,
                    cli_text_value(group->result.high).text);

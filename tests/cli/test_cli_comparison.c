@@ -229,6 +229,24 @@ test_what_is_shown_has_each_group(void **state)
     }
 }
 
+// A mean says of how many runs it is.
+static void
+test_runs_without_a_return_are_shown(void **state)
+{
+    (void)state;
+    runs_put();
+    put("b", "summary.json", "{\"return\": {\"mean\": 93.5, \"final\": false}}");
+    opened *o = open_them(names, 2, NAN, false);
+    char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    cli_comparison_print(o->compare, out);
+    assert_int_equal(fclose(out), 0);
+    assert_non_null(strstr(text, "  1 of 2   90.50  "));
+    free(text);
+    close_them(o);
+}
+
 int
 main(void)
 {
@@ -240,6 +258,7 @@ main(void)
         cmocka_unit_test(test_json_names_the_runs_of_each_group_in_any_order),
         cmocka_unit_test(test_a_folder_of_runs_stands_for_them),
         cmocka_unit_test(test_what_is_shown_has_each_group),
+        cmocka_unit_test(test_runs_without_a_return_are_shown),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
