@@ -62,6 +62,7 @@ struct learner_external {
     const algo *a;
     oct_external_layout at;
     double wait_s;
+    float reward_clip; // 0: off
     char folder[4096];
     int folder_fd, listener, file;
     int wakeup; // readable once it is to stop
@@ -201,6 +202,7 @@ learner_external_open(learner_external **out, const oct_config *config, const po
     x->number = algo_updates(a);
     x->folder_fd = x->listener = x->file = x->wakeup = x->client = -1;
     x->wait_s = config->algo.client_wait_s;
+    x->reward_clip = (float)config->algo.reward_clip;
     (void)snprintf(x->folder, sizeof(x->folder), "%s", folder);
     spec_fill(&x->spec, config, spec, wants);
     oct_err err = oct_external_lay_out(&x->at, &x->spec);
@@ -344,6 +346,17 @@ column_put(const learner_external *x, oct_external_column k, const void *from, u
     }
 }
 
+// Where T is 0, replay has clipped each reward before it summed them.
+static void
+rewards_clip(const learner_external *x, const algo_batch *batch)
+{
+    float *rewards = (float *)(void *)(x->memory + x->at.at[OCT_EXTERNAL_REWARD]);
+    size_t count = (size_t)batch->B * batch->T;
+    for (size_t i = 0; x->reward_clip > 0 && i < count; i++) {
+        rewards[i] = OCT_MAX(-x->reward_clip, OCT_MIN(x->reward_clip, batch->reward[i]));
+    }
+}
+
 static void
 batch_put(learner_external *x, const algo_batch *batch, float learning_rate)
 {
@@ -362,6 +375,7 @@ batch_put(learner_external *x, const algo_batch *batch, float learning_rate)
     for (size_t k = 0; k < OCT_COUNTOF(from); k++) {
         column_put(x, (oct_external_column)k, from[k], batch->B);
     }
+    rewards_clip(x, batch);
     head->B = batch->B;
     head->learning_rate = learning_rate;
     head->updates = x->number - 1;

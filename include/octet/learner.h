@@ -126,7 +126,8 @@ typedef struct octet_learner_batch {
     float *obs;          /* [B][obs_count]; sequences and rollouts [B][T + 1][obs_count] */
     float *next_obs;     /* [B][obs_count], after the n steps; n-step only */
     void *action;        /* int32, or float [dim] within the box; [B], or [B][T] */
-    float *reward;       /* n-step: [B] sum of discount^i r_i; others [B][T] */
+    float *reward;       /* n-step: [B] sum of discount^i r_i; others [B][T]; each r within
+                            +-algo.reward_clip */
     float *discount;   /* [B] discount^k for k steps, 0 when the episode terminated; n-step only */
     uint8_t *flags;    /* [B][T] OCTET_LEARNER_TERMINATED ...; not n-step */
     uint32_t *version; /* [B][T] of the policy that acted; not n-step */

@@ -68,7 +68,7 @@ class LearnerBatch:
 
     observations: NDArray[np.float32]
     actions: NDArray[Any]              # int32; of a box float32 within its bounds
-    rewards: NDArray[np.float32]       # n-step: the discounted sum
+    rewards: NDArray[np.float32]       # n-step: the discounted sum; each is clipped before by algo.reward_clip
     next_observations: NDArray[np.float32] | None
     discounts: NDArray[np.float32] | None  # what the value of next_observations counts: 0 where it terminated
     flags: NDArray[np.uint8] | None

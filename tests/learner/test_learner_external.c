@@ -36,18 +36,26 @@ static const int32_t action[WINDOWS] = {0, 1, 0};
 static const float reward[WINDOWS] = {-1, 0, 1}, discount[WINDOWS] = {0, 0.5f, 0.25f};
 static const float weight[WINDOWS] = {1, 0.5f, 0.75f};
 
+static oct_config
+config_of(double wait_s)
+{
+    oct_config config;
+    oct_config_default(&config);
+    config.algo.name = OCT_ALGO_EXTERNAL;
+    config.algo.client_wait_s = wait_s;
+    config.learner.batch_size = WINDOWS;
+    config.network.hidden = (oct_config_ints){.count = 1, .value = {4}};
+    return config;
+}
+
 static side *
-side_begin(double wait_s)
+side_open(const oct_config *config)
 {
     char reason[512] = "";
     side *s = oct_alloc(sizeof(*s));
     algo_wants wants;
     folder_begin(FOLDER);
-    oct_config_default(&s->config);
-    s->config.algo.name = OCT_ALGO_EXTERNAL;
-    s->config.algo.client_wait_s = wait_s;
-    s->config.learner.batch_size = WINDOWS;
-    s->config.network.hidden = (oct_config_ints){.count = 1, .value = {4}};
+    s->config = *config;
     s->spec = (policy_spec){.env_id = "Point-v0",
                             .obs_dtype = POLICY_F32,
                             .obs_count = OBS,
@@ -69,6 +77,13 @@ side_begin(double wait_s)
                             .discount = discount,
                             .weight = weight};
     return s;
+}
+
+static side *
+side_begin(double wait_s)
+{
+    const oct_config config = config_of(wait_s);
+    return side_open(&config);
 }
 
 static void *
@@ -176,6 +191,40 @@ test_a_batch_and_its_answer_pass(void **state)
     assert_true(algo_policy_params(s->a)[5] == 5.0f);
     octet_learner_close(client);
     side_end(s);
+}
+
+// Replay clips only what it sums. The rows are one sequence of two steps.
+static void
+test_rewards_of_sequences_are_clipped(void **state)
+{
+    (void)state;
+    enum { STEPS = 2 };
+    static const float paid[STEPS] = {-3, 0.25f}, clipped[STEPS] = {-0.5f, 0.25f};
+    static const uint8_t flags[STEPS] = {ALGO_FIRST, 0};
+    static const uint32_t version[STEPS] = {1, 1};
+    for (int clips = 0; clips < 2; clips++) {
+        oct_config config = config_of(60);
+        config.algo.window = OCT_SAMPLED_SEQUENCE;
+        config.algo.sequence_steps = STEPS;
+        config.algo.reward_clip = clips * 0.5;
+        side *s = side_open(&config);
+        s->batch.B = 1;
+        s->batch.T = STEPS;
+        s->batch.reward = paid;
+        s->batch.flags = flags;
+        s->batch.version = version;
+        side_learn(s);
+        octet_learner *client = client_open();
+        octet_learner_batch batch = client_next(client);
+        assert_true(batch.B == 1 && batch.T == STEPS);
+        assert_memory_equal(batch.obs, obs, sizeof(obs));
+        assert_memory_equal(batch.flags, flags, sizeof(flags));
+        assert_memory_equal(batch.reward, clips ? clipped : paid, sizeof(paid));
+        client_answer(client, false);
+        T_OK(side_learned(s));
+        octet_learner_close(client);
+        side_end(s);
+    }
 }
 
 static void
@@ -418,6 +467,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_batch_and_its_answer_pass),
+        cmocka_unit_test(test_rewards_of_sequences_are_clipped),
         cmocka_unit_test(test_the_socket_is_for_the_user_alone),
         cmocka_unit_test(test_only_one_process_learns),
         cmocka_unit_test(test_numbers_that_are_not_finite_are_refused_and_may_be_mended),
