@@ -21,6 +21,11 @@ client_table_check(const octet_replay_table *table, char *reason, size_t reason_
         return oct_refuse(reason, reason_size, "a table of %u bytes, %zu are known", table->size,
                           sizeof(*table));
     }
+    if (table->window == OCTET_REPLAY_SEQUENCE && table->reward_clip != 0) {
+        return oct_refuse(reason, reason_size,
+                          "reward_clip %g: rewards of sequences are not clipped, 0 is allowed",
+                          table->reward_clip);
+    }
     return OCT_OK;
 }
 

@@ -74,7 +74,7 @@ typedef struct octet_replay_table {
     uint32_t stride;  /* sequences: of their beginnings; 0: by episodes, filled up at the end */
     double priority_exponent;
     double discount;           /* gamma, of n-step returns */
-    double reward_clip;        /* each reward to [-x, x] before it is summed; 0: not */
+    double reward_clip;        /* n-step: each reward to [-x, x] before it is summed; 0: not */
     uint64_t min_size;         /* windows before the first sample */
     double samples_per_insert; /* 0: no limit */
     double tolerance;

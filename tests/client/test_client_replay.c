@@ -224,6 +224,14 @@ test_replay_tells_its_numbers_and_refusals(void **state)
     assert_int_equal(octet_replay_configure(replay, &table, WAIT_MS), OCTET_REPLAY_EPROTO);
     assert_non_null(strstr(octet_replay_error(replay), "window_steps"));
     table.steps = 1;
+    table.window = OCTET_REPLAY_SEQUENCE;
+    table.reward_clip = 2;
+    assert_int_equal(octet_replay_configure(replay, &table, WAIT_MS), OCTET_REPLAY_EINVAL);
+    assert_string_equal(octet_replay_error(replay),
+                        "reward_clip 2: rewards of sequences are not clipped, 0 is allowed");
+    table.reward_clip = 0;
+    assert_int_equal(octet_replay_configure(replay, &table, WAIT_MS), 0);
+    table.window = OCTET_REPLAY_N_STEP;
     assert_int_equal(octet_replay_configure(replay, &table, WAIT_MS), 0);
     octet_replay_batch batch = {.size = sizeof(batch)};
     assert_int_equal(octet_replay_sample(replay, 1u << 30, 0, 0, WAIT_MS, &batch),

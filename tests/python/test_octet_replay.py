@@ -329,6 +329,7 @@ def test_a_step_that_is_wrong_is_refused_and_nothing_is_appended(replay):
     (FOUR | {"sampler": "newest"}, "sampler 'newest': uniform, prioritized, fifo are allowed"),
     (FOUR | {"capacity": 100}, "replay.capacity: 8 streams"), (FOUR | {"discount": 2}, "discount 2: 0 to 1 is"),
     (FOUR | {"n_step": 0}, "n_step 0: a whole number from 1 to 16384"), (FOUR | {"n_step": 1.5}, "n_step 1.5: a whole number"),
+    (FOUR | {"sequence_steps": 4, "reward_clip": 2}, "reward_clip 2: rewards of sequences are not clipped"),
     (FOUR | {"min_size": 10**9}, "min_size 1000000000 is above capacity"), (FOUR | {"size": 3}, "size: not known"),
     (FOUR | {"capacity": 10**12}, "capacity 1000000000000: a whole number")])
 def test_a_table_that_cannot_be_is_refused_in_words(tmp_path, arguments, words):
