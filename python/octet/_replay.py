@@ -106,8 +106,8 @@ class _Field:
     def is_float32(self) -> bool:
         return bool(self.dtype == np.float32)
 
-    def rows(self, given: Any, streams: tuple[int, ...]) -> NDArray[Any]:
-        """One for each stream, as replay keeps them."""
+    def rows(self, given: Any, streams: tuple[int, ...], taken: Any = ...) -> NDArray[Any]:
+        """One for each stream, as replay keeps them. Only numbers of the streams that are taken must be sound."""
         rows = np.asarray(given)
         if rows.shape != streams + self.shape:
             raise OctetError(f"{self.name} of shape {rows.shape}: {streams + self.shape} is expected")
@@ -115,11 +115,11 @@ class _Field:
             if not np.can_cast(rows.dtype, self.dtype, "same_kind"):
                 raise OctetError(f"{self.name} of type {rows.dtype}: {self.dtype} is expected")
             cast = rows.astype(self.dtype)
-            if self.dtype.kind in "iu" and not np.array_equal(cast, rows):
+            if self.dtype.kind in "iu" and not np.array_equal(cast[taken], rows[taken]):
                 raise OctetError(f"{self.name}: a number of {rows.dtype} does not fit {self.dtype}")
             rows = cast
         # float32 is checked where it is copied.
-        if rows.dtype.kind == "f" and not self.is_float32 and not np.isfinite(rows).all():
+        if rows.dtype.kind == "f" and not self.is_float32 and not np.isfinite(rows[taken]).all():
             raise OctetError(f"{self.name}: a number is not finite")
         return np.asarray(rows, order="C")
 
@@ -705,11 +705,11 @@ class Writer(NotCopied):
         Nothing is appended when anything is wrong (OctetError), or when replay takes no more in `timeout` seconds
         (octet.ReplayTimeoutError)."""
         streams = self._streams
-        columns = [self._observation.rows(observation, streams), self._action.rows(action, streams),
-                   self._reward.rows(reward, streams), _flags("terminated", terminated, streams),
-                   _flags("truncated", truncated, streams), self._next.rows(next_observation, streams)]
-        if mask is not None:
-            columns.append(_flags("mask", mask, streams))
+        masks = [] if mask is None else [_flags("mask", mask, streams)]
+        taken = masks[0].view(np.bool_) if masks else ...
+        columns = [self._observation.rows(observation, streams, taken), self._action.rows(action, streams, taken),
+                   self._reward.rows(reward, streams, taken), _flags("terminated", terminated, streams),
+                   _flags("truncated", truncated, streams), self._next.rows(next_observation, streams, taken), *masks]
         steps = _replay_lib.Steps(ctypes.sizeof(_replay_lib.Steps), 0, *(_address(column) for column in columns))
         self._wait("a step was not taken", timeout, lib().octet_replay_append, byref(steps))
 

@@ -321,6 +321,19 @@ def test_a_step_that_is_wrong_is_refused_and_nothing_is_appended(replay):
         writer.append(**good)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+def test_rows_of_streams_that_are_left_out_are_not_looked_at(tmp_path, dtype):
+    bad = np.array([[1, 2], [np.nan, 3]]) if dtype.startswith("float") else np.array([[1, 2], [2**40, 3]])
+    with octet.Replay(tmp_path, observation=((2,), dtype), action=((), "int32"), capacity=1000, streams=2) as replay:
+        arguments = ([0, 2**40], [0, np.nan], [False] * 2, [True] * 2, bad)
+        with replay.writer(2) as writer:
+            with pytest.raises(octet.OctetError):
+                writer.append(bad, *arguments)
+            writer.append(bad, *arguments, mask=[True, False])
+        batch = replay.sample(1)
+        assert batch.observations.tolist() == batch.next_observations.tolist() == [[1, 2]]
+
+
 @pytest.mark.parametrize("arguments, words", [
     ({}, "needs observation="), ({"observation": ((4,), "float32")}, "needs observation="),
     (FOUR | {"observation": 4}, "a shape and a dtype are expected"),
