@@ -75,4 +75,4 @@ def main(folder="dqn-numpy", seed="1"):
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    print(__doc__) if "--help" in sys.argv else main(*sys.argv[1:])

@@ -426,10 +426,12 @@ def _program() -> str:
 
 
 def _yaml(value: Any) -> str:
-    if isinstance(value, bool):
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"
     if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(map(str, value)) + "]"
+        return "[" + ", ".join(map(_yaml, value)) + "]"
     return str(value)
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _replay_lib
-from ._lib import NotCopied, OctetError, byref, create_string_buffer
+from ._lib import NotCopied, OctetError, byref, create_string_buffer, whole
 from ._replay_lib import SAMPLERS, lib, text
 
 _FORMAT = 1
@@ -544,23 +544,21 @@ class Replay(NotCopied):
         return Sequences(*self._sample(batch_size, timeout, prefetch, importance_exponent))
 
     def _sample(self, batch_size: int, timeout: float | None, prefetch: int | None, exponent: float) -> tuple[Any, ...]:
-        if not 1 <= batch_size < 2**32:
-            raise OctetError(f"batch_size {batch_size}: at least 1 is allowed")
-        if not 0 <= (ahead := self.prefetch if prefetch is None else prefetch) < 2**32:
-            raise OctetError(f"prefetch {ahead}: 0 to 64 is allowed")
+        count = whole("batch_size", batch_size, 1, 2**32 - 1)
+        ahead = whole("prefetch", self.prefetch if prefetch is None else prefetch, 0, _replay_lib.PREFETCH_MAX)
         found = _replay_lib.Batch(ctypes.sizeof(_replay_lib.Batch))
-        until = None if timeout is None else time.monotonic() + timeout
+        until = _until(timeout)
         sample, reference = lib().octet_replay_sample, byref(found)
         while True:
             with self._lock:
                 handle = self._live()
-                result = sample(handle, batch_size, ahead, exponent, _slice_ms(until), reference)
+                result = sample(handle, count, ahead, exponent, _slice_ms(until), reference)
                 if result == 0:
                     return self._columns(found)
                 if result != _replay_lib.TIMED_OUT:
                     raise OctetError(text(lib().octet_replay_error(handle)), result)
             if until is not None and time.monotonic() >= until:
-                raise ReplayTimeoutError(f"no batch of {batch_size} in {timeout:g} s: {self._state(_WORDS_SECONDS)}", result)
+                raise ReplayTimeoutError(f"no batch of {count} in {timeout:g} s: {self._state(_WORDS_SECONDS)}", result)
 
     def _columns(self, found: _replay_lib.Batch) -> tuple[Any, ...]:
         """Of a Batch, or of Sequences."""
@@ -599,7 +597,8 @@ class Replay(NotCopied):
     def _stats(self, timeout: float) -> tuple[dict[str, float], str]:
         stats, count = (_replay_lib.Stat * _replay_lib.STATS)(), ctypes.c_size_t()
         state = create_string_buffer(_replay_lib.ERROR_BYTES)
-        self._call(lib().octet_replay_stats, stats, len(stats), byref(count), state, len(state), int(timeout * 1000))
+        self._call(lib().octet_replay_stats, stats, len(stats), byref(count), state, len(state),
+                   int(min(timeout * 1000, 2**32 - 1)))
         found = stats[:min(count.value, len(stats))]
         return {one.name.decode(): one.value for one in found}, text(state.value)
 
@@ -643,6 +642,11 @@ class Replay(NotCopied):
         self.close()
 
 
+def _until(timeout: float | None) -> float | None:
+    """When a call gives up; None: never."""
+    return None if timeout is None or timeout == float("inf") else time.monotonic() + timeout
+
+
 def _slice_ms(until: float | None) -> int:
     """How long a call may wait before Python is to look for signals."""
     return _SLICE_MS if until is None else max(0, min(_SLICE_MS, int((until - time.monotonic()) * 1000) + 1))
@@ -663,14 +667,13 @@ class Writer(NotCopied):
         self._pid = os.getpid()
         service = replay._service
         replay._live()
-        if streams is not None and not 1 <= streams < 2**32:
-            raise OctetError(f"streams {streams}: 1 to {service.said['streams']} is allowed")
-        self._streams = () if streams is None else (streams,)
+        most = min(service.said["streams"], _replay_lib.STREAMS_MAX)
+        self._streams = () if streams is None else (whole("streams", streams, 1, most),)
         self._observation, self._action = service.observation, service.action
         self._next = _Field("next_observation", service.observation)
         self._reward = _Field("reward", ((), np.float32))
         table = service.table()
-        config = _replay_lib.WriterConfig(ctypes.sizeof(_replay_lib.WriterConfig), 1 if streams is None else streams,
+        config = _replay_lib.WriterConfig(ctypes.sizeof(_replay_lib.WriterConfig), *(self._streams or (1,)),
                                           service.url, service.run_id, _next_number(service.folder), 0,
                                           ctypes.pointer(table))
         handle, error = ctypes.c_void_p(), create_string_buffer(_replay_lib.ERROR_BYTES)
@@ -685,7 +688,7 @@ class Writer(NotCopied):
         return self._handle
 
     def _wait(self, what: str, timeout: float | None, call: Any, *arguments: Any) -> None:
-        until = None if timeout is None else time.monotonic() + timeout
+        until = _until(timeout)
         while True:
             with self._lock:
                 handle = self._live()

@@ -50,6 +50,12 @@ def test_a_program_that_ends_ends_its_run(tmp_path):
     assert summary(tmp_path / "run")["reason"] == "interrupted"
 
 
+def test_settings_may_be_arrays(tmp_path):
+    with started(tmp_path / "run", network__hidden=np.array([8, 6]), learner__batch_size=np.int64(12),
+                 network__first_layer_norm=np.False_) as learner:
+        assert [layer.outputs for layer in learner.layers] == [8, 6, 2] and learner.batch_size == 12
+
+
 def test_a_batch_is_what_was_sampled(tmp_path):
     with started(tmp_path / "run") as learner:
         assert (learner.env_id, learner.window, learner.head) == ("CartPole-v1", "n_step", "values")
@@ -282,6 +288,15 @@ def test_torch_modules_are_layers(tmp_path):
     assert np.allclose(x, want, atol=1e-4)
     with pytest.raises(octet.OctetError, match="a layer of type LSTM"):
         octet._learner._given(nn.Sequential(nn.LSTM(3, 3)), learner.layers)
+
+
+@pytest.mark.parametrize("name", ["dqn_numpy", "d4pg_pytorch"])
+def test_examples_say_how_they_are_used(tmp_path, name):
+    if name.endswith("pytorch"):
+        pytest.importorskip("torch")
+    said = subprocess.run([sys.executable, ROOT / f"examples/python/{name}.py", "--help"], cwd=tmp_path, check=True,
+                          capture_output=True, text=True)
+    assert f"usage: {name}.py" in said.stdout and not list(tmp_path.iterdir())
 
 
 def test_the_numpy_example_learns(tmp_path):

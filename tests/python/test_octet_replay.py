@@ -398,11 +398,20 @@ def test_a_wait_in_vain_says_what_replay_waits_for(tmp_path):
         walk(writer, 30, streams=1, first=20)
         writer.flush()
         assert len(replay.sample(10).keys) == 10
-        with pytest.raises(octet.OctetError, match="batch_size 0"):
+        with pytest.raises(octet.OctetError, match="batch_size: 0 is not in 1 "):
             replay.sample(0)
         with pytest.raises(octet.OctetError, match="batch_size 1000000"):
             replay.sample(1_000_000)
-        assert len(replay.sample(10).keys) == 10
+        with pytest.raises(octet.OctetError, match="batch_size: 2.5 is not a whole number"):
+            replay.sample(2.5)
+        with pytest.raises(octet.OctetError, match="prefetch: 1.5 is not a whole number"):
+            replay.sample(10, prefetch=1.5)
+        with pytest.raises(octet.OctetError, match="streams: 1.5 is not a whole number"):
+            replay.writer(1.5)
+        assert len(replay.sample(10, timeout=float("inf")).keys) == 10
+        writer.flush(timeout=float("inf"))
+        with octet.Replay.connect(tmp_path, timeout=float("inf")) as other:
+            assert other.stats()["replay.size"] == 50
         # The band of inserts: replay takes no more until something is drawn.
         with pytest.raises(TimeoutError, match="in 0.1 s: "):
             for i in range(100):
