@@ -198,6 +198,8 @@ class Worker:
         if shape.n:
             return int(self.action[i]) + shape.start
         bounded = np.clip(self.action[i], shape.low, shape.high)
+        if shape.space.dtype.kind != "f":
+            bounded = np.rint(bounded)
         return bounded.astype(shape.space.dtype).reshape(shape.space.shape)
 
     def advance(self, i):

@@ -191,5 +191,15 @@ class Words(Counts):
     observation_space = spaces.Text(5)
 
 
-for kind in (Counts, Crash, Exit, Hang, Spin, Stuck, Grows, Numbered, ResetCrash, Port, NotFinitePort, Seeded, Raises, NotFinite, Shape, Mixed, Pixels, ManyActions, Words):
+class Whole(Counts):
+    """Observes what was done."""
+
+    action_space = spaces.Box(-2, 3, (2,), np.int32)
+
+    def step(self, action):
+        assert self.action_space.contains(action)
+        return action.astype(np.float64), *super().step(5)[1:]
+
+
+for kind in (Counts, Crash, Exit, Hang, Spin, Stuck, Grows, Numbered, ResetCrash, Port, NotFinitePort, Seeded, Raises, NotFinite, Shape, Mixed, Pixels, ManyActions, Words, Whole):
     gymnasium.register(f"Octet{kind.__name__}-v0", entry_point=kind, disable_env_checker=True)

@@ -237,6 +237,14 @@ def test_pictures_stay_bytes_and_actions_are_clipped():
     assert (env.step(np.array([[9.0, -9.0]] * 2))[0] == 1).all()
 
 
+def test_actions_of_whole_numbers_are_the_nearest():
+    env = make("Whole")
+    assert env.single_action_space.dtype == np.float32
+    env.reset(seed=1)
+    for actions, done in [([[-1.6, 2.6], [-9, 9]], [[-2, 3], [-2, 3]]), ([[0.4, -0.6], [1.9, 2.4]], [[0, -1], [2, 2]])]:
+        assert env.step(np.array(actions, np.float32))[0].tolist() == done
+
+
 @pytest.mark.parametrize(("id", "words"), [
     ("gym:NoSuch-v0", "NameNotFound"), ("gym:no_such_module:Name-v0", "ModuleNotFoundError"),
     ("gym:octet_test_envs:OctetManyActions-v0", r"MultiDiscrete\(\[2 3\]\) are not supported"),
