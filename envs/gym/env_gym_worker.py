@@ -29,6 +29,7 @@ F32, U8, I32 = 1, 3, 4
 NUMPY = {F32: np.float32, U8: np.uint8, I32: np.int32}
 TERMINATED, TRUNCATED, OBS_IS_RESET, FAILED = 1, 2, 4, 8
 TEXT_BYTES = 256
+RANK_MAX, NUMBERS_MAX = 6, 2**24  # of a space
 STUCK_SECONDS = 2.0  # after which a Ctrl-C of the terminal is for the environment
 
 
@@ -96,6 +97,9 @@ class Shape:
         box = spaces.flatten_space(space) if self.flat else space
         if not isinstance(box, spaces.Box):
             raise TypeError(f"{what}s of {space} are not supported: no fixed number of numbers")
+        if len(box.shape) > RANK_MAX or not 1 <= np.prod(box.shape, dtype=np.int64) <= NUMBERS_MAX:
+            raise TypeError(f"{what}s of shape {box.shape} are not supported: up to {RANK_MAX} sides and 1 to "
+                            f"{NUMBERS_MAX} numbers are")
         self.dtype = U8 if box.dtype == np.uint8 else F32
         self.shape = box.shape if box.shape else (1,)
         self.low, self.high = (np.asarray(bound, np.float64).reshape(self.shape) for bound in (box.low, box.high))
@@ -112,8 +116,8 @@ class Shape:
         return row
 
     def words(self):
-        sides = [*self.shape, *[0] * (6 - len(self.shape))]
-        return [self.dtype, len(self.shape), *sides, self.n]
+        sides = [*self.shape, *[0] * (RANK_MAX - len(self.shape))]
+        return [self.dtype, len(self.shape), *sides, min(self.n, 2**32 - 1)]  # the host refuses those above 2^31 - 1
 
 
 class Worker:

@@ -201,5 +201,26 @@ class Whole(Counts):
         return action.astype(np.float64), *super().step(5)[1:]
 
 
-for kind in (Counts, Crash, Exit, Hang, Spin, Stuck, Grows, Numbered, ResetCrash, Port, NotFinitePort, Seeded, Raises, NotFinite, Shape, Mixed, Pixels, ManyActions, Words, Whole):
+class Deep(Counts):
+    observation_space = spaces.Box(-1, 1, (1,) * 7)
+
+
+class Empty(Counts):
+    observation_space = spaces.Box(-1, 1, (0,))
+
+
+class EmptyActions(Counts):
+    action_space = spaces.Box(-1, 1, (2, 0))
+
+
+class Large(Counts):
+    observation_space = spaces.Box(0, 1, (4097, 4096), np.uint8)
+
+
+class Endless(Counts):
+    action_space = spaces.Discrete(2**40)
+
+
+for kind in (Counts, Crash, Exit, Hang, Spin, Stuck, Grows, Numbered, ResetCrash, Port, NotFinitePort, Seeded, Raises, NotFinite, Shape, Mixed, Pixels, ManyActions, Words, Whole, Deep, Empty, EmptyActions,
+             Large, Endless):
     gymnasium.register(f"Octet{kind.__name__}-v0", entry_point=kind, disable_env_checker=True)

@@ -246,6 +246,11 @@ def test_actions_of_whole_numbers_are_the_nearest():
 
 
 @pytest.mark.parametrize(("id", "words"), [
+    ("gym:octet_test_envs:OctetDeep-v0", r"observations of shape \(1, 1, 1, 1, 1, 1, 1\) are not supported: up to 6 sides"),
+    ("gym:octet_test_envs:OctetEmpty-v0", r"observations of shape \(0,\) are not supported: .* 1 to 16777216 numbers"),
+    ("gym:octet_test_envs:OctetEmptyActions-v0", r"actions of shape \(2, 0\) are not supported"),
+    ("gym:octet_test_envs:OctetLarge-v0", r"observations of shape \(4097, 4096\) are not supported"),
+    ("gym:octet_test_envs:OctetEndless-v0", r"its action space has more than 2\^31 - 1 values"),
     ("gym:NoSuch-v0", "NameNotFound"), ("gym:no_such_module:Name-v0", "ModuleNotFoundError"),
     ("gym:octet_test_envs:OctetManyActions-v0", r"MultiDiscrete\(\[2 3\]\) are not supported"),
     ("gym:octet_test_envs:OctetWords-v0", "are not supported"), ("gym:", "gym:"),
