@@ -64,9 +64,12 @@ enum {
 enum {
     OCTET_LEARNER_TERMINATED = 1,
     OCTET_LEARNER_TRUNCATED = 2,
-    OCTET_LEARNER_FIRST = 4,  /* begins an episode */
-    OCTET_LEARNER_END = 8,    /* the last observation of an episode or rollout: it has no action */
-    OCTET_LEARNER_RANDOM = 16 /* the action was drawn at random */
+    OCTET_LEARNER_FIRST = 4,        /* of an episode, or of what goes on behind a rollout */
+    OCTET_LEARNER_END = 8,          /* the last observation of an episode or rollout: no action */
+    OCTET_LEARNER_RANDOM = 16,      /* the action was drawn at random */
+    OCTET_LEARNER_FAILED = 32,      /* with END: the environment failed here */
+    OCTET_LEARNER_ROLLOUT_EDGE = 64 /* with FIRST: a rollout begins, and maybe no episode; with
+                                       END: it ends, and the episode may go on */
 };
 
 #define OCTET_LEARNER_NAME_MAX    128

@@ -62,9 +62,11 @@ class LearnerBatch:
 
     TERMINATED: ClassVar[int] = 1  # bits of flags
     TRUNCATED: ClassVar[int] = 2
-    FIRST: ClassVar[int] = 4       # begins an episode
+    FIRST: ClassVar[int] = 4       # of an episode, or of what goes on behind a rollout
     END: ClassVar[int] = 8         # the last observation of an episode or rollout: it has no action
     RANDOM: ClassVar[int] = 16     # the action was drawn at random
+    FAILED: ClassVar[int] = 32     # with END: the environment failed here
+    ROLLOUT_EDGE: ClassVar[int] = 64  # with FIRST: a rollout begins, and maybe no episode; with END: it ends, and the episode may go on
 
     observations: NDArray[np.float32]
     actions: NDArray[Any]              # int32; of a box float32 within its bounds

@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -236,6 +237,14 @@ def test_sequences_have_rows_and_flags(tmp_path):
         assert batch.versions.shape == (16, 8)
 
 
+def test_flags_are_those_of_the_header():
+    text = (ROOT / "include/octet/learner.h").read_text()
+    flags = re.search(r"Flags of a row.*?enum \{(.*?)\};", text, re.DOTALL)[1]
+    found = {name: int(value) for name, value in re.findall(r"OCTET_LEARNER_(\w+) = (\d+)", flags)}
+    assert found == {name: value for name, value in vars(octet.LearnerBatch).items() if name.isupper()}
+    assert sum(found.values()) == 127  # WIRE_FLAGS: all that a row can have
+
+
 def test_rollouts_are_of_the_newest_policy(tmp_path):
     with started(tmp_path / "run", algo__window="rollout", algo__sequence_steps=8, algo__head="logits",
                  learner__batch_size=4, replay__min_size=1) as learner:
@@ -246,6 +255,10 @@ def test_rollouts_are_of_the_newest_policy(tmp_path):
             versions.append(int(batch.versions[acted].max()))
             assert len(set(batch.versions[acted])) == 1 and batch.log_probs.shape == batch.flags.shape
             assert (batch.log_probs[acted] < 0).all()
+            first, end, edge = (batch.flags & bit != 0 for bit in (octet.LearnerBatch.FIRST, octet.LearnerBatch.END,
+                                                                   octet.LearnerBatch.ROLLOUT_EDGE))
+            assert (first & edge)[:, 0].all() and not (first & edge)[:, 1:].any()
+            assert ((edge & end).sum(1) <= 1).all() and not (edge & ~first & ~end).any()
             learner.update(weights=layers_like(learner, 0.01 * len(versions)))
             if len(versions) == 4:
                 break
