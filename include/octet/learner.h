@@ -50,7 +50,10 @@ enum {
     OCTET_LEARNER_ELU = 3
 };
 
-/* What the last layer's outputs are. */
+/* What the last layer's outputs are. Those of a box, and deviations, are in half-ranges: the action
+ * is (low + high) / 2 + x (high - low) / 2, where x is tanh of the output (TANH), or what was
+ * drawn, clipped to [-1, 1] (GAUSSIAN), or tanh of what was drawn (TANH_GAUSSIAN).
+ * Log-probabilities are of what was drawn (GAUSSIAN), or of x (TANH_GAUSSIAN). */
 enum {
     OCTET_LEARNER_HEAD_VALUES = 1,   /* [actions] Q-values */
     OCTET_LEARNER_HEAD_LOGITS = 2,   /* [actions] */

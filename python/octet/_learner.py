@@ -76,7 +76,8 @@ class LearnerBatch:
     flags: NDArray[np.uint8] | None
     versions: NDArray[np.uint32] | None    # of the policies that acted
     log_probs: NDArray[np.float32] | None  # of the actions, as the actors drew them from the int8 policy
-    drawn: NDArray[np.float32] | None  # of Gaussians: what was drawn before it was clipped or squashed
+    drawn: NDArray[np.float32] | None  # of Gaussians: what was drawn, in half-ranges of the box (as means, deviations
+    # and log_probs): the action is (low + high) / 2 + x * (high - low) / 2, x = drawn clipped to -1 .. 1, or its tanh
     importance: NDArray[np.float32]    # (B,) weights of prioritised replay
     learning_rate: float               # by algo.learning_rate and algo.learning_rate_final
     number: int                        # counts batches, from the updates that the run had when its learner began

@@ -265,14 +265,22 @@ def test_rollouts_are_of_the_newest_policy(tmp_path):
         assert versions == sorted(set(versions))
 
 
-def test_a_box_of_actions_and_its_draws(tmp_path):
-    settings = {**SMALL, "algo.head": "tanh_gaussian", "env.id": "Pendulum-v1"}
+@pytest.mark.parametrize("head", ["gaussian", "tanh_gaussian"])
+def test_a_box_of_actions_and_its_draws(tmp_path, head):
+    settings = {**SMALL, "algo.head": head, "env.id": "Pendulum-v1"}
+    squash = np.tanh if head == "tanh_gaussian" else lambda drawn: np.clip(drawn, -1, 1)
     with octet.Learner(str(ROOT / "presets/cartpole.yaml"), tmp_path / "run", settings) as learner:
-        assert not learner.discrete and learner.layers[-1].outputs == 2
+        assert not learner.discrete and learner.layers[-1].outputs == (2 if head == "tanh_gaussian" else 1)
         batch = learner.next()
         assert batch.actions.shape == batch.drawn.shape == (16, 1) and batch.log_probs.shape == (16,)
         assert learner.action_low.tolist() == [-2] and learner.action_high.tolist() == [2]
-        assert np.allclose(np.tanh(batch.drawn) * 2, batch.actions, atol=1e-4)
+        assert np.allclose(squash(batch.drawn) * 2, batch.actions, atol=1e-4)
+        (weight, bias), (weight_out, bias_out) = learner.weights()
+        outputs = np.maximum(batch.observations @ weight.T + bias, 0) @ weight_out.T + bias_out
+        mean, log_std = outputs[:, :1], outputs[:, 1:] if head == "tanh_gaussian" else np.zeros((16, 1))
+        wanted = -0.5 * ((batch.drawn - mean) / np.exp(log_std))**2 - log_std - 0.5 * np.log(2 * np.pi)
+        wanted -= np.log(1 - np.tanh(batch.drawn)**2) if head == "tanh_gaussian" else 0
+        assert np.allclose(batch.log_probs, wanted[:, 0], atol=0.05)  # the actors' policy is int8
 
 
 def test_torch_modules_are_layers(tmp_path):
