@@ -90,6 +90,33 @@ test_ratios_are_cut_and_carry_errors_back(void **state)
     T_NEAR((double)advantage[6], 0.25, 1e-6, 0); // truncated: V of the true last observation
 }
 
+// Sums that never vary have no deviation: what is divided by next to nothing is cut on both sides.
+static void
+test_scaled_rewards_are_cut_on_both_sides(void **state)
+{
+    (void)state;
+    static const float given[] = {-3, 3};
+    uint32_t ends[] = {ALGO_BEHIND_NOTHING, ALGO_BEHIND_NOTHING};
+    for (size_t i = 0; i < OCT_COUNTOF(given); i++) {
+        float same[] = {given[i], given[i]}, out[2];
+        algo_reward_scale scale = {0};
+        const algo_rows rows = {.N = 2, .behind = ends, .reward = same};
+        algo_reward_scale_apply(&scale, NULL, &rows, 0.9f, out);
+        T_NEAR((double)out[0], given[i] < 0 ? -10 : 10, 0, 0);
+        T_NEAR((double)out[1], given[i] < 0 ? -10 : 10, 0, 0);
+    }
+}
+
+static void
+test_ratios_of_probabilities_are_cut_above(void **state)
+{
+    (void)state;
+    T_NEAR((double)algo_log_ratio(-1, -20.5f), 19.5, 0, 0);
+    T_NEAR((double)algo_log_ratio(-1, -22), 20, 0, 0);
+    T_NEAR((double)algo_log_ratio(-200, -1), -199, 0, 0); // an action that pi never takes: no cut
+    assert_true(isnan(algo_log_ratio(NAN, -1)) && isnan(algo_log_ratio(-1, NAN)));
+}
+
 // ---- the algorithm
 
 static oct_config
@@ -179,6 +206,8 @@ main(void)
         cmocka_unit_test(test_on_policy_targets_are_n_step_returns),
         cmocka_unit_test(test_on_policy_targets_are_those_of_generalised_advantages),
         cmocka_unit_test(test_ratios_are_cut_and_carry_errors_back),
+        cmocka_unit_test(test_scaled_rewards_are_cut_on_both_sides),
+        cmocka_unit_test(test_ratios_of_probabilities_are_cut_above),
         cmocka_unit_test(test_it_asks_for_every_step_once_in_sequences),
         cmocka_unit_test(test_it_learns_which_action_pays),
         cmocka_unit_test(test_the_policy_learns_through_its_projection),
