@@ -248,7 +248,67 @@ test_run_numbers_go_on_over_a_dropped_batch(void **state)
     session_close(s);
 }
 
+// A rollout ends with a row of its own where no episode just did, and what follows goes on behind
+// that: as a new episode.
+static void
+test_run_numbers_go_on_over_rollouts(void **state)
+{
+    (void)state;
+    enum { STEPS = 3, ROLLOUTS = 3, ENVS = 2 };
+    // 3 steps of 5; 2, and 1 of 5; to 4 of 5.
+    static const uint8_t want[] = {WIRE_FIRST | WIRE_ROLLOUT,
+                                   0,
+                                   0,
+                                   WIRE_END | WIRE_ROLLOUT,
+                                   WIRE_FIRST | WIRE_ROLLOUT,
+                                   WIRE_TERMINATED,
+                                   WIRE_END,
+                                   WIRE_FIRST,
+                                   WIRE_END | WIRE_ROLLOUT,
+                                   WIRE_FIRST | WIRE_ROLLOUT,
+                                   0,
+                                   0,
+                                   WIRE_END | WIRE_ROLLOUT};
+    oct_config config = fixture_config(odd_path());
+    config.algo.name = OCT_ALGO_PPO;
+    config.algo.sequence_steps = STEPS;
+    session *s =
+        session_open(&config, "length=5", ENVS, fixture_policy(ODD_OBS, 5, 0, -1), some_seed);
+    for (int rollout = 0; rollout < ROLLOUTS; rollout++) {
+        for (int t = 0; t < STEPS; t++) {
+            assert_true(actor_batch_has_room(s->batch, actor_run_shape(s->run)));
+            T_OK(actor_run_step(s->run, s->batch));
+            s->steps++;
+        }
+        actor_run_end_rollout(s->run, s->batch);
+        session_seal(s); // looks at the numbers
+    }
+    for (uint32_t i = 0; i < ENVS; i++) {
+        assert_int_equal(s->count[i], OCT_COUNTOF(want));
+        for (uint32_t row = 0; row < s->count[i]; row++) {
+            assert_int_equal(s->rows[i][row].flags, want[row]);
+        }
+    }
+    assert_int_equal(actor_run_numbers(s->run)->rows, ENVS * OCT_COUNTOF(want));
+    session_close(s);
+}
+
 // ---- numbers
+
+static void
+test_run_counts_each_step_of_a_repeated_action(void **state)
+{
+    (void)state;
+    static const char options[] = "length=9,action_repeat=4";
+    oct_config config = fixture_config(odd_path());
+    (void)snprintf(config.env.options, sizeof(config.env.options), "%s", options);
+    session *s = session_open(&config, options, 2, fixture_policy(ODD_OBS, 5, 0, -1), some_seed);
+    T_OK(actor_run_step(s->run, s->batch));
+    assert_int_equal(actor_run_numbers(s->run)->env_steps, 8);
+    assert_int_equal(actor_run_numbers(s->run)->rows, 2);
+    assert_int_equal(s->batch->env_steps, 8);
+    session_close(s);
+}
 
 static void
 test_run_counts_steps_and_rows(void **state)
@@ -560,12 +620,14 @@ main(void)
         cmocka_unit_test(test_run_closes_an_episode_that_failed),
         cmocka_unit_test(test_run_of_an_environment_that_always_fails),
         cmocka_unit_test(test_run_numbers_go_on_over_a_dropped_batch),
+        cmocka_unit_test(test_run_numbers_go_on_over_rollouts),
         cmocka_unit_test(test_run_marks_how_episodes_end),
         cmocka_unit_test(test_run_records_what_happened),
         cmocka_unit_test(test_run_stopped_at_any_batch_has_recorded_all_before),
         cmocka_unit_test(test_run_records_what_happened_in_cartpole),
         cmocka_unit_test(test_run_notes_which_version_acted),
         cmocka_unit_test(test_run_counts_steps_and_rows),
+        cmocka_unit_test(test_run_counts_each_step_of_a_repeated_action),
         cmocka_unit_test(test_run_tells_each_episode),
         cmocka_unit_test(test_run_counts_episodes_that_nobody_asked_for),
         cmocka_unit_test(test_run_holds_no_action_into_the_next_episode),
