@@ -96,6 +96,7 @@ test_evaluate_environment_that_never_ends(void **state)
     assert_non_null(strstr(reason, "did not end within 500 steps"));
     T_ERR(evaluate_odd("length=501", 1, 1, &result), OCT_ETIMEDOUT);
     T_OK(evaluate_odd("length=500", 1, 1, &result));
+    T_OK(evaluate_odd("length=300", 3, 1, &result)); // each of them within 500
 }
 
 static void
@@ -182,6 +183,8 @@ test_evaluate_one_episode_with_more_environments(void **state)
     T_NEAR(result.std, 0, 0, 0);
     T_OK(evaluate_odd("length=4", 3, 0, &result));
     assert_int_equal(result.env_steps, 12);
+    T_OK(evaluate_odd("length=4,action_repeat=2", 3, 0, &result));
+    assert_int_equal(result.env_steps, 12); // two steps of two
 }
 
 typedef struct watched {

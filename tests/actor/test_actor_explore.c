@@ -158,6 +158,28 @@ test_explore_holds_an_action_to_the_end_of_its_episode(void **state)
     actor_explore_fini(&explore);
 }
 
+// Of a distribution so steep that no draw is above 1 each step is a draw of its own.
+static void
+test_explore_that_persists_next_to_never_holds_nothing(void **state)
+{
+    (void)state;
+    enum { STEPS = 1000 };
+    actor_explore explore = explore_of(0, 1, 1, 1, 1, 0);
+    actor_explore_set_persistence(&explore, 100);
+    int changed = 0;
+    int32_t last = 0;
+    for (int step = 0; step <= STEPS; step++) {
+        int32_t action = 0;
+        uint8_t random;
+        actor_explore_apply(&explore, &action, 0, &random);
+        changed += step > 0 && action != last;
+        last = action;
+    }
+    // Three of four draws differ from the one before: 5 sigma of the binomial.
+    T_NEAR(changed, 0.75 * STEPS, 5 * sqrt(0.75 * 0.25 * STEPS), 0);
+    actor_explore_fini(&explore);
+}
+
 int
 main(void)
 {
@@ -170,6 +192,7 @@ main(void)
         cmocka_unit_test(test_explore_frequencies),
         cmocka_unit_test(test_explore_of_two_actors_differs),
         cmocka_unit_test(test_explore_holds_an_action_to_the_end_of_its_episode),
+        cmocka_unit_test(test_explore_that_persists_next_to_never_holds_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
