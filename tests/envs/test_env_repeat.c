@@ -179,6 +179,20 @@ test_it_stays_at_its_end_without_autoreset(void **state)
     assert_int_equal(r.flags[0], OCTET_ENV_TERMINATED);
     assert_true(r.reward[0] == 0);
     assert_memory_equal(r.obs[0], end.obs[0], sizeof(end.obs[0]));
+    assert_int_equal(r.ep_length[0], end.ep_length[0]);
+    assert_true(r.ep_return[0] == end.ep_return[0]);
+    static uint8_t saved[65536];
+    uint32_t length = 0;
+    T_OK(env_save(e, 0, NULL, &length));
+    assert_in_range(length, 1, sizeof(saved));
+    T_OK(env_save(e, 0, saved, &length));
+    env *other = env_opened("CartPole-v1", "action_repeat=4", 1, 5, false);
+    T_OK(env_reset(other, NULL, NULL, &r.io));
+    T_OK(env_load(other, 0, saved, length)); // another process goes on with it
+    T_OK(env_step(other, &r.io));
+    assert_int_equal(r.flags[0], OCTET_ENV_TERMINATED);
+    assert_true(r.reward[0] == 0);
+    env_close(other);
     T_OK(env_reset(e, NULL, NULL, &r.io));
     T_OK(env_step(e, &r.io));
     assert_int_equal(r.flags[0], 0);
@@ -276,6 +290,9 @@ test_one_that_failed_tries_to_begin_anew(void **state)
         assert_int_equal(its.api->step(its.handle, &r.io), 0);
         assert_int_equal(r.flags[0], want[t]);
         assert_true(r.reward[0] == (want[t] == 0 ? 2 : 0));
+        if (want[t] == failed) { // there is no episode
+            assert_true(r.ep_return[0] == 0 && r.ep_length[0] == 0);
+        }
         assert_true((r.obs[0][0] == 0) == ((r.flags[0] & OCTET_ENV_OBS_IS_RESET) != 0));
     }
     env_instance_fini(&its);
