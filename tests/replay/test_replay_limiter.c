@@ -160,6 +160,20 @@ test_limiter_set_before_the_warm_up_ends_reaches_the_middle(void **state)
     T_NEAR(replay_limiter_balance(&limiter), 800, 1e-9, 0);
 }
 
+// Windows that were there already count for min_size, and allow no samples.
+static void
+test_limiter_takes_what_was_found_without_a_debt(void **state)
+{
+    (void)state;
+    replay_limiter limiter = limiter_at(100, 4, 0.5, 90, 0);
+    double balance = replay_limiter_balance(&limiter);
+    assert_int_equal(replay_limiter_may_sample(&limiter, 1, 1), 0);
+    replay_limiter_found(&limiter, 1000);
+    assert_int_equal(limiter.inserts, 1090);
+    T_NEAR(replay_limiter_balance(&limiter), balance, 1e-9, 0);
+    assert_int_equal(replay_limiter_may_sample(&limiter, 1, 1000), 160); // 360 down to 200
+}
+
 static void
 test_limiter_explains_who_waits(void **state)
 {
@@ -262,6 +276,7 @@ main(void)
         cmocka_unit_test(test_limiter_keeps_the_ratio_in_the_long_run),
         cmocka_unit_test(test_limiter_set_in_mid_run_does_not_charge_for_the_past),
         cmocka_unit_test(test_limiter_set_before_the_warm_up_ends_reaches_the_middle),
+        cmocka_unit_test(test_limiter_takes_what_was_found_without_a_debt),
         cmocka_unit_test(test_limiter_explains_who_waits),
         cmocka_unit_test(test_limiter_returned_samples_come_first),
         cmocka_unit_test(test_limiters_that_are_joined_do_as_one),

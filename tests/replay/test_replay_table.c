@@ -2,6 +2,7 @@
 #include "tests/replay/replay_test.h"
 
 #include "common/oct_rng.h"
+#include "replay/replay_select.h"
 
 static test_actor actor; // large: not on the stack
 
@@ -178,6 +179,70 @@ test_table_counts_windows_that_missing_rows_cut(void **state)
     assert_int_equal(test_insert(table, test_batch_steps(&actor, 10)).windows, 7);
     assert_int_equal(replay_table_stats_get(table).cut, 3);
     assert_int_equal(replay_table_stats_get(table).rows, 21);
+    replay_table_destroy(table);
+}
+
+static void
+test_table_counts_sequences_that_missing_rows_cut(void **state)
+{
+    (void)state;
+    wire_configure configure = test_configure(1000, WIRE_SAMPLER_UNIFORM);
+    configure.window = WIRE_WINDOW_SEQUENCE;
+    configure.window_steps = 3;
+    configure.window_stride = 2;
+    replay_table *table = table_for(&configure);
+    assert_int_equal(test_insert(table, test_batch_steps(&actor, 10)).windows,
+                     4); // from 0, 2, 4, 6
+    actor.next += 5;
+    (void)test_insert(table, test_batch_steps(&actor, 10));
+    assert_int_equal(replay_table_stats_get(table).cut, 2); // from 8 and 10
+    replay_table_destroy(table);
+}
+
+// Windows that were found in what is there already are no steps of actors.
+static void
+test_table_set_to_other_windows_lets_nobody_wait_longer(void **state)
+{
+    (void)state;
+    wire_configure configure = test_configure(1000, WIRE_SAMPLER_UNIFORM);
+    configure.window_steps = 3;
+    configure.min_size = 1;
+    configure.samples_per_insert = 4;
+    replay_table *table = table_for(&configure);
+    assert_int_equal(test_insert(table, test_batch_steps(&actor, 10)).windows, 8); // of 11 rows
+    double balance = replay_limiter_balance(replay_table_limiter(table));
+    configure.window_steps = 1;
+    replay_table_set(table, &configure);
+    assert_int_equal(replay_table_stats_get(table).size, 10);
+    assert_int_equal(replay_table_stats_get(table).inserts, 10);
+    T_NEAR(replay_limiter_balance(replay_table_limiter(table)), balance, 0, 0);
+    replay_table_destroy(table);
+}
+
+// In lock-step a turn's batches count as drawn when it ends, however often they are asked for.
+static void
+test_table_turns_draw_what_the_ratio_allows(void **state)
+{
+    (void)state;
+    enum { STEPS = 20, BATCH = 8, TURNS = 5 };
+    wire_configure configure = test_configure(1000, WIRE_SAMPLER_UNIFORM);
+    configure.samples_per_insert = 4;
+    replay_table *table = table_for(&configure);
+    const replay_limiter *limiter = replay_table_limiter(table);
+    uint64_t drawn = 0;
+    for (uint64_t turn = 1; turn <= TURNS; turn++) {
+        assert_int_equal(test_insert(table, test_batch_steps(&actor, STEPS)).kind,
+                         REPLAY_INSERT_TAKEN);
+        replay_table_end_turn(table, BATCH);
+        drawn += (uint64_t)replay_table_turn_batches(table) * BATCH;
+        assert_int_equal(replay_table_turn(table), turn);
+        assert_int_equal(limiter->samples, drawn);
+        double left = replay_limiter_balance(limiter) - limiter->balance_min;
+        assert_true(left >= 0 && left < BATCH);
+    }
+    replay_table_end_turn(table, BATCH); // without new rows
+    assert_int_equal(replay_table_turn_batches(table), 0);
+    assert_int_equal(limiter->samples, drawn);
     replay_table_destroy(table);
 }
 
@@ -549,6 +614,33 @@ test_table_with_all_priorities_zero_draws_uniformly(void **state)
     replay_table_destroy(table);
 }
 
+// What lies there after a power failure may be of a window that has left, which weighs nothing: one
+// that is there weighs as a new one does. So does, always, what can be no weight.
+static void
+test_table_weights_that_may_be_of_another_time_become_those_of_new_windows(void **state)
+{
+    (void)state;
+    static const double found[] = {0, 2, NAN, 1e300, -1, INFINITY, 5, 3}; // the last has no window
+    const uint64_t mask[] = {0x7f};
+    const replay_span span = {.size = 8, .capacity = 8, .shift = 3, .windows = 7, .mask = mask};
+    const replay_select_state known[] = {{.weight_max = 4}, {.weight_max = 0.5}};
+    const replay_select_ops *ops = &replay_select_prioritized;
+    for (int is_exact = 0; is_exact < 2; is_exact++) {
+        for (int i = 0; i < 2; i++) {
+            _Alignas(64) double kept[OCT_COUNTOF(found)];
+            uint64_t scratch[1];
+            memcpy(kept, found, sizeof(kept));
+            void *select = ops->create(8, 0.5, kept);
+            ops->restore(select, &span, &known[i], is_exact, scratch);
+            double of_new = i == 0 ? 4 : 1; // below 1 it never was
+            const double want[] = {is_exact ? 0 : of_new, 2, of_new, of_new, of_new, of_new, 5, 0};
+            assert_memory_equal(kept, want, sizeof(want));
+            T_NEAR(ops->mass(select), want[0] + 7 + 4 * of_new, 0, 1e-12);
+            ops->destroy(select);
+        }
+    }
+}
+
 // Also in another run, whose id is another: it is drawn by chance.
 static void
 test_table_gives_the_same_samples_for_the_same_seed(void **state)
@@ -601,6 +693,9 @@ main(void)
         TEST(rejects_rows_sent_twice),
         TEST(rejects_episodes_out_of_order_across_batches),
         TEST(counts_windows_that_missing_rows_cut),
+        TEST(counts_sequences_that_missing_rows_cut),
+        TEST(set_to_other_windows_lets_nobody_wait_longer),
+        TEST(turns_draw_what_the_ratio_allows),
         TEST(ignores_bad_and_late_priorities),
         TEST(of_four_blocks_works_row_by_row),
         TEST(takes_an_empty_batch),
@@ -615,6 +710,7 @@ main(void)
         TEST(prioritized_draws_by_priority),
         TEST(new_windows_get_the_largest_priority),
         TEST(with_all_priorities_zero_draws_uniformly),
+        TEST(weights_that_may_be_of_another_time_become_those_of_new_windows),
         TEST(gives_the_same_samples_for_the_same_seed),
         TEST(sample_reports_sizes_and_extras),
     };
