@@ -386,6 +386,46 @@ test_codes_on_a_new_grid_are_predicted(void **state)
     assert_true(lengths[1] < lengths[0] / 4);
 }
 
+// On a grid that is four times finer, and on one that is finer by more than a float can say: codes
+// that it does not reach are at its end, and those of 0 stay.
+static void
+test_codes_beyond_a_new_grid_are_predicted_at_its_end(void **state)
+{
+    (void)state;
+    static const float grids[][2] = {{0.5f, 0.125f}, {1e30f, 1e-30f}};
+    for (int c = 0; c < 4; c++) {
+        bool is_int4 = c / 2 == 1;
+        pair p = pair_of(is_int4 ? POLICY_INT4 : POLICY_INT8, false);
+        const policy_layer *layer = &p.base->spec.layers[1];
+        int limit = is_int4 ? POLICY_INT4_CODE_MAX : INT8_MAX, times = c % 2 == 0 ? 4 : limit;
+        for (uint32_t j = 0; j < layer->outputs; j++) {
+            p.base->scales[1][j] = grids[c % 2][0];
+        }
+        if (is_int4) {
+            memset(p.base->multipliers[1], 3, layer->outputs * policy_int4_groups(layer->inputs));
+        }
+        for (uint32_t k = 0; k < policy_layer_weights(layer); k += 3) {
+            p.base->codes[1][k] = 0;
+        }
+        policy_image_copy(p.next, p.base);
+        p.next->origin.version++;
+        pair_encode(&p);
+        size_t unchanged = p.length;
+        for (uint32_t j = 0; j < layer->outputs; j++) {
+            p.next->scales[1][j] = grids[c % 2][1];
+        }
+        for (uint32_t k = 0; k < policy_layer_weights(layer); k++) {
+            int code = p.base->codes[1][k] * times;
+            p.next->codes[1][k] = (int8_t)(code > limit ? limit : code < -limit ? -limit : code);
+        }
+        pair_encode(&p);
+        T_OK(pair_decode(&p));
+        expect_same(p.got, p.next);
+        assert_true(p.length < unchanged + layer->outputs * sizeof(float)); // the scales
+        pair_end(&p);
+    }
+}
+
 // Any finite numbers, so that no bit of them can be predicted.
 static void
 floats_any(float *floats, size_t count, oct_rng *rng)
@@ -474,6 +514,7 @@ main(void)
         cmocka_unit_test(test_peek_tells_what_a_change_is),
         cmocka_unit_test(test_differences_of_any_size_come_through),
         cmocka_unit_test(test_codes_on_a_new_grid_are_predicted),
+        cmocka_unit_test(test_codes_beyond_a_new_grid_are_predicted_at_its_end),
         cmocka_unit_test(test_a_change_longer_than_the_policy_is_not_made),
         cmocka_unit_test(test_floats_have_no_changes),
         cmocka_unit_test(test_an_unchanged_policy_is_little_more_than_its_header),
