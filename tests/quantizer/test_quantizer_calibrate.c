@@ -132,6 +132,44 @@ test_outputs_of_convolutions_get_the_means_of_fp32(void **state)
     }
 }
 
+// What a filter's outputs lack, as a mean over rows and places: later layers would hide it.
+static void
+test_a_filter_gets_the_mean_over_its_places(void **state)
+{
+    (void)state;
+    trial t = trial_make_conv(POLICY_RELU);
+    const policy_spec *spec = &t.fp32->spec;
+    const policy_conv *conv = &spec->layers[0].conv;
+    uint32_t columns = policy_layer_columns(&spec->layers[0]);
+    uint32_t places = policy_layer_places(&spec->layers[0]),
+             across = conv->width - conv->kernel + 1;
+    assert_int_equal(places, 2);
+    assert_int_equal(conv->channels, 1);
+    float *want = oct_alloc(policy_spec_params(spec) * sizeof(float));
+    float *got = oct_alloc(policy_spec_params(spec) * sizeof(float));
+    quantizer_dequantize(t.fp32, want);
+    quantizer_dequantize(t.int4, got);
+    quantizer_calibrate(t.int4, t.fp32, t.obs[0], ROWS);
+    for (uint32_t j = 0; j < policy_layer_rows(&spec->layers[0]); j++) {
+        double lacks = 0;
+        for (uint32_t k = 0; k < columns; k++) {
+            double x = 0;
+            for (uint32_t place = 0; place < places; place++) {
+                uint32_t row = place / across + k / conv->kernel;
+                uint32_t column = place % across + k % conv->kernel;
+                for (int r = 0; r < ROWS; r++) {
+                    x += (double)t.obs[r][row * conv->width + column] / ROWS / places;
+                }
+            }
+            lacks += (double)(want[j * columns + k] - got[j * columns + k]) * x;
+        }
+        T_NEAR(t.int4->bias[0][j] - t.fp32->bias[0][j], lacks, 1e-5, 0); // float sums of 512
+    }
+    free(want);
+    free(got);
+    trial_free(&t);
+}
+
 static void
 test_nothing_but_biases_changes(void **state)
 {
@@ -194,6 +232,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_outputs_get_the_means_of_fp32),
         cmocka_unit_test(test_outputs_of_convolutions_get_the_means_of_fp32),
+        cmocka_unit_test(test_a_filter_gets_the_mean_over_its_places),
         cmocka_unit_test(test_nothing_but_biases_changes),
         cmocka_unit_test(test_biases_of_outputs_that_overflow_stay),
         cmocka_unit_test(test_equal_policies_stay_equal),

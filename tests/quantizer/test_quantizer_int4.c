@@ -170,6 +170,61 @@ test_mse_is_better_than_absmax_and_both_are_near_theory(void **state)
     free(params);
 }
 
+// Two groups of equal weights, the first of which needs the largest multiplier, at a scale of 1.
+static uint32_t
+refit_two(float second, uint8_t old, uint8_t *now)
+{
+    float w[64];
+    uint32_t bits[2];
+    uint8_t multipliers[2] = {POLICY_MULTIPLIER_MAX, old};
+    const quantizer_rows *rows = quantizer_rows_best();
+    for (size_t i = 0; i < 64; i++) {
+        w[i] = i < 32 ? 7.0f * POLICY_MULTIPLIER_MAX : second;
+    }
+    quantizer_row4 row = {.w = w, .inputs = 64, .groups = bits};
+    row.most = rows->most4(bits, w, 64);
+    uint32_t changed = quantizer_refit4(rows, &mse, &row, 1.0f, multipliers);
+    *now = multipliers[1];
+    return changed;
+}
+
+// 7 gives 21, 5 gives 20: of 32 weights a square error that is 1.6 times less may be chance.
+static void
+test_an_mse_multiplier_stays_until_another_is_clearly_better(void **state)
+{
+    (void)state;
+    uint8_t now;
+    assert_int_equal(refit_two(20.54f, 5, &now), 0); // 0.29 to 0.21
+    assert_int_equal(now, 5);
+    assert_int_equal(refit_two(20.6f, 5, &now), 1); // 0.36 to 0.16
+    assert_int_equal(now, 7);
+}
+
+// A row that has become so small that half of its multipliers are of no use.
+static void
+test_an_mse_scale_is_renewed_when_all_multipliers_are_small(void **state)
+{
+    (void)state;
+    float w[32];
+    uint32_t bits[1];
+    const quantizer_rows *rows = quantizer_rows_best();
+    static const struct {
+        float weight;
+        uint32_t changed;
+        uint8_t multiplier;
+    } cases[] = {{21.0f, UINT32_MAX, 7}, {24.0f, 1, 12}}; // the largest that is exact
+    for (size_t c = 0; c < OCT_COUNTOF(cases); c++) {
+        uint8_t multiplier = 9;
+        for (size_t i = 0; i < 32; i++) {
+            w[i] = cases[c].weight;
+        }
+        quantizer_row4 row = {.w = w, .inputs = 32, .groups = bits};
+        row.most = rows->most4(bits, w, 32);
+        assert_int_equal(quantizer_refit4(rows, &mse, &row, 1.0f, &multiplier), cases[c].changed);
+        assert_int_equal(multiplier, cases[c].multiplier);
+    }
+}
+
 static void
 test_a_row_is_its_multiplier_times_its_nibble(void **state)
 {
@@ -249,6 +304,8 @@ main(void)
         cmocka_unit_test(test_rows_and_groups_of_zeros_have_no_scale_and_no_multiplier),
         cmocka_unit_test(test_a_group_far_below_its_row_has_codes_of_zero),
         cmocka_unit_test(test_mse_takes_the_best_of_all_multipliers),
+        cmocka_unit_test(test_an_mse_multiplier_stays_until_another_is_clearly_better),
+        cmocka_unit_test(test_an_mse_scale_is_renewed_when_all_multipliers_are_small),
         cmocka_unit_test(test_mse_is_better_than_absmax_and_both_are_near_theory),
         cmocka_unit_test(test_a_row_is_its_multiplier_times_its_nibble),
         cmocka_unit_test(test_the_error_of_long_rows_is_reported_truly),

@@ -142,6 +142,32 @@ test_a_scaling_stays_until_observations_have_moved(void **state)
     free(more);
 }
 
+// By seven tenths of a deviation, which itself hardly grows by that.
+static void
+test_a_scaling_is_renewed_when_a_mean_has_moved_either_way(void **state)
+{
+    (void)state;
+    enum { ROWS = 2000 };
+    for (int way = -1; way <= 1; way++) {
+        float *obs = rows_make(ROWS, 6), *more = rows_make(ROWS, 7);
+        quantizer_observed *observed = observed_of(obs, ROWS, 100);
+        assert_true(quantizer_observed_renew(observed));
+        quantizer_scaling scaling = quantizer_observed_scaling(observed);
+        float mean = scaling.mean[2], deviation = scaling.deviation[2];
+        for (size_t r = 0; r < ROWS; r++) {
+            more[r * COUNT + 2] += (float)way * 1.4f * 30.0f;
+        }
+        quantizer_observed_add(observed, more, ROWS);
+        assert_int_equal(quantizer_observed_renew(observed), way != 0);
+        scaling = quantizer_observed_scaling(observed);
+        T_NEAR(scaling.mean[2] - mean, way * 21.0, 5 * 30.0 / sqrt(ROWS), 0); // 5 sigma
+        assert_true(scaling.deviation[2] == deviation);
+        quantizer_observed_destroy(observed);
+        free(obs);
+        free(more);
+    }
+}
+
 // Old rows weigh less and less: after many new ones the deviation is nearly that of those.
 static void
 test_what_was_long_ago_is_forgotten(void **state)
@@ -244,6 +270,7 @@ main(void)
         cmocka_unit_test(test_entries_that_hardly_vary_are_not_blown_up),
         cmocka_unit_test(test_batches_merge_into_the_statistics_of_all_rows),
         cmocka_unit_test(test_a_scaling_stays_until_observations_have_moved),
+        cmocka_unit_test(test_a_scaling_is_renewed_when_a_mean_has_moved_either_way),
         cmocka_unit_test(test_what_was_long_ago_is_forgotten),
         cmocka_unit_test(test_saved_statistics_go_on),
     };
