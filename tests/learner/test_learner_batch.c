@@ -267,6 +267,75 @@ test_batch_copies_sequences(void **state)
     learner_batch_destroy(batch);
 }
 
+// One window of sequences with a window that it had not before, and the others as they were.
+static void
+test_batch_copies_one_window_of_another(void **state)
+{
+    (void)state;
+    enum { T = 2, WINDOWS = 3 };
+    sampled_of(POLICY_F32);
+    learner_batch *from = learner_batch_create(&spec, WINDOWS, T);
+    learner_batch *to = learner_batch_create(&spec, WINDOWS, T);
+    for (uint32_t i = 0; i < WINDOWS * (T + 1) * OBS; i++) {
+        from->obs[i] = (float)(1 + i);
+    }
+    for (uint32_t i = 0; i < WINDOWS * T; i++) {
+        from->reward[i] = (float)(1 + i);
+        from->flags[i] = (uint8_t)(1 + i);
+        from->version[i] = 1 + i;
+        ((int32_t *)from->action)[i] = (int32_t)(1 + i);
+    }
+    for (uint32_t w = 0; w < WINDOWS; w++) {
+        from->key[w] = 1 + w;
+        from->probability[w] = (float)(1 + w);
+    }
+    learner_batch_copy(to, 1, from, 2);
+    for (uint32_t i = 0; i < WINDOWS * (T + 1) * OBS; i++) {
+        uint32_t window = i / ((T + 1) * OBS);
+        assert_true(to->obs[i] == (window == 1 ? (float)(1 + i + (T + 1) * OBS) : 0));
+    }
+    for (uint32_t i = 0; i < WINDOWS * T; i++) {
+        uint32_t want = i / T == 1 ? 1 + i + T : 0;
+        assert_true(to->reward[i] == (float)want);
+        assert_int_equal(to->flags[i], want);
+        assert_int_equal(to->version[i], want);
+        assert_int_equal(((int32_t *)to->action)[i], want);
+    }
+    for (uint32_t w = 0; w < WINDOWS; w++) {
+        assert_int_equal(to->key[w], w == 1 ? 3 : 0);
+        assert_true(to->probability[w] == (w == 1 ? 3 : 0));
+    }
+    learner_batch_destroy(from);
+    learner_batch_destroy(to);
+}
+
+// Rows behind an episode have version 0, which no policy chose.
+static void
+test_batch_versions_are_those_of_actions(void **state)
+{
+    (void)state;
+    enum { T = 3, WINDOWS = 2 };
+    sampled_of(POLICY_F32);
+    learner_batch *batch = learner_batch_create(&spec, WINDOWS, T);
+    static const uint8_t flags[WINDOWS * T] = {ALGO_FIRST,      0,        0,
+                                               ALGO_TERMINATED, ALGO_END, ALGO_END};
+    static const uint32_t version[WINDOWS * T] = {7, 5, 9, 8, 0, 0};
+    double mean, most;
+    memcpy(batch->flags, flags, sizeof(flags));
+    memcpy(batch->version, version, sizeof(version));
+    assert_int_equal(learner_batch_version(batch, 0), 5);
+    assert_int_equal(learner_batch_version(batch, 1), 8);
+    learner_batch_lag(batch, 9, &mean, &most);
+    T_NEAR(mean, (2 + 4 + 0 + 1) / 4.0, 0, 1e-12);
+    T_NEAR(most, 4, 0, 0);
+    learner_batch_lag(batch, 7, &mean, &most); // newer than what the learner knows of: none
+    T_NEAR(mean, 2 / 4.0, 0, 1e-12);
+    memset(batch->flags, ALGO_END, sizeof(flags));
+    learner_batch_lag(batch, 9, &mean, &most);
+    assert_true(isnan(mean) && isnan(most));
+    learner_batch_destroy(batch);
+}
+
 // w_i = (N p_i)^-beta / max_j (N p_j)^-beta: N cancels, the rarest row has weight 1.
 static void
 test_batch_importance_weights(void **state)
@@ -332,6 +401,8 @@ main(void)
         cmocka_unit_test(test_batch_copies_its_rows),
         cmocka_unit_test(test_batch_takes_extra_columns_that_it_has),
         cmocka_unit_test(test_batch_copies_sequences),
+        cmocka_unit_test(test_batch_copies_one_window_of_another),
+        cmocka_unit_test(test_batch_versions_are_those_of_actions),
         cmocka_unit_test(test_batch_probe_is_spread_over_windows_and_leaves_out_end_rows),
         cmocka_unit_test(test_batch_probe_of_steps_is_their_observations),
         cmocka_unit_test(test_batch_reads_bytes_as_numbers),
