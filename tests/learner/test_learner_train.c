@@ -128,11 +128,10 @@ test_train_refuses_what_is_not_finite(void **state)
     assert_int_equal(learner_train_refused(train), 0);
 }
 
-// Actors wait for a version after each rollout, whether anything was learned from it or not.
-static void
-test_train_publishes_after_refused_rollouts_too(void **state)
+// Made anew, to learn from rollouts like the batch.
+static learner_batch *
+rollouts_begin(void)
 {
-    (void)state;
     learner_train_destroy(train);
     quantizer_stage_destroy(stage);
     config.algo.name = OCT_ALGO_PPO;
@@ -145,7 +144,15 @@ test_train_publishes_after_refused_rollouts_too(void **state)
                                        .publish_all = true};
     T_OK(quantizer_stage_create(&stage, &options, fixture_ring, &bell));
     train = learner_train_create(a, &config, stage, BATCHES, fixture_ring, &bell);
-    learner_batch *batch = learner_batch_create(&spec, FIXTURE_B, oct_config_rollout_rows(3) - 1);
+    return learner_batch_create(&spec, FIXTURE_B, oct_config_rollout_rows(3) - 1);
+}
+
+// Actors wait for a version after each rollout, whether anything was learned from it or not.
+static void
+test_train_publishes_after_refused_rollouts_too(void **state)
+{
+    (void)state;
+    learner_batch *batch = rollouts_begin();
     T_OK(learner_train_start(train));
     quantizer_publication_release(published());
     for (uint64_t version = 2; version <= 4; version++) {
@@ -159,6 +166,49 @@ test_train_publishes_after_refused_rollouts_too(void **state)
         quantizer_publication_release(publication);
     }
     learner_train_stop(train);
+    learner_batch_destroy(batch);
+}
+
+// Neither an end row nor what fills a sequence behind it is what a policy acted on.
+static void
+test_train_observes_the_rows_of_sequences_that_have_an_action(void **state)
+{
+    (void)state;
+    learner_batch *batch = rollouts_begin();
+    uint32_t T = batch->view.T;
+    const struct {
+        uint32_t window, from, end;
+    } acted[] = {{0, 0, 2}, {0, 3, T}, {1, 0, 1}, {2, 0, T}};
+    quantizer_observed *observed = quantizer_observed_create(FIXTURE_OBS);
+    quantizer_observed *wanted = quantizer_observed_create(FIXTURE_OBS);
+    for (uint32_t i = 0; i < FIXTURE_B * (T + 1) * FIXTURE_OBS; i++) {
+        batch->obs[i] = 1000;
+    }
+    memset(batch->flags, ALGO_END, (size_t)FIXTURE_B * T);
+    for (size_t k = 0; k < OCT_COUNTOF(acted); k++) {
+        uint32_t rows = acted[k].end - acted[k].from;
+        float *obs = batch->obs + (acted[k].window * (T + 1) + acted[k].from) * FIXTURE_OBS;
+        for (uint32_t i = 0; i < rows * FIXTURE_OBS; i++) {
+            obs[i] = oct_rng_normal(&rng);
+        }
+        memset(batch->flags + acted[k].window * T + acted[k].from, 0, rows);
+        quantizer_observed_add(wanted, obs, rows);
+    }
+    learner_train_observe(train, observed);
+    T_OK(learner_train_start(train));
+    learner_train_put(train, batch);
+    assert_true(batch_learned()->learned);
+    learner_train_stop(train);
+    uint8_t bytes[512], wanted_bytes[512];
+    oct_writer writer = {.base = bytes, .capacity = sizeof(bytes)};
+    oct_writer wanted_writer = {.base = wanted_bytes, .capacity = sizeof(wanted_bytes)};
+    quantizer_observed_save(observed, &writer);
+    quantizer_observed_save(wanted, &wanted_writer);
+    assert_false(writer.failed);
+    assert_int_equal(writer.used, wanted_writer.used);
+    assert_memory_equal(bytes, wanted_bytes, writer.used);
+    quantizer_observed_destroy(observed);
+    quantizer_observed_destroy(wanted);
     learner_batch_destroy(batch);
 }
 
@@ -569,6 +619,7 @@ main(void)
         T(test_train_never_started),
         T(test_train_refuses_what_is_not_finite),
         T(test_train_publishes_after_refused_rollouts_too),
+        T(test_train_observes_the_rows_of_sequences_that_have_an_action),
         T(test_train_equals_the_algorithm_alone),
         T(test_train_makes_no_policy_for_a_stage_that_is_over_budget),
         T(test_train_gives_its_state_between_updates),
