@@ -185,6 +185,25 @@ test_curve_thins_out_when_it_is_full(void **state)
     }
 }
 
+// An older policy that was evaluated later comes between two points that stay.
+static void
+test_curve_that_thins_out_stays_in_order(void **state)
+{
+    (void)state;
+    for (int late = 0; late < 4; late++) {
+        learner_curve_point points[4];
+        uint32_t count = 0;
+        for (int i = 0; i < 4; i++) {
+            add(points, &count, 4, 10 * i, i);
+        }
+        add(points, &count, 4, 10 * late + 5, 9);
+        assert_int_equal(count, 3);
+        for (uint32_t i = 1; i < count; i++) {
+            assert_true(points[i - 1].env_steps < points[i].env_steps);
+        }
+    }
+}
+
 static void
 test_curve_is_drawn_less_often_the_longer_it_is(void **state)
 {
@@ -208,6 +227,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_curve_keeps_points_in_order_and_one_for_each_place),
         cmocka_unit_test(test_curve_thins_out_when_it_is_full),
+        cmocka_unit_test(test_curve_that_thins_out_stays_in_order),
         cmocka_unit_test(test_curve_is_drawn_less_often_the_longer_it_is),
         cmocka_unit_test(test_curve_says_where_it_cannot_write),
         cmocka_unit_test(test_curve_of_nothing_says_so),
