@@ -43,6 +43,31 @@ test_evals_take_answers_only_from_whom_they_asked(void **state)
     assert_int_equal(answered(&order, 5), LEARNER_EVAL_SCREEN); // it is still its own
 }
 
+// A result in a checkpoint: numbers of no episodes are not looked at.
+static void
+test_evals_refuse_a_result_that_cannot_be(void **state)
+{
+    (void)state;
+    const learner_eval_result sound = {.stage = LEARNER_EVAL_FULL, .episodes = 3, .mean = 5};
+    learner_eval_result bad[] = {sound, sound, sound, sound, sound, sound, sound}, out;
+    bad[0].stage = LEARNER_EVAL_STAGES;
+    bad[1].mean = NAN;
+    bad[2].std = INFINITY;
+    bad[3].min = -INFINITY;
+    bad[4].max = NAN;
+    bad[5].mean_length = NAN;
+    bad[6].mean = NAN;
+    bad[6].episodes = 0;
+    for (size_t i = 0; i < OCT_COUNTOF(bad); i++) {
+        uint8_t bytes[128];
+        oct_writer writer = {.base = bytes, .capacity = sizeof(bytes)};
+        learner_eval_result_write(&writer, &bad[i]);
+        assert_false(writer.failed);
+        oct_reader reader = {.at = bytes, .left = writer.used};
+        assert_int_equal(learner_eval_result_read(&reader, &out), i == 6 ? OCT_OK : OCT_EPROTO);
+    }
+}
+
 static void
 test_evals_of_nothing(void **state)
 {
@@ -282,6 +307,25 @@ test_evals_seeds_never_repeat(void **state)
     }
 }
 
+// What a checkpoint does not know of may still be answered.
+static void
+test_evals_tickets_after_a_resume_are_none_that_were_given_since_the_checkpoint(void **state)
+{
+    (void)state;
+    uint8_t bytes[4096];
+    oct_writer writer = {.base = bytes, .capacity = sizeof(bytes)};
+    learner_evals_write(evals, &writer);
+    assert_false(writer.failed);
+    newest(1);
+    uint64_t before = ordered(ONE).ticket;
+    learner_evals_destroy(evals);
+    evals = learner_evals_create(&config, NULL);
+    oct_reader reader = {.at = bytes, .left = writer.used};
+    T_OK(learner_evals_read(evals, &reader, now_ns));
+    newest(1);
+    assert_true(ordered(ONE).ticket != before);
+}
+
 static void
 test_evals_all_full_when_a_screen_would_be_as_long(void **state)
 {
@@ -350,6 +394,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         T(test_evals_refuse_a_report_that_nobody_asked_for),
         T(test_evals_take_answers_only_from_whom_they_asked),
+        T(test_evals_refuse_a_result_that_cannot_be),
         T(test_evals_of_nothing),
         T(test_evals_screen_each_newest_version_once),
         T(test_evals_screens_are_a_period_apart),
@@ -360,6 +405,7 @@ main(void)
         T(test_evals_of_a_dead_evaluator_do_not_stop_a_single_other),
         T(test_evals_have_a_bound_on_open_orders),
         T(test_evals_seeds_never_repeat),
+        T(test_evals_tickets_after_a_resume_are_none_that_were_given_since_the_checkpoint),
         T(test_evals_all_full_when_a_screen_would_be_as_long),
         T(test_evals_that_cannot_be_played_are_given_up),
         T(test_evals_summarise),

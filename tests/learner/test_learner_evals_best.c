@@ -1,5 +1,6 @@
 // Which version is the best, what confirms it, what is reported at the end, and what a resumed run
 // goes on from.
+#include "learner/learner_candidates.h"
 #include "tests/learner/evals_fixture.h"
 
 static void
@@ -364,6 +365,26 @@ test_evals_tell_the_mean_of_the_last_screens(void **state)
 
 // ---- which version ships, found out after training
 
+// Of one evaluation of 2 episodes, whose deviation is 10, and one of 20 that all return the same:
+// 1 of 20 degrees of freedom has variance 100. Two standard errors are 2 sqrt(5 (1/2 + 1/20))
+// = 3.3.
+static void
+test_evals_a_rival_is_within_two_pooled_standard_errors(void **state)
+{
+    (void)state;
+    quantizer_publication *one = quantizer_publication_create();
+    quantizer_publication *two = quantizer_publication_create();
+    learner_candidates candidates = {
+        .config = &config,
+        .item = {{.publication = one, .confirmed = NAN}, {.publication = two, .confirmed = NAN}}};
+    candidates.item[0].result = (learner_eval_result){.episodes = 20, .mean = 50};
+    candidates.item[1].result = (learner_eval_result){.episodes = 2, .mean = 46.6, .std = 10};
+    assert_null(learner_candidates_contender(&candidates));
+    candidates.item[1].result.mean = 46.8;
+    assert_ptr_equal(learner_candidates_contender(&candidates), &candidates.item[1]);
+    learner_candidates_clear(&candidates);
+}
+
 #define SPREAD 20.0 // of the returns of an evaluation, about their mean
 
 // As evaluated; half of the episodes return SPREAD more, half of them less.
@@ -620,6 +641,25 @@ test_evals_what_screened_better_waits_its_turn(void **state)
     assert_best(3, 85);
 }
 
+// What is being played is no rival of what waits, however well it screened.
+static void
+test_evals_what_screened_worse_than_what_is_played_waits_too(void **state)
+{
+    (void)state;
+    newest(1);
+    evaluated(1, SCREEN, 10);
+    evaluated(1, EPISODES, 10);
+    newest(2);
+    evaluated(2, SCREEN, 90);
+    learner_eval_order full = ordered(ONE);
+    assert_order(&full, 2, EPISODES);
+    newest(3);
+    evaluated_by(TWO, 3, SCREEN, 30);
+    (void)answered(&full, 20);
+    evaluated(3, EPISODES, 25);
+    assert_best(3, 25);
+}
+
 // The file is another than the checkpoint knows: it goes first, and no screen takes its place.
 static void
 test_evals_restored_unknown_is_evaluated_first(void **state)
@@ -653,6 +693,7 @@ main(void)
         T(test_evals_goal_promotes),
         T(test_evals_without_a_goal_never_solve),
         T(test_evals_finish_takes_the_newest_when_nothing_was_evaluated),
+        T(test_evals_a_rival_is_within_two_pooled_standard_errors),
         T(test_evals_after_training_find_the_best_version),
         T(test_evals_after_training_keep_to_their_share),
         T(test_evals_after_training_choose_nothing_without_a_share),
@@ -672,6 +713,7 @@ main(void)
         T(test_evals_restored_result_is_not_drawn_again),
         T(test_evals_restored_result_that_chose_is_drawn_again),
         T(test_evals_what_screened_better_waits_its_turn),
+        T(test_evals_what_screened_worse_than_what_is_played_waits_too),
         T(test_evals_restored_unknown_is_evaluated_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
