@@ -46,6 +46,21 @@ newest(learner_evals *evals, uint64_t version)
     policy_image_destroy(image);
 }
 
+static void
+answer(learner_evals *evals, uint32_t evaluator, const learner_eval_order *order, float mean)
+{
+    float returns[EPISODES];
+    uint32_t lengths[EPISODES];
+    learner_eval_result result;
+    for (uint32_t k = 0; k < order->episodes; k++) {
+        returns[k] = mean + (float)k;
+        lengths[k] = 10 + k;
+    }
+    oct_err err = learner_evals_report(evals, evaluator, order->ticket, order->publication->version,
+                                       order->episodes, returns, lengths, &result);
+    OCT_ASSERT(err == OCT_OK || err == OCT_EAGAIN);
+}
+
 // Evaluators ask and answer by turns; of answers at most.
 static void
 play(learner_evals *evals, uint32_t answers, float mean)
@@ -53,25 +68,14 @@ play(learner_evals *evals, uint32_t answers, float mean)
     uint64_t now_ns = 1000 * SECOND;
     for (uint32_t i = 0; i < ORDERS; i++, now_ns += SECOND) {
         learner_eval_order order;
-        learner_eval_result result;
         uint32_t evaluator = 1 + i % EVALUATORS;
         if (learner_evals_order(evals, now_ns, evaluator, &order) != OCT_OK) {
             continue;
         }
         OCT_ASSERT(order.publication != NULL && order.episodes > 0);
-        uint32_t count = order.episodes;
         (void)learner_evals_progress(evals, now_ns, evaluator, order.ticket, 1 + i, 1);
-        if (i < answers && count <= EPISODES) {
-            float returns[EPISODES];
-            uint32_t lengths[EPISODES];
-            for (uint32_t k = 0; k < count; k++) {
-                returns[k] = mean + (float)k;
-                lengths[k] = 10 + k;
-            }
-            oct_err err =
-                learner_evals_report(evals, evaluator, order.ticket, order.publication->version,
-                                     count, returns, lengths, &result);
-            OCT_ASSERT(err == OCT_OK || err == OCT_EAGAIN);
+        if (i < answers && order.episodes <= EPISODES) {
+            answer(evals, evaluator, &order, mean);
         } else if (i % 3 == 2) {
             learner_eval_stage stage;
             oct_err err = learner_evals_failed(evals, evaluator, order.ticket,
@@ -114,6 +118,24 @@ policies_bytes(const uint8_t *bytes, size_t length)
     return length - in.left;
 }
 
+static void
+expect_round_trip(const learner_evals *evals)
+{
+    size_t length, again_length;
+    uint8_t *bytes = written(evals, false, &length);
+    learner_evals *again = learner_evals_create(&config, NULL);
+    oct_reader reader = {.at = bytes, .left = length};
+    oct_err err = learner_evals_read(again, &reader, 500 * SECOND);
+    OCT_ASSERT(err == OCT_OK);
+    uint8_t *again_bytes = written(again, false, &again_length);
+    size_t tickets = policies_bytes(bytes, length) + sizeof(uint64_t); // they are counted on
+    memcpy(again_bytes + tickets, bytes + tickets, sizeof(uint64_t));
+    OCT_ASSERT(again_length == length && memcmp(again_bytes, bytes, length) == 0);
+    learner_evals_destroy(again);
+    free(again_bytes);
+    free(bytes);
+}
+
 // A version is being looked at; several were, and one is evaluated in parts; a run that ends; one
 // that ends, and of which a version that was only screened waits.
 static void
@@ -137,14 +159,20 @@ states_make(void)
             learner_evals_finish(evals);
             play(evals, 2, 25);
         }
+        learner_eval_order order;
+        oct_err err = OCT_EAGAIN;
         for (uint32_t k = 1; k <= EVALUATORS; k++) { // is played while the checkpoint is written
-            learner_eval_order order;
-            oct_err err = learner_evals_order(evals, 1100 * SECOND, k, &order);
+            err = learner_evals_order(evals, 1100 * SECOND, k, &order);
             OCT_ASSERT(err == OCT_OK || err == OCT_EAGAIN);
         }
+        expect_round_trip(evals);
         states[i].bytes = written(evals, false, &states[i].length);
         states[i].weights = written(evals, true, &states[i].weights_length);
         states[i].policies = policies_bytes(states[i].bytes, states[i].length);
+        if (err == OCT_OK) { // its part; another's is not there yet
+            answer(evals, EVALUATORS, &order, 20);
+            expect_round_trip(evals);
+        }
         learner_evals_destroy(evals);
     }
 }
@@ -175,24 +203,6 @@ go_on(learner_evals *evals, bool is_finishing)
         learner_evals_finish(evals);
     }
     play(evals, ORDERS - 1, 30);
-}
-
-static void
-expect_round_trip(const learner_evals *evals)
-{
-    size_t length, again_length;
-    uint8_t *bytes = written(evals, false, &length);
-    learner_evals *again = learner_evals_create(&config, NULL);
-    oct_reader reader = {.at = bytes, .left = length};
-    oct_err err = learner_evals_read(again, &reader, 500 * SECOND);
-    OCT_ASSERT(err == OCT_OK);
-    uint8_t *again_bytes = written(again, false, &again_length);
-    size_t tickets = policies_bytes(bytes, length) + sizeof(uint64_t); // they are counted on
-    memcpy(again_bytes + tickets, bytes + tickets, sizeof(uint64_t));
-    OCT_ASSERT(again_length == length && memcmp(again_bytes, bytes, length) == 0);
-    learner_evals_destroy(again);
-    free(again_bytes);
-    free(bytes);
 }
 
 // What was accepted is written as the same bytes, but for the order of the policies.
