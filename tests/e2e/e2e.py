@@ -121,10 +121,10 @@ def column(run, name):
         lines = (run / "metrics.csv").read_text(encoding="utf-8").splitlines()
     except OSError:
         return None
-    if len(lines) < 2:
+    if not lines or name not in (names := lines[0].split(",")):
         return None
-    values = dict(zip(lines[0].split(","), lines[-1].split(",")))
-    return float(values[name]) if values.get(name) else None
+    values = [row[names.index(name)] for row in (line.split(",") for line in lines[1:]) if len(row) == len(names)]
+    return next((float(value) for value in reversed(values) if value), None)
 
 
 def logged(run, identity, name="*"):
