@@ -125,7 +125,7 @@ step_end(octet_env_handle *h, octet_env_io *io, uint32_t i, bool had_ended)
     }
     if (!had_ended) {
         at->sum += h->sum[i];
-        at->length++;
+        at->length += at->length < INT32_MAX; // a state that was set may be there
     }
     if (had_ended && h->autoreset) {
         h->all_flags[i] = OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED; // it could not be reset before
