@@ -92,10 +92,10 @@ static void
 publish_last(learner_run *run)
 {
     learner_train_set_env_steps(run->train, run->env_steps_end);
-    while (learner_run_publish(run) != NULL) { // makes room
+    while (learner_run_publish_to_evaluators(run) != NULL) { // makes room
     }
     learner_train_publish_last(run->train);
-    while (learner_run_publish(run) != NULL) {
+    while (learner_run_publish_to_evaluators(run) != NULL) {
     }
 }
 

@@ -206,17 +206,12 @@ version_next(const learner_run *run)
 }
 
 const quantizer_publication *
-learner_run_publish(learner_run *run)
+learner_run_publish_to_evaluators(learner_run *run)
 {
-    // What is held stays with the stage, which makes no more than it has room for.
-    if (run->train == NULL || !learner_files_reserve(run, version_next(run))) {
-        return NULL;
-    }
     const quantizer_publication *publication = learner_publisher_take(run->publisher);
     if (publication == NULL) {
         return NULL;
     }
-    OCT_ASSERT(publication->version <= run->folder.reserved_version);
     if (run->wants.each_once && !run->wants.any_policy &&
         learner_publisher_is_rare(run->publisher)) {
         oct_log_warn(
@@ -233,6 +228,14 @@ learner_run_publish(learner_run *run)
     }
     run->pace->published(run, publication);
     return publication;
+}
+
+const quantizer_publication *
+learner_run_publish(learner_run *run)
+{
+    // What is held stays with the stage, which makes no more than it has room for.
+    bool may_take = run->train != NULL && learner_files_reserve(run, version_next(run));
+    return may_take ? learner_run_publish_to_evaluators(run) : NULL;
 }
 
 const quantizer_publication *

@@ -122,6 +122,8 @@ void learner_run_collect(learner_run *run);
 // The next version to publish, borrowed until the next call; NULL: none, or its number could not be
 // reserved on disk yet.
 const quantizer_publication *learner_run_publish(learner_run *run);
+// The same where no actor gets it, after training: whether its number is reserved or not.
+const quantizer_publication *learner_run_publish_to_evaluators(learner_run *run);
 const quantizer_publication *learner_run_latest(const learner_run *run); // NULL: none yet
 // What an actor that has a version (0: none) is to act with next. NULL: nothing newer.
 const quantizer_publication *learner_run_newest(learner_run *run, const learner_actor *actor,

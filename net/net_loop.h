@@ -14,7 +14,7 @@
 // receives after those that send to it, if you can: net_*_close may otherwise hang (exit_deadline).
 // Close order: close the links (net_pull_close …), stop timers, destroy wakeups, then
 // net_loop_destroy, which lets the loop run dry. It first ends the handling of signals, because
-// what their handlers use may be freed by then.
+// what their handlers use may be freed by then: one that comes after that ends the process.
 typedef struct net_loop net_loop;
 typedef struct net_timer net_timer;
 typedef struct net_wakeup net_wakeup;

@@ -246,15 +246,10 @@ is_idle(const jobs *s)
 }
 
 static void
-run_ended(void *arg, net_process *process, int exit_status)
+job_end(job *j, int exit_status)
 {
-    job *j = arg;
     jobs *s = j->owner;
     cli_sweep_run *run = &s->plan->trial[j->trial]->run[j->seed];
-    net_process_destroy(process);
-    j->process = NULL;
-    cli_series_close(j->series);
-    j->series = NULL;
     bool is_finished = cli_sweep_file_result(j->folder, run);
     run->state = state_of(s, j, exit_status, is_finished);
     if (run->state == CLI_SWEEP_PRUNED) {
@@ -264,6 +259,17 @@ run_ended(void *arg, net_process *process, int exit_status)
     save(s);
     print_end(s, j);
     start_some(s);
+}
+
+static void
+run_ended(void *arg, net_process *process, int exit_status)
+{
+    job *j = arg;
+    net_process_destroy(process);
+    j->process = NULL;
+    cli_series_close(j->series);
+    j->series = NULL;
+    job_end(j, exit_status);
 }
 
 // A folder that cannot be resumed is made anew: it is ours.
@@ -352,10 +358,15 @@ wait_look(void *arg)
     if (cli_folder_is_locked(j->folder)) {
         return;
     }
+    jobs *s = j->owner;
     wait_end(j);
-    start(j->owner, j);
-    if (j->owner->failed) {
-        start_some(j->owner);
+    if (cli_sweep_file_result(j->folder, &s->plan->trial[j->trial]->run[j->seed])) {
+        job_end(j, 0); // it has finished meanwhile
+        return;
+    }
+    start(s, j);
+    if (s->failed) {
+        start_some(s);
     }
 }
 

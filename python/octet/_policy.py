@@ -67,7 +67,7 @@ class Policy(NotCopied):
         else:
             result = lib.octet_policy_load(_lib.byref(handle), os.fsencode(source), error, len(error))
         self._handle: int | None = None
-        self._lock = threading.Lock()
+        self._lock, self._pid = threading.Lock(), os.getpid()
         _lib.check(result, error.value)
         self._handle = handle.value
         info = _lib.Info(ctypes.sizeof(_lib.Info))
@@ -110,8 +110,14 @@ class Policy(NotCopied):
             raise OctetError("the policy is closed")
         return self._handle
 
+    def _turn(self) -> threading.Lock:
+        """Calls take turns. A forked process has a lock of its own: the thread that held the other one is not in it."""
+        if self._pid != os.getpid():
+            self._lock, self._pid = threading.Lock(), os.getpid()
+        return self._lock
+
     def _call(self, function: Any, *arguments: Any) -> None:
-        with self._lock:
+        with self._turn():
             result = function(self._live(), *arguments)
         _lib.check(result, b"an observation is not finite" if result == _NOT_FINITE else b"the policy failed")
 
@@ -136,7 +142,7 @@ class Policy(NotCopied):
         found, error = _lib.Divergence(ctypes.sizeof(_lib.Divergence)), _lib.create_string_buffer(_lib.ERROR_BYTES)
         with contextlib.ExitStack() as locks:
             for one in sorted({self, other}, key=id):  # in one order, wherever they are compared
-                locks.enter_context(one._lock)
+                locks.enter_context(one._turn())
             result = lib.octet_policy_compare(self._live(), other._live(), rows.ctypes.data, count, _lib.byref(found),
                                               error, len(error))
         _lib.check(result, error.value)
@@ -153,16 +159,17 @@ class Policy(NotCopied):
 
     def close(self) -> None:
         """Frees it. Also done when it is collected."""
-        lock = getattr(self, "_lock", None)
-        if lock is None:  # it was never made
-            return
-        with lock:  # a call may be using it
-            handle, self._handle = self._handle, None
-            if handle is not None:
-                lib.octet_policy_free(handle)
+        with self._turn():  # a call may be using it
+            self._free()
+
+    def _free(self) -> None:
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            lib.octet_policy_free(handle)
 
     def __del__(self) -> None:
-        self.close()
+        if hasattr(self, "_handle"):  # else it was never made
+            self._free()
 
 
 class Sampler:
@@ -185,7 +192,7 @@ class Sampler:
         if not np.isfinite(rows).all():
             raise OctetError("an observation is not finite")
         actions, log_probs = policy._actions(count), np.zeros(count, np.float32)
-        with policy._lock:
+        with policy._turn():
             result = lib.octet_policy_sample_batch(policy._live(), rows.ctypes.data, count,
                                                    self._generators.ctypes.data, actions.ctypes.data,
                                                    log_probs.ctypes.data)

@@ -404,6 +404,29 @@ test_run_evaluates_and_ships_its_last_updates(void **state)
     T_NEAR((double)policy_updates("policy_last.oct"), updates, 0, 0);
 }
 
+// Also where no number could be reserved all the time, as on a full disk.
+static void
+test_run_evaluates_its_last_updates_though_versions_are_held(void **state)
+{
+    (void)state;
+    config.run.env_steps = 1000;
+    config.learner.publish_period = 1000;
+    T_OK(oct_file_make_folder(FOLDER "/policy_versions")); // in its way
+    learner_run *run = run_joined(false);
+    learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+    run_train(run, 2);
+    assert_null(learner_run_publish(run));
+    run_stepped(run, 1000);
+    learner_run_tick(run);
+    assert_int_equal(learner_run_phase(run), LEARNER_FINAL);
+    learner_eval_order order;
+    T_OK(learner_run_order(run, evaluator->id, &order));
+    assert_int_equal(order.publication->env_steps, 1000);
+    assert_true(order.publication->updates > 0);
+    learner_run_destroy(run);
+    assert_int_equal(rmdir(FOLDER "/policy_versions"), 0);
+}
+
 // It may be gone on with, and is not to be waited for.
 static void
 test_run_that_is_interrupted_publishes_no_more(void **state)
@@ -460,6 +483,7 @@ main(void)
         T(test_run_resumed_drops_a_twin_of_another_version),
         T(test_run_that_ends_has_written_its_policy_before),
         T(test_run_evaluates_and_ships_its_last_updates),
+        T(test_run_evaluates_its_last_updates_though_versions_are_held),
         T(test_run_that_is_interrupted_publishes_no_more),
         T(test_run_that_is_solved_ships_what_solved_it),
     };

@@ -1,8 +1,10 @@
 """Policies: against answers written by tools/make_policy_golden.py, which shares no code with policy/."""
 
 import copy
+import os
 import pathlib
 import pickle
+import signal
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -177,6 +179,21 @@ def test_a_policy_is_closed_when_no_call_uses_it(monkeypatch):
                         lambda handle: (seen.append(policy._lock.locked()), free(handle)))
     policy.close()
     assert seen == [True]
+
+
+def test_a_forked_process_has_turns_of_its_own():
+    """A thread that was in a call at the fork is not in the child, and never ends its turn there."""
+    policy = octet.Policy(GOLDEN / "box_int8.oct")
+    obs = golden("box_int8")[0].view(np.float32)
+    with policy._lock:
+        child = os.fork()
+        if child == 0:
+            signal.alarm(20)
+            policy.act(obs)
+            policy.close()
+            os._exit(7)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    policy.close()
 
 
 @pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, pickle.dumps])
