@@ -25,8 +25,10 @@ struct env {
     float *reward;
     uint8_t *flags;
     uint8_t *reset_flags;
-    uint8_t *failed;   // mask of the environments to reset
-    uint8_t *one;      // mask of one; all 0 between calls
+    uint8_t *failed; // mask of the environments to reset
+    uint8_t *one;    // mask of one; all 0 between calls
+    uint8_t *stuck;  // mask of those whose last reset failed; with autoreset
+    uint32_t stuck_count;
     char failure[256]; // of the last environment that failed
     char error[256];
 };
@@ -47,6 +49,7 @@ env_open(env **out, const env_request *request, char *reason, size_t reason_size
     e->reset_flags = oct_alloc(e->count);
     e->failed = oct_alloc(e->count);
     e->one = oct_alloc(e->count);
+    e->stuck = oct_alloc(e->count);
     *out = e;
     return OCT_OK;
 }
@@ -63,6 +66,7 @@ env_close(env *e)
     free(e->reset_flags);
     free(e->failed);
     free(e->one);
+    free(e->stuck);
     free(e);
 }
 
@@ -126,6 +130,13 @@ failure_count(env *e)
     env_instance_error(&e->its, e->failure, sizeof(e->failure));
 }
 
+static void
+stuck_set(env *e, uint32_t i, bool is_stuck)
+{
+    e->stuck_count = e->stuck_count - e->stuck[i] + is_stuck;
+    e->stuck[i] = is_stuck;
+}
+
 oct_err
 env_reset(env *e, const uint8_t *mask, const uint64_t *seeds, octet_env_io *io)
 {
@@ -149,6 +160,9 @@ env_reset(env *e, const uint8_t *mask, const uint64_t *seeds, octet_env_io *io)
                      e->its.spec.id, i, fault_of(&e->its.spec.obs));
             return OCT_EINTERNAL;
         }
+    }
+    for (uint32_t i = 0; e->stuck_count > 0 && i < e->count; i++) {
+        stuck_set(e, i, e->stuck[i] != 0 && mask != NULL && mask[i] == 0);
     }
     return OCT_OK;
 }
@@ -202,11 +216,11 @@ step_fault(const env *e, const octet_env_io *io, uint32_t i)
     return NULL;
 }
 
+// The observation is left as it is.
 static void
 failure_mark(env *e, octet_env_io *io, uint32_t i, const char *fault)
 {
     snprintf(e->failure, sizeof(e->failure), "environment %u: %s", i, fault);
-    e->failures++;
     io->flags[i] = OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED;
     io->flags[i] |= e->autoreset ? OCTET_ENV_OBS_IS_RESET : 0;
     io->reward[i] = 0;
@@ -219,11 +233,16 @@ failure_mark(env *e, octet_env_io *io, uint32_t i, const char *fault)
     if (io->ep_length != NULL) {
         io->ep_length[i] = 0;
     }
-    if (io->obs != NULL) {
-        memset(row_at(io->obs, io->obs_stride, i), 0, e->obs_bytes);
-    }
     if (io->final_obs != NULL) {
         memset(row_at(io->final_obs, io->final_obs_stride, i), 0, e->obs_bytes);
+    }
+}
+
+static void
+obs_clear(const env *e, octet_env_io *io, uint32_t i)
+{
+    if (io->obs != NULL) {
+        memset(row_at(io->obs, io->obs_stride, i), 0, e->obs_bytes);
     }
 }
 
@@ -237,8 +256,11 @@ env_reset_ended(env *e, const uint8_t *mask, octet_env_io *io)
         if (mask[i] != 0) {
             e->one[i] = 1;
             if (env_reset(e, e->one, NULL, io) != OCT_OK) {
+                e->failures += (io->flags[i] & OCTET_ENV_FAILED) == 0; // a step counts once
                 failure_mark(e, io, i, e->error);
+                obs_clear(e, io, i);
                 io->flags[i] &= ~OCTET_ENV_OBS_IS_RESET;
+                stuck_set(e, i, e->autoreset);
             }
             e->one[i] = 0;
         }
@@ -264,22 +286,40 @@ step_is_quiet(const env *e, const octet_env_io *io)
             env_space_rows_are_sound(&e->its.spec.obs, io->obs, io->obs_stride, e->count));
 }
 
-// Marks the environments that went wrong and, with autoreset, begins new episodes in them.
+// Whether environment i is to be reset now.
+static bool
+row_guard(env *e, octet_env_io *io, uint32_t i)
+{
+    const char *fault = step_fault(e, io, i);
+    if (fault == NULL && (io->flags[i] & OCTET_ENV_FAILED) != 0) {
+        failure_count(e); // it has recovered or will
+        stuck_set(e, i, false);
+        return false;
+    }
+    if (fault == NULL && e->stuck[i] == 0) {
+        return false;
+    }
+    bool has_begun = fault == NULL && (io->flags[i] & OCTET_ENV_OBS_IS_RESET) != 0;
+    e->failures++;
+    failure_mark(e, io, i, fault != NULL ? fault : "its last reset failed");
+    if (has_begun) { // the episode that it was to leave has ended
+        stuck_set(e, i, false);
+        return false;
+    }
+    obs_clear(e, io, i);
+    return true;
+}
+
+// Marks the environments that went wrong and, with autoreset, begins new episodes in them. One that
+// could not be reset may answer as if nothing had happened: its steps fail until it is.
 static void
 step_guard(env *e, octet_env_io *io)
 {
-    if (step_is_quiet(e, io)) {
+    if (e->stuck_count == 0 && step_is_quiet(e, io)) {
         return;
     }
-    memset(e->failed, 0, e->count);
     for (uint32_t i = 0; i < e->count; i++) {
-        const char *fault = step_fault(e, io, i);
-        if (fault != NULL) {
-            e->failed[i] = 1;
-            failure_mark(e, io, i, fault);
-        } else if ((io->flags[i] & OCTET_ENV_FAILED) != 0) {
-            failure_count(e); // it has recovered or will
-        }
+        e->failed[i] = row_guard(e, io, i);
     }
     if (e->autoreset) {
         env_reset_ended(e, e->failed, io);
@@ -328,8 +368,11 @@ env_load(env *e, uint32_t i, const void *buf, uint32_t length)
     if ((e->its.spec.capabilities & OCTET_ENV_CAN_SAVE) == 0) {
         return lacks(e, "load");
     }
-    return e->its.api->load(e->its.handle, i, buf, length) != 0 ? answered_error(e, "load")
-                                                                : OCT_OK;
+    if (e->its.api->load(e->its.handle, i, buf, length) != 0) {
+        return answered_error(e, "load");
+    }
+    stuck_set(e, i, false);
+    return OCT_OK;
 }
 
 oct_err
@@ -356,6 +399,7 @@ env_state_set(env *e, uint32_t i, const double *state, uint32_t episode_step, oc
         (void)answered_error(e, "set_state");
         return OCT_EINVAL;
     }
+    stuck_set(e, i, false);
     return OCT_OK;
 }
 

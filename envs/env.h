@@ -43,6 +43,8 @@ OCT_CHECKED oct_err env_reset(env *e, const uint8_t *mask, const uint64_t *seeds
 // not finite. An environment whose reward, observation or final observation is not finite, or whose
 // flags are unknown, has failed: its flags get OCTET_ENV_FAILED and OCTET_ENV_TRUNCATED, reward,
 // final_obs, ep_return and ep_length become 0, with autoreset it is reset; env_failures counts it.
+// One that could not be reset fails in each further step, which tries again, until it begins an
+// episode or its state is loaded or set.
 OCT_CHECKED oct_err env_step(env *e, octet_env_io *io);
 // The next episodes of those in mask after a step that io has the answers of, with flags and
 // reward: as env_reset without seeds. One that cannot begin has failed in that step, without

@@ -84,7 +84,7 @@ typedef struct octet_env_option {
 #define OCTET_ENV_TERMINATED   1u
 #define OCTET_ENV_TRUNCATED    2u
 #define OCTET_ENV_OBS_IS_RESET 4u /* obs is the first of a new episode */
-#define OCTET_ENV_FAILED       8u /* recovered by a reset: do not learn from this transition */
+#define OCTET_ENV_FAILED       8u /* the step failed: do not learn from this transition */
 /* With autoreset a failed environment begins its next episode at once (OBS_IS_RESET). Without that
  * flag it could not begin one: each of its steps fails, and tries again, until one begins; the
  * others are stepped as ever. After a step with FAILED in its flags last_error may say why, in one

@@ -20,6 +20,7 @@ struct walk {
 
 struct octet_env_handle {
     uint32_t count, autoreset;
+    uint32_t resets; /* asked of environment 0 */
     char error[80];
     struct walk walks[];
 };
@@ -117,7 +118,7 @@ observe(const struct walk *w, void *rows, uint32_t stride, uint32_t i)
 #ifdef BAD_SHAPE
     row[2] = 7;
 #endif
-#ifdef BAD_OBS_NAN
+#if defined(BAD_OBS_NAN) || defined(BAD_RESET_FAILS) || defined(BAD_RESET_FAILS_TWICE)
     row[0] = w->steps == 3 ? NAN : row[0];
 #endif
 #ifdef BAD_OBS_RANGE
@@ -175,8 +176,27 @@ spec(const octet_env_handle *h)
 }
 
 static int
+reset_refuse(octet_env_handle *h, const uint8_t *mask)
+{
+    h->resets += mask == NULL || mask[0] != 0;
+    int refuses = h->resets > 1 && (mask == NULL || mask[0] != 0);
+#ifdef BAD_RESET_FAILS_TWICE
+    refuses = refuses && h->resets <= 5; /* the host asks twice a step */
+#elif !defined(BAD_RESET_FAILS)
+    refuses = 0;
+#endif
+    if (refuses) {
+        snprintf(h->error, sizeof(h->error), "the line is closed");
+    }
+    return refuses;
+}
+
+static int
 reset(octet_env_handle *h, const uint8_t *mask, const uint64_t *seeds, octet_env_io *io)
 {
+    if (reset_refuse(h, mask)) {
+        return 1;
+    }
     for (uint32_t i = 0; i < h->count; i++) {
 #ifndef BAD_MASK
         if (mask != NULL && mask[i] == 0) {

@@ -157,6 +157,95 @@ test_plugin_unknown_flags_are_a_failure(void **state)
     env_close(e);
 }
 
+// ---- resets that fail
+
+static const uint8_t failed = OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED;
+static const uint8_t anew = OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED | OCTET_ENV_OBS_IS_RESET;
+
+// Two environments that fail in step 3. The first of them cannot be reset.
+static env *
+stuck_opened(const char *name, struct rows *r)
+{
+    env *e = env_opened(plugin_path(name), "", 2, 0, true);
+    rows_init(r);
+    T_OK(env_reset(e, NULL, NULL, &r->io));
+    for (int t = 1; t <= 3; t++) {
+        T_OK(env_step(e, &r->io));
+    }
+    assert_int_equal(r->flags[0], failed);
+    assert_float_equal(r->obs[0][1], 0, 0);
+    assert_int_equal(r->flags[1], anew);
+    assert_int_equal(env_failures(e), 2);
+    T_SAYS(env_failure(e), "environment 0: ");
+    T_SAYS(env_failure(e), "the line is closed");
+    return e;
+}
+
+// The plug-in would go on in the old episode.
+static void
+test_plugin_environment_that_cannot_be_reset_fails_until_it_is(void **state)
+{
+    (void)state;
+    struct rows r;
+    env *e = stuck_opened("bad_reset_fails_twice", &r);
+    T_OK(env_step(e, &r.io));
+    assert_int_equal(r.flags[0], failed);
+    assert_float_equal(r.reward[0], 0, 0);
+    assert_float_equal(r.obs[0][0], 0, 0);
+    assert_float_equal(r.obs[0][1], 0, 0);
+    assert_int_equal(r.flags[1], 0);
+    assert_float_equal(r.obs[1][1], 1, 0);
+    assert_int_equal(env_failures(e), 3);
+    T_OK(env_step(e, &r.io));
+    assert_int_equal(r.flags[0], anew);
+    assert_true(r.obs[0][0] != 0);
+    assert_float_equal(r.obs[0][1], 0, 0);
+    assert_int_equal(env_failures(e), 4);
+    T_OK(env_step(e, &r.io));
+    assert_int_equal(r.flags[0], 0);
+    assert_float_equal(r.obs[0][1], 1, 0);
+    env_close(e);
+}
+
+static void
+test_plugin_that_begins_an_episode_by_itself_needs_no_reset(void **state)
+{
+    (void)state;
+    struct rows r;
+    env *e = stuck_opened("bad_reset_fails", &r);
+    int t = 3;
+    while (r.flags[0] == failed) {
+        T_OK(env_step(e, &r.io));
+        t++;
+    }
+    assert_true(t > 4 && t <= 20);
+    assert_int_equal(r.flags[0], anew); // it ends an episode that it was to leave
+    assert_float_equal(r.reward[0], 0, 0);
+    assert_float_equal(r.ep_return[0], 0, 0);
+    assert_int_equal(r.ep_length[0], 0);
+    assert_true(r.obs[0][0] != 0);
+    T_OK(env_step(e, &r.io));
+    assert_int_equal(r.flags[0], 0);
+    assert_float_equal(r.obs[0][1], 1, 0);
+    env_close(e);
+}
+
+static void
+test_plugin_environment_that_is_loaded_needs_no_reset(void **state)
+{
+    (void)state;
+    struct rows r;
+    env *e = stuck_opened("bad_reset_fails", &r);
+    uint8_t saved[256];
+    uint32_t length = sizeof(saved);
+    T_OK(env_save(e, 1, saved, &length));
+    T_OK(env_load(e, 0, saved, length));
+    T_OK(env_step(e, &r.io));
+    assert_int_equal(r.flags[0], 0);
+    assert_float_equal(r.obs[0][1], 1, 0);
+    env_close(e);
+}
+
 static void
 test_plugin_example_point_reaches_its_goal(void **state)
 {
@@ -196,6 +285,9 @@ main(void)
         cmocka_unit_test(test_plugin_error_in_step_is_told_by_the_host),
         cmocka_unit_test(test_plugin_numbers_that_are_not_finite_stop_at_the_host),
         cmocka_unit_test(test_plugin_unknown_flags_are_a_failure),
+        cmocka_unit_test(test_plugin_environment_that_cannot_be_reset_fails_until_it_is),
+        cmocka_unit_test(test_plugin_that_begins_an_episode_by_itself_needs_no_reset),
+        cmocka_unit_test(test_plugin_environment_that_is_loaded_needs_no_reset),
         cmocka_unit_test(test_plugin_example_point_reaches_its_goal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
