@@ -40,6 +40,7 @@ struct actor_run {
     bool *is_first;        // [envs] the episode has no row yet
     actor_seed seed;
     bool started;
+    uint32_t stuck_steps; // in a row in which all environments failed and none could be reset
     actor_numbers numbers;
 };
 
@@ -307,6 +308,20 @@ run_start(actor_run *run)
     return OCT_OK;
 }
 
+// Whether all environments have failed, and could not be reset, for so long that none ever will.
+static bool
+run_is_stuck(actor_run *run)
+{
+    for (uint32_t i = 0; i < run->envs; i++) {
+        uint8_t flags = run->io.flags[i];
+        if ((flags & OCTET_ENV_FAILED) == 0 || (flags & OCTET_ENV_OBS_IS_RESET) != 0) {
+            run->stuck_steps = 0;
+            return false;
+        }
+    }
+    return ++run->stuck_steps >= ACTOR_STUCK_STEPS_MAX;
+}
+
 oct_err
 actor_run_step(actor_run *run, actor_batch *batch)
 {
@@ -330,13 +345,13 @@ actor_run_step(actor_run *run, actor_batch *batch)
     run->numbers.infer_s += (double)(acted_ns - begin_ns) * 1e-9;
     run->numbers.env_s += (double)(stepped_ns - observed_ns) * 1e-9;
     run->numbers.collect_s += (double)(oct_clock_ns() - stepped_ns + observed_ns - acted_ns) * 1e-9;
-    return OCT_OK;
+    return run_is_stuck(run) ? OCT_EINTERNAL : OCT_OK;
 }
 
 const char *
 actor_run_error(const actor_run *run)
 {
-    return env_error(run->e);
+    return run->stuck_steps >= ACTOR_STUCK_STEPS_MAX ? env_failure(run->e) : env_error(run->e);
 }
 
 actor_numbers *

@@ -19,7 +19,8 @@
 // policy.
 typedef struct actor_run actor_run;
 
-#define ACTOR_EPISODES_MAX 1024
+#define ACTOR_EPISODES_MAX    1024
+#define ACTOR_STUCK_STEPS_MAX 100 // in a row
 
 // What the acting thread tells about itself; the loop thread sends it to the learner.
 typedef struct actor_numbers {
@@ -53,7 +54,8 @@ void actor_run_open_batch(actor_run *run, actor_batch *batch);
 // its end.
 void actor_run_end_rollout(actor_run *run, actor_batch *batch);
 // One step of all environments into batch, which must have room. OCT_EINTERNAL: the environment
-// failed for good (actor_run_error).
+// failed for good (actor_run_error), or no environment could be reset in ACTOR_STUCK_STEPS_MAX
+// steps.
 OCT_CHECKED oct_err actor_run_step(actor_run *run, actor_batch *batch);
 const char *actor_run_error(const actor_run *run);
 // Running numbers; the caller may read and clear the episode columns between steps.

@@ -4,7 +4,8 @@
  * episode; 0: it never ends spread    environment i takes length + i * spread steps truncate  1:
  * episodes end by truncation, 2: by both at once, 0: by termination nan_at    the reward of this
  * step of each episode is NaN; 0: never nan_once  1: only in the first episode of each environment
- *   error_at  the step function answers an error at this call; 0: never */
+ *   error_at  the step function answers an error at this call; 0: never
+ *   reset_errors  so many calls of reset after the first answer an error */
 #include "octet/env.h"
 
 #include <math.h>
@@ -12,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LENGTH, SPREAD, TRUNCATE, NAN_AT, NAN_ONCE, ERROR_AT, OPTIONS };
+enum { LENGTH, SPREAD, TRUNCATE, NAN_AT, NAN_ONCE, ERROR_AT, RESET_ERRORS, OPTIONS };
 
-static const char *const names[OPTIONS] = {"length", "spread",   "truncate",
-                                           "nan_at", "nan_once", "error_at"};
+static const char *const names[OPTIONS] = {"length",   "spread",   "truncate",    "nan_at",
+                                           "nan_once", "error_at", "reset_errors"};
 
 struct line {
     float seed, episode, reward_sum;
@@ -24,7 +25,7 @@ struct line {
 
 struct octet_env_handle {
     uint32_t count;
-    int32_t calls;
+    int32_t calls, resets;
     int32_t options[OPTIONS];
     struct line lines[];
 };
@@ -97,6 +98,10 @@ begin(struct line *line)
 static int
 reset(octet_env_handle *h, const uint8_t *mask, const uint64_t *seeds, octet_env_io *io)
 {
+    h->resets++;
+    if (h->resets > 1 && h->resets <= 1 + h->options[RESET_ERRORS]) {
+        return 1;
+    }
     for (uint32_t i = 0; i < h->count; i++) {
         if (mask == NULL || mask[i] != 0) {
             if (seeds != NULL) {

@@ -196,6 +196,34 @@ test_run_of_an_environment_that_always_fails(void **state)
     session_close(s);
 }
 
+// Without end it would only seem to wait. A step asks for a reset of both, then of each.
+static void
+test_run_ends_where_no_environment_can_be_reset(void **state)
+{
+    (void)state;
+    session *s = odd_session("length=0,nan_at=1,nan_once=1,reset_errors=300", 2, 300);
+    for (int t = 1; t < 100; t++) {
+        T_OK(actor_run_step(s->run, s->batch));
+    }
+    T_ERR(actor_run_step(s->run, s->batch), OCT_EINTERNAL);
+    assert_non_null(strstr(actor_run_error(s->run), "environment 1: "));
+    assert_non_null(strstr(actor_run_error(s->run), "the odd environment is broken"));
+    session_close(s);
+}
+
+// In step 100 environment 1 is reset, and in step 101 environment 0.
+static void
+test_run_goes_on_while_an_environment_can_be_reset(void **state)
+{
+    (void)state;
+    session *s = odd_session("length=0,nan_at=1,nan_once=1,reset_errors=299", 2, 1000);
+    session_steps(s, 300, 0);
+    assert_int_equal(actor_run_numbers(s->run)->failures, 201);
+    assert_int_equal(s->count[0], 199);
+    assert_int_equal(s->count[1], 200);
+    session_close(s);
+}
+
 static void
 test_run_notes_which_version_acted(void **state)
 {
@@ -619,6 +647,8 @@ main(void)
         cmocka_unit_test(test_run_says_when_the_environment_is_broken),
         cmocka_unit_test(test_run_closes_an_episode_that_failed),
         cmocka_unit_test(test_run_of_an_environment_that_always_fails),
+        cmocka_unit_test(test_run_ends_where_no_environment_can_be_reset),
+        cmocka_unit_test(test_run_goes_on_while_an_environment_can_be_reset),
         cmocka_unit_test(test_run_numbers_go_on_over_a_dropped_batch),
         cmocka_unit_test(test_run_numbers_go_on_over_rollouts),
         cmocka_unit_test(test_run_marks_how_episodes_end),
