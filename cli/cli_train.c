@@ -108,8 +108,7 @@ static const struct argp_option option_table[] = {
      0},
     {"energy-model", KEY_ENERGY_MODEL, "MODEL", 0,
      "Say, too, what the CPU time would have taken: watts=W[,gco2_per_kwh=G], at so many watts of "
-     "a "
-     "busy core, and what that is in CO2; called a model wherever it is told",
+     "a busy core, and what that is in CO2; called a model wherever it is told",
      0},
     {"dash", KEY_DASH, "PORT", OPTION_ARG_OPTIONAL,
      "Show the run in a browser, at http://127.0.0.1:PORT (default 8260), while it lasts", 0},

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "envs/env_failure.h"
 #include "envs/env_instance.h"
 #include "envs/env_space.h"
 
@@ -221,18 +222,9 @@ static void
 failure_mark(env *e, octet_env_io *io, uint32_t i, const char *fault)
 {
     snprintf(e->failure, sizeof(e->failure), "environment %u: %s", i, fault);
-    io->flags[i] = OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED;
-    io->flags[i] |= e->autoreset ? OCTET_ENV_OBS_IS_RESET : 0;
-    io->reward[i] = 0;
-    if (io->reward64 != NULL) {
-        io->reward64[i] = 0;
-    }
-    if (io->ep_return != NULL) {
-        io->ep_return[i] = 0;
-    }
-    if (io->ep_length != NULL) {
-        io->ep_length[i] = 0;
-    }
+    env_failure_put(io, i,
+                    OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED |
+                        (e->autoreset ? OCTET_ENV_OBS_IS_RESET : 0));
     if (io->final_obs != NULL) {
         memset(row_at(io->final_obs, io->final_obs_stride, i), 0, e->obs_bytes);
     }

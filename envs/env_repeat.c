@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "envs/env_failure.h"
 #include "envs/env_space.h"
 
 #define FLAGS_END (OCTET_ENV_TERMINATED | OCTET_ENV_TRUNCATED)
@@ -160,27 +161,6 @@ masked_reset(octet_env_handle *h, octet_env_io *io)
     return 0;
 }
 
-// A step whose episode no other follows yet.
-static void
-failure_put(octet_env_io *io, uint32_t i)
-{
-    if (io->flags != NULL) {
-        io->flags[i] = OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED;
-    }
-    if (io->reward != NULL) {
-        io->reward[i] = 0;
-    }
-    if (io->reward64 != NULL) {
-        io->reward64[i] = 0;
-    }
-    if (io->ep_return != NULL) {
-        io->ep_return[i] = 0;
-    }
-    if (io->ep_length != NULL) {
-        io->ep_length[i] = 0;
-    }
-}
-
 // Begins the next episodes. One that cannot has failed, and tries again at the next step.
 static void
 ended_reset(octet_env_handle *h, octet_env_io *io)
@@ -199,7 +179,7 @@ ended_reset(octet_env_handle *h, octet_env_io *io)
         if (h->episodes[i].ended != 0) {
             h->mask[i] = 1;
             if (masked_reset(h, io) != 0) {
-                failure_put(io, i);
+                env_failure_put(io, i, OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED);
             }
             h->mask[i] = 0;
         }

@@ -238,13 +238,13 @@ policy_put(const char *name, const char *bytes, size_t length)
     T_OK(oct_file_write(path, bytes, length));
 }
 
-static uint64_t
-version_of(const char *name)
+static policy_origin
+origin_of(const char *name)
 {
     policy_image *image = policy_read(name);
-    uint64_t version = image->origin.version;
+    policy_origin origin = image->origin;
     policy_image_destroy(image);
-    return version;
+    return origin;
 }
 
 // A better version takes the place of the best; killed behind so many of the writes for that: the
@@ -270,7 +270,7 @@ test_run_killed_between_policy_and_weights_has_those_of_its_policy(void **state)
                 (void)snprintf(path, sizeof(path), FOLDER "/%s", names[k]);
                 T_OK(oct_file_read(path, 1 << 26, (uint8_t **)(i == 0 ? &before[k] : &after[k]),
                                    i == 0 ? &length_before[k] : &length_after[k]));
-                assert_int_equal(version_of(names[k]), version);
+                assert_int_equal(origin_of(names[k]).version, version);
             }
             assert_false(folder_has(FOLDER, "policy.fp32.next"));
         }
@@ -317,7 +317,7 @@ test_run_resumed_writes_the_weights_of_an_earlier_best(void **state)
         assert_int_equal(with_policy == 1 ? 0 : unlink(FOLDER "/policy.oct"), 0);
         run = run_joined(true);
         run_stop(run, "interrupted");
-        assert_int_equal(version_of("policy.oct"), version);
+        assert_int_equal(origin_of("policy.oct").version, version);
         char *again = folder_read(FOLDER, "policy.fp32.oct");
         assert_memory_equal(again, weights, length);
         free(again);
@@ -366,15 +366,6 @@ test_run_that_ends_has_written_its_policy_before(void **state)
     learner_run_destroy(run); // killed before it could save
 }
 
-static uint64_t
-policy_updates(const char *name)
-{
-    policy_image *image = policy_read(name);
-    uint64_t updates = image->origin.updates;
-    policy_image_destroy(image);
-    return updates;
-}
-
 // A run that is shorter than a publishing period ships what it has learned.
 static void
 test_run_evaluates_and_ships_its_last_updates(void **state)
@@ -400,8 +391,8 @@ test_run_evaluates_and_ships_its_last_updates(void **state)
     assert_true(updates > 0);
     learner_run_save(run);
     learner_run_destroy(run);
-    T_NEAR((double)policy_updates("policy.oct"), updates, 0, 0);
-    T_NEAR((double)policy_updates("policy_last.oct"), updates, 0, 0);
+    T_NEAR((double)origin_of("policy.oct").updates, updates, 0, 0);
+    T_NEAR((double)origin_of("policy_last.oct").updates, updates, 0, 0);
 }
 
 // Also where no number could be reserved all the time, as on a full disk.
@@ -437,7 +428,7 @@ test_run_that_is_interrupted_publishes_no_more(void **state)
     (void)run_published(run);
     run_train(run, 2);
     run_stop(run, "interrupted");
-    assert_int_equal(policy_updates("policy_last.oct"), 0);
+    assert_int_equal(origin_of("policy_last.oct").updates, 0);
 }
 
 // What was learned while that was played is the last version, however good: it is not confirmed.
