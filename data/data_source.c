@@ -348,8 +348,7 @@ begun(const struct held *held)
 static bool
 is_same_stream(const struct held *a, const struct held *b)
 {
-    return a->file == b->file && a->block->session == b->block->session &&
-           a->block->actor_id == b->block->actor_id && a->block->stream == b->block->stream;
+    return a->file == b->file && replay_block_is_of_stream(a->block, b->block);
 }
 
 double

@@ -190,8 +190,7 @@ episode_follows(const data_source *source, const data_episode *before, const dat
 {
     const replay_block *from = data_source_block(source, before->block);
     const replay_block *to = data_source_block(source, episode->block);
-    return from->session == to->session && from->actor_id == to->actor_id &&
-           from->stream == to->stream && before->has_end && episode->has_first &&
+    return replay_block_is_of_stream(to, from) && before->has_end && episode->has_first &&
            from->first + before->row + before->rows == to->first + episode->row;
 }
 

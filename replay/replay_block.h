@@ -82,6 +82,22 @@ void replay_layout_columns(const replay_layout *layout, replay_column out[REPLAY
 void replay_block_add(const replay_layout *layout, replay_block *block, const wire_batch *batch,
                       uint32_t row, uint32_t count, uint32_t version);
 
+static inline bool
+replay_block_is_of_stream(const replay_block *block, const replay_block *other)
+{
+    return block->session == other->session && block->actor_id == other->actor_id &&
+           block->stream == other->stream;
+}
+
+// Whether the rows of block come right behind those of before, which is full.
+static inline bool
+replay_block_is_behind(const replay_layout *layout, const replay_block *block,
+                       const replay_block *before)
+{
+    return before->count == layout->rows && before->first + before->count == block->first &&
+           replay_block_is_of_stream(block, before);
+}
+
 static inline const uint8_t *
 replay_block_obs(const replay_layout *layout, const replay_block *block, uint32_t row)
 {

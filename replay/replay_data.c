@@ -342,11 +342,9 @@ link_fault(const replay_data *data, const replay_block *block, uint32_t index)
     if (back == REPLAY_BLOCK_NONE) {
         return NULL;
     }
-    bool is_behind = before->count == data->layout.rows &&
-                     before->first + before->count == block->first &&
-                     before->session == block->session && before->actor_id == block->actor_id &&
-                     before->stream == block->stream;
-    return is_behind ? NULL : "it does not follow the block before it";
+    return replay_block_is_behind(&data->layout, block, before)
+               ? NULL
+               : "it does not follow the block before it";
 }
 
 static const char *

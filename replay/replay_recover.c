@@ -199,14 +199,6 @@ block_is_sane(const replay_file *file, const replay_block *block)
            (block->episode_age == REPLAY_BLOCK_AGE_UNKNOWN || block->episode_age <= block->first);
 }
 
-static bool
-is_behind(const replay_file *file, const replay_block *before, const replay_block *block)
-{
-    return before->count == file->layout.rows && before->first + before->count == block->first &&
-           before->session == block->session && before->actor_id == block->actor_id &&
-           before->stream == block->stream;
-}
-
 // Links follow from what the blocks say of the one before them. Stored where they differ: of a copy
 // each page that is stored to takes memory.
 static void
@@ -226,7 +218,7 @@ blocks_link(replay_recovered *out, const replay_file *file, const replay_head *h
         uint64_t previous = block->previous;
         if (block->count > 0 && previous >= head->oldest && previous < serial &&
             next[previous - head->oldest] == REPLAY_BLOCK_NONE &&
-            is_behind(file, replay_file_block(file, previous), block)) {
+            replay_block_is_behind(&file->layout, block, replay_file_block(file, previous))) {
             next[previous - head->oldest] = serial;
         }
         out->rows += block->count;

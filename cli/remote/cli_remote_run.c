@@ -12,6 +12,7 @@
 
 #include "cli/cli_options.h"
 #include "learner/learner_checkpoints.h"
+#include "net/net_url.h"
 
 void
 cli_remote_run_word(cli_remote_run *run, const char *command, const char *word)
@@ -65,7 +66,7 @@ cli_remote_run_address(cli_remote_options *out, const oct_config *config)
 {
     out->learner = config->net.learner;
     out->replay = config->net.replay;
-    bool is_here = strncmp(out->learner, "ipc://", 6) == 0 && strchr(out->learner + 6, '/') == NULL;
+    bool is_here = net_url_is_ipc(out->learner) && strchr(out->learner + 6, '/') == NULL;
     out->run_id = is_here ? 0 : run_id_here();
 }
 
@@ -89,5 +90,5 @@ bool
 cli_remote_run_is_gone(const cli_remote_run *run)
 {
     const char *url = run->remote.learner;
-    return run->run_dir != NULL && strncmp(url, "ipc://", 6) == 0 && access(url + 6, F_OK) != 0;
+    return run->run_dir != NULL && net_url_is_ipc(url) && access(url + 6, F_OK) != 0;
 }

@@ -16,6 +16,7 @@
 #include "common/oct_text.h"
 #include "envs/env.h"
 #include "learner/learner_checkpoints.h"
+#include "net/net_url.h"
 
 #define MESSAGE_BYTES 4096
 
@@ -181,7 +182,7 @@ resolve_addresses(oct_config *config)
 {
     oct_config defaults;
     oct_config_default(&defaults);
-    if (strncmp(config->net.learner, "ipc://", 6) != 0 &&
+    if (!net_url_is_ipc(config->net.learner) &&
         strcmp(config->net.learner, defaults.net.learner) != 0) {
         fprintf(stderr,
                 "octet train: note: net.learner '%s' is for daemons started by hand; this run "

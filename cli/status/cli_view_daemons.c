@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/status/cli_view.h"
+#include "net/net_url.h"
 
 #define SILENT_MAX 3 // that are named
 
@@ -20,7 +21,7 @@ number(const cli_view *view, const char *name)
 static cli_line *
 daemon_begin(cli_view *view, const char *label, const cli_daemon_state *daemon)
 {
-    bool is_local = strncmp(daemon->url, "ipc://", 6) == 0 && view->state->folder[0] != '\0';
+    bool is_local = net_url_is_ipc(daemon->url) && view->state->folder[0] != '\0';
     bool is_lost = !daemon->heard && daemon->why[0] != '\0';
     if (!is_local && (daemon->url[0] != '\0' || is_lost)) {
         cli_line_add(cli_view_begin(view, label), "%s",
