@@ -1,6 +1,7 @@
 #ifndef COMMON_OCT_ROLE_H
 #define COMMON_OCT_ROLE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 // Who a peer is. Between hosts its certificate says so (the subject's OU); on this machine, and on
@@ -25,6 +26,13 @@ typedef enum oct_role {
 const char *oct_role_name(oct_role role);
 // The role of a certificate's OU; OCT_ROLE_NONE when there is none of that name. Threads: any.
 oct_role oct_role_from_name(const char *name);
+
+// Whether a peer may be a relay: over local sockets nobody has a certificate.
+static inline bool
+oct_role_may_relay(oct_role role)
+{
+    return role == OCT_ROLE_LOCAL || role == OCT_ROLE_RELAY;
+}
 
 // The certificate that a peer has shown. Who has the same one cannot be told apart.
 #define OCT_HOLDER_ID_BYTES 16 // of its SHA-256

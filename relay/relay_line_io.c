@@ -35,19 +35,12 @@ batch_pass(relay_line *line, const uint8_t *frame, size_t length, uint32_t child
     return OCT_OK;
 }
 
-// Whether it may be one: over local sockets nobody has a certificate.
-static bool
-is_relay(oct_role role)
-{
-    return role == OCT_ROLE_LOCAL || role == OCT_ROLE_RELAY;
-}
-
 // What a relay below gathered.
 static oct_err
 gathered_pass(relay_line *line, net_msg *msg)
 {
     wire_gathered gathered;
-    if (!is_relay(net_pull_role(line->pull)) ||
+    if (!oct_role_may_relay(net_pull_role(line->pull)) ||
         wire_gathered_open(&gathered, WIRE_BATCH, net_msg_body(msg), net_msg_length(msg)) !=
             OCT_OK) {
         relay_bad(line->io, "not a message of a relay, or not from one");
@@ -159,7 +152,7 @@ peer_named(void *arg, uint32_t peer, oct_role role, const uint8_t *name, size_t 
     wire_gathered relay;
     wire_claim claim;
     if (wire_gathered_open(&relay, WIRE_ACK, name, length) == OCT_OK) {
-        if (!is_relay(role)) {
+        if (!oct_role_may_relay(role)) {
             relay_bad(line->io, "a relay's name from somebody else");
             return;
         }

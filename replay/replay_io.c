@@ -218,20 +218,13 @@ gathered_take(replay_io *io, const uint8_t *frame, size_t length)
     return err;
 }
 
-// Whether it may be one: over local sockets nobody has a certificate.
-static bool
-is_relay(oct_role role)
-{
-    return role == OCT_ROLE_LOCAL || role == OCT_ROLE_RELAY;
-}
-
 // Batches that a relay brings. What is wrong with one of them is its sender's doing, not the
 // relay's: it is counted, and the others are taken.
 static oct_err
 gathered_arrived(replay_io *io, net_msg *msg)
 {
     wire_gathered gathered;
-    bool is_its = is_relay(net_pull_role(io->pull));
+    bool is_its = oct_role_may_relay(net_pull_role(io->pull));
     const char *reason =
         is_its ? "not a message of a relay" : "a message of a relay from somebody else";
     if (!is_its || wire_gathered_open(&gathered, WIRE_BATCH, net_msg_body(msg),
@@ -273,7 +266,7 @@ acks_asked(void *arg, uint32_t peer, oct_role role, const uint8_t *name, size_t 
     wire_claim claim;
     wire_gathered relay;
     if (wire_gathered_open(&relay, WIRE_ACK, name, length) == OCT_OK) {
-        if (is_relay(role)) {
+        if (oct_role_may_relay(role)) {
             replay_acks_relay(io->acks, peer, relay.relay);
         } else {
             replay_complain(&io->bad_ask, "REPLAY-BAD-ASK", "a relay's name from somebody else");
