@@ -152,7 +152,8 @@ train_params(const learner_train *train)
     return average != NULL ? average : algo_policy_params(train->algorithm);
 }
 
-// One to explore with where the algorithm has such: all but every so manieth.
+// Where the algorithm explores by noisy policies, all offers are such but each
+// LEARNER_NOISY_PERIOD-th.
 static bool
 train_is_noisy(const learner_train *train)
 {

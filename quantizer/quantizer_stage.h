@@ -55,7 +55,7 @@ typedef struct quantizer_stage_options {
     policy_precision precision;
     const quantizer_method *method; // copied; NULL: QUANTIZER_METHOD_DEFAULT
     bool delta;                     // integer precisions: encode changes, too
-    uint32_t key_frame_period;      // every so manieth publication has no delta; 0: as long as the
+    uint32_t key_frame_period;      // one publication in so many has no delta; 0: as long as the
                                     // delta is shorter
     uint64_t run_id;
     const char *run_name;
