@@ -173,7 +173,9 @@ env_fits(const policy_spec *policy, const eval_options *options, cli_video **vid
     if (err != OCT_OK) {
         cli_error("eval", "'%s' does not fit '%s': %s", options->policy, options->env_id, reason);
     } else if (options->video.path != NULL || options->video.folder != NULL) {
-        err = cli_video_open(video, &options->video, e, reason, sizeof(reason));
+        cli_video_options shown = options->video;
+        shown.env_options = options->options;
+        err = cli_video_open(video, &shown, e, reason, sizeof(reason));
         if (err != OCT_OK) {
             cli_error("eval", "%s", reason);
         }

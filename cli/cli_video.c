@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "cli/cli_signals.h"
+#include "common/oct_action_repeat.h"
 #include "common/oct_base.h"
 #include "render/render_scene.h"
 #include "render/render_video.h"
@@ -52,6 +53,14 @@ cli_video_stop(const cli_video *video)
     return &stopped;
 }
 
+// Of the actions' steps. A clock of the environment's own counts them already.
+static double
+steps_per_second(const render_scene *scene, const octet_env_spec *spec, const char *env_options)
+{
+    double steps = render_scene_steps_per_second(scene);
+    return spec->step_seconds > 0 ? steps : steps / oct_action_repeat_of(env_options);
+}
+
 oct_err
 cli_video_open(cli_video **out, const cli_video_options *options, const env *e, char *reason,
                size_t reason_size)
@@ -63,7 +72,7 @@ cli_video_open(cli_video **out, const cli_video_options *options, const env *e, 
     oct_err err =
         render_scene_open(&video->scene, e, options->width, options->height, reason, reason_size);
     if (err == OCT_OK) {
-        double steps = render_scene_steps_per_second(video->scene);
+        double steps = steps_per_second(video->scene, env_spec(e), options->env_options);
         video->stride = (uint32_t)ceil(steps / RATE_MAX - 1e-9);
         video->rate = steps / video->stride;
         video->width = render_scene_width(video->scene);

@@ -17,10 +17,11 @@
 typedef struct cli_video cli_video;
 
 typedef struct cli_video_options {
-    const char *path;       // of --video, or NULL
-    const char *folder;     // of --frames, or NULL
-    uint32_t width, height; // 0: what suits the environment
-    uint32_t episodes;      // 0: one
+    const char *path;        // of --video, or NULL
+    const char *folder;      // of --frames, or NULL
+    uint32_t width, height;  // 0: what suits the environment
+    uint32_t episodes;       // 0: one
+    const char *env_options; // of e; with an action repeat there are fewer frames a second
 } cli_video_options;
 
 // e: an environment like the one that is to be looked at; not kept. Errors: with a line in reason.

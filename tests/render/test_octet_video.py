@@ -94,6 +94,10 @@ class Video(Case):
             self.assertLess(max(bytes_read[cart:cart + 3]), 80)
         self.assertEqual(self.files(), ["pole.gif", "pole.mp4"])
 
+    def test_an_action_repeat_is_watched_at_the_same_speed(self):
+        out, _ = self.eval("--video", "pole.mp4", "--options", "action_repeat=5")
+        self.assertIn(", 10 a second, 1 episode", out)
+
     def test_more_episodes_have_more_frames(self):
         counts = []
         for n in ["1", "2"]:
