@@ -4,8 +4,9 @@
 usage: learning_grid.py RECORDS... [--svg FILE] [--title TEXT] [--steps] [--by-env]
 
 Each panel is one preset: every seed's evaluations of the published policy against minutes (or seconds) of wall time, its
-goal as a line; the last point is the result. Settings (int8, policy.precision=fp32) have a colour each. The table is Markdown, one row a preset and setting. --steps draws over million environment steps instead
-of time. --by-env makes a panel of each environment, with a colour for what follows the hyphen in a preset's name (ppo, vtrace).
+goal as a line; the last point is the result. Settings (int8, policy.precision=fp32) have a colour each, from the eighth
+on with dashed lines (□). The table is Markdown, one row a preset and setting. --steps draws over million environment steps
+instead of time. --by-env makes a panel of each environment, with a colour for what follows the hyphen in a preset's name (ppo, vtrace).
 """
 
 import argparse
@@ -19,6 +20,7 @@ from bench_learning import COLOURS, SPLIT, ticks
 PANEL_WIDTH, PANEL_HEIGHT, COLUMNS = 250, 150, 4
 TICKS = 4  # of an axis, about
 LEGEND_HEIGHT = 18
+DASHED = ' stroke-dasharray="4 2"'
 
 
 def load(paths, by_env=False):
@@ -57,8 +59,8 @@ def table(found):
                   + " / ".join(f"{100 * s:.1f}" for s in shares) + " % |")
 
 
-def panel(out, x0, y0, name, settings, colours, by_steps):
-    """colours: of each setting."""
+def panel(out, x0, y0, name, settings, styles, by_steps):
+    """styles: of each setting, (colour, what makes its lines dashed or "")."""
     runs = [run for group in settings.values() for run in group]
     points = [p for run in runs for p in run["points"]]
     at = 1 if by_steps else 0
@@ -90,12 +92,13 @@ def panel(out, x0, y0, name, settings, colours, by_steps):
         out.append(f'<line x1="{left}" y1="{py:.1f}" x2="{left + width}" y2="{py:.1f}" stroke="#dc2626" '
                    'stroke-dasharray="4 3"/>')
     for setting, group in settings.items():
+        colour, dash = styles[setting]
         for run in group:
             line = " ".join("{:.1f},{:.1f}".format(*place(p[at] / scale, p[2])) for p in run["points"])
             end = place(run["points"][-1][at] / scale, run["points"][-1][2])
-            out.append(f'<polyline points="{line}" fill="none" stroke="{colours[setting]}" stroke-width="1.3" '
-                       f'stroke-opacity="0.8"/><circle cx="{end[0]:.1f}" cy="{end[1]:.1f}" r="2.4" '
-                       f'fill="{colours[setting]}"/>')
+            out.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="1.3" '
+                       f'stroke-opacity="0.8"{dash}/><circle cx="{end[0]:.1f}" cy="{end[1]:.1f}" r="2.4" '
+                       f'fill="{colour}"/>')
 
 
 def legend(entries, width):
@@ -115,8 +118,9 @@ def svg(path, title, found, by_steps=False):
     columns = min(COLUMNS, len(found))
     rows = math.ceil(len(found) / columns)
     labels = list(dict.fromkeys(setting for settings in found.values() for setting in settings))
-    colours = {label: COLOURS[i % len(COLOURS)] for i, label in enumerate(labels)}
-    entries = [(f"■ {label}", colours[label]) for label in labels]
+    # More settings than colours: the next ones have the same again, with dashed lines.
+    styles = {label: (COLOURS[i % len(COLOURS)], DASHED if i >= len(COLOURS) else "") for i, label in enumerate(labels)}
+    entries = [(f"{'□' if styles[label][1] else '■'} {label}", styles[label][0]) for label in labels]
     if any(run["goal"] is not None for settings in found.values() for group in settings.values() for run in group):
         entries.append(("- - goal", "#dc2626"))
     width = columns * PANEL_WIDTH + 10
@@ -126,7 +130,7 @@ def svg(path, title, found, by_steps=False):
            'font-size="10">', f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
            f'<text x="12" y="20" font-size="15" fill="#111827">{title}</text>']
     for k, (preset, settings) in enumerate(found.items()):
-        panel(out, (k % columns) * PANEL_WIDTH, 28 + (k // columns) * PANEL_HEIGHT, preset, settings, colours, by_steps)
+        panel(out, (k % columns) * PANEL_WIDTH, 28 + (k // columns) * PANEL_HEIGHT, preset, settings, styles, by_steps)
     for i, line in enumerate(lines):
         y = height - 10 - LEGEND_HEIGHT * (len(lines) - 1 - i)
         out += [f'<text x="{x}" y="{y}" font-size="12" fill="{colour}">{text}</text>' for x, text, colour in line]
