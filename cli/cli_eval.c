@@ -173,9 +173,7 @@ env_fits(const policy_spec *policy, const eval_options *options, cli_video **vid
     if (err != OCT_OK) {
         cli_error("eval", "'%s' does not fit '%s': %s", options->policy, options->env_id, reason);
     } else if (options->video.path != NULL || options->video.folder != NULL) {
-        cli_video_options shown = options->video;
-        shown.env_options = options->options;
-        err = cli_video_open(video, &shown, e, reason, sizeof(reason));
+        err = cli_video_open(video, &options->video, e, reason, sizeof(reason));
         if (err != OCT_OK) {
             cli_error("eval", "%s", reason);
         }
@@ -276,6 +274,7 @@ cli_eval(int argc, char **argv)
         (void)snprintf(own_env_id, sizeof(own_env_id), "%s", image->spec.env_id);
         options.env_id = own_env_id;
     }
+    options.video.env_options = options.options;
     int exit_code = CLI_EXIT_FAILED;
     cli_video *video = NULL;
     if (env_fits(&image->spec, &options, &video)) {
