@@ -92,8 +92,8 @@ const char *
 replay_plan_make(replay_plan *plan, replay_store *store, const wire_batch *batch)
 {
     OCT_ASSERT(batch->run_count <= plan->runs_max);
+    OCT_ASSERT(plan->runs == 0); // the one before is closed
     plan->number++;
-    plan->runs = 0;
     plan->blocks = 0;
     plan->ends = 0;
     const char *fault = NULL;
@@ -132,5 +132,4 @@ replay_plan_close(replay_plan *plan, replay_store *store)
         }
     }
     plan->runs = 0;
-    plan->number++;
 }

@@ -140,6 +140,43 @@ test_turn_refuses_who_and_what_is_not_of_it(void **state)
     replay_turns_destroy(turns);
 }
 
+static void
+test_turn_list_is_of_one_turn_only(void **state)
+{
+    (void)state;
+    static const uint32_t list[] = {1, 2};
+    replay_turns *turns = turns_of(2, 4);
+    T_OK(replay_turns_ask(turns, 4, list, 2)); // done already
+    held(turns, 3, 5, 0);                      // who is of the next one nobody has said yet
+    T_OK(replay_turns_ask(turns, 5, list, 2));
+    assert_int_equal(released, 1);
+    held(turns, 1, 5, 0);
+    replay_turns_destroy(turns);
+    assert_int_equal(released, 2); // and what was held
+}
+
+static void
+test_turns_begin_anew_in_the_middle_of_one(void **state)
+{
+    (void)state;
+    static const uint32_t list[] = {1, 2}, other[] = {3};
+    replay_turns *turns = turns_of(2, 0);
+    T_OK(replay_turns_ask(turns, 1, list, 2));
+    held(turns, 1, 1, 0);
+    held(turns, 2, 1, 0);
+    stores(turns, 1, 0);
+    replay_turns_set(turns, 1, 9); // another learner
+    assert_int_equal(released, 2);
+    assert_false(replay_turns_ready(turns));
+    held(turns, 3, 10, 0); // whoever it is
+    T_OK(replay_turns_ask(turns, 10, other, 1));
+    assert_true(replay_turns_ready(turns));
+    stores(turns, 3, 0);
+    replay_turns_end(turns);
+    assert_int_equal(replay_turns_done(turns), 10);
+    replay_turns_destroy(turns);
+}
+
 int
 main(void)
 {
@@ -148,6 +185,8 @@ main(void)
         cmocka_unit_test(test_turn_takes_what_was_sent_again_once),
         cmocka_unit_test(test_turn_waits_for_another_where_one_was_not_the_next),
         cmocka_unit_test(test_turn_refuses_who_and_what_is_not_of_it),
+        cmocka_unit_test(test_turn_list_is_of_one_turn_only),
+        cmocka_unit_test(test_turns_begin_anew_in_the_middle_of_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

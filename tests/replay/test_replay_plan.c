@@ -1,0 +1,142 @@
+// What a batch is said to need, before it is stored, against what storing it takes: a property test
+// of random runs of a few streams.
+#include "tests/replay/replay_test.h"
+
+#include <stdlib.h>
+
+#include "common/oct_rng.h"
+#include "replay/replay_items.h"
+
+#define STREAMS    4
+#define BLOCK_ROWS 8
+#define BLOCKS     24
+#define RUNS_MAX   12
+#define BATCHES    2000
+
+static test_actor actor; // large: not on the stack
+
+// Where a stream is, as its actor sees it: at a row that begins an episode, goes on or ends it.
+struct position {
+    uint64_t next;
+    enum { ROW_FIRST, ROW_INSIDE, ROW_END } row;
+};
+
+// A run of up to three blocks' rows, sometimes behind a gap. Gives its end rows.
+static uint32_t
+run_make(oct_rng *rng, struct position *position, uint32_t stream)
+{
+    if (oct_rng_below(rng, 8) == 0) { // rows were lost: anything may follow
+        position->next += 1 + oct_rng_below(rng, 2 * BLOCK_ROWS);
+        position->row = oct_rng_below(rng, ROW_END + 1);
+    }
+    test_batch_run(&actor, stream, position->next, 1);
+    uint32_t rows = 1 + oct_rng_below(rng, 3 * BLOCK_ROWS), ends = 0;
+    for (uint32_t i = 0; i < rows; i++) {
+        bool is_last = position->row != ROW_END && oct_rng_below(rng, 5) == 0;
+        test_batch_row(&actor, (position->row == ROW_FIRST ? WIRE_FIRST : 0) |
+                                   (position->row == ROW_END ? WIRE_END : 0) |
+                                   (is_last ? WIRE_TERMINATED : 0));
+        ends += position->row == ROW_END;
+        position->row = position->row == ROW_END ? ROW_FIRST : is_last ? ROW_END : ROW_INSIDE;
+    }
+    position->next += rows;
+    return ends;
+}
+
+static void
+test_plan_needs_what_storing_takes(void **state)
+{
+    (void)state;
+    const replay_select_ops *select = replay_select_find(WIRE_SAMPLER_UNIFORM);
+    replay_layout layout =
+        replay_layout_make(BLOCK_ROWS, sizeof(actor.obs[0]), sizeof(actor.action[0]), 0);
+    replay_region_bytes bytes = replay_regions_measure(&layout, BLOCKS, select);
+    replay_regions regions = replay_regions_reserve(&bytes);
+    wire_configure configure = test_configure(BLOCK_ROWS * BLOCKS, WIRE_SAMPLER_UNIFORM);
+    replay_window window = replay_window_of(&configure);
+    replay_items *items = replay_items_create(&layout, BLOCKS, select, 1, &window, &regions);
+    replay_store *store = replay_items_store(items);
+    replay_plan plan;
+    replay_plan_init(&plan, RUNS_MAX);
+    test_actor_init(&actor, 1, 1);
+    struct position position[STREAMS] = {{0}};
+    oct_rng rng;
+    oct_rng_init(&rng, 29, 1);
+    uint32_t exact = 0, more = 0, dropped = 0;
+    for (uint32_t b = 0; b < BATCHES; b++) {
+        (void)test_batch_begin(&actor);
+        uint32_t runs = 1 + oct_rng_below(&rng, b % 3 == 0 ? RUNS_MAX : 2), ends = 0;
+        for (uint32_t i = 0; i < runs; i++) {
+            uint32_t stream = oct_rng_below(&rng, STREAMS);
+            ends += run_make(&rng, &position[stream], stream);
+        }
+        uint64_t next = replay_store_next(store), oldest = replay_store_oldest(store);
+        const char *fault = replay_plan_make(&plan, store, &actor.batch);
+        if (fault) { // nothing but too large
+            assert_string_equal(fault, "more rows and streams than the table holds");
+            assert_true(plan.blocks > BLOCKS);
+            replay_plan_close(&plan, store);
+            continue;
+        }
+        (void)replay_items_add(items, &plan, &actor.batch);
+        uint64_t opened = replay_store_next(store) - next;
+        assert_int_equal(plan.runs, runs);
+        assert_int_equal(plan.ends, ends);
+        assert_in_range(opened, plan.blocks, plan.blocks_most);
+        assert_in_range(plan.blocks_most, plan.blocks, plan.blocks + runs);
+        if (next - oldest + plan.blocks + runs <= BLOCKS) { // no block has to leave for it
+            assert_int_equal(plan.blocks_most, plan.blocks);
+            exact++;
+        }
+        more += opened > plan.blocks;
+        dropped += replay_store_oldest(store) > oldest;
+        replay_plan_close(&plan, store);
+        assert_in_range(replay_streams_count(replay_store_streams(store)), 1, STREAMS);
+    }
+    assert_true(exact > 0 && more > 0 && dropped > BATCHES / 2);
+    replay_plan_fini(&plan);
+    replay_items_destroy(items);
+    replay_regions_release(&regions);
+}
+
+static void
+test_plan_of_a_refused_batch_leaves_nothing(void **state)
+{
+    (void)state;
+    replay_layout layout =
+        replay_layout_make(BLOCK_ROWS, sizeof(actor.obs[0]), sizeof(actor.action[0]), 0);
+    uint8_t *memory = calloc(BLOCKS, layout.bytes);
+    assert_non_null(memory);
+    replay_store *store = replay_store_create(&layout, BLOCKS, memory);
+    replay_plan plan;
+    replay_plan_init(&plan, RUNS_MAX);
+    test_actor_init(&actor, 1, 1);
+    (void)test_batch_begin(&actor);
+    test_batch_run(&actor, 5, (uint64_t)INT64_MAX, 0); // the last number that there is
+    test_batch_row(&actor, 0);
+    assert_null(replay_plan_make(&plan, store, &actor.batch));
+    assert_int_equal(plan.blocks, 1);
+    assert_int_equal(replay_streams_count(replay_store_streams(store)), 1);
+    replay_plan_close(&plan, store); // not carried out
+    assert_int_equal(replay_streams_count(replay_store_streams(store)), 0);
+    (void)test_batch_begin(&actor);
+    test_batch_run(&actor, 5, (uint64_t)INT64_MAX + 1, 0);
+    test_batch_row(&actor, 0);
+    assert_string_equal(replay_plan_make(&plan, store, &actor.batch),
+                        "a row's number is out of range");
+    replay_plan_close(&plan, store);
+    assert_int_equal(replay_streams_count(replay_store_streams(store)), 0);
+    replay_plan_fini(&plan);
+    replay_store_destroy(store);
+    free(memory);
+}
+
+int
+main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_plan_needs_what_storing_takes),
+        cmocka_unit_test(test_plan_of_a_refused_batch_leaves_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
