@@ -14,7 +14,8 @@ what they have.
 Results that nobody selected belong to a run: the screens shortly before 0.5, 1, 2 and 4 million environment steps, its last
 version, over evaluation.episodes after the end, and the policy that it ships, over 100 new ones by octet eval. --table prints
 them beside the published returns of docs/data/control-suite-published.json at as many steps: the longest runs of each task and
-setting, but those of --without. Below it, it counts the tasks by the best setting of each, and by the setting of --alone.
+setting, but those of --without; at 0.5 and 1 M all seeds that came so far, and what all that were run to 0.5 M shipped there.
+Below it, it counts the tasks by the best setting of each, and by the setting of --alone.
 """
 
 import argparse
@@ -111,6 +112,17 @@ def mean_of(values):
     return f"{statistics.fmean(values):.0f}" if values else ""
 
 
+def spread_of(values):
+    """Mean and deviation; a group of seeds says how many."""
+    deviation = f" ± {statistics.stdev(values):.0f} ({len(values)})" if len(values) > 1 else ""
+    return f"{statistics.fmean(values):.0f}{deviation}" if values else ""
+
+
+def longest_of_seeds(lengths):
+    """The longest run of each seed: a run that has gone on is in RECORDS at each of its lengths."""
+    return list({one["seed"]: one for length in sorted(lengths) for one in lengths[length]}.values())
+
+
 def counted(what, shares, half):
     """One line: SHARES of the best published return by task, and whether HALF a million steps are enough for Acme's."""
     print(f"\n{what} Of {len(shares)} tasks, at least 95 % of the best published: {sum(share >= 0.95 for share in shares.values())}; "
@@ -140,8 +152,8 @@ def table(path, without, alone):
         if line["setting"] not in without:
             found.setdefault((line["preset"], line["setting"]), {}).setdefault(round(line["env_steps"] / 1e5), []).append(line)
     shares, half = {}, {}
-    print("| task | setting | seeds | thousand steps | thousand updates | minutes | at 0.5 M | Acme's D4PG | best published | at 1 M | best published | last version | "
-          "shipped policy | best published | of it |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")
+    print("| task | setting | seeds | thousand steps | thousand updates | minutes | at 0.5 M | shipped there (seeds) | Acme's D4PG | best published | at 1 M | "
+          "best published | last version | shipped policy | best published | of it |\n|" + "---|" * 16)
     for (task, setting), lengths in sorted(found.items()):
         steps_e5 = max(lengths)
         group = lengths[steps_e5]
@@ -156,10 +168,10 @@ def table(path, without, alone):
         acme = rivals.get("0.5M", {}).get("Acme D4PG", "")
         if acme and 5 in lengths:
             half[task, setting] = statistics.fmean(one["again"] for one in lengths[5]) >= acme
-        marks = {mark: mean_of([one.get("screens_at", {}).get(mark) for one in group]) for mark in ("0.5M", "1M")}
+        marks = {mark: mean_of([one.get("screens_at", {}).get(mark) for one in longest_of_seeds(lengths)]) for mark in ("0.5M", "1M")}
         print(f"| {task} | {setting} | {len(group)} | {statistics.median(one['env_steps'] for one in group) / 1e3:.0f} | "
               f"{statistics.median(one['updates'] for one in group) / 1e3:.0f} | {statistics.median(one['wall_s'] for one in group) / 60:.1f} | "
-              f"{marks['0.5M']} | {acme} | {best(rivals.get('0.5M'))} | {marks['1M']} | {best(rivals.get('1M'))} | "
+              f"{marks['0.5M']} | {spread_of([one['again'] for one in lengths.get(5, [])])} | {acme} | {best(rivals.get('0.5M'))} | {marks['1M']} | {best(rivals.get('1M'))} | "
               f"{statistics.fmean(one['last_return'] for one in group):.0f} | **{statistics.fmean(again):.0f}**{spread} | {best(everybody)} | "
               f"{'' if share is None else f'{100 * share:.0f} %'} |")
     counted("By the best setting of each task:", best_of(shares), best_of(half))
