@@ -17,7 +17,8 @@ for run in "$@"; do
         --video "$work/$number.mp4" --video-size "$((2 * width))x$((2 * height))"
     inputs+=(-i "$work/$number.mp4")
     filter+="[$number:v]fps=$fps,trim=duration=$long,scale=$width:$height:flags=area[v$number];"
-    layout+="${layout:+|}$((number % columns * (width + 4)))_$((number / columns * (height + 4)))"
+    row=$((number / columns))
+    layout+="${layout:+|}$((number % columns * (width + 4)))_$((row * (height + 4)))"
     number=$((number + 1))
 done
 for ((i = 0; i < number; i++)); do filter+="[v$i]"; done
