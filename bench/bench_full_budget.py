@@ -112,10 +112,8 @@ def mean_of(values):
     return f"{statistics.fmean(values):.0f}" if values else ""
 
 
-def spread_of(values):
-    """Mean and deviation; a group of seeds says how many."""
-    deviation = f" ± {statistics.stdev(values):.0f} ({len(values)})" if len(values) > 1 else ""
-    return f"{statistics.fmean(values):.0f}{deviation}" if values else ""
+def deviation_of(values):
+    return f" ± {statistics.stdev(values):.0f}" if len(values) > 1 else ""
 
 
 def longest_of_seeds(lengths):
@@ -161,18 +159,20 @@ def table(path, without, alone):
         comparable = {steps: systems for steps, systems in rivals.items() if steps != "100M"} or rivals
         everybody = {f"{name} {steps}": value for steps, systems in comparable.items() for name, value in systems.items()}
         again = [one["again"] for one in group]
-        spread = f" ± {statistics.stdev(again):.0f}" if len(again) > 1 else ""
         share = statistics.fmean(again) / max(everybody.values()) if everybody else None
         if share is not None:
             shares[task, setting] = share
         acme = rivals.get("0.5M", {}).get("Acme D4PG", "")
         if acme and 5 in lengths:
             half[task, setting] = statistics.fmean(one["again"] for one in lengths[5]) >= acme
-        marks = {mark: mean_of([one.get("screens_at", {}).get(mark) for one in longest_of_seeds(lengths)]) for mark in ("0.5M", "1M")}
+        seeds = longest_of_seeds(lengths)
+        marks = {mark: mean_of([one.get("screens_at", {}).get(mark) for one in seeds]) for mark in ("0.5M", "1M")}
+        there = [one["again"] for one in lengths.get(5, [])]
+        count = f" ({len(there)})" if len(there) > 1 else ""
         print(f"| {task} | {setting} | {len(group)} | {statistics.median(one['env_steps'] for one in group) / 1e3:.0f} | "
               f"{statistics.median(one['updates'] for one in group) / 1e3:.0f} | {statistics.median(one['wall_s'] for one in group) / 60:.1f} | "
-              f"{marks['0.5M']} | {spread_of([one['again'] for one in lengths.get(5, [])])} | {acme} | {best(rivals.get('0.5M'))} | {marks['1M']} | {best(rivals.get('1M'))} | "
-              f"{statistics.fmean(one['last_return'] for one in group):.0f} | **{statistics.fmean(again):.0f}**{spread} | {best(everybody)} | "
+              f"{marks['0.5M']} | {mean_of(there)}{deviation_of(there)}{count} | {acme} | {best(rivals.get('0.5M'))} | {marks['1M']} | {best(rivals.get('1M'))} | "
+              f"{statistics.fmean(one['last_return'] for one in group):.0f} | **{statistics.fmean(again):.0f}**{deviation_of(again)} | {best(everybody)} | "
               f"{'' if share is None else f'{100 * share:.0f} %'} |")
     counted("By the best setting of each task:", best_of(shares), best_of(half))
     if alone is not None:

@@ -43,13 +43,18 @@ run_make(oct_rng *rng, struct position *position, uint32_t stream)
     return ends;
 }
 
+static replay_layout
+layout_make(void)
+{
+    return replay_layout_make(BLOCK_ROWS, sizeof(actor.obs[0]), sizeof(actor.action[0]), 0);
+}
+
 static void
 test_plan_needs_what_storing_takes(void **state)
 {
     (void)state;
     const replay_select_ops *select = replay_select_find(WIRE_SAMPLER_UNIFORM);
-    replay_layout layout =
-        replay_layout_make(BLOCK_ROWS, sizeof(actor.obs[0]), sizeof(actor.action[0]), 0);
+    replay_layout layout = layout_make();
     replay_region_bytes bytes = replay_regions_measure(&layout, BLOCKS, select);
     replay_regions regions = replay_regions_reserve(&bytes);
     wire_configure configure = test_configure(BLOCK_ROWS * BLOCKS, WIRE_SAMPLER_UNIFORM);
@@ -103,8 +108,7 @@ static void
 test_plan_of_a_refused_batch_leaves_nothing(void **state)
 {
     (void)state;
-    replay_layout layout =
-        replay_layout_make(BLOCK_ROWS, sizeof(actor.obs[0]), sizeof(actor.action[0]), 0);
+    replay_layout layout = layout_make();
     uint8_t *memory = calloc(BLOCKS, layout.bytes);
     assert_non_null(memory);
     replay_store *store = replay_store_create(&layout, BLOCKS, memory);
