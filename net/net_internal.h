@@ -53,6 +53,11 @@ void net_op_fini(net_op *op);
 // Threads: the loop thread; NNG's call fn.
 // Order: once to arg are set; start, stop, nng_close. The events come until nng_close is done.
 //
+// An ipc socket is not dialed before it is there, for which the loop looks every 5 ms, later every
+// 50. While a socket of NNG 1.5.2 is not connected yet, its poller is told so without end and takes
+// a core (EPOLLHUP needs no asking for), and after a dial that failed the next one is due in up to
+// half a second.
+//
 // Beyond this machine the gate dials (net_gate.h), and the socket listens to it: no spare dialers.
 typedef struct net_redial {
     bool once;                                // one pipe in the socket's life
@@ -60,12 +65,13 @@ typedef struct net_redial {
     size_t recv_bytes_max;                    // as given to net_socket_limits, header included
     void (*fn)(void *arg, nng_pipe_ev event); // or NULL; hears of pipes that were not refused
     void *arg;
+    net_loop *loop;
     nng_socket socket;
     char *url;
     net_timer *timer;  // NULL when stopped, or when the gate dials
     net_gate *gate;    // dials, NULL: NNG does; set before there are events
     net_gate_end *end; // the gate's, until stopped
-    unsigned ticks;    // without a pipe, since the last dialer was made
+    unsigned ticks;    // without a pipe, since the last dialer was made; before the first: looks
     unsigned spares;   // made since there was a pipe
     bool is_ipc;       // then only this user and root may listen there; set likewise
     atomic_int pipe;   // number of the pipe there is, 0: none; with once, it is never reset

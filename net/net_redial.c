@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/oct_base.h"
 #include "net/net_internal.h"
@@ -12,6 +13,9 @@
 #define TICK_MS         1000
 #define SPARE_TICKS_MIN 2u // without a pipe until the first spare dialer; then twice as long each
 #define SPARES_MAX      4u
+#define LOOK_MS         5
+#define LOOKS_FAST      200u // 1 s, then less often
+#define LOOK_SLOW_MS    50
 
 static bool
 user_is_good(net_redial *redial, nng_pipe pipe)
@@ -99,6 +103,35 @@ redial_watch(net_redial *redial)
     return 0;
 }
 
+static oct_err
+redial_dial(net_redial *redial)
+{
+    redial->ticks = 0;
+    redial->timer = net_timer_start(redial->loop, TICK_MS, TICK_MS, redial_tick, redial);
+    return net_dial(redial->socket, redial->url);
+}
+
+static bool
+somebody_listens(const char *ipc_url)
+{
+    return access(ipc_url + strlen("ipc://"), F_OK) == 0;
+}
+
+static void
+redial_look(void *arg)
+{
+    net_redial *redial = arg;
+    redial->ticks++;
+    if (somebody_listens(redial->url)) {
+        net_timer_stop(redial->timer);
+        (void)redial_dial(redial); // a failure is logged, and a spare dialer tries again
+    } else if (redial->ticks == LOOKS_FAST) {
+        net_timer_stop(redial->timer);
+        redial->timer =
+            net_timer_start(redial->loop, LOOK_SLOW_MS, LOOK_SLOW_MS, redial_look, redial);
+    }
+}
+
 // The gate dials, and brings what comes to a local address of the socket.
 static oct_err
 redial_gated(net_redial *redial, const char *url)
@@ -112,6 +145,7 @@ redial_gated(net_redial *redial, const char *url)
 oct_err
 net_redial_start(net_redial *redial, net_loop *loop, nng_socket socket, const char *url)
 {
+    redial->loop = loop;
     redial->socket = socket;
     redial->ticks = 0;
     redial->spares = 0;
@@ -129,12 +163,18 @@ net_redial_start(net_redial *redial, net_loop *loop, nng_socket socket, const ch
         }
         return err;
     }
-    OCT_TRY(net_dial(socket, url));
     size_t url_bytes = strlen(url) + 1;
     redial->url = oct_alloc(url_bytes);
     memcpy(redial->url, url, url_bytes);
-    redial->timer = net_timer_start(loop, TICK_MS, TICK_MS, redial_tick, redial);
-    return OCT_OK;
+    if (redial->is_ipc && !somebody_listens(url)) {
+        redial->timer = net_timer_start(loop, LOOK_MS, LOOK_MS, redial_look, redial);
+        return OCT_OK;
+    }
+    oct_err err = redial_dial(redial);
+    if (err != OCT_OK) {
+        net_redial_stop(redial);
+    }
+    return err;
 }
 
 bool

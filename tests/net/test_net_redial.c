@@ -43,6 +43,18 @@ sendmsg(int fd, const struct msghdr *message, int flags)
     return sent;
 }
 
+static atomic_uint dials;
+
+// Likewise, to count them.
+int connect(int fd, const struct sockaddr *address, socklen_t length);
+
+int
+connect(int fd, const struct sockaddr *address, socklen_t length)
+{
+    atomic_fetch_add(&dials, 1);
+    return (int)syscall(SYS_connect, fd, address, length);
+}
+
 // The dialing side of a link and what it saw.
 typedef struct side {
     net_loop *loop;
@@ -335,10 +347,37 @@ test_sub_keeps_one_pipe(void **state)
     net_loop_destroy(s.loop);
 }
 
+static void
+listen_after(uint32_t ms)
+{
+    const char *url = net_test_url("ipc");
+    side s = {.loop = net_loop_create()};
+    unsigned before = atomic_load(&dials);
+    net_push *push = side_push(&s, url);
+    net_test_turn(s.loop, ms);
+    assert_int_equal(atomic_load(&dials), before);
+    net_pull *pull = NULL;
+    T_OK(net_pull_open(&pull, s.loop, url, OCT_ROLES_ANY, BYTES_MAX, side_take, &s));
+    net_test_until(s.loop, &s.connected, 1);
+    assert_true(atomic_load(&dials) > before);
+    net_push_close(push);
+    net_pull_close(pull);
+    net_loop_destroy(s.loop);
+}
+
+static void
+test_a_socket_is_dialed_when_it_is_there(void **state)
+{
+    (void)state;
+    listen_after(20);
+    listen_after(1200); // it looks less often by then
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_socket_is_dialed_when_it_is_there),
         cmocka_unit_test(test_push_gets_over_a_peer_that_dies_in_the_handshake),
         cmocka_unit_test(test_sub_gets_over_a_peer_that_dies_in_the_handshake),
         cmocka_unit_test(test_rpc_gets_over_a_peer_that_dies_in_the_handshake),
