@@ -18,6 +18,7 @@
 
 #define REASON_BYTES ENV_REASON_BYTES
 #define EPISODES_MAX 1000000
+#define SECONDS_MIN  0.001
 #define ENVS_MAX     4096
 
 enum {
@@ -29,7 +30,8 @@ enum {
     KEY_VIDEO,
     KEY_FRAMES,
     KEY_VIDEO_SIZE,
-    KEY_VIDEO_EPISODES
+    KEY_VIDEO_EPISODES,
+    KEY_VIDEO_SECONDS
 };
 
 typedef struct eval_options {
@@ -55,6 +57,7 @@ static const struct argp_option option_table[] = {
     {"video-size", KEY_VIDEO_SIZE, "WxH", 0, "Size in pixels (default: depends on the environment)",
      0},
     {"video-episodes", KEY_VIDEO_EPISODES, "N", 0, "Episodes to show (default: 1)", 0},
+    {"video-seconds", KEY_VIDEO_SECONDS, "S", 0, "Show only the first S seconds (default: all)", 0},
     {0},
 };
 
@@ -77,6 +80,9 @@ parse_video(int key, char *arg, cli_video_options *video)
     case KEY_VIDEO_EPISODES:
         video->episodes =
             (uint32_t)cli_option_number("eval", "--video-episodes", arg, 1, EPISODES_MAX);
+        return 0;
+    case KEY_VIDEO_SECONDS:
+        video->seconds = cli_option_real("eval", "--video-seconds", arg, SECONDS_MIN, INFINITY);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -126,9 +132,12 @@ options_check(const eval_options *options)
     if (video->path != NULL && video->folder != NULL) {
         cli_usage_error("eval", "--video and --frames; name one");
     }
-    if (!is_wanted && (video->width > 0 || video->episodes > 0)) {
-        cli_usage_error("eval", "--%s without --video or --frames",
-                        video->width > 0 ? "video-size" : "video-episodes");
+    const char *detail = video->width > 0      ? "size"
+                         : video->episodes > 0 ? "episodes"
+                         : video->seconds > 0  ? "seconds"
+                                               : NULL;
+    if (!is_wanted && detail != NULL) {
+        cli_usage_error("eval", "--video-%s without --video or --frames", detail);
     }
     uint32_t envs = OCT_MIN(options->envs, options->episodes);
     uint32_t played = (options->episodes + envs - 1) / envs;

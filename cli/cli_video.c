@@ -21,6 +21,8 @@ struct cli_video {
     render_video *out;
     uint8_t *rgb;
     uint32_t width, height;
+    uint32_t frames_max;
+    bool is_cut;     // there were more
     uint32_t stride; // steps from one frame to the next
     double rate;
     uint32_t step; // of the episode
@@ -61,6 +63,12 @@ steps_per_second(const render_scene *scene, const octet_env_spec *spec, const ch
     return spec->step_seconds > 0 ? steps : steps / oct_action_repeat_of(env_options);
 }
 
+static uint32_t
+frames_of(double seconds, double rate)
+{
+    return seconds > 0 ? (uint32_t)fmin(ceil(seconds * rate - 1e-9), UINT32_MAX) : UINT32_MAX;
+}
+
 oct_err
 cli_video_open(cli_video **out, const cli_video_options *options, const env *e, char *reason,
                size_t reason_size)
@@ -75,6 +83,7 @@ cli_video_open(cli_video **out, const cli_video_options *options, const env *e, 
         double steps = steps_per_second(video->scene, env_spec(e), options->env_options);
         video->stride = (uint32_t)ceil(steps / RATE_MAX - 1e-9);
         video->rate = steps / video->stride;
+        video->frames_max = frames_of(options->seconds, video->rate);
         video->width = render_scene_width(video->scene);
         video->height = render_scene_height(video->scene);
         render_video_request request = {.path = options->path,
@@ -105,6 +114,10 @@ cli_video_frame(void *arg, env *e, const void *obs, uint32_t ended, char *reason
     if (ended >= video->options.episodes || (video->step - 1) % video->stride != 0) {
         return OCT_OK;
     }
+    if (render_video_frames(video->out) == video->frames_max) {
+        video->is_cut = true;
+        return OCT_OK;
+    }
     OCT_TRY(render_scene_draw(video->scene, e, 0, obs, video->rgb, reason, reason_size));
     return render_video_add(video->out, video->rgb, reason, reason_size);
 }
@@ -123,10 +136,11 @@ cli_video_close(cli_video *video, char *text, size_t text_size, char *reason, si
     uint32_t frames = render_video_frames(video->out);
     oct_err err = render_video_close(video->out, reason, reason_size);
     if (err == OCT_OK) {
-        snprintf(text, text_size, "%s: %u frame%s of %ux%u, %.4g a second, %u episode%s",
+        snprintf(text, text_size, "%s: %u frame%s of %ux%u, %.4g a second, %s%u episode%s",
                  video->options.path != NULL ? video->options.path : video->options.folder, frames,
                  frames == 1 ? "" : "s", video->width, video->height, video->rate,
-                 video->options.episodes, video->options.episodes == 1 ? "" : "s");
+                 video->is_cut ? "the beginning of " : "", video->options.episodes,
+                 video->options.episodes == 1 ? "" : "s");
     }
     video_free(video);
     return err;

@@ -21,6 +21,7 @@ typedef struct cli_video_options {
     const char *folder;      // of --frames, or NULL
     uint32_t width, height;  // 0: what suits the environment
     uint32_t episodes;       // 0: one
+    double seconds;          // of the video, at most; 0: as long as the episodes are
     const char *env_options; // of e; with an action repeat there are fewer frames a second
 } cli_video_options;
 

@@ -105,6 +105,16 @@ class Video(Case):
             counts.append((self.home / "bin" / "bytes").stat().st_size)
         self.assertGreater(counts[1], counts[0])
 
+    def test_seconds_end_it_earlier(self):
+        for seconds, frames in [("0.1", 5), ("0.11", 6), ("0.001", 1)]:
+            out, _ = self.eval("--video", f"{seconds}.mp4", "--video-seconds", seconds)
+            self.assertEqual((self.home / "bin" / "bytes").stat().st_size, frames * WIDTH * HEIGHT * 3)
+            self.assertIn(f" {frames} frame{'s' if frames > 1 else ''} of {WIDTH}x{HEIGHT}, 50 a second, the beginning of 1 episode", out)
+        self.eval("--video", "all.mp4")
+        episode = (self.home / "bin" / "bytes").read_bytes()
+        self.eval("--video", "long.mp4", "--video-seconds", "1000")
+        self.assertEqual((self.home / "bin" / "bytes").read_bytes(), episode)
+
     def test_the_result_is_that_without_a_video(self):
         seen, _ = self.eval("--video", "a.mp4")
         plain, _ = self.octet("eval", "p.oct", "--episodes", "4", "--envs", "2")
@@ -157,6 +167,8 @@ class Video(Case):
     def test_wrong_use(self):
         self.refused("--video", "a.mp4", "--frames", "f", code=2, wanted="name one")
         self.refused("--video-size", "5x5", code=2, wanted="--video-size without --video or")
+        self.refused("--video-seconds", "5", "--video-size", "5x5", code=2, wanted="without --video or")
+        self.refused("--video", "a.mp4", "--video-seconds", "0", code=2, wanted="--video-seconds is '0'; allowed is")
         self.refused("--video", "a.mp4", "--video-size", "5", code=2,
                      wanted="--video-size is '5'; allowed is WIDTHxHEIGHT")
         self.refused("--video", "a.mp4", "--video-episodes", "3", code=2,
