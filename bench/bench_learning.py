@@ -29,7 +29,7 @@ import time
 SPLIT = ("infer", "env", "collect", "wait")  # what the acting threads did
 HERE = pathlib.Path(__file__).resolve().parent
 DONE = "bench_learning.json"  # in a run folder: it is finished
-MARKS = {"0.5M": 500000, "1M": 1000000, "2M": 2000000, "4M": 4000000}  # environment steps at which returns are published
+MARKS = {"0.5M": 500000, "1M": 1000000, "2M": 2000000, "3M": 3000000, "4M": 4000000, "10M": 10000000}  # environment steps at which returns are published
 NEAR, JUST = 0.12, 0.002  # evaluations count for a number of steps from this share before it to that share behind it, where a run of so many ends
 COLOURS = ["#2563eb", "#d97706", "#059669", "#9333ea", "#be185d", "#0891b2", "#4d7c0f"]
 

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""What algorithms reach in MinAtar after so many frames, from the records of bench_learning.py.
+
+usage: minatar_table.py RECORDS...
+
+Markdown, one row a game and preset, the best preset of a game first: means over seeds of the evaluations shortly before 1, 3 and 10
+million frames (screens, which nothing selected; records of an earlier release do not tell them from the longer evaluations of
+versions that a screen had found good), of the last version, which nothing selected either, and of the policy that ships, over 100
+episodes that decided nothing. Beside them what is published, by docs/data/minatar-published.json. Below the table it counts the games
+whose best row is at least as good as the best published return.
+"""
+
+import json
+import pathlib
+import statistics
+import sys
+
+from bench_learning import HERE, lines, shortly_before
+
+PUBLISHED = json.loads((HERE.parent / "docs/data/minatar-published.json").read_text(encoding="utf-8"))["returns"]
+FRAMES = {"1M": 1000000, "3M": 3000000, "10M": 10000000}
+
+
+def at(one, mark):
+    """The mean return of a run shortly before so many frames; None if it did not come that far."""
+    if "screens_at" in one:
+        return one["screens_at"].get(mark)
+    return shortly_before([(steps, value) for _, steps, value in one["points"]], FRAMES[mark]) if one["env_steps"] >= 0.98 * FRAMES[mark] else None
+
+
+def mean_and_deviation(values):
+    values = [value for value in values if value is not None]
+    if not values:
+        return ""
+    return f"{statistics.fmean(values):.1f}" + (f" ± {statistics.stdev(values):.1f}" if len(values) > 1 else "")
+
+
+def row(game, preset, runs):
+    published = PUBLISHED[game]
+    best = max(published, key=published.get)
+    marks = " | ".join(mean_and_deviation([at(one, mark) for one in runs]) for mark in FRAMES)
+    return (f"| {game} | {preset} | {len(runs)} | {marks} | {mean_and_deviation([one['last_return'] for one in runs])} | "
+            f"**{mean_and_deviation([one['return'] for one in runs])}** | {statistics.median(one['env_steps'] for one in runs) / 1e6:.0f} | "
+            f"{statistics.median(one['wall_s'] for one in runs) / 60:.0f} | {published['DQN 5M']} | {published[best]} {best} |")
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    games = {}
+    for path in sys.argv[1:]:
+        for one in lines(pathlib.Path(path)):
+            game = one["env"].removeprefix("MinAtar/").removesuffix("-v1")
+            games.setdefault(game, {}).setdefault(one["preset"], []).append(one)
+    print("| game | preset | seeds | at 1 M frames | at 3 M | at 10 M | last version | shipped policy | million frames | minutes | DQN published | best published |\n" + "|---" * 12 + "|")
+    reached = 0
+    for game, presets in sorted(games.items()):
+        shipped = {preset: statistics.fmean(one["return"] for one in runs) for preset, runs in presets.items()}
+        for preset in sorted(shipped, key=shipped.get, reverse=True):
+            print(row(game, preset, presets[preset]))
+        reached += max(shipped.values()) >= max(PUBLISHED[game].values())
+    print(f"\nThe best of each game is at least the best published return in {reached} of {len(games)} games.")
+
+
+if __name__ == "__main__":
+    main()
