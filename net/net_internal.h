@@ -56,7 +56,7 @@ void net_op_fini(net_op *op);
 // An ipc socket is not dialed before it is there, for which the loop looks every 5 ms, later every
 // 50. While a socket of NNG 1.5.2 is not connected yet, its poller is told so without end and takes
 // a core (EPOLLHUP needs no asking for), and after a dial that failed the next one is due in up to
-// half a second.
+// half a second (docs/decisions/0054-dial-when-it-is-there.md).
 //
 // Beyond this machine the gate dials (net_gate.h), and the socket listens to it: no spare dialers.
 typedef struct net_redial {
