@@ -30,7 +30,7 @@ import subprocess
 import sys
 import threading
 
-from bench_learning import DONE, HERE, finished, lines, record, train
+from bench_learning import DONE, HERE, deviation_of, finished, lines, mean_of, record, train
 
 # {task: {steps: {system: return}}}
 PUBLISHED = json.loads((HERE.parent / "docs/data/control-suite-published.json").read_text(encoding="utf-8"))["returns"]
@@ -105,15 +105,6 @@ def one(runs, options, job):
 
 def best(systems):
     return f"{max(systems.values())} {max(systems, key=systems.get)}" if systems else ""
-
-
-def mean_of(values):
-    values = [value for value in values if value is not None]
-    return f"{statistics.fmean(values):.0f}" if values else ""
-
-
-def deviation_of(values):
-    return f" ± {statistics.stdev(values):.0f}" if len(values) > 1 else ""
 
 
 def longest_of_seeds(lengths):

@@ -126,6 +126,18 @@ def lines(path):
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
 
 
+def mean_of(values, digits=0):
+    """For a cell of a table; "" if there is none. Values that are None do not count."""
+    values = [value for value in values if value is not None]
+    return f"{statistics.fmean(values):.{digits}f}" if values else ""
+
+
+def deviation_of(values, digits=0):
+    """What follows the mean of several seeds."""
+    values = [value for value in values if value is not None]
+    return f" ± {statistics.stdev(values):.{digits}f}" if len(values) > 1 else ""
+
+
 def measure(octet, preset, seeds, arguments, label, records, runs=None):
     rows, curves, splits = [], [], []
     with tempfile.TemporaryDirectory(prefix="octet-bench-") as folder:

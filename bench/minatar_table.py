@@ -15,24 +15,23 @@ import pathlib
 import statistics
 import sys
 
-from bench_learning import HERE, lines, shortly_before
+from bench_learning import HERE, MARKS, deviation_of, lines, mean_of, shortly_before
 
 PUBLISHED = json.loads((HERE.parent / "docs/data/minatar-published.json").read_text(encoding="utf-8"))["returns"]
-FRAMES = {"1M": 1000000, "3M": 3000000, "10M": 10000000}
+FRAMES = ("1M", "3M", "10M")
 
 
 def at(one, mark):
     """The mean return of a run shortly before so many frames; None if it did not come that far."""
     if "screens_at" in one:
         return one["screens_at"].get(mark)
-    return shortly_before([(steps, value) for _, steps, value in one["points"]], FRAMES[mark]) if one["env_steps"] >= 0.98 * FRAMES[mark] else None
+    if one["env_steps"] < 0.98 * MARKS[mark]:
+        return None
+    return shortly_before([(steps, value) for _, steps, value in one["points"]], MARKS[mark])
 
 
 def mean_and_deviation(values):
-    values = [value for value in values if value is not None]
-    if not values:
-        return ""
-    return f"{statistics.fmean(values):.1f}" + (f" ± {statistics.stdev(values):.1f}" if len(values) > 1 else "")
+    return mean_of(values, 1) + deviation_of(values, 1)
 
 
 def row(game, preset, runs):

@@ -112,7 +112,7 @@ redial_dial(net_redial *redial)
 }
 
 static bool
-somebody_listens(const char *ipc_url)
+something_is_there(const char *ipc_url)
 {
     return access(ipc_url + strlen("ipc://"), F_OK) == 0;
 }
@@ -122,7 +122,7 @@ redial_look(void *arg)
 {
     net_redial *redial = arg;
     redial->ticks++;
-    if (somebody_listens(redial->url)) {
+    if (something_is_there(redial->url)) {
         net_timer_stop(redial->timer);
         (void)redial_dial(redial); // a failure is logged, and a spare dialer tries again
     } else if (redial->ticks == LOOKS_FAST) {
@@ -166,7 +166,7 @@ net_redial_start(net_redial *redial, net_loop *loop, nng_socket socket, const ch
     size_t url_bytes = strlen(url) + 1;
     redial->url = oct_alloc(url_bytes);
     memcpy(redial->url, url, url_bytes);
-    if (redial->is_ipc && !somebody_listens(url)) {
+    if (redial->is_ipc && !something_is_there(url)) {
         redial->timer = net_timer_start(loop, LOOK_MS, LOOK_MS, redial_look, redial);
         return OCT_OK;
     }
