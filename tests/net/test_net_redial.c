@@ -45,14 +45,12 @@ sendmsg(int fd, const struct msghdr *message, int flags)
 
 static atomic_uint dials;
 
-// Likewise, to count them.
-int connect(int fd, const struct sockaddr *address, socklen_t length);
-
+// Likewise, to count them. The address is of glibc's own type: a union of pointers.
 int
-connect(int fd, const struct sockaddr *address, socklen_t length)
+connect(int fd, __CONST_SOCKADDR_ARG address, socklen_t length)
 {
     atomic_fetch_add(&dials, 1);
-    return (int)syscall(SYS_connect, fd, address, length);
+    return (int)syscall(SYS_connect, fd, address.__sockaddr__, length);
 }
 
 // The dialing side of a link and what it saw.
