@@ -99,7 +99,7 @@ ask(net_acceptor *acceptor)
     uint8_t header[NET_SP_HEADER_BYTES];
     acceptor->pipes_before =
         atomic_load_explicit(pipes_of(acceptor->listener_id), memory_order_acquire);
-    const char *path = acceptor->url + strlen("ipc://");
+    const char *path = net_url_ipc_path(acceptor->url);
     memcpy(address.sun_path, path, OCT_MIN(strlen(path), sizeof(address.sun_path) - 1));
     acceptor->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (acceptor->fd < 0) {

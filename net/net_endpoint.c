@@ -43,8 +43,8 @@ static bool
 ipc_path_is_taken_by_a_file(const char *url)
 {
     struct stat status;
-    return net_url_is_ipc(url) && lstat(url + strlen("ipc://"), &status) == 0 &&
-           !S_ISSOCK(status.st_mode);
+    const char *path = net_url_ipc_path(url);
+    return path != NULL && lstat(path, &status) == 0 && !S_ISSOCK(status.st_mode);
 }
 
 static const char *

@@ -114,7 +114,7 @@ redial_dial(net_redial *redial)
 static bool
 something_is_there(const char *ipc_url)
 {
-    return access(ipc_url + strlen("ipc://"), F_OK) == 0;
+    return access(net_url_ipc_path(ipc_url), F_OK) == 0;
 }
 
 static void

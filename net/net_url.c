@@ -211,6 +211,12 @@ net_url_is_ipc(const char *url)
     return starts_with(url, IPC);
 }
 
+const char *
+net_url_ipc_path(const char *url)
+{
+    return starts_with(url, IPC) ? url + strlen(IPC) : NULL;
+}
+
 bool
 net_url_is_tcp(const char *url)
 {

@@ -15,6 +15,7 @@
 #include "common/oct_clock.h"
 #include "common/oct_text.h"
 #include "net/net_probe.h"
+#include "net/net_url.h"
 
 #define IPC        "ipc://"
 #define SCAN_MS    2000
@@ -88,7 +89,7 @@ has_socket(int folder, const char *name)
 static bool
 has_learner(const entry *e)
 {
-    return has_socket(e->folder, "learner.ipc") && net_probe_local(e->learner + strlen(IPC));
+    return has_socket(e->folder, "learner.ipc") && net_probe_local(net_url_ipc_path(e->learner));
 }
 
 // The shards that listen in the folder.

@@ -66,7 +66,8 @@ cli_remote_run_address(cli_remote_options *out, const oct_config *config)
 {
     out->learner = config->net.learner;
     out->replay = config->net.replay;
-    bool is_here = net_url_is_ipc(out->learner) && strchr(out->learner + 6, '/') == NULL;
+    const char *path = net_url_ipc_path(out->learner);
+    bool is_here = path != NULL && strchr(path, '/') == NULL;
     out->run_id = is_here ? 0 : run_id_here();
 }
 
@@ -89,6 +90,6 @@ cli_remote_run_enter(cli_remote_run *run, const char *command, oct_config *confi
 bool
 cli_remote_run_is_gone(const cli_remote_run *run)
 {
-    const char *url = run->remote.learner;
-    return run->run_dir != NULL && net_url_is_ipc(url) && access(url + 6, F_OK) != 0;
+    const char *path = net_url_ipc_path(run->remote.learner);
+    return run->run_dir != NULL && path != NULL && access(path, F_OK) != 0;
 }

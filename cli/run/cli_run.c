@@ -20,6 +20,7 @@
 #include "cli/run/cli_run_end.h"
 #include "cli/run/cli_supervisor.h"
 #include "cli/status/cli_screen.h"
+#include "net/net_url.h"
 
 #define STATUS_PERIOD_MS  250
 #define STATUS_TIMEOUT_MS 1000
@@ -405,8 +406,11 @@ watch_signals(run *r)
 static void
 remove_sockets_of(const char *url)
 {
-    const char *path = url + strlen("ipc://");
+    const char *path = net_url_ipc_path(url);
     char name[OCT_CONFIG_TEXT_MAX + 8];
+    if (path == NULL) {
+        return;
+    }
     (void)unlink(path);
     for (unsigned i = 1; i <= 2; i++) {
         (void)snprintf(name, sizeof(name), "%s.%u", path, i);

@@ -318,6 +318,18 @@ test_url_may_be_written_over_itself(void **state)
 }
 
 static void
+test_url_gives_the_path_of_a_local_socket(void **state)
+{
+    (void)state;
+    assert_string_equal(net_url_ipc_path("ipc://learner.ipc"), "learner.ipc");
+    assert_string_equal(net_url_ipc_path("ipc:///run/x/learner.ipc"), "/run/x/learner.ipc");
+    assert_null(net_url_ipc_path("tcp://127.0.0.1:80"));
+    assert_null(net_url_ipc_path("inproc://learner.ipc"));
+    assert_null(net_url_ipc_path("ipc:/"));
+    assert_null(net_url_ipc_path(""));
+}
+
+static void
 test_url_tells_which_hosts_mean_every_interface(void **state)
 {
     (void)state;
@@ -357,6 +369,7 @@ main(void)
         cmocka_unit_test(test_url_as_seen_from_table),
         cmocka_unit_test(test_url_tells_what_leads_beyond_this_machine),
         cmocka_unit_test(test_url_may_be_written_over_itself),
+        cmocka_unit_test(test_url_gives_the_path_of_a_local_socket),
         cmocka_unit_test(test_url_tells_which_hosts_mean_every_interface),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
