@@ -3,7 +3,7 @@
 
 usage: bench_full_budget.py RECORDS [--steps 500000] [--tasks cheetah_run,...] [--seeds 3] [--first-seed 1] [--jobs N]
                             [--runs FOLDER] [--octet build/release/cli/octet] [--label TEXT] [--preset FILE] [-- arguments for octet train...]
-       bench_full_budget.py RECORDS --table [--without SETTING]... [--alone SETTING]
+       bench_full_budget.py RECORDS --table [--brief] [--without SETTING]... [--alone SETTING]
 
 RECORDS is one line a run, as bench_learning.py writes them (learning_grid.py draws them); a run that has a line there is
 not made again. So the table grows whenever the command is given again, first with each task's first seed. Each task has its
@@ -15,7 +15,8 @@ Results that nobody selected belong to a run: the screens shortly before 0.5, 1,
 version, over evaluation.episodes after the end, and the policy that it ships, over 100 new ones by octet eval. --table prints
 them beside the published returns of docs/data/control-suite-published.json at as many steps: the longest runs of each task and
 setting, but those of --without; at 0.5 and 1 M all seeds that came so far, and what all that were run to 0.5 M shipped there.
-Below it, it counts the tasks by the best setting of each, and by the setting of --alone.
+Below it, it counts the tasks by the best setting of each, and by the setting of --alone. --brief prints fewer columns, and of each task only the setting
+that ships most.
 """
 
 import argparse
@@ -127,7 +128,18 @@ def best_of(by_setting):
     return values
 
 
-def table(path, without, alone):
+def ships_most(rows):
+    """Of each task in ROWS, as table() collects them, the row whose longest runs ship most."""
+    ships = {key: statistics.fmean(one["again"] for one in lengths[max(lengths)]) for key, lengths in rows.items()}
+    return {max((key for key in rows if key[0] == task), key=ships.get) for task, _ in rows}
+
+
+HEADS = ("task", "setting", "seeds", "thousand steps", "thousand updates", "minutes", "at 0.5 M", "shipped there (seeds)", "Acme's D4PG", "best published",
+         "at 1 M", "best published", "last version", "shipped policy", "best published", "of it")
+BRIEF = (0, 1, 2, 3, 5, 6, 8, 13, 14, 15)  # of HEADS
+
+
+def table(path, without, alone, is_brief):
     """Markdown: tasks in the order of the alphabet, beside the best that is published at as many steps.
 
     The last comparison is with the best at any number of steps up to 4 million, or at 100 million where nothing else is published.
@@ -141,8 +153,9 @@ def table(path, without, alone):
         if line["setting"] not in without:
             found.setdefault((line["preset"], line["setting"]), {}).setdefault(round(line["env_steps"] / 1e5), []).append(line)
     shares, half = {}, {}
-    print("| task | setting | seeds | thousand steps | thousand updates | minutes | at 0.5 M | shipped there (seeds) | Acme's D4PG | best published | at 1 M | "
-          "best published | last version | shipped policy | best published | of it |\n|" + "---|" * 16)
+    columns = BRIEF if is_brief else range(len(HEADS))
+    shown = ships_most(found) if is_brief else set(found)
+    print("| " + " | ".join(HEADS[k] for k in columns) + " |\n|" + "---|" * len(columns))
     for (task, setting), lengths in sorted(found.items()):
         steps_e5 = max(lengths)
         group = lengths[steps_e5]
@@ -160,11 +173,13 @@ def table(path, without, alone):
         marks = {mark: mean_of([one.get("screens_at", {}).get(mark) for one in seeds]) for mark in ("0.5M", "1M")}
         there = [one["again"] for one in lengths.get(5, [])]
         count = f" ({len(there)})" if len(there) > 1 else ""
-        print(f"| {task} | {setting} | {len(group)} | {statistics.median(one['env_steps'] for one in group) / 1e3:.0f} | "
-              f"{statistics.median(one['updates'] for one in group) / 1e3:.0f} | {statistics.median(one['wall_s'] for one in group) / 60:.1f} | "
-              f"{marks['0.5M']} | {mean_of(there)}{deviation_of(there)}{count} | {acme} | {best(rivals.get('0.5M'))} | {marks['1M']} | {best(rivals.get('1M'))} | "
-              f"{statistics.fmean(one['last_return'] for one in group):.0f} | **{statistics.fmean(again):.0f}**{deviation_of(again)} | {best(everybody)} | "
-              f"{'' if share is None else f'{100 * share:.0f} %'} |")
+        cells = (task, setting, len(group), f"{statistics.median(one['env_steps'] for one in group) / 1e3:.0f}",
+                 f"{statistics.median(one['updates'] for one in group) / 1e3:.0f}", f"{statistics.median(one['wall_s'] for one in group) / 60:.1f}",
+                 marks["0.5M"], f"{mean_of(there)}{deviation_of(there)}{count}", acme, best(rivals.get("0.5M")), marks["1M"], best(rivals.get("1M")),
+                 f"{statistics.fmean(one['last_return'] for one in group):.0f}", f"**{statistics.fmean(again):.0f}**{deviation_of(again)}", best(everybody),
+                 "" if share is None else f"{100 * share:.0f} %")
+        if (task, setting) in shown:
+            print("| " + " | ".join(str(cells[k]) for k in columns) + " |")
     counted("By the best setting of each task:", best_of(shares), best_of(half))
     if alone is not None:
         counted(f"By '{alone}' alone:", *({task: value for (task, setting), value in values.items() if setting == alone}
@@ -188,6 +203,7 @@ def parse():
     parser.add_argument("--label", default="int8")
     parser.add_argument("--preset", type=pathlib.Path)
     parser.add_argument("--table", action="store_true")
+    parser.add_argument("--brief", action="store_true")
     parser.add_argument("--without", action="append", default=[])
     parser.add_argument("--alone")
     options = parser.parse_args(own)
@@ -202,7 +218,7 @@ def parse():
 def main():
     options = parse()
     if options.table:
-        table(options.records, options.without, options.alone)
+        table(options.records, options.without, options.alone, options.brief)
         return 0
     made = {(line["preset"], line["seed"]) for line in lines(options.records)
             if line["setting"] == options.label and line["env_steps"] >= options.steps}
