@@ -128,10 +128,9 @@ def best_of(by_setting):
     return values
 
 
-def ships_most(rows):
-    """Of each task in ROWS, as table() collects them, the row whose longest runs ship most."""
-    ships = {key: statistics.fmean(one["again"] for one in lengths[max(lengths)]) for key, lengths in rows.items()}
-    return {max((key for key in rows if key[0] == task), key=ships.get) for task, _ in rows}
+def ships_most(ships):
+    """The (task, setting) of each task with the largest of SHIPS, by task and setting."""
+    return {max((key for key in ships if key[0] == task), key=ships.get) for task, _ in ships}
 
 
 HEADS = ("task", "setting", "seeds", "thousand steps", "thousand updates", "minutes", "at 0.5 M", "shipped there (seeds)", "Acme's D4PG", "best published",
@@ -154,7 +153,8 @@ def table(path, without, alone, is_brief):
             found.setdefault((line["preset"], line["setting"]), {}).setdefault(round(line["env_steps"] / 1e5), []).append(line)
     shares, half = {}, {}
     columns = BRIEF if is_brief else range(len(HEADS))
-    shown = ships_most(found) if is_brief else set(found)
+    ships = {key: statistics.fmean(one["again"] for one in lengths[max(lengths)]) for key, lengths in found.items()}
+    shown = ships_most(ships) if is_brief else set(found)
     print("| " + " | ".join(HEADS[k] for k in columns) + " |\n|" + "---|" * len(columns))
     for (task, setting), lengths in sorted(found.items()):
         steps_e5 = max(lengths)
@@ -162,8 +162,7 @@ def table(path, without, alone, is_brief):
         rivals = PUBLISHED.get(task, {})
         comparable = {steps: systems for steps, systems in rivals.items() if steps != "100M"} or rivals
         everybody = {f"{name} {steps}": value for steps, systems in comparable.items() for name, value in systems.items()}
-        again = [one["again"] for one in group]
-        share = statistics.fmean(again) / max(everybody.values()) if everybody else None
+        share = ships[task, setting] / max(everybody.values()) if everybody else None
         if share is not None:
             shares[task, setting] = share
         acme = rivals.get("0.5M", {}).get("Acme D4PG", "")
@@ -176,7 +175,7 @@ def table(path, without, alone, is_brief):
         cells = (task, setting, len(group), f"{statistics.median(one['env_steps'] for one in group) / 1e3:.0f}",
                  f"{statistics.median(one['updates'] for one in group) / 1e3:.0f}", f"{statistics.median(one['wall_s'] for one in group) / 60:.1f}",
                  marks["0.5M"], f"{mean_of(there)}{deviation_of(there)}{count}", acme, best(rivals.get("0.5M")), marks["1M"], best(rivals.get("1M")),
-                 f"{statistics.fmean(one['last_return'] for one in group):.0f}", f"**{statistics.fmean(again):.0f}**{deviation_of(again)}", best(everybody),
+                 f"{statistics.fmean(one['last_return'] for one in group):.0f}", f"**{ships[task, setting]:.0f}**{deviation_of([one['again'] for one in group])}", best(everybody),
                  "" if share is None else f"{100 * share:.0f} %")
         if (task, setting) in shown:
             print("| " + " | ".join(str(cells[k]) for k in columns) + " |")

@@ -208,7 +208,7 @@ net_url_is_wildcard(const char *url)
 bool
 net_url_is_ipc(const char *url)
 {
-    return starts_with(url, IPC);
+    return net_url_ipc_path(url) != NULL;
 }
 
 const char *
@@ -266,8 +266,8 @@ net_url_check(const char *url, bool insecure, char *reason, size_t reason_size)
         const char *rest = url + strlen(tcp_scheme(url));
         return tcp_check(rest, insecure || net_url_is_tls(url), reason, reason_size);
     }
-    if (starts_with(url, IPC)) {
-        return name_check(url + strlen(IPC), IPC_PATH_MAX, reason, reason_size);
+    if (net_url_is_ipc(url)) {
+        return name_check(net_url_ipc_path(url), IPC_PATH_MAX, reason, reason_size);
     }
     if (starts_with(url, INPROC)) {
         return name_check(url + strlen(INPROC), INPROC_NAME_MAX, reason, reason_size);
@@ -281,8 +281,8 @@ oct_err
 net_url_absolute(const char *url, char out[NET_URL_MAX])
 {
     char folder[NET_URL_MAX];
-    const char *path = url + strlen(IPC);
-    bool is_relative = starts_with(url, IPC) && path[0] != '/';
+    const char *path = net_url_ipc_path(url);
+    bool is_relative = path != NULL && path[0] != '/';
     if (!is_relative || getcwd(folder, sizeof(folder)) == NULL ||
         strlen(folder) + 1 + strlen(path) + NET_URL_OFFSET_BYTES > IPC_PATH_MAX) {
         return url_print(out, "%s", url);
