@@ -108,9 +108,10 @@ def best(systems):
     return f"{max(systems.values())} {max(systems, key=systems.get)}" if systems else ""
 
 
-def longest_of_seeds(lengths):
-    """The longest run of each seed: a run that has gone on is in RECORDS at each of its lengths."""
-    return list({one["seed"]: one for length in sorted(lengths) for one in lengths[length]}.values())
+def screens_at(lengths, mark):
+    """What each seed had at a mark: a run that has gone on is in RECORDS at each of its lengths, and the shortest has that part."""
+    return list({one["seed"]: one["screens_at"][mark] for length in sorted(lengths, reverse=True) for one in lengths[length]
+                 if mark in one.get("screens_at", {})}.values())
 
 
 def counted(what, shares, half):
@@ -168,8 +169,7 @@ def table(path, without, alone, is_brief):
         acme = rivals.get("0.5M", {}).get("Acme D4PG", "")
         if acme and 5 in lengths:
             half[task, setting] = statistics.fmean(one["again"] for one in lengths[5]) >= acme
-        seeds = longest_of_seeds(lengths)
-        marks = {mark: mean_of([one.get("screens_at", {}).get(mark) for one in seeds]) for mark in ("0.5M", "1M")}
+        marks = {mark: mean_of(screens_at(lengths, mark)) for mark in ("0.5M", "1M")}
         there = [one["again"] for one in lengths.get(5, [])]
         count = f" ({len(there)})" if len(there) > 1 else ""
         cells = (task, setting, len(group), f"{statistics.median(one['env_steps'] for one in group) / 1e3:.0f}",
