@@ -3,6 +3,7 @@
     octet.make("CartPole-v1")                           a gymnasium.Env
     octet.make_vec("dmc:cheetah_run", num_envs=64)      a gymnasium.vector.VectorEnv
     gymnasium.make("octet:octet/CartPole-v1")           the same by Gymnasium's registry
+    octet.train("cartpole", run_dir="run")              `octet train` as a function; octet.Run("run") is what it left
     octet.Policy("policy.oct").act(observation)         what a run published
     octet.import_policy(model, observations)            a policy of a network that was trained elsewhere
     octet.Learner("cartpole", run_dir="run")            a learner of your own on Octet's actors and replay
@@ -26,11 +27,12 @@ from ._lib import OctetError, RenderModeError, ids
 from ._learner import Layer, Learner, LearnerBatch
 from ._policy import Policy, PolicyDivergence, PolicyInfo, Sampler
 from ._replay import Batch, Replay, ReplayTimeoutError, Sequences, Writer
+from ._train import Run, train
 from ._vector import OctetVectorEnv
 
 __all__ = ["Batch", "ImportReport", "Imported", "Layer", "Learner", "LearnerBatch", "OctetEnv", "OctetError", "OctetVectorEnv",
-           "Policy", "PolicyDivergence", "PolicyInfo", "Replay", "RenderModeError", "ReplayTimeoutError", "Sampler", "Sequences", "Writer", "__version__", "ids",
-           "import_policy", "make", "make_vec", "preset"]
+           "Policy", "PolicyDivergence", "PolicyInfo", "Replay", "RenderModeError", "ReplayTimeoutError", "Run", "Sampler", "Sequences", "Writer", "__version__", "ids",
+           "import_policy", "make", "make_vec", "preset", "train"]
 __version__: str = _lib.lib.octet_version().decode()
 
 

@@ -9,7 +9,6 @@ import math
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._lib import OctetError, prefix, program_environ
+from ._command import program
+from ._lib import OctetError, program_environ
 from ._onnx import Model
 from ._policy import Policy
 
@@ -391,15 +391,6 @@ def _torch(module: Any, shape: tuple[int, ...] | None, normalizer: Any) -> _Draf
 # ---- the command
 
 
-def _program() -> str:
-    """$OCTET_PROGRAM; else the wheel's; else the system's."""
-    own = prefix() / "bin" / "octet"
-    found = os.environ.get("OCTET_PROGRAM") or (str(own) if own.is_file() else shutil.which("octet"))
-    if not found:
-        raise OctetError("there is no program octet: install the wheel, or set OCTET_PROGRAM to that of a build", 6)
-    return found
-
-
 def _scale(draft: _Draft, action_scale: Any, action_offset: Any) -> None:
     if action_scale is not None:
         draft.affine("Mul", action_scale, "action_scale")
@@ -420,7 +411,7 @@ def _bounds_text(low: NDArray[np.float64], high: NDArray[np.float64]) -> str:
 
 def _run(arguments: list[str], hidden: str) -> dict[str, Any]:
     """hidden: what the name of a file that only this call has is called in errors."""
-    done = subprocess.run([_program(), "import", *arguments, "--json"], capture_output=True, text=True,
+    done = subprocess.run([program(), "import", *arguments, "--json"], capture_output=True, text=True,
                           env=program_environ(), check=False)
     if done.returncode != 0:
         said = re.search(r"^octet import: error: (.*)$", done.stderr, re.M)

@@ -6,7 +6,6 @@ import atexit
 import ctypes
 import os
 import pathlib
-import shutil
 import signal
 import subprocess
 import tempfile
@@ -21,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _lib
+from ._command import errors_of, program, set_arguments
 from ._lib import OctetError, lib, program_environ
 
 _EINVAL, _EAGAIN, _ECLOSED = 1, 2, 3
@@ -128,8 +128,8 @@ class Learner:
             raise OctetError(f"algo.name: {settings['algo.name']}: only external learns here; octet train runs the others")
         self._begin(pathlib.Path(run_dir))
         self._refuse_another()
-        command = [_program(), "train", os.fspath(experiment), "--run-dir", os.fspath(run_dir), *arguments]
-        command += [part for key, value in settings.items() for part in ("--set", f"{key}={_yaml(value)}")]
+        command = [program(), "train", os.fspath(experiment), "--run-dir", os.fspath(run_dir), *arguments]
+        command += set_arguments(settings)
         self._log = None if verbose else tempfile.TemporaryFile()
         # A session of its own: Ctrl-C is this program's, which then ends the run.
         self._child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log,
@@ -245,9 +245,7 @@ class Learner:
         if self._log is None:
             return ""
         self._log.seek(0)
-        lines = self._log.read().decode(errors="replace").strip().splitlines()
-        errors = [line for line in lines if "error:" in line]
-        return "\n".join(errors or lines[-5:])
+        return errors_of(self._log.read().decode(errors="replace").strip().splitlines())
 
     def _check(self, result: int) -> None:
         if result != 0:
@@ -415,27 +413,6 @@ def _close_all() -> None:
     """Runs that a program has started end with it."""
     for learner in list(_open):
         learner.close()
-
-
-# ---- of the command line
-
-def _program() -> str:
-    """$OCTET_PROGRAM; else the wheel's; else the system's."""
-    own = _lib.prefix() / "bin" / "octet"
-    found = os.environ.get("OCTET_PROGRAM") or (str(own) if own.is_file() else shutil.which("octet"))
-    if not found:
-        raise OctetError("no program octet: install the wheel, or set OCTET_PROGRAM to that of a build")
-    return found
-
-
-def _yaml(value: Any) -> str:
-    if isinstance(value, np.ndarray):
-        value = value.tolist()
-    if isinstance(value, (bool, np.bool_)):
-        return "true" if value else "false"
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(map(_yaml, value)) + "]"
-    return str(value)
 
 
 # ---- of weights
