@@ -335,9 +335,9 @@ register_send(actor_io *io)
     memcpy(request.token, io->token, sizeof(request.token));
     actor_spec spec;
     if (request.has_env) {
-        if (actor_spec_init(&spec, env_spec(io->described)) != OCT_OK) {
-            oct_log_error("ACTOR-UNSUITED", "%s: more than %d actions", io->config.env.id,
-                          POLICY_ACTIONS_MAX);
+        char reason[ENV_REASON_BYTES];
+        if (actor_spec_init(&spec, env_spec(io->described), reason, sizeof(reason)) != OCT_OK) {
+            oct_log_error("ACTOR-UNSUITED", "%s", reason);
             actor_io_fail(io, ACTOR_EXIT_REFUSED);
             return;
         }

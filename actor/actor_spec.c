@@ -1,22 +1,93 @@
 // An environment's spec in the wire's words, as a registration carries it.
 #include "actor/actor_spec.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "actor/actor_sight.h"
 #include "common/oct_base.h"
+#include "common/oct_text.h"
+
+static uint32_t
+actions_of(const octet_env_space *space)
+{
+    return space->n > 0 ? space->n : env_space_count(space);
+}
+
+float
+actor_spec_low(const octet_env_space *space, uint32_t i)
+{
+    return space->low != NULL ? (float)space->low[i] : -INFINITY;
+}
+
+float
+actor_spec_high(const octet_env_space *space, uint32_t i)
+{
+    return space->high != NULL ? (float)space->high[i] : INFINITY;
+}
 
 oct_err
-actor_spec_init(actor_spec *out, const octet_env_spec *task)
+actor_spec_acts(const octet_env_spec *task, char *reason, size_t reason_size)
 {
-    bool discrete = task->action.n > 0;
-    uint32_t actions = discrete ? task->action.n : env_space_count(&task->action);
-    if (actions > POLICY_ACTIONS_MAX) {
-        return OCT_EINVAL;
+    if (!actor_sight_is_known(&task->obs)) {
+        return oct_refuse(reason, reason_size,
+                          "%s observes %s; policies read f32, u8 or discrete observations",
+                          task->id, task->obs.dtype == OCTET_ENV_F64 ? "f64" : "i32");
     }
+    if (task->action.n == 0 && task->action.dtype != OCTET_ENV_F32) {
+        return oct_refuse(reason, reason_size,
+                          "%s takes actions of f64; policies give f32 or discrete actions",
+                          task->id);
+    }
+    return OCT_OK;
+}
+
+static oct_err
+bounds_check(const octet_env_spec *task, char *reason, size_t reason_size)
+{
+    for (uint32_t i = 0; task->action.n == 0 && i < env_space_count(&task->action); i++) {
+        float low = actor_spec_low(&task->action, i), high = actor_spec_high(&task->action, i);
+        if (!isfinite(low) || !isfinite(high) || !(low < high) || !isfinite(high - low)) {
+            return oct_refuse(reason, reason_size,
+                              "%s bounds action %u to [%g, %g]; a policy needs finite bounds, low "
+                              "below high and no more than 3.4e38 apart",
+                              task->id, i, (double)low, (double)high);
+        }
+    }
+    return OCT_OK;
+}
+
+oct_err
+actor_spec_trains(const octet_env_spec *task, char *reason, size_t reason_size)
+{
+    OCT_TRY(actor_spec_acts(task, reason, reason_size));
+    uint32_t numbers = actor_sight_count(&task->obs), actions = actions_of(&task->action);
+    if (numbers > POLICY_WIDTH_MAX) {
+        return oct_refuse(reason, reason_size, "%s observes %u %s; allowed are 1 .. %d", task->id,
+                          numbers, task->obs.n > 0 ? "values" : "numbers", POLICY_WIDTH_MAX);
+    }
+    if (actions > POLICY_ACTIONS_MAX) {
+        return oct_refuse(reason, reason_size, "%s has %u %s; allowed are 1 .. %d", task->id,
+                          actions, task->action.n > 0 ? "actions" : "numbers in an action",
+                          POLICY_ACTIONS_MAX);
+    }
+    if (isinf(task->reward_threshold)) {
+        return oct_refuse(reason, reason_size,
+                          "%s has the reward_threshold %g; allowed is a finite one, or NaN: none",
+                          task->id, task->reward_threshold);
+    }
+    return bounds_check(task, reason, reason_size);
+}
+
+oct_err
+actor_spec_init(actor_spec *out, const octet_env_spec *task, char *reason, size_t reason_size)
+{
+    OCT_TRY(actor_spec_trains(task, reason, reason_size));
+    bool discrete = task->action.n > 0;
+    uint32_t actions = actions_of(&task->action);
     for (uint32_t i = 0; !discrete && i < actions; i++) {
-        out->low[i] = task->action.low != NULL ? (float)task->action.low[i] : -1;
-        out->high[i] = task->action.high != NULL ? (float)task->action.high[i] : 1;
+        out->low[i] = actor_spec_low(&task->action, i);
+        out->high[i] = actor_spec_high(&task->action, i);
     }
     out->values = task->obs.n;
     out->wire = (wire_env_spec){

@@ -16,8 +16,19 @@ typedef struct actor_spec {
     uint32_t values; // of a discrete observation: the shape of its row
 } actor_spec;
 
-// OCT_EINVAL: more actions than a policy may have.
-OCT_CHECKED oct_err actor_spec_init(actor_spec *out, const octet_env_spec *task);
+// Whether a policy can act in such an environment: its observations and actions are of types that
+// policies read and give. OCT_EINVAL with one line in reason, which begins with the environment's
+// id.
+OCT_CHECKED oct_err actor_spec_acts(const octet_env_spec *task, char *reason, size_t reason_size);
+// Whether one can be trained on it, too: sizes that a network can have, and bounds to map actions
+// onto (docs/environments.md has the limits). Errors as above.
+OCT_CHECKED oct_err actor_spec_trains(const octet_env_spec *task, char *reason, size_t reason_size);
+// Bound i of a box of actions, as policies have it; infinite where the space has none.
+float actor_spec_low(const octet_env_space *space, uint32_t i);
+float actor_spec_high(const octet_env_space *space, uint32_t i);
+// OCT_EINVAL as actor_spec_trains.
+OCT_CHECKED oct_err actor_spec_init(actor_spec *out, const octet_env_spec *task, char *reason,
+                                    size_t reason_size);
 
 // Whether an actor (or an evaluator) reads this key of the experiment, "actor.envs": one that runs
 // has to start over when it changes.

@@ -353,7 +353,10 @@ config_take(swarm *self, const wire_registered *answer)
         bench_give_up("environment", message);
     }
     free(config);
-    bench_must(actor_spec_init(&self->spec, env_spec(self->described)), "environment");
+    if (actor_spec_init(&self->spec, env_spec(self->described), message, sizeof(message)) !=
+        OCT_OK) {
+        bench_give_up("environment", message);
+    }
     columns_make(self);
     self->run_id = answer->run_id;
 }

@@ -59,9 +59,9 @@ network_check(cli_environment *out, const oct_config *config, const octet_env_sp
               char *reason, size_t reason_size)
 {
     static actor_spec own;
-    if (actor_spec_init(&own, task) != OCT_OK) {
-        return oct_refuse(reason, reason_size, "env.id: %s has more than %d actions", task->id,
-                          POLICY_ACTIONS_MAX);
+    char why[ENV_REASON_BYTES];
+    if (actor_spec_init(&own, task, why, sizeof(why)) != OCT_OK) {
+        return oct_refuse(reason, reason_size, "env.id: %s", why);
     }
     environment_pack(out, &own.wire);
     policy_spec spec;
@@ -231,8 +231,8 @@ cli_preflight(cli_environment *out, const cli_experiment *experiment, const oct_
         learner_init_frozen(config, init_print, NULL);
         return;
     }
-    bool is_of_env = strncmp(reason, "env.", strlen("env.")) == 0;
-    if (is_of_env && env_is_plugin(config->env.id) && strstr(reason, "octet env check") == NULL) {
+    // Only then the check of an environment has more to say than the reason.
+    if (err == OCT_EINTERNAL && env_is_plugin(config->env.id)) {
         (void)snprintf(hint, sizeof(hint), "; for details run 'octet env check %s'",
                        config->env.id);
     }

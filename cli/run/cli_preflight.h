@@ -20,7 +20,8 @@ typedef struct cli_environment {
     uint8_t bytes[WIRE_ENV_BYTES_MAX];
 } cli_environment;
 
-// OCT_EINVAL, or another error: reason is one line that names the key it is about.
+// OCT_EINTERNAL: the environment crashed or hung when it was opened; OCT_EINVAL, or another error:
+// something refuses it. reason is one line that names the key it is about.
 OCT_CHECKED oct_err cli_preflight_check(cli_environment *out, const oct_config *config,
                                         uint32_t timeout_ms, char *reason, size_t reason_size);
 // The same, and ends the process with the reason, after the place of its key, where it fails.

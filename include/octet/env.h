@@ -36,14 +36,18 @@ typedef enum octet_env_dtype {
     OCTET_ENV_I32 = 4
 } octet_env_dtype;
 
-/* n > 0: discrete, actions 0 .. n-1 as int32. n == 0: box of dtype and shape. */
+/* n > 0: discrete, actions 0 .. n-1 as int32. n == 0: box of dtype and shape. Policies read f32, u8
+ * and discrete observations, and give f32 and discrete actions: an environment of another type can
+ * be stepped by other programs only. */
 typedef struct octet_env_space {
     uint32_t size;
     uint32_t dtype; /* octet_env_dtype */
     uint32_t rank;
     uint32_t shape[OCTET_ENV_RANK_MAX];
     uint32_t n;
-    const double *low; /* [product of shape], or NULL: unbounded */
+    /* [product of shape], or NULL: unbounded. Actions that a policy is to learn need finite ones.
+     */
+    const double *low;
     const double *high;
 } octet_env_space;
 

@@ -67,7 +67,8 @@ test_sight_is_what_a_registration_says(void **state)
     (void)state;
     static actor_spec spec;
     env *e = opened("Taxi-v4", 1);
-    T_OK(actor_spec_init(&spec, env_spec(e)));
+    char reason[256];
+    T_OK(actor_spec_init(&spec, env_spec(e), reason, sizeof(reason)));
     assert_int_equal(spec.wire.obs_dtype, POLICY_U8);
     assert_int_equal(spec.wire.obs_count, 500);
     assert_int_equal(spec.wire.obs_rank, 1);

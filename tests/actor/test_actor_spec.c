@@ -1,6 +1,155 @@
 // What of an experiment an actor goes by.
 #include "actor/actor_spec.h"
+
+#include <math.h>
+#include <string.h>
+
 #include "tests/support/oct_test.h"
+
+// A walk of three numbers with one action in [-2, 2], before a test changes it.
+static octet_env_spec task;
+static double low[POLICY_ACTIONS_MAX + 1], high[POLICY_ACTIONS_MAX + 1];
+static char reason[256];
+
+static int
+setup(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i <= POLICY_ACTIONS_MAX; i++) {
+        low[i] = -2;
+        high[i] = 2;
+    }
+    task = (octet_env_spec){
+        .size = sizeof(task),
+        .id = "Walk-v0",
+        .obs = {.size = sizeof(octet_env_space), .dtype = OCTET_ENV_F32, .rank = 1, .shape = {3}},
+        .action = {.size = sizeof(octet_env_space),
+                   .dtype = OCTET_ENV_F32,
+                   .rank = 1,
+                   .shape = {1},
+                   .low = low,
+                   .high = high},
+        .reward_threshold = NAN,
+    };
+    return 0;
+}
+
+// A spec that passes makes a policy spec that passes, too.
+static void
+trains(void)
+{
+    static actor_spec own;
+    T_OK(actor_spec_init(&own, &task, reason, sizeof(reason)));
+    const wire_env_spec *wire = &own.wire;
+    policy_spec spec = {
+        .env_id = "Walk-v0",
+        .obs_dtype = wire->obs_dtype,
+        .obs_count = wire->obs_count,
+        .action_kind = wire->action_kind,
+        .action_count = wire->action_count,
+        .head = wire->action_kind == POLICY_BOX ? POLICY_HEAD_TANH : POLICY_HEAD_VALUES,
+    };
+    for (uint32_t i = 0; wire->action_low != NULL && i < wire->action_count; i++) {
+        spec.action_low[i] = wire->action_low[i];
+        spec.action_high[i] = wire->action_high[i];
+    }
+    T_OK(policy_spec_set_mlp(&spec, NULL, 0, POLICY_RELU, false, wire->action_count));
+    if (policy_spec_check(&spec, reason, sizeof(reason)) != OCT_OK) {
+        fail_msg("%s", reason);
+    }
+}
+
+static void
+refused(const char *words)
+{
+    static actor_spec own;
+    T_ERR(actor_spec_init(&own, &task, reason, sizeof(reason)), OCT_EINVAL);
+    if (strncmp(reason, "Walk-v0 ", 8) != 0 || strstr(reason, words) == NULL) {
+        fail_msg("\"%s\" does not say \"%s\"", reason, words);
+    }
+}
+
+static void
+test_spec_of_what_policies_can_be_trained_on(void **state)
+{
+    (void)state;
+    trains();
+    task.obs.shape[0] = POLICY_WIDTH_MAX;
+    task.action.shape[0] = POLICY_ACTIONS_MAX;
+    trains();
+    task.obs = (octet_env_space){.size = sizeof(task.obs), .n = POLICY_WIDTH_MAX};
+    task.action.n = POLICY_ACTIONS_MAX;
+    task.action.dtype = OCTET_ENV_I32; // of no meaning
+    task.action.low = task.action.high = NULL;
+    trains();
+    (void)setup(NULL);
+    task.reward_threshold = 3;
+    low[0] = -1.7e38;
+    high[0] = 1.7e38;
+    trains();
+    low[0] = 1;
+    high[0] = 1 + 1e-7; // the next float
+    trains();
+}
+
+static void
+test_spec_refuses_types_that_no_policy_has(void **state)
+{
+    (void)state;
+    task.obs.dtype = OCTET_ENV_F64;
+    refused("observes f64; policies read f32, u8 or discrete observations");
+    task.obs.dtype = OCTET_ENV_I32;
+    refused("observes i32");
+    task.obs.dtype = OCTET_ENV_U8;
+    task.action.dtype = OCTET_ENV_F64;
+    refused("takes actions of f64; policies give f32 or discrete actions");
+    T_ERR(actor_spec_acts(&task, reason, sizeof(reason)), OCT_EINVAL);
+}
+
+static void
+test_spec_refuses_sizes_that_no_policy_has(void **state)
+{
+    (void)state;
+    task.obs.shape[0] = POLICY_WIDTH_MAX + 1;
+    refused("observes 65537 numbers; allowed are 1 .. 65536");
+    T_OK(actor_spec_acts(&task, reason, sizeof(reason)));
+    task.obs = (octet_env_space){.size = sizeof(task.obs), .n = POLICY_WIDTH_MAX + 1};
+    refused("observes 65537 values; allowed are 1 .. 65536");
+    (void)setup(NULL);
+    task.action.shape[0] = POLICY_ACTIONS_MAX + 1;
+    refused("has 257 numbers in an action; allowed are 1 .. 256");
+    task.action.n = 300;
+    refused("has 300 actions; allowed are 1 .. 256");
+    (void)setup(NULL);
+    task.reward_threshold = INFINITY;
+    refused("reward_threshold inf; allowed is a finite one, or NaN: none");
+}
+
+static void
+test_spec_refuses_bounds_that_no_action_can_be_mapped_onto(void **state)
+{
+    (void)state;
+    static const struct {
+        double low, high;
+        const char *words;
+    } cases[] = {
+        {-INFINITY, 2, "bounds action 1 to [-inf, 2]; a policy needs finite bounds"},
+        {-2, INFINITY, "[-2, inf]"},
+        {2, 2, "[2, 2]"},
+        {2, 2 + 1e-9, "[2, 2]"}, // as floats
+        {-3e38, 3e38, "[-3e+38, 3e+38]"},
+        {-2, 1e39, "[-2, inf]"},
+    };
+    task.action.shape[0] = 2;
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        low[1] = cases[i].low;
+        high[1] = cases[i].high;
+        refused(cases[i].words);
+    }
+    task.action.low = task.action.high = NULL; // unbounded, and not [-1, 1]
+    refused("bounds action 0 to [-inf, inf]");
+    T_OK(actor_spec_acts(&task, reason, sizeof(reason))); // an imported policy has its own
+}
 
 static void
 test_actor_goes_by_its_own_keys(void **state)
@@ -35,6 +184,10 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_spec_of_what_policies_can_be_trained_on, setup),
+        cmocka_unit_test_setup(test_spec_refuses_types_that_no_policy_has, setup),
+        cmocka_unit_test_setup(test_spec_refuses_sizes_that_no_policy_has, setup),
+        cmocka_unit_test_setup(test_spec_refuses_bounds_that_no_action_can_be_mapped_onto, setup),
         cmocka_unit_test(test_actor_goes_by_its_own_keys),
         cmocka_unit_test(test_evaluator_goes_by_its_own_keys),
     };

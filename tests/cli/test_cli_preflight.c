@@ -76,12 +76,39 @@ test_environments_that_cannot_be_opened_are_refused(void **state)
     refused("env.id: the walk is closed today");
 }
 
+// The words of octet env check (test_cli_env.c has the same environments).
+static void
+test_environments_that_no_policy_can_be_trained_on_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *options, *says;
+    } cases[] = {
+        {"dtype=2", "env.id: Shape-v0 takes actions of f64; policies give f32"},
+        {"obs_dtype=2", "env.id: Shape-v0 observes f64; policies read f32, u8"},
+        {"obs_dtype=4", "env.id: Shape-v0 observes i32"},
+        {"obs=65537", "env.id: Shape-v0 observes 65537 numbers; allowed are 1 .. 65536"},
+        {"n=257", "env.id: Shape-v0 has 257 actions; allowed are 1 .. 256"},
+        {"bounds=0", "env.id: Shape-v0 bounds action 0 to [-inf, inf]; a policy needs finite"},
+        {"low=-3e38,high=3e38", "env.id: Shape-v0 bounds action 0 to [-3e+38, 3e+38]"},
+    };
+    set("env.id", plugin_path("shape"));
+    set("algo.name", "sac");
+    assert_int_equal(check(AMPLE_MS), OCT_OK);
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        set("env.options", cases[i].options);
+        refused(cases[i].says);
+        assert_int_equal(check(AMPLE_MS), OCT_EINVAL);
+    }
+}
+
 static void
 test_plug_ins_that_crash_or_hang_do_so_alone(void **state)
 {
     (void)state;
     set("env.id", plugin_path("bad_create_crash"));
     refused("it crashed: signal 6 (Aborted)");
+    assert_int_equal(check(AMPLE_MS), OCT_EINTERNAL);
     T_SAYS(reason, "env.id: opening ");
     set("env.id", plugin_path("bad_create_hang")); // whatever the deadline
     assert_int_not_equal(check(100), OCT_OK);
@@ -140,6 +167,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_what_can_run_is_accepted),
         TEST(test_environments_that_cannot_be_opened_are_refused),
+        TEST(test_environments_that_no_policy_can_be_trained_on_are_refused),
         TEST(test_plug_ins_that_crash_or_hang_do_so_alone),
         TEST(test_options_that_an_environment_does_not_take_are_refused),
         TEST(test_algorithms_and_networks_have_to_suit_the_environment),

@@ -1,0 +1,221 @@
+/* An environment that keeps every rule and is of the shape that its options say: what policies can
+ * be trained on, and what not. It counts the steps of an episode, and a step earns 0.5.
+ *   obs, obs_dtype       numbers that it observes, and their octet_env_dtype
+ *   n                    discrete actions; 0: a box of
+ *   actions, dtype       numbers and their octet_env_dtype,
+ *   low, high, bounds    in [low, high]; bounds=0: NULL
+ *   length               steps of an episode; 0: it never ends
+ *   limit, threshold     max_episode_steps and reward_threshold of the spec
+ *   sums                 0: it forgets to write ep_return and ep_length
+ *   claims               0: it has render, but does not claim it */
+#include "octet/env.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OBS, OBS_DTYPE, N, ACTIONS, DTYPE, LOW, HIGH, BOUNDS, LENGTH, LIMIT, THRESHOLD, SUMS };
+enum { CLAIMS = SUMS + 1, OPTIONS };
+
+static const char *const names[OPTIONS] = {"obs",       "obs_dtype", "n",      "actions", "dtype",
+                                           "low",       "high",      "bounds", "length",  "limit",
+                                           "threshold", "sums",      "claims"};
+
+struct octet_env_handle {
+    uint32_t count, autoreset;
+    double options[OPTIONS];
+    octet_env_spec spec;
+    double *low, *high;
+    uint32_t *steps; /* of each environment's episode */
+    uint32_t *ended; /* its flags at its end */
+};
+
+static uint32_t
+bytes_of(uint32_t dtype)
+{
+    return dtype == OCTET_ENV_F64 ? 8 : dtype == OCTET_ENV_U8 ? 1 : 4;
+}
+
+static void
+describe(octet_env_handle *h)
+{
+    const double *o = h->options;
+    uint32_t actions = (uint32_t)o[ACTIONS];
+    h->low = calloc(actions, sizeof(double));
+    h->high = calloc(actions, sizeof(double));
+    for (uint32_t i = 0; i < actions; i++) {
+        h->low[i] = o[LOW];
+        h->high[i] = o[HIGH];
+    }
+    h->spec = (octet_env_spec){
+        .size = sizeof(h->spec),
+        .id = "Shape-v0",
+        .obs = {.size = sizeof(octet_env_space),
+                .dtype = (uint32_t)o[OBS_DTYPE],
+                .rank = 1,
+                .shape = {(uint32_t)o[OBS]}},
+        .action = {.size = sizeof(octet_env_space),
+                   .dtype = (uint32_t)o[DTYPE],
+                   .rank = 1,
+                   .shape = {actions},
+                   .n = (uint32_t)o[N],
+                   .low = o[BOUNDS] != 0 ? h->low : NULL,
+                   .high = o[BOUNDS] != 0 ? h->high : NULL},
+        .max_episode_steps = (uint32_t)o[LIMIT],
+        .reward_threshold = o[THRESHOLD],
+        .reward_high = 1,
+        .capabilities = OCTET_ENV_NO_RANDOM | (o[CLAIMS] != 0 ? OCTET_ENV_CAN_RENDER : 0),
+    };
+}
+
+static void
+destroy(octet_env_handle *h)
+{
+    free(h->low);
+    free(h->high);
+    free(h->steps);
+    free(h->ended);
+    free(h);
+}
+
+static int
+create(const octet_env_config *config, octet_env_handle **out, char *error, uint32_t error_size)
+{
+    static const double usual[OPTIONS] = {[OBS] = 3,     [OBS_DTYPE] = OCTET_ENV_F32,
+                                          [ACTIONS] = 1, [DTYPE] = OCTET_ENV_F32,
+                                          [LOW] = -1,    [HIGH] = 1,
+                                          [BOUNDS] = 1,  [LENGTH] = 20,
+                                          [LIMIT] = 20,  [THRESHOLD] = NAN,
+                                          [SUMS] = 1,    [CLAIMS] = 1};
+    octet_env_handle *h = calloc(1, sizeof(*h));
+    memcpy(h->options, usual, sizeof(usual));
+    h->count = config->count;
+    h->autoreset = config->autoreset;
+    h->steps = calloc(h->count, sizeof(*h->steps));
+    h->ended = calloc(h->count, sizeof(*h->ended));
+    for (uint32_t k = 0; k < config->option_count; k++) {
+        int which = 0;
+        while (which < OPTIONS && strcmp(names[which], config->options[k].key) != 0) {
+            which++;
+        }
+        if (which == OPTIONS) {
+            snprintf(error, error_size, "no option %s", config->options[k].key);
+            destroy(h);
+            return 1;
+        }
+        h->options[which] = strtod(config->options[k].value, NULL);
+    }
+    describe(h);
+    *out = h;
+    return 0;
+}
+
+static const octet_env_spec *
+spec(const octet_env_handle *h)
+{
+    return &h->spec;
+}
+
+static void
+observe(const octet_env_handle *h, void *rows, uint32_t stride, uint32_t i)
+{
+    const octet_env_space *space = &h->spec.obs;
+    if (rows == NULL) {
+        return;
+    }
+    char *row = (char *)rows + (size_t)i * stride;
+    memset(row, 0, (size_t)space->shape[0] * bytes_of(space->dtype));
+    if (space->dtype == OCTET_ENV_F32) {
+        memcpy(row, &(float){(float)h->steps[i]}, sizeof(float));
+    } else if (space->dtype == OCTET_ENV_F64) {
+        memcpy(row, &(double){h->steps[i]}, sizeof(double));
+    } else {
+        row[0] = (char)h->steps[i]; /* of a little-endian number, too */
+    }
+}
+
+static int
+reset(octet_env_handle *h, const uint8_t *mask, const uint64_t *seeds, octet_env_io *io)
+{
+    (void)seeds;
+    for (uint32_t i = 0; i < h->count; i++) {
+        if (mask == NULL || mask[i] != 0) {
+            h->steps[i] = h->ended[i] = 0;
+            observe(h, io->obs, io->obs_stride, i);
+        }
+    }
+    return 0;
+}
+
+static uint32_t
+end(octet_env_handle *h, octet_env_io *io, uint32_t i)
+{
+    observe(h, io->final_obs, io->final_obs_stride, i);
+    if (io->ep_return != NULL && h->options[SUMS] != 0) {
+        io->ep_return[i] = 0.5f * (float)h->steps[i];
+    }
+    if (io->ep_length != NULL && h->options[SUMS] != 0) {
+        io->ep_length[i] = (int32_t)h->steps[i];
+    }
+    h->ended[i] = OCTET_ENV_TRUNCATED;
+    if (h->autoreset) {
+        h->steps[i] = h->ended[i] = 0;
+        return OCTET_ENV_TRUNCATED | OCTET_ENV_OBS_IS_RESET;
+    }
+    return OCTET_ENV_TRUNCATED;
+}
+
+static int
+step(octet_env_handle *h, octet_env_io *io)
+{
+    for (uint32_t i = 0; h->spec.action.n > 0 && i < h->count; i++) {
+        const char *row = (const char *)io->action + (size_t)i * io->action_stride;
+        if (*(const uint32_t *)(const void *)row >= h->spec.action.n) {
+            return 1;
+        }
+    }
+    for (uint32_t i = 0; i < h->count; i++) {
+        uint32_t flags = h->ended[i];
+        io->reward[i] = flags == 0 ? 0.5f : 0;
+        if (flags == 0) {
+            h->steps[i]++;
+            flags = h->steps[i] == (uint32_t)h->options[LENGTH] ? end(h, io, i) : 0;
+        }
+        io->flags[i] = (uint8_t)flags;
+        observe(h, io->obs, io->obs_stride, i);
+    }
+    return 0;
+}
+
+static const char *
+last_error(const octet_env_handle *h)
+{
+    (void)h;
+    return "an action is outside its space";
+}
+
+static int
+render(octet_env_handle *h, uint32_t i, uint32_t width, uint32_t height, uint8_t *rgb)
+{
+    memset(rgb, (int)h->steps[i], (size_t)width * height * 3);
+    return 0;
+}
+
+static const octet_env_api api = {
+    .size = sizeof(octet_env_api),
+    .abi = OCTET_ENV_ABI,
+    .create = create,
+    .destroy = destroy,
+    .spec = spec,
+    .reset = reset,
+    .step = step,
+    .last_error = last_error,
+    .render = render,
+};
+
+const octet_env_api *
+octet_env_api_get(uint32_t host_abi)
+{
+    return host_abi == OCTET_ENV_ABI ? &api : NULL;
+}
