@@ -8,10 +8,12 @@
 #include <string.h>
 
 #include "actor/actor_sight.h"
+#include "actor/actor_spec.h"
 #include "common/oct_action_repeat.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "common/oct_spread.h"
+#include "common/oct_text.h"
 
 // Everything of one evaluation; one environment handle, one scratch.
 struct evaluation {
@@ -35,16 +37,31 @@ struct lane {
     uint32_t failures; // in a row
 };
 
+// Mapped onto other bounds, what was learned is another action. An imported policy has the bounds
+// of its model, whatever the environment's are.
+static oct_err
+bounds_fit(const policy_spec *spec, const octet_env_spec *task, char *reason, size_t reason_size)
+{
+    for (uint32_t i = 0; spec->action_kind == POLICY_BOX && i < spec->action_count; i++) {
+        float low = actor_spec_low(&task->action, i), high = actor_spec_high(&task->action, i);
+        if (spec->action_low[i] != low || spec->action_high[i] != high) {
+            return oct_refuse(reason, reason_size,
+                              "the policy (for %s) was trained with action %u in [%g, %g], %s "
+                              "takes it in [%g, %g]",
+                              spec->env_id, i, (double)spec->action_low[i],
+                              (double)spec->action_high[i], task->id, (double)low, (double)high);
+        }
+    }
+    return OCT_OK;
+}
+
 oct_err
-actor_fits(const policy_spec *spec, const env *e, char *reason, size_t reason_size)
+actor_fits(const policy_spec *spec, const policy_origin *origin, const env *e, char *reason,
+           size_t reason_size)
 {
     const octet_env_spec *task = env_spec(e);
+    OCT_TRY(actor_spec_acts(task, reason, reason_size));
     uint32_t obs_count = actor_sight_count(&task->obs);
-    if (!actor_sight_is_known(&task->obs)) {
-        (void)snprintf(reason, reason_size, "%s has observations of a type that no policy accepts",
-                       task->id);
-        return OCT_EINVAL;
-    }
     if (spec->obs_count != obs_count || spec->obs_dtype != actor_sight_dtype(&task->obs)) {
         (void)snprintf(reason, reason_size,
                        "the policy (for %s) reads %u numbers, %s observes %u (or of another type)",
@@ -70,7 +87,7 @@ actor_fits(const policy_spec *spec, const env *e, char *reason, size_t reason_si
                        task->id, actions, discrete ? "discrete actions" : "numbers");
         return OCT_EINVAL;
     }
-    return OCT_OK;
+    return policy_origin_is_run(origin) ? bounds_fit(spec, task, reason, reason_size) : OCT_OK;
 }
 
 static void
@@ -234,7 +251,7 @@ actor_evaluate(const policy_net *net, const actor_evaluate_request *request,
         .autoreset = true,
     };
     OCT_TRY(env_open(&run.e, &wanted, reason, reason_size));
-    oct_err err = actor_fits(spec, run.e, reason, reason_size);
+    oct_err err = actor_fits(spec, policy_net_origin(net), run.e, reason, reason_size);
     if (err != OCT_OK) {
         env_close(run.e);
         return err;

@@ -138,7 +138,7 @@ env_begin(distilling *d)
                            .autoreset = true};
     oct_err err = env_open(&e, &request, reason, sizeof(reason));
     if (err == OCT_OK) {
-        err = actor_fits(&d->teacher->spec, e, reason, sizeof(reason));
+        err = actor_fits(&d->teacher->spec, &d->teacher->origin, e, reason, sizeof(reason));
         env_close(e);
     }
     d->has_env = err == OCT_OK;

@@ -165,7 +165,7 @@ static const struct argp eval_argp = {
 
 // Opens the video as well, if one is wanted: *video stays NULL otherwise.
 static bool
-env_fits(const policy_spec *policy, const eval_options *options, cli_video **video)
+env_fits(const policy_image *policy, const eval_options *options, cli_video **video)
 {
     env *e = NULL;
     char reason[REASON_BYTES] = "";
@@ -178,7 +178,7 @@ env_fits(const policy_spec *policy, const eval_options *options, cli_video **vid
         cli_error("eval", "environment '%s': %s", options->env_id, reason);
         return false;
     }
-    oct_err err = actor_fits(policy, e, reason, sizeof(reason));
+    oct_err err = actor_fits(&policy->spec, &policy->origin, e, reason, sizeof(reason));
     if (err != OCT_OK) {
         cli_error("eval", "'%s' does not fit '%s': %s", options->policy, options->env_id, reason);
     } else if (options->video.path != NULL || options->video.folder != NULL) {
@@ -286,7 +286,7 @@ cli_eval(int argc, char **argv)
     options.video.env_options = options.options;
     int exit_code = CLI_EXIT_FAILED;
     cli_video *video = NULL;
-    if (env_fits(&image->spec, &options, &video)) {
+    if (env_fits(image, &options, &video)) {
         exit_code = evaluate(image, &options, video);
     }
     policy_image_destroy(image);

@@ -135,7 +135,7 @@ print_errors(const policy_image *image, const policy_image *fp32, const quantize
 }
 
 static bool
-env_fits(const policy_spec *policy, const cli_quantize_options *options)
+env_fits(const policy_image *policy, const cli_quantize_options *options)
 {
     env *e = NULL;
     char reason[REASON_BYTES] = "";
@@ -146,7 +146,7 @@ env_fits(const policy_spec *policy, const cli_quantize_options *options)
                            .autoreset = true};
     oct_err err = env_open(&e, &request, reason, sizeof(reason));
     if (err == OCT_OK) {
-        err = actor_fits(policy, e, reason, sizeof(reason));
+        err = actor_fits(&policy->spec, &policy->origin, e, reason, sizeof(reason));
         env_close(e);
     }
     if (err != OCT_OK) {
@@ -286,7 +286,7 @@ cli_quantize(int argc, char **argv)
     int code = CLI_EXIT_FAILED;
     quantizer_reservoir *calibration = NULL;
     bool needs_env = options.evaluate || options.calibrate || options.scale_observations;
-    if ((needs_env && !env_fits(&fp32->spec, &options)) ||
+    if ((needs_env && !env_fits(fp32, &options)) ||
         (options.scale_observations && !observations_scale(&fp32, &options)) ||
         (options.calibrate &&
          (calibration = observations_play(fp32, &options, QUANTIZER_CALIBRATE_ROWS,

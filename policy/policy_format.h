@@ -42,6 +42,13 @@ typedef struct policy_origin {
     char run_name[POLICY_NAME_MAX];
 } policy_origin;
 
+// Whether a run trained it. Imported policies have no run.
+static inline bool
+policy_origin_is_run(const policy_origin *origin)
+{
+    return origin->run_id != 0;
+}
+
 // A decoded policy. Weights of a layer are [rows][columns] (policy_layer_rows; a dense layer:
 // outputs and inputs), as codes and scales (INT8; architecture §4: scale_j = max|w_j| / 127, code =
 // round-half-even(w / scale) in -127..127), or floats (FP32). per_tensor: all scales of a layer are
