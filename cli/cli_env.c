@@ -70,7 +70,8 @@ static const struct argp check_argp = {
     .parser = cli_env_settings_parse,
     .args_doc = "ID|PLUG-IN.so",
     .doc = "Checks an environment against the rules of include/octet/env.h and reports each broken "
-           "rule. Each rule is checked in its own process. Exit code 1 if a rule is broken.\v"
+           "rule, and whether a policy can be trained on it. Each rule is checked in its own "
+           "process. Exit code 1 if a rule is broken, or no policy can be trained.\v"
            "Example: octet env check ./point.so",
 };
 

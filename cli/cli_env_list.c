@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "actor/actor_spec.h"
 #include "cli/cli_options.h"
 #include "envs/env.h"
 #include "envs/env_check.h"
@@ -77,12 +78,17 @@ cli_env_list(const cli_env_settings *settings)
     return 0;
 }
 
+// arg: whether the environment is one to train on.
 static void
 check_print(void *arg, const env_check_result *result)
 {
-    (void)arg;
-    static const char *const words[] = {
-        [ENV_CHECK_PASS] = "PASS", [ENV_CHECK_FAIL] = "FAIL", [ENV_CHECK_SKIP] = "SKIP"};
+    bool *trains = arg;
+    static const char *const words[] = {[ENV_CHECK_PASS] = "PASS",
+                                        [ENV_CHECK_FAIL] = "FAIL",
+                                        [ENV_CHECK_SKIP] = "SKIP",
+                                        [ENV_CHECK_WARN] = "WARN",
+                                        [ENV_CHECK_UNFIT] = "FAIL"};
+    *trains = *trains && result->verdict != ENV_CHECK_UNFIT;
     printf("%s  %-13s %s\n", words[result->verdict], result->rule, result->means);
     if (result->verdict != ENV_CHECK_PASS) {
         printf("      %s%s\n", result->verdict == ENV_CHECK_FAIL ? "broken: " : "", result->detail);
@@ -96,12 +102,17 @@ cli_env_check(const cli_env_settings *settings)
     env_check_request request = {.id = settings->id,
                                  .options = settings->options,
                                  .seed = settings->seed,
-                                 .rule_timeout_ms = (uint32_t)(settings->timeout_s * 1000)};
-    uint32_t failures = env_check_run(&request, check_print, NULL);
-    if (failures > 0) {
-        printf("%s: %" PRIu32 " rule%s broken\n", settings->id, failures, failures == 1 ? "" : "s");
-        return CLI_EXIT_FAILED;
+                                 .rule_timeout_ms = (uint32_t)(settings->timeout_s * 1000),
+                                 .trains = actor_spec_trains};
+    bool trains = true;
+    uint32_t broken = env_check_run(&request, check_print, &trains);
+    if (broken > 0) {
+        printf("%s: %" PRIu32 " rule%s broken", settings->id, broken, broken == 1 ? "" : "s");
+    } else {
+        printf("%s: keeps every rule", settings->id);
     }
-    printf("%s: keeps every rule\n", settings->id);
-    return 0;
+    printf("%s\n", trains       ? ""
+                   : broken > 0 ? ", and no policy can be trained on it"
+                                : " of the interface, but no policy can be trained on it");
+    return broken > 0 || !trains ? CLI_EXIT_FAILED : 0;
 }

@@ -324,6 +324,34 @@ env_check_rule_limit(env_check *check)
     return episodes_judge(check, limit_judge);
 }
 
+env_check_verdict
+env_check_rule_ends(env_check *check)
+{
+    env_check_rig rig;
+    if (!env_check_open(check, &rig, ENV_CHECK_COUNT, check->request->seed, true, POISON) ||
+        !env_check_reset(check, &rig, NULL, NULL)) {
+        return ENV_CHECK_FAIL;
+    }
+    uint32_t steps = env_check_steps(&rig);
+    bool ends = rig.its.spec.max_episode_steps > 0; // which is another rule's
+    for (uint32_t t = 0; t < steps && !ends; t++) {
+        env_check_rig_draw(&rig);
+        if (!env_check_step(check, &rig)) {
+            return ENV_CHECK_FAIL;
+        }
+        for (uint32_t i = 0; i < ENV_CHECK_COUNT; i++) {
+            ends = ends || (rig.flags[i] & FLAGS_END) != 0;
+        }
+    }
+    env_check_rig_fini(&rig);
+    return ends ? ENV_CHECK_PASS
+                : env_check_warn(check,
+                                 "no episode ended within %u steps of random actions, and "
+                                 "max_episode_steps is 0: a policy whose episodes do not end "
+                                 "cannot be evaluated; give it a limit",
+                                 steps);
+}
+
 static bool
 saved(env_check *check, env_check_rig *rig, uint32_t i, uint8_t **out, uint32_t *length)
 {

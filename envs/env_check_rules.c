@@ -37,6 +37,16 @@ env_check_skip(env_check *check, const char *format, ...)
     return ENV_CHECK_SKIP;
 }
 
+env_check_verdict
+env_check_warn(env_check *check, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(check->detail, sizeof(check->detail), format, args);
+    va_end(args);
+    return ENV_CHECK_WARN;
+}
+
 bool
 env_check_open(env_check *check, env_check_rig *rig, uint32_t count, uint64_t seed, bool autoreset,
                uint8_t poison)
@@ -512,6 +522,22 @@ rule_alone(env_check *check)
     return ENV_CHECK_PASS;
 }
 
+static env_check_verdict
+rule_trains(env_check *check)
+{
+    env_check_rig rig;
+    if (check->request->trains == NULL) {
+        return env_check_skip(check, "not asked");
+    }
+    if (!env_check_open(check, &rig, 1, check->request->seed, true, POISON_A)) {
+        return ENV_CHECK_FAIL;
+    }
+    bool trains =
+        check->request->trains(&rig.its.spec, check->detail, sizeof(check->detail)) == OCT_OK;
+    env_check_rig_fini(&rig);
+    return trains ? ENV_CHECK_PASS : ENV_CHECK_UNFIT;
+}
+
 const env_check_rule env_check_rules[] = {
     {"opens", "opens with one environment and with several; table and spec are sound", rule_opens},
     {"runs", "reset and step answer no error, through several episodes", rule_runs},
@@ -529,8 +555,10 @@ const env_check_rule env_check_rules[] = {
     {"mask", "a reset touches the environments of its mask only", env_check_rule_mask},
     {"sums", "ep_return and ep_length are the episode's", env_check_rule_sums},
     {"limit", "no episode is longer than max_episode_steps, which truncates", env_check_rule_limit},
+    {"ends", "episodes end by themselves or by a limit", env_check_rule_ends},
     {"save", "save and load continue bit for bit, in any handle", env_check_rule_save},
     {"state", "set_state and get_state agree", env_check_rule_state},
     {"actions", "a discrete action outside its space is refused", env_check_rule_action},
+    {"trains", "a policy can be trained on it", rule_trains},
 };
 const uint32_t env_check_rules_count = OCT_COUNTOF(env_check_rules);

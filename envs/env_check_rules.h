@@ -29,6 +29,8 @@ env_check_verdict env_check_fail(env_check *check, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 env_check_verdict env_check_skip(env_check *check, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+env_check_verdict env_check_warn(env_check *check, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 // A rig of count environments; false after env_check_fail.
 bool env_check_open(env_check *check, env_check_rig *rig, uint32_t count, uint64_t seed,
                     bool autoreset, uint8_t poison);
@@ -50,6 +52,7 @@ env_check_verdict env_check_rule_stays(env_check *check);
 env_check_verdict env_check_rule_mask(env_check *check);
 env_check_verdict env_check_rule_sums(env_check *check);
 env_check_verdict env_check_rule_limit(env_check *check);
+env_check_verdict env_check_rule_ends(env_check *check);
 env_check_verdict env_check_rule_save(env_check *check);
 env_check_verdict env_check_rule_state(env_check *check);
 env_check_verdict env_check_rule_action(env_check *check);

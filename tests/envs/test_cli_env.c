@@ -142,6 +142,35 @@ test_cli_check_exits_0_when_every_rule_is_kept(void **state)
         RAN("check", "CartPole-v1", "--options", "max_episode_steps=30", "--timeout", "30"), 0);
 }
 
+// What octet train would refuse, in its words (test_cli_preflight.c has the same environments).
+static void
+test_cli_check_says_that_no_policy_can_be_trained(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *options, *says;
+    } cases[] = {
+        {"dtype=2", "Shape-v0 takes actions of f64"},
+        {"obs_dtype=2", "Shape-v0 observes f64"},
+        {"obs_dtype=4", "Shape-v0 observes i32"},
+        {"obs=65537", "Shape-v0 observes 65537 numbers"},
+        {"n=257", "Shape-v0 has 257 actions"},
+        {"bounds=0", "Shape-v0 bounds action 0 to [-inf, inf]"},
+        {"low=-3e38,high=3e38", "Shape-v0 bounds action 0 to [-3e+38, 3e+38]"},
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        assert_int_equal(RAN("check", plugin_path("shape"), "--options", cases[i].options), 1);
+        T_SAYS(output, "FAIL  trains        a policy can be trained on it\n      Shape-v0 ");
+        T_SAYS(output, cases[i].says);
+        T_SAYS(output, "keeps every rule of the interface, but no policy can be trained on it");
+    }
+    assert_int_equal(RAN("check", plugin_path("shape"), "--options", "dtype=2,sums=0"), 1);
+    T_SAYS(output, "rules broken, and no policy can be trained on it");
+    assert_int_equal(RAN("check", plugin_path("shape"), "--options", "length=0,limit=0"), 0);
+    T_SAYS(output, "WARN  ends");
+    T_SAYS(output, "so: keeps every rule\n");
+}
+
 static void
 test_cli_bench_prints_steps_per_second(void **state)
 {
@@ -208,6 +237,7 @@ main(void)
         cmocka_unit_test(test_cli_list_shows_every_environment),
         cmocka_unit_test(test_cli_check_exits_1_and_names_the_broken_rule),
         cmocka_unit_test(test_cli_check_exits_0_when_every_rule_is_kept),
+        cmocka_unit_test(test_cli_check_says_that_no_policy_can_be_trained),
         cmocka_unit_test(test_cli_bench_prints_steps_per_second),
         cmocka_unit_test(test_cli_replay_of_every_reference_is_the_same),
         cmocka_unit_test(test_cli_replay_exits_1_with_the_first_difference),

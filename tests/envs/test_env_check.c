@@ -156,7 +156,50 @@ test_check_passes_good_environments(void **state)
         bool ends = strncmp(*id, "CliffWalking", 12) != 0; // has no limit, and a random walk none
         assert_int_equal(verdict_of(&reports, "final-obs")->verdict,
                          ends ? ENV_CHECK_PASS : ENV_CHECK_SKIP);
+        assert_int_equal(verdict_of(&reports, "ends")->verdict,
+                         ends ? ENV_CHECK_PASS : ENV_CHECK_WARN);
     }
+}
+
+static oct_err
+discrete_only(const octet_env_spec *spec, char *reason, size_t reason_size)
+{
+    (void)snprintf(reason, reason_size, "a box");
+    return spec->action.n > 0 ? OCT_OK : OCT_EINVAL;
+}
+
+// What training asks for is told apart from the rules of the interface.
+static void
+test_check_asks_what_training_asks(void **state)
+{
+    (void)state;
+    struct reports reports;
+    env_check_request request = {.id = plugin_path("shape"),
+                                 .options = "n=2",
+                                 .rule_timeout_ms = 30000,
+                                 .trains = discrete_only};
+    assert_int_equal(env_check_run(&request, reported, memset(&reports, 0, sizeof(reports))), 0);
+    assert_int_equal(verdict_of(&reports, "trains")->verdict, ENV_CHECK_PASS);
+    request.options = "n=0";
+    assert_int_equal(env_check_run(&request, reported, memset(&reports, 0, sizeof(reports))), 0);
+    assert_int_equal(verdict_of(&reports, "trains")->verdict, ENV_CHECK_UNFIT);
+    assert_string_equal(verdict_of(&reports, "trains")->detail, "a box");
+}
+
+static void
+test_check_warns_of_episodes_that_never_end(void **state)
+{
+    (void)state;
+    struct reports reports;
+    assert_int_equal(checked_with(plugin_path("shape"), "length=0,limit=0", 30000, &reports), 0);
+    assert_int_equal(verdict_of(&reports, "ends")->verdict, ENV_CHECK_WARN);
+    T_SAYS(verdict_of(&reports, "ends")->detail, "no episode ended within 600 steps");
+    T_SAYS(verdict_of(&reports, "ends")->detail, "give it a limit");
+    assert_int_equal(checked_with(plugin_path("shape"), "length=7,limit=0", 30000, &reports), 0);
+    assert_int_equal(verdict_of(&reports, "ends")->verdict, ENV_CHECK_PASS);
+    assert_int_equal(
+        checked_with(plugin_path("shape"), "length=90000,limit=90000", 30000, &reports), 0);
+    assert_int_equal(verdict_of(&reports, "ends")->verdict, ENV_CHECK_PASS);
 }
 
 // An environment whose actions are repeated is one as any other.
@@ -187,6 +230,8 @@ main(void)
         cmocka_unit_test(test_check_tries_no_more_when_it_cannot_open_or_step),
         cmocka_unit_test(test_check_breaks_no_other_rule_than_the_one_broken),
         cmocka_unit_test(test_check_passes_good_environments),
+        cmocka_unit_test(test_check_asks_what_training_asks),
+        cmocka_unit_test(test_check_warns_of_episodes_that_never_end),
         cmocka_unit_test(test_check_passes_action_repeat),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
