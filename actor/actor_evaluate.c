@@ -35,6 +35,9 @@ struct lane {
     uint32_t played;   // episodes counted, or beyond those asked for
     uint32_t steps;    // of the episode that it plays now, failed tries included
     uint32_t failures; // in a row
+    // Of what is one whole episode so far. Its environment's own sums are not asked.
+    double sum;
+    uint32_t length;
 };
 
 // Mapped onto other bounds, what was learned is another action. An imported policy has the bounds
@@ -107,8 +110,6 @@ evaluation_reserve(struct evaluation *run, const policy_spec *spec, uint32_t env
         .action_stride = (uint32_t)action_bytes,
         .reward = oct_alloc(envs * sizeof(float)),
         .flags = oct_alloc(envs),
-        .ep_return = oct_alloc(envs * sizeof(float)),
-        .ep_length = oct_alloc(envs * sizeof(int32_t)),
     };
     actor_sight_init(&run->sight, &env_spec(run->e)->obs, envs, false, &run->io);
 }
@@ -123,8 +124,6 @@ evaluation_release(struct evaluation *run)
     actor_sight_fini(&run->sight);
     free(run->io.reward);
     free(run->io.flags);
-    free(run->io.ep_return);
-    free(run->io.ep_length);
     env_close(run->e);
 }
 
@@ -160,11 +159,15 @@ evaluation_collect(struct evaluation *run, const actor_evaluate_request *request
             continue; // plays on only because the others do
         }
         lane->steps++;
+        lane->length++;
+        lane->sum += (double)run->io.reward[i];
         if ((flags & OCTET_ENV_FAILED) != 0) {
             lane->failures++; // its sum is not a return
+            lane->sum = 0;
+            lane->length = 0;
         } else if ((flags & (OCTET_ENV_TERMINATED | OCTET_ENV_TRUNCATED)) != 0) {
-            returns[episode] = run->io.ep_return[i];
-            lengths[episode] = (uint32_t)run->io.ep_length[i];
+            returns[episode] = (float)lane->sum;
+            lengths[episode] = lane->length;
             *lane = (struct lane){.played = lane->played + 1};
             (*counted)++;
             continue;

@@ -16,6 +16,13 @@
 
 #define ENDED (OCTET_ENV_TERMINATED | OCTET_ENV_TRUNCATED)
 
+// What an environment has earned since its episode began. The environment's own sums are not asked:
+// a return is that of the rewards that are learned from.
+struct episode {
+    double sum;
+    uint32_t steps;
+};
+
 struct actor_run {
     env *e;
     uint32_t envs;
@@ -33,11 +40,12 @@ struct actor_run {
     bool has_rollouts;
     bool samples; // actions are drawn from the policy: nothing explores
     bool box;
-    policy_rng *draws;     // [envs] samples
-    actor_explore explore; // discrete actions
-    actor_noise noise;     // actions in a box
-    uint64_t *row_next;    // [envs] number of the next row
-    bool *is_first;        // [envs] the episode has no row yet
+    policy_rng *draws;        // [envs] samples
+    actor_explore explore;    // discrete actions
+    actor_noise noise;        // actions in a box
+    uint64_t *row_next;       // [envs] number of the next row
+    bool *is_first;           // [envs] the episode has no row yet
+    struct episode *episodes; // [envs]
     actor_seed seed;
     bool started;
     uint32_t stuck_steps; // in a row in which all environments failed and none could be reset
@@ -55,14 +63,13 @@ run_reserve(actor_run *run, const policy_spec *spec)
     run->random = oct_alloc(run->envs);
     run->row_next = oct_alloc(run->envs * sizeof(uint64_t));
     run->is_first = oct_alloc(run->envs * sizeof(bool));
+    run->episodes = oct_alloc(run->envs * sizeof(*run->episodes));
     run->io = (octet_env_io){
         .size = sizeof(octet_env_io),
         .action = run->actions,
         .action_stride = (uint32_t)action_bytes,
         .reward = oct_alloc(run->envs * sizeof(float)),
         .flags = oct_alloc(run->envs),
-        .ep_return = oct_alloc(run->envs * sizeof(float)),
-        .ep_length = oct_alloc(run->envs * sizeof(int32_t)),
     };
     actor_sight_init(&run->sight, &env_spec(run->e)->obs, run->envs, true, &run->io);
     OCT_ASSERT(run->sight.bytes == policy_spec_obs_bytes(spec));
@@ -142,13 +149,12 @@ actor_run_destroy(actor_run *run)
     free(run->random);
     free(run->row_next);
     free(run->is_first);
+    free(run->episodes);
     free(run->outputs);
     free(run->actions);
     actor_sight_fini(&run->sight);
     free(run->io.reward);
     free(run->io.flags);
-    free(run->io.ep_return);
-    free(run->io.ep_length);
     env_close(run->e);
     free(run);
 }
@@ -226,6 +232,7 @@ static void
 run_begin_episode(actor_run *run, uint32_t i)
 {
     run->is_first[i] = true;
+    run->episodes[i] = (struct episode){0};
     if (run->samples) {
         return;
     }
@@ -239,14 +246,14 @@ run_begin_episode(actor_run *run, uint32_t i)
 // ---- collecting
 
 static void
-numbers_episode(actor_numbers *numbers, float episode_return, int32_t length)
+numbers_episode(actor_numbers *numbers, const struct episode *episode)
 {
     if (numbers->episode_count == ACTOR_EPISODES_MAX) {
         numbers->episodes_lost++;
         return;
     }
-    numbers->episode_return[numbers->episode_count] = episode_return;
-    numbers->episode_length[numbers->episode_count] = (uint32_t)OCT_MAX(length, 0);
+    numbers->episode_return[numbers->episode_count] = (float)episode->sum;
+    numbers->episode_length[numbers->episode_count] = episode->steps;
     numbers->episode_count++;
 }
 
@@ -283,12 +290,14 @@ run_collect(actor_run *run, actor_batch *batch)
                         run->io.reward[i], row, run->extra + (size_t)i * extra_dim);
         run->row_next[i]++;
         run->is_first[i] = false;
+        run->episodes[i].sum += (double)run->io.reward[i];
+        run->episodes[i].steps++;
         if ((flags & ENDED) != 0) {
             actor_batch_end(batch, i, version, actor_sight_final(&run->sight, i));
             run->row_next[i]++;
-            run_begin_episode(run, i);
             run->numbers.ended++;
-            numbers_episode(&run->numbers, run->io.ep_return[i], run->io.ep_length[i]);
+            numbers_episode(&run->numbers, &run->episodes[i]);
+            run_begin_episode(run, i);
         }
     }
 }

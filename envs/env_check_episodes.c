@@ -324,6 +324,33 @@ env_check_rule_limit(env_check *check)
     return episodes_judge(check, limit_judge);
 }
 
+// Octet itself wants few of the rows: actors have no use for sums, and a bench for nothing at all.
+env_check_verdict
+env_check_rule_unwanted(env_check *check)
+{
+    env_check_rig rig;
+    if (!env_check_open(check, &rig, ENV_CHECK_COUNT, check->request->seed, true, POISON)) {
+        return ENV_CHECK_FAIL;
+    }
+    rig.io.obs = rig.io.final_obs = NULL;
+    rig.io.ep_return = rig.io.metrics = NULL;
+    rig.io.ep_length = NULL;
+    rig.io.reward64 = NULL;
+    if (!env_check_reset(check, &rig, NULL, NULL)) {
+        return ENV_CHECK_FAIL;
+    }
+    for (uint32_t t = 0; t < env_check_steps(&rig); t++) {
+        env_check_rig_draw(&rig);
+        if (!env_check_step(check, &rig)) {
+            return ENV_CHECK_FAIL;
+        }
+    }
+    const char *where = env_check_rig_trespass(&rig);
+    env_check_rig_fini(&rig);
+    return where == NULL ? ENV_CHECK_PASS
+                         : env_check_fail(check, "a step wrote outside the rows of %s", where);
+}
+
 env_check_verdict
 env_check_rule_ends(env_check *check)
 {

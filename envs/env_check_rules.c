@@ -543,6 +543,7 @@ const env_check_rule env_check_rules[] = {
     {"runs", "reset and step answer no error, through several episodes", rule_runs},
     {"options", "an unknown option is refused", rule_options},
     {"rows", "nothing is written outside the rows", rule_rows_kept},
+    {"unwanted", "rows that are NULL are left out", env_check_rule_unwanted},
     {"observations", "every number is finite and within the bounds of the spec", rule_observations},
     {"rewards", "every reward is finite and within the range of the spec", rule_rewards},
     {"flags", "only known bits; OBS_IS_RESET exactly at the end of an episode", rule_flags},

@@ -53,6 +53,7 @@ env_check_verdict env_check_rule_mask(env_check *check);
 env_check_verdict env_check_rule_sums(env_check *check);
 env_check_verdict env_check_rule_limit(env_check *check);
 env_check_verdict env_check_rule_ends(env_check *check);
+env_check_verdict env_check_rule_unwanted(env_check *check);
 env_check_verdict env_check_rule_save(env_check *check);
 env_check_verdict env_check_rule_state(env_check *check);
 env_check_verdict env_check_rule_action(env_check *check);

@@ -104,11 +104,14 @@ typedef struct octet_env_io {
     uint32_t obs_stride;
     void *final_obs; /* written only for environments that ended */
     uint32_t final_obs_stride;
-    float *reward;      /* [n] */
-    uint8_t *flags;     /* [n] */
-    float *ep_return;   /* [n] undiscounted, written when an episode ended */
+    float *reward;  /* [n] */
+    uint8_t *flags; /* [n] */
+    /* Written when an episode ended: the sum of its rewards, undiscounted; its steps; and what the
+     * environment itself measures. For programs that step environments: training and evaluation
+     * add up the rewards themselves. */
+    float *ep_return;   /* [n] */
     int32_t *ep_length; /* [n] */
-    float *metrics;     /* [n][metric_count], written when an episode ended */
+    float *metrics;     /* [n][metric_count] */
     double *reward64;   /* [n] the rewards before they were rounded to float */
 } octet_env_io;
 

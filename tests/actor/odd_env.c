@@ -5,7 +5,8 @@
  * episodes end by truncation, 2: by both at once, 0: by termination nan_at    the reward of this
  * step of each episode is NaN; 0: never nan_once  1: only in the first episode of each environment
  *   error_at  the step function answers an error at this call; 0: never
- *   reset_errors  so many calls of reset after the first answer an error */
+ *   reset_errors  so many calls of reset after the first answer an error
+ *   no_sums   1: it forgets to write ep_return and ep_length */
 #include "octet/env.h"
 
 #include <math.h>
@@ -13,10 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LENGTH, SPREAD, TRUNCATE, NAN_AT, NAN_ONCE, ERROR_AT, RESET_ERRORS, OPTIONS };
+enum { LENGTH, SPREAD, TRUNCATE, NAN_AT, NAN_ONCE, ERROR_AT, RESET_ERRORS, NO_SUMS, OPTIONS };
 
-static const char *const names[OPTIONS] = {"length",   "spread",   "truncate",    "nan_at",
-                                           "nan_once", "error_at", "reset_errors"};
+static const char *const names[OPTIONS] = {"length",   "spread",   "truncate",     "nan_at",
+                                           "nan_once", "error_at", "reset_errors", "no_sums"};
 
 struct line {
     float seed, episode, reward_sum;
@@ -131,10 +132,10 @@ line_step(octet_env_handle *h, uint32_t i, int32_t action, octet_env_io *io)
         return 0;
     }
     observe(line, io->final_obs, io->final_obs_stride, i);
-    if (io->ep_return != NULL) {
+    if (io->ep_return != NULL && h->options[NO_SUMS] == 0) {
         io->ep_return[i] = line->reward_sum;
     }
-    if (io->ep_length != NULL) {
+    if (io->ep_length != NULL && h->options[NO_SUMS] == 0) {
         io->ep_length[i] = line->step;
     }
     begin(line);

@@ -173,6 +173,18 @@ test_evaluate_plays_a_failed_episode_again(void **state)
     }
 }
 
+// A plug-in that forgets its sums has no return of 0.
+static void
+test_evaluate_adds_up_the_rewards_itself(void **state)
+{
+    (void)state;
+    actor_evaluate_result result;
+    T_OK(evaluate_odd("length=6,no_sums=1", 4, 2, &result));
+    T_NEAR(result.mean, return_of(6), 0, 1e-6);
+    T_NEAR(result.std, 0, 0, 1e-6);
+    T_NEAR(result.mean_length, 6, 0, 0);
+}
+
 // Environment i plays 2 + 10 i steps. Each plays its share: were the first n to end counted, all
 // would be of the short ones.
 static void
@@ -286,6 +298,7 @@ main(void)
         cmocka_unit_test(test_evaluate_environment_that_breaks),
         cmocka_unit_test(test_evaluate_stops_when_told),
         cmocka_unit_test(test_evaluate_plays_a_failed_episode_again),
+        cmocka_unit_test(test_evaluate_adds_up_the_rewards_itself),
         cmocka_unit_test(test_evaluate_does_not_favour_short_episodes),
         cmocka_unit_test(test_evaluate_one_episode_with_more_environments),
         cmocka_unit_test(test_evaluate_tells_each_step),

@@ -365,6 +365,23 @@ test_run_tells_each_episode(void **state)
     session_close(s);
 }
 
+// Neither what the environment says of it, nor what was earned in a part that failed.
+static void
+test_run_adds_up_the_rewards_itself(void **state)
+{
+    (void)state;
+    session *s = odd_session("length=5,no_sums=1,nan_at=3,nan_once=1", 2, 8);
+    session_steps(s, 3 + 10, 0); // two steps and one that fails, then two episodes
+    actor_numbers *numbers = actor_run_numbers(s->run);
+    assert_int_equal(numbers->failures, 2);
+    assert_int_equal(numbers->episode_count, 4);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(numbers->episode_length[i], 5);
+        T_NEAR(numbers->episode_return[i], 15.5, 0, 1e-6);
+    }
+    session_close(s);
+}
+
 static void
 test_run_counts_episodes_that_nobody_asked_for(void **state)
 {
@@ -659,6 +676,7 @@ main(void)
         cmocka_unit_test(test_run_counts_steps_and_rows),
         cmocka_unit_test(test_run_counts_each_step_of_a_repeated_action),
         cmocka_unit_test(test_run_tells_each_episode),
+        cmocka_unit_test(test_run_adds_up_the_rewards_itself),
         cmocka_unit_test(test_run_counts_episodes_that_nobody_asked_for),
         cmocka_unit_test(test_run_holds_no_action_into_the_next_episode),
         cmocka_unit_test(test_run_carries_no_noise_into_the_next_episode),

@@ -220,6 +220,11 @@ end(octet_env_handle *h, struct walk *w, octet_env_io *io, uint32_t i, uint32_t 
 #if !defined(BAD_NO_FINAL) && !defined(BAD_FINAL_IS_NEXT)
     observe(w, io->final_obs, io->final_obs_stride, i);
 #endif
+#ifdef BAD_WRITES_NULL
+    if (io->ep_length == NULL) {
+        abort(); /* as the write would, but for the handlers of the test's own framework */
+    }
+#endif
     if (io->ep_return != NULL) {
 #ifdef BAD_SUM
         io->ep_return[i] = w->reward_sum + 1;
