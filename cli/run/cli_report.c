@@ -25,6 +25,7 @@
 #define NOTES             "log/supervisor.log"
 #define TAIL_BYTES        4096
 #define TAIL_LINES        8
+#define REASON_BYTES      1024
 
 // ---- times and ends
 
@@ -308,6 +309,24 @@ cli_report_updates(const char *summary_path)
     return updates;
 }
 
+// What the evaluator of this machine says of it.
+static void
+print_no_return(FILE *out, const cli_report_outcome *outcome)
+{
+    static const char name[] = "evaluator", log[] = "log/evaluator.log";
+    const cli_supervisor *supervisor = outcome->supervisor;
+    char reason[REASON_BYTES];
+    long begin = 0;
+    for (uint32_t i = 0; supervisor != NULL && i < cli_supervisor_count(supervisor); i++) {
+        cli_daemon_report daemon = cli_supervisor_report(supervisor, i);
+        begin = strcmp(daemon.name, name) == 0 ? daemon.log_begin : begin;
+    }
+    fprintf(out, "  return     not evaluated\n");
+    if (cli_report_refusal(reason, sizeof(reason), log, begin)) {
+        fprintf(out, "             %s: %s\n", name, reason);
+    }
+}
+
 static void
 print_return(FILE *out, const json_t *summary, const cli_report_outcome *outcome)
 {
@@ -315,7 +334,7 @@ print_return(FILE *out, const json_t *summary, const cli_report_outcome *outcome
     const json_t *result = json_object_get(summary, "return");
     double mean = number_of(result, "mean", cli_state_number(state, "learner.eval_return"));
     if (isnan(mean)) {
-        fprintf(out, "  return     not evaluated\n");
+        print_no_return(out, outcome);
         return;
     }
     double std = number_of(result, "std", cli_state_number(state, "learner.eval_return_std"));

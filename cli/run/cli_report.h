@@ -18,8 +18,8 @@ typedef struct cli_report_outcome {
     const char *env_id, *env_options;
     const char *mjcf_dir; // "": none
     const cli_state *state;
-    const cli_supervisor *supervisor;
-    const char *exit_reason; // "finished", "interrupted", "failed"
+    const cli_supervisor *supervisor; // NULL: of a run that has ended
+    const char *exit_reason;          // "finished", "interrupted", "failed"
     int exit_code;
     bool can_resume;
     double wall_s; // since the command was typed
@@ -39,8 +39,8 @@ void cli_report_print(FILE *out, const char *summary_path, const cli_report_outc
 bool cli_report_print_ended(FILE *out, const char *folder, const oct_config *config);
 // The last lines of a log after its first begin bytes, indented.
 void cli_report_log_tail(FILE *out, const char *path, long begin);
-// What the daemon that refused says in its log, after the first begin bytes: the last error,
-// without its time and name. False: none.
+// What a daemon that refused or failed says in its log, after the first begin bytes: the last
+// error, without its time and name. False: none.
 bool cli_report_refusal(char *out, size_t size, const char *path, long begin);
 // What happened to a daemon: a line in log/supervisor.log, with the time.
 void cli_report_note(const char *note);

@@ -991,6 +991,21 @@ class LiveRun(Case):
                      "50 updates", "eval run/policy.oct --env CartPole-v1", "  more       run/summary.json"]:
             self.assertIn(text, out)
 
+    def test_status_of_an_ended_run_says_why_nothing_was_evaluated(self):
+        self.end()
+        summary = self.summary()
+        summary["return"] = None
+        (self.home / "run/summary.json").write_text(json.dumps(summary))
+        log = self.home / "run/log/evaluator.log"
+        log.write_text("2026-01-01T00:00:00.000Z evaluator[7] N ACTOR-EVALUATOR env=X\n")
+        out, _ = self.octet("status", "run")
+        self.assertIn("  return     not evaluated\n  ", out)
+        self.assertNotIn("evaluator:", out)
+        log.write_text("2026-01-01T00:00:00.000Z evaluator[7] E ACTOR-EVALUATION X: it needs a limit\n"
+                       "2026-01-01T00:00:00.000Z evaluator[7] N ACTOR-STOP exit=0\n")
+        out, _ = self.octet("status", "run")
+        self.assertIn("  return     not evaluated\n             evaluator: X: it needs a limit\n", out)
+
     def test_piped_lines_are_not_cut(self):
         (self.home / ("run" + 70 * "n")).symlink_to("run")
         out, _ = self.octet("status", "run" + 70 * "n")

@@ -1062,6 +1062,16 @@ def test_plug_in_with_nan_rewards_is_told():
             assert not children(run)
 
 
+def test_an_environment_without_end_is_told():
+    """What nobody could evaluate is trained all the same; why it has no return is on the screen, not in a log alone."""
+    with scratch() as folder:
+        run = folder / "run"
+        text = finish(train(run, "--set", f"env.id={BUILD}/tests/envs/shape.so", "--set", "env.options=n=2,length=0,limit=0",
+                            "--set", "run.env_steps=20000"), run, 0, 120)
+        assert re.search(r"^  return     not evaluated\n {13}evaluator: \S+/shape\.so: an episode did not end within 1000000 steps; "
+                         r"the environment needs a limit$", text, re.M), text
+
+
 def data(*arguments):
     return subprocess.run([OCTET, "data", *map(str, arguments)], capture_output=True, text=True, timeout=60, check=True).stdout
 
