@@ -140,6 +140,9 @@ env_begin(distilling *d)
     if (err == OCT_OK) {
         err = actor_fits(&d->teacher->spec, &d->teacher->origin, e, reason, sizeof(reason));
         env_close(e);
+    } else {
+        cli_folder_env_missing(err, d->options.env_id, d->teacher->spec.env_id, reason,
+                               sizeof(reason));
     }
     d->has_env = err == OCT_OK;
     if (d->has_env) {

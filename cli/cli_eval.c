@@ -174,11 +174,13 @@ env_fits(const policy_image *policy, const eval_options *options, cli_video **vi
                            .count = 1,
                            .seed = options->seed,
                            .autoreset = true};
-    if (env_open(&e, &request, reason, sizeof(reason)) != OCT_OK) {
+    oct_err err = env_open(&e, &request, reason, sizeof(reason));
+    if (err != OCT_OK) {
+        cli_folder_env_missing(err, options->env_id, policy->spec.env_id, reason, sizeof(reason));
         cli_error("eval", "environment '%s': %s", options->env_id, reason);
         return false;
     }
-    oct_err err = actor_fits(&policy->spec, &policy->origin, e, reason, sizeof(reason));
+    err = actor_fits(&policy->spec, &policy->origin, e, reason, sizeof(reason));
     if (err != OCT_OK) {
         cli_error("eval", "'%s' does not fit '%s': %s", options->policy, options->env_id, reason);
     } else if (options->video.path != NULL || options->video.folder != NULL) {

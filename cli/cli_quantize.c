@@ -148,6 +148,8 @@ env_fits(const policy_image *policy, const cli_quantize_options *options)
     if (err == OCT_OK) {
         err = actor_fits(&policy->spec, &policy->origin, e, reason, sizeof(reason));
         env_close(e);
+    } else {
+        cli_folder_env_missing(err, options->env_id, policy->spec.env_id, reason, sizeof(reason));
     }
     if (err != OCT_OK) {
         cli_error(CLI_QUANTIZE, "environment '%s': %s", options->env_id, reason);

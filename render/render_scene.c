@@ -45,10 +45,11 @@ painter_choose(render_scene *scene, const octet_env_spec *spec, char *reason, si
         scene->painter = PAINTER_BOARD;
         scene->steps_per_second = BOARD_STEPS;
     } else {
-        snprintf(reason, reason_size,
-                 "%s cannot be drawn: it has no render function (include/octet/env.h), is not "
-                 "classic control and observes no board of cells",
-                 spec->id);
+        snprintf(
+            reason, reason_size,
+            "%s cannot be drawn: it does not claim OCTET_ENV_CAN_RENDER (include/octet/env.h), is "
+            "not classic control and observes no board of cells",
+            spec->id);
         return OCT_ENOTFOUND;
     }
     if (spec->step_seconds > 0) {

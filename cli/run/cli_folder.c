@@ -315,6 +315,17 @@ cli_folder_env(const char *policy, char id[OCT_CONFIG_TEXT_MAX],
 }
 
 void
+cli_folder_env_missing(oct_err err, const char *id, const char *trained_on, char *reason,
+                       size_t reason_size)
+{
+    if (err == OCT_ENOTFOUND && strcmp(id, trained_on) == 0 && strchr(id, ':') == NULL) {
+        (void)snprintf(reason, reason_size,
+                       "the policy was trained on it, but it does not come with Octet: give the "
+                       "path of its plug-in, --env PATH");
+    }
+}
+
+void
 cli_folder_file(char out[CLI_PATH_MAX], const char *given, const char *name)
 {
     struct stat file;

@@ -41,6 +41,10 @@ void cli_folder_clear(const cli_folder *folder, bool with_logs);
 #define CLI_ENV_OPTIONS_BYTES (2 * OCT_CONFIG_TEXT_MAX + 16)
 bool cli_folder_env(const char *policy, char id[OCT_CONFIG_TEXT_MAX],
                     char options[CLI_ENV_OPTIONS_BYTES]);
+// Puts a reason that helps in place of env_open's, where that found no environment of the id that a
+// policy was trained on: a plug-in's own name, which is no path.
+void cli_folder_env_missing(oct_err err, const char *id, const char *trained_on, char *reason,
+                            size_t reason_size);
 // The file that was meant: given itself, or the file of that name in it when it is a folder.
 void cli_folder_file(char out[CLI_PATH_MAX], const char *given, const char *name);
 

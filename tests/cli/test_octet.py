@@ -304,6 +304,23 @@ class WrongInput(Case):
         self.refused(["eval", "x.yaml"], "octet eval: error: 'x.yaml': not a policy", code=1)
         self.refused(["eval", "x.yaml", "--episodes", "0"], "--episodes is '0'")
 
+    def test_eval_of_a_policy_in_another_environment(self):
+        """The golden policies were trained on Golden-v0, a plug-in that is not there."""
+        policies, shape = pathlib.Path(__file__).resolve().parents[1] / "data/policy", str(PLUGINS / "shape.so")
+        box, atoms = policies / "box_fp32.oct", policies / "atoms_int8.oct"
+        for command in (["eval"], ["quantize", "--episodes", "1", "--precision", "int8", "--out", "x.oct"]):
+            self.refused([*command, str(box)], "environment 'Golden-v0': the policy was trained on it, but it does not come "
+                         "with Octet: give the path of its plug-in, --env PATH", code=1)
+        self.refused(["eval", str(box), "--env", "Goldn-v0"], 'no environment "Goldn-v0"', code=1)
+        on = ["eval", str(box), "--env", shape, "--options"]
+        self.refused([*on, "obs=5,actions=3"], "the policy (for Golden-v0) was trained with action 1 in [-2, 3], Shape-v0 "
+                     "takes it in [-1, 1]", code=1)
+        self.refused([*on, "obs=5,actions=3,dtype=2"], "Shape-v0 takes actions of f64; policies give f32", code=1)
+        on = ["eval", str(atoms), "--env", shape, "--options"]
+        out, _ = self.octet(*on, "obs=6,obs_dtype=3,n=3,sums=0")
+        self.assertIn("return       10.00 ± 0.00 over 100 episodes", out)
+        self.assertIn("length       20.0 steps", out)
+
     def test_a_taken_port_of_metrics_makes_no_folder(self):
         with socket.create_server(("127.0.0.1", 0)) as server:
             port = server.getsockname()[1]

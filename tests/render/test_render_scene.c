@@ -226,7 +226,7 @@ test_scene_of_what_cannot_be_drawn_says_so(void **state)
     render_scene *scene = NULL;
     char reason[256] = "";
     T_ERR(render_scene_open(&scene, e, 0, 0, reason, sizeof(reason)), OCT_ENOTFOUND);
-    assert_non_null(strstr(reason, "cannot be drawn"));
+    assert_non_null(strstr(reason, "cannot be drawn: it does not claim OCTET_ENV_CAN_RENDER"));
     uint8_t rgb[3];
     T_ERR(env_render(e, 0, 1, 1, rgb), OCT_EINVAL);
     assert_non_null(strstr(env_error(e), "has no render"));
