@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/cli_env_guard.h"
 #include "cli/cli_env_render.h"
 #include "cli/cli_env_settings.h"
 #include "cli/cli_options.h"
@@ -138,6 +139,34 @@ parse(cli_env_settings *settings, const struct argp *argp, int argc, char **argv
     }
 }
 
+// The others run environments here.
+static int
+guarded(const cli_env_settings *settings, int (*run)(const cli_env_settings *settings))
+{
+    cli_env_guard_begin(settings->command, settings->id);
+    int code = run(settings);
+    cli_env_guard_end();
+    return code;
+}
+
+static int
+bench(const cli_env_settings *settings)
+{
+    return guarded(settings, cli_env_bench);
+}
+
+static int
+replay(const cli_env_settings *settings)
+{
+    return guarded(settings, cli_env_replay);
+}
+
+static int
+render(const cli_env_settings *settings)
+{
+    return guarded(settings, picture);
+}
+
 #define COMMAND(name, run)                                                                         \
     static int run_##name(int argc, char **argv)                                                   \
     {                                                                                              \
@@ -148,9 +177,9 @@ parse(cli_env_settings *settings, const struct argp *argp, int argc, char **argv
 
 COMMAND(list, cli_env_list)
 COMMAND(check, cli_env_check)
-COMMAND(bench, cli_env_bench)
-COMMAND(replay, cli_env_replay)
-COMMAND(render, picture)
+COMMAND(bench, bench)
+COMMAND(replay, replay)
+COMMAND(render, render)
 
 int
 cli_env(int argc, char **argv)

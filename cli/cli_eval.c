@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "actor/actor_evaluate.h"
+#include "cli/cli_env_guard.h"
 #include "cli/cli_options.h"
 #include "cli/cli_text.h"
 #include "cli/cli_video.h"
@@ -288,9 +289,11 @@ cli_eval(int argc, char **argv)
     options.video.env_options = options.options;
     int exit_code = CLI_EXIT_FAILED;
     cli_video *video = NULL;
+    cli_env_guard_begin("eval", options.env_id);
     if (env_fits(image, &options, &video)) {
         exit_code = evaluate(image, &options, video);
     }
+    cli_env_guard_end();
     policy_image_destroy(image);
     return exit_code;
 }

@@ -321,6 +321,14 @@ class WrongInput(Case):
         self.assertIn("return       10.00 ± 0.00 over 100 episodes", out)
         self.assertIn("length       20.0 steps", out)
 
+    def test_eval_of_an_environment_that_ends_the_process(self):
+        policy = str(pathlib.Path(__file__).resolve().parents[1] / "data/policy/atoms_int8.oct")
+        shape = str(PLUGINS / "shape.so")
+        for how, code, words in (("exit", 1, "ended the process"), ("abort", -signal.SIGABRT, "crashed with signal 6 (Aborted)"),
+                                 ("segv", -signal.SIGSEGV, "crashed with signal 11 (Segmentation fault)")):
+            _, err = self.octet("eval", policy, "--env", shape, "--options", f"obs=6,obs_dtype=3,n=3,{how}_at=9", code=code)
+            self.assertEqual(err, f"octet eval: error: the environment {words}: {shape}; for details run 'octet env check {shape}'\n")
+
     def test_a_taken_port_of_metrics_makes_no_folder(self):
         with socket.create_server(("127.0.0.1", 0)) as server:
             port = server.getsockname()[1]

@@ -7,6 +7,8 @@
  *   length               steps of an episode; 0: it never ends
  *   limit, threshold     max_episode_steps and reward_threshold of the spec
  *   sums                 0: it forgets to write ep_return and ep_length
+ *   exit_at, abort_at    the call of step in which it ends the process; 0: none
+ *   segv_at              or writes to an address that is not there
  *   claims               0: it has render, but does not claim it */
 #include "octet/env.h"
 
@@ -16,14 +18,15 @@
 #include <string.h>
 
 enum { OBS, OBS_DTYPE, N, ACTIONS, DTYPE, LOW, HIGH, BOUNDS, LENGTH, LIMIT, THRESHOLD, SUMS };
-enum { CLAIMS = SUMS + 1, OPTIONS };
+enum { CLAIMS = SUMS + 1, EXIT_AT, ABORT_AT, SEGV_AT, OPTIONS };
 
-static const char *const names[OPTIONS] = {"obs",       "obs_dtype", "n",      "actions", "dtype",
-                                           "low",       "high",      "bounds", "length",  "limit",
-                                           "threshold", "sums",      "claims"};
+static const char *const names[OPTIONS] = {
+    "obs",    "obs_dtype", "n",         "actions", "dtype",  "low",     "high",     "bounds",
+    "length", "limit",     "threshold", "sums",    "claims", "exit_at", "abort_at", "segv_at"};
 
 struct octet_env_handle {
     uint32_t count, autoreset;
+    uint32_t calls; /* of step */
     double options[OPTIONS];
     octet_env_spec spec;
     double *low, *high;
@@ -169,6 +172,14 @@ end(octet_env_handle *h, octet_env_io *io, uint32_t i)
 static int
 step(octet_env_handle *h, octet_env_io *io)
 {
+    h->calls++;
+    if (h->calls == (uint32_t)h->options[EXIT_AT]) {
+        exit(0);
+    } else if (h->calls == (uint32_t)h->options[ABORT_AT]) {
+        abort();
+    } else if (h->calls == (uint32_t)h->options[SEGV_AT]) {
+        *(volatile char *)(uintptr_t)h->calls = 0;
+    }
     for (uint32_t i = 0; h->spec.action.n > 0 && i < h->count; i++) {
         const char *row = (const char *)io->action + (size_t)i * io->action_stride;
         if (*(const uint32_t *)(const void *)row >= h->spec.action.n) {

@@ -2,6 +2,7 @@
 #include "tests/envs/env_test.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,8 +38,8 @@ ran(const char *const *given)
         _exit(code);
     }
     int status = 0;
-    assert_true(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status));
-    int code = WEXITSTATUS(status);
+    assert_true(child > 0 && waitpid(child, &status, 0) == child);
+    int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     assert_true(dup2(out, STDOUT_FILENO) >= 0 && dup2(err, STDERR_FILENO) >= 0);
     (void)close(out);
     (void)close(err);
@@ -185,6 +186,35 @@ test_cli_bench_prints_steps_per_second(void **state)
 }
 
 static void
+test_cli_names_an_environment_that_ends_the_process(void **state)
+{
+    (void)state;
+    static const char *const commands[] = {"bench", "render"};
+    char words[700];
+    for (size_t i = 0; i < OCT_COUNTOF(commands); i++) {
+        const char *id = plugin_path("shape");
+        const char *size = i == 0 ? "--envs" : "--steps";
+        const char *out = i == 0 ? "--seconds" : "--out";
+        const char *value = i == 0 ? "0.001" : "/dev/null";
+        int code = RAN(commands[i], id, size, "9", out, value, "--options", "exit_at=3");
+        assert_int_equal(code, 1);
+        (void)snprintf(words, sizeof(words),
+                       "octet env %s: error: the environment ended the process: %s; for details "
+                       "run 'octet env check %s'\n",
+                       commands[i], id, id);
+        T_SAYS(output, words);
+        code = RAN(commands[i], id, size, "9", out, value, "--options", "abort_at=3");
+        assert_int_equal(code, 128 + SIGABRT);
+        (void)snprintf(words, sizeof(words),
+                       "octet env %s: error: the environment crashed with signal 6 (Aborted): %s; ",
+                       commands[i], id);
+        T_SAYS(output, words);
+        assert_int_equal(RAN(commands[i], id, size, "9", out, value), 0);
+        assert_null(strstr(output, "error"));
+    }
+}
+
+static void
 test_cli_replay_of_every_reference_is_the_same(void **state)
 {
     (void)state;
@@ -239,6 +269,7 @@ main(void)
         cmocka_unit_test(test_cli_check_exits_0_when_every_rule_is_kept),
         cmocka_unit_test(test_cli_check_says_that_no_policy_can_be_trained),
         cmocka_unit_test(test_cli_bench_prints_steps_per_second),
+        cmocka_unit_test(test_cli_names_an_environment_that_ends_the_process),
         cmocka_unit_test(test_cli_replay_of_every_reference_is_the_same),
         cmocka_unit_test(test_cli_replay_exits_1_with_the_first_difference),
     };

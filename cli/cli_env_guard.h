@@ -1,0 +1,14 @@
+#ifndef CLI_CLI_ENV_GUARD_H
+#define CLI_CLI_ENV_GUARD_H
+
+// While an environment's code runs in this process: where it calls exit, or crashes, one line on
+// standard error names it before the process ends. Its exit is one of status 1, whatever it said;
+// a crash stays the signal that it is, core and all.
+//
+// Threads: main thread. One environment at a time. Owns: nothing; signal actions are put back.
+
+// command: "eval", "env bench".
+void cli_env_guard_begin(const char *command, const char *env_id);
+void cli_env_guard_end(void);
+
+#endif // CLI_CLI_ENV_GUARD_H
