@@ -1,10 +1,13 @@
 // The rules of `octet env check` about opening, outputs, determinism, rewards, flags and seeds.
 #include "envs/env_check_rules.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "common/oct_base.h"
 #include "envs/env_space.h"
@@ -522,6 +525,51 @@ rule_alone(env_check *check)
     return ENV_CHECK_PASS;
 }
 
+// What is written to file, which stands for standard output and standard error, is the
+// environment's. False after env_check_fail.
+static bool
+stays_quiet(env_check *check, int file)
+{
+    char line[64];
+    (void)fflush(NULL);
+    ssize_t length = pread(file, line, sizeof(line) - 1, 0);
+    if (length <= 0) {
+        return true;
+    }
+    line[length] = '\0';
+    line[strcspn(line, "\n")] = '\0';
+    for (char *at = line; *at != '\0'; at++) {
+        *at = (unsigned char)*at < ' ' ? '?' : *at;
+    }
+    (void)env_check_fail(check, "it printed \"%s\"", line);
+    return false;
+}
+
+static env_check_verdict
+rule_quiet(env_check *check)
+{
+    env_check_rig rig;
+    if (!env_is_plugin(check->request->id)) {
+        return env_check_skip(check, "it is no plug-in");
+    }
+    int file = memfd_create("octet-env-check", MFD_CLOEXEC);
+    if (file < 0 || dup2(file, STDOUT_FILENO) < 0 || dup2(file, STDERR_FILENO) < 0) {
+        return env_check_skip(check, "output cannot be kept here: %s", strerror(errno));
+    }
+    if (!env_check_open(check, &rig, ENV_CHECK_COUNT, check->request->seed, true, POISON_A) ||
+        !env_check_reset(check, &rig, NULL, NULL)) {
+        return ENV_CHECK_FAIL;
+    }
+    for (uint32_t t = 0; t < env_check_steps(&rig); t++) {
+        env_check_rig_draw(&rig);
+        if (!env_check_step(check, &rig)) {
+            return ENV_CHECK_FAIL;
+        }
+    }
+    env_check_rig_fini(&rig);
+    return stays_quiet(check, file) ? ENV_CHECK_PASS : ENV_CHECK_FAIL;
+}
+
 static env_check_verdict
 rule_trains(env_check *check)
 {
@@ -560,6 +608,7 @@ const env_check_rule env_check_rules[] = {
     {"save", "save and load continue bit for bit, in any handle", env_check_rule_save},
     {"state", "set_state and get_state agree", env_check_rule_state},
     {"actions", "a discrete action outside its space is refused", env_check_rule_action},
+    {"quiet", "nothing is printed", rule_quiet},
     {"trains", "a policy can be trained on it", rule_trains},
 };
 const uint32_t env_check_rules_count = OCT_COUNTOF(env_check_rules);

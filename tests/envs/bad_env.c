@@ -296,6 +296,9 @@ walk_step(octet_env_handle *h, uint32_t i, int32_t action, octet_env_io *io, uin
 static int
 step(octet_env_handle *h, octet_env_io *io)
 {
+#ifdef BAD_PRINTS
+    printf("%d\tresets\n", (int)h->resets);
+#endif
 #ifdef BAD_STEP_ERROR
     snprintf(h->error, sizeof(h->error), "the line is cut");
     return 7;

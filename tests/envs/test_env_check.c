@@ -77,6 +77,7 @@ test_check_names_the_rule_that_broke_and_how(void **state)
         {"bad_mask", "mask", "not in its mask"},
         {"bad_sum", "sums", "ep_return"},
         {"bad_length", "sums", "ep_length"},
+        {"bad_prints", "quiet", "it printed \"1?resets\""},
         {"bad_writes_null", "unwanted", "crashed"},
         {"bad_no_limit", "limit", "not truncated"},
         {"bad_load_short", "save", "one byte short"},
@@ -125,7 +126,7 @@ test_check_breaks_no_other_rule_than_the_one_broken(void **state)
     (void)state;
     static const char *const single[] = {"bad_takes_options", "bad_no_reset_flag", "bad_no_limit",
                                          "bad_sum",           "bad_length",        "bad_load_short",
-                                         "bad_silent_error",  "bad_writes_null"};
+                                         "bad_silent_error",  "bad_writes_null",   "bad_prints"};
     for (size_t i = 0; i < OCT_COUNTOF(single); i++) {
         struct reports reports;
         assert_int_equal(checked(plugin_path(single[i]), 30000, &reports), 1);
