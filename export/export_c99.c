@@ -290,14 +290,16 @@ sample_write(FILE *out, const policy_spec *spec)
     uint32_t n = spec->action_count;
     (void)fprintf(
         out,
-        "\n// An action drawn from the policy's distribution, and its log-probability. rng "
-        "is the caller's:\n"
-        "// policy_rng_init(&rng, seed, stream) once, where another stream is another "
-        "sequence. 0, or 1 when a\n"
-        "// number of the observation is not finite: nothing is touched then.\n"
+        "\n// An action drawn from the policy's distribution, and its log-probability (log_prob "
+        "may "
+        "be NULL). rng\n"
+        "// is the caller's: policy_rng_init(&rng, seed, stream) once, where another stream is "
+        "another sequence.\n"
+        "// 0, or 1 when a number of the observation is not finite: nothing is touched then.\n"
         "static inline int\npolicy_sample(policy_work *work, const %s *observation, "
         "policy_rng *rng, %s *action,\n    float *log_prob)\n{\n"
         "    const float *y = policy_forward(work, observation);\n"
+        "    float drawn_log_prob;\n"
         "    if (y == NULL) {\n        return 1;\n    }\n",
         obs_type(spec), is_box ? "float" : "int32_t");
     if (is_box) {
@@ -306,13 +308,14 @@ sample_write(FILE *out, const policy_spec *spec)
             (void)snprintf(deviation, sizeof(deviation), "y + %u", n);
         }
         (void)fprintf(out,
-                      "    *log_prob = export_draw_%s(y, %s, policy_low0, policy_high0, %u, rng, "
-                      "action);\n",
+                      "    drawn_log_prob = export_draw_%s(y, %s, policy_low0, policy_high0, %u, "
+                      "rng, action);\n",
                       spec->head == POLICY_HEAD_GAUSSIAN ? "clip" : "box", deviation, n);
     } else {
-        (void)fprintf(out, "    *action = policy_draw_softmax(y, %u, rng, log_prob);\n", n);
+        (void)fprintf(out, "    *action = policy_draw_softmax(y, %u, rng, &drawn_log_prob);\n", n);
     }
-    (void)fprintf(out, "    return 0;\n}\n");
+    (void)fprintf(out, "    if (log_prob != NULL) {\n        *log_prob = drawn_log_prob;\n    }\n"
+                       "    return 0;\n}\n");
 }
 
 // ---- the head of a header

@@ -57,6 +57,19 @@ static union {
 } obs;
 static float outputs[ROBOT_NUMBERS_MAX];
 static uint32_t action[ROBOT_NUMBERS_MAX];
+static uint32_t again[ROBOT_NUMBERS_MAX];
+
+// Whether the last observation is drawn from in the same way by who wants no log-probability.
+static int
+is_drawn_without_log_prob(const robot_case *c)
+{
+    float log_prob;
+    c->seed();
+    int failed = c->sample(&obs, action, &log_prob);
+    c->seed();
+    failed |= c->sample(&obs, again, NULL);
+    return !failed && memcmp(action, again, c->action_words * sizeof(*action)) == 0;
+}
 
 static int
 case_run(const robot_case *c)
@@ -92,13 +105,15 @@ case_run(const robot_case *c)
             printf(" %08" PRIx32 "%08" PRIx32, (uint32_t)(hash >> 32), (uint32_t)hash);
         }
     }
+    int failed = c->sample != NULL && !is_drawn_without_log_prob(c);
     // What is not finite is refused, and the action stays.
     float zero = 0.0f;
     obs.floats[0] = 1.0f / zero;
     action[0] = 77;
     int refused = c->is_bytes || (c->act(&obs, action) == 1 && action[0] == 77);
-    printf("%s\n", refused ? "" : " infinity was accepted");
-    return !refused;
+    printf("%s%s\n", refused ? "" : " infinity was accepted",
+           failed ? " drawn otherwise without a log-probability" : "");
+    return failed || !refused;
 }
 
 int
