@@ -172,19 +172,22 @@ typedef struct policy_affine {
     int32_t zero_point;
 } policy_affine;
 
+// Without compound literals: C++ takes this text, too.
 static inline policy_affine
 policy_affine_of(float lo, float hi)
 {
+    policy_affine affine = {0.0f, 0.0f, 0};
     float range = hi - lo;
     range = range < POLICY_RANGE_MAX ? range : POLICY_RANGE_MAX;
     if (range < POLICY_RANGE_MIN) {
-        return (policy_affine){0.0f, 0.0f, 0};
+        return affine;
     }
-    float inverse = 255.0f / range;
-    int32_t zero = policy_round(-lo * inverse);
+    affine.scale = range / 255.0f;
+    affine.inverse = 255.0f / range;
+    int32_t zero = policy_round(-lo * affine.inverse);
     zero = zero < 0 ? 0 : zero;
-    zero = zero > 255 ? 255 : zero;
-    return (policy_affine){range / 255.0f, inverse, zero};
+    affine.zero_point = zero > 255 ? 255 : zero;
+    return affine;
 }
 
 // 1 / standard deviation of n numbers whose squared distances from their mean add up to squares.

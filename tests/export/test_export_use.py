@@ -4,6 +4,7 @@ library. Usage: test_export_use.py OCTET LIBRARY CASES ROOT
 
 CASES is the folder that export_cases wrote. Compilers: cc."""
 
+import itertools
 import os
 import pathlib
 import platform
@@ -135,13 +136,15 @@ class Export(Case):
             self.assertEqual("floats must be computed as written" in done.stderr, stops, option)
             self.assertEqual(done.returncode != 0, stops, option)
 
-    def test_gnu_cxx_takes_a_header_as_it_is(self):
-        if shutil.which("g++") is None:
-            self.skipTest("g++ is not installed")
-        for name in ["walker8", "pole4", "atoms4", "float32"]:
-            (self.home / "a.cpp").write_text(f'#include "{CASES}/{name}.h"\nint main() {{}}\n')
-            subprocess.run(["g++", "-std=gnu++17", "-Wall", "-Wextra", "-Werror", "-fsyntax-only",
-                            self.home / "a.cpp"], check=True, timeout=LIMIT_S)
+    def test_cxx17_and_gnu_cxx_take_every_header_as_it_is(self):
+        source = self.home / "a.cpp"
+        source.write_text(f'#include "{CASES}/robot_cases.h"\nint main() {{}}\n')
+        compilers = [name for name in ["g++", "clang++"] if shutil.which(name)]
+        if not compilers:
+            self.skipTest("no C++ compiler is installed")
+        for compiler, standard in itertools.product(compilers, [["-std=c++17", "-Wpedantic"], ["-std=gnu++11"]]):
+            subprocess.run([compiler, *standard, "-Wall", "-Wextra", "-Werror", "-fsyntax-only", source],
+                           check=True, timeout=LIMIT_S)
 
 
 class Act(Case):
