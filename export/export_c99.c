@@ -437,7 +437,13 @@ head_write(const writer *w, const char *math)
     (void)fprintf(w->out,
                   "\n#ifndef %s_POLICY_H\n#define %s_POLICY_H\n\n#include <float.h>\n%s"
                   "#include <stdint.h>\n#include <string.h>\n\n",
-                  w->upper, w->upper, math[0] != '\0' ? "#include <math.h>\n" : "");
+                  w->name, w->name, math[0] != '\0' ? "#include <math.h>\n" : "");
+    // Its macros would be those of a policy whose name differs in case only.
+    (void)fprintf(w->out,
+                  "#ifdef %s_POLICY\n"
+                  "#error \"%s: a policy whose name differs in case only is included before it\"\n"
+                  "#endif\n#define %s_POLICY\n\n",
+                  w->upper, w->name, w->upper);
     // 16: of a compiler that has _Float16 (gcc with -march=native on a processor with AVX512-FP16):
     // what is wider than that is computed in its own type, as 0 says.
     (void)fputs("#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || \\\n"
@@ -471,7 +477,7 @@ foot_write(const writer *w)
                   "#else\n"
                   "#pragma STDC FP_CONTRACT DEFAULT\n"
                   "#endif\n\n#endif // %s_POLICY_H\n",
-                  w->upper);
+                  w->name);
 }
 
 static FILE *

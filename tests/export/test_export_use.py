@@ -66,7 +66,7 @@ class Export(Case):
         out = self.home / "p.h"
         out.write_text("old")
         octet("export", CASES / "balance.oct", "--c99", out)
-        self.assertTrue(out.read_text().endswith("#endif // POLICY_POLICY_H\n"))
+        self.assertTrue(out.read_text().endswith("#endif // policy_POLICY_H\n"))
         self.assertEqual(os.listdir(self.home), ["p.h"])
 
     def test_what_cannot_be_written_is_said(self):
@@ -135,6 +135,17 @@ class Export(Case):
                                   capture_output=True, text=True, timeout=LIMIT_S)
             self.assertEqual("floats must be computed as written" in done.stderr, stops, option)
             self.assertEqual(done.returncode != 0, stops, option)
+
+    def test_names_that_differ_in_case_only_cannot_meet(self):
+        for name in ["pole", "Pole", "POLE"]:
+            octet("export", CASES / "balance.oct", "--c99", self.home / f"of_{name}.h", "--name", name)
+        for names, why in [(["pole", "pole"], None), (["POLE", "POLE"], None), (["pole", "Pole"], "Pole: a policy"),
+                           (["POLE", "pole"], "pole: a policy"), (["Pole", "POLE"], "POLE: a policy")]:
+            (self.home / "a.c").write_text("".join(f'#include "of_{name}.h"\n' for name in names))
+            done = subprocess.run(["cc", "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "a.c"],
+                                  cwd=self.home, check=False, capture_output=True, text=True, timeout=LIMIT_S)
+            self.assertEqual(done.returncode != 0, why is not None, done.stderr)
+            self.assertIn(f"{why} whose name differs in case only is included" if why else "", done.stderr)
 
     def test_cxx17_and_gnu_cxx_take_every_header_as_it_is(self):
         source = self.home / "a.cpp"
