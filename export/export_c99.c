@@ -375,6 +375,41 @@ work_write(writer *w)
     (void)fprintf(w->out, "} %s_work;\n", w->name);
 }
 
+// What the numbers of an observation are, as far as a policy knows: it keeps no shape of its own.
+static void
+obs_comment_write(FILE *out, const policy_spec *spec)
+{
+    const policy_layer *first = &spec->layers[0];
+    if (first->kind == POLICY_CONV) {
+        (void)fprintf(out,
+                      "// observation: a map [rows][columns][channels], here [%u][%u][%u]%s.\n",
+                      first->conv.height, first->conv.width, first->conv.channels,
+                      spec->obs_dtype == POLICY_U8 ? ", of bytes" : "");
+    } else if (spec->obs_dtype == POLICY_U8) {
+        (void)fprintf(out,
+                      "// observation: bytes. A map is [rows][columns][channels]; a discrete "
+                      "observation, 0 to %u, is\n// one-hot: 1 at its number and 0 elsewhere.\n",
+                      spec->obs_count - 1);
+    }
+}
+
+// The bounds of an action, one line for neighbours that share them.
+static void
+bounds_comment_write(FILE *out, const policy_spec *spec)
+{
+    const float *low = spec->action_low, *high = spec->action_high;
+    for (uint32_t i = 0, end; i < spec->action_count; i = end) {
+        for (end = i + 1; end < spec->action_count && low[end] == low[i] && high[end] == high[i];) {
+            end++;
+        }
+        (void)fprintf(out, "// action[%u]", i);
+        if (end > i + 1) {
+            (void)fprintf(out, " to action[%u]", end - 1);
+        }
+        (void)fprintf(out, ": from %.9g to %.9g.\n", (double)low[i], (double)high[i]);
+    }
+}
+
 static void
 head_comment_write(const writer *w, const char *math)
 {
@@ -397,9 +432,14 @@ head_comment_write(const writer *w, const char *math)
         (void)fprintf(w->out, "//     int32_t action;\n//     %s_act(&work, observation, &action)",
                       w->name);
     }
+    (void)fprintf(w->out, "\n//\n");
+    obs_comment_write(w->out, spec);
+    if (spec->action_kind == POLICY_BOX) {
+        bounds_comment_write(w->out, spec);
+    }
     (void)fprintf(
         w->out,
-        "\n//\n// Plain C99: no allocation, no state; of libc memcpy%s. Include it in one "
+        "// Plain C99: no allocation, no state; of libc memcpy%s. Include it in one "
         "source file.\n"
         "// It gives the bits of the policy file on every machine with IEEE-754 single "
         "precision, as long as\n"

@@ -147,6 +147,44 @@ test_sampling_is_written_when_asked_for(void **state)
     free(text);
 }
 
+// As the caller has to give an observation, and what an action can be.
+static void
+test_the_comment_describes_observation_and_action(void **state)
+{
+    (void)state;
+    export_c99_sizes sizes;
+    oct_rng rng;
+    oct_rng_init(&rng, 6, 1);
+    const uint32_t filters[] = {5}, hidden[] = {9}, widths[] = {16, 8, 4};
+    policy_spec spec = random_conv_spec(6, 5, 4, 3, filters, 1, hidden, 1, 3, POLICY_RELU);
+    char *text = header_of(random_image(&spec, POLICY_INT8, false, &rng), "p", &sizes);
+    assert_non_null(
+        strstr(text, "\n// observation: a map [rows][columns][channels], here [6][5][4].\n"));
+    free(text);
+    spec.obs_dtype = POLICY_U8;
+    text = header_of(random_image(&spec, POLICY_INT8, false, &rng), "p", &sizes);
+    assert_non_null(strstr(text, ", here [6][5][4], of bytes.\n"));
+    free(text);
+    spec = random_spec(widths, 3, POLICY_RELU, false);
+    text = header_of(random_image(&spec, POLICY_INT8, false, &rng), "p", &sizes);
+    assert_null(strstr(text, "// observation:"));
+    assert_null(strstr(text, "// action["));
+    free(text);
+    spec.obs_dtype = POLICY_U8;
+    spec.head = POLICY_HEAD_TANH;
+    spec.action_kind = POLICY_BOX;
+    for (uint32_t i = 0; i < 4; i++) {
+        spec.action_low[i] = i == 3 ? -0.1f : -2.0f;
+        spec.action_high[i] = i == 0 ? 1.0f : 0.5f;
+    }
+    text = header_of(random_image(&spec, POLICY_INT8, false, &rng), "p", &sizes);
+    assert_non_null(strstr(text, "observation, 0 to 15, is\n// one-hot: 1 at its number"));
+    assert_non_null(strstr(text, "\n// action[0]: from -2 to 1.\n"
+                                 "// action[1] to action[2]: from -2 to 0.5.\n"
+                                 "// action[3]: from -0.100000001 to 0.5.\n"));
+    free(text);
+}
+
 static void
 test_the_same_policy_gives_the_same_text(void **state)
 {
@@ -168,6 +206,7 @@ main(void)
         cmocka_unit_test(test_a_header_has_what_its_policy_needs_and_no_more),
         cmocka_unit_test(test_no_identifier_is_left_without_the_name),
         cmocka_unit_test(test_sampling_is_written_when_asked_for),
+        cmocka_unit_test(test_the_comment_describes_observation_and_action),
         cmocka_unit_test(test_the_same_policy_gives_the_same_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
