@@ -11,6 +11,7 @@
 #include "cli/cli_options.h"
 #include "cli/cli_text.h"
 #include "cli/run/cli_folder.h"
+#include "common/oct_action_repeat.h"
 #include "common/oct_file.h"
 #include "export/export_c99.h"
 #include "export/export_onnx.h"
@@ -26,6 +27,7 @@ typedef struct export_options {
     const char *onnx; // path of the model, NULL: none
     const char *name;
     bool sampling;
+    uint32_t action_repeat; // of the run folder, 0: not known
 } export_options;
 
 static const struct argp_option option_table[] = {
@@ -108,7 +110,10 @@ write_c99(const policy_image *image, const export_options *options)
     char *text;
     size_t length;
     export_c99_sizes sizes;
-    export_c99(&text, &length, &sizes, image, options->name, options->sampling);
+    const export_c99_options how = {.name = options->name,
+                                    .with_sampling = options->sampling,
+                                    .action_repeat = options->action_repeat};
+    export_c99(&text, &length, &sizes, image, &how);
     int result = file_write(options->c99, options->policy, text, length);
     if (result == 0) {
         printf("%s: %s policy %s for %s\n", options->c99, policy_precision_name(image->precision),
@@ -125,7 +130,7 @@ write_onnx(const policy_image *image, const export_options *options)
 {
     uint8_t *bytes;
     size_t length;
-    export_onnx(&bytes, &length, image);
+    export_onnx(&bytes, &length, image, options->action_repeat);
     int result = file_write(options->onnx, options->policy, bytes, length);
     if (result == 0) {
         bool is_box = image->spec.action_kind == POLICY_BOX;
@@ -148,6 +153,25 @@ write_onnx(const policy_image *image, const export_options *options)
     }
     free(bytes);
     return result;
+}
+
+// How often the environment of the run folder asked the policy; 0: nobody says.
+static uint32_t
+action_repeat_find(const char *policy)
+{
+    char env_id[OCT_CONFIG_TEXT_MAX], env_options[CLI_ENV_OPTIONS_BYTES];
+    return cli_folder_env(policy, env_id, env_options) ? oct_action_repeat_of(env_options) : 0;
+}
+
+static void
+action_repeat_print(uint32_t action_repeat)
+{
+    if (action_repeat == 0) {
+        printf("action repeat is not known: no readable config.yaml of a run beside the policy\n");
+    } else if (action_repeat > 1) {
+        printf("action repeat %u: ask the policy once in %u control steps, as in training\n",
+               action_repeat, action_repeat);
+    }
 }
 
 int
@@ -181,9 +205,13 @@ cli_export(int argc, char **argv)
         policy_image_destroy(image);
         return CLI_EXIT_FAILED;
     }
+    options.action_repeat = action_repeat_find(path);
     int result = options.c99 != NULL ? write_c99(image, &options) : 0;
     if (result == 0 && options.onnx != NULL) {
         result = write_onnx(image, &options);
+    }
+    if (result == 0) {
+        action_repeat_print(options.action_repeat);
     }
     policy_image_destroy(image);
     return result;

@@ -18,6 +18,7 @@ typedef struct writer {
     FILE *out;
     const policy_image *image;
     const char *name;
+    uint32_t action_repeat;
     char upper[EXPORT_NAME_MAX + 1];
     export_c99_sizes sizes;
 } writer;
@@ -411,6 +412,24 @@ bounds_comment_write(FILE *out, const policy_spec *spec)
 }
 
 static void
+repeat_comment_write(FILE *out, uint32_t action_repeat)
+{
+    if (action_repeat == 0) {
+        (void)fputs(
+            "// How many control steps it held an action for in training (action_repeat) is "
+            "not known: no\n// readable config.yaml of a run lay beside the policy file.\n",
+            out);
+    } else if (action_repeat == 1) {
+        (void)fputs("// Ask it at every control step, as in training.\n", out);
+    } else {
+        (void)fprintf(out,
+                      "// Ask it once in %u control steps and hold the action in between: it was "
+                      "trained with\n// action_repeat=%u.\n",
+                      action_repeat, action_repeat);
+    }
+}
+
+static void
 head_comment_write(const writer *w, const char *math)
 {
     const policy_origin *origin = &w->image->origin;
@@ -437,9 +456,10 @@ head_comment_write(const writer *w, const char *math)
     if (spec->action_kind == POLICY_BOX) {
         bounds_comment_write(w->out, spec);
     }
+    repeat_comment_write(w->out, w->action_repeat);
     (void)fprintf(
         w->out,
-        "// Plain C99: no allocation, no state; of libc memcpy%s. Include it in one "
+        "//\n// Plain C99: no allocation, no state; of libc memcpy%s. Include it in one "
         "source file.\n"
         "// It gives the bits of the policy file on every machine with IEEE-754 single "
         "precision, as long as\n"
@@ -506,6 +526,9 @@ head_write(const writer *w, const char *math)
                   "#define %s_RAM_BYTES         %zu\n",
                   w->upper, spec->obs_count, w->upper, policy_spec_outputs(spec), w->upper,
                   spec->action_count, w->upper, w->sizes.flash_bytes, w->upper, w->sizes.ram_bytes);
+    if (w->action_repeat > 0) {
+        (void)fprintf(w->out, "#define %s_ACTION_REPEAT     %u\n", w->upper, w->action_repeat);
+    }
 }
 
 static void
@@ -546,11 +569,13 @@ functions_text(const policy_image *image, bool with_sampling)
 
 void
 export_c99(char **out, size_t *length, export_c99_sizes *sizes, const policy_image *image,
-           const char *name, bool with_sampling)
+           const export_c99_options *options)
 {
+    const char *name = options->name;
+    bool with_sampling = options->with_sampling;
     OCT_ASSERT(export_c99_name_is_valid(name));
     OCT_ASSERT(!with_sampling || policy_spec_extra_dim(&image->spec) > 0);
-    writer w = {.image = image, .name = name};
+    writer w = {.image = image, .name = name, .action_repeat = options->action_repeat};
     for (size_t i = 0; name[i] != '\0'; i++) {
         w.upper[i] = (char)toupper((unsigned char)name[i]);
     }

@@ -20,10 +20,16 @@ typedef struct export_c99_sizes {
 // underscores, at most EXPORT_NAME_MAX.
 bool export_c99_name_is_valid(const char *name);
 
-// Writes the header for image under name (valid). *out is malloc'd, the caller frees it.
-// with_sampling: NAME_sample, too, which draws an action as policy_sample does; only where the head
-// has a distribution (policy_spec_extra_dim above 0).
+typedef struct export_c99_options {
+    const char *name; // valid
+    // NAME_sample, too, which draws an action as policy_sample does; only where the head has a
+    // distribution (policy_spec_extra_dim above 0).
+    bool with_sampling;
+    uint32_t action_repeat; // control steps of an action in training, 0: not known
+} export_c99_options;
+
+// Writes the header for image. *out is malloc'd, the caller frees it.
 void export_c99(char **out, size_t *length, export_c99_sizes *sizes, const policy_image *image,
-                const char *name, bool with_sampling);
+                const export_c99_options *options);
 
 #endif // EXPORT_EXPORT_C99_H

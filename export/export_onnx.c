@@ -507,7 +507,7 @@ note_text(const onnx *o, const char *key, const char *text)
 }
 
 static void
-notes_add(const onnx *o)
+notes_add(const onnx *o, uint32_t action_repeat)
 {
     char text[32];
     const policy_origin *origin = &o->image->origin;
@@ -518,10 +518,14 @@ notes_add(const onnx *o)
     (void)snprintf(text, sizeof(text), "%" PRIu64, origin->version);
     export_graph_note(o->graph, "version", text);
     export_graph_note(o->graph, "precision", policy_precision_name(o->image->precision));
+    if (action_repeat > 0) {
+        (void)snprintf(text, sizeof(text), "%" PRIu32, action_repeat);
+        export_graph_note(o->graph, "action_repeat", text);
+    }
 }
 
 void
-export_onnx(uint8_t **out, size_t *length, const policy_image *image)
+export_onnx(uint8_t **out, size_t *length, const policy_image *image, uint32_t action_repeat)
 {
     onnx o = {.graph = export_graph_create("policy"), .image = image};
     o.zero = constant(&o, 0.0f);
@@ -534,7 +538,7 @@ export_onnx(uint8_t **out, size_t *length, const policy_image *image)
         x = layer_of(&o, l, x);
     }
     head_of(&o, x);
-    notes_add(&o);
+    notes_add(&o, action_repeat);
     export_graph_prune(o.graph);
     export_graph_pack(o.graph, out, length);
     export_graph_destroy(o.graph);

@@ -9,7 +9,8 @@
 // Threads: any. Exactness: INT8 and INT4 quantise in our order of operations; the integer products
 // are added as floats, which is exact up to 518 inputs and beyond unless sums pass 2^24.
 
-// *out is malloc'd, the caller frees it.
-void export_onnx(uint8_t **out, size_t *length, const policy_image *image);
+// action_repeat: control steps of an action in training, for the metadata; 0: not known, and left
+// out. *out is malloc'd, the caller frees it.
+void export_onnx(uint8_t **out, size_t *length, const policy_image *image, uint32_t action_repeat);
 
 #endif // EXPORT_EXPORT_ONNX_H

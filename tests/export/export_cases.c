@@ -146,12 +146,14 @@ case_export(const export_case *c, const policy_image *image, const char *folder,
     char *text, path[300];
     size_t length;
     export_c99_sizes size;
-    export_c99(&text, &length, &size, image, c->name, policy_spec_extra_dim(&image->spec) > 0);
+    const export_c99_options options = {.name = c->name,
+                                        .with_sampling = policy_spec_extra_dim(&image->spec) > 0};
+    export_c99(&text, &length, &size, image, &options);
     (void)snprintf(path, sizeof(path), "%s/%s.h", folder, c->name);
     T_OK(oct_file_replace(path, text, length));
     free(text);
     uint8_t *model;
-    export_onnx(&model, &length, image);
+    export_onnx(&model, &length, image, 0);
     (void)snprintf(path, sizeof(path), "%s/%s.onnx", folder, c->name);
     T_OK(oct_file_replace(path, model, length));
     free(model);

@@ -19,7 +19,9 @@ header_of(policy_image *image, const char *name, export_c99_sizes *sizes)
 {
     char *text;
     size_t length;
-    export_c99(&text, &length, sizes, image, name, policy_spec_extra_dim(&image->spec) > 0);
+    const export_c99_options options = {.name = name,
+                                        .with_sampling = policy_spec_extra_dim(&image->spec) > 0};
+    export_c99(&text, &length, sizes, image, &options);
     assert_int_equal(strlen(text), length);
     policy_image_destroy(image);
     return text;
@@ -126,7 +128,7 @@ test_sampling_is_written_when_asked_for(void **state)
     policy_image *image = gaussian_of(false, POLICY_HEAD_GAUSSIAN);
     char *text;
     size_t length;
-    export_c99(&text, &length, &greedy, image, "p", false);
+    export_c99(&text, &length, &greedy, image, &(export_c99_options){.name = "p"});
     const char *const others[] = {"rng", "p_log", "p_d0", "math.h", "tanh", "sqrtf"};
     for (size_t i = 0; i < OCT_COUNTOF(others); i++) {
         assert_null(strstr(text, others[i]));

@@ -136,6 +136,31 @@ class Export(Case):
             self.assertEqual("floats must be computed as written" in done.stderr, stops, option)
             self.assertEqual(done.returncode != 0, stops, option)
 
+    def test_action_repeat_of_the_run_is_in_both_forms(self):
+        run = self.home / "run"
+        run.mkdir()
+        (run / "policy.oct").write_bytes((CASES / "balance.oct").read_bytes())
+        header, model = self.home / "p.h", self.home / "p.onnx"
+        held = re.compile(r"#define POLICY_ACTION_REPEAT +(\d+)\n")
+        for config, repeat, said in [
+                (None, None, "action repeat is not known"), ("env: [", None, "action repeat is not known"),
+                ("env: {id: CartPole-v1}\n", 1, None),
+                ('env: {id: CartPole-v1, options: "a=1,action_repeat=4"}\n', 4, "action repeat 4: ask the policy once in 4")]:
+            if config is not None:
+                (run / "config.yaml").write_text(config)
+            for policy in [run, run / "policy.oct"]:
+                done = octet("export", policy, "--c99", header, "--onnx", model)
+                self.assertEqual("action repeat" in done.stdout, said is not None)
+                self.assertIn(said or "", done.stdout)
+                found = held.search(header.read_text())
+                self.assertEqual(found and int(found[1]), repeat)
+                self.assertEqual("(action_repeat) is not known" in header.read_text(), repeat is None)
+                self.assertEqual("once in 4 control steps" in header.read_text(), repeat == 4)
+                note = re.search(rb"\x0a\x0daction_repeat\x12\x01(\d)", model.read_bytes())
+                self.assertEqual(note and int(note[1]), repeat)
+        done = octet("export", "policy.oct", "--c99", header, cwd=run)
+        self.assertIn("once in 4", done.stdout)
+
     def test_names_that_differ_in_case_only_cannot_meet(self):
         for name in ["pole", "Pole", "POLE"]:
             octet("export", CASES / "balance.oct", "--c99", self.home / f"of_{name}.h", "--name", name)
