@@ -10,6 +10,7 @@
 #include "common/oct_base.h"
 #include "export/export_arrays.h"
 #include "export/export_parts.h"
+#include "export/export_self_test.h"
 
 #define PARTS_MAX 96
 
@@ -563,6 +564,7 @@ functions_text(const policy_image *image, bool with_sampling)
     if (with_sampling) {
         sample_write(out, &image->spec);
     }
+    export_self_test_write(out, image, with_sampling);
     OCT_ASSERT(fclose(out) == 0);
     return text;
 }

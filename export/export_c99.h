@@ -7,7 +7,8 @@
 // the arithmetic of policy_math.h, no allocation. docs/robot.md shows how it is used.
 //
 // Threads: any. Exactness (contract 3): NAME_outputs and NAME_act of the header give the bits of
-// policy_forward and policy_act, in every precision, NAME_sample those of policy_sample.
+// policy_forward and policy_act, in every precision, NAME_sample those of policy_sample; and
+// NAME_self_test tells on the machine that runs it whether they do.
 
 #define EXPORT_NAME_MAX 40
 

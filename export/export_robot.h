@@ -9,10 +9,10 @@
 #include "policy/policy_math.h"
 
 // What an exported header computes with: C99, no allocation, no state. The build cuts this file,
-// export_codes.h, export_products.h, policy_math.h, policy_draw.h and policy_half.h into their
-// functions (export_parts.py); export_c99.c writes those that a policy needs into its header, under
-// the name of the policy. So this is the source that runs on the robot, and it is compiled and
-// checked here like any other.
+// export_codes.h, export_products.h, export_probe.h, policy_math.h, policy_draw.h and policy_half.h
+// into their functions (export_parts.py); export_c99.c writes those that a policy needs into its
+// header, under the name of the policy. So this is the source that runs on the robot, and it is
+// compiled and checked here like any other.
 //
 // Bits (contract 3): integer sums are exact in any order. Codes are kept less their zero point, so
 // that no sum of the weights has to be subtracted afterwards; it is the same integer. An int may

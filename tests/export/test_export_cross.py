@@ -149,11 +149,14 @@ def main(target, cases, root):
         for have, want in zip(got, expected):
             have, want = have.split(), want.split()[:blocks + 1]
             if target in INEXACT and not precisions[want[0]].startswith("int"):
+                if have[-2] != "self-test":
+                    print(f"{have[0]}: its self test does not notice the C library's fmaf")
+                    wrong += 1
                 continue
             compared += 1
             same = sum(a == b for a, b in zip(have[1:], want[1:]))
             if have != want:
-                print(f"{have[0]}: {same} of {blocks} blocks of {BLOCK_ROWS} rows have the same bits")
+                print(f"{have[0]}: {same} of {blocks} blocks of {BLOCK_ROWS} rows have the same bits", *have[blocks + 1:])
                 wrong += 1
         if wrong == 0:
             print(f"{compared} policies, {rows} observations each: the same bits")
