@@ -3,7 +3,9 @@
 // quantised code.
 #include "export/export_onnx.h"
 
+#include <float.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +30,7 @@ typedef struct onnx {
     const char *two;
     const char *codes_max;
     const char *powers; // 2^POWER_MIN ..
+    const char *finite; // [batch][1], whether all numbers of the observation are; NULL: they are
 } onnx;
 
 static const char *
@@ -345,12 +348,31 @@ layer_of(const onnx *o, uint32_t l, const char *x)
 
 // ---- heads
 
+// The output of that name: x, and NaN in the rows of observations that are refused.
+static void
+output_floats(const onnx *o, const char *name, const char *x)
+{
+    if (o->finite == NULL) {
+        (void)export_graph_op(o->graph, "Identity", x, NULL, NULL, name);
+    } else {
+        (void)export_graph_op(o->graph, "Where", o->finite, x, constant(o, NAN), name);
+    }
+}
+
+// The output "action" of a discrete policy: [batch], the index of the largest of x.
 static void
 arg_max(const onnx *o, const char *x)
 {
-    (void)export_graph_op(o->graph, "ArgMax", x, NULL, NULL, "action");
+    const int64_t none = EXPORT_ACTION_NONE, row[1] = {-1};
+    const char *most =
+        export_graph_op(o->graph, "ArgMax", x, NULL, NULL, o->finite == NULL ? "action" : NULL);
     export_graph_int(o->graph, "axis", 1);
     export_graph_int(o->graph, "keepdims", 0);
+    if (o->finite != NULL) {
+        (void)export_graph_op(o->graph, "Where", reshape(o, o->finite, row, 1), most,
+                              export_graph_tensor(o->graph, EXPORT_S64, &none, 8, NULL, 0),
+                              "action");
+    }
 }
 
 // ReduceSum over the last axis of x [batch][actions][atoms].
@@ -396,7 +418,7 @@ head_box(const onnx *o, const char *y)
                         : tanh_of(o, y);
     const char *a = op2(o, "Div", op2(o, "Add", t, o->one), o->two);
     a = op2(o, "Add", low, op2(o, "Mul", a, row_of_floats(o, width, spec->action_count)));
-    (void)export_graph_op(o->graph, "Min", op2(o, "Max", a, low), high, NULL, "action");
+    output_floats(o, "action", op2(o, "Min", op2(o, "Max", a, low), high));
 }
 
 // What a caller needs to draw actions of its own: outputs "mean" and "log_std" of a Gaussian. Gives
@@ -415,9 +437,10 @@ head_gaussian(const onnx *o, const char *y)
         mean = halves[0];
         log_std = halves[1];
     }
-    (void)export_graph_op(o->graph, "Identity", mean, NULL, NULL, "mean");
-    (void)export_graph_op(o->graph, "Clip", log_std, constant(o, POLICY_LOG_STD_MIN),
-                          constant(o, POLICY_LOG_STD_MAX), "log_std");
+    output_floats(o, "mean", mean);
+    log_std =
+        op3(o, "Clip", log_std, constant(o, POLICY_LOG_STD_MIN), constant(o, POLICY_LOG_STD_MAX));
+    output_floats(o, "log_std", log_std);
     return mean;
 }
 
@@ -430,7 +453,7 @@ head_softmax(const onnx *o, const char *y)
     const char *e = exp_of(o, op2(o, "Sub", y, reduce(o, "ReduceMax", y, 1)));
     const char *mass = op2(o, "ReduceSum", e, axes);
     export_graph_int(o->graph, "keepdims", 1);
-    (void)export_graph_op(o->graph, "Div", e, mass, NULL, "probabilities");
+    output_floats(o, "probabilities", op2(o, "Div", e, mass));
 }
 
 static void
@@ -450,7 +473,7 @@ head_of(const onnx *o, const char *y)
 {
     const policy_spec *spec = &o->image->spec;
     bool is_box = spec->action_kind == POLICY_BOX;
-    (void)export_graph_op(o->graph, "Identity", y, NULL, NULL, "outputs");
+    output_floats(o, "outputs", y);
     if (spec->head == POLICY_HEAD_LOGITS) {
         head_softmax(o, y);
     }
@@ -469,13 +492,23 @@ head_of(const onnx *o, const char *y)
 
 // ---- the model
 
+// Whether each row of x has finite numbers only, as a column: by comparisons, which NaN loses.
+// ReduceMin alone may pass over NaN.
 static const char *
-observation(const onnx *o)
+rows_finite(const onnx *o, const char *x)
+{
+    const char *is_finite = op2(o, "LessOrEqual", op1(o, "Abs", x), constant(o, FLT_MAX));
+    return op2(o, "Greater", reduce(o, "ReduceMin", cast(o, is_finite, EXPORT_F32), 1), o->zero);
+}
+
+static const char *
+observation(onnx *o)
 {
     const policy_spec *spec = &o->image->spec;
     const char *x = "observation";
     bool is_float = spec->obs_dtype == POLICY_F32;
     export_graph_input(o->graph, x, is_float ? EXPORT_F32 : EXPORT_U8, spec->obs_count);
+    o->finite = is_float ? rows_finite(o, x) : NULL;
     x = is_float ? x : cast(o, x, EXPORT_F32);
     if (spec->normalise) {
         x = op2(o, "Sub", x, row_of_floats(o, o->image->obs_mean, spec->obs_count));

@@ -3,6 +3,10 @@
 
 #include "policy/policy_format.h"
 
+// The discrete action where an observation has a number that is not finite; no table has such an
+// index, from either end. All other outputs are NaN there.
+#define EXPORT_ACTION_NONE INT32_MIN
+
 // A policy as an ONNX model (opset 13): observation [batch][n] in, outputs [batch][m] and action
 // ([batch] of int64, or [batch][dimensions]) out. docs/robot.md says what each layer becomes.
 //

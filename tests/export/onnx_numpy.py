@@ -120,6 +120,7 @@ OPS = {
     "Greater": lambda _, a, b: a > b,
     "Identity": lambda _, x: x,
     "Less": lambda _, a, b: a < b,
+    "LessOrEqual": lambda _, a, b: a <= b,
     "MatMul": lambda _, a, b: a @ b,
     "Max": lambda _, a, b: np.maximum(a, b),
     "Min": lambda _, a, b: np.minimum(a, b),

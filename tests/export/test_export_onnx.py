@@ -24,6 +24,7 @@ except ImportError:  # another interpreter may have it
 # large numbers.
 TOLERANCE = 1e-5
 ROWS = 2000
+ACTION_NONE = -2**31
 
 
 def with_onnxruntime():
@@ -80,6 +81,27 @@ def distribution_error(values, want, header):
     return error.max(axis=1)
 
 
+def refuses(run, obs):
+    """Whether every row with a number that is not finite is refused in all outputs, and no other row changes."""
+    rows = obs[:3 * obs.shape[1]].copy()
+    before = run(rows)
+    changed = np.arange(0, len(rows), 2)
+    for row in changed:
+        rows[row, row % obs.shape[1]] = np.float32([np.nan, np.inf, -np.inf, -np.nan])[row // 2 % 4]
+    after = run(rows)
+    for name, values in after.items():
+        refused = values[changed]
+        if not (np.isnan(refused).all() if values.dtype == np.float32 else (refused == ACTION_NONE).all()):
+            print(f"{name} of an observation that is not finite: {refused[0]}")
+            return False
+        kept = np.delete(values, changed, axis=0)
+        if kept.tobytes() != np.delete(before[name], changed, axis=0).tobytes():
+            print(f"{name} depends on the observations beside it")
+            return False
+    # The largest floats are finite.
+    return before["action"].dtype == np.float32 or run(obs)["action"].min() >= 0
+
+
 def check(line, folder, load):
     """Line: NAME PRECISION f32|u8, of the list of cases."""
     case, precision, obs_type = line.split()
@@ -112,7 +134,8 @@ def check(line, folder, load):
           f"actions {agree:7.2%}")
     is_exact = precision in ("int8", "int4")
     is_known = (distribution_error(values, want, header)[usable] <= TOLERANCE).all()
-    return (is_known and error <= TOLERANCE and agree == 1.0 and usable.mean() > 0.98 and same_alone and
+    is_refusing = obs_type == "u8" or refuses(run, obs)
+    return (is_refusing and is_known and error <= TOLERANCE and agree == 1.0 and usable.mean() > 0.98 and same_alone and
             (same == 1.0 or not is_exact))
 
 
