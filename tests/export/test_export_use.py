@@ -273,6 +273,26 @@ class Library(Case):
         self.assertEqual(other.returncode, 1)
         self.assertIn("not for a pole", other.stderr)
 
+    def test_pkg_config_finds_it_where_it_is_installed(self):
+        if shutil.which("pkg-config") is None:
+            self.skipTest("pkg-config is not installed")
+        made = LIBRARY.parents[1] / "meson-private/octet_policy.pc"
+
+        def asked(*options):
+            return subprocess.run(["pkg-config", f"--define-variable=prefix={self.home}", *options, made], check=True,
+                                  capture_output=True, text=True, timeout=LIMIT_S).stdout.split()
+        library, include = (pathlib.Path(asked(f"--variable={name}")[0]) for name in ["libdir", "includedir"])
+        self.assertTrue(library.is_relative_to(self.home))
+        library.mkdir(parents=True)
+        shutil.copy(LIBRARY, library)
+        shutil.copytree(ROOT / "include/octet", include / "octet")
+        source = ROOT / "examples/robot/act.c"
+        subprocess.run(["cc", "-std=c99", source, *asked("--cflags", "--libs"), "-o", self.home / "act"], check=True,
+                       timeout=LIMIT_S)
+        done = subprocess.run([self.home / "act", CASES / "balance.oct"], capture_output=True, text=True, check=True,
+                              timeout=LIMIT_S)
+        self.assertIn("500 steps\n", done.stdout)
+
 
 if __name__ == "__main__":
     OCTET, LIBRARY, CASES, ROOT = (pathlib.Path(path).resolve() for path in sys.argv[1:5])
