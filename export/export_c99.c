@@ -466,8 +466,8 @@ head_comment_write(const writer *w, const char *math)
         "precision, as long as\n"
         "// the compiler computes what is written: never -ffast-math or a part of it, and "
         "-ffp-contract=off where it would\n"
-        "// fuse multiplications and additions.\n",
-        math);
+        "// fuse multiplications and additions. %s_self_test tells whether it does.\n",
+        math, w->name);
 }
 
 // What a compiler's own macros say about how its core multiplies. gcc before 10 lacks the
