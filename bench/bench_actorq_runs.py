@@ -47,7 +47,7 @@ CARTPOLE_EVALUATE_S = {("acting", 256): {"int8": 0.076, "fp32": 0.17}, ("acting"
 CARTPOLE = {"run.env_steps": 200000, "network.activation": "relu", "network.critic_hidden": [64, 64], "algo.rollout_lag": 1, "algo.sequence_steps": 256,
             "algo.epochs": 4, "algo.minibatches": 4, "algo.critic_learning_rate": 0.001, "learner.batch_size": 1, "learner.metrics_s": 0.02}
 BALANCE_EVALUATE_S = {("acting", 256): {"int8": 1.5, "fp32": 2.1}, ("acting", 512): {"int8": 2.2, "fp32": 6}}
-BALANCE = {"run.env_steps": 1000000, "network.critic_hidden": [256, 256], "learner.batch_size": 64, "learner.metrics_s": 0.1, "learner.publish_period": 200,
+BALANCE = {"run.env_steps": 1000000, "env.options": "action_repeat=2", "algo.value_max": 200, "actor.noise_correlation": 0, "learner.batch_size": 64, "learner.metrics_s": 0.1, "learner.publish_period": 200,
            "replay.samples_per_insert": 32, "replay.min_size": 1000, "actor.noise": 0.2, "actor.noise_final": "same"}
 
 
