@@ -26,6 +26,18 @@ actor_spec_high(const octet_env_space *space, uint32_t i)
     return space->high != NULL ? (float)space->high[i] : INFINITY;
 }
 
+// As policy_spec's obs_high. A space without bounds has all bytes.
+static uint32_t
+high_of(const octet_env_space *space)
+{
+    bool is_bytes = space->n == 0 && space->dtype == OCTET_ENV_U8;
+    double high = is_bytes && space->high == NULL ? UINT8_MAX : 0;
+    for (uint32_t i = 0; is_bytes && space->high != NULL && i < env_space_count(space); i++) {
+        high = fmax(high, ceil(fmin(space->high[i], UINT8_MAX)));
+    }
+    return high > 1 ? (uint32_t)high : 0;
+}
+
 oct_err
 actor_spec_acts(const octet_env_spec *task, char *reason, size_t reason_size)
 {
@@ -102,6 +114,7 @@ actor_spec_init(actor_spec *out, const octet_env_spec *task, char *reason, size_
         .reward_threshold = task->reward_threshold,
         .obs_rank = task->obs.n > 0 ? 1 : task->obs.rank,
         .obs_shape = task->obs.n > 0 ? &out->values : task->obs.shape,
+        .obs_high = high_of(&task->obs),
     };
     return OCT_OK;
 }

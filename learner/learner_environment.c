@@ -25,6 +25,7 @@ learner_environment_of(policy_spec *out, const wire_env_spec *env)
     };
     (void)snprintf(out->env_id, sizeof(out->env_id), "%.*s", POLICY_NAME_MAX - 1, env->env_id);
     out->obs_rank = env->obs_rank;
+    out->obs_high = env->obs_high;
     for (uint32_t i = 0; i < env->obs_rank; i++) {
         out->obs_shape[i] = env->obs_shape[i];
     }
@@ -49,8 +50,12 @@ learner_environment_words(const policy_spec *spec, char *out, size_t out_size)
     if (spec->obs_rank < 2) {
         (void)snprintf(shape, sizeof(shape), "%u", spec->obs_count);
     }
-    (void)snprintf(out, out_size, "%s: observations %s %s, actions %u %s", spec->env_id, shape,
-                   spec->obs_dtype == POLICY_U8 ? "uint8" : "float32", spec->action_count,
+    char high[24] = "";
+    if (spec->obs_high > 0) {
+        (void)snprintf(high, sizeof(high), " up to %u", spec->obs_high);
+    }
+    (void)snprintf(out, out_size, "%s: observations %s %s%s, actions %u %s", spec->env_id, shape,
+                   spec->obs_dtype == POLICY_U8 ? "uint8" : "float32", high, spec->action_count,
                    spec->action_kind == POLICY_BOX ? "numbers" : "to choose from");
 }
 
@@ -62,7 +67,7 @@ learner_environment_alike(const policy_spec *run, const policy_spec *actor, char
     learner_environment_words(run, mine, sizeof(mine));
     learner_environment_words(actor, its, sizeof(its));
     bool is_alike = actor->obs_dtype == run->obs_dtype && actor->obs_count == run->obs_count &&
-                    actor->action_kind == run->action_kind &&
+                    actor->obs_high == run->obs_high && actor->action_kind == run->action_kind &&
                     actor->action_count == run->action_count && actor->obs_rank == run->obs_rank &&
                     memcmp(actor->obs_shape, run->obs_shape, sizeof(actor->obs_shape)) == 0;
     if (!is_alike) {

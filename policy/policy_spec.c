@@ -408,6 +408,16 @@ policy_spec_obs_bytes(const policy_spec *spec)
     return (size_t)spec->obs_count * (spec->obs_dtype == POLICY_F32 ? sizeof(float) : 1);
 }
 
+float
+policy_byte_unit(uint32_t high)
+{
+    float unit = 1.0f;
+    while (unit * (float)high > 1.0f) {
+        unit /= 2.0f;
+    }
+    return unit;
+}
+
 size_t
 policy_spec_action_bytes(const policy_spec *spec)
 {

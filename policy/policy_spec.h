@@ -113,6 +113,7 @@ typedef struct policy_spec {
     // compared nor kept in files.
     uint32_t obs_rank;
     uint32_t obs_shape[POLICY_RANK_MAX];
+    uint32_t obs_high; // of bytes that may be above 1: the environment's bound, at most 255; else 0
     policy_action_kind action_kind;
     uint32_t action_count;                // discrete: number of actions; box: dimension
     float action_low[POLICY_ACTIONS_MAX]; // box only
@@ -166,6 +167,9 @@ uint32_t policy_spec_extra_dim(const policy_spec *spec);
 uint32_t policy_spec_outputs(const policy_spec *spec); // of the last layer
 uint32_t policy_spec_width(const policy_spec *spec);   // widest row: max of all inputs and outputs
 size_t policy_spec_obs_bytes(const policy_spec *spec);
+// What numbers of 0 .. high are multiplied by before anything is learned from them: one over the
+// least power of two that is not below high, so that nothing is rounded; 1 where high is 0 or 1.
+float policy_byte_unit(uint32_t high);
 size_t policy_spec_action_bytes(const policy_spec *spec); // 4 for discrete (int32), 4 * dim for box
 
 #endif // POLICY_POLICY_SPEC_H

@@ -199,6 +199,7 @@ typedef struct wire_env_spec {
     double reward_threshold;    // NaN: none
     uint32_t obs_rank;          // 0: not told
     const uint32_t *obs_shape;  // [obs_rank], outermost first; their product is obs_count
+    uint32_t obs_high;          // as policy_spec's
 } wire_env_spec;
 
 // Sent twice: first with has_env = false to learn the configuration, then with the environment's

@@ -52,6 +52,7 @@ wire_register_to(Octet__Registration *out, const wire_register *in)
     out->reward_threshold = env->reward_threshold;
     out->n_obs_shape = env->obs_rank;
     out->obs_shape = WIRE_COLUMN(uint32_t, env->obs_shape);
+    out->obs_high = env->obs_high;
 }
 
 static oct_err
@@ -102,6 +103,8 @@ env_from(wire_env_spec *out, const Octet__Registration *in, wire_arena *arena)
     uint32_t item_bytes = in->obs_dtype == OCTET__DTYPE__DTYPE_F32 ? 4 : 1;
     WIRE_REQUIRE(arena, in->obs_count >= 1 && in->obs_count <= WIRE_OBS_BYTES_MAX / item_bytes,
                  "register.obs_count: is 0, or more than an observation may hold");
+    WIRE_REQUIRE(arena, in->obs_high <= (item_bytes == 1 ? UINT8_MAX : 0),
+                 "register.obs_high: above 255, or not of bytes");
     OCT_TRY(env_check_shape(in, arena));
     OCT_TRY(env_check_actions(in, arena));
     WIRE_REQUIRE(arena, !isinf(in->reward_threshold), "register.reward_threshold: infinite");
@@ -117,6 +120,7 @@ env_from(wire_env_spec *out, const Octet__Registration *in, wire_arena *arena)
         .reward_threshold = in->reward_threshold,
         .obs_rank = (uint32_t)in->n_obs_shape,
         .obs_shape = in->obs_shape,
+        .obs_high = in->obs_high,
     };
     return OCT_OK;
 }

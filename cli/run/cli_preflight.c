@@ -141,6 +141,7 @@ data_check(const cli_environment *environment, const oct_config *config, char *r
     policy_spec run, of_data;
     learner_environment_of(&run, &own);
     learner_environment_of(&of_data, &recorded);
+    of_data.obs_high = run.obs_high; // a data set does not say it
     learner_environment_words(&run, mine, sizeof(mine));
     learner_environment_words(&of_data, its, sizeof(its));
     bool is_alike = learner_environment_alike(&run, &of_data, text, sizeof(text)) == OCT_OK;

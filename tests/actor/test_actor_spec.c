@@ -180,6 +180,35 @@ test_evaluator_goes_by_its_own_keys(void **state)
     assert_false(actor_goes_by("net.learner", true));
 }
 
+// The bound that an environment of such observations registers with; low does not matter.
+static uint32_t
+high_of(octet_env_dtype dtype, uint32_t n, const double *bounds)
+{
+    static actor_spec out;
+    const octet_env_spec pictures = {
+        .id = "Picture-v0",
+        .obs = {.dtype = dtype, .n = n, .rank = 2, .shape = {2, 2}, .high = bounds},
+        .action = {.dtype = OCTET_ENV_I32, .n = 3},
+        .reward_threshold = NAN};
+    T_OK(actor_spec_init(&out, &pictures, reason, sizeof(reason)));
+    return out.wire.obs_high;
+}
+
+static void
+test_bytes_above_1_register_their_bound(void **state)
+{
+    (void)state;
+    static const double picture[] = {255, 255, 255, 255}, bits[] = {1, 1, 0, 1};
+    static const double mixed[] = {1, 7.5, 1, 0}, wide[] = {0, 0, 0, INFINITY};
+    assert_int_equal(high_of(OCTET_ENV_U8, 0, picture), 255);
+    assert_int_equal(high_of(OCTET_ENV_U8, 0, bits), 0);
+    assert_int_equal(high_of(OCTET_ENV_U8, 0, mixed), 8);
+    assert_int_equal(high_of(OCTET_ENV_U8, 0, wide), 255);
+    assert_int_equal(high_of(OCTET_ENV_U8, 0, NULL), 255);
+    assert_int_equal(high_of(OCTET_ENV_F32, 0, picture), 0);
+    assert_int_equal(high_of(OCTET_ENV_I32, 4, NULL), 0); // one-hot
+}
+
 int
 main(void)
 {
@@ -190,6 +219,7 @@ main(void)
         cmocka_unit_test_setup(test_spec_refuses_bounds_that_no_action_can_be_mapped_onto, setup),
         cmocka_unit_test(test_actor_goes_by_its_own_keys),
         cmocka_unit_test(test_evaluator_goes_by_its_own_keys),
+        cmocka_unit_test(test_bytes_above_1_register_their_bound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,6 +64,21 @@ test_environment_that_differs_is_told_in_words(void **state)
 }
 
 static void
+test_environment_of_pictures_says_how_large_bytes_are(void **state)
+{
+    (void)state;
+    wire_env_spec run = board(), actor = board();
+    run.obs_high = 255;
+    T_OK(compared(&run, &run));
+    T_ERR(compared(&run, &actor), OCT_EINVAL);
+    assert_non_null(strstr(reason, "10 x 10 x 4 uint8 up to 255, actions 2 numbers; this actor"));
+    assert_non_null(strstr(reason, "10 x 10 x 4 uint8, actions 2 numbers"));
+    actor.obs_high = 100;
+    T_ERR(compared(&run, &actor), OCT_EINVAL);
+    assert_non_null(strstr(reason, "uint8 up to 100"));
+}
+
+static void
 test_environment_is_alike_in_every_part(void **state)
 {
     (void)state;
@@ -98,7 +113,9 @@ test_environment_lies_in_a_file(void **state)
 {
     (void)state;
     folder_begin(FOLDER);
-    const wire_env_spec specs[] = {flat(), board()};
+    wire_env_spec pictures = board();
+    pictures.obs_high = 200;
+    const wire_env_spec specs[] = {flat(), board(), pictures};
     for (size_t i = 0; i < OCT_COUNTOF(specs); i++) {
         policy_spec before, after;
         learner_environment_of(&before, &specs[i]);
@@ -155,6 +172,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_environment_that_differs_is_told_in_words),
+        cmocka_unit_test(test_environment_of_pictures_says_how_large_bytes_are),
         cmocka_unit_test(test_environment_is_alike_in_every_part),
         cmocka_unit_test(test_environment_lies_in_a_file),
         cmocka_unit_test(test_environment_file_that_is_none_is_refused),

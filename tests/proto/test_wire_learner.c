@@ -102,6 +102,22 @@ test_register_refuses_bad_shapes(void **state)
 }
 
 static void
+test_register_refuses_a_bound_that_is_none_of_bytes(void **state)
+{
+    (void)state;
+    const char *words = "register.obs_high: above 255, or not of bytes";
+    wire_register message = wire_example_register(false), out;
+    message.env.obs_high = 1; // of floats
+    REFUSED(wire_register, &message, words);
+    message.env.obs_dtype = 2;
+    message.env.obs_high = 256;
+    REFUSED(wire_register, &message, words);
+    message.env.obs_high = 255;
+    T_OK(THROUGH(wire_register, &out, &message));
+    assert_int_equal(out.env.obs_high, 255);
+}
+
+static void
 test_register_refuses_sizes_that_do_not_make_the_count(void **state)
 {
     (void)state;
@@ -687,6 +703,8 @@ main(void)
                                         arena_teardown),
         cmocka_unit_test_setup_teardown(test_register_refuses_bad_shapes, arena_setup,
                                         arena_teardown),
+        cmocka_unit_test_setup_teardown(test_register_refuses_a_bound_that_is_none_of_bytes,
+                                        arena_setup, arena_teardown),
         cmocka_unit_test_setup_teardown(test_register_refuses_sizes_that_do_not_make_the_count,
                                         arena_setup, arena_teardown),
         cmocka_unit_test_setup_teardown(test_register_refuses_bad_action_bounds, arena_setup,
