@@ -13,7 +13,8 @@
 #include "common/oct_text.h"
 #include "nn/nn_vec.h"
 
-// A saved state: magic, version, name, updates, length of the body, body, CRC-32C of all before.
+// A saved state: magic, version (and what bytes were learned from in: state_version), name,
+// updates, length of the body, body, CRC-32C of all before.
 #define STATE_MAGIC      0x41544353u // "SCTA"
 #define STATE_VERSION    1u
 #define STATE_NAME_BYTES 16
@@ -190,6 +191,7 @@ algo_create(algo **out, nn_context *context, const oct_config *config, const pol
     }
     (*out)->own_context = own;
     (*out)->group = nn_context_group(context == NULL ? own : context);
+    algo_bytes_init(&(*out)->bytes, spec);
     err = layers_freeze(*out, config);
     if (err != OCT_OK) {
         algo_destroy(*out);
@@ -203,6 +205,7 @@ algo_destroy(algo *a)
     if (a != NULL) {
         nn_context *own = a->own_context;
         free(a->sharing);
+        algo_bytes_fini(&a->bytes);
         a->ops->destroy(a);
         nn_context_destroy(own);
     }
@@ -244,7 +247,8 @@ void
 algo_set_projection(algo *a, const algo_projection *projection)
 {
     OCT_ASSERT(projection->project != NULL);
-    a->ops->set_projection(a, projection);
+    const algo_projection of_rows = algo_bytes_projection(&a->bytes, projection);
+    a->ops->set_projection(a, &of_rows);
 }
 
 // Loading computes it.
@@ -265,13 +269,23 @@ algo_renew(algo *a)
 const float *
 algo_policy_params(const algo *a)
 {
-    return a->ops->policy_params(a);
+    return algo_bytes_raw(&a->bytes, a->ops->policy_params(a));
 }
 
 const float *
 algo_behaviour_params(algo *a, uint32_t sample)
 {
-    return a->ops->behaviour_params != NULL ? a->ops->behaviour_params(a, sample) : NULL;
+    return a->ops->behaviour_params != NULL
+               ? algo_bytes_raw(&a->bytes, a->ops->behaviour_params(a, sample))
+               : NULL;
+}
+
+// In the upper half: log2 of what observations of bytes are divided by. Networks of others mean
+// something else.
+static uint32_t
+state_version(const algo *a)
+{
+    return STATE_VERSION | (uint32_t)-ilogbf(a->bytes.unit) << 16;
 }
 
 static void
@@ -301,7 +315,7 @@ algo_save(const algo *a, oct_writer *writer)
     state_name(a, name);
     size_t start = writer->used;
     oct_write_u32(writer, STATE_MAGIC);
-    oct_write_u32(writer, STATE_VERSION);
+    oct_write_u32(writer, state_version(a));
     oct_write_bytes(writer, name, sizeof(name));
     oct_write_u64(writer, a->updates);
     oct_write_u64(writer, body.used);
@@ -323,7 +337,7 @@ oct_err
 algo_load(algo *a, oct_reader *reader)
 {
     const uint8_t *start = reader->at;
-    if (oct_read_u32(reader) != STATE_MAGIC || oct_read_u32(reader) != STATE_VERSION ||
+    if (oct_read_u32(reader) != STATE_MAGIC || oct_read_u32(reader) != state_version(a) ||
         !read_name(a, reader)) {
         return OCT_EPROTO;
     }

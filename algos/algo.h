@@ -30,8 +30,10 @@ typedef struct algo_wants {
     uint32_t lag_max;
 } algo_wants;
 
-// What came out of replay, as columns; borrowed for the update. Rows marked WIRE_END have no action
-// (proto/wire.h says what the flags mean; algos/ sees them as ALGO_TERMINATED …, the same bits).
+// What came out of replay, as columns; borrowed for the update. Observations of bytes that may be
+// above 1 are in units of policy_byte_unit(obs_high of the policy's spec). Rows marked WIRE_END
+// have no action (proto/wire.h says what the flags mean; algos/ sees them as ALGO_TERMINATED …, the
+// same bits).
 typedef struct algo_batch {
     uint32_t B;
     uint32_t T;              // of sequences; 0: n-step windows
@@ -119,7 +121,8 @@ uint64_t algo_staleness(const algo *a); // updates of others since
 // What the acting network computes with instead of its parameters, e.g. their quantised values.
 typedef struct algo_projection {
     void *arg;
-    // out[policy_spec_params] = a function of params alone, both in policy_spec order.
+    // out[policy_spec_params] = a function of params alone, both in policy_spec order and of
+    // observations as the environment gives them.
     void (*project)(void *arg, const float *params, float *out);
 } algo_projection;
 
@@ -131,8 +134,8 @@ void algo_set_projection(algo *a, const algo_projection *projection);
 // now. Its state stays as it is. Allocates.
 void algo_renew(algo *a);
 
-// The acting network's parameters, [policy_spec_params] floats in policy_spec order; valid until
-// the next update.
+// The acting network's parameters, [policy_spec_params] floats in policy_spec order, as a function
+// of observations as the environment gives them; valid until the next update.
 const float *algo_policy_params(const algo *a);
 
 // As algo_policy_params, to explore with while learning, where noise in the parameters is how the

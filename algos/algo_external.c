@@ -255,9 +255,10 @@ external_set_projection(algo *a, const algo_projection *projection)
     OCT_ASSERT(false); // make_spec refuses what asks for one
 }
 
-static const float *
-external_policy_params(const algo *a)
+const float *
+algo_external_params(const algo *a)
 {
+    OCT_ASSERT(a->ops == &algo_external_ops);
     return ((const algo_external *)a)->params;
 }
 
@@ -300,7 +301,7 @@ const algo_ops algo_external_ops = {
     .destroy = external_destroy,
     .update = external_update,
     .set_projection = external_set_projection,
-    .policy_params = external_policy_params,
+    .policy_params = algo_external_params,
     .save = external_save,
     .load = external_load,
 };

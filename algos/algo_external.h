@@ -33,4 +33,8 @@ typedef struct algo_external_learner {
 // Before the first update; without one, updates are OCT_EINVAL. a is of algo.name: external.
 void algo_external_set_learner(algo *a, const algo_external_learner *learner);
 
+// The parameters as who learns has them, [policy_spec_params]: of observations as batches have
+// them.
+const float *algo_external_params(const algo *a);
+
 #endif // ALGOS_ALGO_EXTERNAL_H

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "algos/algo.h"
+#include "algos/algo_bytes.h"
 #include "algos/algo_normaliser.h"
 #include "algos/algo_share.h"
 #include "nn/nn_categorical.h"
@@ -79,6 +80,7 @@ struct algo {
     uint64_t updates;
     uint64_t turn; // the number of the gradient that is computed, from 1 on, of all learners'
     algo_sharing *sharing; // NULL: nothing is shared
+    algo_bytes bytes;      // of what observes
 };
 
 // The numbers of the algorithms that learn values.

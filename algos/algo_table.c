@@ -46,7 +46,7 @@ table_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants, 
         return oct_refuse(reason, reason_size, "a table needs discrete actions; %.100s has a box",
                           spec->env_id);
     }
-    if (spec->obs_dtype != POLICY_U8 || spec->obs_rank != 1) {
+    if (spec->obs_dtype != POLICY_U8 || spec->obs_rank != 1 || spec->obs_high > 0) {
         return oct_refuse(reason, reason_size,
                           "a table needs discrete observations; those of %.100s are not: %s",
                           spec->env_id, others);

@@ -173,12 +173,30 @@ range_take(const algo_network *to, const algo_network *from, nn_range at, nn_ran
     }
 }
 
+// Of bytes there and here: the columns that read observations, at[units][columns].
+static void
+bytes_take(const transfer *t, const nn_layer *first, float *at)
+{
+    float factor = policy_byte_unit(t->from_spec->obs_high) / policy_byte_unit(t->spec->obs_high);
+    uint32_t columns = first->conv.kernel > 0 ? first->columns : t->spec->obs_count;
+    for (uint32_t u = 0; u < first->units; u++) {
+        for (uint32_t i = 0; i < columns; i++) {
+            at[(size_t)u * first->columns + i] *= factor;
+        }
+    }
+}
+
 // The weights of a first layer are those of what it observes.
 static void
-inputs_take(const algo_network *to, const algo_network *from)
+inputs_take(const transfer *t, const algo_network *to, const algo_network *from, bool is_noisy)
 {
     nn_net *nets[] = {to->net, to->target};
+    size_t at = nn_learned_layer(to->net, to->reparam, 0).at;
     for (size_t i = 0; i < OCT_COUNTOF(nets) && nets[i] != NULL; i++) {
+        bytes_take(t, &to->net->layers[0], nets[i]->params + at);
+        if (is_noisy) {
+            bytes_take(t, &to->net->layers[0], nets[i]->params + to->reparam->mean_count + at);
+        }
         if (from->inside != NULL) {
             algo_normaliser_leave(from->inside, nets[i], nets[i]->params);
         }
@@ -189,20 +207,21 @@ inputs_take(const algo_network *to, const algo_network *from)
 }
 
 static void
-layer_take(const algo_network *to, const algo_network *from, uint32_t l)
+layer_take(const transfer *t, const algo_network *to, const algo_network *from, uint32_t l)
 {
+    bool is_noisy =
+        to->reparam != NULL && to->reparam->noisy && from->reparam != NULL && from->reparam->noisy;
     uint32_t its = (uint32_t)(layer_beside(to->net, from->net, l) - from->net->layers);
     nn_range at = nn_learned_layer(to->net, to->reparam, l);
     nn_range from_at = nn_learned_layer(from->net, from->reparam, its);
     range_take(to, from, at, from_at);
-    if (to->reparam != NULL && to->reparam->noisy && from->reparam != NULL &&
-        from->reparam->noisy) { // and its deviations
+    if (is_noisy) { // and its deviations
         size_t means = to->reparam->mean_count, from_means = from->reparam->mean_count;
         range_take(to, from, (nn_range){means + at.at, means + at.end},
                    (nn_range){from_means + from_at.at, from_means + from_at.end});
     }
     if (l == 0) {
-        inputs_take(to, from);
+        inputs_take(t, to, from, is_noisy);
     }
 }
 
@@ -218,7 +237,7 @@ network_take(transfer *t, const algo_network *to, const algo_network *from, cons
             from != NULL && layer_fits(t, to, from, l, line.why, sizeof(line.why)) == OCT_OK;
         if (line.is_taken) {
             line.why[0] = '\0';
-            layer_take(to, from, l);
+            layer_take(t, to, from, l);
             t->taken++;
         }
         t->tell(t->arg, &line);

@@ -34,6 +34,7 @@ learner_batch_create(const policy_spec *spec, uint32_t B, uint32_t T)
     batch->obs_count = spec->obs_count;
     batch->action_bytes = (uint32_t)policy_spec_action_bytes(spec);
     batch->extra_dim = policy_spec_extra_dim(spec);
+    batch->obs_unit = policy_byte_unit(spec->obs_high);
     batch->obs = oct_alloc(observations_of(B, T) * spec->obs_count * sizeof(float));
     batch->action = oct_alloc(rows * policy_spec_action_bytes(spec));
     batch->reward = oct_alloc(rows * sizeof(float));
@@ -106,8 +107,9 @@ copy_obs(float *out, const uint8_t *rows, const policy_spec *spec, size_t first,
         memcpy(out, at, numbers * sizeof(float));
         return;
     }
+    float unit = policy_byte_unit(spec->obs_high);
     for (size_t i = 0; i < numbers; i++) {
-        out[i] = at[i];
+        out[i] = unit * (float)at[i];
     }
 }
 
@@ -293,7 +295,11 @@ learner_batch_probe(const learner_batch *batch, uint32_t rows_max, float *out)
     for (size_t row = 0, seen = 0; taken < wanted; row++) {
         if (row_has_action(view, row) && seen++ == (2 * (size_t)taken + 1) * actions / wanted / 2) {
             size_t at = view->T == 0 ? row : row / view->T * (view->T + 1) + row % view->T;
-            memcpy(out + taken++ * width, view->obs + at * width, width * sizeof(float));
+            const float *obs = view->obs + at * width;
+            float *to = out + taken++ * width;
+            for (size_t i = 0; i < width; i++) {
+                to[i] = obs[i] / batch->obs_unit;
+            }
         }
     }
     return wanted;

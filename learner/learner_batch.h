@@ -13,6 +13,7 @@ typedef struct learner_batch {
     uint32_t obs_count;
     uint32_t action_bytes;
     uint32_t extra_dim;
+    float obs_unit;                  // policy_byte_unit: what a byte of 1 is in obs and next
     uint64_t incarnation;            // of the replay it came from
     float *probability;              // [B] of each window, of having been drawn
     uint64_t *key;                   // [B]
@@ -40,7 +41,8 @@ size_t learner_batch_bytes(const policy_spec *spec, uint32_t B, uint32_t T); // 
 // annealed linearly (Schaul et al. 2016, beta); 0 where rows are not drawn by priority.
 double learner_importance_exponent(const oct_config *config, double share);
 
-// Windows first .. first + B - 1 of a sample reply, u8 observations as numbers; importance weights
+// Windows first .. first + B - 1 of a sample reply, u8 observations as numbers, in units of
+// policy_byte_unit (docs/decisions/0055-bytes-are-learned-from-divided.md); importance weights
 // w = (size p)^-exponent / max w (Schaul et al. 2016, section 3.4). OCT_EPROTO: the reply's shapes
 // are not the batch's, or an action is none; the batch then holds nothing useful.
 OCT_CHECKED oct_err learner_batch_fill(learner_batch *batch, const policy_spec *spec,
@@ -67,8 +69,9 @@ uint32_t learner_batch_version(const learner_batch *batch, uint32_t window);
 // How many versions before newest the actions are, mean and most; NaN: none says.
 void learner_batch_lag(const learner_batch *batch, uint64_t newest, double *mean, double *most);
 
-// Observations to try a policy on: at most rows_max of those that have an action, spread evenly
-// over the batch's windows. out: [rows_max][obs_count]. Gives how many.
+// Observations to try a policy on, as the environment gave them: at most rows_max of those that
+// have an action, spread evenly over the batch's windows. out: [rows_max][obs_count]. Gives how
+// many.
 uint32_t learner_batch_probe(const learner_batch *batch, uint32_t rows_max, float *out);
 
 #endif // LEARNER_LEARNER_BATCH_H

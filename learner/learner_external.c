@@ -305,7 +305,7 @@ external_poll(learner_external *x, int wait_ms, bool *connects, bool *says)
 static void
 params_put(const learner_external *x)
 {
-    memcpy(x->memory + x->at.at[OCT_EXTERNAL_PARAMS], algo_policy_params(x->a),
+    memcpy(x->memory + x->at.at[OCT_EXTERNAL_PARAMS], algo_external_params(x->a),
            x->at.row[OCT_EXTERNAL_PARAMS]);
 }
 

@@ -109,9 +109,12 @@ state_read(learner_run *run, algo *algorithm, char *reason, size_t reason_size)
         learner_train_load(run->average, observed, &reader) != OCT_OK) {
         return oct_refuse(reason, reason_size,
                           "the checkpoint in %s was written with another algorithm, network or "
-                          "support than algo.* and network.* specify: resume with the original "
+                          "support than algo.* and network.* specify%s: resume with the original "
                           "settings",
-                          run->options.folder);
+                          run->options.folder,
+                          run->spec.obs_high > 0
+                              ? ", or by a release that did not divide observations of bytes"
+                              : "");
     }
     free(state);
     run->folder.resumed.state = NULL;
@@ -361,6 +364,13 @@ training_begin(learner_run *run, const policy_spec *spec, char *reason, size_t r
                    " env_steps=%" PRIu64,
                    run->spec.env_id, run->spec.obs_count, run->spec.action_count,
                    run->spec.layer_count, run->run_id, run->updates, run->env_steps_base);
+    if (run->spec.obs_high > 0) {
+        oct_log_notice(
+            "LEARNER-BYTES",
+            "observations are bytes up to %u: they are divided by %g to be learned from, "
+            "and the first layer of what is published is divided by that, too",
+            run->spec.obs_high, 1 / (double)policy_byte_unit(run->spec.obs_high));
+    }
     run->phase = LEARNER_TRAINING;
     if (run->ends_again) {
         learner_end_again(run);

@@ -68,7 +68,7 @@ class LearnerBatch:
     FAILED: ClassVar[int] = 32     # with END: the environment failed here
     ROLLOUT_EDGE: ClassVar[int] = 64  # with FIRST: a rollout begins, and maybe no episode; with END: it ends, and the episode may go on
 
-    observations: NDArray[np.float32]
+    observations: NDArray[np.float32]  # of pictures in bytes: divided by 256, which the weights are for
     actions: NDArray[Any]              # int32; of a box float32 within its bounds
     rewards: NDArray[np.float32]       # n-step: the discounted sum; each is clipped before by algo.reward_clip
     next_observations: NDArray[np.float32] | None

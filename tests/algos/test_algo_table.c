@@ -44,6 +44,9 @@ test_table_refuses_what_has_no_table(void **state)
     bytes.obs_dtype = POLICY_U8;
     bytes.obs_rank = 1;
     bytes.obs_shape[0] = 4;
+    policy_spec pictures = bytes;
+    pictures.obs_high = 255;
+    refused(&config, pictures, "discrete observations");
     box = bytes;
     box.action_kind = POLICY_BOX;
     refused(&config, box, "discrete actions");

@@ -205,6 +205,31 @@ test_batch_reads_bytes_as_numbers(void **state)
     learner_batch_destroy(batch);
 }
 
+// Of pictures: in 256ths, and to try a policy on as they came. A small bound has a larger unit.
+static void
+test_batch_divides_bytes_by_their_bound(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t high;
+        float divisor;
+    } bounds[] = {{0, 1}, {1, 1}, {2, 2}, {3, 4}, {100, 128}, {128, 128}, {129, 256}, {255, 256}};
+    for (size_t i = 0; i < OCT_COUNTOF(bounds); i++) {
+        wire_sampled sampled = sampled_of(POLICY_U8);
+        spec.obs_high = bounds[i].high;
+        learner_batch *batch = learner_batch_create(&spec, B, 0);
+        float probe[B][OBS];
+        T_OK(learner_batch_fill(batch, &spec, &sampled, 1, 0.5));
+        assert_int_equal(learner_batch_probe(batch, B, probe[0]), B);
+        for (uint32_t k = 0; k < B * OBS; k++) {
+            assert_true(batch->obs[k] == (float)columns.obs8[1][k] / bounds[i].divisor);
+            assert_true(batch->next[k] == (float)columns.next8[1][k] / bounds[i].divisor);
+            assert_true(probe[0][k] == (float)columns.obs8[1][k]);
+        }
+        learner_batch_destroy(batch);
+    }
+}
+
 // T rows of a window and the observation behind them, one window after the other.
 static void
 test_batch_copies_sequences(void **state)
@@ -406,6 +431,7 @@ main(void)
         cmocka_unit_test(test_batch_probe_is_spread_over_windows_and_leaves_out_end_rows),
         cmocka_unit_test(test_batch_probe_of_steps_is_their_observations),
         cmocka_unit_test(test_batch_reads_bytes_as_numbers),
+        cmocka_unit_test(test_batch_divides_bytes_by_their_bound),
         cmocka_unit_test(test_batch_importance_weights),
         cmocka_unit_test(test_batch_importance_exponent_is_annealed),
         cmocka_unit_test(test_batch_weights_are_finite_for_any_probability),

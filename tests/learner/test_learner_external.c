@@ -48,6 +48,8 @@ config_of(double wait_s)
     return config;
 }
 
+static bool pictures; // the next side's environment has bytes up to 255
+
 static side *
 side_open(const oct_config *config)
 {
@@ -57,8 +59,9 @@ side_open(const oct_config *config)
     folder_begin(FOLDER);
     s->config = *config;
     s->spec = (policy_spec){.env_id = "Point-v0",
-                            .obs_dtype = POLICY_F32,
+                            .obs_dtype = pictures ? POLICY_U8 : POLICY_F32,
                             .obs_count = OBS,
+                            .obs_high = pictures ? 255 : 0,
                             .obs_rank = 1,
                             .obs_shape = {OBS},
                             .action_kind = POLICY_DISCRETE,
@@ -189,6 +192,35 @@ test_a_batch_and_its_answer_pass(void **state)
     assert_memory_equal(s->priorities, priorities, sizeof(priorities));
     assert_true(s->numbers[0] == 42.0f && isnan(s->numbers[1]));
     assert_true(algo_policy_params(s->a)[5] == 5.0f);
+    octet_learner_close(client);
+    side_end(s);
+}
+
+// Its batches are of bytes divided, and so are its parameters; actors get those of bytes.
+static void
+test_parameters_are_those_of_the_batches(void **state)
+{
+    (void)state;
+    const oct_config config = config_of(60);
+    pictures = true;
+    side *s = side_open(&config);
+    pictures = false;
+    size_t weights = policy_layer_weights(&s->spec.layers[0]);
+    float first = algo_policy_params(s->a)[0];
+    side_learn(s);
+    octet_learner *client = client_open();
+    (void)client_next(client);
+    float *params = octet_learner_params(client);
+    assert_true(params[0] == 256 * first);
+    for (size_t i = 0; i < policy_spec_params(&s->spec); i++) {
+        params[i] = (float)i + 1;
+    }
+    client_answer(client, true);
+    T_OK(side_learned(s));
+    const float *ships = algo_policy_params(s->a);
+    for (size_t i = 0; i < policy_spec_params(&s->spec); i++) {
+        assert_true(ships[i] == ((float)i + 1) / (i < weights ? 256 : 1));
+    }
     octet_learner_close(client);
     side_end(s);
 }
@@ -467,6 +499,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_batch_and_its_answer_pass),
+        cmocka_unit_test(test_parameters_are_those_of_the_batches),
         cmocka_unit_test(test_rewards_of_sequences_are_clipped),
         cmocka_unit_test(test_the_socket_is_for_the_user_alone),
         cmocka_unit_test(test_only_one_process_learns),

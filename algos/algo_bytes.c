@@ -1,0 +1,63 @@
+// Between policies that read bytes and policies that read what is learned from.
+#include "algos/algo_bytes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+
+void
+algo_bytes_init(algo_bytes *b, const policy_spec *policy)
+{
+    *b = (algo_bytes){
+        .unit = policy_byte_unit(policy->obs_high),
+        .weights = policy_layer_weights(&policy->layers[0]),
+        .params = policy_spec_params(policy),
+    };
+    if (b->unit != 1.0f) {
+        b->raw = oct_alloc(b->params * sizeof(float));
+        b->projecting = oct_alloc(b->params * sizeof(float));
+    }
+}
+
+void
+algo_bytes_fini(algo_bytes *b)
+{
+    free(b->raw);
+    free(b->projecting);
+    *b = (algo_bytes){0};
+}
+
+// The first layer's weights come first.
+static const float *
+bytes_read(const algo_bytes *b, const float *params, float *out)
+{
+    for (size_t i = 0; i < b->weights; i++) {
+        out[i] = params[i] * b->unit;
+    }
+    memcpy(out + b->weights, params + b->weights, (b->params - b->weights) * sizeof(*out));
+    return out;
+}
+
+const float *
+algo_bytes_raw(const algo_bytes *b, const float *params)
+{
+    return b->raw != NULL ? bytes_read(b, params, b->raw) : params;
+}
+
+static void
+bytes_project(void *arg, const float *params, float *out)
+{
+    const algo_bytes *b = arg;
+    b->projection.project(b->projection.arg, bytes_read(b, params, b->projecting), out);
+    for (size_t i = 0; i < b->weights; i++) {
+        out[i] /= b->unit;
+    }
+}
+
+algo_projection
+algo_bytes_projection(algo_bytes *b, const algo_projection *projection)
+{
+    b->projection = *projection;
+    return b->raw != NULL ? (algo_projection){.arg = b, .project = bytes_project} : *projection;
+}
