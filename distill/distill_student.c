@@ -25,8 +25,10 @@ struct distill_student {
     nn_context *context;
     nn_trainer trainer;
     quantizer_projector *projector; // NULL: the precision rounds nothing
-    float *rounded;                 // [params], what the projector made
-    quantizer_observed *observed;   // NULL: observations are read as they are
+    float *ships;                   // [params], of observations as they are, for the projector
+    float *rounded;                 // [params], what it made
+    quantizer_observed *observed;   // NULL: observations are bytes …
+    float unit;                     // … which are learned from in this one (policy_byte_unit)
     float value_mean, value_unit;   // VALUES: what a learned number is of a value
     uint64_t updates;
     float *x;    // [batch][obs_count]
@@ -77,8 +79,9 @@ student_reserve(distill_student *student)
     student->x = oct_alloc(rows * student->spec.obs_count * sizeof(float));
     student->want = oct_alloc(rows * outputs * sizeof(float));
     student->dy = oct_alloc(rows * outputs * sizeof(float));
+    student->ships = oct_alloc(student->trainer.tape.net.param_count * sizeof(float));
     student->rounded = oct_alloc(student->trainer.tape.net.param_count * sizeof(float));
-    student->value_unit = 1.0f;
+    student->unit = student->value_unit = 1.0f;
     if (student->spec.normalise) {
         student->observed = quantizer_observed_create(student->spec.obs_count);
     }
@@ -154,6 +157,7 @@ distill_destroy(distill_student *student)
     free(student->x);
     free(student->want);
     free(student->dy);
+    free(student->ships);
     free(student->rounded);
     free(student);
 }
@@ -273,6 +277,16 @@ values_scale(distill_student *student, float *want, uint32_t rows)
     }
 }
 
+static float
+rows_unit(const float *obs, size_t count)
+{
+    float high = 0.0f;
+    for (size_t i = 0; i < count; i++) {
+        high = OCT_MAX(high, obs[i]);
+    }
+    return policy_byte_unit((uint32_t)high);
+}
+
 void
 distill_begin(distill_student *student, const float *obs, float *want, uint32_t rows)
 {
@@ -280,6 +294,8 @@ distill_begin(distill_student *student, const float *obs, float *want, uint32_t 
     if (student->observed != NULL) {
         quantizer_observed_add(student->observed, obs, rows);
         (void)quantizer_observed_renew(student->observed);
+    } else {
+        student->unit = rows_unit(obs, (size_t)rows * student->spec.obs_count);
     }
     if (student->spec.head == POLICY_HEAD_VALUES) {
         values_scale(student, want, rows);
@@ -299,6 +315,9 @@ batch_gather(distill_student *student, const float *obs, const float *want, cons
         memcpy(student->want + r * outputs, want + order[r] * outputs, outputs * sizeof(float));
     }
     if (student->observed == NULL) {
+        for (size_t i = 0; i < count * inputs; i++) {
+            student->x[i] *= student->unit;
+        }
         return;
     }
     quantizer_scaling scaling = quantizer_observed_scaling(student->observed);
@@ -307,6 +326,16 @@ batch_gather(distill_student *student, const float *obs, const float *want, cons
             float *x = &student->x[r * inputs + i];
             *x = (*x - scaling.mean[i]) / scaling.deviation[i];
         }
+    }
+}
+
+// The first layer, which reads observations in the student's unit, as it is to read them, and back:
+// a power of two rounds nothing.
+static void
+first_scale(const distill_student *student, float *params, float factor)
+{
+    for (size_t i = 0; i < policy_layer_weights(&student->spec.layers[0]); i++) {
+        params[i] *= factor;
     }
 }
 
@@ -320,10 +349,13 @@ distill_learn(distill_student *student, const float *obs, const float *want, con
     batch_gather(student, obs, want, order, count);
     net->weights = net->params;
     if (aware && student->projector != NULL) {
-        if (quantizer_project(student->projector, &student->options.method, NULL, net->params,
+        memcpy(student->ships, net->params, net->param_count * sizeof(*student->ships));
+        first_scale(student, student->ships, student->unit);
+        if (quantizer_project(student->projector, &student->options.method, NULL, student->ships,
                               student->rounded) != OCT_OK) {
             return NAN;
         }
+        first_scale(student, student->rounded, 1 / student->unit);
         net->weights = student->rounded;
     }
     const float *y = nn_trainer_forward(trainer, student->x, count);
@@ -362,6 +394,7 @@ distill_image(const distill_student *student, policy_precision precision, policy
     size_t count = policy_spec_params(spec);
     float *params = oct_alloc(count * sizeof(*params));
     memcpy(params, student->trainer.tape.net.params, count * sizeof(*params));
+    first_scale(student, params, student->unit);
     if (spec->head == POLICY_HEAD_VALUES) {
         values_unscale(student, params);
     }

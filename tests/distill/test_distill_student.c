@@ -1,6 +1,7 @@
 // A student: it comes to answer as its teacher, in the teacher's units, and repeats itself.
 #include <stdlib.h>
 
+#include "common/oct_base.h"
 #include "common/oct_rng.h"
 #include "distill/distill_student.h"
 #include "policy/policy_net.h"
@@ -136,6 +137,38 @@ test_students_of_all_heads_answer_as_their_teachers(void **state)
     expect_alike(POLICY_HEAD_TANH_GAUSSIAN, 0, false, DISTILL_KL);
 }
 
+// A teacher of pictures: of bytes, with weights that are as small as its observations are large.
+static void
+test_students_of_bytes_answer_as_their_teachers(void **state)
+{
+    (void)state;
+    static const policy_precision precisions[] = {POLICY_INT8, POLICY_FP16};
+    policy_image *teacher = teacher_of(POLICY_HEAD_LOGITS, 0, false);
+    float *obs = malloc(sizeof(float) * ROWS * OBS);
+    oct_rng rng;
+    oct_rng_init(&rng, 3, 1);
+    teacher->spec.obs_dtype = POLICY_U8;
+    for (size_t i = 0; i < policy_layer_weights(&teacher->spec.layers[0]); i++) {
+        teacher->weights[0][i] /= 64;
+    }
+    for (size_t i = 0; i < (size_t)ROWS * OBS; i++) {
+        obs[i] = (float)oct_rng_below(&rng, 256);
+    }
+    for (size_t p = 0; p < OCT_COUNTOF(precisions); p++) {
+        policy_image *image;
+        distill_student *student = student_of(teacher, DISTILL_KL, precisions[p], obs);
+        quantizer_divergence far;
+        T_OK(distill_image(student, precisions[p], &image));
+        T_OK(quantizer_probe(&far, image, teacher, obs, ROWS));
+        assert_true(far.agreement > 0.95);
+        T_NEAR(far.kl, 0, 0.01, 0);
+        policy_image_destroy(image);
+        distill_destroy(student);
+    }
+    policy_image_destroy(teacher);
+    free(obs);
+}
+
 // By squares values are the teacher's own numbers, not those that the student computed with.
 static void
 test_values_are_in_the_teachers_unit(void **state)
@@ -237,6 +270,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_students_of_all_heads_answer_as_their_teachers),
+        cmocka_unit_test(test_students_of_bytes_answer_as_their_teachers),
         cmocka_unit_test(test_values_are_in_the_teachers_unit),
         cmocka_unit_test(test_a_gaussians_own_deviations_are_the_teachers),
         cmocka_unit_test(test_the_same_seed_gives_the_same_bytes),
