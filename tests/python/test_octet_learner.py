@@ -91,6 +91,27 @@ def test_what_is_published_acts(tmp_path):
     assert summary(tmp_path / "run")["reason"] == "interrupted"
 
 
+def test_pictures_come_divided_and_what_is_published_reads_bytes(tmp_path, monkeypatch):
+    """Of actors and of a data set, which does not say how large bytes may be."""
+    monkeypatch.setenv("OCTET_PYTHON", sys.executable)
+    monkeypatch.setenv("PYTHONPATH", str(pathlib.Path(__file__).parent), prepend=":")
+    pictures = {"env__id": "gym:octet_test_envs:OctetPixels-v0", "network__hidden": [], "algo__n_step": 1, "replay__min_size": 100}
+    with started(tmp_path / "run", **pictures) as learner:
+        for k, batch in enumerate(learner):
+            learner.update(weights=layers_like(learner, 0.25))
+            if k == 20:
+                break
+        seen = np.unique(np.concatenate([batch.observations, batch.next_observations]))
+        assert learner.obs_shape == (4, 5, 3) and np.isin(seen * 256, np.arange(7)).all() and seen.max() > 1 / 256
+    policy = octet.Policy(tmp_path / "run" / "policy.fp32.oct")
+    obs = np.arange(60, dtype=np.uint8).reshape(4, 5, 3)
+    assert np.allclose(policy.outputs(obs.reshape(-1)), 0.25 * obs.sum() / 256 + 0.25)
+    recorded = tmp_path / "pictures.data"
+    subprocess.run([os.environ["OCTET_PROGRAM"], "data", "export", tmp_path / "run", "--out", recorded], check=True)
+    with started(tmp_path / "again", replay__data=str(recorded), replay__data_share=0.5, **pictures) as learner:
+        assert np.isin(learner.next().observations * 256, np.arange(7)).all()
+
+
 def test_the_budget_ends_it(tmp_path):
     with started(tmp_path / "run", run__updates=30) as learner:
         count = 0
