@@ -153,8 +153,12 @@ origin_algorithm(origin *from, const init *in, oct_reader *reader)
     if (err != OCT_OK) {
         (void)oct_refuse(in->reason, in->reason_size,
                          "learner.init_from: the checkpoint in %s is of another algorithm, network "
-                         "or support than the config.yaml beside it",
-                         in->path);
+                         "or support than the config.yaml beside it%s",
+                         in->path,
+                         from->spec.obs_high > 0
+                             ? ", or of a release that did not divide observations of bytes: name "
+                               "its policy.fp32.oct instead"
+                             : "");
     }
     return err;
 }
