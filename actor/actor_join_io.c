@@ -159,6 +159,20 @@ addresses_change(actor_io *io, const actor_addresses *addresses)
     return false;
 }
 
+// The configuration that this actor has is of another run than the learner, which has therefore not
+// registered it: it starts over with this one's.
+static bool
+is_other_run(actor_io *io, const wire_registered *answer)
+{
+    if (io->run_id == answer->run_id) {
+        return false;
+    }
+    oct_log_notice("ACTOR-NEW-RUN", "the learner runs another experiment now; starting over");
+    io->actor_id = 0; // there is no place to give up
+    actor_join_start_over(io);
+    return true;
+}
+
 // Called for the answer to the second Register. False: start over or give up.
 static bool
 registration_take(actor_io *io, const wire_registered *answer)
@@ -173,11 +187,6 @@ registration_take(actor_io *io, const wire_registered *answer)
     io->actor_id = answer->actor_id;
     io->session = answer->session;
     memcpy(io->token, answer->token, sizeof(io->token));
-    if (io->run_id != 0 && io->run_id != answer->run_id) {
-        oct_log_notice("ACTOR-NEW-RUN", "the learner runs another experiment now; starting over");
-        actor_join_start_over(io);
-        return false;
-    }
     bool is_on = actor_turns_is_on(&io->turns);
     bool is_other_life = is_on && answer->incarnation != io->turns.life;
     if (is_other_session && !is_on) {
@@ -299,7 +308,8 @@ registered(void *arg, oct_err err, const char *detail, const wire_registered *an
         actor_join_go(io);
         return;
     }
-    if (relay_is_awaited(io, answer) || !registration_take(io, answer)) {
+    if (is_other_run(io, answer) || relay_is_awaited(io, answer) ||
+        !registration_take(io, answer)) {
         return;
     }
     if (io->options.evaluate) {
@@ -326,6 +336,7 @@ register_send(actor_io *io)
         .pid = (uint32_t)getpid(),
         .has_env = io->step != STEP_CONFIG,
         .env = {.env_id = ""},
+        .run_id = io->run_id,
         .place = io->options.place,
         .libm = io->libm,
         .relay_address = io->options.evaluate ? "" : actor_links_relay(io),

@@ -260,6 +260,50 @@ relay_choose(learner_io *io, const wire_register *request, learner_actor *actor,
     }
 }
 
+// The session of an actor or evaluator, and where it sends its batches.
+static void
+actor_place(learner_io *io, const wire_register *request, learner_actor *actor,
+            wire_registered *answer)
+{
+    uint32_t shard = learner_shard_of(actor->session, io->shards);
+    learner_actor_introduce(actor, request->host, request->pid);
+    answer->actor_id = actor->id;
+    answer->session = actor->session;
+    answer->replay_address = io->shard_address[shard];
+    answer->shard = request->knows_shards ? shard : 0;
+    learner_run_token(io->run, actor, answer->token);
+    answer->actor_index = actor->index;
+    answer->incarnation = learner_run_incarnation(io->run, actor);
+    answer->policy_topic = learner_run_topic(io->run, learner_run_audience(io->run, actor));
+    relay_choose(io, request, actor, answer);
+    oct_log_info("LEARNER-JOINED",
+                 "%s=%08x index=%u host=%s pid=%u topic=%08" PRIx32 " shard=%" PRIu32
+                 " certificate=\"%s\" relay=%s",
+                 request->role == WIRE_ROLE_EVALUATOR ? "evaluator" : "actor", actor->id,
+                 actor->index, request->host, request->pid, answer->policy_topic, shard,
+                 actor->holder.name, answer->is_relayed ? answer->replay_address : "none");
+}
+
+// Of one with an environment. OCT_EAGAIN, with a reason: it is to try again, there is no other
+// answer.
+static oct_err
+actor_answer(learner_io *io, const wire_register *request, wire_registered *answer, char *reason,
+             size_t reason_size)
+{
+    learner_actor *actor;
+    oct_err err = actor_register(io, request, &actor, reason, reason_size);
+    if (err == OCT_OK) {
+        actor_place(io, request, actor, answer);
+    } else if (err == OCT_ESTALE) { // this run's configuration is the answer
+        oct_log_info("LEARNER-OTHER-RUN", "host=%s pid=%u %s", request->host, request->pid, reason);
+        reason[0] = '\0';
+    } else if (err != OCT_EAGAIN) {
+        answer->accepted = false;
+        oct_log_warn("LEARNER-REFUSED", "host=%s pid=%u %s", request->host, request->pid, reason);
+    }
+    return err;
+}
+
 static void
 serve_register(void *arg, wire_call *call, const wire_register *request)
 {
@@ -288,34 +332,9 @@ serve_register(void *arg, wire_call *call, const wire_register *request)
             shard_address[i] = io->shard_address[i];
         }
     } else if (request->has_env && request->role != WIRE_ROLE_TOOL) { // which has no environment
-        learner_actor *actor;
-        oct_err err = actor_register(io, request, &actor, reason, sizeof(reason));
-        if (err == OCT_EAGAIN) {
-            wire_reply_error(call, err, reason);
+        if (actor_answer(io, request, &answer, reason, sizeof(reason)) == OCT_EAGAIN) {
+            wire_reply_error(call, OCT_EAGAIN, reason);
             return;
-        }
-        if (err != OCT_OK) {
-            answer.accepted = false;
-            oct_log_warn("LEARNER-REFUSED", "host=%s pid=%u %s", request->host, request->pid,
-                         reason);
-        } else {
-            learner_actor_introduce(actor, request->host, request->pid);
-            answer.actor_id = actor->id;
-            answer.session = actor->session;
-            uint32_t shard = learner_shard_of(actor->session, io->shards);
-            answer.replay_address = io->shard_address[shard];
-            answer.shard = request->knows_shards ? shard : 0;
-            learner_run_token(io->run, actor, answer.token);
-            answer.actor_index = actor->index;
-            answer.incarnation = learner_run_incarnation(io->run, actor);
-            answer.policy_topic = learner_run_topic(io->run, learner_run_audience(io->run, actor));
-            relay_choose(io, request, actor, &answer);
-            oct_log_info("LEARNER-JOINED",
-                         "%s=%08x index=%u host=%s pid=%u topic=%08" PRIx32 " shard=%" PRIu32
-                         " certificate=\"%s\" relay=%s",
-                         request->role == WIRE_ROLE_EVALUATOR ? "evaluator" : "actor", actor->id,
-                         actor->index, request->host, request->pid, answer.policy_topic, shard,
-                         actor->holder.name, answer.is_relayed ? answer.replay_address : "none");
         }
     }
     if (io->signer != NULL && answer.accepted) {

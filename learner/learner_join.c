@@ -447,6 +447,11 @@ oct_err
 learner_run_register(learner_run *run, const wire_register *request, const oct_holder *holder,
                      learner_actor **out, char *reason, size_t reason_size)
 {
+    if (request->run_id != 0 && request->run_id != run->run_id) {
+        (void)snprintf(reason, reason_size, "it has the configuration of run %016" PRIx64,
+                       request->run_id);
+        return OCT_ESTALE;
+    }
     OCT_TRY(
         learner_run_machine(run, "of this actor's machine", request->libm, reason, reason_size));
     OCT_TRY(learner_run_join(run, &request->env, reason, reason_size));

@@ -67,8 +67,10 @@ const policy_spec *learner_run_spec(const learner_run *run); // NULL while waiti
 OCT_CHECKED oct_err learner_run_join(learner_run *run, const wire_env_spec *env, char *reason,
                                      size_t reason_size);
 // Registers an actor or evaluator: with a place for it once learner_run_join has taken its
-// environment. holder: its certificate, NULL: it was asked for none. Errors as of learner_run_join;
-// OCT_EAGAIN also without a place; always with one line in reason.
+// environment. holder: its certificate, NULL: it was asked for none. OCT_ESTALE: it has the
+// configuration of another run, whose environment says nothing of this one's, and nothing has
+// changed: it is to have this run's first. Other errors as of learner_run_join; OCT_EAGAIN also
+// without a place; always with one line in reason.
 OCT_CHECKED oct_err learner_run_register(learner_run *run, const wire_register *request,
                                          const oct_holder *holder, learner_actor **out,
                                          char *reason, size_t reason_size);

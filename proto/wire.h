@@ -203,7 +203,9 @@ typedef struct wire_env_spec {
 } wire_env_spec;
 
 // Sent twice: first with has_env = false to learn the configuration, then with the environment's
-// spec. Idempotent: the same session with its token, or the same label, gets the same answer.
+// spec. A learner of another run than the configuration's answers the second as it does the first:
+// with its own configuration, and without a session. Idempotent: the same session with its token,
+// or the same label, gets the same answer.
 typedef struct wire_register {
     wire_role role;
     uint64_t label;   // random, its own for as long as it lives; the answer is signed for it
@@ -213,8 +215,9 @@ typedef struct wire_register {
     uint32_t pid;
     bool has_env;
     wire_env_spec env;
-    uint32_t place; // the index that it is to have, plus 1; 0: the lowest that is free
-    uint64_t libm;  // lock-step: of its machine (oct_libm.h); 0: not in lock-step, or not yet known
+    uint64_t run_id; // with has_env: of the configuration that it has; 0: its release tells none
+    uint32_t place;  // the index that it is to have, plus 1; 0: the lowest that is free
+    uint64_t libm; // lock-step: of its machine (oct_libm.h); 0: not in lock-step, or not yet known
     const char *relay_address;   // of a relay: where actors find it, "": it is for relays alone. Of
                                  // an actor: of the relay that it goes through, "": of none
     const char *relay_above;     // of a relay: of the one that it goes through itself, "": of none
@@ -229,7 +232,7 @@ typedef struct wire_registered {
     bool accepted;      // false: reason says why (another observation shape, say)
     const char *reason; // "" when accepted
     uint64_t run_id;
-    uint32_t actor_id;               // unique for the run; 0 until has_env was sent
+    uint32_t actor_id;               // unique for the run; 0 until has_env was sent to its learner
     uint64_t session;                // with an actor_id: its batches and reports bear it
     uint32_t actor_index;            // place in the exploration ladder, 0-based
     uint32_t incarnation;            // how often this index was registered before

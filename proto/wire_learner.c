@@ -31,6 +31,7 @@ wire_register_to(Octet__Registration *out, const wire_register *in)
         .relay_sessions = in->relay_sessions,
         .relay_lost = in->relay_lost,
         .knows_shards = in->knows_shards,
+        .run_id = in->run_id,
         WIRE_SPEAKS_TO,
     };
     if (!in->has_env) {
@@ -159,6 +160,7 @@ wire_register_from(wire_register *out, const Octet__Registration *in, wire_arena
         .relay_sessions = in->relay_sessions,
         .relay_lost = in->relay_lost,
         .knows_shards = in->knows_shards,
+        .run_id = in->run_id,
     };
     if (in->session != 0) {
         memcpy(out->token, in->token.data, WIRE_TOKEN_BYTES);

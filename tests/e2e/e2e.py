@@ -604,6 +604,34 @@ def test_actors_may_start_first():
         assert summary(run)["solved"]
 
 
+def test_actors_take_the_environment_of_the_next_run():
+    """Actor, evaluator and replay outlive a run; the next one has another environment, and all of them work for it."""
+    with scratch() as folder, by_hand(folder, how="local", settings=[
+            "--set", "run.env_steps=20000", "--set", "run.stop_at_return=none", "--await-evaluator", "60"]) as (
+                processes, run, _):
+        assert processes["learner"].wait(DEADLINE_S) == 0
+        assert summary(run)["return"], summary(run)
+        said, following = folder / "next.log", folder / "next"
+        with open(said, "w", encoding="utf-8") as log:
+            processes["learner"] = start([LEARNER, ROOT / "presets/acrobot.yaml", "--run-dir", following, *ENDLESS],
+                                         stdout=log, stderr=log, cwd=folder)
+        wait_for("training, and an evaluation", lambda: (column(following, "updates") or 0) > 10 and
+                 "LEARNER-EVAL " in said.read_text())
+        text = said.read_text()
+        assert "known from the first" in text and "LEARNER-START env=Acrobot-v1 obs=6 " in text, text
+        assert "CartPole" not in text.replace(str(CARTPOLE), ""), text
+        for name in "actor", "evaluator":
+            assert processes[name].poll() is None
+            assert (folder / f"{name}.log").read_text().count("ACTOR-NEW-RUN") == 1
+        # Nobody has a place of a registration before the one that counts.
+        status = json.loads(subprocess.run([OCTET, "status", following, "--json"], capture_output=True, text=True,
+                                           check=True).stdout)
+        assert [peer["silent"] for peer in status["peers"]["list"]] == [False, False], status
+        processes["learner"].terminate()
+        assert processes["learner"].wait(30) == 0
+        assert b"Acrobot-v1" in (following / "environment.oct").read_bytes()
+
+
 def test_actors_join_and_leave():
     """A second actor joins in the middle, the first dies without a word: training goes on."""
     with scratch() as folder, by_hand(folder, settings=ENDLESS) as (processes, run, (learner, _)):

@@ -319,6 +319,29 @@ test_run_keeps_the_environment_of_the_first_actor(void **state)
     assert_non_null(strstr(reason, "environment.oct"));
 }
 
+// What an actor has of another run is that run's environment: also where it would fit, it begins
+// nothing and gets no place.
+static void
+test_run_takes_nothing_of_an_actor_of_another_run(void **state)
+{
+    (void)state;
+    wire_register request = {.role = WIRE_ROLE_ACTOR, .label = 5};
+    learner_run *run = run_begin(false);
+    request.run_id = learner_run_id(run) + 1;
+    T_ERR(comes(run, NULL, &request), OCT_ESTALE);
+    assert_non_null(strstr(reason, "the configuration of run"));
+    assert_int_equal(learner_run_phase(run), LEARNER_WAITING);
+    assert_false(folder_has(FOLDER, LEARNER_ENVIRONMENT_FILE));
+    assert_null(learner_actors_at(learner_run_actors(run), 0));
+    request.run_id = learner_run_id(run);
+    T_OK(comes(run, NULL, &request));
+    assert_int_equal(learner_run_phase(run), LEARNER_TRAINING);
+    assert_true(folder_has(FOLDER, LEARNER_ENVIRONMENT_FILE));
+    request.run_id++;
+    T_ERR(comes(run, NULL, &request), OCT_ESTALE); // later, too
+    run_stop(run, "interrupted");
+}
+
 int
 main(void)
 {
@@ -334,6 +357,7 @@ main(void)
         T(test_run_that_another_learner_has_writes_nothing),
         T(test_run_refuses_a_first_actor_with_another_environment),
         T(test_run_keeps_the_environment_of_the_first_actor),
+        T(test_run_takes_nothing_of_an_actor_of_another_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

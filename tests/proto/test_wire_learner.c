@@ -187,6 +187,7 @@ test_register_survives_the_wire(void **state)
         assert_int_equal(out.relay_above_number, in.relay_above_number);
         assert_int_equal(out.relay_sessions, in.relay_sessions);
         assert_int_equal(out.relay_lost, in.relay_lost);
+        assert_true(out.run_id == in.run_id);
         assert_true(out.has_env);
         assert_string_equal(out.env.env_id, in.env.env_id);
         assert_int_equal(out.env.obs_dtype, in.env.obs_dtype);

@@ -172,6 +172,7 @@ wire_example_register(bool is_box)
         .relay_sessions = is_box ? 32 : 0,
         .relay_lost = is_box,
         .knows_shards = is_box,
+        .run_id = is_box ? UINT64_C(0x8877665544332211) : 0,
     };
 }
 
