@@ -226,15 +226,23 @@ live_set(learner_actors *actors, learner_actor *actor, bool is_live)
     relay_group(actors, actor);
 }
 
-// Those that have been silent for too long are not counted any more.
+static void entry_free(learner_actors *actors, learner_actor *actor);
+
+// Those that have been silent for too long are not counted any more; who has said that it ends does
+// not come back.
 static void
 silent_drop(learner_actors *actors, uint64_t now_ns)
 {
     uint32_t at;
     while ((at = oct_places_first(actors->heard, heard)) != NONE &&
            !is_heard_of(entry_at(actors, at), now_ns)) {
-        oct_places_put(actors->heard, silent, at);
-        live_set(actors, entry_at(actors, at), false);
+        learner_actor *actor = entry_at(actors, at);
+        if (actor->has_left) {
+            entry_free(actors, actor);
+        } else {
+            oct_places_put(actors->heard, silent, at);
+            live_set(actors, actor, false);
+        }
     }
 }
 

@@ -136,7 +136,8 @@ OCT_CHECKED oct_err learner_actors_report(learner_actors *actors, learner_actor 
                                           const char **what);
 // It has said that it ends, and is not live any more. Its place is free at once (actor is of no use
 // then), but that of one that acts only when replay has said that it took rows of it: else one
-// could register without end. It gives way as it would have (LEARNER_ACTOR_PROVE_S).
+// could register without end. It gives way as it would have (LEARNER_ACTOR_PROVE_S), and is dropped
+// after LEARNER_ACTOR_SILENT_S.
 void learner_actors_leave(learner_actors *actors, learner_actor *actor);
 // Actors lately heard of, also if they have left, of whom replay has not said yet that it took
 // rows; out's columns stand until the next call. 0: none.

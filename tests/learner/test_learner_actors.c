@@ -496,6 +496,21 @@ test_actors_that_leave_without_a_row_keep_their_place_for_a_while(void **state)
     assert_non_null(comes_with(&holders[0], 10, WIRE_ROLE_ACTOR, proved));
 }
 
+// Nobody waits for who has said that it ends; a place that it was to give up later is free then.
+static void
+test_actors_that_left_without_a_row_are_dropped(void **state)
+{
+    (void)state;
+    const learner_actor *stays = comes_with(&holders[0], 1, WIRE_ROLE_ACTOR, AT(0));
+    learner_actors_leave(actors, comes_with(&holders[0], 2, WIRE_ROLE_ACTOR, AT(0)));
+    (void)learner_actors_live_get(actors, AT(LEARNER_ACTOR_SILENT_S) - 1);
+    assert_int_equal(held_by(&holders[0]), 2);
+    (void)learner_actors_live_get(actors, AT(LEARNER_ACTOR_SILENT_S));
+    assert_int_equal(held_by(&holders[0]), 1);
+    assert_null(learner_actors_find(actors, 2));
+    assert_ptr_equal(learner_actors_find(actors, 1), stays);
+}
+
 // A session whose id a live one has changes nothing, and costs nobody a place.
 static void
 test_actors_id_collision_of_a_full_certificate(void **state)
@@ -706,6 +721,7 @@ main(void)
         LIMITED(test_actors_that_were_silent_count),
         LIMITED(test_actors_that_leave_give_up_their_place),
         LIMITED(test_actors_that_leave_without_a_row_keep_their_place_for_a_while),
+        LIMITED(test_actors_that_left_without_a_row_are_dropped),
         LIMITED(test_actors_id_collision_of_a_full_certificate),
         T(test_actors_unknown_id),
         T(test_actors_same_session_gets_the_same_answer),

@@ -166,6 +166,20 @@ test_silent_ones_and_evaluators_come_before_actors(void **state)
     assert_int_equal(answer->silent, 3);
 }
 
+// Not taken for one that fell silent: a person would look for what is wrong with it.
+static void
+test_those_that_have_left_are_not_listed(void **state)
+{
+    (void)state;
+    learner_actors_leave(actors, joined(1, WIRE_ROLE_ACTOR, AT(0)));
+    (void)joined(2, WIRE_ROLE_ACTOR, AT(0));
+    const wire_peers *answer = learner_peers_list(peers, actors, NULL, AT(1), 0, WIRE_PEERS_MAX);
+    assert_int_equal(answer->count, 1);
+    assert_int_equal(answer->id[0], 2);
+    assert_int_equal(answer->silent, 0);
+    assert_int_equal(answer->gone, 0);
+}
+
 // Actors that left by the hundred do not hide those that are there.
 static void
 test_silent_ones_take_a_quarter_of_the_places(void **state)
@@ -322,6 +336,7 @@ main(void)
         TEST(test_rates_are_of_a_second_at_least),
         TEST(test_slow_and_lagging_actors_come_first),
         TEST(test_silent_ones_and_evaluators_come_before_actors),
+        TEST(test_those_that_have_left_are_not_listed),
         TEST(test_silent_ones_take_a_quarter_of_the_places),
         TEST(test_a_full_table_is_answered_within_bounds),
         TEST(test_peers_tell_whose_certificate_each_has),
