@@ -235,7 +235,7 @@ learner_run_save(learner_run *run)
     if (run->abandoned) {
         return;
     }
-    if (run->train == NULL && run->folder.resumed.state != NULL) {
+    if (run->train == NULL && run->folder.is_resumed) {
         return; // it went on with nothing: the folder tells of the run as it was
     }
     for (int i = 0; i < LEARNER_FILES; i++) {

@@ -224,6 +224,7 @@ learner_files_begin(learner_run *run, char *reason, size_t reason_size)
         learner_checkpoint_fini(&run->folder.resumed);
         return key_err;
     }
+    run->folder.is_resumed = err == OCT_OK;
     if (err == OCT_ENOTFOUND) {
         run->folder.resumed = (learner_checkpoint){.evals = {.confirmed = NAN}};
         if (getrandom(&run->folder.resumed.run_id, sizeof(uint64_t), 0) != sizeof(uint64_t)) {
@@ -360,8 +361,8 @@ evals_resume(learner_run *run, const quantizer_publication *policy, uint32_t crc
 void
 learner_files_restore(learner_run *run)
 {
-    if (run->folder.resumed.state == NULL) {
-        return; // nothing is resumed
+    if (!run->folder.is_resumed) {
+        return;
     }
     char path[LEARNER_PATH_MAX];
     learner_files_path(run, "policy.oct", path);

@@ -1,5 +1,5 @@
-// Joining: the first actor makes the networks and starts training; all must have the run's
-// environment.
+// Joining: the networks are made as soon as the environment is known, the first actor starts
+// training, and all must have the run's environment.
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -43,7 +43,6 @@ kernels_begin(learner_run *run, char *reason, size_t reason_size)
         return oct_refuse(reason, reason_size, "run.deterministic: %s",
                           nn_context_refusal(&options));
     }
-    nn_context_destroy(run->nn); // of an actor that could not join
     run->nn = nn_context_create(&options);
     const nn_tile_ops *bf16 = nn_context_bf16(run->nn);
     const nn_tile_ops *tiles = nn_tile_float();
@@ -132,18 +131,18 @@ join_state(learner_run *run, algo *algorithm, char *reason, size_t reason_size)
     return OCT_OK;
 }
 
-// Anew where an actor before was refused.
 static void
 average_begin(learner_run *run)
 {
     double decay = run->config->learner.ema_decay;
-    learner_average_destroy(run->average);
     run->average = decay > 0 ? learner_average_create(policy_spec_params(&run->spec), decay) : NULL;
 }
 
+// Makes run->algorithm, as the run goes on with it. Once.
 static oct_err
-join_algorithm(learner_run *run, algo **out, char *reason, size_t reason_size)
+join_algorithm(learner_run *run, const policy_spec *environment, char *reason, size_t reason_size)
 {
+    run->spec = *environment;
     OCT_TRY(kernels_begin(run, reason, reason_size));
     OCT_TRY(algo_make_spec(run->config, &run->spec, &run->wants, reason, reason_size));
     run->spec.normalise =
@@ -152,27 +151,20 @@ join_algorithm(learner_run *run, algo **out, char *reason, size_t reason_size)
     learner_source_options source = source_options(run, run->config->learner.batch_size);
     OCT_TRY(learner_source_check(&source, reason, reason_size));
     OCT_TRY(learner_publisher_check(run->publisher, &run->spec, reason, reason_size));
-    algo *algorithm;
     oct_config *own = oct_alloc(sizeof(*own));
     learner_group_config(run->options.lg, run->config, own);
-    oct_err err = algo_create(&algorithm, run->nn, own, &run->spec, run->config->run.seed);
+    oct_err err = algo_create(&run->algorithm, run->nn, own, &run->spec, run->config->run.seed);
     free(own);
-    if (err == OCT_OK &&
-        (err = learner_publisher_project(run->publisher, &run->spec, algorithm)) != OCT_OK) {
-        algo_destroy(algorithm);
+    if (err == OCT_OK) {
+        err = learner_publisher_project(run->publisher, &run->spec, run->algorithm);
     }
     if (err != OCT_OK) {
         (void)snprintf(reason, reason_size, "cannot create the algorithm: %s", oct_strerror(err));
         return err;
     }
     average_begin(run);
-    err = join_state(run, algorithm, reason, reason_size);
+    OCT_TRY(join_state(run, run->algorithm, reason, reason_size));
     learner_init_frozen(run->config, init_log, NULL);
-    if (err != OCT_OK) {
-        algo_destroy(algorithm);
-        return err;
-    }
-    *out = algorithm;
     return OCT_OK;
 }
 
@@ -241,20 +233,20 @@ sources_begin(learner_run *run)
 
 // Who learns, where that is another process.
 static oct_err
-external_begin(learner_run *run, algo *algorithm, char *reason, size_t reason_size)
+external_begin(learner_run *run, char *reason, size_t reason_size)
 {
     if (run->config->algo.name != OCT_ALGO_EXTERNAL) {
         return OCT_OK;
     }
-    OCT_TRY(learner_external_open(&run->external, run->config, &run->spec, &run->wants, algorithm,
-                                  run->options.folder, reason, reason_size));
+    OCT_TRY(learner_external_open(&run->external, run->config, &run->spec, &run->wants,
+                                  run->algorithm, run->options.folder, reason, reason_size));
     const algo_external_learner its = learner_external_learner(run->external);
-    algo_external_set_learner(algorithm, &its);
+    algo_external_set_learner(run->algorithm, &its);
     return OCT_OK;
 }
 
 static oct_err
-join_start(learner_run *run, algo *algorithm)
+join_start(learner_run *run)
 {
     const learner_publisher_options options = {
         .spec = &run->spec,
@@ -264,18 +256,15 @@ join_start(learner_run *run, algo *algorithm)
         .notify = run->options.notify,
         .arg = run->options.arg,
     };
-    oct_err err = learner_publisher_begin(run->publisher, &options);
-    if (err != OCT_OK) {
-        algo_destroy(algorithm);
-        return err;
-    }
+    OCT_TRY(learner_publisher_begin(run->publisher, &options));
     run->begin_ns = oct_clock_ns();
     sources_begin(run);
-    run->updates = run->updates_base = algo_updates(algorithm);
+    run->updates = run->updates_base = algo_updates(run->algorithm);
     learner_report_start(run);
     run->train =
-        learner_train_create(algorithm, run->config, learner_publisher_stage(run->publisher),
+        learner_train_create(run->algorithm, run->config, learner_publisher_stage(run->publisher),
                              learner_mix_batches(run->mix), run->options.notify, run->options.arg);
+    run->algorithm = NULL;
     learner_train_observe(run->train, learner_publisher_observed(run->publisher));
     learner_train_average(run->train, run->average);
     learner_train_share(run->train, run->options.lg, &run->spec, batch_rows(run));
@@ -337,26 +326,18 @@ learner_join_begin(learner_run *run, char *reason, size_t reason_size)
     return err;
 }
 
-// Of this environment.
+// Of this environment, unless it was known before.
 static oct_err
-training_begin(learner_run *run, const policy_spec *spec, char *reason, size_t reason_size)
+training_begin(learner_run *run, const policy_spec *environment, char *reason, size_t reason_size)
 {
-    run->spec = *spec;
-    algo *algorithm;
-    OCT_TRY(join_algorithm(run, &algorithm, reason, reason_size));
-    oct_err err = external_begin(run, algorithm, reason, reason_size);
-    if (err != OCT_OK) {
-        algo_destroy(algorithm);
-        return err;
+    if (run->algorithm == NULL) {
+        OCT_TRY(join_algorithm(run, environment, reason, reason_size));
     }
+    OCT_TRY(external_begin(run, reason, reason_size));
     oct_writer measure = {0};
-    algo_save(algorithm, &measure);
-    if (join_start(run, algorithm) != OCT_OK) {
-        (void)snprintf(reason, reason_size, "the learner could not start its threads");
-        oct_log_error("LEARNER-THREADS", "%s", reason);
-        run->failed = true;
-        learner_run_finish(run, "no threads", false);
-        return OCT_EINTERNAL;
+    algo_save(run->algorithm, &measure);
+    if (join_start(run) != OCT_OK) {
+        return oct_refuse(reason, reason_size, "the learner could not start its threads");
     }
     budget_log(run, measure.used);
     oct_log_notice("LEARNER-START",
@@ -379,10 +360,14 @@ training_begin(learner_run *run, const policy_spec *spec, char *reason, size_t r
 }
 
 oct_err
-learner_join_offline(learner_run *run, char *reason, size_t reason_size)
+learner_join_known(learner_run *run, char *reason, size_t reason_size)
 {
-    bool is_known = oct_config_is_offline(run->config) && run->has_environment;
-    return is_known ? training_begin(run, &run->environment, reason, reason_size) : OCT_OK;
+    if (!run->has_environment) {
+        return OCT_OK;
+    }
+    return oct_config_is_offline(run->config)
+               ? training_begin(run, &run->environment, reason, reason_size)
+               : join_algorithm(run, &run->environment, reason, reason_size);
 }
 
 oct_err
@@ -400,8 +385,13 @@ learner_run_join(learner_run *run, const wire_env_spec *env, char *reason, size_
     if (run->train != NULL) {
         return OCT_OK;
     }
-    OCT_TRY(
-        training_begin(run, run->has_environment ? &run->environment : &spec, reason, reason_size));
+    if (training_begin(run, &spec, reason, reason_size) != OCT_OK) {
+        // It has the environment of the experiment, so that no other actor would do better.
+        oct_log_error("LEARNER-CANNOT-TRAIN", "%s", reason);
+        run->failed = true;
+        learner_run_finish(run, "refused", false);
+        return OCT_EAGAIN;
+    }
     if (!run->has_environment) {
         environment_pin(run, env, &spec);
     }

@@ -89,7 +89,7 @@ learner_run_create(learner_run **out, const learner_run_options *options, char *
     run->evals = learner_evals_create(run->config, &run->folder.resumed.evals);
     learner_files_restore(run);
     learner_end_resume(run);
-    err = learner_join_offline(run, reason, reason_size);
+    err = learner_join_known(run, reason, reason_size);
     if (err != OCT_OK) {
         learner_run_destroy(run);
         return err;
@@ -110,6 +110,7 @@ learner_run_destroy(learner_run *run)
     learner_files_end(run);
     run->pace->end(run);
     learner_train_destroy(run->train);
+    algo_destroy(run->algorithm);
     learner_external_close(run->external);
     nn_context_destroy(run->nn);
     learner_evals_destroy(run->evals);

@@ -42,8 +42,8 @@ typedef struct learner_run_options {
 } learner_run_options;
 
 // OCT_EIO: the folder cannot be written; OCT_ENOTFOUND: options.environment; OCT_EPROTO /
-// OCT_EINVAL: the checkpoint or environment is damaged or of another release; each with one line in
-// reason.
+// OCT_EINVAL: the checkpoint or environment is damaged or of another release, or the environment is
+// known and the experiment cannot be trained on it; each with one line in reason.
 OCT_CHECKED oct_err learner_run_create(learner_run **out, const learner_run_options *options,
                                        char *reason, size_t reason_size);
 void learner_run_destroy(learner_run *run); // NULL is a no-op; stops the threads
@@ -61,9 +61,10 @@ bool learner_run_is_token_of(const learner_run *run, uint64_t session,
 learner_actor *learner_run_known(learner_run *run, uint32_t actor_id,
                                  const uint8_t token[WIRE_TOKEN_BYTES]);
 const policy_spec *learner_run_spec(const learner_run *run); // NULL while waiting
-// An actor's environment: the first good one makes the network and starts training, all must be
-// alike. OCT_EINVAL with one line in reason: refused, and nothing has changed. OCT_EAGAIN: the run
-// is over.
+// An actor's environment: the first starts training, all must be alike. With one line in reason:
+// OCT_EINVAL: it is refused, for what lies in the actor, and nothing has changed; OCT_EAGAIN: the
+// run is over, also because the experiment cannot be trained on this environment, which is logged:
+// then the run has failed.
 OCT_CHECKED oct_err learner_run_join(learner_run *run, const wire_env_spec *env, char *reason,
                                      size_t reason_size);
 // Registers an actor or evaluator: with a place for it once learner_run_join has taken its

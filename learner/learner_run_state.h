@@ -63,6 +63,7 @@ typedef enum learner_file {
 // The run folder (learner_files.c).
 typedef struct learner_folder {
     learner_checkpoint resumed; // what the run goes on from; its state until that was loaded
+    bool is_resumed;            // from a checkpoint: else all of it but the run id is 0
     // policy_versions: versions up to here may have been published, also by a dead process
     uint64_t reserved_version;
     uint64_t reserve_ns; // it is not tried again before
@@ -111,6 +112,7 @@ struct learner_run {
     learner_publisher *publisher;
     learner_average *average; // learner.ema_decay; NULL: the parameters are published
     nn_context *nn;           // the training thread's once it runs
+    algo *algorithm;          // from when the environment is known until train has it
     learner_train *train;
     learner_external *external; // who learns; NULL: the training thread itself
     uint64_t updates_refused;   // by this process
@@ -181,9 +183,10 @@ const char *learner_run_refusal(oct_err err);
 // ---- learner_join.c (also learner_run_join)
 // Reads what is known of the environment. Errors as of learner_environment_read.
 OCT_CHECKED oct_err learner_join_begin(learner_run *run, char *reason, size_t reason_size);
-// Begins to learn from a data set alone, when the environment is known; else the first to register
-// tells it. OCT_EINVAL, with a reason: it cannot be.
-OCT_CHECKED oct_err learner_join_offline(learner_run *run, char *reason, size_t reason_size);
+// When the environment is known makes what learns, so that an experiment that cannot be is refused
+// before anybody registers, and from a data set alone begins to learn; else the first to register
+// does both. With a reason: OCT_EINVAL, it cannot be; or as of algo_create.
+OCT_CHECKED oct_err learner_join_known(learner_run *run, char *reason, size_t reason_size);
 // Where the table of a live source was after so many batches.
 learner_source_place learner_run_place_after(const learner_run *run, uint32_t shard,
                                              uint64_t batches);

@@ -632,6 +632,31 @@ def test_actors_take_the_environment_of_the_next_run():
         assert b"Acrobot-v1" in (following / "environment.oct").read_bytes()
 
 
+def test_a_mistake_in_the_experiment_ends_the_learner_alone():
+    """What the first actor's environment shows, and what a checkpoint does: the learner is refused, and who works for it
+    waits for the next one."""
+    with scratch() as folder, by_hand(folder, how="local", settings=["--set", "algo.name=td3", *ENDLESS]) as (
+            processes, run, _):
+        said = folder / "learner.log"
+        assert processes["learner"].wait(DEADLINE_S) == 3, said.read_text()
+        assert "td3 needs actions in a box" in said.read_text()
+        following = folder / "next"
+        with open(folder / "next.log", "w", encoding="utf-8") as log:
+            processes["learner"] = start([LEARNER, CARTPOLE, "--run-dir", following, *ENDLESS], stdout=log, stderr=log,
+                                         cwd=folder)
+        wait_for("training, and an evaluation", lambda: (column(following, "updates") or 0) > 10 and
+                 "LEARNER-EVAL " in (folder / "next.log").read_text())
+        for name in "actor", "evaluator", "replay":
+            assert processes[name].poll() is None, name
+        processes["learner"].terminate()
+        assert processes["learner"].wait(30) == 0
+        for name in "actor", "evaluator", "replay":
+            processes[name].terminate()
+            assert processes[name].wait(30) == 0
+        code, text = learner_alone(following, CARTPOLE, "--resume", "--set", "network.hidden=[16]")
+        assert code == 3 and "another algorithm, network or support" in text and "LEARNER-LISTEN" not in text, (code, text)
+
+
 def test_actors_join_and_leave():
     """A second actor joins in the middle, the first dies without a word: training goes on."""
     with scratch() as folder, by_hand(folder, settings=ENDLESS) as (processes, run, (learner, _)):

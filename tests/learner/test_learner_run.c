@@ -8,6 +8,8 @@
 #define FOLDER "test_learner_run.run"
 #include "tests/learner/run_fixture.h"
 
+#include "learner/learner_environment.h"
+
 // ---- what must not happen
 
 static void
@@ -168,39 +170,64 @@ test_run_shows_what_cannot_be_written(void **state)
     learner_run_destroy(run);
 }
 
+// The experiment is wrong, not the actor that shows it: nobody else would do better, and who waits
+// for the run to begin would wait for ever. The actor hears that it has ended.
 static void
-test_run_refuses_an_environment_that_it_cannot_learn(void **state)
+assert_cannot_train(const wire_env_spec *env, const char *why)
+{
+    learner_run *run = run_begin(false);
+    T_ERR(learner_run_join(run, env, reason, sizeof(reason)), OCT_EAGAIN);
+    assert_non_null(strstr(reason, why));
+    assert_int_equal(learner_run_phase(run), LEARNER_DONE);
+    assert_true(learner_run_failed(run));
+    T_ERR(learner_run_join(run, &good_env, reason, sizeof(reason)), OCT_EAGAIN);
+    assert_string_equal(reason, "the run has ended");
+    learner_run_save(run);
+    learner_run_destroy(run);
+    assert_false(folder_has(FOLDER, LEARNER_ENVIRONMENT_FILE));
+    json_t *summary = summary_read();
+    assert_reason(summary, "refused");
+    json_decref(summary);
+}
+
+static void
+test_run_ends_at_an_environment_that_it_cannot_learn(void **state)
 {
     (void)state;
-    learner_run *run = run_begin(false);
     wire_env_spec bad = good_env;
     bad.obs_count = 200000; // wider than a layer may be
-    T_ERR(learner_run_join(run, &bad, reason, sizeof(reason)), OCT_EINVAL);
-    assert_true(reason[0] != '\0');
+    assert_cannot_train(&bad, "200000");
     static const float low[] = {-1, -1}, high[] = {1, 1};
     bad = good_env;
     bad.action_kind = POLICY_BOX; // DQN chooses from a list
     bad.action_low = low;
     bad.action_high = high;
-    T_ERR(learner_run_join(run, &bad, reason, sizeof(reason)), OCT_EINVAL);
-    assert_int_equal(learner_run_phase(run), LEARNER_WAITING);
-    T_OK(learner_run_join(run, &good_env, reason, sizeof(reason))); // the next may be better
-    run_stop(run, "interrupted");
+    assert_cannot_train(&bad, "algo.name");
 }
 
 static void
-test_run_refuses_a_policy_that_could_not_be_sent(void **state)
+test_run_ends_at_a_policy_that_could_not_be_sent(void **state)
 {
     (void)state;
     config.network.hidden.count = 2;
     config.network.hidden.value[0] = 8192;
     config.network.hidden.value[1] = 8200;
     config.policy.precision = OCT_PRECISION_FP32;
-    learner_run *run = run_begin(false);
-    T_ERR(learner_run_join(run, &good_env, reason, sizeof(reason)), OCT_EINVAL);
-    assert_non_null(strstr(reason, "bytes in fp32"));
-    assert_int_equal(learner_run_phase(run), LEARNER_WAITING);
-    run_stop(run, "interrupted");
+    assert_cannot_train(&good_env, "bytes in fp32");
+}
+
+// Before anybody comes.
+static void
+test_run_does_not_begin_with_an_environment_that_it_cannot_learn(void **state)
+{
+    (void)state;
+    learner_run *run = NULL;
+    environment = FOLDER "/known.oct";
+    config.algo.name = OCT_ALGO_TD3; // whose actions are numbers
+    T_OK(learner_environment_write(environment, &good_env));
+    T_ERR(run_create(&run, false), OCT_EINVAL);
+    assert_non_null(strstr(reason, "td3 needs actions in a box"));
+    assert_null(run);
 }
 
 static void
@@ -249,20 +276,18 @@ test_run_learns_convolutions_of_the_registered_shape(void **state)
     (void)state;
     static const uint32_t flat[] = {16}, map[] = {4, 4, 1}, other_map[] = {2, 8, 1};
     config.network.conv = (oct_config_ints){.count = 1, .value = {6}};
-    learner_run *run = run_begin(false);
     wire_env_spec env = good_env;
     env.obs_count = 16;
     env.obs_rank = 1;
     env.obs_shape = flat;
-    T_ERR(learner_run_join(run, &env, reason, sizeof(reason)), OCT_EINVAL);
-    assert_string_equal(reason, "network.conv: convolutions need observations of rows x columns x "
-                                "channels, but those of Fixture-v0 have rank 1");
+    assert_cannot_train(&env, "network.conv: convolutions need observations of rows x columns x "
+                              "channels, but those of Fixture-v0 have rank 1");
     env.obs_rank = 3;
     env.obs_shape = other_map;
-    T_ERR(learner_run_join(run, &env, reason, sizeof(reason)), OCT_EINVAL);
-    assert_string_equal(reason,
+    assert_cannot_train(&env,
                         "network.conv: convolution 1 of 3 x 3 has a map of only 2 x 8 before it");
     env.obs_shape = map;
+    learner_run *run = run_begin(false);
     T_OK(learner_run_join(run, &env, reason, sizeof(reason)));
     const policy_spec *spec = learner_run_spec(run);
     assert_int_equal(spec->layers[0].kind, POLICY_CONV);
@@ -707,8 +732,9 @@ main(void)
         T(test_run_that_could_not_be_saved_for_a_while),
         T(test_run_publishes_no_version_that_is_not_reserved),
         T(test_run_shows_what_cannot_be_written),
-        T(test_run_refuses_an_environment_that_it_cannot_learn),
-        T(test_run_refuses_a_policy_that_could_not_be_sent),
+        T(test_run_ends_at_an_environment_that_it_cannot_learn),
+        T(test_run_does_not_begin_with_an_environment_that_it_cannot_learn),
+        T(test_run_ends_at_a_policy_that_could_not_be_sent),
         T(test_run_actors_must_be_alike),
         T(test_run_actors_must_have_the_same_bounds),
         T(test_run_learns_convolutions_of_the_registered_shape),

@@ -652,11 +652,18 @@ test_run_resume_of_another_network_is_refused(void **state)
     (void)state;
     run_stop(run_joined(false), "interrupted");
     config.network.hidden.value[0] = 17;
-    learner_run *run = run_begin(true);
-    T_ERR(learner_run_join(run, &good_env, reason, sizeof(reason)), OCT_EINVAL);
+    learner_run *run = NULL;
+    T_ERR(run_create(&run, true), OCT_EINVAL); // before an actor comes
     assert_non_null(strstr(reason, "another algorithm, network or support"));
-    assert_int_equal(learner_run_phase(run), LEARNER_WAITING);
-    run_stop(run, "interrupted");
+    assert_null(run);
+    // Of a run whose environment the folder does not tell, when the first one comes.
+    assert_int_equal(unlink(FOLDER "/environment.oct"), 0);
+    run = run_begin(true);
+    T_ERR(learner_run_join(run, &good_env, reason, sizeof(reason)), OCT_EAGAIN);
+    assert_non_null(strstr(reason, "another algorithm, network or support"));
+    assert_int_equal(learner_run_phase(run), LEARNER_DONE);
+    assert_true(learner_run_failed(run));
+    learner_run_destroy(run);
 }
 
 // Its return, curve and events are those of the run that was there.
@@ -676,9 +683,12 @@ test_run_whose_resume_is_refused_leaves_the_folder_as_it_was(void **state)
     }
     uint32_t files = folder_count(FOLDER);
     config.network.hidden.value[0] = 17;
+    T_ERR(run_create(&run, true), OCT_EINVAL);
+    assert_int_equal(rename(FOLDER "/environment.oct", FOLDER "/away"), 0);
     run = run_begin(true);
-    T_ERR(learner_run_join(run, &good_env, reason, sizeof(reason)), OCT_EINVAL);
+    T_ERR(learner_run_join(run, &good_env, reason, sizeof(reason)), OCT_EAGAIN);
     run_stop(run, "interrupted");
+    assert_int_equal(rename(FOLDER "/away", FOLDER "/environment.oct"), 0);
     for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
         char *after = folder_read(FOLDER, names[i]);
         assert_string_equal(after, before[i]);
