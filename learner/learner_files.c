@@ -86,7 +86,15 @@ learner_run_trouble(learner_run *run)
             return run->folder.trouble;
         }
     }
-    return learner_run_unkept(run);
+    const char *unkept = learner_run_unkept(run), *refused = learner_run_last_refused(run);
+    bool has_nobody = !oct_config_is_offline(run->config) &&
+                      learner_actors_live_get(run->actors, oct_clock_ns()).actors == 0;
+    if (unkept != NULL || refused[0] == '\0' || !has_nobody) {
+        return unkept;
+    }
+    (void)snprintf(run->folder.trouble, sizeof(run->folder.trouble),
+                   "no actor acts, and the last one was refused: %s", refused);
+    return run->folder.trouble;
 }
 
 // ---- beginning

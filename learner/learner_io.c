@@ -300,6 +300,7 @@ actor_answer(learner_io *io, const wire_register *request, wire_registered *answ
     } else if (err != OCT_EAGAIN) {
         answer->accepted = false;
         oct_log_warn("LEARNER-REFUSED", "host=%s pid=%u %s", request->host, request->pid, reason);
+        learner_run_refuse(io->run, request, reason);
     }
     return err;
 }

@@ -464,6 +464,27 @@ learner_run_register(learner_run *run, const wire_register *request, const oct_h
     return err;
 }
 
+void
+learner_run_refuse(learner_run *run, const wire_register *request, const char *why)
+{
+    char text[2 * WIRE_NAME_MAX];
+    int length =
+        snprintf(text, sizeof(text), "%s/%" PRIu32 ": %s", request->host, request->pid, why);
+    oct_text_quote(run->refused_text, sizeof(run->refused_text), text,
+                   OCT_MIN((size_t)length, sizeof(text) - 1));
+    run->refused_ns = oct_clock_ns();
+    run->actors_refused++;
+}
+
+const char *
+learner_run_last_refused(learner_run *run)
+{
+    uint64_t now_ns = oct_clock_ns();
+    bool is_old = now_ns - run->refused_ns > LEARNER_PEER_GONE_S * UINT64_C(1000000000);
+    bool is_over = is_old && learner_actors_live_get(run->actors, now_ns).actors > 0;
+    return is_over ? "" : run->refused_text;
+}
+
 bool
 learner_run_asks_sessions(learner_run *run, wire_sessions *out)
 {

@@ -292,6 +292,10 @@ static const oct_number rows[] = {
            "Registrations refused because their certificate holds learner.actors_per_certificate "
            "places.",
            STATUS, places_refused, "octet_learner_places_refused_total"),
+    METRIC(COUNTER, "actors_refused", "registrations",
+           "Registrations of actors and evaluators that were refused because these do not fit the "
+           "run: they have another environment, or in lock-step another C library.",
+           STATUS, actors_refused, "octet_learner_actors_refused_total"),
     METRIC(COUNTER, "bad_samples", "samples", "Sampled batches that did not fit the network.", 0,
            bad_samples, "octet_learner_bad_samples_total"),
     NUMBER(COUNTER, "cpu_s", "s", "CPU time of this learner process.", STATUS, cpu_s),

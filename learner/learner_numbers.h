@@ -26,7 +26,7 @@ typedef struct learner_measurements {
     double evaluations, failed_evaluations, eval_return, eval_std, eval_episodes, eval_best, goal;
     double eval_done, eval_asked, eval_quiet_s, final_played, final_most;
     double train_episodes, bad_samples, bad_requests, bad_tokens, bad_reports;
-    double places_refused;
+    double places_refused, actors_refused;
     double unsaved, write_failures, cpu_s;
     double to_replay_bytes, from_replay_bytes, to_data_bytes, from_data_bytes;
     double sent_policies_bytes, from_callers_bytes, to_callers_bytes;

@@ -117,6 +117,7 @@ training_measure(learner_run *run)
     now->bad_tokens = (double)run->bad_tokens;
     now->bad_reports = (double)run->bad_reports;
     now->places_refused = (double)run->places_refused;
+    now->actors_refused = (double)run->actors_refused;
     now->unsaved = learner_run_unsaved(run) || learner_run_unkept(run) != NULL;
     now->write_failures = (double)atomic_load(&run->folder.failures);
     now->cpu_s = (double)oct_clock_process_cpu_ns() * 1e-9;
@@ -384,6 +385,7 @@ learner_run_status(learner_run *run)
                                        report->status_value, WIRE_STATS_MAX),
         .stat_name = report->status_name,
         .stat_value = report->status_value,
+        .refused = learner_run_last_refused(run),
     };
     return &report->status;
 }

@@ -75,6 +75,8 @@ OCT_CHECKED oct_err learner_run_join(learner_run *run, const wire_env_spec *env,
 OCT_CHECKED oct_err learner_run_register(learner_run *run, const wire_register *request,
                                          const oct_holder *holder, learner_actor **out,
                                          char *reason, size_t reason_size);
+// Who registered was refused for what lies in it, and why: counted, and told by status and trouble.
+void learner_run_refuse(learner_run *run, const wire_register *request, const char *why);
 // Where windows of a batch come from: the replay that actors insert into, or the shards that they
 // do, LEARNER_LIVE + 0, 1, …; and that of a data set.
 typedef enum learner_origin {
@@ -183,7 +185,8 @@ void learner_run_prometheus(learner_run *run, oct_prometheus *text);
 const char *learner_run_unkept(const learner_run *run);
 // A file of the folder could not be written the last time (no space, say).
 bool learner_run_unsaved(const learner_run *run);
-// Which one, and why, in words until the next call, or what is unkept; NULL: none.
+// Which one, and why, in words until the next call, or what is unkept, or that no actor acts and
+// the last one was refused; NULL: none.
 const char *learner_run_trouble(learner_run *run);
 // Everything is learned but could not be saved (no space): exit code must not be 0.
 bool learner_run_failed(const learner_run *run);

@@ -127,6 +127,9 @@ struct learner_run {
     uint64_t bad_tokens;     // messages that named a registered session, with another's token
     uint64_t places_refused; // registrations, for what their certificate may hold
     uint64_t bad_reports;    // with numbers that cannot be, or of evaluations by others
+    uint64_t actors_refused; // registrations, also of evaluators: they do not fit the run
+    uint64_t refused_ns;     // the last of them …
+    char refused_text[WIRE_NAME_MAX];
 
     // what the algorithm learns from, as the first actor made it
     learner_source *source[LEARNER_ORIGINS]; // by learner_origin; NULL: there is none (yet)
@@ -181,6 +184,9 @@ double learner_run_share(const learner_run *run);       // of the budget that is
 const char *learner_run_refusal(oct_err err);
 
 // ---- learner_join.c (also learner_run_join)
+// The last that learner_run_refuse was told, for as long as no actor acts, and for
+// LEARNER_PEER_GONE_S at least; "": none.
+const char *learner_run_last_refused(learner_run *run);
 // Reads what is known of the environment. Errors as of learner_environment_read.
 OCT_CHECKED oct_err learner_join_begin(learner_run *run, char *reason, size_t reason_size);
 // When the environment is known makes what learns, so that an experiment that cannot be is refused

@@ -300,6 +300,7 @@ typedef struct wire_status {
     uint32_t stat_count;
     const char *const *stat_name;
     const double *stat_value;
+    const char *refused; // of a learner: whom it last refused, and why; "": nobody lately
 } wire_status;
 
 typedef struct wire_stop {

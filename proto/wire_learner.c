@@ -438,6 +438,7 @@ wire_status_to(Octet__Status *out, const wire_status *in)
         .stat_name = WIRE_COLUMN(char *, in->stat_name),
         .n_stat_value = in->stat_count,
         .stat_value = WIRE_COLUMN(double, in->stat_value),
+        .refused = WIRE_STRING(in->refused),
     };
 }
 
@@ -445,6 +446,7 @@ oct_err
 wire_status_from(wire_status *out, const Octet__Status *in, wire_arena *arena)
 {
     WIRE_REQUIRE_NAME(arena, in->state, "status.state: no name, or longer than 256 bytes");
+    WIRE_REQUIRE_NAME(arena, in->refused, "status.refused: no name, or longer than 256 bytes");
     OCT_TRY(stats_check(in->stat_name, in->n_stat_name, in->n_stat_value, arena));
     *out = (wire_status){
         .run_id = in->run_id,
@@ -452,6 +454,7 @@ wire_status_from(wire_status *out, const Octet__Status *in, wire_arena *arena)
         .stat_count = (uint32_t)in->n_stat_name,
         .stat_name = (const char *const *)in->stat_name,
         .stat_value = in->stat_value,
+        .refused = in->refused,
     };
     return OCT_OK;
 }

@@ -167,6 +167,8 @@ cli_state_take_status(cli_daemon_state *daemon, const wire_status *status)
     daemon->why[0] = '\0';
     daemon->count = 0;
     (void)snprintf(daemon->state, sizeof(daemon->state), "%s", status->state);
+    (void)snprintf(daemon->refused, sizeof(daemon->refused), "%s",
+                   status->refused != NULL ? status->refused : "");
     for (uint32_t i = 0; i < status->stat_count; i++) {
         add(daemon, status->stat_name[i], status->stat_value[i]);
     }
@@ -178,6 +180,7 @@ cli_state_miss_status(cli_daemon_state *daemon, const char *why)
     daemon->heard = false;
     daemon->count = 0;
     daemon->state[0] = '\0';
+    daemon->refused[0] = '\0';
     (void)snprintf(daemon->why, sizeof(daemon->why), "%s", why);
 }
 

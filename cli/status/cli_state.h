@@ -37,6 +37,7 @@ typedef struct cli_daemon_state {
     bool heard;                   // it answered when last asked
     char why[CLI_STATE_TEXT_MAX]; // it did not; "" as well when it was not asked yet
     char state[CLI_STATE_TEXT_MAX];
+    char refused[CLI_STATE_TEXT_MAX]; // whom it refused last, and why; "": nobody
     size_t count;
     cli_daemon_number number[WIRE_STATS_MAX];
 } cli_daemon_state;

@@ -15,6 +15,9 @@ daemon_json(const cli_daemon_state *daemon)
         cli_json_put(out, "why", cli_json_text(daemon->why));
     }
     cli_json_put(out, "state", cli_json_text(daemon->state));
+    if (daemon->refused[0] != '\0') {
+        cli_json_put(out, "refused", cli_json_text(daemon->refused));
+    }
     for (size_t i = 0; i < daemon->count; i++) {
         cli_json_put(numbers, daemon->number[i].name, cli_json_number(daemon->number[i].value));
     }

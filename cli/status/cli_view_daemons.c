@@ -230,6 +230,9 @@ cli_view_actors(cli_view *view)
                        "");
     view_extremes(view);
     view_silent(view);
+    if (state->learner.refused[0] != '\0') {
+        cli_view_paragraph(view, "  refused", state->learner.refused);
+    }
 }
 
 // ---- the table of peers

@@ -89,8 +89,9 @@ judge_missing(cli_waiting *out, const cli_state *state)
     } else if (!learner->heard) {
         judge(out, "unknown", "", NAN, "not known: the learner does not answer (%s)", learner->why);
     } else if (strcmp(learner->state, "waiting for an actor") == 0) {
-        judge(out, "learner", "actors", NAN,
-              "the learner waits for the first actor: none has registered");
+        judge(out, "learner", "actors", NAN, "the learner waits for the first actor: %s",
+              learner->refused[0] != '\0' ? "it has refused those that came"
+                                          : "none has registered");
     } else if (strcmp(learner->state, "final evaluation") == 0) {
         judge_final(out, state);
     } else if (strcmp(learner->state, CLI_STATE_OFFLINE) == 0) {

@@ -128,6 +128,28 @@ test_text_names_daemons_and_those_in_trouble(void **state)
 }
 
 static void
+test_whom_the_learner_refused_is_told_with_the_reason(void **state)
+{
+    (void)state;
+    (void)draw();
+    assert_null(strstr(text, "refused"));
+    const wire_status status = {.state = "training", .refused = "host-3/7: this run trains on X"};
+    cli_state_take_status(&remote.learner, &status);
+    (void)draw();
+    has("  refused  host-3/7: this run trains on X\n");
+    char *line = cli_state_json(&remote);
+    json_t *root = json_loads(line, 0, NULL);
+    const char *refused = NULL;
+    assert_int_equal(json_unpack(root, "{s:{s:s}}", "learner", "refused", &refused), 0);
+    assert_string_equal(refused, status.refused);
+    json_decref(root);
+    free(line);
+    cli_state_miss_status(&remote.learner, "no answer");
+    (void)draw();
+    assert_null(strstr(text, "refused"));
+}
+
+static void
 certificate_put(size_t peer, const char *name, uint32_t id, uint32_t places)
 {
     (void)snprintf(remote.peer[peer].certificate, sizeof(remote.peer[peer].certificate), "%s",
@@ -353,6 +375,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_staleness_is_shown_where_learners_wait_for_nobody),
         TEST(test_text_names_daemons_and_those_in_trouble),
+        TEST(test_whom_the_learner_refused_is_told_with_the_reason),
         TEST(test_text_says_who_has_which_certificate),
         TEST(test_text_tells_of_relays_where_there_are_some),
         TEST(test_text_fits_the_terminal_whatever_is_told),

@@ -119,6 +119,16 @@ test_first_actor_is_waited_for(void **state)
 }
 
 static void
+test_first_actor_is_waited_for_after_another_was_refused(void **state)
+{
+    (void)state;
+    state_is("waiting for an actor");
+    (void)snprintf(remote.learner.refused, sizeof(remote.learner.refused), "host/1: unlike");
+    expect("learner", "actors",
+           "the learner waits for the first actor: it has refused those that came");
+}
+
+static void
 test_actors_that_left_are_waited_for(void **state)
 {
     (void)state;
@@ -298,6 +308,7 @@ main(void)
         TEST(test_nothing_is_known_before_the_first_answer),
         TEST(test_actors_are_counted_by_the_learner_where_peers_are_not_told),
         TEST(test_first_actor_is_waited_for),
+        TEST(test_first_actor_is_waited_for_after_another_was_refused),
         TEST(test_actors_that_left_are_waited_for),
         TEST(test_final_evaluation_is_waited_for),
         TEST(test_replay_that_was_not_heard_is_waited_for),

@@ -319,6 +319,45 @@ test_run_keeps_the_environment_of_the_first_actor(void **state)
     assert_non_null(strstr(reason, "environment.oct"));
 }
 
+static void
+assert_last_refused(learner_run *run, const char *want)
+{
+    assert_string_equal(learner_run_status(run)->refused, want);
+}
+
+// Told until an actor acts, and for some minutes at least; what is cut is still text.
+static void
+test_run_tells_whom_it_refused(void **state)
+{
+    (void)state;
+    wire_register request = {.role = WIRE_ROLE_ACTOR, .label = 5, .host = "höst", .pid = 7};
+    learner_run *run = run_joined(false);
+    assert_last_refused(run, "");
+    assert_null(learner_run_trouble(run));
+    learner_run_refuse(run, &request, "this run trains on another environment");
+    T_NEAR(status_of(run, "learner.actors_refused"), 1, 0, 0);
+    assert_last_refused(run, "höst/7: this run trains on another environment");
+    assert_string_equal(learner_run_trouble(run),
+                        "no actor acts, and the last one was refused: höst/7: this run trains on "
+                        "another environment");
+    T_OK(comes(run, NULL, &request));
+    assert_null(learner_run_trouble(run)); // one acts
+    assert_last_refused(run, "höst/7: this run trains on another environment");
+    char longer[1 + 2 * 140 + 1] = "x";
+    for (size_t i = 0; i < 140; i++) {
+        memcpy(longer + 1 + 2 * i, "ö", sizeof("ö"));
+    }
+    for (int i = 0; i < 2; i++) { // of one of them a byte is at the end of the room
+        learner_run_refuse(run, &request, longer + i);
+        const char *told = learner_run_status(run)->refused;
+        json_t *text = json_string(told); // NULL: it is no UTF-8
+        assert_non_null(text);
+        assert_string_equal(told + strlen(told) - 3, "...");
+        json_decref(text);
+    }
+    run_stop(run, "interrupted");
+}
+
 // What an actor has of another run is that run's environment: also where it would fit, it begins
 // nothing and gets no place.
 static void
@@ -357,6 +396,7 @@ main(void)
         T(test_run_that_another_learner_has_writes_nothing),
         T(test_run_refuses_a_first_actor_with_another_environment),
         T(test_run_keeps_the_environment_of_the_first_actor),
+        T(test_run_tells_whom_it_refused),
         T(test_run_takes_nothing_of_an_actor_of_another_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

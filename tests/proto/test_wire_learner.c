@@ -476,6 +476,13 @@ test_status_survives_the_wire_with_nan(void **state)
     assert_int_equal(out.stat_count, 3);
     assert_true(isnan(out.stat_value[1]));
     assert_string_equal(out.stat_name[2], "stat_2");
+    assert_string_equal(out.refused, in.refused);
+    in.refused = NULL;
+    T_OK(THROUGH(wire_status, &out, &in));
+    assert_string_equal(out.refused, "");
+    in.refused = "two\nlines";
+    REFUSED(wire_status, &in, "status.refused: no name, or longer than 256 bytes");
+    in = wire_example_status(3);
     in.state = "two\nlines";
     REFUSED(wire_status, &in, "status.state: no name, or longer than 256 bytes");
 }

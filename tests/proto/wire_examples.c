@@ -242,7 +242,8 @@ wire_example_status(uint32_t stats)
                          .state = "training",
                          .stat_count = stats,
                          .stat_name = stat_names,
-                         .stat_value = stat_values};
+                         .stat_value = stat_values,
+                         .refused = "höst-1.example/4711: it has another environment"};
 }
 
 wire_peers
