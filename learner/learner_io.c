@@ -23,14 +23,14 @@
 #define CALLERS                                                                                    \
     (OCT_ROLE_BIT(OCT_ROLE_ACTOR) | OCT_ROLE_BIT(OCT_ROLE_EVALUATOR) |                             \
      OCT_ROLE_BIT(OCT_ROLE_OPERATOR) | OCT_ROLE_BIT(OCT_ROLE_RELAY))
-#define SUBSCRIBERS        (OCT_ROLE_BIT(OCT_ROLE_ACTOR) | OCT_ROLE_BIT(OCT_ROLE_RELAY))
-#define TICK_MS            20
-#define SERVER_CONTEXTS    64
-#define SERVER_BYTES_MAX   (8u << 20)
-#define PUBLISH_QUEUE      16 // as many as an actor holds: changes are of use one after the other
-#define EXIT_REFUSED       3
-#define EVALUATOR_MISSED_S 5
-#define LOCK_LOOK_TICKS    50 // a second
+#define SUBSCRIBERS      (OCT_ROLE_BIT(OCT_ROLE_ACTOR) | OCT_ROLE_BIT(OCT_ROLE_RELAY))
+#define TICK_MS          20
+#define SERVER_CONTEXTS  64
+#define SERVER_BYTES_MAX (8u << 20)
+#define PUBLISH_QUEUE    16 // as many as an actor holds: changes are of use one after the other
+#define EXIT_REFUSED     3
+#define MISSED_S         5
+#define LOCK_LOOK_TICKS  50 // a second
 
 static_assert(WIRE_SHARDS_MAX == OCT_SHARDS_MAX, "a relay has a line to each shard");
 
@@ -611,7 +611,7 @@ learner_io_open(learner_io **out, net_loop *loop, const learner_io_options *opti
         .epoch = options->lock != NULL ? learner_lock_epoch(options->lock) : 0,
         .evaluator_wait_s = options->evaluator_wait_s,
         .lg = options->lg,
-        .evaluator_missed_s = EVALUATOR_MISSED_S,
+        .missed_s = MISSED_S,
         .notify = run_notify,
         .arg = io->wakeup,
     };

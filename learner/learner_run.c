@@ -58,6 +58,7 @@ learner_run_create(learner_run **out, const learner_run_options *options, char *
     learner_run *run = oct_alloc(sizeof(*run));
     run->options = *options;
     run->config = options->config;
+    run->created_ns = oct_clock_ns();
     run->action_repeat = oct_action_repeat_of(run->config->env.options);
     run->pace = run->config->run.deterministic ? &learner_pace_turns : &learner_pace_clock;
     run->libm = run->config->run.deterministic ? oct_libm_sum() : 0;
@@ -495,8 +496,7 @@ evaluator_tick(learner_run *run, uint32_t evaluators)
 {
     if (evaluators > 0) {
         run->evaluator_missed = false;
-    } else if (!run->evaluator_missed &&
-               seconds_since(run->begin_ns) > run->options.evaluator_missed_s) {
+    } else if (!run->evaluator_missed && seconds_since(run->begin_ns) > run->options.missed_s) {
         run->evaluator_missed = true;
         oct_log_warn(
             "LEARNER-NO-EVALUATOR",
@@ -507,11 +507,32 @@ evaluator_tick(learner_run *run, uint32_t evaluators)
     }
 }
 
+// A learner that was started by hand says what it waits for. In lock-step its turns say so.
+static void
+actor_tick(learner_run *run, uint32_t actors)
+{
+    bool is_offline = oct_config_is_offline(run->config);
+    bool needs_one =
+        run->phase == LEARNER_WAITING ||
+        (run->phase == LEARNER_TRAINING && !is_offline && !run->config->run.deterministic);
+    if (actors > 0) {
+        run->actor_missed = true;
+    } else if (needs_one && !run->actor_missed &&
+               seconds_since(run->created_ns) > run->options.missed_s) {
+        run->actor_missed = true;
+        oct_log_notice("LEARNER-NO-ACTOR",
+                       "no %s has registered yet; start one: octet-actor%s --learner %s",
+                       is_offline ? "evaluator, which knows the environment," : "actor",
+                       is_offline ? " --evaluate" : "", run->config->net.learner);
+    }
+}
+
 void
 learner_run_tick(learner_run *run)
 {
     uint64_t now_ns = oct_clock_ns();
     learner_actors_live live = learner_actors_live_get(run->actors, now_ns);
+    actor_tick(run, live.actors);
     if (run->phase == LEARNER_FINAL) {
         learner_end_tick(run, live.evaluators, now_ns);
     }

@@ -35,8 +35,9 @@ typedef struct learner_run_options {
     // When training ends and no evaluator is there, how long to wait for one before it is given up
     // to know what was learned. 0: not at all.
     double evaluator_wait_s;
-    double evaluator_missed_s; // of training without one until that is said in the log
-    learner_group *lg;         // borrowed; NULL: the run has one learner
+    // Without an actor, or in training without an evaluator, until that is said in the log.
+    double missed_s;
+    learner_group *lg; // borrowed; NULL: the run has one learner
     learner_notify_fn notify;
     void *arg;
 } learner_run_options;

@@ -157,6 +157,8 @@ struct learner_run {
     bool has_eval;
     uint32_t failed_evals;
     bool evaluator_missed; // it was said that none is there
+    uint64_t created_ns;
+    bool actor_missed; // it was said that none has come yet, or one has
 
     learner_report report;
     uint64_t final_begin_ns;

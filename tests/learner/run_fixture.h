@@ -24,7 +24,7 @@ static fixture_rows rows;
 static uint64_t steps; // of environments, that replay has taken
 static double evaluator_wait_s;
 static const char *environment; // file, NULL: not known beforehand
-static double evaluator_missed_s;
+static double missed_s;
 
 static inline int
 setup(void **state)
@@ -36,7 +36,7 @@ setup(void **state)
     steps = 0;
     evaluator_wait_s = 0;
     environment = NULL;
-    evaluator_missed_s = 3600;
+    missed_s = 3600;
     return 0;
 }
 
@@ -56,7 +56,7 @@ run_create(learner_run **out, bool resume)
                                    .resume = resume,
                                    .environment = environment,
                                    .evaluator_wait_s = evaluator_wait_s,
-                                   .evaluator_missed_s = evaluator_missed_s,
+                                   .missed_s = missed_s,
                                    .notify = fixture_ring,
                                    .arg = &bell};
     reason[0] = '\0';

@@ -651,11 +651,11 @@ test_run_says_that_no_evaluator_is_there(void **state)
 {
     (void)state;
     static const char id[] = "LEARNER-NO-EVALUATOR";
-    evaluator_missed_s = 3600;
+    missed_s = 3600;
     learner_run *run = run_joined(false);
     assert_int_equal(mentions(said_in_tick(run), id), 0); // it may still come
     run_stop(run, "interrupted");
-    evaluator_missed_s = 0;
+    missed_s = 0;
     config.run.stop_at_return = 10;
     run = run_joined(false);
     char *said = said_in_tick(run);
@@ -667,6 +667,36 @@ test_run_says_that_no_evaluator_is_there(void **state)
     assert_int_equal(mentions(said_in_tick(run), id), 0);
     evaluator->seen_ns -= 1000000000000u; // killed long ago
     assert_int_equal(mentions(said_in_tick(run), id), 1);
+    run_stop(run, "interrupted");
+}
+
+// A run by hand without actors: its log would say nothing.
+static void
+test_run_says_that_no_actor_has_come(void **state)
+{
+    (void)state;
+    static const char id[] = "LEARNER-NO-ACTOR";
+    learner_run *run = run_begin(false);
+    assert_int_equal(mentions(said_in_tick(run), id), 0); // it is about to come
+    run_stop(run, "interrupted");
+    missed_s = 0;
+    run = run_begin(false);
+    char *said = said_in_tick(run);
+    assert_non_null(strstr(said, "octet-actor --learner"));
+    assert_int_equal(mentions(said, id), 1);
+    assert_int_equal(mentions(said_in_tick(run), id), 0); // once
+    run_stop(run, "interrupted");
+    // An evaluator has begun it, which is not enough.
+    run = run_joined(false);
+    (void)actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+    assert_int_equal(mentions(said_in_tick(run), id), 1);
+    run_stop(run, "interrupted");
+    // Who came and went is another matter.
+    run = run_joined(false);
+    learner_actor *actor = actor_begin(run, 7, WIRE_ROLE_ACTOR);
+    assert_int_equal(mentions(said_in_tick(run), id), 0);
+    actor->seen_ns -= 1000000000000u;
+    assert_int_equal(mentions(said_in_tick(run), id), 0);
     run_stop(run, "interrupted");
 }
 
@@ -753,6 +783,7 @@ main(void)
         T(test_run_is_solved),
         T(test_run_gives_a_dead_evaluators_order_to_the_next),
         T(test_run_says_that_no_evaluator_is_there),
+        T(test_run_says_that_no_actor_has_come),
         T(test_run_waits_for_an_evaluator_that_goes_on),
         T(test_run_checkpoints_while_it_trains),
     };
