@@ -632,6 +632,27 @@ def test_actors_take_the_environment_of_the_next_run():
         assert b"Acrobot-v1" in (following / "environment.oct").read_bytes()
 
 
+def test_an_actor_that_is_refused_is_told():
+    """The run's environment is known, and the actor has another one: it ends, and status says so."""
+    with scratch() as folder, by_hand(folder, how="local", settings=ENDLESS) as (processes, run, _):
+        wait_for("training", lambda: column(run, "updates"))
+        processes["learner"].terminate()
+        assert processes["learner"].wait(30) == 0
+        processes["evaluator"].terminate()
+        following = folder / "next"
+        with open(folder / "next.log", "w", encoding="utf-8") as log:
+            processes["learner"] = start([LEARNER, ROOT / "presets/acrobot.yaml", "--run-dir", following, "--environment",
+                                          run / "environment.oct"], stdout=log, stderr=log, cwd=folder)
+        assert processes["actor"].wait(DEADLINE_S) == 3
+        why = "this run trains on CartPole-v1: observations 4 float32, actions 2 to choose from; this actor has Acrobot-v1"
+        told = subprocess.run([OCTET, "status", following, "--json"], capture_output=True, text=True, check=True).stdout
+        status = json.loads(told)
+        assert status["learner"]["refused"].startswith(f"{socket.gethostname()[:63]}/{processes['actor'].pid}: {why}"), status
+        assert status["learner"]["numbers"]["learner.actors_refused"] == 1, status
+        assert "refused" in status["waiting"]["why"], status["waiting"]
+        assert processes["learner"].poll() is None
+
+
 def test_a_mistake_in_the_experiment_ends_the_learner_alone():
     """What the first actor's environment shows, and what a checkpoint does: the learner is refused, and who works for it
     waits for the next one."""
