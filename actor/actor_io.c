@@ -283,6 +283,7 @@ actor_worker_begin(actor_io *io, policy_net *net)
     io->e = NULL;
     io->worker = actor_worker_create(run, &io->config, worker_notify, io->wakeup);
     actor_outbox_init(&io->outbox, actor_worker_batches(io->worker));
+    actor_resend_init(&io->resend);
     const actor_batch_shape *shape = actor_run_shape(run);
     oct_log_notice("ACTOR-START",
                    "env=%s envs=%u index=%u incarnation=%u kernel=%s precision=%s batches=%u "

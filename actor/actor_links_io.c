@@ -129,6 +129,7 @@ actor_links_move(actor_io *io, const actor_addresses *addresses)
     io->ack_sub = io->policy_sub = NULL;
     actor_links_set(io, addresses);
     actor_outbox_go_back(&io->outbox);
+    actor_resend_init(&io->resend);
     if (actor_links_open(io) != OCT_OK) {
         oct_log_error("ACTOR-LINKS", "cannot reach replay=%s or policies=%s", io->replay_address,
                       io->policy_address);

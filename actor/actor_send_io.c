@@ -6,7 +6,6 @@
 #include "common/oct_clock.h"
 #include "common/oct_log.h"
 
-#define STALL_NS  1000000000u
 #define STATS_MAX 32
 
 // ---- batches
@@ -16,7 +15,8 @@ actor_send_batches(void *arg)
 {
     actor_io *io = arg;
     actor_batch *batch;
-    while ((batch = actor_outbox_next(&io->outbox)) != NULL) {
+    while (io->outbox.sent < io->resend.window &&
+           (batch = actor_outbox_next(&io->outbox)) != NULL) {
         wire_batch view =
             actor_batch_view(batch, io->actor_id, io->session, actor_outbox_first(&io->outbox));
         memcpy(view.token, io->token, sizeof(view.token));
@@ -28,9 +28,7 @@ actor_send_batches(void *arg)
             return;
         }
         io->bytes_sent += length;
-        if (io->outbox.sent == 0) {
-            io->progress_ns = oct_clock_ns();
-        }
+        actor_resend_sent(&io->resend, batch->sequence, io->outbox.sent, oct_clock_ns());
         actor_outbox_sent(&io->outbox);
     }
 }
@@ -41,6 +39,7 @@ actor_send_again(void *arg)
     actor_io *io = arg;
     io->replay_lost = false;
     actor_outbox_go_back(&io->outbox);
+    actor_resend_init(&io->resend);
     actor_send_batches(io);
 }
 
@@ -72,11 +71,17 @@ actor_send_acked(void *arg, net_msg *msg)
     if (ack.actor_id != io->actor_id || ack.session != io->session) {
         return;
     }
-    uint64_t before = io->outbox.acked;
+    uint64_t before = io->outbox.acked, replay = io->outbox.incarnation;
     io->heard_ns = oct_clock_ns();
     actor_outbox_ack(&io->outbox, &ack);
-    if (io->outbox.acked != before || ack.credit == 0) {
-        io->progress_ns = oct_clock_ns();
+    if (replay != 0 && io->outbox.incarnation != replay) {
+        actor_resend_init(&io->resend); // it has what was on its way no more
+    }
+    if (io->outbox.acked != before) {
+        actor_resend_acked(&io->resend, io->outbox.acked, io->heard_ns);
+    }
+    if (ack.credit == 0) {
+        actor_resend_held(&io->resend, io->heard_ns);
     }
     actor_worker_set_window(io->worker, ack.credit);
     actor_batch *batch;
@@ -91,13 +96,12 @@ actor_send_acked(void *arg, net_msg *msg)
 }
 
 // PUSH loses what the kernel held when replay died, and replay drops what it cannot take yet: with
-// room there and no progress here, everything held is sent again.
+// room there and no progress here, everything held is sent again (actor_resend.h).
 void
 actor_send_watch(actor_io *io)
 {
-    if (io->outbox.sent > 0 && oct_clock_ns() - io->progress_ns > STALL_NS) {
+    if (io->outbox.sent > 0 && actor_resend_is_late(&io->resend, oct_clock_ns())) {
         actor_outbox_go_back(&io->outbox);
-        io->progress_ns = oct_clock_ns();
     }
     actor_send_batches(io);
 }

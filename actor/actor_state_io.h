@@ -4,6 +4,7 @@
 #include "actor/actor_io.h"
 #include "actor/actor_measurements.h"
 #include "actor/actor_outbox.h"
+#include "actor/actor_resend.h"
 #include "actor/actor_turns.h"
 #include "actor/actor_worker.h"
 #include "codec/codec_receiver.h"
@@ -109,7 +110,7 @@ struct actor_io {
     net_sub *ack_sub;
     net_push *push;
     actor_outbox outbox;
-    uint64_t progress_ns; // last time an acknowledgement moved on, or a batch was sent first
+    actor_resend resend;
     uint64_t bytes_sent;
     uint64_t report_sequence;
     net_timer *tick;
