@@ -26,13 +26,13 @@ actor_spec_high(const octet_env_space *space, uint32_t i)
     return space->high != NULL ? (float)space->high[i] : INFINITY;
 }
 
-// As policy_spec's obs_high. A space without bounds has all bytes.
+// As policy_spec's obs_high. Of a space without bounds nobody knows: many have maps of 0 and 1.
 static uint32_t
 high_of(const octet_env_space *space)
 {
-    bool is_bytes = space->n == 0 && space->dtype == OCTET_ENV_U8;
-    double high = is_bytes && space->high == NULL ? UINT8_MAX : 0;
-    for (uint32_t i = 0; is_bytes && space->high != NULL && i < env_space_count(space); i++) {
+    bool has_bytes = space->n == 0 && space->dtype == OCTET_ENV_U8 && space->high != NULL;
+    double high = 0;
+    for (uint32_t i = 0; has_bytes && i < env_space_count(space); i++) {
         high = fmax(high, ceil(fmin(space->high[i], UINT8_MAX)));
     }
     return high > 1 ? (uint32_t)high : 0;
