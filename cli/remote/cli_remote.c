@@ -3,9 +3,11 @@
 #include "cli/remote/cli_remote.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli_options.h"
 #include "cli/remote/cli_link.h"
@@ -45,6 +47,18 @@ static const struct argp_option option_table[] = {
     {0},
 };
 
+// A command that is given a run's folder goes there before it reads the certificates.
+static void
+tls_make_absolute(cli_remote_options *options)
+{
+    static char path[2 * PATH_MAX]; // of the one command of this process
+    char here[PATH_MAX];
+    if (options->tls != NULL && options->tls[0] != '/' && getcwd(here, sizeof(here)) != NULL) {
+        (void)snprintf(path, sizeof(path), "%s/%s", here, options->tls);
+        options->tls = path;
+    }
+}
+
 static error_t
 parse(int key, char *arg, struct argp_state *state)
 {
@@ -61,6 +75,9 @@ parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_INSECURE:
         options->insecure = true;
+        return 0;
+    case ARGP_KEY_END:
+        tls_make_absolute(options);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

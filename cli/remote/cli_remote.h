@@ -18,7 +18,7 @@
 typedef struct cli_remote_options {
     const char *learner; // --learner, NULL: not given
     const char *replay;  // --replay, of shards separated by commas; NULL: as the learner names them
-    const char *tls;     // --tls, else OCTET_TLS; NULL: none
+    const char *tls;     // --tls, else OCTET_TLS, absolute once parsed; NULL: none
     bool insecure;
     uint64_t run_id; // a learner that has another run is not the one that is meant; 0: any is
 } cli_remote_options;

@@ -82,6 +82,13 @@ def test_status_shows_each_daemon_and_its_peers():
         # The folder of certificates may come from the environment.
         result = octet("status", *options[:2], env={**os.environ, "OCTET_TLS": str(options[3])})
         assert result.returncode == 0, result.stderr
+        # It is meant from where the command was typed, also beside the run's folder.
+        there = options[3].relative_to(folder)
+        for command in (["status", run], ["top", run, "--once"], ["set", run, "replay.tolerance=1000"]):
+            result = octet(*command, "--tls", there, cwd=folder)
+            assert result.returncode == 0, result
+            result = octet(*command, cwd=folder, env={**os.environ, "OCTET_TLS": str(there)})
+            assert result.returncode == 0, result
 
 
 def test_status_names_who_fell_silent():
