@@ -15,6 +15,7 @@
 #include "cli/remote/cli_remote_poll.h"
 #include "cli/remote/cli_remote_run.h"
 #include "cli/run/cli_ended.h"
+#include "cli/run/cli_folder.h"
 #include "cli/run/cli_report.h"
 #include "cli/status/cli_screen.h"
 #include "cli/status/cli_view.h"
@@ -154,6 +155,20 @@ ask(look *l)
     return l->misses == 0;
 }
 
+// Of a run folder whose learner was not heard: only the locks say whether the run has ended.
+static int
+without_learner(const status_options *options, const oct_config *config, const char *why)
+{
+    const char *run_dir = options->run.run_dir;
+    if (cli_folder_is_live(".")) {
+        cli_error("status", "%s: the run has not ended, but its learner cannot be asked: %s: %s",
+                  run_dir, options->run.remote.learner, why);
+        return CLI_EXIT_FAILED;
+    }
+    cli_ended_show(stdout, run_dir, config, options->json);
+    return 0;
+}
+
 // config: of the run folder; not looked at otherwise.
 static int
 look_at(const status_options *options, const oct_config *config)
@@ -172,11 +187,13 @@ look_at(const status_options *options, const oct_config *config)
         // said
     } else if (ask(&l)) {
         exit_code = 0;
-    } else if (has_folder) {
-        exit_code = cli_ended_show(stdout, options->run.run_dir, config, options->json);
     } else {
         const cli_daemon_state *learner = &cli_remote_poll_state(l.poll)->learner;
-        cli_error("status", "%s: %s", learner->url, learner->why);
+        if (has_folder) {
+            exit_code = without_learner(options, config, learner->why);
+        } else {
+            cli_error("status", "%s: %s", learner->url, learner->why);
+        }
     }
     (void)fflush(stdout);
     net_loop_exit_deadline(l.loop, CLOSE_MS, exit_code);
@@ -195,7 +212,7 @@ cli_status(int argc, char **argv)
     cli_options_parse(&status_argp, argc, argv, &options);
     cli_remote_run_enter(&options.run, "status", &config);
     if (cli_remote_run_is_gone(&options.run)) {
-        return cli_ended_show(stdout, options.run.run_dir, &config, options.json);
+        return without_learner(&options, &config, "there is no such socket (yet, or any more)");
     }
     return look_at(&options, &config);
 }

@@ -145,6 +145,19 @@ learner_lock_lost(const learner_lock *lock)
     return now.epoch > lock->epoch;
 }
 
+bool
+learner_lock_is_taken(const char *folder)
+{
+    char path[PATH_BYTES_MAX];
+    (void)snprintf(path, sizeof(path), "%s/learner.lock", folder);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool is_taken = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return is_taken;
+}
+
 void
 learner_lock_release(learner_lock *lock)
 {

@@ -8,8 +8,6 @@
 
 #include <jansson.h>
 
-#include "cli/cli_options.h"
-#include "cli/run/cli_folder.h"
 #include "cli/run/cli_report.h"
 #include "common/oct_base.h"
 #include "common/oct_text.h"
@@ -78,20 +76,15 @@ print_metrics(FILE *out)
     }
 }
 
-int
+void
 cli_ended_show(FILE *out, const char *folder, const oct_config *config, bool json)
 {
-    bool is_held = cli_folder_is_locked(".");
-    if (json && is_held) {
-        cli_error("status", "%s: its daemons do not answer", folder);
-    } else if (json) {
+    if (json) {
         print_json(out, folder, config);
-    } else {
-        fprintf(out, "%s: %s\n", folder,
-                is_held ? "its daemons do not answer" : "the run has ended");
-        if (!cli_report_print_ended(out, folder, config)) {
-            print_metrics(out);
-        }
+        return;
     }
-    return is_held ? CLI_EXIT_FAILED : 0;
+    fprintf(out, "%s: the run has ended\n", folder);
+    if (!cli_report_print_ended(out, folder, config)) {
+        print_metrics(out);
+    }
 }

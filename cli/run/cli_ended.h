@@ -6,10 +6,9 @@
 
 #include "common/oct_config.h"
 
-// A run whose daemons do not answer, from its folder, which is the working folder; a person calls
-// it folder. Prints its report to out, or with json one line of JSON: {"folder", "ended": true,
-// "env", "summary"}, null for a summary that was not written. Gives the exit code: a supervisor
-// that is still there makes it a failure. Threads: main thread.
-int cli_ended_show(FILE *out, const char *folder, const oct_config *config, bool json);
+// A run that has ended (cli_folder_is_live), from its folder, which is the working folder; a person
+// calls it folder. Prints its report to out, or with json one line of JSON: {"folder", "ended":
+// true, "env", "summary"}, null for a summary that was not written. Threads: main thread.
+void cli_ended_show(FILE *out, const char *folder, const oct_config *config, bool json);
 
 #endif // CLI_RUN_CLI_ENDED_H

@@ -20,6 +20,7 @@
 #include "common/oct_file.h"
 #include "common/oct_program.h"
 #include "learner/learner_checkpoints.h"
+#include "learner/learner_lock.h"
 
 #define FREE_BYTES_MIN  (16ull << 20)
 #define SAME_SECOND_MAX 1000
@@ -113,12 +114,18 @@ cli_folder_is_locked(const char *path)
 {
     char name[CLI_PATH_MAX + 8];
     (void)snprintf(name, sizeof(name), "%s/.lock", path);
-    int fd = open(name, O_RDWR | O_CLOEXEC);
-    bool is_locked = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    int fd = open(name, O_RDONLY | O_CLOEXEC);
+    bool is_locked = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     if (fd >= 0) {
         (void)close(fd);
     }
     return is_locked;
+}
+
+bool
+cli_folder_is_live(const char *path)
+{
+    return cli_folder_is_locked(path) || learner_lock_is_taken(path);
 }
 
 static oct_err

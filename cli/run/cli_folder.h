@@ -27,6 +27,8 @@ OCT_CHECKED oct_err cli_folder_open(cli_folder *out, const char *wanted, const c
 void cli_folder_close(cli_folder *folder);
 // Whether an octet train runs in a folder.
 bool cli_folder_is_locked(const char *path);
+// Whether an octet train or an octet-learner runs in a folder: the run has not ended.
+bool cli_folder_is_live(const char *path);
 // Whether a folder has a file of that name.
 bool cli_folder_has(const char *folder, const char *name);
 // Whether a run has begun to train in the folder: it has a checkpoint or a policy.

@@ -1031,6 +1031,16 @@ class LiveRun(Case):
         out, _ = self.octet("status", "run")
         self.assertIn("  return     not evaluated\n             evaluator: X: it needs a limit\n", out)
 
+    def test_a_stopped_learner_has_not_ended_its_run(self):
+        learner = next(pid for pid in self.alive()
+                       if b"octet-learner" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes())
+        os.kill(learner, signal.SIGSTOP)
+        for more in ([], ["--json"], ["--watch"]):
+            out, err = self.octet("status", "run", *more, code=1)
+            self.assertEqual(out, "")
+            self.assertIn("run: the run has not ended, but its learner cannot be asked: ipc://learner.ipc: ", err)
+        os.kill(learner, signal.SIGCONT)
+
     def test_piped_lines_are_not_cut(self):
         (self.home / ("run" + 70 * "n")).symlink_to("run")
         out, _ = self.octet("status", "run" + 70 * "n")

@@ -91,6 +91,21 @@ def test_status_shows_each_daemon_and_its_peers():
             assert result.returncode == 0, result
 
 
+def test_a_run_that_cannot_be_asked_has_not_ended():
+    with scratch() as folder, secured(folder) as (processes, run, options, _):
+        until("the learner", options, lambda a: True)
+        (folder / "other").mkdir()
+        stranger = ["--tls", certificates(OCTET, folder / "other") / "operator"]
+        for more in ([], ["--json"], ["--watch"]):
+            refused([run, *stranger, *more], "the run has not ended, but its learner cannot be asked", options[1], "certificate")
+        processes["learner"].send_signal(signal.SIGSTOP)
+        refused([run, *options[2:]], "the run has not ended, but its learner cannot be asked", options[1])
+        processes["learner"].kill()
+        processes["learner"].wait()
+        result = octet("status", run, *options[2:])
+        assert result.returncode == 0 and "the run has ended" in result.stdout, result
+
+
 def test_status_names_who_fell_silent():
     with scratch() as folder, secured(folder) as (processes, _, options, _):
         until("an actor", options, acts)

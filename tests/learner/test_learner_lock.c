@@ -63,6 +63,20 @@ test_lock_is_of_one_learner(void **state)
     learner_lock_release(taken());
 }
 
+// Whoever asks takes nothing, and needs no file.
+static void
+test_lock_can_be_asked_for(void **state)
+{
+    (void)state;
+    assert_false(learner_lock_is_taken(FOLDER));
+    learner_lock *lock = taken();
+    assert_true(learner_lock_is_taken(FOLDER));
+    assert_true(learner_lock_is_taken(FOLDER));
+    learner_lock_release(lock);
+    assert_false(learner_lock_is_taken(FOLDER));
+    learner_lock_release(taken());
+}
+
 static void
 test_lock_epochs_grow(void **state)
 {
@@ -110,6 +124,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         T(test_lock_needs_a_folder),
         T(test_lock_is_of_one_learner),
+        T(test_lock_can_be_asked_for),
         T(test_lock_epochs_grow),
         T(test_lock_is_lost_to_one_that_came_later),
     };
