@@ -1,5 +1,6 @@
 // octet stop and octet checkpoint: an operator's requests to a learner on another host.
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -8,6 +9,8 @@
 #include "cli/remote/cli_remote.h"
 
 #define CALL_MS  4000
+#define WRITE_MS (24u * 60 * 60 * 1000) // a large checkpoint: as long as the learner answers
+#define LOOK_MS  1000
 #define CLOSE_MS 500
 
 typedef struct remote_command {
@@ -16,7 +19,9 @@ typedef struct remote_command {
     const char *reason; // of a stop; NULL: a checkpoint
     net_loop *loop;
     cli_remote *link;
-    bool done;
+    net_timer *look; // whether the learner that writes still answers
+    bool done, failed;
+    char said[128]; // what was done
     char why[512];
 } remote_command;
 
@@ -62,24 +67,81 @@ static const struct argp stop_argp = {
 static const struct argp checkpoint_argp = {
     .parser = parse,
     .args_doc = "--learner ADDRESS",
-    .doc = "Makes the learner of a run on other hosts write a checkpoint now.\v"
+    .doc = "Makes the learner of a run on other hosts write a checkpoint now. "
+           "It ends when the checkpoint is on the disk.\v"
            "Example: octet checkpoint --learner tls+tcp://learner.lab:5555 --tls octet-certs/anna",
     .children = children,
 };
 
 static void
-command_answered(void *arg, oct_err err, const char *detail, const wire_empty *answer)
+command_fail(remote_command *t, oct_err err, const char *detail)
+{
+    if (t->link == NULL || t->done || t->failed) {
+        return; // this end closes, or knows
+    }
+    t->failed = true;
+    cli_remote_why(t->link, CLI_REMOTE_LEARNER, err, detail, t->why, sizeof(t->why));
+    net_loop_stop(t->loop);
+}
+
+static void
+stop_answered(void *arg, oct_err err, const char *detail, const wire_empty *answer)
 {
     remote_command *t = arg;
     (void)answer;
-    if (err == OCT_ECLOSED && t->link == NULL) {
-        return; // this end
-    }
-    t->done = err == OCT_OK;
     if (err != OCT_OK) {
-        cli_remote_why(t->link, CLI_REMOTE_LEARNER, err, detail, t->why, sizeof(t->why));
+        command_fail(t, err, detail);
+        return;
     }
+    t->done = true;
+    (void)snprintf(t->said, sizeof(t->said),
+                   "the learner ends the run; see its log and summary.json");
     net_loop_stop(t->loop);
+}
+
+// ---- a checkpoint, which may take long
+
+static void
+checkpoint_answered(void *arg, oct_err err, const char *detail, const wire_written *answer)
+{
+    remote_command *t = arg;
+    if (err != OCT_OK) {
+        command_fail(t, err, detail);
+        return;
+    }
+    t->done = true;
+    (void)snprintf(t->said, sizeof(t->said),
+                   "the checkpoint is on the disk: %" PRIu64 " updates, %" PRIu64
+                   " environment steps",
+                   answer->updates, answer->env_steps);
+    net_loop_stop(t->loop);
+}
+
+static void look(void *arg);
+
+static void
+look_answered(void *arg, oct_err err, const char *detail, const wire_status *answer)
+{
+    remote_command *t = arg;
+    (void)answer;
+    if (err != OCT_OK) {
+        command_fail(t, err, detail);
+    } else if (!t->done && !t->failed) {
+        net_timer_stop(t->look);
+        t->look = net_timer_start(t->loop, LOOK_MS, 0, look, t);
+    }
+}
+
+static void
+look(void *arg)
+{
+    static const wire_empty nothing;
+    remote_command *t = arg;
+    oct_err err = wire_call_learner_status(cli_remote_client(t->link, CLI_REMOTE_LEARNER), &nothing,
+                                           CALL_MS, look_answered, t);
+    if (err != OCT_OK) {
+        command_fail(t, err, oct_strerror(err));
+    }
 }
 
 static void
@@ -89,20 +151,24 @@ command_send(remote_command *t)
     wire_client *learner = cli_remote_client(t->link, CLI_REMOTE_LEARNER);
     const wire_stop stop = {.reason = t->reason};
     oct_err err = t->reason != NULL
-                      ? wire_call_stop(learner, &stop, CALL_MS, command_answered, t)
-                      : wire_call_checkpoint(learner, &nothing, CALL_MS, command_answered, t);
-    if (err == OCT_OK) {
-        net_loop_run(t->loop);
-    } else {
+                      ? wire_call_stop(learner, &stop, CALL_MS, stop_answered, t)
+                      : wire_call_checkpoint(learner, &nothing, WRITE_MS, checkpoint_answered, t);
+    if (err != OCT_OK) {
         (void)snprintf(t->why, sizeof(t->why), "%s", oct_strerror(err));
+        return;
     }
+    if (t->reason == NULL) {
+        look(t);
+    }
+    net_loop_run(t->loop);
 }
 
 static int
-command_run(remote_command *t, const struct argp *argp, int argc, char **argv, const char *said)
+command_run(remote_command *t, const struct argp *argp, int argc, char **argv)
 {
     t->command = argv[0];
     cli_remote_default(&t->remote);
+    t->remote.asks_once = t->reason == NULL;
     cli_options_parse(argp, argc, argv, t);
     cli_remote_check(t->command, &t->remote);
     if (t->remote.learner == NULL) {
@@ -116,7 +182,7 @@ command_run(remote_command *t, const struct argp *argp, int argc, char **argv, c
             (void)snprintf(t->why, sizeof(t->why), "cannot dial it");
         }
         if (t->done) {
-            printf("%s: %s\n", t->remote.learner, said);
+            printf("%s: %s\n", t->remote.learner, t->said);
         } else {
             cli_error(t->command, "%s: %s", t->remote.learner, t->why);
         }
@@ -126,6 +192,7 @@ command_run(remote_command *t, const struct argp *argp, int argc, char **argv, c
     net_loop_exit_deadline(t->loop, CLOSE_MS, exit_code);
     cli_remote *link = t->link;
     t->link = NULL;
+    net_timer_stop(t->look);
     cli_remote_close(link);
     net_loop_destroy(t->loop);
     return exit_code;
@@ -135,13 +202,12 @@ int
 cli_stop(int argc, char **argv)
 {
     remote_command t = {.reason = "stopped by an operator"};
-    return command_run(&t, &stop_argp, argc, argv,
-                       "the learner ends the run; see its log and summary.json");
+    return command_run(&t, &stop_argp, argc, argv);
 }
 
 int
 cli_checkpoint(int argc, char **argv)
 {
     remote_command t = {.reason = NULL};
-    return command_run(&t, &checkpoint_argp, argc, argv, "a checkpoint is being written");
+    return command_run(&t, &checkpoint_argp, argc, argv);
 }

@@ -484,7 +484,9 @@ checkpoint_writer(void *arg)
     bool is_written =
         learner_checkpoints_write(options->folder, options->config->learner.checkpoints_kept,
                                   &job->checkpoint) == OCT_OK;
-    learner_files_told(job->run, LEARNER_FILE_CHECKPOINT, is_written ? 0 : errno);
+    int code = is_written ? 0 : errno;
+    job->run->folder.writing.code = code;
+    learner_files_told(job->run, LEARNER_FILE_CHECKPOINT, code);
     atomic_store_explicit(&job->run->folder.writer_busy, 0, memory_order_release);
     learner_checkpoint_fini(&job->checkpoint);
     free(job);
@@ -497,6 +499,7 @@ writer_join(learner_run *run)
     if (run->folder.writer_started) {
         (void)pthread_join(run->folder.writer, NULL);
         run->folder.writer_started = false;
+        run->folder.written = run->folder.writing;
     }
 }
 
@@ -509,6 +512,7 @@ learner_files_checkpoint(learner_run *run, learner_state_bytes *take, bool async
     }
     if (async && atomic_load_explicit(&run->folder.writer_busy, memory_order_acquire) != 0) {
         free(take); // the disk is slow: the next one will do, unless it stands still
+        run->folder.writer_missed = true;
         if (oct_clock_ns() - run->folder.writer_begin_ns > WRITER_PATIENCE_NS) {
             learner_files_told(run, LEARNER_FILE_CHECKPOINT, EINPROGRESS);
         }
@@ -551,12 +555,42 @@ learner_files_checkpoint(learner_run *run, learner_state_bytes *take, bool async
                        run->reason);
     }
     run->folder.writer_begin_ns = oct_clock_ns();
+    run->folder.writer_missed = false;
+    run->folder.writing = (learner_written){
+        .number = ++run->folder.writer_number,
+        .place = {.updates = job->checkpoint.updates, .env_steps = job->checkpoint.env_steps},
+    };
     atomic_store_explicit(&run->folder.writer_busy, 1, memory_order_release);
     if (async && pthread_create(&run->folder.writer, NULL, checkpoint_writer, job) == 0) {
         run->folder.writer_started = true;
         return;
     }
     (void)checkpoint_writer(job);
+    run->folder.written = run->folder.writing;
+}
+
+oct_err
+learner_run_checkpointed(learner_run *run, uint64_t number, wire_written *out, char *reason,
+                         size_t reason_size)
+{
+    learner_folder *folder = &run->folder;
+    if (atomic_load_explicit(&folder->writer_busy, memory_order_acquire) == 0) {
+        writer_join(run);
+        if (folder->writer_missed) {
+            folder->writer_missed = false;
+            (void)learner_run_checkpoint(run);
+        }
+    }
+    if (folder->written.number < number) {
+        return OCT_EAGAIN;
+    }
+    if (folder->written.code != 0) {
+        (void)snprintf(reason, reason_size, "%s: %s cannot be written: %s", run->options.folder,
+                       file_names[LEARNER_FILE_CHECKPOINT], strerror(folder->written.code));
+        return OCT_EIO;
+    }
+    *out = folder->written.place;
+    return OCT_OK;
 }
 
 // ---- curve, summary

@@ -31,6 +31,7 @@
 #define EXIT_REFUSED     3
 #define MISSED_S         5
 #define LOCK_LOOK_TICKS  50 // a second
+#define SAVERS_MAX       16 // who wait for a checkpoint
 
 static_assert(WIRE_SHARDS_MAX == OCT_SHARDS_MAX, "a relay has a line to each shard");
 
@@ -61,6 +62,11 @@ struct learner_io {
     uint32_t shards;
     uint32_t bad_requests;
     uint32_t ticks;
+    struct saver {
+        wire_call *call;
+        uint64_t number; // of the checkpoint that it waits for
+    } savers[SAVERS_MAX];
+    uint32_t saver_count;
 
     net_wakeup *wakeup;
     net_timer *tick;
@@ -422,10 +428,36 @@ static void
 serve_checkpoint(void *arg, wire_call *call, const wire_empty *request)
 {
     learner_io *io = arg;
-    static const wire_empty empty;
     (void)request;
-    learner_run_checkpoint(io->run);
-    wire_reply_checkpoint(call, &empty);
+    const char *why = io->saver_count == SAVERS_MAX ? "too many wait for a checkpoint already"
+                                                    : learner_run_no_checkpoint(io->run);
+    if (why != NULL) {
+        wire_reply_error(call, OCT_EAGAIN, why);
+        return;
+    }
+    io->savers[io->saver_count++] = (struct saver){call, learner_run_checkpoint(io->run)};
+}
+
+// Those whose checkpoint is on the disk, or could not be written.
+static void
+savers_answer(learner_io *io)
+{
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < io->saver_count; i++) {
+        struct saver saver = io->savers[i];
+        wire_written written;
+        char reason[512];
+        oct_err err =
+            learner_run_checkpointed(io->run, saver.number, &written, reason, sizeof(reason));
+        if (err == OCT_OK) {
+            wire_reply_checkpoint(saver.call, &written);
+        } else if (err == OCT_EIO) {
+            wire_reply_error(saver.call, OCT_EAGAIN, reason);
+        } else {
+            io->savers[left++] = saver;
+        }
+    }
+    io->saver_count = left;
 }
 
 static void
@@ -522,6 +554,7 @@ tick(void *arg)
     traffic_tell(io);
     learner_run_set_relays(io->run, learner_relays_live(io->relays, oct_clock_ns()));
     learner_run_tick(io->run);
+    savers_answer(io);
     learner_phase phase = learner_run_phase(io->run);
     for (size_t i = 0; i < LEARNER_ORIGINS; i++) {
         if (io->replays[i] != NULL) {
@@ -531,6 +564,7 @@ tick(void *arg)
     if (phase == LEARNER_DONE && !io->stopping) {
         io->stopping = true;
         learner_run_save(io->run);
+        savers_answer(io);
         if (learner_run_failed(io->run) && io->exit_code == 0) {
             io->exit_code = EXIT_REFUSED; // starting again would not help
         }

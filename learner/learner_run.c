@@ -555,12 +555,28 @@ learner_run_tick(learner_run *run)
     run->pace->tick(run, now_ns);
 }
 
-void
+const char *
+learner_run_no_checkpoint(const learner_run *run)
+{
+    if (run->phase == LEARNER_WAITING) {
+        return "no actor has joined yet, so there is nothing to write a checkpoint of";
+    }
+    if (run->phase != LEARNER_TRAINING) {
+        return "training has ended; the learner saves everything and exits";
+    }
+    return run->config->run.deterministic
+               ? "the run is in lock-step, where a checkpoint comes every "
+                 "learner.checkpoint_turns turns and at no other time"
+               : NULL;
+}
+
+uint64_t
 learner_run_checkpoint(learner_run *run)
 {
     if (run->phase == LEARNER_TRAINING) {
         run->pace->checkpoint(run);
     }
+    return run->folder.writer_number + 1;
 }
 
 bool

@@ -158,8 +158,15 @@ void learner_run_abandon(learner_run *run, const char *reason);
 // Writes everything: checkpoint, policies, curve, summary. When done. A resumed run that no actor
 // could join leaves the folder as it was.
 void learner_run_save(learner_run *run);
-// A checkpoint now (asynchronously while training).
-void learner_run_checkpoint(learner_run *run);
+// Whether nobody can have a checkpoint now, and why; NULL: one can be asked for.
+const char *learner_run_no_checkpoint(const learner_run *run);
+// Asks for a checkpoint of now, which another thread writes; does nothing when there can be none.
+// Its number is for learner_run_checkpointed.
+uint64_t learner_run_checkpoint(learner_run *run);
+// What became of it, or of a later one; out is what a resumed run would go on from. OCT_EAGAIN: it
+// is not written yet. OCT_EIO: it could not be, with one line in reason.
+OCT_CHECKED oct_err learner_run_checkpointed(learner_run *run, uint64_t number, wire_written *out,
+                                             char *reason, size_t reason_size);
 // Bytes of frames so far, by arrow, told by the caller who has the sockets.
 typedef struct learner_traffic {
     uint64_t to_replay, from_replay;

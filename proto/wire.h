@@ -303,6 +303,11 @@ typedef struct wire_status {
     const char *refused; // of a learner: whom it last refused, and why; "": nobody lately
 } wire_status;
 
+// Of the checkpoint that was asked for: it is on the disk.
+typedef struct wire_written {
+    uint64_t updates, env_steps; // that a resumed run goes on from
+} wire_written;
+
 typedef struct wire_stop {
     const char *reason; // "interrupted", "solved" …: goes into summary.json
 } wire_stop;

@@ -17,6 +17,7 @@
     X(wire_report, Octet__Report)                                                                  \
     X(wire_empty, Octet__Empty)                                                                    \
     X(wire_status, Octet__Status)                                                                  \
+    X(wire_written, Octet__CheckpointWritten)                                                      \
     X(wire_stop, Octet__StopRequest)                                                               \
     X(wire_get_peers, Octet__PeersRequest)                                                         \
     X(wire_peers, Octet__Peers)                                                                    \
@@ -47,6 +48,7 @@ WIRE_MESSAGES(X)
 #define WIRE_GENERATED_wire_report         Octet__Report
 #define WIRE_GENERATED_wire_empty          Octet__Empty
 #define WIRE_GENERATED_wire_status         Octet__Status
+#define WIRE_GENERATED_wire_written        Octet__CheckpointWritten
 #define WIRE_GENERATED_wire_stop           Octet__StopRequest
 #define WIRE_GENERATED_wire_get_peers      Octet__PeersRequest
 #define WIRE_GENERATED_wire_peers          Octet__Peers

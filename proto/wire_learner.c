@@ -460,6 +460,24 @@ wire_status_from(wire_status *out, const Octet__Status *in, wire_arena *arena)
 }
 
 void
+wire_written_to(Octet__CheckpointWritten *out, const wire_written *in)
+{
+    *out = (Octet__CheckpointWritten){
+        PROTOBUF_C_MESSAGE_INIT(&octet__checkpoint_written__descriptor),
+        .updates = in->updates,
+        .env_steps = in->env_steps,
+    };
+}
+
+oct_err
+wire_written_from(wire_written *out, const Octet__CheckpointWritten *in, wire_arena *arena)
+{
+    (void)arena;
+    *out = (wire_written){.updates = in->updates, .env_steps = in->env_steps};
+    return OCT_OK;
+}
+
+void
 wire_stop_to(Octet__StopRequest *out, const wire_stop *in)
 {
     *out = (Octet__StopRequest){

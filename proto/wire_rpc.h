@@ -41,7 +41,7 @@
     X(get_policy, wire_get_policy, wire_got_policy, WIRE_BY_ACTOR)                                 \
     X(report_episodes, wire_report, wire_empty, WIRE_BY_ACTOR)                                     \
     X(learner_status, wire_empty, wire_status, WIRE_BY_OPERATOR)                                   \
-    X(checkpoint, wire_empty, wire_empty, WIRE_BY_OPERATOR)                                        \
+    X(checkpoint, wire_empty, wire_written, WIRE_BY_OPERATOR)                                      \
     X(stop, wire_stop, wire_empty, WIRE_BY_OPERATOR)                                               \
     X(learner_peers, wire_get_peers, wire_peers, WIRE_BY_OPERATOR)
 #define WIRE_REPLAY_METHODS(X)                                                                     \

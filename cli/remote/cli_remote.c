@@ -15,7 +15,7 @@
 
 struct cli_remote {
     net_loop *loop;
-    bool insecure;
+    bool insecure, asks_once;
     uint64_t run_meant; // cli_remote_options.run_id
     struct {
         cli_link link;
@@ -178,7 +178,8 @@ link_open(cli_remote *remote, cli_remote_daemon daemon, const char *url)
     unsigned roles =
         OCT_ROLE_BIT(daemon == CLI_REMOTE_LEARNER ? OCT_ROLE_LEARNER : OCT_ROLE_REPLAY);
     (void)snprintf(remote->daemons[daemon].url, NET_URL_MAX, "%s", url);
-    return cli_link_open(&remote->daemons[daemon].link, remote->loop, url, roles);
+    return cli_link_open(&remote->daemons[daemon].link, remote->loop, url, roles,
+                         !remote->asks_once);
 }
 
 oct_err
@@ -187,6 +188,7 @@ cli_remote_open(cli_remote **out, net_loop *loop, const cli_remote_options *opti
     cli_remote *remote = oct_alloc(sizeof(*remote));
     remote->loop = loop;
     remote->insecure = options->insecure;
+    remote->asks_once = options->asks_once;
     remote->run_meant = options->run_id;
     const char *replays = options->replay;
     char url[NET_URL_MAX];

@@ -20,6 +20,7 @@ typedef struct cli_remote_options {
     const char *replay;  // --replay, of shards separated by commas; NULL: as the learner names them
     const char *tls;     // --tls, else OCTET_TLS, absolute once parsed; NULL: none
     bool insecure;
+    bool asks_once;  // no request is sent again (cli_link_open)
     uint64_t run_id; // a learner that has another run is not the one that is meant; 0: any is
 } cli_remote_options;
 

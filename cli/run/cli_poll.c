@@ -89,14 +89,14 @@ cli_poll_open(cli_poll **out, net_loop *loop, const cli_poll_request *request, c
     poll->on_answer = on_answer;
     poll->arg = arg;
     poll->timeout_ms = request->timeout_ms;
-    oct_err err = cli_link_open(&poll->learner.link, loop, request->learner, SERVERS);
+    oct_err err = cli_link_open(&poll->learner.link, loop, request->learner, SERVERS, true);
     for (uint32_t i = 0; err == OCT_OK && i < state->shards; i++) {
         cli_daemon_state *shard = cli_state_shard(state, i);
         poll->replay[i] = (asked){.poll = poll, .state = shard};
-        err = cli_link_open(&poll->replay[i].link, loop, shard->url, SERVERS);
+        err = cli_link_open(&poll->replay[i].link, loop, shard->url, SERVERS, true);
     }
     if (err == OCT_OK && request->data != NULL) {
-        err = cli_link_open(&poll->data.link, loop, request->data, SERVERS);
+        err = cli_link_open(&poll->data.link, loop, request->data, SERVERS, true);
     }
     if (err != OCT_OK) {
         cli_poll_close(poll);

@@ -7,13 +7,14 @@ usage: e2e_status.py OCTET TEST
 import contextlib
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
 import threading
 
-from e2e import DEADLINE_S, ENDLESS, OCTET, by_hand, scratch, summary
+from e2e import CARTPOLE, DEADLINE_S, ENDLESS, LEARNER, OCTET, by_hand, scratch, start, summary
 from daemons import certificates, free_port, run_named, wait_for
 
 
@@ -215,13 +216,45 @@ def test_operator_sets_saves_and_stops():
         assert result.returncode == 0 and "replay.samples_per_insert=16" in result.stdout, result
         until("the limiter", options, lambda a: a["replay"]["numbers"]["replay.limiter.samples_per_insert"] == 16)
         before = (run / "checkpoint.oct").stat().st_mtime_ns
-        assert octet("checkpoint", *options).returncode == 0
-        wait_for("a checkpoint", lambda: (run / "checkpoint.oct").stat().st_mtime_ns > before)
+        result = octet("checkpoint", *options)
+        assert (run / "checkpoint.oct").stat().st_mtime_ns > before, "it is on the disk when the command ends"
+        assert result.returncode == 0 and re.search(r"on the disk: [1-9]\d* updates, [1-9]\d* environment steps", result.stdout), result
         result = octet("stop", *options, "--reason", "seen enough")
         assert result.returncode == 0 and result.stdout.startswith(options[1]), result
         assert processes["learner"].wait(DEADLINE_S) == 0
         assert summary(run)["reason"] == "seen enough"
         processes["actor"].send_signal(signal.SIGTERM)
+
+
+def test_a_checkpoint_that_is_not_written_is_told():
+    with scratch() as folder, secured(folder, "--set", "learner.checkpoint_s=0") as (processes, run, options, _):
+        # In the way of a draft's last step, as a full disk is in that of its first.
+        until("an actor", options, acts)
+        (run / "checkpoint.oct").unlink()
+        (run / "checkpoint.oct").mkdir()
+        refused(options, "checkpoint.oct cannot be written", command=("checkpoint",))
+        (run / "checkpoint.oct").rmdir()
+        assert octet("checkpoint", *options).returncode == 0
+        # Nobody writes while the learner is stopped, and nobody after it was killed.
+        processes["learner"].send_signal(signal.SIGSTOP)
+        refused(options, "the TLS handshake does not progress", command=("checkpoint",))
+        processes["learner"].kill()
+        processes["learner"].wait()
+        refused(options, "refused", command=("checkpoint",))
+
+
+def test_no_checkpoint_before_an_actor():
+    with scratch() as folder:
+        certs, port = certificates(OCTET, folder / "octet-certs"), free_port(4)
+        options = ["--learner", f"tls+tcp://127.0.0.1:{port}", "--tls", certs / "operator"]
+        learner = start([LEARNER, CARTPOLE, "--run-dir", folder / "run", "--tls", certs / "learner", "--set",
+                         f"net.learner={options[1]}", "--set", f"net.replay=tls+tcp://127.0.0.1:{port + 3}"],
+                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            refused(options, "no actor has joined yet", command=("checkpoint",))
+        finally:
+            learner.kill()
+            learner.wait()
 
 
 if __name__ == "__main__":

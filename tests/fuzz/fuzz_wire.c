@@ -362,6 +362,7 @@ seed_rpc(void)
     const wire_got_policy got_policy = wire_example_got_policy();
     const wire_report report = wire_example_report(5, 3);
     const wire_status status = wire_example_status(20);
+    const wire_written written = {.updates = 300, .env_steps = UINT64_MAX};
     const wire_stop stop = {.reason = "interrupted"};
     const wire_get_peers get_peers = {.count_max = 9};
     const wire_peers peers = wire_example_peers(9);
@@ -378,7 +379,7 @@ seed_rpc(void)
     seed_get_policy(FUZZ_LEARNER_SERVER, 0x101, &get_policy, &got_policy);
     seed_report_episodes(FUZZ_LEARNER_SERVER, 0x102, &report, &empty);
     seed_learner_status(FUZZ_LEARNER_SERVER, 0x103, &empty, &status);
-    seed_checkpoint(FUZZ_LEARNER_SERVER, 0x104, &empty, &empty);
+    seed_checkpoint(FUZZ_LEARNER_SERVER, 0x104, &empty, &written);
     seed_stop(FUZZ_LEARNER_SERVER, 0x105, &stop, &empty);
     seed_learner_peers(FUZZ_LEARNER_SERVER, 0x106, &get_peers, &peers);
     seed_configure(FUZZ_REPLAY_SERVER, 0x200, &configure, &configured);

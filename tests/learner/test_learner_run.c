@@ -345,9 +345,11 @@ test_run_interrupted_before_any_actor(void **state)
     assert_null(learner_run_publish(run));
     assert_null(learner_run_latest(run));
     assert_int_equal(run_request(run), 0);
+    assert_non_null(strstr(learner_run_no_checkpoint(run), "no actor has joined yet"));
     learner_run_checkpoint(run);
     learner_run_finish(run, "interrupted", true);
     assert_int_equal(learner_run_phase(run), LEARNER_DONE);
+    assert_non_null(strstr(learner_run_no_checkpoint(run), "training has ended"));
     // An actor that comes between the end and the exit begins nothing.
     T_ERR(learner_run_join(run, &good_env, reason, sizeof(reason)), OCT_EAGAIN);
     assert_int_equal(learner_run_phase(run), LEARNER_DONE);
@@ -750,6 +752,48 @@ test_run_checkpoints_while_it_trains(void **state)
     learner_run_destroy(run);
 }
 
+// Until it is on the disk or could not be written: OCT_EIO.
+static oct_err
+checkpoint_awaited(learner_run *run, wire_written *out)
+{
+    oct_err err;
+    uint64_t number = learner_run_checkpoint(run);
+    while ((err = learner_run_checkpointed(run, number, out, reason, sizeof(reason))) ==
+           OCT_EAGAIN) {
+        learner_run_collect(run);
+        (void)sched_yield();
+    }
+    return err;
+}
+
+static void
+test_run_tells_what_became_of_a_checkpoint(void **state)
+{
+    (void)state;
+    wire_written written;
+    learner_checkpoint on_disk;
+    learner_run *run = run_joined(false);
+    assert_null(learner_run_no_checkpoint(run));
+    run_train(run, 2);
+    T_OK(checkpoint_awaited(run, &written));
+    T_OK(learner_checkpoint_read(FOLDER "/checkpoint.oct", &on_disk, reason, sizeof(reason)));
+    assert_true(written.updates > 0 && written.updates == on_disk.updates);
+    assert_true(written.env_steps == on_disk.env_steps);
+    learner_checkpoint_fini(&on_disk);
+    // Of the second, what became of the first says nothing.
+    uint64_t before = written.updates;
+    run_train(run, 2);
+    T_OK(checkpoint_awaited(run, &written));
+    assert_true(written.updates > before);
+    assert_int_equal(unlink(FOLDER "/checkpoint.oct"), 0);
+    T_OK(oct_file_make_folder(FOLDER "/checkpoint.oct")); // no room for it
+    T_ERR(checkpoint_awaited(run, &written), OCT_EIO);
+    assert_non_null(strstr(reason, "checkpoint.oct cannot be written: "));
+    assert_int_equal(rmdir(FOLDER "/checkpoint.oct"), 0);
+    T_OK(checkpoint_awaited(run, &written));
+    run_stop(run, "interrupted");
+}
+
 int
 main(void)
 {
@@ -786,6 +830,7 @@ main(void)
         T(test_run_says_that_no_actor_has_come),
         T(test_run_waits_for_an_evaluator_that_goes_on),
         T(test_run_checkpoints_while_it_trains),
+        T(test_run_tells_what_became_of_a_checkpoint),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

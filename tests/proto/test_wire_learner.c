@@ -689,7 +689,7 @@ test_get_peers_keeps_to_its_bounds(void **state)
 }
 
 static void
-test_stop_and_empty_survive_the_wire(void **state)
+test_stop_written_and_empty_survive_the_wire(void **state)
 {
     (void)state;
     wire_stop in = {.reason = "solved"}, out;
@@ -697,6 +697,9 @@ test_stop_and_empty_survive_the_wire(void **state)
     assert_string_equal(out.reason, "solved");
     in.reason = letters(WIRE_TEXT_MAX + 1);
     REFUSED(wire_stop, &in, "stop.reason: no text, or longer than 64 KiB");
+    wire_written written = {.updates = 300, .env_steps = UINT64_MAX}, read;
+    T_OK(THROUGH(wire_written, &read, &written));
+    assert_true(read.updates == 300 && read.env_steps == UINT64_MAX);
     wire_empty empty = {0}, back;
     T_OK(THROUGH(wire_empty, &back, &empty));
     const uint8_t garbage[] = {0xff, 0xff};
@@ -750,7 +753,7 @@ main(void)
                                         arena_teardown),
         cmocka_unit_test_setup_teardown(test_status_survives_the_wire_with_nan, arena_setup,
                                         arena_teardown),
-        cmocka_unit_test_setup_teardown(test_stop_and_empty_survive_the_wire, arena_setup,
+        cmocka_unit_test_setup_teardown(test_stop_written_and_empty_survive_the_wire, arena_setup,
                                         arena_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -148,6 +148,7 @@ configured(void *arg, oct_err err, const char *detail, const wire_configured *an
         (void)answer;                                                                              \
         note(arg, err, detail);                                                                    \
     }
+GOT(written, wire_written)
 GOT(digest, wire_digest)
 GOT(sessions, wire_sessions)
 GOT(status, wire_status)
@@ -433,7 +434,7 @@ static void
 test_server_without_a_handler_answers_not_found(void **state)
 {
     rpc_fixture *f = *state;
-    T_OK(wire_call_checkpoint(f->client, &(wire_empty){0}, 100, emptied, f));
+    T_OK(wire_call_checkpoint(f->client, &(wire_empty){0}, 100, got_written, f));
     exchange(f);
     T_ERR(f->pipe.handled, OCT_ENOTFOUND);
     T_ERR(f->err, OCT_ENOTFOUND);
@@ -736,7 +737,7 @@ test_method_numbers_are_fixed(void **state)
     T_OK(wire_call_get_policy(f->client, &get_policy, 1, got_policy, f));
     T_OK(wire_call_report_episodes(f->client, &report, 1, emptied, f));
     T_OK(wire_call_learner_status(f->client, &empty, 1, got_status, f));
-    T_OK(wire_call_checkpoint(f->client, &empty, 1, emptied, f));
+    T_OK(wire_call_checkpoint(f->client, &empty, 1, got_written, f));
     T_OK(wire_call_stop(f->client, &stop, 1, emptied, f));
     T_OK(wire_call_learner_peers(f->client, &get_peers, 1, got_peers, f));
     T_OK(wire_call_configure(f->client, &configure, 1, configured, f));
