@@ -7,12 +7,12 @@
 
 #include "net/net_loop.h"
 
-// Whether NNG still lets anybody in at a local socket of its own. NNG 1.5.2 ends a listener for
-// good, without a word, when a peer goes before it has NNG's header (decision 17): a process that
-// is killed as it connects does that. From then on NNG accepts connections and sends its header,
-// but makes no pipe of them: neither the peer nor the kernel's backlog shows it. So the daemon
-// connects to itself every NET_ACCEPTOR_PERIOD_MS, as a protocol that nobody takes, and looks for
-// the pipe.
+// Whether NNG still lets anybody in at a local socket of its own. It no longer does when the file
+// of the socket was removed. NNG 1.5.2 by itself also ends a listener for good, without a word,
+// when a peer goes before it has NNG's header (decision 17): from then on NNG accepts connections
+// and sends its header, but makes no pipe of them; neither the peer nor the kernel's backlog shows
+// it. net_sendmsg.c keeps it from that; this is for what nobody has thought of. The daemon connects
+// to itself every NET_ACCEPTOR_PERIOD_MS, as a protocol that nobody takes, and looks for the pipe.
 //
 // A daemon whose listener died ends, for whoever watches over it to start it again: peers that came
 // in vain believe that they are connected, and nothing but its end tells them otherwise.

@@ -1040,6 +1040,9 @@ class LiveRun(Case):
             self.assertEqual(out, "")
             self.assertIn("run: the run has not ended, but its learner cannot be asked: ipc://learner.ipc: ", err)
         os.kill(learner, signal.SIGCONT)
+        # Those who asked in vain have gone, and it lets others in.
+        self.assertIn("training", self.octet("status", "run")[0])
+        self.assertIn(learner, self.alive())
 
     def test_piped_lines_are_not_cut(self):
         (self.home / ("run" + 70 * "n")).symlink_to("run")

@@ -123,7 +123,7 @@ def test_sockets_behind_the_gate_are_the_daemons_own():
 
 
 def test_sockets_behind_the_gate_that_died_are_replaced():
-    """Whoever connects there and goes at once can make NNG 1.5 take nobody any more: an actor gets in all the same."""
+    """Whoever connects there and goes at once would make NNG 1.5 by itself take nobody any more: an actor gets in all the same."""
     with running(insecure=False) as system:
         def replaced(name):
             return system.number(name, "octet_gate_relistened_total")
@@ -224,7 +224,7 @@ def test_the_socket_of_another_user_is_not_used():
 
 def test_health_notices_a_socket_at_which_nobody_is_let_in():
     """Its name is gone, as of one that a sweeper of /tmp has removed. tests/net/test_net_acceptor.c shows that the process ends
-    after half a minute of it, and that it is the same where NNG 1.5 takes nobody any more."""
+    after half a minute of it."""
     folder, port = pathlib.Path(tempfile.mkdtemp(prefix="octet-hostile-")), free_port(1)
     log = folder / "replay.log"
     with open(log, "wb") as out:
