@@ -346,7 +346,7 @@ class WrongInput(Case):
 
     def test_a_missing_folder_of_certificates_is_told(self):
         self.refused(["status", "--learner", "tls+tcp://127.0.0.1:5555", "--tls", "nowhere"],
-                     "--tls nowhere: nowhere: No such file or directory; 'octet certs issue ROLE NAME' makes",
+                     f"--tls {self.home}/nowhere: {self.home}/nowhere: No such file or directory; 'octet certs issue ROLE NAME' makes",
                      code=1)
 
     def test_config_names_the_nearest_key(self):
