@@ -189,6 +189,32 @@ shards_check(const oct_config *config)
     return last[0] != '\0';
 }
 
+// Actors of other hosts are handed the address of replay. A relative path is the default, and one
+// that nobody on another host can use; who has all actors on this host says so by an absolute one.
+static bool
+replay_is_reachable(const oct_config *config)
+{
+    char replay[OCT_CONFIG_TEXT_MAX];
+    if (!net_url_is_tcp(config->net.learner) || net_url_is_loopback(config->net.learner) ||
+        oct_config_is_offline(config)) {
+        return true;
+    }
+    for (uint32_t i = 0; i < oct_config_shards(config); i++) {
+        oct_config_replay_address(config, i, replay);
+        const char *path = net_url_ipc_path(replay);
+        if (path != NULL && path[0] != '/') {
+            fprintf(stderr,
+                    "octet-learner: error: net.replay: %s can be reached on this host only, but "
+                    "net.learner, %s, lets in actors of other hosts: give the address at which "
+                    "they reach replay, tls+tcp://HOST:PORT (or ipc:///PATH, an absolute path, if "
+                    "all actors and relays are on this host)\n",
+                    replay, config->net.learner);
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool
 config_read(const struct arguments *arguments, oct_config *config)
 {
@@ -205,7 +231,7 @@ config_read(const struct arguments *arguments, oct_config *config)
         fputs(message, stderr);
         return false;
     }
-    if (!shards_check(config)) {
+    if (!shards_check(config) || !replay_is_reachable(config)) {
         return false;
     }
     if (strcmp(arguments->folder, ".") != 0) {

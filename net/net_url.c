@@ -192,7 +192,8 @@ bool
 net_url_is_loopback(const char *url)
 {
     tcp_address address;
-    return starts_with(url, TCP) && tcp_parse(url + strlen(TCP), &address, NULL, 0) == OCT_OK &&
+    return net_url_is_tcp(url) &&
+           tcp_parse(url + strlen(tcp_scheme(url)), &address, NULL, 0) == OCT_OK &&
            host_is_loopback(&address);
 }
 

@@ -534,11 +534,18 @@ comment(const k8s *k)
     if (!k->o->cluster.insecure) {
         comment_certs(k);
     }
-    PUT(k,
-        "# Then: octet cluster k8s ... | kubectl apply -f -\n"
-        "#   kubectl -n %s exec job/%s-learner -- octet status %s/run --watch\n"
-        "#   kubectl -n %s wait --for=condition=complete --timeout=-1s job/%s-learner\n",
-        namespace, name, DATA, namespace, name);
+    PUT(k, "# Then: octet cluster k8s ... | kubectl apply -f -\n");
+    if (k->o->cluster.insecure) {
+        PUT(k, "#   kubectl -n %s exec job/%s-learner -- octet status %s/run --watch\n", namespace,
+            name, DATA);
+    } else { // octet status needs an operator's certificate, which no pod has
+        PUT(k,
+            "#   kubectl -n %s exec job/%s-learner -- octet health http://127.0.0.1:%d\n"
+            "#   kubectl -n %s logs -f job/%s-learner\n",
+            namespace, name, METRICS_HERE, namespace, name);
+    }
+    PUT(k, "#   kubectl -n %s wait --for=condition=complete --timeout=-1s job/%s-learner\n",
+        namespace, name);
 }
 
 // The host of replay; of several shards "A:PORT,SCHEME://B", which a scheme and a port make a list

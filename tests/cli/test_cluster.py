@@ -69,6 +69,15 @@ def test_refusals():
         assert f"{folder}/relay/ca.crt: octet certs issue relay relay --dir {folder} makes it" in result.stderr, result
 
 
+def test_how_to_look_at_a_run_on_kubernetes():
+    """What the comment names works in the learner's pod: octet status needs an operator's certificate, which no pod has."""
+    out = octet("k8s", "cartpole", "--name", "pole", status=0).stdout
+    assert "exec job/pole-learner -- octet health http://127.0.0.1:9464\n" in out and "octet status" not in out, out[:1500]
+    assert "- \"http://127.0.0.1:9464\"\n" in out, "the learner serves it"
+    out = octet("k8s", "cartpole", "--name", "pole", "--insecure", status=0).stdout
+    assert "exec job/pole-learner -- octet status /var/lib/octet/run --watch\n" in out, out[:1500]
+
+
 def test_no_run():
     """--resume of a folder without a checkpoint is refused, and the folder left as it is."""
     with tempfile.TemporaryDirectory() as folder:
@@ -199,6 +208,7 @@ if __name__ == "__main__":
     test_host()
     test_break_off()
     test_refusals()
+    test_how_to_look_at_a_run_on_kubernetes()
     test_no_run()
     test_slurm()
     test_slurm_learners()

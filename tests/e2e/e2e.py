@@ -1308,6 +1308,24 @@ def test_tcp_without_tls_needs_insecure():
             assert result.returncode != 0 and "--insecure" in result.stderr, result
 
 
+def test_a_replay_that_actors_cannot_reach_is_refused():
+    """The default of net.replay beside a learner on the network; where all are on one host, an absolute path says so."""
+    with scratch() as folder:
+        def learner(*settings):
+            command = [LEARNER, CARTPOLE, "--run-dir", folder / "run", *(w for s in settings for w in ("--set", s))]
+            return subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+        network, here = "net.learner=tls+tcp://0.0.0.0:5555", "net.learner=tls+tcp://localhost:5555"
+        for settings in ([network], [network, "net.replay=ipc://other.ipc"],
+                         [network, "net.replay=tls+tcp://localhost:5560,ipc://other.ipc"]):
+            result = learner(*settings)
+            assert result.returncode == 3 and "net.replay: ipc://" in result.stderr and "can be reached on this host only" in result.stderr
+            assert not (folder / "run").exists()
+        # These go on until the certificates are missing.
+        for settings in ([here], [network, f"net.replay=ipc://{folder}/replay.ipc"], [network, "net.replay=tls+tcp://localhost:5560"]):
+            result = learner(*settings)
+            assert result.returncode == 3 and "net.replay" not in result.stderr and "--tls" in result.stderr, (settings, result.stderr)
+
+
 def test_run_folder_not_writable():
     with scratch() as folder:
         (folder / "file").write_text("in the way")
