@@ -211,7 +211,8 @@ main(int argc, char **argv)
         return EXIT_FAILURE;
     }
     net_loop *loop = net_loop_create();
-    if (!net_daemon_secure(&arguments.daemon, loop)) {
+    oct_role role = arguments.io.evaluate ? OCT_ROLE_EVALUATOR : OCT_ROLE_ACTOR;
+    if (!net_daemon_secure(&arguments.daemon, loop, role, net_url_is_tls(arguments.io.learner))) {
         return EXIT_USAGE;
     }
     actor_io *io;

@@ -443,6 +443,18 @@ listen_log(const oct_config *config, const char *folder, const learner_lock *loc
     }
 }
 
+static bool
+needs_tls(const oct_config *config)
+{
+    bool needs = net_url_is_tls(config->net.learner) || net_url_is_tls(config->net.data);
+    char replay[OCT_CONFIG_TEXT_MAX];
+    for (uint32_t i = 0; !needs && i < oct_config_shards(config); i++) {
+        oct_config_replay_address(config, i, replay);
+        needs = net_url_is_tls(replay);
+    }
+    return needs;
+}
+
 // Itself anew, as after a kill. Where that cannot be it ends: whoever watches it does the same.
 static void
 start_over(int argc, char **argv, bool is_resumed)
@@ -500,8 +512,8 @@ main(int argc, char **argv)
         return EXIT_FAILURE;
     }
     net_loop *loop = net_loop_create();
-    if (!net_daemon_secure(&arguments.daemon, loop)) {
-        return EXIT_REFUSED;
+    if (!net_daemon_secure(&arguments.daemon, loop, OCT_ROLE_LEARNER, needs_tls(&config))) {
+        return EXIT_USAGE;
     }
     bool is_group = members != NULL;
     learner_group *lg = learner_group_create(members, config.learner.asynchronous);

@@ -126,12 +126,17 @@ net_daemon_begin(const net_daemon *daemon, const char *name)
 }
 
 bool
-net_daemon_secure(const net_daemon *daemon, net_loop *loop)
+net_daemon_secure(const net_daemon *daemon, net_loop *loop, oct_role role, bool is_needed)
 {
     char reason[1024];
     if (daemon->tls != NULL &&
         net_loop_use_tls(loop, daemon->tls, reason, sizeof(reason)) != OCT_OK) {
         oct_log_error("NET-TLS", "%s", reason);
+        return false;
+    }
+    if (daemon->tls != NULL && is_needed &&
+        net_loop_check_role(loop, role, reason, sizeof(reason)) != OCT_OK) {
+        oct_log_error("NET-TLS", "--tls %s: %s", daemon->tls, reason);
         return false;
     }
     return true;

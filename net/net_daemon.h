@@ -31,8 +31,10 @@ void net_daemon_default(net_daemon *daemon);
 // Log name, SIGPIPE ignored, as many descriptors as the hard limit allows, the supervisor followed
 // and shown that this process goes on. False: the parent has gone; exit.
 bool net_daemon_begin(const net_daemon *daemon, const char *name);
-// Gives the loop the certificates of --tls, if there is one. False: they cannot be used; said.
-bool net_daemon_secure(const net_daemon *daemon, net_loop *loop);
+// Gives the loop the certificates of --tls, if there is one. False: they cannot be used, or, where
+// an address of the daemon needs them, are not of its role; said. The exit code is for wrong
+// options.
+bool net_daemon_secure(const net_daemon *daemon, net_loop *loop, oct_role role, bool is_needed);
 // Says on standard error what is wrong with the address of an option; false: something. after: how
 // many addresses behind it are used as well (net_url_offset); length_max: of its text, in bytes.
 bool net_daemon_url(const char *program, const char *option, const char *url, bool insecure,

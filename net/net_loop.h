@@ -44,6 +44,9 @@ const char *net_loop_tls_default(void);
 
 // The role of that certificate; OCT_ROLE_LOCAL when there is none.
 oct_role net_loop_role(const net_loop *loop);
+// OCT_EINVAL, with one line for a person in reason: the certificate is of another role than this.
+OCT_CHECKED oct_err net_loop_check_role(const net_loop *loop, oct_role wanted, char *reason,
+                                        size_t reason_size);
 
 // Calls fn after first_ms and then every repeat_ms (0: once; the timer stays valid until stopped).
 net_timer *net_timer_start(net_loop *loop, uint32_t first_ms, uint32_t repeat_ms, net_fn fn,

@@ -179,7 +179,8 @@ main(int argc, char **argv)
                    options.listen, replay_memory_available());
     // Loop.
     net_loop *loop = net_loop_create();
-    if (!net_daemon_secure(&options.daemon, loop)) {
+    if (!net_daemon_secure(&options.daemon, loop, OCT_ROLE_REPLAY,
+                           net_url_is_tls(options.listen))) {
         return EXIT_USAGE;
     }
     if (net_daemon_on_stop(&options.daemon, loop, stop_asked, loop) != OCT_OK) {

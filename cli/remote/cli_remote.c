@@ -156,14 +156,8 @@ cli_remote_secure(const char *command, const cli_remote_options *options, net_lo
         cli_error(command, "--tls %s: %s", options->tls, reason);
         return false;
     }
-    oct_role role = net_loop_role(loop);
-    if (role != OCT_ROLE_OPERATOR) {
-        cli_error(
-            command,
-            "--tls %s: the certificate is %s %s's; an operator's is needed (octet certs issue "
-            "operator NAME makes one)",
-            options->tls, strchr("aeo", oct_role_name(role)[0]) != NULL ? "an" : "a",
-            oct_role_name(role));
+    if (net_loop_check_role(loop, OCT_ROLE_OPERATOR, reason, sizeof(reason)) != OCT_OK) {
+        cli_error(command, "--tls %s: %s", options->tls, reason);
         return false;
     }
     return true;

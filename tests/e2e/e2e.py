@@ -1326,6 +1326,28 @@ def test_a_replay_that_actors_cannot_reach_is_refused():
             assert result.returncode == 3 and "net.replay" not in result.stderr and "--tls" in result.stderr, (settings, result.stderr)
 
 
+def test_certificates_of_another_role_are_refused():
+    """At the start, by each daemon that needs one; where all addresses are local, nobody asks."""
+    with scratch() as folder:
+        certs, port = certificates(OCTET, folder / "octet-certs"), free_port(5)
+        tls = f"tls+tcp://127.0.0.1:{port}"
+        commands = {"replay": [REPLAY, "--listen", tls], "actor": [ACTOR, "--learner", tls], "evaluator": [ACTOR, "--learner", tls, "--evaluate"],
+                    "learner": [LEARNER, CARTPOLE, "--run-dir", folder / "run", "--set", f"net.learner={tls}"]}
+        for role, command in commands.items():
+            other = "actor" if role != "actor" else "operator"
+            result = subprocess.run([*command, "--tls", certs / other], capture_output=True, text=True, timeout=60, check=False)
+            assert result.returncode == 2 and "READY" not in result.stderr, result
+            assert re.search(rf"--tls {certs}/{other}: the certificate is an {other}'s; an? {role}'s is needed \(octet certs issue {role} ", result.stderr), result
+        log = folder / "replay.log"
+        with open(log, "w", encoding="utf-8") as out:
+            replay = start([REPLAY, "--listen", f"ipc://{folder}/replay.ipc", "--tls", certs / "operator"], stdout=out, stderr=out)
+        try:
+            wait_for("it to listen", lambda: "REPLAY-READY" in log.read_text(encoding="utf-8"))
+        finally:
+            replay.kill()
+            replay.wait()
+
+
 def test_run_folder_not_writable():
     with scratch() as folder:
         (folder / "file").write_text("in the way")

@@ -233,9 +233,14 @@ def test_evaluations_are_for_an_evaluators_certificate():
                                     *options], capture_output=True, text=True, check=False, timeout=60)
             return actor.returncode, actor.stderr
         code, log = comes("actor", "--evaluate")
-        assert code == 3 and "an actor's certificate registers no evaluator: octet certs issue evaluator NAME" in log, log
+        assert code == 2 and "the certificate is an actor's; an evaluator's is needed" in log, log
         code, log = comes("evaluator")
-        assert code == 3 and "an evaluator's certificate registers evaluators alone" in log, log
+        assert code == 2 and "the certificate is an evaluator's; an actor's is needed" in log, log
+        # A program that does not look at its own is refused all the same.
+        (status, answer), = Crowd(system, "actor").ask(REGISTER, [registration(2)])
+        assert status != 0 and answer.startswith(b"an actor's certificate registers no evaluator"), (status, answer)
+        (status, answer), = Crowd(system, "evaluator").ask(REGISTER, [registration(1)])
+        assert status != 0 and answer.startswith(b"an evaluator's certificate registers evaluators alone"), (status, answer)
         wait_for("an evaluation", lambda: system.said("learner", "LEARNER-EVAL"))
         joined = {next(iter(line)): line["certificate"] for line in system.said("learner", "LEARNER-JOINED")}
         assert joined == {"actor": '"actor"', "evaluator": '"evaluator"'}, joined
