@@ -69,7 +69,7 @@ static const struct argp set_argp = {
     .args_doc = "RUN_DIR replay.samples_per_insert=VALUE [replay.tolerance=VALUE]\n"
                 "--learner ADDRESS replay.samples_per_insert=VALUE [replay.tolerance=VALUE]",
     .doc = "Changes the limiter of a live run: how often each window is sampled. The "
-           "change lasts until replay is restarted.\v"
+           "change lasts until the learner or replay is started again.\v"
            "Example: octet set runs/CartPole-v1-20260131-120000 replay.samples_per_insert=16",
     .children = children,
 };
@@ -130,8 +130,8 @@ static int
 end_say(const char *run, const oct_config *config, bool done, const char *detail)
 {
     if (done) {
-        printf("%s: replay.samples_per_insert=%g replay.tolerance=%g, until replay is started "
-               "again\n",
+        printf("%s: replay.samples_per_insert=%g replay.tolerance=%g, until learner or replay is "
+               "started again\n",
                run, config->replay.samples_per_insert, config->replay.tolerance);
     } else {
         cli_error("set", "'%s': %s", run, detail);

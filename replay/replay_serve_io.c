@@ -50,6 +50,7 @@ replay_serve_frame(void *arg, void *call, oct_role role, const uint8_t *frame, s
         OCT_ASSERT(request < io->request + REPLAY_CONTEXTS);
     }
     *request = (replay_request){.io = io, .call = call};
+    io->serving = request;
     oct_err err = wire_server_handle(io->server, request, role, frame, length);
     if (err != OCT_OK) { // it has been answered
         replay_complain(&io->bad_request, "REPLAY-BAD-REQUEST", wire_server_reason(io->server));
@@ -187,6 +188,40 @@ key_take(replay_io *io, const wire_configure *wanted, bool is_new_table)
     }
 }
 
+// One line for each number of the configuration that is another now, with who asked for it: a
+// learner that begins, or an operator (octet set).
+static void
+changes_log(const replay_io *io, const wire_configure *wanted, const wire_configure *was,
+            const wire_configure *now)
+{
+    const struct {
+        const char *key;
+        double was, now;
+    } numbers[] = {
+        {"streams", was->streams, now->streams},
+        {"window", (double)was->window, (double)now->window},
+        {"window_steps", was->window_steps, now->window_steps},
+        {"window_stride", was->window_stride, now->window_stride},
+        {"discount", was->discount, now->discount},
+        {"reward_clip", was->reward_clip, now->reward_clip},
+        {"min_size", (double)was->min_size, (double)now->min_size},
+        {"samples_per_insert", was->samples_per_insert, now->samples_per_insert},
+        {"tolerance", was->tolerance, now->tolerance},
+    };
+    oct_holder holder = {.name = ""};
+    for (size_t i = 0; i < OCT_COUNTOF(numbers); i++) {
+        if (numbers[i].was == numbers[i].now) {
+            continue;
+        }
+        if (holder.name[0] == '\0' && net_rpc_caller(io->serving->call, &holder) != OCT_OK) {
+            (void)snprintf(holder.name, sizeof(holder.name), "none");
+        }
+        oct_log_notice("REPLAY-CHANGED", "key=%s was=%g now=%g by=%s certificate=\"%s\"",
+                       numbers[i].key, numbers[i].was, numbers[i].now,
+                       wanted->limiter_only ? "operator" : "learner", holder.name);
+    }
+}
+
 // Of the present table: its limiter's numbers, and its window.
 static void
 table_change(replay_io *io, const wire_configure *wanted)
@@ -194,6 +229,7 @@ table_change(replay_io *io, const wire_configure *wanted)
     const wire_configure *now = replay_table_configure(io->table);
     wire_configure before = *now;
     replay_table_set(io->table, wanted);
+    changes_log(io, wanted, &before, now);
     if (before.window != now->window || before.window_steps != now->window_steps ||
         before.window_stride != now->window_stride) {
         oct_log_notice("REPLAY-WINDOW",
@@ -212,32 +248,6 @@ fence_check(replay_io *io, uint64_t run_id, uint64_t epoch, char reason[REASON_M
         replay_complain(&io->fenced, "REPLAY-LEARNER-REFUSED", reason);
     }
     return err;
-}
-
-// One line for each number of the configuration that is another than the file's.
-static void
-differences_log(const wire_configure *was, const wire_configure *now)
-{
-    const struct {
-        const char *key;
-        double was, now;
-    } numbers[] = {
-        {"streams", was->streams, now->streams},
-        {"window", (double)was->window, (double)now->window},
-        {"window_steps", was->window_steps, now->window_steps},
-        {"window_stride", was->window_stride, now->window_stride},
-        {"discount", was->discount, now->discount},
-        {"reward_clip", was->reward_clip, now->reward_clip},
-        {"min_size", (double)was->min_size, (double)now->min_size},
-        {"samples_per_insert", was->samples_per_insert, now->samples_per_insert},
-        {"tolerance", was->tolerance, now->tolerance},
-    };
-    for (size_t i = 0; i < OCT_COUNTOF(numbers); i++) {
-        if (numbers[i].was != numbers[i].now) {
-            oct_log_notice("REPLAY-CHANGED", "key=%s was=%g now=%g", numbers[i].key, numbers[i].was,
-                           numbers[i].now);
-        }
-    }
 }
 
 // The table that a Configure is for: what is there, or was found in the file.
@@ -281,9 +291,7 @@ table_keep(replay_io *io, const wire_configure *wanted, uint64_t *returned)
 {
     bool is_found = io->table == NULL;
     if (is_found) {
-        replay_table *table = replay_disk_take(io->disk);
-        differences_log(replay_table_configure(table), wanted);
-        table_begin(io, table);
+        table_begin(io, replay_disk_take(io->disk));
     }
     table_change(io, wanted);
     if (is_found || io->turns_epoch != wanted->epoch) {

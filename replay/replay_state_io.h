@@ -92,6 +92,7 @@ struct replay_io {
     uint64_t reported_session[REPLAY_SESSIONS_MAX]; // whose rejected batch was logged
     uint64_t inserted_session[REPLAY_SESSIONS_MAX]; // whose rows this process took
     double band_logged;                             // width of the widened band in the log
+    const replay_request *serving;                  // the request at work
     replay_complaint bad_batch;
     uint64_t bad_header_count; // of bad_batch: those that the table counted, too
     replay_complaint bad_token;

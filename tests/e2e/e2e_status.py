@@ -226,6 +226,26 @@ def test_operator_sets_saves_and_stops():
         processes["actor"].send_signal(signal.SIGTERM)
 
 
+def test_what_was_set_lasts_until_the_learner_starts_again():
+    with scratch() as folder, secured(folder) as (processes, run, options, _):
+        def changes():
+            return re.findall(r"REPLAY-CHANGED key=samples_per_insert was=(\S+) now=(\S+) by=(\S+) certificate=\"(.*)\"",
+                              (folder / "replay.log").read_text(encoding="utf-8"))
+
+        def wanted(answer):
+            return answer["replay"]["numbers"]["replay.limiter.samples_per_insert"]
+        before = wanted(until("an actor", options, acts))
+        result = octet("set", *options, "replay.samples_per_insert=16")
+        assert result.returncode == 0 and "until learner or replay is started again" in result.stdout, result
+        assert changes() == [(f"{before:g}", "16", "operator", "operator")], changes()
+        processes["learner"].kill()
+        processes["learner"].wait()
+        with open(folder / "again.log", "w", encoding="utf-8") as log:
+            processes["learner"] = start([*processes["learner"].args, "--resume"], stdout=log, stderr=log, cwd=folder)
+        until("the learner's own", options, lambda a: wanted(a) == before)
+        assert changes()[1:] == [("16", f"{before:g}", "learner", "learner")], changes()
+
+
 def test_a_checkpoint_that_is_not_written_is_told():
     with scratch() as folder, secured(folder, "--set", "learner.checkpoint_s=0") as (processes, run, options, _):
         # In the way of a draft's last step, as a full disk is in that of its first.
