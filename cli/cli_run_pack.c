@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli_options.h"
 #include "cli/cli_text.h"
@@ -90,22 +91,40 @@ say(const pack_options *options, oct_err err, const char *path, const cli_pack_r
     return 0;
 }
 
-// The experience of a run whose replay.path is not in its folder.
+// Whether the folder has the table of its replay, or of the first shard.
+static bool
+has_table(const char *folder, const char *path)
+{
+    char file[OCT_FILE_PATH_MAX + OCT_CONFIG_TEXT_MAX];
+    (void)snprintf(file, sizeof(file), "%s/%s", folder, path);
+    return access(file, F_OK) == 0;
+}
+
+// The experience of a run whose replay keeps it somewhere else: replay.path says so, or replay was
+// started by hand with another --path, of which the folder knows nothing.
 static void
 say_of_replay(const char *folder)
 {
     static oct_config config;
     char path[OCT_FILE_PATH_MAX], real[PATH_MAX], message[1024];
+    const char *table = config.replay.path;
     (void)snprintf(path, sizeof(path), "%s/config.yaml", folder);
     oct_config_default(&config);
     if (oct_config_load(&config, path, message, sizeof(message)) != OCT_OK ||
-        config.replay.path[0] != '/' || realpath(folder, real) == NULL) {
+        strcmp(table, "none") == 0 || oct_config_is_offline(&config) ||
+        realpath(folder, real) == NULL) {
         return;
     }
     size_t length = strlen(real);
-    if (strncmp(config.replay.path, real, length) != 0 || config.replay.path[length] != '/') {
+    bool is_elsewhere =
+        table[0] == '/' && (strncmp(table, real, length) != 0 || table[length] != '/');
+    if (is_elsewhere) {
         printf("left out: the experience of its replay, in %s (replay.path)\n",
-               cli_text_plain(config.replay.path, SIZE_MAX).text);
+               cli_text_plain(table, SIZE_MAX).text);
+    } else if (table[0] != '/' && !has_table(folder, table)) {
+        printf("left out: the experience of its replay: there is no %s in %s; the file that "
+               "octet-replay --path names is to be kept beside the pack\n",
+               cli_text_plain(table, SIZE_MAX).text, folder);
     }
 }
 
