@@ -122,6 +122,15 @@ dial_trouble(net_gate_end *end, const char *reason)
 }
 
 static void
+lookup_trouble(net_gate_end *end, int code)
+{
+    char reason[GATE_REASON_BYTES];
+    (void)snprintf(reason, sizeof(reason), "%.100s cannot be resolved: %s", end->host,
+                   uv_strerror(code));
+    dial_trouble(end, reason);
+}
+
+static void
 addresses_free(net_gate_end *end)
 {
     uv_freeaddrinfo(end->addresses);
@@ -135,7 +144,7 @@ dial_found(uv_getaddrinfo_t *lookup, int status, struct addrinfo *found)
     if (status != 0 || end->closing) {
         uv_freeaddrinfo(found);
         if (!end->closing) {
-            dial_trouble(end, uv_strerror(status));
+            lookup_trouble(end, status);
             dial_later(end);
         }
     } else {
@@ -155,7 +164,7 @@ dial_retry(uv_timer_t *timer)
     end->lookup.data = end;
     int code = uv_getaddrinfo(&end->gate->uv, &end->lookup, dial_found, end->host, port, &hints);
     if (code != 0) {
-        dial_trouble(end, uv_strerror(code));
+        lookup_trouble(end, code);
         dial_later(end);
         return;
     }

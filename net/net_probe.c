@@ -72,7 +72,7 @@ net_probe(const char *url, char *out, size_t out_size)
     }
     int code = getaddrinfo(host, port, &wanted, &address);
     if (code != 0) {
-        (void)snprintf(out, out_size, "%s: %s", host, gai_strerror(code));
+        (void)snprintf(out, out_size, "%s cannot be resolved: %s", host, gai_strerror(code));
         return true;
     }
     int fd = connect_to(address);

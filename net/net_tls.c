@@ -469,6 +469,10 @@ net_tls_peer_read(const SSL *ssl, net_tls_peer *out)
     return out->role == OCT_ROLE_NONE ? OCT_EPROTO : OCT_OK;
 }
 
+// Before OpenSSL's word; which hosts it names, it does not say.
+#define NOT_ISSUED_FOR_HOST                                                                        \
+    "its certificate does not name this host (octet certs issue ROLE NAME --host HOST): "
+
 void
 net_tls_reason(const SSL *ssl, char *reason, size_t reason_size)
 {
@@ -481,6 +485,8 @@ net_tls_reason(const SSL *ssl, char *reason, size_t reason_size)
     if (code != X509_V_OK) {
         text = X509_verify_cert_error_string(code);
     }
-    (void)snprintf(reason, reason_size, "%s", text != NULL ? text : "closed in the handshake");
+    bool is_other = code == X509_V_ERR_HOSTNAME_MISMATCH || code == X509_V_ERR_IP_ADDRESS_MISMATCH;
+    (void)snprintf(reason, reason_size, "%s%s", is_other ? NOT_ISSUED_FOR_HOST : "",
+                   text != NULL ? text : "closed in the handshake");
     ERR_clear_error();
 }

@@ -163,7 +163,8 @@ def test_nobody_there_is_told():
         certs = ["--tls", certificates(OCTET, folder / "octet-certs") / "operator"]
         port = free_port(1)
         refused(["--learner", f"tls+tcp://127.0.0.1:{port}", *certs], "refused")
-        refused(["--learner", "tls+tcp://no.such.host.invalid:5555", *certs], "no.such.host.invalid")
+        refused(["--learner", "tls+tcp://no.such.host.invalid:5555", *certs], "no.such.host.invalid cannot be resolved")
+        refused(["--learner", "tcp://no.such.host.invalid:5555", "--insecure"], "no.such.host.invalid cannot be resolved")
         refused(["--learner", f"tcp://127.0.0.1:{port}", "--insecure"], "nothing listens there")
         refused(["--learner", f"ipc://{folder}/none.ipc"], "nothing listens there")
         with socket.create_server(("127.0.0.1", port)):  # takes connections, and never says a word
@@ -268,10 +269,12 @@ def test_no_checkpoint_before_an_actor():
         certs, port = certificates(OCTET, folder / "octet-certs"), free_port(4)
         options = ["--learner", f"tls+tcp://127.0.0.1:{port}", "--tls", certs / "operator"]
         learner = start([LEARNER, CARTPOLE, "--run-dir", folder / "run", "--tls", certs / "learner", "--set",
-                         f"net.learner={options[1]}", "--set", f"net.replay=tls+tcp://127.0.0.1:{port + 3}"],
+                         f"net.learner=tls+tcp://0.0.0.0:{port}", "--set", f"net.replay=tls+tcp://127.0.0.1:{port + 3}"],
                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             refused(options, "no actor has joined yet", command=("checkpoint",))
+            # It is there by an address that its certificate does not have.
+            refused(["--learner", f"tls+tcp://127.0.0.2:{port}", *options[2:]], "its certificate does not name this host", "--host")
         finally:
             learner.kill()
             learner.wait()
