@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "net/net_fd.h"
+#include "net/net_url.h"
 
 // Waits for the events; false: not within ms.
 static bool
@@ -67,6 +68,11 @@ net_probe(const char *url, char *out, size_t out_size)
     char host[256], port[8], begin[4] = {0};
     static const char ours[4] = {'\0', 'S', 'P', '\0'};
     struct addrinfo *address = NULL, wanted = {.ai_socktype = SOCK_STREAM};
+    const char *path = net_url_ipc_path(url);
+    if (path != NULL && net_probe_local(path)) {
+        (void)snprintf(out, out_size, "the process there is stopped, or hangs");
+        return true;
+    }
     if (!split(url, host, port)) {
         return false;
     }

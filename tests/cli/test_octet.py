@@ -1041,7 +1041,8 @@ class LiveRun(Case):
         for more in ([], ["--json"], ["--watch"]):
             out, err = self.octet("status", "run", *more, code=1)
             self.assertEqual(out, "")
-            self.assertIn("run: the run has not ended, but its learner cannot be asked: ipc://learner.ipc: ", err)
+            self.assertIn("run: the run has not ended, but its learner cannot be asked: "
+                          "ipc://learner.ipc: the process there is stopped, or hangs", err)
         os.kill(learner, signal.SIGCONT)
         # Those who asked in vain have gone, and it lets others in.
         self.assertIn("training", self.octet("status", "run")[0])
