@@ -231,7 +231,10 @@ config_read(const struct arguments *arguments, oct_config *config)
         fputs(message, stderr);
         return false;
     }
-    if (!shards_check(config) || !replay_is_reachable(config)) {
+    // As they were given: a relative path may become too long, and is none any more, below.
+    bool insecure = config->net.insecure || arguments->daemon.insecure;
+    if (!shards_check(config) || !address_check("net.learner", config->net.learner, insecure) ||
+        !replay_is_reachable(config)) {
         return false;
     }
     if (strcmp(arguments->folder, ".") != 0) {
@@ -239,7 +242,6 @@ config_read(const struct arguments *arguments, oct_config *config)
         replays_resolve(config);
         address_resolve(config->net.data);
     }
-    bool insecure = config->net.insecure || arguments->daemon.insecure;
     char replay[OCT_CONFIG_TEXT_MAX];
     bool is_good = address_check("net.learner", config->net.learner, insecure) &&
                    address_check("net.data", config->net.data, insecure);
