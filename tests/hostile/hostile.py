@@ -86,7 +86,7 @@ class System:
         return [name for name, process in self.processes.items() if process.poll() is not None]
 
     def start(self, name, command, measured=True):
-        role = name if name in ("replay", "learner", "evaluator") else "actor"
+        role = next((role for role in ("replay", "learner", "evaluator") if name.endswith(role)), "actor")
         net = ["--insecure"] if self.insecure else ["--tls", self.certs / role]
         if measured and name not in self.metrics_port:
             self.metrics_port[name] = self.base + 8 + len(self.metrics_port)
