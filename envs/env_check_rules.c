@@ -379,7 +379,7 @@ rule_rewards(env_check *check)
 }
 
 static bool
-flags_are_sound(env_check *check, uint8_t flags, uint32_t t)
+flags_are_sound(env_check *check, const env_check_rig *rig, uint8_t flags, uint32_t t)
 {
     bool ended = (flags & FLAGS_END) != 0;
     if ((flags & ~FLAGS_SEEN) != 0) {
@@ -387,7 +387,9 @@ flags_are_sound(env_check *check, uint8_t flags, uint32_t t)
         return false;
     }
     if ((flags & OCTET_ENV_FAILED) != 0) {
-        (void)env_check_fail(check, "step %u: the environment says that it failed", t);
+        char text[200];
+        env_instance_error(&rig->its, text, sizeof(text));
+        (void)env_check_fail(check, "step %u: the environment says that it failed: %s", t, text);
         return false;
     }
     if (ended != ((flags & OCTET_ENV_OBS_IS_RESET) != 0)) {
@@ -413,7 +415,7 @@ rule_flags(env_check *check)
             return ENV_CHECK_FAIL;
         }
         for (uint32_t i = 0; i < rig.count; i++) {
-            if (!flags_are_sound(check, rig.flags[i], t)) {
+            if (!flags_are_sound(check, &rig, rig.flags[i], t)) {
                 return ENV_CHECK_FAIL;
             }
         }

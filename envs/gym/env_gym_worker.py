@@ -9,6 +9,7 @@ import array
 import ast
 import contextlib
 import fcntl
+import importlib
 import mmap
 import os
 import select
@@ -17,6 +18,7 @@ import socket
 import struct
 import sys
 import time
+import traceback
 
 import gymnasium
 import numpy as np
@@ -28,9 +30,16 @@ MAGIC = 0x4D594731
 F32, U8, I32 = 1, 3, 4
 NUMPY = {F32: np.float32, U8: np.uint8, I32: np.int32}
 TERMINATED, TRUNCATED, OBS_IS_RESET, FAILED = 1, 2, 4, 8
-TEXT_BYTES = 256
+TEXT_BYTES, REASON_BYTES = 256, 900  # of a line in the memory, and in an answer
 RANK_MAX, NUMBERS_MAX = 6, 2**24  # of a space
 STUCK_SECONDS = 2.0  # after which a Ctrl-C of the terminal is for the environment
+TRACEBACKS = os.environ.get("OCTET_GYM_TRACEBACKS", "")
+TRACEBACKS_MAX = int(TRACEBACKS) if TRACEBACKS.isdecimal() else 8
+TRACEBACK_FRAMES, TRACEBACK_CHARACTERS = 30, 8192  # the innermost; the last
+# Frames of these files say nothing about the environment: this one, and what stands between the two.
+GYMNASIUM = os.path.dirname(gymnasium.__file__)
+BETWEEN = ("<string>", "<frozen ", os.path.dirname(importlib.__file__), *(
+    os.path.join(GYMNASIUM, path) for path in ("core.py", "envs/registration.py", "utils", "wrappers")))
 
 
 def end_with_host():
@@ -56,6 +65,53 @@ class Interrupted(Exception):
         if took > STUCK_SECONDS:
             cls.began = float("inf")
             raise cls(f"Ctrl-C, {took:.0f} s after the step began")
+
+
+def is_between(trace):
+    return trace.tb_frame.f_code.co_filename.startswith(BETWEEN)
+
+
+def origin_of(error):
+    """The exception, or the one behind it, that comes from the environment's own code, and its traceback from there on;
+    None and None: there is none."""
+    while error:
+        trace = error.__traceback__
+        while trace and is_between(trace):
+            trace = trace.tb_next
+        if trace:
+            return error, trace
+        error = error.__cause__
+    return None, None
+
+
+def line_of(error, size):
+    """For a person, in at most so many bytes: what was raised, and the innermost line of the environment's own."""
+    place, (_, trace) = "", origin_of(error)
+    while trace:
+        if not is_between(trace):
+            place = f" ({os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno})"
+        trace = trace.tb_next
+    words = f"{type(error).__name__}: {error}".replace("\n", " ").encode()
+    return words[: max(0, size - len(place.encode()))] + place.encode()[:size]
+
+
+class Tracebacks:
+    """On standard error, where the line about an exception does not tell its author enough: one for each line of code
+    that raises, and no more than TRACEBACKS_MAX."""
+
+    told = set()
+
+    @classmethod
+    def tell(cls, error):
+        own, trace = origin_of(error)
+        place = (type(own), *((frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(trace)))
+        if own is None or place in cls.told or len(cls.told) >= TRACEBACKS_MAX:
+            return
+        cls.told.add(place)
+        lines = traceback.format_exception(type(own), own, trace, limit=-TRACEBACK_FRAMES)
+        sys.stderr.write("octet: an environment raised (the next time without this):\n"
+                         + "".join(lines)[-TRACEBACK_CHARACTERS:])
+        sys.stderr.flush()
 
 
 def arguments_of(text):
@@ -159,7 +215,9 @@ class Worker:
         HEADER.pack_into(memory, 0, MAGIC, *obs.words(), *action.words(), limit, threshold, *offsets)
 
     def say(self, i, error):
-        line = f"environment {i}: {type(error).__name__}: {error}".replace("\n", " ").encode()[: TEXT_BYTES - 1]
+        Tracebacks.tell(error)
+        who = f"environment {i}: ".encode()
+        line = who + line_of(error, TEXT_BYTES - 1 - len(who))
         self.text[: len(line)] = np.frombuffer(line, np.uint8)
         self.text[len(line) :] = 0
 
@@ -248,7 +306,8 @@ def serve(sock):
     try:
         worker = Worker(name, int(count), int(seed), autoreset == "1", options)
     except Exception as error:  # the host tells the user
-        sock.send(b"e" + f"{type(error).__name__}: {error}".replace("\n", " ").encode()[:900])
+        Tracebacks.tell(error)
+        sock.send(b"e" + line_of(error, REASON_BYTES))
         return
     sock.sendmsg([b"k"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [worker.file]))])
     while command := sock.recv(1):
@@ -256,7 +315,7 @@ def serve(sock):
         try:
             answer = worker.reset() if command == b"r" else worker.step()
         except Exception as error:
-            answer = b"e" + f"{type(error).__name__}: {error}".replace("\n", " ").encode()[:900]
+            answer = b"e" + line_of(error, REASON_BYTES)
         Interrupted.began = float("inf")
         sock.send(answer)
     for i in range(worker.count):

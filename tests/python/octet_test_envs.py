@@ -154,6 +154,23 @@ class Raises(Counts):
             raise RuntimeError("the gripper\nis stuck")
 
 
+class Asserts(Counts):
+    """Raises without a word, at one of two lines: in step and, where it is told to, in the constructor."""
+
+    def __init__(self, begins=True, deep=0):
+        super().__init__()
+        self.deep = deep
+        assert begins
+
+    def trouble(self):
+        if self.steps == 3:
+            self.descend(self.deep)
+
+    def descend(self, more):
+        assert more > 0
+        self.descend(more - 1)
+
+
 class NotFinite(Counts):
     def observe(self):
         return np.array([np.nan if self.steps == 3 else 0, 0])
@@ -221,6 +238,6 @@ class Endless(Counts):
     action_space = spaces.Discrete(2**40)
 
 
-for kind in (Counts, Crash, Exit, Hang, Spin, Stuck, Grows, Numbered, ResetCrash, Port, NotFinitePort, Seeded, Raises, NotFinite, Shape, Mixed, Pixels, ManyActions, Words, Whole, Deep, Empty, EmptyActions,
+for kind in (Counts, Crash, Exit, Hang, Spin, Stuck, Grows, Numbered, ResetCrash, Port, NotFinitePort, Seeded, Raises, Asserts, NotFinite, Shape, Mixed, Pixels, ManyActions, Words, Whole, Deep, Empty, EmptyActions,
              Large, Endless):
     gymnasium.register(f"Octet{kind.__name__}-v0", entry_point=kind, disable_env_checker=True)

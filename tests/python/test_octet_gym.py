@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import select
 import signal
 import subprocess
@@ -222,6 +223,58 @@ def test_one_environment_that_goes_wrong_ends_its_own_episode(name, words):
     assert count == 1
     with pytest.raises(AssertionError, match=words):
         raise AssertionError(why)
+
+
+def steps_told(capfd, env, steps):
+    env.reset(seed=1)
+    for _ in range(steps):
+        env.step(np.zeros(env.num_envs, int))
+    return capfd.readouterr().err
+
+
+def test_what_an_environment_raises_is_traced_once(capfd):
+    told = steps_told(capfd, make("Raises"), 20)
+    assert told.count("Traceback") == 1 and told.endswith("RuntimeError: the gripper\nis stuck\n")
+    assert 'octet_test_envs.py", line' in told and "in trouble" in told
+    assert "gymnasium" not in told and "<string>" not in told
+
+
+def test_a_traceback_has_its_innermost_part_and_an_end(capfd):
+    told = steps_told(capfd, make("Asserts", deep=500), 20)
+    assert told.count("Traceback") == 1 and len(told) < 9000 and told.endswith("AssertionError\n")
+
+
+@pytest.mark.parametrize(("most", "count"), [("0", 0), ("1", 1), ("x", 1)])
+def test_so_many_tracebacks_as_are_asked_for(capfd, monkeypatch, most, count):
+    monkeypatch.setenv("OCTET_GYM_TRACEBACKS", most)
+    assert steps_told(capfd, make("Raises"), 5).count("Traceback") == count
+
+
+def test_an_exception_without_words_has_a_place(capfd):
+    line = 1 + pathlib.Path(__file__).with_name("octet_test_envs.py").read_text().split("\n").index("        assert more > 0")
+    env = make("Asserts")
+    steps_told(capfd, env, 3)
+    assert env.failures[1].endswith(f"AssertionError:  (octet_test_envs.py:{line})")
+    with pytest.raises(octet.OctetError, match=r"OctetAsserts-v0: AssertionError: .*\(octet_test_envs.py:\d+\)"):
+        make("Asserts", begins=0)
+    told = capfd.readouterr().err
+    assert told.count("Traceback") == 1 and "assert begins" in told
+
+
+@pytest.mark.parametrize("id", ["gym:NoSuch-v0", "gym:no_such_module:Name-v0", "gym:octet_test_envs:OctetManyActions-v0"])
+def test_what_comes_from_no_environment_is_not_traced(capfd, id):
+    with pytest.raises(octet.OctetError):
+        octet.make_vec(id, 1)
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_octet_env_check_says_what_was_raised():
+    command = [os.environ["OCTET_PROGRAM"], "env", "check", "gym:octet_test_envs:OctetRaises-v0"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ran.returncode == 1
+    assert re.search(r"step 3: the environment says that it failed: environment \d: RuntimeError: the gripper is stuck "
+                     r"\(octet_test_envs.py:\d+\)", ran.stdout), ran.stdout
+    assert ran.stderr.count("Traceback") == 1, ran.stderr
 
 
 def test_dictionaries_are_flattened_as_gymnasium_does():
