@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/oct_option.h"
+
 uint32_t
 oct_action_repeat_read(const char *value)
 {
@@ -22,7 +24,8 @@ oct_action_repeat_of(const char *options)
 {
     static const char key[] = OCT_ACTION_REPEAT_KEY "=";
     for (const char *at = options; *at != '\0';) {
-        size_t length = strcspn(at, ",");
+        const char *end = oct_option_end(at);
+        size_t length = end != NULL ? (size_t)(end - at) : strlen(at);
         if (strncmp(at, key, sizeof(key) - 1) == 0) {
             char value[16];
             (void)snprintf(value, sizeof(value), "%.*s", (int)(length - (sizeof(key) - 1)),

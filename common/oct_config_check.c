@@ -5,6 +5,7 @@
 #include "common/oct_action_repeat.h"
 #include "common/oct_base.h"
 #include "common/oct_config_algos.h"
+#include "common/oct_option.h"
 #include "common/oct_text.h"
 
 // The words of all algorithms, with commas.
@@ -19,7 +20,10 @@ options_are_pairs(const char *options)
         if (name == 0 || options[name] != '=') {
             return false;
         }
-        options += strcspn(options, ",");
+        options = oct_option_end(options);
+        if (options == NULL) {
+            return false;
+        }
         if (*options == ',' && *++options == 0) {
             return false;
         }
@@ -541,8 +545,11 @@ oct_config_check(const oct_config *config, char *message, size_t message_size)
         oct_text_add(&text, "error: env.id: is required, an environment such as CartPole-v1\n");
     }
     if (!options_are_pairs(config->env.options)) {
-        oct_text_add(&text, "error: env.options: %s is not a list key=value,key=value\n",
-                     config->env.options);
+        oct_text_add(
+            &text,
+            "error: env.options: %s is not a list key=value,key=value with closed brackets "
+            "and quotes\n",
+            config->env.options);
     }
     if (oct_action_repeat_of(config->env.options) == 0) {
         oct_text_add(

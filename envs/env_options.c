@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_option.h"
 
 static oct_err
 item_check(const env_options *options, const char *word, const char *equals, char *reason,
@@ -40,7 +41,15 @@ env_options_init(env_options *out, const char *text, char *reason, size_t reason
     options.items = oct_alloc(ENV_OPTIONS_MAX * sizeof(*options.items));
     char *word = options.text[0] != '\0' ? options.text : NULL;
     while (word != NULL) {
-        char *comma = strchr(word, ',');
+        const char *end = oct_option_end(word);
+        if (end == NULL) {
+            snprintf(reason, reason_size,
+                     "option \"%s\": the bracket or quote that its value begins with is not closed",
+                     word);
+            env_options_fini(&options);
+            return OCT_EINVAL;
+        }
+        char *comma = *end == ',' ? word + (end - word) : NULL;
         if (comma != NULL) {
             *comma = '\0';
         }

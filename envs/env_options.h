@@ -6,8 +6,8 @@
 #include "common/oct_err.h"
 #include "include/octet/env.h"
 
-// "key=value,key=value" taken apart. A value runs to the next comma; neither part may be empty and
-// no key may come twice.
+// "key=value,key=value" taken apart, as common/oct_option.h says; neither part may be empty and no
+// key may come twice.
 // Threads: any. Owns: its copy of the text, freed by env_options_fini.
 typedef struct env_options {
     char *text;

@@ -15,6 +15,7 @@
 #define PREFIX     "gym:"
 #define MAGIC      0x4D594731u
 #define TEXT_BYTES 256
+#define SEPARATOR  "\x1f" // of options, whose values may hold commas
 
 // The beginning of the shared memory, as HEADER of env_gym_worker.py packs it.
 enum {
@@ -241,8 +242,8 @@ options_take(octet_env_handle *h, const octet_env_config *config)
             h->id = oct_alloc(length + strlen(PREFIX));
             snprintf(h->id, length + strlen(PREFIX), PREFIX "%s", option->value);
         } else {
-            snprintf(h->options + used, bytes - used, "%s%s=%s", used > 0 ? "," : "", option->key,
-                     option->value);
+            snprintf(h->options + used, bytes - used, "%s%s=%s", used > 0 ? SEPARATOR : "",
+                     option->key, option->value);
         }
     }
 }

@@ -1,6 +1,7 @@
 """Steps environments of Gymnasium for a process of Octet: env_gym.c runs this text as `python3 -c`.
 
-argv: name of the environment, how many, seed, autoreset (0 or 1), options (key=value,...). Descriptor 3 is a socket: a
+argv: name of the environment, how many, seed, autoreset (0 or 1), options (key=value, with SEPARATOR between them).
+Descriptor 3 is a socket: a
 packet of one letter asks for a reset ("r": of those in the mask) or a step ("s"), the answer is "k", or "e" with a line
 for a person. The first answer also carries the memory that both sides share; HEADER says where what lies in it.
 Descriptor 4 is a pipe, whose other end only the host has: when that closes, the kernel ends this process."""
@@ -28,6 +29,7 @@ from gymnasium import spaces
 HEADER = struct.Struct("=I 9I 9I I d 15Q")
 MAGIC = 0x4D594731
 F32, U8, I32 = 1, 3, 4
+SEPARATOR = "\x1f"
 NUMPY = {F32: np.float32, U8: np.uint8, I32: np.int32}
 TERMINATED, TRUNCATED, OBS_IS_RESET, FAILED = 1, 2, 4, 8
 TEXT_BYTES, REASON_BYTES = 256, 900  # of a line in the memory, and in an answer
@@ -117,7 +119,7 @@ class Tracebacks:
 def arguments_of(text):
     """Options as Python writes values; what is none is a word."""
     arguments = {}
-    for part in filter(None, text.split(",")):
+    for part in filter(None, text.split(SEPARATOR)):
         key, _, value = part.partition("=")
         try:
             arguments[key] = ast.literal_eval(value)

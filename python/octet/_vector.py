@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import ctypes
 import functools
 import secrets
@@ -23,8 +24,23 @@ _SEED_MAX = 2**64 - 1
 _SIDE_MAX = 8192  # RENDER_SIDE_MAX
 
 
-def options_text(options: Mapping[str, Any]) -> str:
+def literal_of(key: str, value: Any) -> str:
+    """A keyword argument as a Python literal, which is read as the same value in another process."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    text = ascii(plain)
+    try:
+        if ast.literal_eval(text) == plain:
+            return text
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        pass
+    raise OctetError(f"option {key}: {value!r} cannot be written as a Python literal, allowed are numbers, texts, bytes, "
+                     "True, False, None, and tuples, lists, dictionaries and sets of them")
+
+
+def options_text(env_id: str, options: Mapping[str, Any]) -> str:
     """Keyword arguments as the `env.options` of an experiment: `key=value,key=value`."""
+    if env_id.startswith("gym:"):
+        return ",".join(f"{key}={literal_of(key, value)}" for key, value in options.items())
     parts = []
     for key, value in options.items():
         text = str(int(value)) if isinstance(value, (bool, np.bool_)) else str(value)
@@ -124,7 +140,7 @@ class OctetVectorEnv(VectorEnv[Any, Any, Any]):
     def _open(self, env_id: str, num_envs: int, mode: AutoresetMode, threads: int, seed: int,
               options: Mapping[str, Any]) -> None:
         config = _lib.Config(ctypes.sizeof(_lib.Config), num_envs, threads, _AUTORESET[mode], seed, env_id.encode(),
-                             options_text(options).encode())
+                             options_text(env_id, options).encode())
         if env_id.startswith("gym:"):
             keep_python()
         error = _lib.create_string_buffer(_lib.ERROR_BYTES)

@@ -264,10 +264,13 @@ test_options_that_are_no_pairs_are_refused(void **state)
         char assignment[64], want[128];
         (void)snprintf(assignment, sizeof(assignment), "env.options=\"%s\"", bad[i]);
         (void)snprintf(want, sizeof(want),
-                       "error: env.options: %s is not a list key=value,key=value\n", bad[i]);
+                       "error: env.options: %s is not a list key=value,key=value with "
+                       "closed brackets and quotes\n",
+                       bad[i]);
         assert_check(assignment, want);
     }
     assert_check("env.options=a=1,b=x=y,c=", "");
+    assert_check("env.options=\"size=(3,3),c='a,b',d={'k': [1, 2]}\"", "");
 }
 
 static void

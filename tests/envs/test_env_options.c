@@ -7,7 +7,8 @@ static void
 test_options_refuse_what_is_not_key_equals_value(void **state)
 {
     (void)state;
-    const char *bad[] = {"a", "=1", "a=", "a=1,", ",a=1", "a=1,,b=2", "a=1,b", "a=1,a=2"};
+    const char *bad[] = {"a",        "=1",    "a=",      "a=1,",     ",a=1",
+                         "a=1,,b=2", "a=1,b", "a=1,a=2", "a=(1,b=2", "a='1,b=2"};
     for (size_t i = 0; i < OCT_COUNTOF(bad); i++) {
         env_options options;
         char reason[128] = "";
@@ -60,6 +61,20 @@ test_options_keep_order_and_equals_in_values(void **state)
     env_options_fini(&options);
 }
 
+static void
+test_options_keep_commas_within_brackets_and_quotes(void **state)
+{
+    (void)state;
+    env_options options;
+    char reason[128];
+    T_OK(env_options_init(&options, "size=(3,4),name='a,b',n=1", reason, sizeof(reason)));
+    assert_int_equal(options.count, 3);
+    assert_string_equal(options.items[0].value, "(3,4)");
+    assert_string_equal(options.items[1].value, "'a,b'");
+    assert_string_equal(options.items[2].key, "n");
+    env_options_fini(&options);
+}
+
 int
 main(void)
 {
@@ -68,6 +83,7 @@ main(void)
         cmocka_unit_test(test_options_refuse_too_many),
         cmocka_unit_test(test_options_may_be_none),
         cmocka_unit_test(test_options_keep_order_and_equals_in_values),
+        cmocka_unit_test(test_options_keep_commas_within_brackets_and_quotes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

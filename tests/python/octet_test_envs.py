@@ -200,6 +200,13 @@ class Pixels(Counts):
         return super().step(5)
 
 
+class Options(Counts):
+    """Is refused with its arguments in words."""
+
+    def __init__(self, **arguments):
+        raise LookupError(f"got {arguments}")
+
+
 class ManyActions(Counts):
     action_space = spaces.MultiDiscrete([2, 3])
 
@@ -238,6 +245,6 @@ class Endless(Counts):
     action_space = spaces.Discrete(2**40)
 
 
-for kind in (Counts, Crash, Exit, Hang, Spin, Stuck, Grows, Numbered, ResetCrash, Port, NotFinitePort, Seeded, Raises, Asserts, NotFinite, Shape, Mixed, Pixels, ManyActions, Words, Whole, Deep, Empty, EmptyActions,
+for kind in (Counts, Crash, Exit, Hang, Spin, Stuck, Grows, Numbered, ResetCrash, Port, NotFinitePort, Seeded, Raises, Asserts, NotFinite, Shape, Mixed, Pixels, Options, ManyActions, Words, Whole, Deep, Empty, EmptyActions,
              Large, Endless):
     gymnasium.register(f"Octet{kind.__name__}-v0", entry_point=kind, disable_env_checker=True)

@@ -1,5 +1,6 @@
 """Environments of Gymnasium in Octet ("gym:NAME"): the numbers are theirs, and what goes wrong in them is told."""
 
+import ast
 import os
 import pathlib
 import re
@@ -202,7 +203,7 @@ def test_a_process_that_hangs_does_not_outlive_who_was_killed():
 
 
 def test_environments_are_closed(tmp_path):
-    env = make("Numbered", count=1, path=tmp_path / "closed")
+    env = make("Numbered", count=1, path=str(tmp_path / "closed"))
     env.reset(seed=1)
     env.close()
     assert (tmp_path / "closed").exists()
@@ -288,6 +289,40 @@ def test_pictures_stay_bytes_and_actions_are_clipped():
     assert env.single_observation_space.shape == (4, 5, 3) and env.single_observation_space.dtype == np.uint8
     env.reset(seed=1)
     assert (env.step(np.array([[9.0, -9.0]] * 2))[0] == 1).all()
+
+
+VALUES = {"a": True, "b": "2", "c": (3, 3), "d": [1, [2.5, None]], "e": {"k, l": ("it's", 'a "b", c')}, "f": b"x,y", "g": "a=b,c",
+          "h": -1e-300, "i": "München\x1f\n", "j": {1, 2}, "k": "", "l": 2**70}
+
+
+def arguments_of(*command):
+    """What an environment was made with, as it says itself."""
+    ran = subprocess.run([os.environ["OCTET_PROGRAM"], *command], capture_output=True, text=True, check=False)
+    return ast.literal_eval(re.search(r"LookupError: got (\{.*\}) \(", ran.stdout + ran.stderr)[1])
+
+
+def test_options_keep_their_type():
+    values = {**VALUES, "m": np.int64(3), "n": np.float32(0.5), "o": np.bool_(False)}
+    with pytest.raises(octet.OctetError) as refused:
+        make("Options", **values)
+    assert f"got {VALUES | {'m': 3, 'n': 0.5, 'o': False}} (" in str(refused.value)
+
+
+@pytest.mark.parametrize("value", [len, np.zeros(2), float("nan"), object(), [np.zeros(2)], AutoresetMode.SAME_STEP])
+def test_options_that_are_no_literals_are_refused_by_name(value):
+    with pytest.raises(octet.OctetError, match=r"option c: .* cannot be written as a Python literal"):
+        make("Options", c=value)
+
+
+def test_options_of_the_command_line_and_of_a_file_may_hold_commas(tmp_path):
+    text = "size=(3,3),name='a,b',word=ab,on=true"
+    want = {"size": (3, 3), "name": "a,b", "word": "ab", "on": True}
+    id = "gym:octet_test_envs:OctetOptions-v0"
+    assert arguments_of("env", "check", id, "--options", text) == want
+    (tmp_path / "mine.yaml").write_text(f'env: {{id: "{id}", options: "{text}"}}\nalgo: {{name: dqn}}\n')
+    assert arguments_of("train", str(tmp_path / "mine.yaml"), "--run-dir", str(tmp_path / "run")) == want
+    assert arguments_of("train", str(tmp_path / "mine.yaml"), "--run-dir", str(tmp_path / "run"),
+                        "--set", "env.options=size=[1,2]") == {"size": [1, 2]}
 
 
 def test_actions_of_whole_numbers_are_the_nearest():
