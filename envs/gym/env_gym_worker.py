@@ -142,6 +142,43 @@ def is_flattened(space):
     return isinstance(space, (spaces.Dict, spaces.Tuple, spaces.MultiDiscrete, spaces.MultiBinary))
 
 
+def exact(space, value):
+    """An observation in its space's type, which is one of whole numbers: those that it does not hold are errors, not
+    others."""
+    value = np.asarray(value)
+    if value.dtype == space.dtype:
+        return value
+    with np.errstate(invalid="ignore"):
+        row = value.astype(space.dtype)
+    if not np.array_equal(row, value):
+        raise ValueError(f"an observation has {value[row != value].flat[0]}, which its space, of {space.dtype}, does not hold")
+    return row
+
+
+def index_of(space, value):
+    """Of a Discrete space, from 0 on."""
+    index = int(value) - int(space.start)
+    if int(value) != value or not 0 <= index < space.n:
+        raise ValueError(f"an observation of {value}, which is not in {space}")
+    return index
+
+
+def parts_check(space, value):
+    """Of an observation that is flattened, which takes any numbers as those of its spaces."""
+    if isinstance(space, spaces.Dict):
+        for key, part in space.spaces.items():
+            parts_check(part, value[key])
+    elif isinstance(space, spaces.Tuple):
+        for part, its in zip(space.spaces, value, strict=True):
+            parts_check(part, its)
+    elif isinstance(space, spaces.Discrete):
+        index_of(space, value)
+    elif space.dtype.kind in "iu":
+        row = exact(space, value)
+        if not isinstance(space, spaces.Box) and not space.contains(row):  # a Box of whole numbers may be left
+            raise ValueError(f"an observation of {row}, which is not in {space}")
+
+
 class Shape:
     """A space as Octet has it: n indices, or numbers of a type and shape."""
 
@@ -163,12 +200,13 @@ class Shape:
         self.low, self.high = (np.asarray(bound, np.float64).reshape(self.shape) for bound in (box.low, box.high))
 
     def row(self, value):
-        """The value as a row; wrong shapes are errors."""
+        """The value as a row; wrong shapes, and numbers that its space does not hold, are errors."""
         if self.n:
-            return int(value) - self.start
+            return index_of(self.space, value)
         if self.flat:
+            parts_check(self.space, value)
             value = spaces.flatten(self.space, value)
-        row = np.asarray(value, NUMPY[self.dtype])
+        row = exact(self.space, value) if self.dtype == U8 and not self.flat else np.asarray(value, NUMPY[self.dtype])
         if row.shape != self.shape and not (row.shape == () and self.shape == (1,)):
             raise ValueError(f"an observation of shape {row.shape}, its space says {self.shape}")
         return row

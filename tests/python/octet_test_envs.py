@@ -200,6 +200,17 @@ class Pixels(Counts):
         return super().step(5)
 
 
+class Says(Counts):
+    """Observes, from its third step on, what it is told to, in a space that it is told."""
+
+    def __init__(self, space, first, third):
+        super().__init__()
+        self.observation_space, self.first, self.third = eval(space), eval(first), eval(third)
+
+    def observe(self):
+        return self.third if self.steps >= 3 else self.first
+
+
 class Options(Counts):
     """Is refused with its arguments in words."""
 
@@ -245,6 +256,6 @@ class Endless(Counts):
     action_space = spaces.Discrete(2**40)
 
 
-for kind in (Counts, Crash, Exit, Hang, Spin, Stuck, Grows, Numbered, ResetCrash, Port, NotFinitePort, Seeded, Raises, Asserts, NotFinite, Shape, Mixed, Pixels, Options, ManyActions, Words, Whole, Deep, Empty, EmptyActions,
+for kind in (Counts, Crash, Exit, Hang, Spin, Stuck, Grows, Numbered, ResetCrash, Port, NotFinitePort, Seeded, Raises, Asserts, NotFinite, Shape, Mixed, Pixels, Says, Options, ManyActions, Words, Whole, Deep, Empty, EmptyActions,
              Large, Endless):
     gymnasium.register(f"Octet{kind.__name__}-v0", entry_point=kind, disable_env_checker=True)

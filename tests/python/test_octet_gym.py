@@ -325,6 +325,45 @@ def test_options_of_the_command_line_and_of_a_file_may_hold_commas(tmp_path):
                         "--set", "env.options=size=[1,2]") == {"size": [1, 2]}
 
 
+BYTES = "spaces.Box(0, 255, (2,), np.uint8)"
+BOTH = f"spaces.Dict(a={BYTES}, b=spaces.Tuple([spaces.Discrete(3)]))"
+BEGIN = {BYTES: "[0, 0]", "spaces.Discrete(4)": "0", BOTH: "dict(a=[0, 0], b=[0])", "spaces.MultiDiscrete([2, 3])": "[0, 0]"}
+
+
+def told(space, third):
+    """An environment in its third step."""
+    env = octet.make_vec("gym:octet_test_envs:OctetSays-v0", 1, autoreset_mode="SameStep", space=space, first=BEGIN[space],
+                         third=third)
+    env.reset(seed=1)
+    return env, [env.step(np.zeros(1, int)) for _ in range(3)][2]
+
+
+@pytest.mark.parametrize(("space", "third", "words"), [
+    (BYTES, "np.array([-1.0, 3])", "an observation has -1.0, which its space, of uint8, does not hold"),
+    (BYTES, "np.array([3, 300])", "300, which its space, of uint8"), (BYTES, "[0.9, 0]", "0.9, which"),
+    (BYTES, "np.array([0, -5])", "-5, which"), (BYTES, "np.array([np.nan, 0])", "nan, which"), (BYTES, "[256, 0]", "256, which"),
+    ("spaces.Discrete(4)", "2.7", "an observation of 2.7, which is not in Discrete(4)"),
+    ("spaces.Discrete(4)", "4", "4, which is not in"), ("spaces.Discrete(4)", "-1", "-1, which is not in"),
+    ("spaces.Discrete(4)", "np.float32('nan')", "NaN"), ("spaces.Discrete(4)", "2**40", "which is not in"),
+    (BOTH, "dict(a=np.array([300, 0]), b=[0])", "300, which"), (BOTH, "dict(a=[0, 0], b=[-1])", "-1, which is not in Discrete(3)"),
+    (BOTH, "dict(a=[0, 0.9], b=[0])", "0.9, which"), (BOTH, "dict(a=[0, 0], b=[1.5])", "1.5, which"),
+    ("spaces.MultiDiscrete([2, 3])", "[0.5, 1]", "0.5, which"),
+    ("spaces.MultiDiscrete([2, 3])", "[2, 0]", "[2 0], which is not in MultiDiscrete([2 3])"),
+])
+def test_observations_that_their_space_does_not_hold_fail(space, third, words):
+    env, (_, _, _, truncated, _) = told(space, third)
+    assert truncated.all() and env.failures[0] == 1 and words in env.failures[1]
+
+
+@pytest.mark.parametrize(("space", "third", "want"), [
+    (BYTES, "np.array([1.0, 255.0])", [1, 255]), (BYTES, "[True, False]", [1, 0]), (BYTES, "np.array([7, 9])", [7, 9]),
+    ("spaces.Discrete(4)", "np.float32(3)", 3), (BOTH, "dict(a=[1, 2.0], b=[2])", [1, 2, 0, 0, 1]),
+])
+def test_observations_of_another_type_are_those_that_they_equal(space, third, want):
+    env, (obs, *_) = told(space, third)
+    assert env.failures[0] == 0 and obs[0].tolist() == want
+
+
 def test_actions_of_whole_numbers_are_the_nearest():
     env = make("Whole")
     assert env.single_action_space.dtype == np.float32
