@@ -39,6 +39,7 @@ typedef struct eval_options {
     const char *policy;
     const char *env_id; // NULL: the one that the policy was trained on
     const char *options;
+    const char *options_from; // where they come from, or why there are none
     uint32_t episodes;
     uint32_t envs;
     uint64_t seed;
@@ -205,6 +206,8 @@ print_result(const policy_net *net, const eval_options *options,
            policy_precision_name(policy_net_precision(net)), origin->version,
            policy_isa_name(policy_net_isa(net)));
     printf("  environment  %s, seed %" PRIu64 "\n", options->env_id, options->seed);
+    printf("  options      %s (%s)\n", options->options[0] != '\0' ? options->options : "none",
+           options->options_from);
     printf("  return       %.2f ± %.2f over %u episodes (min %.2f, max %.2f)\n", result->mean,
            result->std, (unsigned)result->episodes, result->min, result->max);
     printf("  length       %.1f steps\n", result->mean_length);
@@ -264,6 +267,26 @@ evaluate(const policy_image *image, const eval_options *options, cli_video *vide
     return exit_code;
 }
 
+// The environment where none is named, and options where none are given: of the run, or the
+// policy's own, whose file does not have its options.
+static void
+env_complete(eval_options *options, const policy_spec *policy, char id[OCT_CONFIG_TEXT_MAX],
+             char its_options[CLI_ENV_OPTIONS_BYTES])
+{
+    bool is_given = options->options[0] != '\0';
+    bool has_folder = cli_folder_env(options->policy, id, its_options);
+    bool is_named = options->env_id != NULL;
+    if (!is_named && !has_folder) {
+        (void)snprintf(id, OCT_CONFIG_TEXT_MAX, "%s", policy->env_id);
+    }
+    options->env_id = is_named ? options->env_id : id;
+    options->options = is_given || is_named || !has_folder ? options->options : its_options;
+    options->options_from = is_given      ? "--options"
+                            : is_named    ? "with --env they are those of --options"
+                            : !has_folder ? "no config.yaml beside the policy to take them from"
+                                          : "config.yaml beside the policy";
+}
+
 int
 cli_eval(int argc, char **argv)
 {
@@ -279,13 +302,7 @@ cli_eval(int argc, char **argv)
         return CLI_EXIT_FAILED;
     }
     char own_env_id[OCT_CONFIG_TEXT_MAX], own_options[CLI_ENV_OPTIONS_BYTES];
-    if (options.env_id == NULL && cli_folder_env(path, own_env_id, own_options)) {
-        options.env_id = own_env_id;
-        options.options = options.options[0] != '\0' ? options.options : own_options;
-    } else if (options.env_id == NULL) {
-        (void)snprintf(own_env_id, sizeof(own_env_id), "%s", image->spec.env_id);
-        options.env_id = own_env_id;
-    }
+    env_complete(&options, &image->spec, own_env_id, own_options);
     options.video.env_options = options.options;
     int exit_code = CLI_EXIT_FAILED;
     cli_video *video = NULL;

@@ -5,6 +5,7 @@ usage: test_import.py OCTET ROOT"""
 
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -42,6 +43,23 @@ class Import(unittest.TestCase):
         self.assertIn("pole.int4.oct", self.octet("quantize", "pole.fp32.oct", "--precision", "int4"))
         error = self.octet("import", "pole.onnx", "--env", "CartPole-v1", "--out", "x.oct", code=1)
         self.assertIn("octet export wrote it", error)
+
+    def test_eval_says_which_options_the_environment_has_and_where_they_come_from(self):
+        self.octet("import", DATA / "tanh.onnx", "--env", "CartPole-v1", "--out", "pole.oct")
+        short = "max_episode_steps=7"
+
+        def said(*arguments):
+            text = self.octet("eval", "pole.oct", "--episodes", 3, *arguments)
+            return re.search(r"^  options      (.*)$", text, re.MULTILINE)[1], "length       7.0" in text
+
+        self.assertEqual(said(), ("none (no config.yaml beside the policy to take them from)", False))
+        self.assertEqual(said("--options", short), (f"{short} (--options)", True))
+        (self.home / "config.yaml").write_text(f"env: {{id: CartPole-v1, options: {short}}}\n")
+        self.assertEqual(said(), (f"{short} (config.yaml beside the policy)", True))
+        self.assertEqual(said("--options", "sutton_barto_reward=1"), ("sutton_barto_reward=1 (--options)", False))
+        self.assertEqual(said("--env", "CartPole-v1"), ("none (with --env they are those of --options)", False))
+        (self.home / "config.yaml").write_text("env: {id: CartPole-v1}\n")
+        self.assertEqual(said(), ("none (config.yaml beside the policy)", False))
 
     def test_the_report_has_its_numbers(self):
         report = self.report(DATA / "normalised_dynamo.onnx", "--observations", DATA / "normalised_dynamo.obs.npy",
