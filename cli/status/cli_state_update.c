@@ -118,6 +118,9 @@ judge(cli_state *state, double wall_s)
         state->stepped_s = wall_s;
         state->stepped_count = env_steps;
     }
+    if (!is_training || cli_state_actors(state) > 0) {
+        state->reported_s = wall_s;
+    }
     double quiet_s = wall_s - state->stepped_s;
     state->warning[0] = '\0';
     if (state->hang[0] != '\0') {
@@ -134,7 +137,9 @@ judge(cli_state *state, double wall_s)
         warn(state, "log/evaluator.log",
              "no step of an evaluation for %.0f s, does the environment hang?",
              cli_state_number(state, "learner.eval_quiet_s"));
-    } else if (is_training && cli_state_actors(state) == 0) { // what a single look can tell
+    } else if (cli_state_actors(state) ==
+                   0 && // a single look can tell it, but not in the beginning
+               wall_s - state->reported_s >= state->quiet_max_s) {
         warn(state, actor_log, "no actor has reported for 10 s, does the environment hang?");
     } else if (is_training && !is_held && wall_s >= state->quiet_max_s &&
                cli_state_number(state, "learner.env_steps_per_s") == 0 &&

@@ -155,11 +155,11 @@ test_status_warns_at_a_single_look_when_no_actor_reports(void **state)
     (void)cli_state_update(&run, 0);
     assert_string_equal(run.warning, ""); // not known
     put("learner.actors", 0);
-    (void)cli_state_update(&run, 0);
+    (void)cli_state_update(&run, 30);
     assert_string_equal(run.warning, "no actor has reported for 10 s, does the environment "
                                      "hang? (log/actor-0.log)");
     put("learner.actors", 1);
-    (void)cli_state_update(&run, 0);
+    (void)cli_state_update(&run, 31);
     assert_string_equal(run.warning, "");
     make_idle();
     (void)cli_state_update(&run, 20);
@@ -168,6 +168,30 @@ test_status_warns_at_a_single_look_when_no_actor_reports(void **state)
     put("learner.wait_share", 0.2); // it has something to learn from
     (void)cli_state_update(&run, 20);
     assert_string_equal(run.warning, "");
+}
+
+static void
+test_actors_have_the_time_to_report(void **state)
+{
+    (void)state;
+    trains();
+    put("learner.wait_share", 0.95);
+    put("learner.actors", 0);
+    for (int s = 0; s < 10; s++) {
+        (void)cli_state_update(&run, s);
+        assert_string_equal(run.warning, "");
+    }
+    (void)cli_state_update(&run, 10);
+    assert_string_equal(run.warning, "no actor has reported for 10 s, does the environment "
+                                     "hang? (log/actor-0.log)");
+    put("learner.actors", 1);
+    (void)cli_state_update(&run, 100);
+    put("learner.actors", 0); // the learner began again, or all actors did
+    (void)cli_state_update(&run, 109);
+    assert_string_equal(run.warning, "");
+    (void)cli_state_update(&run, 110);
+    assert_string_equal(run.warning, "no actor has reported for 10 s, does the environment "
+                                     "hang? (log/actor-0.log)");
 }
 
 static void
@@ -292,6 +316,7 @@ main(void)
         cmocka_unit_test_setup(test_status_warns_of_an_environment_that_does_not_step, fresh),
         cmocka_unit_test_setup(test_status_warns_of_an_evaluation_that_does_not_step, fresh),
         cmocka_unit_test_setup(test_status_warns_at_a_single_look_when_no_actor_reports, fresh),
+        cmocka_unit_test_setup(test_actors_have_the_time_to_report, fresh),
         cmocka_unit_test_setup(test_status_warns_while_a_file_cannot_be_written, fresh),
         cmocka_unit_test_setup(test_status_warns_of_a_disk_that_replay_cannot_use, fresh),
         cmocka_unit_test_setup(test_targets_beyond_the_ends_of_the_atoms_are_told_last, fresh),
