@@ -12,6 +12,7 @@
 #include "cli/cli_options.h"
 #include "cli/run/cli_folder.h"
 #include "common/oct_base.h"
+#include "common/oct_option.h"
 #include "common/oct_text.h"
 #include "envs/env.h"
 #include "envs/env_child.h"
@@ -76,12 +77,13 @@ network_check(cli_environment *out, const oct_config *config, const octet_env_sp
 static const char *
 key_of(const oct_config *config, const char *reason)
 {
-    char names[OCT_CONFIG_TEXT_MAX], *left = NULL;
+    char name[OCT_CONFIG_TEXT_MAX];
     bool is_option = config->env.options[0] != '\0' && strstr(reason, " option") != NULL;
-    (void)snprintf(names, sizeof(names), "%s", config->env.options);
-    for (char *one = strtok_r(names, ",", &left); one != NULL; one = strtok_r(NULL, ",", &left)) {
-        one[strcspn(one, "=")] = '\0';
-        is_option = is_option || strstr(reason, one) != NULL;
+    for (const char *one = config->env.options; one != NULL && *one != '\0';) {
+        (void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(one, "="), one);
+        is_option = is_option || strstr(reason, name) != NULL;
+        one = oct_option_end(one);
+        one += one != NULL && *one == ',';
     }
     return is_option                            ? "env.options"
            : strstr(reason, "mjcf_dir") != NULL ? "env.mjcf_dir"

@@ -127,6 +127,9 @@ test_options_that_an_environment_does_not_take_are_refused(void **state)
     set("env.id", plugin_path("bad_none"));
     set("env.options", "level=2");
     refused("env.options: no option level");
+    set("env.id", "Pole-v1"); // a part of a value is no name of an option
+    set("env.options", "size=(3,v1,4)");
+    refused("env.id: no environment");
 }
 
 static void
