@@ -192,6 +192,12 @@ parse_list(parse *p, const oct_config_key *key, const char *name)
     }
 }
 
+static void
+given(parse *p, const oct_config_key *key)
+{
+    p->config->is_given[key - oct_config_keys] = true;
+}
+
 // The value of key begins with the current event.
 static void
 parse_value(parse *p, const oct_config_key *key)
@@ -199,6 +205,7 @@ parse_value(parse *p, const oct_config_key *key)
     char name[OCT_CONFIG_NAME_MAX], reason[REASON_MAX], allowed[OCT_CONFIG_VALUE_MAX];
     yaml_mark_t mark = p->event.start_mark;
     oct_config_key_name(key, name);
+    given(p, key);
     if (!is_supported(p)) {
         skip(p);
     } else if (p->event.type == YAML_SCALAR_EVENT) {
@@ -352,6 +359,7 @@ parse_document(parse *p, const oct_config_key *key)
         // On the command line nothing after '=' is the empty text.
         oct_config_scalar nothing = {.text = "", .quoted = key->kind == OCT_CONFIG_TEXT};
         oct_config_key_name(key, name);
+        given(p, key);
         if (oct_config_value_set(p->config, key, &nothing, reason, sizeof(reason)) != OCT_OK) {
             parse_error(p, &start, "%s: %s", name, reason);
         }
@@ -507,6 +515,7 @@ defaults_make(void)
             OCT_ASSERT(oct_config_set(&defaults, assignment, message, sizeof(message)) == OCT_OK);
         }
     }
+    memset(defaults.is_given, 0, sizeof(defaults.is_given));
 }
 
 void

@@ -17,6 +17,7 @@
 #define OCT_CONFIG_LIST_MAX   1024 // of addresses
 #define OCT_SHARDS_MAX        16
 #define OCT_CONFIG_INTS_MAX   15
+#define OCT_CONFIG_KEYS_MAX   160
 #define OCT_NOISY_SAMPLES_MAX 64
 #define OCT_TURN_ACTORS_MAX   256 // WIRE_TURN_ACTORS_MAX
 
@@ -222,6 +223,8 @@ typedef struct oct_config {
         char data[OCT_CONFIG_TEXT_MAX];    // base address: +0 RPC
         bool insecure;
     } net;
+    // By the row of a key in the table: whether a layer has set it. Others follow algo.name.
+    bool is_given[OCT_CONFIG_KEYS_MAX];
 } oct_config;
 
 // Where text came from, for messages: "presets/cartpole.yaml:12:3: error: …".
@@ -276,6 +279,9 @@ char *oct_config_print(const oct_config *config);
 // The same for peers, which may be of the release before: keys that it lacks are left out where
 // they have their default, which is what that release does.
 char *oct_config_print_for_peers(const oct_config *config);
+// The same as the base of others, which may have another algo.name: keys that follow it, and that
+// nobody has set, are left out.
+char *oct_config_print_base(const oct_config *config);
 // How two experiments differ, key by key in the table's order: the next difference at or after *at
 // (0 at first), which moves on. False: there is none. Values are as in YAML.
 #define OCT_CONFIG_NAME_MAX  64

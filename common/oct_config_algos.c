@@ -384,7 +384,8 @@ explain_uses(FILE *stream, oct_algo_name name)
         oct_config_key_name(&oct_config_keys[i], key_name);
         const oct_config_use *use = oct_config_use_find(name, key_name);
         if (use != NULL) {
-            fprintf(stream, "  %-34s %-12s %s\n", key_name, oct_config_keys[i].preset, use->usual);
+            fprintf(stream, "  %-34s %-12s %s\n", key_name,
+                    oct_config_default_with(&oct_config_keys[i], name), use->usual);
         }
     }
 }

@@ -34,9 +34,21 @@ is_new(const oct_config_key *key)
     return false;
 }
 
-// defaults: of which new keys are left out; NULL: of none.
+// Whether a key has its value from algo.name alone, as in followed.
+static bool
+follows(const oct_config *config, const oct_config *followed, size_t index)
+{
+    const oct_config_key *key = &oct_config_keys[index];
+    char own[OCT_CONFIG_VALUE_MAX], value[OCT_CONFIG_VALUE_MAX];
+    return !config->is_given[index] && oct_config_defaults_print(key, "", own)[0] != 0 &&
+           strcmp(oct_config_value_print(config, key, value),
+                  oct_config_value_print(followed, key, own)) == 0;
+}
+
+// defaults: of which new keys are left out; NULL: of none. followed: keys that have their values
+// from there are left out; NULL: none are.
 static char *
-print(const oct_config *config, const oct_config *defaults)
+print(const oct_config *config, const oct_config *defaults, const oct_config *followed)
 {
     char value[OCT_CONFIG_VALUE_MAX], usual[OCT_CONFIG_VALUE_MAX];
     char *out = NULL;
@@ -49,6 +61,9 @@ print(const oct_config *config, const oct_config *defaults)
             fprintf(stream, "%s:\n", key->section);
         }
         (void)oct_config_value_print(config, key, value);
+        if (followed != NULL && follows(config, followed, i)) {
+            continue;
+        }
         if (defaults == NULL || !is_new(key) ||
             strcmp(value, oct_config_value_print(defaults, key, usual)) != 0) {
             fprintf(stream, "  %s: %s\n", key->name, value);
@@ -61,7 +76,18 @@ print(const oct_config *config, const oct_config *defaults)
 char *
 oct_config_print(const oct_config *config)
 {
-    return print(config, NULL);
+    return print(config, NULL, NULL);
+}
+
+char *
+oct_config_print_base(const oct_config *config)
+{
+    oct_config *followed = oct_alloc(sizeof(*followed));
+    *followed = *config;
+    oct_config_defaults_apply(followed);
+    char *text = print(config, NULL, followed);
+    free(followed);
+    return text;
 }
 
 char *
@@ -69,7 +95,7 @@ oct_config_print_for_peers(const oct_config *config)
 {
     oct_config *defaults = oct_alloc(sizeof(*defaults));
     oct_config_default(defaults);
-    char *text = print(config, defaults);
+    char *text = print(config, defaults, NULL);
     free(defaults);
     return text;
 }
@@ -102,12 +128,14 @@ describe_markdown(FILE *stream, const oct_config_key *key, const char *allowed, 
         fprintf(stream, "\n### %s\n\n| key | type | allowed | default | meaning |\n", key->section);
         fprintf(stream, "|---|---|---|---|---|\n");
     }
-    fprintf(stream, "| `%s.%s` | %s | %s | %s%s%s | %s |\n", key->section, key->name,
+    char own[OCT_CONFIG_VALUE_MAX];
+    (void)oct_config_defaults_print(key, "`", own);
+    fprintf(stream, "| `%s.%s` | %s | %s | %s%s%s%s%s | %s |\n", key->section, key->name,
             kind_text(key->kind), allowed, key->preset != NULL ? "`" : "",
             key->preset == NULL   ? "required"
             : key->preset[0] == 0 ? "\"\""
                                   : key->preset,
-            key->preset != NULL ? "`" : "", key->help);
+            key->preset != NULL ? "`" : "", own[0] != 0 ? "; " : "", own, key->help);
 }
 
 static void
@@ -116,10 +144,13 @@ describe_plain(FILE *stream, const oct_config_key *key, const char *allowed, boo
     if (section) {
         fprintf(stream, "%s%s:\n", key == oct_config_keys ? "" : "\n", key->section);
     }
-    fprintf(stream, "  %s: %s\n", key->name,
+    char own[OCT_CONFIG_VALUE_MAX];
+    (void)oct_config_defaults_print(key, "", own);
+    fprintf(stream, "  %s: %s%s%s%s\n", key->name,
             key->preset == NULL   ? "(required)"
             : key->preset[0] == 0 ? "\"\""
-                                  : key->preset);
+                                  : key->preset,
+            own[0] != 0 ? " (" : "", own, own[0] != 0 ? ")" : "");
     fprintf(stream, "      %s; %s\n      %s\n", kind_text(key->kind), allowed, key->help);
 }
 

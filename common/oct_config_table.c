@@ -249,7 +249,8 @@ const oct_config_key oct_config_keys[] = {
         "learners that share each batch, as processes on one machine or, under mpirun, on several: "
         "each computes the gradient of its part, and their mean is applied"),
     U32(learner, batch_size, 1, 65536, "256",
-        "windows in one update: n-step transitions, or sequences of steps"),
+        "windows in one update: n-step transitions, or sequences of steps; rollouts: one of each "
+        "environment at most"),
     U32(learner, prefetch, 1, 1024, "8", "batches kept ready for the training thread"),
     U32(learner, batches_per_request, 1, 256, "4", "batches in one request to replay"),
     U32(learner, threads, 1, 256, "1", "threads of the matrix products"),

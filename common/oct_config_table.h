@@ -38,8 +38,6 @@ typedef struct oct_config_key {
 extern const oct_config_key oct_config_keys[];
 extern const size_t oct_config_key_count;
 
-#define OCT_CONFIG_KEYS_MAX 160
-
 // Transitions in one answer of replay; equals WIRE_SAMPLE_COUNT_MAX, which common/ cannot name.
 #define OCT_CONFIG_SAMPLE_MAX 1048576u
 // Rows in one message of an actor; equals WIRE_BATCH_COUNT_MAX.
@@ -79,6 +77,17 @@ OCT_CHECKED oct_err oct_config_int_parse(uint32_t *out, const oct_config_key *ke
                                          size_t reason_size);
 // Fields that follow others; after every layer.
 void oct_config_resolve(oct_config *config);
+
+// The default of key with an algorithm, as in YAML: its own, or key->preset; or the words
+// OCT_CONFIG_ENVIRONMENTS.
+#define OCT_CONFIG_ENVIRONMENTS "actor.count * actor.envs"
+const char *oct_config_default_with(const oct_config_key *key, oct_algo_name algo);
+// Those that differ from key->preset, in words: "ppo, a2c: 16; table: 8", "" where there are none.
+// quote goes round each value. Returns out.
+const char *oct_config_defaults_print(const oct_config_key *key, const char *quote,
+                                      char out[OCT_CONFIG_VALUE_MAX]);
+// Keys that no layer has set get their default with algo.name; of oct_config_resolve.
+void oct_config_defaults_apply(oct_config *config);
 
 // The value of key as YAML; "allowed ..." of key in words. Both return out.
 const char *oct_config_value_print(const oct_config *config, const oct_config_key *key,

@@ -291,6 +291,7 @@ oct_config_ints_set(oct_config *config, const oct_config_key *key, const uint32_
 void
 oct_config_resolve(oct_config *config)
 {
+    oct_config_defaults_apply(config);
     if (config->algo.learning_rate_final_is_same) {
         config->algo.learning_rate_final = config->algo.learning_rate;
     }

@@ -40,7 +40,7 @@ INTRODUCTION = """# Configuration
 Every key of an experiment. This page is what `octet config --markdown` prints; `octet config KEY`
 shows one key, `octet config --explain ALGO` those that matter to an algorithm, with usual values,
 `octet config --check FILE` checks a file. Keys that a file does not name have their
-default; only `env.id` is required. On the command line the same names are used:
+default, which for some follows `algo.name`; only `env.id` is required. On the command line the same names are used:
 `octet train presets/cartpole.yaml --set learner.batch_size=128`. How the keys affect a run, and
 when to change which, is in [tuning.md](tuning.md).
 """

@@ -117,7 +117,7 @@ oct_err
 cli_sweep_file_write_base(const char *folder, const oct_config *base)
 {
     char path[CLI_PATH_MAX + 16];
-    char *text = oct_config_print(base);
+    char *text = oct_config_print_base(base);
     (void)snprintf(path, sizeof(path), "%s/" CLI_SWEEP_BASE, folder);
     oct_err err = oct_file_write(path, text, strlen(text));
     free(text);

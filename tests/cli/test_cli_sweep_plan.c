@@ -148,6 +148,24 @@ test_the_file_has_all_of_it(void **state)
     cli_sweep_plan_fini(&back);
 }
 
+// What nobody has set follows a trial's algorithm; what somebody has stays.
+static void
+test_the_base_leaves_to_a_trial_what_follows_its_algorithm(void **state)
+{
+    (void)state;
+    oct_config own, base;
+    char message[512] = "";
+    oct_config_default(&own);
+    oct_config_default(&base);
+    T_OK(oct_config_set(&own, "replay.capacity=77777", message, sizeof(message)));
+    T_OK(oct_file_make_folder(FOLDER));
+    T_OK(cli_sweep_file_write_base(FOLDER, &own));
+    T_OK(oct_config_load(&base, FOLDER "/" CLI_SWEEP_BASE, message, sizeof(message)));
+    assert_int_equal(base.learner.batch_size, own.learner.batch_size);
+    T_OK(oct_config_set(&base, "algo.name=reinforce", message, sizeof(message)));
+    assert_true(base.learner.batch_size == 16 && base.replay.capacity == 77777);
+}
+
 static void
 refused_as(const char *find, const char *put, const char *words)
 {
@@ -200,6 +218,7 @@ main(void)
         cmocka_unit_test(test_a_trials_return_is_of_its_finished_runs),
         cmocka_unit_test(test_a_runs_folder_has_trial_and_seed),
         cmocka_unit_test(test_the_file_has_all_of_it),
+        cmocka_unit_test(test_the_base_leaves_to_a_trial_what_follows_its_algorithm),
         cmocka_unit_test(test_a_damaged_file_is_refused_in_words),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -115,7 +115,7 @@ assert_rollouts(void)
                  "is new, and not from a recording\n");
 #define TRPO PPO "algo.name=trpo;learner.batch_size=8;"
     assert_check(TRPO "algo.kl_max=0.01", "");
-    assert_check(TRPO "",
+    assert_check(TRPO "algo.kl_max=0",
                  "error: algo.kl_max: algo.name: trpo takes a step as far as this allows, so "
                  "it must be above 0; 0.01 is usual\n");
     assert_check(TRPO "algo.kl_max=0.01;algo.minibatches=801",

@@ -9,6 +9,16 @@
 
 static char message[8192];
 
+// In all keys. What was printed says each of them.
+static void
+assert_same(const oct_config *a, const oct_config *b)
+{
+    oct_config one = *a, other = *b;
+    memset(one.is_given, 0, sizeof(one.is_given));
+    memset(other.is_given, 0, sizeof(other.is_given));
+    assert_memory_equal(&one, &other, sizeof(one));
+}
+
 // print, parse, print: the same value and the same text.
 static void
 assert_round_trip(const oct_config *config)
@@ -22,7 +32,7 @@ assert_round_trip(const oct_config *config)
     }
     char *text_again = oct_config_print(&again);
     assert_string_equal(text, text_again);
-    assert_memory_equal(&again, config, sizeof(again));
+    assert_same(&again, config);
     free(text);
     free(text_again);
 }
@@ -58,7 +68,7 @@ test_peers_of_the_last_release_are_told_no_new_defaults(void **state)
                                            "  critic_residual: false\n"));
     oct_config_default(&again);
     T_OK(oct_config_parse(&again, "printed", some, strlen(some), message, sizeof(message)));
-    assert_memory_equal(&again, &config, sizeof(again));
+    assert_same(&again, &config);
     free(all);
     free(some);
     set(&config, "replay.shards=2");
@@ -178,6 +188,7 @@ test_every_field_has_a_row(void **state)
         [OCT_CONFIG_WORD] = sizeof(unsigned), [OCT_CONFIG_INTS] = sizeof(oct_config_ints),
     };
     uint8_t owned[sizeof(oct_config)] = {0};
+    memset(owned + offsetof(oct_config, is_given), 1, sizeof(((oct_config *)NULL)->is_given));
     for (size_t i = 0; i < oct_config_key_count; i++) {
         const oct_config_key *key = &oct_config_keys[i];
         bool is_text = key->kind == OCT_CONFIG_TEXT;
@@ -215,8 +226,10 @@ test_description_names_every_key_with_its_default_and_help(void **state)
         assert_non_null(strstr(markdown, want));
     }
     assert_non_null(strstr(markdown,
-                           "| `learner.batch_size` | whole number | 1 .. 65536 | `256` | "
-                           "windows in one update: n-step transitions, or sequences of steps |\n"));
+                           "| `learner.batch_size` | whole number | 1 .. 65536 | `256`; ppo, a2c, "
+                           "trpo: `actor.count * actor.envs`; reinforce, vtrace: `16`; table: `8` "
+                           "| windows in one update: n-step transitions, or sequences of steps; "
+                           "rollouts: one of each environment at most |\n"));
     assert_non_null(strstr(markdown, "| `env.id` | text | text of up to 255 bytes | required | "));
     free(plain);
     free(markdown);

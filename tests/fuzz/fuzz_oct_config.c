@@ -17,6 +17,7 @@ expect_round_trip(const oct_config *config)
     char *printed = oct_config_print(config);
     oct_err err =
         oct_config_parse(&again, "again", printed, strlen(printed), message, sizeof(message));
+    memcpy(again.is_given, config->is_given, sizeof(again.is_given)); // what is printed says all
     OCT_ASSERT(err == OCT_OK && memcmp(&again, config, sizeof(again)) == 0);
     free(printed);
     size_t at = 0;
@@ -93,6 +94,8 @@ fuzz_seeds(void)
         "network.hidden=[32, 32]",
         "env.id=\"Pendulum-v1\"",
         "algo.learning_rate_final=same",
+        "algo: {name: ppo}\nactor: {envs: 65536, count: 256}\n",
+        "algo.name=vtrace",
     };
     // One of each kind of mistake.
     static const char *const bad[] = {

@@ -1,0 +1,116 @@
+// Defaults that follow the algorithm: where one that suits the others would be refused with it, or
+// would have it learn from steps of old policies.
+#include <stdio.h>
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "common/oct_config_algos.h"
+#include "common/oct_config_table.h"
+#include "common/oct_text.h"
+
+#define OF(algo)  (1u << OCT_ALGO_##algo)
+#define ROLLOUTS  (OF(PPO) | OF(A2C) | OF(TRPO))
+#define SEQUENCES (OF(REINFORCE) | OF(VTRACE))
+
+// The presets' values, for experiments that say no more than algo.name.
+static const struct own_default {
+    const char *section, *name;
+    uint32_t algos; // bits 1 << oct_algo_name
+    const char *value;
+} own_defaults[] = {
+    {"algo", "sequence_steps", OF(PPO) | OF(TRPO), "128"},
+    {"algo", "sequence_steps", OF(VTRACE), "32"},
+    {"algo", "sequence_steps", OF(A2C) | OF(TABLE), "16"},
+    {"algo", "learning_rate", OF(TABLE), "0.1"},
+    {"algo", "kl_max", OF(TRPO), "0.01"},
+    {"learner", "batch_size", ROLLOUTS, OCT_CONFIG_ENVIRONMENTS},
+    {"learner", "batch_size", SEQUENCES, "16"},
+    {"learner", "batch_size", OF(TABLE), "8"},
+    {"learner", "prefetch", SEQUENCES, "2"},
+    {"learner", "batches_per_request", SEQUENCES, "1"},
+    {"learner", "publish_period", SEQUENCES, "1"},
+    {"learner", "publish_period", OF(TABLE), "20"},
+    {"learner", "publish_s_min", SEQUENCES, "0"},
+    {"replay", "capacity", OF(REINFORCE) | OF(TABLE), "16384"},
+    {"replay", "capacity", OF(VTRACE), "4096"},
+    {"replay", "min_size", SEQUENCES, "16"},
+    {"replay", "min_size", OF(TABLE), "8"},
+    {"replay", "samples_per_insert", OF(TABLE), "1"},
+};
+
+static bool
+is_of(const struct own_default *own, const oct_config_key *key)
+{
+    return strcmp(own->section, key->section) == 0 && strcmp(own->name, key->name) == 0;
+}
+
+const char *
+oct_config_default_with(const oct_config_key *key, oct_algo_name algo)
+{
+    for (size_t i = 0; i < OCT_COUNTOF(own_defaults); i++) {
+        if (is_of(&own_defaults[i], key) && (own_defaults[i].algos & 1u << algo) != 0) {
+            return own_defaults[i].value;
+        }
+    }
+    return key->preset;
+}
+
+static void
+names_add(oct_text *text, uint32_t algos)
+{
+    char word[OCT_CONFIG_NAME_MAX];
+    const char *between = "";
+    for (uint32_t algo = 0; algo < OCT_ALGOS; algo++) {
+        if ((algos & 1u << algo) != 0) {
+            oct_text_add(text, "%s%s", between, oct_config_algo_word((oct_algo_name)algo, word));
+            between = ", ";
+        }
+    }
+}
+
+const char *
+oct_config_defaults_print(const oct_config_key *key, const char *quote,
+                          char out[OCT_CONFIG_VALUE_MAX])
+{
+    oct_text text;
+    oct_text_init(&text, out, OCT_CONFIG_VALUE_MAX);
+    for (size_t i = 0; i < OCT_COUNTOF(own_defaults); i++) {
+        if (is_of(&own_defaults[i], key)) {
+            oct_text_add(&text, text.used > 0 ? "; " : "");
+            names_add(&text, own_defaults[i].algos);
+            oct_text_add(&text, ": %s%s%s", quote, own_defaults[i].value, quote);
+        }
+    }
+    return out;
+}
+
+// The one whose defaults count: rollouts of a program of one's own are as many as those of ppo.
+static oct_algo_name
+algo_like(const oct_config *config)
+{
+    return oct_config_has_rollouts(config) && config->algo.name == OCT_ALGO_EXTERNAL
+               ? OCT_ALGO_PPO
+               : config->algo.name;
+}
+
+void
+oct_config_defaults_apply(oct_config *config)
+{
+    for (size_t i = 0; i < OCT_COUNTOF(own_defaults); i++) {
+        const oct_config_key *key =
+            oct_config_key_find(own_defaults[i].section, own_defaults[i].name);
+        if (config->is_given[key - oct_config_keys]) {
+            continue;
+        }
+        char number[24], reason[256];
+        const char *text = oct_config_default_with(key, algo_like(config));
+        if (strcmp(text, OCT_CONFIG_ENVIRONMENTS) == 0) { // as many as a batch may have, at most
+            uint64_t envs = (uint64_t)config->actor.count * config->actor.envs;
+            (void)snprintf(number, sizeof(number), "%.0f", OCT_MIN((double)envs, key->max));
+            text = number;
+        }
+        const oct_config_scalar value = {.text = text, .length = strlen(text)};
+        // The table's own defaults obey the table's bounds.
+        OCT_ASSERT(oct_config_value_set(config, key, &value, reason, sizeof(reason)) == OCT_OK);
+    }
+}

@@ -1,0 +1,138 @@
+// An experiment that says no more than its environment and algorithm is one that can run, and what
+// it says stays.
+#include <stdlib.h>
+
+#include "tests/support/oct_test.h"
+
+#include "common/oct_config.h"
+#include "common/oct_config_algos.h"
+#include "common/oct_config_table.h"
+
+static char message[8192];
+
+// The defaults with assignments, separated by ';'.
+static oct_config
+config_of(const char *assignments)
+{
+    oct_config config;
+    char each[256];
+    oct_config_default(&config);
+    T_OK(oct_config_set(&config, "env.id=CartPole-v1", message, sizeof(message)));
+    for (const char *at = assignments; *at != 0;) {
+        size_t length = strcspn(at, ";");
+        (void)snprintf(each, sizeof(each), "%.*s", (int)length, at);
+        T_OK(oct_config_set(&config, each, message, sizeof(message)));
+        at += length + (at[length] == ';');
+    }
+    return config;
+}
+
+static void
+test_no_algorithm_is_refused_with_its_defaults(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < OCT_ALGOS; i++) {
+        char text[256], word[OCT_CONFIG_NAME_MAX];
+        oct_config config;
+        oct_config_default(&config);
+        (void)snprintf(text, sizeof(text), "env: {id: CartPole-v1}\nalgo: {name: %s}\n",
+                       oct_config_algo_word((oct_algo_name)i, word));
+        T_OK(oct_config_parse(&config, "minimal", text, strlen(text), message, sizeof(message)));
+        message[0] = '\0';
+        if (oct_config_check(&config, message, sizeof(message)) != OCT_OK) {
+            fail_msg("%s: %s", word, message);
+        }
+        oct_config_warn_unread(&config, message, sizeof(message));
+        assert_string_equal(message, "");
+    }
+    oct_config rollouts = config_of("algo.name=external;algo.window=rollout");
+    T_OK(oct_config_check(&rollouts, message, sizeof(message)));
+}
+
+static void
+test_a_key_that_is_set_stays_whatever_comes_first(void **state)
+{
+    (void)state;
+    oct_config before = config_of("learner.batch_size=7;replay.capacity=50000;algo.name=vtrace");
+    oct_config after = config_of("algo.name=vtrace;learner.batch_size=7;replay.capacity=50000");
+    assert_int_equal(before.learner.batch_size, 7);
+    assert_int_equal(after.learner.batch_size, 7);
+    assert_int_equal(before.replay.capacity, 50000);
+    assert_int_equal(before.replay.min_size, 16);
+    assert_int_equal(before.algo.sequence_steps, 32);
+    oct_config usual = config_of("algo.name=table;learner.batch_size=256"); // said, though usual
+    assert_int_equal(usual.learner.batch_size, 256);
+}
+
+static void
+test_the_last_algorithm_counts(void **state)
+{
+    (void)state;
+    oct_config config = config_of("algo.name=trpo;algo.name=dqn"), defaults;
+    oct_config_default(&defaults);
+    assert_int_equal(config.learner.batch_size, defaults.learner.batch_size);
+    assert_int_equal(config.algo.sequence_steps, defaults.algo.sequence_steps);
+    assert_true(config.algo.kl_max == 0);
+}
+
+static void
+test_rollouts_are_as_many_as_environments(void **state)
+{
+    (void)state;
+    assert_int_equal(config_of("algo.name=ppo").learner.batch_size, 16);
+    assert_int_equal(config_of("actor.envs=3;algo.name=a2c;actor.count=5").learner.batch_size, 15);
+    assert_int_equal(
+        config_of("actor.envs=65536;actor.count=256;algo.name=trpo").learner.batch_size, 65536);
+    assert_int_equal(config_of("algo.name=external").learner.batch_size, 256);
+}
+
+static void
+test_a_printed_experiment_keeps_the_values_that_it_ran_with(void **state)
+{
+    (void)state;
+    oct_config config = config_of("algo.name=ppo"), again;
+    char *text = oct_config_print(&config);
+    oct_config_default(&again);
+    T_OK(oct_config_parse(&again, "printed", text, strlen(text), message, sizeof(message)));
+    T_OK(oct_config_set(&again, "actor.envs=32", message, sizeof(message)));
+    assert_int_equal(again.learner.batch_size, 16);
+    free(text);
+}
+
+static void
+assert_says(const char *text, const char *words)
+{
+    if (strstr(text, words) == NULL) {
+        fail_msg("not there: %s", words);
+    }
+}
+
+static void
+test_help_has_the_defaults_of_each_algorithm(void **state)
+{
+    (void)state;
+    char *keys = oct_config_describe(false), *table = oct_config_describe(true);
+    char *explained = oct_config_explain("table");
+    assert_says(keys,
+                "  batch_size: 256 (ppo, a2c, trpo: actor.count * actor.envs; reinforce, vtrace: "
+                "16; table: 8)\n");
+    assert_says(table, "| `algo.kl_max` | number | 0 .. 1000000 | `0`; trpo: `0.01` |");
+    assert_says(explained, "algo.sequence_steps                16           16\n");
+    free(keys);
+    free(table);
+    free(explained);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_no_algorithm_is_refused_with_its_defaults),
+        cmocka_unit_test(test_a_key_that_is_set_stays_whatever_comes_first),
+        cmocka_unit_test(test_the_last_algorithm_counts),
+        cmocka_unit_test(test_rollouts_are_as_many_as_environments),
+        cmocka_unit_test(test_a_printed_experiment_keeps_the_values_that_it_ran_with),
+        cmocka_unit_test(test_help_has_the_defaults_of_each_algorithm),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
