@@ -8,6 +8,7 @@
 #include "cli/cli_commands.h"
 #include "cli/cli_options.h"
 #include "cli/cli_suggest.h"
+#include "cli/run/cli_preflight.h"
 #include "common/oct_config.h"
 
 #define MESSAGE_BYTES 4096
@@ -69,6 +70,35 @@ static const struct argp config_argp = {
            "octet config --check FILE --resolved",
 };
 
+// What the file's algorithm and network would be refused for, where its environment can be opened
+// here. Its data set may be elsewhere.
+static bool
+suits_environment(const char *path, const oct_config *config)
+{
+    static oct_config copy;
+    static cli_environment environment;
+    cli_experiment experiment = {.file = path};
+    char reason[MESSAGE_BYTES];
+    copy = *config;
+    (void)snprintf(copy.replay.data, sizeof(copy.replay.data), "none");
+    (void)snprintf(experiment.path, sizeof(experiment.path), "%s", path);
+    if (cli_preflight_check(&environment, &copy, CLI_PREFLIGHT_MS, reason, sizeof(reason)) ==
+        OCT_OK) {
+        return true;
+    }
+    if (strncmp(reason, "env.", strlen("env.")) == 0) {
+        fprintf(stderr,
+                "note: the environment is not at hand, so that nothing is said about algo.name and "
+                "network with it: %s\n",
+                reason);
+        return true;
+    }
+    if (!cli_experiment_print_error(&experiment, config, reason, "")) {
+        fprintf(stderr, "%s: error: %s\n", path, reason);
+    }
+    return false;
+}
+
 static int
 check_file(const char *path, bool resolved)
 {
@@ -82,6 +112,9 @@ check_file(const char *path, bool resolved)
     }
     oct_config_warn_unread(&config, message, sizeof(message));
     fputs(message, stderr);
+    if (!suits_environment(path, &config)) {
+        return CLI_EXIT_FAILED;
+    }
     if (resolved) {
         char *text = oct_config_print(&config);
         (void)fputs(text, stdout);

@@ -377,6 +377,24 @@ class WrongInput(Case):
         (self.home / "bad.yaml").write_text("env:\n  id: CartPole-v1\nrun:\n  env_steps: lots\n")
         self.refused(["config", "--check", "bad.yaml"], "bad.yaml:4", "env_steps", code=1)
 
+    def test_config_check_holds_the_algorithm_against_the_environment(self):
+        file = self.home / "box.yaml"
+        file.write_text("env: {id: CartPole-v1}\nalgo:\n  name: d4pg\n")
+        self.refused(["config", "--check", "box.yaml"], "box.yaml:3: error: ", "d4pg needs actions in a box", code=1)
+        self.refused(["config", "--check", "box.yaml", "--resolved"], "d4pg needs actions in a box", code=1)
+        file.write_text("env: {id: ./nowhere.so}\nalgo: {name: d4pg}\nreplay: {data: nowhere.data, data_share: 0.5}\n")
+        said = subprocess.run([OCTET, "config", "--check", "box.yaml"], cwd=self.home, capture_output=True, text=True,
+                              check=True)
+        self.assertEqual(said.stdout, "box.yaml: ok\n")
+        self.assertIn("note: the environment is not at hand", said.stderr)
+        self.assertIn("./nowhere.so", said.stderr)
+
+    def test_config_shows_the_defaults_of_the_algorithm(self):
+        (self.home / "ppo.yaml").write_text("env: {id: CartPole-v1}\nalgo: {name: ppo}\nactor: {envs: 12}\n")
+        text, _ = self.octet("config", "--check", "ppo.yaml", "--resolved")
+        self.assertIn("\n  batch_size: 12\n", text)
+        self.assertIn("\n  sequence_steps: 128\n", text)
+
 
 class Help(Case):
     def test_every_command_has_help(self):
