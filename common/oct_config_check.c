@@ -1,5 +1,6 @@
 // Checks that the values of an experiment agree with each other, and that a resumed run differs
 // from the stored one only where it may.
+#include <stdio.h>
 #include <string.h>
 
 #include "common/oct_action_repeat.h"
@@ -140,6 +141,23 @@ oct_config_warn_unread(const oct_config *config, char *message, size_t message_s
                          name, value, oct_config_algo_word(config->algo.name, word),
                          oct_config_readers(name, readers, sizeof(readers)));
         }
+    }
+}
+
+void
+oct_config_forget_unread(oct_config *config, char *names, size_t size)
+{
+    char name[OCT_CONFIG_NAME_MAX], value[OCT_CONFIG_VALUE_MAX], message[256];
+    char assignment[OCT_CONFIG_NAME_MAX + OCT_CONFIG_VALUE_MAX];
+    size_t at = 0;
+    oct_text text;
+    oct_text_init(&text, names, size);
+    for (const oct_config_key *key; (key = next_unread(config, &at, value)) != NULL;) {
+        oct_config_key_name(key, name);
+        oct_text_add(&text, "%s%s", text.used > 0 ? ", " : "", name);
+        (void)snprintf(assignment, sizeof(assignment), "%s=%s", name, key->preset);
+        OCT_ASSERT(oct_config_set(config, assignment, message, sizeof(message)) == OCT_OK);
+        config->is_given[key - oct_config_keys] = false;
     }
 }
 

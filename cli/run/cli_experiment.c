@@ -13,6 +13,7 @@
 #include "cli/cli_suggest.h"
 #include "cli/run/cli_folder.h"
 #include "cli/run/cli_run.h"
+#include "common/oct_config_algos.h"
 #include "common/oct_text.h"
 #include "envs/env.h"
 #include "learner/learner_checkpoints.h"
@@ -366,14 +367,33 @@ find_preset(cli_experiment *experiment)
 
 // ---- layers
 
+// A program of the user's own has taken the place of before, the file's algorithm.
+static void
+forget_algorithm(oct_config *config, const cli_experiment *experiment, oct_algo_name before)
+{
+    char names[MESSAGE_BYTES], word[OCT_CONFIG_NAME_MAX];
+    if (config->algo.name == before || config->algo.name != OCT_ALGO_EXTERNAL) {
+        return;
+    }
+    oct_config_forget_unread(config, names, sizeof(names));
+    if (names[0] != '\0') {
+        fprintf(stderr,
+                "octet %s: note: algo.name: external takes the place of %s, whose options are not "
+                "read: %s\n",
+                command_of(experiment), oct_config_algo_word(before, word), names);
+    }
+}
+
 static void
 apply_settings(oct_config *config, const cli_experiment *experiment)
 {
     char message[MESSAGE_BYTES] = "";
     for (size_t i = 0; i < experiment->setting_count; i++) {
+        oct_algo_name before = config->algo.name;
         if (oct_config_set(config, experiment->settings[i], message, sizeof(message)) != OCT_OK) {
             refuse(message);
         }
+        forget_algorithm(config, experiment, before);
     }
     if (oct_config_check(config, message, sizeof(message)) != OCT_OK) {
         refuse_lines(experiment, message);

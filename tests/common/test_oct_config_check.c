@@ -475,6 +475,39 @@ has_unread(const oct_config *config)
     return message[0] != 0;
 }
 
+// A program of one's own may stand in for its algorithm.
+static void
+assert_external(oct_config *config, const char *path)
+{
+    static char names[4096];
+    T_OK(oct_config_set(config, "algo.name=external", message, sizeof(message)));
+    oct_config_forget_unread(config, names, sizeof(names));
+    if (oct_config_check(config, message, sizeof(message)) != OCT_OK || has_unread(config)) {
+        fail_msg("%s: %s", path, message);
+    }
+}
+
+static void
+test_options_of_an_algorithm_go_with_it(void **state)
+{
+    (void)state;
+    static char names[4096];
+    static const char text[] =
+        "env: {id: CartPole-v1}\nnetwork: {critic_hidden: [8, 8], hidden: [8]}\n"
+        "algo: {name: ppo, clip: 0.3, scale_rewards: true, discount: 0.5}\n";
+    oct_config config;
+    oct_config_default(&config);
+    T_OK(oct_config_parse(&config, "ppo", text, strlen(text), message, sizeof(message)));
+    T_OK(oct_config_set(&config, "algo.name=external", message, sizeof(message)));
+    oct_config_forget_unread(&config, names, sizeof(names));
+    assert_string_equal(names, "network.critic_hidden, algo.clip, algo.scale_rewards");
+    assert_true(!config.algo.scale_rewards && config.algo.clip == 0.2);
+    assert_int_equal(config.network.critic_hidden.count, 0);
+    assert_true(config.network.hidden.count == 1 && config.algo.discount == 0.5);
+    oct_config_forget_unread(&config, names, sizeof(names));
+    assert_string_equal(names, "");
+}
+
 // PRESETS is the folder in the source tree.
 // Presets in folder, and one floor below; returns how many.
 static unsigned
@@ -501,6 +534,7 @@ check_presets(const char *folder, int floors)
             oct_config_check(&config, message, sizeof(message)) != OCT_OK || has_unread(&config)) {
             fail_msg("%s: %s", path, message);
         }
+        assert_external(&config, path);
         count++;
     }
     (void)closedir(opened);
@@ -535,6 +569,7 @@ main(void)
         cmocka_unit_test(test_frozen_layers_are_layers_of_the_policy),
         cmocka_unit_test(test_resume_warns_of_what_was_learned_otherwise),
         cmocka_unit_test(test_equal_values_are_allowed),
+        cmocka_unit_test(test_options_of_an_algorithm_go_with_it),
         cmocka_unit_test(test_every_preset_is_a_sound_experiment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -44,6 +44,16 @@ def test_another_algorithm_is_refused_before_it_trains(tmp_path):
     assert not (tmp_path / "run").exists()
 
 
+def test_options_of_the_algorithm_that_it_replaces_are_not_in_its_way(tmp_path, capfd):
+    settings = {"replay.min_size": 100, "run.updates": 1}
+    with octet.Learner(ROOT / "presets/pendulum-ppo.yaml", tmp_path / "run", settings, verbose=True) as learner:
+        assert next(iter(learner)).actions.shape == (64, 1)
+        learner.update()
+    said = capfd.readouterr().err
+    assert "note: algo.name: external takes the place of ppo, whose options are not read: " in said
+    assert "algo.scale_rewards" in said
+
+
 def test_a_program_that_ends_ends_its_run(tmp_path):
     text = (f"import octet; learner = octet.Learner({str(ROOT / 'presets/cartpole.yaml')!r}, {str(tmp_path / 'run')!r}, {SMALL!r})\n"
             "for _ in range(3):\n    learner.next(), learner.update()")
