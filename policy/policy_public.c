@@ -131,6 +131,11 @@ octet_policy_get_info(const octet_policy *policy, octet_policy_info *info)
         .action_bytes = (uint32_t)policy_spec_action_bytes(spec),
         .output_count = policy_spec_outputs(spec),
         .isa = policy_isa_name(policy_net_isa(policy->net)),
+        .obs_height = spec->layers[0].conv.height, // 0 without a convolution
+        .obs_width = spec->layers[0].conv.width,
+        .obs_channels = spec->layers[0].conv.channels,
+        .action_low = spec->action_kind == POLICY_BOX ? spec->action_low : NULL,
+        .action_high = spec->action_kind == POLICY_BOX ? spec->action_high : NULL,
     };
     if (info->size < sizeof(info->size)) {
         return OCTET_POLICY_EINVAL;

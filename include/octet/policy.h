@@ -62,6 +62,11 @@ typedef struct octet_policy_info {
     uint32_t action_bytes; /* of one action: int32, or float for each dimension */
     uint32_t output_count; /* floats of octet_policy_outputs */
     const char *isa;       /* the instructions it runs on */
+    /* Observations that are maps (the first layer is a convolution): rows, columns, channels; else
+     * 0: the file does not keep a shape. */
+    uint32_t obs_height, obs_width, obs_channels;
+    /* Box: the bounds of actions, [action_count], the policy's own until it is freed; else NULL. */
+    const float *action_low, *action_high;
 } octet_policy_info;
 
 typedef struct octet_policy octet_policy;

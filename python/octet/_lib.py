@@ -65,7 +65,9 @@ class Info(Structure):
                 ("run_id", c_uint64), ("version", c_uint64), ("updates", c_uint64), ("env_steps", c_uint64),
                 ("eval_return", c_float), ("precision", c_uint32), ("obs_dtype", c_uint32), ("obs_count", c_uint32),
                 ("obs_bytes", c_uint32), ("action_kind", c_uint32), ("action_count", c_uint32),
-                ("action_bytes", c_uint32), ("output_count", c_uint32), ("isa", c_char_p)]
+                ("action_bytes", c_uint32), ("output_count", c_uint32), ("isa", c_char_p),
+                ("obs_height", c_uint32), ("obs_width", c_uint32), ("obs_channels", c_uint32),
+                ("action_low", POINTER(c_float)), ("action_high", POINTER(c_float))]
 
 
 class Divergence(Structure):

@@ -17,11 +17,17 @@ from ._lib import NotCopied, OctetError, lib
 
 _PRECISIONS = {1: "fp32", 2: "int8", 3: "bf16", 4: "fp16", 5: "int4"}
 _NOT_FINITE = 1  # OCTET_POLICY_EINVAL
+_FLATTEN = "a policy gets those of a Dict or Tuple space as gymnasium.spaces.utils.flatten(space, observation)"
 
 
 @dataclass(frozen=True)
 class PolicyInfo:
-    """What a policy is and where it is from. eval_return is None while it was not evaluated."""
+    """What a policy is and where it is from. eval_return is None while it was not evaluated.
+
+    obs_shape is (rows, columns, channels) where the network begins with a convolution, else (obs_count,): the file does
+    not keep how other observations were shaped. action_low and action_high are a box's, None for discrete actions; those
+    are 0 .. action_count - 1, to which a Discrete space with a `start` adds it.
+    """
 
     env_id: str
     run_name: str
@@ -34,8 +40,11 @@ class PolicyInfo:
     isa: str
     obs_dtype: np.dtype[Any]
     obs_count: int
+    obs_shape: tuple[int, ...]
     discrete: bool
     action_count: int
+    action_low: tuple[float, ...] | None
+    action_high: tuple[float, ...] | None
     output_count: int
 
 
@@ -78,7 +87,11 @@ class Policy(NotCopied):
             eval_return=None if np.isnan(info.eval_return) else float(info.eval_return),
             precision=_PRECISIONS.get(info.precision, str(info.precision)), isa=info.isa.decode(),
             obs_dtype=np.dtype(np.uint8 if info.obs_dtype == 2 else np.float32), obs_count=info.obs_count,
-            discrete=info.action_kind == 1, action_count=info.action_count, output_count=info.output_count)
+            obs_shape=(info.obs_height, info.obs_width, info.obs_channels) if info.obs_height else (info.obs_count,),
+            discrete=info.action_kind == 1, action_count=info.action_count,
+            action_low=tuple(info.action_low[: info.action_count]) if info.action_low else None,
+            action_high=tuple(info.action_high[: info.action_count]) if info.action_high else None,
+            output_count=info.output_count)
 
     def __repr__(self) -> str:
         info = self.info
@@ -86,10 +99,14 @@ class Policy(NotCopied):
 
     def _rows(self, observations: Any) -> tuple[NDArray[Any], int, bool]:
         """Contiguous rows, how many, and whether they were a batch."""
-        given = np.asarray(observations)
+        try:
+            given = np.asarray(observations)
+        except ValueError as error:  # parts of several shapes
+            raise OctetError(f"observations: {error}; {_FLATTEN}") from error
         kinds = "u" if self.info.obs_dtype == np.uint8 else "fiu"
         if given.dtype.kind not in kinds:
-            raise OctetError(f"observations of type {given.dtype}, expected {self.info.obs_dtype}")
+            hint = f"; {_FLATTEN}" if given.dtype.kind == "O" else ""
+            raise OctetError(f"observations of type {given.dtype}, expected {self.info.obs_dtype}{hint}")
         if given.dtype.kind == "u" and given.dtype.itemsize > 1 and self.info.obs_dtype == np.uint8:
             raise OctetError(f"observations of type {given.dtype}, expected uint8")
         rows = np.ascontiguousarray(given, self.info.obs_dtype)

@@ -109,6 +109,8 @@ test_info_says_what_was_loaded_also_to_older_callers(void **state)
     assert_true(info.action_kind == OCTET_POLICY_BOX && info.action_count == 2);
     assert_int_equal(info.action_bytes, 8);
     assert_non_null(info.isa);
+    assert_true(info.action_low[1] < info.action_high[1]);
+    assert_int_equal(info.obs_height + info.obs_width + info.obs_channels, 0);
     octet_policy_info older = {.size = offsetof(octet_policy_info, run_id), .version = 99};
     assert_int_equal(octet_policy_get_info(policy, &older), OCTET_POLICY_OK);
     assert_string_equal(older.env_id, "Test-v0");

@@ -83,6 +83,22 @@ def test_info_is_that_of_the_file():
     assert octet.Policy(GOLDEN / "atoms_int8.oct").info.obs_dtype == np.uint8
 
 
+def test_info_has_what_acting_elsewhere_needs():
+    box, maps = octet.Policy(GOLDEN / "box_int8.oct").info, octet.Policy(GOLDEN / "conv_box_int8.oct").info
+    assert box.obs_shape == (5,) and len(box.action_low) == len(box.action_high) == box.action_count
+    assert all(low < high for low, high in zip(box.action_low, box.action_high, strict=True))
+    assert maps.obs_shape == (5, 6, 2) and maps.obs_count == 60
+    discrete = octet.Policy(GOLDEN / "logits_int8.oct").info
+    assert discrete.action_low is None and discrete.action_high is None
+    assert box == octet.Policy(GOLDEN / "box_int8.oct").info
+
+
+@pytest.mark.parametrize("obs", [{"where": np.zeros(3), "door": 1}, (np.zeros(2), np.zeros(3)), [{"a": 1}] * 2])
+def test_observations_of_several_parts_are_to_be_flattened(obs):
+    with pytest.raises(octet.OctetError, match=r"gymnasium.spaces.utils.flatten\(space, observation\)"):
+        octet.Policy(GOLDEN / "box_int8.oct").act(obs)
+
+
 def test_bytes_are_a_policy_as_a_file_is():
     bytes_ = (GOLDEN / "relu_int8.oct").read_bytes()
     obs = golden("relu_int8")[0].view(np.float32)
