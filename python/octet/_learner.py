@@ -331,7 +331,7 @@ class Learner:
         answer = _lib.LearnerAnswer(ctypes.sizeof(_lib.LearnerAnswer))
         numbers = self._numbers(metrics or {})
         if priorities is not None:
-            rows = np.ascontiguousarray(_array(priorities))
+            rows = np.ascontiguousarray(_array(priorities, "priorities"))
             if rows.shape != (self._batch.B,):
                 raise OctetError(f"priorities of shape {rows.shape}, expected ({self._batch.B},)")
             answer.priorities = rows.ctypes.data
@@ -352,7 +352,7 @@ class Learner:
         for name, value in metrics.items():
             if name not in self.metric_names:
                 raise OctetError(f"no metric {name!r}; known: {', '.join(self.metric_names)}")
-            numbers[self.metric_names.index(name)] = float(value)
+            numbers[self.metric_names.index(name)] = _number(name, value)
         return numbers
 
     def weights(self) -> list[Arrays]:
@@ -369,15 +369,17 @@ class Learner:
             if [array.shape for array in arrays] != layer.shapes:
                 raise OctetError(f"layer {i} has {_words([array.shape for array in arrays])}, expected "
                                  f"{_words(layer.shapes)} (network.hidden, network.conv, algo.head)")
-        if log_std is not None and (not self._has_log_std or _array(log_std).shape != (self.action_count,)):
-            raise OctetError(f"log_std of shape {_array(log_std).shape}, expected ({self.action_count},)"
-                             if self._has_log_std else f"log_std is of algo.head: gaussian, not {self.head}")
+        if log_std is not None and not self._has_log_std:
+            raise OctetError(f"log_std is of algo.head: gaussian, not {self.head}")
+        deviations = None if log_std is None else _array(log_std, "log_std")
+        if deviations is not None and deviations.shape != (self.action_count,):
+            raise OctetError(f"log_std of shape {deviations.shape}, expected ({self.action_count},)")
         for layer, arrays in zip(self.layers, given, strict=False):
             for at, array in zip(layer._at, arrays, strict=False):
                 self._params[at:at + array.size] = array.ravel()
-        if log_std is not None:
+        if deviations is not None:
             at = self._spec.deviation
-            self._params[at:at + self.action_count] = _array(log_std)
+            self._params[at:at + self.action_count] = deviations
 
     # ---- the end
 
@@ -428,10 +430,20 @@ def _layer(layer: Any) -> Layer:
                  _at=(*at, layer.gain, layer.offset) if layer.layer_norm else at)
 
 
-def _array(values: Any) -> NDArray[np.float32]:
+def _array(values: Any, what: str = "weights") -> NDArray[np.float32]:
     if hasattr(values, "detach"):  # a tensor of PyTorch
         values = values.detach().cpu().numpy()
-    return np.asarray(values, np.float32)
+    try:
+        return np.asarray(values, np.float32)
+    except (TypeError, ValueError) as error:
+        raise OctetError(f"{what}: {error}") from error
+
+
+def _number(name: str, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError) as error:
+        raise OctetError(f"metric {name}: {error}") from error
 
 
 def _bias(part: Any, weight: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -450,7 +462,13 @@ def _given(weights: Any, layers: list[Layer]) -> list[Arrays]:
     """The arrays of each layer, in Octet's order of axes."""
     if hasattr(weights, "named_modules"):
         return _of_module(weights, layers)
-    return [tuple(_array(part) for part in parts) for parts in weights]
+    if isinstance(weights, (str, bytes)) or not isinstance(weights, Iterable):
+        raise OctetError(f"weights: {weights!r} is neither a module of PyTorch nor a list with the arrays of each layer")
+    layers_of = list(weights)
+    for parts in layers_of:
+        if isinstance(parts, (str, bytes)) or not isinstance(parts, Iterable):
+            raise OctetError(f"weights: {parts!r} stands where the arrays of a layer belong: {_shapes(layers)}")
+    return [tuple(_array(part) for part in parts) for parts in layers_of]
 
 
 def _of_module(module: Any, layers: list[Layer]) -> list[Arrays]:

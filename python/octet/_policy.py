@@ -7,6 +7,7 @@ import ctypes
 import os
 import threading
 from dataclasses import dataclass
+from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -178,6 +179,13 @@ class Policy(NotCopied):
         """Frees it. Also done when it is collected."""
         with self._turn():  # a call may be using it
             self._free()
+
+    def __enter__(self) -> Policy:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self.close()
 
     def _free(self) -> None:
         handle, self._handle = self._handle, None

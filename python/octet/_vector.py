@@ -7,6 +7,7 @@ import ctypes
 import functools
 import secrets
 from collections.abc import Mapping, Sequence
+from types import TracebackType
 from typing import Any, SupportsFloat
 
 import numpy as np
@@ -326,6 +327,13 @@ class OctetVectorEnv(VectorEnv[Any, Any, Any]):
         handle, self._handle = getattr(self, "_handle", None), None
         if handle is not None:
             lib.octet_vector_close(handle)
+
+    def __enter__(self) -> OctetVectorEnv:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self.close()
 
     def __del__(self) -> None:
         self.close_extras()

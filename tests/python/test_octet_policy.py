@@ -99,6 +99,13 @@ def test_observations_of_several_parts_are_to_be_flattened(obs):
         octet.Policy(GOLDEN / "box_int8.oct").act(obs)
 
 
+def test_leaving_a_block_closes_it():
+    with octet.Policy(GOLDEN / "relu_int8.oct") as policy:
+        policy.act([0, 0, 1, 0])
+    with pytest.raises(octet.OctetError, match="closed"):
+        policy.act([0, 0, 1, 0])
+
+
 def test_bytes_are_a_policy_as_a_file_is():
     bytes_ = (GOLDEN / "relu_int8.oct").read_bytes()
     obs = golden("relu_int8")[0].view(np.float32)

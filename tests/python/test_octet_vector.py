@@ -69,6 +69,13 @@ def test_without_autoreset_the_mask_names_those_that_begin():
     ours.step(actions)
 
 
+def test_leaving_a_block_closes_it():
+    with octet.make_vec("CartPole-v1", 2) as vector:
+        vector.reset(seed=1)
+    with pytest.raises(octet.OctetError, match="closed"):
+        vector.reset(seed=1)
+
+
 def test_seeds_are_for_each_environment():
     vector = octet.make_vec("CartPole-v1", 3)
     obs = vector.reset(seed=[4, None, 6])[0]
