@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "common/oct_base.h"
+#include "envs/gym/env_gym.h"
 #include "render/render_board.h"
 #include "render/render_classic.h"
 
@@ -44,6 +45,12 @@ painter_choose(render_scene *scene, const octet_env_spec *spec, char *reason, si
     } else if (render_board_fits(&spec->obs)) {
         scene->painter = PAINTER_BOARD;
         scene->steps_per_second = BOARD_STEPS;
+    } else if (env_gym_has(spec->id)) {
+        snprintf(reason, reason_size,
+                 "%s cannot be drawn here: gymnasium.wrappers.RecordVideo does it in Python, with "
+                 "the actions of octet.Policy(FILE).act (docs/python.md)",
+                 spec->id);
+        return OCT_ENOTFOUND;
     } else {
         snprintf(
             reason, reason_size,

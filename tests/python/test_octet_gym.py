@@ -404,6 +404,18 @@ def test_the_python_that_runs_steps_them_unless_another_is_named(tmp_path, monke
     assert ran.stdout == "(4,) 1\n", ran.stderr
 
 
+def test_octet_env_check_takes_an_environment_without_chance():
+    command = [os.environ["OCTET_PROGRAM"], "env", "check", "gym:octet_test_envs:OctetCounts-v0"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0 and "right if nothing in it is random" in ran.stdout, ran.stdout + ran.stderr
+    assert "OCTET_ENV_NO_RANDOM" not in ran.stdout
+
+
+def test_what_draws_it_is_told_where_octet_does_not():
+    with pytest.raises(octet.RenderModeError, match=r"gym:CartPole-v1 cannot be drawn here: gymnasium.wrappers.RecordVideo"):
+        octet.make("gym:CartPole-v1", render_mode="rgb_array")
+
+
 def test_octet_train_finds_modules_and_python_from_where_it_was_started(tmp_path, monkeypatch):
     (tmp_path / "mine.py").write_text("import octet_test_envs, beside")
     (tmp_path / "lib").mkdir()
