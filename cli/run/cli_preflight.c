@@ -25,6 +25,8 @@
 #define ARENA_BYTES (64u << 10)
 #define WORDS_MAX   512
 
+#define CHANNELS_USUAL 16 // of pictures: more are rows
+
 typedef struct verdict {
     oct_err err;
     union { // a child's answer is small
@@ -222,6 +224,30 @@ cli_preflight_check(cli_environment *out, const oct_config *config, uint32_t tim
     return found.err;
 }
 
+// Pictures with channels first are maps of few rows and many channels to a convolution.
+static void
+maps_note(const cli_environment *environment, const cli_experiment *experiment,
+          const oct_config *config)
+{
+    wire_env_spec own;
+    policy_spec spec;
+    wire_arena *arena = wire_arena_create(ARENA_BYTES);
+    oct_err err = wire_env_unpack(&own, arena, environment->bytes, environment->length);
+    OCT_ASSERT(err == OCT_OK); // it was packed here
+    learner_environment_of(&spec, &own);
+    const uint32_t *sides = spec.obs_shape;
+    if (config->network.conv.count > 0 && spec.obs_rank == 3 && sides[0] <= CHANNELS_USUAL &&
+        sides[0] < sides[1] && sides[0] < sides[2]) {
+        fprintf(stderr,
+                "octet %s: note: network.conv: observations of %u x %u x %u are taken as %u rows "
+                "and %u columns of %u channels; where channels come first, numpy.moveaxis(obs, 0, "
+                "-1) puts them last\n",
+                experiment->command != NULL ? experiment->command : "train", sides[0], sides[1],
+                sides[2], sides[0], sides[1], sides[2]);
+    }
+    wire_arena_destroy(arena);
+}
+
 void
 cli_preflight(cli_environment *out, const cli_experiment *experiment, const oct_config *config)
 {
@@ -231,6 +257,7 @@ cli_preflight(cli_environment *out, const cli_experiment *experiment, const oct_
         err = init_check(out, config, reason, sizeof(reason));
     }
     if (err == OCT_OK) {
+        maps_note(out, experiment, config);
         learner_init_frozen(config, init_print, NULL);
         return;
     }

@@ -218,6 +218,22 @@ class Options(Counts):
         raise LookupError(f"got {arguments}")
 
 
+class ChannelsFirst(Counts):
+    observation_space = spaces.Box(0, 255, (4, 20, 20), np.uint8)
+
+    def observe(self):
+        return np.full((4, 20, 20), self.steps, np.uint8)
+
+
+class Maps(Counts):
+    """Few rows and columns of more channels."""
+
+    observation_space = spaces.Box(0, 255, (5, 5, 7), np.uint8)
+
+    def observe(self):
+        return np.full((5, 5, 7), self.steps, np.uint8)
+
+
 class ManyActions(Counts):
     action_space = spaces.MultiDiscrete([2, 3])
 
@@ -256,6 +272,6 @@ class Endless(Counts):
     action_space = spaces.Discrete(2**40)
 
 
-for kind in (Counts, Crash, Exit, Hang, Spin, Stuck, Grows, Numbered, ResetCrash, Port, NotFinitePort, Seeded, Raises, Asserts, NotFinite, Shape, Mixed, Pixels, Says, Options, ManyActions, Words, Whole, Deep, Empty, EmptyActions,
+for kind in (Counts, Crash, Exit, Hang, Spin, Stuck, Grows, Numbered, ResetCrash, Port, NotFinitePort, Seeded, Raises, Asserts, NotFinite, Shape, Mixed, Pixels, Says, Options, ChannelsFirst, Maps, ManyActions, Words, Whole, Deep, Empty, EmptyActions,
              Large, Endless):
     gymnasium.register(f"Octet{kind.__name__}-v0", entry_point=kind, disable_env_checker=True)

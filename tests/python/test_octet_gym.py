@@ -416,6 +416,16 @@ def test_what_draws_it_is_told_where_octet_does_not():
         octet.make("gym:CartPole-v1", render_mode="rgb_array")
 
 
+@pytest.mark.parametrize(("name", "conv", "noted"), [("ChannelsFirst", "[4]", True), ("ChannelsFirst", "[]", False), ("Maps", "[4]", False)])
+def test_octet_train_notes_channels_that_come_first(tmp_path, name, conv, noted):
+    command = [os.environ["OCTET_PROGRAM"], "train", str(pathlib.Path(__file__).parents[2] / "presets/cartpole.yaml"), "--run-dir",
+               str(tmp_path / "run"), "--set", f"env.id=gym:octet_test_envs:Octet{name}-v0", "--set", f"network.conv={conv}",
+               "--set", "run.env_steps=1000"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert ("note: network.conv: observations of 4 x 20 x 20 are taken as 4 rows and 20 columns of 20 channels" in ran.stderr) == noted
+
+
 def test_octet_train_finds_modules_and_python_from_where_it_was_started(tmp_path, monkeypatch):
     (tmp_path / "mine.py").write_text("import octet_test_envs, beside")
     (tmp_path / "lib").mkdir()
