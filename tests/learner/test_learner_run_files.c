@@ -1,0 +1,244 @@
+// The files of a run: folders that are not there, a disk that is full, and checkpoints on request.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+#define FOLDER "test_learner_run_files.run"
+#include "tests/learner/run_fixture.h"
+
+static void
+test_run_folder_that_is_not_there(void **state)
+{
+    (void)state;
+    folder_end(FOLDER);
+    learner_run *run = NULL;
+    T_ERR(run_create(&run, false), OCT_EIO);
+    assert_non_null(strstr(reason, FOLDER));
+    assert_null(run);
+    learner_run_destroy(NULL);
+}
+
+static void
+test_run_damaged_checkpoint(void **state)
+{
+    (void)state;
+    learner_run *run = NULL;
+    T_OK(oct_file_write(FOLDER "/checkpoint.oct", "nonsense", 8));
+    T_ERR(run_create(&run, true), OCT_EPROTO);
+    assert_non_null(strstr(reason, "checkpoint.oct"));
+    T_OK(run_create(&run, false)); // not asked to go on from it
+    learner_run_destroy(run);
+}
+
+// Files that cannot be written: said, and the exit code will not be 0.
+static void
+test_run_that_cannot_be_saved(void **state)
+{
+    (void)state;
+    learner_run *run = run_joined(false);
+    run_train(run, 2);
+    folder_end(FOLDER); // also removes what was written
+    learner_run_finish(run, "interrupted", false);
+    learner_run_save(run);
+    assert_true(learner_run_failed(run));
+    learner_run_destroy(run);
+    folder_begin(FOLDER);
+}
+
+// All else can be written, but not that: a resume would lose what was learned.
+static void
+test_run_whose_checkpoint_cannot_be_saved(void **state)
+{
+    (void)state;
+    learner_run *run = run_joined(false);
+    run_train(run, 2);
+    assert_int_equal(unlink(FOLDER "/checkpoint.oct"), 0);
+    T_OK(oct_file_make_folder(FOLDER "/checkpoint.oct"));
+    learner_run_finish(run, "interrupted", false);
+    learner_run_save(run);
+    assert_true(learner_run_failed(run));
+    learner_run_destroy(run);
+    assert_int_equal(rmdir(FOLDER "/checkpoint.oct"), 0);
+}
+
+// The disk was full for a while: the best policy is written once there is room again, and the run
+// has not failed.
+static void
+test_run_that_could_not_be_saved_for_a_while(void **state)
+{
+    (void)state;
+    uint64_t saved;
+    learner_run *run = run_joined(false);
+    learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+    uint64_t version = run_published(run)->version;
+    T_OK(oct_file_make_folder(FOLDER "/policy.oct"));
+    run_evaluated(run, evaluator, 2, 60);
+    run_evaluated(run, evaluator, 4, 70);
+    learner_run_checkpoint(run);
+    assert_true(learner_run_failed(run));
+    assert_int_equal(rmdir(FOLDER "/policy.oct"), 0);
+    learner_run_checkpoint(run);
+    T_NEAR(policy_return("policy.oct", &saved), 70, 0, 0);
+    assert_int_equal(saved, version);
+    learner_run_finish(run, "interrupted", false);
+    learner_run_save(run);
+    assert_false(learner_run_failed(run));
+    learner_run_destroy(run);
+}
+
+// A process that is killed then would be followed by one that gives the same numbers again: no
+// actor gets to know them before they are reserved, and none is left out.
+static void
+test_run_publishes_no_version_that_is_not_reserved(void **state)
+{
+    (void)state;
+    uint64_t reserved = 0;
+    const quantizer_publication *publication;
+    T_OK(oct_file_make_folder(FOLDER "/policy_versions")); // in its way
+    learner_run *run = run_joined(false);
+    learner_actor *actor = actor_begin(run, 5, WIRE_ROLE_ACTOR);
+    for (int i = 0; i < 100; i++) {
+        run_train(run, 1);
+        assert_null(learner_run_publish(run));
+        assert_null(learner_run_newest(run, actor, 0));
+    }
+    assert_non_null(strstr(learner_run_trouble(run), "policy_versions cannot be written"));
+    assert_int_equal(rmdir(FOLDER "/policy_versions"), 0);
+    while ((publication = learner_run_publish(run)) == NULL) { // it tries again by itself
+    }
+    assert_int_equal(publication->version, 1);
+    assert_null(learner_run_trouble(run));
+    char *text = folder_read(FOLDER, "policy_versions");
+    assert_int_equal(sscanf(text, "reserved %" SCNu64, &reserved), 1);
+    free(text);
+    assert_true(reserved >= 1000);
+    run_stop(run, "interrupted");
+}
+
+// Until the learner has told of its newest state, and that was written, or could not be.
+static void
+checkpoint_tried(learner_run *run, double is_unsaved)
+{
+    for (int i = 0; status_of(run, "learner.unsaved") != is_unsaved; i++) {
+        if (i % 10000 == 0) { // a slow disk takes as long as it takes
+            learner_run_checkpoint(run);
+        }
+        run_train(run, 1);
+    }
+}
+
+// Periodic checkpoints and rows that cannot be written: shown as long as it is so, with the reason
+// and a count, and not for ever.
+static void
+test_run_shows_what_cannot_be_written(void **state)
+{
+    (void)state;
+    config.learner.metrics_s = 0;
+    learner_run *run = run_joined(false);
+    assert_null(learner_run_trouble(run));
+    assert_int_equal(unlink(FOLDER "/checkpoint.oct"), 0);
+    T_OK(oct_file_make_folder(FOLDER "/checkpoint.oct"));
+    checkpoint_tried(run, 1);
+    assert_non_null(strstr(learner_run_trouble(run), "checkpoint.oct cannot be written: "));
+    double failures = status_of(run, "learner.write_failures");
+    assert_true(failures >= 1);
+    assert_int_equal(rmdir(FOLDER "/checkpoint.oct"), 0);
+    checkpoint_tried(run, 0);
+    assert_null(learner_run_trouble(run));
+    assert_true(folder_has(FOLDER, "checkpoint.oct"));
+    struct rlimit bound, none;
+    (void)signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &none), 0);
+    bound = none;
+    bound.rlim_cur = 0;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &bound), 0);
+    learner_run_tick(run);
+    assert_non_null(strstr(learner_run_trouble(run), "metrics.csv or its TensorBoard file cannot"));
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+    learner_run_tick(run);
+    assert_null(learner_run_trouble(run));
+    assert_true(status_of(run, "learner.write_failures") > failures); // they were counted
+    learner_run_finish(run, "interrupted", false);
+    learner_run_save(run);
+    assert_false(learner_run_failed(run));
+    learner_run_destroy(run);
+}
+
+// A checkpoint asked for while training is of one moment and does not stop it.
+static void
+test_run_checkpoints_while_it_trains(void **state)
+{
+    (void)state;
+    learner_run *run = run_joined(false);
+    run_train(run, 3);
+    learner_run_checkpoint(run);
+    uint64_t updates = 0;
+    for (int i = 0; updates == 0 && i < 100000; i++) {
+        run_train(run, 1);
+        learner_checkpoint checkpoint = checkpoint_read();
+        updates = checkpoint.updates;
+        learner_checkpoint_fini(&checkpoint);
+    }
+    assert_true(updates >= 6);
+    learner_run_destroy(run);
+}
+
+// Until it is on the disk or could not be written: OCT_EIO.
+static oct_err
+checkpoint_awaited(learner_run *run, wire_written *out)
+{
+    oct_err err;
+    uint64_t number = learner_run_checkpoint(run);
+    while ((err = learner_run_checkpointed(run, number, out, reason, sizeof(reason))) ==
+           OCT_EAGAIN) {
+        learner_run_collect(run);
+        (void)sched_yield();
+    }
+    return err;
+}
+
+static void
+test_run_tells_what_became_of_a_checkpoint(void **state)
+{
+    (void)state;
+    wire_written written;
+    learner_checkpoint on_disk;
+    learner_run *run = run_joined(false);
+    assert_null(learner_run_no_checkpoint(run));
+    run_train(run, 2);
+    T_OK(checkpoint_awaited(run, &written));
+    T_OK(learner_checkpoint_read(FOLDER "/checkpoint.oct", &on_disk, reason, sizeof(reason)));
+    assert_true(written.updates > 0 && written.updates == on_disk.updates);
+    assert_true(written.env_steps == on_disk.env_steps);
+    learner_checkpoint_fini(&on_disk);
+    // Of the second, what became of the first says nothing.
+    uint64_t before = written.updates;
+    run_train(run, 2);
+    T_OK(checkpoint_awaited(run, &written));
+    assert_true(written.updates > before);
+    assert_int_equal(unlink(FOLDER "/checkpoint.oct"), 0);
+    T_OK(oct_file_make_folder(FOLDER "/checkpoint.oct")); // no room for it
+    T_ERR(checkpoint_awaited(run, &written), OCT_EIO);
+    assert_non_null(strstr(reason, "checkpoint.oct cannot be written: "));
+    assert_int_equal(rmdir(FOLDER "/checkpoint.oct"), 0);
+    T_OK(checkpoint_awaited(run, &written));
+    run_stop(run, "interrupted");
+}
+
+int
+main(void)
+{
+#define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        T(test_run_folder_that_is_not_there),
+        T(test_run_damaged_checkpoint),
+        T(test_run_that_cannot_be_saved),
+        T(test_run_whose_checkpoint_cannot_be_saved),
+        T(test_run_that_could_not_be_saved_for_a_while),
+        T(test_run_publishes_no_version_that_is_not_reserved),
+        T(test_run_shows_what_cannot_be_written),
+        T(test_run_checkpoints_while_it_trains),
+        T(test_run_tells_what_became_of_a_checkpoint),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
