@@ -119,10 +119,11 @@ candidates_gather(learner_peers *peers, const learner_actors *actors, uint64_t n
     uint32_t count = 0, with_lag = 0, with_rate = 0;
     for (uint32_t i = 0; (actor = learner_actors_at(actors, i)) != NULL; i++) {
         bool is_silent = !learner_actor_is_live(actor, now_ns);
-        if (actor->session == 0 || actor->has_left) {
+        if (actor->session == 0) {
             continue;
         }
-        if (is_silent && seconds_since(actor->seen_ns, now_ns) >= LEARNER_PEER_GONE_S) {
+        if (actor->has_left || // and has its place yet
+            (is_silent && seconds_since(actor->seen_ns, now_ns) >= LEARNER_PEER_GONE_S)) {
             answer->gone++;
             continue;
         }
