@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "net/net_fd.h"
@@ -62,6 +63,14 @@ split(const char *url, char host[256], char port[8])
            snprintf(port, 8, "%s", colon + 1) < 8;
 }
 
+// What another user has made there is refused before anything could answer, in words of its own.
+static bool
+is_own(const char *path)
+{
+    struct stat file;
+    return stat(path, &file) == 0 && file.st_uid == geteuid();
+}
+
 bool
 net_probe(const char *url, char *out, size_t out_size)
 {
@@ -69,7 +78,7 @@ net_probe(const char *url, char *out, size_t out_size)
     static const char ours[4] = {'\0', 'S', 'P', '\0'};
     struct addrinfo *address = NULL, wanted = {.ai_socktype = SOCK_STREAM};
     const char *path = net_url_ipc_path(url);
-    if (path != NULL && net_probe_local(path)) {
+    if (path != NULL && is_own(path) && net_probe_local(path)) {
         (void)snprintf(out, out_size, "the process there is stopped, or hangs");
         return true;
     }

@@ -5,10 +5,11 @@
 
 // Why nobody answers at a plain address tcp://HOST:PORT: out says in words whether somebody listens
 // there, and whether that is one of ours, whose first bytes NNG's protocol fixes (0 S P 0). Of
-// ipc://PATH it says that a process has the socket and does not answer.
+// ipc://PATH it says that a process of this user has the socket and does not answer.
 //
 // Threads: any; it blocks for NET_PROBE_MS at most, so it is for a command that is about to give
-// up. Other addresses, and a socket that nobody has: out is not written and false is returned.
+// up. Other addresses, and a socket that nobody or another user has: out is not written, and false
+// is returned.
 
 #define NET_PROBE_MS 1000
 

@@ -206,13 +206,14 @@ def test_the_socket_of_another_user_is_not_used():
                     while part := peer.recv(65536):
                         os.write(go, part)
     child, pipe = start_as_another_user(pose)
+    actors = []
     try:
         wait_for("it to listen", path.exists)
         with open(folder / "actor.log", "wb") as log:
-            actor = subprocess.Popen([BUILD / "actor/octet-actor", "--learner", f"ipc://{path}"], stderr=log)
+            actors.append(subprocess.Popen([BUILD / "actor/octet-actor", "--learner", f"ipc://{path}"], stderr=log))
         wait_for("the actor to refuse", lambda: f"a process of user {NOBODY} listens there" in (folder / "actor.log").read_text())
-        kill_all([actor])
     finally:
+        kill_all(actors)
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
         shutil.rmtree(folder)
