@@ -93,10 +93,10 @@ typedef struct learner_folder {
     atomic_int writer_busy;
     pthread_t writer;
     uint64_t writer_begin_ns;
-    uint64_t writer_number; // of the checkpoint that was begun last, from 1
-    bool writer_missed;     // one that was asked for came while another was being written
-    learner_written writing; // the writer's, until it has ended
-    learner_written written; // the last one that has ended
+    uint64_t writer_number;           // of the checkpoint that was begun last, from 1
+    bool writer_missed;               // one that was asked for came while another was being written
+    learner_written writing;          // the writer's, until it has ended
+    learner_written written;          // the last one that has ended
     atomic_int failed[LEARNER_FILES]; // errno, 0: written the last time. Also the writer's
     atomic_ullong failures;           // all, counted
     int policies_errno;               // in the round at work

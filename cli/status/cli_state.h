@@ -96,7 +96,7 @@ typedef struct cli_state {
     double evaluations_seen;
     // The last environment step that was heard of; longer without one than quiet_max_s is told.
     double quiet_max_s, stepped_s, stepped_count;
-    double reported_s; // when there last was an actor, or no need of one; 0: the beginning
+    double reported_s;    // when there last was an actor, or no need of one; 0: the beginning
     double updates_count; // at the last look
     // The first counts heard of, for rates until the learner has measured its own.
     double first_s, first_env_steps, first_updates, first_published_bytes;
