@@ -222,9 +222,11 @@ test_batch_divides_bytes_by_their_bound(void **state)
         T_OK(learner_batch_fill(batch, &spec, &sampled, 1, 0.5));
         assert_int_equal(learner_batch_probe(batch, B, probe[0]), B);
         for (uint32_t k = 0; k < B * OBS; k++) {
-            assert_true(batch->obs[k] == (float)columns.obs8[1][k] / bounds[i].divisor);
-            assert_true(batch->next[k] == (float)columns.next8[1][k] / bounds[i].divisor);
-            assert_true(probe[0][k] == (float)columns.obs8[1][k]);
+            float byte = (float)columns.obs8[1 + k / OBS][k % OBS];
+            float next = (float)columns.next8[1 + k / OBS][k % OBS];
+            assert_true(batch->obs[k] == byte / bounds[i].divisor);
+            assert_true(batch->next[k] == next / bounds[i].divisor);
+            assert_true(probe[k / OBS][k % OBS] == byte);
         }
         learner_batch_destroy(batch);
     }

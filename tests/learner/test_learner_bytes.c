@@ -21,8 +21,9 @@ static void
 pictures_draw(oct_rng *rng)
 {
     for (size_t i = 0; i < (size_t)ROWS * OBS; i++) {
-        bytes[0][i] = (uint8_t)oct_rng_below(rng, 256);
-        floats[0][i] = (float)bytes[0][i] / 256.0f;
+        uint8_t byte = (uint8_t)oct_rng_below(rng, 256);
+        bytes[i / OBS][i % OBS] = byte;
+        floats[i / OBS][i % OBS] = (float)byte / 256.0f;
     }
 }
 
