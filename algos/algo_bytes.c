@@ -11,7 +11,7 @@ algo_bytes_init(algo_bytes *b, const policy_spec *policy)
 {
     *b = (algo_bytes){
         .unit = policy_byte_unit(policy->obs_high),
-        .weights = policy_layer_weights(&policy->layers[0]),
+        .first = policy->layers[0],
         .params = policy_spec_params(policy),
     };
     if (b->unit != 1.0f) {
@@ -32,10 +32,8 @@ algo_bytes_fini(algo_bytes *b)
 static const float *
 bytes_read(const algo_bytes *b, const float *params, float *out)
 {
-    for (size_t i = 0; i < b->weights; i++) {
-        out[i] = params[i] * b->unit;
-    }
-    memcpy(out + b->weights, params + b->weights, (b->params - b->weights) * sizeof(*out));
+    memcpy(out, params, b->params * sizeof(*out));
+    policy_layer_scale(&b->first, out, b->unit);
     return out;
 }
 
@@ -50,9 +48,7 @@ bytes_project(void *arg, const float *params, float *out)
 {
     const algo_bytes *b = arg;
     b->projection.project(b->projection.arg, bytes_read(b, params, b->projecting), out);
-    for (size_t i = 0; i < b->weights; i++) {
-        out[i] /= b->unit;
-    }
+    policy_layer_scale(&b->first, out, 1 / b->unit);
 }
 
 algo_projection

@@ -11,8 +11,9 @@
 //
 // Threads: one user at a time. Owns: its copies of the parameters, reserved by init.
 typedef struct algo_bytes {
-    float unit;                 // 1: observations are learned from as they are
-    size_t weights, params;     // of the policy's first layer, of all of it
+    float unit;         // 1: observations are learned from as they are
+    policy_layer first; // of the policy, which has this many parameters:
+    size_t params;
     float *raw, *projecting;    // [params] each; NULL: unit is 1
     algo_projection projection; // of what ships
 } algo_bytes;

@@ -329,16 +329,6 @@ batch_gather(distill_student *student, const float *obs, const float *want, cons
     }
 }
 
-// The first layer, which reads observations in the student's unit, as it is to read them, and back:
-// a power of two rounds nothing.
-static void
-first_scale(const distill_student *student, float *params, float factor)
-{
-    for (size_t i = 0; i < policy_layer_weights(&student->spec.layers[0]); i++) {
-        params[i] *= factor;
-    }
-}
-
 double
 distill_learn(distill_student *student, const float *obs, const float *want, const uint32_t *order,
               uint32_t count, float learning_rate, bool aware)
@@ -350,12 +340,13 @@ distill_learn(distill_student *student, const float *obs, const float *want, con
     net->weights = net->params;
     if (aware && student->projector != NULL) {
         memcpy(student->ships, net->params, net->param_count * sizeof(*student->ships));
-        first_scale(student, student->ships, student->unit);
+        // Of observations as they are, and back: a power of two rounds nothing.
+        policy_layer_scale(&student->spec.layers[0], student->ships, student->unit);
         if (quantizer_project(student->projector, &student->options.method, NULL, student->ships,
                               student->rounded) != OCT_OK) {
             return NAN;
         }
-        first_scale(student, student->rounded, 1 / student->unit);
+        policy_layer_scale(&student->spec.layers[0], student->rounded, 1 / student->unit);
         net->weights = student->rounded;
     }
     const float *y = nn_trainer_forward(trainer, student->x, count);
@@ -394,7 +385,7 @@ distill_image(const distill_student *student, policy_precision precision, policy
     size_t count = policy_spec_params(spec);
     float *params = oct_alloc(count * sizeof(*params));
     memcpy(params, student->trainer.tape.net.params, count * sizeof(*params));
-    first_scale(student, params, student->unit);
+    policy_layer_scale(&spec->layers[0], params, student->unit);
     if (spec->head == POLICY_HEAD_VALUES) {
         values_unscale(student, params);
     }

@@ -408,6 +408,15 @@ policy_spec_obs_bytes(const policy_spec *spec)
     return (size_t)spec->obs_count * (spec->obs_dtype == POLICY_F32 ? sizeof(float) : 1);
 }
 
+void
+policy_layer_scale(const policy_layer *layer, float *weights, float factor)
+{
+    size_t count = policy_layer_weights(layer);
+    for (size_t i = 0; i < count; i++) {
+        weights[i] *= factor;
+    }
+}
+
 float
 policy_byte_unit(uint32_t high)
 {

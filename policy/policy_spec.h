@@ -167,6 +167,9 @@ uint32_t policy_spec_extra_dim(const policy_spec *spec);
 uint32_t policy_spec_outputs(const policy_spec *spec); // of the last layer
 uint32_t policy_spec_width(const policy_spec *spec);   // widest row: max of all inputs and outputs
 size_t policy_spec_obs_bytes(const policy_spec *spec);
+// weights[policy_layer_weights] times factor.
+void policy_layer_scale(const policy_layer *layer, float *weights, float factor);
+
 // What numbers of 0 .. high are multiplied by before anything is learned from them: one over the
 // least power of two that is not below high, so that nothing is rounded; 1 where high is 0 or 1.
 float policy_byte_unit(uint32_t high);
