@@ -336,14 +336,8 @@ env_check_rule_unwanted(env_check *check)
     rig.io.ep_return = rig.io.metrics = NULL;
     rig.io.ep_length = NULL;
     rig.io.reward64 = NULL;
-    if (!env_check_reset(check, &rig, NULL, NULL)) {
+    if (!env_check_play(check, &rig)) {
         return ENV_CHECK_FAIL;
-    }
-    for (uint32_t t = 0; t < env_check_steps(&rig); t++) {
-        env_check_rig_draw(&rig);
-        if (!env_check_step(check, &rig)) {
-            return ENV_CHECK_FAIL;
-        }
     }
     const char *where = env_check_rig_trespass(&rig);
     env_check_rig_fini(&rig);

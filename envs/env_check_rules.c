@@ -97,6 +97,17 @@ env_check_steps(const env_check_rig *rig)
 }
 
 bool
+env_check_play(env_check *check, env_check_rig *rig)
+{
+    bool is_good = env_check_reset(check, rig, NULL, NULL);
+    for (uint32_t t = 0; is_good && t < env_check_steps(rig); t++) {
+        env_check_rig_draw(rig);
+        is_good = env_check_step(check, rig);
+    }
+    return is_good;
+}
+
+bool
 env_check_is_unwritten(const env_check_rig *rig, const uint8_t *row)
 {
     for (uint32_t k = 0; k < rig->obs_bytes; k++) {
@@ -148,14 +159,8 @@ rule_runs(env_check *check)
 {
     env_check_rig rig;
     if (!env_check_open(check, &rig, ENV_CHECK_COUNT, check->request->seed, true, POISON_A) ||
-        !env_check_reset(check, &rig, NULL, NULL)) {
+        !env_check_play(check, &rig)) {
         return ENV_CHECK_FAIL;
-    }
-    for (uint32_t t = 0; t < env_check_steps(&rig); t++) {
-        env_check_rig_draw(&rig);
-        if (!env_check_step(check, &rig)) {
-            return ENV_CHECK_FAIL;
-        }
     }
     env_check_rig_fini(&rig);
     return ENV_CHECK_PASS;
@@ -566,14 +571,8 @@ rule_quiet(env_check *check)
         return env_check_skip(check, "output cannot be kept here: %s", strerror(errno));
     }
     if (!env_check_open(check, &rig, ENV_CHECK_COUNT, check->request->seed, true, POISON_A) ||
-        !env_check_reset(check, &rig, NULL, NULL)) {
+        !env_check_play(check, &rig)) {
         return ENV_CHECK_FAIL;
-    }
-    for (uint32_t t = 0; t < env_check_steps(&rig); t++) {
-        env_check_rig_draw(&rig);
-        if (!env_check_step(check, &rig)) {
-            return ENV_CHECK_FAIL;
-        }
     }
     env_check_rig_fini(&rig);
     return stays_quiet(check, file) ? ENV_CHECK_PASS : ENV_CHECK_FAIL;

@@ -37,6 +37,8 @@ bool env_check_open(env_check *check, env_check_rig *rig, uint32_t count, uint64
 bool env_check_reset(env_check *check, env_check_rig *rig, const uint8_t *mask,
                      const uint64_t *seeds);
 bool env_check_step(env_check *check, env_check_rig *rig);
+// Resets it and steps it with random actions, env_check_steps times; false after env_check_fail.
+bool env_check_play(env_check *check, env_check_rig *rig);
 // Steps after which every environment with a time limit has ended at least twice.
 uint32_t env_check_steps(const env_check_rig *rig);
 // Whether a row of observations still is all poison.
