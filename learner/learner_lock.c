@@ -13,6 +13,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
+#include "common/oct_file.h"
 #include "common/oct_text.h"
 
 #define PATH_BYTES_MAX 4096
@@ -150,12 +151,7 @@ learner_lock_is_taken(const char *folder)
 {
     char path[PATH_BYTES_MAX];
     (void)snprintf(path, sizeof(path), "%s/learner.lock", folder);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    bool is_taken = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-    if (fd >= 0) {
-        (void)close(fd);
-    }
-    return is_taken;
+    return oct_file_is_locked(path);
 }
 
 void

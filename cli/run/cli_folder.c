@@ -114,12 +114,7 @@ cli_folder_is_locked(const char *path)
 {
     char name[CLI_PATH_MAX + 8];
     (void)snprintf(name, sizeof(name), "%s/.lock", path);
-    int fd = open(name, O_RDONLY | O_CLOEXEC);
-    bool is_locked = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-    if (fd >= 0) {
-        (void)close(fd);
-    }
-    return is_locked;
+    return oct_file_is_locked(name);
 }
 
 bool
