@@ -245,10 +245,11 @@ OCT_CHECKED oct_err oct_config_check(const oct_config *config, char *message, si
 // Keys with a value other than their default that algo.name does not read: message has a warning
 // line for each, "": there are none. Switches that are on are errors of oct_config_check.
 void oct_config_warn_unread(const oct_config *config, char *message, size_t message_size);
-// Where a program stands in for an experiment's algorithm (algo.name has become external), options
-// of other algorithms go back to their defaults: they belong to the one that is gone. names lists
-// those that had other values, "": none.
-void oct_config_forget_unread(oct_config *config, char *names, size_t size);
+// Where a program has taken the place of an experiment's algorithm, before (algo.name has become
+// external), options of other algorithms go back to their defaults: they belong to the one that is
+// gone. names lists those that had other values, "": none, or algo.name is as before or not
+// external.
+void oct_config_forget_unread(oct_config *config, oct_algo_name before, char *names, size_t size);
 // Whether a run that was trained as before says may go on as now says. OCT_EINVAL: it is another
 // environment, or has other options. OCT_OK: message has a warning line for each key whose change
 // means that what was learned is of other values; "": none. What the checkpoint itself tells

@@ -145,13 +145,16 @@ oct_config_warn_unread(const oct_config *config, char *message, size_t message_s
 }
 
 void
-oct_config_forget_unread(oct_config *config, char *names, size_t size)
+oct_config_forget_unread(oct_config *config, oct_algo_name before, char *names, size_t size)
 {
     char name[OCT_CONFIG_NAME_MAX], value[OCT_CONFIG_VALUE_MAX], message[256];
     char assignment[OCT_CONFIG_NAME_MAX + OCT_CONFIG_VALUE_MAX];
     size_t at = 0;
     oct_text text;
     oct_text_init(&text, names, size);
+    if (config->algo.name == before || config->algo.name != OCT_ALGO_EXTERNAL) {
+        return;
+    }
     for (const oct_config_key *key; (key = next_unread(config, &at, value)) != NULL;) {
         oct_config_key_name(key, name);
         oct_text_add(&text, "%s%s", text.used > 0 ? ", " : "", name);

@@ -218,16 +218,13 @@ replay_is_reachable(const oct_config *config)
 static bool
 config_read(const struct arguments *arguments, oct_config *config)
 {
-    char message[4096];
+    char message[4096], names[4096];
     oct_config_default(config);
     oct_err err = oct_config_load(config, arguments->file, message, sizeof(message));
     for (int i = 0; err == OCT_OK && i < arguments->setting_count; i++) {
         oct_algo_name before = config->algo.name;
         err = oct_config_set(config, arguments->settings[i], message, sizeof(message));
-        if (config->algo.name == OCT_ALGO_EXTERNAL && before != OCT_ALGO_EXTERNAL) {
-            char names[4096]; // of the file's own algorithm
-            oct_config_forget_unread(config, names, sizeof(names));
-        }
+        oct_config_forget_unread(config, before, names, sizeof(names));
     }
     if (err == OCT_OK) {
         err = oct_config_check(config, message, sizeof(message));

@@ -372,10 +372,7 @@ static void
 forget_algorithm(oct_config *config, const cli_experiment *experiment, oct_algo_name before)
 {
     char names[MESSAGE_BYTES], word[OCT_CONFIG_NAME_MAX];
-    if (config->algo.name == before || config->algo.name != OCT_ALGO_EXTERNAL) {
-        return;
-    }
-    oct_config_forget_unread(config, names, sizeof(names));
+    oct_config_forget_unread(config, before, names, sizeof(names));
     if (names[0] != '\0') {
         fprintf(stderr,
                 "octet %s: note: algo.name: external takes the place of %s, whose options are not "

@@ -3,7 +3,7 @@
 #include <dirent.h>
 #include <stdlib.h>
 
-#include "tests/support/oct_test.h"
+#include "tests/common/config_fixture.h"
 
 #include "common/oct_config.h"
 
@@ -13,16 +13,7 @@ static char message[8192];
 static void
 assert_check(const char *assignments, const char *want)
 {
-    oct_config config;
-    char each[512];
-    oct_config_default(&config);
-    T_OK(oct_config_set(&config, "env.id=CartPole-v1", message, sizeof(message)));
-    for (const char *at = assignments; *at != 0;) {
-        size_t length = strcspn(at, ";");
-        (void)snprintf(each, sizeof(each), "%.*s", (int)length, at);
-        T_OK(oct_config_set(&config, each, message, sizeof(message)));
-        at += length + (at[length] == ';');
-    }
+    oct_config config = config_with(assignments);
     message[0] = 0;
     oct_err err = oct_config_check(&config, message, sizeof(message));
     assert_string_equal(message, want);
@@ -480,8 +471,9 @@ static void
 assert_external(oct_config *config, const char *path)
 {
     static char names[4096];
+    oct_algo_name before = config->algo.name;
     T_OK(oct_config_set(config, "algo.name=external", message, sizeof(message)));
-    oct_config_forget_unread(config, names, sizeof(names));
+    oct_config_forget_unread(config, before, names, sizeof(names));
     if (oct_config_check(config, message, sizeof(message)) != OCT_OK || has_unread(config)) {
         fail_msg("%s: %s", path, message);
     }
@@ -499,12 +491,12 @@ test_options_of_an_algorithm_go_with_it(void **state)
     oct_config_default(&config);
     T_OK(oct_config_parse(&config, "ppo", text, strlen(text), message, sizeof(message)));
     T_OK(oct_config_set(&config, "algo.name=external", message, sizeof(message)));
-    oct_config_forget_unread(&config, names, sizeof(names));
+    oct_config_forget_unread(&config, OCT_ALGO_PPO, names, sizeof(names));
     assert_string_equal(names, "network.critic_hidden, algo.clip, algo.scale_rewards");
     assert_true(!config.algo.scale_rewards && config.algo.clip == 0.2);
     assert_int_equal(config.network.critic_hidden.count, 0);
     assert_true(config.network.hidden.count == 1 && config.algo.discount == 0.5);
-    oct_config_forget_unread(&config, names, sizeof(names));
+    oct_config_forget_unread(&config, OCT_ALGO_PPO, names, sizeof(names));
     assert_string_equal(names, "");
 }
 

@@ -2,30 +2,13 @@
 // it says stays.
 #include <stdlib.h>
 
-#include "tests/support/oct_test.h"
+#include "tests/common/config_fixture.h"
 
 #include "common/oct_config.h"
 #include "common/oct_config_algos.h"
 #include "common/oct_config_table.h"
 
 static char message[8192];
-
-// The defaults with assignments, separated by ';'.
-static oct_config
-config_of(const char *assignments)
-{
-    oct_config config;
-    char each[256];
-    oct_config_default(&config);
-    T_OK(oct_config_set(&config, "env.id=CartPole-v1", message, sizeof(message)));
-    for (const char *at = assignments; *at != 0;) {
-        size_t length = strcspn(at, ";");
-        (void)snprintf(each, sizeof(each), "%.*s", (int)length, at);
-        T_OK(oct_config_set(&config, each, message, sizeof(message)));
-        at += length + (at[length] == ';');
-    }
-    return config;
-}
 
 static void
 test_no_algorithm_is_refused_with_its_defaults(void **state)
@@ -45,7 +28,7 @@ test_no_algorithm_is_refused_with_its_defaults(void **state)
         oct_config_warn_unread(&config, message, sizeof(message));
         assert_string_equal(message, "");
     }
-    oct_config rollouts = config_of("algo.name=external;algo.window=rollout");
+    oct_config rollouts = config_with("algo.name=external;algo.window=rollout");
     T_OK(oct_config_check(&rollouts, message, sizeof(message)));
 }
 
@@ -53,14 +36,14 @@ static void
 test_a_key_that_is_set_stays_whatever_comes_first(void **state)
 {
     (void)state;
-    oct_config before = config_of("learner.batch_size=7;replay.capacity=50000;algo.name=vtrace");
-    oct_config after = config_of("algo.name=vtrace;learner.batch_size=7;replay.capacity=50000");
+    oct_config before = config_with("learner.batch_size=7;replay.capacity=50000;algo.name=vtrace");
+    oct_config after = config_with("algo.name=vtrace;learner.batch_size=7;replay.capacity=50000");
     assert_int_equal(before.learner.batch_size, 7);
     assert_int_equal(after.learner.batch_size, 7);
     assert_int_equal(before.replay.capacity, 50000);
     assert_int_equal(before.replay.min_size, 16);
     assert_int_equal(before.algo.sequence_steps, 32);
-    oct_config usual = config_of("algo.name=table;learner.batch_size=256"); // said, though usual
+    oct_config usual = config_with("algo.name=table;learner.batch_size=256"); // said, though usual
     assert_int_equal(usual.learner.batch_size, 256);
 }
 
@@ -68,7 +51,7 @@ static void
 test_the_last_algorithm_counts(void **state)
 {
     (void)state;
-    oct_config config = config_of("algo.name=trpo;algo.name=dqn"), defaults;
+    oct_config config = config_with("algo.name=trpo;algo.name=dqn"), defaults;
     oct_config_default(&defaults);
     assert_int_equal(config.learner.batch_size, defaults.learner.batch_size);
     assert_int_equal(config.algo.sequence_steps, defaults.algo.sequence_steps);
@@ -79,18 +62,19 @@ static void
 test_rollouts_are_as_many_as_environments(void **state)
 {
     (void)state;
-    assert_int_equal(config_of("algo.name=ppo").learner.batch_size, 16);
-    assert_int_equal(config_of("actor.envs=3;algo.name=a2c;actor.count=5").learner.batch_size, 15);
+    assert_int_equal(config_with("algo.name=ppo").learner.batch_size, 16);
+    assert_int_equal(config_with("actor.envs=3;algo.name=a2c;actor.count=5").learner.batch_size,
+                     15);
     assert_int_equal(
-        config_of("actor.envs=65536;actor.count=256;algo.name=trpo").learner.batch_size, 65536);
-    assert_int_equal(config_of("algo.name=external").learner.batch_size, 256);
+        config_with("actor.envs=65536;actor.count=256;algo.name=trpo").learner.batch_size, 65536);
+    assert_int_equal(config_with("algo.name=external").learner.batch_size, 256);
 }
 
 static void
 test_a_printed_experiment_keeps_the_values_that_it_ran_with(void **state)
 {
     (void)state;
-    oct_config config = config_of("algo.name=ppo"), again;
+    oct_config config = config_with("algo.name=ppo"), again;
     char *text = oct_config_print(&config);
     oct_config_default(&again);
     T_OK(oct_config_parse(&again, "printed", text, strlen(text), message, sizeof(message)));
