@@ -9,11 +9,12 @@ One actor, one environment a call, three hidden layers, until 100 greedy episode
 
 - CartPole-v1 by PPO: the actor makes the next rollout of 256 steps while the learner learns from the last (algo.rollout_lag 1), so that a run takes as
   long as the slower of the two.
+- Acrobot-v1 and MountainCar-v0 by DQN with their presets, to the paper's thresholds.
 - dmc:cartpole_balance, one of the paper's tasks, to its threshold, by D4PG with the preset dmc/long and batches of 64: the ratio of samples to inserts
-  makes the faster of actor and learner wait.
+  makes the faster of actor and learner wait, there and with DQN.
 
 "learning" is that as it is. "acting" gives the actor a share of a core (TASKS), by a control group of its own (version 1 or 2; needs root), as if the
-learner were so much faster; learner, replay and evaluator have what they want. cartpole_balance has settings for "acting" with 3x256 and 3x512 only.
+learner were so much faster; learner, replay and evaluator have what they want. Only CartPole has settings for "learning" and for 3x2048.
 
 RECORDS is one line of JSON a run, as bench_learning.py writes them; a run that has a line there is not made again. int8 and fp32 of a seed follow each
 other; --jobs runs at once, which is for "acting": each of its actors leaves most of a core to others. Seconds are the learner's, from its start to the end of the run.
@@ -50,6 +51,10 @@ BALANCE_EVALUATE_S = {("acting", 256): {"int8": 1.5, "fp32": 2.1}, ("acting", 51
 BALANCE = {"run.env_steps": 1000000, "env.options": "action_repeat=2", "algo.value_max": 200, "actor.noise_correlation": 0, "learner.batch_size": 64, "learner.metrics_s": 0.1, "learner.publish_period": 200,
            "replay.samples_per_insert": 32, "replay.min_size": 1000, "actor.noise": 0.2, "actor.noise_final": "same"}
 
+# Some two thousand steps, of which the fp32 actor with 3x512 makes 400 a second.
+DQN_EVALUATE_S = {("acting", 256): {"int8": 0.8, "fp32": 1.4}, ("acting", 512): {"int8": 1.2, "fp32": 4.5}}
+DQN = {"run.env_steps": 1000000, "learner.metrics_s": 0.1, "learner.publish_period": 50}
+
 
 class Task(typing.NamedTuple):
     """A task, and how it is trained: the rates by width, the seconds between evaluations by regime, width and precision."""
@@ -64,6 +69,8 @@ class Task(typing.NamedTuple):
 
 TASKS = {
     "CartPole-v1": Task("cartpole-ppo", 475, 0.05, CARTPOLE, {256: 0.0003, 512: 0.0002, 2048: 0.00005}, CARTPOLE_EVALUATE_S),
+    "Acrobot-v1": Task("acrobot", -107.45, 0.015, DQN, {256: 0.0005, 512: 0.0003}, DQN_EVALUATE_S),
+    "MountainCar-v0": Task("mountaincar", -120.62, 0.015, DQN, {256: 0.0005, 512: 0.0003}, DQN_EVALUATE_S),
     "dmc:cartpole_balance": Task("dmc/long", 941, 0.005, BALANCE, {256: 0.0005, 512: 0.0005}, BALANCE_EVALUATE_S),
 }
 PRECISIONS = ("int8", "fp32")
@@ -216,8 +223,8 @@ def svg(path, found, core):
                    f'stroke-dasharray="{ENVIRONMENTS[task]}"/>')
     for (name, regime, hidden), of in found.items():
         x, y = at(*place(name, regime, of))
-        if name.startswith("dmc:"):
-            out.append(f'<text x="{x - 9:.1f}" y="{y + 4:.1f}" text-anchor="end" fill="#374151">{name[4:]}</text>')
+        if name != "CartPole-v1":
+            out.append(f'<text x="{x - 9:.1f}" y="{y + 4:.1f}" text-anchor="end" fill="#374151">{name.removeprefix("dmc:").removesuffix("-v1").removesuffix("-v0")}</text>')
         out.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{colour[hidden] if regime == "acting" else "#ffffff"}" stroke="{colour[hidden]}" stroke-width="2"/>')
     for i, hidden in enumerate(WIDTHS):
         out.append(f'<text x="{LEFT + 80 * i}" y="{UP + height + 60}" fill="{colour[hidden]}">■ 3x{hidden}</text>')
