@@ -179,6 +179,13 @@ cli_dash_groups(const cli_dash_runs *runs)
 }
 
 static void
+changes_put(json_t *all, const cli_dash_runs *runs)
+{
+    cli_json_put(all, "server", json_integer((json_int_t)cli_dash_runs_began_us(runs)));
+    cli_json_put(all, "changes", json_integer((json_int_t)cli_dash_runs_changes(runs)));
+}
+
+static void
 runs_answer(const cli_dash_runs *runs, cli_dash_text *out)
 {
     static oct_config defaults;
@@ -193,7 +200,7 @@ runs_answer(const cli_dash_runs *runs, cli_dash_text *out)
         cli_json_append(list, run_json(cli_dash_runs_at(runs, i), &defaults, group[i]));
     }
     cli_json_put(all, "version", json_string(OCTET_VERSION));
-    cli_json_put(all, "changes", json_integer((json_int_t)cli_dash_runs_changes(runs)));
+    changes_put(all, runs);
     cli_json_put(all, "reading", json_boolean(cli_dash_runs_are_reading(runs)));
     cli_json_put(all, "unshown", json_integer(cli_dash_runs_unshown(runs)));
     cli_json_put(all, "groups", json_integer(groups));
@@ -206,7 +213,7 @@ static void
 changes_answer(const cli_dash_runs *runs, cli_dash_text *out)
 {
     json_t *all = json_object();
-    cli_json_put(all, "changes", json_integer((json_int_t)cli_dash_runs_changes(runs)));
+    changes_put(all, runs);
     text_take_json(out, all);
 }
 

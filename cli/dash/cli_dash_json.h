@@ -11,7 +11,8 @@
 // columns and nothing else, so that it cannot name a file.
 //
 //   /runs                   all runs: configuration, summary, last row, state; their differences
-//   /changes                how often something was new: when it is as it was, so is /runs
+//   /changes                which server this is, and how often something was new: when both are as
+//                           they were, so is /runs
 //   /curve/ID/X/COLUMN      a column of metrics.csv over env_steps, updates or wall_s
 //   /mean/GROUP/X/COLUMN    its mean and deviation over the runs of one configuration
 //   /codes/ID               how often each code occurs in each layer of policy.oct

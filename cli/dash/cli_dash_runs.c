@@ -44,6 +44,7 @@ struct cli_dash_runs {
     entry *entry[CLI_DASH_RUNS_MAX];
     uint32_t count, unshown, next_id, turn;
     uint64_t gone_changes; // of runs that have gone, and their going
+    uint64_t began_us;
     bool has_more;
     net_timer *scan_timer, *read_timer;
 };
@@ -278,6 +279,7 @@ cli_dash_runs_create(net_loop *loop, char *const *folders, uint32_t count)
     runs->loop = loop;
     runs->folders = folders;
     runs->folder_count = count;
+    runs->began_us = oct_clock_wall_us();
     scan(runs);
     if (loop != NULL) {
         runs->has_more = true;
@@ -345,6 +347,12 @@ cli_dash_runs_changes(const cli_dash_runs *runs)
         sum += runs->entry[i]->run.changes;
     }
     return sum;
+}
+
+uint64_t
+cli_dash_runs_began_us(const cli_dash_runs *runs)
+{
+    return runs->began_us;
 }
 
 bool

@@ -45,6 +45,8 @@ const cli_dash_run *cli_dash_runs_at(const cli_dash_runs *runs, uint32_t i); // 
 const cli_dash_run *cli_dash_runs_find(const cli_dash_runs *runs, uint32_t id); // NULL: no such run
 uint32_t cli_dash_runs_unshown(const cli_dash_runs *runs); // runs beyond CLI_DASH_RUNS_MAX
 uint64_t cli_dash_runs_changes(const cli_dash_runs *runs); // of all of them
+// When they were created, in µs: another process has other runs of the same ids.
+uint64_t cli_dash_runs_began_us(const cli_dash_runs *runs);
 bool cli_dash_runs_are_reading(const cli_dash_runs *runs); // there is more to read at once
 
 #endif // CLI_DASH_CLI_DASH_RUNS_H

@@ -491,6 +491,39 @@ class Browser(Page):
         self.assertEqual(float(self.cell(1, "return.mean")), summary["return"]["mean"])
         self.assert_quiet()
 
+    def curves_asked(self):
+        return self.run_js("performance.getEntriesByType('resource').map((entry) => new URL(entry.name).pathname).filter((path) => path.startsWith('/curve/'))")
+
+    def test_another_server_at_the_same_port_is_another_page(self):
+        dash_runs.make_run(self.runs / "a", 1, 100)
+        dash_runs.make_run(self.home / "others" / "b", 2, 100)
+        child = self.dash()
+        self.when_read()
+        self.open(f"http://127.0.0.1:{self.port}/")
+        self.run_js("performance.clearResourceTimings()")
+        child.send_signal(signal.SIGINT)
+        child.communicate(timeout=DEADLINE_S)
+        wait_for(lambda: "does not answer" in self.run_js("document.querySelector('header .warning')?.textContent ?? ''"), "the page says that nobody answers")
+        self.start("dash", "others", "--port", str(self.port)).stdout.readline()
+        wait_for(lambda: self.run_js("document.querySelector('button.name').textContent") == "b", "the page shows the other run")
+        wait_for(lambda: "/curve/0/env_steps/eval_return" in self.curves_asked(), "its curve is asked for, though its path is that of the other")
+        wait_for(lambda: self.run_js("document.querySelector('#details .soft').textContent") == "others/b", "its details are shown")
+        wait_for(lambda: self.run_js("document.querySelector('header .warning')") is None, "the warning is gone")
+
+    def test_a_request_that_fails_is_repeated(self):
+        for name in ["a", "b"]:
+            dash_runs.make_run(self.runs / name, 1, 100)
+        self.dash()
+        self.when_read()
+        self.open(f"http://127.0.0.1:{self.port}/")
+        self.run_js("void (() => { window.whole = window.fetch; window.fetch = async (path, ...more) => { if (path.includes('/loss')) throw new Error('cut');"
+                    " return window.whole(path, ...more); }; const e = document.getElementById('column'); e.value = 'loss'; e.dispatchEvent(new Event('change')); })()")
+        wait_for(lambda: "cut" in self.run_js("document.querySelector('header .warning')?.textContent ?? ''"), "the page says that it failed")
+        self.run_js("void performance.clearResourceTimings(), void (window.fetch = window.whole)")
+        wait_for(lambda: "/curve/1/env_steps/loss" in self.curves_asked(), "the curve is asked for again")
+        wait_for(lambda: self.run_js("document.querySelector('header .warning')") is None, "the warning is gone")
+        self.assert_quiet()
+
     def test_names_are_text(self):
         for name in [HOSTILE.replace("/", ""), "<img src=x onerror=alert(1)>", "\"><b>bold", "a&amp;b"]:
             dash_runs.make_run(self.runs / name, 1, 10, settings='algo: {learning_rate: 0.002}\n')

@@ -29,12 +29,13 @@
   const answers = snapshot ? JSON.parse(snapshot.textContent) : null;
   let all = {runs: [], defaults: {}, changes: -1};
   const chosen = new Set();  // ids whose curves are drawn
-  const known = new Set();
+  const known = new Set();   // ids that were offered once: a tick that was removed stays so
   let focus = -1;            // id of the run whose details are shown
   let column = 'eval_return';
   let axis = 'env_steps';
   const cache = new Map();   // path -> {changes, data}
   const charts = new Map();  // element -> {graph, key}
+  let shown = '';            // of which run, as of which change, the details are
   let updates = 0;
 
   // ---- parts
@@ -93,6 +94,7 @@
   async function get(path) {
     if (answers) return path in answers ? answers[path] : null;
     const answer = await fetch(path, {cache: 'no-store'});
+    if (answer.status === 404) return null;
     if (!answer.ok) throw new Error(path + ': ' + answer.status);
     return answer.json();
   }
@@ -150,9 +152,9 @@
     const rows = all.runs.map((run) => {
       const box = el('input', {type: 'checkbox', checked: chosen.has(run.id), on: ['change', (event) => {
         if (event.target.checked) chosen.add(run.id); else chosen.delete(run.id);
-        drawAll();
+        show();
       }]});
-      const name = el('button', {type: 'button', className: 'name', title: run.folder, on: ['click', () => { focus = run.id; showRuns(); showDetails(); }]}, run.name);
+      const name = el('button', {type: 'button', className: 'name', title: run.folder, on: ['click', () => { focus = run.id; showRuns(); show(); }]}, run.name);
       const out = row('td', [el('td', {className: 'text'}, box, ' ', swatch(colourOf(run.group)), name), statusCell(run), el('td', {className: 'text'}, run.env), String(run.seed),
         returnCell(run), countCell(run, 'env_steps', number), countCell(run, 'updates', number), duration(run.last.wall_s), number(run.last.env_steps_per_s),
         number(run.last.policy_bytes)]);
@@ -272,19 +274,15 @@
     return [...places.querySelectorAll('.chart')];
   }
 
-  let isDrawing = false;
-  let isDue = false;
+  // Until something else is due: who clicks does not wait for all charts.
   async function drawAll() {
-    if (isDrawing) { isDue = true; return; }
-    isDrawing = true;
-    do {
-      isDue = false;
-      showGroups();
-      byId('main').dataset.column = column;
-      draw(byId('main'), await curvesOf(column, true), (text) => { byId('pointed').textContent = text; });
-      for (const place of smallPlaces()) draw(place, await curvesOf(place.dataset.column, false), (text) => { place.title = text; });
-    } while (isDue);
-    isDrawing = false;
+    showGroups();
+    byId('main').dataset.column = column;
+    draw(byId('main'), await curvesOf(column, true), (text) => { byId('pointed').textContent = text; });
+    for (const place of smallPlaces()) {
+      if (isDue) return;
+      draw(place, await curvesOf(place.dataset.column, false), (text) => { place.title = text; });
+    }
   }
 
   // ---- details of one run
@@ -377,7 +375,7 @@
 
   async function codes(run) {
     const place = el('div', {id: 'codes'}, el('h3', {}, 'Codes of the weights'));
-    const data = run.policy ? await fresh(`/codes/${run.id}`, run.status === 'live' ? 'live' : run.changes).catch(() => null) : null;
+    const data = run.policy ? await fresh(`/codes/${run.id}`, run.status === 'live' ? 'live' : run.changes) : null;
     if (!data) place.append(el('p', {className: 'soft'}, 'There is no policy.oct yet.'));
     else if (data.layers.length === 0) place.append(el('p', {className: 'soft'}, 'The policy has ' + data.precision + ' weights: no codes.'));
     else place.append(el('div', {className: 'soft'}, `policy.oct, version ${data.version}, ${data.precision}`), ...data.layers.map(histogram));
@@ -395,13 +393,16 @@
   let shownVideo = '';
   async function showDetails() {
     const run = runOf(focus);
-    if (!run) { replace('details'); return; }
+    const now = run ? run.id + ':' + run.changes : '';
+    if (now === shown) return;
+    if (!run) { shown = now; replace('details'); return; }
     const weights = await codes(run);
     if (run.id !== focus) return;
     // A video that plays is left alone.
     const old = byId('video');
     const film = shownVideo === run.id + ':' + run.video && old ? old : video(run);
     shownVideo = run.id + ':' + run.video;
+    shown = now;
     replace('details', el('h2', {}, swatch(colourOf(run.group)), run.name), el('p', {className: 'soft'}, run.folder), waiting(run),
       el('div', {className: 'columns'}, replay(run), weights, film, summary(run)), peers(run));
   }
@@ -416,23 +417,63 @@
     if (!runOf(focus) && all.runs.length > 0) focus = (all.runs.find((run) => run.status === 'live') || all.runs[0]).id;
   }
 
+  // Another server counts its runs anew.
+  function forget() {
+    chosen.clear();
+    known.clear();
+    cache.clear();
+    focus = -1;
+    shown = '';
+  }
+
+  // Draws what is due; what a failed request left undrawn is due still.
+  let isDrawing = false;
+  let isDue = false;
+  async function drawDue() {
+    if (isDrawing) return;
+    isDrawing = true;
+    try {
+      while (isDue) {
+        isDue = false;
+        await showDetails();
+        await drawAll();
+      }
+    } catch (error) {
+      isDue = true;
+      throw error;
+    } finally {
+      isDrawing = false;
+    }
+  }
+
+  function failed(error) {
+    byId('state').textContent = 'octet dash does not answer (' + error.message + '): what is below may be out of date';
+    byId('state').className = 'warning';
+  }
+
+  function show() {
+    isDue = true;
+    drawDue().catch(failed);
+  }
+
   async function update() {
     const now = all.changes < 0 ? null : await get('/changes');
-    if (!now || now.changes !== all.changes) {
-      const focused = runOf(focus);
+    if (!now || now.server !== all.server || now.changes !== all.changes) {
+      const before = all;
       all = await get('/runs');
+      if (all.server !== before.server) forget();
       choose();
       showRuns();
       showColumns();
       showDifferences();
-      const run = runOf(focus);
-      if (!focused || !run || focused.id !== run.id || focused.changes !== run.changes) await showDetails();
-      await drawAll();
-      updates++;
+      isDue = true;
     }
+    await drawDue();
+    updates++;
     const live = all.runs.filter((run) => run.status === 'live').length;
     byId('state').textContent = answers ? 'report of ' + all.runs.length + ' runs, ' + answers.report.made
       : all.runs.length + ' runs, ' + live + ' live' + (all.reading ? ', still reading' : '');
+    byId('state').className = 'soft';
     byId('state').dataset.updates = updates;
     byId('state').dataset.reading = all.reading;
   }
@@ -441,13 +482,13 @@
     try {
       await update();
     } catch (error) {
-      byId('state').textContent = 'octet dash does not answer (' + error.message + ')';
+      failed(error);
     }
     if (!answers) setTimeout(keepUp, PERIOD_MS);
   }
 
-  byId('column').addEventListener('change', (event) => { column = event.target.value; drawAll(); });
-  byId('axis').addEventListener('change', (event) => { axis = event.target.value; drawAll(); });
-  for (const id of ['seeds', 'means']) byId(id).addEventListener('change', drawAll);
+  byId('column').addEventListener('change', (event) => { column = event.target.value; show(); });
+  byId('axis').addEventListener('change', (event) => { axis = event.target.value; show(); });
+  for (const id of ['seeds', 'means']) byId(id).addEventListener('change', show);
   keepUp();
 })();
