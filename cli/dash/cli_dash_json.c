@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/cli_json.h"
@@ -122,6 +123,23 @@ video_open(const cli_series *series, const char **type, uint64_t *size)
     return -1;
 }
 
+// When policy.oct was written, in µs: another time, another policy. Null: there is none.
+static json_t *
+policy_json(const cli_series *series)
+{
+    uint64_t size;
+    struct stat file;
+    int fd = cli_series_file(series, "policy.oct", &size);
+    if (fd < 0) {
+        return json_null();
+    }
+    bool is_known = fstat(fd, &file) == 0;
+    (void)close(fd);
+    return !is_known ? json_null()
+                     : json_integer((json_int_t)file.st_mtim.tv_sec * 1000000 +
+                                    file.st_mtim.tv_nsec / 1000);
+}
+
 static json_t *
 run_json(const cli_dash_run *run, const oct_config *defaults, uint32_t group)
 {
@@ -130,7 +148,6 @@ run_json(const cli_dash_run *run, const oct_config *defaults, uint32_t group)
     const char *type;
     uint64_t size;
     int video = video_open(series, &type, &size);
-    int policy = cli_series_file(series, "policy.oct", &size);
     json_t *out = json_object();
     cli_json_put(out, "id", json_integer(run->id));
     cli_json_put(out, "name", cli_json_text(series->name));
@@ -147,13 +164,10 @@ run_json(const cli_dash_run *run, const oct_config *defaults, uint32_t group)
     cli_json_put(out, "summary",
                  series->summary != NULL ? json_incref(series->summary) : json_null());
     cli_json_put(out, "state", state_json(run->state));
-    cli_json_put(out, "policy", json_boolean(policy >= 0));
+    cli_json_put(out, "policy", policy_json(series));
     cli_json_put(out, "video", video >= 0 ? json_string(type) : json_null());
     if (video >= 0) {
         (void)close(video);
-    }
-    if (policy >= 0) {
-        (void)close(policy);
     }
     return out;
 }

@@ -32,6 +32,7 @@ except ImportError:
 OCTET = FAKE = ""
 DEADLINE_S = 60
 CHROMIUM, DRIVER = "/usr/bin/chromium", "/usr/bin/chromedriver"
+POLICIES = pathlib.Path(__file__).resolve().parent.parent / "data" / "policy"
 HOSTILE = "<script>alert(1)</script>"  # less its '/' a name of a folder
 NO_BROWSER = None if webdriver and os.path.exists(CHROMIUM) and os.path.exists(DRIVER) else \
     "chromium, chromium-driver or python3-selenium is not there: the page is not looked at"
@@ -445,6 +446,16 @@ class Live(Fakes, Page):
                                 ["rack-2", "102", "tcp://rack-2:5570", "tcp://rack-0:5570", "12", "silent"]])
         self.assertEqual([row[-1] for row in self.table_below("Actors and evaluators")],
                          ["relay", "\u2013", "rack-1/101", "rack-2/102", "\u2013"])
+        self.assert_quiet()
+
+    def test_codes_are_of_the_newest_policy(self):
+        self.train()
+        wait_for(self.live, "the run is live")
+        self.open(f"http://127.0.0.1:{self.port}/")
+        for name, version in [("box_int8.oct", 42), ("box_int8_next.oct", 45)]:
+            shutil.copy(POLICIES / name, self.home / "policy.oct")
+            os.replace(self.home / "policy.oct", self.home / "run" / "policy.oct")
+            wait_for(lambda: f"policy.oct, version {version}," in self.run_js("document.getElementById('codes').textContent"), f"version {version} is shown")
         self.assert_quiet()
 
 

@@ -375,7 +375,7 @@
 
   async function codes(run) {
     const place = el('div', {id: 'codes'}, el('h3', {}, 'Codes of the weights'));
-    const data = run.policy ? await fresh(`/codes/${run.id}`, run.status === 'live' ? 'live' : run.changes) : null;
+    const data = run.policy === null ? null : await fresh(`/codes/${run.id}`, run.policy);
     if (!data) place.append(el('p', {className: 'soft'}, 'There is no policy.oct yet.'));
     else if (data.layers.length === 0) place.append(el('p', {className: 'soft'}, 'The policy has ' + data.precision + ' weights: no codes.'));
     else place.append(el('div', {className: 'soft'}, `policy.oct, version ${data.version}, ${data.precision}`), ...data.layers.map(histogram));
