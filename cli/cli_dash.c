@@ -21,6 +21,7 @@ enum { KEY_PORT = 256, KEY_LISTEN, KEY_TLS };
 
 typedef struct dash_options {
     char url[NET_URL_MAX];
+    bool has_port, has_listen;
     const char *tls;
     char *folder[FOLDERS_MAX];
     uint32_t count;
@@ -43,12 +44,14 @@ parse(int key, char *arg, struct argp_state *state)
     case KEY_PORT:
         (void)snprintf(options->url, sizeof(options->url), "http://127.0.0.1:%u",
                        (unsigned)cli_option_number("dash", "--port", arg, 1, 65535));
+        options->has_port = true;
         return 0;
     case KEY_LISTEN:
         if (strlen(arg) >= sizeof(options->url)) {
             cli_usage_error("dash", "--listen is longer than %d bytes", NET_URL_MAX - 1);
         }
         (void)snprintf(options->url, sizeof(options->url), "%s", arg);
+        options->has_listen = true;
         return 0;
     case KEY_TLS:
         options->tls = arg;
@@ -83,6 +86,10 @@ check(dash_options *options)
 {
     static char runs[] = "runs";
     char reason[512];
+    if (options->has_port && options->has_listen) {
+        cli_usage_error("dash", "--port and --listen exclude each other: the port of --listen is "
+                                "in its URL");
+    }
     if (options->count == 0) {
         options->folder[options->count++] = runs;
     }

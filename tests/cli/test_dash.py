@@ -173,6 +173,8 @@ class Server(Case):
         self.assertIn("cannot read folder 'runs': No such file", self.octet("dash", code=1)[1])
         self.runs.mkdir()
         self.assertIn("--port is '0'", self.octet("dash", "--port", "0", code=2)[1])
+        for both in [("--port", "9000", "--listen", "https://0.0.0.0:9001"), ("--listen", "https://0.0.0.0:9001", "--port", "9000")]:
+            self.assertIn("--port and --listen exclude each other", self.octet("dash", *both, code=2)[1])
         self.assertIn("http:// is for this machine alone", self.octet("dash", "--listen", "http://0.0.0.0:8260", code=1)[1])
         self.assertIn("https needs certificates", self.octet("dash", "--listen", "https://0.0.0.0:8260", code=2)[1])
         with socket.socket() as taken:
