@@ -469,6 +469,9 @@ class Browser(Page):
             self.assertEqual(float(self.cell(run, "return.mean")), summary["return"]["mean"])
             self.assertEqual(float(self.cell(run, "env_steps")), summary["env_steps"])
             self.assertEqual(float(self.cell(run, "updates")), summary["updates"])
+            self.assertEqual(float(self.cell(run, "env_steps_per_s")), summary["env_steps_per_s"])
+        self.assertEqual(self.run_js("document.getElementById('waiting').textContent"), "The learner waited 93 % of the run, actors 50 %.")
+        self.assertEqual(self.run_js("[...document.querySelectorAll('.bar span')].map((part) => part.title)"), ["infer 38 %", "env 13 %", "collect 0 %", "wait 50 %"])
         wait_for(lambda: self.painted() > 2000, "curves are drawn")
         # All of summary.json is beside the details of the first run.
         shown = self.run_js("[...document.querySelectorAll('#summary td[data-key]')].map((td) => [td.dataset.key, td.textContent])")

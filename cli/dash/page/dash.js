@@ -156,7 +156,7 @@
       }]});
       const name = el('button', {type: 'button', className: 'name', title: run.folder, on: ['click', () => { focus = run.id; showRuns(); show(); }]}, run.name);
       const out = row('td', [el('td', {className: 'text'}, box, ' ', swatch(colourOf(run.group)), name), statusCell(run), el('td', {className: 'text'}, run.env), String(run.seed),
-        returnCell(run), countCell(run, 'env_steps', number), countCell(run, 'updates', number), duration(run.last.wall_s), number(run.last.env_steps_per_s),
+        returnCell(run), countCell(run, 'env_steps', number), countCell(run, 'updates', number), duration(run.last.wall_s), countCell(run, 'env_steps_per_s', number),
         number(run.last.policy_bytes)]);
       out.className = run.id === focus ? 'chosen' : '';
       out.dataset.run = run.id;
@@ -293,11 +293,20 @@
     return out;
   }
 
-  function shareBar(run) {
+  // How the training thread and the acting threads spent their time: over all of an ended run, else in the last row.
+  function shares(run) {
+    const names = ['infer', 'env', 'collect', 'wait'];
+    const seconds = run.status === 'ended' ? run.summary.actor_seconds : null;
+    if (!seconds) return {of: 'of the last row', learner: run.last.wait_share, actors: Object.fromEntries(names.map((name) => [name, run.last[`actor_${name}_share`]]))};
+    const sum = names.reduce((all, name) => all + (seconds[name] || 0), 0);
+    return {of: 'of the run', learner: run.summary.learner_wait_share, actors: Object.fromEntries(names.map((name) => [name, sum > 0 ? seconds[name] / sum : undefined]))};
+  }
+
+  function shareBar(actors) {
     const parts = [['infer', '#0b6bcb'], ['env', '#2b8a3e'], ['collect', '#8f6b00'], ['wait', '#b3261e']];
     const bar = el('div', {className: 'bar'});
     for (const [name, colour] of parts) {
-      const share = run.last[`actor_${name}_share`] || 0;
+      const share = actors[name] || 0;
       const part = el('span', {title: name + ' ' + percent(share)}, share > 0.12 ? name + ' ' + percent(share) : '');
       part.style.width = 100 * share + '%';
       part.style.background = colour;
@@ -308,8 +317,9 @@
 
   function waiting(run) {
     const waits = run.state && run.state.waiting;
-    const text = waits ? waits.why : 'The learner waited ' + percent(run.last.wait_share) + ' of the last row, actors ' + percent(run.last.actor_wait_share) + '.';
-    return el('div', {}, el('h3', {}, 'Who waits for whom'), el('p', {id: 'waiting'}, text), el('div', {className: 'soft'}, 'time of the acting threads'), shareBar(run),
+    const time = shares(run);
+    const text = waits ? waits.why : `The learner waited ${percent(time.learner)} ${time.of}, actors ${percent(time.actors.wait)}.`;
+    return el('div', {}, el('h3', {}, 'Who waits for whom'), el('p', {id: 'waiting'}, text), el('div', {className: 'soft'}, 'time of the acting threads'), shareBar(time.actors),
       run.state && run.state.warning ? el('p', {className: 'warning'}, run.state.warning) : null);
   }
 
