@@ -91,7 +91,8 @@ cli_html(int argc, char **argv)
     printf("%s: %u run%s, %s\n", options.html, count, count == 1 ? "" : "s",
            cli_text_bytes((double)length).text);
     if (unshown > 0) {
-        printf("%u more runs are not in it: at most %d are\n", unshown, CLI_DASH_RUNS_MAX);
+        printf("%u older run%s not in it: at most %d are\n", unshown,
+               unshown == 1 ? " is" : "s are", CLI_DASH_RUNS_MAX);
     }
     return 0;
 }

@@ -18,6 +18,7 @@
 #include "net/net_url.h"
 
 #define IPC        "ipc://"
+#define LISTED_MAX 10000 // of which those to show are chosen
 #define SCAN_MS    2000
 #define READ_MS    500
 #define AT_ONCE_MS 1          // when there is more to read
@@ -86,11 +87,20 @@ has_socket(int folder, const char *name)
     return fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISSOCK(status.st_mode);
 }
 
+// The address of a socket has no room for a path of any length: the folder's descriptor fits.
+static void
+learner_url(int folder, char url[64])
+{
+    (void)snprintf(url, 64, IPC "/proc/self/fd/%d/learner.ipc", folder);
+}
+
 // One that was killed leaves its socket.
 static bool
-has_learner(const entry *e)
+has_learner(int folder)
 {
-    return has_socket(e->folder, "learner.ipc") && net_probe_local(net_url_ipc_path(e->learner));
+    char url[64];
+    learner_url(folder, url);
+    return has_socket(folder, "learner.ipc") && net_probe_local(net_url_ipc_path(url));
 }
 
 // The shards that listen in the folder.
@@ -108,16 +118,22 @@ replays_find(entry *e)
     }
 }
 
-// The address of a socket has no room for a path of any length: the folder's descriptor fits.
+static int
+folder_open(const char *path)
+{
+    return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
 static void
 poll_begin(cli_dash_runs *runs, entry *e)
 {
-    e->folder = open(e->run.series->folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    (void)snprintf(e->learner, sizeof(e->learner), IPC "/proc/self/fd/%d/learner.ipc", e->folder);
+    e->folder = folder_open(e->run.series->folder);
+    learner_url(e->folder, e->learner);
     replays_find(e);
     const cli_remote_options options = {.learner = e->learner, .replay = e->replay};
-    if (!has_learner(e) || cli_remote_poll_open(&e->poll, runs->loop, &options, POLL_MS,
-                                                CLI_REMOTE_POLL_PEERS, answered, e) != OCT_OK) {
+    if (!has_learner(e->folder) ||
+        cli_remote_poll_open(&e->poll, runs->loop, &options, POLL_MS, CLI_REMOTE_POLL_PEERS,
+                             answered, e) != OCT_OK) {
         e->poll = NULL;
         if (e->folder >= 0) {
             (void)close(e->folder);
@@ -146,7 +162,7 @@ polls_keep(cli_dash_runs *runs)
     uint32_t open = 0;
     for (uint32_t i = 0; i < runs->count && runs->loop != NULL; i++) {
         entry *e = runs->entry[i];
-        if (e->poll != NULL && !has_learner(e)) {
+        if (e->poll != NULL && !has_learner(e->folder)) {
             poll_end(e);
         }
         open += e->poll != NULL;
@@ -212,28 +228,76 @@ drop_gone(cli_dash_runs *runs)
     runs->count = kept;
 }
 
+typedef struct candidate {
+    uint32_t at; // in the list
+    bool is_live;
+    int64_t changed_us;
+} candidate;
+
+static int
+by_rank(const void *left, const void *right)
+{
+    const candidate *a = left, *b = right;
+    if (a->is_live != b->is_live) {
+        return a->is_live ? -1 : 1;
+    }
+    return a->changed_us != b->changed_us ? (a->changed_us > b->changed_us ? -1 : 1)
+                                          : (int)a->at - (int)b->at;
+}
+
+static int
+by_place(const void *left, const void *right)
+{
+    return (int)((const candidate *)left)->at - (int)((const candidate *)right)->at;
+}
+
+// Where there are too many, those that are live, then the newest. In the order of the list.
+static uint32_t
+paths_choose(const cli_run_list *list, const char *path[CLI_DASH_RUNS_MAX])
+{
+    uint32_t found = cli_run_list_count(list), count = OCT_MIN(found, CLI_DASH_RUNS_MAX);
+    candidate *all = oct_alloc(OCT_MAX(found, 1u) * sizeof(*all));
+    for (uint32_t i = 0; i < found; i++) {
+        all[i] = (candidate){.at = i, .changed_us = cli_run_list_changed_us(list, i)};
+        int folder = found > count ? folder_open(cli_run_list_at(list, i)) : -1;
+        if (folder >= 0) {
+            all[i].is_live = has_learner(folder);
+            (void)close(folder);
+        }
+    }
+    qsort(all, found, sizeof(*all), by_rank);
+    qsort(all, count, sizeof(*all), by_place);
+    for (uint32_t i = 0; i < count; i++) {
+        path[i] = cli_run_list_at(list, all[i].at);
+    }
+    free(all);
+    return count;
+}
+
 static void
 scan(void *arg)
 {
     cli_dash_runs *runs = arg;
-    cli_run_list *list = cli_run_list_create(CLI_DASH_RUNS_MAX);
+    const char *path[CLI_DASH_RUNS_MAX];
+    cli_run_list *list = cli_run_list_create(LISTED_MAX);
     for (uint32_t i = 0; i < runs->folder_count; i++) {
         (void)cli_run_list_add(list, runs->folders[i]);
     }
-    runs->unshown = cli_run_list_beyond(list);
+    uint32_t count = paths_choose(list, path);
+    runs->unshown = cli_run_list_count(list) - count + cli_run_list_beyond(list);
     for (uint32_t i = 0; i < runs->count; i++) {
         runs->entry[i]->is_found = false;
     }
-    for (uint32_t i = 0; i < cli_run_list_count(list); i++) {
-        entry *e = entry_find(runs, cli_run_list_at(list, i));
+    for (uint32_t i = 0; i < count; i++) {
+        entry *e = entry_find(runs, path[i]);
         if (e != NULL) {
             e->is_found = true;
         }
     }
     drop_gone(runs); // which makes room for those that are new
-    for (uint32_t i = 0; i < cli_run_list_count(list); i++) {
-        if (entry_find(runs, cli_run_list_at(list, i)) == NULL) {
-            run_add(runs, cli_run_list_at(list, i));
+    for (uint32_t i = 0; i < count; i++) {
+        if (entry_find(runs, path[i]) == NULL) {
+            run_add(runs, path[i]);
         }
     }
     cli_run_list_destroy(list);

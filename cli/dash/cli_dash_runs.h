@@ -13,9 +13,9 @@
 //
 // cli_run_list.h says where they are looked for.
 //
-// Threads: the loop thread. Order: destroy before the loop. Bounds: CLI_DASH_RUNS_MAX runs, the
-// first by name; CLI_DASH_LIVE_MAX of those that have a learner are asked; CLI_DASH_ROWS rows
-// of each are in memory.
+// Threads: the loop thread. Order: destroy before the loop. Bounds: CLI_DASH_RUNS_MAX runs, those
+// that have a learner and then those whose folders changed last; CLI_DASH_LIVE_MAX of those that
+// have a learner are asked; CLI_DASH_ROWS rows of each are in memory.
 typedef struct cli_dash_runs cli_dash_runs;
 
 #define CLI_DASH_RUNS_MAX 200

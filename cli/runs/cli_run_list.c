@@ -15,6 +15,7 @@ typedef struct place {
     char *path;
     dev_t device;
     ino_t inode;
+    int64_t changed_us;
 } place;
 
 struct cli_run_list {
@@ -57,8 +58,12 @@ run_add(cli_run_list *list, const char *path, const struct stat *status)
     }
     char *copy = strdup(path);
     OCT_ASSERT(copy != NULL);
-    list->place[list->count++] =
-        (place){.path = copy, .device = status->st_dev, .inode = status->st_ino};
+    list->place[list->count++] = (place){
+        .path = copy,
+        .device = status->st_dev,
+        .inode = status->st_ino,
+        .changed_us = status->st_mtim.tv_sec * 1000000 + status->st_mtim.tv_nsec / 1000,
+    };
 }
 
 static int
@@ -125,6 +130,13 @@ cli_run_list_at(const cli_run_list *list, uint32_t i)
 {
     OCT_ASSERT(i < list->count);
     return list->place[i].path;
+}
+
+int64_t
+cli_run_list_changed_us(const cli_run_list *list, uint32_t i)
+{
+    OCT_ASSERT(i < list->count);
+    return list->place[i].changed_us;
 }
 
 uint32_t

@@ -21,6 +21,8 @@ void cli_run_list_destroy(cli_run_list *list); // NULL is a no-op
 uint32_t cli_run_list_add(cli_run_list *list, const char *folder);
 uint32_t cli_run_list_count(const cli_run_list *list);
 const char *cli_run_list_at(const cli_run_list *list, uint32_t i); // in the order of adding
+// When something in its folder was last made, replaced or removed, in µs since 1970.
+int64_t cli_run_list_changed_us(const cli_run_list *list, uint32_t i);
 uint32_t cli_run_list_beyond(const cli_run_list *list); // runs for which there was no room
 
 #endif // CLI_RUNS_CLI_RUN_LIST_H

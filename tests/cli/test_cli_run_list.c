@@ -62,6 +62,9 @@ test_runs_are_found_by_name_three_levels_below(void **state)
     assert_string_equal(cli_run_list_at(list, 0), "./a");
     assert_string_equal(cli_run_list_at(list, 1), "./b");
     assert_string_equal(cli_run_list_at(list, 2), "./deep/er/run");
+    struct stat status;
+    assert_int_equal(stat("deep/er/run", &status), 0);
+    assert_int_equal(cli_run_list_changed_us(list, 2) / 1000000, status.st_mtim.tv_sec);
     cli_run_list_destroy(list);
 }
 

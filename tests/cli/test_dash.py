@@ -150,6 +150,19 @@ class Server(Case):
         wait_for(lambda: [run["name"] for run in self.get("/runs")["runs"]] == ["b"], "one that is gone is gone")
         self.assertEqual(self.ask("/curve/0/env_steps/loss")[0].status, 404)
 
+    def test_of_many_runs_the_newest_are_shown(self):
+        for i in range(202):
+            dash_runs.make_run(self.runs / f"{i:03}", i, 1)
+            os.utime(self.runs / f"{i:03}", (1000000 + i, 1000000 + i))
+        os.utime(self.runs / "000", (2000000, 2000000))
+        self.dash()
+        answer = self.get("/runs")
+        self.assertEqual([run["name"] for run in answer["runs"]], ["000"] + [f"{i:03}" for i in range(3, 202)])
+        self.assertEqual(answer["unshown"], 2)
+        os.utime(self.runs / "001", (3000000, 3000000))
+        wait_for(lambda: {"001", "003"} & {run["name"] for run in self.get("/runs")["runs"]} == {"001"}, "the newest takes the place of the oldest")
+        self.assertTrue(self.octet("report", "runs")[0].endswith("\n2 older runs are not in it: at most 200 are\n"))
+
     def test_curves_of_long_runs_are_thinned(self):
         dash_runs.make_run(self.runs / "a", 1, 20000)
         self.dash()
@@ -374,6 +387,18 @@ class Train(Fakes):
         self.dash(".")
         wait_for(lambda: [run["name"] for run in self.get("/runs")["runs"] if run["status"] == "live"] == ["run"],
                  "the run is live")
+        child.send_signal(signal.SIGINT)
+        child.communicate(timeout=DEADLINE_S)
+
+    def test_a_live_run_is_shown_however_many_are_newer(self):
+        child = self.train()
+        wait_for(self.live, "the run is live")
+        for i in range(201):
+            dash_runs.make_run(self.home / f"{i:03}", i, 1)
+            os.utime(self.home / f"{i:03}", (2**32, 2**32))
+        self.dash(".")
+        wait_for(lambda: [run["name"] for run in self.get("/runs")["runs"] if run["status"] == "live"] == ["run"], "the run is shown")
+        self.assertEqual(self.get("/runs")["unshown"], 2)
         child.send_signal(signal.SIGINT)
         child.communicate(timeout=DEADLINE_S)
 

@@ -163,7 +163,7 @@
       return out;
     });
     replace('runs', row('th', ['run', 'state', 'environment', 'seed', 'return', 'steps', 'updates', 'time', 'steps/s', 'policy bytes']), ...rows);
-    replace('unshown', all.unshown > 0 ? all.unshown + ' more runs are not shown.' : all.runs.length === 0 ? 'There is no run yet.' : '');
+    replace('unshown', all.unshown > 0 ? `${all.unshown} older run${all.unshown > 1 ? 's are' : ' is'} not shown: at most ${all.runs.length} are, live ones first.` : all.runs.length === 0 ? 'There is no run yet.' : '');
   }
 
   function showGroups() {
