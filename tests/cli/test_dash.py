@@ -579,6 +579,37 @@ class Browser(Page):
         self.assertEqual(self.run_js("document.querySelectorAll('main script[src], main b, main img').length"), 0)
         self.assert_quiet()
 
+    def legend(self):
+        return self.run_js("[...document.querySelectorAll('#groups li')].map((li) => [li.title, li.querySelector('line').getAttribute('stroke'),"
+                           " li.querySelector('line').getAttribute('stroke-dasharray')])")
+
+    def test_configurations_are_told_apart(self):
+        for i in range(12):
+            dash_runs.make_run(self.runs / f"pole-{i:02}", 1, 20,
+                               settings=f"algo: {{learning_rate: {0.001 + i / 1e5}, discount: 0.98}}\nnetwork: {{hidden: [32]}}\nlearner: {{batch_size: 48}}\nreplay: {{capacity: 5000}}\n")
+        dash_runs.make_run(self.runs / "swing" / "up", 1, 20)
+        (self.runs / "swing" / "up" / "config.yaml").write_text("env: {id: Pendulum-v1}\nalgo: {name: d4pg}\n", encoding="utf-8")
+        self.dash()
+        self.when_read()
+        self.open(f"http://localhost:{self.port}/")
+        self.run_js("void [...document.querySelectorAll('#runs td input:not(:checked)')].forEach((box) => box.click())")
+        wait_for(lambda: len(self.legend()) == 13, "all are in the legend")
+        names, colours, dashes = zip(*self.legend())
+        self.assertEqual(names[:2], ("CartPole-v1 · algo.learning_rate=0.001", "CartPole-v1 · algo.learning_rate=0.00101"))
+        self.assertEqual(names[-1], "Pendulum-v1")
+        self.assertEqual(len(set(zip(colours, dashes))), 13)
+        self.assertEqual(len(set(colours)), 10)
+        self.assert_quiet()
+
+    def test_runs_of_one_name_are_told_apart(self):
+        for sweep in ["left", "right"]:
+            dash_runs.make_run(self.runs / sweep / "trial-0001-seed-1", 1, 20)
+        self.dash()
+        self.when_read()
+        self.open(f"http://localhost:{self.port}/")
+        self.assertEqual(self.run_js("[...document.querySelectorAll('button.name')].map((b) => b.textContent)"), ["left/trial-0001-seed-1", "right/trial-0001-seed-1"])
+        self.assert_quiet()
+
     def test_a_video_is_shown(self):
         dash_runs.make_run(self.runs / "a", 1)
         picture = "R0lGODlhAwACAIAAAAAAAP///ywAAAAAAwACAAACAoRRADs="  # of 3x2

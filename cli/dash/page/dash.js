@@ -4,7 +4,10 @@
 (function () {
   const PERIOD_MS = 1000;
   const SHOWN_AT_FIRST = 12;
-  const COLOURS = ['#0b6bcb', '#d9480f', '#2b8a3e', '#9c36b5', '#c2255c', '#0c8599', '#8f6b00', '#5f3dc4', '#495057', '#e03131'];
+  // Configurations are told apart by colour and, beyond ten, by dashes as well. Each colour has a contrast of 3 or more to
+  // the page's ground, light and dark.
+  const COLOURS = ['#1f7ae0', '#d9580f', '#2b9a45', '#a855c7', '#d63384', '#0c93a3', '#a07a00', '#7b61d9', '#7a828c', '#e5383b'];
+  const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3]];
   const SMALL = [
     ['policy_bytes', 'policy as it was sent (bytes)'],
     ['divergence', 'divergence of the quantised policy from fp32'],
@@ -73,10 +76,21 @@
     return (seconds / 3600).toFixed(1) + ' h';
   }
 
-  function swatch(colour) {
-    const out = el('span', {className: 'swatch'});
-    out.style.background = colour;
+  function colourOf(group) { return COLOURS[group % COLOURS.length]; }
+
+  function dashesOf(group) { return DASHES[Math.floor(group / COLOURS.length) % DASHES.length]; }
+
+  function drawing(tag, attributes, ...children) {
+    const out = document.createElementNS('http://www.w3.org/2000/svg', tag);
+    for (const [name, value] of Object.entries(attributes)) out.setAttribute(name, value);
+    out.append(...children);
     return out;
+  }
+
+  // A piece of a group's line.
+  function swatch(group) {
+    return drawing('svg', {class: 'swatch', viewBox: '0 0 26 10'},
+      drawing('line', {x1: 0, x2: 26, y1: 5, y2: 5, stroke: colourOf(group), 'stroke-width': 4, 'stroke-dasharray': dashesOf(group).join(' ')}));
   }
 
   function replace(id, ...children) { byId(id).replaceChildren(...children.filter(Boolean)); }
@@ -84,8 +98,6 @@
   function row(tag, cells) { return el('tr', {}, ...cells.map((cell) => (cell instanceof Element && /^T[DH]$/.test(cell.tagName) ? cell : el(tag, {}, cell)))); }
 
   function table(head, rows) { return el('table', {}, row('th', head), ...rows.map((cells) => row('td', cells))); }
-
-  function colourOf(group) { return COLOURS[group % COLOURS.length]; }
 
   function runOf(id) { return all.runs.find((run) => run.id === id); }
 
@@ -110,16 +122,25 @@
   function setting(run, key) { return key in run.config ? run.config[key] : all.defaults[key]; }
 
   // Keys whose values differ between runs; seeds, names and addresses do not make a difference.
-  function differences() {
+  function differences(runs) {
     const keys = Object.keys(all.defaults).filter((key) => key !== 'run.seed' && key !== 'run.name' && !key.startsWith('net.'));
-    return keys.filter((key) => all.runs.some((run) => setting(run, key) !== setting(all.runs[0], key)));
+    return keys.filter((key) => runs.some((run) => setting(run, key) !== setting(runs[0], key)));
   }
 
-  // What a configuration is called: its environment, and what it has of its own.
+  // What a configuration is called: its environment, and how it differs from others of that environment in the charts.
   function groupName(group) {
     const first = all.runs.find((run) => run.group === group);
-    const own = differences().filter((key) => key !== 'env.id').map((key) => key + '=' + setting(first, key));
-    return [first.env || first.name, ...own.slice(0, 4)].join(' · ') + (own.length > 4 ? ' …' : '');
+    const own = differences(all.runs.filter((run) => chosen.has(run.id) && run.env === first.env)).map((key) => key + '=' + setting(first, key));
+    return [first.env || first.name, ...own].join(' · ');
+  }
+
+  // A run is called by the part of its path in which it differs from the others.
+  function nameRuns() {
+    if (all.runs.length < 2) return;
+    const paths = all.runs.map((run) => run.folder.split('/').filter(Boolean));
+    let same = 0;
+    while (paths.every((path) => same < path.length - 1 && path[same] === paths[0][same])) same++;
+    all.runs.forEach((run, i) => { run.name = paths[i].slice(same).join('/'); });
   }
 
   function at(object, key) { return key.split('.').reduce((value, part) => (value ? value[part] : undefined), object); }
@@ -155,7 +176,7 @@
         show();
       }]});
       const name = el('button', {type: 'button', className: 'name', title: run.folder, on: ['click', () => { focus = run.id; showRuns(); show(); }]}, run.name);
-      const out = row('td', [el('td', {className: 'text'}, box, ' ', swatch(colourOf(run.group)), name), statusCell(run), el('td', {className: 'text'}, run.env), String(run.seed),
+      const out = row('td', [el('td', {className: 'text'}, box, ' ', swatch(run.group), name), statusCell(run), el('td', {className: 'text'}, run.env), String(run.seed),
         returnCell(run), countCell(run, 'env_steps', number), countCell(run, 'updates', number), duration(run.last.wall_s), countCell(run, 'env_steps_per_s', number),
         number(run.last.policy_bytes)]);
       out.className = run.id === focus ? 'chosen' : '';
@@ -170,7 +191,8 @@
     const groups = [...new Set(all.runs.filter((run) => chosen.has(run.id)).map((run) => run.group))];
     replace('groups', ...groups.map((group) => {
       const count = all.runs.filter((run) => run.group === group).length;
-      return el('li', {}, swatch(colourOf(group)), groupName(group), el('span', {className: 'soft'}, count > 1 ? ' · ' + count + ' runs' : ''));
+      const name = groupName(group);
+      return el('li', {title: name}, swatch(group), name, el('span', {className: 'soft'}, count > 1 ? ' · ' + count + ' runs' : ''));
     }));
   }
 
@@ -184,7 +206,7 @@
   }
 
   function showDifferences() {
-    const keys = differences();
+    const keys = differences(all.runs);
     if (keys.length === 0) {
       replace('differences', row('td', [all.runs.length > 1 ? 'All runs have the same configuration.' : 'One run alone differs from none.']));
       return;
@@ -210,7 +232,7 @@
       for (const run of runs) {
         const data = run.last[name] === undefined ? null : await fresh(`/curve/${run.id}/${axis}/${name}`, run.changes);
         if (data && data.x.length > 0) {
-          out.push({label: 'r' + run.id, text: run.name, colour: colourOf(run.group), width: withMeans ? 1 : 1.3, x: data.x, y: data.y.map((y) => [y, y, y])});
+          out.push({label: 'r' + run.id, text: run.name, group: run.group, width: withMeans ? 1 : 1.3, x: data.x, y: data.y.map((y) => [y, y, y])});
         }
       }
     }
@@ -221,7 +243,7 @@
       // Only where every run has a value: the mean of those that go on is another number.
       const whole = data ? data.x.map((x, i) => i).filter((i) => data.n[i] === members.length) : [];
       if (whole.length > 0) {
-        out.push({label: 'g' + group, text: 'mean of ' + members.length + ': ' + groupName(group), colour: colourOf(group), width: 3, x: whole.map((i) => data.x[i]),
+        out.push({label: 'g' + group, text: 'mean of ' + members.length + ': ' + groupName(group), group, width: 3, x: whole.map((i) => data.x[i]),
           y: whole.map((i) => [data.mean[i] - data.std[i], data.mean[i], data.mean[i] + data.std[i]])});
       }
     }
@@ -230,7 +252,7 @@
 
   function options(curves, say) {
     const series = {};
-    for (const curve of curves) series[curve.label] = {color: curve.colour, strokeWidth: curve.width, drawPoints: curve.x.length < 2, pointSize: 3};
+    for (const curve of curves) series[curve.label] = {color: colourOf(curve.group), strokePattern: dashesOf(curve.group), strokeWidth: curve.width, drawPoints: curve.x.length < 2, pointSize: 3};
     return {
       labels: ['x', ...curves.map((curve) => curve.label)], series, customBars: true, connectSeparatedPoints: true, fillAlpha: 0.18,
       axes: {x: {axisLabelFormatter: number, valueFormatter: number}, y: {axisLabelFormatter: number, axisLabelWidth: 58}},
@@ -246,7 +268,7 @@
   }
 
   function draw(place, curves, say) {
-    const key = axis + '|' + curves.map((curve) => curve.label + curve.width).join();
+    const key = axis + '|' + curves.map((curve) => [curve.label, curve.width, curve.group].join()).join(' ');
     const before = charts.get(place);
     if (curves.length === 0) {
       if (before) before.graph.destroy();
@@ -366,17 +388,9 @@
   }
 
   function histogram(layer, index) {
-    const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
     const most = Math.max(...layer.counts, 1);
-    svg.setAttribute('viewBox', `0 0 ${layer.counts.length} 100`);
-    svg.setAttribute('preserveAspectRatio', 'none');
-    svg.setAttribute('class', 'codes');
-    layer.counts.forEach((count, i) => {
-      const bar = document.createElementNS('http://www.w3.org/2000/svg', 'rect');
-      const height = 100 * count / most;
-      for (const [name, value] of [['x', i], ['y', 100 - height], ['width', 0.9], ['height', height]]) bar.setAttribute(name, value);
-      svg.append(bar);
-    });
+    const svg = drawing('svg', {viewBox: `0 0 ${layer.counts.length} 100`, preserveAspectRatio: 'none', class: 'codes'}, ...layer.counts.map((count, i) =>
+      drawing('rect', {x: i, y: 100 - 100 * count / most, width: 0.9, height: 100 * count / most})));
     const end = (layer.counts.length - 1) / 2;
     const total = layer.counts.reduce((a, b) => a + b, 0);
     return el('div', {data: {layer: index, total}}, el('div', {className: 'soft'}, `layer ${index}: ${layer.inputs} → ${layer.outputs}, codes −${end} … ${end}, `
@@ -413,7 +427,7 @@
     const film = shownVideo === run.id + ':' + run.video && old ? old : video(run);
     shownVideo = run.id + ':' + run.video;
     shown = now;
-    replace('details', el('h2', {}, swatch(colourOf(run.group)), run.name), el('p', {className: 'soft'}, run.folder), waiting(run),
+    replace('details', el('h2', {}, swatch(run.group), run.name), el('p', {className: 'soft'}, run.folder), waiting(run),
       el('div', {className: 'columns'}, replay(run), weights, film, summary(run)), peers(run));
   }
 
@@ -472,6 +486,7 @@
       const before = all;
       all = await get('/runs');
       if (all.server !== before.server) forget();
+      nameRuns();
       choose();
       showRuns();
       showColumns();
