@@ -610,6 +610,29 @@ class Browser(Page):
         self.assertEqual(self.run_js("[...document.querySelectorAll('button.name')].map((b) => b.textContent)"), ["left/trial-0001-seed-1", "right/trial-0001-seed-1"])
         self.assert_quiet()
 
+    def test_the_table_is_sorted_and_ticked_as_a_whole(self):
+        for name, seed, ended in [("a", 2, True), ("b", 10, True), ("c", 1, True), ("d", 3, False)]:
+            dash_runs.make_run(self.runs / name, seed, 20, ended)
+        (self.runs / "d" / "metrics.csv").unlink()
+        self.dash()
+        wait_for(lambda: not self.get("/runs")["reading"], "all rows are read")
+        self.open(f"http://localhost:{self.port}/")
+        names = "[...document.querySelectorAll('#runs button.name')].map((b) => b.textContent).join('')"
+        click = "void [...document.querySelectorAll('#runs th button')].find((b) => b.textContent.startsWith(arguments[0])).click()"
+        for title, orders in [("return", ["cabd", "bacd", "abcd"]), ("seed", ["cadb", "bdac", "abcd"])]:
+            for order in orders:
+                self.run_js(click, title)
+                self.assertEqual(self.run_js(names), order, title)
+        boxes = "[...document.querySelectorAll('#runs td input')].filter((box) => box.checked).length"
+        every = "document.querySelector('#runs th input')"
+        for number in [0, 4]:
+            self.run_js(f"void {every}.click()")
+            self.assertEqual(self.run_js(boxes), number)
+            wait_for(lambda: self.run_js("document.querySelectorAll('#groups li').length") == min(number, 1), "the charts follow")
+        self.run_js("void document.querySelector('#runs td input').click()")
+        self.assertTrue(self.run_js(every + ".indeterminate"))
+        self.assert_quiet()
+
     def test_a_video_is_shown(self):
         dash_runs.make_run(self.runs / "a", 1)
         picture = "R0lGODlhAwACAIAAAAAAAP///ywAAAAAAwACAAACAoRRADs="  # of 3x2

@@ -34,6 +34,7 @@
   const chosen = new Set();  // ids whose curves are drawn
   const known = new Set();   // ids that were offered once: a tick that was removed stays so
   let focus = -1;            // id of the run whose details are shown
+  let sorted = null;         // {title: of the column, isFalling}; null: in the order of folders
   let column = 'eval_return';
   let axis = 'env_steps';
   const cache = new Map();   // path -> {changes, data}
@@ -147,20 +148,31 @@
 
   // ---- the table of runs
 
-  // The return of the policy that ships; while there is none, of the last evaluation.
-  function returnCell(run) {
+  // The return of the policy that ships, null while there is none.
+  function finalReturn(run) {
     const result = at(run.summary, 'return');
-    if (result && typeof result.mean === 'number') {
+    return result && typeof result.mean === 'number' ? result : null;
+  }
+
+  // While there is none, the last evaluation.
+  function returnCell(run) {
+    const result = finalReturn(run);
+    if (result) {
       return el('td', {data: {run: run.id, key: 'return.mean', value: result.mean}, title: result.episodes + ' episodes, ' + result.precision},
         number(result.mean) + ' ± ' + number(result.std));
     }
     return el('td', {className: 'soft', title: 'last evaluation'}, number(run.last.eval_return));
   }
 
-  function countCell(run, key, text) {
+  // Of an ended run, as its summary says.
+  function count(run, key) {
     const ended = run.status === 'ended' && run.summary;
-    const value = ended && typeof run.summary[key] === 'number' ? run.summary[key] : run.last[key];
-    return el('td', {data: {run: run.id, key, value: value === undefined ? '' : value}}, text(value));
+    return ended && typeof run.summary[key] === 'number' ? run.summary[key] : run.last[key];
+  }
+
+  function countCell(run, key) {
+    const value = count(run, key);
+    return el('td', {data: {run: run.id, key, value: value === undefined ? '' : value}}, number(value));
   }
 
   function statusCell(run) {
@@ -169,21 +181,63 @@
     return el('td', {className: 'text ' + run.status, title: why}, words);
   }
 
+  function box(runs) {
+    const ticked = runs.filter((run) => chosen.has(run.id)).length;
+    return el('input', {type: 'checkbox', checked: ticked === runs.length, indeterminate: ticked > 0 && ticked < runs.length, on: ['change', (event) => {
+      for (const run of runs) if (event.target.checked) chosen.add(run.id); else chosen.delete(run.id);
+      // The box itself stays, and with it the keyboard's focus.
+      if (runs.length > 1) showRuns(); else byId('runs').rows[0].replaceWith(headings());
+      show();
+    }]});
+  }
+
+  function nameCell(run) {
+    const name = el('button', {type: 'button', className: 'name', title: run.folder, on: ['click', () => { focus = run.id; showRuns(); show(); }]}, run.name);
+    return el('td', {className: 'text'}, box([run]), ' ', swatch(run.group), name);
+  }
+
+  // Titles, cells, and what rows are sorted by.
+  const COLUMNS = [
+    ['run', nameCell, (run) => run.name],
+    ['state', statusCell, (run) => run.status],
+    ['environment', (run) => el('td', {className: 'text'}, run.env), (run) => run.env],
+    ['seed', (run) => String(run.seed), (run) => run.seed],
+    ['return', returnCell, (run) => (finalReturn(run) ? finalReturn(run).mean : run.last.eval_return)],
+    ...[['steps', 'env_steps'], ['updates', 'updates']].map(([title, key]) => [title, (run) => countCell(run, key), (run) => count(run, key)]),
+    ['time', (run) => duration(run.last.wall_s), (run) => run.last.wall_s],
+    ['steps/s', (run) => countCell(run, 'env_steps_per_s'), (run) => count(run, 'env_steps_per_s')],
+    ['policy bytes', (run) => number(run.last.policy_bytes), (run) => run.last.policy_bytes],
+  ];
+
+  // What is not known comes last.
+  function inOrder() {
+    if (!sorted) return all.runs;
+    const value = COLUMNS.find(([title]) => title === sorted.title)[2];
+    const missing = (run) => value(run) === undefined || value(run) === null;
+    const compared = (a, b) => (typeof a === 'string' ? a.localeCompare(b, undefined, {numeric: true}) : a - b);
+    return [...all.runs].sort((a, b) => missing(a) - missing(b) || (missing(a) ? 0 : compared(value(a), value(b)) * (sorted.isFalling ? -1 : 1)));
+  }
+
+  // A click sorts by the column, the next one the other way, the third as it was.
+  function heading([title]) {
+    const isOf = sorted !== null && sorted.title === title;
+    const button = el('button', {type: 'button', on: ['click', () => {
+      sorted = !isOf ? {title, isFalling: false} : sorted.isFalling ? null : {title, isFalling: true};
+      showRuns();
+    }]}, title + (!isOf ? '' : sorted.isFalling ? ' ▾' : ' ▴'));
+    return el('th', {}, ...(title === 'run' && all.runs.length > 1 ? [box(all.runs), ' '] : []), button);
+  }
+
+  function headings() { return row('th', COLUMNS.map(heading)); }
+
   function showRuns() {
-    const rows = all.runs.map((run) => {
-      const box = el('input', {type: 'checkbox', checked: chosen.has(run.id), on: ['change', (event) => {
-        if (event.target.checked) chosen.add(run.id); else chosen.delete(run.id);
-        show();
-      }]});
-      const name = el('button', {type: 'button', className: 'name', title: run.folder, on: ['click', () => { focus = run.id; showRuns(); show(); }]}, run.name);
-      const out = row('td', [el('td', {className: 'text'}, box, ' ', swatch(run.group), name), statusCell(run), el('td', {className: 'text'}, run.env), String(run.seed),
-        returnCell(run), countCell(run, 'env_steps', number), countCell(run, 'updates', number), duration(run.last.wall_s), countCell(run, 'env_steps_per_s', number),
-        number(run.last.policy_bytes)]);
+    const rows = inOrder().map((run) => {
+      const out = row('td', COLUMNS.map(([, cell]) => cell(run)));
       out.className = run.id === focus ? 'chosen' : '';
       out.dataset.run = run.id;
       return out;
     });
-    replace('runs', row('th', ['run', 'state', 'environment', 'seed', 'return', 'steps', 'updates', 'time', 'steps/s', 'policy bytes']), ...rows);
+    replace('runs', headings(), ...rows);
     replace('unshown', all.unshown > 0 ? `${all.unshown} older run${all.unshown > 1 ? 's are' : ' is'} not shown: at most ${all.runs.length} are, live ones first.` : all.runs.length === 0 ? 'There is no run yet.' : '');
   }
 
