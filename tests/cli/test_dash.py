@@ -25,6 +25,7 @@ import dash_runs
 
 try:
     from selenium import webdriver
+    from selenium.webdriver.common.action_chains import ActionChains
     from selenium.webdriver.chrome.service import Service
 except ImportError:
     webdriver = None
@@ -658,6 +659,32 @@ class Browser(Page):
                 self.run_js("[['axis', arguments[0]], ['column', arguments[1]]].forEach(([id, value]) => { const e = document.getElementById(id);"
                             " e.value = value; e.dispatchEvent(new Event('change')); })", axis, column)
                 wait_for(lambda: self.painted() > 1000, f"{column} over {axis} is drawn")
+        self.assert_quiet()
+
+    def ticks(self, axis):
+        return self.run_js("[...document.querySelectorAll('#main .dygraph-axis-label-' + arguments[0])].map((label) => label.textContent)", axis)
+
+    def test_what_is_zoomed_stays_so_while_curves_come_and_go(self):
+        for seed in [1, 2]:
+            dash_runs.make_run(self.runs / f"pole-{seed}", seed)
+        self.dash()
+        self.when_read()
+        self.open(f"http://localhost:{self.port}/")
+        whole = wait_for(lambda: self.ticks("x"), "the axis is drawn")
+        self.assertEqual(self.run_js("document.querySelector('#main .dygraph-xlabel').textContent"), "environment steps")
+        chart = self.page.find_element("id", "main")
+        ActionChains(self.page).move_to_element(chart).click_and_hold().move_by_offset(200, 0).release().perform()
+        zoomed = self.ticks("x")
+        self.assertNotEqual(zoomed, whole)
+        self.run_js("void document.querySelector('#runs td input').click()")
+        with open(self.runs / "pole-2" / "metrics.csv", "a", encoding="utf-8") as out:
+            out.write(dash_runs.row(101, 2))
+        updates = int(self.run_js("document.getElementById('state').dataset.updates"))
+        wait_for(lambda: int(self.run_js("document.getElementById('state').dataset.updates")) > updates + 1, "the page is up to date")
+        self.assertEqual(self.ticks("x"), zoomed)
+        self.run_js("(() => { const e = document.getElementById('axis'); e.value = 'updates'; e.dispatchEvent(new Event('change')); })()")
+        wait_for(lambda: self.run_js("document.querySelector('#main .dygraph-xlabel').textContent") == "updates", "the axis is another")
+        self.assertIn("900", self.ticks("x"))
         self.assert_quiet()
 
     def test_long_runs_stay_usable(self):

@@ -38,7 +38,7 @@
   let column = 'eval_return';
   let axis = 'env_steps';
   const cache = new Map();   // path -> {changes, data}
-  const charts = new Map();  // element -> {graph, key}
+  const charts = new Map();  // element -> {graph, view: of which numbers it is}
   let shown = '';            // of which run, as of which change, the details are
   let updates = 0;
 
@@ -308,7 +308,7 @@
     const series = {};
     for (const curve of curves) series[curve.label] = {color: colourOf(curve.group), strokePattern: dashesOf(curve.group), strokeWidth: curve.width, drawPoints: curve.x.length < 2, pointSize: 3};
     return {
-      labels: ['x', ...curves.map((curve) => curve.label)], series, customBars: true, connectSeparatedPoints: true, fillAlpha: 0.18,
+      labels: ['x', ...curves.map((curve) => curve.label)], xlabel: byId('axis').selectedOptions[0].textContent, series, customBars: true, connectSeparatedPoints: true, fillAlpha: 0.18,
       axes: {x: {axisLabelFormatter: number, valueFormatter: number}, y: {axisLabelFormatter: number, axisLabelWidth: 58}},
       gridLineColor: getComputedStyle(document.body).getPropertyValue('--line').trim(), axisLineColor: 'transparent', highlightCircleSize: 3,
       highlightSeriesOpts: {strokeWidth: 3},
@@ -322,7 +322,7 @@
   }
 
   function draw(place, curves, say) {
-    const key = axis + '|' + curves.map((curve) => [curve.label, curve.width, curve.group].join()).join(' ');
+    const view = [all.server, axis, place.dataset.column].join();
     const before = charts.get(place);
     if (curves.length === 0) {
       if (before) before.graph.destroy();
@@ -331,15 +331,14 @@
       return;
     }
     const rows = joined(curves);
-    if (before && before.key === key && before.column === place.dataset.column) {
-      before.curves.splice(0, before.curves.length, ...curves);
-      before.graph.updateOptions({file: rows});
+    // What is zoomed stays so, whichever curves come or go.
+    if (before && before.view === view) {
+      before.graph.updateOptions({file: rows, ...options(curves, say)});
       return;
     }
     if (before) before.graph.destroy();
     place.replaceChildren();
-    const kept = curves.slice();
-    charts.set(place, {graph: new Dygraph(place, rows, options(kept, say)), key, curves: kept, column: place.dataset.column});
+    charts.set(place, {graph: new Dygraph(place, rows, options(curves, say)), view});
   }
 
   function smallPlaces() {
