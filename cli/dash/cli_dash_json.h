@@ -14,7 +14,8 @@
 //   /changes                which server this is, and how often something was new: when both are as
 //                           they were, so is /runs
 //   /curve/ID/X/COLUMN      a column of metrics.csv over env_steps, updates or wall_s
-//   /mean/GROUP/X/COLUMN    its mean and deviation over the runs of one configuration
+//   /mean/GROUP/X/COLUMN    its mean and deviation over the runs of one configuration, and the
+//                           least and greatest value of any of them
 //   /codes/ID               how often each code occurs in each layer of policy.oct
 //   /video/ID               policy.mp4 or policy.gif of the run folder (no JSON)
 //

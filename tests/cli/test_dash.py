@@ -135,6 +135,7 @@ class Server(Case):
         self.assertEqual(curve["x"], [5000 * i for i in range(1, 21)])
         mean = self.get(f"/mean/{a['group']}/updates/loss")
         self.assertEqual((mean["x"][0], mean["x"][-1], mean["n"][0], mean["n"][-1]), (10, 1000, 2, 1))
+        self.assertEqual([round(value, 6) for value in mean["range"]], [round(1 / 101, 6), 0.5])
         self.assertEqual(self.get("/curve/0/env_steps/no_such_column"), {"x": [], "y": []})
 
     def test_what_is_new_is_seen(self):
@@ -685,6 +686,20 @@ class Browser(Page):
         self.run_js("(() => { const e = document.getElementById('axis'); e.value = 'updates'; e.dispatchEvent(new Event('change')); })()")
         wait_for(lambda: self.run_js("document.querySelector('#main .dygraph-xlabel').textContent") == "updates", "the axis is another")
         self.assertIn("900", self.ticks("x"))
+        self.assert_quiet()
+
+    def test_the_band_ends_at_values_that_were_seen(self):
+        for name, score in [("low", 0), ("high", 500)]:
+            dash_runs.make_run(self.runs / name)
+            (self.runs / name / "metrics.csv").write_text(f"env_steps,eval_return\n1000,{score}\n2000,{score}\n", encoding="utf-8")
+        self.dash()
+        self.when_read()
+        self.open(f"http://localhost:{self.port}/")
+        scores = [int(text) for text in wait_for(lambda: self.ticks("y"), "the axis is drawn")]
+        self.assertTrue(-100 < min(scores) <= 0 and 500 <= max(scores) < 600, scores)
+        self.assertNotIn("of all", self.run_js("document.getElementById('groups').textContent"))
+        self.run_js("void document.querySelector('#runs td input').click()")
+        wait_for(lambda: "1 of 2 runs, the mean is of all" in self.run_js("document.getElementById('groups').textContent"), "the legend says whose mean it is")
         self.assert_quiet()
 
     def test_long_runs_stay_usable(self):

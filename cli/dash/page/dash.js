@@ -244,9 +244,11 @@
   function showGroups() {
     const groups = [...new Set(all.runs.filter((run) => chosen.has(run.id)).map((run) => run.group))];
     replace('groups', ...groups.map((group) => {
-      const count = all.runs.filter((run) => run.group === group).length;
+      const members = all.runs.filter((run) => run.group === group);
+      const ticked = members.filter((run) => chosen.has(run.id)).length;
+      const count = ticked < members.length ? ` · ${ticked} of ${members.length} runs, the mean is of all` : ticked > 1 ? ` · ${ticked} runs` : '';
       const name = groupName(group);
-      return el('li', {title: name}, swatch(group), name, el('span', {className: 'soft'}, count > 1 ? ' · ' + count + ' runs' : ''));
+      return el('li', {title: name}, swatch(group), name, el('span', {className: 'soft'}, count));
     }));
   }
 
@@ -298,7 +300,7 @@
       const whole = data ? data.x.map((x, i) => i).filter((i) => data.n[i] === members.length) : [];
       if (whole.length > 0) {
         out.push({label: 'g' + group, text: 'mean of ' + members.length + ': ' + groupName(group), group, width: 3, x: whole.map((i) => data.x[i]),
-          y: whole.map((i) => [data.mean[i] - data.std[i], data.mean[i], data.mean[i] + data.std[i]])});
+          y: whole.map((i) => [Math.max(data.range[0], data.mean[i] - data.std[i]), data.mean[i], Math.min(data.range[1], data.mean[i] + data.std[i])])});
       }
     }
     return out;
