@@ -621,7 +621,7 @@ class Browser(Page):
         self.open(f"http://localhost:{self.port}/")
         names = "[...document.querySelectorAll('#runs button.name')].map((b) => b.textContent).join('')"
         click = "void [...document.querySelectorAll('#runs th button')].find((b) => b.textContent.startsWith(arguments[0])).click()"
-        for title, orders in [("return", ["cabd", "bacd", "abcd"]), ("seed", ["cadb", "bdac", "abcd"])]:
+        for title, orders in [("return", ["bacd", "cabd", "abcd"]), ("seed", ["bdac", "cadb", "abcd"]), ("run", ["abcd", "dcba", "abcd"])]:
             for order in orders:
                 self.run_js(click, title)
                 self.assertEqual(self.run_js(names), order, title)

@@ -196,6 +196,8 @@
     return el('td', {className: 'text'}, box([run]), ' ', swatch(run.group), name);
   }
 
+  function counted(title, key) { return [title, (run) => countCell(run, key), (run) => count(run, key)]; }
+
   // Titles, cells, and what rows are sorted by.
   const COLUMNS = [
     ['run', nameCell, (run) => run.name],
@@ -203,9 +205,10 @@
     ['environment', (run) => el('td', {className: 'text'}, run.env), (run) => run.env],
     ['seed', (run) => String(run.seed), (run) => run.seed],
     ['return', returnCell, (run) => (finalReturn(run) ? finalReturn(run).mean : run.last.eval_return)],
-    ...[['steps', 'env_steps'], ['updates', 'updates']].map(([title, key]) => [title, (run) => countCell(run, key), (run) => count(run, key)]),
+    counted('steps', 'env_steps'),
+    counted('updates', 'updates'),
     ['time', (run) => duration(run.last.wall_s), (run) => run.last.wall_s],
-    ['steps/s', (run) => countCell(run, 'env_steps_per_s'), (run) => count(run, 'env_steps_per_s')],
+    counted('steps/s', 'env_steps_per_s'),
     ['policy bytes', (run) => number(run.last.policy_bytes), (run) => run.last.policy_bytes],
   ];
 
@@ -218,11 +221,12 @@
     return [...all.runs].sort((a, b) => missing(a) - missing(b) || (missing(a) ? 0 : compared(value(a), value(b)) * (sorted.isFalling ? -1 : 1)));
   }
 
-  // A click sorts by the column, the next one the other way, the third as it was.
-  function heading([title]) {
+  // A click sorts by the column, numbers from the greatest on; the next one the other way, the third as it was.
+  function heading([title, , value]) {
     const isOf = sorted !== null && sorted.title === title;
+    const isNumber = all.runs.some((run) => typeof value(run) === 'number');
     const button = el('button', {type: 'button', on: ['click', () => {
-      sorted = !isOf ? {title, isFalling: false} : sorted.isFalling ? null : {title, isFalling: true};
+      sorted = !isOf ? {title, isFalling: isNumber} : sorted.isFalling === isNumber ? {title, isFalling: !isNumber} : null;
       showRuns();
     }]}, title + (!isOf ? '' : sorted.isFalling ? ' ▾' : ' ▴'));
     return el('th', {}, ...(title === 'run' && all.runs.length > 1 ? [box(all.runs), ' '] : []), button);
@@ -310,7 +314,7 @@
     const series = {};
     for (const curve of curves) series[curve.label] = {color: colourOf(curve.group), strokePattern: dashesOf(curve.group), strokeWidth: curve.width, drawPoints: curve.x.length < 2, pointSize: 3};
     return {
-      labels: ['x', ...curves.map((curve) => curve.label)], xlabel: byId('axis').selectedOptions[0].textContent, series, customBars: true, connectSeparatedPoints: true, fillAlpha: 0.18,
+      labels: ['x', ...curves.map((curve) => curve.label)], xlabel: byId('axis').selectedOptions[0].textContent, xLabelHeight: 16, series, customBars: true, connectSeparatedPoints: true, fillAlpha: 0.18,
       axes: {x: {axisLabelFormatter: number, valueFormatter: number}, y: {axisLabelFormatter: number, axisLabelWidth: 58}},
       gridLineColor: getComputedStyle(document.body).getPropertyValue('--line').trim(), axisLineColor: 'transparent', highlightCircleSize: 3,
       highlightSeriesOpts: {strokeWidth: 3},
