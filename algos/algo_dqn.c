@@ -492,7 +492,7 @@ dqn_behaviour_params(algo *a, uint32_t sample)
         return NULL;
     }
     oct_rng rng;
-    uint64_t seed = oct_rng_mix(oct_rng_mix(dqn->seed, a->updates), sample);
+    uint64_t seed = oct_rng_mix(oct_rng_mix(oct_rng_mix(0, dqn->seed), a->updates), sample);
     oct_rng_init(&rng, seed, BEHAVIOUR_STREAM);
     nn_reparam_draw(&dqn->reparam, dqn->behaviour_noise, &rng);
     nn_reparam_map(&dqn->reparam, dqn->policy, dqn->online.tape.net.fetched, dqn->behaviour_noise);

@@ -284,7 +284,8 @@ algo_rollout_begin(algo_rollout *r, const algo_batch *batch, float *numbers)
     r->rng_before = r->rng;
     r->scale_before = r->scale;
     if (group_rank(r->base.group) > 0) { // an order of its own; rank 0's generator is what stays
-        oct_rng_init(&r->rng, oct_rng_mix(r->rng.state, group_rank(r->base.group)), ORDER_STREAM);
+        uint64_t seed = oct_rng_mix(oct_rng_mix(0, r->rng.state), group_rank(r->base.group));
+        oct_rng_init(&r->rng, seed, ORDER_STREAM);
     }
     rollout_advantages(r, numbers);
     rollout_centre(r);

@@ -45,7 +45,7 @@ bool
 algo_share_own_seed(const algo_sharing *s, uint64_t *seed)
 {
     bool is_own = s->carver.base != NULL && s->learner != 0;
-    *seed = is_own ? oct_rng_mix(*seed, s->learner) : *seed;
+    *seed = is_own ? oct_rng_mix(oct_rng_mix(0, *seed), s->learner) : *seed;
     return is_own;
 }
 

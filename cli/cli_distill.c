@@ -246,7 +246,7 @@ rows_fresh(distilling *d, uint32_t round)
         return false;
     }
     quantizer_reservoir *observed = quantizer_reservoir_create(&d->teacher->spec, wanted, 0);
-    uint64_t seed = oct_rng_mix(oct_rng_mix(options->seed, ROUND_NUMBER), round);
+    uint64_t seed = oct_rng_mix(oct_rng_mix(ROUND_NUMBER, options->seed), round);
     oct_err err = cli_distill_fresh(observed, wanted, own != NULL ? own : d->teacher, options, seed,
                                     reason, sizeof(reason));
     if (err == OCT_OK) {
@@ -366,7 +366,7 @@ play(const distilling *d, const policy_image *image, quantizer_reservoir *observ
         .options = d->options.options,
         .episodes = d->options.episodes,
         .envs = OCT_MIN(d->options.envs, d->options.episodes),
-        .seed = oct_rng_mix(d->options.seed, RETURN_NUMBER),
+        .seed = oct_rng_mix(RETURN_NUMBER, d->options.seed),
         .watch = observed != NULL ? watch_add : NULL,
         .watch_arg = observed,
     };

@@ -11,9 +11,11 @@ typedef struct oct_rng {
     uint64_t stream;
 } oct_rng;
 
-// The seed that follows from a state (0, or what the last call gave) and a number: a round of
-// SplitMix64 (Steele, Lea, Flood 2014). A chain of them gives any two lists of numbers that differ
-// seeds that have nothing to do with each other.
+// The seed that follows from a state and a number: a round of SplitMix64 (Steele, Lea, Flood 2014).
+// The state is 0, a constant that stands for a purpose, or what the last call gave. A chain of
+// calls gives any two lists of numbers that differ seeds that have nothing to do with each other. A
+// number that a user chose is no state: seeds near each other would give the same streams in
+// another order.
 uint64_t oct_rng_mix(uint64_t state, uint64_t number);
 // Streams of one seed are independent sequences.
 void oct_rng_init(oct_rng *rng, uint64_t seed, uint64_t stream);

@@ -260,7 +260,7 @@ learner_run_audience(const learner_run *run, const learner_actor *actor)
 uint32_t
 learner_run_topic(const learner_run *run, uint32_t audience)
 {
-    uint64_t mixed = oct_rng_mix(run->run_id, run->folder.resumed.policy_version);
+    uint64_t mixed = oct_rng_mix(oct_rng_mix(0, run->run_id), run->folder.resumed.policy_version);
     uint32_t first = 1 + (uint32_t)(mixed % (UINT32_MAX - OCT_NOISY_SAMPLES_MAX));
     return audience > 0 ? first + audience - 1 : 0;
 }

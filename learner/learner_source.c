@@ -232,8 +232,8 @@ learner_source_table(const learner_source_options *options)
         .min_size = config->replay.min_size,
         .samples_per_insert = wants->each_once ? OCT_MIN(ratio, 1) : ratio,
         .tolerance = config->replay.tolerance,
-        .seed =
-            options->shard > 0 ? oct_rng_mix(config->run.seed, options->shard) : config->run.seed,
+        .seed = options->shard > 0 ? oct_rng_mix(oct_rng_mix(0, config->run.seed), options->shard)
+                                   : config->run.seed,
         .turn_actors = config->run.deterministic ? config->actor.count : 0,
         .turn = options->turn,
     };

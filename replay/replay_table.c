@@ -734,7 +734,7 @@ replay_table_sample_turn(wire_sampled *out, replay_table *table, uint32_t batch_
     replay_reply *reply = &table->reply;
     OCT_ASSERT(first < table->turn_batches && batches <= table->turn_batches - first);
     OCT_ASSERT(batches > 0 && batches <= reply->windows_max / batch_size);
-    uint64_t seed = oct_rng_mix(table->configure.seed, table->turn);
+    uint64_t seed = oct_rng_mix(oct_rng_mix(0, table->configure.seed), table->turn);
     for (uint32_t b = 0; b < batches; b++) {
         oct_rng rng;
         size_t at = (size_t)b * batch_size;

@@ -282,7 +282,7 @@ def learn(case, seed):
     yield "end.target", target
     yield "end.policy", chain_of(weights_of(case, theta, None))
     if case["noisy"]:
-        noise = draw(case, Pcg32(mix(mix(SEED, STEPS), SAMPLE), BEHAVIOUR_STREAM))
+        noise = draw(case, Pcg32(mix(mix(mix(0, SEED), STEPS), SAMPLE), BEHAVIOUR_STREAM))
         yield "end.behaviour", chain_of(weights_of(case, theta, noise))
 
 

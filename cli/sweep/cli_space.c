@@ -319,7 +319,7 @@ cli_space_draw(const cli_space *space, uint64_t seed, uint64_t index, cli_point 
     for (size_t i = 0; i < space->count; i++) {
         const cli_space_key *key = &space->key[i];
         oct_rng rng;
-        oct_rng_init(&rng, oct_rng_mix(seed, index), i);
+        oct_rng_init(&rng, oct_rng_mix(oct_rng_mix(0, seed), index), i);
         if (key->kind == CLI_SPACE_LIST) {
             (void)snprintf(out->value[i], CLI_SPACE_VALUE_MAX, "%s",
                            key->value[oct_rng_below(&rng, (uint32_t)key->count)]);

@@ -291,6 +291,25 @@ test_each_learner_has_noise_of_its_own(void **state)
 }
 
 static void
+test_seeds_near_each_other_give_no_learner_the_same(void **state)
+{
+    (void)state;
+    uint64_t seed[8 * 7];
+    size_t count = 0;
+    for (uint32_t given = 0; given < 8; given++) {
+        for (uint32_t learner = 1; learner < 8; learner++) {
+            algo_sharing sharing = {.carver.base = (char *)seed, .learner = learner};
+            seed[count] = given;
+            assert_true(algo_share_own_seed(&sharing, &seed[count]));
+            for (size_t i = 0; i < count; i++) {
+                assert_true(seed[i] != seed[count]);
+            }
+            count++;
+        }
+    }
+}
+
+static void
 test_what_needs_a_common_update_is_refused(void **state)
 {
     (void)state;
@@ -318,6 +337,7 @@ main(void)
         cmocka_unit_test(test_a_gradient_is_as_old_as_the_updates_of_others_since),
         cmocka_unit_test(test_turns_are_of_all_learners),
         cmocka_unit_test(test_each_learner_has_noise_of_its_own),
+        cmocka_unit_test(test_seeds_near_each_other_give_no_learner_the_same),
         cmocka_unit_test(test_what_needs_a_common_update_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -156,6 +156,25 @@ test_a_point_is_the_same_whatever_was_drawn_before(void **state)
     cli_space_fini(&space);
 }
 
+// Neither the same ones, nor the same ones in another order.
+static void
+test_neighbouring_seeds_draw_other_points(void **state)
+{
+    (void)state;
+    cli_space space = {.count = 0};
+    static cli_point point[8 * 8];
+    add(&space, "algo.learning_rate=1e-8..1");
+    add(&space, "algo.discount=0.01..0.99");
+    for (uint64_t i = 0; i < OCT_COUNTOF(point); i++) {
+        cli_space_draw(&space, i / 8, i % 8, &point[i]);
+        for (uint64_t k = 0; k < i; k++) {
+            assert_true(strcmp(point[i].value[0], point[k].value[0]) != 0 ||
+                        strcmp(point[i].value[1], point[k].value[1]) != 0);
+        }
+    }
+    cli_space_fini(&space);
+}
+
 // Half of the draws lie below the middle of the scale, and all within the ends.
 static void
 test_draws_fill_their_range_evenly_on_its_scale(void **state)
@@ -233,6 +252,7 @@ main(void)
         cmocka_unit_test(test_lists_are_split_outside_of_brackets_and_quotes),
         cmocka_unit_test(test_a_grid_has_each_combination_once),
         cmocka_unit_test(test_a_point_is_the_same_whatever_was_drawn_before),
+        cmocka_unit_test(test_neighbouring_seeds_draw_other_points),
         cmocka_unit_test(test_draws_fill_their_range_evenly_on_its_scale),
         cmocka_unit_test(test_whole_numbers_have_equal_shares_and_both_ends),
         cmocka_unit_test(test_every_drawn_value_is_one_that_the_key_takes),

@@ -275,7 +275,7 @@ static const lesson lessons[] = {
     {"DQN, quantisation-aware", dqn_config, 9, 6, 64, 12, QUANTIZER_MSE, true,
      0x773eb07a59ff6df6u},
     {"C51, dueling, noisy", rainbow_config, 10, 3, 32, 16, QUANTIZER_PERCENTILE, false,
-     0x5bbb64b4be962f26u},
+     0x7133b8395531949cu},
     {"DQN, convolutions", conv_config, 49 * 3, 4, 16, 8, QUANTIZER_ABSMAX, false,
      0x070ace24d5ee04e2u},
     {"D4PG, layer norm", d4pg_config, 17, 6, 64, 5, QUANTIZER_ABSMAX, false,

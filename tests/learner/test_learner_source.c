@@ -83,6 +83,27 @@ test_source_configures_windows_of_n_steps(void **state)
     learner_source_destroy(source);
 }
 
+static uint64_t
+seed_of_shard(uint64_t seed, uint32_t shard)
+{
+    config.run.seed = seed;
+    options.shard = shard;
+    learner_source *source = learner_source_create(&options);
+    uint64_t given = learner_source_configure(source).seed;
+    learner_source_destroy(source);
+    return given;
+}
+
+static void
+test_source_gives_each_shard_a_seed_of_its_own(void **state)
+{
+    (void)state;
+    options.is_shard = true;
+    assert_true(seed_of_shard(5, 0) == 5);
+    assert_true(seed_of_shard(5, 1) != seed_of_shard(5, 2));
+    assert_true(seed_of_shard(2, 1) != seed_of_shard(1, 2));
+}
+
 // Windows that come once are taken oldest first, and no more samples are waited for than come.
 static void
 test_source_configures_sequences_that_come_once(void **state)
@@ -574,6 +595,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_source_configures_windows_of_n_steps, setup),
+        cmocka_unit_test_setup(test_source_gives_each_shard_a_seed_of_its_own, setup),
         cmocka_unit_test_setup(test_source_configures_sequences_that_come_once, setup),
         cmocka_unit_test_setup(test_source_is_configured_once_and_again_when_refused, setup),
         cmocka_unit_test_setup(test_source_tells_of_loss_and_return_once, setup),

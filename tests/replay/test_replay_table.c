@@ -246,6 +246,37 @@ test_table_turns_draw_what_the_ratio_allows(void **state)
     replay_table_destroy(table);
 }
 
+// The keys that the first batch of a turn draws; turns before it are without rows.
+static void
+keys_of_turn(uint64_t seed, uint64_t turn, uint64_t key[8])
+{
+    wire_configure configure = test_configure(1000, WIRE_SAMPLER_UNIFORM);
+    configure.seed = seed;
+    replay_table *table = table_for(&configure);
+    wire_sampled sampled;
+    for (uint64_t i = 1; i <= turn; i++) {
+        if (i == turn) {
+            (void)test_insert(table, test_batch_steps(&actor, 40));
+        }
+        replay_table_end_turn(table, 8);
+    }
+    replay_table_sample_turn(&sampled, table, 8, 0, 1);
+    memcpy(key, sampled.key, 8 * sizeof(*key));
+    replay_table_destroy(table);
+}
+
+static void
+test_table_draws_by_seed_and_turn(void **state)
+{
+    (void)state;
+    uint64_t one[8], two[8];
+    keys_of_turn(2, 1, one);
+    keys_of_turn(2, 1, two);
+    assert_memory_equal(one, two, sizeof(one));
+    keys_of_turn(1, 2, two);
+    assert_memory_not_equal(one, two, sizeof(one));
+}
+
 static void
 test_table_ignores_bad_and_late_priorities(void **state)
 {
@@ -696,6 +727,7 @@ main(void)
         TEST(counts_sequences_that_missing_rows_cut),
         TEST(set_to_other_windows_lets_nobody_wait_longer),
         TEST(turns_draw_what_the_ratio_allows),
+        TEST(draws_by_seed_and_turn),
         TEST(ignores_bad_and_late_priorities),
         TEST(of_four_blocks_works_row_by_row),
         TEST(takes_an_empty_batch),
