@@ -17,9 +17,12 @@
 #define BOTTOM         346.0
 #define TEXT_BYTES     160
 #define TICKS_MAX      12
-#define DOTS_MAX       80 // points that get a dot each
-#define LEGEND_PIXELS  18 // of a name
-#define LEGEND_COLUMNS 2
+#define DOTS_MAX       80  // points that get a dot each
+#define LEGEND_PIXELS  18  // of a line of a name
+#define LEGEND_TEXT    24  // where a name begins, in its column
+#define LETTER_PIXELS  7.5 // of the widest of the fonts, on average
+#define NAME_BYTES     2048
+#define NAME_LINES_MAX 8
 
 // On a light page and on a dark one. The first is that of a single curve.
 static const char *const light[OCT_PLOT_COLOURS] = {"#0b6bcb", "#c2410c", "#7c3aed", "#0f766e",
@@ -66,7 +69,7 @@ place(const oct_plot_axis *a, double value)
 static size_t
 tick_count(const oct_plot_axis *a)
 {
-    return (size_t)OCT_MIN((a->high - a->low) / a->step + 1.5, (double)TICKS_MAX);
+    return (size_t)OCT_MIN((a->high - a->low) / a->step + 1 + 1e-9, (double)TICKS_MAX);
 }
 
 static double
@@ -74,6 +77,91 @@ tick_value(const oct_plot_axis *a, size_t i)
 {
     double value = a->low + (double)i * a->step;
     return fabs(value) < 1e-9 * a->step ? 0 : value;
+}
+
+// ---- the legend
+
+// How names are set: in two columns below the axis where all fit into one line each, else in one,
+// longer names on several lines.
+typedef struct legend {
+    uint32_t columns;
+    size_t letters; // of a line
+} legend;
+
+// Of UTF-8: the bytes that count characters take at most.
+static size_t
+bytes_of(const char *text, size_t count)
+{
+    size_t at = 0;
+    while (text[at] != '\0' && count > 0) {
+        do {
+            at++;
+        } while (((unsigned char)text[at] & 0xC0) == 0x80);
+        count--;
+    }
+    return at;
+}
+
+// How many bytes of a name go on its next line: up to a space, where one is in the line.
+static size_t
+line_bytes(const char *name, size_t letters)
+{
+    size_t most = bytes_of(name, letters), end = most;
+    while (name[most] != '\0' && end > 0 && name[end] != ' ') {
+        end--;
+    }
+    return end > 0 ? end : most;
+}
+
+static const char *
+next_line(const char *name, size_t letters)
+{
+    name += line_bytes(name, letters);
+    return name + strspn(name, " ");
+}
+
+static const char *
+clean_name(const char *name, char out[NAME_BYTES])
+{
+    return oct_text_quote(out, NAME_BYTES, name, strlen(name));
+}
+
+static legend
+legend_of(const oct_plot_frame *frame)
+{
+    legend two = {.columns = 2}, one = {.columns = 1};
+    two.letters = (size_t)(((RIGHT - LEFT) / 2 - LEGEND_TEXT) / LETTER_PIXELS);
+    one.letters = (size_t)((RIGHT - LEFT - LEGEND_TEXT) / LETTER_PIXELS);
+    for (uint32_t i = 0; i < frame->curves; i++) {
+        char clean[NAME_BYTES];
+        const char *name = clean_name(frame->curve[i], clean);
+        if (name[bytes_of(name, two.letters)] != '\0') {
+            return one;
+        }
+    }
+    return two;
+}
+
+static uint32_t
+lines_of(const legend *l, const char *name)
+{
+    uint32_t lines = 0;
+    char clean[NAME_BYTES];
+    for (name = clean_name(name, clean); *name != '\0' && lines < NAME_LINES_MAX; lines++) {
+        name = next_line(name, l->letters);
+    }
+    return OCT_MAX(lines, 1u);
+}
+
+static uint32_t
+legend_lines(const oct_plot_frame *frame)
+{
+    legend l = legend_of(frame);
+    uint32_t lines = 0;
+    for (uint32_t i = 0; i < frame->curves; i += l.columns) {
+        lines += lines_of(&l, frame->curve[i]);
+    }
+    return lines;
 }
 
 // ---- parts of the drawing
@@ -117,8 +205,7 @@ static void
 put_head(const oct_plot *p, const oct_plot_frame *frame)
 {
     char clean[TEXT_BYTES];
-    uint32_t rows = (frame->curves + LEGEND_COLUMNS - 1) / LEGEND_COLUMNS;
-    unsigned height = HEIGHT + rows * LEGEND_PIXELS;
+    unsigned height = HEIGHT + legend_lines(frame) * LEGEND_PIXELS;
     (void)oct_text_quote(clean, sizeof(clean), frame->title, strlen(frame->title));
     fprintf(p->out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%u\" "
@@ -159,20 +246,27 @@ put_line(const oct_plot *p, double x1, double y1, double x2, double y2)
             x1, y1, x2, y2);
 }
 
-// Names in two columns below the axis.
 static void
 put_legend(const oct_plot *p, const oct_plot_frame *frame)
 {
+    legend l = legend_of(frame);
+    double y = HEIGHT;
     for (uint32_t i = 0; i < frame->curves; i++) {
-        char clean[TEXT_BYTES];
-        double x = LEFT + (i % LEGEND_COLUMNS) * (RIGHT - LEFT) / LEGEND_COLUMNS;
-        double y = HEIGHT + (double)(i / LEGEND_COLUMNS) * LEGEND_PIXELS;
+        char clean[NAME_BYTES], line[NAME_BYTES];
+        const char *name = clean_name(frame->curve[i], clean);
+        double x = LEFT + (i % l.columns) * (RIGHT - LEFT) / l.columns;
+        uint32_t lines = lines_of(&l, frame->curve[i]);
         fprintf(p->out,
                 "<line class=\"mean%u\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" "
                 "stroke=\"%s\" stroke-width=\"3\"/>\n",
                 i, x, y - 4, x + 18, y - 4, light[i]);
-        (void)oct_text_quote(clean, sizeof(clean), frame->curve[i], strlen(frame->curve[i]));
-        put_label(p, "ink", "start", x + 24, y, clean);
+        for (uint32_t k = 0; k < lines; k++) {
+            (void)snprintf(line, sizeof(line), "%.*s", (int)line_bytes(name, l.letters), name);
+            put_label(p, "ink", "start", x + LEGEND_TEXT, y + (double)k * LEGEND_PIXELS, line);
+            name = next_line(name, l.letters);
+        }
+        bool is_last = i % l.columns + 1 == l.columns;
+        y += is_last ? (double)lines * LEGEND_PIXELS : 0;
     }
 }
 
@@ -296,6 +390,11 @@ void
 oct_plot_line(oct_plot *plot, uint32_t colour, const oct_plot_point *points, size_t count)
 {
     put_polyline(plot, colour, "stroke-width=\"2\"", points, count);
+}
+
+void
+oct_plot_dots(oct_plot *plot, uint32_t colour, const oct_plot_point *points, size_t count)
+{
     for (size_t i = 0; i < count && count <= DOTS_MAX; i++) {
         fprintf(plot->out,
                 "<circle class=\"dot%u\" cx=\"%.1f\" cy=\"%.1f\" r=\"2.5\" fill=\"%s\"/>\n", colour,

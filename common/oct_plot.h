@@ -58,8 +58,9 @@ void oct_plot_goal(oct_plot *plot, double value);
 // Words in the middle.
 void oct_plot_note(oct_plot *plot, const char *text);
 void oct_plot_band(oct_plot *plot, uint32_t colour, const oct_plot_point *points, size_t count);
-// A dot at each point where there are few; one point alone has a line for its spread.
 void oct_plot_line(oct_plot *plot, uint32_t colour, const oct_plot_point *points, size_t count);
+// Points that were measured, as dots where there are few; one alone has a line for its spread.
+void oct_plot_dots(oct_plot *plot, uint32_t colour, const oct_plot_point *points, size_t count);
 // A thin dashed line, for values of less than all that a curve is of.
 void oct_plot_dashes(oct_plot *plot, uint32_t colour, const oct_plot_point *points, size_t count);
 // Writes the file, replaced whole, and frees the text. Errors: as oct_file_replace.

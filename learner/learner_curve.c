@@ -85,6 +85,7 @@ learner_curve_write(const char *path, const learner_curve_point *points, size_t 
     } else {
         oct_plot_band(&plot, 0, shown, times.count);
         oct_plot_line(&plot, 0, shown, times.count);
+        oct_plot_dots(&plot, 0, shown, times.count);
     }
     oct_err err = oct_plot_end(&plot, path);
     free(shown);
