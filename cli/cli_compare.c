@@ -10,6 +10,7 @@
 #include "cli/cli_options.h"
 #include "cli/runs/cli_comparison.h"
 #include "common/oct_base.h"
+#include "common/oct_text.h"
 
 #define FOLDERS_MAX  1000
 #define REASON_BYTES 8192
@@ -105,34 +106,39 @@ show(const compare_options *options, const cli_comparison *compare)
     return 0;
 }
 
+// Of a run whose configuration is not known.
+static void
+print_note(const cli_series *series)
+{
+    char line[CLI_SERIES_FOLDER_MAX + CLI_SERIES_REASON_MAX + 8], plain[sizeof(line)];
+    if (series->why[0] != '\0') {
+        (void)snprintf(line, sizeof(line), "%s: %s", series->folder, series->why);
+        fprintf(stderr, "octet compare: note: %s; it is a group of its own\n",
+                oct_text_quote(plain, sizeof(plain), line, strlen(line)));
+    }
+}
+
 int
 cli_compare_run(int argc, char **argv)
 {
     static compare_options options = {.threshold = NAN};
-    static cli_series *series[CLI_COMPARISON_SERIES_MAX];
+    static cli_comparison_runs runs;
     char reason[REASON_BYTES];
-    uint32_t count;
     cli_options_parse(&compare_argp, argc, argv, &options);
     if (options.folder_count == 0) {
         cli_usage_error("compare", "no run folder given");
     }
-    if (cli_comparison_open(options.folder, options.folder_count, series, &count, reason,
+    if (cli_comparison_open(&runs, options.folder, options.folder_count, options.threshold, reason,
                             sizeof(reason)) != OCT_OK) {
         cli_error("compare", "%s", reason);
         return CLI_EXIT_FAILED;
     }
-    for (uint32_t i = 0; i < count; i++) {
-        if (series[i]->why[0] != '\0') {
-            fprintf(stderr, "octet compare: note: %s: %s; it is a group of its own\n",
-                    series[i]->folder, series[i]->why);
-        }
+    for (uint32_t i = 0; i < runs.count; i++) {
+        print_note(runs.series[i]);
     }
-    cli_comparison *compare =
-        cli_comparison_create(series, count, options.by, options.threshold, false);
+    cli_comparison *compare = cli_comparison_create(&runs, options.by, false);
     int exit_code = show(&options, compare);
     cli_comparison_destroy(compare);
-    for (uint32_t i = 0; i < count; i++) {
-        cli_series_close(series[i]);
-    }
+    cli_comparison_close(&runs);
     return exit_code;
 }

@@ -456,16 +456,15 @@ best_runs(const cli_sweep_plan *plan, const char *folder, char **out, uint32_t *
 
 static void
 compare_runs(const cli_sweep_plan *plan, const oct_config *base, const char *folder,
-             const char *const *runs, size_t run_count)
+             const char *const *folders, size_t folder_count)
 {
-    static cli_series *series[CLI_COMPARISON_SERIES_MAX];
+    static cli_comparison_runs runs;
     char reason[CLI_PATH_MAX + 256], title[OCT_CONFIG_TEXT_MAX + 64], path[CLI_PATH_MAX + 16];
-    uint32_t count;
-    if (cli_comparison_open(runs, run_count, series, &count, reason, sizeof(reason)) != OCT_OK) {
+    if (cli_comparison_open(&runs, folders, folder_count, NAN, reason, sizeof(reason)) != OCT_OK) {
         cli_error("sweep", "the runs are not compared: %s", reason);
         return;
     }
-    cli_comparison *compare = cli_comparison_create(series, count, CLI_COMPARISON_STEPS, NAN, true);
+    cli_comparison *compare = cli_comparison_create(&runs, CLI_COMPARISON_STEPS, true);
     (void)fputc('\n', stdout);
     cli_comparison_print(compare, stdout);
     (void)snprintf(title, sizeof(title), "%s: %u trials, %u seeds", base->env.id,
@@ -477,9 +476,7 @@ compare_runs(const cli_sweep_plan *plan, const oct_config *base, const char *fol
         cli_error("sweep", "cannot write '%s': %s", path, strerror(errno));
     }
     cli_comparison_destroy(compare);
-    for (uint32_t i = 0; i < count; i++) {
-        cli_series_close(series[i]);
-    }
+    cli_comparison_close(&runs);
 }
 
 static void

@@ -33,18 +33,18 @@ spread_of(const numbers *list)
         .count = list->count, .mean = NAN, .std = NAN, .low = NAN, .high = NAN};
     double sum = 0, squares = 0;
     for (uint32_t i = 0; i < list->count; i++) {
-        sum += list->value[i];
+        sum += list->value[i] - list->value[0]; // equal values have no spread at all
         out.low = fmin(out.low, list->value[i]);
         out.high = fmax(out.high, list->value[i]);
     }
     if (list->count == 0) {
         return out;
     }
-    out.mean = sum / list->count;
+    out.mean = list->value[0] + sum / list->count;
     for (uint32_t i = 0; i < list->count; i++) {
         squares += (list->value[i] - out.mean) * (list->value[i] - out.mean);
     }
-    out.std = list->count > 1 ? sqrt(squares / (list->count - 1)) : 0;
+    out.std = list->count > 1 ? sqrt(squares / (list->count - 1)) : NAN;
     return out;
 }
 
@@ -66,28 +66,7 @@ result_of(const cli_series *series)
     return is_final && json_is_number(mean) ? json_number_value(mean) : NAN;
 }
 
-// Where an evaluation was first at least the threshold; NaN: nowhere.
-static double
-reached_at(const cli_series *series, const char *column, double threshold)
-{
-    cli_series_point *points = oct_alloc((series->rows + 1) * sizeof(*points));
-    uint32_t count = cli_series_curve(series, column, "eval_return", points), i = 0;
-    while (i < count && !(points[i].y >= threshold)) {
-        i++;
-    }
-    double at = i < count ? points[i].x : NAN;
-    free(points);
-    return at;
-}
-
 // ---- groups
-
-static bool
-is_of_the_run(const char *key)
-{
-    return strcmp(key, "run.seed") == 0 || strcmp(key, "run.name") == 0 ||
-           strncmp(key, "net.", 4) == 0;
-}
 
 static void
 keys_add(cli_comparison_keys *keys, const char *name)
@@ -97,7 +76,7 @@ keys_add(cli_comparison_keys *keys, const char *name)
             return;
         }
     }
-    if (keys->count < CLI_COMPARISON_KEYS_MAX && !is_of_the_run(name)) {
+    if (keys->count < CLI_COMPARISON_KEYS_MAX && cli_series_is_compared(name)) {
         (void)snprintf(keys->name[keys->count++], OCT_CONFIG_NAME_MAX, "%s", name);
     }
 }
@@ -109,7 +88,7 @@ keys_find(cli_comparison *compare)
     oct_config_change change;
     const oct_config *first = NULL;
     for (uint32_t g = 0; g < compare->groups; g++) {
-        const cli_series *series = compare->series[compare->group[g].first];
+        const cli_series *series = compare->runs->series[compare->group[g].first];
         if (series->has_config && first == NULL) {
             first = &series->config;
         } else if (series->has_config) {
@@ -137,41 +116,38 @@ labels_make(cli_comparison *compare)
     keys_find(compare);
     for (uint32_t g = 0; g < compare->groups; g++) {
         cli_comparison_group *group = &compare->group[g];
-        const cli_series *series = compare->series[group->first];
+        const cli_series *series = compare->runs->series[group->first];
+        char label[CLI_COMPARISON_LABEL_MAX];
         oct_text text;
-        oct_text_init(&text, group->label, sizeof(group->label));
+        oct_text_init(&text, label, sizeof(label));
         if (compare->keys.count > 0 && series->has_config) {
             label_add(&text, &series->config, &compare->keys);
         } else {
             oct_text_add(&text, "%s", series->name);
         }
+        (void)oct_text_quote(group->label, sizeof(group->label), label, strlen(label));
     }
 }
 
 static void
-group_measure(cli_comparison *compare, uint32_t g, double threshold)
+group_measure(cli_comparison *compare, uint32_t g)
 {
     cli_comparison_group *group = &compare->group[g];
-    cli_series **members = oct_alloc((compare->count + 1) * sizeof(cli_series *));
-    numbers list = {.value = oct_alloc((compare->count + 1) * sizeof(double))};
-    for (uint32_t i = 0; i < compare->count; i++) {
+    cli_series **members = oct_alloc((compare->runs->count + 1) * sizeof(cli_series *));
+    numbers list = {.value = oct_alloc((compare->runs->count + 1) * sizeof(double))};
+    for (uint32_t i = 0; i < compare->runs->count; i++) {
         if (compare->group_of[i] == g) {
             group->first = group->runs == 0 ? i : group->first;
-            members[group->runs++] = compare->series[i];
+            numbers_add(&list, result_of(compare->runs->series[i]));
+            members[group->runs++] = compare->runs->series[i];
         }
     }
-    const cli_series *first = compare->series[group->first];
-    group->threshold = isfinite(threshold) ? threshold
-                       : first->has_config ? first->config.run.stop_at_return
-                                           : NAN;
-    for (uint32_t i = 0; i < group->runs; i++) {
-        numbers_add(&list, result_of(members[i]));
-    }
+    group->threshold = compare->runs->threshold[group->first];
     group->result = spread_of(&list);
     for (int by = 0; by < CLI_COMPARISON_BYS; by++) {
         list.count = 0;
-        for (uint32_t i = 0; i < group->runs && isfinite(group->threshold); i++) {
-            numbers_add(&list, reached_at(members[i], by_columns[by], group->threshold));
+        for (uint32_t i = 0; i < compare->runs->count; i++) {
+            numbers_add(&list, compare->group_of[i] == g ? compare->runs->to[i][by] : NAN);
         }
         group->to[by] = spread_of(&list);
     }
@@ -191,17 +167,16 @@ better_first(const void *a, const void *b)
 }
 
 cli_comparison *
-cli_comparison_create(cli_series *const *series, uint32_t count, cli_comparison_by by,
-                      double threshold, bool best_first)
+cli_comparison_create(const cli_comparison_runs *runs, cli_comparison_by by, bool best_first)
 {
-    OCT_ASSERT(count > 0);
+    OCT_ASSERT(runs->count > 0);
     cli_comparison *compare = oct_alloc(sizeof(*compare));
-    *compare = (cli_comparison){.series = series, .count = count, .by = by};
-    compare->group_of = oct_alloc(count * sizeof(*compare->group_of));
-    compare->groups = cli_series_group(series, count, compare->group_of);
+    *compare = (cli_comparison){.runs = runs, .by = by};
+    compare->group_of = oct_alloc(runs->count * sizeof(*compare->group_of));
+    compare->groups = cli_series_group(runs->series, runs->count, compare->group_of);
     compare->group = oct_alloc(compare->groups * sizeof(*compare->group));
     for (uint32_t g = 0; g < compare->groups; g++) {
-        group_measure(compare, g, threshold);
+        group_measure(compare, g);
     }
     labels_make(compare);
     if (best_first) {
@@ -236,10 +211,10 @@ static json_t *
 runs_json(const cli_comparison *compare, const cli_comparison_group *group)
 {
     json_t *runs = json_array();
-    for (uint32_t i = 0; i < compare->count; i++) {
+    for (uint32_t i = 0; i < compare->runs->count; i++) {
         if (compare->group_of[i] == compare->group_of[group->first]) {
             json_t *run = json_object();
-            const cli_series *series = compare->series[i];
+            const cli_series *series = compare->runs->series[i];
             cli_json_put(run, "folder", cli_json_text(series->folder));
             cli_json_put(run, "seed", json_integer((json_int_t)series->config.run.seed));
             cli_json_put(run, "return", cli_json_number(result_of(series)));
@@ -254,7 +229,7 @@ static json_t *
 configuration_json(const cli_comparison *compare, const cli_comparison_group *group)
 {
     json_t *values = json_object();
-    const cli_series *series = compare->series[group->first];
+    const cli_series *series = compare->runs->series[group->first];
     for (uint32_t i = 0; i < compare->keys.count && series->has_config; i++) {
         char value[OCT_CONFIG_VALUE_MAX];
         if (oct_config_key_print(&series->config, compare->keys.name[i], value)) {
@@ -264,6 +239,7 @@ configuration_json(const cli_comparison *compare, const cli_comparison_group *gr
     return values;
 }
 
+// [x, mean, deviation, runs].
 static json_t *
 curve_json(const cli_comparison_group *group)
 {
@@ -273,7 +249,8 @@ curve_json(const cli_comparison_group *group)
         json_t *point = json_array();
         cli_json_append(point, cli_json_number(at->x));
         cli_json_append(point, cli_json_number(at->mean));
-        cli_json_append(point, cli_json_number(at->std));
+        cli_json_append(point, cli_json_number(at->count > 1 ? at->std : NAN));
+        cli_json_append(point, json_integer(at->count));
         cli_json_append(curve, point);
     }
     return curve;
@@ -340,6 +317,9 @@ draw_group(oct_plot *plot, uint32_t colour, const cli_comparison_group *group)
         if (is_whole) {
             oct_plot_band(plot, colour, points, count);
             oct_plot_line(plot, colour, points, count);
+            if (group->points == 1) { // of more, most lie between evaluations
+                oct_plot_dots(plot, colour, points, count);
+            }
         } else {
             oct_plot_dashes(plot, colour, points, count);
         }
@@ -395,28 +375,72 @@ folder_add(cli_run_list *list, const char *folder, char *reason, size_t reason_s
                       folder);
 }
 
+// arg: a path for each of by_columns.
+static void
+row_take(void *arg, const cli_series *series, const double *values)
+{
+    cli_series_path *path = arg;
+    for (int by = 0; by < CLI_COMPARISON_BYS; by++) {
+        cli_series_path_add(&path[by], series, values);
+    }
+}
+
+// NaN: nowhere.
+static double
+reached_at(const cli_series_path *path, double threshold)
+{
+    for (uint32_t i = 0; i < path->count; i++) {
+        if (path->points[i].y >= threshold) {
+            return path->points[i].x;
+        }
+    }
+    return NAN;
+}
+
+// All evaluations are in memory only while the run is read.
+static void
+run_read(cli_comparison_runs *runs, uint32_t i, double threshold)
+{
+    cli_series *series = runs->series[i];
+    cli_series_path path[CLI_COMPARISON_BYS];
+    for (int by = 0; by < CLI_COMPARISON_BYS; by++) {
+        path[by] = (cli_series_path){.x = by_columns[by], .y = "eval_return"};
+    }
+    cli_series_on_row(series, row_take, path);
+    while (cli_series_read(series, UINT64_MAX)) {
+    }
+    cli_series_on_row(series, NULL, NULL);
+    runs->threshold[i] = isfinite(threshold)  ? threshold
+                         : series->has_config ? series->config.run.stop_at_return
+                                              : NAN;
+    for (int by = 0; by < CLI_COMPARISON_BYS; by++) {
+        runs->to[i][by] = reached_at(&path[by], runs->threshold[i]);
+        free(path[by].points);
+    }
+}
+
 static oct_err
-open_all(const cli_run_list *list, cli_series **out, uint32_t *count, char *reason,
+open_all(const cli_run_list *list, double threshold, cli_comparison_runs *out, char *reason,
          size_t reason_size)
 {
     uint32_t found = cli_run_list_count(list), rows = ROWS_ALL / OCT_MAX(found, 1u) / 2 * 2;
     rows = OCT_MIN(OCT_MAX(rows, ROWS_MIN), CLI_COMPARISON_ROWS);
-    for (*count = 0; *count < found; (*count)++) {
-        OCT_TRY(cli_series_open(&out[*count], cli_run_list_at(list, *count), rows, reason,
-                                reason_size));
-        while (cli_series_read(out[*count], UINT64_MAX)) {
-        }
+    for (uint32_t i = 0; i < found; i++) {
+        OCT_TRY(
+            cli_series_open(&out->series[i], cli_run_list_at(list, i), rows, reason, reason_size));
+        out->count = i + 1;
+        run_read(out, i, threshold);
     }
     return OCT_OK;
 }
 
 oct_err
-cli_comparison_open(const char *const *folders, size_t folder_count, cli_series **out,
-                    uint32_t *count, char *reason, size_t reason_size)
+cli_comparison_open(cli_comparison_runs *out, const char *const *folders, size_t folder_count,
+                    double threshold, char *reason, size_t reason_size)
 {
     cli_run_list *list = cli_run_list_create(CLI_COMPARISON_SERIES_MAX);
     oct_err err = OCT_OK;
-    *count = 0;
+    out->count = 0;
     for (size_t i = 0; i < folder_count && err == OCT_OK; i++) {
         err = folder_add(list, folders[i], reason, reason_size);
     }
@@ -424,11 +448,20 @@ cli_comparison_open(const char *const *folders, size_t folder_count, cli_series 
         err = oct_refuse(reason, reason_size, "more than %d runs", CLI_COMPARISON_SERIES_MAX);
     }
     if (err == OCT_OK) {
-        err = open_all(list, out, count, reason, reason_size);
+        err = open_all(list, threshold, out, reason, reason_size);
     }
-    while (err != OCT_OK && *count > 0) {
-        cli_series_close(out[--*count]);
+    if (err != OCT_OK) {
+        cli_comparison_close(out);
     }
     cli_run_list_destroy(list);
     return err;
+}
+
+void
+cli_comparison_close(cli_comparison_runs *runs)
+{
+    for (uint32_t i = 0; i < runs->count; i++) {
+        cli_series_close(runs->series[i]);
+    }
+    runs->count = 0;
 }

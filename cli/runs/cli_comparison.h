@@ -15,17 +15,19 @@
 //
 // - the return: of summary.json, where it was measured on episodes that chose nothing ("final"); a
 //   run that has no such return yet is not counted;
-// - steps, updates and seconds to the threshold: at the first point of the curve (cli_series_curve)
-//   that has at least this mean; runs that never got there are not counted, so "reached" says of
-//   how many the mean is;
+// - steps, updates and seconds to the threshold: of all evaluations in metrics.csv, none joined,
+// the
+//   first point (cli_series_path) that has at least this mean, so that a version counts by its last
+//   evaluation; runs that never got there are not counted, so "reached" says of how many the mean
+//   is;
 // - the curve: evaluation means on a common grid (cli_series_mean). Where some of its runs have no
 //   value, because they have ended, it is dashed, in characters of lower case.
 //
 // Spread: standard deviation of the sample (n - 1), and the least and greatest.
 //
-// Threads: one at a time. Owns: its groups; the series are the caller's and must stay.
+// Threads: one at a time. Owns: its groups; the runs are the caller's and must stay.
 
-#define CLI_COMPARISON_LABEL_MAX  512
+#define CLI_COMPARISON_LABEL_MAX  2048
 #define CLI_COMPARISON_POINTS     128 // of a curve
 #define CLI_COMPARISON_DRAWN_MAX  8   // groups in a picture, the first ones
 #define CLI_COMPARISON_SERIES_MAX 1000
@@ -39,15 +41,24 @@ typedef enum cli_comparison_by {
 } cli_comparison_by;
 extern const char *const cli_comparison_by_words[CLI_COMPARISON_BYS]; // "steps", …
 
-// Of the runs that have the number; NaN where count is 0.
+typedef struct cli_comparison_runs {
+    uint32_t count;
+    cli_series *series[CLI_COMPARISON_SERIES_MAX];
+    double threshold[CLI_COMPARISON_SERIES_MAX]; // NaN: none
+    // Where each first reached its threshold; NaN: nowhere.
+    double to[CLI_COMPARISON_SERIES_MAX][CLI_COMPARISON_BYS];
+} cli_comparison_runs;
+
+// Of the runs that have the number; NaN where count is 0, the deviation also where it is 1.
 typedef struct cli_comparison_spread {
     uint32_t count;
     double mean, std, low, high;
 } cli_comparison_spread;
 
 typedef struct cli_comparison_group {
-    char label[CLI_COMPARISON_LABEL_MAX]; // "algo.n_step=3 learner.batch_size=64", a name if alone
-    uint32_t first;                       // series: of its configuration
+    // "algo.n_step=3 learner.batch_size=64", a name if alone; nothing that a terminal would obey
+    char label[CLI_COMPARISON_LABEL_MAX];
+    uint32_t first; // run: of its configuration
     uint32_t runs;
     double threshold; // NaN: none
     cli_comparison_spread result;
@@ -64,19 +75,26 @@ typedef struct cli_comparison_keys {
 } cli_comparison_keys;
 
 typedef struct cli_comparison {
-    cli_series *const *series;
-    uint32_t count;
+    const cli_comparison_runs *runs;
     cli_comparison_by by;
-    uint32_t *group_of; // of each series
+    uint32_t *group_of; // of each run
     uint32_t groups;
     cli_comparison_group *group;
     cli_comparison_keys keys;
 } cli_comparison;
 
-// threshold: NaN takes that of each group's configuration (run.stop_at_return). best_first: groups
-// by falling mean return, those without one last; else in the order of their first run.
-cli_comparison *cli_comparison_create(cli_series *const *series, uint32_t count,
-                                      cli_comparison_by by, double threshold, bool best_first);
+// Opens and reads all runs: folders of runs, or folders that hold such (a sweep's). threshold: NaN
+// takes that of each run's configuration (run.stop_at_return). OCT_EINVAL, OCT_EIO: one line in
+// reason, and there are none.
+OCT_CHECKED oct_err cli_comparison_open(cli_comparison_runs *out, const char *const *folders,
+                                        size_t folder_count, double threshold, char *reason,
+                                        size_t reason_size);
+void cli_comparison_close(cli_comparison_runs *runs);
+
+// There is a run at least. best_first: groups by falling mean return, those without one last; else
+// in the order of their first run.
+cli_comparison *cli_comparison_create(const cli_comparison_runs *runs, cli_comparison_by by,
+                                      bool best_first);
 // A table, a curve of characters, and how the configurations differ.
 void cli_comparison_print(const cli_comparison *compare, FILE *out);
 json_t *cli_comparison_json(const cli_comparison *compare); // a new reference
@@ -84,11 +102,5 @@ json_t *cli_comparison_json(const cli_comparison *compare); // a new reference
 OCT_CHECKED oct_err cli_comparison_draw(const cli_comparison *compare, const char *title,
                                         const char *path);
 void cli_comparison_destroy(cli_comparison *compare);
-
-// Opens and reads all runs: folders of runs, or folders that hold such (a sweep's). out: of
-// CLI_COMPARISON_SERIES_MAX. OCT_EINVAL, OCT_EIO: one line in reason, and *count is 0.
-OCT_CHECKED oct_err cli_comparison_open(const char *const *folders, size_t folder_count,
-                                        cli_series **out, uint32_t *count, char *reason,
-                                        size_t reason_size);
 
 #endif // CLI_RUNS_CLI_COMPARISON_H

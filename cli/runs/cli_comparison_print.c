@@ -15,7 +15,7 @@
 #define CELL_BYTES   96
 #define CURVE_WIDTH  64
 #define CURVE_HEIGHT 10
-#define LABEL_CELLS  44
+#define LABEL_BYTES  44
 
 // ---- the table
 
@@ -32,6 +32,18 @@ cells_of(const char *text)
         count += ((unsigned char)*text & 0xC0) != 0x80;
     }
     return count;
+}
+
+// Whether the table has room for what tells the groups apart, which is not cut.
+static bool
+fits(const cli_comparison *compare)
+{
+    for (uint32_t g = 0; g < compare->groups; g++) {
+        if (strlen(compare->group[g].label) > LABEL_BYTES) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static char
@@ -63,7 +75,8 @@ head_fill(row *out, const cli_comparison *compare)
         "min .. max", "reached",       "steps to it", "time to it"};
     double goal = compare->group[0].threshold;
     for (int i = 0; i < COLUMNS; i++) {
-        (void)snprintf(out->cell[i], CELL_BYTES, "%s", names[i]);
+        bool is_shown = i != 1 || fits(compare);
+        (void)snprintf(out->cell[i], CELL_BYTES, "%s", is_shown ? names[i] : "");
     }
     bool is_same = isfinite(goal);
     for (uint32_t g = 1; g < compare->groups; g++) {
@@ -79,8 +92,9 @@ row_fill(row *out, const cli_comparison *compare, uint32_t g)
 {
     const cli_comparison_group *group = &compare->group[g];
     (void)snprintf(out->cell[0], CELL_BYTES, "%c", letter_of(g));
-    (void)snprintf(out->cell[1], CELL_BYTES, "%.*s%s", LABEL_CELLS, group->label,
-                   strlen(group->label) > LABEL_CELLS ? "..." : "");
+    if (fits(compare)) {
+        (void)snprintf(out->cell[1], CELL_BYTES, "%.*s", LABEL_BYTES, group->label);
+    }
     if (group->result.count < group->runs) {
         (void)snprintf(out->cell[2], CELL_BYTES, "%" PRIu32 " of %" PRIu32, group->result.count,
                        group->runs);
@@ -111,8 +125,8 @@ print_row(FILE *out, const row *r, const size_t *width)
     for (int i = 0; i < COLUMNS; i++) {
         int gap = (int)(width[i] - cells_of(r->cell[i]));
         bool is_left = i < 2;
-        oct_text_add(&text, "%s%*s%s%*s", i > 0 ? "  " : "", is_left ? 0 : gap, "", r->cell[i],
-                     is_left ? gap : 0, "");
+        oct_text_add(&text, "%s%*s%s%*s", i > 0 && width[i] > 0 ? "  " : "", is_left ? 0 : gap, "",
+                     r->cell[i], is_left ? gap : 0, "");
     }
     fprintf(out, "%s\n", line);
 }
@@ -137,14 +151,12 @@ print_table(const cli_comparison *compare, FILE *out)
     free(rows);
 }
 
-// Labels that the table has cut.
+// Above a table that has no room for them.
 static void
 print_labels(const cli_comparison *compare, FILE *out)
 {
-    for (uint32_t g = 0; g < compare->groups; g++) {
-        if (strlen(compare->group[g].label) > LABEL_CELLS) {
-            fprintf(out, "%c  %s\n", letter_of(g), compare->group[g].label);
-        }
+    for (uint32_t g = 0; g < compare->groups && !fits(compare); g++) {
+        fprintf(out, "%c  %s\n", letter_of(g), compare->group[g].label);
     }
 }
 
@@ -225,8 +237,8 @@ print_curves(const cli_comparison *compare, FILE *out)
 void
 cli_comparison_print(const cli_comparison *compare, FILE *out)
 {
-    print_table(compare, out);
     print_labels(compare, out);
+    print_table(compare, out);
     (void)fputc('\n', out);
     print_curves(compare, out);
 }

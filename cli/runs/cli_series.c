@@ -20,6 +20,7 @@
 
 #define BLOCK_BYTES     (1u << 18) // read at once; no line may be longer
 #define FILE_BYTES_MAX  (1u << 20) // of config.yaml and summary.json
+#define POINTS_MIN      64         // of a path that has any
 #define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyz0123456789_."
 
 // Which content of a file was read; zero: none.
@@ -42,7 +43,9 @@ struct cli_series_reader {
     double sum[CLI_SERIES_COLUMNS_MAX];
     uint64_t summed[CLI_SERIES_COLUMNS_MAX];
     uint64_t in_last;
-    char *block; // [BLOCK_BYTES + 1] at most, while rows are read
+    char *block;              // [BLOCK_BYTES + 1] at most, while rows are read
+    cli_series_row_fn on_row; // NULL: nobody wants them
+    void *on_row_arg;
 };
 
 // ---- files
@@ -108,9 +111,8 @@ file_changed(int folder, const char *name, stamp *before, size_t *length)
     return text;
 }
 
-// Whether a difference there makes another configuration.
-static bool
-is_compared(const char *key)
+bool
+cli_series_is_compared(const char *key)
 {
     return strcmp(key, "run.seed") != 0 && strcmp(key, "run.name") != 0 &&
            strncmp(key, "net.", 4) != 0;
@@ -124,7 +126,7 @@ config_crc(const oct_config *config)
     uint32_t crc = 0;
     oct_config_default(&defaults);
     for (size_t at = 0; oct_config_next_change(&change, &defaults, config, &at);) {
-        if (is_compared(change.name)) {
+        if (cli_series_is_compared(change.name)) {
             crc = oct_crc32c(crc, change.name, strlen(change.name));
             crc = oct_crc32c(crc, change.now, strlen(change.now));
         }
@@ -178,8 +180,17 @@ summary_read(cli_series *series, int folder)
 // ---- rows
 
 static void
+row_tell(const cli_series *series, const double *values)
+{
+    if (series->reader->on_row != NULL) {
+        series->reader->on_row(series->reader->on_row_arg, series, values);
+    }
+}
+
+static void
 rows_clear(cli_series *series)
 {
+    row_tell(series, NULL);
     free(series->column);
     free(series->values);
     series->column = NULL;
@@ -315,6 +326,7 @@ line_take(cli_series *series, const char *line, size_t length)
         reader->is_foreign = !header_take(series, line, length);
     } else if (series->columns > 0 &&
                learner_rows_parse(line, length, series->columns, reader->row)) {
+        row_tell(series, reader->row);
         row_take(series, reader->row);
     }
 }
@@ -448,11 +460,19 @@ cli_series_read(cli_series *series, uint64_t bytes_max)
 }
 
 void
+cli_series_on_row(cli_series *series, cli_series_row_fn row, void *arg)
+{
+    series->reader->on_row = row;
+    series->reader->on_row_arg = arg;
+}
+
+void
 cli_series_close(cli_series *series)
 {
     if (series == NULL) {
         return;
     }
+    cli_series_on_row(series, NULL, NULL);
     rows_clear(series);
     json_decref(series->summary);
     free(series->reader);
@@ -513,28 +533,62 @@ point_put(cli_series_point *points, uint32_t count, cli_series_point point)
     return count + 1;
 }
 
+static void
+path_begin(cli_series_path *path, const cli_series *series)
+{
+    path->is_begun = true;
+    path->row_x = -INFINITY;
+    path->at_row = cli_series_column(series, path->x);
+    path->at_y = cli_series_column(series, path->y);
+    path->at_x = column_of_point(series, path->x, path->y);
+}
+
+// There is room for one more point.
+static void
+path_take(cli_series_path *path, const double *values)
+{
+    if (path->at_row < 0 || path->at_y < 0 || isnan(values[path->at_row])) {
+        return;
+    }
+    double row_x = values[path->at_row];
+    while (row_x < path->row_x && path->count > 0 && path->points[path->count - 1].x >= row_x) {
+        path->count--;
+    }
+    path->row_x = row_x;
+    cli_series_point point = {.x = values[path->at_x], .y = values[path->at_y]};
+    if (!isnan(point.x) && !isnan(point.y)) {
+        path->count = point_put(path->points, path->count, point);
+    }
+}
+
+void
+cli_series_path_add(cli_series_path *path, const cli_series *series, const double *values)
+{
+    if (values == NULL) {
+        path->is_begun = false;
+        path->count = 0;
+        return;
+    }
+    if (!path->is_begun) {
+        path_begin(path, series);
+    }
+    if (path->count == path->room) {
+        path->room = OCT_MAX(2 * path->room, POINTS_MIN);
+        path->points = realloc(path->points, path->room * sizeof(*path->points));
+        OCT_ASSERT(path->points != NULL);
+    }
+    path_take(path, values);
+}
+
 uint32_t
 cli_series_curve(const cli_series *series, const char *x, const char *y, cli_series_point *out)
 {
-    int at_row = cli_series_column(series, x), at_y = cli_series_column(series, y);
-    int at_x = column_of_point(series, x, y);
-    uint32_t count = 0;
-    double before = -INFINITY;
-    for (uint32_t row = 0; row < series->rows && at_row >= 0 && at_y >= 0; row++) {
-        const double *values = series->values + (size_t)row * series->columns;
-        if (isnan(values[at_row])) {
-            continue;
-        }
-        while (values[at_row] < before && count > 0 && out[count - 1].x >= values[at_row]) {
-            count--;
-        }
-        before = values[at_row];
-        if (!isnan(values[at_x]) && !isnan(values[at_y])) {
-            cli_series_point point = {.x = values[at_x], .y = values[at_y]};
-            count = point_put(out, count, point);
-        }
+    cli_series_path path = {.x = x, .y = y, .points = out};
+    path_begin(&path, series);
+    for (uint32_t row = 0; row < series->rows; row++) {
+        path_take(&path, series->values + (size_t)row * series->columns);
     }
-    return count;
+    return path.count;
 }
 
 double
@@ -566,7 +620,7 @@ cli_series_is_like(const cli_series *a, const cli_series *b)
     }
     oct_config_change change;
     for (size_t at = 0; oct_config_next_change(&change, &a->config, &b->config, &at);) {
-        if (is_compared(change.name)) {
+        if (cli_series_is_compared(change.name)) {
             return false;
         }
     }
@@ -592,18 +646,20 @@ typedef struct curve {
     uint32_t count;
 } curve;
 
-// Two passes: values near each other lose nothing.
+// About the first value, and in two passes: values near each other lose nothing, and equal ones
+// have no spread at all.
 static cli_series_spread
 spread_at(const curve *curves, uint32_t count, double x)
 {
-    double sum = 0, squares = 0;
+    double first = NAN, sum = 0, squares = 0;
     uint32_t n = 0;
     for (uint32_t i = 0; i < count; i++) {
         double y = cli_series_at(curves[i].points, curves[i].count, x);
-        sum += isnan(y) ? 0 : y;
+        first = n == 0 ? y : first;
+        sum += isnan(y) ? 0 : y - first;
         n += !isnan(y);
     }
-    double mean = sum / n;
+    double mean = first + sum / n;
     for (uint32_t i = 0; i < count; i++) {
         double y = cli_series_at(curves[i].points, curves[i].count, x);
         squares += isnan(y) ? 0 : (y - mean) * (y - mean);

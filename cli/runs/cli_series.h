@@ -56,6 +56,10 @@ OCT_CHECKED oct_err cli_series_open(cli_series **out, const char *folder, uint32
 // that are joined become the later value of each column, where it has one; means over a row
 // (learner/learner_rows.h) and an algorithm's numbers become the mean of both.
 bool cli_series_read(cli_series *series, uint64_t bytes_max);
+// What cli_series_read is to call with each row of metrics.csv before any are joined: values is
+// [columns]; NULL: the file is read again from its beginning.
+typedef void (*cli_series_row_fn)(void *arg, const cli_series *series, const double *values);
+void cli_series_on_row(cli_series *series, cli_series_row_fn row, void *arg);
 void cli_series_close(cli_series *series); // NULL is a no-op
 
 // A regular file in the folder, for reading: *size gets its bytes. -1: there is none, or what has
@@ -78,14 +82,28 @@ typedef struct cli_series_point {
 // on are dropped. out: [rows]. Returns how many; 0 as well when there is no such column.
 uint32_t cli_series_curve(const cli_series *series, const char *x, const char *y,
                           cli_series_point *out);
+// The same of every row as it is read. It begins as {.x = …, .y = …}; its owner frees points.
+typedef struct cli_series_path {
+    const char *x, *y; // columns
+    cli_series_point *points;
+    uint32_t count, room;
+    bool is_begun;          // of a row before
+    double row_x;           // of that
+    int at_row, at_x, at_y; // columns
+} cli_series_path;
+// Arguments as of a cli_series_row_fn.
+void cli_series_path_add(cli_series_path *path, const cli_series *series, const double *values);
 // y at x, on the straight line between the two points around it; NaN: before the first point or
 // behind the last.
 double cli_series_at(const cli_series_point *points, uint32_t count, double x);
 
 // ---- several runs
 
-// Whether two runs have one configuration: every key is the same but run.seed, run.name and those
-// of net (where the run's processes are). A run without a configuration is like no other.
+// Whether runs in which this key differs have other configurations: all keys do but run.seed,
+// run.name and those of net (where the run's processes are).
+bool cli_series_is_compared(const char *key);
+// Whether two runs have one configuration: every key that is compared is the same. A run without a
+// configuration is like no other.
 bool cli_series_is_like(const cli_series *a, const cli_series *b);
 // group_of[i]: which configuration series[i] is of, counted from 0 in the order of the first of
 // each. Returns how many.

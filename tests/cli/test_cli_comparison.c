@@ -69,8 +69,7 @@ runs_put(void)
 }
 
 typedef struct opened {
-    cli_series *series[CLI_COMPARISON_SERIES_MAX];
-    uint32_t count;
+    cli_comparison_runs runs;
     cli_comparison *compare;
 } opened;
 
@@ -78,9 +77,8 @@ static opened *
 open_them(const char *const *folders, size_t count, double threshold, bool best_first)
 {
     opened *o = oct_alloc(sizeof(*o));
-    T_OK(cli_comparison_open(folders, count, o->series, &o->count, reason, sizeof(reason)));
-    o->compare =
-        cli_comparison_create(o->series, o->count, CLI_COMPARISON_STEPS, threshold, best_first);
+    T_OK(cli_comparison_open(&o->runs, folders, count, threshold, reason, sizeof(reason)));
+    o->compare = cli_comparison_create(&o->runs, CLI_COMPARISON_STEPS, best_first);
     return o;
 }
 
@@ -88,9 +86,7 @@ static void
 close_them(opened *o)
 {
     cli_comparison_destroy(o->compare);
-    for (uint32_t i = 0; i < o->count; i++) {
-        cli_series_close(o->series[i]);
-    }
+    cli_comparison_close(&o->runs);
     free(o);
 }
 
@@ -142,7 +138,45 @@ test_the_threshold_is_reached_at_the_first_evaluation_that_has_it(void **state)
     o = open_them(names, RUNS, 92, false); // b has 90
     assert_int_equal(o->compare->group[0].to[CLI_COMPARISON_STEPS].count, 1);
     T_NEAR(o->compare->group[0].to[CLI_COMPARISON_STEPS].mean, 200, 0, 0);
-    T_NEAR(o->compare->group[0].to[CLI_COMPARISON_STEPS].std, 0, 0, 0);
+    assert_true(isnan(o->compare->group[0].to[CLI_COMPARISON_STEPS].std)); // of one
+    close_them(o);
+}
+
+// Rows of a long run are joined, and of many runs more of them; evaluations are not.
+static void
+test_a_short_rise_is_found_in_any_number_of_rows(void **state)
+{
+    (void)state;
+    enum { ROWS = 3 * CLI_COMPARISON_ROWS };
+    runs_put();
+    FILE *file = fopen("a/metrics.csv", "w");
+    assert_non_null(file);
+    (void)fputs("wall_s,env_steps,updates,eval_return\n", file);
+    for (int i = 1; i <= ROWS; i++) {
+        fprintf(file, "%d,%d,%d,%d\n", i, 100 * i, 10 * i, i == 401 ? 95 : 20);
+    }
+    assert_int_equal(fclose(file), 0);
+    opened *o = open_them(names, RUNS, NAN, false);
+    assert_true(o->runs.series[0]->joined > 1);
+    T_NEAR(o->runs.to[0][CLI_COMPARISON_STEPS], 40100, 0, 0);
+    T_NEAR(o->runs.to[0][CLI_COMPARISON_UPDATES], 4010, 0, 0);
+    T_NEAR(o->runs.to[0][CLI_COMPARISON_TIME], 401, 0, 0);
+    close_them(o);
+}
+
+// A lucky short evaluation that a longer one of the same version took back, and steps that a
+// resumed run went back behind.
+static void
+test_what_was_taken_back_did_not_reach_the_threshold(void **state)
+{
+    (void)state;
+    runs_put();
+    put("a", "metrics.csv",
+        "wall_s,env_steps,updates,eval_return,eval_env_steps,eval_updates,eval_wall_s\n"
+        "1,100,10,95,90,9,0.9\n2,200,20,60,90,9,0.9\n3,300,30,99,290,29,2.9\n"
+        "4,250,25,,,,\n5,400,40,91,390,39,4.9\n");
+    opened *o = open_them(names, RUNS, NAN, false);
+    T_NEAR(o->runs.to[0][CLI_COMPARISON_STEPS], 390, 0, 0);
     close_them(o);
 }
 
@@ -179,22 +213,62 @@ test_json_names_the_runs_of_each_group_in_any_order(void **state)
 }
 
 static void
+test_equal_returns_have_no_spread(void **state)
+{
+    (void)state;
+    runs_put();
+    for (int i = 0; i < 3; i++) {
+        char config[64];
+        (void)snprintf(config, sizeof(config), "env: {id: CartPole-v1}\nrun: {seed: %d}\n", i);
+        put(names[i], "config.yaml", config);
+        put(names[i], "metrics.csv", "env_steps,eval_return\n100,0.1\n200,0.1\n");
+        put(names[i], "summary.json", "{\"return\": {\"mean\": 0.1, \"final\": true}}");
+    }
+    opened *o = open_them(names, 3, NAN, false);
+    const cli_comparison_group *group = &o->compare->group[0];
+    assert_int_equal(group->runs, 3);
+    assert_true(group->result.mean == 0.1 && group->result.std == 0);
+    assert_true(group->curve[5].mean == 0.1 && group->curve[5].std == 0);
+    close_them(o);
+}
+
+// Points of a curve over fewer runs are told apart, and one run has no spread.
+static void
+test_json_says_of_how_many_runs_a_point_is(void **state)
+{
+    (void)state;
+    runs_put();
+    opened *o = open_them(names, 2, NAN, false); // a: 100 .. 300 steps, b: 220 .. 400
+    json_t *json = cli_comparison_json(o->compare);
+    const json_t *group = json_array_get(json_object_get(json, "groups"), 0);
+    const json_t *curve = json_object_get(group, "curve");
+    const json_t *first = json_array_get(curve, 0);
+    const json_t *middle = json_array_get(curve, CLI_COMPARISON_POINTS / 2);
+    assert_int_equal(json_array_size(first), 4);
+    assert_true(json_is_null(json_array_get(first, 2)));
+    assert_int_equal(json_integer_value(json_array_get(first, 3)), 1);
+    assert_true(json_is_real(json_array_get(middle, 2)));
+    assert_int_equal(json_integer_value(json_array_get(middle, 3)), 2);
+    json_decref(json);
+    close_them(o);
+}
+
+static void
 test_a_folder_of_runs_stands_for_them(void **state)
 {
     (void)state;
-    static cli_series *series[CLI_COMPARISON_SERIES_MAX];
+    static cli_comparison_runs runs;
     const char *here = ".", *nowhere = "nowhere", *run = "a/metrics.csv";
-    uint32_t count;
     runs_put();
     opened *o = open_them(&here, 1, NAN, false);
-    assert_int_equal(o->count, RUNS);
+    assert_int_equal(o->runs.count, RUNS);
     close_them(o);
-    T_ERR(cli_comparison_open(&nowhere, 1, series, &count, reason, sizeof(reason)), OCT_EIO);
+    T_ERR(cli_comparison_open(&runs, &nowhere, 1, NAN, reason, sizeof(reason)), OCT_EIO);
     assert_non_null(strstr(reason, "cannot enter 'nowhere'"));
-    T_ERR(cli_comparison_open(&run, 1, series, &count, reason, sizeof(reason)), OCT_EIO);
+    T_ERR(cli_comparison_open(&runs, &run, 1, NAN, reason, sizeof(reason)), OCT_EIO);
     (void)mkdir("empty", 0700);
     const char *empty = "empty";
-    T_ERR(cli_comparison_open(&empty, 1, series, &count, reason, sizeof(reason)), OCT_EINVAL);
+    T_ERR(cli_comparison_open(&runs, &empty, 1, NAN, reason, sizeof(reason)), OCT_EINVAL);
     assert_non_null(strstr(reason, "no run is in it"));
     (void)rmdir("empty");
 }
@@ -229,6 +303,57 @@ test_what_is_shown_has_each_group(void **state)
     }
 }
 
+static char *
+printed(const opened *o)
+{
+    char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    cli_comparison_print(o->compare, out);
+    assert_int_equal(fclose(out), 0);
+    return text;
+}
+
+static void
+test_what_tells_groups_apart_is_not_cut(void **state)
+{
+    (void)state;
+    static const char *const values[] = {"3", "7"};
+    runs_put();
+    for (int i = 0; i < 2; i++) {
+        char config[256];
+        (void)snprintf(config, sizeof(config),
+                       "env: {id: CartPole-v1, options: \"%060d\"}\nalgo: {n_step: %s}\n", i,
+                       values[i]);
+        put(names[i], "config.yaml", config);
+    }
+    opened *o = open_them(names, 2, NAN, false);
+    char *text = printed(o);
+    assert_true(strlen(o->compare->group[0].label) > 60);
+    for (int i = 0; i < 2; i++) {
+        assert_non_null(strstr(text, o->compare->group[i].label));
+    }
+    assert_null(strstr(text, "..."));
+    free(text);
+    close_them(o);
+}
+
+static void
+test_a_name_that_a_terminal_would_obey_is_only_shown(void **state)
+{
+    (void)state;
+    runs_put();
+    const char *name = "x\033[31m\ny";
+    assert_int_equal(rename("d", name), 0);
+    opened *o = open_them(&name, 1, NAN, false);
+    char *text = printed(o);
+    assert_non_null(strstr(text, "x?[31m?y"));
+    assert_null(strchr(text, '\033'));
+    free(text);
+    close_them(o);
+    assert_int_equal(rename(name, "d"), 0);
+}
+
 // A mean says of how many runs it is.
 static void
 test_runs_without_a_return_are_shown(void **state)
@@ -237,11 +362,7 @@ test_runs_without_a_return_are_shown(void **state)
     runs_put();
     put("b", "summary.json", "{\"return\": {\"mean\": 93.5, \"final\": false}}");
     opened *o = open_them(names, 2, NAN, false);
-    char *text = NULL;
-    size_t length;
-    FILE *out = open_memstream(&text, &length);
-    cli_comparison_print(o->compare, out);
-    assert_int_equal(fclose(out), 0);
+    char *text = printed(o);
     assert_non_null(strstr(text, "  1 of 2   90.50  "));
     free(text);
     close_them(o);
@@ -254,10 +375,16 @@ main(void)
         cmocka_unit_test(test_seeds_of_one_configuration_are_a_group),
         cmocka_unit_test(test_returns_are_those_that_chose_nothing),
         cmocka_unit_test(test_the_threshold_is_reached_at_the_first_evaluation_that_has_it),
+        cmocka_unit_test(test_a_short_rise_is_found_in_any_number_of_rows),
+        cmocka_unit_test(test_what_was_taken_back_did_not_reach_the_threshold),
         cmocka_unit_test(test_the_best_come_first_and_the_unmeasured_last),
         cmocka_unit_test(test_json_names_the_runs_of_each_group_in_any_order),
+        cmocka_unit_test(test_equal_returns_have_no_spread),
+        cmocka_unit_test(test_json_says_of_how_many_runs_a_point_is),
         cmocka_unit_test(test_a_folder_of_runs_stands_for_them),
         cmocka_unit_test(test_what_is_shown_has_each_group),
+        cmocka_unit_test(test_what_tells_groups_apart_is_not_cut),
+        cmocka_unit_test(test_a_name_that_a_terminal_would_obey_is_only_shown),
         cmocka_unit_test(test_runs_without_a_return_are_shown),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -63,7 +63,7 @@ def has_learned(run):
 
 def mean_std(values):
     mean = sum(values) / len(values)
-    return mean, math.sqrt(sum((v - mean) ** 2 for v in values) / (len(values) - 1)) if len(values) > 1 else 0.0
+    return mean, math.sqrt(sum((v - mean) ** 2 for v in values) / (len(values) - 1)) if len(values) > 1 else None
 
 
 def assert_spread(spread, values):
@@ -72,7 +72,7 @@ def assert_spread(spread, values):
     if values:
         mean, std = mean_std(values)
         for name, want in [("mean", mean), ("std", std), ("min", min(values)), ("max", max(values))]:
-            assert math.isclose(spread[name], want, rel_tol=1e-6, abs_tol=1e-9), (name, spread, values)
+            assert spread[name] == want or math.isclose(spread[name], want, rel_tol=1e-6, abs_tol=1e-9), (name, spread, values)
 
 
 def test_sweep_runs_each_trial_and_compares_them():
