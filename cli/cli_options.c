@@ -18,9 +18,14 @@ static void
 error_print(const char *command, const char *format, va_list args)
 {
     (void)fflush(stdout);
-    fprintf(stderr, "octet%s%s: error: ", command[0] != '\0' ? " " : "", command);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
+    char *text;
+    OCT_ASSERT(vasprintf(&text, format, args) >= 0);
+    for (char *at = text; *at != '\0'; at++) { // names of files may hold what a terminal obeys
+        bool is_control = (unsigned char)*at < ' ' || *at == 0x7F;
+        *at = is_control && *at != '\n' ? '?' : *at;
+    }
+    fprintf(stderr, "octet%s%s: error: %s\n", command[0] != '\0' ? " " : "", command, text);
+    free(text);
 }
 
 void

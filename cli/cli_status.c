@@ -21,6 +21,7 @@
 #include "cli/status/cli_view.h"
 #include "common/oct_clock.h"
 #include "common/oct_config.h"
+#include "common/oct_text.h"
 
 #define WATCH_PERIOD_MS  1000
 #define FOLDER_PERIOD_MS 500 // of a run whose folder is here
@@ -207,10 +208,15 @@ int
 cli_status(int argc, char **argv)
 {
     static oct_config config;
+    static char shown[CLI_PATH_MAX];
     status_options options = {0};
     cli_remote_default(&options.run.remote);
     cli_options_parse(&status_argp, argc, argv, &options);
     cli_remote_run_enter(&options.run, "status", &config);
+    if (options.run.run_dir != NULL && !options.json) { // from here on it is only shown
+        options.run.run_dir =
+            oct_text_quote(shown, sizeof(shown), options.run.run_dir, strlen(options.run.run_dir));
+    }
     if (cli_remote_run_is_gone(&options.run)) {
         return without_learner(&options, &config, "there is no such socket (yet, or any more)");
     }

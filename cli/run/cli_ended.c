@@ -2,15 +2,17 @@
 
 #include "cli/run/cli_ended.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <jansson.h>
 
+#include "cli/cli_text.h"
 #include "cli/run/cli_report.h"
 #include "common/oct_base.h"
-#include "common/oct_text.h"
+#include "learner/learner_rows.h"
 
 #define LINE_BYTES_MAX (1 << 16) // of metrics.csv
 
@@ -31,45 +33,86 @@ print_json(FILE *out, const char *folder, const oct_config *config)
     json_decref(all);
 }
 
-// Without what no terminal should get.
-static void
-print_line(FILE *out, const char *line, size_t length)
+// What is told of a row of metrics.csv: of each number the newest value in its last rows.
+enum { WALL_S, ENV_STEPS, UPDATES, EVAL_RETURN, NUMBERS };
+static const char *const number_columns[NUMBERS] = {"wall_s", "env_steps", "updates",
+                                                    "eval_return"};
+
+// Where the columns are, and how many there are; -1: it is not there.
+static uint32_t
+columns_find(const char *line, size_t length, int at[NUMBERS])
 {
-    static char quoted[LINE_BYTES_MAX + 4];
-    fprintf(out, "%s\n", oct_text_quote(quoted, sizeof(quoted), line, length));
+    uint32_t count = 0;
+    for (int i = 0; i < NUMBERS; i++) {
+        at[i] = -1;
+    }
+    for (const char *name = line, *end = line + length; name <= end; count++) {
+        const char *comma = memchr(name, ',', (size_t)(end - name));
+        size_t size = (size_t)((comma != NULL ? comma : end) - name);
+        for (int i = 0; i < NUMBERS; i++) {
+            bool is_it =
+                strlen(number_columns[i]) == size && memcmp(number_columns[i], name, size) == 0;
+            at[i] = is_it ? (int)count : at[i];
+        }
+        name += size + 1;
+    }
+    return count;
 }
 
-// "": there is only the header.
-static void
-print_last_line(FILE *out, const char *text, size_t length)
+// False: no line of text is a row. The first line may have begun before text, and the last one may
+// not be whole.
+static bool
+rows_read(const char *text, size_t length, uint32_t columns, const int at[NUMBERS],
+          double out[NUMBERS])
 {
-    const char *before = memrchr(text, '\n', length);
-    const char *line = before != NULL ? before + 1 : text + length;
-    print_line(out, line, length - (size_t)(line - text));
+    double *row = oct_alloc(columns * sizeof(*row));
+    bool has_row = false;
+    for (int i = 0; i < NUMBERS; i++) {
+        out[i] = NAN;
+    }
+    const char *end = memrchr(text, '\n', length), *before;
+    for (; end != NULL && (before = memrchr(text, '\n', (size_t)(end - text))) != NULL;
+         end = before) {
+        if (learner_rows_parse(before + 1, (size_t)(end - before), columns, row)) {
+            has_row = true;
+            for (int i = 0; i < NUMBERS; i++) {
+                out[i] = isnan(out[i]) && at[i] >= 0 ? row[at[i]] : out[i];
+            }
+        }
+    }
+    free(row);
+    return has_row;
 }
 
-// The first and the last line of metrics.csv, which may have a million between them.
+// The end of metrics.csv, which may have a million rows before it.
 static void
 print_metrics(FILE *out)
 {
-    static char text[LINE_BYTES_MAX];
+    static char text[LINE_BYTES_MAX + 1];
+    double number[NUMBERS];
+    int at[NUMBERS];
     FILE *csv = fopen("metrics.csv", "re");
-    size_t length = csv != NULL ? fread(text, 1, sizeof(text), csv) : 0;
+    size_t length = csv != NULL ? fread(text, 1, LINE_BYTES_MAX, csv) : 0;
     const char *names_end = memchr(text, '\n', length);
     if (names_end == NULL) {
         fprintf(out, "neither summary.json nor metrics.csv were written\n");
     } else {
-        fprintf(out, "no summary.json: killed, or not saved; --resume continues it; last line of "
-                     "metrics.csv:\n");
-        print_line(out, text, (size_t)(names_end - text));
+        uint32_t columns = columns_find(text, (size_t)(names_end - text), at);
+        fprintf(out, "no summary.json: killed, or not saved; --resume continues it\n");
         if (fseek(csv, -LINE_BYTES_MAX, SEEK_END) != 0) { // it is shorter
             (void)fseek(csv, 0, SEEK_SET);
         }
-        length = fread(text, 1, sizeof(text), csv);
-        while (length > 0 && text[length - 1] == '\n') {
-            length--;
+        length = fread(text, 1, LINE_BYTES_MAX, csv);
+        text[length] = '\0';
+        if (rows_read(text, length, columns, at, number)) {
+            fprintf(out, "  spent      %s, %s env steps, %s updates\n",
+                    cli_text_seconds(number[WALL_S]).text, cli_text_count(number[ENV_STEPS]).text,
+                    cli_text_count(number[UPDATES]).text);
+            fprintf(out, "  return     %s in its last evaluation\n",
+                    cli_text_value(number[EVAL_RETURN]).text);
+        } else {
+            fprintf(out, "  metrics.csv has no whole row\n");
         }
-        print_last_line(out, text, length);
     }
     if (csv != NULL) {
         (void)fclose(csv);

@@ -366,13 +366,16 @@ folder_add(cli_run_list *list, const char *folder, char *reason, size_t reason_s
     if (cli_run_list_add(list, folder) > 0) {
         return OCT_OK;
     }
-    if (errno != 0) {
-        (void)oct_refuse(reason, reason_size, "cannot enter '%s': %s", folder, strerror(errno));
+    int code = errno;
+    char plain[CLI_SERIES_FOLDER_MAX];
+    (void)oct_text_quote(plain, sizeof(plain), folder, strlen(folder));
+    if (code != 0) {
+        (void)oct_refuse(reason, reason_size, "cannot enter '%s': %s", plain, strerror(code));
         return OCT_EIO;
     }
     return oct_refuse(reason, reason_size,
                       "'%s' is not a run folder, and no run is in it: there is no config.yaml",
-                      folder);
+                      plain);
 }
 
 // arg: a path for each of by_columns.

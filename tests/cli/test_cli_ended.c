@@ -10,9 +10,7 @@
 #include "tests/support/oct_test.h"
 
 #define HEAD "runs/1: the run has ended\n"
-#define LAST                                                                                       \
-    HEAD "no summary.json: killed, or not saved; --resume continues it; last line of "             \
-         "metrics.csv:\n"
+#define LAST HEAD "no summary.json: killed, or not saved; --resume continues it\n"
 
 static char folder[] = "/tmp/test_cli_ended_XXXXXX";
 static oct_config config;
@@ -65,14 +63,20 @@ test_ended_folder_with_nothing_in_it(void **state)
     assert_string_equal(shown(false), HEAD "neither summary.json nor metrics.csv were written\n");
 }
 
+// Of each number the newest; a row that was being written is none.
 static void
-test_ended_without_a_summary_shows_the_last_row(void **state)
+test_ended_without_a_summary_tells_of_the_last_rows(void **state)
 {
     (void)state;
-    put("metrics.csv", "time_s,loss\n");
-    assert_string_equal(shown(false), LAST "time_s,loss\n\n");
-    put("metrics.csv", "time_s,loss\n1,2\n3,\x1b[2J4\n\n");
-    assert_string_equal(shown(false), LAST "time_s,loss\n3,?[2J4\n");
+    put("metrics.csv", "wall_s,loss,env_steps,updates,eval_return\n");
+    assert_string_equal(shown(false), LAST "  metrics.csv has no whole row\n");
+    put("metrics.csv", "wall_s,loss,env_steps,updates,eval_return\n"
+                       "1,2,1000,10,9.5\n2,2,2000,20,\n3,\x1b[2J,3000,30,7\n4,2,4000,4");
+    assert_string_equal(shown(false), LAST "  spent      2.0 s, 2.0 k env steps, 20 updates\n"
+                                           "  return     9.50 in its last evaluation\n");
+    put("metrics.csv", "loss\n1\n");
+    assert_string_equal(shown(false), LAST "  spent      -, - env steps, - updates\n"
+                                           "  return     - in its last evaluation\n");
 }
 
 // More than can be held in memory, say: only its ends are read.
@@ -80,13 +84,13 @@ static void
 test_ended_with_a_file_of_any_size(void **state)
 {
     (void)state;
-    put("metrics.csv", "time_s,loss\n");
+    put("metrics.csv", "wall_s,env_steps\n");
     FILE *file = fopen("metrics.csv", "r+");
     assert_non_null(file);
     assert_int_equal(fseek(file, 1L << 40, SEEK_SET), 0); // a hole
-    assert_true(fputs("\n5,6\n", file) >= 0);
+    assert_true(fputs("\n5,600\n", file) >= 0);
     assert_int_equal(fclose(file), 0);
-    assert_string_equal(shown(false), LAST "time_s,loss\n5,6\n");
+    assert_non_null(strstr(shown(false), LAST "  spent      5.0 s, 600 env steps, - updates\n"));
 }
 
 // Letters of others reach no terminal as commands, and numbers may be any.
@@ -107,7 +111,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ended_folder_with_nothing_in_it),
-        cmocka_unit_test(test_ended_without_a_summary_shows_the_last_row),
+        cmocka_unit_test(test_ended_without_a_summary_tells_of_the_last_rows),
         cmocka_unit_test(test_ended_with_a_file_of_any_size),
         cmocka_unit_test(test_ended_with_a_strange_summary),
     };
