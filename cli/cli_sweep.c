@@ -18,6 +18,7 @@
 #include "cli/sweep/cli_sweep_file.h"
 #include "cli/sweep/cli_sweep_jobs.h"
 #include "common/oct_base.h"
+#include "common/oct_config_algos.h"
 #include "common/oct_rng.h"
 
 #define SETTINGS_MAX   256
@@ -230,6 +231,24 @@ trial_config(const cli_sweep_plan *plan, uint32_t trial, const oct_config *base,
     (void)snprintf(reason, reason_size, "%.*s", err == OCT_OK ? 0 : (int)strcspn(said, "\n"), said);
 }
 
+// Tells, once for each algorithm, of keys that it does not read: their trials differ in nothing.
+static void
+warn_unread(const cli_sweep_plan *plan, oct_algo_name name, bool warned[OCT_ALGOS])
+{
+    char word[OCT_CONFIG_NAME_MAX], readers[WORDS_BYTES];
+    for (size_t i = 0; i < plan->space.count && !warned[name]; i++) {
+        const char *key = plan->space.key[i].name;
+        if (!oct_config_is_read(name, key)) {
+            fprintf(stderr,
+                    "octet sweep: warning: --over %s: it has no effect with algo.name: %s; it is "
+                    "of %s\n",
+                    key, oct_config_algo_word(name, word),
+                    oct_config_readers(key, readers, sizeof(readers)));
+        }
+    }
+    warned[name] = true;
+}
+
 // Every trial that is known before anything starts must be one that octet train takes.
 static void
 check_trials(const cli_sweep_plan *plan, const oct_config *base)
@@ -237,6 +256,10 @@ check_trials(const cli_sweep_plan *plan, const oct_config *base)
     static oct_config config;
     static cli_environment environment;
     char reason[MESSAGE_BYTES], words[WORDS_BYTES];
+    bool warned[OCT_ALGOS] = {false};
+    if (plan->count == 0) { // Optuna chooses them later
+        warn_unread(plan, base->algo.name, warned);
+    }
     for (uint32_t i = 0; i < plan->count; i++) {
         trial_config(plan, i, base, &config, reason, sizeof(reason));
         if (reason[0] == '\0' && i == 0 &&
@@ -249,6 +272,7 @@ check_trials(const cli_sweep_plan *plan, const oct_config *base)
                       cli_sweep_plan_words(plan, i, words, sizeof(words)), reason);
             exit(CLI_EXIT_USAGE);
         }
+        warn_unread(plan, config.algo.name, warned);
     }
 }
 
@@ -265,6 +289,19 @@ resolve_paths(cli_space_key *key)
             key->value[i] = path;
         } else {
             free(path);
+        }
+    }
+}
+
+// A key is the same in all trials, or varied.
+static void
+check_settings(const sweep_options *options, const char *name)
+{
+    size_t length = strlen(name);
+    for (size_t i = 0; i < options->setting_count; i++) {
+        const char *setting = options->settings[i];
+        if (strncmp(setting, name, length) == 0 && setting[length] == '=') {
+            cli_usage_error("sweep", "--set %s and --over %s=… exclude each other", setting, name);
         }
     }
 }
@@ -286,6 +323,7 @@ make_plan(const sweep_options *options, cli_sweep_plan *plan, oct_config *base)
         if (cli_space_add(&plan->space, options->over[i], base, reason, sizeof(reason)) != OCT_OK) {
             cli_usage_error("sweep", "%s", reason);
         }
+        check_settings(options, plan->space.key[i].name);
         resolve_paths(&plan->space.key[i]);
     }
     plan->draw_seed = options->draw_seed;
@@ -296,8 +334,17 @@ make_plan(const sweep_options *options, cli_sweep_plan *plan, oct_config *base)
                         plan->first_seed, (unsigned)plan->seeds);
     }
     choose_method(options, plan);
+    if (options->folder != NULL &&
+        cli_folder_check_new(options->folder, reason, sizeof(reason)) != OCT_OK) {
+        fail(reason);
+    }
     if (plan->method != CLI_SWEEP_OPTUNA) {
+        uint32_t wanted = plan->wanted;
         cli_sweep_plan_fill(plan);
+        if (plan->count < wanted) {
+            fprintf(stderr, "octet sweep: note: there are no more than %u different trials\n",
+                    (unsigned)plan->count);
+        }
     }
     check_trials(plan, base);
 }
@@ -310,13 +357,14 @@ print_plan(const cli_sweep_plan *plan)
     static const char *const how[CLI_SWEEP_METHODS] = {
         "every combination", "drawn by a generator of seed", "chosen by Optuna, seed"};
     char words[WORDS_BYTES], seed[32] = "";
+    uint32_t runs = plan->wanted * plan->seeds;
     if (plan->method != CLI_SWEEP_GRID) {
         (void)snprintf(seed, sizeof(seed), " %" PRIu64, plan->draw_seed);
     }
-    printf("%u trial%s (%s%s), %u seed%s each from %" PRIu64 " on: %u runs\n",
+    printf("%u trial%s (%s%s), %u seed%s each from %" PRIu64 " on: %u run%s\n",
            (unsigned)plan->wanted, plan->wanted == 1 ? "" : "s", how[plan->method], seed,
-           (unsigned)plan->seeds, plan->seeds == 1 ? "" : "s", plan->first_seed,
-           (unsigned)(plan->wanted * plan->seeds));
+           (unsigned)plan->seeds, plan->seeds == 1 ? "" : "s", plan->first_seed, (unsigned)runs,
+           runs == 1 ? "" : "s");
     for (size_t i = 0; i < plan->space.count; i++) {
         printf("  %s  %s\n", plan->space.key[i].name,
                cli_space_words(&plan->space.key[i], words, sizeof(words)));
@@ -351,7 +399,8 @@ open_folder(const sweep_options *options, const oct_config *base, cli_folder *fo
     }
 }
 
-// A run may have ended after sweep.json was written last.
+// A run may have ended after sweep.json was written last, or what it wrote is gone: then it runs
+// again.
 static void
 take_results(const cli_sweep_plan *plan, const char *folder)
 {
@@ -361,8 +410,15 @@ take_results(const cli_sweep_plan *plan, const char *folder)
             cli_sweep_run *run = &plan->trial[i]->run[k];
             (void)snprintf(path, sizeof(path), "%s/%s", folder,
                            cli_sweep_plan_name(plan, i, k, name));
-            if (run->state == CLI_SWEEP_RUNNING && cli_sweep_file_result(path, run)) {
+            bool may_be = run->state == CLI_SWEEP_RUNNING || run->state == CLI_SWEEP_FINISHED;
+            if (may_be && cli_sweep_file_result(path, run)) {
                 run->state = CLI_SWEEP_FINISHED;
+            } else if (run->state == CLI_SWEEP_FINISHED) {
+                fprintf(stderr,
+                        "octet sweep: note: the result of trial %u, seed %" PRIu64
+                        " is gone from '%s'; it runs again\n",
+                        (unsigned)i + 1, plan->first_seed + k, path);
+                run->state = CLI_SWEEP_WAITING;
             }
         }
     }
@@ -467,8 +523,9 @@ compare_runs(const cli_sweep_plan *plan, const oct_config *base, const char *fol
     cli_comparison *compare = cli_comparison_create(&runs, CLI_COMPARISON_STEPS, true);
     (void)fputc('\n', stdout);
     cli_comparison_print(compare, stdout);
-    (void)snprintf(title, sizeof(title), "%s: %u trials, %u seeds", base->env.id,
-                   (unsigned)plan->count, (unsigned)plan->seeds);
+    (void)snprintf(title, sizeof(title), "%s: %u trial%s, %u seed%s", base->env.id,
+                   (unsigned)plan->count, plan->count == 1 ? "" : "s", (unsigned)plan->seeds,
+                   plan->seeds == 1 ? "" : "s");
     (void)snprintf(path, sizeof(path), "%s/" PICTURE, folder);
     if (cli_comparison_draw(compare, title, path) == OCT_OK) {
         printf("picture %s\n", path);

@@ -32,10 +32,9 @@ refuse(char *reason, size_t reason_size, const char *what, const char *path)
 {
     int code = errno;
     const char *hint = code == EEXIST  ? "; --resume continues it, or name another folder"
-                       : code == EROFS ? "; choose another with --run-dir"
-                       : code == EACCES || code == EPERM
-                           ? "; choose one that you may write to with --run-dir"
-                           : "";
+                       : code == EROFS ? "; choose another folder"
+                       : code == EACCES || code == EPERM ? "; choose a folder that you may write to"
+                                                         : "";
     (void)snprintf(reason, reason_size, "%s '%s': %s%s", what, path, strerror(code), hint);
     return OCT_EIO;
 }
@@ -56,7 +55,7 @@ make_new(const char *path, char *reason, size_t reason_size)
         }
     }
     if (mkdir(path, 0777) != 0) {
-        return refuse(reason, reason_size, "cannot make run folder", path);
+        return refuse(reason, reason_size, "cannot make folder", path);
     }
     return OCT_OK;
 }
@@ -102,8 +101,8 @@ lock(cli_folder *folder, char *reason, size_t reason_size)
     }
     if (flock(folder->lock_fd, LOCK_EX | LOCK_NB) != 0) {
         (void)close(folder->lock_fd);
-        (void)snprintf(reason, reason_size, "another 'octet train' is running in '%s'",
-                       folder->path);
+        (void)snprintf(reason, reason_size,
+                       "another 'octet train' or 'octet sweep' is running in '%s'", folder->path);
         return OCT_EAGAIN;
     }
     return OCT_OK;
@@ -185,13 +184,30 @@ is_bare(const char *path)
 }
 
 // A run that never began stands in nobody's way, and an empty folder may have been made for this.
+static bool
+may_take(const char *path)
+{
+    bool is_run = cli_folder_has(path, "config.yaml") && cli_folder_has(path, ".lock") &&
+                  cli_folder_has(path, "log");
+    return is_bare(path) || (is_run && !cli_folder_has_begun(path));
+}
+
+oct_err
+cli_folder_check_new(const char *wanted, char *reason, size_t reason_size)
+{
+    struct stat file;
+    if (may_take(wanted) || lstat(wanted, &file) != 0) {
+        return OCT_OK;
+    }
+    errno = EEXIST;
+    return refuse(reason, reason_size, "cannot make folder", wanted);
+}
+
 static oct_err
 make_or_take(const char *path, bool *is_new, char *reason, size_t reason_size)
 {
     char summary[CLI_PATH_MAX + 16];
-    bool is_run = cli_folder_has(path, "config.yaml") && cli_folder_has(path, ".lock") &&
-                  cli_folder_has(path, "log");
-    *is_new = !is_bare(path) && (!is_run || cli_folder_has_begun(path));
+    *is_new = !may_take(path);
     if (*is_new) {
         return make_new(path, reason, reason_size);
     }

@@ -24,6 +24,9 @@ typedef struct cli_folder {
 // files can be written and that there is some space.
 OCT_CHECKED oct_err cli_folder_open(cli_folder *out, const char *wanted, const char *name,
                                     bool resume, char *reason, size_t reason_size);
+// Whether cli_folder_open, without resume, would take wanted for its path: nothing is there, or
+// what it takes over. Makes nothing.
+OCT_CHECKED oct_err cli_folder_check_new(const char *wanted, char *reason, size_t reason_size);
 void cli_folder_close(cli_folder *folder);
 // Whether an octet train runs in a folder.
 bool cli_folder_is_locked(const char *path);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/runs/cli_series.h"
 #include "common/oct_base.h"
 #include "common/oct_rng.h"
 #include "common/oct_text.h"
@@ -41,17 +42,24 @@ check_value(const oct_config *base, const char *over, const char *name, const ch
 
 // ---- lists
 
+// Without the spaces at both ends.
+static void
+trim(const char **text, size_t *length)
+{
+    while (*length > 0 && **text == ' ') {
+        (*text)++;
+        (*length)--;
+    }
+    while (*length > 0 && (*text)[*length - 1] == ' ') {
+        (*length)--;
+    }
+}
+
 static oct_err
 list_add(cli_space_key *key, const char *text, size_t length, const char *over,
          const oct_config *base, char *reason, size_t reason_size)
 {
-    while (length > 0 && *text == ' ') {
-        text++;
-        length--;
-    }
-    while (length > 0 && text[length - 1] == ' ') {
-        length--;
-    }
+    trim(&text, &length);
     if (key->count == CLI_SPACE_VALUES_MAX) {
         return oct_refuse(reason, reason_size, "--over %s: more than %d values", over,
                           CLI_SPACE_VALUES_MAX);
@@ -105,8 +113,12 @@ range_ends(const char *text, char low[CLI_SPACE_VALUE_MAX], char high[CLI_SPACE_
         strlen(dots + 2) >= CLI_SPACE_VALUE_MAX) {
         return false;
     }
-    (void)snprintf(low, CLI_SPACE_VALUE_MAX, "%.*s", (int)(dots - text), text);
-    (void)snprintf(high, CLI_SPACE_VALUE_MAX, "%s", dots + 2);
+    const char *above = dots + 2;
+    size_t low_length = (size_t)(dots - text), high_length = strlen(above);
+    trim(&text, &low_length);
+    trim(&above, &high_length);
+    (void)snprintf(low, CLI_SPACE_VALUE_MAX, "%.*s", (int)low_length, text);
+    (void)snprintf(high, CLI_SPACE_VALUE_MAX, "%.*s", (int)high_length, above);
     return true;
 }
 
@@ -211,6 +223,13 @@ check_name(const cli_space *space, const char *name, const char *over, const oct
                           "with N of them",
                           over);
     }
+    if (!cli_series_is_compared(name)) {
+        return oct_refuse(
+            reason, reason_size,
+            "--over %s: %s only names or places a run: trials that differ in it alone "
+            "are the same",
+            over, name);
+    }
     for (size_t i = 0; i < space->count; i++) {
         if (strcmp(space->key[i].name, name) == 0) {
             return oct_refuse(reason, reason_size, "--over %s: %s is varied already", over, name);
@@ -288,16 +307,14 @@ cli_space_grid(const cli_space *space, uint64_t index, cli_point *out)
     OCT_ASSERT(index == 0);
 }
 
-// share: 0 .. 1.
+// share: 0 .. 1. A whole number has what lies nearer to it than to others, the ends as well.
 static double
 range_at(const cli_space_key *key, double share)
 {
-    if (key->is_whole && key->kind == CLI_SPACE_LINEAR) {
-        return fmin(floor(key->low + share * (key->high - key->low + 1)), key->high);
-    }
-    double value = key->kind == CLI_SPACE_LOG ? key->low * pow(key->high / key->low, share)
-                                              : key->low + share * (key->high - key->low);
-    return key->is_whole ? round(value) : value;
+    double half = key->is_whole ? 0.5 : 0, low = key->low - half, high = key->high + half;
+    double value =
+        key->kind == CLI_SPACE_LOG ? low * pow(high / low, share) : low + share * (high - low);
+    return key->is_whole ? fmin(fmax(round(value), key->low), key->high) : value;
 }
 
 static void

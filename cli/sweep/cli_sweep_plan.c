@@ -6,9 +6,12 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/oct_base.h"
 #include "common/oct_text.h"
+
+#define AGAIN_MAX 100000 // draws without a new point, after which there is none
 
 const char *const cli_sweep_method_words[CLI_SWEEP_METHODS] = {"grid", "random", "optuna"};
 const char *const cli_sweep_state_words[CLI_SWEEP_STATES] = {"waiting",  "running", "stopped",
@@ -31,17 +34,58 @@ cli_sweep_plan_add(cli_sweep_plan *plan, const cli_point *point)
     return trial;
 }
 
-void
-cli_sweep_plan_fill(cli_sweep_plan *plan)
+static bool
+has_point(const cli_sweep_plan *plan, const cli_point *point)
+{
+    for (uint32_t i = 0; i < plan->count; i++) {
+        size_t k = 0;
+        while (k < plan->space.count &&
+               strcmp(plan->trial[i]->point.value[k], point->value[k]) == 0) {
+            k++;
+        }
+        if (k == plan->space.count) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void
+fill_grid(cli_sweep_plan *plan)
 {
     cli_point point;
     for (uint32_t i = plan->count; i < plan->wanted; i++) {
-        if (plan->method == CLI_SWEEP_GRID) {
-            cli_space_grid(&plan->space, i, &point);
-        } else {
-            cli_space_draw(&plan->space, plan->draw_seed, i, &point);
-        }
+        cli_space_grid(&plan->space, i, &point);
         (void)cli_sweep_plan_add(plan, &point);
+    }
+}
+
+// A point that was drawn before is passed over, so that the first trials are the same ones however
+// many follow.
+static void
+fill_at_random(cli_sweep_plan *plan)
+{
+    cli_point point;
+    uint32_t again = 0;
+    for (uint64_t i = 0; plan->count < plan->wanted && again < AGAIN_MAX; i++) {
+        cli_space_draw(&plan->space, plan->draw_seed, i, &point);
+        if (has_point(plan, &point)) {
+            again++;
+        } else {
+            again = 0;
+            (void)cli_sweep_plan_add(plan, &point);
+        }
+    }
+    plan->wanted = plan->count;
+}
+
+void
+cli_sweep_plan_fill(cli_sweep_plan *plan)
+{
+    if (plan->method == CLI_SWEEP_GRID) {
+        fill_grid(plan);
+    } else {
+        fill_at_random(plan);
     }
 }
 

@@ -61,7 +61,8 @@ typedef struct cli_sweep_plan {
 
 // Adds a trial whose runs wait.
 cli_sweep_trial *cli_sweep_plan_add(cli_sweep_plan *plan, const cli_point *point);
-// Adds every trial of a grid or a random search.
+// Adds every trial of a grid or a random search, each point once: where the space has fewer than
+// are wanted, wanted becomes their number.
 void cli_sweep_plan_fill(cli_sweep_plan *plan);
 // The run to start next: trials in order, seeds in order. With optuna a trial's other seeds wait
 // for its first, which may be pruned. False: none can be started now.

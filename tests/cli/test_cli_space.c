@@ -56,6 +56,8 @@ test_wrong_keys_and_values_are_refused_in_words(void **state)
     refused("algo.discount=lin:0.5", "write a range as LOW..HIGH");
     refused("algo.n_step=1..2.5", "2.5 is not a whole number");
     refused("run.seed=1,2", "--seeds N");
+    refused("run.name=a,b", "run.name only names or places a run");
+    refused("net.insecure=true,false", "net.insecure only names or places a run");
     refused("algo=dqn", "algo is a section");
 }
 
@@ -88,6 +90,7 @@ test_a_decade_makes_a_range_logarithmic_unless_it_is_said(void **state)
         {"algo.learning_rate=log:1e-3..2e-3", CLI_SPACE_LOG},
         {"algo.discount=0..1", CLI_SPACE_LINEAR},
         {"learner.batch_size=16..1_024", CLI_SPACE_LOG},
+        {"algo.learning_rate=log: 1e-4 .. 1e-2 ", CLI_SPACE_LOG},
     };
     for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
         cli_space space = {.count = 0};
@@ -221,6 +224,29 @@ test_whole_numbers_have_equal_shares_and_both_ends(void **state)
     cli_space_fini(&space);
 }
 
+// By the logarithm a number has what lies nearer to it: from 0.5 to 1.5 of 0.5 to 10.5, and so on.
+static void
+test_whole_numbers_of_a_logarithmic_range_have_their_whole_shares(void **state)
+{
+    (void)state;
+    enum { DRAWS = 20000 };
+    cli_space space = {.count = 0};
+    uint32_t count[11] = {0};
+    add(&space, "algo.n_step=log:1..10");
+    for (uint64_t k = 0; k < DRAWS; k++) {
+        cli_point point;
+        cli_space_draw(&space, 0, k, &point);
+        long value = strtol(point.value[0], NULL, 10);
+        assert_true(value >= 1 && value <= 10);
+        count[value]++;
+    }
+    for (int i = 1; i <= 10; i++) {
+        double share = log((i + 0.5) / (i - 0.5)) / log(10.5 / 0.5);
+        T_NEAR(count[i], DRAWS * share, 5 * sqrt(DRAWS * share * (1 - share)), 0); // 5 sigma
+    }
+    cli_space_fini(&space);
+}
+
 static void
 test_every_drawn_value_is_one_that_the_key_takes(void **state)
 {
@@ -255,6 +281,7 @@ main(void)
         cmocka_unit_test(test_neighbouring_seeds_draw_other_points),
         cmocka_unit_test(test_draws_fill_their_range_evenly_on_its_scale),
         cmocka_unit_test(test_whole_numbers_have_equal_shares_and_both_ends),
+        cmocka_unit_test(test_whole_numbers_of_a_logarithmic_range_have_their_whole_shares),
         cmocka_unit_test(test_every_drawn_value_is_one_that_the_key_takes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -47,6 +47,40 @@ test_trials_come_in_order_and_their_seeds_in_order(void **state)
     cli_sweep_plan_fini(&plan);
 }
 
+// More of them begin with the same ones, and none is there twice.
+static void
+test_trials_at_random_are_points_of_their_own(void **state)
+{
+    (void)state;
+    cli_sweep_plan five = {.method = CLI_SWEEP_RANDOM, .seeds = 1, .wanted = 5}, all = five;
+    char reason[256];
+    oct_config_default(&config);
+    all.wanted = 100;
+    for (int i = 0; i < 2; i++) {
+        cli_sweep_plan *plan = i == 0 ? &five : &all;
+        T_OK(cli_space_add(&plan->space, "algo.n_step=1..3", &config, reason, sizeof(reason)));
+        T_OK(cli_space_add(&plan->space, "algo.name=dqn,sac", &config, reason, sizeof(reason)));
+        cli_sweep_plan_fill(plan);
+    }
+    assert_int_equal(five.count, 5);
+    assert_int_equal(all.count, 6); // there are no more
+    assert_int_equal(all.wanted, 6);
+    for (uint32_t i = 0; i < all.count; i++) {
+        const cli_point *point = &all.trial[i]->point;
+        for (uint32_t k = 0; k < i; k++) {
+            const cli_point *before = &all.trial[k]->point;
+            assert_true(strcmp(point->value[0], before->value[0]) != 0 ||
+                        strcmp(point->value[1], before->value[1]) != 0);
+        }
+        if (i < five.count) {
+            assert_string_equal(five.trial[i]->point.value[0], point->value[0]);
+            assert_string_equal(five.trial[i]->point.value[1], point->value[1]);
+        }
+    }
+    cli_sweep_plan_fini(&five);
+    cli_sweep_plan_fini(&all);
+}
+
 static void
 test_with_optuna_other_seeds_wait_for_the_first(void **state)
 {
@@ -213,6 +247,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_trials_come_in_order_and_their_seeds_in_order),
+        cmocka_unit_test(test_trials_at_random_are_points_of_their_own),
         cmocka_unit_test(test_with_optuna_other_seeds_wait_for_the_first),
         cmocka_unit_test(test_resumed_what_did_not_finish_is_run_again),
         cmocka_unit_test(test_a_trials_return_is_of_its_finished_runs),

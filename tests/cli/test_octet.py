@@ -156,7 +156,8 @@ class WrongInput(Case):
         for over, words in [("algo.lerning_rate=1..2", "did you mean algo.learning_rate?"),
                             ("algo.learning_rate=1e-4,x", "x is not a number, allowed"),
                             ("algo.learning_rate=1e-2..1e-4", "1e-2 is not below 1e-4"),
-                            ("run.seed=1,2", "--seeds N"), ("algo.learning_rate", "values are missing")]:
+                            ("run.seed=1,2", "--seeds N"), ("run.name=a,b", "only names or places a run"),
+                            ("net.learner=ipc://a.ipc,ipc://b.ipc", "only names or places a run"), ("algo.learning_rate", "values are missing")]:
             self.refused(["sweep", "x.yaml", "--over", over], f"--over {over}: ", words)
         rate = ["--over", "algo.learning_rate=1e-4..1e-2"]
         self.refused(["sweep", "x.yaml"], "--over KEY=VALUES is missing")
@@ -164,6 +165,8 @@ class WrongInput(Case):
         self.refused(["sweep", "x.yaml", *rate, "--grid"], "--grid needs lists")
         self.refused(["sweep", "x.yaml", *rate, "--random", "3", "--optuna", "3"], "exclude each other")
         self.refused(["sweep", "x.yaml", *rate, "--seeds", "0"], "--seeds is '0'")
+        self.refused(["sweep", "x.yaml", *rate, "--set", "algo.learning_rate=0.1"],
+                     "--set algo.learning_rate=0.1 and --over algo.learning_rate=… exclude each other")
         self.refused(["sweep", "x.yaml", "--over", "algo.name=sac,dqn"], "trial 1 (algo.name=sac): ",
                      "sac needs actions in a box")
         self.refused(["sweep", "x.yaml", "--over", "replay.min_size=10,2000000"], "trial 2 (replay.min_size=2000000): ",
@@ -184,6 +187,30 @@ class WrongInput(Case):
         self.assertEqual([line for line in again.splitlines() if line.startswith("trial")][:3],
                          [line for line in out.splitlines() if line.startswith("trial")])
         self.assertFalse((self.home / "runs").exists())
+
+    def test_a_dry_sweep_is_refused_where_the_sweep_would_be(self):
+        (self.home / "s").mkdir()
+        over = ["--over", "algo.learning_rate=1e-4 .. 1e-2", "--dry-run", "--sweep-dir", "s"]
+        self.octet("sweep", "x.yaml", *over)  # it is empty
+        (self.home / "s" / "notes").write_text("mine")
+        self.refused(["sweep", "x.yaml", *over], "cannot make folder 's': File exists", code=1)
+
+    def test_a_sweep_has_no_trial_twice(self):
+        out, err = self.octet("sweep", "x.yaml", "--over", "algo.n_step=1,2", "--over", "algo.double_q=true,false",
+                              "--random", "9", "--dry-run")
+        self.assertIn("note: there are no more than 4 different trials", err)
+        self.assertIn("4 trials (drawn by a generator of seed 0), 1 seed each from 1 on: 4 runs", out)
+        self.assertEqual(len(set(re.findall(r"^trial \d: (.*)$", out, re.M))), 4, out)
+        out, err = self.octet("sweep", "x.yaml", "--over", "algo.n_step=1,2", "--random", "1", "--dry-run")
+        self.assertEqual(err, "")
+        self.assertIn("1 trial (drawn by a generator of seed 0), 1 seed each from 1 on: 1 run\n", out)
+
+    def test_a_sweep_tells_of_keys_without_effect(self):
+        over = ["--over", "algo.clip=0.1,0.2", "--dry-run"]
+        words = "--over algo.clip: it has no effect with algo.name: dqn; it is of ppo"
+        self.assertIn(words, self.octet("sweep", "x.yaml", *over)[1])
+        _, err = self.octet("sweep", "x.yaml", "--over", "algo.name=dqn,ppo", *over)
+        self.assertEqual(err.count("has no effect"), 1, err)
 
     def test_files_that_a_sweep_varies_are_known_from_everywhere(self):
         (self.home / "mine.so").write_text("")
@@ -482,7 +509,7 @@ class RunFolder(Case):
         (self.home / "run").mkdir()
         (self.home / "run" / "notes").write_text("mine")
         _, err = self.octet("train", "x.yaml", "--run-dir", "run", code=1)
-        self.assertIn("cannot make run folder 'run': File exists; --resume continues it", err)
+        self.assertIn("cannot make folder 'run': File exists; --resume continues it", err)
 
     def test_folder_that_is_empty(self):
         (self.home / "run").mkdir()
@@ -541,7 +568,7 @@ class RunFolder(Case):
         first = self.start("train", "x.yaml", "--run-dir", "run")
         self.wait_up()
         _, err = self.octet("train", "--run-dir", "run", "--resume", code=1)
-        self.assertIn("another 'octet train' is running", err)
+        self.assertIn("another 'octet train' or 'octet sweep' is running", err)
         first.send_signal(signal.SIGINT)
         first.communicate(timeout=DEADLINE_S)
 
@@ -879,7 +906,8 @@ class Supervisor(Case):
                           "trial 1 of 2, seed 1: algo.n_step=1: finished"])
 
     def test_of_a_large_sweep_the_best_are_compared(self):
-        sweep = self.start("sweep", "x.yaml", "--over", "algo.n_step=1..10", "--random", "1001", "--sweep-dir", "s")
+        sweep = self.start("sweep", "x.yaml", "--over", "algo.n_step=1..10", "--over", "algo.learning_rate=1e-4..1e-2",
+                           "--random", "1001", "--sweep-dir", "s")
         self.wait_up("s/trial-0001-seed-1")
         sweep.send_signal(signal.SIGINT)
         sweep.communicate(timeout=DEADLINE_S)
@@ -891,6 +919,8 @@ class Supervisor(Case):
             run.mkdir(exist_ok=True)
             value = trial["values"]["algo.n_step"] if i > 0 else 11
             (run / "config.yaml").write_text(f"{EXPERIMENT}algo: {{n_step: {value}}}\n")
+            (run / "summary.json").write_text(json.dumps({"return": {"mean": i},
+                                                          "supervisor": {"exit_reason": "finished"}}))
         (self.home / "s/sweep.json").write_text(json.dumps(plan))
         # It reads a thousand folders.
         out, err = self.start("sweep", "--resume", "--sweep-dir", "s").communicate(timeout=10 * DEADLINE_S)
@@ -900,6 +930,25 @@ class Supervisor(Case):
         self.assertIn("algo.n_step=10 ", out)
         self.assertNotIn("algo.n_step=11 ", out)
         self.assertIn("sweep.html, 200 of 1001 runs", out)
+
+    def test_a_resumed_sweep_runs_again_what_has_lost_its_result(self):
+        over = ["--over", "algo.n_step=1,2,3", "--sweep-dir", "s"]
+        self.octet("sweep", "x.yaml", *over, FAKE_LEARNER="finish")
+        shutil.rmtree(self.home / "s/trial-0001-seed-1")
+        (self.home / "s/trial-0002-seed-1/summary.json").unlink()
+        out, err = self.octet("sweep", "--resume", "--sweep-dir", "s", FAKE_LEARNER="finish")
+        self.assertIn("1 of 3 runs are done", out)
+        for trial in [1, 2]:
+            self.assertIn(f"the result of trial {trial}, seed 1 is gone from 's/trial-000{trial}-seed-1'", err)
+            self.assertTrue((self.home / f"s/trial-000{trial}-seed-1/summary.json").exists())
+        self.assertEqual(len(re.findall("^trial [12] of 3, seed 1: .*: finished", out, re.M)), 2, out)
+
+    def test_a_sweep_that_runs_is_told_of(self):
+        self.killed_sweep()
+        with open(self.home / "s/.lock", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            _, err = self.octet("sweep", "--resume", "--sweep-dir", "s", code=1)
+        self.assertIn("another 'octet train' or 'octet sweep' is running in '", err)
 
     def test_a_sweep_that_waits_for_a_run_can_be_stopped(self):
         self.killed_sweep()
@@ -1039,6 +1088,17 @@ class LiveRun(Case):
         for text in ["CartPole-v1 interrupted: solved", "498.2 ± 3.50 over 100 episodes, int8 policy",
                      "50 updates", "eval run/policy.oct --env CartPole-v1", "  more       run/summary.json"]:
             self.assertIn(text, out)
+
+    def test_names_that_a_terminal_would_obey_are_only_shown(self):
+        run = self.home / "x\033[31m\ny"
+        run.mkdir()
+        (run / "config.yaml").write_text(EXPERIMENT)
+        for command in ["status", "compare"]:
+            out, err = self.octet(command, run.name)
+            self.assertIn("x?[31m?y", out)
+            self.assertNotIn("\033", out + err)
+        _, err = self.octet("compare", "nowhere\033[31m\ny", code=1)
+        self.assertIn("cannot enter 'nowhere?[31m?y'", err)
 
     def test_status_of_an_ended_run_says_why_nothing_was_evaluated(self):
         self.end()
