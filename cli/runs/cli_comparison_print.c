@@ -155,9 +155,10 @@ print_table(const cli_comparison *compare, FILE *out)
 static void
 print_labels(const cli_comparison *compare, FILE *out)
 {
-    for (uint32_t g = 0; g < compare->groups && !fits(compare); g++) {
+    for (uint32_t g = 0; g < compare->groups; g++) {
         fprintf(out, "%c  %s\n", letter_of(g), compare->group[g].label);
     }
+    (void)fputc('\n', out);
 }
 
 // ---- the curves
@@ -237,7 +238,9 @@ print_curves(const cli_comparison *compare, FILE *out)
 void
 cli_comparison_print(const cli_comparison *compare, FILE *out)
 {
-    print_labels(compare, out);
+    if (!fits(compare)) {
+        print_labels(compare, out);
+    }
     print_table(compare, out);
     (void)fputc('\n', out);
     print_curves(compare, out);
