@@ -406,8 +406,15 @@ next(jobs *s, uint32_t *trial, uint32_t *seed)
     if (s->request->optuna == NULL || s->plan->count == s->plan->wanted) {
         return false;
     }
-    if (cli_sweep_optuna_ask(s->request->optuna, s->plan->count, &point, reason, sizeof(reason)) !=
-        OCT_OK) {
+    oct_err err =
+        cli_sweep_optuna_ask(s->request->optuna, s->plan->count, &point, reason, sizeof(reason));
+    if (err == OCT_ENOTFOUND) {
+        s->plan->wanted = s->plan->count;
+        fprintf(stderr, "octet sweep: note: Optuna found no more than %u different trials\n",
+                (unsigned)s->plan->count);
+        return false;
+    }
+    if (err != OCT_OK) {
         sampler_failed(s, reason);
         return false;
     }

@@ -160,7 +160,7 @@ cli_sweep_optuna_ask(cli_sweep_optuna *optuna, uint32_t trial, cli_point *out, c
     json_t *answer;
     OCT_TRY(call(optuna, request_json("ask", trial), &answer, reason, reason_size));
     const json_t *values = json_object_get(answer, "values");
-    oct_err err = OCT_OK;
+    oct_err err = json_is_null(values) ? OCT_ENOTFOUND : OCT_OK;
     for (size_t i = 0; i < optuna->space->count && err == OCT_OK; i++) {
         const char *value = json_string_value(json_array_get(values, i));
         if (value == NULL || strlen(value) >= CLI_SPACE_VALUE_MAX) {

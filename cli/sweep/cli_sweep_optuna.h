@@ -22,7 +22,8 @@ typedef struct cli_sweep_optuna cli_sweep_optuna;
 OCT_CHECKED oct_err cli_sweep_optuna_start(cli_sweep_optuna **out, const char *folder,
                                            const cli_sweep_plan *plan, char *reason,
                                            size_t reason_size);
-// The point of trial number so; the same one again until it is told.
+// The point of trial number so, other than those of earlier trials; the same one again until it is
+// told. OCT_ENOTFOUND, without a reason: it found no other point.
 OCT_CHECKED oct_err cli_sweep_optuna_ask(cli_sweep_optuna *optuna, uint32_t trial, cli_point *out,
                                          char *reason, size_t reason_size);
 // The trial's return at a step of its run, once for each step. is_pruned: it is not worth going on.

@@ -5,7 +5,7 @@ usage: octet_optuna.py JOURNAL SPACE SEED
 
 SPACE: a JSON list of {"name", "kind": "list" | "linear" | "log", "whole", "low", "high", "values"}.
 
-    {"op": "ask", "trial": T}                              {"values": ["0.001", ...]}
+    {"op": "ask", "trial": T}                              {"values": ["0.001", ...]}, or null: no others were found
     {"op": "report", "trial": T, "step": K, "value": V}    {"prune": false}
     {"op": "tell", "trial": T, "value": V | null, "pruned": false}    {}
 
@@ -20,6 +20,7 @@ import sys
 MISSING = ("--optuna needs Python's optuna: pip install optuna, or name another Python with OCTET_PYTHON")
 STARTUP_TRIALS = 5  # before the median is one
 WARMUP_STEPS = 5    # of 20, before which nothing is pruned
+AGAIN_MAX = 100     # suggestions of what was tried already, after which there is nothing else
 
 
 def suggest(trial, key):
@@ -54,12 +55,25 @@ class Study:
                     self.trials[number] = self.optuna.trial.Trial(self.study, frozen._trial_id)
         return self.trials.get(number)
 
+    def values(self, trial):
+        return [suggest(trial, key) for key in self.space]
+
     def ask(self, number):
-        trial = self.find(number)
-        if trial is None:
-            trial = self.trials[number] = self.study.ask()
-            trial.set_user_attr("trial", number)
-        return {"values": [suggest(trial, key) for key in self.space]}
+        """No point is given twice: its runs would have the seeds of those that are there."""
+        if self.find(number) is not None:
+            return {"values": self.values(self.find(number))}
+        asked = [frozen.user_attrs["trial"] for frozen in self.study.get_trials(deepcopy=False)
+                 if "trial" in frozen.user_attrs]
+        tried = [self.values(self.find(earlier)) for earlier in asked]
+        for _ in range(AGAIN_MAX):
+            trial = self.study.ask()
+            values = self.values(trial)
+            if values not in tried:
+                self.trials[number] = trial
+                trial.set_user_attr("trial", number)
+                return {"values": values}
+            self.study.tell(trial, state=self.optuna.trial.TrialState.FAIL)
+        return {"values": None}
 
     def report(self, number, step, value):
         trial = self.find(number)

@@ -209,21 +209,51 @@ def test_optuna_chooses_and_goes_on():
     return 0
 
 
-def test_optuna_prunes_below_the_median():
+class Sampler:
     """The dialogue with octet_optuna.py."""
+
+    def __init__(self, python, home, space):
+        self.child = subprocess.Popen([python, OCTET.parent / "octet_optuna.py", home / "optuna.log", json.dumps(space), "0"],
+                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert "optuna" in json.loads(self.child.stdout.readline())
+
+    def call(self, **request):
+        print(json.dumps(request), file=self.child.stdin, flush=True)
+        return json.loads(self.child.stdout.readline())
+
+    def end(self):
+        self.child.stdin.close()
+        return self.child.wait(DEADLINE_S)
+
+
+def test_optuna_tries_nothing_twice():
+    python = python_with_optuna()
+    if python is None:
+        return 77
+    with scratch() as home:
+        space = [{"name": name, "kind": "list", "whole": False, "low": 0, "high": 0, "values": ["1", "2"]} for name in "xy"]
+        tried = []
+        for start_at in [0, 3]:  # and again, from the journal
+            sampler = Sampler(python, home, space)
+            for trial in range(start_at, start_at + 3):
+                values = sampler.call(op="ask", trial=trial)["values"]
+                assert (values is None) == (trial >= 4), (trial, values)
+                if values is not None:
+                    assert values not in tried, (values, tried)
+                    tried.append(values)
+                    sampler.call(op="tell", trial=trial, value=trial, pruned=False)
+            assert sampler.end() == 0
+    return 0
+
+
+def test_optuna_prunes_below_the_median():
     python = python_with_optuna()
     if python is None:
         return 77
     with scratch() as home:
         space = [{"name": "x", "kind": "linear", "whole": False, "low": 0, "high": 1, "values": []}]
-        child = subprocess.Popen([python, OCTET.parent / "octet_optuna.py", home / "optuna.log", json.dumps(space), "0"],
-                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-        def call(**request):
-            print(json.dumps(request), file=child.stdin, flush=True)
-            return json.loads(child.stdout.readline())
-
-        assert "optuna" in json.loads(child.stdout.readline())
+        sampler = Sampler(python, home, space)
+        call = sampler.call
         for trial in range(6):
             first, again = call(op="ask", trial=trial), call(op="ask", trial=trial)
             assert first == again and 0 <= float(first["values"][0]) <= 1
@@ -237,7 +267,7 @@ def test_optuna_prunes_below_the_median():
         for _ in range(2):
             assert call(op="tell", trial=6, value=None, pruned=True) == {}
         assert "error" in call(op="report", trial=77, step=1, value=1)
-        assert child.wait(DEADLINE_S) == 1
+        assert sampler.end() == 1
         assert [state for _, state, *_ in study_of(python, home)] == ["COMPLETE"] * 6 + ["PRUNED"]
     return 0
 
