@@ -178,6 +178,39 @@ test_series_joins_rows_that_do_not_fit(void **state)
 }
 
 static void
+row_add(void *arg, const cli_series *series, const double *values)
+{
+    cli_series_path_add(arg, series, values);
+}
+
+// Whoever asks gets each row as it was; a file that takes another's place is read from its
+// beginning.
+static void
+test_series_tells_of_each_row(void **state)
+{
+    (void)state;
+    cli_series *a = run_of("a", "{}\n", "");
+    cli_series_path path = {.x = "env_steps", .y = "eval_return"};
+    cli_series_on_row(a, row_add, &path);
+    for (int i = 1; i <= 100; i++) {
+        char row[64];
+        (void)snprintf(row, sizeof(row), "%d,%d,,%d\n", i, 10 * i, i);
+        append("a/metrics.csv", row);
+    }
+    assert_false(cli_series_read(a, UINT64_MAX));
+    assert_true(a->joined > 1);
+    assert_int_equal(path.count, 100);
+    assert_true(path.points[41].x == 420 && path.points[41].y == 42);
+    put("a/metrics.csv", HEADER "3,300,1,10\n");
+    assert_false(cli_series_read(a, UINT64_MAX));
+    assert_int_equal(path.count, 1);
+    assert_true(path.points[0].x == 300 && path.points[0].y == 10);
+    cli_series_close(a);
+    assert_int_equal(path.count, 1); // closing tells nobody
+    free(path.points);
+}
+
+static void
 test_series_survives_any_content(void **state)
 {
     (void)state;
@@ -333,6 +366,7 @@ main(void)
         cmocka_unit_test(test_series_reads_rows_as_they_come),
         cmocka_unit_test(test_series_forgets_a_summary_that_is_gone),
         cmocka_unit_test(test_series_joins_rows_that_do_not_fit),
+        cmocka_unit_test(test_series_tells_of_each_row),
         cmocka_unit_test(test_series_survives_any_content),
         cmocka_unit_test(test_series_passes_over_endless_lines),
         cmocka_unit_test(test_series_follows_no_link),
