@@ -24,11 +24,14 @@
 static const struct words {
     const char *configured, *waits, *lost, *back;
     const char *name, *replay, *refused;
+    const char *refused_batch;
 } words[] = {
     [false] = {"LEARNER-REPLAY", "LEARNER-WAIT-REPLAY", "LEARNER-REPLAY-LOST",
-               "LEARNER-REPLAY-BACK", "replay", "replay", "replay refused its configuration"},
+               "LEARNER-REPLAY-BACK", "replay", "replay", "replay refused its configuration",
+               "replay refused to give a batch"},
     [true] = {"LEARNER-DATA", "LEARNER-WAIT-DATA", "LEARNER-DATA-LOST", "LEARNER-DATA-BACK", "data",
-              "the data set's replay", "the replay of the data set refused its configuration"},
+              "the data set's replay", "the replay of the data set refused its configuration",
+              "the replay of the data set refused to give a batch"},
 };
 
 // One Sample in flight and the batches promised to it.
@@ -60,6 +63,15 @@ source_of(const learner_link_io *link)
 
 static void samples_ask(learner_link_io *link);
 
+// It would refuse again: the run ends.
+static void
+refused(learner_link_io *link, const char *detail, const char *what)
+{
+    oct_log_error("LEARNER-REPLAY-REFUSED", "%s=%s %s", link->words->name, link->options.url,
+                  detail);
+    link->options.ended(link->options.arg, OCT_EINVAL, what);
+}
+
 static void
 configured(void *arg, oct_err err, const char *detail, const wire_configured *answer)
 {
@@ -80,9 +92,7 @@ configured(void *arg, oct_err err, const char *detail, const wire_configured *an
     } else if (err == OCT_ESTALE) {
         options->ended(options->arg, err, detail);
     } else if (err == OCT_EINVAL) {
-        oct_log_error("LEARNER-REPLAY-REFUSED", "%s=%s %s", link->words->name, options->url,
-                      detail);
-        options->ended(options->arg, err, link->words->refused);
+        refused(link, detail, link->words->refused);
     } else if (learner_source_lost(source_of(link))) {
         oct_log_notice(link->words->waits, "%s=%s %s; trying again", link->words->name,
                        options->url, detail);
@@ -133,6 +143,8 @@ unanswered(learner_link_io *link, oct_err err, const char *detail)
 {
     if (err == OCT_ESTALE) {
         link->options.ended(link->options.arg, err, detail);
+    } else if (err == OCT_EINVAL) {
+        refused(link, detail, link->words->refused_batch);
     } else if (err != OCT_ECLOSED && learner_source_lost(source_of(link))) {
         oct_log_warn(link->words->lost, "%s=%s %s; waiting for %s", link->words->name,
                      link->options.url, detail, link->words->replay);

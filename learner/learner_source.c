@@ -105,7 +105,10 @@ learner_source_check(const learner_source_options *options, char *reason, size_t
     uint32_t rows;
     size_t bytes = window_bytes(options, &rows);
     if (rows > WIRE_WINDOW_STEPS_MAX) {
-        return oct_refuse(reason, reason_size, "windows of %u steps are more than %u", rows,
+        return oct_refuse(reason, reason_size,
+                          "algo.sequence_steps: %u makes windows of %u steps, at most %u are "
+                          "allowed",
+                          options->config->algo.sequence_steps, rows,
                           (unsigned)WIRE_WINDOW_STEPS_MAX);
     }
     if (answer_batches(options) == 0) {

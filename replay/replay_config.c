@@ -12,8 +12,8 @@
 
 // Bounds, sizes and meaning of a Configure.
 
-// A reply this large answers a learner that asks for many batches at once.
-#define REPLY_WINDOWS 8192
+// A reply is at most as large as the largest learner.batch_size; more batches come in several.
+#define REPLY_WINDOWS 65536
 // Room for the frame and the field headers around the columns.
 #define REPLY_BYTES_MAX   (WIRE_MESSAGE_BYTES_MAX - (1u << 20))
 #define REPLAY_STRIDE_MAX (1 << 20)
@@ -257,6 +257,21 @@ replay_config_reply_windows(const wire_configure *configure)
     uint64_t most = OCT_MIN(REPLY_BYTES_MAX / replay_config_window_bytes(configure),
                             WIRE_SAMPLE_COUNT_MAX / rows);
     return (uint32_t)OCT_MIN(REPLY_WINDOWS, most);
+}
+
+uint32_t
+replay_config_batch_windows(const wire_configure *configure, const replay_config_blocks *blocks)
+{
+    uint32_t windows = replay_config_reply_windows(configure);
+    if (!replay_select_find((int)configure->sampler)->takes) {
+        return windows;
+    }
+    // Of each stream one block is being filled, and one being dropped.
+    uint64_t rows = (blocks->count - 2 * (uint64_t)configure->streams) * blocks->rows;
+    uint64_t each = configure->window == WIRE_WINDOW_N_STEP ? 1
+                    : configure->window_stride == 0         ? 2 // an episode of one step
+                                                            : configure->window_stride;
+    return (uint32_t)OCT_MIN(windows, OCT_MAX(rows / each, 1));
 }
 
 uint32_t

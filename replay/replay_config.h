@@ -61,6 +61,10 @@ const char *replay_config_window_name(int window);
 // Bytes of one window in a Sample reply, and the largest reply in windows.
 uint64_t replay_config_window_bytes(const wire_configure *configure);
 uint32_t replay_config_reply_windows(const wire_configure *configure);
+// Windows that one batch may have: what a reply holds, and of a sampler that takes what a table of
+// these blocks surely comes to hold. configure has passed the check.
+uint32_t replay_config_batch_windows(const wire_configure *configure,
+                                     const replay_config_blocks *blocks);
 // Rows, and runs, that one batch may hold.
 uint32_t replay_config_batch_rows(const wire_configure *configure);
 

@@ -585,24 +585,10 @@ replay_table_insert(replay_insert *out, replay_table *table, const wire_batch *b
 
 // ---- sample
 
-// How many windows there can be at once, at most: with one block of each stream being filled, and
-// one being dropped.
-static uint64_t
-windows_most(const replay_table *table)
-{
-    uint64_t blocks = table->blocks.count - 2 * (uint64_t)table->configure.streams;
-    uint64_t rows = blocks * table->blocks.rows;
-    uint64_t each = table->configure.window == WIRE_WINDOW_N_STEP ? 1
-                    : table->configure.window_stride == 0         ? 2 // an episode of one step
-                                                                  : table->configure.window_stride;
-    return OCT_MAX(rows / each, 1);
-}
-
 uint32_t
 replay_table_batch_max(const replay_table *table)
 {
-    return table->takes ? (uint32_t)OCT_MIN(table->reply.windows_max, windows_most(table))
-                        : table->reply.windows_max;
+    return replay_config_batch_windows(&table->configure, &table->blocks);
 }
 
 uint32_t

@@ -53,7 +53,17 @@ table_check(const oct_config *config, const policy_spec *spec, const algo_wants 
         .config = config, .spec = spec, .wants = *wants, .batch_size = config->learner.batch_size};
     OCT_TRY(learner_source_check(&options, reason, reason_size));
     wire_configure table = learner_source_table(&options);
-    return replay_config_check(&table, reason, reason_size);
+    OCT_TRY(replay_config_check(&table, reason, reason_size));
+    replay_config_blocks blocks = replay_config_layout(&table);
+    uint32_t most = replay_config_batch_windows(&table, &blocks);
+    if (oct_config_shards(config) == 1 && config->learner.batch_size > most) {
+        return oct_refuse(reason, reason_size,
+                          "learner.batch_size: %u windows, but a table of replay.capacity: %llu "
+                          "gives at most %u at once",
+                          config->learner.batch_size, (unsigned long long)config->replay.capacity,
+                          most);
+    }
+    return OCT_OK;
 }
 
 // The network that the learner would make for it, and what it would learn from.

@@ -162,6 +162,24 @@ test_replay_has_to_hold_what_is_learned_from(void **state)
     assert_int_equal(check(AMPLE_MS), OCT_OK);
 }
 
+static void
+test_replay_has_to_give_what_is_learned_from(void **state)
+{
+    (void)state;
+    set("env.id", "CartPole-v1");
+    set("learner.batch_size", "65536");
+    assert_int_equal(check(AMPLE_MS), OCT_OK);
+    set("replay.sampler", "fifo");
+    set("replay.capacity", "66000");
+    refused("learner.batch_size: 65536 windows, but a table of replay.capacity: 66000 gives at "
+            "most ");
+    (void)setup(NULL);
+    set("env.id", "Taxi-v4");
+    set("algo.name", "table");
+    set("algo.sequence_steps", "16384");
+    refused("algo.sequence_steps: 16384 makes windows of 16385 steps, at most 16384 are allowed");
+}
+
 #define TEST(name) cmocka_unit_test_setup(name, setup)
 
 int
@@ -175,6 +193,7 @@ main(void)
         TEST(test_options_that_an_environment_does_not_take_are_refused),
         TEST(test_algorithms_and_networks_have_to_suit_the_environment),
         TEST(test_replay_has_to_hold_what_is_learned_from),
+        TEST(test_replay_has_to_give_what_is_learned_from),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

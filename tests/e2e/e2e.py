@@ -678,6 +678,24 @@ def test_a_mistake_in_the_experiment_ends_the_learner_alone():
         assert code == 3 and "another algorithm, network or support" in text and "LEARNER-LISTEN" not in text, (code, text)
 
 
+def test_a_batch_that_replay_can_never_give_ends_the_learner():
+    """Of windows that come once a table gives no more than it holds: the learner ends with the reason, and does not
+    wait."""
+    few = ["--set", "replay.sampler=fifo", "--set", "replay.capacity=1000", "--set", "learner.batch_size=1000"]
+    with scratch() as folder, by_hand(folder, how="local", settings=few) as (processes, _, _):
+        said = folder / "learner.log"
+        assert processes["learner"].wait(DEADLINE_S) == 3, said.read_text()
+        assert "LEARNER-REPLAY-REFUSED" in said.read_text() and "learner.batch_size: 1000 windows" in said.read_text()
+
+
+def test_batches_of_the_largest_size_are_learned_from():
+    with scratch() as folder:
+        run = folder / "run"
+        finish(train(run, "--set", "learner.batch_size=65536", "--set", "replay.min_size=1000",
+                     "--set", "replay.samples_per_insert=64", "--set", "run.env_steps=5000"), run)
+        assert summary(run)["updates"] > 0
+
+
 def test_actors_join_and_leave():
     """A second actor joins in the middle, the first dies without a word: training goes on."""
     with scratch() as folder, by_hand(folder, settings=ENDLESS) as (processes, run, (learner, _)):

@@ -161,7 +161,7 @@ test_config_reply_fits_into_a_message(void **state)
 {
     (void)state;
     wire_configure configure = test_configure(1000, WIRE_SAMPLER_UNIFORM);
-    assert_int_equal(replay_config_reply_windows(&configure), 8192);
+    assert_int_equal(replay_config_reply_windows(&configure), 65536);
     configure.obs_bytes = 84 * 84 * 4;
     uint64_t windows = replay_config_reply_windows(&configure);
     uint64_t bytes = windows * replay_config_window_bytes(&configure);
@@ -176,6 +176,22 @@ test_config_reply_fits_into_a_message(void **state)
     assert_int_equal(replay_config_reply_windows(&configure), WIRE_SAMPLE_COUNT_MAX / 1024);
 }
 
+static void
+test_config_knows_how_many_windows_a_batch_may_have(void **state)
+{
+    (void)state;
+    wire_configure configure = test_configure(1000, WIRE_SAMPLER_UNIFORM);
+    replay_config_blocks blocks = replay_config_layout(&configure);
+    assert_int_equal(replay_config_batch_windows(&configure, &blocks), 65536); // with repetitions
+    configure.sampler = WIRE_SAMPLER_FIFO; // each once: 16 blocks of 64 rows, less two
+    assert_int_equal(replay_config_batch_windows(&configure, &blocks), 14 * 64);
+    configure.window = WIRE_WINDOW_SEQUENCE;
+    configure.window_steps = configure.window_stride = 10;
+    assert_int_equal(replay_config_batch_windows(&configure, &blocks), 14 * 64 / 10);
+    configure.window_stride = 0; // whole episodes
+    assert_int_equal(replay_config_batch_windows(&configure, &blocks), 14 * 64 / 2);
+}
+
 int
 main(void)
 {
@@ -186,6 +202,7 @@ main(void)
         cmocka_unit_test(test_config_decides_by_run_and_numbers),
         cmocka_unit_test(test_config_budget_names_every_part_and_adds_up),
         cmocka_unit_test(test_config_reply_fits_into_a_message),
+        cmocka_unit_test(test_config_knows_how_many_windows_a_batch_may_have),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
