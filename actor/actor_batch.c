@@ -16,11 +16,12 @@ actor_batch_shape_room(const actor_batch_shape *shape)
 }
 
 oct_err
-actor_batch_shape_fit(actor_batch_shape *shape)
+actor_batch_shape_fit(actor_batch_shape *shape, uint64_t table_rows)
 {
     // Half a message leaves room for everything but the observations.
     uint64_t rows_max =
         OCT_MIN((uint64_t)WIRE_BATCH_COUNT_MAX, WIRE_MESSAGE_BYTES_MAX / 2 / shape->obs_bytes);
+    rows_max = OCT_MIN(rows_max, table_rows / 2);
     uint64_t room_max = rows_max / shape->envs;
     if (room_max < oct_config_rollout_rows(1)) {
         return OCT_EINVAL;

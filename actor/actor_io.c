@@ -7,6 +7,8 @@
 #include "actor/actor_state_io.h"
 #include "common/oct_clock.h"
 #include "common/oct_log.h"
+#include "common/oct_memory.h"
+#include "common/oct_text.h"
 
 // Requests are sent again when their link is lost; sooner, each would bring another answer onto a
 // narrow line.
@@ -263,6 +265,27 @@ tick(void *arg)
     actor_links_watch(io);
 }
 
+// False: the batches are more than memory can hold, which was said.
+static bool
+memory_check(const actor_io *io, const actor_run *run)
+{
+    char takes[32], has[32];
+    const oct_config *config = &io->config;
+    uint64_t needed = actor_worker_bytes(run, config), available = oct_memory_available();
+    if (oct_memory_suffices(available, needed)) {
+        return true;
+    }
+    oct_log_error(
+        "ACTOR-MEMORY",
+        "actor.ring_batches: %u batches of %u steps (actor.batch_steps: %u) take %s, but "
+        "%s of memory are available; about %.0f batches would fit",
+        config->actor.ring_batches, actor_run_shape(run)->steps, config->actor.batch_steps,
+        oct_text_bytes(takes, sizeof(takes), (double)needed, ""),
+        oct_text_bytes(has, sizeof(has), (double)available, ""),
+        OCT_MEMORY_SHARE * (double)available / (double)needed * config->actor.ring_batches);
+    return false;
+}
+
 // The first policy brings the spec: now the acting thread can be made.
 void
 actor_worker_begin(actor_io *io, policy_net *net)
@@ -281,6 +304,12 @@ actor_worker_begin(actor_io *io, policy_net *net)
         return;
     }
     io->e = NULL;
+    if (!memory_check(io, run)) {
+        actor_run_destroy(run);
+        policy_net_destroy(net);
+        actor_io_fail(io, ACTOR_EXIT_REFUSED);
+        return;
+    }
     io->worker = actor_worker_create(run, &io->config, worker_notify, io->wakeup);
     actor_outbox_init(&io->outbox, actor_worker_batches(io->worker));
     actor_resend_init(&io->resend);

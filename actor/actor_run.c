@@ -113,7 +113,7 @@ actor_run_create(actor_run **out, env *take, const oct_config *config, const pol
     bool has_rollouts = oct_config_has_rollouts(config);
     uint32_t rollout_steps = shape.envs * config->algo.sequence_steps;
     shape.steps = has_rollouts ? rollout_steps : shape.steps; // then a batch is a rollout
-    OCT_TRY(actor_batch_shape_fit(&shape));
+    OCT_TRY(actor_batch_shape_fit(&shape, oct_config_shard_capacity(config)));
     if (has_rollouts && shape.steps < rollout_steps) {
         return OCT_EINVAL;
     }

@@ -279,6 +279,18 @@ worker_create(const oct_config *config, actor_notify_fn notify, void *arg)
     return worker;
 }
 
+static uint32_t
+batches_of(const oct_config *config)
+{
+    return OCT_MAX(BATCHES_MIN, OCT_MIN(config->actor.ring_batches, BATCHES_MAX));
+}
+
+uint64_t
+actor_worker_bytes(const actor_run *run, const oct_config *config)
+{
+    return (uint64_t)batches_of(config) * actor_batch_bytes(actor_run_shape(run));
+}
+
 actor_worker *
 actor_worker_create(actor_run *take, const oct_config *config, actor_notify_fn notify, void *arg)
 {
@@ -286,7 +298,7 @@ actor_worker_create(actor_run *take, const oct_config *config, actor_notify_fn n
     worker->run = take;
     actor_pace_init(&worker->pace, config);
     const actor_batch_shape *shape = actor_run_shape(take);
-    worker->batch_count = OCT_MAX(BATCHES_MIN, OCT_MIN(config->actor.ring_batches, BATCHES_MAX));
+    worker->batch_count = batches_of(config);
     worker->batches = oct_alloc(worker->batch_count * sizeof(actor_batch *));
     worker->resting = oct_alloc(worker->batch_count * sizeof(actor_batch *));
     worker->window = worker->batch_count;

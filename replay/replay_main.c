@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include "common/oct_log.h"
+#include "common/oct_memory.h"
 #include "net/net_metrics.h"
 #include "net/net_url.h"
 #include "replay/replay_io.h"
-#include "replay/replay_memory_io.h"
 
 #define EXIT_USAGE       2
 #define EXIT_REFUSED     3 // for good: starting again would not help
@@ -176,7 +176,7 @@ main(int argc, char **argv)
     }
     // Budget and core: the table is the learner's to configure, so its budget is printed then.
     oct_log_notice("REPLAY-START", "version=%s listen=%s memory_available=%" PRIu64, OCTET_VERSION,
-                   options.listen, replay_memory_available());
+                   options.listen, oct_memory_available());
     // Loop.
     net_loop *loop = net_loop_create();
     if (!net_daemon_secure(&options.daemon, loop, OCT_ROLE_REPLAY,

@@ -8,14 +8,12 @@
 #include "common/oct_clock.h"
 #include "common/oct_libm.h"
 #include "common/oct_log.h"
+#include "common/oct_memory.h"
 #include "common/oct_text.h"
-#include "replay/replay_memory_io.h"
 #include "replay/replay_select.h"
 #include "replay/replay_state_io.h"
 
-#define REASON_MAX 256
-// Of the memory that is available, this much may become a table.
-#define MEMORY_SHARE   0.9
+#define REASON_MAX     256
 #define TIMEOUT_MS_MAX 60000
 
 typedef struct replay_io replay_io;
@@ -83,15 +81,15 @@ memory_check(const replay_io *io, const wire_configure *wanted, char reason[REAS
         needed -= replay_config_kept(wanted);
     }
     uint64_t held = io->table ? replay_table_stats_get(io->table).memory_bytes : 0;
-    uint64_t available = replay_memory_available() + held; // the old table goes first
-    if ((double)needed > MEMORY_SHARE * (double)available) {
+    uint64_t available = oct_memory_available() + held; // the old table goes first
+    if (!oct_memory_suffices(available, needed)) {
         char takes[32], has[32];
         (void)snprintf(reason, REASON_MAX,
                        "replay.capacity: %" PRIu64 " rows take %s, but %s of memory are available; "
                        "about %.0f rows would fit",
                        wanted->capacity, oct_text_bytes(takes, sizeof(takes), (double)needed, ""),
                        oct_text_bytes(has, sizeof(has), (double)available, ""),
-                       MEMORY_SHARE * (double)available / (double)needed *
+                       OCT_MEMORY_SHARE * (double)available / (double)needed *
                            (double)wanted->capacity);
         return OCT_EINVAL;
     }

@@ -68,10 +68,10 @@ test_batch_shape_too_large_for_a_message_is_refused(void **state)
     (void)state;
     actor_batch_shape many = small, wide = small;
     many.envs = WIRE_BATCH_COUNT_MAX / 2;
-    T_ERR(actor_batch_shape_fit(&many), OCT_EINVAL);
+    T_ERR(actor_batch_shape_fit(&many, UINT64_MAX), OCT_EINVAL);
     wide.envs = 100;
     wide.obs_bytes = WIRE_OBS_BYTES_MAX;
-    T_ERR(actor_batch_shape_fit(&wide), OCT_EINVAL);
+    T_ERR(actor_batch_shape_fit(&wide, UINT64_MAX), OCT_EINVAL);
 }
 
 static void
@@ -88,20 +88,35 @@ test_batch_shape_is_cut_to_what_a_message_holds(void **state)
 {
     (void)state;
     actor_batch_shape same = small;
-    T_OK(actor_batch_shape_fit(&same));
+    T_OK(actor_batch_shape_fit(&same, UINT64_MAX));
     assert_int_equal(same.steps, small.steps);
     for (uint32_t envs = 1; envs <= WIRE_BATCH_COUNT_MAX / 3; envs += 1 + envs / 3) {
         actor_batch_shape rows = small;
         rows.steps = 65536;
         rows.envs = envs;
-        T_OK(actor_batch_shape_fit(&rows));
+        T_OK(actor_batch_shape_fit(&rows, UINT64_MAX));
         assert_fits_the_wire(&rows);
     }
     actor_batch_shape bytes = small;
     bytes.steps = 65536;
     bytes.obs_bytes = 84 * 84 * 4;
-    T_OK(actor_batch_shape_fit(&bytes));
+    T_OK(actor_batch_shape_fit(&bytes, UINT64_MAX));
     assert_fits_the_wire(&bytes);
+}
+
+static void
+test_batch_shape_is_cut_to_half_of_the_table(void **state)
+{
+    (void)state;
+    for (uint32_t rows = 6 * ENVS; rows <= 1000; rows++) {
+        actor_batch_shape shape = small;
+        shape.steps = 65536;
+        T_OK(actor_batch_shape_fit(&shape, rows));
+        assert_in_range(shape.steps, 1, rows / 2);
+        assert_true(shape.envs * actor_batch_shape_room(&shape) <= rows / 2);
+    }
+    actor_batch_shape shape = small;
+    T_ERR(actor_batch_shape_fit(&shape, 6 * ENVS - 1), OCT_EINVAL); // its row and two more, twice
 }
 
 // Every step ends an episode of every environment: the batch is sealed before a region overflows
@@ -297,6 +312,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_batch_shape_too_large_for_a_message_is_refused),
         cmocka_unit_test(test_batch_shape_is_cut_to_what_a_message_holds),
+        cmocka_unit_test(test_batch_shape_is_cut_to_half_of_the_table),
         cmocka_unit_test(test_batch_has_room_for_the_worst_step),
         cmocka_unit_test(test_batch_is_full_at_so_many_steps),
         cmocka_unit_test(test_batch_begin_empties_it),

@@ -696,6 +696,33 @@ def test_batches_of_the_largest_size_are_learned_from():
         assert summary(run)["updates"] > 0
 
 
+def test_batches_of_an_actor_fit_into_a_small_table():
+    """Whatever actor.batch_steps says: replay would reject what is more than its table holds."""
+    with scratch() as folder:
+        for name, *settings in (("small", "replay.capacity=640", "replay.min_size=256", "actor.batch_steps=700"),
+                                ("large", "replay.capacity=1000", "replay.min_size=256", "actor.batch_steps=65536"),
+                                ("once", "algo.name=reinforce", "algo.sequence_steps=10", "replay.capacity=200",
+                                 "actor.envs=2", "replay.min_size=8", "learner.batch_size=8"),
+                                ("turns", "run.deterministic=true", "replay.capacity=1000", "replay.min_size=256",
+                                 "actor.batch_steps=2000")):
+            run = folder / name
+            finish(train(run, "--set", "run.env_steps=3000", *(word for s in settings for word in ("--set", s))), run)
+            assert summary(run)["updates"] > 0 and summary(run)["env_steps"] >= 3000, summary(run)
+            assert logged(run, " rejected=0 ", "replay"), name
+
+
+def test_batches_that_do_not_fit_into_memory_are_refused():
+    """The actor says so before it takes what the kernel would promise, and then kill it for."""
+    with scratch() as folder:
+        run = folder / "run"
+        text = finish(train(run, "--set", f"env.id={BUILD}/tests/envs/shape.so", "--set", "env.options=obs=20000",
+                            "--set", "algo.name=sac", "--set", "actor.ring_batches=4096", "--set", "actor.batch_steps=60000",
+                            "--set", "replay.capacity=20000", "--set", "replay.path=none"), run, 1)
+        assert re.search(r"--set actor.ring_batches=4096: error: actor.ring_batches: 4096 batches of [0-9]+ steps "
+                         r"\(actor.batch_steps: 60000\) take [0-9.]+ [GT]iB, but [0-9.]+ [MG]iB of memory are "
+                         r"available; about [0-9]+ batches would fit", text), text
+
+
 def test_actors_join_and_leave():
     """A second actor joins in the middle, the first dies without a word: training goes on."""
     with scratch() as folder, by_hand(folder, settings=ENDLESS) as (processes, run, (learner, _)):

@@ -1,5 +1,5 @@
 // How much memory this process may still take, by the kernel and its control groups.
-#include "replay/replay_memory_io.h"
+#include "common/oct_memory.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ file_number(const char *path, const char *key)
 }
 
 uint64_t
-replay_memory_available(void)
+oct_memory_available(void)
 {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     uint64_t system = (uint64_t)sysconf(_SC_PHYS_PAGES) * page;
@@ -46,4 +46,10 @@ replay_memory_available(void)
                      kib == UINT64_MAX ? (uint64_t)sysconf(_SC_AVPHYS_PAGES) * page : kib * 1024);
     uint64_t group = oct_cgroup_memory_left("");
     return OCT_MIN(system, group);
+}
+
+bool
+oct_memory_suffices(uint64_t available, uint64_t needed)
+{
+    return (double)needed <= OCT_MEMORY_SHARE * (double)available;
 }
