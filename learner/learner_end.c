@@ -18,8 +18,8 @@ diverged_log(const learner_run *run)
 {
     uint32_t count = OCT_MIN(learner_train_refused(run->train), REFUSED_UPDATES_MAX);
     if (run->refused != OCT_EINTERNAL) {
-        oct_log_error("LEARNER-DIVERGED", "%u updates in a row were refused: %s", count,
-                      learner_run_refusal(run->refused));
+        oct_log_error("LEARNER-DIVERGED", "training diverged: %u updates in a row were refused: %s",
+                      count, learner_run_refusal(run->refused));
     } else if (run->refused_obs > OBS_LARGE) {
         oct_log_error("LEARNER-DIVERGED",
                       "env.id: %s: number %u of an observation reaches %g, and %u updates in a row "
@@ -27,7 +27,8 @@ diverged_log(const learner_run *run)
                       run->spec.env_id, run->refused_obs_index, run->refused_obs, count);
     } else {
         oct_log_error("LEARNER-DIVERGED",
-                      "%u updates in a row were not finite; lower algo.learning_rate or set "
+                      "training diverged: %u updates in a row were not finite; lower "
+                      "algo.learning_rate or set "
                       "algo.grad_norm_max",
                       count);
     }

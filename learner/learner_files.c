@@ -646,6 +646,7 @@ learner_files_summary(learner_run *run)
         .env_steps_base = run->env_steps_base + run->env_steps_found,
         .updates = run->updates,
         .updates_base = run->updates_base,
+        .updates_refused = run->updates_refused,
         .policy_version = version,
         .inserts = source.inserts,
         .samples = source.samples,

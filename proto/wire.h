@@ -300,7 +300,7 @@ typedef struct wire_status {
     uint32_t stat_count;
     const char *const *stat_name;
     const double *stat_value;
-    const char *refused; // of a learner: whom it last refused, and why; "": nobody lately
+    const char *refused; // whom a learner refused last, and why; why replay rejected a batch
 } wire_status;
 
 // Of the checkpoint that was asked for: it is on the disk.

@@ -37,6 +37,20 @@ replay_complain(replay_complaint *complaint, const char *id, const char *reason)
     }
 }
 
+// For those who ask how this replay is.
+static void
+rejected_note(replay_io *io, const char *reason)
+{
+    (void)snprintf(io->rejected, sizeof(io->rejected), "%s", reason);
+}
+
+void
+replay_reject(replay_io *io, replay_complaint *complaint, const char *id, const char *reason)
+{
+    rejected_note(io, reason);
+    replay_complain(complaint, id, reason);
+}
+
 uint64_t
 replay_rejected(const replay_io *io, const replay_table_stats *stats)
 {
@@ -97,6 +111,7 @@ replay_pump(replay_io *io)
 static void
 rejected_report(replay_io *io, const wire_batch *batch, const replay_insert *result)
 {
+    rejected_note(io, result->reason);
     if (result->session == REPLAY_SESSION_NONE) {
         io->bad_header_count++;
         replay_complain(&io->bad_batch, "REPLAY-BAD-BATCH", result->reason);
@@ -163,13 +178,13 @@ batch_admit(replay_io *io, wire_claim *claim, net_msg *msg)
 {
     oct_err err = wire_claim_find(claim, net_msg_body(msg), net_msg_length(msg));
     if (err != OCT_OK) {
-        replay_complain(&io->bad_batch, "REPLAY-BAD-BATCH",
-                        err == OCT_EINVAL ? "another protocol version" : "not a batch");
+        replay_reject(io, &io->bad_batch, "REPLAY-BAD-BATCH",
+                      err == OCT_EINVAL ? "another protocol version" : "not a batch");
         return err;
     }
     if (io->table && !replay_admit_check(io->admit, claim)) {
-        replay_complain(&io->bad_token, "REPLAY-BAD-TOKEN",
-                        "the sender's session is not registered with this run");
+        replay_reject(io, &io->bad_token, "REPLAY-BAD-TOKEN",
+                      "the sender's session is not registered with this run");
         return OCT_ECLOSED; // forged: the connection ends
     }
     return OCT_OK;
@@ -186,7 +201,7 @@ batch_decode(replay_io *io, wire_batch *batch, const wire_claim *claim, net_msg 
         reason = "its sender is named twice";
     }
     if (err != OCT_OK) {
-        replay_complain(&io->bad_batch, "REPLAY-BAD-BATCH", *reason ? reason : oct_strerror(err));
+        replay_reject(io, &io->bad_batch, "REPLAY-BAD-BATCH", *reason ? reason : oct_strerror(err));
     }
     return err;
 }
@@ -229,7 +244,7 @@ gathered_arrived(replay_io *io, net_msg *msg)
         is_its ? "not a message of a relay" : "a message of a relay from somebody else";
     if (!is_its || wire_gathered_open(&gathered, WIRE_BATCH, net_msg_body(msg),
                                       net_msg_length(msg)) != OCT_OK) {
-        replay_complain(&io->bad_batch, "REPLAY-BAD-BATCH", reason);
+        replay_reject(io, &io->bad_batch, "REPLAY-BAD-BATCH", reason);
         return OCT_EPROTO;
     }
     const uint8_t *frame;

@@ -496,9 +496,7 @@ sample_size_ok(const replay_io *io, wire_call *call, const wire_sample *request)
         return true;
     }
     char reason[REASON_MAX];
-    (void)snprintf(reason, sizeof(reason),
-                   "learner.batch_size: %" PRIu32 " windows, this table gives 1 to %" PRIu32
-                   " at once",
+    (void)snprintf(reason, sizeof(reason), "batch_size %" PRIu32 " (1 to %" PRIu32 " is allowed)",
                    request->batch_size, most);
     wire_reply_error(call, OCT_EINVAL, reason);
     return false;

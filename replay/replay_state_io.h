@@ -94,7 +94,8 @@ struct replay_io {
     double band_logged;                             // width of the widened band in the log
     const replay_request *serving;                  // the request at work
     replay_complaint bad_batch;
-    uint64_t bad_header_count; // of bad_batch: those that the table counted, too
+    uint64_t bad_header_count;        // of bad_batch: those that the table counted, too
+    char rejected[WIRE_NAME_MAX + 1]; // why a batch was rejected last; "": none was
     replay_complaint bad_token;
     replay_complaint bad_ask; // for acks
     replay_complaint bad_request;
@@ -108,6 +109,9 @@ struct replay_io {
 };
 
 void replay_complain(replay_complaint *complaint, const char *id, const char *reason);
+// The same of a batch, whose reason is told with the status.
+void replay_reject(struct replay_io *io, replay_complaint *complaint, const char *id,
+                   const char *reason);
 // Batches that were refused, for whatever reason.
 uint64_t replay_rejected(const struct replay_io *io, const replay_table_stats *stats);
 void replay_waiting_begin(replay_waiting *waiting, uint64_t now_ns);

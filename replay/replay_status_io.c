@@ -220,6 +220,7 @@ replay_status_reply(replay_io *io, wire_call *call)
         .stat_count = oct_numbers_list(numbers, OCT_SHOWN_STATUS, names, values, STATS_MAX),
         .stat_name = names,
         .stat_value = values,
+        .refused = io->rejected,
     };
     wire_reply_replay_status(call, &status);
     oct_numbers_destroy(numbers);

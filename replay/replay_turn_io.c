@@ -38,8 +38,8 @@ replay_turn_arrived(replay_io *io, const wire_batch *batch, net_msg *take)
         oct_err err = replay_batch_insert(io, batch, net_msg_length(take), &result);
         OCT_ASSERT(err == OCT_OK);
     } else {
-        replay_complain(&io->bad_batch, "REPLAY-OTHER-TURN",
-                        "a batch that is not of the turn to come");
+        replay_reject(io, &io->bad_batch, "REPLAY-OTHER-TURN",
+                      "a batch that is not of the turn to come");
     }
     net_msg_destroy(take);
 }
@@ -58,8 +58,8 @@ batch_store(replay_io *io, net_msg *msg)
     OCT_ASSERT(err == OCT_OK); // a table in lock-step never waits
     bool is_stored = result.kind != REPLAY_INSERT_GAP && result.kind != REPLAY_INSERT_STALE;
     if (!is_stored) {
-        replay_complain(&io->bad_batch, "REPLAY-OTHER-TURN",
-                        "an earlier batch of its session is missing");
+        replay_reject(io, &io->bad_batch, "REPLAY-OTHER-TURN",
+                      "an earlier batch of its session is missing");
     }
     return is_stored;
 }

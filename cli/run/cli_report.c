@@ -277,6 +277,13 @@ cli_report_add_to_summary(const char *path, const cli_report_outcome *outcome)
                   rounded(own_cpu_s), "restarts", (int)cli_supervisor_restarts(outcome->supervisor),
                   "given_up", (int)cli_supervisor_given_up(outcome->supervisor), "exit_reason",
                   outcome->exit_reason, "exit_code", outcome->exit_code);
+    uint32_t shard;
+    const char *why;
+    double rejected = cli_state_rejected(outcome->state, &shard, &why);
+    (void)json_object_set_new(summary, "batches_rejected",
+                              rejected >= 0 ? json_integer((json_int_t)rejected) : json_null());
+    (void)json_object_set_new(summary, "batches_rejected_why",
+                              why[0] != '\0' ? json_string(why) : json_null());
     (void)json_object_set_new(summary, "daemons", daemons_json(outcome->supervisor));
     (void)json_object_set_new(summary, "supervisor", own);
     (void)json_object_set_new(summary, "energy", energy_json(outcome));
@@ -440,6 +447,24 @@ print_energy(FILE *out, const json_t *summary)
     }
 }
 
+// What was done for nothing: steps that replay did not take, updates that changed nothing.
+static void
+print_lost(FILE *out, const json_t *summary)
+{
+    const char *why = json_string_value(json_object_get(summary, "batches_rejected_why"));
+    double rejected = number_of(summary, "batches_rejected", 0);
+    double refused = number_of(summary, "updates_refused", 0);
+    if (rejected > 0) {
+        cli_plain_text plain = cli_text_plain(why != NULL ? why : "", SIZE_MAX);
+        fprintf(out, "  rejected   %.0f batches by replay%s%s (log/replay.log)\n", rejected,
+                plain.text[0] != '\0' ? ": " : "", plain.text);
+    }
+    if (refused > 0) {
+        fprintf(out, "  refused    %.0f updates, which changed nothing (log/learner.log)\n",
+                refused);
+    }
+}
+
 void
 cli_report_print(FILE *out, const char *summary_path, const cli_report_outcome *outcome)
 {
@@ -459,6 +484,7 @@ cli_report_print(FILE *out, const char *summary_path, const cli_report_outcome *
     fprintf(out, "  spent      %s, %s env steps, %s updates\n",
             cli_text_seconds(outcome->wall_s).text, cli_text_count(steps).text,
             cli_text_count(updates).text);
+    print_lost(out, summary);
     print_energy(out, summary);
     fprintf(out, "  folder     %s\n", outcome->folder);
     bool has_policy = !failed && access("policy.oct", R_OK) == 0;

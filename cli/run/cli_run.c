@@ -258,6 +258,24 @@ give_up_alone(run *r, uint32_t index, const char *how)
     return true;
 }
 
+// A daemon that did not go on, and why, in its own words where it has some: one that had worked did
+// not refuse to start.
+static void
+refusal_say(run *r, uint32_t index, const char *how)
+{
+    char reason[sizeof(r->end.failure) / 2], path[64];
+    cli_daemon_report daemon = cli_supervisor_report(r->supervisor, index);
+    (void)snprintf(path, sizeof(path), "log/%s.log", daemon.name);
+    bool has_worked = index == r->learner && cli_state_number(&r->state, "learner.updates") > 0;
+    if (has_worked && cli_report_refusal(reason, sizeof(reason), path, daemon.log_begin)) {
+        (void)snprintf(r->end.failure, sizeof(r->end.failure), "%s ended the run: %s", daemon.name,
+                       reason);
+    } else {
+        (void)snprintf(r->end.failure, sizeof(r->end.failure), "%s %s (%s)", daemon.name,
+                       has_worked ? "ended the run" : "refused to start", how);
+    }
+}
+
 static void
 ended(void *arg, uint32_t index, int exit_status, cli_end why)
 {
@@ -281,10 +299,10 @@ ended(void *arg, uint32_t index, int exit_status, cli_end why)
         (void)snprintf(r->end.failure, sizeof(r->end.failure),
                        "%s crashed %u times in a row, last time: %s", daemon.name, CLI_CRASHES_MAX,
                        how);
+    } else if (why == CLI_END_REFUSED) {
+        refusal_say(r, index, how);
     } else {
-        (void)snprintf(r->end.failure, sizeof(r->end.failure),
-                       why == CLI_END_REFUSED ? "%s refused to start (%s)"
-                                              : "%s died too often, last time: %s",
+        (void)snprintf(r->end.failure, sizeof(r->end.failure), "%s died too often, last time: %s",
                        daemon.name, how);
     }
     r->end.failed = index;

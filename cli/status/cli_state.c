@@ -72,6 +72,17 @@ shard_at(const cli_state *state, uint32_t shard)
     return shard == 0 ? &state->replay : &state->other_shard[shard - 1];
 }
 
+double
+cli_state_rejected(const cli_state *state, uint32_t *shard, const char **why)
+{
+    *shard = 0;
+    for (uint32_t i = 1; i < state->shards && shard_at(state, *shard)->refused[0] == '\0'; i++) {
+        *shard = shard_at(state, i)->refused[0] != '\0' ? i : 0;
+    }
+    *why = shard_at(state, *shard)->refused;
+    return cli_state_number(state, "replay.rejected");
+}
+
 const cli_daemon_state *
 cli_state_missing_replay(const cli_state *state)
 {

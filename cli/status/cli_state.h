@@ -37,7 +37,7 @@ typedef struct cli_daemon_state {
     bool heard;                   // it answered when last asked
     char why[CLI_STATE_TEXT_MAX]; // it did not; "" as well when it was not asked yet
     char state[CLI_STATE_TEXT_MAX];
-    char refused[CLI_STATE_TEXT_MAX]; // whom it refused last, and why; "": nobody
+    char refused[CLI_STATE_TEXT_MAX]; // wire_status
     size_t count;
     cli_daemon_number number[WIRE_STATS_MAX];
 } cli_daemon_state;
@@ -98,6 +98,7 @@ typedef struct cli_state {
     double quiet_max_s, stepped_s, stepped_count;
     double reported_s;    // when there last was an actor, or no need of one; 0: the beginning
     double updates_count; // at the last look
+    double rejected_count, rejected_s; // batches at the last look, and when there were more
     // The first counts heard of, for rates until the learner has measured its own.
     double first_s, first_env_steps, first_updates, first_published_bytes;
 } cli_state;
@@ -113,6 +114,8 @@ const cli_daemon_state *cli_state_missing_replay(const cli_state *state);
 // that answered are counted together: counts and rates are added up, the ratio is that of the sums,
 // of what their limiters share one is told, and of how long one waits the longest.
 double cli_state_number(const cli_state *state, const char *name);
+// Batches that replays rejected; NaN: not told. shard, why: of the first that says why ("": none).
+double cli_state_rejected(const cli_state *state, uint32_t *shard, const char **why);
 // A number of this daemon.
 double cli_state_number_of(const cli_daemon_state *daemon, const char *name);
 // Puts a number that the daemon has not told. No room: it stays unknown.

@@ -11,6 +11,7 @@
 
 #define STARVED_SHARE      0.5 // of the learner's time, without a batch to learn from
 #define EVALUATION_QUIET_S 20  // evaluators tell twice a second how far they are
+#define LOG_MAX            32
 #define HELD_SHARE         0.2 // of the time; held back so much, actors wait and nothing is wrong
 
 static void
@@ -67,16 +68,26 @@ warn(cli_state *state, const char *log, const char *format, ...)
     }
 }
 
+// The log of a shard's replay; returns out.
+static const char *
+shard_log(uint32_t shard, char out[LOG_MAX])
+{
+    char number[16] = "";
+    if (shard > 0) {
+        (void)snprintf(number, sizeof(number), "-%u", (unsigned)shard);
+    }
+    (void)snprintf(out, LOG_MAX, "log/replay%s.log", number);
+    return out;
+}
+
 // What a replay says of its table's file (docs/reference.md: disk_state). False: nothing bad.
 static bool
 judge_disk(cli_state *state)
 {
-    char log[32] = "log/replay.log";
+    char log[LOG_MAX];
     for (uint32_t i = 0; i < OCT_MAX(state->shards, 1); i++) {
         double disk = cli_state_number_of(cli_state_shard(state, i), "replay.disk_state");
-        if (i > 0) {
-            (void)snprintf(log, sizeof(log), "log/replay-%u.log", (unsigned)i);
-        }
+        (void)shard_log(i, log);
         if (disk == CLI_DISK_FULL) {
             warn(state, log, "replay has no room for its table, inserts wait: is the disk full?");
             return true;
@@ -87,6 +98,28 @@ judge_disk(cli_state *state)
         }
     }
     return false;
+}
+
+static void
+warn_rejected(cli_state *state)
+{
+    uint32_t shard;
+    char log[LOG_MAX];
+    const char *why;
+    double rejected = cli_state_rejected(state, &shard, &why);
+    warn(state, shard_log(shard, log), "replay rejected %.0f batches%s%s", rejected,
+         why[0] != '\0' ? ": " : "", why);
+}
+
+// When replay last rejected a batch.
+static void
+note_rejected(cli_state *state, double wall_s)
+{
+    uint32_t shard;
+    const char *why;
+    double rejected = cli_state_rejected(state, &shard, &why);
+    state->rejected_s = rejected > state->rejected_count ? wall_s : state->rejected_s;
+    state->rejected_count = rejected;
 }
 
 // Nothing is broken, so this is said last.
@@ -121,7 +154,9 @@ judge(cli_state *state, double wall_s)
     if (!is_training || cli_state_actors(state) > 0) {
         state->reported_s = wall_s;
     }
+    note_rejected(state, wall_s);
     double quiet_s = wall_s - state->stepped_s;
+    double refused = cli_state_number(state, "learner.updates_refused");
     state->warning[0] = '\0';
     if (state->hang[0] != '\0') {
         (void)snprintf(state->warning, sizeof(state->warning), "%s", state->hang);
@@ -130,6 +165,8 @@ judge(cli_state *state, double wall_s)
              "a file of the run folder cannot be written, is the disk full?");
     } else if (judge_disk(state)) {
         return;
+    } else if (state->rejected_count > 0 && wall_s - state->rejected_s < state->quiet_max_s) {
+        warn_rejected(state); // steps that are not taken look like none
     } else if (quiet_s >= state->quiet_max_s) {
         warn(state, actor_log, "no environment step for %.0f s, does the environment hang?",
              quiet_s);
@@ -146,6 +183,10 @@ judge(cli_state *state, double wall_s)
                wait_share > STARVED_SHARE) {
         warn(state, actor_log,
              "the learner waits and no environment steps, does the environment hang?");
+    } else if (state->rejected_count > 0) {
+        warn_rejected(state);
+    } else if (refused > 0) {
+        warn(state, "log/learner.log", "%.0f updates were refused and changed nothing", refused);
     } else if (is_training && updates >= LEARNER_CUT_UPDATES) {
         judge_cut(state, "learner.cut_below", "below algo.value_min");
         judge_cut(state, "learner.cut_above", "above algo.value_max");

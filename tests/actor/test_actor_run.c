@@ -38,6 +38,7 @@ test_run_refuses_rollouts_that_no_batch_can_hold(void **state)
     oct_config config = fixture_config(odd_path());
     config.algo.name = OCT_ALGO_PPO;
     config.algo.sequence_steps = STEPS;
+    config.replay.capacity = 2 * WIRE_BATCH_COUNT_MAX; // two versions
     policy_net *net = fixture_policy(ODD_OBS, 1, 0, 0);
     actor_run *run = NULL;
     env *e = fixture_env(odd_path(), "", ENVS + 1, 1);
@@ -300,6 +301,7 @@ test_run_numbers_go_on_over_rollouts(void **state)
     oct_config config = fixture_config(odd_path());
     config.algo.name = OCT_ALGO_PPO;
     config.algo.sequence_steps = STEPS;
+    config.replay.capacity = 2 * WIRE_BATCH_COUNT_MAX; // two versions
     session *s =
         session_open(&config, "length=5", ENVS, fixture_policy(ODD_OBS, 5, 0, -1), some_seed);
     for (int rollout = 0; rollout < ROLLOUTS; rollout++) {

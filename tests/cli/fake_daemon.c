@@ -7,6 +7,7 @@
 //   refuse   says why and ends with code 3
 //   abort    ends by SIGABRT at once
 //   finish   learner: ends with code 0 after a few status calls
+//   reject   replay: has rejected batches
 //   idle     learner: serves and has learned nothing
 //   deaf     hears neither SIGTERM nor Stop
 //   large    learner: writes a large checkpoint at its end
@@ -262,15 +263,16 @@ static void
 replay_status(void *arg, wire_call *call, const wire_empty *message)
 {
     fake *f = arg;
-    (void)f;
     (void)message;
-    const char *const names[] = {"replay.samples_per_insert", "replay.insert_wait_share"};
-    const double values[] = {8.125, 0};
+    const char *const names[] = {"replay.samples_per_insert", "replay.insert_wait_share",
+                                 "replay.rejected"};
+    const double values[] = {8.125, 0, is(f, "reject") ? 9 : 0};
     wire_status status = {.run_id = 7,
                           .state = "serving",
                           .stat_count = OCT_COUNTOF(names),
                           .stat_name = names,
-                          .stat_value = values};
+                          .stat_value = values,
+                          .refused = is(f, "reject") ? "rows sent twice" : NULL};
     wire_reply_replay_status(call, &status);
 }
 

@@ -231,6 +231,49 @@ test_status_warns_of_a_disk_that_replay_cannot_use(void **state)
     assert_string_equal(run.warning, "");
 }
 
+// Steps that replay does not take do not count: it looks as if environments stood still.
+static void
+test_status_warns_of_batches_that_replay_rejects(void **state)
+{
+    (void)state;
+    trains();
+    run.shards = 2;
+    run.quiet_max_s = 10;
+    put("learner.actors", 1);
+    put("learner.env_steps", 100);
+    put("learner.wait_share", 1);
+    put("replay.rejected", 0);
+    (void)cli_state_update(&run, 1);
+    assert_string_equal(run.warning, "");
+    put("replay.rejected", 7);
+    (void)cli_state_update(&run, 20);
+    assert_string_equal(run.warning, "replay rejected 7 batches (log/replay.log)");
+    (void)snprintf(run.other_shard[0].refused, sizeof(run.other_shard[0].refused), "sent twice");
+    (void)cli_state_update(&run, 21);
+    assert_string_equal(run.warning, "replay rejected 7 batches: sent twice (log/replay-1.log)");
+    (void)cli_state_update(&run, 31); // no more of them: the environment does hang
+    assert_string_equal(run.warning, "no environment step for 30 s, does the environment hang? "
+                                     "(log/actor-0.log)");
+    put("learner.env_steps", 101);
+    (void)cli_state_update(&run, 32);
+    assert_string_equal(run.warning, "replay rejected 7 batches: sent twice (log/replay-1.log)");
+}
+
+static void
+test_status_warns_of_updates_that_changed_nothing(void **state)
+{
+    (void)state;
+    trains();
+    put("learner.actors", 1);
+    put("learner.updates_refused", 0);
+    (void)cli_state_update(&run, 1);
+    assert_string_equal(run.warning, "");
+    put("learner.updates_refused", 393);
+    (void)cli_state_update(&run, 2);
+    assert_string_equal(run.warning,
+                        "393 updates were refused and changed nothing (log/learner.log)");
+}
+
 static void
 test_targets_beyond_the_ends_of_the_atoms_are_told_last(void **state)
 {
@@ -319,6 +362,8 @@ main(void)
         cmocka_unit_test_setup(test_actors_have_the_time_to_report, fresh),
         cmocka_unit_test_setup(test_status_warns_while_a_file_cannot_be_written, fresh),
         cmocka_unit_test_setup(test_status_warns_of_a_disk_that_replay_cannot_use, fresh),
+        cmocka_unit_test_setup(test_status_warns_of_batches_that_replay_rejects, fresh),
+        cmocka_unit_test_setup(test_status_warns_of_updates_that_changed_nothing, fresh),
         cmocka_unit_test_setup(test_targets_beyond_the_ends_of_the_atoms_are_told_last, fresh),
         cmocka_unit_test_setup(test_warnings_of_a_run_on_other_hosts_name_no_log, fresh),
         cmocka_unit_test_setup(test_status_measures_rates_that_the_learner_has_not, fresh),

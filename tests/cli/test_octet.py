@@ -619,6 +619,16 @@ class Supervisor(Case):
         self.assertEqual([p.name for p in (self.home / "run").glob("*.ipc*")], [])
         self.assert_gone()
 
+    def test_batches_that_replay_rejected_are_told(self):
+        self.octet("train", "x.yaml", "--run-dir", "sound", FAKE_LEARNER="finish")
+        summary = json.loads((self.home / "sound/summary.json").read_text(encoding="utf-8"))
+        self.assertEqual((summary["batches_rejected"], summary["batches_rejected_why"]), (0, None))
+        out, _ = self.octet("train", "x.yaml", "--run-dir", "run", FAKE_LEARNER="finish", FAKE_REPLAY="reject")
+        self.assertIn('warning="replay rejected 9 batches: rows sent twice (log/replay.log)"', out)
+        self.assertIn("  rejected   9 batches by replay: rows sent twice (log/replay.log)\n", out)
+        summary = self.summary()
+        self.assertEqual((summary["batches_rejected"], summary["batches_rejected_why"]), (9, "rows sent twice"))
+
     def test_next_command_has_the_options_of_the_environment(self):
         (self.home / "my models").mkdir()
         for sets, wanted in [(["env.options=max_episode_steps=9,sutton_barto_reward=1"],

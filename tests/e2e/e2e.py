@@ -226,6 +226,22 @@ def test_sac_learns_pendulum():
     learns_pendulum(preset=ROOT / "presets/pendulum-sac.yaml")
 
 
+def test_divergence_is_told():
+    """Updates that are not finite change nothing: a run that has too many in a row fails, and one that ends before says
+    how many there were."""
+    with scratch() as folder:
+        wild = ["--set", "algo.name=sac", "--set", "algo.learning_rate=10", "--set", "replay.samples_per_insert=32"]
+        long, short = folder / "long", folder / "short"
+        text = finish(train(long, "--set", "run.env_steps=1000000", *wild, preset=PENDULUM), long, 1)
+        assert ("octet train: error: learner ended the run: training diverged: 1000 updates in a row were not finite; "
+                "lower algo.learning_rate" in text), text
+        assert summary(long)["reason"] == "diverged" and summary(long)["updates_refused"] >= 1000, summary(long)
+        text = finish(train(short, "--set", "run.env_steps=3000", *wild, preset=PENDULUM), short)
+        refused = summary(short)["updates_refused"]
+        assert refused > 0 and f"  refused    {refused} updates, which changed nothing" in text, text
+        assert "updates were refused and changed nothing" in text, text  # while it went on
+
+
 def test_reinforce_learns_cartpole():
     """Whole episodes through every daemon: drawn actions, sequences, each window once."""
     with scratch() as folder:
@@ -685,7 +701,7 @@ def test_a_batch_that_replay_can_never_give_ends_the_learner():
     with scratch() as folder, by_hand(folder, how="local", settings=few) as (processes, _, _):
         said = folder / "learner.log"
         assert processes["learner"].wait(DEADLINE_S) == 3, said.read_text()
-        assert "LEARNER-REPLAY-REFUSED" in said.read_text() and "learner.batch_size: 1000 windows" in said.read_text()
+        assert "LEARNER-REPLAY-REFUSED" in said.read_text() and "batch_size 1000 (1 to " in said.read_text()
 
 
 def test_batches_of_the_largest_size_are_learned_from():

@@ -24,6 +24,7 @@ summary_of(void)
         .env_steps_base = 1000,
         .updates = 500,
         .updates_base = 100,
+        .updates_refused = 3,
         .training_s = 4,
         .wait_share = NAN,
         .agreement = NAN,
@@ -96,7 +97,7 @@ test_summary_has_its_keys(void **state)
                                        "agreement",     "divergence",
                                        "actor_seconds", "bytes",
                                        "blas",          "version",
-                                       "commit"};
+                                       "commit",        "updates_refused"};
     learner_summary summary = summary_of();
     summary.solved = summary.has_last = true;
     summary.result = (learner_eval_result){.stage = LEARNER_EVAL_RESULT,
@@ -116,6 +117,7 @@ test_summary_has_its_keys(void **state)
     assert_int_equal(json_object_size(root), OCT_COUNTOF(keys));
     assert_string_equal(json_string_value(json_object_get(root, "run_id")), "0000000000000abc");
     assert_true(json_is_true(json_object_get(root, "solved")));
+    assert_int_equal(json_integer_value(json_object_get(root, "updates_refused")), 3);
     const json_t *result = json_object_get(root, "return");
     T_NEAR(number(result, "mean"), 480, 0, 0);
     T_NEAR(number(result, "policy_version"), 8, 0, 0);

@@ -40,6 +40,7 @@ typedef struct fixture {
     wire_configured configured;
     wire_sampled sampled; // numbers only; its columns were checked while they were valid
     uint64_t first_key;
+    char refused[WIRE_NAME_MAX + 1];
     uint32_t stat_count;
     char stat_name[80][48];
     double stat_value[80];
@@ -156,6 +157,7 @@ status_done(void *arg, oct_err err, const char *detail, const wire_status *answe
     fixture *f = arg;
     T_OK(err);
     (void)snprintf(f->state, sizeof(f->state), "%s", answer->state);
+    (void)snprintf(f->refused, sizeof(f->refused), "%s", answer->refused);
     assert_true(answer->stat_count <= OCT_COUNTOF(f->stat_name));
     f->stat_count = answer->stat_count;
     for (uint32_t i = 0; i < answer->stat_count; i++) {

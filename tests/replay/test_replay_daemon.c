@@ -31,6 +31,7 @@ test_daemon_counts_garbage_and_lives_on(void **state)
     send_batch(f, &actor.batch);
     wait_for_ack(f, 1); // passed over, or the actor would send it for ever
     assert_int_equal(stat_of(f, "replay.rejected"), 5);
+    assert_string_equal(f->refused, "an observation is not finite");
     assert_int_equal(stat_of(f, "replay.size"), 0);
 }
 
@@ -410,7 +411,7 @@ test_daemon_refuses_samples_it_cannot_give(void **state)
     assert_int_equal(f->sampled.count, 0);
     sample(f, 1u << 20, 1, 0);
     T_ERR(f->err, OCT_EINVAL);
-    assert_non_null(strstr(f->detail, "1 to 8192 is allowed"));
+    assert_non_null(strstr(f->detail, "1 to 65536 is allowed"));
     sample(f, 4, 1, 50); // nothing there, in time
     T_OK(f->err);
     assert_true(f->sampled.configured);
