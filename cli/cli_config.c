@@ -25,7 +25,8 @@ typedef struct config_options {
 
 static const struct argp_option option_table[] = {
     {"markdown", KEY_MARKDOWN, NULL, 0, "Print the keys as Markdown, as in the documentation", 0},
-    {"check", KEY_CHECK, "FILE", 0, "Check an experiment file and report its errors", 0},
+    {"check", KEY_CHECK, "FILE", 0, "Check an experiment file, or a preset, and report its errors",
+     0},
     {"resolved", KEY_RESOLVED, NULL, 0, "With --check: print every key with its value", 0},
     {"explain", KEY_EXPLAIN, "ALGO", 0,
      "Print the keys that matter to an algorithm, with usual values", 0},
@@ -70,49 +71,56 @@ static const struct argp config_argp = {
            "octet config --check FILE --resolved",
 };
 
+// How a name begins to be refused that is of no environment, rather than of one that is elsewhere.
+#define NO_ENVIRONMENT "env.id: no environment "
+
 // What the file's algorithm and network would be refused for, where its environment can be opened
 // here. Its data set may be elsewhere.
 static bool
-suits_environment(const char *path, const oct_config *config)
+suits_environment(const cli_experiment *experiment, const oct_config *config)
 {
     static oct_config copy;
     static cli_environment environment;
-    cli_experiment experiment = {.file = path};
     char reason[MESSAGE_BYTES];
     copy = *config;
     (void)snprintf(copy.replay.data, sizeof(copy.replay.data), "none");
-    (void)snprintf(experiment.path, sizeof(experiment.path), "%s", path);
     if (cli_preflight_check(&environment, &copy, CLI_PREFLIGHT_MS, reason, sizeof(reason)) ==
         OCT_OK) {
         return true;
     }
-    if (strncmp(reason, "env.", strlen("env.")) == 0) {
+    bool is_unknown = strncmp(reason, NO_ENVIRONMENT, strlen(NO_ENVIRONMENT)) == 0;
+    if (!is_unknown && strncmp(reason, "env.", strlen("env.")) == 0) {
         fprintf(stderr,
                 "note: the environment is not at hand, so that nothing is said about algo.name and "
                 "network with it: %s\n",
                 reason);
         return true;
     }
-    if (!cli_experiment_print_error(&experiment, config, reason, "")) {
-        fprintf(stderr, "%s: error: %s\n", path, reason);
+    if (!cli_experiment_print_error(experiment, config, reason, "")) {
+        fprintf(stderr, "%s: error: %s\n", experiment->file, reason);
     }
     return false;
 }
 
 static int
-check_file(const char *path, bool resolved)
+check_file(const char *file, bool resolved)
 {
     static oct_config config;
     char message[MESSAGE_BYTES] = "";
+    cli_experiment experiment = {.command = "config", .file = file};
+    cli_experiment_find(&experiment);
     oct_config_default(&config);
-    if (oct_config_load(&config, path, message, sizeof(message)) != OCT_OK ||
-        oct_config_check(&config, message, sizeof(message)) != OCT_OK) {
+    if (oct_config_load(&config, experiment.file, message, sizeof(message)) != OCT_OK) {
         fprintf(stderr, "%s", message);
+        return CLI_EXIT_FAILED;
+    }
+    if (oct_config_check(&config, message, sizeof(message)) != OCT_OK) {
+        cli_experiment_print_lines(&experiment, message);
         return CLI_EXIT_FAILED;
     }
     oct_config_warn_unread(&config, message, sizeof(message));
     fputs(message, stderr);
-    if (!suits_environment(path, &config)) {
+    if (!suits_environment(&experiment, &config)) {
         return CLI_EXIT_FAILED;
     }
     if (resolved) {
@@ -120,7 +128,7 @@ check_file(const char *path, bool resolved)
         (void)fputs(text, stdout);
         free(text);
     } else {
-        printf("%s: ok\n", path);
+        printf("%s: ok\n", experiment.file);
     }
     return 0;
 }

@@ -47,9 +47,19 @@
     {"algo.n_step", steps}, {"replay.sampler", "uniform or prioritized"},                          \
         {"replay.priority_exponent", "0.5 to 0.7, where prioritized"},                             \
         {"replay.importance_exponent", "0.2 to 1, where prioritized"},                             \
-        {"replay.importance_exponent_final", "same, or 1"},                                        \
+        {"replay.importance_exponent_final", "same, or 1"}, {"replay.min_size", "1000 to 50000"},  \
+        {"replay.samples_per_insert", ratio},                                                      \
     {                                                                                              \
-        "replay.samples_per_insert", ratio                                                         \
+        "replay.tolerance", "0.1"                                                                  \
+    }
+// Of actors that do not wait for versions, and of a learner that publishes by the count and time.
+#define STREAMED(updates)                                                                          \
+    {"learner.prefetch", "2 to 16"}, {"learner.batches_per_request", "1 to 8"},                    \
+        {"learner.publish_period", updates}, {"learner.publish_s", "0 (off)"},                     \
+        {"learner.publish_s_min", "0 to 0.1"}, {"learner.publish_core_share", "0.1"},              \
+        {"learner.publish_bytes_per_s", "0 (no limit)"}, {"actor.batch_steps", "64 to 512"},       \
+    {                                                                                              \
+        "actor.flush_s", "0.005 to 0.1"                                                            \
     }
 #define TARGET(period, rate)                                                                       \
     {"algo.target_period", period},                                                                \
@@ -97,6 +107,7 @@ static const oct_config_use dqn_uses[] = {
     {"algo.target", "q_learning"},
     {"algo.target_epsilon", "as actor.epsilon_base"},
     EXPLORED("0.01 to 0.4", "1 to 8"),
+    STREAMED("10 to 100"),
 };
 
 static const oct_config_use table_uses[] = {
@@ -110,15 +121,16 @@ static const oct_config_use table_uses[] = {
     {"algo.initial_value", "0, or above the returns"},
     {"algo.sequence_steps", "16"},
     {"algo.lag_max", "0 (none)"},
-    {"replay.samples_per_insert", "1"},
     EXPLORED("0.1 to 0.5", "1"),
+    STREAMED("5 to 50"),
 };
 
 #define DPG_USES                                                                                   \
     RATE("0.0001 to 0.001"), {"learner.batch_size", "100 to 512"}, CRITIC,                         \
         {"algo.action_grad_norm_max", "0 (off), or 1"},                                            \
         {"algo.pre_activation_cost", "0 (off), or 0.00001"},                                       \
-        {"algo.normalise_observations", "false, or true where numbers differ in size"}, NOISE
+        {"algo.normalise_observations", "false, or true where numbers differ in size"}, NOISE,     \
+        STREAMED("10 to 100")
 
 static const oct_config_use d4pg_uses[] = {
     RETURNS("0.98 to 0.999"),
@@ -171,6 +183,7 @@ static const oct_config_use sac_uses[] = {
     {"algo.initial_temperature", "0.1 to 1"},
     {"algo.target_entropy", "dimensions, or half of that"},
     {"algo.normalise_observations", "false, or true where numbers differ in size"},
+    STREAMED("10 to 100"),
 };
 
 static const oct_config_use reinforce_uses[] = {
@@ -187,6 +200,7 @@ static const oct_config_use reinforce_uses[] = {
     ENTROPY,
     {"algo.value_cost", "0.5"},
     {"algo.initial_deviation", "0.5 to 1"},
+    STREAMED("1"),
 };
 
 #define ROLLOUTS(steps, rollouts)                                                                  \
@@ -241,6 +255,7 @@ static const oct_config_use vtrace_uses[] = {
     ENTROPY,
     {"algo.value_cost", "0.5"},
     {"algo.initial_deviation", "0.5 to 1"},
+    STREAMED("1"),
 };
 
 static const oct_config_use trpo_uses[] = {
@@ -278,6 +293,7 @@ static const oct_config_use external_uses[] = {
     EXPLORED("0.01 to 0.4", "1 to 8"),
     NOISE,
     {"algo.client_wait_s", "60"},
+    STREAMED("10 to 100"),
 };
 
 // After how many rewards the value of a state follows, where n_step says nothing.

@@ -58,9 +58,10 @@ check_network(const oct_config *config, oct_text *text)
             config->network.critic_hidden.count > 0 ? "network.critic_hidden"
                                                     : "network.hidden (network.critic_hidden: [])");
     }
-    if (!(config->algo.value_min < config->algo.value_max)) {
-        oct_text_add(text, "error: algo.value_min: %g is not below algo.value_max %g\n",
-                     config->algo.value_min, config->algo.value_max);
+    if (!((float)config->algo.value_min < (float)config->algo.value_max)) { // as atoms are kept
+        oct_text_add(text, "error: algo.value_min: %.9g is not below algo.value_max %.9g%s\n",
+                     config->algo.value_min, config->algo.value_max,
+                     config->algo.value_min < config->algo.value_max ? " in single precision" : "");
     }
     if (config->network.conv.count + config->network.hidden.count > OCT_CONFIG_INTS_MAX) {
         oct_text_add(
@@ -85,6 +86,8 @@ next_unread(const oct_config *config, size_t *at, char out[OCT_CONFIG_VALUE_MAX]
     oct_config defaults;
     char name[OCT_CONFIG_NAME_MAX], preset[OCT_CONFIG_VALUE_MAX];
     oct_config_default(&defaults);
+    defaults.algo.name = config->algo.name;
+    oct_config_resolve(&defaults);
     while (*at < oct_config_key_count) {
         const oct_config_key *key = &oct_config_keys[(*at)++];
         oct_config_key_name(key, name);
@@ -251,15 +254,14 @@ check_sequences(const oct_config *config, oct_text *text)
     if (!takes_each_once(config) || oct_config_has_rollouts(config)) {
         return;
     }
-    uint64_t windows = OCT_MAX(config->replay.min_size, config->learner.batch_size);
+    uint64_t windows = config->learner.batch_size;
     uint64_t rows = windows * ((uint64_t)config->algo.sequence_steps + 1);
     if (windows <= config->replay.capacity && rows > config->replay.capacity) {
         oct_text_add(text,
-                     "error: replay.capacity: %llu steps do not hold %llu windows (%s) of "
-                     "algo.sequence_steps: %u and one observation: %llu would\n",
+                     "error: replay.capacity: %llu steps do not hold %llu windows "
+                     "(learner.batch_size) of algo.sequence_steps: %u and one observation: %llu "
+                     "would\n",
                      (unsigned long long)config->replay.capacity, (unsigned long long)windows,
-                     config->replay.min_size > config->learner.batch_size ? "replay.min_size"
-                                                                          : "learner.batch_size",
                      config->algo.sequence_steps, (unsigned long long)rows);
     }
     uint64_t batch = (uint64_t)config->learner.batch_size * config->algo.sequence_steps;
@@ -275,7 +277,8 @@ check_sequences(const oct_config *config, oct_text *text)
 static void
 check_replay(const oct_config *config, oct_text *text)
 {
-    if (config->replay.min_size > config->replay.capacity) {
+    bool has_minimum = !takes_each_once(config);
+    if (has_minimum && config->replay.min_size > config->replay.capacity) {
         oct_text_add(text,
                      "error: replay.min_size: %llu is more than replay.capacity %llu: sampling "
                      "would never begin\n",
@@ -295,7 +298,7 @@ check_replay(const oct_config *config, oct_text *text)
                      OCT_CONFIG_SAMPLE_MAX);
     }
     uint32_t repeat = oct_action_repeat_of(config->env.options);
-    if (config->replay.min_size * repeat > config->run.env_steps) {
+    if (has_minimum && config->replay.min_size * repeat > config->run.env_steps) {
         oct_text_add(text, "error: run.env_steps: %llu is less than replay.min_size %llu",
                      (unsigned long long)config->run.env_steps,
                      (unsigned long long)config->replay.min_size);
@@ -471,7 +474,7 @@ check_shards(const oct_config *config, oct_text *text)
                          shards, refused[i].why);
         }
     }
-    if (config->replay.min_size <= config->replay.capacity &&
+    if (!takes_each_once(config) && config->replay.min_size <= config->replay.capacity &&
         config->replay.min_size > oct_config_shard_capacity(config)) {
         oct_text_add(text,
                      "error: replay.min_size: %llu is more than the %llu rows that each of %u "

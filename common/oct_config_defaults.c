@@ -33,9 +33,6 @@ static const struct own_default {
     {"learner", "publish_s_min", SEQUENCES, "0"},
     {"replay", "capacity", OF(REINFORCE) | OF(TABLE), "16384"},
     {"replay", "capacity", OF(VTRACE), "4096"},
-    {"replay", "min_size", SEQUENCES, "16"},
-    {"replay", "min_size", OF(TABLE), "8"},
-    {"replay", "samples_per_insert", OF(TABLE), "1"},
 };
 
 static bool

@@ -211,8 +211,8 @@ learner_source_table(const learner_source_options *options)
     const oct_config *config = options->config;
     const policy_spec *spec = options->spec;
     const algo_wants *wants = &options->wants;
-    // Of windows that come once there is one sample for each insert, or replay would wait for more.
-    double ratio = config->replay.samples_per_insert;
+    // Windows that come once have neither a ratio of samples nor a least number.
+    bool each_once = wants->each_once;
     wire_configure configure = {
         .run_id = options->run_id,
         .epoch = options->epoch,
@@ -223,7 +223,7 @@ learner_source_table(const learner_source_options *options)
         .action_bytes = (uint32_t)policy_spec_action_bytes(spec),
         .action_is_float = spec->action_kind == POLICY_BOX,
         .extra_dim = policy_spec_extra_dim(spec),
-        .sampler = wants->each_once ? WIRE_SAMPLER_FIFO : samplers[config->replay.sampler],
+        .sampler = each_once ? WIRE_SAMPLER_FIFO : samplers[config->replay.sampler],
         .priority_exponent = config->replay.priority_exponent,
         .window = is_rollout(options)    ? WIRE_WINDOW_ROLLOUT
                   : is_sequence(options) ? WIRE_WINDOW_SEQUENCE
@@ -232,8 +232,8 @@ learner_source_table(const learner_source_options *options)
         .window_stride = is_sequence(options) ? wants->stride : 0,
         .discount = config->algo.discount,
         .reward_clip = config->algo.reward_clip,
-        .min_size = config->replay.min_size,
-        .samples_per_insert = wants->each_once ? OCT_MIN(ratio, 1) : ratio,
+        .min_size = each_once ? 1 : config->replay.min_size,
+        .samples_per_insert = each_once ? 1 : config->replay.samples_per_insert,
         .tolerance = config->replay.tolerance,
         .seed = options->shard > 0 ? oct_rng_mix(oct_rng_mix(0, config->run.seed), options->shard)
                                    : config->run.seed,

@@ -101,9 +101,8 @@ cli_experiment_print_error(const cli_experiment *experiment, const oct_config *c
     return true;
 }
 
-// "error: KEY: …" of a check knows no file: each line gets the place of its key.
-_Noreturn static void
-refuse_lines(const cli_experiment *experiment, const char *message)
+void
+cli_experiment_print_lines(const cli_experiment *experiment, const char *message)
 {
     char place[CLI_PATH_MAX + 32], key[OCT_CONFIG_NAME_MAX], line[MESSAGE_BYTES];
     (void)fflush(stdout);
@@ -111,11 +110,16 @@ refuse_lines(const cli_experiment *experiment, const char *message)
         size_t length = strcspn(message, "\n");
         (void)snprintf(line, sizeof(line), "%.*s", (int)length, message);
         bool has_key = cli_experiment_key(experiment, line, key);
-        fprintf(stderr, "%s%s%s\n",
-                has_key ? cli_experiment_place(experiment, key, place, sizeof(place)) : "",
-                has_key ? ": " : "", line);
+        fprintf(stderr, "%s: %s\n",
+                cli_experiment_place(experiment, has_key ? key : "", place, sizeof(place)), line);
         message += length + (message[length] == '\n');
     }
+}
+
+_Noreturn static void
+refuse_lines(const cli_experiment *experiment, const char *message)
+{
+    cli_experiment_print_lines(experiment, message);
     exit(CLI_EXIT_USAGE);
 }
 
@@ -365,6 +369,15 @@ find_preset(cli_experiment *experiment)
                     "no file '%s', nor a preset of that name; octet presets lists them", name);
 }
 
+void
+cli_experiment_find(cli_experiment *experiment)
+{
+    find_preset(experiment);
+    if (realpath(experiment->file, experiment->path) == NULL) {
+        (void)snprintf(experiment->path, sizeof(experiment->path), "%s", experiment->file);
+    }
+}
+
 // ---- layers
 
 // A program of the user's own has taken the place of before, the file's algorithm.
@@ -408,10 +421,7 @@ cli_experiment_load(oct_config *out, cli_experiment *experiment)
 {
     char message[MESSAGE_BYTES] = "";
     if (experiment->file != NULL) {
-        find_preset(experiment);
-    }
-    if (experiment->file != NULL && realpath(experiment->file, experiment->path) == NULL) {
-        (void)snprintf(experiment->path, sizeof(experiment->path), "%s", experiment->file);
+        cli_experiment_find(experiment);
     }
     if (experiment->resume && load_run(out, experiment)) {
         oct_config before = *out;

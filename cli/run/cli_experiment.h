@@ -29,6 +29,9 @@ typedef struct cli_experiment {
 // Ends the process with words for a person when anything is wrong, or when run_dir holds nothing to
 // resume. Notes what a resumed run changes on standard error.
 void cli_experiment_load(oct_config *out, cli_experiment *experiment);
+// Finds the file, or the preset of that name: fills path, and preset where it is one. Ends the
+// process with words for a person where a word without a suffix is neither.
+void cli_experiment_find(cli_experiment *experiment);
 // Whether this value of a key is a path, which must not depend on the working folder.
 bool cli_experiment_is_path(const char *key, const char *value);
 // "mine.yaml:4" or "--set algo.name=dqn": where key got its value, the file alone if from nowhere.
@@ -40,6 +43,9 @@ const char *cli_experiment_place(const cli_experiment *experiment, const char *k
 bool cli_experiment_key(const cli_experiment *experiment, const char *text,
                         char out[OCT_CONFIG_NAME_MAX]);
 
+// Prints what a check says, lines such as "error: KEY: …", on standard error, each after the place
+// of its key, or the file alone where it names none.
+void cli_experiment_print_lines(const cli_experiment *experiment, const char *message);
 // Prints a reason why config cannot be used, on one line of standard error, after the place of the
 // key that it is about; hint ("" for none) follows it. False: it is about no key, and nothing was
 // printed.

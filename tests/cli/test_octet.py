@@ -404,6 +404,21 @@ class WrongInput(Case):
         (self.home / "bad.yaml").write_text("env:\n  id: CartPole-v1\nrun:\n  env_steps: lots\n")
         self.refused(["config", "--check", "bad.yaml"], "bad.yaml:4", "env_steps", code=1)
 
+    def test_config_check_names_the_file_where_a_default_is_the_mistake(self):
+        file = self.home / "bad.yaml"
+        for text in ("env: {id: ''}\n", "run: {env_steps: 5000}\n"):
+            file.write_text(text)
+            self.refused(["config", "--check", "bad.yaml"], "bad.yaml", ": error: env.id: is required", code=1)
+        file.write_text("env: {id: CartPole-v1}\nreplay:\n  capacity: 999\n")
+        self.refused(["config", "--check", "bad.yaml"], "bad.yaml:3: error: replay.min_size: 1000 is more", code=1)
+        self.refused(["train", "bad.yaml"], "bad.yaml:3: error: replay.min_size: 1000 is more")
+
+    def test_config_check_tells_of_mistyped_names(self):
+        self.refused(["config", "--check", "pole"], "no file 'pole', nor a preset of that name")
+        (self.home / "typo.yaml").write_text("env:\n  id: CartPol-v1\n")
+        self.refused(["config", "--check", "typo.yaml"], "typo.yaml:2: error: env.id: no environment \"CartPol-v1\"; "
+                     "did you mean CartPole-v1?", code=1)
+
     def test_config_check_holds_the_algorithm_against_the_environment(self):
         file = self.home / "box.yaml"
         file.write_text("env: {id: CartPole-v1}\nalgo:\n  name: d4pg\n")
@@ -481,6 +496,11 @@ class Presets(Case):
     def test_list(self):
         self.assertEqual(re.sub(" +", " ", self.moved("presets")[0]),
                          "mine One of ours: it is short.\nmore/other env:\n")
+
+    def test_a_name_is_checked_as_its_file(self):
+        self.assertIn("/share/octet/presets/more/other.yaml: ok\n", self.moved("config", "--check", "more/other")[0])
+        _, err = self.moved("config", "--check", "mine", code=1)
+        self.assertIn("/share/octet/presets/mine.yaml:5:", err)
 
     def test_a_name_stands_for_its_file(self):
         _, err = self.moved("train", "mine", code=2)

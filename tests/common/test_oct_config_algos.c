@@ -79,15 +79,33 @@ test_algorithms_read_their_own_keys(void **state)
         const char *key;
         bool is_read;
     } known[] = {
-        {OCT_ALGO_DQN, "algo.dueling", true},      {OCT_ALGO_TD3, "algo.dueling", false},
-        {OCT_ALGO_TD3, "algo.target_noise", true}, {OCT_ALGO_SAC, "algo.target_noise", false},
-        {OCT_ALGO_SAC, "algo.temperature", true},  {OCT_ALGO_D4PG, "algo.temperature", false},
+        {OCT_ALGO_DQN, "algo.dueling", true},
+        {OCT_ALGO_TD3, "algo.dueling", false},
+        {OCT_ALGO_TD3, "algo.target_noise", true},
+        {OCT_ALGO_SAC, "algo.target_noise", false},
+        {OCT_ALGO_SAC, "algo.temperature", true},
+        {OCT_ALGO_D4PG, "algo.temperature", false},
         {OCT_ALGO_SAC, "actor.noise", false}, // it draws
-        {OCT_ALGO_DDPG, "actor.noise", true},      {OCT_ALGO_REINFORCE, "replay.sampler", false},
+        {OCT_ALGO_DDPG, "actor.noise", true},
+        {OCT_ALGO_REINFORCE, "replay.sampler", false},
         {OCT_ALGO_REINFORCE, "run.seed", true}, // in no list
-        {OCT_ALGO_D4PG, "algo.critics", true},     {OCT_ALGO_DDPG, "algo.critics", true},
-        {OCT_ALGO_TD3, "algo.critics", true},      {OCT_ALGO_SAC, "algo.critics", true},
-        {OCT_ALGO_DQN, "algo.critics", false},     {OCT_ALGO_PPO, "algo.critics", false},
+        {OCT_ALGO_D4PG, "algo.critics", true},
+        {OCT_ALGO_DDPG, "algo.critics", true},
+        {OCT_ALGO_TD3, "algo.critics", true},
+        {OCT_ALGO_SAC, "algo.critics", true},
+        {OCT_ALGO_DQN, "algo.critics", false},
+        {OCT_ALGO_PPO, "algo.critics", false},
+        {OCT_ALGO_SAC, "replay.min_size", true},
+        {OCT_ALGO_PPO, "replay.min_size", false},
+        {OCT_ALGO_VTRACE, "replay.tolerance", false},
+        {OCT_ALGO_EXTERNAL, "replay.tolerance", true},
+        {OCT_ALGO_TABLE, "replay.samples_per_insert", false},
+        {OCT_ALGO_VTRACE, "learner.publish_period", true},
+        {OCT_ALGO_A2C, "learner.publish_period", false},
+        {OCT_ALGO_TRPO, "learner.prefetch", false},
+        {OCT_ALGO_REINFORCE, "learner.prefetch", true},
+        {OCT_ALGO_PPO, "actor.batch_steps", false},
+        {OCT_ALGO_TABLE, "actor.flush_s", true},
     };
     for (size_t i = 0; i < OCT_COUNTOF(known); i++) {
         assert_int_equal(oct_config_is_read(known[i].name, known[i].key), known[i].is_read);
@@ -117,6 +135,10 @@ test_keys_without_effect_are_told(void **state)
     assert_unread("algo.name=ppo", "algo.critics=2",
                   "warning: algo.critics: 2 has no effect with algo.name: ppo; it is of d4pg, "
                   "ddpg, td3, sac\n");
+    assert_unread("algo.name=ppo", "replay.min_size=100",
+                  "warning: replay.min_size: 100 has no effect with algo.name: ppo; it is of dqn, "
+                  "d4pg, ddpg, td3, sac, external\n");
+    assert_unread("algo.name=vtrace", "learner.publish_period=2", ""); // its default is 1
     assert_unread("algo.name=td3", "algo.target_noise=0.1", "");
     assert_unread("algo.name=sac", "algo.target_noise=0.2", ""); // the default
     assert_unread("algo.name=td3", "algo.dueling=true", "");     // an error of the check

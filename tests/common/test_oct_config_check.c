@@ -168,6 +168,16 @@ test_keys_that_contradict_each_other_are_refused(void **state)
     assert_check("run.env_steps=999",
                  "error: run.env_steps: 999 is less than replay.min_size 1000: nothing would be "
                  "learned\n");
+    // Where windows come once there is no least number of them.
+    assert_check("algo.name=ppo;run.env_steps=600;replay.min_size=500000;algo.sequence_steps=8",
+                 "");
+    assert_check("algo.name=reinforce;run.env_steps=600;replay.min_size=500000", "");
+    assert_check("algo.name=a2c;replay.capacity=999", "");
+    assert_check("algo.value_min=1;algo.value_max=1.00000001",
+                 "error: algo.value_min: 1 is not below algo.value_max 1.00000001 in single "
+                 "precision\n");
+    assert_check("algo.value_min=2;algo.value_max=1.5",
+                 "error: algo.value_min: 2 is not below algo.value_max 1.5\n");
     assert_check("evaluation.screen_episodes=101",
                  "error: evaluation.screen_episodes: 101 is more than evaluation.episodes 100\n");
     assert_check("network.hidden=[];network.first_layer_norm=true",
@@ -180,14 +190,12 @@ test_keys_that_contradict_each_other_are_refused(void **state)
                  "error: algo.distributional: true is an option of algo.name: dqn\n");
     assert_check("algo.noisy=true;algo.dueling=true;algo.distributional=true", "");
     assert_check(
-        "algo.name=reinforce;replay.min_size=16;learner.batch_size=8;algo.sequence_steps=9;"
-        "replay.capacity=159",
-        "error: replay.capacity: 159 steps do not hold 16 windows (replay.min_size) of "
+        "algo.name=reinforce;learner.batch_size=16;algo.sequence_steps=9;replay.capacity=159",
+        "error: replay.capacity: 159 steps do not hold 16 windows (learner.batch_size) of "
         "algo.sequence_steps: 9 and one observation: 160 would\n");
-    assert_check(
-        "algo.name=reinforce;replay.min_size=16;learner.batch_size=8;algo.sequence_steps=9;"
-        "replay.capacity=160",
-        "");
+    assert_check("algo.name=reinforce;learner.batch_size=16;algo.sequence_steps=9;"
+                 "replay.capacity=160",
+                 "");
     assert_check("algo.name=reinforce;learner.batch_size=65536;learner.batches_per_request=1;"
                  "algo.sequence_steps=17;replay.capacity=2000000",
                  "error: learner.batch_size: 65536 windows of algo.sequence_steps: 17 are more "

@@ -41,7 +41,7 @@ test_a_key_that_is_set_stays_whatever_comes_first(void **state)
     assert_int_equal(before.learner.batch_size, 7);
     assert_int_equal(after.learner.batch_size, 7);
     assert_int_equal(before.replay.capacity, 50000);
-    assert_int_equal(before.replay.min_size, 16);
+    assert_int_equal(before.learner.prefetch, 2);
     assert_int_equal(before.algo.sequence_steps, 32);
     oct_config usual = config_with("algo.name=table;learner.batch_size=256"); // said, though usual
     assert_int_equal(usual.learner.batch_size, 256);

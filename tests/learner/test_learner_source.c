@@ -120,10 +120,11 @@ test_source_configures_sequences_that_come_once(void **state)
     assert_int_equal(request.extra_dim, 1);
     assert_int_equal(request.sampler, WIRE_SAMPLER_FIFO);
     T_NEAR(request.samples_per_insert, 1, 0, 0);
+    assert_int_equal(request.min_size, 1);
     learner_source_destroy(source);
-    config.replay.samples_per_insert = 0;
+    config.replay.samples_per_insert = 0; // has no effect
     source = learner_source_create(&options);
-    T_NEAR(learner_source_configure(source).samples_per_insert, 0, 0, 0);
+    T_NEAR(learner_source_configure(source).samples_per_insert, 1, 0, 0);
     learner_source_destroy(source);
 }
 
