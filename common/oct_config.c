@@ -16,12 +16,14 @@
 #include "common/oct_file.h"
 #include "common/oct_text.h"
 
-#define FILE_BYTES_MAX (1u << 20)
-#define ERRORS_MAX     10
-#define REASON_MAX     1024
-#define QUOTED_BYTES   48
-#define SECTIONS_MAX   16
-#define DEPTH_MAX      32
+#define BYTE_ORDER_MARK "\xEF\xBB\xBF" // UTF-8
+#define MARK_BYTES      3
+#define FILE_BYTES_MAX  (1u << 20)
+#define ERRORS_MAX      10
+#define REASON_MAX      1024
+#define QUOTED_BYTES    48
+#define SECTIONS_MAX    16
+#define DEPTH_MAX       32
 
 // One pass over the events of one text. Mistakes in values are collected, so that a person sees
 // them all; mistakes that leave the structure in doubt set stop.
@@ -397,8 +399,11 @@ parse_text(oct_config *out, const oct_config_key *key, const char *name, const c
         return OCT_EINVAL;
     }
     OCT_ASSERT(yaml_parser_initialize(&p.parser) == 1);
+    bool has_mark = length >= MARK_BYTES && memcmp(text, BYTE_ORDER_MARK, MARK_BYTES) == 0;
+    size_t skipped = key == NULL && has_mark ? MARK_BYTES : 0; // to libyaml it is a column
     yaml_parser_set_encoding(&p.parser, YAML_UTF8_ENCODING);
-    yaml_parser_set_input_string(&p.parser, (const unsigned char *)text, length);
+    yaml_parser_set_input_string(&p.parser, (const unsigned char *)text + skipped,
+                                 length - skipped);
     parse_document(&p, key);
     yaml_event_delete(&p.event);
     yaml_parser_delete(&p.parser);

@@ -60,8 +60,8 @@ parse_whole(uint64_t *out, const oct_config_key *key, const oct_config_scalar *v
         return oct_refuse(reason, reason_size, "%s%s%s is not a whole number, allowed %s",
                           value->quoted ? "\"" : "", quoted, value->quoted ? "\"" : "", allowed);
     }
-    double number = strtod(digits, NULL);
-    if (number != floor(number)) {
+    long double number = strtold(digits, NULL); // exact beyond 2^53, which doubles are not
+    if (number != floorl(number)) {
         return oct_refuse(reason, reason_size, "%s is not a whole number, allowed %s", quoted,
                           allowed);
     }

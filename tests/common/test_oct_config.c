@@ -81,6 +81,9 @@ test_numbers_out_of_range_are_refused_with_the_range(void **state)
          "1 .. 65536\n"},
         {"run:\n  seed: -1\n",
          "x.yaml:2:9: error: run.seed: -1 is out of range, allowed 0 .. 9007199254740992\n"},
+        {"run:\n  seed: 9007199254740993\n", // the nearest double is allowed
+         "x.yaml:2:9: error: run.seed: 9007199254740993 is out of range, allowed 0 .. "
+         "9007199254740992\n"},
         {"algo:\n  discount: 1.0000001\n",
          "x.yaml:2:13: error: algo.discount: 1.0000001 is out of range, allowed 0 .. 1\n"},
         {"algo:\n  learning_rate: 0\n",
@@ -520,6 +523,8 @@ test_all_ways_to_write_yaml_are_read(void **state)
     assert_string_equal(config.env.id, "Z\xC3\xBC-v1");
     accept("\xEF\xBB\xBFnetwork:\n  hidden: []\n");
     assert_int_equal(config.network.hidden.count, 0);
+    accept("\xEF\xBB\xBFrun:\n  seed: 3\nalgo:\n  discount: 0.5\n"); // is no column
+    assert_true(config.run.seed == 3 && config.algo.discount == 0.5);
 }
 
 static void
