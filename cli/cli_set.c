@@ -29,18 +29,37 @@ typedef struct set_options {
 } set_options;
 
 // Only the limiter can change in a live run; everything else is const after start.
-static const char *const live_keys[] = {"replay.samples_per_insert", "replay.tolerance"};
+enum { SAMPLES_PER_INSERT, TOLERANCE };
+static const char *const live_keys[] = {
+    [SAMPLES_PER_INSERT] = "replay.samples_per_insert",
+    [TOLERANCE] = "replay.tolerance",
+};
+
+static bool
+is_of_key(const char *assignment, const char *key)
+{
+    size_t length = strlen(key);
+    return strncmp(assignment, key, length) == 0 && assignment[length] == '=';
+}
 
 static bool
 is_live(const char *assignment)
 {
+    bool is = false;
     for (size_t i = 0; i < OCT_COUNTOF(live_keys); i++) {
-        size_t length = strlen(live_keys[i]);
-        if (strncmp(assignment, live_keys[i], length) == 0 && assignment[length] == '=') {
-            return true;
-        }
+        is |= is_of_key(assignment, live_keys[i]);
     }
-    return false;
+    return is;
+}
+
+static bool
+is_named(const set_options *options, const char *key)
+{
+    bool is = false;
+    for (size_t i = 0; i < options->count; i++) {
+        is |= is_of_key(options->assignment[i], key);
+    }
+    return is;
 }
 
 static error_t
@@ -66,10 +85,10 @@ static const struct argp_child children[] = {{&cli_remote_argp, 0, NULL, 0}, {0}
 
 static const struct argp set_argp = {
     .parser = parse,
-    .args_doc = "RUN_DIR replay.samples_per_insert=VALUE [replay.tolerance=VALUE]\n"
-                "--learner ADDRESS replay.samples_per_insert=VALUE [replay.tolerance=VALUE]",
-    .doc = "Changes the limiter of a live run: how often each window is sampled. The "
-           "change lasts until the learner or replay is started again.\v"
+    .args_doc = "RUN_DIR [replay.samples_per_insert=VALUE] [replay.tolerance=VALUE]\n"
+                "--learner ADDRESS [replay.samples_per_insert=VALUE] [replay.tolerance=VALUE]",
+    .doc = "Changes the limiter of a live run: how often each window is sampled. What is "
+           "not named stays. The change lasts until the learner or replay is started again.\v"
            "Example: octet set runs/CartPole-v1-20260131-120000 replay.samples_per_insert=16",
     .children = children,
 };
@@ -99,7 +118,7 @@ words_take(set_options *options)
 // ---- the call
 
 static wire_configure
-limiter_of(const oct_config *config, uint64_t run_id)
+limiter_of(const set_options *options, const oct_config *config, uint64_t run_id)
 {
     return (wire_configure){
         .run_id = run_id,
@@ -109,6 +128,8 @@ limiter_of(const oct_config *config, uint64_t run_id)
         .samples_per_insert = config->replay.samples_per_insert,
         .tolerance = config->replay.tolerance,
         .limiter_only = true,
+        .keep_samples_per_insert = !is_named(options, live_keys[SAMPLES_PER_INSERT]),
+        .keep_tolerance = !is_named(options, live_keys[TOLERANCE]),
     };
 }
 
@@ -126,18 +147,19 @@ settings_apply(const set_options *options, oct_config *config)
     return 0;
 }
 
-static int
-end_say(const char *run, const oct_config *config, bool done, const char *detail)
+static void
+end_say(const char *run, const set_options *options, bool done, const char *detail)
 {
-    if (done) {
-        printf("%s: replay.samples_per_insert=%g replay.tolerance=%g, until learner or replay is "
-               "started again\n",
-               run, config->replay.samples_per_insert, config->replay.tolerance);
-    } else {
+    if (!done) {
         cli_error("set", "'%s': %s", run, detail);
+        return;
     }
+    printf("%s:", run);
+    for (size_t i = 0; i < options->count; i++) {
+        printf(" %s", options->assignment[i]);
+    }
+    printf(", until learner or replay is started again\n");
     (void)fflush(stdout);
-    return done ? 0 : CLI_EXIT_FAILED;
 }
 
 typedef struct change {
@@ -194,7 +216,7 @@ met(void *arg, oct_err err, const char *why)
         net_loop_stop(c->loop);
         return;
     }
-    wire_configure message = limiter_of(config, cli_remote_run_id(c->link));
+    wire_configure message = limiter_of(c->options, config, cli_remote_run_id(c->link));
     static struct told told[OCT_SHARDS_MAX];
     uint32_t shards = oct_config_shards(config);
     c->asked = shards;
@@ -221,13 +243,12 @@ apply(const set_options *options)
             net_loop_run(c.loop);
         }
         if (!c.said) {
-            const oct_config *config = c.link != NULL ? cli_remote_config(c.link) : NULL;
             bool is_dead =
                 options->run_dir != NULL && c.link != NULL && cli_remote_run_id(c.link) == 0;
             char why[sizeof(c.why) + 64];
             (void)snprintf(why, sizeof(why), "%s%s", is_dead ? "the run does not answer: " : "",
                            c.why);
-            (void)end_say(run, config, c.exit_code == 0, why);
+            end_say(run, options, c.exit_code == 0, why);
         }
     }
     net_loop_exit_deadline(c.loop, CLOSE_MS, c.exit_code);

@@ -51,6 +51,7 @@ typedef struct wire_configure {
     double tolerance; // band = tolerance * min_size * samples_per_insert samples either side
     uint64_t seed;
     bool limiter_only;
+    bool keep_samples_per_insert, keep_tolerance; // limiter_only: it stays as the table has it
     bool release;   // the run needs the table no more; nothing else of this counts
     uint64_t epoch; // of the learner: grows with each of a run; 0: none
     // Of the windows that this table gave out, so many were learned from; more were given for

@@ -302,6 +302,22 @@ table_keep(replay_io *io, const wire_configure *wanted, uint64_t *returned)
     }
 }
 
+// What an operator did not name stays.
+static void
+limiter_keep(const replay_io *io, wire_configure *wanted)
+{
+    if (!wanted->limiter_only || !io->table) {
+        return;
+    }
+    const wire_configure *now = replay_table_configure(io->table);
+    if (wanted->keep_samples_per_insert) {
+        wanted->samples_per_insert = now->samples_per_insert;
+    }
+    if (wanted->keep_tolerance) {
+        wanted->tolerance = now->tolerance;
+    }
+}
+
 // The table that a Configure means: of a data set, all of it.
 static oct_err
 table_fit(const replay_io *io, wire_configure *out, const wire_configure *wanted,
@@ -309,6 +325,7 @@ table_fit(const replay_io *io, wire_configure *out, const wire_configure *wanted
 {
     if (!io->data) {
         *out = *wanted;
+        limiter_keep(io, out);
         return OCT_OK;
     }
     if (wanted->limiter_only) {

@@ -221,9 +221,13 @@ static void
 test_configure_of_the_limiter_alone_needs_no_table(void **state)
 {
     (void)state;
-    wire_configure in = {.run_id = 1, .samples_per_insert = 8.0, .limiter_only = true}, out;
+    wire_configure in = {.run_id = 1,
+                         .samples_per_insert = 8.0,
+                         .limiter_only = true,
+                         .keep_tolerance = true},
+                   out;
     T_OK(wire_configure_through(&out, arena, &in));
-    assert_true(out.limiter_only);
+    assert_true(out.limiter_only && out.keep_tolerance && !out.keep_samples_per_insert);
 }
 
 static void

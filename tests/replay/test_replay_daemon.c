@@ -632,6 +632,17 @@ test_daemon_stalls_actors_until_the_learner_sampled(void **state)
     message.samples_per_insert = 0;
     T_OK(configure(f, &message));
     wait_for_ack(f, actor.batch.sequence);
+    message.samples_per_insert = 7; // an operator names the tolerance alone
+    message.keep_samples_per_insert = true;
+    message.tolerance = 3;
+    T_OK(configure(f, &message));
+    assert_true(stat_of(f, "replay.limiter.samples_per_insert") == 0);
+    message.keep_samples_per_insert = false;
+    message.keep_tolerance = true;
+    message.tolerance = 0;
+    T_OK(configure(f, &message)); // balances of 20 times 7, and 3 times that on either side
+    assert_true(stat_of(f, "replay.limiter.samples_per_insert") == 7);
+    assert_true(stat_of(f, "replay.limiter.balance_max") == 20 * 7 * (1 + 3));
     assert_true(stat_of(f, "replay.insert_blocked_s") > 0);
     assert_int_equal(stat_of(f, "replay.inserts"), 20 * actor.batch.sequence);
 }
