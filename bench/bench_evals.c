@@ -62,7 +62,7 @@ play(learner_evals *evals, simulated *run, uint64_t now_ns, outcome *out)
 {
     uint32_t played = 0;
     learner_eval_order order;
-    while (learner_evals_order(evals, now_ns, ONE, &order) == OCT_OK) {
+    while (learner_evals_order(evals, now_ns, now_ns, ONE, &order) == OCT_OK) {
         float returns[EPISODES];
         uint32_t lengths[EPISODES] = {0};
         uint64_t version = order.publication->version;

@@ -198,7 +198,7 @@ choose_at_the_end(const learner_evals *evals, learner_eval_stage *stage)
 // The next thing to evaluate; NULL: nothing now. While one evaluator plays a long evaluation,
 // another may screen.
 static quantizer_publication *
-choose(const learner_evals *evals, uint64_t now_ns, learner_eval_stage *stage)
+choose(const learner_evals *evals, uint64_t paced_ns, learner_eval_stage *stage)
 {
     if (evals->finishing) {
         return choose_at_the_end(evals, stage);
@@ -212,7 +212,7 @@ choose(const learner_evals *evals, uint64_t now_ns, learner_eval_stage *stage)
     if (evals->promoted != NULL && !in_work(evals, LEARNER_EVAL_FULL)) {
         return evals->promoted;
     }
-    double since_s = (double)(now_ns - evals->screened_ns) * 1e-9;
+    double since_s = (double)(paced_ns - evals->screened_ns) * 1e-9;
     if (!newest_is_unseen(evals) ||
         (evals->screened_any && since_s < evals->config->evaluation.period_s)) {
         return NULL;
@@ -235,7 +235,7 @@ learner_evals_done(const learner_evals *evals)
 
 static struct evaluation *
 evaluation_begin(learner_evals *evals, quantizer_publication *publication, learner_eval_stage stage,
-                 uint64_t now_ns)
+                 uint64_t paced_ns)
 {
     struct evaluation *evaluation = evals->evaluation;
     while (evaluation->publication != NULL) {
@@ -261,7 +261,7 @@ evaluation_begin(learner_evals *evals, quantizer_publication *publication, learn
     }
     if (evaluation->is_first_look) {
         evals->screened_any = true;
-        evals->screened_ns = now_ns;
+        evals->screened_ns = paced_ns;
         evals->screened_version = publication->version;
     }
     if (evals->finishing && stage == LEARNER_EVAL_FULL && publication == evals->newest) {
@@ -284,7 +284,7 @@ learner_evals_patience_s(const learner_evals *evals)
 }
 
 bool
-learner_evals_rest(const learner_evals *evals, uint64_t now_ns)
+learner_evals_rest(const learner_evals *evals, uint64_t paced_ns)
 {
     learner_eval_stage stage;
     for (int i = 0; i < LEARNER_EVALUATIONS_MAX; i++) {
@@ -292,7 +292,7 @@ learner_evals_rest(const learner_evals *evals, uint64_t now_ns)
             return false;
         }
     }
-    return choose(evals, now_ns, &stage) == NULL;
+    return choose(evals, paced_ns, &stage) == NULL;
 }
 
 // Nobody plays the part any more. A screen is not worth another try, but in lock-step, where every
@@ -373,7 +373,7 @@ part_open(learner_evals *evals, struct evaluation **of)
 }
 
 oct_err
-learner_evals_order(learner_evals *evals, uint64_t now_ns, uint32_t evaluator,
+learner_evals_order(learner_evals *evals, uint64_t paced_ns, uint64_t now_ns, uint32_t evaluator,
                     learner_eval_order *out)
 {
     struct evaluation *evaluation = NULL;
@@ -385,9 +385,9 @@ learner_evals_order(learner_evals *evals, uint64_t now_ns, uint32_t evaluator,
         part = part_open(evals, &evaluation);
         if (part == NULL) {
             learner_eval_stage stage;
-            quantizer_publication *publication = choose(evals, now_ns, &stage);
+            quantizer_publication *publication = choose(evals, paced_ns, &stage);
             evaluation =
-                publication != NULL ? evaluation_begin(evals, publication, stage, now_ns) : NULL;
+                publication != NULL ? evaluation_begin(evals, publication, stage, paced_ns) : NULL;
             if (evaluation == NULL) {
                 return OCT_EAGAIN;
             }

@@ -110,10 +110,13 @@ bool learner_evals_done(const learner_evals *evals);
 // time that steps were ever waited for.
 #define LEARNER_EVAL_PATIENCE_S 60
 #define LEARNER_EVAL_PATIENCE   4
-OCT_CHECKED oct_err learner_evals_order(learner_evals *evals, uint64_t now_ns, uint32_t evaluator,
-                                        learner_eval_order *out);
+//
+// paced_ns is the time that screens are counted in (learner_pace.h); now_ns, here and below, that
+// of a clock, which runs on while an evaluator plays.
+OCT_CHECKED oct_err learner_evals_order(learner_evals *evals, uint64_t paced_ns, uint64_t now_ns,
+                                        uint32_t evaluator, learner_eval_order *out);
 // Nothing is being evaluated, and nothing is to be now.
-bool learner_evals_rest(const learner_evals *evals, uint64_t now_ns);
+bool learner_evals_rest(const learner_evals *evals, uint64_t paced_ns);
 // An evaluator that is gone will not answer: its order is lost at once. is_there is asked of each
 // that has one.
 void learner_evals_drop_gone(learner_evals *evals, bool (*is_there)(void *arg, uint32_t evaluator),

@@ -35,8 +35,8 @@ typedef struct learner_pace {
     uint64_t (*session)(const learner_run *run, uint32_t actor_index);
     // The training thread's state, as learner_train_ask_state asked for.
     void (*state)(learner_run *run, learner_state_bytes *take);
-    // Evaluations: whether one may be ordered now, the time that they are counted in, and among how
-    // many evaluators one is split at most.
+    // Evaluations: whether one may be ordered now, the time that their screens are counted in, and
+    // among how many evaluators one is split at most.
     bool (*may_evaluate)(const learner_run *run);
     uint64_t (*evaluation_now_ns)(const learner_run *run);
     uint32_t evaluators_max;

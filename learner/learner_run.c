@@ -320,7 +320,8 @@ learner_run_order(learner_run *run, uint32_t evaluator, learner_eval_order *out)
     uint32_t evaluators = learner_actors_live_get(run->actors, oct_clock_ns()).evaluators;
     learner_evals_set_evaluators(run->evals, OCT_MIN(evaluators, run->pace->evaluators_max));
     learner_evals_drop_gone(run->evals, evaluator_is_there, run);
-    return learner_evals_order(run->evals, run->pace->evaluation_now_ns(run), evaluator, out);
+    return learner_evals_order(run->evals, run->pace->evaluation_now_ns(run), oct_clock_ns(),
+                               evaluator, out);
 }
 
 // ---- reports
@@ -410,9 +411,8 @@ evaluation_progress(learner_run *run, const wire_report *report)
     double steps = stat_of(report, "playing_steps"), done = stat_of(report, "playing_episodes");
     bool is_sane = ticket > 0 && ticket < 0x1p53 && steps > 0 && steps < 0x1p53 && done >= 0 &&
                    done <= WIRE_EPISODES_MAX;
-    if (is_sane &&
-        learner_evals_progress(run->evals, run->pace->evaluation_now_ns(run), report->actor_id,
-                               (uint64_t)ticket, (uint64_t)steps, (uint32_t)done)) {
+    if (is_sane && learner_evals_progress(run->evals, oct_clock_ns(), report->actor_id,
+                                          (uint64_t)ticket, (uint64_t)steps, (uint32_t)done)) {
         run->final_begin_ns = oct_clock_ns();
     }
 }

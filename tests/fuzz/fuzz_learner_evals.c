@@ -69,7 +69,7 @@ play(learner_evals *evals, uint32_t answers, float mean)
     for (uint32_t i = 0; i < ORDERS; i++, now_ns += SECOND) {
         learner_eval_order order;
         uint32_t evaluator = 1 + i % EVALUATORS;
-        if (learner_evals_order(evals, now_ns, evaluator, &order) != OCT_OK) {
+        if (learner_evals_order(evals, now_ns, now_ns, evaluator, &order) != OCT_OK) {
             continue;
         }
         OCT_ASSERT(order.publication != NULL && order.episodes > 0);
@@ -162,7 +162,7 @@ states_make(void)
         learner_eval_order order;
         oct_err err = OCT_EAGAIN;
         for (uint32_t k = 1; k <= EVALUATORS; k++) { // is played while the checkpoint is written
-            err = learner_evals_order(evals, 1100 * SECOND, k, &order);
+            err = learner_evals_order(evals, 1100 * SECOND, 1100 * SECOND, k, &order);
             OCT_ASSERT(err == OCT_OK || err == OCT_EAGAIN);
         }
         expect_round_trip(evals);

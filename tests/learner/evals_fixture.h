@@ -56,7 +56,7 @@ static inline learner_eval_order
 ordered(uint32_t evaluator)
 {
     learner_eval_order order = {.ticket = 0};
-    T_OK(learner_evals_order(evals, now_ns, evaluator, &order));
+    T_OK(learner_evals_order(evals, now_ns, now_ns, evaluator, &order));
     holder[order.ticket % OCT_COUNTOF(holder)] = evaluator;
     return order;
 }
@@ -65,7 +65,7 @@ static inline void
 assert_nothing_for(uint32_t evaluator)
 {
     learner_eval_order order;
-    T_ERR(learner_evals_order(evals, now_ns, evaluator, &order), OCT_EAGAIN);
+    T_ERR(learner_evals_order(evals, now_ns, now_ns, evaluator, &order), OCT_EAGAIN);
 }
 
 static inline void

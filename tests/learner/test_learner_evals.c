@@ -196,6 +196,22 @@ test_evals_that_go_on_are_not_given_to_another(void **state)
     assert_false(learner_evals_progress(evals, now_ns, ONE, slow.ticket, 145, 1));
 }
 
+// In lock-step screens are counted in turns, but an evaluator's silence is not.
+static void
+test_evals_of_another_time_are_quiet_by_the_clock(void **state)
+{
+    (void)state;
+    learner_eval_order order;
+    newest(1);
+    now_ns = 5853 * SECOND;
+    T_OK(learner_evals_order(evals, 0, now_ns, ONE, &order));
+    now_ns += SECOND;
+    T_NEAR(learner_evals_quiet_s(evals, now_ns), 1, 0, 1e-9);
+    assert_true(learner_evals_progress(evals, now_ns, ONE, order.ticket, 1, 0));
+    now_ns += 2 * SECOND;
+    T_NEAR(learner_evals_quiet_s(evals, now_ns), 2, 0, 1e-9);
+}
+
 static oct_err
 answered_part(const learner_eval_order *order, float from, learner_eval_result *result)
 {
@@ -268,7 +284,7 @@ test_evals_have_a_bound_on_open_orders(void **state)
     learner_eval_order order;
     for (uint32_t i = 1; i <= 100; i++) {
         newest(i);
-        given += learner_evals_order(evals, now_ns, 100 + i, &order) == OCT_OK;
+        given += learner_evals_order(evals, now_ns, now_ns, 100 + i, &order) == OCT_OK;
     }
     assert_in_range(given, 2, 20);
     now_ns += 61 * SECOND;
@@ -401,6 +417,7 @@ main(void)
         T(test_evals_asking_again_gives_the_same_order),
         T(test_evals_order_is_given_again_after_a_minute),
         T(test_evals_that_go_on_are_not_given_to_another),
+        T(test_evals_of_another_time_are_quiet_by_the_clock),
         T(test_evals_are_shared_by_evaluators),
         T(test_evals_of_a_dead_evaluator_do_not_stop_a_single_other),
         T(test_evals_have_a_bound_on_open_orders),
