@@ -34,13 +34,19 @@ typedef struct unpacking {
 
 #define REFUSE(u, ...) oct_refuse((u)->reason, (u)->reason_size, __VA_ARGS__)
 
+static oct_err
+cut_off(unpacking *u, const char *what)
+{
+    return REFUSE(u, "%s ends within %s: it is cut off, or still being copied", u->pack, what);
+}
+
 // What is read next; what: of which part, for a person.
 static oct_err
 take(unpacking *u, void *out, size_t length, const char *what)
 {
     oct_err err = cli_pack_read(u->reader, out, length);
     if (err == OCT_ECLOSED) {
-        return REFUSE(u, "%s ends within %s: it is cut off, or still being copied", u->pack, what);
+        return cut_off(u, what);
     }
     if (err == OCT_EPROTO) {
         return REFUSE(u, "%s is damaged at %s", u->pack, what);
@@ -65,6 +71,9 @@ manifest_take(unpacking *u)
     char why[256];
     size_t length = 0;
     oct_err err = cli_pack_read(u->reader, header, sizeof(header));
+    if (err == OCT_ECLOSED && cli_pack_reader_finish(u->reader) != OCT_OK) {
+        return cut_off(u, "its manifest"); // what is compressed comes out in large pieces
+    }
     if (err != OCT_OK || cli_pack_header_length(header, &length) != OCT_OK) {
         return REFUSE(u, "%s is not a pack of octet run pack", u->pack);
     }
