@@ -375,6 +375,29 @@ oct_config_algo_word(oct_algo_name name, char out[OCT_CONFIG_NAME_MAX])
 }
 
 const char *
+oct_config_algo_made_of(const char *word)
+{
+    static const struct {
+        const char *word, *made_of;
+    } others[] = {
+        {"rainbow", "dqn with algo.distributional, algo.dueling and algo.noisy: true, and "
+                    "actor.epsilon_base: 0"},
+        {"c51", "dqn with algo.distributional: true"},
+        {"a3c", "vtrace with learner.count above 1 and learner.asynchronous: true"},
+        {"impala", "vtrace"},
+        {"q_learning", "table with algo.target: q_learning"},
+        {"sarsa", "table with algo.target: sarsa"},
+        {"expected_sarsa", "table with algo.target: expected_sarsa"},
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(others); i++) {
+        if (strcmp(word, others[i].word) == 0) {
+            return others[i].made_of;
+        }
+    }
+    return NULL;
+}
+
+const char *
 oct_config_readers(const char *key, char *out, size_t size)
 {
     oct_text text;

@@ -34,6 +34,9 @@ const oct_config_use *oct_config_use_find(oct_algo_name name, const char *key);
 bool oct_config_is_read(oct_algo_name name, const char *key);
 // The word of algo.name. Returns out.
 const char *oct_config_algo_word(oct_algo_name name, char out[OCT_CONFIG_NAME_MAX]);
+// What makes an algorithm of the literature ("rainbow") that has no word of its own, as text behind
+// "it is"; NULL: nothing is known of it.
+const char *oct_config_algo_made_of(const char *word);
 // The words of all algorithms that list key, "dqn, td3". Returns out.
 const char *oct_config_readers(const char *key, char *out, size_t size);
 

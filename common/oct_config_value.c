@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_config_algos.h"
 #include "common/oct_text.h"
 
 #define QUOTED_BYTES 48                 // of a foreign value, in messages
@@ -213,9 +214,15 @@ set_word(oct_config *config, const oct_config_key *key, const oct_config_scalar 
             memcpy(near, word, sizeof(near));
         }
     }
-    return oct_refuse(reason, reason_size, "%s is not one of %s%s%s%s", quoted,
-                      oct_config_allowed(key, allowed), near[0] != 0 ? "; did you mean " : "", near,
-                      near[0] != 0 ? "?" : "");
+    (void)oct_config_allowed(key, allowed);
+    bool is_algo = key == oct_config_key_find("algo", "name");
+    const char *made_of = is_algo ? oct_config_algo_made_of(quoted) : NULL;
+    if (made_of != NULL) {
+        return oct_refuse(reason, reason_size, "%s is not one of %s; it is %s", quoted, allowed,
+                          made_of);
+    }
+    return oct_refuse(reason, reason_size, "%s is not one of %s%s%s%s", quoted, allowed,
+                      near[0] != 0 ? "; did you mean " : "", near, near[0] != 0 ? "?" : "");
 }
 
 _Static_assert(sizeof(oct_algo_name) == sizeof(unsigned), "set_word writes an unsigned");

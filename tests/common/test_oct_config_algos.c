@@ -113,6 +113,22 @@ test_algorithms_read_their_own_keys(void **state)
 }
 
 static void
+test_algorithms_that_keys_make_are_told(void **state)
+{
+    (void)state;
+    oct_config config;
+    oct_config_default(&config);
+    T_ERR(oct_config_set(&config, "algo.name=c51", message, sizeof(message)), OCT_EINVAL);
+    assert_string_equal(message, "--set algo.name=c51: error: algo.name: c51 is not one of dqn, "
+                                 "d4pg, ddpg, td3, reinforce, sac, table, ppo, a2c, vtrace, trpo, "
+                                 "external; it is dqn with algo.distributional: true\n");
+    T_ERR(oct_config_set(&config, "algo.name=rainbow", message, sizeof(message)), OCT_EINVAL);
+    assert_non_null(strstr(message, "and actor.epsilon_base: 0\n")); // nothing is cut
+    T_ERR(oct_config_set(&config, "algo.target=a3c", message, sizeof(message)), OCT_EINVAL);
+    assert_null(strstr(message, "vtrace"));
+}
+
+static void
 assert_unread(const char *name, const char *assignment, const char *want)
 {
     oct_config config;
@@ -173,6 +189,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_algorithm_has_a_row),
+        cmocka_unit_test(test_algorithms_that_keys_make_are_told),
         cmocka_unit_test(test_listed_keys_exist_and_are_listed_once),
         cmocka_unit_test(test_every_key_of_algorithms_is_read_by_one),
         cmocka_unit_test(test_algorithms_read_their_own_keys),

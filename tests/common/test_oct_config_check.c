@@ -153,6 +153,28 @@ test_repeated_actions_count_as_steps_of_the_environment(void **state)
                  "error: env.options: action_repeat is not a whole number 1 .. 64\n");
 }
 
+// Where windows come once there is no least number of them.
+static void
+test_what_comes_once_has_no_least_number(void **state)
+{
+    (void)state;
+    assert_check("algo.name=ppo;run.env_steps=600;replay.min_size=500000;algo.sequence_steps=8",
+                 "");
+    assert_check("algo.name=reinforce;run.env_steps=600;replay.min_size=500000", "");
+    assert_check("algo.name=a2c;replay.capacity=999", "");
+}
+
+static void
+test_atoms_need_a_range_in_single_precision(void **state)
+{
+    (void)state;
+    assert_check("algo.value_min=1;algo.value_max=1.00000001",
+                 "error: algo.value_min: 1 is not below algo.value_max 1.00000001 in single "
+                 "precision\n");
+    assert_check("algo.value_min=2;algo.value_max=1.5",
+                 "error: algo.value_min: 2 is not below algo.value_max 1.5\n");
+}
+
 static void
 test_keys_that_contradict_each_other_are_refused(void **state)
 {
@@ -168,16 +190,6 @@ test_keys_that_contradict_each_other_are_refused(void **state)
     assert_check("run.env_steps=999",
                  "error: run.env_steps: 999 is less than replay.min_size 1000: nothing would be "
                  "learned\n");
-    // Where windows come once there is no least number of them.
-    assert_check("algo.name=ppo;run.env_steps=600;replay.min_size=500000;algo.sequence_steps=8",
-                 "");
-    assert_check("algo.name=reinforce;run.env_steps=600;replay.min_size=500000", "");
-    assert_check("algo.name=a2c;replay.capacity=999", "");
-    assert_check("algo.value_min=1;algo.value_max=1.00000001",
-                 "error: algo.value_min: 1 is not below algo.value_max 1.00000001 in single "
-                 "precision\n");
-    assert_check("algo.value_min=2;algo.value_max=1.5",
-                 "error: algo.value_min: 2 is not below algo.value_max 1.5\n");
     assert_check("evaluation.screen_episodes=101",
                  "error: evaluation.screen_episodes: 101 is more than evaluation.episodes 100\n");
     assert_check("network.hidden=[];network.first_layer_norm=true",
@@ -556,6 +568,8 @@ main(void)
         cmocka_unit_test(test_blocks_of_critics_have_one_width),
         cmocka_unit_test(test_an_environment_is_required),
         cmocka_unit_test(test_repeated_actions_count_as_steps_of_the_environment),
+        cmocka_unit_test(test_what_comes_once_has_no_least_number),
+        cmocka_unit_test(test_atoms_need_a_range_in_single_precision),
         cmocka_unit_test(test_keys_that_contradict_each_other_are_refused),
         cmocka_unit_test(test_an_average_that_nobody_may_act_with_is_refused),
         cmocka_unit_test(test_options_that_are_no_pairs_are_refused),

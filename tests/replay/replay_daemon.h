@@ -36,11 +36,10 @@ typedef struct fixture {
     // The last answer.
     bool is_answered;
     oct_err err;
-    char detail[512], state[512];
+    char detail[512], state[512], refused[WIRE_NAME_MAX + 1];
     wire_configured configured;
     wire_sampled sampled; // numbers only; its columns were checked while they were valid
     uint64_t first_key;
-    char refused[WIRE_NAME_MAX + 1];
     uint32_t stat_count;
     char stat_name[80][48];
     double stat_value[80];
@@ -159,10 +158,10 @@ status_done(void *arg, oct_err err, const char *detail, const wire_status *answe
     (void)snprintf(f->state, sizeof(f->state), "%s", answer->state);
     (void)snprintf(f->refused, sizeof(f->refused), "%s", answer->refused);
     assert_true(answer->stat_count <= OCT_COUNTOF(f->stat_name));
+    memcpy(f->stat_value, answer->stat_value, answer->stat_count * sizeof(*f->stat_value));
     f->stat_count = answer->stat_count;
     for (uint32_t i = 0; i < answer->stat_count; i++) {
         (void)snprintf(f->stat_name[i], sizeof(f->stat_name[i]), "%s", answer->stat_name[i]);
-        f->stat_value[i] = answer->stat_value[i];
     }
     answered(f, err, detail);
 }
@@ -272,8 +271,7 @@ ask_pack(uint8_t out[WIRE_ACK_REQUEST_BYTES_MAX])
 static inline int
 fixture_open(void **state)
 {
-    fixture *f = calloc(1, sizeof(*f));
-    *state = f;
+    fixture *f = *state = calloc(1, sizeof(*f));
     (void)snprintf(f->folder, sizeof(f->folder), "/tmp/octet-replay-test-XXXXXX");
     assert_non_null(mkdtemp(f->folder));
     (void)snprintf(f->url, sizeof(f->url), "ipc://%s/s", f->folder);
