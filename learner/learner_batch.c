@@ -126,6 +126,14 @@ actions_are_some(const learner_batch *batch, const policy_spec *spec, size_t fro
     return good;
 }
 
+// Nobody reads what is beside an action of n steps; a data set may have been recorded without.
+static bool
+extra_fits(const learner_batch *batch, const wire_sampled *sampled)
+{
+    return sampled->extra_dim == batch->extra_dim ||
+           (batch->view.T == 0 && sampled->extra_dim == 0);
+}
+
 static bool
 shapes_fit(const learner_batch *batch, const policy_spec *spec, const wire_sampled *sampled,
            uint32_t first, uint32_t count)
@@ -133,8 +141,7 @@ shapes_fit(const learner_batch *batch, const policy_spec *spec, const wire_sampl
     return sampled->count >= first && sampled->count - first >= count &&
            sampled->window_steps == batch->view.T &&
            sampled->obs_bytes == policy_spec_obs_bytes(spec) &&
-           sampled->action_bytes == policy_spec_action_bytes(spec) &&
-           sampled->extra_dim == batch->extra_dim;
+           sampled->action_bytes == policy_spec_action_bytes(spec) && extra_fits(batch, sampled);
 }
 
 oct_err
@@ -160,9 +167,11 @@ learner_batch_take(learner_batch *batch, const policy_spec *spec, uint32_t at,
         copy_obs(batch->next + (size_t)at * spec->obs_count, sampled->next, spec, first, count);
         memcpy(batch->discount + at, sampled->discount + first, count * sizeof(float));
     }
-    if (batch->extra_dim > 0) {
+    if (sampled->extra_dim > 0) {
         memcpy(batch->extra + to * batch->extra_dim, sampled->extra + from * batch->extra_dim,
                rows * batch->extra_dim * sizeof(float));
+    } else {
+        memset(batch->extra + to * batch->extra_dim, 0, rows * batch->extra_dim * sizeof(float));
     }
     memcpy(batch->key + at, sampled->key + first, count * sizeof(uint64_t));
     memcpy(batch->probability + at, sampled->probability + first, count * sizeof(float));

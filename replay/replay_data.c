@@ -453,7 +453,10 @@ replay_data_fit(wire_configure *out, const replay_data *data, const wire_configu
                           data->path, header->env.id, header->obs_bytes, header->action_bytes,
                           wanted->obs_bytes, wanted->action_bytes);
     }
-    if (wanted->extra_dim != header->extra_dim) {
+    // Of windows of n steps nobody reads what is beside an action.
+    bool is_read = wanted->extra_dim > 0 && wanted->window != WIRE_WINDOW_N_STEP;
+    bool has_extra = wanted->extra_dim == header->extra_dim;
+    if (is_read && !has_extra) {
         return oct_refuse(reason, reason_size,
                           "replay.data: %s has %" PRIu32
                           " numbers beside each action, algo.name wants %" PRIu32,
@@ -466,6 +469,7 @@ replay_data_fit(wire_configure *out, const replay_data *data, const wire_configu
     }
     *out = *wanted;
     out->capacity = (uint64_t)header->blocks * header->block_rows;
+    out->extra_dim = has_extra ? wanted->extra_dim : 0;
     out->streams = 1;
     out->min_size = 1;
     out->samples_per_insert = 0;

@@ -101,10 +101,21 @@ replay_layout replay_data_header_make(replay_data_header *header);
 uint32_t replay_data_block_sum(const replay_layout *layout, const replay_block *block);
 
 // The table that serves the data set to a learner that asked for wanted: whole, and without a
-// limiter. OCT_EINVAL: it has other steps than wanted, or each window is wanted once; reason says
-// it.
+// limiter. What is beside an action is left out (extra_dim 0) where the data set has other numbers
+// there than wanted and the windows are learned from without: those of n steps, and of a policy
+// that has none. OCT_EINVAL: it has other steps than wanted, or each window is wanted once; reason
+// says it.
 OCT_CHECKED oct_err replay_data_fit(wire_configure *out, const replay_data *data,
                                     const wire_configure *wanted, char *reason, size_t reason_size);
+
+// The layout of its blocks for who reads extra_dim numbers beside each action: its own, or 0.
+static inline replay_layout
+replay_data_layout(const replay_data *data, uint32_t extra_dim)
+{
+    replay_layout layout = data->layout;
+    layout.extra_dim = extra_dim;
+    return layout;
+}
 
 static inline const replay_block *
 replay_data_block(const replay_data *data, uint32_t index)

@@ -78,8 +78,9 @@ table_make(const wire_configure *configure, const replay_config_blocks *blocks, 
     table->file = file;
     table->data = data;
     table->takes = select->takes;
-    replay_layout layout = replay_layout_make(table->blocks.rows, configure->obs_bytes,
-                                              configure->action_bytes, configure->extra_dim);
+    replay_layout layout = data ? replay_data_layout(data, configure->extra_dim)
+                                : replay_layout_make(table->blocks.rows, configure->obs_bytes,
+                                                     configure->action_bytes, configure->extra_dim);
     replay_window window = replay_window_of(configure);
     replay_region_bytes bytes = replay_regions_measure(&layout, table->blocks.count, select);
     if (!file) {
@@ -98,10 +99,9 @@ table_make(const wire_configure *configure, const replay_config_blocks *blocks, 
     replay_reply_init(&table->reply, configure);
     table->last = (struct demand){1, 1};
     replay_budget_line budget[REPLAY_BUDGET_LINES];
-    table->stats.memory_bytes = replay_config_budget(configure, *blocks, budget) -
-                                (file   ? bytes.blocks + bytes.used + bytes.select
-                                 : data ? bytes.blocks
-                                        : 0);
+    uint64_t all = replay_config_budget(configure, *blocks, budget);
+    uint64_t held = file ? bytes.blocks + bytes.used + bytes.select : data ? budget[0].bytes : 0;
+    table->stats.memory_bytes = all - held; // by the file, or the blocks by the data set
     table->stats.capacity = (uint64_t)table->blocks.count * table->blocks.rows;
     return table;
 }

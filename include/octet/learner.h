@@ -141,7 +141,8 @@ typedef struct octet_learner_batch {
     uint32_t *version; /* [B][T] of the policy that acted; not n-step */
     float *extra;      /* [B] or [B][T], each [extra_count]: logits 1, the action's
                           log-probability; Gaussians 1 + dim: it, and what was drawn before it
-                          was clipped (HEAD_GAUSSIAN) or squashed */
+                          was clipped (HEAD_GAUSSIAN) or squashed; n-step, from a data set that
+                          was recorded without them: 0 */
     float *importance; /* [B] weights of prioritised replay, at most 1; else 1 */
 } octet_learner_batch;
 

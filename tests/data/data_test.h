@@ -24,8 +24,9 @@
 
 typedef struct data_test {
     char folder[64];
-    char file[96]; // of the table
-    char out[96];  // of a data set
+    char file[96];      // of the table
+    char out[96];       // of a data set
+    uint32_t extra_dim; // numbers beside each action: 0, or 1, twice the row's number
     oct_rng rng;
     uint64_t next[DATA_STREAMS];
     uint8_t last[DATA_STREAMS]; // flags of the last row
@@ -102,10 +103,12 @@ data_test_record(data_test *test, uint64_t capacity, uint32_t batches)
     char reason[256];
     wire_configure configure = test_configure(capacity, WIRE_SAMPLER_PRIORITIZED);
     configure.streams = DATA_STREAMS;
+    configure.extra_dim = test->extra_dim;
     replay_file *file;
     T_OK(replay_file_create(&file, test->file, &configure, reason, sizeof(reason)));
     replay_table *table = replay_table_create_in(&configure, file);
     test_actor_init(&actor, 5, 77);
+    actor.batch.extra_dim = test->extra_dim;
     for (uint32_t b = 0; b < batches; b++) {
         (void)test_batch_begin(&actor);
         for (uint32_t s = 0; s < DATA_STREAMS; s++) {

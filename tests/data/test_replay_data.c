@@ -359,6 +359,65 @@ test_nothing_holds_samples_back(void **state)
     replay_data_close(data);
 }
 
+// Windows of one action that were drawn from a data set whose numbers beside an action are twice
+// the row's number; extra_dim: of the answer.
+static void
+served_check(const replay_data *data, const wire_configure *wanted, uint32_t extra_dim)
+{
+    wire_sampled sampled;
+    bool is_n_step = wanted->window == WIRE_WINDOW_N_STEP;
+    replay_table *table = table_over(data, wanted);
+    assert_true(replay_table_stats_get(table).memory_bytes < 1u << 30); // less those of the file
+    assert_int_equal(replay_table_may_sample(table, 64, 1, 0), 1);
+    replay_table_sample(&sampled, table, 64, 1);
+    assert_int_equal(sampled.extra_dim, extra_dim);
+    for (uint32_t i = 0; i < sampled.count; i++) {
+        float obs[TEST_OBS_FLOATS];
+        memcpy(obs, sampled.obs + i * (is_n_step ? 1 : 2) * sizeof(obs), sizeof(obs));
+        uint8_t flags = test.flags[(uint32_t)obs[2]][(uint32_t)obs[1]];
+        double number = (flags & WIRE_END) != 0 ? 0 : (double)obs[1];
+        T_NEAR(sampled.reward[i], number, 0, 0);
+        if (!is_n_step) {
+            assert_int_equal(sampled.flags[i] & ~WIRE_ROLLOUT, flags);
+        }
+        if (extra_dim > 0) {
+            T_NEAR(sampled.extra[i], 2 * number, 0, 0);
+        }
+    }
+    replay_table_destroy(table);
+}
+
+static void
+test_what_is_beside_an_action_is_left_out_where_nobody_reads_it(void **state)
+{
+    (void)state;
+    static data_test before;
+    char reason[256];
+    replay_data *data;
+    wire_configure fitted;
+    before = test;
+    data_test_begin(&test, 5);
+    test.extra_dim = 1;
+    data_test_record(&test, 2048, 6);
+    (void)data_test_export(test.file, test.out, false, 0);
+    T_OK(replay_data_open(&data, test.out, reason, sizeof(reason)));
+    assert_int_equal(data->header->extra_dim, 1);
+    wire_configure n_step = wanted_table(WIRE_WINDOW_N_STEP, 1, 0);
+    wire_configure sequence = wanted_table(WIRE_WINDOW_SEQUENCE, 1, 1);
+    served_check(data, &n_step, 0); // as TD3 learns from what SAC recorded
+    served_check(data, &sequence, 0);
+    n_step.extra_dim = sequence.extra_dim = 1;
+    served_check(data, &n_step, 1);
+    served_check(data, &sequence, 1);
+    n_step.extra_dim = sequence.extra_dim = 3;
+    served_check(data, &n_step, 0); // as SAC learns from what TD3 recorded
+    T_ERR(replay_data_fit(&fitted, data, &sequence, reason, sizeof(reason)), OCT_EINVAL);
+    assert_non_null(strstr(reason, "has 1 numbers beside each action, algo.name wants 3"));
+    replay_data_close(data);
+    data_test_end(&test);
+    test = before;
+}
+
 static void
 test_a_learner_of_something_else_is_refused(void **state)
 {
@@ -374,7 +433,7 @@ test_a_learner_of_something_else_is_refused(void **state)
     wanted = wanted_table(WIRE_WINDOW_N_STEP, 1, 0);
     wanted.action_is_float = true;
     T_ERR(replay_data_fit(&fitted, data, &wanted, reason, sizeof(reason)), OCT_EINVAL);
-    wanted = wanted_table(WIRE_WINDOW_N_STEP, 1, 0);
+    wanted = wanted_table(WIRE_WINDOW_SEQUENCE, 1, 1);
     wanted.extra_dim = 1;
     T_ERR(replay_data_fit(&fitted, data, &wanted, reason, sizeof(reason)), OCT_EINVAL);
     assert_non_null(strstr(reason, "beside each action"));
@@ -396,6 +455,7 @@ main(void)
         cmocka_unit_test(test_files_that_are_none_are_refused),
         cmocka_unit_test(test_windows_are_those_of_the_table),
         cmocka_unit_test(test_nothing_holds_samples_back),
+        cmocka_unit_test(test_what_is_beside_an_action_is_left_out_where_nobody_reads_it),
         cmocka_unit_test(test_a_learner_of_something_else_is_refused),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

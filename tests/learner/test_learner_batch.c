@@ -137,6 +137,13 @@ test_batch_takes_extra_columns_that_it_has(void **state)
     learner_batch *batch = learner_batch_create(&spec, B, 0);
     T_OK(learner_batch_fill(batch, &spec, &sampled, 4, 0.5));
     assert_memory_equal(batch->view.extra, &columns.extra[4], sizeof(float) * B);
+    sampled.extra_dim = 0; // a data set that a policy without a distribution recorded
+    T_OK(learner_batch_fill(batch, &spec, &sampled, 4, 0.5));
+    for (uint32_t i = 0; i < B; i++) {
+        T_NEAR(batch->view.extra[i], 0, 0, 0);
+    }
+    sampled.extra_dim = 2;
+    T_ERR(learner_batch_fill(batch, &spec, &sampled, 4, 0.5), OCT_EPROTO);
     learner_batch_destroy(batch);
 }
 
@@ -289,6 +296,10 @@ test_batch_copies_sequences(void **state)
     assert_null(batch->view.discount);
     action[FIRST + 1][T - 1] = 4; // the last row of the last window
     T_ERR(learner_batch_fill(batch, &spec, &sampled, FIRST, 0), OCT_EPROTO);
+    action[FIRST + 1][T - 1] = 0;
+    sampled.extra_dim = 0; // an algorithm of sequences reads it
+    T_ERR(learner_batch_fill(batch, &spec, &sampled, FIRST, 0), OCT_EPROTO);
+    sampled.extra_dim = 1;
     sampled.window_steps = 0;
     T_ERR(learner_batch_fill(batch, &spec, &sampled, 0, 0), OCT_EPROTO);
     learner_batch_destroy(batch);
