@@ -12,9 +12,9 @@
 #include "cli/cli_import_report.h"
 #include "cli/cli_observe.h"
 #include "cli/cli_options.h"
-#include "cli/cli_text.h"
 #include "cli/run/cli_folder.h"
 #include "common/oct_file.h"
+#include "common/oct_text.h"
 #include "import/import_npy.h"
 #include "policy/policy_file.h"
 #include "policy/policy_net.h"
@@ -45,7 +45,9 @@ typedef struct import_run {
 static bool
 failed(const char *path, const char *reason)
 {
-    cli_error(CLI_IMPORT, "'%s': %s", path, cli_text_plain(reason, SIZE_MAX).text);
+    char plain[REASON_BYTES];
+    cli_error(CLI_IMPORT, "'%s': %s", path,
+              oct_text_quote(plain, sizeof(plain), reason, strlen(reason)));
     return false;
 }
 
@@ -80,6 +82,12 @@ request_complete(cli_import_options *options)
     }
     const octet_env_spec *spec = env_spec(e);
     uint32_t actions = spec->action.n > 0 ? spec->action.n : env_space_count(&spec->action);
+    if (request->action_count > 0 && request->action_count != actions) {
+        cli_error(CLI_IMPORT, "--actions is %u; environment '%s' has %u", request->action_count,
+                  options->env_id, actions);
+        env_close(e);
+        return false;
+    }
     request->dtype = actor_sight_dtype(&spec->obs);
     request->action_kind = spec->action.n > 0 ? POLICY_DISCRETE : POLICY_BOX;
     request->action_count = actions;

@@ -109,16 +109,25 @@ has_argmax(const import_step *chain)
 static oct_err
 discrete(maker *m)
 {
+    const import_request *request = m->request;
+    const char *of_box = request->log_std != NULL   ? "--log-std"
+                         : request->unit_actions    ? "--unit-actions"
+                         : request->bound_count > 0 ? "--bounds"
+                                                    : NULL;
+    if (of_box != NULL) {
+        return REFUSE(m, "%s is of a box; '%s' has values of discrete actions", of_box,
+                      m->result->output);
+    }
     if (m->layers.clip_low != NULL) {
         return REFUSE(m, "its values are clipped at the end, which policies do not do");
     }
     OCT_TRY(import_layers_settle(&m->layers));
     m->spec.action_kind = POLICY_DISCRETE;
     m->spec.action_count = m->layers.width;
-    m->spec.head = m->request->head != 0  ? m->request->head
+    m->spec.head = request->head != 0     ? request->head
                    : m->layers.is_softmax ? POLICY_HEAD_LOGITS
                                           : POLICY_HEAD_VALUES;
-    if (m->request->head == 0 && !m->layers.is_softmax) {
+    if (request->head == 0 && !m->layers.is_softmax) {
         note(m->result, "its outputs are taken as values: it has no softmax; --head logits makes a "
                         "distribution of them");
     }
@@ -301,6 +310,10 @@ box(maker *m, const import_step *chain)
         return REFUSE(m, "'%s' is a choice among discrete actions, the environment takes a box",
                       m->result->output);
     }
+    if (request->head != 0) {
+        return REFUSE(m, "--head is of discrete actions; '%s' has those of a box",
+                      m->result->output);
+    }
     if (layers->width > POLICY_ACTIONS_MAX) {
         return REFUSE(m, "%u actions, allowed 1..%d", layers->width, POLICY_ACTIONS_MAX);
     }
@@ -428,11 +441,12 @@ policy_make(maker *m)
                                m->reason_size));
     OCT_TRY(spec_begin(m));
     policy_action_kind kind = request->action_kind;
-    if (kind == 0 && (request->bound_count > 0 || is_squashed(&m->layers))) {
-        kind = POLICY_BOX;
-    } else if (kind == 0 &&
-               (has_argmax(chain) || m->layers.is_softmax || request->action_count > 0)) {
-        kind = POLICY_DISCRETE;
+    bool is_choice = has_argmax(chain) || m->layers.is_softmax || request->action_count > 0;
+    if (kind == 0) {
+        kind = request->bound_count > 0  ? POLICY_BOX
+               : is_choice               ? POLICY_DISCRETE
+               : is_squashed(&m->layers) ? POLICY_BOX
+                                         : 0;
     }
     if (kind == 0) {
         return REFUSE(m,

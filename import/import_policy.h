@@ -16,9 +16,11 @@ typedef struct import_request {
     policy_dtype dtype; // of observations; 0: as the model says, float32 where it does not
     uint32_t obs_rank;  // of an observation as the environment has it; 0: as the model has it
     uint32_t obs_shape[POLICY_RANK_MAX];
-    policy_action_kind action_kind; // 0: not known, a box where there are bounds
-    uint32_t action_count;          // 0: as many as the model gives
-    uint32_t bound_count;           // 0: none; 1: the same for all; or action_count
+    // 0: not known. A box where there are bounds; else discrete where the number of actions is
+    // given or the model chooses; else a box where it ends in tanh.
+    policy_action_kind action_kind;
+    uint32_t action_count; // 0: as many as the model gives
+    uint32_t bound_count;  // 0: none; 1: the same for all; or action_count
     float low[POLICY_ACTIONS_MAX], high[POLICY_ACTIONS_MAX];
     bool unit_actions;   // the model's actions are in [-1, 1], to be mapped onto the bounds
     policy_head head;    // POLICY_HEAD_VALUES or _LOGITS of discrete actions; 0: logits where the

@@ -92,6 +92,7 @@ class Import(unittest.TestCase):
     def test_wrong_input_is_said(self):
         (self.home / "text.onnx").write_text("this is no model")
         shutil.copy(DATA / "norm_dynamo.onnx", self.home / "alone.onnx")
+        (self.home / "gelu.onnx").write_bytes((DATA / "tanh.onnx").read_bytes().replace(b"\"\x04Tanh", b"\"\x04Gelu"))
         tanh = DATA / "tanh.onnx"
         for arguments, code, words in [
             (["--out", "x.oct"], 2, "no MODEL.onnx given"),
@@ -110,6 +111,10 @@ class Import(unittest.TestCase):
             ([tanh, "--out", "x.oct", "--actions", 2, "--observations", DATA / "conv.obs.npy"], 1, "rows of 90 numbers"),
             ([tanh, "--out", "x.oct", "--actions", 2, "--observations", "text.onnx"], 1, "no array of NumPy"),
             ([tanh, "--out", tanh, "--actions", 2], 1, "the model itself"),
+            ([tanh, "--out", "x.oct", "--env", "CartPole-v1", "--actions", 3], 1, "--actions is 3; environment 'CartPole-v1' has 2"),
+            ([tanh, "--out", "x.oct", "--env", "CartPole-v1", "--bounds", "0:1"], 1, "--bounds is of a box"),
+            (["gelu.onnx", "--out", "x.oct", "--actions", 2], 1, "(Gelu): policies do not have this operation; they have Gemm, "),
+            (["gelu.onnx", "--out", "x.oct", "--actions", 2], 1, "Slice, Cast, Dropout and Identity\n"),
         ]:
             with self.subTest(words):
                 self.assertIn(words, self.octet("import", *arguments, code=code))

@@ -114,6 +114,29 @@ test_values_are_those_of_onnxruntime(void **state)
     }
 }
 
+// As docs/cli.md says: a number of actions alone is of discrete ones.
+static void
+test_a_number_of_actions_says_that_they_are_discrete(void **state)
+{
+    (void)state;
+    fixture f;
+    import_request request = {.env_id = "", .action_count = 2};
+    float y[1024];
+    int32_t actions[64];
+    T_OK(import_try(&f, "normalised", &request));
+    assert_int_equal(f.result.image->spec.action_kind, POLICY_DISCRETE);
+    assert_int_equal(f.result.image->spec.head, POLICY_HEAD_VALUES);
+    policy_run(&f, y, actions);
+    expect_near(y, &f.want);
+    fixture_free(&f);
+    request.bound_count = 1;
+    request.low[0] = -2;
+    request.high[0] = 2;
+    T_OK(import_try(&f, "normalised", &request));
+    assert_int_equal(f.result.image->spec.action_kind, POLICY_BOX);
+    fixture_free(&f);
+}
+
 static void
 test_softmax_becomes_logits(void **state)
 {
@@ -230,6 +253,12 @@ test_what_policies_do_not_have_is_refused_with_its_node(void **state)
          "no layer"},
         {"conv", {.env_id = "", .action_kind = POLICY_BOX, .bound_count = 1}, "discrete"},
         {"normalised", {.env_id = "", .unit_actions = true}, "--unit-actions"},
+        {"normalised", {.env_id = "", .head = POLICY_HEAD_LOGITS}, "--head is of discrete actions"},
+        {"tanh", {.env_id = "", .action_count = 2, .log_std = "obs"}, "--log-std is of a box"},
+        {"tanh", {.env_id = "", .action_count = 2, .unit_actions = true}, "--unit-actions is of"},
+        {"tanh",
+         {.env_id = "", .action_kind = POLICY_DISCRETE, .bound_count = 1, .low = {-1}, .high = {1}},
+         "--bounds is of a box"},
     };
     for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
         fixture f;
@@ -247,6 +276,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values_are_those_of_onnxruntime),
+        cmocka_unit_test(test_a_number_of_actions_says_that_they_are_discrete),
         cmocka_unit_test(test_softmax_becomes_logits),
         cmocka_unit_test(test_tanh_and_scales_become_bounds),
         cmocka_unit_test(test_unit_actions_are_mapped_onto_the_bounds),
