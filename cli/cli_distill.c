@@ -38,9 +38,10 @@ typedef struct distilling {
     char env_id[OCT_CONFIG_TEXT_MAX], env_options[CLI_ENV_OPTIONS_BYTES];
     policy_image *teacher;
     distill_student *student;
-    bool has_env; // episodes can be played
-    float *obs;   // [room][obs_count]
-    float *want;  // [room][outputs]
+    bool has_env;  // episodes can be played
+    bool is_found; // the folder, empty
+    float *obs;    // [room][obs_count]
+    float *want;   // [room][outputs]
     uint32_t rows, room;
     uint64_t done; // updates
     oct_rng rng;
@@ -74,7 +75,8 @@ env_name(distilling *d)
     d->options.env_id = d->env_id;
 }
 
-// "runs/walk/policy.oct", 32,32 and int8 give "runs/walk/student-32-32-int8". False: it is there.
+// "runs/walk/policy.oct", 32,32 and int8 give "runs/walk/student-32-32-int8". False: it is there,
+// and not empty.
 static bool
 out_name(distilling *d)
 {
@@ -92,24 +94,27 @@ out_name(distilling *d)
         (void)snprintf(d->out + used, sizeof(d->out) - (size_t)used, "-%s",
                        policy_precision_name(d->options.precision));
     }
-    if (stat(d->out, &file) == 0) {
-        cli_error(CLI_DISTILL, "'%s' exists already; name a new folder with --out", d->out);
+    d->is_found = stat(d->out, &file) == 0;
+    if (d->is_found && !oct_file_is_empty_folder(d->out)) {
+        cli_error(CLI_DISTILL, "'%s' exists already; name a new or an empty folder with --out",
+                  d->out);
         return false;
     }
     return true;
 }
 
-// Whether the folder can be made, with those above it: before hours of learning. It is made when
-// there is something to write.
+// Whether the folder can be made, with those above it, or written to: before hours of learning. It
+// is made when there is something to write.
 static bool
 out_check(const distilling *d)
 {
-    bool can_make = oct_file_make_folder(d->out) == OCT_OK && rmdir(d->out) == 0;
-    if (!can_make) {
-        cli_error(CLI_DISTILL, "cannot make folder '%s': %s; choose another with --out", d->out,
-                  strerror(errno));
+    bool can_write = d->is_found ? access(d->out, W_OK) == 0
+                                 : oct_file_make_folder(d->out) == OCT_OK && rmdir(d->out) == 0;
+    if (!can_write) {
+        cli_error(CLI_DISTILL, "cannot %s folder '%s': %s; choose another with --out",
+                  d->is_found ? "write to" : "make", d->out, strerror(errno));
     }
-    return can_make;
+    return can_write;
 }
 
 static bool
@@ -123,6 +128,22 @@ save(const distilling *d, const policy_image *image, const char *name)
         cli_error(CLI_DISTILL, "cannot write '%s': %s", path, strerror(errno));
     }
     return is_saved;
+}
+
+// Both policies, or nothing.
+static bool
+both_save(const distilling *d, const policy_image *fp32, const policy_image *image)
+{
+    char path[CLI_PATH_MAX + 32];
+    if (save(d, fp32, FP32_FILE) && save(d, image, POLICY_FILE)) {
+        return true;
+    }
+    (void)snprintf(path, sizeof(path), "%s/" FP32_FILE, d->out);
+    (void)unlink(path);
+    if (!d->is_found) {
+        (void)rmdir(d->out);
+    }
+    return false;
 }
 
 // Whether episodes can be played. Without fresh observations it is only a pity if not.
@@ -165,15 +186,20 @@ student_begin(distilling *d)
     const cli_distill_options *options = &d->options;
     bool is_deep = spec->layer_count > 1;
     bool has_kl = distill_has_kl(spec->head);
+    bool is_choice = spec->action_kind == POLICY_DISCRETE;
+    distill_kind kind = options->has_loss ? options->kind : has_kl ? DISTILL_KL : DISTILL_SQUARES;
+    if (options->has_temperature && (!is_choice || kind != DISTILL_KL)) {
+        cli_error(CLI_DISTILL, "--temperature is of a softmax; %s",
+                  is_choice ? "--loss squares has none" : "the teacher's actions are a box");
+        return false;
+    }
     distill_options student = {
         .hidden = options->hidden.value,
         .hidden_count = options->hidden.count,
         .activation = options->has_activation ? options->activation
                       : is_deep               ? spec->layers[spec->layer_count - 2].activation
                                               : POLICY_RELU,
-        .kind = options->has_loss ? options->kind
-                : has_kl          ? DISTILL_KL
-                                  : DISTILL_SQUARES,
+        .kind = kind,
         .temperature = options->has_temperature           ? options->temperature
                        : spec->head == POLICY_HEAD_LOGITS ? 1.0
                                                           : 0.1,
@@ -469,7 +495,7 @@ finish(distilling *d)
     if (!is_done) {
         cli_error(CLI_DISTILL, "a weight of the student is not finite: lower --learning-rate");
     }
-    is_done = is_done && save(d, fp32, FP32_FILE) && save(d, image, POLICY_FILE);
+    is_done = is_done && both_save(d, fp32, image);
     if (is_done) {
         is_done = d->has_env ? report_returns(d, image, &mean) : report_held(d, image);
     }

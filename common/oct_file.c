@@ -391,6 +391,21 @@ oct_file_is_same(const char *a, const char *b)
 }
 
 bool
+oct_file_is_empty_folder(const char *path)
+{
+    DIR *folder = opendir(path);
+    bool empty = folder != NULL;
+    const struct dirent *entry;
+    while (empty && (entry = readdir(folder)) != NULL) {
+        empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+    }
+    if (folder != NULL) {
+        (void)closedir(folder);
+    }
+    return empty;
+}
+
+bool
 oct_file_is_locked(const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);

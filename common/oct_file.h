@@ -50,6 +50,8 @@ void oct_file_match(const char *folder, const char *pattern, oct_file_fn fn, voi
 // Whether both paths are of one file that is there, by whatever names: one must not be written
 // while the other is read.
 bool oct_file_is_same(const char *a, const char *b);
+// Whether path is a folder that can be read, with nothing in it.
+bool oct_file_is_empty_folder(const char *path);
 // Whether another process has a file of that path locked (flock); one that is not there, or is on a
 // file system without locks, is not.
 bool oct_file_is_locked(const char *path);

@@ -1,6 +1,5 @@
 // A pack into a run folder: beside it first, compared, then by one rename.
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -215,28 +214,13 @@ remove_one(const char *path, const struct stat *status, int kind, struct FTW *at
 
 // ---- all of it
 
-static bool
-is_empty(const char *path)
-{
-    DIR *folder = opendir(path);
-    bool empty = folder != NULL;
-    const struct dirent *entry;
-    while (empty && (entry = readdir(folder)) != NULL) {
-        empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
-    }
-    if (folder != NULL) {
-        (void)closedir(folder);
-    }
-    return empty;
-}
-
 // Makes the folder above path, and an empty one beside it.
 static oct_err
 draft_make(unpacking *u, const char *path)
 {
     char parent[PATH_BYTES];
     struct stat status;
-    if (lstat(path, &status) == 0 && !(S_ISDIR(status.st_mode) && is_empty(path))) {
+    if (lstat(path, &status) == 0 && !oct_file_is_empty_folder(path)) {
         return REFUSE(
             u, "'%s' is there already, and is no empty folder; name another with --run-dir", path);
     }

@@ -475,6 +475,20 @@ test_same_file_has_other_names(void **state)
 }
 
 static void
+test_an_empty_folder_has_nothing_in_it(void **state)
+{
+    (void)state;
+    assert_false(oct_file_is_empty_folder(in_folder("none")));
+    T_OK(oct_file_make_folder(in_folder("none")));
+    assert_true(oct_file_is_empty_folder(in_folder("none")));
+    T_OK(oct_file_write(in_folder("none/.hidden"), "x", 1));
+    assert_false(oct_file_is_empty_folder(in_folder("none")));
+    assert_false(oct_file_is_empty_folder(in_folder("none/.hidden"))); // a file
+    assert_int_equal(unlink(in_folder("none/.hidden")), 0);
+    assert_int_equal(rmdir(in_folder("none")), 0);
+}
+
+static void
 take_name(void *arg, const char *path)
 {
     (void)snprintf(arg, 512, "%s", path);
@@ -528,6 +542,7 @@ main(void)
         IN_FOLDER(test_a_pipe_is_not_replaced),
         IN_FOLDER(test_draft_that_the_disk_changed_is_none),
         IN_FOLDER(test_same_file_has_other_names),
+        IN_FOLDER(test_an_empty_folder_has_nothing_in_it),
         IN_FOLDER(test_match_takes_the_folder_as_it_is_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

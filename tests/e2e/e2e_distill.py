@@ -5,6 +5,7 @@ usage: e2e_distill.py OCTET TEST
 """
 
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -99,6 +100,8 @@ def test_a_box_is_learned_before_tanh():
         assert "of the actions within 1 % of their range" in text, text
         text = octet("distill", run, *QUICK, "--loss", "kl", "--out", folder / "t", code=1)
         assert "its loss is squares" in text, text
+        text = octet("distill", run, *QUICK, "--temperature", "2", "--out", folder / "t", code=1)
+        assert "--temperature is of a softmax; the teacher's actions are a box" in text, text
 
 
 def test_mistakes_are_told_and_leave_nothing():
@@ -129,13 +132,24 @@ def test_mistakes_are_told_and_leave_nothing():
                 ([run, "--replay", folder / "alone.oct"], 1, "environment.oct"),
                 ([run, "--replay", folder / "foreign"], 1, "--replay: "),
                 ([run, "--env", "Pendulum-v1"], 1, "environment 'Pendulum-v1'"),
-                ([run, "--out", run], 1, "exists already; name a new folder with --out"),
+                ([run, "--out", run], 1, "exists already; name a new or an empty folder with --out"),
+                ([run, "--loss", "squares", "--temperature", "2"], 1, "--temperature is of a softmax; --loss squares has"),
                 # Before anything is learned.
                 ([run, "--out", folder / "words/student"], 1, "cannot make folder")):
             where = [] if "--out" in arguments else out
             text = octet("distill", *arguments, *where, code=code)
             assert why in text, (arguments, text)
             assert not (folder / "student").exists() and "round 1" not in text, (arguments, text)
+        # A full disk leaves nothing; an empty folder is as good as a new one, and stays.
+        full = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)), "restore_signals": False}
+        text = octet("distill", run, *QUICK, *out, code=1, **full)
+        assert "student/policy.fp32.oct': File too large" in text and not (folder / "student").exists(), text
+        (folder / "student").mkdir()
+        octet("distill", run, *QUICK, *out, code=1, **full)
+        assert not list((folder / "student").iterdir())
+        octet("distill", run, *QUICK, *out)
+        assert (folder / "student/policy.oct").exists()
+        shutil.rmtree(folder / "student")
         pendulum = folder / "pendulum"
         finish(train(pendulum, "--set", "run.env_steps=6000", "--set", "run.stop_at_return=none", preset=PENDULUM),
                pendulum)
