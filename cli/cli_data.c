@@ -187,7 +187,16 @@ source_open(data_source **out, const data_options *options, char *reason, size_t
 {
     char path[CLI_PATH_MAX];
     uint32_t shards = source_path(options, path);
-    return data_source_open_shards(out, path, shards, options->environment, reason, reason_size);
+    OCT_TRY(data_source_open_shards(out, path, shards, options->environment, reason, reason_size));
+    data_source_loss loss = data_source_lost(*out);
+    if (loss.blocks > 0 || loss.rows > 0) {
+        fprintf(stderr,
+                "octet %s: note: '%s' is damaged: without %" PRIu64 " of its blocks (up to %u rows "
+                "each) and %" PRIu64 " rows that were not synced\n",
+                options->command, options->file, loss.blocks, data_source_header(*out)->block_rows,
+                loss.rows);
+    }
+    return OCT_OK;
 }
 
 // ---- info

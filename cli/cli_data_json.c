@@ -101,6 +101,8 @@ info_json(const char *path, const data_source *source, const data_numbers *n)
     cli_json_put(out, "run_id", has_run ? cli_json_hexadecimal(header->run_id) : json_null());
     cli_json_put(out, "seed", has_run ? whole(header->seed) : json_null());
     cli_json_put(out, "environment", environment(&header->env));
+    cli_json_put(out, "damaged_blocks", whole(data_source_lost(source).blocks));
+    cli_json_put(out, "rows_not_synced", whole(data_source_lost(source).rows));
     cli_json_put(out, "steps", whole(n->steps));
     cli_json_put(out, "stretches", whole(n->streams));
     cli_json_put(out, "episodes", episodes_json(n));

@@ -31,6 +31,7 @@ struct data_source {
     replay_data *data; // NULL: replay files
     replay_file *file[OCT_SHARDS_MAX];
     uint32_t shards; // 0: a data set
+    data_source_loss loss;
     replay_data_header header;
     replay_layout layout;
     char *notes;
@@ -187,9 +188,18 @@ shards_open(data_source *source, const char *path, uint32_t shards, char *reason
         char name[PATH_BYTES];
         replay_recovered recovered;
         oct_config_shard_name(path, i, name, sizeof(name));
+        if (shards > 1 && access(name, F_OK) != 0) {
+            (void)oct_refuse(reason, reason_size,
+                             "%s: %s; the run has %u shards: name the files one by one to read the "
+                             "others",
+                             name, strerror(errno), shards);
+            return OCT_ENOTFOUND;
+        }
         OCT_TRY(replay_file_open_copy(&source->file[i], name, reason, reason_size));
         source->shards = i + 1;
         OCT_TRY(replay_recover(&recovered, source->file[i], reason, reason_size));
+        source->loss.blocks += recovered.blocks_torn;
+        source->loss.rows += recovered.is_exact ? 0 : recovered.rows_cut;
         OCT_TRY(shard_check(source, name, i, reason, reason_size));
     }
     return OCT_OK;
@@ -257,16 +267,28 @@ data_source_open(data_source **out, const char *path, const char *environment, c
     return data_source_open_shards(out, path, 1, environment, reason, reason_size);
 }
 
+// Of the experiment beside path; 1 where there is none that can be read.
+static uint32_t
+shards_wanted(const char *path)
+{
+    char place[PATH_BYTES], message[OCT_CONFIG_TEXT_MAX];
+    oct_config *config = oct_alloc(sizeof(*config));
+    oct_config_default(config);
+    bool is_read = beside(place, path, "config.yaml") &&
+                   oct_config_load(config, place, message, sizeof(message)) == OCT_OK;
+    uint32_t shards = is_read ? oct_config_shards(config) : 1;
+    free(config);
+    return shards;
+}
+
 uint32_t
 data_source_shards(const char *path)
 {
-    uint32_t shards = 1;
-    for (; shards < OCT_SHARDS_MAX; shards++) {
+    uint32_t shards = shards_wanted(path);
+    for (uint32_t i = shards; i < OCT_SHARDS_MAX; i++) {
         char name[PATH_BYTES];
-        oct_config_shard_name(path, shards, name, sizeof(name));
-        if (access(name, F_OK) != 0) {
-            break;
-        }
+        oct_config_shard_name(path, i, name, sizeof(name));
+        shards = access(name, F_OK) == 0 ? i + 1 : shards;
     }
     return shards;
 }
@@ -290,6 +312,12 @@ const replay_data_header *
 data_source_header(const data_source *source)
 {
     return &source->header;
+}
+
+data_source_loss
+data_source_lost(const data_source *source)
+{
+    return source->loss;
 }
 
 bool

@@ -17,11 +17,12 @@ OCT_CHECKED oct_err data_source_open(data_source **out, const char *path, const 
                                      char *reason, size_t reason_size);
 // Those of several shards of a run: path is of the first, the others are beside it under the names
 // that oct_config_shard_name makes. Also OCT_EINVAL: they are of several runs, or have blocks of
-// different sizes.
+// different sizes. OCT_ENOTFOUND: also, one of them is missing.
 OCT_CHECKED oct_err data_source_open_shards(data_source **out, const char *path, uint32_t shards,
                                             const char *environment, char *reason,
                                             size_t reason_size);
-// How many shards of a run are at path, the first one's file: at least 1.
+// How many shards the run has whose first one is at path: as many as its config.yaml says, or more
+// that are there. At least 1.
 uint32_t data_source_shards(const char *path);
 void data_source_close(data_source *source); // NULL is a no-op
 
@@ -29,6 +30,12 @@ void data_source_close(data_source *source); // NULL is a no-op
 // extra_dim; of a data set also made_s and made_by.
 const replay_data_header *data_source_header(const data_source *source);
 bool data_source_is_data_set(const data_source *source);
+// What of replay files could not be read (replay_recover.h). Of a data set nothing: it is refused.
+typedef struct data_source_loss {
+    uint64_t blocks; // damaged
+    uint64_t rows;   // not synced before a power failure or a copy
+} data_source_loss;
+data_source_loss data_source_lost(const data_source *source);
 const char *data_source_notes(const data_source *source, uint32_t *bytes);
 const replay_layout *data_source_layout(const data_source *source);
 

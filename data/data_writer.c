@@ -16,7 +16,9 @@
 
 struct writer {
     FILE *file;
+    const replay_data_env *env;
     replay_layout layout;
+    const char *fault;   // of the rows; NULL: none
     replay_block *block; // being filled; count 0: none is
     bool is_linked;      // it follows the block before
     uint64_t serial;
@@ -42,6 +44,10 @@ block_end(struct writer *writer, bool goes_on)
     replay_block *block = writer->block;
     if (block->count == 0) {
         return true;
+    }
+    writer->fault = replay_data_numbers_fault(writer->env, &writer->layout, block);
+    if (writer->fault) {
+        return false;
     }
     block->previous = writer->is_linked ? block->serial - 1 : REPLAY_BLOCK_NONE;
     block->next = goes_on ? block->serial + 1 : REPLAY_BLOCK_NONE;
@@ -241,6 +247,7 @@ all_put(struct writer *writer, const data_source *source, const data_episodes *e
         replay_data_header *header)
 {
     header->blocks = 1;
+    writer->env = &header->env;
     writer->layout = replay_data_header_make(header);
     writer->block = oct_alloc(writer->layout.bytes);
     bool is_good = begin_put(writer, header, source) && episodes_put(writer, source, episodes);
@@ -294,6 +301,9 @@ data_write(data_written *out, const char *path, const data_source *source,
     oct_err err = oct_file_draft_name(path, draft);
     if (err == OCT_OK) {
         err = draft_write(&writer, draft, source, episodes, &header);
+    }
+    if (writer.fault) {
+        return oct_refuse(reason, reason_size, "%s is not written: %s", path, writer.fault);
     }
     if (err == OCT_OK) {
         err = oct_file_adopt(draft, path);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -347,11 +348,25 @@ link_fault(const replay_data *data, const replay_block *block, uint32_t index)
                : "it does not follow the block before it";
 }
 
-static const char *
-numbers_fault(const replay_data *data, const replay_block *block)
+// Whether actions[count][action_count] of a box are within its bounds, as algorithms take them.
+static bool
+are_inside(const replay_data_env *env, const float *actions, size_t count)
 {
-    const replay_layout *layout = &data->layout;
-    const replay_data_env *env = &data->header->env;
+    bool inside = true;
+    for (uint32_t i = 0; i < env->action_count; i++) {
+        float low = env->action_low[i], per_unit = 2.0f / (env->action_high[i] - low);
+        for (size_t row = 0; row < count; row++) {
+            float unit = (actions[row * env->action_count + i] - low) * per_unit - 1.0f;
+            inside &= !(fabsf(unit) > 1.0f + REPLAY_DATA_BOUND_TOLERANCE); // NaN: without a bound
+        }
+    }
+    return inside;
+}
+
+const char *
+replay_data_numbers_fault(const replay_data_env *env, const replay_layout *layout,
+                          const replay_block *block)
+{
     size_t count = block->count;
     const float *obs = (const float *)(const void *)replay_block_obs(layout, block, 0);
     const float *box = (const float *)(const void *)replay_block_action(layout, block, 0);
@@ -363,7 +378,9 @@ numbers_fault(const replay_data *data, const replay_block *block)
         return "a reward, or what is beside an action, is not finite";
     }
     if (env->action_kind != ACTION_DISCRETE) {
-        return wire_check_finite(box, count * env->action_count) ? NULL : "an action is not finite";
+        return !wire_check_finite(box, count * env->action_count) ? "an action is not finite"
+               : !are_inside(env, box, count) ? "an action is outside the environment's bounds"
+                                              : NULL;
     }
     for (uint32_t row = 0; row < count; row++) {
         int32_t action;
@@ -426,7 +443,7 @@ replay_data_check(const replay_data *data, char *reason, size_t reason_size)
                                 ? "it disagrees with its sum"
                                 : place_fault(data, block, i);
         fault = fault ? fault : link_fault(data, block, i);
-        fault = fault ? fault : numbers_fault(data, block);
+        fault = fault ? fault : replay_data_numbers_fault(&data->header->env, &data->layout, block);
         fault = fault ? fault : flags_fault(data, block);
         if (fault) {
             return oct_refuse(reason, reason_size, "%s: block %" PRIu32 " of %" PRIu32 ": %s",

@@ -148,6 +148,49 @@ test_complete_episodes_and_the_last_ones(void **state)
     data_test_end(&test);
 }
 
+static void
+test_what_a_damaged_file_lacks_is_known(void **state)
+{
+    (void)state;
+    char reason[256];
+    replay_file *file;
+    data_test_begin(&test, 4);
+    data_test_record(&test, 8192, 4);
+    data_source *source = data_test_open(test.file);
+    uint32_t blocks = data_source_blocks(source);
+    assert_int_equal(data_source_lost(source).blocks, 0);
+    data_source_close(source);
+    T_OK(replay_file_open(&file, test.file, reason, sizeof(reason)));
+    replay_file_block(file, 1)->stream = WIRE_STREAMS_MAX;
+    replay_file_close(file);
+    source = data_test_open(test.file);
+    assert_int_equal(data_source_lost(source).blocks, 1);
+    assert_int_equal(data_source_blocks(source), blocks - 1);
+    data_source_close(source);
+    data_test_end(&test);
+}
+
+static void
+test_rows_that_no_data_set_has_are_not_written(void **state)
+{
+    (void)state;
+    char reason[512];
+    data_episodes episodes;
+    data_written written;
+    data_test_begin(&test, 4);
+    data_test_record(&test, 8192, 4);
+    data_source *source = data_test_open(test.file);
+    replay_data_header *header = (replay_data_header *)(uintptr_t)data_source_header(source);
+    header->env.action_count = 3;
+    data_episodes_find(&episodes, source);
+    T_ERR(data_write(&written, test.out, source, &episodes, "a test", reason, sizeof(reason)),
+          OCT_EINVAL);
+    assert_non_null(strstr(reason, "out.data is not written: an action that the environment does"));
+    data_episodes_free(&episodes);
+    data_source_close(source);
+    data_test_end(&test); // nothing is left in its folder
+}
+
 // Rows of a stream that was recorded in rollouts, one behind the other: what is observed tells
 // whether the episode goes on behind a rollout.
 typedef struct paused_row {
@@ -431,6 +474,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_export_is_what_was_inserted),
         cmocka_unit_test(test_complete_episodes_and_the_last_ones),
+        cmocka_unit_test(test_what_a_damaged_file_lacks_is_known),
+        cmocka_unit_test(test_rows_that_no_data_set_has_are_not_written),
         cmocka_unit_test(test_an_episode_goes_on_behind_a_rollout),
         cmocka_unit_test(test_a_beginning_that_may_be_missing_is_not_one),
         cmocka_unit_test(test_the_last_episodes_are_those_of_slow_streams_too),

@@ -95,6 +95,22 @@ def test_shards_learn_cartpole():
                               text=True, check=False)
         assert told.returncode == 1 and "is what is exported" in told.stderr, told
         assert (run / "replay-1.oct").read_bytes() == before
+        # What is damaged is told, and nothing of it is read.
+        copy = run / "copy.oct"
+        rotten = bytearray((run / "replay.oct").read_bytes())
+        for at in range(len(rotten) // 2, len(rotten), len(rotten) // 50):
+            rotten[at] ^= 1
+        copy.write_bytes(rotten)
+        told = subprocess.run([OCTET, "data", "info", copy, "--json"], capture_output=True, text=True, check=True)
+        damaged = json.loads(told.stdout)
+        assert damaged["damaged_blocks"] > 0 and damaged["steps"] < held[0]["steps"], damaged
+        assert f"is damaged: without {damaged['damaged_blocks']} of its blocks" in told.stderr, told
+        assert held[0]["damaged_blocks"] == 0, held
+        # Nor is what is left of a run taken for all of it.
+        (run / "replay-1.oct").unlink()
+        told = subprocess.run([OCTET, "data", "info", run], capture_output=True, text=True, check=False)
+        assert told.returncode == 1 and not told.stdout, told
+        assert f"replay-1.oct: No such file or directory; the run has {SHARDS} shards" in told.stderr, told
 
 
 def test_a_shard_dies_and_comes_back():
