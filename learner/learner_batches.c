@@ -2,6 +2,7 @@
 // to the thread, and used batches are returned and counted.
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "common/oct_base.h"
@@ -10,6 +11,7 @@
 #include "learner/learner_run_state.h"
 
 #define PROBE_PERIOD_NS 1000000000u
+#define BOUND_SLACK     5e-4f // of an action's range: every algorithm takes that much beyond it
 
 learner_source *
 learner_run_source(learner_run *run, learner_origin origin)
@@ -245,17 +247,46 @@ learner_run_sampled(learner_run *run, learner_origin origin, uint32_t promised,
 
 // ---- after training
 
-const char *
-learner_run_refusal(oct_err err)
+// The first number of an action of a box that is beyond its bounds by more than a rounding. False:
+// none is.
+static bool
+action_outside(const learner_run *run, const algo_batch *batch, uint32_t *index, float *value)
 {
-    switch (err) {
-    case OCT_EINTERNAL:
-        return "loss or gradient is not finite";
-    case OCT_EINVAL:
-        return "the batch does not fit algo.name, or a learner's part of it has fewer steps than "
-               "algo.minibatches";
-    default:
-        return oct_strerror(err);
+    const policy_spec *spec = &run->spec;
+    const float *action = batch->action;
+    size_t rows = spec->action_kind == POLICY_BOX ? (size_t)batch->B * OCT_MAX(batch->T, 1) : 0;
+    for (size_t i = 0; i < rows * spec->action_count; i++) {
+        *index = (uint32_t)(i % spec->action_count);
+        *value = action[i];
+        bool is_end = batch->T > 0 && (batch->flags[i / spec->action_count] & ALGO_END) != 0;
+        float low = spec->action_low[*index], high = spec->action_high[*index];
+        float slack = BOUND_SLACK * (high - low);
+        if (!is_end && (*value < low - slack || *value > high + slack)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void
+refusal_words(learner_run *run, const learner_batch *batch)
+{
+    uint32_t index;
+    float value;
+    char *out = run->refused_why;
+    const size_t size = sizeof(run->refused_why);
+    if (batch->refused == OCT_EINTERNAL) {
+        (void)snprintf(out, size, "loss or gradient is not finite");
+    } else if (batch->refused != OCT_EINVAL) {
+        (void)snprintf(out, size, "%s", oct_strerror(batch->refused));
+    } else if (action_outside(run, &batch->view, &index, &value)) {
+        (void)snprintf(out, size, "number %u of an action is %g, outside its bounds [%g, %g]",
+                       index, (double)value, (double)run->spec.action_low[index],
+                       (double)run->spec.action_high[index]);
+    } else {
+        (void)snprintf(out, size,
+                       "the batch does not fit algo.name, or a learner's part of it has fewer "
+                       "steps than algo.minibatches");
     }
 }
 
@@ -265,11 +296,12 @@ static void
 batch_refused(learner_run *run, const learner_batch *batch)
 {
     run->refused = batch->refused;
+    refusal_words(run, batch);
     if (run->updates_refused++ == 0) {
         oct_log_warn("LEARNER-UPDATE-REFUSED",
                      "an update was refused: %s; more of these are only counted "
                      "(learner.updates_refused)",
-                     learner_run_refusal(batch->refused));
+                     run->refused_why);
     }
     size_t rows = (size_t)batch->view.B * (batch->view.T + 1);
     run->refused_obs = 0;

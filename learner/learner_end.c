@@ -19,7 +19,7 @@ diverged_log(const learner_run *run)
     uint32_t count = OCT_MIN(learner_train_refused(run->train), REFUSED_UPDATES_MAX);
     if (run->refused != OCT_EINTERNAL) {
         oct_log_error("LEARNER-DIVERGED", "training diverged: %u updates in a row were refused: %s",
-                      count, learner_run_refusal(run->refused));
+                      count, run->refused_why);
     } else if (run->refused_obs > OBS_LARGE) {
         oct_log_error("LEARNER-DIVERGED",
                       "env.id: %s: number %u of an observation reaches %g, and %u updates in a row "

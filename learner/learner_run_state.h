@@ -128,6 +128,7 @@ struct learner_run {
     learner_external *external; // who learns; NULL: the training thread itself
     uint64_t updates_refused;   // by this process
     oct_err refused;            // why the last of them was, …
+    char refused_why[128];      // … in words, …
     double refused_obs;         // … the largest magnitude observed in its batch …
     uint32_t refused_obs_index; // … and which number of an observation it is
     learner_evals *evals;
@@ -191,10 +192,6 @@ void learner_run_stop_training(learner_run *run); // ends its thread, and whoeve
 double learner_run_wall_s(const learner_run *run);
 uint64_t learner_run_env_steps(const learner_run *run); // over all processes, too
 double learner_run_share(const learner_run *run);       // of the budget that is spent, 0 to 1
-
-// ---- learner_batches.c
-// Why an update was refused with err, in words.
-const char *learner_run_refusal(oct_err err);
 
 // ---- learner_join.c (also learner_run_join)
 // The last that learner_run_refuse was told, for as long as no actor acts, and for

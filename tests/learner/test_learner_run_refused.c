@@ -116,6 +116,36 @@ test_run_whose_batches_do_not_fit_says_so(void **state)
     assert_null(strstr(log, "finite"));
 }
 
+// Actions of a box in [-2, 2], of which one of each batch is 2.1.
+static wire_sampled
+with_action_outside(uint32_t windows)
+{
+    static float action[FIXTURE_ROWS_MAX];
+    wire_sampled sampled = fixture_sampled(&rows, windows, &rng);
+    for (uint32_t i = 0; i < windows; i++) {
+        action[i] = i % FIXTURE_B == 1 ? 2.1f : -2.0005f;
+    }
+    sampled.action = (const uint8_t *)action;
+    return sampled;
+}
+
+static void
+test_run_whose_actions_are_outside_their_bounds_says_so(void **state)
+{
+    (void)state;
+    static const float low[] = {-2}, high[] = {2};
+    env = good_env;
+    env.action_kind = POLICY_BOX;
+    env.action_count = 1;
+    env.action_low = low;
+    env.action_high = high;
+    config.algo.name = OCT_ALGO_TD3;
+    const char *log = diverge(with_action_outside, 0);
+    assert_non_null(strstr(log, "an update was refused: number 0 of an action is 2.1, outside"));
+    assert_non_null(strstr(log, "1000 updates in a row were refused: number 0 of an action is 2.1, "
+                                "outside its bounds [-2, 2]"));
+}
+
 static void
 test_run_of_refused_updates_alone_fails_when_its_budget_ends(void **state)
 {
@@ -163,6 +193,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         T(test_run_that_diverges_ends_and_says_why),
         T(test_run_whose_batches_do_not_fit_says_so),
+        T(test_run_whose_actions_are_outside_their_bounds_says_so),
         T(test_run_of_refused_updates_alone_fails_when_its_budget_ends),
         T(test_run_counts_refused_updates),
     };
