@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "actor/actor_spec.h"
 #include "cli/cli_commands.h"
 #include "cli/cli_options.h"
 #include "cli/cli_python.h"
@@ -17,7 +18,10 @@
 #include "cli/run/cli_folder.h"
 #include "common/oct_config.h"
 #include "common/oct_file.h"
+#include "common/oct_text.h"
+#include "data/data_numbers.h"
 #include "data/data_writer.h"
+#include "envs/env.h"
 
 #define REASON_BYTES (2 * CLI_PATH_MAX)
 #define PYTHON       "octet_data.py"
@@ -31,6 +35,7 @@ enum {
     KEY_LAST,
     KEY_ENVIRONMENT,
     KEY_ENV,
+    KEY_CLIP_ACTIONS,
     KEY_JSON
 };
 
@@ -44,6 +49,7 @@ typedef struct data_options {
     const char *env_id;
     bool complete_only;
     bool json;
+    bool clips_actions;
     uint64_t last; // episodes; 0: all
 } data_options;
 
@@ -78,6 +84,8 @@ static const struct argp_option import_options[] = {
     {"out", KEY_OUT, "FILE", 0, "The data set of octet to write", 0},
     {"env", KEY_ENV, "ID", 0,
      "The environment that its steps are of (default: what the data set says)", 0},
+    {"clip-actions", KEY_CLIP_ACTIONS, NULL, 0,
+     "Clip actions of a box to its bounds (default: refuse those that are outside)", 0},
     {0},
 };
 
@@ -103,6 +111,9 @@ parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_ENV:
         options->env_id = arg;
+        return 0;
+    case KEY_CLIP_ACTIONS:
+        options->clips_actions = true;
         return 0;
     case KEY_EPISODES:
         options->complete_only = strcmp(arg, "complete") == 0;
@@ -259,16 +270,18 @@ passing_remove(int number)
     (void)raise(number);
 }
 
-// Goes, too, if this process is interrupted.
+// The draft of path goes, too, if this process is interrupted, and path where it is no more than a
+// step on the way.
 static oct_err
-passing_begin(const char *path, char *reason, size_t reason_size)
+passing_begin(const char *path, bool is_step, char *reason, size_t reason_size)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     const struct sigaction action = {.sa_handler = passing_remove, .sa_flags = (int)SA_RESETHAND};
     struct sigaction before;
-    (void)snprintf(passing[0], sizeof(passing[0]), "%s", path);
+    (void)snprintf(passing[0], sizeof(passing[0]), "%s", is_step ? path : "");
     if (oct_file_draft_name(path, passing[1]) != OCT_OK) {
-        (void)snprintf(reason, reason_size, "'%s': %s", path, strerror(errno));
+        (void)snprintf(reason, reason_size, "'%s' cannot be written: %s", path,
+                       errno == ENOTSUP ? "it is a device or a pipe" : strerror(errno));
         return OCT_EIO;
     }
     for (size_t i = 0; i < OCT_COUNTOF(numbers); i++) {
@@ -289,8 +302,11 @@ other_write(const data_options *options, char *reason, size_t reason_size)
                    (long)getpid());
     data_options chosen = *options;
     chosen.complete_only = true;
-    OCT_TRY(passing_begin(path, reason, reason_size));
+    OCT_TRY(passing_begin(path, true, reason, reason_size));
     OCT_TRY(data_set_write(path, &chosen, false, reason, reason_size));
+    if (options->npz != NULL) {
+        oct_file_clear(options->npz);
+    }
     const char *const minari[] = {"export", path, "--minari", options->minari, NULL};
     const char *const npz[] = {"export", path, "--npz", options->npz, NULL};
     oct_err err =
@@ -337,48 +353,91 @@ static int export(int argc, char **argv)
 
 // ---- import
 
+// That the steps are of the environment that --env names, where that can be opened here.
+static oct_err
+import_check_env(const data_options *options, const replay_data_env *recorded, char *reason,
+                 size_t reason_size)
+{
+    static actor_spec own;
+    char why[ENV_REASON_BYTES] = "";
+    const env_request request = {.id = options->env_id, .options = "", .count = 1, .seed = 1};
+    env *e = NULL;
+    oct_err err = env_open(&e, &request, why, sizeof(why));
+    if (err == OCT_OK) {
+        err = actor_spec_init(&own, env_spec(e), why, sizeof(why));
+    }
+    if (err != OCT_OK) {
+        fprintf(stderr,
+                "octet %s: note: whether the steps are of environment '%s' is not known: %s\n",
+                options->command, options->env_id, why);
+    } else if (cli_data_check_env(recorded, &own.wire, why, sizeof(why)) != OCT_OK) {
+        err = oct_refuse(reason, reason_size, "--env is '%s', but the steps are of another: %s",
+                         options->env_id, why);
+        env_close(e);
+        return err;
+    }
+    env_close(e);
+    return OCT_OK;
+}
+
 // What the program wrote takes the place of out once it was found whole.
 static oct_err
-import_finish(const char *path, const char *out, char *reason, size_t reason_size)
+import_finish(const data_options *options, const char *draft, char *reason, size_t reason_size)
 {
-    replay_data *data;
-    OCT_TRY(replay_data_open(&data, path, reason, reason_size));
-    oct_err err = replay_data_check(data, reason, reason_size);
-    replay_data_close(data);
-    OCT_TRY(err);
-    if (oct_file_adopt(path, out) != OCT_OK) {
-        (void)snprintf(reason, reason_size, "cannot write '%s': %s", out, strerror(errno));
-        return OCT_EIO;
+    data_source *source;
+    data_episodes episodes;
+    data_numbers n;
+    OCT_TRY(data_source_open(&source, draft, NULL, reason, reason_size));
+    const replay_data_header *header = data_source_header(source);
+    data_episodes_find(&episodes, source);
+    data_numbers_find(&n, source, &episodes);
+    oct_err err = options->env_id == NULL
+                      ? OCT_OK
+                      : import_check_env(options, &header->env, reason, reason_size);
+    if (err == OCT_OK && (err = oct_file_adopt(draft, options->out)) != OCT_OK) {
+        (void)snprintf(reason, reason_size, "cannot write '%s': %s", options->out, strerror(errno));
     }
-    return OCT_OK;
+    if (err == OCT_OK) {
+        printf("%s: %" PRIu64 " episode%s, %" PRIu64 " step%s of %s, %s\n", options->out,
+               n.episodes, n.episodes == 1 ? "" : "s", n.steps, n.steps == 1 ? "" : "s",
+               cli_text_plain(header->env.id, SIZE_MAX).text,
+               cli_text_bytes((double)header->file_bytes).text);
+    }
+    data_numbers_free(&n);
+    data_episodes_free(&episodes);
+    data_source_close(source);
+    return err;
 }
 
 static int
 import(int argc, char **argv)
 {
     data_options options;
-    char reason[REASON_BYTES] = "", path[OCT_FILE_PATH_MAX];
+    char reason[REASON_BYTES] = "";
     options_read(&options, &import_argp, argc, argv);
     if (options.minari == NULL || options.out == NULL || options.file != NULL) {
         cli_usage_error(options.command, "--minari and --out say what to read and what to write");
     }
-    if (oct_file_draft_name(options.out, path) != OCT_OK) {
-        cli_error(options.command, "'%s': %s", options.out, strerror(errno));
-        return CLI_EXIT_FAILED;
-    }
-    const char *const arguments[] = {"import",       "--minari",
-                                     options.minari, "--out",
-                                     path,           options.env_id != NULL ? "--env" : NULL,
-                                     options.env_id, NULL};
-    oct_err err = cli_python_run(PYTHON, arguments, reason, sizeof(reason));
-    if (err == OCT_OK) {
-        err = import_finish(path, options.out, reason, sizeof(reason));
-    }
-    if (err != OCT_OK) {
-        (void)unlink(path);
+    oct_file_clear(options.out);
+    if (passing_begin(options.out, false, reason, sizeof(reason)) != OCT_OK) {
         return failure(&options, reason);
     }
-    return 0;
+    const char *draft = passing[1];
+    const char *arguments[9] = {"import", "--minari", options.minari, "--out", draft};
+    size_t count = 5;
+    if (options.env_id != NULL) {
+        arguments[count++] = "--env";
+        arguments[count++] = options.env_id;
+    }
+    if (options.clips_actions) {
+        arguments[count++] = "--clip-actions";
+    }
+    oct_err err = cli_python_run(PYTHON, arguments, reason, sizeof(reason));
+    if (err == OCT_OK) {
+        err = import_finish(&options, draft, reason, sizeof(reason));
+    }
+    (void)unlink(draft); // unless it has taken its place
+    return err == OCT_OK ? 0 : failure(&options, reason);
 }
 
 int

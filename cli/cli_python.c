@@ -74,6 +74,19 @@ spawn(pid_t *child, const char *program, const char *const *arguments, int socke
     return OCT_OK;
 }
 
+// The program that cli_python_run waits for (0: not begun), and the signal that came meanwhile.
+static volatile pid_t run_child;
+static volatile sig_atomic_t run_signal;
+
+static void
+run_pass_on(int number)
+{
+    run_signal = number;
+    if (run_child != 0) {
+        (void)kill(run_child, number);
+    }
+}
+
 static oct_err
 child_wait(pid_t child, const char *program, char *reason, size_t reason_size)
 {
@@ -94,9 +107,33 @@ child_wait(pid_t child, const char *program, char *reason, size_t reason_size)
 oct_err
 cli_python_run(const char *program, const char *const *arguments, char *reason, size_t reason_size)
 {
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    const struct sigaction pass_on = {.sa_handler = run_pass_on};
+    struct sigaction before[OCT_COUNTOF(numbers)];
     pid_t child;
-    OCT_TRY(spawn(&child, program, arguments, -1, reason, reason_size));
-    return child_wait(child, program, reason, reason_size);
+    run_child = 0;
+    run_signal = 0;
+    for (size_t i = 0; i < OCT_COUNTOF(numbers); i++) {
+        (void)sigaction(numbers[i], NULL, &before[i]);
+        if (before[i].sa_handler != SIG_IGN) {
+            (void)sigaction(numbers[i], &pass_on, NULL);
+        }
+    }
+    oct_err err = spawn(&child, program, arguments, -1, reason, reason_size);
+    if (err == OCT_OK) {
+        run_child = child;
+        if (run_signal != 0) { // it came before there was a child
+            (void)kill(child, run_signal);
+        }
+        err = child_wait(child, program, reason, reason_size);
+    }
+    for (size_t i = 0; i < OCT_COUNTOF(numbers); i++) {
+        (void)sigaction(numbers[i], &before[i], NULL);
+    }
+    if (run_signal != 0) {
+        (void)raise(run_signal);
+    }
+    return err;
 }
 
 oct_err

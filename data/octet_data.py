@@ -3,18 +3,22 @@
 
 usage: octet_data.py export FILE --minari NAME|FOLDER     a data set of Minari's from FILE
        octet_data.py export FILE --npz OUT.npz            arrays of steps from FILE
-       octet_data.py import --minari NAME|FOLDER --out FILE [--env ID]
+       octet_data.py import --minari NAME|FOLDER --out FILE [--env ID] [--clip-actions]
 
 Needs numpy; for Minari also minari, h5py and pillow. Exit code 1: one line on standard error says
-why. Also a module: read(FILE) gives header, notes and the episodes; Writer writes a file.
+why. 130: it was interrupted. What it did not finish is removed, but for FILE, which is the caller's. Also a module: read(FILE) gives header, notes and the episodes; Writer writes a file.
 """
 
 import argparse
+import contextlib
 import json
 import math
 import os
 import pathlib
 import re
+import shutil
+import signal
+import subprocess
 import sys
 import time
 import zlib
@@ -31,6 +35,7 @@ ROWS, NOTES_MAX = 64, 1 << 20
 F32, U8, DISCRETE, BOX = 1, 2, 1, 2
 TERMINATED, TRUNCATED, FIRST, END, RANDOM, FAILED, ROLLOUT = 1, 2, 4, 8, 16, 32, 64
 AGE_UNKNOWN = 2**32 - 1
+BOUND_TOLERANCE = 1e-3  # REPLAY_DATA_BOUND_TOLERANCE
 
 ENV = np.dtype([("id", "S264"), ("reward_threshold", "f8"), ("obs_dtype", "u4"), ("obs_count", "u4"),
                 ("obs_rank", "u4"), ("obs_shape", "u4", 6), ("action_kind", "u4"),
@@ -53,6 +58,30 @@ class DataError(Exception):
 
 def up(size, step):
     return (size + step - 1) // step * step
+
+
+def counted(count, what):
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+@contextlib.contextmanager
+def draft_of(path):
+    """A name beside path for a file or a folder, which takes its place when it is whole; else it goes
+    again, with the folders above it that were made for it."""
+    draft = path.with_name(f"{path.name}.tmp.{os.getpid()}")
+    made = [parent for parent in path.parents if not parent.exists()]
+    try:
+        yield draft
+        draft.replace(path)
+    except BaseException:
+        if draft.is_dir():
+            shutil.rmtree(draft, ignore_errors=True)
+        else:
+            draft.unlink(missing_ok=True)
+        for parent in made:
+            with contextlib.suppress(OSError):
+                parent.rmdir()
+        raise
 
 
 def columns_of(header):
@@ -210,10 +239,18 @@ def export_npz(path, out):
         parts["episodes"].append(np.full(len(obs) - 1, number, np.int64))
     if not parts["rewards"]:
         raise DataError(f"{path} has no complete episode")
-    with open(out, "wb") as file:
-        np.savez(file, **{name: np.concatenate(list_) for name, list_ in parts.items()})
+    if os.path.exists(out) and not os.path.isfile(out):
+        raise DataError(f"{out} cannot be written: it is a device, a pipe or a folder")
+    sys.unraisablehook = lambda _: None  # of an archive that NumPy leaves open when it cannot be written
+    try:
+        with draft_of(pathlib.Path(out)) as draft, open(draft, "wb") as file:
+            np.savez(file, **{name: np.concatenate(list_) for name, list_ in parts.items()})
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise DataError(f"{out} cannot be written: {error.strerror}") from None
     steps = sum(len(rewards) for rewards in parts["rewards"])
-    print(f"{out}: {len(parts['rewards'])} episodes, {steps} steps")
+    print(f"{out}: {counted(len(parts['rewards']), 'episode')}, {counted(steps, 'step')}")
 
 
 # ---- Minari
@@ -274,31 +311,53 @@ def buffers(streams_, env, minari):
             truncations=(flags[:-1] & TRUNCATED) != 0, infos=infos)
 
 
-def export_minari(path, target):
+def store_minari(path, where, name):
+    """The data of a data set of Minari's in the new folder where; prints its episodes and steps."""
     minari, gymnasium = minari_modules()
     from minari.dataset.minari_storage import MinariStorage
-    from minari.namespace import create_namespace, list_local_namespaces
     header, notes, streams_ = read(path)
     env = header["env"]
-    where, name = minari_path(minari, target)
-    if where.exists():
-        raise DataError(f"{where} exists")
-    namespace = name.rpartition("/")[0]
-    if namespace and namespace not in list_local_namespaces():
-        create_namespace(namespace)
     obs_space, action_space = spaces_of(env, gymnasium)
     try:
         spec = gymnasium.spec(env["id"].decode())
     except Exception:  # of no environment that Gymnasium knows: Minari does without
         spec = None
-    where.mkdir(parents=True)
     storage = MinariStorage.new(where, obs_space, action_space, spec, "hdf5", jpeg_encoding=False)
     storage.update_metadata({
         "dataset_id": name, "minari_version": minari.__version__, "code_permalink": "", "author": {"octet"},
         "algorithm_name": "octet", "octet_env": env_words(env), "octet_notes": notes,
         "octet_run": f"{int(header['run_id']):016x}", "octet_seed": int(header["seed"])})
     storage.update_episodes(buffers(streams_, env, minari))
-    print(f"{where.parent}: {storage.total_episodes} episodes, {storage.total_steps} steps, data set {name}")
+    print(storage.total_episodes, storage.total_steps)
+
+
+def store_apart(path, where, name):
+    """The same in a process of its own: HDF5 prints thousands of lines and crashes on a full disk."""
+    done = subprocess.run([sys.executable, __file__, "store", path, str(where), name], capture_output=True, text=True,
+                          check=False)
+    if done.returncode != 0:
+        code = re.search(r"errno = (\d+)|\[Errno (\d+)\]", done.stderr)  # of HDF5 or of Python
+        raise OSError(int(code[1] or code[2]), os.strerror(int(code[1] or code[2]))) if code else \
+            DataError((done.stderr.strip().splitlines() or [f"ended by signal {-done.returncode}"])[-1])
+    return [int(number) for number in done.stdout.split()[-2:]]
+
+
+def export_minari(path, target):
+    minari, _ = minari_modules()
+    from minari.namespace import create_namespace, list_local_namespaces
+    where, name = minari_path(minari, target)
+    if where.exists():
+        raise DataError(f"{where} exists")
+    try:
+        with draft_of(where) as draft:
+            draft.mkdir(parents=True)
+            episodes_, steps = store_apart(path, draft, name)
+            namespace = name.rpartition("/")[0]
+            if namespace and namespace not in list_local_namespaces():
+                create_namespace(namespace)
+    except OSError as error:
+        raise DataError(f"{where} cannot be written: {error.strerror}") from None
+    print(f"{where.parent}: {counted(episodes_, 'episode')}, {counted(steps, 'step')}, data set {name}")
 
 
 def env_of(metadata, storage, gymnasium, env_id, name):
@@ -326,13 +385,57 @@ def env_of(metadata, storage, gymnasium, env_id, name):
         if count > 256:
             raise DataError(f"its actions are {action}: octet has 256 numbers at most")
         env["action_kind"], env["action_count"] = BOX, count
+        if not (np.isfinite(action.low).all() and np.isfinite(action.high).all()):
+            raise DataError(f"its actions are {action}: octet has finite bounds")
         env["action_low"][:count], env["action_high"][:count] = action.low.reshape(-1), action.high.reshape(-1)
     else:
         raise DataError(f"its actions are {action}: octet has Discrete and Box")
     return env
 
 
-def rows_of(episode, env, start):
+class Told:
+    """What an import tells of all its steps."""
+
+    def __init__(self, clips):
+        self.clips, self.rounded, self.actions, self.clipped = clips, set(), 0, 0
+
+
+def floats(values, what, number, told):
+    """Numbers of each row as float32, which has to hold them."""
+    with np.errstate(over="ignore"):
+        out = values.astype(np.float32)
+    bad = np.argwhere(~np.isfinite(out))
+    if len(bad):
+        raise DataError(f"episode {number}, step {bad[0][0]}: {what} {values[tuple(bad[0])]:g}: allowed are finite "
+                        "numbers of float32")
+    if not np.array_equal(out, values):
+        told.rounded.add(what)
+    return out
+
+
+def discrete_actions(action, env, number, start):
+    bad = np.flatnonzero((action < 0) | (action >= env["action_count"]))
+    if len(bad):
+        raise DataError(f"episode {number}, step {bad[0]}: action {action[bad[0]] + start}: allowed are {start} to "
+                        f"{start + int(env['action_count']) - 1}")
+    return action
+
+
+def box_actions(action, env, number, told):
+    count = int(env["action_count"])
+    low, high = env["action_low"][:count], env["action_high"][:count]
+    with np.errstate(invalid="ignore"):  # of infinite bounds
+        bad = np.abs((action - low) * (2 / (high - low)) - 1) > 1 + BOUND_TOLERANCE
+    if bad.any() and not told.clips:
+        step, i = np.argwhere(bad)[0]
+        raise DataError(f"episode {number}, step {step}: number {i} of the action is {action[step, i]:g}: allowed are "
+                        f"{low[i]:g} to {high[i]:g}; --clip-actions clips such")
+    told.actions += len(action)
+    told.clipped += int(bad.any(axis=1).sum())
+    return np.clip(action, low, high) if told.clips else action
+
+
+def rows_of(episode, env, start, told):
     """The rows of an episode, with the end row, by column."""
     T, infos = len(episode["rewards"]), episode["infos"] or {}
     number = episode["id"]
@@ -350,26 +453,19 @@ def rows_of(episode, env, start):
     if not ended[-1]:  # left open: its last observation is there to bootstrap from
         flags[T if infos.get("octet_failed", [False])[-1] else T - 1] |= \
             FAILED if infos.get("octet_failed", [False])[-1] else TRUNCATED
-    is_discrete = env["action_kind"] == DISCRETE
     action = np.asarray(episode["actions"]).reshape(T, -1)
-    action = action[:, 0] - start if is_discrete else action
+    action = discrete_actions(action[:, 0] - start, env, number, start) if env["action_kind"] == DISCRETE else \
+        box_actions(floats(action, "action", number, told), env, number, told)
+    obs = np.asarray(episode["observations"]).reshape(T + 1, -1)
     zero = np.zeros((1, *action.shape[1:]), action.dtype)
     extra = infos.get("octet_extra", np.zeros((T + 1, 0), np.float32))
-    return {"obs": np.asarray(episode["observations"]).reshape(T + 1, -1), "flags": flags,
+    return {"obs": obs if env["obs_dtype"] == U8 else floats(obs, "observation", number, told), "flags": flags,
             "action": np.concatenate([action, zero]), "extra": extra,
-            "reward": np.concatenate([episode["rewards"], [0]]),
+            "reward": np.append(floats(np.asarray(episode["rewards"]), "reward", number, told), np.float32(0)),
             "version": infos.get("octet_version", np.zeros(T + 1, np.uint32))}
 
 
-def rounding(rows, columns, found):
-    """Columns whose numbers are not float32."""
-    for name in ("obs", "action", "reward"):
-        dtype = columns[name][1]
-        if rows[name].dtype != dtype and not np.array_equal(rows[name].astype(dtype), rows[name]):
-            found.add(name)
-
-
-def import_minari(target, out, env_id):
+def import_minari(target, out, env_id, clips):
     minari, gymnasium = minari_modules()
     from minari.dataset.minari_storage import MinariStorage
     where, name = minari_path(minari, target)
@@ -384,22 +480,31 @@ def import_minari(target, out, env_id):
     notes = metadata.get("octet_notes") or "".join(
         f"# {key}: {str(metadata[key]).splitlines()[0] if str(metadata[key]) else ''}\n" for key in
         ("dataset_id", "algorithm_name", "author", "code_permalink", "description") if key in metadata)
-    writer, rounded, steps = None, set(), 0
+    writer, told = None, Told(clips)
     start = int(getattr(storage.action_space, "start", 0))
     for episode in storage.get_episodes(range(storage.total_episodes)):
-        rows = rows_of(episode, header["env"], start)
+        rows = rows_of(episode, header["env"], start, told)
         if writer is None:
             header["extra_dim"] = rows["extra"].shape[1]
             writer = Writer(out, header, notes)
-        rounding(rows, writer.columns, rounded)
         writer.add(rows)
-        steps += len(rows["flags"]) - 1
     if writer is None:
         raise DataError(f"{where} has no episodes")
     writer.close()
-    if rounded:
-        print(f"note: rounded to float32: {', '.join(sorted(rounded))}", file=sys.stderr)
-    print(f"{storage.total_episodes} episodes, {steps} steps of {header['env']['id'].decode()}")
+    if told.rounded:
+        print(f"octet data: note: rounded to float32: {', '.join(sorted(told.rounded))}", file=sys.stderr)
+    if told.clips and header["env"]["action_kind"] == BOX:
+        print(f"octet data: note: {told.clipped} of {counted(told.actions, 'action')} clipped to the bounds",
+              file=sys.stderr)
+
+
+INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def interrupt(*_):
+    for number in INTERRUPTS:  # the others, and a second one, wait until what was begun is removed
+        signal.signal(number, signal.SIG_IGN)
+    raise KeyboardInterrupt
 
 
 def main():
@@ -409,18 +514,30 @@ def main():
     export.add_argument("file")
     export.add_argument("--minari")
     export.add_argument("--npz")
+    store = commands.add_parser("store")  # of export
+    for name in ("file", "where", "name"):
+        store.add_argument(name)
     import_ = commands.add_parser("import")
     import_.add_argument("--minari", required=True)
     import_.add_argument("--out", required=True)
     import_.add_argument("--env")
+    import_.add_argument("--clip-actions", action="store_true")
     options = parser.parse_args()
+    if options.command == "store":
+        store_minari(options.file, options.where, options.name)
+        return
+    for number in INTERRUPTS:
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, interrupt)
     try:
         if options.command == "import":
-            import_minari(options.minari, options.out, options.env)
+            import_minari(options.minari, options.out, options.env, options.clip_actions)
         elif options.npz:
             export_npz(options.file, options.npz)
         else:
             export_minari(options.file, options.minari)
+    except KeyboardInterrupt:
+        sys.exit(130)
     except (DataError, OSError, ValueError) as error:
         sys.exit(f"octet data: error: {error}")
 

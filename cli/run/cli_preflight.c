@@ -9,6 +9,7 @@
 
 #include "actor/actor_spec.h"
 #include "algos/algo.h"
+#include "cli/cli_data.h"
 #include "cli/cli_options.h"
 #include "cli/run/cli_folder.h"
 #include "common/oct_base.h"
@@ -23,7 +24,6 @@
 #include "replay/replay_data.h"
 
 #define ARENA_BYTES (64u << 10)
-#define WORDS_MAX   512
 
 #define CHANNELS_USUAL 16 // of pictures: more are rows
 
@@ -140,31 +140,22 @@ data_check(const cli_environment *environment, const oct_config *config, char *r
     if (strcmp(config->replay.data, "none") == 0) {
         return OCT_OK;
     }
-    char text[CLI_PATH_MAX], mine[WORDS_MAX], its[WORDS_MAX];
+    char text[CLI_PATH_MAX];
     replay_data *data;
     oct_err err = replay_data_open(&data, config->replay.data, text, sizeof(text));
     if (err != OCT_OK) {
         (void)oct_refuse(reason, reason_size, "replay.data: %s", text);
         return err;
     }
-    wire_env_spec own, recorded;
+    wire_env_spec own;
     wire_arena *arena = wire_arena_create(ARENA_BYTES);
     err = wire_env_unpack(&own, arena, environment->bytes, environment->length);
     OCT_ASSERT(err == OCT_OK); // it was packed here
-    replay_data_env_view(&recorded, &data->header->env);
-    policy_spec run, of_data;
-    learner_environment_of(&run, &own);
-    learner_environment_of(&of_data, &recorded);
-    of_data.obs_high = run.obs_high; // a data set does not say it
-    learner_environment_words(&run, mine, sizeof(mine));
-    learner_environment_words(&of_data, its, sizeof(its));
-    bool is_alike = learner_environment_alike(&run, &of_data, text, sizeof(text)) == OCT_OK;
-    if (!is_alike || strcmp(run.env_id, of_data.env_id) != 0) {
-        err = oct_refuse(reason, reason_size,
-                         "replay.data: %s was recorded in another environment than the run's: %s; "
-                         "the run's: %s%s",
-                         config->replay.data, its, mine,
-                         strcmp(mine, its) == 0 ? ", with other bounds" : "");
+    err = cli_data_check_env(&data->header->env, &own, text, sizeof(text));
+    if (err != OCT_OK) {
+        (void)oct_refuse(reason, reason_size,
+                         "replay.data: %s was recorded in another environment than the run's: %s",
+                         config->replay.data, text);
     }
     wire_arena_destroy(arena);
     replay_data_close(data);

@@ -11,6 +11,7 @@ import importlib.util
 import json
 import os
 import pathlib
+import resource
 import signal
 import subprocess
 import sys
@@ -44,9 +45,12 @@ spec.loader.exec_module(octet_data)
 LENGTHS = [1, 2, 62, 63, 64, 65, 200, 1, 5]  # with the end row around the rows of a block
 
 
-def octet(*arguments, python=sys.executable, code=0):
+def octet(*arguments, python=sys.executable, code=0, disk=None):
+    """disk: the largest file that fits on it, in bytes."""
+    full = {} if disk is None else {
+        "preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (disk, disk)), "restore_signals": False}
     done = subprocess.run([OCTET, "data", *map(str, arguments)], capture_output=True, text=True, timeout=120,
-                          check=False, env={**os.environ, "OCTET_PYTHON": str(python)})
+                          check=False, env={**os.environ, "OCTET_PYTHON": str(python)}, **full)
     assert done.returncode == code, (arguments, done.returncode, done.stdout, done.stderr)
     return done.stdout + done.stderr
 
@@ -110,6 +114,46 @@ def same(path, want):
             assert column.dtype == theirs[name].dtype and column.shape == theirs[name].shape, name
             assert column.tobytes() == theirs[name].tobytes(), name
     return header
+
+
+HOLD = """
+import importlib.util, sys
+spec = importlib.util.spec_from_file_location("octet_data", sys.argv[1])
+octet_data = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(octet_data)
+def hold(*_, **__):
+    open("{folder}/begun", "w").write("yes")
+    open("{folder}/never").read()
+{what} = hold
+sys.argv = sys.argv[1:]
+octet_data.main()
+"""
+
+
+def interrupted(folder, what, *arguments):
+    """Stops a command while the program is at what: by Ctrl-C, which every process gets, and by a signal to octet."""
+    (folder / "hold.py").write_text(HOLD.format(folder=folder, what=what))
+    held = folder / "held"
+    held.write_text(f"#!/bin/sh\nexec {sys.executable} {folder}/hold.py \"$@\"\n")
+    held.chmod(0o755)
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    (folder / "tmp").mkdir(exist_ok=True)
+    before = sorted(folder.rglob("*"))
+    for name in ("begun", "never"):
+        os.mkfifo(folder / name)
+    for number in numbers:
+        process = subprocess.Popen(
+            [OCTET, "data", *map(str, arguments)], start_new_session=True, stderr=subprocess.PIPE, text=True,
+            preexec_fn=lambda: [signal.signal(n, signal.SIG_DFL) for n in numbers],  # a shell may have them ignored
+            env={**os.environ, "OCTET_PYTHON": str(held), "TMPDIR": str(folder / "tmp")})
+        (folder / "begun").read_text()
+        assert [path for path in folder.rglob("*.tmp.*") if path not in before], sorted(folder.rglob("*"))
+        (os.killpg if number == signal.SIGINT else os.kill)(process.pid, number)
+        said = process.communicate(timeout=120)[1]
+        assert process.returncode == -number and said == "", (process.returncode, said)
+    for name in ("begun", "never"):
+        (folder / name).unlink()
+    assert sorted(folder.rglob("*")) == before, sorted(folder.rglob("*"))
 
 
 def with_numpy(folder):
@@ -195,9 +239,68 @@ def with_numpy(folder):
         os.killpg(process.pid, number)
         assert process.wait(120) == -number, process.returncode
         assert not list((folder / "tmp").iterdir())
+    # What was there before stays, of whatever an export was stopped by.
+    for name in ("begun", "never"):
+        (folder / name).unlink()
+    interrupted(folder, "octet_data.np.savez", "export", folder / "numbers.data", "--npz", folder / "out.npz")
+    before = (folder / "out.npz").read_bytes()
+    size = (folder / "large.data").stat().st_size
+    text = octet("export", folder / "large.data", "--npz", folder / "out.npz", code=1, disk=size * 5 // 4)
+    assert text == f"octet data: error: {folder}/out.npz cannot be written: File too large\n", text
+    assert (folder / "out.npz").read_bytes() == before and not list(folder.glob("*.tmp.*"))
+    text = octet("export", folder / "numbers.data", "--npz", folder / "pipe", code=1)
+    assert "pipe cannot be written: it is a device" in text and (folder / "pipe").is_fifo(), text
     assert "OCTET_PYTHON" in octet("import", "--minari", "x", "--out", folder / "none.data",
                                    python=folder / "gone", code=1)
     assert not (folder / "none.data").exists()
+
+
+def stranger(folder, name, action_space, actions, rewards, obs=None):
+    """A data set of somebody else's, of one episode."""
+    import gymnasium
+    from minari.data_collector import EpisodeBuffer
+    from minari.dataset.minari_storage import MinariStorage
+    steps = len(rewards)
+    where = folder / "strangers" / name / "data"
+    where.mkdir(parents=True)
+    storage = MinariStorage.new(where, gymnasium.spaces.Box(-np.inf, np.inf, (4,), np.float32), action_space, None, "hdf5")
+    storage.update_metadata({"dataset_id": name, "minari_version": "0.5.0"})
+    ends = np.arange(steps) == steps - 1
+    storage.update_episodes([EpisodeBuffer(
+        id=0, observations=np.zeros((steps + 1, 4), np.float32) if obs is None else obs, actions=actions,
+        rewards=rewards, terminations=ends, truncations=ends & False, infos={})])
+    return where.parent
+
+
+def strangers(folder):
+    """What no step can be is refused with its episode and step, in one line; actions may be clipped."""
+    from gymnasium.spaces import Box, Discrete
+    out, two = folder / "stranger.data", Discrete(2, start=5)
+    five, fives, ones = np.arange(5), np.full(5, 5), np.ones(5)
+    nan_obs = np.zeros((6, 4), np.float32)
+    nan_obs[5, 2] = np.nan
+    float32 = "allowed are finite numbers of float32"
+    box = Box(-2, 2, (2,), np.float32)
+    beyond = np.zeros((5, 2), np.float32)
+    beyond[1, 0], beyond[3, 1] = 2.001, -2.1
+    for name, space, actions, rewards, obs, words in (
+            ("nan", two, fives, np.where(five == 3, np.nan, 1), None, f"episode 0, step 3: reward nan: {float32}"),
+            ("large", two, fives, ones * 1e300, None, f"episode 0, step 0: reward 1e+300: {float32}"),
+            ("obs", two, fives, ones, nan_obs, f"episode 0, step 5: observation nan: {float32}"),
+            ("none", two, np.array([5, 6, 7, 5, 5]), ones, None, "episode 0, step 2: action 7: allowed are 5 to 6"),
+            ("below", two, np.array([5, 6, 4, 5, 5]), ones, None, "episode 0, step 2: action 4: allowed are 5 to 6"),
+            ("beyond", box, beyond, ones, None, "episode 0, step 3: number 1 of the action is -2.1: allowed are -2 to 2; "
+             "--clip-actions clips such"),
+            ("open", Box(-np.inf, np.inf, (2,), np.float32), beyond, ones, None,
+             f"its actions are {Box(-np.inf, np.inf, (2,), np.float32)}: octet has finite bounds")):
+        where = stranger(folder, name, space, actions, rewards, obs)
+        text = octet("import", "--minari", where, "--out", out, code=1)
+        assert text == f"octet data: error: {words}\n" and not list(folder.glob("stranger.data*")), text
+    text = octet("import", "--minari", folder / "strangers/beyond", "--out", out, "--clip-actions")
+    assert "octet data: note: 1 of 5 actions clipped to the bounds\n" in text, text
+    assert json.loads(octet("info", out, "--json"))["actions"] == [[0, 2], [-2, 0]]
+    text = octet("import", "--minari", stranger(folder, "tenth", two, fives[:1], ones[:1] / 10), "--out", out)
+    assert "note: rounded to float32: reward\n" in text and "stranger.data: 1 episode, 1 step of " in text, text
 
 
 def with_minari(folder):
@@ -214,8 +317,14 @@ def with_minari(folder):
             want = header_of(kind)["env"]
             for field in octet_data.ENV.names:
                 assert header["env"][field].tobytes() == want[field].tobytes(), (field, header["env"][field])
-        octet("import", "--minari", target, "--out", out, "--env", "Mine-v1")
+        text = octet("import", "--minari", target, "--out", out, "--env", "Mine-v1")
+        assert "note: whether the steps are of environment 'Mine-v1' is not known: no environment" in text, text
+        assert f"out.data: {len(LENGTHS)} episodes, {sum(LENGTHS)} steps of Mine-v1" in text, text
         assert "Mine-v1" in octet("info", out)
+        held = out.read_bytes()
+        text = octet("import", "--minari", target, "--out", out, "--env", "Acrobot-v1", code=1)
+        assert "--env is 'Acrobot-v1', but the steps are of another: Acrobot-v1: observations " in text, text
+        assert "episodes" not in text and out.read_bytes() == held, text
         assert "exists" in octet("export", file, "--minari", target, code=1)
         theirs = minari.load_dataset(f"octet/{kind}-v0")
         assert (theirs.total_episodes, theirs.total_steps) == (len(LENGTHS), sum(LENGTHS))
@@ -223,6 +332,16 @@ def with_minari(folder):
         assert first.observations.reshape(2, -1).tobytes() == episodes[0]["obs"].tobytes()
     text = octet("import", "--minari", folder / "gone", "--out", folder / "none.data", code=1)
     assert "there is no data set" in text and not (folder / "none.data").exists(), text
+    strangers(folder)
+    # Whatever an exchange is stopped by, nothing is left of it.
+    file, new = folder / "numbers.data", folder / "new" / "set"
+    text = octet("export", file, "--minari", new, code=1, disk=file.stat().st_size + 4096)
+    assert text == f"octet data: error: {new}/data cannot be written: File too large\n", text
+    assert not new.parent.exists()
+    interrupted(folder, "octet_data.store_apart", "export", file, "--minari", new)
+    interrupted(folder, "octet_data.store_apart", "export", file, "--minari", "other/set-v0")
+    interrupted(folder, "octet_data.Writer.add", "import", "--minari", "octet/numbers-v0", "--out", out)
+    octet("export", file, "--minari", new)
 
 
 with tempfile.TemporaryDirectory() as folder_:
