@@ -59,6 +59,7 @@ typedef struct train_options {
     const char *metrics;
     char dash[64]; // "": no page
     bool dash_stays;
+    const char *data;             // NULL: no --data
     char *settings[SETTINGS_MAX]; // "key=value", in the order given
     size_t setting_count;
     bool no_ui;
@@ -190,10 +191,14 @@ parse_setting(int key, char *arg, train_options *options)
         add_setting(options, "run.seed", arg);
         return 0;
     case KEY_DATA:
+        if (options->data != NULL) {
+            cli_usage_error("train", "two data sets, '%s' and '%s'; name one with --data",
+                            options->data, arg);
+        }
+        options->data = arg;
         add_setting(options, "replay.data", arg);
         return 0;
     case KEY_DATA_SHARE:
-        (void)cli_option_real("train", "--data-share", arg, 0, 1);
         add_setting(options, "replay.data_share", arg);
         return 0;
     case KEY_DETERMINISTIC:

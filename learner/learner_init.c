@@ -247,8 +247,14 @@ tell_policy(const init *in, const policy_image *image)
 {
     char line[LINE_BYTES];
     bool is_value = image->spec.head == POLICY_HEAD_VALUES;
-    (void)snprintf(line, sizeof(line), "from %.300s, %.100s, %" PRIu64 " updates", in->path,
-                   image->spec.env_id, image->origin.updates);
+    int used = snprintf(line, sizeof(line), "from %.300s", in->path);
+    if (image->spec.env_id[0] != '\0') { // not of every policy that was imported
+        used += snprintf(line + used, sizeof(line) - (size_t)used, ", %.100s", image->spec.env_id);
+    }
+    if (image->origin.updates > 0) {
+        (void)snprintf(line + used, sizeof(line) - (size_t)used, ", %" PRIu64 " updates",
+                       image->origin.updates);
+    }
     in->tell(in->arg, line);
     if (image->precision != POLICY_FP32) {
         (void)snprintf(line, sizeof(line), "its weights are %s, taken as what they stand for%s",

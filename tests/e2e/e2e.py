@@ -1251,6 +1251,10 @@ def test_learns_from_a_data_set_alone():
             text = finish(train(refused, "--data", name, "--set", "run.updates=9", preset=preset), refused,
                           2 if "once" in wanted else 1)
             assert wanted in text and text.count("\n") == 1 and not refused.exists(), text
+        text = finish(train(refused, "--data", file, "--data", bad, "--set", "run.updates=9"), refused, 2)
+        assert "two data sets" in text and not refused.exists(), text
+        text = finish(train(refused, "--data", file, "--data-share", "1.5"), refused, 2)
+        assert "replay.data_share: 1.5 is out of range, allowed 0.001 .. 1" in text, text
 
 
 def test_learns_from_a_data_set_beside_actors():

@@ -96,6 +96,14 @@ def test_a_policy_file_gives_its_layers():
             assert [line for line in lines if "int8" in line] == words, lines
             assert len([line for line in lines if line.endswith(": taken")]) == 3, lines
             assert lines[-1] == "mean and deviation of the observations: begin anew", lines
+        # Of one that was imported without an environment, only what is known is told.
+        stranger = folder / "stranger.oct"
+        subprocess.run([OCTET, "import", ROOT / "tests/data/import/tanh.onnx", "--actions", "2", "--precision", "fp32",
+                        "--out", stranger], capture_output=True, check=True)
+        run = folder / "of_stranger"
+        text = finish(train(run, *QUICK, "--init-from", stranger, "--set", "network.hidden=[16,16]", "--set",
+                            "network.activation=tanh"), run)
+        assert told(text)[0] == f"from {stranger}", text
         ppo = folder / "ppo"  # hidden layers of another algorithm
         text = finish(train(ppo, "--init-from", donor, "--set", "network.hidden=[32,32]", "--set", "run.env_steps=4000",
                             "--set", "network.activation=relu", preset=ROOT / "presets/cartpole-ppo.yaml"), ppo)
