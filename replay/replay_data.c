@@ -348,16 +348,19 @@ link_fault(const replay_data *data, const replay_block *block, uint32_t index)
                : "it does not follow the block before it";
 }
 
-// Whether actions[count][action_count] of a box are within its bounds, as algorithms take them.
+// Whether the actions of a box are within its bounds, as algorithms take them. End rows have none.
 static bool
-are_inside(const replay_data_env *env, const float *actions, size_t count)
+are_inside(const replay_data_env *env, const replay_layout *layout, const replay_block *block)
 {
+    const uint8_t *flags = replay_block_flags(layout, block, 0);
+    const float *actions = (const float *)(const void *)replay_block_action(layout, block, 0);
     bool inside = true;
     for (uint32_t i = 0; i < env->action_count; i++) {
         float low = env->action_low[i], per_unit = 2.0f / (env->action_high[i] - low);
-        for (size_t row = 0; row < count; row++) {
+        for (size_t row = 0; row < block->count; row++) {
             float unit = (actions[row * env->action_count + i] - low) * per_unit - 1.0f;
-            inside &= !(fabsf(unit) > 1.0f + REPLAY_DATA_BOUND_TOLERANCE); // NaN: without a bound
+            bool is_beyond = fabsf(unit) > 1.0f + REPLAY_DATA_BOUND_TOLERANCE; // NaN: no bound
+            inside &= !is_beyond || (flags[row] & WIRE_END) != 0;
         }
     }
     return inside;
@@ -379,8 +382,8 @@ replay_data_numbers_fault(const replay_data_env *env, const replay_layout *layou
     }
     if (env->action_kind != ACTION_DISCRETE) {
         return !wire_check_finite(box, count * env->action_count) ? "an action is not finite"
-               : !are_inside(env, box, count) ? "an action is outside the environment's bounds"
-                                              : NULL;
+               : !are_inside(env, layout, block) ? "an action is outside the environment's bounds"
+                                                 : NULL;
     }
     for (uint32_t row = 0; row < count; row++) {
         int32_t action;

@@ -141,24 +141,24 @@ test_actions_of_a_box_are_within_its_bounds(void **state)
                            .obs_count = 1,
                            .action_kind = 2,
                            .action_count = 3,
-                           .action_low = {-2, 0, -INFINITY},
-                           .action_high = {2, 1, INFINITY}};
+                           .action_low = {-2, 1, -INFINITY},
+                           .action_high = {2, 2, INFINITY}};
     const struct {
         float action[3];
         bool is_inside;
     } cases[] = {
-        {{-2, 1, 1e30f}, true},   {{2.0015f, 0, 0}, true}, // half of 4 has a tolerance of 0.002
-        {{-2.0015f, 0, 0}, true}, {{2.01f, 0, 0}, false},       {{-2.01f, 0, 0}, false},
-        {{0, 1.001f, 0}, false},  {{0, -0.001f, -9e9f}, false}, {{0, NAN, 0}, false},
+        {{-2, 2, 1e30f}, true},   {{2.0015f, 1, 0}, true}, // half of 4 has a tolerance of 0.002
+        {{-2.0015f, 1, 0}, true}, {{2.01f, 1, 0}, false},      {{-2.01f, 1, 0}, false},
+        {{0, 2.001f, 0}, false},  {{0, 0.999f, -9e9f}, false}, {{0, NAN, 0}, false},
     };
     replay_layout layout = replay_layout_make(REPLAY_BLOCK_ROWS_MAX, 4, 12, 0);
     replay_block *block = aligned_alloc(64, layout.bytes);
     assert_non_null(block);
     for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
         memset(block, 0, layout.bytes);
-        block->count = 5;
-        memcpy((uint8_t *)block + layout.action + 4 * sizeof(cases[i].action), cases[i].action,
-               sizeof(cases[i].action));
+        block->count = 2;
+        ((uint8_t *)block)[layout.flags + 1] = WIRE_END; // of which the zeros are no action
+        memcpy((uint8_t *)block + layout.action, cases[i].action, sizeof(cases[i].action));
         const char *fault = replay_data_numbers_fault(&env, &layout, block);
         if ((fault == NULL) != cases[i].is_inside) {
             fail_msg("case %zu: %s", i, fault ? fault : "nothing");
