@@ -124,7 +124,6 @@ limiter_of(const set_options *options, const oct_config *config, uint64_t run_id
         .run_id = run_id,
         .capacity = config->replay.capacity,
         .sampler = WIRE_SAMPLER_UNIFORM, // with limiter_only the table's keys are not looked at
-        .min_size = config->replay.min_size,
         .samples_per_insert = config->replay.samples_per_insert,
         .tolerance = config->replay.tolerance,
         .limiter_only = true,

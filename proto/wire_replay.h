@@ -50,7 +50,7 @@ typedef struct wire_configure {
     double samples_per_insert; // windows drawn for each window inserted; 0: no limit on the ratio
     double tolerance; // band = tolerance * min_size * samples_per_insert samples either side
     uint64_t seed;
-    bool limiter_only;
+    bool limiter_only; // of all this only samples_per_insert and tolerance count
     bool keep_samples_per_insert, keep_tolerance; // limiter_only: it stays as the table has it
     bool release;   // the run needs the table no more; nothing else of this counts
     uint64_t epoch; // of the learner: grows with each of a run; 0: none

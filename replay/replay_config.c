@@ -14,6 +14,8 @@
 
 // A reply is at most as large as the largest learner.batch_size; more batches come in several.
 #define REPLY_WINDOWS 65536
+// As many as the budget counts: pages behind those that are asked for are never written to.
+#define REPLY_WINDOWS_USUAL 8192
 // Room for the frame and the field headers around the columns.
 #define REPLY_BYTES_MAX   (WIRE_MESSAGE_BYTES_MAX - (1u << 20))
 #define REPLAY_STRIDE_MAX (1 << 20)
@@ -207,12 +209,6 @@ replay_config_decide(const wire_configure *current, const replay_config_blocks *
     if (!is_same_run) {
         return REPLAY_CONFIG_REPLACE;
     }
-    if (wanted->limiter_only && wanted->min_size > current->capacity) {
-        (void)oct_refuse(reason, reason_size,
-                         "min_size %" PRIu64 " is above the table's capacity %" PRIu64,
-                         wanted->min_size, current->capacity);
-        return REPLAY_CONFIG_REFUSE;
-    }
     const char *difference = wanted->limiter_only ? NULL : table_difference(current, wanted);
     if (difference) {
         (void)oct_refuse(reason, reason_size,
@@ -287,7 +283,7 @@ replay_config_budget(const wire_configure *wanted, replay_config_blocks blocks,
     replay_layout layout =
         replay_layout_make(blocks.rows, wanted->obs_bytes, wanted->action_bytes, wanted->extra_dim);
     const replay_select_ops *select = replay_select_find((int)wanted->sampler);
-    uint64_t reply_windows = replay_config_reply_windows(wanted);
+    uint64_t reply_windows = OCT_MIN(replay_config_reply_windows(wanted), REPLY_WINDOWS_USUAL);
     const replay_budget_line lines[REPLAY_BUDGET_LINES] = {
         {"blocks", replay_store_block_bytes(&layout, blocks.count)},
         {"streams", replay_store_stream_bytes(blocks.count) +

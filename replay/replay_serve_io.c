@@ -302,7 +302,7 @@ table_keep(replay_io *io, const wire_configure *wanted, uint64_t *returned)
     }
 }
 
-// What an operator did not name stays.
+// What an operator did not name stays, and what an operator cannot name.
 static void
 limiter_keep(const replay_io *io, wire_configure *wanted)
 {
@@ -310,6 +310,7 @@ limiter_keep(const replay_io *io, wire_configure *wanted)
         return;
     }
     const wire_configure *now = replay_table_configure(io->table);
+    wanted->min_size = now->min_size;
     if (wanted->keep_samples_per_insert) {
         wanted->samples_per_insert = now->samples_per_insert;
     }

@@ -284,9 +284,9 @@ replay_configure(void *arg, wire_call *call, const wire_configure *message)
         wire_reply_error(call, OCT_EINVAL, "another run");
         return;
     }
-    printf("configure: samples_per_insert=%g%s tolerance=%g%s min_size=%d\n",
-           message->samples_per_insert, message->keep_samples_per_insert ? " (kept)" : "",
-           message->tolerance, message->keep_tolerance ? " (kept)" : "", (int)message->min_size);
+    printf("configure: samples_per_insert=%g%s tolerance=%g%s\n", message->samples_per_insert,
+           message->keep_samples_per_insert ? " (kept)" : "", message->tolerance,
+           message->keep_tolerance ? " (kept)" : "");
     wire_configured nothing = {0};
     wire_reply_configure(call, &nothing);
 }

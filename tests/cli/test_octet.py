@@ -1211,11 +1211,11 @@ class LiveRun(Case):
     def test_set_changes_the_limiter(self):
         out, _ = self.octet("set", "run", "replay.samples_per_insert=16", "replay.tolerance=0.5")
         self.assertIn("replay.samples_per_insert=16", out)
-        self.assertIn("configure: samples_per_insert=16 tolerance=0.5 min_size=1000",
+        self.assertIn("configure: samples_per_insert=16 tolerance=0.5",
                       self.log("run", "replay"))
         out, _ = self.octet("set", "run", "replay.tolerance=0.25")  # the other one stays
         self.assertEqual(out, "run: replay.tolerance=0.25, until learner or replay is started again\n")
-        self.assertIn("(kept) tolerance=0.25 min_size=1000", self.log("run", "replay"))
+        self.assertIn("(kept) tolerance=0.25", self.log("run", "replay"))
         _, err = self.octet("set", "run", "replay.samples_per_insert=-1", code=2)
         self.assertIn("replay.samples_per_insert", err)
         self.end()

@@ -630,6 +630,7 @@ test_daemon_stalls_actors_until_the_learner_sampled(void **state)
     wait_for_ack(f, acked + 1);
     message.limiter_only = true; // and without a limit all goes through
     message.samples_per_insert = 0;
+    message.min_size = 5000; // is the learner's to say
     T_OK(configure(f, &message));
     wait_for_ack(f, actor.batch.sequence);
     message.samples_per_insert = 7; // an operator names the tolerance alone
