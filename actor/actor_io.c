@@ -265,7 +265,8 @@ tick(void *arg)
     actor_links_watch(io);
 }
 
-// False: the batches are more than memory can hold, which was said.
+// False: the batches are more than memory can hold, which was said. One that has acted before goes
+// on: what is short then may not be so for long, and it does not fill all batches.
 static bool
 memory_check(const actor_io *io, const actor_run *run)
 {
@@ -275,15 +276,15 @@ memory_check(const actor_io *io, const actor_run *run)
     if (oct_memory_suffices(available, needed)) {
         return true;
     }
-    oct_log_error(
-        "ACTOR-MEMORY",
-        "actor.ring_batches: %u batches of %u steps (actor.batch_steps: %u) take %s, but "
-        "%s of memory are available; about %.0f batches would fit",
-        config->actor.ring_batches, actor_run_shape(run)->steps, config->actor.batch_steps,
-        oct_text_bytes(takes, sizeof(takes), (double)needed, ""),
-        oct_text_bytes(has, sizeof(has), (double)available, ""),
-        OCT_MEMORY_SHARE * (double)available / (double)needed * config->actor.ring_batches);
-    return false;
+    bool is_first = io->incarnation == 0;
+    oct_log(is_first ? OCT_LOG_ERROR : OCT_LOG_WARN, "ACTOR-MEMORY",
+            "actor.ring_batches: %u batches of %u steps (actor.batch_steps: %u) take %s, but "
+            "%s of memory are available; about %.0f batches would fit",
+            config->actor.ring_batches, actor_run_shape(run)->steps, config->actor.batch_steps,
+            oct_text_bytes(takes, sizeof(takes), (double)needed, ""),
+            oct_text_bytes(has, sizeof(has), (double)available, ""),
+            OCT_MEMORY_SHARE * (double)available / (double)needed * config->actor.ring_batches);
+    return !is_first;
 }
 
 // The first policy brings the spec: now the acting thread can be made.
