@@ -183,13 +183,14 @@ judge(cli_state *state, double wall_s)
                wait_share > STARVED_SHARE) {
         warn(state, actor_log,
              "the learner waits and no environment steps, does the environment hang?");
-    } else if (state->rejected_count > 0) {
-        warn_rejected(state);
     } else if (refused > 0) {
         warn(state, "log/learner.log", "%.0f updates were refused and changed nothing", refused);
     } else if (is_training && updates >= LEARNER_CUT_UPDATES) {
         judge_cut(state, "learner.cut_below", "below algo.value_min");
         judge_cut(state, "learner.cut_above", "above algo.value_max");
+    }
+    if (state->warning[0] == '\0' && state->rejected_count > 0) { // long ago
+        warn_rejected(state);
     }
 }
 

@@ -268,8 +268,11 @@ test_status_warns_of_updates_that_changed_nothing(void **state)
     put("learner.updates_refused", 0);
     (void)cli_state_update(&run, 1);
     assert_string_equal(run.warning, "");
+    put("replay.rejected", 1); // long ago: it hides nothing
+    (void)cli_state_update(&run, 1);
+    assert_string_equal(run.warning, "replay rejected 1 batches (log/replay.log)");
     put("learner.updates_refused", 393);
-    (void)cli_state_update(&run, 2);
+    (void)cli_state_update(&run, 100);
     assert_string_equal(run.warning,
                         "393 updates were refused and changed nothing (log/learner.log)");
 }
