@@ -35,6 +35,7 @@ enum {
     KEY_LAST,
     KEY_ENVIRONMENT,
     KEY_ENV,
+    KEY_OPTIONS,
     KEY_CLIP_ACTIONS,
     KEY_JSON
 };
@@ -46,7 +47,7 @@ typedef struct data_options {
     const char *minari;
     const char *npz;
     const char *environment; // a file
-    const char *env_id;
+    const char *env_id, *env_options;
     bool complete_only;
     bool json;
     bool clips_actions;
@@ -84,6 +85,7 @@ static const struct argp_option import_options[] = {
     {"out", KEY_OUT, "FILE", 0, "The data set of octet to write", 0},
     {"env", KEY_ENV, "ID", 0,
      "The environment that its steps are of (default: what the data set says)", 0},
+    {"options", KEY_OPTIONS, "K=V,...", 0, "Options of that environment", 0},
     {"clip-actions", KEY_CLIP_ACTIONS, NULL, 0,
      "Clip actions of a box to its bounds (default: refuse those that are outside)", 0},
     {0},
@@ -111,6 +113,9 @@ parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_ENV:
         options->env_id = arg;
+        return 0;
+    case KEY_OPTIONS:
+        options->env_options = arg;
         return 0;
     case KEY_CLIP_ACTIONS:
         options->clips_actions = true;
@@ -200,12 +205,16 @@ source_open(data_source **out, const data_options *options, char *reason, size_t
     uint32_t shards = source_path(options, path);
     OCT_TRY(data_source_open_shards(out, path, shards, options->environment, reason, reason_size));
     data_source_loss loss = data_source_lost(*out);
-    if (loss.blocks > 0 || loss.rows > 0) {
+    if (loss.blocks > 0) {
         fprintf(stderr,
-                "octet %s: note: '%s' is damaged: without %" PRIu64 " of its blocks (up to %u rows "
-                "each) and %" PRIu64 " rows that were not synced\n",
-                options->command, options->file, loss.blocks, data_source_header(*out)->block_rows,
-                loss.rows);
+                "octet %s: note: '%s' is damaged: %" PRIu64 " of its blocks (up to %u rows each) "
+                "are left out\n",
+                options->command, options->file, loss.blocks, data_source_header(*out)->block_rows);
+    }
+    if (loss.rows > 0) {
+        fprintf(stderr,
+                "octet %s: note: '%s': %" PRIu64 " rows that were not synced are left out\n",
+                options->command, options->file, loss.rows);
     }
     return OCT_OK;
 }
@@ -360,7 +369,12 @@ import_check_env(const data_options *options, const replay_data_env *recorded, c
 {
     static actor_spec own;
     char why[ENV_REASON_BYTES] = "";
-    const env_request request = {.id = options->env_id, .options = "", .count = 1, .seed = 1};
+    const env_request request = {
+        .id = options->env_id,
+        .options = options->env_options != NULL ? options->env_options : "",
+        .count = 1,
+        .seed = 1,
+    };
     env *e = NULL;
     oct_err err = env_open(&e, &request, why, sizeof(why));
     if (err == OCT_OK) {
@@ -417,6 +431,9 @@ import(int argc, char **argv)
     options_read(&options, &import_argp, argc, argv);
     if (options.minari == NULL || options.out == NULL || options.file != NULL) {
         cli_usage_error(options.command, "--minari and --out say what to read and what to write");
+    }
+    if (options.env_options != NULL && options.env_id == NULL) {
+        cli_usage_error(options.command, "--options are those of the environment that --env names");
     }
     oct_file_clear(options.out);
     if (passing_begin(options.out, false, reason, sizeof(reason)) != OCT_OK) {

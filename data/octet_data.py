@@ -424,7 +424,7 @@ def discrete_actions(action, env, number, start):
 def box_actions(action, env, number, told):
     count = int(env["action_count"])
     low, high = env["action_low"][:count], env["action_high"][:count]
-    with np.errstate(invalid="ignore"):  # of infinite bounds
+    with np.errstate(invalid="ignore", divide="ignore"):  # of infinite bounds, and of equal ones
         bad = np.abs((action - low) * (2 / (high - low)) - 1) > 1 + BOUND_TOLERANCE
     if bad.any() and not told.clips:
         step, i = np.argwhere(bad)[0]

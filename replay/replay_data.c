@@ -382,8 +382,10 @@ replay_data_numbers_fault(const replay_data_env *env, const replay_layout *layou
     }
     if (env->action_kind != ACTION_DISCRETE) {
         return !wire_check_finite(box, count * env->action_count) ? "an action is not finite"
-               : !are_inside(env, layout, block) ? "an action is outside the environment's bounds"
-                                                 : NULL;
+               : !are_inside(env, layout, block)
+                   ? "an action is outside the environment's bounds (octet data import "
+                     "--clip-actions clips such)"
+                   : NULL;
     }
     for (uint32_t row = 0; row < count; row++) {
         int32_t action;
