@@ -220,7 +220,8 @@ draft_make(unpacking *u, const char *path)
 {
     char parent[PATH_BYTES];
     struct stat status;
-    if (lstat(path, &status) == 0 && !oct_file_is_empty_folder(path)) {
+    if (lstat(path, &status) == 0 &&
+        (!S_ISDIR(status.st_mode) || !oct_file_is_empty_folder(path))) { // a link stays
         return REFUSE(
             u, "'%s' is there already, and is no empty folder; name another with --run-dir", path);
     }

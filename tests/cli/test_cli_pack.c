@@ -184,6 +184,9 @@ test_nothing_is_replaced(void **state)
     put("u/x", "x", 1, 0644);
     refuses("'u' is there already, and is no empty folder");
     assert_int_equal(unlink("u/x"), 0);
+    assert_int_equal(symlink("u", "link"), 0);
+    assert_true(unpack("link") != OCT_OK);
+    assert_non_null(strstr(reason, "'link' is there already, and is no empty folder"));
     T_OK(unpack("u/"));
     all_same();
 }
