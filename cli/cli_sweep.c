@@ -342,7 +342,7 @@ make_plan(const sweep_options *options, cli_sweep_plan *plan, oct_config *base)
         uint32_t wanted = plan->wanted;
         cli_sweep_plan_fill(plan);
         if (plan->count < wanted) {
-            fprintf(stderr, "octet sweep: note: there are no more than %u different trials\n",
+            fprintf(stderr, "octet sweep: note: no more than %u different trials were found\n",
                     (unsigned)plan->count);
         }
     }

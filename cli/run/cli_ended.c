@@ -108,8 +108,10 @@ print_metrics(FILE *out)
             fprintf(out, "  spent      %s, %s env steps, %s updates\n",
                     cli_text_seconds(number[WALL_S]).text, cli_text_count(number[ENV_STEPS]).text,
                     cli_text_count(number[UPDATES]).text);
-            fprintf(out, "  return     %s in its last evaluation\n",
-                    cli_text_value(number[EVAL_RETURN]).text);
+            if (isfinite(number[EVAL_RETURN])) { // the last rows may have none
+                fprintf(out, "  return     %s in its last evaluation\n",
+                        cli_text_value(number[EVAL_RETURN]).text);
+            }
         } else {
             fprintf(out, "  metrics.csv has no whole row\n");
         }

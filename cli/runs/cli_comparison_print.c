@@ -16,6 +16,7 @@
 #define CURVE_WIDTH  64
 #define CURVE_HEIGHT 10
 #define LABEL_BYTES  44
+#define NAME_BYTES   8 // of a group
 
 // ---- the table
 
@@ -46,10 +47,20 @@ fits(const cli_comparison *compare)
     return true;
 }
 
-static char
-letter_of(uint32_t group)
+// A … Z, AA, AB …; returns out.
+static const char *
+name_of(uint32_t group, char out[NAME_BYTES])
 {
-    return group < 26 ? (char)('A' + group) : '-';
+    char reversed[NAME_BYTES];
+    size_t length = 0;
+    for (uint64_t rest = (uint64_t)group + 1; rest > 0; rest = (rest - 1) / 26) {
+        reversed[length++] = (char)('A' + (rest - 1) % 26);
+    }
+    for (size_t i = 0; i < length; i++) {
+        out[i] = reversed[length - 1 - i];
+    }
+    out[length] = '\0';
+    return out;
 }
 
 typedef cli_number_text (*number_fn)(double value);
@@ -91,7 +102,7 @@ static void
 row_fill(row *out, const cli_comparison *compare, uint32_t g)
 {
     const cli_comparison_group *group = &compare->group[g];
-    (void)snprintf(out->cell[0], CELL_BYTES, "%c", letter_of(g));
+    (void)name_of(g, out->cell[0]);
     if (fits(compare)) {
         (void)snprintf(out->cell[1], CELL_BYTES, "%.*s", LABEL_BYTES, group->label);
     }
@@ -156,7 +167,8 @@ static void
 print_labels(const cli_comparison *compare, FILE *out)
 {
     for (uint32_t g = 0; g < compare->groups; g++) {
-        fprintf(out, "%c  %s\n", letter_of(g), compare->group[g].label);
+        char name[NAME_BYTES];
+        fprintf(out, "%s  %s\n", name_of(g, name), compare->group[g].label);
     }
     (void)fputc('\n', out);
 }
@@ -218,7 +230,7 @@ print_curves(const cli_comparison *compare, FILE *out)
         c.cell[i][CURVE_WIDTH] = '\0';
     }
     for (uint32_t g = shown; g-- > 0;) { // the first on top
-        canvas_draw(&c, &compare->group[g], letter_of(g));
+        canvas_draw(&c, &compare->group[g], (char)('A' + g));
     }
     for (size_t i = 0; i < CURVE_HEIGHT; i++) {
         bool is_end = i == 0 || i + 1 == CURVE_HEIGHT;

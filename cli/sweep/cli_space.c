@@ -314,7 +314,7 @@ range_at(const cli_space_key *key, double share)
     double half = key->is_whole ? 0.5 : 0, low = key->low - half, high = key->high + half;
     double value =
         key->kind == CLI_SPACE_LOG ? low * pow(high / low, share) : low + share * (high - low);
-    return key->is_whole ? fmin(fmax(round(value), key->low), key->high) : value;
+    return key->is_whole ? fmin(fmax(round(value), key->low), key->high) + 0.0 : value; // no -0
 }
 
 static void

@@ -14,13 +14,23 @@ is given again, one that was told is not told twice. An answer {"error": TEXT} i
 """
 
 import json
+import math
+import random
 import signal
 import sys
 
 MISSING = ("--optuna needs Python's optuna: pip install optuna, or name another Python with OCTET_PYTHON")
 STARTUP_TRIALS = 5  # before the median is one
 WARMUP_STEPS = 5    # of 20, before which nothing is pruned
-AGAIN_MAX = 100     # suggestions of what was tried already, after which there is nothing else
+AGAIN_MAX = 5       # suggestions of what was tried already, after which a point is drawn
+DRAWS_MAX = 100000  # points drawn, after which there is nothing else
+
+
+def word(key, value):
+    """A value of Optuna's for --set."""
+    if key["kind"] == "list" or key["whole"]:
+        return str(value)
+    return repr(min(max(float(f"{value:.4g}"), key["low"]), key["high"]))  # as a random draw has
 
 
 def suggest(trial, key):
@@ -30,9 +40,18 @@ def suggest(trial, key):
         return trial.suggest_categorical(name, key["values"])
     is_log = key["kind"] == "log"
     if key["whole"]:
-        return str(trial.suggest_int(name, int(key["low"]), int(key["high"]), log=is_log))
-    value = float(f"{trial.suggest_float(name, key['low'], key['high'], log=is_log):.4g}")  # as a random draw has
-    return repr(min(max(value, key["low"]), key["high"]))
+        return word(key, trial.suggest_int(name, int(key["low"]), int(key["high"]), log=is_log))
+    return word(key, trial.suggest_float(name, key["low"], key["high"], log=is_log))
+
+
+def draw(rng, key):
+    """A value as Optuna keeps it."""
+    if key["kind"] == "list":
+        return rng.choice(key["values"])
+    half = 0.5 if key["whole"] else 0
+    low, high = key["low"] - half, key["high"] + half
+    value = math.exp(rng.uniform(math.log(low), math.log(high))) if key["kind"] == "log" else rng.uniform(low, high)
+    return min(max(round(value), int(key["low"])), int(key["high"])) if key["whole"] else value
 
 
 class Study:
@@ -41,7 +60,7 @@ class Study:
         from optuna.storages.journal import JournalFileBackend
 
         optuna.logging.set_verbosity(optuna.logging.WARNING)
-        self.optuna, self.space, self.trials = optuna, space, {}
+        self.optuna, self.space, self.seed, self.trials = optuna, space, seed, {}
         self.study = optuna.create_study(
             study_name="octet", storage=JournalStorage(JournalFileBackend(journal)), direction="maximize",
             load_if_exists=True, sampler=optuna.samplers.TPESampler(seed=seed),
@@ -58,17 +77,31 @@ class Study:
     def values(self, trial):
         return [suggest(trial, key) for key in self.space]
 
+    def drawn(self, number, tried):
+        """A point that was not tried, for the next trial; None: none was found."""
+        rng = random.Random(f"{self.seed} {number}")
+        for _ in range(DRAWS_MAX):
+            point = {key["name"]: draw(rng, key) for key in self.space}
+            if tuple(word(key, point[key["name"]]) for key in self.space) not in tried:
+                return point
+        return None
+
     def ask(self, number):
         """No point is given twice: its runs would have the seeds of those that are there."""
         if self.find(number) is not None:
             return {"values": self.values(self.find(number))}
         asked = [frozen.user_attrs["trial"] for frozen in self.study.get_trials(deepcopy=False)
                  if "trial" in frozen.user_attrs]
-        tried = [self.values(self.find(earlier)) for earlier in asked]
-        for _ in range(AGAIN_MAX):
+        tried = {tuple(self.values(self.find(earlier))) for earlier in asked}
+        for again in range(AGAIN_MAX + 1):
+            if again == AGAIN_MAX:  # what repeats itself, without results, goes on so
+                point = self.drawn(number, tried)
+                if point is None:
+                    break
+                self.study.enqueue_trial(point)
             trial = self.study.ask()
             values = self.values(trial)
-            if values not in tried:
+            if tuple(values) not in tried:
                 self.trials[number] = trial
                 trial.set_user_attr("trial", number)
                 return {"values": values}

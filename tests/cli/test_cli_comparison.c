@@ -339,6 +339,37 @@ test_what_tells_groups_apart_is_not_cut(void **state)
 }
 
 static void
+test_each_of_many_groups_has_a_name(void **state)
+{
+    (void)state;
+    const char *folder = "many";
+    char run[16], path[40], config[64];
+    assert_int_equal(mkdir(folder, 0700), 0);
+    for (int i = 0; i < 30; i++) {
+        (void)snprintf(run, sizeof(run), "many/%02d", i);
+        (void)snprintf(config, sizeof(config), "env: {id: CartPole-v1}\nalgo: {n_step: %d}\n",
+                       i + 1);
+        assert_int_equal(mkdir(run, 0700), 0);
+        put(run, "config.yaml", config);
+    }
+    opened *o = open_them(&folder, 1, NAN, false);
+    char *text = printed(o);
+    assert_int_equal(o->compare->groups, 30);
+    assert_non_null(strstr(text, "\nZ   algo.n_step=26 "));
+    assert_non_null(strstr(text, "\nAA  algo.n_step=27 "));
+    assert_non_null(strstr(text, "\nAD  algo.n_step=30 "));
+    free(text);
+    close_them(o);
+    for (int i = 0; i < 30; i++) {
+        (void)snprintf(path, sizeof(path), "many/%02d/config.yaml", i);
+        assert_int_equal(unlink(path), 0);
+        (void)snprintf(run, sizeof(run), "many/%02d", i);
+        assert_int_equal(rmdir(run), 0);
+    }
+    assert_int_equal(rmdir(folder), 0);
+}
+
+static void
 test_a_name_that_a_terminal_would_obey_is_only_shown(void **state)
 {
     (void)state;
@@ -384,6 +415,7 @@ main(void)
         cmocka_unit_test(test_a_folder_of_runs_stands_for_them),
         cmocka_unit_test(test_what_is_shown_has_each_group),
         cmocka_unit_test(test_what_tells_groups_apart_is_not_cut),
+        cmocka_unit_test(test_each_of_many_groups_has_a_name),
         cmocka_unit_test(test_a_name_that_a_terminal_would_obey_is_only_shown),
         cmocka_unit_test(test_runs_without_a_return_are_shown),
     };

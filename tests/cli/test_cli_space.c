@@ -211,11 +211,13 @@ test_whole_numbers_have_equal_shares_and_both_ends(void **state)
     cli_space space = {.count = 0};
     uint32_t count[5] = {0};
     add(&space, "algo.n_step=1..4");
+    add(&space, "algo.lag_max=0..1");
     for (uint64_t k = 0; k < 4000; k++) {
         cli_point point;
         cli_space_draw(&space, 0, k, &point);
         long value = strtol(point.value[0], NULL, 10);
         assert_true(value >= 1 && value <= 4 && strlen(point.value[0]) == 1);
+        assert_true(strcmp(point.value[1], "0") == 0 || strcmp(point.value[1], "1") == 0); // no -0
         count[value]++;
     }
     for (int i = 1; i <= 4; i++) {

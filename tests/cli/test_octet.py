@@ -198,7 +198,7 @@ class WrongInput(Case):
     def test_a_sweep_has_no_trial_twice(self):
         out, err = self.octet("sweep", "x.yaml", "--over", "algo.n_step=1,2", "--over", "algo.double_q=true,false",
                               "--random", "9", "--dry-run")
-        self.assertIn("note: there are no more than 4 different trials", err)
+        self.assertIn("note: no more than 4 different trials were found", err)
         self.assertIn("4 trials (drawn by a generator of seed 0), 1 seed each from 1 on: 4 runs", out)
         self.assertEqual(len(set(re.findall(r"^trial \d: (.*)$", out, re.M))), 4, out)
         out, err = self.octet("sweep", "x.yaml", "--over", "algo.n_step=1,2", "--random", "1", "--dry-run")

@@ -246,6 +246,28 @@ def test_optuna_tries_nothing_twice():
     return 0
 
 
+def test_optuna_finds_all_points_without_results():
+    """Its sampler learns nothing while runs go on, and suggests the same point again and again."""
+    python = python_with_optuna()
+    if python is None:
+        return 77
+    with scratch() as home:
+        space = [{"name": name, "kind": "list", "whole": False, "low": 0, "high": 0, "values": ["1", "2", "3", "4"]} for name in "xy"]
+        space.append({"name": "z", "kind": "log", "whole": True, "low": 1, "high": 2, "values": []})
+        sampler = Sampler(python, home, space)
+        tried = set()
+        for trial in range(32):
+            values = sampler.call(op="ask", trial=trial)["values"]
+            assert values is not None and values[2] in ("1", "2"), (trial, values)
+            tried.add(tuple(values))
+            if trial < 12:  # the others go on
+                sampler.call(op="tell", trial=trial, value=1 if values[0] == "2" else 0, pruned=False)
+        assert len(tried) == 32, tried
+        assert sampler.call(op="ask", trial=32)["values"] is None
+        assert sampler.end() == 0
+    return 0
+
+
 def test_optuna_prunes_below_the_median():
     python = python_with_optuna()
     if python is None:

@@ -507,6 +507,7 @@
     cache.clear();
     focus = -1;
     shown = '';
+    shownVideo = '';
   }
 
   // Draws what is due; what a failed request left undrawn is due still.
