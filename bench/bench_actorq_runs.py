@@ -51,7 +51,7 @@ BALANCE_EVALUATE_S = {("acting", 256): {"int8": 1.5, "fp32": 2.1}, ("acting", 51
 BALANCE = {"run.env_steps": 1000000, "env.options": "action_repeat=2", "algo.value_max": 200, "actor.noise_correlation": 0, "learner.batch_size": 64, "learner.metrics_s": 0.1, "learner.publish_period": 200,
            "replay.samples_per_insert": 32, "replay.min_size": 1000, "actor.noise": 0.2, "actor.noise_final": "same"}
 
-# Some two thousand steps, of which the fp32 actor with 3x512 makes 400 a second.
+# Two to five thousand steps, of which the fp32 actor with 3x512 makes 400 a second.
 DQN_EVALUATE_S = {("acting", 256): {"int8": 0.8, "fp32": 1.4}, ("acting", 512): {"int8": 1.2, "fp32": 4.5}}
 DQN = {"run.env_steps": 1000000, "learner.metrics_s": 0.1, "learner.publish_period": 50}
 
