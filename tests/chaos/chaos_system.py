@@ -383,7 +383,9 @@ def version_of(build, path):
 
 
 def is_alive(pid):
+    """Also while its first thread has ended and others have not: they still hold its files and locks."""
     try:
-        return (pathlib.Path("/proc") / str(pid) / "stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+        place = pathlib.Path("/proc") / str(pid)
+        return (place / "stat").read_text().rsplit(")", 1)[1].split()[0] != "Z" or len(list((place / "task").iterdir())) > 1
     except OSError:
         return False
