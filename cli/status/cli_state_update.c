@@ -115,9 +115,7 @@ warn_rejected(cli_state *state)
 static void
 note_rejected(cli_state *state, double wall_s)
 {
-    uint32_t shard;
-    const char *why;
-    double rejected = cli_state_rejected(state, &shard, &why);
+    double rejected = cli_state_number(state, "replay.rejected");
     state->rejected_s = rejected > state->rejected_count ? wall_s : state->rejected_s;
     state->rejected_count = rejected;
 }

@@ -88,8 +88,9 @@ class Study:
 
     def ask(self, number):
         """No point is given twice: its runs would have the seeds of those that are there."""
-        if self.find(number) is not None:
-            return {"values": self.values(self.find(number))}
+        trial = self.find(number)
+        if trial is not None:
+            return {"values": self.values(trial)}
         asked = [frozen.user_attrs["trial"] for frozen in self.study.get_trials(deepcopy=False)
                  if "trial" in frozen.user_attrs]
         tried = {tuple(self.values(self.find(earlier))) for earlier in asked}
