@@ -266,7 +266,7 @@ refusal_say(run *r, uint32_t index, const char *how)
     char reason[sizeof(r->end.failure) / 2], path[64];
     cli_daemon_report daemon = cli_supervisor_report(r->supervisor, index);
     (void)snprintf(path, sizeof(path), "log/%s.log", daemon.name);
-    bool has_worked = index == r->learner && cli_state_number(&r->state, "learner.updates") > 0;
+    bool has_worked = index == r->learner && cli_run_end_has_trained(&r->end);
     if (has_worked && cli_report_refusal(reason, sizeof(reason), path, daemon.log_begin)) {
         (void)snprintf(r->end.failure, sizeof(r->end.failure), "%s ended the run: %s", daemon.name,
                        reason);

@@ -39,19 +39,21 @@ summary_text(void)
                : NULL;
 }
 
-// The learner writes a summary whenever it has trained: a refused resume that has not leaves the
-// run as it was.
 static bool
-run_is_as_before(const cli_run_end *end)
+summary_is_as_before(const cli_run_end *end)
 {
-    if (!end->refused || !end->request->resume) {
-        return false;
-    }
     char *now = summary_text();
     const char *before = end->summary_before;
     bool is_same = now == NULL ? before == NULL : before != NULL && strcmp(now, before) == 0;
     free(now);
     return is_same;
+}
+
+// A refused resume that has not trained leaves the run as it was.
+static bool
+run_is_as_before(const cli_run_end *end)
+{
+    return end->refused && end->request->resume && summary_is_as_before(end);
 }
 
 // The log of the daemon that ended the run; returns out.
@@ -111,8 +113,7 @@ static bool
 never_began(const cli_run_end *end)
 {
     return end->exit_code == CLI_EXIT_FAILED && !end->request->resume &&
-           !(cli_state_number(end->state, "learner.updates") > 0) &&
-           !(cli_report_updates("summary.json") > 0);
+           !cli_run_end_has_trained(end);
 }
 
 static cli_report_outcome
@@ -180,6 +181,13 @@ cli_run_end_init(cli_run_end *end, const cli_run_request *request, const cli_sta
         .exit_reason = "failed",
         .summary_before = request->resume ? summary_text() : NULL,
     };
+}
+
+bool
+cli_run_end_has_trained(const cli_run_end *end)
+{
+    return cli_state_number(end->state, "learner.updates") > 0 ||
+           (!summary_is_as_before(end) && cli_report_updates("summary.json") > 0);
 }
 
 cli_run_rest

@@ -23,6 +23,9 @@ typedef struct cli_run_end {
 // As long as nothing else is known, the run has failed.
 void cli_run_end_init(cli_run_end *end, const cli_run_request *request, const cli_state *state,
                       const cli_supervisor *supervisor);
+// The learner said so, or wrote its summary, as it does whenever it has trained: it may end before
+// it is first asked.
+bool cli_run_end_has_trained(const cli_run_end *end);
 // Completes summary.json, prints the report or the mistake that was found, and says what the folder
 // keeps.
 cli_run_rest cli_run_end_report(cli_run_end *end, cli_screen *screen);
