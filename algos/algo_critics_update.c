@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_box.h"
 
 // Actions a rounding beyond their bounds are taken as they are.
-#define BOUND_TOLERANCE 1e-3f
 
 oct_err
 algo_critics_take(algo_critics *critics, const algo_batch *batch)
@@ -21,7 +21,7 @@ algo_critics_take(algo_critics *critics, const algo_batch *batch)
     for (size_t row = 0; row < B; row++) {
         for (size_t i = 0; i < dim; i++) {
             float a = (action[row * dim + i] - critics->low[i]) * critics->per_unit[i] - 1.0f;
-            inside &= !(fabsf(a) > 1.0f + BOUND_TOLERANCE) || !isfinite(a);
+            inside &= oct_box_holds_unit(a) || !isfinite(a);
             critics->taken[row * dim + i] = a;
         }
     }

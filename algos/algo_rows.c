@@ -7,9 +7,9 @@
 
 #include "algos/algo_ops.h"
 #include "common/oct_base.h"
+#include "common/oct_box.h"
 
 // Actions a rounding beyond their bounds are taken as they are.
-#define BOUND_TOLERANCE 1e-3f
 
 oct_err
 algo_rows_init(algo_rows *rows, const policy_spec *spec, uint32_t windows_max, uint32_t steps,
@@ -64,8 +64,7 @@ take_action(algo_rows *rows, const algo_batch *batch, size_t from)
     const float *action = (const float *)batch->action + from * rows->action_count;
     bool inside = true;
     for (uint32_t i = 0; i < rows->action_count; i++) {
-        float tolerance = BOUND_TOLERANCE * (rows->high[i] - rows->low[i]);
-        inside &= action[i] >= rows->low[i] - tolerance && action[i] <= rows->high[i] + tolerance;
+        inside &= isfinite(action[i]) && oct_box_holds(action[i], rows->low[i], rows->high[i]);
     }
     memcpy(rows->drawn + (size_t)rows->N * rows->action_count, extra + 1,
            rows->action_count * sizeof(*extra));

@@ -5,23 +5,39 @@
 
 #include "common/oct_base.h"
 
-oct_spread
-oct_spread_of(const float *values, uint32_t n)
+// Of f, or of d where f is NULL.
+static oct_spread
+spread_of(const float *f, const double *d, uint32_t n)
 {
     OCT_ASSERT(n > 0);
-    oct_spread spread = {.min = values[0], .max = values[0]};
+    double first = f != NULL ? (double)f[0] : d[0];
+    oct_spread spread = {.min = first, .max = first};
     double sum = 0, squares = 0;
     for (uint32_t i = 0; i < n; i++) {
-        sum += values[i];
-        spread.min = OCT_MIN(spread.min, (double)values[i]);
-        spread.max = OCT_MAX(spread.max, (double)values[i]);
+        double value = f != NULL ? (double)f[i] : d[i];
+        sum += value - first;
+        spread.min = OCT_MIN(spread.min, value);
+        spread.max = OCT_MAX(spread.max, value);
     }
-    spread.mean = sum / n;
+    spread.mean = first + sum / n;
     for (uint32_t i = 0; i < n; i++) {
-        squares += (values[i] - spread.mean) * (values[i] - spread.mean);
+        double off = (f != NULL ? (double)f[i] : d[i]) - spread.mean;
+        squares += off * off;
     }
     spread.std = n > 1 ? sqrt(squares / (n - 1)) : 0;
     return spread;
+}
+
+oct_spread
+oct_spread_of(const float *values, uint32_t n)
+{
+    return spread_of(values, NULL, n);
+}
+
+oct_spread
+oct_spread_of_f64(const double *values, uint32_t n)
+{
+    return spread_of(NULL, values, n);
 }
 
 oct_paired

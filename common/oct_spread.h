@@ -12,8 +12,9 @@ typedef struct oct_spread {
     double max;
 } oct_spread;
 
-// Of values[n], n >= 1, in two passes in double.
+// Of values[n], n >= 1, in two passes in double. Equal values have exactly no spread.
 oct_spread oct_spread_of(const float *values, uint32_t n);
+oct_spread oct_spread_of_f64(const double *values, uint32_t n);
 // How much better one thing did than another over the same n cases: mean of the differences, and
 // its standard error. Cases that are hard for both cancel out.
 typedef struct oct_paired {

@@ -35,7 +35,7 @@ ROWS, NOTES_MAX = 64, 1 << 20
 F32, U8, DISCRETE, BOX = 1, 2, 1, 2
 TERMINATED, TRUNCATED, FIRST, END, RANDOM, FAILED, ROLLOUT = 1, 2, 4, 8, 16, 32, 64
 AGE_UNKNOWN = 2**32 - 1
-BOUND_TOLERANCE = 1e-3  # REPLAY_DATA_BOUND_TOLERANCE
+BOUND_TOLERANCE = 1e-3  # OCT_BOX_TOLERANCE of common/oct_box.h
 
 ENV = np.dtype([("id", "S264"), ("reward_threshold", "f8"), ("obs_dtype", "u4"), ("obs_count", "u4"),
                 ("obs_rank", "u4"), ("obs_shape", "u4", 6), ("action_kind", "u4"),

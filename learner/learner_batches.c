@@ -6,12 +6,12 @@
 #include <stdlib.h>
 
 #include "common/oct_base.h"
+#include "common/oct_box.h"
 #include "common/oct_clock.h"
 #include "common/oct_log.h"
 #include "learner/learner_run_state.h"
 
 #define PROBE_PERIOD_NS 1000000000u
-#define BOUND_SLACK     5e-4f // of an action's range: every algorithm takes that much beyond it
 
 learner_source *
 learner_run_source(learner_run *run, learner_origin origin)
@@ -260,8 +260,7 @@ action_outside(const learner_run *run, const algo_batch *batch, uint32_t *index,
         *value = action[i];
         bool is_end = batch->T > 0 && (batch->flags[i / spec->action_count] & ALGO_END) != 0;
         float low = spec->action_low[*index], high = spec->action_high[*index];
-        float slack = BOUND_SLACK * (high - low);
-        if (!is_end && (*value < low - slack || *value > high + slack)) {
+        if (!is_end && !oct_box_holds(*value, low, high)) {
             return true;
         }
     }

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/oct_base.h"
+#include "common/oct_box.h"
 #include "common/oct_bytes.h"
 #include "common/oct_pulse.h"
 #include "common/oct_text.h"
@@ -356,11 +356,10 @@ are_inside(const replay_data_env *env, const replay_layout *layout, const replay
     const float *actions = (const float *)(const void *)replay_block_action(layout, block, 0);
     bool inside = true;
     for (uint32_t i = 0; i < env->action_count; i++) {
-        float low = env->action_low[i], per_unit = 2.0f / (env->action_high[i] - low);
         for (size_t row = 0; row < block->count; row++) {
-            float unit = (actions[row * env->action_count + i] - low) * per_unit - 1.0f;
-            bool is_beyond = fabsf(unit) > 1.0f + REPLAY_DATA_BOUND_TOLERANCE; // NaN: no bound
-            inside &= !is_beyond || (flags[row] & WIRE_END) != 0;
+            float action = actions[row * env->action_count + i];
+            inside &= oct_box_holds(action, env->action_low[i], env->action_high[i]) ||
+                      (flags[row] & WIRE_END) != 0;
         }
     }
     return inside;

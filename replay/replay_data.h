@@ -100,9 +100,7 @@ OCT_CHECKED oct_err replay_data_env_make(replay_data_env *out, const wire_env_sp
 replay_layout replay_data_header_make(replay_data_header *header);
 uint32_t replay_data_block_sum(const replay_layout *layout, const replay_block *block);
 // Why rows with these numbers cannot be in a data set: not finite, or no action of the environment.
-// NULL: they can be. An action of a box may be a rounding beyond its bounds: so much of half their
-// distance, which algorithms take.
-#define REPLAY_DATA_BOUND_TOLERANCE 1e-3f
+// NULL: they can be. Actions of a box are within their bounds by common/oct_box.h.
 const char *replay_data_numbers_fault(const replay_data_env *env, const replay_layout *layout,
                                       const replay_block *block);
 

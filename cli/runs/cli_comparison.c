@@ -11,6 +11,7 @@
 #include "cli/runs/cli_run_list.h"
 #include "common/oct_base.h"
 #include "common/oct_plot.h"
+#include "common/oct_spread.h"
 #include "common/oct_text.h"
 
 #define ROWS_MIN 512
@@ -29,23 +30,15 @@ typedef struct numbers {
 static cli_comparison_spread
 spread_of(const numbers *list)
 {
-    cli_comparison_spread out = {
-        .count = list->count, .mean = NAN, .std = NAN, .low = NAN, .high = NAN};
-    double sum = 0, squares = 0;
-    for (uint32_t i = 0; i < list->count; i++) {
-        sum += list->value[i] - list->value[0]; // equal values have no spread at all
-        out.low = fmin(out.low, list->value[i]);
-        out.high = fmax(out.high, list->value[i]);
-    }
     if (list->count == 0) {
-        return out;
+        return (cli_comparison_spread){.mean = NAN, .std = NAN, .low = NAN, .high = NAN};
     }
-    out.mean = list->value[0] + sum / list->count;
-    for (uint32_t i = 0; i < list->count; i++) {
-        squares += (list->value[i] - out.mean) * (list->value[i] - out.mean);
-    }
-    out.std = list->count > 1 ? sqrt(squares / (list->count - 1)) : NAN;
-    return out;
+    oct_spread of = oct_spread_of_f64(list->value, list->count);
+    return (cli_comparison_spread){.count = list->count,
+                                   .mean = of.mean,
+                                   .std = list->count > 1 ? of.std : NAN,
+                                   .low = of.min,
+                                   .high = of.max};
 }
 
 static void

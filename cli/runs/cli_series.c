@@ -15,6 +15,7 @@
 #include "common/oct_base.h"
 #include "common/oct_bytes.h"
 #include "common/oct_numbers.h"
+#include "common/oct_spread.h"
 #include "learner/learner_numbers.h"
 #include "learner/learner_rows.h"
 
@@ -646,30 +647,21 @@ typedef struct curve {
     uint32_t count;
 } curve;
 
-// About the first value, and in two passes: values near each other lose nothing, and equal ones
-// have no spread at all.
+// Of the curves that have a value at x; values[count] is room for them.
 static cli_series_spread
-spread_at(const curve *curves, uint32_t count, double x)
+spread_at(const curve *curves, uint32_t count, double x, double *values)
 {
-    double first = NAN, sum = 0, squares = 0;
     uint32_t n = 0;
     for (uint32_t i = 0; i < count; i++) {
         double y = cli_series_at(curves[i].points, curves[i].count, x);
-        first = n == 0 ? y : first;
-        sum += isnan(y) ? 0 : y - first;
+        values[n] = y;
         n += !isnan(y);
     }
-    double mean = first + sum / n;
-    for (uint32_t i = 0; i < count; i++) {
-        double y = cli_series_at(curves[i].points, curves[i].count, x);
-        squares += isnan(y) ? 0 : (y - mean) * (y - mean);
+    if (n == 0) {
+        return (cli_series_spread){.x = x, .mean = NAN, .std = NAN};
     }
-    return (cli_series_spread){.x = x,
-                               .mean = n > 0 ? mean : NAN,
-                               .std = n > 1    ? sqrt(squares / (n - 1))
-                                      : n == 1 ? 0
-                                               : NAN,
-                               .count = n};
+    oct_spread of = oct_spread_of_f64(values, n);
+    return (cli_series_spread){.x = x, .mean = of.mean, .std = of.std, .count = n};
 }
 
 uint32_t
@@ -678,6 +670,7 @@ cli_series_mean(cli_series *const *series, uint32_t count, const char *x, const 
 {
     OCT_ASSERT(points >= 2);
     curve *curves = oct_alloc((count + 1) * sizeof(*curves));
+    double *values = oct_alloc((count + 1) * sizeof(*values));
     double low = INFINITY, high = -INFINITY;
     for (uint32_t i = 0; i < count; i++) {
         curve *c = &curves[i];
@@ -692,11 +685,12 @@ cli_series_mean(cli_series *const *series, uint32_t count, const char *x, const 
     for (uint32_t i = 0; i < points; i++) {
         // The last is high itself, which rounding might miss.
         double at = i + 1 < points ? low + (high - low) * i / (points - 1) : high;
-        out[i] = spread_at(curves, count, at);
+        out[i] = spread_at(curves, count, at, values);
     }
     for (uint32_t i = 0; i < count; i++) {
         free(curves[i].points);
     }
+    free(values);
     free(curves);
     return points;
 }
