@@ -50,7 +50,7 @@ typedef struct run {
     net_timer *draw_timer;
     net_timer *signal_timer;
     net_timer *kill_timer;
-    double stop_s;    // when the stop began
+    double stop_s;    // when the first signal that stops came; 0: none did
     bool is_updating; // the learner, when that was looked at last
     uint64_t written; // by the learner that is ending, as last said
     bool gone;
@@ -96,10 +96,10 @@ kill_due(void *arg)
 {
     run *r = arg;
     uint64_t bytes;
-    if (r->phase == STOPPING && update_is_waited_for(r)) {
+    if (update_is_waited_for(r)) {
         return;
     }
-    if (r->phase != STOPPING || !cli_supervisor_is_writing(r->supervisor, r->learner, &bytes)) {
+    if (!cli_supervisor_is_writing(r->supervisor, r->learner, &bytes)) {
         cli_supervisor_kill(r->supervisor, SIGKILL);
         return;
     }
@@ -157,25 +157,25 @@ stop_wanted(void *arg, int signal_number)
 {
     run *r = arg;
     double now_s = wall_s();
-    bool is_echo = r->phase == STOPPING && now_s - r->stop_s < STOP_ECHO_S;
-    if (is_echo) {
+    bool is_first = r->stop_s == 0;
+    if (!is_first && now_s - r->stop_s < STOP_ECHO_S) {
         return; // timeout(1) and some batch systems send one signal twice
-    }
-    if (r->phase == STOPPING) {
-        cli_screen_print(r->screen, "killed");
-        cli_supervisor_kill(r->supervisor, SIGKILL);
-        return;
     }
     if (r->phase == STAYING) {
         net_loop_stop(r->loop);
         return;
     }
-    if (r->phase == ENDING) {
+    if (!is_first) {
+        cli_screen_print(r->screen, "killed");
         cli_supervisor_kill(r->supervisor, SIGKILL);
         return;
     }
-    r->phase = STOPPING;
     r->stop_s = now_s;
+    if (r->phase == ENDING) {
+        cli_screen_print(r->screen, "ending already… (Ctrl-C again to kill)");
+        return;
+    }
+    r->phase = STOPPING;
     r->end.exit_code = 128 + signal_number;
     r->end.exit_reason = "interrupted";
     cli_screen_print(r->screen, "stopping… (Ctrl-C again to kill)");
@@ -317,6 +317,7 @@ exited(void *arg, uint32_t index, int exit_status)
 {
     run *r = arg;
     (void)exit_status;
+    r->is_updating &= index != r->learner;
     if (index == r->learner && r->phase == STOPPING) {
         run_end(r, FINISH_MS); // it has written what there is to write
         kill_after(r, FINISH_MS);

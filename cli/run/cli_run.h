@@ -13,7 +13,7 @@
 // Threads: main thread; returns when every child has been reaped. The working folder is the run
 // folder. End: the learner exits with 0 (done), a daemon refuses or dies too often (failed), or
 // a signal that stops (cli_signals.h: the learner is asked to stop; CLI_RUN_STOP_MS later all are
-// killed, but a learner that is in an update or writes is waited for).
+// killed). Either way a learner that is in an update or writes is waited for.
 
 // In the run folder: what the preflight has found (cli_preflight.h), for the learner.
 #define CLI_RUN_ENVIRONMENT "environment.oct"

@@ -54,7 +54,8 @@ struct jobs {
     job *job;
     int stop_signal; // 0: none came
     int stop_count;
-    bool failed; // something that ends the sweep
+    bool failed;       // something that ends the sweep
+    bool has_given_up; // and its runs have been told to stop
 };
 
 // ---- CPUs
@@ -450,8 +451,9 @@ start_some(jobs *s)
     if (is_new) {
         save(s);
     }
-    if (s->failed) {
-        kill_all(s, SIGINT);
+    if (s->failed && !s->has_given_up) {
+        s->has_given_up = true;
+        kill_all(s, SIGINT); // once: a second one kills
     }
     if (is_idle(s)) {
         net_loop_stop(s->loop);

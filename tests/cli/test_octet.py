@@ -998,18 +998,52 @@ class Supervisor(Case):
         self.stop(signal.SIGINT, 130, FAKE_LEARNER="deaf", FAKE_ACTOR="deaf", FAKE_REPLAY="deaf")
         self.assertEqual(self.summary()["daemons"]["learner"]["exit_status"], 128 + 9)
 
+    def start_slow_save(self, *arguments, **more):
+        """A learner that saves for longer than a stop has time."""
+        return self.start(*arguments, FAKE_LEARNER="large", LD_PRELOAD=FAULTY_DISK, FAULTY_DISK="slow",
+                          ASAN_OPTIONS="verify_asan_link_order=0", **more)
+
+    def assert_saved(self, run):
+        self.assertEqual((self.home / run / "checkpoint.oct").stat().st_size, 28 << 20)
+        self.assertEqual(self.summary(run)["daemons"]["learner"]["exit_status"], 0)
+        self.assert_gone()
+
     def test_large_checkpoint_on_a_slow_disk_is_waited_for(self):
-        run = self.start("train", "x.yaml", "--run-dir", "run", FAKE_LEARNER="large",
-                         LD_PRELOAD=FAULTY_DISK, FAULTY_DISK="slow",
-                         ASAN_OPTIONS="verify_asan_link_order=0")
+        run = self.start_slow_save("train", "x.yaml", "--run-dir", "run")
         self.wait_up()
         run.send_signal(signal.SIGINT)
         out, err = run.communicate(timeout=DEADLINE_S)
         self.assertEqual(run.returncode, 130, out + err)
         self.assertRegex(out, r"the learner is still writing, \S+ MiB so far \(Ctrl-C again to kill\)")
-        self.assertEqual((self.home / "run" / "checkpoint.oct").stat().st_size, 28 << 20)
-        self.assertEqual(self.summary()["daemons"]["learner"]["exit_status"], 0)
-        self.assert_gone()
+        self.assert_saved("run")
+
+    def test_a_learner_that_saves_is_waited_for_when_another_daemon_has_ended_the_run(self):
+        run = self.start_slow_save("train", "x.yaml", "--run-dir", "run", FAKE_REPLAY="crash")
+        while "is still writing" not in (line := run.stdout.readline()):
+            self.assertTrue(line, "the learner is waited for")
+        run.send_signal(signal.SIGINT)
+        out, err = run.communicate(timeout=DEADLINE_S)
+        self.assertEqual(run.returncode, 1, out + err)
+        self.assertIn("ending already… (Ctrl-C again to kill)", out)
+        self.assertIn("replay died too often", err)
+        self.assert_saved("run")
+
+    def test_a_sweep_that_cannot_write_stops_its_runs_once(self):
+        """A second signal would kill what they save."""
+        sweep = self.start_slow_save("sweep", "x.yaml", "--over", "algo.n_step=1,2", "--jobs", "2",
+                                     "--sweep-dir", "s")
+        for name in ["trial-0001-seed-1", "trial-0002-seed-1"]:
+            self.wait_up(f"s/{name}")
+        (self.home / "s/sweep.json").unlink()
+        (self.home / "s/sweep.json").mkdir()
+        for pid in self.alive(but=sweep.pid):
+            if os.readlink(f"/proc/{pid}/cwd").endswith("trial-0001-seed-1") and \
+                    os.readlink(f"/proc/{pid}/exe").endswith("/octet"):
+                os.kill(pid, signal.SIGKILL)
+        out, err = sweep.communicate(timeout=DEADLINE_S)
+        self.assertEqual(sweep.returncode, 1, out + err)
+        self.assertIn(f"cannot write sweep.json in '{self.home}/s': Is a directory", err)
+        self.assert_saved("s/trial-0002-seed-1")
 
     def test_what_a_killed_supervisor_was_writing_is_swept(self):
         self.octet("train", "x.yaml", "--run-dir", "run", FAKE_LEARNER="finish")
