@@ -58,14 +58,15 @@ def summary_of(folder):
 
 
 def is_live(folder):
-    """Whether octet train, which locks the folder, is at work there."""
-    try:
-        with open(folder / ".lock", "rb") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        pass
+    """Whether octet train or octet-learner is at work there: each locks a file of its own."""
+    for name in (".lock", "learner.lock"):
+        try:
+            with open(folder / name, "rb") as file:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except OSError:
+            pass
     return False
 
 

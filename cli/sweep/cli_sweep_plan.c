@@ -131,6 +131,9 @@ cli_sweep_plan_resume(cli_sweep_plan *plan)
             bool is_over = *state == CLI_SWEEP_FINISHED || *state == CLI_SWEEP_PRUNED;
             *state = is_over ? *state : CLI_SWEEP_WAITING;
         }
+        if (plan->trial[i]->run[0].state == CLI_SWEEP_PRUNED) {
+            cli_sweep_plan_prune(plan, i); // killed before it could say so of the other seeds
+        }
     }
 }
 

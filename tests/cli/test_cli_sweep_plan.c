@@ -120,6 +120,20 @@ test_resumed_what_did_not_finish_is_run_again(void **state)
 }
 
 static void
+test_resumed_the_seeds_of_a_pruned_trial_are_pruned(void **state)
+{
+    (void)state;
+    cli_sweep_plan plan;
+    plan_make(&plan, CLI_SWEEP_RANDOM, 3);
+    plan.method = CLI_SWEEP_OPTUNA;
+    plan.trial[0]->run[0].state = CLI_SWEEP_PRUNED;
+    cli_sweep_plan_resume(&plan);
+    assert_true(cli_sweep_plan_is_over(&plan, 0));
+    next_is(&plan, 1, 0);
+    cli_sweep_plan_fini(&plan);
+}
+
+static void
 test_a_trials_return_is_of_its_finished_runs(void **state)
 {
     (void)state;
@@ -250,6 +264,7 @@ main(void)
         cmocka_unit_test(test_trials_at_random_are_points_of_their_own),
         cmocka_unit_test(test_with_optuna_other_seeds_wait_for_the_first),
         cmocka_unit_test(test_resumed_what_did_not_finish_is_run_again),
+        cmocka_unit_test(test_resumed_the_seeds_of_a_pruned_trial_are_pruned),
         cmocka_unit_test(test_a_trials_return_is_of_its_finished_runs),
         cmocka_unit_test(test_a_runs_folder_has_trial_and_seed),
         cmocka_unit_test(test_the_file_has_all_of_it),

@@ -16,7 +16,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-import threading
+import unittest.mock
 
 WAY, PROGRAM, OCTET = sys.argv[1], pathlib.Path(sys.argv[2]).resolve(), pathlib.Path(sys.argv[3]).resolve()
 spec = importlib.util.spec_from_file_location("octet_track", PROGRAM)
@@ -144,29 +144,27 @@ def check_damaged_notes_are_told(home):
     assert track(run, code=1) == []
 
 
-def check_a_live_run_is_followed_to_its_end(home):
+def follow_while_locked(home, name):
+    """The run goes on, and ends, while the tracker waits for it: it waits only for a live one."""
     run = run_folder(home, [row(1)])
-    octet_track.LOOK_S = 0.01
-    sent = threading.Event()
-
-    class Watched(Fake):
-        def send(self, row):
-            Fake.send(self, row)
-            sent.set()
-
-    with open(run / ".lock", "wb") as lock:
+    with open(run / name, "wb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
 
-        def go_on():
-            assert sent.wait(60)
+        def wait(_):
             with open(run / "metrics.csv", "a", encoding="utf-8") as file:
                 file.write(row(2))
             fcntl.flock(lock, fcntl.LOCK_UN)
-        helper = threading.Thread(target=go_on)
-        helper.start()
-        assert track(run, kind=Watched) == [100, 200]
-        helper.join()
+        with unittest.mock.patch.object(octet_track.time, "sleep", wait):
+            assert track(run) == [100, 200]
     assert len(Fake.ended) == 1
+
+
+def check_a_live_run_is_followed_to_its_end(home):
+    follow_while_locked(home, ".lock")
+
+
+def check_a_live_learner_without_octet_train_is_followed(home):
+    follow_while_locked(home, "learner.lock")
 
 
 def check_places_that_mlflow_does_not_have(home):
@@ -222,7 +220,7 @@ def with_package():
 ALONE = [check_rows_configuration_and_result, check_thinned_rows_keep_the_newest_of_each_number, check_again_sends_what_is_new,
          check_a_table_that_was_joined_is_no_new_one, check_a_resumed_run_goes_on_at_earlier_steps,
          check_a_tracker_that_breaks_doubles_nothing, check_half_lines_and_rubbish_are_passed_over, check_damaged_notes_are_told,
-         check_a_live_run_is_followed_to_its_end, check_places_that_mlflow_does_not_have]
+         check_a_live_run_is_followed_to_its_end, check_a_live_learner_without_octet_train_is_followed, check_places_that_mlflow_does_not_have]
 REAL = {"mlflow": check_mlflow_has_each_number_once, "trackio": check_trackio_has_each_row_once}
 
 if WAY != "alone":
