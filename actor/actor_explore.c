@@ -29,7 +29,7 @@ actor_explore_init(actor_explore *explore, uint64_t seed, uint32_t actor_index, 
         // Actors beyond the planned number go round the ladder again.
         uint32_t place = total > 0 ? (actor_index * envs + i) % total : 0;
         double share = total > 1 ? (double)place / (double)(total - 1) : 0;
-        explore->ladder[i] = (float)pow(base, pow(power, share));
+        explore->ladder[i] = (float)pow(base, 1 + (power - 1) * share);
     }
 }
 

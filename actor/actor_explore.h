@@ -6,8 +6,9 @@
 #include <stdint.h>
 
 // Epsilon-greedy exploration with a ladder over all environments of all actors (Horgan et al. 2018,
-// Ape-X, in Acme's form): epsilon_i = base ^ k_i, k log-spaced in 1 .. power, annealed linearly
-// from 1 over the first anneal_steps environment steps of the run.
+// Ape-X, section 4: epsilon^(1 + alpha i / (N - 1)); Acme the same): epsilon_i = base ^ k_i, k
+// spaced evenly in 1 .. power, annealed linearly from 1 over the first anneal_steps environment
+// steps of the run.
 //
 // A random action may be held for several steps (temporally-extended epsilon-greedy, Dabney et al.
 // 2021): its duration n has P(n >= k) = k^(1 - mu), the tail of their zeta distribution. Without

@@ -170,7 +170,7 @@ typedef struct oct_config {
     struct {
         uint32_t count;       // actors that `octet train` starts
         uint32_t envs;        // environments in each
-        double epsilon_base;  // ladder: epsilon_i = base ^ k_i, k log-spaced in 1 .. power over all
+        double epsilon_base;  // ladder: epsilon_i = base ^ k_i, k spaced evenly in 1 .. power over all
         double epsilon_power; // environments of all actors (Acme: 0.4, 8)
         double epsilon_persistence;    // mu of how long a random action is held; NaN: one step
         uint64_t epsilon_anneal_steps; // from 1 down to the ladder over this many env steps in all

@@ -11,12 +11,12 @@ explore_of(uint32_t index, uint32_t envs, uint32_t total, double base, double po
     return explore;
 }
 
-// 0.4^k with k log-spaced from 1 to 8, as Acme has it: 0.4 ** numpy.logspace(0, log10(8), 5).
+// 0.4^k with k spaced evenly from 1 to 8, as Ape-X and Acme have it: numpy.logspace(1, 8, 5, base=0.4).
 static void
-test_explore_ladder_is_log_spaced(void **state)
+test_explore_ladder_is_geometric(void **state)
 {
     (void)state;
-    static const double want[] = {0.4, 0.214164432, 0.0748954933, 0.0127958058, 0.00065536};
+    static const double want[] = {0.4, 0.0804764, 0.0161909, 0.00325740, 0.00065536};
     for (uint32_t i = 0; i < 5; i++) {
         actor_explore explore = explore_of(i, 1, 5, 0.4, 8, 0);
         T_NEAR(actor_explore_epsilon(&explore, 0, 0), want[i], 0, 1e-4);
@@ -184,7 +184,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_explore_ladder_is_log_spaced),
+        cmocka_unit_test(test_explore_ladder_is_geometric),
         cmocka_unit_test(test_explore_ladder_spans_all_actors),
         cmocka_unit_test(test_explore_of_one_environment_is_the_base),
         cmocka_unit_test(test_explore_anneals_linearly_from_1),
