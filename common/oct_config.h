@@ -168,11 +168,11 @@ typedef struct oct_config {
         uint32_t key_frame_period; // publications from one complete policy to the next; 0: any
     } policy;
     struct {
-        uint32_t count;       // actors that `octet train` starts
-        uint32_t envs;        // environments in each
-        double epsilon_base;  // ladder: epsilon_i = base ^ k_i, k spaced evenly in 1 .. power over all
-        double epsilon_power; // environments of all actors (Acme: 0.4, 8)
-        double epsilon_persistence;    // mu of how long a random action is held; NaN: one step
+        uint32_t count;             // actors that `octet train` starts
+        uint32_t envs;              // environments in each
+        double epsilon_base;        // ladder: epsilon_i = base ^ k_i, k spaced evenly in 1 .. power
+        double epsilon_power;       // over all environments of all actors (Acme: 0.4, 8)
+        double epsilon_persistence; // mu of how long a random action is held; NaN: one step
         uint64_t epsilon_anneal_steps; // from 1 down to the ladder over this many env steps in all
         double noise;                  // box actions: Gaussian deviation as a share of half the
                                        // action's range

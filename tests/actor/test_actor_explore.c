@@ -11,7 +11,8 @@ explore_of(uint32_t index, uint32_t envs, uint32_t total, double base, double po
     return explore;
 }
 
-// 0.4^k with k spaced evenly from 1 to 8, as Ape-X and Acme have it: numpy.logspace(1, 8, 5, base=0.4).
+// 0.4^k with k spaced evenly from 1 to 8, as Ape-X and Acme have it: numpy.logspace(1, 8, 5,
+// base=0.4).
 static void
 test_explore_ladder_is_geometric(void **state)
 {
