@@ -184,6 +184,7 @@ algo_create(algo **out, nn_context *context, const oct_config *config, const pol
             uint64_t seed)
 {
     nn_context *own = context == NULL ? nn_context_create(NULL) : NULL;
+    *out = NULL;
     oct_err err = find(config)->create(out, context == NULL ? own : context, config, spec, seed);
     if (err != OCT_OK) {
         nn_context_destroy(own);
@@ -195,6 +196,7 @@ algo_create(algo **out, nn_context *context, const oct_config *config, const pol
     err = layers_freeze(*out, config);
     if (err != OCT_OK) {
         algo_destroy(*out);
+        *out = NULL;
     }
     return err;
 }

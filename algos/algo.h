@@ -80,7 +80,7 @@ OCT_CHECKED oct_err algo_make_spec(const oct_config *config, policy_spec *spec, 
                                    char *reason, size_t reason_size);
 // Layers of learner.freeze never learn (nn_trainer_freeze): OCT_EINVAL, the policy lacks one.
 // What it computes with is context's, borrowed until destroy. NULL: a context of its own, with one
-// thread and in fp32.
+// thread and in fp32. With an error *out is NULL.
 OCT_CHECKED oct_err algo_create(algo **out, nn_context *context, const oct_config *config,
                                 const policy_spec *spec, uint64_t seed);
 void algo_destroy(algo *a);

@@ -332,6 +332,17 @@ check_learners(const oct_config *config, oct_text *text)
     }
 }
 
+// Why no layer of the policy can be frozen or taken from elsewhere; NULL: layers can.
+static const char *
+lacks_layers(const oct_config *config)
+{
+    return config->algo.name == OCT_ALGO_TABLE ? "table has no layers"
+           : config->algo.name == OCT_ALGO_EXTERNAL
+               ? "external learns in a process of its own, which chooses the first weights and "
+                 "what learns"
+               : NULL;
+}
+
 // Layers of the policy: those that freeze names are among them, and not all.
 static void
 check_freeze(const oct_config *config, oct_text *text)
@@ -339,10 +350,15 @@ check_freeze(const oct_config *config, oct_text *text)
     const oct_config_ints *freeze = &config->learner.freeze;
     uint32_t layers = config->network.conv.count + config->network.hidden.count + 1;
     uint32_t frozen = 0;
-    bool is_table = config->algo.name == OCT_ALGO_TABLE;
-    if (is_table && (freeze->count > 0 || strcmp(config->learner.init_from, "none") != 0)) {
-        oct_text_add(text, "error: learner.%s: algo.name: table has no layers\n",
-                     freeze->count > 0 ? "freeze" : "init_from");
+    const char *why = lacks_layers(config);
+    if (why != NULL && strcmp(config->learner.init_from, "none") != 0) {
+        oct_text_add(text, "error: learner.init_from: '%s', but algo.name: %s: allowed is none\n",
+                     config->learner.init_from, why);
+    }
+    if (why != NULL && freeze->count > 0) {
+        oct_text_add(text,
+                     "error: learner.freeze: names layer %u, but algo.name: %s: allowed is []\n",
+                     freeze->value[0], why);
         return;
     }
     for (uint32_t i = 0; i < freeze->count; i++) {

@@ -214,9 +214,10 @@ test_layers_are_frozen_by_the_configuration(void **state)
     free(before);
     free(critic);
     algo_destroy(t.a);
-    algo *none;
+    algo *none = (algo *)1;
     t.config.learner.freeze = (oct_config_ints){.count = 1, .value = {3}};
     T_ERR(algo_create(&none, NULL, &t.config, &t.spec, 1), OCT_EINVAL);
+    assert_null(none);
 }
 
 // ---- taking

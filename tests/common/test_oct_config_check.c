@@ -428,6 +428,9 @@ test_resume_adds_shards_of_the_same_size(void **state)
                                  "shards: name all of them (replay.shards, net.replay)\n");
 }
 
+#define EXTERNAL_LACKS                                                                             \
+    "external learns in a process of its own, which chooses the first weights and what learns"
+
 static void
 test_frozen_layers_are_layers_of_the_policy(void **state)
 {
@@ -439,10 +442,17 @@ test_frozen_layers_are_layers_of_the_policy(void **state)
     assert_check("learner.freeze=[0,2,1,0]", "error: learner.freeze: are all 3 layers of the "
                                              "policy: nothing would be left to learn\n");
     assert_check("network.conv=[16];learner.freeze=[0,1,2]", "");
-    assert_check("algo.name=table;algo.sequence_steps=16;learner.freeze=[0]",
-                 "error: learner.freeze: algo.name: table has no layers\n");
+    assert_check(
+        "algo.name=table;algo.sequence_steps=16;learner.freeze=[0]",
+        "error: learner.freeze: names layer 0, but algo.name: table has no layers: allowed "
+        "is []\n");
     assert_check("algo.name=table;algo.sequence_steps=16;learner.init_from=run",
-                 "error: learner.init_from: algo.name: table has no layers\n");
+                 "error: learner.init_from: 'run', but algo.name: table has no layers: allowed is "
+                 "none\n");
+    assert_check(
+        "algo.name=external;learner.init_from=run;learner.freeze=[1]",
+        "error: learner.init_from: 'run', but algo.name: " EXTERNAL_LACKS ": allowed is none\n"
+        "error: learner.freeze: names layer 1, but algo.name: " EXTERNAL_LACKS ": allowed is []\n");
 }
 
 static void
