@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algos/algo_external.h"
 #include "algos/algo_ops.h"
 #include "common/oct_base.h"
 #include "common/oct_text.h"
@@ -284,6 +285,24 @@ networks_take(transfer *t, algo *a, const algo_network *from, uint32_t from_coun
     return t->taken;
 }
 
+// Of the network with these parameters; why says that there are no others.
+static uint32_t
+params_take(transfer *t, algo *a, const float *params, const char *why)
+{
+    const policy_spec *spec = t->from_spec;
+    nn_context *context = nn_context_create(NULL);
+    nn_net net;
+    nn_net_init(&net, context, spec, 1);
+    memcpy(net.params, params, policy_spec_params(spec) * sizeof(*params));
+    const nn_support support = {.low = spec->value_min, .high = spec->value_max, .N = spec->atoms};
+    const algo_network its = {
+        .name = "policy", .acts = true, .net = &net, .support = spec->atoms > 0 ? &support : NULL};
+    uint32_t taken = networks_take(t, a, &its, 1, why);
+    nn_net_fini(&net);
+    nn_context_destroy(context);
+    return taken;
+}
+
 uint32_t
 algo_take(algo *a, const policy_spec *spec, algo *from, const policy_spec *from_spec,
           algo_taken_fn tell, void *arg)
@@ -291,13 +310,16 @@ algo_take(algo *a, const policy_spec *spec, algo *from, const policy_spec *from_
     transfer t = {.spec = spec, .from_spec = from_spec, .tell = tell, .arg = arg};
     algo_network its[ALGO_NETWORKS_MAX];
     char why[64];
-    OCT_ASSERT(a->ops->networks != NULL && from->ops->networks != NULL);
+    OCT_ASSERT(a->ops->networks != NULL);
+    (void)snprintf(why, sizeof(why), "learned by %s there", from->ops->name);
+    if (from->ops->networks == NULL) { // the other process has its own, the parameters are here
+        return params_take(&t, a, algo_external_params(from), why);
+    }
     uint32_t count = from->ops->networks(from, its);
     if (a->ops != from->ops) {
         count = 1;
         its[0].target = NULL; // it followed by another rule
     }
-    (void)snprintf(why, sizeof(why), "learned by %s there", from->ops->name);
     return networks_take(&t, a, its, count, why);
 }
 
@@ -307,18 +329,5 @@ algo_take_policy(algo *a, const policy_spec *spec, const float *params,
 {
     transfer t = {.spec = spec, .from_spec = from_spec, .tell = tell, .arg = arg};
     OCT_ASSERT(a->ops->networks != NULL);
-    nn_context *context = nn_context_create(NULL);
-    nn_net net;
-    nn_net_init(&net, context, from_spec, 1);
-    memcpy(net.params, params, policy_spec_params(from_spec) * sizeof(*params));
-    const nn_support support = {
-        .low = from_spec->value_min, .high = from_spec->value_max, .N = from_spec->atoms};
-    const algo_network its = {.name = "policy",
-                              .acts = true,
-                              .net = &net,
-                              .support = from_spec->atoms > 0 ? &support : NULL};
-    uint32_t taken = networks_take(&t, a, &its, 1, "not in a policy file");
-    nn_net_fini(&net);
-    nn_context_destroy(context);
-    return taken;
+    return params_take(&t, a, params, "not in a policy file");
 }

@@ -25,8 +25,9 @@ typedef struct algo_taken {
 } algo_taken;
 typedef void (*algo_taken_fn)(void *arg, const algo_taken *taken);
 
-// From another algorithm with the spec from_spec: all networks if it is of the same kind, else the
-// policy alone. tell hears of every layer of a. Gives how many were taken; 0: a is as it was.
+// a is no table and not external. From another algorithm with the spec from_spec, which is no
+// table: all networks if it is of the same kind, else the policy alone. tell hears of every layer
+// of a. Gives how many were taken; 0: a is as it was.
 uint32_t algo_take(algo *a, const policy_spec *spec, algo *from, const policy_spec *from_spec,
                    algo_taken_fn tell, void *arg);
 // From a policy's parameters, [policy_spec_params(from_spec)], of raw observations.

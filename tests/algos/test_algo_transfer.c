@@ -410,6 +410,29 @@ test_a_policy_gives_its_layers(void **state)
     algo_destroy(to.a);
 }
 
+// A program of its own has the policy here, and nothing else; its values are such as another's.
+static void
+test_a_program_of_its_own_gives_the_policy(void **state)
+{
+    (void)state;
+    trial from = trial_of(OCT_ALGO_EXTERNAL, false, 1), to = trial_of(OCT_ALGO_DQN, false, 2);
+    trial td3 = trial_of(OCT_ALGO_TD3, true, 2), box = trial_of(OCT_ALGO_EXTERNAL, true, 1);
+    heard h = {0};
+    size_t bytes = policy_spec_params(&from.spec) * sizeof(float);
+    assert_int_equal(algo_take(to.a, &to.spec, from.a, &from.spec, hear, &h), 3);
+    assert_memory_equal(algo_policy_params(to.a), algo_policy_params(from.a), bytes);
+    trial_learn(&to, 4);
+    assert_memory_not_equal(algo_policy_params(to.a), algo_policy_params(from.a), bytes);
+    h.count = 0;
+    assert_int_equal(algo_take(td3.a, &td3.spec, box.a, &box.spec, hear, &h), 3);
+    expect_line(&h, "policy", 2, true, "");
+    expect_line(&h, "critic 2", 0, false, "learned by external there");
+    algo_destroy(from.a);
+    algo_destroy(to.a);
+    algo_destroy(td3.a);
+    algo_destroy(box.a);
+}
+
 int
 main(void)
 {
@@ -424,6 +447,7 @@ main(void)
         cmocka_unit_test(test_another_algorithm_gives_the_policy_alone),
         cmocka_unit_test(test_other_shapes_are_named),
         cmocka_unit_test(test_a_policy_gives_its_layers),
+        cmocka_unit_test(test_a_program_of_its_own_gives_the_policy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
