@@ -216,9 +216,9 @@ dpg_networks(algo *a, algo_network out[ALGO_NETWORKS_MAX])
 }
 
 static void
-dpg_taken(algo *a)
+dpg_taken(algo *a, uint32_t networks)
 {
-    ((algo_dpg *)a)->critics.observed.normaliser.keeps = true;
+    ((algo_dpg *)a)->critics.observed.normaliser.keeps = networks;
 }
 
 static const float *

@@ -6,8 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algos/algo_ops.h"
 #include "common/oct_base.h"
 #include "common/oct_text.h"
+
+// What keeps is saved as: its bits times two; or 1, all networks, in states of releases that told
+// none apart.
+#define SAVED_ALL 1u
+#define ALL       ((1u << ALGO_NETWORKS_MAX) - 1)
 
 oct_err
 algo_normaliser_check(const oct_config *config, const policy_spec *spec, char *reason,
@@ -104,15 +110,17 @@ algo_normaliser_apply(const algo_normaliser *n, float *x, uint32_t rows)
     }
 }
 
-void
+uint32_t
 algo_normaliser_renew(algo_normaliser *n)
 {
+    uint32_t kept = n->seen.rows == 0 ? n->keeps : 0;
     columns_copy(&n->seen, &n->next);
     double largest = oct_columns_largest(&n->seen);
     for (uint32_t i = 0; i < n->count; i++) {
         n->offset[i] = (float)n->seen.mean[i];
         n->scale[i] = (float)(1 / oct_columns_scale(&n->seen, i, largest));
     }
+    return kept;
 }
 
 // ---- networks
@@ -178,7 +186,7 @@ algo_normaliser_bytes(const algo_normaliser *n)
 void
 algo_normaliser_save(const algo_normaliser *n, oct_writer *writer)
 {
-    oct_write_u8(writer, n->keeps);
+    oct_write_u8(writer, (uint8_t)(n->keeps << 1));
     oct_write_f64(writer, n->seen.rows);
     for (uint32_t i = 0; i < 2 * n->count; i++) {
         oct_write_f64(writer, n->seen.mean[i]); // and squares
@@ -188,9 +196,11 @@ algo_normaliser_save(const algo_normaliser *n, oct_writer *writer)
 oct_err
 algo_normaliser_read(algo_normaliser *n, oct_reader *reader)
 {
-    uint8_t keeps = oct_read_u8(reader);
+    uint8_t saved = oct_read_u8(reader);
+    uint32_t keeps = saved == SAVED_ALL ? ALL : saved >> 1;
     double rows = oct_read_f64(reader);
-    bool sound = keeps <= 1 && isfinite(rows) && rows >= 0;
+    bool sound =
+        keeps <= ALL && (saved == SAVED_ALL || saved % 2 == 0) && isfinite(rows) && rows >= 0;
     for (uint32_t i = 0; i < 2 * n->count; i++) {
         double number = oct_read_f64(reader);
         n->next.mean[i] = number; // and squares; of no use between updates
@@ -199,8 +209,8 @@ algo_normaliser_read(algo_normaliser *n, oct_reader *reader)
     if (reader->failed || !sound) {
         return OCT_EPROTO;
     }
-    n->keeps = keeps == 1;
+    n->keeps = keeps;
     n->next.rows = rows;
-    algo_normaliser_renew(n);
+    (void)algo_normaliser_renew(n);
     return OCT_OK;
 }

@@ -20,9 +20,10 @@
 // Threads: one user at a time. Owns: its numbers, reserved by init; nothing allocates later.
 typedef struct algo_normaliser {
     uint32_t count; // numbers of an observation
-    // Networks were taken from elsewhere: the first statistics leave them the functions that they
-    // are. Those of a beginning are first weights for normalised observations.
-    bool keeps;
+    // Networks whose first layer was taken from elsewhere, a bit for each in the order of algo_ops'
+    // networks: the first statistics leave them the functions that they are. First layers of a
+    // beginning are first weights for normalised observations.
+    uint32_t keeps;
     oct_columns seen;      // before this update
     oct_columns next;      // with the rows of this update
     double *gathered;      // [GROUP_SIZE_MAX][1 + 2 count] of each rank: rows, mean, squares
@@ -44,8 +45,9 @@ void algo_normaliser_fini(algo_normaliser *n);
 void algo_normaliser_take(algo_normaliser *n, group *all, float *x, uint32_t rows);
 // Normalises other rows by the same statistics, in place.
 void algo_normaliser_apply(const algo_normaliser *n, float *x, uint32_t rows);
-// The next statistics become those of now.
-void algo_normaliser_renew(algo_normaliser *n);
+// The next statistics become those of now. Gives the networks that are to stay the functions that
+// they are: keeps where these are the first ones, else 0.
+uint32_t algo_normaliser_renew(algo_normaliser *n);
 
 // params of net, whose first layer is dense and reads count numbers: from a function of x to the
 // same one of what x is normalised to, and back. Only the first layer's change; both round them.

@@ -61,12 +61,11 @@ algo_observed_renew(algo_observed *o, algo *a)
     if (n->count == 0) {
         return;
     }
-    bool keeps = n->keeps && n->seen.rows == 0;
-    algo_normaliser_renew(n);
-    if (keeps) {
-        algo_network networks[ALGO_NETWORKS_MAX];
-        uint32_t count = a->ops->networks(a, networks);
-        for (uint32_t i = 0; i < count; i++) {
+    algo_network networks[ALGO_NETWORKS_MAX];
+    uint32_t kept = algo_normaliser_renew(n);
+    uint32_t count = kept != 0 ? a->ops->networks(a, networks) : 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if ((kept >> i & 1) != 0) {
             net_enter(n, networks[i].net);
             net_enter(n, networks[i].target);
         }

@@ -49,9 +49,10 @@ void algo_pair_set_projection(algo_pair *pair, const algo_projection *projection
 // back to where they count.
 void algo_pair_changed(algo_pair *pair);
 
-// Both networks, from now on of observations that n normalises; and of raw ones again.
+// Both networks, from now on of observations that n normalises; and of raw ones again. kept, a bit
+// for each in the order of algo_pair_networks, are of raw ones already and stay as they are.
 void algo_pair_enter(algo_pair *pair, const algo_normaliser *n);
-void algo_pair_leave(algo_pair *pair, const algo_normaliser *n);
+void algo_pair_leave(algo_pair *pair, const algo_normaliser *n, uint32_t kept);
 
 // log pi(done | x) and the entropy of each row.
 void algo_pair_forward(algo_pair *pair, const float *x, algo_done done, uint32_t rows,

@@ -133,9 +133,9 @@ algo_rollout_networks(algo *a, algo_network out[ALGO_NETWORKS_MAX])
 }
 
 void
-algo_rollout_taken(algo *a)
+algo_rollout_taken(algo *a, uint32_t networks)
 {
-    ((algo_rollout *)a)->normaliser.keeps = true;
+    ((algo_rollout *)a)->normaliser.keeps = networks;
 }
 
 const float *
@@ -241,20 +241,14 @@ normalise(algo_rollout *r)
 }
 
 // First weights of a beginning are meant for normalised observations, as those after each update
-// are: they are seen through the newest statistics. Networks that were taken stay what they are.
+// are: they are seen through the newest statistics. Networks that are kept learned from raw ones,
+// before there were statistics.
 static void
 normalise_end(algo_rollout *r)
 {
-    bool keeps = r->normaliser.keeps && r->normaliser.seen.rows == 0;
-    if (r->normaliser.count == 0) {
-        return;
-    }
-    if (!keeps) {
-        algo_normaliser_renew(&r->normaliser);
-    }
-    algo_pair_leave(&r->pair, &r->normaliser);
-    if (keeps) {
-        algo_normaliser_renew(&r->normaliser);
+    if (r->normaliser.count > 0) {
+        uint32_t kept = algo_normaliser_renew(&r->normaliser);
+        algo_pair_leave(&r->pair, &r->normaliser, kept);
     }
 }
 

@@ -230,9 +230,9 @@ sac_networks(algo *a, algo_network out[ALGO_NETWORKS_MAX])
 }
 
 static void
-sac_taken(algo *a)
+sac_taken(algo *a, uint32_t networks)
 {
-    ((algo_sac *)a)->critics.observed.normaliser.keeps = true;
+    ((algo_sac *)a)->critics.observed.normaliser.keeps = networks;
 }
 
 static const float *

@@ -226,10 +226,11 @@ layer_take(const transfer *t, const algo_network *to, const algo_network *from, 
     }
 }
 
-// from NULL: there is no such network; why says that.
-static void
+// from NULL: there is no such network; why says that. Whether the first layer was taken.
+static bool
 network_take(transfer *t, const algo_network *to, const algo_network *from, const char *why)
 {
+    bool is_first_taken = false;
     for (uint32_t l = 0; l < to->net->layer_count; l++) {
         algo_taken line = {.network = to->name, .layer = l};
         shape_words(&to->net->layers[l], line.shape, sizeof(line.shape));
@@ -240,9 +241,11 @@ network_take(transfer *t, const algo_network *to, const algo_network *from, cons
             line.why[0] = '\0';
             layer_take(t, to, from, l);
             t->taken++;
+            is_first_taken |= l == 0;
         }
         t->tell(t->arg, &line);
     }
+    return is_first_taken;
 }
 
 // The log deviations that a head has beside its layers.
@@ -271,14 +274,15 @@ static uint32_t
 networks_take(transfer *t, algo *a, const algo_network *from, uint32_t from_count, const char *why)
 {
     algo_network own[ALGO_NETWORKS_MAX];
-    uint32_t count = a->ops->networks(a, own);
+    uint32_t count = a->ops->networks(a, own), firsts = 0;
     for (uint32_t i = 0; i < count; i++) {
-        network_take(t, &own[i], i < from_count ? &from[i] : NULL, why);
+        bool is_first = network_take(t, &own[i], i < from_count ? &from[i] : NULL, why);
+        firsts |= (uint32_t)is_first << i;
         deviation_take(t, &own[i], &from[0]);
     }
     if (t->taken > 0) {
         if (a->ops->taken != NULL) {
-            a->ops->taken(a);
+            a->ops->taken(a, firsts);
         }
         algo_renew(a);
     }

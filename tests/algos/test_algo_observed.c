@@ -193,6 +193,89 @@ test_layers_are_taken_as_what_they_compute(void **state)
 }
 
 static void
+expect_same_network(const algo_network *one, const algo_network *other)
+{
+    size_t bytes = one->net->param_count * sizeof(float);
+    assert_memory_equal(one->net->params, other->net->params, bytes);
+    if (one->target != NULL) {
+        assert_memory_equal(one->target->params, other->target->params, bytes);
+    }
+}
+
+// Of a policy alone: it stays what it is, and critics begin as those of a run that took nothing.
+static void
+test_networks_that_begin_anew_begin_as_ever(void **state)
+{
+    (void)state;
+    for (size_t n = 0; n < DPG_FIXTURE_NAMES; n++) {
+        trial from = trial_of(normalising(n), 1), fresh = trial_of(normalising(n), 2);
+        trial t = trial_of(normalising(n), 2);
+        assert_true(algo_take_policy(t.a, &t.spec, algo_policy_params(from.a), &from.spec, nobody,
+                                     NULL) > 0);
+        learn(&t, 1, 0.0f, 16, 4);
+        learn(&fresh, 1, 0.0f, 16, 4);
+        algo_network own[ALGO_NETWORKS_MAX], others[ALGO_NETWORKS_MAX];
+        uint32_t count = t.a->ops->networks(t.a, own);
+        (void)fresh.a->ops->networks(fresh.a, others);
+        for (uint32_t i = 1; i < count; i++) {
+            expect_same_network(&own[i], &others[i]);
+        }
+        algo_batch batch = dpg_fixture_batch(&t.rng, B, OBS, DIM);
+        stretch(&batch, 16, 4);
+        expect_same_outputs(&from, batch.obs, &t, batch.obs, 1e-4);
+        fixture_batch_free(&batch);
+        algo_destroy(from.a);
+        algo_destroy(fresh.a);
+        algo_destroy(t.a);
+    }
+}
+
+// Which networks were taken is part of a state; 1 there stands for all of them.
+static void
+test_a_state_tells_which_networks_were_taken(void **state)
+{
+    (void)state;
+    static const uint8_t bad[] = {3, 16, UINT8_MAX};
+    for (size_t n = 0; n < DPG_FIXTURE_NAMES; n++) {
+        trial from = trial_of(normalising(n), 1), all = trial_of(normalising(n), 2);
+        trial policy = trial_of(normalising(n), 2), loaded = trial_of(normalising(n), 3);
+        size_t length, keeps_at = FIXTURE_CHECKSUM_BYTES + 1 + (1 + 2 * OBS) * sizeof(double);
+        (void)algo_take(all.a, &all.spec, from.a, &from.spec, nobody, NULL);
+        (void)algo_take_policy(policy.a, &policy.spec, algo_policy_params(from.a), &from.spec,
+                               nobody, NULL);
+        uint8_t *bytes = fixture_save(policy.a, &length);
+        fixture_load_changed(loaded.a, bytes, length);
+        learn(&policy, 1, 0.0f, 16, 4);
+        learn(&loaded, 1, 0.0f, 16, 4);
+        fixture_same_state(policy.a, loaded.a);
+        free(bytes);
+        bytes = fixture_save(all.a, &length);
+        uint8_t *keeps = bytes + length - keeps_at;
+        for (size_t i = 0; i < sizeof(bad); i++) {
+            *keeps = bad[i];
+            fixture_seal(bytes, length);
+            fixture_load_refused(loaded.a, bytes, length);
+        }
+        *keeps = 1;
+        fixture_load_changed(loaded.a, bytes, length);
+        all.rng = loaded.rng;
+        learn(&all, 1, 0.0f, 16, 4);
+        learn(&loaded, 1, 0.0f, 16, 4);
+        algo_network own[ALGO_NETWORKS_MAX], its[ALGO_NETWORKS_MAX];
+        uint32_t count = all.a->ops->networks(all.a, own);
+        (void)loaded.a->ops->networks(loaded.a, its);
+        for (uint32_t i = 0; i < count; i++) {
+            expect_same_network(&own[i], &its[i]);
+        }
+        free(bytes);
+        algo_destroy(from.a);
+        algo_destroy(all.a);
+        algo_destroy(policy.a);
+        algo_destroy(loaded.a);
+    }
+}
+
+static void
 test_what_cannot_be_normalised_is_refused(void **state)
 {
     (void)state;
@@ -217,6 +300,8 @@ main(void)
         cmocka_unit_test(test_units_do_not_matter),
         cmocka_unit_test(test_a_projection_is_of_what_ships),
         cmocka_unit_test(test_layers_are_taken_as_what_they_compute),
+        cmocka_unit_test(test_networks_that_begin_anew_begin_as_ever),
+        cmocka_unit_test(test_a_state_tells_which_networks_were_taken),
         cmocka_unit_test(test_what_cannot_be_normalised_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "algos/algo_transfer.h"
 #include "nn/nn_net.h"
 #include "tests/algos/reinforce_fixture.h"
 #include "tests/support/oct_test.h"
@@ -298,6 +299,45 @@ test_a_projection_is_of_what_is_published(void **state)
 }
 
 static void
+nobody(void *arg, const algo_taken *taken)
+{
+    (void)arg;
+    (void)taken;
+}
+
+// A policy that was taken from elsewhere stays what it is behind the first update; a value that
+// began anew is that of a run that took nothing.
+static void
+test_a_value_that_begins_anew_begins_as_ever(void **state)
+{
+    (void)state;
+    trial from = reinforce_fixture_trial(normalising_config(), false, 1);
+    trial t = reinforce_fixture_trial(normalising_config(), false, 2);
+    trial fresh = reinforce_fixture_trial(normalising_config(), false, 2);
+    trial *both[] = {&t, &fresh};
+    algo_network own[ALGO_NETWORKS_MAX], others[ALGO_NETWORKS_MAX];
+    size_t bytes = policy_spec_params(&t.spec) * sizeof(float);
+    assert_true(
+        algo_take_policy(t.a, &t.spec, algo_policy_params(from.a), &from.spec, nobody, NULL) > 0);
+    for (size_t i = 0; i < OCT_COUNTOF(both); i++) {
+        float result[ALGO_NUMBERS_MAX];
+        algo_batch batch =
+            batch_stretch(reinforce_fixture_batch(&both[i]->rng, &both[i]->spec, B, T));
+        T_OK(algo_update(both[i]->a, &batch, 0.0f, NULL, result));
+        reinforce_fixture_free(&batch);
+    }
+    (void)t.a->ops->networks(t.a, own);
+    (void)fresh.a->ops->networks(fresh.a, others);
+    assert_memory_equal(own[1].net->params, others[1].net->params,
+                        own[1].net->param_count * sizeof(float));
+    assert_memory_equal(algo_policy_params(t.a), algo_policy_params(from.a), bytes);
+    assert_memory_not_equal(algo_policy_params(fresh.a), algo_policy_params(from.a), bytes);
+    algo_destroy(from.a);
+    algo_destroy(t.a);
+    algo_destroy(fresh.a);
+}
+
+static void
 test_what_cannot_be_normalised_is_refused(void **state)
 {
     (void)state;
@@ -360,6 +400,7 @@ main(void)
         cmocka_unit_test(test_what_is_published_reads_raw_observations),
         cmocka_unit_test(test_units_of_observations_do_not_matter),
         cmocka_unit_test(test_a_projection_is_of_what_is_published),
+        cmocka_unit_test(test_a_value_that_begins_anew_begins_as_ever),
         cmocka_unit_test(test_what_cannot_be_normalised_is_refused),
         cmocka_unit_test(test_batches_that_cannot_be_are_refused),
         cmocka_unit_test(test_same_seed_and_batches_give_the_same_bits_across_a_checkpoint),
