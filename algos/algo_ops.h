@@ -99,7 +99,9 @@ enum {
 // Their rows, for a list that goes on with an algorithm's own.
 #define ALGO_VALUE_ROWS                                                                            \
     [ALGO_LOSS] = {"loss", "loss", "Mean loss of the row's updates."},                             \
-    [ALGO_TD_ABS] = {"td_abs", "return", "Mean size of the TD error in the row."},                 \
+    [ALGO_TD_ABS] = {"td_abs", "return",                                                           \
+                     "Mean size of the TD error in the row; dqn with algo.distributional: mean "   \
+                     "KL divergence, in nats."},                                                   \
     [ALGO_VALUE] = {"value", "return", "Mean Q(s, a) of the steps sampled in the row."},           \
     [ALGO_CUT_BELOW] = {"cut_below", "range",                                                      \
                         "Mean amount by which the lower end of the atoms (algo.value_min) "        \
