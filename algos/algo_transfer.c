@@ -248,7 +248,8 @@ network_take(transfer *t, const algo_network *to, const algo_network *from, cons
     return is_first_taken;
 }
 
-// The log deviations that a head has beside its layers.
+// The log deviations that a head has beside its layers, with a layer of it: of none they would be
+// those of other actions.
 static void
 deviation_take(transfer *t, const algo_network *to, const algo_network *from)
 {
@@ -258,14 +259,17 @@ deviation_take(transfer *t, const algo_network *to, const algo_network *from)
     }
     algo_taken line = {.network = to->name, .layer = own->layer_count, .is_deviation = true};
     (void)snprintf(line.shape, sizeof(line.shape), "%u", own->action_count);
-    line.is_taken = policy_spec_has_deviation(its) && its->action_count == own->action_count;
+    bool is_alike = policy_spec_has_deviation(its) && its->action_count == own->action_count;
+    line.is_taken = is_alike && t->taken > 0;
     if (line.is_taken) {
         size_t at = policy_spec_deviation(own), from_at = policy_spec_deviation(its);
         range_take(to, from, (nn_range){at, at + own->action_count},
                    (nn_range){from_at, from_at + own->action_count});
     } else {
-        (void)snprintf(line.why, sizeof(line.why), "%s there",
-                       policy_spec_has_deviation(its) ? "another number of them" : "none");
+        (void)snprintf(line.why, sizeof(line.why), "%s",
+                       is_alike                         ? "no layer of the policy is taken"
+                       : policy_spec_has_deviation(its) ? "another number of them there"
+                                                        : "none there");
     }
     t->tell(t->arg, &line);
 }

@@ -27,7 +27,8 @@ typedef void (*algo_taken_fn)(void *arg, const algo_taken *taken);
 
 // a is no table and not external. From another algorithm with the spec from_spec, which is no
 // table: all networks if it is of the same kind, else the policy alone. tell hears of every layer
-// of a. Gives how many were taken; 0: a is as it was.
+// of a. Gives how many were taken, not counting log deviations, which come with layers of the
+// policy; 0: a is as it was.
 uint32_t algo_take(algo *a, const policy_spec *spec, algo *from, const policy_spec *from_spec,
                    algo_taken_fn tell, void *arg);
 // From a policy's parameters, [policy_spec_params(from_spec)], of raw observations.

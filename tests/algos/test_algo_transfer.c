@@ -368,6 +368,29 @@ test_another_algorithm_gives_the_policy_alone(void **state)
     algo_destroy(ppo.a);
 }
 
+// Nor are deviations, if no layer of the policy fits: nothing has changed.
+static void
+test_nothing_is_taken_from_what_does_not_fit(void **state)
+{
+    (void)state;
+    trial from = trial_of(OCT_ALGO_PPO, true, 1), to = trial_configure(OCT_ALGO_PPO, true);
+    heard h = {0};
+    size_t length;
+    to.config.network.hidden = to.config.network.critic_hidden =
+        (oct_config_ints){.count = 1, .value = {5}};
+    trial_begin(&to, OBS, DIM, 2);
+    trial_learn(&from, 3);
+    uint8_t *before = fixture_save(to.a, &length);
+    assert_int_equal(algo_take(to.a, &to.spec, from.a, &from.spec, hear, &h), 0);
+    uint8_t *behind = fixture_save(to.a, &length);
+    assert_memory_equal(before, behind, length);
+    expect_line(&h, "policy", 2, false, "no layer of the policy is taken");
+    free(before);
+    free(behind);
+    algo_destroy(from.a);
+    algo_destroy(to.a);
+}
+
 static void
 test_other_shapes_are_named(void **state)
 {
@@ -445,6 +468,7 @@ main(void)
         cmocka_unit_test(test_rainbow_gives_streams_and_noise),
         cmocka_unit_test(test_other_sizes_keep_the_middle),
         cmocka_unit_test(test_another_algorithm_gives_the_policy_alone),
+        cmocka_unit_test(test_nothing_is_taken_from_what_does_not_fit),
         cmocka_unit_test(test_other_shapes_are_named),
         cmocka_unit_test(test_a_policy_gives_its_layers),
         cmocka_unit_test(test_a_program_of_its_own_gives_the_policy),
