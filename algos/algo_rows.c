@@ -50,8 +50,9 @@ algo_rows_fini(algo_rows *rows)
     *rows = (algo_rows){0};
 }
 
-// The action of row from of the batch becomes row N. False: it is out of range.
-static bool
+// The action of row from of the batch becomes row N. OCT_EINVAL: it is out of range; OCT_EINTERNAL:
+// a number of it is not finite.
+static oct_err
 take_action(algo_rows *rows, const algo_batch *batch, size_t from)
 {
     const float *extra = batch->extra + from * rows->extra_dim;
@@ -59,16 +60,20 @@ take_action(algo_rows *rows, const algo_batch *batch, size_t from)
     if (!rows->is_box) {
         int32_t choice = ((const int32_t *)batch->action)[from];
         rows->choice[rows->N] = choice;
-        return (uint32_t)choice < rows->action_count; // also the negative ones
+        return (uint32_t)choice < rows->action_count ? OCT_OK : OCT_EINVAL; // negative ones, too
     }
     const float *action = (const float *)batch->action + from * rows->action_count;
-    bool inside = true;
     for (uint32_t i = 0; i < rows->action_count; i++) {
-        inside &= isfinite(action[i]) && oct_box_holds(action[i], rows->low[i], rows->high[i]);
+        if (!isfinite(action[i])) {
+            return OCT_EINTERNAL;
+        }
+        if (!oct_box_holds(action[i], rows->low[i], rows->high[i])) {
+            return OCT_EINVAL;
+        }
     }
     memcpy(rows->drawn + (size_t)rows->N * rows->action_count, extra + 1,
            rows->action_count * sizeof(*extra));
-    return inside;
+    return OCT_OK;
 }
 
 static float
@@ -97,10 +102,9 @@ take_obs(algo_rows *rows, const float *obs, uint32_t row)
     memcpy(rows->x + (size_t)row * rows->obs_count, obs, rows->obs_count * sizeof(*obs));
 }
 
-static bool
+static oct_err
 take_actions(algo_rows *rows, const algo_batch *batch)
 {
-    bool inside = true;
     rows->N = 0;
     for (uint32_t b = 0; b < batch->B; b++) {
         const uint8_t *flags = batch->flags + (size_t)b * batch->T;
@@ -108,14 +112,14 @@ take_actions(algo_rows *rows, const algo_batch *batch)
         for (uint32_t t = 0; t < batch->T; t++) {
             size_t from = (size_t)b * batch->T + t;
             if ((flags[t] & ALGO_END) == 0) {
-                inside &= take_action(rows, batch, from);
+                OCT_TRY(take_action(rows, batch, from));
                 take_obs(rows, obs + (size_t)t * rows->obs_count, rows->N);
                 rows->reward[rows->N] = take_reward(rows, batch->reward[from]);
                 rows->behind[rows->N++] = take_behind(batch, flags, t);
             }
         }
     }
-    return inside;
+    return rows->N > 0 ? OCT_OK : OCT_EINVAL;
 }
 
 static void
@@ -144,9 +148,7 @@ algo_rows_take(algo_rows *rows, const algo_batch *batch)
     if (batch->B < 1 || batch->B > rows->windows_max || batch->T != rows->steps) {
         return OCT_EINVAL;
     }
-    if (!take_actions(rows, batch) || rows->N == 0) {
-        return OCT_EINVAL;
-    }
+    OCT_TRY(take_actions(rows, batch));
     take_bootstraps(rows, batch);
     size_t observed = (size_t)(rows->N + rows->M) * rows->obs_count;
     bool finite =
