@@ -193,7 +193,7 @@ rollout_centre(algo_rollout *r)
                           r->centre + from, entropy);
         for (uint32_t i = from; r->correction == OCT_CORRECTION_DECOUPLED && i < from + count;
              i++) {
-            float ratio = expf(algo_log_ratio(r->centre[i], rows->log_mu[i]));
+            float ratio = (float)exp((double)algo_log_ratio(r->centre[i], rows->log_mu[i]));
             r->weight[i] = ratio > r->ratio_max ? r->ratio_max : ratio;
         }
     }
