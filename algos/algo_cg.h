@@ -6,7 +6,7 @@
 
 // Conjugate gradients (Hestenes and Stiefel 1952): x with A x = b, where A is symmetric and
 // positive definite and is known by its products alone. Vectors and dot products are in double,
-// products in fp32.
+// products are floats.
 //
 // Threads: one user at a time. Owns: all memory, reserved by init; nothing allocates later.
 typedef struct algo_cg {
