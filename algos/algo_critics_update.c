@@ -7,8 +7,6 @@
 #include "common/oct_base.h"
 #include "common/oct_box.h"
 
-// Actions a rounding beyond their bounds are taken as they are.
-
 oct_err
 algo_critics_take(algo_critics *critics, const algo_batch *batch)
 {

@@ -6,7 +6,7 @@
 
 // How far a number of an action may be beyond its bounds and still be within them, as a part of
 // half their range: a number that went through a scale and back is not the same to the last bit.
-// Data sets, learners and data/octet_data.py all judge by it.
+// It is taken as it is, not cut. Data sets, learners and data/octet_data.py all judge by it.
 // Threads: any.
 #define OCT_BOX_TOLERANCE 1e-3f
 
