@@ -181,11 +181,7 @@ dqn_set_projection(algo *a, const algo_projection *projection)
 static void
 networks_init(algo_dqn *dqn, nn_context *context, const oct_config *config, const policy_spec *spec)
 {
-    nn_adam adam = {
-        .beta1 = (float)config->algo.adam_beta1,
-        .beta2 = (float)config->algo.adam_beta2,
-        .epsilon = (float)config->algo.adam_epsilon,
-    };
+    nn_adam adam = algo_adam(config);
     dqn->is_mapped = config->algo.dueling || config->algo.noisy;
     if (dqn->is_mapped) {
         nn_reparam_options options = {

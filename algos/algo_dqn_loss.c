@@ -56,17 +56,6 @@ algo_dqn_loss_fini(algo_dqn_loss *loss)
     *loss = (algo_dqn_loss){0};
 }
 
-// Ties, and NaN, go to the lower index.
-static uint32_t
-argmax(const float *q, uint32_t A)
-{
-    uint32_t best = 0;
-    for (uint32_t a = 1; a < A; a++) {
-        best = q[a] > q[best] ? a : best;
-    }
-    return best;
-}
-
 static bool
 is_step(const int32_t *taken, uint32_t i)
 {
@@ -132,7 +121,7 @@ pick(const algo_dqn_loss *loss, float *to, const float *from, const int32_t *act
 {
     size_t A = loss->action_count, N = loss->atoms;
     for (size_t i = 0; i < B; i++) {
-        uint32_t a = action != NULL ? (uint32_t)action[i] : argmax(loss->mean + i * A, A);
+        uint32_t a = action != NULL ? (uint32_t)action[i] : algo_target_best(loss->mean + i * A, A);
         memcpy(to + i * N, from + (i * A + a) * N, N * sizeof(*to));
     }
 }

@@ -28,14 +28,21 @@ expectation(const algo_target *target, const float *choose, const float *value, 
     return (float)((1 - epsilon) * of_best / ties + epsilon * all / A); // NaN: no action is best
 }
 
-float
-algo_target_value(const algo_target *target, const float *choose, const float *value, uint32_t A,
-                  int32_t taken)
+uint32_t
+algo_target_best(const float *choose, uint32_t A)
 {
     uint32_t best = 0;
     for (uint32_t a = 1; a < A; a++) {
         best = choose[a] > choose[best] ? a : best;
     }
+    return best;
+}
+
+float
+algo_target_value(const algo_target *target, const float *choose, const float *value, uint32_t A,
+                  int32_t taken)
+{
+    uint32_t best = algo_target_best(choose, A);
     if (target->kind == OCT_TARGET_Q_LEARNING) {
         return value[best];
     }

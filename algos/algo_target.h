@@ -18,8 +18,10 @@ typedef struct algo_target {
 } algo_target;
 
 algo_target algo_target_of(const oct_config *config);
+// The greedy action of choose[A]; of equal ones, and beside NaN, the first.
+uint32_t algo_target_best(const float *choose, uint32_t A);
 // The value of s' by value[A], where choose[A] says which actions are best (for double Q-learning
-// it is another network's). taken: a', or -1. Of equal actions q_learning takes the first.
+// it is another network's). taken: a', or -1. q_learning takes algo_target_best.
 float algo_target_value(const algo_target *target, const float *choose, const float *value,
                         uint32_t A, int32_t taken);
 
