@@ -8,8 +8,7 @@
 #include "algos/algo_ops.h"
 #include "common/oct_base.h"
 #include "common/oct_box.h"
-
-// Actions a rounding beyond their bounds are taken as they are.
+#include "common/oct_reward.h"
 
 oct_err
 algo_rows_init(algo_rows *rows, const policy_spec *spec, uint32_t windows_max, uint32_t steps,
@@ -76,13 +75,6 @@ take_action(algo_rows *rows, const algo_batch *batch, size_t from)
     return OCT_OK;
 }
 
-static float
-take_reward(const algo_rows *rows, float reward)
-{
-    float most = rows->reward_clip;
-    return most > 0.0f && fabsf(reward) > most ? copysignf(most, reward) : reward;
-}
-
 // What is behind row t of a window: for the last action before an end row, and for the last row of
 // the window, the observation there, unless the episode terminated.
 static uint32_t
@@ -114,7 +106,7 @@ take_actions(algo_rows *rows, const algo_batch *batch)
             if ((flags[t] & ALGO_END) == 0) {
                 OCT_TRY(take_action(rows, batch, from));
                 take_obs(rows, obs + (size_t)t * rows->obs_count, rows->N);
-                rows->reward[rows->N] = take_reward(rows, batch->reward[from]);
+                rows->reward[rows->N] = oct_reward_clip(batch->reward[from], rows->reward_clip);
                 rows->behind[rows->N++] = take_behind(batch, flags, t);
             }
         }

@@ -1,9 +1,8 @@
 // Targets of Q-learning, SARSA and expected SARSA, and n-step returns from sequences.
 #include "algos/algo_target.h"
 
-#include <math.h>
-
 #include "common/oct_config_algos.h"
+#include "common/oct_reward.h"
 
 algo_target
 algo_target_of(const oct_config *config)
@@ -62,13 +61,6 @@ algo_returns_of(const oct_config *config)
     };
 }
 
-static float
-clipped(const algo_returns *returns, float reward)
-{
-    float most = returns->reward_clip;
-    return most > 0.0f && fabsf(reward) > most ? copysignf(most, reward) : reward;
-}
-
 bool
 algo_returns_at(algo_step *out, const algo_returns *returns, const algo_batch *batch, uint32_t b,
                 uint32_t t)
@@ -82,7 +74,8 @@ algo_returns_at(algo_step *out, const algo_returns *returns, const algo_batch *b
     *out = (algo_step){.discount = 1, .behind = t, .taken = -1};
     for (uint32_t k = 0; k < returns->n; k++) {
         uint32_t row = t + k;
-        out->reward += out->discount * clipped(returns, batch->reward[window + row]);
+        out->reward +=
+            out->discount * oct_reward_clip(batch->reward[window + row], returns->reward_clip);
         out->discount *= returns->discount;
         out->behind = row + 1;
         if ((flags[row] & ALGO_TERMINATED) != 0) {

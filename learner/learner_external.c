@@ -23,6 +23,7 @@
 #include "common/oct_external.h"
 #include "common/oct_log.h"
 #include "common/oct_pulse.h"
+#include "common/oct_reward.h"
 #include "common/oct_text.h"
 
 #define BACKLOG 4
@@ -355,7 +356,7 @@ rewards_clip(const learner_external *x, const algo_batch *batch)
     float *rewards = (float *)(void *)(x->memory + x->at.at[OCT_EXTERNAL_REWARD]);
     size_t count = (size_t)batch->B * batch->T;
     for (size_t i = 0; x->reward_clip > 0 && i < count; i++) {
-        rewards[i] = OCT_MAX(-x->reward_clip, OCT_MIN(x->reward_clip, batch->reward[i]));
+        rewards[i] = oct_reward_clip(batch->reward[i], x->reward_clip);
     }
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_reward.h"
 
 #define GATHER_GROUP 32
 
@@ -126,8 +127,7 @@ static inline float
 rewards_add(float sum, const float *reward, const float *power, uint32_t count, float clip)
 {
     for (uint32_t i = 0; i < count; i++) {
-        float value = clip > 0 ? OCT_MAX(-clip, OCT_MIN(clip, reward[i])) : reward[i];
-        sum += power[i] * value;
+        sum += power[i] * oct_reward_clip(reward[i], clip);
     }
     return sum;
 }
