@@ -19,7 +19,8 @@
 #define WORD_BYTES       (CLI_PATH_MAX + 512)
 #define PORT_BYTES       32
 #define NAME_BYTES       32
-#define PORT_MAX         65400 // room for all behind it
+#define PORT_MIN         1024
+#define PORT_MAX         65535
 
 // ---- options
 
@@ -101,9 +102,7 @@ parse(int key, char *arg, struct argp_state *state)
         o->evaluators = (uint32_t)cli_option_number(o->command, "--evaluators", arg, 1, 64);
         return 0;
     case KEY_PORT:
-        o->port = (uint32_t)cli_option_number(o->command, "--port", arg, 1024,
-                                              65535 - CLI_CLUSTER_PORT_DATA -
-                                                  CLI_CLUSTER_PORT_REPLAY_COUNT + 1);
+        o->port = (uint32_t)cli_option_number(o->command, "--port", arg, PORT_MIN, PORT_MAX);
         return 0;
     case KEY_NAME:
         name_check(o, arg);
@@ -366,6 +365,20 @@ cli_cluster_plan_ports(const cli_cluster_plan *plan)
 }
 
 static void
+port_check(const cli_cluster_plan *plan)
+{
+    const cli_cluster_options *options = plan->options;
+    uint32_t behind = cli_cluster_plan_ports(plan) - 1;
+    if (options->port + behind > PORT_MAX) {
+        cli_usage_error(options->command, "--port is %u; allowed are numbers up to %u: %s%u more",
+                        (unsigned)options->port, (unsigned)(PORT_MAX - behind),
+                        plan->config.replay.shards > 1 ? "with its shards of replay the run uses "
+                                                       : "the run uses ",
+                        (unsigned)behind);
+    }
+}
+
+static void
 listen_at(cli_cluster_plan *plan, cli_cluster_daemon *daemon, const cli_cluster_place *place,
           uint32_t offset)
 {
@@ -504,6 +517,7 @@ void
 cli_cluster_plan_place(cli_cluster_plan *plan, const cli_cluster_place *place)
 {
     OCT_ASSERT(plan->count == 0);
+    port_check(plan);
     bool is_offline = oct_config_is_offline(&plan->config);
     for (uint32_t i = 0; i < plan->config.replay.shards && !is_offline; i++) {
         replay_place(plan, place, i);

@@ -33,6 +33,9 @@ def test_refusals():
         ("ssh", "cartpole", "--hosts", "a,b", "--learner-host", "c"): "--learner-host is 'c', which --hosts does not have",
         ("ssh", "cartpole", "--hosts", "a", "--actors", "0"): "--actors is '0'",
         ("ssh", "cartpole", "--hosts", "a", "--port", "80"): "--port is '80'",
+        ("ssh", "cartpole", "--hosts", "a", "--port", "65524"): "--port is 65524; allowed are numbers up to 65523",
+        ("slurm", "cartpole", "--port", "65509", "--set", "replay.shards=4"):
+            "--port is 65509; allowed are numbers up to 65508: with its shards of replay the run uses 27 more",
         ("ssh", "cartpole", "--hosts", "a", "--name", "No_label"): "--name is 'No_label'",
         ("ssh", "cartpole", "--hosts", "a", "--address", "a b"): "--address is 'a b'",
         ("ssh", "cartpole", "--hosts", "a", "--address", "fd00::1"): "--address is 'fd00::1'; allowed is a DNS name or an IPv4 address",
