@@ -5,13 +5,15 @@
 #        octet_host.sh ready FOLDER [PROGRAM]  fails with a reason where the programs do not run, or this one as well
 #        octet_host.sh start FOLDER            starts what FOLDER/daemons.sh names, under systemd-run --user where that works
 #        octet_host.sh follow FOLDER [NAME]    prints what the daemons log, until NAME has ended: its exit code; or until nobody reads
-#        octet_host.sh stop FOLDER             ends all that was started in FOLDER
+#        octet_host.sh stop FOLDER             ends all that was started in FOLDER; as long as something changes in FOLDER/run, a
+#                                              daemon saves, and is waited for
 #        octet_host.sh holds FOLDER            prints which of log and run have something to collect
 #        octet_host.sh remove FOLDER           removes FOLDER
 #        octet_host.sh tidy FOLDER             removes it unless it has a run that nobody has collected: prints "kept"
 # FOLDER is below the home unless it begins with a slash. In it: bin/, certs/, run/, run.new/ whose files take the place of those in
 # run/ at a start, once all of them are there, the names of what was started last in
 # started, stopped once that was ended, and of each daemon log/, pid/, exit/ and seen/NAME.
+# Environment: OCTET_STOP_S: seconds without a change in run/ until stop kills what does not end (60).
 command=$1
 folder=$2
 case "$folder" in
@@ -24,9 +26,22 @@ fail() {
     exit 1
 }
 
-# mine PID: it runs, and was started here.
-mine() {
-    [ -n "$1" ] && { tr '\0' ' ' <"/proc/$1/cmdline"; } 2>/dev/null | grep -qF "octet_keep.sh $folder/exit/"
+# runs PID WORDS: it runs, and has these words in its command line.
+runs() {
+    [ -n "$1" ] && { tr '\0' ' ' <"/proc/$1/cmdline"; } 2>/dev/null | grep -qF -e "$2"
+}
+
+# alive NAME...: of what was started here and has not ended: who keeps the daemon; the daemon where that one has gone.
+alive() {
+    for name in "$@"; do
+        keeper='' daemon=''
+        { read -r keeper daemon <"$folder/pid/$name"; } 2>/dev/null
+        if runs "$keeper" "octet_keep.sh $folder/"; then
+            echo "$keeper"
+        elif runs "$daemon" "--follow-parent $keeper "; then
+            echo "$daemon"
+        fi
+    done
 }
 
 check() {
@@ -64,7 +79,7 @@ has_systemd() {
         systemd-run --user --quiet --collect true >/dev/null 2>&1
 }
 
-# Runs as a process of its own: PID_FILE LOG_FILE KEEP EXIT_FILE PROGRAM [ARGUMENT...]. Of two, one that stops and one that
+# Runs as a process of its own: PID_FILE LOG_FILE KEEP FOLDER/NAME PROGRAM [ARGUMENT...]. Of two, one that stops and one that
 # starts, either sees the other's file.
 # shellcheck disable=SC2016 # it is another shell that expands it
 launch='echo $$ >"$1"; [ ! -e stopped ] || exit 0; exec >>"$2" 2>&1 </dev/null; shift 2; exec sh "$@"'
@@ -74,7 +89,7 @@ daemon() {
     name=$1
     environment=$2
     shift 2
-    set -- "$folder/pid/$name" "$folder/log/$name.log" "$folder/octet_keep.sh" "$folder/exit/$name" "$@"
+    set -- "$folder/pid/$name" "$folder/log/$name.log" "$folder/octet_keep.sh" "$folder/$name" "$@"
     : >>"$folder/log/$name.log"
     echo "$name" >>"$folder/started"
     if [ -n "$systemd" ]; then
@@ -102,7 +117,7 @@ start() {
     . "$folder/daemons.sh"
     tries=0
     while read -r name; do
-        until mine "$(cat "pid/$name" 2>/dev/null)" || [ -s "exit/$name" ] || [ -e stopped ]; do
+        until [ -n "$(alive "$name")" ] || [ -s "exit/$name" ] || [ -e stopped ]; do
             tries=$((tries + 1))
             [ "$tries" -lt 1200 ] || fail "$name does not begin to run"
             sleep 0.05
@@ -114,18 +129,22 @@ start() {
 stop() {
     [ -d "$folder/pid" ] || return 0
     : >"$folder/stopped"
-    left=1
     for signal in TERM KILL; do
-        tries=0
-        while [ "$tries" -lt 150 ]; do
-            left=
-            for file in "$folder"/pid/*; do
-                pid=$(cat "$file" 2>/dev/null)
-                mine "$pid" || continue
-                left=1
-                [ $((tries % 50)) -ne 0 ] || kill -"$signal" "$pid" 2>/dev/null
-            done
+        tries=0 quiet=0 asked='' seen=''
+        while [ "$quiet" -lt "${OCTET_STOP_S-60}" ]; do
+            # shellcheck disable=SC2046 # names are words
+            left=$(alive $(ls "$folder/pid"))
             [ -n "$left" ] || return 0
+            if [ "$left" != "$asked" ] || [ $((tries % 50)) -eq 0 ]; then
+                # shellcheck disable=SC2086 # they are words
+                kill -"$signal" $left 2>/dev/null
+                asked=$left
+            fi
+            if [ $((tries % 5)) -eq 0 ]; then
+                now=$(ls -lAR --full-time "$folder/run" 2>/dev/null)
+                [ "$now" = "$seen" ] && quiet=$((quiet + 1)) || quiet=0
+                seen=$now
+            fi
             tries=$((tries + 1))
             sleep 0.2
         done

@@ -1,18 +1,24 @@
 #!/bin/sh
 # Runs one daemon of Octet until it is done: a daemon that dies is started again, one that refuses its options, its
 # configuration or its files (exit codes 2 and 3) is not. SIGTERM ends it, and so does the end of this program.
-# usage: octet_keep.sh EXIT_FILE PROGRAM [ARGUMENT...]     the last exit code is written to EXIT_FILE ("-": nowhere)
-exit_file=$1
+# usage: octet_keep.sh FOLDER/NAME PROGRAM [ARGUMENT...]   FOLDER/pid/NAME gets this program's process and the daemon's,
+#        octet_keep.sh - PROGRAM [ARGUMENT...]             FOLDER/exit/NAME the last exit code; "-": nothing is written
+place=$1
 shift
 pid=
 stopping=
 deaths=0
 
+# note WHAT TEXT: of this daemon, in FOLDER/WHAT/NAME.
+note() {
+    [ "$place" != - ] || return 0
+    file=${place%/*}/$1/${place##*/}
+    echo "$2" >"$file.new" && mv "$file.new" "$file"
+}
+
 # finish CODE
 finish() {
-    if [ "$exit_file" != - ]; then
-        echo "$1" >"$exit_file.new" && mv "$exit_file.new" "$exit_file"
-    fi
+    note exit "$1"
     exit "$1"
 }
 
@@ -27,6 +33,7 @@ while [ -z "$stopping" ]; do
     begun=$(date +%s)
     "$@" --follow-parent $$ &
     pid=$!
+    note pid "$$ $pid"
     [ -z "$stopping" ] || kill -TERM "$pid" 2>/dev/null
     wait "$pid"
     code=$?

@@ -5,8 +5,10 @@ What runs over ssh and under Slurm is in tests/ssh and tests/slurm.
 usage: test_cluster.py OCTET
 """
 
+import contextlib
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -14,7 +16,7 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from daemons import wait_for  # noqa: E402
 
-
+SHELL = pathlib.Path(__file__).resolve().parents[2] / "cli/cluster"
 def octet(*arguments, status=None):
     result = subprocess.run([OCTET, "cluster", *[str(a) for a in arguments]], stdin=subprocess.DEVNULL, capture_output=True,
                             text=True, timeout=120, check=False)
@@ -89,30 +91,61 @@ def test_no_run():
         assert not list(pathlib.Path(folder).iterdir())
 
 
-def host(folder, command, *arguments, **options):
+def host(folder, command, *arguments, **environment):
     """The part of octet cluster ssh that runs on a host, as a shell there reads it."""
-    script = (pathlib.Path(__file__).resolve().parents[2] / "cli/cluster/octet_host.sh").read_text(encoding="utf-8")
+    script = (SHELL / "octet_host.sh").read_text(encoding="utf-8")
     return subprocess.run(["sh", "-s", "--", command, folder, *arguments], input=script, capture_output=True, text=True, check=False,
-                          timeout=60, env={**os.environ, "OCTET_SYSTEMD": "0"}, **options)
+                          timeout=60, env={**os.environ, "OCTET_SYSTEMD": "0", **environment})
+
+
+def program(path, text):
+    path.write_text(text, encoding="utf-8")
+    path.chmod(0o755)
+
+
+@contextlib.contextmanager
+def prepared():
+    """A folder as octet cluster ssh makes one on a host, with programs that do nothing."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        for part in ("bin", "log", "pid", "exit", "run"):
+            (folder / part).mkdir()
+        (folder / "octet_keep.sh").write_bytes((SHELL / "octet_keep.sh").read_bytes())
+        for daemon in ("octet-replay", "octet-learner", "octet-actor"):
+            (folder / "bin" / daemon).symlink_to("/bin/true")
+        try:
+            yield folder
+        finally:
+            host(folder, "stop", OCTET_STOP_S="2")
+
+
+def begin(folder, daemon, what="setsid", **environment):
+    """Starts one daemon, a script for sh; gives the processes of who keeps it and of itself."""
+    (folder / "script").write_text(daemon, encoding="utf-8")
+    (folder / "daemons.sh").write_text("daemon 'actor-0' '' 'sh' 'script'\n", encoding="utf-8")
+    assert host(folder, "ready").returncode == 0
+    result = host(folder, "start", **environment)
+    assert result.returncode == 0 and result.stdout == f"{what}\n", result
+    return wait_for("a daemon", lambda: len(pids := (folder / "pid/actor-0").read_text(encoding="utf-8").split()) == 2 and [int(pid) for pid in pids])
+
+
+def runs(pid):
+    """A process, and not what is left of one until its parent looks."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes() != b""
+    except OSError:
+        return False
 
 
 def test_host():
     """What was started earlier is neither waited for nor followed; its logs stay. A process that has gone is no error."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        for part in ("log", "pid", "exit", "run"):
-            (folder / part).mkdir()
+    with prepared() as folder:
         (folder / "log/actor-1.log").write_text("of an earlier start\n", encoding="utf-8")
-        (folder / "pid/actor-1").write_text("4194304\n", encoding="utf-8")  # no process has that
+        (folder / "pid/actor-1").write_text("4194304 4194304\n", encoding="utf-8")  # no process has that
         (folder / "exit/actor-2").write_text("0\n", encoding="utf-8")
         result = host(folder, "stop")
         assert result.returncode == 0 and result.stderr == "", result
-        keep = pathlib.Path(__file__).resolve().parents[2] / "cli/cluster/octet_keep.sh"
-        (folder / "octet_keep.sh").write_bytes(keep.read_bytes())
         (folder / "daemons.sh").write_text("daemon 'actor-0' '' 'true'\n", encoding="utf-8")
-        (folder / "bin").mkdir()
-        for program in ("octet-replay", "octet-learner", "octet-actor"):
-            (folder / "bin" / program).symlink_to("/bin/true")
         assert host(folder, "ready").returncode == 0
         result = host(folder, "start")
         assert result.returncode == 0 and result.stdout == "setsid\n", result
@@ -128,12 +161,31 @@ def test_host():
         assert not (folder / "exit/actor-0").exists()
 
 
+def test_host_stop():
+    """A daemon that saves is waited for, however long, also when who keeps it was killed. One that does nothing is killed."""
+    saves = "trap '' TERM\n: >ready\nuntil [ -e stopped ]; do sleep 0.1; done\n" \
+            "i=0; while [ $i -lt 50 ]; do i=$((i + 1)); echo $i >>run/part; sleep 0.1; done; mv run/part run/whole\n"
+    for is_kept in (True, False):
+        with prepared() as folder:
+            keeper, daemon = begin(folder, saves)
+            wait_for("the daemon", (folder / "ready").exists)
+            if not is_kept:
+                os.kill(keeper, signal.SIGKILL)
+            result = host(folder, "stop", OCTET_STOP_S="2")
+            assert result.returncode == 0 and (folder / "run/whole").exists(), (is_kept, result, os.listdir(folder / "run"))
+            assert not runs(keeper) and not runs(daemon), is_kept
+    with prepared() as folder:
+        keeper, daemon = begin(folder, "trap '' TERM\n: >ready\nwhile :; do sleep 0.1; done\n")
+        wait_for("the daemon", (folder / "ready").exists)
+        result = host(folder, "stop", OCTET_STOP_S="2")
+        assert result.returncode == 0 and not runs(keeper) and not runs(daemon), result
+
+
 def test_break_off():
     """SIGTERM while a host is silent: the command ends, and leaves nothing."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        (folder / "ssh").write_text("#!/bin/sh\ncase \"$*\" in *check*) : >silent; exec sleep 1000 ;; esac\n", encoding="utf-8")
-        (folder / "ssh").chmod(0o755)
+        program(folder / "ssh", "#!/bin/sh\ncase \"$*\" in *check*) : >silent; exec sleep 1000 ;; esac\n")
         with subprocess.Popen([OCTET, "cluster", "ssh", "cartpole", "--hosts", "a,b", "--insecure", "--run-dir", "run"], cwd=folder,
                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
                               env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "TMPDIR": name}) as process:
@@ -209,6 +261,7 @@ def test_slurm_learners():
 if __name__ == "__main__":
     OCTET = str(pathlib.Path(sys.argv[1]).resolve())
     test_host()
+    test_host_stop()
     test_break_off()
     test_refusals()
     test_how_to_look_at_a_run_on_kubernetes()
