@@ -73,9 +73,10 @@ ready() {
     done
 }
 
-# Whether a service manager of this user's answers.
+# Whether a service manager of this user's answers, and stays when the user logs out.
 has_systemd() {
     [ "${OCTET_SYSTEMD-1}" = 1 ] && command -v systemd-run >/dev/null &&
+        [ "$(loginctl show-user "$(id -un)" -p Linger --value 2>/dev/null)" = yes ] &&
         systemd-run --user --quiet --collect true >/dev/null 2>&1
 }
 

@@ -181,6 +181,18 @@ def test_host_stop():
         assert result.returncode == 0 and not runs(keeper) and not runs(daemon), result
 
 
+def test_host_systemd():
+    """systemd's manager of a user ends with the user's last session, unless the user lingers: then it has the daemons."""
+    for linger, what in (("yes", "systemd-run --user"), ("no", "setsid")):
+        with prepared() as folder, tempfile.TemporaryDirectory() as name:
+            tools = pathlib.Path(name)
+            program(tools / "systemd-run", "#!/bin/bash\nwhile [[ $1 = -* ]]; do [[ $1 != -[pE] ]] || shift; shift; done\n"
+                                           "[ \"$1\" != true ] || exit 0\n\"$@\" >/dev/null 2>&1 &\n")
+            program(tools / "loginctl", f"#!/bin/sh\n[ \"$*\" = \"show-user $(id -un) -p Linger --value\" ] && echo {linger}\n")
+            keeper, _ = begin(folder, "exec sleep 1000", what, OCTET_SYSTEMD="1", PATH=f"{tools}:{os.environ['PATH']}")
+            assert host(folder, "stop").returncode == 0 and not runs(keeper)
+
+
 def test_break_off():
     """SIGTERM while a host is silent: the command ends, and leaves nothing."""
     with tempfile.TemporaryDirectory() as name:
@@ -262,6 +274,7 @@ if __name__ == "__main__":
     OCTET = str(pathlib.Path(sys.argv[1]).resolve())
     test_host()
     test_host_stop()
+    test_host_systemd()
     test_break_off()
     test_refusals()
     test_how_to_look_at_a_run_on_kubernetes()

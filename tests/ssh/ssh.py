@@ -27,7 +27,8 @@ HOSTS = ["h1", "h2", "h3"]
 DEADLINE_S = 300
 ENDLESS = ["--set", "run.stop_at_return=501", "--set", "run.env_steps=1000000000", "--set", "learner.metrics_s=0.1",
            "--set", "learner.checkpoint_s=0.5"]
-# What a service manager would do with a unit, on a host that has none: it runs by the name systemd-run.
+# What a service manager would do with a unit, on a host that has none: it runs by the name systemd-run, and loginctl says that it
+# stays without a session.
 SYSTEMD_RUN = """#!/bin/sh
 [ "$1" = --user ] || exit 1
 folder=.
@@ -43,6 +44,9 @@ while :; do
 done
 [ "$1" != true ] || exit 0
 cd "$folder" && setsid "$@" </dev/null >/dev/null 2>&1 &
+"""
+LOGINCTL = """#!/bin/sh
+[ "$*" = "show-user root -p Linger --value" ] && echo yes
 """
 
 
@@ -94,8 +98,9 @@ class World:
         home, place = self.home(host), pathlib.Path("/etc/netns") / self.lab.namespace(host)
         (home / "bin").mkdir(parents=True)
         if host == "h3":
-            (home / "bin/systemd-run").write_text(SYSTEMD_RUN, encoding="utf-8")
-            (home / "bin/systemd-run").chmod(0o755)
+            for name, text in (("systemd-run", SYSTEMD_RUN), ("loginctl", LOGINCTL)):
+                (home / "bin" / name).write_text(text, encoding="utf-8")
+                (home / "bin" / name).chmod(0o755)
         (place / "passwd").write_text(f"root:x:0:0:root:{home}:/bin/sh\nsshd:x:65533:65533::/run/sshd:/bin/false\n",
                                       encoding="utf-8")
         (place / "shadow").write_text("root:*:19000:0:99999:7:::\nsshd:*:19000:0:99999:7:::\n", encoding="utf-8")
