@@ -5,6 +5,7 @@
 # Exit codes: the learner's; 1: a host failed; 130: Ctrl-C.
 # shellcheck disable=SC2317 # functions that each calls by their name
 set -uo pipefail
+shopt -s extglob
 umask 077
 here=${1:?}
 # What plan.sh sets; plan is a function that sets an array for each daemon.
@@ -32,6 +33,7 @@ place=
 
 # Of two that say the same the first counts.
 quick=("${ssh_options[@]}" -o BatchMode=yes -o ConnectTimeout=15 -o ServerAliveInterval=5 -o ServerAliveCountMax=3 -o LogLevel=ERROR)
+collected=$run_dir/.collect
 stopping=
 started=
 
@@ -255,20 +257,44 @@ tidy() {
     on "$1" tidy 2>/dev/null
 }
 
-# collect HOST: the learner's run folder, and the logs of all, which go on where those of an earlier start ended.
+# settle FILE...: each takes its place in the run folder.
+settle() {
+    local file there
+    for file in "$@"; do
+        there=$run_dir/${file##*/}
+        [ -e "$file" ] || continue
+        [ ! -d "$file" ] || rm -rf "$there"
+        mv -fT "$file" "$there" || return
+    done
+}
+
+# append LOG: what the log of that name here does not end with: a host that could not be cleared still has what was collected before.
+append() {
+    local log=$run_dir/log/${1##*/} size=0 known=0 at
+    [ ! -e "$log" ] || size=$(stat -c %s "$log") || return
+    while read -r at; do
+        if cmp -s -n $((size - at)) -i "$at:0" "$log" "$1"; then
+            known=$((size - at))
+            break
+        fi
+    done < <(head -n 1 "$1" | grep -sabxF -f - "$log" | cut -d : -f 1)
+    tail -c "+$((known + 1))" "$1" >>"$log"
+}
+
+# collect HOST: the learner's run folder, and the logs of all, which go on where those of an earlier start ended. Nothing takes its
+# place before all is here; what tells that there is a run comes last, so that whoever is killed meanwhile can begin again.
 collect() {
-    local name there logs file
-    logs=$here/log.$(number_of "$1")
-    there=$(on "$1" holds) && mkdir "$logs" || return
+    local name there from
+    from=$collected/$(number_of "$1")
+    there=$(on "$1" holds) && mkdir -p "$from" || return
     for name in $there; do
-        case "$name" in
-        log) fetch "$1" "$1:$remote/log/*" "$logs/" || return ;;
-        run) [ "$1" != "$learner_host" ] || fetch "$1" "$1:$remote/run/*" "$run_dir/" || return ;;
-        esac
+        [ "$name" = log ] || [ "$1" = "$learner_host" ] || continue
+        mkdir "$from/$name" && fetch "$1" "$1:$remote/$name/*" "$from/$name/" || return
     done
-    for file in "$logs"/*.log; do
-        [ ! -e "$file" ] || cat "$file" >>"$run_dir/log/${file##*/}" || return
+    for name in "$from"/log/*.log; do
+        [ ! -e "$name" ] || append "$name" || return
     done
+    settle "$from"/run/config.yaml "$from"/run/!(config.yaml|checkpoint*|policy*) "$from"/run/checkpoint* "$from"/run/policy*
 }
 
 # orphaned: the command was killed, and this process was not.
@@ -334,6 +360,7 @@ finish() {
         say "ends the daemons"
         each "cannot end its daemons" stop "${hosts[@]}"
         unfollow
+        rm -rf "$collected"
         each "cannot copy the run from there" collect "${good[@]}"
         is_good "$learner_host" || left=$learner_host:$remote
         each "cannot remove $remote" remove "${good[@]}"
@@ -346,7 +373,7 @@ finish() {
             [ ! -s "$here/said.$(number_of "$host")" ] || say "$host:$remote still has a run"
         done
     fi
-    rm -rf "$run_dir/certs" "$here"
+    rm -rf "$run_dir/certs" "$collected" "$here"
     if [ -n "$left" ]; then
         wrong "the run is in $left: the same command with --run-dir $run_dir goes on with it"
         [ "$code" -ne 0 ] || code=1
@@ -388,7 +415,7 @@ resumed=()
 saved=
 if [ -n "$resume" ]; then
     saved=$(stat -c %Y "$run_dir"/checkpoint*.oct | sort -n | tail -n 1)
-    mapfile -d '' -t resumed < <(find "$run_dir" -mindepth 1 -maxdepth 1 ! -name log ! -name .lock ! -name certs -print0)
+    mapfile -d '' -t resumed < <(find "$run_dir" -mindepth 1 -maxdepth 1 ! -name log ! -name .lock ! -name .collect ! -name certs -print0)
 fi
 say "looks at ${#hosts[@]} hosts"
 each "cannot be used" check "${hosts[@]}" || finish 1

@@ -8,6 +8,7 @@ usage: test_cluster.py OCTET
 import contextlib
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +18,58 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from daemons import wait_for  # noqa: E402
 
 SHELL = pathlib.Path(__file__).resolve().parents[2] / "cli/cluster"
+# Hosts are folders beside these programs; what a file "broken" names does not get through.
+SSH = """#!/bin/bash
+here=${0%/*}
+[[ " $* " != *" -G "* ]] || exec echo "hostname 127.0.0.1"
+while [ "$1" != -- ]; do shift; done
+[ ! -e "$here/broken" ] || [[ $3 != *"$(cat "$here/broken")"* ]] || exit 255
+for file in /proc/$$/fd/*; do # a host has none of those that are open here
+    file=${file##*/}
+    [ "$file" -le 2 ] || eval "exec $file>&-"
+done
+HOME=$here/$2 exec sh -c "$3"
+"""
+SCP = """#!/bin/bash
+here=${0%/*}
+while [ "$1" != -- ]; do shift; done
+shift
+place() { [[ $1 != *:* ]] && echo "$1" || echo "$here/${1%%:*}/${1#*:}"; }
+to=$(place "${*: -1}")
+for from in "${@:1:$#-1}"; do
+    from=$(place "$from")
+    if [ -e "$here/broken" ] && [[ $from = *"$(cat "$here/broken")"* ]]; then
+        for file in $from; do
+            head -c 3 "$file" >"$to/${file##*/}" # and the connection is gone
+            exit 255
+        done
+    fi
+    cp -r -p $from "$to" || exit
+done
+"""
+DAEMON = """#!/bin/sh
+[ "$1" != --version ] || exit 0
+echo "LOG-$$ begins"
+exec sleep 1000
+"""
+# It saves when it is stopped, and ends when there is a file finish.
+LEARNER = """#!/bin/sh
+[ "$1" != --version ] || exit 0
+code=0 last=
+for word; do
+    [ "$last" != --exit-when-stopped ] || code=$word
+    last=$word
+done
+trap 'echo "saved $$" >run/checkpoint.oct; exit "$code"' TERM
+echo "LOG-$$ begins, with $(cat run/checkpoint.oct 2>&1)"
+mkdir -p run/policy_versions
+echo config >run/config.yaml
+echo policy | tee run/policy.oct >run/policy_versions/1.oct
+echo "begun $$" >run/checkpoint.oct
+until [ -e finish ]; do sleep 0.1; done
+"""
+
+
 def octet(*arguments, status=None):
     result = subprocess.run([OCTET, "cluster", *[str(a) for a in arguments]], stdin=subprocess.DEVNULL, capture_output=True,
                             text=True, timeout=120, check=False)
@@ -193,6 +246,92 @@ def test_host_systemd():
             assert host(folder, "stop").returncode == 0 and not runs(keeper)
 
 
+class Hosts:
+    """Where octet cluster ssh runs, with hosts that are folders beside what it calls ssh and scp, and daemons that train nothing."""
+
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+        self.run = self.folder / "run"
+        self.broken = self.folder / "broken"
+        for name, text in (("ssh", SSH), ("scp", SCP)):
+            program(self.folder / name, text)
+        (self.folder / "programs").mkdir()
+        for name in ("replay", "learner", "actor"):
+            program(self.folder / "programs" / f"octet-{name}", LEARNER if name == "learner" else DAEMON)
+        for name in ("a", "b"):
+            (self.folder / name).mkdir()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for name in ("a", "b"):
+            host(self.remote(name), "stop", OCTET_STOP_S="2")
+
+    def remote(self, name):
+        return self.folder / name / "octet-runs/run"
+
+    def start(self, *arguments):
+        environment = {"PATH": f"{self.folder}:{os.environ['PATH']}", "TMPDIR": str(self.folder), "OCTET_SYSTEMD": "0",
+                       "OCTET_LIBEXEC": str(self.folder / "programs")}
+        return subprocess.Popen([OCTET, "cluster", "ssh", "cartpole", "--hosts", "a,b", "--run-dir", "run", *arguments],
+                                cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                start_new_session=True, env={**os.environ, **environment})
+
+    def begun(self, process):
+        """Waits until the learner of this start trains, and its end is what is waited for."""
+        said = []
+        for line in process.stdout:
+            said.append(line)
+            if line.startswith("learner: LOG-"):
+                return line
+        raise AssertionError(f"octet cluster ssh ended with {process.wait()}: {said}")
+
+    def end(self, process):
+        """SIGTERM; what the command said since, and its exit code."""
+        process.terminate()
+        return self.ended(process)
+
+    def ended(self, process):
+        with process:
+            said = process.stdout.read()
+        return said, process.returncode
+
+    def log(self, name="learner"):
+        return (self.run / f"log/{name}.log").read_text(encoding="utf-8")
+
+    def saved(self, where=None):
+        return (where or self.run).joinpath("checkpoint.oct").read_text(encoding="utf-8")
+
+
+def test_a_copy_that_breaks():
+    """What was fetched in part is no run: the same command goes on with that on the host, when it is new and when it is resumed, and
+    each log is here once."""
+    with tempfile.TemporaryDirectory() as name, Hosts(name) as hosts:
+        starts = []
+        for options in ([], ["--resume"]):
+            hosts.broken.unlink(missing_ok=True)
+            process = hosts.start("--insecure", *options)
+            starts.append(hosts.begun(process))
+            before = hosts.saved() if options else None
+            hosts.broken.write_text("/run/*", encoding="utf-8")
+            said, code = hosts.end(process)
+            assert code == 143 and f"the same command with --run-dir {hosts.run} goes on with it" in said, (code, said)
+            assert (hosts.saved() if options else hosts.run.joinpath("checkpoint.oct").exists() or None) == before, "all or nothing"
+            saved = hosts.saved(hosts.remote("a") / "run")
+            hosts.broken.write_text("'remove'", encoding="utf-8")
+            process = hosts.start("--insecure", *options)
+            starts.append(hosts.begun(process))
+            assert saved.strip() in starts[-1], (starts, saved)
+            said, code = hosts.end(process)
+            assert code == 143 and "a:octet-runs/run is still there" in said, (code, said)
+            assert hosts.saved().startswith("saved ") and (hosts.run / "policy_versions/1.oct").exists()
+            assert sorted(os.listdir(hosts.run)) == [".lock", "checkpoint.oct", "config.yaml", "log", "policy.oct", "policy_versions"]
+        lines = [line for line in hosts.log().splitlines() if line.startswith("LOG-")]
+        assert [f"learner: {line}\n" for line in lines] == starts, (lines, starts)
+        assert [hosts.log(daemon).count("LOG-") for daemon in ("replay", "evaluator", "actor-0")] == [4, 4, 4]
+
+
 def test_break_off():
     """SIGTERM while a host is silent: the command ends, and leaves nothing."""
     with tempfile.TemporaryDirectory() as name:
@@ -275,6 +414,7 @@ if __name__ == "__main__":
     test_host()
     test_host_stop()
     test_host_systemd()
+    test_a_copy_that_breaks()
     test_break_off()
     test_refusals()
     test_how_to_look_at_a_run_on_kubernetes()
