@@ -163,24 +163,41 @@ cli_folder_has_begun(const char *path)
     return learner_checkpoints_any(path) || cli_folder_has(path, "policy.oct");
 }
 
-// Nothing is there but what an octet train that was killed at once has made, or nothing at all.
+// Whether a folder is there in which is_ours knows every name.
 static bool
-is_bare(const char *path)
+has_only(const char *path, bool (*is_ours)(const char *path, const char *name))
 {
     DIR *folder = opendir(path);
-    bool is_bare = folder != NULL;
-    for (const struct dirent *entry; is_bare && (entry = readdir(folder)) != NULL;) {
-        static const char *const names[] = {".", "..", ".lock", "log"};
-        bool is_ours = strncmp(entry->d_name, "config.yaml.tmp.", 16) == 0;
-        for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
-            is_ours = is_ours || strcmp(entry->d_name, names[i]) == 0;
-        }
-        is_bare = is_ours;
+    bool has_only = folder != NULL;
+    for (const struct dirent *entry; has_only && (entry = readdir(folder)) != NULL;) {
+        const char *name = entry->d_name;
+        has_only = strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || is_ours(path, name);
     }
     if (folder != NULL) {
         (void)closedir(folder);
     }
-    return is_bare;
+    return has_only;
+}
+
+static bool
+is_of_operator(const char *path, const char *name)
+{
+    (void)path;
+    return strcmp(name, "operator") == 0;
+}
+
+// What an octet train or an octet cluster ssh that was killed makes before there is a run.
+static bool
+is_of_start(const char *path, const char *name)
+{
+    static const char *const names[] = {".lock", "log", ".collect"};
+    char certs[CLI_PATH_MAX + 8];
+    bool is_ours = strncmp(name, "config.yaml.tmp.", 16) == 0;
+    for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
+        is_ours = is_ours || strcmp(name, names[i]) == 0;
+    }
+    (void)snprintf(certs, sizeof(certs), "%s/certs", path);
+    return is_ours || (strcmp(name, "certs") == 0 && has_only(certs, is_of_operator));
 }
 
 // A run that never began stands in nobody's way, and an empty folder may have been made for this.
@@ -189,7 +206,7 @@ may_take(const char *path)
 {
     bool is_run = cli_folder_has(path, "config.yaml") && cli_folder_has(path, ".lock") &&
                   cli_folder_has(path, "log");
-    return is_bare(path) || (is_run && !cli_folder_has_begun(path));
+    return has_only(path, is_of_start) || (is_run && !cli_folder_has_begun(path));
 }
 
 oct_err

@@ -332,6 +332,25 @@ def test_a_copy_that_breaks():
         assert [hosts.log(daemon).count("LOG-") for daemon in ("replay", "evaluator", "actor-0")] == [4, 4, 4]
 
 
+def test_a_command_that_is_killed():
+    """The same command goes on with what the killed one left, though that has made an operator's key in the run folder."""
+    with tempfile.TemporaryDirectory() as name, Hosts(name) as hosts:
+        with hosts.start() as process:
+            hosts.begun(process)
+            process.kill()
+        assert (hosts.run / "certs/operator/node.key").exists()
+        wait_for("an end of what it left here", lambda: not list(hosts.folder.glob("octet-ssh-*")))
+        process = hosts.start()
+        assert "saved " in hosts.begun(process)
+        said, code = hosts.end(process)
+        assert code == 143 and hosts.saved().startswith("saved ") and not (hosts.run / "certs").exists(), (code, said)
+        assert not hosts.remote("a").exists() and not hosts.remote("b").exists()
+    with tempfile.TemporaryDirectory() as name, Hosts(name) as hosts:  # certificates of somebody are no such key
+        (hosts.run / "certs/ca").mkdir(parents=True)
+        said, code = hosts.ended(hosts.start())
+        assert code == 1 and "cannot make folder 'run': File exists" in said, (code, said)
+
+
 def test_break_off():
     """SIGTERM while a host is silent: the command ends, and leaves nothing."""
     with tempfile.TemporaryDirectory() as name:
@@ -415,6 +434,7 @@ if __name__ == "__main__":
     test_host_stop()
     test_host_systemd()
     test_a_copy_that_breaks()
+    test_a_command_that_is_killed()
     test_break_off()
     test_refusals()
     test_how_to_look_at_a_run_on_kubernetes()

@@ -303,7 +303,7 @@ def interrupt(check, world):
 
 def left(check, world):
     """The command is killed with -9: the daemons go on, and the same command again ends them and goes on with their run."""
-    process = world.start("third", "--run-dir", "third", "--insecure", *ENDLESS)
+    process = world.start("third", "--run-dir", "third", *ENDLESS)
     checkpoint = world.remote("h1", "third") / "run/checkpoint.oct"
     wait_for("a checkpoint", lambda: goes_on(process) and checkpoint.exists(), numbers=lambda: world.said("third"))
     os.killpg(process.pid, signal.SIGKILL)
@@ -315,7 +315,7 @@ def left(check, world):
     check.that(len(before) == 3, "the daemons of the first start go on")
     for place in world.folder.glob("octet-ssh-*"):
         shutil.rmtree(place)  # of the killed one
-    status = world.start("again", "--run-dir", "third", "--insecure").wait(DEADLINE_S)
+    status = world.start("again", "--run-dir", "third").wait(DEADLINE_S)
     check.that(status == 0 and summary(world, "third")["solved"] is True, f"the same command again: solved, exit code {status}")
     check.that("resum" in (world.folder / "third/log/learner.log").read_text(encoding="utf-8").lower(),
                "it resumed from the checkpoint there")
