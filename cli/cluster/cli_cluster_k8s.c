@@ -18,7 +18,6 @@
 #define CERTS        "/etc/octet/tls"
 #define DATA         CLI_K8S_DATA
 #define EXPERIMENT   "/experiment"
-#define STOPPED      "143" // 128 + SIGTERM: the Job goes on
 #define METRIC       "octet_learner_actors_wanted"
 #define POD          "@POD@" // in a relay's words: the name of its pod
 
@@ -605,10 +604,6 @@ daemons_place(k8s *k)
                    k->o->cluster.insecure ? "http" : "https", METRICS_PORT);
     for (size_t i = 0; i < k->plan->count; i++) {
         cli_cluster_daemon *daemon = &k->plan->daemon[i];
-        if (daemon->may_finish) {
-            cli_cluster_plan_add(k->plan, daemon, "--exit-when-stopped");
-            cli_cluster_plan_add(k->plan, daemon, STOPPED);
-        }
         cli_cluster_plan_add(k->plan, daemon, "--metrics");
         cli_cluster_plan_add(k->plan, daemon, here);
         cli_cluster_plan_add(k->plan, daemon, "--metrics");

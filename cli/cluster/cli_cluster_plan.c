@@ -21,6 +21,7 @@
 #define NAME_BYTES       32
 #define PORT_MIN         1024
 #define PORT_MAX         65535
+#define STOPPED          "143" // 128 + SIGTERM: the run has not ended
 
 // ---- options
 
@@ -461,6 +462,8 @@ learner_place(cli_cluster_plan *plan, const cli_cluster_place *place)
     add(plan, learner, "--run-dir");
     add(plan, learner, "%s", place->run_dir);
     add(plan, learner, "--resume");
+    add(plan, learner, "--exit-when-stopped");
+    add(plan, learner, STOPPED);
     add(plan, learner, "--await-evaluator");
     add(plan, learner, EVALUATOR_WAIT_S);
     add(plan, learner, "--set");

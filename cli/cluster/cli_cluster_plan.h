@@ -117,8 +117,9 @@ void cli_cluster_options_init(cli_cluster_options *options, const char *command)
 // on standard error files of this machine that the daemons must find under the same path.
 cli_cluster_plan *cli_cluster_plan_make(const cli_cluster_options *options);
 // The daemons and their command lines. The learner resumes where its folder holds a run (--resume
-// begins a new one where it does not), so that it may be started again by anybody. Ends the
-// process where the last port would be higher than there are.
+// begins a new one where it does not), so that it may be started again by anybody; its exit code is
+// 0 of a finished run alone, and 143 when a signal has stopped it. Ends the process where the last
+// port would be higher than there are.
 void cli_cluster_plan_place(cli_cluster_plan *plan, const cli_cluster_place *place);
 // One more word of a daemon's, before or after others: a copy is kept.
 void cli_cluster_plan_add(cli_cluster_plan *plan, cli_cluster_daemon *daemon, const char *word);

@@ -2,7 +2,8 @@
 # The end of a job of octet cluster slurm, which prints what this reads before it: #SBATCH lines, variables, plan, keep and experiment.
 # The first component has learner, replay and evaluators, each a step with CPUs and memory of its own; the last one, if there are
 # actors, has these. Learners over several nodes are a step of a component between them, connected by MPI. More actors may come and go: sbatch --array=0-15 RUN/actors.sh.
-# A requeued job goes on with its run. SIGTERM, which comes before the time limit, ends it with a checkpoint.
+# A requeued job goes on with its run. SIGTERM, which comes before the time limit, ends it with a checkpoint. The exit code is the
+# learner's: 0 of a finished run, 143 of one that was stopped before.
 # shellcheck disable=SC2154,SC2034,SC2317 # what is read before, and by plan, and called by a trap
 set -uo pipefail
 umask 077

@@ -2,7 +2,7 @@
 # octet cluster ssh: copies programs and certificates to hosts, starts the daemons there, follows them, collects the run
 # folder, and ends everything. octet_host.sh is its part on each host. octet cluster ssh makes the folder PLAN and runs this.
 # usage: octet_ssh.sh PLAN        PLAN/plan.sh and PLAN/experiment.yaml; PLAN is removed
-# Exit codes: the learner's; 1: a host failed; 130: Ctrl-C.
+# Exit codes: the learner's, which is 143 when it was stopped before the end of its run; 1: a host failed; 130: Ctrl-C.
 # shellcheck disable=SC2317 # functions that each calls by their name
 set -uo pipefail
 shopt -s extglob
@@ -450,4 +450,6 @@ while [ ! -e "$here/done" ]; do
     sleep 0.2
 done
 quit_if_asked
-finish "$(cat "$here/code")"
+code=$(cat "$here/code")
+[ "$code" -ne 143 ] || wrong "$learner_host: the learner was stopped there, before the end of the run"
+finish "$code"

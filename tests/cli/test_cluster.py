@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from daemons import wait_for  # noqa: E402
+from daemons import kill_if_there, wait_for  # noqa: E402
 
 SHELL = pathlib.Path(__file__).resolve().parents[2] / "cli/cluster"
 # Hosts are folders beside these programs; what a file "broken" names does not get through.
@@ -351,6 +351,23 @@ def test_a_command_that_is_killed():
         assert code == 1 and "cannot make folder 'run': File exists" in said, (code, said)
 
 
+def test_a_learner_that_is_stopped():
+    """Who stops the learner on its host has not finished the run; the learner has, when it ends by itself."""
+    with tempfile.TemporaryDirectory() as name, Hosts(name) as hosts:
+        process = hosts.start("--insecure")
+        hosts.begun(process)
+        for pid in (hosts.remote("a") / "pid/learner").read_text(encoding="utf-8").split():
+            kill_if_there(pid, signal.SIGTERM)  # as an orderly shutdown does
+        said, code = hosts.ended(process)
+        assert code == 143 and "a: the learner was stopped there, before the end of the run" in said, (code, said)
+        assert hosts.saved().startswith("saved ")
+        process = hosts.start("--insecure", "--resume")
+        hosts.begun(process)
+        (hosts.remote("a") / "finish").touch()
+        said, code = hosts.ended(process)
+        assert code == 0 and "stopped" not in said, (code, said)
+
+
 def test_break_off():
     """SIGTERM while a host is silent: the command ends, and leaves nothing."""
     with tempfile.TemporaryDirectory() as name:
@@ -388,7 +405,7 @@ def test_slurm():
         asked += '\nhead=h learner_host=h port=1 work=/w; plan; printf "%s\\n" "$run" "${learner[@]}" -- "${actor[@]}"\n'
         words = subprocess.run(["bash", "-u"], input=asked, text=True, capture_output=True, check=True).stdout.splitlines()
         assert words[0] == str(run), words
-        assert words[1:] == ["octet-learner", "/w/experiment.yaml", "--run-dir", str(run), "--resume", "--await-evaluator", "60",
+        assert words[1:] == ["octet-learner", "/w/experiment.yaml", "--run-dir", str(run), "--resume", "--exit-when-stopped", "143", "--await-evaluator", "60",
                              "--set", "net.learner=tls+tcp://0.0.0.0:1", "--set", "net.replay=tls+tcp://h:6",
                              "--tls", "/w/certs/learner", "--", "octet-actor", "--learner", "tls+tcp://h:1",
                              "--tls", "/w/certs/actor"], words
@@ -435,6 +452,7 @@ if __name__ == "__main__":
     test_host_systemd()
     test_a_copy_that_breaks()
     test_a_command_that_is_killed()
+    test_a_learner_that_is_stopped()
     test_break_off()
     test_refusals()
     test_how_to_look_at_a_run_on_kubernetes()

@@ -238,7 +238,7 @@ def requeue(check, world):
     world.run("scancel", "--batch", "--signal=TERM", job)
     wait_for("an end", lambda: ended(world, job), numbers=world.jobs)
     state = world.state(job)
-    check.that(state["JobState"] == "COMPLETED", f"SIGTERM, as before a time limit: {state['JobState']} {state['ExitCode']}")
+    check.that(state["JobState"] == "FAILED" and state["ExitCode"] == "143:0", f"SIGTERM, as before a time limit: {state['JobState']} {state['ExitCode']}")
     summary = json.loads((run / "summary.json").read_text(encoding="utf-8"))
     check.that(summary["env_steps"] > steps_before and (run / "checkpoint.oct").exists(), f"saved after {summary['env_steps']} steps")
     wait_for(f"an end of the arrays {actors} and {more}", lambda: world.jobs() == "", numbers=world.jobs)
@@ -262,7 +262,7 @@ def learners(check, world):
     world.run("scancel", "--batch", "--signal=TERM", job)
     wait_for("an end", lambda: ended(world, job), numbers=world.jobs)
     state = world.state(job)
-    check.that(state["JobState"] == "COMPLETED", f"SIGTERM, as before a time limit: {state['JobState']} {state['ExitCode']}")
+    check.that(state["JobState"] == "FAILED" and state["ExitCode"] == "143:0", f"SIGTERM, as before a time limit: {state['JobState']} {state['ExitCode']}")
     check.that("LEARNER-STOP reason=interrupted" in log.read_text(encoding="utf-8"), "rank 0 has saved the run")
     check.that(json.loads((run / "summary.json").read_text(encoding="utf-8"))["updates"] > updates, "its summary says so")
 

@@ -323,6 +323,19 @@ def left(check, world):
     nothing_left(check, world, "third")
 
 
+def stopped(check, world):
+    """The learner's host ends it and what keeps it: the command says so, and the run is here, to be continued."""
+    process = world.start("stopped", "--run-dir", "stopped", *ENDLESS)
+    wait_for("updates", lambda: goes_on(process) and updates(world, "h1", "stopped") > 3, numbers=lambda: world.said("stopped"))
+    for pid in world.running("h1", "octet-learner"):
+        kill_if_there(pid, signal.SIGTERM)
+    status = process.wait(DEADLINE_S)
+    check.that(status == 143 and "h1: the learner was stopped there, before the end of the run" in world.said("stopped"),
+               f"it says that the run has not ended, exit code {status}")
+    check.that((world.folder / "stopped/checkpoint.oct").exists() and summary(world, "stopped")["solved"] is False, "it is collected")
+    nothing_left(check, world, "stopped")
+
+
 def step_count(world, host, name):
     """Environment steps in the last row of metrics.csv beside the learner."""
     names, *rows = (world.remote(host, name) / "run/metrics.csv").read_text(encoding="utf-8").splitlines()
@@ -434,7 +447,7 @@ def refusals(check, world):
         nothing_left(check, world, name)
 
 
-SCENARIOS = [train, relays, interrupt, left, killed, lost, refusals]
+SCENARIOS = [train, relays, interrupt, left, stopped, killed, lost, refusals]
 
 
 def begin(build, sshd):
