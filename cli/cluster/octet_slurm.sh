@@ -18,9 +18,39 @@ say() {
     printf '%s octet: %s\n' "$(date -u +%FT%TZ)" "$*"
 }
 
+# holder JOB: its state, where Slurm still knows it; the end of one that is just ending is waited for. What cannot be asked may run.
+holder() {
+    local state
+    while :; do
+        state=$(squeue --noheader --jobs="$1" --format=%T 2>&1) || case "$state" in
+        *"Invalid job id"*) return ;;
+        esac
+        state=${state%%$'\n'*}
+        [ "$state" = COMPLETING ] || break
+        sleep 2
+    done
+    echo "$state"
+}
+
+# take: the run folder is this job's; it is another's as long as that one may go on with it.
+take() {
+    local owner state file=$run/log/.job lock
+    exec {lock}>>"$file" || return
+    flock "$lock" 2>/dev/null # of two jobs that begin at once; some file systems have no locks
+    owner=$(cat "$file")
+    if [ -n "$owner" ] && [ "$owner" != "$SLURM_JOB_ID" ]; then
+        state=$(holder "$owner")
+        if [ -n "$state" ]; then
+            say "job $owner has the run in $run ($state): wait for its end, or scancel $owner" >&2
+            return 1
+        fi
+    fi
+    echo "$SLURM_JOB_ID" >"$file" && exec {lock}>&-
+}
+
 # In the job's private folder: keys, the experiment, what actors of arrays need to know.
 work=$run/job
-mkdir -p "$run/log" || exit
+mkdir -p "$run/log" && take || exit
 rm -rf "$work"
 mkdir -m 700 "$work" || exit
 # Two jobs on one node must not meet, so that without --port each job has ports of its own.

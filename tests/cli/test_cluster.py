@@ -445,6 +445,38 @@ def test_slurm_learners():
     assert "--insecure" not in script.partition("write_files()")[0]
 
 
+def test_slurm_run_that_is_taken():
+    """A job that finds its run folder in use by another one leaves it alone; one that Slurm has forgotten uses it no more."""
+    running, gone = "echo RUNNING", "echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1"
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        run, tools = folder / "run", folder / "tools"
+        tools.mkdir()
+        for tool in ("scontrol", "scancel"):
+            program(tools / tool, "#!/bin/sh\n")
+        program(tools / "srun", f"#!/bin/sh\necho begun >>{folder}/begun\n")
+        (folder / "job.sh").write_text(octet("slurm", "cartpole", "--insecure", "--run-dir", run, status=0).stdout, encoding="utf-8")
+        for owner, squeue, status, says in (
+                ("", running, 0, "ended: "), ("2", running, 0, "ended: "), ("1", gone, 0, "ended: "), ("1", "", 0, "ended: "),
+                ("1", "[ -e $0.asked ] || { : >$0.asked; echo COMPLETING; }", 0, "ended: "),
+                ("1", running, 1, f"job 1 has the run in {run} (RUNNING): wait for its end, or scancel 1"),
+                ("1", "echo PENDING; echo PENDING", 1, "(PENDING)"),
+                ("1", "echo 'Unable to contact slurm controller' >&2; exit 1", 1, "(Unable to contact slurm controller)")):
+            (run / "job").mkdir(parents=True)
+            (run / "log").mkdir(exist_ok=True)
+            (run / "log/.job").write_text(owner, encoding="utf-8")
+            (run / "job/theirs").touch()
+            (folder / "begun").unlink(missing_ok=True)
+            program(tools / "squeue", f"#!/bin/sh\n{squeue}\n")
+            done = subprocess.run(["bash", folder / "job.sh"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=60,
+                                  env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "SLURM_JOB_ID": "2"})
+            assert done.returncode == status and says in done.stdout + done.stderr, (owner, squeue, done)
+            is_alone = [(run / "job/theirs").exists(), not (folder / "begun").exists()]
+            owner_now = (run / "log/.job").read_text(encoding="utf-8").strip()
+            assert is_alone == [status == 1] * 2 and owner_now == (owner if status else "2"), (owner, squeue, is_alone, owner_now)
+            shutil.rmtree(run / "job", ignore_errors=True)
+
+
 if __name__ == "__main__":
     OCTET = str(pathlib.Path(sys.argv[1]).resolve())
     test_host()
@@ -459,3 +491,4 @@ if __name__ == "__main__":
     test_no_run()
     test_slurm()
     test_slurm_learners()
+    test_slurm_run_that_is_taken()

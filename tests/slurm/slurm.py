@@ -211,6 +211,10 @@ def requeue(check, world):
                          "actor": "cpu=2,mem=400M"}, f"each step has CPUs and memory of its own: {given}")
     node = world.state(job)["BatchHost"]
     actors = world.run("sbatch", "--parsable", "--array=0-1", run / "actors.sh").strip()
+    other = world.run("sbatch", "--parsable", world.folder / "second.sh").strip()
+    wait_for("an end of the same script", lambda: ended(world, other), numbers=world.jobs)
+    check.that(world.state(other)["ExitCode"] == "1:0" and f"job {job} has the run in {run} (RUNNING): wait for its end, or scancel {job}" in
+               (world.folder / "log/second.log").read_text(encoding="utf-8"), "the same script again leaves the run to this job")
     wait_for("four actors", lambda: newest(run, "actors") == 4, numbers=world.jobs)
     check.that(True, "an array of two actors takes part")
     world.run("scontrol", "update", f"nodename={node}", "state=drain", "reason=test")
