@@ -150,7 +150,7 @@ certificates() {
     for role in "${roles[@]}"; do
         "$octet" certs issue "$role" "$role" --dir "$here/certs" >/dev/null || return
     done
-    rm -rf "$run_dir/certs" && mkdir "$run_dir/certs" && cp -r "$here/certs/operator" "$run_dir/certs/"
+    rm -rf "$run_dir/certs/operator" && mkdir -p "$run_dir/certs" && cp -r "$here/certs/operator" "$run_dir/certs/"
 }
 
 # host_of NAME: the number of the host where the daemon runs that is the NAMEth actor, relay or evaluator. Actors go round the hosts but
@@ -373,7 +373,11 @@ finish() {
             [ ! -s "$here/said.$(number_of "$host")" ] || say "$host:$remote still has a run"
         done
     fi
-    rm -rf "$run_dir/certs" "$collected" "$here"
+    if [ -z "$certs$insecure" ]; then # made for this run
+        rm -rf "$run_dir/certs/operator"
+        rmdir "$run_dir/certs" 2>/dev/null
+    fi
+    rm -rf "$collected" "$here"
     if [ -n "$left" ]; then
         wrong "the run is in $left: the same command with --run-dir $run_dir goes on with it"
         [ "$code" -ne 0 ] || code=1
@@ -415,7 +419,8 @@ resumed=()
 saved=
 if [ -n "$resume" ]; then
     saved=$(stat -c %Y "$run_dir"/checkpoint*.oct | sort -n | tail -n 1)
-    mapfile -d '' -t resumed < <(find "$run_dir" -mindepth 1 -maxdepth 1 ! -name log ! -name .lock ! -name .collect ! -name certs -print0)
+    mapfile -d '' -t resumed < <(find "$run_dir" -mindepth 1 -maxdepth 1 ! -name log ! -name .lock ! -name .collect ! -name certs \
+        ! -name job ! -name actors.sh -print0)
 fi
 say "looks at ${#hosts[@]} hosts"
 each "cannot be used" check "${hosts[@]}" || finish 1

@@ -6,6 +6,7 @@ usage: test_cluster.py OCTET
 """
 
 import contextlib
+import fcntl
 import os
 import pathlib
 import shutil
@@ -332,6 +333,14 @@ def test_a_copy_that_breaks():
         assert [hosts.log(daemon).count("LOG-") for daemon in ("replay", "evaluator", "actor-0")] == [4, 4, 4]
 
 
+def is_free(lock):
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    except BlockingIOError:
+        return False
+
+
 def test_a_command_that_is_killed():
     """The same command goes on with what the killed one left, though that has made an operator's key in the run folder."""
     with tempfile.TemporaryDirectory() as name, Hosts(name) as hosts:
@@ -340,6 +349,8 @@ def test_a_command_that_is_killed():
             process.kill()
         assert (hosts.run / "certs/operator/node.key").exists()
         wait_for("an end of what it left here", lambda: not list(hosts.folder.glob("octet-ssh-*")))
+        with open(hosts.run / ".lock", "rb") as lock:  # until its last child has ended, too
+            wait_for("the run folder", lambda: is_free(lock))
         process = hosts.start()
         assert "saved " in hosts.begun(process)
         said, code = hosts.end(process)
