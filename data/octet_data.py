@@ -21,6 +21,7 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 import zlib
 
 try:
@@ -34,7 +35,7 @@ MAGIC, BYTE_ORDER = b"OCTETDAT", 0x01020304
 ROWS, NOTES_MAX = 64, 1 << 20
 F32, U8, DISCRETE, BOX = 1, 2, 1, 2
 TERMINATED, TRUNCATED, FIRST, END, RANDOM, FAILED, ROLLOUT = 1, 2, 4, 8, 16, 32, 64
-AGE_UNKNOWN = 2**32 - 1
+SPACES = "octet has Discrete, and Box of floats with finite bounds"
 BOUND_TOLERANCE = 1e-3  # OCT_BOX_TOLERANCE of common/oct_box.h
 
 ENV = np.dtype([("id", "S264"), ("reward_threshold", "f8"), ("obs_dtype", "u4"), ("obs_count", "u4"),
@@ -99,8 +100,8 @@ def columns_of(header):
 
 
 def read(path):
-    """Header, notes and a generator of streams: rows without a gap, as arrays by column. The file is
-    one that `octet data info` finds whole: its rows are not checked again."""
+    """Header, notes and a generator of streams, whose blocks agree with their sums. The file is one that
+    `octet data info` finds whole: what its rows say is not checked again."""
     with open(path, "rb") as file:
         bytes_ = file.read(HEADER.itemsize)
     if len(bytes_) < HEADER.itemsize or bytes_[:8] != MAGIC:
@@ -115,42 +116,67 @@ def read(path):
         raise DataError(f"{path}: it was cut off")
     map_ = np.memmap(path, np.uint8, "r")
     at = int(header["notes_at"])
-    notes = bytes(map_[at:at + int(header["notes_bytes"])]).decode()
-    return header, notes, streams(header, map_)
+    notes = bytes(map_[at:at + int(header["notes_bytes"])])
+    if zlib.crc32(notes) != header["notes_crc"]:
+        raise DataError(f"{path}: its notes are damaged")
+    return header, notes.decode(), streams(path, header, map_)
 
 
-def streams(header, map_):
+def streams(path, header, map_):
     columns, block_bytes = columns_of(header)
     blocks = map_[int(header["blocks_at"]):].reshape(-1, block_bytes)
     heads = np.ascontiguousarray(blocks[:, :BLOCK.itemsize]).view(BLOCK)[:, 0]
     begins = np.flatnonzero(heads["previous"] == NONE)
     for begin, end in zip(begins, [*begins[1:], len(heads)]):
+        for block in range(begin, end):
+            if zlib.crc32(blocks[block, 4:]) != heads["checksum"][block]:
+                raise DataError(f"{path}: block {block} of {len(heads)}: it disagrees with its sum")
         rows = int(heads["count"][begin:end].sum(dtype=np.int64))
-        out = {}
-        for name, (at, dtype, shape) in columns.items():
-            size = int(header["block_rows"]) * dtype.itemsize * math.prod(shape)
-            column = np.ascontiguousarray(blocks[begin:end, at:at + size]).reshape(-1).view(dtype)
-            out[name] = column[:rows * math.prod(shape)].reshape(rows, *shape)
-        yield out
+        yield Stream(columns, int(header["block_rows"]), blocks[begin:end], rows)
 
 
-def episodes(streams_):
-    """Rows first … end row of each complete episode, as arrays by column. ROLLOUT marks a beginning or
-    an end that may be missing."""
+class Stream:
+    """Rows without a gap, in blocks that are full but for the last one; read when they are asked for."""
+
+    def __init__(self, columns, block_rows, blocks, count):
+        self.columns, self.block_rows, self.blocks, self.count = columns, block_rows, blocks, count
+
+    def column(self, name, first, end):
+        """Of the rows first to end - 1."""
+        at, dtype, shape = self.columns[name]
+        begin = first // self.block_rows
+        blocks = self.blocks[begin:(end - 1) // self.block_rows + 1]
+        bytes_ = np.ascontiguousarray(blocks[:, at:at + self.block_rows * dtype.itemsize * math.prod(shape)])
+        rows = bytes_.reshape(-1).view(dtype).reshape(len(blocks) * self.block_rows, *shape)
+        return rows[first - begin * self.block_rows:end - begin * self.block_rows]
+
+
+def episode_ranges(streams_):
+    """Stream, first row and the row behind the end row of each complete episode. ROLLOUT marks a
+    beginning or an end that may be missing."""
     for stream in streams_:
-        first = -1
-        for row in np.flatnonzero(stream["flags"] & (FIRST | END)):
-            is_known = not stream["flags"][row] & ROLLOUT
-            if stream["flags"][row] & FIRST:
+        flags, first = stream.column("flags", 0, stream.count), -1
+        for row in map(int, np.flatnonzero(flags & (FIRST | END))):
+            is_known = not flags[row] & ROLLOUT
+            if flags[row] & FIRST:
                 first = row if is_known else -1
             elif first >= 0:
                 if is_known:
-                    yield {name: column[first:row + 1] for name, column in stream.items()}
+                    yield stream, first, row + 1
                 first = -1
 
 
+def episodes(streams_):
+    """Rows first … end row of each complete episode, as arrays by column."""
+    for stream, first, end in episode_ranges(streams_):
+        yield {name: stream.column(name, first, end) for name in stream.columns}
+
+
 class Writer:
-    """Writes a data set of one stream. header: env, extra_dim, run_id and seed are set."""
+    """Writes a data set of one stream. header: env, extra_dim, run_id and seed are set. At most
+    BUFFER_BYTES of blocks, or one block, wait to be written."""
+
+    BUFFER_BYTES = 64 << 20
 
     def __init__(self, path, header, notes):
         self.file, self.header = open(path, "wb"), header
@@ -160,57 +186,59 @@ class Writer:
         notes = notes.decode(errors="ignore").encode()  # not in the middle of a character
         header["notes_at"], header["notes_bytes"] = PAGE, len(notes)
         header["notes_crc"], header["blocks_at"] = zlib.crc32(notes), up(PAGE + len(notes), PAGE)
-        self.columns, self.block_bytes = columns_of(header)
+        columns, block_bytes = columns_of(header)
         for name in ("obs", "action"):
-            _, dtype, shape = self.columns[name]
+            _, dtype, shape = columns[name]
             header[f"{name}_bytes"] = dtype.itemsize * math.prod(shape)
         self.file.write(b"\0" * PAGE + notes)
         self.file.write(b"\0" * (int(header["blocks_at"]) - PAGE - len(notes)))
-        self.pending, self.held, self.rows, self.blocks = [], 0, 0, 0
+        self.out = np.zeros((max(self.BUFFER_BYTES // block_bytes, 1), block_bytes), np.uint8)
+        self.heads = self.out[:, :BLOCK.itemsize].view(BLOCK)[:, 0]
+        self.columns = {}
+        for name, (at, dtype, shape) in columns.items():
+            bytes_ = self.out[:, at:at + ROWS * dtype.itemsize * math.prod(shape)]
+            self.columns[name] = bytes_.view(dtype).reshape(len(self.out), ROWS, *shape)
+        self.held, self.rows, self.blocks = 0, 0, 0  # rows in the buffer, rows and blocks in the file
 
     def add(self, episode):
         """All rows of an episode, with the end row, by column."""
-        age = np.arange(len(episode["flags"]), dtype=np.uint32)
-        self.pending.append({**episode, "age": age})
-        self.held += len(age)
-        if self.held > 4096 * ROWS:
-            self.flush(False)
+        done, count = 0, len(episode["flags"])
+        while done < count:
+            if self.held == len(self.out) * ROWS:  # what comes links the last block
+                self.flush(False)
+            part = min(count - done, len(self.out) * ROWS - self.held)
+            rows = np.arange(self.held, self.held + part)
+            for name, column in self.columns.items():
+                column[rows // ROWS, rows % ROWS] = episode[name][done:done + part]
+            begins = rows % ROWS == 0
+            self.heads["episode_age"][rows[begins] // ROWS] = done + np.flatnonzero(begins)
+            self.held += part
+            done += part
 
     def flush(self, is_last):
-        if not self.pending:
+        blocks = (self.held + ROWS - 1) // ROWS
+        if blocks == 0:
             return
-        rows = {name: np.concatenate([p[name] for p in self.pending]) for name in self.pending[0]}
-        count = self.held if is_last else (self.held - 1) // ROWS * ROWS  # the last block is not linked
-        blocks = (count + ROWS - 1) // ROWS
-        out = np.zeros((blocks, self.block_bytes), np.uint8)
-        for name, (at, dtype, shape) in self.columns.items():
-            size = dtype.itemsize * math.prod(shape)
-            column = np.zeros(blocks * ROWS * size, np.uint8)
-            column[:count * size] = np.ascontiguousarray(rows[name][:count], dtype).reshape(-1).view(np.uint8)
-            out[:, at:at + ROWS * size] = column.reshape(blocks, ROWS * size)
-        head = np.zeros(blocks, BLOCK)
-        serial = np.arange(self.blocks, self.blocks + blocks, dtype=np.uint64)
+        head, serial = self.heads[:blocks], np.arange(self.blocks, self.blocks + blocks, dtype=np.uint64)
         head["layout"], head["serial"], head["session"] = LAYOUT, serial, 1
-        head["count"] = np.minimum(count - np.arange(blocks) * ROWS, ROWS)
+        head["count"] = np.minimum(self.held - np.arange(blocks) * ROWS, ROWS)
         head["previous"], head["next"] = serial - np.uint64(1), serial + np.uint64(1)
         head["previous"][serial == 0] = NONE
         if is_last:
             head["next"][-1] = NONE
         head["first"] = self.rows + np.arange(blocks, dtype=np.uint64) * ROWS
-        head["episode_age"] = rows["age"][:count:ROWS]
-        out[:, :BLOCK.itemsize] = head.view(np.uint8).reshape(blocks, -1)
-        for block in out:
-            block[:4] = np.frombuffer(np.uint32(zlib.crc32(block[4:])).tobytes(), np.uint8)
-        self.file.write(out.tobytes())
-        self.pending = [{name: column[count:] for name, column in rows.items()}]
-        self.held -= count
-        self.rows += count
+        for i in range(blocks):
+            head["checksum"][i] = zlib.crc32(self.out[i, 4:])
+        self.file.write(self.out[:blocks])
+        self.out[:blocks] = 0
+        self.rows += self.held
         self.blocks += blocks
+        self.held = 0
 
     def close(self):
         self.flush(True)
         self.header["blocks"] = self.blocks
-        self.header["file_bytes"] = int(self.header["blocks_at"]) + self.blocks * self.block_bytes
+        self.header["file_bytes"] = int(self.header["blocks_at"]) + self.blocks * self.out.shape[1]
         self.header["crc"] = zlib.crc32(self.header.tobytes()[:HEADER.fields["crc"][1]])
         self.file.seek(0)
         self.file.write(self.header.tobytes())
@@ -223,34 +251,45 @@ class Writer:
 
 
 def export_npz(path, out):
+    """Array by array, an episode at a time, so that no more of them is in memory."""
     header, _, streams_ = read(path)
-    shape = obs_shape(header["env"])
-    parts = {name: [] for name in ("observations", "actions", "rewards", "next_observations",
-                                   "terminations", "truncations", "episodes", "versions")}
-    for number, e in enumerate(episodes(streams_)):
-        obs = e["obs"].reshape(-1, *shape)
-        parts["observations"].append(obs[:-1])
-        parts["next_observations"].append(obs[1:])
-        parts["actions"].append(e["action"][:-1])
-        parts["rewards"].append(e["reward"][:-1])
-        parts["versions"].append(e["version"][:-1])
-        parts["terminations"].append((e["flags"][:-1] & TERMINATED) != 0)
-        parts["truncations"].append((e["flags"][:-1] & TRUNCATED) != 0)
-        parts["episodes"].append(np.full(len(obs) - 1, number, np.int64))
-    if not parts["rewards"]:
+    found, obs = list(episode_ranges(streams_)), obs_shape(header["env"])
+    if not found:
         raise DataError(f"{path} has no complete episode")
     if os.path.exists(out) and not os.path.isfile(out):
         raise DataError(f"{out} cannot be written: it is a device, a pipe or a folder")
-    sys.unraisablehook = lambda _: None  # of an archive that NumPy leaves open when it cannot be written
+    steps = sum(end - first - 1 for _, first, end in found)
+    arrays = {"observations": ("obs", 0, lambda rows, _: rows.reshape(-1, *obs)),
+              "actions": ("action", 0, lambda rows, _: rows),
+              "rewards": ("reward", 0, lambda rows, _: rows),
+              "next_observations": ("obs", 1, lambda rows, _: rows.reshape(-1, *obs)),
+              "terminations": ("flags", 0, lambda rows, _: (rows & TERMINATED) != 0),
+              "truncations": ("flags", 0, lambda rows, _: (rows & TRUNCATED) != 0),
+              "episodes": ("flags", 0, lambda rows, number: np.full(len(rows), number, np.int64)),
+              "versions": ("version", 0, lambda rows, _: rows)}  # column, rows ahead, what the array has of it
     try:
         with draft_of(pathlib.Path(out)) as draft, open(draft, "wb") as file:
-            np.savez(file, **{name: np.concatenate(list_) for name, list_ in parts.items()})
+            with zipfile.ZipFile(file, "w") as archive:
+                for name, (column, ahead, of) in arrays.items():
+                    parts = (of(stream.column(column, first + ahead, end - 1 + ahead), number)
+                             for number, (stream, first, end) in enumerate(found))
+                    write_array(archive, name, steps, parts)
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
         raise DataError(f"{out} cannot be written: {error.strerror}") from None
-    steps = sum(len(rewards) for rewards in parts["rewards"])
-    print(f"{out}: {counted(len(parts['rewards']), 'episode')}, {counted(steps, 'step')}")
+    print(f"{out}: {counted(len(found), 'episode')}, {counted(steps, 'step')}")
+
+
+def write_array(archive, name, rows, parts):
+    """One array of an .npz, of so many rows, as numpy.savez writes it."""
+    with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
+        for i, part in enumerate(parts):
+            if i == 0:
+                np.lib.format.write_array_header_1_0(file, {
+                    "descr": np.lib.format.dtype_to_descr(part.dtype), "fortran_order": False,
+                    "shape": (rows, *part.shape[1:])})
+            file.write(np.ascontiguousarray(part))
 
 
 # ---- Minari
@@ -386,10 +425,10 @@ def env_of(metadata, storage, gymnasium, env_id, name):
             raise DataError(f"its actions are {action}: octet has 256 numbers at most")
         env["action_kind"], env["action_count"] = BOX, count
         if not (np.isfinite(action.low).all() and np.isfinite(action.high).all()):
-            raise DataError(f"its actions are {action}: octet has finite bounds")
+            raise DataError(f"its actions are {action}: {SPACES}")
         env["action_low"][:count], env["action_high"][:count] = action.low.reshape(-1), action.high.reshape(-1)
     else:
-        raise DataError(f"its actions are {action}: octet has Discrete and Box")
+        raise DataError(f"its actions are {action}: {SPACES}")
     return env
 
 
@@ -540,6 +579,8 @@ def main():
         sys.exit(130)
     except (DataError, OSError, ValueError) as error:
         sys.exit(f"octet data: error: {error}")
+    except MemoryError as error:
+        sys.exit(f"octet data: error: not enough memory{f': {error}' if str(error) else ''}")
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import tracemalloc
 
 OCTET, PROGRAM = sys.argv[2:4]
 NEEDS = {"numpy": "numpy", "minari": "numpy, minari, gymnasium, h5py, PIL"}[sys.argv[1]]
@@ -116,26 +117,90 @@ def same(path, want):
     return header
 
 
-HOLD = """
+def same_arrays(path, env, episodes):
+    """The arrays of an .npz are those of the episodes, row by row."""
+    shape = octet_data.obs_shape(env)
+    want = {name: np.concatenate([e[column][skip:len(e["flags"]) - 1 + skip] for e in episodes])
+            for name, column, skip in (("observations", "obs", 0), ("next_observations", "obs", 1), ("actions", "action", 0),
+                                       ("rewards", "reward", 0), ("versions", "version", 0), ("flags", "flags", 0))}
+    flags = want.pop("flags")
+    want["terminations"], want["truncations"] = (flags & octet_data.TERMINATED) != 0, (flags & octet_data.TRUNCATED) != 0
+    want["episodes"] = np.repeat(np.arange(len(episodes)), [len(e["flags"]) - 1 for e in episodes])
+    for name in ("observations", "next_observations"):
+        want[name] = want[name].reshape(-1, *shape)
+    with np.load(path) as arrays:
+        assert sorted(arrays) == sorted(want), sorted(arrays)
+        for name, column in want.items():
+            assert arrays[name].dtype == column.dtype and np.array_equal(arrays[name], column), name
+
+
+def refused(path, words):
+    try:
+        list(octet_data.episodes(octet_data.read(path)[2]))
+    except octet_data.DataError as error:
+        assert words in str(error), error
+    else:
+        raise AssertionError(words)
+
+
+def peak_of(function):
+    """The most bytes that it holds at once."""
+    tracemalloc.start()
+    function()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
+
+
+def memory(folder):
+    """300 MB of pictures pass through a writer that holds a buffer of them."""
+    header = header_of("pictures")
+    header["env"]["obs_count"] = 84 * 84 * 4
+    header["env"]["obs_shape"][:3] = (84, 84, 4)
+    episode = episode_of(header, np.random.default_rng(3), 105, False)  # 3 MB
+
+    def write():
+        writer = octet_data.Writer(folder / "pictures.data", header, "# notes\n")
+        for _ in range(100):
+            writer.add(episode)
+        writer.close()
+    peak = peak_of(write)
+    assert peak < octet_data.Writer.BUFFER_BYTES + (8 << 20), peak
+    assert "episodes    100 complete" in octet("info", folder / "pictures.data")
+
+    def read():
+        for got in octet_data.episodes(octet_data.read(folder / "pictures.data")[2]):
+            assert np.array_equal(got["obs"], episode["obs"])
+    peak = peak_of(read)
+    assert peak < 4 * episode["obs"].nbytes, peak
+    (folder / "pictures.data").unlink()
+
+
+INSTEAD = """
 import importlib.util, sys
 spec = importlib.util.spec_from_file_location("octet_data", sys.argv[1])
 octet_data = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(octet_data)
-def hold(*_, **__):
-    open("{folder}/begun", "w").write("yes")
-    open("{folder}/never").read()
-{what} = hold
+def instead(*_, **__):
+    {does}
+{what} = instead
 sys.argv = sys.argv[1:]
 octet_data.main()
 """
 
 
+def python_with(folder, what, does):
+    """A Python whose octet_data does something else at what."""
+    (folder / "instead.py").write_text(INSTEAD.format(what=what, does=does))
+    python = folder / "python"
+    python.write_text(f"#!/bin/sh\nexec {sys.executable} {folder}/instead.py \"$@\"\n")
+    python.chmod(0o755)
+    return python
+
+
 def interrupted(folder, what, *arguments):
     """Stops a command while the program is at what: by Ctrl-C, which every process gets, and by a signal to octet."""
-    (folder / "hold.py").write_text(HOLD.format(folder=folder, what=what))
-    held = folder / "held"
-    held.write_text(f"#!/bin/sh\nexec {sys.executable} {folder}/hold.py \"$@\"\n")
-    held.chmod(0o755)
+    held = python_with(folder, what, f"open('{folder}/begun', 'w').write('yes'), open('{folder}/never').read()")
     numbers = (signal.SIGINT, signal.SIGTERM)
     (folder / "tmp").mkdir(exist_ok=True)
     before = sorted(folder.rglob("*"))
@@ -176,17 +241,23 @@ def with_numpy(folder):
         octet("export", file, "--out", out, "--last", 2)
         same(out, episodes[-2:])
         octet("export", file, "--npz", folder / "out.npz")
-        arrays = np.load(folder / "out.npz")
-        assert len(arrays["rewards"]) == sum(LENGTHS)
-        assert arrays["next_observations"][0].tobytes() == episodes[0]["obs"][1].tobytes()
-        assert arrays["terminations"].sum() + arrays["truncations"].sum() >= len(LENGTHS) - 1
-    large = np.random.default_rng(1).bytes(30000)  # over several flushes of the writer
+        same_arrays(folder / "out.npz", header_of(kind)["env"], episodes)
+        blocks = file.read_bytes()[octet_data.PAGE:]
+        for bytes_ in (1, 3 << 10, 6 << 10):  # blocks that are written one by one, and in other groups
+            octet_data.Writer.BUFFER_BYTES, usual = bytes_, octet_data.Writer.BUFFER_BYTES
+            make(out, kind)
+            octet_data.Writer.BUFFER_BYTES = usual
+            assert out.read_bytes()[octet_data.PAGE:] == blocks, (kind, bytes_)
+    memory(folder)
+    large = np.random.default_rng(1).bytes(30000)
     header = header_of("numbers")
     writer, rng = octet_data.Writer(folder / "large.data", header, ""), np.random.default_rng(2)
     for _ in range(300):
         writer.add(episode_of(header, rng, 1000 + large[_] % 7, False))
     writer.close()
     assert "episodes    300 complete" in octet("info", folder / "large.data")
+    peak = peak_of(lambda: octet_data.export_npz(folder / "large.data", folder / "large.npz"))
+    assert peak < (folder / "large.data").stat().st_size / 4, peak
     parts = [episode_of(header, rng, 5, False) for _ in range(3)]
     parts[0]["flags"][0] |= octet_data.ROLLOUT
     parts[2]["flags"][-2] &= ~np.uint8(octet_data.TERMINATED | octet_data.TRUNCATED)
@@ -203,7 +274,12 @@ def with_numpy(folder):
     bytes_[-100] ^= 1
     (folder / "bad.data").write_bytes(bytes_)
     assert "bad.data: block 7 of 8: it disagrees with its sum" in octet("info", folder / "bad.data", code=1)
+    refused(folder / "bad.data", "block 7 of 8: it disagrees with its sum")
     octet("export", folder / "bad.data", "--out", folder / "none.data", code=1)
+    bytes_ = bytearray((folder / "numbers.data").read_bytes())
+    bytes_[octet_data.PAGE] ^= 1
+    (folder / "bad.data").write_bytes(bytes_)
+    refused(folder / "bad.data", "its notes are damaged")
     assert "cannot be written" in octet("export", folder / "numbers.data", "--out", folder / "no/x.data", code=1)
     os.mkfifo(folder / "pipe")
     assert "it is a device or a pipe" in octet("export", folder / "numbers.data", "--out", folder / "pipe", code=1)
@@ -242,11 +318,14 @@ def with_numpy(folder):
     # What was there before stays, of whatever an export was stopped by.
     for name in ("begun", "never"):
         (folder / name).unlink()
-    interrupted(folder, "octet_data.np.savez", "export", folder / "numbers.data", "--npz", folder / "out.npz")
+    interrupted(folder, "octet_data.write_array", "export", folder / "numbers.data", "--npz", folder / "out.npz")
     before = (folder / "out.npz").read_bytes()
     size = (folder / "large.data").stat().st_size
     text = octet("export", folder / "large.data", "--npz", folder / "out.npz", code=1, disk=size * 5 // 4)
     assert text == f"octet data: error: {folder}/out.npz cannot be written: File too large\n", text
+    python = python_with(folder, "octet_data.write_array", "raise MemoryError('Unable to allocate 9 GiB')")
+    text = octet("export", folder / "numbers.data", "--npz", folder / "out.npz", python=python, code=1)
+    assert text == "octet data: error: not enough memory: Unable to allocate 9 GiB\n", text
     assert (folder / "out.npz").read_bytes() == before and not list(folder.glob("*.tmp.*"))
     text = octet("export", folder / "numbers.data", "--npz", folder / "pipe", code=1)
     assert "pipe cannot be written: it is a device" in text and (folder / "pipe").is_fifo(), text
@@ -279,6 +358,7 @@ def strangers(folder):
     five, fives, ones = np.arange(5), np.full(5, 5), np.ones(5)
     nan_obs = np.zeros((6, 4), np.float32)
     nan_obs[5, 2] = np.nan
+    spaces = "octet has Discrete, and Box of floats with finite bounds"
     float32 = "allowed are finite numbers of float32"
     box = Box(-2, 2, (2,), np.float32)
     beyond = np.zeros((5, 2), np.float32)
@@ -292,7 +372,9 @@ def strangers(folder):
             ("beyond", box, beyond, ones, None, "episode 0, step 3: number 1 of the action is -2.1: allowed are -2 to 2; "
              "--clip-actions clips such"),
             ("open", Box(-np.inf, np.inf, (2,), np.float32), beyond, ones, None,
-             f"its actions are {Box(-np.inf, np.inf, (2,), np.float32)}: octet has finite bounds")):
+             f"its actions are {Box(-np.inf, np.inf, (2,), np.float32)}: {spaces}"),
+            ("whole", Box(0, 3, (2,), np.int32), beyond.astype(np.int32), ones, None,
+             f"its actions are {Box(0, 3, (2,), np.int32)}: {spaces}")):
         where = stranger(folder, name, space, actions, rewards, obs)
         text = octet("import", "--minari", where, "--out", out, code=1)
         assert text == f"octet data: error: {words}\n" and not list(folder.glob("stranger.data*")), text
