@@ -11,6 +11,7 @@ import importlib.util
 import json
 import os
 import pathlib
+import re
 import resource
 import signal
 import subprocess
@@ -221,7 +222,23 @@ def interrupted(folder, what, *arguments):
     assert sorted(folder.rglob("*")) == before, sorted(folder.rglob("*"))
 
 
+def learners(folder):
+    """docs/data.md says of every algorithm whether it learns from a data set, and `octet config --check` agrees."""
+    page = pathlib.Path(__file__).parents[2] / "docs/data.md"
+    told = {name: row[2] for row in re.finditer(r"^\| (`[a-z].*?`) \| (learns|refused)", page.read_text(), re.M)
+            for name in re.findall(r"`(\w+)`", row[1])}
+    words = subprocess.run([OCTET, "config", "algo.name"], capture_output=True, text=True, check=True).stdout
+    assert sorted(told) == sorted(re.search(r"^ *word; (.*)$", words, re.M)[1].split(", ")), (told, words)
+    for name, word in told.items():
+        env = {"table": "FrozenLake-v1", **dict.fromkeys(("d4pg", "ddpg", "td3", "sac"), "Pendulum-v1")}.get(name, "CartPole-v1")
+        (folder / "x.yaml").write_text(f"env: {{id: {env}}}\nalgo: {{name: {name}}}\nreplay: {{data: x.data}}\nrun: {{updates: 5}}\n")
+        done = subprocess.run([OCTET, "config", "--check", folder / "x.yaml"], capture_output=True, text=True, check=False)
+        is_refused = "error: replay.data: algo.name: " in done.stderr
+        assert is_refused == (word == "refused") and done.returncode == is_refused, (name, word, done)
+
+
 def with_numpy(folder):
+    learners(folder)
     for kind in ("numbers", "pictures", "box"):
         file, out = folder / f"{kind}.data", folder / "out.data"
         episodes = make(file, kind)
