@@ -301,6 +301,16 @@ slice_number(const import_graph *graph, const import_node *node, size_t input, c
     return false;
 }
 
+// The same where the node may leave it out: *out stays what it is then.
+static bool
+slice_option(const import_graph *graph, const import_node *node, size_t input, const char *name,
+             int64_t *out)
+{
+    bool is_given =
+        import_graph_input(graph, node, input) != NULL || import_node_attribute(node, name) != NULL;
+    return !is_given || slice_number(graph, node, input, name, out);
+}
+
 const char *
 import_slice(import_graph *graph, const import_node *node, import_value *out)
 {
@@ -308,16 +318,19 @@ import_slice(import_graph *graph, const import_node *node, import_value *out)
     int64_t first = 0, end = 0, axis = 0, stride = 1;
     bool is_known = slice_number(graph, node, 1, "starts", &first) &&
                     slice_number(graph, node, 2, "ends", &end);
-    (void)slice_number(graph, node, 3, "axes", &axis);
-    (void)slice_number(graph, node, 4, "steps", &stride);
+    bool is_plain = slice_option(graph, node, 3, "axes", &axis) &&
+                    slice_option(graph, node, 4, "steps", &stride) && stride == 1;
     if (x == NULL || !is_known) {
         return "policies have it with one constant range only";
     }
     if (x->constant != NULL) {
+        if (!is_plain || (axis != 0 && axis != -1)) {
+            return "policies have it along the axis of a constant list, with step 1, only";
+        }
         out->constant = import_constant_slice(graph, x->constant, first, end);
         return out->constant != NULL ? NULL : "it takes a part of a constant that is no list";
     }
-    if (x->step->rank != 1 || (axis != 1 && axis != -1) || stride != 1) {
+    if (!is_plain || x->step->rank != 1 || (axis != 1 && axis != -1)) {
         return "policies have it along the last axis of rows of numbers, with step 1, only";
     }
     int64_t count = x->step->count;

@@ -7,7 +7,7 @@
 // A model that a test makes node by node: its input is the row "obs", what a node gives is called
 // as the test says. Threads: one user. Owns: nothing; names and numbers are borrowed.
 
-enum { SMALL_NODES = 16, SMALL_INPUTS = 3, SMALL_TENSORS = 16 };
+enum { SMALL_NODES = 16, SMALL_INPUTS = 5, SMALL_TENSORS = 16 };
 
 typedef struct small_model {
     import_model model;
@@ -43,6 +43,16 @@ small_model_tensor(small_model *m, const char *name, uint32_t rows, uint32_t col
     made->count = (size_t)(rows > 0 ? rows : 1) * columns;
 }
 
+// A list of whole numbers.
+static inline void
+small_model_list(small_model *m, const char *name, const int64_t *integers, size_t count)
+{
+    import_tensor *made = &m->tensors[m->model.tensor_count++];
+    *made =
+        (import_tensor){.name = name, .type = 7, .rank = 1, .count = count, .integers = integers};
+    made->dims[0] = (uint32_t)count;
+}
+
 // Inputs that are NULL are left out.
 static inline import_node *
 small_model_node(small_model *m, const char *op, const char *output, const char *a, const char *b,
@@ -64,6 +74,14 @@ small_model_node(small_model *m, const char *op, const char *output, const char 
                                 .output_count = 1,
                                 .attributes = &m->attributes[i]};
     return &m->nodes[i];
+}
+
+// One more input of the last node.
+static inline void
+small_model_input(small_model *m, const char *input)
+{
+    import_node *node = &m->nodes[m->model.node_count - 1];
+    m->inputs[m->model.node_count - 1][node->input_count++] = (char *)(uintptr_t)input;
 }
 
 // The node's attribute, a list of integers.

@@ -159,6 +159,42 @@ test_a_constant_is_turned_as_its_perm_says(void **state)
     refused(&m, &request, "no order of the axes");
 }
 
+// A shape that is part of a list, as exporters compute it: numbers 1 and 2 of {9, 0, 3}.
+static void
+test_a_constant_is_cut_along_its_axis_with_step_1(void **state)
+{
+    (void)state;
+    static const int64_t list[] = {9, 0, 3}, zero[] = {0}, one[] = {1}, two[] = {2}, three[] = {3};
+    static const int64_t zero_one[] = {0, 1};
+    static const struct {
+        const char *axes, *steps;
+        bool is_taken;
+    } cases[] = {{"zero", "one", true},      {"one", "one", false},       {"zero", "two", false},
+                 {"zero one", "one", false}, {"zero", "zero one", false}, {"zero", "obs", false}};
+    import_request request = request_box();
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        small_model m;
+        policy_spec spec;
+        begin(&m);
+        small_model_list(&m, "list", list, 3);
+        small_model_list(&m, "zero", zero, 1);
+        small_model_list(&m, "one", one, 1);
+        small_model_list(&m, "two", two, 1);
+        small_model_list(&m, "three", three, 1);
+        small_model_list(&m, "zero one", zero_one, 2);
+        small_model_node(&m, "Slice", "shape", "list", "one", "three");
+        small_model_input(&m, cases[i].axes);
+        small_model_input(&m, cases[i].steps);
+        small_model_node(&m, "Reshape", "x", "obs", "shape", NULL);
+        small_model_node(&m, "MatMul", "action", "x", "W", NULL);
+        if (cases[i].is_taken) {
+            (void)parity_of(&m, minus_ones, 1, &spec);
+        } else {
+            refused(&m, &request, "with step 1");
+        }
+    }
+}
+
 // ---- sizes
 
 static bool is_too_large;
@@ -196,6 +232,7 @@ main(void)
         cmocka_unit_test(test_clips_at_the_end_are_one),
         cmocka_unit_test(test_each_clip_of_observations_counts),
         cmocka_unit_test(test_a_constant_is_turned_as_its_perm_says),
+        cmocka_unit_test(test_a_constant_is_cut_along_its_axis_with_step_1),
         cmocka_unit_test(test_a_policy_beyond_the_size_of_a_file_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
