@@ -64,7 +64,7 @@ const oct_config_key oct_config_keys[] = {
         "octet train: seconds without progress after which a daemon is killed and restarted; half "
         "of it: reported; 0: never"),
     F64(run, env_hang_s, 0, YEAR_S, "600",
-        "the same for a daemon that is in code of an environment, which may be slow"),
+        "the same for a daemon that is executing environment code, which may be slow"),
     BOOL(run, deterministic, "false",
          "lock-step: turns follow from counts, not from time, so that a run with the same seed has "
          "the same weights and the same replay table"),
@@ -106,7 +106,8 @@ const oct_config_key oct_config_keys[] = {
         "table: every value at the start; above the returns it makes actors try everything"),
     F64(algo, discount, 0, 1, "0.99", "discount factor of one step"),
     U32(algo, n_step, 0, 1000, "0",
-        "steps of the n-step return before the bootstrap value; 0: 5 of dqn and d4pg, else 1"),
+        "steps of the n-step return before the bootstrap value; 0: 5 for dqn and d4pg, 1 "
+        "otherwise"),
     BOOL(algo, double_q, "true",
          "choose the bootstrap action with the online network (double DQN)"),
     F64(algo, huber_delta, 1e-6, 1e12, "1", "TD error above which the Huber loss is linear"),
@@ -361,8 +362,9 @@ const oct_config_key oct_config_keys[] = {
     F64(actor, flush_s, 0.0001, 3600, "0.02",
         "seconds after which a batch is sent even if it is not full"),
     F64(actor, rollout_wait_s, 0.01, 86400, "5",
-        "rollouts: seconds without a new version after which an actor makes another one, "
-        "or 4 times as long as the quickest of the last 4 versions took to come"),
+        "rollouts: an actor makes one more rollout without a new version after this many "
+        "seconds, or four times the shortest of the last four waits for a version, whichever is "
+        "longer"),
     U32(actor, ring_batches, 3, 4096, "16",
         "batches kept until replay acknowledges them; when all are in use the ring is full"),
     WORD(actor, when_full, "wait drop", "wait",
@@ -411,8 +413,8 @@ const oct_config_key oct_config_keys[] = {
         "episodes of a screen, a short evaluation; a full one follows if the mean reaches "
         "run.stop_at_return or beats the best"),
     F64(evaluation, final_share, 0, 100, "0.1",
-        "when training ends by itself, so many more episodes find out which of the best versions "
-        "ships, at most: a share of those evaluated during training; 0: none"),
+        "after training ends by itself, more episodes decide which of the best versions ships: at "
+        "most this share of the number that was evaluated during training; 0: none"),
     F64(evaluation, period_s, 0, YEAR_S, "0.2", "minimum seconds between evaluations"),
     U32(evaluation, period_turns, 1, 1e6, "20", "deterministic: turns between evaluations"),
     U32(evaluation, envs, 1, 65536, "50", "environments that the evaluator steps together"),
