@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_rng.h"
 #include "envs/env.h"
 #include "envs/gym/env_gym_process.h"
 
@@ -55,7 +56,7 @@ struct octet_env_handle {
     char *id, *name, *options;
     double *bounds[4]; // obs low, high, action low, high
     uint32_t count;
-    uint64_t seed;
+    uint64_t *seeds; // [count] the last that each was given
     uint32_t autoreset, restarts;
     uint32_t obs_bytes, action_bytes;
     bool is_interrupted; // a reset of some ended the episodes of all: the next step says so
@@ -83,20 +84,19 @@ space_of(const struct space_words *words)
     return space;
 }
 
-// Bytes that each part must have.
+// Bytes that each part must have for n environments.
 static void
-parts_sizes(const octet_env_handle *h, size_t sizes[PARTS])
+parts_sizes(const struct header *at, size_t n, size_t sizes[PARTS])
 {
-    size_t obs = h->obs_bytes, action = h->action_bytes, n = h->count;
+    octet_env_space obs = space_of(&at->obs), action = space_of(&at->action);
     for (int k = 0; k < PARTS; k++) {
         sizes[k] = n; // of bytes, one for each environment
     }
-    sizes[OBS_LOW] = sizes[OBS_HIGH] =
-        h->spec.obs.n > 0 ? 0 : env_space_count(&h->spec.obs) * sizeof(double);
+    sizes[OBS_LOW] = sizes[OBS_HIGH] = obs.n > 0 ? 0 : env_space_count(&obs) * sizeof(double);
     sizes[ACTION_LOW] = sizes[ACTION_HIGH] =
-        h->spec.action.n > 0 ? 0 : env_space_count(&h->spec.action) * sizeof(double);
-    sizes[ACTION] = n * action;
-    sizes[OBS] = sizes[FINAL] = n * obs;
+        action.n > 0 ? 0 : env_space_count(&action) * sizeof(double);
+    sizes[ACTION] = n * env_space_bytes(&action);
+    sizes[OBS] = sizes[FINAL] = n * env_space_bytes(&obs);
     sizes[REWARD] = sizes[RETURNS] = n * sizeof(double);
     sizes[SEEDS] = n * sizeof(uint64_t);
     sizes[LENGTHS] = n * sizeof(int32_t);
@@ -119,31 +119,27 @@ space_is_sound(const struct space_words *words)
 
 // Reads the header, and holds every part against the size of the memory.
 static bool
-header_read(octet_env_handle *h)
+header_read(const octet_env_handle *h, struct header *out)
 {
     uint32_t words[20];
     const uint8_t *memory = h->process.memory;
-    size_t sizes[PARTS], fixed = sizeof(words) + sizeof(double) + sizeof(h->at.offsets);
+    size_t sizes[PARTS], fixed = sizeof(words) + sizeof(double) + sizeof(out->offsets);
     if (h->process.size < fixed) {
         return false;
     }
     memcpy(words, memory, sizeof(words));
-    memcpy(&h->at.obs, words + 1, sizeof(h->at.obs));
-    memcpy(&h->at.action, words + 10, sizeof(h->at.action));
-    h->at.limit = words[19];
-    memcpy(&h->at.threshold, memory + sizeof(words), sizeof(double));
-    memcpy(h->at.offsets, memory + sizeof(words) + sizeof(double), sizeof(h->at.offsets));
-    if (words[0] != MAGIC || !space_is_sound(&h->at.obs) || !space_is_sound(&h->at.action)) {
+    memcpy(&out->obs, words + 1, sizeof(out->obs));
+    memcpy(&out->action, words + 10, sizeof(out->action));
+    out->limit = words[19];
+    memcpy(&out->threshold, memory + sizeof(words), sizeof(double));
+    memcpy(out->offsets, memory + sizeof(words) + sizeof(double), sizeof(out->offsets));
+    if (words[0] != MAGIC || !space_is_sound(&out->obs) || !space_is_sound(&out->action)) {
         return false;
     }
-    h->spec.obs = space_of(&h->at.obs);
-    h->spec.action = space_of(&h->at.action);
-    h->obs_bytes = env_space_bytes(&h->spec.obs);
-    h->action_bytes = env_space_bytes(&h->spec.action);
-    parts_sizes(h, sizes);
+    parts_sizes(out, h->count, sizes);
     for (int k = 0; k < PARTS; k++) {
-        if (h->at.offsets[k] % 64 != 0 || h->at.offsets[k] > h->process.size ||
-            sizes[k] > h->process.size - h->at.offsets[k]) {
+        if (out->offsets[k] % 64 != 0 || out->offsets[k] > h->process.size ||
+            sizes[k] > h->process.size - out->offsets[k]) {
             return false;
         }
     }
@@ -156,23 +152,24 @@ part(const octet_env_handle *h, int k)
     return h->process.memory + h->at.offsets[k];
 }
 
-// The process and its memory; seeds continue behind those of an earlier process.
+// The process and its memory. A later one must have the spaces of the first, which rows are made
+// for.
 static oct_err
 process_start(octet_env_handle *h, char *reason, size_t reason_size)
 {
     char count[16], seed[24], autoreset[2] = {h->autoreset != 0 ? '1' : '0', '\0'};
     snprintf(count, sizeof(count), "%u", h->count);
-    snprintf(seed, sizeof(seed), "%" PRIu64, h->seed + (uint64_t)h->restarts * h->count);
+    snprintf(seed, sizeof(seed), "%" PRIu64, h->seeds[0]);
     const char *arguments[] = {h->name, count, seed, autoreset, h->options};
-    struct header before = h->at;
+    struct header at;
     OCT_TRY(env_gym_process_start(&h->process, arguments, reason, reason_size));
-    if (!header_read(h)) {
+    if (!header_read(h, &at)) {
         snprintf(reason, reason_size, "the worker's memory is not sound");
-    } else if (h->restarts > 0 &&
-               (memcmp(&before.obs, &h->at.obs, sizeof(before.obs)) != 0 ||
-                memcmp(&before.action, &h->at.action, sizeof(before.action)) != 0)) {
+    } else if (h->restarts > 0 && (memcmp(&at.obs, &h->at.obs, sizeof(at.obs)) != 0 ||
+                                   memcmp(&at.action, &h->at.action, sizeof(at.action)) != 0)) {
         snprintf(reason, reason_size, "its spaces are others than before");
     } else {
+        h->at = at;
         return OCT_OK;
     }
     env_gym_process_stop(&h->process);
@@ -194,7 +191,9 @@ bounds_copy(octet_env_handle *h, int k, const octet_env_space *space)
 static void
 spec_fill(octet_env_handle *h)
 {
-    octet_env_space obs = h->spec.obs, action = h->spec.action;
+    octet_env_space obs = space_of(&h->at.obs), action = space_of(&h->at.action);
+    h->obs_bytes = env_space_bytes(&obs);
+    h->action_bytes = env_space_bytes(&action);
     obs.low = bounds_copy(h, 0, &obs);
     obs.high = bounds_copy(h, 1, &obs);
     action.low = bounds_copy(h, 2, &action);
@@ -220,6 +219,7 @@ gym_destroy(octet_env_handle *h)
     free(h->id);
     free(h->name);
     free(h->options);
+    free(h->seeds);
     free(h);
 }
 
@@ -253,7 +253,10 @@ gym_create(const octet_env_config *config, octet_env_handle **out, char *error, 
 {
     octet_env_handle *h = oct_alloc(sizeof(*h));
     h->count = config->count;
-    h->seed = config->seed;
+    h->seeds = oct_alloc(config->count * sizeof(*h->seeds));
+    for (uint32_t i = 0; i < config->count; i++) {
+        h->seeds[i] = config->seed + i;
+    }
     h->autoreset = config->autoreset;
     options_take(h, config);
     char reason[ENV_GYM_REASON_BYTES];
@@ -289,6 +292,19 @@ rows_copy(octet_env_handle *h, void *rows, uint32_t stride, int from, uint32_t i
     }
 }
 
+// All of them begin with seeds that follow from their last ones: other handles begin with others,
+// and the same run with the same again.
+static void
+renewed_seed(octet_env_handle *h)
+{
+    uint64_t *seeds = part(h, SEEDS);
+    for (uint32_t i = 0; i < h->count; i++) {
+        seeds[i] = oct_rng_mix(oct_rng_mix(0, h->seeds[i]), h->restarts);
+    }
+    memset(part(h, SEEDED), 1, h->count);
+    memset(part(h, MASK), 1, h->count);
+}
+
 // The process is gone: a new one takes its place, and begins episodes in all. OCT_EINVAL: some
 // could not begin one, as reason says; OCT_ECLOSED: none can be started, as error says.
 static oct_err
@@ -299,7 +315,7 @@ process_renew(octet_env_handle *h, const char *how, char *reason, size_t reason_
     h->restarts++;
     snprintf(h->error, sizeof(h->error), "%s; it was started again", lost);
     if (process_start(h, reason, reason_size) == OCT_OK) {
-        memset(part(h, MASK), 1, h->count);
+        renewed_seed(h);
         oct_err err = env_gym_process_call(&h->process, 'r', reason, reason_size);
         if (err != OCT_ECLOSED) {
             return err;
@@ -316,6 +332,7 @@ reset_call(octet_env_handle *h, const uint8_t *mask, const uint64_t *seeds, char
     uint8_t *wanted = part(h, MASK);
     for (uint32_t i = 0; i < h->count; i++) {
         wanted[i] = mask == NULL || mask[i] != 0;
+        h->seeds[i] = seeds != NULL && wanted[i] != 0 ? seeds[i] : h->seeds[i];
     }
     memset(part(h, SEEDED), seeds != NULL, h->count);
     if (seeds != NULL) {
@@ -330,13 +347,13 @@ gym_reset(octet_env_handle *h, const uint8_t *mask, const uint64_t *seeds, octet
     char reason[ENV_GYM_REASON_BYTES] = "there was no worker";
     oct_err err = h->process.memory == NULL ? OCT_ECLOSED
                                             : reset_call(h, mask, seeds, reason, sizeof(reason));
-    bool is_lost = err == OCT_ECLOSED;
+    bool is_lost = err == OCT_ECLOSED, is_full = mask == NULL || memchr(mask, 0, h->count) == NULL;
     if (is_lost) {
         err = process_renew(h, reason, reason, sizeof(reason));
         if (err == OCT_ECLOSED) {
             return 1;
         }
-        h->is_interrupted = mask != NULL && memchr(mask, 0, h->count) != NULL;
+        h->is_interrupted = !is_full;
         if (seeds != NULL) { // the new process began with its own
             err = reset_call(h, mask, seeds, reason, sizeof(reason));
         }
@@ -345,6 +362,7 @@ gym_reset(octet_env_handle *h, const uint8_t *mask, const uint64_t *seeds, octet
         snprintf(h->error, sizeof(h->error), "%s", reason);
         return 1;
     }
+    h->is_interrupted = h->is_interrupted && !is_full;
     for (uint32_t i = 0; i < h->count; i++) {
         if (mask == NULL || mask[i] != 0) {
             rows_copy(h, io->obs, io->obs_stride, OBS, i);

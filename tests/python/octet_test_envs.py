@@ -111,6 +111,23 @@ class ResetCrash(Counts):
         return super().reset(seed=seed, options=options)
 
 
+class Resized(Counts):
+    """Observes more numbers in each process after the first, which makes a file, and ends its process in the third step."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.size = 40 if pathlib.Path(path).exists() else 2
+        pathlib.Path(path).touch()
+        self.observation_space = spaces.Box(-1, 1, (self.size,), np.float32)
+
+    def observe(self):
+        return np.full(self.size, 0.5, np.float32)
+
+    def trouble(self):
+        if self.steps == 3:
+            os._exit(7)
+
+
 class Port(Counts):
     """Holds one of two ports until it is closed. `refusals` resets on the first port fail, from the second reset on."""
 
@@ -252,6 +269,10 @@ class Whole(Counts):
         return action.astype(np.float64), *super().step(5)[1:]
 
 
+class WholeBytes(Whole):
+    action_space = spaces.Box(0, 255, (2,), np.uint8)
+
+
 class Deep(Counts):
     observation_space = spaces.Box(-1, 1, (1,) * 7)
 
@@ -272,6 +293,6 @@ class Endless(Counts):
     action_space = spaces.Discrete(2**40)
 
 
-for kind in (Counts, Crash, Exit, Hang, Spin, Stuck, Grows, Numbered, ResetCrash, Port, NotFinitePort, Seeded, Raises, Asserts, NotFinite, Shape, Mixed, Pixels, Says, Options, ChannelsFirst, Maps, ManyActions, Words, Whole, Deep, Empty, EmptyActions,
+for kind in (Counts, Crash, Exit, Hang, Spin, Stuck, Grows, Numbered, ResetCrash, Resized, Port, NotFinitePort, Seeded, Raises, Asserts, NotFinite, Shape, Mixed, Pixels, Says, Options, ChannelsFirst, Maps, ManyActions, Words, Whole, WholeBytes, Deep, Empty, EmptyActions,
              Large, Endless):
     gymnasium.register(f"Octet{kind.__name__}-v0", entry_point=kind, disable_env_checker=True)

@@ -95,6 +95,43 @@ def test_a_seeded_reset_of_a_process_that_was_lost_has_its_seeds():
         assert "signal 9" in env.failures[1] and "started again" in env.failures[1]
 
 
+def test_a_reset_of_all_ends_what_was_lost_in_a_reset_of_one():
+    env = make("Seeded")
+    os.kill(int(env.reset(seed=7)[0][0, 1]), signal.SIGKILL)
+    env.reset(options={"reset_mask": np.array([False, True])})
+    env.reset(seed=7)
+    assert not env.step(np.zeros(2, int))[3].any() and env.failures[0] == 0
+
+
+def drawn_after_a_loss(seed):
+    """What two environments drew for their episodes, of which a lost process ended each but the last."""
+    env = make("Seeded")
+    obs, drawn = env.reset(seed=seed)[0], []
+    for _ in range(2):
+        drawn += obs[:, 0].tolist()
+        os.kill(int(obs[0, 1]), signal.SIGKILL)
+        env.step(np.zeros(2, int))
+        obs = env.step(np.zeros(2, int))[0]
+    return drawn + obs[:, 0].tolist()
+
+
+def test_a_process_that_was_lost_goes_on_with_seeds_of_its_own():
+    one, other = drawn_after_a_loss(1000), drawn_after_a_loss(2000)
+    assert len({*one, *other}) == 12 and one == drawn_after_a_loss(1000)
+
+
+def test_a_process_with_other_spaces_is_refused_each_time(tmp_path):
+    env = make("Resized", count=1, path=str(tmp_path / "made"))
+    env.reset(seed=1)
+    for _ in range(2):
+        env.step(np.zeros(1, int))
+    for _ in range(3):
+        with pytest.raises(octet.OctetError, match="it cannot be started again: its spaces are others than before"):
+            env.step(np.zeros(1, int))
+    with pytest.raises(octet.OctetError, match="its spaces are others than before"):
+        env.reset(seed=1)
+
+
 def test_seeds_are_those_that_any_environment_takes():
     env = make("Seeded", seed=2**63 + 5)
     first = env.reset()[0][:, 0].tolist()
