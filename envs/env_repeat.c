@@ -32,7 +32,8 @@ struct octet_env_handle {
     // Of the whole step.
     double *sum;
     uint8_t *all_flags;
-    uint8_t *mask; // environments that had ended before it, then those that are reset
+    uint8_t *mask;       // environments that had ended before it, then those that are reset
+    const char *refusal; // of the last load, by this one itself; NULL: the one inside has the error
 };
 
 static void
@@ -60,12 +61,13 @@ repeat_spec(const octet_env_handle *h)
 static const char *
 repeat_last_error(const octet_env_handle *h)
 {
-    return h->its.api->last_error(h->its.handle);
+    return h->refusal != NULL ? h->refusal : h->its.api->last_error(h->its.handle);
 }
 
 static int
 repeat_reset(octet_env_handle *h, const uint8_t *mask, const uint64_t *seeds, octet_env_io *io)
 {
+    h->refusal = NULL;
     if (h->its.api->reset(h->its.handle, mask, seeds, io) != 0) {
         return 1;
     }
@@ -94,6 +96,14 @@ obs_put(const octet_env_handle *h, void *base, uint32_t stride, uint32_t i)
     }
 }
 
+// The flags of a step inside: one that failed has ended the episode, whether they say so or not.
+static uint8_t
+flags_of(const octet_env_handle *h, uint32_t i)
+{
+    bool has_failed = (h->flags[i] & OCTET_ENV_FAILED) != 0;
+    return h->flags[i] | (has_failed ? OCTET_ENV_TRUNCATED : 0);
+}
+
 // What one step inside has brought to environment i.
 static void
 step_take(octet_env_handle *h, octet_env_io *io, uint32_t i)
@@ -104,8 +114,8 @@ step_take(octet_env_handle *h, octet_env_io *io, uint32_t i)
         return; // it stays at its end until it is reset
     }
     h->sum[i] += h->has_reward64 ? h->reward64[i] : (double)h->reward[i];
-    h->all_flags[i] = h->flags[i];
-    at->ended = (h->flags[i] & FLAGS_END) != 0;
+    h->all_flags[i] = flags_of(h, i);
+    at->ended = (h->all_flags[i] & FLAGS_END) != 0;
     if (at->ended != 0 && io->metrics != NULL && metrics > 0) {
         memcpy(io->metrics + (size_t)i * metrics, h->metrics + (size_t)i * metrics,
                metrics * sizeof(float));
@@ -146,17 +156,24 @@ step_end(octet_env_handle *h, octet_env_io *io, uint32_t i, bool had_ended)
     }
 }
 
-// Begins the next episode of those that h->mask has.
+// Begins the next episode of those that h->mask has. A reset that had to recover from something
+// says so in the flags of the step, as there are no others.
 static int
 masked_reset(octet_env_handle *h, octet_env_io *io)
 {
     octet_env_io rows = *io;
-    rows.flags = NULL; // those of io are of the step
+    rows.flags = h->flags; // those of io are of the step
+    memset(h->flags, 0, h->count);
     if (repeat_reset(h, h->mask, NULL, &rows) != 0) {
         return 1;
     }
-    for (uint32_t i = 0; io->flags != NULL && i < h->count; i++) {
-        io->flags[i] |= h->mask[i] != 0 ? OCTET_ENV_OBS_IS_RESET : 0;
+    for (uint32_t i = 0; i < h->count; i++) {
+        if (h->mask[i] != 0 && (h->flags[i] & OCTET_ENV_FAILED) != 0) {
+            env_failure_put(io, i, OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED);
+        }
+        if (h->mask[i] != 0 && io->flags != NULL) {
+            io->flags[i] |= OCTET_ENV_OBS_IS_RESET;
+        }
     }
     return 0;
 }
@@ -200,6 +217,7 @@ repeat_step(octet_env_handle *h, octet_env_io *io)
         .metrics = h->metrics,
         .reward64 = h->has_reward64 ? h->reward64 : NULL,
     };
+    h->refusal = NULL;
     for (uint32_t i = 0; i < h->count; i++) {
         h->mask[i] = (uint8_t)h->episodes[i].ended;
         h->sum[i] = 0;
@@ -210,7 +228,7 @@ repeat_step(octet_env_handle *h, octet_env_io *io)
         }
         for (uint32_t i = 0; i < h->count; i++) {
             if (k == 0) {
-                h->all_flags[i] = h->flags[i];
+                h->all_flags[i] = flags_of(h, i);
             }
             step_take(h, io, i);
         }
@@ -229,6 +247,7 @@ repeat_step(octet_env_handle *h, octet_env_io *io)
 static int
 repeat_save(octet_env_handle *h, uint32_t i, void *buf, uint32_t *length)
 {
+    h->refusal = NULL;
     uint32_t inner = *length - OCT_MIN(*length, (uint32_t)sizeof(episode));
     int failed = h->its.api->save(h->its.handle, i, buf, &inner);
     if (failed == 0 && buf != NULL) {
@@ -241,14 +260,21 @@ repeat_save(octet_env_handle *h, uint32_t i, void *buf, uint32_t *length)
 static int
 repeat_load(octet_env_handle *h, uint32_t i, const void *buf, uint32_t length)
 {
+    h->refusal = "load: not a saved state of an environment with action_repeat";
     if (length < sizeof(episode)) {
         return 1;
     }
-    uint32_t inner = length - (uint32_t)sizeof(episode);
+    episode at;
+    uint32_t inner = length - (uint32_t)sizeof(at);
+    memcpy(&at, (const char *)buf + inner, sizeof(at));
+    if (!isfinite(at.sum) || at.length < 0 || at.ended > 1) {
+        return 1;
+    }
+    h->refusal = NULL;
     if (h->its.api->load(h->its.handle, i, buf, inner) != 0) {
         return 1;
     }
-    memcpy(&h->episodes[i], (const char *)buf + inner, sizeof(episode));
+    h->episodes[i] = at;
     if (h->episodes[i].ended == 0 || !h->autoreset) {
         return 0;
     }
@@ -273,6 +299,7 @@ static int
 repeat_set_state(octet_env_handle *h, uint32_t i, const double *state, uint32_t episode_step,
                  octet_env_io *io)
 {
+    h->refusal = NULL;
     uint64_t inside = (uint64_t)episode_step * h->repeat;
     int failed = h->its.api->set_state(h->its.handle, i, state,
                                        (uint32_t)OCT_MIN(inside, (uint64_t)INT32_MAX), io);
@@ -285,6 +312,7 @@ repeat_set_state(octet_env_handle *h, uint32_t i, const double *state, uint32_t 
 static int
 repeat_render(octet_env_handle *h, uint32_t i, uint32_t width, uint32_t height, uint8_t *rgb)
 {
+    h->refusal = NULL;
     return h->its.api->render(h->its.handle, i, width, height, rgb);
 }
 

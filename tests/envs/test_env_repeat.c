@@ -228,13 +228,55 @@ test_a_saved_episode_goes_on_as_it_would_have(void **state)
     assert_true(first.ep_length[1] > 3 && first.ep_return[1] == second.ep_return[1]);
     assert_memory_equal(first.final_obs[1], second.final_obs[1], sizeof(first.final_obs[1]));
     assert_memory_equal(first.obs[1], second.obs[1], sizeof(first.obs[1]));
-    T_ERR(env_load(e, 1, saved, 3), OCT_EINTERNAL);
+    env_close(e);
+}
+
+// The last 16 bytes are those of action repeat: the sum of rewards, f64, the steps, i32, and
+// whether the episode has ended, u32.
+static void
+test_what_is_no_saved_episode_is_refused_and_changes_nothing(void **state)
+{
+    (void)state;
+    static const struct {
+        double sum;
+        int32_t length;
+        uint32_t ended;
+    } bad[] = {{NAN, 1, 0}, {INFINITY, 1, 0}, {2, -1, 0}, {2, 1, 2}, {2, 1, UINT32_MAX}};
+    env *e = env_opened("CartPole-v1", "action_repeat=2", 1, 11, false);
+    static uint8_t saved[65536], damaged[65536], after[65536];
+    struct rows r;
+    rows_init(&r);
+    T_OK(env_reset(e, NULL, NULL, &r.io));
+    uint32_t length = sizeof(saved);
+    T_OK(env_save(e, 0, saved, &length));
+    T_OK(env_step(e, &r.io));
+    T_OK(env_save(e, 0, after, &length));
+    for (size_t k = 0; k < OCT_COUNTOF(bad); k++) {
+        memcpy(damaged, saved, length);
+        memcpy(damaged + length - 16, &bad[k].sum, 8);
+        memcpy(damaged + length - 8, &bad[k].length, 4);
+        memcpy(damaged + length - 4, &bad[k].ended, 4);
+        T_ERR(env_load(e, 0, damaged, length), OCT_EINTERNAL);
+        assert_non_null(strstr(env_error(e), "not a saved state of an environment with "
+                                             "action_repeat"));
+    }
+    T_ERR(env_load(e, 0, saved, 3), OCT_EINTERNAL);
+    assert_non_null(strstr(env_error(e), "action_repeat"));
+    saved[0]++;
+    T_ERR(env_load(e, 0, saved, length), OCT_EINTERNAL);
+    assert_non_null(strstr(env_error(e), "not a saved state of CartPole-v1"));
+    uint32_t length_after = length;
+    T_OK(env_save(e, 0, damaged, &length_after));
+    assert_int_equal(length_after, length);
+    assert_memory_equal(damaged, after, length);
     env_close(e);
 }
 
 // Fails at its third step, and then begins anew only at the third try.
 struct octet_env_handle {
     int steps, refusals;
+    uint8_t end;      // flags of the step that fails
+    uint8_t recovers; // flags of a reset
 };
 
 static int
@@ -248,6 +290,9 @@ frail_reset(octet_env_handle *h, const uint8_t *mask, const uint64_t *seeds, oct
     }
     h->steps = 0;
     *(float *)io->obs = 0;
+    if (io->flags != NULL) {
+        io->flags[0] = h->recovers;
+    }
     return 0;
 }
 
@@ -257,7 +302,7 @@ frail_step(octet_env_handle *h, octet_env_io *io)
     h->steps++;
     *(float *)io->obs = (float)h->steps;
     io->reward[0] = h->steps > 2 ? 0 : 1;
-    io->flags[0] = h->steps > 2 ? OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED : 0;
+    io->flags[0] = h->steps > 2 ? h->end : 0;
     return 0;
 }
 
@@ -267,20 +312,29 @@ frail_destroy(octet_env_handle *h)
     (void)h;
 }
 
-static void
-test_one_that_failed_tries_to_begin_anew(void **state)
+// The frail one, with two of its steps for each.
+static env_instance
+frail_around(octet_env_handle *handle, bool autoreset)
 {
-    (void)state;
     static const octet_env_api frail = {.size = sizeof(frail),
                                         .abi = OCTET_ENV_ABI,
                                         .destroy = frail_destroy,
                                         .reset = frail_reset,
                                         .step = frail_step};
-    octet_env_handle handle = {0};
-    env_instance its = {.api = &frail, .handle = &handle};
+    env_instance its = {.api = &frail, .handle = handle};
     its.spec.obs = (octet_env_space){.dtype = OCTET_ENV_F32, .rank = 1, .shape = {1}};
-    env_repeat_around(&its, 2, 1, true);
-    const uint8_t failed = OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED;
+    env_repeat_around(&its, 2, 1, autoreset);
+    return its;
+}
+
+static const uint8_t failed = OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED;
+
+// end: what the one inside says of a step that failed.
+static void
+one_that_failed_tries_to_begin_anew(uint8_t end)
+{
+    octet_env_handle handle = {.end = end};
+    env_instance its = frail_around(&handle, true);
     const uint8_t anew = failed | OCTET_ENV_OBS_IS_RESET;
     const uint8_t want[] = {0, failed, failed, anew, 0, anew};
     struct rows r;
@@ -294,6 +348,55 @@ test_one_that_failed_tries_to_begin_anew(void **state)
             assert_true(r.ep_return[0] == 0 && r.ep_length[0] == 0);
         }
         assert_true((r.obs[0][0] == 0) == ((r.flags[0] & OCTET_ENV_OBS_IS_RESET) != 0));
+    }
+    env_instance_fini(&its);
+}
+
+static void
+test_one_that_failed_tries_to_begin_anew(void **state)
+{
+    (void)state;
+    one_that_failed_tries_to_begin_anew(OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED);
+    one_that_failed_tries_to_begin_anew(OCTET_ENV_FAILED);
+}
+
+static void
+test_one_that_failed_stays_there_without_autoreset(void **state)
+{
+    (void)state;
+    octet_env_handle handle = {.end = OCTET_ENV_FAILED, .refusals = 2};
+    env_instance its = frail_around(&handle, false);
+    const uint8_t want[] = {0, failed, failed, failed};
+    struct rows r;
+    rows_init(&r);
+    for (int episode = 0; episode < 2; episode++) {
+        assert_int_equal(its.api->reset(its.handle, NULL, NULL, &r.io), 0);
+        for (size_t t = 0; t < OCT_COUNTOF(want); t++) {
+            assert_int_equal(its.api->step(its.handle, &r.io), 0);
+            assert_int_equal(r.flags[0], want[t]);
+            assert_true(r.reward[0] == (t == 0 ? 2 : 0));
+        }
+    }
+    env_instance_fini(&its);
+}
+
+static void
+test_what_a_reset_recovered_from_is_told_by_the_step(void **state)
+{
+    (void)state;
+    octet_env_handle handle = {.end = OCTET_ENV_TERMINATED, .refusals = 2};
+    env_instance its = frail_around(&handle, true);
+    struct rows r;
+    rows_init(&r);
+    assert_int_equal(its.api->reset(its.handle, NULL, NULL, &r.io), 0);
+    for (int episode = 0; episode < 2; episode++) {
+        assert_int_equal(its.api->step(its.handle, &r.io), 0);
+        assert_int_equal(r.flags[0], 0);
+        handle.recovers = episode == 0 ? OCTET_ENV_FAILED : 0;
+        assert_int_equal(its.api->step(its.handle, &r.io), 0);
+        assert_int_equal(r.flags[0],
+                         OCTET_ENV_OBS_IS_RESET | (episode == 0 ? failed : OCTET_ENV_TERMINATED));
+        assert_true(r.ep_return[0] == (episode == 0 ? 0 : 2) && r.obs[0][0] == 0);
     }
     env_instance_fini(&its);
 }
@@ -338,7 +441,10 @@ main(void)
         cmocka_unit_test(test_a_state_that_is_set_goes_on_as_the_one_inside_would),
         cmocka_unit_test(test_it_stays_at_its_end_without_autoreset),
         cmocka_unit_test(test_a_saved_episode_goes_on_as_it_would_have),
+        cmocka_unit_test(test_what_is_no_saved_episode_is_refused_and_changes_nothing),
         cmocka_unit_test(test_one_that_failed_tries_to_begin_anew),
+        cmocka_unit_test(test_one_that_failed_stays_there_without_autoreset),
+        cmocka_unit_test(test_what_a_reset_recovered_from_is_told_by_the_step),
         cmocka_unit_test(test_what_is_no_repeat_is_refused),
         cmocka_unit_test(test_options_say_how_often),
     };
