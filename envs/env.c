@@ -30,6 +30,7 @@ struct env {
     uint8_t *one;    // mask of one; all 0 between calls
     uint8_t *stuck;  // mask of those whose last reset failed; with autoreset
     uint32_t stuck_count;
+    uint8_t *over;     // mask of those that stay where they failed; without autoreset
     char failure[256]; // of the last environment that failed
     char error[256];
 };
@@ -51,6 +52,7 @@ env_open(env **out, const env_request *request, char *reason, size_t reason_size
     e->failed = oct_alloc(e->count);
     e->one = oct_alloc(e->count);
     e->stuck = oct_alloc(e->count);
+    e->over = oct_alloc(e->count);
     *out = e;
     return OCT_OK;
 }
@@ -68,6 +70,7 @@ env_close(env *e)
     free(e->failed);
     free(e->one);
     free(e->stuck);
+    free(e->over);
     free(e);
 }
 
@@ -138,6 +141,14 @@ stuck_set(env *e, uint32_t i, bool is_stuck)
     e->stuck[i] = is_stuck;
 }
 
+// Whatever was with the one before.
+static void
+episode_begin(env *e, uint32_t i)
+{
+    stuck_set(e, i, false);
+    e->over[i] = 0;
+}
+
 oct_err
 env_reset(env *e, const uint8_t *mask, const uint64_t *seeds, octet_env_io *io)
 {
@@ -162,8 +173,10 @@ env_reset(env *e, const uint8_t *mask, const uint64_t *seeds, octet_env_io *io)
             return OCT_EINTERNAL;
         }
     }
-    for (uint32_t i = 0; e->stuck_count > 0 && i < e->count; i++) {
-        stuck_set(e, i, e->stuck[i] != 0 && mask != NULL && mask[i] == 0);
+    for (uint32_t i = 0; i < e->count; i++) {
+        if (mask == NULL || mask[i] != 0) {
+            episode_begin(e, i);
+        }
     }
     return OCT_OK;
 }
@@ -284,7 +297,10 @@ row_guard(env *e, octet_env_io *io, uint32_t i)
 {
     const char *fault = step_fault(e, io, i);
     if (fault == NULL && (io->flags[i] & OCTET_ENV_FAILED) != 0) {
-        failure_count(e); // it has recovered or will
+        if (e->over[i] == 0) {
+            failure_count(e); // it has recovered or will
+        }
+        e->over[i] = !e->autoreset;
         stuck_set(e, i, false);
         return false;
     }
@@ -363,7 +379,7 @@ env_load(env *e, uint32_t i, const void *buf, uint32_t length)
     if (e->its.api->load(e->its.handle, i, buf, length) != 0) {
         return answered_error(e, "load");
     }
-    stuck_set(e, i, false);
+    episode_begin(e, i);
     return OCT_OK;
 }
 
@@ -391,7 +407,7 @@ env_state_set(env *e, uint32_t i, const double *state, uint32_t episode_step, oc
         (void)answered_error(e, "set_state");
         return OCT_EINVAL;
     }
-    stuck_set(e, i, false);
+    episode_begin(e, i);
     return OCT_OK;
 }
 

@@ -326,7 +326,7 @@ class Worker:
         if flags:
             self.final[i] = self.obs[i]
             self.returns[i], self.lengths[i] = (0, 0) if flags & FAILED else (self.sums[i], self.counts[i])
-            self.ended[i] = flags & ~FAILED
+            self.ended[i] = flags
             if self.autoreset and self.begin(i):
                 flags |= OBS_IS_RESET
             elif self.autoreset:

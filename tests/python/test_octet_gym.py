@@ -263,6 +263,15 @@ def test_one_environment_that_goes_wrong_ends_its_own_episode(name, words):
         raise AssertionError(why)
 
 
+@pytest.mark.parametrize("mode", ["SameStep", "NextStep"])
+def test_a_failure_counts_once(mode):
+    env = make("Raises", mode=mode)
+    env.reset(seed=1)
+    for steps in range(3 if mode == "SameStep" else 4):  # in the last one of the others, the next episodes begin
+        assert env.step(np.zeros(2, int))[3].all() == (steps == 2)
+    assert env.failures[0] == 2
+
+
 def steps_told(capfd, env, steps):
     env.reset(seed=1)
     for _ in range(steps):
@@ -312,6 +321,7 @@ def test_octet_env_check_says_what_was_raised():
     assert ran.returncode == 1
     assert re.search(r"step 3: the environment says that it failed: environment \d: RuntimeError: the gripper is stuck "
                      r"\(octet_test_envs.py:\d+\)", ran.stdout), ran.stdout
+    assert "PASS  stays " in ran.stdout, ran.stdout
     assert ran.stderr.count("Traceback") == 1, ran.stderr
 
 
