@@ -195,7 +195,7 @@ class Shape:
         if len(box.shape) > RANK_MAX or not 1 <= np.prod(box.shape, dtype=np.int64) <= NUMBERS_MAX:
             raise TypeError(f"{what}s of shape {box.shape} are not supported: up to {RANK_MAX} sides and 1 to "
                             f"{NUMBERS_MAX} numbers are")
-        self.dtype = U8 if box.dtype == np.uint8 else F32
+        self.dtype = U8 if box.dtype == np.uint8 and what == "observation" else F32
         self.shape = box.shape if box.shape else (1,)
         self.low, self.high = (np.asarray(bound, np.float64).reshape(self.shape) for bound in (box.low, box.high))
 

@@ -331,6 +331,12 @@ def test_dictionaries_are_flattened_as_gymnasium_does():
     assert obs.tolist() == [[0, 1, 0, 0, 0.5]] * 2 and obs.dtype == np.float32
 
 
+def test_a_dictionary_of_bytes_stays_bytes():
+    assert told(f"spaces.Dict(a={BYTES})", "dict(a=[7, 255])")[1][0].tolist() == [[7, 255]]
+    env = octet.make_vec("gym:octet_test_envs:OctetSays-v0", 1, space=f"spaces.Tuple([{BYTES}])", first="[[0, 0]]", third="[[0, 0]]")
+    assert env.single_observation_space == gymnasium.spaces.Box(0, 255, (2,), np.uint8)
+
+
 def test_pictures_stay_bytes_and_actions_are_clipped():
     env = make("Pixels")
     assert env.single_observation_space.shape == (4, 5, 3) and env.single_observation_space.dtype == np.uint8
@@ -374,7 +380,7 @@ def test_options_of_the_command_line_and_of_a_file_may_hold_commas(tmp_path):
 
 BYTES = "spaces.Box(0, 255, (2,), np.uint8)"
 BOTH = f"spaces.Dict(a={BYTES}, b=spaces.Tuple([spaces.Discrete(3)]))"
-BEGIN = {BYTES: "[0, 0]", "spaces.Discrete(4)": "0", BOTH: "dict(a=[0, 0], b=[0])", "spaces.MultiDiscrete([2, 3])": "[0, 0]"}
+BEGIN = {BYTES: "[0, 0]", f"spaces.Dict(a={BYTES})": "dict(a=[0, 0])", "spaces.Discrete(4)": "0", BOTH: "dict(a=[0, 0], b=[0])", "spaces.MultiDiscrete([2, 3])": "[0, 0]"}
 
 
 def told(space, third):
@@ -417,6 +423,13 @@ def test_actions_of_whole_numbers_are_the_nearest():
     env.reset(seed=1)
     for actions, done in [([[-1.6, 2.6], [-9, 9]], [[-2, 3], [-2, 3]]), ([[0.4, -0.6], [1.9, 2.4]], [[0, -1], [2, 2]])]:
         assert env.step(np.array(actions, np.float32))[0].tolist() == done
+
+
+def test_actions_of_bytes_are_the_nearest():
+    env = make("WholeBytes")
+    assert env.single_action_space == gymnasium.spaces.Box(0, 255, (2,), np.float32)
+    env.reset(seed=1)
+    assert env.step(np.array([[-1.6, 2.6], [254.4, 999]], np.float32))[0].tolist() == [[0, 3], [254, 255]]
 
 
 @pytest.mark.parametrize(("id", "words"), [
