@@ -129,9 +129,10 @@ typedef struct octet_learner_batch {
     uint32_t B, T;       /* T 0: n-step */
     uint64_t number;     /* counts batches, from the updates that the run had when it began */
     float learning_rate; /* of now, by algo.learning_rate and algo.learning_rate_final */
-    float *obs;          /* [B][obs_count]; sequences and rollouts [B][T + 1][obs_count]. Bytes of
-                            pictures are divided by 256, as docs/environments.md says, and the
-                            parameters are of what reads them so */
+    float *obs;          /* [B][obs_count]; sequences and rollouts [B][T + 1][obs_count]. Bytes with
+                            a bound above 1 are divided by the least power of two that is not
+                            below it (256 for pictures), and the parameters are of what reads
+                            them so: docs/environments.md */
     float *next_obs;     /* [B][obs_count], after the n steps; n-step only */
     void *action;        /* int32, or float [dim] within the box; [B], or [B][T] */
     float *reward;       /* n-step: [B] sum of discount^i r_i; others [B][T]; each r within
