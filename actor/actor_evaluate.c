@@ -59,10 +59,9 @@ bounds_fit(const policy_spec *spec, const octet_env_spec *task, char *reason, si
 }
 
 oct_err
-actor_fits(const policy_spec *spec, const policy_origin *origin, const env *e, char *reason,
-           size_t reason_size)
+actor_fits(const policy_spec *spec, const policy_origin *origin, const octet_env_spec *task,
+           char *reason, size_t reason_size)
 {
-    const octet_env_spec *task = env_spec(e);
     OCT_TRY(actor_spec_acts(task, reason, reason_size));
     uint32_t obs_count = actor_sight_count(&task->obs);
     if (spec->obs_count != obs_count || spec->obs_dtype != actor_sight_dtype(&task->obs)) {
@@ -254,7 +253,7 @@ actor_evaluate(const policy_net *net, const actor_evaluate_request *request,
         .autoreset = true,
     };
     OCT_TRY(env_open(&run.e, &wanted, reason, reason_size));
-    oct_err err = actor_fits(spec, policy_net_origin(net), run.e, reason, reason_size);
+    oct_err err = actor_fits(spec, policy_net_origin(net), env_spec(run.e), reason, reason_size);
     if (err != OCT_OK) {
         env_close(run.e);
         return err;

@@ -55,9 +55,9 @@ typedef struct actor_evaluate_result {
 OCT_CHECKED oct_err actor_evaluate(const policy_net *net, const actor_evaluate_request *request,
                                    actor_evaluate_result *result, char *reason, size_t reason_size);
 
-// Does this policy fit this environment: types, shapes, and, unless it was imported, the bounds of
-// actions? OCT_EINVAL with one line in reason.
-OCT_CHECKED oct_err actor_fits(const policy_spec *spec, const policy_origin *origin, const env *e,
-                               char *reason, size_t reason_size);
+// Does this policy fit an environment of this spec: types, shapes, and, unless it was imported, the
+// bounds of actions? OCT_EINVAL with one line in reason.
+OCT_CHECKED oct_err actor_fits(const policy_spec *spec, const policy_origin *origin,
+                               const octet_env_spec *task, char *reason, size_t reason_size);
 
 #endif // ACTOR_ACTOR_EVALUATE_H

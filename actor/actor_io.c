@@ -402,7 +402,7 @@ actor_io_close(actor_io *io)
     actor_worker_destroy(io->worker);
     actor_outbox_fini(&io->outbox);
     env_close(io->e);
-    env_close(io->described);
+    free(io->task);
     free(io);
 }
 

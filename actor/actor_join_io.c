@@ -62,12 +62,14 @@ config_take(actor_io *io, const char *text)
         .autoreset = true,
         .plugins = io->options.plugins,
     };
-    env_request single = request;
-    single.count = 1;
     oct_pulse_beat(OCT_PULSE_LOOP, OCT_PULSE_ENV);
     err = env_open(&io->e, &request, message, sizeof(message));
     if (err == OCT_OK) {
-        err = env_open(&io->described, &single, message, sizeof(message));
+        io->task = actor_spec_copy(env_spec(io->e));
+    }
+    if (err == OCT_OK && io->options.evaluate) { // each evaluation opens its own
+        env_close(io->e);
+        io->e = NULL;
     }
     oct_pulse_beat(OCT_PULSE_LOOP, OCT_PULSE_WORKS);
     if (err != OCT_OK) {
@@ -347,7 +349,7 @@ register_send(actor_io *io)
     actor_spec spec;
     if (request.has_env) {
         char reason[ENV_REASON_BYTES];
-        if (actor_spec_init(&spec, env_spec(io->described), reason, sizeof(reason)) != OCT_OK) {
+        if (actor_spec_init(&spec, io->task, reason, sizeof(reason)) != OCT_OK) {
             oct_log_error("ACTOR-UNSUITED", "%s", reason);
             actor_io_fail(io, ACTOR_EXIT_REFUSED);
             return;

@@ -49,7 +49,7 @@ image_pack(actor_io *io, const policy_image *image)
         actor_io_fail(io, ACTOR_EXIT_FAILED);
         return NULL;
     }
-    if (actor_fits(policy_net_spec(net), policy_net_origin(net), io->described, reason,
+    if (actor_fits(policy_net_spec(net), policy_net_origin(net), io->task, reason,
                    sizeof(reason)) != OCT_OK) {
         oct_log_error("ACTOR-POLICY-UNFIT", "%s", reason);
         policy_net_destroy(net);

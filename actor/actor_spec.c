@@ -119,6 +119,45 @@ actor_spec_init(actor_spec *out, const octet_env_spec *task, char *reason, size_
     return OCT_OK;
 }
 
+// The bounds behind at, whose place they take.
+static double *
+bounds_copy(const double **bounds, uint32_t count, double *at)
+{
+    if (*bounds == NULL) {
+        return at;
+    }
+    memcpy(at, *bounds, count * sizeof(*at));
+    *bounds = at;
+    return at + count;
+}
+
+octet_env_spec *
+actor_spec_copy(const octet_env_spec *task)
+{
+    uint32_t obs = task->obs.n > 0 ? 0 : env_space_count(&task->obs);
+    uint32_t actions = task->action.n > 0 ? 0 : env_space_count(&task->action);
+    struct {
+        octet_env_spec spec;
+        double bounds[];
+    } * copy;
+    size_t id_bytes = strlen(task->id) + 1;
+    size_t numbers = 2 * ((size_t)obs + actions);
+    copy = oct_alloc(sizeof(*copy) + numbers * sizeof(double) + id_bytes);
+    copy->spec = (octet_env_spec){
+        .size = sizeof(copy->spec),
+        .obs = task->obs,
+        .action = task->action,
+        .max_episode_steps = task->max_episode_steps,
+        .reward_threshold = task->reward_threshold,
+    };
+    double *at = bounds_copy(&copy->spec.obs.low, obs, copy->bounds);
+    at = bounds_copy(&copy->spec.obs.high, obs, at);
+    at = bounds_copy(&copy->spec.action.low, actions, at);
+    at = bounds_copy(&copy->spec.action.high, actions, at);
+    copy->spec.id = memcpy(at, task->id, id_bytes);
+    return &copy->spec;
+}
+
 static bool
 begins(const char *key, const char *with)
 {

@@ -30,6 +30,10 @@ float actor_spec_high(const octet_env_space *space, uint32_t i);
 OCT_CHECKED oct_err actor_spec_init(actor_spec *out, const octet_env_spec *task, char *reason,
                                     size_t reason_size);
 
+// A copy of what actors go by, so that the environment may be closed or be another thread's: id,
+// spaces with their bounds, limit and threshold; the rest is 0. free ends it.
+octet_env_spec *actor_spec_copy(const octet_env_spec *task);
+
 // Whether an actor (or an evaluator) reads this key of the experiment, "actor.envs": one that runs
 // has to start over when it changes.
 bool actor_goes_by(const char *key, bool evaluates);

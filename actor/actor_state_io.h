@@ -69,8 +69,8 @@ struct actor_io {
     enum actor_step step;
 
     oct_config config;
-    env *e;         // until the worker has it
-    env *described; // keeps the spec's strings alive
+    env *e; // until the worker has it; an evaluator has none
+    octet_env_spec *task; // what of it this actor goes by
     // Without TLS nothing else tells a learner from a stranger: what it says must be signed, with
     // the key of the first answer or of --pin.
     bool needs_signatures;

@@ -159,7 +159,8 @@ env_begin(distilling *d)
                            .autoreset = true};
     oct_err err = env_open(&e, &request, reason, sizeof(reason));
     if (err == OCT_OK) {
-        err = actor_fits(&d->teacher->spec, &d->teacher->origin, e, reason, sizeof(reason));
+        err =
+            actor_fits(&d->teacher->spec, &d->teacher->origin, env_spec(e), reason, sizeof(reason));
         env_close(e);
     } else {
         cli_folder_env_missing(err, d->options.env_id, d->teacher->spec.env_id, reason,

@@ -182,7 +182,7 @@ env_fits(const policy_image *policy, const eval_options *options, cli_video **vi
         cli_error("eval", "environment '%s': %s", options->env_id, reason);
         return false;
     }
-    err = actor_fits(&policy->spec, &policy->origin, e, reason, sizeof(reason));
+    err = actor_fits(&policy->spec, &policy->origin, env_spec(e), reason, sizeof(reason));
     if (err != OCT_OK) {
         cli_error("eval", "'%s' does not fit '%s': %s", options->policy, options->env_id, reason);
     } else if (options->video.path != NULL || options->video.folder != NULL) {

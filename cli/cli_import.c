@@ -118,7 +118,7 @@ env_check(const import_run *run)
         .id = options->env_id, .options = options->env_options, .count = 1, .seed = options->seed};
     oct_err err = env_open(&e, &asked, reason, sizeof(reason));
     if (err == OCT_OK) {
-        err = actor_fits(&run->result.image->spec, &run->result.image->origin, e, reason,
+        err = actor_fits(&run->result.image->spec, &run->result.image->origin, env_spec(e), reason,
                          sizeof(reason));
         env_close(e);
     }

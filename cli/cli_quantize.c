@@ -146,7 +146,7 @@ env_fits(const policy_image *policy, const cli_quantize_options *options)
                            .autoreset = true};
     oct_err err = env_open(&e, &request, reason, sizeof(reason));
     if (err == OCT_OK) {
-        err = actor_fits(&policy->spec, &policy->origin, e, reason, sizeof(reason));
+        err = actor_fits(&policy->spec, &policy->origin, env_spec(e), reason, sizeof(reason));
         env_close(e);
     } else {
         cli_folder_env_missing(err, options->env_id, policy->spec.env_id, reason, sizeof(reason));

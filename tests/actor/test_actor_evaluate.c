@@ -57,22 +57,22 @@ test_fits_says_what_does_not(void **state)
     env *e = fixture_env("CartPole-v1", "", 1, 1), *box = fixture_env("Pendulum-v1", "", 1, 1);
     const uint32_t widths[] = {4, 2};
     policy_spec good = random_spec(widths, 2, POLICY_RELU, false);
-    T_OK(actor_fits(&good, &no_run, e, reason, sizeof(reason)));
+    T_OK(actor_fits(&good, &no_run, env_spec(e), reason, sizeof(reason)));
     policy_spec spec = good;
     spec.obs_dtype = POLICY_U8;
-    T_ERR(actor_fits(&spec, &no_run, e, reason, sizeof(reason)), OCT_EINVAL);
+    T_ERR(actor_fits(&spec, &no_run, env_spec(e), reason, sizeof(reason)), OCT_EINVAL);
     assert_non_null(strstr(reason, "of another type"));
     spec = good;
     spec.action_count = 3;
-    T_ERR(actor_fits(&spec, &no_run, e, reason, sizeof(reason)), OCT_EINVAL);
+    T_ERR(actor_fits(&spec, &no_run, env_spec(e), reason, sizeof(reason)), OCT_EINVAL);
     assert_non_null(strstr(reason, "gives 3 discrete actions, CartPole-v1 takes 2"));
     spec = good;
     spec.obs_count = 3;
-    T_ERR(actor_fits(&spec, &no_run, box, reason, sizeof(reason)), OCT_EINVAL);
+    T_ERR(actor_fits(&spec, &no_run, env_spec(box), reason, sizeof(reason)), OCT_EINVAL);
     assert_non_null(strstr(reason, "gives 2 discrete actions, Pendulum-v1 takes 1 numbers"));
     const uint32_t filters[] = {2}, hidden[] = {4};
     spec = random_conv_spec(2, 2, 1, 1, filters, 1, hidden, 1, 2, POLICY_RELU);
-    T_ERR(actor_fits(&spec, &no_run, e, reason, sizeof(reason)), OCT_EINVAL);
+    T_ERR(actor_fits(&spec, &no_run, env_spec(e), reason, sizeof(reason)), OCT_EINVAL);
     assert_non_null(strstr(reason, "reads a map of 2 x 2 x 1, CartPole-v1 observes another shape"));
     env_close(e);
     env_close(box);
@@ -91,16 +91,16 @@ test_fits_asks_for_the_bounds_that_a_policy_was_trained_with(void **state)
     spec.head = POLICY_HEAD_TANH;
     spec.action_low[0] = -2;
     spec.action_high[0] = 2;
-    T_OK(actor_fits(&spec, &trained, e, reason, sizeof(reason)));
+    T_OK(actor_fits(&spec, &trained, env_spec(e), reason, sizeof(reason)));
     spec.action_high[0] = 5;
     (void)snprintf(spec.env_id, sizeof(spec.env_id), "Other-v0");
-    T_ERR(actor_fits(&spec, &trained, e, reason, sizeof(reason)), OCT_EINVAL);
+    T_ERR(actor_fits(&spec, &trained, env_spec(e), reason, sizeof(reason)), OCT_EINVAL);
     assert_string_equal(reason, "the policy (for Other-v0) was trained with action 0 in [-2, 5], "
                                 "Pendulum-v1 takes it in [-2, 2]");
     spec.action_high[0] = 2;
     spec.action_low[0] = -1;
-    T_ERR(actor_fits(&spec, &trained, e, reason, sizeof(reason)), OCT_EINVAL);
-    T_OK(actor_fits(&spec, &no_run, e, reason, sizeof(reason))); // imported: its model's
+    T_ERR(actor_fits(&spec, &trained, env_spec(e), reason, sizeof(reason)), OCT_EINVAL);
+    T_OK(actor_fits(&spec, &no_run, env_spec(e), reason, sizeof(reason))); // imported: its model's
     env_close(e);
 }
 

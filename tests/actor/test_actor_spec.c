@@ -2,6 +2,7 @@
 #include "actor/actor_spec.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/support/oct_test.h"
@@ -90,6 +91,35 @@ test_spec_of_what_policies_can_be_trained_on(void **state)
     low[0] = 1;
     high[0] = 1 + 1e-7; // the next float
     trains();
+}
+
+static void
+test_a_copy_is_as_good_as_the_environments_own(void **state)
+{
+    (void)state;
+    static actor_spec before, after;
+    double bounds[] = {0, 5, 200};
+    task.obs.dtype = OCTET_ENV_U8;
+    task.obs.high = bounds; // and no lower ones
+    task.max_episode_steps = 9;
+    task.reward_threshold = 3;
+    char id[] = "Walk-v0";
+    task.id = id;
+    octet_env_spec *copy = actor_spec_copy(&task);
+    T_OK(actor_spec_init(&before, &task, reason, sizeof(reason)));
+    memset(id, 'x', sizeof(id) - 1);
+    memset(bounds, 0, sizeof(bounds));
+    low[0] = high[0] = 0;
+    task = (octet_env_spec){0};
+    T_OK(actor_spec_init(&after, copy, reason, sizeof(reason)));
+    assert_string_equal(after.wire.env_id, "Walk-v0");
+    assert_int_equal(after.wire.obs_count, before.wire.obs_count);
+    assert_int_equal(after.wire.obs_high, 200);
+    assert_true(copy->obs.low == NULL);
+    assert_true(after.low[0] == -2 && after.high[0] == 2);
+    assert_int_equal(after.wire.max_episode_steps, 9);
+    assert_true(after.wire.reward_threshold == 3);
+    free(copy);
 }
 
 static void
@@ -214,6 +244,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_spec_of_what_policies_can_be_trained_on, setup),
+        cmocka_unit_test_setup(test_a_copy_is_as_good_as_the_environments_own, setup),
         cmocka_unit_test_setup(test_spec_refuses_types_that_no_policy_has, setup),
         cmocka_unit_test_setup(test_spec_refuses_sizes_that_no_policy_has, setup),
         cmocka_unit_test_setup(test_spec_refuses_bounds_that_no_action_can_be_mapped_onto, setup),

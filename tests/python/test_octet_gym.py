@@ -486,6 +486,16 @@ def test_octet_train_notes_channels_that_come_first(tmp_path, name, conv, noted)
     assert ("note: network.conv: observations of 4 x 20 x 20 are taken as 4 rows and 20 columns of 20 channels" in ran.stderr) == noted
 
 
+def test_an_actor_has_one_process_and_an_evaluator_one_for_each_evaluation(tmp_path):
+    command = [os.environ["OCTET_PROGRAM"], "train", str(pathlib.Path(__file__).parents[2] / "presets/cartpole.yaml"), "--run-dir",
+               str(tmp_path / "run"), "--set", "env.id=gym:octet_test_envs:OctetAlone-v0", "--set", f"env.options=path={tmp_path}/told",
+               "--set", "run.env_steps=1000"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    told = (tmp_path / "told").read_text().splitlines()
+    assert {line for line in told if line.startswith("octet-actor")} == {"octet-actor False 1", "octet-actor True 1"}
+
+
 def test_octet_train_finds_modules_and_python_from_where_it_was_started(tmp_path, monkeypatch):
     (tmp_path / "mine.py").write_text("import octet_test_envs, beside")
     (tmp_path / "lib").mkdir()
