@@ -179,6 +179,38 @@ worker_notify(void *arg)
     net_wakeup_send(arg);
 }
 
+// ---- whether the learner answers
+
+void
+actor_learner_answered(actor_io *io, oct_err err, const char *detail)
+{
+    uint64_t version =
+        io->options.evaluate ? io->shown.policy_version : codec_receiver_version(io->receiver);
+    if (err != OCT_OK && !io->learner_lost) {
+        io->learner_lost = true;
+        oct_log_warn("ACTOR-LEARNER-LOST", "%s; continuing with version=%" PRIu64, detail, version);
+    } else if (err == OCT_OK && io->learner_lost) {
+        io->learner_lost = false;
+        oct_log_notice("ACTOR-LEARNER-BACK", "version=%" PRIu64, version);
+    }
+}
+
+// Without a connection nothing answers, however long a request may wait for the next one: an
+// evaluator's for ACTOR_POLICY_TIMEOUT_MS.
+static void
+learner_watch(actor_io *io)
+{
+    char why[ENV_REASON_BYTES];
+    uint64_t now_ns = oct_clock_ns();
+    if (io->step != STEP_RUN || !net_rpc_client_trouble(io->rpc, why, sizeof(why))) {
+        io->learner_down_ns = 0;
+    } else if (io->learner_down_ns == 0) {
+        io->learner_down_ns = now_ns;
+    } else if (now_ns - io->learner_down_ns >= ACTOR_RPC_TIMEOUT_MS * UINT64_C(1000000)) {
+        actor_learner_answered(io, OCT_EIO, why);
+    }
+}
+
 // ---- evaluations asked for
 
 static void
@@ -202,6 +234,7 @@ evaluation_got(void *arg, oct_err err, const char *detail, const wire_got_policy
         actor_join_failed(io, detail);
         return;
     }
+    actor_learner_answered(io, err, detail);
     if (io->step != STEP_RUN) {
         actor_join_go(io); // a report was told meanwhile that the learner does not know us
         return;
@@ -247,6 +280,7 @@ tick(void *arg)
     if (io->worker == NULL) {
         return;
     }
+    learner_watch(io);
     if (io->options.evaluate) {
         stuck_watch(io);
         if (io->step == STEP_RUN) {

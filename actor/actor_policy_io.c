@@ -248,6 +248,7 @@ policy_got(void *arg, oct_err err, const char *detail, const wire_got_policy *an
         actor_join_failed(io, detail);
         return;
     }
+    actor_learner_answered(io, OCT_OK, detail);
     if (answer->has_policy) {
         policy_take(io, &answer->policy);
     }
@@ -287,7 +288,8 @@ actor_policy_watch(actor_io *io)
 {
     uint64_t silent_ns = oct_clock_ns() - io->last_policy_ns;
     uint64_t most_ns = actor_turns_is_on(&io->turns) ? TURN_CATCH_UP_NS : CATCH_UP_NS;
-    if (!io->calling && io->step == STEP_RUN && (io->policy_gap || silent_ns > most_ns)) {
+    if (!io->calling && io->step == STEP_RUN &&
+        (io->policy_gap || io->learner_lost || silent_ns > most_ns)) {
         io->last_policy_ns = oct_clock_ns();
         actor_policy_ask(io);
     }

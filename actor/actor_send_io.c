@@ -126,15 +126,7 @@ report_done(void *arg, oct_err err, const char *detail, const wire_empty *answer
     if (err == OCT_ECLOSED) {
         return; // this process is closing its links
     }
-    if (err != OCT_OK && !io->learner_lost) {
-        io->learner_lost = true;
-        oct_log_warn("ACTOR-LEARNER-LOST", "%s; continuing with version=%" PRIu64, detail,
-                     codec_receiver_version(io->receiver));
-    } else if (err == OCT_OK && io->learner_lost) {
-        io->learner_lost = false;
-        oct_log_notice("ACTOR-LEARNER-BACK", "version=%" PRIu64,
-                       codec_receiver_version(io->receiver));
-    }
+    actor_learner_answered(io, err, detail);
 }
 
 static void

@@ -62,14 +62,15 @@ struct actor_io {
     uint32_t retry_ms;
     bool calling;
     bool learner_lost;
-    bool leaving;      // the learner has been told, or nobody has to be
-    net_timer *drain;  // while it waits until all that was made is acknowledged
-    uint64_t drain_ns; // since when
-    bool replay_lost;  // it is not connected
+    uint64_t learner_down_ns; // since when there is no connection to it; 0: there is one
+    bool leaving;             // the learner has been told, or nobody has to be
+    net_timer *drain;         // while it waits until all that was made is acknowledged
+    uint64_t drain_ns;        // since when
+    bool replay_lost;         // it is not connected
     enum actor_step step;
 
     oct_config config;
-    env *e; // until the worker has it; an evaluator has none
+    env *e;               // until the worker has it; an evaluator has none
     octet_env_spec *task; // what of it this actor goes by
     // Without TLS nothing else tells a learner from a stranger: what it says must be signed, with
     // the key of the first answer or of --pin.
@@ -125,6 +126,8 @@ struct actor_io {
 
 // Ends the process with this code.
 void actor_io_fail(actor_io *io, int exit_code);
+// The learner has answered a request, or (err) it has not: told when that changes.
+void actor_learner_answered(actor_io *io, oct_err err, const char *detail);
 // This session ends: gives up its place at the learner, then stops the loop.
 void actor_io_leave(actor_io *io);
 // The first policy brings the spec: makes the acting thread. Takes net.

@@ -18,7 +18,9 @@ from e2e import (ACTOR, BUILD, CARTPOLE, DEADLINE_S, ENDLESS, LEARNER, OCTET, RE
 from daemons import NEVER_S, certificates, free_port, get, run_named, wait_for
 
 sys.path.insert(0, str(ROOT / "tools"))
+sys.path.insert(0, str(ROOT / "tests/chaos"))
 import metric_names  # noqa: E402
+from chaos_proxy import Proxy  # noqa: E402
 
 NAMES = ["replay", "learner", "actor", "evaluator"]
 ALL = [*NAMES, "relay"]
@@ -192,6 +194,34 @@ def test_health_tells_of_an_environment_that_hangs():
         assert code == 1 and "503 " in text and "environment" in text, text
         assert number(ports["actor"], "octet_actor_registered") == 1
         assert health(ports["learner"]) == (0, "ok\n")
+
+
+def test_an_idle_evaluator_tells_whether_its_learner_answers():
+    """It has nothing to report, and its question for the next evaluation may wait for a minute."""
+    base = free_port(2 * len(ALL) + 6) + 2 * len(ALL)  # behind those of measured
+    metrics_port, near, far = base, base + 1, base + 2  # and more of the learner's
+    settings = ["--insecure", "--set", f"net.learner=tcp://127.0.0.1:{far}"]
+
+    def is_alone():
+        return health(metrics_port)[1].endswith("503 the learner does not answer\n")
+
+    with scratch() as folder, measured(folder, ["learner"], settings=settings) as (processes, _, _begin):
+        log = folder / "evaluator.log"
+        with open(log, "w", encoding="utf-8") as file:
+            processes["evaluator"] = start([ACTOR, "--learner", f"tcp://127.0.0.1:{near}", "--insecure", "--evaluate",
+                                            "--metrics", f"http://127.0.0.1:{metrics_port}"], stdout=file, stderr=file)
+        with Proxy({near: far}):
+            wait_for("the evaluator to be well", lambda: healthy(metrics_port))
+        wait_for("the evaluator to miss the learner", is_alone, deadline_s=30)
+        assert number(metrics_port, "octet_actor_learner_up") == 0
+        assert "ACTOR-LEARNER-LOST" in log.read_text(encoding="utf-8")
+        with Proxy({near: far}):
+            wait_for("the evaluator to be well again", lambda: healthy(metrics_port))
+            assert "ACTOR-LEARNER-BACK" in log.read_text(encoding="utf-8")
+            assert "ACTOR-REGISTER-AGAIN" not in log.read_text(encoding="utf-8")
+            processes["learner"].kill()
+            processes["learner"].wait()
+            wait_for("the evaluator to miss the learner", is_alone, deadline_s=30)
 
 
 def test_actor_serves_again_after_it_began_anew():
