@@ -175,7 +175,8 @@ judge(cli_state *state, double wall_s)
     } else if (cli_state_actors(state) ==
                    0 && // a single look can tell it, but not in the beginning
                wall_s - state->reported_s >= state->quiet_max_s) {
-        warn(state, actor_log, "no actor has reported for 10 s, does the environment hang?");
+        warn(state, actor_log, "no actor has reported for %.0f s, does the environment hang?",
+             state->quiet_max_s);
     } else if (is_training && !is_held && wall_s >= state->quiet_max_s &&
                cli_state_number(state, "learner.env_steps_per_s") == 0 &&
                wait_share > STARVED_SHARE) {

@@ -195,6 +195,25 @@ test_actors_have_the_time_to_report(void **state)
 }
 
 static void
+test_actors_that_report_seldom_have_more_time(void **state)
+{
+    (void)state;
+    static oct_config config;
+    oct_config_default(&config);
+    config.actor.report_s = 20;
+    cli_state_take_config(&run, &config);
+    trains();
+    put("learner.wait_share", 0.95);
+    put("learner.actors", 0);
+    (void)cli_state_update(&run, 0);
+    (void)cli_state_update(&run, 59);
+    assert_string_equal(run.warning, "");
+    (void)cli_state_update(&run, 60);
+    assert_string_equal(run.warning, "no actor has reported for 60 s, does the environment "
+                                     "hang? (log/actor-0.log)");
+}
+
+static void
 test_status_warns_while_a_file_cannot_be_written(void **state)
 {
     (void)state;
@@ -363,6 +382,7 @@ main(void)
         cmocka_unit_test_setup(test_status_warns_of_an_evaluation_that_does_not_step, fresh),
         cmocka_unit_test_setup(test_status_warns_at_a_single_look_when_no_actor_reports, fresh),
         cmocka_unit_test_setup(test_actors_have_the_time_to_report, fresh),
+        cmocka_unit_test_setup(test_actors_that_report_seldom_have_more_time, fresh),
         cmocka_unit_test_setup(test_status_warns_while_a_file_cannot_be_written, fresh),
         cmocka_unit_test_setup(test_status_warns_of_a_disk_that_replay_cannot_use, fresh),
         cmocka_unit_test_setup(test_status_warns_of_batches_that_replay_rejects, fresh),
