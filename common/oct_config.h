@@ -281,8 +281,8 @@ void oct_config_replay_address(const oct_config *config, uint32_t shard,
 void oct_config_shard_name(const char *name, uint32_t shard, char *out, size_t size);
 // The resolved experiment as YAML that parses back to the same value; malloc'd.
 char *oct_config_print(const oct_config *config);
-// The same for peers, which may be of the release before: keys that it lacks are left out where
-// they have their default, which is what that release does.
+// The same as the last release takes it (tests/common/last_release.txt): keys that it lacks are
+// left out at their default, which is what it does; algo.n_step 0 is the number that it stands for.
 char *oct_config_print_for_peers(const oct_config *config);
 // The same as the base of others, which may have another algo.name: keys that follow it, and that
 // nobody has set, are left out.

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_config_algos.h"
 #include "common/oct_config_table.h"
 
 static bool
@@ -11,27 +12,6 @@ begins_section(size_t index)
 {
     return index == 0 ||
            strcmp(oct_config_keys[index - 1].section, oct_config_keys[index].section) != 0;
-}
-
-// Keys that the last release lacks; each release begins with none.
-static const struct {
-    const char *section, *name;
-} new_keys[] = {{"replay", "shards"},
-                {"learner", "ema_decay"},
-                {"algo", "critics"},
-                {"algo", "entropy_cost_final"},
-                {"network", "critic_residual"}};
-
-static bool
-is_new(const oct_config_key *key)
-{
-    for (size_t i = 0; i < OCT_COUNTOF(new_keys); i++) {
-        if (strcmp(key->section, new_keys[i].section) == 0 &&
-            strcmp(key->name, new_keys[i].name) == 0) {
-            return true;
-        }
-    }
-    return false;
 }
 
 // Whether a key has its value from algo.name alone, as in followed.
@@ -64,7 +44,7 @@ print(const oct_config *config, const oct_config *defaults, const oct_config *fo
         if (followed != NULL && follows(config, followed, i)) {
             continue;
         }
-        if (defaults == NULL || !is_new(key) ||
+        if (defaults == NULL || !key->is_new ||
             strcmp(value, oct_config_value_print(defaults, key, usual)) != 0) {
             fprintf(stream, "  %s: %s\n", key->name, value);
         }
@@ -93,9 +73,12 @@ oct_config_print_base(const oct_config *config)
 char *
 oct_config_print_for_peers(const oct_config *config)
 {
-    oct_config *defaults = oct_alloc(sizeof(*defaults));
+    oct_config *defaults = oct_alloc(sizeof(*defaults)), *told = oct_alloc(sizeof(*told));
     oct_config_default(defaults);
-    char *text = print(config, defaults, NULL);
+    *told = *config;
+    told->algo.n_step = oct_config_n_step(config); // the last release has no 0 there
+    char *text = print(told, defaults, NULL);
+    free(told);
     free(defaults);
     return text;
 }

@@ -6,41 +6,42 @@
 
 #include "common/oct_base.h"
 
-#define KEY(s, n, k, text)                                                                         \
-    .section = #s, .name = #n, .kind = (k), .offset = offsetof(oct_config, s.n), .help = (text)
-#define U32(s, n, low, high, value, help)                                                          \
+// The help, and after it .is_new = true where the key is.
+#define KEY(s, n, k, ...)                                                                          \
+    .section = #s, .name = #n, .kind = (k), .offset = offsetof(oct_config, s.n), .help = __VA_ARGS__
+#define U32(s, n, low, high, value, ...)                                                           \
     {                                                                                              \
-        KEY(s, n, OCT_CONFIG_U32, help), .min = (low), .max = (high), .preset = (value)            \
+        KEY(s, n, OCT_CONFIG_U32, __VA_ARGS__), .min = (low), .max = (high), .preset = (value)     \
     }
-#define U64(s, n, low, high, value, help)                                                          \
+#define U64(s, n, low, high, value, ...)                                                           \
     {                                                                                              \
-        KEY(s, n, OCT_CONFIG_U64, help), .min = (low), .max = (high), .preset = (value)            \
+        KEY(s, n, OCT_CONFIG_U64, __VA_ARGS__), .min = (low), .max = (high), .preset = (value)     \
     }
-#define F64(s, n, low, high, value, help)                                                          \
+#define F64(s, n, low, high, value, ...)                                                           \
     {                                                                                              \
-        KEY(s, n, OCT_CONFIG_F64, help), .min = (low), .max = (high), .preset = (value)            \
+        KEY(s, n, OCT_CONFIG_F64, __VA_ARGS__), .min = (low), .max = (high), .preset = (value)     \
     }
-#define F64_OR(s, n, word, flag, low, high, value, help)                                           \
+#define F64_OR(s, n, word, flag, low, high, value, ...)                                            \
     {                                                                                              \
-        KEY(s, n, OCT_CONFIG_F64, help), .none = (word), .none_flag = (flag), .min = (low),        \
-                                         .max = (high), .preset = (value)                          \
+        KEY(s, n, OCT_CONFIG_F64, __VA_ARGS__), .none = (word), .none_flag = (flag), .min = (low), \
+                                                .max = (high), .preset = (value)                   \
     }
-#define BOOL(s, n, value, help)                                                                    \
+#define BOOL(s, n, value, ...)                                                                     \
     {                                                                                              \
-        KEY(s, n, OCT_CONFIG_BOOL, help), .preset = (value)                                        \
+        KEY(s, n, OCT_CONFIG_BOOL, __VA_ARGS__), .preset = (value)                                 \
     }
-#define TEXT(s, n, value, help)                                                                    \
+#define TEXT(s, n, value, ...)                                                                     \
     {                                                                                              \
-        KEY(s, n, OCT_CONFIG_TEXT, help), .max = sizeof(((oct_config *)NULL)->s.n) - 1,            \
-                                          .preset = (value)                                        \
+        KEY(s, n, OCT_CONFIG_TEXT, __VA_ARGS__), .max = sizeof(((oct_config *)NULL)->s.n) - 1,     \
+                                                 .preset = (value)                                 \
     }
-#define WORD(s, n, all, value, help)                                                               \
+#define WORD(s, n, all, value, ...)                                                                \
     {                                                                                              \
-        KEY(s, n, OCT_CONFIG_WORD, help), .words = (all), .preset = (value)                        \
+        KEY(s, n, OCT_CONFIG_WORD, __VA_ARGS__), .words = (all), .preset = (value)                 \
     }
-#define INTS(s, n, low, high, value, help)                                                         \
+#define INTS(s, n, low, high, value, ...)                                                          \
     {                                                                                              \
-        KEY(s, n, OCT_CONFIG_INTS, help), .min = (low), .max = (high), .preset = (value)           \
+        KEY(s, n, OCT_CONFIG_INTS, __VA_ARGS__), .min = (low), .max = (high), .preset = (value)    \
     }
 
 #define YEAR_S (366.0 * 86400)
@@ -91,7 +92,8 @@ const oct_config_key oct_config_keys[] = {
         network, critic_residual, "false",
         "d4pg, ddpg, td3, sac: critics with layer norm on all hidden layers, which from the second "
         "on are blocks of two: x + LN(W2 act(LN(W1 x + b1)) + b2); critic_hidden has 1 + 2 x "
-        "blocks equal widths"),
+        "blocks equal widths",
+        .is_new = true),
 
     WORD(algo, name, "dqn d4pg ddpg td3 reinforce sac table ppo a2c vtrace trpo external", "dqn",
          "learning algorithm: dqn for discrete actions, d4pg, ddpg, td3, sac for actions in a "
@@ -150,12 +152,14 @@ const oct_config_key oct_config_keys[] = {
         "this norm, row by row; 0: off"),
     F64(algo, pre_activation_cost, 0, 1e6, "0",
         "d4pg, ddpg, td3: weight of the squares of the policy's outputs before tanh in its "
-        "loss, which keeps actions off the ends of their range; 0: off"),
+        "loss, which keeps actions off the ends of their range; 0: off",
+        .is_new = true),
     U32(algo, policy_delay, 0, 1000, "0",
         "d4pg, ddpg, td3, sac: critic updates per policy update; 0: 2 for td3, else 1"),
     U32(algo, critics, 0, 2, "0",
         "d4pg, ddpg, td3, sac: critics, each with a target network; of two, the smaller value "
-        "counts (clipped double Q-learning); 0: 2 for td3 and sac, else 1"),
+        "counts (clipped double Q-learning); 0: 2 for td3 and sac, else 1",
+        .is_new = true),
     F64(algo, target_noise, 0, 10, "0.2",
         "td3: target smoothing: standard deviation of the noise on target actions, as a share of "
         "half their range"),
@@ -191,7 +195,8 @@ const oct_config_key oct_config_keys[] = {
     F64_OR(algo, entropy_cost_final, "same", offsetof(oct_config, algo.entropy_cost_final_is_same),
            0, 1e6, "same",
            "reinforce, ppo, a2c, vtrace, trpo: that weight at the end of the budget, with a linear "
-           "schedule; same: constant"),
+           "schedule; same: constant",
+           .is_new = true),
     F64(algo, value_cost, 1e-6, 1e6, "0.5",
         "reinforce, ppo, a2c, vtrace, trpo: weight of the value loss"),
     F64(algo, initial_deviation, 1e-6, 7, "1",
@@ -284,7 +289,8 @@ const oct_config_key oct_config_keys[] = {
          "policy.precision"),
     F64(learner, ema_decay, 0, 0.999999, "0",
         "publish the exponential moving average of the policy's parameters, of which each update "
-        "keeps this share, instead of the parameters; 0: no average"),
+        "keeps this share, instead of the parameters; 0: no average",
+        .is_new = true),
     TEXT(learner, init_from, "none",
          "a run folder or a policy file whose layers the run begins with, where they fit "
          "(docs/transfer.md); none: random weights"),
@@ -350,9 +356,11 @@ const oct_config_key oct_config_keys[] = {
     F64_OR(actor, noise_final, "same", offsetof(oct_config, actor.noise_final_is_same), 0, 10,
            "same",
            "deviation of all environments after actor.noise_steps: each changes linearly from its "
-           "own to this one; same: none changes"),
+           "own to this one; same: none changes",
+           .is_new = true),
     U64(actor, noise_steps, 0, 1e15, "0",
-        "environment steps over which deviations change to actor.noise_final; 0: run.env_steps"),
+        "environment steps over which deviations change to actor.noise_final; 0: run.env_steps",
+        .is_new = true),
     F64(actor, noise_correlation, 0, 0.9999, "0",
         "correlation of the noise of one step with that of the next; 0: independent"),
     U64(actor, random_steps, 0, 1e15, "0",
@@ -414,7 +422,8 @@ const oct_config_key oct_config_keys[] = {
         "run.stop_at_return or beats the best"),
     F64(evaluation, final_share, 0, 100, "0.1",
         "after training ends by itself, more episodes decide which of the best versions ships: at "
-        "most this share of the number that was evaluated during training; 0: none"),
+        "most this share of the number that was evaluated during training; 0: none",
+        .is_new = true),
     F64(evaluation, period_s, 0, YEAR_S, "0.2", "minimum seconds between evaluations"),
     U32(evaluation, period_turns, 1, 1e6, "20", "deterministic: turns between evaluations"),
     U32(evaluation, envs, 1, 65536, "50", "environments that the evaluator steps together"),

@@ -33,6 +33,7 @@ typedef struct oct_config_key {
     size_t none_flag;   // 0, or the offset of a bool that keeps whether the word was given
     const char *preset; // the default, as in YAML; NULL: the file must give it
     const char *help;   // one sentence
+    bool is_new;        // the last release lacks it; a release begins with none
 } oct_config_key;
 
 extern const oct_config_key oct_config_keys[];

@@ -4,6 +4,7 @@
 #include "tests/support/oct_test.h"
 
 #include "common/oct_config.h"
+#include "common/oct_config_algos.h"
 #include "common/oct_config_table.h"
 #include "common/oct_rng.h"
 
@@ -45,42 +46,169 @@ set(oct_config *config, const char *assignment)
     }
 }
 
-// What the last release lacks is left out where it has its default, and only there.
+// A line of LAST_RELEASE, "algo.gamma | number | 0 .. 1".
+typedef struct last_key {
+    char name[OCT_CONFIG_NAME_MAX];
+    char kind[32];
+    char allowed[256];
+} last_key;
+
+static size_t
+last_release_read(last_key keys[OCT_CONFIG_KEYS_MAX])
+{
+    char line[512];
+    size_t count = 0;
+    FILE *file = fopen(LAST_RELEASE, "re");
+    assert_non_null(file);
+    while (fgets(line, sizeof(line), file) != NULL) {
+        if (line[0] != '#') {
+            assert_true(count < OCT_CONFIG_KEYS_MAX);
+            last_key *key = &keys[count++];
+            assert_int_equal(
+                sscanf(line, "%63s | %31[^|] | %255[^\n]", key->name, key->kind, key->allowed), 3);
+        }
+    }
+    assert_int_equal(fclose(file), 0);
+    return count;
+}
+
+static const last_key *
+last_key_find(const last_key *keys, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(keys[i].name, name) == 0) {
+            return &keys[i];
+        }
+    }
+    return NULL;
+}
+
+// Whether the word is one of the list, "dqn, d4pg".
+static bool
+is_listed(const char *list, const char *word)
+{
+    size_t length = strlen(word);
+    for (const char *at = strstr(list, word); at != NULL; at = strstr(at + 1, word)) {
+        if ((at == list || at[-1] == ' ') && (at[length] == ',' || at[length] == '\0')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool
+is_within(const char *bounds, const char *number, char **end)
+{
+    double low, high, value = strtod(number, end);
+    assert_int_equal(sscanf(bounds, "%lf .. %lf", &low, &high), 2);
+    return *end != number && value >= low && value <= high;
+}
+
+static bool
+is_allowed(const last_key *key, const char *value)
+{
+    char *end;
+    unsigned most;
+    const char *word = strstr(key->allowed, " or ");
+    if (strncmp(key->kind, "text", 4) == 0) {
+        assert_int_equal(sscanf(key->allowed, "text of up to %u bytes", &most), 1);
+        return strlen(value) - 2 <= most;
+    }
+    if (strncmp(key->kind, "list", 4) == 0) {
+        const char *bounds = strstr(key->allowed, "numbers ");
+        assert_non_null(bounds);
+        for (const char *at = value + 1; *at != ']'; at = end + strspn(end, ", ")) {
+            if (!is_within(bounds + strlen("numbers "), at, &end)) {
+                return false;
+            }
+        }
+        return true;
+    }
+    if (strstr(key->allowed, " .. ") == NULL) {
+        return is_listed(key->allowed, value);
+    }
+    return (word != NULL && strcmp(word + strlen(" or "), value) == 0) ||
+           (is_within(key->allowed, value, &end) && *end == '\0');
+}
+
 static void
-test_peers_of_the_last_release_are_told_no_new_defaults(void **state)
+assert_last_release_takes(const char *printed)
+{
+    static last_key keys[OCT_CONFIG_KEYS_MAX];
+    char section[OCT_CONFIG_NAME_MAX] = "", key[OCT_CONFIG_NAME_MAX];
+    char name[2 * OCT_CONFIG_NAME_MAX], value[OCT_CONFIG_VALUE_MAX];
+    size_t count = last_release_read(keys), told = 0;
+    for (const char *line = printed; *line != '\0'; line += strcspn(line, "\n") + 1) {
+        if (line[0] != ' ') {
+            assert_int_equal(sscanf(line, "%63[^:]", section), 1);
+            continue;
+        }
+        assert_int_equal(sscanf(line, " %63[^:]: %2047[^\n]", key, value), 2);
+        (void)snprintf(name, sizeof(name), "%s.%s", section, key);
+        const last_key *last = last_key_find(keys, count, name);
+        if (last == NULL || !is_allowed(last, value)) {
+            fail_msg("%s: %s; the last release allows %s", name, value,
+                     last == NULL ? "no such key" : last->allowed);
+        }
+        told++;
+    }
+    assert_int_equal(told, count);
+}
+
+static void
+test_new_keys_are_those_that_the_last_release_lacks(void **state)
+{
+    (void)state;
+    static last_key keys[OCT_CONFIG_KEYS_MAX];
+    char name[OCT_CONFIG_NAME_MAX];
+    size_t count = last_release_read(keys);
+    for (size_t i = 0; i < oct_config_key_count; i++) {
+        oct_config_key_name(&oct_config_keys[i], name);
+        bool is_new = last_key_find(keys, count, name) == NULL;
+        if (oct_config_keys[i].is_new != is_new) {
+            fail_msg("%s: the last release %s it: .is_new = %s", name, is_new ? "lacks" : "has",
+                     is_new ? "true" : "false");
+        }
+    }
+}
+
+// With every algorithm, by the keys and the bounds of that release; it reads back as the same.
+static void
+test_peers_of_the_last_release_take_the_defaults(void **state)
 {
     (void)state;
     oct_config config, again;
+    for (unsigned algo = 0; algo < OCT_ALGOS; algo++) {
+        oct_config_default(&config);
+        set(&config, "env.id=CartPole-v1");
+        config.algo.name = (oct_algo_name)algo;
+        oct_config_resolve(&config);
+        char *text = oct_config_print_for_peers(&config);
+        assert_last_release_takes(text);
+        oct_config_default(&again);
+        T_OK(oct_config_parse(&again, "printed", text, strlen(text), message, sizeof(message)));
+        assert_int_equal(again.algo.n_step, oct_config_n_step(&config));
+        again.algo.n_step = config.algo.n_step;
+        assert_same(&again, &config);
+        free(text);
+    }
+}
+
+static void
+test_peers_are_told_new_keys_that_are_not_at_their_default(void **state)
+{
+    (void)state;
+    oct_config config;
     oct_config_default(&config);
-    set(&config, "env.id=CartPole-v1");
-    char *all = oct_config_print(&config), *some = oct_config_print_for_peers(&config);
-    assert_non_null(strstr(all, "\n  shards: 1\n"));
-    assert_null(strstr(some, "shards"));
-    assert_non_null(strstr(all, "\n  ema_decay: 0\n"));
-    assert_null(strstr(some, "ema_decay"));
-    assert_non_null(strstr(all, "\n  critics: 0\n"));
-    assert_null(strstr(some, "critics"));
-    assert_non_null(strstr(all, "\n  entropy_cost_final: same\n"));
-    assert_null(strstr(some, "entropy_cost_final"));
-    assert_int_equal(strlen(all),
-                     strlen(some) + strlen("  shards: 1\n  ema_decay: 0\n  critics: 0\n"
-                                           "  entropy_cost_final: same\n"
-                                           "  critic_residual: false\n"));
-    oct_config_default(&again);
-    T_OK(oct_config_parse(&again, "printed", some, strlen(some), message, sizeof(message)));
-    assert_same(&again, &config);
-    free(all);
-    free(some);
-    set(&config, "replay.shards=2");
-    set(&config, "learner.ema_decay=0.5");
     set(&config, "algo.critics=2");
+    set(&config, "algo.n_step=3");
     set(&config, "algo.entropy_cost_final=0.001");
-    some = oct_config_print_for_peers(&config);
-    assert_non_null(strstr(some, "\n  shards: 2\n"));
-    assert_non_null(strstr(some, "\n  ema_decay: 0.5\n"));
-    assert_non_null(strstr(some, "\n  critics: 2\n"));
-    assert_non_null(strstr(some, "\n  entropy_cost_final: 0.001\n"));
-    free(some);
+    char *text = oct_config_print_for_peers(&config);
+    assert_non_null(strstr(text, "\n  critics: 2\n"));
+    assert_non_null(strstr(text, "\n  n_step: 3\n"));
+    assert_non_null(strstr(text, "\n  entropy_cost_final: 0.001\n"));
+    assert_null(strstr(text, "\n  ema_decay:"));
+    free(text);
 }
 
 static void
@@ -239,7 +367,9 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_peers_of_the_last_release_are_told_no_new_defaults),
+        cmocka_unit_test(test_new_keys_are_those_that_the_last_release_lacks),
+        cmocka_unit_test(test_peers_of_the_last_release_take_the_defaults),
+        cmocka_unit_test(test_peers_are_told_new_keys_that_are_not_at_their_default),
         cmocka_unit_test(test_defaults_round_trip),
         cmocka_unit_test(test_awkward_texts_round_trip),
         cmocka_unit_test(test_lists_and_special_words_round_trip),
