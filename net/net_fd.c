@@ -5,11 +5,13 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "common/oct_base.h"
+#include "common/oct_clock.h"
 
 #define NOTSENT_BYTES  131072
 #define KEEPALIVE_S    1
@@ -26,6 +28,48 @@ net_fd_listen(const struct addrinfo *address, int backlog)
         (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) != 0 ||
          bind(fd, address->ai_addr, address->ai_addrlen) != 0 || listen(fd, backlog) != 0)) {
         int code = errno;
+        (void)close(fd);
+        errno = code;
+        return -1;
+    }
+    return fd;
+}
+
+bool
+net_fd_wait(int fd, short events, uint64_t end_ns)
+{
+    uint64_t now_ns = oct_clock_ns();
+    while (now_ns < end_ns) {
+        struct pollfd waiting = {.fd = fd, .events = events};
+        int ready = poll(&waiting, 1, (int)((end_ns - now_ns) / 1000000 + 1));
+        if (ready > 0) {
+            return true;
+        }
+        if (ready < 0 && errno != EINTR) {
+            return false;
+        }
+        now_ns = oct_clock_ns();
+    }
+    return false;
+}
+
+int
+net_fd_connect(const struct addrinfo *address, uint64_t end_ns)
+{
+    int fd = socket(address->ai_family, KIND, 0);
+    if (fd < 0) {
+        return -1;
+    }
+    int code = connect(fd, address->ai_addr, address->ai_addrlen) == 0 ? 0 : errno;
+    if (code == EINPROGRESS) {
+        socklen_t size = sizeof(code);
+        if (!net_fd_wait(fd, POLLOUT, end_ns)) {
+            code = ETIMEDOUT;
+        } else if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &size) != 0) {
+            code = errno;
+        }
+    }
+    if (code != 0) {
         (void)close(fd);
         errno = code;
         return -1;

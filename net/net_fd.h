@@ -2,6 +2,7 @@
 #define NET_NET_FD_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -12,6 +13,11 @@ struct addrinfo;
 
 // A socket that listens there, or -1 with errno.
 int net_fd_listen(const struct addrinfo *address, int backlog);
+// A socket that is connected to it, or -1 with errno; ETIMEDOUT: not until end_ns, by
+// oct_clock_ns. Blocks until then at most.
+int net_fd_connect(const struct addrinfo *address, uint64_t end_ns);
+// Blocks until poll's events come; false: not until end_ns.
+bool net_fd_wait(int fd, short events, uint64_t end_ns);
 // The address of a path; false: it is empty or longer than NET_FD_LOCAL_MAX bytes.
 #define NET_FD_LOCAL_MAX (sizeof(((struct sockaddr_un *)0)->sun_path) - 1)
 bool net_fd_local_address(const char *path, struct sockaddr_un *out, socklen_t *size);

@@ -11,58 +11,10 @@
 
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
+#include "net/net_fd.h"
 #include "net/net_http.h"
 
 #define ANSWER_BYTES_MAX (2u << 20)
-
-// Waits for events of fd until the end; false: it came.
-static bool
-wait_until(int fd, short events, uint64_t end_ns)
-{
-    uint64_t now_ns = oct_clock_ns();
-    while (now_ns < end_ns) {
-        struct pollfd waiting = {.fd = fd, .events = events};
-        int ready = poll(&waiting, 1, (int)((end_ns - now_ns) / 1000000 + 1));
-        if (ready > 0) {
-            return true;
-        }
-        if (ready < 0 && errno != EINTR) {
-            return false;
-        }
-        now_ns = oct_clock_ns();
-    }
-    return false;
-}
-
-static oct_err
-address_connect(int *fd, const struct addrinfo *address, uint64_t end_ns)
-{
-    int made = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (made < 0) {
-        return OCT_EIO;
-    }
-    int code = 0;
-    socklen_t length = sizeof(code);
-    oct_err err = OCT_OK;
-    if (connect(made, address->ai_addr, address->ai_addrlen) != 0) {
-        if (errno != EINPROGRESS) {
-            err = OCT_EIO;
-        } else if (!wait_until(made, POLLOUT, end_ns)) {
-            err = OCT_ETIMEDOUT;
-        } else if (getsockopt(made, SOL_SOCKET, SO_ERROR, &code, &length) != 0 || code != 0) {
-            errno = code;
-            err = OCT_EIO;
-        }
-    }
-    if (err != OCT_OK) {
-        code = errno;
-        (void)close(made);
-        errno = code;
-        return err;
-    }
-    *fd = made;
-    return OCT_OK;
-}
 
 // Tries each address of the host in turn.
 static oct_err
@@ -76,16 +28,16 @@ host_connect(int *fd, const net_http_address *address, uint64_t end_ns, char *re
         (void)snprintf(reason, reason_size, "%s", gai_strerror(code));
         return OCT_EIO;
     }
-    oct_err err = OCT_EIO;
-    for (const struct addrinfo *at = found; at != NULL && err != OCT_OK; at = at->ai_next) {
-        err = address_connect(fd, at, end_ns);
+    *fd = -1;
+    for (const struct addrinfo *at = found; at != NULL && *fd < 0; at = at->ai_next) {
+        *fd = net_fd_connect(at, end_ns);
     }
-    if (err != OCT_OK) {
-        (void)snprintf(reason, reason_size, "%s",
-                       err == OCT_ETIMEDOUT ? "no answer in time" : strerror(errno));
+    bool is_late = *fd < 0 && errno == ETIMEDOUT;
+    if (*fd < 0) {
+        (void)snprintf(reason, reason_size, "%s", is_late ? "no answer in time" : strerror(errno));
     }
     freeaddrinfo(found);
-    return err;
+    return *fd >= 0 ? OCT_OK : is_late ? OCT_ETIMEDOUT : OCT_EIO;
 }
 
 static oct_err
@@ -99,7 +51,7 @@ request_send(int fd, const net_http_address *address, uint64_t end_ns)
         ssize_t step = send(fd, request + sent, (size_t)(length - sent), MSG_NOSIGNAL);
         if (step > 0) {
             sent += (int)step;
-        } else if (errno != EAGAIN || !wait_until(fd, POLLOUT, end_ns)) {
+        } else if (errno != EAGAIN || !net_fd_wait(fd, POLLOUT, end_ns)) {
             return errno == EAGAIN ? OCT_ETIMEDOUT : OCT_EIO;
         }
     }
@@ -123,7 +75,7 @@ answer_read(int fd, char *text, uint64_t end_ns)
         if (step < 0 && errno != EAGAIN) {
             return OCT_EIO;
         }
-        if (step < 0 && !wait_until(fd, POLLIN, end_ns)) {
+        if (step < 0 && !net_fd_wait(fd, POLLIN, end_ns)) {
             return OCT_ETIMEDOUT;
         }
     }

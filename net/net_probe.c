@@ -1,4 +1,4 @@
-// Connects to an address once, to describe why there is no answer.
+// Connects to the addresses of a name once, to describe why there is no answer.
 
 #include "net/net_probe.h"
 
@@ -11,40 +11,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/oct_clock.h"
 #include "net/net_fd.h"
 #include "net/net_url.h"
 
-// Waits for the events; false: not within ms.
-static bool
-wait_for(int fd, short events, int ms)
-{
-    struct pollfd one = {.fd = fd, .events = events};
-    return poll(&one, 1, ms) == 1;
-}
-
-// Connected, or -1 with errno.
-static int
-connect_to(const struct addrinfo *address)
-{
-    int fd = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd < 0) {
-        return -1;
-    }
-    int code = connect(fd, address->ai_addr, address->ai_addrlen) == 0 ? 0 : errno;
-    if (code == EINPROGRESS) {
-        socklen_t size = sizeof(code);
-        code = ETIMEDOUT;
-        if (wait_for(fd, POLLOUT, NET_PROBE_MS / 2)) {
-            (void)getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &size);
-        }
-    }
-    if (code != 0) {
-        (void)close(fd);
-        errno = code;
-        return -1;
-    }
-    return fd;
-}
+// What an address shows, the worst first.
+typedef enum finding { FOUND_NOTHING, FOUND_CLOSED, FOUND_OTHER, FOUND_OURS } finding;
 
 static bool
 split(const char *url, char host[256], char port[8])
@@ -71,12 +43,53 @@ is_own(const char *path)
     return stat(path, &file) == 0 && file.st_uid == geteuid();
 }
 
+// words: for a person.
+static finding
+address_probe(const struct addrinfo *address, uint64_t end_ns, const char **words)
+{
+    static const char ours[4] = {'\0', 'S', 'P', '\0'};
+    char begin[4] = {0};
+    int fd = net_fd_connect(address, end_ns);
+    if (fd < 0) {
+        bool is_closed = errno == ECONNREFUSED;
+        *words = is_closed ? "nothing listens there" : strerror(errno);
+        return is_closed ? FOUND_CLOSED : FOUND_NOTHING;
+    }
+    bool is_ours = net_fd_wait(fd, POLLIN, end_ns) &&
+                   recv(fd, begin, sizeof(begin), 0) == (ssize_t)sizeof(begin) &&
+                   memcmp(begin, ours, sizeof(ours)) == 0;
+    (void)close(fd);
+    *words = is_ours ? "connected, but there is no answer"
+                     : "the listener does not answer as Octet: it is another service, or a "
+                       "daemon that needs tls+tcp:// and --tls";
+    return is_ours ? FOUND_OURS : FOUND_OTHER;
+}
+
+// Those that are left share the time that is left.
+void
+net_probe_addresses(const struct addrinfo *addresses, char *out, size_t out_size)
+{
+    finding best = FOUND_NOTHING;
+    uint64_t end_ns = oct_clock_ns() + NET_PROBE_MS * UINT64_C(1000000), left = 0;
+    for (const struct addrinfo *at = addresses; at != NULL; at = at->ai_next) {
+        left++;
+    }
+    for (const struct addrinfo *at = addresses; left > 0 && best < FOUND_OURS; at = at->ai_next) {
+        const char *words;
+        uint64_t now_ns = oct_clock_ns(), rest_ns = end_ns > now_ns ? end_ns - now_ns : 0;
+        finding one = address_probe(at, now_ns + rest_ns / left--, &words);
+        if (at == addresses || one > best) {
+            best = one;
+            (void)snprintf(out, out_size, "%s", words);
+        }
+    }
+}
+
 bool
 net_probe(const char *url, char *out, size_t out_size)
 {
-    char host[256], port[8], begin[4] = {0};
-    static const char ours[4] = {'\0', 'S', 'P', '\0'};
-    struct addrinfo *address = NULL, wanted = {.ai_socktype = SOCK_STREAM};
+    char host[256], port[8];
+    struct addrinfo *addresses = NULL, wanted = {.ai_socktype = SOCK_STREAM};
     const char *path = net_url_ipc_path(url);
     if (path != NULL && is_own(path) && net_probe_local(path)) {
         (void)snprintf(out, out_size, "the process there is stopped, or hangs");
@@ -85,27 +98,13 @@ net_probe(const char *url, char *out, size_t out_size)
     if (!split(url, host, port)) {
         return false;
     }
-    int code = getaddrinfo(host, port, &wanted, &address);
+    int code = getaddrinfo(host, port, &wanted, &addresses);
     if (code != 0) {
         (void)snprintf(out, out_size, "%s cannot be resolved: %s", host, gai_strerror(code));
         return true;
     }
-    int fd = connect_to(address);
-    int failed = errno;
-    freeaddrinfo(address);
-    if (fd < 0) {
-        (void)snprintf(out, out_size, "%s",
-                       failed == ECONNREFUSED ? "nothing listens there" : strerror(failed));
-        return true;
-    }
-    bool is_ours = wait_for(fd, POLLIN, NET_PROBE_MS / 2) &&
-                   recv(fd, begin, sizeof(begin), 0) == (ssize_t)sizeof(begin) &&
-                   memcmp(begin, ours, sizeof(ours)) == 0;
-    (void)close(fd);
-    (void)snprintf(out, out_size, "%s",
-                   is_ours ? "connected, but there is no answer"
-                           : "the listener does not answer as Octet: it is another service, or a "
-                             "daemon that needs tls+tcp:// and --tls");
+    net_probe_addresses(addresses, out, out_size);
+    freeaddrinfo(addresses);
     return true;
 }
 
