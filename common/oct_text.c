@@ -94,24 +94,46 @@ oct_text_is_near(const char *got, const char *want)
     return differing <= edits_max && oct_text_distance(got, want) <= edits_max;
 }
 
-// Bytes of the UTF-8 character at text, 0 when it is malformed.
-static size_t
-utf8_length(const uint8_t *text, size_t left)
+size_t
+oct_text_character(const uint8_t *text, size_t left)
 {
-    size_t length = text[0] < 0x80             ? 1
-                    : (text[0] & 0xE0) == 0xC0 ? 2
-                    : (text[0] & 0xF0) == 0xE0 ? 3
-                    : (text[0] & 0xF8) == 0xF0 ? 4
-                                               : 0;
-    if (length > left) {
+    uint8_t lead = text[0];
+    size_t length = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+    if (length == 0 || length > left || lead > 0xf4) {
         return 0;
     }
     for (size_t i = 1; i < length; i++) {
-        if ((text[i] & 0xC0) != 0x80) {
+        if ((text[i] & 0xc0) != 0x80) {
             return 0;
         }
     }
+    if ((lead == 0xe0 && text[1] < 0xa0) || (lead == 0xed && text[1] > 0x9f) ||
+        (lead == 0xf0 && text[1] < 0x90) || (lead == 0xf4 && text[1] > 0x8f)) {
+        return 0;
+    }
     return length;
+}
+
+size_t
+oct_text_cut(const char *text, size_t bytes_max)
+{
+    size_t length = strnlen(text, bytes_max + 1);
+    if (length > bytes_max) {
+        length = bytes_max;
+        while (length > 0 && ((uint8_t)text[length] & 0xc0) == 0x80) {
+            length--;
+        }
+    }
+    return length;
+}
+
+void
+oct_text_copy(char *out, size_t size, const char *text)
+{
+    OCT_ASSERT(size > 0);
+    size_t length = oct_text_cut(text, size - 1);
+    memcpy(out, text, length);
+    out[length] = '\0';
 }
 
 const char *
@@ -121,7 +143,7 @@ oct_text_quote(char *out, size_t size, const char *text, size_t length)
     const uint8_t *bytes = (const uint8_t *)text;
     size_t used = 0, cut = 0; // cut: where "..." still fits
     for (size_t i = 0; i < length;) {
-        size_t step = utf8_length(bytes + i, length - i);
+        size_t step = oct_text_character(bytes + i, length - i);
         bool plain = step > 0 && bytes[i] >= ' ' && bytes[i] != 0x7F;
         size_t wide = plain ? step : 1;
         if (used + wide + 1 > size) {

@@ -32,6 +32,14 @@ uint32_t oct_text_distance(const char *a, const char *b);
 // Whether somebody who typed got is likely to have meant want.
 bool oct_text_is_near(const char *got, const char *want);
 
+// Bytes of the UTF-8 character at text, 0 when there is none: overlong forms, surrogates and
+// numbers above U+10FFFF are none. left: bytes that are there, at least 1.
+size_t oct_text_character(const uint8_t *text, size_t left);
+// Bytes of text, UTF-8: all of it, or so many of the first characters as bytes_max bytes hold.
+size_t oct_text_cut(const char *text, size_t bytes_max);
+// Copies text, UTF-8, cut between characters.
+void oct_text_copy(char *out, size_t size, const char *text);
+
 // A foreign text for a message: control characters and broken UTF-8 become '?', what is longer than
 // size ends in "...".
 const char *oct_text_quote(char *out, size_t size, const char *text, size_t length);

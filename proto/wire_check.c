@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "common/oct_text.h"
 #include "proto/wire.h"
 
 // No early exit in the loops over columns: they become vector code.
@@ -59,28 +60,6 @@ wire_check_windows(const uint8_t *flags, size_t count, size_t steps)
     return good != 0;
 }
 
-// Bytes of the UTF-8 sequence at text, 0 when there is none: overlong forms, surrogates and numbers
-// above U+10FFFF are none.
-static size_t
-utf8_length(const uint8_t *text, size_t left)
-{
-    uint8_t lead = text[0];
-    size_t length = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-    if (length == 0 || length > left || lead > 0xf4) {
-        return 0;
-    }
-    for (size_t i = 1; i < length; i++) {
-        if ((text[i] & 0xc0) != 0x80) {
-            return 0;
-        }
-    }
-    if ((lead == 0xe0 && text[1] < 0xa0) || (lead == 0xed && text[1] > 0x9f) ||
-        (lead == 0xf0 && text[1] < 0x90) || (lead == 0xf4 && text[1] > 0x8f)) {
-        return 0;
-    }
-    return length;
-}
-
 static bool
 text_is_clean(const char *text, size_t length, size_t bytes_max, const char *allowed_controls)
 {
@@ -92,7 +71,7 @@ text_is_clean(const char *text, size_t length, size_t bytes_max, const char *all
         if (byte == 0 || byte == 0x7f || (byte < 0x20 && strchr(allowed_controls, byte) == NULL)) {
             return false;
         }
-        size_t step = utf8_length((const uint8_t *)text + at, length - at);
+        size_t step = oct_text_character((const uint8_t *)text + at, length - at);
         if (step == 0) {
             return false;
         }

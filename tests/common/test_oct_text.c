@@ -141,6 +141,52 @@ test_quote_cuts_between_characters(void **state)
 }
 
 static void
+test_characters_are_utf8_alone(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t length;
+    } cases[] = {
+        {"a", 1},
+        {"\xc2\x80", 2},
+        {"\xe0\xa0\x80", 3},
+        {"\xed\x9f\xbf", 3},
+        {"\xf4\x8f\xbf\xbf", 4},
+        {"\x80", 0},             // continuation without a lead
+        {"\xc3", 0},             // lead without a continuation
+        {"\xc0\xaf", 0},         // overlong
+        {"\xe0\x9f\xbf", 0},     // overlong
+        {"\xf0\x8f\xbf\xbf", 0}, // overlong
+        {"\xed\xa0\x80", 0},     // surrogate
+        {"\xf4\x90\x80\x80", 0}, // above U+10FFFF
+        {"\xf5\x80\x80\x80", 0}, // no such lead
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        size_t bytes = strlen(cases[i].text);
+        assert_int_equal(oct_text_character((const uint8_t *)cases[i].text, bytes),
+                         cases[i].length);
+        (void)oct_text_quote(out, sizeof(out), cases[i].text, bytes);
+        assert_int_equal(strcmp(out, cases[i].text) == 0, cases[i].length > 0);
+    }
+}
+
+static void
+test_a_text_is_cut_between_characters(void **state)
+{
+    (void)state;
+    static const char text[] = "a\xC3\xBC\xE2\x82\xAC"; // of 1, 2 and 3 bytes
+    static const size_t want[] = {0, 1, 1, 3, 3, 3, 6, 6};
+    char copy[8];
+    for (size_t most = 0; most < OCT_COUNTOF(want); most++) {
+        assert_int_equal(oct_text_cut(text, most), want[most]);
+        oct_text_copy(copy, most + 1, text);
+        assert_int_equal(strlen(copy), want[most]);
+        assert_memory_equal(copy, text, want[most]);
+    }
+}
+
+static void
 test_counts_have_three_digits_and_a_prefix(void **state)
 {
     (void)state;
@@ -233,6 +279,8 @@ main(void)
         cmocka_unit_test(test_near_is_a_third_of_the_letters),
         cmocka_unit_test(test_quote_replaces_what_a_terminal_would_obey),
         cmocka_unit_test(test_quote_cuts_between_characters),
+        cmocka_unit_test(test_characters_are_utf8_alone),
+        cmocka_unit_test(test_a_text_is_cut_between_characters),
         cmocka_unit_test(test_counts_have_three_digits_and_a_prefix),
         cmocka_unit_test(test_bytes_count_in_powers_of_1024),
         cmocka_unit_test(test_durations_read_like_a_clock),
