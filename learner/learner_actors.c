@@ -5,13 +5,13 @@
 #include <assert.h>
 #include <math.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
 #include "common/oct_base.h"
 #include "common/oct_places.h"
+#include "common/oct_text.h"
 
 #define RATES_NS    1000000000u // over so much time at least
 #define CHUNK       64u         // places that are made together; they stay where they are
@@ -599,14 +599,7 @@ learner_actors_at(const learner_actors *actors, uint32_t i)
 void
 learner_actor_introduce(learner_actor *actor, const char *host, uint32_t pid)
 {
-    int length = snprintf(actor->host, sizeof(actor->host), "%s", host);
-    if (length >= (int)sizeof(actor->host)) {
-        size_t end = sizeof(actor->host) - 1;
-        while (end > 0 && ((uint8_t)host[end] & 0xc0) == 0x80) {
-            end--;
-        }
-        actor->host[end] = '\0';
-    }
+    oct_text_copy(actor->host, sizeof(actor->host), host);
     actor->pid = pid;
 }
 

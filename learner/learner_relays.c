@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_text.h"
 #include "learner/learner_actors.h"
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -96,9 +97,9 @@ learner_relays_note(learner_relays *relays, const wire_register *relay, uint64_t
     entry->seen_ns = now_ns;
     entry->pid = relay->pid;
     entry->sessions = relay->relay_sessions;
-    (void)snprintf(entry->host, sizeof(entry->host), "%s", relay->host);
-    (void)snprintf(entry->address, sizeof(entry->address), "%s", relay->relay_address);
-    (void)snprintf(entry->above, sizeof(entry->above), "%s", relay->relay_above);
+    oct_text_copy(entry->host, sizeof(entry->host), relay->host);
+    oct_text_copy(entry->address, sizeof(entry->address), relay->relay_address);
+    oct_text_copy(entry->above, sizeof(entry->above), relay->relay_above);
     entry->number = relay->relay_number;
     entry->above_number = relay->relay_above_number;
     entry->key = learner_relays_key(entry->address);
@@ -108,7 +109,8 @@ learner_relays_note(learner_relays *relays, const wire_register *relay, uint64_t
 static bool
 is_of_host(const learner_relay *relay, const char *host)
 {
-    return strncmp(relay->host, host, sizeof(relay->host) - 1) == 0;
+    size_t length = oct_text_cut(host, sizeof(relay->host) - 1); // as it is kept
+    return strncmp(relay->host, host, length) == 0 && relay->host[length] == '\0';
 }
 
 // A local socket is there for its own host alone.

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_text.h"
 #include "proto/octet.pb-c.h"
 #include "proto/wire_convert.h"
 #include "proto/wire_rpc.h"
@@ -90,13 +91,7 @@ call_release(wire_call *call)
 static void
 answer_error(const oct_responder *responder, void *transport_call, oct_err err, const char *detail)
 {
-    size_t length = strnlen(detail, WIRE_DETAIL_MAX + 1);
-    if (length > WIRE_DETAIL_MAX) {
-        length = WIRE_DETAIL_MAX;
-        while (length > 0 && ((uint8_t)detail[length] & 0xc0) == 0x80) {
-            length--; // not in the middle of a character
-        }
-    }
+    size_t length = oct_text_cut(detail, WIRE_DETAIL_MAX);
     uint8_t *out = responder->begin(transport_call, WIRE_FRAME_BYTES + length);
     wire_frame_pack(WIRE_REPLY, (uint16_t)err, 0, out);
     if (length != 0) {

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "learner/learner_peers.h"
+#include "tests/proto/wire_bytes.h"
 #include "tests/support/oct_test.h"
 
 #define SECOND 1000000000ull
@@ -239,6 +240,33 @@ test_long_names_of_hosts_are_cut_at_a_character(void **state)
     assert_memory_equal(actor->host, name, LEARNER_ACTOR_HOST_MAX - 2);
 }
 
+// Whoever asks can read the answer.
+static void
+test_long_names_of_relays_are_cut_at_a_character(void **state)
+{
+    (void)state;
+    char name[80];
+    bool is_new;
+    wire_peers out;
+    learner_relays *relays = learner_relays_create(AT(0));
+    wire_arena *arena = wire_arena_create(1u << 16);
+    memset(name, 'x', sizeof(name));
+    memcpy(name + LEARNER_RELAY_HOST_MAX - 2, "é", 3);
+    const wire_register relay = {.role = WIRE_ROLE_RELAY,
+                                 .label = 1,
+                                 .host = name,
+                                 .relay_address = "tcp://rack:1",
+                                 .relay_above = ""};
+    (void)joined(1, WIRE_ROLE_ACTOR, AT(0));
+    T_OK(learner_relays_note(relays, &relay, AT(0), &is_new));
+    const wire_peers *answer = learner_peers_list(peers, actors, relays, AT(1), 0, WIRE_PEERS_MAX);
+    T_OK(wire_peers_through(&out, arena, answer));
+    assert_int_equal(strlen(out.relays.host[0]), LEARNER_RELAY_HOST_MAX - 2);
+    assert_memory_equal(out.relays.host[0], name, LEARNER_RELAY_HOST_MAX - 2);
+    wire_arena_destroy(arena);
+    learner_relays_destroy(relays);
+}
+
 // Who came with which certificate, and how many places it holds; without TLS nothing is told of
 // any.
 static void
@@ -343,6 +371,7 @@ main(void)
         TEST(test_peers_tell_of_relays),
         TEST(test_version_above_the_newest_has_no_lag),
         TEST(test_long_names_of_hosts_are_cut_at_a_character),
+        TEST(test_long_names_of_relays_are_cut_at_a_character),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

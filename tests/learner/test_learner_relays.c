@@ -135,6 +135,21 @@ test_relays_a_local_socket_is_for_its_own_host(void **state)
     assert_string_equal(choose(*state, "a", "", false, START), "ipc:///run/relay");
 }
 
+// Of a long name as much is kept as has room, and compared: here a character would be cut.
+static void
+test_relays_of_a_host_with_a_long_name(void **state)
+{
+    char host[80], other[80];
+    memset(host, 'x', sizeof(host));
+    memcpy(host + LEARNER_RELAY_HOST_MAX - 2, "é", 3);
+    memcpy(other, host, sizeof(host));
+    other[LEARNER_RELAY_HOST_MAX - 3] = 'y';
+    note(*state, 1, host, "ipc:///run/relay", START);
+    assert_string_equal(choose(*state, host, "", false, START), "ipc:///run/relay");
+    assert_string_equal(choose(*state, other, "", false, START), "");
+    assert_string_equal(choose(*state, host + 1, "", false, START), "");
+}
+
 static void
 test_relays_an_actor_keeps_its_own_until_it_has_lost_it(void **state)
 {
@@ -227,6 +242,7 @@ main(void)
         T(test_relays_that_lead_back_to_themselves_are_told),
         T(test_relays_silent_ones_are_missed_for_a_while),
         T(test_relays_a_local_socket_is_for_its_own_host),
+        T(test_relays_of_a_host_with_a_long_name),
         T(test_relays_an_actor_keeps_its_own_until_it_has_lost_it),
         T(test_relays_the_same_host_first_then_the_fewest_actors),
     };
