@@ -123,17 +123,21 @@ key_check(const char *key, char *reason, size_t reason_size)
 
 // ---- names in certificates
 
+// The first entry of that kind, "" when there is none: readable, and UTF-8 whatever the bytes are.
 static void
 name_entry(const X509 *cert, int nid, char *out, size_t size)
 {
-    int length = X509_NAME_get_text_by_NID(X509_get_subject_name(cert), nid, out, (int)size);
-    if (length < 0 || strlen(out) != (size_t)length) { // none, or a zero byte inside
-        out[0] = '\0';
+    const X509_NAME *subject = X509_get_subject_name(cert);
+    const X509_NAME_ENTRY *entry =
+        X509_NAME_get_entry(subject, X509_NAME_get_index_by_NID(subject, nid, -1));
+    const ASN1_STRING *text = entry == NULL ? NULL : X509_NAME_ENTRY_get_data(entry);
+    out[0] = '\0';
+    if (text != NULL) {
+        (void)oct_text_quote(out, size, (const char *)ASN1_STRING_get0_data(text),
+                             (size_t)ASN1_STRING_length(text));
     }
     for (char *c = out; *c != '\0'; c++) {
-        if ((unsigned char)*c < ' ' || (unsigned char)*c == 127 || *c == '"') {
-            *c = '?';
-        }
+        *c = *c == '"' ? '?' : *c; // it stands between them in the log
     }
 }
 

@@ -40,7 +40,7 @@ entry_add(X509 *cert, const char *field, const char *text)
 {
     if (text != NULL) {
         assert_int_equal(X509_NAME_add_entry_by_txt(X509_get_subject_name(cert), field,
-                                                    MBSTRING_ASC, (const unsigned char *)text, -1,
+                                                    MBSTRING_UTF8, (const unsigned char *)text, -1,
                                                     -1, 0),
                          1);
     }

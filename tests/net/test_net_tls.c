@@ -158,6 +158,62 @@ test_removing_the_list_revokes_nothing_less(void **state)
     side_close(&to);
 }
 
+// What one side has written, to the other.
+static bool
+bytes_pass(BIO *from, BIO *to)
+{
+    char bytes[4096];
+    int length = BIO_read(from, bytes, sizeof(bytes));
+    return length > 0 && BIO_write(to, bytes, length) == length;
+}
+
+// What the accepting side reads in the certificate of an actor of that name.
+static void
+name_read(const char *name, char out[OCT_HOLDER_NAME_MAX + 1])
+{
+    const certs_leaf leaf = {.unit = "actor", .name = name, .sans = "DNS:localhost"};
+    char reason[1024];
+    net_tls *tls, *theirs;
+    net_tls_peer peer;
+    BIO *in, *sent, *their_in, *their_sent;
+    certs_write_usual(ca, "replay", true, net_test_path("reader"));
+    certs_write(ca, &leaf, net_test_path("named"));
+    T_OK(net_tls_open(&tls, net_test_path("reader"), reason, sizeof(reason)));
+    T_OK(net_tls_open(&theirs, net_test_path("named"), reason, sizeof(reason)));
+    SSL *ssl = net_tls_connection(tls, NULL, &in, &sent);
+    SSL *their_ssl = net_tls_connection(theirs, "localhost", &their_in, &their_sent);
+    bool goes_on = true;
+    while (goes_on) {
+        (void)SSL_do_handshake(their_ssl);
+        goes_on = bytes_pass(their_sent, in);
+        (void)SSL_do_handshake(ssl);
+        goes_on = bytes_pass(sent, their_in) || goes_on;
+    }
+    T_OK(net_tls_peer_read(ssl, &peer));
+    assert_int_equal(peer.role, OCT_ROLE_ACTOR);
+    memcpy(out, peer.holder.name, sizeof(peer.holder.name));
+    SSL_free(ssl);
+    SSL_free(their_ssl);
+    net_tls_close(tls);
+    net_tls_close(theirs);
+}
+
+// It goes into messages, which only text may.
+static void
+test_names_of_holders_are_cut_between_characters(void **state)
+{
+    (void)state;
+    char name[81] = "", out[OCT_HOLDER_NAME_MAX + 1], want[OCT_HOLDER_NAME_MAX + 1];
+    for (size_t i = 0; i < 40; i++) {
+        memcpy(name + 2 * i, "é", 3);
+    }
+    name_read(name, out);
+    (void)snprintf(want, sizeof(want), "%.60s...", name);
+    assert_string_equal(out, want);
+    name_read("a \"rack\"", out);
+    assert_string_equal(out, "a ?rack?");
+}
+
 int
 main(void)
 {
@@ -167,6 +223,7 @@ main(void)
         cmocka_unit_test(test_each_ca_has_its_list_or_the_old_files_stay),
         cmocka_unit_test(test_a_list_with_rubbish_behind_it_is_refused),
         cmocka_unit_test(test_removing_the_list_revokes_nothing_less),
+        cmocka_unit_test(test_names_of_holders_are_cut_between_characters),
     };
     return cmocka_run_group_tests_name("net_tls", tests, cas_make, cas_remove);
 }
