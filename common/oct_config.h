@@ -273,11 +273,10 @@ bool oct_config_is_mixed(const oct_config *config);
 uint32_t oct_config_shards(const oct_config *config);
 // Rows that each of them keeps.
 uint64_t oct_config_shard_capacity(const oct_config *config);
-// The address of a shard in net.replay; "": there is none.
-void oct_config_replay_address(const oct_config *config, uint32_t shard,
-                               char out[OCT_CONFIG_TEXT_MAX]);
-// A name for each shard, made of one for all: "replay.oct" is replay.oct, replay-1.oct, … Cut to
-// size.
+// The address of a shard in net.replay, and its bytes; "": there is none (0), or it has too many.
+size_t oct_config_replay_address(const oct_config *config, uint32_t shard,
+                                 char out[OCT_CONFIG_TEXT_MAX]);
+// A shard's name, made of one for all: "replay.oct" is replay.oct, replay-1.oct, … Cut to size.
 void oct_config_shard_name(const char *name, uint32_t shard, char *out, size_t size);
 // The resolved experiment as YAML that parses back to the same value; malloc'd.
 char *oct_config_print(const oct_config *config);

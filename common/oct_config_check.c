@@ -437,22 +437,32 @@ check_data(const oct_config *config, oct_text *text)
     }
 }
 
-// The addresses of net.replay: some of each shard, and of none two.
+// The addresses of net.replay: of each shard, where it is not one for all, and of none two.
 static void
 check_addresses(const oct_config *config, uint32_t shards, oct_text *text)
 {
     char one[OCT_CONFIG_TEXT_MAX], other[OCT_CONFIG_TEXT_MAX];
     bool is_list = strchr(config->net.replay, ',') != NULL;
-    for (uint32_t i = 0; is_list && i < shards; i++) {
-        oct_config_replay_address(config, i, one);
-        if (one[0] == 0) {
+    for (uint32_t i = 0; i < (is_list ? shards : 1); i++) {
+        size_t bytes = oct_config_replay_address(config, i, one);
+        if (bytes >= sizeof(one)) {
+            oct_text_add(text, "error: net.replay: an address has %zu bytes, allowed up to %zu\n",
+                         bytes, sizeof(one) - 1);
+            continue;
+        }
+        if (bytes == 0 && !is_list) {
+            oct_text_add(text, "error: net.replay: is required, an address such as %s\n",
+                         oct_config_key_find("net", "replay")->preset);
+            return;
+        }
+        if (bytes == 0) {
             oct_text_add(text,
                          "error: net.replay: %s has no address of shard %u, but there are %u\n",
                          config->net.replay, i, shards);
             return;
         }
         for (uint32_t k = 0; k < i; k++) {
-            oct_config_replay_address(config, k, other);
+            (void)oct_config_replay_address(config, k, other);
             if (strcmp(one, other) == 0) {
                 oct_text_add(text, "error: net.replay: %s is the address of shards %u and %u\n",
                              one, k, i);
@@ -475,15 +485,15 @@ check_shards(const oct_config *config, oct_text *text)
          "algo.name: external has its batches of one replay"},
         {has_data(config), "replay.data: a data set has a replay of its own beside one other"},
     };
-    if (shards == 1) {
-        return;
-    }
     if (shards > OCT_SHARDS_MAX) {
         oct_text_add(text, "error: net.replay: has %u addresses, allowed are 1 to %d\n", shards,
                      OCT_SHARDS_MAX);
         return;
     }
     check_addresses(config, shards, text);
+    if (shards == 1) {
+        return;
+    }
     for (size_t i = 0; i < OCT_COUNTOF(refused); i++) {
         if (refused[i].is_set) {
             oct_text_add(text, "error: replay.shards: %u shards (or addresses in net.replay): %s\n",

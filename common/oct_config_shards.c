@@ -41,18 +41,22 @@ oct_config_shard_capacity(const oct_config *config)
     return (config->replay.capacity + shards - 1) / shards;
 }
 
-void
+size_t
 oct_config_replay_address(const oct_config *config, uint32_t shard, char out[OCT_CONFIG_TEXT_MAX])
 {
     const char *at = config->net.replay, *begin;
     size_t length;
     out[0] = '\0';
     for (uint32_t i = 0; address_next(&at, &begin, &length); i++) {
-        if (i == shard && length < OCT_CONFIG_TEXT_MAX) {
-            memcpy(out, begin, length);
-            out[length] = '\0';
+        if (i == shard) {
+            if (length < OCT_CONFIG_TEXT_MAX) {
+                memcpy(out, begin, length);
+                out[length] = '\0';
+            }
+            return length;
         }
     }
+    return 0;
 }
 
 void

@@ -369,11 +369,31 @@ test_shards_are_refused_where_there_is_one_table(void **state)
     assert_check("net.replay='tcp://a:1,tcp://b:1,tcp://a:1'",
                  "error: net.replay: tcp://a:1 is the address of shards 0 and 2\n");
     assert_check("net.replay='tcp://a:1,,tcp://b:1'",
-                 "error: net.replay: tcp://a:1,,tcp://b:1 has no address of shard 1, but there are "
-                 "3\n");
+                 "error: net.replay: tcp://a:1,,tcp://b:1 has no address of shard 1, but there "
+                 "are 3\n");
     assert_check("replay.shards=3;net.replay='tcp://a:1,tcp://b:1'",
-                 "error: net.replay: tcp://a:1,tcp://b:1 has no address of shard 2, but there are "
-                 "3\n");
+                 "error: net.replay: tcp://a:1,tcp://b:1 has no address of shard 2, but there "
+                 "are 3\n");
+    assert_check("net.replay=''",
+                 "error: net.replay: is required, an address such as ipc://replay.ipc\n");
+}
+
+// One that is too long is there all the same.
+static void
+test_addresses_of_replay_have_a_longest(void **state)
+{
+    (void)state;
+    static const char *const formats[] = {"net.replay=%s", "net.replay='tcp://a:1,%s'",
+                                          "net.replay='%s,tcp://a:1'"};
+    char address[OCT_CONFIG_TEXT_MAX + 1], assignment[512];
+    (void)snprintf(address, sizeof(address), "ipc://%0*d", OCT_CONFIG_TEXT_MAX - 6, 0);
+    for (size_t i = 0; i < OCT_COUNTOF(formats); i++) {
+        (void)snprintf(assignment, sizeof(assignment), formats[i], address + 1);
+        assert_check(assignment, "");
+        (void)snprintf(assignment, sizeof(assignment), formats[i], address);
+        assert_check(assignment,
+                     "error: net.replay: an address has 256 bytes, allowed up to 255\n");
+    }
 }
 
 static void
@@ -588,6 +608,7 @@ main(void)
         cmocka_unit_test(test_resume_with_other_options_of_the_environment_is_refused),
         cmocka_unit_test(test_resume_begins_with_nothing_else),
         cmocka_unit_test(test_shards_are_refused_where_there_is_one_table),
+        cmocka_unit_test(test_addresses_of_replay_have_a_longest),
         cmocka_unit_test(test_shards_have_addresses_and_names),
         cmocka_unit_test(test_resume_adds_shards_of_the_same_size),
         cmocka_unit_test(test_frozen_layers_are_layers_of_the_policy),
