@@ -234,10 +234,16 @@ end_handle_closed(uv_handle_t *handle)
     gate_end_release(handle->data);
 }
 
+typedef struct start_call {
+    net_gate_end *end;
+    oct_err err;
+} start_call;
+
 static void
 end_started(void *arg)
 {
-    net_gate_end *end = arg;
+    start_call *call = arg;
+    net_gate_end *end = call->end;
     net_gate *gate = end->gate;
     OCT_ASSERT(uv_timer_init(&gate->uv, &end->retry) == 0);
     end->retry.data = end->listener.data = end;
@@ -256,6 +262,7 @@ end_started(void *arg)
     }
     if (code != 0) {
         oct_log_error("NET-LISTEN", "url=%s error=\"%s\"", end->url, uv_strerror(code));
+        call->err = OCT_EIO;
     }
 }
 
@@ -555,8 +562,9 @@ net_gate_end_start(net_gate_end *end)
 {
     OCT_TRY(gate_local_make_all(end));
     end->started = true;
-    gate_call(end->gate, end_started, end);
-    return OCT_OK;
+    start_call call = {.end = end, .err = OCT_OK};
+    gate_call(end->gate, end_started, &call);
+    return call.err;
 }
 
 typedef struct blame {

@@ -90,7 +90,7 @@ OCT_CHECKED oct_err net_gate_dial(net_gate *gate, const net_gate_spec *spec, net
 // Whether peers of that role are sent to a local socket of their own; its path is in out. Before
 // the start.
 bool net_gate_end_local(const net_gate_end *end, oct_role role, char out[NET_GATE_LOCAL_MAX]);
-// OCT_EIO: a local socket cannot be listened on; close the end.
+// OCT_EIO: the port, or a local socket, cannot be listened on (logged); close the end.
 OCT_CHECKED oct_err net_gate_end_start(net_gate_end *end);
 // Whose listener that is, of those that listen_local made; OCT_ROLE_NONE: none of them. Threads:
 // any.

@@ -336,8 +336,11 @@ https_open(net_http **out, net_loop *loop, const char *url, net_http_fn handler,
         return err;
     }
     (*out)->end = end;
-    OCT_ASSERT(net_gate_end_start(end) == OCT_OK); // we listen already
-    return OCT_OK;
+    err = net_gate_end_start(end);
+    if (err != OCT_OK) {
+        net_http_close(*out);
+    }
+    return err;
 }
 
 static bool

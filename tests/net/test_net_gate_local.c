@@ -1,9 +1,10 @@
 // The sockets behind the gate: nobody else on the machine reaches them, and one that died is
-// replaced.
+// replaced. A port before it that cannot be listened on.
 #include "tests/net/net_test.h"
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -13,10 +14,23 @@
 #include <unistd.h>
 
 #include <nng/nng.h>
+#include <uv.h>
 
+#include "net/net_http.h"
 #include "net/net_internal.h"
 #include "tests/net/net_certs.h"
 #include "tests/net/net_side.h"
+
+// libuv's listen, in whose place the linker puts this one: the kernel can refuse it.
+static atomic_bool listens_not;
+int __real_uv_listen(uv_stream_t *stream, int backlog, uv_connection_cb arrived);
+int __wrap_uv_listen(uv_stream_t *stream, int backlog, uv_connection_cb arrived);
+
+int
+__wrap_uv_listen(uv_stream_t *stream, int backlog, uv_connection_cb arrived)
+{
+    return atomic_load(&listens_not) ? UV_ENOBUFS : __real_uv_listen(stream, backlog, arrived);
+}
 
 static int
 certs_make(void **state)
@@ -221,6 +235,29 @@ test_other_processes_cannot_go_round_the_gate(void **state)
     side_close(&to);
 }
 
+static void
+test_a_port_that_cannot_be_listened_on_is_told(void **state)
+{
+    (void)state;
+    const char *url = tls_url();
+    side from, to;
+    net_pull *pull = NULL;
+    net_http *http = NULL;
+    char https[64];
+    (void)snprintf(https, sizeof(https), "https://127.0.0.1:%u", port_of(url));
+    side_open(&to, "replay");
+    atomic_store(&listens_not, true);
+    T_ERR(net_pull_open(&pull, to.loop, url, ACTOR, BYTES_MAX, side_take, &to), OCT_EIO);
+    T_ERR(net_http_open(&http, to.loop, https, NULL, NULL), OCT_EIO);
+    atomic_store(&listens_not, false);
+    side_pull(&to, url, ACTOR); // nothing holds the port
+    side_open(&from, "actor");
+    side_push(&from, url, REPLAY);
+    pass_one(&from, &to);
+    side_close(&from);
+    side_close(&to);
+}
+
 int
 main(void)
 {
@@ -229,6 +266,7 @@ main(void)
         cmocka_unit_test(test_other_users_cannot_reach_the_sockets_behind_the_gate),
         cmocka_unit_test(test_sockets_behind_the_gate_that_died_are_replaced),
         cmocka_unit_test(test_other_processes_cannot_go_round_the_gate),
+        cmocka_unit_test(test_a_port_that_cannot_be_listened_on_is_told),
     };
     return cmocka_run_group_tests_name("net_gate_local", tests, certs_make, net_test_folder_remove);
 }
