@@ -9,22 +9,21 @@
 #include "common/oct_err.h"
 #include "common/oct_role.h"
 
-// What stands between the sockets of NNG and a network beyond this machine. Private to net/.
+// What stands between the sockets of NNG and TCP. Private to net/.
 //
-// A thread accepts and makes the TCP connections of tls+tcp:// and of tcp:// beyond loopback, does
-// TLS, and passes messages on to NNG, which listens on local sockets in a private folder
-// (net_gate_folder.h). A stranger reaches NNG only after his certificate, his role, the protocol's
-// header and the size of each message were found right. docs/decisions/0017-gate.md says why NNG
-// does not do this itself.
+// A thread accepts and makes the TCP connections of tls+tcp:// and tcp://, does TLS, and passes
+// messages on to NNG, which listens on local sockets in a private folder (net_gate_folder.h). A
+// stranger reaches NNG only after his certificate, his role, the protocol's header and the size of
+// each message were found right. docs/decisions/0017-gate.md says why NNG does not do this itself.
 //
 // NNG 1.5.2 makes no more pipes at a local socket, for good, when somebody connects there and
 // closes at once. The gate sees that none comes of its connections, and has NNG listen at another
 // one, so many times as NET_GATE_LOCALS_MAX allows.
 //
 // Bounds: NET_GATE_* below, for each process. A connection buffers about 1 MiB each way at most.
-// Peers that went silently (a cut, a power failure) are noticed in NET_GATE_DEAD_MS, a stalled
-// connect or handshake in NET_GATE_HANDSHAKE_MS. Dialing goes on for ever; names are resolved anew
-// every time.
+// Peers that went silently (a cut, a power failure) are noticed in NET_GATE_DEAD_MS; a connection
+// over which no messages may flow NET_GATE_HANDSHAKE_MS after it was begun is closed. Dialing goes
+// on for ever; names are resolved anew every time.
 //
 // Threads: the functions are called on one thread, the daemon's loop. Logs: NET-GATE-*.
 typedef struct net_gate net_gate;
@@ -35,7 +34,7 @@ typedef struct net_gate_end net_gate_end;
 #define NET_GATE_CERTIFICATE_MAX    2048  // of these, with one certificate, of tls+tcp://
 #define NET_GATE_HANDSHAKES_MAX     256   // at a time; one more ends the oldest
 #define NET_GATE_HANDSHAKES_ADDRESS 128   // of these, from one address; one more ends its oldest
-#define NET_GATE_HANDSHAKE_MS       3000  // to connect; and from then until messages may flow
+#define NET_GATE_HANDSHAKE_MS       3000  // for all steps, from the connect to the SP header
 #define NET_GATE_DEAD_MS            4000  // without a sign of life
 #define NET_GATE_UNREAD_MS          5000  // that a listener's peer may leave a full queue unread
 #define NET_GATE_PARTIAL_MAX        (128u << 20) // bytes of unfinished messages from all peers
