@@ -39,15 +39,32 @@ static void
 test_gathered_bytes_are_those_of_the_document(void **state)
 {
     (void)state;
-    static const uint8_t want[] = {0x4f, 0x43, 0x54, 0x47, 4,    0,    0,    0,    0,
-                                   0,    0,    0,    0x09, 0x88, 0x77, 0x66, 0x55, 0x44,
-                                   0x33, 0x22, 0x11, 0x12, 0x0c, 0x4f, 0x43, 0x54, 0x42,
-                                   4,    0,    0,    0,    7,    0,    0,    0};
-    uint8_t frame[WIRE_FRAME_BYTES], got[sizeof(want)];
-    size_t length = frame_make(frame, WIRE_BATCH, 7, 0);
+    static const uint8_t want[] = {
+        0x4f, 0x43, 0x54, 0x47, 4,    0,    0,    0,    0,    0,    0,    0,    // frame
+        0x09, 0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11,                   // 1 relay
+        0x12, 0x24,                                                             // 2 frame
+        0x4f, 0x43, 0x54, 0x41, 4,    0,    0,    0,    7,    0,    0,    0,    // its frame
+        0x08, 7,    0x11, 0x10, 0x32, 0x54, 0x76, 0x98, 0xba, 0xdc, 0xfe, 0x18, // its payload
+        40,   0x21, 0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, 0x28, 9};
+    const wire_ack ack = {.actor_id = 7,
+                          .session = 0xfedcba9876543210,
+                          .sequence = 40,
+                          .incarnation = 0x1122334455667788,
+                          .credit = 9};
+    uint8_t frame[64], bytes[sizeof(want)];
+    size_t length = wire_ack_size(&ack), got_length;
+    const uint8_t *got;
+    wire_gathered gathered;
+    wire_ack out;
+    assert_true(length <= sizeof(frame));
+    wire_ack_pack(&ack, frame);
     assert_int_equal(wire_gathered_size(length), sizeof(want));
-    wire_gathered_pack(RELAY, frame, length, got);
-    assert_memory_equal(got, want, sizeof(want));
+    wire_gathered_pack(RELAY, frame, length, bytes);
+    assert_memory_equal(bytes, want, sizeof(want));
+    T_OK(wire_gathered_open(&gathered, WIRE_ACK, bytes, sizeof(bytes)));
+    assert_true(wire_gathered_next(&gathered, &got, &got_length));
+    T_OK(wire_ack_unpack(&out, got, got_length)); // whoever gets it takes it
+    assert_int_equal(out.actor_id, 7);
 }
 
 static void
