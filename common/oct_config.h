@@ -19,7 +19,9 @@
 #define OCT_CONFIG_INTS_MAX   15
 #define OCT_CONFIG_KEYS_MAX   160
 #define OCT_NOISY_SAMPLES_MAX 64
-#define OCT_TURN_ACTORS_MAX   256 // WIRE_TURN_ACTORS_MAX
+#define OCT_TURN_ACTORS_MAX   256      // of actor.count: lock-step has so many in a turn
+#define OCT_CONFIG_SAMPLE_MAX 1048576u // transitions in one answer of replay
+#define OCT_CONFIG_BATCH_MAX  65536u   // rows in one message of an actor
 
 typedef struct oct_config_ints {
     uint32_t count;
@@ -300,8 +302,7 @@ bool oct_config_next_change(oct_config_change *out, const oct_config *before, co
 // The line, from 1, where the file at path sets the key "learner.batch_size"; 0: it does not, or
 // cannot be read.
 size_t oct_config_line(const char *path, const char *name);
-// Whether a key ("learner.batch_size") holds a number, and a whole one. False too: there is no such
-// key.
+// Whether a key ("learner.batch_size") holds a number, and a whole one. False too: no such key.
 bool oct_config_key_is_number(const char *name, bool *is_whole);
 // The value of a key ("learner.batch_size"), as in YAML. False: there is no such key.
 bool oct_config_key_print(const oct_config *config, const char *name,

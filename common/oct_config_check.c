@@ -577,7 +577,6 @@ check_turns(const oct_config *config, oct_text *text)
         {oct_config_data_windows(config) > 0, "replay.data: its windows have no turns"},
         {strcmp(config->replay.path, "none") == 0,
          "replay.path: none keeps no table that a killed run could go on from"},
-        {config->actor.count > OCT_TURN_ACTORS_MAX, "actor.count: more than a turn can have"},
     };
     for (size_t i = 0; config->run.deterministic && i < OCT_COUNTOF(no_turns); i++) {
         if (no_turns[i].is_set) {

@@ -335,7 +335,7 @@ const oct_config_key oct_config_keys[] = {
     U32(policy, key_frame_period, 0, 1e9, "0",
         "publications from one complete policy to the next; 0: complete policies only on request"),
 
-    U32(actor, count, 1, 256, "1", "actors that octet train starts"),
+    U32(actor, count, 1, OCT_TURN_ACTORS_MAX, "1", "actors that octet train starts"),
     U32(actor, envs, 1, 65536, "16", "environments that each actor steps together"),
     F64(actor, epsilon_base, 0, 1, "0.4",
         "exploration ladder: environment i acts at random with probability base^k, k from 1 to "

@@ -39,11 +39,6 @@ typedef struct oct_config_key {
 extern const oct_config_key oct_config_keys[];
 extern const size_t oct_config_key_count;
 
-// Transitions in one answer of replay; equals WIRE_SAMPLE_COUNT_MAX, which common/ cannot name.
-#define OCT_CONFIG_SAMPLE_MAX 1048576u
-// Rows in one message of an actor; equals WIRE_BATCH_COUNT_MAX.
-#define OCT_CONFIG_BATCH_MAX 65536u
-
 // "learner.batch_size" of key, for messages.
 void oct_config_key_name(const oct_config_key *key, char out[OCT_CONFIG_NAME_MAX]);
 // NULL when there is none.

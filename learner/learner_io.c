@@ -34,6 +34,9 @@
 #define SAVERS_MAX       16 // who wait for a checkpoint
 
 static_assert(WIRE_SHARDS_MAX == OCT_SHARDS_MAX, "a relay has a line to each shard");
+static_assert(WIRE_TURN_ACTORS_MAX == OCT_TURN_ACTORS_MAX, "a turn has room for all actors");
+static_assert(WIRE_SAMPLE_COUNT_MAX == OCT_CONFIG_SAMPLE_MAX, "a batch fits into an answer");
+static_assert(WIRE_BATCH_COUNT_MAX == OCT_CONFIG_BATCH_MAX, "a rollout fits into a message");
 
 struct learner_io {
     net_loop *loop;
