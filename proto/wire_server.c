@@ -53,13 +53,6 @@ static const unsigned learner_roles[] = {WIRE_LEARNER_METHODS(X)};
 static const unsigned replay_roles[] = {WIRE_REPLAY_METHODS(X)};
 #undef X
 
-static const char *const role_names[] = {
-    [OCT_ROLE_NONE] = "nobody",       [OCT_ROLE_LOCAL] = "local",
-    [OCT_ROLE_LEARNER] = "learner",   [OCT_ROLE_REPLAY] = "replay",
-    [OCT_ROLE_ACTOR] = "actor",       [OCT_ROLE_EVALUATOR] = "evaluator",
-    [OCT_ROLE_OPERATOR] = "operator", [OCT_ROLE_RELAY] = "relay",
-};
-
 static const char *const service_names[] = {
     [WIRE_SERVICE_LEARNER] = "learner",
     [WIRE_SERVICE_REPLAY] = "replay",
@@ -265,10 +258,10 @@ roles_name(unsigned roles, char *out, size_t out_size)
 {
     size_t used = 0;
     out[0] = '\0';
-    for (unsigned role = 0; role < OCT_COUNTOF(role_names); role++) {
+    for (unsigned role = 0; role < OCT_ROLES; role++) {
         if ((roles & 1u << role) != 0 && used < out_size) {
             int added = snprintf(out + used, out_size - used, "%s%ss", used > 0 ? " and " : "",
-                                 role_names[role]);
+                                 oct_role_name((oct_role)role));
             used += added > 0 ? (size_t)added : 0;
         }
     }
@@ -279,12 +272,12 @@ static oct_err
 role_check(wire_server *server, void *transport_call, oct_role role, unsigned method)
 {
     unsigned roles = server->roles[method];
-    if (role == OCT_ROLE_LOCAL || (role < OCT_COUNTOF(role_names) && (roles & 1u << role) != 0)) {
+    if (role == OCT_ROLE_LOCAL || (role < OCT_ROLES && (roles & 1u << role) != 0)) {
         return OCT_OK;
     }
     char allowed[128];
     roles_name(roles, allowed, sizeof(allowed));
-    if (role == OCT_ROLE_NONE || role >= OCT_COUNTOF(role_names)) {
+    if (role == OCT_ROLE_NONE || role >= OCT_ROLES) {
         (void)snprintf(server->detail, sizeof(server->detail),
                        "%s is for %s, and the caller has shown no role",
                        server->service->descriptor->methods[method].name, allowed);
@@ -292,7 +285,7 @@ role_check(wire_server *server, void *transport_call, oct_role role, unsigned me
         (void)snprintf(server->detail, sizeof(server->detail),
                        "%s is for %s, and the certificate is of the role %s",
                        server->service->descriptor->methods[method].name, allowed,
-                       role_names[role]);
+                       oct_role_name(role));
     }
     return refuse(server, transport_call, OCT_EINVAL, server->detail);
 }
