@@ -188,9 +188,10 @@ main(int argc, char **argv)
         return EXIT_FAILURE;
     }
     net_loop *loop = net_loop_create();
-    if (!net_daemon_secure(&arguments.daemon, loop, OCT_ROLE_RELAY,
-                           net_url_is_tls(arguments.io.learner) ||
-                               net_url_is_tls(arguments.io.listen))) {
+    if (!net_daemon_secure(
+            &arguments.daemon, loop, OCT_ROLE_RELAY,
+            net_url_is_tls(arguments.io.learner) || net_url_is_tls(arguments.io.listen) ||
+                (arguments.io.relay != NULL && net_url_is_tls(arguments.io.relay)))) {
         return EXIT_USAGE;
     }
     relay_io *io;

@@ -80,8 +80,6 @@ struct relay_io {
     bool is_calling;
     bool is_registered;
     bool is_told; // that the learner does not answer
-    uint64_t run_id;
-    char trouble[160];
 };
 
 void relay_io_fail(relay_io *io, int exit_code);

@@ -14,6 +14,7 @@
 #include "proto/wire_gather.h"
 #include "proto/wire_rpc.h"
 #include "proto/wire_token.h"
+#include "tests/net/net_certs.h"
 #include "tests/net/net_test.h"
 #include "tests/support/oct_test.h"
 
@@ -685,6 +686,21 @@ test_relay_is_not_above_itself(void **state)
     }
 }
 
+// Also where only the relay above is beyond this machine.
+static void
+test_relay_needs_a_certificate_of_its_role(void **state)
+{
+    fixture *f = *state;
+    second other;
+    const char *folder = net_test_path("actor");
+    certs_ca *ca = certs_ca_create("ca");
+    certs_write_usual(ca, "actor", false, folder);
+    second_start(&other, f,
+                 (const char *[]){"--tls", folder, "--relay", "tls+tcp://127.0.0.1:7000"});
+    assert_int_equal(second_end(&other), 2);
+    certs_ca_destroy(ca);
+}
+
 // Nobody on another host finds a wildcard.
 static void
 test_relay_announces_its_host_for_a_wildcard(void **state)
@@ -731,6 +747,7 @@ main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         T(test_relay_that_is_refused_ends),
         T(test_relay_is_not_above_itself),
+        T(test_relay_needs_a_certificate_of_its_role),
         T(test_relay_announces_its_host_for_a_wildcard),
         T(test_relay_tells_its_number_to_those_below),
         T(test_relay_drops_what_is_no_batch_and_goes_on),
@@ -743,7 +760,7 @@ main(int argc, char **argv)
         T(test_relay_publishes_the_same_bytes_to_whom_they_are_for),
     };
 #undef T
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = cmocka_run_group_tests(tests, NULL, net_test_folder_remove);
     free(executable);
     return failed;
 }
