@@ -212,7 +212,9 @@ main(int argc, char **argv)
     }
     net_loop *loop = net_loop_create();
     oct_role role = arguments.io.evaluate ? OCT_ROLE_EVALUATOR : OCT_ROLE_ACTOR;
-    if (!net_daemon_secure(&arguments.daemon, loop, role, net_url_is_tls(arguments.io.learner))) {
+    bool is_tls = net_url_is_tls(arguments.io.learner) ||
+                  (arguments.io.relay != NULL && net_url_is_tls(arguments.io.relay));
+    if (!net_daemon_secure(&arguments.daemon, loop, role, is_tls)) {
         return EXIT_USAGE;
     }
     actor_io *io;

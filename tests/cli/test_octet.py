@@ -5,6 +5,7 @@ fake daemons (fake_daemon.c), the terminal. Usage: test_octet.py OCTET FAKE_DAEM
 Nothing here waits for a fixed time: wait_for polls a condition and fails at a deadline that only a
 hang reaches. The one number that is a promise is checked as such: five seconds to stop."""
 
+import contextlib
 import fcntl
 import json
 import os
@@ -1037,9 +1038,10 @@ class Supervisor(Case):
         (self.home / "s/sweep.json").unlink()
         (self.home / "s/sweep.json").mkdir()
         for pid in self.alive(but=sweep.pid):
-            if os.readlink(f"/proc/{pid}/cwd").endswith("trial-0001-seed-1") and \
-                    os.readlink(f"/proc/{pid}/exe").endswith("/octet"):
-                os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(OSError):  # one may have ended since
+                if os.readlink(f"/proc/{pid}/cwd").endswith("trial-0001-seed-1") and \
+                        os.readlink(f"/proc/{pid}/exe").endswith("/octet"):
+                    os.kill(pid, signal.SIGKILL)
         out, err = sweep.communicate(timeout=DEADLINE_S)
         self.assertEqual(sweep.returncode, 1, out + err)
         self.assertIn(f"cannot write sweep.json in '{self.home}/s': Is a directory", err)

@@ -1406,9 +1406,10 @@ def test_certificates_of_another_role_are_refused():
     with scratch() as folder:
         certs, port = certificates(OCTET, folder / "octet-certs"), free_port(5)
         tls = f"tls+tcp://127.0.0.1:{port}"
-        commands = {"replay": [REPLAY, "--listen", tls], "actor": [ACTOR, "--learner", tls], "evaluator": [ACTOR, "--learner", tls, "--evaluate"],
-                    "learner": [LEARNER, CARTPOLE, "--run-dir", folder / "run", "--set", f"net.learner={tls}"]}
-        for role, command in commands.items():
+        commands = [("replay", [REPLAY, "--listen", tls]), ("actor", [ACTOR, "--learner", tls]), ("evaluator", [ACTOR, "--learner", tls, "--evaluate"]),
+                    ("actor", [ACTOR, "--learner", f"ipc://{folder}/learner.ipc", "--relay", tls]),
+                    ("learner", [LEARNER, CARTPOLE, "--run-dir", folder / "run", "--set", f"net.learner={tls}"])]
+        for role, command in commands:
             other = "actor" if role != "actor" else "operator"
             result = subprocess.run([*command, "--tls", certs / other], capture_output=True, text=True, timeout=60, check=False)
             assert result.returncode == 2 and "READY" not in result.stderr, result
