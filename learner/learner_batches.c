@@ -197,9 +197,9 @@ learner_run_priorities(learner_run *run, learner_origin origin, wire_priorities 
 }
 
 void
-learner_run_returned(learner_run *run, bool have_arrived)
+learner_run_returned(learner_run *run, oct_err err, const char *detail)
 {
-    run->pace->returned(run, have_arrived);
+    run->pace->returned(run, err, detail);
 }
 
 // The batches that the source has then; of shards they are not its own.

@@ -246,7 +246,7 @@ priorities_arrived(void *arg, oct_err err, const char *detail, const wire_empty 
     if (err == OCT_ESTALE) {
         link->options.ended(link->options.arg, err, detail);
     }
-    learner_run_returned(link->options.run, err == OCT_OK);
+    learner_run_returned(link->options.run, err, detail);
 }
 
 static void
@@ -254,10 +254,13 @@ priorities_send(learner_link_io *link)
 {
     wire_priorities priorities;
     uint32_t timeout_ms = link->options.in_turns ? TURN_TIMEOUT_MS : RPC_TIMEOUT_MS;
-    if (learner_run_priorities(link->options.run, link->options.origin, &priorities) &&
-        wire_call_update_priorities(link->client, &priorities, timeout_ms, priorities_arrived,
-                                    link) != OCT_OK) {
-        learner_run_returned(link->options.run, false); // too many in flight
+    if (!learner_run_priorities(link->options.run, link->options.origin, &priorities)) {
+        return;
+    }
+    oct_err err = wire_call_update_priorities(link->client, &priorities, timeout_ms,
+                                              priorities_arrived, link);
+    if (err != OCT_OK) {
+        learner_run_returned(link->options.run, err, oct_strerror(err));
     }
 }
 

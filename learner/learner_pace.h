@@ -20,9 +20,9 @@ typedef struct learner_pace {
     void (*learned)(learner_run *run); // from one
     // Of the budget, by which schedules go now, 0 to 1.
     double (*share)(const learner_run *run);
-    // Priorities. Whether they may go: then they do; whether they have arrived.
+    // Priorities. Whether they may go: then they do; what became of them, and why.
     bool (*may_return)(learner_run *run);
-    void (*returned)(learner_run *run, bool have_arrived);
+    void (*returned)(learner_run *run, oct_err err, const char *detail);
     // Replay has no table of this run any more.
     void (*table_lost)(learner_run *run);
     void (*published)(learner_run *run, const quantizer_publication *publication);

@@ -120,10 +120,11 @@ clock_tick(learner_run *run, uint64_t now_ns)
 
 // Lost ones leave the old priorities: no harm.
 static void
-clock_returned(learner_run *run, bool have_arrived)
+clock_returned(learner_run *run, oct_err err, const char *detail)
 {
     (void)run;
-    (void)have_arrived;
+    (void)err;
+    (void)detail;
 }
 
 // There are none.

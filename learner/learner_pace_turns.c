@@ -306,15 +306,29 @@ turns_table_lost(learner_run *run)
     turn_lost(run, "was restarted");
 }
 
+// It would refuse the same priorities again when the turn comes again.
 static void
-turns_returned(learner_run *run, bool have_arrived)
+priorities_refused(learner_run *run, const char *detail)
 {
+    oct_log_error("LEARNER-REPLAY-REFUSED", "turn %" PRIu64 ": priorities: %s",
+                  run->pacer->turns.turn, detail);
+    run->failed = true;
+    learner_run_finish(run, "replay refused priorities", false);
+}
+
+static void
+turns_returned(learner_run *run, oct_err err, const char *detail)
+{
+    char why[256];
     run->pacer->is_returning = false;
-    if (!have_arrived) {
-        turn_lost(run, "did not answer when it got priorities");
-        return;
+    if (err == OCT_OK) {
+        turns_go(run);
+    } else if (run->phase == LEARNER_TRAINING && (err == OCT_EPROTO || err == OCT_EINVAL)) {
+        priorities_refused(run, detail);
+    } else {
+        (void)snprintf(why, sizeof(why), "did not take priorities (%s)", detail);
+        turn_lost(run, why);
     }
-    turns_go(run);
 }
 
 // ---- versions

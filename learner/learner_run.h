@@ -105,10 +105,11 @@ OCT_CHECKED oct_err learner_run_sampled(learner_run *run, learner_origin origin,
                                         const wire_sampled *sampled);
 // A request without an answer.
 void learner_run_missed(learner_run *run, learner_origin origin, uint32_t promised);
-// Priorities to be sent now; false: none. Valid until the next collect. Then whether replay
-// has them.
+// Priorities to be sent now; false: none. Valid until the next collect. Then what became of them,
+// and why. In lock-step a run whose replay refuses them (OCT_EPROTO, OCT_EINVAL) has failed, and
+// any other error has it start over.
 bool learner_run_priorities(learner_run *run, learner_origin origin, wire_priorities *out);
-void learner_run_returned(learner_run *run, bool have_arrived);
+void learner_run_returned(learner_run *run, oct_err err, const char *detail);
 // Lock-step: whether replay is to be asked for the hash of its table, and how; then its answer,
 // or why none came: OCT_EINVAL, the table is at another turn; else it is asked for again.
 bool learner_run_digest(learner_run *run, wire_digest_request *out);

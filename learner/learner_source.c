@@ -43,6 +43,7 @@ struct learner_source {
     uint64_t *key;
     float *priority;
     uint32_t priority_count, priority_room;
+    uint32_t priority_given; // the first of them: they leave with the next ones
 
     uint64_t newest_version; // at the last request
     // The table at hand, with its steps as replay last said, and the windows that were learned from
@@ -318,6 +319,12 @@ ahead_note(learner_source *source, const wire_configured *answer)
     };
 }
 
+static void
+priorities_forget(learner_source *source)
+{
+    source->priority_count = source->priority_given = 0;
+}
+
 // The table that is there from now on. What it took while nobody was told counts; what it has lost
 // (a power failure) had been counted.
 static void
@@ -350,7 +357,7 @@ learner_source_configured(learner_source *source, oct_err err, const wire_config
         ahead_note(source, answer);
     }
     if (source->counts.incarnation != answer->incarnation) {
-        source->priority_count = 0; // keys of another process
+        priorities_forget(source); // keys of another process
     }
     place_take(source, answer);
     source->counts.incarnation = answer->incarnation;
@@ -448,7 +455,7 @@ counts_take(learner_source *source, const wire_sampled *sampled)
     // Answers may overtake each other: an older one takes nothing back, or it would count twice.
     *steps = same ? OCT_MAX(*steps, sampled->steps) : sampled->steps;
     if (!same) {
-        source->priority_count = 0; // keys of another process
+        priorities_forget(source); // keys of another process
     }
     counts->incarnation = sampled->incarnation;
     source->known = true;
@@ -538,10 +545,22 @@ learner_source_take(learner_source *source)
     return batch;
 }
 
+// What was given to the caller makes room.
+static void
+priorities_leave(learner_source *source)
+{
+    uint32_t given = source->priority_given, left = source->priority_count - given;
+    memmove(source->key, source->key + given, left * sizeof(*source->key));
+    memmove(source->priority, source->priority + given, left * sizeof(*source->priority));
+    source->priority_count = left;
+    source->priority_given = 0;
+}
+
 // Whether there is room for so many more.
 static bool
 priorities_fit(learner_source *source, uint32_t more)
 {
+    priorities_leave(source);
     if (source->priority_count + more > source->priority_room && source->options.keeps_priorities) {
         source->priority_room *= 2;
         source->key = realloc(source->key, source->priority_room * sizeof(*source->key));
@@ -630,24 +649,26 @@ learner_source_bad(learner_source *source)
 bool
 learner_source_has_priorities(const learner_source *source)
 {
-    return source->priority_count > 0;
+    return source->priority_count > source->priority_given;
 }
 
 bool
 learner_source_priorities(learner_source *source, wire_priorities *out)
 {
-    if (source->priority_count == 0) {
+    if (!learner_source_has_priorities(source)) {
         return false;
     }
+    uint32_t first = source->priority_given;
+    uint32_t count = OCT_MIN(source->priority_count - first, WIRE_SAMPLE_COUNT_MAX);
     *out = (wire_priorities){
         .run_id = source->options.run_id,
         .epoch = source->options.epoch,
         .incarnation = source->counts.incarnation,
-        .count = source->priority_count,
-        .key = source->key,
-        .priority = source->priority,
+        .count = count,
+        .key = source->key + first,
+        .priority = source->priority + first,
     };
-    source->priority_count = 0;
+    source->priority_given += count;
     return true;
 }
 

@@ -124,8 +124,9 @@ void learner_source_bad(learner_source *source); // an answer that did not fit
 void learner_source_return(learner_source *source, uint64_t incarnation, uint32_t count,
                            const uint64_t *key, const float *priority);
 
-// Priorities of batches given back since the last call; false: none, or replay is another process
-// now. Valid until the next give.
+// Priorities of batches given back, in their order, as many as one message may have; those that do
+// not fit come with the next call. False: none, or replay is another process now. Valid until the
+// next give.
 bool learner_source_priorities(learner_source *source, wire_priorities *out);
 bool learner_source_has_priorities(const learner_source *source);
 

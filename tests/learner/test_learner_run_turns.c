@@ -63,7 +63,7 @@ turn_learn(learner_run *run, uint64_t turn)
     wire_priorities priorities;
     if (learner_run_priorities(run, LEARNER_LIVE, &priorities)) {
         assert_int_equal(priorities.count, 2 * FIXTURE_B);
-        learner_run_returned(run, true);
+        learner_run_returned(run, OCT_OK, "");
     }
     if (turn % 2 == 1) {
         assert_false(learner_run_digest(run, &asked));
@@ -206,8 +206,25 @@ test_a_run_whose_priorities_are_lost_starts_over(void **state)
 {
     (void)state;
     learner_run *run = run_ready(false, 0);
-    learner_run_returned(run, false);
+    learner_run_returned(run, OCT_ETIMEDOUT, "no answer");
     assert_true(learner_run_starts_over(run));
+    learner_run_destroy(run);
+}
+
+// The turn would come to the same ones again, and so for ever.
+static void
+test_a_run_whose_priorities_are_refused_ends(void **state)
+{
+    (void)state;
+    learner_run *run = run_ready(false, 0);
+    learner_run_returned(run, OCT_EPROTO, "bad request: priorities: too many");
+    assert_false(learner_run_starts_over(run));
+    assert_int_equal(learner_run_phase(run), LEARNER_DONE);
+    assert_true(learner_run_failed(run));
+    learner_run_save(run);
+    json_t *summary = summary_read();
+    assert_reason(summary, "replay refused priorities");
+    json_decref(summary);
     learner_run_destroy(run);
 }
 
@@ -268,6 +285,7 @@ main(void)
         T(test_a_run_whose_replay_was_restarted_starts_over),
         T(test_a_run_whose_replay_is_at_another_turn_starts_over),
         T(test_a_run_whose_priorities_are_lost_starts_over),
+        T(test_a_run_whose_priorities_are_refused_ends),
         T(test_what_a_run_in_lock_step_cannot_go_on_from_is_refused),
         T(test_a_machine_that_rounds_otherwise_is_refused),
     };

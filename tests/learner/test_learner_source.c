@@ -382,6 +382,39 @@ test_source_bounds_its_priorities(void **state)
     learner_source_destroy(source);
 }
 
+// A turn of lock-step may have learned from more windows than one message may name.
+static void
+test_source_gives_as_many_priorities_as_a_message_may_have(void **state)
+{
+    (void)state;
+    const uint64_t last = WIRE_SAMPLE_COUNT_MAX + 1;
+    wire_priorities priorities;
+    options.keeps_priorities = true;
+    learner_source *source = learner_source_create(&options);
+    learner_source_give(source, learned(source, 9), 12 * SECOND);
+    assert_true(learner_source_priorities(source, &priorities));
+    for (uint64_t key = 0; key < last; key++) {
+        float priority = (float)(key % 1000);
+        learner_source_return(source, 9, 1, &key, &priority);
+    }
+    assert_true(learner_source_priorities(source, &priorities));
+    assert_int_equal(priorities.count, WIRE_SAMPLE_COUNT_MAX);
+    for (uint64_t i = 0; i < priorities.count; i++) {
+        assert_true(priorities.key[i] == i && priorities.priority[i] == (float)(i % 1000));
+    }
+    assert_true(learner_source_has_priorities(source));
+    const float behind = 7.5f;
+    learner_source_return(source, 9, 1, &last, &behind); // learned meanwhile
+    assert_true(learner_source_priorities(source, &priorities));
+    assert_int_equal(priorities.count, 2);
+    assert_int_equal(priorities.key[0], WIRE_SAMPLE_COUNT_MAX);
+    assert_int_equal(priorities.key[1], last);
+    assert_true(priorities.priority[1] == behind);
+    assert_false(learner_source_has_priorities(source));
+    assert_false(learner_source_priorities(source, &priorities));
+    learner_source_destroy(source);
+}
+
 // ---- numbers
 
 static void
@@ -612,6 +645,7 @@ main(void)
         cmocka_unit_test_setup(test_source_drops_priorities_of_a_dead_replay, setup),
         cmocka_unit_test_setup(test_source_has_no_priorities_where_nobody_samples_by_them, setup),
         cmocka_unit_test_setup(test_source_bounds_its_priorities, setup),
+        cmocka_unit_test_setup(test_source_gives_as_many_priorities_as_a_message_may_have, setup),
         cmocka_unit_test_setup(test_source_counts_steps_that_replay_took_while_it_ran, setup),
         cmocka_unit_test_setup(test_source_goes_on_with_a_table, setup),
         cmocka_unit_test_setup(test_source_goes_on_with_another_table, setup),
