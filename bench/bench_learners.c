@@ -27,6 +27,7 @@
 #include "common/oct_clock.h"
 #include "common/oct_commit.h"
 #include "group/group_fork.h"
+#include "group/group_launch.h"
 #include "group/group_mpi.h"
 #include "learner/learner_group.h"
 
@@ -313,8 +314,8 @@ mpi_open(uint32_t *size)
 {
     char reason[200];
     bool is_local;
-    const char *given = getenv("OMPI_COMM_WORLD_SIZE");
-    *size = given != NULL ? (uint32_t)strtoul(given, NULL, 10) : 2;
+    uint32_t given = group_launch_size();
+    *size = given != 0 ? given : 2;
     if (group_mpi_open(&launched, *size, &is_local, reason, sizeof(reason)) != OCT_OK) {
         bench_give_up("no group by MPI", reason);
     }
@@ -339,7 +340,7 @@ main(int argc, char **argv)
             only = argv[i];
         }
     }
-    if (group_mpi_is_launched()) {
+    if (group_launch_size() != 1) {
         mpi_open(&sizes[0]);
         count = 1;
     }

@@ -9,8 +9,8 @@
 // call.
 
 // Makes size - 1 copies of this process, which must have one thread. Returns in each of them: *out
-// is its group (NULL: size 1). A copy ignores SIGINT, SIGTERM and SIGHUP, which are for rank 0. It
-// ends by _exit. OCT_EIO: no memory or no process; then there is no copy.
+// is its group (NULL: size 1). A copy ignores SIGINT, SIGTERM and SIGHUP, which are for rank 0.
+// OCT_EIO: no memory or no process; then there is no copy.
 OCT_CHECKED oct_err group_fork(group **out, uint32_t size);
 
 #endif // GROUP_GROUP_FORK_H

@@ -16,19 +16,6 @@
 
 #define PIECE_BYTES (1u << 30) // MPI counts in int
 
-bool
-group_mpi_is_launched(void)
-{
-    // Open MPI's mpirun; srun with PMIx, and with PMI-2.
-    static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"};
-    for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
-        if (getenv(names[i]) != NULL) {
-            return true;
-        }
-    }
-    return false;
-}
-
 #if OCTET_MPI
 
 typedef struct messages {

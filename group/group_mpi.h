@@ -6,9 +6,6 @@
 // A group of processes that mpirun or srun has started, on one host or on several. What they send
 // each other over a network is not encrypted.
 
-// Whether this process was started as one of several.
-bool group_mpi_is_launched(void);
-
 // Begins MPI, on the thread that calls; later calls may come from others, one at a time. want: the
 // size that there must be. It begins before anything else that the process does, and group_destroy
 // ends it: neither is possible twice. is_local: all ranks are on one host. OCT_EINVAL, reason:

@@ -12,6 +12,7 @@
 #include "common/oct_file.h"
 #include "common/oct_text.h"
 #include "group/group_fork.h"
+#include "group/group_launch.h"
 #include "group/group_mpi.h"
 #include "learner/learner_checkpoints.h"
 #include "learner/learner_io.h"
@@ -281,18 +282,21 @@ group_begin(const struct arguments *arguments, const oct_config *config, group *
 {
     char reason[256];
     bool is_local = true;
-    *out = NULL;
-    if (config->learner.count == 1) {
-        return true;
-    }
+    uint32_t count = config->learner.count, launched = group_launch_size();
     oct_err err = OCT_OK;
-    if (group_mpi_is_launched() && config->learner.asynchronous) {
+    *out = NULL;
+    if (count == 1 && launched > 1) { // each would take itself for rank 0
+        err = oct_refuse(reason, sizeof(reason),
+                         "1, but mpirun or srun has started %u processes: give --set "
+                         "learner.count=%u for one run of them all, or start one",
+                         (unsigned)launched, (unsigned)launched);
+    } else if (count > 1 && launched != 1 && config->learner.asynchronous) {
         err = oct_refuse(reason, sizeof(reason),
                          "learners that share their parameters (learner.asynchronous) are on one "
                          "host: start octet-learner without MPI, or octet train --learners");
-    } else if (group_mpi_is_launched()) {
-        err = group_mpi_open(out, config->learner.count, &is_local, reason, sizeof(reason));
-    } else if (group_fork(out, config->learner.count) != OCT_OK) {
+    } else if (count > 1 && launched != 1) {
+        err = group_mpi_open(out, count, &is_local, reason, sizeof(reason));
+    } else if (group_fork(out, count) != OCT_OK) {
         err = oct_refuse(reason, sizeof(reason), "%s", strerror(errno));
     }
     if (err != OCT_OK) {
@@ -553,7 +557,7 @@ main(int argc, char **argv)
     learner_group_destroy(lg);
     net_loop_destroy(loop);
     learner_lock_release(lock);
-    if (starts_over && !(is_group && group_mpi_is_launched())) { // MPI begins once
+    if (starts_over && !(is_group && group_launch_size() != 1)) { // MPI begins once
         start_over(argc, argv, arguments.resume);
     }
     return exit_code;

@@ -36,8 +36,8 @@ MAY_INCLUDE = {
     "actor": ["common", "policy", "codec", "envs", "proto", "net"],
     "client": ["common", "proto", "net", "actor"],
     "learner": ["common", "policy", "group", "nn", "algos", "quantizer", "proto", "net"],
-    "cli": ["common", "policy", "export", "import", "envs", "render", "nn", "algos", "quantizer", "distill", "replay", "data", "actor",
-            "learner", "proto", "net"],
+    "cli": ["common", "policy", "group", "export", "import", "envs", "render", "nn", "algos", "quantizer", "distill", "replay",
+            "data", "actor", "learner", "proto", "net"],
 }
 PUBLIC = "include"  # include/octet/*.h: everybody may include them
 FREE = ["tests", "bench", "tools"]

@@ -9,6 +9,7 @@
 
 #include "common/oct_blas.h"
 #include "envs/env.h"
+#include "group/group_launch.h"
 
 #define EVALUATOR_WAIT_S "15" // to start and to open an environment, on a busy machine
 #define NAME_MAX_BYTES   32
@@ -89,6 +90,7 @@ cli_run_daemons_add(cli_supervisor *supervisor, const cli_run_request *q)
     if (q->config->learner.blas_kernels == OCT_KERNELS_AUTO) {
         (void)oct_blas_clear_environment();
     }
+    group_launch_forget(); // where mpirun or srun has started octet train, it is the only one here
     const char *resume = q->resume ? "--resume" : NULL;
     const char *const learner[] = {"octet-learner",
                                    "config.yaml",

@@ -10,7 +10,8 @@ import signal
 import subprocess
 import sys
 
-from e2e import CARTPOLE, ENDLESS, OCTET, children, column, finish, logged, scratch, summary, train
+from e2e import (CARTPOLE, DEADLINE_S, ENDLESS, LEARNER, OCTET, children, column, finish, logged, scratch, start, summary,
+                 train)
 from e2e_determinism import QUICK, repeated
 from daemons import run_named, wait_for
 
@@ -114,6 +115,31 @@ def test_a_run_goes_on_with_another_number_of_learners():
             stop(process, run)
             assert summary(run)["updates"] > updates
             updates = summary(run)["updates"]
+
+
+def test_what_a_launcher_started_alone_makes_its_own_learners():
+    """mpirun and srun say that they have started octet train, or one octet-learner: neither is one of several."""
+    with scratch() as folder:
+        run = folder / "run"
+        finish(train(run, *QUICK, "--learners", "2", env={**os.environ, "PMIX_RANK": "0", "SLURM_STEP_NUM_TASKS": "4"}), run)
+        assert logged(run, "learner 1 of 2")
+
+        def by_hand(*settings, **variables):
+            return start([LEARNER, CARTPOLE, "--run-dir", folder / "hand", "--set", f"net.learner=ipc://{folder}/learner.ipc",
+                          *settings], stderr=subprocess.PIPE, env={**os.environ, **variables})
+
+        process = by_hand("--set", "learner.count=2", SLURM_STEP_NUM_TASKS="1", PMIX_RANK="0")
+        said = ""
+        while "LEARNER-LISTEN" not in said or "learner 1 of 2" not in said:
+            line = process.stderr.readline()
+            assert line, said
+            said += line
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(DEADLINE_S) == 0
+        for variable in ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"):
+            process = by_hand(**{variable: "4"})
+            _, said = process.communicate(timeout=DEADLINE_S)
+            assert process.returncode == 3 and "learner.count: 1, but mpirun or srun has started 4 processes" in said, said
 
 
 def test_what_learners_cannot_share_is_refused():

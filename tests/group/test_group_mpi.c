@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "group/group_launch.h"
 #include "group/group_mpi.h"
 #include "tests/group/group_checks.h"
 
@@ -14,7 +15,7 @@ main(int argc, char **argv)
     group *g;
     bool is_local = false;
     char reason[256];
-    if (argc != 2 || !group_mpi_is_launched()) {
+    if (argc != 2 || group_launch_size() == 1) {
         fprintf(stderr, "usage: mpirun -n SIZE test_group_mpi SIZE\n");
         return 2;
     }
