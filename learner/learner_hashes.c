@@ -1,65 +1,104 @@
 // Writes hashes.csv, and cuts it to what a resumed run goes on from.
 #include "learner/learner_hashes.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/oct_base.h"
 #include "common/oct_file.h"
 
-#define BYTES_MAX ((size_t)1 << 30)
-#define HEADER    "turn,updates,env_steps,weights,replay\n"
+#define HEADER         "turn,updates,env_steps,weights,replay\n"
+#define NUMBER_BYTES   sizeof("18446744073709551615,")
+#define LINE_MAX_BYTES (3 * NUMBER_BYTES + 2 * WIRE_HASH_TEXT_BYTES)
 
-// The bytes of text that are the header and whole rows up to turn.
-static size_t
-rows_until(const char *text, size_t length, uint64_t turn)
+// The bytes of the header and of the whole rows up to turn; 0: no header. Below 0: it cannot be
+// read.
+static off_t
+rows_until(FILE *file, uint64_t turn)
 {
-    size_t kept = sizeof(HEADER) - 1;
-    if (length < kept || memcmp(text, HEADER, kept) != 0) {
-        return 0;
-    }
-    for (;;) {
-        const char *end = memchr(text + kept, '\n', length - kept);
+    char line[LINE_MAX_BYTES];
+    off_t kept = 0;
+    while (fgets(line, sizeof(line), file) != NULL) {
+        size_t length = strlen(line);
         uint64_t row = 0;
-        if (end == NULL || sscanf(text + kept, "%" SCNu64 ",", &row) != 1 || row > turn) {
-            return kept;
+        bool is_kept = kept == 0 ? strcmp(line, HEADER) == 0
+                                 : sscanf(line, "%" SCNu64 ",", &row) == 1 && row <= turn;
+        if (!is_kept || line[length - 1] != '\n') {
+            break;
         }
-        kept = (size_t)(end - text) + 1;
+        kept += (off_t)length;
     }
+    return ferror(file) ? -1 : kept;
+}
+
+static oct_err
+cut(FILE *file, off_t length)
+{
+    bool is_cut = ftruncate(fileno(file), length) == 0 && fdatasync(fileno(file)) == 0;
+    return is_cut ? OCT_OK : OCT_EIO;
 }
 
 oct_err
 learner_hashes_begin(const char *path, uint64_t turn)
 {
-    uint8_t *text = NULL;
-    size_t length = 0, kept = 0;
-    if (turn > 0 && oct_file_read(path, BYTES_MAX, &text, &length) == OCT_OK) {
-        kept = rows_until((const char *)text, length, turn);
+    FILE *file = turn > 0 ? fopen(path, "r+e") : NULL;
+    if (file == NULL && turn > 0 && errno != ENOENT) {
+        return OCT_EIO;
     }
-    oct_err err = kept > 0 ? oct_file_write(path, text, kept)
-                           : oct_file_write(path, HEADER, sizeof(HEADER) - 1);
-    free(text);
-    return err;
+    off_t kept = file != NULL ? rows_until(file, turn) : 0;
+    oct_err err = kept > 0 ? cut(file, kept) : OCT_EIO;
+    if (file != NULL) {
+        int code = errno;
+        (void)fclose(file);
+        errno = code;
+    }
+    return kept == 0 ? oct_file_write(path, HEADER, sizeof(HEADER) - 1) : err;
+}
+
+// All of it, on the disk.
+static bool
+row_write(int fd, const char *row, size_t length)
+{
+    for (size_t at = 0; at < length;) {
+        ssize_t got = write(fd, row + at, length - at);
+        if (got < 0 && errno != EINTR) {
+            return false;
+        }
+        at += got > 0 ? (size_t)got : 0;
+    }
+    // The checkpoint of this turn comes next: what goes on from it keeps the row.
+    return fdatasync(fd) == 0;
 }
 
 oct_err
 learner_hashes_add(const char *path, const learner_hashes_row *row)
 {
     char weights[WIRE_HASH_TEXT_BYTES], replay[WIRE_HASH_TEXT_BYTES];
+    char text[LINE_MAX_BYTES];
     wire_hash_text(row->weights, weights);
     wire_hash_text(row->replay, replay);
-    FILE *file = fopen(path, "ae");
-    if (file == NULL) {
+    int length = snprintf(text, sizeof(text), "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%s,%s\n",
+                          row->turn, row->updates, row->env_steps, weights, replay);
+    struct stat before;
+    int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    if (fd < 0) {
         return OCT_EIO;
     }
-    bool is_written = fprintf(file, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%s,%s\n", row->turn,
-                              row->updates, row->env_steps, weights, replay) > 0;
-    // The checkpoint of this turn comes next: what goes on from it keeps the row.
-    is_written = fflush(file) == 0 && fdatasync(fileno(file)) == 0 && is_written;
-    is_written = fclose(file) == 0 && is_written;
+    bool is_written = fstat(fd, &before) == 0;
+    if (is_written && !row_write(fd, text, (size_t)length)) {
+        int code = errno;
+        (void)!ftruncate(fd, before.st_size); // else a resumed run leaves the part of a row out
+        errno = code;
+        is_written = false;
+    }
+    int code = errno;
+    (void)close(fd);
+    errno = code;
     return is_written ? OCT_OK : OCT_EIO;
 }

@@ -16,9 +16,12 @@ typedef struct learner_hashes_row {
     uint8_t replay[WIRE_HASH_BYTES];  // of replay's table (wire_digest)
 } learner_hashes_row;
 
-// The file with its rows up to a turn, those after it left out. OCT_EIO: it cannot be written.
+// The file with its rows up to a turn, those after it left out; one that is not there, or has
+// another header, is begun anew. OCT_EIO: it cannot be read or written (errno says why), and has
+// the rows that it had.
 OCT_CHECKED oct_err learner_hashes_begin(const char *path, uint64_t turn);
-// On the disk when it returns: no checkpoint may be newer than its row. OCT_EIO: as above.
+// On the disk when it returns: no checkpoint may be newer than its row. OCT_EIO: it cannot be
+// written (errno says why), and nothing of the row is there.
 OCT_CHECKED oct_err learner_hashes_add(const char *path, const learner_hashes_row *row);
 
 #endif // LEARNER_LEARNER_HASHES_H

@@ -27,7 +27,7 @@ struct learner_pacer {
     uint32_t actor[WIRE_TURN_ACTORS_MAX]; // ids, of the life at work
     uint64_t waits_ns;                    // since when one of them is missing; 0: none, or told
     double share;                         // of the budget, when the turn began
-    bool has_begun;                       // a version was ordered by this process
+    bool has_begun;                       // hashes.csv is as this process goes on
     bool is_ordered;                      // the version to publish
     bool is_returning;                    // priorities are on their way
     // The hash at work.
@@ -39,8 +39,9 @@ struct learner_pacer {
     uint64_t digest_ask_ns; // not before
     wire_digest digest;     // the last one that came
     learner_state_bytes *state;
-    uint64_t save_ns; // the checkpoint is not tried again before
-    char reason[64];  // why the run ends with this turn
+    uint64_t hashes_ns; // hashes.csv is not tried again before
+    uint64_t save_ns;   // nor the checkpoint
+    char reason[64];    // why the run ends with this turn
 };
 
 static void
@@ -83,13 +84,23 @@ turns_end(learner_run *run)
 
 // ---- tasks
 
-static void
+// Of hashes.csv, whose rows are those of a run that nothing has happened to: what could not be
+// written is tried again, and waited for.
+static bool
+hashes_told(learner_run *run, oct_err err)
+{
+    learner_files_told(run, LEARNER_FILE_HASHES, err == OCT_OK ? 0 : errno);
+    run->pacer->hashes_ns = err == OCT_OK ? 0 : oct_clock_ns() + AGAIN_NS;
+    return err == OCT_OK;
+}
+
+static bool
 hashes_begin(learner_run *run)
 {
     char path[LEARNER_PATH_MAX];
     hashes_path(run, path);
-    learner_files_told(run, LEARNER_FILE_HASHES,
-                       learner_hashes_begin(path, run->pacer->turns.turn) == OCT_OK ? 0 : errno);
+    return oct_clock_ns() >= run->pacer->hashes_ns &&
+           hashes_told(run, learner_hashes_begin(path, run->pacer->turns.turn));
 }
 
 static void
@@ -100,15 +111,16 @@ order_do(learner_run *run)
     if (pacer->is_ordered || !learner_source_is_configured(run->source[LEARNER_LIVE])) {
         return;
     }
-    if (!pacer->has_begun) { // not before: a run that cannot go on keeps its rows
-        pacer->has_begun = true;
-        hashes_begin(run);
+    // Not before: a run that cannot go on keeps its rows.
+    pacer->has_begun = pacer->has_begun || hashes_begin(run);
+    if (!pacer->has_begun) {
+        return;
     }
     pacer->is_ordered = true;
     learner_train_order(run->train, learner_turns_is_anew(&pacer->turns));
 }
 
-// False: a part of it is not there yet.
+// False: a part of it is not there yet, or the row could not be written.
 static bool
 hash_do(learner_run *run)
 {
@@ -118,10 +130,9 @@ hash_do(learner_run *run)
         pacer->has_digest = pacer->is_digest_asked = false;
         learner_train_ask_state(run->train);
     }
-    if (pacer->state == NULL || !pacer->has_digest) {
+    if (pacer->state == NULL || !pacer->has_digest || oct_clock_ns() < pacer->hashes_ns) {
         return false;
     }
-    pacer->is_hashing = false;
     learner_hashes_row row = {
         .turn = pacer->turns.turn,
         .updates = pacer->turns.updates,
@@ -133,8 +144,10 @@ hash_do(learner_run *run)
     memcpy(row.replay, pacer->digest.sha256, sizeof(row.replay));
     char path[LEARNER_PATH_MAX], weights[WIRE_HASH_TEXT_BYTES], replay[WIRE_HASH_TEXT_BYTES];
     hashes_path(run, path);
-    learner_files_told(run, LEARNER_FILE_HASHES,
-                       learner_hashes_add(path, &row) == OCT_OK ? 0 : errno);
+    if (!hashes_told(run, learner_hashes_add(path, &row))) {
+        return false;
+    }
+    pacer->is_hashing = false;
     wire_hash_text(row.weights, weights);
     wire_hash_text(row.replay, replay);
     oct_log_notice("LEARNER-RUN-HASH",

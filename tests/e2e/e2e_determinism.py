@@ -6,6 +6,7 @@ usage: e2e_determinism.py OCTET TEST
 OCTET_MOMENTS: at how many random moments everything is killed (3); OCTET_SEED: which ones. OCTET_CPUS=all: on more CPUs.
 """
 
+import contextlib
 import os
 import pathlib
 import platform
@@ -301,6 +302,32 @@ def test_a_full_disk_is_waited_for_and_changes_nothing():
             said = wait_for("the run to wait", lambda: (answer := get(port, "/healthz")) and answer[0] == 503 and answer[1])
             assert re.fullmatch(r"replay.oct.\d+ cannot be written: No space left on device\n", said), said
             wait_for("the disk on the screen", lambda: "is the disk full?" in (small / "run.out").read_text(encoding="utf-8"))
+            fill.truncate(0)
+        finish(process, run)
+        assert hashes(run) == first
+    return 0
+
+
+def test_a_disk_that_is_full_in_a_life_changes_nothing():
+    """The run waits for the row of hashes.csv that is due, and has each row once."""
+    settings = [*SHORT, "--actors", "2", "--set", "run.env_steps=100000", "--set", "learner.checkpoint_turns=100000",
+                "--set", "run.hash_updates=20", "--set", "evaluation.period_turns=100000", "--set", "learner.metrics_s=3600"]
+    with scratch() as folder, small_disk(folder, 60) as small:
+        if small is None:
+            return 77
+        first = repeated(folder / "first", *settings)
+        run, port = small / "run", free_port(1)
+        process = train(run, "--deterministic", "--metrics", f"http://127.0.0.1:{port}", *settings)
+        wait_for("a hash", lambda: hashed(run) >= 1)
+        with open(small / "fill", "ab", buffering=0) as fill:
+            with contextlib.suppress(OSError):  # until nothing is left
+                while fill.write(bytes(65536)) == 65536:
+                    pass
+                while fill.write(b"0") == 1:
+                    pass
+            said = wait_for("the run to wait", lambda: (answer := get(port, "/healthz")) and answer[0] == 503 and answer[1])
+            assert said == "hashes.csv cannot be written: No space left on device\n", said
+            assert hashes(run).endswith("\n") and first.startswith(hashes(run))
             fill.truncate(0)
         finish(process, run)
         assert hashes(run) == first

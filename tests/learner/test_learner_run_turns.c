@@ -167,6 +167,65 @@ test_a_turn_waits_for_its_checkpoint(void **state)
     run_forget(run);
 }
 
+// Until it tells of it.
+static void
+trouble_awaited(learner_run *run, const char *words)
+{
+    while (learner_run_trouble(run) == NULL) {
+        learner_run_collect(run);
+        learner_run_tick(run);
+    }
+    assert_non_null(strstr(learner_run_trouble(run), words));
+}
+
+static void
+trouble_over(learner_run *run)
+{
+    while (learner_run_trouble(run) != NULL) {
+        learner_run_collect(run);
+        learner_run_tick(run);
+    }
+}
+
+// A run that went on without its row would have other hashes than one whose disk was never full.
+static void
+test_a_turn_waits_for_its_row_of_hashes(void **state)
+{
+    (void)state;
+    const wire_digest digest = {.turn = 2, .sha256 = {7}};
+    wire_digest_request asked;
+    T_OK(oct_file_make_folder(FOLDER "/hashes.csv")); // in its way
+    learner_run *run = run_ready(false, 0);
+    trouble_awaited(run, "hashes.csv cannot be written");
+    assert_null(learner_run_publish(run)); // nor does the first turn begin
+    assert_int_equal(rmdir(FOLDER "/hashes.csv"), 0);
+    trouble_over(run);
+    turn_learn(run, 1);
+    turn_learn(run, 2);
+    assert_int_equal(rename(FOLDER "/hashes.csv", FOLDER "/kept.csv"), 0);
+    T_OK(oct_file_make_folder(FOLDER "/hashes.csv"));
+    assert_true(learner_run_digest(run, &asked));
+    learner_run_digested(run, OCT_OK, "", &digest);
+    trouble_awaited(run, "hashes.csv cannot be written");
+    assert_false(learner_run_digest(run, &asked)); // replay has said it
+    learner_checkpoint checkpoint = checkpoint_read();
+    assert_int_equal(checkpoint.policy_version, 0); // it comes behind the row
+    learner_checkpoint_fini(&checkpoint);
+    assert_int_equal(rmdir(FOLDER "/hashes.csv"), 0);
+    assert_int_equal(rename(FOLDER "/kept.csv", FOLDER "/hashes.csv"), 0);
+    trouble_over(run);
+    assert_int_equal(run_published(run)->version, 3);
+    char *text = folder_read(FOLDER, "hashes.csv");
+    const char *row = strchr(text, '\n') + 1;
+    assert_true(strncmp(row, "2,4,200,", 8) == 0);
+    assert_int_equal(strcspn(row, "\n") + 1, strlen(row)); // it alone
+    free(text);
+    checkpoint = checkpoint_read();
+    assert_int_equal(checkpoint.policy_version, 2);
+    learner_checkpoint_fini(&checkpoint);
+    run_forget(run);
+}
+
 static void
 test_a_run_whose_replay_was_restarted_starts_over(void **state)
 {
@@ -282,6 +341,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         T(test_turns_go_on_from_the_last_checkpoint),
         T(test_a_turn_waits_for_its_checkpoint),
+        T(test_a_turn_waits_for_its_row_of_hashes),
         T(test_a_run_whose_replay_was_restarted_starts_over),
         T(test_a_run_whose_replay_is_at_another_turn_starts_over),
         T(test_a_run_whose_priorities_are_lost_starts_over),

@@ -1,9 +1,12 @@
 // Lock-step: the tasks of a turn, which rows hashes.csv keeps, and which versions are kept.
 #include "learner/learner_turns.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -239,6 +242,62 @@ test_row_of_hashes_is_on_the_disk_when_it_was_added(void **state)
 }
 
 static void
+bytes_max_set(rlim_t bytes)
+{
+    struct rlimit bound;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &bound), 0);
+    bound.rlim_cur = bytes;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &bound), 0);
+}
+
+// As on a disk that is full in the middle of a row.
+static void
+test_row_of_hashes_is_whole_or_not_there(void **state)
+{
+    (void)state;
+    static char before[4096], after[4096], whole[4096];
+    const char *path = "hashes-full.csv";
+    learner_hashes_row row = {.turn = 1};
+    struct rlimit none;
+    T_OK(learner_hashes_begin(path, 0));
+    T_OK(learner_hashes_add(path, &row));
+    hashes_read(path, before, sizeof(before));
+    row.turn = 2;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &none), 0);
+    (void)signal(SIGXFSZ, SIG_IGN);
+    bytes_max_set(strlen(before) + 20);
+    T_ERR(learner_hashes_add(path, &row), OCT_EIO);
+    assert_int_equal(errno, EFBIG);
+    bytes_max_set(none.rlim_cur);
+    hashes_read(path, after, sizeof(after));
+    assert_string_equal(after, before);
+    T_OK(learner_hashes_add(path, &row));
+    hashes_read(path, whole, sizeof(whole));
+    assert_memory_equal(whole, before, strlen(before));
+    assert_true(strncmp(whole + strlen(before), "2,0,0,", 6) == 0);
+    assert_int_equal(whole[strlen(whole) - 1], '\n');
+    assert_int_equal(unlink(path), 0);
+}
+
+// Only a file that is not there has no rows.
+static void
+test_hashes_that_cannot_be_read_are_not_begun_anew(void **state)
+{
+    (void)state;
+    const char *path = "hashes-unread.csv";
+    struct stat found;
+    (void)unlink(path);
+    assert_int_equal(symlink("/proc/self/mem", path), 0); // nothing is mapped at its beginning
+    T_ERR(learner_hashes_begin(path, 3), OCT_EIO);
+    assert_int_equal(errno, EIO);
+    assert_int_equal(lstat(path, &found), 0);
+    assert_true(S_ISLNK(found.st_mode));
+    assert_int_equal(unlink(path), 0);
+    T_OK(learner_hashes_begin(path, 3));
+    assert_int_equal(unlink(path), 0);
+}
+
+static void
 test_turns_sessions_differ_by_seed_epoch_index_and_life_alone(void **state)
 {
     (void)state;
@@ -267,6 +326,8 @@ main(void)
         cmocka_unit_test(test_versions_of_a_life_are_kept),
         cmocka_unit_test(test_hashes_are_cut_to_where_a_run_goes_on),
         cmocka_unit_test(test_row_of_hashes_is_on_the_disk_when_it_was_added),
+        cmocka_unit_test(test_row_of_hashes_is_whole_or_not_there),
+        cmocka_unit_test(test_hashes_that_cannot_be_read_are_not_begun_anew),
         cmocka_unit_test(test_turns_sessions_differ_by_seed_epoch_index_and_life_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
