@@ -242,6 +242,7 @@ learner_run_save(learner_run *run)
     for (int i = 0; i < LEARNER_FILES; i++) {
         atomic_store(&run->folder.failed[i], 0); // written now, or never
     }
+    learner_files_environment_again(run, true);
     if (run->train != NULL) {
         learner_report_row(run, true);
         learner_files_curve(run);

@@ -113,13 +113,3 @@ learner_environment_read(const char *path, policy_spec *out, char *reason, size_
     free(bytes);
     return err;
 }
-
-oct_err
-learner_environment_write(const char *path, const wire_env_spec *env)
-{
-    size_t length;
-    uint8_t *bytes = wire_env_pack(env, &length);
-    oct_err err = oct_file_write(path, bytes, length);
-    free(bytes);
-    return err;
-}

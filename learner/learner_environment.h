@@ -25,6 +25,5 @@ void learner_environment_words(const policy_spec *spec, char *out, size_t out_si
 // names it.
 OCT_CHECKED oct_err learner_environment_read(const char *path, policy_spec *out, char *reason,
                                              size_t reason_size);
-OCT_CHECKED oct_err learner_environment_write(const char *path, const wire_env_spec *env);
 
 #endif // LEARNER_LEARNER_ENVIRONMENT_H

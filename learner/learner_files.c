@@ -16,10 +16,11 @@
 #include "learner/learner_environment.h"
 #include "learner/learner_run_state.h"
 #include "learner/learner_summary.h"
+#include "proto/wire_env.h"
 
-#define RESERVE_AHEAD    1000u
-#define RESERVE_LOW      200u
-#define RESERVE_AGAIN_NS 1000000000u // when a reserve that could not be written is tried again
+#define RESERVE_AHEAD 1000u
+#define RESERVE_LOW   200u
+#define AGAIN_NS      1000000000u // when what could not be written is tried again
 // Of a checkpoint being written, until that is told.
 #define WRITER_PATIENCE_NS 30000000000u
 
@@ -423,7 +424,7 @@ reserve_write(learner_run *run, uint64_t version)
     if (is_written) {
         run->folder.reserved_version = version;
     } else {
-        run->folder.reserve_ns = oct_clock_ns() + RESERVE_AGAIN_NS;
+        run->folder.reserve_ns = oct_clock_ns() + AGAIN_NS;
     }
 }
 
@@ -611,13 +612,43 @@ learner_files_curve(learner_run *run)
     }
 }
 
+static void
+environment_forget(learner_folder *folder)
+{
+    free(folder->environment);
+    folder->environment = NULL;
+}
+
+static void
+environment_write(learner_run *run)
+{
+    learner_folder *folder = &run->folder;
+    char path[LEARNER_PATH_MAX];
+    learner_files_path(run, LEARNER_ENVIRONMENT_FILE, path);
+    bool is_written =
+        oct_file_write(path, folder->environment, folder->environment_length) == OCT_OK;
+    learner_files_told(run, LEARNER_FILE_ENVIRONMENT, is_written ? 0 : errno);
+    folder->environment_ns = oct_clock_ns() + AGAIN_NS;
+    if (is_written) {
+        environment_forget(folder);
+    }
+}
+
 void
 learner_files_environment(learner_run *run, const wire_env_spec *env)
 {
-    char path[LEARNER_PATH_MAX];
-    learner_files_path(run, LEARNER_ENVIRONMENT_FILE, path);
-    oct_err err = learner_environment_write(path, env);
-    learner_files_told(run, LEARNER_FILE_ENVIRONMENT, err == OCT_OK ? 0 : errno);
+    environment_forget(&run->folder);
+    run->folder.environment = wire_env_pack(env, &run->folder.environment_length);
+    environment_write(run);
+}
+
+void
+learner_files_environment_again(learner_run *run, bool now)
+{
+    const learner_folder *folder = &run->folder;
+    if (folder->environment != NULL && (now || oct_clock_ns() >= folder->environment_ns)) {
+        environment_write(run);
+    }
 }
 
 void
@@ -685,5 +716,6 @@ learner_files_end(learner_run *run)
     wire_token_maker_destroy(run->tokens);
     explicit_bzero(run->token_key, sizeof(run->token_key));
     learner_checkpoint_fini(&run->folder.resumed);
+    environment_forget(&run->folder);
     free(run->folder.curve);
 }

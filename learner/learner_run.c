@@ -546,6 +546,7 @@ learner_run_tick(learner_run *run)
     learner_train_set_samples(run->train, samples);
     learner_publisher_forget(run->publisher, samples);
     learner_report_row(run, false);
+    learner_files_environment_again(run, false);
     evaluator_tick(run, live.evaluators);
     if (learner_curve_is_due(run->folder.curve_changes, run->folder.curve_drawn) &&
         now_ns - run->folder.curve_ns > CURVE_PERIOD_NS) {

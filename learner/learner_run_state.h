@@ -75,6 +75,10 @@ typedef struct learner_folder {
     uint64_t reserved_version;
     uint64_t reserve_ns; // it is not tried again before
     bool is_holding;     // the next version has to wait for it
+    // environment.oct
+    uint8_t *environment; // that could not be written yet; NULL: there is none
+    size_t environment_length;
+    uint64_t environment_ns; // it is not tried again before
     // policy.oct
     learner_eval_result saved; // what is known of it; version 0: not evaluated, or there is none
     double saved_confirmed;
@@ -266,6 +270,8 @@ void learner_files_policies(learner_run *run);
 void learner_files_settle(learner_run *run, uint64_t version);
 void learner_files_curve(learner_run *run);
 void learner_files_environment(learner_run *run, const wire_env_spec *env);
+// Where that could not be written: once a second, or now.
+void learner_files_environment_again(learner_run *run, bool now);
 void learner_files_summary(learner_run *run);
 // A file was written (0), or could not be (errno): a state that lasts until it is written again,
 // and is logged when it begins and ends. Any thread.

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/oct_file.h"
+#include "proto/wire_env.h"
 #include "tests/support/oct_test.h"
 
 // A folder of a test's own in the working folder, emptied when it begins. One level deep.
@@ -81,6 +82,17 @@ folder_read(const char *folder, const char *name)
     (void)snprintf(path, sizeof(path), "%s/%s", folder, name);
     T_OK(oct_file_read(path, 1 << 26, &bytes, &length));
     return (char *)bytes;
+}
+
+// An environment's file, as octet train writes it.
+static inline oct_err
+folder_write_env(const char *path, const wire_env_spec *env)
+{
+    size_t length;
+    uint8_t *bytes = wire_env_pack(env, &length);
+    oct_err err = oct_file_write(path, bytes, length);
+    free(bytes);
+    return err;
 }
 
 static inline int

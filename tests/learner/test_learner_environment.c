@@ -119,7 +119,7 @@ test_environment_lies_in_a_file(void **state)
     for (size_t i = 0; i < OCT_COUNTOF(specs); i++) {
         policy_spec before, after;
         learner_environment_of(&before, &specs[i]);
-        T_OK(learner_environment_write(FILE_, &specs[i]));
+        T_OK(folder_write_env(FILE_, &specs[i]));
         T_OK(learner_environment_read(FILE_, &after, reason, sizeof(reason)));
         T_OK(learner_environment_alike(&before, &after, reason, sizeof(reason)));
         assert_string_equal(before.env_id, after.env_id);
@@ -139,7 +139,7 @@ test_environment_file_that_is_none_is_refused(void **state)
     T_ERR(learner_environment_read(FILE_, &spec, reason, sizeof(reason)), OCT_EPROTO);
     wire_env_spec bad = flat();
     bad.action_count = 0;
-    T_OK(learner_environment_write(FILE_, &bad));
+    T_OK(folder_write_env(FILE_, &bad));
     T_ERR(learner_environment_read(FILE_, &spec, reason, sizeof(reason)), OCT_EPROTO);
     assert_non_null(strstr(reason, "register.action_count: outside 1 .. 256"));
     folder_end(FOLDER);
@@ -154,7 +154,7 @@ test_environment_file_of_another_protocol_version(void **state)
     const wire_env_spec spec = board();
     policy_spec before, after;
     learner_environment_of(&before, &spec);
-    T_OK(learner_environment_write(FILE_, &spec));
+    T_OK(folder_write_env(FILE_, &spec));
     uint8_t *bytes;
     size_t length;
     T_OK(oct_file_read(FILE_, WIRE_ENV_BYTES_MAX, &bytes, &length));

@@ -64,7 +64,7 @@ test_run_does_not_begin_with_an_environment_that_it_cannot_learn(void **state)
     learner_run *run = NULL;
     environment = FOLDER "/known.oct";
     config.algo.name = OCT_ALGO_TD3; // whose actions are numbers
-    T_OK(learner_environment_write(environment, &good_env));
+    T_OK(folder_write_env(environment, &good_env));
     T_ERR(run_create(&run, false), OCT_EINVAL);
     assert_non_null(strstr(reason, "td3 needs actions in a box"));
     assert_null(run);

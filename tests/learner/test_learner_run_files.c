@@ -115,6 +115,47 @@ test_run_publishes_no_version_that_is_not_reserved(void **state)
     run_stop(run, "interrupted");
 }
 
+// What the first actor said of the environment: tried again while it trains, and when it ends.
+static void
+test_run_writes_its_environment_when_it_can(void **state)
+{
+    (void)state;
+    static const char file[] = FOLDER "/environment.oct";
+    for (int is_end = 0; is_end < 2; is_end++) {
+        T_OK(oct_file_make_folder(file)); // in its way
+        learner_run *run = run_joined(false);
+        assert_non_null(strstr(learner_run_trouble(run), "environment.oct cannot be written"));
+        learner_run_tick(run);
+        assert_non_null(learner_run_trouble(run));
+        assert_int_equal(rmdir(file), 0);
+        while (!is_end && learner_run_trouble(run) != NULL) {
+            learner_run_tick(run);
+        }
+        learner_run_finish(run, "interrupted", false);
+        learner_run_save(run);
+        assert_false(learner_run_failed(run));
+        learner_run_destroy(run);
+        run = run_begin(true);
+        wire_env_spec other = good_env;
+        other.obs_count++;
+        T_ERR(learner_run_join(run, &other, reason, sizeof(reason)), OCT_EINVAL); // it is known
+        learner_run_destroy(run);
+        folder_begin(FOLDER);
+    }
+}
+
+static void
+test_run_fails_where_its_environment_was_never_written(void **state)
+{
+    (void)state;
+    T_OK(oct_file_make_folder(FOLDER "/environment.oct"));
+    learner_run *run = run_joined(false);
+    learner_run_finish(run, "interrupted", false);
+    learner_run_save(run);
+    assert_true(learner_run_failed(run));
+    learner_run_destroy(run);
+}
+
 // Until the learner has told of its newest state, and that was written, or could not be.
 static void
 checkpoint_tried(learner_run *run, double is_unsaved)
@@ -236,6 +277,8 @@ main(void)
         T(test_run_whose_checkpoint_cannot_be_saved),
         T(test_run_that_could_not_be_saved_for_a_while),
         T(test_run_publishes_no_version_that_is_not_reserved),
+        T(test_run_writes_its_environment_when_it_can),
+        T(test_run_fails_where_its_environment_was_never_written),
         T(test_run_shows_what_cannot_be_written),
         T(test_run_checkpoints_while_it_trains),
         T(test_run_tells_what_became_of_a_checkpoint),

@@ -281,7 +281,7 @@ test_run_refuses_a_first_actor_with_another_environment(void **state)
     learner_run *run = NULL;
     T_ERR(run_create(&run, false), OCT_ENOTFOUND);
     assert_non_null(strstr(reason, "known.oct"));
-    T_OK(learner_environment_write(environment, &good_env));
+    T_OK(folder_write_env(environment, &good_env));
     run = run_begin(false);
     T_ERR(learner_run_join(run, &other, reason, sizeof(reason)), OCT_EINVAL);
     assert_non_null(strstr(reason, "this run trains on Fixture-v0: observations 4 float32"));
