@@ -44,7 +44,9 @@ shift(const char *folder, uint32_t kept)
     char path[OCT_FILE_PATH_MAX], next[OCT_FILE_PATH_MAX];
     struct stat newest;
     learner_checkpoints_path(folder, 0, path);
-    if (kept == 1 || lstat(path, &newest) != 0 || !S_ISREG(newest.st_mode)) {
+    learner_checkpoints_path(folder, 1, next);
+    if (kept == 1 || lstat(path, &newest) != 0 || !S_ISREG(newest.st_mode) ||
+        oct_file_is_same(path, next)) { // moved on before, for one that did not come
         return;
     }
     for (uint32_t i = kept - 1; i > 1; i--) {
@@ -54,7 +56,7 @@ shift(const char *folder, uint32_t kept)
     }
     learner_checkpoints_path(folder, 0, path);
     learner_checkpoints_path(folder, 1, next);
-    (void)unlink(next); // still there when it was the same file as the one after it
+    (void)unlink(next); // still there where two are kept
     if (link(path, next) != 0) {
         (void)rename(path, next); // a file system without links
     }

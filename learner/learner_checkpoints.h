@@ -16,7 +16,8 @@
 void learner_checkpoints_path(const char *folder, uint32_t number, char out[OCT_FILE_PATH_MAX]);
 bool learner_checkpoints_any(const char *folder); // of whatever content
 // Keeps kept (1 .. LEARNER_CHECKPOINTS_MAX) with this one. OCT_EIO: it is not there (errno says
-// why), and the others are as they were.
+// why), and the others are, but for the oldest where this one was written and could not get its
+// name; however often that is tried.
 OCT_CHECKED oct_err learner_checkpoints_write(const char *folder, uint32_t kept,
                                               const learner_checkpoint *checkpoint);
 // The newest that is not damaged. words, when there is one: which it is, and why not a newer one.

@@ -186,6 +186,44 @@ test_checkpoints_stay_when_there_is_no_room(void **state)
     }
 }
 
+// The newest one's name is not given.
+static bool is_kept_out;
+int __real_rename(const char *from, const char *to);
+int __wrap_rename(const char *from, const char *to);
+
+int
+__wrap_rename(const char *from, const char *to)
+{
+    if (is_kept_out && strcmp(to, path_of(0)) == 0) {
+        errno = EIO;
+        return -1;
+    }
+    return __real_rename(from, to);
+}
+
+// However often it is tried: each try would cost the oldest of them.
+static void
+test_checkpoints_stay_where_the_newest_gets_no_name(void **state)
+{
+    (void)state;
+    for (uint64_t updates = 1; updates <= 4; updates++) {
+        T_OK(write_one(4, updates));
+    }
+    is_kept_out = true;
+    for (uint64_t updates = 5; updates <= 7; updates++) {
+        T_ERR(write_one(4, updates), OCT_EIO);
+        assert_int_equal(errno, EIO);
+    }
+    is_kept_out = false;
+    assert_taken(0, 4);
+    T_OK(write_one(4, 8));
+    static const uint64_t left[] = {8, 4, 3, 2};
+    for (uint32_t i = 0; i < 4; i++) {
+        assert_taken(i, left[i]);
+        assert_int_equal(unlink(path_of(i)), 0);
+    }
+}
+
 // Killed after the newest got its second name: the same content twice is no fault.
 static void
 test_checkpoints_go_on_where_a_writer_was_killed(void **state)
@@ -232,6 +270,8 @@ main(void)
         cmocka_unit_test_setup_teardown(test_checkpoints_a_later_release_is_not_passed_over, enter,
                                         leave),
         cmocka_unit_test_setup_teardown(test_checkpoints_stay_when_there_is_no_room, enter, leave),
+        cmocka_unit_test_setup_teardown(test_checkpoints_stay_where_the_newest_gets_no_name, enter,
+                                        leave),
         cmocka_unit_test_setup_teardown(test_checkpoints_go_on_where_a_writer_was_killed, enter,
                                         leave),
         cmocka_unit_test_setup_teardown(test_checkpoints_clear_what_killed_writers_left, enter,
