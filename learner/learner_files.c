@@ -100,20 +100,32 @@ learner_run_trouble(learner_run *run)
 
 // ---- beginning
 
-static uint64_t
-reserve_read(const learner_run *run)
+// 0: none was ever reserved.
+static oct_err
+reserve_read(const learner_run *run, uint64_t *version, char *reason, size_t reason_size)
 {
     char path[LEARNER_PATH_MAX];
     learner_files_path(run, "policy_versions", path);
-    uint8_t *text;
+    uint8_t *text = NULL;
     size_t length;
-    if (oct_file_read(path, 4096, &text, &length) != OCT_OK) {
-        return 0;
+    *version = 0;
+    oct_err err = oct_file_read(path, 4096, &text, &length);
+    if (err == OCT_ENOTFOUND) {
+        return OCT_OK;
     }
-    uint64_t version = 0;
-    int fields = sscanf((const char *)text, "reserved %" SCNu64, &version);
+    if (err == OCT_EIO) {
+        (void)snprintf(reason, reason_size, "%s: %s", path, strerror(errno));
+        return err;
+    }
+    bool is_read = err == OCT_OK && sscanf((const char *)text, "reserved %" SCNu64, version) == 1;
     free(text);
-    return fields == 1 ? version : 0;
+    if (!is_read) {
+        (void)snprintf(reason, reason_size,
+                       "%s: damaged: it does not say 'reserved VERSION', so which versions actors "
+                       "may have is not known; remove it only if no actor of the run is alive",
+                       path);
+    }
+    return is_read ? OCT_OK : OCT_EPROTO;
 }
 
 // What an earlier run, or an earlier process of this one, sent to replay. False: there is none.
@@ -213,20 +225,32 @@ turn_check(const learner_run *run, char *reason, size_t reason_size)
                                reason_size);
 }
 
+// What the run goes on from. OCT_ENOTFOUND: it has no checkpoint.
+static oct_err
+resume_begin(learner_run *run, char *reason, size_t reason_size)
+{
+    learner_checkpoint *resumed = &run->folder.resumed;
+    uint64_t reserved = 0;
+    OCT_TRY(resumed_read(run, reason, reason_size));
+    oct_err err = turn_check(run, reason, reason_size);
+    if (err == OCT_OK && !run->config->run.deterministic) { // there the same versions come again
+        err = reserve_read(run, &reserved, reason, reason_size);
+    }
+    if (err != OCT_OK) {
+        learner_checkpoint_fini(resumed);
+        return err;
+    }
+    resumed->policy_version = OCT_MAX(resumed->policy_version, reserved);
+    return OCT_OK;
+}
+
 oct_err
 learner_files_begin(learner_run *run, char *reason, size_t reason_size)
 {
     folder_clear(run);
-    oct_err err = OCT_ENOTFOUND;
-    if (run->options.resume) {
-        err = resumed_read(run, reason, reason_size);
-        if (err == OCT_OK && (err = turn_check(run, reason, reason_size)) != OCT_OK) {
-            learner_checkpoint_fini(&run->folder.resumed);
-            return err;
-        }
-        if (err != OCT_OK && err != OCT_ENOTFOUND) {
-            return err;
-        }
+    oct_err err = run->options.resume ? resume_begin(run, reason, reason_size) : OCT_ENOTFOUND;
+    if (err != OCT_OK && err != OCT_ENOTFOUND) {
+        return err;
     }
     oct_err key_err = key_begin(run, err == OCT_OK, reason, reason_size);
     if (key_err != OCT_OK) {
@@ -240,9 +264,6 @@ learner_files_begin(learner_run *run, char *reason, size_t reason_size)
             run->folder.resumed.run_id = oct_clock_wall_us();
         }
         run->folder.resumed.run_id |= 1;
-    } else if (!run->config->run.deterministic) { // in lock-step the same versions come again
-        uint64_t reserved = reserve_read(run);
-        run->folder.resumed.policy_version = OCT_MAX(run->folder.resumed.policy_version, reserved);
     }
     run->run_id = run->folder.resumed.run_id;
     run->env_steps_base = run->folder.resumed.env_steps;

@@ -647,6 +647,37 @@ test_run_killed_right_after_its_start(void **state)
 }
 
 static void
+versions_refused(oct_err want, const char *words)
+{
+    learner_run *run = NULL;
+    T_ERR(run_create(&run, true), want);
+    assert_null(run);
+    if (strstr(reason, words) == NULL) {
+        fail_msg("'%s' is not in '%s'", words, reason);
+    }
+}
+
+// Actors may have versions that nobody knows of; a folder without the file never had any.
+static void
+test_run_resume_without_knowing_its_versions_is_refused(void **state)
+{
+    (void)state;
+    static const char file[] = FOLDER "/policy_versions";
+    run_stop(run_joined(false), "interrupted");
+    assert_int_equal(unlink(file), 0);
+    T_OK(oct_file_make_folder(file));
+    versions_refused(OCT_EIO, FOLDER "/policy_versions: Is a directory");
+    assert_int_equal(rmdir(file), 0);
+    T_OK(oct_file_write(file, "x", 1));
+    versions_refused(OCT_EPROTO, FOLDER "/policy_versions: damaged: it does not say 'reserved ");
+    char *text = folder_read(FOLDER, "policy_versions");
+    assert_string_equal(text, "x");
+    free(text);
+    assert_int_equal(unlink(file), 0);
+    run_stop(run_joined(true), "interrupted");
+}
+
+static void
 test_run_resume_of_another_network_is_refused(void **state)
 {
     (void)state;
@@ -748,6 +779,7 @@ main(void)
         T(test_run_resumes_equal),
         T(test_run_resumed_does_not_count_old_steps),
         T(test_run_killed_right_after_its_start),
+        T(test_run_resume_without_knowing_its_versions_is_refused),
         T(test_run_resume_of_another_network_is_refused),
         T(test_run_whose_resume_is_refused_leaves_the_folder_as_it_was),
         T(test_run_resume_interrupted_before_any_actor_keeps_the_checkpoint),
