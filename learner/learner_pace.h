@@ -40,7 +40,7 @@ typedef struct learner_pace {
     bool (*may_evaluate)(const learner_run *run);
     uint64_t (*evaluation_now_ns)(const learner_run *run);
     uint32_t evaluators_max;
-    // Ten times a second while training: checkpoints and the end of the run.
+    // Fifty times a second while training: checkpoints and the end of the run.
     void (*tick)(learner_run *run, uint64_t now_ns);
     void (*checkpoint)(learner_run *run); // somebody asks for one
     // What a checkpoint of now says of turns.

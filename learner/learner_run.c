@@ -492,16 +492,20 @@ learner_run_report(learner_run *run, const wire_report *report)
 
 // A run that was started by hand may have none, and would end without a return.
 static void
-evaluator_tick(learner_run *run, uint32_t evaluators)
+evaluator_tick(learner_run *run, uint32_t evaluators, uint64_t now_ns)
 {
+    bool had_one = run->evaluator_ns != 0;
     if (evaluators > 0) {
+        run->evaluator_ns = now_ns;
         run->evaluator_missed = false;
-    } else if (!run->evaluator_missed && seconds_since(run->begin_ns) > run->options.missed_s) {
+    } else if (!run->evaluator_missed &&
+               seconds_since(had_one ? run->evaluator_ns : run->begin_ns) > run->options.missed_s) {
         run->evaluator_missed = true;
         oct_log_warn(
             "LEARNER-NO-EVALUATOR",
-            "no evaluator has registered: no return is measured%s; start one: octet-actor "
-            "--evaluate --learner %s",
+            "no evaluator %s: no return is measured%s; start one: octet-actor --evaluate --learner "
+            "%s",
+            had_one ? "is there any more" : "has registered",
             isnan(run->config->run.stop_at_return) ? "" : " and run.stop_at_return has no effect",
             run->config->net.learner);
     }
@@ -547,7 +551,7 @@ learner_run_tick(learner_run *run)
     learner_publisher_forget(run->publisher, samples);
     learner_report_row(run, false);
     learner_files_environment_again(run, false);
-    evaluator_tick(run, live.evaluators);
+    evaluator_tick(run, live.evaluators, now_ns);
     if (learner_curve_is_due(run->folder.curve_changes, run->folder.curve_drawn) &&
         now_ns - run->folder.curve_ns > CURVE_PERIOD_NS) {
         run->folder.curve_ns = now_ns;

@@ -35,7 +35,8 @@ typedef struct learner_run_options {
     // When training ends and no evaluator is there, how long to wait for one before it is given up
     // to know what was learned. 0: not at all.
     double evaluator_wait_s;
-    // Without an actor, or in training without an evaluator, until that is said in the log.
+    // Without an actor, or in training without an evaluator, until that is said in the log; also
+    // since the last evaluator left.
     double missed_s;
     learner_group *lg; // borrowed; NULL: the run has one learner
     learner_notify_fn notify;
@@ -149,7 +150,7 @@ OCT_CHECKED oct_err learner_run_order(learner_run *run, uint32_t evaluator,
 // is taken, it is counted and logged once.
 OCT_CHECKED oct_err learner_run_report(learner_run *run, const wire_report *report);
 
-// Ten times a second: budgets, metrics, checkpoints.
+// Fifty times a second: budgets, metrics, checkpoints.
 void learner_run_tick(learner_run *run);
 // Ends training. evaluate: with a final evaluation if an evaluator is there or awaited, else done
 // at once. Again while that goes on: it is given up.

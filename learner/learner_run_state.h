@@ -173,6 +173,7 @@ struct learner_run {
     bool has_eval;
     uint32_t failed_evals;
     bool evaluator_missed; // it was said that none is there
+    uint64_t evaluator_ns; // when one was there last, 0: never
     uint64_t created_ns;
     bool actor_missed; // it was said that none has come yet, or one has
 

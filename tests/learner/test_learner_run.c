@@ -508,7 +508,30 @@ test_run_says_that_no_evaluator_is_there(void **state)
     learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
     assert_int_equal(mentions(said_in_tick(run), id), 0);
     evaluator->seen_ns -= 1000000000000u; // killed long ago
-    assert_int_equal(mentions(said_in_tick(run), id), 1);
+    said = said_in_tick(run);
+    assert_non_null(strstr(said, "no evaluator is there any more: no return is measured"));
+    assert_int_equal(mentions(said, id), 1);
+    assert_int_equal(mentions(said_in_tick(run), id), 0);
+    run_stop(run, "interrupted");
+}
+
+// One that is silent for a while, again and again, is no news, however long the run has had it.
+static void
+test_run_says_that_its_evaluator_is_gone_when_it_stays_away(void **state)
+{
+    (void)state;
+    static const char id[] = "LEARNER-NO-EVALUATOR";
+    missed_s = 0.3;
+    learner_run *run = run_joined(false);
+    while (mentions(said_in_tick(run), id) == 0) { // the run is older than that
+    }
+    learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
+    uint64_t there_ns = oct_clock_ns();
+    assert_int_equal(mentions(said_in_tick(run), id), 0);
+    evaluator->seen_ns -= 1000000000000u;
+    while (mentions(said_in_tick(run), id) == 0) {
+    }
+    assert_true((double)(oct_clock_ns() - there_ns) * 1e-9 >= missed_s);
     run_stop(run, "interrupted");
 }
 
@@ -599,6 +622,7 @@ main(void)
         T(test_run_is_solved),
         T(test_run_gives_a_dead_evaluators_order_to_the_next),
         T(test_run_says_that_no_evaluator_is_there),
+        T(test_run_says_that_its_evaluator_is_gone_when_it_stays_away),
         T(test_run_says_that_no_actor_has_come),
         T(test_run_waits_for_an_evaluator_that_goes_on),
     };
