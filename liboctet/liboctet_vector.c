@@ -45,6 +45,7 @@ struct octet_vector {
     float *reward;
     uint8_t *actions; // of ended environments zero
     render_scene *scene;
+    uint32_t suits_width, suits_height; // of a picture; 0: not known yet
     char error[OCTET_VECTOR_ERROR_BYTES];
 };
 
@@ -428,31 +429,34 @@ octet_vector_set_state(octet_vector *vector, uint32_t i, const double *state, ui
     return result;
 }
 
-// A scene of the size; it is kept for the next picture. 0 and 0: the size that suits.
+// A scene of the size; it is kept for the next picture. 0: what suits.
 static int
 scene_open(octet_vector *vector, uint32_t width, uint32_t height)
 {
     const render_scene *scene = vector->scene;
-    if (scene != NULL && (width == 0 || width == render_scene_width(scene)) &&
-        (height == 0 || height == render_scene_height(scene))) {
+    width = width > 0 ? width : vector->suits_width;
+    height = height > 0 ? height : vector->suits_height;
+    if (scene != NULL && width == render_scene_width(scene) &&
+        height == render_scene_height(scene)) {
         return OCTET_VECTOR_OK;
     }
     render_scene *opened;
     oct_err err = render_scene_open(&opened, vector->parts[0].its, width, height, vector->error,
                                     sizeof(vector->error));
-    if (err == OCT_OK) {
-        render_scene_close(vector->scene);
-        vector->scene = opened;
+    if (err != OCT_OK) {
+        return (int)err;
     }
-    return (int)err;
+    render_scene_close(vector->scene);
+    vector->scene = opened;
+    vector->suits_width = width > 0 ? vector->suits_width : render_scene_width(opened);
+    vector->suits_height = height > 0 ? vector->suits_height : render_scene_height(opened);
+    return OCTET_VECTOR_OK;
 }
 
 int
 octet_vector_picture(octet_vector *vector, uint32_t *width, uint32_t *height,
                      double *frames_per_second)
 {
-    render_scene_close(vector->scene);
-    vector->scene = NULL;
     int result = scene_open(vector, 0, 0);
     if (result == OCTET_VECTOR_OK) {
         *width = render_scene_width(vector->scene);

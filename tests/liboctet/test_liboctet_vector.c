@@ -317,6 +317,38 @@ test_pictures_have_the_size_that_was_asked_for(void **state)
     octet_vector_close(vector);
 }
 
+static void
+test_a_picture_of_no_size_has_the_one_that_suits_whatever_was_drawn_before(void **state)
+{
+    (void)state;
+    static struct rows rows;
+    octet_env_io io = io_of(&rows);
+    octet_vector *vector = open_vector("CartPole-v1", 2, OCTET_VECTOR_SAME_STEP);
+    assert_int_equal(octet_vector_reset(vector, NULL, NULL, &io), 0);
+    enum { SUITS = 600 * 400 * 3, LARGE = 1200 * 800 * 3 };
+    uint8_t *rgb = oct_alloc(LARGE);
+    if (octet_vector_render(vector, 0, rows.obs[0], 1200, 800, rgb) != 0) {
+        print_message("%s\n", octet_vector_error(vector));
+        free(rgb);
+        octet_vector_close(vector);
+        skip();
+    }
+    assert_int_equal(rgb[LARGE - 1], 255);
+    for (int i = 0; i < 2; i++) { // the size is not known yet, and known
+        memset(rgb, 1, LARGE);
+        assert_int_equal(octet_vector_render(vector, 0, rows.obs[0], 0, 0, rgb), 0);
+        assert_int_equal(rgb[SUITS - 1], 255);
+        assert_int_equal(rgb[SUITS], 1);
+        assert_int_equal(octet_vector_render(vector, 0, rows.obs[0], 1200, 800, rgb), 0);
+    }
+    uint32_t width, height;
+    double rate;
+    assert_int_equal(octet_vector_picture(vector, &width, &height, &rate), 0);
+    assert_true(width == 600 && height == 400);
+    free(rgb);
+    octet_vector_close(vector);
+}
+
 int
 main(void)
 {
@@ -329,6 +361,8 @@ main(void)
         cmocka_unit_test(test_a_state_that_was_set_is_the_state),
         cmocka_unit_test(test_every_environment_has_rewards_in_double),
         cmocka_unit_test(test_pictures_have_the_size_that_was_asked_for),
+        cmocka_unit_test(
+            test_a_picture_of_no_size_has_the_one_that_suits_whatever_was_drawn_before),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
