@@ -283,6 +283,12 @@ batch_seal(octet_replay_writer *writer)
     net_wakeup_send(writer->wakeup);
 }
 
+static bool
+batch_is_free(const octet_replay_writer *writer)
+{
+    return writer->held_count > 0 || oct_ring_count(writer->free) > 0;
+}
+
 // One that was acknowledged, or not used yet.
 static oct_err
 batch_take(octet_replay_writer *writer, uint32_t timeout_ms)
@@ -309,7 +315,7 @@ octet_replay_append(octet_replay_writer *writer, const octet_replay_steps *steps
     uint64_t now_ns = oct_clock_ns();
     if (writer->batch != NULL && writer->batch->count > 0 &&
         (!client_steps_fit(&writer->steps, writer->batch) ||
-         (now_ns - writer->begun_ns > AGE_NS && writer->held_count > 0))) {
+         (now_ns - writer->begun_ns > AGE_NS && batch_is_free(writer)))) {
         batch_seal(writer);
     }
     if (writer->batch == NULL) {

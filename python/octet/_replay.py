@@ -655,8 +655,8 @@ def _slice_ms(until: float | None) -> int:
 class Writer(NotCopied):
     """Appends steps to a replay. `Replay.writer` makes it.
 
-    Steps of one writer keep their order. Those that were appended go out when there are enough; `flush` says when they
-    are safe. Any thread may call; calls take turns.
+    Steps of one writer keep their order. Those that were appended go out when there are enough, or when a call comes
+    0.1 s after the first of them; `flush` says when they are safe. Any thread may call; calls take turns.
     """
 
     def __init__(self, replay: Replay, streams: int | None) -> None:

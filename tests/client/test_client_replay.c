@@ -174,6 +174,36 @@ test_replay_has_what_was_flushed_once_over_a_kill(void **state)
     octet_replay_close(replay);
 }
 
+// The writer has used all of its batches by then. A wait is longer than steps wait for others.
+static void
+test_replay_has_steps_that_nobody_flushes(void **state)
+{
+    (void)state;
+    enum { STEPS = 2048, AT_ONCE = 8, MORE = 20, WAIT_FOR_OTHERS_MS = 150 };
+    octet_replay_table table = table_of(OCTET_REPLAY_FIFO);
+    octet_replay *replay = replay_open();
+    octet_replay_writer *writer = writer_open(&table, 1);
+    assert_int_equal(octet_replay_configure(replay, &table, WAIT_MS), 0);
+    walk(writer, 0, STEPS);
+    octet_replay_batch batch = {.size = sizeof(batch)};
+    int sampled = 0, appended = STEPS;
+    while (sampled < STEPS) {
+        int result = octet_replay_sample(replay, AT_ONCE, 0, 0, WAIT_FOR_OTHERS_MS, &batch);
+        if (result == OCTET_REPLAY_OK) {
+            assert_true(batch.rewards[0] == (float)sampled);
+            sampled += AT_ONCE;
+            octet_replay_batch_free(batch.memory);
+            continue;
+        }
+        assert_int_equal(result, OCTET_REPLAY_ETIMEDOUT);
+        assert_true(appended < STEPS + MORE);
+        walk(writer, appended, appended + 1);
+        appended++;
+    }
+    octet_replay_writer_close(writer);
+    octet_replay_close(replay);
+}
+
 static void
 test_replay_draws_by_the_priorities_it_was_told(void **state)
 {
@@ -258,6 +288,7 @@ main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_replay_has_what_was_flushed_once_over_a_kill, begin,
                                         end),
+        cmocka_unit_test_setup_teardown(test_replay_has_steps_that_nobody_flushes, begin, end),
         cmocka_unit_test_setup_teardown(test_replay_draws_by_the_priorities_it_was_told, begin,
                                         end),
         cmocka_unit_test_setup_teardown(test_replay_tells_its_numbers_and_refusals, begin, end),
