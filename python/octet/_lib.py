@@ -7,11 +7,12 @@ import operator
 import os
 import pathlib
 import sys
+import threading
 from ctypes import (CDLL, POINTER, Structure, byref, c_char, c_char_p, c_double, c_float, c_int, c_size_t, c_uint8,
                     c_uint32, c_uint64, c_void_p, create_string_buffer)
 from typing import Any
 
-__all__ = ["CDLL", "Config", "Divergence", "Info", "Io", "LearnerAnswer", "LearnerBatch", "LearnerSpec", "NotCopied", "OctetError", "RenderModeError", "Rng", "Space", "Spec", "byref", "c_double", "c_uint32",
+__all__ = ["CDLL", "Config", "Divergence", "Info", "Io", "LearnerAnswer", "LearnerBatch", "LearnerSpec", "NotCopied", "OctetError", "RenderModeError", "Rng", "Space", "Spec", "Turns", "byref", "c_double", "c_uint32",
            "check", "create_string_buffer", "keep_python", "lib", "prefix", "program_environ", "whole"]
 
 ERROR_BYTES = 1024  # OCTET_VECTOR_ERROR_BYTES
@@ -196,6 +197,18 @@ class NotCopied:
 
     def __reduce__(self) -> Any:
         raise TypeError(f"an octet.{type(self).__name__} cannot be copied or pickled")
+
+
+class Turns:
+    """`with turns():`, and calls take turns. A forked process has a lock of its own: the thread that held the other one is
+    not in it."""
+
+    def __init__(self) -> None:
+        self._locks: dict[int, threading.Lock] = {}
+
+    def __call__(self) -> threading.Lock:
+        pid = os.getpid()
+        return self._locks.get(pid) or self._locks.setdefault(pid, threading.Lock())
 
 
 def whole(name: str, value: Any, low: int, high: int) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-import threading
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -14,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _lib
-from ._lib import NotCopied, OctetError, lib
+from ._lib import NotCopied, OctetError, Turns, lib
 
 _PRECISIONS = {1: "fp32", 2: "int8", 3: "bf16", 4: "fp16", 5: "int4"}
 _NOT_FINITE = 1  # OCTET_POLICY_EINVAL
@@ -77,7 +76,7 @@ class Policy(NotCopied):
         else:
             result = lib.octet_policy_load(_lib.byref(handle), os.fsencode(source), error, len(error))
         self._handle: int | None = None
-        self._lock, self._pid = threading.Lock(), os.getpid()
+        self._turn = Turns()
         _lib.check(result, error.value)
         self._handle = handle.value
         info = _lib.Info(ctypes.sizeof(_lib.Info))
@@ -127,12 +126,6 @@ class Policy(NotCopied):
         if self._handle is None:
             raise OctetError("the policy is closed")
         return self._handle
-
-    def _turn(self) -> threading.Lock:
-        """Calls take turns. A forked process has a lock of its own: the thread that held the other one is not in it."""
-        if self._pid != os.getpid():
-            self._lock, self._pid = threading.Lock(), os.getpid()
-        return self._lock
 
     def _call(self, function: Any, *arguments: Any) -> None:
         with self._turn():

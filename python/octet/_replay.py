@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _replay_lib
-from ._lib import NotCopied, OctetError, byref, create_string_buffer, whole
+from ._lib import NotCopied, OctetError, Turns, byref, create_string_buffer, whole
 from ._replay_lib import SAMPLERS, lib, text
 
 _FORMAT = 1
@@ -479,7 +479,7 @@ class Replay(NotCopied):
 
     def _begin(self, prefetch: int) -> None:
         self._pid = os.getpid()
-        self._lock = threading.Lock()
+        self._turn = Turns()
         self._handle: ctypes.c_void_p | None = None
         self._closes = False
         self._daemon = None
@@ -518,7 +518,7 @@ class Replay(NotCopied):
         return self._handle
 
     def _call(self, function: Any, *arguments: Any) -> None:
-        with self._lock:
+        with self._turn():
             handle = self._live()
             result = function(handle, *arguments)
             if result != 0:
@@ -550,7 +550,7 @@ class Replay(NotCopied):
         until = _until(timeout)
         sample, reference = lib().octet_replay_sample, byref(found)
         while True:
-            with self._lock:
+            with self._turn():
                 handle = self._live()
                 result = sample(handle, count, ahead, exponent, _slice_ms(until), reference)
                 if result == 0:
@@ -624,7 +624,7 @@ class Replay(NotCopied):
         self._closes = True  # or a call that waits, which takes turn after turn, would keep the lock
         for writer in list(self._writers):
             writer._end()
-        with self._lock:
+        with self._turn():
             handle, self._handle = self._handle, None
             if handle is None:  # another thread was first
                 return
@@ -661,7 +661,7 @@ class Writer(NotCopied):
 
     def __init__(self, replay: Replay, streams: int | None) -> None:
         self._replay = replay
-        self._lock = threading.Lock()
+        self._turn = Turns()
         self._handle: ctypes.c_void_p | None = None
         self._closes = False
         self._pid = os.getpid()
@@ -690,7 +690,7 @@ class Writer(NotCopied):
     def _wait(self, what: str, timeout: float | None, call: Any, *arguments: Any) -> None:
         until = _until(timeout)
         while True:
-            with self._lock:
+            with self._turn():
                 handle = self._live()
                 result = call(handle, *arguments, _slice_ms(until))
                 if result not in (0, _replay_lib.TIMED_OUT):
@@ -733,7 +733,7 @@ class Writer(NotCopied):
         if getattr(self, "_handle", None) is None:  # closed, or never made
             return
         self._closes = True
-        with self._lock:
+        with self._turn():
             handle, self._handle = self._handle, None
             if handle is not None:
                 lib().octet_replay_writer_close(handle)

@@ -199,7 +199,7 @@ def test_policies_of_other_tasks_are_not_compared():
 def test_a_policy_is_closed_when_no_call_uses_it(monkeypatch):
     policy, free, seen = octet.Policy(GOLDEN / "relu_int8.oct"), octet._policy.lib.octet_policy_free, []
     monkeypatch.setattr(octet._policy.lib, "octet_policy_free",
-                        lambda handle: (seen.append(policy._lock.locked()), free(handle)))
+                        lambda handle: (seen.append(policy._turn().locked()), free(handle)))
     policy.close()
     assert seen == [True]
 
@@ -208,7 +208,7 @@ def test_a_forked_process_has_turns_of_its_own():
     """A thread that was in a call at the fork is not in the child, and never ends its turn there."""
     policy = octet.Policy(GOLDEN / "box_int8.oct")
     obs = golden("box_int8")[0].view(np.float32)
-    with policy._lock:
+    with policy._turn():
         child = os.fork()
         if child == 0:
             signal.alarm(20)

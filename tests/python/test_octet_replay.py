@@ -481,7 +481,8 @@ def test_a_call_that_fails_while_another_thread_closes_is_said(replay, monkeypat
              "octet_replay_update": lambda: replay.update_priorities(batch, np.ones(8)),
              "octet_replay_append": lambda: walk(writer, 1, streams=1)}
     whose = writer if name == "octet_replay_append" else replay
-    turns = whose._lock = Turns()
+    turns = Turns()
+    whose._turn = lambda: turns
     closer = threading.Thread(target=replay.close)
     asked = []
 
@@ -564,6 +565,46 @@ print(int(replay.stats()["replay.size"]))
 """
     said = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
     assert said.stdout.split() == ["True", "True", "True", "0"], said.stderr
+
+
+@pytest.mark.parametrize("end", ["replay.stats()", "writer.flush()", "sys.exit(0)"])
+def test_a_fork_does_not_wait_for_threads_that_it_has_not(replay, end):
+    """Another thread has its turn at the replay and at its writer while the process forks."""
+    text = f"""
+import os, signal, sys, threading, octet
+from octet import _replay
+replay = octet.Replay.connect({str(replay.folder)!r})
+writer = replay.writer()
+forked = threading.Event()
+def holds(one, name):
+    within, call = threading.Event(), getattr(_replay.lib(), name)
+    def waits(*arguments):
+        within.set()
+        forked.wait()
+        return call(*arguments)
+    setattr(_replay.lib(), name, waits)
+    thread = threading.Thread(target=one)
+    thread.start()
+    within.wait()
+    setattr(_replay.lib(), name, call)
+    return thread
+threads = [holds(replay.stats, "octet_replay_stats"), holds(writer.flush, "octet_replay_flush")]
+pid = os.fork()
+if pid == 0:
+    signal.alarm(60)
+    try:
+        {end}
+    except octet.OctetError as error:
+        assert "forked from" in str(error)
+    sys.exit(0)
+assert os.waitpid(pid, 0)[1] == 0
+forked.set()
+for thread in threads:
+    thread.join()
+print(int(replay.stats()["replay.size"]))
+"""
+    said = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
+    assert (said.stdout, said.returncode) == ("0\n", 0), said.stderr
 
 
 def test_environments_alone_load_no_network(tmp_path):
