@@ -50,9 +50,11 @@ class Run:
         path = self.run_dir / "metrics.csv"
         if not path.is_file():
             raise OctetError(f"{path}: not there yet", 6)
-        with path.open(encoding="utf-8", newline="") as file:
-            names, *rows = csv.reader(file)
-        complete = [row for row in rows if len(row) == len(names)]  # the last line of a run that goes on may not be
+        lines = path.read_text(encoding="utf-8").rpartition("\n")[0].splitlines()  # behind the last end of line one is written
+        if not lines:
+            raise OctetError(f"{path}: empty: the run has not written a line yet", 6)
+        names, *rows = csv.reader(lines)
+        complete = [row for row in rows if len(row) == len(names)]  # a line of a run that was killed may not be
         return {name: np.array([float(row[column] or "nan") for row in complete], np.float64)
                 for column, name in enumerate(names)}
 

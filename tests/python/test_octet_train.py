@@ -79,3 +79,13 @@ def test_metrics_of_a_run_that_goes_on_leave_out_an_unfinished_line(tmp_path):
     assert metrics["wall_s"].tolist() == [1, 2] and math.isnan(metrics["eval_return"][0]) and metrics["eval_return"][1] == 10.5
     with pytest.raises(octet.OctetError, match="summary.json: not there"):
         _ = octet.Run(tmp_path).summary
+    (tmp_path / "metrics.csv").write_text("wall_s,eval_return\n1,\n2,1")  # 10.5 is being written
+    assert octet.Run(tmp_path).metrics()["wall_s"].tolist() == [1]
+
+
+@pytest.mark.parametrize("content", ["", "wall_s,eval_re"])
+def test_metrics_without_a_line_are_not_there_yet(tmp_path, content):
+    (tmp_path / "config.yaml").touch()
+    (tmp_path / "metrics.csv").write_text(content)
+    with pytest.raises(octet.OctetError, match="metrics.csv: empty: the run has not written a line yet"):
+        octet.Run(tmp_path).metrics()
