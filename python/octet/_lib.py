@@ -150,15 +150,21 @@ def prefix() -> pathlib.Path:
     return pathlib.Path(__file__).parent / "_prefix"
 
 
+def _own_python() -> dict[str, str]:
+    """The Python of environments of Gymnasium ("gym:NAME"), unless OCTET_PYTHON names one: this one, which has no file where
+    it is inside another program (sys.executable is "" or None)."""
+    return {"OCTET_PYTHON": sys.executable} if sys.executable else {}
+
+
 def keep_python() -> None:
-    """Environments of Gymnasium ("gym:NAME") are stepped by this Python unless OCTET_PYTHON names one."""
-    if sys.executable:  # "" or None: this one is inside another program
-        os.environ.setdefault("OCTET_PYTHON", sys.executable)
+    """For environments that this process opens."""
+    for name, value in _own_python().items():
+        os.environ.setdefault(name, value)
 
 
 def program_environ() -> dict[str, str]:
-    """The environment of Octet's programs: the Python that they run (OCTET_PYTHON) is this one unless one is named."""
-    return {"OCTET_PYTHON": sys.executable, **os.environ}
+    """The environment of Octet's programs."""
+    return {**_own_python(), **os.environ}
 
 
 def _find() -> str:

@@ -1,6 +1,7 @@
 """octet.train: a whole run from Python, what it says of a run that is refused, and how it ends on Ctrl-C."""
 
 import math
+import os
 import pathlib
 import signal
 import subprocess
@@ -89,3 +90,13 @@ def test_metrics_without_a_line_are_not_there_yet(tmp_path, content):
     (tmp_path / "metrics.csv").write_text(content)
     with pytest.raises(octet.OctetError, match="metrics.csv: empty: the run has not written a line yet"):
         octet.Run(tmp_path).metrics()
+
+
+@pytest.mark.parametrize("executable", ["", None])
+def test_a_python_inside_another_program_has_none_to_name(tmp_path, monkeypatch, executable):
+    monkeypatch.setattr(sys, "executable", executable)
+    monkeypatch.delenv("OCTET_PYTHON", raising=False)
+    with pytest.raises(octet.OctetError, match='no environment "CartPole-v2"'):
+        octet.train(PRESET, tmp_path / "run", {"env.id": "CartPole-v2"}, verbose=False)
+    octet.make("CartPole-v1").close()
+    assert "OCTET_PYTHON" not in {**octet._lib.program_environ(), **os.environ}
