@@ -169,11 +169,16 @@ class _Service:
         return _Service(folder, {**_DEFAULTS, **said})
 
     def write(self) -> None:
-        """For this user alone."""
-        temporary = self.folder / "service.json.new"
-        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-            json.dump(self.said, file, indent=1)
-        temporary.rename(self.folder / "service.json")
+        """For this user alone. What is in the table is read by it: it is on the disk when this returns."""
+        path, content = self.folder / "service.json", json.dumps(self.said, indent=1, sort_keys=True).encode()
+        if not path.exists() or path.read_bytes() != content:
+            temporary = self.folder / "service.json.new"
+            with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.rename(temporary, path)
+        _sync_folder(self.folder)
 
     @property
     def url(self) -> bytes:
@@ -209,6 +214,15 @@ class _Service:
         handle, error = ctypes.c_void_p(), create_string_buffer(_replay_lib.ERROR_BYTES)
         _check(lib().octet_replay_open(byref(handle), self.url, self.run_id, error, len(error)), error.value)
         return handle
+
+
+def _sync_folder(folder: pathlib.Path) -> None:
+    """The names in it are on the disk."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _check(result: int, words: bytes | None) -> None:
@@ -436,8 +450,10 @@ class Replay(NotCopied):
         self._begin(prefetch)
         path = pathlib.Path(folder).absolute()
         try:
-            is_new = not path.exists()
+            new = [one for one in (path, *path.parents) if not one.exists()]
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for one in new:
+                _sync_folder(one.parent)
             owner = _Owner(path)
             try:
                 service = _settle(path, table, observation, action)
@@ -453,7 +469,7 @@ class Replay(NotCopied):
                 if self._daemon is not None:
                     self._daemon.end()
                 owner.end()
-                if is_new:
+                if new:
                     _forget(path)
                 raise
         except OSError as error:
@@ -752,12 +768,15 @@ class Writer(NotCopied):
 
 
 def _next_number(folder: pathlib.Path) -> int:
-    """That no other writer of the folder has had."""
+    """That no other writer of the folder has had: it is on the disk before it is used."""
     with open(os.open(folder / "writers", os.O_RDWR | os.O_CREAT, 0o600), "r+", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         number = int(file.read() or 0) + 1
         file.seek(0)
         file.write(str(number))
+        file.flush()
+        os.fsync(file.fileno())
+    _sync_folder(folder)
     return number
 
 

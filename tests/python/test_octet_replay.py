@@ -243,6 +243,32 @@ os.kill(os.getpid(), signal.SIGKILL)
             replay.sample(1, timeout=0)
 
 
+def test_what_a_folder_says_is_on_the_disk_before_it_is_relied_on(tmp_path, monkeypatch):
+    folder, done = tmp_path / "above" / "replay", []
+
+    def records(what, where, name, of):
+        call = getattr(where, name)
+        monkeypatch.setattr(where, name, lambda *arguments: (done.append((what, of(*arguments))), call(*arguments))[1])
+
+    def relative(path):
+        return os.path.relpath(os.path.realpath(path), os.path.realpath(tmp_path))
+
+    records("sync", os, "fsync", lambda file: relative(f"/proc/self/fd/{file}"))
+    records("rename", os, "rename", lambda old, new: relative(old) + " " + relative(new))
+    records("start", octet._replay, "_Daemon", lambda *_: "")
+    records("write", octet._replay.lib(), "octet_replay_writer_open", lambda *_: "")
+    made, here = [("sync", "above"), ("sync", ".")], [("sync", "above/replay")]
+    written = [("sync", "above/replay/service.json.new"),
+               ("rename", "above/replay/service.json.new above/replay/service.json"), *here]
+    numbered = [("sync", "above/replay/writers"), *here, ("write", "")]
+    for arguments, wanted in [(FOUR, [*made, *written, ("start", ""), *here]), ({}, [("start", ""), *here]),
+                              ({"n_step": 2}, [("start", ""), *written])]:
+        with octet.Replay(folder, **arguments) as replay:
+            replay.writer().close()
+        assert done == wanted + numbered
+        done.clear()
+
+
 def test_those_who_joined_outlive_the_owner(tmp_path):
     text = """
 import sys, octet
