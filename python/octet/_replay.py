@@ -241,6 +241,7 @@ class _Daemon:
                         "--sync", sync, "--sync-interval", repr(float(sync_interval)),
                         "--follow-parent", str(os.getpid())]
         self.log = folder / "replay.log"
+        self._log_begin = 0  # of the last start
         self.failure: OctetError | None = None
         self.process: subprocess.Popen[bytes] | None = None
         self._ends = False
@@ -253,6 +254,7 @@ class _Daemon:
 
     def _start(self) -> None:
         with self._lock, open(os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as log:
+            self._log_begin = os.fstat(log.fileno()).st_size
             if not self._ends:
                 self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
@@ -296,9 +298,9 @@ class _Daemon:
         return False
 
     def _last_words(self) -> str:
-        """Of its log: why it ended."""
+        """Of its log since it was started: why it ended."""
         code = self.process.returncode if self.process else None
-        lines = self.log.read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = text(self.log.read_bytes()[self._log_begin:]).splitlines()
         said = next((line for line in reversed(lines) if " E " in line or line.startswith("octet-replay:")), None)
         return f"{self.service.folder}: {said.split(' E ', 1)[-1] if said else f'octet-replay ended with {code}'}"
 

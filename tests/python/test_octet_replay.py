@@ -571,6 +571,18 @@ def test_a_replay_that_cannot_be_started_again_is_said(tmp_path):
                 replay.sample(1, timeout=None)
 
 
+def test_why_it_ended_is_not_what_an_earlier_one_said(tmp_path, monkeypatch):
+    octet.Replay(tmp_path, **FOUR).close()
+    with open(tmp_path / "replay.log", "a", encoding="utf-8") as log:
+        log.write("2026-01-01T00:00:00Z E replay: an error of weeks ago\n")
+    program = tmp_path / "killed"
+    program.write_text("#!/bin/sh\nkill -KILL $$\n")
+    program.chmod(0o700)
+    monkeypatch.setattr(octet._replay._replay_lib, "program", lambda: str(program))
+    with pytest.raises(octet.OctetError, match="ends again and again: .*: octet-replay ended with -9$"):
+        octet.Replay(tmp_path)
+
+
 # ---- processes
 
 
