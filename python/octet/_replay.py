@@ -7,6 +7,8 @@ import contextlib
 import ctypes
 import fcntl
 import json
+import numbers
+import operator
 import os
 import pathlib
 import secrets
@@ -124,6 +126,18 @@ class _Field:
         return np.asarray(rows, order="C")
 
 
+def _number(name: str, given: Any) -> float:
+    """One of a table's, as Python's own: NumPy's are not for JSON."""
+    kind, low, high = _BOUNDS[name]
+    number: float | None = None
+    with contextlib.suppress(TypeError, OverflowError):
+        number = operator.index(given) if kind is int else float(given) if isinstance(given, numbers.Real) else None
+    if number is None or not low <= number <= high:
+        what = "a whole number from " if kind is int else ""
+        raise OctetError(f"{name} {given!r}: {what}{low:g} to {high:g} is allowed")
+    return number
+
+
 def _flags(name: str, given: Any, streams: tuple[int, ...]) -> NDArray[np.uint8]:
     flags = np.asarray(given, np.bool_, order="C")
     if flags.shape != streams:
@@ -150,7 +164,7 @@ class _Service:
 
     def __init__(self, folder: pathlib.Path, said: dict[str, Any]) -> None:
         self.folder = folder
-        self.said = said
+        self.said = {**said, **{name: _number(name, said[name]) for name in _BOUNDS}}
         self.observation = _Field("observation", said["observation"])
         self.action = _Field("action", said["action"])
         self.run_id = int(said["run_id"], 16)
@@ -189,10 +203,6 @@ class _Service:
         sampler = SAMPLERS.get(said["sampler"])
         if sampler is None:
             raise OctetError(f"sampler {said['sampler']!r}: {', '.join(SAMPLERS)} are allowed")
-        for name, (kind, low, high) in _BOUNDS.items():
-            if not isinstance(said[name], (int, kind)) or not low <= said[name] <= high:
-                what = "a whole number from " if kind is int else ""
-                raise OctetError(f"{name} {said[name]!r}: {what}{low:g} to {high:g} is allowed")
         if self.action.bytes % 4 != 0 or not 4 <= self.action.bytes <= 1024:
             raise OctetError(f"action {self.action}: a multiple of 4 bytes up to 1024 is allowed, this is "
                              f"{self.action.bytes}")
@@ -447,7 +457,7 @@ class Replay(NotCopied):
 
     def __init__(self, folder: str | os.PathLike[str], *, observation: Any = None, action: Any = None,
                  prefetch: int = 0, sync: str = "interval", sync_interval: float = 1.0, **table: Any) -> None:
-        if not isinstance(sync_interval, (int, float)):
+        if not isinstance(sync_interval, numbers.Real):
             raise OctetError(f"sync_interval: {sync_interval!r}: seconds are expected")
         self._begin(prefetch)
         path = pathlib.Path(folder).absolute()

@@ -367,6 +367,7 @@ def test_rows_of_streams_that_are_left_out_are_not_looked_at(tmp_path, dtype):
     (FOUR | {"action": ((), "int8")}, r"action \(\) int8: a multiple of 4 bytes"),
     (FOUR | {"sampler": "newest"}, "sampler 'newest': uniform, prioritized, fifo are allowed"),
     (FOUR | {"capacity": 100}, "replay.capacity: 8 streams"), (FOUR | {"discount": 2}, "discount 2: 0 to 1 is"),
+    (FOUR | {"discount": "1"}, "discount '1': 0 to 1 is"), (FOUR | {"discount": np.nan}, "discount nan: 0 to 1 is"),
     (FOUR | {"n_step": 0}, "n_step 0: a whole number from 1 to 16384"), (FOUR | {"n_step": 1.5}, "n_step 1.5: a whole number"),
     (FOUR | {"sequence_steps": 4, "reward_clip": 2}, "reward_clip 2: rewards of sequences are not clipped"),
     (FOUR | {"min_size": 10**9}, "min_size 1000000000 is above capacity"), (FOUR | {"size": 3}, "size: not known"),
@@ -378,6 +379,14 @@ def test_a_table_that_cannot_be_is_refused_in_words(tmp_path, arguments, words):
     with pytest.raises(octet.OctetError, match=words):
         octet.Replay(tmp_path / "new", **arguments)
     assert not (tmp_path / "new").exists() or (tmp_path / "new/replay.log").exists()  # octet-replay has refused it
+
+
+def test_numbers_of_a_table_may_be_numpys(tmp_path):
+    one = {"capacity": np.int64(4096), "streams": np.uint8(8), "discount": np.float32(0.5), "n_step": np.array(2)}
+    for _ in range(2):
+        with octet.Replay(tmp_path, **FOUR | one, sync_interval=np.float32(0.5)):
+            said = json.loads((tmp_path / "service.json").read_text())
+            assert all(said[name] == value for name, value in one.items())
 
 
 def test_a_folder_keeps_what_it_is(tmp_path):
