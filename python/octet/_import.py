@@ -146,35 +146,56 @@ def _batch_norm(draft: _Draft, module: Any, label: str) -> None:
               label=label, epsilon=float(module.eps))
 
 
+def _kind_of(module: Any, package: str) -> type:
+    """The first of a module's classes that is that package's; where none is, its own."""
+    return next((kind for kind in type(module).__mro__ if kind.__module__.startswith(package)), type(module))
+
+
+_MODULES = ("Sequential", "Linear", "Conv2d", "ReLU", "Tanh", "ELU", "Sigmoid", "LayerNorm", "BatchNorm1d", "BatchNorm2d",
+            "Flatten", "Softmax", "LogSoftmax", "Dropout", "Identity")
+
+
+def _refuse_own_code(module: Any, kind: type, label: str) -> None:
+    """What a module computes is what this class of it does. A Sequential of rsl_rl (MLP) goes through its modules itself."""
+    own = getattr(module.forward, "__func__", None) is not kind.forward  # type: ignore[attr-defined]
+    if own and (kind.__name__ != "Sequential" or getattr(module.forward, "__module__", "").split(".")[0] != "rsl_rl"):
+        raise OctetError(f"{label}: a {kind.__name__} with a forward of its own cannot be read; torch.onnx.export writes any "
+                         "module as an ONNX model")
+    if module._forward_pre_hooks or module._forward_hooks:
+        raise OctetError(f"{label}: a module with hooks, which may change its weights, inputs and outputs, cannot be read; "
+                         "remove them, or let torch.onnx.export write an ONNX model")
+
+
 def _module(draft: _Draft, module: Any, label: str) -> None:
     """A module of PyTorch and those in it, one behind the other."""
-    name = type(module).__name__
-    label = label or name
-    if _is_of(module, "torch", "Sequential"):
-        for key, child in module.named_children():
+    kind = _kind_of(module, "torch.nn.modules.")
+    name = kind.__name__
+    label = label or type(module).__name__
+    if name not in _MODULES:
+        raise OctetError(f"{label}: modules of {type(module).__name__} cannot be read; allowed are {', '.join(_MODULES)}. "
+                         "torch.onnx.export writes any module as an ONNX model")
+    _refuse_own_code(module, kind, label)
+    if name == "Sequential":
+        for key, child in module._modules.items():  # named_children has one that is there twice only once
             _module(draft, child, f"{label}.{key}")
-    elif _is_of(module, "torch", "Linear"):
+    elif name == "Linear":
         _dense(draft, module.weight, module.bias, label)
-    elif _is_of(module, "torch", "Conv2d"):
+    elif name == "Conv2d":
         _conv(draft, module, label)
-    elif _is_of(module, "torch", "ReLU", "Tanh", "Sigmoid"):
+    elif name in ("ReLU", "Tanh", "Sigmoid"):
         _activate(draft, name, label)
-    elif _is_of(module, "torch", "ELU"):
+    elif name == "ELU":
         draft.add("Elu", label=label, alpha=float(module.alpha))
-    elif _is_of(module, "torch", "Flatten"):
+    elif name == "Flatten":
         if (module.start_dim, module.end_dim) != (1, -1):
             raise OctetError(f"{label}: Flatten({module.start_dim}, {module.end_dim}); allowed is Flatten()")
         draft.add("Flatten", label=label, axis=1)
-    elif _is_of(module, "torch", "LayerNorm"):
+    elif name == "LayerNorm":
         _layer_norm(draft, module, label)
-    elif _is_of(module, "torch", "BatchNorm1d", "BatchNorm2d"):
+    elif name in ("BatchNorm1d", "BatchNorm2d"):
         _batch_norm(draft, module, label)
-    elif _is_of(module, "torch", "Softmax", "LogSoftmax"):
-        draft.add(name, label=label, axis=-1)
-    elif not _is_of(module, "torch", "Identity", "Dropout"):
-        raise OctetError(f"{label}: modules of {name} cannot be read; allowed are Sequential, Linear, Conv2d, ReLU, Tanh, "
-                         "ELU, Sigmoid, LayerNorm, BatchNorm, Flatten, Softmax, Dropout and Identity. torch.onnx.export "
-                         "writes any module as an ONNX model")
+    elif name in ("Softmax", "LogSoftmax"):
+        draft.add(name, label=label, axis=-1 if module.dim is None else int(module.dim))
 
 
 def _first_inputs(module: Any) -> int | None:
@@ -239,9 +260,12 @@ def _sb3_begin(model: Any, normalizer: Any) -> _Draft:
 
 
 def _sb3_features(draft: _Draft, extractor: Any) -> None:
-    if _is_of(extractor, "stable_baselines3", "FlattenExtractor"):
+    kind = _kind_of(extractor, "stable_baselines3.")
+    if kind.__name__ in ("FlattenExtractor", "NatureCNN"):
+        _refuse_own_code(extractor, kind, "features_extractor")
+    if kind.__name__ == "FlattenExtractor":
         draft.add("Flatten", label="features_extractor", axis=1)
-    elif _is_of(extractor, "stable_baselines3", "NatureCNN"):
+    elif kind.__name__ == "NatureCNN":
         _module(draft, extractor.cnn, "features_extractor.cnn")
         _module(draft, extractor.linear, "features_extractor.linear")
     else:
@@ -353,6 +377,8 @@ def _state(state: Mapping[str, Any], activation: str, normalizer: Any) -> _Draft
             state = outer[key]
     if normalizer is None:
         normalizer = _state_normalizer(outer.get("obs_norm_state_dict") or state)
+    if any(".weight_ih_" in key for key in state):
+        raise OctetError("the state is of a recurrent network, which cannot be read; policies have no memory")
     layers = _state_layers(state)
     draft = _layers([(weight, bias) for weight, bias, _ in layers], activation, normalizer)
     for key in ("log_std", "std", "distribution.log_std_param", "distribution.std_param"):
@@ -366,6 +392,8 @@ def _state(state: Mapping[str, Any], activation: str, normalizer: Any) -> _Draft
 def _torch(module: Any, shape: tuple[int, ...] | None, normalizer: Any) -> _Draft:
     actor = getattr(module, "actor", None)
     deviation = None
+    if getattr(module, "is_recurrent", False):  # of rsl_rl
+        raise OctetError(f"{type(module).__name__}: a recurrent network cannot be read; policies have no memory")
     if actor is not None and not _is_of(module, "torch", "Sequential"):  # ActorCritic of rsl_rl
         if normalizer is None:
             normalizer = getattr(module, "actor_obs_normalizer", None)

@@ -111,6 +111,8 @@ def test_wrong_input_is_said():
         ([(np.zeros((3, 4)), None), (np.zeros((2, 4)), None)], {"actions": 2}, "take 4 numbers and give 2; 3 come in"),
         ([(np.full((2, 4), np.nan), None)], {"actions": 2}, "not finite"),
         ({"critic.0.weight": np.zeros((1, 4))}, {"actions": 2}, "the state has no actor"),
+        ({"memory_a.rnn.weight_ih_l0": np.zeros((8, 4)), "actor.0.weight": np.zeros((2, 8))}, {"actions": 2},
+         "the state is of a recurrent network"),
         (net, {"actions": 2, "normalizer": 3}, "normalizer: a pair"),
         (7, {}, "a policy cannot be made of int"),
         (b"no model", {"actions": 2}, "no ONNX model"),
@@ -128,6 +130,8 @@ def test_modules_of_torch():
     torch = pytest.importorskip("torch")
     nn = torch.nn
     torch.manual_seed(0)
+    act, layer, block = nn.ELU(), nn.Linear(8, 8), nn.Sequential(nn.Linear(8, 8), nn.Tanh())
+    normed = torch.nn.utils.parametrizations.weight_norm(nn.Linear(8, 8))
     for module, shape, arguments in [
         (nn.Sequential(nn.Linear(8, 32), nn.LayerNorm(32), nn.Tanh(), nn.Sequential(nn.Linear(32, 16), nn.ELU()),
                        nn.Dropout(), nn.Linear(16, 3)), (8,), {"actions": 3}),
@@ -135,6 +139,9 @@ def test_modules_of_torch():
          {"actions": 2}),
         (nn.Sequential(nn.Conv2d(3, 6, 3), nn.ReLU(), nn.Flatten(), nn.Linear(6 * 4 * 3, 5)), (3, 6, 5), {"actions": 5}),
         (nn.Linear(4, 2), (4,), {"actions": 2}),
+        (nn.Sequential(nn.Linear(8, 8), act, nn.Linear(8, 8), act, nn.Linear(8, 3)), (8,), {"actions": 3}),
+        (nn.Sequential(layer, act, layer, nn.Tanh(), nn.Linear(8, 3)), (8,), {"actions": 3}),
+        (nn.Sequential(block, block, normed, act, nn.Linear(8, 3)), (8,), {"actions": 3}),
     ]:
         obs = torch.randn(300, *shape)
         with torch.no_grad():
@@ -143,7 +150,31 @@ def test_modules_of_torch():
         assert report.fp32_max_abs < 1e-5 and report.fp32_agreement == 1
         rows = obs.numpy().transpose(0, 2, 3, 1) if len(shape) == 3 else obs.numpy()
         np.testing.assert_allclose(policy.outputs(np.ascontiguousarray(rows)), want, rtol=1e-5, atol=1e-5)
+
+
+def test_modules_of_torch_that_compute_something_else_are_refused():
+    torch = pytest.importorskip("torch")
+    nn = torch.nn
+
+    class Own(nn.Linear):
+        def forward(self, x):
+            return super().forward(x) / 2
+
+    class Backwards(nn.Sequential):
+        def forward(self, x):
+            for module in reversed(self):
+                x = module(x)
+            return x
+
+    replaced, hooked = nn.Linear(4, 2), nn.Linear(4, 2)
+    replaced.forward = lambda x: 2 * nn.Linear.forward(replaced, x)
+    hooked.register_forward_pre_hook(lambda module, inputs: (2 * inputs[0],))
     for module, words in [
+        (nn.Sequential(Own(4, 2)), "Sequential.0: a Linear with a forward of its own cannot be read"),
+        (Backwards(nn.Linear(4, 4), nn.Linear(4, 4)), "Backwards: a Sequential with a forward of its own"),
+        (nn.Sequential(replaced), "Sequential.0: a Linear with a forward of its own"),
+        (nn.Sequential(hooked), "Sequential.0: a module with hooks"),
+        (nn.Sequential(nn.Linear(4, 2), nn.Softmax(0)), "over the last axis of rows of numbers only"),
         (nn.Sequential(nn.Linear(4, 2), nn.SiLU()), "Sequential.1: modules of SiLU cannot be read"),
         (nn.Sequential(nn.Linear(4, 3), nn.ELU(0.5), nn.Linear(3, 2)), "'Sequential.1' (Elu): its alpha is 0.5"),
         (nn.Sequential(nn.Conv2d(1, 2, 3, stride=2), nn.Flatten(), nn.Linear(2, 2)), "stride 1"),
@@ -168,22 +199,35 @@ def test_an_actor_critic_of_rsl_rl():
         def forward(self, x):
             return (x - self._mean) / (self._std + self.eps)
 
+    class MLP(nn.Sequential):
+        def forward(self, x):
+            for layer in self:
+                x = layer(x)
+            return x
+
+    MLP.forward.__module__ = "rsl_rl.modules.mlp"
+
     class ActorCritic(nn.Module):
-        def __init__(self):
+        def __init__(self, kind):
             super().__init__()
-            self.actor = nn.Sequential(nn.Linear(6, 16), nn.ELU(), nn.Linear(16, 2))
+            act = nn.ELU()  # one for all layers
+            self.actor = kind(nn.Linear(6, 16), act, nn.Linear(16, 16), act, nn.Linear(16, 16), act, nn.Linear(16, 2))
             self.critic = nn.Linear(6, 1)
             self.std = nn.Parameter(torch.tensor([0.5, 0.1]))
             self.actor_obs_normalizer = EmpiricalNormalization()
 
-    net, obs = ActorCritic(), torch.randn(300, 6)
-    with torch.no_grad():
-        want = 0.25 * net.actor(net.actor_obs_normalizer(obs)).numpy() + 1
-    policy, report = octet.import_policy(net, obs, action_scale=0.25, action_offset=1.0, bounds=(-9, 11), precision="fp32")
-    np.testing.assert_allclose(policy.act(obs.numpy()), want, rtol=1e-5, atol=1e-5)
-    rows = np.tile(obs[:1].numpy(), (4000, 1))
-    drawn, _ = policy.sampler(seed=1, rows=len(rows)).sample(rows)
-    np.testing.assert_allclose(drawn.std(0), [0.5, 0.1], rtol=0.1)
+    for kind in [nn.Sequential, MLP]:
+        net, obs = ActorCritic(kind), torch.randn(300, 6)
+        with torch.no_grad():
+            want = 0.25 * net.actor(net.actor_obs_normalizer(obs)).numpy() + 1
+        policy, _ = octet.import_policy(net, obs, action_scale=0.25, action_offset=1.0, bounds=(-9, 11), precision="fp32")
+        np.testing.assert_allclose(policy.act(obs.numpy()), want, rtol=1e-5, atol=1e-5)
+        rows = np.tile(obs[:1].numpy(), (4000, 1))
+        drawn, _ = policy.sampler(seed=1, rows=len(rows)).sample(rows)
+        np.testing.assert_allclose(drawn.std(0), [0.5, 0.1], rtol=0.1)
+    net.is_recurrent = True
+    with pytest.raises(octet.OctetError, match="ActorCritic: a recurrent network cannot be read"):
+        octet.import_policy(net, obs, bounds=(-9, 11))
 
 
 def test_round_trip_through_onnxruntime(tmp_path):
@@ -283,10 +327,16 @@ def test_a_trained_policy_keeps_its_return(sb3, tmp_path):
 
 
 def test_what_stable_baselines3_has_and_policies_do_not(sb3):
+    class Own(sb3.common.torch_layers.FlattenExtractor):
+        def forward(self, observations):
+            return 2 * super().forward(observations)
+
     for make, words in [
         (lambda: sb3.PPO("MlpPolicy", "Pendulum-v1", use_sde=True, device="cpu"), "use_sde"),
         (lambda: sb3.PPO("MlpPolicy", "CartPole-v1", device="cpu",
                          policy_kwargs={"activation_fn": pytest.importorskip("torch").nn.GELU}), "modules of GELU"),
+        (lambda: sb3.PPO("MlpPolicy", "CartPole-v1", device="cpu", policy_kwargs={"features_extractor_class": Own}),
+         "features_extractor: a FlattenExtractor with a forward of its own cannot be read"),
     ]:
         with pytest.raises(octet.OctetError) as said:
             octet.import_policy(make())
