@@ -17,6 +17,7 @@
 #include "common/oct_rng.h"
 #include "common/oct_spread.h"
 #include "policy/policy_file.h"
+#include "quantizer/quantizer_observed.h"
 #include "quantizer/quantizer_probe.h"
 
 #define REASON_BYTES ENV_REASON_BYTES
@@ -228,9 +229,6 @@ rows_add(distilling *d, const quantizer_reservoir *observed)
     float *obs = d->obs + d->rows * inputs, *want = d->want + d->rows * outputs;
     memcpy(obs, quantizer_reservoir_rows(observed), count * inputs * sizeof(float));
     distill_teach(d->student, obs, count, want);
-    if (d->rows == 0 && count > 0) {
-        distill_begin(d->student, obs, want, count);
-    }
     d->rows += count;
 }
 
@@ -254,15 +252,21 @@ rows_begin(distilling *d)
     return is_read;
 }
 
+// How many the first `rounds` rounds have: the same in each, but in the first enough for scales.
+static uint32_t
+fresh_of(const cli_distill_options *options, uint32_t rounds)
+{
+    uint64_t all = options->observations, equal = rounds * all / options->rounds;
+    return rounds == 0 ? 0 : (uint32_t)OCT_MIN(all, OCT_MAX(equal, QUANTIZER_OBSERVED_LEAST));
+}
+
 // Those of round number `round`, from 0 on. The teacher acts while the student has learned nothing.
 static bool
 rows_fresh(distilling *d, uint32_t round)
 {
     const cli_distill_options *options = &d->options;
     char reason[REASON_BYTES] = "";
-    uint64_t all = options->observations;
-    uint32_t wanted =
-        (uint32_t)((round + 1) * all / options->rounds - round * all / options->rounds);
+    uint32_t wanted = fresh_of(options, round + 1) - fresh_of(options, round);
     policy_image *own = NULL;
     if (wanted == 0) {
         return true;
@@ -359,13 +363,31 @@ round_learn(distilling *d, uint32_t round)
     return true;
 }
 
+static void
+scales_begin(distilling *d)
+{
+    distill_begin(d->student, d->obs, d->want, d->rows);
+    if (distill_spec(d->student)->normalise && d->rows < QUANTIZER_OBSERVED_LEAST) {
+        fprintf(stderr,
+                "octet distill: note: %u observations are too few to normalise them; %d are "
+                "needed\n",
+                d->rows, QUANTIZER_OBSERVED_LEAST);
+    }
+}
+
 static bool
 learn(distilling *d)
 {
     d->order = oct_alloc(d->options.batch * sizeof(*d->order));
     oct_rng_init(&d->rng, d->options.seed, ORDER_STREAM);
     for (uint32_t round = 0; round < d->options.rounds; round++) {
-        if (!rows_fresh(d, round) || !round_learn(d, round)) {
+        if (!rows_fresh(d, round)) {
+            return false;
+        }
+        if (round == 0) {
+            scales_begin(d);
+        }
+        if (!round_learn(d, round)) {
             return false;
         }
     }

@@ -7,10 +7,11 @@
 
 // A small network that learns to answer as a finished policy does, on observations that it is
 // given. It reads observations less their mean, divided by their deviation (quantizer_observed.h),
-// or bytes in the unit of the largest one that it begins with (policy_byte_unit). It learns values
-// less their mean, in units of their deviation. So rates fit any policy; what it is written as has
-// none of that. Its head is the teacher's; of a distribution of returns it learns the mean, as
-// values. A Gaussian's deviations of its own are copied.
+// where it begins with QUANTIZER_OBSERVED_LEAST or more, else as they are; or bytes in the unit of
+// the largest one that it begins with (policy_byte_unit). It learns values less their mean, in
+// units of their deviation. So rates fit any policy; what it is written as has none of that. Its
+// head is the teacher's; of a distribution of returns it learns the mean, as values. A Gaussian's
+// deviations of its own are copied.
 //
 // The same calls with the same numbers give the same bits on one machine.
 //

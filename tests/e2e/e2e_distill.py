@@ -91,6 +91,26 @@ def test_it_learns_on_recorded_observations():
         assert "observations that it did not learn from" in gone and not returns(gone), gone
 
 
+def test_observations_are_normalised_where_there_are_256():
+    """However many rounds they are divided over, and whether recorded or fresh."""
+    with scratch() as folder:
+        run, lines = folder / "teacher", folder / "lines.txt"
+        finish(train(run, *SHORT), run)
+        lines.write_text("".join(f"{i / 100:g} 0.1 {-i / 500:g}, 0\n" for i in range(100)))
+        for name, source, first in (("fresh", ["--observations", "1000"], 256),
+                                    ("both", ["--obs", lines, "--observations", "1000"], 356),
+                                    ("few", ["--observations", "255"], 255)):
+            text = octet("distill", run, *source, "--updates", "400", "--episodes", "5", "--out", folder / name)
+            assert f"round 1 of 10: {first} observations, 40 updates" in text, text
+            assert ("255 observations are too few to normalise them; 256 are needed" in text) == (name == "few"), text
+            header = folder / "student.h"
+            octet("export", folder / name, "--c99", header, "--name", "its")
+            mean, inverse = (re.search(rf"its_{what}0\[4\] = {{(.*?)}}", header.read_text(), re.DOTALL)[1].split(",")
+                             for what in ("mean", "inverse"))
+            numbers = [float.fromhex(x.strip().removesuffix("f")) for x in (*mean, *inverse) if x.strip()]
+            assert (numbers == [0, 0, 0, 0, 1, 1, 1, 1]) == (name == "few"), (name, numbers)
+
+
 def test_a_box_is_learned_before_tanh():
     with scratch() as folder:
         run = folder / "teacher"
