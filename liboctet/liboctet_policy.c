@@ -1,5 +1,6 @@
 // Compares two policies for programs in other languages, with the learner's own measures.
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/oct_base.h"
 #include "common/oct_err.h"
@@ -44,8 +45,14 @@ octet_policy_compare(octet_policy *policy, octet_policy *other, const void *obs,
     if (difference != NULL) {
         return (int)oct_refuse(error, error_size, "the policies have other %s", difference);
     }
-    if (count < 1 || count > UINT32_MAX || out->size != sizeof(*out)) {
-        return (int)oct_refuse(error, error_size, "%zu observations: at least 1 is needed", count);
+    if (out->size < sizeof(out->size)) {
+        return (int)oct_refuse(error, error_size,
+                               "out.size is %u: sizeof(octet_policy_divergence) is expected",
+                               out->size);
+    }
+    if (count < 1 || count > UINT32_MAX) {
+        return (int)oct_refuse(error, error_size, "%zu observations: 1 to %u are allowed", count,
+                               UINT32_MAX);
     }
     quantizer_answers got = {0}, want = {0};
     quantizer_divergence found;
@@ -55,13 +62,14 @@ octet_policy_compare(octet_policy *policy, octet_policy *other, const void *obs,
     }
     if (result == OCTET_POLICY_OK) {
         quantizer_compare(&found, &got, &want, (uint32_t)count);
-        *out = (octet_policy_divergence){.size = sizeof(*out),
-                                         .is_box = spec->action_kind == POLICY_BOX,
-                                         .agreement = found.agreement,
-                                         .kl = found.kl,
-                                         .action_l2 = found.action_l2,
-                                         .max_abs = found.max_abs,
-                                         .relative_l2 = found.relative_l2};
+        octet_policy_divergence full = {.size = (uint32_t)OCT_MIN((size_t)out->size, sizeof(full)),
+                                        .is_box = spec->action_kind == POLICY_BOX,
+                                        .agreement = found.agreement,
+                                        .kl = found.kl,
+                                        .action_l2 = found.action_l2,
+                                        .max_abs = found.max_abs,
+                                        .relative_l2 = found.relative_l2};
+        memcpy(out, &full, full.size);
     } else {
         (void)oct_refuse(error, error_size, "an observation is not finite");
     }

@@ -32,7 +32,7 @@ const char *octet_version(void); /* of the library, such as "0.1.0"; static stor
 /* How far a policy is from another one of the same observations and actions, such as the one in
  * fp32 that it was quantised from. */
 typedef struct octet_policy_divergence {
-    uint32_t size;      /* sizeof(octet_policy_divergence) */
+    uint32_t size;      /* set by the caller: sizeof(octet_policy_divergence) */
     uint32_t is_box;    /* else discrete actions */
     double agreement;   /* discrete: share of equal greedy actions; box: of actions within 1 % of
                            their range in every dimension */
@@ -43,10 +43,11 @@ typedef struct octet_policy_divergence {
     double relative_l2; /* the same: ||y - y_other|| / ||y_other|| */
 } octet_policy_divergence;
 
-/* On obs[count][obs_count], count from 1 to 2^32 - 1, of the policies' dtype. OCTET_POLICY_EINVAL,
- * and nothing written: they have other observations or actions, or an observation is not finite;
- * error (error_size bytes) gets one line that says which. Both are used, by one thread at a time.
- */
+/* On obs[count][obs_count], count from 1 to 2^32 - 1, of the policies' dtype. Writes out->size
+ * bytes of out, so that a caller built with an older header is served. OCTET_POLICY_EINVAL, and
+ * nothing written: they have other observations or actions, out->size is not set, or an observation
+ * is not finite; error (error_size bytes) gets one line that says which. Both are used, by one
+ * thread at a time. */
 int octet_policy_compare(octet_policy *policy, octet_policy *other, const void *obs, size_t count,
                          octet_policy_divergence *out, char *error, size_t error_size);
 

@@ -1,6 +1,7 @@
 """Policies: against answers written by tools/make_policy_golden.py, which shares no code with policy/."""
 
 import copy
+import ctypes
 import os
 import pathlib
 import pickle
@@ -194,6 +195,31 @@ def test_policies_of_other_tasks_are_not_compared():
         box.compare(box, np.full(box.info.obs_count, np.nan, np.float32))
     with pytest.raises(octet.OctetError, match="observations of shape"):
         box.compare(box, np.zeros(3, np.float32))
+
+
+def test_a_comparison_is_as_large_as_its_caller_knows_it():
+    """Of an older header, which has fewer fields, and of a newer one, which has more."""
+    lib, policy, obs = octet._lib.lib, octet.Policy(GOLDEN / "relu_int8.oct"), golden("relu_int8")[0].view(np.float32)
+    known, error = octet._lib.Divergence, ctypes.create_string_buffer(256)
+
+    class Room(ctypes.Structure):
+        _fields_ = [("known", known), ("rest", ctypes.c_uint8 * 8)]
+
+    def compared(size, count=len(obs)):
+        room = Room.from_buffer_copy(b"\x5a" * ctypes.sizeof(Room))
+        room.known.size = size
+        result = lib.octet_policy_compare(policy._handle, policy._handle, obs.ctypes.data, count,
+                                          ctypes.byref(room.known), error, len(error))
+        return result, bytes(room), room.known
+
+    full = ctypes.sizeof(known)
+    for size in (known.kl.offset, full, full + 8):
+        result, room, got = compared(size)
+        assert (result, got.size, got.agreement) == (0, min(size, full), 1)
+        assert set(room[min(size, full):]) == {0x5a}
+    for size, count, words in [(0, len(obs), b"out.size is 0: sizeof(octet_policy_divergence) is expected"),
+                               (full, 0, b"0 observations: 1 to 4294967295 are allowed")]:
+        assert compared(size, count)[0] == 1 and error.value == words
 
 
 def test_a_policy_is_closed_when_no_call_uses_it(monkeypatch):
