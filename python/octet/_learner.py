@@ -29,7 +29,6 @@ _HEADS = {1: "values", 2: "logits", 3: "tanh", 4: "atoms", 5: "gaussian", 6: "ta
 _ACTIVATIONS = {0: "linear", 1: "relu", 2: "tanh", 3: "elu"}
 _CONV = 2
 _WAIT_MS = 100  # between two looks at signals and at the child
-_END_S = 60.0   # for a run to end: its last evaluation and checkpoint
 
 Arrays = tuple[NDArray[np.float32], ...]
 
@@ -110,9 +109,10 @@ class Learner:
             learner.update(priorities=td_errors, weights=network, metrics={"loss": loss})
 
     `experiment` is a file or a preset's name; it is run by `octet train` as a child with algo.name: external. The loop
-    ends when the run does; leaving the block earlier, or the program, ends the run, with its last evaluation and checkpoint.
-    `Learner.attach(run_dir)` learns in a run that somebody else has started. What the run refuses is an
-    `octet.OctetError`, in the words of the command line. One thread at a time.
+    ends when the run does: by run.updates, run.env_steps, run.wall_s or run.stop_at_return, with a last evaluation; `reason`
+    says why. Leaving the block earlier, or the program, interrupts it (`close`). `Learner.attach(run_dir)` learns in a run
+    that somebody else has started. What the run refuses is an `octet.OctetError`, in the words of the command line. One
+    thread at a time.
 
     set: keys of the experiment. arguments: more options of `octet train`, such as ["--resume"]. verbose: it writes to
     this terminal.
@@ -384,20 +384,29 @@ class Learner:
     # ---- the end
 
     def close(self) -> None:
-        """Leaves; a run that this object has started ends, with its last evaluation and checkpoint."""
+        """Leaves, and interrupts a run that this object has started and that goes on, as Ctrl-C interrupts `octet train`: it
+        writes its checkpoint and policies and evaluates nothing more. policy.oct is the best version that was evaluated so
+        far, policy_last.oct the newest. It is waited for, as long as octet train takes; a Ctrl-C then kills its daemons."""
         if self._handle is not None:
             lib.octet_learner_leave(self._handle.pointer)
         self._over, self._batch = True, None
-        if self._child is not None and self._child.poll() is None:
-            self._child.send_signal(signal.SIGINT)
-            try:
-                self._child.wait(_END_S)
-            except subprocess.TimeoutExpired:
-                self._child.kill()
-                self._child.wait()
-        if self._log is not None:
-            self._log.close()
-            self._log = None
+        try:
+            self._interrupt()
+        finally:
+            if self._log is not None:
+                self._log.close()
+                self._log = None
+
+    def _interrupt(self) -> None:
+        if self._child is None or self._child.poll() is not None:
+            return
+        self._child.send_signal(signal.SIGINT)
+        try:
+            self._child.wait()
+        except KeyboardInterrupt:
+            self._child.send_signal(signal.SIGINT)  # by the second one octet train ends at once
+            self._child.wait()
+            raise
 
     def __enter__(self) -> Learner:
         return self

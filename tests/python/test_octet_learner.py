@@ -243,6 +243,45 @@ def test_control_c_ends_the_run(tmp_path):
     assert not (tmp_path / "run" / "external.sock").exists()
 
 
+class Ending:
+    """A run that takes longer to end than anybody would bound, and what it was sent."""
+
+    def __init__(self, waits):
+        self.sent, self.waits, self.over = [], waits, False
+
+    def poll(self):
+        return 0 if self.over else None
+
+    def send_signal(self, number):
+        self.sent.append(number)
+
+    def kill(self):
+        self.sent.append(signal.SIGKILL)
+
+    def wait(self, timeout=None):
+        if timeout is not None:
+            raise subprocess.TimeoutExpired("octet train", timeout)
+        what = self.waits.pop(0)
+        if what is not None:
+            raise what
+        self.over = True
+
+
+@pytest.mark.parametrize(("waits", "sent"), [([None], [signal.SIGINT]),
+                                             ([KeyboardInterrupt, None], [signal.SIGINT, signal.SIGINT])])
+def test_a_run_is_waited_for_however_long_it_takes_to_end(tmp_path, waits, sent):
+    learner = octet.Learner.__new__(octet.Learner)
+    learner._begin(tmp_path)
+    learner._child = child = Ending(waits)
+    if len(sent) == 1:
+        learner.close()
+    else:
+        with pytest.raises(KeyboardInterrupt):  # of who does not wait
+            learner.close()
+    learner.close()
+    assert child.over and child.sent == sent
+
+
 def test_a_resumed_run_has_its_policy(tmp_path):
     with started(tmp_path / "run", run__updates=5) as learner:
         for k, _ in enumerate(learner):
