@@ -182,18 +182,25 @@ peer_find(const replay_acks *acks, uint64_t session, uint32_t actor_id)
     return oct_places_first(acks->by_session, (oct_places_key){actor_id, session});
 }
 
+// One that is admitted is the only one of its session that is: who was before becomes a stranger.
 static void
 peer_set(replay_acks *acks, uint32_t place, const struct ack_peer *peer)
 {
     acks->peers[place] = *peer;
     oct_places_put(acks->by_connection, (oct_places_key){0, peer->peer}, place);
     oct_places_put(acks->used, peer->is_admitted ? admitted : stranger, place);
-    if (peer->is_admitted) {
-        oct_places_put(acks->by_session,
-                       (oct_places_key){peer->claim.actor_id, peer->claim.session}, place);
-    } else {
-        oct_places_drop(acks->by_session, place);
+    oct_places_drop(acks->by_session, place);
+    if (!peer->is_admitted) {
+        return;
     }
+    uint32_t before = peer_find(acks, peer->claim.session, peer->claim.actor_id);
+    if (before != OCT_PLACES_NONE) {
+        acks->peers[before].is_admitted = false;
+        oct_places_put(acks->used, stranger, before);
+        oct_places_drop(acks->by_session, before);
+    }
+    oct_places_put(acks->by_session, (oct_places_key){peer->claim.actor_id, peer->claim.session},
+                   place);
 }
 
 // A place for one more, or what may go for it; OCT_PLACES_NONE: nothing may.
@@ -232,13 +239,22 @@ replay_acks_named(replay_acks *acks, uint32_t peer, const wire_claim *claim, boo
     }
 }
 
+// Under another key all are strangers again, and are looked at in the order in which they asked: of
+// a session that did so on several connections the last one is the living one.
 void
 replay_acks_admit(replay_acks *acks, replay_admit *admit)
 {
-    for (uint32_t i = 0; i < acks->peer_count; i++) {
-        struct ack_peer peer = acks->peers[i];
+    uint32_t place;
+    while ((place = oct_places_first(acks->used, admitted)) != OCT_PLACES_NONE) {
+        struct ack_peer peer = acks->peers[place];
+        peer.is_admitted = false;
+        peer_set(acks, place, &peer);
+    }
+    for (uint32_t left = acks->peer_count; left > 0; left--) { // each goes behind the others
+        place = oct_places_first(acks->used, stranger);
+        struct ack_peer peer = acks->peers[place];
         peer.is_admitted = replay_admit_check(admit, &peer.claim);
-        peer_set(acks, i, &peer);
+        peer_set(acks, place, &peer);
     }
 }
 

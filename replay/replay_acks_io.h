@@ -33,7 +33,8 @@ void replay_acks_named(replay_acks *acks, uint32_t peer, const wire_claim *claim
 void replay_acks_relay(replay_acks *acks, uint32_t peer, uint64_t relay);
 // Which relay that is, for replay_acks_note; 0: it has not said so yet.
 uint32_t replay_acks_find_relay(const replay_acks *acks, uint64_t relay);
-// There is another key: who is admitted under it, of those that are remembered?
+// There is another key: who is admitted under it, of those that are remembered? Of a session the
+// one that asked last.
 void replay_acks_admit(replay_acks *acks, replay_admit *admit);
 void replay_acks_destroy(replay_acks *acks);
 // The table that sessions are looked up in; NULL while there is none. Forgets what was due.

@@ -548,6 +548,31 @@ test_daemon_takes_another_key_for_the_run_that_it_has(void **state)
     assert_int_equal(stat_of(f, "replay.rejected_token"), 1);
 }
 
+// An actor whose link broke before replay knew the key has asked for its acks on two connections,
+// of which the second lives.
+static void
+test_daemon_acknowledges_to_the_last_connection_that_asked_before_the_key(void **state)
+{
+    fixture *f = *state;
+    wire_configure message = test_configure(1000, WIRE_SAMPLER_UNIFORM);
+    T_OK(configure(f, &message));
+    send_batch(f, test_batch_steps(&actor, 10));
+    wait_for_ack(f, 1);
+    message.token_key[31] = 1; // of which replay does not know yet
+    test_actor_sign(&actor, message.token_key, RUN);
+    for (int i = 1; i <= 3; i++) {
+        uint8_t ask[WIRE_ACK_REQUEST_BYTES_MAX];
+        net_sub_close(f->sub);
+        T_OK(net_post_dial(&f->sub, f->loop, f->ack_url, OCT_ROLES_ANY, ask, ask_pack(ask), 16,
+                           4096, ack_arrived, NULL, f));
+        while (stat_of(f, "replay.acks_refused") < i) {
+        }
+    }
+    T_OK(configure(f, &message));
+    send_batch(f, test_batch_steps(&actor, 10));
+    wait_for_ack(f, 2);
+}
+
 static void
 test_daemon_samples_and_takes_priorities(void **state)
 {
@@ -700,6 +725,7 @@ main(int argc, char **argv)
         TEST(acknowledges_duplicates_and_gaps),
         TEST(tells_whose_rows_it_took),
         TEST(takes_another_key_for_the_run_that_it_has),
+        TEST(acknowledges_to_the_last_connection_that_asked_before_the_key),
         TEST(samples_and_takes_priorities),
         TEST(changes_the_window_of_the_table_that_it_has),
         TEST(stalls_actors_until_the_learner_sampled),
