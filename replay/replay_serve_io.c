@@ -292,7 +292,7 @@ table_keep(replay_io *io, const wire_configure *wanted, uint64_t *returned)
         table_begin(io, replay_disk_take(io->disk));
     }
     table_change(io, wanted);
-    if (is_found || io->turns_epoch != wanted->epoch) {
+    if (is_found || (!wanted->limiter_only && io->turns_epoch != wanted->epoch)) {
         turns_set(io);
     }
     key_take(io, wanted, is_found);
@@ -319,20 +319,25 @@ limiter_keep(const replay_io *io, wire_configure *wanted)
     }
 }
 
-// The table that a Configure means: of a data set, all of it.
+// The table that a Configure means: of a data set, all of it. OCT_EINVAL: one that does not change.
 static oct_err
 table_fit(const replay_io *io, wire_configure *out, const wire_configure *wanted,
           char reason[REASON_MAX])
 {
-    if (!io->data) {
-        *out = *wanted;
-        limiter_keep(io, out);
-        return OCT_OK;
-    }
-    if (wanted->limiter_only) {
+    if (wanted->limiter_only && io->data) {
         return oct_refuse(reason, REASON_MAX, "replay serves a data set, and limits nothing");
     }
-    return replay_data_fit(out, io->data, wanted, reason, REASON_MAX);
+    if (wanted->limiter_only && replay_turns_is_on(io->turns)) {
+        return oct_refuse(reason, REASON_MAX,
+                          "run.deterministic: in lock-step the limiter is not changed, or the run "
+                          "would not repeat itself");
+    }
+    if (io->data) {
+        return replay_data_fit(out, io->data, wanted, reason, REASON_MAX);
+    }
+    *out = *wanted;
+    limiter_keep(io, out);
+    return OCT_OK;
 }
 
 static oct_err

@@ -273,11 +273,15 @@ def test_killed_and_resumed_it_ends_at_its_goal_as_it_did():
 
 
 def test_daemons_that_die_change_nothing():
-    """Learner and replay in turn, restarted by octet train alone."""
+    """Learner and replay in turn, restarted by octet train alone. Nor does an octet set, which is refused."""
     with scratch() as folder:
         repeated(folder / "whole", *SLOW, preset=PENDULUM)
         run = folder / "run"
         process = train(run, "--deterministic", *SLOW, preset=PENDULUM)
+        wait_for("a row", lambda: hashed(run) >= 1 or process.poll() is not None)
+        told = subprocess.run([OCTET, "set", run, "replay.samples_per_insert=0"], capture_output=True, text=True, check=False,
+                              timeout=30)
+        assert told.returncode == 1 and "in lock-step the limiter is not changed" in told.stderr, told
         for rows, name in ((2, "octet-replay"), (4, "octet-learner"), (6, "octet-replay")):
             wait_for("rows", lambda: hashed(run) >= rows or process.poll() is not None)
             pid = daemon(run, name)

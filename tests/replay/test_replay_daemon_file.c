@@ -208,9 +208,9 @@ digest_ask(fixture *f, uint64_t epoch, uint64_t turn, uint32_t keep)
     return f->err;
 }
 
-// One batch of version turn, and the request that stores it.
+// One batch of version turn.
 static void
-turn_do(fixture *f, uint64_t epoch, uint64_t turn)
+turn_send(fixture *f, uint64_t turn)
 {
     (void)test_batch_begin(&actor);
     test_batch_run(&actor, 0, actor.next, (uint32_t)turn);
@@ -218,19 +218,48 @@ turn_do(fixture *f, uint64_t epoch, uint64_t turn)
         test_batch_row(&actor, actor.next == 0 ? WIRE_FIRST : 0);
     }
     send_batch(f, &actor.batch);
-    const wire_sample request = {.run_id = RUN,
-                                 .epoch = epoch,
-                                 .batch_size = 4,
-                                 .batches = 1,
-                                 .timeout_ms = 10000,
-                                 .turn = turn,
-                                 .turn_actor_count = 1,
-                                 .turn_actor = &actor.batch.actor_id};
+}
+
+static wire_sample
+turn_request(uint64_t epoch, uint64_t turn)
+{
+    return (wire_sample){.run_id = RUN,
+                         .epoch = epoch,
+                         .batch_size = 4,
+                         .batches = 1,
+                         .timeout_ms = 10000,
+                         .turn = turn,
+                         .turn_actor_count = 1,
+                         .turn_actor = &actor.batch.actor_id};
+}
+
+// The request that stores the turn's batches.
+static void
+turn_ask(fixture *f, uint64_t epoch, uint64_t turn)
+{
+    const wire_sample request = turn_request(epoch, turn);
     f->is_answered = false;
     T_OK(wire_call_sample(f->client, &request, 20000, sample_done, f));
     wait_for_answer(f);
     T_OK(f->err);
     assert_int_equal(stat_of(f, "replay.rows"), 10 * turn);
+}
+
+static void
+turn_do(fixture *f, uint64_t epoch, uint64_t turn)
+{
+    turn_send(f, turn);
+    turn_ask(f, epoch, turn);
+}
+
+static wire_configure
+lock_step(wire_sampler sampler)
+{
+    wire_configure message = test_configure(1000, sampler);
+    message.samples_per_insert = 1;
+    message.turn_actors = 1;
+    message.epoch = 1;
+    return message;
 }
 
 // A learner that goes on from a checkpoint finds the table as it was then, whatever came after, and
@@ -240,10 +269,7 @@ test_daemon_goes_back_to_the_turn_of_a_new_learner(void **state)
 {
     fixture *f = *state;
     table_in_file(f, "interval");
-    wire_configure message = test_configure(1000, WIRE_SAMPLER_PRIORITIZED);
-    message.samples_per_insert = 1;
-    message.turn_actors = 1;
-    message.epoch = 1;
+    wire_configure message = lock_step(WIRE_SAMPLER_PRIORITIZED);
     T_OK(configure(f, &message));
     assert_true(f->configured.libm != 0);
     turn_do(f, 1, 1);
@@ -289,15 +315,43 @@ test_daemon_goes_back_to_the_turn_of_a_new_learner(void **state)
     assert_int_equal(stat_of(f, "replay.rows"), 0);
 }
 
+// Its moment would be one of the clock. What was held for the turn to come stays held.
+static void
+test_daemon_in_lock_step_refuses_another_limiter(void **state)
+{
+    fixture *f = *state;
+    table_in_file(f, "interval");
+    const wire_configure message = lock_step(WIRE_SAMPLER_UNIFORM);
+    T_OK(configure(f, &message));
+    turn_do(f, 1, 1);
+    uint64_t batches = f->sampled.turn_batches;
+    turn_send(f, 2);
+    const test_actor before = actor;
+    turn_send(f, 9); // of no turn that could be: the one before is held when this is refused
+    while (stat_of(f, "replay.rejected") < 1) {
+    }
+    actor = before;
+    for (int i = 0; i < 3; i++) {
+        const wire_configure set = {.run_id = RUN,
+                                    .capacity = 1000,
+                                    .sampler = WIRE_SAMPLER_UNIFORM,
+                                    .samples_per_insert = i,
+                                    .limiter_only = true,
+                                    .keep_tolerance = true};
+        T_ERR(configure(f, &set), OCT_EINVAL);
+        assert_non_null(strstr(f->detail, "run.deterministic: in lock-step the limiter is not"));
+    }
+    turn_ask(f, 1, 2);
+    assert_in_range(f->sampled.turn_batches, batches, batches + 1); // one window more, of 4
+    assert_int_equal(stat_of(f, "replay.limiter.samples_per_insert"), 1);
+}
+
 // It could not go back when the run is killed.
 static void
 test_daemon_in_memory_refuses_lock_step(void **state)
 {
     fixture *f = *state;
-    wire_configure message = test_configure(1000, WIRE_SAMPLER_UNIFORM);
-    message.samples_per_insert = 1;
-    message.turn_actors = 1;
-    message.epoch = 1;
+    wire_configure message = lock_step(WIRE_SAMPLER_UNIFORM);
     T_ERR(configure(f, &message), OCT_EINVAL);
     assert_non_null(strstr(f->detail, "run.deterministic: replay has no file (--path)"));
     message.turn_actors = 0;
@@ -349,6 +403,7 @@ main(int argc, char **argv)
         TEST(rates_are_of_what_it_does),
         TEST(acknowledges_what_is_on_the_disk),
         TEST(goes_back_to_the_turn_of_a_new_learner),
+        TEST(in_lock_step_refuses_another_limiter),
         TEST(in_memory_refuses_lock_step),
         TEST(refuses_files_that_are_not_its_own),
     };
