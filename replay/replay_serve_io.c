@@ -444,11 +444,11 @@ configure(void *arg, wire_call *call, const wire_configure *wanted)
                           wanted->run_id, reason);
         }
         wire_reply_error(call, err, reason);
-        return;
+    } else {
+        wire_configured state = configured_state(io, returned);
+        wire_reply_configure(call, &state);
     }
-    wire_configured state = configured_state(io, returned);
-    wire_reply_configure(call, &state);
-    replay_pump(io);
+    replay_pump(io); // whatever became of it: the table may have gone
 }
 
 // ---- sample
@@ -615,7 +615,7 @@ replay_serve_expired(replay_io *io, uint64_t now_ns)
         held_remove(io, i);
         is_changed = true;
     }
-    if (is_changed) {
+    if (is_changed && io->table) {
         replay_table_sample_cancelled(io->table);
         replay_pump(io);
     }

@@ -315,6 +315,45 @@ test_daemon_goes_back_to_the_turn_of_a_new_learner(void **state)
     assert_int_equal(stat_of(f, "replay.rows"), 0);
 }
 
+static void
+held_done(void *arg, oct_err err, const char *detail, const wire_sampled *answer)
+{
+    (void)detail;
+    (void)answer;
+    T_OK(err);
+    *(bool *)arg = true;
+}
+
+// A learner whose table is too large goes back all the same: then there is none, and who waits for
+// it is answered.
+static void
+test_daemon_that_went_back_and_refused_answers_what_it_held(void **state)
+{
+    fixture *f = *state;
+    table_in_file(f, "interval");
+    wire_configure message = lock_step(WIRE_SAMPLER_UNIFORM);
+    T_OK(configure(f, &message));
+    wire_sample request = turn_request(1, 1);
+    bool is_told = false;
+    request.timeout_ms = 500; // over before the client sends it again
+    T_OK(wire_call_sample(f->client, &request, 20000, held_done, &is_told));
+    do {
+        (void)stat_of(f, "replay.rows");
+    } while (strstr(f->state, "learner waits for actors") == NULL);
+    message.epoch = 2;
+    message.capacity = 4294967232u;
+    message.obs_bytes = 1u << 20;
+    assert_true(configure(f, &message) != OCT_OK);
+    while (!is_told) {
+        (void)stat_of(f, "replay.capacity");
+    }
+    assert_int_equal(stat_of(f, "replay.capacity"), 0);
+    message = lock_step(WIRE_SAMPLER_UNIFORM);
+    message.epoch = 3;
+    T_OK(configure(f, &message));
+    turn_do(f, 3, 1);
+}
+
 // Its moment would be one of the clock. What was held for the turn to come stays held.
 static void
 test_daemon_in_lock_step_refuses_another_limiter(void **state)
@@ -403,6 +442,7 @@ main(int argc, char **argv)
         TEST(rates_are_of_what_it_does),
         TEST(acknowledges_what_is_on_the_disk),
         TEST(goes_back_to_the_turn_of_a_new_learner),
+        TEST(that_went_back_and_refused_answers_what_it_held),
         TEST(in_lock_step_refuses_another_limiter),
         TEST(in_memory_refuses_lock_step),
         TEST(refuses_files_that_are_not_its_own),
