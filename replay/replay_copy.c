@@ -15,6 +15,7 @@
 #include "common/oct_file.h"
 #include "common/oct_pulse.h"
 #include "common/oct_text.h"
+#include "replay/replay_recover.h"
 
 #define PIECE_BYTES (1u << 20)
 #define COPIES_MAX  4096 // that are looked at
@@ -224,49 +225,67 @@ data_copy(int from, int to, uint64_t bytes)
     return is_good;
 }
 
-// The copy of a turn. -1: there is none.
-static int
-copy_open(const char *path, uint64_t turn, uint64_t *bytes)
+// Whether a copy is the table that has this hash after this turn.
+static oct_err
+copy_check(replay_file *copy, uint64_t turn, const uint8_t hash[WIRE_HASH_BYTES], char *reason,
+           size_t reason_size)
 {
-    char name[OCT_FILE_PATH_MAX];
-    struct stat status;
-    int from = copy_path(path, turn, name)
-                   ? open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-                   : -1;
-    if (from >= 0 && (fstat(from, &status) != 0 || !S_ISREG(status.st_mode))) {
-        (void)close(from);
-        return -1;
+    replay_recovered recovered;
+    replay_table *table;
+    uint8_t now[WIRE_HASH_BYTES];
+    replay_file_set_live(copy); // all of a copy is on the disk
+    OCT_TRY(replay_recover(&recovered, copy, reason, reason_size));
+    if (replay_table_restore(&table, copy, recovered.is_exact) != OCT_OK) {
+        return oct_refuse(reason, reason_size, "%s: its sessions are damaged", copy->path);
     }
-    *bytes = from >= 0 ? (uint64_t)status.st_size : 0;
-    return from;
+    replay_table_digest(table, now);
+    bool is_same = replay_table_turn(table) == turn && memcmp(now, hash, sizeof(now)) == 0;
+    replay_table_destroy(table);
+    return is_same ? OCT_OK
+                   : oct_refuse(reason, reason_size,
+                                "%s is not the table that the checkpoint names", copy->path);
 }
 
-oct_err
-replay_copy_take(const char *path, uint64_t turn, char *reason, size_t reason_size)
+static oct_err
+copy_open(replay_file **out, const char *path, uint64_t turn, char *reason, size_t reason_size)
 {
-    char draft[OCT_FILE_PATH_MAX];
-    uint64_t bytes;
-    int from = copy_open(path, turn, &bytes);
-    if (from < 0) {
+    char name[OCT_FILE_PATH_MAX];
+    oct_err err = copy_path(path, turn, name)
+                      ? replay_file_open_copy(out, name, reason, reason_size)
+                      : OCT_ENOTFOUND;
+    if (err == OCT_ENOTFOUND) {
         (void)oct_refuse(reason, reason_size,
                          "the run goes on from turn %" PRIu64 ", of which %s has no copy", turn,
                          path);
-        return OCT_ENOTFOUND;
     }
-    int to = draft_open(path, draft);
+    return err == OCT_EIO ? OCT_EAGAIN : err; // it may be possible later
+}
+
+oct_err
+replay_copy_take(const char *path, uint64_t turn, const uint8_t hash[WIRE_HASH_BYTES], char *reason,
+                 size_t reason_size)
+{
+    char draft[OCT_FILE_PATH_MAX];
+    replay_file *copy;
+    OCT_TRY(copy_open(&copy, path, turn, reason, reason_size));
+    oct_err err = copy_check(copy, turn, hash, reason, reason_size);
+    int to = err == OCT_OK ? draft_open(path, draft) : -1;
     if (to < 0) {
-        (void)close(from);
-        return failed(path, reason, reason_size);
+        err = err == OCT_OK ? failed(path, reason, reason_size) : err;
+        replay_file_close(copy);
+        return err;
     }
     oct_pulse_write_begin();
-    oct_err err = replay_file_reserve(to, path, bytes, reason, reason_size);
-    bool is_good = err == OCT_OK && data_copy(from, to, bytes) && fsync(to) == 0;
+    err = replay_file_reserve(to, path, copy->bytes, reason, reason_size);
+    bool is_good = err == OCT_OK && data_copy(copy->descriptor, to, copy->bytes) && fsync(to) == 0;
+    int code = errno;
     oct_pulse_write_end();
-    (void)close(from);
+    replay_file_close(copy);
     if (err != OCT_OK) { // and said so
         (void)close(to);
         (void)unlink(draft);
         return err;
     }
+    errno = code;
     return draft_end(to, is_good, draft, path, reason, reason_size);
 }

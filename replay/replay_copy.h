@@ -20,9 +20,13 @@ OCT_CHECKED oct_err replay_copy_keep(const replay_file *file, uint64_t oldest, u
                                      size_t reason_size);
 // The run goes on from turn: removes the copies of later ones.
 void replay_copy_forget(const replay_file *file, uint64_t turn);
-// Puts the copy of a turn in the place of path: who has that open goes on with a file without a
-// name. The copy stays. OCT_ENOTFOUND: there is none; OCT_EAGAIN: no room; OCT_EIO.
-OCT_CHECKED oct_err replay_copy_take(const char *path, uint64_t turn, char *reason,
+// Puts the copy of a turn in the place of path, when it is the table with this hash
+// (replay_digest.h): who has that open goes on with a file without a name. The copy stays.
+// OCT_ENOTFOUND: there is none; OCT_EINVAL: it is another table, or damaged, or this user may not
+// open it; OCT_EAGAIN: no room, or it cannot be opened at this moment; OCT_EIO. Path is as it was
+// then.
+OCT_CHECKED oct_err replay_copy_take(const char *path, uint64_t turn,
+                                     const uint8_t hash[WIRE_HASH_BYTES], char *reason,
                                      size_t reason_size);
 
 #endif // REPLAY_REPLAY_COPY_H

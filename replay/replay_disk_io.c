@@ -306,15 +306,15 @@ disk_forget(replay_disk *disk, replay_table **table)
 }
 
 oct_err
-replay_disk_go_back(replay_disk *disk, replay_table **table, uint64_t turn, char *reason,
-                    size_t reason_size)
+replay_disk_go_back(replay_disk *disk, replay_table **table, uint64_t turn,
+                    const uint8_t hash[WIRE_HASH_BYTES], char *reason, size_t reason_size)
 {
     if (disk->is_writing) {
         (void)oct_refuse(reason, reason_size, "%s is being synced", disk->path);
         return OCT_EAGAIN;
     }
     if (turn > 0) {
-        OCT_TRY(replay_copy_take(disk->path, turn, reason, reason_size));
+        OCT_TRY(replay_copy_take(disk->path, turn, hash, reason, reason_size));
     } else if (unlink(disk->path) != 0 && errno != ENOENT) {
         (void)oct_refuse(reason, reason_size, "%s cannot be removed: %s", disk->path,
                          strerror(errno));

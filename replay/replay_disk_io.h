@@ -62,12 +62,14 @@ OCT_CHECKED oct_err replay_disk_make(replay_table **out, replay_disk *disk,
 // (replay_copy.h, whose errors these are).
 OCT_CHECKED oct_err replay_disk_keep(const replay_disk *disk, uint64_t turn, uint32_t kept,
                                      char *reason, size_t reason_size);
-// Lock-step: the table as it was after a turn, which is what was found from then on, or none for
-// turn 0. *table: the one that is in use, or NULL; it is destroyed, and NULL then. OCT_EAGAIN: the
-// thread is at work, or there is no room: nothing has changed, ask again. Else as of
-// replay_copy_take and replay_disk_open; nothing has changed while *table is there.
+// Lock-step: the table as it was after a turn, with the hash that it had then (replay_digest.h),
+// which is what was found from then on, or none for turn 0. *table: the one that is in use, or
+// NULL; it is destroyed, and NULL then. OCT_EAGAIN: the thread is at work, or there is no room:
+// nothing has changed, ask again. Else as of replay_copy_take and replay_disk_open; nothing has
+// changed while *table is there.
 OCT_CHECKED oct_err replay_disk_go_back(replay_disk *disk, replay_table **table, uint64_t turn,
-                                        char *reason, size_t reason_size);
+                                        const uint8_t hash[WIRE_HASH_BYTES], char *reason,
+                                        size_t reason_size);
 // A batch was inserted: goes on with the generation that was begun.
 void replay_disk_inserted(replay_disk *disk);
 // Begins generations as they are due, of the table that was taken or made. Every 20 ms or so.

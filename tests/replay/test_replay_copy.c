@@ -3,6 +3,7 @@
 #include "tests/replay/replay_test.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #define BATCH  4
 
 static char path[64];
+static const uint8_t nothing[WIRE_HASH_BYTES]; // no table's hash
 static char reason[4096 + 256];
 
 static const char *
@@ -105,7 +107,7 @@ test_table_taken_back_goes_on_as_it_did(void **state)
     }
     assert_true(replay_journal_held(file)->oldest > 0);
     for (uint64_t turn = TURNS; turn > 0; turn -= 3) {
-        T_OK(replay_copy_take(path, turn, reason, sizeof(reason)));
+        T_OK(replay_copy_take(path, turn, digest[turn], reason, sizeof(reason)));
         table_end(table, file); // after it: nobody needs the old file
         table = table_found(&file);
         struct stat status;
@@ -144,7 +146,7 @@ test_so_many_copies_are_kept_and_those_of_a_later_turn_forgotten(void **state)
     file_copy(file, 24, 1); // the same once more
     assert_true(is_there(24));
     table_end(table, file);
-    T_ERR(replay_copy_take(path, 32, reason, sizeof(reason)), OCT_ENOTFOUND);
+    T_ERR(replay_copy_take(path, 32, nothing, reason, sizeof(reason)), OCT_ENOTFOUND);
     assert_non_null(strstr(reason, "goes on from turn 32, of which replay-copy-test/t.oct has no"));
 }
 
@@ -160,7 +162,8 @@ test_copy_that_cannot_be_written_changes_nothing(void **state)
     T_ERR(replay_copy_keep(file, head->oldest, head->next, 16, 1, reason, sizeof(reason)), OCT_EIO);
     assert_non_null(strstr(reason, "t.oct.16 cannot be written: "));
     assert_true(is_there(8));
-    T_ERR(replay_copy_take(path, 16, reason, sizeof(reason)), OCT_ENOTFOUND);
+    T_ERR(replay_copy_take(path, 16, nothing, reason, sizeof(reason)), OCT_EINVAL);
+    assert_non_null(strstr(reason, "t.oct.16 is not a plain file"));
     table_end(table, file);
     assert_int_equal(rmdir(copy_path(16)), 0);
     assert_int_equal(unlink(copy_path(8)), 0);
@@ -169,18 +172,45 @@ test_copy_that_cannot_be_written_changes_nothing(void **state)
     assert_int_equal(mkdir(FOLDER, 0700), 0);
 }
 
+// The file at path has a turn more than the copy of turn 1, and keeps it.
 static void
-test_copy_cut_short_is_refused(void **state)
+taking_is_refused(const uint8_t hash[WIRE_HASH_BYTES], oct_err err, const char *words)
+{
+    replay_file *file;
+    T_ERR(replay_copy_take(path, 1, hash, reason, sizeof(reason)), err);
+    assert_non_null(strstr(reason, words));
+    replay_table *table = table_found(&file);
+    assert_int_equal(replay_table_turn(table), 2);
+    table_end(table, file);
+}
+
+static void
+test_copy_that_cannot_be_taken_leaves_the_file_as_it_is(void **state)
 {
     (void)state;
+    uint8_t first[WIRE_HASH_BYTES], other[WIRE_HASH_BYTES];
+    test_actor actor;
     replay_file *file;
     replay_table *table = table_begin(&file, 7);
-    file_copy(file, 8, 1);
+    test_actor_init(&actor, 1, 11);
+    turn_do(table, &actor);
+    replay_table_digest(table, first);
+    file_copy(file, 1, 1);
+    turn_do(table, &actor);
     table_end(table, file);
-    assert_int_equal(truncate(copy_path(8), 4096), 0);
-    T_OK(replay_copy_take(path, 8, reason, sizeof(reason)));
-    T_ERR(replay_file_open(&file, path, reason, sizeof(reason)), OCT_EINVAL);
-    assert_non_null(strstr(reason, "was cut off"));
+    memcpy(other, first, sizeof(other));
+    other[0] ^= 1;
+    taking_is_refused(other, OCT_EINVAL, "t.oct.1 is not the table that the checkpoint names");
+    struct rlimit usual, none;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &usual), 0);
+    none = (struct rlimit){0, usual.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    oct_err err = replay_copy_take(path, 1, first, reason, sizeof(reason));
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &usual), 0);
+    T_ERR(err, OCT_EAGAIN);
+    assert_non_null(strstr(reason, "t.oct.1 cannot be opened: Too many open files"));
+    assert_int_equal(truncate(copy_path(1), 4096), 0);
+    taking_is_refused(first, OCT_EINVAL, "t.oct.1 is 4096 bytes long");
 }
 
 static int
@@ -211,7 +241,7 @@ main(void)
         TEST(table_taken_back_goes_on_as_it_did),
         TEST(so_many_copies_are_kept_and_those_of_a_later_turn_forgotten),
         TEST(copy_that_cannot_be_written_changes_nothing),
-        TEST(copy_cut_short_is_refused),
+        TEST(copy_that_cannot_be_taken_leaves_the_file_as_it_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

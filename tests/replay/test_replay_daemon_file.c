@@ -295,6 +295,12 @@ test_daemon_goes_back_to_the_turn_of_a_new_learner(void **state)
         turn_do(f, epoch, 2);
         T_OK(digest_ask(f, epoch, 2, 0));
         assert_memory_equal(digest.sha256, turn_2.sha256, WIRE_HASH_BYTES);
+        wire_configure other = message;
+        other.epoch = 9;
+        other.turn_digest[0] ^= 1;
+        T_ERR(configure(f, &other), OCT_EINVAL);
+        T_OK(digest_ask(f, epoch, 2, 0)); // which took nothing from this one
+        assert_memory_equal(digest.sha256, turn_2.sha256, WIRE_HASH_BYTES);
         (void)daemon_end(f, SIGKILL);
         wait_for_cut(f);
         daemon_start(f);
