@@ -8,7 +8,7 @@
 #include "net/net_loop.h"
 #include "replay/replay_disk_io.h"
 
-// The shell around the table: batches in (PULL), acks out (PUB), the service Replay (REP).
+// The shell around the table: batches in (PULL), acks out (PAIR1), the service Replay (REP).
 //
 // Threads: loop thread. Owns: its links, and the table once a learner configured one.
 // Full: batches stay with NNG while the limiter forbids inserts, and while there is no table yet;
@@ -26,7 +26,7 @@ OCT_CHECKED oct_err replay_io_open(replay_io **out, net_loop *loop, const char *
 void replay_io_close(replay_io *io);
 // The daemon's own numbers, as one log line (REPLAY-STOP).
 void replay_io_log_totals(const replay_io *io);
-// The same and more for net_metrics; arg is the replay_io. (replay_prometheus_io.c)
+// The same and more for net_metrics; arg is the replay_io. (replay_status_io.c)
 void replay_prometheus_write(void *arg, oct_prometheus *text);
 // NULL: a replay that answers is well, also before a learner has configured it. Else: the file of
 // its table has no room, or cannot be written.
