@@ -19,6 +19,7 @@
 // Room for the frame and the field headers around the columns.
 #define REPLY_BYTES_MAX   (WIRE_MESSAGE_BYTES_MAX - (1u << 20))
 #define REPLAY_STRIDE_MAX (1 << 20)
+#define RNG_STREAM        0x736d7000u
 
 static oct_err
 check_limiter(const wire_configure *wanted, char *reason, size_t reason_size)
@@ -233,6 +234,14 @@ replay_config_limiter(const wire_configure *configure)
         .samples_per_insert = configure->samples_per_insert,
         .tolerance = configure->tolerance,
     };
+}
+
+oct_rng
+replay_config_rng(uint64_t seed)
+{
+    oct_rng rng;
+    oct_rng_init(&rng, seed, RNG_STREAM);
+    return rng;
 }
 
 uint64_t

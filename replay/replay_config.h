@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/oct_rng.h"
 #include "proto/wire_replay.h"
 #include "replay/replay_limiter.h"
 
@@ -49,6 +50,8 @@ replay_config_action replay_config_decide(const wire_configure *current,
                                           const wire_configure *wanted, char *reason,
                                           size_t reason_size);
 replay_limiter_spec replay_config_limiter(const wire_configure *configure);
+// What draws samples, from its seed alone: a run's id is of chance.
+oct_rng replay_config_rng(uint64_t seed);
 
 // All memory of a table with these blocks, by name; gives the total.
 uint64_t replay_config_budget(const wire_configure *wanted, replay_config_blocks blocks,

@@ -453,7 +453,7 @@ file_begin(replay_file *file, const wire_configure *configure)
     head->configure = replay_kept_of(configure);
     head->last_windows = head->last_blocks = 1;
     head->select.weight_max = 1;
-    oct_rng_init(&head->rng, configure->seed, configure->run_id);
+    head->rng = replay_config_rng(configure->seed);
     replay_limiter_init(&head->limiter, &limiter);
     replay_snapshot *first = file->snapshot[1];
     first->generation = 1;

@@ -163,6 +163,18 @@ block_prove(replay_recovered *out, const replay_file *file, uint64_t serial)
     }
 }
 
+// How many commits there were at least, by the sessions that one of them used last: further ones
+// are later. Even, for head 0.
+static uint64_t
+commits_after(const replay_snapshot *snapshot, uint32_t sessions)
+{
+    uint64_t used = 0;
+    for (uint32_t i = 0; i < sessions; i++) {
+        used = OCT_MAX(used, snapshot->sessions[i].used);
+    }
+    return used + used % 2;
+}
+
 static oct_err
 recover_synced(replay_recovered *out, replay_file *file, char *reason, size_t reason_size)
 {
@@ -174,7 +186,7 @@ recover_synced(replay_recovered *out, replay_file *file, char *reason, size_t re
                           file->path);
     }
     replay_head *head = &file->live->head[0];
-    file->live->commits = 0;
+    file->live->commits = commits_after(snapshot, file->header->sessions);
     file->journal->commit = 0;
     *head = snapshot->head;
     head->session_index = REPLAY_SESSION_NONE;

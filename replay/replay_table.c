@@ -20,8 +20,6 @@
 
 // What may go in and out when, and the columns of a reply.
 
-#define RNG_STREAM 0x736d7000u // samples are drawn by the seed alone: a run's id is of chance
-
 // What a batch asks of the table.
 struct demand {
     uint32_t windows; // about
@@ -93,7 +91,7 @@ table_make(const wire_configure *configure, const replay_config_blocks *blocks, 
     table->dedupe = replay_dedupe_create(file ? file->header->sessions : REPLAY_SESSIONS_MAX);
     replay_limiter_spec limiter = replay_config_limiter(configure);
     replay_limiter_init(&table->limiter, &limiter);
-    oct_rng_init(&table->rng, configure->seed, RNG_STREAM);
+    table->rng = replay_config_rng(configure->seed);
     table->batch_rows = replay_config_batch_rows(configure);
     replay_plan_init(&table->plan, table->batch_rows);
     replay_reply_init(&table->reply, configure);
@@ -722,9 +720,8 @@ replay_table_sample_turn(wire_sampled *out, replay_table *table, uint32_t batch_
     OCT_ASSERT(batches > 0 && batches <= reply->windows_max / batch_size);
     uint64_t seed = oct_rng_mix(oct_rng_mix(0, table->configure.seed), table->turn);
     for (uint32_t b = 0; b < batches; b++) {
-        oct_rng rng;
+        oct_rng rng = replay_config_rng(oct_rng_mix(seed, first + b));
         size_t at = (size_t)b * batch_size;
-        oct_rng_init(&rng, oct_rng_mix(seed, first + b), RNG_STREAM);
         replay_items_draw(table->items, &rng, batch_size, reply->slot + at,
                           reply->probability + at);
     }

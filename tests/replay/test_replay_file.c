@@ -263,6 +263,76 @@ test_what_lies_behind_the_sessions_never_becomes_one(void **state)
     insert_into(9);
 }
 
+// The table in the file at path. power_failed: only what was synced is there.
+static replay_table *
+table_again(replay_file **file, bool power_failed)
+{
+    static const replay_file_life other;
+    char reason[256] = "";
+    replay_recovered recovered;
+    replay_table *table;
+    if (power_failed) {
+        file_write(REPLAY_FILE_LIFE_AT, &other, sizeof(other));
+    }
+    T_OK(replay_file_open(file, path, reason, sizeof(reason)));
+    T_OK(replay_recover(&recovered, *file, reason, sizeof(reason)));
+    assert_true(recovered.is_exact == !power_failed);
+    T_OK(replay_table_restore(&table, *file, recovered.is_exact));
+    return table;
+}
+
+static void
+test_table_that_was_never_synced_again_is_as_it_was_made(void **state)
+{
+    (void)state;
+    uint8_t made[WIRE_HASH_BYTES], found[WIRE_HASH_BYTES];
+    const wire_configure configure = test_configure(256, WIRE_SAMPLER_UNIFORM);
+    replay_file *file = file_make(&configure);
+    replay_table *table = replay_table_create_in(&configure, file);
+    replay_table_digest(table, made);
+    replay_table_destroy(table);
+    replay_file_close(file);
+    table = table_again(&file, true);
+    replay_table_digest(table, found);
+    assert_memory_equal(found, made, sizeof(made)); // its generator, too
+    replay_table_destroy(table);
+    replay_file_close(file);
+}
+
+// Which of two sessions has been silent longer is known after a power failure and a kill, too.
+static void
+test_session_that_was_silent_longest_goes_after_a_power_failure(void **state)
+{
+    (void)state;
+    static test_actor actors[3];
+    const wire_configure configure = test_configure(1024, WIRE_SAMPLER_UNIFORM);
+    replay_file *file = file_make_for(&configure, 2);
+    replay_table *table = replay_table_create_in(&configure, file);
+    replay_sync *sync = replay_sync_create(file);
+    for (uint32_t i = 0; i < 3; i++) {
+        test_actor_init(&actors[i], i + 1, 11 + i);
+    }
+    for (int i = 0; i < 8; i++) { // that of actor 2 is the later one
+        (void)test_insert(table, test_batch_steps(&actors[i % 2], 10));
+    }
+    assert_true(replay_sync_begin(sync) && replay_sync_mark(sync, UINT64_MAX));
+    T_OK(replay_sync_write(sync, true));
+    replay_sync_end(sync, OCT_OK);
+    replay_sync_destroy(sync);
+    replay_table_destroy(table);
+    replay_file_close(file);
+    table = table_again(&file, true);
+    (void)test_insert(table, test_batch_steps(&actors[0], 10));
+    replay_table_destroy(table);
+    replay_file_close(file);
+    table = table_again(&file, false);
+    (void)test_insert(table, test_batch_steps(&actors[2], 10));
+    assert_true(replay_table_find_session(table, 1, 11) != REPLAY_SESSION_NONE);
+    assert_true(replay_table_find_session(table, 2, 12) == REPLAY_SESSION_NONE);
+    replay_table_destroy(table);
+    replay_file_close(file);
+}
+
 // The version of the file at path, which is whole.
 static void
 version_set(uint32_t version)
@@ -558,6 +628,8 @@ main(void)
         cmocka_unit_test(test_file_damaged_anywhere_never_crashes),
         cmocka_unit_test(test_file_of_a_release_with_fewer_sessions_is_read),
         cmocka_unit_test(test_what_lies_behind_the_sessions_never_becomes_one),
+        cmocka_unit_test(test_table_that_was_never_synced_again_is_as_it_was_made),
+        cmocka_unit_test(test_session_that_was_silent_longest_goes_after_a_power_failure),
         cmocka_unit_test(test_file_made_for_other_streams_takes_what_its_blocks_do),
         cmocka_unit_test(test_file_that_is_looked_at_takes_no_memory),
         cmocka_unit_test(test_file_of_a_million_rows_is_there_again_after_a_kill),
