@@ -18,9 +18,10 @@ typedef enum wire_window {
     // Begins at any row with an action; window_steps = n actions, fewer where the episode ends.
     WIRE_WINDOW_N_STEP = 1,
     // window_steps = T rows of one stream and the observation behind them. Begins at every
-    // window_stride-th row of a stream, whatever episodes end inside. Stride 0: one window for each
-    // episode, from its first row to its end row, filled up with rows that have only WIRE_END set
-    // and zeros; what an episode has beyond T rows follows in further windows.
+    // window_stride-th row of a stream, whatever episodes end inside (T = 1: that has an action).
+    // Stride 0: one window for each episode, from its first row to its end row, filled up with rows
+    // that have only WIRE_END set and zeros; what an episode has beyond T rows follows in further
+    // windows.
     WIRE_WINDOW_SEQUENCE = 2,
     // The rows of one rollout, at most window_steps = T and the observation behind them, whatever
     // episodes end inside; filled up as above.

@@ -275,6 +275,7 @@ replay_config_batch_windows(const wire_configure *configure, const replay_config
     uint64_t rows = (blocks->count - 2 * (uint64_t)configure->streams) * blocks->rows;
     uint64_t each = configure->window == WIRE_WINDOW_N_STEP ? 1
                     : configure->window_stride == 0         ? 2 // an episode of one step
+                    : configure->window_steps == 1          ? 2 * configure->window_stride
                                                             : configure->window_stride;
     return (uint32_t)OCT_MIN(windows, OCT_MAX(rows / each, 1));
 }

@@ -127,6 +127,23 @@ extend_rollout(const replay_window *window, uint64_t *open, uint64_t number, con
     }
 }
 
+// Of one step: the window is its first row, and an end row has no action.
+static void
+extend_one_step(const replay_window *window, uint64_t *open, uint64_t number, const uint8_t *flags,
+                uint32_t count, replay_window_ready *ready, void *arg)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t at = number + i;
+        if (*open < at) {
+            ready(arg, *open, *open + 1);
+            *open += window->stride;
+        }
+        if (*open == at && (flags[i] & WIRE_END)) {
+            *open += window->stride;
+        }
+    }
+}
+
 void
 replay_window_extend(const replay_window *window, uint64_t *open, uint64_t number,
                      const uint8_t *flags, uint32_t count, replay_window_ready *ready, void *arg)
@@ -137,6 +154,8 @@ replay_window_extend(const replay_window *window, uint64_t *open, uint64_t numbe
         extend_rollout(window, open, number, flags, count, ready, arg);
     } else if (window->stride == 0) {
         extend_by_episode(window, open, number, flags, count, ready, arg);
+    } else if (window->steps == 1) {
+        extend_one_step(window, open, number, flags, count, ready, arg);
     } else {
         for (; *open + window->steps < number + count; *open += window->stride) {
             ready(arg, *open, *open + 1);
@@ -149,5 +168,6 @@ replay_window_estimate(const replay_window *window, uint32_t rows, uint32_t ends
 {
     return window->kind == WIRE_WINDOW_N_STEP ? rows
            : window->stride == 0              ? rows / window->steps + ends
+           : window->steps == 1               ? (rows - ends) / window->stride + 1
                                               : rows / window->stride + 1;
 }

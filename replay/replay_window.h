@@ -9,8 +9,8 @@
 // once, in order. A window is known by its first row.
 //   n_step    begins at every row with an action; complete with the row n behind it, or with the
 //             end row of its episode
-//   sequence  begins at every row whose number is a multiple of stride; complete with the row T
-//             behind it
+//   sequence  begins at every row whose number is a multiple of stride, of one step only where it
+//             has an action; complete with the row T behind it
 //   stride 0  begins at the first row of an episode and at every T-th row with an action behind
 //             that; complete with the row T behind it or with the episode's end row
 //   rollout   begins at every row that is marked so and has an action; complete with the next end

@@ -187,6 +187,8 @@ test_config_knows_how_many_windows_a_batch_may_have(void **state)
     configure.window = WIRE_WINDOW_SEQUENCE;
     configure.window_steps = configure.window_stride = 10;
     assert_int_equal(replay_config_batch_windows(&configure, &blocks), 14 * 64 / 10);
+    configure.window_steps = configure.window_stride = 1; // of episodes of one step every other row
+    assert_int_equal(replay_config_batch_windows(&configure, &blocks), 14 * 64 / 2);
     configure.window_stride = 0; // whole episodes
     assert_int_equal(replay_config_batch_windows(&configure, &blocks), 14 * 64 / 2);
 }

@@ -117,7 +117,8 @@ window_rows(const row *first, const row *out[STEPS_MAX + 1])
     bool is_n_step = c->window == WIRE_WINDOW_N_STEP;
     bool is_rollout = c->window == WIRE_WINDOW_ROLLOUT;
     bool is_by_episode = c->window == WIRE_WINDOW_SEQUENCE && c->window_stride == 0;
-    if ((is_n_step || is_by_episode) && (first->flags & WIRE_END)) {
+    bool has_one = is_n_step || is_by_episode || (!is_rollout && c->window_steps == 1);
+    if (has_one && (first->flags & WIRE_END)) { // an action in its first row
         return 0;
     }
     if (is_by_episode &&
@@ -369,7 +370,7 @@ n_step_check(const wire_sampled *s, uint32_t i, const row **rows, uint32_t count
 static void
 sequence_check(const wire_sampled *s, uint32_t i, const row **rows, uint32_t count)
 {
-    uint32_t steps = m.configure.window_steps;
+    uint32_t steps = m.configure.window_steps, actions = 0;
     assert_int_equal(s->window_steps, steps);
     static const float nothing[TEST_OBS_FLOATS];
     for (uint32_t k = 0; k <= steps; k++) {
@@ -384,10 +385,12 @@ sequence_check(const wire_sampled *s, uint32_t i, const row **rows, uint32_t cou
             const row *want = k < count ? rows[k] : &filled;
             assert_true(s->reward[at] == want->reward && s->extra[at] == want->extra);
             assert_int_equal(s->flags[at], want->flags);
+            actions += !(s->flags[at] & WIRE_END);
             assert_int_equal(s->version[at], want->version);
             assert_memory_equal(s->action + at * sizeof(int32_t), &want->action, sizeof(int32_t));
         }
     }
+    assert_true(actions > 0);
 }
 
 static void
@@ -578,7 +581,8 @@ window_choose(wire_configure *configure)
         {WIRE_WINDOW_N_STEP, 1, 0},   {WIRE_WINDOW_N_STEP, 3, 0},   {WIRE_WINDOW_N_STEP, 12, 0},
         {WIRE_WINDOW_SEQUENCE, 4, 4}, {WIRE_WINDOW_SEQUENCE, 8, 2}, {WIRE_WINDOW_SEQUENCE, 5, 7},
         {WIRE_WINDOW_SEQUENCE, 1, 1}, {WIRE_WINDOW_SEQUENCE, 3, 0}, {WIRE_WINDOW_SEQUENCE, 16, 0},
-        {WIRE_WINDOW_SEQUENCE, 1, 0}, {WIRE_WINDOW_ROLLOUT, 4, 0},  {WIRE_WINDOW_ROLLOUT, 16, 0},
+        {WIRE_WINDOW_SEQUENCE, 1, 0}, {WIRE_WINDOW_SEQUENCE, 1, 3}, {WIRE_WINDOW_ROLLOUT, 4, 0},
+        {WIRE_WINDOW_ROLLOUT, 16, 0},
     };
     uint32_t i = below(OCT_COUNTOF(windows));
     configure->window = windows[i].window;
