@@ -1,6 +1,11 @@
 // Which tables may be configured, when a table is kept, and how much memory it takes.
 #include "tests/replay/replay_test.h"
 
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/oct_file.h"
 #include "replay/replay_config.h"
 #include "replay/replay_items.h"
 
@@ -155,6 +160,68 @@ test_config_budget_names_every_part_and_adds_up(void **state)
                 (uint64_t)4 << 50);
 }
 
+__attribute__((format(scanf, 2, 4))) static void
+page_read(const char *page, const char *format, int count, ...)
+{
+    va_list numbers;
+    char name[32];
+    assert_int_equal(sscanf(format, "%31s", name), 1);
+    const char *memory = strstr(page, "\n## Memory"), *line = memory ? strstr(memory, name) : NULL;
+    assert_non_null(line);
+    va_start(numbers, count);
+    int got = vsscanf(line, format, numbers);
+    va_end(numbers);
+    assert_int_equal(got, count);
+}
+
+// What docs/replay.md says of the memory is what is reserved.
+static void
+test_config_budget_is_that_of_the_page(void **state)
+{
+    (void)state;
+    uint8_t *page;
+    size_t length;
+    T_OK(oct_file_read(REPLAY_PAGE, 1u << 20, &page, &length));
+    const char *text = (const char *)page;
+    double row, block, stream, stream_beyond, beyond, batch_row, window, weight, queue, sessions,
+        session;
+    page_read(text, "blocks rows · (obs_bytes + action_bytes + 4·extra_dim + %lf) and %lf bytes", 2,
+              &row, &block);
+    page_read(
+        text,
+        "streams %lf bytes a block, %lf each beyond %lf blocks; %lf bytes a row of the largest", 4,
+        &stream, &stream_beyond, &beyond, &batch_row);
+    page_read(text, "windows %lf bytes a block", 1, &window);
+    page_read(text, "sampler prioritized: %lf bytes a row; fifo: %lf; uniform: nothing", 2, &weight,
+              &queue);
+    page_read(text, "sessions %lf actors, %lf bytes each", 2, &sessions, &session);
+    free(page);
+    for (int i = 0; i < 6; i++) {
+        static const wire_sampler samplers[] = {WIRE_SAMPLER_UNIFORM, WIRE_SAMPLER_PRIORITIZED,
+                                                WIRE_SAMPLER_FIFO};
+        wire_configure configure = test_configure(i < 3 ? 1000000 : 10000000, samplers[i % 3]);
+        configure.extra_dim = 2;
+        replay_config_blocks blocks = replay_config_layout(&configure);
+        replay_budget_line lines[REPLAY_BUDGET_LINES];
+        (void)replay_config_budget(&configure, blocks, lines);
+        double count = blocks.count, rows = count * blocks.rows;
+        double more = count > beyond ? count - beyond : 0;
+        const double want[] = {
+            rows * (16 + 4 + 4 * 2 + row) + count * block,
+            (count - more) * stream + more * stream_beyond +
+                batch_row * replay_config_batch_rows(&configure),
+            count * window,
+            rows * (i % 3 == 1   ? weight
+                    : i % 3 == 2 ? queue
+                                 : 0),
+            sessions * session,
+        };
+        for (size_t k = 0; k < OCT_COUNTOF(want); k++) {
+            T_NEAR((double)lines[k].bytes, want[k], 64, 0.002); // the structs around them
+        }
+    }
+}
+
 static void
 test_config_reply_fits_into_a_message(void **state)
 {
@@ -202,6 +269,7 @@ main(void)
         cmocka_unit_test(test_config_chooses_blocks_by_streams_and_window),
         cmocka_unit_test(test_config_decides_by_run_and_numbers),
         cmocka_unit_test(test_config_budget_names_every_part_and_adds_up),
+        cmocka_unit_test(test_config_budget_is_that_of_the_page),
         cmocka_unit_test(test_config_reply_fits_into_a_message),
         cmocka_unit_test(test_config_knows_how_many_windows_a_batch_may_have),
     };
