@@ -405,11 +405,25 @@ oct_file_is_empty_folder(const char *path)
     return empty;
 }
 
+oct_lock
+oct_file_lock(int fd, bool is_shared)
+{
+    int result;
+    do {
+        result = flock(fd, (is_shared ? LOCK_SH : LOCK_EX) | LOCK_NB);
+    } while (result != 0 && errno == EINTR);
+    if (result == 0) {
+        return OCT_LOCK_HELD;
+    }
+    bool has_none = errno == ENOSYS || errno == ENOLCK || errno == EOPNOTSUPP;
+    return errno == EWOULDBLOCK ? OCT_LOCK_TAKEN : has_none ? OCT_LOCK_NONE : OCT_LOCK_FAILED;
+}
+
 bool
 oct_file_is_locked(const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    bool is_locked = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    bool is_locked = fd >= 0 && oct_file_lock(fd, true) == OCT_LOCK_TAKEN;
     if (fd >= 0) {
         (void)close(fd);
     }

@@ -52,8 +52,17 @@ void oct_file_match(const char *folder, const char *pattern, oct_file_fn fn, voi
 bool oct_file_is_same(const char *a, const char *b);
 // Whether path is a folder that can be read, with nothing in it.
 bool oct_file_is_empty_folder(const char *path);
-// Whether another process has a file of that path locked (flock); one that is not there, or is on a
-// file system without locks, is not.
+// Locks an open file (flock) until it is closed, however the process ends; never waits. is_shared:
+// of those several hold it at once; a file that is open for reading gets no other over NFS.
+typedef enum oct_lock {
+    OCT_LOCK_HELD,
+    OCT_LOCK_TAKEN,  // another process, or another descriptor of this one, has it
+    OCT_LOCK_NONE,   // the file system has no locks (Lustre without -o flock): go on without
+    OCT_LOCK_FAILED, // errno says why
+} oct_lock;
+oct_lock oct_file_lock(int fd, bool is_shared);
+// Whether another process has a file of that path locked; one that is not there, or is on a file
+// system without locks, is not.
 bool oct_file_is_locked(const char *path);
 // mkdir -p.
 OCT_CHECKED oct_err oct_file_make_folder(const char *path);

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -72,22 +71,16 @@ epoch_after(uint64_t before)
     return OCT_MAX(before + 1, oct_clock_wall_us() << RANDOM_BITS | low);
 }
 
-// False: somebody else has it, also after wait_ms.
-static bool
-lock_get(learner_lock *lock, uint32_t wait_ms)
+// OCT_LOCK_TAKEN: somebody else has it, also after wait_ms.
+static oct_lock
+lock_get(const learner_lock *lock, uint32_t wait_ms)
 {
     uint64_t end_ns = oct_clock_ns() + wait_ms * UINT64_C(1000000);
-    while (flock(lock->fd, LOCK_EX | LOCK_NB) != 0) {
-        if (errno != EWOULDBLOCK && errno != EINTR) {
-            return true; // no locks here: is_held stays false
-        }
-        if (oct_clock_ns() >= end_ns) {
-            return false;
-        }
+    oct_lock got;
+    while ((got = oct_file_lock(lock->fd, false)) == OCT_LOCK_TAKEN && oct_clock_ns() < end_ns) {
         (void)usleep(POLL_MS * 1000);
     }
-    lock->is_held = true;
-    return true;
+    return got;
 }
 
 oct_err
@@ -102,9 +95,16 @@ learner_lock_take(learner_lock **out, const char *folder, uint32_t wait_ms, char
         free(lock);
         return OCT_EIO;
     }
-    bool is_mine = lock_get(lock, wait_ms);
+    oct_lock got = lock_get(lock, wait_ms);
+    if (got == OCT_LOCK_FAILED) {
+        (void)oct_refuse(reason, reason_size, "%s cannot be locked: %s", lock->path,
+                         strerror(errno));
+        learner_lock_release(lock);
+        return OCT_EIO;
+    }
+    lock->is_held = got == OCT_LOCK_HELD;
     holder before = holder_read(lock->fd);
-    if (!is_mine) {
+    if (got == OCT_LOCK_TAKEN) {
         (void)oct_refuse(reason, reason_size,
                          "%s is in use by octet-learner with pid %ld on %s: stop that one, or name "
                          "another folder",

@@ -15,7 +15,7 @@
 typedef struct learner_lock learner_lock;
 
 // Waits up to wait_ms for a learner that is ending. OCT_EAGAIN: another one has the folder, reason
-// names it; OCT_EIO: the file cannot be written. A file system without locks is no error:
+// names it; OCT_EIO: the file cannot be written or locked. A file system without locks is no error:
 // learner_lock_is_held says so, and learner_lock_lost still finds out who came later.
 OCT_CHECKED oct_err learner_lock_take(learner_lock **out, const char *folder, uint32_t wait_ms,
                                       char *reason, size_t reason_size);

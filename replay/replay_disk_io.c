@@ -152,6 +152,17 @@ found_log(const replay_disk *disk, uint64_t begin_ns)
     }
 }
 
+static void
+locks_log(const replay_disk *disk)
+{
+    if (!disk->file->is_locked) {
+        oct_log_warn("REPLAY-NO-LOCKS",
+                     "path=%s: this file system has no locks; see to it that no other octet-replay "
+                     "has the file",
+                     disk->path);
+    }
+}
+
 // is_whole: nothing of the file is missing, whatever it says of itself.
 static oct_err
 disk_read(replay_disk *disk, bool is_whole, char *reason, size_t reason_size)
@@ -162,6 +173,7 @@ disk_read(replay_disk *disk, bool is_whole, char *reason, size_t reason_size)
         return OCT_OK;
     }
     OCT_TRY(err);
+    locks_log(disk);
     if (is_whole) {
         replay_file_set_live(disk->file);
     }
@@ -267,6 +279,7 @@ replay_disk_make(replay_table **out, replay_disk *disk, const wire_configure *co
         trouble_set(disk, REPLAY_DISK_FULL, reason);
     }
     OCT_TRY(err);
+    locks_log(disk);
     *out = replay_table_create_in(configure, disk->file);
     generations_begin(disk);
     return OCT_OK;

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -17,6 +16,7 @@
 #include "common/oct_base.h"
 #include "common/oct_bytes.h"
 #include "common/oct_cgroup.h"
+#include "common/oct_file.h"
 #include "common/oct_pulse.h"
 #include "common/oct_text.h"
 #include "replay/replay_step.h"
@@ -282,10 +282,17 @@ descriptor_open(replay_file *file, int flags, char *reason, size_t reason_size)
     if (fstat(file->descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
         return oct_refuse(reason, reason_size, "%s is not a plain file", file->path);
     }
-    if (flock(file->descriptor, LOCK_EX | LOCK_NB) != 0) {
+    oct_lock got = oct_file_lock(file->descriptor, file->is_copy);
+    if (got == OCT_LOCK_TAKEN) {
         (void)oct_refuse(reason, reason_size, "%s is in use by another octet-replay", file->path);
         return OCT_EIO; // which may be about to end
     }
+    if (got == OCT_LOCK_FAILED) {
+        (void)oct_refuse(reason, reason_size, "%s cannot be locked: %s", file->path,
+                         strerror(errno));
+        return OCT_EIO;
+    }
+    file->is_locked = got == OCT_LOCK_HELD;
     return OCT_OK;
 }
 

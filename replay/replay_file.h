@@ -15,7 +15,8 @@
 //   page 0 · live · journal · sessions · snapshot A, B · marks · used · select · blocks
 //
 // Threads: those of the table; the thread that syncs reads all of it and writes the snapshots.
-// Owns: the mapping, the descriptor, a lock on the file that ends with the process.
+// Owns: the mapping, the descriptor, a lock on the file that ends with the process, where the file
+// system has locks.
 #define REPLAY_FILE_VERSION 4
 #define REPLAY_FILE_VERSION_OLD                                                                    \
     3 // the same, with 4096 sessions: it is read, and goes on with these
@@ -101,7 +102,8 @@ typedef struct replay_snapshot {
 typedef struct replay_file {
     char *path;
     int descriptor;
-    bool is_copy; // nothing that is stored in the mapping reaches the file
+    bool is_copy;   // nothing that is stored in the mapping reaches the file
+    bool is_locked; // false: the file system has no locks
     uint64_t bytes;
     uint8_t *base;
     const replay_file_header *header;
@@ -139,7 +141,7 @@ bool replay_file_is_one(const char *path);
 OCT_CHECKED oct_err replay_file_open(replay_file **out, const char *path, char *reason,
                                      size_t reason_size);
 // The same, to be looked at: the file is only read, and what is stored in the mapping stays in this
-// process. It is locked as above, so that it is not in use meanwhile.
+// process. It is locked, so that it is not in use meanwhile; several may look at it.
 OCT_CHECKED oct_err replay_file_open_copy(replay_file **out, const char *path, char *reason,
                                           size_t reason_size);
 // Whether what was stored in the mapping is there, and not only what was synced.

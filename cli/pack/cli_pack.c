@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -119,11 +118,14 @@ files_compare(const void *a, const void *b)
 
 // ---- locks
 
-// Whether somebody else has the file; a file system without locks says no.
-static bool
-is_taken(int fd)
+// *is_taken: somebody else has the file, which a file system without locks does not tell.
+static oct_err
+file_lock(packing *p, const char *name, int fd, bool is_shared, bool *is_taken)
 {
-    return flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    oct_lock got = oct_file_lock(fd, is_shared);
+    *is_taken = got == OCT_LOCK_TAKEN;
+    return got == OCT_LOCK_FAILED ? REFUSE(p, "%s cannot be locked: %s", name, strerror(errno))
+                                  : OCT_OK;
 }
 
 // Those of octet train and octet-learner, for as long as it is packed.
@@ -133,7 +135,11 @@ lock(packing *p, const char *path)
     static const char *const names[LOCKS_MAX] = {".lock", "learner.lock"};
     for (int i = 0; i < LOCKS_MAX; i++) {
         p->lock[i] = openat(p->folder, names[i], O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-        if (p->lock[i] >= 0 && is_taken(p->lock[i])) {
+        bool is_taken = false;
+        if (p->lock[i] >= 0) {
+            OCT_TRY(file_lock(p, names[i], p->lock[i], false, &is_taken));
+        }
+        if (is_taken) {
             return REFUSE(p,
                           "the run in '%s' is live (%s is locked): end it first, with octet stop",
                           path, names[i]);
@@ -154,10 +160,12 @@ file_open(packing *p, const cli_pack_file *file, int *out)
     }
     // A replay has its table locked, a learner learner.lock, which is ours.
     bool is_ours = strcmp(file->name, "learner.lock") == 0;
-    oct_err err = OCT_OK;
-    if (!is_ours && is_taken(fd)) {
+    bool is_taken = false;
+    oct_err err = is_ours ? OCT_OK : file_lock(p, file->name, fd, true, &is_taken);
+    if (is_taken) {
         err = REFUSE(p, "%s is in use by a daemon: end the run first", file->name);
-    } else if (fstat(fd, &status) != 0 || (uint64_t)status.st_size != file->size) {
+    } else if (err == OCT_OK &&
+               (fstat(fd, &status) != 0 || (uint64_t)status.st_size != file->size)) {
         err = REFUSE(p, "%s has changed while it was packed", file->name);
     }
     if (err != OCT_OK) {

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <time.h>
@@ -99,13 +98,19 @@ lock(cli_folder *folder, char *reason, size_t reason_size)
     if (folder->lock_fd < 0) {
         return refuse(reason, reason_size, "cannot write in run folder", folder->path);
     }
-    if (flock(folder->lock_fd, LOCK_EX | LOCK_NB) != 0) {
-        (void)close(folder->lock_fd);
+    oct_lock got = oct_file_lock(folder->lock_fd, false);
+    if (got == OCT_LOCK_HELD || got == OCT_LOCK_NONE) {
+        return OCT_OK;
+    }
+    oct_err err = got == OCT_LOCK_TAKEN ? OCT_EAGAIN : OCT_EIO;
+    if (err == OCT_EAGAIN) {
         (void)snprintf(reason, reason_size,
                        "another 'octet train' or 'octet sweep' is running in '%s'", folder->path);
-        return OCT_EAGAIN;
+    } else {
+        (void)refuse(reason, reason_size, "cannot lock run folder", folder->path);
     }
-    return OCT_OK;
+    (void)close(folder->lock_fd);
+    return err;
 }
 
 bool

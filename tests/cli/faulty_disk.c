@@ -1,12 +1,13 @@
 // A disk that fails at a chosen call: preloaded into a program, it counts the calls that change
 // files and does at the N-th what $FAULTY_DISK says, "N:kill", "N:interrupt" or "N:full".
 // "*N:full": at all calls from there on. It says on stderr that it did, and lets all other calls
-// through. "slow": each write of a MiB or more takes a second.
+// through. "slow": each write of a MiB or more takes a second. "no locks": flock is not there.
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -22,7 +23,7 @@ fails(void)
     const struct iovec line = {said, sizeof(said) - 1};
     static long calls;
     const char *wish = getenv("FAULTY_DISK");
-    if (wish == NULL || strcmp(wish, "slow") == 0) {
+    if (wish == NULL || strcmp(wish, "slow") == 0 || strcmp(wish, "no locks") == 0) {
         return false;
     }
     char *what;
@@ -63,6 +64,18 @@ unlink(const char *path)
 {
     PRELOAD_NEXT(int, "unlink", const char *);
     return fails() ? -1 : next(path);
+}
+
+int
+flock(int fd, int operation)
+{
+    PRELOAD_NEXT(int, "flock", int, int);
+    const char *wish = getenv("FAULTY_DISK");
+    if (wish != NULL && strcmp(wish, "no locks") == 0) {
+        errno = ENOSYS;
+        return -1;
+    }
+    return next(fd, operation);
 }
 
 int

@@ -15,6 +15,7 @@
 #include "cli/pack/cli_pack_manifest.h"
 #include "cli/pack/cli_pack_stream.h"
 #include "common/oct_file.h"
+#include "tests/support/oct_flock.h"
 #include "tests/support/oct_test.h"
 
 static char folder[64], path[OCT_FILE_PATH_MAX], reason[512];
@@ -211,6 +212,21 @@ test_a_live_run_is_refused(void **state)
     int fd = open("run/.lock", O_RDWR | O_CLOEXEC);
     assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
     (void)close(fd);
+}
+
+static void
+test_a_file_system_without_locks_is_no_hindrance(void **state)
+{
+    (void)state;
+    flock_errno = EIO;
+    assert_true(pack() != OCT_OK);
+    assert_non_null(strstr(reason, ".lock cannot be locked: Input/output error"));
+    for (size_t i = 0; i < OCT_COUNTOF(flock_none); i++) {
+        flock_errno = flock_none[i];
+        (void)unlink("p");
+        T_OK(pack());
+    }
+    flock_errno = 0;
 }
 
 static void
@@ -425,6 +441,7 @@ main(void)
         TEST(test_what_is_packed_comes_back),
         TEST(test_nothing_is_replaced),
         TEST(test_a_live_run_is_refused),
+        TEST(test_a_file_system_without_locks_is_no_hindrance),
         TEST(test_what_is_no_run_or_has_no_name_is_refused),
         TEST(test_any_change_is_found),
         TEST(test_a_file_that_is_another_is_named),

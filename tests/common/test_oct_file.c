@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/support/oct_flock.h"
 #include "tests/support/oct_test.h"
 
 #include "common/oct_file.h"
@@ -518,6 +519,34 @@ test_match_takes_the_folder_as_it_is_written(void **state)
     assert_int_equal(rmdir(brackets), 0);
 }
 
+static void
+test_lock_is_held_or_taken_or_there_is_none(void **state)
+{
+    (void)state;
+    const char *path = in_folder("locked");
+    T_OK(oct_file_write(path, "", 0));
+    int first = open(path, O_RDWR | O_CLOEXEC), second = open(path, O_RDONLY | O_CLOEXEC);
+    assert_int_equal(oct_file_lock(first, false), OCT_LOCK_HELD);
+    assert_int_equal(oct_file_lock(second, true), OCT_LOCK_TAKEN);
+    assert_true(oct_file_is_locked(path));
+    assert_int_equal(oct_file_lock(first, true), OCT_LOCK_HELD);
+    assert_int_equal(oct_file_lock(second, true), OCT_LOCK_HELD); // by several
+    assert_int_equal(oct_file_lock(first, false), OCT_LOCK_TAKEN);
+    (void)close(first);
+    assert_int_equal(oct_file_lock(second, false), OCT_LOCK_HELD);
+    for (size_t i = 0; i < OCT_COUNTOF(flock_none); i++) {
+        flock_errno = flock_none[i];
+        assert_int_equal(oct_file_lock(second, false), OCT_LOCK_NONE);
+        assert_false(oct_file_is_locked(path));
+    }
+    flock_errno = EIO;
+    assert_int_equal(oct_file_lock(second, false), OCT_LOCK_FAILED);
+    assert_int_equal(errno, EIO);
+    flock_errno = 0;
+    (void)close(second);
+    assert_int_equal(unlink(path), 0);
+}
+
 int
 main(void)
 {
@@ -544,6 +573,7 @@ main(void)
         IN_FOLDER(test_same_file_has_other_names),
         IN_FOLDER(test_an_empty_folder_has_nothing_in_it),
         IN_FOLDER(test_match_takes_the_folder_as_it_is_written),
+        IN_FOLDER(test_lock_is_held_or_taken_or_there_is_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

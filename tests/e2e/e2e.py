@@ -1432,6 +1432,17 @@ def test_run_folder_not_writable():
         assert result.returncode == 1 and "/file'" in result.stderr, result
 
 
+def test_a_file_system_without_locks_trains():
+    """As Lustre mounted without -o flock: everybody goes on, and says that nothing is locked."""
+    with scratch() as folder:
+        run = folder / "run"
+        finish(train(run, "--set", "run.env_steps=2000",
+                     env=dict(os.environ, LD_PRELOAD=str(BUILD / "tests/cli/libfaulty_disk.so"), FAULTY_DISK="no locks",
+                              ASAN_OPTIONS="verify_asan_link_order=0")), run)
+        for daemon in ("replay", "learner"):
+            assert f"{daemon.upper()}-NO-LOCKS" in (run / f"log/{daemon}.log").read_text(encoding="utf-8")
+
+
 def test_no_space_left():
     """A full disk: clear words, a non-zero exit code, no crash, the last files whole; with room again the run goes on."""
     with scratch() as folder, small_disk(folder, 24) as small:

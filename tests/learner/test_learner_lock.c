@@ -4,6 +4,7 @@
 #include "common/oct_file.h"
 #include "learner/learner_lock.h"
 #include "tests/learner/run_folder.h"
+#include "tests/support/oct_flock.h"
 #include "tests/support/oct_test.h"
 
 #define FOLDER "test_learner_lock.run"
@@ -117,6 +118,27 @@ test_lock_is_lost_to_one_that_came_later(void **state)
     learner_lock_release(second);
 }
 
+// Then nothing is held, and it is known who came later; a lock that fails is told as what it is.
+static void
+test_lock_goes_on_where_there_are_none(void **state)
+{
+    (void)state;
+    learner_lock *first, *second;
+    for (size_t i = 0; i < OCT_COUNTOF(flock_none); i++) {
+        flock_errno = flock_none[i];
+        T_OK(learner_lock_take(&first, FOLDER, 0, reason, sizeof(reason)));
+        T_OK(learner_lock_take(&second, FOLDER, 0, reason, sizeof(reason)));
+        assert_false(learner_lock_is_held(first));
+        assert_true(learner_lock_lost(first));
+        learner_lock_release(first);
+        learner_lock_release(second);
+    }
+    flock_errno = EIO;
+    T_ERR(learner_lock_take(&first, FOLDER, 1000, reason, sizeof(reason)), OCT_EIO);
+    assert_non_null(strstr(reason, "learner.lock cannot be locked: Input/output error"));
+    flock_errno = 0;
+}
+
 int
 main(void)
 {
@@ -127,6 +149,7 @@ main(void)
         T(test_lock_can_be_asked_for),
         T(test_lock_epochs_grow),
         T(test_lock_is_lost_to_one_that_came_later),
+        T(test_lock_goes_on_where_there_are_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

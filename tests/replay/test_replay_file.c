@@ -1,6 +1,7 @@
 // Files that are not what they should be: refused in words and left alone, or taken as far as they
 // make sense; never a crash.
 #include "tests/replay/replay_test.h"
+#include "tests/support/oct_flock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -110,6 +111,43 @@ test_file_refuses_in_words(void **state)
     assert_int_equal(mkdir(path, 0700), 0);
     refused(OCT_EINVAL, "cannot be opened: Is a directory");
     assert_int_equal(rmdir(path), 0);
+}
+
+static void
+test_file_is_used_by_one_and_looked_at_by_several(void **state)
+{
+    (void)state;
+    char reason[256];
+    const wire_configure configure = test_configure(256, WIRE_SAMPLER_UNIFORM);
+    replay_file *file = file_make(&configure), *copy[2];
+    assert_true(file->is_locked);
+    T_ERR(replay_file_open_copy(&copy[0], path, reason, sizeof(reason)), OCT_EIO);
+    replay_file_close(file);
+    T_OK(replay_file_open_copy(&copy[0], path, reason, sizeof(reason)));
+    T_OK(replay_file_open_copy(&copy[1], path, reason, sizeof(reason)));
+    refused(OCT_EIO, "in use");
+    replay_file_close(copy[0]);
+    replay_file_close(copy[1]);
+}
+
+static void
+test_file_system_without_locks_is_no_hindrance(void **state)
+{
+    (void)state;
+    char reason[256];
+    const wire_configure configure = test_configure(256, WIRE_SAMPLER_UNIFORM);
+    for (size_t i = 0; i < OCT_COUNTOF(flock_none); i++) {
+        flock_errno = flock_none[i];
+        replay_file *file = file_make(&configure);
+        assert_false(file->is_locked);
+        replay_file_close(file);
+        T_OK(replay_file_open(&file, path, reason, sizeof(reason)));
+        assert_false(file->is_locked);
+        replay_file_close(file);
+    }
+    flock_errno = EIO;
+    refused(OCT_EIO, "cannot be locked: Input/output error");
+    flock_errno = 0;
 }
 
 // A table with some streams, sampled, synced now and then.
@@ -624,6 +662,8 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_file_refuses_in_words),
+        cmocka_unit_test(test_file_is_used_by_one_and_looked_at_by_several),
+        cmocka_unit_test(test_file_system_without_locks_is_no_hindrance),
         cmocka_unit_test(test_file_of_a_table_without_room_is_not_made),
         cmocka_unit_test(test_file_damaged_anywhere_never_crashes),
         cmocka_unit_test(test_file_of_a_release_with_fewer_sessions_is_read),
