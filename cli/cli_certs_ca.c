@@ -143,12 +143,14 @@ enter(cli_certs *certs, bool is_new)
                   is_new ? "" : "\n  make it with octet certs init, or name it with --dir");
         return OCT_ENOTFOUND;
     }
-    if (flock(certs->lock_fd, LOCK_EX | LOCK_NB) != 0) {
+    oct_lock got = oct_file_lock(certs->lock_fd, false); // a file system without locks is no error
+    if (got == OCT_LOCK_TAKEN) {
         fprintf(stderr, "octet certs: another one is at work in '%s': waiting for it\n",
                 certs->folder);
-        if (flock(certs->lock_fd, LOCK_EX) != 0) {
-            return failed(certs, "lock", ".", strerror(errno));
-        }
+        got = flock(certs->lock_fd, LOCK_EX) == 0 ? OCT_LOCK_HELD : OCT_LOCK_FAILED;
+    }
+    if (got == OCT_LOCK_FAILED) {
+        return failed(certs, "lock", ".", strerror(errno));
     }
     glob_t left; // temporary files of an interrupted write
     (void)glob("{*,*/*}.tmp.[0-9]*", GLOB_BRACE, NULL, &left);

@@ -1436,9 +1436,10 @@ def test_a_file_system_without_locks_trains():
     """As Lustre mounted without -o flock: everybody goes on, and says that nothing is locked."""
     with scratch() as folder:
         run = folder / "run"
-        finish(train(run, "--set", "run.env_steps=2000",
-                     env=dict(os.environ, LD_PRELOAD=str(BUILD / "tests/cli/libfaulty_disk.so"), FAULTY_DISK="no locks",
-                              ASAN_OPTIONS="verify_asan_link_order=0")), run)
+        environment = dict(os.environ, LD_PRELOAD=str(BUILD / "tests/cli/libfaulty_disk.so"), FAULTY_DISK="no locks",
+                           ASAN_OPTIONS="verify_asan_link_order=0")
+        subprocess.run([OCTET, "certs", "init", "--dir", folder / "certs"], check=True, capture_output=True, timeout=60, env=environment)
+        finish(train(run, "--set", "run.env_steps=2000", env=environment), run)
         for daemon in ("replay", "learner"):
             assert f"{daemon.upper()}-NO-LOCKS" in (run / f"log/{daemon}.log").read_text(encoding="utf-8")
 
