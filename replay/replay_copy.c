@@ -225,27 +225,6 @@ data_copy(int from, int to, uint64_t bytes)
     return is_good;
 }
 
-// Whether a copy is the table that has this hash after this turn.
-static oct_err
-copy_check(replay_file *copy, uint64_t turn, const uint8_t hash[WIRE_HASH_BYTES], char *reason,
-           size_t reason_size)
-{
-    replay_recovered recovered;
-    replay_table *table;
-    uint8_t now[WIRE_HASH_BYTES];
-    replay_file_set_live(copy); // all of a copy is on the disk
-    OCT_TRY(replay_recover(&recovered, copy, reason, reason_size));
-    if (replay_table_restore(&table, copy, recovered.is_exact) != OCT_OK) {
-        return oct_refuse(reason, reason_size, "%s: its sessions are damaged", copy->path);
-    }
-    replay_table_digest(table, now);
-    bool is_same = replay_table_turn(table) == turn && memcmp(now, hash, sizeof(now)) == 0;
-    replay_table_destroy(table);
-    return is_same ? OCT_OK
-                   : oct_refuse(reason, reason_size,
-                                "%s is not the table that the checkpoint names", copy->path);
-}
-
 static oct_err
 copy_open(replay_file **out, const char *path, uint64_t turn, char *reason, size_t reason_size)
 {
@@ -261,26 +240,59 @@ copy_open(replay_file **out, const char *path, uint64_t turn, char *reason, size
     return err == OCT_EIO ? OCT_EAGAIN : err; // it may be possible later
 }
 
+// Whether a draft of the copy called name is the table that has this hash after this turn. It is
+// looked at and not the copy: what of that cannot be read was found out while it was copied.
+static oct_err
+draft_check(const char *draft, const char *name, uint64_t turn, const uint8_t hash[WIRE_HASH_BYTES],
+            char *reason, size_t reason_size)
+{
+    replay_file *file;
+    replay_recovered recovered;
+    replay_table *table;
+    uint8_t now[WIRE_HASH_BYTES];
+    OCT_TRY(replay_file_open_copy(&file, draft, reason, reason_size));
+    free(file->path); // what is wrong with it is wrong with the copy
+    file->path = strdup(name);
+    OCT_ASSERT(file->path);
+    replay_file_set_live(file); // all of a copy is on the disk
+    oct_err err = replay_recover(&recovered, file, reason, reason_size);
+    if (err == OCT_OK && replay_table_restore(&table, file, recovered.is_exact) != OCT_OK) {
+        err = oct_refuse(reason, reason_size, "%s: its sessions are damaged", name);
+    } else if (err == OCT_OK) {
+        replay_table_digest(table, now);
+        bool is_same = replay_table_turn(table) == turn && memcmp(now, hash, sizeof(now)) == 0;
+        replay_table_destroy(table);
+        err = is_same ? OCT_OK
+                      : oct_refuse(reason, reason_size,
+                                   "%s is not the table that the checkpoint names", name);
+    }
+    replay_file_close(file);
+    return err;
+}
+
 oct_err
 replay_copy_take(const char *path, uint64_t turn, const uint8_t hash[WIRE_HASH_BYTES], char *reason,
                  size_t reason_size)
 {
-    char draft[OCT_FILE_PATH_MAX];
+    char draft[OCT_FILE_PATH_MAX], name[OCT_FILE_PATH_MAX];
     replay_file *copy;
     OCT_TRY(copy_open(&copy, path, turn, reason, reason_size));
-    oct_err err = copy_check(copy, turn, hash, reason, reason_size);
-    int to = err == OCT_OK ? draft_open(path, draft) : -1;
+    (void)snprintf(name, sizeof(name), "%s", copy->path);
+    int to = draft_open(path, draft);
     if (to < 0) {
-        err = err == OCT_OK ? failed(path, reason, reason_size) : err;
+        oct_err err = failed(path, reason, reason_size);
         replay_file_close(copy);
         return err;
     }
     oct_pulse_write_begin();
-    err = replay_file_reserve(to, path, copy->bytes, reason, reason_size);
+    oct_err err = replay_file_reserve(to, path, copy->bytes, reason, reason_size);
     bool is_good = err == OCT_OK && data_copy(copy->descriptor, to, copy->bytes) && fsync(to) == 0;
     int code = errno;
     oct_pulse_write_end();
     replay_file_close(copy);
+    if (is_good) {
+        err = draft_check(draft, name, turn, hash, reason, reason_size);
+    }
     if (err != OCT_OK) { // and said so
         (void)close(to);
         (void)unlink(draft);

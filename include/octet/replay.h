@@ -71,7 +71,8 @@ typedef struct octet_replay_table {
     uint32_t sampler; /* OCTET_REPLAY_UNIFORM ... */
     uint32_t window;  /* OCTET_REPLAY_N_STEP ... */
     uint32_t steps;   /* n, or T */
-    uint32_t stride;  /* sequences: of their beginnings; 0: by episodes, filled up at the end */
+    uint32_t stride;  /* sequences: of their beginnings (of one step: those with an action);
+                         0: by episodes, filled up at the end */
     double priority_exponent;
     double discount;           /* gamma, of n-step returns */
     double reward_clip;        /* n-step: each reward to [-x, x] before it is summed; 0: not */

@@ -340,12 +340,16 @@ test_daemon_that_went_back_and_refused_answers_what_it_held(void **state)
     wire_configure message = lock_step(WIRE_SAMPLER_UNIFORM);
     T_OK(configure(f, &message));
     wire_sample request = turn_request(1, 1);
-    bool is_told = false;
+    bool is_told, is_held;
     request.timeout_ms = 500; // over before the client sends it again
-    T_OK(wire_call_sample(f->client, &request, 20000, held_done, &is_told));
-    do {
-        (void)stat_of(f, "replay.rows");
-    } while (strstr(f->state, "learner waits for actors") == NULL);
+    do {                      // another one where this process was slow
+        is_told = is_held = false;
+        T_OK(wire_call_sample(f->client, &request, 20000, held_done, &is_told));
+        while (!is_told && !is_held) {
+            (void)stat_of(f, "replay.rows");
+            is_held = strstr(f->state, "learner waits for actors") != NULL;
+        }
+    } while (is_told);
     message.epoch = 2;
     message.capacity = 4294967232u;
     message.obs_bytes = 1u << 20;
