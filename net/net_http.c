@@ -339,6 +339,7 @@ https_open(net_http **out, net_loop *loop, const char *url, net_http_fn handler,
     err = net_gate_end_start(end);
     if (err != OCT_OK) {
         net_http_close(*out);
+        *out = NULL;
     }
     return err;
 }

@@ -249,6 +249,7 @@ test_a_port_that_cannot_be_listened_on_is_told(void **state)
     atomic_store(&listens_not, true);
     T_ERR(net_pull_open(&pull, to.loop, url, ACTOR, BYTES_MAX, side_take, &to), OCT_EIO);
     T_ERR(net_http_open(&http, to.loop, https, NULL, NULL), OCT_EIO);
+    assert_null(http);
     atomic_store(&listens_not, false);
     side_pull(&to, url, ACTOR); // nothing holds the port
     side_open(&from, "actor");
