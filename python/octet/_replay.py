@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import ctypes
+import errno
 import fcntl
 import json
 import numbers
@@ -34,7 +35,7 @@ _WORDS_SECONDS = 0.5  # for why a wait was in vain
 _START_SECONDS = 30.0
 _END_SECONDS = 10.0  # then it is killed
 _PATH_MAX = 90       # of a socket, with what is appended: the kernel has 107 bytes
-_RESTARTS = 3        # in a row, each within a second of the one before
+_RESTARTS = 3        # in a row, of daemons that got no table or ended within a second
 _DEFAULTS: dict[str, Any] = {
     "capacity": 1_000_000, "streams": 64, "sampler": "uniform", "priority_exponent": 0.6, "n_step": 1, "discount": 0.99,
     "sequence_steps": 0, "sequence_stride": 0, "reward_clip": 0.0, "min_size": 1, "samples_per_insert": 0.0, "tolerance": 0.1}
@@ -227,10 +228,17 @@ class _Service:
 
 
 def _sync_folder(folder: pathlib.Path) -> None:
-    """The names in it are on the disk."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    """The names in it are on the disk, where that can be: some file systems sync no folders (EINVAL), and a folder of others
+    may not be opened though names can be made in it."""
+    try:
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except PermissionError:
+        return
     try:
         os.fsync(handle)
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
     finally:
         os.close(handle)
 
@@ -276,10 +284,12 @@ class _Daemon:
                 self._start()
                 if self.process is None:
                     break
-                if self._configure(self.process):
+                is_configured = self._configure(self.process)
+                if is_configured:
                     self._ready.set()
                 self.process.wait()
-                in_a_row = in_a_row + 1 if time.monotonic() - began < 1 else 0
+                is_short = not is_configured or time.monotonic() - began < 1
+                in_a_row = in_a_row + 1 if is_short else 0
                 if in_a_row > _RESTARTS:
                     raise OctetError(f"octet-replay ends again and again: {self._last_words()}")
         except OctetError as error:

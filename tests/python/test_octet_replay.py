@@ -1,6 +1,7 @@
 """octet.Replay: what was appended is what is sampled, once, whoever was killed meanwhile; and what is refused."""
 
 import copy
+import errno
 import json
 import os
 import pathlib
@@ -267,6 +268,26 @@ def test_what_a_folder_says_is_on_the_disk_before_it_is_relied_on(tmp_path, monk
             replay.writer().close()
         assert done == wanted + numbered
         done.clear()
+
+
+def test_a_folder_that_cannot_be_synced_has_a_replay(tmp_path, monkeypatch):
+    """Names in it reach the disk when the file system pleases."""
+    real_open, real_sync = os.open, os.fsync
+
+    def sync(file):
+        if os.path.isdir(f"/proc/self/fd/{file}"):
+            raise OSError(errno.EINVAL, "Invalid argument")
+        real_sync(file)
+
+    def open_but_not_here(path, *arguments, **more):
+        if os.fspath(path) == str(tmp_path):
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return real_open(path, *arguments, **more)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    monkeypatch.setattr(os, "open", open_but_not_here)
+    with octet.Replay(tmp_path / "replay", **FOUR) as replay:
+        replay.writer().close()
 
 
 def test_those_who_joined_outlive_the_owner(tmp_path):
