@@ -285,12 +285,7 @@ group_begin(const struct arguments *arguments, const oct_config *config, group *
     uint32_t count = config->learner.count, launched = group_launch_size();
     oct_err err = OCT_OK;
     *out = NULL;
-    if (count == 1 && launched > 1) { // each would take itself for rank 0
-        err = oct_refuse(reason, sizeof(reason),
-                         "1, but mpirun or srun has started %u processes: give --set "
-                         "learner.count=%u for one run of them all, or start one",
-                         (unsigned)launched, (unsigned)launched);
-    } else if (count > 1 && launched != 1 && config->learner.asynchronous) {
+    if (count > 1 && launched != 1 && config->learner.asynchronous) {
         err = oct_refuse(reason, sizeof(reason),
                          "learners that share their parameters (learner.asynchronous) are on one "
                          "host: start octet-learner without MPI, or octet train --learners");
@@ -323,11 +318,25 @@ rank_serve(const struct arguments *arguments, group *take)
     return learner_group_serve(take);
 }
 
+// For one that finds its folder taken by another of those that were started with it.
+static void
+launch_hint(char *out, size_t size)
+{
+    uint32_t launched = group_launch_size();
+    out[0] = '\0';
+    if (launched > 1) {
+        (void)snprintf(out, size,
+                       "; mpirun or srun has started %u processes: --set learner.count=%u makes "
+                       "them the learners of one run",
+                       (unsigned)launched, (unsigned)launched);
+    }
+}
+
 // The folder is this learner's alone from here on.
 static bool
 folder_lock(const struct arguments *arguments, learner_lock **lock)
 {
-    char reason[4096 + 512];
+    char reason[4096 + 512], hint[160];
     if (oct_file_make_folder(arguments->folder) != OCT_OK) {
         fprintf(stderr, "octet-learner: error: --run-dir %s: %s\n", arguments->folder,
                 strerror(errno));
@@ -335,7 +344,8 @@ folder_lock(const struct arguments *arguments, learner_lock **lock)
     }
     if (learner_lock_take(lock, arguments->folder, LOCK_WAIT_MS, reason, sizeof(reason)) !=
         OCT_OK) {
-        fprintf(stderr, "octet-learner: error: --run-dir %s\n", reason);
+        launch_hint(hint, sizeof(hint));
+        fprintf(stderr, "octet-learner: error: --run-dir %s%s\n", reason, hint);
         return false;
     }
     return true;

@@ -136,10 +136,16 @@ def test_what_a_launcher_started_alone_makes_its_own_learners():
             said += line
         process.send_signal(signal.SIGTERM)
         assert process.wait(DEADLINE_S) == 0
+        # One beside other programs of a launch; of two in one folder the second is told what may have been meant.
+        first = by_hand("--resume", SLURM_STEP_NUM_TASKS="4")
+        wait_for("the first to have the folder", lambda: "LEARNER-LISTEN" in first.stderr.readline())
         for variable in ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"):
             process = by_hand(**{variable: "4"})
             _, said = process.communicate(timeout=DEADLINE_S)
-            assert process.returncode == 3 and "learner.count: 1, but mpirun or srun has started 4 processes" in said, said
+            assert process.returncode == 3 and "is in use by octet-learner" in said, said
+            assert "mpirun or srun has started 4 processes: --set learner.count=4 makes them the learners of one run" in said, said
+        first.send_signal(signal.SIGTERM)
+        assert first.wait(DEADLINE_S) == 0
 
 
 def test_what_learners_cannot_share_is_refused():
