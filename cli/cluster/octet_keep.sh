@@ -29,6 +29,7 @@ stop() {
 }
 trap stop TERM INT HUP
 
+code=143 # of a daemon that was stopped before it began
 while [ -z "$stopping" ]; do
     begun=$(date +%s)
     "$@" --follow-parent $$ &
@@ -60,4 +61,4 @@ while [ -z "$stopping" ]; do
     sleep 1 &
     wait $!
 done
-finish 0
+finish "$code"

@@ -18,15 +18,18 @@ say() {
     printf '%s octet: %s\n' "$(date -u +%FT%TZ)" "$*"
 }
 
-# holder JOB: its state, where Slurm still knows it; the end of one that is just ending is waited for. What cannot be asked may run.
+# holder JOB: its state, where Slurm still knows it; the end of one that is just ending is waited for, but not for ever: Slurm has a
+# state that lasts when a node of it does not answer. What cannot be asked may run.
 holder() {
-    local state
+    local state tries=0
     while :; do
         state=$(squeue --noheader --jobs="$1" --format=%T 2>&1) || case "$state" in
         *"Invalid job id"*) return ;;
         esac
         state=${state%%$'\n'*}
-        [ "$state" = COMPLETING ] || break
+        [ "$state" = COMPLETING ] && [ "$tries" -lt "${OCTET_COMPLETING_TRIES-150}" ] || break
+        [ "$tries" -ne 0 ] || say "waits for the end of job $1" >&2
+        tries=$((tries + 1))
         sleep 2
     done
     echo "$state"

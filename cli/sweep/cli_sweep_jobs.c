@@ -55,7 +55,7 @@ struct jobs {
     int stop_signal; // 0: none came
     int stop_count;
     bool failed;       // something that ends the sweep
-    bool has_given_up; // and its runs have been told to stop
+    bool has_given_up; // the runs have been told to stop
 };
 
 // ---- CPUs
@@ -469,7 +469,10 @@ stop_wanted(void *arg, int signal_number)
         fprintf(stderr, "octet sweep: stopping; the runs save what they have (Ctrl-C again to "
                         "kill them)\n");
     }
-    kill_all(s, SIGINT); // a second one kills: octet train takes it so
+    if (s->stop_count > 1 || !s->has_given_up) { // a second one kills: octet train takes it so
+        kill_all(s, SIGINT);
+    }
+    s->has_given_up = true;
     if (is_idle(s)) {
         net_loop_stop(s->loop);
     }

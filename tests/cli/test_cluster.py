@@ -235,6 +235,16 @@ def test_host_stop():
         assert result.returncode == 0 and not runs(keeper) and not runs(daemon), result
 
 
+def test_host_stopped_between_two_starts():
+    """A daemon that died and was not started again has not finished."""
+    with prepared() as folder:
+        keeper, _ = begin(folder, "exit 137\n")
+        wait_for("its death", lambda: "died (exit code 137)" in (folder / "log/actor-0.log").read_text(encoding="utf-8"))
+        os.kill(keeper, signal.SIGTERM)
+        wait_for("what it ended with", (folder / "exit/actor-0").exists)
+        assert (folder / "exit/actor-0").read_text(encoding="utf-8") == "137\n"
+
+
 def test_host_systemd():
     """systemd's manager of a user ends with the user's last session, unless the user lingers: then it has the daemons."""
     for linger, what in (("yes", "systemd-run --user"), ("no", "setsid")):
@@ -470,6 +480,7 @@ def test_slurm_run_that_is_taken():
         for owner, squeue, status, says in (
                 ("", running, 0, "ended: "), ("2", running, 0, "ended: "), ("1", gone, 0, "ended: "), ("1", "", 0, "ended: "),
                 ("1", "[ -e $0.asked ] || { : >$0.asked; echo COMPLETING; }", 0, "ended: "),
+                ("1", "echo COMPLETING", 1, "(COMPLETING)"),
                 ("1", running, 1, f"job 1 has the run in {run} (RUNNING): wait for its end, or scancel 1"),
                 ("1", "echo PENDING; echo PENDING", 1, "(PENDING)"),
                 ("1", "echo 'Unable to contact slurm controller' >&2; exit 1", 1, "(Unable to contact slurm controller)")):
@@ -480,7 +491,8 @@ def test_slurm_run_that_is_taken():
             (folder / "begun").unlink(missing_ok=True)
             program(tools / "squeue", f"#!/bin/sh\n{squeue}\n")
             done = subprocess.run(["bash", folder / "job.sh"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=60,
-                                  env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "SLURM_JOB_ID": "2"})
+                                  env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "SLURM_JOB_ID": "2",
+                                       "OCTET_COMPLETING_TRIES": "2"})
             assert done.returncode == status and says in done.stdout + done.stderr, (owner, squeue, done)
             is_alone = [(run / "job/theirs").exists(), not (folder / "begun").exists()]
             owner_now = (run / "log/.job").read_text(encoding="utf-8").strip()
@@ -492,6 +504,7 @@ if __name__ == "__main__":
     OCTET = str(pathlib.Path(sys.argv[1]).resolve())
     test_host()
     test_host_stop()
+    test_host_stopped_between_two_starts()
     test_host_systemd()
     test_a_copy_that_breaks()
     test_a_command_that_is_killed()

@@ -1042,8 +1042,11 @@ class Supervisor(Case):
                 if os.readlink(f"/proc/{pid}/cwd").endswith("trial-0001-seed-1") and \
                         os.readlink(f"/proc/{pid}/exe").endswith("/octet"):
                     os.kill(pid, signal.SIGKILL)
+        log = self.home / "s/log/trial-0002-seed-1.log"
+        wait_for(lambda: "is still writing" in log.read_text(encoding="utf-8"), "the other run saves")
+        sweep.send_signal(signal.SIGINT)
         out, err = sweep.communicate(timeout=DEADLINE_S)
-        self.assertEqual(sweep.returncode, 1, out + err)
+        self.assertEqual(sweep.returncode, 130, out + err)
         self.assertIn(f"cannot write sweep.json in '{self.home}/s': Is a directory", err)
         self.assert_saved("s/trial-0002-seed-1")
 
