@@ -298,6 +298,9 @@ registered(void *arg, oct_err err, const char *detail, const wire_registered *an
     if (!answer_is_authentic(io, answer)) {
         return;
     }
+    if (io->worker != NULL) {
+        actor_learner_answered(io, OCT_OK, "");
+    }
     io->learner_lost = false;
     io->retry_ms = ACTOR_RETRY_MIN_MS;
     if (io->step == STEP_CONFIG) {

@@ -200,12 +200,12 @@ def test_an_idle_evaluator_tells_whether_its_learner_answers():
     """It has nothing to report, and its question for the next evaluation may wait for a minute."""
     base = free_port(2 * len(ALL) + 6) + 2 * len(ALL)  # behind those of measured
     metrics_port, near, far = base, base + 1, base + 2  # and more of the learner's
-    settings = ["--insecure", "--set", f"net.learner=tcp://127.0.0.1:{far}"]
+    settings = ["--insecure", "--resume", "--set", f"net.learner=tcp://127.0.0.1:{far}"]
 
     def is_alone():
         return health(metrics_port)[1].endswith("503 the learner does not answer\n")
 
-    with scratch() as folder, measured(folder, ["learner"], settings=settings) as (processes, _, _begin):
+    with scratch() as folder, measured(folder, ["learner"], settings=settings) as (processes, _, begin):
         log = folder / "evaluator.log"
         with open(log, "w", encoding="utf-8") as file:
             processes["evaluator"] = start([ACTOR, "--learner", f"tcp://127.0.0.1:{near}", "--insecure", "--evaluate",
@@ -222,6 +222,9 @@ def test_an_idle_evaluator_tells_whether_its_learner_answers():
             processes["learner"].kill()
             processes["learner"].wait()
             wait_for("the evaluator to miss the learner", is_alone, deadline_s=30)
+            begin("learner")  # which does not know the evaluator: it registers again
+            wait_for("the evaluator to be well once more", lambda: healthy(metrics_port))
+            assert log.read_text(encoding="utf-8").count("ACTOR-LEARNER-BACK") == 2
 
 
 def test_actor_serves_again_after_it_began_anew():
