@@ -46,7 +46,7 @@ def load(paths, tasks, steps, without):
             shipped = run["again"] if run["env_steps"] <= (1 + JUST) * steps else None
             seeds = found.setdefault(run["setting"], {}).setdefault(run["preset"], {})
             seeds.setdefault(run["seed"], (value, shipped))  # a run that went on is in the file twice
-    return {setting: {task: list(seeds.values()) for task, seeds in of.items()} for setting, of in found.items()}
+    return {setting: {task: [seeds[seed] for seed in sorted(seeds)] for task, seeds in of.items()} for setting, of in found.items()}
 
 
 def mean_return(runs):

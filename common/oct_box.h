@@ -17,7 +17,7 @@ oct_box_holds_unit(float unit)
     return !(fabsf(unit) > 1.0f + OCT_BOX_TOLERANCE);
 }
 
-// Infinite or equal bounds hold every number.
+// Infinite bounds hold every number, equal ones their own.
 static inline bool
 oct_box_holds(float number, float low, float high)
 {
