@@ -222,7 +222,9 @@ class Worker:
         self.envs = [make(name, options) for _ in range(count)]
         self.obs_shape = Shape(self.envs[0].observation_space, "observation")
         self.action_shape = Shape(self.envs[0].action_space, "action")
-        self.next_seeds = [seed + i for i in range(count)]  # of the next reset; None: its generator goes on
+        self.given = [seed + i for i in range(count)]  # the last seeds that were given
+        self.next_seeds = list(self.given)  # of the next reset; None: its generator goes on
+        self.renewed = [0] * count  # how often it was made anew with a seed that follows from the given one
         self.ended = [0] * count  # the flags of the end; 0 while an episode runs
         self.sums, self.counts = [0.0] * count, [0] * count
         self.reserve()
@@ -274,6 +276,7 @@ class Worker:
             try:
                 if self.envs[i] is None:
                     self.envs[i] = make(self.name, self.options)
+                    self.seed_renewed(i)
                 seed = self.next_seeds[i]
                 self.obs[i] = self.obs_shape.row(self.envs[i].reset(seed=None if seed is None else seed_of(seed))[0])
                 self.next_seeds[i], self.ended[i], self.sums[i], self.counts[i] = None, 0, 0.0, 0
@@ -284,12 +287,20 @@ class Worker:
         self.ended[i], self.obs[i] = TRUNCATED, 0
         return False
 
+    def seed_renewed(self, i):
+        """One without a generator that goes on: the same run has the same seeds, and others have others."""
+        if self.next_seeds[i] is None:
+            self.renewed[i] += 1
+            sequence = np.random.SeedSequence((self.given[i], self.renewed[i]))
+            self.next_seeds[i] = int(sequence.generate_state(1, np.uint64)[0])
+
     def reset(self):
         """The answer, with the flags of those in the mask."""
         answer = b"k"
         for i in np.flatnonzero(self.mask):
             if self.seeded[i]:
-                self.next_seeds[i] = int(self.seeds[i])
+                self.given[i] = self.next_seeds[i] = int(self.seeds[i])
+                self.renewed[i] = 0
             self.flags[i] = OBS_IS_RESET if self.begin(i) else 0
             if not self.flags[i]:
                 answer = b"e" + bytes(self.text).rstrip(b"\0")

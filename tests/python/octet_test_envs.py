@@ -166,6 +166,18 @@ class Seeded(Counts):
         return np.array([self.drawn, os.getpid()])
 
 
+class SeededOnce(Seeded):
+    """Begins one episode, and has to be made anew for the next."""
+
+    begun = False
+
+    def reset(self, *, seed=None, options=None):
+        if self.begun:
+            raise RuntimeError("it is worn out")
+        self.begun = True
+        return super().reset(seed=seed, options=options)
+
+
 class Raises(Counts):
     def trouble(self):
         if self.steps == 3:
@@ -317,6 +329,6 @@ class Endless(Counts):
     action_space = spaces.Discrete(2**40)
 
 
-for kind in (Counts, Crash, Exit, Hang, Spin, Stuck, Grows, Numbered, ResetCrash, Resized, Port, NotFinitePort, Seeded, Raises, Asserts, NotFinite, Shape, Mixed, Pixels, Says, Options, ChannelsFirst, Maps, Alone, ManyActions, Words, Whole, WholeBytes, Deep, Empty, EmptyActions,
+for kind in (Counts, Crash, Exit, Hang, Spin, Stuck, Grows, Numbered, ResetCrash, Resized, Port, NotFinitePort, Seeded, SeededOnce, Raises, Asserts, NotFinite, Shape, Mixed, Pixels, Says, Options, ChannelsFirst, Maps, Alone, ManyActions, Words, Whole, WholeBytes, Deep, Empty, EmptyActions,
              Large, Endless):
     gymnasium.register(f"Octet{kind.__name__}-v0", entry_point=kind, disable_env_checker=True)

@@ -120,6 +120,22 @@ def test_a_process_that_was_lost_goes_on_with_seeds_of_its_own():
     assert len({*one, *other}) == 12 and one == drawn_after_a_loss(1000)
 
 
+def drawn_when_made_anew(seed):
+    """What two environments drew for their first three episodes, which end after six steps."""
+    env = make("SeededOnce")
+    drawn = env.reset(seed=seed)[0][:, 0].tolist()
+    for _ in range(2):
+        for _ in range(7):
+            obs = env.step(np.zeros(2, int))[0]
+        drawn += obs[:, 0].tolist()
+    return drawn
+
+
+def test_an_environment_that_is_made_anew_goes_on_with_seeds_of_its_own():
+    one, other = drawn_when_made_anew(1000), drawn_when_made_anew(2000)
+    assert len({*one, *other}) == 12 and one == drawn_when_made_anew(1000)
+
+
 def test_a_process_with_other_spaces_is_refused_each_time(tmp_path):
     env = make("Resized", count=1, path=str(tmp_path / "made"))
     env.reset(seed=1)
