@@ -1,6 +1,6 @@
 // Messages from one thread to another over each transport that a run may use: MB/s, median of
-// ROUNDS, and the ratio to NNG's own TLS, measured in the same run. Every byte's sum and the order
-// are checked. usage: bench_gate [quick]
+// ROUNDS, and the ratio to NNG's own TLS, measured in the same run. Order, length and both ends of
+// every message are checked. usage: bench_gate [quick]
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>

@@ -16,6 +16,7 @@
 #include "replay/replay_table.h"
 
 #define OBS_FLOATS  16
+#define NUMBERS     1000003 // observations count up to it, and begin anew
 #define INSERT_ROWS 1024
 #define SAMPLE_ROWS 256
 #define REPEATS_MAX 21
@@ -80,7 +81,7 @@ maker_next(maker *self)
         self->run_first[run] = self->rows_sent;
         for (uint32_t i = 0; i < each; i++) {
             uint32_t row = run * each + i;
-            self->obs[row][0] = (float)((self->rows_sent + i) % 1000003);
+            self->obs[row][0] = (float)((self->rows_sent + i) % NUMBERS);
             self->reward[row] = self->obs[row][0];
             self->flags[row] = self->rows_sent + i == 0 ? WIRE_FIRST : 0;
         }
@@ -95,7 +96,8 @@ sampled_check(const wire_sampled *sampled)
         float obs, next;
         memcpy(&obs, sampled->obs + (size_t)i * sampled->obs_bytes, sizeof(obs));
         memcpy(&next, sampled->next + (size_t)i * sampled->obs_bytes, sizeof(next));
-        if (obs != sampled->reward[i] || (next != obs + 1 && next != 0)) {
+        float follows = obs == NUMBERS - 1 ? 0 : obs + 1;
+        if (obs != sampled->reward[i] || next != follows) {
             fprintf(stderr, "bench_replay: row %u has another observation than was inserted\n", i);
             exit(1);
         }

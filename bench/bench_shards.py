@@ -45,6 +45,7 @@ def run(shards, kind):
         summary = json.loads(pathlib.Path(folder, "run/summary.json").read_text(encoding="utf-8"))
         inserts, samples = (sum(int(s[key]) for s in stops) for key in ("inserts", "samples"))
         assert len(stops) == shards and inserts >= 0.9 * steps, (stops, done.stdout)
+        assert samples >= ratio * (inserts * 0.5 - 1000 * tolerance), stops
         assert samples <= ratio * (inserts * 1.5 + 1000 * tolerance) + 20_000, stops
         return inserts, samples, sum(float(s["cpu_s"]) for s in stops), summary
 

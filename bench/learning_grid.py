@@ -36,7 +36,7 @@ def load(paths, by_env=False):
 
 def table(found):
     print("| preset | policy | seeds | reached its goal | seconds, median (most) | return: mean ± spread, least | again, least | last version: mean, least | last screens: mean | "
-          "thousand env steps, median | thousand updates, median | env steps/s | acting: infer / env / send / wait |")
+          "thousand env steps, median | thousand updates, median | env steps/s | acting: " + " / ".join(SPLIT) + " |")
     print("|---|---|---|---|---|---|---|---|---|---|---|---|---|")
     for preset, settings in found.items():
         for setting, runs in settings.items():

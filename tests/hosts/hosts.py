@@ -15,7 +15,7 @@ import time
 import cluster
 from cluster import ROOT
 from daemons import NEVER_S, PATIENCE, wait_for
-from scenarios import main, say
+from scenarios import Skipped, main, say
 
 CARTPOLE = ROOT / "presets/cartpole.yaml"
 # An endless run: the goal cannot be reached, the budget not spent.
@@ -91,8 +91,7 @@ def own_learner(check, folder):
     """CartPole is solved by a Python program that learns beside octet-learner."""
     python, library = python_with_numpy(), BUILD / "liboctet/liboctet.so"
     if python is None or not library.exists():
-        say("SKIPPED: no Python has NumPy and Gymnasium (script/setup test), or the build has no liboctet.so")
-        return
+        raise Skipped("no Python has NumPy and Gymnasium (script/setup test), or the build has no liboctet.so")
     with cluster.Cluster(BUILD, folder, actors=2) as system:
         settings = ["algo.name=external", "algo.learning_rate=0.003", "network.hidden=[32,32]"]
         solved(check, system, 60, settings,

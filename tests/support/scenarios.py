@@ -35,8 +35,12 @@ class Checks:
         self.that(in_time(seconds, most_s), f"{what} {told} (required: {most_s:g} s)")
 
 
+class Skipped(Exception):
+    """A scenario cannot be played here, for the reason that it says."""
+
+
 def play(scenario, world):
-    """Whether it held; its logs are shown when not."""
+    """Whether it held ("skipped": it was not played); its logs are shown when not."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="octet-test-"))
     check, begin = Checks(), time.monotonic()
     print(f"{scenario.__name__}: {scenario.__doc__}", flush=True)
@@ -46,6 +50,9 @@ def play(scenario, world):
         else:
             with world(folder) as made:
                 scenario(check, made)
+    except Skipped as why:
+        say(f"SKIPPED: {why}")
+        return "skipped"
     except Exception:  # the next scenarios are to be heard of as well
         check.failed.append("broke off")
         traceback.print_exc(file=sys.stdout)
@@ -77,5 +84,6 @@ def main(doc, scenarios, words, begin, world=None):
     # Started in the background it has SIGINT ignored, and so would what it starts.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     held = [play(names[name], world) for name in (chosen or names)]
-    print(f"{sum(held)} passed, {len(held) - sum(held)} failed, 0 skipped")
+    passed, skipped = held.count(True), held.count("skipped")
+    print(f"{passed} passed, {len(held) - passed - skipped} failed, {skipped} skipped")
     return 0 if all(held) else 1
