@@ -215,6 +215,7 @@ main(int argc, char **argv)
     bool is_tls = net_url_is_tls(arguments.io.learner) ||
                   (arguments.io.relay != NULL && net_url_is_tls(arguments.io.relay));
     if (!net_daemon_secure(&arguments.daemon, loop, role, is_tls)) {
+        net_loop_destroy(loop);
         return EXIT_USAGE;
     }
     actor_io *io;

@@ -531,6 +531,7 @@ main(int argc, char **argv)
     }
     net_loop *loop = net_loop_create();
     if (!net_daemon_secure(&arguments.daemon, loop, OCT_ROLE_LEARNER, needs_tls(&config))) {
+        net_loop_destroy(loop);
         return EXIT_USAGE;
     }
     bool is_group = members != NULL;

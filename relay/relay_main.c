@@ -192,6 +192,7 @@ main(int argc, char **argv)
             &arguments.daemon, loop, OCT_ROLE_RELAY,
             net_url_is_tls(arguments.io.learner) || net_url_is_tls(arguments.io.listen) ||
                 (arguments.io.relay != NULL && net_url_is_tls(arguments.io.relay)))) {
+        net_loop_destroy(loop);
         return EXIT_USAGE;
     }
     relay_io *io;

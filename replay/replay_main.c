@@ -181,6 +181,7 @@ main(int argc, char **argv)
     net_loop *loop = net_loop_create();
     if (!net_daemon_secure(&options.daemon, loop, OCT_ROLE_REPLAY,
                            net_url_is_tls(options.listen))) {
+        net_loop_destroy(loop);
         return EXIT_USAGE;
     }
     if (net_daemon_on_stop(&options.daemon, loop, stop_asked, loop) != OCT_OK) {

@@ -27,7 +27,9 @@ holder() {
         *"Invalid job id"*) return ;;
         esac
         state=${state%%$'\n'*}
-        [ "$state" = COMPLETING ] && [ "$tries" -lt "${OCTET_COMPLETING_TRIES-150}" ] || break
+        if [ "$state" != COMPLETING ] || [ "$tries" -ge "${OCTET_COMPLETING_TRIES-150}" ]; then
+            break
+        fi
         [ "$tries" -ne 0 ] || say "waits for the end of job $1" >&2
         tries=$((tries + 1))
         sleep 2
