@@ -550,6 +550,9 @@ static void
 priorities_leave(learner_source *source)
 {
     uint32_t given = source->priority_given, left = source->priority_count - given;
+    if (given == 0) {
+        return;
+    }
     memmove(source->key, source->key + given, left * sizeof(*source->key));
     memmove(source->priority, source->priority + given, left * sizeof(*source->priority));
     source->priority_count = left;
