@@ -1,6 +1,7 @@
 // octet import: a policy from an ONNX model, calibrated, compared with it, quantised and written.
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -163,23 +164,42 @@ file_is_channels_first(const import_run *run, const import_npy *npy)
             (npy->rank == 4 && memcmp(npy->shape + 1, input->shape, 3 * sizeof(uint32_t)) == 0));
 }
 
-// Rows of the file in the policy's order and of its type.
+// Whether a policy of bytes can read what it is given. False after a message.
+static bool
+file_is_bytes(const char *path, const import_npy *npy)
+{
+    for (size_t i = 0; i < (size_t)npy->rows * npy->width; i++) {
+        float x = npy->numbers[i];
+        if (!(x >= 0.0f && x <= 255.0f && x == floorf(x))) {
+            cli_error(CLI_IMPORT,
+                      "'%s': number %zu of row %zu is %g; the model reads bytes: allowed is a "
+                      "whole number from 0 to 255 (divided by 255? give the bytes)",
+                      path, i % npy->width + 1, i / npy->width + 1, (double)x);
+            return false;
+        }
+    }
+    return true;
+}
+
+// Rows of the file, which are of the policy's type, in its order.
 static void
 file_add(import_run *run, const import_npy *npy)
 {
     const policy_spec *spec = &run->fp32->spec;
-    bool is_moved = file_is_channels_first(run, npy);
+    bool is_moved = file_is_channels_first(run, npy), is_bytes = spec->obs_dtype == POLICY_U8;
     float *row = oct_alloc(npy->width * sizeof(float));
     uint8_t *bytes = oct_alloc(npy->width);
     for (uint32_t r = 0; r < npy->rows; r++) {
         for (uint32_t i = 0; i < npy->width; i++) {
             uint32_t at = is_moved ? run->result.order[i] : i;
             float x = npy->numbers[(size_t)r * npy->width + i];
-            row[at] = x;
-            bytes[at] = (uint8_t)(x > 0.0f ? OCT_MIN(x, 255.0f) : 0.0f);
+            if (is_bytes) {
+                bytes[at] = (uint8_t)x;
+            } else {
+                row[at] = x;
+            }
         }
-        quantizer_reservoir_add(run->observed,
-                                spec->obs_dtype == POLICY_U8 ? (const void *)bytes : row,
+        quantizer_reservoir_add(run->observed, is_bytes ? (const void *)bytes : row,
                                 policy_spec_obs_bytes(spec), 1);
     }
     free(row);
@@ -197,11 +217,14 @@ file_observe(import_run *run)
     }
     uint32_t count = run->fp32->spec.obs_count;
     bool is_fit = npy.width == count;
-    if (is_fit) {
-        file_add(run, &npy);
-    } else {
+    if (!is_fit) {
         cli_error(CLI_IMPORT, "'%s' has rows of %u numbers, an observation of the model has %u",
                   path, npy.width, count);
+    } else if (run->fp32->spec.obs_dtype == POLICY_U8) {
+        is_fit = file_is_bytes(path, &npy);
+    }
+    if (is_fit) {
+        file_add(run, &npy);
     }
     import_npy_free(&npy);
     if (is_fit && quantizer_reservoir_count(run->observed) == 0) {

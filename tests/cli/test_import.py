@@ -7,6 +7,7 @@ import json
 import pathlib
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -14,6 +15,41 @@ import unittest
 
 OCTET = pathlib.Path()
 DATA = pathlib.Path()
+
+
+def field(number, value):
+    """A field of protobuf: a number, or bytes with their length."""
+    def varint(n):
+        return bytes([n & 127 | 128]) + varint(n >> 7) if n > 127 else bytes([n])
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    value = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def small_model(weights, reads_bytes=False):
+    """One dense layer, weights[input][output], of float32 or of bytes, from 'observation' to 'values'."""
+    def node(operation, inputs, output, attribute=b""):
+        return field(1, b"".join(field(1, name) for name in inputs) + field(2, output) + field(3, output) +
+                     field(4, operation) + attribute)
+
+    def port(name, kind, *shape):
+        return field(1, name) + field(2, field(1, field(1, kind) + field(2, b"".join(
+            field(1, field(2, "batch") if size is None else field(1, size)) for size in shape))))
+    inputs, outputs, number = len(weights), len(weights[0]), [x for row in weights for x in row]
+    graph = node("Cast", ["observation"], "floats", field(5, field(1, "to") + field(3, 1) + field(20, 2))) if reads_bytes else b""
+    graph += node("MatMul", ["floats" if reads_bytes else "observation", "w"], "values") + field(2, "small")
+    graph += field(5, field(1, inputs) + field(1, outputs) + field(2, 1) + field(8, "w") +
+                   field(9, struct.pack(f"<{len(number)}f", *number)))
+    graph += field(11, port("observation", 2 if reads_bytes else 1, None, inputs)) + field(12, port("values", 1, None, outputs))
+    return field(1, 8) + field(2, "test") + field(7, graph) + field(8, field(2, 13))
+
+
+def array(rows):
+    """Rows of float32 as numpy.save writes them."""
+    head = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({len(rows)}, {len(rows[0])}), }}".ljust(117) + "\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + b"".join(
+        struct.pack(f"<{len(row)}f", *row) for row in rows)
 
 
 class Import(unittest.TestCase):
@@ -88,6 +124,20 @@ class Import(unittest.TestCase):
         self.assertEqual((report["head"], report["notes"][0][:11]), ("gaussian", "its action "))
         self.assertIn("random observations", report["observed"])
         self.assertFalse(report["quantised"]["calibrated"])
+
+    def test_observations_of_a_model_of_bytes_are_bytes(self):
+        (self.home / "bytes.onnx").write_bytes(small_model([[1, -1], [0, 1]], reads_bytes=True))
+        (self.home / "seen.npy").write_bytes(array([[0, 255], [7, 0]]))
+        arguments = ["bytes.onnx", "--actions", 2, "--out", "x.oct", "--observations"]
+        self.assertEqual(self.report(*arguments, "seen.npy")["rows"], 2)
+        (self.home / "x.oct").unlink()
+        for number, text in [(0.7, "0.7"), (-3, "-3"), (256, "256"), (1e9, "1e+09"), (float("nan"), "nan"), (float("inf"), "inf")]:
+            with self.subTest(text):
+                (self.home / "seen.npy").write_bytes(array([[0, 1], [1, 0], [255, number], [number, 0]]))
+                self.assertEqual(self.octet("import", *arguments, "seen.npy", code=1),
+                                 f"octet import: error: 'seen.npy': number 2 of row 3 is {text}; the model reads bytes: allowed is "
+                                 "a whole number from 0 to 255 (divided by 255? give the bytes)\n")
+                self.assertFalse((self.home / "x.oct").exists())
 
     def test_wrong_input_is_said(self):
         (self.home / "text.onnx").write_text("this is no model")
