@@ -300,12 +300,13 @@ convert(import_run *run)
     uint32_t count = quantizer_reservoir_count(run->observed);
     oct_err err = import_policy_parity(&run->report.parity, &run->result, run->fp32, rows, count);
     if (err == OCT_OK && options->precision != POLICY_FP32) {
-        err = quantizer_ptq_convert(&run->image, run->fp32, options->precision,
-                                    &QUANTIZER_METHOD_DEFAULT, run->is_real ? run->observed : NULL);
-        run->report.is_calibrated = run->is_real;
-        if (err == OCT_OK) {
-            err = quantizer_probe(&run->report.far, run->image, run->fp32, rows, count);
+        if (quantizer_ptq_convert(&run->image, run->fp32, options->precision,
+                                  &QUANTIZER_METHOD_DEFAULT,
+                                  run->is_real ? run->observed : NULL) != OCT_OK) {
+            return failed(options->model, "a weight is not finite once it is quantised");
         }
+        run->report.is_calibrated = run->is_real;
+        err = quantizer_probe(&run->report.far, run->image, run->fp32, rows, count);
     }
     if (err != OCT_OK) {
         cli_error(CLI_IMPORT,

@@ -139,6 +139,13 @@ class Import(unittest.TestCase):
                                  "a whole number from 0 to 255 (divided by 255? give the bytes)\n")
                 self.assertFalse((self.home / "x.oct").exists())
 
+    def test_what_the_conversion_fails_of_is_said(self):
+        (self.home / "far.onnx").write_bytes(small_model([[3.4e38, -3.4e38, -3.4e38]]))  # 4.5e38 from their mean
+        arguments = ["import", "far.onnx", "--actions", 3, "--out", "x.oct"]
+        self.assertEqual(self.octet(*arguments, code=1),
+                         "octet import: error: 'far.onnx': a weight is not finite once it is quantised\n")
+        self.octet(*arguments, "--precision", "fp32")
+
     def test_wrong_input_is_said(self):
         (self.home / "text.onnx").write_text("this is no model")
         shutil.copy(DATA / "norm_dynamo.onnx", self.home / "alone.onnx")
