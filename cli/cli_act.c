@@ -95,6 +95,8 @@ lines_act(act_state *act)
         if (octet_policy_act(act->policy, act->lines.row, act->action) != OCTET_POLICY_OK ||
             (act->outputs &&
              octet_policy_outputs(act->policy, act->lines.row, act->y) != OCTET_POLICY_OK)) {
+            cli_error("act", "line %llu: a number of the observation is not finite",
+                      act->lines.line);
             act->exit_code = CLI_EXIT_FAILED;
             return;
         }
