@@ -12,6 +12,7 @@
 
 #include "actor/actor_spec.h"
 #include "cli/cli_commands.h"
+#include "cli/cli_env_guard.h"
 #include "cli/cli_options.h"
 #include "cli/cli_python.h"
 #include "cli/cli_text.h"
@@ -362,12 +363,11 @@ static int export(int argc, char **argv)
 
 // ---- import
 
-// That the steps are of the environment that --env names, where that can be opened here.
-static oct_err
-import_check_env(const data_options *options, const replay_data_env *recorded, char *reason,
-                 size_t reason_size)
+// What the environment that --env names is, where that can be opened here; the caller frees it.
+// NULL after a note.
+static octet_env_spec *
+import_env(const data_options *options)
 {
-    static actor_spec own;
     char why[ENV_REASON_BYTES] = "";
     const env_request request = {
         .id = options->env_id,
@@ -376,27 +376,42 @@ import_check_env(const data_options *options, const replay_data_env *recorded, c
         .seed = 1,
     };
     env *e = NULL;
+    cli_env_guard_begin(options->command, options->env_id);
     oct_err err = env_open(&e, &request, why, sizeof(why));
     if (err == OCT_OK) {
-        err = actor_spec_init(&own, env_spec(e), why, sizeof(why));
+        err = actor_spec_trains(env_spec(e), why, sizeof(why));
     }
-    if (err != OCT_OK) {
+    octet_env_spec *own = err == OCT_OK ? actor_spec_copy(env_spec(e)) : NULL;
+    env_close(e);
+    cli_env_guard_end();
+    if (own == NULL) {
         fprintf(stderr,
                 "octet %s: note: whether the steps are of environment '%s' is not known: %s\n",
                 options->command, options->env_id, why);
-    } else if (cli_data_check_env(recorded, &own.wire, why, sizeof(why)) != OCT_OK) {
-        err = oct_refuse(reason, reason_size, "--env is '%s', but the steps are of another: %s",
-                         options->env_id, why);
-        env_close(e);
-        return err;
     }
-    env_close(e);
-    return OCT_OK;
+    return own;
 }
 
-// What the program wrote takes the place of out once it was found whole.
+// That the steps are of it.
 static oct_err
-import_finish(const data_options *options, const char *draft, char *reason, size_t reason_size)
+import_check_env(const data_options *options, const replay_data_env *recorded,
+                 const octet_env_spec *its, char *reason, size_t reason_size)
+{
+    static actor_spec own;
+    char why[ENV_REASON_BYTES] = "";
+    if (actor_spec_init(&own, its, why, sizeof(why)) == OCT_OK &&
+        cli_data_check_env(recorded, &own.wire, why, sizeof(why)) == OCT_OK) {
+        return OCT_OK;
+    }
+    return oct_refuse(reason, reason_size, "--env is '%s', but the steps are of another: %s",
+                      options->env_id, why);
+}
+
+// What the program wrote takes the place of out once it was found whole and of the environment own,
+// unless that is NULL.
+static oct_err
+import_finish(const data_options *options, const char *draft, const octet_env_spec *own,
+              char *reason, size_t reason_size)
 {
     data_source *source;
     data_episodes episodes;
@@ -405,9 +420,8 @@ import_finish(const data_options *options, const char *draft, char *reason, size
     const replay_data_header *header = data_source_header(source);
     data_episodes_find(&episodes, source);
     data_numbers_find(&n, source, &episodes);
-    oct_err err = options->env_id == NULL
-                      ? OCT_OK
-                      : import_check_env(options, &header->env, reason, reason_size);
+    oct_err err =
+        own == NULL ? OCT_OK : import_check_env(options, &header->env, own, reason, reason_size);
     if (err == OCT_OK && (err = oct_file_adopt(draft, options->out)) != OCT_OK) {
         (void)snprintf(reason, reason_size, "cannot write '%s': %s", options->out, strerror(errno));
     }
@@ -435,8 +449,11 @@ import(int argc, char **argv)
     if (options.env_options != NULL && options.env_id == NULL) {
         cli_usage_error(options.command, "--options are those of the environment that --env names");
     }
+    // Before there is a draft, which an environment that ends the process would leave.
+    octet_env_spec *own = options.env_id != NULL ? import_env(&options) : NULL;
     oct_file_clear(options.out);
     if (passing_begin(options.out, false, reason, sizeof(reason)) != OCT_OK) {
+        free(own);
         return failure(&options, reason);
     }
     const char *draft = passing[1];
@@ -451,9 +468,10 @@ import(int argc, char **argv)
     }
     oct_err err = cli_python_run(PYTHON, arguments, reason, sizeof(reason));
     if (err == OCT_OK) {
-        err = import_finish(&options, draft, reason, sizeof(reason));
+        err = import_finish(&options, draft, own, reason, sizeof(reason));
     }
     (void)unlink(draft); // unless it has taken its place
+    free(own);
     return err == OCT_OK ? 0 : failure(&options, reason);
 }
 

@@ -11,6 +11,7 @@
 #include "actor/actor_evaluate.h"
 #include "cli/cli_commands.h"
 #include "cli/cli_distill_rows.h"
+#include "cli/cli_env_guard.h"
 #include "cli/cli_options.h"
 #include "cli/run/cli_folder.h"
 #include "common/oct_file.h"
@@ -546,8 +547,10 @@ cli_distill(int argc, char **argv)
         return CLI_EXIT_FAILED;
     }
     env_name(&d);
+    cli_env_guard_begin(CLI_DISTILL, d.options.env_id);
     bool is_done = out_name(&d) && env_begin(&d) && student_begin(&d) && rows_begin(&d) &&
                    out_check(&d) && learn(&d) && finish(&d);
+    cli_env_guard_end();
     distill_destroy(d.student);
     policy_image_destroy(d.teacher);
     free(d.obs);

@@ -9,6 +9,7 @@
 #include "actor/actor_evaluate.h"
 #include "actor/actor_sight.h"
 #include "cli/cli_commands.h"
+#include "cli/cli_env_guard.h"
 #include "cli/cli_import_options.h"
 #include "cli/cli_import_report.h"
 #include "cli/cli_observe.h"
@@ -376,8 +377,15 @@ cli_import(int argc, char **argv)
 {
     import_run *run = oct_alloc(sizeof(*run));
     cli_import_options_parse(&run->options, argc, argv);
+    bool has_env = run->options.env_id != NULL;
+    if (has_env) {
+        cli_env_guard_begin(CLI_IMPORT, run->options.env_id);
+    }
     bool is_done = request_complete(&run->options) && model_take(run) && observe(run) &&
                    scale(run) && convert(run) && files_write(run);
+    if (has_env) {
+        cli_env_guard_end();
+    }
     if (is_done) {
         report(run);
     }

@@ -10,6 +10,7 @@
 
 #include "cli/cli_against.h"
 #include "cli/cli_codes.h"
+#include "cli/cli_env_guard.h"
 #include "cli/cli_options.h"
 #include "cli/cli_text.h"
 #include "cli/run/cli_folder.h"
@@ -299,9 +300,15 @@ inspect_all(const inspect_arguments *arguments)
         return CLI_EXIT_FAILED;
     }
     options.against.fp32 = fp32;
+    if (arguments->env_id != NULL) {
+        cli_env_guard_begin("inspect", arguments->env_id);
+    }
     int result = 0;
     for (int i = 0; i < arguments->count; i++) {
         result |= inspect(arguments->paths[i], &options);
+    }
+    if (arguments->env_id != NULL) {
+        cli_env_guard_end();
     }
     policy_image_destroy(fp32);
     return result;

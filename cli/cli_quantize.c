@@ -11,6 +11,7 @@
 
 #include "actor/actor_evaluate.h"
 #include "cli/cli_commands.h"
+#include "cli/cli_env_guard.h"
 #include "cli/cli_observe.h"
 #include "cli/cli_options.h"
 #include "cli/cli_quantize_options.h"
@@ -288,6 +289,9 @@ cli_quantize(int argc, char **argv)
     int code = CLI_EXIT_FAILED;
     quantizer_reservoir *calibration = NULL;
     bool needs_env = options.evaluate || options.calibrate || options.scale_observations;
+    if (needs_env) {
+        cli_env_guard_begin(CLI_QUANTIZE, options.env_id);
+    }
     if ((needs_env && !env_fits(fp32, &options)) ||
         (options.scale_observations && !observations_scale(&fp32, &options)) ||
         (options.calibrate &&
@@ -299,6 +303,9 @@ cli_quantize(int argc, char **argv)
         code = measure(fp32, &options, calibration, means);
     } else {
         code = quantize(fp32, path, &options, calibration);
+    }
+    if (needs_env) {
+        cli_env_guard_end();
     }
     quantizer_reservoir_destroy(calibration);
     policy_image_destroy(fp32);

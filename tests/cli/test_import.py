@@ -7,6 +7,7 @@ import json
 import pathlib
 import re
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import unittest
 
 OCTET = pathlib.Path()
 DATA = pathlib.Path()
+PLUGINS = pathlib.Path()  # of tests/envs
 
 
 def field(number, value):
@@ -146,6 +148,24 @@ class Import(unittest.TestCase):
                          "octet import: error: 'far.onnx': a weight is not finite once it is quantised\n")
         self.octet(*arguments, "--precision", "fp32")
 
+    def test_an_environment_that_ends_the_process_is_named(self):
+        (self.home / "walk.onnx").write_bytes(small_model([[1, -1], [0, 1]]))
+        self.octet("import", "walk.onnx", "--env", PLUGINS / "bad_none.so", "--out", "walk.oct")
+        for name, code, words in [("exit", 1, "ended the process"), ("crash", -signal.SIGABRT, "crashed with signal 6 (Aborted)")]:
+            env = PLUGINS / f"bad_{name}.so"
+            for command, *arguments in [
+                ["import", "walk.onnx", "--out", "x.oct"],
+                ["quantize", "walk.fp32.oct", "--precision", "int8", "--calibrate", "--out", "x.oct"],
+                ["quantize", "walk.fp32.oct", "--precision", "all", "--episodes", 1],
+                ["distill", "walk.fp32.oct", "--observations", 9, "--out", "x"],
+                ["inspect", "walk.oct", "--against", "walk.fp32.oct"],
+            ]:
+                with self.subTest(name, command=command):
+                    self.assertEqual(self.octet(command, *arguments, "--env", env, code=code),
+                                     f"octet {command}: error: the environment {words}: {env}; for details run "
+                                     f"'octet env check {env}'\n")
+                    self.assertEqual(list(self.home.glob("x*")), [])
+
     def test_wrong_input_is_said(self):
         (self.home / "text.onnx").write_text("this is no model")
         shutil.copy(DATA / "norm_dynamo.onnx", self.home / "alone.onnx")
@@ -180,4 +200,5 @@ class Import(unittest.TestCase):
 
 if __name__ == "__main__":
     OCTET, DATA = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve() / "tests/data/import"
+    PLUGINS = OCTET.parent.parent / "tests/envs"
     unittest.main(argv=sys.argv[:1])

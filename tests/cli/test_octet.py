@@ -360,6 +360,14 @@ class WrongInput(Case):
             _, err = self.octet("eval", policy, "--env", shape, "--options", f"obs=6,obs_dtype=3,n=3,{how}_at=9", code=code)
             self.assertEqual(err, f"octet eval: error: the environment {words}: {shape}; for details run 'octet env check {shape}'\n")
 
+    def test_data_import_for_an_environment_that_ends_the_process(self):
+        for how, code, words in (("exit", 1, "ended the process"), ("crash", -signal.SIGABRT, "crashed with signal 6 (Aborted)")):
+            env = str(PLUGINS / f"bad_create_{how}.so")
+            before = sorted(self.home.iterdir())
+            _, err = self.octet("data", "import", "--minari", "none", "--out", "x.data", "--env", env, code=code)
+            self.assertEqual(err, f"octet data import: error: the environment {words}: {env}; for details run 'octet env check {env}'\n")
+            self.assertEqual(sorted(self.home.iterdir()), before)
+
     def test_a_taken_port_of_metrics_makes_no_folder(self):
         with socket.create_server(("127.0.0.1", 0)) as server:
             port = server.getsockname()[1]

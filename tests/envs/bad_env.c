@@ -136,6 +136,9 @@ create(const octet_env_config *config, octet_env_handle **out, char *error, uint
 #ifdef BAD_CREATE_CRASH
     abort();
 #endif
+#ifdef BAD_CREATE_EXIT
+    exit(0);
+#endif
 #ifdef BAD_CREATE_HANG
     for (volatile int spin = 1; spin != 0;) {
     }
