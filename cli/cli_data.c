@@ -302,6 +302,14 @@ passing_begin(const char *path, bool is_step, char *reason, size_t reason_size)
     return OCT_OK;
 }
 
+// A data set of octet.
+static oct_err
+own_write(const data_options *options, char *reason, size_t reason_size)
+{
+    OCT_TRY(passing_begin(options->out, false, reason, reason_size));
+    return data_set_write(options->out, options, true, reason, reason_size);
+}
+
 // For a program that reads data sets: the chosen episodes in a file that goes again.
 static oct_err
 other_write(const data_options *options, char *reason, size_t reason_size)
@@ -354,9 +362,8 @@ static int export(int argc, char **argv)
     const char *target = options.out != NULL ? options.out : options.npz;
     oct_err err = target != NULL ? target_check(&options, target, reason, sizeof(reason)) : OCT_OK;
     if (err == OCT_OK) {
-        err = options.out != NULL
-                  ? data_set_write(options.out, &options, true, reason, sizeof(reason))
-                  : other_write(&options, reason, sizeof(reason));
+        err = options.out != NULL ? own_write(&options, reason, sizeof(reason))
+                                  : other_write(&options, reason, sizeof(reason));
     }
     return err == OCT_OK ? 0 : failure(&options, reason);
 }

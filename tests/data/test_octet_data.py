@@ -2,7 +2,7 @@
 """octet data with data sets that octet_data.py, a second implementation of the format, has made: what
 the one writes the other reads, and a round trip through Minari gives the same bytes of steps.
 
-usage: test_octet_data.py numpy|minari OCTET OCTET_DATA.PY
+usage: test_octet_data.py numpy|minari OCTET OCTET_DATA.PY FAULTY_DISK
 
 minari: needs that package; it is looked for in this interpreter, in $OCTET_TEST_PYTHON and in
 python3. Exit code 77, with a line that says so: nobody has it."""
@@ -19,7 +19,7 @@ import sys
 import tempfile
 import tracemalloc
 
-OCTET, PROGRAM = sys.argv[2:4]
+OCTET, PROGRAM, FAULTY_DISK = sys.argv[2:5]
 NEEDS = {"numpy": "numpy", "minari": "numpy, minari, gymnasium, h5py, PIL"}[sys.argv[1]]
 
 
@@ -222,6 +222,30 @@ def interrupted(folder, what, *arguments):
     assert sorted(folder.rglob("*")) == before, sorted(folder.rglob("*"))
 
 
+def interrupted_everywhere(folder, file):
+    """Stops the writing of a data set at each call that changes files: there is all of it, or nothing."""
+    out, whole = folder / "cut.data", folder / "whole.data"
+
+    def steps_of(path):  # the page before them has the time at which it was made
+        return path.read_bytes()[octet_data.PAGE:]
+    octet("export", file, "--out", whole)
+    before = sorted(folder.iterdir())
+    for n in range(1, 500):
+        done = subprocess.run(
+            [OCTET, "data", "export", file, "--out", out], capture_output=True, text=True, timeout=120, check=False,
+            preexec_fn=lambda: [signal.signal(number, signal.SIG_DFL) for number in (signal.SIGINT, signal.SIGTERM)],
+            env={**os.environ, "LD_PRELOAD": FAULTY_DISK, "FAULTY_DISK": f"{n}:interrupt", "ASAN_OPTIONS": "verify_asan_link_order=0"})
+        assert not out.exists() or steps_of(out) == steps_of(whole), n
+        is_cut = "faulty disk" in done.stderr
+        assert done.returncode == (-signal.SIGINT if is_cut else 0), (n, done)
+        out.unlink(missing_ok=is_cut)
+        assert sorted(folder.iterdir()) == before, (n, sorted(folder.iterdir()))
+        if not is_cut:
+            assert n > 3, n  # a draft, fsync and rename at least
+            return
+    raise AssertionError("it never comes to an end")
+
+
 def learners(folder):
     """docs/data.md says of every algorithm whether it learns from a data set, and `octet config --check` agrees."""
     page = pathlib.Path(__file__).parents[2] / "docs/data.md"
@@ -344,6 +368,7 @@ def with_numpy(folder):
     text = octet("export", folder / "numbers.data", "--npz", folder / "out.npz", python=python, code=1)
     assert text == "octet data: error: not enough memory: Unable to allocate 9 GiB\n", text
     assert (folder / "out.npz").read_bytes() == before and not list(folder.glob("*.tmp.*"))
+    interrupted_everywhere(folder, folder / "numbers.data")
     text = octet("export", folder / "numbers.data", "--npz", folder / "pipe", code=1)
     assert "pipe cannot be written: it is a device" in text and (folder / "pipe").is_fifo(), text
     assert "OCTET_PYTHON" in octet("import", "--minari", "x", "--out", folder / "none.data",
