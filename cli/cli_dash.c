@@ -22,7 +22,7 @@ enum { KEY_PORT = 256, KEY_LISTEN, KEY_TLS };
 typedef struct dash_options {
     char url[NET_URL_MAX];
     bool has_port, has_listen;
-    const char *tls;
+    const char *tls; // NULL: not given
     char *folder[FOLDERS_MAX];
     uint32_t count;
 } dash_options;
@@ -99,8 +99,12 @@ check(dash_options *options)
             exit(CLI_EXIT_FAILED);
         }
     }
-    // Of http://, where there is less to know, cli_dash_listen says what is wrong.
     bool is_plain = strncmp(options->url, "http://", 7) == 0;
+    if (options->tls != NULL && is_plain) {
+        cli_usage_error("dash", "--tls is for https; name --listen https://HOST:PORT");
+    }
+    options->tls = options->tls != NULL ? options->tls : net_loop_tls_default();
+    // Of http://, where there is less to know, cli_dash_listen says what is wrong.
     if (net_http_check(options->url, is_plain, options->tls != NULL, reason, sizeof(reason)) !=
         OCT_OK) {
         cli_usage_error("dash", "--listen is '%s': %s", options->url, reason);
@@ -119,7 +123,6 @@ cli_dash(int argc, char **argv)
 {
     static dash_options options;
     char reason[512];
-    options.tls = net_loop_tls_default();
     (void)snprintf(options.url, sizeof(options.url), "http://127.0.0.1:%d", CLI_DASH_PORT);
     cli_options_parse(&dash_argp, argc, argv, &options);
     check(&options);

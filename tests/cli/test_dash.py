@@ -191,6 +191,9 @@ class Server(Case):
         for both in [("--port", "9000", "--listen", "https://0.0.0.0:9001"), ("--listen", "https://0.0.0.0:9001", "--port", "9000")]:
             self.assertIn("--port and --listen exclude each other", self.octet("dash", *both, code=2)[1])
         self.assertIn("http:// is for this machine alone", self.octet("dash", "--listen", "http://0.0.0.0:8260", code=1)[1])
+        for plain in [(), ("--listen", "http://127.0.0.1:8260")]:
+            self.assertIn("--tls is for https; name --listen https://HOST:PORT",
+                          self.octet("dash", *plain, "--tls", "nowhere", code=2)[1])
         self.assertIn("https needs certificates", self.octet("dash", "--listen", "https://0.0.0.0:8260", code=2)[1])
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", 0))
