@@ -177,7 +177,7 @@ action_repeat_print(uint32_t action_repeat)
 int
 cli_export(int argc, char **argv)
 {
-    export_options options = {.name = "policy"};
+    export_options options = {0};
     cli_options_parse(&export_argp, argc, argv, &options);
     if (options.policy == NULL) {
         cli_usage_error("export", "no POLICY file given");
@@ -191,6 +191,10 @@ cli_export(int argc, char **argv)
     if (options.sampling && options.c99 == NULL) {
         cli_usage_error("export", "--sampling is for a header; name --c99 OUT.h");
     }
+    if (options.name != NULL && options.c99 == NULL) {
+        cli_usage_error("export", "--name is for a header; name --c99 OUT.h");
+    }
+    options.name = options.name != NULL ? options.name : "policy";
     char reason[REASON_BYTES], path[CLI_PATH_MAX];
     policy_image *image;
     cli_folder_file(path, options.policy, "policy.oct");

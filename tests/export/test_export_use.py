@@ -87,6 +87,9 @@ class Export(Case):
         for name in ["1a", "a-b", "", "_a", "ä", "a" * 41]:
             done = octet("export", policy, "--c99", self.home / "x.h", "--name", name, code=2)
             self.assertIn("--name", done.stderr)
+        done = octet("export", policy, "--onnx", self.home / "x.onnx", "--name", "foo", code=2)
+        self.assertIn("--name is for a header; name --c99 OUT.h", done.stderr)
+        self.assertFalse((self.home / "x.onnx").exists())
         octet("export", policy, "--c99", self.home / "x.h", "--name", "a" * 40)
         self.assertIn("No such file", octet("export", "none.oct", "--c99", "x.h", code=1).stderr)
         broken = self.home / "broken.oct"
