@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/cli_json.h"
@@ -102,42 +101,11 @@ state_json(const cli_state *state)
     return out;
 }
 
-static const struct {
-    const char *name, *type;
-} videos[] = {{"policy.mp4", "video/mp4"}, {"policy.gif", "image/gif"}};
-
-// An open file, or -1. *type: of HTTP.
-static int
-video_open(const cli_series *series, const char **type, uint64_t *size)
-{
-    for (size_t i = 0; i < OCT_COUNTOF(videos); i++) {
-        int fd = cli_series_file(series, videos[i].name, size);
-        *type = videos[i].type;
-        if (fd >= 0 && *size <= CLI_DASH_VIDEO_MAX) {
-            return fd;
-        }
-        if (fd >= 0) {
-            (void)close(fd);
-        }
-    }
-    return -1;
-}
-
-// When policy.oct was written, in µs: another time, another policy. Null: there is none.
+// When the file was written, in µs: another time, another file. Null: there is none.
 static json_t *
-policy_json(const cli_series *series)
+stamp_json(const cli_dash_stamp *stamp)
 {
-    uint64_t size;
-    struct stat file;
-    int fd = cli_series_file(series, "policy.oct", &size);
-    if (fd < 0) {
-        return json_null();
-    }
-    bool is_known = fstat(fd, &file) == 0;
-    (void)close(fd);
-    return !is_known ? json_null()
-                     : json_integer((json_int_t)file.st_mtim.tv_sec * 1000000 +
-                                    file.st_mtim.tv_nsec / 1000);
+    return stamp->is_there ? json_integer((json_int_t)stamp->written_us) : json_null();
 }
 
 static json_t *
@@ -145,9 +113,6 @@ run_json(const cli_dash_run *run, const oct_config *defaults, uint32_t group)
 {
     static const char *const statuses[] = {"live", "ended", "silent"};
     const cli_series *series = run->series;
-    const char *type;
-    uint64_t size;
-    int video = video_open(series, &type, &size);
     json_t *out = json_object();
     cli_json_put(out, "id", json_integer(run->id));
     cli_json_put(out, "name", cli_json_text(series->name));
@@ -164,11 +129,10 @@ run_json(const cli_dash_run *run, const oct_config *defaults, uint32_t group)
     cli_json_put(out, "summary",
                  series->summary != NULL ? json_incref(series->summary) : json_null());
     cli_json_put(out, "state", state_json(run->state));
-    cli_json_put(out, "policy", policy_json(series));
-    cli_json_put(out, "video", video >= 0 ? json_string(type) : json_null());
-    if (video >= 0) {
-        (void)close(video);
-    }
+    cli_json_put(out, "policy", stamp_json(&run->policy));
+    cli_json_put(out, "video",
+                 run->video_type != NULL ? json_string(run->video_type) : json_null());
+    cli_json_put(out, "video_written", stamp_json(&run->video));
     return out;
 }
 
@@ -362,7 +326,7 @@ static bool
 video_answer(const cli_dash_run *run, cli_dash_text *out)
 {
     uint64_t size;
-    int fd = video_open(run->series, &out->type, &size);
+    int fd = cli_dash_run_video(run, &out->type, &size);
     return fd >= 0 && file_read(fd, size, out);
 }
 

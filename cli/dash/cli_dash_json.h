@@ -25,7 +25,6 @@
 #define CLI_DASH_POINTS      512 // of a curve, at most
 #define CLI_DASH_MEAN_POINTS 200
 #define CLI_DASH_POLICY_MAX  (64u << 20) // bytes of a policy that is looked at
-#define CLI_DASH_VIDEO_MAX   (32u << 20)
 
 typedef struct cli_dash_text {
     const char *type; // static, of HTTP

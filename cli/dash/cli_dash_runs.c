@@ -306,12 +306,51 @@ scan(void *arg)
 
 // ---- reading
 
+// Closes the file; -1: there is none.
+static cli_dash_stamp
+stamp_take(int fd)
+{
+    struct stat file;
+    cli_dash_stamp out = {.is_there = fd >= 0 && fstat(fd, &file) == 0};
+    if (out.is_there) {
+        out.written_us = (int64_t)file.st_mtim.tv_sec * 1000000 + file.st_mtim.tv_nsec / 1000;
+        out.size = (uint64_t)file.st_size;
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return out;
+}
+
+static bool
+is_same(const cli_dash_stamp *a, const cli_dash_stamp *b)
+{
+    return a->is_there == b->is_there && a->written_us == b->written_us && a->size == b->size;
+}
+
+// The files that are read only when a page asks for them.
+static void
+files_look(cli_dash_run *run)
+{
+    uint64_t size;
+    const char *type;
+    cli_dash_stamp policy = stamp_take(cli_series_file(run->series, "policy.oct", &size));
+    cli_dash_stamp video = stamp_take(cli_dash_run_video(run, &type, &size));
+    type = video.is_there ? type : NULL;
+    run->changes +=
+        !is_same(&policy, &run->policy) || !is_same(&video, &run->video) || type != run->video_type;
+    run->policy = policy;
+    run->video = video;
+    run->video_type = type;
+}
+
 static void
 entry_read(entry *e, uint64_t bytes_max, bool *has_more)
 {
     *has_more = cli_series_read(e->run.series, bytes_max) || *has_more;
     e->run.changes += e->run.series->changes - e->series_changes;
     e->series_changes = e->run.series->changes;
+    files_look(&e->run);
 }
 
 // Some of each in turn: a long run does not keep the others waiting, nor the page.
@@ -423,4 +462,26 @@ bool
 cli_dash_runs_are_reading(const cli_dash_runs *runs)
 {
     return runs->has_more;
+}
+
+// ---- videos
+
+static const struct {
+    const char *name, *type;
+} videos[] = {{"policy.mp4", "video/mp4"}, {"policy.gif", "image/gif"}};
+
+int
+cli_dash_run_video(const cli_dash_run *run, const char **type, uint64_t *size)
+{
+    for (size_t i = 0; i < OCT_COUNTOF(videos); i++) {
+        int fd = cli_series_file(run->series, videos[i].name, size);
+        *type = videos[i].type;
+        if (fd >= 0 && *size <= CLI_DASH_VIDEO_MAX) {
+            return fd;
+        }
+        if (fd >= 0) {
+            (void)close(fd);
+        }
+    }
+    return -1;
 }

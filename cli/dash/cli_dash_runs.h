@@ -18,9 +18,10 @@
 // have a learner are asked; CLI_DASH_ROWS rows of each are in memory.
 typedef struct cli_dash_runs cli_dash_runs;
 
-#define CLI_DASH_RUNS_MAX 200
-#define CLI_DASH_LIVE_MAX 16
-#define CLI_DASH_ROWS     1024
+#define CLI_DASH_RUNS_MAX  200
+#define CLI_DASH_LIVE_MAX  16
+#define CLI_DASH_ROWS      1024
+#define CLI_DASH_VIDEO_MAX (32u << 20) // bytes; a longer one is none
 
 typedef enum cli_dash_status {
     CLI_DASH_LIVE,   // its learner answers
@@ -28,12 +29,21 @@ typedef enum cli_dash_status {
     CLI_DASH_SILENT, // neither: killed, or its daemons are on other hosts
 } cli_dash_status;
 
+// A file of a run folder when it was last looked at: another time or size, another file.
+typedef struct cli_dash_stamp {
+    bool is_there;
+    int64_t written_us; // since 1970
+    uint64_t size;      // in bytes
+} cli_dash_stamp;
+
 typedef struct cli_dash_run {
     uint32_t id; // never given again
     cli_series *series;
     cli_dash_status status;
-    const cli_state *state; // of a live run; else NULL
-    uint64_t changes;       // grows with whatever is new
+    const cli_state *state;       // of a live run that was asked; else NULL
+    cli_dash_stamp policy, video; // policy.oct; what cli_dash_run_video opens
+    const char *video_type;       // of HTTP, static; NULL: there is no video
+    uint64_t changes;             // grows with whatever is new
 } cli_dash_run;
 
 // loop NULL: read once, completely, and ask nobody. folders are borrowed.
@@ -48,5 +58,8 @@ uint64_t cli_dash_runs_changes(const cli_dash_runs *runs); // of all of them
 // When they were created, in µs: another process has other runs of the same ids.
 uint64_t cli_dash_runs_began_us(const cli_dash_runs *runs);
 bool cli_dash_runs_are_reading(const cli_dash_runs *runs); // there is more to read at once
+
+// policy.mp4 or policy.gif of the run folder, open for reading; -1: there is none. *type: of HTTP.
+int cli_dash_run_video(const cli_dash_run *run, const char **type, uint64_t *size);
 
 #endif // CLI_DASH_CLI_DASH_RUNS_H

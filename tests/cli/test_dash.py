@@ -152,6 +152,21 @@ class Server(Case):
         wait_for(lambda: [run["name"] for run in self.get("/runs")["runs"]] == ["b"], "one that is gone is gone")
         self.assertEqual(self.ask("/curve/0/env_steps/loss")[0].status, 404)
 
+    def test_files_that_come_after_the_end_are_seen(self):
+        dash_runs.make_run(self.runs / "a", 1, 10)
+        self.dash()
+        changes = self.when_read()["changes"]
+        for name, key, content in [("policy.gif", "video_written", b"GIF89a"), ("policy.gif", "video_written", b"GIF89a-longer"),
+                                   ("policy.mp4", "video_written", b"mp4"), ("policy.oct", "policy", b"OCTP")]:
+            before = self.get("/runs")["runs"][0][key]
+            (self.runs / "new").write_bytes(content)
+            os.replace(self.runs / "new", self.runs / "a" / name)
+            wait_for(lambda: self.get("/changes")["changes"] > changes, f"{name} is told")
+            answer = self.get("/runs")
+            self.assertNotIn(answer["runs"][0][key], [None, before])
+            changes = answer["changes"]
+        self.assertEqual(answer["runs"][0]["video"], "video/mp4")
+
     def test_of_many_runs_the_newest_are_shown(self):
         for i in range(202):
             dash_runs.make_run(self.runs / f"{i:03}", i, 1)
@@ -649,6 +664,19 @@ class Browser(Page):
             self.open(url)
             wait_for(lambda: self.run_js("(document.querySelector('#video img') || {}).naturalWidth") == 3, "the picture is there")
             self.assert_quiet()
+
+    def test_a_video_that_was_made_anew_is_shown(self):
+        dash_runs.make_run(self.runs / "a", 1)
+        self.dash()
+        self.when_read()
+        self.open(f"http://localhost:{self.port}/")
+        for width in [3, 5]:  # of the screen, which is all that a page needs to know of a picture
+            picture = bytearray(base64.b64decode("R0lGODlhAwACAIAAAAAAAP///ywAAAAAAwACAAACAoRRADs="))
+            picture[6] = width
+            (self.runs / "new").write_bytes(picture)
+            os.replace(self.runs / "new", self.runs / "a" / "policy.gif")
+            wait_for(lambda: self.run_js("(document.querySelector('#video img') || {}).naturalWidth") == width, f"the picture is {width} wide")
+        self.assert_quiet()
 
     def test_axes_columns_and_zoom(self):
         for seed in [1, 2]:

@@ -467,7 +467,8 @@
 
   function video(run) {
     if (!run.video) return null;
-    const source = answers ? answers[`/video/${run.id}`] : `/video/${run.id}`;
+    const path = `/video/${run.id}`;
+    const source = answers ? answers[path] : path + '?' + run.video_written; // a page loads an image once for each address
     if (!source) return null;
     const show = run.video.startsWith('image/') ? el('img', {src: source, alt: 'episodes of the policy'}) : el('video', {src: source, controls: true, loop: true, muted: true});
     return el('div', {id: 'video'}, el('h3', {}, 'The policy'), show);
@@ -483,8 +484,9 @@
     if (run.id !== focus) return;
     // A video that plays is left alone.
     const old = byId('video');
-    const film = shownVideo === run.id + ':' + run.video && old ? old : video(run);
-    shownVideo = run.id + ':' + run.video;
+    const wanted = [run.id, run.video, run.video_written].join(':');
+    const film = shownVideo === wanted && old ? old : video(run);
+    shownVideo = wanted;
     shown = now;
     replace('details', el('h2', {}, swatch(run.group), run.name), el('p', {className: 'soft'}, run.folder), waiting(run),
       el('div', {className: 'columns'}, replay(run), weights, film, summary(run)), peers(run));
