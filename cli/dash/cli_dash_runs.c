@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/remote/cli_remote_poll.h"
+#include "cli/run/cli_folder.h"
 #include "cli/runs/cli_run_list.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
@@ -145,11 +146,12 @@ poll_begin(cli_dash_runs *runs, entry *e)
 }
 
 static void
-status_find(entry *e)
+status_find(const cli_dash_runs *runs, entry *e)
 {
     cli_dash_status before = e->run.status;
-    bool is_live = e->poll != NULL && e->heard_ns != 0 && oct_clock_ns() - e->heard_ns < QUIET_NS;
-    e->run.state = is_live ? cli_remote_poll_state(e->poll) : NULL;
+    bool is_heard = e->poll != NULL && e->heard_ns != 0 && oct_clock_ns() - e->heard_ns < QUIET_NS;
+    bool is_live = runs->loop != NULL ? is_heard : cli_folder_is_live(e->run.series->folder);
+    e->run.state = is_heard ? cli_remote_poll_state(e->poll) : NULL;
     e->run.status = is_live                          ? CLI_DASH_LIVE
                     : e->run.series->summary != NULL ? CLI_DASH_ENDED
                                                      : CLI_DASH_SILENT;
@@ -173,7 +175,7 @@ polls_keep(cli_dash_runs *runs)
             poll_begin(runs, e);
             open += e->poll != NULL;
         }
-        status_find(e);
+        status_find(runs, e);
     }
 }
 
@@ -364,7 +366,7 @@ read_some(void *arg)
         entry *e = runs->entry[(runs->turn + i) % runs->count];
         if (is_due) {
             entry_read(e, READ_BYTES, &runs->has_more);
-            status_find(e);
+            status_find(runs, e);
         }
     }
     runs->turn++;
@@ -392,7 +394,7 @@ cli_dash_runs_create(net_loop *loop, char *const *folders, uint32_t count)
     }
     for (uint32_t i = 0; i < runs->count; i++) {
         entry_read(runs->entry[i], UINT64_MAX, &runs->has_more);
-        status_find(runs->entry[i]);
+        status_find(runs, runs->entry[i]);
     }
     runs->has_more = false;
     return runs;

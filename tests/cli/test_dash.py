@@ -5,6 +5,7 @@ The page is looked at in Chromium, without a window (chromium, chromium-driver, 
 these are missing, that part is skipped, and says so. Nothing waits for a fixed time."""
 
 import base64
+import fcntl
 import http.client
 import json
 import os
@@ -331,6 +332,18 @@ class Report(Case):
         self.assertEqual(len(answers["/curve/2/wall_s/eval_return"]["x"]), 20)
         self.assertEqual(answers["/mean/0/env_steps/eval_return"]["n"][0], 3)
         self.assertEqual(answers["/video/0"], "data:image/gif;base64,R0lGODlhLW5vdC1hLXBpY3R1cmU=")
+
+    def test_a_run_that_goes_on_is_live(self):
+        for name, lock in [("a", ".lock"), ("b", "learner.lock"), ("c", ".lock"), ("d", None), ("e", None)]:
+            dash_runs.make_run(self.runs / name, ended=name in "ce")  # c was resumed
+            if lock:
+                file = open(self.runs / name / lock, "wb")
+                self.addCleanup(file.close)
+                fcntl.flock(file, fcntl.LOCK_EX)
+        self.octet("report", "runs", "--html", "x.html")
+        page = (self.home / "x.html").read_text(encoding="utf-8")
+        answers = json.loads(re.search(r'id="snapshot">(.*?)</script>', page, re.S)[1])
+        self.assertEqual([run["status"] for run in answers["/runs"]["runs"]], ["live", "live", "live", "silent", "ended"])
 
     def test_names_of_runs_end_no_script(self):
         dash_runs.make_run(self.runs / HOSTILE.replace("/", ""), 1, 10, settings='run.name: "</script><script>alert(2)"\n')

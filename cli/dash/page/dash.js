@@ -176,7 +176,8 @@
   }
 
   function statusCell(run) {
-    const why = run.why ? 'its configuration is not understood: ' + run.why : run.status === 'silent' ? 'nobody answers, and there is no summary' : '';
+    const silent = (answers ? 'no daemon was at work in its folder on this machine' : 'nobody answers') + ', and there is no summary';
+    const why = run.why ? 'its configuration is not understood: ' + run.why : run.status === 'silent' ? silent : '';
     const words = run.status === 'ended' && run.summary.reason ? 'ended: ' + run.summary.reason : run.status;
     return el('td', {className: 'text ' + run.status, title: why}, words);
   }
@@ -415,7 +416,7 @@
     const list = at(run.state, 'peers.list') || [], between = at(run.state, 'peers.relays') || [];
     const names = new Map(between.map((relay) => [relay.address, relay.host + '/' + relay.pid]));
     const through = (cells) => names.size > 0 ? cells : [];
-    if (list.length === 0) return el('div', {}, el('h3', {}, 'Actors'), el('p', {className: 'soft'}, run.status === 'live' ? 'none is known yet' : 'Actors are shown while the run is live.'));
+    if (list.length === 0) return el('div', {}, el('h3', {}, 'Actors'), el('p', {className: 'soft'}, run.state ? 'none is known yet' : 'octet dash shows actors while the run is live.'));
     const hosts = new Map();
     for (const peer of list) {
       const host = hosts.get(peer.host) || {count: 0, speed: 0};
