@@ -50,8 +50,10 @@ typedef struct cli_dash_run {
 cli_dash_runs *cli_dash_runs_create(net_loop *loop, char *const *folders, uint32_t count);
 void cli_dash_runs_destroy(cli_dash_runs *runs); // NULL is a no-op
 
+// In the order in which they were found: in one search, the order of folders and of names in them;
+// one that comes later is behind those that are there, whose groups keep their numbers so.
 uint32_t cli_dash_runs_count(const cli_dash_runs *runs);
-const cli_dash_run *cli_dash_runs_at(const cli_dash_runs *runs, uint32_t i); // in order of folders
+const cli_dash_run *cli_dash_runs_at(const cli_dash_runs *runs, uint32_t i);
 const cli_dash_run *cli_dash_runs_find(const cli_dash_runs *runs, uint32_t id); // NULL: no such run
 uint32_t cli_dash_runs_unshown(const cli_dash_runs *runs); // runs beyond CLI_DASH_RUNS_MAX
 uint64_t cli_dash_runs_changes(const cli_dash_runs *runs); // of all of them

@@ -149,8 +149,10 @@ class Server(Case):
         wait_for(lambda: self.get("/runs")["runs"][0]["rows"] == 11, "the new row is there")
         dash_runs.make_run(self.runs / "b", 2, 10)
         wait_for(lambda: len(self.get("/runs")["runs"]) == 2, "a new run is found")
+        dash_runs.make_run(self.runs / "0", 3, 10)
+        wait_for(lambda: [run["name"] for run in self.get("/runs")["runs"]] == ["a", "b", "0"], "one that comes later is the last")
         shutil.rmtree(self.runs / "a")
-        wait_for(lambda: [run["name"] for run in self.get("/runs")["runs"]] == ["b"], "one that is gone is gone")
+        wait_for(lambda: [run["name"] for run in self.get("/runs")["runs"]] == ["b", "0"], "one that is gone is gone")
         self.assertEqual(self.ask("/curve/0/env_steps/loss")[0].status, 404)
 
     def test_files_that_come_after_the_end_are_seen(self):

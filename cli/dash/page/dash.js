@@ -34,7 +34,7 @@
   const chosen = new Set();  // ids whose curves are drawn
   const known = new Set();   // ids that were offered once: a tick that was removed stays so
   let focus = -1;            // id of the run whose details are shown
-  let sorted = null;         // {title: of the column, isFalling}; null: in the order of folders
+  let sorted = null;         // {title: of the column, isFalling}; null: in the order in which they were found
   let column = 'eval_return';
   let axis = 'env_steps';
   const cache = new Map();   // path -> {changes, data}
