@@ -78,11 +78,14 @@ spawn(pid_t *child, const char *program, const char *const *arguments, int socke
 static volatile pid_t run_child;
 static volatile sig_atomic_t run_signal;
 
+// A Ctrl-C of the terminal, which is of the kernel, has gone to the program as well: passed on, it
+// would be a second one.
 static void
-run_pass_on(int number)
+run_pass_on(int number, siginfo_t *info, void *context)
 {
+    (void)context;
     run_signal = number;
-    if (run_child != 0) {
+    if (run_child != 0 && !(number == SIGINT && info->si_code == SI_KERNEL)) {
         (void)kill(run_child, number);
     }
 }
@@ -108,7 +111,7 @@ oct_err
 cli_python_run(const char *program, const char *const *arguments, char *reason, size_t reason_size)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-    const struct sigaction pass_on = {.sa_handler = run_pass_on};
+    const struct sigaction pass_on = {.sa_sigaction = run_pass_on, .sa_flags = SA_SIGINFO};
     struct sigaction before[OCT_COUNTOF(numbers)];
     pid_t child;
     run_child = 0;

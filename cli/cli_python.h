@@ -19,9 +19,9 @@ OCT_CHECKED oct_err cli_python_find(char out[CLI_PATH_MAX], const char *program,
                                     size_t reason_size);
 
 // Runs a program with arguments (NULL-terminated) to its end. SIGINT, SIGTERM and SIGHUP go to it
-// first, so that it removes what it has begun, and take effect here when it has ended. OCT_EIO: it
-// failed, and has said on standard error why (reason is empty), or was ended by a signal (reason
-// says it).
+// first, once each, so that it removes what it has begun, and take effect here when it has ended.
+// OCT_EIO: it failed, and has said on standard error why (reason is empty), or was ended by a
+// signal (reason says it).
 OCT_CHECKED oct_err cli_python_run(const char *program, const char *const *arguments, char *reason,
                                    size_t reason_size);
 

@@ -8,7 +8,10 @@ name, and the tracker's own default. It follows a live run until that ends, and 
 seconds of training, each number the newest. What was sent is noted in RUN/track-TRACKER.json, so that it can be stopped and
 started again: a row is never sent twice. It only reads the run; whatever a tracker does, the run is not touched.
 
-Exit code 1: one line on standard error says why; started again, it goes on.
+SIGINT and SIGTERM end it when the row that is being sent has arrived; a second one, or one before the run is followed, ends it at
+once, whatever the tracker waits for.
+
+Exit code 1: one line on standard error says why; started again, it goes on. 130 or 143: a signal ended it at once; so does that.
 """
 
 import csv
@@ -277,38 +280,58 @@ def finals(summary):
     return found
 
 
-def follow(folder, sender, is_stopped):
+class Stop:
+    """SIGINT and SIGTERM. The first one while a run is followed is noted; any other is a KeyboardInterrupt, which also ends what a
+    tracker's package waits for, and after it signals do what they do to any process."""
+
+    NUMBERS = [signal.SIGINT, signal.SIGTERM]
+
+    def __init__(self):
+        self.number, self.is_followed = 0, False
+        for number in self.NUMBERS:
+            signal.signal(number, self.take)
+
+    def take(self, number, _frame):
+        is_first, self.number = self.number == 0, number
+        if self.is_followed and is_first:
+            return
+        for each in self.NUMBERS:
+            signal.signal(each, signal.SIG_DFL)
+        raise KeyboardInterrupt
+
+
+def follow(folder, sender, stop):
     """Until the run has ended, or this is stopped. True: it has ended."""
-    rows = Rows(folder)
+    rows, stop.is_followed = Rows(folder), True
     while True:
         live = is_live(folder)  # looked at first: rows that come behind it are read below
         for row in rows.read():
             sender.take(row)
+            if stop.number:
+                return False
         if not live:
             sender.send()
             return True
-        if is_stopped():
+        if stop.number:
             return False
         time.sleep(LOOK_S)
 
 
-def track(folder, kind, project, name, place, every):
-    config, stopped = config_of(folder), []
+def track(folder, kind, project, name, place, every, stop):
+    config = config_of(folder)
     note = Note(folder, kind)
     if note.content.get("ended") and not is_live(folder):
         last = [row for row in Rows(folder).read() if is_new(row, note.content["sent"])]
         if not last:
             print(f"octet track: {folder} is in {kind} already, whole")
             return
-    for number in [signal.SIGINT, signal.SIGTERM]:
-        signal.signal(number, lambda *_: stopped.append(1))
     tracker = TRACKERS[kind](project or config.get("env.id", "octet"), name or folder.resolve().name, place, config,
                              note.content.get("run"))
     note.content.setdefault("sent", [])
     note.content.update(run=tracker.run, ended=False)
     note.write()
     sender = Sender(tracker, note, every)
-    if follow(folder, sender, lambda: bool(stopped)):
+    if follow(folder, sender, stop):
         sender.end(summary_of(folder))
     else:
         tracker.leave()
@@ -320,8 +343,12 @@ def main(arguments):
         print(__doc__, file=sys.stderr)
         return 2
     folder, kind, project, name, place, every = arguments
+    stop = Stop()
     try:
-        track(pathlib.Path(folder), kind, project, name, place, float(every))
+        track(pathlib.Path(folder), kind, project, name, place, float(every), stop)
+    except KeyboardInterrupt:
+        print(f"octet track: stopped before {kind} was done; the same command goes on from there", file=sys.stderr)
+        return 128 + stop.number
     except ImportError as error:
         print(f"octet track: error: {error}: the Python at {sys.executable} needs '{PACKAGES[kind]}' (pip install), or name "
               "another with OCTET_PYTHON", file=sys.stderr)

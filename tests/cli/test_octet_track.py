@@ -12,10 +12,14 @@ import importlib.util
 import json
 import os
 import pathlib
+import pty
+import select
+import signal
 import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest.mock
 
 WAY, PROGRAM, OCTET = sys.argv[1], pathlib.Path(sys.argv[2]).resolve(), pathlib.Path(sys.argv[3]).resolve()
@@ -23,6 +27,7 @@ spec = importlib.util.spec_from_file_location("octet_track", PROGRAM)
 octet_track = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(octet_track)
 
+DEADLINE_S = 60
 HEADER = "wall_s,time_s,env_steps,loss,eval_return\n"
 CONFIG = 'run:\n  seed: 3\nenv:\n  id: "CartPole-v1"\nnetwork:\n  hidden: [32, 32]\n'
 SUMMARY = {"return": {"mean": 490.5}, "env_steps": 500, "supervisor": {"exit_reason": "finished"}}
@@ -52,6 +57,33 @@ class Fake:
 
 class Again(Fake):
     repeats = True
+
+
+def busy(signals):
+    """As a package that waits for a server that is down, while these signals come."""
+    for number in signals:
+        os.kill(os.getpid(), number)
+    threading.Event().wait(DEADLINE_S)
+    raise AssertionError("signals did not end it")
+
+
+class BusyFirst(Fake):
+    number = signal.SIGTERM
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        busy([BusyFirst.number])
+
+
+class BusySend(Fake):
+    signals = []
+
+    def send(self, row):
+        super().send(row)
+        for number in BusySend.signals[:1]:
+            os.kill(os.getpid(), number)
+        if BusySend.signals[1:]:
+            busy(BusySend.signals[1:])
 
 
 def run_folder(home, rows, summary=SUMMARY):
@@ -167,6 +199,79 @@ def check_a_live_learner_without_octet_train_is_followed(home):
     follow_while_locked(home, "learner.lock")
 
 
+def check_a_signal_while_it_connects_ends_it(home):
+    run = run_folder(home, [row(1)])
+    for BusyFirst.number in [signal.SIGTERM, signal.SIGINT]:
+        assert track(run, kind=BusyFirst, code=128 + BusyFirst.number) == []
+        assert not (run / "track-wandb.json").exists()
+    assert track(run) == [100]
+
+
+def locked(run):
+    lock = open(run / ".lock", "wb")
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    return lock
+
+
+def check_a_signal_lets_the_row_arrive_and_a_second_does_not(home):
+    run = run_folder(home, [row(1), row(2)])
+    with locked(run), unittest.mock.patch.object(octet_track.time, "sleep", lambda _: None):
+        BusySend.signals = [signal.SIGTERM]
+        assert track(run, kind=BusySend) == [100]
+        assert Fake.ended == [None], Fake.ended
+        BusySend.signals = [signal.SIGINT, signal.SIGTERM]
+        assert track(run, kind=BusySend, code=143) == [100, 200]
+        assert Fake.ended == [None], Fake.ended
+        (run / "metrics.csv").write_text(HEADER + row(1) + row(2) + row(3))
+    assert track(run) == [100, 200, 300]
+
+
+PACKAGE = '''import os, signal, time
+id, summary = "r1", {}
+def init(**_): import wandb; return wandb
+def define_metric(*_, **__): pass
+def sleeps():
+    with open(f"/proc/{os.getppid()}/status") as status:
+        return int(status.read().split("\\nvoluntary_ctxt_switches:")[1].split()[0])
+def log(_):
+    os.setpgid(0, 0)  # out of what the terminal has in front: only what octet passes on comes here
+    signal.signal(signal.SIGINT, lambda *_: os.write(1, b"passed on\\n"))
+    before, end = sleeps(), time.monotonic() + DEADLINE_S
+    os.write(1, b"ready\\n")
+    while sleeps() == before and time.monotonic() < end: pass
+    os.write(1, b"octet has had it, and waits again\\n")
+def finish(**_): os.write(1, b"finished\\n")
+'''
+
+
+def read_until(terminal, end):
+    said = b""
+    while end not in said:
+        assert select.select([terminal], [], [], DEADLINE_S)[0], said
+        said += os.read(terminal, 4096)
+    return said
+
+
+def check_ctrl_c_of_a_terminal_is_not_passed_on(home):
+    """Octet's Python has had it from the terminal: it would be a second one. SIGTERM is passed on."""
+    run = run_folder(home, [row(1)])
+    (pathlib.Path(home) / "wandb.py").write_text(PACKAGE.replace("DEADLINE_S", str(DEADLINE_S)))
+    with locked(run):
+        child, terminal = pty.fork()
+        if child == 0:
+            os.execve(OCTET, [OCTET, "track", run, "--to", "wandb", "--every", "0"],
+                      {**os.environ, "OCTET_PYTHON": sys.executable, "PYTHONPATH": home})
+        read_until(terminal, b"ready")
+        os.write(terminal, b"\x03")
+        said = read_until(terminal, b"waits again")
+        os.kill(child, signal.SIGTERM)
+        said += read_until(terminal, b"1 row of")
+        _, status = os.waitpid(child, 0)
+        os.close(terminal)
+    assert b"passed on" not in said and b"finished" in said, said
+    assert os.waitstatus_to_exitcode(status) == -signal.SIGTERM, status
+
+
 def check_places_that_mlflow_does_not_have(home):
     run = run_folder(home, [row(1)])
     done = subprocess.run([OCTET, "track", run, "--to", "mlflow", "--place", "file:./x"], capture_output=True, text=True,
@@ -220,7 +325,9 @@ def with_package():
 ALONE = [check_rows_configuration_and_result, check_thinned_rows_keep_the_newest_of_each_number, check_again_sends_what_is_new,
          check_a_table_that_was_joined_is_no_new_one, check_a_resumed_run_goes_on_at_earlier_steps,
          check_a_tracker_that_breaks_doubles_nothing, check_half_lines_and_rubbish_are_passed_over, check_damaged_notes_are_told,
-         check_a_live_run_is_followed_to_its_end, check_a_live_learner_without_octet_train_is_followed, check_places_that_mlflow_does_not_have]
+         check_a_live_run_is_followed_to_its_end, check_a_live_learner_without_octet_train_is_followed,
+         check_a_signal_while_it_connects_ends_it, check_a_signal_lets_the_row_arrive_and_a_second_does_not,
+         check_ctrl_c_of_a_terminal_is_not_passed_on, check_places_that_mlflow_does_not_have]
 REAL = {"mlflow": check_mlflow_has_each_number_once, "trackio": check_trackio_has_each_row_once}
 
 if WAY != "alone":
