@@ -118,6 +118,12 @@ write_all(int fd, const uint8_t *bytes, size_t length, bool sync)
     return OCT_OK;
 }
 
+oct_err
+oct_file_write_all(int fd, const void *bytes, size_t length)
+{
+    return write_all(fd, bytes, length, false);
+}
+
 // The rename itself must survive a power cut. Some file systems cannot sync a folder (EINVAL).
 static oct_err
 folder_sync(const char *path)

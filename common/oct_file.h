@@ -52,6 +52,8 @@ void oct_file_match(const char *folder, const char *pattern, oct_file_fn fn, voi
 bool oct_file_is_same(const char *a, const char *b);
 // Whether path is a folder that can be read, with nothing in it.
 bool oct_file_is_empty_folder(const char *path);
+// All of bytes[length] to an open file. OCT_EIO: errno says why not, and a part may be there.
+OCT_CHECKED oct_err oct_file_write_all(int fd, const void *bytes, size_t length);
 // Locks an open file (flock) until it is closed, however the process ends; never waits. is_shared:
 // of those several hold it at once; a file that is open for reading gets no other over NFS.
 typedef enum oct_lock {

@@ -61,21 +61,6 @@ learner_hashes_begin(const char *path, uint64_t turn)
     return kept == 0 ? oct_file_write(path, HEADER, sizeof(HEADER) - 1) : err;
 }
 
-// All of it, on the disk.
-static bool
-row_write(int fd, const char *row, size_t length)
-{
-    for (size_t at = 0; at < length;) {
-        ssize_t got = write(fd, row + at, length - at);
-        if (got < 0 && errno != EINTR) {
-            return false;
-        }
-        at += got > 0 ? (size_t)got : 0;
-    }
-    // The checkpoint of this turn comes next: what goes on from it keeps the row.
-    return fdatasync(fd) == 0;
-}
-
 oct_err
 learner_hashes_add(const char *path, const learner_hashes_row *row)
 {
@@ -90,15 +75,16 @@ learner_hashes_add(const char *path, const learner_hashes_row *row)
     if (fd < 0) {
         return OCT_EIO;
     }
-    bool is_written = fstat(fd, &before) == 0;
-    if (is_written && !row_write(fd, text, (size_t)length)) {
-        int code = errno;
-        (void)!ftruncate(fd, before.st_size); // else a resumed run leaves the part of a row out
-        errno = code;
-        is_written = false;
+    bool is_known = fstat(fd, &before) == 0;
+    oct_err err = is_known ? oct_file_write_all(fd, text, (size_t)length) : OCT_EIO;
+    if (err == OCT_OK && fdatasync(fd) != 0) { // the checkpoint of this turn comes next
+        err = OCT_EIO;
     }
     int code = errno;
+    if (is_known && err != OCT_OK) {
+        (void)!ftruncate(fd, before.st_size); // else a resumed run leaves the part of a row out
+    }
     (void)close(fd);
     errno = code;
-    return is_written ? OCT_OK : OCT_EIO;
+    return err;
 }

@@ -10,6 +10,7 @@
 #include <zstd.h>
 
 #include "common/oct_base.h"
+#include "common/oct_file.h"
 
 #define BUFFER_BYTES   (128u << 10)
 #define LEVEL          3
@@ -29,20 +30,6 @@ struct cli_pack_reader {
     bool is_whole; // the last frame has ended
     uint8_t bytes[BUFFER_BYTES];
 };
-
-static oct_err
-write_all(int fd, const uint8_t *bytes, size_t length)
-{
-    size_t done = 0;
-    while (done < length) {
-        ssize_t count = write(fd, bytes + done, length - done);
-        if (count < 0 && errno != EINTR) {
-            return OCT_EIO;
-        }
-        done += count > 0 ? (size_t)count : 0;
-    }
-    return OCT_OK;
-}
 
 cli_pack_writer *
 cli_pack_writer_create(int fd)
@@ -64,7 +51,7 @@ compress(cli_pack_writer *writer, ZSTD_inBuffer *in, ZSTD_EndDirective how)
         ZSTD_outBuffer out = {writer->out, sizeof(writer->out), 0};
         left = ZSTD_compressStream2(writer->zstd, &out, in, how);
         OCT_ASSERT(!ZSTD_isError(left)); // no memory
-        OCT_TRY(write_all(writer->fd, writer->out, out.pos));
+        OCT_TRY(oct_file_write_all(writer->fd, writer->out, out.pos));
     } while (how == ZSTD_e_end ? left > 0 : in->pos < in->size);
     return OCT_OK;
 }
