@@ -18,23 +18,6 @@
 // What an address shows, the worst first.
 typedef enum finding { FOUND_NOTHING, FOUND_CLOSED, FOUND_OTHER, FOUND_OURS } finding;
 
-static bool
-split(const char *url, char host[256], char port[8])
-{
-    static const char scheme[] = "tcp://";
-    const char *colon = strrchr(url, ':');
-    if (strncmp(url, scheme, sizeof(scheme) - 1) != 0 || colon < url + sizeof(scheme)) {
-        return false;
-    }
-    const char *begin = url + sizeof(scheme) - 1, *end = colon;
-    if (*begin == '[' && end[-1] == ']') {
-        begin++;
-        end--;
-    }
-    return snprintf(host, 256, "%.*s", (int)(end - begin), begin) < 256 &&
-           snprintf(port, 8, "%s", colon + 1) < 8;
-}
-
 // What another user has made there is refused before anything could answer, in words of its own.
 static bool
 is_own(const char *path)
@@ -88,17 +71,19 @@ net_probe_addresses(const struct addrinfo *addresses, char *out, size_t out_size
 bool
 net_probe(const char *url, char *out, size_t out_size)
 {
-    char host[256], port[8];
+    char host[NET_URL_MAX], service[16];
+    unsigned port;
     struct addrinfo *addresses = NULL, wanted = {.ai_socktype = SOCK_STREAM};
     const char *path = net_url_ipc_path(url);
     if (path != NULL && is_own(path) && net_probe_local(path)) {
         (void)snprintf(out, out_size, "the process there is stopped, or hangs");
         return true;
     }
-    if (!split(url, host, port)) {
+    if (net_url_is_tls(url) || net_url_host(url, host, &port) != OCT_OK || host[0] == '\0') {
         return false;
     }
-    int code = getaddrinfo(host, port, &wanted, &addresses);
+    (void)snprintf(service, sizeof(service), "%u", port);
+    int code = getaddrinfo(host, service, &wanted, &addresses);
     if (code != 0) {
         (void)snprintf(out, out_size, "%s cannot be resolved: %s", host, gai_strerror(code));
         return true;
