@@ -192,13 +192,19 @@ test_layers_are_taken_as_what_they_compute(void **state)
     }
 }
 
+// All networks from the first on.
 static void
-expect_same_network(const algo_network *one, const algo_network *other)
+expect_same_networks(const trial *one, const trial *other, uint32_t first)
 {
-    size_t bytes = one->net->param_count * sizeof(float);
-    assert_memory_equal(one->net->params, other->net->params, bytes);
-    if (one->target != NULL) {
-        assert_memory_equal(one->target->params, other->target->params, bytes);
+    algo_network own[ALGO_NETWORKS_MAX], others[ALGO_NETWORKS_MAX];
+    uint32_t count = one->a->ops->networks(one->a, own);
+    assert_int_equal(other->a->ops->networks(other->a, others), count);
+    for (uint32_t i = first; i < count; i++) {
+        size_t bytes = own[i].net->param_count * sizeof(float);
+        assert_memory_equal(own[i].net->params, others[i].net->params, bytes);
+        if (own[i].target != NULL) {
+            assert_memory_equal(own[i].target->params, others[i].target->params, bytes);
+        }
     }
 }
 
@@ -214,12 +220,7 @@ test_networks_that_begin_anew_begin_as_ever(void **state)
                                      NULL) > 0);
         learn(&t, 1, 0.0f, 16, 4);
         learn(&fresh, 1, 0.0f, 16, 4);
-        algo_network own[ALGO_NETWORKS_MAX], others[ALGO_NETWORKS_MAX];
-        uint32_t count = t.a->ops->networks(t.a, own);
-        (void)fresh.a->ops->networks(fresh.a, others);
-        for (uint32_t i = 1; i < count; i++) {
-            expect_same_network(&own[i], &others[i]);
-        }
+        expect_same_networks(&t, &fresh, 1);
         algo_batch batch = dpg_fixture_batch(&t.rng, B, OBS, DIM);
         stretch(&batch, 16, 4);
         expect_same_outputs(&from, batch.obs, &t, batch.obs, 1e-4);
@@ -261,12 +262,7 @@ test_a_state_tells_which_networks_were_taken(void **state)
         all.rng = loaded.rng;
         learn(&all, 1, 0.0f, 16, 4);
         learn(&loaded, 1, 0.0f, 16, 4);
-        algo_network own[ALGO_NETWORKS_MAX], its[ALGO_NETWORKS_MAX];
-        uint32_t count = all.a->ops->networks(all.a, own);
-        (void)loaded.a->ops->networks(loaded.a, its);
-        for (uint32_t i = 0; i < count; i++) {
-            expect_same_network(&own[i], &its[i]);
-        }
+        expect_same_networks(&all, &loaded, 0);
         free(bytes);
         algo_destroy(from.a);
         algo_destroy(all.a);

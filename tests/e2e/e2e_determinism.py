@@ -300,9 +300,9 @@ def test_daemons_that_die_change_nothing():
         assert result(run) == result(folder / "whole")
 
 
-def test_a_full_disk_is_waited_for_and_changes_nothing():
-    """The run waits for the copy of replay's table that a life ends with, says so, and goes on when there is room."""
-    settings = [*QUICK, "--actors", "2"]
+def full_disk_changes_nothing(settings, fill_up, check):
+    """A run on a disk that fill_up(file, disk) fills: check(what /healthz says of it, the run, the hashes of one that has
+    room) while it waits, then it goes on. 77: no such disk can be made here."""
     with scratch() as folder, small_disk(folder, 60) as small:
         if small is None:
             return 77
@@ -311,40 +311,42 @@ def test_a_full_disk_is_waited_for_and_changes_nothing():
         process = train(run, "--deterministic", "--metrics", f"http://127.0.0.1:{port}", *settings)
         wait_for("a hash", lambda: hashed(run) >= 1)
         with open(small / "fill", "ab", buffering=0) as fill:
-            os.posix_fallocate(fill.fileno(), 0, os.statvfs(small).f_bavail * os.statvfs(small).f_frsize - (256 << 10))
+            fill_up(fill, small)
             said = wait_for("the run to wait", lambda: (answer := get(port, "/healthz")) and answer[0] == 503 and answer[1])
-            assert re.fullmatch(r"replay.oct.\d+ cannot be written: No space left on device\n", said), said
-            wait_for("the disk on the screen", lambda: "is the disk full?" in (small / "run.out").read_text(encoding="utf-8"))
+            check(said, run, first)
             fill.truncate(0)
         finish(process, run)
         assert hashes(run) == first
     return 0
+
+
+def test_a_full_disk_is_waited_for_and_changes_nothing():
+    """The run waits for the copy of replay's table that a life ends with, says so, and goes on when there is room."""
+    def fill_up(fill, disk):
+        os.posix_fallocate(fill.fileno(), 0, os.statvfs(disk).f_bavail * os.statvfs(disk).f_frsize - (256 << 10))
+
+    def check(said, run, _first):
+        assert re.fullmatch(r"replay.oct.\d+ cannot be written: No space left on device\n", said), said
+        wait_for("the disk on the screen", lambda: "is the disk full?" in pathlib.Path(f"{run}.out").read_text(encoding="utf-8"))
+    return full_disk_changes_nothing([*QUICK, "--actors", "2"], fill_up, check)
 
 
 def test_a_disk_that_is_full_in_a_life_changes_nothing():
     """The run waits for the row of hashes.csv that is due, and has each row once."""
-    settings = [*SHORT, "--actors", "2", "--set", "run.env_steps=100000", "--set", "learner.checkpoint_turns=100000",
-                "--set", "run.hash_updates=20", "--set", "evaluation.period_turns=100000", "--set", "learner.metrics_s=3600"]
-    with scratch() as folder, small_disk(folder, 60) as small:
-        if small is None:
-            return 77
-        first = repeated(folder / "first", *settings)
-        run, port = small / "run", free_port(1)
-        process = train(run, "--deterministic", "--metrics", f"http://127.0.0.1:{port}", *settings)
-        wait_for("a hash", lambda: hashed(run) >= 1)
-        with open(small / "fill", "ab", buffering=0) as fill:
-            with contextlib.suppress(OSError):  # until nothing is left
-                while fill.write(bytes(65536)) == 65536:
-                    pass
-                while fill.write(b"0") == 1:
-                    pass
-            said = wait_for("the run to wait", lambda: (answer := get(port, "/healthz")) and answer[0] == 503 and answer[1])
-            assert said == "hashes.csv cannot be written: No space left on device\n", said
-            assert hashes(run).endswith("\n") and first.startswith(hashes(run))
-            fill.truncate(0)
-        finish(process, run)
-        assert hashes(run) == first
-    return 0
+    def fill_up(fill, _disk):
+        with contextlib.suppress(OSError):  # until nothing is left
+            while fill.write(bytes(65536)) == 65536:
+                pass
+            while fill.write(b"0") == 1:
+                pass
+
+    def check(said, run, first):
+        assert said == "hashes.csv cannot be written: No space left on device\n", said
+        assert hashes(run).endswith("\n") and first.startswith(hashes(run))
+    return full_disk_changes_nothing(
+        [*SHORT, "--actors", "2", "--set", "run.env_steps=100000", "--set", "learner.checkpoint_turns=100000",
+         "--set", "run.hash_updates=20", "--set", "evaluation.period_turns=100000", "--set", "learner.metrics_s=3600"],
+        fill_up, check)
 
 
 def test_what_cannot_be_resumed_is_refused():

@@ -301,6 +301,18 @@ test_what_lies_behind_the_sessions_never_becomes_one(void **state)
     insert_into(9);
 }
 
+// Syncs all that the table has, and closes it.
+static void
+table_sync_and_close(replay_table *table, replay_sync *sync, replay_file *file)
+{
+    assert_true(replay_sync_begin(sync) && replay_sync_mark(sync, UINT64_MAX));
+    T_OK(replay_sync_write(sync, true));
+    replay_sync_end(sync, OCT_OK);
+    replay_sync_destroy(sync);
+    replay_table_destroy(table);
+    replay_file_close(file);
+}
+
 // The table in the file at path. power_failed: only what was synced is there.
 static replay_table *
 table_again(replay_file **file, bool power_failed)
@@ -353,12 +365,7 @@ test_session_that_was_silent_longest_goes_after_a_power_failure(void **state)
     for (int i = 0; i < 8; i++) { // that of actor 2 is the later one
         (void)test_insert(table, test_batch_steps(&actors[i % 2], 10));
     }
-    assert_true(replay_sync_begin(sync) && replay_sync_mark(sync, UINT64_MAX));
-    T_OK(replay_sync_write(sync, true));
-    replay_sync_end(sync, OCT_OK);
-    replay_sync_destroy(sync);
-    replay_table_destroy(table);
-    replay_file_close(file);
+    table_sync_and_close(table, sync, file);
     table = table_again(&file, true);
     (void)test_insert(table, test_batch_steps(&actors[0], 10));
     replay_table_destroy(table);
@@ -581,12 +588,7 @@ test_file_that_is_looked_at_takes_no_memory(void **state)
     for (uint32_t i = 0; i < 128; i++) {
         (void)test_insert(table, test_batch_steps(&actor, 500));
     }
-    assert_true(replay_sync_begin(sync) && replay_sync_mark(sync, UINT64_MAX));
-    T_OK(replay_sync_write(sync, true));
-    replay_sync_end(sync, OCT_OK);
-    replay_sync_destroy(sync);
-    replay_table_destroy(table);
-    replay_file_close(file);
+    table_sync_and_close(table, sync, file);
     for (uint32_t is_synced = 0; is_synced < 2; is_synced++) {
         replay_recovered recovered;
         T_OK(replay_file_open_copy(&file, path, reason, sizeof(reason)));
