@@ -7,9 +7,9 @@ usage: bench_full_budget.py RECORDS [--steps 500000] [--tasks cheetah_run,...] [
 
 RECORDS is one line a run, as bench_learning.py writes them (learning_grid.py draws them); a run that has a line there is
 not made again. So the table grows whenever the command is given again, first with each task's first seed. Each task has its
-own preset, or all have the one of --preset with another env.id. Runs that were cut off go on from their checkpoints in
---runs. --jobs runs share the cores; each has a thread to learn and one to act. Ctrl-C or SIGTERM ends them all, and they save
-what they have.
+own preset, or all have the one of --preset with another env.id. Runs in --runs that were cut off go on from their checkpoints,
+and so do runs that ended there after fewer steps than --steps. --jobs runs share the cores; each has a thread to learn and one
+to act. Ctrl-C or SIGTERM ends them all, and they save what they have.
 
 Results that nobody selected belong to a run: the screens shortly before 0.5, 1, 2 and 4 million environment steps, its last
 version, over evaluation.episodes after the end, and the policy that it ships, over 100 new ones by octet eval. --table prints
@@ -77,19 +77,23 @@ def begun(run):
     return (run / "config.yaml").exists() and not (run / DONE).exists()
 
 
+def summary(run):
+    return json.loads((run / "summary.json").read_text(encoding="utf-8"))
+
+
 def trained(runs, options, task, seed):
     """Makes a run or goes on with it: its folder."""
     folder = options.runs / options.label.replace("/", "-") / task
     run = folder / f"run-{seed}"
     folder.mkdir(parents=True, exist_ok=True)
     if (run / DONE).exists():
-        return folder
+        if summary(run)["env_steps"] >= options.steps:
+            return folder
+        (run / DONE).unlink()
     preset = [PRESETS / f"{task}.yaml"] if options.preset is None else [options.preset, "--set", f"env.id=dmc:{task}"]
-    what = ["--resume"] if begun(run) else [*preset, "--seed", str(seed), "--set", f"run.env_steps={options.steps}",
-                                            "--set", "run.stop_at_return=none", *options.rest]
-    runs.run([options.octet, "train", *what, "--run-dir", run, "--no-ui"])
-    ended = json.loads((run / "summary.json").read_text(encoding="utf-8"))
-    finished(run, ended["learner_wall_s"])
+    what = ["--resume"] if begun(run) else [*preset, "--seed", str(seed), "--set", "run.stop_at_return=none", *options.rest]
+    runs.run([options.octet, "train", *what, "--set", f"run.env_steps={options.steps}", "--run-dir", run, "--no-ui"])
+    finished(run, summary(run)["learner_wall_s"])
     return folder
 
 
