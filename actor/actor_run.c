@@ -182,7 +182,8 @@ void
 actor_run_end_rollout(actor_run *run, actor_batch *batch)
 {
     uint32_t before = batch->count;
-    actor_batch_end_rollout(batch, run->io.obs, run->io.obs_stride,
+    actor_sight_renew(&run->sight);
+    actor_batch_end_rollout(batch, run->sight.obs, run->sight.bytes,
                             run->random);      // not needed until the
     for (uint32_t i = 0; i < run->envs; i++) { // next step
         run->row_next[i] += run->random[i];

@@ -323,6 +323,58 @@ test_run_numbers_go_on_over_rollouts(void **state)
     session_close(s);
 }
 
+// The row that ends a rollout shows the policy's view of where the environment is.
+static void
+test_run_ends_rollouts_with_one_hot_rows(void **state)
+{
+    (void)state;
+    enum { STEPS = 3, ROLLOUTS = 40, ENVS = 3, CELLS = 16 };
+    const uint32_t widths[] = {CELLS, 8, 4};
+    policy_spec spec = random_spec(widths, 3, POLICY_RELU, false);
+    spec.obs_dtype = POLICY_U8;
+    oct_rng rng;
+    oct_rng_init(&rng, 5, 3);
+    policy_image *image = random_image(&spec, POLICY_FP32, false, &rng);
+    policy_net *net = NULL;
+    T_OK(policy_net_create(&net, image, POLICY_ISA_BEST));
+    policy_image_destroy(image);
+    oct_config config = fixture_config("FrozenLake-v1");
+    config.algo.name = OCT_ALGO_PPO;
+    config.algo.sequence_steps = STEPS;
+    config.replay.capacity = 2 * WIRE_BATCH_COUNT_MAX; // two versions
+    session *s = session_open(&config, "", ENVS, net, some_seed);
+    for (int rollout = 0; rollout < ROLLOUTS; rollout++) {
+        for (int t = 0; t < STEPS; t++) {
+            T_OK(actor_run_step(s->run, s->batch));
+            s->steps++;
+        }
+        actor_run_end_rollout(s->run, s->batch);
+        session_seal(s);
+    }
+    uint32_t ends = 0; // of rollouts in the middle of an episode
+    for (uint32_t i = 0; i < ENVS; i++) {
+        bool goes_on = false;
+        for (uint32_t row = 0; row < s->count[i]; row++) {
+            const uint8_t *obs = (const uint8_t *)s->rows[i][row].obs;
+            uint8_t flags = s->rows[i][row].flags;
+            uint32_t ones = 0, others = 0;
+            for (uint32_t k = 0; k < CELLS; k++) {
+                ones += obs[k] == 1;
+                others += obs[k] > 1;
+            }
+            assert_int_equal(ones, 1);
+            assert_int_equal(others, 0);
+            if (goes_on && flags == (WIRE_END | WIRE_ROLLOUT) && row + 1 < s->count[i]) {
+                ends++;
+                assert_memory_equal(obs, s->rows[i][row + 1].obs, CELLS);
+            }
+            goes_on = (flags & (WIRE_TERMINATED | WIRE_TRUNCATED)) == 0;
+        }
+    }
+    assert_true(ends > ROLLOUTS);
+    session_close(s);
+}
+
 // ---- numbers
 
 static void
@@ -670,6 +722,7 @@ main(void)
         cmocka_unit_test(test_run_goes_on_while_an_environment_can_be_reset),
         cmocka_unit_test(test_run_numbers_go_on_over_a_dropped_batch),
         cmocka_unit_test(test_run_numbers_go_on_over_rollouts),
+        cmocka_unit_test(test_run_ends_rollouts_with_one_hot_rows),
         cmocka_unit_test(test_run_marks_how_episodes_end),
         cmocka_unit_test(test_run_records_what_happened),
         cmocka_unit_test(test_run_stopped_at_any_batch_has_recorded_all_before),
