@@ -176,7 +176,8 @@ const oct_config_key oct_config_keys[] = {
     U32(algo, sequence_steps, 1, 16384, "500",
         "reinforce, table: steps of a window; a longer episode is split into several; vtrace: "
         "steps of a window, whatever episodes end in it; ppo, a2c, trpo: steps of each "
-        "environment in a rollout"),
+        "environment in a rollout, fewer where one environment ends more than a quarter as many "
+        "episodes"),
     U32(algo, lag_max, 0, 1e9, "0",
         "reinforce, table, vtrace: windows with actions of policies older than this many "
         "versions are discarded; 0: none"),
@@ -213,9 +214,9 @@ const oct_config_key oct_config_keys[] = {
         "ppo, trpo: a value's loss is at least that of the value clipped to so far from its "
         "old one; 0: off"),
     F64(algo, kl_max, 0, 1e6, "0",
-        "ppo: an update ends when a minibatch's KL divergence from the policy that acted is "
-        "larger; 0: off; trpo: a step of the policy is as long as a KL divergence below this "
-        "allows"),
+        "ppo: an update ends when a minibatch's KL divergence from the policy that acted "
+        "(correction: ratio), or from the one before the update (decoupled, none), is larger; 0: "
+        "off; trpo: a step of the policy is as long as a KL divergence below this allows"),
     WORD(algo, correction, "ratio decoupled none", "ratio",
          "ppo, trpo: what corrects for the policy that acted, which is older or quantised: the "
          "clipped ratio itself, an importance weight beside a ratio to the policy before the "
@@ -287,7 +288,7 @@ const oct_config_key oct_config_keys[] = {
     BOOL(learner, quantisation_aware, "false",
          "quantisation-aware training: learn with the weights that actors will have, rounded to "
          "policy.precision"),
-    F64(learner, ema_decay, 0, 0.999999, "0",
+    F64(learner, ema_decay, 0, 0.9999, "0",
         "publish the exponential moving average of the policy's parameters, of which each update "
         "keeps this share, instead of the parameters; 0: no average",
         .is_new = true),

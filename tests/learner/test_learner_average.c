@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "common/oct_config.h"
 #include "common/oct_rng.h"
 #include "tests/support/oct_test.h"
 
@@ -66,6 +67,29 @@ test_it_is_the_exponential_average(void **state)
         }
         learner_average_destroy(average);
     }
+}
+
+// Steps that fp32 rounds away leave the average behind the parameters for ever: with the slowest
+// decay that an experiment may name, by less than a twentieth of a change of 2 %.
+static void
+test_the_slowest_one_arrives(void **state)
+{
+    (void)state;
+    const double slowest = 0.9999;
+    char message[256] = "";
+    oct_config config;
+    oct_config_default(&config);
+    T_OK(oct_config_set(&config, "learner.ema_decay=0.9999", message, sizeof(message)));
+    T_ERR(oct_config_set(&config, "learner.ema_decay=0.99991", message, sizeof(message)),
+          OCT_EINVAL);
+    const float before = 0.1f, after = 0.102f;
+    learner_average *average = learner_average_create(1, slowest);
+    learner_average_add(average, &before);
+    for (int u = 0; u < 100000; u++) {
+        learner_average_add(average, &after);
+    }
+    assert_true(learner_average_params(average)[0] > before + 0.95f * (after - before));
+    learner_average_destroy(average);
 }
 
 static void
@@ -167,6 +191,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_it_is_the_exponential_average),
+        cmocka_unit_test(test_the_slowest_one_arrives),
         cmocka_unit_test(test_nothing_was_added),
         cmocka_unit_test(test_it_goes_on_as_it_was),
         cmocka_unit_test(test_a_state_without_one_is_read_no_further),
