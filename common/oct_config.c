@@ -51,7 +51,7 @@ static void OCT_PRINTF(3, 4) parse_error(parse *p, const yaml_mark_t *mark, cons
     va_end(args);
     p->error_count++;
     if (p->error_count > ERRORS_MAX) {
-        oct_text_add(&p->message, "%s: error: more mistakes follow; stopped here\n", p->name);
+        oct_text_add(&p->message, "%s: error: too many errors; the rest are not shown\n", p->name);
         p->stop = true;
     } else if (p->has_lines) {
         oct_text_add(&p->message, "%s:%zu:%zu: error: %s\n", p->name, mark->line + 1,
@@ -175,7 +175,7 @@ parse_list(parse *p, const oct_config_key *key, const char *name)
         if (!is_supported(p)) {
             skip(p);
         } else if (p->event.type != YAML_SCALAR_EVENT) {
-            parse_error(p, &mark, "%s: a list may hold only whole numbers", name);
+            parse_error(p, &mark, "%s: a list may contain only whole numbers", name);
             skip(p);
         } else {
             oct_config_scalar scalar = event_scalar(&p->event);
@@ -218,7 +218,7 @@ parse_value(parse *p, const oct_config_key *key)
     } else if (p->event.type == YAML_SEQUENCE_START_EVENT && key->kind == OCT_CONFIG_INTS) {
         parse_list(p, key, name);
     } else {
-        parse_error(p, &mark, "%s: a %s stands where %s belongs, allowed %s", name,
+        parse_error(p, &mark, "%s: is a %s, but must be %s, allowed %s", name,
                     p->event.type == YAML_SEQUENCE_START_EVENT ? "list" : "section",
                     key->kind == OCT_CONFIG_INTS ? "a list" : "one value",
                     oct_config_allowed(key, allowed));
@@ -257,7 +257,7 @@ parse_keys(parse *p, const char *section)
             parse_error(p, &mark, "unknown key %s.%s%s", section, name,
                         oct_config_suggest(section, name, hint, sizeof(hint)));
         } else if (p->key_line[key - oct_config_keys] != 0) {
-            parse_error(p, &mark, "%s.%s is given twice, first in line %zu", section, name,
+            parse_error(p, &mark, "%s.%s is given twice, first on line %zu", section, name,
                         p->key_line[key - oct_config_keys]);
             key = NULL;
         } else {
@@ -318,14 +318,14 @@ parse_sections(parse *p)
             skip(p);
         } else if (strchr(name, '.') != NULL) {
             parse_error(p, &mark,
-                        "%s: a key belongs in its section: write the section's name, and "
-                        "the key below it, indented",
+                        "%s: a key belongs in its section; write the section's name, and the key "
+                        "below it, indented",
                         name);
         } else if (!oct_config_section_exists(name)) {
             parse_error(p, &mark, "unknown section %s%s", name,
                         oct_config_suggest(NULL, name, hint, sizeof(hint)));
         } else if ((line = section_seen(p, name, &mark)) != 0) {
-            parse_error(p, &mark, "section %s is given twice, first in line %zu", name, line);
+            parse_error(p, &mark, "section %s is given twice, first on line %zu", name, line);
         } else {
             known = true;
         }
@@ -381,7 +381,7 @@ parse_document(parse *p, const oct_config_key *key)
         return;
     }
     if (!p->stop && next(p) && next(p) && p->event.type != YAML_STREAM_END_EVENT) {
-        parse_error(p, &p->event.start_mark, "a second document begins here; one is allowed");
+        parse_error(p, &p->event.start_mark, "a second document begins here; only one is allowed");
     }
 }
 

@@ -51,12 +51,12 @@ check_network(const oct_config *config, oct_text *text)
                            "network.hidden is []\n");
     }
     if (config->network.critic_residual && !has_blocks(oct_config_critic_hidden(config))) {
-        oct_text_add(
-            text,
-            "error: network.critic_residual: true needs an odd number of equal widths in %s: "
-            "the first layer and two of each block, such as [256, 256, 256]\n",
-            config->network.critic_hidden.count > 0 ? "network.critic_hidden"
-                                                    : "network.hidden (network.critic_hidden: [])");
+        oct_text_add(text,
+                     "error: network.critic_residual: true needs an odd number of equal widths in "
+                     "%s: the first layer and two for each block, such as [256, 256, 256]\n",
+                     config->network.critic_hidden.count > 0
+                         ? "network.critic_hidden"
+                         : "network.hidden (network.critic_hidden: [])");
     }
     if (!((float)config->algo.value_min < (float)config->algo.value_max)) { // as atoms are kept
         oct_text_add(text, "error: algo.value_min: %.9g is not below algo.value_max %.9g%s\n",
@@ -65,7 +65,8 @@ check_network(const oct_config *config, oct_text *text)
     }
     if (config->network.conv.count + config->network.hidden.count > OCT_CONFIG_INTS_MAX) {
         oct_text_add(
-            text, "error: network.conv: with network.hidden %u layers, allowed are %d in all\n",
+            text,
+            "error: network.conv: %u layers together with network.hidden, allowed are %d in all\n",
             config->network.conv.count + config->network.hidden.count, OCT_CONFIG_INTS_MAX);
     }
 }
@@ -125,7 +126,9 @@ check_algo(const oct_config *config, oct_text *text)
                      config->algo.trace_max, config->algo.ratio_max);
     }
     if (config->algo.target != OCT_TARGET_Q_LEARNING && config->algo.distributional) {
-        oct_text_add(text, "error: algo.target: with algo.distributional only q_learning\n");
+        oct_text_add(
+            text,
+            "error: algo.target: only q_learning is allowed with algo.distributional: true\n");
     }
 }
 
@@ -140,9 +143,10 @@ oct_config_warn_unread(const oct_config *config, char *message, size_t message_s
     for (const oct_config_key *key; (key = next_unread(config, &at, value)) != NULL;) {
         oct_config_key_name(key, name);
         if (!is_on(key, value)) {
-            oct_text_add(&text, "warning: %s: %s has no effect with algo.name: %s; it is of %s\n",
-                         name, value, oct_config_algo_word(config->algo.name, word),
-                         oct_config_readers(name, readers, sizeof(readers)));
+            oct_text_add(
+                &text, "warning: %s: %s has no effect with algo.name: %s; it is an option of %s\n",
+                name, value, oct_config_algo_word(config->algo.name, word),
+                oct_config_readers(name, readers, sizeof(readers)));
         }
     }
 }
@@ -197,32 +201,32 @@ check_rollouts(const oct_config *config, oct_text *text)
     if (config->learner.batch_size > envs) {
         oct_text_add(text,
                      "error: learner.batch_size: %u rollouts, but %llu environments (actor.count: "
-                     "%u of actor.envs: %u) make one each with a version\n",
+                     "%u of actor.envs: %u) make only one each per version\n",
                      config->learner.batch_size, (unsigned long long)envs, config->actor.count,
                      config->actor.envs);
     }
     uint32_t shards = oct_config_shards(config); // all actors may be of one
     if (held > oct_config_shard_capacity(config)) {
-        oct_text_add(
-            text,
-            "error: replay.capacity: %llu rows%s do not hold what %llu environments make of "
-            "algo.sequence_steps: %u in %llu versions: %llu would\n",
-            (unsigned long long)config->replay.capacity,
-            shards > 1 ? ", of which each shard has its part," : "", (unsigned long long)envs,
-            config->algo.sequence_steps, 2 + (unsigned long long)config->algo.rollout_lag,
-            (unsigned long long)(held * shards));
+        oct_text_add(text,
+                     "error: replay.capacity: %llu rows%s cannot hold what %llu environments make "
+                     "of algo.sequence_steps: %u in %llu versions; %llu rows can\n",
+                     (unsigned long long)config->replay.capacity,
+                     shards > 1 ? ", of which each shard holds its part," : "",
+                     (unsigned long long)envs, config->algo.sequence_steps,
+                     2 + (unsigned long long)config->algo.rollout_lag,
+                     (unsigned long long)(held * shards));
     }
     if (config->learner.batch_size * rows > OCT_CONFIG_SAMPLE_MAX) {
         oct_text_add(text,
-                     "error: learner.batch_size: %u rollouts of algo.sequence_steps: %u are more "
-                     "than the %u rows that one answer may hold\n",
+                     "error: learner.batch_size: %u rollouts of algo.sequence_steps: %u exceed the "
+                     "%u rows that an answer may hold\n",
                      config->learner.batch_size, config->algo.sequence_steps,
                      OCT_CONFIG_SAMPLE_MAX);
     }
     if (config->actor.envs * rows > OCT_CONFIG_BATCH_MAX) {
         oct_text_add(text,
-                     "error: actor.envs: %u rollouts of algo.sequence_steps: %u are more than the "
-                     "%u rows that one message of an actor may hold; %u fit\n",
+                     "error: actor.envs: %u rollouts of algo.sequence_steps: %u exceed the %u rows "
+                     "that an actor's message may hold; %u fit\n",
                      config->actor.envs, config->algo.sequence_steps, OCT_CONFIG_BATCH_MAX,
                      (unsigned)(OCT_CONFIG_BATCH_MAX / rows));
     }
@@ -237,13 +241,12 @@ check_rollouts(const oct_config *config, oct_text *text)
         oct_text_add(text, "\n");
     }
     if (config->actor.when_full == OCT_WHEN_FULL_DROP) {
-        oct_text_add(text, "error: actor.when_full: drop loses rollouts that algo.name: ppo, "
-                           "a2c, trpo and external wait for\n");
+        oct_text_add(text, "error: actor.when_full: drop loses rollouts, for which algo.name: ppo, "
+                           "a2c, trpo and external wait\n");
     }
     if (config->algo.name == OCT_ALGO_TRPO && !(config->algo.kl_max > 0)) {
-        oct_text_add(text,
-                     "error: algo.kl_max: algo.name: trpo takes a step as far as this allows, "
-                     "so it must be above 0; 0.01 is usual\n");
+        oct_text_add(text, "error: algo.kl_max: must be above 0 with algo.name: trpo, whose steps "
+                           "are as long as it allows; 0.01 is usual\n");
     }
 }
 
@@ -257,18 +260,18 @@ check_sequences(const oct_config *config, oct_text *text)
     uint64_t windows = config->learner.batch_size;
     uint64_t rows = windows * ((uint64_t)config->algo.sequence_steps + 1);
     if (windows <= config->replay.capacity && rows > config->replay.capacity) {
-        oct_text_add(text,
-                     "error: replay.capacity: %llu steps do not hold %llu windows "
-                     "(learner.batch_size) of algo.sequence_steps: %u and one observation: %llu "
-                     "would\n",
-                     (unsigned long long)config->replay.capacity, (unsigned long long)windows,
-                     config->algo.sequence_steps, (unsigned long long)rows);
+        oct_text_add(
+            text,
+            "error: replay.capacity: %llu steps cannot hold %llu windows (learner.batch_size) of "
+            "algo.sequence_steps: %u and one observation; %llu steps can\n",
+            (unsigned long long)config->replay.capacity, (unsigned long long)windows,
+            config->algo.sequence_steps, (unsigned long long)rows);
     }
     uint64_t batch = (uint64_t)config->learner.batch_size * config->algo.sequence_steps;
     if (batch > OCT_CONFIG_SAMPLE_MAX) {
         oct_text_add(text,
-                     "error: learner.batch_size: %u windows of algo.sequence_steps: %u are more "
-                     "than the %u steps that one answer may hold\n",
+                     "error: learner.batch_size: %u windows of algo.sequence_steps: %u exceed the "
+                     "%u steps that an answer may hold\n",
                      config->learner.batch_size, config->algo.sequence_steps,
                      OCT_CONFIG_SAMPLE_MAX);
     }
@@ -292,8 +295,8 @@ check_replay(const oct_config *config, oct_text *text)
     if ((uint64_t)config->learner.batch_size * config->learner.batches_per_request >
         OCT_CONFIG_SAMPLE_MAX) {
         oct_text_add(text,
-                     "error: learner.batches_per_request: %u batches of learner.batch_size %u are "
-                     "more than the %u windows that one answer may hold\n",
+                     "error: learner.batches_per_request: %u batches of learner.batch_size %u "
+                     "exceed the %u windows that an answer may hold\n",
                      config->learner.batches_per_request, config->learner.batch_size,
                      OCT_CONFIG_SAMPLE_MAX);
     }
@@ -314,9 +317,8 @@ check_learners(const oct_config *config, oct_text *text)
 {
     uint32_t count = config->learner.count, size = config->learner.batch_size;
     if (count > 1 && config->learner.asynchronous && config->run.deterministic) {
-        oct_text_add(text,
-                     "error: learner.asynchronous: true has no turns, which run.deterministic: "
-                     "true needs: set one of them to false\n");
+        oct_text_add(text, "error: learner.asynchronous: true has no turns, which "
+                           "run.deterministic: true needs; set one of them to false\n");
     }
     if (!config->learner.asynchronous && size % count != 0) {
         oct_text_add(text,
@@ -326,8 +328,8 @@ check_learners(const oct_config *config, oct_text *text)
     }
     if (count > 1 && config->learner.quantisation_aware) {
         oct_text_add(text,
-                     "error: learner.count: %u: learner.quantisation_aware is for one "
-                     "learner\n",
+                     "error: learner.count: %u, but learner.quantisation_aware: true allows only "
+                     "one learner\n",
                      count);
     }
 }
@@ -338,8 +340,8 @@ lacks_layers(const oct_config *config)
 {
     return config->algo.name == OCT_ALGO_TABLE ? "table has no layers"
            : config->algo.name == OCT_ALGO_EXTERNAL
-               ? "external learns in a process of its own, which chooses the first weights and "
-                 "what learns"
+               ? "external learns in a process of its own, which chooses the initial weights and "
+                 "the layers that learn"
                : NULL;
 }
 
@@ -352,12 +354,12 @@ check_freeze(const oct_config *config, oct_text *text)
     uint32_t frozen = 0;
     const char *why = lacks_layers(config);
     if (why != NULL && strcmp(config->learner.init_from, "none") != 0) {
-        oct_text_add(text, "error: learner.init_from: '%s', but algo.name: %s: allowed is none\n",
+        oct_text_add(text, "error: learner.init_from: '%s', but algo.name: %s; allowed is none\n",
                      config->learner.init_from, why);
     }
     if (why != NULL && freeze->count > 0) {
         oct_text_add(text,
-                     "error: learner.freeze: names layer %u, but algo.name: %s: allowed is []\n",
+                     "error: learner.freeze: names layer %u, but algo.name: %s; allowed is []\n",
                      freeze->value[0], why);
         return;
     }
@@ -365,7 +367,7 @@ check_freeze(const oct_config *config, oct_text *text)
         uint32_t layer = freeze->value[i];
         if (layer >= layers) {
             oct_text_add(text,
-                         "error: learner.freeze: there is no layer %u, the policy has layers 0 to "
+                         "error: learner.freeze: there is no layer %u; the policy has layers 0 to "
                          "%u (network.conv, network.hidden and the output layer)\n",
                          layer, layers - 1);
             return;
@@ -373,10 +375,10 @@ check_freeze(const oct_config *config, oct_text *text)
         frozen |= 1u << layer;
     }
     if (frozen == (1u << layers) - 1) {
-        oct_text_add(text,
-                     "error: learner.freeze: are all %u layers of the policy: nothing would "
-                     "be left to learn\n",
-                     layers);
+        oct_text_add(
+            text,
+            "error: learner.freeze: lists all %u layers of the policy, so nothing would learn\n",
+            layers);
     }
 }
 
@@ -419,20 +421,19 @@ check_data(const oct_config *config, oct_text *text)
     }
     if (!is_offline && (windows == 0 || windows == config->learner.batch_size)) {
         oct_text_add(text,
-                     "error: replay.data_share: %g of learner.batch_size %u are %u windows: there "
-                     "must be some of both\n",
+                     "error: replay.data_share: %g of learner.batch_size %u are %u windows; there "
+                     "must be some of each kind\n",
                      config->replay.data_share, config->learner.batch_size, windows);
     }
     if (is_offline && config->run.updates == 0) {
-        oct_text_add(text,
-                     "error: run.updates: is 0, but learning from replay.data alone ends after "
-                     "so many updates\n");
+        oct_text_add(text, "error: run.updates: 0 sets no end, which learning from replay.data "
+                           "alone needs; allowed is at least 1\n");
     }
     if (takes_each_once(config)) {
         char word[OCT_CONFIG_NAME_MAX];
         oct_text_add(text,
-                     "error: replay.data: algo.name: %s learns from each step once, while its "
-                     "policy is new, and not from a recording\n",
+                     "error: replay.data: algo.name: %s cannot learn from recorded steps; it "
+                     "learns from each step once, while its policy is new\n",
                      oct_config_algo_word(config->algo.name, word));
     }
 }
@@ -446,18 +447,18 @@ check_addresses(const oct_config *config, uint32_t shards, oct_text *text)
     for (uint32_t i = 0; i < (is_list ? shards : 1); i++) {
         size_t bytes = oct_config_replay_address(config, i, one);
         if (bytes >= sizeof(one)) {
-            oct_text_add(text, "error: net.replay: an address has %zu bytes, allowed up to %zu\n",
+            oct_text_add(text,
+                         "error: net.replay: an address has %zu bytes, allowed are at most %zu\n",
                          bytes, sizeof(one) - 1);
             continue;
         }
         if (bytes == 0 && !is_list) {
-            oct_text_add(text, "error: net.replay: is required, an address such as %s\n",
+            oct_text_add(text, "error: net.replay: an address is required, such as %s\n",
                          oct_config_key_find("net", "replay")->preset);
             return;
         }
         if (bytes == 0) {
-            oct_text_add(text,
-                         "error: net.replay: %s has no address of shard %u, but there are %u\n",
+            oct_text_add(text, "error: net.replay: %s has no address for shard %u of %u\n",
                          config->net.replay, i, shards);
             return;
         }
@@ -482,8 +483,9 @@ check_shards(const oct_config *config, oct_text *text)
     } refused[] = {
         {config->run.deterministic, "run.deterministic: true takes its turns from one table"},
         {config->algo.name == OCT_ALGO_EXTERNAL,
-         "algo.name: external has its batches of one replay"},
-        {has_data(config), "replay.data: a data set has a replay of its own beside one other"},
+         "algo.name: external takes its batches from one replay"},
+        {has_data(config),
+         "replay.data: a data set has a replay of its own and allows only one other"},
     };
     if (shards > OCT_SHARDS_MAX) {
         oct_text_add(text, "error: net.replay: has %u addresses, allowed are 1 to %d\n", shards,
@@ -503,8 +505,8 @@ check_shards(const oct_config *config, oct_text *text)
     if (!takes_each_once(config) && config->replay.min_size <= config->replay.capacity &&
         config->replay.min_size > oct_config_shard_capacity(config)) {
         oct_text_add(text,
-                     "error: replay.min_size: %llu is more than the %llu rows that each of %u "
-                     "shards keeps of replay.capacity\n",
+                     "error: replay.min_size: %llu exceeds the %llu rows of replay.capacity that "
+                     "each of %u shards keeps\n",
                      (unsigned long long)config->replay.min_size,
                      (unsigned long long)oct_config_shard_capacity(config), shards);
     }
@@ -515,13 +517,13 @@ check_policy(const oct_config *config, oct_text *text)
 {
     if (config->policy.scale == OCT_SCALE_TENSOR &&
         config->policy.precision == OCT_PRECISION_INT4) {
-        oct_text_add(text, "error: policy.scale: tensor is for int8; int4 has a scale for each row "
-                           "and a multiplier for each group\n");
+        oct_text_add(text, "error: policy.scale: tensor is for int8 only; int4 has a scale for "
+                           "each row and a multiplier for each group\n");
     }
     if (config->policy.precision == OCT_PRECISION_INT4 && config->policy.dead_band > 7) {
         oct_text_add(text,
-                     "error: policy.dead_band: %g is more than the 7 steps that int4 has on either "
-                     "side of 0: codes would stay whatever is learned\n",
+                     "error: policy.dead_band: %g exceeds the 7 steps that int4 has on either side "
+                     "of 0, so codes would never change\n",
                      config->policy.dead_band);
     }
     if (config->learner.quantisation_aware && config->policy.precision == OCT_PRECISION_FP32) {
@@ -540,17 +542,18 @@ check_average(const oct_config *config, oct_text *text)
         const char *what;
     } never[] = {
         {takes_each_once(config), "algo.name: reinforce, table, ppo, a2c, vtrace and trpo learn "
-                                  "from what the policy that they learn did"},
+                                  "from steps of the very policy that they train"},
         {config->algo.name == OCT_ALGO_EXTERNAL,
-         "algo.name: external publishes what its own process gives"},
-        {config->algo.noisy, "algo.noisy explores with the parameters that it learns"},
-        {config->learner.asynchronous, "learner.asynchronous has no parameters of each update"},
+         "algo.name: external publishes the parameters that its own process sends"},
+        {config->algo.noisy, "algo.noisy explores with the parameters that it trains"},
+        {config->learner.asynchronous,
+         "learner.asynchronous does not keep the parameters of each update"},
         {config->learner.quantisation_aware,
-         "learner.quantisation_aware learns with the weights that are published"},
+         "learner.quantisation_aware trains with the weights that are published"},
     };
     for (size_t i = 0; config->learner.ema_decay > 0 && i < OCT_COUNTOF(never); i++) {
         if (never[i].is_set) {
-            oct_text_add(text, "error: learner.ema_decay: not with this experiment: %s\n",
+            oct_text_add(text, "error: learner.ema_decay: does not work with this experiment: %s\n",
                          never[i].what);
         }
     }
@@ -571,12 +574,12 @@ check_turns(const oct_config *config, oct_text *text)
          "algo.name: external learns in a process that has no turns"},
         {config->replay.sampler == OCT_SAMPLER_FIFO, "replay.sampler: fifo takes each window once"},
         {!(config->replay.samples_per_insert > 0),
-         "replay.samples_per_insert: 0 does not say how many updates a turn has"},
+         "replay.samples_per_insert: 0 does not set the number of updates in a turn"},
         {config->algo.noisy && config->algo.noisy_samples > 1,
-         "algo.noisy_samples: more than 1 publishes for some of the actors only"},
-        {oct_config_data_windows(config) > 0, "replay.data: its windows have no turns"},
+         "algo.noisy_samples: more than 1 publishes a version for some of the actors only"},
+        {oct_config_data_windows(config) > 0, "replay.data: windows of a data set have no turns"},
         {strcmp(config->replay.path, "none") == 0,
-         "replay.path: none keeps no table that a killed run could go on from"},
+         "replay.path: none keeps no table from which a killed run could resume"},
     };
     for (size_t i = 0; config->run.deterministic && i < OCT_COUNTOF(no_turns); i++) {
         if (no_turns[i].is_set) {
@@ -591,14 +594,13 @@ oct_config_check(const oct_config *config, char *message, size_t message_size)
     oct_text text;
     oct_text_init(&text, message, message_size);
     if (config->env.id[0] == 0) {
-        oct_text_add(&text, "error: env.id: is required, an environment such as CartPole-v1\n");
+        oct_text_add(&text, "error: env.id: an environment is required, such as CartPole-v1\n");
     }
     if (!options_are_pairs(config->env.options)) {
-        oct_text_add(
-            &text,
-            "error: env.options: %s is not a list key=value,key=value with closed brackets "
-            "and quotes\n",
-            config->env.options);
+        oct_text_add(&text,
+                     "error: env.options: %s is not a list key=value,key=value, with brackets and "
+                     "quotes closed\n",
+                     config->env.options);
     }
     if (oct_action_repeat_of(config->env.options) == 0) {
         oct_text_add(
@@ -642,8 +644,8 @@ warn_text(oct_text *text, const char *key, const char *before, const char *now)
 {
     if (strcmp(before, now) != 0) {
         oct_text_add(text,
-                     "warning: %s: '%s', but the run had '%s' so far: what it has learned "
-                     "depends on the old value\n",
+                     "warning: %s: '%s', but the run had '%s' so far; what it has learned depends "
+                     "on the old value\n",
                      key, now, before);
     }
 }
@@ -654,8 +656,8 @@ warn_number(oct_text *text, const char *key, double before, double now)
     char old_value[32], new_value[32];
     if (before != now) {
         oct_text_add(text,
-                     "warning: %s: %s, but the run had %s so far: what it has learned "
-                     "depends on the old value\n",
+                     "warning: %s: %s, but the run had %s so far; what it has learned depends on "
+                     "the old value\n",
                      key, oct_text_double(new_value, sizeof(new_value), now),
                      oct_text_double(old_value, sizeof(old_value), before));
     }
@@ -669,15 +671,15 @@ check_resume_shards(const oct_config *before, const oct_config *now, oct_text *t
     uint64_t each = oct_config_shard_capacity(before);
     if (has < had) {
         oct_text_add(text,
-                     "error: replay.shards: %u, but the run to resume has rows in %u shards: name "
+                     "error: replay.shards: %u, but the run to resume has rows in %u shards; name "
                      "all of them (replay.shards, net.replay)\n",
                      has, had);
         return OCT_EINVAL;
     }
     if (has > had && oct_config_shard_capacity(now) != each) {
         oct_text_add(text,
-                     "error: replay.capacity: %llu rows in %u shards, but each of the run to "
-                     "resume keeps %llu rows: set %llu\n",
+                     "error: replay.capacity: %llu rows in %u shards, but each shard of the run to "
+                     "resume keeps %llu rows; set %llu\n",
                      (unsigned long long)now->replay.capacity, has, (unsigned long long)each,
                      (unsigned long long)(each * has));
         return OCT_EINVAL;
@@ -693,21 +695,21 @@ oct_config_check_resume(const oct_config *before, const oct_config *now, char *m
     oct_text_init(&text, message, message_size);
     if (strcmp(env_name(before->env.id), env_name(now->env.id)) != 0) {
         oct_text_add(&text,
-                     "error: env.id: %s, but the run to resume has learned %s: begin another run\n",
+                     "error: env.id: %s, but the run to resume has learned %s; start a new run\n",
                      now->env.id, before->env.id);
         return OCT_EINVAL;
     }
     if (strcmp(before->env.options, now->env.options) != 0) {
         oct_text_add(&text,
-                     "error: env.options: '%s', but the run to resume has learned with '%s': its "
-                     "returns are not comparable; begin another run\n",
+                     "error: env.options: '%s', but the run to resume has learned with '%s'; "
+                     "returns would not be comparable; start a new run\n",
                      now->env.options, before->env.options);
         return OCT_EINVAL;
     }
     if (strcmp(before->learner.init_from, now->learner.init_from) != 0) {
         oct_text_add(&text,
-                     "error: learner.init_from: '%s', but the run to resume has begun with '%s': "
-                     "begin another run\n",
+                     "error: learner.init_from: '%s', but the run to resume started from '%s'; "
+                     "start a new run\n",
                      now->learner.init_from, before->learner.init_from);
         return OCT_EINVAL;
     }

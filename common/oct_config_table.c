@@ -53,31 +53,31 @@ const char *const oct_sync_words[OCT_SYNCS] = {"none", "interval", "always"};
 // Bounds are what the parts can carry (sizes on the wire, the width of an int32 accumulator, times
 // that a person can mean); they are not advice.
 const oct_config_key oct_config_keys[] = {
-    TEXT(run, name, "", "name in the run folder; empty: the environment's id"),
+    TEXT(run, name, "", "name of the run; empty: the environment's id"),
     U64(run, seed, 0, 9007199254740992.0, "1", "seed of every random generator of the run"),
     U64(run, env_steps, 1, 1e15, "200000", "budget of environment steps over all actors"),
     U64(run, updates, 0, 1e15, "0",
-        "budget of updates; 0: none. Learning from replay.data alone needs one"),
+        "budget of updates; 0: no limit. Required if the run learns from replay.data alone"),
     F64_OR(run, stop_at_return, "none", 0, -1e12, 1e12, "none",
-           "mean evaluation return that ends the run; none: the budget alone does"),
+           "mean evaluation return at which the run ends; none: it ends with the budget"),
     F64(run, wall_s, 0, YEAR_S, "0", "limit on wall time in seconds; 0: no limit"),
     F64(run, hang_s, 0, 86400, "60",
-        "octet train: seconds without progress after which a daemon is killed and restarted; half "
-        "of it: reported; 0: never"),
+        "octet train: seconds without progress after which a daemon is killed and restarted; it is "
+        "reported after half that time; 0: never"),
     F64(run, env_hang_s, 0, YEAR_S, "600",
-        "the same for a daemon that is executing environment code, which may be slow"),
+        "as run.hang_s, for a daemon that is executing environment code, which may be slow"),
     BOOL(run, deterministic, "false",
-         "lock-step: turns follow from counts, not from time, so that a run with the same seed has "
-         "the same weights and the same replay table"),
+         "run in lock-step: turns follow from counts instead of time, so that runs with the same "
+         "seed produce the same weights and the same replay table"),
     U64(run, hash_updates, 1, 1e15, "1000",
-        "deterministic: updates from one hash of weights and replay table to the next"),
+        "deterministic: updates between two hashes of the weights and the replay table"),
 
     TEXT(env, id, NULL, "environment: an id such as CartPole-v1, or the path of a plug-in (.so)"),
     TEXT(env, options, "",
-         "options for the environment: key=value,key=value; with any, action_repeat=K: each action "
-         "is taken for K steps"),
+         "options of the environment: key=value,key=value; every environment takes "
+         "action_repeat=K, which repeats each action for K steps"),
     TEXT(env, mjcf_dir, "",
-         "dmc: environments: a directory with dm_control's own model files; empty: Octet's models"),
+         "dmc: environments: directory of dm_control's own model files; empty: Octet's models"),
 
     INTS(network, hidden, 1, 65536, "[64, 64]", "widths of the hidden layers"),
     WORD(network, activation, "relu tanh elu", "relu", "activation of the hidden layers"),
@@ -86,43 +86,45 @@ const oct_config_key oct_config_keys[] = {
     INTS(network, conv, 1, 1024, "[]",
          "channels of 3x3 convolutions before the hidden layers, for observations of rows x "
          "columns x channels"),
-    INTS(network, critic_hidden, 1, 65536, "[]",
-         "all but dqn and table: widths of the critic's hidden layers; []: as network.hidden"),
-    BOOL(
-        network, critic_residual, "false",
-        "d4pg, ddpg, td3, sac: critics with layer norm on all hidden layers, which from the second "
-        "on are blocks of two: x + LN(W2 act(LN(W1 x + b1)) + b2); critic_hidden has 1 + 2 x "
-        "blocks equal widths",
-        .is_new = true),
+    INTS(
+        network, critic_hidden, 1, 65536, "[]",
+        "all but dqn and table: widths of the critic's hidden layers; []: those of network.hidden"),
+    BOOL(network, critic_residual, "false",
+         "d4pg, ddpg, td3, sac: use critics with layer norm on all hidden layers; from the second "
+         "on, the layers form residual blocks of two: x + LN(W2 act(LN(W1 x + b1)) + b2); "
+         "critic_hidden lists 1 + 2 x blocks equal widths",
+         .is_new = true),
 
     WORD(algo, name, "dqn d4pg ddpg td3 reinforce sac table ppo a2c vtrace trpo external", "dqn",
-         "learning algorithm: dqn for discrete actions, d4pg, ddpg, td3, sac for actions in a "
-         "box, reinforce, ppo, a2c, vtrace, trpo for both, table for discrete observations and "
-         "actions; external: a program of your own (docs/python.md)"),
+         "learning algorithm: dqn for discrete actions; d4pg, ddpg, td3, sac for actions in a box; "
+         "reinforce, ppo, a2c, vtrace, trpo for both; table for discrete observations and actions; "
+         "external: a program of your own (docs/python.md)"),
     WORD(algo, target, "q_learning sarsa expected_sarsa", "q_learning",
-         "dqn, table: value of the next state: of the best action, of the action that was taken "
-         "there, or the mean over an epsilon-greedy policy"),
+         "dqn, table: what the value of the next state is: the value of the best action, the value "
+         "of the action that was taken there, or the mean over an epsilon-greedy policy"),
     F64(algo, target_epsilon, 0, 1, "0.1",
-        "dqn, table: epsilon of that policy (expected_sarsa; sarsa where an episode was cut)"),
+        "dqn, table: epsilon of that policy (for expected_sarsa, and for sarsa where an episode "
+        "was truncated)"),
     F64(algo, initial_value, -1e12, 1e12, "0",
-        "table: every value at the start; above the returns it makes actors try everything"),
+        "table: initial value of every action; a value above all returns makes actors try every "
+        "action"),
     F64(algo, discount, 0, 1, "0.99", "discount factor of one step"),
     U32(algo, n_step, 0, 1000, "0",
-        "steps of the n-step return before the bootstrap value; 0: 5 for dqn and d4pg, 1 "
-        "otherwise"),
-    BOOL(algo, double_q, "true",
-         "choose the bootstrap action with the online network (double DQN)"),
+        "steps of the n-step return before the bootstrap value; 0: 5 for dqn and d4pg, else 1"),
+    BOOL(algo, double_q, "true", "choose the bootstrap action by the online network (double DQN)"),
     F64(algo, huber_delta, 1e-6, 1e12, "1", "TD error above which the Huber loss is linear"),
     F64(algo, learning_rate, 1e-12, 10, "0.001",
-        "Adam's learning rate at the start; table: the share of each error that is learned"),
+        "Adam's learning rate at the start; table: share of each error that is applied"),
     F64_OR(algo, learning_rate_final, "same",
            offsetof(oct_config, algo.learning_rate_final_is_same), 0, 10, "same",
-           "Adam's learning rate at the end of the budget, with a linear schedule; same: constant"),
+           "Adam's learning rate at the end of the budget, reached linearly; same: the rate is "
+           "constant"),
     F64(algo, adam_beta1, 0, 0.999999, "0.9", "decay of Adam's first moment"),
     F64(algo, adam_beta2, 0, 0.9999999, "0.999", "decay of Adam's second moment"),
     F64(algo, adam_epsilon, 1e-30, 1, "1e-08", "added to the root of Adam's second moment"),
-    F64(algo, grad_norm_max, 0, 1e12, "0", "larger gradients are scaled to this norm; 0: off"),
-    F64(algo, reward_clip, 0, 1e12, "0", "each step's reward is clipped to [-x, x]; 0: off"),
+    F64(algo, grad_norm_max, 0, 1e12, "0",
+        "largest norm of a gradient; larger gradients are scaled down to it; 0: off"),
+    F64(algo, reward_clip, 0, 1e12, "0", "clip each step's reward to [-x, x]; 0: off"),
     U32(algo, target_period, 1, 1e9, "100",
         "learner updates between two updates of the target network"),
     F64(algo, target_rate, 1e-9, 1, "1",
@@ -130,314 +132,321 @@ const oct_config_key oct_config_keys[] = {
         "soft update (Polyak averaging)"),
     BOOL(algo, distributional, "false",
          "dqn: learn the distribution of the return on algo.atoms atoms (C51)"),
-    BOOL(algo, dueling, "false", "dqn: value and advantage streams (dueling networks)"),
+    BOOL(algo, dueling, "false", "dqn: use value and advantage streams (dueling networks)"),
     BOOL(algo, noisy, "false",
          "dqn: explore with learned noise in the dense layers (noisy networks)"),
-    F64(algo, noisy_sigma, 0, 10, "0.5", "initial deviation of that noise, times 1/sqrt(inputs)"),
+    F64(algo, noisy_sigma, 0, 10, "0.5",
+        "initial standard deviation of that noise, in units of 1/sqrt(inputs)"),
     U32(algo, noisy_samples, 1, OCT_NOISY_SAMPLES_MAX, "8",
-        "number of noise samples that are published; actors choose one by their index; 1: all use "
-        "the same"),
+        "noise samples that are published; each actor chooses one by its index; 1: all use the "
+        "same"),
     U32(algo, atoms, 2, 4096, "51", "atoms of the return distribution (d4pg, distributional)"),
     F64(algo, value_min, -1e12, 1e12, "-150",
-        "C51, d4pg: lowest atom; lower discounted returns are clipped to it"),
+        "C51, d4pg: lowest atom; discounted returns below it are clipped"),
     F64(algo, value_max, -1e12, 1e12, "150",
-        "C51, d4pg: highest atom; higher discounted returns are clipped to it"),
+        "C51, d4pg: highest atom; discounted returns above it are clipped"),
     F64_OR(algo, critic_learning_rate, "same",
            offsetof(oct_config, algo.critic_learning_rate_is_same), 1e-12, 10, "same",
            "all but dqn and table: Adam's learning rate for critics at the start; it follows the "
-           "schedule of "
-           "learning_rate"),
+           "schedule of learning_rate; same: algo.learning_rate"),
     F64(algo, action_grad_norm_max, 0, 1e12, "0",
-        "d4pg, ddpg, td3: larger gradients of the value with respect to the action are scaled to "
-        "this norm, row by row; 0: off"),
+        "d4pg, ddpg, td3: largest norm of the value's gradient with respect to the action; larger "
+        "ones are scaled down to it, row by row; 0: off"),
     F64(algo, pre_activation_cost, 0, 1e6, "0",
-        "d4pg, ddpg, td3: weight of the squares of the policy's outputs before tanh in its "
-        "loss, which keeps actions off the ends of their range; 0: off",
+        "d4pg, ddpg, td3: weight in the policy's loss of the squares of its outputs before tanh, "
+        "which keeps actions away from the ends of their range; 0: off",
         .is_new = true),
     U32(algo, policy_delay, 0, 1000, "0",
         "d4pg, ddpg, td3, sac: critic updates per policy update; 0: 2 for td3, else 1"),
     U32(algo, critics, 0, 2, "0",
-        "d4pg, ddpg, td3, sac: critics, each with a target network; of two, the smaller value "
-        "counts (clipped double Q-learning); 0: 2 for td3 and sac, else 1",
+        "d4pg, ddpg, td3, sac: number of critics, each with a target network; with two, the "
+        "smaller value is used (clipped double Q-learning); 0: 2 for td3 and sac, else 1",
         .is_new = true),
     F64(algo, target_noise, 0, 10, "0.2",
-        "td3: target smoothing: standard deviation of the noise on target actions, as a share of "
+        "td3: standard deviation of the noise on target actions (target smoothing), as a share of "
         "half their range"),
     F64(algo, target_noise_clip, 0, 10, "0.5",
-        "td3: target smoothing: the noise is clipped to plus or minus this"),
+        "td3: limit to which that noise is clipped on both sides"),
     F64_OR(algo, temperature, "learned", 0, 0, 1e6, "learned",
-           "sac: weight of the policy's entropy beside the return; learned: so that the policy has "
-           "algo.target_entropy"),
+           "sac: weight of the policy's entropy relative to the return; learned: adjusted until "
+           "the policy's entropy is algo.target_entropy"),
     F64(algo, initial_temperature, 1e-12, 1e6, "1",
-        "sac: that weight at the start, where it is learned"),
+        "sac: that weight at the start, if it is learned"),
     F64_OR(algo, target_entropy, "dimensions", 0, -1e6, 1e6, "dimensions",
-           "sac: entropy in nats that the temperature is learned for, of actions in units of half "
-           "their range; dimensions: minus the number of their dimensions"),
+           "sac: entropy that the temperature is learned for, in nats, with actions in units of "
+           "half their range; dimensions: minus the number of action dimensions"),
     U32(algo, sequence_steps, 1, 16384, "500",
-        "reinforce, table: steps of a window; a longer episode is split into several; vtrace: "
-        "steps of a window, whatever episodes end in it; ppo, a2c, trpo: steps of each "
-        "environment in a rollout, fewer where one environment ends more than a quarter as many "
-        "episodes"),
+        "reinforce, table: steps of a window; longer episodes are split; vtrace: steps of a "
+        "window, which may span several episodes; ppo, a2c, trpo: steps of each environment in a "
+        "rollout, fewer if more than a quarter as many episodes end in one environment"),
     U32(algo, lag_max, 0, 1e9, "0",
-        "reinforce, table, vtrace: windows with actions of policies older than this many "
-        "versions are discarded; 0: none"),
+        "reinforce, table, vtrace: discard windows with actions of policies more than this many "
+        "versions old; 0: discard none"),
     BOOL(algo, normalise_advantage, "true",
          "reinforce, ppo, a2c, vtrace, trpo: normalise the advantages of a batch (ppo: of a "
          "minibatch) to mean 0 and standard deviation 1"),
     F64(algo, ratio_max, 1e-6, 1e6, "2",
-        "reinforce, a2c, vtrace, and ppo and trpo with algo.correction: decoupled: upper limit "
-        "of the importance weights, the ratio of the learner's policy to the policy that acted "
-        "(rho-bar of V-trace)"),
+        "reinforce, a2c, vtrace, and ppo and trpo with algo.correction: decoupled: upper limit of "
+        "the importance weights, which are the ratio of the learner's policy to the policy that "
+        "acted (rho-bar of V-trace)"),
     F64(algo, trace_max, 0, 1e6, "1",
-        "vtrace: upper limit of the ratios with which errors of later steps are carried back "
-        "(c-bar), at most algo.ratio_max"),
+        "vtrace: upper limit of the ratios by which errors of later steps are carried back "
+        "(c-bar); at most algo.ratio_max"),
     F64(algo, entropy_cost, 0, 1e6, "0.01",
         "reinforce, ppo, a2c, vtrace, trpo: weight of the policy's entropy in the loss"),
     F64_OR(algo, entropy_cost_final, "same", offsetof(oct_config, algo.entropy_cost_final_is_same),
            0, 1e6, "same",
-           "reinforce, ppo, a2c, vtrace, trpo: that weight at the end of the budget, with a linear "
-           "schedule; same: constant",
+           "reinforce, ppo, a2c, vtrace, trpo: that weight at the end of the budget, reached "
+           "linearly; same: the weight is constant",
            .is_new = true),
     F64(algo, value_cost, 1e-6, 1e6, "0.5",
         "reinforce, ppo, a2c, vtrace, trpo: weight of the value loss"),
     F64(algo, initial_deviation, 1e-6, 7, "1",
-        "reinforce, ppo, a2c, vtrace, trpo, external, box actions: deviation at the start, as a "
-        "share of half the action's range"),
+        "reinforce, ppo, a2c, vtrace, trpo, external, with box actions: standard deviation of "
+        "actions at the start, as a share of half their range"),
     F64(algo, gae_lambda, 0, 1, "0.95",
-        "ppo, a2c, vtrace, trpo: decay of the advantages' sum over steps (lambda of GAE and "
-        "V-trace); 1: whole returns"),
+        "ppo, a2c, vtrace, trpo: decay of later steps' errors in an advantage (lambda of GAE and "
+        "V-trace); 1: advantages from full returns"),
     U32(algo, epochs, 1, 1000, "10",
-        "ppo, trpo: passes over the steps of a batch in one update (trpo: of the values)"),
-    U32(algo, minibatches, 1, 65536, "4", "ppo, trpo: gradient steps of a pass"),
-    F64(algo, clip, 1e-6, 0.999999, "0.2", "ppo: the ratio is clipped to [1 - clip, 1 + clip]"),
+        "ppo, trpo: passes over the steps of a batch in one update (trpo: for the values only)"),
+    U32(algo, minibatches, 1, 65536, "4", "ppo, trpo: gradient steps in each pass"),
+    F64(algo, clip, 1e-6, 0.999999, "0.2", "ppo: clip the ratio to [1 - clip, 1 + clip]"),
     F64(algo, value_clip, 0, 1e12, "0",
-        "ppo, trpo: a value's loss is at least that of the value clipped to so far from its "
-        "old one; 0: off"),
+        "ppo, trpo: clip range of value losses: a value's loss is at least that of the value "
+        "clipped to this distance from the old value; 0: off"),
     F64(algo, kl_max, 0, 1e6, "0",
-        "ppo: an update ends when a minibatch's KL divergence from the policy that acted "
-        "(correction: ratio), or from the one before the update (decoupled, none), is larger; 0: "
-        "off; trpo: a step of the policy is as long as a KL divergence below this allows"),
+        "ppo: end an update when a minibatch's KL divergence from the policy that acted "
+        "(correction: ratio), or from the policy before the update (decoupled, none), exceeds "
+        "this; 0: off; trpo: limit on the KL divergence of a policy step, which is made as long as "
+        "the limit allows"),
     WORD(algo, correction, "ratio decoupled none", "ratio",
-         "ppo, trpo: what corrects for the policy that acted, which is older or quantised: the "
-         "clipped ratio itself, an importance weight beside a ratio to the policy before the "
-         "update, or nothing"),
+         "ppo, trpo: how to correct for the policy that acted, which is older or quantised: by the "
+         "clipped ratio itself, by an importance weight beside a ratio to the policy before the "
+         "update, or not at all"),
     BOOL(algo, scale_rewards, "false",
-         "ppo, a2c, vtrace, trpo: divide rewards by the deviation of their discounted sums so far"),
+         "ppo, a2c, vtrace, trpo: divide rewards by the standard deviation of their discounted "
+         "sums so far"),
     F64(algo, mean_noise, 0, 1e3, "0",
-        "ppo: an update moves each mean of a Gaussian by uniform noise of up to so much, in halves "
-        "of the action's range (RPO), so that deviations stay wide; 0: off"),
-    BOOL(
-        algo, normalise_observations, "false",
-        "d4pg, ddpg, td3, sac, ppo, a2c, trpo: learn from observations less their mean, divided by "
-        "their deviation, over all batches so far"),
+        "ppo: largest uniform noise added to each Gaussian mean in an update (RPO), as a share of "
+        "half the action's range, so that deviations stay wide; 0: off"),
+    BOOL(algo, normalise_observations, "false",
+         "d4pg, ddpg, td3, sac, ppo, a2c, trpo: normalise observations by their mean and standard "
+         "deviation over all batches so far"),
     U32(algo, rollout_lag, 0, 1000, "0",
-        "ppo, a2c, trpo: versions that the learner may be ahead of a rollout; actors make so "
-        "many rollouts before the next version comes"),
+        "ppo, a2c, trpo: versions by which the learner may be ahead of a rollout; actors make this "
+        "many rollouts before the next version arrives"),
     U32(algo, cg_iterations, 1, 1000, "10",
-        "trpo: steps of conjugate gradients towards the natural gradient"),
+        "trpo: conjugate-gradient steps to the natural gradient"),
     F64(algo, cg_damping, 0, 1e6, "0.1",
-        "trpo: added to the diagonal of the Fisher matrix; larger turns the step to the gradient"),
+        "trpo: number added to the diagonal of the Fisher matrix; larger numbers turn the step "
+        "towards the plain gradient"),
     U32(algo, line_search_steps, 1, 1000, "10",
-        "trpo: shorter and shorter steps tried before the policy stays as it is"),
+        "trpo: successively shorter steps to try before the policy is left unchanged"),
     F64(algo, line_search_shrink, 0.01, 0.99, "0.8",
-        "trpo: length of each of them by the one before"),
+        "trpo: length of each such step relative to the previous one"),
     WORD(algo, window, "n_step sequence rollout", "n_step",
-         "external: what a batch has: transitions of algo.n_step steps, sequences of "
-         "algo.sequence_steps rows that may begin anywhere, or rollouts of so many steps of every "
-         "environment by the newest policy, each once"),
+         "external: what a batch contains: transitions of algo.n_step steps; sequences of "
+         "algo.sequence_steps rows that may begin anywhere; or rollouts of algo.sequence_steps "
+         "steps of every environment by the newest policy, each used once"),
     WORD(algo, head, "auto values logits atoms tanh gaussian tanh_gaussian", "auto",
-         "external: what the network's outputs are; auto: values for discrete actions, tanh for "
+         "external: meaning of the network's outputs; auto: values for discrete actions, tanh for "
          "actions in a box"),
     F64(algo, client_wait_s, 0, YEAR_S, "60",
-        "external: seconds that a batch waits for a process to learn from it, at the start and "
-        "after one has gone; then the run ends"),
+        "external: seconds to wait for a process that learns, at the start and after one has left; "
+        "then the run ends"),
 
     U32(learner, count, 1, 64, "1",
-        "learners that share each batch, as processes on one machine or, under mpirun, on several: "
-        "each computes the gradient of its part, and their mean is applied"),
+        "learners that share each batch, as processes on one machine or, under mpirun, on several; "
+        "each computes the gradient of its part, and the mean is applied"),
     U32(learner, batch_size, 1, 65536, "256",
-        "windows in one update: n-step transitions, or sequences of steps; rollouts: one of each "
-        "environment at most"),
-    U32(learner, prefetch, 1, 1024, "8", "batches kept ready for the training thread"),
+        "windows in one update: n-step transitions or sequences of steps; for rollouts, at most "
+        "one of each environment"),
+    U32(learner, prefetch, 1, 1024, "8", "batches to keep ready for the training thread"),
     U32(learner, batches_per_request, 1, 256, "4", "batches in one request to replay"),
-    U32(learner, threads, 1, 256, "1", "threads of the matrix products"),
+    U32(learner, threads, 1, 256, "1", "threads for matrix products"),
     WORD(learner, blas_kernels, "auto environment", "auto",
-         "OpenBLAS kernels: the best for this CPU, or those that OPENBLAS_CORETYPE names"),
+         "OpenBLAS kernels to use: the best for this CPU, or those that OPENBLAS_CORETYPE names"),
     BOOL(learner, bf16, "false",
-         "matrix products in bfloat16 with fp32 sums, where this CPU supports them"),
+         "compute matrix products in bfloat16 with fp32 sums, if this CPU supports them"),
     BOOL(learner, gradients_bf16, "false",
-         "learners (learner.count) send each other gradients rounded to bfloat16, half the bytes"),
-    BOOL(
-        learner, asynchronous, "false",
-        "learners (learner.count) wait for nobody: each computes gradients of whole batches of its "
-        "own and applies them to the parameters that all of them share"),
+         "let learners (learner.count) send each other gradients rounded to bfloat16, which halves "
+         "the bytes"),
+    BOOL(learner, asynchronous, "false",
+         "let learners (learner.count) run without waiting for each other: each computes gradients "
+         "of whole batches of its own and applies them to the shared parameters"),
     U32(learner, staleness_max, 0, 1e6, "32",
-        "learner.asynchronous: a gradient is given up if others have applied more than so many "
-        "since "
-        "its parameters were fetched"),
+        "learner.asynchronous: discard a gradient if other learners have applied more than this "
+        "many since its parameters were fetched"),
     U32(learner, publish_period, 1, 1e9, "100", "updates between policy versions"),
     F64(learner, publish_s, 0, YEAR_S, "0",
-        "seconds after which a version is published even before publish_period; 0: off"),
+        "seconds after which to publish a version even before publish_period; 0: off"),
     F64(learner, publish_s_min, 0, 3600, "0.01", "minimum seconds between policy versions"),
     F64(learner, publish_core_share, 0, 1, "0.1",
-        "maximum share of one core for publishing; above it versions are published less often; 0: "
-        "no limit"),
+        "maximum share of one core to spend on publishing; above it, versions are published less "
+        "often; 0: no limit"),
     F64(learner, publish_bytes_per_s, 0, 1e12, "0",
-        "maximum bytes per second of policies to all actors together, enforced in the same way; 0: "
-        "no limit"),
+        "maximum bytes per second of policies sent to all actors together; above it, versions are "
+        "published less often; 0: no limit"),
     BOOL(learner, quantisation_aware, "false",
-         "quantisation-aware training: learn with the weights that actors will have, rounded to "
-         "policy.precision"),
+         "quantisation-aware training: learn with the weights rounded to policy.precision, as "
+         "actors will use them"),
     F64(learner, ema_decay, 0, 0.9999, "0",
-        "publish the exponential moving average of the policy's parameters, of which each update "
-        "keeps this share, instead of the parameters; 0: no average",
+        "publish an exponential moving average of the policy's parameters, which decays by this "
+        "factor in each update, instead of the parameters; 0: no average",
         .is_new = true),
     TEXT(learner, init_from, "none",
-         "a run folder or a policy file whose layers the run begins with, where they fit "
+         "run folder or policy file whose layers the run starts from, where they fit "
          "(docs/transfer.md); none: random weights"),
     INTS(learner, freeze, 0, OCT_CONFIG_INTS_MAX, "[]",
-         "layers of the policy that do not learn, by the numbers of octet inspect; critics learn"),
+         "layers of the policy that do not learn, numbered as octet inspect numbers them; critics "
+         "always learn"),
     F64(learner, checkpoint_s, 0, YEAR_S, "30", "seconds between checkpoints; 0: only at the end"),
     U32(learner, checkpoints_kept, 1, 16, "3",
-        "checkpoints in the run folder: where the newest is damaged, the run goes on from the one "
-        "before it"),
+        "checkpoints to keep in the run folder; if the newest is damaged, the run resumes from the "
+        "one before it"),
     U32(learner, checkpoint_turns, 1, 1e6, "200",
-        "deterministic: turns from one checkpoint to the next; with each, actors begin anew"),
+        "deterministic: turns between checkpoints; actors restart their environments at each"),
     U32(learner, actors_per_certificate, 0, 16384, "1024",
-        "places of actors and evaluators that one certificate may hold at the learner at a time, "
-        "over TLS; 0: no limit but that of all, 16384"),
-    F64(learner, metrics_s, 0.01, 86400, "1", "seconds between rows of the metrics"),
+        "places at the learner that actors and evaluators with one certificate may hold at a time, "
+        "over TLS; 0: no limit below that for all, 16384"),
+    F64(learner, metrics_s, 0.01, 86400, "1", "seconds between rows of metrics"),
     U32(learner, metrics_rows, 16, 1e9, "20000",
-        "rows of metrics.csv and of TensorBoard's files; beyond that old rows are joined"),
+        "maximum rows of metrics.csv and TensorBoard's files; beyond that, old rows are merged"),
     U32(learner, probe_rows, 1, 65536, "256",
-        "observations on which the quantised policy is compared with the fp32 one"),
+        "observations on which the quantised policy is compared with the fp32 policy"),
     F64(learner, divergence_warn, 0, 1e6, "0.1",
-        "relative difference of their outputs above which the log warns; 0: never"),
+        "relative difference between their outputs above which the learner logs a warning; 0: "
+        "never"),
 
     WORD(policy, precision, "int8 fp32 bf16 fp16 int4", "int8",
          "precision of the policy that actors run"),
     BOOL(policy, scale_observations, "true",
          "publish policies that normalise observations by their mean and standard deviation; "
-         "training uses them unscaled"),
+         "training uses unscaled observations"),
     WORD(policy, scale, "row tensor", "row",
-         "weights that share one int8 scale: a row (per-channel) or a whole layer (per-tensor)"),
+         "weights that share one int8 scale: those of a row (per-channel) or of a whole layer "
+         "(per-tensor)"),
     WORD(policy, range, "absmax percentile mse", "absmax",
-         "range of a scale: up to the largest weight, without the largest weights, or the range "
-         "with the least error"),
+         "range that a scale covers: up to the largest weight, up to a percentile of the weights, "
+         "or the range with the smallest error"),
     F64(policy, percentile, 50.000001, 100, "99.9",
-        "policy.range percentile: share of weights, in percent, that are not clipped"),
+        "policy.range percentile: percentage of weights that are not clipped"),
     BOOL(policy, delta, "true",
-         "int8 and int4: publish the changes since the last version, where they are shorter"),
+         "int8 and int4: publish only the changes since the last version if they are shorter"),
     F64(policy, dead_band, 0.5, 16, "0.5",
-        "distance of a weight from its code, in steps of the scale, at which the code changes; "
+        "distance between a weight and its code, in steps of the scale, at which the code changes; "
         "0.5: plain rounding"),
     F64(policy, drift, 0.001, 1, "0.02",
-        "share by which the range of a row may change before the row gets a new scale"),
+        "relative change of a row's range above which the row gets a new scale"),
     U32(policy, key_frame_period, 0, 1e9, "0",
-        "publications from one complete policy to the next; 0: complete policies only on request"),
+        "publications between complete policies; 0: complete policies only on request"),
 
     U32(actor, count, 1, OCT_TURN_ACTORS_MAX, "1", "actors that octet train starts"),
     U32(actor, envs, 1, 65536, "16", "environments that each actor steps together"),
     F64(actor, epsilon_base, 0, 1, "0.4",
-        "exploration ladder: environment i acts at random with probability base^k, k from 1 to "
-        "power"),
+        "exploration ladder: each environment acts at random with probability base^k, where k "
+        "ranges from 1 to power over the environments"),
     F64(actor, epsilon_power, 1, 1000, "8",
-        "largest k of that ladder, which spans all environments of all actors"),
+        "largest k in that ladder, which spans all environments of all actors"),
     F64_OR(actor, epsilon_persistence, "none", 0, 1.01, 100, "none",
-           "random actions are repeated for n steps with P(n >= k) = k^(1 - this): 2 gives long "
-           "repeats; none: one step"),
+           "exponent x of how long random actions are repeated: for n steps, with P(n >= k) = k^(1 "
+           "- x); 2 gives long repeats; none: one step"),
     U64(actor, epsilon_anneal_steps, 0, 1e15, "10000",
         "environment steps over which epsilon falls from 1 to the ladder's value"),
     F64(actor, noise, 0, 10, "0.2",
-        "box actions: standard deviation of the exploration noise, as a share of half the action's "
+        "box actions: standard deviation of the exploration noise, as a share of half the actions' "
         "range"),
     F64_OR(actor, noise_low, "same", offsetof(oct_config, actor.noise_low_is_same), 0, 10, "same",
-           "ladder: deviations are spaced evenly between this and actor.noise over all "
-           "environments of all actors; same: no ladder"),
+           "lower end of a ladder of noise: deviations are spaced evenly from this to actor.noise "
+           "over all environments of all actors; same: no ladder"),
     F64_OR(actor, noise_final, "same", offsetof(oct_config, actor.noise_final_is_same), 0, 10,
            "same",
-           "deviation of all environments after actor.noise_steps: each changes linearly from its "
-           "own to this one; same: none changes",
+           "deviation that every environment reaches, linearly from its own, after "
+           "actor.noise_steps; same: deviations do not change",
            .is_new = true),
     U64(actor, noise_steps, 0, 1e15, "0",
-        "environment steps over which deviations change to actor.noise_final; 0: run.env_steps",
+        "environment steps until deviations reach actor.noise_final; 0: run.env_steps",
         .is_new = true),
     F64(actor, noise_correlation, 0, 0.9999, "0",
-        "correlation of the noise of one step with that of the next; 0: independent"),
+        "correlation between the noise of one step and the next; 0: independent"),
     U64(actor, random_steps, 0, 1e15, "0",
-        "box actions: environment steps of all actors with uniformly random actions at the start"),
+        "box actions: environment steps at the start, over all actors, in which actions are "
+        "uniformly random"),
     U32(actor, batch_steps, 1, 65536, "512",
-        "environment steps that fill a batch, or fewer where replay.capacity is small"),
+        "environment steps in a full batch; fewer if replay.capacity is small"),
     F64(actor, flush_s, 0.0001, 3600, "0.02",
         "seconds after which a batch is sent even if it is not full"),
     F64(actor, rollout_wait_s, 0.01, 86400, "5",
-        "rollouts: an actor makes one more rollout without a new version after this many "
-        "seconds, or four times the shortest of the last four waits for a version, whichever is "
-        "longer"),
+        "rollouts: seconds without a new version after which an actor makes one more rollout, or "
+        "four times the shortest of its last four waits for a version if that is longer"),
     U32(actor, ring_batches, 3, 4096, "16",
-        "batches kept until replay acknowledges them; when all are in use the ring is full"),
+        "batches that an actor keeps until replay acknowledges them; its ring is full when all are "
+        "in use"),
     WORD(actor, when_full, "wait drop", "wait",
-         "what an actor does while the ring is full: stop stepping, or drop steps"),
+         "what an actor does while that ring is full: stop stepping, or drop steps"),
     F64(actor, report_s, 0.01, 3600, "0.25", "seconds between reports to the learner"),
 
     U32(replay, shards, 1, OCT_SHARDS_MAX, "1",
-        "octet train: replay processes that share the rows; by hand: the addresses of net.replay"),
+        "octet train: replay processes that share the rows; without octet train, the addresses in "
+        "net.replay determine the number"),
     U64(replay, capacity, 1, 2147483648.0, "100000",
-        "rows kept, one for each step and each end of an episode; the oldest are evicted first; "
-        "shards have equal parts"),
-    U64(replay, min_size, 1, 2147483648.0, "1000", "windows before the first sample"),
+        "rows to keep, one for each step and each end of an episode; the oldest are evicted first; "
+        "each shard keeps an equal part"),
+    U64(replay, min_size, 1, 2147483648.0, "1000",
+        "windows that must be in the table before the first is sampled"),
     WORD(replay, sampler, "uniform prioritized fifo", "prioritized",
-         "how windows are chosen; reinforce, table, ppo, a2c, vtrace and trpo ignore this and "
-         "take each window once"),
+         "how windows are chosen; reinforce, table, ppo, a2c, vtrace and trpo ignore this and use "
+         "each window once"),
     F64(replay, priority_exponent, 0, 10, "0.6",
-        "priority exponent: the priority is the absolute TD error (of a distribution: the KL "
-        "divergence) to this power"),
+        "priority exponent: a priority is the absolute TD error (the KL divergence if values are "
+        "distributions) to this power"),
     F64(replay, importance_exponent, 0, 10, "0.2",
-        "importance-sampling exponent: the weight is 1/p to this power"),
-    F64_OR(replay, importance_exponent_final, "same",
-           offsetof(oct_config, replay.importance_exponent_final_is_same), 0, 10, "same",
-           "that exponent at the end of the budget, with a linear schedule; same: constant"),
+        "importance-sampling exponent: a weight is 1/p to this power"),
+    F64_OR(
+        replay, importance_exponent_final, "same",
+        offsetof(oct_config, replay.importance_exponent_final_is_same), 0, 10, "same",
+        "that exponent at the end of the budget, reached linearly; same: the exponent is constant"),
     F64(replay, samples_per_insert, 0, 1e6, "8",
-        "windows sampled for each one inserted; 0: no limit"),
+        "windows sampled for each window inserted; 0: no limit"),
     F64(replay, tolerance, 0, 1e6, "0.1",
-        "tolerance of that ratio on either side, as a share of min_size * samples_per_insert"),
-    TEXT(
-        replay, path, "replay.oct",
-        "octet train: the file, in the run folder, that replay keeps its table in, so that nothing "
-        "is lost when it is killed; none: in memory only"),
+        "allowed deviation from that ratio in either direction, as a share of min_size * "
+        "samples_per_insert"),
+    TEXT(replay, path, "replay.oct",
+         "octet train: file in the run folder in which replay keeps its table, so that nothing is "
+         "lost if replay is killed; none: in memory only"),
     WORD(replay, sync, "none interval always", "interval",
-         "what of that file survives a power failure: nothing in particular, all but the last "
-         "interval, or every batch before it is acknowledged"),
-    F64(replay, sync_interval_s, 0.01, 3600, "1", "seconds between two syncs to the disk"),
-    TEXT(replay, data, "none",
-         "a data set (octet data) to learn from, see replay.data_share; none: learn from what "
-         "actors do alone"),
+         "what survives a power failure: nothing for certain, everything but the last interval, or "
+         "every acknowledged batch"),
+    F64(replay, sync_interval_s, 0.01, 3600, "1", "seconds between two syncs of that file to disk"),
+    TEXT(
+        replay, data, "none",
+        "data set (octet data) to learn from, see replay.data_share; none: learn only from actors"),
     F64(replay, data_share, 0.001, 1, "1",
-        "share of each batch that comes from replay.data, the rest is what actors do; 1: all of "
-        "it, "
-        "without actors, for run.updates"),
+        "share of each batch that comes from replay.data; the rest comes from actors; 1: learn "
+        "from the data set alone, without actors, for run.updates"),
 
-    U32(evaluation, episodes, 1, 65536, "100", "greedy episodes of one evaluation"),
+    U32(evaluation, episodes, 1, 65536, "100", "greedy episodes in one evaluation"),
     U32(evaluation, screen_episodes, 1, 65536, "10",
-        "episodes of a screen, a short evaluation; a full one follows if the mean reaches "
+        "episodes in a screen, a short evaluation; a full evaluation follows if its mean reaches "
         "run.stop_at_return or beats the best"),
     F64(evaluation, final_share, 0, 100, "0.1",
-        "after training ends by itself, more episodes decide which of the best versions ships: at "
-        "most this share of the number that was evaluated during training; 0: none",
+        "when training ends by itself, further episodes decide which of the best versions ships: "
+        "at most this share of the episodes evaluated during training; 0: none",
         .is_new = true),
     F64(evaluation, period_s, 0, YEAR_S, "0.2", "minimum seconds between evaluations"),
     U32(evaluation, period_turns, 1, 1e6, "20", "deterministic: turns between evaluations"),
     U32(evaluation, envs, 1, 65536, "50", "environments that the evaluator steps together"),
 
     TEXT(net, learner, "ipc://learner.ipc",
-         "the learner's address: this port for calls, the next one for policies"),
+         "the learner's address: this port serves calls, the next publishes policies"),
     TEXT(net, replay, "ipc://replay.ipc",
-         "replay's address: this port for calls, the next one for batches, the one after it for "
-         "acknowledgements; of several shards, separated by commas, in an order that stays"),
+         "replay's address: this port serves calls, the next receives batches, the one after it "
+         "sends acknowledgements; for several shards, their addresses separated by commas, always "
+         "in the same order"),
     TEXT(net, data, "ipc://data.ipc",
-         "base address of the octet-replay that serves replay.data beside the other one"),
+         "base address of the octet-replay that serves replay.data next to the other replay"),
     BOOL(net, insecure, "false",
-         "allow tcp:// addresses: unencrypted, and open to everyone who can reach them"),
+         "allow tcp:// addresses, which are unencrypted and open to everyone who can reach them"),
 };
 const size_t oct_config_key_count = OCT_COUNTOF(oct_config_keys);
 

@@ -407,7 +407,8 @@ class WrongInput(Case):
         said = subprocess.run([OCTET, "config", "--check", "other.yaml"], cwd=self.home, capture_output=True, text=True,
                               check=True)
         self.assertEqual(said.stdout, "other.yaml: ok\n")
-        self.assertEqual(said.stderr, "warning: algo.huber_delta: 2 has no effect with algo.name: sac; it is of dqn\n")
+        self.assertEqual(said.stderr, "warning: algo.huber_delta: 2 has no effect with algo.name: sac; it is an "
+                                      "option of dqn\n")
 
     def test_config_check(self):
         (self.home / "bad.yaml").write_text("env:\n  id: CartPole-v1\nrun:\n  env_steps: lots\n")
@@ -799,7 +800,7 @@ class Supervisor(Case):
         resume = ["train", "--resume", "--run-dir", "run"]
         out, err = self.octet(*resume, "--set", "env.id=Acrobot-v1", code=2)
         self.assertEqual(err, RESUMES + "--set env.id=Acrobot-v1: error: env.id: Acrobot-v1, but the run to "
-                              "resume has learned CartPole-v1: begin another run\n")
+                              "resume has learned CartPole-v1; start a new run\n")
         self.assertEqual(out, "")
         self.assertEqual(config.read_text(), before)
         _, err = self.octet(*resume, "--set", "algo.n_step=3", "--set", "algo.discount=0.9",
@@ -829,7 +830,7 @@ class Supervisor(Case):
         self.octet("train", "x.yaml", "--run-dir", "run", FAKE_LEARNER="finish")
         _, err = self.octet("train", "--resume", "--run-dir", "run", "--set", "env.options=a=1", code=2)
         self.assertEqual(err, RESUMES + "--set env.options=a=1: error: env.options: 'a=1', but the run to resume "
-                              "has learned with '': its returns are not comparable; begin another run\n")
+                              "has learned with ''; returns would not be comparable; start a new run\n")
 
     def test_resume_without_a_checkpoint(self):
         self.octet("train", "x.yaml", "--run-dir", "run", FAKE_LEARNER="finish")

@@ -59,7 +59,7 @@ test_unknown_names_are_refused_with_what_was_meant(void **state)
         {"batch_size: 3\n",
          "x.yaml:1:1: error: unknown section batch_size; did you mean learner.batch_size?\n"},
         {"learner.batch_size: 3\n",
-         "x.yaml:1:1: error: learner.batch_size: a key belongs in its section: write the section's "
+         "x.yaml:1:1: error: learner.batch_size: a key belongs in its section; write the section's "
          "name, and the key below it, indented\n"},
         {"zzzzzzz: 3\n", "x.yaml:1:1: error: unknown section zzzzzzz; sections are run, env, "
                          "network, algo, learner, policy, actor, replay, evaluation, net\n"},
@@ -133,10 +133,10 @@ test_values_of_another_type_are_refused(void **state)
          "x.yaml:2:13: error: algo.discount: \"0.9\" is not a number, allowed 0 .. 1\n"},
         {"algo:\n  discount: same\n",
          "x.yaml:2:13: error: algo.discount: same is not a number, allowed 0 .. 1\n"},
-        {"algo:\n  n_step: [3]\n", "x.yaml:2:11: error: algo.n_step: a list stands where one value "
-                                   "belongs, allowed 0 .. 1000\n"},
-        {"algo:\n  n_step:\n    x: 3\n", "x.yaml:3:5: error: algo.n_step: a section stands where "
-                                         "one value belongs, allowed 0 .. 1000\n"},
+        {"algo:\n  n_step: [3]\n",
+         "x.yaml:2:11: error: algo.n_step: is a list, but must be one value, allowed 0 .. 1000\n"},
+        {"algo:\n  n_step:\n    x: 3\n", "x.yaml:3:5: error: algo.n_step: is a section, but must "
+                                         "be one value, allowed 0 .. 1000\n"},
         {"algo:\n  n_step:\n",
          "x.yaml:2:10: error: algo.n_step: has no value, allowed 0 .. 1000\n"},
         {"algo:\n  double_q: yes\n",
@@ -148,7 +148,7 @@ test_values_of_another_type_are_refused(void **state)
         {"algo:\n  name: pqo\n",
          "x.yaml:2:9: error: algo.name: pqo is not one of dqn, d4pg, ddpg, td3, "
          "reinforce, sac, table, ppo, a2c, vtrace, trpo, external; did you mean ppo?\n"},
-        {"env:\n  id: [a]\n", "x.yaml:2:7: error: env.id: a list stands where one value belongs, "
+        {"env:\n  id: [a]\n", "x.yaml:2:7: error: env.id: is a list, but must be one value, "
                               "allowed text of up to 255 bytes\n"},
         {"learner: 3\n",
          "x.yaml:1:10: error: learner is a section: its keys belong below it, indented\n"},
@@ -164,14 +164,14 @@ test_bad_lists_are_refused(void **state)
     (void)state;
     static const struct refusal refusals[] = {
         {"network:\n  hidden: 64\n",
-         "x.yaml:2:11: error: network.hidden: one value stands where a list belongs, allowed a "
-         "list such as [64, 64] of up to 15 whole numbers 1 .. 65536\n"},
+         "x.yaml:2:11: error: network.hidden: is one value, but must be a list, allowed a list "
+         "such as [64, 64] of up to 15 whole numbers 1 .. 65536\n"},
         {"network:\n  hidden: [64, 0, x]\n",
          "x.yaml:2:16: error: network.hidden: 0 is out of range, allowed 1 .. 65536\n"
          "x.yaml:2:19: error: network.hidden: x is not a whole number, allowed 1 .. 65536\n"},
         {"network:\n  hidden: [[64], {a: b}]\n",
-         "x.yaml:2:12: error: network.hidden: a list may hold only whole numbers\n"
-         "x.yaml:2:18: error: network.hidden: a list may hold only whole numbers\n"},
+         "x.yaml:2:12: error: network.hidden: a list may contain only whole numbers\n"
+         "x.yaml:2:18: error: network.hidden: a list may contain only whole numbers\n"},
         {"network:\n  hidden: [1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]\n",
          "x.yaml:2:11: error: network.hidden: the list has 16 numbers, allowed up to 15\n"},
     };
@@ -184,9 +184,9 @@ test_names_given_twice_are_refused_with_the_first_line(void **state)
     (void)state;
     static const struct refusal refusals[] = {
         {"run:\n  seed: 1\n  wall_s: 0\n  seed: 2\n",
-         "x.yaml:4:3: error: run.seed is given twice, first in line 2\n"},
+         "x.yaml:4:3: error: run.seed is given twice, first on line 2\n"},
         {"run:\n  seed: 1\nenv:\nrun:\n  seed: 0.5\n",
-         "x.yaml:4:1: error: section run is given twice, first in line 1\n"},
+         "x.yaml:4:1: error: section run is given twice, first on line 1\n"},
     };
     assert_all_refused(refusals, OCT_COUNTOF(refusals));
 }
@@ -241,7 +241,7 @@ test_yaml_that_experiments_do_not_need_is_refused(void **state)
          "x.yaml:2:12: error: anchors (&name) are not supported, write the plain value\n"},
         {"*a: 3\n", "x.yaml:1:1: error: aliases (*a) are not supported, write the value out\n"},
         {"run:\n  seed: 1\n---\nrun:\n  seed: 2\n",
-         "x.yaml:3:1: error: a second document begins here; one is allowed\n"},
+         "x.yaml:3:1: error: a second document begins here; only one is allowed\n"},
         {"? [a]\n: 3\n", "x.yaml:1:3: error: a name is expected here\n"},
         {"run:\n  \"\": 3\n", "x.yaml:2:3: error: a name is expected here\n"},
         {"- run\n", "x.yaml:1:1: error: an experiment has sections such as env: and run:, not a "
@@ -351,7 +351,7 @@ test_several_mistakes_are_told_at_once_but_not_endlessly(void **state)
     assert_non_null(strstr(message, "x.yaml:2:3: error: unknown key run.zzzzzz0; run has"));
     assert_non_null(strstr(message, "x.yaml:11:3: error: unknown key run.zzzzzz9; run has"));
     assert_null(strstr(message, "zzzzzz10"));
-    assert_non_null(strstr(message, "x.yaml: error: more mistakes follow; stopped here\n"));
+    assert_non_null(strstr(message, "x.yaml: error: too many errors; the rest are not shown\n"));
 }
 
 static void
@@ -414,8 +414,8 @@ test_set_refuses_as_the_file_does(void **state)
                   "hash_updates\n"},
         {"=3", "--set =3: error: unknown key ; sections are run, env, network, algo, learner, "
                "policy, actor, replay, evaluation, net\n"},
-        {"run.seed=3\n---\n4", "--set run.seed=3?---?4: error: a second document begins here; one "
-                               "is allowed\n"},
+        {"run.seed=3\n---\n4",
+         "--set run.seed=3?---?4: error: a second document begins here; only one is allowed\n"},
         {"network.hidden=[1", "--set network.hidden=[1: error: did not find expected ',' or ']' "
                               "(while parsing a flow sequence at line 1)\n"},
     };

@@ -143,17 +143,18 @@ static void
 test_keys_without_effect_are_told(void **state)
 {
     (void)state;
-    assert_unread("algo.name=td3", "algo.huber_delta=2",
-                  "warning: algo.huber_delta: 2 has no effect with algo.name: td3; it is of dqn\n");
+    assert_unread(
+        "algo.name=td3", "algo.huber_delta=2",
+        "warning: algo.huber_delta: 2 has no effect with algo.name: td3; it is an option of dqn\n");
     assert_unread("algo.name=sac", "algo.target_noise_clip=0.25",
                   "warning: algo.target_noise_clip: 0.25 has no effect with algo.name: sac; it is "
-                  "of td3\n");
+                  "an option of td3\n");
     assert_unread("algo.name=ppo", "algo.critics=2",
-                  "warning: algo.critics: 2 has no effect with algo.name: ppo; it is of d4pg, "
-                  "ddpg, td3, sac\n");
+                  "warning: algo.critics: 2 has no effect with algo.name: ppo; it is an option of "
+                  "d4pg, ddpg, td3, sac\n");
     assert_unread("algo.name=ppo", "replay.min_size=100",
-                  "warning: replay.min_size: 100 has no effect with algo.name: ppo; it is of dqn, "
-                  "d4pg, ddpg, td3, sac, external\n");
+                  "warning: replay.min_size: 100 has no effect with algo.name: ppo; it is an "
+                  "option of dqn, d4pg, ddpg, td3, sac, external\n");
     assert_unread("algo.name=vtrace", "learner.publish_period=2", ""); // its default is 1
     assert_unread("algo.name=td3", "algo.target_noise=0.1", "");
     assert_unread("algo.name=sac", "algo.target_noise=0.2", ""); // the default

@@ -25,7 +25,7 @@ test_targets_belong_to_what_learns_values(void **state)
 {
     (void)state;
     assert_check("algo.target=expected_sarsa;algo.distributional=true",
-                 "error: algo.target: with algo.distributional only q_learning\n");
+                 "error: algo.target: only q_learning is allowed with algo.distributional: true\n");
     assert_check("algo.name=table;algo.target=sarsa;algo.sequence_steps=16", "");
 }
 
@@ -36,7 +36,7 @@ test_blocks_of_critics_have_one_width(void **state)
 #define RESIDUAL "algo.name=d4pg;network.critic_residual=true;network.critic_hidden="
 #define REFUSED(where)                                                                             \
     "error: network.critic_residual: true needs an odd number of equal widths in " where           \
-    ": the first layer and two of each block, such as [256, 256, 256]\n"
+    ": the first layer and two for each block, such as [256, 256, 256]\n"
     assert_check(RESIDUAL "[64]", "");
     assert_check(RESIDUAL "[64, 64, 64]", "");
     assert_check(RESIDUAL "[32, 32, 32, 32, 32]", "");
@@ -56,7 +56,7 @@ static void
 test_an_environment_is_required(void **state)
 {
     (void)state;
-    assert_check("env.id=", "error: env.id: is required, an environment such as CartPole-v1\n");
+    assert_check("env.id=", "error: env.id: an environment is required, such as CartPole-v1\n");
 }
 
 // ppo, a2c and trpo.
@@ -68,47 +68,45 @@ assert_rollouts(void)
     assert_check(PPO "learner.batch_size=8;actor.count=2;replay.capacity=4064", "");
     assert_check(PPO "learner.batch_size=9",
                  "error: learner.batch_size: 9 rollouts, but 8 environments (actor.count: 1 of "
-                 "actor.envs: 8) make one each with a version\n");
+                 "actor.envs: 8) make only one each per version\n");
     assert_check(PPO "learner.batch_size=8;replay.capacity=2031",
-                 "error: replay.capacity: 2031 rows do not hold what 8 environments make of "
-                 "algo.sequence_steps: 100 in 2 versions: 2032 would\n");
+                 "error: replay.capacity: 2031 rows cannot hold what 8 environments make of "
+                 "algo.sequence_steps: 100 in 2 versions; 2032 rows can\n");
     assert_check(PPO "learner.batch_size=8;replay.shards=2;replay.capacity=4064", "");
     assert_check(
         PPO "learner.batch_size=8;replay.shards=2;replay.capacity=4062",
-        "error: replay.capacity: 4062 rows, of which each shard has its part, do not hold "
-        "what 8 environments make of algo.sequence_steps: 100 in 2 versions: 4064 would\n");
+        "error: replay.capacity: 4062 rows, of which each shard holds its part, cannot hold what 8 "
+        "environments make of algo.sequence_steps: 100 in 2 versions; 4064 rows can\n");
     assert_check(PPO "learner.batch_size=8;algo.rollout_lag=1",
-                 "error: replay.capacity: 2032 rows do not hold what 8 environments make of "
-                 "algo.sequence_steps: 100 in 3 versions: 3048 would\n");
+                 "error: replay.capacity: 2032 rows cannot hold what 8 environments make of "
+                 "algo.sequence_steps: 100 in 3 versions; 3048 rows can\n");
     assert_check(PPO "learner.batch_size=8;algo.minibatches=801",
                  "error: algo.minibatches: 801 of the 800 steps of a batch\n");
     assert_check(PPO "learner.batch_size=8;learner.count=2;algo.minibatches=400", "");
     assert_check(PPO "learner.batch_size=8;learner.count=2;algo.minibatches=401",
                  "error: algo.minibatches: 401 of the 400 steps of a batch that each of 2 learners "
                  "has\n");
-    assert_check(
-        PPO "learner.batch_size=8;actor.when_full=drop",
-        "error: actor.when_full: drop loses rollouts that algo.name: ppo, a2c, trpo and external "
-        "wait for\n");
+    assert_check(PPO "learner.batch_size=8;actor.when_full=drop",
+                 "error: actor.when_full: drop loses rollouts, for which algo.name: ppo, a2c, trpo "
+                 "and external wait\n");
     assert_check("algo.name=a2c;actor.count=64;actor.envs=256;learner.batch_size=16384;"
                  "algo.sequence_steps=60;replay.capacity=3000000;learner.batches_per_request=1",
-                 "error: learner.batch_size: 16384 rollouts of algo.sequence_steps: 60 are more "
-                 "than the 1048576 rows that one answer may hold\n");
+                 "error: learner.batch_size: 16384 rollouts of algo.sequence_steps: 60 exceed the "
+                 "1048576 rows that an answer may hold\n");
 #define LONG "algo.name=ppo;learner.batch_size=8;replay.capacity=1000000;algo.sequence_steps=1024;"
     assert_check(LONG "actor.envs=51", "");
     assert_check(LONG "actor.envs=52",
-                 "error: actor.envs: 52 rollouts of algo.sequence_steps: 1024 are more than the "
-                 "65536 rows that one message of an actor may hold; 51 fit\n");
+                 "error: actor.envs: 52 rollouts of algo.sequence_steps: 1024 exceed the 65536 "
+                 "rows that an actor's message may hold; 51 fit\n");
 #undef LONG
     assert_check("algo.name=a2c;actor.envs=8;learner.batch_size=8;replay.capacity=20000;"
                  "replay.data=pole.data;run.updates=1",
-                 "error: replay.data: algo.name: a2c learns from each step once, while its policy "
-                 "is new, and not from a recording\n");
+                 "error: replay.data: algo.name: a2c cannot learn from recorded steps; it learns "
+                 "from each step once, while its policy is new\n");
 #define TRPO PPO "algo.name=trpo;learner.batch_size=8;"
     assert_check(TRPO "algo.kl_max=0.01", "");
-    assert_check(TRPO "algo.kl_max=0",
-                 "error: algo.kl_max: algo.name: trpo takes a step as far as this allows, so "
-                 "it must be above 0; 0.01 is usual\n");
+    assert_check(TRPO "algo.kl_max=0", "error: algo.kl_max: must be above 0 with algo.name: trpo, "
+                                       "whose steps are as long as it allows; 0.01 is usual\n");
     assert_check(TRPO "algo.kl_max=0.01;algo.minibatches=801",
                  "error: algo.minibatches: 801 of the 800 steps of a batch\n");
 #undef TRPO
@@ -122,8 +120,8 @@ assert_vtrace(void)
 #define VTRACE "algo.name=vtrace;algo.sequence_steps=20;learner.batch_size=16;replay.min_size=16;"
     assert_check(VTRACE "replay.capacity=336", "");
     assert_check(VTRACE "replay.capacity=335",
-                 "error: replay.capacity: 335 steps do not hold 16 windows (learner.batch_size) of "
-                 "algo.sequence_steps: 20 and one observation: 336 would\n");
+                 "error: replay.capacity: 335 steps cannot hold 16 windows (learner.batch_size) of "
+                 "algo.sequence_steps: 20 and one observation; 336 steps can\n");
     assert_check(VTRACE "algo.ratio_max=2;algo.trace_max=2", "");
     assert_check(VTRACE "algo.ratio_max=1;algo.trace_max=1.5",
                  "error: algo.trace_max: 1.5 is more than algo.ratio_max 1\n");
@@ -132,11 +130,11 @@ assert_vtrace(void)
         "error: algo.name: reinforce, table, ppo, a2c, vtrace and trpo take each window once; "
         "not with run.deterministic\n");
     assert_check("run.deterministic=true;replay.path=none",
-                 "error: replay.path: none keeps no table that a killed run could go on from; not "
-                 "with run.deterministic\n");
+                 "error: replay.path: none keeps no table from which a killed run could resume; "
+                 "not with run.deterministic\n");
     assert_check(VTRACE "replay.data=pole.data;run.updates=1",
-                 "error: replay.data: algo.name: vtrace learns from each step once, while its "
-                 "policy is new, and not from a recording\n");
+                 "error: replay.data: algo.name: vtrace cannot learn from recorded steps; it "
+                 "learns from each step once, while its policy is new\n");
     assert_check("algo.name=ppo;algo.trace_max=9;actor.envs=8;learner.batch_size=8", "");
 #undef VTRACE
 }
@@ -185,8 +183,8 @@ test_keys_that_contradict_each_other_are_refused(void **state)
     assert_check("replay.min_size=1;replay.capacity=200",
                  "error: learner.batch_size: 256 is more than replay.capacity 200\n");
     assert_check("learner.batch_size=65536;learner.batches_per_request=17",
-                 "error: learner.batches_per_request: 17 batches of learner.batch_size 65536 are "
-                 "more than the 1048576 windows that one answer may hold\n");
+                 "error: learner.batches_per_request: 17 batches of learner.batch_size 65536 "
+                 "exceed the 1048576 windows that an answer may hold\n");
     assert_check("run.env_steps=999",
                  "error: run.env_steps: 999 is less than replay.min_size 1000: nothing would be "
                  "learned\n");
@@ -203,39 +201,38 @@ test_keys_that_contradict_each_other_are_refused(void **state)
     assert_check("algo.noisy=true;algo.dueling=true;algo.distributional=true", "");
     assert_check(
         "algo.name=reinforce;learner.batch_size=16;algo.sequence_steps=9;replay.capacity=159",
-        "error: replay.capacity: 159 steps do not hold 16 windows (learner.batch_size) of "
-        "algo.sequence_steps: 9 and one observation: 160 would\n");
+        "error: replay.capacity: 159 steps cannot hold 16 windows (learner.batch_size) of "
+        "algo.sequence_steps: 9 and one observation; 160 steps can\n");
     assert_check("algo.name=reinforce;learner.batch_size=16;algo.sequence_steps=9;"
                  "replay.capacity=160",
                  "");
     assert_check("algo.name=reinforce;learner.batch_size=65536;learner.batches_per_request=1;"
                  "algo.sequence_steps=17;replay.capacity=2000000",
-                 "error: learner.batch_size: 65536 windows of algo.sequence_steps: 17 are more "
-                 "than the 1048576 steps that one answer may hold\n");
+                 "error: learner.batch_size: 65536 windows of algo.sequence_steps: 17 exceed the "
+                 "1048576 steps that an answer may hold\n");
     assert_rollouts();
     assert_vtrace();
     assert_check("replay.data=pole.data;run.updates=1", "");
     assert_check("replay.data=pole.data;replay.data_share=0.25", "");
     assert_check("replay.data_share=0.25", "error: replay.data_share: 0.25 of replay.data: none\n");
     assert_check("replay.data=pole.data;replay.data_share=0.25;learner.batch_size=1",
-                 "error: replay.data_share: 0.25 of learner.batch_size 1 are 0 windows: there must "
-                 "be some of both\n");
+                 "error: replay.data_share: 0.25 of learner.batch_size 1 are 0 windows; there must "
+                 "be some of each kind\n");
     assert_check("replay.data=pole.data;replay.data_share=0.9;learner.batch_size=2",
-                 "error: replay.data_share: 0.9 of learner.batch_size 2 are 2 windows: there must "
-                 "be some of both\n");
-    assert_check("replay.data=pole.data",
-                 "error: run.updates: is 0, but learning from replay.data alone ends after so many "
-                 "updates\n");
+                 "error: replay.data_share: 0.9 of learner.batch_size 2 are 2 windows; there must "
+                 "be some of each kind\n");
+    assert_check("replay.data=pole.data", "error: run.updates: 0 sets no end, which learning from "
+                                          "replay.data alone needs; allowed is at least 1\n");
     assert_check("replay.data=pole.data;run.updates=1;algo.name=reinforce;learner.batch_size=8;"
                  "replay.min_size=16",
-                 "error: replay.data: algo.name: reinforce learns from each step once, while its "
-                 "policy is new, and not from a recording\n");
+                 "error: replay.data: algo.name: reinforce cannot learn from recorded steps; it "
+                 "learns from each step once, while its policy is new\n");
     assert_check("policy.precision=int4;policy.scale=tensor",
-                 "error: policy.scale: tensor is for int8; int4 has a scale for each row and a "
-                 "multiplier for each group\n");
+                 "error: policy.scale: tensor is for int8 only; int4 has a scale for each row and "
+                 "a multiplier for each group\n");
     assert_check("policy.precision=int4;policy.dead_band=7.5",
-                 "error: policy.dead_band: 7.5 is more than the 7 steps that int4 has on either "
-                 "side of 0: codes would stay whatever is learned\n");
+                 "error: policy.dead_band: 7.5 exceeds the 7 steps that int4 has on either side of "
+                 "0, so codes would never change\n");
     assert_check("policy.precision=int4;policy.dead_band=7", "");
     assert_check("policy.precision=int8;policy.dead_band=16", "");
     assert_check("policy.precision=fp32;learner.quantisation_aware=true",
@@ -248,21 +245,21 @@ static void
 test_an_average_that_nobody_may_act_with_is_refused(void **state)
 {
     (void)state;
-#define REFUSED "error: learner.ema_decay: not with this experiment: "
+#define REFUSED "error: learner.ema_decay: does not work with this experiment: "
     assert_check("learner.ema_decay=0.99", "");
     assert_check("algo.name=sac;learner.ema_decay=0.99", "");
     assert_check("learner.ema_decay=0.99;algo.noisy=true",
-                 REFUSED "algo.noisy explores with the parameters that it learns\n");
+                 REFUSED "algo.noisy explores with the parameters that it trains\n");
     assert_check(
         "learner.ema_decay=0.99;algo.name=reinforce;learner.batch_size=8;replay.min_size=16",
-        REFUSED "algo.name: reinforce, table, ppo, a2c, vtrace and trpo learn from what "
-                "the policy that they learn did\n");
-    assert_check("learner.ema_decay=0.99;algo.name=external",
-                 REFUSED "algo.name: external publishes what its own process gives\n");
+        REFUSED "algo.name: reinforce, table, ppo, a2c, vtrace and trpo learn from steps of the "
+                "very policy that they train\n");
+    assert_check("learner.ema_decay=0.99;algo.name=external", REFUSED
+                 "algo.name: external publishes the parameters that its own process sends\n");
     assert_check("learner.ema_decay=0.99;learner.count=2;learner.asynchronous=true",
-                 REFUSED "learner.asynchronous has no parameters of each update\n");
+                 REFUSED "learner.asynchronous does not keep the parameters of each update\n");
     assert_check("learner.ema_decay=0.99;learner.quantisation_aware=true",
-                 REFUSED "learner.quantisation_aware learns with the weights that are published\n");
+                 REFUSED "learner.quantisation_aware trains with the weights that are published\n");
 #undef REFUSED
 }
 
@@ -275,8 +272,8 @@ test_options_that_are_no_pairs_are_refused(void **state)
         char assignment[64], want[128];
         (void)snprintf(assignment, sizeof(assignment), "env.options=\"%s\"", bad[i]);
         (void)snprintf(want, sizeof(want),
-                       "error: env.options: %s is not a list key=value,key=value with "
-                       "closed brackets and quotes\n",
+                       "error: env.options: %s is not a list key=value,key=value, with brackets "
+                       "and quotes closed\n",
                        bad[i]);
         assert_check(assignment, want);
     }
@@ -289,7 +286,7 @@ test_every_contradiction_is_told_at_once(void **state)
 {
     (void)state;
     assert_check("env.id=;evaluation.screen_episodes=101",
-                 "error: env.id: is required, an environment such as CartPole-v1\n"
+                 "error: env.id: an environment is required, such as CartPole-v1\n"
                  "error: evaluation.screen_episodes: 101 is more than evaluation.episodes 100\n");
 }
 
@@ -312,16 +309,15 @@ test_resume_with_another_environment_is_refused(void **state)
 {
     (void)state;
     assert_resume("env.id=CartPole-v1", "env.id=Acrobot-v1", OCT_EINVAL,
-                  "error: env.id: Acrobot-v1, but the run to resume has learned CartPole-v1: begin "
-                  "another run\n");
+                  "error: env.id: Acrobot-v1, but the run to resume has learned CartPole-v1; start "
+                  "a new run\n");
     assert_resume("env.id=/a/cart.so", "env.id=/a/pole.so", OCT_EINVAL,
-                  "error: env.id: /a/pole.so, but the run to resume has learned /a/cart.so: begin "
-                  "another run\n");
+                  "error: env.id: /a/pole.so, but the run to resume has learned /a/cart.so; start "
+                  "a new run\n");
     assert_resume("env.id=/a/cart.so", "env.id=/b/c/cart.so", OCT_OK, ""); // it moved
-    assert_resume(
-        "env.id=MinAtar/Freeway-v1", "env.id=Freeway-v1", OCT_EINVAL,
-        "error: env.id: Freeway-v1, but the run to resume has learned MinAtar/Freeway-v1: "
-        "begin another run\n");
+    assert_resume("env.id=MinAtar/Freeway-v1", "env.id=Freeway-v1", OCT_EINVAL,
+                  "error: env.id: Freeway-v1, but the run to resume has learned "
+                  "MinAtar/Freeway-v1; start a new run\n");
 }
 
 static void
@@ -329,8 +325,8 @@ test_resume_with_other_options_of_the_environment_is_refused(void **state)
 {
     (void)state;
     assert_resume("env.id=CartPole-v1", "env.options=a=1", OCT_EINVAL,
-                  "error: env.options: 'a=1', but the run to resume has learned with '': its "
-                  "returns are not comparable; begin another run\n");
+                  "error: env.options: 'a=1', but the run to resume has learned with ''; returns "
+                  "would not be comparable; start a new run\n");
     assert_resume("env.options=a=1", "env.options=a=1", OCT_OK, "");
 }
 
@@ -339,8 +335,8 @@ test_resume_begins_with_nothing_else(void **state)
 {
     (void)state;
     assert_resume("learner.init_from=/a/run", "learner.init_from=/b/run", OCT_EINVAL,
-                  "error: learner.init_from: '/b/run', but the run to resume has begun with "
-                  "'/a/run': begin another run\n");
+                  "error: learner.init_from: '/b/run', but the run to resume started from "
+                  "'/a/run'; start a new run\n");
     assert_resume("learner.init_from=/a/run", "learner.freeze=[1]", OCT_OK, "");
 }
 
@@ -357,25 +353,23 @@ test_shards_are_refused_where_there_is_one_table(void **state)
     assert_check("replay.shards=3;replay.sampler=fifo", "");
     assert_check("replay.shards=2;replay.data=x;run.updates=5",
                  "error: replay.shards: 2 shards (or addresses in net.replay): replay.data: a data "
-                 "set has a replay of its own beside one other\n");
+                 "set has a replay of its own and allows only one other\n");
     assert_check("replay.shards=2;algo.name=external",
                  "error: replay.shards: 2 shards (or addresses in net.replay): algo.name: external "
-                 "has its batches of one replay\n");
+                 "takes its batches from one replay\n");
     assert_check("replay.shards=2;replay.capacity=1999",
                  ""); // 1000 each, as replay.min_size
     assert_check("replay.shards=2;replay.capacity=1998",
-                 "error: replay.min_size: 1000 is more than the 999 rows that each of 2 shards "
-                 "keeps of replay.capacity\n");
+                 "error: replay.min_size: 1000 exceeds the 999 rows of replay.capacity that each "
+                 "of 2 shards keeps\n");
     assert_check("net.replay='tcp://a:1,tcp://b:1,tcp://a:1'",
                  "error: net.replay: tcp://a:1 is the address of shards 0 and 2\n");
     assert_check("net.replay='tcp://a:1,,tcp://b:1'",
-                 "error: net.replay: tcp://a:1,,tcp://b:1 has no address of shard 1, but there "
-                 "are 3\n");
+                 "error: net.replay: tcp://a:1,,tcp://b:1 has no address for shard 1 of 3\n");
     assert_check("replay.shards=3;net.replay='tcp://a:1,tcp://b:1'",
-                 "error: net.replay: tcp://a:1,tcp://b:1 has no address of shard 2, but there "
-                 "are 3\n");
+                 "error: net.replay: tcp://a:1,tcp://b:1 has no address for shard 2 of 3\n");
     assert_check("net.replay=''",
-                 "error: net.replay: is required, an address such as ipc://replay.ipc\n");
+                 "error: net.replay: an address is required, such as ipc://replay.ipc\n");
 }
 
 // One that is too long is there all the same.
@@ -392,7 +386,7 @@ test_addresses_of_replay_have_a_longest(void **state)
         assert_check(assignment, "");
         (void)snprintf(assignment, sizeof(assignment), formats[i], address);
         assert_check(assignment,
-                     "error: net.replay: an address has 256 bytes, allowed up to 255\n");
+                     "error: net.replay: an address has 256 bytes, allowed are at most 255\n");
     }
 }
 
@@ -437,19 +431,20 @@ test_resume_adds_shards_of_the_same_size(void **state)
     T_OK(oct_config_check_resume(&before, &now, message, sizeof(message)));
     now.replay.shards = 3;
     T_ERR(oct_config_check_resume(&before, &now, message, sizeof(message)), OCT_EINVAL);
-    assert_string_equal(message, "error: replay.capacity: 100000 rows in 3 shards, but each of the "
-                                 "run to resume keeps 50000 rows: set 150000\n");
+    assert_string_equal(message, "error: replay.capacity: 100000 rows in 3 shards, but each shard "
+                                 "of the run to resume keeps 50000 rows; set 150000\n");
     now.replay.capacity = 150000;
     T_OK(oct_config_check_resume(&before, &now, message, sizeof(message)));
     now = before;
     now.replay.shards = 1;
     T_ERR(oct_config_check_resume(&before, &now, message, sizeof(message)), OCT_EINVAL);
     assert_string_equal(message, "error: replay.shards: 1, but the run to resume has rows in 2 "
-                                 "shards: name all of them (replay.shards, net.replay)\n");
+                                 "shards; name all of them (replay.shards, net.replay)\n");
 }
 
 #define EXTERNAL_LACKS                                                                             \
-    "external learns in a process of its own, which chooses the first weights and what learns"
+    "external learns in a process of its own, which chooses the initial weights and the layers "   \
+    "that learn"
 
 static void
 test_frozen_layers_are_layers_of_the_policy(void **state)
@@ -457,22 +452,22 @@ test_frozen_layers_are_layers_of_the_policy(void **state)
     (void)state;
     assert_check("learner.freeze=[0,1]", "");
     assert_check("learner.freeze=[3]",
-                 "error: learner.freeze: there is no layer 3, the policy has layers 0 to 2 "
+                 "error: learner.freeze: there is no layer 3; the policy has layers 0 to 2 "
                  "(network.conv, network.hidden and the output layer)\n");
-    assert_check("learner.freeze=[0,2,1,0]", "error: learner.freeze: are all 3 layers of the "
-                                             "policy: nothing would be left to learn\n");
-    assert_check("network.conv=[16];learner.freeze=[0,1,2]", "");
     assert_check(
-        "algo.name=table;algo.sequence_steps=16;learner.freeze=[0]",
-        "error: learner.freeze: names layer 0, but algo.name: table has no layers: allowed "
-        "is []\n");
-    assert_check("algo.name=table;algo.sequence_steps=16;learner.init_from=run",
-                 "error: learner.init_from: 'run', but algo.name: table has no layers: allowed is "
-                 "none\n");
+        "learner.freeze=[0,2,1,0]",
+        "error: learner.freeze: lists all 3 layers of the policy, so nothing would learn\n");
+    assert_check("network.conv=[16];learner.freeze=[0,1,2]", "");
+    assert_check("algo.name=table;algo.sequence_steps=16;learner.freeze=[0]",
+                 "error: learner.freeze: names layer 0, but algo.name: table has no layers; "
+                 "allowed is []\n");
+    assert_check(
+        "algo.name=table;algo.sequence_steps=16;learner.init_from=run",
+        "error: learner.init_from: 'run', but algo.name: table has no layers; allowed is none\n");
     assert_check(
         "algo.name=external;learner.init_from=run;learner.freeze=[1]",
-        "error: learner.init_from: 'run', but algo.name: " EXTERNAL_LACKS ": allowed is none\n"
-        "error: learner.freeze: names layer 1, but algo.name: " EXTERNAL_LACKS ": allowed is []\n");
+        "error: learner.init_from: 'run', but algo.name: " EXTERNAL_LACKS "; allowed is none\n"
+        "error: learner.freeze: names layer 1, but algo.name: " EXTERNAL_LACKS "; allowed is []\n");
 }
 
 static void
@@ -484,13 +479,13 @@ test_resume_warns_of_what_was_learned_otherwise(void **state)
     assert_resume(id, "algo.learning_rate=0.5", OCT_OK, "");
     assert_resume(id, "algo.n_step=3", OCT_OK, ""); // replay's windows are then of the new
     assert_resume(id, "algo.discount=0.9", OCT_OK,
-                  "warning: algo.discount: 0.9, but the run had 0.99 so far: what it has learned "
+                  "warning: algo.discount: 0.9, but the run had 0.99 so far; what it has learned "
                   "depends on the old value\n");
     assert_resume(id, "algo.reward_clip=1", OCT_OK,
-                  "warning: algo.reward_clip: 1, but the run had 0 so far: what it has learned "
+                  "warning: algo.reward_clip: 1, but the run had 0 so far; what it has learned "
                   "depends on the old value\n");
     assert_resume(id, "env.mjcf_dir=/a", OCT_OK,
-                  "warning: env.mjcf_dir: '/a', but the run had '' so far: what it has learned "
+                  "warning: env.mjcf_dir: '/a', but the run had '' so far; what it has learned "
                   "depends on the old value\n");
 }
 

@@ -353,11 +353,11 @@ test_description_names_every_key_with_its_default_and_help(void **state)
         (void)snprintf(want, sizeof(want), "| %s |\n", key->help);
         assert_non_null(strstr(markdown, want));
     }
-    assert_non_null(strstr(markdown,
-                           "| `learner.batch_size` | whole number | 1 .. 65536 | `256`; ppo, a2c, "
-                           "trpo: `actor.count * actor.envs`; reinforce, vtrace: `16`; table: `8` "
-                           "| windows in one update: n-step transitions, or sequences of steps; "
-                           "rollouts: one of each environment at most |\n"));
+    assert_non_null(strstr(
+        markdown,
+        "| `learner.batch_size` | whole number | 1 .. 65536 | `256`; ppo, a2c, trpo: `actor.count "
+        "* actor.envs`; reinforce, vtrace: `16`; table: `8` | windows in one update: n-step "
+        "transitions or sequences of steps; for rollouts, at most one of each environment |\n"));
     assert_non_null(strstr(markdown, "| `env.id` | text | text of up to 255 bytes | required | "));
     free(plain);
     free(markdown);
