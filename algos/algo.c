@@ -144,13 +144,13 @@ algo_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants, c
     *wants = (algo_wants){.window = ALGO_WINDOW_N_STEP, .steps = oct_config_n_step(config)};
     if (config->learner.count > 1 && !find(config)->splits) {
         return oct_refuse(reason, reason_size,
-                          "learner.count: algo.name %s learns with one learner, not with %u",
+                          "learner.count: algo.name %s allows only one learner, not %u",
                           find(config)->name, config->learner.count);
     }
     if (config->learner.count > 1 && config->learner.asynchronous && find(config)->share == NULL) {
         return oct_refuse(reason, reason_size,
-                          "learner.asynchronous: algo.name %s is not learned so: its update is "
-                          "more than one gradient, or its actors wait for each version",
+                          "learner.asynchronous: algo.name %s cannot learn asynchronously: its "
+                          "update is more than one gradient, or its actors wait for each version",
                           find(config)->name);
     }
     return find(config)->make_spec(config, spec, wants, reason, reason_size);

@@ -42,7 +42,7 @@ critic_make_spec(const oct_config *config, const policy_spec *policy, bool categ
     OCT_TRY(policy_spec_check(spec, reason, reason_size));
     if (policy_spec_params(spec) > CRITIC_PARAMS_MAX) {
         return oct_refuse(reason, reason_size,
-                          "a critic of %zu parameters is more than one may have (%u): make "
+                          "a critic has %zu parameters, allowed are at most %u; make "
                           "network.critic_hidden smaller",
                           policy_spec_params(spec), CRITIC_PARAMS_MAX);
     }
@@ -54,12 +54,13 @@ algo_critics_make_specs(const oct_config *config, const char *name, policy_head 
                         bool categorical, policy_spec *spec, char *reason, size_t reason_size)
 {
     if (spec->action_kind != POLICY_BOX) {
-        return oct_refuse(reason, reason_size,
-                          "%s needs actions in a box; %.100s has %u discrete ones: algo.name: dqn",
-                          name, spec->env_id, spec->action_count);
+        return oct_refuse(
+            reason, reason_size,
+            "%s needs actions in a box; %.100s has %u discrete ones; use algo.name: dqn", name,
+            spec->env_id, spec->action_count);
     }
     if (config->network.conv.count > 0) {
-        return oct_refuse(reason, reason_size, "%s has no convolutions: set network.conv: []",
+        return oct_refuse(reason, reason_size, "%s has no convolutions; set network.conv: []",
                           name);
     }
     OCT_TRY(algo_normaliser_check(config, spec, reason, reason_size));
@@ -67,7 +68,7 @@ algo_critics_make_specs(const oct_config *config, const char *name, policy_head 
         config->learner.count > 1) {
         return oct_refuse(reason, reason_size,
                           "learner.asynchronous: learners do not share the statistics of "
-                          "algo.normalise_observations: set one of the two to false");
+                          "algo.normalise_observations; set one of the two to false");
     }
     spec->head = head;
     spec->atoms = 0;

@@ -71,8 +71,8 @@ dqn_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants, ch
     }
     if (spec->action_kind != POLICY_DISCRETE) {
         return oct_refuse(reason, reason_size,
-                          "dqn needs discrete actions; %.100s has a box of %u numbers: algo.name: "
-                          "d4pg, ddpg, td3 or sac",
+                          "dqn needs discrete actions; %.100s has a box of %u numbers; use "
+                          "algo.name: d4pg, ddpg, td3 or sac",
                           spec->env_id, spec->action_count);
     }
     oct_config_ints hidden = config->network.hidden;

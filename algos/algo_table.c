@@ -31,8 +31,8 @@ static oct_err
 rate_check(const char *key, double rate, char *reason, size_t reason_size)
 {
     return rate > 1 ? oct_refuse(reason, reason_size,
-                                 "%s: %g is above 1; a table's is the share of each error that is "
-                                 "learned",
+                                 "%s: %g is above 1, but for a table it is the share of each error "
+                                 "that is applied",
                                  key, rate)
                     : OCT_OK;
 }

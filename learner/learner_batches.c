@@ -24,7 +24,7 @@ ahead_log(const learner_source_ahead *ahead)
 {
     if (ahead->is_other) {
         oct_log_notice("LEARNER-RESUME-REPLAY",
-                       "replay's table is another than at this checkpoint, and begins anew");
+                       "replay's table is not the one of this checkpoint; it starts empty");
     } else if (ahead->steps < 0) {
         oct_log_warn("LEARNER-RESUME-REPLAY",
                      "replay has lost %" PRIi64 " steps that it had at this checkpoint",
@@ -32,7 +32,7 @@ ahead_log(const learner_source_ahead *ahead)
     } else {
         oct_log_notice("LEARNER-RESUME-REPLAY",
                        "replay holds %" PRIi64 " steps that came after this checkpoint, and drew "
-                       "%" PRIu64 " batches that it has not learned from: %s",
+                       "%" PRIu64 " batches that were not learned from: %s",
                        ahead->steps, ahead->batches,
                        ahead->returned > 0 ? "they are drawn again" : "none is drawn again");
     }
@@ -93,7 +93,7 @@ shards_look(learner_run *run)
         if (!is_used && !is_away && share > 0) {
             run->shards_away |= 1u << s;
             oct_log_warn("LEARNER-SHARD-AWAY",
-                         "shard=%u share=%.3f of all windows; the run goes on without them, %.3f "
+                         "shard=%u share=%.3f of all windows; the run continues without them; %.3f "
                          "are missing now",
                          s, share, learner_shards_missing(run->shards));
         } else if (is_used && is_away) {
@@ -233,7 +233,7 @@ learner_run_sampled(learner_run *run, learner_origin origin, uint32_t promised,
     if (err != OCT_OK && err != OCT_EAGAIN &&
         learner_source_count(source, now_ns).bad_samples == 1) {
         oct_log_warn("LEARNER-BAD-SAMPLE",
-                     "the answer of %s does not fit: %s; more of these are only counted",
+                     "the answer of %s does not fit: %s; further ones are only counted",
                      origin == LEARNER_DATA ? "the data set's replay" : "replay",
                      oct_strerror(err));
     }
@@ -284,8 +284,8 @@ refusal_words(learner_run *run, const learner_batch *batch)
                        (double)run->spec.action_high[index]);
     } else {
         (void)snprintf(out, size,
-                       "the batch does not fit algo.name, or a learner's part of it has fewer "
-                       "steps than algo.minibatches");
+                       "the batch does not fit algo.name, or a learner's part has fewer steps than "
+                       "algo.minibatches");
     }
 }
 
@@ -297,10 +297,10 @@ batch_refused(learner_run *run, const learner_batch *batch)
     run->refused = batch->refused;
     refusal_words(run, batch);
     if (run->updates_refused++ == 0) {
-        oct_log_warn("LEARNER-UPDATE-REFUSED",
-                     "an update was refused: %s; more of these are only counted "
-                     "(learner.updates_refused)",
-                     run->refused_why);
+        oct_log_warn(
+            "LEARNER-UPDATE-REFUSED",
+            "an update was refused: %s; further ones are only counted (learner.updates_refused)",
+            run->refused_why);
     }
     size_t rows = (size_t)batch->view.B * (batch->view.T + 1);
     run->refused_obs = 0;

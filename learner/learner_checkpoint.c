@@ -395,7 +395,7 @@ section_take(const char *id, uint32_t flags, oct_reader *content, uint32_t *seen
         bool is_twice = (*seen & 1u << i) != 0;
         *seen |= 1u << i;
         if (is_twice || sections[i].decode(content, out) != OCT_OK || content->left != 0) {
-            (void)snprintf(what, sizeof(what), "damaged: what section %.4s says cannot be", id);
+            (void)snprintf(what, sizeof(what), "damaged: section %.4s has impossible values", id);
             return refuse(refusal, OCT_EPROTO, what);
         }
         return OCT_OK;
@@ -405,7 +405,7 @@ section_take(const char *id, uint32_t flags, oct_reader *content, uint32_t *seen
     }
     char name[16];
     (void)snprintf(what, sizeof(what),
-                   "written by a later release: this one does not know its section %s",
+                   "written by a later release: this release does not know section %s",
                    oct_text_quote(name, sizeof(name), id, 4));
     return refuse(refusal, OCT_EINVAL, what);
 }
@@ -420,7 +420,7 @@ sections_decode(oct_reader *reader, learner_checkpoint *out, const struct refusa
         uint32_t flags = oct_read_u32(reader);
         uint64_t length = oct_read_u64(reader);
         if (reader->failed || length > reader->left) {
-            return refuse(refusal, OCT_EPROTO, "damaged: the lengths do not fit");
+            return refuse(refusal, OCT_EPROTO, "damaged: the lengths do not match");
         }
         oct_reader content = {.at = oct_read_bytes(reader, length), .left = length};
         uint32_t crc = oct_crc32(0, from, SECTION_BYTES + length);
@@ -455,7 +455,7 @@ format2_decode(oct_reader *reader, learner_checkpoint *out, const struct refusal
     }
     uint64_t length = oct_read_u64(reader);
     if (err != OCT_OK || reader->failed || length != reader->left) {
-        return refuse(refusal, OCT_EPROTO, "damaged: the lengths do not fit");
+        return refuse(refusal, OCT_EPROTO, "damaged: the lengths do not match");
     }
     return length > 0 ? state_decode(reader, out) : OCT_OK;
 }
@@ -485,7 +485,7 @@ checkpoint_decode(oct_reader *reader, learner_checkpoint *out, const struct refu
     }
     char what[128];
     (void)snprintf(what, sizeof(what),
-                   "written by %s release, in format %u; this one reads formats 2 to %d",
+                   "written by %s release, in format %u; this release reads formats 2 to %d",
                    format < 2 ? "an earlier" : "a later", format, LEARNER_CHECKPOINT_FORMAT);
     return refuse(refusal, OCT_EINVAL, what);
 }

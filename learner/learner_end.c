@@ -23,7 +23,7 @@ diverged_log(const learner_run *run)
     } else if (run->refused_obs > OBS_LARGE) {
         oct_log_error("LEARNER-DIVERGED",
                       "env.id: %s: number %u of an observation reaches %g, and %u updates in a row "
-                      "were not finite: scale the environment's observations",
+                      "were not finite; scale the environment's observations",
                       run->spec.env_id, run->refused_obs_index, run->refused_obs, count);
     } else {
         oct_log_error("LEARNER-DIVERGED",
@@ -69,8 +69,8 @@ learner_run_check_budget(learner_run *run)
         run->pace->finish(run, LEARNER_END_TIME);
     } else if (run->external != NULL && learner_external_is_lost(run->external)) {
         oct_log_error("LEARNER-CLIENT-MISSING",
-                      "algo.client_wait_s: no process came to learn for %g s; algo.name: external "
-                      "needs one, such as octet.Learner",
+                      "algo.client_wait_s: no process that learns connected for %g s; algo.name: "
+                      "external needs one, such as octet.Learner",
                       run->config->algo.client_wait_s);
         run->failed = true;
         run->pace->finish(run, "nobody learned");
@@ -171,10 +171,11 @@ learner_end_resume(learner_run *run)
     if (run->is_ending) {
         (void)snprintf(run->reason, sizeof(run->reason), "%s", reason);
     }
-    oct_log_notice(
-        "LEARNER-RESUME-END", "%s: training had ended (%s), the final evaluation not: %s",
-        run->options.folder, reason,
-        run->ends_again ? "it is played now" : "with the configuration of now, training goes on");
+    oct_log_notice("LEARNER-RESUME-END",
+                   "%s: training had ended (%s), but not the final evaluation: %s",
+                   run->options.folder, reason,
+                   run->ends_again ? "it is played now"
+                                   : "with the current configuration, training continues");
 }
 
 // Its evaluator is waited for as one that was there.

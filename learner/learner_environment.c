@@ -77,11 +77,11 @@ learner_environment_alike(const policy_spec *run, const policy_spec *actor, char
     for (uint32_t i = 0; i < actor->action_count; i++) {
         if (actor->action_low[i] != run->action_low[i] ||
             actor->action_high[i] != run->action_high[i]) {
-            return oct_refuse(reason, reason_size,
-                              "this run trains on action %u in [%g, %g]; this actor has it in "
-                              "[%g, %g]",
-                              i, (double)run->action_low[i], (double)run->action_high[i],
-                              (double)actor->action_low[i], (double)actor->action_high[i]);
+            return oct_refuse(
+                reason, reason_size,
+                "in this run, action %u is in [%g, %g]; in this actor, it is in [%g, %g]", i,
+                (double)run->action_low[i], (double)run->action_high[i],
+                (double)actor->action_low[i], (double)actor->action_high[i]);
         }
     }
     return OCT_OK;
@@ -105,8 +105,8 @@ learner_environment_read(const char *path, policy_spec *out, char *reason, size_
     if (err == OCT_OK) {
         learner_environment_of(out, &env);
     } else {
-        (void)oct_refuse(reason, reason_size, "%s: damaged, or of another release: %s", path,
-                         wire_arena_reason(arena));
+        (void)oct_refuse(reason, reason_size, "%s: damaged, or written by another release: %s",
+                         path, wire_arena_reason(arena));
         err = OCT_EPROTO;
     }
     wire_arena_destroy(arena);

@@ -210,9 +210,9 @@ learner_external_open(learner_external **out, const oct_config *config, const po
     spec_fill(&x->spec, config, spec, wants);
     oct_err err = oct_external_lay_out(&x->at, &x->spec);
     if (err != OCT_OK) {
-        (void)oct_refuse(reason, reason_size,
-                         "learner.batch_size: a batch is larger than memory "
-                         "that processes share can be");
+        (void)oct_refuse(
+            reason, reason_size,
+            "learner.batch_size: a batch is too large for memory that processes share");
     } else if ((err = memory_make(x)) != OCT_OK || (err = listen_begin(x)) != OCT_OK) {
         (void)oct_refuse(reason, reason_size, "%s/%s: %s", folder, OCT_EXTERNAL_SOCKET,
                          strerror(errno));
@@ -272,7 +272,7 @@ connection_refuse(const learner_external *x)
     }
     oct_external_packet packet = oct_external_packet_of(OCT_EXTERNAL_REFUSED, 0, NULL);
     (void)snprintf(packet.text, sizeof(packet.text),
-                   "another process (pid %ld) learns in this run; one can at a time",
+                   "another process (pid %ld) already learns in this run; only one may at a time",
                    x->client_pid);
     oct_log_notice("LEARNER-CLIENT-REFUSED", "pid=%ld: %s", peer_pid(fd), packet.text);
     (void)packet_send(fd, &packet, -1);
@@ -418,7 +418,7 @@ client_read(learner_external *x, oct_external_packet *packet)
     }
     if (!oct_external_packet_read(packet, bytes, (size_t)length) ||
         packet->kind != OCT_EXTERNAL_ANSWER || packet->number != x->number) {
-        client_drop(x, "said what is no answer to this batch, or is of another release");
+        client_drop(x, "sent an invalid answer to this batch, or is of another release");
         return OCT_ECLOSED;
     }
     return OCT_OK;

@@ -57,7 +57,7 @@ learner_files_told(learner_run *run, learner_file file, int code)
     }
     if (code != 0 && code != before) {
         oct_log_error("LEARNER-WRITE",
-                      "%s: %s: %s; the old one stays, and it is written again the next time",
+                      "%s: %s: %s; the old file is kept, and writing is tried again the next time",
                       run->options.folder, file_names[file], strerror(code));
     } else if (code == 0 && before != 0) {
         oct_log_notice("LEARNER-WRITTEN", "%s: %s can be written again", run->options.folder,
@@ -94,7 +94,7 @@ learner_run_trouble(learner_run *run)
         return unkept;
     }
     (void)snprintf(run->folder.trouble, sizeof(run->folder.trouble),
-                   "no actor acts, and the last one was refused: %s", refused);
+                   "no actor is running, and the last one was refused: %s", refused);
     return run->folder.trouble;
 }
 
@@ -121,8 +121,8 @@ reserve_read(const learner_run *run, uint64_t *version, char *reason, size_t rea
     free(text);
     if (!is_read) {
         (void)snprintf(reason, reason_size,
-                       "%s: damaged: it does not say 'reserved VERSION', so which versions actors "
-                       "may have is not known; remove it only if no actor of the run is alive",
+                       "%s: damaged: it has no 'reserved VERSION', so it is unknown which versions "
+                       "actors may have; remove it only if no actor of the run is alive",
                        path);
     }
     return is_read ? OCT_OK : OCT_EPROTO;
@@ -164,8 +164,8 @@ key_begin(learner_run *run, bool is_resumed, char *reason, size_t reason_size)
         }
         if (is_resumed) {
             oct_log_notice("LEARNER-KEY",
-                           "%s was missing or incomplete: a new one was written, and actors have "
-                           "to register again",
+                           "%s was missing or incomplete; a new one was written, and actors must "
+                           "register again",
                            path);
         }
     }
@@ -211,14 +211,14 @@ turn_check(const learner_run *run, char *reason, size_t reason_size)
     }
     if (!turn->is_there) {
         return oct_refuse(reason, reason_size,
-                          "run.deterministic: %s holds a run that was not in lock-step so far: go "
-                          "on without it, or begin another run",
+                          "run.deterministic: %s contains a run that was not in lock-step so far; "
+                          "continue it without run.deterministic, or start a new run",
                           run->options.folder);
     }
     if (turn->life_turns != life_turns) {
         return oct_refuse(reason, reason_size,
-                          "learner.checkpoint_turns: %u, but the run in %s had %u so far, and each "
-                          "life of its actors is known by its number",
+                          "learner.checkpoint_turns: %u, but the run in %s had %u so far, by which "
+                          "the lives of its actors are numbered",
                           life_turns, run->options.folder, turn->life_turns);
     }
     return learner_run_machine(run, "where the checkpoint was written", turn->libm, reason,
@@ -327,13 +327,14 @@ policy_restore(learner_run *run, quantizer_publication *publication, uint32_t cr
     double confirmed = run->folder.resumed.evals.confirmed;
     if (!is_named) {
         oct_log_notice("LEARNER-POLICY-OTHER",
-                       "policy.oct holds version %" PRIu64 ", which was written after the "
-                       "checkpoint (of version %" PRIu64 "): it is evaluated again",
+                       "policy.oct holds version %" PRIu64
+                       ", which was written after the checkpoint (of version %" PRIu64
+                       "); it is evaluated again",
                        publication->version, named->version);
     } else if (run->folder.resumed.task_crc != task_crc(run->config)) {
         oct_log_notice("LEARNER-TASK-OTHER",
-                       "env.* is not what policy.oct (version %" PRIu64 ", return %g) was "
-                       "evaluated on: it is evaluated again",
+                       "env.* is not what policy.oct (version %" PRIu64
+                       ", return %g) was evaluated on; it is evaluated again",
                        publication->version, named->mean);
         is_named = false;
     }
@@ -361,18 +362,16 @@ evals_resume(learner_run *run, const quantizer_publication *policy, uint32_t crc
     }
     if (learner_evals_read(run->evals, &reader, oct_clock_ns()) != OCT_OK) {
         oct_log_warn("LEARNER-WORK-LOST",
-                     "%s: what its checkpoint says of evaluations cannot be; "
-                     "they begin anew",
+                     "%s: its checkpoint has impossible values for evaluations; they start anew",
                      run->options.folder);
         return false;
     }
     oct_reader weights = {.at = resumed->weights, .left = resumed->weights_length};
     if (learner_evals_read_weights(run->evals, &weights) != OCT_OK) {
-        oct_log_warn(
-            "LEARNER-WORK-LOST",
-            "%s: what its checkpoint says of the weights of policies cannot be; " LEARNER_TWIN_FILE
-            " comes with the next best version",
-            run->options.folder);
+        oct_log_warn("LEARNER-WORK-LOST",
+                     "%s: its checkpoint has impossible values for the weights of "
+                     "policies; " LEARNER_TWIN_FILE " comes with the next best version",
+                     run->options.folder);
     }
     if (is_own) {
         run->folder.saved = *best;
@@ -417,7 +416,7 @@ learner_files_restore(learner_run *run)
         quantizer_publication_release(publication);
     } else if (run->folder.resumed.evals.best.version != 0) {
         oct_log_warn("LEARNER-POLICY-LOST",
-                     "%s is gone or damaged: version %" PRIu64
+                     "%s is missing or damaged: version %" PRIu64
                      " with return %g is lost, and the best later version replaces it",
                      path, run->folder.resumed.evals.best.version,
                      run->folder.resumed.evals.best.mean);
@@ -459,10 +458,11 @@ learner_files_reserve(learner_run *run, uint64_t version)
     }
     bool is_reserved = version <= folder->reserved_version;
     if (!is_reserved && !run->abandoned && !folder->is_holding) {
-        oct_log_warn("LEARNER-VERSIONS-HELD",
-                     "%s: policy_versions cannot be written, so versions from %" PRIu64
-                     " on are held back until it is: actors act with what they have",
-                     run->options.folder, version);
+        oct_log_warn(
+            "LEARNER-VERSIONS-HELD",
+            "%s: policy_versions cannot be written, so versions from %" PRIu64
+            " on are held back until it can; actors keep acting with the policies that they have",
+            run->options.folder, version);
     }
     folder->is_holding = !is_reserved;
     return is_reserved;

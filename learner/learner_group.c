@@ -129,11 +129,12 @@ states_compare(learner_group *lg, const algo *a)
     group_gather(lg->members, &own, all, sizeof(own));
     for (uint32_t r = 1; group_rank(lg->members) == 0 && r < size; r++) {
         if (all[r] != own) {
-            oct_log_error("LEARNER-APART",
-                          "learner %u of %u has other parameters than learner 0 after update "
-                          "%" PRIu64 ": their machines compute otherwise (run.deterministic makes "
-                          "CPUs compute alike), or one of them is broken",
-                          r, size, algo_updates(a));
+            oct_log_error(
+                "LEARNER-APART",
+                "learner %u of %u does not have the parameters of learner 0 after update %" PRIu64
+                ": their machines compute different results (run.deterministic makes CPUs compute "
+                "alike), or one of them is faulty",
+                r, size, algo_updates(a));
             _exit(EXIT_APART);
         }
     }
@@ -373,7 +374,7 @@ learner_group_serve(group *take)
                    group_size(take), (int)getpid());
     group_broadcast(take, &begin, sizeof(begin));
     if (begin.build != build_number()) {
-        oct_log_error("LEARNER-RANK", "rank 0 runs another octet-learner than this one");
+        oct_log_error("LEARNER-RANK", "rank 0 does not run the same octet-learner as this process");
         exit_code = EXIT_APART;
     } else if (begin.kind == TURN_BEGIN) {
         nn_context *context = NULL;

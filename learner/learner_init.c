@@ -113,15 +113,15 @@ origin_checkpoint(origin *from, const init *in)
         learner_checkpoints_read(in->path, &from->checkpoint, &from->number, words, sizeof(words));
     if (err == OCT_ENOTFOUND) {
         (void)oct_refuse(in->reason, in->reason_size,
-                         "learner.init_from: %s has no checkpoint: name a policy file, or the "
+                         "learner.init_from: %s has no checkpoint; name a policy file, or the "
                          "folder of a run that has trained",
                          in->path);
     } else if (err != OCT_OK) {
         (void)oct_refuse(in->reason, in->reason_size, "learner.init_from: %s", words);
     } else if (from->checkpoint.state == NULL || from->checkpoint.updates == 0) {
         return oct_refuse(in->reason, in->reason_size,
-                          "learner.init_from: the checkpoint in %s is of before the first update "
-                          "(in lock-step there is one every learner.checkpoint_turns): name a "
+                          "learner.init_from: the checkpoint in %s is from before the first update "
+                          "(in lock-step there is one every learner.checkpoint_turns); name a "
                           "policy file such as %s/policy.fp32.oct",
                           in->path, in->path);
     }
@@ -156,7 +156,7 @@ origin_algorithm(origin *from, const init *in, oct_reader *reader)
                          "or support than the config.yaml beside it%s",
                          in->path,
                          from->spec.obs_high > 0
-                             ? ", or of a release that did not divide observations of bytes: name "
+                             ? ", or of a release that did not divide observations of bytes; name "
                                "its policy.fp32.oct instead"
                              : "");
     }
@@ -181,10 +181,11 @@ observations_take(const init *in, const origin *from, oct_reader *reader)
     }
     bool is_taken =
         is_alike && reader->left > 0 && learner_train_load(NULL, in->observed, reader) == OCT_OK;
-    in->tell(in->arg, is_taken   ? "mean and deviation of the observations: taken"
-                      : is_alike ? "mean and deviation of the observations: begin anew: none there"
-                                 : "mean and deviation of the observations: begin anew: another "
-                                   "number of them there");
+    in->tell(in->arg, is_taken ? "mean and deviation of the observations: taken"
+                      : is_alike
+                          ? "mean and deviation of the observations: start anew, since it has none"
+                          : "mean and deviation of the observations: start anew, since it has a "
+                            "different number");
 }
 
 static void
@@ -257,9 +258,10 @@ tell_policy(const init *in, const policy_image *image)
     }
     in->tell(in->arg, line);
     if (image->precision != POLICY_FP32) {
-        (void)snprintf(line, sizeof(line), "its weights are %s, taken as what they stand for%s",
+        (void)snprintf(line, sizeof(line),
+                       "its weights are %s and are taken at the values that they stand for%s",
                        policy_precision_name(image->precision),
-                       is_value ? "; its values lack what all actions share" : "");
+                       is_value ? "; its values lack the part that all actions share" : "");
         in->tell(in->arg, line);
     }
     if (image->spec.normalise) {
@@ -284,7 +286,7 @@ init_from_policy(const init *in)
                          (void *)(uintptr_t)in) == 0) {
         err = nothing_fits(in);
     } else if (in->observed != NULL) {
-        in->tell(in->arg, "mean and deviation of the observations: begin anew");
+        in->tell(in->arg, "mean and deviation of the observations: start anew");
     }
     free(params);
     policy_image_destroy(image);

@@ -85,7 +85,7 @@ taken_over(learner_io *io, const char *how)
     if (learner_run_phase(io->run) == LEARNER_DONE) {
         return;
     }
-    oct_log_error("LEARNER-TAKEN-OVER", "%s; this one ends and writes nothing more in %s", how,
+    oct_log_error("LEARNER-TAKEN-OVER", "%s; this one ends and writes nothing more to %s", how,
                   io->options.folder);
     io->exit_code = EXIT_REFUSED;
     learner_run_abandon(io->run, "another learner has taken over");
@@ -189,13 +189,13 @@ actor_register(learner_io *io, const wire_register *request, learner_actor **out
     oct_holder holder;
     if (io->shards > 1 && request->relay_address[0] != '\0' && !request->knows_shards) {
         return oct_refuse(reason, reason_size,
-                          "--relay: this actor's release knows one replay behind a relay, and this "
-                          "run has %" PRIu32 ": upgrade it, or start it without --relay",
+                          "--relay: this actor's release supports only one replay behind a relay, "
+                          "but this run has %" PRIu32 "; upgrade it, or start it without --relay",
                           io->shards);
     }
     oct_err err = net_rpc_caller(io->call, &holder);
     if (err == OCT_ECLOSED) { // whose place it would be cannot be said
-        (void)snprintf(reason, reason_size, "its connection has gone");
+        (void)snprintf(reason, reason_size, "its connection is gone");
         return OCT_EAGAIN;
     }
     return learner_run_register(io->run, request, err == OCT_OK ? &holder : NULL, out, reason,
@@ -213,16 +213,18 @@ relay_register(learner_io *io, const wire_register *request, char *reason, size_
                           "run.deterministic: a run in lock-step has no relays");
     }
     if (io->shards > 1 && !request->knows_shards) {
-        return oct_refuse(reason, reason_size,
-                          "net.replay: this relay's release has a line to one replay, and this run "
-                          "has %" PRIu32 ": upgrade it",
-                          io->shards);
+        return oct_refuse(
+            reason, reason_size,
+            "net.replay: this relay's release supports only one replay, but this run has %" PRIu32
+            "; upgrade it",
+            io->shards);
     }
     uint64_t now_ns = oct_clock_ns();
     if (learner_relays_is_loop(io->relays, request, now_ns)) {
-        return oct_refuse(reason, reason_size,
-                          "--relay: %s leads back to this relay; what goes round reaches no replay",
-                          request->relay_above);
+        return oct_refuse(
+            reason, reason_size,
+            "--relay: %s leads back to this relay, so its batches would never reach replay",
+            request->relay_above);
     }
     oct_err err = learner_relays_note(io->relays, request, now_ns, &is_new);
     if (err == OCT_EAGAIN) {
@@ -370,7 +372,7 @@ serve_get_policy(void *arg, wire_call *call, const wire_get_policy *request)
     wire_got_policy answer = {.policy = {.bytes = NULL}};
     const learner_actor *actor = known_actor(io, request);
     if (actor == NULL) {
-        wire_reply_error(call, OCT_ENOTFOUND, "unknown actor: register first");
+        wire_reply_error(call, OCT_ENOTFOUND, "unknown actor; register first");
         return;
     }
     learner_eval_order order;
@@ -378,7 +380,7 @@ serve_get_policy(void *arg, wire_call *call, const wire_get_policy *request)
     if (request->purpose == WIRE_PURPOSE_EVALUATE) {
         oct_err err = learner_run_order(io->run, request->actor_id, &order);
         if (err == OCT_EINVAL) {
-            wire_reply_error(call, err, "evaluations are for those who registered as evaluators");
+            wire_reply_error(call, err, "only registered evaluators may ask for evaluations");
             return;
         }
         if (err == OCT_OK) {
@@ -404,10 +406,11 @@ serve_report(void *arg, wire_call *call, const wire_report *report)
     if (err == OCT_OK) {
         wire_reply_report_episodes(call, &empty);
     } else {
-        wire_reply_error(call, err,
-                         err == OCT_ENOTFOUND
-                             ? "unknown actor: register first"
-                             : "the report says what cannot be, or is for others to say");
+        wire_reply_error(
+            call, err,
+            err == OCT_ENOTFOUND
+                ? "unknown actor; register first"
+                : "the report has impossible values, or values that only others may report");
     }
 }
 
@@ -432,8 +435,9 @@ serve_checkpoint(void *arg, wire_call *call, const wire_empty *request)
 {
     learner_io *io = arg;
     (void)request;
-    const char *why = io->saver_count == SAVERS_MAX ? "too many wait for a checkpoint already"
-                                                    : learner_run_no_checkpoint(io->run);
+    const char *why = io->saver_count == SAVERS_MAX
+                          ? "too many callers are already waiting for a checkpoint"
+                          : learner_run_no_checkpoint(io->run);
     if (why != NULL) {
         wire_reply_error(call, OCT_EAGAIN, why);
         return;
@@ -493,7 +497,7 @@ request_arrived(void *arg, void *call, oct_role role, const uint8_t *frame, size
     }
     learner_run_count_refused(io->run);
     if (io->bad_requests++ == 0) {
-        oct_log_warn("LEARNER-BAD-REQUEST", "%s; more of these are only counted",
+        oct_log_warn("LEARNER-BAD-REQUEST", "%s; further ones are only counted",
                      wire_server_reason(io->server));
     }
 }
@@ -551,7 +555,7 @@ tick(void *arg)
     learner_io *io = arg;
     if (io->options.lock != NULL && io->ticks++ % LOCK_LOOK_TICKS == 0 &&
         learner_lock_lost(io->options.lock)) {
-        taken_over(io, "another learner has begun in the run folder");
+        taken_over(io, "another learner has started in the run folder");
     }
     run_woke(io);
     traffic_tell(io);

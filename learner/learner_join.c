@@ -106,14 +106,13 @@ state_read(learner_run *run, algo *algorithm, char *reason, size_t reason_size)
     oct_reader reader = {.at = state->bytes, .left = state->length};
     if (algo_load(algorithm, &reader) != OCT_OK ||
         learner_train_load(run->average, observed, &reader) != OCT_OK) {
-        return oct_refuse(reason, reason_size,
-                          "the checkpoint in %s was written with another algorithm, network or "
-                          "support than algo.* and network.* specify%s: resume with the original "
-                          "settings",
-                          run->options.folder,
-                          run->spec.obs_high > 0
-                              ? ", or by a release that did not divide observations of bytes"
-                              : "");
+        return oct_refuse(
+            reason, reason_size,
+            "the checkpoint in %s was written with another algorithm, network or support than "
+            "algo.* and network.* specify%s; resume with the original settings",
+            run->options.folder,
+            run->spec.obs_high > 0 ? ", or by a release that did not divide observations of bytes"
+                                   : "");
     }
     free(state);
     run->folder.resumed.state = NULL;
@@ -290,8 +289,8 @@ environment_told(const learner_run *run, const char *from)
 {
     char words[512];
     learner_environment_words(&run->environment, words, sizeof(words));
-    oct_log_notice("LEARNER-ENVIRONMENT", "%s; known from %s: actors that have another are refused",
-                   words, from);
+    oct_log_notice("LEARNER-ENVIRONMENT",
+                   "%s; known from %s; actors with another environment are refused", words, from);
 }
 
 // Nobody has said what the environment is: it is what the first one has, for as long as the run
@@ -302,7 +301,7 @@ environment_pin(learner_run *run, const wire_env_spec *env, const policy_spec *s
     run->environment = *spec;
     run->has_environment = true;
     learner_files_environment(run, env);
-    environment_told(run, "the first that registered");
+    environment_told(run, "the first actor that registered");
 }
 
 oct_err
@@ -346,11 +345,10 @@ training_begin(learner_run *run, const policy_spec *environment, char *reason, s
                    run->spec.env_id, run->spec.obs_count, run->spec.action_count,
                    run->spec.layer_count, run->run_id, run->updates, run->env_steps_base);
     if (run->spec.obs_high > 0) {
-        oct_log_notice(
-            "LEARNER-BYTES",
-            "observations are bytes up to %u: they are divided by %g to be learned from, "
-            "and the first layer of what is published is divided by that, too",
-            run->spec.obs_high, 1 / (double)policy_byte_unit(run->spec.obs_high));
+        oct_log_notice("LEARNER-BYTES",
+                       "observations are bytes up to %u; the learner divides them by %g, and "
+                       "divides the first layer of published policies by the same number",
+                       run->spec.obs_high, 1 / (double)policy_byte_unit(run->spec.obs_high));
     }
     run->phase = LEARNER_TRAINING;
     if (run->ends_again) {
@@ -403,12 +401,12 @@ static void
 places_refuse(learner_run *run, const oct_holder *holder, char *reason, size_t reason_size)
 {
     (void)snprintf(reason, reason_size,
-                   "the certificate %s (SHA-256 begins %02x%02x%02x%02x) holds as many places as "
-                   "it may: learner.actors_per_certificate: %" PRIu32,
+                   "the certificate %s (SHA-256 begins %02x%02x%02x%02x) already holds as many "
+                   "places as it may: learner.actors_per_certificate: %" PRIu32,
                    holder->name, holder->id[0], holder->id[1], holder->id[2], holder->id[3],
                    run->config->learner.actors_per_certificate);
     if (run->places_refused++ == 0) {
-        oct_log_warn("LEARNER-PLACES", "%s; more of these are only counted", reason);
+        oct_log_warn("LEARNER-PLACES", "%s; further ones are only counted", reason);
     }
 }
 

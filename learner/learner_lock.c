@@ -106,7 +106,7 @@ learner_lock_take(learner_lock **out, const char *folder, uint32_t wait_ms, char
     holder before = holder_read(lock->fd);
     if (got == OCT_LOCK_TAKEN) {
         (void)oct_refuse(reason, reason_size,
-                         "%s is in use by octet-learner with pid %ld on %s: stop that one, or name "
+                         "%s is in use by octet-learner with pid %ld on %s; stop that one, or name "
                          "another folder",
                          folder, before.pid, before.epoch != 0 ? before.host : "?");
         learner_lock_release(lock);

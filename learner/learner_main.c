@@ -43,20 +43,21 @@ struct arguments {
 
 static const struct argp_option options[] = {
     {"run-dir", 'd', "FOLDER", 0,
-     "Folder for checkpoint, policies, metrics and summary (default octet-run)", 1},
-    {"resume", 'r', NULL, 0, "Resume from the checkpoint in the run folder, if there is one", 1},
+     "Write checkpoints, policies, metrics and the summary to FOLDER (default octet-run)", 1},
+    {"resume", 'r', NULL, 0, "Resume from the checkpoint in the run folder, if it has one", 1},
     {"environment", 'e', "FILE", 0,
-     "What the environment is, as octet train writes it: environment.oct of a run folder (default: "
-     "as the first actor to register has it)",
+     "Read the description of the environment from FILE, the environment.oct that octet train "
+     "writes to a run folder (default: take it from the first actor that registers)",
      1},
     {"await-evaluator", 'w', "SECONDS", 0,
-     "How long to wait for an evaluator if none has registered when training ends (default 0)", 1},
+     "Wait this long for an evaluator if none has registered when training ends (default 0)", 1},
     {"deterministic", 'D', NULL, 0,
-     "In lock-step: the same seed gives the same weights (run.deterministic)", 1},
-    {"set", 's', "KEY=VALUE", 0, "Set one key of the experiment (octet config lists them)", 1},
+     "Run in lock-step, so that the same seed produces the same weights (run.deterministic)", 1},
+    {"set", 's', "KEY=VALUE", 0,
+     "Override one key of the experiment (octet config lists all keys); may be repeated", 1},
     {"exit-when-stopped", 'x', "CODE", 0,
-     "Exit code, 1 to 255, when SIGTERM or SIGINT ended it before the run was finished, for those "
-     "who start again what has not finished (default 0)",
+     "Exit with CODE, 1 to 255, if SIGTERM or SIGINT ends the learner before the run is finished, "
+     "so that a supervisor can restart it (default 0)",
      1},
     {0},
 };
@@ -130,7 +131,7 @@ parse(int key, char *arg, struct argp_state *state)
         arguments->file = arg;
         return 0;
     case ARGP_KEY_NO_ARGS:
-        argp_error(state, "an experiment file is needed, for example presets/cartpole.yaml");
+        argp_error(state, "no experiment FILE given; an example is presets/cartpole.yaml");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -205,10 +206,10 @@ replay_is_reachable(const oct_config *config)
         const char *path = net_url_ipc_path(replay);
         if (path != NULL && path[0] != '/') {
             fprintf(stderr,
-                    "octet-learner: error: net.replay: %s can be reached on this host only, but "
-                    "net.learner, %s, lets in actors of other hosts: give the address at which "
-                    "they reach replay, tls+tcp://HOST:PORT (or ipc:///PATH, an absolute path, if "
-                    "all actors and relays are on this host)\n",
+                    "octet-learner: error: net.replay: %s can be reached only on this host, but "
+                    "net.learner, %s, admits actors on other hosts; give the address at which they "
+                    "reach replay, tls+tcp://HOST:PORT (or ipc:///PATH, an absolute path, if all "
+                    "actors and relays are on this host)\n",
                     replay, config->net.learner);
             return false;
         }
@@ -286,9 +287,10 @@ group_begin(const struct arguments *arguments, const oct_config *config, group *
     oct_err err = OCT_OK;
     *out = NULL;
     if (count > 1 && launched != 1 && config->learner.asynchronous) {
-        err = oct_refuse(reason, sizeof(reason),
-                         "learners that share their parameters (learner.asynchronous) are on one "
-                         "host: start octet-learner without MPI, or octet train --learners");
+        err =
+            oct_refuse(reason, sizeof(reason),
+                       "learners that share their parameters (learner.asynchronous) must run on "
+                       "one host; start octet-learner without MPI, or use octet train --learners");
     } else if (count > 1 && launched != 1) {
         err = group_mpi_open(out, count, &is_local, reason, sizeof(reason));
     } else if (group_fork(out, count) != OCT_OK) {
@@ -299,9 +301,9 @@ group_begin(const struct arguments *arguments, const oct_config *config, group *
         return false;
     }
     if (!is_local && !config->net.insecure && !arguments->daemon.insecure) {
-        fprintf(stderr, "octet-learner: error: learner.count: learners on several hosts send each "
-                        "other batches and gradients by MPI, which is not encrypted: connect them "
-                        "by a network of their own and give --insecure\n");
+        fprintf(stderr, "octet-learner: error: learner.count: learners on several hosts exchange "
+                        "batches and gradients by MPI, which is not encrypted; connect them by a "
+                        "network of their own and give --insecure\n");
         return false;
     }
     group_set_bf16(*out, config->learner.gradients_bf16);
@@ -359,7 +361,7 @@ folder_ready(const struct arguments *arguments)
     bool has_checkpoint = learner_checkpoints_any(arguments->folder);
     if (!arguments->resume && has_checkpoint) {
         fprintf(stderr,
-                "octet-learner: error: --run-dir %s already holds a run; continue it with "
+                "octet-learner: error: --run-dir %s already contains a run; continue it with "
                 "--resume, or name another folder\n",
                 arguments->folder);
         return false;
@@ -367,8 +369,8 @@ folder_ready(const struct arguments *arguments)
     (void)snprintf(path, sizeof(path), "%s/policy.oct", arguments->folder);
     if (!has_checkpoint && access(path, F_OK) == 0) {
         fprintf(stderr,
-                "octet-learner: error: --run-dir %s has a policy.oct but no checkpoint to "
-                "resume from; a new run would overwrite it: name another folder\n",
+                "octet-learner: error: --run-dir %s has a policy.oct, which a new run would "
+                "overwrite, but no checkpoint to resume from; name another folder\n",
                 arguments->folder);
         return false;
     }
@@ -385,8 +387,8 @@ changes_note(const oct_config *before, const oct_config *now, const char *warnin
         char warned[OCT_CONFIG_NAME_MAX + 16];
         (void)snprintf(warned, sizeof(warned), "warning: %s:", change.name);
         if (strncmp(change.name, "net.", strlen("net.")) != 0 && strstr(warnings, warned) == NULL) {
-            fprintf(stderr, "octet-learner: note: %s: %s, the run was begun with %s\n", change.name,
-                    change.now, change.before);
+            fprintf(stderr, "octet-learner: note: %s: %s, but the run was started with %s\n",
+                    change.name, change.now, change.before);
         }
     }
 }
@@ -454,10 +456,10 @@ listen_log(const oct_config *config, const char *folder, const learner_lock *loc
     oct_log_notice("LEARNER-LISTEN", "learner=%s replay=%s folder=%s", config->net.learner,
                    config->net.replay, folder);
     if (!learner_lock_is_held(lock)) {
-        oct_log_warn("LEARNER-NO-LOCKS",
-                     "%s: this file system has no locks; see to it that no other learner has the "
-                     "folder",
-                     folder);
+        oct_log_warn(
+            "LEARNER-NO-LOCKS",
+            "%s: this file system has no locks; make sure that no other learner uses the folder",
+            folder);
     }
 }
 

@@ -300,7 +300,7 @@ file_put_aside(learner_metrics *metrics, const char *path)
     (void)fclose(metrics->csv.file);
     metrics->csv = (table){.file = csv};
     metrics->rows = 0;
-    oct_log_notice("LEARNER-METRICS-KEPT", "%s holds the earlier rows, which have other columns",
+    oct_log_notice("LEARNER-METRICS-KEPT", "%s keeps the earlier rows, which have other columns",
                    kept);
 }
 

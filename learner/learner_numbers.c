@@ -28,8 +28,8 @@
 
 static const oct_number rows[] = {
     METRIC(COUNTER, "wall_s", "s",
-           "Time since the first actor joined, over all processes of the run; of one that was "
-           "killed, up to its last checkpoint.",
+           "Time since the first actor joined, summed over all processes of the run; for a process "
+           "that was killed, up to its last checkpoint.",
            CSV | STATUS, wall_s, "octet_learner_wall_seconds_total"),
     NUMBER(GAUGE, "time_s", "s", "Time at which the row ended, in whole seconds since 1970.", CSV,
            time_s),
@@ -138,23 +138,23 @@ static const oct_number rows[] = {
            row_eval_std),
     NUMBER(GAUGE, "eval_episodes", "episodes", "Episodes of that evaluation.", ROW,
            row_eval_episodes),
-    NUMBER(
-        GAUGE, "eval_env_steps", "steps",
-        "Environment steps at which the policy of that evaluation was made. It may be older than "
-        "those of rows before.",
-        CSV, row_eval_env_steps),
-    NUMBER(GAUGE, "eval_updates", "updates", "Updates that it was made of.", CSV, row_eval_updates),
+    NUMBER(GAUGE, "eval_env_steps", "steps",
+           "Environment steps at which the policy of that evaluation was made. It may be older "
+           "than that of an earlier row.",
+           CSV, row_eval_env_steps),
+    NUMBER(GAUGE, "eval_updates", "updates", "Updates after which it was made.", CSV,
+           row_eval_updates),
     NUMBER(GAUGE, "eval_wall_s", "s",
-           "wall_s at which it was made; of one from before a resume, that of the resume.", CSV,
-           row_eval_wall_s),
+           "wall_s at which it was made; for a policy from before a resume, that of the resume.",
+           CSV, row_eval_wall_s),
     MEAN("wait_share", "0 … 1", "Share of the row in which the training thread waited for batches.",
          ROW | STATUS, wait_share, "wall_s"),
     METRIC(GAUGE, "actors", "actors", "Actors that reported in the last 10 s.", ROW | STATUS,
            actors, "octet_actors"),
     {OCT_NUMBER_FIELDS(
          learner_measurements, GAUGE, "actors_wanted", "actors",
-         "Actors with which neither they nor the training thread would wait longer than the other, "
-         "from wait_share and actor_wait_share over 30 s; 0: none is needed any more.",
+         "Number of actors with which actors and training thread would wait equally long, from "
+         "wait_share and actor_wait_share over 30 s; 0: no more are needed.",
          ROW | STATUS, actors_wanted),
      .family = "octet_learner_actors_wanted", .over = "wall_s"},
     MEAN("actor_infer_share", "0 … 1",
@@ -184,20 +184,21 @@ static const oct_number rows[] = {
     LAYER_ERROR(13),
     LAYER_ERROR(14),
     LAYER_ERROR(15),
-    METRIC(GAUGE, "env_steps_budget", "steps", "run.env_steps: training ends there.", STATUS,
+    METRIC(GAUGE, "env_steps_budget", "steps", "run.env_steps, at which training ends.", STATUS,
            env_steps_budget, "octet_env_steps_budget"),
-    METRIC(GAUGE, "shards", "replays", "Replays that share what actors do (replay.shards).", STATUS,
-           shards, "octet_learner_shards"),
-    METRIC(GAUGE, "replay_missing", "0 … 1",
-           "Share of all windows that lie in shards which do not answer; batches are without them.",
-           STATUS, replay_missing, "octet_learner_replay_missing_ratio"),
+    METRIC(GAUGE, "shards", "replays", "Replays that share the actors' steps (replay.shards).",
+           STATUS, shards, "octet_learner_shards"),
+    METRIC(
+        GAUGE, "replay_missing", "0 … 1",
+        "Share of all windows that are in shards which do not answer; batches do not contain them.",
+        STATUS, replay_missing, "octet_learner_replay_missing_ratio"),
     METRIC(COUNTER, "data_samples", "windows",
-           "Windows of the data set that batches have a share of (replay.data_share).", STATUS,
+           "Windows of the data set that batches draw from (replay.data_share).", STATUS,
            data_samples, "octet_learner_data_samples_total"),
     NUMBER(COUNTER, "data_wait_s", "s",
            "Time in which no batch from the data set's replay was ready or in use.", STATUS,
            data_wait_s),
-    NUMBER(GAUGE, "updates_budget", "updates", "run.updates: training ends there; 0: no budget.",
+    NUMBER(GAUGE, "updates_budget", "updates", "run.updates, at which training ends; 0: no budget.",
            STATUS, updates_budget),
     NUMBER(GAUGE, "published_bytes_per_s", "bytes/s",
            "Bytes published per second over the last row.", STATUS, published_bytes_per_s),
@@ -230,7 +231,7 @@ static const oct_number rows[] = {
     NUMBER(GAUGE, "final_played", "episodes",
            "Evaluation episodes played since training ended; 0 before.", STATUS, final_played),
     NUMBER(GAUGE, "final_most", "episodes",
-           "As many as those will be at most, with the ones that find out which version ships.",
+           "Upper limit of that number, including the episodes that decide which version ships.",
            STATUS, final_most),
     METRIC(GAUGE, "goal", "return", "run.stop_at_return.", STATUS, goal,
            "octet_evaluation_goal_return"),
@@ -293,8 +294,8 @@ static const oct_number rows[] = {
            "places.",
            STATUS, places_refused, "octet_learner_places_refused_total"),
     METRIC(COUNTER, "actors_refused", "registrations",
-           "Registrations of actors and evaluators that were refused because these do not fit the "
-           "run: they have another environment, or in lock-step another C library.",
+           "Registrations refused because the actor or evaluator does not fit the run: it has "
+           "another environment or, in lock-step, another C library.",
            STATUS, actors_refused, "octet_learner_actors_refused_total"),
     METRIC(COUNTER, "bad_samples", "samples", "Sampled batches that did not fit the network.", 0,
            bad_samples, "octet_learner_bad_samples_total"),
@@ -313,11 +314,11 @@ static const oct_number rows[] = {
            "Bytes that this learner sent to the other learners and received from them.", STATUS,
            exchange_bytes, "octet_learner_exchange_bytes_total"),
     METRIC(COUNTER, "stale", "updates",
-           "Gradients of asynchronous learners that were given up because they were older than "
+           "Gradients of asynchronous learners that were discarded because they were older than "
            "learner.staleness_max.",
            CSV | STATUS, stale, "octet_learner_stale_total"),
     METRIC(COUNTER, "staleness_sum", "updates",
-           "Sum of the staleness of all updates; by their number it is the mean.", STATUS,
+           "Sum of the staleness of all updates; divided by their number, it is the mean.", STATUS,
            staleness_sum, "octet_learner_staleness_updates_total"),
     NUMBER(GAUGE, "staleness", "updates",
            "Of asynchronous learners (learner.asynchronous): how many updates were applied between "
@@ -348,8 +349,9 @@ static const oct_number rows[] = {
     NUMBER(COUNTER, "replay_wait_s", "s", "Time in which no batch from replay was ready or in use.",
            STATUS, replay_wait_s),
     METRIC(GAUGE, "replay_up", "0, 1",
-           "1 while replay, and that of a data set beside it, has the run's table and answers.", 0,
-           replay_up, "octet_learner_replay_up"),
+           "1 while replay, and the replay of a data set if there is one, has the run's table and "
+           "answers.",
+           0, replay_up, "octet_learner_replay_up"),
     SAMPLE(GAUGE, "phase_waiting", "0, 1", "1 for the phase that the run is in, 0 for the others.",
            0, phase[0], "octet_learner_phase", "phase", "waiting", NULL),
     SAMPLE(GAUGE, "phase_training", "0, 1", "1 for the phase that the run is in, 0 for the others.",

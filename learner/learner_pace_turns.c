@@ -306,7 +306,7 @@ turn_lost(learner_run *run, const char *why)
 {
     if (run->phase == LEARNER_TRAINING) {
         oct_log_warn("LEARNER-TURN-LOST",
-                     "turn %" PRIu64 ": replay %s; the run starts over from its last checkpoint",
+                     "turn %" PRIu64 ": replay %s; the run restarts from its last checkpoint",
                      run->pacer->turns.turn, why);
         run->starts_over = true;
         learner_run_abandon(run, "a turn was lost");

@@ -225,8 +225,8 @@ learner_files_settle(learner_run *run, uint64_t version)
     (void)unlink(next);
     uint64_t twin = version_of_file(path);
     if (twin != version && twin != 0 && unlink(path) == 0) {
-        oct_log_notice("LEARNER-TWIN-OTHER", "%s was of another version than policy.oct: removed",
-                       path);
+        oct_log_notice("LEARNER-TWIN-OTHER",
+                       "%s was not of the same version as policy.oct and was removed", path);
     }
     run->folder.twin_is_missing = twin != version;
 }

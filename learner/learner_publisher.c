@@ -193,8 +193,8 @@ learner_publisher_check(const learner_publisher *publisher, const policy_spec *s
     size_t bytes = policy_encoded_size(&measured) + POLICY_NAME_MAX;
     if (bytes > POLICY_BYTES_MAX) {
         (void)snprintf(reason, reason_size,
-                       "a policy of %zu bytes in %s exceeds the limit of %u: make network.hidden "
-                       "smaller, or policy.precision",
+                       "a policy of %zu bytes in %s exceeds the limit of %u; make network.hidden "
+                       "smaller, or lower policy.precision",
                        bytes, policy_precision_name(measured.precision), POLICY_BYTES_MAX);
         return OCT_EINVAL;
     }

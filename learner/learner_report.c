@@ -282,11 +282,10 @@ cut_row(learner_run *run, learner_cut *cut, const char *number, const char *key,
 {
     double share = learner_means_of(&run->report.means, number);
     if (learner_cut_row(cut, share, run->updates - run->report.updates)) {
-        oct_log_warn(
-            "LEARNER-CUT",
-            "%s=%g %s=%.3g: targets lie %s this end of the atoms, where actions that differ "
-            "look alike, so learning may stand still. Move %s outwards",
-            key, end, number, share, side, key);
+        oct_log_warn("LEARNER-CUT",
+                     "%s=%g %s=%.3g: targets lie %s this end of the atoms, where different actions "
+                     "look alike, so learning may stall. Move %s outwards",
+                     key, end, number, share, side, key);
     }
 }
 

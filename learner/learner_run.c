@@ -185,7 +185,7 @@ learner_run_known(learner_run *run, uint32_t actor_id, const uint8_t token[WIRE_
     }
     if (run->bad_tokens++ == 0) {
         oct_log_warn("LEARNER-BAD-TOKEN",
-                     "actor=%08" PRIx32 " without its token; more of these are only counted",
+                     "actor=%08" PRIx32 " without its token; further ones are only counted",
                      actor_id);
     }
     return NULL;
@@ -297,8 +297,7 @@ refused(learner_run *run, const learner_actor *actor, const char *what)
 {
     if (run->bad_reports++ == 0) {
         oct_log_warn("LEARNER-BAD-REPORT",
-                     "actor=%08" PRIx32 " host=%s %s: nothing of it is taken; more of these are "
-                     "only counted",
+                     "actor=%08" PRIx32 " host=%s %s: it is ignored; further ones are only counted",
                      actor->id, actor->host, what);
     }
 }
@@ -311,7 +310,7 @@ learner_run_order(learner_run *run, uint32_t evaluator, learner_eval_order *out)
         return OCT_ENOTFOUND;
     }
     if (actor->role != WIRE_ROLE_EVALUATOR) {
-        refused(run, actor, "asks for an evaluation, and is no evaluator");
+        refused(run, actor, "asks for an evaluation, but is not an evaluator");
         return OCT_EINVAL;
     }
     if (run->phase == LEARNER_DONE || !run->pace->may_evaluate(run)) {
@@ -435,8 +434,8 @@ evaluator_report(learner_run *run, const learner_actor *actor, const wire_report
     }
     if (err == OCT_EINVAL || err == OCT_EPROTO) {
         refused(run, actor,
-                err == OCT_EINVAL ? "answers for an evaluation that another one plays"
-                                  : "answers with other episodes than it was asked for");
+                err == OCT_EINVAL ? "answers for an evaluation that another evaluator plays"
+                                  : "answers with episodes that it was not asked for");
         return OCT_EINVAL;
     }
     return OCT_OK;
@@ -478,7 +477,7 @@ learner_run_report(learner_run *run, const wire_report *report)
         return evaluator_report(run, actor, report);
     }
     if (report->ticket != 0) {
-        refused(run, actor, "answers for an evaluation, and is no evaluator");
+        refused(run, actor, "answers for an evaluation, but is not an evaluator");
         return OCT_EINVAL;
     }
     run->episodes += report->episode_count;
@@ -503,9 +502,9 @@ evaluator_tick(learner_run *run, uint32_t evaluators, uint64_t now_ns)
         run->evaluator_missed = true;
         oct_log_warn(
             "LEARNER-NO-EVALUATOR",
-            "no evaluator %s: no return is measured%s; start one: octet-actor --evaluate --learner "
-            "%s",
-            had_one ? "is there any more" : "has registered",
+            "no evaluator %s, so no return is measured%s; start one: octet-actor --evaluate "
+            "--learner %s",
+            had_one ? "is connected any longer" : "has registered",
             isnan(run->config->run.stop_at_return) ? "" : " and run.stop_at_return has no effect",
             run->config->net.learner);
     }
@@ -564,15 +563,14 @@ const char *
 learner_run_no_checkpoint(const learner_run *run)
 {
     if (run->phase == LEARNER_WAITING) {
-        return "no actor has joined yet, so there is nothing to write a checkpoint of";
+        return "no actor has joined yet, so there is nothing to save in a checkpoint";
     }
     if (run->phase != LEARNER_TRAINING) {
         return "training has ended; the learner saves everything and exits";
     }
-    return run->config->run.deterministic
-               ? "the run is in lock-step, where a checkpoint comes every "
-                 "learner.checkpoint_turns turns and at no other time"
-               : NULL;
+    return run->config->run.deterministic ? "the run is in lock-step, where checkpoints are "
+                                            "written only every learner.checkpoint_turns turns"
+                                          : NULL;
 }
 
 uint64_t
@@ -597,10 +595,11 @@ learner_run_machine(const learner_run *run, const char *where, uint64_t libm, ch
     if (!run->config->run.deterministic || libm == run->libm) {
         return OCT_OK;
     }
-    return oct_refuse(reason, reason_size,
-                      "run.deterministic: the C library %s rounds otherwise than the learner's "
-                      "(%016" PRIx64 " and %016" PRIx64 "): the run would not repeat itself",
-                      where, libm, run->libm);
+    return oct_refuse(
+        reason, reason_size,
+        "run.deterministic: the C library %s rounds differently from the learner's (%016" PRIx64
+        " and %016" PRIx64 "), so the run would not be repeatable",
+        where, libm, run->libm);
 }
 
 void

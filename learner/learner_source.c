@@ -106,16 +106,15 @@ learner_source_check(const learner_source_options *options, char *reason, size_t
     uint32_t rows;
     size_t bytes = window_bytes(options, &rows);
     if (rows > WIRE_WINDOW_STEPS_MAX) {
-        return oct_refuse(reason, reason_size,
-                          "algo.sequence_steps: %u makes windows of %u steps, at most %u are "
-                          "allowed",
-                          options->config->algo.sequence_steps, rows,
-                          (unsigned)WIRE_WINDOW_STEPS_MAX);
+        return oct_refuse(
+            reason, reason_size,
+            "algo.sequence_steps: %u makes windows of %u steps; at most %u are allowed",
+            options->config->algo.sequence_steps, rows, (unsigned)WIRE_WINDOW_STEPS_MAX);
     }
     if (answer_batches(options) == 0) {
         return oct_refuse(reason, reason_size,
-                          "learner.batch_size: %u windows of %u rows and %zu bytes are more than "
-                          "one answer of replay may hold (%u rows, %zu bytes)",
+                          "learner.batch_size: %u windows of %u rows and %zu bytes exceed what one "
+                          "answer of replay may hold (%u rows, %zu bytes)",
                           options->batch_size, rows, bytes, (unsigned)WIRE_SAMPLE_COUNT_MAX,
                           (size_t)ANSWER_BYTES_MAX);
     }

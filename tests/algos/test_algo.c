@@ -25,7 +25,7 @@ test_spec_for_a_box_of_actions_is_refused_with_a_reason(void **state)
     char reason[200] = "";
     T_ERR(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)), OCT_EINVAL);
     assert_non_null(strstr(reason, "discrete"));
-    assert_non_null(strstr(reason, ": algo.name: d4pg, ddpg, td3 or sac")); // what can
+    assert_non_null(strstr(reason, "; use algo.name: d4pg, ddpg, td3 or sac")); // what can
     assert_non_null(strstr(reason, "Fixture-v0"));
     T_ERR(algo_make_spec(&config, &spec, NULL, NULL, 0), OCT_EINVAL);
 }

@@ -270,7 +270,7 @@ test_what_cannot_be_learned_is_refused_in_words(void **state)
     expect_spec_refused(&config, dpg_fixture_env(POLICY_WIDTH_MAX, 1), "65537 numbers");
     config = dpg_fixture_config(OCT_ALGO_DDPG);
     config.network.critic_hidden = (oct_config_ints){.count = 2, .value = {65536, 4096}};
-    expect_spec_refused(&config, dpg_fixture_env(OBS, DIM), "a critic of");
+    expect_spec_refused(&config, dpg_fixture_env(OBS, DIM), "a critic has");
     config.network.critic_hidden = (oct_config_ints){.count = 2, .value = {8, 8}};
     config.network.critic_residual = true;
     expect_spec_refused(&config, dpg_fixture_env(OBS, DIM), "an odd number of equal widths");

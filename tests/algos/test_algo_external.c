@@ -53,7 +53,7 @@ test_what_it_cannot_be_is_refused_in_words(void **state)
     refused(&config, box_env(), "learner.quantisation_aware");
     config = external_config();
     config.learner.count = 2;
-    refused(&config, box_env(), "learner.count: algo.name external learns with one learner");
+    refused(&config, box_env(), "learner.count: algo.name external allows only one learner");
 }
 
 static void

@@ -357,8 +357,7 @@ test_a_table_learns_alone(void **state)
     config.learner.count = 2;
     policy_spec spec = fixture_env(4, 2);
     T_ERR(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)), OCT_EINVAL);
-    assert_string_equal(reason,
-                        "learner.count: algo.name table learns with one learner, not with 2");
+    assert_string_equal(reason, "learner.count: algo.name table allows only one learner, not 2");
 }
 
 int

@@ -177,7 +177,7 @@ test_replay_has_to_give_what_is_learned_from(void **state)
     set("env.id", "Taxi-v4");
     set("algo.name", "table");
     set("algo.sequence_steps", "16384");
-    refused("algo.sequence_steps: 16384 makes windows of 16385 steps, at most 16384 are allowed");
+    refused("algo.sequence_steps: 16384 makes windows of 16385 steps; at most 16384 are allowed");
 }
 
 #define TEST(name) cmocka_unit_test_setup(name, setup)

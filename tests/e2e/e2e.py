@@ -1008,7 +1008,7 @@ def test_restarted_learner_changes_n_of_a_living_replay():
         assert [line["steps"] for line in changed] == ["2"], changed
         again = (folder / "again.log").read_text(encoding="utf-8")
         assert re.findall(r"^octet-learner: note: (.*)$", again, re.M) == [
-            "algo.n_step: 2, the run was begun with 20"], again
+            "algo.n_step: 2, but the run was started with 20"], again
         assert int(changed[0]["windows"]) > 500, changed  # the steps were kept
         assert len(list(log_lines(folder / "replay.log", "REPLAY-CONFIGURED"))) == 1
         assert processes["replay"].poll() is None
@@ -1393,7 +1393,7 @@ def test_a_replay_that_actors_cannot_reach_is_refused():
         for settings in ([network], [network, "net.replay=ipc://other.ipc"],
                          [network, "net.replay=tls+tcp://localhost:5560,ipc://other.ipc"]):
             result = learner(*settings)
-            assert result.returncode == 3 and "net.replay: ipc://" in result.stderr and "can be reached on this host only" in result.stderr
+            assert result.returncode == 3 and "net.replay: ipc://" in result.stderr and "can be reached only on this host" in result.stderr
             assert not (folder / "run").exists()
         # These go on until the certificates are missing.
         for settings in ([here], [network, f"net.replay=ipc://{folder}/replay.ipc"], [network, "net.replay=tls+tcp://localhost:5560"]):
@@ -1467,7 +1467,7 @@ def test_no_space_left():
         logs = "".join(p.read_text(errors="replace") for p in run.glob("log/*.log"))
         assert process.returncode in (1, 130), (process.returncode, text)
         assert "assertion" not in text + logs
-        assert re.search(r"LEARNER-WRITE .*: checkpoint.oct: No space left on device; the old one stays", logs), logs
+        assert re.search(r"LEARNER-WRITE .*: checkpoint.oct: No space left on device; the old file is kept", logs), logs
         assert re.search(r"^  return     (not evaluated|.*, of a policy that was not saved)", text, re.M), text
         assert not children(run)
         assert not list(run.rglob("*.tmp.*")), list(run.rglob("*.tmp.*"))
@@ -1529,7 +1529,7 @@ def test_a_policy_is_never_overwritten_by_another_run():
         (run / "config.yaml").write_text("env:\n  id: Pendulum-v1\n")
         for arguments in [], ["--resume"]:
             code, log = learner_alone(run, CARTPOLE, *arguments)
-            assert code == 3 and "a new run would overwrite it" in log, (code, log)
+            assert code == 3 and "has a policy.oct, which a new run would overwrite" in log, (code, log)
             assert "Pendulum-v1" in (run / "config.yaml").read_text()
 
 

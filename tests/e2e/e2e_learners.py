@@ -157,7 +157,7 @@ def test_what_learners_cannot_share_is_refused():
             return done.stderr
 
         assert "3 learners cannot share learner.batch_size" in said("--learners", "3", "--set", "learner.batch_size=64")
-        assert "learner.quantisation_aware is for one" in said("--learners", "2", "--set",
+        assert "learner.quantisation_aware: true allows only one" in said("--learners", "2", "--set",
                                                                "learner.quantisation_aware=true")
         assert "run.deterministic" in said(*asynchronous(2), "--deterministic")
         done = subprocess.run([OCTET, "train", PPO, "--run-dir", folder / "run", *asynchronous(2)],
@@ -166,7 +166,7 @@ def test_what_learners_cannot_share_is_refused():
         table = CARTPOLE.parent / "toy_text" / "taxi.yaml"
         done = subprocess.run([OCTET, "train", table, "--run-dir", folder / "run", "--learners", "2"],
                               capture_output=True, text=True, check=False)
-        assert done.returncode != 0 and "algo.name table learns with one learner, not with 2" in done.stderr, done
+        assert done.returncode != 0 and "algo.name table allows only one learner, not 2" in done.stderr, done
 
 
 if __name__ == "__main__":

@@ -75,7 +75,7 @@ def test_a_resumed_run_takes_nothing_again():
         assert not [line for line in told(text) if "taken" in line], text
         assert result(run) == result(folder / "whole")
         text = finish(train(run, "--resume", "--init-from", folder / "whole"), run, 2)
-        assert "begin another run" in text, text
+        assert "start a new run" in text, text
 
 
 def test_killed_at_random_moments_it_is_the_same():
@@ -88,14 +88,14 @@ def test_a_policy_file_gives_its_layers():
     with scratch() as folder:
         donor = folder / "donor"
         repeated(donor, *QUICK)
-        for policy, words in (("policy.fp32.oct", []), ("policy.oct", ["its weights are int8, taken as what they "
-                                                                        "stand for; its values lack what all actions "
-                                                                        "share"])):
+        for policy, words in (("policy.fp32.oct", []), ("policy.oct", ["its weights are int8 and are taken at the "
+                                                                        "values that they stand for; its values lack "
+                                                                        "the part that all actions share"])):
             run = folder / policy
             lines = told(finish(train(run, *QUICK, "--init-from", donor / policy), run))
             assert [line for line in lines if "int8" in line] == words, lines
             assert len([line for line in lines if line.endswith(": taken")]) == 3, lines
-            assert lines[-1] == "mean and deviation of the observations: begin anew", lines
+            assert lines[-1] == "mean and deviation of the observations: start anew", lines
         # Of one that was imported without an environment, only what is known is told.
         stranger = folder / "stranger.oct"
         subprocess.run([OCTET, "import", ROOT / "tests/data/import/tanh.onnx", "--actions", "2", "--precision", "fp32",
@@ -143,7 +143,7 @@ def test_what_cannot_be_taken_is_refused():
         assert "cut.oct: " in refused(folder, "--init-from", "cut.oct")
         early = folder / "early"  # in lock-step, shorter than its period of checkpoints
         repeated(early, *QUICK, "--set", "learner.checkpoint_turns=100000")
-        assert "is of before the first update" in refused(folder, "--init-from", early)
+        assert "is from before the first update" in refused(folder, "--init-from", early)
         bare = folder / "bare"
         bare.mkdir()
         for name in ("config.yaml", "environment.oct"):

@@ -100,7 +100,7 @@ def test_an_actor_takes_the_configuration_that_a_learner_comes_back_with():
         comes_back("--set", "actor.envs=4")
         wait_for("the actor to begin anew", lambda: len(system.said("actor", "ACTOR-START")) == 2)
         assert [line["envs"] for line in system.said("actor", "ACTOR-START")] == [before, "4"]
-        assert "actor.envs was" in (system.folder / "actor.log").read_text()
+        assert "actor.envs changed from" in (system.folder / "actor.log").read_text()
         assert not system.said("evaluator", "ACTOR-NEW-CONFIG")
         wait_for("training", lambda: updates(system, "again") > 100)
 
@@ -164,7 +164,7 @@ def test_the_environment_of_the_first_actor_stays():
     try:
         with lone_learner(folder) as (port, log, _):
             assert register(port, 4) == (True, "")
-            assert "known from the first that registered" in log.read_text()
+            assert "known from the first actor that registered" in log.read_text()
             assert not register(port, 5)[0]
             wait_for("a checkpoint", (folder / "run/checkpoint.oct").exists)
         log.unlink()
@@ -270,7 +270,7 @@ def test_a_session_belongs_to_who_has_its_token():
             # Neither its report nor its request for a policy counts as the actor's.
             answers = thief.ask(REPORT, [field(1, actor[4]) + field(2, (actor[15],)) + field(3, 1) + field(11, token) + field(12, 1)])
             answers += thief.ask(GET_POLICY, [field(1, actor[4]) + field(2, 1) + field(4, token)])
-            assert [text.decode() for _, text in answers] == ["unknown actor: register first"] * 2, answers
+            assert [text.decode() for _, text in answers] == ["unknown actor; register first"] * 2, answers
         assert len(system.said("learner", "LEARNER-BAD-TOKEN")) == 1
         before = system.number("replay", "octet_replay_acks_refused_total")
         with contextlib.closing(thief.stranger.connect("acks", system.ports["acks"])) as peer:
@@ -379,7 +379,7 @@ def test_a_certificate_holds_so_many_places():
         with crowd.reporting():
             assert system.another() is not None
         assert refusals and all(re.fullmatch(
-            r"the certificate attacker \(SHA-256 begins [0-9a-f]{8}\) holds as many places as it may: "
+            r"the certificate attacker \(SHA-256 begins [0-9a-f]{8}\) already holds as many places as it may: "
             f"learner.actors_per_certificate: {held}", words) for words in refusals), refusals[:3]
         told = system.metrics("learner")
         assert told["octet_learner_places_refused_total"] >= len(refusals) and told["octet_actors"] <= held + 2, told
@@ -391,7 +391,7 @@ def test_actors_wait_for_a_place_of_their_certificate():
     """Who finds none tries again, and gets the place of one that has ended."""
     with running(insecure=False, settings=["learner.actors_per_certificate=1"]) as system:
         system.actor("second", measured=False)
-        words = "holds as many places as it may: learner.actors_per_certificate: 1"
+        words = "already holds as many places as it may: learner.actors_per_certificate: 1"
         wait_for("it to be refused", lambda: system.said("second", "ACTOR-WAIT-LEARNER"))
         assert "the certificate actor (SHA-256 begins " in (system.folder / "second.log").read_text()
         assert words in (system.folder / "second.log").read_text()
@@ -431,7 +431,7 @@ def test_an_actor_knows_its_learner_again():
         system.processes["learner"].wait()
         another_learner(system, "stranger", system.folder / "other", port=system.base)
         wait_for("it to be told from the first", lambda: system.said("actor", "ACTOR-FORGED"))
-        assert "it has another key than the learner that this actor knows" in (system.folder / "actor.log").read_text()
+        assert "its key is not that of the learner that this actor knows" in (system.folder / "actor.log").read_text()
         assert not system.said("actor", "ACTOR-NEW-RUN")
         system.processes["stranger"].kill()
         system.processes["stranger"].wait()

@@ -70,7 +70,7 @@ def test_checkpoints_that_fail_are_seen_until_one_is_written():
         wait_for("one to be written", lambda: health(system) == (0, "ok\n"))
         assert failed_writes(system)[0] == 0 and saved.read_bytes() != last
         log = (system.folder / "learner.log").read_text()
-        assert log.count("checkpoint.oct: Input/output error; the old one stays") == log.count("checkpoint.oct can be written again") == 1
+        assert log.count("checkpoint.oct: Input/output error; the old file is kept") == log.count("checkpoint.oct can be written again") == 1
         ends_well(system)
 
 

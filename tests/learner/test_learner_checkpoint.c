@@ -195,8 +195,8 @@ test_checkpoint_of_another_release(void **state)
         const char *says;
     } others[] = {
         {0, "an earlier release"},
-        {1, "an earlier release, in format 1; this one reads formats 2 to 3"},
-        {LEARNER_CHECKPOINT_FORMAT + 1, "a later release, in format 4; this one reads"},
+        {1, "an earlier release, in format 1; this release reads formats 2 to 3"},
+        {LEARNER_CHECKPOINT_FORMAT + 1, "a later release, in format 4; this release reads"},
     };
     uint8_t *bytes;
     size_t length = good_file(&bytes);
@@ -238,7 +238,7 @@ test_checkpoint_with_a_section_that_is_not_known(void **state)
     assert_int_equal(got.updates, 900);
     learner_checkpoint_fini(&got);
     section_append("NEXT", 1);
-    assert_refused(OCT_EINVAL, "a later release: this one does not know its section NEXT");
+    assert_refused(OCT_EINVAL, "a later release: this release does not know section NEXT");
     section_append("EVAL", 1); // a second one
     assert_refused(OCT_EPROTO, "section EVAL");
 }
@@ -308,7 +308,7 @@ test_checkpoint_whose_lengths_lie(void **state)
         uint32_t crc = oct_crc32(0, at, section - 4);
         memcpy(at + section - 4, &crc, 4);
         sealed_write(bytes, length);
-        assert_refused(OCT_EPROTO, "damaged: what section CURV says cannot be");
+        assert_refused(OCT_EPROTO, "damaged: section CURV has impossible values");
         memcpy(at + 8, &claims[i], 4); // of the section itself
         memset(at + 12, i % 2 == 0 ? 0 : 0xff, 4);
         sealed_write(bytes, length);
@@ -363,7 +363,7 @@ test_checkpoint_of_format_2_that_is_damaged(void **state)
         uint32_t kept;
         memcpy(&kept, bytes + cut - 4, 4);
         sealed_write(bytes, cut);
-        assert_refused(OCT_EPROTO, "damaged: the lengths do not fit");
+        assert_refused(OCT_EPROTO, "damaged: the lengths do not match");
         memcpy(bytes + cut - 4, &kept, 4);
     }
     free(bytes);

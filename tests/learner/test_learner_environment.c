@@ -101,7 +101,7 @@ test_environment_is_alike_in_every_part(void **state)
     actor.action_low = lower;
     T_ERR(compared(&run, &actor), OCT_EINVAL);
     assert_string_equal(reason,
-                        "this run trains on action 1 in [-2, 2.5]; this actor has it in [-3, 2.5]");
+                        "in this run, action 1 is in [-2, 2.5]; in this actor, it is in [-3, 2.5]");
     actor = board();
     actor.obs_shape = same;
     actor.env_id = "./lib/board.so"; // where it lies on that host

@@ -281,7 +281,7 @@ test_only_one_process_learns(void **state)
     second = client_open();
     octet_learner_batch none = {.size = sizeof(none)};
     assert_int_equal(octet_learner_next(second, -1, &none), OCTET_LEARNER_ESTALE);
-    assert_says(octet_learner_error(second), "learns in this run; one can at a time");
+    assert_says(octet_learner_error(second), "already learns in this run; only one may at a time");
     assert_int_equal(octet_learner_has_ended(second), 0);
     octet_learner_close(second);
     client_answer(client, false);

@@ -106,7 +106,7 @@ test_run_actors_must_have_the_same_bounds(void **state)
     env.action_high = higher;
     T_ERR(learner_run_join(run, &env, reason, sizeof(reason)), OCT_EINVAL);
     assert_string_equal(reason,
-                        "this run trains on action 1 in [-1, 1]; this actor has it in [-1, 2]");
+                        "in this run, action 1 is in [-1, 1]; in this actor, it is in [-1, 2]");
     run_stop(run, "interrupted");
 }
 
@@ -509,7 +509,7 @@ test_run_says_that_no_evaluator_is_there(void **state)
     assert_int_equal(mentions(said_in_tick(run), id), 0);
     evaluator->seen_ns -= 1000000000000u; // killed long ago
     said = said_in_tick(run);
-    assert_non_null(strstr(said, "no evaluator is there any more: no return is measured"));
+    assert_non_null(strstr(said, "no evaluator is connected any longer, so no return is measured"));
     assert_int_equal(mentions(said, id), 1);
     assert_int_equal(mentions(said_in_tick(run), id), 0);
     run_stop(run, "interrupted");

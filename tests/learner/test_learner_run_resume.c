@@ -669,7 +669,7 @@ test_run_resume_without_knowing_its_versions_is_refused(void **state)
     versions_refused(OCT_EIO, FOLDER "/policy_versions: Is a directory");
     assert_int_equal(rmdir(file), 0);
     T_OK(oct_file_write(file, "x", 1));
-    versions_refused(OCT_EPROTO, FOLDER "/policy_versions: damaged: it does not say 'reserved ");
+    versions_refused(OCT_EPROTO, FOLDER "/policy_versions: damaged: it has no 'reserved ");
     char *text = folder_read(FOLDER, "policy_versions");
     assert_string_equal(text, "x");
     free(text);

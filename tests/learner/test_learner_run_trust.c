@@ -108,8 +108,8 @@ test_run_gives_a_certificate_so_many_places(void **state)
     T_OK(comes_with(run, &crowd, 6));
     for (int i = 1; i <= 3; i++) {
         T_ERR(comes_with(run, &crowd, 7), OCT_EAGAIN);
-        assert_string_equal(reason, "the certificate crowd (SHA-256 begins abcd0102) holds as many "
-                                    "places as it may: learner.actors_per_certificate: 2");
+        assert_string_equal(reason, "the certificate crowd (SHA-256 begins abcd0102) already holds "
+                                    "as many places as it may: learner.actors_per_certificate: 2");
         T_NEAR(status_of(run, "learner.places_refused"), i, 0, 0);
     }
     T_OK(comes_with(run, &other, 7));
@@ -337,9 +337,10 @@ test_run_tells_whom_it_refused(void **state)
     learner_run_refuse(run, &request, "this run trains on another environment");
     T_NEAR(status_of(run, "learner.actors_refused"), 1, 0, 0);
     assert_last_refused(run, "höst/7: this run trains on another environment");
-    assert_string_equal(learner_run_trouble(run),
-                        "no actor acts, and the last one was refused: höst/7: this run trains on "
-                        "another environment");
+    assert_string_equal(
+        learner_run_trouble(run),
+        "no actor is running, and the last one was refused: höst/7: this run trains on "
+        "another environment");
     T_OK(comes(run, NULL, &request));
     assert_null(learner_run_trouble(run)); // one acts
     assert_last_refused(run, "höst/7: this run trains on another environment");

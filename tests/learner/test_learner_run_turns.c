@@ -308,11 +308,11 @@ test_what_a_run_in_lock_step_cannot_go_on_from_is_refused(void **state)
     learner_checkpoint checkpoint = checkpoint_read();
     checkpoint.turn.libm ^= 1; // another machine's
     T_OK(learner_checkpoints_write(FOLDER, 1, &checkpoint));
-    refused_with("the C library where the checkpoint was written rounds otherwise");
+    refused_with("the C library where the checkpoint was written rounds differently");
     checkpoint.turn.is_there = false; // it was not in lock-step
     T_OK(learner_checkpoints_write(FOLDER, 1, &checkpoint));
     learner_checkpoint_fini(&checkpoint);
-    refused_with("holds a run that was not in lock-step so far");
+    refused_with("contains a run that was not in lock-step so far");
     config.run.deterministic = false;
     run_stop(run_joined(true), "interrupted"); // and needs not be
 }
@@ -326,7 +326,7 @@ test_a_machine_that_rounds_otherwise_is_refused(void **state)
                              sizeof(reason)));
     T_ERR(learner_run_machine(run, "of this actor's machine", 5, reason, sizeof(reason)),
           OCT_EINVAL);
-    assert_non_null(strstr(reason, "the C library of this actor's machine rounds otherwise"));
+    assert_non_null(strstr(reason, "the C library of this actor's machine rounds differently"));
     run_forget(run);
     config.run.deterministic = false; // then it does not matter
     run = run_begin(false);

@@ -289,9 +289,8 @@ test_source_asks_for_what_one_answer_holds(void **state)
     assert_non_null(strstr(reason, "learner.batch_size: 65 windows of 16384 rows"));
     options.wants.steps = 16385;
     T_ERR(learner_source_check(&options, reason, sizeof(reason)), OCT_EINVAL);
-    assert_string_equal(reason,
-                        "algo.sequence_steps: 500 makes windows of 16385 steps, at most 16384 are "
-                        "allowed");
+    assert_string_equal(
+        reason, "algo.sequence_steps: 500 makes windows of 16385 steps; at most 16384 are allowed");
     options_sequences(100, 0);
     spec.obs_count = 1u << 18; // a MiB each
     options.batch_size = 2;

@@ -172,7 +172,7 @@ def test_what_the_command_line_refuses_is_an_error(tmp_path):
     for settings, words in [
         ({"learner.batch_size": 0}, "learner.batch_size"),
         ({"run.deterministic": True}, "algo.name: external learns in a process that has no turns"),
-        ({"learner.count": 2}, "learner.count: algo.name external learns with one learner, not with 2"),
+        ({"learner.count": 2}, "learner.count: algo.name external allows only one learner, not 2"),
         ({"algo.head": "gaussian"}, "allowed are auto, values, logits and atoms"),
         ({"learner.quantisation_aware": True}, "learner.quantisation_aware"),
     ]:
@@ -187,7 +187,7 @@ def test_one_process_learns_and_another_may_take_its_place(tmp_path):
         learner.next()
         with pytest.raises(octet.OctetError, match="a run goes on there; Learner.attach learns in it"):
             octet.Learner("cartpole", tmp_path / "run")
-        with pytest.raises(octet.OctetError, match="another process .* learns in this run; one can at a time"):
+        with pytest.raises(octet.OctetError, match="another process .* already learns in this run; only one may at a time"):
             octet.Learner.attach(tmp_path / "run")
         learner.update()
 
@@ -211,7 +211,7 @@ def test_nobody_learns_ends_the_run_in_words(tmp_path):
     learner = started(tmp_path / "run", algo__client_wait_s=0.2)
     octet._lib.lib.octet_learner_leave(learner._handle.pointer)
     assert learner._child.wait() != 0
-    with pytest.raises(octet.OctetError, match="algo.client_wait_s: no process came to learn for 0.2 s"):
+    with pytest.raises(octet.OctetError, match="algo.client_wait_s: no process that learns connected for 0.2 s"):
         learner._look()
     learner.close()
 
