@@ -49,7 +49,7 @@ bounds_fit(const policy_spec *spec, const octet_env_spec *task, char *reason, si
         float low = actor_spec_low(&task->action, i), high = actor_spec_high(&task->action, i);
         if (spec->action_low[i] != low || spec->action_high[i] != high) {
             return oct_refuse(reason, reason_size,
-                              "the policy (for %s) was trained with action %u in [%g, %g], %s "
+                              "the policy (for %s) was trained with action %u in [%g, %g], but %s "
                               "takes it in [%g, %g]",
                               spec->env_id, i, (double)spec->action_low[i],
                               (double)spec->action_high[i], task->id, (double)low, (double)high);
@@ -66,7 +66,7 @@ actor_fits(const policy_spec *spec, const policy_origin *origin, const octet_env
     uint32_t obs_count = actor_sight_count(&task->obs);
     if (spec->obs_count != obs_count || spec->obs_dtype != actor_sight_dtype(&task->obs)) {
         (void)snprintf(reason, reason_size,
-                       "the policy (for %s) reads %u numbers, %s observes %u (or of another type)",
+                       "the policy (for %s) reads %u numbers, but %s observes %u (or another type)",
                        spec->env_id, spec->obs_count, task->id, obs_count);
         return OCT_EINVAL;
     }
@@ -75,15 +75,16 @@ actor_fits(const policy_spec *spec, const policy_origin *origin, const octet_env
     if (spec->layers[0].kind == POLICY_CONV &&
         (task->obs.rank != 3 || shape[0] != conv->height || shape[1] != conv->width ||
          shape[2] != conv->channels)) {
-        (void)snprintf(reason, reason_size,
-                       "the policy (for %s) reads a map of %u x %u x %u, %s observes another shape",
-                       spec->env_id, conv->height, conv->width, conv->channels, task->id);
+        (void)snprintf(
+            reason, reason_size,
+            "the policy (for %s) reads a map of %u x %u x %u, but %s observes another shape",
+            spec->env_id, conv->height, conv->width, conv->channels, task->id);
         return OCT_EINVAL;
     }
     bool discrete = task->action.n > 0;
     uint32_t actions = discrete ? task->action.n : env_space_count(&task->action);
     if (discrete != (spec->action_kind == POLICY_DISCRETE) || spec->action_count != actions) {
-        (void)snprintf(reason, reason_size, "the policy (for %s) gives %u %s, %s takes %u %s",
+        (void)snprintf(reason, reason_size, "the policy (for %s) gives %u %s, but %s takes %u %s",
                        spec->env_id, spec->action_count,
                        spec->action_kind == POLICY_DISCRETE ? "discrete actions" : "numbers",
                        task->id, actions, discrete ? "discrete actions" : "numbers");

@@ -124,7 +124,7 @@ stuck_watch(actor_io *io)
     if (step_s >= ACTOR_STUCK_S && !io->stuck) {
         oct_log_warn(
             "ACTOR-ENV-STUCK",
-            "%s: a step has not ended for %.0f s; octet env check finds out whether it hangs",
+            "%s: a step has taken %.0f s so far; octet env check finds out whether it hangs",
             io->config.env.id, step_s);
     } else if (step_s < ACTOR_STUCK_S && io->stuck) {
         oct_log_notice("ACTOR-ENV-GOES-ON", "%s: the step has ended", io->config.env.id);
@@ -332,7 +332,7 @@ actor_worker_begin(actor_io *io, policy_net *net)
         uint32_t steps = oct_config_has_rollouts(&io->config) ? io->config.algo.sequence_steps : 1;
         oct_log_error("ACTOR-UNSUITED",
                       "%s: %u steps (1, or algo.sequence_steps of a rollout) of actor.envs=%u are "
-                      "more than a batch can hold",
+                      "too many for a batch",
                       io->config.env.id, steps, io->config.actor.envs);
         policy_net_destroy(net);
         actor_io_fail(io, ACTOR_EXIT_REFUSED);

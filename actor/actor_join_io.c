@@ -97,14 +97,13 @@ turns_begin(actor_io *io, uint32_t life)
         return true;
     }
     if (io->options.relay != NULL) {
-        oct_log_error("ACTOR-NO-RELAY",
-                      "run.deterministic: in lock-step an actor goes through no relay: start it "
-                      "without --relay");
+        oct_log_error("ACTOR-NO-RELAY", "run.deterministic: in lock-step, actors do not use "
+                                        "relays; start this one without --relay");
         return false;
     }
     if (io->options.place == 0) {
         oct_log_error("ACTOR-NO-INDEX",
-                      "run.deterministic: an actor needs its number: start it with --index");
+                      "run.deterministic: an actor needs its number; start it with --index");
         return false;
     }
     io->incarnation = life;
@@ -128,7 +127,7 @@ is_other_now(actor_io *io, const wire_registered *answer)
     }
     for (size_t at = 0; oct_config_next_change(&change, &io->config, &now, &at);) {
         if (actor_goes_by(change.name, io->options.evaluate)) {
-            oct_log_notice("ACTOR-NEW-CONFIG", "%s was %s and is %s now; starting over",
+            oct_log_notice("ACTOR-NEW-CONFIG", "%s changed from %s to %s; starting over",
                            change.name, change.before, change.now);
             return true;
         }
@@ -169,7 +168,7 @@ is_other_run(actor_io *io, const wire_registered *answer)
     if (io->run_id == answer->run_id) {
         return false;
     }
-    oct_log_notice("ACTOR-NEW-RUN", "the learner runs another experiment now; starting over");
+    oct_log_notice("ACTOR-NEW-RUN", "the learner is running another experiment; starting over");
     io->actor_id = 0; // there is no place to give up
     actor_join_start_over(io);
     return true;
@@ -193,7 +192,7 @@ registration_take(actor_io *io, const wire_registered *answer)
     bool is_other_life = is_on && answer->incarnation != io->turns.life;
     if (is_other_session && !is_on) {
         oct_log_notice("ACTOR-NEW-SESSION",
-                       "the learner does not know the session that this actor had; starting over");
+                       "the learner does not know this actor's session; starting over");
         actor_join_start_over(io);
         return false;
     }
@@ -232,8 +231,8 @@ answer_is_authentic(actor_io *io, const wire_registered *answer)
     if (!is_known || !wire_is_signed_registered(answer->public_key, io->label, answer)) {
         const char *why = !answer->has_signature ? "its answer is not signed"
                           : is_known             ? "its answer is not signed with its key"
-                                     : "it has another key than the learner that this actor knows; "
-                                       "if that is meant, start the actor again";
+                                     : "its key is not that of the learner that this actor knows; "
+                                       "if this is intended, restart the actor";
         if (io->rejected++ == 0) {
             oct_log_warn("ACTOR-FORGED", "learner=%s %s", io->options.learner, why);
         }

@@ -29,33 +29,33 @@ enum { KEY_PLUGINS = 256, KEY_PIN, KEY_AWAIT_RELAY };
 
 static const struct argp_option options[] = {
     {"learner", 'l', "URL", 0,
-     "Base address of the learner (default ipc://learner.ipc); the learner sends all other "
-     "settings",
+     "Connect to the learner at this base address (default ipc://learner.ipc); the learner sends "
+     "all other settings",
      1},
     {"index", 'i', "N", 0,
-     "Number of this actor among all of the run, from 0 to 16383 (default: the lowest that is "
-     "free). Its random "
-     "numbers and its place in the exploration ladder follow from it; if it is restarted with the "
-     "same number, it continues as the next incarnation",
+     "Set this actor's number within the run, from 0 to 16383 (default: the lowest free number). "
+     "The number determines the actor's random numbers and its place in the exploration ladder. An "
+     "actor that is restarted with the same number continues as the next incarnation",
      1},
     {"relay", 'r', "URL", 0,
-     "Base address of a relay to go through, as long as it can be reached (default: the one that "
-     "the learner names, if there is any)",
+     "Connect through the relay at this base address while it can be reached (default: the relay "
+     "that the learner names, if any)",
      1},
     {"await-relay", KEY_AWAIT_RELAY, "S", 0,
-     "Wait so many seconds, from 0 to 3600, for the learner to name a relay, before this actor "
-     "goes "
-     "to the learner and replay themselves (default 0)",
+     "Wait up to this many seconds, from 0 to 3600, for the learner to name a relay before "
+     "connecting to the learner and replay directly (default 0)",
      1},
-    {"evaluate", 'e', NULL, 0, "Play the learner's evaluations instead of gathering experience", 1},
+    {"evaluate", 'e', NULL, 0, "Play the learner's evaluations instead of collecting experience",
+     1},
     {"plugins", KEY_PLUGINS, "DIR", 0,
-     "Directory that plug-in environments may be loaded from, which the learner chooses by "
-     "env.id; or one such file, or an environment of Gymnasium, as gym:NAME. May be repeated "
-     "(default $" PLUGINS_VARIABLE ", separated by ':'; without both no plug-in is loaded)",
+     "Allow the learner, which chooses the environment by env.id, to load plug-in environments "
+     "from this directory. May also name a single plug-in file or a Gymnasium environment, as "
+     "gym:NAME. May be repeated (default $" PLUGINS_VARIABLE
+     ", separated by ':'; without either, no plug-in is loaded)",
      1},
     {"pin", KEY_PIN, "KEY", 0,
-     "Key of the learner, 64 hexadecimal digits that it logs as LEARNER-SIGNS: for tcp:// without "
-     "TLS (default: that of the first learner that answers)",
+     "Accept only the learner with this key, 64 hexadecimal digits that it logs as LEARNER-SIGNS; "
+     "for tcp:// without TLS (default: the key of the first learner that answers)",
      1},
     {0},
 };
@@ -189,7 +189,7 @@ main(int argc, char **argv)
     const struct argp argp = {
         .options = options,
         .parser = parse,
-        .doc = "Runs environments for a learner. An actor only needs the learner's address.",
+        .doc = "Runs environments for a learner. An actor needs only the learner's address.",
         .children = children,
     };
     argp_err_exit_status = EXIT_USAGE;

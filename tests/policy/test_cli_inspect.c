@@ -297,7 +297,7 @@ test_what_cannot_be_compared_is_refused(void **state)
     snprintf(arguments, sizeof(arguments), "%s --against %s --env Acrobot-v1", path, fp32_path);
     s = inspect(arguments);
     assert_int_equal(s.code, 1);
-    assert_non_null(strstr(s.err, "reads 4 numbers, Acrobot-v1 observes 6"));
+    assert_non_null(strstr(s.err, "reads 4 numbers, but Acrobot-v1 observes 6"));
     said_free(s);
     snprintf(arguments, sizeof(arguments), "%s --env CartPole-v1", path);
     s = inspect(arguments);
