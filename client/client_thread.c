@@ -45,7 +45,7 @@ client_thread_check(char *reason, size_t reason_size)
     }
     return oct_refuse(reason, reason_size,
                       "process %d was forked from %d, which had opened a replay: its threads were "
-                      "not; start it anew (multiprocessing's \"spawn\" or \"forkserver\")",
+                      "not; start the process anew (multiprocessing's \"spawn\" or \"forkserver\")",
                       pid, none);
 }
 

@@ -484,9 +484,10 @@ replay_data_fit(wire_configure *out, const replay_data *data, const wire_configu
                           data->path, header->extra_dim, wanted->extra_dim);
     }
     if (wanted->sampler == WIRE_SAMPLER_FIFO) {
-        return oct_refuse(reason, reason_size,
-                          "replay.data: %s is learned from again and again; replay.sampler is fifo",
-                          data->path);
+        return oct_refuse(
+            reason, reason_size,
+            "replay.data: %s is learned from repeatedly, which replay.sampler: fifo does not allow",
+            data->path);
     }
     *out = *wanted;
     out->capacity = (uint64_t)header->blocks * header->block_rows;

@@ -157,8 +157,8 @@ locks_log(const replay_disk *disk)
 {
     if (!disk->file->is_locked) {
         oct_log_warn("REPLAY-NO-LOCKS",
-                     "path=%s: this file system has no locks; see to it that no other octet-replay "
-                     "has the file",
+                     "path=%s: this file system has no locks; make sure that no other octet-replay "
+                     "uses the file",
                      disk->path);
     }
 }

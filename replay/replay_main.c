@@ -30,24 +30,24 @@ struct options {
 
 static const struct argp_option option_table[] = {
     {"listen", 'l', "URL", 0,
-     "Base address (default ipc://replay.ipc): this port serves calls, the next one receives "
-     "batches, and the one after it sends acknowledgements. With ipc://PATH these are PATH, PATH.1 "
-     "and PATH.2",
+     "Listen on this base address (default ipc://replay.ipc): this port serves calls, the next one "
+     "receives batches, and the one after it sends acknowledgements. With ipc://PATH, these are "
+     "PATH, PATH.1 and PATH.2",
      0},
     {"path", OPTION_PATH, "FILE", 0,
-     "Keep the table in FILE, which is made when a learner configures the table: after a kill "
-     "nothing that was acknowledged is lost (default: in memory only)",
+     "Keep the table in FILE, so that nothing that was acknowledged is lost if this process is "
+     "killed; the file is created when a learner configures the table (default: keep it in memory "
+     "only)",
      0},
     {"sync", OPTION_SYNC, "none|interval|always", 0,
-     "What of FILE survives a power failure: nothing in particular; what is older than the "
-     "interval (default); everything that was acknowledged",
+     "Choose what survives a power failure: nothing for certain (none), everything older than "
+     "--sync-interval (interval, default), or everything that was acknowledged (always)",
      0},
     {"sync-interval", OPTION_SYNC_INTERVAL, "SECONDS", 0,
-     "Between two syncs (default 1, 0.01 to 3600)", 0},
+     "Set the time between two syncs of FILE to disk, from 0.01 to 3600 (default 1)", 0},
     {"data", OPTION_DATA, "FILE", 0,
-     "Serve the data set in FILE (octet data), whole and as often as it is asked for, instead of "
-     "what "
-     "actors send",
+     "Serve the whole data set in FILE (octet data), as often as the learner asks, instead of the "
+     "steps that actors send",
      0},
     {0},
 };
@@ -60,7 +60,7 @@ sync_parse(const char *text, const struct argp_state *state)
         sync++;
     }
     if (sync == OCT_SYNCS) {
-        argp_error(state, "--sync %s: none, interval or always is allowed", text);
+        argp_error(state, "--sync %s: allowed are none, interval, always", text);
     }
     return (oct_sync_name)sync;
 }
@@ -71,7 +71,7 @@ interval_parse(const char *text, const struct argp_state *state)
     char *end;
     double interval_s = strtod(text, &end);
     if (*text == 0 || *end != 0 || !(interval_s >= 0.01 && interval_s <= 3600)) {
-        argp_error(state, "--sync-interval %s: 0.01 to 3600 seconds are allowed", text);
+        argp_error(state, "--sync-interval %s: allowed are 0.01 to 3600 seconds", text);
     }
     return interval_s;
 }
@@ -131,9 +131,9 @@ options_read(int argc, char **argv)
         exit(EXIT_USAGE);
     }
     if (options.data && options.disk.path) {
-        fprintf(stderr,
-                "octet-replay: --data and --path: a data set is not written to; one of both is "
-                "allowed\n");
+        fprintf(
+            stderr,
+            "octet-replay: --data and --path exclude each other: a data set is not written to\n");
         exit(EXIT_USAGE);
     }
     net_metrics_check(&options.daemon, "octet-replay", EXIT_USAGE);

@@ -181,8 +181,8 @@ key_take(replay_io *io, const wire_configure *wanted, bool is_new_table)
     }
     replay_acks_admit(io->acks, io->admit);
     if (!is_new_table) {
-        oct_log_notice("REPLAY-KEY-REPLACED",
-                       "run=%016" PRIx64 " its actors have to register again", wanted->run_id);
+        oct_log_notice("REPLAY-KEY-REPLACED", "run=%016" PRIx64 " its actors must register again",
+                       wanted->run_id);
     }
 }
 
@@ -260,7 +260,7 @@ other_run_refuse(const replay_io *io, const wire_configure *current, char reason
 {
     return oct_refuse(reason, REASON_MAX,
                       "%s holds the rows of run %016" PRIx64
-                      ", which are not written over: name another file (--path), or remove it",
+                      ", which are not overwritten; name another file (--path), or remove it",
                       replay_disk_path(io->disk), current->run_id);
 }
 
@@ -325,12 +325,12 @@ table_fit(const replay_io *io, wire_configure *out, const wire_configure *wanted
           char reason[REASON_MAX])
 {
     if (wanted->limiter_only && io->data) {
-        return oct_refuse(reason, REASON_MAX, "replay serves a data set, and limits nothing");
+        return oct_refuse(reason, REASON_MAX, "replay serves a data set and has no limiter");
     }
     if (wanted->limiter_only && replay_turns_is_on(io->turns)) {
         return oct_refuse(reason, REASON_MAX,
-                          "run.deterministic: in lock-step the limiter is not changed, or the run "
-                          "would not repeat itself");
+                          "run.deterministic: in lock-step, the limiter cannot be changed, or the "
+                          "run would not be repeatable");
     }
     if (io->data) {
         return replay_data_fit(out, io->data, wanted, reason, REASON_MAX);

@@ -133,8 +133,8 @@ replay_turn_begin(replay_io *io, const wire_configure *wanted, char *reason, siz
     }
     if (!io->disk) {
         return oct_refuse(reason, reason_size,
-                          "run.deterministic: replay has no file (--path) in which it keeps the "
-                          "table that a killed run goes on from");
+                          "run.deterministic: replay has no file (--path) for the table, from "
+                          "which a killed run resumes");
     }
     if (io->table && io->turns_epoch == wanted->epoch) { // it has been told
         uint64_t turn = replay_table_turn(io->table);

@@ -294,7 +294,7 @@ def test_daemons_that_die_change_nothing():
         wait_for("a row", lambda: hashed(run) >= 1 or process.poll() is not None)
         told = subprocess.run([OCTET, "set", run, "replay.samples_per_insert=0"], capture_output=True, text=True, check=False,
                               timeout=30)
-        assert told.returncode == 1 and "in lock-step the limiter is not changed" in told.stderr, told
+        assert told.returncode == 1 and "in lock-step, the limiter cannot be changed" in told.stderr, told
         assert kill_in_turn(process, run, ["octet-replay", "octet-learner", "octet-replay"]) > 0
         finish(process, run)
         assert result(run) == result(folder / "whole")

@@ -388,7 +388,8 @@ test_daemon_in_lock_step_refuses_another_limiter(void **state)
                                     .limiter_only = true,
                                     .keep_tolerance = true};
         T_ERR(configure(f, &set), OCT_EINVAL);
-        assert_non_null(strstr(f->detail, "run.deterministic: in lock-step the limiter is not"));
+        assert_non_null(
+            strstr(f->detail, "run.deterministic: in lock-step, the limiter cannot be changed"));
     }
     turn_ask(f, 1, 2);
     assert_in_range(f->sampled.turn_batches, batches, batches + 1); // one window more, of 4
