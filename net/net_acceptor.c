@@ -145,8 +145,8 @@ tick(void *arg)
     }
     if (acceptor->asked_ticks == NET_ACCEPTOR_MUTE_TICKS) {
         oct_log_error("NET-DEAF",
-                      "url=%s: NNG lets nobody in there any more; this process ends, and is to be "
-                      "started again",
+                      "url=%s: NNG accepts no more connections there; this process ends and must "
+                      "be restarted",
                       acceptor->url);
         _exit(NET_ACCEPTOR_EXIT);
     }
@@ -164,7 +164,7 @@ net_acceptor_trouble(char *out, size_t out_size)
 {
     unsigned count = atomic_load(&mute);
     if (count > 0) {
-        (void)snprintf(out, out_size, "nobody is let in at %u of its local sockets", count);
+        (void)snprintf(out, out_size, "nobody can connect to %u of its local sockets", count);
     }
     return count > 0;
 }

@@ -15,19 +15,18 @@ enum { KEY_INSECURE = 0x1001, KEY_TLS, KEY_FOLLOW, KEY_PULSE, KEY_LOG_LEVEL, KEY
 
 static const struct argp_option options[] = {
     {"tls", KEY_TLS, "FOLDER", 0,
-     "Certificates for tls+tcp:// addresses: ca.crt, node.crt, node.key and optionally crl.pem in "
-     "FOLDER "
-     "(octet certs issue makes it; default $OCTET_TLS)",
+     "Read the certificates for tls+tcp:// addresses from FOLDER: ca.crt, node.crt, node.key and "
+     "optionally crl.pem (octet certs issue makes the folder; default $OCTET_TLS)",
      90},
     {"insecure", KEY_INSECURE, NULL, 0,
-     "Listen on or connect to tcp:// addresses, which are without TLS: anyone who can reach them "
-     "can read and change the training, on 127.0.0.1 every user of this machine",
+     "Listen on or connect to tcp:// addresses, which have no TLS: anyone who can reach them, on "
+     "127.0.0.1 every user of this machine, can read and change the training",
      90},
     {"follow-parent", KEY_FOLLOW, "PID", 0, "Stop when process PID (the parent) dies", 91},
     {"pulse", KEY_PULSE, "FD", 0,
-     "Show the parent on descriptor FD that this process makes progress (octet train passes it)",
-     91},
-    {"log-level", KEY_LOG_LEVEL, "LEVEL", 0, "error, warn, notice, info (default) or debug", 92},
+     "Report progress to the parent on descriptor FD (octet train passes it)", 91},
+    {"log-level", KEY_LOG_LEVEL, "LEVEL", 0,
+     "Log messages of this level and above: error, warn, notice, info (default) or debug", 92},
     {"metrics", KEY_METRICS, "URL", 0,
      "Serve /metrics (Prometheus) and /healthz at http://127.0.0.1:PORT or https://HOST:PORT; may "
      "be given twice",
@@ -115,7 +114,7 @@ net_daemon_begin(const net_daemon *daemon, const char *name)
     (void)signal(SIGPIPE, SIG_IGN);
     descriptors_allow();
     if (daemon->pulse != 0 && oct_pulse_join(daemon->pulse) != OCT_OK) {
-        oct_log_warn("NET-PULSE", "--pulse=%d is no page of a supervisor", daemon->pulse);
+        oct_log_warn("NET-PULSE", "--pulse=%d is not a supervisor's page", daemon->pulse);
     }
     oct_pulse_beat(OCT_PULSE_LOOP, OCT_PULSE_WORKS);
     if (daemon->follow_parent == 0) {
@@ -153,7 +152,7 @@ net_daemon_url(const char *program, const char *option, const char *url, bool in
         if (net_url_offset(url, after, last) == OCT_OK) {
             return true;
         }
-        (void)snprintf(reason, sizeof(reason), "there is no room for the %u addresses after it",
+        (void)snprintf(reason, sizeof(reason), "it leaves no room for the %u addresses after it",
                        after);
     }
     fprintf(stderr, "%s: error: %s %s: %s\n", program, option, url, reason);

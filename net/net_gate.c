@@ -300,15 +300,15 @@ tls_look(net_gate *gate)
         gate->tls_trouble[0] = '\0';
         oct_log_notice("NET-TLS-NEW", "certificates were reloaded: days_left=%d", days);
         if (net_tls_revocation(gate->tls) == NET_TLS_LIST_KEPT) {
-            oct_log_warn("NET-TLS-LIST-KEPT", "crl.pem is gone: what it revoked stays revoked "
-                                              "until this process ends; put it back");
+            oct_log_warn("NET-TLS-LIST-KEPT", "crl.pem is missing: what it revoked stays revoked "
+                                              "until this process ends; restore it");
         }
     } else if (err != OCT_EAGAIN && strcmp(gate->tls_trouble, reason) != 0) {
         (void)snprintf(gate->tls_trouble, sizeof(gate->tls_trouble), "%s", reason);
         oct_log_warn("NET-TLS-KEPT", "the previous certificates stay in use: %s", reason);
     }
     if (days != gate->days_left && days < DAYS_LEFT_WARNING) {
-        oct_log_warn("NET-TLS-ENDS", "our certificate is good for days_left=%d", days);
+        oct_log_warn("NET-TLS-ENDS", "our certificate is still valid for days_left=%d", days);
     }
     gate->days_left = days;
     return err == OCT_OK;

@@ -305,7 +305,7 @@ conn_open(gate_conn *conn)
         if (errno == ECONNREFUSED || errno == ENOENT) {
             gate_local_deaf(conn->end, conn->peer.role, conn->local_made);
         }
-        conn_end(conn, "the daemon does not take it");
+        conn_end(conn, "the daemon does not accept it");
         return;
     }
     if (conn->end->tagged && !gate_room_calls(conn->end)) {

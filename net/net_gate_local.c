@@ -100,17 +100,17 @@ gate_local_deaf(net_gate_end *end, oct_role role, unsigned made)
         gate->relistened_ms = uv_now(&gate->uv);
         gate->deaf[0] = '\0';
         oct_log_warn("NET-GATE-DEAF",
-                     "url=%s role=%s: nobody answered behind the gate; the daemon listens at "
-                     "another local socket, and can do so %u times more",
+                     "url=%s role=%s: nobody answered behind the gate; the daemon listens on "
+                     "another local socket and can do so %u more times",
                      end->url, oct_role_name(role), NET_GATE_LOCALS_MAX - end->locals_made[role]);
         return;
     }
     if (gate->deaf[0] == '\0') {
-        oct_log_error("NET-GATE-LOST", "url=%s role=%s: nobody answers behind the gate: restart",
+        oct_log_error("NET-GATE-LOST", "url=%s role=%s: nobody answers behind the gate; restart",
                       end->url, oct_role_name(role));
     }
     (void)snprintf(gate->deaf, sizeof(gate->deaf),
-                   "%.100s: nobody answers behind the gate: restart", end->url);
+                   "%.100s: nobody answers behind the gate; restart", end->url);
 }
 
 bool
@@ -152,7 +152,7 @@ gate_local_trouble(const net_gate *gate, char out[NET_GATE_TROUBLE_BYTES])
         (void)snprintf(out, NET_GATE_TROUBLE_BYTES, "%s", gate->deaf);
     } else if (gate->relistened_ms != 0 && since_ms < TOLD_MS) {
         (void)snprintf(out, NET_GATE_TROUBLE_BYTES,
-                       "a socket behind the gate did not answer, and was made anew %llu s ago",
+                       "a socket behind the gate did not answer and was replaced %llu s ago",
                        (unsigned long long)(since_ms / 1000));
     }
     return is_lost;

@@ -232,7 +232,7 @@ net_http_listen_local(int *fd, const char *path)
     struct sockaddr_un address;
     socklen_t size;
     if (!net_fd_local_address(path, &address, &size)) {
-        oct_log_error("NET-HTTP", "path=%s error=\"1 to %zu bytes are possible\"", path,
+        oct_log_error("NET-HTTP", "path=%s error=\"allowed are 1 to %zu bytes\"", path,
                       (size_t)NET_FD_LOCAL_MAX);
         return OCT_EIO;
     }

@@ -106,8 +106,8 @@ net_http_get(const char *url, uint32_t timeout_ms, int *status, char *body, size
     OCT_TRY(net_http_parse(url, &address, reason, reason_size));
     if (address.is_https) {
         (void)snprintf(reason, reason_size,
-                       "https needs an operator's certificate; health checks ask an http address "
-                       "of the same host: also give the daemon --metrics http://127.0.0.1:PORT");
+                       "https needs an operator's certificate; health checks use an http address "
+                       "of the same host, so also give the daemon --metrics http://127.0.0.1:PORT");
         return OCT_EINVAL;
     }
     int fd;

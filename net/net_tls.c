@@ -416,7 +416,7 @@ net_tls_is_good(const net_tls *tls, const SSL *ssl, char *reason, size_t reason_
     bool good = ready && X509_verify_cert(check) == 1;
     if (!good) {
         int code = ready ? X509_STORE_CTX_get_error(check) : X509_V_ERR_UNSPECIFIED;
-        (void)snprintf(reason, reason_size, "its certificate is no longer good: %s",
+        (void)snprintf(reason, reason_size, "its certificate is no longer valid: %s",
                        X509_verify_cert_error_string(code));
     }
     X509_STORE_CTX_free(check);

@@ -25,21 +25,24 @@ struct arguments {
 enum { KEY_ANNOUNCE = 256, KEY_ONLY_RELAYS };
 
 static const struct argp_option options[] = {
-    {"learner", 'l', "URL", 0, "Base address of the learner (default ipc://learner.ipc)", 1},
+    {"learner", 'l', "URL", 0,
+     "Connect to the learner at this base address (default ipc://learner.ipc)", 1},
     {"listen", 'L', "URL", 0,
-     "Base address (default ipc://relay.ipc): this port publishes policies, the next one receives "
-     "batches, and the one after it sends acknowledgements; with several replays the next two are "
-     "the same for the second one, and so on. With ipc://PATH these are PATH, PATH.1 and PATH.2, "
-     "then PATH.2.1 and PATH.2.2",
+     "Listen on this base address (default ipc://relay.ipc): this port publishes policies, the "
+     "next one receives batches, and the one after it sends acknowledgements. With several "
+     "replays, the next two ports serve the second replay in the same way, and so on. With "
+     "ipc://PATH, these are PATH, PATH.1 and PATH.2, then PATH.2.1 and PATH.2.2",
      1},
     {"announce", KEY_ANNOUNCE, "URL", 0,
-     "Base address that actors are given (default: that of --listen, with the name of this host "
-     "for 0.0.0.0 or *)",
+     "Give actors this base address (default: that of --listen, with the name of this host in "
+     "place of 0.0.0.0 or *)",
      1},
     {"only-relays", KEY_ONLY_RELAYS, NULL, 0,
-     "Is given to no actor: relays that name it with --relay use it", 1},
+     "Serve only relays that name this one with --relay; no actor is given its address", 1},
     {"relay", 'r', "URL", 0,
-     "Base address of a relay above this one, in place of the learner's policies and replay", 1},
+     "Connect to another relay at this base address, instead of to the learner's policies and "
+     "replay",
+     1},
     {0},
 };
 
@@ -156,8 +159,8 @@ arguments_read(struct arguments *arguments, int argc, char **argv)
     const struct argp argp = {
         .options = options,
         .parser = parse,
-        .doc = "Passes policies on to actors and other relays, and their batches to replay. Actors "
-               "get its address from the learner, or with octet-actor --relay.",
+        .doc = "Forwards policies to actors and other relays, and their batches to replay. Actors "
+               "get a relay's address from the learner, or from octet-actor --relay.",
         .children = children,
     };
     argp_err_exit_status = EXIT_USAGE;
@@ -170,7 +173,8 @@ arguments_read(struct arguments *arguments, int argc, char **argv)
         exit(EXIT_USAGE);
     }
     if (is_above_itself(&arguments->io)) {
-        fprintf(stderr, "octet-relay: error: --relay %s: that is this relay itself\n",
+        fprintf(stderr,
+                "octet-relay: error: --relay %s: this is the address of this relay itself\n",
                 arguments->io.relay);
         exit(EXIT_USAGE);
     }

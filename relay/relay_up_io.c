@@ -189,7 +189,7 @@ relay_up_dial(relay_io *io, const char *policies, char replay[][NET_URL_MAX], ui
         if (i == io->line_count && relay_line_open(io) != OCT_OK) {
             oct_log_error("RELAY-OPEN",
                           "cannot listen for replay %" PRIu32 " of %" PRIu32
-                          " of this run: a relay uses two addresses behind %s for each",
+                          " of this run: a relay uses two addresses after %s for each",
                           i + 1, count, io->options.listen);
             return OCT_EIO;
         }

@@ -285,7 +285,7 @@ def test_metrics_address_is_checked():
         taken.close()
     for arguments, words in [([], "no URL given"), (["127.0.0.1:9464"], "http://HOST:PORT"),
                              (["http://127.0.0.1:1", "--timeout", "-1"], "--timeout is '-1'"),
-                             (["https://127.0.0.1:1"], "health checks ask an http address of the same host"),
+                             (["https://127.0.0.1:1"], "health checks use an http address of the same host"),
                              (["http://127.0.0.1:1", "x"], "unexpected argument 'x'")]:
         done = subprocess.run([str(OCTET), "health", *arguments], text=True, capture_output=True, timeout=DEADLINE_S,
                               check=False)

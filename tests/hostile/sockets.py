@@ -135,7 +135,7 @@ def test_sockets_behind_the_gate_that_died_are_replaced():
                 break
         for name in ("replay", "learner"):
             said = get(system.metrics_port[name], "/healthz")
-            assert said[0] == 200 and ("was made anew" in said[1]) == (replaced(name) > 0), said
+            assert said[0] == 200 and ("was replaced" in said[1]) == (replaced(name) > 0), said
             assert len(system.said(name, "NET-GATE-DEAF")) == replaced(name)
         print("replaced:", replaced("replay"), replaced("learner"))
 
@@ -236,7 +236,7 @@ def test_health_notices_a_socket_at_which_nobody_is_let_in():
         assert get(port, "/healthz") == (200, "ok\n")
         os.unlink(listening(replay.pid)[0])
         said = wait_for("it to notice", lambda: (answer := get(port, "/healthz"))[0] == 503 and answer)
-        assert said[1] == "nobody is let in at 1 of its local sockets\n", said
+        assert said[1] == "nobody can connect to 1 of its local sockets\n", said
     finally:
         kill_all([replay])
         shutil.rmtree(folder)

@@ -473,7 +473,7 @@ test_http_local_path_that_is_taken_or_too_long_is_told(void **state)
     T_ERR(too_long, OCT_EIO);
     net_test_read(log, text, sizeof(text));
     assert_non_null(strstr(text, "Address already in use"));
-    assert_non_null(strstr(text, "1 to 107 bytes are possible"));
+    assert_non_null(strstr(text, "allowed are 1 to 107 bytes"));
 }
 
 static void
@@ -624,7 +624,7 @@ test_http_get_tells_what_failed(void **state)
     T_ERR(
         net_http_get("https://127.0.0.1:1", 1, &status, body, sizeof(body), reason, sizeof(reason)),
         OCT_EINVAL);
-    assert_non_null(strstr(reason, "health checks ask an http address of the same host"));
+    assert_non_null(strstr(reason, "health checks use an http address of the same host"));
     int silent = net_test_tcp_bind(&port);
     assert_int_equal(listen(silent, 1), 0);
     (void)snprintf(url, sizeof(url), "http://127.0.0.1:%u", port);
