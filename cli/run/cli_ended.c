@@ -95,10 +95,12 @@ print_metrics(FILE *out)
     size_t length = csv != NULL ? fread(text, 1, LINE_BYTES_MAX, csv) : 0;
     const char *names_end = memchr(text, '\n', length);
     if (names_end == NULL) {
-        fprintf(out, "neither summary.json nor metrics.csv were written\n");
+        fprintf(out, "neither summary.json nor metrics.csv was written\n");
     } else {
         uint32_t columns = columns_find(text, (size_t)(names_end - text), at);
-        fprintf(out, "no summary.json: killed, or not saved; --resume continues it\n");
+        fprintf(
+            out,
+            "no summary.json: the run was killed or could not be saved; --resume continues it\n");
         if (fseek(csv, -LINE_BYTES_MAX, SEEK_END) != 0) { // it is shorter
             (void)fseek(csv, 0, SEEK_SET);
         }
@@ -113,7 +115,7 @@ print_metrics(FILE *out)
                         cli_text_value(number[EVAL_RETURN]).text);
             }
         } else {
-            fprintf(out, "  metrics.csv has no whole row\n");
+            fprintf(out, "  metrics.csv has no complete row\n");
         }
     }
     if (csv != NULL) {

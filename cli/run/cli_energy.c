@@ -105,7 +105,7 @@ package_add(cli_energy *energy, const char *root, const char *name)
     (void)snprintf(p->path, sizeof(p->path), "%s/%s/energy_uj", root, name);
     if (!number_read(range, &p->range) || !number_read(p->path, &p->last)) {
         (void)snprintf(energy->reason, sizeof(energy->reason), "%s: %s%s", p->path, strerror(errno),
-                       errno == EACCES ? " (the kernel shows it to root alone)" : "");
+                       errno == EACCES ? " (the kernel shows it only to root)" : "");
         return;
     }
     energy->packages++;
@@ -127,7 +127,7 @@ packages_find(cli_energy *energy, const char *root)
     }
     if (energy->packages == 0 && energy->reason[0] == '\0') {
         (void)snprintf(energy->reason, sizeof(energy->reason),
-                       "%s has no counter of a processor's package", root);
+                       "%s has no counter of a processor package", root);
     }
 }
 

@@ -190,7 +190,7 @@ resolve_addresses(oct_config *config)
     if (!net_url_is_ipc(config->net.learner) &&
         strcmp(config->net.learner, defaults.net.learner) != 0) {
         fprintf(stderr,
-                "octet train: note: net.learner '%s' is for daemons started by hand; this run "
+                "octet train: note: net.learner '%s' is only for daemons started by hand; this run "
                 "uses %s in its folder\n",
                 config->net.learner, CLI_RUN_LEARNER);
     }
@@ -221,7 +221,7 @@ check_checkpoint(const char *folder)
     }
     oct_err err = learner_checkpoints_read(folder, &checkpoint, &number, words, sizeof(words));
     if (err == OCT_OK) {
-        fprintf(stderr, "octet train: note: resumes from %s\n", words);
+        fprintf(stderr, "octet train: note: resuming from %s\n", words);
         learner_checkpoint_fini(&checkpoint);
         return;
     }
@@ -229,19 +229,20 @@ check_checkpoint(const char *folder)
         cli_error("train", "%s", words);
     } else if (cli_folder_has(folder, "policy.oct")) {
         cli_error("train",
-                  "'%s' has no checkpoint to resume from; a new run there would overwrite its "
-                  "policy.oct: name another folder with --run-dir, without --resume",
+                  "'%s' has no checkpoint to resume from, and a new run there would overwrite its "
+                  "policy.oct; name another folder with --run-dir, without --resume",
                   folder);
     } else if (cli_folder_has(folder, "config.yaml")) {
         // The learner's first checkpoint comes before its first version, so before any step.
-        fprintf(stderr,
-                "octet train: note: '%s' has no checkpoint yet: the run begins from the start\n",
-                folder);
+        fprintf(
+            stderr,
+            "octet train: note: '%s' has no checkpoint yet; the run starts from the beginning\n",
+            folder);
         return;
     } else {
         cli_error("train",
-                  "'%s' has no checkpoint to resume from: nothing was learned there; start it "
-                  "without --resume",
+                  "'%s' has no checkpoint to resume from, since nothing was learned there; start "
+                  "it without --resume",
                   folder);
     }
     exit(CLI_EXIT_FAILED);
@@ -297,7 +298,7 @@ note_changes(const cli_experiment *experiment, const oct_config *before, const o
     while (oct_config_next_change(&change, before, now, &at)) {
         (void)snprintf(warned, sizeof(warned), "warning: %s:", change.name);
         if (!is_address(change.name) && strstr(message, warned) == NULL) {
-            fprintf(stderr, "octet train: note: %s: %s, the run had %s so far\n", change.name,
+            fprintf(stderr, "octet train: note: %s: %s, but the run had %s so far\n", change.name,
                     change.now, change.before);
         }
     }
@@ -324,7 +325,7 @@ load_run(oct_config *out, cli_experiment *experiment)
         refuse(message);
     }
     fprintf(stderr,
-            "octet train: note: the settings that the run was trained with are not known\n"
+            "octet train: note: the settings with which the run was trained are unknown\n"
             "%s",
             message);
     oct_config_default(out);
@@ -362,11 +363,11 @@ find_preset(cli_experiment *experiment)
     char **names = cli_presets_list();
     const char *near = preset_near(name, names);
     if (near != NULL) {
-        cli_usage_error(command_of(experiment),
-                        "no file '%s', nor a preset of that name; did you mean '%s'?", name, near);
+        cli_usage_error(command_of(experiment), "no file or preset '%s'; did you mean '%s'?", name,
+                        near);
     }
     cli_usage_error(command_of(experiment),
-                    "no file '%s', nor a preset of that name; octet presets lists them", name);
+                    "no file or preset '%s'; octet presets lists the presets", name);
 }
 
 void
@@ -388,8 +389,7 @@ forget_algorithm(oct_config *config, const cli_experiment *experiment, oct_algo_
     oct_config_forget_unread(config, before, names, sizeof(names));
     if (names[0] != '\0') {
         fprintf(stderr,
-                "octet %s: note: algo.name: external takes the place of %s, whose options are not "
-                "read: %s\n",
+                "octet %s: note: algo.name: external replaces %s, whose options are ignored: %s\n",
                 command_of(experiment), oct_config_algo_word(before, word), names);
     }
 }
@@ -434,7 +434,7 @@ cli_experiment_load(oct_config *out, cli_experiment *experiment)
     }
     if (experiment->file == NULL) {
         cli_usage_error(command_of(experiment),
-                        "no experiment FILE or preset given; octet presets lists them");
+                        "no experiment FILE or preset given; octet presets lists the presets");
     }
     oct_config_default(out);
     if (oct_config_load(out, experiment->file, message, sizeof(message)) != OCT_OK) {

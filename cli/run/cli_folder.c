@@ -360,8 +360,8 @@ cli_folder_env_missing(oct_err err, const char *id, const char *trained_on, char
 {
     if (err == OCT_ENOTFOUND && strcmp(id, trained_on) == 0 && strchr(id, ':') == NULL) {
         (void)snprintf(reason, reason_size,
-                       "the policy was trained on it, but it does not come with Octet: give the "
-                       "path of its plug-in, --env PATH");
+                       "the policy was trained on it, but it does not come with Octet; give the "
+                       "path of its plug-in with --env PATH");
     }
 }
 

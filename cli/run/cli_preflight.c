@@ -59,7 +59,7 @@ table_check(const oct_config *config, const policy_spec *spec, const algo_wants 
     if (oct_config_shards(config) == 1 && config->learner.batch_size > most) {
         return oct_refuse(reason, reason_size,
                           "learner.batch_size: %u windows, but a table of replay.capacity: %llu "
-                          "gives at most %u at once",
+                          "can give at most %u at once",
                           config->learner.batch_size, (unsigned long long)config->replay.capacity,
                           most);
     }
@@ -154,7 +154,7 @@ data_check(const cli_environment *environment, const oct_config *config, char *r
     err = cli_data_check_env(&data->header->env, &own, text, sizeof(text));
     if (err != OCT_OK) {
         (void)oct_refuse(reason, reason_size,
-                         "replay.data: %s was recorded in another environment than the run's: %s",
+                         "replay.data: %s was not recorded in the run's environment: %s",
                          config->replay.data, text);
     }
     wire_arena_destroy(arena);
@@ -241,8 +241,8 @@ maps_note(const cli_environment *environment, const cli_experiment *experiment,
         sides[0] < sides[1] && sides[0] < sides[2]) {
         fprintf(stderr,
                 "octet %s: note: network.conv: observations of %u x %u x %u are taken as %u rows "
-                "and %u columns of %u channels; where channels come first, numpy.moveaxis(obs, 0, "
-                "-1) puts them last\n",
+                "and %u columns of %u channels; if channels come first, numpy.moveaxis(obs, 0, -1) "
+                "puts them last\n",
                 experiment->command != NULL ? experiment->command : "train", sides[0], sides[1],
                 sides[2], sides[0], sides[1], sides[2]);
     }

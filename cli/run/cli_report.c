@@ -354,7 +354,7 @@ print_return(FILE *out, const json_t *summary, const cli_report_outcome *outcome
             cli_text_value(std).text, cli_text_count(episodes).text,
             is_saved ? cli_text_plain(precision, SIZE_MAX).text : "of a policy that was not saved",
             is_saved ? " policy" : "",
-            chose_it ? "; it was chosen on them, so the mean is biased upwards" : "");
+            chose_it ? "; the policy was chosen on them, so the mean is biased upwards" : "");
 }
 
 // What training ended with: a collapse after the best version shows here.

@@ -82,7 +82,7 @@ update_is_waited_for(run *r)
     bool was_updating = r->is_updating;
     r->is_updating = cli_supervisor_is_working(r->supervisor, r->learner);
     if (r->is_updating && !was_updating) {
-        cli_screen_print(r->screen, "the learner ends its update (Ctrl-C again to kill)");
+        cli_screen_print(r->screen, "the learner is finishing its update (Ctrl-C again to kill)");
     }
     if (r->is_updating || was_updating) {
         kill_after(r, r->is_updating ? STILL_BUSY_MS : CLI_RUN_STOP_MS);
@@ -172,7 +172,7 @@ stop_wanted(void *arg, int signal_number)
     }
     r->stop_s = now_s;
     if (r->phase == ENDING) {
-        cli_screen_print(r->screen, "ending already… (Ctrl-C again to kill)");
+        cli_screen_print(r->screen, "already ending… (Ctrl-C again to kill)");
         return;
     }
     r->phase = STOPPING;
@@ -253,7 +253,7 @@ give_up_alone(run *r, uint32_t index, const char *how)
         return false;
     }
     r->state.given_up++;
-    say(r, index, "%s died too often, last time: %s; given up, %u of %u actors are left",
+    say(r, index, "%s died too often, last time: %s; it is not restarted, %u of %u actors are left",
         daemon.name, how, (unsigned)left, (unsigned)actors);
     return true;
 }
@@ -383,7 +383,7 @@ dash_begin(run *r)
     r->folders[0] = (char *)r->request->folder; // it is only read
     if (cli_dash_open_fd(&r->dash, r->loop, r->request->dash, r->request->dash_fd, r->folders, 1) !=
         OCT_OK) {
-        cli_error("train", "the page of --dash cannot be served; the run goes on");
+        cli_error("train", "the page of --dash cannot be served; the run continues");
         return;
     }
     cli_screen_print(r->screen, "%s shows the run", r->request->dash);
@@ -400,7 +400,7 @@ dash_stay(run *r, cli_run_rest rest)
     r->phase = STAYING;
     net_timer_stop(r->draw_timer);
     r->draw_timer = NULL;
-    printf("%s shows the run that has ended; Ctrl-C ends it\n", r->request->dash);
+    printf("%s shows the ended run; Ctrl-C stops serving it\n", r->request->dash);
     (void)fflush(stdout);
     net_loop_run(r->loop);
 }

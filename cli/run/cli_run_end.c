@@ -24,7 +24,7 @@ config_put_back(const cli_run_end *end)
     const char *before = end->request->config_before;
     if (end->refused && before != NULL &&
         oct_file_write("config.yaml", before, strlen(before)) != OCT_OK) {
-        cli_error("train", "cannot put back config.yaml in '%s'", end->request->folder);
+        cli_error("train", "cannot restore config.yaml in '%s'", end->request->folder);
     }
 }
 

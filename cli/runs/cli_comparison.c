@@ -367,7 +367,7 @@ folder_add(cli_run_list *list, const char *folder, char *reason, size_t reason_s
         return OCT_EIO;
     }
     return oct_refuse(reason, reason_size,
-                      "'%s' is not a run folder, and no run is in it: there is no config.yaml",
+                      "'%s' is not a run folder and contains no run: there is no config.yaml",
                       plain);
 }
 

@@ -323,7 +323,7 @@ def track(folder, kind, project, name, place, every, stop):
     if note.content.get("ended") and not is_live(folder):
         last = [row for row in Rows(folder).read() if is_new(row, note.content["sent"])]
         if not last:
-            print(f"octet track: {folder} is in {kind} already, whole")
+            print(f"octet track: {folder} is already complete in {kind}")
             return
     tracker = TRACKERS[kind](project or config.get("env.id", "octet"), name or folder.resolve().name, place, config,
                              note.content.get("run"))
@@ -335,7 +335,7 @@ def track(folder, kind, project, name, place, every, stop):
         sender.end(summary_of(folder))
     else:
         tracker.leave()
-    print(f"octet track: {sender.count} row{'' if sender.count == 1 else 's'} of {folder} to {kind}")
+    print(f"octet track: {sender.count} row{'' if sender.count == 1 else 's'} of {folder} sent to {kind}")
 
 
 def main(arguments):
@@ -347,7 +347,7 @@ def main(arguments):
     try:
         track(pathlib.Path(folder), kind, project, name, place, float(every), stop)
     except KeyboardInterrupt:
-        print(f"octet track: stopped before {kind} was done; the same command goes on from there", file=sys.stderr)
+        print(f"octet track: stopped before all was sent to {kind}; the same command continues from there", file=sys.stderr)
         return 128 + stop.number
     except ImportError as error:
         print(f"octet track: error: {error}: the Python at {sys.executable} needs '{PACKAGES[kind]}' (pip install), or name "
@@ -357,7 +357,7 @@ def main(arguments):
         print(f"octet track: error: {error}", file=sys.stderr)
         return 1
     except Exception as error:  # whatever a tracker raises; the run goes on
-        print(f"octet track: error: {kind}: {type(error).__name__}: {error}; the same command goes on from there",
+        print(f"octet track: error: {kind}: {type(error).__name__}: {error}; the same command continues from there",
               file=sys.stderr)
         return 1
     return 0

@@ -89,11 +89,12 @@ judge_disk(cli_state *state)
         double disk = cli_state_number_of(cli_state_shard(state, i), "replay.disk_state");
         (void)shard_log(i, log);
         if (disk == CLI_DISK_FULL) {
-            warn(state, log, "replay has no room for its table, inserts wait: is the disk full?");
+            warn(state, log,
+                 "replay has no room for its table, so inserts wait; is the disk full?");
             return true;
         }
         if (disk == CLI_DISK_FAILING) {
-            warn(state, log, "replay's table cannot be written, is the disk full?");
+            warn(state, log, "replay's table cannot be written; is the disk full?");
             return true;
         }
     }
@@ -160,28 +161,28 @@ judge(cli_state *state, double wall_s)
         (void)snprintf(state->warning, sizeof(state->warning), "%s", state->hang);
     } else if (cli_state_number(state, "learner.unsaved") > 0) {
         warn(state, "log/learner.log",
-             "a file of the run folder cannot be written, is the disk full?");
+             "a file of the run folder cannot be written; is the disk full?");
     } else if (judge_disk(state)) {
         return;
     } else if (state->rejected_count > 0 && wall_s - state->rejected_s < state->quiet_max_s) {
         warn_rejected(state); // steps that are not taken look like none
     } else if (quiet_s >= state->quiet_max_s) {
-        warn(state, actor_log, "no environment step for %.0f s, does the environment hang?",
+        warn(state, actor_log, "no environment step for %.0f s; does the environment hang?",
              quiet_s);
     } else if (cli_state_number(state, "learner.eval_quiet_s") >= EVALUATION_QUIET_S) {
         warn(state, "log/evaluator.log",
-             "no step of an evaluation for %.0f s, does the environment hang?",
+             "no step of an evaluation for %.0f s; does the environment hang?",
              cli_state_number(state, "learner.eval_quiet_s"));
     } else if (cli_state_actors(state) ==
                    0 && // a single look can tell it, but not in the beginning
                wall_s - state->reported_s >= state->quiet_max_s) {
-        warn(state, actor_log, "no actor has reported for %.0f s, does the environment hang?",
+        warn(state, actor_log, "no actor has reported for %.0f s; does the environment hang?",
              state->quiet_max_s);
     } else if (is_training && !is_held && wall_s >= state->quiet_max_s &&
                cli_state_number(state, "learner.env_steps_per_s") == 0 &&
                wait_share > STARVED_SHARE) {
         warn(state, actor_log,
-             "the learner waits and no environment steps, does the environment hang?");
+             "the learner waits and no environment steps; does the environment hang?");
     } else if (refused > 0) {
         warn(state, "log/learner.log", "%.0f updates were refused and changed nothing", refused);
     } else if (is_training && updates >= LEARNER_CUT_UPDATES) {

@@ -25,7 +25,7 @@ daemon_begin(cli_view *view, const char *label, const cli_daemon_state *daemon)
     bool is_lost = !daemon->heard && daemon->why[0] != '\0';
     if (!is_local && (daemon->url[0] != '\0' || is_lost)) {
         cli_line_add(cli_view_begin(view, label), "%s",
-                     daemon->url[0] != '\0' ? daemon->url : "address not known");
+                     daemon->url[0] != '\0' ? daemon->url : "address unknown");
         label = "";
     }
     if (is_lost) {

@@ -69,7 +69,7 @@ judge_offline(cli_waiting *out, const cli_state *state)
               state->replay.why);
     } else if (share >= CLI_WAITING_LONG) {
         judge(out, "learner", "replay", share,
-              "the learner waits for replay (%s of its time), which has the data set: check its "
+              "the learner waits for replay (%s of its time), which serves the data set: check its "
               "CPU, and whether the file is in memory",
               cli_text_share(share).text);
     } else {
@@ -90,7 +90,7 @@ judge_missing(cli_waiting *out, const cli_state *state)
         judge(out, "unknown", "", NAN, "not known: the learner does not answer (%s)", learner->why);
     } else if (strcmp(learner->state, "waiting for an actor") == 0) {
         judge(out, "learner", "actors", NAN, "the learner waits for the first actor: %s",
-              learner->refused[0] != '\0' ? "it has refused those that came"
+              learner->refused[0] != '\0' ? "it has refused all that registered"
                                           : "none has registered");
     } else if (strcmp(learner->state, "final evaluation") == 0) {
         judge_final(out, state);
@@ -101,7 +101,7 @@ judge_missing(cli_waiting *out, const cli_state *state)
     } else if (replay != NULL && state->shards > 1) {
         judge(out, "actors", "replay", NAN,
               "actors of the shard %s wait for it, unless they can reach it: it does not answer "
-              "here (%s); the learner goes on without its windows",
+              "here (%s); the learner continues without its windows",
               replay->url, replay->why);
     } else if (replay != NULL) {
         judge(out, "everybody", "replay", NAN,
@@ -111,8 +111,8 @@ judge_missing(cli_waiting *out, const cli_state *state)
     } else if (state->shards <= 1 &&
                cli_state_number_of(&state->replay, "replay.disk_state") == CLI_DISK_FULL) {
         judge(out, "everybody", "replay", NAN,
-              "learner and actors wait for replay: its disk has no room for the table; they go on "
-              "when there is some");
+              "learner and actors wait for replay: its disk has no room for the table; they "
+              "continue once there is room");
     } else if (!data->heard && data->why[0] != '\0') {
         judge(out, "learner", "data", NAN,
               "the learner waits for the replay of the data set, unless it can reach it: it does "

@@ -269,7 +269,7 @@ test_a_folder_of_runs_stands_for_them(void **state)
     (void)mkdir("empty", 0700);
     const char *empty = "empty";
     T_ERR(cli_comparison_open(&runs, &empty, 1, NAN, reason, sizeof(reason)), OCT_EINVAL);
-    assert_non_null(strstr(reason, "no run is in it"));
+    assert_non_null(strstr(reason, "is not a run folder and contains no run"));
     (void)rmdir("empty");
 }
 

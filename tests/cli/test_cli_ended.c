@@ -10,7 +10,8 @@
 #include "tests/support/oct_test.h"
 
 #define HEAD "runs/1: the run has ended\n"
-#define LAST HEAD "no summary.json: killed, or not saved; --resume continues it\n"
+#define LAST                                                                                       \
+    HEAD "no summary.json: the run was killed or could not be saved; --resume continues it\n"
 
 static char folder[] = "/tmp/test_cli_ended_XXXXXX";
 static oct_config config;
@@ -56,11 +57,11 @@ static void
 test_ended_folder_with_nothing_in_it(void **state)
 {
     (void)state;
-    assert_string_equal(shown(false), HEAD "neither summary.json nor metrics.csv were written\n");
+    assert_string_equal(shown(false), HEAD "neither summary.json nor metrics.csv was written\n");
     assert_string_equal(shown(true), "{\"folder\":\"runs/1\",\"ended\":true,"
                                      "\"env\":\"CartPole-v1\",\"summary\":null}\n");
     put("metrics.csv", "time_s,lo"); // nothing whole
-    assert_string_equal(shown(false), HEAD "neither summary.json nor metrics.csv were written\n");
+    assert_string_equal(shown(false), HEAD "neither summary.json nor metrics.csv was written\n");
 }
 
 // Of each number the newest; a row that was being written is none.
@@ -69,7 +70,7 @@ test_ended_without_a_summary_tells_of_the_last_rows(void **state)
 {
     (void)state;
     put("metrics.csv", "wall_s,loss,env_steps,updates,eval_return\n");
-    assert_string_equal(shown(false), LAST "  metrics.csv has no whole row\n");
+    assert_string_equal(shown(false), LAST "  metrics.csv has no complete row\n");
     put("metrics.csv", "wall_s,loss,env_steps,updates,eval_return\n"
                        "1,2,1000,10,9.5\n2,2,2000,20,\n3,\x1b[2J,3000,30,7\n4,2,4000,4");
     assert_string_equal(shown(false), LAST "  spent      2.0 s, 2.0 k env steps, 20 updates\n"

@@ -142,9 +142,9 @@ static void
 test_what_is_not_there_is_not_measured(void **state)
 {
     (void)state;
-    refused("has no counter of a processor's package");
+    refused("has no counter of a processor package");
     zone_make("intel-rapl:0", "psys\n", "1\n");
-    refused("has no counter of a processor's package");
+    refused("has no counter of a processor package");
     zone_make("intel-rapl:0", "package-0\n", "many\n");
     refused("intel-rapl:0/energy_uj: Invalid argument");
     zone_make("intel-rapl:0", "package-0\n", "-5\n");
@@ -169,7 +169,7 @@ test_what_root_alone_may_read_is_said(void **state)
     zone_make("intel-rapl:0", "package-0\n", "1\n");
     (void)snprintf(path, sizeof(path), "%s/intel-rapl:0/energy_uj", root);
     assert_int_equal(chmod(path, 0), 0);
-    refused("the kernel shows it to root alone");
+    refused("the kernel shows it only to root");
 }
 
 static void

@@ -171,7 +171,7 @@ test_replay_has_to_give_what_is_learned_from(void **state)
     assert_int_equal(check(AMPLE_MS), OCT_OK);
     set("replay.sampler", "fifo");
     set("replay.capacity", "66000");
-    refused("learner.batch_size: 65536 windows, but a table of replay.capacity: 66000 gives at "
+    refused("learner.batch_size: 65536 windows, but a table of replay.capacity: 66000 can give at "
             "most ");
     (void)setup(NULL);
     set("env.id", "Taxi-v4");

@@ -94,8 +94,8 @@ test_status_warns_of_an_environment_that_does_not_step(void **state)
     (void)cli_state_update(&run, 39.5);
     assert_string_equal(run.warning, "");
     (void)cli_state_update(&run, 40);
-    assert_string_equal(run.warning, "no environment step for 10 s, does the environment hang? "
-                                     "(log/actor-0.log)");
+    assert_string_equal(
+        run.warning, "no environment step for 10 s; does the environment hang? (log/actor-0.log)");
     put("learner.env_steps", 101);
     (void)cli_state_update(&run, 40.5);
     assert_string_equal(run.warning, "");
@@ -110,8 +110,8 @@ test_status_warns_of_an_environment_that_does_not_step(void **state)
         put("learner.updates", s);
         (void)cli_state_update(&run, s);
     }
-    assert_string_equal(run.warning, "no environment step for 10 s, does the environment hang? "
-                                     "(log/actor-0.log)");
+    assert_string_equal(
+        run.warning, "no environment step for 10 s; does the environment hang? (log/actor-0.log)");
     put("learner.env_steps", 102);
     for (int s = 110; s < 200; s++) { // replay holds the actors back
         put("replay.insert_wait_share", 0.9);
@@ -131,8 +131,9 @@ test_status_warns_of_an_evaluation_that_does_not_step(void **state)
     assert_string_equal(run.warning, "");
     put("learner.eval_quiet_s", 25);
     (void)cli_state_update(&run, 0);
-    assert_string_equal(run.warning, "no step of an evaluation for 25 s, does the environment "
-                                     "hang? (log/evaluator.log)");
+    assert_string_equal(
+        run.warning,
+        "no step of an evaluation for 25 s; does the environment hang? (log/evaluator.log)");
 }
 
 // Actors still answer, but nothing comes from them.
@@ -156,15 +157,17 @@ test_status_warns_at_a_single_look_when_no_actor_reports(void **state)
     assert_string_equal(run.warning, ""); // not known
     put("learner.actors", 0);
     (void)cli_state_update(&run, 30);
-    assert_string_equal(run.warning, "no actor has reported for 10 s, does the environment "
-                                     "hang? (log/actor-0.log)");
+    assert_string_equal(
+        run.warning,
+        "no actor has reported for 10 s; does the environment hang? (log/actor-0.log)");
     put("learner.actors", 1);
     (void)cli_state_update(&run, 31);
     assert_string_equal(run.warning, "");
     make_idle();
     (void)cli_state_update(&run, 20);
-    assert_string_equal(run.warning, "the learner waits and no environment steps, does the "
-                                     "environment hang? (log/actor-0.log)");
+    assert_string_equal(
+        run.warning,
+        "the learner waits and no environment steps; does the environment hang? (log/actor-0.log)");
     put("learner.wait_share", 0.2); // it has something to learn from
     (void)cli_state_update(&run, 20);
     assert_string_equal(run.warning, "");
@@ -182,16 +185,18 @@ test_actors_have_the_time_to_report(void **state)
         assert_string_equal(run.warning, "");
     }
     (void)cli_state_update(&run, 10);
-    assert_string_equal(run.warning, "no actor has reported for 10 s, does the environment "
-                                     "hang? (log/actor-0.log)");
+    assert_string_equal(
+        run.warning,
+        "no actor has reported for 10 s; does the environment hang? (log/actor-0.log)");
     put("learner.actors", 1);
     (void)cli_state_update(&run, 100);
     put("learner.actors", 0); // the learner began again, or all actors did
     (void)cli_state_update(&run, 109);
     assert_string_equal(run.warning, "");
     (void)cli_state_update(&run, 110);
-    assert_string_equal(run.warning, "no actor has reported for 10 s, does the environment "
-                                     "hang? (log/actor-0.log)");
+    assert_string_equal(
+        run.warning,
+        "no actor has reported for 10 s; does the environment hang? (log/actor-0.log)");
 }
 
 static void
@@ -209,8 +214,9 @@ test_actors_that_report_seldom_have_more_time(void **state)
     (void)cli_state_update(&run, 59);
     assert_string_equal(run.warning, "");
     (void)cli_state_update(&run, 60);
-    assert_string_equal(run.warning, "no actor has reported for 60 s, does the environment "
-                                     "hang? (log/actor-0.log)");
+    assert_string_equal(
+        run.warning,
+        "no actor has reported for 60 s; does the environment hang? (log/actor-0.log)");
 }
 
 static void
@@ -219,8 +225,9 @@ test_status_warns_while_a_file_cannot_be_written(void **state)
     (void)state;
     put("learner.unsaved", 1);
     (void)cli_state_update(&run, 1);
-    assert_string_equal(run.warning, "a file of the run folder cannot be written, is the disk "
-                                     "full? (log/learner.log)");
+    assert_string_equal(
+        run.warning,
+        "a file of the run folder cannot be written; is the disk full? (log/learner.log)");
     put("learner.unsaved", 0);
     (void)cli_state_update(&run, 2);
     assert_string_equal(run.warning, "");
@@ -238,13 +245,14 @@ test_status_warns_of_a_disk_that_replay_cannot_use(void **state)
                                          .stat_name = (const char *const[]){"replay.disk_state"},
                                          .stat_value = (const double[]){CLI_DISK_FULL}});
     (void)cli_state_update(&run, 1);
-    assert_string_equal(run.warning, "replay has no room for its table, inserts wait: is the disk "
-                                     "full? (log/replay-1.log)");
+    assert_string_equal(
+        run.warning,
+        "replay has no room for its table, so inserts wait; is the disk full? (log/replay-1.log)");
     run.other_shard[0].number[0].value = 1;
     put("replay.disk_state", CLI_DISK_FAILING);
     (void)cli_state_update(&run, 2);
     assert_string_equal(run.warning,
-                        "replay's table cannot be written, is the disk full? (log/replay.log)");
+                        "replay's table cannot be written; is the disk full? (log/replay.log)");
     put("replay.disk_state", 1);
     (void)cli_state_update(&run, 3);
     assert_string_equal(run.warning, "");
@@ -271,8 +279,8 @@ test_status_warns_of_batches_that_replay_rejects(void **state)
     (void)cli_state_update(&run, 21);
     assert_string_equal(run.warning, "replay rejected 7 batches: sent twice (log/replay-1.log)");
     (void)cli_state_update(&run, 31); // no more of them: the environment does hang
-    assert_string_equal(run.warning, "no environment step for 30 s, does the environment hang? "
-                                     "(log/actor-0.log)");
+    assert_string_equal(
+        run.warning, "no environment step for 30 s; does the environment hang? (log/actor-0.log)");
     put("learner.env_steps", 101);
     (void)cli_state_update(&run, 32);
     assert_string_equal(run.warning, "replay rejected 7 batches: sent twice (log/replay-1.log)");
@@ -332,7 +340,7 @@ test_warnings_of_a_run_on_other_hosts_name_no_log(void **state)
     put("learner.unsaved", 1);
     (void)cli_state_update(&run, 1);
     assert_string_equal(run.warning,
-                        "a file of the run folder cannot be written, is the disk full?");
+                        "a file of the run folder cannot be written; is the disk full?");
 }
 
 static void

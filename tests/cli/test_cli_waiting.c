@@ -62,10 +62,9 @@ test_a_data_set_needs_no_actors(void **state)
     number("learner.wait_share", 0.05);
     expect("nobody", "", "nobody waits: the learner learns from a data set alone, without actors");
     number("learner.wait_share", 0.6);
-    expect(
-        "learner", "replay",
-        "the learner waits for replay (60 % of its time), which has the data set: check its CPU, "
-        "and whether the file is in memory");
+    expect("learner", "replay",
+           "the learner waits for replay (60 % of its time), which serves the data set: check its "
+           "CPU, and whether the file is in memory");
     remote.replay.heard = false;
     (void)snprintf(remote.replay.why, sizeof(remote.replay.why), "no answer");
     expect("learner", "replay",
@@ -125,7 +124,7 @@ test_first_actor_is_waited_for_after_another_was_refused(void **state)
     state_is("waiting for an actor");
     (void)snprintf(remote.learner.refused, sizeof(remote.learner.refused), "host/1: unlike");
     expect("learner", "actors",
-           "the learner waits for the first actor: it has refused those that came");
+           "the learner waits for the first actor: it has refused all that registered");
 }
 
 static void
@@ -175,8 +174,8 @@ test_replay_without_room_on_its_disk_is_waited_for(void **state)
     number("replay.disk_state", CLI_DISK_FULL);
     number("learner.actor_wait_share", 1);
     expect("everybody", "replay",
-           "learner and actors wait for replay: its disk has no room for the table; they go on "
-           "when there is some");
+           "learner and actors wait for replay: its disk has no room for the table; they continue "
+           "once there is room");
 }
 
 static void

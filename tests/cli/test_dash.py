@@ -441,7 +441,7 @@ class Train(Fakes):
         self.learner = "finish"
         child = self.train("--dash-stay")
         for line in child.stdout:
-            if "shows the run that has ended; Ctrl-C ends it" in line:
+            if "shows the ended run; Ctrl-C stops serving it" in line:
                 break
         run = wait_for(lambda: (lambda run: run if run["status"] == "ended" else None)(self.get("/runs")["runs"][0]), "the run has ended")
         self.assertEqual(run["summary"]["return"]["mean"], 498.2)

@@ -33,8 +33,8 @@ FAULTY_DISK = ""
 PLUGINS = pathlib.Path()  # of tests/envs
 DEADLINE_S = 20
 STOP_S = 5
-RESUMES = ("octet train: note: resumes from run/checkpoint.oct, of 0 updates and 0 environment "
-           "steps\n")
+RESUMES = ("octet train: note: resuming from run/checkpoint.oct, of 0 updates and 0 environment "
+            "steps\n")
 EXPERIMENT = "env:\n  id: CartPole-v1\nrun:\n  env_steps: 1000\n"
 
 
@@ -161,8 +161,8 @@ class WrongInput(Case):
                             ("net.learner=ipc://a.ipc,ipc://b.ipc", "only names or places a run"), ("algo.learning_rate", "values are missing")]:
             self.refused(["sweep", "x.yaml", "--over", over], f"--over {over}: ", words)
         rate = ["--over", "algo.learning_rate=1e-4..1e-2"]
-        self.refused(["sweep", "x.yaml"], "--over KEY=VALUES is missing")
-        self.refused(["sweep", "nowhere", *rate], "octet sweep: error: no file 'nowhere'")
+        self.refused(["sweep", "x.yaml"], "give --over KEY=VALUES")
+        self.refused(["sweep", "nowhere", *rate], "octet sweep: error: no file or preset 'nowhere'")
         self.refused(["sweep", "x.yaml", *rate, "--grid"], "--grid needs lists")
         self.refused(["sweep", "x.yaml", *rate, "--random", "3", "--optuna", "3"], "exclude each other")
         self.refused(["sweep", "x.yaml", *rate, "--seeds", "0"], "--seeds is '0'")
@@ -239,7 +239,7 @@ class WrongInput(Case):
     def test_compare_of_what_is_no_run(self):
         self.refused(["compare"], "no run folder given")
         self.refused(["compare", "nowhere"], "cannot enter 'nowhere'", code=1)
-        self.refused(["compare", "lib"], "no run is in it", code=1)
+        self.refused(["compare", "lib"], "is not a run folder and contains no run", code=1)
         self.refused(["compare", "lib", "--by", "hour"], "allowed is steps, updates, time")
         self.refused(["compare", "lib", "--threshold", "x"], "--threshold is 'x'")
 
@@ -341,7 +341,7 @@ class WrongInput(Case):
         box, atoms = policies / "box_fp32.oct", policies / "atoms_int8.oct"
         for command in (["eval"], ["quantize", "--episodes", "1", "--precision", "int8", "--out", "x.oct"]):
             self.refused([*command, str(box)], "environment 'Golden-v0': the policy was trained on it, but it does not come "
-                         "with Octet: give the path of its plug-in, --env PATH", code=1)
+                         "with Octet; give the path of its plug-in with --env PATH", code=1)
         self.refused(["eval", str(box), "--env", "Goldn-v0"], 'no environment "Goldn-v0"', code=1)
         on = ["eval", str(box), "--env", shape, "--options"]
         self.refused([*on, "obs=5,actions=3"], "the policy (for Golden-v0) was trained with action 1 in [-2, 3], Shape-v0 "
@@ -424,7 +424,7 @@ class WrongInput(Case):
         self.refused(["train", "bad.yaml"], "bad.yaml:3: error: replay.min_size: 1000 is more")
 
     def test_config_check_tells_of_mistyped_names(self):
-        self.refused(["config", "--check", "pole"], "no file 'pole', nor a preset of that name")
+        self.refused(["config", "--check", "pole"], "no file or preset 'pole'")
         (self.home / "typo.yaml").write_text("env:\n  id: CartPol-v1\n")
         self.refused(["config", "--check", "typo.yaml"], "typo.yaml:2: error: env.id: no environment \"CartPol-v1\"; "
                      "did you mean CartPole-v1?", code=1)
@@ -522,10 +522,10 @@ class Presets(Case):
         self.assertIn("mine:2", self.moved("train", "mine", code=2)[1])
 
     def test_mistyped(self):
-        self.assertIn("no file 'more/othr', nor a preset of that name; did you mean 'more/other'?",
+        self.assertIn("no file or preset 'more/othr'; did you mean 'more/other'?",
                       self.moved("train", "more/othr", code=2)[1])
         self.assertIn("did you mean 'more/other'?", self.moved("train", "other", code=2)[1])
-        self.assertIn("no file 'frobnicate', nor a preset of that name; octet presets lists them",
+        self.assertIn("no file or preset 'frobnicate'; octet presets lists the presets",
                       self.moved("train", "frobnicate", code=2)[1])
         self.assertIn("no file or preset", self.moved("train", "more/../mine", code=2)[1])
 
@@ -684,12 +684,12 @@ class Supervisor(Case):
         self.wait_up()
         wait_for(lambda: "it is not restarted" in self.log("run", "supervisor"), "actor-0 is given up")
         out, _ = self.octet("status", "run")
-        self.assertIn("actor-0 died too often, last time: ended with code 5; given up, 2 of 3", out)
+        self.assertIn("actor-0 died too often, last time: ended with code 5; it is not restarted, 2 of 3", out)
         self.assertIsNone(run.poll())
         run.send_signal(signal.SIGINT)
         out, err = run.communicate(timeout=DEADLINE_S)
         self.assertEqual(run.returncode, 130, out + err)
-        self.assertIn("given up, 2 of 3 actors are left (log/actor-0.log)", out)
+        self.assertIn("it is not restarted, 2 of 3 actors are left (log/actor-0.log)", out)
         daemons = self.summary()["daemons"]
         self.assertEqual([name for name in daemons if daemons[name]["given_up"]], ["actor-0"])
         self.assertEqual(daemons["actor-0"]["starts"], 5)
@@ -806,7 +806,7 @@ class Supervisor(Case):
         _, err = self.octet(*resume, "--set", "algo.n_step=3", "--set", "algo.discount=0.9",
                             FAKE_LEARNER="finish")
         self.assertNotIn("warning: algo.n_step", err)  # replay's windows are then of the new
-        self.assertIn("note: algo.n_step: 3, the run had 0 so far", err)
+        self.assertIn("note: algo.n_step: 3, but the run had 0 so far", err)
         self.assertIn("warning: algo.discount: 0.9, but the run had 0.99 so far", err)
         _, err = self.octet(*resume, FAKE_LEARNER="finish")
         self.assertEqual(err, RESUMES)
@@ -820,7 +820,7 @@ class Supervisor(Case):
         self.assertEqual((config.read_text(), err), (before, RESUMES))
         _, err = self.octet("train", "x.yaml", "--resume", "--run-dir", "run",
                             "--set", "run.env_steps=5000", FAKE_LEARNER="finish")
-        self.assertEqual(err, RESUMES + "octet train: note: run.env_steps: 5000, the run had 1000 so far\n")
+        self.assertEqual(err, RESUMES + "octet train: note: run.env_steps: 5000, but the run had 1000 so far\n")
         self.assertEqual(config.read_text(), before.replace("env_steps: 1000", "env_steps: 5000"))
         _, err = self.octet("train", "x.yaml", "--resume", "--run-dir", "run", FAKE_LEARNER="finish")
         self.assertEqual(err, RESUMES + "octet train: note: x.yaml:4: run.env_steps: 1000 is ignored, the run "
@@ -836,8 +836,8 @@ class Supervisor(Case):
         self.octet("train", "x.yaml", "--run-dir", "run", FAKE_LEARNER="finish")
         (self.home / "run" / "checkpoint.oct").unlink()
         _, err = self.octet("train", "x.yaml", "--resume", "--run-dir", "run", code=1)
-        self.assertEqual(err, "octet train: error: 'run' has no checkpoint to resume from; a new "
-                              "run there would overwrite its policy.oct: name another folder with "
+        self.assertEqual(err, "octet train: error: 'run' has no checkpoint to resume from, and a "
+                              "new run there would overwrite its policy.oct; name another folder with "
                               "--run-dir, without --resume\n")
         (self.home / "run" / "policy.oct").unlink()
         (self.home / "run" / "config.yaml").unlink()
@@ -869,7 +869,7 @@ class Supervisor(Case):
         for name in ("checkpoint.oct", "policy.oct"):
             (self.home / "run" / name).unlink()
         _, err = self.octet("train", "--resume", "--run-dir", "run", FAKE_LEARNER="finish")
-        self.assertEqual(err, "octet train: note: 'run' has no checkpoint yet: the run begins from the start\n")
+        self.assertEqual(err, "octet train: note: 'run' has no checkpoint yet; the run starts from the beginning\n")
         self.assertIn("seed: 5", (self.home / "run" / "config.yaml").read_text())
 
     def stop(self, signal_number, code, **more):
@@ -1034,7 +1034,7 @@ class Supervisor(Case):
         run.send_signal(signal.SIGINT)
         out, err = run.communicate(timeout=DEADLINE_S)
         self.assertEqual(run.returncode, 1, out + err)
-        self.assertIn("ending already… (Ctrl-C again to kill)", out)
+        self.assertIn("already ending… (Ctrl-C again to kill)", out)
         self.assertIn("replay died too often", err)
         self.assert_saved("run")
 

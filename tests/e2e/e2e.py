@@ -1255,7 +1255,7 @@ def test_learns_from_a_data_set_alone():
         bad.write_bytes(bytes_)
         for preset, name, wanted in ((CARTPOLE, bad, "it disagrees with its sum"),
                                      (CARTPOLE, first / "policy.oct", "is not a data set"),
-                                     (ROOT / "presets/acrobot.yaml", file, "was recorded in another environment"),
+                                     (ROOT / "presets/acrobot.yaml", file, "was not recorded in the run's environment"),
                                      (ROOT / "presets/cartpole-reinforce.yaml", file, "learns from each step once")):
             refused = folder / "refused"
             text = finish(train(refused, "--data", name, "--set", "run.updates=9", preset=preset), refused,
@@ -1548,7 +1548,7 @@ def test_damaged_checkpoints_are_passed_over():
         wait_for("training", lambda: (run / "checkpoint.2.oct").exists())
         process.send_signal(signal.SIGINT)
         text = finish(process, run, 130)
-        assert "resumes from" in text and "checkpoint.1.oct, of " in text, text
+        assert "resuming from" in text and "checkpoint.1.oct, of " in text, text
         assert "checkpoint.oct: damaged" in text, text
         log = (run / "log/learner.log").read_text(encoding="utf-8")
         assert re.search(" W LEARNER-RESUME.*checkpoint.1.oct, of .*checkpoint.oct: damaged", log), log

@@ -47,7 +47,7 @@ def test_a_packed_run_goes_on_elsewhere():
         wait_for("more updates", lambda: (column(away, "updates") or 0) > before["updates"] + 100)
         process.send_signal(signal.SIGINT)
         text = finish(process, away, 130)
-        resumed = re.search(r"resumes from \S+, of (\d+) updates and (\d+) environment steps", text)
+        resumed = re.search(r"resuming from \S+, of (\d+) updates and (\d+) environment steps", text)
         assert (int(resumed[1]), int(resumed[2])) == (before["updates"], before["env_steps"]), text
         after = summary(away)
         assert after["run_id"] == before["run_id"] and after["env_steps"] > before["env_steps"], (before, after)

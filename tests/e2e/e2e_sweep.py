@@ -131,7 +131,7 @@ def test_stopped_sweep_goes_on_where_its_runs_were():
         text = finish(sweep(folder, "--resume", "--jobs", "2", out=out), out, 0)
         assert "0 of 4 runs are done" in text, text
         assert states(folder) == ["finished"] * 4, text
-        assert "resumes from" in (folder / "log/trial-0001-seed-1.log").read_text(encoding="utf-8")
+        assert "resuming from" in (folder / "log/trial-0001-seed-1.log").read_text(encoding="utf-8")
         assert summary(first)["updates"] >= before
         text = finish(sweep(folder, "--resume", out=out), out, 0)
         assert "4 of 4 runs are done" in text, text

@@ -50,7 +50,7 @@ def test_options_of_the_algorithm_that_it_replaces_are_not_in_its_way(tmp_path, 
         assert next(iter(learner)).actions.shape == (64, 1)
         learner.update()
     said = capfd.readouterr().err
-    assert "note: algo.name: external takes the place of ppo, whose options are not read: " in said
+    assert "note: algo.name: external replaces ppo, whose options are ignored: " in said
     assert "algo.scale_rewards" in said
 
 
