@@ -66,23 +66,27 @@ static const struct argp_option option_table[] = {
      "Vary a key over a list (a,b,c) or a range (LOW..HIGH, log:LOW..HIGH, lin:LOW..HIGH); may be "
      "repeated",
      0},
-    {"seeds", KEY_SEEDS, "N", 0, "Runs of each trial, from run.seed on (default 1)", 0},
-    {"grid", KEY_GRID, NULL, 0, "Every combination of the lists (default, where all are lists)", 0},
+    {"seeds", KEY_SEEDS, "N", 0, "Run each trial with N seeds, starting at run.seed (default: 1)",
+     0},
+    {"grid", KEY_GRID, NULL, 0, "Try every combination of the lists (default if all are lists)", 0},
     {"random", KEY_RANDOM, "N", 0,
-     "N trials that are drawn at random (default where there is a range: 10)", 0},
+     "Try N combinations drawn at random (default if any is a range: 10)", 0},
     {"optuna", KEY_OPTUNA, "N", 0,
-     "N trials that Optuna chooses, which ends those that fall behind (needs Python's optuna)", 0},
-    {"draw-seed", KEY_DRAW_SEED, "S", 0, "Seed of the trials that are drawn (default 0)", 0},
-    {"jobs", KEY_JOBS, "N", 0, "Runs at a time, which share the CPUs (default 1)", 0},
+     "Let Optuna choose N trials and prune those that fall behind (needs Python's optuna)", 0},
+    {"draw-seed", KEY_DRAW_SEED, "S", 0, "Set the seed by which trials are drawn (default: 0)", 0},
+    {"jobs", KEY_JOBS, "N", 0, "Run N runs at a time, which share the CPUs (default: 1)", 0},
     {"set", KEY_SET, "KEY=VALUE", 0,
      "Override one key of the experiment, in all trials; may be repeated", 0},
     {"sweep-dir", KEY_SWEEP_DIR, "D", 0,
-     "Folder of the sweep; must not exist, except with --resume (default: "
+     "Write the sweep to folder D, which must not exist, except with --resume (default: "
      "runs/NAME-sweep-DATE-TIME)",
      0},
     {"resume", KEY_RESUME, NULL, 0,
-     "Continue the sweep in --sweep-dir: finished runs stay, the others go on or begin", 0},
-    {"dry-run", KEY_DRY_RUN, NULL, 0, "Check everything, print the trials and start nothing", 0},
+     "Continue the sweep in --sweep-dir: finished runs are kept, the others are continued or "
+     "started",
+     0},
+    {"dry-run", KEY_DRY_RUN, NULL, 0, "Check everything and print the trials, but start nothing",
+     0},
     {0},
 };
 
@@ -154,8 +158,8 @@ parse(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         if (options->file != NULL) {
-            cli_usage_error("sweep", "two files, '%s' and '%s'; one experiment at a time",
-                            options->file, arg);
+            cli_usage_error("sweep", "two files, '%s' and '%s'; name one experiment", options->file,
+                            arg);
         }
         options->file = arg;
         options->fixed = "FILE";
@@ -169,12 +173,15 @@ static const struct argp sweep_argp = {
     .options = option_table,
     .parser = parse,
     .args_doc = "FILE --over KEY=VALUES…\n--resume --sweep-dir D",
-    .doc = "Trains with many configurations, several seeds each, and compares what they come to.\v"
-           "FILE is an experiment, or the name of a preset (octet presets). A trial is a choice of "
-           "the varied keys; each of its runs is an octet train in a folder of its own.\n"
-           "Example: octet sweep cartpole --over algo.learning_rate=1e-3,5e-3 --seeds 3 --jobs 2\n"
-           "\n"
-           "Ctrl-C ends the runs, which save what they have, with exit code 130; --resume goes on.",
+    .doc =
+        "Trains with many configurations, each with one or more seeds, and compares their "
+        "results.\v"
+        "FILE is an experiment, or the name of a preset (octet presets). A trial is one "
+        "combination of values of the varied keys; each of its runs is an octet train in its own "
+        "folder.\n"
+        "Example: octet sweep cartpole --over algo.learning_rate=1e-3,5e-3 --seeds 3 --jobs 2\n\n"
+        "Ctrl-C ends the runs, which save their state, with exit code 130; --resume continues the "
+        "sweep.",
 };
 
 _Noreturn static void
@@ -196,14 +203,15 @@ choose_method(const sweep_options *options, cli_sweep_plan *plan)
         plan->method = has_range ? CLI_SWEEP_RANDOM : CLI_SWEEP_GRID;
     }
     if (plan->method == CLI_SWEEP_GRID && has_range) {
-        cli_usage_error("sweep", "--grid needs lists, and a range is none: write "
-                                 "--over KEY=a,b,c, or use --random N");
+        cli_usage_error(
+            "sweep", "--grid needs lists, not ranges; write --over KEY=a,b,c, or use --random N");
     }
     plan->wanted = options->wanted > 0 ? options->wanted : RANDOM_DEFAULT;
     if (plan->method == CLI_SWEEP_GRID) {
         uint64_t size = cli_space_grid_size(&plan->space);
         if (size > CLI_SWEEP_TRIALS_MAX) {
-            cli_usage_error("sweep", "the grid has more than %d trials; --random N draws some",
+            cli_usage_error("sweep",
+                            "the grid has more than %d trials; --random N draws some of them",
                             CLI_SWEEP_TRIALS_MAX);
         }
         plan->wanted = (uint32_t)size;
@@ -241,7 +249,7 @@ warn_unread(const cli_sweep_plan *plan, oct_algo_name name, bool warned[OCT_ALGO
         if (!oct_config_is_read(name, key)) {
             fprintf(stderr,
                     "octet sweep: warning: --over %s: it has no effect with algo.name: %s; it is "
-                    "of %s\n",
+                    "an option of %s\n",
                     key, oct_config_algo_word(name, word),
                     oct_config_readers(key, readers, sizeof(readers)));
         }
@@ -312,7 +320,7 @@ make_plan(const sweep_options *options, cli_sweep_plan *plan, oct_config *base)
     char reason[MESSAGE_BYTES];
     static cli_experiment experiment;
     if (options->over_count == 0) {
-        cli_usage_error("sweep", "nothing to vary: --over KEY=VALUES is missing");
+        cli_usage_error("sweep", "nothing to vary; give --over KEY=VALUES");
     }
     experiment = (cli_experiment){.command = "sweep",
                                   .file = options->file,
@@ -330,7 +338,7 @@ make_plan(const sweep_options *options, cli_sweep_plan *plan, oct_config *base)
     plan->seeds = options->seeds > 0 ? options->seeds : 1;
     plan->first_seed = base->run.seed;
     if (plan->first_seed > SEED_MAX - plan->seeds) {
-        cli_usage_error("sweep", "run.seed is %" PRIu64 "; %u seeds from there on are too large",
+        cli_usage_error("sweep", "run.seed is %" PRIu64 ", from which %u seeds exceed the largest",
                         plan->first_seed, (unsigned)plan->seeds);
     }
     choose_method(options, plan);
@@ -342,7 +350,7 @@ make_plan(const sweep_options *options, cli_sweep_plan *plan, oct_config *base)
         uint32_t wanted = plan->wanted;
         cli_sweep_plan_fill(plan);
         if (plan->count < wanted) {
-            fprintf(stderr, "octet sweep: note: no more than %u different trials were found\n",
+            fprintf(stderr, "octet sweep: note: only %u different trials were found\n",
                     (unsigned)plan->count);
         }
     }
@@ -380,7 +388,7 @@ print_trials(const cli_sweep_plan *plan)
                cli_sweep_plan_words(plan, i, words, sizeof(words)));
     }
     if (plan->method == CLI_SWEEP_OPTUNA) {
-        printf("Optuna chooses each trial when the results before it are there\n");
+        printf("Optuna chooses each trial once the results of earlier trials are known\n");
     }
 }
 
@@ -416,7 +424,7 @@ take_results(const cli_sweep_plan *plan, const char *folder)
             } else if (run->state == CLI_SWEEP_FINISHED) {
                 fprintf(stderr,
                         "octet sweep: note: the result of trial %u, seed %" PRIu64
-                        " is gone from '%s'; it runs again\n",
+                        " is missing from '%s'; it is run again\n",
                         (unsigned)i + 1, plan->first_seed + k, path);
                 run->state = CLI_SWEEP_WAITING;
             }
@@ -441,7 +449,7 @@ resume_plan(const sweep_options *options, cli_sweep_plan *plan, oct_config *base
     take_results(plan, options->folder);
     uint32_t done = cli_sweep_plan_count(plan, CLI_SWEEP_FINISHED) +
                     cli_sweep_plan_count(plan, CLI_SWEEP_PRUNED);
-    printf("octet sweep: resumes %s: %u of %u runs are done\n", options->folder, (unsigned)done,
+    printf("octet sweep: resuming %s: %u of %u runs are done\n", options->folder, (unsigned)done,
            (unsigned)(plan->wanted * plan->seeds));
     cli_sweep_plan_resume(plan);
 }
@@ -517,7 +525,7 @@ compare_runs(const cli_sweep_plan *plan, const oct_config *base, const char *fol
     static cli_comparison_runs runs;
     char reason[CLI_PATH_MAX + 256], title[OCT_CONFIG_TEXT_MAX + 64], path[CLI_PATH_MAX + 16];
     if (cli_comparison_open(&runs, folders, folder_count, NAN, reason, sizeof(reason)) != OCT_OK) {
-        cli_error("sweep", "the runs are not compared: %s", reason);
+        cli_error("sweep", "the runs cannot be compared: %s", reason);
         return;
     }
     cli_comparison *compare = cli_comparison_create(&runs, CLI_COMPARISON_STEPS, true);
@@ -569,7 +577,7 @@ run_sweep(const sweep_options *options, cli_sweep_plan *plan, const oct_config *
     char octet[CLI_PATH_MAX], reason[CLI_PATH_MAX + 256];
     ssize_t length = readlink("/proc/self/exe", octet, sizeof(octet) - 1);
     if (length <= 0) {
-        fail("cannot find the program that is running in /proc");
+        fail("cannot find the running program in /proc");
     }
     octet[length] = '\0';
     open_folder(options, base, &folder);

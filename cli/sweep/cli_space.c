@@ -26,7 +26,7 @@ check_value(const oct_config *base, const char *over, const char *name, const ch
     char assignment[4 * CLI_SPACE_VALUE_MAX], message[MESSAGE_BYTES] = "";
     oct_config copy = *base;
     if (strlen(value) >= CLI_SPACE_VALUE_MAX) {
-        return oct_refuse(reason, reason_size, "--over %s: a value of more than %d bytes", over,
+        return oct_refuse(reason, reason_size, "--over %s: a value has more than %d bytes", over,
                           CLI_SPACE_VALUE_MAX - 1);
     }
     (void)snprintf(assignment, sizeof(assignment), "%s=%s", name, value);
@@ -73,7 +73,7 @@ list_add(cli_space_key *key, const char *text, size_t length, const char *over,
     OCT_ASSERT(key->stored[key->count - 1] != NULL);
     for (size_t i = 0; i + 1 < key->count; i++) {
         if (strcmp(key->stored[i], stored) == 0) {
-            return oct_refuse(reason, reason_size, "--over %s: %s is there twice", over, value);
+            return oct_refuse(reason, reason_size, "--over %s: %s is given twice", over, value);
         }
     }
     return OCT_OK;
@@ -155,7 +155,8 @@ parse_range(cli_space_key *key, const char *text, const char *over, const oct_co
     bool can_be_log = key->low > 0;
     if (key->kind == CLI_SPACE_LOG && !can_be_log) {
         return oct_refuse(reason, reason_size,
-                          "--over %s: log: needs ends above 0, the lower one is %s", over, low);
+                          "--over %s: log: needs limits above 0, but the lower one is %s", over,
+                          low);
     }
     if (!key->is_given) {
         key->kind = can_be_log && key->high >= DECADE * key->low ? CLI_SPACE_LOG : CLI_SPACE_LINEAR;
@@ -218,21 +219,19 @@ check_name(const cli_space *space, const char *name, const char *over, const oct
         }
     }
     if (strcmp(name, "run.seed") == 0) {
-        return oct_refuse(reason, reason_size,
-                          "--over %s: seeds are no part of the space; --seeds N runs each trial "
-                          "with N of them",
-                          over);
-    }
-    if (!cli_series_is_compared(name)) {
         return oct_refuse(
             reason, reason_size,
-            "--over %s: %s only names or places a run: trials that differ in it alone "
-            "are the same",
-            over, name);
+            "--over %s: a seed cannot be varied; --seeds N runs each trial with N seeds", over);
+    }
+    if (!cli_series_is_compared(name)) {
+        return oct_refuse(reason, reason_size,
+                          "--over %s: %s only names or places a run, so trials that differ in "
+                          "nothing else are the same",
+                          over, name);
     }
     for (size_t i = 0; i < space->count; i++) {
         if (strcmp(space->key[i].name, name) == 0) {
-            return oct_refuse(reason, reason_size, "--over %s: %s is varied already", over, name);
+            return oct_refuse(reason, reason_size, "--over %s: %s is already varied", over, name);
         }
     }
     return OCT_OK;

@@ -214,7 +214,7 @@ trial_read(const reader *r, const json_t *object, cli_sweep_plan *plan)
         const char *name = plan->space.key[i].name;
         const char *value = json_string_value(json_object_get(values, name));
         if (value == NULL || strlen(value) >= CLI_SPACE_VALUE_MAX) {
-            return oct_refuse(r->reason, r->reason_size, "'%s': trial %u has no value of %s",
+            return oct_refuse(r->reason, r->reason_size, "'%s': trial %u has no value for %s",
                               r->path, (unsigned)plan->count + 1, name);
         }
         (void)snprintf(point.value[i], CLI_SPACE_VALUE_MAX, "%s", value);

@@ -389,7 +389,7 @@ take(jobs *s, job *j, uint32_t trial, uint32_t seed)
     }
     j->wait = net_timer_start(s->loop, WAIT_MS, WAIT_MS, wait_look, j);
     print_run(s, j);
-    printf("waits for the octet train that still runs in its folder\n");
+    printf("is waiting for the octet train that is still running in its folder\n");
     (void)fflush(stdout);
 }
 
@@ -411,7 +411,7 @@ next(jobs *s, uint32_t *trial, uint32_t *seed)
         cli_sweep_optuna_ask(s->request->optuna, s->plan->count, &point, reason, sizeof(reason));
     if (err == OCT_ENOTFOUND) {
         s->plan->wanted = s->plan->count;
-        fprintf(stderr, "octet sweep: note: Optuna found no more than %u different trials\n",
+        fprintf(stderr, "octet sweep: note: Optuna found only %u different trials\n",
                 (unsigned)s->plan->count);
         return false;
     }
@@ -466,8 +466,9 @@ stop_wanted(void *arg, int signal_number)
     jobs *s = arg;
     if (s->stop_count++ == 0) {
         s->stop_signal = signal_number;
-        fprintf(stderr, "octet sweep: stopping; the runs save what they have (Ctrl-C again to "
-                        "kill them)\n");
+        fprintf(
+            stderr,
+            "octet sweep: stopping; the runs are saving their state (Ctrl-C again to kill them)\n");
     }
     if (s->stop_count > 1 || !s->has_given_up) { // a second one kills: octet train takes it so
         kill_all(s, SIGINT);
@@ -500,7 +501,7 @@ cli_sweep_jobs_run(const cli_sweep_request *request)
         s.job[i].owner = &s;
     }
     if (sched_getaffinity(0, sizeof(s.cpus), &s.cpus) != 0 || watch_signals(&s) != OCT_OK) {
-        cli_error("sweep", "cannot watch signals, or ask for the CPUs");
+        cli_error("sweep", "cannot watch signals, or find out the CPUs");
         _exit(CLI_EXIT_FAILED); // nothing was started yet
     }
     net_timer *timer =

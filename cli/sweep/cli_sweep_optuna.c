@@ -66,7 +66,7 @@ line_read(cli_sweep_optuna *optuna, char *reason, size_t reason_size)
         }
         ssize_t got = recv(optuna->python.socket, optuna->line + used, LINE_BYTES - 1 - used, 0);
         if (got <= 0 && !(got < 0 && errno == EINTR)) {
-            return ended(optuna, "has ended; what it said is above", reason, reason_size);
+            return ended(optuna, "has ended; its output is above", reason, reason_size);
         }
         used += (size_t)OCT_MAX(got, 0);
         optuna->line[used] = '\0';
@@ -87,7 +87,7 @@ answer_read(cli_sweep_optuna *optuna, json_t **out, char *reason, size_t reason_
     const char *error = json_string_value(json_object_get(*out, "error"));
     if (*out == NULL || error != NULL) {
         (void)oct_refuse(reason, reason_size, "%s",
-                         error != NULL ? error : PROGRAM " gave an answer that is no JSON");
+                         error != NULL ? error : PROGRAM " gave an answer that is not JSON");
         json_decref(*out);
         return OCT_EINVAL;
     }
@@ -164,7 +164,7 @@ cli_sweep_optuna_ask(cli_sweep_optuna *optuna, uint32_t trial, cli_point *out, c
     for (size_t i = 0; i < optuna->space->count && err == OCT_OK; i++) {
         const char *value = json_string_value(json_array_get(values, i));
         if (value == NULL || strlen(value) >= CLI_SPACE_VALUE_MAX) {
-            err = oct_refuse(reason, reason_size, PROGRAM " gave no value of %s",
+            err = oct_refuse(reason, reason_size, PROGRAM " gave no value for %s",
                              optuna->space->key[i].name);
         } else {
             (void)snprintf(out->value[i], CLI_SPACE_VALUE_MAX, "%s", value);

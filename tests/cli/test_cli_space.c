@@ -47,12 +47,12 @@ test_wrong_keys_and_values_are_refused_in_words(void **state)
     refused("algo.learning_rate=1e-4,x", "x is not a number, allowed");
     refused("algo.learning_rate=1e-4..5000", "5000 is out of range");
     refused("algo.learning_rate=1e-2..1e-4", "1e-2 is not below 1e-4");
-    refused("algo.learning_rate=1e-2,1e-2", "1e-2 is there twice");
-    refused("algo.learning_rate=0.001,2e-3,1e-3", "1e-3 is there twice");
-    refused("learner.batch_size=1024,1_024", "1_024 is there twice");
-    refused("network.hidden=[32,32],[64],[32, 32]", "[32, 32] is there twice");
+    refused("algo.learning_rate=1e-2,1e-2", "1e-2 is given twice");
+    refused("algo.learning_rate=0.001,2e-3,1e-3", "1e-3 is given twice");
+    refused("learner.batch_size=1024,1_024", "1_024 is given twice");
+    refused("network.hidden=[32,32],[64],[32, 32]", "[32, 32] is given twice");
     refused("algo.learning_rate=1e-2,", "has no value");
-    refused("algo.discount=log:0..1", "log: needs ends above 0");
+    refused("algo.discount=log:0..1", "log: needs limits above 0");
     refused("algo.discount=lin:0.5", "write a range as LOW..HIGH");
     refused("algo.n_step=1..2.5", "2.5 is not a whole number");
     refused("run.seed=1,2", "--seeds N");
@@ -70,7 +70,7 @@ test_a_key_is_varied_once(void **state)
     oct_config config = base();
     add(&space, "algo.n_step=1,2");
     T_ERR(cli_space_add(&space, "algo.n_step=3..9", &config, reason, sizeof(reason)), OCT_EINVAL);
-    assert_non_null(strstr(reason, "algo.n_step is varied already"));
+    assert_non_null(strstr(reason, "algo.n_step is already varied"));
     assert_int_equal(space.count, 1);
     cli_space_fini(&space);
 }

@@ -199,7 +199,7 @@ class WrongInput(Case):
     def test_a_sweep_has_no_trial_twice(self):
         out, err = self.octet("sweep", "x.yaml", "--over", "algo.n_step=1,2", "--over", "algo.double_q=true,false",
                               "--random", "9", "--dry-run")
-        self.assertIn("note: no more than 4 different trials were found", err)
+        self.assertIn("note: only 4 different trials were found", err)
         self.assertIn("4 trials (drawn by a generator of seed 0), 1 seed each from 1 on: 4 runs", out)
         self.assertEqual(len(set(re.findall(r"^trial \d: (.*)$", out, re.M))), 4, out)
         out, err = self.octet("sweep", "x.yaml", "--over", "algo.n_step=1,2", "--random", "1", "--dry-run")
@@ -208,7 +208,7 @@ class WrongInput(Case):
 
     def test_a_sweep_tells_of_keys_without_effect(self):
         over = ["--over", "algo.clip=0.1,0.2", "--dry-run"]
-        words = "--over algo.clip: it has no effect with algo.name: dqn; it is of ppo"
+        words = "--over algo.clip: it has no effect with algo.name: dqn; it is an option of ppo"
         self.assertIn(words, self.octet("sweep", "x.yaml", *over)[1])
         _, err = self.octet("sweep", "x.yaml", "--over", "algo.name=dqn,ppo", *over)
         self.assertEqual(err.count("has no effect"), 1, err)
@@ -941,7 +941,7 @@ class Supervisor(Case):
         out = "".join(lines) + out
         self.assertEqual(sweep.returncode, 0, out + err)
         self.assertEqual([line.split(", return")[0] for line in out.splitlines() if line.startswith("trial ")][:3],
-                         ["trial 1 of 2, seed 1: waits for the octet train that still runs in its folder",
+                         ["trial 1 of 2, seed 1: is waiting for the octet train that is still running in its folder",
                           "trial 2 of 2, seed 1: algo.n_step=2: finished",
                           "trial 1 of 2, seed 1: algo.n_step=1: finished"])
 
@@ -979,7 +979,7 @@ class Supervisor(Case):
         out, err = self.octet("sweep", "--resume", "--sweep-dir", "s", FAKE_LEARNER="finish")
         self.assertIn("1 of 3 runs are done", out)
         for trial in [1, 2]:
-            self.assertIn(f"the result of trial {trial}, seed 1 is gone from 's/trial-000{trial}-seed-1'", err)
+            self.assertIn(f"the result of trial {trial}, seed 1 is missing from 's/trial-000{trial}-seed-1'", err)
             self.assertTrue((self.home / f"s/trial-000{trial}-seed-1/summary.json").exists())
         self.assertEqual(len(re.findall("^trial [12] of 3, seed 1: .*: finished", out, re.M)), 2, out)
 
