@@ -44,7 +44,8 @@ parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option pack_option_table[] = {
-    {"out", KEY_OUT, "FILE", 0, "The pack, which must not exist (default NAME.tar.zst)", 0},
+    {"out", KEY_OUT, "FILE", 0,
+     "Write the pack to FILE, which must not exist (default: NAME.tar.zst)", 0},
     {0},
 };
 
@@ -52,16 +53,16 @@ static const struct argp pack_argp = {
     .options = pack_option_table,
     .parser = parse,
     .args_doc = "RUN_DIR",
-    .doc = "Writes everything that a run which is not live has on disk into one file: "
-           "configuration, checkpoints, policies, metrics, logs, keys and the experience of its "
-           "replay, unless replay.path puts that elsewhere. octet run unpack makes the folder of "
-           "it again, on any host.\v"
+    .doc = "Packs everything that a run has on disk into one file: configuration, checkpoints, "
+           "policies, metrics, logs, keys and the experience in its replay, unless replay.path "
+           "puts that elsewhere. The run must not be live. octet run unpack restores the folder on "
+           "any host.\v"
            "Example: octet run pack runs/pole --out pole.tar.zst",
 };
 
 static const struct argp_option unpack_option_table[] = {
     {"run-dir", KEY_RUN_DIR, "DIR", 0,
-     "The folder, which must not exist or be empty (default runs/NAME)", 0},
+     "Unpack to folder DIR, which must be empty or not exist (default: runs/NAME)", 0},
     {0},
 };
 
@@ -69,8 +70,8 @@ static const struct argp unpack_argp = {
     .options = unpack_option_table,
     .parser = parse,
     .args_doc = "FILE",
-    .doc = "Makes the run folder of a pack, once every file of it is what was packed. octet train "
-           "--resume then continues the run.\v"
+    .doc = "Restores a run folder from a pack, after checking that every file is as it was packed. "
+           "octet train --resume then continues the run.\v"
            "Example: octet run unpack pole.tar.zst --run-dir runs/pole",
 };
 
@@ -122,8 +123,8 @@ say_of_replay(const char *folder)
         printf("left out: the experience of its replay, in %s (replay.path)\n",
                cli_text_plain(table, SIZE_MAX).text);
     } else if (table[0] != '/' && !has_table(folder, table)) {
-        printf("left out: the experience of its replay: there is no %s in %s; the file that "
-               "octet-replay --path names is to be kept beside the pack\n",
+        printf("left out: the experience of its replay: there is no %s in %s; keep the file that "
+               "octet-replay --path names together with the pack\n",
                cli_text_plain(table, SIZE_MAX).text, folder);
     }
 }
@@ -169,11 +170,11 @@ int
 cli_run_folder(int argc, char **argv)
 {
     static const cli_command list[] = {
-        {"pack", run_pack, "write a run folder into one file"},
-        {"unpack", run_unpack, "make the run folder of such a file"},
+        {"pack", run_pack, "pack a run folder into one file"},
+        {"unpack", run_unpack, "restore a run folder from a pack"},
     };
     static const cli_family family = {.name = "run",
-                                      .about = "Run folders, to keep and to move.",
+                                      .about = "Packs run folders, to archive or to move them.",
                                       .list = list,
                                       .count = OCT_COUNTOF(list),
                                       .start = "octet run pack runs/pole"};

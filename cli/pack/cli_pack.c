@@ -72,8 +72,8 @@ entry_list(packing *p, const char *below, const char *entry)
     int length = snprintf(name, sizeof(name), "%s%s%s", below, below[0] != '\0' ? "/" : "", entry);
     if (length >= (int)sizeof(name) || !cli_pack_name_is_good(name)) {
         return REFUSE(p,
-                      "'%s' cannot be in a pack: names have %d letters at most, no blanks, and are "
-                      "two folders deep at most",
+                      "'%s' cannot be packed; names have at most %d letters, no blanks, and are at "
+                      "most two folders deep",
                       cli_text_plain(entry, SIZE_MAX).text, CLI_PACK_NAME_MAX);
     }
     if (fstatat(p->folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
@@ -141,7 +141,7 @@ lock(packing *p, const char *path)
         }
         if (is_taken) {
             return REFUSE(p,
-                          "the run in '%s' is live (%s is locked): end it first, with octet stop",
+                          "the run in '%s' is live (%s is locked); end it first, with octet stop",
                           path, names[i]);
         }
     }
@@ -163,10 +163,10 @@ file_open(packing *p, const cli_pack_file *file, int *out)
     bool is_taken = false;
     oct_err err = is_ours ? OCT_OK : file_lock(p, file->name, fd, true, &is_taken);
     if (is_taken) {
-        err = REFUSE(p, "%s is in use by a daemon: end the run first", file->name);
+        err = REFUSE(p, "%s is in use by a daemon; end the run first", file->name);
     } else if (err == OCT_OK &&
                (fstat(fd, &status) != 0 || (uint64_t)status.st_size != file->size)) {
-        err = REFUSE(p, "%s has changed while it was packed", file->name);
+        err = REFUSE(p, "%s changed while it was packed", file->name);
     }
     if (err != OCT_OK) {
         (void)close(fd);
@@ -228,7 +228,7 @@ member_write(packing *p, cli_pack_writer *writer, const cli_pack_file *file)
     }
     OCT_TRY(file_read(p, file, writer, hash));
     if (memcmp(hash, file->hash, sizeof(hash)) != 0) {
-        return REFUSE(p, "%s has changed while it was packed", file->name);
+        return REFUSE(p, "%s changed while it was packed", file->name);
     }
     return zeros_write(p, writer, cli_pack_padding(file->size));
 }
@@ -306,9 +306,9 @@ run_name(packing *p, const char *folder)
     int length = snprintf(p->manifest.run, sizeof(p->manifest.run), "%s", name);
     free(real);
     if (length >= (int)sizeof(p->manifest.run) || !cli_pack_name_is_good(p->manifest.run)) {
-        return REFUSE(p,
-                      "the folder's name cannot be in a pack: letters without blanks, %d at most",
-                      CLI_PACK_NAME_MAX);
+        return REFUSE(
+            p, "the folder's name cannot be packed; allowed are at most %d letters without blanks",
+            CLI_PACK_NAME_MAX);
     }
     return OCT_OK;
 }
@@ -332,7 +332,7 @@ pack_folder(packing *p, const char *folder, const char *out, char *path, size_t 
         return REFUSE(p, "the path of the pack is too long");
     }
     if (lstat(path, &status) == 0) {
-        return REFUSE(p, "'%s' is there already; name another file with --out", path);
+        return REFUSE(p, "'%s' already exists; name another file with --out", path);
     }
     OCT_TRY(lock(p, folder));
     OCT_TRY(folder_list(p, ""));

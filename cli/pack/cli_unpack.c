@@ -36,7 +36,7 @@ typedef struct unpacking {
 static oct_err
 cut_off(unpacking *u, const char *what)
 {
-    return REFUSE(u, "%s ends within %s: it is cut off, or still being copied", u->pack, what);
+    return REFUSE(u, "%s ends within %s; it is cut off, or still being copied", u->pack, what);
 }
 
 // What is read next; what: of which part, for a person.
@@ -60,7 +60,7 @@ zeros_take(unpacking *u, size_t length, const char *what)
     static const uint8_t zeros[sizeof(bytes)];
     OCT_TRY(take(u, bytes, length, what));
     return memcmp(bytes, zeros, length) == 0 ? OCT_OK
-                                             : REFUSE(u, "%s is damaged behind %s", u->pack, what);
+                                             : REFUSE(u, "%s is damaged after %s", u->pack, what);
 }
 
 static oct_err
@@ -74,7 +74,7 @@ manifest_take(unpacking *u)
         return cut_off(u, "its manifest"); // what is compressed comes out in large pieces
     }
     if (err != OCT_OK || cli_pack_header_length(header, &length) != OCT_OK) {
-        return REFUSE(u, "%s is not a pack of octet run pack", u->pack);
+        return REFUSE(u, "%s is not a pack that octet run pack made", u->pack);
     }
     char *text = oct_alloc(length + 1);
     err = take(u, text, length, "its manifest");
@@ -151,8 +151,7 @@ content_take(unpacking *u, const cli_pack_file *file, int fd)
     }
     wire_hash_end(sum, hash);
     if (err == OCT_OK && memcmp(hash, file->hash, sizeof(hash)) != 0) {
-        err =
-            REFUSE(u, "%s: %s is not what was packed: its SHA-256 is another", u->pack, file->name);
+        err = REFUSE(u, "%s: %s is not what was packed; its SHA-256 differs", u->pack, file->name);
     }
     return err;
 }
@@ -164,7 +163,7 @@ member_take(unpacking *u, const cli_pack_file *file)
     OCT_TRY(take(u, header, sizeof(header), file->name));
     cli_pack_header(file, expected);
     if (memcmp(header, expected, sizeof(header)) != 0) {
-        return REFUSE(u, "%s: what lies where %s should be is something else", u->pack, file->name);
+        return REFUSE(u, "%s: there is something else in place of %s", u->pack, file->name);
     }
     OCT_TRY(folders_make(u, file->name));
     int fd =
@@ -194,10 +193,10 @@ end_take(unpacking *u)
     OCT_TRY(zeros_take(u, 2 * CLI_PACK_BLOCK, "its last file"));
     oct_err err = cli_pack_reader_finish(u->reader);
     if (err == OCT_ECLOSED) {
-        return REFUSE(u, "%s ends before its end: it is cut off, or still being copied", u->pack);
+        return REFUSE(u, "%s ends too early; it is cut off, or still being copied", u->pack);
     }
     if (err != OCT_OK) {
-        return REFUSE(u, "%s goes on behind its end, or is damaged there", u->pack);
+        return REFUSE(u, "%s continues after its end, or is damaged there", u->pack);
     }
     return OCT_OK;
 }
@@ -223,7 +222,7 @@ draft_make(unpacking *u, const char *path)
     if (lstat(path, &status) == 0 &&
         (!S_ISDIR(status.st_mode) || !oct_file_is_empty_folder(path))) { // a link stays
         return REFUSE(
-            u, "'%s' is there already, and is no empty folder; name another with --run-dir", path);
+            u, "'%s' already exists and is not an empty folder; name another with --run-dir", path);
     }
     (void)snprintf(parent, sizeof(parent), "%s", path);
     char *slash = strrchr(parent, '/');
@@ -254,7 +253,7 @@ path_choose(unpacking *u, const char *folder, char *path, size_t path_size)
         path[--length] = '\0';
     }
     if (length <= 0 || (size_t)length >= OCT_MIN(path_size, (size_t)PATH_BYTES)) {
-        return REFUSE(u, "no path of a folder, or one that is too long");
+        return REFUSE(u, "not the path of a folder, or too long");
     }
     return OCT_OK;
 }

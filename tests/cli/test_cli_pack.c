@@ -180,14 +180,14 @@ test_nothing_is_replaced(void **state)
     (void)state;
     T_OK(pack());
     assert_true(pack() != OCT_OK);
-    assert_non_null(strstr(reason, "'p' is there already"));
+    assert_non_null(strstr(reason, "'p' already exists"));
     assert_int_equal(mkdir("u", 0755), 0);
     put("u/x", "x", 1, 0644);
-    refuses("'u' is there already, and is no empty folder");
+    refuses("'u' already exists and is not an empty folder");
     assert_int_equal(unlink("u/x"), 0);
     assert_int_equal(symlink("u", "link"), 0);
     assert_true(unpack("link") != OCT_OK);
-    assert_non_null(strstr(reason, "'link' is there already, and is no empty folder"));
+    assert_non_null(strstr(reason, "'link' already exists and is not an empty folder"));
     T_OK(unpack("u/"));
     all_same();
 }
@@ -239,9 +239,9 @@ test_what_is_no_run_or_has_no_name_is_refused(void **state)
     put("run/config.yaml", "", 0, 0644);
     put("run/a b", "", 0, 0644);
     assert_true(pack() != OCT_OK);
-    assert_non_null(strstr(reason, "'a b' cannot be in a pack"));
+    assert_non_null(strstr(reason, "'a b' cannot be packed"));
     put("p", "no pack", 7, 0644);
-    refuses("p is not a pack of octet run pack");
+    refuses("p is not a pack that octet run pack made");
 }
 
 // Each bit of a pack: refused, or of no meaning; each length: refused.
@@ -345,9 +345,9 @@ test_a_file_that_is_another_is_named(void **state)
     forge(&manifest, text, "0123456780", '0', "");
     refuses("file-1 is not what was packed");
     forge(&manifest, text, CONTENT, '2', ""); // a symbolic link
-    refuses("what lies where file-1 should be is something else");
+    refuses("there is something else in place of file-1");
     forge(&manifest, text, CONTENT, '0', "more");
-    refuses("goes on behind its end");
+    refuses("continues after its end");
     free(text);
 }
 
@@ -361,7 +361,7 @@ test_names_stay_below_the_folder(void **state)
         assert_false(cli_pack_name_is_good(bad[i]));
         (void)two_files();
         (void)snprintf(manifest.file[1].name, sizeof(manifest.file[1].name), "%s", bad[i]);
-        forged(&manifest, "no pack has that");
+        forged(&manifest, "which no pack has");
         (void)two_files();
         (void)snprintf(manifest.run, sizeof(manifest.run), "%s", bad[i]);
         forged(&manifest, "the head of its manifest is damaged");
@@ -386,7 +386,7 @@ test_manifests_of_others_are_refused(void **state)
     } cases[] = {{"", "is not a pack"},
                  {"tar\n", "is not a pack"},
                  {"octet-pack 2\nrun r\nfiles 0\n", "of another release"},
-                 {"octet-pack 1\nrun r\nfiles 0\nx", "goes on behind its last file"},
+                 {"octet-pack 1\nrun r\nfiles 0\nx", "continues after its last file"},
                  {"octet-pack 1\nrun r\nfiles 4097\n", "the head of its manifest"},
                  {"octet-pack 1\nrun r\nfiles 1\n", "line 4 of its manifest"},
                  {"octet-pack 1\nrun r\nfiles 1\n00 644 1 1 x\n", "line 4 of its manifest"},

@@ -317,7 +317,7 @@ class WrongInput(Case):
     def test_pack_says_that_the_replay_is_elsewhere(self):
         (self.home / "run").mkdir()
         (self.home / "run/kept.oct").write_text("rows")
-        none = "left out: the experience of its replay: there is no replay.oct in run; the file that octet-replay --path names"
+        none = "left out: the experience of its replay: there is no replay.oct in run; keep the file that octet-replay --path names"
         for path, words in (("/data/table.oct", "left out: the experience of its replay, in /data/table.oct (replay.path)"),
                             (f"{self.home}/run/table.oct", ""), ("kept.oct", ""), ("replay.oct", none), ("none", "")):
             (self.home / "run/config.yaml").write_text(f"env: {{id: CartPole-v1}}\nreplay: {{path: {path}}}\n")
@@ -400,7 +400,7 @@ class WrongInput(Case):
         text, _ = self.octet("config", "--explain", "sac")
         self.assertRegex(text, r"^sac: .*\n  key +default +usual\n")
         self.assertRegex(text, r"\n  algo\.target_entropy +dimensions +\S")
-        self.refused(["config", "--explain", "sak"], "no algorithm 'sak'; there are dqn d4pg")
+        self.refused(["config", "--explain", "sak"], "no algorithm 'sak'; allowed are dqn d4pg")
 
     def test_config_check_tells_of_keys_without_effect(self):
         (self.home / "other.yaml").write_text("env: {id: Pendulum-v1}\nalgo: {name: sac, huber_delta: 2}\n")
