@@ -8,9 +8,9 @@ int
 cli_cluster(int argc, char **argv)
 {
     static const cli_command commands[] = {
-        {"k8s", cli_cluster_k8s, "print an experiment as manifests for Kubernetes"},
-        {"ssh", cli_cluster_ssh, "copy programs to hosts, train there, collect the run"},
-        {"slurm", cli_cluster_slurm, "print a job script for sbatch"},
+        {"k8s", cli_cluster_k8s, "print an experiment as Kubernetes manifests"},
+        {"ssh", cli_cluster_ssh, "copy programs to hosts, train there and fetch the run"},
+        {"slurm", cli_cluster_slurm, "print a job script for Slurm's sbatch"},
     };
     static const cli_family family = {.name = "cluster",
                                       .about = "Trains on several hosts.",

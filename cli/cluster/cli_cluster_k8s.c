@@ -132,8 +132,8 @@ arguments(const k8s *k, const cli_cluster_daemon *daemon)
     PUT(k, "          args:\n");
     for (size_t i = 0; daemon->argv[i] != NULL; i++) {
         if (!cli_yaml_is_text(daemon->argv[i])) {
-            cli_usage_error(COMMAND, "%s: %s would get a word that is no UTF-8", k->o->cluster.file,
-                            daemon->argv[0]);
+            cli_usage_error(COMMAND, "%s: %s would get a word that is not UTF-8",
+                            k->o->cluster.file, daemon->argv[0]);
         }
         PUT(k, "            - ");
         if (is_relay) {
@@ -569,8 +569,8 @@ replay_hosts(const k8s *k, char out[HOSTS_MAX])
     }
     if (used + sizeof("tls+tcp://:65535") > OCT_CONFIG_TEXT_MAX) {
         cli_usage_error(COMMAND,
-                        "the addresses of %u shards of replay are longer than net.replay may be: "
-                        "give a shorter --name",
+                        "the addresses of %u shards of replay are too long for net.replay; give a "
+                        "shorter --name",
                         (unsigned)k->shards);
     }
 }

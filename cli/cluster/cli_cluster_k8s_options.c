@@ -28,25 +28,33 @@ enum {
 };
 
 static const struct argp_option option_table[] = {
-    {"namespace", KEY_NAMESPACE, "NAME", 0, "Namespace of all objects (default: octet)", 0},
-    {"image", KEY_IMAGE, "IMAGE", 0, "Image of deploy/Dockerfile (default: octet)", 0},
-    {"pull", KEY_PULL, "WHEN", 0, "Always, IfNotPresent or Never (default: by the image's tag)", 0},
+    {"namespace", KEY_NAMESPACE, "NAME", 0, "Put all objects in this namespace (default: octet)",
+     0},
+    {"image", KEY_IMAGE, "IMAGE", 0,
+     "Run this image, built from deploy/Dockerfile (default: octet)", 0},
+    {"pull", KEY_PULL, "WHEN", 0,
+     "Pull the image Always, IfNotPresent or Never (default: depends on the image's tag)", 0},
     {"actors-max", KEY_ACTORS_MAX, "N", 0,
-     "An autoscaler, which follows the learner's own number from --actors to N actors (default: "
-     "none)",
+     "Add an autoscaler, which follows the number that the learner asks for, from --actors to N "
+     "actors (default: none)",
      0},
     {"relays", KEY_RELAYS, "N", 0,
-     "Relays between actors and learner, at most 64: for hundreds of actors (default: none)", 0},
-    {"storage-class", KEY_STORAGE_CLASS, "NAME", 0, "Of both volumes (default: the cluster's)", 0},
-    {"run-size", KEY_QUANTITY + RUN_SIZE, "SIZE", 0, "The run's volume (default: 10Gi)", 0},
-    {"replay-size", KEY_QUANTITY + REPLAY_SIZE, "SIZE", 0, "Replay's volume (default: 20Gi)", 0},
-    {"learner-memory", KEY_QUANTITY + LEARNER_MEMORY, "SIZE", 0, "Of the learner (default: 4Gi)",
+     "Put N relays, at most 64, between actors and learner, for hundreds of actors (default: none)",
      0},
-    {"replay-memory", KEY_QUANTITY + REPLAY_MEMORY, "SIZE", 0, "Of replay (default: 8Gi)", 0},
+    {"storage-class", KEY_STORAGE_CLASS, "NAME", 0,
+     "Use this storage class for both volumes (default: the cluster's)", 0},
+    {"run-size", KEY_QUANTITY + RUN_SIZE, "SIZE", 0,
+     "Set the size of the run's volume (default: 10Gi)", 0},
+    {"replay-size", KEY_QUANTITY + REPLAY_SIZE, "SIZE", 0,
+     "Set the size of replay's volume (default: 20Gi)", 0},
+    {"learner-memory", KEY_QUANTITY + LEARNER_MEMORY, "SIZE", 0,
+     "Set the learner's memory (default: 4Gi)", 0},
+    {"replay-memory", KEY_QUANTITY + REPLAY_MEMORY, "SIZE", 0, "Set replay's memory (default: 8Gi)",
+     0},
     {"actor-memory", KEY_QUANTITY + ACTOR_MEMORY, "SIZE", 0,
-     "Of each actor and evaluator (default: 1Gi)", 0},
+     "Set the memory of each actor and evaluator (default: 1Gi)", 0},
     {"actor-cpu", KEY_QUANTITY + ACTOR_CPU, "CPUS", 0,
-     "That each actor and evaluator asks for (default: 500m)", 0},
+     "Request this many CPUs for each actor and evaluator (default: 500m)", 0},
     {0},
 };
 
@@ -174,7 +182,9 @@ static void
 options_check(const k8s_options *o)
 {
     if (o->cluster.run_dir != NULL) {
-        cli_usage_error(COMMAND, "--run-dir: the run folder is in the learner's volume, at %s/run",
+        cli_usage_error(COMMAND,
+                        "--run-dir: not with Kubernetes, where the run folder is in the learner's "
+                        "volume, at %s/run",
                         DATA);
     }
     // It stands in commands for a shell.
@@ -203,20 +213,20 @@ cli_k8s_plan_check(const k8s_options *o, const cli_cluster_plan *plan)
 {
     if (oct_config_data_windows(&plan->config) > 0) {
         cli_usage_error(COMMAND,
-                        "%s: replay.data is a file, which no volume of these manifests holds; "
-                        "allowed are experiments without one",
+                        "%s: replay.data is a file, which no volume of these manifests contains; "
+                        "allowed are experiments without a data set",
                         o->cluster.file);
     }
     if (isdigit((unsigned char)plan->name[0]) != 0) {
-        cli_usage_error(COMMAND,
-                        "the run's name is '%s', and names of Services begin with a letter: give "
-                        "--name",
-                        plan->name);
+        cli_usage_error(
+            COMMAND,
+            "the run's name is '%s', but names of Services begin with a letter; give --name",
+            plan->name);
     }
     uint32_t first = o->cluster.port, last = port_last(o, plan);
     if (last > PORT_MAX) {
         cli_usage_error(
-            COMMAND, "--port is %u; allowed are numbers up to %u: --relays uses %u more",
+            COMMAND, "--port is %u; allowed are numbers up to %u, since --relays uses %u more",
             (unsigned)first, (unsigned)(PORT_MAX - (last - first)), (unsigned)(last - first));
     }
     if (first <= METRICS_PORT && last >= METRICS_HERE) {
@@ -231,7 +241,7 @@ cli_k8s_plan_check(const k8s_options *o, const cli_cluster_plan *plan)
                         (unsigned)o->actors_max, (unsigned)plan->actors);
     }
     if (!cli_yaml_is_text(plan->text)) {
-        cli_usage_error(COMMAND, "%s: the experiment has text that is no UTF-8", o->cluster.file);
+        cli_usage_error(COMMAND, "%s: the experiment has text that is not UTF-8", o->cluster.file);
     }
 }
 
@@ -247,8 +257,8 @@ cli_k8s_options_parse(k8s_options *o, int argc, char **argv)
         .parser = parse,
         .args_doc = "FILE",
         .doc =
-            "Prints the manifests of an experiment for Kubernetes, as one stream of YAML. They "
-            "begin with how to make the certificates that they name.\v"
+            "Prints the Kubernetes manifests of an experiment as one stream of YAML. Comments at "
+            "the beginning explain how to make the certificates.\v"
             "Example: octet cluster k8s cartpole --actors 2 --actors-max 64 | kubectl apply -f -",
         .children = children,
     };

@@ -39,22 +39,26 @@ enum {
 
 static const struct argp_option option_table[] = {
     {"set", KEY_SET, "KEY=VALUE", 0, "Override one key of the experiment; may be repeated", 1},
-    {"actors", KEY_ACTORS, "N", 0, "Actors to start, on all hosts together (default: actor.count)",
+    {"actors", KEY_ACTORS, "N", 0, "Start N actors, on all hosts together (default: actor.count)",
      1},
-    {"learners", KEY_LEARNERS, "N", 0, "Learners that share each batch (learner.count)", 1},
-    {"evaluators", KEY_EVALUATORS, "N", 0, "Evaluators to start (default: 1)", 1},
+    {"learners", KEY_LEARNERS, "N", 0, "Start N learners, which share each batch (learner.count)",
+     1},
+    {"evaluators", KEY_EVALUATORS, "N", 0, "Start N evaluators (default: 1)", 1},
     {"port", KEY_PORT, "PORT", 0,
-     "First port of the learner; replay's are 5 higher, those of a data set 10 (default: 5555; "
-     "under Slurm the job's own)",
+     "Use the ports from PORT on for the learner, from PORT + 5 on for replay and from PORT + 10 "
+     "on for a data set (default: 5555; under Slurm, ports of the job's own)",
      1},
-    {"name", KEY_NAME, "NAME", 0, "Name of the run (default: run.name, or the environment)", 1},
-    {"run-dir", KEY_RUN_DIR, "D", 0, "Run folder", 1},
+    {"name", KEY_NAME, "NAME", 0, "Name the run (default: run.name, or the environment)", 1},
+    {"run-dir", KEY_RUN_DIR, "D", 0,
+     "Write the run to folder D (default: runs/NAME-DATE-TIME; under Slurm, runs/NAME-JOB; not "
+     "with Kubernetes)",
+     1},
     {"certs", KEY_CERTS, "FOLDER", 0,
-     "Certificates as octet certs makes them: a folder each for learner, replay, actor, evaluator, "
-     "and relay where there are some (default: new ones for this run)",
+     "Use certificates made by octet certs: FOLDER has a folder for each of learner, replay, "
+     "actor, evaluator and, with relays, relay (default: new certificates for this run)",
      1},
     {"insecure", KEY_INSECURE, NULL, 0,
-     "Without TLS: everybody on the network can read the run and take part in it", 1},
+     "Run without TLS: everybody on the network can read the run and take part in it", 1},
     {0},
 };
 
@@ -120,8 +124,8 @@ parse(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         if (o->file != NULL) {
-            cli_usage_error(o->command, "two files, '%s' and '%s'; one experiment at a time",
-                            o->file, arg);
+            cli_usage_error(o->command, "two files, '%s' and '%s'; name one experiment", o->file,
+                            arg);
         }
         o->file = arg;
         return 0;
@@ -166,7 +170,7 @@ name_make(char out[CLI_CLUSTER_NAME_MAX + 1], const oct_config *config)
 static void
 note_path(const cli_cluster_options *options, const char *key, const char *path, const char *who)
 {
-    fprintf(stderr, "octet %s: note: %s is %s: %s must find it there, under the same path\n",
+    fprintf(stderr, "octet %s: note: %s is %s; %s must find it under the same path\n",
             options->command, key, path, who);
 }
 
@@ -190,8 +194,8 @@ note_paths(const cli_cluster_options *options, const oct_config *config)
     if (strcmp(config->net.learner, defaults.net.learner) != 0 ||
         strcmp(config->net.replay, defaults.net.replay) != 0) {
         fprintf(stderr,
-                "octet %s: note: net.learner and net.replay of the experiment are not used: the "
-                "daemons get theirs by --port and by where they run\n",
+                "octet %s: note: the experiment's net.learner and net.replay are not used; --port "
+                "and the hosts determine the addresses\n",
                 options->command);
     }
 }
@@ -204,14 +208,14 @@ certs_check(const cli_cluster_options *options)
     static const char *const files[] = {"ca.crt", "crl.pem", "node.crt", "node.key"};
     char path[CLI_PATH_MAX + 64];
     if (options->certs != NULL && options->insecure) {
-        cli_usage_error(options->command, "--certs and --insecure: one of both is allowed");
+        cli_usage_error(options->command, "--certs and --insecure exclude each other");
     }
     for (size_t i = 0; options->certs != NULL && i < role_count; i++) {
         for (size_t k = 0; k < OCT_COUNTOF(files); k++) {
             (void)snprintf(path, sizeof(path), "%s/%s/%s", options->certs, roles[i], files[k]);
             if (access(path, R_OK) != 0) {
                 cli_error(options->command,
-                          "--certs: cannot read %s: octet certs issue %s %s --dir %s makes it",
+                          "--certs: cannot read %s; octet certs issue %s %s --dir %s makes it",
                           path, roles[i], roles[i], options->certs);
                 exit(CLI_EXIT_FAILED);
             }
@@ -227,15 +231,15 @@ daemons_check(const cli_cluster_plan *plan)
     const cli_cluster_options *options = plan->options;
     if (plan->config.run.deterministic) {
         cli_usage_error(options->command,
-                        "%s: run.deterministic: a run in lock-step needs actors that are numbered, "
-                        "which those of a cluster are not; octet train runs it on one host",
+                        "%s: run.deterministic: a run in lock-step needs numbered actors, but a "
+                        "cluster's are not numbered; octet train runs it on one host",
                         options->file);
     }
     if (options->relays > 0 && plan->actors == 0) {
-        cli_usage_error(options->command,
-                        "--relays: %s learns from replay.data alone; relays serve actors, and it "
-                        "has none",
-                        options->file);
+        cli_usage_error(
+            options->command,
+            "--relays: %s learns from replay.data alone and has no actors for relays to serve",
+            options->file);
     }
 }
 
@@ -371,7 +375,8 @@ port_check(const cli_cluster_plan *plan)
     const cli_cluster_options *options = plan->options;
     uint32_t behind = cli_cluster_plan_ports(plan) - 1;
     if (options->port + behind > PORT_MAX) {
-        cli_usage_error(options->command, "--port is %u; allowed are numbers up to %u: %s%u more",
+        cli_usage_error(options->command,
+                        "--port is %u; allowed are numbers up to %u, since %s%u more",
                         (unsigned)options->port, (unsigned)(PORT_MAX - behind),
                         plan->config.replay.shards > 1 ? "with its shards of replay the run uses "
                                                        : "the run uses ",

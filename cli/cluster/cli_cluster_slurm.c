@@ -29,19 +29,23 @@ enum {
 
 static const struct argp_option option_table[] = {
     {"sbatch", KEY_SBATCH, "OPTIONS", 0,
-     "Options of sbatch for learner and replay, such as \"--partition=long --time=1-0\"", 0},
+     "Set options of sbatch for learner and replay, such as \"--partition=long --time=1-0\"", 0},
     {"sbatch-actors", KEY_SBATCH_ACTORS, "OPTIONS", 0,
-     "Options of sbatch for the actors, such as \"--partition=preempt\"", 0},
+     "Set options of sbatch for the actors, such as \"--partition=preempt\"", 0},
     {"learner-nodes", KEY_LEARNER_NODES, "N", 0,
-     "Nodes of the learners, which MPI connects (default: 1, and no MPI)", 0},
+     "Run the learners on N nodes, connected by MPI (default: 1, without MPI)", 0},
     {"insecure-mpi", KEY_INSECURE_MPI, NULL, 0,
-     "Learners on several nodes send each other batches and gradients without encryption, over a "
-     "network of the cluster's own; the rest has TLS",
+     "Let learners on several nodes exchange batches and gradients without encryption, over a "
+     "network of the cluster's own; everything else uses TLS",
      0},
     {"learner-memory", KEY_LEARNER_MIB, "MIB", 0,
-     "Of the learner's step; of each learner with --learner-nodes (default: 2048)", 0},
-    {"replay-memory", KEY_REPLAY_MIB, "MIB", 0, "Of replay's step (default: 2048)", 0},
-    {"actor-memory", KEY_ACTOR_MIB, "MIB", 0, "Of an actor or evaluator (default: 512)", 0},
+     "Set the memory of the learner's step, or of each learner with --learner-nodes (default: "
+     "2048)",
+     0},
+    {"replay-memory", KEY_REPLAY_MIB, "MIB", 0, "Set the memory of replay's step (default: 2048)",
+     0},
+    {"actor-memory", KEY_ACTOR_MIB, "MIB", 0,
+     "Set the memory of each actor and evaluator (default: 512)", 0},
     {0},
 };
 
@@ -113,16 +117,15 @@ static const struct argp slurm_argp = {
     .parser = parse,
     .children = children,
     .args_doc = "FILE",
-    .doc = "Prints a job for Slurm: learner, replay and evaluators on one node, actors in another "
-           "component of the job, and learners over several nodes in one of their own. A requeued "
-           "job goes on with its run; before its time limit it "
-           "saves everything.\v"
-           "FILE is an experiment, or the name of a preset (octet presets).\n"
-           "Example: octet cluster slurm cartpole --actors 16 > job.sh && sbatch job.sh\n"
-           "\n"
-           "The run folder (default: runs/NAME-JOB where sbatch is called) must be on a file "
-           "system that all nodes share. More actors, which may come and go: sbatch --array=0-15 "
-           "RUN/actors.sh.",
+    .doc =
+        "Prints a job script for Slurm. Learner, replay and evaluators run on one node, actors in "
+        "another component of the job, and learners on several nodes in a component of their own. "
+        "The job saves everything before its time limit; if it is requeued, it continues its run.\v"
+        "FILE is an experiment, or the name of a preset (octet presets).\n"
+        "Example: octet cluster slurm cartpole --actors 16 > job.sh && sbatch job.sh\n\n"
+        "The run folder (default: runs/NAME-JOB in the folder where sbatch is called) must be on a "
+        "file system that all nodes share. To add more actors, which may come and go: sbatch "
+        "--array=0-15 RUN/actors.sh.",
 };
 
 // Learners over several nodes: as octet-learner asks for them, before the job waits for its nodes.
@@ -135,19 +138,19 @@ learners_check(const slurm_options *o, const cli_cluster_plan *plan)
     }
     if (plan->config.learner.asynchronous) {
         cli_usage_error(o->cluster.command, "--learner-nodes: learners that share their parameters "
-                                            "(learner.asynchronous) are on one node");
+                                            "(learner.asynchronous) must run on one node");
     }
     if (count % o->learner_nodes != 0) {
         cli_usage_error(o->cluster.command,
-                        "--learner-nodes is %u, and learner.count is %u: each node has as many "
-                        "learners as the others, so --learners has to be a multiple of it",
+                        "--learner-nodes is %u, but learner.count is %u; every node has the same "
+                        "number of learners, so --learners must be a multiple of --learner-nodes",
                         (unsigned)o->learner_nodes, (unsigned)count);
     }
     if (!o->cluster.insecure && !o->insecure_mpi) {
-        cli_usage_error(o->cluster.command,
-                        "--learner-nodes: learners on several nodes send each other batches and "
-                        "gradients by MPI, which is not encrypted: give --insecure-mpi where their "
-                        "network is the cluster's own");
+        cli_usage_error(
+            o->cluster.command,
+            "--learner-nodes: learners on several nodes exchange batches and gradients by MPI, "
+            "which is not encrypted; give --insecure-mpi if their network is the cluster's own");
     }
 }
 
@@ -239,7 +242,7 @@ settings_print(FILE *out, const slurm_options *o, const cli_cluster_plan *plan)
     char run[CLI_PATH_MAX + 2] = "", certs[CLI_PATH_MAX] = "", here[CLI_PATH_MAX] = "";
     const char *given = o->cluster.run_dir;
     if (given != NULL && given[0] != '/' && getcwd(here, sizeof(here)) == NULL) {
-        cli_error(o->cluster.command, "--run-dir: the working folder is not known");
+        cli_error(o->cluster.command, "--run-dir: cannot find out the working folder");
         exit(CLI_EXIT_FAILED);
     }
     if (given != NULL) {

@@ -39,19 +39,24 @@ enum {
 
 static const struct argp_option option_table[] = {
     {"hosts", KEY_HOSTS, "A,B,…", 0,
-     "Hosts as ssh knows them: the first has learner and replay, the others have the actors", 0},
-    {"learner-host", KEY_LEARNER_HOST, "HOST", 0, "Which of them has learner and replay", 0},
+     "Train on these hosts, named as for ssh: learner and replay run on the first, actors on the "
+     "others",
+     0},
+    {"learner-host", KEY_LEARNER_HOST, "HOST", 0,
+     "Run learner and replay on this one of the hosts (default: the first)", 0},
     {"address", KEY_ADDRESS, "ADDRESS", 0,
-     "By which the other hosts reach that one (default: its name in ssh's configuration)", 0},
+     "Set the address by which the other hosts reach the learner's host (default: its name in "
+     "ssh's configuration)",
+     0},
     {"ssh", KEY_SSH, "OPTIONS", 0,
-     "Options of ssh and scp, such as \"-F my_config -o Port=2222\" (default: your "
-     "configuration's)",
+     "Pass options to ssh and scp, such as \"-F my_config -o Port=2222\" (default: those of your "
+     "configuration)",
      0},
     {"relays", KEY_RELAYS, NULL, 0,
-     "A relay on each host that has actors, which go through it: for hundreds of actors", 0},
+     "Run a relay on each host with actors, through which they connect; for hundreds of actors", 0},
     {"installed", KEY_INSTALLED, NULL, 0,
-     "The hosts have Octet's programs on their path: copy none", 0},
-    {"resume", KEY_RESUME, NULL, 0, "Continue the run in --run-dir, on whichever hosts", 0},
+     "Use Octet's programs on the hosts' PATH instead of copying them there", 0},
+    {"resume", KEY_RESUME, NULL, 0, "Continue the run in --run-dir, on these or other hosts", 0},
     {0},
 };
 
@@ -74,10 +79,10 @@ host_add(ssh_options *o, char *host)
     if (host[0] == '\0' || host[0] == '-' || (at != NULL && at[1] == '\0') ||
         strspn(host, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-@") !=
             strlen(host)) {
-        cli_usage_error(o->cluster.command,
-                        "--hosts has '%s'; allowed are names or addresses, also USER@HOST, with "
-                        "commas between them",
-                        host);
+        cli_usage_error(
+            o->cluster.command,
+            "--hosts has '%s'; allowed are names or addresses, also USER@HOST, separated by commas",
+            host);
     }
     for (size_t i = 0; i < o->host_count; i++) {
         if (strcmp(o->hosts[i], host) == 0) {
@@ -159,14 +164,13 @@ static const struct argp ssh_argp = {
     .parser = parse,
     .children = children,
     .args_doc = "FILE --hosts A,B,…",
-    .doc = "Trains on several hosts by ssh alone: copies programs and certificates there, starts "
-           "the daemons, shows what they log, and at the end, or on Ctrl-C, ends them, copies the "
-           "run folder here and removes what it had copied.\v"
+    .doc = "Trains on several hosts with nothing but ssh: copies programs and certificates to the "
+           "hosts, starts the daemons and shows their logs. At the end, or on Ctrl-C, it stops the "
+           "daemons, copies the run folder to this machine and removes what it had copied.\v"
            "FILE is an experiment, or the name of a preset (octet presets).\n"
-           "Example: octet cluster ssh cartpole --hosts train,node1,node2 --actors 16\n"
-           "\n"
-           "ssh must need no password (BatchMode). The actors' hosts must reach the ports of "
-           "learner and replay on the first one.",
+           "Example: octet cluster ssh cartpole --hosts train,node1,node2 --actors 16\n\n"
+           "ssh must work without a password (BatchMode). The actors' hosts must be able to reach "
+           "the ports of learner and replay on the first host.",
 };
 
 static void
@@ -174,7 +178,7 @@ options_check(ssh_options *o)
 {
     const char *command = o->cluster.command;
     if (o->host_count == 0) {
-        cli_usage_error(command, "no --hosts: where is it to train?");
+        cli_usage_error(command, "no --hosts given; name the hosts to train on");
     }
     if (o->learner_host == NULL) {
         o->learner_host = o->hosts[0];
@@ -184,7 +188,7 @@ options_check(ssh_options *o)
         is_there = is_there || strcmp(o->hosts[i], o->learner_host) == 0;
     }
     if (!is_there) {
-        cli_usage_error(command, "--learner-host is '%s', which --hosts does not have",
+        cli_usage_error(command, "--learner-host is '%s', which is not one of --hosts",
                         o->learner_host);
     }
     if (o->resume && o->cluster.run_dir == NULL) {

@@ -49,7 +49,7 @@ check() {
     mkdir -p "$folder/run" 2>/dev/null || fail "cannot make the folder $folder: $(mkdir -p "$folder/run" 2>&1)"
     chmod 700 "$folder"
     rm -rf "$folder/run.new" && mkdir "$folder/run.new" || exit
-    : >"$folder/.room" || fail "cannot write in $folder"
+    : >"$folder/.room" || fail "cannot write to $folder"
     room=$(df -Pk "$folder" | awk 'NR == 2 { print int($4 / 1024) }')
     [ "$room" -ge "$1" ] || fail "no room: $room MiB are free in $folder, $1 MiB are needed"
     uname -sm
@@ -65,7 +65,7 @@ ready() {
     mkdir pid exit
     PATH=$folder/bin:$PATH
     for name in octet-replay octet-learner octet-actor "$@"; do
-        program=$(command -v "$name") || fail "$name is neither copied nor on the path"
+        program=$(command -v "$name") || fail "$name is neither copied nor on the PATH"
         said=$("$program" --version 2>&1) && continue
         lacks=$(ldd "$program" 2>/dev/null | awk '/not found/ { printf "%s%s", n++ ? ", " : "", $1 }')
         [ -z "$lacks" ] || fail "$name lacks the libraries $lacks"
@@ -120,7 +120,7 @@ start() {
     while read -r name; do
         until [ -n "$(alive "$name")" ] || [ -s "exit/$name" ] || [ -e stopped ]; do
             tries=$((tries + 1))
-            [ "$tries" -lt 1200 ] || fail "$name does not begin to run"
+            [ "$tries" -lt 1200 ] || fail "$name does not start"
             sleep 0.05
         done
     done <started

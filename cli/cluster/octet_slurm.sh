@@ -8,7 +8,7 @@
 set -uo pipefail
 umask 077
 if [ -z "${SLURM_JOB_ID-}" ]; then
-    echo "this is a job: sbatch $0" >&2
+    echo "this is a job script; start it with sbatch $0" >&2
     exit 2
 fi
 stopping=
@@ -30,7 +30,7 @@ holder() {
         if [ "$state" != COMPLETING ] || [ "$tries" -ge "${OCTET_COMPLETING_TRIES-150}" ]; then
             break
         fi
-        [ "$tries" -ne 0 ] || say "waits for the end of job $1" >&2
+        [ "$tries" -ne 0 ] || say "waiting for job $1 to end" >&2
         tries=$((tries + 1))
         sleep 2
     done
@@ -46,7 +46,7 @@ take() {
     if [ -n "$owner" ] && [ "$owner" != "$SLURM_JOB_ID" ]; then
         state=$(holder "$owner")
         if [ -n "$state" ]; then
-            say "job $owner has the run in $run ($state): wait for its end, or scancel $owner" >&2
+            say "job $owner is using $run ($state); wait for it to end, or scancel $owner" >&2
             return 1
         fi
     fi
@@ -119,7 +119,7 @@ learners() {
         [ ! -e "$work/stopping" ] || return "$code"
         [ $((SECONDS - begun)) -lt 60 ] || deaths=0
         deaths=$((deaths + 1))
-        say "a learner has died (exit code $code), $deaths times in short order"
+        say "a learner died (exit code $code), $deaths times in short order"
         [ "$deaths" -lt 10 ] || return "$code"
     done
 }
@@ -145,7 +145,7 @@ end_all() {
 }
 
 stop() {
-    say "SIGTERM: everything is saved, then the job ends"
+    say "SIGTERM: saving everything before the job ends"
     stopping=1
     touch "$work/stopping"
     end_all

@@ -125,8 +125,8 @@ machines_differ() {
     mine=$(uname -sm)
     for number in "${!hosts[@]}"; do
         if [ "$(cat "$here/said.$number")" != "$mine" ]; then
-            wrong "${hosts[number]} is a $(cat "$here/said.$number"), this machine a $mine: its programs do not run there;" \
-                "install Octet on all hosts and say --installed"
+            wrong "${hosts[number]} is a $(cat "$here/said.$number"), this machine is a $mine, whose programs do not run there;" \
+                "install Octet on all hosts and use --installed"
             return 0
         fi
     done
@@ -224,13 +224,13 @@ put() {
     on "$1" stop && there=$(on "$1" saved) || return
     if [ -n "$there" ] && [ "$there" != "$saved" ]; then
         if [ "$1" != "$learner_host" ] || [ "$there" -lt "${saved:-0}" ]; then
-            echo "$remote/run has a checkpoint that the run here has not, and it would be lost: copy it or remove it" >&2
+            echo "$remote/run has a checkpoint that the run here lacks and that would be lost; copy it or remove it" >&2
             return 1
         fi
     fi
     copy "$1" "$from"/* . || return
     if [ "$1" = "$learner_host" ] && [ -n "$there" ]; then
-        echo "goes on with the run in $remote"
+        echo "continuing the run in $remote"
     elif [ "$1" = "$learner_host" ] && [ ${#resumed[@]} -gt 0 ]; then
         copy "$1" "${resumed[@]}" run.new || return
     fi
@@ -357,7 +357,7 @@ finish() {
     rm -f "$here/broken"
     : >"$here/done"
     if [ -n "$started" ]; then
-        say "ends the daemons"
+        say "stopping the daemons"
         each "cannot end its daemons" stop "${hosts[@]}"
         unfollow
         rm -rf "$collected"
@@ -422,7 +422,7 @@ if [ -n "$resume" ]; then
     mapfile -d '' -t resumed < <(find "$run_dir" -mindepth 1 -maxdepth 1 ! -name log ! -name .lock ! -name .collect ! -name certs \
         ! -name job ! -name actors.sh -print0)
 fi
-say "looks at ${#hosts[@]} hosts"
+say "checking ${#hosts[@]} hosts"
 each "cannot be used" check "${hosts[@]}" || finish 1
 if [ ${#programs[@]} -gt 0 ] && machines_differ; then
     finish 1
@@ -431,7 +431,7 @@ if ! certificates || ! share_out; then
     finish 1
 fi
 quit_if_asked
-say "copies to ${hosts[*]}"
+say "copying to ${hosts[*]}"
 if ! each "cannot be prepared" put "${hosts[@]}"; then
     grep -qs "lacks the libraries" "$here"/wrong.* && say "hosts need the libraries of Octet's programs: apt-get install libnng1 libuv1 libprotobuf-c1 libyaml-0-2 libzstd1 libjansson4" \
         "libssl3 libmicrohttpd12 libopenblas0-pthread libopenmpi3 (Debian 12)"
@@ -444,10 +444,10 @@ quit_if_asked
 started=1 # also what is broken off meanwhile
 each "cannot start its daemons" start "${hosts[@]}" || finish 1
 for number in "${!hosts[@]}"; do
-    say "${hosts[number]}: $(grep -c . "$here/host.$number/daemons.sh") daemons under $(cat "$here/said.$number")"
+    say "${hosts[number]}: started $(grep -c . "$here/host.$number/daemons.sh") daemons under $(cat "$here/said.$number")"
 done
 [ -n "$insecure" ] || [ -n "$certs" ] ||
-    say "to look at it: octet status --learner tls+tcp://$head:$port --tls $run_dir/certs/operator"
+    say "to watch the run: octet status --learner tls+tcp://$head:$port --tls $run_dir/certs/operator"
 for host in "${hosts[@]}"; do
     follow "$host" &
 done

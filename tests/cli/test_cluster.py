@@ -86,28 +86,28 @@ def test_refusals():
         ("ssh", "cartpole"): "no --hosts",
         ("ssh", "cartpole", "--hosts", "a,b,a"): "--hosts has 'a' twice",
         ("ssh", "cartpole", "--hosts", "a,-oProxyCommand=x"): "--hosts has '-oProxyCommand=x'",
-        ("ssh", "cartpole", "--hosts", "a,b", "--learner-host", "c"): "--learner-host is 'c', which --hosts does not have",
+        ("ssh", "cartpole", "--hosts", "a,b", "--learner-host", "c"): "--learner-host is 'c', which is not one of --hosts",
         ("ssh", "cartpole", "--hosts", "a", "--actors", "0"): "--actors is '0'",
         ("ssh", "cartpole", "--hosts", "a", "--port", "80"): "--port is '80'",
         ("ssh", "cartpole", "--hosts", "a", "--port", "65524"): "--port is 65524; allowed are numbers up to 65523",
         ("slurm", "cartpole", "--port", "65509", "--set", "replay.shards=4"):
-            "--port is 65509; allowed are numbers up to 65508: with its shards of replay the run uses 27 more",
+            "--port is 65509; allowed are numbers up to 65508, since with its shards of replay the run uses 27 more",
         ("ssh", "cartpole", "--hosts", "a", "--name", "No_label"): "--name is 'No_label'",
         ("ssh", "cartpole", "--hosts", "a", "--address", "a b"): "--address is 'a b'",
         ("ssh", "cartpole", "--hosts", "a", "--address", "fd00::1"): "--address is 'fd00::1'; allowed is a DNS name or an IPv4 address",
         ("ssh", "cartpole", "--hosts", "a", "--resume"): "--resume needs --run-dir",
-        ("ssh", "cartpole", "--hosts", "a", "--certs", "x", "--insecure"): "one of both is allowed",
+        ("ssh", "cartpole", "--hosts", "a", "--certs", "x", "--insecure"): "--certs and --insecure exclude each other",
         ("ssh", "cartpole", "--hosts", "a,b", "--set", "run.deterministic=true"):
-            "run.deterministic: a run in lock-step needs actors that are numbered",
+            "run.deterministic: a run in lock-step needs numbered actors",
         ("slurm", "cartpole", "--sbatch", "-p long"): "--sbatch is '-p long'",
         ("slurm", "cartpole", "--sbatch", "--time=1\nrm -rf x"): "allowed are options of sbatch on one line",
         ("slurm", "cartpole", "--actor-memory", "1"): "--actor-memory is '1'",
-        ("slurm", "cartpole", "--learners", "4", "--learner-nodes", "2"): "MPI, which is not encrypted: give --insecure-mpi",
+        ("slurm", "cartpole", "--learners", "4", "--learner-nodes", "2"): "MPI, which is not encrypted; give --insecure-mpi",
         ("slurm", "cartpole", "--learners", "4", "--learner-nodes", "3", "--insecure"):
-            "--learner-nodes is 3, and learner.count is 4: each node has as many",
-        ("slurm", "cartpole", "--learner-nodes", "2", "--insecure-mpi"): "--learner-nodes is 2, and learner.count is 1",
+            "--learner-nodes is 3, but learner.count is 4; every node has the same number",
+        ("slurm", "cartpole", "--learner-nodes", "2", "--insecure-mpi"): "--learner-nodes is 2, but learner.count is 1",
         ("slurm", "cartpole", "--learners", "2", "--learner-nodes", "2", "--insecure", "--set", "learner.asynchronous=true"):
-            "(learner.asynchronous) are on one node",
+            "(learner.asynchronous) must run on one node",
         ("slurm", "cartpole", "--learners", "65"): "--learners is '65'",
         ("ssh", "cartpol", "--hosts", "a"): "did you mean 'cartpole'?",
         ("ssh", "cartpole", "--hosts", "a", "--set", "algo.n_stp=3"): "did you mean algo.n_step?",
@@ -118,14 +118,14 @@ def test_refusals():
     result = octet("ssh", "pendulum", "--hosts", "a", "--set", "algo.name=dqn", status=1)
     assert "--set algo.name=dqn: error: algo.name: dqn needs discrete actions" in result.stderr, result
     result = octet("ssh", "cartpole", "--hosts", "a", "--certs", "/nowhere", status=1)
-    assert "/nowhere/learner/ca.crt: octet certs issue learner learner --dir /nowhere makes it" in result.stderr, result
+    assert "/nowhere/learner/ca.crt; octet certs issue learner learner --dir /nowhere makes it" in result.stderr, result
     with tempfile.TemporaryDirectory() as folder:
         for role in ("learner", "replay", "actor", "evaluator"):
             (pathlib.Path(folder) / role).mkdir()
             for file in ("ca.crt", "crl.pem", "node.crt", "node.key"):
                 (pathlib.Path(folder) / role / file).touch()
         result = octet("ssh", "cartpole", "--hosts", "a,b", "--certs", folder, "--relays", status=1)
-        assert f"{folder}/relay/ca.crt: octet certs issue relay relay --dir {folder} makes it" in result.stderr, result
+        assert f"{folder}/relay/ca.crt; octet certs issue relay relay --dir {folder} makes it" in result.stderr, result
 
 
 def test_how_to_look_at_a_run_on_kubernetes():
@@ -481,7 +481,7 @@ def test_slurm_run_that_is_taken():
                 ("", running, 0, "ended: "), ("2", running, 0, "ended: "), ("1", gone, 0, "ended: "), ("1", "", 0, "ended: "),
                 ("1", "[ -e $0.asked ] || { : >$0.asked; echo COMPLETING; }", 0, "ended: "),
                 ("1", "echo COMPLETING", 1, "(COMPLETING)"),
-                ("1", running, 1, f"job 1 has the run in {run} (RUNNING): wait for its end, or scancel 1"),
+                ("1", running, 1, f"job 1 is using {run} (RUNNING); wait for it to end, or scancel 1"),
                 ("1", "echo PENDING; echo PENDING", 1, "(PENDING)"),
                 ("1", "echo 'Unable to contact slurm controller' >&2; exit 1", 1, "(Unable to contact slurm controller)")):
             (run / "job").mkdir(parents=True)

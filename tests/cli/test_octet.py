@@ -995,7 +995,7 @@ class Supervisor(Case):
         with open(self.home / "s/trial-0001-seed-1/.lock", encoding="utf-8") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             sweep = self.start("sweep", "--resume", "--sweep-dir", "s")
-            while "waits for the octet train" not in (line := sweep.stdout.readline()):
+            while "waiting for the octet train" not in (line := sweep.stdout.readline()):
                 self.assertTrue(line, "the sweep goes on")
             sweep.send_signal(signal.SIGINT)
             out, err = sweep.communicate(timeout=DEADLINE_S)

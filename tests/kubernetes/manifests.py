@@ -581,7 +581,7 @@ def bad_input_is_refused_in_words():
         ("--relays", "many"): "--relays is 'many'",
         ("--relays", "1", "--port", "9447"): "where metrics are served",
         ("--relays", "1", "--port", "65519"): "--port is 65519; allowed are numbers up to 65518",
-        ("--set", "run.deterministic=true"): "run.deterministic: a run in lock-step needs actors that are numbered",
+        ("--set", "run.deterministic=true"): "run.deterministic: a run in lock-step needs numbered actors",
         ("--run-dir", "x"): "in the learner's volume",
         ("--certs", "a b;c"): "--certs is 'a b;c'",
         ("--set", "replay.path=a\xff"): "replay.path",

@@ -213,7 +213,7 @@ def requeue(check, world):
     actors = world.run("sbatch", "--parsable", "--array=0-1", run / "actors.sh").strip()
     other = world.run("sbatch", "--parsable", world.folder / "second.sh").strip()
     wait_for("an end of the same script", lambda: ended(world, other), numbers=world.jobs)
-    check.that(world.state(other)["ExitCode"] == "1:0" and f"job {job} has the run in {run} (RUNNING): wait for its end, or scancel {job}" in
+    check.that(world.state(other)["ExitCode"] == "1:0" and f"job {job} is using {run} (RUNNING); wait for it to end, or scancel {job}" in
                (world.folder / "log/second.log").read_text(encoding="utf-8"), "the same script again leaves the run to this job")
     wait_for("four actors", lambda: newest(run, "actors") == 4, numbers=world.jobs)
     check.that(True, "an array of two actors takes part")

@@ -369,7 +369,7 @@ def killed(check, world):
     wait_for("an end of what it left here", lambda: not world.running("desk", "octet_ssh.sh"))
     process = world.start("again", *arguments, "--resume", hosts="h1,h2")
     wait_for("a learner", lambda: goes_on(process) and "LEARNER-RESUME" in world.said("again"), numbers=lambda: world.said("again"))
-    check.that("h1: goes on with the run in octet-runs/killed" in world.said("again"), "it says what it goes on with")
+    check.that("h1: continuing the run in octet-runs/killed" in world.said("again"), "it says what it goes on with")
     resumed = int(re.search(r"LEARNER-RESUME .* (\d+) environment steps", world.said("again"))[1])
     check.that(resumed >= saved, f"it goes on after {resumed} steps, of {saved}")
     status = end(world, process)
@@ -442,7 +442,7 @@ def refusals(check, world):
     check.that(status == 1 and all(f"{h}: cannot be prepared: octet-actor lacks the libraries libnnx.so.1" in said for h in HOSTS),
                "libraries that a host lacks")
     status = world.start("bare", "--run-dir", "bare", "--installed").wait(DEADLINE_S)
-    check.that(status == 1 and "octet-replay is neither copied nor on the path" in world.said("bare"), "--installed, and is not")
+    check.that(status == 1 and "octet-replay is neither copied nor on the PATH" in world.said("bare"), "--installed, and is not")
     for name in ("refused", "lacks", "bare"):
         nothing_left(check, world, name)
 
