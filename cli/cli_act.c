@@ -36,8 +36,8 @@ typedef struct act_state {
 
 static const struct argp_option option_table[] = {
     {"policy", KEY_POLICY, "POLICY", 0,
-     "Policy file, or run folder; may also be given as an argument", 0},
-    {"outputs", KEY_OUTPUTS, 0, 0, "Print the network's raw outputs after the action", 0},
+     "Run this policy file, or that of this run folder; may also be given as an argument", 0},
+    {"outputs", KEY_OUTPUTS, 0, 0, "Also print the network's raw outputs, after the action", 0},
     {0},
 };
 
@@ -65,8 +65,8 @@ static const struct argp act_argp = {
     .options = option_table,
     .parser = parse,
     .args_doc = "",
-    .doc = "Acts greedily: reads one observation from each line of standard input (numbers "
-           "separated by blanks, tabs or commas) and writes the action as one line.\v"
+    .doc = "Runs a policy greedily: reads one observation from each line of standard input "
+           "(numbers separated by blanks, tabs or commas) and prints its action as one line.\v"
            "A malformed line ends the command with exit code 1.\n"
            "Example: echo 0 0 0.01 0 | octet act --policy runs/pole/policy.oct",
 };
@@ -117,7 +117,7 @@ cli_act(int argc, char **argv)
     act_options options = {0};
     cli_options_parse(&act_argp, argc, argv, &options);
     if (options.policy == NULL) {
-        cli_usage_error("act", "no policy; name one with --policy");
+        cli_usage_error("act", "no policy given; name one with --policy");
     }
     (void)signal(SIGPIPE, SIG_IGN);
     char error[512], path[CLI_PATH_MAX];

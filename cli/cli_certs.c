@@ -61,24 +61,28 @@ enum { KEY_DIR = 256, KEY_DAYS, KEY_NAME, KEY_HOST, KEY_RENEW, KEY_REVOKE_OLD };
 
 #define OPTION_DIR                                                                                 \
     {                                                                                              \
-        "dir", KEY_DIR, "FOLDER", 0, "Folder of the CA (default: octet-certs)", 0                  \
+        "dir", KEY_DIR, "FOLDER", 0, "Use the CA in FOLDER (default: octet-certs)", 0              \
     }
 
 static const struct argp_option init_options[] = {
     OPTION_DIR,
-    {"days", KEY_DAYS, "N", 0, "How long the CA is good (default: 3650)", 0},
-    {"name", KEY_NAME, "TEXT", 0, "What the CA calls itself (default: Octet CA)", 0},
+    {"days", KEY_DAYS, "N", 0, "Make the CA valid for N days (default: 3650)", 0},
+    {"name", KEY_NAME, "TEXT", 0, "Name the CA (default: Octet CA)", 0},
     {0},
 };
 
 static const struct argp_option issue_options[] = {
     OPTION_DIR,
     {"host", KEY_HOST, "HOST", 0,
-     "A DNS name or an IP address by which others reach it, beside NAME; may be repeated", 0},
-    {"days", KEY_DAYS, "N", 0, "How long the certificate is good (default: 397)", 0},
+     "Add a DNS name or IP address by which others reach the daemon, besides NAME; may be repeated",
+     0},
+    {"days", KEY_DAYS, "N", 0, "Make the certificate valid for N days (default: 397)", 0},
     {"renew", KEY_RENEW, NULL, 0,
-     "A new key and certificate for a NAME that has one; without --host for the same hosts", 0},
-    {"revoke-old", KEY_REVOKE_OLD, NULL, 0, "With --renew: revoke what NAME had before", 0},
+     "Make a new key and certificate for a NAME that already has one; without --host, for the same "
+     "hosts",
+     0},
+    {"revoke-old", KEY_REVOKE_OLD, NULL, 0,
+     "With --renew, revoke the certificate that NAME had before", 0},
     {0},
 };
 
@@ -136,14 +140,14 @@ parse(int key, char *arg, struct argp_state *state)
             oct_text_add(&s->hosts, ",%s:%s", cli_certs_host_kind(arg), arg);
         }
         if (s->hosts.truncated) {
-            cli_usage_error(s->command, "these are too many hosts");
+            cli_usage_error(s->command, "there are too many hosts");
         }
     } else if (key == KEY_RENEW) {
         options->renew = true;
     } else if (key == KEY_REVOKE_OLD) {
         options->revoke_old = true;
     } else if (key == ARGP_KEY_ARG && state->arg_num == s->words_max) {
-        cli_usage_error(s->command, "'%s' is one word too many", arg);
+        cli_usage_error(s->command, "unexpected argument '%s'", arg);
     } else if (key == ARGP_KEY_ARG) {
         s->words[state->arg_num] = arg;
     } else {
@@ -187,20 +191,21 @@ static const struct command {
 } commands[] = {
     {"init", "make a certificate authority (CA) in a new folder", cli_certs_init, CA_DAYS, 0, NULL,
      init_options,
-     "Makes a certificate authority in a new folder: a key, a certificate, an empty list of what "
-     "is revoked.\v"
+     "Makes a certificate authority (CA) in a new folder: a key, a certificate and an empty "
+     "revocation list.\v"
      "Example: octet certs init --name \"Octet of our lab\""},
-    {"issue", "a key and a certificate for a daemon, or a person", cli_certs_issue, DAYS, 2,
+    {"issue", "make a key and a certificate for a daemon or a person", cli_certs_issue, DAYS, 2,
      "ROLE NAME", issue_options,
-     "Makes a key and a certificate in FOLDER/NAME, the folder that --tls of a daemon wants. ROLE "
-     "is learner, replay, actor, evaluator, relay or operator (people, and Prometheus).\v"
+     "Makes a key and a certificate in FOLDER/NAME, the folder to give to a daemon's --tls. ROLE "
+     "is learner, replay, actor, evaluator, relay or operator (for people and Prometheus).\v"
      "Example: octet certs issue learner learner --host train.example.org --host 10.0.0.5"},
-    {"revoke", "a name that may no longer connect", cli_certs_revoke, 0, 1, "NAME", dir_options,
-     "Revokes every certificate of NAME that is still good, renews crl.pem and copies it into the "
-     "folder of every name.\v"
+    {"revoke", "revoke the certificates of a name, which can then no longer connect",
+     cli_certs_revoke, 0, 1, "NAME", dir_options,
+     "Revokes every valid certificate of NAME, renews crl.pem and copies it to the folder of every "
+     "name.\v"
      "Example: octet certs revoke actor-3"},
-    {"list", "every certificate, and when it expires", cli_certs_list, 0, 0, NULL, dir_options,
-     "Shows every certificate, the oldest first.\v"
+    {"list", "list all certificates and when they expire", cli_certs_list, 0, 0, NULL, dir_options,
+     "Lists all certificates, oldest first, and when they expire.\v"
      "Example: octet certs list"},
 };
 
@@ -236,10 +241,11 @@ cli_certs_run(int argc, char **argv)
     for (size_t i = 0; i < OCT_COUNTOF(list); i++) {
         list[i] = (cli_command){commands[i].name, run, commands[i].help};
     }
-    const cli_family family = {.name = "certs",
-                               .about = "Certificates for daemons on separate hosts.",
-                               .list = list,
-                               .count = OCT_COUNTOF(list),
-                               .start = "octet certs init"};
+    const cli_family family = {
+        .name = "certs",
+        .about = "Makes, lists and revokes certificates for daemons on separate hosts.",
+        .list = list,
+        .count = OCT_COUNTOF(list),
+        .start = "octet certs init"};
     return cli_family_run(&family, argc, argv);
 }

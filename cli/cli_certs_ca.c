@@ -65,7 +65,7 @@ failed(const cli_certs *certs, const char *what, const char *file, const char *w
         why = access(file, R_OK) != 0 ? strerror(errno) : ERR_reason_error_string(ERR_peek_error());
     }
     cli_error("certs", "cannot %s '%s/%s': %s", what, certs->folder, file,
-              why != NULL ? why : "it is damaged; put it back from a backup");
+              why != NULL ? why : "it is damaged; restore it from a backup");
     return OCT_EIO;
 }
 
@@ -104,7 +104,7 @@ settle(const cli_certs *certs, bool is_late)
         err = failed(certs, "remove", PENDING, strerror(errno));
     }
     if (err == OCT_OK && is_late) {
-        fprintf(stderr, "octet certs: %s had been interrupted and is finished now\n", what);
+        fprintf(stderr, "octet certs: finished %s, which had been interrupted\n", what);
     }
     free(text);
     return err;
@@ -145,7 +145,7 @@ enter(cli_certs *certs, bool is_new)
     }
     oct_lock got = oct_file_lock(certs->lock_fd, false); // a file system without locks is no error
     if (got == OCT_LOCK_TAKEN) {
-        fprintf(stderr, "octet certs: another one is at work in '%s': waiting for it\n",
+        fprintf(stderr, "octet certs: waiting for another octet certs that works in '%s'\n",
                 certs->folder);
         got = flock(certs->lock_fd, LOCK_EX) == 0 ? OCT_LOCK_HELD : OCT_LOCK_FAILED;
     }
@@ -189,8 +189,8 @@ static oct_err
 read_file(const cli_certs *certs, const char *file)
 {
     if (access(file, R_OK) != 0) {
-        cli_error("certs", "'%s' is no CA folder of octet certs init: %s: %s", certs->folder, file,
-                  strerror(errno));
+        cli_error("certs", "'%s' is not a CA folder of octet certs init: %s: %s", certs->folder,
+                  file, strerror(errno));
         return OCT_ENOTFOUND;
     }
     BIO *pem = BIO_new_file(file, "r");
@@ -349,7 +349,7 @@ cli_certs_init(cli_certs *certs, const cli_certs_options *options)
     globfree(&found);
     if (!is_empty) {
         cli_error("certs", "'%s'%s; --dir names another", certs->folder,
-                  access("ca.crt", F_OK) == 0 ? " is a CA folder already and stays as it is"
+                  access("ca.crt", F_OK) == 0 ? " is already a CA folder and is left unchanged"
                                               : ": Directory not empty");
         return OCT_EINVAL;
     }
@@ -367,8 +367,9 @@ cli_certs_init(cli_certs *certs, const cli_certs_options *options)
     NEED(BIO_puts(file_in(certs, ".", "issued.pem"), ISSUED_TITLE));
     crl_add(certs);
     OCT_TRY(commit(certs));
-    printf("%s: a CA for %" PRIu32 " days. Anyone with %s/ca.key can make certificates: keep the "
-           "folder off the hosts that train.\n  next: octet certs issue learner NAME --host HOST\n",
+    printf("%s: a CA for %" PRIu32
+           " days. Anyone with %s/ca.key can make certificates; keep the folder off the hosts that "
+           "train.\n  next: octet certs issue learner NAME --host HOST\n",
            certs->folder, options->days, certs->folder);
     return OCT_OK;
 }
@@ -383,21 +384,21 @@ check(const cli_certs *certs, const cli_certs_options *options, const entry *old
     (void)ASN1_TIME_diff(&days, &seconds, NULL, X509_get0_notAfter(certs->ca));
     days = OCT_MAX(days, 0);
     if (old == NULL && options->renew) {
-        cli_error("certs", "no certificate of '%s' to renew; octet certs list shows all", name);
+        cli_error("certs", "'%s' has no certificate to renew; octet certs list shows all", name);
     } else if (old == NULL && access(name, F_OK) == 0) {
-        cli_error("certs", "'%s/%s' is not of this CA; move it away", certs->folder, name);
+        cli_error("certs", "'%s/%s' does not belong to this CA; move it away", certs->folder, name);
     } else if (old != NULL && !options->renew) {
-        cli_error("certs", "'%s' has a certificate of role %s already; --renew makes a new one",
+        cli_error("certs", "'%s' already has a certificate of role %s; --renew makes a new one",
                   name, old->role);
     } else if (old != NULL && old->is_good && strcmp(old->role, options->role) != 0) {
         cli_error("certs",
-                  "'%s' has a certificate of role %s that is still good; octet certs revoke %s "
-                  "comes before another role",
+                  "'%s' has a certificate of role %s that is still valid; to give it another role, "
+                  "first use octet certs revoke %s",
                   name, old->role, name);
     } else if (days < (int)options->days) {
         cli_error("certs",
-                  "the CA is good for %d more days; allowed is --days up to %d, then a new CA is "
-                  "needed",
+                  "the CA is valid for %d more days; allowed is --days up to %d; after that, a new "
+                  "CA is needed",
                   days, days);
     } else {
         return OCT_OK;
@@ -488,11 +489,11 @@ cli_certs_issue(cli_certs *certs, const cli_certs_options *options)
     (void)X509V3_EXT_print_fp(stdout, X509_get_ext(cert, hosts), 0, 0);
     printf("; good for %" PRIu32 " days\n", options->days);
     if (options->renew) {
-        printf("  copy node.key and node.crt of %s/%s over those on its host; a daemon takes them "
-               "up without a restart\n",
+        printf("  copy node.key and node.crt from %s/%s over those on its host; a daemon reloads "
+               "them without a restart\n",
                folder, name);
     } else {
-        printf("  copy the folder %s/%s to its host (scp -rp %s/%s HOST:tls); start there with: "
+        printf("  copy the folder %s/%s to its host (scp -rp %s/%s HOST:tls) and start there: "
                "octet%s --tls tls\n",
                folder, name, folder, name, start_of(role));
     }
@@ -507,7 +508,7 @@ cli_certs_revoke(cli_certs *certs, const cli_certs_options *options)
 {
     const char *name = options->name;
     if (find_newest(certs, name) == NULL) {
-        cli_error("certs", "no certificate of '%s'; octet certs list shows all", name);
+        cli_error("certs", "'%s' has no certificate; octet certs list shows all", name);
         return OCT_ENOTFOUND;
     }
     OCT_TRY(unlock(certs));
@@ -518,7 +519,7 @@ cli_certs_revoke(cli_certs *certs, const cli_certs_options *options)
     if (revoked > 0) {
         printf("%s: %zu certificate%s revoked", name, revoked, revoked == 1 ? "" : "s");
     } else {
-        printf("%s: was revoked before, or has expired", name);
+        printf("%s: already revoked, or expired", name);
     }
     printf("; %s/crl.pem and its copies are new\n", certs->folder);
     print_crl(certs, name);

@@ -27,11 +27,11 @@ typedef struct compare_options {
 } compare_options;
 
 static const struct argp_option option_table[] = {
-    {"by", KEY_BY, "WHAT", 0, "Draw the curves by steps (default), updates or time", 0},
+    {"by", KEY_BY, "WHAT", 0, "Draw the curves over steps (default), updates or time", 0},
     {"threshold", KEY_THRESHOLD, "R", 0,
-     "Return to reach (default: run.stop_at_return of the configuration)", 0},
-    {"svg", KEY_SVG, "FILE", 0, "Draw the curves into an SVG file, too", 0},
-    {"json", KEY_JSON, NULL, 0, "Print one line of JSON instead", 0},
+     "Show when each run reaches return R (default: run.stop_at_return of the configuration)", 0},
+    {"svg", KEY_SVG, "FILE", 0, "Also draw the curves to an SVG file", 0},
+    {"json", KEY_JSON, NULL, 0, "Print the comparison as one line of JSON instead", 0},
     {0},
 };
 
@@ -78,9 +78,8 @@ static const struct argp compare_argp = {
     .options = option_table,
     .parser = parse,
     .args_doc = "RUN…",
-    .doc = "Compares runs: returns, steps and time to a threshold, curves. Runs whose "
-           "configurations differ in the seed alone are a group, of which the mean and the spread "
-           "are shown.\v"
+    .doc = "Compares runs: returns, steps and time to a threshold, learning curves. Runs whose "
+           "configurations differ only in the seed form a group, whose mean and spread are shown.\v"
            "RUN is a run folder, or a folder of runs, such as that of a sweep.\n"
            "Example: octet compare runs/a runs/b --threshold 475 --svg compare.svg",
 };
@@ -113,7 +112,7 @@ print_note(const cli_series *series)
     char line[CLI_SERIES_FOLDER_MAX + CLI_SERIES_REASON_MAX + 8], plain[sizeof(line)];
     if (series->why[0] != '\0') {
         (void)snprintf(line, sizeof(line), "%s: %s", series->folder, series->why);
-        fprintf(stderr, "octet compare: note: %s; it is a group of its own\n",
+        fprintf(stderr, "octet compare: note: %s; it forms its own group\n",
                 oct_text_quote(plain, sizeof(plain), line, strlen(line)));
     }
 }

@@ -25,11 +25,11 @@ typedef struct config_options {
 
 static const struct argp_option option_table[] = {
     {"markdown", KEY_MARKDOWN, NULL, 0, "Print the keys as Markdown, as in the documentation", 0},
-    {"check", KEY_CHECK, "FILE", 0, "Check an experiment file, or a preset, and report its errors",
+    {"check", KEY_CHECK, "FILE", 0, "Check an experiment file or a preset and report its errors",
      0},
-    {"resolved", KEY_RESOLVED, NULL, 0, "With --check: print every key with its value", 0},
-    {"explain", KEY_EXPLAIN, "ALGO", 0,
-     "Print the keys that matter to an algorithm, with usual values", 0},
+    {"resolved", KEY_RESOLVED, NULL, 0, "With --check, print every key with its value", 0},
+    {"explain", KEY_EXPLAIN, "ALGO", 0, "Print the keys that an algorithm uses, with usual values",
+     0},
     {0},
 };
 
@@ -65,10 +65,10 @@ static const struct argp config_argp = {
     .options = option_table,
     .parser = parse,
     .args_doc = "[KEY]",
-    .doc = "Prints the keys of an experiment: type, bounds, default, help. KEY is a key or a "
+    .doc = "Prints the keys of an experiment: type, bounds, default, meaning. KEY is a key or a "
            "section (learner.batch_size, learner).\v"
-           "Examples: octet config replay, octet config --explain sac, "
-           "octet config --check FILE --resolved",
+           "Examples: octet config replay, octet config --explain sac, octet config --check FILE "
+           "--resolved",
 };
 
 // How a name begins to be refused that is of no environment, rather than of one that is elsewhere.
@@ -91,8 +91,8 @@ suits_environment(const cli_experiment *experiment, const oct_config *config)
     bool is_unknown = strncmp(reason, NO_ENVIRONMENT, strlen(NO_ENVIRONMENT)) == 0;
     if (!is_unknown && strncmp(reason, "env.", strlen("env.")) == 0) {
         fprintf(stderr,
-                "note: the environment is not at hand, so that nothing is said about algo.name and "
-                "network with it: %s\n",
+                "note: the environment is not available, so algo.name and network are not checked "
+                "against it: %s\n",
                 reason);
         return true;
     }
@@ -192,16 +192,17 @@ print_key(const char *wanted)
     size_t printed = print_matching(description, wanted, &names);
     free(description);
     if (printed == 0 && access(wanted, F_OK) == 0) {
-        cli_usage_error("config",
-                        "'%s' is a file, no key; its values: octet config --check %s --resolved",
-                        wanted, wanted);
+        cli_usage_error(
+            "config",
+            "'%s' is a file, not a key; to see its values: octet config --check %s --resolved",
+            wanted, wanted);
     }
     if (printed == 0) {
         const char *near = cli_suggest(wanted, (const char *const *)names.name);
         if (near != NULL) {
             cli_usage_error("config", "no key '%s'; did you mean '%s'?", wanted, near);
         }
-        cli_usage_error("config", "no key '%s'; octet config prints all", wanted);
+        cli_usage_error("config", "no key '%s'; octet config prints all keys", wanted);
     }
     for (size_t i = 0; i < names.count; i++) {
         free(names.name[i]);
@@ -213,7 +214,7 @@ explain(const char *algorithm)
 {
     char *text = oct_config_explain(algorithm);
     if (text == NULL) {
-        cli_usage_error("config", "no algorithm '%s'; there are %s", algorithm,
+        cli_usage_error("config", "no algorithm '%s'; allowed are %s", algorithm,
                         oct_config_algo_words());
     }
     (void)fputs(text, stdout);

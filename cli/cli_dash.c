@@ -28,11 +28,14 @@ typedef struct dash_options {
 } dash_options;
 
 static const struct argp_option option_table[] = {
-    {"port", KEY_PORT, "N", 0, "Port on this machine (default 8260)", 0},
+    {"port", KEY_PORT, "N", 0, "Serve the page on this port of this machine only (default: 8260)",
+     0},
     {"listen", KEY_LISTEN, "URL", 0,
-     "Address instead, such as https://0.0.0.0:8260 for operators on other hosts", 0},
+     "Serve the page at URL instead, such as https://0.0.0.0:8260 for operators on other hosts", 0},
     {"tls", KEY_TLS, "FOLDER", 0,
-     "Certificate for https, of a role that accepts connections (default: OCTET_TLS)", 0},
+     "Read the certificate for https, of a role that accepts connections, from FOLDER (default: "
+     "$OCTET_TLS)",
+     0},
     {0},
 };
 
@@ -58,7 +61,7 @@ parse(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         if (options->count == FOLDERS_MAX) {
-            cli_usage_error("dash", "more than %d folders; name one that has them all",
+            cli_usage_error("dash", "more than %d folders; name one folder that contains them all",
                             FOLDERS_MAX);
         }
         options->folder[options->count++] = arg;
@@ -72,13 +75,12 @@ static const struct argp dash_argp = {
     .options = option_table,
     .parser = parse,
     .args_doc = "[FOLDER...]",
-    .doc =
-        "Shows the runs in FOLDER (default: runs), live and ended, as a page for a browser: "
-        "learning curves and their mean over seeds, who waits for whom, actors, policies, replay "
-        "and differences of configuration. FOLDER is a run folder or has some, up to three levels "
-        "below it. Ctrl-C ends it.\v"
-        "Examples: octet dash\n"
-        "octet dash runs sweeps/pole --port 9000",
+    .doc = "Shows the live and ended runs in FOLDER (default: runs) on a page for a browser: "
+           "learning curves and their mean over seeds, who waits for whom, actors, policies, "
+           "replay and differences in configuration. FOLDER is a run folder, or contains run "
+           "folders up to three levels deep. Ctrl-C ends it.\v"
+           "Examples: octet dash\n"
+           "octet dash runs sweeps/pole --port 9000",
 };
 
 static void
@@ -87,8 +89,9 @@ check(dash_options *options)
     static char runs[] = "runs";
     char reason[512];
     if (options->has_port && options->has_listen) {
-        cli_usage_error("dash", "--port and --listen exclude each other: the port of --listen is "
-                                "in its URL");
+        cli_usage_error(
+            "dash",
+            "--port and --listen exclude each other; the URL of --listen contains the port");
     }
     if (options->count == 0) {
         options->folder[options->count++] = runs;
@@ -101,7 +104,7 @@ check(dash_options *options)
     }
     bool is_plain = strncmp(options->url, "http://", 7) == 0;
     if (options->tls != NULL && is_plain) {
-        cli_usage_error("dash", "--tls is for https; name --listen https://HOST:PORT");
+        cli_usage_error("dash", "--tls is for https; give --listen https://HOST:PORT");
     }
     options->tls = options->tls != NULL ? options->tls : net_loop_tls_default();
     // Of http://, where there is less to know, cli_dash_listen says what is wrong.

@@ -58,7 +58,9 @@ typedef struct data_options {
 #define OPTION_ENVIRONMENT                                                                         \
     {                                                                                              \
         "environment", KEY_ENVIRONMENT, "FILE", 0,                                                 \
-            "Which environment a replay file is of (default: environment.oct beside it)", 0        \
+            "Read the description of a replay file's environment from FILE (default: "             \
+            "environment.oct beside it)",                                                          \
+            0                                                                                      \
     }
 
 static const struct argp_option info_options[] = {
@@ -68,27 +70,27 @@ static const struct argp_option info_options[] = {
 };
 
 static const struct argp_option export_options[] = {
-    {"out", KEY_OUT, "FILE", 0, "Write a data set of octet", 0},
+    {"out", KEY_OUT, "FILE", 0, "Write an Octet data set", 0},
     {"minari", KEY_MINARI, "NAME|FOLDER", 0,
-     "Write a data set of Minari, by its name (as octet/cartpole-v0) or into a new folder", 0},
+     "Write a Minari data set, by name (such as octet/cartpole-v0) or to a new folder", 0},
     {"npz", KEY_NPZ, "FILE.npz", 0, "Write arrays of steps for NumPy", 0},
     {"episodes", KEY_EPISODES, "all|complete", 0,
-     "complete: leave out episodes whose beginning or end is missing, as --minari and --npz always "
-     "do (default: all)",
+     "Write all episodes, or only complete ones, whose beginning and end are not missing, as "
+     "--minari and --npz always do (default: all)",
      0},
-    {"last", KEY_LAST, "N", 0, "Only the N episodes that ended last", 0},
+    {"last", KEY_LAST, "N", 0, "Write only the N episodes that ended last", 0},
     OPTION_ENVIRONMENT,
     {0},
 };
 
 static const struct argp_option import_options[] = {
-    {"minari", KEY_MINARI, "NAME|FOLDER", 0, "The data set of Minari to read", 0},
-    {"out", KEY_OUT, "FILE", 0, "The data set of octet to write", 0},
+    {"minari", KEY_MINARI, "NAME|FOLDER", 0, "Read this Minari data set", 0},
+    {"out", KEY_OUT, "FILE", 0, "Write this Octet data set", 0},
     {"env", KEY_ENV, "ID", 0,
-     "The environment that its steps are of (default: what the data set says)", 0},
-    {"options", KEY_OPTIONS, "K=V,...", 0, "Options of that environment", 0},
+     "Take the steps to be of this environment (default: the one that the data set names)", 0},
+    {"options", KEY_OPTIONS, "K=V,...", 0, "Set options of the environment", 0},
     {"clip-actions", KEY_CLIP_ACTIONS, NULL, 0,
-     "Clip actions of a box to its bounds (default: refuse those that are outside)", 0},
+     "Clip box actions to their bounds (default: refuse actions outside)", 0},
     {0},
 };
 
@@ -145,20 +147,18 @@ static const struct argp info_argp = {
     .options = info_options,
     .parser = parse,
     .args_doc = "FILE|RUN_FOLDER",
-    .doc =
-        "Prints what is in recorded steps: a data set, the replay.oct of a run, or that of a run "
-        "folder, with all its shards. All of the file is read and checked. A replay.oct that a run "
-        "uses now is "
-        "refused.\v"
-        "Example: octet data info runs/pole",
+    .doc = "Describes recorded steps: a data set, the replay.oct of a run, or that of a run folder "
+           "with all its shards. The whole file is read and checked. A replay.oct that a run is "
+           "using is refused.\v"
+           "Example: octet data info runs/pole",
 };
 
 static const struct argp export_argp = {
     .options = export_options,
     .parser = parse,
     .args_doc = "FILE|RUN_FOLDER",
-    .doc = "Makes a data set of the steps that a run recorded, or another kind of file from a data "
-           "set. FILE is a data set or the replay.oct of a run that has ended.\v"
+    .doc = "Makes a data set from the steps that a run recorded, or another kind of file from a "
+           "data set. FILE is a data set or the replay.oct of a run that has ended.\v"
            "Example: octet data export runs/pole --out pole.data",
 };
 
@@ -166,7 +166,7 @@ static const struct argp import_argp = {
     .options = import_options,
     .parser = parse,
     .args_doc = "",
-    .doc = "Makes a data set of octet from one of Minari.\v"
+    .doc = "Makes an Octet data set from a Minari data set.\v"
            "Example: octet data import --minari mujoco/hopper/medium-v0 --out hopper.data",
 };
 
@@ -208,8 +208,8 @@ source_open(data_source **out, const data_options *options, char *reason, size_t
     data_source_loss loss = data_source_lost(*out);
     if (loss.blocks > 0) {
         fprintf(stderr,
-                "octet %s: note: '%s' is damaged: %" PRIu64 " of its blocks (up to %u rows each) "
-                "are left out\n",
+                "octet %s: note: '%s' is damaged: %" PRIu64
+                " of its blocks (up to %u rows each) are left out\n",
                 options->command, options->file, loss.blocks, data_source_header(*out)->block_rows);
     }
     if (loss.rows > 0) {
@@ -342,7 +342,7 @@ target_check(const data_options *options, const char *target, char *reason, size
     for (uint32_t i = 0; i < shards; i++) {
         oct_config_shard_name(path, i, name, sizeof(name));
         if (oct_file_is_same(name, target)) {
-            (void)snprintf(reason, reason_size, "'%s' is what is exported; name another file",
+            (void)snprintf(reason, reason_size, "'%s' is the file to export; name another file",
                            target);
             return OCT_EINVAL;
         }
@@ -357,7 +357,7 @@ static int export(int argc, char **argv)
     options_read(&options, &export_argp, argc, argv);
     int outs = (options.out != NULL) + (options.minari != NULL) + (options.npz != NULL);
     if (outs != 1) {
-        cli_usage_error(options.command, "one of --out, --minari and --npz says what to write");
+        cli_usage_error(options.command, "no output given; name one with --out, --minari or --npz");
     }
     const char *target = options.out != NULL ? options.out : options.npz;
     oct_err err = target != NULL ? target_check(&options, target, reason, sizeof(reason)) : OCT_OK;
@@ -393,7 +393,7 @@ import_env(const data_options *options)
     cli_env_guard_end();
     if (own == NULL) {
         fprintf(stderr,
-                "octet %s: note: whether the steps are of environment '%s' is not known: %s\n",
+                "octet %s: note: cannot tell whether the steps are of environment '%s': %s\n",
                 options->command, options->env_id, why);
     }
     return own;
@@ -410,7 +410,8 @@ import_check_env(const data_options *options, const replay_data_env *recorded,
         cli_data_check_env(recorded, &own.wire, why, sizeof(why)) == OCT_OK) {
         return OCT_OK;
     }
-    return oct_refuse(reason, reason_size, "--env is '%s', but the steps are of another: %s",
+    return oct_refuse(reason, reason_size,
+                      "--env is '%s', but the steps are of another environment: %s",
                       options->env_id, why);
 }
 
@@ -451,10 +452,13 @@ import(int argc, char **argv)
     char reason[REASON_BYTES] = "";
     options_read(&options, &import_argp, argc, argv);
     if (options.minari == NULL || options.out == NULL || options.file != NULL) {
-        cli_usage_error(options.command, "--minari and --out say what to read and what to write");
+        cli_usage_error(
+            options.command,
+            "--minari FOLDER and --out FILE are required: what to read and what to write");
     }
     if (options.env_options != NULL && options.env_id == NULL) {
-        cli_usage_error(options.command, "--options are those of the environment that --env names");
+        cli_usage_error(options.command,
+                        "--options needs --env, the environment whose options they are");
     }
     // Before there is a draft, which an environment that ends the process would leave.
     octet_env_spec *own = options.env_id != NULL ? import_env(&options) : NULL;
@@ -486,15 +490,16 @@ int
 cli_data(int argc, char **argv)
 {
     static const cli_command list[] = {
-        {"info", info, "show what is in recorded steps"},
-        {"export", export, "make a data set of what a run recorded, or of Minari from one"},
-        {"import", import, "make a data set from one of Minari"},
+        {"info", info, "describe recorded steps"},
+        {"export", export,
+         "make a data set from a run's steps, or convert one for Minari or NumPy"},
+        {"import", import, "make a data set from a Minari data set"},
     };
-    static const cli_family family = {.name = "data",
-                                      .about = "Recorded steps, to look at, to exchange and to "
-                                               "learn from (octet train --data).",
-                                      .list = list,
-                                      .count = OCT_COUNTOF(list),
-                                      .start = "octet data info runs/pole"};
+    static const cli_family family = {
+        .name = "data",
+        .about = "Inspects and converts recorded steps, from which octet train --data can learn.",
+        .list = list,
+        .count = OCT_COUNTOF(list),
+        .start = "octet data info runs/pole"};
     return cli_family_run(&family, argc, argv);
 }

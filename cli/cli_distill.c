@@ -98,7 +98,7 @@ out_name(distilling *d)
     }
     d->is_found = stat(d->out, &file) == 0;
     if (d->is_found && !oct_file_is_empty_folder(d->out)) {
-        cli_error(CLI_DISTILL, "'%s' exists already; name a new or an empty folder with --out",
+        cli_error(CLI_DISTILL, "'%s' already exists; name a new or empty folder with --out",
                   d->out);
         return false;
     }
@@ -192,7 +192,7 @@ student_begin(distilling *d)
     bool is_choice = spec->action_kind == POLICY_DISCRETE;
     distill_kind kind = options->has_loss ? options->kind : has_kl ? DISTILL_KL : DISTILL_SQUARES;
     if (options->has_temperature && (!is_choice || kind != DISTILL_KL)) {
-        cli_error(CLI_DISTILL, "--temperature is of a softmax; %s",
+        cli_error(CLI_DISTILL, "--temperature is for a softmax; %s",
                   is_choice ? "--loss squares has none" : "the teacher's actions are a box");
         return false;
     }
@@ -274,7 +274,7 @@ rows_fresh(distilling *d, uint32_t round)
     }
     if (options->student_acts && d->done > 0 &&
         distill_image(d->student, POLICY_FP32, &own) != OCT_OK) {
-        cli_error(CLI_DISTILL, "a weight of the student is not finite: lower --learning-rate");
+        cli_error(CLI_DISTILL, "a weight of the student is not finite; lower --learning-rate");
         return false;
     }
     quantizer_reservoir *observed = quantizer_reservoir_create(&d->teacher->spec, wanted, 0);
@@ -353,9 +353,7 @@ round_learn(distilling *d, uint32_t round)
                                     (float)(options->learning_rate * left), d->done >= aware_from);
         if (!isfinite(loss)) {
             cli_error(CLI_DISTILL,
-                      "update %" PRIu64 ": the loss is not finite: lower "
-                      "--learning-rate",
-                      d->done);
+                      "update %" PRIu64 ": the loss is not finite; lower --learning-rate", d->done);
             return false;
         }
         sum += loss;
@@ -370,8 +368,7 @@ scales_begin(distilling *d)
     distill_begin(d->student, d->obs, d->want, d->rows);
     if (distill_spec(d->student)->normalise && d->rows < QUANTIZER_OBSERVED_LEAST) {
         fprintf(stderr,
-                "octet distill: note: %u observations are too few to normalise them; %d are "
-                "needed\n",
+                "octet distill: note: %u observations are too few to normalise by; %d are needed\n",
                 d->rows, QUANTIZER_OBSERVED_LEAST);
     }
 }
@@ -467,7 +464,7 @@ report_returns(const distilling *d, const policy_image *image, double *mean)
     actor_evaluate_result of_teacher = {.returns = its}, result = {.returns = own};
     quantizer_reservoir *observed =
         quantizer_reservoir_create(&d->teacher->spec, PROBE_ROWS, d->options.seed);
-    printf("%s, %u episodes of each on the same seeds, which nobody learned from\n",
+    printf("%s, %u episodes of each on the same seeds, which were not used for learning\n",
            d->options.env_id, episodes);
     printf("%-8s %-5s %9s  %9s   %-8s %9s  %s\n", "", "", "bytes", "return", "", "least",
            "against the teacher");
@@ -517,7 +514,7 @@ finish(distilling *d)
     bool is_done = distill_image(d->student, POLICY_FP32, &fp32) == OCT_OK &&
                    distill_image(d->student, d->options.precision, &image) == OCT_OK;
     if (!is_done) {
-        cli_error(CLI_DISTILL, "a weight of the student is not finite: lower --learning-rate");
+        cli_error(CLI_DISTILL, "a weight of the student is not finite; lower --learning-rate");
     }
     is_done = is_done && both_save(d, fp32, image);
     if (is_done) {

@@ -36,46 +36,50 @@ enum {
 };
 
 static const struct argp_option option_table[] = {
-    {"hidden", KEY_HIDDEN, "N,...", 0, "Widths of the student's hidden layers (default: 32,32)", 0},
-    {"activation", KEY_ACTIVATION, "NAME", 0, "relu, tanh or elu (default: the teacher's)", 0},
-    {"precision", KEY_PRECISION, "P", 0, "int8 (default), int4, bf16, fp16 or fp32", 0},
+    {"hidden", KEY_HIDDEN, "N,...", 0,
+     "Set the widths of the student's hidden layers (default: 32,32)", 0},
+    {"activation", KEY_ACTIVATION, "NAME", 0,
+     "Use this activation: relu, tanh or elu (default: the teacher's)", 0},
+    {"precision", KEY_PRECISION, "P", 0,
+     "Round the student to this precision: int8 (default), int4, bf16, fp16 or fp32", 0},
     {"aware", KEY_AWARE, "X", 0,
-     "Share of the updates, at the end, with the weights that the student will be rounded to "
-     "(default: 0.5)",
+     "Train with rounded weights, as the student will have them, in this share of the updates, at "
+     "the end (default: 0.5)",
      0},
     {"loss", KEY_LOSS, "NAME", 0,
-     "kl, of the distributions or of a softmax over values, or squares (default: kl where there is "
-     "one)",
+     "Minimise kl, the divergence of the distributions or of a softmax over values, or squares "
+     "(default: kl if there is one)",
      0},
     {"temperature", KEY_TEMPERATURE, "T", 0,
-     "Of the softmax: logits (default: 1); values, in units of the mean difference between the "
-     "best and the worst action (default: 0.1)",
+     "Set the temperature of the softmax: of logits (default: 1); of values, in units of the mean "
+     "difference between the best and the worst action (default: 0.1)",
      0},
-    {"obs", KEY_OBS, "FILE", 0, "Learn on observations in a file, one a line, as octet act reads",
-     0},
+    {"obs", KEY_OBS, "FILE", 0,
+     "Learn on the observations in FILE, one a line, as octet act reads them", 0},
     {"replay", KEY_REPLAY, "RUN|FILE", 0,
-     "Learn on recorded observations: of a run's replay, or of a data set", 0},
-    {"env", KEY_ENV, "ID", 0, "Environment (default: that of the run, or of the policy)", 0},
-    {"options", KEY_OPTIONS, "K=V,...", 0, "Options of the environment", 0},
+     "Learn on the recorded observations of a run's replay, or of a data set", 0},
+    {"env", KEY_ENV, "ID", 0,
+     "Use this environment or plug-in (default: that of the run, or of the policy)", 0},
+    {"options", KEY_OPTIONS, "K=V,...", 0, "Set options of the environment", 0},
     {"observations", KEY_OBSERVATIONS, "N", 0,
-     "Fresh observations in the environment (default: 100000; 0 with --obs or --replay)", 0},
+     "Make N new observations in the environment (default: 100000; 0 with --obs or --replay)", 0},
     {"acts", KEY_ACTS, "WHO", 0,
-     "Who acts for them: student, after a first round of the teacher's, or teacher (default: "
-     "student)",
+     "Let WHO act in the environment: student, after a first round by the teacher, or teacher "
+     "(default: student)",
      0},
     {"rounds", KEY_ROUNDS, "N", 0,
-     "Rounds of observing and learning on all that was observed so far (default: 10)", 0},
-    {"updates", KEY_UPDATES, "N", 0, "Gradient steps in all (default: 20000)", 0},
-    {"batch", KEY_BATCH, "N", 0, "Observations in one (default: 256)", 0},
+     "Do N rounds of observing and of learning on all observations so far (default: 10)", 0},
+    {"updates", KEY_UPDATES, "N", 0, "Do N gradient steps in all (default: 20000)", 0},
+    {"batch", KEY_BATCH, "N", 0, "Use N observations in each gradient step (default: 256)", 0},
     {"learning-rate", KEY_LEARNING_RATE, "X", 0,
-     "Adam's step size at the start, falling to 0 (default: 0.001)", 0},
+     "Set Adam's initial learning rate, which falls to 0 (default: 0.001)", 0},
     {"episodes", KEY_EPISODES, "N", 0,
-     "Episodes of teacher and student that are compared at the end (default: 100)", 0},
-    {"envs", KEY_ENVS, "N", 0, "Environments stepped together (default: 16)", 0},
-    {"seed", KEY_SEED, "S", 0, "Seed of everything (default: 1)", 0},
+     "Compare teacher and student over N episodes each at the end (default: 100)", 0},
+    {"envs", KEY_ENVS, "N", 0, "Step N environments together (default: 16)", 0},
+    {"seed", KEY_SEED, "S", 0, "Set the seed of everything random (default: 1)", 0},
     {"out", KEY_OUT, "DIR", 0,
-     "New folder for policy.oct and policy.fp32.oct (default: beside the teacher, such as "
-     "student-32-32-int8)",
+     "Write policy.oct and policy.fp32.oct to the new folder DIR (default: beside the teacher, "
+     "such as student-32-32-int8)",
      0},
     {0},
 };
@@ -211,9 +215,9 @@ static const struct argp distill_argp = {
     .options = option_table,
     .parser = parse,
     .args_doc = "TEACHER",
-    .doc = "Trains a small policy to act as a finished one does, compares both and writes the "
-           "small one. TEACHER is a policy file of any precision, or a run folder, which stands "
-           "for the policy.fp32.oct in it.\v"
+    .doc = "Trains a small policy, the student, to act like a trained one, the teacher, compares "
+           "both and writes the student. TEACHER is a policy file of any precision, or a run "
+           "folder, which stands for the policy.fp32.oct in it.\v"
            "Example: octet distill runs/walk --hidden 32,32 --precision int8",
 };
 
@@ -228,15 +232,16 @@ options_check(cli_distill_options *options)
         options->observations = is_recorded ? 0 : options->observations;
     }
     if (options->observations == 0 && !is_recorded) {
-        cli_usage_error(CLI_DISTILL, "--observations is '0'; without --obs or --replay there is "
-                                     "nothing to learn on");
+        cli_usage_error(
+            CLI_DISTILL,
+            "--observations is '0'; without --obs or --replay, there is nothing to learn from");
     }
     if (options->observations > 0 && options->observations < options->rounds) {
         options->rounds = options->observations;
     }
     if (options->updates < options->rounds) {
         cli_usage_error(CLI_DISTILL,
-                        "--updates is '%llu'; each of the %u rounds (--rounds) has one",
+                        "--updates is '%llu'; each of the %u rounds (--rounds) needs at least one",
                         (unsigned long long)options->updates, options->rounds);
     }
 }

@@ -67,8 +67,8 @@ replay_take(quantizer_reservoir *reservoir, const policy_spec *spec, const char 
         blocks_take(reservoir, source);
     } else {
         cli_error(CLI_DISTILL,
-                  "--replay: %s has observations of %u numbers (%.100s), the teacher reads %u of "
-                  "%s (%.100s)",
+                  "--replay: %s has observations of %u numbers (%.100s), but the teacher reads %u "
+                  "of %s (%.100s)",
                   path, from->obs_count, from->id, spec->obs_count,
                   spec->obs_dtype == POLICY_U8 ? "uint8" : "float32", spec->env_id);
     }
@@ -86,7 +86,7 @@ cli_distill_recorded(quantizer_reservoir *reservoir, const policy_spec *spec,
     }
     if ((options->lines != NULL || options->replay != NULL) &&
         quantizer_reservoir_count(reservoir) == 0) {
-        cli_error(CLI_DISTILL, "%s holds no observation",
+        cli_error(CLI_DISTILL, "%s has no observation",
                   options->lines != NULL ? options->lines : options->replay);
         return false;
     }

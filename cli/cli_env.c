@@ -16,37 +16,37 @@
 
 #define OPTION_OPTIONS                                                                             \
     {                                                                                              \
-        "options", CLI_ENV_OPTIONS, "K=V,...", 0, "Options of the environment", 0                  \
+        "options", CLI_ENV_OPTIONS, "K=V,...", 0, "Set options of the environment", 0              \
     }
 #define OPTION_SEED                                                                                \
     {                                                                                              \
-        "seed", CLI_ENV_SEED, "N", 0, "Seed of the environments (default 0)", 0                    \
+        "seed", CLI_ENV_SEED, "N", 0, "Set the seed of the environments (default: 0)", 0           \
     }
 
 static const struct argp_option check_options[] = {
     OPTION_OPTIONS,
     OPTION_SEED,
     {"timeout", CLI_ENV_TIMEOUT, "S", 0,
-     "Seconds after which the check of a rule counts as hanging (default 60)", 0},
+     "Regard the check of a rule as hanging after S seconds (default: 60)", 0},
     {0},
 };
 
 static const struct argp_option bench_options[] = {
     OPTION_OPTIONS,
     OPTION_SEED,
-    {"envs", CLI_ENV_ENVS, "N", 0, "Environments stepped together (default 64)", 0},
-    {"seconds", CLI_ENV_SECONDS, "S", 0, "How long to run (default 1)", 0},
+    {"envs", CLI_ENV_ENVS, "N", 0, "Step N environments together (default: 64)", 0},
+    {"seconds", CLI_ENV_SECONDS, "S", 0, "Run for S seconds (default: 1)", 0},
     {0},
 };
 
 static const struct argp_option replay_options[] = {
     OPTION_OPTIONS,
     {"tolerance", CLI_ENV_TOLERANCE, "X", 0,
-     "Allow |got - want| <= X max(1, |want|); flags are exact (default: the same bits; 1e-7 where "
-     "the environment names its columns)",
+     "Allow |got - want| <= X max(1, |want|), except for flags, which must be equal (default: the "
+     "same bits; 1e-7 if the environment names its columns)",
      0},
     {"one-step", CLI_ENV_ONE_STEP, NULL, 0,
-     "Restore the recorded state before every step, not only at the start of an episode", 0},
+     "Restore the recorded state before every step instead of only at the start of an episode", 0},
     {"partial", CLI_ENV_PARTIAL, NULL, 0, "Compare even if most of the observation has no column",
      0},
     {0},
@@ -54,25 +54,28 @@ static const struct argp_option replay_options[] = {
 
 static const struct argp_option render_options[] = {
     OPTION_OPTIONS,
-    {"seed", CLI_ENV_SEED, "N", 0, "Seed of the environment and of the actions (default 0)", 0},
-    {"out", CLI_ENV_OUT, "FILE.png", 0, "Output file; an existing file is replaced", 0},
-    {"steps", CLI_ENV_STEPS, "N", 0, "Random steps before the picture is taken (default 0)", 0},
-    {"size", CLI_ENV_SIZE, "WxH", 0, "Size in pixels (default: depends on the environment)", 0},
+    {"seed", CLI_ENV_SEED, "N", 0, "Set the seed of the environment and the actions (default: 0)",
+     0},
+    {"out", CLI_ENV_OUT, "FILE.png", 0,
+     "Write the picture to this file; an existing file is replaced", 0},
+    {"steps", CLI_ENV_STEPS, "N", 0, "Take N random steps before the picture (default: 0)", 0},
+    {"size", CLI_ENV_SIZE, "WxH", 0, "Set the size in pixels (default: depends on the environment)",
+     0},
     {0},
 };
 
 static const struct argp list_argp = {
     .parser = cli_env_settings_parse,
-    .doc = "Prints the environments with their spaces, limits and thresholds.",
+    .doc = "Lists the environments with their spaces, limits and thresholds.",
 };
 
 static const struct argp check_argp = {
     .options = check_options,
     .parser = cli_env_settings_parse,
     .args_doc = "ID|PLUG-IN.so",
-    .doc = "Checks an environment against the rules of include/octet/env.h and reports each broken "
-           "rule, and whether a policy can be trained on it. Each rule is checked in its own "
-           "process. Exit code 1 if a rule is broken, or no policy can be trained.\v"
+    .doc = "Checks an environment against the rules of include/octet/env.h. Reports each broken "
+           "rule, and whether a policy can be trained on the environment. Each rule is checked in "
+           "its own process. The exit code is 1 if a rule is broken or no policy can be trained.\v"
            "Example: octet env check ./point.so",
 };
 
@@ -92,7 +95,7 @@ static const struct argp replay_argp = {
            "recorded actions, and compares the state, observation, reward and flags of every row. "
            "Columns: ep, t, action (or action0.. or u0..), s0.., o0.. (or the environment's own "
            "names), reward, terminated, truncated; or state_hex and random_tape: see "
-           "docs/environments.md. Exit code 1 on any difference.\v"
+           "docs/environments.md. The exit code is 1 if anything differs.\v"
            "Example: octet env replay CartPole-v1 tests/data/classic_control_ref/CartPole-v1.csv",
 };
 
@@ -129,7 +132,7 @@ parse(cli_env_settings *settings, const struct argp *argp, int argc, char **argv
     cli_env_settings_default(settings, argv[0]);
     cli_options_parse(argp, argc, argv, settings);
     if (argp != &list_argp && settings->id == NULL) {
-        cli_usage_error(argv[0], "no environment given: its ID, or the path of a plug-in");
+        cli_usage_error(argv[0], "no environment given; name its ID, or the path of a plug-in");
     }
     if (argp == &replay_argp && settings->file == NULL) {
         cli_usage_error(argv[0], "no recorded FILE.csv given");
@@ -186,17 +189,16 @@ cli_env(int argc, char **argv)
 {
     static const cli_command list[] = {
         {"list", run_list, "list the environments that come with Octet"},
-        {"check", run_check,
-         "check an environment or a plug-in against the rules of the interface"},
+        {"check", run_check, "check an environment or plug-in against the interface's rules"},
         {"bench", run_bench, "measure the steps per second of an environment"},
         {"replay", run_replay, "compare an environment with recorded trajectories"},
         {"render", run_render, "draw a picture of an environment"},
     };
-    static const cli_family family = {.name = "env",
-                                      .about =
-                                          "Environments, named by ID, and plug-ins, named by path.",
-                                      .list = list,
-                                      .count = OCT_COUNTOF(list),
-                                      .start = "octet env list"};
+    static const cli_family family = {
+        .name = "env",
+        .about = "Works with environments, named by ID, and plug-ins, named by path.",
+        .list = list,
+        .count = OCT_COUNTOF(list),
+        .start = "octet env list"};
     return cli_family_run(&family, argc, argv);
 }

@@ -37,8 +37,7 @@ word_take(cli_env_settings *settings, const char *word)
     } else if (has_file && settings->file == NULL) {
         settings->file = word;
     } else {
-        cli_usage_error(settings->command, "unexpected argument '%s'; one environment at a time",
-                        word);
+        cli_usage_error(settings->command, "unexpected argument '%s'; name one environment", word);
     }
 }
 

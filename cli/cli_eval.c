@@ -48,17 +48,17 @@ typedef struct eval_options {
 
 static const struct argp_option option_table[] = {
     {"env", KEY_ENV, "ID", 0,
-     "Environment, or path of a plug-in (default: that of the run, or of the policy)", 0},
+     "Use this environment or plug-in (default: that of the run, or of the policy)", 0},
     {"episodes", KEY_EPISODES, "N", 0, "Episodes (default: 100)", 0},
-    {"seed", KEY_SEED, "S", 0, "Seed of the environments (default: 1)", 0},
-    {"envs", KEY_ENVS, "N", 0, "Environments stepped together (default: 16)", 0},
-    {"options", KEY_OPTIONS, "K=V,...", 0, "Options of the environment", 0},
+    {"seed", KEY_SEED, "S", 0, "Set the seed of the environments (default: 1)", 0},
+    {"envs", KEY_ENVS, "N", 0, "Step N environments together (default: 16)", 0},
+    {"options", KEY_OPTIONS, "K=V,...", 0, "Set options of the environment", 0},
     {"video", KEY_VIDEO, "OUT.mp4|OUT.gif", 0, "Write a video of environment 0 (needs ffmpeg)", 0},
-    {"frames", KEY_FRAMES, "DIR", 0, "Write the frames of the video as PNG files to a new folder",
-     0},
-    {"video-size", KEY_VIDEO_SIZE, "WxH", 0, "Size in pixels (default: depends on the environment)",
-     0},
-    {"video-episodes", KEY_VIDEO_EPISODES, "N", 0, "Episodes to show (default: 1)", 0},
+    {"frames", KEY_FRAMES, "DIR", 0,
+     "Write the frames of the video as PNG files to the new folder DIR", 0},
+    {"video-size", KEY_VIDEO_SIZE, "WxH", 0,
+     "Set the size of the video in pixels (default: depends on the environment)", 0},
+    {"video-episodes", KEY_VIDEO_EPISODES, "N", 0, "Show N episodes in the video (default: 1)", 0},
     {"video-seconds", KEY_VIDEO_SECONDS, "S", 0, "Show only the first S seconds (default: all)", 0},
     {0},
 };
@@ -132,14 +132,14 @@ options_check(const eval_options *options)
         cli_usage_error("eval", "no POLICY file given");
     }
     if (video->path != NULL && video->folder != NULL) {
-        cli_usage_error("eval", "--video and --frames; name one");
+        cli_usage_error("eval", "--video and --frames exclude each other");
     }
     const char *detail = video->width > 0      ? "size"
                          : video->episodes > 0 ? "episodes"
                          : video->seconds > 0  ? "seconds"
                                                : NULL;
     if (!is_wanted && detail != NULL) {
-        cli_usage_error("eval", "--video-%s without --video or --frames", detail);
+        cli_usage_error("eval", "--video-%s needs --video or --frames", detail);
     }
     uint32_t envs = OCT_MIN(options->envs, options->episodes);
     uint32_t played = (options->episodes + envs - 1) / envs;
@@ -155,12 +155,12 @@ static const struct argp eval_argp = {
     .options = option_table,
     .parser = parse,
     .args_doc = "POLICY",
-    .doc = "Measures the return of a policy file. The policy acts greedily, exactly as it ships. "
-           "POLICY is a file or a run folder; the environment is taken from the config.yaml beside "
-           "it.\v"
+    .doc = "Measures the return of a policy file. The policy acts greedily, exactly as it is "
+           "stored. POLICY is a file or a run folder; the environment is taken from the "
+           "config.yaml beside it.\v"
            "Example: octet eval runs/CartPole-v1-20260131-120000/policy.oct --episodes 100\n"
-           "The video shows the measured policy, beginning with the first step of its first "
-           "episode: octet eval policy.oct --video pole.mp4 --episodes 1",
+           "The video shows the measured policy from the first step of its first episode: octet "
+           "eval policy.oct --video pole.mp4 --episodes 1",
 };
 
 // ---- the policy and whether it fits
@@ -282,7 +282,7 @@ env_complete(eval_options *options, const policy_spec *policy, char id[OCT_CONFI
     options->env_id = is_named ? options->env_id : id;
     options->options = is_given || is_named || !has_folder ? options->options : its_options;
     options->options_from = is_given      ? "--options"
-                            : is_named    ? "with --env they are those of --options"
+                            : is_named    ? "with --env, they are those of --options"
                             : !has_folder ? "no config.yaml beside the policy to take them from"
                                           : "config.yaml beside the policy";
 }

@@ -31,11 +31,11 @@ typedef struct export_options {
 } export_options;
 
 static const struct argp_option option_table[] = {
-    {"c99", KEY_C99, "OUT.h", 0, "Write one C99 header", 0},
+    {"c99", KEY_C99, "OUT.h", 0, "Write a C99 header", 0},
     {"onnx", KEY_ONNX, "OUT.onnx", 0, "Write an ONNX model (opset 13)", 0},
     {"sampling", KEY_SAMPLING, NULL, 0,
      "Add a function to the header that draws actions from the policy's distribution", 0},
-    {"name", KEY_NAME, "NAME", 0, "Prefix of the header's identifiers (default: policy)", 0},
+    {"name", KEY_NAME, "NAME", 0, "Begin the header's identifiers with NAME (default: policy)", 0},
     {0},
 };
 
@@ -78,9 +78,9 @@ static const struct argp export_argp = {
     .options = option_table,
     .parser = parse,
     .args_doc = "POLICY",
-    .doc = "Writes a policy file in a form that runs without Octet. POLICY is a file or a run "
+    .doc = "Writes a policy in a form that runs without Octet. POLICY is a policy file or a run "
            "folder.\v"
-           "An existing file is replaced, either completely or not at all.\n"
+           "An existing file is replaced either completely or not at all.\n"
            "Example: octet export runs/pole/policy.oct --c99 pole.h --name pole",
 };
 
@@ -167,7 +167,8 @@ static void
 action_repeat_print(uint32_t action_repeat)
 {
     if (action_repeat == 0) {
-        printf("action repeat is not known: no readable config.yaml of a run beside the policy\n");
+        printf(
+            "action repeat unknown: there is no readable config.yaml of a run beside the policy\n");
     } else if (action_repeat > 1) {
         printf("action repeat %u: ask the policy once in %u control steps, as in training\n",
                action_repeat, action_repeat);
@@ -204,7 +205,7 @@ cli_export(int argc, char **argv)
         return CLI_EXIT_FAILED;
     }
     if (options.sampling && policy_spec_extra_dim(&image->spec) == 0) {
-        cli_error("export", "'%s' has no distribution to draw from; leave out --sampling",
+        cli_error("export", "'%s' has no distribution to draw actions from; leave out --sampling",
                   options.policy);
         policy_image_destroy(image);
         return CLI_EXIT_FAILED;

@@ -21,9 +21,9 @@ typedef struct health_options {
 } health_options;
 
 static const struct argp_option option_table[] = {
-    {"timeout", 't', "SECONDS", 0, "How long to wait for the answer (default 3)", 0},
-    {"alive", 'a', NULL, 0, "Ask only whether it answers: a problem that it tells is no failure",
-     0},
+    {"timeout", 't', "SECONDS", 0, "Wait this long for the answer (default: 3)", 0},
+    {"alive", 'a', NULL, 0,
+     "Check only that the daemon answers: a problem that it reports is not a failure", 0},
     {0},
 };
 
@@ -41,7 +41,7 @@ parse(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         if (options->url != NULL) {
-            cli_usage_error("health", "unexpected argument '%s': one address", arg);
+            cli_usage_error("health", "unexpected argument '%s'; name one address", arg);
         }
         options->url = arg;
         return 0;
@@ -57,10 +57,10 @@ static const struct argp health_argp = {
     .options = option_table,
     .parser = parse,
     .args_doc = "URL",
-    .doc =
-        "Asks a daemon, at the address of its --metrics, whether it is healthy. Prints ok with "
-        "exit code 0, or the reason with exit code 1. Meant for HEALTHCHECK and similar probes.\v"
-        "Example: octet health http://127.0.0.1:9464",
+    .doc = "Asks the daemon whose --metrics serves URL whether it is healthy. Prints ok and exits "
+           "with code 0, or prints the reason and exits with code 1. Meant for HEALTHCHECK and "
+           "similar probes.\v"
+           "Example: octet health http://127.0.0.1:9464",
 };
 
 int

@@ -24,7 +24,7 @@ typedef struct report_options {
 } report_options;
 
 static const struct argp_option option_table[] = {
-    {"html", KEY_HTML, "FILE", 0, "File to write (default: report.html)", 0},
+    {"html", KEY_HTML, "FILE", 0, "Write the report to FILE (default: report.html)", 0},
     {0},
 };
 
@@ -38,13 +38,14 @@ parse(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         if (options->count == FOLDERS_MAX) {
-            cli_usage_error("report", "more than %d folders; name one that has them all",
+            cli_usage_error("report",
+                            "more than %d folders; name one folder that contains them all",
                             FOLDERS_MAX);
         }
         options->folder[options->count++] = arg;
         return 0;
     case ARGP_KEY_NO_ARGS:
-        cli_usage_error("report", "no RUN given; name a run folder, or a folder of some");
+        cli_usage_error("report", "no RUN given; name a run folder, or a folder of run folders");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -55,9 +56,9 @@ static const struct argp report_argp = {
     .options = option_table,
     .parser = parse,
     .args_doc = "RUN...",
-    .doc = "Writes what octet dash shows of runs into one HTML file, which needs no server and no "
-           "network: for a mail, or beside a paper. RUN is a run folder or has some, up to three "
-           "levels below it.\v"
+    .doc = "Writes what octet dash shows to one HTML file, which needs no server and no network, "
+           "so that it can be mailed or published with a paper. RUN is a run folder, or contains "
+           "run folders up to three levels deep.\v"
            "Example: octet report runs/pole-1 runs/pole-2 runs/pole-3 --html pole.html",
 };
 
@@ -75,7 +76,7 @@ cli_html(int argc, char **argv)
     cli_dash_runs *runs = cli_dash_runs_create(NULL, options.folder, options.count);
     uint32_t count = cli_dash_runs_count(runs), unshown = cli_dash_runs_unshown(runs);
     if (count == 0) {
-        cli_error("report", "there is no run in '%s'%s: a run folder has a config.yaml",
+        cli_error("report", "there is no run in '%s'%s; a run folder has a config.yaml",
                   options.folder[0], options.count > 1 ? " and the others" : "");
         cli_dash_runs_destroy(runs);
         return CLI_EXIT_FAILED;
@@ -91,7 +92,7 @@ cli_html(int argc, char **argv)
     printf("%s: %u run%s, %s\n", options.html, count, count == 1 ? "" : "s",
            cli_text_bytes((double)length).text);
     if (unshown > 0) {
-        printf("%u older run%s not in it: at most %d are\n", unshown,
+        printf("%u older run%s left out; a report holds at most %d\n", unshown,
                unshown == 1 ? " is" : "s are", CLI_DASH_RUNS_MAX);
     }
     return 0;

@@ -138,7 +138,8 @@ model_take(import_run *run)
     oct_err err = import_model_load(&run->model, options->model, reason, sizeof(reason));
     if (err == OCT_OK && strcmp(run->model->producer, "octet") == 0) {
         (void)snprintf(reason, sizeof(reason),
-                       "octet export wrote it; the policy that it was exported from has it all");
+                       "octet export wrote it; use the policy that it was exported from, which has "
+                       "everything");
         err = OCT_EINVAL;
     }
     if (err == OCT_OK) {
@@ -173,8 +174,8 @@ file_is_bytes(const char *path, const import_npy *npy)
         float x = npy->numbers[i];
         if (!(x >= 0.0f && x <= 255.0f && x == floorf(x))) {
             cli_error(CLI_IMPORT,
-                      "'%s': number %zu of row %zu is %g; the model reads bytes: allowed is a "
-                      "whole number from 0 to 255 (divided by 255? give the bytes)",
+                      "'%s': number %zu of row %zu is %g; the model reads bytes; allowed is a "
+                      "whole number from 0 to 255 (if it was divided by 255, give the bytes)",
                       path, i % npy->width + 1, i / npy->width + 1, (double)x);
             return false;
         }
@@ -219,7 +220,7 @@ file_observe(import_run *run)
     uint32_t count = run->fp32->spec.obs_count;
     bool is_fit = npy.width == count;
     if (!is_fit) {
-        cli_error(CLI_IMPORT, "'%s' has rows of %u numbers, an observation of the model has %u",
+        cli_error(CLI_IMPORT, "'%s' has rows of %u numbers, but an observation of the model has %u",
                   path, npy.width, count);
     } else if (run->fp32->spec.obs_dtype == POLICY_U8) {
         is_fit = file_is_bytes(path, &npy);
@@ -229,7 +230,7 @@ file_observe(import_run *run)
     }
     import_npy_free(&npy);
     if (is_fit && quantizer_reservoir_count(run->observed) == 0) {
-        return failed(path, "no row of it has only finite numbers");
+        return failed(path, "it has no row of finite numbers only");
     }
     (void)snprintf(run->observed_text, sizeof(run->observed_text), "%u observations of %s",
                    quantizer_reservoir_count(run->observed), path);

@@ -25,35 +25,38 @@ enum {
 };
 
 static const struct argp_option option_table[] = {
-    {"out", KEY_OUT, "FILE", 0, "Policy to write (required); the fp32 policy is written beside it",
-     0},
-    {"precision", KEY_PRECISION, "P", 0, "int8 (default), int4, bf16, fp16 or fp32", 0},
+    {"out", KEY_OUT, "FILE", 0,
+     "Write the policy to FILE (required), and the fp32 policy beside it", 0},
+    {"precision", KEY_PRECISION, "P", 0,
+     "Quantise to this precision: int8 (default), int4, bf16, fp16 or fp32", 0},
     {"observations", KEY_OBSERVATIONS, "FILE.npy", 0,
-     "Observations to calibrate and compare on: an array of rows (numpy.save)", 0},
+     "Calibrate and compare on these observations, an array of rows (numpy.save)", 0},
     {"env", KEY_ENV, "ID", 0,
-     "Environment of the policy: its shapes and bounds, and, without --observations, what the "
-     "policy observes there in 10 episodes",
+     "Take shapes and bounds from this environment and, without --observations, the observations "
+     "that the policy makes there in 10 episodes",
      0},
-    {"options", KEY_OPTIONS, "K=V,...", 0, "Options of the environment", 0},
-    {"obs-shape", KEY_SHAPE, "N,...", 0, "Shape of an observation, where the model does not say it",
-     0},
-    {"actions", KEY_ACTIONS, "N", 0, "Number of actions (without --bounds: discrete ones)", 0},
+    {"options", KEY_OPTIONS, "K=V,...", 0, "Set options of the environment", 0},
+    {"obs-shape", KEY_SHAPE, "N,...", 0,
+     "Set the shape of an observation, if the model does not give it", 0},
+    {"actions", KEY_ACTIONS, "N", 0,
+     "Set the number of actions, which are discrete without --bounds", 0},
     {"bounds", KEY_BOUNDS, "LOW:HIGH,...", 0,
-     "Bounds of a box of actions: one pair for all, or one for each", 0},
+     "Set the bounds of box actions: one pair for all actions, or one for each", 0},
     {"unit-actions", KEY_UNIT, NULL, 0,
-     "The model's actions are in [-1, 1] and to be mapped onto the bounds, as those of "
-     "Stable-Baselines3's SAC and TD3",
+     "Map the model's actions from [-1, 1] to the bounds, as for SAC and TD3 of Stable-Baselines3",
      0},
     {"head", KEY_HEAD, "H", 0,
-     "What outputs for discrete actions are: logits (default after a softmax) or values (default)",
+     "Treat outputs for discrete actions as logits (default after a softmax) or as values (default "
+     "otherwise)",
      0},
     {"output", KEY_OUTPUT, "NAME", 0,
-     "Output of the model with actions or values (default: action, actions, mean, mu, logits, "
-     "q_values, or the first)",
+     "Take actions or values from this output of the model (default: action, actions, mean, mu, "
+     "logits, q_values, or the first)",
      0},
     {"log-std", KEY_LOG_STD, "NAME", 0,
-     "Output or constant of the model with the log deviations of a box of actions", 0},
-    {"seed", KEY_SEED, "S", 0, "Seed of the environment (default: 1)", 0},
+     "Take the log standard deviations of box actions from this output or constant of the model",
+     0},
+    {"seed", KEY_SEED, "S", 0, "Set the seed of the environment (default: 1)", 0},
     {"json", KEY_JSON, NULL, 0, "Print the report as one JSON document", 0},
     {0},
 };
@@ -199,11 +202,10 @@ static const struct argp import_argp = {
     .options = option_table,
     .parser = parse,
     .args_doc = "MODEL.onnx",
-    .doc =
-        "Makes a policy of a network that was trained elsewhere, quantises it and prints how far "
-        "it is from the model. MODEL.onnx is an ONNX model: a chain of dense layers or "
-        "convolutions, from one observation to actions or their values.\v"
-        "Example: octet import pole.onnx --env CartPole-v1 --out pole.oct",
+    .doc = "Makes a policy from a network that was trained elsewhere, quantises it and prints how "
+           "much it differs from the model. MODEL.onnx is an ONNX model: a chain of dense layers "
+           "or convolutions from one observation to actions or their values.\v"
+           "Example: octet import pole.onnx --env CartPole-v1 --out pole.oct",
 };
 
 void
@@ -215,7 +217,7 @@ cli_import_options_parse(cli_import_options *options, int argc, char **argv)
         cli_usage_error(CLI_IMPORT, "no MODEL.onnx given");
     }
     if (options->out == NULL) {
-        cli_usage_error(CLI_IMPORT, "no file for the policy; name one with --out");
+        cli_usage_error(CLI_IMPORT, "no file given for the policy; name one with --out");
     }
     if (options->env_options[0] != '\0' && options->env_id == NULL) {
         cli_usage_error(CLI_IMPORT, "--options needs --env");

@@ -30,9 +30,10 @@ typedef struct inspect_arguments {
 
 static const struct argp_option option_table[] = {
     {"against", KEY_AGAINST, "FP32", 0,
-     "Also compare with FP32, the policy that they were quantised from, on random observations", 0},
+     "Also compare the policies with FP32, from which they were quantised, on random observations",
+     0},
     {"env", KEY_ENV, "ID", 0,
-     "With --against: take the observations from this environment or plug-in", 0},
+     "With --against, take the observations from this environment or plug-in", 0},
     {0},
 };
 
@@ -61,7 +62,7 @@ static const struct argp inspect_argp = {
     .args_doc = "POLICY...",
     .doc = "Prints the contents of policy files: layers, sizes, scales, precision, version and "
            "origin. POLICY and FP32 are files or run folders.\v"
-           "Exit code 1 if a file is missing, damaged or of a newer format.\n"
+           "The exit code is 1 if a file is missing, damaged or of a newer format.\n"
            "Example: octet inspect runs/pole/policy.oct --against runs/pole/policy.fp32.oct",
 };
 
@@ -222,7 +223,7 @@ static void
 print_change(const policy_head_info *head, size_t length)
 {
     print_origin(&head->origin);
-    printf("change      of version %" PRIu64 ", which is needed to make a policy of it\n",
+    printf("change      of version %" PRIu64 ", which is needed to make a policy from it\n",
            head->origin.base_version);
     print_spec(&head->spec);
     printf("precision   %s%s\n", policy_precision_name(head->precision),

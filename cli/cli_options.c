@@ -160,8 +160,8 @@ option_index(const char *command, const char *name, const names *known)
         }
         if (strncmp(name, known->name[i], strlen(name)) == 0) {
             if (found < known->count) {
-                cli_usage_error(command, "'--%s' may be '--%s' or '--%s'", name, known->name[found],
-                                known->name[i]);
+                cli_usage_error(command, "option '--%s' is ambiguous: '--%s' or '--%s'", name,
+                                known->name[found], known->name[i]);
             }
             found = i;
         }
@@ -180,7 +180,8 @@ check_names(const struct argp *argp, int argc, char **argv)
     names known = names_of(argp);
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
         if (argv[i][0] == '-' && argv[i][1] != '-' && argv[i][1] != '\0' && argv[i][1] != '?') {
-            cli_usage_error(command, "unknown option '%s'; options are words, as in --help",
+            cli_usage_error(command,
+                            "unknown option '%s'; there are only long options, such as --help",
                             argv[i]);
         }
         if (strncmp(argv[i], "--", 2) != 0) {
@@ -273,7 +274,7 @@ cli_family_run(const cli_family *family, int argc, char **argv)
         return 0;
     }
     if (argv[1][0] == '-') {
-        cli_usage_error(family->name, "unknown option '%s'; a command comes first", argv[1]);
+        cli_usage_error(family->name, "unknown option '%s'; name a command first", argv[1]);
     }
     const cli_command *found = cli_family_find(family, argv[1]);
     char name[64], *given = argv[1];

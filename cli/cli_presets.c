@@ -158,7 +158,7 @@ cli_presets(int argc, char **argv)
     char folder[CLI_PATH_MAX], path[CLI_PATH_MAX], line[LINE_BYTES];
     cli_options_parse(&presets_argp, argc, argv, NULL);
     if (!folder_find(folder)) {
-        cli_error("presets", "none were installed with this program");
+        cli_error("presets", "no presets were installed with this program");
         return CLI_EXIT_FAILED;
     }
     char **names = names_in(folder);

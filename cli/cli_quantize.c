@@ -86,7 +86,7 @@ load(const char *path, const char *given)
         fp32_hint(hint, sizeof(hint), path);
         cli_error(
             CLI_QUANTIZE,
-            "'%s' has precision %s and its weights are already rounded; precision fp32 is needed%s",
+            "'%s' has precision %s, so its weights are already rounded; precision fp32 is needed%s",
             path, policy_precision_name(image->precision), hint);
         policy_image_destroy(image);
         return NULL;
@@ -187,7 +187,7 @@ observations_scale(policy_image **fp32, const cli_quantize_options *options)
     if (spec->normalise || !quantizer_is_scalable(spec)) {
         cli_error(CLI_QUANTIZE, "--scale-observations: %s",
                   spec->normalise
-                      ? "this policy's observations are scaled already"
+                      ? "this policy already scales its observations"
                       : "only float observations that enter a dense layer can be scaled");
         return false;
     }
@@ -248,7 +248,7 @@ quantize(const policy_image *fp32, const char *path, const cli_quantize_options 
     policy_image *image;
     if (quantizer_ptq_convert(&image, fp32, options->precision, &options->method, calibration) !=
         OCT_OK) {
-        cli_error(CLI_QUANTIZE, "'%s' holds a weight that is not finite", path);
+        cli_error(CLI_QUANTIZE, "'%s' has a weight that is not finite", path);
         return CLI_EXIT_FAILED;
     }
     int code = save(image, out) ? 0 : CLI_EXIT_FAILED;

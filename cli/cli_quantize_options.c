@@ -27,30 +27,33 @@ enum {
 
 static const struct argp_option option_table[] = {
     {"precision", KEY_PRECISION, "P", 0,
-     "int8 (default), int4, bf16 or fp16; all: only print the table of returns", 0},
-    {"range", KEY_RANGE, "R", 0,
-     "Range of a scale: absmax, up to the largest weight (default); percentile, without the "
-     "largest weights; mse, the range with the least error",
+     "Quantise to this precision: int8 (default), int4, bf16 or fp16; all: only print the table of "
+     "returns",
      0},
-    {"percentile", KEY_PERCENTILE, "X", 0, "Percentile of --range percentile (default: 99.9)", 0},
+    {"range", KEY_RANGE, "R", 0,
+     "Choose the range of a scale: absmax, up to the largest weight (default); percentile, up to a "
+     "percentile of the weights; mse, the range with the smallest error",
+     0},
+    {"percentile", KEY_PERCENTILE, "X", 0,
+     "Set the percentile for --range percentile (default: 99.9)", 0},
     {"scale", KEY_SCALE, "S", 0,
-     "int8: one scale for each row (per channel, default) or for each tensor", 0},
+     "For int8, use one scale for each row (per channel, default) or for each tensor", 0},
     {"calibrate", KEY_CALIBRATE, NULL, 0,
-     "Correct the biases on observations that the fp32 policy sees in the environment", 0},
+     "Correct the biases on observations that the fp32 policy makes in the environment", 0},
     {"scale-observations", KEY_SCALE_OBSERVATIONS, NULL, 0,
-     "Normalise observations by the mean and deviation that the fp32 policy sees in the "
-     "environment; not needed for policies that were published with policy.scale_observations",
+     "Normalise observations by the mean and standard deviation of those that the fp32 policy "
+     "makes in the environment; not needed for policies published with policy.scale_observations",
      0},
     {"out", KEY_OUT, "FILE", 0,
-     "Output file (default: beside POLICY, with the precision in its name)", 0},
+     "Write the policy to FILE (default: beside POLICY, with the precision in its name)", 0},
     {"env", KEY_ENV, "ID", 0,
      "Measure the return of every precision in this environment or plug-in (default with "
      "--episodes: that of the run, or of the policy)",
      0},
-    {"episodes", KEY_EPISODES, "N", 0, "Episodes of each precision (default: 100)", 0},
-    {"seed", KEY_SEED, "S", 0, "Seed of the environments (default: 1)", 0},
-    {"envs", KEY_ENVS, "N", 0, "Environments stepped together (default: 16)", 0},
-    {"options", KEY_OPTIONS, "K=V,...", 0, "Options of the environment", 0},
+    {"episodes", KEY_EPISODES, "N", 0, "Play N episodes with each precision (default: 100)", 0},
+    {"seed", KEY_SEED, "S", 0, "Set the seed of the environments (default: 1)", 0},
+    {"envs", KEY_ENVS, "N", 0, "Step N environments together (default: 16)", 0},
+    {"options", KEY_OPTIONS, "K=V,...", 0, "Set options of the environment", 0},
     {0},
 };
 
@@ -142,8 +145,8 @@ static const struct argp quantize_argp = {
     .options = option_table,
     .parser = parse,
     .args_doc = "POLICY",
-    .doc = "Quantises a finished fp32 policy and prints the error of each layer. With --episodes "
-           "or --env it also measures the return of every precision. POLICY is a policy file of "
+    .doc = "Quantises a trained fp32 policy and prints the error of each layer. With --episodes or "
+           "--env, it also measures the return of every precision. POLICY is a policy file of "
            "precision fp32, or a run folder, which stands for the " CLI_QUANTIZE_INPUT " in it.\v"
            "Example: octet quantize runs/CartPole-v1-20260131-120000 --precision int4 --range mse "
            "--episodes 100",

@@ -200,11 +200,10 @@ cli_returns(const cli_returns_request *request, double means[CLI_RETURNS_MEANS])
         code = row(&t, order[i], &means[order[i]]);
     }
     if (code == 0) {
-        printf(
-            "return: mean ± standard deviation; against fp32: mean difference, episode by episode, "
-            "± its\nstandard error; agreement, outputs (relative L2) and %s: on %u "
-            "observations of fp32's episodes\n",
-            discrete ? "KL" : "actions (L2)", quantizer_reservoir_count(t.observed));
+        printf("return: mean ± standard deviation; against fp32: mean difference, episode by "
+               "episode, ± its\nstandard error; agreement, outputs (relative L2) and %s: on %u "
+               "observations of fp32's episodes\n",
+               discrete ? "KL" : "actions (L2)", quantizer_reservoir_count(t.observed));
     }
     quantizer_reservoir_destroy(t.observed);
     free(t.fp32_returns);

@@ -87,8 +87,8 @@ static const struct argp set_argp = {
     .parser = parse,
     .args_doc = "RUN_DIR [replay.samples_per_insert=VALUE] [replay.tolerance=VALUE]\n"
                 "--learner ADDRESS [replay.samples_per_insert=VALUE] [replay.tolerance=VALUE]",
-    .doc = "Changes the limiter of a live run: how often each window is sampled. What is "
-           "not named stays. The change lasts until the learner or replay is started again.\v"
+    .doc = "Changes the limiter of a live run: how often each window is sampled. A key that is not "
+           "named keeps its value. The change lasts until the learner or replay is restarted.\v"
            "Example: octet set runs/CartPole-v1-20260131-120000 replay.samples_per_insert=16",
     .children = children,
 };
@@ -102,7 +102,8 @@ words_take(set_options *options)
     for (size_t i = first; i < options->words; i++) {
         const char *word = options->word[i];
         if (!is_live(word)) {
-            cli_usage_error("set", "'%s' cannot change in a live run\n  allowed: %s=VALUE %s=VALUE",
+            cli_usage_error("set",
+                            "'%s' cannot be changed in a live run\n  allowed: %s=VALUE %s=VALUE",
                             word, live_keys[0], live_keys[1]);
         }
         if (options->count == ASSIGNMENTS_MAX) {
@@ -157,7 +158,7 @@ end_say(const char *run, const set_options *options, bool done, const char *deta
     for (size_t i = 0; i < options->count; i++) {
         printf(" %s", options->assignment[i]);
     }
-    printf(", until learner or replay is started again\n");
+    printf(", until the learner or replay is restarted\n");
     (void)fflush(stdout);
 }
 
@@ -237,7 +238,7 @@ apply(const set_options *options)
     change c = {.options = options, .loop = net_loop_create(), .exit_code = CLI_EXIT_FAILED};
     if (cli_remote_secure("set", &options->remote, c.loop, learner, options->remote.replay)) {
         if (cli_remote_open(&c.link, c.loop, &options->remote) != OCT_OK) {
-            (void)snprintf(c.why, sizeof(c.why), "cannot dial it");
+            (void)snprintf(c.why, sizeof(c.why), "cannot connect to it");
         } else if (cli_remote_register(c.link, MEET_TIMEOUT_MS, met, &c) == OCT_OK) {
             net_loop_run(c.loop);
         }

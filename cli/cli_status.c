@@ -37,8 +37,8 @@ typedef struct status_options {
 } status_options;
 
 static const struct argp_option option_table[] = {
-    {"watch", KEY_WATCH, NULL, 0, "Repeat until Ctrl-C or the end of the run", 0},
-    {"json", KEY_JSON, NULL, 0, "Print everything that the daemons report, as one line of JSON", 0},
+    {"watch", KEY_WATCH, NULL, 0, "Refresh until Ctrl-C or the end of the run", 0},
+    {"json", KEY_JSON, NULL, 0, "Print everything that the daemons report as one line of JSON", 0},
     {0},
 };
 
@@ -218,7 +218,7 @@ cli_status(int argc, char **argv)
             oct_text_quote(shown, sizeof(shown), options.run.run_dir, strlen(options.run.run_dir));
     }
     if (cli_remote_run_is_gone(&options.run)) {
-        return without_learner(&options, &config, "there is no such socket (yet, or any more)");
+        return without_learner(&options, &config, "the socket does not exist (yet, or any longer)");
     }
     return look_at(&options, &config);
 }

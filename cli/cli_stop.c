@@ -29,7 +29,7 @@ enum { KEY_REASON = 256 };
 
 static const struct argp_option stop_options[] = {
     {"reason", KEY_REASON, "TEXT", 0,
-     "Reason to record in summary.json (default: stopped by an operator)", 0},
+     "Record this reason in summary.json (default: stopped by an operator)", 0},
     {0},
 };
 
@@ -58,7 +58,7 @@ static const struct argp stop_argp = {
     .options = stop_options,
     .parser = parse,
     .args_doc = "--learner ADDRESS",
-    .doc = "Ends a run on other hosts, as Ctrl-C ends a local one: the learner saves everything "
+    .doc = "Ends a run on other hosts, as Ctrl-C ends a local run: the learner saves everything "
            "and exits.\v"
            "Example: octet stop --learner tls+tcp://learner.lab:5555 --tls octet-certs/anna",
     .children = children,
@@ -67,8 +67,8 @@ static const struct argp stop_argp = {
 static const struct argp checkpoint_argp = {
     .parser = parse,
     .args_doc = "--learner ADDRESS",
-    .doc = "Makes the learner of a run on other hosts write a checkpoint now. "
-           "It ends when the checkpoint is on the disk.\v"
+    .doc = "Makes the learner of a run on other hosts write a checkpoint now. The command returns "
+           "when the checkpoint is on disk.\v"
            "Example: octet checkpoint --learner tls+tcp://learner.lab:5555 --tls octet-certs/anna",
     .children = children,
 };
@@ -95,7 +95,7 @@ stop_answered(void *arg, oct_err err, const char *detail, const wire_empty *answ
     }
     t->done = true;
     (void)snprintf(t->said, sizeof(t->said),
-                   "the learner ends the run; see its log and summary.json");
+                   "the learner is ending the run; see its log and summary.json");
     net_loop_stop(t->loop);
 }
 
@@ -111,8 +111,7 @@ checkpoint_answered(void *arg, oct_err err, const char *detail, const wire_writt
     }
     t->done = true;
     (void)snprintf(t->said, sizeof(t->said),
-                   "the checkpoint is on the disk: %" PRIu64 " updates, %" PRIu64
-                   " environment steps",
+                   "the checkpoint is on disk: %" PRIu64 " updates, %" PRIu64 " environment steps",
                    answer->updates, answer->env_steps);
     net_loop_stop(t->loop);
 }
@@ -179,7 +178,7 @@ command_run(remote_command *t, const struct argp *argp, int argc, char **argv)
         if (cli_remote_open(&t->link, t->loop, &t->remote) == OCT_OK) {
             command_send(t);
         } else {
-            (void)snprintf(t->why, sizeof(t->why), "cannot dial it");
+            (void)snprintf(t->why, sizeof(t->why), "cannot connect to it");
         }
         if (t->done) {
             printf("%s: %s\n", t->remote.learner, t->said);

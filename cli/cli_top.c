@@ -34,12 +34,12 @@ typedef struct top_options {
 
 static const struct argp_option option_table[] = {
     {"sort", KEY_SORT, "COLUMN", 0,
-     "Column to sort by: id, role, host, pid, state, lag, steps, infer, env, wait, resent, "
-     "unacked, heard or relay (default steps)",
+     "Sort by this column: id, role, host, pid, state, lag, steps, infer, env, wait, resent, "
+     "unacked, heard or relay (default: steps)",
      0},
-    {"reverse", KEY_REVERSE, NULL, 0, "Sort the other way round", 0},
+    {"reverse", KEY_REVERSE, NULL, 0, "Sort in reverse order", 0},
     {"once", KEY_ONCE, NULL, 0,
-     "Print the table once, complete, and end; so it is wherever the output is no terminal", 0},
+     "Print the complete table once and exit; the default if the output is not a terminal", 0},
     {0},
 };
 
@@ -77,9 +77,9 @@ static const struct argp top_argp = {
     .options = option_table,
     .parser = parse,
     .args_doc = "RUN_DIR\n--learner ADDRESS",
-    .doc = "Shows all actors and evaluators of a live run as a table, once a second. Arrows left "
-           "and right choose the column that it is sorted by, r reverses the order, up, down and "
-           "the page keys scroll, q and Ctrl-C end it.\v"
+    .doc = "Shows all actors and evaluators of a live run as a table, updated once a second. The "
+           "left and right arrows choose the column to sort by, r reverses the order, up, down and "
+           "the page keys scroll, q or Ctrl-C quits.\v"
            "Examples: octet top runs/CartPole-v1-20260131-120000\n"
            "octet top --learner tls+tcp://learner.lab:5555 --tls octet-certs/anna --sort wait\n"
            "octet top --learner tls+tcp://learner.lab:5555 --once",

@@ -26,16 +26,16 @@ typedef struct track_options {
 } track_options;
 
 static const struct argp_option option_table[] = {
-    {"to", KEY_TO, "TRACKER", 0, "mlflow, trackio or wandb", 0},
-    {"project", KEY_PROJECT, "P", 0, "Project, or MLflow's experiment (default: the environment)",
-     0},
-    {"name", KEY_NAME, "N", 0, "Name of the run there (default: the folder's)", 0},
+    {"to", KEY_TO, "TRACKER", 0, "Choose the tracker: mlflow, trackio or wandb (required)", 0},
+    {"project", KEY_PROJECT, "P", 0,
+     "Store the run in project P, in MLflow an experiment (default: the environment)", 0},
+    {"name", KEY_NAME, "N", 0, "Name the run N in the tracker (default: the folder's name)", 0},
     {"place", KEY_PLACE, "URL", 0,
-     "Where the tracker keeps it: sqlite:///FILE.db, the address of a server, or a Space of "
-     "Trackio (default: the tracker's own; MLflow: sqlite:///mlflow.db)",
+     "Store the run at URL: sqlite:///FILE.db, the address of a server, or a Trackio Space "
+     "(default: the tracker's own; MLflow: sqlite:///mlflow.db)",
      0},
     {"every", KEY_EVERY, "S", 0,
-     "Send a row of metrics.csv in so many seconds of training (default " EVERY_DEFAULT ")", 0},
+     "Send one row of metrics.csv for every S seconds of training (default: " EVERY_DEFAULT ")", 0},
     {0},
 };
 
@@ -77,8 +77,8 @@ parse(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         if (options->folder != NULL) {
-            cli_usage_error("track", "two run folders, '%s' and '%s'; one at a time",
-                            options->folder, arg);
+            cli_usage_error("track", "two run folders, '%s' and '%s'; name one", options->folder,
+                            arg);
         }
         options->folder = arg;
         return 0;
@@ -91,11 +91,11 @@ static const struct argp track_argp = {
     .options = option_table,
     .parser = parse,
     .args_doc = "RUN --to TRACKER",
-    .doc = "Shows a run in MLflow, Trackio or Weights & Biases: its configuration, its metrics "
-           "thinned, its result. A live run is followed until it ends. Started again, it goes on; "
-           "no row is sent twice.\v"
-           "Needs a Python that has the tracker's package: python3, or $OCTET_PYTHON. The run does "
-           "not know of it, and goes on whatever the tracker does.\n"
+    .doc = "Sends a run to MLflow, Trackio or Weights & Biases: its configuration, its thinned "
+           "metrics and its result. A live run is followed until it ends. If the command is "
+           "started again, it continues; no row is sent twice.\v"
+           "Needs a Python with the tracker's package: python3, or $OCTET_PYTHON. The run itself "
+           "is not affected, whatever the tracker does.\n"
            "Example: octet track runs/pole --to mlflow --place sqlite:///mlflow.db",
 };
 
@@ -108,7 +108,7 @@ cli_track(int argc, char **argv)
     if (options.folder == NULL || options.to == NULL) {
         cli_usage_error("track", options.folder == NULL
                                      ? "no run folder given"
-                                     : "--to is missing: mlflow, trackio, wandb");
+                                     : "--to is missing; allowed are mlflow, trackio, wandb");
     }
     (void)snprintf(path, sizeof(path), "%s/config.yaml", options.folder);
     if (access(path, R_OK) != 0) {

@@ -71,49 +71,52 @@ typedef struct train_options {
 
 static const struct argp_option option_table[] = {
     {"set", KEY_SET, "KEY=VALUE", 0, "Override one key of the experiment; may be repeated", 0},
-    {"actors", KEY_ACTORS, "N", 0, "Actors to start (actor.count)", 0},
-    {"learners", KEY_LEARNERS, "N", 0, "Learners that share each batch (learner.count)", 0},
+    {"actors", KEY_ACTORS, "N", 0, "Start N actors (actor.count)", 0},
+    {"learners", KEY_LEARNERS, "N", 0, "Start N learners, which share each batch (learner.count)",
+     0},
     {"precision", KEY_PRECISION, "NAME", 0,
-     "Precision of the published policy: int8, fp32, bf16, fp16 or int4 (policy.precision)", 0},
-    {"seed", KEY_SEED, "S", 0, "Seed of the run (run.seed)", 0},
+     "Publish policies in this precision: int8, fp32, bf16, fp16 or int4 (policy.precision)", 0},
+    {"seed", KEY_SEED, "S", 0, "Set the seed of the run (run.seed)", 0},
     {"data", KEY_DATA, "FILE", 0,
-     "Learn from a data set (octet data) alone, without actors, for run.updates (replay.data)", 0},
+     "Learn from this data set (octet data) alone, without actors, for run.updates (replay.data)",
+     0},
     {"data-share", KEY_DATA_SHARE, "X", 0,
-     "Take this share of each batch from the data set, and the rest from actors "
-     "(replay.data_share)",
+     "Take this share of each batch from the data set and the rest from actors (replay.data_share)",
      0},
     {"init-from", KEY_INIT_FROM, "RUN|POLICY", 0,
-     "Begin with the layers of another run, or of a policy file, where they fit "
-     "(learner.init_from)",
+     "Start from the layers of another run or of a policy file, where they fit (learner.init_from)",
      0},
     {"freeze", KEY_FREEZE, "LAYERS", 0,
-     "Layers of the policy that do not learn, such as 0,1, by the numbers of octet inspect "
-     "(learner.freeze)",
+     "Keep these layers of the policy unchanged, such as 0,1, numbered as octet inspect numbers "
+     "them (learner.freeze)",
      0},
     {"deterministic", KEY_DETERMINISTIC, NULL, 0,
-     "In lock-step: the same seed gives the same weights (run.deterministic)", 0},
+     "Run in lock-step, so that the same seed produces the same weights (run.deterministic)", 0},
     {"run-dir", KEY_RUN_DIR, "D", 0,
-     "Run folder; must not hold a run, except with --resume (default: runs/NAME-DATE-TIME)", 0},
+     "Write the run to folder D, which must not contain a run, except with --resume (default: "
+     "runs/NAME-DATE-TIME)",
+     0},
     {"no-ui", KEY_NO_UI, NULL, 0, "Print plain lines even on a terminal", 0},
     {"resume", KEY_RESUME, NULL, 0,
      "Continue the run in --run-dir from its checkpoint, with its config.yaml and any --set", 0},
     {"metrics", KEY_METRICS, "URL", 0,
-     "Serve the learner's /metrics (Prometheus) and /healthz at this address, such as "
-     "http://127.0.0.1:9464",
+     "Serve the learner's /metrics (Prometheus) and /healthz at URL, such as http://127.0.0.1:9464",
      0},
     {"follow-parent", KEY_FOLLOW_PARENT, "PID", OPTION_HIDDEN,
-     "End when the process of this id, which started this one, ends (octet sweep)", 0},
+     "Stop when process PID, which started this one, ends (octet sweep)", 0},
     {"energy-command", KEY_ENERGY_COMMAND, "CMD", 0,
-     "Measure energy by this command of a shell, which prints the joules of the machine so far, a "
-     "number on each line (default: the counters of the processors, where the kernel shows them)",
+     "Measure energy with this shell command, which keeps printing the joules that the machine has "
+     "used so far, one number a line (default: the processors' counters, where the kernel shows "
+     "them)",
      0},
     {"energy-model", KEY_ENERGY_MODEL, "MODEL", 0,
-     "Say, too, what the CPU time would have taken: watts=W[,gco2_per_kwh=G], at so many watts of "
-     "a busy core, and what that is in CO2; called a model wherever it is told",
+     "Also estimate energy from CPU time: watts=W[,gco2_per_kwh=G], with W watts for a busy core "
+     "and, for the CO2, G grams a kWh; the estimate is labelled as a model wherever it is shown",
      0},
     {"dash", KEY_DASH, "PORT", OPTION_ARG_OPTIONAL,
-     "Show the run in a browser, at http://127.0.0.1:PORT (default 8260), while it lasts", 0},
-    {"dash-stay", KEY_DASH_STAY, NULL, 0, "As --dash, and after the run has ended until Ctrl-C", 0},
+     "Show the run in a browser while it lasts, at http://127.0.0.1:PORT (default: 8260)", 0},
+    {"dash-stay", KEY_DASH_STAY, NULL, 0,
+     "Like --dash, but keep serving after the run has ended, until Ctrl-C", 0},
     {0},
 };
 
@@ -148,8 +151,7 @@ add_list(train_options *options, const char *key, const char *value)
     char list[LIST_BYTES];
     if (strspn(value, "0123456789,") != strlen(value) || value[0] == '\0' ||
         snprintf(list, sizeof(list), "[%s]", value) >= (int)sizeof(list)) {
-        cli_usage_error("train", "--freeze is '%s'; allowed are numbers of layers such as 0,1",
-                        value);
+        cli_usage_error("train", "--freeze is '%s'; allowed are layer numbers such as 0,1", value);
     }
     add_setting(options, key, list);
 }
@@ -255,8 +257,8 @@ parse(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         if (options->file != NULL) {
-            cli_usage_error("train", "two files, '%s' and '%s'; one experiment at a time",
-                            options->file, arg);
+            cli_usage_error("train", "two files, '%s' and '%s'; name one experiment", options->file,
+                            arg);
         }
         options->file = arg;
         return 0;
@@ -270,12 +272,11 @@ static const struct argp train_argp = {
     .parser = parse,
     .args_doc = "FILE\n[FILE] --resume --run-dir D",
     .doc = "Trains a policy on this machine: starts replay, learner, actors and an evaluator, "
-           "supervises them and shows the progress.\v"
+           "supervises them and shows their progress.\v"
            "FILE is an experiment, or the name of a preset (octet presets).\n"
-           "Example: octet train cartpole --set run.env_steps=100000\n"
-           "\n"
-           "Ctrl-C stops the run after saving a checkpoint and a policy, with exit code 130. octet "
-           "config lists every key for --set.",
+           "Example: octet train cartpole --set run.env_steps=100000\n\n"
+           "Ctrl-C saves a checkpoint and a policy and ends the run with exit code 130. octet "
+           "config lists all keys for --set.",
 };
 
 static const char *
@@ -305,7 +306,7 @@ dash_listen(const train_options *options)
     int fd = -1;
     if (options->dash[0] != '\0' &&
         cli_dash_listen(&fd, options->dash, reason, sizeof(reason)) != OCT_OK) {
-        cli_error("train", "--dash: cannot serve %s: %s (--dash=PORT takes another port)",
+        cli_error("train", "--dash: cannot serve %s: %s (choose another port with --dash=PORT)",
                   options->dash, reason);
         exit(CLI_EXIT_FAILED);
     }
@@ -382,7 +383,7 @@ cli_train(int argc, char **argv)
     char reason[CLI_PATH_MAX + 256] = "";
     cli_options_parse(&train_argp, argc, argv, &options);
     if (options.follow_parent != 0 && !net_process_follow_parent(options.follow_parent)) {
-        fail("the process that started this one has gone");
+        fail("the process that started this one has ended");
     }
     if (options.resume && options.run_dir == NULL) {
         cli_usage_error("train", "--resume needs --run-dir: the folder of the run to continue");
@@ -409,7 +410,7 @@ cli_train(int argc, char **argv)
     const char *shown_as = shown(&folder);
     oct_program_keep_python();
     if (chdir(folder.path) != 0) {
-        fail("cannot enter the run folder");
+        fail("cannot change to the run folder");
     }
     cli_run_request request = {
         .config = &config,

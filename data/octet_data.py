@@ -386,7 +386,7 @@ def export_minari(path, target):
     from minari.namespace import create_namespace, list_local_namespaces
     where, name = minari_path(minari, target)
     if where.exists():
-        raise DataError(f"{where} exists")
+        raise DataError(f"{where} already exists")
     try:
         with draft_of(where) as draft:
             draft.mkdir(parents=True)
@@ -411,7 +411,7 @@ def env_of(metadata, storage, gymnasium, env_id, name):
     env["max_episode_steps"] = known.get("max_episode_steps", spec.get("max_episode_steps")) or 0
     obs, action = storage.observation_space, storage.action_space
     if not isinstance(obs, gymnasium.spaces.Box) or obs.dtype.kind not in "fu" or len(obs.shape) > 6:
-        raise DataError(f"its observations are {obs}: octet has arrays of float32 or uint8")
+        raise DataError(f"its observations are {obs}; Octet supports arrays of float32 or uint8")
     env["obs_dtype"] = U8 if obs.dtype == np.uint8 else F32
     env["obs_count"] = math.prod(obs.shape)
     if known.get("obs_rank", 1) > 0:
@@ -422,7 +422,7 @@ def env_of(metadata, storage, gymnasium, env_id, name):
     elif isinstance(action, gymnasium.spaces.Box) and action.dtype.kind == "f":
         count = math.prod(action.shape)
         if count > 256:
-            raise DataError(f"its actions are {action}: octet has 256 numbers at most")
+            raise DataError(f"its actions are {action}; Octet supports at most 256 numbers")
         env["action_kind"], env["action_count"] = BOX, count
         if not (np.isfinite(action.low).all() and np.isfinite(action.high).all()):
             raise DataError(f"its actions are {action}: {SPACES}")
@@ -509,7 +509,7 @@ def import_minari(target, out, env_id, clips):
     from minari.dataset.minari_storage import MinariStorage
     where, name = minari_path(minari, target)
     if not (where / "metadata.json").exists():
-        raise DataError(f"there is no data set of Minari's at {where}: 'minari list local' shows those by name, "
+        raise DataError(f"there is no Minari data set at {where}; 'minari list local' lists those by name, "
                         f"'minari download {target}' may fetch one")
     metadata, storage = MinariStorage.read_raw_metadata(where), MinariStorage.read(where)
     header = np.zeros(1, HEADER)[0]

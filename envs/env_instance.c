@@ -51,7 +51,7 @@ unknown_explain(const char *id, char *reason, size_t reason_size)
     }
     if (nearest != NULL) {
         snprintf(reason, reason_size,
-                 "no environment \"%.63s\"; did you mean %s? (octet env list has all)", id,
+                 "no environment \"%.63s\"; did you mean %s? (octet env list shows all)", id,
                  nearest);
     }
 }

@@ -168,8 +168,8 @@ env_module_find(const octet_env_api **out, const char *id, char *reason, size_t 
     OCT_TRY(env_module_ids(ids, reason, reason_size));
     if (!is_listed(id, ids)) {
         const char *nearest = env_nearest(id, ids);
-        snprintf(reason, reason_size, "no environment \"%.63s\"%s%s%s (octet env list has all)", id,
-                 nearest != NULL ? "; did you mean " : "", nearest != NULL ? nearest : "",
+        snprintf(reason, reason_size, "no environment \"%.63s\"%s%s%s (octet env list shows all)",
+                 id, nearest != NULL ? "; did you mean " : "", nearest != NULL ? nearest : "",
                  nearest != NULL ? "?" : "");
         return OCT_ENOTFOUND;
     }

@@ -34,16 +34,19 @@ enum { KEY_LEARNER = 0x2001, KEY_REPLAY, KEY_TLS, KEY_INSECURE };
 
 static const struct argp_option option_table[] = {
     {"learner", KEY_LEARNER, "ADDRESS", 0,
-     "Address of the learner of a run on other hosts, as its actors use it: tls+tcp://HOST:5555",
+     "Use the run on other hosts whose learner has this address, the one that its actors use: "
+     "tls+tcp://HOST:5555",
      10},
     {"replay", KEY_REPLAY, "ADDRESS", 0,
-     "Address of its replay, or those of its shards, separated by commas (default: as the learner "
-     "reports)",
+     "Use replay at this address, or its shards at these addresses, separated by commas (default: "
+     "as the learner reports)",
      10},
     {"tls", KEY_TLS, "FOLDER", 0,
-     "Certificates of the role operator for tls+tcp:// addresses (default $OCTET_TLS)", 10},
+     "Read the certificates of the role operator for tls+tcp:// addresses from FOLDER (default: "
+     "$OCTET_TLS)",
+     10},
     {"insecure", KEY_INSECURE, NULL, 0,
-     "Connect to tcp:// addresses, which are without TLS: for trusted networks", 10},
+     "Allow tcp:// addresses, which have no TLS; for trusted networks", 10},
     {0},
 };
 
@@ -224,7 +227,7 @@ replay_meet(cli_remote *remote, uint32_t shard, const char *reported, char *reas
         return NULL;
     }
     if (net_url_as_seen_from(reported, remote->daemons[CLI_REMOTE_LEARNER].url, url) != OCT_OK) {
-        return "the learner reports no valid address of replay; give --replay";
+        return "the learner reports no valid address for replay; give --replay";
     }
     if (net_url_check(url, remote->insecure, said, sizeof(said)) != OCT_OK) {
         (void)snprintf(reason, reason_size, "the learner reports replay=%s: %s", url, said);
@@ -263,7 +266,7 @@ static const char *
 answer_take(cli_remote *remote, const wire_registered *answer, char *reason, size_t reason_size)
 {
     if (remote->run_meant != 0 && answer->run_id != remote->run_meant) {
-        (void)snprintf(reason, reason_size, "another run, %016" PRIx64 ", has the address %s now",
+        (void)snprintf(reason, reason_size, "another run, %016" PRIx64 ", now has the address %s",
                        answer->run_id, remote->daemons[CLI_REMOTE_LEARNER].url);
         return reason;
     }

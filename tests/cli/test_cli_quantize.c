@@ -196,7 +196,7 @@ test_a_quantised_policy_is_refused_and_the_fp32_one_named(void **state)
     (void)snprintf(arguments, sizeof(arguments), "%s/policy.int8.oct --precision int4", folder);
     expect(
         arguments, 1,
-        "has precision int8 and its weights are already rounded; precision fp32 is needed; give");
+        "has precision int8, so its weights are already rounded; precision fp32 is needed; give");
     expect(arguments, 1, "/policy.fp32.oct'");
     assert_false(exists("policy.int4.oct"));
     assert_int_equal(unlink(in_folder("policy.fp32.oct")), 0);

@@ -181,7 +181,7 @@ class Server(Case):
         self.assertEqual(answer["unshown"], 2)
         os.utime(self.runs / "001", (3000000, 3000000))
         wait_for(lambda: {"001", "003"} & {run["name"] for run in self.get("/runs")["runs"]} == {"001"}, "the newest takes the place of the oldest")
-        self.assertTrue(self.octet("report", "runs")[0].endswith("\n2 older runs are not in it: at most 200 are\n"))
+        self.assertTrue(self.octet("report", "runs")[0].endswith("\n2 older runs are left out; a report holds at most 200\n"))
 
     def test_curves_of_long_runs_are_thinned(self):
         dash_runs.make_run(self.runs / "a", 1, 20000)
@@ -210,7 +210,7 @@ class Server(Case):
             self.assertIn("--port and --listen exclude each other", self.octet("dash", *both, code=2)[1])
         self.assertIn("http:// is for this machine alone", self.octet("dash", "--listen", "http://0.0.0.0:8260", code=1)[1])
         for plain in [(), ("--listen", "http://127.0.0.1:8260")]:
-            self.assertIn("--tls is for https; name --listen https://HOST:PORT",
+            self.assertIn("--tls is for https; give --listen https://HOST:PORT",
                           self.octet("dash", *plain, "--tls", "nowhere", code=2)[1])
         self.assertIn("https needs certificates", self.octet("dash", "--listen", "https://0.0.0.0:8260", code=2)[1])
         with socket.socket() as taken:

@@ -95,7 +95,7 @@ class Import(unittest.TestCase):
         (self.home / "config.yaml").write_text(f"env: {{id: CartPole-v1, options: {short}}}\n")
         self.assertEqual(said(), (f"{short} (config.yaml beside the policy)", True))
         self.assertEqual(said("--options", "sutton_barto_reward=1"), ("sutton_barto_reward=1 (--options)", False))
-        self.assertEqual(said("--env", "CartPole-v1"), ("none (with --env they are those of --options)", False))
+        self.assertEqual(said("--env", "CartPole-v1"), ("none (with --env, they are those of --options)", False))
         (self.home / "config.yaml").write_text("env: {id: CartPole-v1}\n")
         self.assertEqual(said(), ("none (config.yaml beside the policy)", False))
 
@@ -137,8 +137,8 @@ class Import(unittest.TestCase):
             with self.subTest(text):
                 (self.home / "seen.npy").write_bytes(array([[0, 1], [1, 0], [255, number], [number, 0]]))
                 self.assertEqual(self.octet("import", *arguments, "seen.npy", code=1),
-                                 f"octet import: error: 'seen.npy': number 2 of row 3 is {text}; the model reads bytes: allowed is "
-                                 "a whole number from 0 to 255 (divided by 255? give the bytes)\n")
+                                 f"octet import: error: 'seen.npy': number 2 of row 3 is {text}; the model reads bytes; allowed is "
+                                 "a whole number from 0 to 255 (if it was divided by 255, give the bytes)\n")
                 self.assertFalse((self.home / "x.oct").exists())
 
     def test_what_the_conversion_fails_of_is_said(self):

@@ -230,7 +230,7 @@ class WrongInput(Case):
             self.assertIn(f"trial 1: {key}={value}\n", out)
 
     def test_track_of_what_is_no_run_to_what_is_no_tracker(self):
-        self.refused(["track", "lib"], "--to is missing: mlflow, trackio, wandb")
+        self.refused(["track", "lib"], "--to is missing; allowed are mlflow, trackio, wandb")
         self.refused(["track", "lib", "--to", "mlfow"], "did you mean 'mlflow'?")
         self.refused(["track", "--to", "mlflow"], "no run folder given")
         self.refused(["track", "lib", "--to", "mlflow"], "'lib' is not a run folder", code=1)
@@ -311,7 +311,7 @@ class WrongInput(Case):
                      "--set algo=dqn: error: algo is a section; did you mean algo.name=dqn?")
 
     def test_set_refuses_what_is_not_live(self):
-        self.refused(["set", ".", "replay.capacity=3"], "cannot change in a live run",
+        self.refused(["set", ".", "replay.capacity=3"], "cannot be changed in a live run",
                      "replay.samples_per_insert=VALUE")
 
     def test_pack_says_that_the_replay_is_elsewhere(self):
@@ -344,7 +344,7 @@ class WrongInput(Case):
                          "with Octet; give the path of its plug-in with --env PATH", code=1)
         self.refused(["eval", str(box), "--env", "Goldn-v0"], 'no environment "Goldn-v0"', code=1)
         on = ["eval", str(box), "--env", shape, "--options"]
-        self.refused([*on, "obs=5,actions=3"], "the policy (for Golden-v0) was trained with action 1 in [-2, 3], Shape-v0 "
+        self.refused([*on, "obs=5,actions=3"], "the policy (for Golden-v0) was trained with action 1 in [-2, 3], but Shape-v0 "
                      "takes it in [-1, 1]", code=1)
         self.refused([*on, "obs=5,actions=3,dtype=2"], "Shape-v0 takes actions of f64; policies give f32", code=1)
         on = ["eval", str(atoms), "--env", shape, "--options"]
@@ -392,9 +392,9 @@ class WrongInput(Case):
         self.refused(["config", "learner.bach_size"], "did you mean 'learner.batch_size'?")
 
     def test_config_of_a_file_says_how_to_see_its_values(self):
-        self.refused(["config", "x.yaml"], "'x.yaml' is a file, no key; its values: "
+        self.refused(["config", "x.yaml"], "'x.yaml' is a file, not a key; to see its values: "
                      "octet config --check x.yaml --resolved")
-        self.refused(["config", "no.yaml"], "no key 'no.yaml'; octet config prints all")
+        self.refused(["config", "no.yaml"], "no key 'no.yaml'; octet config prints all keys")
 
     def test_config_explains_an_algorithm(self):
         text, _ = self.octet("config", "--explain", "sac")
@@ -418,7 +418,7 @@ class WrongInput(Case):
         file = self.home / "bad.yaml"
         for text in ("env: {id: ''}\n", "run: {env_steps: 5000}\n"):
             file.write_text(text)
-            self.refused(["config", "--check", "bad.yaml"], "bad.yaml", ": error: env.id: is required", code=1)
+            self.refused(["config", "--check", "bad.yaml"], "bad.yaml", ": error: env.id: an environment is required", code=1)
         file.write_text("env: {id: CartPole-v1}\nreplay:\n  capacity: 999\n")
         self.refused(["config", "--check", "bad.yaml"], "bad.yaml:3: error: replay.min_size: 1000 is more", code=1)
         self.refused(["train", "bad.yaml"], "bad.yaml:3: error: replay.min_size: 1000 is more")
@@ -438,7 +438,7 @@ class WrongInput(Case):
         said = subprocess.run([OCTET, "config", "--check", "box.yaml"], cwd=self.home, capture_output=True, text=True,
                               check=True)
         self.assertEqual(said.stdout, "box.yaml: ok\n")
-        self.assertIn("note: the environment is not at hand", said.stderr)
+        self.assertIn("note: the environment is not available", said.stderr)
         self.assertIn("./nowhere.so", said.stderr)
 
     def test_config_shows_the_defaults_of_the_algorithm(self):
@@ -531,7 +531,7 @@ class Presets(Case):
 
     def test_none(self):
         shutil.rmtree(self.home / "share")
-        self.assertIn("none were installed", self.moved("presets", code=1)[1])
+        self.assertIn("no presets were installed", self.moved("presets", code=1)[1])
 
 
 class RunFolder(Case):
@@ -1248,7 +1248,7 @@ class LiveRun(Case):
         for name in ("ended", "saved"):
             out, _ = self.octet("status", name)
             self.assertIn(f"{name}: the run has ended", out)
-            words = "another run, 0000000000000007, has the address ipc://"
+            words = "another run, 0000000000000007, now has the address ipc://"
             self.assertIn(words, self.octet("top", name, "--once", code=1)[1])
             self.assertIn(words, self.octet("set", name, "replay.samples_per_insert=16", code=1)[1])
         self.assertEqual(self.log("run", "replay"), before)
@@ -1262,7 +1262,7 @@ class LiveRun(Case):
         self.assertIn("configure: samples_per_insert=16 tolerance=0.5",
                       self.log("run", "replay"))
         out, _ = self.octet("set", "run", "replay.tolerance=0.25")  # the other one stays
-        self.assertEqual(out, "run: replay.tolerance=0.25, until learner or replay is started again\n")
+        self.assertEqual(out, "run: replay.tolerance=0.25, until the learner or replay is restarted\n")
         self.assertIn("(kept) tolerance=0.25", self.log("run", "replay"))
         _, err = self.octet("set", "run", "replay.samples_per_insert=-1", code=2)
         self.assertIn("replay.samples_per_insert", err)

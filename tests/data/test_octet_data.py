@@ -331,7 +331,7 @@ def with_numpy(folder):
     same_.hardlink_to(folder / "numbers.data")
     before = same_.read_bytes()
     for option in ("--out", "--npz"):
-        assert "same.data' is what is exported" in octet("export", folder / "numbers.data", option, same_, code=1)
+        assert "same.data' is the file to export" in octet("export", folder / "numbers.data", option, same_, code=1)
     assert (folder / "numbers.data").read_bytes() == same_.read_bytes() == before
     assert "no such file" in octet("info", folder / "none.data", code=1).lower()
     assert "not a data set" in octet("info", PROGRAM, code=1)
@@ -442,12 +442,12 @@ def with_minari(folder):
             for field in octet_data.ENV.names:
                 assert header["env"][field].tobytes() == want[field].tobytes(), (field, header["env"][field])
         text = octet("import", "--minari", target, "--out", out, "--env", "Mine-v1")
-        assert "note: whether the steps are of environment 'Mine-v1' is not known: no environment" in text, text
+        assert "note: cannot tell whether the steps are of environment 'Mine-v1': no environment" in text, text
         assert f"out.data: {len(LENGTHS)} episodes, {sum(LENGTHS)} steps of Mine-v1" in text, text
         assert "Mine-v1" in octet("info", out)
         held = out.read_bytes()
         text = octet("import", "--minari", target, "--out", out, "--env", "Acrobot-v1", code=1)
-        assert "--env is 'Acrobot-v1', but the steps are of another: Acrobot-v1: observations " in text, text
+        assert "--env is 'Acrobot-v1', but the steps are of another environment: Acrobot-v1: observations " in text, text
         assert "episodes" not in text and out.read_bytes() == held, text
         assert "exists" in octet("export", file, "--minari", target, code=1)
         theirs = minari.load_dataset(f"octet/{kind}-v0")

@@ -102,7 +102,7 @@ def test_observations_are_normalised_where_there_are_256():
                                     ("few", ["--observations", "255"], 255)):
             text = octet("distill", run, *source, "--updates", "400", "--episodes", "5", "--out", folder / name)
             assert f"round 1 of 10: {first} observations, 40 updates" in text, text
-            assert ("255 observations are too few to normalise them; 256 are needed" in text) == (name == "few"), text
+            assert ("255 observations are too few to normalise by; 256 are needed" in text) == (name == "few"), text
             header = folder / "student.h"
             octet("export", folder / name, "--c99", header, "--name", "its")
             mean, inverse = (re.search(rf"its_{what}0\[4\] = {{(.*?)}}", header.read_text(), re.DOTALL)[1].split(",")
@@ -121,7 +121,7 @@ def test_a_box_is_learned_before_tanh():
         text = octet("distill", run, *QUICK, "--loss", "kl", "--out", folder / "t", code=1)
         assert "its loss is squares" in text, text
         text = octet("distill", run, *QUICK, "--temperature", "2", "--out", folder / "t", code=1)
-        assert "--temperature is of a softmax; the teacher's actions are a box" in text, text
+        assert "--temperature is for a softmax; the teacher's actions are a box" in text, text
 
 
 def test_mistakes_are_told_and_leave_nothing():
@@ -141,19 +141,19 @@ def test_mistakes_are_told_and_leave_nothing():
                 ([run, "--hidden", "0"], 2, "--hidden is '0'"),
                 ([run, "--precision", "int3"], 2, "--precision is 'int3'; allowed is int8, int4, bf16, fp16 or fp32"),
                 ([run, "--loss", "mse"], 2, "--loss is 'mse'; allowed is kl or squares"),
-                ([run, "--observations", "0"], 2, "there is nothing to learn on"),
-                ([run, "--updates", "3"], 2, "each of the 10 rounds (--rounds) has one"),
+                ([run, "--observations", "0"], 2, "there is nothing to learn from"),
+                ([run, "--updates", "3"], 2, "each of the 10 rounds (--rounds) needs at least one"),
                 ([folder / "nowhere"], 1, "nowhere': "), ([folder / "foreign"], 1, "foreign': "),
                 ([folder / "cut.oct"], 1, "cut.oct': "),
                 ([run, "--obs", folder / "nowhere"], 1, "No such file or directory"),
                 ([run, "--obs", folder / "words"], 1, "words: line 2: number 3 is 'zero', which is not a number"),
                 ([run, "--obs", folder / "few"], 1, "few: line 1: 3 numbers; an observation of 'CartPole-v1' has 4"),
-                ([run, "--obs", folder / "none"], 1, "none holds no observation"),
+                ([run, "--obs", folder / "none"], 1, "none has no observation"),
                 ([run, "--replay", folder / "alone.oct"], 1, "environment.oct"),
                 ([run, "--replay", folder / "foreign"], 1, "--replay: "),
                 ([run, "--env", "Pendulum-v1"], 1, "environment 'Pendulum-v1'"),
-                ([run, "--out", run], 1, "exists already; name a new or an empty folder with --out"),
-                ([run, "--loss", "squares", "--temperature", "2"], 1, "--temperature is of a softmax; --loss squares has"),
+                ([run, "--out", run], 1, "already exists; name a new or empty folder with --out"),
+                ([run, "--loss", "squares", "--temperature", "2"], 1, "--temperature is for a softmax; --loss squares has"),
                 # Before anything is learned.
                 ([run, "--out", folder / "words/student"], 1, "cannot make folder")):
             where = [] if "--out" in arguments else out
@@ -174,7 +174,7 @@ def test_mistakes_are_told_and_leave_nothing():
         finish(train(pendulum, "--set", "run.env_steps=6000", "--set", "run.stop_at_return=none", preset=PENDULUM),
                pendulum)
         text = octet("distill", run, "--replay", pendulum, *out, code=1)
-        assert "has observations of 3 numbers (Pendulum-v1), the teacher reads 4 of float32 (CartPole-v1)" in text, text
+        assert "has observations of 3 numbers (Pendulum-v1), but the teacher reads 4 of float32 (CartPole-v1)" in text, text
 
 
 if __name__ == "__main__":

@@ -93,7 +93,7 @@ def test_shards_learn_cartpole():
         before = (run / "replay-1.oct").read_bytes()
         told = subprocess.run([OCTET, "data", "export", run, "--out", run / "replay-1.oct"], capture_output=True,
                               text=True, check=False)
-        assert told.returncode == 1 and "is what is exported" in told.stderr, told
+        assert told.returncode == 1 and "is the file to export" in told.stderr, told
         assert (run / "replay-1.oct").read_bytes() == before
         # What is damaged is told, and nothing of it is read.
         copy = run / "copy.oct"

@@ -219,7 +219,7 @@ def test_operator_sets_saves_and_stops():
         before = (run / "checkpoint.oct").stat().st_mtime_ns
         result = octet("checkpoint", *options)
         assert (run / "checkpoint.oct").stat().st_mtime_ns > before, "it is on the disk when the command ends"
-        assert result.returncode == 0 and re.search(r"on the disk: [1-9]\d* updates, [1-9]\d* environment steps", result.stdout), result
+        assert result.returncode == 0 and re.search(r"on disk: [1-9]\d* updates, [1-9]\d* environment steps", result.stdout), result
         result = octet("stop", *options, "--reason", "seen enough")
         assert result.returncode == 0 and result.stdout.startswith(options[1]), result
         assert processes["learner"].wait(DEADLINE_S) == 0
@@ -237,7 +237,7 @@ def test_what_was_set_lasts_until_the_learner_starts_again():
             return answer["replay"]["numbers"]["replay.limiter.samples_per_insert"]
         before = wanted(until("an actor", options, acts))
         result = octet("set", *options, "replay.samples_per_insert=16")
-        assert result.returncode == 0 and "until learner or replay is started again" in result.stdout, result
+        assert result.returncode == 0 and "until the learner or replay is restarted" in result.stdout, result
         assert changes() == [(f"{before:g}", "16", "operator", "operator")], changes()
         processes["learner"].kill()
         processes["learner"].wait()

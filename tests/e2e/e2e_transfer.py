@@ -154,9 +154,9 @@ def test_what_cannot_be_taken_is_refused():
             data[len(data) // 2] ^= 1
             path.write_bytes(data)
         assert "damaged" in refused(folder, "--init-from", donor)
-        for layers, why in {"0,x": "--freeze is '0,x'; allowed are numbers of layers such as 0,1",
-                            "3": "there is no layer 3, the policy has layers 0 to 2",
-                            "0,1,2": "are all 3 layers of the policy"}.items():
+        for layers, why in {"0,x": "--freeze is '0,x'; allowed are layer numbers such as 0,1",
+                            "3": "there is no layer 3; the policy has layers 0 to 2",
+                            "0,1,2": "lists all 3 layers of the policy"}.items():
             assert why in refused(folder, "--freeze", layers, code=2), layers
         text = refused(folder, "--freeze", "0", "--set", "algo.name=table", code=2)
         assert "algo.name: table has no layers" in text, text

@@ -64,14 +64,14 @@ test_cli_wrong_use_says_what_is_allowed(void **state)
     assert_int_equal(RAN("frobnicate"), 2);
     T_SAYS(output, "allowed: list check bench replay render");
     assert_int_equal(RAN("--seed", "1"), 2);
-    T_SAYS(output, "unknown option '--seed'; a command comes first");
+    T_SAYS(output, "unknown option '--seed'; name a command first");
     assert_int_equal(RAN("check"), 2);
     T_SAYS(output, "octet env check: error: no environment given");
     T_SAYS(output, "help: octet env check --help");
     assert_int_equal(RAN("list", "CartPole-v1"), 2);
     T_SAYS(output, "unexpected argument 'CartPole-v1'");
     assert_int_equal(RAN("check", "CartPole-v1", "Acrobot-v1"), 2);
-    T_SAYS(output, "unexpected argument 'Acrobot-v1'; one environment at a time");
+    T_SAYS(output, "unexpected argument 'Acrobot-v1'; name one environment");
     assert_int_equal(RAN("bench", "CartPole-v1", "--envs", "0"), 2);
     T_SAYS(output, "--envs is '0'; allowed is a whole number from 1 to 1048576");
     assert_int_equal(RAN("bench", "CartPole-v1", "--seconds", "fast"), 2);

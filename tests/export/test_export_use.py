@@ -108,7 +108,7 @@ class Export(Case):
                      code=2)
         self.assertIn("--sampling is for a header; name --c99 OUT.h", done.stderr)
         done = octet("export", CASES / "balance.oct", "--sampling", "--c99", out, code=1)
-        self.assertIn("has no distribution to draw from; leave out --sampling", done.stderr)
+        self.assertIn("has no distribution to draw actions from; leave out --sampling", done.stderr)
         self.assertFalse(out.exists())
         octet("export", CASES / "gauss8.oct", "--name", "gauss8", "--sampling", "--c99", out)
         self.assertEqual(out.read_bytes(), (CASES / "gauss8.h").read_bytes())
@@ -146,7 +146,7 @@ class Export(Case):
         header, model = self.home / "p.h", self.home / "p.onnx"
         held = re.compile(r"#define POLICY_ACTION_REPEAT +(\d+)\n")
         for config, repeat, said in [
-                (None, None, "action repeat is not known"), ("env: [", None, "action repeat is not known"),
+                (None, None, "action repeat unknown"), ("env: [", None, "action repeat unknown"),
                 ("env: {id: CartPole-v1}\n", 1, None),
                 ('env: {id: CartPole-v1, options: "a=1,action_repeat=4"}\n', 4, "action repeat 4: ask the policy once in 4")]:
             if config is not None:

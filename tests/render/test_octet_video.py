@@ -165,9 +165,9 @@ class Video(Case):
         self.refused("--video", "", wanted="empty or too long")
 
     def test_wrong_use(self):
-        self.refused("--video", "a.mp4", "--frames", "f", code=2, wanted="name one")
-        self.refused("--video-size", "5x5", code=2, wanted="--video-size without --video or")
-        self.refused("--video-seconds", "5", "--video-size", "5x5", code=2, wanted="without --video or")
+        self.refused("--video", "a.mp4", "--frames", "f", code=2, wanted="exclude each other")
+        self.refused("--video-size", "5x5", code=2, wanted="--video-size needs --video or")
+        self.refused("--video-seconds", "5", "--video-size", "5x5", code=2, wanted="needs --video or")
         self.refused("--video", "a.mp4", "--video-seconds", "0", code=2, wanted="--video-seconds is '0'; allowed is")
         self.refused("--video", "a.mp4", "--video-size", "5", code=2,
                      wanted="--video-size is '5'; allowed is WIDTHxHEIGHT")
