@@ -455,7 +455,7 @@ def with_minari(folder):
         first = theirs[0]
         assert first.observations.reshape(2, -1).tobytes() == episodes[0]["obs"].tobytes()
     text = octet("import", "--minari", folder / "gone", "--out", folder / "none.data", code=1)
-    assert "there is no data set" in text and not (folder / "none.data").exists(), text
+    assert "there is no Minari data set" in text and not (folder / "none.data").exists(), text
     strangers(folder)
     # Whatever an exchange is stopped by, nothing is left of it.
     file, new = folder / "numbers.data", folder / "new" / "set"
