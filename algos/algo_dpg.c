@@ -215,10 +215,10 @@ dpg_networks(algo *a, algo_network out[ALGO_NETWORKS_MAX])
     return 1 + algo_critics_networks(&dpg->critics, out + 1);
 }
 
-static void
-dpg_taken(algo *a, uint32_t networks)
+static algo_normaliser *
+dpg_normaliser(algo *a)
 {
-    ((algo_dpg *)a)->critics.observed.normaliser.keeps = networks;
+    return algo_observed_normaliser(&((algo_dpg *)a)->critics.observed);
 }
 
 static const float *
@@ -454,8 +454,9 @@ dpg_share(algo *a, algo_sharing *s)
         .name = (text), .numbers = dpg_numbers, .number_count = NUMBERS, .splits = true,           \
         .make_spec = dpg_make_spec, .create = dpg_create, .destroy = dpg_destroy,                  \
         .gradient = dpg_gradient, .apply = dpg_apply, .share = dpg_share,                          \
-        .set_projection = dpg_set_projection, .networks = dpg_networks, .taken = dpg_taken,        \
-        .policy_params = dpg_policy_params, .save = dpg_save, .load = dpg_load,                    \
+        .set_projection = dpg_set_projection, .networks = dpg_networks,                            \
+        .normaliser = dpg_normaliser, .policy_params = dpg_policy_params, .save = dpg_save,        \
+        .load = dpg_load,                                                                          \
     }
 const algo_ops algo_d4pg_ops = DPG_OPS("d4pg");
 const algo_ops algo_ddpg_ops = DPG_OPS("ddpg");

@@ -111,16 +111,28 @@ algo_normaliser_apply(const algo_normaliser *n, float *x, uint32_t rows)
 }
 
 uint32_t
+algo_normaliser_kept(const algo_normaliser *n)
+{
+    return n->seen.rows < ALGO_NORMALISER_SETTLED ? n->keeps : 0;
+}
+
+void
 algo_normaliser_renew(algo_normaliser *n)
 {
-    uint32_t kept = n->seen.rows == 0 ? n->keeps : 0;
     columns_copy(&n->seen, &n->next);
     double largest = oct_columns_largest(&n->seen);
     for (uint32_t i = 0; i < n->count; i++) {
         n->offset[i] = (float)n->seen.mean[i];
         n->scale[i] = (float)(1 / oct_columns_scale(&n->seen, i, largest));
     }
-    return kept;
+}
+
+void
+algo_normaliser_follow(algo_normaliser *n, const algo_normaliser *from)
+{
+    OCT_ASSERT(n->count == from->count);
+    columns_copy(&n->next, &from->seen);
+    algo_normaliser_renew(n);
 }
 
 // ---- networks
@@ -211,6 +223,6 @@ algo_normaliser_read(algo_normaliser *n, oct_reader *reader)
     }
     n->keeps = keeps;
     n->next.rows = rows;
-    (void)algo_normaliser_renew(n);
+    algo_normaliser_renew(n);
     return OCT_OK;
 }

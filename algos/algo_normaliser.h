@@ -17,12 +17,14 @@
 // The rows of an update count from the next one on, so that it begins with the policy that acted. A
 // number that hardly varied is divided by the largest deviation (oct_columns.h).
 //
+// Statistics of another run go along with the first layers that are taken from it (follow).
+//
 // Threads: one user at a time. Owns: its numbers, reserved by init; nothing allocates later.
 typedef struct algo_normaliser {
     uint32_t count; // numbers of an observation
     // Networks whose first layer was taken from elsewhere, a bit for each in the order of algo_ops'
-    // networks: the first statistics leave them the functions that they are. First layers of a
-    // beginning are first weights for normalised observations.
+    // networks: they stay the functions that they are while statistics move, until these are
+    // settled. First layers of a beginning are first weights for normalised observations.
     uint32_t keeps;
     oct_columns seen;      // before this update
     oct_columns next;      // with the rows of this update
@@ -30,6 +32,10 @@ typedef struct algo_normaliser {
     float *offset, *scale; // [count] in an update: (x - offset) scale
     void *block;
 } algo_normaliser;
+
+// Statistics of fewer rows are not settled: some four thousand batches of 256 from replay, which
+// come from few episodes at first.
+#define ALGO_NORMALISER_SETTLED 1000000u
 
 // Whether what algo.normalise_observations asks for can be done: OCT_EINVAL, reason, where
 // observations are no float32, the first layer is a convolution or is frozen.
@@ -45,9 +51,13 @@ void algo_normaliser_fini(algo_normaliser *n);
 void algo_normaliser_take(algo_normaliser *n, group *all, float *x, uint32_t rows);
 // Normalises other rows by the same statistics, in place.
 void algo_normaliser_apply(const algo_normaliser *n, float *x, uint32_t rows);
-// The next statistics become those of now. Gives the networks that are to stay the functions that
-// they are: keeps where these are the first ones, else 0.
-uint32_t algo_normaliser_renew(algo_normaliser *n);
+// The networks that are to stay the functions that they are when the next statistics become those
+// of now: keeps until those of now are settled, then 0.
+uint32_t algo_normaliser_kept(const algo_normaliser *n);
+// The next statistics become those of now.
+void algo_normaliser_renew(algo_normaliser *n);
+// Those of now become from's, which are of as many numbers.
+void algo_normaliser_follow(algo_normaliser *n, const algo_normaliser *from);
 
 // params of net, whose first layer is dense and reads count numbers: from a function of x to the
 // same one of what x is normalised to, and back. Only the first layer's change; both round them.

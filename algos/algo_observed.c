@@ -45,12 +45,19 @@ algo_observed_take(algo_observed *o, group *all, const algo_batch *batch)
     return seen;
 }
 
+// The networks that kept names, and their targets.
 static void
-net_enter(const algo_normaliser *n, nn_net *net)
+kept_bring(const algo_normaliser *n, algo *a, uint32_t kept,
+           void (*bring)(const algo_normaliser *n, const nn_net *net, float *params))
 {
-    if (net != NULL) {
-        algo_normaliser_enter(n, net, net->params);
-        nn_net_changed(net);
+    algo_network networks[ALGO_NETWORKS_MAX];
+    uint32_t count = kept != 0 ? a->ops->networks(a, networks) : 0;
+    for (uint32_t i = 0; i < count; i++) {
+        nn_net *nets[] = {networks[i].net, networks[i].target};
+        for (size_t k = 0; (kept >> i & 1) != 0 && k < OCT_COUNTOF(nets) && nets[k] != NULL; k++) {
+            bring(n, nets[k], nets[k]->params);
+            nn_net_changed(nets[k]);
+        }
     }
 }
 
@@ -58,17 +65,11 @@ void
 algo_observed_renew(algo_observed *o, algo *a)
 {
     algo_normaliser *n = &o->normaliser;
-    if (n->count == 0) {
-        return;
-    }
-    algo_network networks[ALGO_NETWORKS_MAX];
-    uint32_t kept = algo_normaliser_renew(n);
-    uint32_t count = kept != 0 ? a->ops->networks(a, networks) : 0;
-    for (uint32_t i = 0; i < count; i++) {
-        if ((kept >> i & 1) != 0) {
-            net_enter(n, networks[i].net);
-            net_enter(n, networks[i].target);
-        }
+    if (n->count > 0) {
+        uint32_t kept = algo_normaliser_kept(n);
+        kept_bring(n, a, kept, algo_normaliser_leave);
+        algo_normaliser_renew(n);
+        kept_bring(n, a, kept, algo_normaliser_enter);
     }
 }
 

@@ -24,11 +24,16 @@ void algo_observed_fini(algo_observed *o);
 // The batch with its observations normalised by the statistics so far, which stay what they are
 // until algo_observed_renew. A collective of the group. obs and next are finite.
 algo_batch algo_observed_take(algo_observed *o, group *all, const algo_batch *batch);
-// The update is over: the statistics of the batch count, too. The first ones leave networks whose
-// first layer was taken from elsewhere the functions that they are.
+// The update is over: the statistics of the batch count, too. Networks that algo_normaliser_kept
+// names stay the functions of observations that they are.
 void algo_observed_renew(algo_observed *o, algo *a);
 
 // As algo_ops' functions.
+static inline algo_normaliser *
+algo_observed_normaliser(algo_observed *o)
+{
+    return o->normaliser.count > 0 ? &o->normaliser : NULL;
+}
 static inline const algo_normaliser *
 algo_observed_inside(const algo_observed *o)
 {

@@ -61,9 +61,9 @@ typedef struct algo_ops {
     void (*share)(algo *a, algo_sharing *s);
     void (*fetched)(algo *a); // parameters were; NULL: nothing depends on them
     void (*set_projection)(algo *a, const algo_projection *projection);
-    // Layers of other networks were taken, the first layer by these networks, a bit for each; NULL:
-    // nothing depends on it.
-    void (*taken)(algo *a, uint32_t networks);
+    // The statistics that networks learn from observations by; gives NULL where they learn from
+    // observations as they are, as all do where this is NULL.
+    algo_normaliser *(*normaliser)(algo *a);
     // Names all networks, the acting one first; gives their number. NULL: there are none.
     uint32_t (*networks)(algo *a, algo_network out[ALGO_NETWORKS_MAX]);
     const float *(*policy_params)(const algo *a);

@@ -136,14 +136,14 @@ algo_pair_changed(algo_pair *pair)
     policy_project(pair);
 }
 
-// All but kept, bits as algo_pair_networks has them.
+// which: bits as algo_pair_networks has them.
 static void
-nets_bring(algo_pair *pair, const algo_normaliser *n, uint32_t kept,
+nets_bring(algo_pair *pair, const algo_normaliser *n, uint32_t which,
            void (*bring)(const algo_normaliser *n, const nn_net *net, float *params))
 {
     nn_net *nets[] = {&pair->policy.tape.net, &pair->value.tape.net};
     for (uint32_t i = 0; i < OCT_COUNTOF(nets); i++) {
-        if ((kept >> i & 1) == 0) {
+        if ((which >> i & 1) != 0) {
             bring(n, nets[i], nets[i]->params);
         }
     }
@@ -152,15 +152,18 @@ nets_bring(algo_pair *pair, const algo_normaliser *n, uint32_t kept,
 void
 algo_pair_enter(algo_pair *pair, const algo_normaliser *n)
 {
-    nets_bring(pair, n, 0, algo_normaliser_enter);
+    nets_bring(pair, n, UINT32_MAX, algo_normaliser_enter);
     pair->inside = n;
     algo_pair_changed(pair);
 }
 
 void
-algo_pair_leave(algo_pair *pair, const algo_normaliser *n, uint32_t kept)
+algo_pair_leave(algo_pair *pair, algo_normaliser *n)
 {
+    uint32_t kept = algo_normaliser_kept(n);
     nets_bring(pair, n, kept, algo_normaliser_leave);
+    algo_normaliser_renew(n);
+    nets_bring(pair, n, ~kept, algo_normaliser_leave);
     pair->inside = NULL;
     algo_pair_changed(pair);
 }

@@ -49,10 +49,11 @@ void algo_pair_set_projection(algo_pair *pair, const algo_projection *projection
 // back to where they count.
 void algo_pair_changed(algo_pair *pair);
 
-// Both networks, from now on of observations that n normalises; and of raw ones again. kept, a bit
-// for each in the order of algo_pair_networks, are of raw ones already and stay as they are.
+// Both networks, from now on of observations that n normalises; and of raw ones again, behind an
+// update: seen through the next statistics, which become those of now, but where
+// algo_normaliser_kept names them through the ones that they learned with.
 void algo_pair_enter(algo_pair *pair, const algo_normaliser *n);
-void algo_pair_leave(algo_pair *pair, const algo_normaliser *n, uint32_t kept);
+void algo_pair_leave(algo_pair *pair, algo_normaliser *n);
 
 // log pi(done | x) and the entropy of each row.
 void algo_pair_forward(algo_pair *pair, const float *x, algo_done done, uint32_t rows,

@@ -274,7 +274,7 @@ ppo_update(algo *a, const algo_batch *batch, float learning_rate, float *priorit
     {                                                                                              \
         .name = (text), .numbers = ppo_numbers, .number_count = NUMBERS, .splits = true,           \
         .make_spec = algo_rollout_make_spec, .create = ppo_create, .destroy = ppo_destroy,         \
-        .update = ppo_update, .taken = algo_rollout_taken,                                         \
+        .update = ppo_update, .normaliser = algo_rollout_normaliser,                               \
         .set_projection = algo_rollout_set_projection, .networks = algo_rollout_networks,          \
         .policy_params = algo_rollout_policy_params, .save = algo_rollout_save,                    \
         .load = algo_rollout_load,                                                                 \

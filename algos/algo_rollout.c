@@ -132,10 +132,11 @@ algo_rollout_networks(algo *a, algo_network out[ALGO_NETWORKS_MAX])
     return algo_pair_networks(&((algo_rollout *)a)->pair, out);
 }
 
-void
-algo_rollout_taken(algo *a, uint32_t networks)
+algo_normaliser *
+algo_rollout_normaliser(algo *a)
 {
-    ((algo_rollout *)a)->normaliser.keeps = networks;
+    algo_rollout *r = (algo_rollout *)a;
+    return r->normaliser.count > 0 ? &r->normaliser : NULL;
 }
 
 const float *
@@ -241,14 +242,12 @@ normalise(algo_rollout *r)
 }
 
 // First weights of a beginning are meant for normalised observations, as those after each update
-// are: they are seen through the newest statistics. Networks that are kept learned from raw ones,
-// before there were statistics.
+// are: they are seen through the newest statistics.
 static void
 normalise_end(algo_rollout *r)
 {
     if (r->normaliser.count > 0) {
-        uint32_t kept = algo_normaliser_renew(&r->normaliser);
-        algo_pair_leave(&r->pair, &r->normaliser, kept);
+        algo_pair_leave(&r->pair, &r->normaliser);
     }
 }
 

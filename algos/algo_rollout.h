@@ -85,7 +85,7 @@ void algo_rollout_minibatch(algo_rollout *r, uint32_t k);
 float algo_rollout_value(algo_rollout *r, algo_pg_sums *sums);
 
 // algo_ops' functions of the same names.
-void algo_rollout_taken(algo *a, uint32_t networks);
+algo_normaliser *algo_rollout_normaliser(algo *a);
 void algo_rollout_set_projection(algo *a, const algo_projection *projection);
 uint32_t algo_rollout_networks(algo *a, algo_network out[ALGO_NETWORKS_MAX]);
 const float *algo_rollout_policy_params(const algo *a);

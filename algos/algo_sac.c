@@ -229,10 +229,10 @@ sac_networks(algo *a, algo_network out[ALGO_NETWORKS_MAX])
     return 1 + algo_critics_networks(&sac->critics, out + 1);
 }
 
-static void
-sac_taken(algo *a, uint32_t networks)
+static algo_normaliser *
+sac_normaliser(algo *a)
 {
-    ((algo_sac *)a)->critics.observed.normaliser.keeps = networks;
+    return algo_observed_normaliser(&((algo_sac *)a)->critics.observed);
 }
 
 static const float *
@@ -471,7 +471,7 @@ const algo_ops algo_sac_ops = {
     .share = sac_share,
     .set_projection = sac_set_projection,
     .networks = sac_networks,
-    .taken = sac_taken,
+    .normaliser = sac_normaliser,
     .policy_params = sac_policy_params,
     .save = sac_save,
     .load = sac_load,

@@ -14,6 +14,7 @@
 typedef struct transfer {
     const policy_spec *spec;
     const policy_spec *from_spec;
+    const algo_normaliser *statistics; // that go along with first layers; NULL: none do
     algo_taken_fn tell;
     void *arg;
     uint32_t taken;
@@ -192,17 +193,18 @@ static void
 inputs_take(const transfer *t, const algo_network *to, const algo_network *from, bool is_noisy)
 {
     nn_net *nets[] = {to->net, to->target};
+    const algo_normaliser *its = from->inside, *own = to->inside != NULL ? t->statistics : NULL;
     size_t at = nn_learned_layer(to->net, to->reparam, 0).at;
     for (size_t i = 0; i < OCT_COUNTOF(nets) && nets[i] != NULL; i++) {
         bytes_take(t, &to->net->layers[0], nets[i]->params + at);
         if (is_noisy) {
             bytes_take(t, &to->net->layers[0], nets[i]->params + to->reparam->mean_count + at);
         }
-        if (from->inside != NULL) {
-            algo_normaliser_leave(from->inside, nets[i], nets[i]->params);
+        if (its != NULL && its != own) {
+            algo_normaliser_leave(its, nets[i], nets[i]->params);
         }
-        if (to->inside != NULL) {
-            algo_normaliser_enter(to->inside, nets[i], nets[i]->params);
+        if (own != NULL && its != own) {
+            algo_normaliser_enter(own, nets[i], nets[i]->params);
         }
     }
 }
@@ -257,7 +259,8 @@ deviation_take(transfer *t, const algo_network *to, const algo_network *from)
     if (!to->acts || !policy_spec_has_deviation(own)) {
         return;
     }
-    algo_taken line = {.network = to->name, .layer = own->layer_count, .is_deviation = true};
+    algo_taken line = {
+        .network = to->name, .layer = own->layer_count, .part = ALGO_TAKEN_DEVIATION};
     (void)snprintf(line.shape, sizeof(line.shape), "%u", own->action_count);
     bool is_alike = policy_spec_has_deviation(its) && its->action_count == own->action_count;
     line.is_taken = is_alike && t->taken > 0;
@@ -274,6 +277,39 @@ deviation_take(transfer *t, const algo_network *to, const algo_network *from)
     t->tell(t->arg, &line);
 }
 
+// firsts: the networks whose first layer was taken. The others' first weights are for normalised
+// observations, whatever networks read between updates.
+static void
+statistics_take(transfer *t, algo_normaliser *n, const algo_network *networks, uint32_t count,
+                uint32_t firsts)
+{
+    algo_taken line = {.part = ALGO_TAKEN_STATISTICS, .network = "statistics"};
+    line.is_taken = firsts != 0 && t->statistics != NULL;
+    n->keeps = firsts;
+    if (line.is_taken) {
+        algo_normaliser_follow(n, t->statistics);
+        (void)snprintf(line.shape, sizeof(line.shape), "%.0f rows", n->seen.rows);
+    } else {
+        (void)snprintf(line.shape, sizeof(line.shape), "no rows");
+        (void)snprintf(line.why, sizeof(line.why),
+                       firsts == 0 ? "no layer 0 is taken"
+                                   : "none there; what is taken computes the same for %u rows",
+                       ALGO_NORMALISER_SETTLED);
+    }
+    for (uint32_t i = 0; line.is_taken && i < count; i++) {
+        if ((firsts >> i & 1) == 0 && networks[i].inside == NULL) {
+            algo_normaliser_leave(n, networks[i].net, networks[i].net->params);
+        }
+    }
+    t->tell(t->arg, &line);
+}
+
+static algo_normaliser *
+normaliser_of(algo *a)
+{
+    return a->ops->normaliser != NULL ? a->ops->normaliser(a) : NULL;
+}
+
 static uint32_t
 networks_take(transfer *t, algo *a, const algo_network *from, uint32_t from_count, const char *why)
 {
@@ -285,8 +321,8 @@ networks_take(transfer *t, algo *a, const algo_network *from, uint32_t from_coun
         deviation_take(t, &own[i], &from[0]);
     }
     if (t->taken > 0) {
-        if (a->ops->taken != NULL) {
-            a->ops->taken(a, firsts);
+        if (normaliser_of(a) != NULL) {
+            statistics_take(t, normaliser_of(a), own, count, firsts);
         }
         algo_renew(a);
     }
@@ -317,8 +353,13 @@ algo_take(algo *a, const policy_spec *spec, algo *from, const policy_spec *from_
 {
     transfer t = {.spec = spec, .from_spec = from_spec, .tell = tell, .arg = arg};
     algo_network its[ALGO_NETWORKS_MAX];
+    const algo_normaliser *statistics = normaliser_of(from);
     char why[64];
     OCT_ASSERT(a->ops->networks != NULL);
+    if (normaliser_of(a) != NULL && statistics != NULL && statistics->seen.rows > 0 &&
+        spec->obs_count == from_spec->obs_count) {
+        t.statistics = statistics;
+    }
     (void)snprintf(why, sizeof(why), "learned by %s there", from->ops->name);
     if (from->ops->networks == NULL) { // the other process has its own, the parameters are here
         return params_take(&t, a, algo_external_params(from), why);

@@ -10,15 +10,24 @@
 // its layer norm are the same; an output layer also needs the same head (and atoms). Target
 // networks get the layers of the other's target networks, or what their own networks get.
 //
+// First layers of normalised observations bring the statistics along. Where there are none to
+// bring, statistics begin anew and the networks stay the functions that they are until these are
+// settled (algo_normaliser.h).
+//
 // Moments, counts of updates and generators stay those of a beginning.
 //
 // Threads: as algo.h; before the first update. Allocates during the call.
 
-// What became of a layer.
+// What became of a layer, or of what is beside layers.
+typedef enum algo_taken_part {
+    ALGO_TAKEN_LAYER,
+    ALGO_TAKEN_DEVIATION,  // log deviations of a head, which are behind the last layer
+    ALGO_TAKEN_STATISTICS, // of normalised observations, of no network
+} algo_taken_part;
 typedef struct algo_taken {
+    algo_taken_part part;
     const char *network;
     uint32_t layer;
-    bool is_deviation; // log deviations of a head, which are behind the last layer
     bool is_taken;
     char shape[64]; // "4 -> 64, relu"
     char why[96];   // it is not taken; else ""
@@ -28,7 +37,7 @@ typedef void (*algo_taken_fn)(void *arg, const algo_taken *taken);
 // a is no table and not external. From another algorithm with the spec from_spec, which is no
 // table: all networks if it is of the same kind, else the policy alone. tell hears of every layer
 // of a. Gives how many were taken, not counting log deviations, which come with layers of the
-// policy; 0: a is as it was.
+// policy, and statistics; 0: a is as it was.
 uint32_t algo_take(algo *a, const policy_spec *spec, algo *from, const policy_spec *from_spec,
                    algo_taken_fn tell, void *arg);
 // From a policy's parameters, [policy_spec_params(from_spec)], of raw observations.

@@ -56,10 +56,16 @@ tell_layer(void *arg, const algo_taken *taken)
 {
     const init *in = arg;
     char line[LINE_BYTES], name[32];
-    if (taken->is_deviation) {
-        (void)snprintf(name, sizeof(name), "log deviations");
-    } else {
+    switch (taken->part) {
+    case ALGO_TAKEN_LAYER:
         (void)snprintf(name, sizeof(name), "layer %u", taken->layer);
+        break;
+    case ALGO_TAKEN_DEVIATION:
+        (void)snprintf(name, sizeof(name), "log deviations");
+        break;
+    case ALGO_TAKEN_STATISTICS:
+        (void)snprintf(name, sizeof(name), "of normalised observations");
+        break;
     }
     (void)snprintf(line, sizeof(line), "%s %s (%s): %s%s%s", taken->network, name, taken->shape,
                    taken->is_taken ? "taken" : "begins anew", taken->is_taken ? "" : ": ",

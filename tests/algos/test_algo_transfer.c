@@ -1,5 +1,7 @@
-// Fine-tuning: layers that fit are taken and the others named; frozen layers keep their bits in
-// every algorithm while the others learn.
+// Fine-tuning: layers that fit are taken and the others named, with the statistics that they
+// learned from observations by; frozen layers keep their bits in every algorithm while the others
+// learn.
+#include <math.h>
 #include <stdlib.h>
 
 #include "algos/algo_transfer.h"
@@ -61,19 +63,33 @@ trial_of(oct_algo_name name, bool is_box, uint64_t seed)
     return t;
 }
 
+// The observations of each batch are drift larger than those of the one before.
 static void
-trial_learn(trial *t, uint64_t seed)
+trial_learn_drifting(trial *t, uint64_t seed, int updates, float rate, float drift)
 {
     oct_rng rng;
     oct_rng_init(&rng, seed, 0);
-    for (int i = 0; i < UPDATES; i++) {
+    for (int i = 0; i < updates; i++) {
         float priority[B], numbers[ALGO_NUMBERS_MAX];
         algo_batch batch = t->has_windows ? reinforce_fixture_batch(&rng, &t->spec, B, T)
                            : t->is_box    ? dpg_fixture_batch(&rng, B, OBS, DIM)
                                           : fixture_batch(&rng, B, OBS, DIM);
-        T_OK(algo_update(t->a, &batch, 1e-2f, priority, numbers));
+        float *rows[] = {(float *)(uintptr_t)batch.obs, (float *)(uintptr_t)batch.next};
+        size_t count = (size_t)B * (t->has_windows ? T + 1 : 1) * OBS;
+        for (size_t k = 0; k < OCT_COUNTOF(rows) && rows[k] != NULL && drift > 0; k++) {
+            for (size_t n = 0; n < count; n++) {
+                rows[k][n] += drift * (float)i;
+            }
+        }
+        T_OK(algo_update(t->a, &batch, rate, priority, numbers));
         (t->has_windows ? reinforce_fixture_free : fixture_batch_free)(&batch);
     }
+}
+
+static void
+trial_learn(trial *t, uint64_t seed)
+{
+    trial_learn_drifting(t, seed, UPDATES, 1e-2f, 0);
 }
 
 static oct_config
@@ -456,6 +472,176 @@ test_a_program_of_its_own_gives_the_policy(void **state)
     algo_destroy(box.a);
 }
 
+// ---- normalised observations
+
+enum { OUTPUTS_MAX = B * 64, NETS_MAX = 2 * ALGO_NETWORKS_MAX };
+
+static const oct_algo_name normalising[] = {OCT_ALGO_PPO,  OCT_ALGO_A2C,  OCT_ALGO_TRPO,
+                                            OCT_ALGO_D4PG, OCT_ALGO_DDPG, OCT_ALGO_TD3,
+                                            OCT_ALGO_SAC};
+
+static trial
+normalising_trial(oct_algo_name name, bool normalises, uint64_t seed)
+{
+    trial t = trial_configure(name, true);
+    t.config.algo.normalise_observations = normalises;
+    t.config.algo.kl_max = 1e-12; // what follows a step, not a rate, stays as well
+    t.config.algo.target_rate = 1e-9;
+    trial_begin(&t, OBS, DIM, seed);
+    return t;
+}
+
+// What each network and its target compute of the same raw observations, and actions.
+static uint32_t
+outputs(const trial *t, float out[NETS_MAX][OUTPUTS_MAX])
+{
+    algo_network networks[ALGO_NETWORKS_MAX];
+    uint32_t count = t->a->ops->networks(t->a, networks), used = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const algo_normaliser *n = networks[i].inside;
+        nn_net *nets[] = {networks[i].net, networks[i].target};
+        uint32_t columns = nets[0]->layers[0].inputs;
+        uint32_t width = nets[0]->layers[nets[0]->layer_count - 1].outputs;
+        float x[B * (OBS + DIM)];
+        oct_rng rng;
+        oct_rng_init(&rng, 9, 0);
+        for (uint32_t k = 0; k < B * columns; k++) {
+            uint32_t column = k % columns;
+            x[k] = 4 * oct_rng_float(&rng) - 1;
+            if (n != NULL && column < n->count) {
+                x[k] = (x[k] - n->offset[column]) * n->scale[column];
+            }
+        }
+        assert_true(width * B <= OUTPUTS_MAX);
+        for (size_t k = 0; k < OCT_COUNTOF(nets) && nets[k] != NULL; k++) {
+            memcpy(out[used++], nn_net_forward(nets[k], x, B), B * width * sizeof(float));
+        }
+    }
+    return used;
+}
+
+// The largest difference of the first count networks' outputs from those of before.
+static double
+moved(const trial *t, float before[NETS_MAX][OUTPUTS_MAX], uint32_t count)
+{
+    float behind[NETS_MAX][OUTPUTS_MAX] = {0};
+    double largest = 0;
+    (void)outputs(t, behind);
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t k = 0; k < OUTPUTS_MAX; k++) {
+            largest = fmax(largest, fabs((double)behind[i][k] - (double)before[i][k]));
+        }
+    }
+    return largest;
+}
+
+// From what has no statistics, or few rows of them: the networks taken stay what they are while the
+// new run's move.
+static void
+test_networks_stay_until_statistics_are_settled(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < OCT_COUNTOF(normalising); i++) {
+        for (int kind = 0; kind < 3; kind++) {
+            float before[NETS_MAX][OUTPUTS_MAX] = {0};
+            trial from = normalising_trial(normalising[i], kind == 1, 1);
+            trial to = normalising_trial(normalising[i], true, 2);
+            heard h = {0};
+            uint32_t count;
+            trial_learn_drifting(&from, 3, 10, 1e-2f, 0.1f);
+            if (kind < 2) {
+                assert_true(algo_take(to.a, &to.spec, from.a, &from.spec, hear, &h) > 0);
+                count = outputs(&to, before);
+            } else { // as many as are the policy's
+                assert_true(algo_take_policy(to.a, &to.spec, algo_policy_params(from.a), &from.spec,
+                                             hear, &h) > 0);
+                (void)outputs(&to, before);
+                count = 1;
+            }
+            assert_true(moved(&from, before, count) < 1e-5);
+            expect_line(&h, "statistics", 0, kind == 1,
+                        kind == 1 ? ""
+                                  : "none there; what is taken computes the same for 1000000 rows");
+            trial_learn_drifting(&to, 4, 20, 1e-12f, 0.1f);
+            assert_true(moved(&to, before, count) < 1e-4);
+            algo_destroy(from.a);
+            algo_destroy(to.a);
+        }
+    }
+}
+
+// Settled statistics go along, and go on; what is taken stays as near as they do.
+static void
+test_statistics_go_along(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < OCT_COUNTOF(normalising); i++) {
+        float before[NETS_MAX][OUTPUTS_MAX] = {0};
+        trial from = normalising_trial(normalising[i], true, 1);
+        trial to = normalising_trial(normalising[i], true, 2);
+        algo_network own[ALGO_NETWORKS_MAX], its[ALGO_NETWORKS_MAX];
+        heard h = {0};
+        trial_learn_drifting(&from, 3, 10, 1e-2f, 0.1f);
+        algo_normaliser *n = to.a->ops->normaliser(to.a);
+        oct_columns *seen = &from.a->ops->normaliser(from.a)->seen;
+        double more = 2.0 * ALGO_NORMALISER_SETTLED / seen->rows;
+        for (uint32_t k = 0; k < OBS; k++) {
+            seen->squares[k] *= more;
+        }
+        seen->rows *= more;
+        assert_true(algo_take(to.a, &to.spec, from.a, &from.spec, hear, &h) > 0);
+        expect_line(&h, "statistics", 0, true, "");
+        assert_string_equal(line_of(&h, "statistics", 0)->shape, "2000000 rows");
+        uint32_t count = to.a->ops->networks(to.a, own);
+        (void)from.a->ops->networks(from.a, its);
+        for (uint32_t k = 0; k < count; k++) { // nothing is multiplied
+            assert_memory_equal(own[k].net->params, its[k].net->params,
+                                own[k].net->param_count * sizeof(float));
+        }
+        assert_memory_equal(n->seen.mean, seen->mean, OBS * sizeof(double));
+        assert_memory_equal(n->seen.squares, seen->squares, OBS * sizeof(double));
+        assert_int_equal(algo_normaliser_kept(n), 0);
+        count = outputs(&to, before);
+        trial_learn_drifting(&to, 4, 20, 1e-12f, 0.1f);
+        assert_true(moved(&to, before, count) < 1e-3);
+        assert_true(n->seen.rows > seen->rows);
+        algo_destroy(from.a);
+        algo_destroy(to.a);
+    }
+}
+
+// Of another algorithm's, with the policy: first weights of values and critics are for normalised
+// observations all the same.
+static void
+test_what_begins_anew_beside_statistics_is_of_normalised_observations(void **state)
+{
+    (void)state;
+    static const oct_algo_name pairs[][2] = {{OCT_ALGO_TRPO, OCT_ALGO_PPO},
+                                             {OCT_ALGO_D4PG, OCT_ALGO_TD3}};
+    for (size_t i = 0; i < OCT_COUNTOF(pairs); i++) {
+        trial from = normalising_trial(pairs[i][0], true, 1);
+        trial to = normalising_trial(pairs[i][1], true, 2);
+        trial twin = normalising_trial(pairs[i][1], true, 2);
+        algo_network own[ALGO_NETWORKS_MAX], fresh[ALGO_NETWORKS_MAX];
+        heard h = {0};
+        trial_learn_drifting(&from, 3, 10, 1e-2f, 0.1f);
+        assert_true(algo_take(to.a, &to.spec, from.a, &from.spec, hear, &h) > 0);
+        expect_line(&h, "statistics", 0, true, "");
+        (void)to.a->ops->networks(to.a, own);
+        (void)twin.a->ops->networks(twin.a, fresh);
+        if (own[1].inside == NULL) {
+            const algo_normaliser *n = to.a->ops->normaliser(to.a);
+            algo_normaliser_enter(n, own[1].net, own[1].net->params);
+        }
+        for (size_t k = 0; k < own[1].net->param_count; k++) {
+            T_NEAR((double)own[1].net->params[k], (double)fresh[1].net->params[k], 1e-6, 1e-6);
+        }
+        algo_destroy(from.a);
+        algo_destroy(to.a);
+        algo_destroy(twin.a);
+    }
+}
+
 int
 main(void)
 {
@@ -472,6 +658,9 @@ main(void)
         cmocka_unit_test(test_other_shapes_are_named),
         cmocka_unit_test(test_a_policy_gives_its_layers),
         cmocka_unit_test(test_a_program_of_its_own_gives_the_policy),
+        cmocka_unit_test(test_networks_stay_until_statistics_are_settled),
+        cmocka_unit_test(test_statistics_go_along),
+        cmocka_unit_test(test_what_begins_anew_beside_statistics_is_of_normalised_observations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
