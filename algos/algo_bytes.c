@@ -43,12 +43,18 @@ algo_bytes_raw(const algo_bytes *b, const float *params)
     return b->raw != NULL ? bytes_read(b, params, b->raw) : params;
 }
 
+void
+algo_bytes_learn(const algo_bytes *b, float *params)
+{
+    policy_layer_scale(&b->first, params, 1 / b->unit);
+}
+
 static void
 bytes_project(void *arg, const float *params, float *out)
 {
     const algo_bytes *b = arg;
     b->projection.project(b->projection.arg, bytes_read(b, params, b->projecting), out);
-    policy_layer_scale(&b->first, out, 1 / b->unit);
+    algo_bytes_learn(b, out);
 }
 
 algo_projection

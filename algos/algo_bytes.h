@@ -24,6 +24,8 @@ void algo_bytes_fini(algo_bytes *b);
 // params[params] of what batches have, as a function of bytes: params itself where unit is 1, else
 // valid until the next call.
 const float *algo_bytes_raw(const algo_bytes *b, const float *params);
+// params, which read bytes, as a function of what batches have, in place.
+void algo_bytes_learn(const algo_bytes *b, float *params);
 // projection, which is of parameters that read bytes, as one of those that read what batches have.
 // Borrows b.
 algo_projection algo_bytes_projection(algo_bytes *b, const algo_projection *projection);

@@ -380,3 +380,21 @@ algo_take_policy(algo *a, const policy_spec *spec, const float *params,
     OCT_ASSERT(a->ops->networks != NULL);
     return params_take(&t, a, params, "not in a policy file");
 }
+
+bool
+algo_set_policy(algo *a, const float *params)
+{
+    algo_network networks[ALGO_NETWORKS_MAX];
+    uint32_t count = a->ops->networks != NULL ? a->ops->networks(a, networks) : 0;
+    if (count == 0 || networks[0].reparam != NULL) {
+        return false;
+    }
+    nn_net *net = networks[0].net;
+    memcpy(net->params, params, net->param_count * sizeof(*params));
+    algo_bytes_learn(&a->bytes, net->params);
+    if (networks[0].inside != NULL) {
+        algo_normaliser_enter(networks[0].inside, net, net->params);
+    }
+    algo_renew(a);
+    return true;
+}

@@ -44,4 +44,9 @@ uint32_t algo_take(algo *a, const policy_spec *spec, algo *from, const policy_sp
 uint32_t algo_take_policy(algo *a, const policy_spec *spec, const float *params,
                           const policy_spec *from_spec, algo_taken_fn tell, void *arg);
 
+// The acting network becomes params, [policy_spec_params], as algo_policy_params gives them; its
+// target stays. false, and a is as it was: it learns dueling streams or noise, which weights do not
+// give, or is another process's.
+bool algo_set_policy(algo *a, const float *params);
+
 #endif // ALGOS_ALGO_TRANSFER_H

@@ -10,6 +10,7 @@
 #include "algos/algo_transfer.h"
 #include "common/oct_base.h"
 #include "common/oct_text.h"
+#include "learner/learner_average.h"
 #include "learner/learner_checkpoints.h"
 #include "learner/learner_environment.h"
 #include "policy/policy_file.h"
@@ -169,6 +170,32 @@ origin_algorithm(origin *from, const init *in, oct_reader *reader)
     return err;
 }
 
+// What acted in the run, where that is the average of the policy's parameters.
+static oct_err
+origin_average(origin *from, const init *in, oct_reader *reader)
+{
+    double decay = from->config.learner.ema_decay;
+    if (!(decay > 0)) {
+        return OCT_OK;
+    }
+    learner_average *average = learner_average_create(policy_spec_params(&from->spec), decay);
+    oct_err err = learner_average_load(average, reader);
+    const float *params = learner_average_params(average);
+    if (err != OCT_OK) {
+        (void)oct_refuse(in->reason, in->reason_size,
+                         "learner.init_from: the checkpoint in %s has an average of another policy "
+                         "than the config.yaml beside it specifies",
+                         in->path);
+    } else if (params != NULL) {
+        in->tell(in->arg, algo_set_policy(from->a, params)
+                              ? "its policy is the average of learner.ema_decay, which acted"
+                              : "its policy is the one that learned, not the average of "
+                                "learner.ema_decay, which has no dueling streams");
+    }
+    learner_average_destroy(average);
+    return err;
+}
+
 static void
 origin_end(origin *from)
 {
@@ -217,6 +244,9 @@ init_from_run(const init *in)
     err = err == OCT_OK ? origin_algorithm(from, in, &reader) : err;
     if (err == OCT_OK) {
         tell_run(in, from);
+        err = origin_average(from, in, &reader);
+    }
+    if (err == OCT_OK) {
         if (algo_take(in->a, in->spec, from->a, &from->spec, tell_layer, (void *)(uintptr_t)in) ==
             0) {
             err = nothing_fits(in);

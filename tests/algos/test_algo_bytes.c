@@ -292,6 +292,22 @@ test_a_policy_of_bytes_stays_the_function_that_it_is(void **state)
     }
 }
 
+static void
+test_a_policy_that_is_set_reads_bytes(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < OCT_COUNTOF(methods); i++) {
+        trial from = trial_of(&methods[i], HIGH, 1), to = trial_of(&methods[i], HIGH, 2);
+        size_t bytes = policy_spec_params(&from.spec) * sizeof(float);
+        const float *params = algo_policy_params(from.a);
+        assert_int_equal(algo_set_policy(to.a, params), !methods[i].is_rainbow);
+        assert_int_equal(memcmp(algo_policy_params(to.a), params, bytes) == 0,
+                         !methods[i].is_rainbow);
+        algo_destroy(from.a);
+        algo_destroy(to.a);
+    }
+}
+
 int
 main(void)
 {
@@ -301,6 +317,7 @@ main(void)
         cmocka_unit_test(test_a_state_of_other_observations_is_refused),
         cmocka_unit_test(test_layers_stay_the_functions_that_they_are),
         cmocka_unit_test(test_a_policy_of_bytes_stays_the_function_that_it_is),
+        cmocka_unit_test(test_a_policy_that_is_set_reads_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -642,6 +642,32 @@ test_what_begins_anew_beside_statistics_is_of_normalised_observations(void **sta
     }
 }
 
+// ---- setting the policy
+
+static void
+test_a_policy_is_set_as_it_is_given(void **state)
+{
+    (void)state;
+    trial from = normalising_trial(OCT_ALGO_TD3, true, 1);
+    trial to = normalising_trial(OCT_ALGO_TD3, true, 2);
+    float before[NETS_MAX][OUTPUTS_MAX] = {0}, wanted[NETS_MAX][OUTPUTS_MAX] = {0};
+    trial_learn_drifting(&from, 3, 10, 1e-2f, 0.1f);
+    trial_learn_drifting(&to, 4, 10, 1e-2f, 0.2f);
+    (void)outputs(&from, wanted);
+    uint32_t count = outputs(&to, before);
+    assert_true(algo_set_policy(to.a, algo_policy_params(from.a)));
+    assert_true(moved(&to, wanted, 1) < 1e-5);
+    memcpy(before[0], wanted[0], sizeof(before[0]));
+    assert_true(moved(&to, before, count) < 1e-5); // its target and the critics stay
+    algo_destroy(from.a);
+    algo_destroy(to.a);
+    trial rainbow = trial_configure(OCT_ALGO_DQN, false);
+    rainbow.config = rainbow_of(rainbow.config);
+    trial_begin(&rainbow, OBS, DIM, 1);
+    assert_false(algo_set_policy(rainbow.a, algo_policy_params(rainbow.a)));
+    algo_destroy(rainbow.a);
+}
+
 int
 main(void)
 {
@@ -661,6 +687,7 @@ main(void)
         cmocka_unit_test(test_networks_stay_until_statistics_are_settled),
         cmocka_unit_test(test_statistics_go_along),
         cmocka_unit_test(test_what_begins_anew_beside_statistics_is_of_normalised_observations),
+        cmocka_unit_test(test_a_policy_is_set_as_it_is_given),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

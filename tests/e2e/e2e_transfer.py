@@ -112,6 +112,22 @@ def test_a_policy_file_gives_its_layers():
         assert "value layer 0 (4 -> 32, relu): begins anew: learned by dqn there" in told(text), text
 
 
+def test_an_average_is_what_is_taken():
+    """Of a run that publishes the average of its policy: the one that acted."""
+    with scratch() as folder:
+        donor = folder / "donor"
+        repeated(donor, *QUICK, "--set", "learner.ema_decay=0.99")
+        state = sections(donor / "checkpoint.oct")["ALGO"]
+        at = state.index(b"EMA ") + 8
+        average = state[at:at + 4 * FIRST]
+        run = folder / "run"
+        repeated(run, *QUICK, "--init-from", donor, "--freeze", "0")
+        assert first_layer(run) == average != first_layer(donor)
+        lines = told((folder / "run.out").read_text(encoding="utf-8"))
+        assert lines[1] == "its policy is the average of learner.ema_decay, which acted", lines
+        assert "mean and deviation of the observations: taken" in lines, lines
+
+
 def test_learners_of_all_kinds_freeze():
     """Two that share batches, and two that wait for nobody."""
     with scratch() as folder:
