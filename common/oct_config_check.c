@@ -233,12 +233,15 @@ check_rollouts(const oct_config *config, oct_text *text)
     bool has_minibatches =
         config->algo.name != OCT_ALGO_A2C && config->algo.name != OCT_ALGO_EXTERNAL;
     if (has_minibatches && config->algo.minibatches > actions) {
-        oct_text_add(text, "error: algo.minibatches: %u of the %llu steps of a batch",
+        oct_text_add(text, "error: algo.minibatches: %u, but a batch has %llu steps",
                      config->algo.minibatches, (unsigned long long)actions);
         if (config->learner.count > 1) {
-            oct_text_add(text, " that each of %u learners has", config->learner.count);
+            oct_text_add(text, " for each of %u learners", config->learner.count);
         }
-        oct_text_add(text, "\n");
+        oct_text_add(text,
+                     " (learner.batch_size: %u of algo.sequence_steps: %u); each needs at least "
+                     "one step\n",
+                     config->learner.batch_size, config->algo.sequence_steps);
     }
     if (config->actor.when_full == OCT_WHEN_FULL_DROP) {
         oct_text_add(text, "error: actor.when_full: drop loses rollouts, for which algo.name: ppo, "

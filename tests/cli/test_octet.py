@@ -278,6 +278,11 @@ class WrongInput(Case):
         self.refused(["train", "x.yaml", "--set", "learner.batch_size=4096"],
                      "x.yaml:6: error: replay.min_size: 1000 is more than replay.capacity 999",
                      "--set learner.batch_size=4096: error: learner.batch_size: 4096 is more than")
+        (self.home / "x.yaml").write_text(EXPERIMENT + "algo:\n  name: ppo\n  sequence_steps: 2\n"
+                                          "learner:\n  batch_size: 1\n")
+        self.refused(["train", "x.yaml"],
+                     "x.yaml:9: error: algo.minibatches: 4, but a batch has 2 steps (learner.batch_size: 1 of "
+                     "algo.sequence_steps: 2); each needs at least one step")
 
     def test_what_no_daemon_could_use_makes_no_folder(self):
         """The fake daemons take anything: what is refused here, octet itself has found."""

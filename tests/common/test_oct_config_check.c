@@ -80,12 +80,15 @@ assert_rollouts(void)
     assert_check(PPO "learner.batch_size=8;algo.rollout_lag=1",
                  "error: replay.capacity: 2032 rows cannot hold what 8 environments make of "
                  "algo.sequence_steps: 100 in 3 versions; 3048 rows can\n");
-    assert_check(PPO "learner.batch_size=8;algo.minibatches=801",
-                 "error: algo.minibatches: 801 of the 800 steps of a batch\n");
+    assert_check(
+        PPO "learner.batch_size=8;algo.minibatches=801",
+        "error: algo.minibatches: 801, but a batch has 800 steps (learner.batch_size: 8 of "
+        "algo.sequence_steps: 100); each needs at least one step\n");
     assert_check(PPO "learner.batch_size=8;learner.count=2;algo.minibatches=400", "");
     assert_check(PPO "learner.batch_size=8;learner.count=2;algo.minibatches=401",
-                 "error: algo.minibatches: 401 of the 400 steps of a batch that each of 2 learners "
-                 "has\n");
+                 "error: algo.minibatches: 401, but a batch has 400 steps for each of 2 learners "
+                 "(learner.batch_size: 8 of algo.sequence_steps: 100); each needs at least one "
+                 "step\n");
     assert_check(PPO "learner.batch_size=8;actor.when_full=drop",
                  "error: actor.when_full: drop loses rollouts, for which algo.name: ppo, a2c, trpo "
                  "and external wait\n");
@@ -107,8 +110,10 @@ assert_rollouts(void)
     assert_check(TRPO "algo.kl_max=0.01", "");
     assert_check(TRPO "algo.kl_max=0", "error: algo.kl_max: must be above 0 with algo.name: trpo, "
                                        "whose steps are as long as it allows; 0.01 is usual\n");
-    assert_check(TRPO "algo.kl_max=0.01;algo.minibatches=801",
-                 "error: algo.minibatches: 801 of the 800 steps of a batch\n");
+    assert_check(
+        TRPO "algo.kl_max=0.01;algo.minibatches=801",
+        "error: algo.minibatches: 801, but a batch has 800 steps (learner.batch_size: 8 of "
+        "algo.sequence_steps: 100); each needs at least one step\n");
 #undef TRPO
 #undef PPO
 }
