@@ -39,6 +39,7 @@ void cli_report_print(FILE *out, const char *summary_path, const cli_report_outc
 bool cli_report_print_ended(FILE *out, const char *folder, const oct_config *config);
 // The last lines of a log after its first begin bytes, indented.
 void cli_report_log_tail(FILE *out, const char *path, long begin);
+#define CLI_REFUSAL_BYTES 1024
 // What a daemon that refused or failed says in its log, after the first begin bytes: the last
 // error, without its time and name. False: none.
 bool cli_report_refusal(char *out, size_t size, const char *path, long begin);

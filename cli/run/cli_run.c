@@ -263,7 +263,7 @@ give_up_alone(run *r, uint32_t index, const char *how)
 static void
 refusal_say(run *r, uint32_t index, const char *how)
 {
-    char reason[sizeof(r->end.failure) / 2], path[64];
+    char reason[CLI_REFUSAL_BYTES], path[64];
     cli_daemon_report daemon = cli_supervisor_report(r->supervisor, index);
     (void)snprintf(path, sizeof(path), "log/%s.log", daemon.name);
     bool has_worked = index == r->learner && cli_run_end_has_trained(&r->end);

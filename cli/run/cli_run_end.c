@@ -95,7 +95,7 @@ failure_report(const cli_run_end *end)
 static bool
 refusal_report(const cli_run_end *end)
 {
-    char log_path[LOG_PATH_BYTES], reason[1024], hint[CLI_PATH_MAX + 64];
+    char log_path[LOG_PATH_BYTES], reason[CLI_REFUSAL_BYTES], hint[CLI_PATH_MAX + 64];
     cli_daemon_report daemon = cli_supervisor_report(end->supervisor, end->failed);
     if (!cli_report_refusal(reason, sizeof(reason), failed_log(end, log_path), daemon.log_begin)) {
         return false;
