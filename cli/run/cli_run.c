@@ -27,9 +27,10 @@
 #define STOP_CALL_MS      1000 // then the learner gets a signal instead
 #define STOP_ECHO_S       0.2
 #define STOP_SIGNAL_MS    3000 // or when the call was heard but nothing came of it
-#define FINISH_MS         1000 // actors and replay have nothing to save once the learner is done
+#define FINISH_MS         3000 // to leave and to close, which may take 1.5 s each
+#define STOP_REST_MS      1000 // the same, when a stop has no more time left
 #define STILL_BUSY_MS     1000 // until a learner that learns or writes is looked at again
-#define CLOSE_MS          500
+#define CLOSE_MS          1500
 #define QUIET_S           2
 
 typedef enum phase { RUNNING, STOPPING, ENDING, STAYING } phase;
@@ -318,9 +319,10 @@ exited(void *arg, uint32_t index, int exit_status)
     run *r = arg;
     (void)exit_status;
     r->is_updating &= index != r->learner;
-    if (index == r->learner && r->phase == STOPPING) {
-        run_end(r, FINISH_MS); // it has written what there is to write
-        kill_after(r, FINISH_MS);
+    if (index == r->learner && r->phase == STOPPING) { // it has written what there is to write
+        double left_ms = CLI_RUN_STOP_MS - (wall_s() - r->stop_s) * 1000;
+        run_end(r, FINISH_MS);
+        kill_after(r, (uint32_t)OCT_MAX(left_ms, STOP_REST_MS));
     }
 }
 
