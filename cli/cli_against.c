@@ -31,9 +31,11 @@ print_divergence(const policy_image *image, const cli_against_options *options,
                  const quantizer_divergence *far)
 {
     if (options->env_id != NULL) {
-        printf("observed    %u observations of %u episodes of %s, seed %" PRIu64
+        bool has_options = options->options[0] != '\0';
+        printf("observed    %u observations of %u episodes of %s%s%s, seed %" PRIu64
                ", played by the fp32 policy\n",
-               far->rows, CLI_OBSERVE_EPISODES, options->env_id, options->seed);
+               far->rows, CLI_OBSERVE_EPISODES, options->env_id, has_options ? ", options " : "",
+               options->options, options->seed);
     } else {
         printf("observed    %u random observations (%s), seed %" PRIu64
                "; --env ID takes them from an environment\n",
@@ -68,7 +70,8 @@ cli_against(const policy_image *image, const cli_against_options *options, char 
     quantizer_divergence far;
     oct_err err = OCT_OK;
     if (options->env_id != NULL) {
-        err = cli_observe(obs, fp32, options->env_id, "", options->seed, reason, reason_size);
+        err = cli_observe(obs, fp32, options->env_id, options->options, options->seed, reason,
+                          reason_size);
     } else {
         quantizer_reservoir_fill(obs, fp32);
     }

@@ -11,7 +11,8 @@
 typedef struct cli_against_options {
     const policy_image *fp32; // of that precision
     const char *fp32_path;
-    const char *env_id; // NULL: random observations; else those that fp32 sees there
+    const char *env_id;  // NULL: random observations; else those that fp32 sees there
+    const char *options; // of the environment, "" for none
     uint64_t seed;
 } cli_against_options;
 

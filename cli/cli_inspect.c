@@ -19,11 +19,12 @@
 
 #define REASON_BYTES 512
 
-enum { KEY_AGAINST = 256, KEY_ENV };
+enum { KEY_AGAINST = 256, KEY_ENV, KEY_OPTIONS };
 
 typedef struct inspect_arguments {
     const char *against; // path, NULL: not asked
     const char *env_id;
+    const char *options;
     int count;
     const char **paths; // [argc]
 } inspect_arguments;
@@ -34,6 +35,7 @@ static const struct argp_option option_table[] = {
      0},
     {"env", KEY_ENV, "ID", 0,
      "With --against, take the observations from this environment or plug-in", 0},
+    {"options", KEY_OPTIONS, "K=V,...", 0, "Set options of that environment", 0},
     {0},
 };
 
@@ -47,6 +49,9 @@ parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_ENV:
         arguments->env_id = arg;
+        return 0;
+    case KEY_OPTIONS:
+        arguments->options = arg;
         return 0;
     case ARGP_KEY_ARG:
         arguments->paths[arguments->count++] = arg;
@@ -283,7 +288,8 @@ inspect(const char *given, const inspect_options *options)
 static int
 inspect_all(const inspect_arguments *arguments)
 {
-    inspect_options options = {.against = {.env_id = arguments->env_id, .seed = 1}};
+    inspect_options options = {
+        .against = {.env_id = arguments->env_id, .options = arguments->options, .seed = 1}};
     policy_image *fp32 = NULL;
     char reason[REASON_BYTES] = "", path[CLI_PATH_MAX];
     if (arguments->against != NULL) {
@@ -318,13 +324,17 @@ inspect_all(const inspect_arguments *arguments)
 int
 cli_inspect(int argc, char **argv)
 {
-    inspect_arguments arguments = {.paths = oct_alloc((size_t)argc * sizeof(char *))};
+    inspect_arguments arguments = {.options = "",
+                                   .paths = oct_alloc((size_t)argc * sizeof(char *))};
     cli_options_parse(&inspect_argp, argc, argv, &arguments);
     if (arguments.count == 0) {
         cli_usage_error("inspect", "no POLICY file given");
     }
     if (arguments.env_id != NULL && arguments.against == NULL) {
         cli_usage_error("inspect", "--env needs --against");
+    }
+    if (arguments.options[0] != '\0' && arguments.env_id == NULL) {
+        cli_usage_error("inspect", "--options needs --env");
     }
     int result = inspect_all(&arguments);
     free(arguments.paths);

@@ -265,6 +265,18 @@ test_a_policy_against_its_fp32_one(void **state)
     s = inspect(arguments);
     assert_int_equal(s.code, 0);
     assert_non_null(strstr(s.out, "of 10 episodes of CartPole-v1, seed 1, played by the fp32"));
+    snprintf(arguments, sizeof(arguments),
+             "%s --against %s --env=CartPole-v1 --options=action_repeat=3", path, fp32_path);
+    said repeated = inspect(arguments);
+    assert_int_equal(repeated.code, 0);
+    assert_non_null(strstr(repeated.out, " of 10 episodes of CartPole-v1, options action_repeat=3, "
+                                         "seed 1, played by the fp32"));
+    // An episode of fewer actions has fewer observations.
+    int all = 0, some = 0;
+    assert_int_equal(sscanf(strstr(s.out, "observed"), "observed %d", &all), 1);
+    assert_int_equal(sscanf(strstr(repeated.out, "observed"), "observed %d", &some), 1);
+    assert_in_range(some, 10, all - 1);
+    said_free(repeated);
     said_free(s);
     // The policy itself is no distance away.
     snprintf(arguments, sizeof(arguments), "%s --against %s", fp32_path, fp32_path);
@@ -302,6 +314,11 @@ test_what_cannot_be_compared_is_refused(void **state)
     snprintf(arguments, sizeof(arguments), "%s --env CartPole-v1", path);
     s = inspect(arguments);
     assert_int_equal(s.code, 2); // an environment without --against does nothing
+    said_free(s);
+    snprintf(arguments, sizeof(arguments), "%s --against %s --options a=1", path, fp32_path);
+    s = inspect(arguments);
+    assert_int_equal(s.code, 2); // nor options without an environment
+    assert_non_null(strstr(s.err, "--options needs --env"));
     said_free(s);
 }
 
