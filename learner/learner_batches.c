@@ -82,15 +82,17 @@ learner_run_configured(learner_run *run, learner_origin origin, oct_err err,
     }
 }
 
-// Says which shards batches have no windows of, and that they have some again.
+// Says which shards batches have no windows of because they do not answer, and that they have some
+// again. One that was not heard of yet, as all are at first, is not away.
 static void
 shards_look(learner_run *run)
 {
     for (uint32_t s = 0; run->shards != NULL && s < oct_config_shards(run->config); s++) {
         bool is_away = (run->shards_away & (1u << s)) != 0;
         bool is_used = learner_shards_is_used(run->shards, s);
+        bool is_lost = learner_source_is_lost(learner_run_source(run, LEARNER_LIVE + s));
         double share = learner_shards_share(run->shards, s);
-        if (!is_used && !is_away && share > 0) {
+        if (is_lost && !is_away && share > 0) {
             run->shards_away |= 1u << s;
             oct_log_warn("LEARNER-SHARD-AWAY",
                          "shard=%u share=%.3f of all windows; the run continues without them; %.3f "

@@ -1,0 +1,67 @@
+// What a learner says of the shards that its batches have no windows of.
+#include <unistd.h>
+
+#define FOLDER "test_learner_run_shards.run"
+#include "tests/learner/run_fixture.h"
+
+// What the learner says of its shards when one of them may be asked for windows.
+static void
+shards_say(learner_run *run, char text[4096])
+{
+    int saved = dup(STDERR_FILENO);
+    FILE *log = tmpfile();
+    assert_non_null(log);
+    assert_true(dup2(fileno(log), STDERR_FILENO) >= 0);
+    (void)run_request(run);
+    assert_true(dup2(saved, STDERR_FILENO) >= 0);
+    (void)close(saved);
+    rewind(log);
+    text[fread(text, 1, 4095, log)] = '\0';
+    (void)fclose(log);
+}
+
+static void
+shard_answers(learner_run *run, uint32_t shard)
+{
+    const wire_configured found = {.incarnation = 9, .table = 77 + shard, .inserts = 1000};
+    wire_sampled counters = fixture_sampled(&rows, 0, &rng);
+    (void)learner_source_back(learner_run_source(run, LEARNER_LIVE + shard));
+    learner_run_configured(run, LEARNER_LIVE + shard, OCT_OK, &found);
+    T_OK(learner_run_told(run, LEARNER_LIVE + shard, &counters));
+}
+
+// A resumed run knows from its checkpoint what each shard has, before any has answered: it waits
+// for their answers, and says which of them does not give one.
+static void
+test_run_with_shards_says_which_is_away(void **state)
+{
+    (void)state;
+    char text[4096];
+    config.replay.shards = 2;
+    learner_run *run = run_joined(false);
+    shard_answers(run, 0);
+    shard_answers(run, 1);
+    run_stop(run, "interrupted");
+    run = run_joined(true);
+    shard_answers(run, 0);
+    shards_say(run, text);
+    assert_null(strstr(text, "LEARNER-SHARD"));
+    assert_true(learner_source_lost(learner_run_source(run, LEARNER_LIVE + 1)));
+    shards_say(run, text);
+    assert_non_null(strstr(text, " W LEARNER-SHARD-AWAY shard=1 share=0.500 "));
+    shards_say(run, text);
+    assert_null(strstr(text, "LEARNER-SHARD")); // once
+    shard_answers(run, 1);
+    shards_say(run, text);
+    assert_non_null(strstr(text, " N LEARNER-SHARD-BACK shard=1 share=0.500 "));
+    run_stop(run, "interrupted");
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_run_with_shards_says_which_is_away, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
