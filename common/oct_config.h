@@ -253,11 +253,11 @@ void oct_config_warn_unread(const oct_config *config, char *message, size_t mess
 // external.
 void oct_config_forget_unread(oct_config *config, oct_algo_name before, char *names, size_t size);
 // Whether a run that was trained as before says may go on as now says. OCT_EINVAL: it is another
-// environment, or has other options. OCT_OK: message has a warning line for each key whose change
-// means that what was learned is of other values; "": none. What the checkpoint itself tells
-// (algorithm, network, support) is not looked at.
+// environment, with other options, or (has_tables: replay has those of the run) needs other tables.
+// OCT_OK: message has a warning line for each key whose change means that what was learned is of
+// other values; "": none. What the checkpoint tells (algorithm, network, support) is not looked at.
 OCT_CHECKED oct_err oct_config_check_resume(const oct_config *before, const oct_config *now,
-                                            char *message, size_t message_size);
+                                            bool has_tables, char *message, size_t message_size);
 // Whether actors make a batch, a rollout of algo.sequence_steps steps of every environment, with a
 // version, and wait for the next (docs/decisions/0031-rollouts.md).
 bool oct_config_has_rollouts(const oct_config *config);

@@ -666,12 +666,47 @@ warn_number(oct_text *text, const char *key, double before, double now)
     }
 }
 
+static void
+refuse_of_table(oct_text *text, const char *name, const oct_config *before, const oct_config *now)
+{
+    char old_value[OCT_CONFIG_VALUE_MAX], new_value[OCT_CONFIG_VALUE_MAX];
+    const oct_config_key *key = oct_config_key_find("replay", name);
+    oct_text_add(text,
+                 "error: replay.%s: %s, but the table of the run to resume was made with %s; %s\n",
+                 name, oct_config_value_print(now, key, new_value),
+                 oct_config_value_print(before, key, old_value),
+                 now->run.deterministic ? "start a new run"
+                                        : "for an empty table set replay.path to a new file, or to "
+                                          "none");
+}
+
+// What a table is made with. Another algorithm is refused by the checkpoint.
+static oct_err
+check_resume_table(const oct_config *before, const oct_config *now, oct_text *text)
+{
+    bool has_sampler = before->algo.name == now->algo.name && !takes_each_once(now);
+    if (oct_config_shard_capacity(before) != oct_config_shard_capacity(now)) {
+        refuse_of_table(text, "capacity", before, now);
+    }
+    if (has_sampler && before->replay.sampler != now->replay.sampler) {
+        refuse_of_table(text, "sampler", before, now);
+    }
+    if (has_sampler && now->replay.sampler == OCT_SAMPLER_PRIORITIZED &&
+        before->replay.priority_exponent != now->replay.priority_exponent) {
+        refuse_of_table(text, "priority_exponent", before, now);
+    }
+    return text->used > 0 ? OCT_EINVAL : OCT_OK;
+}
+
 // A shard may be added; none goes, and what each keeps is its table's.
 static oct_err
-check_resume_shards(const oct_config *before, const oct_config *now, oct_text *text)
+check_resume_tables(const oct_config *before, const oct_config *now, oct_text *text)
 {
     uint32_t had = oct_config_shards(before), has = oct_config_shards(now);
     uint64_t each = oct_config_shard_capacity(before);
+    if (oct_config_is_offline(before) || oct_config_is_offline(now)) {
+        return OCT_OK; // a data set is a table of its own
+    }
     if (has < had) {
         oct_text_add(text,
                      "error: replay.shards: %u, but the run to resume has rows in %u shards; name "
@@ -687,12 +722,12 @@ check_resume_shards(const oct_config *before, const oct_config *now, oct_text *t
                      (unsigned long long)(each * has));
         return OCT_EINVAL;
     }
-    return OCT_OK;
+    return check_resume_table(before, now, text);
 }
 
 oct_err
-oct_config_check_resume(const oct_config *before, const oct_config *now, char *message,
-                        size_t message_size)
+oct_config_check_resume(const oct_config *before, const oct_config *now, bool has_tables,
+                        char *message, size_t message_size)
 {
     oct_text text;
     oct_text_init(&text, message, message_size);
@@ -716,7 +751,9 @@ oct_config_check_resume(const oct_config *before, const oct_config *now, char *m
                      now->learner.init_from, before->learner.init_from);
         return OCT_EINVAL;
     }
-    OCT_TRY(check_resume_shards(before, now, &text));
+    if (has_tables) {
+        OCT_TRY(check_resume_tables(before, now, &text));
+    }
     warn_text(&text, "env.mjcf_dir", before->env.mjcf_dir, now->env.mjcf_dir);
     warn_number(&text, "algo.discount", before->algo.discount, now->algo.discount);
     warn_number(&text, "algo.reward_clip", before->algo.reward_clip, now->algo.reward_clip);

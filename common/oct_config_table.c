@@ -391,15 +391,15 @@ const oct_config_key oct_config_keys[] = {
         "net.replay determine the number"),
     U64(replay, capacity, 1, 2147483648.0, "100000",
         "rows to keep, one for each step and each end of an episode; the oldest are evicted first; "
-        "each shard keeps an equal part"),
+        "each shard keeps an equal part; what a table is made with stays when its run is resumed"),
     U64(replay, min_size, 1, 2147483648.0, "1000",
         "windows that must be in the table before the first is sampled"),
     WORD(replay, sampler, "uniform prioritized fifo", "prioritized",
          "how windows are chosen; reinforce, table, ppo, a2c, vtrace and trpo ignore this and use "
-         "each window once"),
+         "each window once; fixed, as the capacity is"),
     F64(replay, priority_exponent, 0, 10, "0.6",
         "priority exponent: a priority is the absolute TD error (the KL divergence if values are "
-        "distributions) to this power"),
+        "distributions) to this power; fixed, as the capacity is"),
     F64(replay, importance_exponent, 0, 10, "0.2",
         "importance-sampling exponent: a weight is 1/p to this power"),
     F64_OR(

@@ -393,6 +393,14 @@ changes_note(const oct_config *before, const oct_config *now, const char *warnin
     }
 }
 
+// Where replay keeps its file only replay knows: the key says whether it is the one it was.
+static bool
+has_tables(const oct_config *before, const oct_config *now)
+{
+    return strcmp(now->replay.path, "none") != 0 &&
+           strcmp(now->replay.path, before->replay.path) == 0;
+}
+
 // The checkpoint does not know what the run has learned from; its config.yaml does.
 static bool
 resume_fits(const struct arguments *arguments, const oct_config *config)
@@ -407,7 +415,8 @@ resume_fits(const struct arguments *arguments, const oct_config *config)
     if (oct_config_load(&before, path, message, sizeof(message)) != OCT_OK) {
         return true; // nobody knows
     }
-    oct_err err = oct_config_check_resume(&before, config, message, sizeof(message));
+    oct_err err = oct_config_check_resume(&before, config, has_tables(&before, config), message,
+                                          sizeof(message));
     fputs(message, stderr);
     if (err == OCT_OK) {
         changes_note(&before, config, message);

@@ -182,15 +182,16 @@ replay_config_check(const wire_configure *wanted, char *reason, size_t reason_si
 static const char *
 table_difference(const wire_configure *a, const wire_configure *b)
 {
-    return a->capacity != b->capacity                     ? "capacity"
-           : a->obs_bytes != b->obs_bytes                 ? "obs_bytes"
-           : a->obs_is_float != b->obs_is_float           ? "obs_is_float"
-           : a->action_bytes != b->action_bytes           ? "action_bytes"
-           : a->action_is_float != b->action_is_float     ? "action_is_float"
-           : a->extra_dim != b->extra_dim                 ? "extra_dim"
-           : a->sampler != b->sampler                     ? "sampler"
-           : a->priority_exponent != b->priority_exponent ? "priority_exponent"
-                                                          : NULL;
+    bool has_exponent = a->sampler == WIRE_SAMPLER_PRIORITIZED;
+    return a->capacity != b->capacity                                     ? "capacity"
+           : a->obs_bytes != b->obs_bytes                                 ? "obs_bytes"
+           : a->obs_is_float != b->obs_is_float                           ? "obs_is_float"
+           : a->action_bytes != b->action_bytes                           ? "action_bytes"
+           : a->action_is_float != b->action_is_float                     ? "action_is_float"
+           : a->extra_dim != b->extra_dim                                 ? "extra_dim"
+           : a->sampler != b->sampler                                     ? "sampler"
+           : has_exponent && a->priority_exponent != b->priority_exponent ? "priority_exponent"
+                                                                          : NULL;
 }
 
 replay_config_action

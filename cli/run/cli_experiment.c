@@ -271,7 +271,8 @@ note_file(const cli_experiment *experiment, const oct_config *run)
     if (access(file.learner.init_from, F_OK) != 0) { // gone: whether it was this one is not known
         memcpy(file.learner.init_from, run->learner.init_from, sizeof(file.learner.init_from));
     }
-    if (oct_config_check_resume(run, &file, message, sizeof(message)) != OCT_OK) {
+    // Other keys of it are not taken.
+    if (oct_config_check_resume(run, &file, false, message, sizeof(message)) != OCT_OK) {
         refuse_lines(experiment, message);
     }
     while (oct_config_next_change(&change, run, &file, &at)) {
@@ -285,13 +286,28 @@ note_file(const cli_experiment *experiment, const oct_config *run)
     }
 }
 
+// Whether replay finds a table where it is to keep it.
+static bool
+has_tables(const cli_experiment *experiment, const oct_config *before, const oct_config *now)
+{
+    char name[OCT_CONFIG_TEXT_MAX + 32], path[CLI_PATH_MAX + sizeof(name)];
+    bool is_found = false;
+    for (uint32_t i = 0; strcmp(now->replay.path, "none") != 0 && i < before->replay.shards; i++) {
+        oct_config_shard_name(now->replay.path, i, name, sizeof(name));
+        (void)snprintf(path, sizeof(path), "%s/%s", experiment->run_dir, name);
+        is_found = is_found || access(name[0] == '/' ? name : path, F_OK) == 0;
+    }
+    return is_found;
+}
+
 static void
 note_changes(const cli_experiment *experiment, const oct_config *before, const oct_config *now)
 {
     char message[MESSAGE_BYTES] = "", warned[OCT_CONFIG_NAME_MAX + 16];
     oct_config_change change;
     size_t at = 0;
-    if (oct_config_check_resume(before, now, message, sizeof(message)) != OCT_OK) {
+    if (oct_config_check_resume(before, now, has_tables(experiment, before, now), message,
+                                sizeof(message)) != OCT_OK) {
         refuse_lines(experiment, message);
     }
     fputs(message, stderr);

@@ -305,7 +305,7 @@ assert_resume(const char *was, const char *assignment, oct_err want_err, const c
     now = before;
     T_OK(oct_config_set(&now, assignment, message, sizeof(message)));
     (void)snprintf(message, sizeof(message), "nonsense");
-    T_ERR(oct_config_check_resume(&before, &now, message, sizeof(message)), want_err);
+    T_ERR(oct_config_check_resume(&before, &now, true, message, sizeof(message)), want_err);
     assert_string_equal(message, want);
 }
 
@@ -433,16 +433,16 @@ test_resume_adds_shards_of_the_same_size(void **state)
     oct_config_default(&before);
     before.replay.shards = 2;
     now = before;
-    T_OK(oct_config_check_resume(&before, &now, message, sizeof(message)));
+    T_OK(oct_config_check_resume(&before, &now, true, message, sizeof(message)));
     now.replay.shards = 3;
-    T_ERR(oct_config_check_resume(&before, &now, message, sizeof(message)), OCT_EINVAL);
+    T_ERR(oct_config_check_resume(&before, &now, true, message, sizeof(message)), OCT_EINVAL);
     assert_string_equal(message, "error: replay.capacity: 100000 rows in 3 shards, but each shard "
                                  "of the run to resume keeps 50000 rows; set 150000\n");
     now.replay.capacity = 150000;
-    T_OK(oct_config_check_resume(&before, &now, message, sizeof(message)));
+    T_OK(oct_config_check_resume(&before, &now, true, message, sizeof(message)));
     now = before;
     now.replay.shards = 1;
-    T_ERR(oct_config_check_resume(&before, &now, message, sizeof(message)), OCT_EINVAL);
+    T_ERR(oct_config_check_resume(&before, &now, true, message, sizeof(message)), OCT_EINVAL);
     assert_string_equal(message, "error: replay.shards: 1, but the run to resume has rows in 2 "
                                  "shards; name all of them (replay.shards, net.replay)\n");
 }
@@ -474,6 +474,48 @@ test_frozen_layers_are_layers_of_the_policy(void **state)
         "error: learner.init_from: 'run', but algo.name: " EXTERNAL_LACKS "; allowed is none\n"
         "error: learner.freeze: names layer 1, but algo.name: " EXTERNAL_LACKS "; allowed is []\n");
 }
+
+#define EMPTY "; for an empty table set replay.path to a new file, or to none\n"
+#define MADE  "but the table of the run to resume was made with "
+
+static void
+test_resume_keeps_what_the_table_was_made_with(void **state)
+{
+    (void)state;
+    oct_config before, now;
+    static const char id[] = "env.id=CartPole-v1", ppo[] = "algo.name=ppo";
+    assert_resume(id, "replay.capacity=20000", OCT_EINVAL,
+                  "error: replay.capacity: 20000, " MADE "100000" EMPTY);
+    assert_resume("replay.shards=2", "replay.capacity=20000", OCT_EINVAL,
+                  "error: replay.capacity: 20000, " MADE "100000" EMPTY);
+    assert_resume(id, "replay.sampler=fifo", OCT_EINVAL,
+                  "error: replay.sampler: fifo, " MADE "prioritized" EMPTY);
+    assert_resume(id, "replay.priority_exponent=0.3", OCT_EINVAL,
+                  "error: replay.priority_exponent: 0.3, " MADE "0.6" EMPTY);
+    assert_resume("run.deterministic=true", "replay.capacity=20000", OCT_EINVAL,
+                  "error: replay.capacity: 20000, " MADE "100000; start a new run\n");
+    // Nothing reads them.
+    assert_resume("replay.sampler=uniform", "replay.priority_exponent=0.3", OCT_OK, "");
+    assert_resume(ppo, "replay.sampler=uniform", OCT_OK, "");
+    assert_resume(ppo, "replay.priority_exponent=0.3", OCT_OK, "");
+    assert_resume(id, ppo, OCT_OK, ""); // the checkpoint says more of it
+    // The limiter is not the table's.
+    assert_resume(id, "replay.samples_per_insert=4", OCT_OK, "");
+    // Without tables, or from a data set alone, nothing has to fit.
+    oct_config_default(&before);
+    now = before;
+    now.replay.capacity = 20000;
+    T_OK(oct_config_check_resume(&before, &now, false, message, sizeof(message)));
+    before.replay.shards = 2;
+    T_OK(oct_config_check_resume(&before, &now, false, message, sizeof(message)));
+    before.replay.shards = 1;
+    (void)snprintf(now.replay.data, sizeof(now.replay.data), "pole.data");
+    T_OK(oct_config_check_resume(&before, &now, true, message, sizeof(message)));
+    now.replay.data_share = 0.5;
+    T_ERR(oct_config_check_resume(&before, &now, true, message, sizeof(message)), OCT_EINVAL);
+}
+#undef EMPTY
+#undef MADE
 
 static void
 test_resume_warns_of_what_was_learned_otherwise(void **state)
@@ -611,6 +653,7 @@ main(void)
         cmocka_unit_test(test_addresses_of_replay_have_a_longest),
         cmocka_unit_test(test_shards_have_addresses_and_names),
         cmocka_unit_test(test_resume_adds_shards_of_the_same_size),
+        cmocka_unit_test(test_resume_keeps_what_the_table_was_made_with),
         cmocka_unit_test(test_frozen_layers_are_layers_of_the_policy),
         cmocka_unit_test(test_resume_warns_of_what_was_learned_otherwise),
         cmocka_unit_test(test_equal_values_are_allowed),

@@ -145,6 +145,38 @@ def test_killed_pendulum_is_resumed():
     killed_and_resumed(PENDULUM, 64, 40000, 2000)
 
 
+def test_what_a_table_was_made_with_stays():
+    """Refused before anything starts; a table that is not there yet is made as wanted."""
+    short = ["--set", "run.stop_at_return=none", "--set", "replay.sampler=prioritized"]
+    with scratch() as folder:
+        run = folder / "run"
+        finish(train(run, "--set", "run.env_steps=3000", "--set", "replay.capacity=30000", *short), run)
+        kept = ["summary.json", "config.yaml", "policy_last.oct", "checkpoint.oct", "log/learner.log"]
+        before = [(run / name).read_bytes() for name in kept]
+        more = ["--resume", "--set", "run.env_steps=6000"]
+        for key, now, had in (("capacity", "20000", "30000"), ("sampler", "uniform", "prioritized"), ("sampler", "fifo", "prioritized"),
+                              ("priority_exponent", "0.3", "0.6")):
+            text = finish(train(run, *more, "--set", f"replay.{key}={now}"), run, 2)
+            assert (f"--set replay.{key}={now}: error: replay.{key}: {now}, but the table of the run to resume was made with {had}; "
+                    "for an empty table set replay.path to a new file, or to none\n") in text, text
+            assert [(run / name).read_bytes() for name in kept] == before, key
+        # What FILE says of it is not taken.
+        text = finish(train(run, *more), run)
+        assert "replay.sampler: uniform is ignored, the run has prioritized" in text, text
+        (run / "replay.oct").rename(run / "away.oct")
+        for capacity, path in (20000, "replay.oct"), (21000, "new.oct"), (22000, "none"):
+            steps = summary(run)["env_steps"] + 3000
+            finish(train(run, "--resume", "--set", f"run.env_steps={steps}", "--set", f"replay.capacity={capacity}", "--set",
+                         f"replay.path={path}"), run)
+            assert summary(run)["env_steps"] >= steps, summary(run)
+            told = (run / "log/learner.log").read_text(encoding="utf-8").rsplit("LEARNER-RESUME from", 1)[1]
+            assert "replay's table is not the one of this checkpoint; it starts empty" in told, told
+        assert (run / "new.oct").exists() and (run / "replay.oct").exists()
+        # What only replay knows of a file is told in full.
+        text = finish(train(run, "--resume", "--set", f"run.env_steps={steps + 9000}", "--set", "replay.path=away.oct"), run, 1)
+        assert "already has a table with another capacity; only the limiter and the window may change within a run; the end of" in text, text
+
+
 def stopped(run):
     """Why, and after how much, each process of the learner ended training."""
     text = (run / "log/learner.log").read_text(encoding="utf-8")

@@ -31,7 +31,7 @@ ask(const oct_config *config)
 {
     oct_err err = oct_config_check(config, message, sizeof(message));
     OCT_ASSERT(err == OCT_OK || err == OCT_EINVAL);
-    err = oct_config_check_resume(&defaults, config, message, sizeof(message));
+    err = oct_config_check_resume(&defaults, config, true, message, sizeof(message));
     OCT_ASSERT(err == OCT_OK || err == OCT_EINVAL);
     size_t at = 0;
     oct_config_change change;

@@ -127,6 +127,12 @@ test_config_decides_by_run_and_numbers(void **state)
     next.sampler = WIRE_SAMPLER_FIFO;
     DECIDES(&now, REPLAY_CONFIG_REFUSE);
     assert_non_null(strstr(reason, "another sampler"));
+    next.sampler = now.sampler;
+    next.priority_exponent = now.priority_exponent + 0.1;
+    DECIDES(&now, REPLAY_CONFIG_KEEP); // uniform: it has no effect
+    now.sampler = next.sampler = WIRE_SAMPLER_PRIORITIZED;
+    DECIDES(&now, REPLAY_CONFIG_REFUSE);
+    assert_non_null(strstr(reason, "another priority_exponent"));
     next.run_id++;
     DECIDES(&now, REPLAY_CONFIG_REPLACE);
     next.limiter_only = true;
