@@ -55,17 +55,11 @@ print_divergence(const policy_image *image, const cli_against_options *options,
     }
 }
 
-oct_err
-cli_against(const policy_image *image, const cli_against_options *options, char *reason,
-            size_t reason_size)
+// fp32 reads observations as image does.
+static oct_err
+against(const policy_image *image, const policy_image *fp32, const cli_against_options *options,
+        char *reason, size_t reason_size)
 {
-    const policy_image *fp32 = options->fp32;
-    OCT_ASSERT(fp32->precision == POLICY_FP32);
-    if (!policy_spec_equal(&image->spec, &fp32->spec)) {
-        (void)snprintf(reason, reason_size, "'%s' belongs to another network or environment",
-                       options->fp32_path);
-        return OCT_EINVAL;
-    }
     quantizer_reservoir *obs = quantizer_reservoir_create(&fp32->spec, PROBE_ROWS, options->seed);
     quantizer_divergence far;
     oct_err err = OCT_OK;
@@ -92,5 +86,33 @@ cli_against(const policy_image *image, const cli_against_options *options, char 
                        oct_strerror(err));
     }
     quantizer_reservoir_destroy(obs);
+    return err;
+}
+
+oct_err
+cli_against(const policy_image *image, const cli_against_options *options, char *reason,
+            size_t reason_size)
+{
+    const policy_image *fp32 = options->fp32;
+    OCT_ASSERT(fp32->precision == POLICY_FP32);
+    if (policy_spec_equal(&image->spec, &fp32->spec)) {
+        return against(image, fp32, options, reason, reason_size);
+    }
+    if (!quantizer_ptq_is_scaled(&image->spec, &fp32->spec)) {
+        (void)snprintf(reason, reason_size, "'%s' belongs to another network or environment",
+                       options->fp32_path);
+        return OCT_EINVAL;
+    }
+    policy_image *scaled;
+    oct_err err = quantizer_ptq_scale_as(&scaled, fp32, image);
+    if (err != OCT_OK) {
+        (void)snprintf(reason, reason_size,
+                       "'%s' has a weight that is not finite when its observations are scaled as "
+                       "those of this policy",
+                       options->fp32_path);
+        return err;
+    }
+    err = against(image, scaled, options, reason, reason_size);
+    policy_image_destroy(scaled);
     return err;
 }

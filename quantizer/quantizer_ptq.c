@@ -48,27 +48,17 @@ quantizer_ptq_convert(policy_image **image, const policy_image *fp32, policy_pre
     return OCT_OK;
 }
 
-oct_err
-quantizer_ptq_scale(policy_image **image, const policy_image *fp32,
-                    const quantizer_reservoir *observed)
+static oct_err
+scale(policy_image **image, const policy_image *fp32, const quantizer_scaling *scaling)
 {
     policy_spec spec = fp32->spec;
     OCT_ASSERT(!spec.normalise && quantizer_is_scalable(&spec));
-    if (quantizer_reservoir_count(observed) < QUANTIZER_OBSERVED_LEAST) {
-        return OCT_EAGAIN;
-    }
     spec.normalise = true;
     policy_image *made;
     OCT_TRY(policy_image_create(&made, &spec, POLICY_FP32));
     made->origin = fp32->origin;
     float *params = params_of(fp32);
-    quantizer_observed *statistics = quantizer_observed_create(spec.obs_count);
-    quantizer_observed_add(statistics, quantizer_reservoir_rows(observed),
-                           quantizer_reservoir_count(observed));
-    (void)quantizer_observed_renew(statistics);
-    quantizer_scaling scaling = quantizer_observed_scaling(statistics);
-    oct_err err = quantizer_convert_folded(made, params, &scaling, &QUANTIZER_METHOD_DEFAULT);
-    quantizer_observed_destroy(statistics);
+    oct_err err = quantizer_convert_folded(made, params, scaling, &QUANTIZER_METHOD_DEFAULT);
     free(params);
     if (err != OCT_OK) {
         policy_image_destroy(made);
@@ -76,6 +66,46 @@ quantizer_ptq_scale(policy_image **image, const policy_image *fp32,
     }
     *image = made;
     return OCT_OK;
+}
+
+oct_err
+quantizer_ptq_scale(policy_image **image, const policy_image *fp32,
+                    const quantizer_reservoir *observed)
+{
+    if (quantizer_reservoir_count(observed) < QUANTIZER_OBSERVED_LEAST) {
+        return OCT_EAGAIN;
+    }
+    quantizer_observed *statistics = quantizer_observed_create(fp32->spec.obs_count);
+    quantizer_observed_add(statistics, quantizer_reservoir_rows(observed),
+                           quantizer_reservoir_count(observed));
+    (void)quantizer_observed_renew(statistics);
+    quantizer_scaling scaling = quantizer_observed_scaling(statistics);
+    oct_err err = scale(image, fp32, &scaling);
+    quantizer_observed_destroy(statistics);
+    return err;
+}
+
+bool
+quantizer_ptq_is_scaled(const policy_spec *spec, const policy_spec *fp32)
+{
+    policy_spec scaled = *fp32;
+    scaled.normalise = true;
+    return !fp32->normalise && quantizer_is_scalable(fp32) && policy_spec_equal(spec, &scaled);
+}
+
+oct_err
+quantizer_ptq_scale_as(policy_image **image, const policy_image *fp32, const policy_image *scaled)
+{
+    OCT_ASSERT(quantizer_ptq_is_scaled(&scaled->spec, &fp32->spec));
+    uint32_t count = fp32->spec.obs_count;
+    float *deviation = oct_alloc(count * sizeof(float));
+    for (uint32_t i = 0; i < count; i++) {
+        deviation[i] = 1.0f / scaled->obs_inverse_std[i];
+    }
+    oct_err err =
+        scale(image, fp32, &(quantizer_scaling){.mean = scaled->obs_mean, .deviation = deviation});
+    free(deviation);
+    return err;
 }
 
 void

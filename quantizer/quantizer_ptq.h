@@ -27,6 +27,13 @@ OCT_CHECKED oct_err quantizer_ptq_convert(policy_image **image, const policy_ima
 OCT_CHECKED oct_err quantizer_ptq_scale(policy_image **image, const policy_image *fp32,
                                         const quantizer_reservoir *observed);
 
+// Whether policies of spec are those of fp32 but for scaled observations.
+bool quantizer_ptq_is_scaled(const policy_spec *spec, const policy_spec *fp32);
+// quantizer_ptq_scale by the mean and deviation that scaled reads observations with, which
+// quantizer_ptq_is_scaled. OCT_EINVAL: a weight is not finite, *image is untouched.
+OCT_CHECKED oct_err quantizer_ptq_scale_as(policy_image **image, const policy_image *fp32,
+                                           const policy_image *scaled);
+
 // errors[layer_count] of image's weights against those of the fp32 policy of the same spec that it
 // was made from (quantizer_report_folded).
 void quantizer_ptq_errors(const policy_image *image, const policy_image *fp32,

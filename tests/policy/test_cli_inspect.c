@@ -3,7 +3,9 @@
 
 #include "codec/codec_delta.h"
 #include "common/oct_file.h"
+#include "policy/policy_file.h"
 #include "quantizer/quantizer_fold.h"
+#include "quantizer/quantizer_ptq.h"
 #include "tests/policy/next_policy.h"
 #include "tests/policy/random_policy.h"
 
@@ -287,6 +289,32 @@ test_a_policy_against_its_fp32_one(void **state)
     said_free(s);
 }
 
+// What octet quantize --scale-observations makes of a policy is the same function.
+static void
+test_scaled_observations_are_no_difference(void **state)
+{
+    (void)state;
+    char arguments[300], reason[128];
+    policy_image *fp32, *scaled;
+    policy_image_destroy(write_pair(POLICY_INT8));
+    T_OK(policy_file_load(&fp32, fp32_path, reason, sizeof(reason)));
+    quantizer_reservoir *observed = quantizer_reservoir_create(&fp32->spec, 1024, 1);
+    quantizer_reservoir_fill(observed, fp32);
+    T_OK(quantizer_ptq_scale(&scaled, fp32, observed));
+    image_save(scaled, path);
+    snprintf(arguments, sizeof(arguments), "%s --against %s", path, fp32_path);
+    said s = inspect(arguments);
+    assert_int_equal(s.code, 0);
+    const char *const words[] = {"error of the weights 0 (relative L2), 0 at most",
+                                 "normal, by the policy's mean and deviation",
+                                 "differ by 0 (relative L2)"};
+    expect_words(&s, words, OCT_COUNTOF(words));
+    said_free(s);
+    quantizer_reservoir_destroy(observed);
+    policy_image_destroy(scaled);
+    policy_image_destroy(fp32);
+}
+
 static void
 test_what_cannot_be_compared_is_refused(void **state)
 {
@@ -375,6 +403,7 @@ main(void)
         cmocka_unit_test(test_four_bits_are_described),
         cmocka_unit_test(test_convolutions_are_described),
         cmocka_unit_test(test_a_policy_against_its_fp32_one),
+        cmocka_unit_test(test_scaled_observations_are_no_difference),
         cmocka_unit_test(test_what_cannot_be_compared_is_refused),
         cmocka_unit_test(test_names_cannot_steer_a_terminal),
         cmocka_unit_test(test_a_change_names_its_base),

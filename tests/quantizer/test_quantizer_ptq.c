@@ -153,6 +153,15 @@ test_a_scaled_policy_is_the_same_function(void **state)
             T_NEAR(got[i], want[i], 1e-3, 1e-5); // two sums of fp32 in another order
         }
     }
+    policy_image *again;
+    assert_true(quantizer_ptq_is_scaled(&scaled->spec, &fp32->spec));
+    assert_false(quantizer_ptq_is_scaled(&scaled->spec, &scaled->spec));
+    assert_false(quantizer_ptq_is_scaled(&fp32->spec, &fp32->spec));
+    T_OK(quantizer_ptq_scale_as(&again, fp32, scaled));
+    assert_memory_equal(again->weights[0], scaled->weights[0], 24 * OBS * sizeof(float));
+    assert_memory_equal(again->bias[0], scaled->bias[0], 24 * sizeof(float));
+    assert_memory_equal(again->obs_inverse_std, scaled->obs_inverse_std, OBS * sizeof(float));
+    policy_image_destroy(again);
     quantizer_reservoir_destroy(observed);
     policy_image_destroy(fp32);
     policy_image_destroy(scaled);
