@@ -21,6 +21,7 @@
 #include "common/oct_file.h"
 #include "policy/policy_file.h"
 #include "quantizer/quantizer_calibrate.h"
+#include "quantizer/quantizer_observed.h"
 #include "quantizer/quantizer_ptq.h"
 #include "quantizer/quantizer_scaling.h"
 
@@ -197,13 +198,19 @@ observations_scale(policy_image **fp32, const cli_quantize_options *options)
         return false;
     }
     policy_image *scaled;
+    uint32_t count = quantizer_reservoir_count(observed);
     oct_err err = quantizer_ptq_scale(&scaled, *fp32, observed);
     quantizer_reservoir_destroy(observed);
+    if (err == OCT_EAGAIN) {
+        cli_error(CLI_QUANTIZE,
+                  "--scale-observations: %u observations in %u episodes are too few, %d are needed "
+                  "to measure the deviation of each number; leave it out, or train with "
+                  "policy.scale_observations",
+                  count, CLI_OBSERVE_EPISODES, QUANTIZER_OBSERVED_LEAST);
+        return false;
+    }
     if (err != OCT_OK) {
-        cli_error(CLI_QUANTIZE, "--scale-observations: %s",
-                  err == OCT_EAGAIN
-                      ? "there are too few observations to measure the deviation of each number"
-                      : "a weight is not finite");
+        cli_error(CLI_QUANTIZE, "--scale-observations: a weight is not finite");
         return false;
     }
     policy_image_destroy(*fp32);
