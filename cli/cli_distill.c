@@ -215,15 +215,50 @@ student_begin(distilling *d)
         cli_error(CLI_DISTILL, "'%s': %s", d->path, reason);
         return false;
     }
+    bool has_deviations = !is_choice && policy_spec_outputs(spec) > spec->action_count;
+    if (kind == DISTILL_SQUARES && has_deviations) {
+        fprintf(
+            stderr,
+            "octet distill: note: --loss squares compares means only: the student's deviations "
+            "are not learned; it acts greedily as the teacher does, but drawn actions differ\n");
+    }
     return true;
 }
 
 // ---- observing
 
-// Behind those that are there, with the teacher's answers.
-static void
+// Whether the teacher's answers to rows from row `first` on are finite; says so where one is not.
+static bool
+answers_check(const distilling *d, uint32_t first)
+{
+    size_t inputs = d->teacher->spec.obs_count;
+    size_t outputs = policy_spec_outputs(distill_spec(d->student));
+    bool is_file = d->options.lines != NULL && d->options.replay == NULL;
+    for (uint32_t r = first; r < d->rows; r++) {
+        bool is_finite = true;
+        for (size_t i = 0; i < outputs; i++) {
+            is_finite = is_finite && isfinite(d->want[r * outputs + i]);
+        }
+        if (!is_finite) {
+            float largest = 0;
+            for (size_t i = 0; i < inputs; i++) {
+                largest = fmaxf(largest, fabsf(d->obs[r * inputs + i]));
+            }
+            cli_error(CLI_DISTILL,
+                      "%s%sthe teacher's answer to observation %u is not finite; the largest of "
+                      "its numbers is %g",
+                      is_file ? d->options.lines : "", is_file ? ": " : "", r + 1, (double)largest);
+            return false;
+        }
+    }
+    return true;
+}
+
+// Behind those that are there, with the teacher's answers. False after a message.
+static bool
 rows_add(distilling *d, const quantizer_reservoir *observed)
 {
+    uint32_t first = d->rows;
     uint32_t count = OCT_MIN(quantizer_reservoir_count(observed), d->room - d->rows);
     size_t inputs = d->teacher->spec.obs_count;
     size_t outputs = policy_spec_outputs(distill_spec(d->student));
@@ -231,6 +266,7 @@ rows_add(distilling *d, const quantizer_reservoir *observed)
     memcpy(obs, quantizer_reservoir_rows(observed), count * inputs * sizeof(float));
     distill_teach(d->student, obs, count, want);
     d->rows += count;
+    return answers_check(d, first);
 }
 
 static bool
@@ -246,11 +282,9 @@ rows_begin(distilling *d)
     d->obs = oct_alloc((size_t)d->room * spec->obs_count * sizeof(float));
     d->want =
         oct_alloc((size_t)d->room * policy_spec_outputs(distill_spec(d->student)) * sizeof(float));
-    if (is_read && is_recorded) {
-        rows_add(d, recorded);
-    }
+    bool is_taken = is_read && (!is_recorded || rows_add(d, recorded));
     quantizer_reservoir_destroy(recorded);
-    return is_read;
+    return is_taken;
 }
 
 // How many the first `rounds` rounds have: the same in each, but in the first enough for scales.
@@ -281,15 +315,14 @@ rows_fresh(distilling *d, uint32_t round)
     uint64_t seed = oct_rng_mix(oct_rng_mix(ROUND_NUMBER, options->seed), round);
     oct_err err = cli_distill_fresh(observed, wanted, own != NULL ? own : d->teacher, options, seed,
                                     reason, sizeof(reason));
-    if (err == OCT_OK) {
-        rows_add(d, observed);
-    } else {
+    bool is_taken = err == OCT_OK && rows_add(d, observed);
+    if (err != OCT_OK) {
         cli_error(CLI_DISTILL, "'%s': %s", options->env_id,
                   reason[0] != '\0' ? reason : oct_strerror(err));
     }
     quantizer_reservoir_destroy(observed);
     policy_image_destroy(own);
-    return err == OCT_OK;
+    return is_taken;
 }
 
 // ---- learning

@@ -10,9 +10,10 @@ import shutil
 import subprocess
 import sys
 
-from e2e import OCTET, PENDULUM, finish, scratch, train
+from e2e import OCTET, PENDULUM, ROOT, finish, scratch, train
 from daemons import run_named
 
+PENDULUM_SAC = ROOT / "presets/pendulum-sac.yaml"
 # A policy of some quality, soon.
 SHORT = ["--set", "run.env_steps=30000", "--set", "run.stop_at_return=none"]
 QUICK = ["--observations", "4000", "--updates", "400", "--rounds", "2", "--episodes", "5"]
@@ -118,10 +119,20 @@ def test_a_box_is_learned_before_tanh():
         text = octet("distill", run / "policy.oct", *QUICK, "--hidden", "16", "--precision", "int4", "--out", folder / "s")
         assert re.search(r"teacher +int8 .*\n(.*\n)*student +int4", text), text
         assert "of the actions within 1 % of their range" in text, text
+        assert "deviations are not learned" not in text, text
         text = octet("distill", run, *QUICK, "--loss", "kl", "--out", folder / "t", code=1)
         assert "its loss is squares" in text, text
         text = octet("distill", run, *QUICK, "--temperature", "2", "--out", folder / "t", code=1)
         assert "--temperature is for a softmax; the teacher's actions are a box" in text, text
+
+
+def test_deviations_that_are_not_learned_are_told():
+    with scratch() as folder:
+        run = folder / "teacher"
+        finish(train(run, "--set", "run.env_steps=1500", "--set", "run.stop_at_return=none", preset=PENDULUM_SAC), run)
+        for loss, is_told in (("squares", True), ("kl", False)):
+            text = octet("distill", run, *QUICK, "--loss", loss, "--out", folder / loss)
+            assert ("the student's deviations are not learned" in text) == is_told, text
 
 
 def test_mistakes_are_told_and_leave_nothing():
@@ -132,6 +143,7 @@ def test_mistakes_are_told_and_leave_nothing():
         (folder / "cut.oct").write_bytes((run / "policy.oct").read_bytes()[:-9])
         (folder / "words").write_text("0 0 0 0\n0 0 zero 0\n")
         (folder / "few").write_text("0 0 0\n")
+        (folder / "large").write_text("0 0 0 0\n" * 300 + "0 -3e38 3e38 3e38\n")
         (folder / "none").write_text("")
         shutil.copy(run / "replay.oct", folder / "alone.oct")
         out = ["--out", folder / "student"]
@@ -148,6 +160,8 @@ def test_mistakes_are_told_and_leave_nothing():
                 ([run, "--obs", folder / "nowhere"], 1, "No such file or directory"),
                 ([run, "--obs", folder / "words"], 1, "words: line 2: number 3 is 'zero', which is not a number"),
                 ([run, "--obs", folder / "few"], 1, "few: line 1: 3 numbers; an observation of 'CartPole-v1' has 4"),
+                ([run, "--obs", folder / "large"], 1,
+                 "large: the teacher's answer to observation 301 is not finite; the largest of its numbers is 3e+38"),
                 ([run, "--obs", folder / "none"], 1, "none has no observation"),
                 ([run, "--replay", folder / "alone.oct"], 1, "environment.oct"),
                 ([run, "--replay", folder / "foreign"], 1, "--replay: "),
