@@ -37,7 +37,7 @@ typedef struct distilling {
     cli_distill_options options;
     char path[CLI_PATH_MAX]; // of the teacher
     char out[CLI_PATH_MAX];  // folder
-    char env_id[OCT_CONFIG_TEXT_MAX], env_options[CLI_ENV_OPTIONS_BYTES];
+    cli_folder_env env;
     policy_image *teacher;
     distill_student *student;
     bool has_env;  // episodes can be played
@@ -63,18 +63,18 @@ teacher_path(distilling *d)
     }
 }
 
-static void
-env_name(distilling *d)
+static bool
+env_choose(distilling *d)
 {
-    if (d->options.env_id != NULL) {
-        return;
+    char reason[REASON_BYTES];
+    if (cli_folder_env_choose(&d->env, d->path, d->teacher->spec.env_id, d->options.env_id,
+                              d->options.options, reason, sizeof(reason)) != OCT_OK) {
+        cli_error(CLI_DISTILL, "%s" CLI_FOLDER_ENV_HINT, reason);
+        return false;
     }
-    if (cli_folder_env(d->path, d->env_id, d->env_options)) {
-        d->options.options = d->options.options[0] != '\0' ? d->options.options : d->env_options;
-    } else {
-        (void)snprintf(d->env_id, sizeof(d->env_id), "%s", d->teacher->spec.env_id);
-    }
-    d->options.env_id = d->env_id;
+    d->options.env_id = d->env.id;
+    d->options.options = d->env.options;
+    return true;
 }
 
 // "runs/walk/policy.oct", 32,32 and int8 give "runs/walk/student-32-32-int8". False: it is there,
@@ -132,16 +132,66 @@ save(const distilling *d, const policy_image *image, const char *name)
     return is_saved;
 }
 
-// Both policies, or nothing.
+// Whether the student's environment is told beside it, as config.yaml tells a run's: where it is
+// known which options it has, and unless it could not be opened though it was named.
 static bool
-both_save(const distilling *d, const policy_image *fp32, const policy_image *image)
+is_env_told(const distilling *d)
 {
-    char path[CLI_PATH_MAX + 32];
-    if (save(d, fp32, FP32_FILE) && save(d, image, POLICY_FILE)) {
+    return d->env.is_known && (d->has_env || d->env.id == d->env.own_id);
+}
+
+// A folder with a config.yaml is a run, which a student is not: the file has another name.
+static bool
+env_tell(const distilling *d)
+{
+    static const char *const keys[] = {"env.id", "env.options"};
+    char path[CLI_PATH_MAX + 32], plug_in[PATH_MAX];
+    char value[OCT_COUNTOF(keys)][OCT_CONFIG_VALUE_MAX];
+    char text[sizeof(value) + 64];
+    oct_config config;
+    oct_config_default(&config);
+    const char *id = d->env.id;
+    if (env_is_plugin(id) && realpath(id, plug_in) != NULL) {
+        id = plug_in;
+    }
+    if (strlen(id) >= sizeof(config.env.id) ||
+        strlen(d->env.options) >= sizeof(config.env.options)) {
+        fprintf(stderr,
+                "octet distill: note: no " CLI_ENV_FILE " tells the student's environment: its "
+                "name or its options are longer than %d bytes\n",
+                OCT_CONFIG_TEXT_MAX - 1);
         return true;
     }
-    (void)snprintf(path, sizeof(path), "%s/" FP32_FILE, d->out);
-    (void)unlink(path);
+    (void)snprintf(config.env.id, sizeof(config.env.id), "%s", id);
+    (void)snprintf(config.env.options, sizeof(config.env.options), "%s", d->env.options);
+    for (size_t i = 0; i < OCT_COUNTOF(keys); i++) {
+        bool is_key = oct_config_key_print(&config, keys[i], value[i]);
+        OCT_ASSERT(is_key);
+    }
+    int length =
+        snprintf(text, sizeof(text), "env:\n  id: %s\n  options: %s\n", value[0], value[1]);
+    (void)snprintf(path, sizeof(path), "%s/" CLI_ENV_FILE, d->out);
+    if (oct_file_write(path, text, (size_t)length) != OCT_OK) {
+        cli_error(CLI_DISTILL, "cannot write '%s': %s", path, strerror(errno));
+        return false;
+    }
+    return true;
+}
+
+// Both policies and their environment, or nothing.
+static bool
+all_save(const distilling *d, const policy_image *fp32, const policy_image *image)
+{
+    static const char *const names[] = {FP32_FILE, POLICY_FILE, CLI_ENV_FILE};
+    if (save(d, fp32, FP32_FILE) && save(d, image, POLICY_FILE) &&
+        (!is_env_told(d) || env_tell(d))) {
+        return true;
+    }
+    for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
+        char path[CLI_PATH_MAX + 32];
+        (void)snprintf(path, sizeof(path), "%s/%s", d->out, names[i]);
+        (void)unlink(path);
+    }
     if (!d->is_found) {
         (void)rmdir(d->out);
     }
@@ -170,6 +220,7 @@ env_begin(distilling *d)
     }
     d->has_env = err == OCT_OK;
     if (d->has_env) {
+        cli_folder_env_print(&d->env);
         return true;
     }
     if (d->options.observations > 0) {
@@ -549,7 +600,7 @@ finish(distilling *d)
     if (!is_done) {
         cli_error(CLI_DISTILL, "a weight of the student is not finite; lower --learning-rate");
     }
-    is_done = is_done && both_save(d, fp32, image);
+    is_done = is_done && all_save(d, fp32, image);
     if (is_done) {
         is_done = d->has_env ? report_returns(d, image, &mean) : report_held(d, image);
     }
@@ -576,7 +627,10 @@ cli_distill(int argc, char **argv)
         cli_error(CLI_DISTILL, "'%s': %s", d.path, reason);
         return CLI_EXIT_FAILED;
     }
-    env_name(&d);
+    if (!env_choose(&d)) {
+        policy_image_destroy(d.teacher);
+        return CLI_EXIT_FAILED;
+    }
     cli_env_guard_begin(CLI_DISTILL, d.options.env_id);
     bool is_done = out_name(&d) && env_begin(&d) && student_begin(&d) && rows_begin(&d) &&
                    out_check(&d) && learn(&d) && finish(&d);

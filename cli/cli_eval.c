@@ -267,26 +267,6 @@ evaluate(const policy_image *image, const eval_options *options, cli_video *vide
     return exit_code;
 }
 
-// The environment where none is named, and options where none are given: of the run, or the
-// policy's own, whose file does not have its options.
-static void
-env_complete(eval_options *options, const policy_spec *policy, char id[OCT_CONFIG_TEXT_MAX],
-             char its_options[CLI_ENV_OPTIONS_BYTES])
-{
-    bool is_given = options->options[0] != '\0';
-    bool has_folder = cli_folder_env(options->policy, id, its_options);
-    bool is_named = options->env_id != NULL;
-    if (!is_named && !has_folder) {
-        (void)snprintf(id, OCT_CONFIG_TEXT_MAX, "%s", policy->env_id);
-    }
-    options->env_id = is_named ? options->env_id : id;
-    options->options = is_given || is_named || !has_folder ? options->options : its_options;
-    options->options_from = is_given      ? "--options"
-                            : is_named    ? "with --env, they are those of --options"
-                            : !has_folder ? "no config.yaml beside the policy to take them from"
-                                          : "config.yaml beside the policy";
-}
-
 int
 cli_eval(int argc, char **argv)
 {
@@ -301,8 +281,16 @@ cli_eval(int argc, char **argv)
         cli_error("eval", "'%s': %s", options.policy, reason);
         return CLI_EXIT_FAILED;
     }
-    char own_env_id[OCT_CONFIG_TEXT_MAX], own_options[CLI_ENV_OPTIONS_BYTES];
-    env_complete(&options, &image->spec, own_env_id, own_options);
+    cli_folder_env chosen;
+    if (cli_folder_env_choose(&chosen, options.policy, image->spec.env_id, options.env_id,
+                              options.options, reason, sizeof(reason)) != OCT_OK) {
+        cli_error("eval", "%s" CLI_FOLDER_ENV_HINT, reason);
+        policy_image_destroy(image);
+        return CLI_EXIT_FAILED;
+    }
+    options.env_id = chosen.id;
+    options.options = chosen.options;
+    options.options_from = chosen.options_from;
     options.video.env_options = options.options;
     int exit_code = CLI_EXIT_FAILED;
     cli_video *video = NULL;

@@ -155,20 +155,27 @@ write_onnx(const policy_image *image, const export_options *options)
     return result;
 }
 
-// How often the environment of the run folder asked the policy; 0: nobody says.
+// How often the environment of the run folder asked the policy; 0: nobody says, and why has the
+// reason.
 static uint32_t
-action_repeat_find(const char *policy)
+action_repeat_find(const char *policy, const policy_spec *spec, char *why, size_t why_size)
 {
-    char env_id[OCT_CONFIG_TEXT_MAX], env_options[CLI_ENV_OPTIONS_BYTES];
-    return cli_folder_env(policy, env_id, env_options) ? oct_action_repeat_of(env_options) : 0;
+    cli_folder_env chosen;
+    if (cli_folder_env_choose(&chosen, policy, spec->env_id, NULL, "", why, why_size) != OCT_OK) {
+        return 0;
+    }
+    uint32_t action_repeat = chosen.is_known ? oct_action_repeat_of(chosen.options) : 0;
+    (void)snprintf(why, why_size, "%s",
+                   chosen.is_known ? "action_repeat in the options of the environment is no number"
+                                   : "there is no config.yaml of a run beside the policy");
+    return action_repeat;
 }
 
 static void
-action_repeat_print(uint32_t action_repeat)
+action_repeat_print(uint32_t action_repeat, const char *why)
 {
     if (action_repeat == 0) {
-        printf(
-            "action repeat unknown: there is no readable config.yaml of a run beside the policy\n");
+        printf("action repeat unknown: %s\n", why);
     } else if (action_repeat > 1) {
         printf("action repeat %u: ask the policy once in %u control steps, as in training\n",
                action_repeat, action_repeat);
@@ -210,13 +217,13 @@ cli_export(int argc, char **argv)
         policy_image_destroy(image);
         return CLI_EXIT_FAILED;
     }
-    options.action_repeat = action_repeat_find(path);
+    options.action_repeat = action_repeat_find(path, &image->spec, reason, sizeof(reason));
     int result = options.c99 != NULL ? write_c99(image, &options) : 0;
     if (result == 0 && options.onnx != NULL) {
         result = write_onnx(image, &options);
     }
     if (result == 0) {
-        action_repeat_print(options.action_repeat);
+        action_repeat_print(options.action_repeat, reason);
     }
     policy_image_destroy(image);
     return result;

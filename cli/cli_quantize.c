@@ -136,8 +136,26 @@ print_errors(const policy_image *image, const policy_image *fp32, const quantize
     }
 }
 
+// Completes the options of the environment; chosen has what they point to.
 static bool
-env_fits(const policy_image *policy, const cli_quantize_options *options)
+env_choose(cli_folder_env *chosen, cli_quantize_options *options, const char *path,
+           const policy_image *policy)
+{
+    char reason[REASON_BYTES];
+    if (cli_folder_env_choose(chosen, path, policy->spec.env_id, options->env_id, options->options,
+                              reason, sizeof(reason)) != OCT_OK) {
+        cli_error(CLI_QUANTIZE, "%s" CLI_FOLDER_ENV_HINT, reason);
+        return false;
+    }
+    options->env_id = chosen->id;
+    options->options = chosen->options;
+    return true;
+}
+
+// Whether the policy fits the environment, whose options are printed then.
+static bool
+env_begin(const policy_image *policy, const cli_quantize_options *options,
+          const cli_folder_env *chosen)
 {
     env *e = NULL;
     char reason[REASON_BYTES] = "";
@@ -155,8 +173,10 @@ env_fits(const policy_image *policy, const cli_quantize_options *options)
     }
     if (err != OCT_OK) {
         cli_error(CLI_QUANTIZE, "environment '%s': %s", options->env_id, reason);
+        return false;
     }
-    return err == OCT_OK;
+    cli_folder_env_print(chosen);
+    return true;
 }
 
 // Plays episodes other than the measured ones and keeps their observations; `what` begins the
@@ -279,27 +299,25 @@ cli_quantize(int argc, char **argv)
 {
     cli_quantize_options options;
     cli_quantize_options_parse(&options, argc, argv);
-    char path[CLI_PATH_MAX], own_env_id[OCT_CONFIG_TEXT_MAX], own_options[CLI_ENV_OPTIONS_BYTES];
+    char path[CLI_PATH_MAX];
     cli_folder_file(path, options.given, CLI_QUANTIZE_INPUT);
     policy_image *fp32 = load(path, options.given);
     if (fp32 == NULL) {
         return CLI_EXIT_FAILED;
     }
-    if (options.env_id == NULL && cli_folder_env(path, own_env_id, own_options)) {
-        options.env_id = own_env_id;
-        options.options = options.options[0] != '\0' ? options.options : own_options;
-    } else if (options.env_id == NULL) {
-        (void)snprintf(own_env_id, sizeof(own_env_id), "%s", fp32->spec.env_id);
-        options.env_id = own_env_id;
-    }
     options.evaluate = options.evaluate || options.all;
     int code = CLI_EXIT_FAILED;
     quantizer_reservoir *calibration = NULL;
     bool needs_env = options.evaluate || options.calibrate || options.scale_observations;
+    cli_folder_env chosen;
+    if (needs_env && !env_choose(&chosen, &options, path, fp32)) {
+        policy_image_destroy(fp32);
+        return CLI_EXIT_FAILED;
+    }
     if (needs_env) {
         cli_env_guard_begin(CLI_QUANTIZE, options.env_id);
     }
-    if ((needs_env && !env_fits(fp32, &options)) ||
+    if ((needs_env && !env_begin(fp32, &options, &chosen)) ||
         (options.scale_observations && !observations_scale(&fp32, &options)) ||
         (options.calibrate &&
          (calibration = observations_play(fp32, &options, QUANTIZER_CALIBRATE_ROWS,

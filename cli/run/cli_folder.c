@@ -332,26 +332,67 @@ cli_folder_clear(const cli_folder *folder, bool with_logs)
 
 // ---- what a run folder tells
 
-bool
-cli_folder_env(const char *policy, char id[OCT_CONFIG_TEXT_MAX],
-               char options[CLI_ENV_OPTIONS_BYTES])
+// Loads the file of that name beside the policy, if there is one (*is_there).
+static oct_err
+beside_load(cli_folder_env *out, const char *policy, const char *name, bool *is_there, char *reason,
+            size_t reason_size)
 {
-    char path[CLI_PATH_MAX + 32], message[1024];
+    char path[CLI_PATH_MAX + 32];
+    struct stat file;
     const char *slash = strrchr(policy, '/');
     oct_config config;
-    (void)snprintf(path, sizeof(path), "%.*sconfig.yaml",
-                   slash != NULL ? (int)(slash - policy) + 1 : 0, policy);
+    (void)snprintf(path, sizeof(path), "%.*s%s", slash != NULL ? (int)(slash - policy) + 1 : 0,
+                   policy, name);
+    *is_there = stat(path, &file) == 0 || errno != ENOENT;
+    if (!*is_there) {
+        return OCT_OK;
+    }
     oct_config_default(&config);
-    if (access(path, R_OK) != 0 ||
-        oct_config_load(&config, path, message, sizeof(message)) != OCT_OK) {
-        return false;
+    oct_err err = oct_config_load(&config, path, reason, reason_size);
+    if (err != OCT_OK) {
+        reason[strcspn(reason, "\n")] = '\0';
+        return err;
     }
     bool has_options = config.env.options[0] != '\0', has_models = config.env.mjcf_dir[0] != '\0';
-    (void)snprintf(id, OCT_CONFIG_TEXT_MAX, "%s", config.env.id);
-    (void)snprintf(options, CLI_ENV_OPTIONS_BYTES, "%s%s%s%s", config.env.options,
+    (void)snprintf(out->own_id, sizeof(out->own_id), "%s", config.env.id);
+    (void)snprintf(out->own_options, sizeof(out->own_options), "%s%s%s%s", config.env.options,
                    has_options && has_models ? "," : "", has_models ? "mjcf_dir=" : "",
                    config.env.mjcf_dir);
-    return id[0] != '\0';
+    return OCT_OK;
+}
+
+oct_err
+cli_folder_env_choose(cli_folder_env *out, const char *policy, const char *trained_on,
+                      const char *env_id, const char *options, char *reason, size_t reason_size)
+{
+    bool is_run = false, is_student = false;
+    bool is_given = options[0] != '\0', is_named = env_id != NULL;
+    out->own_id[0] = out->own_options[0] = '\0';
+    if (!is_named) {
+        OCT_TRY(beside_load(out, policy, "config.yaml", &is_run, reason, reason_size));
+    }
+    if (!is_named && !is_run) {
+        OCT_TRY(beside_load(out, policy, CLI_ENV_FILE, &is_student, reason, reason_size));
+    }
+    if (out->own_id[0] == '\0') {
+        (void)snprintf(out->own_id, sizeof(out->own_id), "%s", trained_on);
+    }
+    out->id = is_named ? env_id : out->own_id;
+    out->options = is_given ? options : out->own_options;
+    out->is_known = is_given || is_named || is_run || is_student;
+    out->options_from = is_given     ? "--options"
+                        : is_named   ? "with --env, they are those of --options"
+                        : is_run     ? "config.yaml beside the policy"
+                        : is_student ? CLI_ENV_FILE " beside the policy"
+                                     : "no config.yaml beside the policy to take them from";
+    return OCT_OK;
+}
+
+void
+cli_folder_env_print(const cli_folder_env *chosen)
+{
+    printf("environment %s, options %s (%s)\n", chosen->id,
+           chosen->options[0] != '\0' ? chosen->options : "none", chosen->options_from);
 }
 
 void

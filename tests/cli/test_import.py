@@ -98,6 +98,37 @@ class Import(unittest.TestCase):
         self.assertEqual(said("--env", "CartPole-v1"), ("none (with --env, they are those of --options)", False))
         (self.home / "config.yaml").write_text("env: {id: CartPole-v1}\n")
         self.assertEqual(said(), ("none (config.yaml beside the policy)", False))
+        # Of a student; a run's has precedence.
+        (self.home / "env.yaml").write_text(f"env: {{id: CartPole-v1, options: {short}}}\n")
+        self.assertEqual(said(), ("none (config.yaml beside the policy)", False))
+        (self.home / "config.yaml").unlink()
+        self.assertEqual(said(), (f"{short} (env.yaml beside the policy)", True))
+
+    def test_a_config_yaml_that_cannot_be_loaded_is_not_an_absent_one(self):
+        self.octet("import", DATA / "tanh.onnx", "--env", "CartPole-v1", "--out", "pole.oct")
+        short = ["--env", "CartPole-v1", "--options", "max_episode_steps=7"]
+        for name in ("config.yaml", "env.yaml"):
+            broken = self.home / name
+            broken.write_text("env: {id: CartPole-v1, options: max_episode_steps=7}\nbrandnew: {key: 1}\n")
+            why = f"{name}:2:1: error: unknown section brandnew"
+            for command in (["eval", "pole.oct"], ["quantize", "pole.fp32.oct", "--episodes", 2],
+                            ["distill", "pole.fp32.oct", "--out", "student"]):
+                error = self.octet(*command, code=1)
+                self.assertIn(why, error)
+                self.assertIn("--env ID, with --options K=V,..., does without it", error)
+            self.assertFalse((self.home / "pole.fp32.int8.oct").exists() or (self.home / "student").exists())
+            self.assertIn(f"action repeat unknown: {why}", self.octet("export", "pole.oct", "--c99", "pole.h"))
+            self.assertIn("length       7.0", self.octet("eval", "pole.oct", "--episodes", 3, *short))
+            # What plays nothing does not ask for it.
+            self.octet("quantize", "pole.fp32.oct", "--out", "small.oct")
+            broken.unlink()
+        # A file that is there, but is none.
+        (self.home / "config.yaml").mkdir()
+        self.assertIn("config.yaml: error: cannot be read", self.octet("eval", "pole.oct", code=1))
+        (self.home / "config.yaml").rmdir()
+        self.assertIn("there is no config.yaml of a run", self.octet("export", "pole.oct", "--c99", "pole.h"))
+        self.assertIn("environment CartPole-v1, options max_episode_steps=7 (--options)\n",
+                      self.octet("quantize", "pole.fp32.oct", "--episodes", 2, *short))
 
     def test_the_report_has_its_numbers(self):
         report = self.report(DATA / "normalised_dynamo.onnx", "--observations", DATA / "normalised_dynamo.obs.npy",

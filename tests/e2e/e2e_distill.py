@@ -126,6 +126,30 @@ def test_a_box_is_learned_before_tanh():
         assert "--temperature is for a softmax; the teacher's actions are a box" in text, text
 
 
+def test_a_student_keeps_the_environments_options():
+    """In a file that no command takes for a run; the student of a student has it, too."""
+    with scratch() as folder:
+        run, student, second = folder / "teacher", folder / "teacher/student-8-int8", folder / "second"
+        finish(train(run, "--set", "run.env_steps=6000", "--set", "run.stop_at_return=none", "--set",
+                     "env.options=action_repeat=2", preset=PENDULUM), run)
+        text = octet("distill", run, *QUICK, "--hidden", "8")
+        assert "environment Pendulum-v1, options action_repeat=2 (config.yaml beside the policy)\n" in text, text
+        octet("distill", student, *QUICK, "--hidden", "8", "--out", second)
+        for one in (student, second):
+            assert sorted(path.name for path in one.iterdir()) == ["env.yaml", "policy.fp32.oct", "policy.oct"]
+            text = octet("eval", one, "--episodes", "3")
+            assert "options      action_repeat=2 (env.yaml beside the policy)" in text, text
+            assert "length       100.0 steps" in text, text
+            assert "action repeat 2" in octet("export", one, "--c99", folder / "student.h")
+        assert "there is no config.yaml" in octet("compare", second, code=1)
+        # Of a policy alone nothing says what they are, unless the command line does.
+        shutil.copy(run / "policy.oct", folder / "alone.oct")
+        octet("distill", folder / "alone.oct", *QUICK, "--out", folder / "unknown")
+        assert not (folder / "unknown/env.yaml").exists()
+        octet("distill", folder / "alone.oct", *QUICK, "--options", "action_repeat=4", "--out", folder / "said")
+        assert "length       50.0 steps" in octet("eval", folder / "said", "--episodes", "3")
+
+
 def test_deviations_that_are_not_learned_are_told():
     with scratch() as folder:
         run = folder / "teacher"
