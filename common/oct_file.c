@@ -23,6 +23,7 @@
 #define CHECK_BYTES      (1 << 20)  // compared at a time
 #define OPEN_MODE        0666       // and the umask
 #define SECRET_MODE      0600
+#define LINKS_MAX        40 // that the kernel follows
 
 static oct_err
 err_from_errno(void)
@@ -167,12 +168,52 @@ write_file(const char *path, const oct_file_part *parts, size_t count, bool sync
     return err;
 }
 
-// A device or a pipe: what is renamed over it would take its place.
+// Where path leads through links: to a file, or to where one would be. OCT_EIO: there are too many,
+// or the kernel does not follow them for this user (in folders that all may write to).
+static oct_err
+links_follow(const char *path, char out[OCT_FILE_PATH_MAX])
+{
+    struct stat found;
+    if (stat(path, &found) != 0 && errno != ENOENT && errno != ENOTDIR) {
+        return OCT_EIO;
+    }
+    char target[OCT_FILE_PATH_MAX];
+    size_t at = 0, length = strlen(path);
+    const char *part = path;
+    for (int links = 0; links <= LINKS_MAX; links++) {
+        if (at + length >= OCT_FILE_PATH_MAX) {
+            errno = ENAMETOOLONG;
+            return OCT_EIO;
+        }
+        memcpy(out + at, part, length);
+        out[at + length] = '\0';
+        ssize_t got = readlink(out, target, sizeof(target));
+        if (got < 0) {
+            return errno == EINVAL || errno == ENOENT || errno == ENOTDIR ? OCT_OK : OCT_EIO;
+        }
+        const char *slash = strrchr(out, '/');
+        at = target[0] == '/' || slash == NULL ? 0 : (size_t)(slash + 1 - out);
+        length = (size_t)got;
+        part = target;
+    }
+    errno = ELOOP;
+    return OCT_EIO;
+}
+
+// What is written into, since a file that is renamed would take its place and reach nobody who has
+// it open: a device, a pipe, this process's output, a file without a name (/proc/self/fd/3 of one
+// that is deleted).
 static bool
 is_stream(const char *path)
 {
     struct stat found;
-    return stat(path, &found) == 0 && !S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode);
+    char file[OCT_FILE_PATH_MAX];
+    if (stat(path, &found) != 0 || S_ISDIR(found.st_mode)) {
+        return false;
+    }
+    return !S_ISREG(found.st_mode) || oct_file_is_open(path, STDOUT_FILENO) ||
+           oct_file_is_open(path, STDERR_FILENO) ||
+           (links_follow(path, file) == OCT_OK && !oct_file_is_same(path, file));
 }
 
 static void
@@ -196,8 +237,10 @@ stream_refuse(const char *path)
 oct_err
 oct_file_draft_name(const char *path, char draft[OCT_FILE_PATH_MAX])
 {
+    char file[OCT_FILE_PATH_MAX];
     OCT_TRY(stream_refuse(path));
-    int needed = snprintf(draft, OCT_FILE_PATH_MAX, "%s.tmp.%ld", path, (long)getpid());
+    OCT_TRY(links_follow(path, file));
+    int needed = snprintf(draft, OCT_FILE_PATH_MAX, "%s.tmp.%ld", file, (long)getpid());
     if (needed < 0 || needed >= OCT_FILE_PATH_MAX) {
         errno = ENAMETOOLONG;
         return OCT_EIO;
@@ -220,11 +263,25 @@ draft_write(const char *path, const oct_file_part *parts, size_t count, bool syn
 static oct_err
 draft_rename(const char *draft, const char *path, bool sync)
 {
-    if (rename(draft, path) != 0) {
+    char file[OCT_FILE_PATH_MAX];
+    if (links_follow(path, file) != OCT_OK || rename(draft, file) != 0) {
         unlink_quietly(draft);
         return OCT_EIO;
     }
-    return sync ? folder_sync(path) : OCT_OK;
+    return sync ? folder_sync(file) : OCT_OK;
+}
+
+// This process's output is written to as it is open: opening it again would truncate a file, and a
+// socket cannot be opened.
+static oct_err
+stream_write(const char *path, const oct_file_part *whole)
+{
+    for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (oct_file_is_open(path, fd)) {
+            return write_all(fd, whole->bytes, whole->length, false);
+        }
+    }
+    return write_file(path, whole, 1, false, OPEN_MODE);
 }
 
 static oct_err
@@ -232,7 +289,7 @@ replace_file(const char *path, const void *bytes, size_t length, bool sync, mode
 {
     const oct_file_part whole = {bytes, length};
     if (is_stream(path)) {
-        return write_file(path, &whole, 1, false, OPEN_MODE);
+        return stream_write(path, &whole);
     }
     char draft[OCT_FILE_PATH_MAX];
     OCT_TRY(draft_write(path, &whole, 1, sync, mode, draft));
@@ -329,17 +386,17 @@ oct_file_replace(const char *path, const void *bytes, size_t length)
     return replace_file(path, bytes, length, false, OPEN_MODE);
 }
 
-// The folder of path and the name in it, which out points to.
-static DIR *
-folder_open(const char *path, const char **name)
+// The folder of path; gives the name in it.
+static const char *
+path_split(const char *path, char folder[OCT_FILE_PATH_MAX])
 {
-    char folder[PATH_MAX] = ".";
     const char *slash = strrchr(path, '/');
-    *name = slash == NULL ? path : slash + 1;
-    if (slash != NULL && (size_t)(slash + 1 - path) < sizeof(folder)) {
-        (void)snprintf(folder, sizeof(folder), "%.*s", (int)(slash + 1 - path), path);
+    if (slash == NULL) {
+        memcpy(folder, ".", 2);
+        return path;
     }
-    return opendir(folder);
+    (void)snprintf(folder, OCT_FILE_PATH_MAX, "%.*s", (int)(slash + 1 - path), path);
+    return slash + 1;
 }
 
 static bool
@@ -353,8 +410,12 @@ is_own_file(DIR *folder, const char *name)
 void
 oct_file_clear(const char *path)
 {
-    const char *name;
-    DIR *folder = folder_open(path, &name);
+    char file[OCT_FILE_PATH_MAX], parent[OCT_FILE_PATH_MAX];
+    if (links_follow(path, file) != OCT_OK) {
+        return;
+    }
+    const char *name = path_split(file, parent);
+    DIR *folder = opendir(parent);
     size_t length = strlen(name);
     for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
         char *end;
@@ -394,6 +455,23 @@ oct_file_is_same(const char *a, const char *b)
 {
     struct stat x, y;
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+bool
+oct_file_is_open(const char *path, int fd)
+{
+    struct stat x, y;
+    return stat(path, &x) == 0 && fstat(fd, &y) == 0 && x.st_dev == y.st_dev &&
+           x.st_ino == y.st_ino;
+}
+
+bool
+oct_file_is_same_place(const char *a, const char *b)
+{
+    char x[OCT_FILE_PATH_MAX], y[OCT_FILE_PATH_MAX], its[OCT_FILE_PATH_MAX],
+        other[OCT_FILE_PATH_MAX];
+    return links_follow(a, x) == OCT_OK && links_follow(b, y) == OCT_OK &&
+           strcmp(path_split(x, its), path_split(y, other)) == 0 && oct_file_is_same(its, other);
 }
 
 bool

@@ -14,8 +14,10 @@
 OCT_CHECKED oct_err oct_file_read(const char *path, size_t bytes_max, uint8_t **out,
                                   size_t *out_length);
 // Writes to PATH.tmp.PID, syncs it, renames it over path, syncs the folder: at any instant path
-// holds the whole old or the whole new content. On failure the temporary file is removed. A device
-// or a pipe (/dev/stdout) is written into instead.
+// holds the whole old or the whole new content. On failure the temporary file is removed. Links are
+// followed: the file that path leads to is replaced, or made, and the link stays. A device, a pipe,
+// or what this process has open as its output (/dev/stdout, a file as well) is written into
+// instead.
 OCT_CHECKED oct_err oct_file_write(const char *path, const void *bytes, size_t length);
 // The same without waiting for the disk: for what can be made again (a picture). After a power cut
 // path may be old, new or empty, never after a crash of the process alone.
@@ -27,8 +29,8 @@ OCT_CHECKED oct_err oct_file_write_secret(const char *path, const void *bytes, s
 // writes the parts, one behind the other, to PATH.tmp.PID, syncs it, and reads it back from the
 // disk (a file system that keeps nothing in memory besides). adopt renames it over path and syncs
 // the folder. OCT_EIO of draft with errno EBADMSG: something else was read. A draft that fails, or
-// that cannot be adopted, is removed. OCT_EIO with errno ENOTSUP: path is a device or a pipe, which
-// a file would replace.
+// that cannot be adopted, is removed. OCT_EIO with errno ENOTSUP: path is a device, a pipe or this
+// process's output, which a file would replace.
 #define OCT_FILE_PATH_MAX 4096
 // PATH.tmp.PID, for a draft that is written by other means: oct_file_adopt takes it, and
 // oct_file_clear removes it when this process could not. OCT_EIO: it would be too long, or ENOTSUP.
@@ -50,6 +52,10 @@ void oct_file_match(const char *folder, const char *pattern, oct_file_fn fn, voi
 // Whether both paths are of one file that is there, by whatever names: one must not be written
 // while the other is read.
 bool oct_file_is_same(const char *a, const char *b);
+// Whether path leads to what fd has open.
+bool oct_file_is_open(const char *path, int fd);
+// Whether what is written as a would be replaced by what is written as b, there or not.
+bool oct_file_is_same_place(const char *a, const char *b);
 // Whether path is a folder that can be read, with nothing in it.
 bool oct_file_is_empty_folder(const char *path);
 // All of bytes[length] to an open file. OCT_EIO: errno says why not, and a part may be there.

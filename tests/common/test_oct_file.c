@@ -196,6 +196,101 @@ test_a_pipe_is_written_into_and_stays_one(void **state)
     (void)unlink(path);
 }
 
+// Also one behind another, in another folder, and one that leads to nothing yet.
+static void
+test_links_stay_and_lead_to_the_new_content(void **state)
+{
+    (void)state;
+    char first[512], draft[OCT_FILE_PATH_MAX], dead[512];
+    struct stat found;
+    (void)snprintf(first, sizeof(first), "%s", in_folder("first"));
+    assert_int_equal(mkdir(in_folder("d"), 0755), 0);
+    assert_int_equal(symlink("d/second", first), 0);
+    assert_int_equal(symlink("file", in_folder("d/second")), 0);
+    for (int i = 0; i < 2; i++) {
+        T_OK(oct_file_write(first, "new", 3));
+        assert_content(in_folder("d/file"), "new");
+        T_OK(oct_file_draft(first, &(oct_file_part){"draft", 5}, 1, draft));
+        assert_int_equal(strncmp(draft, in_folder("d/file.tmp."), strlen(in_folder("d/file.tmp."))),
+                         0);
+        T_OK(oct_file_adopt(draft, first));
+        assert_content(first, "draft");
+        assert_int_equal(lstat(first, &found), 0);
+        assert_true(S_ISLNK(found.st_mode));
+        assert_int_equal(lstat(in_folder("d/second"), &found), 0);
+        assert_true(S_ISLNK(found.st_mode));
+        assert_int_equal(unlink(in_folder("d/file")), 0);
+    }
+    pid_t child = fork();
+    if (child == 0) {
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    (void)snprintf(dead, sizeof(dead), "%s/d/file.tmp.%ld", folder, (long)child);
+    T_OK(oct_file_write(dead, "x", 1));
+    oct_file_clear(first);
+    assert_int_equal(access(dead, F_OK), -1);
+    assert_int_equal(unlink(in_folder("d/second")), 0);
+    assert_int_equal(rmdir(in_folder("d")), 0);
+    T_ERR(oct_file_write(first, "new", 3), OCT_ENOTFOUND); // its folder is gone
+    assert_int_equal(unlink(first), 0);
+    assert_int_equal(symlink("first", first), 0);
+    T_ERR(oct_file_write(first, "new", 3), OCT_EIO);
+    assert_int_equal(errno, ELOOP);
+    assert_int_equal(lstat(first, &found), 0);
+    assert_true(S_ISLNK(found.st_mode));
+    assert_int_equal(unlink(first), 0);
+}
+
+static int
+write_to_the_output(void)
+{
+    char path[512], link[512], draft[OCT_FILE_PATH_MAX];
+    struct stat found;
+    (void)snprintf(path, sizeof(path), "%s", in_folder("output"));
+    (void)snprintf(link, sizeof(link), "%s", in_folder("link"));
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    for (int output = STDOUT_FILENO; output <= STDERR_FILENO; output++) {
+        if (dup2(fd, output) != output || write(output, "<", 1) != 1 ||
+            oct_file_write(link, "new", 3) != OCT_OK || oct_file_write(path, ">", 1) != OCT_OK ||
+            oct_file_draft_name(link, draft) != OCT_EIO || errno != ENOTSUP) {
+            return 1;
+        }
+    }
+    return lstat(link, &found) == 0 && S_ISLNK(found.st_mode) && fstat(fd, &found) == 0 &&
+                   oct_file_is_open(path, fd) && oct_file_is_open(link, STDOUT_FILENO)
+               ? 0
+               : 2;
+}
+
+// As /dev/stdout is, when it is a file: behind what is in it.
+static void
+test_the_output_is_written_into_by_whatever_name(void **state)
+{
+    (void)state;
+    assert_int_equal(symlink("/proc/self/fd/1", in_folder("link")), 0);
+    assert_int_equal(in_child(write_to_the_output), 0);
+    assert_content(in_folder("output"), "<new><new>");
+    assert_int_equal(entries(), 2);
+    assert_int_equal(unlink(in_folder("link")), 0);
+    assert_int_equal(unlink(in_folder("output")), 0);
+}
+
+static void
+test_a_file_without_a_name_is_written_into(void **state)
+{
+    (void)state;
+    char path[64], got[8] = "";
+    int fd = open(in_folder("f"), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    assert_int_equal(unlink(in_folder("f")), 0);
+    (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    T_OK(oct_file_write(path, "new", 3));
+    assert_int_equal(read(fd, got, sizeof(got)), 3);
+    assert_string_equal(got, "new");
+    assert_int_equal(entries(), 0);
+    (void)close(fd);
+}
+
 static void
 test_a_write_stopped_half_way_keeps_the_old_content(void **state)
 {
@@ -476,6 +571,30 @@ test_same_file_has_other_names(void **state)
 }
 
 static void
+test_same_place_has_other_names(void **state)
+{
+    (void)state;
+    char path[512], dotted[512];
+    (void)snprintf(path, sizeof(path), "%s", in_folder("f"));
+    (void)snprintf(dotted, sizeof(dotted), "%s", in_folder("./f"));
+    for (int i = 0; i < 2; i++) { // it is not there, it is
+        assert_true(oct_file_is_same_place(path, path));
+        assert_true(oct_file_is_same_place(path, dotted));
+        assert_false(oct_file_is_same_place(path, in_folder("g")));
+        assert_int_equal(symlink("f", in_folder("g")), 0);
+        assert_true(oct_file_is_same_place(path, in_folder("g")));
+        assert_int_equal(unlink(in_folder("g")), 0);
+        T_OK(oct_file_write(path, "x", 1));
+    }
+    assert_int_equal(link(path, in_folder("g")), 0); // each is replaced for itself
+    assert_false(oct_file_is_same_place(path, in_folder("g")));
+    assert_int_equal(unlink(in_folder("g")), 0);
+    assert_int_equal(unlink(path), 0);
+    assert_true(oct_file_is_same_place("f", "./f"));
+    assert_false(oct_file_is_same_place(in_folder("none/f"), path));
+}
+
+static void
 test_an_empty_folder_has_nothing_in_it(void **state)
 {
     (void)state;
@@ -560,6 +679,9 @@ main(void)
         IN_FOLDER(test_writing_where_no_folder_is_fails),
         IN_FOLDER(test_writing_over_a_folder_fails_and_removes_the_temporary_file),
         IN_FOLDER(test_a_pipe_is_written_into_and_stays_one),
+        IN_FOLDER(test_links_stay_and_lead_to_the_new_content),
+        IN_FOLDER(test_the_output_is_written_into_by_whatever_name),
+        IN_FOLDER(test_a_file_without_a_name_is_written_into),
         IN_FOLDER(test_a_write_stopped_half_way_keeps_the_old_content),
         IN_FOLDER(test_what_a_dead_writer_left_is_cleared),
         IN_FOLDER(test_a_folder_that_is_not_writable_keeps_the_old_content),
@@ -571,6 +693,7 @@ main(void)
         IN_FOLDER(test_a_pipe_is_not_replaced),
         IN_FOLDER(test_draft_that_the_disk_changed_is_none),
         IN_FOLDER(test_same_file_has_other_names),
+        IN_FOLDER(test_same_place_has_other_names),
         IN_FOLDER(test_an_empty_folder_has_nothing_in_it),
         IN_FOLDER(test_match_takes_the_folder_as_it_is_written),
         IN_FOLDER(test_lock_is_held_or_taken_or_there_is_none),
