@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/cli_options.h"
 #include "cli/cli_text.h"
@@ -27,6 +28,7 @@ typedef struct export_options {
     const char *onnx; // path of the model, NULL: none
     const char *name;
     bool sampling;
+    FILE *said;             // where the report goes: not behind what is written to the output
     uint32_t action_repeat; // of the run folder, 0: not known
 } export_options;
 
@@ -80,23 +82,40 @@ static const struct argp export_argp = {
     .args_doc = "POLICY",
     .doc = "Writes a policy in a form that runs without Octet. POLICY is a policy file or a run "
            "folder.\v"
-           "An existing file is replaced either completely or not at all.\n"
+           "An existing file is replaced either completely or not at all. If a file is the output "
+           "(/dev/stdout), the report goes to the error output.\n"
            "Example: octet export runs/pole/policy.oct --c99 pole.h --name pole",
 };
 
-// Replaces path, unless that is a folder or the policy itself.
-static int
-file_write(const char *path, const char *policy, const void *bytes, size_t length)
+// Whether path can be written, or is NULL: no folder, and not the policy itself. false after a
+// message.
+static bool
+out_check(const char *path, const char *policy)
 {
     struct stat to;
+    if (path == NULL) {
+        return true;
+    }
     if (stat(path, &to) == 0 && S_ISDIR(to.st_mode)) {
         cli_error("export", "'%s' is a folder; name a file in it", path);
-        return CLI_EXIT_FAILED;
+        return false;
     }
     if (oct_file_is_same(path, policy)) {
         cli_error("export", "'%s' is the policy itself; name another file", path);
-        return CLI_EXIT_FAILED;
+        return false;
     }
+    return true;
+}
+
+static bool
+is_output(const char *path)
+{
+    return path != NULL && oct_file_is_open(path, STDOUT_FILENO);
+}
+
+static int
+file_write(const char *path, const void *bytes, size_t length)
+{
     if (oct_file_write(path, bytes, length) != OCT_OK) {
         cli_error("export", "cannot write '%s': %s", path, strerror(errno));
         return CLI_EXIT_FAILED;
@@ -114,12 +133,14 @@ write_c99(const policy_image *image, const export_options *options)
                                     .with_sampling = options->sampling,
                                     .action_repeat = options->action_repeat};
     export_c99(&text, &length, &sizes, image, &how);
-    int result = file_write(options->c99, options->policy, text, length);
+    int result = file_write(options->c99, text, length);
     if (result == 0) {
-        printf("%s: %s policy %s for %s\n", options->c99, policy_precision_name(image->precision),
-               options->name, cli_text_plain(image->spec.env_id, SIZE_MAX).text);
-        printf("  flash  %zu bytes of constants, and the code\n", sizes.flash_bytes);
-        printf("  RAM    %zu bytes, one %s_work\n", sizes.ram_bytes, options->name);
+        fprintf(options->said, "%s: %s policy %s for %s\n", options->c99,
+                policy_precision_name(image->precision), options->name,
+                cli_text_plain(image->spec.env_id, SIZE_MAX).text);
+        fprintf(options->said, "  flash  %zu bytes of constants, and the code\n",
+                sizes.flash_bytes);
+        fprintf(options->said, "  RAM    %zu bytes, one %s_work\n", sizes.ram_bytes, options->name);
     }
     free(text);
     return result;
@@ -131,25 +152,26 @@ write_onnx(const policy_image *image, const export_options *options)
     uint8_t *bytes;
     size_t length;
     export_onnx(&bytes, &length, image, options->action_repeat);
-    int result = file_write(options->onnx, options->policy, bytes, length);
+    int result = file_write(options->onnx, bytes, length);
     if (result == 0) {
         bool is_box = image->spec.action_kind == POLICY_BOX;
-        printf("%s: %s policy for %s, %zu bytes\n", options->onnx,
-               policy_precision_name(image->precision),
-               cli_text_plain(image->spec.env_id, SIZE_MAX).text, length);
-        printf("  in   observation %s [batch][%u]\n",
-               image->spec.obs_dtype == POLICY_F32 ? "float32" : "uint8", image->spec.obs_count);
-        printf("  out  outputs float32 [batch][%u], action %s [batch]",
-               policy_spec_outputs(&image->spec), is_box ? "float32" : "int64");
+        fprintf(options->said, "%s: %s policy for %s, %zu bytes\n", options->onnx,
+                policy_precision_name(image->precision),
+                cli_text_plain(image->spec.env_id, SIZE_MAX).text, length);
+        fprintf(options->said, "  in   observation %s [batch][%u]\n",
+                image->spec.obs_dtype == POLICY_F32 ? "float32" : "uint8", image->spec.obs_count);
+        fprintf(options->said, "  out  outputs float32 [batch][%u], action %s [batch]",
+                policy_spec_outputs(&image->spec), is_box ? "float32" : "int64");
         if (is_box) {
-            printf("[%u]", image->spec.action_count);
+            fprintf(options->said, "[%u]", image->spec.action_count);
         }
         if (image->spec.head == POLICY_HEAD_LOGITS) {
-            printf(", probabilities float32 [batch][%u]", image->spec.action_count);
+            fprintf(options->said, ", probabilities float32 [batch][%u]", image->spec.action_count);
         } else if (policy_spec_extra_dim(&image->spec) > 0) {
-            printf(", mean and log_std float32 [batch][%u]", image->spec.action_count);
+            fprintf(options->said, ", mean and log_std float32 [batch][%u]",
+                    image->spec.action_count);
         }
-        printf("\n");
+        fprintf(options->said, "\n");
     }
     free(bytes);
     return result;
@@ -172,13 +194,14 @@ action_repeat_find(const char *policy, const policy_spec *spec, char *why, size_
 }
 
 static void
-action_repeat_print(uint32_t action_repeat, const char *why)
+action_repeat_print(const export_options *options, const char *why)
 {
-    if (action_repeat == 0) {
-        printf("action repeat unknown: %s\n", why);
-    } else if (action_repeat > 1) {
-        printf("action repeat %u: ask the policy once in %u control steps, as in training\n",
-               action_repeat, action_repeat);
+    if (options->action_repeat == 0) {
+        fprintf(options->said, "action repeat unknown: %s\n", why);
+    } else if (options->action_repeat > 1) {
+        fprintf(options->said,
+                "action repeat %u: ask the policy once in %u control steps, as in training\n",
+                options->action_repeat, options->action_repeat);
     }
 }
 
@@ -193,8 +216,10 @@ cli_export(int argc, char **argv)
     if (options.c99 == NULL && options.onnx == NULL) {
         cli_usage_error("export", "nothing to write; name --c99 OUT.h or --onnx OUT.onnx");
     }
-    if (options.c99 != NULL && options.onnx != NULL && strcmp(options.c99, options.onnx) == 0) {
-        cli_usage_error("export", "--c99 and --onnx both name '%s'; name two files", options.c99);
+    if (options.c99 != NULL && options.onnx != NULL &&
+        oct_file_is_same_place(options.c99, options.onnx)) {
+        cli_usage_error("export", "--c99 '%s' and --onnx '%s' are the same file; name two files",
+                        options.c99, options.onnx);
     }
     if (options.sampling && options.c99 == NULL) {
         cli_usage_error("export", "--sampling is for a header; name --c99 OUT.h");
@@ -207,6 +232,9 @@ cli_export(int argc, char **argv)
     policy_image *image;
     cli_folder_file(path, options.policy, "policy.oct");
     options.policy = path;
+    if (!out_check(options.c99, path) || !out_check(options.onnx, path)) {
+        return CLI_EXIT_FAILED;
+    }
     if (policy_file_load(&image, options.policy, reason, sizeof(reason)) != OCT_OK) {
         cli_error("export", "'%s': %s", options.policy, reason);
         return CLI_EXIT_FAILED;
@@ -218,12 +246,13 @@ cli_export(int argc, char **argv)
         return CLI_EXIT_FAILED;
     }
     options.action_repeat = action_repeat_find(path, &image->spec, reason, sizeof(reason));
+    options.said = is_output(options.c99) || is_output(options.onnx) ? stderr : stdout;
     int result = options.c99 != NULL ? write_c99(image, &options) : 0;
     if (result == 0 && options.onnx != NULL) {
         result = write_onnx(image, &options);
     }
     if (result == 0) {
-        action_repeat_print(options.action_repeat, reason);
+        action_repeat_print(&options, reason);
     }
     policy_image_destroy(image);
     return result;

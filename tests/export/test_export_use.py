@@ -97,10 +97,32 @@ class Export(Case):
         self.assertIn("its header says", octet("export", broken, "--c99", "x.h", code=1).stderr)
 
     def test_two_forms_need_two_files(self):
-        out = self.home / "a"
-        done = octet("export", CASES / "balance.oct", "--c99", out, "--onnx", out, code=2)
-        self.assertIn(f"--c99 and --onnx both name '{out}'", done.stderr)
-        self.assertFalse(out.exists())
+        (self.home / "link").symlink_to("a")
+        for other in ["a", "./a", self.home / "a", "link"]:
+            done = octet("export", CASES / "balance.oct", "--c99", "a", "--onnx", other, code=2, cwd=self.home)
+            self.assertIn(f"--c99 'a' and --onnx '{other}' are the same file", done.stderr)
+            self.assertEqual(os.listdir(self.home), ["link"])
+
+    def test_one_that_cannot_be_written_keeps_the_other_from_it(self):
+        octet("export", CASES / "balance.oct", "--c99", self.home / "a.h", "--onnx", self.home, code=1)
+        self.assertEqual(os.listdir(self.home), [])
+
+    def test_links_stay_and_the_output_is_written_into(self):
+        link, out = self.home / "link", self.home / "x.onnx"
+        link.symlink_to("x.onnx")
+        octet("export", CASES / "balance.oct", "--onnx", link)
+        model = out.read_bytes()
+        self.assertEqual(os.readlink(link), "x.onnx")
+        link.unlink()
+        link.symlink_to("/proc/self/fd/1")
+        with open(out, "wb", buffering=0) as output:
+            output.write(b"<")
+            done = subprocess.run([OCTET, "export", CASES / "balance.oct", "--c99", self.home / "a.h", "--onnx", link],
+                                  stdout=output, stderr=subprocess.PIPE, text=True, check=True, timeout=LIMIT_S)
+        self.assertEqual(out.read_bytes(), b"<" + model)
+        self.assertEqual(os.readlink(link), "/proc/self/fd/1")
+        for words in ["a.h: ", "link: ", "action repeat unknown"]:
+            self.assertIn(words, done.stderr)
 
     def test_sampling_needs_a_header_and_a_distribution(self):
         out = self.home / "sample.h"
