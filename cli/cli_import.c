@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "actor/actor_evaluate.h"
 #include "actor/actor_sight.h"
@@ -333,27 +335,61 @@ fp32_path(char out[CLI_PATH_MAX], const char *path)
 }
 
 static bool
-save(const policy_image *image, const char *path)
+cannot_write(const char *path)
 {
-    oct_err err = policy_file_write(path, image);
-    if (err != OCT_OK) {
-        cli_error(CLI_IMPORT, "cannot write '%s': %s", path, strerror(errno));
+    cli_error(CLI_IMPORT, "cannot write '%s': %s", path, strerror(errno));
+    return false;
+}
+
+// Whether path can be written: no folder, and not the model. False after a message.
+static bool
+file_check(const import_run *run, const char *path)
+{
+    struct stat to;
+    if (stat(path, &to) == 0 && S_ISDIR(to.st_mode)) {
+        return failed(path, "this is a folder; name a file in it");
     }
-    return err == OCT_OK;
+    return !oct_file_is_same(path, run->options.model) ||
+           failed(path, "this is the model itself; name another file");
+}
+
+// Both policies, or nothing: the file of the floats is a draft until the other is there.
+static bool
+both_save(const import_run *run)
+{
+    char draft[OCT_FILE_PATH_MAX];
+    const char *out = run->options.out;
+    size_t length = policy_encoded_size(run->fp32);
+    uint8_t *bytes = oct_alloc(length);
+    policy_encode(run->fp32, bytes);
+    const oct_file_part whole = {bytes, length};
+    oct_err err = oct_file_draft(run->fp32_path, &whole, 1, draft);
+    int saved = errno;
+    free(bytes);
+    errno = saved;
+    if (err != OCT_OK) {
+        return cannot_write(run->fp32_path);
+    }
+    if (policy_file_write(out, run->image) != OCT_OK) {
+        (void)cannot_write(out);
+        (void)unlink(draft);
+        return false;
+    }
+    return oct_file_adopt(draft, run->fp32_path) == OCT_OK || cannot_write(run->fp32_path);
 }
 
 static bool
 files_write(import_run *run)
 {
     const char *out = run->options.out;
-    if (oct_file_is_same(out, run->options.model)) {
-        return failed(out, "this is the model itself; name another file");
+    if (!file_check(run, out)) {
+        return false;
     }
     if (run->image == NULL) {
-        return save(run->fp32, out);
+        return policy_file_write(out, run->fp32) == OCT_OK || cannot_write(out);
     }
     fp32_path(run->fp32_path, out);
-    return save(run->fp32, run->fp32_path) && save(run->image, out);
+    return file_check(run, run->fp32_path) && both_save(run);
 }
 
 static void

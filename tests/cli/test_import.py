@@ -197,6 +197,20 @@ class Import(unittest.TestCase):
                                      f"'octet env check {env}'\n")
                     self.assertEqual(list(self.home.glob("x*")), [])
 
+    def test_both_files_are_written_or_none(self):
+        for name in ["folder", "x.fp32.oct"]:
+            (self.home / name).mkdir()
+        (self.home / "full").symlink_to("/dev/full")
+        (self.home / "m.fp32.oct").write_bytes((DATA / "tanh.onnx").read_bytes())
+        before = sorted(self.home.iterdir())
+        for model, out, words in [(DATA / "tanh.onnx", "folder", "'folder': this is a folder"),
+                                  (DATA / "tanh.onnx", "x.oct", "'x.fp32.oct': this is a folder"),
+                                  (DATA / "tanh.onnx", "full", "cannot write 'full': No space left on device"),
+                                  ("m.fp32.oct", "m.oct", "'m.fp32.oct': this is the model itself")]:
+            with self.subTest(words):
+                self.assertIn(words, self.octet("import", model, "--out", out, "--actions", 2, code=1))
+                self.assertEqual(sorted(self.home.iterdir()), before)
+
     def test_wrong_input_is_said(self):
         (self.home / "text.onnx").write_text("this is no model")
         shutil.copy(DATA / "norm_dynamo.onnx", self.home / "alone.onnx")
