@@ -414,7 +414,7 @@ spec_begin(maker *m)
                       : m->model->inputs[0].type == 2 ? POLICY_U8
                                                       : POLICY_F32;
     spec->obs_count = m->layers.obs_count;
-    (void)snprintf(spec->env_id, sizeof(spec->env_id), "%s", request->env_id);
+    oct_text_copy(spec->env_id, sizeof(spec->env_id), request->env_id);
     uint64_t count = 1;
     for (uint32_t i = 0; i < request->obs_rank; i++) {
         count *= request->obs_shape[i];

@@ -23,7 +23,7 @@ learner_environment_of(policy_spec *out, const wire_env_spec *env)
         .action_kind = (policy_action_kind)env->action_kind,
         .action_count = env->action_count,
     };
-    (void)snprintf(out->env_id, sizeof(out->env_id), "%.*s", POLICY_NAME_MAX - 1, env->env_id);
+    oct_text_copy(out->env_id, sizeof(out->env_id), env->env_id);
     out->obs_rank = env->obs_rank;
     out->obs_high = env->obs_high;
     for (uint32_t i = 0; i < env->obs_rank; i++) {

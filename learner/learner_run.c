@@ -64,7 +64,7 @@ learner_run_create(learner_run **out, const learner_run_options *options, char *
     run->libm = run->config->run.deterministic ? oct_libm_sum() : 0;
     const char *name =
         run->config->run.name[0] != '\0' ? run->config->run.name : run->config->env.id;
-    (void)snprintf(run->run_name, sizeof(run->run_name), "%.*s", POLICY_NAME_MAX - 1, name);
+    oct_text_copy(run->run_name, sizeof(run->run_name), name);
     (void)snprintf(run->reason, sizeof(run->reason), "running");
     oct_err err = learner_files_begin(run, reason, reason_size);
     if (err != OCT_OK) {

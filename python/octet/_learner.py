@@ -203,7 +203,7 @@ class Learner:
 
     def _describe(self) -> None:
         spec = self._spec
-        self.env_id: str = spec.env_id.decode()
+        self.env_id: str = spec.env_id.decode(errors="replace")
         self.window: str = _WINDOWS[spec.window]
         self.batch_size: int = spec.batch_size
         self.steps: int = spec.steps

@@ -82,7 +82,8 @@ class Policy(NotCopied):
         info = _lib.Info(ctypes.sizeof(_lib.Info))
         _lib.check(lib.octet_policy_get_info(self._handle, _lib.byref(info)), b"the policy has no info")
         self.info = PolicyInfo(
-            env_id=info.env_id.decode(), run_name=info.run_name.decode(), run_id=info.run_id, version=info.version,
+            env_id=info.env_id.decode(errors="replace"), run_name=info.run_name.decode(errors="replace"),
+            run_id=info.run_id, version=info.version,
             updates=info.updates, env_steps=info.env_steps,
             eval_return=None if np.isnan(info.eval_return) else float(info.eval_return),
             precision=_PRECISIONS.get(info.precision, str(info.precision)), isa=info.isa.decode(),

@@ -53,6 +53,29 @@ test_run_saves_the_weights_that_its_best_policy_was_made_from(void **state)
     policy_image_destroy(twin);
 }
 
+// A policy file has less room for names than the configuration.
+static void
+test_run_cuts_its_name_between_characters(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < POLICY_NAME_MAX; i += 2) {
+        memcpy(config.run.name + i, "\xc3\xa9", 3); // é
+    }
+    wire_env_spec env = good_env;
+    char env_id[POLICY_NAME_MAX + 1];
+    memcpy(env_id, config.run.name, sizeof(env_id));
+    env.env_id = env_id;
+    learner_run *run = run_begin(false);
+    T_OK(learner_run_join(run, &env, reason, sizeof(reason)));
+    policy_image *image;
+    const quantizer_publication *publication = run_published(run);
+    T_OK(policy_decode(&image, publication->bytes, publication->length, reason, sizeof(reason)));
+    assert_int_equal(strlen(image->origin.run_name), POLICY_NAME_MAX - 2);
+    assert_string_equal(image->spec.env_id, image->origin.run_name);
+    policy_image_destroy(image);
+    run_stop(run, "enough");
+}
+
 // By what the newest policy multiplies the first entry of an observation; whether it was sent as a
 // change of the version before.
 static float
@@ -464,6 +487,7 @@ main(void)
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
         T(test_run_saves_the_weights_that_its_best_policy_was_made_from),
+        T(test_run_cuts_its_name_between_characters),
         T(test_run_publishes_scaled_observations),
         T(test_run_does_not_scale_bytes),
         T(test_run_tells_what_publishing_costs),

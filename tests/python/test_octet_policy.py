@@ -6,6 +6,8 @@ import os
 import pathlib
 import pickle
 import signal
+import struct
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -82,6 +84,13 @@ def test_info_is_that_of_the_file():
     assert (info.obs_count, info.action_count, info.discrete, info.output_count) == (5, 3, False, 3)
     assert info.obs_dtype == np.float32 and info.version >= 42 and info.isa
     assert octet.Policy(GOLDEN / "atoms_int8.oct").info.obs_dtype == np.uint8
+
+
+def test_names_that_are_cut_in_a_character_are_read():
+    content = (GOLDEN / "relu_int8.oct").read_bytes()[:-4]
+    content = content.replace(b"\x06golden", b"\x06golde\xc3").replace(b"Golden-v0", b"\xffolden-v0")
+    info = octet.Policy(content + struct.pack("<I", zlib.crc32(content))).info
+    assert (info.env_id, info.run_name) == ("\ufffdolden-v0", "golde\ufffd")
 
 
 def test_info_has_what_acting_elsewhere_needs():
