@@ -56,7 +56,7 @@ static fold_counts
 counts_of(const policy_spec *spec, uint32_t group)
 {
     fold_counts counts = {0};
-    if (spec->normalise && spec->layers[0].kind == POLICY_DENSE) {
+    if (spec->normalise) {
         counts.first = layer_floats(spec, 0);
     }
     if (group > 0) {
@@ -129,36 +129,62 @@ row_dot(const float *restrict w, const float *restrict x, size_t n)
     return sum;
 }
 
+// Numbers that have a mean and a deviation each, of those that a row's weights are for, one group
+// behind the other: all of a dense layer, the channels of a convolution.
+static size_t
+first_group(const policy_spec *spec)
+{
+    const policy_layer *first = &spec->layers[0];
+    return first->kind == POLICY_CONV ? first->conv.channels : first->inputs;
+}
+
+static double
+mean_dot(const float *w, const float *mean, size_t columns, size_t group)
+{
+    double sum = row_dot(w, mean, group);
+    for (size_t i = group; i < columns; i += group) {
+        sum += row_dot(w + i, mean, group);
+    }
+    return sum;
+}
+
 static void
 first_scale(quantizer_fold *fold, const float *layer, const quantizer_scaling *scaling)
 {
-    size_t inputs = fold->spec.layers[0].inputs, outputs = fold->spec.layers[0].outputs;
-    size_t bias = inputs * outputs;
+    const policy_layer *first = &fold->spec.layers[0];
+    size_t columns = policy_layer_columns(first), rows = policy_layer_rows(first);
+    size_t bias = columns * rows, group = first_group(&fold->spec);
     const float *restrict deviation = scaling->deviation;
-    for (size_t j = 0; j < outputs; j++) {
-        const float *restrict w = layer + j * inputs;
-        float *restrict out = fold->first + j * inputs;
-        for (size_t i = 0; i < inputs; i++) {
-            out[i] = w[i] * deviation[i];
+    for (size_t j = 0; j < rows; j++) {
+        const float *restrict w = layer + j * columns;
+        float *restrict out = fold->first + j * columns;
+        for (size_t at = 0; at < columns; at += group) {
+            for (size_t i = 0; i < group; i++) {
+                out[at + i] = w[at + i] * deviation[i];
+            }
         }
         fold->first[bias + j] =
-            (float)((double)layer[bias + j] + row_dot(w, scaling->mean, inputs));
+            (float)((double)layer[bias + j] + mean_dot(w, scaling->mean, columns, group));
     }
-    size_t rest = bias + outputs; // gains and offsets
+    size_t rest = bias + rows; // gains and offsets
     memcpy(fold->first + rest, layer + rest, (layer_floats(&fold->spec, 0) - rest) * sizeof(float));
 }
 
 static void
 first_unscale(const quantizer_fold *fold, const quantizer_scaling *scaling, float *layer)
 {
-    size_t inputs = fold->spec.layers[0].inputs, outputs = fold->spec.layers[0].outputs;
-    float *bias = layer + inputs * outputs;
-    for (size_t j = 0; j < outputs; j++) {
-        float *w = layer + j * inputs;
-        for (size_t i = 0; i < inputs; i++) {
-            w[i] /= scaling->deviation[i];
+    const policy_layer *first = &fold->spec.layers[0];
+    size_t columns = policy_layer_columns(first), rows = policy_layer_rows(first);
+    size_t group = first_group(&fold->spec);
+    float *bias = layer + columns * rows;
+    for (size_t j = 0; j < rows; j++) {
+        float *w = layer + j * columns;
+        for (size_t at = 0; at < columns; at += group) {
+            for (size_t i = 0; i < group; i++) {
+                w[at + i] /= scaling->deviation[i];
+            }
         }
-        bias[j] = (float)((double)bias[j] - row_dot(w, scaling->mean, inputs));
+        bias[j] = (float)((double)bias[j] - mean_dot(w, scaling->mean, columns, group));
     }
 }
 
@@ -212,6 +238,19 @@ last_centre(quantizer_fold *fold, const float *layer)
 }
 
 // ---- both
+
+bool
+quantizer_is_foldable(const policy_spec *spec, const quantizer_scaling *scaling)
+{
+    size_t group = first_group(spec);
+    for (size_t i = group; i < spec->obs_count; i++) {
+        if (scaling->mean[i] != scaling->mean[i % group] ||
+            scaling->deviation[i] != scaling->deviation[i % group]) {
+            return false;
+        }
+    }
+    return true;
+}
 
 quantizer_layers
 quantizer_fold_layers(quantizer_fold *fold, const float *params, const quantizer_scaling *scaling)

@@ -23,9 +23,13 @@ void quantizer_fold_destroy(quantizer_fold *fold); // NULL is a no-op
 // Of the work space that create reserves: for a budget.
 size_t quantizer_fold_bytes(const policy_spec *spec, policy_precision precision);
 
-// The layers to convert params[policy_spec_params] to. scaling NULL: the first layer stays as it
-// is: there are no observations, or params read scaled ones already. The layers borrow from
-// params and fold until the next call.
+// Whether the first layer can take in scaling: always, if it is dense. A convolution has the same
+// weights for all places, so these need one mean and one deviation for each channel.
+bool quantizer_is_foldable(const policy_spec *spec, const quantizer_scaling *scaling);
+
+// The layers to convert params[policy_spec_params] to. scaling, if any, is foldable. scaling NULL:
+// the first layer stays as it is: there are no observations, or params read scaled ones already.
+// The layers borrow from params and fold until the next call.
 quantizer_layers quantizer_fold_layers(quantizer_fold *fold, const float *params,
                                        const quantizer_scaling *scaling);
 // What quantizer_fold_layers did last, undone: params, that stand for folded layers, become those

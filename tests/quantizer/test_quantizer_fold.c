@@ -372,6 +372,88 @@ test_a_projection_is_the_published_policy(void **state)
 // What the budget is told is what create reserves, but for its own few fields and the allocator's.
 // Sanitizers have a heap of their own, of which mallinfo2 knows nothing. It counts small blocks as
 // used that were freed and wait to be used again: hence wide layers, and a bound on both sides.
+enum { SIDE = 4, CHANNELS = 3, PIXELS = SIDE * SIDE * CHANNELS };
+
+static policy_spec
+conv_spec(void)
+{
+    policy_spec spec = plain_spec(PIXELS, 2);
+    const policy_conv conv = {
+        .height = SIDE, .width = SIDE, .channels = CHANNELS, .filters = 5, .kernel = 2};
+    const policy_layer last = {.kind = POLICY_DENSE, .inputs = 3 * 3 * 5, .outputs = 2};
+    spec.normalise = true;
+    spec.layer_count = 2;
+    spec.layers[0] = (policy_layer){.kind = POLICY_CONV,
+                                    .inputs = PIXELS,
+                                    .outputs = last.inputs,
+                                    .activation = POLICY_RELU,
+                                    .conv = conv};
+    spec.layers[1] = last;
+    T_OK(policy_spec_check(&spec, NULL, 0));
+    return spec;
+}
+
+static void
+conv_outputs(const policy_image *image, const float *maps, uint32_t rows, float *y)
+{
+    policy_net *net;
+    T_OK(policy_net_create(&net, image, POLICY_ISA_BEST));
+    policy_scratch *scratch = policy_scratch_create(&image->spec, rows);
+    policy_forward(net, scratch, maps, PIXELS * sizeof(float), rows, y);
+    policy_scratch_destroy(scratch);
+    policy_net_destroy(net);
+}
+
+// With a mean and a deviation for each channel, there and back.
+static void
+test_a_convolution_is_scaled_by_channel(void **state)
+{
+    (void)state;
+    enum { MAPS = 20 };
+    policy_spec spec = conv_spec();
+    float means[PIXELS], deviations[PIXELS], maps[MAPS * PIXELS], want[MAPS * 2], got[MAPS * 2];
+    const quantizer_scaling by_channel = {.mean = means, .deviation = deviations};
+    float *params = plain_params(&spec, 4, 0.2f), *back = plain_params(&spec, 4, 0.2f);
+    oct_rng rng;
+    oct_rng_init(&rng, 6, 0);
+    for (int i = 0; i < PIXELS; i++) {
+        means[i] = (float[]){0.3f, -2.0f, 0.1f}[i % CHANNELS];
+        deviations[i] = (float[]){0.5f, 4.0f, 0.25f}[i % CHANNELS];
+    }
+    for (int i = 0; i < MAPS * PIXELS; i++) {
+        maps[i] = means[i % CHANNELS] + deviations[i % CHANNELS] * oct_rng_normal(&rng);
+    }
+    assert_true(quantizer_is_foldable(&spec, &by_channel));
+    policy_image *raw = raw_image(spec, POLICY_FP32, params);
+    policy_image *folded = plain_image(&spec, POLICY_FP32);
+    T_OK(quantizer_convert_folded(folded, params, &by_channel, &QUANTIZER_METHOD_DEFAULT));
+    conv_outputs(raw, maps, MAPS, want);
+    conv_outputs(folded, maps, MAPS, got);
+    double most = largest(want, MAPS * 2);
+    for (size_t i = 0; i < MAPS * 2; i++) {
+        T_NEAR(got[i], want[i], 1e-5 * most, 0);
+    }
+    quantizer_fold *fold = quantizer_fold_create(&spec, POLICY_FP32);
+    quantizer_dequantize(folded, back);
+    assert_true(back[0] != params[0]);
+    quantizer_unfold(fold, &by_channel, back);
+    for (size_t i = 0; i < policy_spec_params(&spec); i++) {
+        T_NEAR(back[i], params[i], 1e-5, 0);
+    }
+    means[PIXELS - 1] += 0.5f; // of one place
+    assert_false(quantizer_is_foldable(&spec, &by_channel));
+    means[PIXELS - 1] = means[CHANNELS - 1];
+    deviations[CHANNELS] *= 2.0f;
+    assert_false(quantizer_is_foldable(&spec, &by_channel));
+    policy_spec dense = spec_of(VALUES, false);
+    assert_true(quantizer_is_foldable(&dense, &scaling));
+    quantizer_fold_destroy(fold);
+    policy_image_destroy(raw);
+    policy_image_destroy(folded);
+    free(params);
+    free(back);
+}
+
 static void
 test_the_work_space_is_what_the_budget_says(void **state)
 {
@@ -423,6 +505,7 @@ main(void)
         cmocka_unit_test(test_the_work_space_is_what_the_budget_says),
         cmocka_unit_test(test_only_floats_into_a_dense_layer_are_scaled),
         cmocka_unit_test(test_fp32_gives_the_outputs_of_the_learner),
+        cmocka_unit_test(test_a_convolution_is_scaled_by_channel),
         cmocka_unit_test(test_scaled_observations_lose_less),
         cmocka_unit_test(test_centring_is_exact_before_it_is_rounded),
         cmocka_unit_test(test_centred_values_keep_the_choice_and_lose_less),
