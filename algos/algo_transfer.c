@@ -92,6 +92,9 @@ inputs_alike(const transfer *t, const nn_layer *to, char *why, size_t size)
         return oct_refuse(why, size, "%s observations there",
                           its->obs_dtype == POLICY_U8 ? "uint8" : "float32");
     }
+    if (its->normalise) {
+        return oct_refuse(why, size, "observations scaled otherwise at each place there");
+    }
     if (to->conv.kernel == 0 && own->obs_count != its->obs_count) {
         return oct_refuse(why, size, "observations of %u numbers there, of %u here", its->obs_count,
                           own->obs_count);
@@ -129,6 +132,22 @@ outputs_alike(const transfer *t, const algo_network *to, const algo_network *fro
                           was_dueling ? "dueling" : "no dueling");
     }
     return OCT_OK;
+}
+
+// Of an output layer that is taken: the bounds that its outputs are mapped onto.
+static void
+bounds_compare(const transfer *t, char *why, size_t size)
+{
+    const policy_spec *own = t->spec, *its = t->from_spec;
+    for (uint32_t i = 0; own->action_kind == POLICY_BOX && i < own->action_count; i++) {
+        if (own->action_low[i] != its->action_low[i] ||
+            own->action_high[i] != its->action_high[i]) {
+            (void)snprintf(why, size, "action %u is in [%g, %g] there, in [%g, %g] here", i,
+                           (double)its->action_low[i], (double)its->action_high[i],
+                           (double)own->action_low[i], (double)own->action_high[i]);
+            return;
+        }
+    }
 }
 
 // The layer of from that stands where to's layer l does; NULL: there is none.
@@ -241,6 +260,9 @@ network_take(transfer *t, const algo_network *to, const algo_network *from, cons
             from != NULL && layer_fits(t, to, from, l, line.why, sizeof(line.why)) == OCT_OK;
         if (line.is_taken) {
             line.why[0] = '\0';
+            if (to->acts && l == to->net->layer_count - 1) {
+                bounds_compare(t, line.why, sizeof(line.why));
+            }
             layer_take(t, to, from, l);
             t->taken++;
             is_first_taken |= l == 0;

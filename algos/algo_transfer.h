@@ -30,7 +30,7 @@ typedef struct algo_taken {
     uint32_t layer;
     bool is_taken;
     char shape[64]; // "4 -> 64, relu"
-    char why[96];   // it is not taken; else ""
+    char why[96];   // it is not taken, or what it was for is different here; else ""
 } algo_taken;
 typedef void (*algo_taken_fn)(void *arg, const algo_taken *taken);
 
@@ -40,7 +40,8 @@ typedef void (*algo_taken_fn)(void *arg, const algo_taken *taken);
 // policy, and statistics; 0: a is as it was.
 uint32_t algo_take(algo *a, const policy_spec *spec, algo *from, const policy_spec *from_spec,
                    algo_taken_fn tell, void *arg);
-// From a policy's parameters, [policy_spec_params(from_spec)], of raw observations.
+// From a policy's parameters, [policy_spec_params(from_spec)], of raw observations. With
+// from_spec->normalise they are of normalised ones, and its first layer is not taken.
 uint32_t algo_take_policy(algo *a, const policy_spec *spec, const float *params,
                           const policy_spec *from_spec, algo_taken_fn tell, void *arg);
 

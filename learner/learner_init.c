@@ -69,7 +69,7 @@ tell_layer(void *arg, const algo_taken *taken)
         break;
     }
     (void)snprintf(line, sizeof(line), "%s %s (%s): %s%s%s", taken->network, name, taken->shape,
-                   taken->is_taken ? "taken" : "begins anew", taken->is_taken ? "" : ": ",
+                   taken->is_taken ? "taken" : "begins anew", taken->why[0] == '\0' ? "" : ": ",
                    taken->why);
     in->tell(in->arg, line);
 }
@@ -260,9 +260,10 @@ init_from_run(const init *in)
 
 // ---- a policy file
 
-// The parameters of raw observations that the file stands for.
+// The parameters that the file stands for: of raw observations, unless own, their spec, says
+// that they are normalised.
 static float *
-policy_params(const policy_image *image)
+policy_params(const policy_image *image, policy_spec *own)
 {
     const policy_spec *spec = &image->spec;
     float *params = oct_alloc(policy_spec_params(spec) * sizeof(*params));
@@ -273,14 +274,17 @@ policy_params(const policy_image *image)
     }
     const quantizer_scaling scaling = {.mean = image->obs_mean, .deviation = deviation};
     quantizer_fold *fold = quantizer_fold_create(spec, POLICY_FP32);
-    quantizer_unfold(fold, spec->normalise ? &scaling : NULL, params);
+    bool is_folded = spec->normalise && quantizer_is_foldable(spec, &scaling);
+    quantizer_unfold(fold, is_folded ? &scaling : NULL, params);
+    *own = *spec;
+    own->normalise = spec->normalise && !is_folded;
     quantizer_fold_destroy(fold);
     free(deviation);
     return params;
 }
 
 static void
-tell_policy(const init *in, const policy_image *image)
+tell_policy(const init *in, const policy_image *image, const policy_spec *own)
 {
     char line[LINE_BYTES];
     bool is_value = image->spec.head == POLICY_HEAD_VALUES;
@@ -301,7 +305,9 @@ tell_policy(const init *in, const policy_image *image)
         in->tell(in->arg, line);
     }
     if (image->spec.normalise) {
-        in->tell(in->arg, "its scaling of observations: folded into layer 0");
+        in->tell(in->arg, own->normalise ? "its scaling of observations: not taken, since it "
+                                           "differs within a channel"
+                                         : "its scaling of observations: folded into layer 0");
     }
 }
 
@@ -316,10 +322,10 @@ init_from_policy(const init *in)
                          message);
         return err;
     }
-    float *params = policy_params(image);
-    tell_policy(in, image);
-    if (algo_take_policy(in->a, in->spec, params, &image->spec, tell_layer,
-                         (void *)(uintptr_t)in) == 0) {
+    policy_spec own;
+    float *params = policy_params(image, &own);
+    tell_policy(in, image, &own);
+    if (algo_take_policy(in->a, in->spec, params, &own, tell_layer, (void *)(uintptr_t)in) == 0) {
         err = nothing_fits(in);
     } else if (in->observed != NULL) {
         in->tell(in->arg, "mean and deviation of the observations: start anew");

@@ -449,6 +449,43 @@ test_a_policy_gives_its_layers(void **state)
     algo_destroy(to.a);
 }
 
+// Outputs are for a range of actions, whatever it is.
+static void
+test_an_output_layer_of_other_bounds_is_taken_and_said(void **state)
+{
+    (void)state;
+    trial from = trial_of(OCT_ALGO_TD3, true, 1), to = trial_of(OCT_ALGO_TD3, true, 2);
+    heard h = {0};
+    policy_spec other = from.spec;
+    other.action_low[1] = -0.5f;
+    other.action_high[1] = 2;
+    const float *params = algo_policy_params(from.a);
+    assert_int_equal(algo_take_policy(to.a, &to.spec, params, &other, hear, &h), 3);
+    char words[96];
+    (void)snprintf(words, sizeof(words), "action 1 is in [-0.5, 2] there, in [%g, %g] here",
+                   (double)to.spec.action_low[1], (double)to.spec.action_high[1]);
+    expect_line(&h, "policy", 1, true, "");
+    expect_line(&h, "policy", 2, true, words);
+    algo_destroy(from.a);
+    algo_destroy(to.a);
+}
+
+static void
+test_a_first_layer_of_normalised_observations_is_not_taken(void **state)
+{
+    (void)state;
+    trial from = trial_of(OCT_ALGO_TD3, true, 1), to = trial_of(OCT_ALGO_TD3, true, 2);
+    heard h = {0};
+    policy_spec other = from.spec;
+    other.normalise = true;
+    const float *params = algo_policy_params(from.a);
+    assert_int_equal(algo_take_policy(to.a, &to.spec, params, &other, hear, &h), 2);
+    expect_line(&h, "policy", 0, false, "observations scaled otherwise at each place there");
+    assert_memory_not_equal(algo_policy_params(to.a), params, OBS * sizeof(float));
+    algo_destroy(from.a);
+    algo_destroy(to.a);
+}
+
 // A program of its own has the policy here, and nothing else; its values are such as another's.
 static void
 test_a_program_of_its_own_gives_the_policy(void **state)
@@ -683,6 +720,8 @@ main(void)
         cmocka_unit_test(test_nothing_is_taken_from_what_does_not_fit),
         cmocka_unit_test(test_other_shapes_are_named),
         cmocka_unit_test(test_a_policy_gives_its_layers),
+        cmocka_unit_test(test_an_output_layer_of_other_bounds_is_taken_and_said),
+        cmocka_unit_test(test_a_first_layer_of_normalised_observations_is_not_taken),
         cmocka_unit_test(test_a_program_of_its_own_gives_the_policy),
         cmocka_unit_test(test_networks_stay_until_statistics_are_settled),
         cmocka_unit_test(test_statistics_go_along),
