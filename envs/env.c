@@ -308,7 +308,8 @@ row_guard(env *e, octet_env_io *io, uint32_t i)
         return false;
     }
     bool has_begun = fault == NULL && (io->flags[i] & OCTET_ENV_OBS_IS_RESET) != 0;
-    e->failures++;
+    e->failures += e->over[i] == 0;
+    e->over[i] = !e->autoreset;
     failure_mark(e, io, i, fault != NULL ? fault : "its last reset failed");
     if (has_begun) { // the episode that it was to leave has ended
         stuck_set(e, i, false);

@@ -206,6 +206,12 @@ class NotFinite(Counts):
         return np.array([np.nan if self.steps == 3 else 0, 0])
 
 
+class RewardNotFinite(Counts):
+    def step(self, action):
+        obs, _, *rest = super().step(action)
+        return obs, np.nan if self.steps >= 3 else 1.0, *rest
+
+
 class Shape(Counts):
     def observe(self):
         return np.zeros(3 if self.steps == 3 else 2)
@@ -329,6 +335,6 @@ class Endless(Counts):
     action_space = spaces.Discrete(2**40)
 
 
-for kind in (Counts, Crash, Exit, Hang, Spin, Stuck, Grows, Numbered, ResetCrash, Resized, Port, NotFinitePort, Seeded, SeededOnce, Raises, Asserts, NotFinite, Shape, Mixed, Pixels, Says, Options, ChannelsFirst, Maps, Alone, ManyActions, Words, Whole, WholeBytes, Deep, Empty, EmptyActions,
+for kind in (Counts, Crash, Exit, Hang, Spin, Stuck, Grows, Numbered, ResetCrash, Resized, Port, NotFinitePort, Seeded, SeededOnce, Raises, Asserts, NotFinite, RewardNotFinite, Shape, Mixed, Pixels, Says, Options, ChannelsFirst, Maps, Alone, ManyActions, Words, Whole, WholeBytes, Deep, Empty, EmptyActions,
              Large, Endless):
     gymnasium.register(f"Octet{kind.__name__}-v0", entry_point=kind, disable_env_checker=True)

@@ -194,6 +194,21 @@ def test_an_environment_that_cannot_be_made_anew_tries_again_and_the_others_go_o
     assert [obs[0] for obs, _ in steps_of(env, 2)] == [[1, 2], [2, 4]]
 
 
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep", "Disabled"])
+def test_a_reward_that_is_not_finite_is_one_failure(mode):
+    env = make("RewardNotFinite", mode=mode)
+    env.reset(seed=1)
+    for _ in range(3):
+        truncated = env.step(np.zeros(2, int))[3]
+    assert truncated.all() and env.failures == (2, "environment 1: the reward is not finite")
+    if mode == "Disabled":
+        env.reset(options={"reset_mask": np.ones(2, np.bool_)})
+    assert not env.step(np.zeros(2, int))[3].any() and env.failures[0] == 2
+    for _ in range(3 if mode == "NextStep" else 2):
+        env.step(np.zeros(2, int))
+    assert env.failures[0] == 4
+
+
 @pytest.mark.parametrize("repeat", [2, 3])
 def test_so_do_those_whose_actions_are_repeated(repeat):
     env = make("Port", refusals=6, action_repeat=repeat)
