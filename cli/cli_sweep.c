@@ -10,6 +10,7 @@
 
 #include "cli/cli_commands.h"
 #include "cli/cli_options.h"
+#include "cli/cli_parent.h"
 #include "cli/dash/cli_dash_report.h"
 #include "cli/run/cli_experiment.h"
 #include "cli/run/cli_folder.h"
@@ -41,6 +42,7 @@ enum {
     KEY_SWEEP_DIR,
     KEY_RESUME,
     KEY_DRY_RUN,
+    KEY_FOLLOW_PARENT,
 };
 
 typedef struct sweep_options {
@@ -87,6 +89,7 @@ static const struct argp_option option_table[] = {
      0},
     {"dry-run", KEY_DRY_RUN, NULL, 0, "Check everything and print the trials, but start nothing",
      0},
+    {"follow-parent", KEY_FOLLOW_PARENT, "PID", OPTION_HIDDEN, CLI_PARENT_HELP, 0},
     {0},
 };
 
@@ -155,6 +158,9 @@ parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_DRY_RUN:
         options->dry_run = true;
+        return 0;
+    case KEY_FOLLOW_PARENT:
+        cli_parent_follow("sweep", arg);
         return 0;
     case ARGP_KEY_ARG:
         if (options->file != NULL) {

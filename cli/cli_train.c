@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli/cli_options.h"
+#include "cli/cli_parent.h"
 #include "cli/dash/cli_dash_server.h"
 #include "cli/run/cli_experiment.h"
 #include "cli/run/cli_folder.h"
@@ -21,7 +22,6 @@
 #include "common/oct_program.h"
 #include "net/net_http.h"
 #include "net/net_loop.h"
-#include "net/net_process.h"
 #include "policy/policy_format.h"
 
 #define SETTINGS_MAX     256
@@ -29,7 +29,6 @@
 #define ACTORS_MAX       256
 #define LIST_BYTES       128
 #define SEED_MAX         9007199254740992 // of run.seed
-#define PID_MAX          4194304          // of Linux
 
 enum {
     KEY_SET = 256,
@@ -64,7 +63,6 @@ typedef struct train_options {
     size_t setting_count;
     bool no_ui;
     bool resume;
-    int follow_parent; // 0: nobody
     const char *energy_command;
     cli_energy_model energy_model;
 } train_options;
@@ -102,8 +100,7 @@ static const struct argp_option option_table[] = {
     {"metrics", KEY_METRICS, "URL", 0,
      "Serve the learner's /metrics (Prometheus) and /healthz at URL, such as http://127.0.0.1:9464",
      0},
-    {"follow-parent", KEY_FOLLOW_PARENT, "PID", OPTION_HIDDEN,
-     "Stop when process PID, which started this one, ends (octet sweep)", 0},
+    {"follow-parent", KEY_FOLLOW_PARENT, "PID", OPTION_HIDDEN, CLI_PARENT_HELP, 0},
     {"energy-command", KEY_ENERGY_COMMAND, "CMD", 0,
      "Measure energy with this shell command, which keeps printing the joules that the machine has "
      "used so far, one number a line (default: the processors' counters, where the kernel shows "
@@ -252,8 +249,7 @@ parse(int key, char *arg, struct argp_state *state)
         options->metrics = arg;
         return 0;
     case KEY_FOLLOW_PARENT:
-        options->follow_parent =
-            (int)cli_option_number("train", "--follow-parent", arg, 1, PID_MAX);
+        cli_parent_follow("train", arg);
         return 0;
     case ARGP_KEY_ARG:
         if (options->file != NULL) {
@@ -382,9 +378,6 @@ cli_train(int argc, char **argv)
     static char replay[CLI_PATH_MAX], learner[CLI_PATH_MAX], actor[CLI_PATH_MAX];
     char reason[CLI_PATH_MAX + 256] = "";
     cli_options_parse(&train_argp, argc, argv, &options);
-    if (options.follow_parent != 0 && !net_process_follow_parent(options.follow_parent)) {
-        fail("the process that started this one has ended");
-    }
     if (options.resume && options.run_dir == NULL) {
         cli_usage_error("train", "--resume needs --run-dir: the folder of the run to continue");
     }
