@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import atexit
+import collections
 import os
+import re
 import shutil
-from collections.abc import Iterable, Mapping
+import signal
+import subprocess
+import threading
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from ._lib import OctetError, prefix
+from ._lib import OctetError, prefix, program_environ
+
+_LINES = 10_000    # of what it has said are kept
+_ERROR_LINES = 40  # of them are an error
+_INTERRUPTED = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 
 
 def program() -> str:
@@ -21,22 +31,209 @@ def program() -> str:
     return found
 
 
-def _yaml(value: Any) -> str:
+# ---- what it is given
+
+# What a plain scalar of YAML cannot begin with, end with or hold: there the text is quoted.
+_BEGINS = re.compile(r"[,\[\]{}#&*!|>'\"%@`]|[-?:](?:\s|$)|---|\.\.\.")
+_HOLDS = re.compile(r":(?:\s|$)|\s#|^\s|\s$|[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]")
+_LIST = re.compile(r"\[[-+.eE0-9, ]*\]")
+_ESCAPED = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\"\\]")
+
+
+def _escape(found: re.Match[str]) -> str:
+    sign = found[0]
+    return "\\" + sign if sign in "\"\\" else f"\\u{ord(sign):04x}"
+
+
+def _text(text: str, in_list: bool) -> str:
+    """As YAML reads it back; a text that is a list of numbers, such as "[64, 64]", stays one."""
+    if not in_list and _LIST.fullmatch(text):
+        return text
+    if text and not _BEGINS.match(text) and not _HOLDS.search(text) and not (in_list and set(text) & set(",[]{}")):
+        return text
+    return '"' + _ESCAPED.sub(_escape, text) + '"'
+
+
+def yaml_of(value: Any, in_list: bool = False) -> str:
+    """A value of a key for `--set`."""
     if isinstance(value, np.ndarray):
         value = value.tolist()
+    if value is None:
+        return "none"
     if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"
     if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(map(_yaml, value)) + "]"
-    return str(value)
+        return "[" + ", ".join(yaml_of(one, True) for one in value) + "]"
+    return _text(str(value), in_list)
 
 
-def set_arguments(settings: Mapping[str, Any]) -> list[str]:
+def set_arguments(settings: Mapping[str, Any] | None) -> list[str]:
     """--set KEY=VALUE for each key."""
-    return [part for key, value in settings.items() for part in ("--set", f"{key}={_yaml(value)}")]
+    if settings is not None and not isinstance(settings, Mapping):
+        raise OctetError(f"set: {settings!r} is no dictionary of keys, such as {{'run.seed': 3}}")
+    return [part for key, value in (settings or {}).items() for part in ("--set", f"{key}={yaml_of(value)}")]
 
+
+def options_of(arguments: Sequence[str]) -> list[str]:
+    """More options of a command."""
+    if isinstance(arguments, (str, bytes)) or not isinstance(arguments, Sequence):
+        raise OctetError(f"arguments: {arguments!r} is no list of texts, such as ['--resume']")
+    return [str(one) for one in arguments]
+
+
+def path_of(name: str, path: Any) -> str:
+    try:
+        return os.fsdecode(path)
+    except TypeError:
+        raise OctetError(f"{name}: {path!r} is no path") from None
+
+
+# ---- what it says
 
 def errors_of(lines: Iterable[str]) -> str:
-    """The errors among the lines that it has printed; without any the last lines."""
+    """What it has printed from the first error on; without any the last lines."""
     said = list(lines)
-    return "\n".join([line for line in said if "error:" in line] or said[-5:])
+    first = next((i for i, line in enumerate(said) if "error:" in line), None)
+    if first is None:
+        return "\n".join(said[-5:])
+    error, *rest = said[first:]
+    return "\n".join([error, *rest[-(_ERROR_LINES - 1):]])
+
+
+def signal_of(returncode: int) -> str | None:
+    """The name of the signal that it was stopped by, after it had saved what there was, or killed by."""
+    number = -returncode if returncode < 0 else returncode - 128
+    if returncode > 0 and number not in _INTERRUPTED:
+        return None
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+# ---- the child
+
+class Child:
+    """`octet` with arguments. It ends with this process, however that ends, and Ctrl-C does not reach it: `interrupt` does.
+
+    A thread of its own starts it and reads what it says. The kernel ends the child when the thread that started it ends, and
+    no signal is handled between its start and its entry here. Any thread may call.
+    """
+
+    def __init__(self, arguments: Sequence[str]) -> None:
+        self._command = [program(), *arguments, "--follow-parent", str(os.getpid())]
+        self._news = threading.Condition()
+        self._said: collections.deque[str] = collections.deque(maxlen=_LINES)
+        self._count = 0  # of all lines
+        self._has_ended = False
+        self._failure: OctetError | None = None
+        self._process: subprocess.Popen[str] | None = None
+        self._lock = threading.RLock()
+        self.pid = os.getpid()
+        self.interrupts = 0
+        self._thread = threading.Thread(target=self._run, name=f"octet {arguments[0]}", daemon=True)
+
+    def start(self) -> None:
+        _open.add(self)
+        self._thread.start()
+
+    def _open_process(self) -> subprocess.Popen[str] | None:
+        with self._lock:
+            if self.interrupts == 0:
+                self._process = subprocess.Popen(
+                    self._command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                    encoding="utf-8", errors="replace", start_new_session=True, env=program_environ())
+            return self._process
+
+    def _run(self) -> None:
+        try:
+            process = self._open_process()
+            if process is not None:
+                with process:
+                    assert process.stdout is not None
+                    for line in process.stdout:
+                        self._tell(line.rstrip("\n"))
+        except (OSError, ValueError) as error:
+            self._failure = OctetError(f"{self._command[0]} cannot be started: {error}")
+        finally:
+            self._ended()
+
+    def _ended(self) -> None:
+        _open.discard(self)
+        with self._news:
+            self._has_ended = True
+            self._news.notify_all()
+
+    def _tell(self, line: str) -> None:
+        with self._news:
+            self._said.append(line)
+            self._count += 1
+            self._news.notify_all()
+
+    def _check(self) -> None:
+        if os.getpid() != self.pid:
+            raise OctetError("a run can be waited for and stopped by the process that started it, not by a fork of that")
+
+    @property
+    def has_ended(self) -> bool:
+        return self._has_ended
+
+    @property
+    def returncode(self) -> int:
+        """Of one that has ended; that of Ctrl-C where it was stopped before it began."""
+        if self._failure is not None:
+            raise OctetError(str(self._failure), self._failure.code)
+        return 128 + signal.SIGINT if self._process is None else self._process.returncode
+
+    def look(self, seen: int, seconds: float) -> tuple[int, list[str], bool]:
+        """What it has said since it had said `seen` lines, as far as it is kept, and whether it has ended. Waits for either."""
+        self._check()
+        with self._news:
+            self._news.wait_for(lambda: self._has_ended or self._count > seen, seconds)
+            new = min(self._count - seen, len(self._said))
+            lines = list(self._said)[len(self._said) - new:] if new > 0 else []
+            return self._count, lines, self._has_ended
+
+    def errors(self) -> str:
+        with self._news:
+            return errors_of(self._said)
+
+    def interrupt(self) -> None:
+        """As Ctrl-C: it saves what it has, and ends. A second one ends it at once. Where it has not begun it never does."""
+        self._check()
+        with self._lock:
+            self.interrupts += 1
+            if self._process is not None:
+                self._process.send_signal(signal.SIGINT)
+                return
+        self._ended()
+
+    def join(self) -> None:
+        with self._news:
+            self._news.wait_for(lambda: self._has_ended)
+
+    def end(self) -> None:
+        """Interrupts it, and waits for it; a Ctrl-C meanwhile ends it at once."""
+        end_all([self])
+
+
+def end_all(children: Sequence[Child]) -> None:
+    try:
+        for child in children:
+            child.interrupt()
+        for child in children:
+            child.join()
+    except BaseException:
+        for child in children:
+            child.interrupt()
+        for child in children:
+            child.join()
+        raise
+
+
+_open: set[Child] = set()
+
+
+@atexit.register
+def _end_with_python() -> None:
+    end_all([child for child in list(_open) if child.pid == os.getpid()])

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _lib
-from ._command import errors_of, program, set_arguments
+from ._command import errors_of, options_of, path_of, program, set_arguments
 from ._lib import OctetError, lib, program_environ
 
 _EINVAL, _EAGAIN, _ECLOSED = 1, 2, 3
@@ -123,13 +123,14 @@ class Learner:
 
     def __init__(self, experiment: str | os.PathLike[str], run_dir: str | os.PathLike[str],
                  set: Mapping[str, Any] | None = None, *, arguments: Sequence[str] = (), verbose: bool = False) -> None:
-        settings = {"algo.name": "external", **(set or {})}
-        if settings["algo.name"] != "external":
-            raise OctetError(f"algo.name: {settings['algo.name']}: only external learns here; octet train runs the others")
-        self._begin(pathlib.Path(run_dir))
+        settings = set_arguments(set)
+        algo = (set or {}).get("algo.name", "external")
+        if algo != "external":
+            raise OctetError(f"algo.name: {algo}: only external learns here; octet train runs the others")
+        self._begin(pathlib.Path(path_of("run_dir", run_dir)))
         self._refuse_another()
-        command = [program(), "train", os.fspath(experiment), "--run-dir", os.fspath(run_dir), *arguments]
-        command += set_arguments(settings)
+        command = [program(), "train", path_of("experiment", experiment), "--run-dir", str(self.run_dir),
+                   *options_of(arguments), "--set", "algo.name=external", *settings]
         self._log = None if verbose else tempfile.TemporaryFile()
         # A session of its own: Ctrl-C is this program's, which then ends the run.
         self._child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log,
@@ -142,7 +143,7 @@ class Learner:
         """Learns in the run whose octet-learner has this folder, on this machine and by this user. `timeout`: seconds
         until it must have begun."""
         self = cls.__new__(cls)
-        self._begin(pathlib.Path(run_dir))
+        self._begin(pathlib.Path(path_of("run_dir", run_dir)))
         self._deadline = time.monotonic() + timeout
         self._connect_or_close()
         return self
@@ -161,6 +162,7 @@ class Learner:
         self._deadline = float("inf")
         self._batch: _lib.LearnerBatch | None = None
         self._over = False
+        self._was_interrupted = False
 
     # ---- connecting
 
@@ -254,7 +256,9 @@ class Learner:
 
     @property
     def reason(self) -> str:
-        """Why the run is over: "budget", "solved" …; "" while it goes on."""
+        """Why the run is over: "budget", "solved", "interrupted" …; "" while it goes on."""
+        if self._was_interrupted:
+            return "interrupted"
         ended = self._handle is not None and lib.octet_learner_has_ended(self._handle.pointer)
         return lib.octet_learner_error(self._handle.pointer).decode() if ended and self._handle else ""
 
@@ -402,11 +406,12 @@ class Learner:
             return
         self._child.send_signal(signal.SIGINT)
         try:
-            self._child.wait()
+            code = self._child.wait()
         except KeyboardInterrupt:
             self._child.send_signal(signal.SIGINT)  # by the second one octet train ends at once
             self._child.wait()
             raise
+        self._was_interrupted = code == 128 + signal.SIGINT
 
     def __enter__(self) -> Learner:
         return self

@@ -61,6 +61,12 @@ def test_a_program_that_ends_ends_its_run(tmp_path):
     assert summary(tmp_path / "run")["reason"] == "interrupted"
 
 
+def test_a_run_that_was_left_says_so(tmp_path):
+    with started(tmp_path / "run") as learner:
+        assert learner.next() is not None and learner.reason == ""
+    assert learner.reason == "interrupted" == summary(tmp_path / "run")["reason"]
+
+
 def test_settings_may_be_arrays(tmp_path):
     with started(tmp_path / "run", network__hidden=np.array([8, 6]), learner__batch_size=np.int64(12),
                  network__first_layer_norm=np.False_) as learner:

@@ -1,11 +1,14 @@
-"""octet.train: a whole run from Python, what it says of a run that is refused, and how it ends on Ctrl-C."""
+"""octet.train, start and sweep: whole runs from Python, what is said of those that are refused, and how they end."""
 
+import json
 import math
 import os
 import pathlib
 import signal
 import subprocess
 import sys
+import threading
+import time
 
 import numpy as np
 import octet
@@ -13,7 +16,29 @@ import pytest
 
 ROOT = pathlib.Path(__file__).parents[2]
 PRESET = ROOT / "presets/cartpole.yaml"
+LONG = {"network.hidden": [8], "run.stop_at_return": "none", "run.env_steps": 10**12, "learner.metrics_s": 0.05}
 SHORT = {"network.hidden": [8], "run.stop_at_return": "none", "run.env_steps": 2000, "learner.metrics_s": 0.05}
+
+
+def wait_until(is_so, what):
+    until = time.monotonic() + 60
+    while not is_so():
+        assert time.monotonic() < until, what
+        time.sleep(0.02)
+
+
+def ended(run_dir):
+    """The summary of a run that was left alone."""
+    wait_until(lambda: not octet.Run(run_dir).is_live, "the run goes on")
+    return octet.Run(run_dir).summary
+
+
+def program_of(tmp_path, monkeypatch, text):
+    """An `octet` that does this in a shell."""
+    path = tmp_path / "octet"
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    monkeypatch.setenv("OCTET_PROGRAM", str(path))
 
 
 def test_a_run_ends_with_a_summary_curves_and_a_policy(tmp_path, capsys):
@@ -100,3 +125,328 @@ def test_a_python_inside_another_program_has_none_to_name(tmp_path, monkeypatch,
         octet.train(PRESET, tmp_path / "run", {"env.id": "CartPole-v2"}, verbose=False)
     octet.make("CartPole-v1").close()
     assert "OCTET_PYTHON" not in {**octet._lib.program_environ(), **os.environ}
+
+
+# ---- the end of this Python, of the run and of others
+
+def python(tmp_path, text):
+    """A Python with LONG and the folder RUN, which says at its very end whether that has a summary."""
+    text = (f"import atexit, os, threading\nLONG, PRESET, RUN = {LONG!r}, {str(PRESET)!r}, {str(tmp_path / 'run')!r}\n"
+            f"atexit.register(lambda: print('saved', os.path.exists(RUN + '/summary.json')))\nimport octet\n{text}")
+    return subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGKILL"])
+def test_a_run_ends_with_its_python_however_that_ends(tmp_path, name):
+    with python(tmp_path, "octet.train(PRESET, RUN, LONG)") as program:
+        for line in program.stdout:
+            if "policy=" in line:
+                break
+        program.send_signal(getattr(signal, name))
+    assert program.returncode == -getattr(signal, name)
+    assert ended(tmp_path / "run")["reason"] == "interrupted"
+
+
+def test_a_run_in_a_daemon_thread_is_saved_when_the_program_ends(tmp_path):
+    text = ("threading.Thread(target=octet.train, args=(PRESET, RUN, LONG), kwargs={'verbose': False}, daemon=True).start()\n"
+            "while not os.path.exists(RUN + '/metrics.csv'):\n    pass")
+    with python(tmp_path, text) as program:
+        assert program.stdout.read() == "saved True\n"
+    run = octet.Run(tmp_path / "run")
+    assert not run.is_live and run.summary["reason"] == "interrupted"
+
+
+def test_ctrl_c_while_the_run_starts_leaves_none(tmp_path, monkeypatch):
+    begin = threading.Thread.start
+
+    def start(thread):
+        begin(thread)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    with pytest.raises(KeyboardInterrupt):
+        octet.train(PRESET, tmp_path / "run", LONG, verbose=False)
+    assert not octet._command._open and not (tmp_path / "run").exists()
+
+
+def test_a_second_ctrl_c_reaches_the_run(tmp_path, monkeypatch):
+    first = tmp_path / "first"
+    program_of(tmp_path, monkeypatch, f"trap 'if [ -e {first} ]; then exit 130; fi; touch {first}' INT; mkdir {tmp_path}/run; "
+               f"touch {tmp_path}/run/config.yaml; echo t=0; while :; do sleep 0.05; done")
+    with python(tmp_path, "octet.train(PRESET, RUN, LONG)") as program:
+        try:
+            assert program.stdout.readline() == "t=0\n"
+            program.send_signal(signal.SIGINT)
+            wait_until(first.exists, "the first one does not reach it")
+            program.send_signal(signal.SIGINT)
+            assert program.wait(60) == -signal.SIGINT
+        finally:
+            program.kill()
+
+
+def test_a_run_that_never_began_is_not_waited_for(tmp_path, monkeypatch):
+    def start(thread):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    with pytest.raises(KeyboardInterrupt):
+        octet.train(PRESET, tmp_path / "run", LONG, verbose=False)
+
+
+@pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGINT", 130), ("SIGHUP", 129)])
+def test_a_run_that_somebody_else_stops_says_so(tmp_path, name, code):
+    job = octet.start(PRESET, tmp_path / "run", LONG, verbose=False)  # there are its settings, and maybe not more
+    os.kill(job._child._process.pid, getattr(signal, name))
+    with pytest.raises(octet.OctetError, match=f"^the run was interrupted by {name} and has saved what it had: octet.Run") as told:
+        job.wait()
+    assert told.value.code == code and job.run.summary["reason"] == "interrupted"
+
+
+def test_a_run_that_is_killed_says_so(tmp_path):
+    with octet.start(PRESET, tmp_path / "run", LONG, verbose=False) as job:
+        os.kill(job._child._process.pid, signal.SIGKILL)
+        with pytest.raises(octet.OctetError, match="run: octet train was killed by SIGKILL; ") as told:
+            job.wait()
+    assert told.value.code == -9
+
+
+@pytest.mark.parametrize("run", [lambda folder: octet.train(PRESET, folder, verbose=False), lambda folder: octet.Learner(PRESET, folder),
+                                 lambda folder: octet.sweep(PRESET, {"run.seed": [1]}, folder, verbose=False)])
+def test_an_error_has_what_follows_it(tmp_path, monkeypatch, run):
+    program_of(tmp_path, monkeypatch, "seq 300; echo 'octet train: error: octet-replay has ended; the end of run/log/replay.log:' >&2\n"
+               "seq 100 >&2; echo 'the disk is full' >&2; exit 1")
+    with pytest.raises(octet.OctetError) as told:
+        run(tmp_path / "run")
+    first, *rest = str(told.value).splitlines()
+    assert first.endswith("the end of run/log/replay.log:") and rest[-2:] == ["100", "the disk is full"] and len(rest) == 39
+
+
+def test_without_an_error_the_last_lines_are_told(tmp_path, monkeypatch):
+    program_of(tmp_path, monkeypatch, "seq 300; exit 7")
+    with pytest.raises(octet.OctetError, match="^296\n297\n298\n299\n300$") as told:
+        octet.train(PRESET, tmp_path / "run", verbose=False)
+    assert told.value.code == 7
+
+
+def test_a_program_that_cannot_be_started_is_an_error(tmp_path, monkeypatch):
+    monkeypatch.setenv("OCTET_PROGRAM", str(tmp_path / "none"))
+    with pytest.raises(octet.OctetError, match="none cannot be started: .*No such file"):
+        octet.train(PRESET, tmp_path / "run", verbose=False)
+
+
+# ---- settings
+
+@pytest.mark.parametrize("text", ["lr=3e-4 # second try", "#7", "&a", "!t", " x ", "a: b", "[x", "'q", "*a", "%x", "@x", '"', "back\\slash"])
+def test_a_text_means_itself(tmp_path, text):
+    with octet.start(PRESET, tmp_path / "run", {**LONG, "run.name": text}, verbose=False) as job:
+        assert job.run.config["run"]["name"] == text
+
+
+def test_every_text_is_read_back(tmp_path):
+    texts = ["", "[x]", "- x", "-x", "-", "--- x", "...", "a:", "a :b", "a\t#b", "a#b", "{x}", "x, y", "none", "~", "1e-3", "é 漢", "`x", "a\\", '\\"', ">x",
+             "? y", "?", "\u00a0x", "a\u2028", "|", "x]", "\ufeffx", "http://x", "=", "<<", "'", "''", '""', "#", " ", "a # b # c"]
+    for text in texts:
+        (tmp_path / "name.yaml").write_text(f"run:\n  name: {octet._command.yaml_of(text)}\nalgo:\n  name: dqn\nenv:\n  id: CartPole-v1\n")
+        ran = subprocess.run([os.environ["OCTET_PROGRAM"], "config", "--check", tmp_path / "name.yaml", "--resolved"], capture_output=True,
+                             text=True, check=False)
+        if "control character" not in ran.stderr:  # which no text of an experiment may hold
+            assert ran.returncode == 0, ran.stderr
+            (tmp_path / "config.yaml").write_text(ran.stdout)
+            assert octet.Run(tmp_path).config["run"]["name"] == text
+
+
+def test_lists_numbers_and_none_are_what_they_are(tmp_path):
+    settings = {**LONG, "network.hidden": "[16, 8]", "algo.learning_rate": "1e-3", "run.stop_at_return": None, "algo.dueling": np.True_,
+                "run.seed": np.int64(3), "algo.adam_epsilon": 1e-9, "env.options": ""}
+    with octet.start(PRESET, tmp_path / "run", settings, verbose=False) as job:
+        config = job.run.config
+    assert config["network"]["hidden"] == [16, 8] and config["network"]["conv"] == [] and config["algo"]["dueling"] is True
+    assert config["algo"]["learning_rate"] == 1e-3 and config["algo"]["adam_epsilon"] == 1e-9 and config["run"]["env_steps"] == 10**12
+    assert config["run"]["stop_at_return"] == "none" and config["run"]["seed"] == 3 and config["env"] == {"id": "CartPole-v1", "options": "", "mjcf_dir": ""}
+
+
+def test_a_line_end_in_a_text_is_refused(tmp_path):
+    with pytest.raises(octet.OctetError, match="byte 2 of the text is a control character .code 10."):
+        octet.train(PRESET, tmp_path / "run", {"run.name": "a\nb"}, verbose=False)
+
+
+@pytest.mark.parametrize(("arguments", "words"), [
+    ({"set": ["run.seed=3"]}, "set: .* is no dictionary of keys"), ({"arguments": "--resume"}, "arguments: '--resume' is no list"),
+    ({"run_dir": None}, "run_dir: None is no path"), ({"experiment": {}}, "experiment: {} is no path"), ({"on_metrics": 3}, "on_metrics: 3 is no function")])
+def test_arguments_are_looked_at(tmp_path, arguments, words):
+    with pytest.raises(octet.OctetError, match=words):
+        octet.train(**{"experiment": PRESET, "run_dir": tmp_path / "run", **arguments})
+
+
+# ---- the folder
+
+@pytest.mark.parametrize(("name", "content", "read", "words"), [
+    ("summary.json", b"{bad", lambda run: run.summary, "summary.json: Expecting"), ("summary.json", b"", lambda run: run.summary, "summary.json: "),
+    ("summary.json", b"[]", lambda run: run.summary, "summary.json: no JSON object"), ("summary.json", b"\xff", lambda run: run.summary, "summary.json: 'utf-8'"),
+    ("metrics.csv", b"\xff\xfe\n1\n", lambda run: run.metrics(), "metrics.csv: 'utf-8'"),
+    ("metrics.csv", b"wall_s,name\n1,2\n1,abc\n", lambda run: run.metrics(), "metrics.csv:3: could not convert"),
+    ("config.yaml", b"run:\n  seed: {1: 2}\n", lambda run: run.config, "config.yaml:2: not as octet train writes it"),
+    ("config.yaml", b"model\n", lambda run: run.config, "config.yaml:1: not as octet train writes it"),
+    ("config.yaml", b"  seed: 1\n", lambda run: run.config, "config.yaml:1: not as octet train writes it"),
+    ("config.yaml", b"\xff", lambda run: run.config, "config.yaml: 'utf-8'"), ("policy.oct", b"hello", lambda run: run.policy(), "policy.oct")])
+def test_what_is_broken_is_named(tmp_path, name, content, read, words):
+    (tmp_path / "config.yaml").touch()
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(octet.OctetError, match=words):
+        read(octet.Run(tmp_path))
+
+
+def test_runs_of_one_folder_are_equal(tmp_path):
+    (tmp_path / "config.yaml").touch()
+    (tmp_path / "link").symlink_to(tmp_path)
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b/config.yaml").touch()
+    run = octet.Run(tmp_path)
+    assert run == octet.Run(tmp_path / "link") != octet.Run(tmp_path / "b") and run != str(tmp_path)
+    assert len({run, octet.Run(tmp_path / "link"), octet.Run(tmp_path / "b")}) == 2 and not run.is_live
+
+
+# ---- in the background
+
+def test_a_run_goes_on_in_the_background_until_it_is_stopped(tmp_path, capsys):
+    job = octet.start(PRESET, tmp_path / "run", LONG)
+    assert job.is_running and job.run.is_live and job.run == octet.Run(tmp_path / "run")
+    with pytest.raises(octet.RunTimeoutError, match="goes on after 0 s"):
+        job.wait(0)
+    with pytest.raises(TimeoutError):
+        job.wait(timeout=0.01)
+    wait_until((tmp_path / "run/policy.oct").exists, "the run does not begin")
+    run = job.stop()
+    assert run == job.run == job.wait() == job.stop() and not job.is_running and not run.is_live
+    assert run.summary["reason"] == "interrupted" and (run.run_dir / "checkpoint.oct").exists()
+    assert "CartPole-v1 interrupted: not solved" in capsys.readouterr().out
+
+
+def test_a_run_in_the_background_ends_by_itself(tmp_path, capsys):
+    with octet.start(PRESET, tmp_path / "run", SHORT, verbose=False) as job:
+        assert job.wait(60).summary["reason"] == "budget"
+    assert capsys.readouterr().out == ""
+
+
+def test_a_block_that_is_left_stops_its_run(tmp_path):
+    with pytest.raises(KeyError), octet.start(PRESET, tmp_path / "run", LONG, verbose=False):
+        raise KeyError
+    assert octet.Run(tmp_path / "run").summary["reason"] == "interrupted"
+
+
+def test_what_is_refused_is_raised_when_it_starts(tmp_path):
+    with pytest.raises(octet.OctetError, match="unknown key algo.nam"):
+        octet.start(PRESET, tmp_path / "run", {"algo.nam": 3}, verbose=False)
+    (tmp_path / "config.yaml").touch()
+    with pytest.raises(octet.OctetError, match="File exists"):
+        octet.start(PRESET, tmp_path, SHORT, verbose=False)
+
+
+def test_a_thread_that_starts_a_run_may_end(tmp_path):
+    jobs = []
+    thread = threading.Thread(target=lambda: jobs.append(octet.start(PRESET, tmp_path / "run", LONG, verbose=False)))
+    thread.start()
+    thread.join()
+    with pytest.raises(octet.RunTimeoutError):
+        jobs[0].wait(0.5)
+    jobs[0].stop()
+
+
+def test_a_fork_refuses_its_parents_run(tmp_path):
+    with octet.start(PRESET, tmp_path / "run", LONG, verbose=False) as job:
+        pid = os.fork()
+        if pid == 0:
+            try:
+                job.stop()
+            except octet.OctetError:
+                os._exit(7)
+            finally:
+                os._exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7 and job.is_running
+
+
+# ---- rows as they come
+
+def test_every_row_is_told_once_and_as_metrics_has_it(tmp_path):
+    rows, threads = [], set()
+    run = octet.train(PRESET, tmp_path / "run", {**SHORT, "run.env_steps": 60000}, verbose=False,
+                      on_metrics=lambda row: (rows.append(row), threads.add(threading.current_thread()))[0])
+    columns = run.metrics()
+    assert len(rows) == len(columns["env_steps"]) > 1 and threads == {threading.current_thread()}
+    for i, row in enumerate(rows):
+        assert list(row) == list(columns) and all(np.array_equal(row[name], columns[name][i], equal_nan=True) for name in row)
+    more = []
+    again = octet.train(PRESET, tmp_path / "run", {"run.env_steps": 120000}, arguments=["--resume"], verbose=False, on_metrics=more.append)
+    assert [row["env_steps"] for row in rows + more] == again.metrics()["env_steps"].tolist() and more
+
+
+def test_rows_of_a_file_that_is_written_anew_are_told_once(tmp_path):
+    path = tmp_path / "metrics.csv"
+    rows = octet._train._Rows(path)
+    assert rows.read() == []
+    path.write_text("a,b\n1,2\n3,\n5")
+    assert [row["a"] for row in rows.read()] == [1, 3] and rows.read() == []
+    (tmp_path / "new").write_text("a,b\n2,2\n3,\n5,6\n")  # older rows were joined
+    os.replace(tmp_path / "new", path)
+    assert rows.read() == [{"a": 5, "b": 6}]
+    (tmp_path / "new").write_text("c\n7\n")
+    os.replace(tmp_path / "new", path)
+    assert rows.read() == [{"c": 7}]
+    with open(path, "a") as file:
+        file.write("x\n")
+    with pytest.raises(octet.OctetError, match="metrics.csv:3: could not convert"):
+        rows.read()
+
+
+def test_false_stops_the_run(tmp_path):
+    seen = []
+    run = octet.train(PRESET, tmp_path / "run", LONG, verbose=False, on_metrics=lambda row: seen.append(row) or len(seen) < 3)
+    assert len(seen) == 3 and run.summary["reason"] == "interrupted" and run.policy().info.env_id == "CartPole-v1"
+
+
+def test_what_the_function_raises_stops_the_run(tmp_path):
+    def fail(row):
+        raise KeyError(row["env_steps"])
+
+    with pytest.raises(KeyError):
+        octet.train(PRESET, tmp_path / "run", LONG, verbose=False, on_metrics=fail)
+    assert octet.Run(tmp_path / "run").summary["reason"] == "interrupted"
+
+
+# ---- several
+
+def test_a_sweep_returns_its_runs_which_are_compared(tmp_path, capsys):
+    runs = octet.sweep(PRESET, {"algo.learning_rate": [1e-3, np.float64(1e-2)], "network.hidden": [[8], [4, 4]]}, tmp_path / "sweep",
+                       {key: value for key, value in SHORT.items() if key != "network.hidden"}, seeds=2, jobs=2)
+    assert "finished, return" in capsys.readouterr().out
+    assert [(run.config["algo"]["learning_rate"], run.config["network"]["hidden"], run.config["run"]["seed"]) for run in runs] == [
+        (rate, hidden, seed) for rate in (1e-3, 1e-2) for hidden in ([8], [4, 4]) for seed in (1, 2)]
+    said = octet.compare(runs, threshold=1)
+    assert len(said["groups"]) == 4 and all(group["threshold"] == 1 and len(group["runs"]) == 2 for group in said["groups"])
+    assert octet.compare(tmp_path / "sweep")["groups"] == octet.compare([str(run.run_dir) for run in runs])["groups"]
+
+
+def test_a_sweep_draws_from_a_range(tmp_path):
+    runs = octet.sweep(PRESET, {"algo.learning_rate": "1e-4..1e-2"}, sweep_dir=tmp_path / "sweep", set=SHORT, random=2, verbose=False)
+    rates = [run.config["algo"]["learning_rate"] for run in runs]
+    assert len(set(rates)) == 2 and all(1e-4 <= rate <= 1e-2 for rate in rates)
+
+
+@pytest.mark.parametrize(("over", "words"), [
+    ({"algo.nam": [1]}, "algo.nam"), ({"algo.learning_rate": []}, "over: algo.learning_rate: \\[\\] is neither a list"), (["x"], "is no dictionary of keys"),
+    ({"algo.learning_rate": 3}, "3 is neither a list"), ({}, "nothing to vary")])
+def test_a_sweep_that_cannot_be_is_refused(tmp_path, over, words):
+    with pytest.raises(octet.OctetError, match=words):
+        octet.sweep(PRESET, over, tmp_path / "sweep", SHORT, verbose=False)
+    with pytest.raises(octet.OctetError, match="nowhere"):
+        octet.compare([tmp_path / "nowhere"])
+
+
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGINT"])
+def test_a_sweep_ends_with_its_python(tmp_path, name):
+    with python(tmp_path, "octet.sweep(PRESET, {'algo.learning_rate': [1e-3]}, RUN, LONG, verbose=False)") as program:
+        folder = tmp_path / "run/trial-0001-seed-1"
+        wait_until((folder / "policy.oct").exists, "the run does not begin")
+        program.send_signal(getattr(signal, name))
+    assert program.returncode != 0 and ended(folder)["reason"] == "interrupted"
+    assert name == "SIGKILL" or json.loads((tmp_path / "run/sweep.json").read_text())["trials"][0]["runs"][0]["state"] != "running"
