@@ -11,8 +11,8 @@ from gymnasium.envs.registration import EnvSpec
 from numpy.typing import NDArray
 
 from ._gymnasium import AutoresetMode, told
-from ._lib import lib
-from ._vector import _FAILED, _TERMINATED, _TRUNCATED, OctetVectorEnv, options_check
+from ._lib import OctetError, lib, whole
+from ._vector import _FAILED, _SEED_MAX, _TERMINATED, _TRUNCATED, OctetVectorEnv, actions_of, options_check
 
 
 class OctetEnv(gymnasium.Env[Any, Any]):
@@ -57,13 +57,17 @@ class OctetEnv(gymnasium.Env[Any, Any]):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """The same seed begins the same episode; those of Gymnasium's own environments where they have the same id."""
         options_check(options)
+        seed = None if seed is None else whole("seed", seed, 0, _SEED_MAX)
         super().reset(seed=seed)
-        self._one.reset(seed=None if seed is None else [seed])
+        self._one.reset(seed=seed)
         return self._observation(), {}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         one = self._one
-        one._take_actions(np.asarray(action)[np.newaxis])
+        taken = actions_of(action)
+        if taken.shape != one._actions.shape[1:]:
+            raise OctetError(f"an action of shape {taken.shape}, expected {one._actions.shape[1:]}")
+        one._take_actions(taken[np.newaxis])
         result = lib.octet_vector_step(one._live(), one._io_pointer)
         if result != 0:
             one._check(result)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _lib
-from ._lib import NotCopied, OctetError, Turns, lib
+from ._lib import NotCopied, OctetError, Turns, lib, whole
 
 _PRECISIONS = {1: "fp32", 2: "int8", 3: "bf16", 4: "fp16", 5: "int4"}
 _NOT_FINITE = 1  # OCTET_POLICY_EINVAL
@@ -64,7 +64,7 @@ class Policy(NotCopied):
     """A policy file, ready to act: the same bits as on Octet's actors, alone or in a batch.
 
     `observations` is one observation (obs_count numbers in any shape), or a batch of them along the first of at least
-    two axes. Numbers that are not finite are an error. Any thread may call; calls take turns.
+    two axes, which may be empty. Numbers that are not finite are an error. Any thread may call; calls take turns.
     It cannot be copied: what needs another one loads the file again.
     """
 
@@ -112,7 +112,7 @@ class Policy(NotCopied):
             raise OctetError(f"observations of type {given.dtype}, expected uint8")
         rows = np.ascontiguousarray(given, self.info.obs_dtype)
         count = self.info.obs_count
-        if given.ndim >= 2 and given.shape[0] * count == given.size and given.shape[0] > 0:
+        if given.ndim >= 2 and int(np.prod(given.shape[1:])) == count:
             return rows, given.shape[0], True
         if given.size == count:
             return rows, 1, False
@@ -128,29 +128,34 @@ class Policy(NotCopied):
             raise OctetError("the policy is closed")
         return self._handle
 
-    def _call(self, function: Any, *arguments: Any) -> None:
+    def _call(self, function: Any, rows: NDArray[Any], count: int, out: NDArray[Any]) -> None:
         with self._turn():
-            result = function(self._live(), *arguments)
+            handle = self._live()
+            result = function(handle, rows.ctypes.data, count, out.ctypes.data) if count > 0 else 0
         _lib.check(result, b"an observation is not finite" if result == _NOT_FINITE else b"the policy failed")
 
     def act(self, observations: Any) -> NDArray[Any]:
         """Greedy actions: int32, or float32 within the bounds of the box."""
         rows, count, batch = self._rows(observations)
         actions = self._actions(count)
-        self._call(lib.octet_policy_act_batch, rows.ctypes.data, count, actions.ctypes.data)
+        self._call(lib.octet_policy_act_batch, rows, count, actions)
         return actions if batch else actions[0]
 
     def outputs(self, observations: Any) -> NDArray[np.float32]:
         """The network's outputs: Q-values, logits, or what box actions are made of (include/octet/policy.h)."""
         rows, count, batch = self._rows(observations)
         outputs = np.zeros((count, self.info.output_count), np.float32)
-        self._call(lib.octet_policy_outputs_batch, rows.ctypes.data, count, outputs.ctypes.data)
+        self._call(lib.octet_policy_outputs_batch, rows, count, outputs)
         return outputs if batch else outputs[0]
 
     def compare(self, other: Policy, observations: Any) -> PolicyDivergence:
         """How far this policy is from another one of the same task, such as the one in fp32 that it was quantised from
         (`policy.fp32.oct` of a run folder), on a batch of observations: better recorded than invented."""
+        if not isinstance(other, Policy):
+            raise OctetError(f"other: {other!r} is no octet.Policy")
         rows, count, _ = self._rows(observations)
+        if count == 0:
+            raise OctetError("no observations: policies are compared on at least one")
         found, error = _lib.Divergence(ctypes.sizeof(_lib.Divergence)), _lib.create_string_buffer(_lib.ERROR_BYTES)
         with contextlib.ExitStack() as locks:
             for one in sorted({self, other}, key=id):  # in one order, wherever they are compared
@@ -195,8 +200,7 @@ class Sampler:
     """Generators for the rows of a batch. The same seed draws the same actions, on every machine."""
 
     def __init__(self, policy: Policy, seed: int, rows: int) -> None:
-        if rows < 1 or not 0 <= seed < 2**64:
-            raise OctetError("a sampler needs a seed in 0 .. 2^64 - 1 and at least one row")
+        seed, rows = whole("seed", seed, 0, 2**64 - 1), whole("rows", rows, 1, 2**31 - 1)
         self._policy = policy
         self._generators = np.zeros((rows, 2), np.uint64)
         for row in range(rows):

@@ -8,6 +8,7 @@ import ctypes
 import errno
 import fcntl
 import json
+import math
 import numbers
 import operator
 import os
@@ -25,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _replay_lib
+from ._command import path_of
 from ._lib import NotCopied, OctetError, Turns, byref, create_string_buffer, whole
 from ._replay_lib import SAMPLERS, lib, text
 
@@ -35,6 +37,7 @@ _WORDS_SECONDS = 0.5  # for why a wait was in vain
 _START_SECONDS = 30.0
 _END_SECONDS = 10.0  # then it is killed
 _PATH_MAX = 90       # of a socket, with what is appended: the kernel has 107 bytes
+_SYNCS = ("none", "interval", "always")
 _RESTARTS = 3        # in a row, of daemons that got no table or ended within a second
 _DEFAULTS: dict[str, Any] = {
     "capacity": 1_000_000, "streams": 64, "sampler": "uniform", "priority_exponent": 0.6, "n_step": 1, "discount": 0.99,
@@ -136,6 +139,13 @@ def _number(name: str, given: Any) -> float:
     if number is None or not low <= number <= high:
         what = "a whole number from " if kind is int else ""
         raise OctetError(f"{name} {given!r}: {what}{low:g} to {high:g} is allowed")
+    return number
+
+
+def _real(name: str, given: Any) -> float:
+    number = float(given) if isinstance(given, numbers.Real) else math.nan
+    if math.isnan(number):
+        raise OctetError(f"{name}: {given!r} is no number")
     return number
 
 
@@ -430,9 +440,6 @@ def _settle(folder: pathlib.Path, given: dict[str, Any], observation: Any, actio
             if field is not None and str(field) != str(known):
                 raise OctetError(f"{folder} has {name}s of {known}, not {field}")
         said["url"] = _socket_url(folder)
-    unknown = set(given) - set(_DEFAULTS)
-    if unknown:
-        raise OctetError(f"{', '.join(sorted(unknown))}: not known; {', '.join(_DEFAULTS)} are")
     said.update({name: value for name, value in given.items() if value is not None})
     return _Service(folder, said)
 
@@ -453,7 +460,7 @@ class Replay(NotCopied):
     has octet-replay as its child: it starts it again when it dies, and ends it with itself. A folder that was used
     before is taken up as it was left, after a kill as well.
 
-    observation, action: (shape, dtype) of one, or a space of Gymnasium. Arguments that are left out are the folder's,
+    observation, action: (shape, dtype) of one, or a space of Gymnasium. Arguments that are left out (None) are the folder's,
     or, in a new one: capacity=1_000_000 rows, streams=64 that all writers have together, sampler="uniform"
     ("prioritized" with priority_exponent=0.6, "fifo"), n_step=1, discount=0.99, sequence_steps=0 (windows of n steps;
     otherwise sequences of so many rows, with sequence_stride), reward_clip=0 (none), min_size=1 windows before the first
@@ -466,11 +473,21 @@ class Replay(NotCopied):
     _daemon: _Daemon | None
 
     def __init__(self, folder: str | os.PathLike[str], *, observation: Any = None, action: Any = None,
-                 prefetch: int = 0, sync: str = "interval", sync_interval: float = 1.0, **table: Any) -> None:
+                 capacity: int | None = None, streams: int | None = None, sampler: str | None = None,
+                 priority_exponent: float | None = None, n_step: int | None = None, discount: float | None = None,
+                 sequence_steps: int | None = None, sequence_stride: int | None = None, reward_clip: float | None = None,
+                 min_size: int | None = None, samples_per_insert: float | None = None, tolerance: float | None = None,
+                 prefetch: int = 0, sync: str = "interval", sync_interval: float = 1.0) -> None:
         if not isinstance(sync_interval, numbers.Real):
             raise OctetError(f"sync_interval: {sync_interval!r}: seconds are expected")
+        if sync not in _SYNCS:
+            raise OctetError(f"sync {sync!r}: {', '.join(_SYNCS)} are allowed")
+        table = {"capacity": capacity, "streams": streams, "sampler": sampler, "priority_exponent": priority_exponent,
+                 "n_step": n_step, "discount": discount, "sequence_steps": sequence_steps, "sequence_stride": sequence_stride,
+                 "reward_clip": reward_clip, "min_size": min_size, "samples_per_insert": samples_per_insert,
+                 "tolerance": tolerance}
         self._begin(prefetch)
-        path = pathlib.Path(folder).absolute()
+        path = pathlib.Path(path_of("folder", folder)).absolute()
         try:
             new = [one for one in (path, *path.parents) if not one.exists()]
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -502,13 +519,13 @@ class Replay(NotCopied):
         """The service of a folder that another process has open."""
         self = cls.__new__(cls)
         self._begin(prefetch)
-        path = pathlib.Path(folder).absolute()
+        path = pathlib.Path(path_of("folder", folder)).absolute()
         service = _Service.read(path)
         if service is None:
             raise OctetError(f"{path} has no replay: octet.Replay(folder, observation=…, action=…) makes one", 6)
         self._join(service)
         try:
-            self._stats(timeout)
+            self._stats(_real("timeout", timeout))
         except OctetError as error:
             self.close()
             raise OctetError(f"no replay answers at {path}: is the process that opened it still there? ({error})",
@@ -522,7 +539,7 @@ class Replay(NotCopied):
         self._closes = False
         self._daemon = None
         self._writers: weakref.WeakSet[Writer] = weakref.WeakSet()
-        self.prefetch = prefetch
+        self.prefetch = whole("prefetch", prefetch, 0, _replay_lib.PREFETCH_MAX)
 
     def _join(self, service: _Service) -> None:
         self._service = service
@@ -583,6 +600,7 @@ class Replay(NotCopied):
 
     def _sample(self, batch_size: int, timeout: float | None, prefetch: int | None, exponent: float) -> tuple[Any, ...]:
         count = whole("batch_size", batch_size, 1, 2**32 - 1)
+        exponent = _real("importance_exponent", exponent)
         ahead = whole("prefetch", self.prefetch if prefetch is None else prefetch, 0, _replay_lib.PREFETCH_MAX)
         found = _replay_lib.Batch(ctypes.sizeof(_replay_lib.Batch))
         until = _until(timeout)
@@ -626,7 +644,12 @@ class Replay(NotCopied):
     def update_priorities(self, batch: Batch | Sequences, values: Any) -> None:
         """New priorities of a batch's windows, such as |TD errors|. Of windows that have left the table, and of a
         batch from before replay was started again, they are ignored."""
-        priorities = np.ascontiguousarray(values, np.float32)
+        if not isinstance(batch, (Batch, Sequences)):
+            raise OctetError(f"batch: {batch!r} is none of sample or sample_sequences")
+        try:
+            priorities = np.ascontiguousarray(values, np.float32)
+        except (TypeError, ValueError) as error:
+            raise OctetError(f"priorities: {error}") from error
         if priorities.shape != batch.keys.shape:
             raise OctetError(f"priorities of shape {priorities.shape}: {batch.keys.shape} is expected")
         keys = np.ascontiguousarray(batch.keys)
@@ -682,7 +705,8 @@ class Replay(NotCopied):
 
 def _until(timeout: float | None) -> float | None:
     """When a call gives up; None: never."""
-    return None if timeout is None or timeout == float("inf") else time.monotonic() + timeout
+    seconds = math.inf if timeout is None else _real("timeout", timeout)
+    return None if seconds == math.inf else time.monotonic() + seconds
 
 
 def _slice_ms(until: float | None) -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import ctypes
 import functools
+import operator
+import os
 import secrets
 from collections.abc import Mapping, Sequence
 from types import TracebackType
@@ -56,9 +58,14 @@ def seeds_of(seed: int | Sequence[int | None] | None, count: int) -> tuple[NDArr
     """A seed for each environment and which of them have one. None and None: all go on."""
     if seed is None:
         return None, None
-    if isinstance(seed, (int, np.integer)):
-        seed = [int(seed) + i for i in range(count)]
-    if isinstance(seed, str) or not isinstance(seed, (Sequence, np.ndarray)):
+    try:
+        first = operator.index(seed)  # type: ignore[arg-type]
+        seed = [first + i for i in range(count)]
+    except TypeError:
+        pass
+    if isinstance(seed, np.ndarray):
+        seed = seed.tolist()
+    if isinstance(seed, (str, bytes)) or not isinstance(seed, Sequence):
         raise OctetError(f"seed: {seed!r} is neither a whole number nor a list of them")
     if len(seed) != count:
         raise OctetError(f"seed: a list of {len(seed)}, for {count} environments")
@@ -79,6 +86,13 @@ def options_check(options: Mapping[str, Any] | None, *known: str) -> None:
     unknown = sorted(str(key) for key in options or {} if key not in known)
     if unknown:
         raise OctetError(f"reset: no option {', '.join(unknown)}; known: {', '.join(known) or 'none'}")
+
+
+def actions_of(given: Any) -> NDArray[Any]:
+    try:
+        return np.asarray(given)
+    except (TypeError, ValueError) as error:  # parts of several shapes
+        raise OctetError(f"actions: {error}") from error
 
 
 class OctetVectorEnv(VectorEnv[Any, Any, Any]):
@@ -105,6 +119,7 @@ class OctetVectorEnv(VectorEnv[Any, Any, Any]):
         if render_mode not in (None, "rgb_array"):
             raise RenderModeError(f"render_mode: {render_mode!r}, allowed are None and 'rgb_array'")
         self._handle: int | None = None
+        self._pid = os.getpid() if threads > 1 else 0  # of the process that has its threads
         self._registered: EnvSpec | None = None
         self._again = functools.partial(type(self), env_id, num_envs, autoreset_mode=mode, copy=copy, threads=threads,
                                         seed=seed, render_mode=render_mode, width=width, height=height, **options)
@@ -181,6 +196,9 @@ class OctetVectorEnv(VectorEnv[Any, Any, Any]):
     def _live(self) -> int:
         if self._handle is None:
             raise OctetError("the vector is closed")
+        if self._pid > 0 and self._pid != os.getpid():
+            raise OctetError("a vector with threads above 1 is not usable in a forked process, which has none of them: make it "
+                             "there, or start the process by \"spawn\" or \"forkserver\"")
         return self._handle
 
     def _check(self, result: int) -> None:
@@ -223,7 +241,7 @@ class OctetVectorEnv(VectorEnv[Any, Any, Any]):
         return np.ascontiguousarray(mask)
 
     def _take_actions(self, actions: Any) -> None:
-        taken = np.asarray(actions)
+        taken = actions_of(actions)
         if taken.shape != self._actions.shape:
             raise OctetError(f"actions of shape {taken.shape}, expected {self._actions.shape}")
         kind = "iu" if self._action_dtype.kind == "i" else "fiu"
@@ -239,7 +257,7 @@ class OctetVectorEnv(VectorEnv[Any, Any, Any]):
         self._take_actions(actions)
         if self._mode is AutoresetMode.DISABLED and self._ended.any():
             raise OctetError("an episode has ended: reset it first, by options={'reset_mask': …}")
-        result = lib.octet_vector_step(self._handle if self._handle is not None else self._live(), self._io_pointer)
+        result = lib.octet_vector_step(self._live(), self._io_pointer)
         if result != 0:
             self._check(result)
         flags, bits = self._flags, self._bits
@@ -325,7 +343,7 @@ class OctetVectorEnv(VectorEnv[Any, Any, Any]):
 
     def close_extras(self, **kwargs: Any) -> None:
         handle, self._handle = getattr(self, "_handle", None), None
-        if handle is not None:
+        if handle is not None and (self._pid == 0 or self._pid == os.getpid()):  # a fork has no threads to wait for
             lib.octet_vector_close(handle)
 
     def __enter__(self) -> OctetVectorEnv:

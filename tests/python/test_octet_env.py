@@ -1,5 +1,7 @@
 """Single environments: Gymnasium's own checker, its numbers, and what is refused."""
 
+import inspect
+
 import gymnasium
 import numpy as np
 import octet
@@ -52,6 +54,22 @@ def test_gymnasium_makes_it_by_name():
     assert vector.metadata["autoreset_mode"] is gymnasium.vector.AutoresetMode.NEXT_STEP
 
 
+def test_any_whole_number_is_a_seed():
+    env = octet.make("CartPole-v1")
+    assert all(np.array_equal(env.reset(seed=seed)[0], env.reset(seed=5)[0]) for seed in (np.array(5), np.int64(5), np.uint8(5)))
+
+
+def test_signatures_name_the_arguments():
+    assert {"autoreset_mode", "copy", "threads", "seed"} <= set(inspect.signature(octet.make_vec).parameters)
+    assert {"render_mode", "width", "height", "seed"} <= set(inspect.signature(octet.make).parameters)
+    assert set(octet._replay._DEFAULTS) <= set(inspect.signature(octet.Replay).parameters)
+    assert {"min_size", "sync"} <= set(inspect.signature(octet.Replay).parameters)
+    for make in (octet.make, octet.make_vec):
+        own = octet.OctetEnv if make is octet.make else octet.OctetVectorEnv
+        given = {name: one.default for name, one in inspect.signature(make).parameters.items() if name != "id"}
+        assert given == {name: one.default for name, one in inspect.signature(own).parameters.items() if name != "env_id"}
+
+
 def test_observations_share_no_memory():
     env = octet.make("CartPole-v1")
     first, _ = env.reset(seed=1)
@@ -97,7 +115,11 @@ def test_a_picture_is_of_the_size():
     (lambda: octet.make("CartPole-v1").step(0.5), "float64, expected int32"),
     (lambda: octet.make("CartPole-v1").step(2**32), "none of an int32"),
     (lambda: octet.make("Pendulum-v1").step([np.nan]), "is not finite"),
-    (lambda: octet.make("Pendulum-v1").step([0.0, 1.0]), "shape"),
+    (lambda: octet.make("Pendulum-v1").step([0.0, 1.0]), r"an action of shape \(2,\), expected \(1,\)"),
+    (lambda: octet.make("CartPole-v1").step([0]), r"an action of shape \(1,\), expected \(\)"),
+    (lambda: octet.make("Pendulum-v1").step([[0.0], [1.0, 2.0]]), "actions: "),
+    (lambda: octet.make("CartPole-v1").reset(seed=np.array([5])), "seed: .* is not a whole number"),
+    (lambda: octet.make("CartPole-v1").reset(seed="5"), "seed: '5' is not a whole number"),
     (lambda: octet.make("Pendulum-v1").set_state([0.0]), "shape"),
     (lambda: octet.make("CartPole-v1", seed=-1), "seed"),
     (lambda: octet.make("CartPole-v1").reset(seed=2**64), "seed"),

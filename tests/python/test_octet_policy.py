@@ -130,10 +130,25 @@ def test_shapes_and_types_are_taken_as_they_mean():
     assert policy.act(np.zeros((8, 8), np.float32)[:, ::2]).shape == (8,)
 
 
+def test_an_empty_batch_has_empty_answers():
+    policy = octet.Policy(GOLDEN / "relu_int8.oct")
+    for shape in ((0, 4), (0, 2, 2)):
+        assert policy.act(np.zeros(shape)).shape == (0,) and policy.outputs(np.zeros(shape)).shape == (0, policy.info.output_count)
+    policy.close()
+    with pytest.raises(octet.OctetError, match="closed"):
+        policy.act(np.zeros((0, 4)))
+
+
 @pytest.mark.parametrize(("call", "words"), [
     (lambda p: p.act([0, 0, 1]), "expected 4 numbers"),
     (lambda p: p.act(np.zeros((2, 3))), "expected 4 numbers"),
-    (lambda p: p.act(np.zeros((0, 4))), "expected 4 numbers"),
+    (lambda p: p.act(np.zeros((0, 3))), "expected 4 numbers"),
+    (lambda p: p.act(np.zeros(0)), "expected 4 numbers"),
+    (lambda p: p.compare(None, np.zeros((1, 4))), "other: None is no octet.Policy"),
+    (lambda p: p.compare(p, np.zeros((0, 4))), "at least one"),
+    (lambda p: p.sampler(1.5), "seed: 1.5 is not a whole number"),
+    (lambda p: p.sampler(1, "2"), "rows: '2' is not a whole number"),
+    (lambda p: p.sampler(1, 0), "rows: 0 is not in"),
     (lambda p: p.act([0, 0, np.nan, 0]), "not finite"),
     (lambda p: p.outputs([0, 0, np.inf, 0]), "not finite"),
     (lambda p: p.act(["a", "b", "c", "d"]), "type"),

@@ -391,7 +391,7 @@ def test_rows_of_streams_that_are_left_out_are_not_looked_at(tmp_path, dtype):
     (FOUR | {"discount": "1"}, "discount '1': 0 to 1 is"), (FOUR | {"discount": np.nan}, "discount nan: 0 to 1 is"),
     (FOUR | {"n_step": 0}, "n_step 0: a whole number from 1 to 16384"), (FOUR | {"n_step": 1.5}, "n_step 1.5: a whole number"),
     (FOUR | {"sequence_steps": 4, "reward_clip": 2}, "reward_clip 2: rewards of sequences are not clipped"),
-    (FOUR | {"min_size": 10**9}, "min_size 1000000000 is above capacity"), (FOUR | {"size": 3}, "size: not known"),
+    (FOUR | {"min_size": 10**9}, "min_size 1000000000 is above capacity"),
     (FOUR | {"capacity": 10**12}, "capacity 1000000000000: a whole number")])
 def test_a_table_that_cannot_be_is_refused_in_words(tmp_path, arguments, words):
     with pytest.raises(octet.OctetError, match=words):
@@ -442,6 +442,33 @@ def test_one_service_a_folder(tmp_path, replay):
         replay.sample(1)
     with pytest.raises(octet.OctetError, match="no replay answers"):
         octet.Replay.connect(replay.folder, timeout=0.2)
+
+
+@pytest.mark.parametrize(("arguments", "words"), [
+    ({"prefetch": 100}, "prefetch: 100 is not in 0 .. 64"), ({"prefetch": "x"}, "prefetch: 'x' is not a whole number"),
+    ({"sync": "often"}, "sync 'often': none, interval, always are allowed"), ({"folder": None}, "folder: None is no path")])
+def test_what_a_replay_cannot_be_made_with_is_refused_before_it_is_made(tmp_path, arguments, words):
+    with pytest.raises(octet.OctetError, match=words):
+        octet.Replay(**FOUR | {"folder": tmp_path / "new"} | arguments)
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(("call", "words"), [
+    (lambda replay, batch: replay.sample(4, importance_exponent="a"), "importance_exponent: 'a' is no number"),
+    (lambda replay, batch: replay.sample(4, importance_exponent=None), "importance_exponent: None is no number"),
+    (lambda replay, batch: replay.sample(4, timeout="x"), "timeout: 'x' is no number"),
+    (lambda replay, batch: replay.update_priorities(None, [1]), "batch: None is none of sample"),
+    (lambda replay, batch: replay.update_priorities(batch, ["a"] * 4), "priorities: could not convert"),
+    (lambda replay, batch: replay.update_priorities(batch, None), "priorities"),
+    (lambda replay, batch: octet.Replay.connect(replay.folder, timeout="x"), "timeout: 'x' is no number"),
+    (lambda replay, batch: octet.Replay.connect(replay.folder, prefetch=65), "prefetch: 65 is not in")])
+def test_arguments_of_calls_are_refused_in_words(tmp_path, call, words):
+    with octet.Replay(tmp_path, **FOUR) as replay:
+        writer = replay.writer(1)
+        walk(writer, 20, streams=1)
+        writer.flush()
+        with pytest.raises(octet.OctetError, match=words):
+            call(replay, replay.sample(4))
 
 
 def test_a_wait_in_vain_says_what_replay_waits_for(tmp_path):

@@ -163,6 +163,36 @@ def test_a_reset_refuses_what_it_would_ignore():
             env.reset(seed=1, options={"low": -0.01})
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_fork_refuses_a_vector_whose_threads_it_has_not(threads):
+    vector = octet.make_vec("CartPole-v1", 4, threads=threads)
+    vector.reset(seed=1)
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            for call in (lambda: vector.step(np.zeros(4, int)), lambda: vector.reset(), lambda: vector.get_state(0)):
+                try:
+                    call()
+                except octet.OctetError as error:
+                    code += "forked process" in str(error)
+            vector.close()
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == (1 if threads == 1 else 4)
+    vector.step(np.zeros(4, int))
+
+
+def test_seeds_are_whole_numbers_of_any_kind():
+    vector = octet.make_vec("CartPole-v1", 2)
+    want = vector.reset(seed=5)[0]
+    for seed in (np.array(5), np.int64(5), np.array([5, 6]), [5, np.int32(6)]):
+        assert np.array_equal(vector.reset(seed=seed)[0], want)
+    for seed in (np.array(5.0), {5, 6}, np.zeros((2, 2), int), [5.0, 6.0], b"56"):
+        with pytest.raises(octet.OctetError, match="^seed: "):
+            vector.reset(seed=seed)
+
+
 def test_an_id_is_a_name():
     for bad in (5, None, b"CartPole-v1"):
         with pytest.raises(octet.OctetError, match="is no name, such as 'CartPole-v1'"):
