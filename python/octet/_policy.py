@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _lib
+from ._command import path_of
 from ._lib import NotCopied, OctetError, Turns, lib, whole
 
 _PRECISIONS = {1: "fp32", 2: "int8", 3: "bf16", 4: "fp16", 5: "int4"}
@@ -68,13 +69,15 @@ class Policy(NotCopied):
     It cannot be copied: what needs another one loads the file again.
     """
 
-    def __init__(self, source: str | os.PathLike[str] | bytes) -> None:
+    def __init__(self, source: str | os.PathLike[str] | bytes | bytearray | memoryview) -> None:
         error = _lib.create_string_buffer(_lib.ERROR_BYTES)
         handle = ctypes.c_void_p()
-        if isinstance(source, bytes):
-            result = lib.octet_policy_load_bytes(_lib.byref(handle), source, len(source), error, len(error))
+        if isinstance(source, (bytes, bytearray, memoryview)):
+            content = bytes(source)
+            result = lib.octet_policy_load_bytes(_lib.byref(handle), content, len(content), error, len(error))
         else:
-            result = lib.octet_policy_load(_lib.byref(handle), os.fsencode(source), error, len(error))
+            path = os.fsencode(path_of("source", source))
+            result = lib.octet_policy_load(_lib.byref(handle), path, error, len(error))
         self._handle: int | None = None
         self._turn = Turns()
         _lib.check(result, error.value)

@@ -119,7 +119,8 @@ def test_leaving_a_block_closes_it():
 def test_bytes_are_a_policy_as_a_file_is():
     bytes_ = (GOLDEN / "relu_int8.oct").read_bytes()
     obs = golden("relu_int8")[0].view(np.float32)
-    assert np.array_equal(octet.Policy(bytes_).act(obs), octet.Policy(GOLDEN / "relu_int8.oct").act(obs))
+    for source in (bytes_, bytearray(bytes_), memoryview(bytes_)):
+        assert np.array_equal(octet.Policy(source).act(obs), octet.Policy(GOLDEN / "relu_int8.oct").act(obs))
 
 
 def test_shapes_and_types_are_taken_as_they_mean():
@@ -156,6 +157,8 @@ def test_an_empty_batch_has_empty_answers():
     (lambda p: p.sampler(-1), "seed"),
     (lambda p: p.sampler(1, 2).sample([0, 0, 1, 0]), "2 rows"),
     (lambda p: octet.Policy("/nowhere/policy.oct"), "/nowhere/policy.oct: No such file"),
+    (lambda p: octet.Policy(None), "source: None is no path"),
+    (lambda p: octet.Policy(3), "source: 3 is no path"),
     (lambda p: octet.Policy(__file__), "test_octet_policy.py"),
     (lambda p: octet.Policy(b"OCTP"), "policy|short|bytes"),
     (lambda p: (p.close(), p.close(), p.act([0, 0, 1, 0])), "closed"),
