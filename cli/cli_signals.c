@@ -14,3 +14,16 @@ cli_signals_stopping(int number[CLI_SIGNALS_MAX])
     number[2] = SIGHUP;
     return sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler == SIG_IGN ? 2 : 3;
 }
+
+void
+cli_signals_hold(bool is_held)
+{
+    int number[CLI_SIGNALS_MAX];
+    sigset_t signals;
+    (void)sigemptyset(&signals);
+    uint32_t count = cli_signals_stopping(number);
+    for (uint32_t i = 0; i < count; i++) {
+        (void)sigaddset(&signals, number[i]);
+    }
+    (void)pthread_sigmask(is_held ? SIG_BLOCK : SIG_UNBLOCK, &signals, NULL);
+}

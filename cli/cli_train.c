@@ -12,6 +12,7 @@
 
 #include "cli/cli_options.h"
 #include "cli/cli_parent.h"
+#include "cli/cli_signals.h"
 #include "cli/dash/cli_dash_server.h"
 #include "cli/run/cli_experiment.h"
 #include "cli/run/cli_folder.h"
@@ -391,6 +392,7 @@ cli_train(int argc, char **argv)
     cli_preflight(&environment, &experiment, &config);
     int dash_fd = dash_listen(&options);
     metrics_try(&options);
+    cli_signals_hold(true);
     if (cli_folder_find_daemon(replay, "octet-replay", reason, sizeof(reason)) != OCT_OK ||
         cli_folder_find_daemon(learner, "octet-learner", reason, sizeof(reason)) != OCT_OK ||
         cli_folder_find_daemon(actor, "octet-actor", reason, sizeof(reason)) != OCT_OK ||

@@ -418,6 +418,7 @@ watch_signals(run *r)
     for (uint32_t i = 0; i < count; i++) {
         OCT_TRY(net_loop_on_signal(r->loop, signals[i], stop_wanted, r));
     }
+    cli_signals_hold(false);
     if (cli_screen_is_live(r->screen)) {
         OCT_TRY(net_loop_on_signal(r->loop, SIGWINCH, resized, r));
     }
