@@ -243,7 +243,7 @@ deadline_thread(void *arg)
     while (nanosleep(&left, &left) != 0 && errno == EINTR) {
     }
     if (!atomic_load_explicit(&deadline->one_is_done, memory_order_acquire)) {
-        oct_log_error("NET-STUCK", "closing took more than timeout_ms=%u", timeout_ms);
+        oct_log_warn("NET-STUCK", "closing took more than timeout_ms=%u", timeout_ms);
         _exit(deadline->exit_code);
     }
     deadline_release(deadline);

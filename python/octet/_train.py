@@ -424,7 +424,7 @@ def sweep(experiment: str | os.PathLike[str], over: Mapping[str, Any], sweep_dir
 def compare(runs: Iterable[Run | str | os.PathLike[str]], *, threshold: float | None = None) -> dict[str, Any]:
     """What `octet compare --json` says of runs, or of folders of runs: they are grouped where they differ in the seed alone.
 
-    threshold: a return; the steps, updates and seconds to it are told. Without it, it is that of the environment.
+    threshold: a return; the steps, updates and seconds to it are told. Without it, it is run.stop_at_return of the configuration.
     """
     if isinstance(runs, (str, os.PathLike, Run)):
         runs = [runs]
