@@ -402,8 +402,8 @@ room_is_short(int descriptor, uint64_t bytes)
     if (fstatvfs(descriptor, &system) != 0 || system.f_blocks == 0) {
         return false; // a file system without a size of its own, as a memfd's is
     }
-    uint64_t blocks = geteuid() == 0 ? system.f_bfree : system.f_bavail;
-    return bytes / system.f_frsize >= blocks;
+    // Not f_bfree even as root, who has no right to the reserved blocks in most containers.
+    return bytes / system.f_frsize >= system.f_bavail;
 }
 
 oct_err

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -433,8 +434,21 @@ test_file_of_a_release_with_fewer_sessions_is_read(void **state)
     }
 }
 
-// In the place of libc's: counts.
+// In the place of libc's: the room of a file system that is pretended; count.
+static const struct statvfs *pretended;
 static unsigned reservations;
+
+int
+fstatvfs(int descriptor, struct statvfs *out)
+{
+    char name[64];
+    if (pretended != NULL) {
+        *out = *pretended;
+        return 0;
+    }
+    (void)snprintf(name, sizeof(name), "/proc/self/fd/%d", descriptor);
+    return statvfs(name, out);
+}
 
 int
 posix_fallocate(int descriptor, off_t offset, off_t length)
@@ -463,6 +477,26 @@ test_file_of_a_table_without_room_is_not_made(void **state)
     assert_int_equal(replay_file_create(&file, path, &configure, reason, sizeof(reason)), OCT_OK);
     assert_true(reservations > 0);
     replay_file_close(file);
+}
+
+// Root can use the blocks that a file system reserves only with CAP_SYS_RESOURCE.
+static void
+test_reserved_blocks_are_no_room(void **state)
+{
+    (void)state;
+    const struct statvfs system = {
+        .f_frsize = 4096, .f_blocks = 1u << 20, .f_bfree = 1u << 20, .f_bavail = 1};
+    char reason[256];
+    replay_file *file;
+    wire_configure configure = test_configure(1000, WIRE_SAMPLER_UNIFORM);
+    (void)unlink(path);
+    reservations = 0;
+    pretended = &system;
+    oct_err err = replay_file_create(&file, path, &configure, reason, sizeof(reason));
+    pretended = NULL;
+    T_ERR(err, OCT_EAGAIN);
+    assert_non_null(strstr(reason, "no room for"));
+    assert_int_equal(reservations, 0);
 }
 
 // ---- a table of a million rows
@@ -667,6 +701,7 @@ main(void)
         cmocka_unit_test(test_file_is_used_by_one_and_looked_at_by_several),
         cmocka_unit_test(test_file_system_without_locks_is_no_hindrance),
         cmocka_unit_test(test_file_of_a_table_without_room_is_not_made),
+        cmocka_unit_test(test_reserved_blocks_are_no_room),
         cmocka_unit_test(test_file_damaged_anywhere_never_crashes),
         cmocka_unit_test(test_file_of_a_release_with_fewer_sessions_is_read),
         cmocka_unit_test(test_what_lies_behind_the_sessions_never_becomes_one),
