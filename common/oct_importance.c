@@ -1,6 +1,7 @@
 // Importance weights of samples that were not drawn uniformly.
 #include "common/oct_importance.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "common/oct_base.h"
@@ -12,8 +13,8 @@ oct_importance_weights(float *weight, const float *probability, uint32_t count, 
     float max_weight = 0;
     for (uint32_t i = 0; i < count; i++) {
         double scaled = (double)size * probability[i];
-        float raw = exponent > 0 ? (float)pow(scaled, -exponent) : 1;
-        weight[i] = isfinite(raw) ? raw : 1;
+        double raw = exponent > 0 && scaled > 0 ? pow(scaled, -exponent) : 1;
+        weight[i] = (float)OCT_MIN(raw, FLT_MAX);
         max_weight = OCT_MAX(max_weight, weight[i]);
     }
     for (uint32_t i = 0; i < count; i++) {
