@@ -315,6 +315,22 @@ check_replay(const oct_config *config, oct_text *text)
     }
 }
 
+// Daemons beat less often than they are looked at: a shorter time kills sound ones.
+static void
+check_hangs(const oct_config *config, oct_text *text)
+{
+    const struct {
+        const char *key;
+        double seconds;
+    } limits[] = {{"run.hang_s", config->run.hang_s}, {"run.env_hang_s", config->run.env_hang_s}};
+    for (size_t i = 0; i < OCT_COUNTOF(limits); i++) {
+        if (limits[i].seconds > 0 && limits[i].seconds < 1) {
+            oct_text_add(text, "error: %s: %g is below 1 second; allowed are 0 (never) and 1 or more\n",
+                         limits[i].key, limits[i].seconds);
+        }
+    }
+}
+
 static void
 check_learners(const oct_config *config, oct_text *text)
 {
@@ -613,6 +629,7 @@ oct_config_check(const oct_config *config, char *message, size_t message_size)
     check_network(config, &text);
     check_algo(config, &text);
     check_replay(config, &text);
+    check_hangs(config, &text);
     check_learners(config, &text);
     check_freeze(config, &text);
     check_data(config, &text);

@@ -63,7 +63,7 @@ const oct_config_key oct_config_keys[] = {
     F64(run, wall_s, 0, YEAR_S, "0", "limit on wall time in seconds; 0: no limit"),
     F64(run, hang_s, 0, 86400, "60",
         "octet train: seconds without progress after which a daemon is killed and restarted; it is "
-        "reported after half that time; 0: never"),
+        "reported after half that time; at least 1, or 0: never"),
     F64(run, env_hang_s, 0, YEAR_S, "600",
         "as run.hang_s, for a daemon that is executing environment code, which may be slow"),
     BOOL(run, deterministic, "false",

@@ -20,6 +20,7 @@
 #include "cli/run/cli_run_end.h"
 #include "cli/run/cli_supervisor.h"
 #include "cli/status/cli_screen.h"
+#include "common/oct_text.h"
 #include "net/net_url.h"
 
 #define STATUS_PERIOD_MS  250
@@ -232,11 +233,13 @@ watched(void *arg, uint32_t index, cli_watch_verdict verdict, const cli_watch_tr
     if (verdict == CLI_WATCH_BACK) {
         say(r, index, "%s goes on", name);
     } else if (verdict == CLI_WATCH_HUNG) {
-        say(r, index, "%s: no progress for %.0f s (%s): killed", name, trouble->silent_s,
+        say(r, index, "%s: no progress for %.1f s (%s): killed", name, trouble->silent_s,
             cli_watch_trouble_text(trouble));
     } else {
-        say(r, index, "%s: no progress for %.0f s (%s); killed after %.0f s (%s)", name,
-            trouble->silent_s, cli_watch_trouble_text(trouble), trouble->limit_s,
+        char limit[32];
+        say(r, index, "%s: no progress for %.1f s (%s); killed after %s s (%s)", name,
+            trouble->silent_s, cli_watch_trouble_text(trouble),
+            oct_text_double(limit, sizeof(limit), trouble->limit_s),
             trouble->in_environment ? "run.env_hang_s" : "run.hang_s");
         (void)snprintf(r->state.hang, sizeof(r->state.hang), "%s", r->state.note);
     }

@@ -717,7 +717,7 @@ class Supervisor(Case):
         wait_for(lambda: len(self.log("run", "replay").splitlines()) == 2, "replay is up again")
         run.send_signal(signal.SIGINT)
         out, _ = run.communicate(timeout=DEADLINE_S)
-        self.assertRegex(out, r"replay: no progress for \d+ s \(its event loop\); killed after 3 s "
+        self.assertRegex(out, r"replay: no progress for \d+\.\d s \(its event loop\); killed after 3 s "
                               r"\(run.hang_s\) \(log/replay.log\)\n")
         self.assertIn("replay hung and was killed, restarts in 0.1 s (log/replay.log)", out)
         self.assertEqual(self.summary()["daemons"]["replay"]["hangs"], 1)

@@ -179,6 +179,18 @@ test_atoms_need_a_range_in_single_precision(void **state)
 }
 
 static void
+test_a_sound_daemon_has_time_to_beat(void **state)
+{
+    (void)state;
+    assert_check("run.hang_s=0.999;run.env_hang_s=1e-3",
+                 "error: run.hang_s: 0.999 is below 1 second; allowed are 0 (never) and 1 or more\n"
+                 "error: run.env_hang_s: 0.001 is below 1 second; allowed are 0 (never) and 1 or "
+                 "more\n");
+    assert_check("run.hang_s=1;run.env_hang_s=1", "");
+    assert_check("run.hang_s=0;run.env_hang_s=0", "");
+}
+
+static void
 test_keys_that_contradict_each_other_are_refused(void **state)
 {
     (void)state;
@@ -642,6 +654,7 @@ main(void)
         cmocka_unit_test(test_repeated_actions_count_as_steps_of_the_environment),
         cmocka_unit_test(test_what_comes_once_has_no_least_number),
         cmocka_unit_test(test_atoms_need_a_range_in_single_precision),
+        cmocka_unit_test(test_a_sound_daemon_has_time_to_beat),
         cmocka_unit_test(test_keys_that_contradict_each_other_are_refused),
         cmocka_unit_test(test_an_average_that_nobody_may_act_with_is_refused),
         cmocka_unit_test(test_options_that_are_no_pairs_are_refused),
