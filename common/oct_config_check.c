@@ -1,5 +1,6 @@
 // Checks that the values of an experiment agree with each other, and that a resumed run differs
 // from the stored one only where it may.
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -77,6 +78,12 @@ takes_each_once(const oct_config *config)
 {
     return config->algo.name == OCT_ALGO_REINFORCE || config->algo.name == OCT_ALGO_TABLE ||
            config->algo.name == OCT_ALGO_VTRACE || oct_config_has_rollouts(config);
+}
+
+bool
+oct_config_samples_once(const oct_config *config)
+{
+    return takes_each_once(config) || config->replay.sampler == OCT_SAMPLER_FIFO;
 }
 
 // The next key from *at on, which moves, that is not at its default and has no effect with
@@ -280,6 +287,37 @@ check_sequences(const oct_config *config, oct_text *text)
     }
 }
 
+// What the budget cannot feed for certain: a window has one step or more. Where windows are drawn
+// again, the limiter's band (replay/replay_limiter.h) is at most as wide as all inserts and one
+// batch.
+static void
+check_budget(const oct_config *config, oct_text *text)
+{
+    unsigned long long env_steps = config->run.env_steps;
+    double windows = (double)env_steps / OCT_MAX(oct_action_repeat_of(config->env.options), 1u);
+    double ratio = config->replay.samples_per_insert;
+    double batch = config->learner.batch_size - oct_config_data_windows(config);
+    double middle = ratio * (double)config->replay.min_size;
+    double half = OCT_MAX(config->replay.tolerance * middle, (ratio * windows + batch + 1) / 2);
+    if (oct_config_is_offline(config) || batch > (double)config->replay.capacity) {
+        return;
+    }
+    if (oct_config_samples_once(config)) {
+        if (batch > windows) {
+            oct_text_add(text,
+                         "error: learner.batch_size: %u windows, each new, but run.env_steps: %llu "
+                         "make at most %.0f: nothing would be learned\n",
+                         config->learner.batch_size, env_steps, floor(windows));
+        }
+    } else if (ratio > 0 && ratio * windows - batch < middle - half) {
+        oct_text_add(text,
+                     "error: replay.samples_per_insert: %g lets %.3g windows be sampled in "
+                     "run.env_steps: %llu, too few for a batch of learner.batch_size: %u: nothing "
+                     "would be learned\n",
+                     ratio, ratio * windows, env_steps, config->learner.batch_size);
+    }
+}
+
 static void
 check_replay(const oct_config *config, oct_text *text)
 {
@@ -325,7 +363,8 @@ check_hangs(const oct_config *config, oct_text *text)
     } limits[] = {{"run.hang_s", config->run.hang_s}, {"run.env_hang_s", config->run.env_hang_s}};
     for (size_t i = 0; i < OCT_COUNTOF(limits); i++) {
         if (limits[i].seconds > 0 && limits[i].seconds < 1) {
-            oct_text_add(text, "error: %s: %g is below 1 second; allowed are 0 (never) and 1 or more\n",
+            oct_text_add(text,
+                         "error: %s: %g is below 1 second; allowed are 0 (never) and 1 or more\n",
                          limits[i].key, limits[i].seconds);
         }
     }
@@ -629,6 +668,7 @@ oct_config_check(const oct_config *config, char *message, size_t message_size)
     check_network(config, &text);
     check_algo(config, &text);
     check_replay(config, &text);
+    check_budget(config, &text);
     check_hangs(config, &text);
     check_learners(config, &text);
     check_freeze(config, &text);

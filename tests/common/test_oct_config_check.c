@@ -179,6 +179,36 @@ test_atoms_need_a_range_in_single_precision(void **state)
 }
 
 static void
+test_a_budget_too_small_for_one_batch_is_refused(void **state)
+{
+    (void)state;
+#define FEW                                                                                        \
+    "run.env_steps=2500;learner.batch_size=256;replay.min_size=200;replay.samples_per_insert="
+#define TOO_FEW(ratio, samples)                                                                    \
+    "error: replay.samples_per_insert: " ratio " lets " samples " windows be sampled in "          \
+    "run.env_steps: 2500, too few for a batch of learner.batch_size: 256: nothing would be "       \
+    "learned\n"
+    assert_check(FEW "0.001", TOO_FEW("0.001", "2.5"));
+    assert_check(FEW "0.001;run.deterministic=true", TOO_FEW("0.001", "2.5"));
+    assert_check(FEW "0.001;env.options=action_repeat=5", TOO_FEW("0.001", "0.5"));
+    assert_check(FEW "0.1", ""); // the band is as wide as a batch: 250 are enough
+    assert_check(FEW "0", "");
+    assert_check(FEW "0.001;replay.data=pole.data;run.updates=1", "");
+    assert_check(
+        FEW "8;replay.sampler=fifo;env.options=action_repeat=10",
+        "error: learner.batch_size: 256 windows, each new, but run.env_steps: 2500 make at "
+        "most 250: nothing would be learned\n");
+#undef TOO_FEW
+#undef FEW
+#define ONCE "algo.name=reinforce;learner.batch_size=32;algo.sequence_steps=500;run.env_steps="
+    assert_check(ONCE "32", ""); // episodes may have one step
+    assert_check(ONCE "31",
+                 "error: learner.batch_size: 32 windows, each new, but run.env_steps: 31 "
+                 "make at most 31: nothing would be learned\n");
+#undef ONCE
+}
+
+static void
 test_a_sound_daemon_has_time_to_beat(void **state)
 {
     (void)state;
@@ -654,6 +684,7 @@ main(void)
         cmocka_unit_test(test_repeated_actions_count_as_steps_of_the_environment),
         cmocka_unit_test(test_what_comes_once_has_no_least_number),
         cmocka_unit_test(test_atoms_need_a_range_in_single_precision),
+        cmocka_unit_test(test_a_budget_too_small_for_one_batch_is_refused),
         cmocka_unit_test(test_a_sound_daemon_has_time_to_beat),
         cmocka_unit_test(test_keys_that_contradict_each_other_are_refused),
         cmocka_unit_test(test_an_average_that_nobody_may_act_with_is_refused),
