@@ -5,6 +5,7 @@
 
 #include "common/oct_clock.h"
 #include "common/oct_log.h"
+#include "common/oct_text.h"
 #include "learner/learner_run_state.h"
 
 #define FINAL_TIMEOUT_S     120.0
@@ -100,6 +101,47 @@ publish_last(learner_run *run)
     }
 }
 
+// Of what came from actors.
+static void
+unlearned_explain(const learner_run *run, oct_text *why)
+{
+    const oct_config *config = run->config;
+    uint64_t windows = learner_run_source_counts(run).inserts;
+    uint32_t batch = config->learner.batch_size - oct_config_data_windows(config);
+    double ratio = config->replay.samples_per_insert;
+    bool is_once = oct_config_samples_once(config);
+    if (is_once && windows < batch) {
+        oct_text_add(why, "replay took %" PRIu64 " windows, a batch needs %" PRIu32, windows,
+                     batch);
+    } else if (!is_once && windows < config->replay.min_size) {
+        oct_text_add(why, "replay took %" PRIu64 " windows, replay.min_size is %" PRIu64, windows,
+                     config->replay.min_size);
+    } else if (!is_once && ratio > 0 && ratio * (double)windows < batch) {
+        oct_text_add(why,
+                     "replay took %" PRIu64 " windows, at replay.samples_per_insert: %g too few "
+                     "for a batch of %" PRIu32,
+                     windows, ratio, batch);
+    }
+}
+
+// Of a run that ended by itself without an update. One that diverged has told its reason.
+static void
+unlearned_tell(learner_run *run)
+{
+    oct_text why;
+    if (run->updates > 0 || run->failed || !(is_spent(run) || is_out_of_time(run))) {
+        return;
+    }
+    oct_text_init(&why, run->unlearned, sizeof(run->unlearned));
+    if (!oct_config_is_offline(run->config)) {
+        unlearned_explain(run, &why);
+    }
+    if (why.used == 0) {
+        oct_text_add(&why, "no update was made in time");
+    }
+    oct_log_warn("LEARNER-UNLEARNED", "nothing was learned: %s", run->unlearned);
+}
+
 static void
 training_end(learner_run *run, bool publish)
 {
@@ -112,6 +154,7 @@ training_end(learner_run *run, bool publish)
     }
     oct_log_notice("LEARNER-STOP", "reason=%s env_steps=%" PRIu64 " updates=%" PRIu64, run->reason,
                    learner_run_env_steps(run), run->updates);
+    unlearned_tell(run);
 }
 
 static void

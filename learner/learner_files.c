@@ -690,6 +690,7 @@ learner_files_summary(learner_run *run)
     learner_summary summary = {
         .config = run->config,
         .reason = run->reason,
+        .unlearned = run->unlearned[0] != '\0' ? run->unlearned : NULL,
         .precision = learner_publisher_precision(run->publisher),
         .result_precision = policy_precision_name(run->folder.saved_precision),
         .blas = run->blas != NULL ? run->blas : "",

@@ -122,7 +122,8 @@ struct learner_run {
     policy_spec spec;
     const char *blas;
     char run_name[POLICY_NAME_MAX];
-    char reason[128]; // why it ends, or ended
+    char reason[128];    // why it ends, or ended
+    char unlearned[128]; // why it ended without an update, or ""
 
     learner_publisher *publisher;
     learner_average *average; // learner.ema_decay; NULL: the parameters are published

@@ -140,6 +140,7 @@ learner_summary_write(const char *path, const learner_summary *summary)
     (void)json_object_set_new(root, "last_screens", screens_json(summary));
     set_count(root, "env_steps", summary->env_steps);
     set_count(root, "updates", summary->updates);
+    set_text(root, "unlearned_why", summary->unlearned);
     set_count(root, "updates_refused", summary->updates_refused);
     set_count(root, "inserts", summary->inserts);
     set_count(root, "samples", summary->samples);

@@ -10,6 +10,7 @@
 typedef struct learner_summary {
     const oct_config *config;
     const char *reason;           // "solved", "budget", "interrupted", …
+    const char *unlearned;        // why it ended without an update; NULL: it did not
     const char *precision;        // of what this process publishes
     const char *result_precision; // of policy.oct, which an earlier process may have made
     const char *blas;

@@ -447,13 +447,19 @@ print_energy(FILE *out, const json_t *summary)
     }
 }
 
-// What was done for nothing: steps that replay did not take, updates that changed nothing.
+// What was done for nothing: a run without an update, steps that replay did not take, updates that
+// changed nothing.
 static void
 print_lost(FILE *out, const json_t *summary)
 {
     const char *why = json_string_value(json_object_get(summary, "batches_rejected_why"));
+    const char *unlearned = json_string_value(json_object_get(summary, "unlearned_why"));
     double rejected = number_of(summary, "batches_rejected", 0);
     double refused = number_of(summary, "updates_refused", 0);
+    if (unlearned != NULL) {
+        fprintf(out, "  learned    nothing: %s (log/learner.log)\n",
+                cli_text_plain(unlearned, SIZE_MAX).text);
+    }
     if (rejected > 0) {
         cli_plain_text plain = cli_text_plain(why != NULL ? why : "", SIZE_MAX);
         fprintf(out, "  rejected   %.0f batches by replay%s%s (log/replay.log)\n", rejected,

@@ -753,6 +753,7 @@ class Supervisor(Case):
                               code=1, FAKE_ACTOR="abort", FAKE_LEARNER="idle")
         self.assertRegex(err, r"(actor-0|evaluator) crashed 5 times in a row, last time: was killed by "
                               r"signal 6 \(Aborted\); for details run 'octet env check \S+/lib.so'; the")
+        self.assertIn("\n  learned    nothing: no window came (log/learner.log)\n", out)
         for text in ["policy ", "next ", "resume "]:
             self.assertNotIn(f"\n  {text}", out)
         self.assertEqual({path.name for path in (self.home / "run").iterdir()},

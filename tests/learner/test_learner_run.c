@@ -460,6 +460,39 @@ test_run_gives_a_dead_evaluators_order_to_the_next(void **state)
     run_stop(run, "interrupted");
 }
 
+// The reason that summary.json has.
+static void
+assert_unlearned(const char *why)
+{
+    learner_run *run = run_joined(false);
+    run_stepped(run, config.run.env_steps);
+    learner_run_tick(run);
+    assert_int_equal(learner_run_phase(run), LEARNER_DONE);
+    learner_run_save(run);
+    learner_run_destroy(run);
+    json_t *summary = summary_read();
+    assert_reason(summary, "budget");
+    assert_string_equal(json_string_value(json_object_get(summary, "unlearned_why")), why);
+    json_decref(summary);
+}
+
+static void
+test_run_without_an_update_says_why(void **state)
+{
+    (void)state;
+    config.run.env_steps = 1000;
+    config.replay.min_size = 5000;
+    assert_unlearned("replay took 1000 windows, replay.min_size is 5000");
+    config.replay.min_size = 10;
+    assert_unlearned("no update was made in time");
+    config.learner.batch_size = 2000;
+    config.replay.samples_per_insert = 1.5;
+    assert_unlearned("replay took 1000 windows, at replay.samples_per_insert: 1.5 too few for a "
+                     "batch of 2000");
+    config.replay.sampler = OCT_SAMPLER_FIFO;
+    assert_unlearned("replay took 1000 windows, a batch needs 2000");
+}
+
 // What is said while it ticks.
 static char *
 said_in_tick(learner_run *run)
@@ -616,6 +649,7 @@ main(void)
         T(test_run_drops_priorities_of_a_dead_replay),
         T(test_run_counts_steps_that_replay_took),
         T(test_run_ends_at_its_budget_without_an_evaluator),
+        T(test_run_without_an_update_says_why),
         T(test_run_ends_with_a_final_evaluation),
         T(test_run_that_is_short_waits_for_its_evaluator),
         T(test_run_gives_up_an_evaluator_that_does_not_come),

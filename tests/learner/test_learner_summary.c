@@ -97,7 +97,8 @@ test_summary_has_its_keys(void **state)
                                        "agreement",     "divergence",
                                        "actor_seconds", "bytes",
                                        "blas",          "version",
-                                       "commit",        "updates_refused"};
+                                       "commit",        "updates_refused",
+                                       "unlearned_why"};
     learner_summary summary = summary_of();
     summary.solved = summary.has_last = true;
     summary.result = (learner_eval_result){.stage = LEARNER_EVAL_RESULT,
