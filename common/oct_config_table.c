@@ -126,10 +126,11 @@ const oct_config_key oct_config_keys[] = {
         "largest norm of a gradient; larger gradients are scaled down to it; 0: off"),
     F64(algo, reward_clip, 0, 1e12, "0", "clip each step's reward to [-x, x]; 0: off"),
     U32(algo, target_period, 1, 1e9, "100",
-        "learner updates between two updates of the target network"),
+        "learner updates between two updates of the target network; with algo.policy_delay, it is "
+        "updated when both divide the number of the update"),
     F64(algo, target_rate, 1e-9, 1, "1",
         "weight of the online network in an update of the target network; 1: a copy, below 1: a "
-        "soft update (Polyak averaging)"),
+        "soft update (Polyak averaging); below about 1e-5, fp32 rounds most steps away"),
     BOOL(algo, distributional, "false",
          "dqn: learn the distribution of the return on algo.atoms atoms (C51)"),
     BOOL(algo, dueling, "false", "dqn: use value and advantage streams (dueling networks)"),
@@ -191,7 +192,7 @@ const oct_config_key oct_config_keys[] = {
         "acted (rho-bar of V-trace)"),
     F64(algo, trace_max, 0, 1e6, "1",
         "vtrace: upper limit of the ratios by which errors of later steps are carried back "
-        "(c-bar); at most algo.ratio_max"),
+        "(c-bar); at most algo.ratio_max; 0: errors are not carried back"),
     F64(algo, entropy_cost, 0, 1e6, "0.01",
         "reinforce, ppo, a2c, vtrace, trpo: weight of the policy's entropy in the loss"),
     F64_OR(algo, entropy_cost_final, "same", offsetof(oct_config, algo.entropy_cost_final_is_same),
@@ -247,13 +248,14 @@ const oct_config_key oct_config_keys[] = {
     WORD(algo, window, "n_step sequence rollout", "n_step",
          "external: what a batch contains: transitions of algo.n_step steps; sequences of "
          "algo.sequence_steps rows that may begin anywhere; or rollouts of algo.sequence_steps "
-         "steps of every environment by the newest policy, each used once"),
+         "steps of every environment by the newest policy, each used once, for which "
+         "algo.sequence_steps and learner.batch_size have the defaults of ppo"),
     WORD(algo, head, "auto values logits atoms tanh gaussian tanh_gaussian", "auto",
          "external: meaning of the network's outputs; auto: values for discrete actions, tanh for "
          "actions in a box"),
     F64(algo, client_wait_s, 0, YEAR_S, "60",
         "external: seconds to wait for a process that learns, at the start and after one has left; "
-        "then the run ends"),
+        "then the run ends; 0: do not wait"),
 
     U32(learner, count, 1, 64, "1",
         "learners that share each batch, as processes on one machine or, under mpirun, on several; "
@@ -276,7 +278,7 @@ const oct_config_key oct_config_keys[] = {
          "of whole batches of its own and applies them to the shared parameters"),
     U32(learner, staleness_max, 0, 1e6, "32",
         "learner.asynchronous: discard a gradient if other learners have applied more than this "
-        "many since its parameters were fetched"),
+        "many since its parameters were fetched; 0: if any has"),
     U32(learner, publish_period, 1, 1e9, "100", "updates between policy versions"),
     F64(learner, publish_s, 0, YEAR_S, "0",
         "seconds after which to publish a version even before publish_period; 0: off"),
@@ -352,7 +354,8 @@ const oct_config_key oct_config_keys[] = {
            "exponent x of how long random actions are repeated: for n steps, with P(n >= k) = k^(1 "
            "- x); 2 gives long repeats; none: one step"),
     U64(actor, epsilon_anneal_steps, 0, 1e15, "10000",
-        "environment steps over which epsilon falls from 1 to the ladder's value"),
+        "environment steps over which epsilon falls from 1 to the ladder's value; 0: it begins "
+        "there"),
     F64(actor, noise, 0, 10, "0.2",
         "box actions: standard deviation of the exploration noise, as a share of half the actions' "
         "range"),
@@ -371,7 +374,7 @@ const oct_config_key oct_config_keys[] = {
         "correlation between the noise of one step and the next; 0: independent"),
     U64(actor, random_steps, 0, 1e15, "0",
         "box actions: environment steps at the start, over all actors, in which actions are "
-        "uniformly random"),
+        "uniformly random; 0: none"),
     U32(actor, batch_steps, 1, 65536, "512",
         "environment steps in a full batch; fewer if replay.capacity is small"),
     F64(actor, flush_s, 0.0001, 3600, "0.02",
@@ -399,9 +402,9 @@ const oct_config_key oct_config_keys[] = {
          "each window once; fixed, as the capacity is"),
     F64(replay, priority_exponent, 0, 10, "0.6",
         "priority exponent: a priority is the absolute TD error (the KL divergence if values are "
-        "distributions) to this power; fixed, as the capacity is"),
+        "distributions) to this power; 0: uniform; fixed, as the capacity is"),
     F64(replay, importance_exponent, 0, 10, "0.2",
-        "importance-sampling exponent: a weight is 1/p to this power"),
+        "importance-sampling exponent: a weight is 1/p to this power; 0: no correction"),
     F64_OR(
         replay, importance_exponent_final, "same",
         offsetof(oct_config, replay.importance_exponent_final_is_same), 0, 10, "same",
@@ -410,7 +413,8 @@ const oct_config_key oct_config_keys[] = {
         "windows sampled for each window inserted; 0: no limit"),
     F64(replay, tolerance, 0, 1e6, "0.1",
         "allowed deviation from that ratio in either direction, as a share of min_size * "
-        "samples_per_insert"),
+        "samples_per_insert; it is at least what one message of an actor and one request for "
+        "samples need, also with 0"),
     TEXT(replay, path, "replay.oct",
          "octet train: file in the run folder in which replay keeps its table, so that nothing is "
          "lost if replay is killed; none: in memory only"),
