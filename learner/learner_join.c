@@ -149,7 +149,7 @@ join_algorithm(learner_run *run, const policy_spec *environment, char *reason, s
     OCT_TRY(policy_spec_check(&run->spec, reason, reason_size));
     learner_source_options source = source_options(run, run->config->learner.batch_size);
     OCT_TRY(learner_source_check(&source, reason, reason_size));
-    OCT_TRY(learner_publisher_check(run->publisher, &run->spec, reason, reason_size));
+    OCT_TRY(learner_publisher_check(run->config, &run->spec, reason, reason_size));
     oct_config *own = oct_alloc(sizeof(*own));
     learner_group_config(run->options.lg, run->config, own);
     oct_err err = algo_create(&run->algorithm, run->nn, own, &run->spec, run->config->run.seed);

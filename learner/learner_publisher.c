@@ -186,15 +186,15 @@ learner_publisher_observed(const learner_publisher *publisher)
 // ---- publishing
 
 oct_err
-learner_publisher_check(const learner_publisher *publisher, const policy_spec *spec, char *reason,
+learner_publisher_check(const oct_config *config, const policy_spec *spec, char *reason,
                         size_t reason_size)
 {
-    policy_image measured = {.spec = *spec, .precision = precision_of(publisher->config)};
+    policy_image measured = {.spec = *spec, .precision = precision_of(config)};
     size_t bytes = policy_encoded_size(&measured) + POLICY_NAME_MAX;
     if (bytes > POLICY_BYTES_MAX) {
         (void)snprintf(reason, reason_size,
-                       "a policy of %zu bytes in %s exceeds the limit of %u; make network.hidden "
-                       "smaller, or lower policy.precision",
+                       "network.hidden: a policy of %zu bytes in %s exceeds the limit of %u; make "
+                       "the layers smaller, or lower policy.precision",
                        bytes, policy_precision_name(measured.precision), POLICY_BYTES_MAX);
         return OCT_EINVAL;
     }

@@ -32,9 +32,8 @@ void learner_publisher_destroy(learner_publisher *publisher); // NULL is a no-op
 
 const char *learner_publisher_precision(const learner_publisher *publisher); // "int8"
 // Whether policies of spec are small enough to be sent; if not, OCT_EINVAL and why.
-OCT_CHECKED oct_err learner_publisher_check(const learner_publisher *publisher,
-                                            const policy_spec *spec, char *reason,
-                                            size_t reason_size);
+OCT_CHECKED oct_err learner_publisher_check(const oct_config *config, const policy_spec *spec,
+                                            char *reason, size_t reason_size);
 // Quantisation-aware training, when the configuration wants it: algorithm learns through what the
 // quantizer makes of its parameters, until destroy. Makes observed, too, where spec normalises. May
 // be called again for another algorithm.

@@ -19,7 +19,9 @@
 #include "envs/env_child.h"
 #include "learner/learner_environment.h"
 #include "learner/learner_init.h"
+#include "learner/learner_publisher.h"
 #include "learner/learner_source.h"
+#include "quantizer/quantizer_scaling.h"
 #include "replay/replay_config.h"
 #include "replay/replay_data.h"
 
@@ -81,7 +83,9 @@ network_check(cli_environment *out, const oct_config *config, const octet_env_sp
     learner_environment_of(&spec, &own.wire);
     algo_wants wants;
     OCT_TRY(algo_make_spec(config, &spec, &wants, reason, reason_size));
+    spec.normalise = config->policy.scale_observations && quantizer_is_scalable(&spec);
     OCT_TRY(policy_spec_check(&spec, reason, reason_size));
+    OCT_TRY(learner_publisher_check(config, &spec, reason, reason_size));
     return table_check(config, &spec, &wants, reason, reason_size);
 }
 

@@ -116,6 +116,16 @@ test_plug_ins_that_crash_or_hang_do_so_alone(void **state)
 }
 
 static void
+test_policies_that_are_too_large_to_be_sent_are_refused(void **state)
+{
+    (void)state;
+    set("env.id", "CartPole-v1");
+    set("network.hidden", "[65536, 65536]");
+    refused("network.hidden: a policy of 4296409385 bytes in int8 exceeds the limit");
+    assert_int_equal(check(AMPLE_MS), OCT_EINVAL);
+}
+
+static void
 test_options_that_an_environment_does_not_take_are_refused(void **state)
 {
     (void)state;
@@ -190,6 +200,7 @@ main(void)
         TEST(test_environments_that_cannot_be_opened_are_refused),
         TEST(test_environments_that_no_policy_can_be_trained_on_are_refused),
         TEST(test_plug_ins_that_crash_or_hang_do_so_alone),
+        TEST(test_policies_that_are_too_large_to_be_sent_are_refused),
         TEST(test_options_that_an_environment_does_not_take_are_refused),
         TEST(test_algorithms_and_networks_have_to_suit_the_environment),
         TEST(test_replay_has_to_hold_what_is_learned_from),

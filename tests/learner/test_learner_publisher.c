@@ -25,7 +25,7 @@ publisher_begin(uint64_t last_version)
     T_OK(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)));
     assert_true(policy_spec_params(&spec) <= OCT_COUNTOF(params));
     learner_publisher *publisher = learner_publisher_create(&config);
-    T_OK(learner_publisher_check(publisher, &spec, reason, sizeof(reason)));
+    T_OK(learner_publisher_check(&config, &spec, reason, sizeof(reason)));
     const learner_publisher_options options = {.spec = &spec,
                                                .run_id = 7,
                                                .run_name = "publisher",
@@ -92,7 +92,7 @@ test_a_policy_that_is_too_large_is_refused(void **state)
     policy_spec large = spec;
     large.layers[0].outputs = large.layers[1].inputs = POLICY_WIDTH_MAX;
     large.layers[0].inputs = POLICY_WIDTH_MAX;
-    T_ERR(learner_publisher_check(publisher, &large, reason, sizeof(reason)), OCT_EINVAL);
+    T_ERR(learner_publisher_check(&config, &large, reason, sizeof(reason)), OCT_EINVAL);
     assert_non_null(strstr(reason, "network.hidden"));
     learner_publisher_destroy(publisher);
 }
