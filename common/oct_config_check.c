@@ -1,5 +1,6 @@
 // Checks that the values of an experiment agree with each other, and that a resumed run differs
 // from the stored one only where it may.
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -59,10 +60,18 @@ check_network(const oct_config *config, oct_text *text)
                          ? "network.critic_hidden"
                          : "network.hidden (network.critic_hidden: [])");
     }
-    if (!((float)config->algo.value_min < (float)config->algo.value_max)) { // as atoms are kept
+    float low = (float)config->algo.value_min, high = (float)config->algo.value_max; // as kept
+    float step = (high - low) / (float)(config->algo.atoms - 1);
+    if (!(low < high)) {
         oct_text_add(text, "error: algo.value_min: %.9g is not below algo.value_max %.9g%s\n",
                      config->algo.value_min, config->algo.value_max,
                      config->algo.value_min < config->algo.value_max ? " in single precision" : "");
+    } else if (step < FLT_MIN) { // its inverse may be infinite
+        oct_text_add(text,
+                     "error: algo.value_max: %.9g is only %.3g above algo.value_min: algo.atoms: "
+                     "%u need at least %.3g\n",
+                     config->algo.value_max, config->algo.value_max - config->algo.value_min,
+                     config->algo.atoms, (double)FLT_MIN * (config->algo.atoms - 1));
     }
     if (config->network.conv.count + config->network.hidden.count > OCT_CONFIG_INTS_MAX) {
         oct_text_add(
@@ -472,7 +481,9 @@ check_data(const oct_config *config, oct_text *text)
     bool is_offline = oct_config_is_offline(config);
     if (!has_data(config)) {
         if (config->replay.data_share < 1) {
-            oct_text_add(text, "error: replay.data_share: %g of replay.data: none\n",
+            oct_text_add(text,
+                         "error: replay.data_share: %g, but replay.data is none; allowed is 1 "
+                         "without a data set\n",
                          config->replay.data_share);
         }
         return;
@@ -611,8 +622,8 @@ check_average(const oct_config *config, oct_text *text)
     };
     for (size_t i = 0; config->learner.ema_decay > 0 && i < OCT_COUNTOF(never); i++) {
         if (never[i].is_set) {
-            oct_text_add(text, "error: learner.ema_decay: does not work with this experiment: %s\n",
-                         never[i].what);
+            oct_text_add(text, "error: learner.ema_decay: %g, but %s; allowed is 0\n",
+                         config->learner.ema_decay, never[i].what);
         }
     }
 }

@@ -176,6 +176,10 @@ test_atoms_need_a_range_in_single_precision(void **state)
                  "precision\n");
     assert_check("algo.value_min=2;algo.value_max=1.5",
                  "error: algo.value_min: 2 is not below algo.value_max 1.5\n");
+    assert_check("algo.value_min=0;algo.value_max=1e-38",
+                 "error: algo.value_max: 1e-38 is only 1e-38 above algo.value_min: algo.atoms: 51 "
+                 "need at least 5.88e-37\n");
+    assert_check("algo.value_min=0;algo.value_max=6e-37", "");
 }
 
 static void
@@ -261,7 +265,8 @@ test_keys_that_contradict_each_other_are_refused(void **state)
     assert_vtrace();
     assert_check("replay.data=pole.data;run.updates=1", "");
     assert_check("replay.data=pole.data;replay.data_share=0.25", "");
-    assert_check("replay.data_share=0.25", "error: replay.data_share: 0.25 of replay.data: none\n");
+    assert_check("replay.data_share=0.25", "error: replay.data_share: 0.25, but replay.data is "
+                                           "none; allowed is 1 without a data set\n");
     assert_check("replay.data=pole.data;replay.data_share=0.25;learner.batch_size=1",
                  "error: replay.data_share: 0.25 of learner.batch_size 1 are 0 windows; there must "
                  "be some of each kind\n");
@@ -292,21 +297,24 @@ static void
 test_an_average_that_nobody_may_act_with_is_refused(void **state)
 {
     (void)state;
-#define REFUSED "error: learner.ema_decay: does not work with this experiment: "
+#define REFUSED "error: learner.ema_decay: 0.99, but "
     assert_check("learner.ema_decay=0.99", "");
     assert_check("algo.name=sac;learner.ema_decay=0.99", "");
     assert_check("learner.ema_decay=0.99;algo.noisy=true",
-                 REFUSED "algo.noisy explores with the parameters that it trains\n");
+                 REFUSED "algo.noisy explores with the parameters that it trains; allowed is 0\n");
     assert_check(
         "learner.ema_decay=0.99;algo.name=reinforce;learner.batch_size=8;replay.min_size=16",
         REFUSED "algo.name: reinforce, table, ppo, a2c, vtrace and trpo learn from steps of the "
-                "very policy that they train\n");
-    assert_check("learner.ema_decay=0.99;algo.name=external", REFUSED
-                 "algo.name: external publishes the parameters that its own process sends\n");
-    assert_check("learner.ema_decay=0.99;learner.count=2;learner.asynchronous=true",
-                 REFUSED "learner.asynchronous does not keep the parameters of each update\n");
-    assert_check("learner.ema_decay=0.99;learner.quantisation_aware=true",
-                 REFUSED "learner.quantisation_aware trains with the weights that are published\n");
+                "very policy that they train; allowed is 0\n");
+    assert_check(
+        "learner.ema_decay=0.99;algo.name=external", REFUSED
+        "algo.name: external publishes the parameters that its own process sends; allowed is 0\n");
+    assert_check(
+        "learner.ema_decay=0.99;learner.count=2;learner.asynchronous=true",
+        REFUSED "learner.asynchronous does not keep the parameters of each update; allowed is 0\n");
+    assert_check(
+        "learner.ema_decay=0.99;learner.quantisation_aware=true", REFUSED
+        "learner.quantisation_aware trains with the weights that are published; allowed is 0\n");
 #undef REFUSED
 }
 
