@@ -261,8 +261,6 @@ OCT_CHECKED oct_err oct_config_check_resume(const oct_config *before, const oct_
 // Whether actors make a batch, a rollout of algo.sequence_steps steps of every environment, with a
 // version, and wait for the next (docs/decisions/0031-rollouts.md).
 bool oct_config_has_rollouts(const oct_config *config);
-// Whether each window is learned from once, so that a batch needs as many new ones as it has.
-bool oct_config_samples_once(const oct_config *config);
 // Rows of such a rollout of one environment, at most: its steps, an end row for every fourth, and
 // two more. What would not fit ends a rollout early.
 uint32_t oct_config_rollout_rows(uint32_t steps);

@@ -28,6 +28,8 @@ extern const oct_config_algo oct_config_algos[OCT_ALGOS]; // by oct_algo_name
 uint32_t oct_config_n_step(const oct_config *config);
 // Widths of critics: network.critic_hidden, or, where that is empty, network.hidden. Borrowed.
 const oct_config_ints *oct_config_critic_hidden(const oct_config *config);
+// Whether windows are sequences that are learned from once, whatever replay.sampler says.
+bool oct_config_takes_each_once(const oct_config *config);
 // NULL: the algorithm does not list the key.
 const oct_config_use *oct_config_use_find(oct_algo_name name, const char *key);
 // Whether key has an effect with this algorithm. Those that no algorithm lists have with all.

@@ -1,5 +1,4 @@
-// Checks that the values of an experiment agree with each other, and that a resumed run differs
-// from the stored one only where it may.
+// Checks that the values of an experiment agree with each other.
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -81,18 +80,11 @@ check_network(const oct_config *config, oct_text *text)
     }
 }
 
-// Whether windows are sequences that are learned from once, whatever replay.sampler says.
-static bool
-takes_each_once(const oct_config *config)
+bool
+oct_config_takes_each_once(const oct_config *config)
 {
     return config->algo.name == OCT_ALGO_REINFORCE || config->algo.name == OCT_ALGO_TABLE ||
            config->algo.name == OCT_ALGO_VTRACE || oct_config_has_rollouts(config);
-}
-
-bool
-oct_config_samples_once(const oct_config *config)
-{
-    return takes_each_once(config) || config->replay.sampler == OCT_SAMPLER_FIFO;
 }
 
 // The next key from *at on, which moves, that is not at its default and has no effect with
@@ -273,7 +265,7 @@ check_rollouts(const oct_config *config, oct_text *text)
 static void
 check_sequences(const oct_config *config, oct_text *text)
 {
-    if (!takes_each_once(config) || oct_config_has_rollouts(config)) {
+    if (!oct_config_takes_each_once(config) || oct_config_has_rollouts(config)) {
         return;
     }
     uint64_t windows = config->learner.batch_size;
@@ -311,7 +303,7 @@ check_budget(const oct_config *config, oct_text *text)
     if (oct_config_is_offline(config) || batch > (double)config->replay.capacity) {
         return;
     }
-    if (oct_config_samples_once(config)) {
+    if (oct_config_takes_each_once(config) || config->replay.sampler == OCT_SAMPLER_FIFO) {
         if (batch > windows) {
             oct_text_add(text,
                          "error: learner.batch_size: %u windows, each new, but run.env_steps: %llu "
@@ -330,7 +322,7 @@ check_budget(const oct_config *config, oct_text *text)
 static void
 check_replay(const oct_config *config, oct_text *text)
 {
-    bool has_minimum = !takes_each_once(config);
+    bool has_minimum = !oct_config_takes_each_once(config);
     if (has_minimum && config->replay.min_size > config->replay.capacity) {
         oct_text_add(text,
                      "error: replay.min_size: %llu is more than replay.capacity %llu: sampling "
@@ -498,7 +490,7 @@ check_data(const oct_config *config, oct_text *text)
         oct_text_add(text, "error: run.updates: 0 sets no end, which learning from replay.data "
                            "alone needs; allowed is at least 1\n");
     }
-    if (takes_each_once(config)) {
+    if (oct_config_takes_each_once(config)) {
         char word[OCT_CONFIG_NAME_MAX];
         oct_text_add(text,
                      "error: replay.data: algo.name: %s cannot learn from recorded steps; it "
@@ -571,7 +563,7 @@ check_shards(const oct_config *config, oct_text *text)
                          shards, refused[i].why);
         }
     }
-    if (!takes_each_once(config) && config->replay.min_size <= config->replay.capacity &&
+    if (!oct_config_takes_each_once(config) && config->replay.min_size <= config->replay.capacity &&
         config->replay.min_size > oct_config_shard_capacity(config)) {
         oct_text_add(text,
                      "error: replay.min_size: %llu exceeds the %llu rows of replay.capacity that "
@@ -610,8 +602,9 @@ check_average(const oct_config *config, oct_text *text)
         bool is_set;
         const char *what;
     } never[] = {
-        {takes_each_once(config), "algo.name: reinforce, table, ppo, a2c, vtrace and trpo learn "
-                                  "from steps of the very policy that they train"},
+        {oct_config_takes_each_once(config),
+         "algo.name: reinforce, table, ppo, a2c, vtrace and trpo learn "
+         "from steps of the very policy that they train"},
         {config->algo.name == OCT_ALGO_EXTERNAL,
          "algo.name: external publishes the parameters that its own process sends"},
         {config->algo.noisy, "algo.noisy explores with the parameters that it trains"},
@@ -637,7 +630,7 @@ check_turns(const oct_config *config, oct_text *text)
         const char *what;
     } no_turns[] = {
         {config->actor.when_full == OCT_WHEN_FULL_DROP, "actor.when_full: drop loses steps"},
-        {takes_each_once(config),
+        {oct_config_takes_each_once(config),
          "algo.name: reinforce, table, ppo, a2c, vtrace and trpo take each window once"},
         {config->algo.name == OCT_ALGO_EXTERNAL,
          "algo.name: external learns in a process that has no turns"},
@@ -696,134 +689,4 @@ oct_config_check(const oct_config *config, char *message, size_t message_size)
                      config->evaluation.screen_episodes, config->evaluation.episodes);
     }
     return text.used > 0 || text.truncated ? OCT_EINVAL : OCT_OK;
-}
-
-// ---- resuming
-
-// A plug-in is known by its file: its folder may have another place now.
-static const char *
-env_name(const char *id)
-{
-    size_t length = strlen(id);
-    const char *slash = strrchr(id, '/');
-    bool is_file = length > 3 && strcmp(id + length - 3, ".so") == 0;
-    return is_file && slash != NULL ? slash + 1 : id;
-}
-
-static void
-warn_text(oct_text *text, const char *key, const char *before, const char *now)
-{
-    if (strcmp(before, now) != 0) {
-        oct_text_add(text,
-                     "warning: %s: '%s', but the run had '%s' so far; what it has learned depends "
-                     "on the old value\n",
-                     key, now, before);
-    }
-}
-
-static void
-warn_number(oct_text *text, const char *key, double before, double now)
-{
-    char old_value[32], new_value[32];
-    if (before != now) {
-        oct_text_add(text,
-                     "warning: %s: %s, but the run had %s so far; what it has learned depends on "
-                     "the old value\n",
-                     key, oct_text_double(new_value, sizeof(new_value), now),
-                     oct_text_double(old_value, sizeof(old_value), before));
-    }
-}
-
-static void
-refuse_of_table(oct_text *text, const char *name, const oct_config *before, const oct_config *now)
-{
-    char old_value[OCT_CONFIG_VALUE_MAX], new_value[OCT_CONFIG_VALUE_MAX];
-    const oct_config_key *key = oct_config_key_find("replay", name);
-    oct_text_add(text,
-                 "error: replay.%s: %s, but the table of the run to resume was made with %s; %s\n",
-                 name, oct_config_value_print(now, key, new_value),
-                 oct_config_value_print(before, key, old_value),
-                 now->run.deterministic ? "start a new run"
-                                        : "for an empty table set replay.path to a new file, or to "
-                                          "none");
-}
-
-// What a table is made with. Another algorithm is refused by the checkpoint.
-static oct_err
-check_resume_table(const oct_config *before, const oct_config *now, oct_text *text)
-{
-    bool has_sampler = before->algo.name == now->algo.name && !takes_each_once(now);
-    if (oct_config_shard_capacity(before) != oct_config_shard_capacity(now)) {
-        refuse_of_table(text, "capacity", before, now);
-    }
-    if (has_sampler && before->replay.sampler != now->replay.sampler) {
-        refuse_of_table(text, "sampler", before, now);
-    }
-    if (has_sampler && now->replay.sampler == OCT_SAMPLER_PRIORITIZED &&
-        before->replay.priority_exponent != now->replay.priority_exponent) {
-        refuse_of_table(text, "priority_exponent", before, now);
-    }
-    return text->used > 0 ? OCT_EINVAL : OCT_OK;
-}
-
-// A shard may be added; none goes, and what each keeps is its table's.
-static oct_err
-check_resume_tables(const oct_config *before, const oct_config *now, oct_text *text)
-{
-    uint32_t had = oct_config_shards(before), has = oct_config_shards(now);
-    uint64_t each = oct_config_shard_capacity(before);
-    if (oct_config_is_offline(before) || oct_config_is_offline(now)) {
-        return OCT_OK; // a data set is a table of its own
-    }
-    if (has < had) {
-        oct_text_add(text,
-                     "error: replay.shards: %u, but the run to resume has rows in %u shards; name "
-                     "all of them (replay.shards, net.replay)\n",
-                     has, had);
-        return OCT_EINVAL;
-    }
-    if (has > had && oct_config_shard_capacity(now) != each) {
-        oct_text_add(text,
-                     "error: replay.capacity: %llu rows in %u shards, but each shard of the run to "
-                     "resume keeps %llu rows; set %llu\n",
-                     (unsigned long long)now->replay.capacity, has, (unsigned long long)each,
-                     (unsigned long long)(each * has));
-        return OCT_EINVAL;
-    }
-    return check_resume_table(before, now, text);
-}
-
-oct_err
-oct_config_check_resume(const oct_config *before, const oct_config *now, bool has_tables,
-                        char *message, size_t message_size)
-{
-    oct_text text;
-    oct_text_init(&text, message, message_size);
-    if (strcmp(env_name(before->env.id), env_name(now->env.id)) != 0) {
-        oct_text_add(&text,
-                     "error: env.id: %s, but the run to resume has learned %s; start a new run\n",
-                     now->env.id, before->env.id);
-        return OCT_EINVAL;
-    }
-    if (strcmp(before->env.options, now->env.options) != 0) {
-        oct_text_add(&text,
-                     "error: env.options: '%s', but the run to resume has learned with '%s'; "
-                     "returns would not be comparable; start a new run\n",
-                     now->env.options, before->env.options);
-        return OCT_EINVAL;
-    }
-    if (strcmp(before->learner.init_from, now->learner.init_from) != 0) {
-        oct_text_add(&text,
-                     "error: learner.init_from: '%s', but the run to resume started from '%s'; "
-                     "start a new run\n",
-                     now->learner.init_from, before->learner.init_from);
-        return OCT_EINVAL;
-    }
-    if (has_tables) {
-        OCT_TRY(check_resume_tables(before, now, &text));
-    }
-    warn_text(&text, "env.mjcf_dir", before->env.mjcf_dir, now->env.mjcf_dir);
-    warn_number(&text, "algo.discount", before->algo.discount, now->algo.discount);
-    warn_number(&text, "algo.reward_clip", before->algo.reward_clip, now->algo.reward_clip);
-    return OCT_OK;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/oct_clock.h"
+#include "common/oct_config_algos.h"
 #include "common/oct_log.h"
 #include "common/oct_text.h"
 #include "learner/learner_run_state.h"
@@ -109,7 +110,7 @@ unlearned_explain(const learner_run *run, oct_text *why)
     uint64_t windows = learner_run_source_counts(run).inserts;
     uint32_t batch = config->learner.batch_size - oct_config_data_windows(config);
     double ratio = config->replay.samples_per_insert;
-    bool is_once = oct_config_samples_once(config);
+    bool is_once = oct_config_takes_each_once(config) || config->replay.sampler == OCT_SAMPLER_FIFO;
     if (is_once && windows < batch) {
         oct_text_add(why, "replay took %" PRIu64 " windows, a batch needs %" PRIu32, windows,
                      batch);

@@ -1,0 +1,134 @@
+// Checks that a resumed run differs from the stored one only where it may.
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "common/oct_config_algos.h"
+#include "common/oct_text.h"
+
+// A plug-in is known by its file: its folder may have another place now.
+static const char *
+env_name(const char *id)
+{
+    size_t length = strlen(id);
+    const char *slash = strrchr(id, '/');
+    bool is_file = length > 3 && strcmp(id + length - 3, ".so") == 0;
+    return is_file && slash != NULL ? slash + 1 : id;
+}
+
+static void
+warn_text(oct_text *text, const char *key, const char *before, const char *now)
+{
+    if (strcmp(before, now) != 0) {
+        oct_text_add(text,
+                     "warning: %s: '%s', but the run had '%s' so far; what it has learned depends "
+                     "on the old value\n",
+                     key, now, before);
+    }
+}
+
+static void
+warn_number(oct_text *text, const char *key, double before, double now)
+{
+    char old_value[32], new_value[32];
+    if (before != now) {
+        oct_text_add(text,
+                     "warning: %s: %s, but the run had %s so far; what it has learned depends on "
+                     "the old value\n",
+                     key, oct_text_double(new_value, sizeof(new_value), now),
+                     oct_text_double(old_value, sizeof(old_value), before));
+    }
+}
+
+static void
+refuse_of_table(oct_text *text, const char *name, const oct_config *before, const oct_config *now)
+{
+    char old_value[OCT_CONFIG_VALUE_MAX], new_value[OCT_CONFIG_VALUE_MAX];
+    const oct_config_key *key = oct_config_key_find("replay", name);
+    oct_text_add(text,
+                 "error: replay.%s: %s, but the table of the run to resume was made with %s; %s\n",
+                 name, oct_config_value_print(now, key, new_value),
+                 oct_config_value_print(before, key, old_value),
+                 now->run.deterministic ? "start a new run"
+                                        : "for an empty table set replay.path to a new file, or to "
+                                          "none");
+}
+
+// What a table is made with. Another algorithm is refused by the checkpoint.
+static oct_err
+check_resume_table(const oct_config *before, const oct_config *now, oct_text *text)
+{
+    bool has_sampler = before->algo.name == now->algo.name && !oct_config_takes_each_once(now);
+    if (oct_config_shard_capacity(before) != oct_config_shard_capacity(now)) {
+        refuse_of_table(text, "capacity", before, now);
+    }
+    if (has_sampler && before->replay.sampler != now->replay.sampler) {
+        refuse_of_table(text, "sampler", before, now);
+    }
+    if (has_sampler && now->replay.sampler == OCT_SAMPLER_PRIORITIZED &&
+        before->replay.priority_exponent != now->replay.priority_exponent) {
+        refuse_of_table(text, "priority_exponent", before, now);
+    }
+    return text->used > 0 ? OCT_EINVAL : OCT_OK;
+}
+
+// A shard may be added; none goes, and what each keeps is its table's.
+static oct_err
+check_resume_tables(const oct_config *before, const oct_config *now, oct_text *text)
+{
+    uint32_t had = oct_config_shards(before), has = oct_config_shards(now);
+    uint64_t each = oct_config_shard_capacity(before);
+    if (oct_config_is_offline(before) || oct_config_is_offline(now)) {
+        return OCT_OK; // a data set is a table of its own
+    }
+    if (has < had) {
+        oct_text_add(text,
+                     "error: replay.shards: %u, but the run to resume has rows in %u shards; name "
+                     "all of them (replay.shards, net.replay)\n",
+                     has, had);
+        return OCT_EINVAL;
+    }
+    if (has > had && oct_config_shard_capacity(now) != each) {
+        oct_text_add(text,
+                     "error: replay.capacity: %llu rows in %u shards, but each shard of the run to "
+                     "resume keeps %llu rows; set %llu\n",
+                     (unsigned long long)now->replay.capacity, has, (unsigned long long)each,
+                     (unsigned long long)(each * has));
+        return OCT_EINVAL;
+    }
+    return check_resume_table(before, now, text);
+}
+
+oct_err
+oct_config_check_resume(const oct_config *before, const oct_config *now, bool has_tables,
+                        char *message, size_t message_size)
+{
+    oct_text text;
+    oct_text_init(&text, message, message_size);
+    if (strcmp(env_name(before->env.id), env_name(now->env.id)) != 0) {
+        oct_text_add(&text,
+                     "error: env.id: %s, but the run to resume has learned %s; start a new run\n",
+                     now->env.id, before->env.id);
+        return OCT_EINVAL;
+    }
+    if (strcmp(before->env.options, now->env.options) != 0) {
+        oct_text_add(&text,
+                     "error: env.options: '%s', but the run to resume has learned with '%s'; "
+                     "returns would not be comparable; start a new run\n",
+                     now->env.options, before->env.options);
+        return OCT_EINVAL;
+    }
+    if (strcmp(before->learner.init_from, now->learner.init_from) != 0) {
+        oct_text_add(&text,
+                     "error: learner.init_from: '%s', but the run to resume started from '%s'; "
+                     "start a new run\n",
+                     now->learner.init_from, before->learner.init_from);
+        return OCT_EINVAL;
+    }
+    if (has_tables) {
+        OCT_TRY(check_resume_tables(before, now, &text));
+    }
+    warn_text(&text, "env.mjcf_dir", before->env.mjcf_dir, now->env.mjcf_dir);
+    warn_number(&text, "algo.discount", before->algo.discount, now->algo.discount);
+    warn_number(&text, "algo.reward_clip", before->algo.reward_clip, now->algo.reward_clip);
+    return OCT_OK;
+}
