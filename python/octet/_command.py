@@ -41,15 +41,15 @@ _ESCAPED = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\"\\]")
 
 
 def _escape(found: re.Match[str]) -> str:
-    sign = found[0]
-    return "\\" + sign if sign in "\"\\" else f"\\u{ord(sign):04x}"
+    return f"\\u{ord(found[0]):04x}"
 
 
 def _text(text: str, in_list: bool) -> str:
-    """As YAML reads it back; a text that is a list of numbers, such as "[64, 64]", stays one."""
-    if not in_list and _LIST.fullmatch(text):
+    """As YAML reads it back; a text that is a list of numbers, such as "[64, 64]", stays one. A list of the command line is
+    split at commas outside of brackets and of quotes, each of which counts: so a quoted text holds none."""
+    if _LIST.fullmatch(text):
         return text
-    if text and not _BEGINS.match(text) and not _HOLDS.search(text) and not (in_list and set(text) & set(",[]{}")):
+    if text and not _BEGINS.match(text) and not _HOLDS.search(text) and not (in_list and set(text) & set(",[]{}\"")):
         return text
     return '"' + _ESCAPED.sub(_escape, text) + '"'
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import collections
 import csv
 import fcntl
 import json
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -235,6 +237,7 @@ class Job:
                              *options_of(arguments), *set_arguments(set)])
         self._verbose, self._on_metrics = verbose, on_metrics
         self._rows = None if on_metrics is None else _Rows(self.run_dir / "metrics.csv")
+        self._untold: collections.deque[dict[str, float]] = collections.deque()
         self._seen = 0  # lines
 
     def __repr__(self) -> str:
@@ -279,8 +282,10 @@ class Job:
         """Of new rows."""
         if self._rows is None or self._on_metrics is None:
             return
-        for row in self._rows.read():
-            if self._on_metrics(row) is False:
+        self._untold.extend(self._rows.read())
+        while self._untold:
+            answer = self._on_metrics(self._untold.popleft())
+            if isinstance(answer, (bool, np.bool_)) and not answer:
                 self._rows = None
                 if self.is_running:
                     self._child.interrupt()
@@ -298,7 +303,8 @@ class Job:
 
     def _result(self) -> Run:
         code = self._child.returncode
-        if not (code == 0 or self._child.interrupts > 0 and signal_of(code) and (self.run_dir / "config.yaml").is_file()):
+        is_stopped = self._child.interrupts > 0 and signal_of(code) is not None and (code > 0 or code == -signal.SIGINT)
+        if not (code == 0 or is_stopped and (self.run_dir / "config.yaml").is_file()):
             raise OctetError(self._words(code), code)
         return Run(self.run_dir)
 
@@ -376,8 +382,7 @@ def _over_of(key: str, values: Any) -> list[str]:
         return ["--over", f"{key}={values}"]
     if not isinstance(values, (list, tuple)) or not values:
         raise OctetError(f"over: {key}: {values!r} is neither a list of values nor a range such as '1e-4..1e-2'")
-    # A list of the command line is split at commas that are outside of quotes.
-    return ["--over", f"{key}={','.join(yaml_of(value, isinstance(value, str) and ',' in value) for value in values)}"]
+    return ["--over", f"{key}={','.join(yaml_of(value, isinstance(value, str)) for value in values)}"]
 
 
 def sweep(experiment: str | os.PathLike[str], over: Mapping[str, Any], sweep_dir: str | os.PathLike[str],
@@ -416,6 +421,8 @@ def sweep(experiment: str | os.PathLike[str], over: Mapping[str, Any], sweep_dir
         name = signal_of(child.returncode)
         raise OctetError(child.errors() if name is None else f"the sweep was interrupted by {name}; octet sweep --resume "
                          f"--sweep-dir {folder} continues it", child.returncode)
+    if not (folder / "sweep.json").is_file():
+        return []  # --dry-run
     plan = json.loads(_read(folder / "sweep.json"))
     return [Run(folder / run["folder"]) for trial in plan["trials"] for run in trial["runs"]
             if (folder / run["folder"] / "config.yaml").is_file()]

@@ -14,6 +14,10 @@ import numpy as np
 import octet
 import pytest
 
+# As in a terminal, wherever the tests were started from: an ignored signal would be ignored by the runs, too.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 ROOT = pathlib.Path(__file__).parents[2]
 PRESET = ROOT / "presets/cartpole.yaml"
 LONG = {"network.hidden": [8], "run.stop_at_return": "none", "run.env_steps": 10**12, "learner.metrics_s": 0.05}
@@ -149,7 +153,8 @@ def test_a_run_ends_with_its_python_however_that_ends(tmp_path, name):
 
 def test_a_run_in_a_daemon_thread_is_saved_when_the_program_ends(tmp_path):
     text = ("threading.Thread(target=octet.train, args=(PRESET, RUN, LONG), kwargs={'verbose': False}, daemon=True).start()\n"
-            "while not os.path.exists(RUN + '/metrics.csv'):\n    pass")
+            "import time\nuntil = time.monotonic() + 60\n"
+            "while not os.path.exists(RUN + '/metrics.csv') and time.monotonic() < until:\n    time.sleep(0.02)")
     with python(tmp_path, text) as program:
         assert program.stdout.read() == "saved True\n"
     run = octet.Run(tmp_path / "run")
@@ -166,7 +171,8 @@ def test_ctrl_c_while_the_run_starts_leaves_none(tmp_path, monkeypatch):
     monkeypatch.setattr(threading.Thread, "start", start)
     with pytest.raises(KeyboardInterrupt):
         octet.train(PRESET, tmp_path / "run", LONG, verbose=False)
-    assert not octet._command._open and not (tmp_path / "run").exists()
+    assert not octet._command._open
+    assert not (tmp_path / "run").exists() or ended(tmp_path / "run")["reason"] == "interrupted"
 
 
 def test_a_second_ctrl_c_reaches_the_run(tmp_path, monkeypatch):
@@ -400,7 +406,7 @@ def test_rows_of_a_file_that_is_written_anew_are_told_once(tmp_path):
 
 def test_false_stops_the_run(tmp_path):
     seen = []
-    run = octet.train(PRESET, tmp_path / "run", LONG, verbose=False, on_metrics=lambda row: seen.append(row) or len(seen) < 3)
+    run = octet.train(PRESET, tmp_path / "run", LONG, verbose=False, on_metrics=lambda row: seen.append(row) or np.bool_(len(seen) < 3))
     assert len(seen) == 3 and run.summary["reason"] == "interrupted" and run.policy().info.env_id == "CartPole-v1"
 
 
@@ -413,7 +419,38 @@ def test_what_the_function_raises_stops_the_run(tmp_path):
     assert octet.Run(tmp_path / "run").summary["reason"] == "interrupted"
 
 
+def test_rows_are_told_after_one_that_raised(tmp_path, monkeypatch):
+    told = []
+
+    def fail_once(row):
+        told.append(row["a"])
+        if len(told) == 1:
+            raise KeyError("once")
+
+    program_of(tmp_path, monkeypatch, f"mkdir {tmp_path}/run; touch {tmp_path}/run/config.yaml; "
+               f"printf 'a\\n1\\n2\\n3\\n' > {tmp_path}/run/metrics.csv")
+    job = octet.start(PRESET, tmp_path / "run", verbose=False, on_metrics=fail_once)
+    with pytest.raises(KeyError):
+        job.wait()
+    job.wait()
+    assert told == [1, 2, 3]
+
+
+def test_a_run_that_crashes_while_it_is_stopped_says_so(tmp_path, monkeypatch):
+    program_of(tmp_path, monkeypatch, f"trap 'kill -SEGV $$' INT; mkdir {tmp_path}/run; touch {tmp_path}/run/config.yaml; "
+               "while :; do sleep 0.05; done")
+    job = octet.start(PRESET, tmp_path / "run", verbose=False)
+    with pytest.raises(octet.OctetError, match="was killed by SIGSEGV"):
+        job.stop()
+
+
 # ---- several
+
+@pytest.mark.parametrize("values", [["a[b", "c"], ['x"y', 'z"w'], ['q",r', "s"], ["a]b,c", "\\d"]])
+def test_a_sweep_varies_each_text(tmp_path, capsys, values):
+    assert octet.sweep(PRESET, {"learner.init_from": values}, tmp_path / "sweep", SHORT, arguments=["--dry-run"]) == []
+    assert capsys.readouterr().out.startswith("2 trials")
+
 
 def test_a_sweep_returns_its_runs_which_are_compared(tmp_path, capsys):
     runs = octet.sweep(PRESET, {"algo.learning_rate": [1e-3, np.float64(1e-2)], "network.hidden": [[8], [4, 4]]}, tmp_path / "sweep",
