@@ -291,7 +291,8 @@ passing_begin(const char *path, bool is_step, char *reason, size_t reason_size)
     (void)snprintf(passing[0], sizeof(passing[0]), "%s", is_step ? path : "");
     if (oct_file_draft_name(path, passing[1]) != OCT_OK) {
         (void)snprintf(reason, reason_size, "'%s' cannot be written: %s", path,
-                       errno == ENOTSUP ? "it is a device or a pipe" : strerror(errno));
+                       errno == ENOTSUP ? "it is a device, a pipe or the output of this command"
+                                        : strerror(errno));
         return OCT_EIO;
     }
     for (size_t i = 0; i < OCT_COUNTOF(numbers); i++) {

@@ -592,6 +592,12 @@ run_sweep(const sweep_options *options, cli_sweep_plan *plan, const oct_config *
                   strerror(errno));
         exit(CLI_EXIT_FAILED);
     }
+    // From here on --resume continues it, also if a signal comes while Optuna starts.
+    if (!options->resume && cli_sweep_file_write(folder.path, plan) != OCT_OK) {
+        cli_error("sweep", "cannot write " CLI_SWEEP_FILE " in '%s': %s", folder.path,
+                  strerror(errno));
+        exit(CLI_EXIT_FAILED);
+    }
     cli_sweep_request request = {.plan = plan,
                                  .folder = folder.path,
                                  .octet = octet,

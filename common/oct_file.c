@@ -213,7 +213,8 @@ is_stream(const char *path)
     }
     return !S_ISREG(found.st_mode) || oct_file_is_open(path, STDOUT_FILENO) ||
            oct_file_is_open(path, STDERR_FILENO) ||
-           (links_follow(path, file) == OCT_OK && !oct_file_is_same(path, file));
+           (links_follow(path, file) == OCT_OK && strcmp(path, file) != 0 &&
+            !oct_file_is_same(path, file));
 }
 
 static void

@@ -309,7 +309,8 @@ data_write(data_written *out, const char *path, const data_source *source,
         err = oct_file_adopt(draft, path);
     }
     if (err != OCT_OK) {
-        const char *why = errno == ENOTSUP ? "it is a device or a pipe" : strerror(errno);
+        const char *why = errno == ENOTSUP ? "it is a device, a pipe or the output of this command"
+                                           : strerror(errno);
         (void)oct_refuse(reason, reason_size, "%s cannot be written: %s", path, why);
         return OCT_EIO;
     }

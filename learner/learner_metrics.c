@@ -468,7 +468,7 @@ draft_adopt(draft *d)
     learner_metrics *metrics = d->metrics;
     char path[PATH_BYTES_MAX + NAME_BYTES_MAX];
     path_in(metrics, "metrics.csv", path);
-    if (rename(d->csv_path, path) != 0) {
+    if (oct_file_adopt(d->csv_path, path) != OCT_OK) {
         failed(metrics);
         return;
     }

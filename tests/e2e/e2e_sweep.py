@@ -209,6 +209,22 @@ def test_optuna_chooses_and_goes_on():
     return 0
 
 
+def test_sweep_that_is_stopped_while_optuna_starts_goes_on():
+    with scratch() as home:
+        out, folder, begun, python = home / "out", home / "s", home / "begun", home / "python"
+        python.write_text(f"#!/bin/sh\ntouch {begun}\nexec sleep {DEADLINE_S}\n", encoding="utf-8")
+        python.chmod(0o755)
+        os.environ["OCTET_PYTHON"] = str(python)
+        for arguments in (["--over", "algo.n_step=1,2", "--optuna", "2", *SHORT], ["--resume"]):
+            process = sweep(folder, *arguments, out=out)
+            wait_for("Optuna is started", begun.exists)
+            begun.unlink()
+            process.terminate()
+            assert process.wait(DEADLINE_S) != 0
+            assert recorded(folder)["trials"] == [], out.read_text(encoding="utf-8")
+    return 0
+
+
 class Sampler:
     """The dialogue with octet_optuna.py."""
 
