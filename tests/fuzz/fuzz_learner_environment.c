@@ -28,7 +28,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         policy_spec wider = spec;
         wider.action_low[0] = spec.action_low[0] == 0 ? 1 : 0;
         err = learner_environment_alike(&wider, &spec, reason, sizeof(reason));
-        OCT_ASSERT(err == OCT_EINVAL && strstr(reason, "action 0 in [") != NULL);
+        OCT_ASSERT(err == OCT_EINVAL && strstr(reason, "action 0 is in [") != NULL);
         fuzz_accept();
     }
     return 0;
