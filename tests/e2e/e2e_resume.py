@@ -153,7 +153,7 @@ def test_what_a_table_was_made_with_stays():
         finish(train(run, "--set", "run.env_steps=3000", "--set", "replay.capacity=30000", *short), run)
         kept = ["summary.json", "config.yaml", "policy_last.oct", "checkpoint.oct", "log/learner.log"]
         before = [(run / name).read_bytes() for name in kept]
-        more = ["--resume", "--set", "run.env_steps=6000"]
+        more = ["--resume", "--set", f"run.env_steps={summary(run)['env_steps'] + 3000}"]
         for key, now, had in (("capacity", "20000", "30000"), ("sampler", "uniform", "prioritized"), ("sampler", "fifo", "prioritized"),
                               ("priority_exponent", "0.3", "0.6")):
             text = finish(train(run, *more, "--set", f"replay.{key}={now}"), run, 2)
