@@ -182,7 +182,6 @@ void
 actor_run_end_rollout(actor_run *run, actor_batch *batch)
 {
     uint32_t before = batch->count;
-    actor_sight_renew(&run->sight);
     actor_batch_end_rollout(batch, run->sight.obs, run->sight.bytes,
                             run->random);      // not needed until the
     for (uint32_t i = 0; i < run->envs; i++) { // next step
@@ -314,6 +313,7 @@ run_start(actor_run *run)
     oct_err err = env_reset(run->e, NULL, seeds, &run->io);
     free(seeds);
     OCT_TRY(err);
+    actor_sight_renew(&run->sight);
     run->started = true;
     return OCT_OK;
 }
@@ -340,13 +340,13 @@ actor_run_step(actor_run *run, actor_batch *batch)
         OCT_TRY(run_start(run));
     }
     uint64_t begin_ns = oct_clock_ns();
-    actor_sight_renew(&run->sight);
     run_act(run);
     uint64_t acted_ns = oct_clock_ns();
     actor_batch_observe(batch, run->sight.obs, run->sight.bytes);
     uint64_t observed_ns = oct_clock_ns();
     OCT_TRY(env_step(run->e, &run->io));
     uint64_t stepped_ns = oct_clock_ns();
+    actor_sight_renew(&run->sight);
     run->numbers.env_steps += run->envs * run->action_repeat;
     uint32_t before = batch->count;
     run_collect(run, batch);
