@@ -126,19 +126,25 @@ oct_file_write_all(int fd, const void *bytes, size_t length)
 }
 
 // The rename itself must survive a power cut. Some file systems cannot sync a folder (EINVAL).
+// The folder of path, which is shorter than OCT_FILE_PATH_MAX; gives the name in it.
+static const char *
+path_split(const char *path, char folder[OCT_FILE_PATH_MAX])
+{
+    const char *slash = strrchr(path, '/');
+    if (slash == NULL) {
+        memcpy(folder, ".", 2);
+        return path;
+    }
+    (void)snprintf(folder, OCT_FILE_PATH_MAX, "%.*s", (int)(slash + 1 - path), path);
+    return slash + 1;
+}
+
 static oct_err
 folder_sync(const char *path)
 {
-    char folder[PATH_MAX];
-    const char *slash = strrchr(path, '/');
-    size_t length = slash == NULL ? 0 : OCT_MAX((size_t)(slash - path), (size_t)1);
-    if (length >= sizeof(folder)) {
-        errno = ENAMETOOLONG;
-        return OCT_EIO;
-    }
-    memcpy(folder, path, length);
-    folder[length] = 0;
-    int fd = open(length == 0 ? "." : folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    char folder[OCT_FILE_PATH_MAX];
+    (void)path_split(path, folder);
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) {
         return OCT_EIO;
     }
@@ -385,19 +391,6 @@ oct_err
 oct_file_replace(const char *path, const void *bytes, size_t length)
 {
     return replace_file(path, bytes, length, false, OPEN_MODE);
-}
-
-// The folder of path; gives the name in it.
-static const char *
-path_split(const char *path, char folder[OCT_FILE_PATH_MAX])
-{
-    const char *slash = strrchr(path, '/');
-    if (slash == NULL) {
-        memcpy(folder, ".", 2);
-        return path;
-    }
-    (void)snprintf(folder, OCT_FILE_PATH_MAX, "%.*s", (int)(slash + 1 - path), path);
-    return slash + 1;
 }
 
 static bool
