@@ -215,6 +215,15 @@ summary_read(void)
     return root;
 }
 
+// What the summary of a run says that is saved and ends here.
+static inline json_t *
+run_summarised(learner_run *run)
+{
+    learner_run_save(run);
+    learner_run_destroy(run);
+    return summary_read();
+}
+
 static inline void
 assert_reason(const json_t *summary, const char *want)
 {

@@ -314,9 +314,7 @@ test_run_ends_at_its_budget_without_an_evaluator(void **state)
     run_stepped(run, 1000);
     learner_run_tick(run);
     assert_int_equal(learner_run_phase(run), LEARNER_DONE);
-    learner_run_save(run);
-    learner_run_destroy(run);
-    json_t *summary = summary_read();
+    json_t *summary = run_summarised(run);
     assert_reason(summary, "budget");
     assert_true(json_is_null(json_object_get(summary, "return"))); // not measured
     json_decref(summary);
@@ -342,9 +340,7 @@ test_run_ends_with_a_final_evaluation(void **state)
     assert_int_equal(learner_run_phase(run), LEARNER_FINAL);
     run_evaluated(run, evaluator, 4, 33); // the result, which nothing reacts to
     assert_int_equal(learner_run_phase(run), LEARNER_DONE);
-    learner_run_save(run);
-    learner_run_destroy(run);
-    json_t *summary = summary_read();
+    json_t *summary = run_summarised(run);
     const json_t *result = json_object_get(summary, "return");
     T_NEAR(json_number_value(json_object_get(result, "mean")), 33, 0, 0);
     assert_true(json_is_true(json_object_get(result, "final")));
@@ -426,9 +422,7 @@ test_run_is_solved(void **state)
     run_evaluated(run, evaluator, 4, 47); // the result: what is reported was not chosen
     assert_int_equal(learner_run_phase(run), LEARNER_DONE);
     T_NEAR(status_of(run, "learner.eval_best"), 47, 0, 0);
-    learner_run_save(run);
-    learner_run_destroy(run);
-    json_t *summary = summary_read();
+    json_t *summary = run_summarised(run);
     assert_reason(summary, "solved");
     assert_true(json_is_true(json_object_get(summary, "solved")));
     T_NEAR(json_number_value(json_object_get(json_object_get(summary, "return"), "mean")), 47, 0,
@@ -468,9 +462,7 @@ assert_unlearned(const char *why)
     run_stepped(run, config.run.env_steps);
     learner_run_tick(run);
     assert_int_equal(learner_run_phase(run), LEARNER_DONE);
-    learner_run_save(run);
-    learner_run_destroy(run);
-    json_t *summary = summary_read();
+    json_t *summary = run_summarised(run);
     assert_reason(summary, "budget");
     assert_string_equal(json_string_value(json_object_get(summary, "unlearned_why")), why);
     json_decref(summary);
