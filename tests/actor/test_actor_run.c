@@ -351,7 +351,8 @@ test_run_ends_rollouts_with_one_hot_rows(void **state)
         actor_run_end_rollout(s->run, s->batch);
         session_seal(s);
     }
-    uint32_t ends = 0; // of rollouts in the middle of an episode
+    uint32_t ends = 0;  // of rollouts in the middle of an episode
+    uint32_t cells = 0; // that were seen, a bit for each
     for (uint32_t i = 0; i < ENVS; i++) {
         bool goes_on = false;
         for (uint32_t row = 0; row < s->count[i]; row++) {
@@ -360,6 +361,7 @@ test_run_ends_rollouts_with_one_hot_rows(void **state)
             uint32_t ones = 0, others = 0;
             for (uint32_t k = 0; k < CELLS; k++) {
                 ones += obs[k] == 1;
+                cells |= (uint32_t)(obs[k] == 1) << k;
                 others += obs[k] > 1;
             }
             assert_int_equal(ones, 1);
@@ -372,6 +374,7 @@ test_run_ends_rollouts_with_one_hot_rows(void **state)
         }
     }
     assert_true(ends > ROLLOUTS);
+    assert_true(__builtin_popcount(cells) > 4); // they move
     session_close(s);
 }
 
