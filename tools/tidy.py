@@ -162,8 +162,17 @@ def check_tests_run(root):
                 yield f"{rel}:{n}: no meson.build names this test: it is never run"
 
 
+def check_bench_is_optimised(root):
+    """Programs of bench/ that took test_support would be compiled with its -O0."""
+    for path in sorted(root.glob("bench/**/meson.build")):
+        for n, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            if re.search(r"\b(test_support|net_test_deps)\b", line):
+                yield f"{path.relative_to(root)}:{n}: test_support compiles without optimisation: take bench_support"
+
+
 def check_tree(root):
     yield from check_tests_run(root)
+    yield from check_bench_is_optimised(root)
     names = {}
     for folder in [*MAY_INCLUDE, PUBLIC, *FREE]:
         for path in sorted((root / folder).rglob("*.[ch]")):
@@ -223,6 +232,8 @@ SELF_TESTS = [
     ({"tests/e2e/a.py": "def test_x():\n", "tests/e2e/meson.build": "['y']\n"}, "never run"),
     ({"tests/e2e/a.py": "def test_x():\n", "tests/e2e/meson.build": "['y', 'x']\n"}, None),
     ({"tests/e2e/a.py": "def test_x():\ntest_x()\n"}, None),
+    ({"bench/meson.build": "dependencies: [test_support]\n"}, "without optimisation"),
+    ({"bench/meson.build": "dependencies: [bench_support]\n"}, None),
     ({"tests/python/a.py": "def test_x():\n"}, None),
 ]
 
