@@ -183,8 +183,11 @@ look_at(const status_options *options, const oct_config *config)
         l.began_s = (double)file.st_mtime;
     }
     int exit_code = CLI_EXIT_FAILED;
-    if (!cli_remote_secure("status", &options->run.remote, l.loop, options->run.remote.learner,
-                           options->run.remote.replay)) {
+    const cli_remote_options *remote = &options->run.remote;
+    if (has_folder && remote->tls == NULL && !cli_folder_is_live(".") &&
+        cli_remote_tls_url(remote->learner, remote->replay) != NULL) {
+        exit_code = without_learner(options, config, ""); // which needs no certificate
+    } else if (!cli_remote_secure("status", remote, l.loop, remote->learner, remote->replay)) {
         // said
     } else if (ask(&l)) {
         exit_code = 0;

@@ -133,14 +133,20 @@ cli_remote_check(const char *command, const cli_remote_options *options)
     }
 }
 
+const char *
+cli_remote_tls_url(const char *learner, const char *replay)
+{
+    return learner != NULL && net_url_is_tls(learner) ? learner
+           : replay != NULL && net_url_is_tls(replay) ? replay
+                                                      : NULL;
+}
+
 bool
 cli_remote_secure(const char *command, const cli_remote_options *options, net_loop *loop,
                   const char *learner, const char *replay)
 {
     char reason[512];
-    const char *secure = learner != NULL && net_url_is_tls(learner) ? learner
-                         : replay != NULL && net_url_is_tls(replay) ? replay
-                                                                    : NULL;
+    const char *secure = cli_remote_tls_url(learner, replay);
     if (options->tls == NULL && secure != NULL) {
         cli_error(command,
                   "%s needs a certificate of the role operator: --tls FOLDER, or "

@@ -29,6 +29,8 @@ extern const struct argp cli_remote_argp;
 void cli_remote_default(cli_remote_options *options);
 // Wrong use ends the process as cli_usage_error: addresses that are none, --replay alone.
 void cli_remote_check(const char *command, const cli_remote_options *options);
+// The first of the two addresses (NULL: none) that wants certificates; NULL: neither does.
+const char *cli_remote_tls_url(const char *learner, const char *replay);
 // Gives the loop the certificates, if one of the two addresses (NULL: none) wants them. False: they
 // cannot be used, or are not an operator's; said.
 bool cli_remote_secure(const char *command, const cli_remote_options *options, net_loop *loop,

@@ -576,6 +576,9 @@ def daemons_by_hand(how):
     with scratch() as folder, by_hand(folder, how=how) as (processes, run, _):
         assert processes["learner"].wait(DEADLINE_S) == 0
         assert summary(run)["solved"]
+        # It has no certificate, and need not ask anybody.
+        shown = subprocess.run([OCTET, "status", run], capture_output=True, text=True, check=False, timeout=DEADLINE_S)
+        assert shown.returncode == 0 and "the run has ended" in shown.stdout, shown
         processes["actor"].terminate()
         assert processes["actor"].wait(10) == 0
         processes["replay"].terminate()
