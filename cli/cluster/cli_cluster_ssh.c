@@ -242,7 +242,8 @@ programs_write(FILE *out, const ssh_options *o, const cli_cluster_plan *plan)
     list_write(out, "modules", modules, module_count);
 }
 
-// A folder's name on the hosts: that of the run folder here, so that one that was left is found.
+// A folder's name on the hosts, to which each adds its own: that of the run folder here, so that
+// one that was left is found.
 static void
 remote_write(FILE *out, const char *run_dir)
 {

@@ -94,7 +94,7 @@ daemon() {
     : >>"$folder/log/$name.log"
     echo "$name" >>"$folder/started"
     if [ -n "$systemd" ]; then
-        systemd-run --user --quiet --collect --unit="octet-$(basename "$folder")-$name" --working-directory="$folder" \
+        systemd-run --user --quiet --collect --unit="$unit-$name" --working-directory="$folder" \
             -p KillMode=mixed -E PATH="$PATH" ${environment:+-E "$environment"} sh -c "$launch" sh "$@" ||
             fail "systemd-run could not start $name"
     else
@@ -114,6 +114,7 @@ start() {
     PATH=$folder/bin:$PATH
     systemd=
     ! has_systemd || systemd=1
+    unit=octet-$(basename "$folder" | tr @ -) # '@' is of templates
     # shellcheck source=/dev/null
     . "$folder/daemons.sh"
     tries=0

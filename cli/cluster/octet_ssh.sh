@@ -53,6 +53,11 @@ quoted() {
     done
 }
 
+# folder_of HOST: of the run there. Each host has its own, since several may have one home.
+folder_of() {
+    echo "$remote.$1"
+}
+
 # on HOST COMMAND [ARGUMENT...]: of octet_host.sh, in the run's folder there. Nothing of Octet need be there before: it comes by
 # standard input. A session of its own: Ctrl-C is for this program, which then ends things in order.
 on() (
@@ -69,12 +74,12 @@ speak_to() {
 become() {
     local host=$1
     shift
-    exec setsid --wait ssh "${quick[@]}" -- "$host" "sh -s --$(quoted "$1" "$remote" "${@:2}")" <"$keep/octet_host.sh"
+    exec setsid --wait ssh "${quick[@]}" -- "$host" "sh -s --$(quoted "$1" "$(folder_of "$host")" "${@:2}")" <"$keep/octet_host.sh"
 }
 
 # copy HOST FILE... FOLDER: below the run's folder there.
 copy() {
-    fetch "$1" "${@:2:$#-2}" "$1:$remote/${*: -1}"
+    fetch "$1" "${@:2:$#-2}" "$1:$(folder_of "$1")/${*: -1}"
 }
 
 # fetch HOST FROM... TO
@@ -224,13 +229,13 @@ put() {
     on "$1" stop && there=$(on "$1" saved) || return
     if [ -n "$there" ] && [ "$there" != "$saved" ]; then
         if [ "$1" != "$learner_host" ] || [ "$there" -lt "${saved:-0}" ]; then
-            echo "$remote/run has a checkpoint that the run here lacks and that would be lost; copy it or remove it" >&2
+            echo "$(folder_of "$1")/run has a checkpoint that the run here lacks and that would be lost; copy it or remove it" >&2
             return 1
         fi
     fi
     copy "$1" "$from"/* . || return
     if [ "$1" = "$learner_host" ] && [ -n "$there" ]; then
-        echo "continuing the run in $remote"
+        echo "continuing the run in $(folder_of "$1")"
     elif [ "$1" = "$learner_host" ] && [ ${#resumed[@]} -gt 0 ]; then
         copy "$1" "${resumed[@]}" run.new || return
     fi
@@ -289,7 +294,7 @@ collect() {
     there=$(on "$1" holds) && mkdir -p "$from" || return
     for name in $there; do
         [ "$name" = log ] || [ "$1" = "$learner_host" ] || continue
-        mkdir "$from/$name" && fetch "$1" "$1:$remote/$name/*" "$from/$name/" || return
+        mkdir "$from/$name" && fetch "$1" "$1:$(folder_of "$1")/$name/*" "$from/$name/" || return
     done
     for name in "$from"/log/*.log; do
         [ ! -e "$name" ] || append "$name" || return
@@ -362,15 +367,15 @@ finish() {
         unfollow
         rm -rf "$collected"
         each "cannot copy the run from there" collect "${good[@]}"
-        is_good "$learner_host" || left=$learner_host:$remote
-        each "cannot remove $remote" remove "${good[@]}"
+        is_good "$learner_host" || left=$learner_host:$(folder_of "$learner_host")
+        each "cannot remove the run's folder" remove "${good[@]}"
         for host in "${hosts[@]}"; do
-            is_good "$host" || wrong "$host:$remote is still there"
+            is_good "$host" || wrong "$host:$(folder_of "$host") is still there"
         done
     else
         each "" tidy "${hosts[@]}" 2>/dev/null
         for host in "${hosts[@]}"; do
-            [ ! -s "$here/said.$(number_of "$host")" ] || say "$host:$remote still has a run"
+            [ ! -s "$here/said.$(number_of "$host")" ] || say "$host:$(folder_of "$host") still has a run"
         done
     fi
     if [ -z "$certs$insecure" ]; then # made for this run

@@ -29,7 +29,7 @@ for file in /proc/$$/fd/*; do # a host has none of those that are open here
     file=${file##*/}
     [ "$file" -le 2 ] || eval "exec $file>&-"
 done
-HOME=$here/$2 exec sh -c "$3"
+HOME=$(cd "$here/$2" && pwd -P) exec sh -c "$3"
 """
 SCP = """#!/bin/bash
 here=${0%/*}
@@ -160,7 +160,7 @@ def program(path, text):
 @contextlib.contextmanager
 def prepared():
     """A folder as octet cluster ssh makes one on a host, with programs that do nothing."""
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory(suffix=".user@host") as name:
         folder = pathlib.Path(name)
         for part in ("bin", "log", "pid", "exit", "run"):
             (folder / part).mkdir()
@@ -250,7 +250,7 @@ def test_host_systemd():
     for linger, what in (("yes", "systemd-run --user"), ("no", "setsid")):
         with prepared() as folder, tempfile.TemporaryDirectory() as name:
             tools = pathlib.Path(name)
-            program(tools / "systemd-run", "#!/bin/bash\nwhile [[ $1 = -* ]]; do [[ $1 != -[pE] ]] || shift; shift; done\n"
+            program(tools / "systemd-run", "#!/bin/bash\nwhile [[ $1 = -* ]]; do [[ $1 != --unit=*@* ]] || exit 1; [[ $1 != -[pE] ]] || shift; shift; done\n"
                                            "[ \"$1\" != true ] || exit 0\n\"$@\" >/dev/null 2>&1 &\n")
             program(tools / "loginctl", f"#!/bin/sh\n[ \"$*\" = \"show-user $(id -un) -p Linger --value\" ] && echo {linger}\n")
             keeper, _ = begin(folder, "exec sleep 1000", what, OCTET_SYSTEMD="1", PATH=f"{tools}:{os.environ['PATH']}")
@@ -279,8 +279,13 @@ class Hosts:
         for name in ("a", "b"):
             host(self.remote(name), "stop", OCTET_STOP_S="2")
 
+    def share_home(self):
+        """One home for both hosts, which are one machine as well."""
+        (self.folder / "b").rmdir()
+        (self.folder / "b").symlink_to("a")
+
     def remote(self, name):
-        return self.folder / name / "octet-runs/run"
+        return (self.folder / name).resolve() / f"octet-runs/run.{name}"
 
     def start(self, *arguments):
         environment = {"PATH": f"{self.folder}:{os.environ['PATH']}", "TMPDIR": str(self.folder), "OCTET_SYSTEMD": "0",
@@ -335,12 +340,31 @@ def test_a_copy_that_breaks():
             starts.append(hosts.begun(process))
             assert saved.strip() in starts[-1], (starts, saved)
             said, code = hosts.end(process)
-            assert code == 143 and "a:octet-runs/run is still there" in said, (code, said)
+            assert code == 143 and "a:octet-runs/run.a is still there" in said, (code, said)
             assert hosts.saved().startswith("saved ") and (hosts.run / "policy_versions/1.oct").exists()
             assert sorted(os.listdir(hosts.run)) == [".lock", "checkpoint.oct", "config.yaml", "log", "policy.oct", "policy_versions"]
         lines = [line for line in hosts.log().splitlines() if line.startswith("LOG-")]
         assert [f"learner: {line}\n" for line in lines] == starts, (lines, starts)
         assert [hosts.log(daemon).count("LOG-") for daemon in ("replay", "evaluator", "actor-0")] == [4, 4, 4]
+
+
+def test_a_home_that_hosts_share():
+    """Each host has a folder of its own there: all daemons run, the run is collected, and nothing of it is left."""
+    with tempfile.TemporaryDirectory() as name, Hosts(name) as hosts:
+        hosts.share_home()
+        process = hosts.start("--insecure", "--actors", "2")
+        try:
+            wait_for("a learner", (hosts.remote("a") / "run/checkpoint.oct").exists, 60)
+            assert "begins" in hosts.begun(process)
+            started = {host: (hosts.remote(host) / "started").read_text(encoding="utf-8").split() for host in ("a", "b")}
+            assert started == {"a": ["replay", "learner", "evaluator"], "b": ["actor-0", "actor-1"]}, started
+            kept = [int(file.read_text(encoding="utf-8").split()[0]) for host in started for file in (hosts.remote(host) / "pid").iterdir()]
+        finally:
+            said, code = hosts.end(process)
+        assert code == 143 and "error:" not in said and hosts.saved().startswith("saved "), (code, said)
+        assert sorted(os.listdir(hosts.run / "log")) == [f"{daemon}.log" for daemon in ("actor-0", "actor-1", "evaluator", "learner", "replay")]
+        assert len(kept) == 5 and not any(runs(pid) for pid in kept), kept
+        assert os.listdir(hosts.folder / "a/octet-runs") == []
 
 
 def is_free(lock):
@@ -507,6 +531,7 @@ if __name__ == "__main__":
     test_host_stopped_between_two_starts()
     test_host_systemd()
     test_a_copy_that_breaks()
+    test_a_home_that_hosts_share()
     test_a_command_that_is_killed()
     test_a_learner_that_is_stopped()
     test_break_off()

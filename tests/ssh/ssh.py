@@ -56,6 +56,7 @@ class World:
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
         self.lab = lab.Lab(BUILD, folder, ["desk", *HOSTS])
+        self.homes = {host: self.folder / f"home-{host}" for host in HOSTS}
         try:
             self.key("id")
             for host in HOSTS:
@@ -90,20 +91,33 @@ class World:
         return (self.folder / f"{name}.pub").read_text(encoding="utf-8")
 
     def home(self, host):
-        return self.folder / f"home-{host}"
+        return self.homes[host]
+
+    def place(self, host):
+        """Its own files of /etc."""
+        return pathlib.Path("/etc/netns") / self.lab.namespace(host)
+
+    def write_passwd(self, host):
+        # In place: the sshd that runs holds this very file in its mount namespace.
+        (self.place(host) / "passwd").write_text(f"root:x:0:0:root:{self.home(host)}:/bin/sh\n"
+                                                 "sshd:x:65533:65533::/run/sshd:/bin/false\n", encoding="utf-8")
+
+    def share_home(self, host, other):
+        """host has the home of the other, as with NFS."""
+        self.homes[host] = self.home(other)
+        self.write_passwd(host)
 
     def serve(self, host):
         """An sshd as root whose home is a folder of the test, on a port of its own."""
         self.key(f"host-{host}")
-        home, place = self.home(host), pathlib.Path("/etc/netns") / self.lab.namespace(host)
+        home = self.home(host)
         (home / "bin").mkdir(parents=True)
         if host == "h3":
             for name, text in (("systemd-run", SYSTEMD_RUN), ("loginctl", LOGINCTL)):
                 (home / "bin" / name).write_text(text, encoding="utf-8")
                 (home / "bin" / name).chmod(0o755)
-        (place / "passwd").write_text(f"root:x:0:0:root:{home}:/bin/sh\nsshd:x:65533:65533::/run/sshd:/bin/false\n",
-                                      encoding="utf-8")
-        (place / "shadow").write_text("root:*:19000:0:99999:7:::\nsshd:*:19000:0:99999:7:::\n", encoding="utf-8")
+        self.write_passwd(host)
+        (self.place(host) / "shadow").write_text("root:*:19000:0:99999:7:::\nsshd:*:19000:0:99999:7:::\n", encoding="utf-8")
         config = self.folder / f"sshd-{host}"
         config.write_text(f"""Port {self.port(host)}
 HostKey {self.folder}/host-{host}
@@ -176,7 +190,7 @@ SetEnv PATH={home}/bin:/usr/local/bin:/usr/bin:/bin
         return (self.folder / "log" / f"{name}.log").read_text(encoding="utf-8", errors="replace")
 
     def remote(self, host, name):
-        return self.home(host) / "octet-runs" / name
+        return self.home(host) / "octet-runs" / f"{name}.{host}"
 
 
 def nothing_left(check, world, name):
@@ -226,8 +240,25 @@ def train(check, world):
     logs = {path.stem for path in (world.folder / "first/log").glob("*.log")}
     check.that(logs == {"replay", "replay-1", "learner", "evaluator", "actor-0", "actor-1", "actor-2"}, f"logs: {sorted(logs)}")
     units = (world.home("h3") / "units").read_text(encoding="utf-8").split()
-    check.that(units == ["octet-first-actor-1"], f"h3's service manager ran {units}")
+    check.that(units == ["octet-first.h3-actor-1"], f"h3's service manager ran {units}")
     nothing_left(check, world, "first")
+
+
+def shared(check, world):
+    """Two hosts with one home, of which one has two names: they train together, the run is here, and nothing is there."""
+    world.share_home("h2", "h1")
+    process = world.start("shared", "--run-dir", "shared", "--actors", 4, *ENDLESS, hosts="h1,h2,root@h2")
+    wait_for("updates", lambda: goes_on(process) and updates(world, "h1", "shared") > 3, numbers=lambda: world.said("shared"))
+    wait_for("four actors of h2", lambda: goes_on(process) and len(actors(world, "h2")) == 4, numbers=lambda: world.said("shared"))
+    kept = {host: len(world.running(host, "octet_keep.sh")) for host in HOSTS}
+    check.that(kept == {"h1": 3, "h2": 4, "h3": 0}, f"daemons: {kept}")
+    status = end(world, process)
+    check.that(status == 143 and summary(world, "shared")["env_steps"] > 0 and "error:" not in world.said("shared"),
+               f"SIGTERM: it is collected, exit code {status}")
+    logs = {path.stem for path in (world.folder / "shared/log").glob("*.log")}
+    check.that(logs == {"replay", "learner", "evaluator", *(f"actor-{i}" for i in range(4))}, f"logs: {sorted(logs)}")
+    check.that(os.listdir(world.home("h1") / "octet-runs") == [], "the home holds nothing of it")
+    nothing_left(check, world, "shared")
 
 
 def peers(world, name):
@@ -369,7 +400,7 @@ def killed(check, world):
     wait_for("an end of what it left here", lambda: not world.running("desk", "octet_ssh.sh"))
     process = world.start("again", *arguments, "--resume", hosts="h1,h2")
     wait_for("a learner", lambda: goes_on(process) and "LEARNER-RESUME" in world.said("again"), numbers=lambda: world.said("again"))
-    check.that("h1: continuing the run in octet-runs/killed" in world.said("again"), "it says what it goes on with")
+    check.that("h1: continuing the run in octet-runs/killed.h1" in world.said("again"), "it says what it goes on with")
     resumed = int(re.search(r"LEARNER-RESUME .* (\d+) environment steps", world.said("again"))[1])
     check.that(resumed >= saved, f"it goes on after {resumed} steps, of {saved}")
     status = end(world, process)
@@ -382,8 +413,8 @@ def killed(check, world):
     os.utime(run / "checkpoint.oct", (1, 1))
     for name, learner in (("older", "h1"), ("elsewhere", "h2")):
         status = world.start(name, *arguments, "--resume", "--learner-host", learner, hosts="h1,h2").wait(DEADLINE_S)
-        check.that(status == 1 and "h1: cannot be prepared: octet-runs/killed/run has " in world.said(name) and
-                   "h1:octet-runs/killed still has a run" in world.said(name),
+        check.that(status == 1 and "h1: cannot be prepared: octet-runs/killed.h1/run has " in world.said(name) and
+                   "h1:octet-runs/killed.h1 still has a run" in world.said(name),
                    f"another run on h1 is not replaced, with the learner on {learner}")
     check.that(os.listdir(run) == ["checkpoint.oct"], "it is as it was")
 
@@ -395,7 +426,7 @@ def lost(check, world):
     wait_for("updates", lambda: goes_on(process) and updates(world, "h1", "lost") > 3, numbers=lambda: world.said("lost"))
     world.lab.cut("h3")
     status = end(world, process)
-    check.that(status == 143 and "h3:octet-runs/lost" in world.said("lost"), f"what stays on h3 is named, exit code {status}")
+    check.that(status == 143 and "h3:octet-runs/lost.h3 is still there" in world.said("lost"), f"what stays on h3 is named, exit code {status}")
     names = {path.name for path in (world.folder / "lost").rglob("*")}
     check.that({"checkpoint.oct", "summary.json", "learner.log", "actor-0.log"} <= names, f"collected: {sorted(names)}")
     check.that(not world.remote("h1", "lost").exists() and not world.remote("h2", "lost").exists(), "the others hold nothing of it")
@@ -408,7 +439,7 @@ def lost(check, world):
     world.lab.cut("h1")
     status = end(world, process)
     said = world.said("apart")
-    check.that(status == 143 and f"the same command with --run-dir {world.folder}/apart" in said and "h1:octet-runs/apart" in said,
+    check.that(status == 143 and f"the same command with --run-dir {world.folder}/apart" in said and "h1:octet-runs/apart.h1" in said,
                f"the run is said to be on h1, exit code {status}")
     world.lab.heal("h1")
     process = world.start("found", "--run-dir", "apart", "--insecure", *ENDLESS, hosts="h1,h2")
@@ -447,7 +478,7 @@ def refusals(check, world):
         nothing_left(check, world, name)
 
 
-SCENARIOS = [train, relays, interrupt, left, stopped, killed, lost, refusals]
+SCENARIOS = [train, shared, relays, interrupt, left, stopped, killed, lost, refusals]
 
 
 def begin(build, sshd):
