@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # octet cluster ssh: copies programs and certificates to hosts, starts the daemons there, follows them, collects the run
 # folder, and ends everything. octet_host.sh is its part on each host. octet cluster ssh makes the folder PLAN and runs this.
-# usage: octet_ssh.sh PLAN        PLAN/plan.sh and PLAN/experiment.yaml; PLAN is removed
+# usage: octet_ssh.sh PLAN        PLAN/plan.sh and PLAN/experiment.yaml; PLAN is removed, at the next start if this one is killed
 # Exit codes: the learner's, which is 143 when it was stopped before the end of its run; 1: a host failed; 130: Ctrl-C.
 # shellcheck disable=SC2317 # functions that each calls by their name
 set -uo pipefail
@@ -34,6 +34,7 @@ place=
 # Of two that say the same the first counts.
 quick=("${ssh_options[@]}" -o BatchMode=yes -o ConnectTimeout=15 -o ServerAliveInterval=5 -o ServerAliveCountMax=3 -o LogLevel=ERROR)
 collected=$run_dir/.collect
+started_in=$run_dir/.plan # a link to PLAN
 stopping=
 started=
 
@@ -382,7 +383,7 @@ finish() {
         rm -rf "$run_dir/certs/operator"
         rmdir "$run_dir/certs" 2>/dev/null
     fi
-    rm -rf "$collected" "$here"
+    rm -rf "$collected" "$here" "$started_in"
     if [ -n "$left" ]; then
         wrong "the run is in $left: the same command with --run-dir $run_dir goes on with it"
         [ "$code" -ne 0 ] || code=1
@@ -412,6 +413,13 @@ quit_if_asked() {
     [ -z "$stopping" ] || finish "$stopping"
 }
 
+# A start that was killed has left its folder here, with private keys.
+earlier=$(readlink "$started_in")
+if [[ $earlier = */octet-ssh-?????? ]] && [ -O "$earlier" ]; then
+    rm -rf "$earlier"
+fi
+ln -sfT "$(realpath "$here")" "$started_in" || finish 1
+
 # By which address other hosts reach the learner's: what ssh's configuration makes of its name.
 if [ -z "$head" ]; then
     head=$(ssh "${quick[@]}" -G -- "$learner_host" 2>/dev/null | awk '$1 == "hostname" { print $2 }')
@@ -424,7 +432,7 @@ resumed=()
 saved=
 if [ -n "$resume" ]; then
     saved=$(stat -c %Y "$run_dir"/checkpoint*.oct | sort -n | tail -n 1)
-    mapfile -d '' -t resumed < <(find "$run_dir" -mindepth 1 -maxdepth 1 ! -name log ! -name .lock ! -name .collect ! -name certs \
+    mapfile -d '' -t resumed < <(find "$run_dir" -mindepth 1 -maxdepth 1 ! -name log ! -name .lock ! -name .collect ! -name .plan ! -name certs \
         ! -name job ! -name actors.sh -print0)
 fi
 say "checking ${#hosts[@]} hosts"
@@ -445,6 +453,7 @@ fi
 grep -s . "$here/said.$(number_of "$learner_host")" | while read -r line; do
     say "$learner_host: $line"
 done
+rm -rf "$here/certs" "$here"/host.*/certs # the hosts have them
 quit_if_asked
 started=1 # also what is broken off meanwhile
 each "cannot start its daemons" start "${hosts[@]}" || finish 1

@@ -19,12 +19,13 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from daemons import kill_if_there, wait_for  # noqa: E402
 
 SHELL = pathlib.Path(__file__).resolve().parents[2] / "cli/cluster"
-# Hosts are folders beside these programs; what a file "broken" names does not get through.
+# Hosts are folders beside these programs; what a file "broken" names does not get through, what "silent" names waits for its end.
 SSH = """#!/bin/bash
 here=${0%/*}
 [[ " $* " != *" -G "* ]] || exec echo "hostname 127.0.0.1"
 while [ "$1" != -- ]; do shift; done
 [ ! -e "$here/broken" ] || [[ $3 != *"$(cat "$here/broken")"* ]] || exit 255
+while word=$(cat "$here/silent" 2>/dev/null) && [[ $3 = *"$word"* ]]; do sleep 0.1; done
 for file in /proc/$$/fd/*; do # a host has none of those that are open here
     file=${file##*/}
     [ "$file" -le 2 ] || eval "exec $file>&-"
@@ -264,6 +265,7 @@ class Hosts:
         self.folder = pathlib.Path(folder)
         self.run = self.folder / "run"
         self.broken = self.folder / "broken"
+        self.silent = self.folder / "silent"
         for name, text in (("ssh", SSH), ("scp", SCP)):
             program(self.folder / name, text)
         (self.folder / "programs").mkdir()
@@ -315,6 +317,18 @@ class Hosts:
 
     def log(self, name="learner"):
         return (self.run / f"log/{name}.log").read_text(encoding="utf-8")
+
+    def plans(self):
+        """The folders here that its starts work in."""
+        return set(self.folder.glob("octet-ssh-*"))
+
+    def kill_all_here(self, process):
+        """The command and all that it runs on this machine; the run folder is free then."""
+        with process:
+            os.killpg(process.pid, signal.SIGKILL)
+        self.silent.unlink(missing_ok=True)
+        with open(self.run / ".lock", "rb") as lock:
+            wait_for("the run folder", lambda: is_free(lock))
 
     def saved(self, where=None):
         return (where or self.run).joinpath("checkpoint.oct").read_text(encoding="utf-8")
@@ -382,7 +396,7 @@ def test_a_command_that_is_killed():
             hosts.begun(process)
             process.kill()
         assert (hosts.run / "certs/operator/node.key").exists()
-        wait_for("an end of what it left here", lambda: not list(hosts.folder.glob("octet-ssh-*")))
+        wait_for("an end of what it left here", lambda: not hosts.plans())
         with open(hosts.run / ".lock", "rb") as lock:  # until its last child has ended, too
             wait_for("the run folder", lambda: is_free(lock))
         process = hosts.start()
@@ -394,6 +408,39 @@ def test_a_command_that_is_killed():
         (hosts.run / "certs/ca").mkdir(parents=True)
         said, code = hosts.ended(hosts.start())
         assert code == 1 and "cannot make folder 'run': File exists" in said, (code, said)
+
+
+def test_keys_of_a_command_that_is_killed():
+    """No key is here once the hosts have them, but the operator's; what a killed command left here goes with the next start."""
+    with tempfile.TemporaryDirectory() as name, Hosts(name) as hosts:
+        hosts.silent.write_text("'stop'", encoding="utf-8")  # before anything is copied
+        process = hosts.start()
+        wait_for("what is to be copied", lambda: list(hosts.folder.glob("octet-ssh-*/host.1/certs/actor/node.key")))
+        hosts.kill_all_here(process)
+        first = hosts.plans()
+        assert [plan for plan in first if (plan / "certs/ca.key").exists()], "the key of the run's authority"
+        process = hosts.start()
+        hosts.begun(process)
+        second = hosts.plans()
+        assert len(second) == 1 and not first & second, (first, second)
+        assert not list(hosts.folder.glob("octet-ssh-*/**/*.key")) and (hosts.run / "certs/operator/node.key").exists()
+        hosts.kill_all_here(process)
+        assert hosts.plans() == second
+        process = hosts.start()
+        assert "saved " in hosts.begun(process)
+        third = hosts.plans()
+        assert len(third) == 1 and not second & third, (second, third)
+        said, code = hosts.end(process)
+        assert code == 143 and hosts.saved().startswith("saved ") and not hosts.plans(), (code, said)
+        assert sorted(os.listdir(hosts.run)) == [".lock", "checkpoint.oct", "config.yaml", "log", "policy.oct", "policy_versions"]
+    with tempfile.TemporaryDirectory() as name, Hosts(name) as hosts:  # what is no folder of a start stays
+        (hosts.folder / "theirs").mkdir()
+        hosts.run.mkdir()
+        (hosts.run / ".plan").symlink_to(hosts.folder / "theirs")
+        process = hosts.start("--insecure")
+        hosts.begun(process)
+        said, code = hosts.end(process)
+        assert code == 143 and (hosts.folder / "theirs").is_dir() and not (hosts.run / ".plan").is_symlink(), (code, said)
 
 
 def test_a_learner_that_is_stopped():
@@ -533,6 +580,7 @@ if __name__ == "__main__":
     test_a_copy_that_breaks()
     test_a_home_that_hosts_share()
     test_a_command_that_is_killed()
+    test_keys_of_a_command_that_is_killed()
     test_a_learner_that_is_stopped()
     test_break_off()
     test_refusals()

@@ -333,7 +333,8 @@ def interrupt(check, world):
 
 
 def left(check, world):
-    """The command is killed with -9: the daemons go on, and the same command again ends them and goes on with their run."""
+    """The command and all of it here is killed with -9: the daemons go on, and the same command again ends them, goes on with their
+    run and leaves nothing of either."""
     process = world.start("third", "--run-dir", "third", *ENDLESS)
     checkpoint = world.remote("h1", "third") / "run/checkpoint.oct"
     wait_for("a checkpoint", lambda: goes_on(process) and checkpoint.exists(), numbers=lambda: world.said("third"))
@@ -341,11 +342,10 @@ def left(check, world):
     process.wait()
     for pid in world.running("desk", "ssh"):
         kill_if_there(pid)
+    check.that(not list(world.folder.glob("octet-ssh-*/**/*.key")), "no key is left here but the operator's")
     wait_for("three daemons", lambda: len(world.running("h1", "octet_keep.sh")) == 3)
     before = set(world.running("h1", "octet_keep.sh"))
     check.that(len(before) == 3, "the daemons of the first start go on")
-    for place in world.folder.glob("octet-ssh-*"):
-        shutil.rmtree(place)  # of the killed one
     status = world.start("again", "--run-dir", "third").wait(DEADLINE_S)
     check.that(status == 0 and summary(world, "third")["solved"] is True, f"the same command again: solved, exit code {status}")
     check.that("resum" in (world.folder / "third/log/learner.log").read_text(encoding="utf-8").lower(),
