@@ -110,6 +110,7 @@ evaluation_reserve(struct evaluation *run, const policy_spec *spec, uint32_t env
         .action_stride = (uint32_t)action_bytes,
         .reward = oct_alloc(envs * sizeof(float)),
         .flags = oct_alloc(envs),
+        .metrics = oct_alloc((size_t)envs * OCT_METRICS_MAX * sizeof(float)),
     };
     actor_sight_init(&run->sight, &env_spec(run->e)->obs, envs, false, &run->io);
 }
@@ -124,6 +125,7 @@ evaluation_release(struct evaluation *run)
     actor_sight_fini(&run->sight);
     free(run->io.reward);
     free(run->io.flags);
+    free(run->io.metrics);
     env_close(run->e);
 }
 
@@ -148,9 +150,11 @@ lane_check(const struct evaluation *run, const struct lane *lane, const char *en
 
 // Counts what ended in the last step.
 static oct_err
-evaluation_collect(struct evaluation *run, const actor_evaluate_request *request, float *returns,
-                   uint32_t *lengths, uint32_t *counted)
+evaluation_collect(struct evaluation *run, const actor_evaluate_request *request,
+                   actor_evaluate_result *result, float *returns, uint32_t *lengths,
+                   uint32_t *counted)
 {
+    uint32_t metrics = result->metric_count;
     for (uint32_t i = 0; i < run->envs; i++) {
         struct lane *lane = &run->lanes[i];
         uint8_t flags = run->io.flags[i];
@@ -168,6 +172,9 @@ evaluation_collect(struct evaluation *run, const actor_evaluate_request *request
         } else if ((flags & (OCTET_ENV_TERMINATED | OCTET_ENV_TRUNCATED)) != 0) {
             returns[episode] = (float)lane->sum;
             lengths[episode] = lane->length;
+            for (uint32_t k = 0; k < metrics; k++) {
+                oct_metric_add(&result->metrics[k], run->io.metrics[(size_t)i * metrics + k]);
+            }
             *lane = (struct lane){.played = lane->played + 1};
             (*counted)++;
             continue;
@@ -216,9 +223,20 @@ evaluation_play(struct evaluation *run, const policy_net *net,
             return env_failed(run, request->env_id);
         }
         result->env_steps += run->envs * run->action_repeat;
-        OCT_TRY(evaluation_collect(run, request, returns, lengths, &counted));
+        OCT_TRY(evaluation_collect(run, request, result, returns, lengths, &counted));
     }
     return OCT_OK;
+}
+
+static void
+result_begin(actor_evaluate_result *result, const octet_env_spec *task)
+{
+    result->env_steps = 0;
+    result->metric_count = task->metric_count;
+    memset(result->metrics, 0, sizeof(result->metrics));
+    for (uint32_t k = 0; k < task->metric_count; k++) {
+        oct_text_copy(result->metric_names[k], OCT_METRIC_NAME_BYTES, task->metric_names[k]);
+    }
 }
 
 static void
@@ -263,7 +281,7 @@ actor_evaluate(const policy_net *net, const actor_evaluate_request *request,
     float *returns = oct_alloc(request->episodes * sizeof(float));
     uint32_t *lengths = oct_alloc(request->episodes * sizeof(uint32_t));
     uint64_t begin_ns = oct_clock_ns();
-    result->env_steps = 0;
+    result_begin(result, env_spec(run.e));
     err = evaluation_play(&run, net, request, result, returns, lengths);
     if (err == OCT_OK) {
         result->seconds = (double)(oct_clock_ns() - begin_ns) * 1e-9;

@@ -1,6 +1,7 @@
 #ifndef ACTOR_ACTOR_EVALUATE_H
 #define ACTOR_ACTOR_EVALUATE_H
 
+#include "common/oct_metric.h"
 #include "envs/env.h"
 #include "policy/policy_net.h"
 
@@ -9,7 +10,8 @@
 // Every episode counts once and whole: with E environments stepped together and n episodes asked
 // for, environment i plays episodes i, i + E, …; episodes begun beyond n are not counted, so short
 // episodes are not favoured. An episode in which the environment failed is played again.
-// Undiscounted returns, exploration off.
+// Undiscounted returns, exploration off. What the environment itself measures counts of the same
+// episodes.
 //
 // Threads: any, one call at a time per request's environment. Errors: OCT_EINVAL when the policy
 // does not fit the environment, OCT_EINTERNAL when the environment fails (for good, or
@@ -50,6 +52,10 @@ typedef struct actor_evaluate_result {
     double seconds;
     float *returns;    // [episodes] room given by the caller, or NULL
     uint32_t *lengths; // [episodes] room given by the caller, or NULL
+    // What the environment itself measures.
+    uint32_t metric_count;
+    oct_metric metrics[OCT_METRICS_MAX];
+    char metric_names[OCT_METRICS_MAX][OCT_METRIC_NAME_BYTES];
 } actor_evaluate_result;
 
 OCT_CHECKED oct_err actor_evaluate(const policy_net *net, const actor_evaluate_request *request,

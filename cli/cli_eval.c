@@ -197,6 +197,24 @@ env_fits(const policy_image *policy, const eval_options *options, cli_video **vi
 
 // ---- the result
 
+// What the environment itself measures, a line each.
+static void
+print_metrics(const actor_evaluate_result *result)
+{
+    for (uint32_t k = 0; k < result->metric_count; k++) {
+        const oct_metric *metric = &result->metrics[k];
+        const char *name = result->metric_names[k];
+        if (metric->episodes == 0) {
+            printf("  metric       %s: not measured\n", name);
+        } else if (metric->episodes < result->episodes) {
+            printf("  metric       %s: %.4g, measured in %u of the episodes\n", name,
+                   oct_metric_mean(metric), (unsigned)metric->episodes);
+        } else {
+            printf("  metric       %s: %.4g\n", name, oct_metric_mean(metric));
+        }
+    }
+}
+
 static void
 print_result(const policy_net *net, const eval_options *options,
              const actor_evaluate_result *result)
@@ -211,6 +229,7 @@ print_result(const policy_net *net, const eval_options *options,
     printf("  return       %.2f ± %.2f over %u episodes (min %.2f, max %.2f)\n", result->mean,
            result->std, (unsigned)result->episodes, result->min, result->max);
     printf("  length       %.1f steps\n", result->mean_length);
+    print_metrics(result);
     printf("  speed        %s steps/s (%s steps in %s)\n",
            cli_text_count((double)result->env_steps / fmax(result->seconds, 1e-9)).text,
            cli_text_count((double)result->env_steps).text, cli_text_seconds(result->seconds).text);

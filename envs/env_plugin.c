@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/oct_base.h"
+#include "common/oct_metric.h"
 
 #define SYMBOL "octet_env_api_get"
 
@@ -149,12 +150,26 @@ id_fault(const char *id)
     return NULL;
 }
 
+static bool
+is_metric_name(const char *name)
+{
+    size_t length = strnlen(name, OCT_METRIC_NAME_BYTES);
+    bool is_name = length > 0 && length < OCT_METRIC_NAME_BYTES;
+    for (size_t k = 0; is_name && k < length; k++) {
+        is_name = name[k] >= ' ' && name[k] <= '~';
+    }
+    return is_name;
+}
+
 static const char *
 names_fault(const octet_env_spec *spec)
 {
     for (uint32_t k = 0; k < spec->metric_count; k++) {
         if (spec->metric_names == NULL || spec->metric_names[k] == NULL) {
             return "a metric has no name";
+        }
+        if (!is_metric_name(spec->metric_names[k])) {
+            return "the name of a metric is not 1 to 63 printable characters of ASCII";
         }
     }
     uint32_t named = spec->state_names != NULL ? spec->state_count : 0;
@@ -184,7 +199,7 @@ spec_fault(const octet_env_spec *spec, const octet_env_api *api)
     if (!(spec->reward_low <= spec->reward_high)) {
         return "its reward_low is not below its reward_high";
     }
-    if (spec->metric_count > ENV_PLUGIN_METRICS_MAX) {
+    if (spec->metric_count > OCT_METRICS_MAX) {
         return "it has more than 64 metrics";
     }
     if (spec->step_seconds != 0 &&

@@ -11,7 +11,6 @@
 // the host uses them. Threads: any. Owns: a loaded object stays loaded.
 
 #define ENV_PLUGIN_NUMBERS_MAX (1u << 24) // of one observation or action
-#define ENV_PLUGIN_METRICS_MAX 64
 
 // "x.so", "/x", "./x" and "a/b" where that file exists are paths of plug-ins; everything else is a
 // registered id.

@@ -67,8 +67,8 @@ typedef struct octet_env_spec {
     uint32_t max_episode_steps; /* 0: none. The environment itself truncates there. */
     double reward_threshold;    /* mean return that counts as solved; NaN: none */
     double reward_low, reward_high;
-    uint32_t metric_count;
-    const char *const *metric_names;
+    uint32_t metric_count;           /* at most 64 */
+    const char *const *metric_names; /* 1 to 63 printable characters of ASCII each */
     uint32_t capabilities;
     uint32_t state_count; /* numbers of the physical state of one environment */
     /* Columns of recorded trajectories, so that they can be matched by name. NULL: s0.., o0.. and
@@ -108,8 +108,8 @@ typedef struct octet_env_io {
     float *reward;  /* [n] */
     uint8_t *flags; /* [n] */
     /* Written when an episode ended: the sum of its rewards, undiscounted; its steps; and what the
-     * environment itself measures. For programs that step environments: training and evaluation
-     * add up the rewards themselves. */
+     * environment itself measures (NaN: not in this episode). ep_return and ep_length are for
+     * programs that step environments: training and evaluation add up the rewards themselves. */
     float *ep_return;   /* [n] */
     int32_t *ep_length; /* [n] */
     float *metrics;     /* [n][metric_count] */

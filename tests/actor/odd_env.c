@@ -6,7 +6,8 @@
  * step of each episode is NaN; 0: never nan_once  1: only in the first episode of each environment
  *   error_at  the step function answers an error at this call; 0: never
  *   reset_errors  so many calls of reset after the first answer an error
- *   no_sums   1: it forgets to write ep_return and ep_length */
+ *   no_sums   1: it forgets to write ep_return and ep_length
+ * It measures the steps of an episode, and in every second one, from the first on, its number. */
 #include "octet/env.h"
 
 #include <math.h>
@@ -31,6 +32,10 @@ struct octet_env_handle {
     struct line lines[];
 };
 
+enum { STEPS, NUMBER, METRICS };
+
+static const char *const measured[METRICS] = {[STEPS] = "steps", [NUMBER] = "number"};
+
 static const octet_env_spec odd_spec = {
     .size = sizeof(octet_env_spec),
     .id = "Odd-v0",
@@ -39,6 +44,8 @@ static const octet_env_spec odd_spec = {
     .reward_threshold = NAN,
     .reward_low = 0,
     .reward_high = 1000000,
+    .metric_count = METRICS,
+    .metric_names = measured,
 };
 
 static void
@@ -137,6 +144,10 @@ line_step(octet_env_handle *h, uint32_t i, int32_t action, octet_env_io *io)
     }
     if (io->ep_length != NULL && h->options[NO_SUMS] == 0) {
         io->ep_length[i] = line->step;
+    }
+    if (io->metrics != NULL) {
+        io->metrics[i * METRICS + STEPS] = (float)line->step;
+        io->metrics[i * METRICS + NUMBER] = (int32_t)line->episode % 2 == 1 ? line->episode : NAN;
     }
     begin(line);
     return ends[h->options[TRUNCATE]] | OCTET_ENV_OBS_IS_RESET;

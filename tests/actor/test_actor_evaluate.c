@@ -228,6 +228,39 @@ test_evaluate_one_episode_with_more_environments(void **state)
     assert_int_equal(result.env_steps, 12); // two steps of two
 }
 
+// Three environments play 7 episodes: 0 three of them, the others two. The number is measured in
+// the first and the third, and of no episode that was not asked for.
+static void
+test_evaluate_means_what_the_environment_measures(void **state)
+{
+    (void)state;
+    actor_evaluate_result result;
+    T_OK(evaluate_odd("length=2,spread=10", 7, 3, &result));
+    assert_int_equal(result.metric_count, 2);
+    assert_string_equal(result.metric_names[0], "steps");
+    assert_string_equal(result.metric_names[1], "number");
+    assert_int_equal(result.metrics[0].episodes, 7);
+    T_NEAR(oct_metric_mean(&result.metrics[0]), result.mean_length, 0, 1e-9);
+    assert_int_equal(result.metrics[1].episodes, 4);
+    T_NEAR(oct_metric_mean(&result.metrics[1]), (1 + 3 + 1 + 1) / 4.0, 0, 0);
+    T_OK(evaluate_odd("length=4,action_repeat=3", 6, 2, &result)); // which ends within a step
+    assert_int_equal(result.metrics[0].episodes, 6);
+    T_NEAR(oct_metric_mean(&result.metrics[0]), 4, 0, 0);
+}
+
+// The first episode of each fails: what counts is the second and the third.
+static void
+test_evaluate_measures_nothing_of_an_episode_that_failed(void **state)
+{
+    (void)state;
+    actor_evaluate_result result;
+    T_OK(evaluate_odd("length=3,nan_at=3,nan_once=1", 4, 2, &result));
+    assert_int_equal(result.metrics[0].episodes, 4);
+    assert_int_equal(result.metrics[1].episodes, 2);
+    T_NEAR(oct_metric_mean(&result.metrics[1]), 3, 0, 0);
+    assert_true(isnan(oct_metric_mean(&(oct_metric){0})));
+}
+
 typedef struct watched {
     uint32_t calls;
     uint32_t rows;
@@ -302,6 +335,8 @@ main(void)
         cmocka_unit_test(test_evaluate_adds_up_the_rewards_itself),
         cmocka_unit_test(test_evaluate_does_not_favour_short_episodes),
         cmocka_unit_test(test_evaluate_one_episode_with_more_environments),
+        cmocka_unit_test(test_evaluate_means_what_the_environment_measures),
+        cmocka_unit_test(test_evaluate_measures_nothing_of_an_episode_that_failed),
         cmocka_unit_test(test_evaluate_tells_each_step),
         cmocka_unit_test(test_evaluate_is_greedy_and_repeatable),
     };

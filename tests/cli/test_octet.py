@@ -356,6 +356,15 @@ class WrongInput(Case):
         out, _ = self.octet(*on, "obs=6,obs_dtype=3,n=3,sums=0")
         self.assertIn("return       10.00 ± 0.00 over 100 episodes", out)
         self.assertIn("length       20.0 steps", out)
+        self.assertNotIn("  metric ", out)
+
+    def test_eval_prints_what_the_environment_measures(self):
+        policy = pathlib.Path(__file__).resolve().parents[1] / "data/policy/atoms_int8.oct"
+        out, _ = self.octet("eval", str(policy), "--env", str(PLUGINS / "shape.so"),
+                            "--options", "obs=6,obs_dtype=3,n=3,metrics=1,length=10", "--episodes", "10", "--envs", "4")
+        self.assertIn("  metric       all steps: 10\n"
+                      "  metric       steps_of_0: 10, measured in 3 of the episodes\n"
+                      "  metric       never: not measured\n", out)
 
     def test_eval_of_an_environment_that_ends_the_process(self):
         policy = str(pathlib.Path(__file__).resolve().parents[1] / "data/policy/atoms_int8.oct")

@@ -75,6 +75,13 @@ static const octet_env_spec walk_spec = {
 #ifdef BAD_STATE_NAME
     .state_count = 2,
     .state_names = (const char *const[]){"x", NULL},
+#elif defined(BAD_METRIC_NAME)
+    .metric_count = 2,
+    .metric_names = (const char *const[]){"success rate", "lap\ntime"},
+#elif defined(BAD_METRIC_NAME_LENGTH)
+    .metric_count = 1,
+    .metric_names =
+        (const char *const[]){"a234567890123456789012345678901234567890123456789012345678901234"},
 #elif defined(BAD_STEP_SECONDS)
     .step_seconds = 1e-300,
 #elif defined(BAD_STEP_SECONDS_NAN)

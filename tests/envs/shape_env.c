@@ -9,7 +9,8 @@
  *   sums                 0: it forgets to write ep_return and ep_length
  *   exit_at, abort_at    the call of step in which it ends the process; 0: none
  *   segv_at              or writes to an address that is not there
- *   claims               0: it has render, but does not claim it */
+ *   claims               0: it has render, but does not claim it
+ *   metrics              1: it measures the steps, of environment 0 alone, and something never */
 #include "octet/env.h"
 
 #include <math.h>
@@ -18,11 +19,14 @@
 #include <string.h>
 
 enum { OBS, OBS_DTYPE, N, ACTIONS, DTYPE, LOW, HIGH, BOUNDS, LENGTH, LIMIT, THRESHOLD, SUMS };
-enum { CLAIMS = SUMS + 1, EXIT_AT, ABORT_AT, SEGV_AT, OPTIONS };
+enum { CLAIMS = SUMS + 1, EXIT_AT, ABORT_AT, SEGV_AT, METRICS, OPTIONS };
 
 static const char *const names[OPTIONS] = {
-    "obs",    "obs_dtype", "n",         "actions", "dtype",  "low",     "high",     "bounds",
-    "length", "limit",     "threshold", "sums",    "claims", "exit_at", "abort_at", "segv_at"};
+    "obs",   "obs_dtype", "n",    "actions", "dtype",   "low",      "high",    "bounds", "length",
+    "limit", "threshold", "sums", "claims",  "exit_at", "abort_at", "segv_at", "metrics"};
+
+#define METRIC_COUNT 3
+static const char *const metric_names[METRIC_COUNT] = {"all steps", "steps_of_0", "never"};
 
 struct octet_env_handle {
     uint32_t count, autoreset;
@@ -68,6 +72,8 @@ describe(octet_env_handle *h)
         .max_episode_steps = (uint32_t)o[LIMIT],
         .reward_threshold = o[THRESHOLD],
         .reward_high = 1,
+        .metric_count = o[METRICS] != 0 ? METRIC_COUNT : 0,
+        .metric_names = metric_names,
         .capabilities = OCTET_ENV_NO_RANDOM | (o[CLAIMS] != 0 ? OCTET_ENV_CAN_RENDER : 0),
     };
 }
@@ -160,6 +166,12 @@ end(octet_env_handle *h, octet_env_io *io, uint32_t i)
     }
     if (io->ep_length != NULL && h->options[SUMS] != 0) {
         io->ep_length[i] = (int32_t)h->steps[i];
+    }
+    if (io->metrics != NULL && h->spec.metric_count > 0) {
+        float *row = io->metrics + i * METRIC_COUNT;
+        row[0] = (float)h->steps[i];
+        row[1] = i == 0 ? row[0] : NAN;
+        row[2] = NAN;
     }
     h->ended[i] = OCTET_ENV_TRUNCATED;
     if (h->autoreset) {

@@ -1,0 +1,35 @@
+#ifndef COMMON_OCT_METRIC_H
+#define COMMON_OCT_METRIC_H
+
+#include <math.h>
+#include <stdint.h>
+
+// What an environment measures itself when an episode ends (metrics of include/octet/env.h), over
+// several episodes. Threads: any; no shared state.
+
+#define OCT_METRICS_MAX       64 // of one environment
+#define OCT_METRIC_NAME_BYTES 64 // with the zero byte
+
+typedef struct oct_metric {
+    double sum;        // over the episodes in which it was measured
+    uint32_t episodes; // how many those are
+} oct_metric;
+
+// One more episode's value; one that is not finite was not measured.
+static inline void
+oct_metric_add(oct_metric *metric, float value)
+{
+    if (isfinite(value)) {
+        metric->sum += (double)value;
+        metric->episodes++;
+    }
+}
+
+// NaN: measured in no episode.
+static inline double
+oct_metric_mean(const oct_metric *metric)
+{
+    return metric->episodes > 0 ? metric->sum / metric->episodes : NAN;
+}
+
+#endif // COMMON_OCT_METRIC_H
