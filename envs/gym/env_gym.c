@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_metric.h"
 #include "common/oct_rng.h"
 #include "envs/env.h"
 #include "envs/gym/env_gym_process.h"
@@ -35,6 +36,8 @@ enum {
     MASK,
     SEEDED,
     TEXT,
+    METRICS,
+    METRIC_NAMES,
     PARTS
 };
 
@@ -44,7 +47,7 @@ struct space_words {
 
 struct header {
     struct space_words obs, action;
-    uint32_t limit;
+    uint32_t limit, metrics;
     double threshold;
     uint64_t offsets[PARTS];
 };
@@ -54,7 +57,9 @@ struct octet_env_handle {
     struct header at;
     octet_env_spec spec;
     char *id, *name, *options;
-    double *bounds[4]; // obs low, high, action low, high
+    char metric_names[OCT_METRICS_MAX][OCT_METRIC_NAME_BYTES];
+    const char *metrics[OCT_METRICS_MAX]; // those
+    double *bounds[4];                    // obs low, high, action low, high
     uint32_t count;
     uint64_t *seeds; // [count] the last that each was given
     uint32_t autoreset, restarts;
@@ -101,6 +106,8 @@ parts_sizes(const struct header *at, size_t n, size_t sizes[PARTS])
     sizes[SEEDS] = n * sizeof(uint64_t);
     sizes[LENGTHS] = n * sizeof(int32_t);
     sizes[TEXT] = TEXT_BYTES;
+    sizes[METRICS] = n * at->metrics * sizeof(float);
+    sizes[METRIC_NAMES] = (size_t)at->metrics * OCT_METRIC_NAME_BYTES;
 }
 
 static bool
@@ -121,7 +128,7 @@ space_is_sound(const struct space_words *words)
 static bool
 header_read(const octet_env_handle *h, struct header *out)
 {
-    uint32_t words[20];
+    uint32_t words[21];
     const uint8_t *memory = h->process.memory;
     size_t sizes[PARTS], fixed = sizeof(words) + sizeof(double) + sizeof(out->offsets);
     if (h->process.size < fixed) {
@@ -131,9 +138,11 @@ header_read(const octet_env_handle *h, struct header *out)
     memcpy(&out->obs, words + 1, sizeof(out->obs));
     memcpy(&out->action, words + 10, sizeof(out->action));
     out->limit = words[19];
+    out->metrics = words[20];
     memcpy(&out->threshold, memory + sizeof(words), sizeof(double));
     memcpy(out->offsets, memory + sizeof(words) + sizeof(double), sizeof(out->offsets));
-    if (words[0] != MAGIC || !space_is_sound(&out->obs) || !space_is_sound(&out->action)) {
+    if (words[0] != MAGIC || !space_is_sound(&out->obs) || !space_is_sound(&out->action) ||
+        out->metrics > OCT_METRICS_MAX) {
         return false;
     }
     parts_sizes(out, h->count, sizes);
@@ -168,6 +177,8 @@ process_start(octet_env_handle *h, char *reason, size_t reason_size)
     } else if (h->restarts > 0 && (memcmp(&at.obs, &h->at.obs, sizeof(at.obs)) != 0 ||
                                    memcmp(&at.action, &h->at.action, sizeof(at.action)) != 0)) {
         snprintf(reason, reason_size, "its spaces are others than before");
+    } else if (h->restarts > 0 && at.metrics != h->at.metrics) {
+        snprintf(reason, reason_size, "its metrics are others than before");
     } else {
         h->at = at;
         return OCT_OK;
@@ -192,6 +203,11 @@ static void
 spec_fill(octet_env_handle *h)
 {
     octet_env_space obs = space_of(&h->at.obs), action = space_of(&h->at.action);
+    memcpy(h->metric_names, part(h, METRIC_NAMES), h->at.metrics * sizeof(*h->metric_names));
+    for (uint32_t k = 0; k < h->at.metrics; k++) {
+        h->metric_names[k][OCT_METRIC_NAME_BYTES - 1] = '\0';
+        h->metrics[k] = h->metric_names[k];
+    }
     h->obs_bytes = env_space_bytes(&obs);
     h->action_bytes = env_space_bytes(&action);
     obs.low = bounds_copy(h, 0, &obs);
@@ -206,6 +222,8 @@ spec_fill(octet_env_handle *h)
                                .reward_threshold = h->at.threshold,
                                .reward_low = -INFINITY,
                                .reward_high = INFINITY,
+                               .metric_count = h->at.metrics,
+                               .metric_names = h->metrics,
                                .capabilities = OCTET_ENV_HAS_REWARD64};
 }
 
@@ -388,6 +406,10 @@ all_failed(octet_env_handle *h)
     memset(part(h, REWARD), 0, h->count * sizeof(double));
     memset(part(h, RETURNS), 0, h->count * sizeof(double));
     memset(part(h, LENGTHS), 0, h->count * sizeof(int32_t));
+    float *metrics = part(h, METRICS);
+    for (uint32_t k = 0; k < h->count * h->at.metrics; k++) {
+        metrics[k] = NAN;
+    }
 }
 
 static void
@@ -396,6 +418,8 @@ step_read(octet_env_handle *h, octet_env_io *io)
     const uint8_t *flags = part(h, FLAGS);
     const double *reward = part(h, REWARD), *returns = part(h, RETURNS);
     const int32_t *lengths = part(h, LENGTHS);
+    const float *metrics = part(h, METRICS);
+    uint32_t count = h->at.metrics;
     for (uint32_t i = 0; i < h->count; i++) {
         bool ended = (flags[i] & (OCTET_ENV_TERMINATED | OCTET_ENV_TRUNCATED)) != 0;
         rows_copy(h, io->obs, io->obs_stride, OBS, i);
@@ -414,6 +438,10 @@ step_read(octet_env_handle *h, octet_env_io *io)
         }
         if (ended && io->ep_length != NULL) {
             io->ep_length[i] = lengths[i];
+        }
+        if (ended && io->metrics != NULL) {
+            memcpy(io->metrics + (size_t)i * count, metrics + (size_t)i * count,
+                   count * sizeof(*metrics));
         }
         if ((flags[i] & OCTET_ENV_FAILED) != 0 && h->error[0] == '\0') {
             snprintf(h->error, sizeof(h->error), "%.*s", TEXT_BYTES, (const char *)part(h, TEXT));

@@ -7,8 +7,8 @@
 
 // Environments of Gymnasium, "gym:NAME" or "gym:MODULE:NAME": each handle has a Python process that
 // steps all of its environments (env_gym_process.h). Options are the keyword arguments of
-// gymnasium.make. A process that crashed or hangs is started again, and its environments have
-// failed in that step.
+// gymnasium.make; info_metrics names values of info, which are the environment's metrics. A process
+// that crashed or hangs is started again, and its environments have failed in that step.
 //
 // Threads: as every handle. Owns: its process.
 bool env_gym_has(const char *id);         // begins with "gym:"

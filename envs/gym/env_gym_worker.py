@@ -25,8 +25,8 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-# Magic; dtype, rank, 6 sides and n of observation and action; step limit; threshold; offsets of the arrays below.
-HEADER = struct.Struct("=I 9I 9I I d 15Q")
+# Magic; dtype, rank, 6 sides and n of observation and action; step limit; metrics; threshold; offsets of the arrays below.
+HEADER = struct.Struct("=I 9I 9I 2I d 17Q")
 MAGIC = 0x4D594731
 F32, U8, I32 = 1, 3, 4
 SEPARATOR = "\x1f"
@@ -34,6 +34,7 @@ NUMPY = {F32: np.float32, U8: np.uint8, I32: np.int32}
 TERMINATED, TRUNCATED, OBS_IS_RESET, FAILED = 1, 2, 4, 8
 TEXT_BYTES, REASON_BYTES = 256, 900  # of a line in the memory, and in an answer
 RANK_MAX, NUMBERS_MAX = 6, 2**24  # of a space
+METRICS_KEY, METRICS_MAX, METRIC_NAME_BYTES = "info_metrics", 64, 64  # the name's with the zero byte
 STUCK_SECONDS = 2.0  # after which a Ctrl-C of the terminal is for the environment
 TRACEBACKS = os.environ.get("OCTET_GYM_TRACEBACKS", "")
 TRACEBACKS_MAX = int(TRACEBACKS) if TRACEBACKS.isdecimal() else 8
@@ -134,8 +135,37 @@ def seed_of(seed):
     return seed if seed < 2**31 else int(np.random.SeedSequence(seed).generate_state(1)[0]) >> 1
 
 
+def metrics_of(options):
+    """Names of what is measured by info at the end of an episode."""
+    value = arguments_of(options).get(METRICS_KEY)
+    if value is None:
+        return ()
+    names = tuple(value) if isinstance(value, (tuple, list)) else (value,)
+    for name in names:
+        if not isinstance(name, str) or not 1 <= len(name) < METRIC_NAME_BYTES or name[0] in "([" or not (
+                name.isascii() and name.isprintable()):
+            break
+    else:
+        if 1 <= len(names) <= METRICS_MAX and len(set(names)) == len(names):
+            return names
+    raise ValueError(f"option {METRICS_KEY}={value!r}: not a name, such as 'is_success', or a tuple of 1 to {METRICS_MAX} "
+                     f"different names, each 1 to {METRIC_NAME_BYTES - 1} printable characters of ASCII")
+
+
+def metric_of(value):
+    """A value of info as a number; NaN: it is none."""
+    if isinstance(value, (bool, int, float, np.generic, np.ndarray)):
+        number = np.asarray(value)
+        if number.size == 1 and number.dtype.kind in "biuf":
+            with np.errstate(over="ignore"):
+                return number.astype(np.float32).item()
+    return float("nan")
+
+
 def make(name, options):
-    return gymnasium.make(name, **arguments_of(options))
+    arguments = arguments_of(options)
+    arguments.pop(METRICS_KEY, None)
+    return gymnasium.make(name, **arguments)
 
 
 def is_flattened(space):
@@ -219,6 +249,7 @@ class Shape:
 class Worker:
     def __init__(self, name, count, seed, autoreset, options):
         self.name, self.options, self.count, self.autoreset = name, options, count, autoreset
+        self.metric_names = metrics_of(options)
         self.envs = [make(name, options) for _ in range(count)]
         self.obs_shape = Shape(self.envs[0].observation_space, "observation")
         self.action_shape = Shape(self.envs[0].action_space, "action")
@@ -238,7 +269,9 @@ class Worker:
                  "obs": ((count, *obs.shape), NUMPY[obs.dtype]), "final": ((count, *obs.shape), NUMPY[obs.dtype]),
                  "reward": ((count,), np.float64), "returns": ((count,), np.float64),
                  "seeds": ((count,), np.uint64), "lengths": ((count,), np.int32), "flags": ((count,), np.uint8),
-                 "mask": ((count,), np.uint8), "seeded": ((count,), np.uint8), "text": ((TEXT_BYTES,), np.uint8)}
+                 "mask": ((count,), np.uint8), "seeded": ((count,), np.uint8), "text": ((TEXT_BYTES,), np.uint8),
+                 "metrics": ((count, len(self.metric_names)), np.float32),
+                 "names": ((len(self.metric_names),), f"S{METRIC_NAME_BYTES}")}
         offsets, size = [], 512
         for shape, dtype in parts.values():
             offsets.append(size)
@@ -251,10 +284,12 @@ class Worker:
         for key, shape in (("obs", obs), ("action", action)):
             if not shape.n:
                 getattr(self, key + "_low")[...], getattr(self, key + "_high")[...] = shape.low, shape.high
+        self.names[...] = self.metric_names
         spec = self.envs[0].spec
         limit = (spec and spec.max_episode_steps) or 0
         threshold = spec.reward_threshold if spec and spec.reward_threshold is not None else float("nan")
-        HEADER.pack_into(memory, 0, MAGIC, *obs.words(), *action.words(), limit, threshold, *offsets)
+        HEADER.pack_into(memory, 0, MAGIC, *obs.words(), *action.words(), limit, len(self.metric_names), threshold,
+                         *offsets)
 
     def say(self, i, error):
         Tracebacks.tell(error)
@@ -318,9 +353,12 @@ class Worker:
     def advance(self, i):
         """A step within an episode; its flags."""
         try:
-            obs, reward, terminated, truncated, _ = self.envs[i].step(self.action_of(i))
+            obs, reward, terminated, truncated, info = self.envs[i].step(self.action_of(i))
             self.obs[i], self.reward[i] = self.obs_shape.row(obs), float(reward)
-            return TERMINATED * bool(terminated) | TRUNCATED * bool(truncated)
+            flags = TERMINATED * bool(terminated) | TRUNCATED * bool(truncated)
+            if flags:
+                self.metrics[i] = [metric_of(info.get(name)) for name in self.metric_names]
+            return flags
         except Exception as error:  # whatever the user's code raises
             self.say(i, error)
             self.obs[i], self.reward[i] = 0, 0
@@ -342,6 +380,8 @@ class Worker:
                 flags |= OBS_IS_RESET
             elif self.autoreset:
                 flags, self.reward[i], self.returns[i], self.lengths[i] = FAILED | TRUNCATED, 0, 0, 0
+            if flags & FAILED:
+                self.metrics[i] = np.nan
         self.flags[i] = flags
 
     def step(self):

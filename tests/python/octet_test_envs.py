@@ -38,6 +38,25 @@ class Counts(gymnasium.Env):
         pass
 
 
+class Measures(Counts):
+    """info has numbers of all kinds, and values that are none; "late" is there from the second episode on."""
+
+    episodes = 0
+
+    def reset(self, *, seed=None, options=None):
+        self.episodes += 1
+        return super().reset(seed=seed, options=options)
+
+    def step(self, action):
+        obs, reward, terminated, truncated, _ = super().step(action)
+        info = {"is_success": self.steps == 6, "steps": self.steps, "share": self.steps / 8, "pid": os.getpid(),
+                "numpy": np.bool_(True), "scalar": np.array(self.steps), "one": np.array([[2.5]], np.float32),
+                "two": np.ones(2), "list": [1], "text": np.str_("7"), "none": None, "huge": 10**400, "rate": np.complex64(1j)}
+        if self.episodes > 1:
+            info["late"] = self.episodes
+        return obs, reward, terminated, truncated, info
+
+
 class Crash(Counts):
     def trouble(self):
         if self.steps == 3:
@@ -335,6 +354,6 @@ class Endless(Counts):
     action_space = spaces.Discrete(2**40)
 
 
-for kind in (Counts, Crash, Exit, Hang, Spin, Stuck, Grows, Numbered, ResetCrash, Resized, Port, NotFinitePort, Seeded, SeededOnce, Raises, Asserts, NotFinite, RewardNotFinite, Shape, Mixed, Pixels, Says, Options, ChannelsFirst, Maps, Alone, ManyActions, Words, Whole, WholeBytes, Deep, Empty, EmptyActions,
+for kind in (Counts, Measures, Crash, Exit, Hang, Spin, Stuck, Grows, Numbered, ResetCrash, Resized, Port, NotFinitePort, Seeded, SeededOnce, Raises, Asserts, NotFinite, RewardNotFinite, Shape, Mixed, Pixels, Says, Options, ChannelsFirst, Maps, Alone, ManyActions, Words, Whole, WholeBytes, Deep, Empty, EmptyActions,
              Large, Endless):
     gymnasium.register(f"Octet{kind.__name__}-v0", entry_point=kind, disable_env_checker=True)

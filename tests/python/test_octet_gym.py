@@ -56,6 +56,61 @@ def test_actions_begin_where_the_space_does_and_options_are_arguments():
     assert infos["final_info"]["episode_length"].tolist() == [6, 6]
 
 
+KINDS = {"is_success": 1, "steps": 6, "share": 0.75, "numpy": 1, "scalar": 6, "one": 2.5}
+NO_NUMBERS = ["two", "list", "text", "none", "huge", "rate", "missing"]
+
+
+def last_infos(env, steps):
+    """Of the last of so many steps."""
+    for _ in range(steps):
+        infos = env.step(np.zeros(2, int))[4]
+    return infos["final_info"]
+
+
+@pytest.mark.parametrize("repeat", [1, 4])
+def test_info_of_the_last_step_is_measured(repeat):
+    env = make("Measures", info_metrics=(*KINDS, *NO_NUMBERS, "late"), action_repeat=repeat)
+    env.reset(seed=1)
+    infos = last_infos(env, -(-6 // repeat))
+    assert {key: infos[key].tolist() for key in KINDS} == {key: [value] * 2 for key, value in KINDS.items()}
+    assert all(np.isnan(infos[key]).all() for key in [*NO_NUMBERS, "late"])
+    infos = last_infos(env, -(-6 // repeat))
+    assert infos["late"].tolist() == [2, 2] and infos["steps"].tolist() == [6, 6]
+
+
+def test_a_name_of_info_needs_no_tuple():
+    env = make("Measures", info_metrics="is_success", bonus=0.5)
+    env.reset(seed=1)
+    assert last_infos(env, 6)["is_success"].tolist() == [1, 1]
+    assert "steps" not in last_infos(env, 6)
+
+
+@pytest.mark.parametrize("value", [
+    (), ("a", "a"), ("a", 5), 5, "", "a" * 64, "a\nb", "ä", tuple(f"m{k}" for k in range(65)), "(a,b)"])
+def test_what_names_no_value_of_info_is_refused(value):
+    with pytest.raises(octet.OctetError, match=r"option info_metrics=.*: not a name, such as 'is_success', or a tuple of 1 to 64 "
+                                               "different names, each 1 to 63 printable characters of ASCII"):
+        make("Measures", info_metrics=value)
+
+
+@pytest.mark.parametrize(("name", "steps"), [("Raises", 3), ("Crash", 3), ("Port", 6)])
+def test_nothing_is_measured_of_an_episode_that_failed(name, steps):
+    env = make(name, info_metrics="steps", **({"refusals": 6} if name == "Port" else {}))
+    env.reset(seed=1)
+    infos = last_infos(env, steps)
+    assert infos["failed"][0] and np.isnan(infos["steps"][0])
+
+
+def test_a_process_that_was_lost_measures_again():
+    env = make("Measures", info_metrics=("pid", "steps"))
+    env.reset(seed=1)
+    pids = last_infos(env, 6)["pid"].astype(int)
+    os.kill(pids[0], signal.SIGKILL)
+    assert np.isnan(last_infos(env, 1)["pid"]).all()
+    infos = last_infos(env, 6)
+    assert infos["steps"].tolist() == [6, 6] and infos["pid"][0] == infos["pid"][1] != pids[0]
+
+
 @pytest.mark.parametrize(("name", "words"), FAILS)
 def test_a_process_that_is_lost_is_started_again_and_its_episodes_are_told(name, words, monkeypatch):
     if name == "Hang":
