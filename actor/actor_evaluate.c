@@ -154,7 +154,7 @@ evaluation_collect(struct evaluation *run, const actor_evaluate_request *request
                    actor_evaluate_result *result, float *returns, uint32_t *lengths,
                    uint32_t *counted)
 {
-    uint32_t metrics = result->metric_count;
+    uint32_t metrics = result->metric_names.count;
     for (uint32_t i = 0; i < run->envs; i++) {
         struct lane *lane = &run->lanes[i];
         uint8_t flags = run->io.flags[i];
@@ -232,11 +232,8 @@ static void
 result_begin(actor_evaluate_result *result, const octet_env_spec *task)
 {
     result->env_steps = 0;
-    result->metric_count = task->metric_count;
     memset(result->metrics, 0, sizeof(result->metrics));
-    for (uint32_t k = 0; k < task->metric_count; k++) {
-        oct_text_copy(result->metric_names[k], OCT_METRIC_NAME_BYTES, task->metric_names[k]);
-    }
+    oct_metric_names_of(&result->metric_names, task->metric_names, task->metric_count);
 }
 
 static void

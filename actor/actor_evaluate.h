@@ -53,9 +53,8 @@ typedef struct actor_evaluate_result {
     float *returns;    // [episodes] room given by the caller, or NULL
     uint32_t *lengths; // [episodes] room given by the caller, or NULL
     // What the environment itself measures.
-    uint32_t metric_count;
+    oct_metric_names metric_names;
     oct_metric metrics[OCT_METRICS_MAX];
-    char metric_names[OCT_METRICS_MAX][OCT_METRIC_NAME_BYTES];
 } actor_evaluate_result;
 
 OCT_CHECKED oct_err actor_evaluate(const policy_net *net, const actor_evaluate_request *request,

@@ -193,6 +193,27 @@ actor_send_numbers(actor_io *io, const actor_numbers *numbers)
     oct_numbers_destroy(registry);
 }
 
+// What the environment itself measured, in columns.
+typedef struct metric_columns {
+    const char *name[OCT_METRICS_MAX];
+    double sum[OCT_METRICS_MAX];
+    uint32_t episodes[OCT_METRICS_MAX];
+} metric_columns;
+
+static void
+metrics_add(wire_report *report, const actor_evaluate_result *result, metric_columns *columns)
+{
+    report->metric_count = result->metric_names.count;
+    for (uint32_t i = 0; i < report->metric_count; i++) {
+        columns->name[i] = result->metric_names.name[i];
+        columns->sum[i] = result->metrics[i].sum;
+        columns->episodes[i] = result->metrics[i].episodes;
+    }
+    report->metric_name = columns->name;
+    report->metric_sum = columns->sum;
+    report->metric_episodes = columns->episodes;
+}
+
 void
 actor_send_evaluation(actor_io *io, const actor_job *job)
 {
@@ -207,6 +228,10 @@ actor_send_evaluation(actor_io *io, const actor_job *job)
         .episode_return = job->result.returns,
         .episode_length = job->result.lengths,
     };
+    metric_columns columns;
+    if (job->err == OCT_OK) {
+        metrics_add(&report, &job->result, &columns);
+    }
     numbers_send(io, &report, registry, OCT_SHOWN_EVALUATION);
     oct_numbers_destroy(registry);
 }

@@ -6,6 +6,7 @@
 
 #include "actor/actor_sight.h"
 #include "common/oct_base.h"
+#include "common/oct_metric.h"
 #include "common/oct_text.h"
 
 static uint32_t
@@ -115,6 +116,8 @@ actor_spec_init(actor_spec *out, const octet_env_spec *task, char *reason, size_
         .obs_rank = task->obs.n > 0 ? 1 : task->obs.rank,
         .obs_shape = task->obs.n > 0 ? &out->values : task->obs.shape,
         .obs_high = high_of(&task->obs),
+        .metric_count = task->metric_count,
+        .metric_name = task->metric_names,
     };
     return OCT_OK;
 }
@@ -138,6 +141,8 @@ actor_spec_copy(const octet_env_spec *task)
     uint32_t actions = task->action.n > 0 ? 0 : env_space_count(&task->action);
     struct {
         octet_env_spec spec;
+        oct_metric_names metrics;
+        const char *metric_names[OCT_METRICS_MAX]; // those
         double bounds[];
     } * copy;
     size_t id_bytes = strlen(task->id) + 1;
@@ -149,7 +154,13 @@ actor_spec_copy(const octet_env_spec *task)
         .action = task->action,
         .max_episode_steps = task->max_episode_steps,
         .reward_threshold = task->reward_threshold,
+        .metric_count = task->metric_count,
+        .metric_names = copy->metric_names,
     };
+    oct_metric_names_of(&copy->metrics, task->metric_names, task->metric_count);
+    for (uint32_t i = 0; i < task->metric_count; i++) {
+        copy->metric_names[i] = copy->metrics.name[i];
+    }
     double *at = bounds_copy(&copy->spec.obs.low, obs, copy->bounds);
     at = bounds_copy(&copy->spec.obs.high, obs, at);
     at = bounds_copy(&copy->spec.action.low, actions, at);

@@ -72,7 +72,7 @@ play(learner_evals *evals, simulated *run, uint64_t now_ns, outcome *out)
         }
         learner_eval_result result;
         bench_must(learner_evals_report(evals, ONE, order.ticket, version, order.episodes, returns,
-                                        lengths, &result),
+                                        lengths, NULL, &result),
                    "report");
         if (result.stage == LEARNER_EVAL_RESULT) {
             out->of_result = result.mean - run->means[version];

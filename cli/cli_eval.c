@@ -201,9 +201,9 @@ env_fits(const policy_image *policy, const eval_options *options, cli_video **vi
 static void
 print_metrics(const actor_evaluate_result *result)
 {
-    for (uint32_t k = 0; k < result->metric_count; k++) {
+    for (uint32_t k = 0; k < result->metric_names.count; k++) {
         const oct_metric *metric = &result->metrics[k];
-        const char *name = result->metric_names[k];
+        const char *name = result->metric_names.name[k];
         if (metric->episodes == 0) {
             printf("  metric       %s: not measured\n", name);
         } else if (metric->episodes < result->episodes) {

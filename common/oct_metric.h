@@ -2,6 +2,7 @@
 #define COMMON_OCT_METRIC_H
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 // What an environment measures itself when an episode ends (metrics of include/octet/env.h), over
@@ -9,6 +10,16 @@
 
 #define OCT_METRICS_MAX       64 // of one environment
 #define OCT_METRIC_NAME_BYTES 64 // with the zero byte
+
+typedef struct oct_metric_names {
+    uint32_t count;
+    char name[OCT_METRICS_MAX][OCT_METRIC_NAME_BYTES];
+} oct_metric_names;
+
+// 1 to 63 printable characters of ASCII.
+bool oct_metric_is_name(const char *text);
+// Copies count names, at most OCT_METRICS_MAX.
+void oct_metric_names_of(oct_metric_names *out, const char *const *names, uint32_t count);
 
 typedef struct oct_metric {
     double sum;        // over the episodes in which it was measured
@@ -23,6 +34,14 @@ oct_metric_add(oct_metric *metric, float value)
         metric->sum += (double)value;
         metric->episodes++;
     }
+}
+
+// The episodes of more, too.
+static inline void
+oct_metric_join(oct_metric *metric, const oct_metric *more)
+{
+    metric->sum += more->sum;
+    metric->episodes += more->episodes;
 }
 
 // NaN: measured in no episode.

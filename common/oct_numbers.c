@@ -54,7 +54,9 @@ oct_numbers_destroy(oct_numbers *numbers)
 static bool
 is_name(const char *name)
 {
-    return name[0] != '\0' && name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_.")] == '\0';
+    return name[0] != '\0' &&
+           name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.")] ==
+               '\0';
 }
 
 static bool

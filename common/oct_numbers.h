@@ -70,8 +70,8 @@ typedef struct oct_number {
 oct_numbers *oct_numbers_create(const char *prefix);
 void oct_numbers_destroy(oct_numbers *numbers); // NULL is a no-op
 
-// A name that is there already, a name of other characters than a-z, 0-9, _ and ., or a family with
-// two kinds is our own mistake and stops the program.
+// A name that is there already, a name of other characters than letters, digits, _ and ., or a
+// family with two kinds is our own mistake and stops the program.
 void oct_numbers_add(oct_numbers *numbers, const oct_number *row);
 void oct_numbers_add_all(oct_numbers *numbers, const oct_number *rows, size_t count,
                          const void *base);

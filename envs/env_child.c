@@ -33,7 +33,8 @@ static bool
 answer_await(int in, uint32_t timeout_ms, void *out, size_t size, bool *timed_out)
 {
     uint64_t deadline_ns = oct_clock_ns() + (uint64_t)timeout_ms * 1000000;
-    for (;;) {
+    size_t got = 0;
+    while (got < size) {
         uint64_t now_ns = oct_clock_ns();
         int left_ms = now_ns < deadline_ns ? (int)((deadline_ns - now_ns + 999999) / 1000000) : 0;
         struct pollfd waiting = {.fd = in, .events = POLLIN};
@@ -42,8 +43,13 @@ answer_await(int in, uint32_t timeout_ms, void *out, size_t size, bool *timed_ou
             continue;
         }
         *timed_out = ready == 0;
-        return ready > 0 && read(in, out, size) == (ssize_t)size;
+        ssize_t more = ready > 0 ? read(in, (char *)out + got, size - got) : -1;
+        if (more <= 0) {
+            return false;
+        }
+        got += (size_t)more;
     }
+    return true;
 }
 
 static void

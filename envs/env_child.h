@@ -12,7 +12,7 @@
 // Threads: the caller's process has one thread (it forks). Owns: nothing. The child is killed when
 // its parent ends.
 
-#define ENV_CHILD_ANSWER_MAX 4096 // bytes: a pipe takes so many all or not at all
+#define ENV_CHILD_ANSWER_MAX 16384 // bytes: a pipe takes so many, whether they are read or not
 
 // Runs in the child and fills answer, which begins as zeros.
 typedef void env_child_fn(void *arg, void *answer);

@@ -150,17 +150,6 @@ id_fault(const char *id)
     return NULL;
 }
 
-static bool
-is_metric_name(const char *name)
-{
-    size_t length = strnlen(name, OCT_METRIC_NAME_BYTES);
-    bool is_name = length > 0 && length < OCT_METRIC_NAME_BYTES;
-    for (size_t k = 0; is_name && k < length; k++) {
-        is_name = name[k] >= ' ' && name[k] <= '~';
-    }
-    return is_name;
-}
-
 static const char *
 names_fault(const octet_env_spec *spec)
 {
@@ -168,7 +157,7 @@ names_fault(const octet_env_spec *spec)
         if (spec->metric_names == NULL || spec->metric_names[k] == NULL) {
             return "a metric has no name";
         }
-        if (!is_metric_name(spec->metric_names[k])) {
+        if (!oct_metric_is_name(spec->metric_names[k])) {
             return "the name of a metric is not 1 to 63 printable characters of ASCII";
         }
     }

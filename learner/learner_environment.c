@@ -90,7 +90,8 @@ learner_environment_alike(const policy_spec *run, const policy_spec *actor, char
 // ---- the file
 
 oct_err
-learner_environment_read(const char *path, policy_spec *out, char *reason, size_t reason_size)
+learner_environment_read(const char *path, policy_spec *out, oct_metric_names *metrics,
+                         char *reason, size_t reason_size)
 {
     uint8_t *bytes;
     size_t length;
@@ -104,6 +105,9 @@ learner_environment_read(const char *path, policy_spec *out, char *reason, size_
     err = wire_env_unpack(&env, arena, bytes, length);
     if (err == OCT_OK) {
         learner_environment_of(out, &env);
+        if (metrics != NULL) {
+            oct_metric_names_of(metrics, env.metric_name, env.metric_count);
+        }
     } else {
         (void)oct_refuse(reason, reason_size, "%s: damaged, or written by another release: %s",
                          path, wire_arena_reason(arena));

@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 
+#include "common/oct_metric.h"
 #include "policy/policy_spec.h"
 #include "proto/wire.h"
 
@@ -21,9 +22,10 @@ OCT_CHECKED oct_err learner_environment_alike(const policy_spec *run, const poli
 // "CartPole-v1: observations 4 float32, actions 2 to choose from".
 void learner_environment_words(const policy_spec *spec, char *out, size_t out_size);
 
-// OCT_ENOTFOUND: there is no such file; OCT_EPROTO: it is damaged, or of another release. reason
-// names it.
-OCT_CHECKED oct_err learner_environment_read(const char *path, policy_spec *out, char *reason,
+// metrics (NULL: not wanted): what it measures itself. OCT_ENOTFOUND: there is no such file;
+// OCT_EPROTO: it is damaged, or of another release. reason names it.
+OCT_CHECKED oct_err learner_environment_read(const char *path, policy_spec *out,
+                                             oct_metric_names *metrics, char *reason,
                                              size_t reason_size);
 
 #endif // LEARNER_LEARNER_ENVIRONMENT_H

@@ -18,6 +18,7 @@ learner_eval_parts_begin(learner_eval_parts *parts, uint32_t episodes, uint32_t 
         .count = (episodes + each - 1) / each,
         .returns = oct_alloc(episodes * sizeof(float)),
         .lengths = oct_alloc(episodes * sizeof(uint32_t)),
+        .metrics = oct_alloc(LEARNER_EVAL_PARTS_MAX * sizeof(*parts->metrics)),
     };
     for (uint32_t i = 0; i < parts->count; i++) {
         parts->part[i] = (learner_eval_part){
@@ -33,6 +34,7 @@ learner_eval_parts_end(learner_eval_parts *parts)
 {
     free(parts->returns);
     free(parts->lengths);
+    free(parts->metrics);
     *parts = (learner_eval_parts){0};
 }
 
@@ -61,13 +63,26 @@ learner_eval_part_give(learner_eval_part *part, uint64_t ticket, uint32_t evalua
 
 void
 learner_eval_parts_answer(learner_eval_parts *parts, learner_eval_part *part, const float *returns,
-                          const uint32_t *lengths)
+                          const uint32_t *lengths, const oct_metric *metrics)
 {
+    if (metrics != NULL) {
+        memcpy(parts->metrics[part - parts->part], metrics, sizeof(*parts->metrics));
+    }
     memcpy(parts->returns + part->first, returns, part->count * sizeof(*returns));
     memcpy(parts->lengths + part->first, lengths, part->count * sizeof(*lengths));
     part->answered = true;
     part->ticket = 0;
     part->episodes_done = part->count;
+}
+
+void
+learner_eval_parts_metrics(const learner_eval_parts *parts, oct_metric out[OCT_METRICS_MAX])
+{
+    for (uint32_t i = 0; i < parts->count; i++) {
+        for (int k = 0; k < OCT_METRICS_MAX; k++) {
+            oct_metric_join(&out[k], &parts->metrics[i][k]);
+        }
+    }
 }
 
 bool

@@ -4,11 +4,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/oct_metric.h"
+
 // One evaluation being played: its episodes in parts, one for each evaluator that was there when it
 // began, each with a seed of its own. A part that is lost (its evaluator died, or its environment
 // hangs) goes to another evaluator with the same seed: no return is ever drawn anew.
 //
-// Threads: the loop thread. Owns: room for the returns. Time is given.
+// Threads: the loop thread. Owns: room for the answers. Time is given.
 
 #define LEARNER_EVAL_PARTS_MAX 16u
 // Seeds of environments are counted up from a part's: so many are its own.
@@ -29,8 +31,9 @@ typedef struct learner_eval_parts {
     uint32_t episodes;
     uint32_t count; // 0: there is no evaluation
     learner_eval_part part[LEARNER_EVAL_PARTS_MAX];
-    float *returns;    // [episodes]
-    uint32_t *lengths; // [episodes]
+    float *returns;                         // [episodes]
+    uint32_t *lengths;                      // [episodes]
+    oct_metric (*metrics)[OCT_METRICS_MAX]; // [LEARNER_EVAL_PARTS_MAX] of each part
 } learner_eval_parts;
 
 // episodes >= 1, wanted >= 1 parts. Part i has the seed seed_base + (number + i) *
@@ -42,9 +45,12 @@ void learner_eval_parts_end(learner_eval_parts *parts); // also when there is no
 learner_eval_part *learner_eval_parts_open(learner_eval_parts *parts);
 void learner_eval_part_give(learner_eval_part *part, uint64_t ticket, uint32_t evaluator,
                             uint64_t now_ns);
-// Takes a part's episodes: part->count of them.
+// Takes a part's episodes: part->count of them, and what was measured in them (NULL: not known).
 void learner_eval_parts_answer(learner_eval_parts *parts, learner_eval_part *part,
-                               const float *returns, const uint32_t *lengths);
+                               const float *returns, const uint32_t *lengths,
+                               const oct_metric *metrics);
+// What was measured in all parts together, in their order whoever answered first.
+void learner_eval_parts_metrics(const learner_eval_parts *parts, oct_metric out[OCT_METRICS_MAX]);
 bool learner_eval_parts_complete(const learner_eval_parts *parts);
 uint32_t learner_eval_parts_done(const learner_eval_parts *parts); // episodes, as far as is known
 

@@ -628,7 +628,7 @@ evaluation_result(const struct evaluation *evaluation)
 {
     const learner_eval_parts *parts = &evaluation->parts;
     oct_spread spread = oct_spread_of(parts->returns, parts->episodes);
-    return (learner_eval_result){
+    learner_eval_result result = {
         .stage = evaluation->stage,
         .version = evaluation->publication->version,
         .env_steps = evaluation->publication->env_steps,
@@ -641,6 +641,8 @@ evaluation_result(const struct evaluation *evaluation)
         .max = spread.max,
         .mean_length = oct_spread_mean_u32(parts->lengths, parts->episodes),
     };
+    learner_eval_parts_metrics(parts, result.metrics);
+    return result;
 }
 
 static void
@@ -677,7 +679,8 @@ are_finite(const float *numbers, uint32_t count)
 oct_err
 learner_evals_report(learner_evals *evals, uint32_t evaluator, uint64_t ticket, uint64_t version,
                      uint32_t episode_count, const float *episode_return,
-                     const uint32_t *episode_length, learner_eval_result *out)
+                     const uint32_t *episode_length, const oct_metric *metrics,
+                     learner_eval_result *out)
 {
     struct evaluation *evaluation;
     learner_eval_part *part;
@@ -685,7 +688,7 @@ learner_evals_report(learner_evals *evals, uint32_t evaluator, uint64_t ticket, 
     if (episode_count != part->count || !are_finite(episode_return, episode_count)) {
         return OCT_EPROTO;
     }
-    learner_eval_parts_answer(&evaluation->parts, part, episode_return, episode_length);
+    learner_eval_parts_answer(&evaluation->parts, part, episode_return, episode_length, metrics);
     if (!learner_eval_parts_complete(&evaluation->parts)) {
         return OCT_EAGAIN;
     }

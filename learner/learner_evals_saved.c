@@ -267,6 +267,7 @@ evaluation_read(oct_reader *reader, const policies *all, struct evaluation *out,
     out->parts.count = count;
     out->parts.returns = oct_alloc(episodes * sizeof(float));
     out->parts.lengths = oct_alloc(episodes * sizeof(uint32_t));
+    out->parts.metrics = oct_alloc(LEARNER_EVAL_PARTS_MAX * sizeof(*out->parts.metrics));
     return parts_read(reader, &out->parts, now_ns);
 }
 

@@ -693,6 +693,7 @@ learner_files_summary(learner_run *run)
         .unlearned = run->unlearned[0] != '\0' ? run->unlearned : NULL,
         .precision = learner_publisher_precision(run->publisher),
         .result_precision = policy_precision_name(run->folder.saved_precision),
+        .metrics = &run->metrics,
         .blas = run->blas != NULL ? run->blas : "",
         .run_id = run->run_id,
         .env_steps = learner_run_env_steps(run),

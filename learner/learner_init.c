@@ -105,7 +105,7 @@ origin_configure(origin *from, const init *in)
         return oct_refuse(in->reason, in->reason_size, "learner.init_from: %s", message);
     }
     (void)snprintf(path, sizeof(path), "%s/%s", in->path, LEARNER_ENVIRONMENT_FILE);
-    oct_err err = learner_environment_read(path, &from->spec, message, sizeof(message));
+    oct_err err = learner_environment_read(path, &from->spec, NULL, message, sizeof(message));
     if (err != OCT_OK) {
         (void)oct_refuse(in->reason, in->reason_size, "learner.init_from: %s", message);
     }

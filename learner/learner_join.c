@@ -313,8 +313,8 @@ learner_join_begin(learner_run *run, char *reason, size_t reason_size)
     if (given == NULL && !run->options.resume) {
         return OCT_OK;
     }
-    oct_err err = learner_environment_read(given != NULL ? given : path, &run->environment, reason,
-                                           reason_size);
+    oct_err err = learner_environment_read(given != NULL ? given : path, &run->environment,
+                                           &run->metrics, reason, reason_size);
     if (err == OCT_ENOTFOUND && given == NULL) {
         return OCT_OK; // the run began without
     }
@@ -350,6 +350,7 @@ training_begin(learner_run *run, const policy_spec *environment, char *reason, s
                        "divides the first layer of published policies by the same number",
                        run->spec.obs_high, 1 / (double)policy_byte_unit(run->spec.obs_high));
     }
+    learner_report_metrics(run);
     run->phase = LEARNER_TRAINING;
     if (run->ends_again) {
         learner_end_again(run);
@@ -382,6 +383,9 @@ learner_run_join(learner_run *run, const wire_env_spec *env, char *reason, size_
     }
     if (run->train != NULL) {
         return OCT_OK;
+    }
+    if (run->metrics.count == 0) { // environment.oct of a release that did not tell has none
+        oct_metric_names_of(&run->metrics, env->metric_name, env->metric_count);
     }
     if (training_begin(run, &spec, reason, reason_size) != OCT_OK) {
         // It has the environment of the experiment, so that no other actor would do better.

@@ -23,7 +23,7 @@
 #define PATH_BYTES_MAX  4096
 #define NAME_BYTES_MAX  192
 #define COLUMNS_MAX     256
-#define HEADER_BYTES    (COLUMNS_MAX * 32)
+#define HEADER_BYTES    (COLUMNS_MAX * 96)
 #define WHOLE_MAX       9007199254740992.0 // below, whole numbers are written with all digits
 #define UNIT_ROWS       1.25               // joined rows fit together although rows are late
 #define ROW_S_MIN       0.001

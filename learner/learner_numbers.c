@@ -1,11 +1,14 @@
 // The registry's rows of the learner, and the means of the algorithm's numbers.
 #include "learner/learner_numbers.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_text.h"
 
 // A column of metrics.csv, and a tag of TensorBoard.
 #define ROW         (OCT_SHOWN_CSV | OCT_SHOWN_TENSORBOARD)
@@ -454,4 +457,84 @@ learner_means_of(const learner_means *means, const char *name)
         }
     }
     return NAN;
+}
+
+// ---- what the environment itself measures
+
+static bool
+is_taken(const learner_eval_metrics *metrics, const char *name)
+{
+    for (uint32_t i = 0; i < metrics->count; i++) {
+        if (strcmp(metrics->name[i], name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void
+metric_name_put(learner_eval_metrics *metrics, const char *from)
+{
+    char plain[OCT_METRIC_NAME_BYTES];
+    char *out = metrics->name[metrics->count];
+    oct_text_copy(plain, sizeof(plain), from);
+    for (char *at = plain; *at != '\0'; at++) {
+        *at = isalnum((unsigned char)*at) ? *at : '_';
+    }
+    (void)snprintf(out, sizeof(metrics->name[0]), LEARNER_EVAL_METRIC "%s", plain);
+    for (unsigned k = 2; is_taken(metrics, out); k++) {
+        (void)snprintf(out, sizeof(metrics->name[0]), LEARNER_EVAL_METRIC "%s_%u", plain, k);
+    }
+}
+
+void
+learner_eval_metrics_add(learner_eval_metrics *metrics, oct_numbers *numbers,
+                         const oct_metric_names *names)
+{
+    for (uint32_t i = 0; i < names->count; i++) {
+        OCT_ASSERT(metrics->count < OCT_METRICS_MAX);
+        metric_name_put(metrics, names->name[i]);
+        metrics->last[metrics->count] = metrics->row[metrics->count] = NAN;
+        const char *name = metrics->name[metrics->count];
+        const oct_number row = {
+            .name = name,
+            .unit = "",
+            .help = "Mean of what the environment measures under this name, over the episodes of "
+                    "that evaluation in which it was measured.",
+            .shown = ROW,
+            .kind = OCT_PROMETHEUS_GAUGE,
+            .arg = &metrics->row[metrics->count],
+        };
+        const oct_number last = {
+            .name = name,
+            .unit = "",
+            .help = "The same of the last evaluation.",
+            .shown = STATUS,
+            .kind = OCT_PROMETHEUS_GAUGE,
+            .family = "octet_evaluation_metric",
+            .label = "metric",
+            .label_value = name + strlen(LEARNER_EVAL_METRIC),
+            .family_help = "Means of what the environment measures, of the last evaluation.",
+            .arg = &metrics->last[metrics->count],
+        };
+        oct_numbers_add(numbers, &row);
+        oct_numbers_add(numbers, &last);
+        metrics->count++;
+    }
+}
+
+void
+learner_eval_metrics_put(learner_eval_metrics *metrics, const oct_metric *last)
+{
+    for (uint32_t i = 0; i < metrics->count; i++) {
+        metrics->last[i] = last != NULL ? oct_metric_mean(&last[i]) : NAN;
+    }
+}
+
+void
+learner_eval_metrics_end_row(learner_eval_metrics *metrics, bool has_eval)
+{
+    for (uint32_t i = 0; i < metrics->count; i++) {
+        metrics->row[i] = has_eval ? metrics->last[i] : NAN;
+    }
 }

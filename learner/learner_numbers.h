@@ -2,6 +2,7 @@
 #define LEARNER_LEARNER_NUMBERS_H
 
 #include "algos/algo.h"
+#include "common/oct_metric.h"
 #include "common/oct_numbers.h"
 #include "policy/policy_spec.h"
 
@@ -69,5 +70,26 @@ void learner_means_update(learner_means *means, const float *values);
 void learner_means_end_row(learner_means *means);
 // The last row's mean of the number with this name; NaN: none, or the algorithm has no such number.
 double learner_means_of(const learner_means *means, const char *name);
+
+// ---- what the environment itself measures, of evaluations
+
+#define LEARNER_EVAL_METRIC "eval_metric_" // before each name
+
+typedef struct learner_eval_metrics {
+    uint32_t count;
+    char name[OCT_METRICS_MAX][sizeof(LEARNER_EVAL_METRIC) + OCT_METRIC_NAME_BYTES + 4];
+    double last[OCT_METRICS_MAX]; // mean of the last evaluation
+    double row[OCT_METRICS_MAX];  // of the last that ended in the row
+} learner_eval_metrics;
+
+// One more each, in metrics.csv, TensorBoard, status and Prometheus, by a name in which characters
+// that are neither letters nor digits are _. A name that others have by then ends in _2, _3, ….
+// metrics is borrowed.
+void learner_eval_metrics_add(learner_eval_metrics *metrics, oct_numbers *numbers,
+                              const oct_metric_names *names);
+// Those of the last evaluation, in that order; NULL: there was none.
+void learner_eval_metrics_put(learner_eval_metrics *metrics, const oct_metric *last);
+// Ends a row; has_eval: the last evaluation ended in it.
+void learner_eval_metrics_end_row(learner_eval_metrics *metrics, bool has_eval);
 
 #endif // LEARNER_LEARNER_NUMBERS_H

@@ -37,6 +37,12 @@ learner_report_end(learner_run *run)
 }
 
 void
+learner_report_metrics(learner_run *run)
+{
+    learner_eval_metrics_add(&run->report.eval_metrics, run->report.numbers, &run->metrics);
+}
+
+void
 learner_report_start(learner_run *run)
 {
     run->report.begin_s = run->wall_base_s;
@@ -162,6 +168,8 @@ evaluation_measure(learner_run *run)
     now->eval_std = run->has_eval ? run->last_eval.std : NAN;
     now->eval_episodes = run->has_eval ? run->last_eval.episodes : NAN;
     now->eval_best = has_best ? best.mean : NAN;
+    learner_eval_metrics_put(&run->report.eval_metrics,
+                             run->has_eval ? run->last_eval.metrics : NULL);
     learner_eval_stage stage;
     uint32_t eval_done = 0, eval_asked = 0;
     (void)learner_evals_at_work(run->evals, &stage, &eval_done, &eval_asked);
@@ -312,6 +320,7 @@ row_measure(learner_run *run, double elapsed_s, const learner_actors_totals *tot
     now->row_eval_env_steps = report->has_eval ? (double)run->last_eval.env_steps : NAN;
     now->row_eval_updates = report->has_eval ? (double)run->last_eval.updates : NAN;
     now->row_eval_wall_s = report->has_eval ? report->eval_wall_s : NAN;
+    learner_eval_metrics_end_row(&report->eval_metrics, report->has_eval);
     actors_row(report, totals);
     if (now->samples > 0) { // until then nobody can say who is too slow
         learner_demand_row(&report->demand, elapsed_s, now->wait_share, now->actor_wait_share);

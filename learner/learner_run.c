@@ -363,13 +363,29 @@ evaluation_failed(learner_run *run, const wire_report *report)
     return OCT_OK;
 }
 
+// What the evaluator's environment measured, in the run's order. What the run does not know is left
+// out.
+static void
+metrics_of(const learner_run *run, const wire_report *report, oct_metric out[OCT_METRICS_MAX])
+{
+    for (uint32_t i = 0; i < report->metric_count; i++) {
+        for (uint32_t k = 0; k < run->metrics.count; k++) {
+            if (strcmp(run->metrics.name[k], report->metric_name[i]) == 0) {
+                out[k] = (oct_metric){report->metric_sum[i], report->metric_episodes[i]};
+            }
+        }
+    }
+}
+
 static oct_err
 evaluation_take(learner_run *run, const wire_report *report)
 {
     learner_eval_result result;
-    oct_err err = learner_evals_report(run->evals, report->actor_id, report->ticket,
-                                       report->policy_version, report->episode_count,
-                                       report->episode_return, report->episode_length, &result);
+    oct_metric metrics[OCT_METRICS_MAX] = {0};
+    metrics_of(run, report, metrics);
+    oct_err err = learner_evals_report(
+        run->evals, report->actor_id, report->ticket, report->policy_version, report->episode_count,
+        report->episode_return, report->episode_length, metrics, &result);
     if (err == OCT_OK || err == OCT_EAGAIN) {
         run->final_begin_ns = oct_clock_ns(); // an evaluator is at work
     }

@@ -28,6 +28,7 @@ typedef struct learner_report {
     oct_numbers *numbers;
     learner_measurements now;
     learner_means means; // of what the algorithm tells
+    learner_eval_metrics eval_metrics;
     learner_metrics *metrics;
     wire_status status;
     const char *status_name[WIRE_STATS_MAX];
@@ -117,8 +118,9 @@ struct learner_run {
     learner_pacer *pacer;   // in lock-step, once training has begun
     learner_phase phase;
     uint64_t run_id;
-    policy_spec environment; // what every actor must have (learner_environment.h)
-    bool has_environment;    // false: the first that registers says what it is
+    policy_spec environment;  // what every actor must have (learner_environment.h)
+    bool has_environment;     // false: the first that registers says what it is
+    oct_metric_names metrics; // what the environment measures itself
     policy_spec spec;
     const char *blas;
     char run_name[POLICY_NAME_MAX];
@@ -237,6 +239,8 @@ void learner_end_again(learner_run *run);  // where training would begin
 // OCT_EIO: metrics.csv cannot be written in the folder.
 OCT_CHECKED oct_err learner_report_begin(learner_run *run);
 void learner_report_end(learner_run *run);
+// Once, before the first row: what the environment measures itself gets its columns.
+void learner_report_metrics(learner_run *run);
 // Training begins: rows are counted from here.
 void learner_report_start(learner_run *run);
 // A training episode ended.

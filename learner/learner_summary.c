@@ -32,7 +32,18 @@ set_text(json_t *object, const char *key, const char *value)
 }
 
 static json_t *
-evaluation_json(const learner_eval_result *result, const char *precision)
+metrics_json(const learner_eval_result *result, const oct_metric_names *names)
+{
+    json_t *object = json_object();
+    for (uint32_t i = 0; i < names->count; i++) {
+        set_number(object, names->name[i], oct_metric_mean(&result->metrics[i]));
+    }
+    return object;
+}
+
+static json_t *
+evaluation_json(const learner_summary *summary, const learner_eval_result *result,
+                const char *precision)
 {
     json_t *object = json_object();
     set_text(object, "precision", precision);
@@ -43,6 +54,7 @@ evaluation_json(const learner_eval_result *result, const char *precision)
     set_count(object, "episodes", result->episodes);
     set_number(object, "mean_length", result->mean_length);
     set_count(object, "policy_version", result->version);
+    (void)json_object_set_new(object, "metrics", metrics_json(result, summary->metrics));
     return object;
 }
 
@@ -55,7 +67,7 @@ return_json(const learner_summary *summary)
     if (result->episodes == 0) {
         return json_null();
     }
-    json_t *object = evaluation_json(result, summary->result_precision);
+    json_t *object = evaluation_json(summary, result, summary->result_precision);
     set_text(object, "stage", learner_eval_stage_name[result->stage]);
     (void)json_object_set_new(object, "final", json_boolean(result->stage == LEARNER_EVAL_RESULT));
     return object;
@@ -133,10 +145,10 @@ learner_summary_write(const char *path, const learner_summary *summary)
     (void)json_object_set_new(root, "solved", json_boolean(summary->solved));
     set_number(root, "goal", summary->config->run.stop_at_return);
     (void)json_object_set_new(root, "return", return_json(summary));
-    (void)json_object_set_new(root, "last_return",
-                              summary->has_last
-                                  ? evaluation_json(&summary->last_result, summary->precision)
-                                  : json_null());
+    (void)json_object_set_new(
+        root, "last_return",
+        summary->has_last ? evaluation_json(summary, &summary->last_result, summary->precision)
+                          : json_null());
     (void)json_object_set_new(root, "last_screens", screens_json(summary));
     set_count(root, "env_steps", summary->env_steps);
     set_count(root, "updates", summary->updates);

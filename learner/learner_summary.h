@@ -9,10 +9,11 @@
 // Threads: any. Errors: as oct_file_write.
 typedef struct learner_summary {
     const oct_config *config;
-    const char *reason;           // "solved", "budget", "interrupted", …
-    const char *unlearned;        // why it ended without an update; NULL: it did not
-    const char *precision;        // of what this process publishes
-    const char *result_precision; // of policy.oct, which an earlier process may have made
+    const char *reason;              // "solved", "budget", "interrupted", …
+    const char *unlearned;           // why it ended without an update; NULL: it did not
+    const char *precision;           // of what this process publishes
+    const char *result_precision;    // of policy.oct, which an earlier process may have made
+    const oct_metric_names *metrics; // of what the results have of each
     const char *blas;
     uint64_t run_id;
     bool solved;

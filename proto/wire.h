@@ -195,11 +195,13 @@ typedef struct wire_env_spec {
     uint32_t action_count;   // discrete: how many; box: dimension
     const float *action_low; // [action_count] for box, NULL for discrete
     const float *action_high;
-    uint32_t max_episode_steps; // 0: none
-    double reward_threshold;    // NaN: none
-    uint32_t obs_rank;          // 0: not told
-    const uint32_t *obs_shape;  // [obs_rank], outermost first; their product is obs_count
-    uint32_t obs_high;          // as policy_spec's
+    uint32_t max_episode_steps;     // 0: none
+    double reward_threshold;        // NaN: none
+    uint32_t obs_rank;              // 0: not told
+    const uint32_t *obs_shape;      // [obs_rank], outermost first; their product is obs_count
+    uint32_t obs_high;              // as policy_spec's
+    uint32_t metric_count;          // 0: none, or its release does not tell
+    const char *const *metric_name; // [metric_count] of what it measures itself
 } wire_env_spec;
 
 // Sent twice: first with has_env = false to learn the configuration, then with the environment's
@@ -281,9 +283,12 @@ typedef struct wire_report {
     uint32_t episode_count;
     const float *episode_return;    // [episode_count] undiscounted
     const uint32_t *episode_length; // [episode_count]
-    uint32_t stat_count;
+    uint32_t stat_count, metric_count;
     const char *const *stat_name; // [stat_count]
     const double *stat_value;
+    const char *const *metric_name; // [metric_count] of an evaluation, as oct_metric has them
+    const double *metric_sum;
+    const uint32_t *metric_episodes; // at most episode_count each
     uint8_t token[WIRE_TOKEN_BYTES];
     bool leaves; // the last report: the place is given up, nothing else of it counts
 } wire_report;

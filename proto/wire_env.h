@@ -7,7 +7,7 @@
 // has it, so that whoever reads it checks what a registration is checked for.
 //
 // Threads: any; no shared state.
-#define WIRE_ENV_BYTES_MAX 3072
+#define WIRE_ENV_BYTES_MAX 8192
 
 // malloc'd; at most WIRE_ENV_BYTES_MAX for a spec within the bounds of wire.h.
 uint8_t *wire_env_pack(const wire_env_spec *env, size_t *length);

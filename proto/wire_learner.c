@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_metric.h"
 #include "proto/octet.pb-c.h"
 #include "proto/wire_check.h"
 #include "proto/wire_convert.h"
@@ -54,6 +55,19 @@ wire_register_to(Octet__Registration *out, const wire_register *in)
     out->n_obs_shape = env->obs_rank;
     out->obs_shape = WIRE_COLUMN(uint32_t, env->obs_shape);
     out->obs_high = env->obs_high;
+    out->n_metric_name = env->metric_count;
+    out->metric_name = WIRE_COLUMN(char *, env->metric_name);
+}
+
+static oct_err
+metric_names_check(char **names, size_t count, wire_arena *arena)
+{
+    WIRE_REQUIRE(arena, count <= OCT_METRICS_MAX, "metric_name: more than 64");
+    for (size_t i = 0; i < count; i++) {
+        WIRE_REQUIRE(arena, oct_metric_is_name(names[i]),
+                     "metric_name: not 1 to 63 printable characters of ASCII");
+    }
+    return OCT_OK;
 }
 
 static oct_err
@@ -108,6 +122,7 @@ env_from(wire_env_spec *out, const Octet__Registration *in, wire_arena *arena)
                  "register.obs_high: above 255, or not of bytes");
     OCT_TRY(env_check_shape(in, arena));
     OCT_TRY(env_check_actions(in, arena));
+    OCT_TRY(metric_names_check(in->metric_name, in->n_metric_name, arena));
     WIRE_REQUIRE(arena, !isinf(in->reward_threshold), "register.reward_threshold: infinite");
     *out = (wire_env_spec){
         .env_id = in->env_id,
@@ -122,6 +137,8 @@ env_from(wire_env_spec *out, const Octet__Registration *in, wire_arena *arena)
         .obs_rank = (uint32_t)in->n_obs_shape,
         .obs_shape = in->obs_shape,
         .obs_high = in->obs_high,
+        .metric_count = (uint32_t)in->n_metric_name,
+        .metric_name = (const char *const *)in->metric_name,
     };
     return OCT_OK;
 }
@@ -370,7 +387,28 @@ wire_report_to(Octet__Report *out, const wire_report *in)
         .stat_value = WIRE_COLUMN(double, in->stat_value),
         .token = WIRE_BYTES(in->token, WIRE_TOKEN_BYTES),
         .leaves = in->leaves,
+        .n_metric_name = in->metric_count,
+        .metric_name = WIRE_COLUMN(char *, in->metric_name),
+        .n_metric_sum = in->metric_count,
+        .metric_sum = WIRE_COLUMN(double, in->metric_sum),
+        .n_metric_episodes = in->metric_count,
+        .metric_episodes = WIRE_COLUMN(uint32_t, in->metric_episodes),
     };
+}
+
+static oct_err
+report_metrics_check(const Octet__Report *in, wire_arena *arena)
+{
+    OCT_TRY(metric_names_check(in->metric_name, in->n_metric_name, arena));
+    WIRE_REQUIRE(
+        arena, in->n_metric_sum == in->n_metric_name && in->n_metric_episodes == in->n_metric_name,
+        "report.metric_sum, metric_episodes: not one for each name");
+    for (size_t i = 0; i < in->n_metric_name; i++) {
+        WIRE_REQUIRE(arena, isfinite(in->metric_sum[i]), "report.metric_sum: not finite");
+        WIRE_REQUIRE(arena, in->metric_episodes[i] <= in->n_episode_return,
+                     "report.metric_episodes: more than there are");
+    }
+    return OCT_OK;
 }
 
 oct_err
@@ -392,6 +430,7 @@ wire_report_from(wire_report *out, const Octet__Report *in, wire_arena *arena)
                      isnan(in->stat_value[i]) || fabs(in->stat_value[i]) <= (double)WIRE_COUNT_MAX,
                      "report.stat_value: beyond 2^53");
     }
+    OCT_TRY(report_metrics_check(in, arena));
     *out = (wire_report){
         .actor_id = in->actor_id,
         .session = in->session,
@@ -405,6 +444,10 @@ wire_report_from(wire_report *out, const Octet__Report *in, wire_arena *arena)
         .stat_count = (uint32_t)in->n_stat_name,
         .stat_name = (const char *const *)in->stat_name,
         .stat_value = in->stat_value,
+        .metric_count = (uint32_t)in->n_metric_name,
+        .metric_name = (const char *const *)in->metric_name,
+        .metric_sum = in->metric_sum,
+        .metric_episodes = in->metric_episodes,
         .leaves = in->leaves != 0,
     };
     memcpy(out->token, in->token.data, WIRE_TOKEN_BYTES);

@@ -93,6 +93,9 @@ main(void)
         config.algo.name = (oct_algo_name)name;
         add_new(numbers, &config);
     }
+    static const oct_metric_names named = {.count = 1, .name = {"NAME"}};
+    static learner_eval_metrics metrics;
+    learner_eval_metrics_add(&metrics, numbers, &named);
     oct_numbers_print(numbers, stdout);
     oct_numbers_destroy(numbers);
     print_replay();

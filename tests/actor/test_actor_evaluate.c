@@ -236,9 +236,9 @@ test_evaluate_means_what_the_environment_measures(void **state)
     (void)state;
     actor_evaluate_result result;
     T_OK(evaluate_odd("length=2,spread=10", 7, 3, &result));
-    assert_int_equal(result.metric_count, 2);
-    assert_string_equal(result.metric_names[0], "steps");
-    assert_string_equal(result.metric_names[1], "number");
+    assert_int_equal(result.metric_names.count, 2);
+    assert_string_equal(result.metric_names.name[0], "steps");
+    assert_string_equal(result.metric_names.name[1], "number");
     assert_int_equal(result.metrics[0].episodes, 7);
     T_NEAR(oct_metric_mean(&result.metrics[0]), result.mean_length, 0, 1e-9);
     assert_int_equal(result.metrics[1].episodes, 4);

@@ -105,9 +105,14 @@ test_a_copy_is_as_good_as_the_environments_own(void **state)
     task.reward_threshold = 3;
     char id[] = "Walk-v0";
     task.id = id;
+    char metric[] = "laps";
+    const char *const metrics[] = {metric};
+    task.metric_count = 1;
+    task.metric_names = metrics;
     octet_env_spec *copy = actor_spec_copy(&task);
     T_OK(actor_spec_init(&before, &task, reason, sizeof(reason)));
     memset(id, 'x', sizeof(id) - 1);
+    memset(metric, 'x', sizeof(metric) - 1);
     memset(bounds, 0, sizeof(bounds));
     low[0] = high[0] = 0;
     task = (octet_env_spec){0};
@@ -115,6 +120,8 @@ test_a_copy_is_as_good_as_the_environments_own(void **state)
     assert_string_equal(after.wire.env_id, "Walk-v0");
     assert_int_equal(after.wire.obs_count, before.wire.obs_count);
     assert_int_equal(after.wire.obs_high, 200);
+    assert_int_equal(after.wire.metric_count, 1);
+    assert_string_equal(after.wire.metric_name[0], "laps");
     assert_true(copy->obs.low == NULL);
     assert_true(after.low[0] == -2 && after.high[0] == 2);
     assert_int_equal(after.wire.max_episode_steps, 9);

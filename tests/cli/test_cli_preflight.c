@@ -64,6 +64,24 @@ test_what_can_run_is_accepted(void **state)
     assert_int_equal(check(AMPLE_MS), OCT_OK);
 }
 
+// More than a pipe takes at once.
+static void
+test_names_of_all_metrics_are_for_the_learner(void **state)
+{
+    (void)state;
+    set("env.id", plugin_path("shape"));
+    set("env.options", "obs=4,n=2,metrics=64");
+    assert_int_equal(check(AMPLE_MS), OCT_OK);
+    assert_in_range(environment.length, 4097, WIRE_ENV_BYTES_MAX);
+    wire_env_spec found;
+    wire_arena *arena = wire_arena_create(1 << 16);
+    T_OK(wire_env_unpack(&found, arena, environment.bytes, environment.length));
+    assert_int_equal(found.metric_count, 64);
+    assert_string_equal(found.metric_name[0], "all steps");
+    assert_int_equal(strlen(found.metric_name[63]), 63);
+    wire_arena_destroy(arena);
+}
+
 static void
 test_environments_that_cannot_be_opened_are_refused(void **state)
 {
@@ -197,6 +215,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_what_can_run_is_accepted),
+        TEST(test_names_of_all_metrics_are_for_the_learner),
         TEST(test_environments_that_cannot_be_opened_are_refused),
         TEST(test_environments_that_no_policy_can_be_trained_on_are_refused),
         TEST(test_plug_ins_that_crash_or_hang_do_so_alone),

@@ -361,7 +361,7 @@ class WrongInput(Case):
     def test_eval_prints_what_the_environment_measures(self):
         policy = pathlib.Path(__file__).resolve().parents[1] / "data/policy/atoms_int8.oct"
         out, _ = self.octet("eval", str(policy), "--env", str(PLUGINS / "shape.so"),
-                            "--options", "obs=6,obs_dtype=3,n=3,metrics=1,length=10", "--episodes", "10", "--envs", "4")
+                            "--options", "obs=6,obs_dtype=3,n=3,metrics=3,length=10", "--episodes", "10", "--envs", "4")
         self.assertIn("  metric       all steps: 10\n"
                       "  metric       steps_of_0: 10, measured in 3 of the episodes\n"
                       "  metric       never: not measured\n", out)

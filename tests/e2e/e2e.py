@@ -7,6 +7,7 @@ Each test waits for conditions, with a deadline, never for a time. Exit status 7
 """
 
 import contextlib
+import csv
 import json
 import os
 import pathlib
@@ -502,6 +503,20 @@ def test_repeated_actions_count_steps_of_the_environment():
         wrong = subprocess.run([OCTET, "train", CARTPOLE, "--set", "env.options=action_repeat=65", "--run-dir", folder / "wrong"],
                                capture_output=True, text=True, check=False)
         assert wrong.returncode == 2 and "action_repeat is not a whole number 1 .. 64" in wrong.stderr, wrong
+
+
+def test_a_run_shows_what_its_environment_measures():
+    """The second number is of the evaluator's environment 0 alone, the third of none."""
+    with scratch() as folder:
+        run = folder / "run"
+        finish(train(run, "--set", f"env.id={BUILD}/tests/envs/shape.so", "--set", "env.options=obs=4,n=2,metrics=3,length=10",
+                     "--set", "run.env_steps=5000", "--set", "run.stop_at_return=none"), run)
+        measured = {"all steps": 10, "steps_of_0": 10, "never": None}
+        assert summary(run)["return"]["metrics"] == summary(run)["last_return"]["metrics"] == measured, summary(run)
+        with open(run / "metrics.csv", encoding="ascii", newline="") as file:
+            rows = [row for row in csv.DictReader(file) if row["eval_return"]]
+        cells = {(row["eval_metric_all_steps"], row["eval_metric_steps_of_0"], row["eval_metric_never"]) for row in rows}
+        assert cells == {("10", "10", "")}, cells
 
 
 def test_two_runs_at_once():

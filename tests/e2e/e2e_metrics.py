@@ -25,6 +25,7 @@ from chaos_proxy import Proxy  # noqa: E402
 NAMES = ["replay", "learner", "actor", "evaluator"]
 ALL = [*NAMES, "relay"]
 HANGING = BUILD / "tests/envs/bad_hang.so"
+SHAPE = BUILD / "tests/envs/shape.so"
 
 
 @contextlib.contextmanager
@@ -39,8 +40,8 @@ def measured(folder, names=NAMES, certs=None, settings=()):
         "learner": [LEARNER, CARTPOLE, "--run-dir", folder / "run", "--set", f"net.learner={learner}",
                     "--set", f"net.replay={replay}", *ENDLESS, "--set", "learner.metrics_s=0.2",
                     "--set", "evaluation.period_s=0.2", *settings],
-        "actor": [ACTOR, "--learner", learner, "--plugins", HANGING],
-        "evaluator": [ACTOR, "--learner", learner, "--evaluate"],
+        "actor": [ACTOR, "--learner", learner, "--plugins", HANGING, "--plugins", SHAPE],
+        "evaluator": [ACTOR, "--learner", learner, "--evaluate", "--plugins", SHAPE],
         "relay": [BUILD / "relay/octet-relay", "--learner", learner, "--listen", f"ipc://{folder}/relay.ipc"],
     }
     processes = {}
@@ -107,7 +108,8 @@ def test_every_metric_is_there():
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(scratch())
         certs = certificates(OCTET, folder / "octet-certs", [*ALL, "operator"])
-        _, ports, _begin = stack.enter_context(measured(folder, ALL, certs=certs))
+        shape = ["--set", f"env.id={SHAPE}", "--set", "env.options=obs=4,n=2,metrics=1"]
+        _, ports, _begin = stack.enter_context(measured(folder, ALL, certs=certs, settings=shape))
         for name in ALL:
             wait_for(f"{name} to be well", lambda n=name: healthy(ports[n]))
             https = ports[name] + len(ALL)
@@ -135,6 +137,7 @@ def test_every_metric_is_there():
         assert len(used) > 30 and not used - every - {"up"}, f"not served: {used - every}"
         documented = set(metric_names.documented(ROOT))
         assert documented == every, f"documentation and a run differ: {documented ^ every}"
+        assert served["learner"]["octet_evaluation_metric"]['metric="all_steps"'] == 20
         # They are the run's: what the daemons count agrees.
         learner, replay, actor = served["learner"], served["replay"], served["actor"]
         assert learner["octet_actors"][""] == 1 and learner["octet_evaluators"][""] == 1

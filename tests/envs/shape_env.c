@@ -10,7 +10,8 @@
  *   exit_at, abort_at    the call of step in which it ends the process; 0: none
  *   segv_at              or writes to an address that is not there
  *   claims               0: it has render, but does not claim it
- *   metrics              1: it measures the steps, of environment 0 alone, and something never */
+ *   metrics              so many numbers are measured: the steps, those of environment 0 alone,
+ *                        and, under names as long as they may be, nothing */
 #include "octet/env.h"
 
 #include <math.h>
@@ -25,14 +26,15 @@ static const char *const names[OPTIONS] = {
     "obs",   "obs_dtype", "n",    "actions", "dtype",   "low",      "high",    "bounds", "length",
     "limit", "threshold", "sums", "claims",  "exit_at", "abort_at", "segv_at", "metrics"};
 
-#define METRIC_COUNT 3
-static const char *const metric_names[METRIC_COUNT] = {"all steps", "steps_of_0", "never"};
+#define METRICS_MAX 64
 
 struct octet_env_handle {
     uint32_t count, autoreset;
     uint32_t calls; /* of step */
     double options[OPTIONS];
     octet_env_spec spec;
+    char metric_text[METRICS_MAX][64];
+    const char *metric_names[METRICS_MAX];
     double *low, *high;
     uint32_t *steps; /* of each environment's episode */
     uint32_t *ended; /* its flags at its end */
@@ -49,6 +51,14 @@ describe(octet_env_handle *h)
 {
     const double *o = h->options;
     uint32_t actions = (uint32_t)o[ACTIONS];
+    for (int k = 0; k < METRICS_MAX; k++) {
+        const char *name = k == 0 ? "all steps" : k == 1 ? "steps_of_0" : "never";
+        snprintf(h->metric_text[k], sizeof(h->metric_text[k]), "%s", name);
+        if (k > 2) {
+            snprintf(h->metric_text[k], sizeof(h->metric_text[k]), "never_%057d", k);
+        }
+        h->metric_names[k] = h->metric_text[k];
+    }
     h->low = calloc(actions, sizeof(double));
     h->high = calloc(actions, sizeof(double));
     for (uint32_t i = 0; i < actions; i++) {
@@ -72,8 +82,8 @@ describe(octet_env_handle *h)
         .max_episode_steps = (uint32_t)o[LIMIT],
         .reward_threshold = o[THRESHOLD],
         .reward_high = 1,
-        .metric_count = o[METRICS] != 0 ? METRIC_COUNT : 0,
-        .metric_names = metric_names,
+        .metric_count = (uint32_t)o[METRICS],
+        .metric_names = h->metric_names,
         .capabilities = OCTET_ENV_NO_RANDOM | (o[CLAIMS] != 0 ? OCTET_ENV_CAN_RENDER : 0),
     };
 }
@@ -168,10 +178,10 @@ end(octet_env_handle *h, octet_env_io *io, uint32_t i)
         io->ep_length[i] = (int32_t)h->steps[i];
     }
     if (io->metrics != NULL && h->spec.metric_count > 0) {
-        float *row = io->metrics + i * METRIC_COUNT;
-        row[0] = (float)h->steps[i];
-        row[1] = i == 0 ? row[0] : NAN;
-        row[2] = NAN;
+        for (uint32_t k = 0; k < h->spec.metric_count; k++) {
+            int is_measured = k == 0 || (k == 1 && i == 0);
+            io->metrics[i * h->spec.metric_count + k] = is_measured ? (float)h->steps[i] : NAN;
+        }
     }
     h->ended[i] = OCTET_ENV_TRUNCATED;
     if (h->autoreset) {

@@ -13,8 +13,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char reason[256] = "", words[512];
     policy_spec spec;
+    oct_metric_names metrics;
     const char *path = size > 0 ? fuzz_file(data, size) : "/proc/self/fd/none";
-    oct_err err = learner_environment_read(path, &spec, reason, sizeof(reason));
+    oct_err err = learner_environment_read(path, &spec, &metrics, reason, sizeof(reason));
     OCT_ASSERT((err == OCT_OK) == (reason[0] == '\0'));
     if (err == OCT_OK) {
         learner_environment_words(&spec, words, sizeof(words));
@@ -48,6 +49,7 @@ fuzz_seeds(void)
 {
     static const float low[] = {-1, -2}, high[] = {1, 2};
     static const uint32_t shape[] = {10, 10, 4};
+    static const char *const metrics[] = {"success rate", "laps"};
     seed_of(&(wire_env_spec){.env_id = "CartPole-v1",
                              .obs_dtype = 1,
                              .obs_count = 4,
@@ -65,6 +67,8 @@ fuzz_seeds(void)
     seed_of(&(wire_env_spec){.env_id = "Pendulum-v1",
                              .obs_dtype = 1,
                              .obs_count = 3,
+                             .metric_count = 2,
+                             .metric_name = metrics,
                              .action_kind = 2,
                              .action_count = 2,
                              .action_low = low,

@@ -57,7 +57,7 @@ answer(learner_evals *evals, uint32_t evaluator, const learner_eval_order *order
         lengths[k] = 10 + k;
     }
     oct_err err = learner_evals_report(evals, evaluator, order->ticket, order->publication->version,
-                                       order->episodes, returns, lengths, &result);
+                                       order->episodes, returns, lengths, NULL, &result);
     OCT_ASSERT(err == OCT_OK || err == OCT_EAGAIN);
 }
 

@@ -115,14 +115,20 @@ test_environment_lies_in_a_file(void **state)
     folder_begin(FOLDER);
     wire_env_spec pictures = board();
     pictures.obs_high = 200;
+    static const char *const names[] = {"laps"};
+    pictures.metric_count = 1;
+    pictures.metric_name = names;
     const wire_env_spec specs[] = {flat(), board(), pictures};
     for (size_t i = 0; i < OCT_COUNTOF(specs); i++) {
         policy_spec before, after;
         learner_environment_of(&before, &specs[i]);
         T_OK(folder_write_env(FILE_, &specs[i]));
-        T_OK(learner_environment_read(FILE_, &after, reason, sizeof(reason)));
+        oct_metric_names metrics;
+        T_OK(learner_environment_read(FILE_, &after, &metrics, reason, sizeof(reason)));
         T_OK(learner_environment_alike(&before, &after, reason, sizeof(reason)));
         assert_string_equal(before.env_id, after.env_id);
+        assert_int_equal(metrics.count, specs[i].metric_count);
+        assert_true(metrics.count == 0 || strcmp(metrics.name[0], "laps") == 0);
     }
     folder_end(FOLDER);
 }
@@ -133,14 +139,14 @@ test_environment_file_that_is_none_is_refused(void **state)
     (void)state;
     folder_begin(FOLDER);
     policy_spec spec;
-    T_ERR(learner_environment_read(FILE_, &spec, reason, sizeof(reason)), OCT_ENOTFOUND);
+    T_ERR(learner_environment_read(FILE_, &spec, NULL, reason, sizeof(reason)), OCT_ENOTFOUND);
     assert_non_null(strstr(reason, "environment.oct: No such file"));
     T_OK(oct_file_write(FILE_, "nonsense", 8));
-    T_ERR(learner_environment_read(FILE_, &spec, reason, sizeof(reason)), OCT_EPROTO);
+    T_ERR(learner_environment_read(FILE_, &spec, NULL, reason, sizeof(reason)), OCT_EPROTO);
     wire_env_spec bad = flat();
     bad.action_count = 0;
     T_OK(folder_write_env(FILE_, &bad));
-    T_ERR(learner_environment_read(FILE_, &spec, reason, sizeof(reason)), OCT_EPROTO);
+    T_ERR(learner_environment_read(FILE_, &spec, NULL, reason, sizeof(reason)), OCT_EPROTO);
     assert_non_null(strstr(reason, "register.action_count: outside 1 .. 256"));
     folder_end(FOLDER);
 }
@@ -161,7 +167,7 @@ test_environment_file_of_another_protocol_version(void **state)
     assert_int_equal(bytes[4], WIRE_PROTOCOL_VERSION);
     bytes[4]--;
     T_OK(oct_file_write(FILE_, bytes, length));
-    T_OK(learner_environment_read(FILE_, &after, reason, sizeof(reason)));
+    T_OK(learner_environment_read(FILE_, &after, NULL, reason, sizeof(reason)));
     T_OK(learner_environment_alike(&before, &after, reason, sizeof(reason)));
     free(bytes);
     folder_end(FOLDER);

@@ -31,13 +31,15 @@ test_evals_take_answers_only_from_whom_they_asked(void **state)
     learner_eval_stage stage;
     newest(1);
     learner_eval_order order = ordered(ONE);
-    T_ERR(learner_evals_report(evals, TWO, order.ticket, 1, SCREEN, returns, lengths, &result),
-          OCT_EINVAL);
+    T_ERR(
+        learner_evals_report(evals, TWO, order.ticket, 1, SCREEN, returns, lengths, NULL, &result),
+        OCT_EINVAL);
     T_ERR(learner_evals_failed(evals, TWO, order.ticket, 1, &stage), OCT_EINVAL);
     assert_false(learner_evals_progress(evals, now_ns, TWO, order.ticket, 1000, 1));
     returns[2] = NAN;
-    T_ERR(learner_evals_report(evals, ONE, order.ticket, 1, SCREEN, returns, lengths, &result),
-          OCT_EPROTO);
+    T_ERR(
+        learner_evals_report(evals, ONE, order.ticket, 1, SCREEN, returns, lengths, NULL, &result),
+        OCT_EPROTO);
     assert_int_equal(result.episodes, 77);
     assert_true(learner_evals_progress(evals, now_ns, ONE, order.ticket, 1000, 1));
     assert_int_equal(answered(&order, 5), LEARNER_EVAL_SCREEN); // it is still its own
@@ -223,7 +225,7 @@ answered_part(const learner_eval_order *order, float from, learner_eval_result *
     }
     return learner_evals_report(evals, holder[order->ticket % OCT_COUNTOF(holder)], order->ticket,
                                 order->publication->version, order->episodes, returns, lengths,
-                                result);
+                                NULL, result);
 }
 
 static void
@@ -393,7 +395,8 @@ test_evals_summarise(void **state)
     learner_eval_result result;
     newest(1);
     learner_eval_order order = ordered(ONE);
-    T_OK(learner_evals_report(evals, ONE, order.ticket, 1, SCREEN, returns, lengths, &result));
+    T_OK(
+        learner_evals_report(evals, ONE, order.ticket, 1, SCREEN, returns, lengths, NULL, &result));
     assert_int_equal(result.version, 1);
     assert_int_equal(result.episodes, SCREEN);
     T_NEAR(result.mean, 3, 0, 1e-9);
@@ -401,6 +404,31 @@ test_evals_summarise(void **state)
     T_NEAR(result.min, 1, 0, 0);
     T_NEAR(result.max, 6, 0, 0);
     T_NEAR(result.mean_length, 30, 0, 1e-9);
+}
+
+// Two evaluators play a screen of three episodes; whoever answers first, the sum is of both.
+static void
+test_evals_measure_over_all_parts(void **state)
+{
+    (void)state;
+    const float returns[SCREEN] = {1, 2, 6};
+    const uint32_t lengths[SCREEN] = {10, 20, 60};
+    const oct_metric one[OCT_METRICS_MAX] = {{2, 2}, {5, 1}}, two[OCT_METRICS_MAX] = {{0, 1}};
+    learner_eval_result result;
+    newest(1);
+    learner_evals_set_evaluators(evals, 2);
+    learner_eval_order first = ordered(ONE), second = ordered(TWO);
+    T_ERR(learner_evals_report(evals, TWO, second.ticket, 1, second.episodes, returns, lengths,
+                               second.episodes == 1 ? two : one, &result),
+          OCT_EAGAIN);
+    T_OK(learner_evals_report(evals, ONE, first.ticket, 1, first.episodes, returns, lengths,
+                              first.episodes == 1 ? two : one, &result));
+    assert_int_equal(result.episodes, SCREEN);
+    assert_int_equal(result.metrics[0].episodes, 3);
+    T_NEAR(oct_metric_mean(&result.metrics[0]), 2 / 3.0, 0, 1e-12);
+    assert_int_equal(result.metrics[1].episodes, 1);
+    T_NEAR(oct_metric_mean(&result.metrics[1]), 5, 0, 0);
+    assert_int_equal(result.metrics[2].episodes, 0);
 }
 
 int
@@ -412,6 +440,7 @@ main(void)
         T(test_evals_take_answers_only_from_whom_they_asked),
         T(test_evals_refuse_a_result_that_cannot_be),
         T(test_evals_of_nothing),
+        T(test_evals_measure_over_all_parts),
         T(test_evals_screen_each_newest_version_once),
         T(test_evals_screens_are_a_period_apart),
         T(test_evals_asking_again_gives_the_same_order),

@@ -40,6 +40,33 @@ test_evals_solved_only_when_confirmed(void **state)
     assert_nothing_for(ONE); // once for each version
 }
 
+// A version's full and confirming evaluations are one, also in what the environment measured.
+static void
+test_evals_measure_over_all_evaluations_of_a_version(void **state)
+{
+    (void)state;
+    float returns[EPISODES];
+    uint32_t lengths[EPISODES] = {0};
+    const oct_metric often[OCT_METRICS_MAX] = {{4, 4}}, seldom[OCT_METRICS_MAX] = {{1, 6}};
+    learner_eval_result result;
+    newest(1);
+    evaluated(1, SCREEN, GOAL + 1);
+    for (int i = 0; i < EPISODES; i++) {
+        returns[i] = GOAL + 1;
+    }
+    learner_eval_order full = ordered(ONE);
+    T_OK(learner_evals_report(evals, ONE, full.ticket, 1, EPISODES, returns, lengths, often,
+                              &result));
+    assert_int_equal(result.metrics[0].episodes, 4);
+    learner_eval_order confirm = ordered(ONE);
+    T_OK(learner_evals_report(evals, ONE, confirm.ticket, 1, EPISODES, returns, lengths, seldom,
+                              &result));
+    assert_int_equal(result.metrics[0].episodes, 6);
+    (void)learner_evals_best(evals, &result);
+    assert_int_equal(result.metrics[0].episodes, 10);
+    T_NEAR(oct_metric_mean(&result.metrics[0]), 0.5, 0, 0);
+}
+
 // What decides is no longer free of luck: the number that is reported is drawn after it, whatever
 // it comes to, and only once.
 static void
@@ -399,7 +426,7 @@ evaluated_widely(uint64_t version, uint32_t episodes, double mean)
         returns[i] = (float)(mean + (i % 2 == 0 ? SPREAD : -SPREAD));
     }
     learner_eval_result result;
-    T_OK(learner_evals_report(evals, ONE, order.ticket, version, episodes, returns, lengths,
+    T_OK(learner_evals_report(evals, ONE, order.ticket, version, episodes, returns, lengths, NULL,
                               &result));
 }
 
@@ -685,6 +712,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         T(test_evals_a_full_result_replaces_a_lucky_screen),
         T(test_evals_solved_only_when_confirmed),
+        T(test_evals_measure_over_all_evaluations_of_a_version),
         T(test_evals_the_result_is_of_an_evaluation_that_nothing_reacts_to),
         T(test_evals_a_failed_confirmation_gives_way_to_what_is_better),
         T(test_evals_a_failed_confirmation_counts_with_the_rest),

@@ -47,6 +47,43 @@ test_means_are_of_the_last_row_and_leave_out_what_was_not_measured(void **state)
     oct_numbers_destroy(numbers);
 }
 
+// Names are from environments: any of printable characters, and maybe alike.
+static void
+test_what_environments_measure_has_columns_by_plain_names(void **state)
+{
+    (void)state;
+    static learner_eval_metrics metrics;
+    static const oct_metric_names names = {
+        .count = 5, .name = {"Success rate", "lap/s", "lap s", "lap_s", "lap_s_2"}};
+    const oct_metric last[OCT_METRICS_MAX] = {{1, 4}, {6, 2}, {0, 0}};
+    oct_numbers *numbers = oct_numbers_create("learner.");
+    learner_eval_metrics_add(&metrics, numbers, &names);
+    const char *found[16];
+    double values[16];
+    assert_int_equal(oct_numbers_list(numbers, OCT_SHOWN_CSV, found, values, 16), 5);
+    static const char *const columns[] = {"eval_metric_Success_rate", "eval_metric_lap_s",
+                                          "eval_metric_lap_s_2", "eval_metric_lap_s_3",
+                                          "eval_metric_lap_s_2_2"};
+    for (int i = 0; i < 5; i++) {
+        assert_string_equal(found[i], columns[i]);
+        assert_true(isnan(values[i]));
+    }
+    learner_eval_metrics_put(&metrics, last);
+    learner_eval_metrics_end_row(&metrics, true);
+    (void)oct_numbers_list(numbers, OCT_SHOWN_CSV, found, values, 16);
+    assert_true(values[0] == 0.25 && values[1] == 3 && isnan(values[2]));
+    learner_eval_metrics_end_row(&metrics, false); // no evaluation ended in this one
+    (void)oct_numbers_list(numbers, OCT_SHOWN_TENSORBOARD, found, values, 16);
+    assert_true(isnan(values[0]));
+    assert_int_equal(oct_numbers_list(numbers, OCT_SHOWN_STATUS, found, values, 16), 5);
+    assert_string_equal(found[0], "learner.eval_metric_Success_rate");
+    assert_true(values[0] == 0.25 && values[1] == 3);
+    learner_eval_metrics_put(&metrics, NULL);
+    (void)oct_numbers_list(numbers, OCT_SHOWN_STATUS, found, values, 16);
+    assert_true(isnan(values[0]));
+    oct_numbers_destroy(numbers);
+}
+
 // The names that the dashboard has stay theirs; every other number is a sample of one family.
 static void
 test_an_algorithms_numbers_have_families(void **state)
@@ -83,6 +120,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nothing_is_measured_in_the_beginning),
         cmocka_unit_test(test_means_are_of_the_last_row_and_leave_out_what_was_not_measured),
+        cmocka_unit_test(test_what_environments_measure_has_columns_by_plain_names),
         cmocka_unit_test(test_an_algorithms_numbers_have_families),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -89,6 +89,54 @@ test_run_actors_must_be_alike(void **state)
     run_stop(run, "interrupted");
 }
 
+static void
+metrics_reported(learner_run *run, const char *const *names, const double *sums,
+                 const uint32_t *episodes, uint32_t count)
+{
+    learner_actor *evaluator = actor_begin(run, 70 + count, WIRE_ROLE_EVALUATOR);
+    float returns[8] = {0};
+    uint32_t lengths[8] = {1, 1, 1, 1, 1, 1, 1, 1};
+    learner_eval_order order;
+    T_OK(learner_run_order(run, evaluator->id, &order));
+    wire_report message = {.actor_id = evaluator->id,
+                           .session = evaluator->session,
+                           .report_sequence = 1,
+                           .policy_version = order.publication->version,
+                           .ticket = order.ticket,
+                           .episode_count = order.episodes,
+                           .episode_return = returns,
+                           .episode_length = lengths,
+                           .metric_count = count,
+                           .metric_name = names,
+                           .metric_sum = sums,
+                           .metric_episodes = episodes};
+    learner_run_token(run, evaluator, message.token);
+    T_OK(learner_run_report(run, &message));
+}
+
+// The columns are those of the environment as the run knows it; an evaluator of another build, or
+// of a release that does not tell, fills what it has of them.
+static void
+test_run_shows_what_the_environment_measures(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"success rate", "laps"}, *const told[] = {"x", "laps"};
+    wire_env_spec env = good_env;
+    env.metric_count = 2;
+    env.metric_name = names;
+    learner_run *run = run_begin(false);
+    T_OK(learner_run_join(run, &env, reason, sizeof(reason)));
+    (void)run_published(run);
+    assert_true(isnan(status_of(run, "learner.eval_metric_success_rate")));
+    metrics_reported(run, told, (double[]){1, 6}, (uint32_t[]){1, 2}, 2);
+    assert_true(isnan(status_of(run, "learner.eval_metric_success_rate")));
+    assert_true(status_of(run, "learner.eval_metric_laps") == 3);
+    run_stop(run, "interrupted");
+    char *text = folder_read(FOLDER, "metrics.csv");
+    assert_non_null(strstr(text, ",eval_metric_success_rate,eval_metric_laps\n"));
+    free(text);
+}
+
 // Else their actions would be refused in every batch.
 static void
 test_run_actors_must_have_the_same_bounds(void **state)
@@ -630,6 +678,7 @@ main(void)
         T(test_run_does_not_begin_with_an_environment_that_it_cannot_learn),
         T(test_run_ends_at_a_policy_that_could_not_be_sent),
         T(test_run_actors_must_be_alike),
+        T(test_run_shows_what_the_environment_measures),
         T(test_run_actors_must_have_the_same_bounds),
         T(test_run_learns_convolutions_of_the_registered_shape),
         T(test_run_refuses_reports_of_strangers),

@@ -8,6 +8,8 @@
 
 static oct_config config;
 
+static const oct_metric_names metrics = {.count = 2, .name = {"success rate", "laps"}};
+
 static learner_summary
 summary_of(void)
 {
@@ -18,6 +20,7 @@ summary_of(void)
         .config = &config,
         .reason = "budget",
         .precision = "int8",
+        .metrics = &metrics,
         .blas = "Haswell",
         .run_id = 0xabc,
         .env_steps = 3000,
@@ -107,7 +110,8 @@ test_summary_has_its_keys(void **state)
                                            .mean = 480,
                                            .std = 2,
                                            .min = 1,
-                                           .max = 500};
+                                           .max = 500,
+                                           .metrics = {{25, 100}}};
     summary.last_result = (learner_eval_result){.version = 9, .episodes = 100, .mean = 12};
     summary.screens = 10;
     summary.screens_mean = 300;
@@ -122,6 +126,9 @@ test_summary_has_its_keys(void **state)
     const json_t *result = json_object_get(root, "return");
     T_NEAR(number(result, "mean"), 480, 0, 0);
     T_NEAR(number(result, "policy_version"), 8, 0, 0);
+    const json_t *measured = json_object_get(result, "metrics");
+    T_NEAR(number(measured, "success rate"), 0.25, 0, 0);
+    assert_true(json_is_null(json_object_get(measured, "laps"))); // in no episode
     assert_true(json_is_true(json_object_get(result, "final")));
     assert_string_equal(json_string_value(json_object_get(result, "stage")), "result");
     const json_t *last = json_object_get(root, "last_return");

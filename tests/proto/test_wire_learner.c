@@ -195,6 +195,9 @@ test_register_survives_the_wire(void **state)
         assert_int_equal(out.env.action_kind, in.env.action_kind);
         assert_int_equal(out.env.action_count, in.env.action_count);
         assert_int_equal(out.env.max_episode_steps, in.env.max_episode_steps);
+        assert_int_equal(out.env.metric_count, 2);
+        assert_string_equal(out.env.metric_name[0], "success rate");
+        assert_string_equal(out.env.metric_name[1], "laps");
         T_NEAR(out.env.reward_threshold, in.env.reward_threshold, 0, 0);
         if (is_box) {
             assert_int_equal(out.env.obs_rank, 2);
@@ -447,6 +450,12 @@ test_report_survives_the_wire(void **state)
         assert_int_equal(out.ticket, in.ticket);
         assert_int_equal(out.episode_count, in.episode_count);
         assert_int_equal(out.stat_count, in.stat_count);
+        assert_int_equal(out.metric_count, in.metric_count);
+        for (uint32_t m = 0; m < in.metric_count; m++) {
+            assert_string_equal(out.metric_name[m], in.metric_name[m]);
+            assert_true(out.metric_sum[m] == in.metric_sum[m]);
+            assert_int_equal(out.metric_episodes[m], in.metric_episodes[m]);
+        }
         assert_memory_equal(out.token, in.token, WIRE_TOKEN_BYTES);
         assert_false(out.leaves);
         in.leaves = true;

@@ -34,6 +34,10 @@ static double stat_values[NAMES_MAX];
 static char stat_text[NAMES_MAX][16];
 static const char *stat_names[NAMES_MAX];
 
+static const char *const metric_names[] = {"success rate", "laps"};
+static const double metric_sums[] = {-0.5, 0};
+static const uint32_t metric_episodes[] = {1, 0};
+
 static void
 columns_fill(void)
 {
@@ -153,6 +157,8 @@ wire_example_register(bool is_box)
         .pid = 4711,
         .has_env = true,
         .env = {.env_id = "CartPole-v1",
+                .metric_count = 2,
+                .metric_name = metric_names,
                 .obs_dtype = 1,
                 .obs_count = 4,
                 .action_kind = is_box ? 2 : 1,
@@ -231,6 +237,10 @@ wire_example_report(uint32_t episodes, uint32_t stats)
                          .stat_count = stats,
                          .stat_name = stat_names,
                          .stat_value = stat_values,
+                         .metric_count = episodes > 0 ? 2 : 0,
+                         .metric_name = metric_names,
+                         .metric_sum = metric_sums,
+                         .metric_episodes = metric_episodes,
                          .token = TOKEN};
 }
 

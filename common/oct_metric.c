@@ -1,0 +1,26 @@
+// Names of what an environment measures itself.
+#include "common/oct_metric.h"
+
+#include <string.h>
+
+#include "common/oct_text.h"
+
+bool
+oct_metric_is_name(const char *text)
+{
+    size_t length = strnlen(text, OCT_METRIC_NAME_BYTES);
+    bool is_name = length > 0 && length < OCT_METRIC_NAME_BYTES;
+    for (size_t i = 0; is_name && i < length; i++) {
+        is_name = text[i] >= ' ' && text[i] <= '~';
+    }
+    return is_name;
+}
+
+void
+oct_metric_names_of(oct_metric_names *out, const char *const *names, uint32_t count)
+{
+    out->count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        oct_text_copy(out->name[i], sizeof(out->name[i]), names[i]);
+    }
+}

@@ -1,0 +1,111 @@
+// What environments measure themselves: bad names, numbers and columns are refused with the reason.
+#include <math.h>
+#include <stdlib.h>
+
+#include "common/oct_metric.h"
+#include "proto/octet.pb-c.h"
+#include "proto/wire_env.h"
+#include "tests/proto/wire_bytes.h"
+#include "tests/proto/wire_examples.h"
+#include "tests/support/oct_test.h"
+
+static wire_arena *arena;
+
+static int
+setup(void **state)
+{
+    (void)state;
+    arena = wire_arena_create(1u << 20);
+    return 0;
+}
+
+static int
+teardown(void **state)
+{
+    (void)state;
+    wire_arena_destroy(arena);
+    return 0;
+}
+
+#define THROUGH(plain, out, in) plain##_through((out), arena, (in))
+
+#define REFUSED(plain, in, why)                                                                    \
+    do {                                                                                           \
+        plain refused_out;                                                                         \
+        T_ERR(THROUGH(plain, &refused_out, (in)), OCT_EPROTO);                                     \
+        assert_string_equal(wire_arena_reason(arena), (why));                                      \
+    } while (0)
+
+#define LETTERS_21 "abcdefghijklmnopqrstu"
+
+// Names become columns, labels and lines of a terminal.
+static void
+test_register_refuses_names_of_metrics_that_are_none(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"", "lap\ntime", "\x1b[2J", "\xc3\xa4",
+                                      LETTERS_21 LETTERS_21 LETTERS_21 "1"};
+    static const char *many[OCT_METRICS_MAX + 1];
+    wire_register message = wire_example_register(false), out;
+    message.env.metric_count = 1;
+    for (size_t i = 0; i < OCT_COUNTOF(bad); i++) {
+        message.env.metric_name = &bad[i];
+        REFUSED(wire_register, &message, "metric_name: not 1 to 63 printable characters of ASCII");
+    }
+    for (int i = 0; i <= OCT_METRICS_MAX; i++) {
+        many[i] = LETTERS_21 LETTERS_21 LETTERS_21;
+    }
+    message.env.metric_name = many;
+    message.env.metric_count = OCT_METRICS_MAX + 1;
+    REFUSED(wire_register, &message, "metric_name: more than 64");
+    message.env.metric_count = OCT_METRICS_MAX;
+    T_OK(THROUGH(wire_register, &out, &message));
+    size_t length;
+    free(wire_env_pack(&message.env, &length));
+    assert_in_range(length, OCT_METRICS_MAX * 63, WIRE_ENV_BYTES_MAX);
+}
+
+static void
+test_report_refuses_bad_metrics(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"laps"}, *const bad[] = {"lap\ntime"};
+    const double sums[] = {3}, infinite[] = {INFINITY};
+    const uint32_t episodes[] = {2}, more[] = {5};
+    const char *columns = "report.metric_sum, metric_episodes: not one for each name";
+    wire_report good = wire_example_report(4, 0), out;
+    good.metric_count = 1;
+    good.metric_name = names;
+    good.metric_sum = sums;
+    good.metric_episodes = episodes;
+    T_OK(THROUGH(wire_report, &out, &good));
+    wire_report message = good;
+    message.metric_name = bad;
+    REFUSED(wire_report, &message, "metric_name: not 1 to 63 printable characters of ASCII");
+    message = good;
+    message.metric_sum = infinite;
+    REFUSED(wire_report, &message, "report.metric_sum: not finite");
+    message = good;
+    message.metric_episodes = more;
+    REFUSED(wire_report, &message, "report.metric_episodes: more than there are");
+    Octet__Report generated;
+    wire_report_to(&generated, &good);
+    generated.n_metric_sum = 0;
+    T_ERR(wire_report_reparse(&out, arena, &generated), OCT_EPROTO);
+    assert_string_equal(wire_arena_reason(arena), columns);
+    wire_report_to(&generated, &good);
+    generated.n_metric_episodes = 0;
+    T_ERR(wire_report_reparse(&out, arena, &generated), OCT_EPROTO);
+    assert_string_equal(wire_arena_reason(arena), columns);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_register_refuses_names_of_metrics_that_are_none, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_report_refuses_bad_metrics, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
