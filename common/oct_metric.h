@@ -1,6 +1,7 @@
 #ifndef COMMON_OCT_METRIC_H
 #define COMMON_OCT_METRIC_H
 
+#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,6 +43,13 @@ oct_metric_join(oct_metric *metric, const oct_metric *more)
 {
     metric->sum += more->sum;
     metric->episodes += more->episodes;
+}
+
+// Whether so many episodes can have it.
+static inline bool
+oct_metric_is_sound(const oct_metric *metric, uint32_t episodes)
+{
+    return metric->episodes <= episodes && fabs(metric->sum) <= (double)FLT_MAX * metric->episodes;
 }
 
 // NaN: measured in no episode.

@@ -226,6 +226,15 @@ weights_decode(oct_reader *reader, learner_checkpoint *out)
 }
 
 static oct_err
+metrics_decode(oct_reader *reader, learner_checkpoint *out)
+{
+    out->metrics_length = reader->left;
+    out->metrics = oct_alloc(out->metrics_length);
+    memcpy(out->metrics, oct_read_bytes(reader, out->metrics_length), out->metrics_length);
+    return OCT_OK;
+}
+
+static oct_err
 state_decode(oct_reader *reader, learner_checkpoint *out)
 {
     size_t length = reader->left;
@@ -256,9 +265,11 @@ static const struct section sections[] = {
     {"END_", false, FLAG_REQUIRED, end_encode, end_decode},
     {"WORK", false, FLAG_REQUIRED, NULL, work_decode},
     {"FP32", false, 0, NULL, weights_decode},
+    {"METR", false, 0, NULL, metrics_decode},
     {"ALGO", false, FLAG_REQUIRED, NULL, state_decode},
 };
-enum { LARGE = 3, WORK_SECTION = OCT_COUNTOF(sections) - LARGE, WEIGHTS_SECTION, STATE_SECTION };
+enum { LARGE = 4, WORK_SECTION = OCT_COUNTOF(sections) - LARGE };
+enum { WEIGHTS_SECTION = WORK_SECTION + 1, METRICS_SECTION, STATE_SECTION };
 enum { PARTS_MAX = 2 * LARGE + 2 };
 
 static void
@@ -349,6 +360,10 @@ learner_checkpoint_draft(const char *path, const learner_checkpoint *checkpoint,
     if (checkpoint->weights != NULL) {
         draft_large(&draft, &sections[WEIGHTS_SECTION], checkpoint->weights,
                     checkpoint->weights_length);
+    }
+    if (checkpoint->metrics != NULL) {
+        draft_large(&draft, &sections[METRICS_SECTION], checkpoint->metrics,
+                    checkpoint->metrics_length);
     }
     if (checkpoint->state != NULL) {
         const learner_state_bytes *state = checkpoint->state;
@@ -526,8 +541,10 @@ learner_checkpoint_fini(learner_checkpoint *checkpoint)
     free(checkpoint->state);
     free(checkpoint->work);
     free(checkpoint->weights);
+    free(checkpoint->metrics);
     checkpoint->work = NULL;
     checkpoint->weights = NULL;
+    checkpoint->metrics = NULL;
     checkpoint->curve = NULL;
     checkpoint->state = NULL;
 }

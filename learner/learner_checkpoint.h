@@ -27,6 +27,7 @@
 //   END_  why the run ends; only while its final evaluation is played
 //   WORK  evaluations that are played, candidates, and the policies of both; the newest policy
 //   FP32  the weights in fp32 that these policies were made of; a release without it passes it over
+//   METR  what the environment itself measured in these evaluations; as FP32
 //   ALGO  the algorithm's state, the average of its policy and the scaling of observations; only
 //         when training had begun
 //
@@ -67,6 +68,8 @@ typedef struct learner_checkpoint {
     size_t work_length;
     uint8_t *weights; // learner_evals_write_weights; NULL: there are none
     size_t weights_length;
+    uint8_t *metrics; // learner_evals_write_metrics; NULL: there are none
+    size_t metrics_length;
     uint32_t curve_count;
     learner_curve_point *curve;
     learner_state_bytes *state; // NULL when the training had not begun

@@ -85,6 +85,14 @@ void learner_evals_write_weights(const learner_evals *evals, size_t count, oct_w
 // What that wrote, after learner_evals_read. OCT_EPROTO: it cannot be; the policies that were come
 // to by then have their weights.
 OCT_CHECKED oct_err learner_evals_read_weights(learner_evals *evals, oct_reader *reader);
+// What the environment measured in all that learner_evals_write writes, under these names. Nothing
+// is written where it measures nothing.
+void learner_evals_write_metrics(const learner_evals *evals, const oct_metric_names *names,
+                                 oct_writer *writer);
+// What that wrote, after learner_evals_read. Under other names it is left out. OCT_EPROTO: it
+// cannot be, and nothing is known of any.
+OCT_CHECKED oct_err learner_evals_read_metrics(learner_evals *evals, const oct_metric_names *names,
+                                               oct_reader *reader);
 // learner_eval_result.c
 void learner_eval_result_write(oct_writer *writer, const learner_eval_result *result);
 // OCT_EPROTO: no such result. made_ns is 0.

@@ -384,3 +384,94 @@ learner_evals_read(learner_evals *evals, oct_reader *reader, uint64_t now_ns)
     learner_evals_destroy(found);
     return err;
 }
+
+// ---- what the environment measured: names, then what results and parts have of each, in this
+// order
+
+#define RESULTS (3 + LEARNER_CANDIDATES_MAX + LEARNER_CANDIDATES_WAITING)
+#define BLOCKS  (RESULTS + LEARNER_EVALUATIONS_MAX * LEARNER_EVAL_PARTS_MAX)
+
+// Metrics of one result or part, over at most so many episodes.
+typedef struct block {
+    oct_metric *metrics;
+    uint32_t episodes;
+} block;
+
+static uint32_t
+blocks_collect(learner_evals *evals, block blocks[BLOCKS])
+{
+    learner_eval_result *results[RESULTS] = {&evals->last, &evals->result, &evals->screened.result};
+    uint32_t count = 3;
+    for (int i = 0; i < LEARNER_CANDIDATES_MAX; i++) {
+        results[count++] = &evals->candidates.item[i].result;
+    }
+    for (int i = 0; i < LEARNER_CANDIDATES_WAITING; i++) {
+        results[count++] = &evals->candidates.waiting[i].result;
+    }
+    for (uint32_t i = 0; i < RESULTS; i++) {
+        blocks[i] = (block){results[i]->metrics, results[i]->episodes};
+    }
+    for (int e = 0; e < LEARNER_EVALUATIONS_MAX; e++) {
+        learner_eval_parts *parts = &evals->evaluation[e].parts;
+        for (uint32_t i = 0; i < parts->count; i++) {
+            blocks[count++] = (block){parts->metrics[i], parts->part[i].count};
+        }
+    }
+    return count;
+}
+
+void
+learner_evals_write_metrics(const learner_evals *evals, const oct_metric_names *names,
+                            oct_writer *writer)
+{
+    block blocks[BLOCKS];
+    uint32_t count =
+        names->count > 0 ? blocks_collect((learner_evals *)(uintptr_t)evals, blocks) : 0;
+    for (uint32_t k = 0; k < names->count; k++) {
+        oct_write_bytes(writer, names->name[k], sizeof(names->name[k]));
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t k = 0; k < names->count; k++) {
+            oct_write_f64(writer, blocks[i].metrics[k].sum);
+            oct_write_u32(writer, blocks[i].metrics[k].episodes);
+        }
+    }
+}
+
+static bool
+names_are(const oct_metric_names *names, oct_reader *reader)
+{
+    for (uint32_t k = 0; k < names->count; k++) {
+        const uint8_t *bytes = oct_read_bytes(reader, sizeof(names->name[k]));
+        if (bytes == NULL || memcmp(bytes, names->name[k], sizeof(names->name[k])) != 0) {
+            return false;
+        }
+    }
+    return names->count > 0;
+}
+
+oct_err
+learner_evals_read_metrics(learner_evals *evals, const oct_metric_names *names, oct_reader *reader)
+{
+    block blocks[BLOCKS];
+    uint32_t count = blocks_collect(evals, blocks);
+    if (!names_are(names, reader)) {
+        return OCT_OK;
+    }
+    bool is_sound = true;
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t k = 0; k < names->count; k++) {
+            oct_metric *metric = &blocks[i].metrics[k];
+            metric->sum = oct_read_f64(reader);
+            metric->episodes = oct_read_u32(reader);
+            is_sound = is_sound && oct_metric_is_sound(metric, blocks[i].episodes);
+        }
+    }
+    if (is_sound && !reader->failed && reader->left == 0) {
+        return OCT_OK;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        memset(blocks[i].metrics, 0, OCT_METRICS_MAX * sizeof(oct_metric));
+    }
+    return OCT_EPROTO;
+}

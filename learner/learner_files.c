@@ -345,6 +345,20 @@ policy_restore(learner_run *run, quantizer_publication *publication, uint32_t cr
     run->folder.saved_crc = crc;
 }
 
+static void
+metrics_resume(learner_run *run)
+{
+    const learner_checkpoint *resumed = &run->folder.resumed;
+    oct_reader reader = {.at = resumed->metrics, .left = resumed->metrics_length};
+    if (resumed->metrics != NULL &&
+        learner_evals_read_metrics(run->evals, &run->metrics, &reader) != OCT_OK) {
+        oct_log_warn("LEARNER-WORK-LOST",
+                     "%s: its checkpoint has impossible values for what the environment measured; "
+                     "earlier evaluations have none",
+                     run->options.folder);
+    }
+}
+
 // The evaluations as the checkpoint has them, and the newest policy. False: it has none, or
 // policy.oct is a later one, or was evaluated on another task.
 static bool
@@ -373,8 +387,14 @@ evals_resume(learner_run *run, const quantizer_publication *policy, uint32_t crc
                      "policies; " LEARNER_TWIN_FILE " comes with the next best version",
                      run->options.folder);
     }
+    metrics_resume(run);
     if (is_own) {
         run->folder.saved = *best;
+        learner_eval_result known;
+        if (learner_evals_best(run->evals, &known) != NULL && known.version == best->version &&
+            known.stage == best->stage && known.episodes == best->episodes) {
+            run->folder.saved = known; // with what was measured
+        }
         run->folder.saved_confirmed = resumed->evals.confirmed;
         run->folder.saved_crc = crc;
     } else if (policy != NULL) {
@@ -498,6 +518,21 @@ weights_take(const learner_run *run, learner_checkpoint *checkpoint)
     OCT_ASSERT(!writer.failed && writer.used == measure.used);
 }
 
+static void
+metrics_take(const learner_run *run, learner_checkpoint *checkpoint)
+{
+    oct_writer measure = {0};
+    learner_evals_write_metrics(run->evals, &run->metrics, &measure);
+    if (measure.used == 0) {
+        return;
+    }
+    checkpoint->metrics_length = measure.used;
+    checkpoint->metrics = oct_alloc(measure.used);
+    oct_writer writer = {.base = checkpoint->metrics, .capacity = measure.used};
+    learner_evals_write_metrics(run->evals, &run->metrics, &writer);
+    OCT_ASSERT(!writer.failed && writer.used == measure.used);
+}
+
 static void *
 checkpoint_writer(void *arg)
 {
@@ -568,6 +603,7 @@ learner_files_checkpoint(learner_run *run, learner_state_bytes *take, bool async
            run->folder.curve_count * sizeof(*run->folder.curve));
     evals_take(run, &job->checkpoint);
     weights_take(run, &job->checkpoint);
+    metrics_take(run, &job->checkpoint);
     learner_evals_save(run->evals, &job->checkpoint.evals);
     job->checkpoint.evals.best = run->folder.saved; // a better one may not be written yet
     job->checkpoint.evals.confirmed = run->folder.saved_confirmed;

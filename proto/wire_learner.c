@@ -404,9 +404,9 @@ report_metrics_check(const Octet__Report *in, wire_arena *arena)
         arena, in->n_metric_sum == in->n_metric_name && in->n_metric_episodes == in->n_metric_name,
         "report.metric_sum, metric_episodes: not one for each name");
     for (size_t i = 0; i < in->n_metric_name; i++) {
-        WIRE_REQUIRE(arena, isfinite(in->metric_sum[i]), "report.metric_sum: not finite");
-        WIRE_REQUIRE(arena, in->metric_episodes[i] <= in->n_episode_return,
-                     "report.metric_episodes: more than there are");
+        const oct_metric metric = {in->metric_sum[i], in->metric_episodes[i]};
+        WIRE_REQUIRE(arena, oct_metric_is_sound(&metric, (uint32_t)in->n_episode_return),
+                     "report.metric_sum, metric_episodes: not of these episodes");
     }
     return OCT_OK;
 }

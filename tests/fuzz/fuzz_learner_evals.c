@@ -1,5 +1,5 @@
-// What a checkpoint keeps of evaluations (its sections WORK and FP32), changed anywhere: an input
-// is which state, which of the two, where it is cut, and the edits. What is accepted is written,
+// What a checkpoint keeps of evaluations (its sections WORK, FP32 and METR), changed anywhere: an
+// input is which state, which of them, where it is cut, and the edits. What is accepted is written,
 // read and written again as the same bytes; evaluations then go on with it.
 #include "learner/learner_evals.h"
 
@@ -9,7 +9,7 @@
 #include "tests/fuzz/fuzz_edits.h"
 #include "tests/policy/random_image.h"
 
-enum { STATE_MASK = 3, IS_CUT = 4, IS_FINISHING = 8, ARE_WEIGHTS = 16 };
+enum { STATE_MASK = 3, IS_CUT = 4, IS_FINISHING = 8, ARE_WEIGHTS = 16, ARE_METRICS = 32 };
 enum { STATES = 4, EPISODES = 4, SCREEN = 2, REGIONS = 2, EVALUATORS = 2, ORDERS = 8 };
 #define SECOND UINT64_C(1000000000)
 
@@ -19,8 +19,12 @@ static struct {
     size_t length, policies;
     uint8_t *weights;
     size_t weights_length;
+    uint8_t *metrics;
+    size_t metrics_length;
 } states[STATES];
 static size_t parameters; // of each policy
+
+static const oct_metric_names measured = {.count = 2, .name = {"success rate", "laps"}};
 
 static void
 newest(learner_evals *evals, uint64_t version)
@@ -52,12 +56,13 @@ answer(learner_evals *evals, uint32_t evaluator, const learner_eval_order *order
     float returns[EPISODES];
     uint32_t lengths[EPISODES];
     learner_eval_result result;
+    const oct_metric metrics[OCT_METRICS_MAX] = {{(double)mean, 1}};
     for (uint32_t k = 0; k < order->episodes; k++) {
         returns[k] = mean + (float)k;
         lengths[k] = 10 + k;
     }
     oct_err err = learner_evals_report(evals, evaluator, order->ticket, order->publication->version,
-                                       order->episodes, returns, lengths, NULL, &result);
+                                       order->episodes, returns, lengths, metrics, &result);
     OCT_ASSERT(err == OCT_OK || err == OCT_EAGAIN);
 }
 
@@ -102,6 +107,18 @@ written(const learner_evals *evals, bool are_weights, size_t *length)
     write(evals, are_weights, &measure);
     oct_writer writer = {.base = oct_alloc(measure.used), .capacity = measure.used};
     write(evals, are_weights, &writer);
+    OCT_ASSERT(!writer.failed && writer.used == measure.used);
+    *length = writer.used;
+    return writer.base;
+}
+
+static uint8_t *
+metrics_written(const learner_evals *evals, size_t *length)
+{
+    oct_writer measure = {0};
+    learner_evals_write_metrics(evals, &measured, &measure);
+    oct_writer writer = {.base = oct_alloc(measure.used), .capacity = measure.used};
+    learner_evals_write_metrics(evals, &measured, &writer);
     OCT_ASSERT(!writer.failed && writer.used == measure.used);
     *length = writer.used;
     return writer.base;
@@ -168,6 +185,7 @@ states_make(void)
         expect_round_trip(evals);
         states[i].bytes = written(evals, false, &states[i].length);
         states[i].weights = written(evals, true, &states[i].weights_length);
+        states[i].metrics = metrics_written(evals, &states[i].metrics_length);
         states[i].policies = policies_bytes(states[i].bytes, states[i].length);
         if (err == OCT_OK) { // its part; another's is not there yet
             answer(evals, EVALUATORS, &order, 20);
@@ -219,6 +237,22 @@ weights_read(learner_evals *evals, const uint8_t *bytes, size_t length)
     return err == OCT_OK;
 }
 
+// What was accepted is written as the same bytes; names of another environment are no error.
+static bool
+metrics_read(learner_evals *evals, const uint8_t *bytes, size_t length)
+{
+    size_t again_length, names = measured.count * sizeof(measured.name[0]);
+    oct_reader reader = {.at = bytes, .left = length};
+    oct_err err = learner_evals_read_metrics(evals, &measured, &reader);
+    OCT_ASSERT(err == OCT_OK || err == OCT_EPROTO);
+    bool are_its = length >= names && memcmp(bytes, measured.name, names) == 0;
+    uint8_t *again = metrics_written(evals, &again_length);
+    OCT_ASSERT(err != OCT_OK || !are_its ||
+               (again_length == length && memcmp(again, bytes, length) == 0));
+    free(again);
+    return err == OCT_OK && are_its;
+}
+
 // The state of an input, edited and cut; the caller frees it.
 static uint8_t *
 edited(const uint8_t *bytes, size_t *length, size_t policies, bool is_cut, oct_reader *in)
@@ -245,15 +279,24 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint8_t what = oct_read_u8(&in);
     int which = (what & STATE_MASK) % STATES;
     bool are_weights = (what & ARE_WEIGHTS) != 0, is_cut = (what & IS_CUT) != 0;
-    size_t length = are_weights ? states[which].weights_length : states[which].length;
-    uint8_t *exact = edited(are_weights ? states[which].weights : states[which].bytes, &length,
-                            are_weights ? length / 2 : states[which].policies, is_cut, &in);
+    bool are_metrics = !are_weights && (what & ARE_METRICS) != 0;
+    bool are_others = are_weights || are_metrics;
+    const uint8_t *bytes = are_weights   ? states[which].weights
+                           : are_metrics ? states[which].metrics
+                                         : states[which].bytes;
+    size_t length = are_weights   ? states[which].weights_length
+                    : are_metrics ? states[which].metrics_length
+                                  : states[which].length;
+    uint8_t *exact =
+        edited(bytes, &length, are_others ? length / 2 : states[which].policies, is_cut, &in);
     learner_evals *evals = learner_evals_create(&config, NULL);
-    oct_reader reader = {.at = are_weights ? states[which].bytes : exact,
-                         .left = are_weights ? states[which].length : length};
+    oct_reader reader = {.at = are_others ? states[which].bytes : exact,
+                         .left = are_others ? states[which].length : length};
     oct_err err = learner_evals_read(evals, &reader, 500 * SECOND);
     if (err == OCT_OK) {
-        bool is_taken = !are_weights || weights_read(evals, exact, length);
+        bool is_taken = are_weights   ? weights_read(evals, exact, length)
+                        : are_metrics ? metrics_read(evals, exact, length)
+                                      : true;
         expect_round_trip(evals);
         go_on(evals, (what & IS_FINISHING) != 0);
         if (is_taken) {
@@ -273,12 +316,15 @@ fuzz_seeds(void)
     for (uint8_t i = 0; i < STATES; i++) {
         const uint8_t as_written[] = {i}, finishing[] = {i | IS_FINISHING};
         const uint8_t cut[] = {i | IS_CUT, 100, 0}, other[] = {i, 0, 0, 0, 7};
-        const uint8_t weights[] = {i | ARE_WEIGHTS};
+        const uint8_t weights[] = {i | ARE_WEIGHTS}, metrics[] = {i | ARE_METRICS};
+        const uint8_t metrics_cut[] = {i | ARE_METRICS | IS_CUT, 140, 0};
         const uint8_t short_of_one[] = {i | ARE_WEIGHTS | IS_CUT, 30, 0};
         fuzz_seed(as_written, sizeof(as_written));
         fuzz_seed(finishing, sizeof(finishing));
         fuzz_seed(other, sizeof(other)); // another number of evaluations
         fuzz_seed(weights, sizeof(weights));
+        fuzz_seed(metrics, sizeof(metrics));
+        fuzz_seed_bad(metrics_cut, sizeof(metrics_cut));
         fuzz_seed_bad(cut, sizeof(cut));
         fuzz_seed_bad(short_of_one, sizeof(short_of_one));
     }

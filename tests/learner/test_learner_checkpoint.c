@@ -62,6 +62,9 @@ checkpoint_of(bool with_state)
         checkpoint.weights = oct_alloc(5);
         checkpoint.weights_length = 5;
         memcpy(checkpoint.weights, "whole", 5);
+        checkpoint.metrics = oct_alloc(8);
+        checkpoint.metrics_length = 8;
+        memcpy(checkpoint.metrics, "measured", 8);
         checkpoint.state = oct_alloc(sizeof(*checkpoint.state) + STATE);
         checkpoint.state->length = STATE;
         checkpoint.state->updates = 900;
@@ -434,6 +437,8 @@ test_checkpoint_comes_back(void **state)
             assert_memory_equal(got.work, "at work", 7);
             assert_int_equal(got.weights_length, 5);
             assert_memory_equal(got.weights, "whole", 5);
+            assert_int_equal(got.metrics_length, 8);
+            assert_memory_equal(got.metrics, "measured", 8);
             assert_int_equal(got.state->length, STATE);
             assert_int_equal(got.state->updates, 900);
             assert_memory_equal(got.state->bytes, checkpoint.state->bytes, STATE);
@@ -441,6 +446,7 @@ test_checkpoint_comes_back(void **state)
             assert_null(got.state);
             assert_null(got.work);
             assert_null(got.weights);
+            assert_null(got.metrics);
         }
         learner_checkpoint_fini(&got);
         learner_checkpoint_fini(&checkpoint);

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "tests/learner/evals_fixture.h"
+#include "tests/policy/random_image.h"
 
 static void
 test_evals_refuse_a_report_that_nobody_asked_for(void **state)
@@ -431,6 +432,88 @@ test_evals_measure_over_all_parts(void **state)
     assert_int_equal(result.metrics[2].episodes, 0);
 }
 
+static const oct_metric_names laps = {.count = 1, .name = {"laps"}};
+
+// A version whose policy can be read again.
+static void
+newest_policy(uint64_t version)
+{
+    const uint32_t widths[] = {2, 2};
+    oct_rng rng;
+    oct_rng_init(&rng, version, 0);
+    policy_spec spec = random_spec(widths, 2, POLICY_RELU, false);
+    policy_image *image = random_image(&spec, POLICY_INT8, false, &rng);
+    image->origin.version = version;
+    quantizer_publication *publication = quantizer_publication_create();
+    publication->version = version;
+    publication->length = policy_encoded_size(image);
+    publication->bytes = oct_alloc(publication->length);
+    policy_encode(image, publication->bytes);
+    learner_evals_newest(evals, publication);
+    quantizer_publication_release(publication);
+    policy_image_destroy(image);
+}
+
+// What evals has at this time as another one that reads it; writes the bytes of metrics.
+static void
+resumed(uint8_t *metrics, size_t *length)
+{
+    uint8_t bytes[4096];
+    oct_writer all = {.base = bytes, .capacity = sizeof(bytes)};
+    oct_writer writer = {.base = metrics, .capacity = *length};
+    learner_evals_write(evals, &all);
+    learner_evals_write_metrics(evals, &laps, &writer);
+    assert_false(all.failed || writer.failed);
+    *length = writer.used;
+    learner_evals_destroy(evals);
+    evals = learner_evals_create(&config, NULL);
+    oct_reader reader = {.at = bytes, .left = all.used};
+    T_OK(learner_evals_read(evals, &reader, now_ns));
+}
+
+// Of a screen in two parts one is answered when the process is killed.
+static void
+test_evals_measure_on_over_a_resume(void **state)
+{
+    (void)state;
+    static const oct_metric_names other = {.count = 1, .name = {"falls"}};
+    const float returns[SCREEN] = {1, 2, 6};
+    const uint32_t lengths[SCREEN] = {10, 20, 60};
+    const oct_metric first[OCT_METRICS_MAX] = {{2, 1}}, second[OCT_METRICS_MAX] = {{5, 1}};
+    uint8_t metrics[4096];
+    size_t length = sizeof(metrics);
+    learner_eval_result result;
+    newest_policy(1);
+    learner_evals_set_evaluators(evals, 2);
+    learner_eval_order one = ordered(ONE), two = ordered(TWO);
+    T_ERR(learner_evals_report(evals, ONE, one.ticket, 1, one.episodes, returns, lengths, first,
+                               &result),
+          OCT_EAGAIN);
+    resumed(metrics, &length);
+    oct_reader cut = {.at = metrics, .left = length - 1};
+    T_ERR(learner_evals_read_metrics(evals, &laps, &cut), OCT_EPROTO);
+    oct_reader foreign = {.at = metrics, .left = length};
+    T_OK(learner_evals_read_metrics(evals, &other, &foreign)); // another build of the plug-in
+    assert_true(foreign.left > 0);                             // its numbers are left out
+    oct_reader reader = {.at = metrics, .left = length};
+    T_OK(learner_evals_read_metrics(evals, &laps, &reader));
+    T_OK(learner_evals_report(evals, TWO, two.ticket, 1, two.episodes, returns, lengths, second,
+                              &result));
+    assert_int_equal(result.metrics[0].episodes, 2);
+    T_NEAR(result.metrics[0].sum, 7, 0, 0);
+    length = sizeof(metrics);
+    resumed(metrics, &length); // as the best that was screened
+    reader = (oct_reader){.at = metrics, .left = length};
+    T_OK(learner_evals_read_metrics(evals, &laps, &reader));
+    (void)learner_evals_best(evals, &result);
+    T_NEAR(result.metrics[0].sum, 7, 0, 0);
+    metrics[length - 1] = 0x7f; // of more episodes than were played
+    reader = (oct_reader){.at = metrics, .left = length};
+    T_ERR(learner_evals_read_metrics(evals, &laps, &reader), OCT_EPROTO);
+    (void)learner_evals_best(evals, &result);
+    assert_int_equal(result.metrics[0].episodes, 0);
+}
+
 int
 main(void)
 {
@@ -441,6 +524,7 @@ main(void)
         T(test_evals_refuse_a_result_that_cannot_be),
         T(test_evals_of_nothing),
         T(test_evals_measure_over_all_parts),
+        T(test_evals_measure_on_over_a_resume),
         T(test_evals_screen_each_newest_version_once),
         T(test_evals_screens_are_a_period_apart),
         T(test_evals_asking_again_gives_the_same_order),

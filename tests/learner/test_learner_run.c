@@ -135,6 +135,17 @@ test_run_shows_what_the_environment_measures(void **state)
     char *text = folder_read(FOLDER, "metrics.csv");
     assert_non_null(strstr(text, ",eval_metric_success_rate,eval_metric_laps\n"));
     free(text);
+    for (int again = 0; again < 2; again++) { // also what an earlier process was told
+        json_t *root = summary_read();
+        const json_t *measured = json_object_get(json_object_get(root, "return"), "metrics");
+        assert_int_equal(json_object_size(measured), 2);
+        assert_true(json_is_null(json_object_get(measured, "success rate")));
+        T_NEAR(json_number_value(json_object_get(measured, "laps")), 3, 0, 0);
+        json_decref(root);
+        run = run_begin(true);
+        T_OK(learner_run_join(run, &good_env, reason, sizeof(reason)));
+        run_stop(run, "interrupted");
+    }
 }
 
 // Else their actions would be refused in every batch.

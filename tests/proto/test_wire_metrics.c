@@ -71,7 +71,9 @@ test_report_refuses_bad_metrics(void **state)
     (void)state;
     static const char *const names[] = {"laps"}, *const bad[] = {"lap\ntime"};
     const double sums[] = {3}, infinite[] = {INFINITY};
+    const double large[] = {1e39}, not_any[] = {NAN};
     const uint32_t episodes[] = {2}, more[] = {5};
+    const char *of_them = "report.metric_sum, metric_episodes: not of these episodes";
     const char *columns = "report.metric_sum, metric_episodes: not one for each name";
     wire_report good = wire_example_report(4, 0), out;
     good.metric_count = 1;
@@ -84,10 +86,14 @@ test_report_refuses_bad_metrics(void **state)
     REFUSED(wire_report, &message, "metric_name: not 1 to 63 printable characters of ASCII");
     message = good;
     message.metric_sum = infinite;
-    REFUSED(wire_report, &message, "report.metric_sum: not finite");
+    REFUSED(wire_report, &message, of_them);
+    message.metric_sum = large; // of no floats
+    REFUSED(wire_report, &message, of_them);
+    message.metric_sum = not_any;
+    REFUSED(wire_report, &message, of_them);
     message = good;
     message.metric_episodes = more;
-    REFUSED(wire_report, &message, "report.metric_episodes: more than there are");
+    REFUSED(wire_report, &message, of_them);
     Octet__Report generated;
     wire_report_to(&generated, &good);
     generated.n_metric_sum = 0;
