@@ -22,7 +22,11 @@ learner_run_source(learner_run *run, learner_origin origin)
 static void
 ahead_log(const learner_source_ahead *ahead)
 {
-    if (ahead->is_other) {
+    if (ahead->is_earlier) {
+        oct_log_warn("LEARNER-RESUME-REPLAY",
+                     "replay's table is not the one of this checkpoint, but one that the run had "
+                     "before; was octet-replay started with the right --path?");
+    } else if (ahead->is_other) {
         oct_log_notice("LEARNER-RESUME-REPLAY",
                        "replay's table is not the one of this checkpoint; it starts empty");
     } else if (ahead->steps < 0) {
@@ -38,18 +42,34 @@ ahead_log(const learner_source_ahead *ahead)
     }
 }
 
-// What a resumed run finds in a replay, and whether its table is a new one.
+// Replay was started again with another table.
+static void
+table_warn(bool is_earlier, uint64_t steps)
+{
+    oct_log_warn("LEARNER-REPLAY-TABLE",
+                 "replay's table is %s, with %" PRIu64 " steps that count from now on; was "
+                 "octet-replay started again with the right --path?",
+                 is_earlier ? "one that the run had before the last one" : "a new one", steps);
+}
+
+// What a resumed run finds in a replay, and whether its table is another one than before.
 static bool
 table_look(learner_source *source, oct_err err, const wire_configured *answer)
 {
+    uint64_t now_ns = oct_clock_ns();
     bool was_known = learner_source_found(source).is_known;
     uint64_t table = learner_source_place_after(source, 0).table;
+    uint64_t steps = learner_source_count(source, now_ns).steps;
+    bool is_earlier = answer != NULL && learner_source_had(source, answer->table);
     learner_source_configured(source, err, answer);
     learner_source_ahead ahead = learner_source_found(source);
+    bool is_other = table != learner_source_place_after(source, 0).table;
     if (ahead.is_known && !was_known) {
         ahead_log(&ahead);
+    } else if (is_other && table != 0) {
+        table_warn(is_earlier, learner_source_count(source, now_ns).steps - steps);
     }
-    return table != learner_source_place_after(source, 0).table;
+    return is_other;
 }
 
 // Steps that came after the checkpoint count as any, but nobody knows how long they took: rates are

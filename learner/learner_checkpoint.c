@@ -133,6 +133,40 @@ shards_decode(oct_reader *reader, learner_checkpoint *out)
 }
 
 static void
+tables_encode(oct_writer *writer, const learner_checkpoint *checkpoint)
+{
+    for (uint32_t shard = 0; shard < OCT_MAX(1u, checkpoint->shards); shard++) {
+        const learner_source_earlier *earlier = checkpoint->replay[shard].earlier;
+        for (int i = 0; i < LEARNER_TABLES_KEPT && earlier[i].table != 0; i++) {
+            oct_write_u32(writer, shard);
+            oct_write_u64(writer, earlier[i].table);
+            oct_write_u64(writer, earlier[i].steps);
+            oct_write_u64(writer, earlier[i].samples);
+        }
+    }
+}
+
+static oct_err
+tables_decode(oct_reader *reader, learner_checkpoint *out)
+{
+    uint32_t count[OCT_SHARDS_MAX] = {0};
+    while (reader->left > 0) {
+        uint32_t shard = oct_read_u32(reader);
+        if (reader->failed || shard >= OCT_SHARDS_MAX || count[shard] == LEARNER_TABLES_KEPT) {
+            return OCT_EPROTO;
+        }
+        learner_source_earlier *earlier = &out->replay[shard].earlier[count[shard]++];
+        earlier->table = oct_read_u64(reader);
+        earlier->steps = oct_read_u64(reader);
+        earlier->samples = oct_read_u64(reader);
+        if (reader->failed || earlier->table == 0) {
+            return OCT_EPROTO;
+        }
+    }
+    return OCT_OK;
+}
+
+static void
 turn_encode(oct_writer *writer, const learner_checkpoint *checkpoint)
 {
     const learner_turn_place *turn = &checkpoint->turn;
@@ -260,6 +294,7 @@ static const struct section sections[] = {
     {"EVAL", true, FLAG_REQUIRED, evals_encode, evals_decode},
     {"RPLY", true, FLAG_REQUIRED, replay_encode, replay_decode},
     {"SHRD", false, FLAG_REQUIRED, shards_encode, shards_decode},
+    {"TABL", false, 0, tables_encode, tables_decode},
     {"CURV", true, FLAG_REQUIRED, curve_encode, curve_decode},
     {"TURN", false, FLAG_REQUIRED, turn_encode, turn_decode},
     {"END_", false, FLAG_REQUIRED, end_encode, end_decode},

@@ -22,6 +22,7 @@
 //   EVAL  evaluations so far, and what the best policy returned
 //   RPLY  how far replay's table was, or that of the first shard
 //   SHRD  of several shards: how far the table of each was, and what its limiter had
+//   TABL  tables that each replay had before: how far each was; a release without it passes it over
 //   CURV  points of the curve
 //   TURN  of a run in lock-step: the copy of replay's table that belongs to it, and the machine
 //   END_  why the run ends; only while its final evaluation is played

@@ -302,6 +302,24 @@ learner_source_needs_configure(learner_source *source, uint64_t now_ns)
     return true;
 }
 
+// Where a table is among the earlier ones, or the place of the one that makes room for another.
+static uint32_t
+earlier_find(const learner_source_place *place, uint64_t table)
+{
+    uint32_t i = 0;
+    while (i < LEARNER_TABLES_KEPT - 1 && place->earlier[i].table != table) {
+        i++;
+    }
+    return i;
+}
+
+bool
+learner_source_had(const learner_source *source, uint64_t table)
+{
+    const learner_source_place *place = &source->place;
+    return table != 0 && place->earlier[earlier_find(place, table)].table == table;
+}
+
 static void
 ahead_note(learner_source *source, const wire_configured *answer)
 {
@@ -312,6 +330,7 @@ ahead_note(learner_source *source, const wire_configured *answer)
     source->ahead = (learner_source_ahead){
         .is_known = place->table != 0,
         .is_other = !is_same,
+        .is_earlier = learner_source_had(source, answer->table),
         .steps = is_same ? (int64_t)(answer->steps - place->steps) : 0,
         .batches = is_same ? drawn / batch_size : 0,
         .returned = answer->returned / batch_size,
@@ -324,23 +343,44 @@ priorities_forget(learner_source *source)
     source->priority_count = source->priority_given = 0;
 }
 
+// Another table than the present one, which is remembered; as it was when it was last there.
+static learner_source_earlier
+table_change(learner_source *source, uint64_t table)
+{
+    learner_source_place *place = &source->place;
+    const learner_source_earlier present = {
+        .table = place->table,
+        .steps = place->steps,
+        .samples = windows_after(source, source->arrived),
+    };
+    uint32_t i = earlier_find(place, table);
+    learner_source_earlier it =
+        place->earlier[i].table == table ? place->earlier[i] : (learner_source_earlier){0};
+    if (present.table != 0) {
+        memmove(place->earlier + 1, place->earlier, i * sizeof(*place->earlier));
+        place->earlier[0] = present;
+    }
+    return it;
+}
+
 // The table that is there from now on. What it took while nobody was told counts; what it has lost
 // (a power failure) had been counted.
 static void
 place_take(learner_source *source, const wire_configured *answer)
 {
     learner_source_place *place = &source->place;
-    if (answer->table == place->table) {
-        source->counts.steps += answer->steps - OCT_MIN(answer->steps, place->steps);
-        place->steps = answer->steps;
-        return;
+    if (answer->table != place->table) {
+        bool counts = place->table != 0 || source->options.counts_from_zero;
+        learner_source_earlier it = table_change(source, answer->table);
+        place->table = answer->table;
+        place->steps = counts ? it.steps : answer->steps;
+        place->samples = it.samples;
+        place->inserts = 0;
+        place->balance = source->counts.balance = 0;
+        source->batches_before = source->arrived;
     }
-    if (place->table != 0 || source->options.counts_from_zero) {
-        source->counts.steps += answer->steps;
-    }
-    *place = (learner_source_place){.table = answer->table, .steps = answer->steps};
-    source->counts.balance = 0;
-    source->batches_before = source->arrived;
+    source->counts.steps += answer->steps - OCT_MIN(answer->steps, place->steps);
+    place->steps = answer->steps;
 }
 
 void

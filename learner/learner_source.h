@@ -15,6 +15,15 @@
 // Full: nothing is asked for while no batch is free; priorities that do not fit are left out.
 typedef struct learner_source learner_source;
 
+// Tables of one replay that are remembered beside the present one.
+#define LEARNER_TABLES_KEPT 16
+
+// A table that replay had before the present one, as it was when it was last there.
+typedef struct learner_source_earlier {
+    uint64_t table;          // 0: none
+    uint64_t steps, samples; // learner_source_place
+} learner_source_earlier;
+
 // How far a replay's table was when something was learned from it: what a checkpoint keeps.
 typedef struct learner_source_place {
     uint64_t table;   // wire_configured; 0: no table was known
@@ -23,6 +32,9 @@ typedef struct learner_source_place {
     // Of a shard, what the others' limiters count with until it is heard of: wire_sampled's.
     uint64_t inserts;
     double balance;
+    // Replay may have one of them again (another --path): its steps count once. Newest first; the
+    // oldest one makes room.
+    learner_source_earlier earlier[LEARNER_TABLES_KEPT];
 } learner_source_place;
 
 typedef struct learner_source_options {
@@ -134,12 +146,15 @@ bool learner_source_has_priorities(const learner_source *source);
 
 // How far the table was ahead of the place that this process went on from.
 typedef struct learner_source_ahead {
-    bool is_known; // there was such a place, and replay was configured
-    bool is_other; // replay's table is another one
-    int64_t steps; // taken after it; below 0: replay has lost so many that came before it
+    bool is_known;   // there was such a place, and replay was configured
+    bool is_other;   // replay's table is another one
+    bool is_earlier; // and one that the run had before
+    int64_t steps;   // taken after it; below 0: replay has lost so many that came before it
     uint64_t batches, returned; // drawn after it, and those of them that are drawn again
 } learner_source_ahead;
 learner_source_ahead learner_source_found(const learner_source *source);
+// Whether the run had this table before the present one.
+bool learner_source_had(const learner_source *source, uint64_t table);
 // Where the table is, after so many batches (of a shard: windows) of this process were learned
 // from.
 learner_source_place learner_source_place_after(const learner_source *source, uint64_t batches);

@@ -152,6 +152,9 @@ fuzz_seeds(void)
     static uint8_t work[] = "what is played";
     checkpoint.work = work;
     checkpoint.work_length = sizeof(work);
+    checkpoint.shards = 2;
+    checkpoint.replay[1] =
+        (learner_source_place){.table = 5, .earlier = {{.table = 4, .steps = 40, .samples = 64}}};
     checkpoint.turn = (learner_turn_place){.is_there = true, .life_turns = 8, .libm = 5};
     seed_of(&checkpoint);
     free(checkpoint.state);

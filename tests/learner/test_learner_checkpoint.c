@@ -119,8 +119,13 @@ test_checkpoint_of_shards(void **state)
     learner_checkpoint checkpoint = checkpoint_of(false), got;
     checkpoint.shards = 3;
     for (uint32_t i = 0; i < 3; i++) {
-        checkpoint.replay[i] = (learner_source_place){10 + i, 20 + i, 30 + i, 40 + i, 0.5 - i};
+        checkpoint.replay[i] =
+            (learner_source_place){10 + i, 20 + i, 30 + i, 40 + i, 0.5 - i, {{0}}};
     }
+    for (uint64_t i = 0; i < LEARNER_TABLES_KEPT; i++) {
+        checkpoint.replay[1].earlier[i] = (learner_source_earlier){50 + i, 60 + i, 70 + i};
+    }
+    checkpoint.replay[2].earlier[0] = (learner_source_earlier){80, 90, 100};
     checkpoint_write(&checkpoint);
     T_OK(learner_checkpoint_read(PATH, &got, reason, sizeof(reason)));
     assert_int_equal(got.shards, 3);
@@ -320,6 +325,36 @@ test_checkpoint_whose_lengths_lie(void **state)
     }
 }
 
+// A table of no shard, one of no id, and more tables than are kept.
+static void
+test_checkpoint_whose_tables_are_impossible(void **state)
+{
+    (void)state;
+    for (int bad = 0; bad < 3; bad++) {
+        learner_checkpoint checkpoint = checkpoint_of(false);
+        checkpoint.shards = 2;
+        for (uint64_t i = 0; i < LEARNER_TABLES_KEPT; i++) {
+            checkpoint.replay[0].earlier[i] = (learner_source_earlier){50 + i, 60, 70};
+        }
+        checkpoint.replay[1].earlier[0] = (learner_source_earlier){80, 90, 100};
+        checkpoint_write(&checkpoint);
+        learner_checkpoint_fini(&checkpoint);
+        uint8_t *bytes;
+        size_t length, section;
+        T_OK(oct_file_read(PATH, 1 << 20, &bytes, &length));
+        uint8_t *at = section_find(bytes, "TABL", &section);
+        uint8_t *last = at + section - 4 - 28;
+        const uint32_t shard[] = {OCT_SHARDS_MAX, 1, 0};
+        memcpy(last, &shard[bad], 4);
+        memset(last + 4, bad == 1 ? 0 : 1, 8);
+        uint32_t crc = oct_crc32(0, at, section - 4);
+        memcpy(at + section - 4, &crc, 4);
+        sealed_write(bytes, length);
+        assert_refused(OCT_EPROTO, "section TABL");
+        free(bytes);
+    }
+}
+
 static const char *format2_path;
 
 // A run of CartPole-v1 with algo.name dqn, network.hidden [8], which ended after 8192 steps. The
@@ -473,6 +508,7 @@ main(int argc, char **argv)
         cmocka_unit_test(test_checkpoint_whose_sections_are_not_whole),
         cmocka_unit_test(test_checkpoint_that_ends_for_no_reason),
         cmocka_unit_test(test_checkpoint_whose_lengths_lie),
+        cmocka_unit_test(test_checkpoint_whose_tables_are_impossible),
         cmocka_unit_test(test_checkpoint_of_format_2),
         cmocka_unit_test(test_checkpoint_of_format_2_that_is_damaged),
         cmocka_unit_test(test_checkpoint_that_cannot_be_written),

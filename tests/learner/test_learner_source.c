@@ -607,6 +607,71 @@ test_source_goes_on_with_another_table(void **state)
     learner_source_destroy(source);
 }
 
+static void
+configured(learner_source *source, uint64_t incarnation, uint64_t table, uint64_t steps)
+{
+    const wire_configured answer = {.incarnation = incarnation, .table = table, .steps = steps};
+    learner_source_configured(source, OCT_OK, &answer);
+}
+
+// Replay was started with the wrong path, and then with the right one: what its table had taken
+// counts once, also over a checkpoint, and replay hears how much of it was learned from.
+static void
+test_source_counts_a_table_that_comes_back_once(void **state)
+{
+    (void)state;
+    learner_source *source = learner_source_create(&options);
+    configured(source, 1, 77, 100);
+    learn(source, 2, 1, 100);
+    assert_false(learner_source_had(source, 77)); // it has it
+    configured(source, 2, 78, 50);
+    assert_true(learner_source_had(source, 77));
+    assert_false(learner_source_had(source, 78));
+    learn(source, 1, 2, 60);
+    configured(source, 3, 77, 120);
+    assert_int_equal(learner_source_count(source, 0).steps, 180);
+    assert_int_equal(learner_source_configure(source).table, 77);
+    assert_int_equal(learner_source_configure(source).samples, 2 * FIXTURE_B);
+    learn(source, 1, 3, 130);
+    assert_int_equal(learner_source_configure(source).samples, 3 * FIXTURE_B);
+    learner_source_place place = learner_source_place_after(source, 4);
+    learner_source_destroy(source);
+
+    options.counts_from_zero = false;
+    options.place = place;
+    source = learner_source_create(&options);
+    configured(source, 4, 78, 65);
+    learner_source_ahead ahead = learner_source_found(source);
+    assert_true(ahead.is_known && ahead.is_other && ahead.is_earlier);
+    assert_int_equal(learner_source_count(source, 0).steps, 5);
+    assert_int_equal(learner_source_configure(source).samples, FIXTURE_B);
+    configured(source, 5, 77, 110); // it has lost some
+    assert_int_equal(learner_source_count(source, 0).steps, 5);
+    learner_source_destroy(source);
+}
+
+// So many are remembered; then the one that was away longest is forgotten.
+static void
+test_source_remembers_the_last_tables(void **state)
+{
+    (void)state;
+    learner_source *source = learner_source_create(&options);
+    for (uint64_t i = 0; i <= LEARNER_TABLES_KEPT; i++) {
+        configured(source, i + 1, 100 + i, 10);
+    }
+    uint64_t steps = learner_source_count(source, 0).steps;
+    assert_int_equal(steps, 10 * (LEARNER_TABLES_KEPT + 1));
+    configured(source, 50, 100, 10);
+    assert_int_equal(learner_source_count(source, 0).steps, steps);
+    configured(source, 51, 200, 10);
+    assert_false(learner_source_had(source, 101));
+    for (uint64_t i = 2; i <= LEARNER_TABLES_KEPT; i++) {
+        assert_true(learner_source_had(source, 100 + i));
+    }
+    assert_true(learner_source_had(source, 100));
+    learner_source_destroy(source);
+}
+
 // The power failed: steps that had been counted are lost, and stay counted.
 static void
 test_source_goes_on_with_a_table_that_lost_steps(void **state)
@@ -648,6 +713,8 @@ main(void)
         cmocka_unit_test_setup(test_source_counts_steps_that_replay_took_while_it_ran, setup),
         cmocka_unit_test_setup(test_source_goes_on_with_a_table, setup),
         cmocka_unit_test_setup(test_source_goes_on_with_another_table, setup),
+        cmocka_unit_test_setup(test_source_counts_a_table_that_comes_back_once, setup),
+        cmocka_unit_test_setup(test_source_remembers_the_last_tables, setup),
         cmocka_unit_test_setup(test_source_goes_on_with_a_table_that_lost_steps, setup),
         cmocka_unit_test_setup(test_source_measures_how_long_it_is_waited_for, setup),
         cmocka_unit_test_setup(test_source_tells_how_old_sequences_are, setup),
