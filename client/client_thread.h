@@ -13,7 +13,8 @@
 // Order: create, open the links on its loop, start. Threads: one user.
 typedef struct client_thread client_thread;
 
-// Whether this process may have one at all. OCT_EINVAL: it was forked from one that had.
+// Whether this process may have one at all. OCT_EINVAL: it was forked from one that had. OCT_EIO: a
+// limit on processes or memory does not allow its threads (net/net_threads.h).
 OCT_CHECKED oct_err client_thread_check(char *reason, size_t reason_size);
 // From here on the calling thread takes no signals, until start or abandon: whatever threads the
 // links make must not either.

@@ -14,6 +14,7 @@
 #include "common/oct_pulse.h"
 #include "common/oct_text.h"
 #include "net/net_internal.h"
+#include "net/net_threads.h"
 
 #define BEAT_MS 500
 
@@ -88,6 +89,11 @@ handle_free_data(uv_handle_t *handle)
 net_loop *
 net_loop_create(void)
 {
+    char reason[256];
+    if (net_threads_check(reason, sizeof(reason)) != OCT_OK) {
+        oct_log_error("NET-LOOP", "error=\"%s\"", reason);
+        _exit(EXIT_FAILURE); // libraries may wait for threads that they could not start
+    }
     net_loop *loop = oct_alloc(sizeof(*loop));
     uv_must(uv_loop_init(&loop->uv), "uv_loop_init");
     uv_must(uv_async_init(&loop->uv, &loop->keepalive, keepalive_woken), "uv_async_init");

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What a run's machine withholds: files that cannot be written for a while, memory that a control group somewhere above denies.
+"""What a run's machine withholds: files that cannot be written for a while, memory that a control group somewhere above denies,
+threads.
 
 usage: resources.py BUILD TEST      BUILD: a build folder. TEST: the name of a function test_… below.
 """
@@ -8,6 +9,9 @@ import contextlib
 import os
 import pathlib
 import re
+import resource
+import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -112,6 +116,65 @@ def test_memory_that_a_group_above_denies_is_not_there():
         wait_for("the group to be empty", lambda: not (below / "cgroup.procs").read_text())
         for group in (below, below.parent, above):
             group.rmdir()
+
+
+PROGRAMS = {
+    "replay": ["replay/octet-replay"],
+    "relay": ["relay/octet-relay"],
+    "learner": ["learner/octet-learner", CARTPOLE, "--run-dir", "run"],
+    "actor": ["actor/octet-actor"],
+    "octet": ["cli/octet", "status", "--learner", "ipc://learner.ipc"],
+}
+
+
+def catches(pid, number):
+    """Whether a process has a handler of a signal: a daemon, when its sockets are open."""
+    status = pathlib.Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    return int(re.search("SigCgt:\\s*([0-9a-f]+)", status)[1], 16) >> (number - 1) & 1
+
+
+def starts(folder, name, user, processes):
+    """Whether a program starts where its user may have so many processes and threads. None: it may not, and says so."""
+    program, *arguments = PROGRAMS[name]
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    os.chown(folder, user, user)
+    log = folder.parent / "log"
+    with open(log, "w", encoding="utf-8") as file:
+        process = subprocess.Popen([BUILD / program, *arguments], cwd=folder, user=user, group=user, extra_groups=[],
+                                   stdout=file, stderr=subprocess.STDOUT, env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
+                                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NPROC, (processes, processes)))
+    try:
+        wait_for(f"{name} with {processes} processes", lambda: process.poll() is not None or catches(process.pid, signal.SIGTERM))
+        if name != "octet":
+            process.terminate()
+        code = process.wait(60)
+    finally:
+        process.kill()
+    words = log.read_text(encoding="utf-8")
+    needed = re.search(r'NET-LOOP error="no more threads can be started, and ([0-9]+) are needed here', words)
+    assert code == (1 if needed or name == "octet" else 0), (name, processes, code, words)
+    return None if needed is None else int(needed[1])
+
+
+def test_a_limit_on_processes_is_told():
+    """As ulimit -u and the pids.max of a container: with too few threads a program says how many it needs, with more it works."""
+    user = (1 << 30) + os.getpid()  # nobody else's, as the limit is of all processes of a user
+    with tempfile.TemporaryDirectory(prefix="octet-hostile-") as folder:
+        os.chmod(folder, 0o755)
+        may_run = os.geteuid() == 0 and subprocess.run([BUILD / "cli/octet", "--version"], user=user, group=user, extra_groups=[],
+                                                       stdout=subprocess.DEVNULL, check=False).returncode == 0
+        if not may_run:
+            print("SKIPPED: not root, or another user may not run the programs here")
+            return 77
+        place = pathlib.Path(folder) / "work"
+        for name in PROGRAMS:
+            needed = starts(place, name, user, 1)
+            limits = set(range(2, 20)) | set(range(needed - 1, needed + 2))
+            told = {limit: starts(place, name, user, limit) for limit in limits}
+            assert all(told[limit] == needed for limit in limits if limit <= needed), (name, told)
+            assert told[needed + 1] is None, (name, told)  # and with the main thread
+    return 0
 
 
 if __name__ == "__main__":

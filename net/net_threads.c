@@ -1,0 +1,72 @@
+// Whether the threads that the network needs can be started.
+#include "net/net_threads.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "common/oct_base.h"
+#include "common/oct_text.h"
+
+// NNG's: timers and twice as many tasks for each CPU; the poller, the reaper, who looks timers up,
+// and four resolvers.
+#define NNG_TASKS_MAX 16
+#define NNG_OTHERS    7
+// The gate, four of libuv's that look names up, and one that closes.
+#define OWN        6
+#define CPUS_MAX   4096
+#define NEEDED_MAX (NNG_TASKS_MAX + CPUS_MAX + NNG_OTHERS + OWN)
+
+static atomic_bool is_known; // they can be started
+
+static unsigned
+needed(void)
+{
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    unsigned cpus = online < 1 ? 1 : (unsigned)OCT_MIN(online, CPUS_MAX);
+    return OCT_MIN(2 * cpus, NNG_TASKS_MAX) + cpus + NNG_OTHERS + OWN;
+}
+
+// until is locked until all are there, or one could not be started.
+static void *
+probe_thread(void *until)
+{
+    pthread_mutex_lock(until);
+    pthread_mutex_unlock(until);
+    return NULL;
+}
+
+// Their stacks are as large as those of the threads that come, so that a limit on addresses is
+// seen, too.
+static bool
+can_start(unsigned count)
+{
+    pthread_mutex_t until = PTHREAD_MUTEX_INITIALIZER;
+    pthread_t thread[NEEDED_MAX];
+    unsigned begun = 0;
+    pthread_mutex_lock(&until);
+    while (begun < count && pthread_create(&thread[begun], NULL, probe_thread, &until) == 0) {
+        begun++;
+    }
+    pthread_mutex_unlock(&until);
+    for (unsigned i = 0; i < begun; i++) {
+        (void)pthread_join(thread[i], NULL);
+    }
+    (void)pthread_mutex_destroy(&until);
+    return begun == count;
+}
+
+oct_err
+net_threads_check(char *reason, size_t reason_size)
+{
+    unsigned count = needed();
+    if (!atomic_load(&is_known) && !can_start(count)) {
+        (void)oct_refuse(reason, reason_size,
+                         "no more threads can be started, and %u are needed here: raise the limit "
+                         "on processes or on memory (ulimit -u, ulimit -v, pids.max of the cgroup)",
+                         count);
+        return OCT_EIO;
+    }
+    atomic_store(&is_known, true);
+    return OCT_OK;
+}
