@@ -2,6 +2,7 @@
 
 #include "cli/run/cli_run.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -21,6 +22,7 @@
 #include "cli/run/cli_supervisor.h"
 #include "cli/status/cli_screen.h"
 #include "common/oct_text.h"
+#include "learner/learner_checkpoints.h"
 #include "net/net_url.h"
 
 #define STATUS_PERIOD_MS  250
@@ -316,13 +318,46 @@ ended(void *arg, uint32_t index, int exit_status, cli_end why)
     run_end(r, CLI_RUN_STOP_MS);
 }
 
+// What a run that could not be saved goes on from: "" or "; …".
+static void
+checkpoint_text(char *out, size_t size)
+{
+    char words[256];
+    uint32_t number;
+    learner_checkpoint last = {0};
+    out[0] = '\0';
+    if (learner_checkpoints_read(".", &last, &number, words, sizeof(words)) == OCT_OK) {
+        (void)snprintf(out, size, "; the last checkpoint is of update %" PRIu64, last.updates);
+        learner_checkpoint_fini(&last);
+    }
+}
+
+// A stop after which nothing is saved is a failure: who would resume the run has to know.
+static void
+stop_failed(run *r)
+{
+    char reason[CLI_REFUSAL_BYTES], last[64];
+    cli_daemon_report daemon = cli_supervisor_report(r->supervisor, r->learner);
+    if (!cli_report_refusal(reason, sizeof(reason), "log/learner.log", daemon.log_begin)) {
+        cli_report_exit_text(reason, sizeof(reason), CLI_EXIT_REFUSED);
+    }
+    checkpoint_text(last, sizeof(last));
+    (void)snprintf(r->end.failure, sizeof(r->end.failure),
+                   "the run was stopped and could not be saved: %s%s", reason, last);
+    r->end.failed = r->learner;
+    r->end.exit_code = CLI_EXIT_FAILED;
+    r->end.exit_reason = "failed";
+}
+
 static void
 exited(void *arg, uint32_t index, int exit_status)
 {
     run *r = arg;
-    (void)exit_status;
     r->is_updating &= index != r->learner;
     if (index == r->learner && r->phase == STOPPING) { // it has written what there is to write
+        if (exit_status == CLI_EXIT_REFUSED) {
+            stop_failed(r);
+        }
         double left_ms = CLI_RUN_STOP_MS - (wall_s() - r->stop_s) * 1000;
         run_end(r, FINISH_MS);
         kill_after(r, (uint32_t)OCT_MAX(left_ms, STOP_REST_MS));

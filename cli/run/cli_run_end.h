@@ -12,13 +12,13 @@ typedef struct cli_run_end {
     const cli_run_request *request;
     const cli_state *state;
     const cli_supervisor *supervisor;
-    int exit_code;                        // of the process
-    const char *exit_reason;              // "finished", "interrupted", "failed"
-    char failure[CLI_REFUSAL_BYTES + 64]; // what ended a failed run; ""
-    uint32_t failed;                      // which daemon
-    bool refused;                         // it cannot use the configuration
-    char *summary_before;                 // of the run that is resumed; NULL: none
-    cli_energy_report energy;             // of this command
+    int exit_code;                         // of the process
+    const char *exit_reason;               // "finished", "interrupted", "failed"
+    char failure[CLI_REFUSAL_BYTES + 128]; // what ended a failed run; ""
+    uint32_t failed;                       // which daemon
+    bool refused;                          // it cannot use the configuration
+    char *summary_before;                  // of the run that is resumed; NULL: none
+    cli_energy_report energy;              // of this command
 } cli_run_end;
 
 // As long as nothing else is known, the run has failed.

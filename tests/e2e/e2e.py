@@ -1483,7 +1483,11 @@ def test_no_space_left():
         process.wait(30)
         text = (folder / "run.out").read_text(encoding="utf-8")
         logs = "".join(p.read_text(errors="replace") for p in run.glob("log/*.log"))
-        assert process.returncode in (1, 130), (process.returncode, text)
+        assert process.returncode == 1, (process.returncode, text)
+        assert re.search(r"octet train: error: the run was stopped and could not be saved: .*No space left on device.*; the last "
+                         r"checkpoint is of update [1-9]\d*; the end of", text), text
+        assert re.search(r"^  resume     .* train --resume --run-dir", text, re.M), text
+        assert not re.search(r"^  (policy|next) ", text, re.M), text
         assert "assertion" not in text + logs
         assert re.search(r"LEARNER-WRITE .*: checkpoint.oct: No space left on device; the old file is kept", logs), logs
         assert re.search(r"^  return     (not evaluated|.*, of a policy that was not saved)", text, re.M), text
