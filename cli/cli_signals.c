@@ -5,14 +5,15 @@
 #include <signal.h>
 #include <stddef.h>
 
+#include "net/net_process.h"
+
 uint32_t
 cli_signals_stopping(int number[CLI_SIGNALS_MAX])
 {
-    struct sigaction hangup;
     number[0] = SIGINT;
     number[1] = SIGTERM;
     number[2] = SIGHUP;
-    return sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler == SIG_IGN ? 2 : 3;
+    return net_process_hangs_up() ? 3 : 2;
 }
 
 void

@@ -121,6 +121,7 @@ net_daemon_begin(const net_daemon *daemon, const char *name)
         return true;
     }
     (void)signal(SIGINT, SIG_IGN);
+    (void)signal(SIGHUP, SIG_IGN);
     return net_process_follow_parent(daemon->follow_parent);
 }
 
@@ -163,8 +164,9 @@ oct_err
 net_daemon_on_stop(const net_daemon *daemon, net_loop *loop, net_signal_fn stop, void *arg)
 {
     OCT_TRY(net_loop_on_signal(loop, SIGTERM, stop, arg));
-    if (daemon->follow_parent == 0) {
-        OCT_TRY(net_loop_on_signal(loop, SIGINT, stop, arg));
+    if (daemon->follow_parent != 0) {
+        return OCT_OK;
     }
-    return OCT_OK;
+    OCT_TRY(net_loop_on_signal(loop, SIGINT, stop, arg));
+    return net_process_hangs_up() ? net_loop_on_signal(loop, SIGHUP, stop, arg) : OCT_OK;
 }

@@ -39,8 +39,9 @@ bool net_daemon_secure(const net_daemon *daemon, net_loop *loop, oct_role role, 
 // many addresses behind it are used as well (net_url_offset); length_max: of its text, in bytes.
 bool net_daemon_url(const char *program, const char *option, const char *url, bool insecure,
                     unsigned after, size_t length_max);
-// SIGTERM calls stop on the loop; SIGINT too, unless the daemon follows a supervisor (which tells
-// it when to stop: a terminal's Ctrl-C reaches the whole group).
+// SIGTERM calls stop on the loop; SIGINT and SIGHUP too, unless the daemon follows a supervisor
+// (which tells it when to stop: those of a terminal reach the whole group). A SIGHUP that is
+// ignored, as by nohup, stays so.
 OCT_CHECKED oct_err net_daemon_on_stop(const net_daemon *daemon, net_loop *loop, net_signal_fn stop,
                                        void *arg);
 

@@ -169,3 +169,10 @@ net_process_follow_parent(int parent_pid)
     // Ask first, look second: a parent that dies between the two is noticed by one of them.
     return prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 && getppid() == parent_pid;
 }
+
+bool
+net_process_hangs_up(void)
+{
+    struct sigaction hangup;
+    return sigaction(SIGHUP, NULL, &hangup) != 0 || hangup.sa_handler != SIG_IGN;
+}

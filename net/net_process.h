@@ -37,4 +37,8 @@ void net_process_destroy(net_process *process);
 // still parent_pid. False: it has gone already; exit.
 int net_process_follow_parent(int parent_pid);
 
+// Whether SIGHUP ends this process: not if whoever started it had it ignored (nohup). Call before
+// SIGHUP is handled. Threads: any.
+bool net_process_hangs_up(void);
+
 #endif // NET_NET_PROCESS_H

@@ -24,7 +24,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/support"))
-from daemons import PATIENCE, certificates, free_port, run_named, wait_for  # noqa: E402
+from daemons import PATIENCE, certificates, free_port, has_signal, run_named, wait_for  # noqa: E402
 
 OCTET = pathlib.Path(sys.argv[1]).resolve()
 BUILD = OCTET.parent.parent
@@ -610,6 +610,27 @@ def test_daemons_by_hand_over_tls():
 
 def test_daemons_by_hand_on_a_trusted_network():
     daemons_by_hand("insecure")
+
+
+def test_a_terminal_that_is_closed_stops_daemons_as_a_signal_does():
+    """SIGHUP: the learner saves, and all end well; under nohup it changes nothing."""
+    with scratch() as folder, by_hand(folder, settings=[*ENDLESS, "--set", "learner.checkpoint_s=100000"]) as (processes, run, _):
+        wait_for("training", lambda: (column(run, "updates") or 0) > 100)
+        updates, begun = column(run, "updates"), inode(run / "checkpoint.oct")
+        for name in ("learner", "evaluator", "actor", "replay"):
+            processes[name].send_signal(signal.SIGHUP)
+            assert processes[name].wait(60) == 0, name
+        assert inode(run / "checkpoint.oct") != begun
+        assert summary(run)["reason"] == "interrupted" and summary(run)["updates"] >= updates
+        with open(folder / "nohup.log", "w", encoding="utf-8") as log:
+            process = start(["nohup", LEARNER, CARTPOLE, "--run-dir", folder / "second"], stdout=log, stderr=log, cwd=folder)
+        try:
+            wait_for("its handlers", lambda: has_signal(process.pid, "SigCgt", signal.SIGTERM))
+            assert has_signal(process.pid, "SigIgn", signal.SIGHUP)
+            process.terminate()
+            assert process.wait(60) == 0
+        finally:
+            process.kill()
 
 
 def forced_kernels(settings):

@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT / "tests/support"))
 sys.path.insert(0, str(ROOT / "tests/chaos"))
 from chaos_kinds import MEMORY, memory_groups  # noqa: E402
 from chaos_system import CALLS, Faults  # noqa: E402
-from daemons import run_named, wait_for  # noqa: E402
+from daemons import has_signal, run_named, wait_for  # noqa: E402
 from hostile import BUILD, CARTPOLE, running, updates  # noqa: E402
 
 FOR_EVER = 1 << 60
@@ -127,14 +127,8 @@ PROGRAMS = {
 }
 
 
-def catches(pid, number):
-    """Whether a process has a handler of a signal: a daemon, when its sockets are open."""
-    status = pathlib.Path(f"/proc/{pid}/status").read_text(encoding="ascii")
-    return int(re.search("SigCgt:\\s*([0-9a-f]+)", status)[1], 16) >> (number - 1) & 1
-
-
 def starts(folder, name, user, processes):
-    """Whether a program starts where its user may have so many processes and threads. None: it may not, and says so."""
+    """A program whose user may have so many processes and threads: None where it starts, else how many threads it says it needs."""
     program, *arguments = PROGRAMS[name]
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
@@ -145,7 +139,8 @@ def starts(folder, name, user, processes):
                                    stdout=file, stderr=subprocess.STDOUT, env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
                                    preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NPROC, (processes, processes)))
     try:
-        wait_for(f"{name} with {processes} processes", lambda: process.poll() is not None or catches(process.pid, signal.SIGTERM))
+        wait_for(f"{name} with {processes} processes", lambda: process.poll() is not None or
+                 has_signal(process.pid, "SigCgt", signal.SIGTERM))
         if name != "octet":
             process.terminate()
         code = process.wait(60)

@@ -7,6 +7,8 @@ OCTET_TEST_TIMES (0): 1 makes requirements that are times decide, on a machine t
 
 import http.client
 import os
+import pathlib
+import re
 import signal
 import socket
 import ssl
@@ -30,6 +32,12 @@ def wait_for(what, condition, deadline_s=150, pause_s=0.02, numbers=lambda: ""):
             return value
         assert time.monotonic() < end, f"waited {deadline_s * PATIENCE:.0f} s for {what}; {numbers()}".rstrip("; ")
         time.sleep(pause_s)
+
+
+def has_signal(pid, which, number):
+    """Whether a process catches (SigCgt) or ignores (SigIgn) a signal. A daemon catches SIGTERM when its sockets are open."""
+    status = pathlib.Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    return bool(int(re.search(which + r":\s*([0-9a-f]+)", status)[1], 16) >> (number - 1) & 1)
 
 
 def in_time(seconds, most_s):
