@@ -526,6 +526,32 @@ cli_certs_revoke(cli_certs *certs, const cli_certs_options *options)
     return OCT_OK;
 }
 
+static void
+time_text(char *out, size_t size, const ASN1_TIME *time)
+{
+    struct tm utc = {0};
+    (void)ASN1_TIME_to_tm(time, &utc);
+    (void)strftime(out, size, "%Y-%m-%d %H:%MZ", &utc);
+}
+
+static void
+state_text(char *out, size_t size, const entry *e)
+{
+    const ASN1_TIME *from = X509_get0_notBefore(e->cert);
+    if (e->is_revoked || !e->is_good) {
+        (void)snprintf(out, size, "%s", e->is_revoked ? "revoked" : "expired");
+    } else if (X509_cmp_current_time(from) > 0) {
+        char begin[32];
+        time_text(begin, sizeof(begin), from);
+        (void)snprintf(out, size, "not valid before %s", begin);
+    } else if (e->days_left <= SOON_DAYS) {
+        (void)snprintf(out, size, "expires in %d day%s", e->days_left,
+                       e->days_left == 1 ? "" : "s");
+    } else {
+        (void)snprintf(out, size, "valid");
+    }
+}
+
 oct_err
 cli_certs_list(cli_certs *certs, const cli_certs_options *options)
 {
@@ -537,22 +563,15 @@ cli_certs_list(cli_certs *certs, const cli_certs_options *options)
     printf("%-*s  %-9s  %-40s  %-17s  state\n", width, "name", "role", "serial", "valid until");
     for (size_t i = 0; i < certs->count; i++) {
         const entry *e = &certs->entries[i];
-        char serial[64] = "", until[32], soon[32];
-        struct tm utc = {0};
+        char serial[64] = "", until[32], state[64];
         const ASN1_INTEGER *number = X509_get0_serialNumber(e->cert);
         (void)OPENSSL_buf2hexstr_ex(serial, sizeof(serial), NULL, ASN1_STRING_get0_data(number),
                                     (size_t)ASN1_STRING_length(number), '\0');
-        (void)ASN1_TIME_to_tm(X509_get0_notAfter(e->cert), &utc);
-        (void)strftime(until, sizeof(until), "%Y-%m-%d %H:%MZ", &utc);
-        (void)snprintf(soon, sizeof(soon), "expires in %d day%s", e->days_left,
-                       e->days_left == 1 ? "" : "s");
+        time_text(until, sizeof(until), X509_get0_notAfter(e->cert));
+        state_text(state, sizeof(state), e);
         printf("%-*s  %-9s  %-40s  %-17s  %s%s\n", width,
                cli_text_plain(e->name, sizeof(e->name)).text,
-               cli_text_plain(e->role, sizeof(e->role)).text, serial, until,
-               e->is_revoked               ? "revoked"
-               : !e->is_good               ? "expired"
-               : e->days_left <= SOON_DAYS ? soon
-                                           : "valid",
+               cli_text_plain(e->role, sizeof(e->role)).text, serial, until, state,
                e->is_good && find_newest(certs, e->name) != e ? ", replaced" : "");
     }
     return OCT_OK;

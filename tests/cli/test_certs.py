@@ -487,14 +487,16 @@ class List(Case):
         self.issue_by_openssl("actor", "old", "-startdate", "20190101000000Z", "-enddate", "20200101000000Z")
         for name, days in [("soon", 20), ("good", 397), ("gone", 397)]:
             self.certs("issue", "actor", name, "--days", str(days))
+        begin = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(days=2)
+        self.issue_by_openssl("actor", "early", "-startdate", f"{begin:%Y%m%d%H%M%SZ}", "-days", "300")
         self.certs("revoke", "gone")
         rows = self.rows()
-        self.assertEqual([row[0] for row in rows], ["old", "soon", "good", "gone"])
+        self.assertEqual([row[0] for row in rows], ["old", "soon", "good", "gone", "early"])
         self.assertEqual({row[1] for row in rows}, {"actor"})
         self.assertEqual([row[4] for row in rows],
-                         ["expired", "expires in 20 days", "valid", "revoked"])
+                         ["expired", "expires in 20 days", "valid", "revoked", f"not valid before {begin:%Y-%m-%d %H:%MZ}"])
         self.assertEqual(rows[0][3], "2020-01-01 00:00Z")
-        for row in rows[1:]:
+        for row in rows[1:4]:
             crt = f"{row[0]}/node.crt"
             end = self.openssl("x509", "-in", crt, "-noout", "-enddate", "-dateopt", "iso_8601")
             self.assertIn(row[3].rstrip("Z"), end)
