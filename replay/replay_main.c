@@ -201,10 +201,8 @@ main(int argc, char **argv)
         return exit_code;
     }
     if (err != OCT_OK) {
-        fprintf(stderr,
-                "octet-replay: cannot listen on %s and the two addresses after it (%s; the line "
-                "above says why)\n",
-                options.listen, oct_strerror(err));
+        oct_log_error("REPLAY-OPEN", "cannot listen on %s and the two addresses after it",
+                      options.listen);
         net_loop_exit_deadline(loop, EXIT_DEADLINE_MS, EXIT_FAILURE);
         net_loop_destroy(loop);
         return EXIT_FAILURE;

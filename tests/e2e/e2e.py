@@ -612,6 +612,19 @@ def test_daemons_by_hand_on_a_trusted_network():
     daemons_by_hand("insecure")
 
 
+def test_an_address_that_cannot_be_listened_on_is_told():
+    """By its id, after the cause."""
+    with scratch() as folder:
+        url = "ipc://nowhere/at.ipc"
+        for command, ident in {(REPLAY, "--listen", url): "REPLAY-OPEN",
+                               (BUILD / "relay/octet-relay", "--listen", url): "RELAY-OPEN",
+                               (LEARNER, CARTPOLE, "--run-dir", folder / "run", "--set", f"net.learner={url}"): "LEARNER-OPEN"}.items():
+            done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=DEADLINE_S)
+            said = re.findall(r" E (NET-LISTEN|[A-Z]+-OPEN) (.*)", done.stderr)
+            assert done.returncode == 1 and [line[0] for line in said] == ["NET-LISTEN", ident], done
+            assert done.stderr.splitlines()[-1].endswith(said[1][1]) and "cannot listen on ipc://" in said[1][1], done
+
+
 def test_a_terminal_that_is_closed_stops_daemons_as_a_signal_does():
     """SIGHUP: the learner saves, and all end well; under nohup it changes nothing."""
     with scratch() as folder, by_hand(folder, settings=[*ENDLESS, "--set", "learner.checkpoint_s=100000"]) as (processes, run, _):
