@@ -160,13 +160,11 @@ ask(look *l)
 static int
 without_learner(const status_options *options, const oct_config *config, const char *why)
 {
-    const char *run_dir = options->run.run_dir;
     if (cli_folder_is_live(".")) {
-        cli_error("status", "%s: the run has not ended, but its learner cannot be asked: %s: %s",
-                  run_dir, options->run.remote.learner, why);
+        cli_remote_run_unheard(&options->run, "status", why);
         return CLI_EXIT_FAILED;
     }
-    cli_ended_show(stdout, run_dir, config, options->json);
+    cli_ended_show(stdout, options->run.run_dir, config, options->json);
     return 0;
 }
 
@@ -221,7 +219,7 @@ cli_status(int argc, char **argv)
             oct_text_quote(shown, sizeof(shown), options.run.run_dir, strlen(options.run.run_dir));
     }
     if (cli_remote_run_is_gone(&options.run)) {
-        return without_learner(&options, &config, "the socket does not exist (yet, or any longer)");
+        return without_learner(&options, &config, CLI_REMOTE_RUN_GONE);
     }
     return look_at(&options, &config);
 }

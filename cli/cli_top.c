@@ -13,6 +13,7 @@
 #include "cli/cli_signals.h"
 #include "cli/remote/cli_remote_poll.h"
 #include "cli/remote/cli_remote_run.h"
+#include "cli/run/cli_folder.h"
 #include "cli/status/cli_screen.h"
 #include "cli/status/cli_waiting.h"
 #include "cli/top/cli_top_screen.h"
@@ -336,10 +337,14 @@ cli_top(int argc, char **argv)
     cli_remote_default(&options.run.remote);
     cli_options_parse(&top_argp, argc, argv, &options);
     cli_remote_run_enter(&options.run, "top", &config);
-    if (cli_remote_run_is_gone(&options.run)) {
+    if (!cli_remote_run_is_gone(&options.run)) {
+        return watch(&options);
+    }
+    if (cli_folder_is_live(".")) {
+        cli_remote_run_unheard(&options.run, "top", CLI_REMOTE_RUN_GONE);
+    } else {
         cli_error("top", "the run in '%s' has ended; octet status shows its result",
                   options.run.run_dir);
-        return CLI_EXIT_FAILED;
     }
-    return watch(&options);
+    return CLI_EXIT_FAILED;
 }

@@ -61,14 +61,20 @@ run_id_here(void)
     return run_id;
 }
 
+// Whether a learner listens in its run folder, as that of octet train does.
+static bool
+is_in_folder(const char *learner)
+{
+    const char *path = net_url_ipc_path(learner);
+    return path != NULL && strchr(path, '/') == NULL;
+}
+
 void
 cli_remote_run_address(cli_remote_options *out, const oct_config *config)
 {
     out->learner = config->net.learner;
     out->replay = config->net.replay;
-    const char *path = net_url_ipc_path(out->learner);
-    bool is_here = path != NULL && strchr(path, '/') == NULL;
-    out->run_id = is_here ? 0 : run_id_here();
+    out->run_id = is_in_folder(out->learner) ? 0 : run_id_here();
 }
 
 void
@@ -92,4 +98,16 @@ cli_remote_run_is_gone(const cli_remote_run *run)
 {
     const char *path = net_url_ipc_path(run->remote.learner);
     return run->run_dir != NULL && path != NULL && access(path, F_OK) != 0;
+}
+
+void
+cli_remote_run_unheard(const cli_remote_run *run, const char *command, const char *why)
+{
+    bool may_be_other = !is_in_folder(run->remote.learner);
+    cli_error(command, "%s: the run has not ended, but its learner cannot be asked: %s: %s%s%s%s",
+              run->run_dir, run->remote.learner, why,
+              may_be_other ? "; config.yaml has this address: if the learner was started with "
+                             "another one, name that: octet "
+                           : "",
+              may_be_other ? command : "", may_be_other ? " --learner ADDRESS" : "");
 }

@@ -22,5 +22,8 @@ void cli_remote_run_enter(cli_remote_run *run, const char *command, oct_config *
 void cli_remote_run_address(cli_remote_options *out, const oct_config *config);
 // Whether nobody needs to be asked: the learner's socket in the folder is gone.
 bool cli_remote_run_is_gone(const cli_remote_run *run);
+#define CLI_REMOTE_RUN_GONE "the socket does not exist (yet, or any longer)"
+// Says that the run of a folder has not ended, but that its learner was not heard, and why.
+void cli_remote_run_unheard(const cli_remote_run *run, const char *command, const char *why);
 
 #endif // CLI_REMOTE_CLI_REMOTE_RUN_H

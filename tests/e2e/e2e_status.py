@@ -14,8 +14,8 @@ import subprocess
 import sys
 import threading
 
-from e2e import CARTPOLE, DEADLINE_S, ENDLESS, LEARNER, OCTET, by_hand, scratch, start, summary
-from daemons import certificates, free_port, run_named, wait_for
+from e2e import CARTPOLE, DEADLINE_S, ENDLESS, LEARNER, OCTET, by_hand, column, scratch, start, summary
+from daemons import certificates, free_port, has_signal, run_named, wait_for
 
 
 def octet(*arguments, **options):
@@ -55,6 +55,25 @@ def refused(options, *words, command=("status",)):
     assert result.returncode == 1 and result.stdout == "", result
     for word in words:
         assert word in result.stderr, result.stderr
+
+
+def test_a_learner_at_another_address_than_its_folder_says():
+    """It was resumed there, by hand."""
+    with scratch() as folder, by_hand(folder, how="local", settings=ENDLESS) as (processes, run, _):
+        wait_for("training", lambda: (column(run, "updates") or 0) > 10)
+        processes["learner"].terminate()
+        assert processes["learner"].wait(60) == 0
+        learner = start([LEARNER, run / "config.yaml", "--run-dir", run, "--resume", "--set", "net.learner=ipc://other.ipc"],
+                        cwd=folder, stderr=subprocess.DEVNULL)
+        try:
+            wait_for("its sockets", lambda: has_signal(learner.pid, "SigCgt", signal.SIGTERM))
+            for command in ("status", "top"):
+                refused([run], "run: the run has not ended, but its learner cannot be asked: ipc://", "learner.ipc: the socket does not exist",
+                        f"octet {command} --learner ADDRESS", command=(command,))
+            assert octet("status", "--learner", f"ipc://{folder}/other.ipc").returncode == 0
+        finally:
+            learner.kill()
+            learner.wait()
 
 
 def test_status_shows_each_daemon_and_its_peers():
