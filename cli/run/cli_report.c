@@ -357,6 +357,24 @@ print_return(FILE *out, const json_t *summary, const cli_report_outcome *outcome
             chose_it ? "; the policy was chosen on them, so the mean is biased upwards" : "");
 }
 
+// What the environment itself measured of the policy that ships, as octet eval prints it.
+static void
+print_metrics(FILE *out, const json_t *summary)
+{
+    json_t *metrics = json_object_get(json_object_get(summary, "return"), "metrics");
+    const char *name;
+    json_t *value;
+    json_object_foreach(metrics, name, value)
+    {
+        fprintf(out, "  metric     %s: ", cli_text_plain(name, SIZE_MAX).text);
+        if (json_is_number(value)) {
+            fprintf(out, "%.4g\n", json_number_value(value));
+        } else {
+            fputs("not measured\n", out);
+        }
+    }
+}
+
 // What training ended with: a collapse after the best version shows here.
 static void
 print_last(FILE *out, const json_t *summary)
@@ -486,6 +504,7 @@ cli_report_print(FILE *out, const char *summary_path, const cli_report_outcome *
     double updates = number_of(summary, "updates", cli_state_number(state, "learner.updates"));
     fprintf(out, "%s %s%s\n", outcome->env_id, outcome->exit_reason, verdict);
     print_return(out, summary, outcome);
+    print_metrics(out, summary);
     print_last(out, summary);
     fprintf(out, "  spent      %s, %s env steps, %s updates\n",
             cli_text_seconds(outcome->wall_s).text, cli_text_count(steps).text,

@@ -509,8 +509,10 @@ def test_a_run_shows_what_its_environment_measures():
     """The second number is of the evaluator's environment 0 alone, the third of none."""
     with scratch() as folder:
         run = folder / "run"
-        finish(train(run, "--set", f"env.id={BUILD}/tests/envs/shape.so", "--set", "env.options=obs=4,n=2,metrics=3,length=10",
-                     "--set", "run.env_steps=5000", "--set", "run.stop_at_return=none"), run)
+        text = finish(train(run, "--set", f"env.id={BUILD}/tests/envs/shape.so", "--set",
+                            "env.options=obs=4,n=2,metrics=3,length=10", "--set", "run.env_steps=5000", "--set",
+                            "run.stop_at_return=none"), run)
+        assert "metric     all steps: 10\n" in text and "metric     never: not measured\n" in text, text
         measured = {"all steps": 10, "steps_of_0": 10, "never": None}
         assert summary(run)["return"]["metrics"] == summary(run)["last_return"]["metrics"] == measured, summary(run)
         with open(run / "metrics.csv", encoding="ascii", newline="") as file:
