@@ -38,7 +38,8 @@ typedef struct table {
 
 struct learner_metrics {
     const oct_numbers *numbers;
-    bool has_header; // false before the first row
+    const char *step; // column
+    bool has_header;  // false before the first row
     uint32_t columns;
     const char *names[COLUMNS_MAX];
     uint32_t over[COLUMNS_MAX]; // as in learner_rows_spec
@@ -125,6 +126,21 @@ columns_begin(learner_metrics *metrics)
         metrics->over[i] = over[i] != NULL ? column_find(metrics, over[i]) : LEARNER_ROWS_LATEST;
         OCT_ASSERT(over[i] == NULL || metrics->over[i] < metrics->columns);
     }
+}
+
+static double
+cell(const learner_metrics *metrics, const double *values, uint32_t column, double fallback)
+{
+    bool is_known = column < metrics->columns && isfinite(values[column]);
+    return is_known ? values[column] : fallback;
+}
+
+// TensorBoard's, of a row.
+static int64_t
+step_of(const learner_metrics *metrics, const double *values)
+{
+    double step = cell(metrics, values, column_find(metrics, metrics->step), 0);
+    return (int64_t)OCT_MAX(0.0, OCT_MIN(step, WHOLE_MAX));
 }
 
 static void
@@ -256,12 +272,13 @@ csv_take(learner_metrics *metrics, const char *path)
 
 oct_err
 learner_metrics_open(learner_metrics **out, const char *folder, const oct_numbers *numbers,
-                     uint64_t rows_max, double row_s)
+                     const char *step, uint64_t rows_max, double row_s)
 {
     OCT_ASSERT(rows_max >= 16 && row_s >= 0);
     char path[PATH_BYTES_MAX + NAME_BYTES_MAX];
     learner_metrics *metrics = oct_alloc(sizeof(*metrics));
     metrics->numbers = numbers;
+    metrics->step = step;
     metrics->rows_max = metrics->join_at = rows_max;
     metrics->row_s = OCT_MAX(row_s, ROW_S_MIN);
     (void)snprintf(metrics->folder, sizeof(metrics->folder), "%s", folder);
@@ -335,25 +352,17 @@ typedef struct draft {
     learner_metrics *metrics;
     table csv, events;
     char csv_path[OCT_FILE_PATH_MAX], events_path[OCT_FILE_PATH_MAX];
-    uint32_t time, steps; // columns
+    uint32_t time; // column
     uint64_t rows;
     double first_s; // when the first row of the old metrics.csv ended
 } draft;
-
-static double
-cell(const draft *d, const double *values, uint32_t column, double fallback)
-{
-    bool is_known = column < d->metrics->columns && isfinite(values[column]);
-    return is_known ? values[column] : fallback;
-}
 
 static void
 draft_row(void *arg, const double *values)
 {
     draft *d = arg;
-    double wall_s = cell(d, values, d->time, wall_now_s());
-    double steps = cell(d, values, d->steps, 0);
-    int64_t step = (int64_t)OCT_MAX(0.0, OCT_MIN(steps, WHOLE_MAX));
+    double wall_s = cell(d->metrics, values, d->time, wall_now_s());
+    int64_t step = step_of(d->metrics, values);
     if (d->rows++ == 0) {
         events_begin(d->events.file, wall_s, step);
     }
@@ -506,7 +515,6 @@ rows_join(learner_metrics *metrics)
     draft *d = oct_alloc(sizeof(*d));
     d->metrics = metrics;
     d->time = column_find(metrics, "time_s");
-    d->steps = column_find(metrics, "env_steps");
     errno = 0;
     if (column_find(metrics, "wall_s") == metrics->columns || !draft_write(d)) {
         failed(metrics);
@@ -523,7 +531,7 @@ rows_join(learner_metrics *metrics)
 // ---- rows
 
 int
-learner_metrics_write(learner_metrics *metrics, int64_t step)
+learner_metrics_write(learner_metrics *metrics)
 {
     const char *names[COLUMNS_MAX];
     double values[COLUMNS_MAX];
@@ -532,6 +540,7 @@ learner_metrics_write(learner_metrics *metrics, int64_t step)
         header_begin(metrics);
     }
     (void)oct_numbers_list(metrics->numbers, OCT_SHOWN_CSV, names, values, metrics->columns);
+    int64_t step = step_of(metrics, values);
     csv_print(metrics, metrics->csv.file, values);
     if (row_end(metrics, &metrics->csv)) {
         metrics->has_header = true;

@@ -24,14 +24,14 @@
 // When the rows cannot be joined, all stay, and it is tried again some rows later.
 typedef struct learner_metrics learner_metrics;
 
-// Appends to folder/metrics.csv; folder/events.out.tfevents.… begins with the first row. rows_max
-// >= 16; row_s: about how long a row is.
+// Appends to folder/metrics.csv; folder/events.out.tfevents.… begins with the first row. step: the
+// column that is TensorBoard's step, static. rows_max >= 16; row_s: about how long a row is.
 OCT_CHECKED oct_err learner_metrics_open(learner_metrics **out, const char *folder,
-                                         const oct_numbers *numbers, uint64_t rows_max,
-                                         double row_s);
-// A row of what the numbers are now; step is TensorBoard's. 0, or the errno of the first of the
-// files that did not take it.
-int learner_metrics_write(learner_metrics *metrics, int64_t step);
+                                         const oct_numbers *numbers, const char *step,
+                                         uint64_t rows_max, double row_s);
+// A row of what the numbers are now. 0, or the errno of the first of the files that did not take
+// it.
+int learner_metrics_write(learner_metrics *metrics);
 void learner_metrics_close(learner_metrics *metrics); // NULL is a no-op
 
 #endif // LEARNER_LEARNER_METRICS_H

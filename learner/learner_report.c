@@ -22,6 +22,7 @@ learner_report_begin(learner_run *run)
     }
     oct_err err =
         learner_metrics_open(&report->metrics, run->options.folder, report->numbers,
+                             oct_config_is_offline(run->config) ? "updates" : "env_steps",
                              run->config->learner.metrics_rows, run->config->learner.metrics_s);
     if (err != OCT_OK) {
         learner_report_end(run);
@@ -356,7 +357,7 @@ learner_report_row(learner_run *run, bool now)
     learner_actors_totals totals = totals_now(run);
     measure(run, &totals);
     row_measure(run, elapsed_s, &totals);
-    int code = learner_metrics_write(report->metrics, (int64_t)report->env_steps);
+    int code = learner_metrics_write(report->metrics);
     learner_files_told(run, LEARNER_FILE_METRICS, code);
 }
 

@@ -136,10 +136,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     FILE *out = fopen(csv_path(), "wb");
     OCT_ASSERT(out != NULL && fwrite(data, 1, size, out) == size && fclose(out) == 0);
     learner_metrics *metrics;
-    oct_err err = learner_metrics_open(&metrics, folder, numbers, ROWS_MAX, 1);
+    oct_err err = learner_metrics_open(&metrics, folder, numbers, "env_steps", ROWS_MAX, 1);
     OCT_ASSERT(err == OCT_OK);
     for (int i = 0; i < ROWS; i++) {
-        OCT_ASSERT(learner_metrics_write(metrics, 5000) == 0);
+        OCT_ASSERT(learner_metrics_write(metrics) == 0);
     }
     learner_metrics_close(metrics);
     expect_whole(ROWS);

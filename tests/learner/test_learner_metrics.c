@@ -57,7 +57,7 @@ test_metrics_folder_that_is_not_there(void **state)
 {
     (void)state;
     learner_metrics *metrics = NULL;
-    T_ERR(learner_metrics_open(&metrics, "no/such/folder", NULL, ROWS, 1), OCT_EIO);
+    T_ERR(learner_metrics_open(&metrics, "no/such/folder", NULL, "env_steps", ROWS, 1), OCT_EIO);
     assert_null(metrics);
     learner_metrics_close(NULL);
 }
@@ -71,9 +71,9 @@ test_metrics_on_a_full_disk(void **state)
     assert_int_equal(symlink("/dev/full", FOLDER "/metrics.csv"), 0);
     learner_metrics *metrics;
     numbers_begin(3);
-    T_OK(learner_metrics_open(&metrics, FOLDER, numbers, ROWS, 1));
+    T_OK(learner_metrics_open(&metrics, FOLDER, numbers, "env_steps", ROWS, 1));
     for (int i = 0; i < 500; i++) {
-        assert_int_equal(learner_metrics_write(metrics, 3), ENOSPC);
+        assert_int_equal(learner_metrics_write(metrics), ENOSPC);
     }
     learner_metrics_close(metrics);
     uint8_t *bytes;
@@ -104,19 +104,19 @@ test_metrics_on_a_disk_that_is_full_for_a_while(void **state)
     (void)signal(SIGXFSZ, SIG_IGN);
     learner_metrics *metrics;
     numbers_begin(1e7);
-    T_OK(learner_metrics_open(&metrics, FOLDER, numbers, ROWS, 1));
+    T_OK(learner_metrics_open(&metrics, FOLDER, numbers, "env_steps", ROWS, 1));
     files_bounded(20); // of the header
-    assert_int_equal(learner_metrics_write(metrics, 1), EFBIG);
+    assert_int_equal(learner_metrics_write(metrics), EFBIG);
     files_bounded(RLIM_INFINITY);
     values.env_steps = 1e7 + 1;
-    assert_int_equal(learner_metrics_write(metrics, 2), 0);
+    assert_int_equal(learner_metrics_write(metrics), 0);
     files_bounded(60); // of the row, and nothing of TensorBoard's
     values.env_steps = 1e7 + 2;
-    assert_int_equal(learner_metrics_write(metrics, 3), EFBIG);
-    assert_int_equal(learner_metrics_write(metrics, 3), EFBIG);
+    assert_int_equal(learner_metrics_write(metrics), EFBIG);
+    assert_int_equal(learner_metrics_write(metrics), EFBIG);
     files_bounded(RLIM_INFINITY);
     values.env_steps = 1e7 + 3;
-    assert_int_equal(learner_metrics_write(metrics, 4), 0);
+    assert_int_equal(learner_metrics_write(metrics), 0);
     learner_metrics_close(metrics);
     char *text = folder_read(FOLDER, "metrics.csv");
     assert_string_equal(text, "wall_s,env_steps,updates,eval_return\n"
@@ -135,8 +135,8 @@ test_metrics_csv(void **state)
     for (int part = 0; part < 2; part++) {
         learner_metrics *metrics;
         numbers_begin(1e7 + part);
-        T_OK(learner_metrics_open(&metrics, FOLDER, numbers, ROWS, 1));
-        assert_int_equal(learner_metrics_write(metrics, 1), 0);
+        T_OK(learner_metrics_open(&metrics, FOLDER, numbers, "env_steps", ROWS, 1));
+        assert_int_equal(learner_metrics_write(metrics), 0);
         learner_metrics_close(metrics);
         oct_numbers_destroy(numbers);
     }
@@ -161,8 +161,8 @@ test_metrics_behind_part_of_a_row(void **state)
         folder_begin(FOLDER);
         T_OK(oct_file_write(FOLDER "/metrics.csv", begun[i], strlen(begun[i])));
         numbers_begin(7);
-        T_OK(learner_metrics_open(&metrics, FOLDER, numbers, ROWS, 1));
-        assert_int_equal(learner_metrics_write(metrics, 1), 0);
+        T_OK(learner_metrics_open(&metrics, FOLDER, numbers, "env_steps", ROWS, 1));
+        assert_int_equal(learner_metrics_write(metrics), 0);
         learner_metrics_close(metrics);
         oct_numbers_destroy(numbers);
         char *text = folder_read(FOLDER, "metrics.csv");
@@ -181,10 +181,10 @@ test_metrics_columns_are_those_of_the_first_row(void **state)
     folder_begin(FOLDER);
     learner_metrics *metrics;
     numbers_begin(1);
-    T_OK(learner_metrics_open(&metrics, FOLDER, numbers, ROWS, 1));
-    assert_int_equal(learner_metrics_write(metrics, 1), 0);
+    T_OK(learner_metrics_open(&metrics, FOLDER, numbers, "env_steps", ROWS, 1));
+    assert_int_equal(learner_metrics_write(metrics), 0);
     numbers_add_later();
-    assert_int_equal(learner_metrics_write(metrics, 2), 0);
+    assert_int_equal(learner_metrics_write(metrics), 0);
     learner_metrics_close(metrics);
     char *text = folder_read(FOLDER, "metrics.csv");
     assert_string_equal(text, "wall_s,env_steps,updates,eval_return\n1.5,1,0.25,\n1.5,1,0.25,\n");
@@ -203,11 +203,11 @@ test_metrics_of_other_columns_are_kept_aside(void **state)
     for (int part = 0; part < 3; part++) {
         learner_metrics *metrics;
         numbers_begin(part);
-        T_OK(learner_metrics_open(&metrics, FOLDER, numbers, ROWS, 1));
+        T_OK(learner_metrics_open(&metrics, FOLDER, numbers, "env_steps", ROWS, 1));
         if (part == 1) {
             numbers_add_later();
         }
-        assert_int_equal(learner_metrics_write(metrics, part), 0);
+        assert_int_equal(learner_metrics_write(metrics), 0);
         learner_metrics_close(metrics);
         oct_numbers_destroy(numbers);
     }
@@ -252,9 +252,10 @@ test_metrics_tensorboard_file(void **state)
     folder_begin(FOLDER);
     learner_metrics *metrics;
     numbers_begin(1);
-    T_OK(learner_metrics_open(&metrics, FOLDER, numbers, ROWS, 1));
+    T_OK(learner_metrics_open(&metrics, FOLDER, numbers, "env_steps", ROWS, 1));
     for (int i = 1; i < RECORDS - 1; i++) {
-        assert_int_equal(learner_metrics_write(metrics, 1000 * i), 0);
+        values.env_steps = 1000 * i;
+        assert_int_equal(learner_metrics_write(metrics), 0);
     }
     learner_metrics_close(metrics);
     uint8_t *bytes;
@@ -394,6 +395,62 @@ events_count(uint64_t *files, uint64_t *bytes)
     return records;
 }
 
+// The steps of the one event file: of its start, then of each row.
+static uint32_t
+steps_read(uint64_t *steps, uint32_t room)
+{
+    uint8_t *found;
+    size_t length;
+    uint32_t records = 0;
+    T_OK(oct_file_read(folder_find(FOLDER, "events.out.tfevents."), 1 << 20, &found, &length));
+    oct_reader reader = {.at = found, .left = length};
+    while (reader.left > 0) {
+        uint64_t event_length = oct_read_u64(&reader);
+        (void)oct_read_u32(&reader);
+        const uint8_t *event = oct_read_bytes(&reader, event_length);
+        (void)oct_read_u32(&reader);
+        assert_false(reader.failed);
+        if (records > 0) { // the version has none
+            assert_true(records <= room && event[9] == 0x10);
+            uint64_t step = 0;
+            for (uint32_t i = 0; i == 0 || (event[9 + i] & 0x80) != 0; i++) {
+                step |= (uint64_t)(event[10 + i] & 0x7f) << (7 * i);
+            }
+            steps[records - 1] = step;
+        }
+        records++;
+    }
+    free(found);
+    return records - 1;
+}
+
+// As of a run that learns from a data set alone; also of rows that were joined.
+static void
+test_metrics_name_the_column_of_tensorboards_step(void **state)
+{
+    (void)state;
+    enum { MAX = 16 };
+    uint64_t step[MAX + 1];
+    folder_begin(FOLDER);
+    numbers_begin_long();
+    learner_metrics *metrics;
+    T_OK(learner_metrics_open(&metrics, FOLDER, numbers, "updates", MAX, 1));
+    for (uint64_t i = 0; i < MAX + 1; i++) {
+        (void)row_set(i);
+        assert_int_equal(learner_metrics_write(metrics), 0);
+        uint32_t count = steps_read(step, OCT_COUNTOF(step));
+        assert_int_equal(count, i < MAX ? i + 2 : table_read(MAX / 4).rows + 1);
+        assert_int_equal(step[count - 1], values.updates);
+        assert_true(step[0] == step[1] && step[0] > 0);
+        for (uint32_t k = 2; k < count; k++) {
+            assert_true(step[k] > step[k - 1]);
+        }
+    }
+    learner_metrics_close(metrics);
+    oct_numbers_destroy(numbers);
+    folder_end(FOLDER);
+}
+
 static ino_t
 csv_inode(void)
 {
@@ -416,17 +473,17 @@ test_metrics_of_a_long_run_are_bounded_and_true(void **state)
     folder_begin(FOLDER);
     numbers_begin_long();
     learner_metrics *metrics;
-    T_OK(learner_metrics_open(&metrics, FOLDER, numbers, MAX, 1));
+    T_OK(learner_metrics_open(&metrics, FOLDER, numbers, "env_steps", MAX, 1));
     ino_t csv = csv_inode();
     uint64_t joined = 0;
     for (uint64_t i = 0; i < all; i++) {
         losses += row_set(i);
-        assert_int_equal(learner_metrics_write(metrics, (int64_t)values.env_steps), 0);
+        assert_int_equal(learner_metrics_write(metrics), 0);
         joined += csv_inode() != csv;
         csv = csv_inode();
         if (i % (all / 5) == all / 5 - 1) { // resumed
             learner_metrics_close(metrics);
-            T_OK(learner_metrics_open(&metrics, FOLDER, numbers, MAX, 1));
+            T_OK(learner_metrics_open(&metrics, FOLDER, numbers, "env_steps", MAX, 1));
         }
     }
     learner_metrics_close(metrics);
@@ -457,22 +514,22 @@ test_metrics_that_cannot_be_joined_stay(void **state)
     learner_metrics *metrics;
     char draft[512];
     (void)snprintf(draft, sizeof(draft), "%s/metrics.csv.tmp.%ld", FOLDER, (long)getpid());
-    T_OK(learner_metrics_open(&metrics, FOLDER, numbers, 16, 1));
+    T_OK(learner_metrics_open(&metrics, FOLDER, numbers, "env_steps", 16, 1));
     T_OK(oct_file_make_folder(draft)); // nothing can be written there
     for (uint64_t i = 0; i < 16; i++) {
         (void)row_set(i);
-        assert_int_equal(learner_metrics_write(metrics, 1), 0);
+        assert_int_equal(learner_metrics_write(metrics), 0);
     }
     (void)row_set(16);
-    assert_int_equal(learner_metrics_write(metrics, 1), EISDIR);
+    assert_int_equal(learner_metrics_write(metrics), EISDIR);
     (void)row_set(17);
-    assert_int_equal(learner_metrics_write(metrics, 1), 0); // not yet again
+    assert_int_equal(learner_metrics_write(metrics), 0); // not yet again
     assert_int_equal(table_read(4).rows, 18);
     assert_int_equal(rmdir(draft), 0);
     learner_metrics_close(metrics);
-    T_OK(learner_metrics_open(&metrics, FOLDER, numbers, 16, 1));
+    T_OK(learner_metrics_open(&metrics, FOLDER, numbers, "env_steps", 16, 1));
     (void)row_set(18);
-    assert_int_equal(learner_metrics_write(metrics, 1), 0);
+    assert_int_equal(learner_metrics_write(metrics), 0);
     assert_true(table_read(4).rows <= 8);
     learner_metrics_close(metrics);
     oct_numbers_destroy(numbers);
@@ -490,10 +547,10 @@ test_metrics_leave_event_files_of_others(void **state)
     T_OK(oct_file_write(FOLDER "/events.out.tfevents.1700000002.host.1", "x", 1)); // of this run
     assert_int_equal(symlink("/dev/null", FOLDER "/events.out.tfevents.1700000003.host.1"), 0);
     learner_metrics *metrics;
-    T_OK(learner_metrics_open(&metrics, FOLDER, numbers, 16, 1));
+    T_OK(learner_metrics_open(&metrics, FOLDER, numbers, "env_steps", 16, 1));
     for (uint64_t i = 0; i < 17; i++) {
         (void)row_set(i);
-        assert_int_equal(learner_metrics_write(metrics, 1), 0);
+        assert_int_equal(learner_metrics_write(metrics), 0);
     }
     learner_metrics_close(metrics);
     assert_string_not_equal(folder_find(FOLDER, "events.out.tfevents.1600000000"), "");
@@ -515,6 +572,7 @@ main(void)
         cmocka_unit_test(test_metrics_columns_are_those_of_the_first_row),
         cmocka_unit_test(test_metrics_of_other_columns_are_kept_aside),
         cmocka_unit_test(test_metrics_tensorboard_file),
+        cmocka_unit_test(test_metrics_name_the_column_of_tensorboards_step),
         cmocka_unit_test(test_metrics_of_a_long_run_are_bounded_and_true),
         cmocka_unit_test(test_metrics_that_cannot_be_joined_stay),
         cmocka_unit_test(test_metrics_leave_event_files_of_others),
