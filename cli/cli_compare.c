@@ -20,14 +20,17 @@ enum { KEY_BY = 256, KEY_THRESHOLD, KEY_SVG, KEY_JSON };
 typedef struct compare_options {
     const char *folder[FOLDERS_MAX];
     size_t folder_count;
-    cli_comparison_by by;
-    double threshold; // NaN: that of the configuration
+    cli_comparison_by by; // CLI_COMPARISON_BYS: the default
+    double threshold;     // NaN: that of the configuration
     const char *svg;
     bool json;
 } compare_options;
 
 static const struct argp_option option_table[] = {
-    {"by", KEY_BY, "WHAT", 0, "Draw the curves over steps (default), updates or time", 0},
+    {"by", KEY_BY, "WHAT", 0,
+     "Draw the curves over steps, updates or time (default: steps, or updates where every run "
+     "learns from a data set alone)",
+     0},
     {"threshold", KEY_THRESHOLD, "R", 0,
      "Show when each run reaches return R (default: run.stop_at_return of the configuration)", 0},
     {"svg", KEY_SVG, "FILE", 0, "Also draw the curves to an SVG file", 0},
@@ -120,7 +123,7 @@ print_note(const cli_series *series)
 int
 cli_compare_run(int argc, char **argv)
 {
-    static compare_options options = {.threshold = NAN};
+    static compare_options options = {.by = CLI_COMPARISON_BYS, .threshold = NAN};
     static cli_comparison_runs runs;
     char reason[REASON_BYTES];
     cli_options_parse(&compare_argp, argc, argv, &options);
@@ -135,7 +138,9 @@ cli_compare_run(int argc, char **argv)
     for (uint32_t i = 0; i < runs.count; i++) {
         print_note(runs.series[i]);
     }
-    cli_comparison *compare = cli_comparison_create(&runs, options.by, false);
+    cli_comparison_by by =
+        options.by == CLI_COMPARISON_BYS ? cli_comparison_by_default(&runs) : options.by;
+    cli_comparison *compare = cli_comparison_create(&runs, by, false);
     int exit_code = show(&options, compare);
     cli_comparison_destroy(compare);
     cli_comparison_close(&runs);

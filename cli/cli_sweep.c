@@ -534,7 +534,7 @@ compare_runs(const cli_sweep_plan *plan, const oct_config *base, const char *fol
         cli_error("sweep", "the runs cannot be compared: %s", reason);
         return;
     }
-    cli_comparison *compare = cli_comparison_create(&runs, CLI_COMPARISON_STEPS, true);
+    cli_comparison *compare = cli_comparison_create(&runs, cli_comparison_by_default(&runs), true);
     (void)fputc('\n', stdout);
     cli_comparison_print(compare, stdout);
     (void)snprintf(title, sizeof(title), "%s: %u trial%s, %u seed%s", base->env.id,

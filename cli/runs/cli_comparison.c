@@ -159,6 +159,16 @@ better_first(const void *a, const void *b)
     return left != right ? (left < right) - (left > right) : (x->first > y->first) * 2 - 1;
 }
 
+cli_comparison_by
+cli_comparison_by_default(const cli_comparison_runs *runs)
+{
+    bool is_offline = true;
+    for (uint32_t i = 0; i < runs->count; i++) {
+        is_offline = is_offline && oct_config_is_offline(&runs->series[i]->config);
+    }
+    return is_offline ? CLI_COMPARISON_UPDATES : CLI_COMPARISON_STEPS;
+}
+
 cli_comparison *
 cli_comparison_create(const cli_comparison_runs *runs, cli_comparison_by by, bool best_first)
 {

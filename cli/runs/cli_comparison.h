@@ -91,6 +91,9 @@ OCT_CHECKED oct_err cli_comparison_open(cli_comparison_runs *out, const char *co
                                         size_t reason_size);
 void cli_comparison_close(cli_comparison_runs *runs);
 
+// What curves are over where nobody says: updates where each run learns from a data set alone, and
+// so counts no steps; else steps.
+cli_comparison_by cli_comparison_by_default(const cli_comparison_runs *runs);
 // There is a run at least. best_first: groups by falling mean return, those without one last; else
 // in the order of their first run.
 cli_comparison *cli_comparison_create(const cli_comparison_runs *runs, cli_comparison_by by,

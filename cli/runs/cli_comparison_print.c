@@ -78,17 +78,26 @@ print_spread(char out[CELL_BYTES], const cli_comparison_spread *spread, number_f
     }
 }
 
+// In which the way to the threshold is counted, beside time.
+static cli_comparison_by
+counted_by(const cli_comparison *compare)
+{
+    return compare->by == CLI_COMPARISON_TIME ? cli_comparison_by_default(compare->runs)
+                                              : compare->by;
+}
+
 static void
 head_fill(row *out, const cli_comparison *compare)
 {
-    static const char *const names[COLUMNS] = {
-        "",           "configuration", "runs",        "return",
-        "min .. max", "reached",       "steps to it", "time to it"};
+    static const char *const names[COLUMNS] = {"",           "configuration", "runs", "return",
+                                               "min .. max", "reached",       "",     "time to it"};
     double goal = compare->group[0].threshold;
     for (int i = 0; i < COLUMNS; i++) {
         bool is_shown = i != 1 || fits(compare);
         (void)snprintf(out->cell[i], CELL_BYTES, "%s", is_shown ? names[i] : "");
     }
+    (void)snprintf(out->cell[6], CELL_BYTES, "%s to it",
+                   cli_comparison_by_words[counted_by(compare)]);
     bool is_same = isfinite(goal);
     for (uint32_t g = 1; g < compare->groups; g++) {
         is_same = is_same && compare->group[g].threshold == goal;
@@ -120,7 +129,7 @@ row_fill(row *out, const cli_comparison *compare, uint32_t g)
     if (!isfinite(group->threshold)) {
         (void)snprintf(out->cell[5], CELL_BYTES, "-");
     }
-    print_spread(out->cell[6], &group->to[CLI_COMPARISON_STEPS], cli_text_count);
+    print_spread(out->cell[6], &group->to[counted_by(compare)], cli_text_count);
     print_spread(out->cell[7], &group->to[CLI_COMPARISON_TIME], cli_text_seconds);
     if (group->result.count < 2) {
         (void)snprintf(out->cell[4], CELL_BYTES, "-");

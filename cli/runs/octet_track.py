@@ -111,6 +111,12 @@ class Rows:
         return found
 
 
+def step_of(config):
+    """The column that is a row's step: a run that learns from a data set alone counts no environment steps."""
+    is_offline = config.get("replay.data", "none") != "none" and float(config.get("replay.data_share", 1)) == 1
+    return "updates" if is_offline else "env_steps"
+
+
 # ---- trackers. again: the name of a run that was begun before; "": a new one. end: with what the run came to; leave: without.
 
 class MLflow:
@@ -124,6 +130,7 @@ class MLflow:
         if place.startswith("file:") or "://" not in place:
             raise TrackError(f"--place is '{place}': MLflow keeps runs in a data base or a server: "
                              "sqlite:///FILE.db, http://…")
+        self.step = step_of(config)
         self.client, self.Metric = MlflowClient(tracking_uri=place), Metric
         if again:
             self.run = again
@@ -136,7 +143,7 @@ class MLflow:
             self.client.log_batch(self.run, params=params[i:i + 100])
 
     def send(self, row):
-        step, time_ms = int(row["env_steps"]), int(row["time_s"] * 1000)
+        step, time_ms = int(row[self.step]), int(row["time_s"] * 1000)
         self.client.log_batch(self.run, metrics=[self.Metric(key, value, time_ms, step) for key, value in row.items()])
 
     def end(self, numbers, failed, time_s):
@@ -154,13 +161,13 @@ class Trackio:
     def __init__(self, project, name, place, config, again):
         import trackio
 
-        self.trackio, self.run = trackio, name
+        self.trackio, self.run, self.step = trackio, name, step_of(config)
         where = {"server_url" if "://" in place else "space_id": place} if place else {}
         trackio.init(project=project, name=name, config=config, resume="must" if again else "never", embed=False,
                      auto_log_gpu=False, auto_log_cpu=False, **where)
 
     def send(self, row):
-        self.trackio.log(row, step=int(row["env_steps"]))
+        self.trackio.log(row, step=int(row[self.step]))
 
     def end(self, numbers, failed, time_s):
         self.trackio.log({**numbers, "final.failed": float(failed)})
@@ -181,8 +188,9 @@ class WandB:
         self.wandb = wandb.init(project=project, name=name, config=config, id=again or None,
                                 resume="must" if again and os.environ.get("WANDB_MODE") != "offline" else "allow")
         self.run = self.wandb.id
-        self.wandb.define_metric("env_steps")
-        self.wandb.define_metric("*", step_metric="env_steps")  # its own step must not fall, that of a resumed run may
+        step = step_of(config)
+        self.wandb.define_metric(step)
+        self.wandb.define_metric("*", step_metric=step)  # its own step must not fall, that of a resumed run may
 
     def send(self, row):
         self.wandb.log(row)
@@ -248,7 +256,7 @@ class Sender:
     def take(self, row):
         """Sends it, with what was passed over since the last, if it is time."""
         sent = self.note.content.get("sent") or None
-        if not {"time_s", "wall_s", "env_steps"} <= set(row) or not is_new(row, sent):
+        if not {"time_s", "wall_s", "env_steps", "updates"} <= set(row) or not is_new(row, sent):
             return
         self.newest.update(row)
         if is_due(row, sent, self.every):

@@ -104,13 +104,15 @@ static void
 print_end(const jobs *s, const job *j)
 {
     const cli_sweep_run *run = &s->plan->trial[j->trial]->run[j->seed];
+    bool is_offline = run->env_steps == 0; // it learned from a data set alone
     char words[WORDS_BYTES];
     print_run(s, j);
     printf("%s: %s", cli_sweep_plan_words(s->plan, j->trial, words, sizeof(words)),
            cli_sweep_state_words[run->state]);
     if (isfinite(run->mean) && run->state != CLI_SWEEP_FAILED) {
-        printf(", return %s, %s steps, %s", cli_text_value(run->mean).text,
-               cli_text_count(run->env_steps).text, cli_text_seconds(run->wall_s).text);
+        printf(", return %s, %s %s, %s", cli_text_value(run->mean).text,
+               cli_text_count(is_offline ? run->updates : run->env_steps).text,
+               is_offline ? "updates" : "steps", cli_text_seconds(run->wall_s).text);
     }
     (void)fputc('\n', stdout);
     (void)fflush(stdout);

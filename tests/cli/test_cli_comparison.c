@@ -78,7 +78,7 @@ open_them(const char *const *folders, size_t count, double threshold, bool best_
 {
     opened *o = oct_alloc(sizeof(*o));
     T_OK(cli_comparison_open(&o->runs, folders, count, threshold, reason, sizeof(reason)));
-    o->compare = cli_comparison_create(&o->runs, CLI_COMPARISON_STEPS, best_first);
+    o->compare = cli_comparison_create(&o->runs, cli_comparison_by_default(&o->runs), best_first);
     return o;
 }
 
@@ -314,6 +314,36 @@ printed(const opened *o)
     return text;
 }
 
+// As of a sweep over a data set alone: no run counts steps.
+static void
+test_runs_without_steps_are_compared_by_updates(void **state)
+{
+    (void)state;
+    runs_put();
+    for (int i = 0; i < 2; i++) {
+        char config[160];
+        (void)snprintf(config, sizeof(config),
+                       "env: {id: CartPole-v1}\nreplay: {data: x.data}\nalgo: {n_step: %d}\n"
+                       "run: {updates: 40, stop_at_return: 90}\n",
+                       3 + i);
+        put(names[i], "config.yaml", config);
+        put(names[i], "metrics.csv",
+            "wall_s,env_steps,updates,eval_return\n1,0,10,20\n2,0,20,95\n4,0,40,50\n");
+    }
+    opened *o = open_them(names, 2, NAN, false);
+    assert_int_equal(o->compare->by, CLI_COMPARISON_UPDATES);
+    assert_true(o->compare->group[1].curve[CLI_COMPARISON_POINTS - 1].x == 40);
+    char *text = printed(o);
+    assert_non_null(strstr(text, "updates to it"));
+    assert_non_null(strstr(text, "40 updates\n"));
+    assert_null(strstr(text, "steps"));
+    free(text);
+    close_them(o);
+    o = open_them(names, 3, NAN, false); // c has actors
+    assert_int_equal(o->compare->by, CLI_COMPARISON_STEPS);
+    close_them(o);
+}
+
 static void
 test_what_tells_groups_apart_is_not_cut(void **state)
 {
@@ -414,6 +444,7 @@ main(void)
         cmocka_unit_test(test_json_says_of_how_many_runs_a_point_is),
         cmocka_unit_test(test_a_folder_of_runs_stands_for_them),
         cmocka_unit_test(test_what_is_shown_has_each_group),
+        cmocka_unit_test(test_runs_without_steps_are_compared_by_updates),
         cmocka_unit_test(test_what_tells_groups_apart_is_not_cut),
         cmocka_unit_test(test_each_of_many_groups_has_a_name),
         cmocka_unit_test(test_a_name_that_a_terminal_would_obey_is_only_shown),

@@ -711,6 +711,24 @@ class Browser(Page):
     def ticks(self, axis):
         return self.run_js("[...document.querySelectorAll('#main .dygraph-axis-label-' + arguments[0])].map((label) => label.textContent)", axis)
 
+    def test_runs_without_steps_are_drawn_over_updates(self):
+        offline = "replay: {data: pole.data}\n"
+        for seed in [1, 2]:
+            dash_runs.make_run(self.runs / f"pole-{seed}", seed, settings=offline)
+        self.dash()
+        self.when_read()
+        self.open(f"http://localhost:{self.port}/")
+        axis = "[document.getElementById('axis').value, document.querySelector('#main .dygraph-xlabel').textContent]"
+        wait_for(lambda: self.painted() > 1000, "the curves are drawn")
+        self.assertEqual(self.run_js(axis), ["updates", "updates"])
+        dash_runs.make_run(self.runs / "acted", 1)  # of which the steps are known
+        wait_for(lambda: self.run_js(axis) == ["env_steps", "environment steps"], "the axis is that of all runs")
+        self.run_js("(() => { const e = document.getElementById('axis'); e.value = 'wall_s'; e.dispatchEvent(new Event('change')); })()")
+        dash_runs.make_run(self.runs / "more", 3, settings=offline)
+        wait_for(lambda: self.run_js("document.querySelectorAll('#runs td input').length") == 4, "there is another run")
+        self.assertEqual(self.run_js("document.getElementById('axis').value"), "wall_s")
+        self.assert_quiet()
+
     def test_what_is_zoomed_stays_so_while_curves_come_and_go(self):
         for seed in [1, 2]:
             dash_runs.make_run(self.runs / f"pole-{seed}", seed)

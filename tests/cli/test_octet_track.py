@@ -28,8 +28,9 @@ octet_track = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(octet_track)
 
 DEADLINE_S = 60
-HEADER = "wall_s,time_s,env_steps,loss,eval_return\n"
+HEADER = "wall_s,time_s,env_steps,updates,loss,eval_return\n"
 CONFIG = 'run:\n  seed: 3\nenv:\n  id: "CartPole-v1"\nnetwork:\n  hidden: [32, 32]\n'
+OFFLINE = 'replay:\n  data: "/home/me/pole.data"\n  data_share: 1\n'
 SUMMARY = {"return": {"mean": 490.5}, "env_steps": 500, "supervisor": {"exit_reason": "finished"}}
 
 
@@ -86,17 +87,17 @@ class BusySend(Fake):
             busy(BusySend.signals[1:])
 
 
-def run_folder(home, rows, summary=SUMMARY):
+def run_folder(home, rows, summary=SUMMARY, more=""):
     run = pathlib.Path(home) / "run"
     run.mkdir(exist_ok=True)
-    (run / "config.yaml").write_text(CONFIG)
+    (run / "config.yaml").write_text(CONFIG + more)
     (run / "metrics.csv").write_text(HEADER + "".join(rows))
     (run / "summary.json").write_text(json.dumps(summary))
     return run
 
 
 def row(i, value=""):
-    return f"{i}.5,{1000 + i},{100 * i},{0.5 * i},{value}\n"
+    return f"{i}.5,{1000 + i},{100 * i},{10 * i},{0.5 * i},{value}\n"
 
 
 def track(run, every=0, kind=Fake, code=0):
@@ -113,7 +114,7 @@ def clear():
 def check_rows_configuration_and_result(home):
     run = run_folder(home, [row(1), row(2, 7), row(3)])
     assert track(run) == [100, 200, 300]
-    assert Fake.sent[1] == {"wall_s": 2.5, "time_s": 1002, "env_steps": 200, "loss": 1.0, "eval_return": 7}
+    assert Fake.sent[1] == {"wall_s": 2.5, "time_s": 1002, "env_steps": 200, "updates": 20, "loss": 1.0, "eval_return": 7}
     assert "eval_return" not in Fake.sent[0]
     project, name, _, config, again = Fake.started[0]
     assert (project, name, again) == ("CartPole-v1", "run", None)
@@ -149,7 +150,7 @@ def check_a_resumed_run_goes_on_at_earlier_steps(home):
     run = run_folder(home, [row(1), row(2), row(3)])
     track(run)
     with open(run / "metrics.csv", "a", encoding="utf-8") as file:
-        file.write("2.7,1100,230,9,\n")
+        file.write("2.7,1100,230,23,9,\n")
     assert track(run) == [100, 200, 300, 230]
 
 
@@ -166,7 +167,7 @@ def check_a_tracker_that_breaks_doubles_nothing(home):
 
 
 def check_half_lines_and_rubbish_are_passed_over(home):
-    run = run_folder(home, [row(1), "1,2\n", "nan,nan,nan,nan,nan\n", row(2), "\xff,,,,\n", "3.5,1003,300"])
+    run = run_folder(home, [row(1), "1,2\n", "nan,nan,nan,nan,nan,nan\n", row(2), "\xff,,,,,\n", "3.5,1003,300"])
     assert track(run) == [100, 200]
 
 
@@ -272,6 +273,17 @@ def check_ctrl_c_of_a_terminal_is_not_passed_on(home):
     assert os.waitstatus_to_exitcode(status) == -signal.SIGTERM, status
 
 
+def check_updates_are_the_steps_of_a_run_without_steps(home):
+    for more, key in [("", "env_steps"), (OFFLINE, "updates"), (OFFLINE.replace("share: 1", "share: 0.5"), "env_steps")]:
+        config = octet_track.config_of(run_folder(home, [], more=more))
+        with unittest.mock.patch.dict(sys.modules, wandb=unittest.mock.MagicMock(), trackio=unittest.mock.MagicMock()):
+            octet_track.WandB("p", "n", "", config, None)
+            calls = sys.modules["wandb"].init.return_value.define_metric.call_args_list
+            assert calls == [unittest.mock.call(key), unittest.mock.call("*", step_metric=key)], calls
+            octet_track.Trackio("p", "n", "", config, None).send({"env_steps": 700.0, "updates": 70.0})
+            assert sys.modules["trackio"].log.call_args.kwargs == {"step": {"env_steps": 700, "updates": 70}[key]}
+
+
 def check_places_that_mlflow_does_not_have(home):
     run = run_folder(home, [row(1)])
     done = subprocess.run([OCTET, "track", run, "--to", "mlflow", "--place", "file:./x"], capture_output=True, text=True,
@@ -280,8 +292,8 @@ def check_places_that_mlflow_does_not_have(home):
     assert "octet track: error: " in done.stderr, done.stderr
 
 
-def real(home, kind, **more):
-    run = run_folder(home, [row(i, 10 * i) for i in range(1, 6)])
+def real(home, kind, config="", **more):
+    run = run_folder(home, [row(i, 10 * i) for i in range(1, 6)], more=config)
     command = [OCTET, "track", run, "--to", kind, "--project", "p", "--every", "0"]
     for _ in range(2):
         subprocess.run([*map(str, command), *more.pop("options", [])], check=True, timeout=240, cwd=home,
@@ -291,14 +303,25 @@ def real(home, kind, **more):
     return run
 
 
+def mlflow_steps(base):
+    return base.execute("select step, value from metrics where key = 'eval_return' order by step").fetchall()
+
+
 def check_mlflow_has_each_number_once(home):
     real(home, "mlflow", MLFLOW_TRACKING_URI=f"sqlite:///{home}/m.db")
     with sqlite3.connect(f"{home}/m.db") as base:
-        found = base.execute("select step, value from metrics where key = 'eval_return' order by step").fetchall()
+        found = mlflow_steps(base)
         assert found == [(100 * i, 10.0 * i) for i in range(1, 7)], found
         assert base.execute("select value from params where key = 'network.hidden'").fetchall() == [("[32, 32]",)]
         assert base.execute("select count(*), min(status) from runs").fetchall() == [(1, "FINISHED")]
         assert base.execute("select distinct value from metrics where key = 'final.return'").fetchall() == [(490.5,)]
+
+
+def check_mlflow_has_updates_as_steps_of_a_run_without_steps(home):
+    real(home, "mlflow", config=OFFLINE, MLFLOW_TRACKING_URI=f"sqlite:///{home}/m.db")
+    with sqlite3.connect(f"{home}/m.db") as base:
+        found = mlflow_steps(base)
+        assert found == [(10 * i, 10.0 * i) for i in range(1, 7)], found
 
 
 def check_trackio_has_each_row_once(home):
@@ -327,12 +350,14 @@ ALONE = [check_rows_configuration_and_result, check_thinned_rows_keep_the_newest
          check_a_tracker_that_breaks_doubles_nothing, check_half_lines_and_rubbish_are_passed_over, check_damaged_notes_are_told,
          check_a_live_run_is_followed_to_its_end, check_a_live_learner_without_octet_train_is_followed,
          check_a_signal_while_it_connects_ends_it, check_a_signal_lets_the_row_arrive_and_a_second_does_not,
-         check_ctrl_c_of_a_terminal_is_not_passed_on, check_places_that_mlflow_does_not_have]
-REAL = {"mlflow": check_mlflow_has_each_number_once, "trackio": check_trackio_has_each_row_once}
+         check_ctrl_c_of_a_terminal_is_not_passed_on, check_updates_are_the_steps_of_a_run_without_steps,
+         check_places_that_mlflow_does_not_have]
+REAL = {"mlflow": [check_mlflow_has_each_number_once, check_mlflow_has_updates_as_steps_of_a_run_without_steps],
+        "trackio": [check_trackio_has_each_row_once]}
 
 if WAY != "alone":
     with_package()
-for check in ALONE if WAY == "alone" else [REAL[WAY]]:
+for check in ALONE if WAY == "alone" else REAL[WAY]:
     with tempfile.TemporaryDirectory(prefix="octet-track-") as folder:
         clear()
         print(check.__name__, flush=True)

@@ -5,6 +5,7 @@ usage: e2e_sweep.py OCTET TEST
 """
 
 import csv
+import itertools
 import json
 import math
 import os
@@ -13,7 +14,8 @@ import signal
 import subprocess
 import sys
 
-from e2e import CARTPOLE, DEADLINE_S, OCTET, children, scratch, start, summary
+import e2e
+from e2e import CARTPOLE, DEADLINE_S, OCTET, children, data, scratch, start, summary, train
 from daemons import run_named, wait_for
 
 SHORT = ["--set", "run.env_steps=60000", "--set", "run.stop_at_return=none"]
@@ -59,6 +61,19 @@ def has_learned(run):
     path = run / "metrics.csv"
     rows = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()[:-1])) if path.exists() else []
     return (run / "checkpoint.oct").exists() and any(float(row["updates"] or 0) > 0 for row in rows)
+
+
+def event_steps(run):
+    """Of the records of a run's TensorBoard file; the first one, the version, has none."""
+    (path,) = run.glob("events.out.tfevents.*")
+    left, steps = path.read_bytes(), []
+    while left:
+        length = int.from_bytes(left[:8], "little")
+        event, left = left[12:12 + length], left[16 + length:]
+        if event[9] == 0x10:
+            digits = itertools.takewhile(lambda at: at == 10 or event[at - 1] & 0x80, range(10, length))
+            steps.append(sum((event[at] & 0x7F) << 7 * (at - 10) for at in digits))
+    return steps
 
 
 def mean_std(values):
@@ -152,6 +167,25 @@ def test_killed_sweep_leaves_no_orphan_and_goes_on():
             path.write_text(re.sub(r"^  env_steps: \d+$", "  env_steps: 20000", text, flags=re.M), encoding="utf-8")
         finish(sweep(folder, "--resume", out=out), out, 0)
         assert states(folder) == ["finished"] * 2
+
+
+def test_sweep_over_a_data_set_is_over_updates():
+    """Its runs count no steps."""
+    with scratch() as home:
+        first, file, out, folder = home / "first", home / "pole.data", home / "out", home / "s"
+        e2e.finish(train(first, "--set", "run.env_steps=5000", "--set", "run.stop_at_return=none"), first)
+        data("export", first, "--out", file)
+        text = finish(sweep(folder, "--set", f"replay.data={file}", "--set", "run.updates=300", "--set", "run.stop_at_return=none",
+                            "--set", "learner.metrics_s=0.1", "--over", "algo.n_step=1,5", out=out), out, 0)
+        assert text.count(", 300 updates, ") == 2 and "300 updates\n" in text and "updates to it" in text, text
+        assert " steps" not in text, text
+        said = compare(folder)
+        assert said["by"] == "updates", said
+        for group in said["groups"]:
+            assert group["curve"][-1][0] > 0, group
+        for trial in recorded(folder)["trials"]:
+            steps = event_steps(folder / trial["runs"][0]["folder"])
+            assert steps[-1] == 300 and steps == sorted(steps), steps
 
 
 def test_failed_trial_is_told_and_the_others_go_on():

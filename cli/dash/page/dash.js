@@ -37,6 +37,7 @@
   let sorted = null;         // {title: of the column, isFalling}; null: in the order in which they were found
   let column = 'eval_return';
   let axis = 'env_steps';
+  let isAxisChosen = false;
   const cache = new Map();   // path -> {changes, data}
   const charts = new Map();  // element -> {graph, view: of which numbers it is}
   let shown = '';            // of which run, as of which change, the details are
@@ -500,6 +501,10 @@
       if (!known.has(run.id) && (chosen.size < SHOWN_AT_FIRST || run.status === 'live')) chosen.add(run.id);
       known.add(run.id);
     }
+    if (!isAxisChosen) {  // runs that learn from a data set alone count no steps
+      axis = all.runs.length > 0 && all.runs.every((run) => run.offline) ? 'updates' : 'env_steps';
+      byId('axis').value = axis;
+    }
     if (!runOf(focus) && all.runs.length > 0) focus = (all.runs.find((run) => run.status === 'live') || all.runs[0]).id;
   }
 
@@ -576,7 +581,7 @@
   }
 
   byId('column').addEventListener('change', (event) => { column = event.target.value; show(); });
-  byId('axis').addEventListener('change', (event) => { axis = event.target.value; show(); });
+  byId('axis').addEventListener('change', (event) => { axis = event.target.value; isAxisChosen = true; show(); });
   for (const id of ['seeds', 'means']) byId(id).addEventListener('change', show);
   keepUp();
 })();
