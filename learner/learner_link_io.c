@@ -67,8 +67,8 @@ static void samples_ask(learner_link_io *link);
 static void
 refused(learner_link_io *link, const char *detail, const char *what)
 {
-    oct_log_error("LEARNER-REPLAY-REFUSED", "%s=%s %s", link->words->name, link->options.url,
-                  detail);
+    oct_log_error("LEARNER-REPLAY-REFUSED", "%s (%s=%s)", detail, link->words->name,
+                  link->options.url);
     link->options.ended(link->options.arg, OCT_EINVAL, what);
 }
 

@@ -200,6 +200,7 @@ class Learner:
         if result == _ECLOSED and not lib.octet_learner_has_ended(self._handle.pointer):
             self._handle = None
         elif result == _ECLOSED:
+            self._await_child()
             raise OctetError(error.value.decode(errors="replace"), result)
         return result
 
@@ -233,6 +234,11 @@ class Learner:
         self._params: NDArray[np.float32] = params
 
     # ---- the run
+
+    def _await_child(self) -> None:
+        """Until the child has ended, of which this process was told; raises why, where it failed."""
+        if self._child is not None and self._child.wait() != 0:
+            self._look()
 
     def _look(self) -> None:
         """Raises what became of the child, where it has ended without a last word to this process."""
@@ -290,8 +296,7 @@ class Learner:
         assert self._handle is not None
         if not lib.octet_learner_has_ended(self._handle.pointer):
             self._check(result)
-        if self._child is not None and self._child.wait() != 0:  # after its last evaluation
-            self._look()
+        self._await_child()
 
     def __iter__(self) -> Iterator[LearnerBatch]:
         while (batch := self.next()) is not None:

@@ -188,6 +188,14 @@ def test_what_the_command_line_refuses_is_an_error(tmp_path):
         octet.Learner.attach(tmp_path / "nothing", timeout=0)
 
 
+def test_what_replay_refuses_is_an_error_in_its_words(tmp_path):
+    """The learner is told less, and sooner than octet train has ended."""
+    settings = {**SMALL, "replay.capacity": 2147483648, "replay.path": "none"}
+    with pytest.raises(octet.OctetError, match="^--set replay.capacity=2147483648: error: replay.capacity: 2147483648 rows take "):
+        octet.Learner("minatar/breakout", tmp_path / "run", settings)
+    assert not (tmp_path / "run").exists()
+
+
 def test_one_process_learns_and_another_may_take_its_place(tmp_path):
     with started(tmp_path / "run") as learner:
         learner.next()
