@@ -136,7 +136,21 @@ open_and_check(void *arg, void *answer)
     }
 }
 
-// That replay.data was recorded in this environment.
+// That the learner's table can be made of it.
+static oct_err
+data_fit(const replay_data *data, const oct_config *config, const wire_env_spec *own, char *reason,
+         size_t reason_size)
+{
+    policy_spec spec;
+    learner_source_options options = {
+        .config = config, .spec = &spec, .batch_size = config->learner.batch_size};
+    learner_environment_of(&spec, own);
+    OCT_TRY(algo_make_spec(config, &spec, &options.wants, reason, reason_size));
+    wire_configure wanted = learner_source_table(&options), fitted;
+    return replay_data_fit(&fitted, data, &wanted, reason, reason_size);
+}
+
+// That replay.data was recorded in this environment, and has what is learned from.
 static oct_err
 data_check(const cli_environment *environment, const oct_config *config, char *reason,
            size_t reason_size)
@@ -160,6 +174,8 @@ data_check(const cli_environment *environment, const oct_config *config, char *r
         (void)oct_refuse(reason, reason_size,
                          "replay.data: %s was not recorded in the run's environment: %s",
                          config->replay.data, text);
+    } else {
+        err = data_fit(data, config, &own, reason, reason_size);
     }
     wire_arena_destroy(arena);
     replay_data_close(data);

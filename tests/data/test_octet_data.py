@@ -261,8 +261,26 @@ def learners(folder):
         assert is_refused == (word == "refused") and done.returncode == is_refused, (name, word, done)
 
 
+def without_chances(folder):
+    """A data set of somebody else's, for a program that learns from sequences of a distribution: refused by octet train itself."""
+    file, run, header = folder / "pole.data", folder / "run", header_of("numbers")
+    env = header["env"]
+    env["id"], env["action_count"], env["obs_count"], env["obs_rank"], env["obs_shape"][0] = b"CartPole-v1", 2, 4, 1, 4
+    writer = octet_data.Writer(file, header, "# notes\n")
+    episode = episode_of(header, np.random.default_rng(3), 20, False)
+    writer.add({**episode, "action": episode["action"] % 2})
+    writer.close()
+    (folder / "x.yaml").write_text("env: {id: CartPole-v1}\nalgo: {name: external, window: sequence, sequence_steps: 2, head: logits}\n"
+                                   "network: {hidden: [8]}\nrun: {updates: 5}\n")
+    done = subprocess.run([OCTET, "train", folder / "x.yaml", "--data", file, "--run-dir", run], capture_output=True, text=True,
+                          timeout=120, check=False)
+    assert done.returncode == 1 and done.stderr == f"--set replay.data={file}: error: replay.data: {file} has 0 numbers beside " \
+        "each action, algo.name wants 1\n" and not run.exists(), done
+
+
 def with_numpy(folder):
     learners(folder)
+    without_chances(folder)
     for kind in ("numbers", "pictures", "box"):
         file, out = folder / f"{kind}.data", folder / "out.data"
         episodes = make(file, kind)
