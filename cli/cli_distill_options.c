@@ -20,6 +20,7 @@ enum {
     KEY_TEMPERATURE,
     KEY_OBS,
     KEY_REPLAY,
+    KEY_ENVIRONMENT,
     KEY_ENV,
     KEY_OPTIONS,
     KEY_ACTS,
@@ -58,6 +59,10 @@ static const struct argp_option option_table[] = {
      "Learn on the observations in FILE, one a line, as octet act reads them", 0},
     {"replay", KEY_REPLAY, "RUN|FILE", 0,
      "Learn on the recorded observations of a run's replay, or of a data set", 0},
+    {"environment", KEY_ENVIRONMENT, "FILE", 0,
+     "Read the description of a replay file's environment from FILE (default: environment.oct "
+     "beside it)",
+     0},
     {"env", KEY_ENV, "ID", 0,
      "Use this environment or plug-in (default: that of the run, or of the policy)", 0},
     {"options", KEY_OPTIONS, "K=V,...", 0, "Set options of the environment", 0},
@@ -168,6 +173,9 @@ parse(int key, char *arg, struct argp_state *state)
     case KEY_REPLAY:
         options->replay = arg;
         return 0;
+    case KEY_ENVIRONMENT:
+        options->environment = arg;
+        return 0;
     case KEY_ENV:
         options->env_id = arg;
         return 0;
@@ -226,6 +234,9 @@ options_check(cli_distill_options *options)
 {
     if (options->given == NULL) {
         cli_usage_error(CLI_DISTILL, "no TEACHER given; name a policy file or a run folder");
+    }
+    if (options->environment != NULL && options->replay == NULL) {
+        cli_usage_error(CLI_DISTILL, "--environment needs --replay, the file that it describes");
     }
     bool is_recorded = options->lines != NULL || options->replay != NULL;
     if (!options->has_observations) {

@@ -23,10 +23,11 @@ typedef struct cli_distill_options {
     bool has_loss;
     distill_kind kind; // else by the teacher's head
     bool has_temperature;
-    double temperature; // else by the teacher's head
-    const char *lines;  // file of observations; NULL: none
-    const char *replay; // run folder, replay file or data set; NULL: none
-    const char *env_id; // NULL: that of the teacher
+    double temperature;      // else by the teacher's head
+    const char *lines;       // file of observations; NULL: none
+    const char *replay;      // run folder, replay file or data set; NULL: none
+    const char *environment; // environment.oct of replay; NULL: the one beside it
+    const char *env_id;      // NULL: that of the teacher
     const char *options;
     bool student_acts;     // in all rounds but the first
     bool has_observations; // is said

@@ -51,13 +51,16 @@ blocks_take(quantizer_reservoir *reservoir, const data_source *source)
 }
 
 static bool
-replay_take(quantizer_reservoir *reservoir, const policy_spec *spec, const char *given)
+replay_take(quantizer_reservoir *reservoir, const policy_spec *spec,
+            const cli_distill_options *options)
 {
+    const char *given = options->replay;
     char path[CLI_PATH_MAX], reason[REASON_BYTES] = "";
     data_source *source;
     cli_folder_file(path, given, REPLAY_FILE);
     uint32_t shards = strcmp(path, given) != 0 ? data_source_shards(path) : 1;
-    if (data_source_open_shards(&source, path, shards, NULL, reason, sizeof(reason)) != OCT_OK) {
+    if (data_source_open_shards(&source, path, shards, options->environment, reason,
+                                sizeof(reason)) != OCT_OK) {
         cli_error(CLI_DISTILL, "--replay: %s", reason);
         return false;
     }
@@ -81,7 +84,7 @@ cli_distill_recorded(quantizer_reservoir *reservoir, const policy_spec *spec,
                      const cli_distill_options *options)
 {
     if ((options->lines != NULL && !lines_take(reservoir, spec, options->lines)) ||
-        (options->replay != NULL && !replay_take(reservoir, spec, options->replay))) {
+        (options->replay != NULL && !replay_take(reservoir, spec, options))) {
         return false;
     }
     if ((options->lines != NULL || options->replay != NULL) &&

@@ -36,6 +36,10 @@ def returns(text):
     return {who: float(mean) for who, mean in re.findall(r"^(teacher|student) .*?\s(-?[\d.]+) ±", text, re.MULTILINE)}
 
 
+def options_of(text):
+    return set(re.findall(r"--[a-z][a-z-]*", text))
+
+
 def test_a_student_reaches_its_teacher():
     """With a tenth of the bytes; and every other command takes it."""
     with scratch() as folder:
@@ -85,6 +89,9 @@ def test_it_learns_on_recorded_observations():
             count = int(re.search(r"round 2 of 2: (\d+) observations, 400 updates", text)[1])
             assert count == rows or rows is None and count > 20000, text
             assert "student" in returns(text), text
+        shutil.copy(run / "replay.oct", folder / "alone.oct")
+        octet("distill", run, "--replay", folder / "alone.oct", "--environment", run / "environment.oct", "--updates", "400",
+              "--rounds", "2", "--episodes", "5", "--out", folder / "alone")
         both = octet("distill", run, "--obs", lines, *QUICK, "--out", folder / "both")
         assert "round 2 of 2: 4300 observations, 400 updates" in both, both
         gone = octet("distill", run, "--obs", lines, "--updates", "400", "--env", "Nowhere-v0", "--out", folder / "gone")
@@ -170,7 +177,7 @@ def test_mistakes_are_told_and_leave_nothing():
         (folder / "large").write_text("0 0 0 0\n" * 300 + "0 -3e38 3e38 3e38\n")
         (folder / "none").write_text("")
         shutil.copy(run / "replay.oct", folder / "alone.oct")
-        out = ["--out", folder / "student"]
+        out, known = ["--out", folder / "student"], options_of(octet("distill", "--help"))
         for arguments, code, why in (
                 ([], 2, "no TEACHER given"),
                 ([run, "--hidden", "32,"], 2, "--hidden is '32,'; allowed are up to 15 widths from 1 to 65536"),
@@ -179,6 +186,7 @@ def test_mistakes_are_told_and_leave_nothing():
                 ([run, "--loss", "mse"], 2, "--loss is 'mse'; allowed is kl or squares"),
                 ([run, "--observations", "0"], 2, "there is nothing to learn from"),
                 ([run, "--updates", "3"], 2, "each of the 10 rounds (--rounds) needs at least one"),
+                ([run, "--environment", run / "environment.oct"], 2, "--environment needs --replay"),
                 ([folder / "nowhere"], 1, "nowhere': "), ([folder / "foreign"], 1, "foreign': "),
                 ([folder / "cut.oct"], 1, "cut.oct': "),
                 ([run, "--obs", folder / "nowhere"], 1, "No such file or directory"),
@@ -197,6 +205,7 @@ def test_mistakes_are_told_and_leave_nothing():
             where = [] if "--out" in arguments else out
             text = octet("distill", *arguments, *where, code=code)
             assert why in text, (arguments, text)
+            assert options_of(text) <= known, (arguments, text)
             assert not (folder / "student").exists() and "round 1" not in text, (arguments, text)
         # A full disk leaves nothing; an empty folder is as good as a new one, and stays.
         full = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)), "restore_signals": False}
