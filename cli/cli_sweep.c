@@ -263,12 +263,74 @@ warn_unread(const cli_sweep_plan *plan, oct_algo_name name, bool warned[OCT_ALGO
     warned[name] = true;
 }
 
+// An environment that was opened, for all trials that have it.
+typedef struct opened {
+    struct opened *next;
+    char id[OCT_CONFIG_TEXT_MAX], options[OCT_CONFIG_TEXT_MAX], mjcf_dir[OCT_CONFIG_TEXT_MAX];
+    cli_environment environment;
+} opened;
+
+// NULL: reason says why it cannot be opened.
+static const cli_environment *
+environment_of(opened **all, const oct_config *config, char *reason, size_t reason_size)
+{
+    opened *found = *all;
+    while (found != NULL && (strcmp(found->id, config->env.id) != 0 ||
+                             strcmp(found->options, config->env.options) != 0 ||
+                             strcmp(found->mjcf_dir, config->env.mjcf_dir) != 0)) {
+        found = found->next;
+    }
+    if (found == NULL) {
+        found = oct_alloc(sizeof(*found));
+        if (cli_preflight_open(&found->environment, config, CLI_PREFLIGHT_MS, reason,
+                               reason_size) != OCT_OK) {
+            free(found);
+            return NULL;
+        }
+        memcpy(found->id, config->env.id, sizeof(found->id));
+        memcpy(found->options, config->env.options, sizeof(found->options));
+        memcpy(found->mjcf_dir, config->env.mjcf_dir, sizeof(found->mjcf_dir));
+        found->next = *all;
+        *all = found;
+    }
+    return &found->environment;
+}
+
+static void
+opened_free(opened *all)
+{
+    while (all != NULL) {
+        opened *next = all->next;
+        free(all);
+        all = next;
+    }
+}
+
+static void
+pass_over(void *arg, const char *line)
+{
+    (void)arg;
+    (void)line;
+}
+
+// What octet train looks at before a run; "" or one line that says what is wrong.
+static void
+check_trial(opened **all, const oct_config *config, char *reason, size_t reason_size)
+{
+    const cli_environment *environment = environment_of(all, config, reason, reason_size);
+    if (environment != NULL &&
+        cli_preflight_suits(environment, config, reason, reason_size) == OCT_OK &&
+        cli_preflight_init(environment, config, pass_over, reason, reason_size) == OCT_OK) {
+        reason[0] = '\0';
+    }
+}
+
 // Every trial that is known before anything starts must be one that octet train takes.
 static void
 check_trials(const cli_sweep_plan *plan, const oct_config *base)
 {
     static oct_config config;
-    static cli_environment environment;
+    opened *all = NULL;
     char reason[MESSAGE_BYTES], words[WORDS_BYTES];
     bool warned[OCT_ALGOS] = {false};
     if (plan->count == 0) { // Optuna chooses them later
@@ -276,10 +338,8 @@ check_trials(const cli_sweep_plan *plan, const oct_config *base)
     }
     for (uint32_t i = 0; i < plan->count; i++) {
         trial_config(plan, i, base, &config, reason, sizeof(reason));
-        if (reason[0] == '\0' && i == 0 &&
-            cli_preflight_check(&environment, &config, CLI_PREFLIGHT_MS, reason, sizeof(reason)) ==
-                OCT_OK) {
-            reason[0] = '\0';
+        if (reason[0] == '\0') {
+            check_trial(&all, &config, reason, sizeof(reason));
         }
         if (reason[0] != '\0') {
             cli_error("sweep", "trial %u (%s): %s", (unsigned)i + 1,
@@ -288,6 +348,7 @@ check_trials(const cli_sweep_plan *plan, const oct_config *base)
         }
         warn_unread(plan, config.algo.name, warned);
     }
+    opened_free(all);
 }
 
 // Trials run in the folder of the sweep, and a resumed sweep may be started elsewhere: values that

@@ -18,7 +18,6 @@
 #include "envs/env.h"
 #include "envs/env_child.h"
 #include "learner/learner_environment.h"
-#include "learner/learner_init.h"
 #include "learner/learner_publisher.h"
 #include "learner/learner_source.h"
 #include "quantizer/quantizer_scaling.h"
@@ -46,6 +45,16 @@ environment_pack(cli_environment *out, const wire_env_spec *spec)
     free(bytes);
 }
 
+// What out points to lies in the arena.
+static wire_arena *
+environment_unpack(wire_env_spec *out, const cli_environment *environment)
+{
+    wire_arena *arena = wire_arena_create(ARENA_BYTES);
+    oct_err err = wire_env_unpack(out, arena, environment->bytes, environment->length);
+    OCT_ASSERT(err == OCT_OK); // it was packed here
+    return arena;
+}
+
 // The table that the learner would ask replay for.
 static oct_err
 table_check(const oct_config *config, const policy_spec *spec, const algo_wants *wants,
@@ -70,17 +79,10 @@ table_check(const oct_config *config, const policy_spec *spec, const algo_wants 
 
 // The network that the learner would make for it, and what it would learn from.
 static oct_err
-network_check(cli_environment *out, const oct_config *config, const octet_env_spec *task,
-              char *reason, size_t reason_size)
+network_check(const oct_config *config, const wire_env_spec *own, char *reason, size_t reason_size)
 {
-    static actor_spec own;
-    char why[ENV_REASON_BYTES];
-    if (actor_spec_init(&own, task, why, sizeof(why)) != OCT_OK) {
-        return oct_refuse(reason, reason_size, "env.id: %s", why);
-    }
-    environment_pack(out, &own.wire);
     policy_spec spec;
-    learner_environment_of(&spec, &own.wire);
+    learner_environment_of(&spec, own);
     algo_wants wants;
     OCT_TRY(algo_make_spec(config, &spec, &wants, reason, reason_size));
     spec.normalise = config->policy.scale_observations && quantizer_is_scalable(&spec);
@@ -108,7 +110,7 @@ key_of(const oct_config *config, const char *reason)
 
 // In the child.
 static void
-open_and_check(void *arg, void *answer)
+open_and_pack(void *arg, void *answer)
 {
     const oct_config *config = arg;
     verdict *out = answer;
@@ -119,21 +121,20 @@ open_and_check(void *arg, void *answer)
                                  .count = 1,
                                  .seed = config->run.seed,
                                  .autoreset = true};
+    static actor_spec own;
     char why[ENV_REASON_BYTES] = "";
     out->err = env_open(&e, &request, why, sizeof(why));
     if (out->err != OCT_OK) {
         (void)snprintf(out->reason, sizeof(out->reason), "%s: %s", key_of(config, why), why);
-    } else {
-        char reason[sizeof(out->reason)] = "";
-        cli_environment environment = {0};
-        out->err = network_check(&environment, config, env_spec(e), reason, sizeof(reason));
-        if (out->err == OCT_OK) {
-            out->environment = environment;
-        } else {
-            (void)snprintf(out->reason, sizeof(out->reason), "%s", reason);
-        }
-        env_close(e);
+        return;
     }
+    out->err = actor_spec_init(&own, env_spec(e), why, sizeof(why));
+    if (out->err == OCT_OK) {
+        environment_pack(&out->environment, &own.wire);
+    } else {
+        (void)snprintf(out->reason, sizeof(out->reason), "env.id: %s", why);
+    }
+    env_close(e);
 }
 
 // That the learner's table can be made of it.
@@ -152,8 +153,7 @@ data_fit(const replay_data *data, const oct_config *config, const wire_env_spec 
 
 // That replay.data was recorded in this environment, and has what is learned from.
 static oct_err
-data_check(const cli_environment *environment, const oct_config *config, char *reason,
-           size_t reason_size)
+data_check(const oct_config *config, const wire_env_spec *own, char *reason, size_t reason_size)
 {
     if (strcmp(config->replay.data, "none") == 0) {
         return OCT_OK;
@@ -165,19 +165,14 @@ data_check(const cli_environment *environment, const oct_config *config, char *r
         (void)oct_refuse(reason, reason_size, "replay.data: %s", text);
         return err;
     }
-    wire_env_spec own;
-    wire_arena *arena = wire_arena_create(ARENA_BYTES);
-    err = wire_env_unpack(&own, arena, environment->bytes, environment->length);
-    OCT_ASSERT(err == OCT_OK); // it was packed here
-    err = cli_data_check_env(&data->header->env, &own, text, sizeof(text));
+    err = cli_data_check_env(&data->header->env, own, text, sizeof(text));
     if (err != OCT_OK) {
         (void)oct_refuse(reason, reason_size,
                          "replay.data: %s was not recorded in the run's environment: %s",
                          config->replay.data, text);
     } else {
-        err = data_fit(data, config, &own, reason, reason_size);
+        err = data_fit(data, config, own, reason, reason_size);
     }
-    wire_arena_destroy(arena);
     replay_data_close(data);
     return err;
 }
@@ -190,10 +185,9 @@ init_print(void *arg, const char *line)
     (void)fflush(stdout);
 }
 
-// That learner.init_from has layers that fit; says which.
-static oct_err
-init_check(const cli_environment *environment, const oct_config *config, char *reason,
-           size_t reason_size)
+oct_err
+cli_preflight_init(const cli_environment *environment, const oct_config *config,
+                   learner_init_fn tell, char *reason, size_t reason_size)
 {
     if (!learner_init_is_wanted(config)) {
         return OCT_OK;
@@ -202,11 +196,9 @@ init_check(const cli_environment *environment, const oct_config *config, char *r
     policy_spec spec;
     algo *a = NULL;
     quantizer_observed *observed = NULL;
-    wire_arena *arena = wire_arena_create(ARENA_BYTES);
-    oct_err err = wire_env_unpack(&own, arena, environment->bytes, environment->length);
-    OCT_ASSERT(err == OCT_OK); // it was packed here
+    wire_arena *arena = environment_unpack(&own, environment);
     learner_environment_of(&spec, &own);
-    err = algo_make_spec(config, &spec, NULL, reason, reason_size);
+    oct_err err = algo_make_spec(config, &spec, NULL, reason, reason_size);
     if (err == OCT_OK) {
         err = algo_create(&a, NULL, config, &spec, config->run.seed);
         (void)snprintf(reason, reason_size, "algo.name: %s", oct_strerror(err));
@@ -214,7 +206,7 @@ init_check(const cli_environment *environment, const oct_config *config, char *r
     if (err == OCT_OK) {
         bool is_scaled = config->policy.scale_observations && quantizer_is_scalable(&spec);
         observed = is_scaled ? quantizer_observed_create(spec.obs_count) : NULL;
-        err = learner_init(a, config, &spec, observed, init_print, NULL, reason, reason_size);
+        err = learner_init(a, config, &spec, observed, tell, NULL, reason, reason_size);
     }
     quantizer_observed_destroy(observed);
     algo_destroy(a);
@@ -223,15 +215,15 @@ init_check(const cli_environment *environment, const oct_config *config, char *r
 }
 
 oct_err
-cli_preflight_check(cli_environment *out, const oct_config *config, uint32_t timeout_ms,
-                    char *reason, size_t reason_size)
+cli_preflight_open(cli_environment *out, const oct_config *config, uint32_t timeout_ms,
+                   char *reason, size_t reason_size)
 {
     static oct_config copy;
     verdict found = {.err = OCT_OK};
     char how[128];
     copy = *config;
     oct_err err =
-        env_child_run(open_and_check, &copy, &found, sizeof(found), timeout_ms, how, sizeof(how));
+        env_child_run(open_and_pack, &copy, &found, sizeof(found), timeout_ms, how, sizeof(how));
     if (err != OCT_OK) {
         (void)snprintf(reason, reason_size, "env.id: opening %s: it %s", config->env.id, how);
         return err;
@@ -240,9 +232,30 @@ cli_preflight_check(cli_environment *out, const oct_config *config, uint32_t tim
         (void)snprintf(reason, reason_size, "%s", found.reason);
     } else {
         *out = found.environment;
-        found.err = data_check(out, config, reason, reason_size);
     }
     return found.err;
+}
+
+oct_err
+cli_preflight_suits(const cli_environment *environment, const oct_config *config, char *reason,
+                    size_t reason_size)
+{
+    wire_env_spec own;
+    wire_arena *arena = environment_unpack(&own, environment);
+    oct_err err = network_check(config, &own, reason, reason_size);
+    if (err == OCT_OK) {
+        err = data_check(config, &own, reason, reason_size);
+    }
+    wire_arena_destroy(arena);
+    return err;
+}
+
+oct_err
+cli_preflight_check(cli_environment *out, const oct_config *config, uint32_t timeout_ms,
+                    char *reason, size_t reason_size)
+{
+    OCT_TRY(cli_preflight_open(out, config, timeout_ms, reason, reason_size));
+    return cli_preflight_suits(out, config, reason, reason_size);
 }
 
 // Pictures with channels first are maps of few rows and many channels to a convolution.
@@ -252,9 +265,7 @@ maps_note(const cli_environment *environment, const cli_experiment *experiment,
 {
     wire_env_spec own;
     policy_spec spec;
-    wire_arena *arena = wire_arena_create(ARENA_BYTES);
-    oct_err err = wire_env_unpack(&own, arena, environment->bytes, environment->length);
-    OCT_ASSERT(err == OCT_OK); // it was packed here
+    wire_arena *arena = environment_unpack(&own, environment);
     learner_environment_of(&spec, &own);
     const uint32_t *sides = spec.obs_shape;
     if (config->network.conv.count > 0 && spec.obs_rank == 3 && sides[0] <= CHANNELS_USUAL &&
@@ -275,7 +286,7 @@ cli_preflight(cli_environment *out, const cli_experiment *experiment, const oct_
     char reason[CLI_PATH_MAX + ENV_REASON_BYTES], hint[CLI_PATH_MAX + 64] = "";
     oct_err err = cli_preflight_check(out, config, CLI_PREFLIGHT_MS, reason, sizeof(reason));
     if (err == OCT_OK && !experiment->resume) {
-        err = init_check(out, config, reason, sizeof(reason));
+        err = cli_preflight_init(out, config, init_print, reason, sizeof(reason));
     }
     if (err == OCT_OK) {
         maps_note(out, experiment, config);

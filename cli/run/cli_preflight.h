@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "cli/run/cli_experiment.h"
+#include "learner/learner_init.h"
 #include "proto/wire_env.h"
 
 // What the daemons would refuse, found before there is a run folder: an environment that is not
@@ -25,7 +26,16 @@ typedef struct cli_environment {
 // something refuses it. reason is one line that names the key it is about.
 OCT_CHECKED oct_err cli_preflight_check(cli_environment *out, const oct_config *config,
                                         uint32_t timeout_ms, char *reason, size_t reason_size);
-// The same, and ends the process with the reason, after the place of its key, where it fails.
+// Its two parts, for configurations that share an environment: opening it, which may take long, and
+// whether algorithm, network and data set suit one that was opened.
+OCT_CHECKED oct_err cli_preflight_open(cli_environment *out, const oct_config *config,
+                                       uint32_t timeout_ms, char *reason, size_t reason_size);
+OCT_CHECKED oct_err cli_preflight_suits(const cli_environment *environment,
+                                        const oct_config *config, char *reason, size_t reason_size);
+// Whether learner.init_from has layers that fit; tell hears which.
+OCT_CHECKED oct_err cli_preflight_init(const cli_environment *environment, const oct_config *config,
+                                       learner_init_fn tell, char *reason, size_t reason_size);
+// All of it, and ends the process with the reason, after the place of its key, where it fails.
 void cli_preflight(cli_environment *out, const cli_experiment *experiment,
                    const oct_config *config);
 

@@ -172,6 +172,14 @@ class WrongInput(Case):
                      "sac needs actions in a box")
         self.refused(["sweep", "x.yaml", "--over", "replay.min_size=10,2000000"], "trial 2 (replay.min_size=2000000): ",
                      "replay.min_size")
+        # Whatever octet train finds beforehand, of any trial.
+        for over, number, words in [("algo.name=dqn,sac", 2, "sac needs actions in a box"),
+                                    ("env.id=CartPole-v1,CartPoll-v1", 2, "did you mean CartPole-v1?"),
+                                    ("network.hidden=[8],[65536,65536]", 2, "network.hidden: a policy of "),
+                                    ("learner.init_from=none,nothere.oct", 2, "nothere.oct")]:
+            self.refused(["sweep", "x.yaml", "--over", over, "--dry-run"], f"trial {number} ({over.split('=')[0]}=", words)
+        self.refused(["sweep", "x.yaml", "--set", "run.updates=9", "--over", "algo.n_step=1,2", "--over", "replay.data=none,nothere.data",
+                      "--dry-run"], "replay.data=nothere.data): replay.data: nothere.data cannot be opened: No such file or directory")
         self.refused(["sweep", "--resume"], "--resume needs --sweep-dir")
         self.refused(["sweep", *rate, "--resume", "--sweep-dir", "s"], "--over is part of the sweep")
         self.refused(["sweep", "--resume", "--sweep-dir", "s"], "cannot read 's/sweep.json'", code=1)
@@ -215,17 +223,17 @@ class WrongInput(Case):
 
     def test_files_that_a_sweep_varies_are_known_from_everywhere(self):
         (self.home / "mine.so").write_text("")
-        out, _ = self.octet("sweep", "x.yaml", "--over", "env.id=CartPole-v1,./mine.so", "--dry-run")
-        self.assertIn(f"trial 2: env.id={(self.home / 'mine.so').resolve()}\n", out)
-        out, _ = self.octet("sweep", "x.yaml", "--over", "learner.init_from=none,./mine.so", "--dry-run")
-        self.assertIn(f"trial 2: learner.init_from={(self.home / 'mine.so').resolve()}\n", out)
+        mine = (self.home / "mine.so").resolve()
+        self.refused(["sweep", "x.yaml", "--over", "env.id=CartPole-v1,./mine.so", "--dry-run"],
+                     f"trial 2 (env.id={mine}): env.id: {mine}: cannot be loaded")
+        self.refused(["sweep", "x.yaml", "--over", "learner.init_from=none,./mine.so", "--dry-run"],
+                     f"trial 2 (learner.init_from={mine}): learner.init_from: {mine}: ")
 
     def test_values_that_a_sweep_varies_are_no_files_of_the_same_name(self):
         for name in ["CartPole-v1", "Acrobot-v1", "none", "auto"]:
             (self.home / name).mkdir()
-        for over in ["env.id=CartPole-v1,Acrobot-v1", "learner.init_from=none,x.yaml",
-                     "replay.data=none,x.yaml", "env.mjcf_dir=auto,x.yaml"]:
-            key, value = re.match("(.*)=(.*),", over).groups()
+        for over in ["env.id=CartPole-v1,Acrobot-v1", "learner.init_from=none", "replay.data=none", "env.mjcf_dir=auto,x.yaml"]:
+            key, value = re.match("(.*)=([^,]*)", over).groups()
             out, _ = self.octet("sweep", "x.yaml", "--over", over, "--set", "run.updates=9", "--dry-run")
             self.assertIn(f"trial 1: {key}={value}\n", out)
 
