@@ -19,7 +19,7 @@ import sys
 import tempfile
 import tracemalloc
 
-OCTET, PROGRAM, FAULTY_DISK = sys.argv[2:5]
+OCTET, PROGRAM, FAULTY_DISK = (os.path.abspath(path) for path in sys.argv[2:5])
 NEEDS = {"numpy": "numpy", "minari": "numpy, minari, gymnasium, h5py, PIL"}[sys.argv[1]]
 
 
@@ -44,6 +44,7 @@ spec = importlib.util.spec_from_file_location("octet_data", PROGRAM)
 octet_data = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(octet_data)
 
+PAGE = pathlib.Path(__file__).parents[2] / "docs/data.md"
 LENGTHS = [1, 2, 62, 63, 64, 65, 200, 1, 5]  # with the end row around the rows of a block
 
 
@@ -248,8 +249,7 @@ def interrupted_everywhere(folder, file):
 
 def learners(folder):
     """docs/data.md says of every algorithm whether it learns from a data set, and `octet config --check` agrees."""
-    page = pathlib.Path(__file__).parents[2] / "docs/data.md"
-    told = {name: row[2] for row in re.finditer(r"^\| (`[a-z].*?`) \| (learns|refused)", page.read_text(), re.M)
+    told = {name: row[2] for row in re.finditer(r"^\| (`[a-z].*?`) \| (learns|refused)", PAGE.read_text(), re.M)
             for name in re.findall(r"`(\w+)`", row[1])}
     words = subprocess.run([OCTET, "config", "algo.name"], capture_output=True, text=True, check=True).stdout
     assert sorted(told) == sorted(re.search(r"^ *word; (.*)$", words, re.M)[1].split(", ")), (told, words)
@@ -261,26 +261,35 @@ def learners(folder):
         assert is_refused == (word == "refused") and done.returncode == is_refused, (name, word, done)
 
 
-def without_chances(folder):
-    """A data set of somebody else's, for a program that learns from sequences of a distribution: refused by octet train itself."""
-    file, run, header = folder / "pole.data", folder / "run", header_of("numbers")
+def train_refused(folder, file, experiment):
+    """By octet train itself: its line."""
+    (folder / "x.yaml").write_text(experiment)
+    done = subprocess.run([OCTET, "train", "x.yaml", "--run-dir", "run", "--set", f"replay.data={file}"], cwd=folder, timeout=120,
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and not (folder / "run").exists(), done
+    return done.stderr
+
+
+def without_what_is_wanted(folder):
+    """A data set of another environment, and one of somebody else's for a program that learns from sequences of a distribution."""
+    file, header = folder / "pole.data", header_of("numbers")
     env = header["env"]
     env["id"], env["action_count"], env["obs_count"], env["obs_rank"], env["obs_shape"][0] = b"CartPole-v1", 2, 4, 1, 4
     writer = octet_data.Writer(file, header, "# notes\n")
     episode = episode_of(header, np.random.default_rng(3), 20, False)
     writer.add({**episode, "action": episode["action"] % 2})
     writer.close()
-    (folder / "x.yaml").write_text("env: {id: CartPole-v1}\nalgo: {name: external, window: sequence, sequence_steps: 2, head: logits}\n"
-                                   "network: {hidden: [8]}\nrun: {updates: 5}\n")
-    done = subprocess.run([OCTET, "train", folder / "x.yaml", "--data", file, "--run-dir", run], capture_output=True, text=True,
-                          timeout=120, check=False)
-    assert done.returncode == 1 and done.stderr == f"--set replay.data={file}: error: replay.data: {file} has 0 numbers beside " \
-        "each action, algo.name wants 1\n" and not run.exists(), done
+    text = train_refused(folder, file.name, "env: {id: CartPole-v1}\nalgo: {name: external, window: sequence, sequence_steps: 2, head: logits}\n"
+                   "network: {hidden: [8]}\nrun: {updates: 5}\n")
+    assert text == f"--set replay.data=pole.data: error: replay.data: {file} has 0 numbers beside each action, algo.name wants 1\n", text
+    text = train_refused(folder, file.name, "env: {id: Acrobot-v1}\nrun: {updates: 5}\n").replace(str(file), file.name)
+    (told,) = re.findall(r"^    (--set replay.data=pole.data: .*)$", PAGE.read_text(), re.M)
+    assert re.fullmatch(re.escape(told).replace("…", ".*") + "\n", text), (told, text)
 
 
 def with_numpy(folder):
     learners(folder)
-    without_chances(folder)
+    without_what_is_wanted(folder)
     for kind in ("numbers", "pictures", "box"):
         file, out = folder / f"{kind}.data", folder / "out.data"
         episodes = make(file, kind)

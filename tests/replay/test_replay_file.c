@@ -123,10 +123,13 @@ test_file_is_used_by_one_and_looked_at_by_several(void **state)
     replay_file *file = file_make(&configure), *copy[2];
     assert_true(file->is_locked);
     T_ERR(replay_file_open_copy(&copy[0], path, reason, sizeof(reason)), OCT_EIO);
+    assert_non_null(
+        strstr(reason, "is in use by octet-replay; end its run first, with octet stop"));
+    refused(OCT_EIO, "is in use by another octet-replay");
     replay_file_close(file);
     T_OK(replay_file_open_copy(&copy[0], path, reason, sizeof(reason)));
     T_OK(replay_file_open_copy(&copy[1], path, reason, sizeof(reason)));
-    refused(OCT_EIO, "in use");
+    refused(OCT_EIO, "by a command that reads it");
     replay_file_close(copy[0]);
     replay_file_close(copy[1]);
 }
