@@ -306,7 +306,7 @@ class Worker:
 
     def begin(self, i):
         """Starts an episode; an environment that cannot is closed and made anew, once. False: there is none now, and the
-        next try makes it."""
+        next try makes it, with another seed: this one may be the reason."""
         for _ in range(2 if self.envs[i] is not None else 1):
             try:
                 if self.envs[i] is None:
@@ -319,7 +319,7 @@ class Worker:
             except Exception as error:  # whatever the user's code raises
                 self.say(i, error)
                 self.close(i)
-        self.ended[i], self.obs[i] = TRUNCATED, 0
+        self.next_seeds[i], self.ended[i], self.obs[i] = None, TRUNCATED, 0
         return False
 
     def seed_renewed(self, i):

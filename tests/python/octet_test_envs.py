@@ -197,6 +197,20 @@ class SeededOnce(Seeded):
         return super().reset(seed=seed, options=options)
 
 
+class Levels(Counts):
+    """Observes what it drew for its level; one draw in three is of none."""
+
+    def reset(self, *, seed=None, options=None):
+        obs, info = super().reset(seed=seed)
+        self.drawn = self.np_random.random()
+        if self.drawn < 1 / 3:
+            raise RuntimeError("no level for this draw")
+        return self.observe(), info
+
+    def observe(self):
+        return np.array([getattr(self, "drawn", 0), self.steps])
+
+
 class Raises(Counts):
     def trouble(self):
         if self.steps == 3:
@@ -354,6 +368,6 @@ class Endless(Counts):
     action_space = spaces.Discrete(2**40)
 
 
-for kind in (Counts, Measures, Crash, Exit, Hang, Spin, Stuck, Grows, Numbered, ResetCrash, Resized, Port, NotFinitePort, Seeded, SeededOnce, Raises, Asserts, NotFinite, RewardNotFinite, Shape, Mixed, Pixels, Says, Options, ChannelsFirst, Maps, Alone, ManyActions, Words, Whole, WholeBytes, Deep, Empty, EmptyActions,
+for kind in (Counts, Measures, Crash, Exit, Hang, Spin, Stuck, Grows, Numbered, ResetCrash, Resized, Port, NotFinitePort, Seeded, SeededOnce, Levels, Raises, Asserts, NotFinite, RewardNotFinite, Shape, Mixed, Pixels, Says, Options, ChannelsFirst, Maps, Alone, ManyActions, Words, Whole, WholeBytes, Deep, Empty, EmptyActions,
              Large, Endless):
     gymnasium.register(f"Octet{kind.__name__}-v0", entry_point=kind, disable_env_checker=True)

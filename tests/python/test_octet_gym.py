@@ -1,6 +1,7 @@
 """Environments of Gymnasium in Octet ("gym:NAME"): the numbers are theirs, and what goes wrong in them is told."""
 
 import ast
+import contextlib
 import os
 import pathlib
 import re
@@ -189,6 +190,37 @@ def drawn_when_made_anew(seed):
 def test_an_environment_that_is_made_anew_goes_on_with_seeds_of_its_own():
     one, other = drawn_when_made_anew(1000), drawn_when_made_anew(2000)
     assert len({*one, *other}) == 12 and one == drawn_when_made_anew(1000)
+
+
+def resets_after_a_refusal(seed):
+    """The first draw that is not refused after the one of this seed, and how many are."""
+    env = make("Levels", count=1, mode="Disabled")
+    with pytest.raises(octet.OctetError, match="environment 0: RuntimeError: no level for this draw"):
+        env.reset(seed=seed)
+    for refused in range(20):
+        with contextlib.suppress(octet.OctetError):
+            return env.reset()[0][0, 0], refused
+    raise AssertionError("each of 20 resets is refused")
+
+
+def test_a_seed_whose_reset_raises_is_followed_by_others():
+    first, second, *_ = (seed for seed in range(20) if gymnasium.utils.seeding.np_random(seed)[0].random() < 1 / 3)
+    assert resets_after_a_refusal(first) == resets_after_a_refusal(first) != resets_after_a_refusal(second)
+
+
+@pytest.mark.parametrize("mode", ["SameStep", "NextStep"])
+def test_environments_whose_resets_raise_for_some_draws_all_go_on(mode):
+    env = make("Levels", count=8, mode=mode)
+    for seed in range(99):  # one at which all of them begin
+        with contextlib.suppress(octet.OctetError):
+            env.reset(seed=[100 * seed + i for i in range(8)])
+            break
+    failed = np.zeros(8, int)  # steps in a row
+    for _ in range(500):
+        infos = env.step(np.zeros(8, int))[4]
+        failed = np.where(infos.get("final_info", infos).get("failed", False), failed + 1, 0)
+        assert failed.max() < 10
+    assert env.failures[0] > 10
 
 
 def test_a_process_with_other_spaces_is_refused_each_time(tmp_path):
