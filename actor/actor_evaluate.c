@@ -197,10 +197,8 @@ evaluation_play(struct evaluation *run, const policy_net *net,
                 float *returns, uint32_t *lengths)
 {
     const policy_spec *spec = policy_net_spec(net);
-    if (env_reset(run->e, NULL, NULL, &run->io) != OCT_OK) {
-        return env_failed(run, request->env_id);
-    }
     uint32_t counted = 0;
+    env_reset_each(run->e, NULL, NULL, &run->io);
     while (counted < request->episodes) {
         if (request->stop != NULL &&
             atomic_load_explicit(request->stop, memory_order_relaxed) != 0) {

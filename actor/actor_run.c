@@ -302,6 +302,20 @@ run_collect(actor_run *run, actor_batch *batch)
     }
 }
 
+// Whether all environments have failed and could not be reset.
+static bool
+none_has_begun(const actor_run *run)
+{
+    for (uint32_t i = 0; i < run->envs; i++) {
+        uint8_t flags = run->io.flags[i];
+        if ((flags & OCTET_ENV_FAILED) == 0 || (flags & OCTET_ENV_OBS_IS_RESET) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Those that cannot begin try again at the next step, unless that is all of them.
 static oct_err
 run_start(actor_run *run)
 {
@@ -310,26 +324,22 @@ run_start(actor_run *run)
         seeds[i] = actor_seed_of(&run->seed, ACTOR_SEED_ENV, i);
         run_begin_episode(run, i);
     }
-    oct_err err = env_reset(run->e, NULL, seeds, &run->io);
+    env_reset_each(run->e, NULL, seeds, &run->io);
     free(seeds);
-    OCT_TRY(err);
+    if (none_has_begun(run)) {
+        return OCT_EINTERNAL;
+    }
     actor_sight_renew(&run->sight);
     run->started = true;
     return OCT_OK;
 }
 
-// Whether all environments have failed, and could not be reset, for so long that none ever will.
+// Whether no environment could be reset for so long that none ever will.
 static bool
 run_is_stuck(actor_run *run)
 {
-    for (uint32_t i = 0; i < run->envs; i++) {
-        uint8_t flags = run->io.flags[i];
-        if ((flags & OCTET_ENV_FAILED) == 0 || (flags & OCTET_ENV_OBS_IS_RESET) != 0) {
-            run->stuck_steps = 0;
-            return false;
-        }
-    }
-    return ++run->stuck_steps >= ACTOR_STUCK_STEPS_MAX;
+    run->stuck_steps = none_has_begun(run) ? run->stuck_steps + 1 : 0;
+    return run->stuck_steps >= ACTOR_STUCK_STEPS_MAX;
 }
 
 oct_err

@@ -54,8 +54,8 @@ void actor_run_open_batch(actor_run *run, actor_batch *batch);
 // its end.
 void actor_run_end_rollout(actor_run *run, actor_batch *batch);
 // One step of all environments into batch, which must have room. OCT_EINTERNAL: the environment
-// failed for good (actor_run_error), or no environment could be reset in ACTOR_STUCK_STEPS_MAX
-// steps.
+// failed for good (actor_run_error), or no environment could be reset before the first step or in
+// ACTOR_STUCK_STEPS_MAX steps.
 OCT_CHECKED oct_err actor_run_step(actor_run *run, actor_batch *batch);
 const char *actor_run_error(const actor_run *run);
 // Running numbers; the caller may read and clear the episode columns between steps.

@@ -252,15 +252,16 @@ obs_clear(const env *e, octet_env_io *io, uint32_t i)
 }
 
 void
-env_reset_ended(env *e, const uint8_t *mask, octet_env_io *io)
+env_reset_each(env *e, const uint8_t *mask, const uint64_t *seeds, octet_env_io *io)
 {
-    if (memchr(mask, 1, e->count) == NULL || env_reset(e, mask, NULL, io) == OCT_OK) {
+    if ((mask != NULL && memchr(mask, 1, e->count) == NULL) ||
+        env_reset(e, mask, seeds, io) == OCT_OK) {
         return;
     }
     for (uint32_t i = 0; i < e->count; i++) { // one by one: some of them may be able to
-        if (mask[i] != 0) {
+        if (mask == NULL || mask[i] != 0) {
             e->one[i] = 1;
-            if (env_reset(e, e->one, NULL, io) != OCT_OK) {
+            if (env_reset(e, e->one, seeds, io) != OCT_OK) {
                 e->failures += (io->flags[i] & OCTET_ENV_FAILED) == 0; // a step counts once
                 failure_mark(e, io, i, e->error);
                 obs_clear(e, io, i);
@@ -331,7 +332,7 @@ step_guard(env *e, octet_env_io *io)
         e->failed[i] = row_guard(e, io, i);
     }
     if (e->autoreset) {
-        env_reset_ended(e, e->failed, io);
+        env_reset_each(e, e->failed, NULL, io);
     }
 }
 

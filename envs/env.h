@@ -47,10 +47,10 @@ OCT_CHECKED oct_err env_reset(env *e, const uint8_t *mask, const uint64_t *seeds
 // One that could not be reset fails in each further step, which tries again, until it begins an
 // episode or its state is loaded or set.
 OCT_CHECKED oct_err env_step(env *e, octet_env_io *io);
-// The next episodes of those in mask after a step that io has the answers of, with flags and
-// reward: as env_reset without seeds. One that cannot begin has failed in that step, without
-// OBS_IS_RESET; the others begin.
-void env_reset_ended(env *e, const uint8_t *mask, octet_env_io *io);
+// As env_reset, where one that cannot begin does not keep the others from it: it has failed in the
+// step that io has the answers of, with flags and reward (of the first reset: none yet), without
+// OBS_IS_RESET.
+void env_reset_each(env *e, const uint8_t *mask, const uint64_t *seeds, octet_env_io *io);
 uint64_t env_failures(const env *e);
 // Why an environment failed the last time: one line, what the environment says of it or what was
 // unsound; "" while none has.

@@ -300,7 +300,7 @@ ended_begin(octet_vector *vector, const struct part *part, octet_env_io *io)
             }
         }
     }
-    env_reset_ended(part->its, ended, io);
+    env_reset_each(part->its, ended, NULL, io);
 }
 
 static oct_err

@@ -6,6 +6,7 @@
  * step of each episode is NaN; 0: never nan_once  1: only in the first episode of each environment
  *   error_at  the step function answers an error at this call; 0: never
  *   reset_errors  so many calls of reset after the first answer an error
+ *   shut      so many calls of reset that have the last environment in them answer an error
  *   no_sums   1: it forgets to write ep_return and ep_length
  * It measures the steps of an episode, and in every second one, from the first on, its number. */
 #include "octet/env.h"
@@ -15,10 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LENGTH, SPREAD, TRUNCATE, NAN_AT, NAN_ONCE, ERROR_AT, RESET_ERRORS, NO_SUMS, OPTIONS };
+enum { LENGTH, SPREAD, TRUNCATE, NAN_AT, NAN_ONCE, ERROR_AT, RESET_ERRORS, SHUT, NO_SUMS, OPTIONS };
 
-static const char *const names[OPTIONS] = {"length",   "spread",   "truncate",     "nan_at",
-                                           "nan_once", "error_at", "reset_errors", "no_sums"};
+static const char *const names[OPTIONS] = {"length",       "spread",   "truncate",
+                                           "nan_at",       "nan_once", "error_at",
+                                           "reset_errors", "shut",     "no_sums"};
 
 struct line {
     float seed, episode, reward_sum;
@@ -108,6 +110,10 @@ reset(octet_env_handle *h, const uint8_t *mask, const uint64_t *seeds, octet_env
 {
     h->resets++;
     if (h->resets > 1 && h->resets <= 1 + h->options[RESET_ERRORS]) {
+        return 1;
+    }
+    if (h->options[SHUT] > 0 && (mask == NULL || mask[h->count - 1] != 0)) {
+        h->options[SHUT]--;
         return 1;
     }
     for (uint32_t i = 0; i < h->count; i++) {

@@ -174,6 +174,21 @@ test_evaluate_plays_a_failed_episode_again(void **state)
     }
 }
 
+// Its first step tries again, as any other would.
+static void
+test_evaluate_begins_though_an_environment_cannot(void **state)
+{
+    (void)state;
+    actor_evaluate_result result;
+    T_OK(evaluate_odd("length=6,shut=3", 4, 2, &result));
+    for (int i = 0; i < 4; i++) {
+        T_NEAR(returns[i], return_of(6), 0, 1e-6);
+    }
+    T_ERR(evaluate_odd("length=200,shut=1000", 2, 1, &result), OCT_EINTERNAL);
+    assert_non_null(strstr(reason, "failed 101 times"));
+    assert_non_null(strstr(reason, "reset: the odd environment is broken)"));
+}
+
 // A plug-in that forgets its sums has no return of 0.
 static void
 test_evaluate_adds_up_the_rewards_itself(void **state)
@@ -332,6 +347,7 @@ main(void)
         cmocka_unit_test(test_evaluate_environment_that_breaks),
         cmocka_unit_test(test_evaluate_stops_when_told),
         cmocka_unit_test(test_evaluate_plays_a_failed_episode_again),
+        cmocka_unit_test(test_evaluate_begins_though_an_environment_cannot),
         cmocka_unit_test(test_evaluate_adds_up_the_rewards_itself),
         cmocka_unit_test(test_evaluate_does_not_favour_short_episodes),
         cmocka_unit_test(test_evaluate_one_episode_with_more_environments),

@@ -212,6 +212,33 @@ test_run_ends_where_no_environment_can_be_reset(void **state)
     session_close(s);
 }
 
+// The first reset asks for both and for each, the first step for environment 1 twice.
+static void
+test_run_begins_though_an_environment_cannot(void **state)
+{
+    (void)state;
+    session *s = odd_session("length=5,shut=3", 2, 300);
+    session_steps(s, 6, 0);
+    assert_int_equal(actor_run_numbers(s->run)->failures, 1);
+    const float steps[] = {0, 1, 2, 3, 4, 5, 0};
+    const uint8_t flags[] = {WIRE_FIRST, 0, 0, 0, WIRE_TERMINATED, WIRE_END, WIRE_FIRST};
+    assert_rows(s, 0, flags, steps, 7);
+    assert_rows(s, 1, flags, steps, 6);
+    uint64_t seed = actor_seed_of(&some_seed, ACTOR_SEED_ENV, 0);
+    T_NEAR(s->rows[0][0].obs[0], (float)(seed % 65536), 0, 0);
+    session_close(s);
+}
+
+static void
+test_run_ends_where_no_environment_can_begin(void **state)
+{
+    (void)state;
+    session *s = odd_session("shut=2", 1, 300); // of all, of one
+    T_ERR(actor_run_step(s->run, s->batch), OCT_EINTERNAL);
+    assert_string_equal(actor_run_error(s->run), "Odd-v0: reset: the odd environment is broken");
+    session_close(s);
+}
+
 // In step 100 environment 1 is reset, and in step 101 environment 0.
 static void
 test_run_goes_on_while_an_environment_can_be_reset(void **state)
@@ -722,6 +749,8 @@ main(void)
         cmocka_unit_test(test_run_closes_an_episode_that_failed),
         cmocka_unit_test(test_run_of_an_environment_that_always_fails),
         cmocka_unit_test(test_run_ends_where_no_environment_can_be_reset),
+        cmocka_unit_test(test_run_begins_though_an_environment_cannot),
+        cmocka_unit_test(test_run_ends_where_no_environment_can_begin),
         cmocka_unit_test(test_run_goes_on_while_an_environment_can_be_reset),
         cmocka_unit_test(test_run_numbers_go_on_over_a_dropped_batch),
         cmocka_unit_test(test_run_numbers_go_on_over_rollouts),
