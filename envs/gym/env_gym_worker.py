@@ -33,7 +33,9 @@ SEPARATOR = "\x1f"
 NUMPY = {F32: np.float32, U8: np.uint8, I32: np.int32}
 TERMINATED, TRUNCATED, OBS_IS_RESET, FAILED = 1, 2, 4, 8
 TEXT_BYTES, REASON_BYTES = 256, 900  # of a line in the memory, and in an answer
+STEP_PARTS = ("observation", "reward", "terminated", "truncated", "info")
 RANK_MAX, NUMBERS_MAX = 6, 2**24  # of a space
+FLOAT_MAX = float(np.finfo(np.float32).max)
 METRICS_KEY, METRICS_MAX, METRIC_NAME_BYTES = "info_metrics", 64, 64  # the name's with the zero byte
 STUCK_SECONDS = 2.0  # after which a Ctrl-C of the terminal is for the environment
 TRACEBACKS = os.environ.get("OCTET_GYM_TRACEBACKS", "")
@@ -172,10 +174,35 @@ def is_flattened(space):
     return isinstance(space, (spaces.Dict, spaces.Tuple, spaces.MultiDiscrete, spaces.MultiBinary))
 
 
+def parts_of(answer, call, names):
+    """What a call of an environment returned."""
+    if isinstance(answer, tuple) and len(answer) == len(names):
+        return answer
+    what = f"{len(answer)} values" if isinstance(answer, tuple) else f"a value of type {type(answer).__name__}"
+    raise ValueError(f"{call} returned {what}, not ({', '.join(names)})")
+
+
+def reward_of(value):
+    try:
+        reward = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"step returned a reward of {value!r}, not a number") from None
+    if FLOAT_MAX < abs(reward) < float("inf"):
+        raise ValueError(f"step returned a reward of {reward}, which is beyond float32")
+    return reward
+
+
+def array_of(value, dtype=None):
+    try:
+        return np.asarray(value, dtype)
+    except (TypeError, ValueError):
+        raise TypeError(f"an observation of type {type(value).__name__}, which is no array of numbers") from None
+
+
 def exact(space, value):
     """An observation in its space's type, which is one of whole numbers: those that it does not hold are errors, not
     others."""
-    value = np.asarray(value)
+    value = array_of(value)
     if value.dtype == space.dtype:
         return value
     with np.errstate(invalid="ignore"):
@@ -187,8 +214,12 @@ def exact(space, value):
 
 def index_of(space, value):
     """Of a Discrete space, from 0 on."""
-    index = int(value) - int(space.start)
-    if int(value) != value or not 0 <= index < space.n:
+    try:
+        index = int(value) - int(space.start)
+        is_in = int(value) == value and 0 <= index < space.n
+    except (TypeError, ValueError, OverflowError):
+        is_in = False
+    if not is_in:
         raise ValueError(f"an observation of {value}, which is not in {space}")
     return index
 
@@ -236,7 +267,7 @@ class Shape:
         if self.flat:
             parts_check(self.space, value)
             value = spaces.flatten(self.space, value)
-        row = exact(self.space, value) if self.dtype == U8 and not self.flat else np.asarray(value, NUMPY[self.dtype])
+        row = exact(self.space, value) if self.dtype == U8 and not self.flat else array_of(value, NUMPY[self.dtype])
         if row.shape != self.shape and not (row.shape == () and self.shape == (1,)):
             raise ValueError(f"an observation of shape {row.shape}, its space says {self.shape}")
         return row
@@ -313,7 +344,8 @@ class Worker:
                     self.envs[i] = make(self.name, self.options)
                     self.seed_renewed(i)
                 seed = self.next_seeds[i]
-                self.obs[i] = self.obs_shape.row(self.envs[i].reset(seed=None if seed is None else seed_of(seed))[0])
+                answer = self.envs[i].reset(seed=None if seed is None else seed_of(seed))
+                self.obs[i] = self.obs_shape.row(parts_of(answer, "reset", ("observation", "info"))[0])
                 self.next_seeds[i], self.ended[i], self.sums[i], self.counts[i] = None, 0, 0.0, 0
                 return True
             except Exception as error:  # whatever the user's code raises
@@ -353,8 +385,9 @@ class Worker:
     def advance(self, i):
         """A step within an episode; its flags."""
         try:
-            obs, reward, terminated, truncated, info = self.envs[i].step(self.action_of(i))
-            self.obs[i], self.reward[i] = self.obs_shape.row(obs), float(reward)
+            answer = self.envs[i].step(self.action_of(i))
+            obs, reward, terminated, truncated, info = parts_of(answer, "step", STEP_PARTS)
+            self.obs[i], self.reward[i] = self.obs_shape.row(obs), reward_of(reward)
             flags = TERMINATED * bool(terminated) | TRUNCATED * bool(truncated)
             if flags:
                 self.metrics[i] = [metric_of(info.get(name)) for name in self.metric_names]

@@ -280,6 +280,22 @@ class Says(Counts):
         return self.third if self.steps >= 3 else self.first
 
 
+class Answers(Counts):
+    """Returns what it is told from reset, and from step from the third one on."""
+
+    def __init__(self, reset="self.observe(), {}", step="self.observe(), 1.0, False, False, {}"):
+        super().__init__()
+        self.says = {"reset": reset, "step": step}
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return eval(self.says["reset"])
+
+    def step(self, action):
+        answer = super().step(action)
+        return eval(self.says["step"]) if self.steps >= 3 else answer
+
+
 class Options(Counts):
     """Is refused with its arguments in words."""
 
@@ -368,6 +384,6 @@ class Endless(Counts):
     action_space = spaces.Discrete(2**40)
 
 
-for kind in (Counts, Measures, Crash, Exit, Hang, Spin, Stuck, Grows, Numbered, ResetCrash, Resized, Port, NotFinitePort, Seeded, SeededOnce, Levels, Raises, Asserts, NotFinite, RewardNotFinite, Shape, Mixed, Pixels, Says, Options, ChannelsFirst, Maps, Alone, ManyActions, Words, Whole, WholeBytes, Deep, Empty, EmptyActions,
+for kind in (Counts, Measures, Crash, Exit, Hang, Spin, Stuck, Grows, Numbered, ResetCrash, Resized, Port, NotFinitePort, Seeded, SeededOnce, Levels, Raises, Asserts, NotFinite, RewardNotFinite, Shape, Mixed, Pixels, Says, Answers, Options, ChannelsFirst, Maps, Alone, ManyActions, Words, Whole, WholeBytes, Deep, Empty, EmptyActions,
              Large, Endless):
     gymnasium.register(f"Octet{kind.__name__}-v0", entry_point=kind, disable_env_checker=True)

@@ -515,7 +515,7 @@ def told(space, third):
     (BYTES, "np.array([0, -5])", "-5, which"), (BYTES, "np.array([np.nan, 0])", "nan, which"), (BYTES, "[256, 0]", "256, which"),
     ("spaces.Discrete(4)", "2.7", "an observation of 2.7, which is not in Discrete(4)"),
     ("spaces.Discrete(4)", "4", "4, which is not in"), ("spaces.Discrete(4)", "-1", "-1, which is not in"),
-    ("spaces.Discrete(4)", "np.float32('nan')", "NaN"), ("spaces.Discrete(4)", "2**40", "which is not in"),
+    ("spaces.Discrete(4)", "np.float32('nan')", "an observation of nan, which is not in Discrete(4)"), ("spaces.Discrete(4)", "None", "None, which is not in"), ("spaces.Discrete(4)", "2**40", "which is not in"),
     (BOTH, "dict(a=np.array([300, 0]), b=[0])", "300, which"), (BOTH, "dict(a=[0, 0], b=[-1])", "-1, which is not in Discrete(3)"),
     (BOTH, "dict(a=[0, 0.9], b=[0])", "0.9, which"), (BOTH, "dict(a=[0, 0], b=[1.5])", "1.5, which"),
     ("spaces.MultiDiscrete([2, 3])", "[0.5, 1]", "0.5, which"),
@@ -524,6 +524,32 @@ def told(space, third):
 def test_observations_that_their_space_does_not_hold_fail(space, third, words):
     env, (_, _, _, truncated, _) = told(space, third)
     assert truncated.all() and env.failures[0] == 1 and words in env.failures[1]
+
+
+STEP = "(observation, reward, terminated, truncated, info)"
+
+
+@pytest.mark.parametrize(("answer", "words"), [
+    ("self.observe(), None, False, False, {}", "step returned a reward of None, not a number"),
+    ("self.observe(), np.ones(2), False, False, {}", "step returned a reward of array([1., 1.]), not a number"),
+    ("self.observe(), 1e39, False, False, {}", "step returned a reward of 1e+39, which is beyond float32"),
+    ("self.observe(), np.inf, False, False, {}", "the reward is not finite"),
+    ("self.observe(), 1.0, False, {}", f"step returned 4 values, not {STEP}"), ("None", f"step returned a value of type NoneType, not {STEP}"),
+    ("dict(a=0), 1.0, False, False, {}", "an observation of type dict, which is no array of numbers"),
+    ("[[0], [1, 2]], 1.0, False, False, {}", "an observation of type list, which is no array of numbers"),
+])
+def test_a_failure_names_the_part_of_an_answer_that_is_wrong(answer, words):
+    env = make("Answers", count=1, step=answer)
+    env.reset(seed=1)
+    truncated = [env.step(np.zeros(1, int))[3].all() for _ in range(3)]
+    assert truncated == [False, False, True] and env.failures[0] == 1 and words in env.failures[1]
+
+
+@pytest.mark.parametrize(("answer", "what"), [("self.observe()", "a value of type ndarray"), ("(self.observe(),)", "1 values")])
+def test_a_reset_names_the_part_of_an_answer_that_is_wrong(answer, what):
+    env = make("Answers", count=1, reset=answer)
+    with pytest.raises(octet.OctetError, match=re.escape(f"ValueError: reset returned {what}, not (observation, info)")):
+        env.reset(seed=1)
 
 
 @pytest.mark.parametrize(("space", "third", "want"), [
