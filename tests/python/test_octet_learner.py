@@ -349,6 +349,8 @@ def test_rollouts_are_of_the_newest_policy(tmp_path):
                                                                    octet.LearnerBatch.ROLLOUT_EDGE))
             assert (first & edge)[:, 0].all() and not (first & edge)[:, 1:].any()
             assert ((edge & end).sum(1) <= 1).all() and not (edge & ~first & ~end).any()
+            behind = np.cumsum(edge & end, 1) - (edge & end) > 0
+            assert (batch.flags[behind] == octet.LearnerBatch.END).all() and not batch.observations[:, :-1][behind].any()
             learner.update(weights=layers_like(learner, 0.01 * len(versions)))
             if len(versions) == 4:
                 break
