@@ -35,6 +35,7 @@ struct lane {
     uint32_t played;   // episodes counted, or beyond those asked for
     uint32_t steps;    // of the episode that it plays now, failed tries included
     uint32_t failures; // in a row
+    bool is_stuck;     // it has no episode: it could not be reset
     // Of what is one whole episode so far. Its environment's own sums are not asked.
     double sum;
     uint32_t length;
@@ -166,6 +167,8 @@ evaluation_collect(struct evaluation *run, const actor_evaluate_request *request
         lane->length++;
         lane->sum += (double)run->io.reward[i];
         if ((flags & OCTET_ENV_FAILED) != 0) {
+            result->failed += !lane->is_stuck;
+            lane->is_stuck = (flags & OCTET_ENV_OBS_IS_RESET) == 0;
             lane->failures++; // its sum is not a return
             lane->sum = 0;
             lane->length = 0;
@@ -199,6 +202,9 @@ evaluation_play(struct evaluation *run, const policy_net *net,
     const policy_spec *spec = policy_net_spec(net);
     uint32_t counted = 0;
     env_reset_each(run->e, NULL, NULL, &run->io);
+    for (uint32_t i = 0; i < run->envs; i++) {
+        run->lanes[i].is_stuck = (run->io.flags[i] & OCTET_ENV_FAILED) != 0;
+    }
     while (counted < request->episodes) {
         if (request->stop != NULL &&
             atomic_load_explicit(request->stop, memory_order_relaxed) != 0) {
@@ -230,6 +236,7 @@ static void
 result_begin(actor_evaluate_result *result, const octet_env_spec *task)
 {
     result->env_steps = 0;
+    result->failed = 0;
     memset(result->metrics, 0, sizeof(result->metrics));
     oct_metric_names_of(&result->metric_names, task->metric_names, task->metric_count);
 }
@@ -278,6 +285,8 @@ actor_evaluate(const policy_net *net, const actor_evaluate_request *request,
     uint64_t begin_ns = oct_clock_ns();
     result_begin(result, env_spec(run.e));
     err = evaluation_play(&run, net, request, result, returns, lengths);
+    oct_text_copy(result->failure, sizeof(result->failure),
+                  result->failed > 0 ? env_failure(run.e) : "");
     if (err == OCT_OK) {
         result->seconds = (double)(oct_clock_ns() - begin_ns) * 1e-9;
         result_summarise(result, returns, lengths, request->episodes);

@@ -9,7 +9,8 @@
 //
 // Every episode counts once and whole: with E environments stepped together and n episodes asked
 // for, environment i plays episodes i, i + E, …; episodes begun beyond n are not counted, so short
-// episodes are not favoured. An episode in which the environment failed is played again.
+// episodes are not favoured. An episode in which the environment failed is played again and counted
+// apart: returns are of those that did not fail.
 // Undiscounted returns, exploration off. What the environment itself measures counts of the same
 // episodes.
 //
@@ -50,6 +51,8 @@ typedef struct actor_evaluate_result {
     double mean_length;
     uint64_t env_steps;
     double seconds;
+    uint32_t failed;   // further episodes, in which the environment failed
+    char failure[256]; // why, the last time: env_failure; "": none did
     float *returns;    // [episodes] room given by the caller, or NULL
     uint32_t *lengths; // [episodes] room given by the caller, or NULL
     // What the environment itself measures.

@@ -83,8 +83,21 @@ static void actor_evaluation_ask(void *arg);
 static void evaluation_ask_later(actor_io *io);
 
 static void
+unsound_tell(actor_io *io, const char *failure, const char *what)
+{
+    if (!io->unsound) {
+        io->unsound = true;
+        oct_log_warn("ACTOR-ENV-UNSOUND", "%s: %s; such %s; for details run octet env check",
+                     io->config.env.id, failure, what);
+    }
+}
+
+static void
 evaluation_done(actor_io *io, const actor_job *job)
 {
+    if (job->result.failed > 0) {
+        unsound_tell(io, job->result.failure, "episodes are played again");
+    }
     if (job->err == OCT_OK) {
         actor_send_evaluation(io, job);
         actor_evaluation_ask(io);
@@ -108,11 +121,8 @@ steps_watch(actor_io *io, const actor_numbers *numbers)
                       " steps, and every episode failed (%s); for details run octet env check",
                       io->config.env.id, numbers->env_steps, numbers->failure);
         actor_io_fail(io, ACTOR_EXIT_REFUSED);
-    } else if (numbers->failures > 0 && !io->unsound) {
-        io->unsound = true;
-        oct_log_warn("ACTOR-ENV-UNSOUND",
-                     "%s: %s; such steps are left out; for details run octet env check",
-                     io->config.env.id, numbers->failure);
+    } else if (numbers->failures > 0) {
+        unsound_tell(io, numbers->failure, "steps are left out");
     }
 }
 

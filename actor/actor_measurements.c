@@ -68,6 +68,10 @@ static const oct_number rows[] = {
            evaluation_s),
     NUMBER(GAUGE, "evaluation_steps", "steps", "Environment steps of the evaluation.",
            OCT_SHOWN_EVALUATION, evaluation_steps),
+    NUMBER(GAUGE, "evaluation_failed", "episodes",
+           "Further episodes of the evaluation in which the environment failed; each was played "
+           "again.",
+           OCT_SHOWN_EVALUATION, evaluation_failed),
     NUMBER(GAUGE, "playing_ticket", "ticket", "Which evaluation is being played.",
            OCT_SHOWN_PLAYING, playing_ticket),
     NUMBER(GAUGE, "playing_steps", "steps", "Environment steps of it so far.", OCT_SHOWN_PLAYING,

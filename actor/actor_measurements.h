@@ -13,7 +13,7 @@ typedef struct actor_measurements {
         learner_up;
     double env_steps, episodes, rows, ring_batches, policy_version, evaluations;
     double evaluations_failed, evaluations_s;
-    double evaluation_s, evaluation_steps; // of the one that is reported
+    double evaluation_s, evaluation_steps, evaluation_failed; // of the one that is reported
     double playing_ticket, playing_steps, playing_episodes;
 } actor_measurements;
 

@@ -221,6 +221,7 @@ actor_send_evaluation(actor_io *io, const actor_job *job)
     oct_numbers *registry = actor_prometheus_measure(io, &now);
     now.evaluation_s = job->result.seconds;
     now.evaluation_steps = (double)job->result.env_steps;
+    now.evaluation_failed = job->result.failed;
     wire_report report = {
         .ticket = job->ticket,
         .policy_version = policy_net_origin(job->net)->version,

@@ -8,11 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "actor/actor_evaluate.h"
 #include "cli/cli_commands.h"
 #include "cli/cli_distill_rows.h"
 #include "cli/cli_env_guard.h"
 #include "cli/cli_options.h"
+#include "cli/cli_returns.h"
 #include "cli/run/cli_folder.h"
 #include "common/oct_file.h"
 #include "common/oct_rng.h"
@@ -556,6 +556,7 @@ report_returns(const distilling *d, const policy_image *image, double *mean)
     if (err == OCT_OK) {
         print_return("teacher", d->teacher, &of_teacher);
         printf("\n");
+        cli_returns_print_failed(&of_teacher);
         (void)fflush(stdout);
         err = play(d, image, observed, &result, reason);
     }
@@ -563,6 +564,7 @@ report_returns(const distilling *d, const policy_image *image, double *mean)
         oct_paired paired = oct_paired_of(own, its, episodes);
         print_return("student", image, &result);
         printf("  %+.2f ± %.2f\n", paired.mean, paired.error);
+        cli_returns_print_failed(&result);
         report_parity(d, image, quantizer_reservoir_rows(observed),
                       quantizer_reservoir_count(observed), "of the student's episodes");
         *mean = result.mean;

@@ -228,6 +228,10 @@ print_result(const policy_net *net, const eval_options *options,
            options->options_from);
     printf("  return       %.2f ± %.2f over %u episodes (min %.2f, max %.2f)\n", result->mean,
            result->std, (unsigned)result->episodes, result->min, result->max);
+    if (result->failed > 0) {
+        printf("  failed       %u further episode%s, played again (%s)\n", (unsigned)result->failed,
+               result->failed == 1 ? "" : "s", cli_text_plain(result->failure, SIZE_MAX).text);
+    }
     printf("  length       %.1f steps\n", result->mean_length);
     print_metrics(result);
     printf("  speed        %s steps/s (%s steps in %s)\n",

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "actor/actor_evaluate.h"
 #include "cli/cli_options.h"
 #include "cli/cli_signals.h"
+#include "cli/cli_text.h"
 #include "common/oct_clock.h"
 #include "common/oct_spread.h"
 #include "quantizer/quantizer_probe.h"
@@ -117,6 +117,16 @@ typedef struct table {
     float *returns;                // [episodes]
 } table;
 
+void
+cli_returns_print_failed(const actor_evaluate_result *result)
+{
+    if (result->failed > 0) {
+        printf("%-9s %u further episode%s failed, played again (%s)\n", "",
+               (unsigned)result->failed, result->failed == 1 ? "" : "s",
+               cli_text_plain(result->failure, SIZE_MAX).text);
+    }
+}
+
 static void
 print_row(const table *t, const policy_image *image, const actor_evaluate_result *result,
           const quantizer_divergence *far)
@@ -132,6 +142,7 @@ print_row(const table *t, const policy_image *image, const actor_evaluate_result
                far->relative_l2, discrete ? far->kl : far->action_l2);
     }
     printf("  %9zu\n", policy_encoded_size(image));
+    cli_returns_print_failed(result);
     (void)fflush(stdout);
 }
 

@@ -1,6 +1,7 @@
 #ifndef CLI_CLI_RETURNS_H
 #define CLI_CLI_RETURNS_H
 
+#include "actor/actor_evaluate.h"
 #include "policy/policy_format.h"
 #include "quantizer/quantizer_convert.h"
 #include "quantizer/quantizer_reservoir.h"
@@ -27,5 +28,7 @@ typedef struct cli_returns_request {
 // message, 128 + the signal's number.
 #define CLI_RETURNS_MEANS (POLICY_INT4 + 1)
 int cli_returns(const cli_returns_request *request, double means[CLI_RETURNS_MEANS]);
+// Below a row of a table: of how many episodes its return is not. Nothing where none failed.
+void cli_returns_print_failed(const actor_evaluate_result *result);
 
 #endif // CLI_CLI_RETURNS_H

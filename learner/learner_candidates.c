@@ -85,6 +85,7 @@ result_pool(learner_eval_result *all, const learner_eval_result *more)
     all->max = OCT_MAX(all->max, more->max);
     all->mean_length += (more->mean_length - all->mean_length) * m / (n + m);
     all->episodes += more->episodes;
+    all->failed += more->failed;
     for (int i = 0; i < OCT_METRICS_MAX; i++) {
         oct_metric_join(&all->metrics[i], &more->metrics[i]);
     }

@@ -62,14 +62,15 @@ learner_eval_part_give(learner_eval_part *part, uint64_t ticket, uint32_t evalua
 }
 
 void
-learner_eval_parts_answer(learner_eval_parts *parts, learner_eval_part *part, const float *returns,
-                          const uint32_t *lengths, const oct_metric *metrics)
+learner_eval_parts_answer(learner_eval_parts *parts, learner_eval_part *part,
+                          const learner_eval_answer *answer)
 {
-    if (metrics != NULL) {
-        memcpy(parts->metrics[part - parts->part], metrics, sizeof(*parts->metrics));
+    if (answer->metrics != NULL) {
+        memcpy(parts->metrics[part - parts->part], answer->metrics, sizeof(*parts->metrics));
     }
-    memcpy(parts->returns + part->first, returns, part->count * sizeof(*returns));
-    memcpy(parts->lengths + part->first, lengths, part->count * sizeof(*lengths));
+    memcpy(parts->returns + part->first, answer->returns, part->count * sizeof(*parts->returns));
+    memcpy(parts->lengths + part->first, answer->lengths, part->count * sizeof(*parts->lengths));
+    part->failed = answer->failed;
     part->answered = true;
     part->ticket = 0;
     part->episodes_done = part->count;
@@ -83,6 +84,16 @@ learner_eval_parts_metrics(const learner_eval_parts *parts, oct_metric out[OCT_M
             oct_metric_join(&out[k], &parts->metrics[i][k]);
         }
     }
+}
+
+uint64_t
+learner_eval_parts_failed(const learner_eval_parts *parts)
+{
+    uint64_t failed = 0;
+    for (uint32_t i = 0; i < parts->count; i++) {
+        failed += parts->part[i].failed;
+    }
+    return failed;
 }
 
 bool

@@ -25,7 +25,17 @@ typedef struct learner_eval_part {
     uint64_t advanced_ns; // when it was given, or its steps last grew
     uint64_t env_steps;   // as the evaluator last said
     uint32_t episodes_done;
+    uint64_t failed; // as answered
 } learner_eval_part;
+
+// What an evaluator answers.
+typedef struct learner_eval_answer {
+    uint32_t episodes;
+    const float *returns;      // [episodes]
+    const uint32_t *lengths;   // [episodes]
+    const oct_metric *metrics; // [OCT_METRICS_MAX] that the environment measured; NULL: not known
+    uint64_t failed;           // further episodes, in which the environment failed
+} learner_eval_answer;
 
 typedef struct learner_eval_parts {
     uint32_t episodes;
@@ -45,12 +55,12 @@ void learner_eval_parts_end(learner_eval_parts *parts); // also when there is no
 learner_eval_part *learner_eval_parts_open(learner_eval_parts *parts);
 void learner_eval_part_give(learner_eval_part *part, uint64_t ticket, uint32_t evaluator,
                             uint64_t now_ns);
-// Takes a part's episodes: part->count of them, and what was measured in them (NULL: not known).
+// Takes a part's episodes: part->count of them.
 void learner_eval_parts_answer(learner_eval_parts *parts, learner_eval_part *part,
-                               const float *returns, const uint32_t *lengths,
-                               const oct_metric *metrics);
+                               const learner_eval_answer *answer);
 // What was measured in all parts together, in their order whoever answered first.
 void learner_eval_parts_metrics(const learner_eval_parts *parts, oct_metric out[OCT_METRICS_MAX]);
+uint64_t learner_eval_parts_failed(const learner_eval_parts *parts);
 bool learner_eval_parts_complete(const learner_eval_parts *parts);
 uint32_t learner_eval_parts_done(const learner_eval_parts *parts); // episodes, as far as is known
 

@@ -640,6 +640,7 @@ evaluation_result(const struct evaluation *evaluation)
         .min = spread.min,
         .max = spread.max,
         .mean_length = oct_spread_mean_u32(parts->lengths, parts->episodes),
+        .failed = learner_eval_parts_failed(parts),
     };
     learner_eval_parts_metrics(parts, result.metrics);
     return result;
@@ -678,17 +679,15 @@ are_finite(const float *numbers, uint32_t count)
 
 oct_err
 learner_evals_report(learner_evals *evals, uint32_t evaluator, uint64_t ticket, uint64_t version,
-                     uint32_t episode_count, const float *episode_return,
-                     const uint32_t *episode_length, const oct_metric *metrics,
-                     learner_eval_result *out)
+                     const learner_eval_answer *answer, learner_eval_result *out)
 {
     struct evaluation *evaluation;
     learner_eval_part *part;
     OCT_TRY(part_given(evals, evaluator, ticket, version, &part, &evaluation));
-    if (episode_count != part->count || !are_finite(episode_return, episode_count)) {
+    if (answer->episodes != part->count || !are_finite(answer->returns, answer->episodes)) {
         return OCT_EPROTO;
     }
-    learner_eval_parts_answer(&evaluation->parts, part, episode_return, episode_length, metrics);
+    learner_eval_parts_answer(&evaluation->parts, part, answer);
     if (!learner_eval_parts_complete(&evaluation->parts)) {
         return OCT_EAGAIN;
     }

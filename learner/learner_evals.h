@@ -5,6 +5,7 @@
 #include "common/oct_config.h"
 #include "common/oct_metric.h"
 #include "learner/learner_curve.h"
+#include "learner/learner_eval_parts.h"
 #include "quantizer/quantizer_stage.h"
 
 // Which policy version is evaluated when, and which one is best. Four stages, each on fresh seeds:
@@ -47,6 +48,7 @@ typedef struct learner_eval_result {
     uint32_t episodes;  // 0: nothing is known, the numbers are NaN
     double mean, std, min, max;
     double mean_length;
+    uint64_t failed;                     // further episodes, in which the environment failed
     oct_metric metrics[OCT_METRICS_MAX]; // what the environment itself measured
 } learner_eval_result;
 
@@ -144,15 +146,12 @@ void learner_evals_final(const learner_evals *evals, uint64_t *played, uint64_t 
 // The longest time that an evaluator which has an order has made no step of it. 0: none has one.
 double learner_evals_quiet_s(const learner_evals *evals, uint64_t now_ns);
 // An answer. A ticket is good for the evaluator that it was given to, and for the version that it
-// was given for. metrics[OCT_METRICS_MAX]: what the environment itself measured in these episodes;
-// NULL: that is not known. OCT_EAGAIN: taken, but other parts of this evaluation are still being
+// was given for. OCT_EAGAIN: taken, but other parts of this evaluation are still being
 // played, out is as it was. OCT_ENOTFOUND: no such ticket, or late, or of a learner that died;
 // OCT_EINVAL: it was given to another; OCT_EPROTO: not the episodes that were asked for, or returns
 // that are not finite.
 OCT_CHECKED oct_err learner_evals_report(learner_evals *evals, uint32_t evaluator, uint64_t ticket,
-                                         uint64_t version, uint32_t episode_count,
-                                         const float *episode_return,
-                                         const uint32_t *episode_length, const oct_metric *metrics,
+                                         uint64_t version, const learner_eval_answer *answer,
                                          learner_eval_result *out);
 // The evaluator could not play it (its environment fails): the version is given up. stage gets
 // which kind of evaluation it was. OCT_ENOTFOUND, OCT_EINVAL as above.

@@ -271,6 +271,42 @@ evaluation_read(oct_reader *reader, const policies *all, struct evaluation *out,
     return parts_read(reader, &out->parts, now_ns);
 }
 
+// ---- what belongs to results, then to parts of evaluations that are played, in this order
+
+#define RESULTS (3 + LEARNER_CANDIDATES_MAX + LEARNER_CANDIDATES_WAITING)
+#define BLOCKS  (RESULTS + LEARNER_EVALUATIONS_MAX * LEARNER_EVAL_PARTS_MAX)
+
+// Of one result or part.
+typedef struct block {
+    oct_metric *metrics;
+    uint64_t *failed;
+    uint32_t episodes; // at most
+} block;
+
+static uint32_t
+blocks_collect(learner_evals *evals, block blocks[BLOCKS])
+{
+    learner_eval_result *results[RESULTS] = {&evals->last, &evals->result, &evals->screened.result};
+    uint32_t count = 3;
+    for (int i = 0; i < LEARNER_CANDIDATES_MAX; i++) {
+        results[count++] = &evals->candidates.item[i].result;
+    }
+    for (int i = 0; i < LEARNER_CANDIDATES_WAITING; i++) {
+        results[count++] = &evals->candidates.waiting[i].result;
+    }
+    for (uint32_t i = 0; i < RESULTS; i++) {
+        blocks[i] = (block){results[i]->metrics, &results[i]->failed, results[i]->episodes};
+    }
+    for (int e = 0; e < LEARNER_EVALUATIONS_MAX; e++) {
+        learner_eval_parts *parts = &evals->evaluation[e].parts;
+        for (uint32_t i = 0; i < parts->count; i++) {
+            learner_eval_part *part = &parts->part[i];
+            blocks[count++] = (block){parts->metrics[i], &part->failed, part->count};
+        }
+    }
+    return count;
+}
+
 // ---- all
 
 static void
@@ -320,6 +356,11 @@ learner_evals_write(const learner_evals *evals, oct_writer *writer)
     }
     oct_write_u64(writer, evals->episodes);
     oct_write_u64(writer, evals->final_episodes);
+    block blocks[BLOCKS];
+    uint32_t count = blocks_collect((learner_evals *)(uintptr_t)evals, blocks);
+    for (uint32_t i = 0; i < count; i++) {
+        oct_write_u64(writer, *blocks[i].failed);
+    }
 }
 
 // What a checkpoint of before versions waited ends without.
@@ -336,6 +377,17 @@ waiting_read(oct_reader *reader, const policies *all, learner_evals *out)
     out->episodes = oct_read_u64(reader);
     out->final_episodes = oct_read_u64(reader);
     return OCT_OK;
+}
+
+// What a checkpoint of before failed episodes were counted ends without.
+static void
+failed_read(oct_reader *reader, learner_evals *out)
+{
+    block blocks[BLOCKS];
+    uint32_t count = blocks_collect(out, blocks);
+    for (uint32_t i = 0; i < count; i++) {
+        *blocks[i].failed = oct_read_u64(reader);
+    }
 }
 
 static oct_err
@@ -363,6 +415,9 @@ state_read(learner_evals *out, oct_reader *reader, policies *all, uint64_t now_n
     if (reader->left > 0) {
         OCT_TRY(waiting_read(reader, all, out));
     }
+    if (reader->left > 0) {
+        failed_read(reader, out);
+    }
     return reader->failed || reader->left > 0 ? OCT_EPROTO : OCT_OK;
 }
 
@@ -385,40 +440,7 @@ learner_evals_read(learner_evals *evals, oct_reader *reader, uint64_t now_ns)
     return err;
 }
 
-// ---- what the environment measured: names, then what results and parts have of each, in this
-// order
-
-#define RESULTS (3 + LEARNER_CANDIDATES_MAX + LEARNER_CANDIDATES_WAITING)
-#define BLOCKS  (RESULTS + LEARNER_EVALUATIONS_MAX * LEARNER_EVAL_PARTS_MAX)
-
-// Metrics of one result or part, over at most so many episodes.
-typedef struct block {
-    oct_metric *metrics;
-    uint32_t episodes;
-} block;
-
-static uint32_t
-blocks_collect(learner_evals *evals, block blocks[BLOCKS])
-{
-    learner_eval_result *results[RESULTS] = {&evals->last, &evals->result, &evals->screened.result};
-    uint32_t count = 3;
-    for (int i = 0; i < LEARNER_CANDIDATES_MAX; i++) {
-        results[count++] = &evals->candidates.item[i].result;
-    }
-    for (int i = 0; i < LEARNER_CANDIDATES_WAITING; i++) {
-        results[count++] = &evals->candidates.waiting[i].result;
-    }
-    for (uint32_t i = 0; i < RESULTS; i++) {
-        blocks[i] = (block){results[i]->metrics, results[i]->episodes};
-    }
-    for (int e = 0; e < LEARNER_EVALUATIONS_MAX; e++) {
-        learner_eval_parts *parts = &evals->evaluation[e].parts;
-        for (uint32_t i = 0; i < parts->count; i++) {
-            blocks[count++] = (block){parts->metrics[i], parts->part[i].count};
-        }
-    }
-    return count;
-}
+// ---- what the environment measured: names, then what blocks have of each
 
 void
 learner_evals_write_metrics(const learner_evals *evals, const oct_metric_names *names,

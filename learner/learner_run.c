@@ -377,15 +377,33 @@ metrics_of(const learner_run *run, const wire_report *report, oct_metric out[OCT
     }
 }
 
+static double
+stat_of(const wire_report *report, const char *name)
+{
+    for (uint32_t i = 0; i < report->stat_count; i++) {
+        if (strcmp(report->stat_name[i], name) == 0) {
+            return report->stat_value[i];
+        }
+    }
+    return 0;
+}
+
 static oct_err
 evaluation_take(learner_run *run, const wire_report *report)
 {
     learner_eval_result result;
     oct_metric metrics[OCT_METRICS_MAX] = {0};
     metrics_of(run, report, metrics);
-    oct_err err = learner_evals_report(
-        run->evals, report->actor_id, report->ticket, report->policy_version, report->episode_count,
-        report->episode_return, report->episode_length, metrics, &result);
+    double failed = stat_of(report, "evaluation_failed");
+    const learner_eval_answer answer = {
+        .episodes = report->episode_count,
+        .returns = report->episode_return,
+        .lengths = report->episode_length,
+        .metrics = metrics,
+        .failed = failed > 0 ? (uint64_t)failed : 0,
+    };
+    oct_err err = learner_evals_report(run->evals, report->actor_id, report->ticket,
+                                       report->policy_version, &answer, &result);
     if (err == OCT_OK || err == OCT_EAGAIN) {
         run->final_begin_ns = oct_clock_ns(); // an evaluator is at work
     }
@@ -397,26 +415,15 @@ evaluation_take(learner_run *run, const wire_report *report)
         learner_report_row(run, true); // each has its own: nothing else happens any more
     }
     oct_log(result.stage == LEARNER_EVAL_SCREEN ? OCT_LOG_DEBUG : OCT_LOG_NOTICE, "LEARNER-EVAL",
-            "stage=%s version=%" PRIu64 " episodes=%u mean=%.2f std=%.2f",
+            "stage=%s version=%" PRIu64 " episodes=%u mean=%.2f std=%.2f failed=%" PRIu64,
             learner_eval_stage_name[result.stage], result.version, result.episodes, result.mean,
-            result.std);
+            result.std, result.failed);
     bool is_solved =
         result.stage == LEARNER_EVAL_CONFIRM && result.mean >= run->config->run.stop_at_return;
     if (is_solved && run->phase == LEARNER_TRAINING) {
         run->pace->finish(run, LEARNER_END_SOLVED);
     }
     return OCT_OK;
-}
-
-static double
-stat_of(const wire_report *report, const char *name)
-{
-    for (uint32_t i = 0; i < report->stat_count; i++) {
-        if (strcmp(report->stat_name[i], name) == 0) {
-            return report->stat_value[i];
-        }
-    }
-    return 0;
 }
 
 static void

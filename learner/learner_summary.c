@@ -52,6 +52,7 @@ evaluation_json(const learner_summary *summary, const learner_eval_result *resul
     set_number(object, "min", result->min);
     set_number(object, "max", result->max);
     set_count(object, "episodes", result->episodes);
+    set_count(object, "failed_episodes", result->failed);
     set_number(object, "mean_length", result->mean_length);
     set_count(object, "policy_version", result->version);
     (void)json_object_set_new(object, "metrics", metrics_json(result, summary->metrics));

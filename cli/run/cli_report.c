@@ -355,6 +355,14 @@ print_return(FILE *out, const json_t *summary, const cli_report_outcome *outcome
             is_saved ? cli_text_plain(precision, SIZE_MAX).text : "of a policy that was not saved",
             is_saved ? " policy" : "",
             chose_it ? "; the policy was chosen on them, so the mean is biased upwards" : "");
+    double failed = number_of(result, "failed_episodes", 0);
+    if (failed > 0) {
+        fprintf(
+            out,
+            "  failed     %.0f further episode%s, played again: the return is of those that did "
+            "not fail (log/evaluator.log)\n",
+            failed, failed == 1 ? "" : "s");
+    }
 }
 
 // What the environment itself measured of the policy that ships, as octet eval prints it.

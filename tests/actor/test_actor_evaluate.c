@@ -168,6 +168,8 @@ test_evaluate_plays_a_failed_episode_again(void **state)
     (void)state;
     actor_evaluate_result result;
     T_OK(evaluate_odd("length=6,nan_at=3,nan_once=1", 4, 2, &result));
+    assert_int_equal(result.failed, 2);
+    assert_string_equal(result.failure, "environment 1: the reward is not finite");
     for (int i = 0; i < 4; i++) {
         T_NEAR(returns[i], return_of(6), 0, 1e-6);
         assert_int_equal(lengths[i], 6);
@@ -181,6 +183,8 @@ test_evaluate_begins_though_an_environment_cannot(void **state)
     (void)state;
     actor_evaluate_result result;
     T_OK(evaluate_odd("length=6,shut=3", 4, 2, &result));
+    assert_int_equal(result.failed, 0); // there was no episode
+    assert_string_equal(result.failure, "");
     for (int i = 0; i < 4; i++) {
         T_NEAR(returns[i], return_of(6), 0, 1e-6);
     }

@@ -365,6 +365,7 @@ class WrongInput(Case):
         self.assertIn("return       10.00 ± 0.00 over 100 episodes", out)
         self.assertIn("length       20.0 steps", out)
         self.assertNotIn("  metric ", out)
+        self.assertNotIn("  failed ", out)
 
     def test_eval_prints_what_the_environment_measures(self):
         policy = pathlib.Path(__file__).resolve().parents[1] / "data/policy/atoms_int8.oct"
@@ -373,6 +374,13 @@ class WrongInput(Case):
         self.assertIn("  metric       all steps: 10\n"
                       "  metric       steps_of_0: 10, measured in 3 of the episodes\n"
                       "  metric       never: not measured\n", out)
+
+    def test_eval_tells_of_the_episodes_that_failed(self):
+        policy = pathlib.Path(__file__).resolve().parents[1] / "data/policy/atoms_int8.oct"
+        out, _ = self.octet("eval", str(policy), "--env", str(PLUGINS / "shape.so"),
+                            "--options", "obs=6,obs_dtype=3,n=3,fails=7", "--episodes", "10", "--envs", "4")
+        self.assertRegex(out, r"return       10\.00 ± 0\.00 over 10 episodes .*\n  failed       7 further episodes, "
+                              r"played again \(environment \d: the reward is not finite\)\n  length       20\.0 steps\n")
 
     def test_eval_of_an_environment_that_ends_the_process(self):
         policy = str(pathlib.Path(__file__).resolve().parents[1] / "data/policy/atoms_int8.oct")

@@ -521,6 +521,21 @@ def test_a_run_shows_what_its_environment_measures():
         assert cells == {("10", "10", "")}, cells
 
 
+def test_a_run_tells_of_the_episodes_that_failed():
+    """Its return is of the others: three of each evaluation were played again."""
+    with scratch() as folder:
+        run = folder / "run"
+        text = finish(train(run, "--set", f"env.id={BUILD}/tests/envs/shape.so", "--set", "env.options=obs=4,n=2,length=10,fails=3",
+                            "--set", "run.env_steps=5000", "--set", "run.stop_at_return=none"), run)
+        assert summary(run)["return"]["failed_episodes"] == 3, summary(run)
+        assert re.search(r"^  return     5\.00 ± 0\.00 over .*\n  failed     3 further episodes, played again", text, re.M), text
+        told = [line for line in (run / "log/evaluator.log").read_text().splitlines() if "ACTOR-ENV-UNSOUND" in line]
+        assert len(told) == 1 and "the reward is not finite; such episodes are played again" in told[0], told
+        for command, rows in ((["quantize", run], 5), (["distill", run, "--hidden", "8", "--out", folder / "small.oct"], 2)):
+            text = subprocess.run([OCTET, *command, "--episodes", "10"], capture_output=True, text=True, check=True).stdout
+            assert len(re.findall(r"^ +3 further episodes failed, played again \(environment \d: ", text, re.M)) == rows, text
+
+
 def test_two_runs_at_once():
     with scratch() as folder:
         runs = [folder / "a", folder / "b"]

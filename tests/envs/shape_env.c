@@ -10,6 +10,7 @@
  *   exit_at, abort_at    the call of step in which it ends the process; 0: none
  *   segv_at              or writes to an address that is not there
  *   claims               0: it has render, but does not claim it
+ *   fails                in so many episodes the reward of the second step is NaN
  *   metrics              so many numbers are measured: the steps, those of environment 0 alone,
  *                        and, under names as long as they may be, nothing */
 #include "octet/env.h"
@@ -20,11 +21,11 @@
 #include <string.h>
 
 enum { OBS, OBS_DTYPE, N, ACTIONS, DTYPE, LOW, HIGH, BOUNDS, LENGTH, LIMIT, THRESHOLD, SUMS };
-enum { CLAIMS = SUMS + 1, EXIT_AT, ABORT_AT, SEGV_AT, METRICS, OPTIONS };
+enum { CLAIMS = SUMS + 1, EXIT_AT, ABORT_AT, SEGV_AT, METRICS, FAILS, OPTIONS };
 
 static const char *const names[OPTIONS] = {
-    "obs",   "obs_dtype", "n",    "actions", "dtype",   "low",      "high",    "bounds", "length",
-    "limit", "threshold", "sums", "claims",  "exit_at", "abort_at", "segv_at", "metrics"};
+    "obs",   "obs_dtype", "n",    "actions", "dtype",   "low",      "high",    "bounds",  "length",
+    "limit", "threshold", "sums", "claims",  "exit_at", "abort_at", "segv_at", "metrics", "fails"};
 
 #define METRICS_MAX 64
 
@@ -213,6 +214,10 @@ step(octet_env_handle *h, octet_env_io *io)
         io->reward[i] = flags == 0 ? 0.5f : 0;
         if (flags == 0) {
             h->steps[i]++;
+            if (h->steps[i] == 2 && h->options[FAILS] > 0) {
+                h->options[FAILS]--;
+                io->reward[i] = NAN;
+            }
             flags = h->steps[i] == (uint32_t)h->options[LENGTH] ? end(h, io, i) : 0;
         }
         io->flags[i] = (uint8_t)flags;

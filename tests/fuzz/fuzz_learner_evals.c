@@ -61,8 +61,9 @@ answer(learner_evals *evals, uint32_t evaluator, const learner_eval_order *order
         returns[k] = mean + (float)k;
         lengths[k] = 10 + k;
     }
-    oct_err err = learner_evals_report(evals, evaluator, order->ticket, order->publication->version,
-                                       order->episodes, returns, lengths, metrics, &result);
+    oct_err err = learner_evals_report(
+        evals, evaluator, order->ticket, order->publication->version,
+        &(learner_eval_answer){order->episodes, returns, lengths, metrics, 0}, &result);
     OCT_ASSERT(err == OCT_OK || err == OCT_EAGAIN);
 }
 

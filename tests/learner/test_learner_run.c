@@ -98,6 +98,7 @@ metrics_reported(learner_run *run, const char *const *names, const double *sums,
     uint32_t lengths[8] = {1, 1, 1, 1, 1, 1, 1, 1};
     learner_eval_order order;
     T_OK(learner_run_order(run, evaluator->id, &order));
+    static const char *const stats[] = {"evaluation_failed"};
     wire_report message = {.actor_id = evaluator->id,
                            .session = evaluator->session,
                            .report_sequence = 1,
@@ -106,6 +107,9 @@ metrics_reported(learner_run *run, const char *const *names, const double *sums,
                            .episode_count = order.episodes,
                            .episode_return = returns,
                            .episode_length = lengths,
+                           .stat_count = 1,
+                           .stat_name = stats,
+                           .stat_value = (double[]){12},
                            .metric_count = count,
                            .metric_name = names,
                            .metric_sum = sums,
@@ -141,6 +145,8 @@ test_run_shows_what_the_environment_measures(void **state)
         assert_int_equal(json_object_size(measured), 2);
         assert_true(json_is_null(json_object_get(measured, "success rate")));
         T_NEAR(json_number_value(json_object_get(measured, "laps")), 3, 0, 0);
+        const json_t *result = json_object_get(root, "return");
+        assert_int_equal(json_integer_value(json_object_get(result, "failed_episodes")), 12);
         json_decref(root);
         run = run_begin(true);
         T_OK(learner_run_join(run, &good_env, reason, sizeof(reason)));

@@ -111,6 +111,7 @@ test_summary_has_its_keys(void **state)
                                            .std = 2,
                                            .min = 1,
                                            .max = 500,
+                                           .failed = 12,
                                            .metrics = {{25, 100}}};
     summary.last_result = (learner_eval_result){.version = 9, .episodes = 100, .mean = 12};
     summary.screens = 10;
@@ -126,6 +127,7 @@ test_summary_has_its_keys(void **state)
     const json_t *result = json_object_get(root, "return");
     T_NEAR(number(result, "mean"), 480, 0, 0);
     T_NEAR(number(result, "policy_version"), 8, 0, 0);
+    T_NEAR(number(result, "failed_episodes"), 12, 0, 0);
     const json_t *measured = json_object_get(result, "metrics");
     T_NEAR(number(measured, "success rate"), 0.25, 0, 0);
     assert_true(json_is_null(json_object_get(measured, "laps"))); // in no episode
