@@ -507,6 +507,8 @@ head_write(const writer *w, const char *math)
                   w->upper, w->name, w->upper);
     // 16: of a compiler that has _Float16 (gcc with -march=native on a processor with AVX512-FP16):
     // what is wider than that is computed in its own type, as 0 says.
+    // no-tree-slp-vectorize: in spite of fp-contract=off that pass of gcc fuses where a product has
+    // a constant added and the next one has it subtracted (biases of a last layer).
     (void)fputs("#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || \\\n"
                 "    defined(__RECIPROCAL_MATH__) || \\\n"
                 "    (FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 16) || \\\n"
@@ -515,7 +517,7 @@ head_write(const writer *w, const char *math)
                 "#endif\n"
                 "#if defined(__GNUC__) && !defined(__clang__)\n"
                 "#pragma GCC push_options\n"
-                "#pragma GCC optimize(\"fp-contract=off\")\n"
+                "#pragma GCC optimize(\"fp-contract=off\", \"no-tree-slp-vectorize\")\n"
                 "#else\n"
                 "#pragma STDC FP_CONTRACT OFF\n"
                 "#endif\n",

@@ -33,8 +33,9 @@ typedef struct export_case {
     bool per_tensor;
     bool layer_norm;
     bool normalise;
-    bool published; // as the learner publishes it: scaled by what was observed, centred
-    bool extreme;   // the sums of its first layer are as large as codes can make them
+    bool published;   // as the learner publishes it: scaled by what was observed, centred
+    bool extreme;     // the sums of its first layer are as large as codes can make them
+    bool alternating; // the biases of its last layer change their sign from output to output
     policy_activation activation;
     policy_dtype obs;
     policy_head head;
@@ -86,6 +87,7 @@ static const export_case cases[] = {
      .widths = {9, 40, 10}},
     {"gauss32", POLICY_FP32, .activation = POLICY_RELU, .head = POLICY_HEAD_GAUSSIAN,
      .widths = {3, 20, 4}},
+    {"signs8", POLICY_INT8, .alternating = true, .activation = POLICY_ELU, .widths = {5, 9, 4}},
 };
 
 static bool
@@ -319,6 +321,10 @@ main(int argc, char **argv)
                                : random_image(&spec, cases[i].precision, cases[i].per_tensor, &rng);
         for (uint32_t k = 0; cases[i].extreme && k < policy_layer_weights(spec.layers); k++) {
             image->codes[0][k] = k / spec.obs_count % 4 < 2 ? 127 : -127;
+        }
+        float *last_bias = image->bias[spec.layer_count - 1];
+        for (uint32_t j = 0; cases[i].alternating && j < policy_spec_outputs(&spec); j++) {
+            last_bias[j] = j % 2 == 0 ? 0.5f : -0.5f;
         }
         fprintf(list, "%s %s %s\n", cases[i].name, policy_precision_name(cases[i].precision),
                 cases[i].obs == POLICY_U8 ? "u8" : "f32");

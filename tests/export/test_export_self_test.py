@@ -16,8 +16,8 @@ import unittest
 
 CASES = None
 LIMIT_S = 60
-# Integers and floats, both kinds of actions, bytes, and draws.
-NAMES = ["pole8", "walker4", "bytes8", "gauss32"]
+# Integers and floats, both kinds of actions, bytes, draws, and biases whose signs alternate.
+NAMES = ["pole8", "walker4", "bytes8", "gauss32", "signs8"]
 PROGRAM = """#include <fenv.h>
 #include <math.h>
 #include <stdio.h>
