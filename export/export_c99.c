@@ -510,7 +510,7 @@ head_write(const writer *w, const char *math)
     // no-tree-slp-vectorize: in spite of fp-contract=off that pass of gcc fuses where a product has
     // a constant added and the next one has it subtracted (biases of a last layer).
     (void)fputs("#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || \\\n"
-                "    defined(__RECIPROCAL_MATH__) || \\\n"
+                "    defined(__RECIPROCAL_MATH__) || defined(__NO_SIGNED_ZEROS__) || \\\n"
                 "    (FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 16) || \\\n"
                 "    (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)\n"
                 "#error \"floats must be computed as written, in single precision\"\n"

@@ -151,7 +151,7 @@ class Export(Case):
         source = self.home / "a.c"
         source.write_text(f'#include "{CASES}/pole4.h"\n')
         cases = [("-O2", False), ("-ffast-math", True), ("-ffinite-math-only", True),
-                 ("-funsafe-math-optimizations", True), ("-freciprocal-math", True)]
+                 ("-funsafe-math-optimizations", True), ("-freciprocal-math", True), ("-fno-signed-zeros", True)]
         if platform.machine() == "x86_64":
             # _Float16 in its own type is no reason (FLT_EVAL_METHOD is 16); the 387's registers are.
             cases += [("-mavx512fp16", False), ("-mfpmath=387", True)]
