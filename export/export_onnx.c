@@ -292,21 +292,30 @@ products(const onnx *o, const policy_layer *layer, const char *x, const char *we
     return reshape(o, transpose(o, op2(o, "Conv", x, weights), last), places, 3);
 }
 
+// policy_round, as floats: INT32_MIN for NaN and what is out of range.
+static const char *
+round_of(const onnx *o, const char *v)
+{
+    const char *is_in_range = op2(o, "Less", op1(o, "Abs", v), constant(o, 0x1p22f));
+    return op3(o, "Where", is_in_range, op1(o, "Round", v), constant(o, -0x1p31f));
+}
+
 // policy_affine_of and row_quantize, then the sums of products of integers.
 static const char *
 products_integer(const onnx *o, uint32_t l, const char *x)
 {
     const policy_layer *layer = &o->image->spec.layers[l];
-    const char *lo = op2(o, "Min", reduce(o, "ReduceMin", x, 1), o->zero);
-    const char *hi = op2(o, "Max", reduce(o, "ReduceMax", x, 1), o->zero);
+    const char *numbers = op3(o, "Where", op1(o, "IsNaN", x), o->zero, x);
+    const char *lo = op2(o, "Min", reduce(o, "ReduceMin", numbers, 1), o->zero);
+    const char *hi = op2(o, "Max", reduce(o, "ReduceMax", numbers, 1), o->zero);
     const char *range = op2(o, "Min", op2(o, "Sub", hi, lo), constant(o, POLICY_RANGE_MAX));
     const char *none = op2(o, "Less", range, constant(o, POLICY_RANGE_MIN));
     const char *safe = op3(o, "Where", none, o->one, range);
     const char *inverse = op3(o, "Where", none, o->zero, op2(o, "Div", o->codes_max, safe));
     const char *scale = op3(o, "Where", none, o->zero, op2(o, "Div", safe, o->codes_max));
-    const char *zero_point = op1(o, "Round", op2(o, "Mul", op1(o, "Neg", lo), inverse));
+    const char *zero_point = round_of(o, op2(o, "Mul", op1(o, "Neg", lo), inverse));
     zero_point = op3(o, "Clip", zero_point, o->zero, o->codes_max);
-    const char *codes = op1(o, "Round", op2(o, "Mul", x, inverse));
+    const char *codes = round_of(o, op2(o, "Mul", x, inverse));
     codes = op3(o, "Clip", op2(o, "Add", codes, zero_point), o->zero, o->codes_max);
     codes = dequantize(o, cast(o, codes, EXPORT_U8), EXPORT_U8);
     const char *weights = dequantize(o, code_weights(o, l), EXPORT_S8);

@@ -119,6 +119,7 @@ OPS = {
     "Gather": lambda _, x, index: x[index],
     "Greater": lambda _, a, b: a > b,
     "Identity": lambda _, x: x,
+    "IsNaN": lambda _, x: np.isnan(x),
     "Less": lambda _, a, b: a < b,
     "LessOrEqual": lambda _, a, b: a <= b,
     "MatMul": lambda _, a, b: a @ b,
