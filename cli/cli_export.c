@@ -123,6 +123,13 @@ file_write(const char *path, const void *bytes, size_t length)
     return 0;
 }
 
+static cli_plain_text
+environment_of(const policy_image *image)
+{
+    const char *env_id = image->spec.env_id;
+    return cli_text_plain(env_id[0] != '\0' ? env_id : "an unknown environment", SIZE_MAX);
+}
+
 static int
 write_c99(const policy_image *image, const export_options *options)
 {
@@ -136,8 +143,7 @@ write_c99(const policy_image *image, const export_options *options)
     int result = file_write(options->c99, text, length);
     if (result == 0) {
         fprintf(options->said, "%s: %s policy %s for %s\n", options->c99,
-                policy_precision_name(image->precision), options->name,
-                cli_text_plain(image->spec.env_id, SIZE_MAX).text);
+                policy_precision_name(image->precision), options->name, environment_of(image).text);
         fprintf(options->said, "  flash  %zu bytes of constants, and the code\n",
                 sizes.flash_bytes);
         fprintf(options->said, "  RAM    %zu bytes, one %s_work\n", sizes.ram_bytes, options->name);
@@ -156,8 +162,7 @@ write_onnx(const policy_image *image, const export_options *options)
     if (result == 0) {
         bool is_box = image->spec.action_kind == POLICY_BOX;
         fprintf(options->said, "%s: %s policy for %s, %zu bytes\n", options->onnx,
-                policy_precision_name(image->precision),
-                cli_text_plain(image->spec.env_id, SIZE_MAX).text, length);
+                policy_precision_name(image->precision), environment_of(image).text, length);
         fprintf(options->said, "  in   observation %s [batch][%u]\n",
                 image->spec.obs_dtype == POLICY_F32 ? "float32" : "uint8", image->spec.obs_count);
         fprintf(options->said, "  out  outputs float32 [batch][%u], action %s [batch]",

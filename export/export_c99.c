@@ -436,12 +436,18 @@ head_comment_write(const writer *w, const char *math)
     const policy_origin *origin = &w->image->origin;
     const policy_spec *spec = &w->image->spec;
     (void)fprintf(w->out, "// Policy %s for ", w->name);
-    comment_add(w->out, spec->env_id);
-    (void)fprintf(w->out, ", %s, version %" PRIu64 " of run %016" PRIx64 " (",
-                  policy_precision_name(w->image->precision), origin->version, origin->run_id);
-    comment_add(w->out, origin->run_name);
+    comment_add(w->out, spec->env_id[0] != '\0' ? spec->env_id : "an unknown environment");
+    (void)fprintf(w->out, ", %s, ", policy_precision_name(w->image->precision));
+    if (policy_origin_is_run(origin)) {
+        (void)fprintf(w->out, "version %" PRIu64 " of run %016" PRIx64 " (", origin->version,
+                      origin->run_id);
+        comment_add(w->out, origin->run_name);
+        (void)fprintf(w->out, ").\n");
+    } else {
+        (void)fprintf(w->out, "of no run of Octet.\n");
+    }
     (void)fprintf(w->out,
-                  ").\n// Made by octet export %s; make it anew rather than change it.\n//\n"
+                  "// Made by octet export %s; make it anew rather than change it.\n//\n"
                   "//     static %s_work work;   // %zu bytes; holds nothing between calls\n"
                   "//     %s observation[%u];\n",
                   OCTET_VERSION, w->name, w->sizes.ram_bytes, obs_type(spec), spec->obs_count);

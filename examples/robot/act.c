@@ -87,13 +87,14 @@ main(int argc, char **argv)
     }
     info.size = sizeof(info);
     (void)octet_policy_get_info(policy, &info);
+    const char *environment = info.env_id[0] != '\0' ? info.env_id : "an unknown environment";
     if (info.obs_dtype != OCTET_POLICY_F32 || info.obs_count != 4 ||
         info.action_kind != OCTET_POLICY_DISCRETE || info.action_count != 2) {
-        fprintf(stderr, "act: %s is for %s, not for a pole on a cart\n", argv[1], info.env_id);
+        fprintf(stderr, "act: %s is for %s, not for a pole on a cart\n", argv[1], environment);
         octet_policy_free(policy);
         return 1;
     }
-    printf("%s, version %lu, %s kernel\n", info.env_id, (unsigned long)info.version, info.isa);
+    printf("%s, version %lu, %s kernel\n", environment, (unsigned long)info.version, info.isa);
     printf("%d steps\n", balance(policy));
     octet_policy_free(policy);
     return 0;

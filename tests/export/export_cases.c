@@ -8,7 +8,8 @@
 //   FOLDER/cases.txt         NAME PRECISION f32|u8
 //   FOLDER/NAME.obs .out .act   the first rows as raw numbers
 //   FOLDER/NAME.oct          the policy file
-//   FOLDER/balance.oct       balances a pole on a cart; odd.oct has odd texts in it
+//   FOLDER/balance.oct       balances a pole on a cart; odd.oct has odd texts in it, and
+//                            imported.oct none, as if imported without an environment
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -277,6 +278,9 @@ balance_write(const char *folder)
     (void)snprintf(image->spec.env_id, POLICY_NAME_MAX, "ALE/Odd*/\\?\?/");
     (void)snprintf(image->origin.run_name, POLICY_NAME_MAX, "two\nlines\\");
     policy_write(image, folder, "odd");
+    image->spec.env_id[0] = '\0';
+    image->origin = (policy_origin){.eval_return = NAN};
+    policy_write(image, folder, "imported");
     policy_image_destroy(image);
 }
 

@@ -62,6 +62,13 @@ class Export(Case):
                       "  out  outputs float32 [batch][3], action float32 [batch][3]\n", done.stdout)
         self.assertEqual((self.home / "a.onnx").read_bytes(), (CASES / "brain16.onnx").read_bytes())
 
+    def test_an_imported_policy_has_neither_environment_nor_run(self):
+        done = octet("export", CASES / "imported.oct", "--c99", self.home / "a.h", "--onnx", self.home / "a.onnx")
+        self.assertIn("a.h: int8 policy policy for an unknown environment\n", done.stdout)
+        self.assertIn("a.onnx: int8 policy for an unknown environment, ", done.stdout)
+        self.assertEqual((self.home / "a.h").read_text().splitlines()[0],
+                         "// Policy policy for an unknown environment, int8, of no run of Octet.")
+
     def test_a_file_is_replaced_whole_and_nothing_is_left_beside_it(self):
         out = self.home / "p.h"
         out.write_text("old")
@@ -293,6 +300,9 @@ class Library(Case):
         done = subprocess.run([self.home / "act", CASES / "balance.oct"], capture_output=True,
                               text=True, check=True, timeout=LIMIT_S)
         self.assertIn("500 steps\n", done.stdout)
+        done = subprocess.run([self.home / "act", CASES / "imported.oct"], capture_output=True,
+                              text=True, check=True, timeout=LIMIT_S)
+        self.assertRegex(done.stdout, "^an unknown environment, version 0, .*\n500 steps\n$")
         other = subprocess.run([self.home / "act", CASES / "bytes8.oct"], capture_output=True,
                                text=True, check=False, timeout=LIMIT_S)
         self.assertEqual(other.returncode, 1)
