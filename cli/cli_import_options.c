@@ -106,8 +106,9 @@ parse_bounds(cli_import_options *options, const char *arg)
                        request->low[count] < request->high[count];
         if (!is_pair) {
             cli_usage_error(CLI_IMPORT,
-                            "--bounds is '%s'; allowed are pairs LOW:HIGH, separated by commas",
-                            arg);
+                            "--bounds is '%s'; allowed are up to %d pairs LOW:HIGH of finite "
+                            "numbers, LOW below HIGH, separated by commas",
+                            arg, POLICY_ACTIONS_MAX);
         }
         count++;
         if (*at++ == '\0') {

@@ -271,7 +271,7 @@ box_clipped(maker *m)
         }
         low = layers->clip_low != NULL ? fmax(low, layers->clip_low[i]) : low;
         high = layers->clip_low != NULL ? fmin(high, layers->clip_high[i]) : high;
-        if (!isfinite(low) || !isfinite(high) || !(low < high)) {
+        if (!isfinite(low) || !isfinite(high)) {
             return REFUSE(m, "action %u has bounds [%g, %g]; name finite ones by --bounds or --env",
                           i, low, high);
         }
@@ -354,12 +354,19 @@ bounds_compare(maker *m)
 
 // ---- the policy
 
+// The numbers of a policy as they are stored.
+typedef struct floats_state {
+    bool is_finite; // all that were given
+    bool fits;      // all that became floats
+} floats_state;
+
 static void
-floats_set(float *out, const double *from, size_t count, bool *is_finite)
+floats_set(float *out, const double *from, size_t count, floats_state *state)
 {
     for (size_t i = 0; i < count; i++) {
         out[i] = (float)from[i];
-        *is_finite = *is_finite && isfinite(out[i]);
+        state->is_finite = state->is_finite && isfinite(from[i]);
+        state->fits = state->fits && isfinite(out[i]);
     }
 }
 
@@ -378,27 +385,29 @@ image_make(maker *m)
     if (policy_image_create(&image, spec, POLICY_FP32) != OCT_OK) {
         return REFUSE(m, "its policy would be larger than %u MiB", POLICY_BYTES_MAX >> 20);
     }
-    bool is_finite = true;
+    floats_state state = {.is_finite = true, .fits = true};
     for (uint32_t l = 0; l < layers->count; l++) {
         const import_layer *from = &layers->list[l];
         uint32_t rows = policy_layer_rows(&from->layer);
-        floats_set(image->weights[l], from->weight, policy_layer_weights(&from->layer), &is_finite);
-        floats_set(image->bias[l], from->bias, rows, &is_finite);
+        floats_set(image->weights[l], from->weight, policy_layer_weights(&from->layer), &state);
+        floats_set(image->bias[l], from->bias, rows, &state);
         if (from->layer.layer_norm) {
-            floats_set(image->gain[l], from->gain, rows, &is_finite);
-            floats_set(image->offset[l], from->offset, rows, &is_finite);
+            floats_set(image->gain[l], from->gain, rows, &state);
+            floats_set(image->offset[l], from->offset, rows, &state);
         }
     }
     if (spec->normalise) {
-        floats_set(image->obs_mean, layers->mean, spec->obs_count, &is_finite);
-        floats_set(image->obs_inverse_std, layers->inverse, spec->obs_count, &is_finite);
+        floats_set(image->obs_mean, layers->mean, spec->obs_count, &state);
+        floats_set(image->obs_inverse_std, layers->inverse, spec->obs_count, &state);
     }
     if (image->deviation != NULL) {
-        floats_set(image->deviation, m->own_deviation, spec->action_count, &is_finite);
+        floats_set(image->deviation, m->own_deviation, spec->action_count, &state);
     }
-    if (!is_finite) {
+    if (!state.fits) {
         policy_image_destroy(image);
-        return REFUSE(m, "a weight of it is not finite");
+        return state.is_finite ? REFUSE(m, "a weight of it is too large for a float once the "
+                                           "scales of observations and actions are in it")
+                               : REFUSE(m, "a weight of it is not finite");
     }
     image->origin.eval_return = NAN;
     m->result->image = image;

@@ -181,8 +181,11 @@ policy_spec_check(const policy_spec *spec, char *reason, size_t reason_size)
         if (!isfinite(spec->action_low[i]) || !isfinite(spec->action_high[i]) ||
             !(spec->action_low[i] < spec->action_high[i]) ||
             !isfinite(spec->action_high[i] - spec->action_low[i])) {
-            return oct_refuse(reason, reason_size, "action %u has bounds [%g, %g]", i,
-                              (double)spec->action_low[i], (double)spec->action_high[i]);
+            return oct_refuse(
+                reason, reason_size,
+                "action %u has bounds [%g, %g]; allowed are finite numbers, the first "
+                "below the second, with a finite difference",
+                i, (double)spec->action_low[i], (double)spec->action_high[i]);
         }
     }
     OCT_TRY(check_layers(spec, reason, reason_size));
