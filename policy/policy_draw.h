@@ -20,10 +20,11 @@
 // 2^32, k of 31 bits, with the sign of the 32nd: |it| <= 6.24, relative error below 1e-6.
 // Log-probabilities of a Gaussian are those of the number that was kept: z = (y - mean) / s.
 // Errors against double of the same inputs: tests/policy/test_policy_sample.c has the bounds.
+// POLICY_LN_2: an exported header has its own name in place of POLICY, and M_LN2 is one of math.h.
 
 #define POLICY_LOG_STD_MIN  -20.0f
 #define POLICY_LOG_STD_MAX  2.0f
-#define POLICY_LN2          0x1.62e430p-1f
+#define POLICY_LN_2         0x1.62e430p-1f
 #define POLICY_LOG_SQRT_2PI 0x1.d67f1cp-1f // log(2 pi) / 2
 
 typedef struct policy_rng {
@@ -128,7 +129,7 @@ static inline float
 policy_log_squash(float u)
 {
     float a = u < 0.0f ? -u : u;
-    return 2.0f * ((POLICY_LN2 - a) - policy_log(1.0f + policy_exp(-2.0f * a)));
+    return 2.0f * ((POLICY_LN_2 - a) - policy_log(1.0f + policy_exp(-2.0f * a)));
 }
 
 #endif // POLICY_POLICY_DRAW_H

@@ -144,6 +144,12 @@ class Export(Case):
         octet("export", CASES / "gauss8.oct", "--name", "gauss8", "--c99", out)
         self.assertNotIn("sample", out.read_text())
 
+    def test_macros_are_none_of_the_c_library(self):
+        octet("export", CASES / "squash8.oct", "--name", "M", "--sampling", "--c99", self.home / "m.h")
+        (self.home / "m.c").write_text('#include <math.h>\n#include "m.h"\n')
+        subprocess.run(["cc", "-std=gnu99", "-Wall", "-Wextra", "-Werror", "-c", "m.c"], cwd=self.home, check=True,
+                       timeout=LIMIT_S)
+
     def test_texts_of_the_policy_cannot_leave_their_comment(self):
         octet("export", CASES / "odd.oct", "--c99", self.home / "odd.h")
         head = (self.home / "odd.h").read_text().splitlines()[0]
