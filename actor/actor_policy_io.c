@@ -43,9 +43,7 @@ image_pack(actor_io *io, const policy_image *image)
     policy_net *net;
     oct_err err = policy_net_create(&net, image, POLICY_ISA_BEST);
     if (err != OCT_OK) {
-        oct_log_error("ACTOR-ISA",
-                      "no kernel for this policy: %s (OCTET_ISA: " POLICY_ISA_NAMES ")",
-                      oct_strerror(err));
+        oct_log_error("ACTOR-ISA", "no kernel for this policy: %s", policy_isa_refused().text);
         actor_io_fail(io, ACTOR_EXIT_FAILED);
         return NULL;
     }

@@ -81,9 +81,8 @@ against(const policy_image *image, const policy_image *fp32, const cli_against_o
         print_weights(image, fp32);
         print_divergence(image, options, &far);
     } else if (reason[0] == '\0') {
-        (void)snprintf(reason, reason_size,
-                       "cannot run policies here: %s (OCTET_ISA: " POLICY_ISA_NAMES ", or unset)",
-                       oct_strerror(err));
+        (void)snprintf(reason, reason_size, "cannot run policies here: %s",
+                       policy_isa_refused().text);
     }
     quantizer_reservoir_destroy(obs);
     return err;

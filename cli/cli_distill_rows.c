@@ -123,9 +123,8 @@ cli_distill_fresh(quantizer_reservoir *reservoir, uint32_t wanted, const policy_
     policy_net *net;
     oct_err err = policy_net_create(&net, acts, POLICY_ISA_BEST);
     if (err != OCT_OK) {
-        (void)snprintf(reason, reason_size,
-                       "cannot run policies here: %s (OCTET_ISA: " POLICY_ISA_NAMES ", or unset)",
-                       oct_strerror(err));
+        (void)snprintf(reason, reason_size, "cannot run policies here: %s",
+                       policy_isa_refused().text);
         return err;
     }
     watch w = {.reservoir = reservoir, .wanted = wanted};

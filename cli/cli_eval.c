@@ -259,9 +259,7 @@ evaluate(const policy_image *image, const eval_options *options, cli_video *vide
     char reason[REASON_BYTES] = "";
     oct_err err = policy_net_create(&net, image, POLICY_ISA_BEST);
     if (err != OCT_OK) {
-        cli_error("eval",
-                  "cannot run the policy here: %s (OCTET_ISA: " POLICY_ISA_NAMES ", or unset)",
-                  oct_strerror(err));
+        cli_error("eval", "cannot run the policy here: %s", policy_isa_refused().text);
         cli_video_abandon(video);
         return CLI_EXIT_FAILED;
     }

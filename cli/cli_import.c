@@ -313,9 +313,7 @@ convert(import_run *run)
         err = quantizer_probe(&run->report.far, run->image, run->fp32, rows, count);
     }
     if (err != OCT_OK) {
-        cli_error(CLI_IMPORT,
-                  "cannot run policies here: %s (OCTET_ISA: " POLICY_ISA_NAMES ", or unset)",
-                  oct_strerror(err));
+        cli_error(CLI_IMPORT, "cannot run policies here: %s", policy_isa_refused().text);
     }
     return err == OCT_OK;
 }

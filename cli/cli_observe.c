@@ -19,9 +19,8 @@ cli_observe(quantizer_reservoir *reservoir, const policy_image *fp32, const char
     policy_net *net;
     oct_err err = policy_net_create(&net, fp32, POLICY_ISA_BEST);
     if (err != OCT_OK) {
-        (void)snprintf(reason, reason_size,
-                       "cannot run policies here: %s (OCTET_ISA: " POLICY_ISA_NAMES ", or unset)",
-                       oct_strerror(err));
+        (void)snprintf(reason, reason_size, "cannot run policies here: %s",
+                       policy_isa_refused().text);
         return err;
     }
     actor_evaluate_request request = {

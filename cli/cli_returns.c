@@ -85,9 +85,8 @@ play(watch *w, const policy_image *image, actor_evaluate_result *result, char *r
     policy_net *net = NULL;
     oct_err err = policy_net_create(&net, image, POLICY_ISA_BEST);
     if (err != OCT_OK) {
-        (void)snprintf(reason, REASON_BYTES,
-                       "cannot run %s here: %s (OCTET_ISA: " POLICY_ISA_NAMES ", or unset)",
-                       w->precision, oct_strerror(err));
+        (void)snprintf(reason, REASON_BYTES, "cannot run %s here: %s", w->precision,
+                       policy_isa_refused().text);
         return err;
     }
     actor_evaluate_request wanted = {

@@ -116,9 +116,8 @@ distill_create(distill_student **out, const policy_image *teacher, const distill
     OCT_TRY(spec_make(&spec, &teacher->spec, options, reason, reason_size));
     oct_err err = policy_net_create(&net, teacher, POLICY_ISA_BEST);
     if (err != OCT_OK) {
-        (void)oct_refuse(reason, reason_size,
-                         "cannot run policies here: %s (OCTET_ISA: " POLICY_ISA_NAMES ", or unset)",
-                         oct_strerror(err));
+        (void)oct_refuse(reason, reason_size, "cannot run policies here: %s",
+                         policy_isa_refused().text);
         return err;
     }
     if (options->precision != POLICY_FP32) {

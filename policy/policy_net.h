@@ -22,9 +22,6 @@ typedef enum policy_isa {
     POLICY_ISA_NEON = 5,    // with the dot product (ARMv8.2)
 } policy_isa;
 
-// What OCTET_ISA may be, for messages to a person.
-#define POLICY_ISA_NAMES "ref, avx2, avxvnni, vnni, neon"
-
 // OCT_ENOTFOUND: this CPU (or build) lacks the asked instructions; OCT_EINVAL: OCTET_ISA names
 // none.
 OCT_CHECKED oct_err policy_net_create(policy_net **out, const policy_image *image, policy_isa isa);
@@ -36,6 +33,14 @@ policy_precision policy_net_precision(const policy_net *net);
 const float *policy_net_deviation(const policy_net *net);
 policy_isa policy_net_isa(const policy_net *net);
 const char *policy_isa_name(policy_isa isa);
+
+// Why an instruction set is not to be had, for a message to a person: the value of OCTET_ISA, and
+// what this CPU and build have. A value: for use within one call of printf.
+typedef struct policy_isa_reason {
+    char text[128];
+} policy_isa_reason;
+
+policy_isa_reason policy_isa_refused(void);
 
 // Work space for up to batch_max rows through nets of this spec.
 policy_scratch *policy_scratch_create(const policy_spec *spec, uint32_t batch_max);

@@ -46,9 +46,7 @@ policy_from_image(octet_policy **out, const policy_image *image, char *error, si
     oct_err err = policy_net_create(&net, image, POLICY_ISA_BEST);
     if (err != OCT_OK) {
         if (error_size > 0) {
-            (void)snprintf(error, error_size, "OCTET_ISA %s, allowed " POLICY_ISA_NAMES,
-                           err == OCT_EINVAL ? "names no instruction set"
-                                             : "asks for instructions that this CPU lacks");
+            (void)snprintf(error, error_size, "%s", policy_isa_refused().text);
         }
         return (int)err;
     }

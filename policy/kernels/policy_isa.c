@@ -2,6 +2,7 @@
 // runs.
 #include "policy/kernels/policy_kernels.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,4 +63,21 @@ policy_kernels_choose(const policy_kernels **out, policy_isa isa)
         }
     }
     return OCT_ENOTFOUND;
+}
+
+policy_isa_reason
+policy_isa_refused(void)
+{
+    policy_isa_reason reason;
+    const char *asked = getenv("OCTET_ISA");
+    int used = snprintf(reason.text, sizeof(reason.text), "OCTET_ISA is '%.32s'; allowed here are ",
+                        asked == NULL ? "" : asked);
+    for (size_t i = 0; i < OCT_COUNTOF(tables); i++) {
+        if (tables[i]->is_supported()) {
+            used += snprintf(reason.text + used, sizeof(reason.text) - (size_t)used, "%s, ",
+                             policy_isa_name(tables[i]->isa));
+        }
+    }
+    (void)snprintf(reason.text + used, sizeof(reason.text) - (size_t)used, "or unset");
+    return reason;
 }

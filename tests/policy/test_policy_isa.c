@@ -24,7 +24,6 @@ test_the_environment_names_every_instruction_set(void **state)
     for (size_t i = 0; i < OCT_COUNTOF(fastest_first); i++) {
         const policy_kernels *kernels = NULL;
         const char *name = policy_isa_name(fastest_first[i]);
-        assert_non_null(strstr(POLICY_ISA_NAMES, name));
         oct_err err = choose(&kernels, name, POLICY_ISA_BEST);
         if (err == OCT_OK) {
             assert_int_equal(kernels->isa, fastest_first[i]);
@@ -44,6 +43,30 @@ test_what_names_none_is_an_error_not_the_best(void **state)
         const policy_kernels *kernels = NULL;
         T_ERR(choose(&kernels, wrong[i], POLICY_ISA_BEST), OCT_EINVAL);
         assert_null(kernels);
+    }
+}
+
+static void
+test_a_refusal_names_what_was_asked_and_what_this_cpu_has(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i <= OCT_COUNTOF(fastest_first); i++) {
+        const char *name =
+            i < OCT_COUNTOF(fastest_first) ? policy_isa_name(fastest_first[i]) : "mmx";
+        char asked[64];
+        const policy_kernels *kernels;
+        (void)snprintf(asked, sizeof(asked), "OCTET_ISA is '%s'; allowed here are ", name);
+        assert_int_equal(setenv("OCTET_ISA", name, 1), 0);
+        policy_isa_reason reason = policy_isa_refused();
+        unsetenv("OCTET_ISA");
+        assert_memory_equal(reason.text, asked, strlen(asked));
+        for (size_t k = 0; k < OCT_COUNTOF(fastest_first); k++) {
+            (void)snprintf(asked, sizeof(asked), " %s, ", policy_isa_name(fastest_first[k]));
+            bool is_allowed = strstr(reason.text, asked) != NULL;
+            assert_int_equal(is_allowed,
+                             policy_kernels_choose(&kernels, fastest_first[k]) == OCT_OK);
+        }
+        assert_non_null(strstr(reason.text, "ref, or unset"));
     }
 }
 
@@ -97,6 +120,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_names_none_is_an_error_not_the_best),
         cmocka_unit_test(test_the_environment_names_every_instruction_set),
+        cmocka_unit_test(test_a_refusal_names_what_was_asked_and_what_this_cpu_has),
         cmocka_unit_test(test_the_best_is_the_first_that_this_cpu_has),
         cmocka_unit_test(test_a_caller_that_asks_goes_before_the_environment),
         cmocka_unit_test(test_every_table_has_a_function_for_every_precision),
