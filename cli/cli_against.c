@@ -45,14 +45,19 @@ print_divergence(const policy_image *image, const cli_against_options *options,
                                                   : "normal, mean 0, deviation 1",
                options->seed);
     }
-    printf("outputs     differ by %.3g (relative L2), %.3g at most\n", far->relative_l2,
-           far->max_abs);
-    printf("actions     %.2f %% agree, ", 100 * far->agreement);
-    if (image->spec.action_kind == POLICY_DISCRETE) {
-        printf("KL %.3g\n", far->kl);
+    if (isnan(far->relative_l2)) {
+        printf("outputs     some are not finite\n");
     } else {
-        printf("mean distance %.3g of their range\n", far->action_l2);
+        printf("outputs     differ by %.3g (relative L2), %.3g at most\n", far->relative_l2,
+               far->max_abs);
     }
+    printf("actions     %.2f %% agree", 100 * far->agreement);
+    if (image->spec.action_kind == POLICY_BOX) {
+        printf(", mean distance %.3g of their range", far->action_l2);
+    } else if (!isnan(far->kl)) {
+        printf(", KL %.3g", far->kl);
+    }
+    printf("\n");
 }
 
 // fp32 reads observations as image does.

@@ -59,13 +59,19 @@ print_image(const cli_import_report *report)
            report->is_scaled ? ", observations scaled" : "",
            report->is_calibrated ? ", biases corrected" : "");
     print_layers(report);
-    printf("  outputs differ by %.3g (relative L2), %.3g at most; %.2f %% of the actions agree, ",
-           far->relative_l2, far->max_abs, 100.0 * far->agreement);
-    if (image->spec.action_kind == POLICY_DISCRETE) {
-        printf("KL %.3g\n", far->kl);
+    if (isnan(far->relative_l2)) {
+        printf("  some outputs are not finite; ");
     } else {
-        printf("mean distance %.3g of their range\n", far->action_l2);
+        printf("  outputs differ by %.3g (relative L2), %.3g at most; ", far->relative_l2,
+               far->max_abs);
     }
+    printf("%.2f %% of the actions agree", 100.0 * far->agreement);
+    if (image->spec.action_kind == POLICY_BOX) {
+        printf(", mean distance %.3g of their range", far->action_l2);
+    } else if (!isnan(far->kl)) {
+        printf(", KL %.3g", far->kl);
+    }
+    printf("\n");
 }
 
 void

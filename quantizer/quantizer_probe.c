@@ -92,6 +92,9 @@ outputs_compare(quantizer_divergence *out, const policy_spec *spec, const float 
         }
     }
     out->relative_l2 = norm > 0.0 ? sqrt(difference / norm) : sqrt(difference);
+    if (!isfinite(out->relative_l2)) {
+        out->relative_l2 = out->max_abs = NAN;
+    }
 }
 
 // ---- discrete
@@ -170,7 +173,7 @@ row_kl(const double *want, const double *got, uint32_t count, double t)
         double want_log = want[a] / t - want_sum;
         kl += exp(want_log) * (want_log - (got[a] / t - got_sum));
     }
-    return OCT_MAX(kl, 0.0);
+    return kl < 0.0 ? 0.0 : kl;
 }
 
 static void
@@ -189,7 +192,7 @@ discrete_compare(quantizer_divergence *out, const quantizer_answers *got,
         agreed += a[r] == b[r];
     }
     out->agreement = (double)agreed / out->rows;
-    out->kl = kl / out->rows;
+    out->kl = isfinite(kl) ? kl / out->rows : NAN;
     out->action_l2 = NAN;
 }
 

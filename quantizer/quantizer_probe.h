@@ -11,13 +11,15 @@ typedef struct quantizer_divergence {
     uint32_t rows;
     // Outputs are compared as far as they decide: values and logits less their mean over actions,
     // atoms less their mean over those of one action (what ships is only right up to that mean,
-    // quantizer_fold.h); outputs of a box as they are. NaN: their heads differ.
+    // quantizer_fold.h); outputs of a box as they are. NaN: their heads differ, or an output
+    // is not finite.
     double relative_l2; // ||y - y_fp32||_2 / ||y_fp32||_2 over all outputs
     double max_abs;     // max |y - y_fp32|
     double agreement;   // discrete: share of rows with the same greedy action; box: share of rows
                         // whose action differs by less than 1 % of its range in every dimension
     double kl; // discrete: mean KL(softmax(y_fp32 / t) || softmax(y / t)), t = 1 for logits and
-               // the mean over rows of the spread (max - min) of y_fp32 for values; NaN: box
+               // the mean over rows of the spread (max - min) of y_fp32 for values; NaN: box, or an
+               // output that is not finite
     double action_l2; // box: mean ||a - a_fp32||_2, each dimension in units of its range; NaN:
                       // discrete
 } quantizer_divergence;

@@ -289,6 +289,27 @@ test_a_policy_against_its_fp32_one(void **state)
     said_free(s);
 }
 
+static void
+test_outputs_that_overflow_are_said_to(void **state)
+{
+    (void)state;
+    char arguments[300], reason[128];
+    policy_image *fp32;
+    policy_image_destroy(write_pair(POLICY_INT8));
+    T_OK(policy_file_load(&fp32, fp32_path, reason, sizeof(reason)));
+    for (size_t i = 0; i < policy_layer_weights(&fp32->spec.layers[0]); i++) {
+        fp32->weights[0][i] = 3e38f;
+    }
+    image_save(fp32, path);
+    snprintf(arguments, sizeof(arguments), "%s --against %s", path, fp32_path);
+    said s = inspect(arguments);
+    assert_int_equal(s.code, 0);
+    assert_non_null(strstr(s.out, "\noutputs     some are not finite\nactions     "));
+    assert_non_null(strstr(s.out, " % agree\n"));
+    said_free(s);
+    policy_image_destroy(fp32);
+}
+
 // What octet quantize --scale-observations makes of a policy is the same function.
 static void
 test_scaled_observations_are_no_difference(void **state)
@@ -403,6 +424,7 @@ main(void)
         cmocka_unit_test(test_four_bits_are_described),
         cmocka_unit_test(test_convolutions_are_described),
         cmocka_unit_test(test_a_policy_against_its_fp32_one),
+        cmocka_unit_test(test_outputs_that_overflow_are_said_to),
         cmocka_unit_test(test_scaled_observations_are_no_difference),
         cmocka_unit_test(test_what_cannot_be_compared_is_refused),
         cmocka_unit_test(test_names_cannot_steer_a_terminal),

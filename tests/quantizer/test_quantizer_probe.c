@@ -67,6 +67,24 @@ test_logits_are_compared_as_distributions(void **state)
     T_NEAR(out.relative_l2, sqrt(4 * 0.125 / ((1 + 1 + 0.0625 + 9) / 2)), 0.0, 1e-12);
 }
 
+// Where an output overflows there is no distance, rather than none.
+static void
+test_outputs_that_overflow_have_no_divergence(void **state)
+{
+    (void)state;
+    static const float huge[6] = {3e38f, 3e38f, 0.0f, 1.0f, 0.0f, 0.0f};
+    for (policy_head head = POLICY_HEAD_VALUES; head <= POLICY_HEAD_LOGITS; head++) {
+        policy_spec spec = plain_spec(2, 2);
+        spec.head = head;
+        for (int i = 0; i < 2; i++) {
+            quantizer_divergence out =
+                probe(&spec, i == 0 ? huge : identity, i == 0 ? identity : huge, observed, 4);
+            assert_true(isnan(out.relative_l2) && isnan(out.max_abs) && isnan(out.kl));
+            T_NEAR(out.agreement, 0.5, 0.0, 0.0);
+        }
+    }
+}
+
 // What ships of values is right up to what all actions share: moving all outputs is no divergence.
 static void
 test_what_all_actions_share_is_no_divergence(void **state)
@@ -208,6 +226,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_equal_policies_do_not_diverge),
         cmocka_unit_test(test_logits_are_compared_as_distributions),
+        cmocka_unit_test(test_outputs_that_overflow_have_no_divergence),
         cmocka_unit_test(test_what_all_actions_share_is_no_divergence),
         cmocka_unit_test(test_values_are_compared_at_the_temperature_of_their_spread),
         cmocka_unit_test(test_box_actions_are_compared_in_units_of_their_range),
