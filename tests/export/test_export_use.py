@@ -144,6 +144,41 @@ class Export(Case):
         octet("export", CASES / "gauss8.oct", "--name", "gauss8", "--c99", out)
         self.assertNotIn("sample", out.read_text())
 
+    def test_a_webassembly_module_gives_the_action_of_octet_act(self):
+        tools = ["clang", "wasm-ld", "node"]
+        if not all(shutil.which(tool) for tool in tools):
+            self.skipTest(f"needs {', '.join(tools)}")
+        include = self.home / "include"
+        include.mkdir()
+        (include / "string.h").write_text("#include <stddef.h>\nvoid *memcpy(void *to, const void *from, size_t bytes);\n")
+        (include / "math.h").write_text("float sqrtf(float x);\n")
+        (self.home / "run.js").write_text(
+            "const bytes = require('fs').readFileSync(process.argv[2]);\n"
+            "const {memory, observation, self_test, act} = new WebAssembly.Instance(new WebAssembly.Module(bytes)).exports;\n"
+            "if (self_test() !== 0) process.exit(1);\n"
+            "const numbers = process.argv.slice(3).map(Number);\n"
+            "new Float32Array(memory.buffer, observation(), numbers.length).set(numbers);\n"
+            "console.log(act());\n")
+        for name, count in [("balance", 4), ("wide8", 300), ("published4", 14)]:
+            octet("export", CASES / f"{name}.oct", "--c99", self.home / "p.h", "--name", "p")
+            (self.home / "p.c").write_text(
+                '#include "p.h"\nstatic p_work work;\nstatic float numbers[P_OBSERVATION_COUNT];\n'
+                '__attribute__((export_name("observation"))) float *observation(void) { return numbers; }\n'
+                '__attribute__((export_name("self_test"))) int self_test(void) { return p_self_test(&work, numbers); }\n'
+                '__attribute__((export_name("act"))) int32_t act(void)\n'
+                "{\n    int32_t action;\n    return p_act(&work, numbers, &action) == 0 ? action : -1;\n}\n"
+                "static float values[P_OUTPUT_COUNT];\n"
+                '__attribute__((export_name("outputs"))) float *outputs(void)\n'
+                "{\n    return p_outputs(&work, numbers, values) == 0 ? values : NULL;\n}\n")
+            subprocess.run(["clang", "--target=wasm32", "-nostdlib", "-O2", "-mbulk-memory", "-Iinclude",
+                            "-Wl,--no-entry", "-Wall", "-Wextra", "-Werror", "p.c", "-o", "p.wasm"], cwd=self.home,
+                           check=True, timeout=LIMIT_S)
+            numbers = [str((7 * i % 11 - 5) / 8) for i in range(count)]
+            ran = subprocess.run(["node", "run.js", "p.wasm", *numbers], cwd=self.home, capture_output=True, text=True,
+                                 check=True, timeout=LIMIT_S)
+            acted = octet("act", "--policy", CASES / f"{name}.oct", text=" ".join(numbers) + "\n")
+            self.assertEqual(ran.stdout, acted.stdout, name)
+
     def test_macros_are_none_of_the_c_library(self):
         octet("export", CASES / "squash8.oct", "--name", "M", "--sampling", "--c99", self.home / "m.h")
         (self.home / "m.c").write_text('#include <math.h>\n#include "m.h"\n')
