@@ -448,7 +448,12 @@ def test_a_run_that_crashes_while_it_is_stopped_says_so(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("values", [["a[b", "c"], ['x"y', 'z"w'], ['q",r', "s"], ["a]b,c", "\\d"]])
 def test_a_sweep_varies_each_text(tmp_path, capsys, values):
-    assert octet.sweep(PRESET, {"learner.init_from": values}, tmp_path / "sweep", SHORT, arguments=["--dry-run"]) == []
+    run = octet.train(PRESET, tmp_path / "run", SHORT, verbose=False)
+    for name in values:
+        (tmp_path / name).symlink_to(run.run_dir)
+    folders = [str(tmp_path / name) for name in values]
+    capsys.readouterr()
+    assert octet.sweep(PRESET, {"learner.init_from": folders}, tmp_path / "sweep", SHORT, arguments=["--dry-run"]) == []
     assert capsys.readouterr().out.startswith("2 trials")
 
 
