@@ -214,6 +214,25 @@ algo_destroy(algo *a)
 }
 
 oct_err
+algo_measure(algo_memory *out, const nn_context_options *like, const oct_config *config,
+             const policy_spec *spec)
+{
+    algo *a;
+    oct_writer state = {0};
+    nn_context_options options = *like;
+    options.measures = true;
+    nn_context *context = nn_context_create(&options);
+    oct_err err = algo_create(&a, context, config, spec, config->run.seed);
+    if (err == OCT_OK) {
+        algo_save(a, &state);
+        *out = (algo_memory){.bytes = nn_context_bytes(context), .state_bytes = state.used};
+        algo_destroy(a);
+    }
+    nn_context_destroy(context);
+    return err;
+}
+
+oct_err
 algo_update(algo *a, const algo_batch *batch, float learning_rate, float *priorities,
             float *numbers)
 {

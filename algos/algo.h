@@ -84,6 +84,14 @@ OCT_CHECKED oct_err algo_make_spec(const oct_config *config, policy_spec *spec, 
 OCT_CHECKED oct_err algo_create(algo **out, nn_context *context, const oct_config *config,
                                 const policy_spec *spec, uint64_t seed);
 void algo_destroy(algo *a);
+// What one takes that is created so, with a context of like's options: the memory that it reserves,
+// and of that a saved state. Nothing is reserved here. Errors as of algo_create.
+typedef struct algo_memory {
+    uint64_t bytes; // the context's work spaces, too; without a projection's weights
+    uint64_t state_bytes;
+} algo_memory;
+OCT_CHECKED oct_err algo_measure(algo_memory *out, const nn_context_options *like,
+                                 const oct_config *config, const policy_spec *spec);
 
 // One update, for DQN one gradient step. learning_rate is given per step (schedules are the
 // caller's). priorities [B] (may be NULL) gets each row's new priority >= 0: its |TD error|, or the

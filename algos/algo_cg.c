@@ -9,15 +9,15 @@
 #define RESIDUAL_SQUARES_MIN 1e-10
 
 void
-algo_cg_init(algo_cg *cg, size_t count)
+algo_cg_init(algo_cg *cg, nn_context *context, size_t count)
 {
     *cg = (algo_cg){
         .count = count,
-        .x = oct_alloc(count * sizeof(double)),
-        .residual = oct_alloc(count * sizeof(double)),
-        .towards = oct_alloc(count * sizeof(double)),
-        .v = oct_alloc(count * sizeof(float)),
-        .Av = oct_alloc(count * sizeof(float)),
+        .x = nn_context_alloc(context, count * sizeof(double)),
+        .residual = nn_context_alloc(context, count * sizeof(double)),
+        .towards = nn_context_alloc(context, count * sizeof(double)),
+        .v = nn_context_alloc(context, count * sizeof(float)),
+        .Av = nn_context_alloc(context, count * sizeof(float)),
     };
 }
 

@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "nn/nn_context.h"
+
 // Conjugate gradients (Hestenes and Stiefel 1952): x with A x = b, where A is symmetric and
 // positive definite and is known by its products alone. Vectors and dot products are in double,
 // products are floats.
@@ -17,7 +19,7 @@ typedef struct algo_cg {
     float *v, *Av;    // [count] of a product
 } algo_cg;
 
-void algo_cg_init(algo_cg *cg, size_t count);
+void algo_cg_init(algo_cg *cg, nn_context *context, size_t count);
 void algo_cg_fini(algo_cg *cg);
 
 // Av = A v, v[count].

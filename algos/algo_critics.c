@@ -106,27 +106,27 @@ critics_configure(algo_critics *critics, const oct_config *config, const policy_
 }
 
 static void
-critics_reserve(algo_critics *critics)
+critics_reserve(algo_critics *critics, nn_context *context)
 {
     size_t rows = critics->rows_max;
     size_t actions = rows * critics->action_count;
     size_t joined = rows * (critics->obs_count + critics->action_count);
     size_t outputs = rows * critics->outputs;
-    critics->taken = oct_alloc(actions * sizeof(float));
-    critics->joined = oct_alloc(joined * sizeof(float));
-    critics->td_target = oct_alloc(outputs * sizeof(float));
-    critics->p = oct_alloc(outputs * sizeof(float));
-    critics->other = oct_alloc(outputs * sizeof(float));
-    critics->log_total = oct_alloc(rows * sizeof(float));
-    critics->dy = oct_alloc(outputs * sizeof(float));
-    critics->td_target_mean = oct_alloc(rows * sizeof(float));
-    critics->mean = oct_alloc(rows * sizeof(float));
-    critics->least = oct_alloc(rows * sizeof(float));
-    critics->loss = oct_alloc(rows * sizeof(float));
-    critics->error = oct_alloc(rows * sizeof(float));
-    critics->priority = oct_alloc(rows * sizeof(float));
-    critics->dvalue = oct_alloc(actions * sizeof(float));
-    critics->dother = oct_alloc(actions * sizeof(float));
+    critics->taken = nn_context_alloc(context, actions * sizeof(float));
+    critics->joined = nn_context_alloc(context, joined * sizeof(float));
+    critics->td_target = nn_context_alloc(context, outputs * sizeof(float));
+    critics->p = nn_context_alloc(context, outputs * sizeof(float));
+    critics->other = nn_context_alloc(context, outputs * sizeof(float));
+    critics->log_total = nn_context_alloc(context, rows * sizeof(float));
+    critics->dy = nn_context_alloc(context, outputs * sizeof(float));
+    critics->td_target_mean = nn_context_alloc(context, rows * sizeof(float));
+    critics->mean = nn_context_alloc(context, rows * sizeof(float));
+    critics->least = nn_context_alloc(context, rows * sizeof(float));
+    critics->loss = nn_context_alloc(context, rows * sizeof(float));
+    critics->error = nn_context_alloc(context, rows * sizeof(float));
+    critics->priority = nn_context_alloc(context, rows * sizeof(float));
+    critics->dvalue = nn_context_alloc(context, actions * sizeof(float));
+    critics->dother = nn_context_alloc(context, actions * sizeof(float));
 }
 
 oct_err
@@ -141,8 +141,8 @@ algo_critics_init(algo_critics *critics, nn_context *context, const oct_config *
     }
     *critics = (algo_critics){.count = count, .categorical = categorical};
     critics_configure(critics, config, policy);
-    critics_reserve(critics);
-    algo_observed_init(&critics->observed, config, policy);
+    critics_reserve(critics, context);
+    algo_observed_init(&critics->observed, context, config, policy);
     nn_adam adam = algo_adam(config);
     bool residual = config->network.critic_residual;
     for (uint32_t c = 0; c < count; c++) {

@@ -145,12 +145,14 @@ dpg_create(algo **out, nn_context *context, const oct_config *config, const poli
     }
     dpg_configure(dpg, config, spec);
     size_t actions = (size_t)dpg->rows_max * dpg->action_count;
-    dpg->action = oct_alloc(actions * sizeof(float));
-    dpg->daction = oct_alloc(actions * sizeof(float));
+    dpg->action = nn_context_alloc(context, actions * sizeof(float));
+    dpg->daction = nn_context_alloc(context, actions * sizeof(float));
     nn_adam adam = algo_adam(config);
     nn_trainer_init(&dpg->policy, context, spec, dpg->rows_max, &adam);
     nn_net_init(&dpg->policy_target, context, spec, dpg->rows_max);
-    dpg_randomise(dpg, seed);
+    if (!nn_context_measures(context)) {
+        dpg_randomise(dpg, seed);
+    }
     *out = &dpg->base;
     return OCT_OK;
 }

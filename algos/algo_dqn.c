@@ -96,13 +96,13 @@ dqn_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants, ch
 // ---- what the networks compute with
 
 static void
-weights_init(const algo_dqn *dqn, dqn_weights *weights)
+weights_init(const algo_dqn *dqn, nn_context *context, dqn_weights *weights)
 {
     if (dqn->is_mapped) {
-        weights->mapped = oct_alloc(dqn->reparam.weight_count * sizeof(float));
+        weights->mapped = nn_context_alloc(context, dqn->reparam.weight_count * sizeof(float));
     }
     if (dqn->reparam.noisy) {
-        weights->noise = oct_alloc(dqn->reparam.noise_count * sizeof(float));
+        weights->noise = nn_context_alloc(context, dqn->reparam.noise_count * sizeof(float));
     }
 }
 
@@ -189,19 +189,19 @@ networks_init(algo_dqn *dqn, nn_context *context, const oct_config *config, cons
             .noisy = config->algo.noisy,
             .sigma = (float)config->algo.noisy_sigma,
         };
-        nn_reparam_init(&dqn->reparam, spec, &options);
+        nn_reparam_init(&dqn->reparam, context, spec, &options);
         nn_trainer_init_reparam(&dqn->online, context, spec, &dqn->reparam, 2 * dqn->rows_max,
                                 &adam);
         nn_net_init_params(&dqn->target, context, spec, dqn->reparam.param_count, dqn->rows_max);
-        dqn->policy = oct_alloc(dqn->reparam.weight_count * sizeof(*dqn->policy));
+        dqn->policy = nn_context_alloc(context, dqn->reparam.weight_count * sizeof(*dqn->policy));
     } else {
         nn_trainer_init(&dqn->online, context, spec, 2 * dqn->rows_max, &adam);
         nn_net_init(&dqn->target, context, spec, dqn->rows_max);
     }
-    weights_init(dqn, &dqn->online_weights);
-    weights_init(dqn, &dqn->target_weights);
+    weights_init(dqn, context, &dqn->online_weights);
+    weights_init(dqn, context, &dqn->target_weights);
     if (dqn->reparam.noisy) {
-        dqn->behaviour_noise = oct_alloc(dqn->reparam.noise_count * sizeof(float));
+        dqn->behaviour_noise = nn_context_alloc(context, dqn->reparam.noise_count * sizeof(float));
     }
     dqn->online.noise = dqn->online_weights.noise;
 }
@@ -231,16 +231,16 @@ networks_begin(algo_dqn *dqn, const policy_spec *spec, uint64_t seed)
 
 // Room for what steps_take fills in; the batch's columns are const to all others.
 static void
-steps_init(algo_dqn *dqn)
+steps_init(algo_dqn *dqn, nn_context *context)
 {
     size_t rows = dqn->rows_max;
-    dqn->taken = oct_alloc(rows * sizeof(*dqn->taken));
+    dqn->taken = nn_context_alloc(context, rows * sizeof(*dqn->taken));
     dqn->steps = (algo_batch){
-        .obs = oct_alloc(rows * dqn->obs_count * sizeof(float)),
-        .next = oct_alloc(rows * dqn->obs_count * sizeof(float)),
-        .action = oct_alloc(rows * sizeof(int32_t)),
-        .reward = oct_alloc(rows * sizeof(float)),
-        .discount = oct_alloc(rows * sizeof(float)),
+        .obs = nn_context_alloc(context, rows * dqn->obs_count * sizeof(float)),
+        .next = nn_context_alloc(context, rows * dqn->obs_count * sizeof(float)),
+        .action = nn_context_alloc(context, rows * sizeof(int32_t)),
+        .reward = nn_context_alloc(context, rows * sizeof(float)),
+        .discount = nn_context_alloc(context, rows * sizeof(float)),
     };
 }
 
@@ -276,15 +276,17 @@ dqn_create(algo **out, nn_context *context, const oct_config *config, const poli
     dqn->target_period = config->algo.target_period;
     dqn->target_rate = (float)config->algo.target_rate;
     networks_init(dqn, context, config, spec);
-    algo_dqn_loss_init(&dqn->loss, spec, (float)config->algo.huber_delta, algo_target_of(config),
-                       dqn->rows_max);
+    algo_dqn_loss_init(&dqn->loss, context, spec, (float)config->algo.huber_delta,
+                       algo_target_of(config), dqn->rows_max);
     dqn->returns = algo_returns_of(config);
     if (config->algo.target == OCT_TARGET_SARSA) {
-        steps_init(dqn);
+        steps_init(dqn, context);
     }
-    dqn->x = oct_alloc(2 * rows * dqn->obs_count * sizeof(*dqn->x));
-    dqn->dy = oct_alloc(rows * dqn->outputs * sizeof(*dqn->dy));
-    networks_begin(dqn, spec, seed);
+    dqn->x = nn_context_alloc(context, 2 * rows * dqn->obs_count * sizeof(*dqn->x));
+    dqn->dy = nn_context_alloc(context, rows * dqn->outputs * sizeof(*dqn->dy));
+    if (!nn_context_measures(context)) {
+        networks_begin(dqn, spec, seed);
+    }
     *out = &dqn->base;
     return OCT_OK;
 }

@@ -31,8 +31,8 @@ loss_carve(algo_dqn_loss *loss, uint32_t rows_max, nn_carver *carver)
 }
 
 void
-algo_dqn_loss_init(algo_dqn_loss *loss, const policy_spec *spec, float huber_delta,
-                   algo_target bootstrap, uint32_t rows_max)
+algo_dqn_loss_init(algo_dqn_loss *loss, nn_context *context, const policy_spec *spec,
+                   float huber_delta, algo_target bootstrap, uint32_t rows_max)
 {
     *loss = (algo_dqn_loss){
         .action_count = spec->action_count,
@@ -44,7 +44,7 @@ algo_dqn_loss_init(algo_dqn_loss *loss, const policy_spec *spec, float huber_del
     };
     nn_carver carver = {0};
     loss_carve(loss, rows_max, &carver);
-    loss->block = oct_alloc(carver.used);
+    loss->block = nn_context_alloc(context, carver.used);
     carver = (nn_carver){.base = loss->block};
     loss_carve(loss, rows_max, &carver);
 }

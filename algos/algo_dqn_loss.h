@@ -38,8 +38,8 @@ typedef struct algo_dqn_loss {
 } algo_dqn_loss;
 
 // spec: head VALUES or ATOMS.
-void algo_dqn_loss_init(algo_dqn_loss *loss, const policy_spec *spec, float huber_delta,
-                        algo_target bootstrap, uint32_t rows_max);
+void algo_dqn_loss_init(algo_dqn_loss *loss, nn_context *context, const policy_spec *spec,
+                        float huber_delta, algo_target bootstrap, uint32_t rows_max);
 void algo_dqn_loss_fini(algo_dqn_loss *loss);
 
 #define ALGO_DQN_NO_STEP (-2)

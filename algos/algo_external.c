@@ -122,9 +122,10 @@ external_make_spec(const oct_config *config, policy_spec *spec, algo_wants *want
 
 // As Octet's own algorithms begin.
 static void
-params_begin(algo_external *external, nn_context *context, const oct_config *config,
-             const policy_spec *spec, uint64_t seed)
+params_begin(algo_external *external, const oct_config *config, const policy_spec *spec,
+             uint64_t seed)
 {
+    nn_context *context = nn_context_create(NULL); // only to draw: the other process computes
     nn_net net;
     oct_rng rng;
     oct_rng_init(&rng, seed, INIT_STREAM);
@@ -136,6 +137,7 @@ params_begin(algo_external *external, nn_context *context, const oct_config *con
     }
     memcpy(external->params, net.params, external->param_count * sizeof(float));
     nn_net_fini(&net);
+    nn_context_destroy(context);
     for (uint32_t i = 0; policy_spec_has_deviation(spec) && i < spec->action_count; i++) {
         external->params[policy_spec_deviation(spec) + i] =
             (float)log(config->algo.initial_deviation);
@@ -155,10 +157,12 @@ external_create(algo **out, nn_context *context, const oct_config *config, const
     external->rows_max = config->learner.batch_size;
     external->layer_count = spec->layer_count;
     external->param_count = policy_spec_params(spec);
-    external->params = oct_alloc(external->param_count * sizeof(float));
-    external->answer.params = oct_alloc(external->param_count * sizeof(float));
-    external->answer.priorities = oct_alloc(external->rows_max * sizeof(float));
-    params_begin(external, context, config, spec, seed);
+    external->params = nn_context_alloc(context, external->param_count * sizeof(float));
+    external->answer.params = nn_context_alloc(context, external->param_count * sizeof(float));
+    external->answer.priorities = nn_context_alloc(context, external->rows_max * sizeof(float));
+    if (!nn_context_measures(context)) {
+        params_begin(external, config, spec, seed);
+    }
     *out = &external->base;
     return OCT_OK;
 }

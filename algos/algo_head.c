@@ -16,13 +16,13 @@ algo_head_is_known(const policy_spec *spec)
 }
 
 void
-algo_head_init(algo_head *head, const policy_spec *spec, uint32_t rows_max)
+algo_head_init(algo_head *head, nn_context *context, const policy_spec *spec, uint32_t rows_max)
 {
     OCT_ASSERT(algo_head_is_known(spec));
     *head = (algo_head){.kind = spec->head, .dim = spec->action_count};
     if (head->kind == POLICY_HEAD_LOGITS) {
-        head->p = oct_alloc((size_t)rows_max * head->dim * sizeof(float));
-        head->log_total = oct_alloc(rows_max * sizeof(float));
+        head->p = nn_context_alloc(context, (size_t)rows_max * head->dim * sizeof(float));
+        head->log_total = nn_context_alloc(context, rows_max * sizeof(float));
     }
 }
 

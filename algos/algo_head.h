@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 
+#include "nn/nn_context.h"
 #include "policy/policy_spec.h"
 
 // The distribution that a policy's outputs stand for, as methods of policy gradient need it: the
@@ -29,7 +30,8 @@ typedef struct algo_done {
 
 // Whether the head of a spec that passed policy_spec_check is one of the above.
 bool algo_head_is_known(const policy_spec *spec);
-void algo_head_init(algo_head *head, const policy_spec *spec, uint32_t rows_max);
+void algo_head_init(algo_head *head, nn_context *context, const policy_spec *spec,
+                    uint32_t rows_max);
 void algo_head_fini(algo_head *head);
 
 // log_prob[rows] and entropy[rows] (nats) for the outputs y[rows][dim]; log_std [dim] of a

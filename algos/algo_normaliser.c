@@ -37,10 +37,15 @@ algo_normaliser_check(const oct_config *config, const policy_spec *spec, char *r
 }
 
 void
-algo_normaliser_init(algo_normaliser *n, uint32_t count)
+algo_normaliser_init(algo_normaliser *n, nn_context *context, uint32_t count)
 {
     size_t each = 1 + 2 * (size_t)count, doubles = 4 * (size_t)count + GROUP_SIZE_MAX * each;
-    double *block = oct_alloc(doubles * sizeof(double) + 2 * count * sizeof(float));
+    double *block =
+        nn_context_alloc(context, doubles * sizeof(double) + 2 * (size_t)count * sizeof(float));
+    if (block == NULL) { // only measured
+        *n = (algo_normaliser){.count = count};
+        return;
+    }
     *n = (algo_normaliser){
         .count = count,
         .seen = {.count = count, .mean = block, .squares = block + count},
@@ -200,9 +205,7 @@ algo_normaliser_save(const algo_normaliser *n, oct_writer *writer)
 {
     oct_write_u8(writer, (uint8_t)(n->keeps << 1));
     oct_write_f64(writer, n->seen.rows);
-    for (uint32_t i = 0; i < 2 * n->count; i++) {
-        oct_write_f64(writer, n->seen.mean[i]); // and squares
-    }
+    oct_write_bytes(writer, n->seen.mean, 2 * (size_t)n->count * sizeof(double)); // and squares
 }
 
 oct_err

@@ -43,7 +43,7 @@ OCT_CHECKED oct_err algo_normaliser_check(const oct_config *config, const policy
                                           char *reason, size_t reason_size);
 
 // Before the first rows: offset 0, scale 1.
-void algo_normaliser_init(algo_normaliser *n, uint32_t count);
+void algo_normaliser_init(algo_normaliser *n, nn_context *context, uint32_t count);
 void algo_normaliser_fini(algo_normaliser *n);
 
 // x[rows][count] of this rank, of the batch of an update: counts them, with those of all ranks, for

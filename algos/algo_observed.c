@@ -7,15 +7,16 @@
 #include "common/oct_base.h"
 
 void
-algo_observed_init(algo_observed *o, const oct_config *config, const policy_spec *policy)
+algo_observed_init(algo_observed *o, nn_context *context, const oct_config *config,
+                   const policy_spec *policy)
 {
     *o = (algo_observed){0};
     if (config->algo.normalise_observations) {
         size_t numbers = (size_t)config->learner.batch_size * policy->obs_count;
-        algo_normaliser_init(&o->normaliser, policy->obs_count);
-        o->obs = oct_alloc(numbers * sizeof(float));
-        o->next = oct_alloc(numbers * sizeof(float));
-        o->raw = oct_alloc(policy_spec_params(policy) * sizeof(float));
+        algo_normaliser_init(&o->normaliser, context, policy->obs_count);
+        o->obs = nn_context_alloc(context, numbers * sizeof(float));
+        o->next = nn_context_alloc(context, numbers * sizeof(float));
+        o->raw = nn_context_alloc(context, policy_spec_params(policy) * sizeof(float));
     }
 }
 

@@ -18,7 +18,8 @@ typedef struct algo_observed {
 } algo_observed;
 
 // policy has passed algo_normaliser_check.
-void algo_observed_init(algo_observed *o, const oct_config *config, const policy_spec *policy);
+void algo_observed_init(algo_observed *o, nn_context *context, const oct_config *config,
+                        const policy_spec *policy);
 void algo_observed_fini(algo_observed *o);
 
 // The batch with its observations normalised by the statistics so far, which stay what they are

@@ -67,9 +67,9 @@ algo_pair_init(algo_pair *pair, nn_context *context, const oct_config *config,
             config->algo.critic_learning_rate_is_same
                 ? 1.0f
                 : (float)(config->algo.critic_learning_rate / config->algo.learning_rate),
-        .dy = oct_alloc((size_t)policy_rows * spec->action_count * sizeof(float)),
+        .dy = nn_context_alloc(context, (size_t)policy_rows * spec->action_count * sizeof(float)),
     };
-    algo_head_init(&pair->head, spec, policy_rows);
+    algo_head_init(&pair->head, context, spec, policy_rows);
     nn_trainer_init(&pair->policy, context, spec, policy_rows, &adam);
     nn_trainer_init(&pair->value, context, &value, value_rows, &adam);
     if (policy_spec_has_deviation(spec)) {

@@ -64,16 +64,17 @@ ppo_configure(algo_ppo *ppo, const oct_config *config, bool clips)
 }
 
 static void
-ppo_reserve(algo_ppo *ppo)
+ppo_reserve(algo_ppo *ppo, nn_context *context)
 {
     const algo_rows *rows = &ppo->on.rows;
     size_t n = ppo->on.n_max;
-    ppo->choice = oct_alloc(n * sizeof(int32_t));
-    ppo->drawn = oct_alloc((rows->is_box ? n * rows->action_count : 1) * sizeof(float));
-    ppo->gain = oct_alloc(n * sizeof(float));
-    ppo->log_pi = oct_alloc(n * sizeof(float));
-    ppo->entropy = oct_alloc(n * sizeof(float));
-    ppo->dlog_pi = oct_alloc(n * sizeof(float));
+    ppo->choice = nn_context_alloc(context, n * sizeof(int32_t));
+    ppo->drawn =
+        nn_context_alloc(context, (rows->is_box ? n * rows->action_count : 1) * sizeof(float));
+    ppo->gain = nn_context_alloc(context, n * sizeof(float));
+    ppo->log_pi = nn_context_alloc(context, n * sizeof(float));
+    ppo->entropy = nn_context_alloc(context, n * sizeof(float));
+    ppo->dlog_pi = nn_context_alloc(context, n * sizeof(float));
 }
 
 static oct_err
@@ -92,7 +93,7 @@ ppo_create(algo **out, nn_context *context, const oct_config *config, const poli
         return err;
     }
     ppo_configure(ppo, &own, clips);
-    ppo_reserve(ppo);
+    ppo_reserve(ppo, context);
     *out = &ppo->on.base;
     return OCT_OK;
 }

@@ -45,7 +45,9 @@ reinforce_create(algo **out, nn_context *context, const oct_config *config, cons
     }
     rf->on.base.ops = &algo_reinforce_ops;
     rf->discount = (float)config->algo.discount;
-    reinforce_randomise(&rf->on.pair, seed, (double)(float)config->algo.initial_deviation);
+    if (!nn_context_measures(context)) {
+        reinforce_randomise(&rf->on.pair, seed, (double)(float)config->algo.initial_deviation);
+    }
     *out = &rf->on.base;
     return OCT_OK;
 }

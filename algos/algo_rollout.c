@@ -50,24 +50,24 @@ trainer_floats(const nn_trainer *trainer)
 }
 
 static void
-rollout_reserve(algo_rollout *r)
+rollout_reserve(algo_rollout *r, nn_context *context)
 {
     size_t all = (size_t)r->rows.windows_max * r->rows.steps;
-    r->reward = oct_alloc(all * sizeof(float));
-    r->v = oct_alloc((all + r->rows.windows_max) * sizeof(float));
-    r->target = oct_alloc(all * sizeof(float));
-    r->advantage = oct_alloc(all * sizeof(float));
-    r->centre = oct_alloc(all * sizeof(float));
-    r->weight = oct_alloc(all * sizeof(float));
-    r->order = oct_alloc(all * sizeof(uint32_t));
-    r->gathered = oct_alloc((size_t)r->n_max * r->rows.obs_count * sizeof(float));
-    r->dv = oct_alloc(r->n_max * sizeof(float));
+    r->reward = nn_context_alloc(context, all * sizeof(float));
+    r->v = nn_context_alloc(context, (all + r->rows.windows_max) * sizeof(float));
+    r->target = nn_context_alloc(context, all * sizeof(float));
+    r->advantage = nn_context_alloc(context, all * sizeof(float));
+    r->centre = nn_context_alloc(context, all * sizeof(float));
+    r->weight = nn_context_alloc(context, all * sizeof(float));
+    r->order = nn_context_alloc(context, all * sizeof(uint32_t));
+    r->gathered = nn_context_alloc(context, (size_t)r->n_max * r->rows.obs_count * sizeof(float));
+    r->dv = nn_context_alloc(context, r->n_max * sizeof(float));
     size_t saved = trainer_floats(&r->pair.policy) + trainer_floats(&r->pair.value);
-    r->params_before = oct_alloc(saved * sizeof(float));
+    r->params_before = nn_context_alloc(context, saved * sizeof(float));
     if (r->normaliser.count > 0) {
-        r->raw_before =
-            oct_alloc((r->pair.policy.tape.net.param_count + r->pair.value.tape.net.param_count) *
-                      sizeof(float));
+        r->raw_before = nn_context_alloc(
+            context, (r->pair.policy.tape.net.param_count + r->pair.value.tape.net.param_count) *
+                         sizeof(float));
     }
 }
 
@@ -91,7 +91,8 @@ algo_rollout_init(algo_rollout *r, nn_context *context, const oct_config *config
     if (r->epochs < 1 || r->minibatches < 1) {
         return OCT_EINVAL;
     }
-    OCT_TRY(algo_rows_init(&r->rows, spec, windows, steps, (float)config->algo.reward_clip));
+    OCT_TRY(
+        algo_rows_init(&r->rows, context, spec, windows, steps, (float)config->algo.reward_clip));
     r->n_max = (windows * steps + r->minibatches - 1) / r->minibatches;
     uint32_t policy_rows = is_whole ? windows * steps : r->n_max;
     oct_err err = algo_pair_init(&r->pair, context, config, spec, policy_rows, r->n_max);
@@ -100,10 +101,12 @@ algo_rollout_init(algo_rollout *r, nn_context *context, const oct_config *config
         return err;
     }
     if (config->algo.normalise_observations) {
-        algo_normaliser_init(&r->normaliser, spec->obs_count);
+        algo_normaliser_init(&r->normaliser, context, spec->obs_count);
     }
-    rollout_reserve(r);
-    rollout_randomise(r, seed, config->algo.initial_deviation);
+    rollout_reserve(r, context);
+    if (!nn_context_measures(context)) {
+        rollout_randomise(r, seed, config->algo.initial_deviation);
+    }
     return OCT_OK;
 }
 

@@ -11,8 +11,8 @@
 #include "common/oct_reward.h"
 
 oct_err
-algo_rows_init(algo_rows *rows, const policy_spec *spec, uint32_t windows_max, uint32_t steps,
-               float reward_clip)
+algo_rows_init(algo_rows *rows, nn_context *context, const policy_spec *spec, uint32_t windows_max,
+               uint32_t steps, float reward_clip)
 {
     uint64_t observed = (uint64_t)windows_max * ((uint64_t)steps + 1);
     if (windows_max < 1 || steps < 1 || observed >= ALGO_BEHIND_NOTHING) {
@@ -27,13 +27,14 @@ algo_rows_init(algo_rows *rows, const policy_spec *spec, uint32_t windows_max, u
         .extra_dim = policy_spec_extra_dim(spec),
         .is_box = spec->action_kind == POLICY_BOX,
         .reward_clip = reward_clip,
-        .x = oct_alloc(observed * spec->obs_count * sizeof(float)),
-        .choice = oct_alloc(count * sizeof(int32_t)),
-        .log_mu = oct_alloc(count * sizeof(float)),
-        .reward = oct_alloc(count * sizeof(float)),
-        .behind = oct_alloc(count * sizeof(uint32_t)),
+        .x = nn_context_alloc(context, observed * spec->obs_count * sizeof(float)),
+        .choice = nn_context_alloc(context, count * sizeof(int32_t)),
+        .log_mu = nn_context_alloc(context, count * sizeof(float)),
+        .reward = nn_context_alloc(context, count * sizeof(float)),
+        .behind = nn_context_alloc(context, count * sizeof(uint32_t)),
     };
-    rows->drawn = oct_alloc((rows->is_box ? count * spec->action_count : 1) * sizeof(float));
+    rows->drawn =
+        nn_context_alloc(context, (rows->is_box ? count * spec->action_count : 1) * sizeof(float));
     memcpy(rows->low, spec->action_low, sizeof(rows->low));
     memcpy(rows->high, spec->action_high, sizeof(rows->high));
     return OCT_OK;

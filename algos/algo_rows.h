@@ -35,8 +35,8 @@ typedef struct algo_rows {
 
 // For batches of at most windows_max windows of steps rows. OCT_EINVAL: none, or more than can be
 // numbered.
-OCT_CHECKED oct_err algo_rows_init(algo_rows *rows, const policy_spec *spec, uint32_t windows_max,
-                                   uint32_t steps, float reward_clip);
+OCT_CHECKED oct_err algo_rows_init(algo_rows *rows, nn_context *context, const policy_spec *spec,
+                                   uint32_t windows_max, uint32_t steps, float reward_clip);
 void algo_rows_fini(algo_rows *rows);
 // OCT_EINVAL: another shape, no row with an action, or an action out of range; OCT_EINTERNAL: a
 // number that is not finite. Then the columns hold nothing useful.

@@ -147,15 +147,25 @@ sac_configure(algo_sac *sac, const oct_config *config, const policy_spec *spec)
 }
 
 static void
-sac_reserve(algo_sac *sac)
+sac_reserve(algo_sac *sac, nn_context *context)
 {
     size_t rows = sac->rows_max, actions = rows * sac->action_count;
-    sac->x = oct_alloc(2 * rows * sac->obs_count * sizeof(float));
-    sac->action = oct_alloc(2 * actions * sizeof(float));
-    sac->push = oct_alloc(2 * actions * sizeof(float));
-    sac->log_prob = oct_alloc(2 * rows * sizeof(float));
-    sac->bonus = oct_alloc(rows * sizeof(float));
-    sac->dy = oct_alloc(2 * actions * sizeof(float));
+    sac->x = nn_context_alloc(context, 2 * rows * sac->obs_count * sizeof(float));
+    sac->action = nn_context_alloc(context, 2 * actions * sizeof(float));
+    sac->push = nn_context_alloc(context, 2 * actions * sizeof(float));
+    sac->log_prob = nn_context_alloc(context, 2 * rows * sizeof(float));
+    sac->bonus = nn_context_alloc(context, rows * sizeof(float));
+    sac->dy = nn_context_alloc(context, 2 * actions * sizeof(float));
+}
+
+static void
+sac_randomise(algo_sac *sac, uint64_t seed)
+{
+    oct_rng rng;
+    oct_rng_init(&rng, seed, INIT_STREAM);
+    algo_randomise_policy(&sac->policy.tape.net, &rng);
+    algo_critics_randomise(&sac->critics, &rng);
+    policy_rng_init(&sac->rng, seed, DRAW_STREAM);
 }
 
 static oct_err
@@ -172,15 +182,13 @@ sac_create(algo **out, nn_context *context, const oct_config *config, const poli
         free(sac);
         return err;
     }
-    oct_rng rng;
     nn_adam adam = algo_adam(config);
     sac_configure(sac, config, spec);
-    sac_reserve(sac);
+    sac_reserve(sac, context);
     nn_trainer_init(&sac->policy, context, spec, 2 * sac->rows_max, &adam);
-    oct_rng_init(&rng, seed, INIT_STREAM);
-    algo_randomise_policy(&sac->policy.tape.net, &rng);
-    algo_critics_randomise(&sac->critics, &rng);
-    policy_rng_init(&sac->rng, seed, DRAW_STREAM);
+    if (!nn_context_measures(context)) {
+        sac_randomise(sac, seed);
+    }
     *out = &sac->base;
     return OCT_OK;
 }

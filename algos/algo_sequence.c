@@ -20,12 +20,12 @@ sequence_configure(algo_sequence *s, const oct_config *config)
 }
 
 static void
-sequence_reserve(algo_sequence *s, size_t rows)
+sequence_reserve(algo_sequence *s, nn_context *context, size_t rows)
 {
     float **columns[] = {&s->log_pi,    &s->entropy, &s->ratio,   &s->target,
                          &s->advantage, &s->error,   &s->dlog_pi, &s->dv};
     for (size_t i = 0; i < OCT_COUNTOF(columns); i++) {
-        *columns[i] = oct_alloc(rows * sizeof(float));
+        *columns[i] = nn_context_alloc(context, rows * sizeof(float));
     }
 }
 
@@ -49,7 +49,8 @@ algo_sequence_init(algo_sequence *s, nn_context *context, const oct_config *conf
 {
     uint32_t windows = config->learner.batch_size, steps = config->algo.sequence_steps;
     *s = (algo_sequence){0};
-    OCT_TRY(algo_rows_init(&s->rows, spec, windows, steps, (float)config->algo.reward_clip));
+    OCT_TRY(
+        algo_rows_init(&s->rows, context, spec, windows, steps, (float)config->algo.reward_clip));
     oct_err err =
         algo_pair_init(&s->pair, context, config, spec, windows * steps, windows * (steps + 1));
     if (err != OCT_OK) {
@@ -57,7 +58,7 @@ algo_sequence_init(algo_sequence *s, nn_context *context, const oct_config *conf
         return err;
     }
     sequence_configure(s, config);
-    sequence_reserve(s, (size_t)windows * steps);
+    sequence_reserve(s, context, (size_t)windows * steps);
     return OCT_OK;
 }
 

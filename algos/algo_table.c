@@ -75,11 +75,19 @@ table_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants, 
     return policy_spec_check(spec, reason, reason_size);
 }
 
+static void
+values_begin(algo_table *table, const policy_spec *spec, float initial_value)
+{
+    table->q = table->block + policy_spec_layer(spec, 0).weight;
+    for (size_t i = 0; i < (size_t)table->actions * table->states; i++) {
+        table->q[i] = initial_value;
+    }
+}
+
 static oct_err
 table_create(algo **out, nn_context *context, const oct_config *config, const policy_spec *spec,
              uint64_t seed)
 {
-    (void)context;
     (void)seed; // nothing is drawn
     if (policy_spec_check(spec, NULL, 0) != OCT_OK || spec->head != POLICY_HEAD_VALUES ||
         spec->layer_count != 1 || spec->layers[0].kind != POLICY_DENSE ||
@@ -96,12 +104,12 @@ table_create(algo **out, nn_context *context, const oct_config *config, const po
     table->target = algo_target_of(config);
     table->returns = algo_returns_of(config);
     table->params = policy_spec_params(spec);
-    table->block = oct_alloc(table->params * sizeof(float));
-    table->q = table->block + policy_spec_layer(spec, 0).weight;
-    table->state = oct_alloc((size_t)table->windows_max * (table->steps + 1) * sizeof(uint32_t));
-    table->next = oct_alloc(table->actions * sizeof(float));
-    for (size_t i = 0; i < (size_t)table->actions * table->states; i++) {
-        table->q[i] = (float)config->algo.initial_value;
+    size_t observed = (size_t)table->windows_max * (table->steps + 1);
+    table->block = nn_context_alloc(context, table->params * sizeof(float));
+    table->state = nn_context_alloc(context, observed * sizeof(uint32_t));
+    table->next = nn_context_alloc(context, table->actions * sizeof(float));
+    if (!nn_context_measures(context)) {
+        values_begin(table, spec, (float)config->algo.initial_value);
     }
     *out = &table->base;
     return OCT_OK;

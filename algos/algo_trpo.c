@@ -62,18 +62,18 @@ trpo_configure(algo_trpo *trpo, const oct_config *config)
 }
 
 static void
-trpo_reserve(algo_trpo *trpo)
+trpo_reserve(algo_trpo *trpo, nn_context *context)
 {
     const algo_rows *rows = &trpo->on.rows;
     const nn_tape *tape = &trpo->on.pair.policy.tape;
     size_t all = (size_t)rows->windows_max * rows->steps;
     nn_tangent_init(&trpo->tangent, tape);
-    algo_cg_init(&trpo->cg, tape->net.param_count);
-    trpo->gain = oct_alloc(all * sizeof(float));
-    trpo->log_pi = oct_alloc(all * sizeof(float));
-    trpo->entropy = oct_alloc(all * sizeof(float));
-    trpo->dlog_pi = oct_alloc(all * sizeof(float));
-    trpo->kept = oct_alloc((all + 1) * rows->action_count * sizeof(float));
+    algo_cg_init(&trpo->cg, context, tape->net.param_count);
+    trpo->gain = nn_context_alloc(context, all * sizeof(float));
+    trpo->log_pi = nn_context_alloc(context, all * sizeof(float));
+    trpo->entropy = nn_context_alloc(context, all * sizeof(float));
+    trpo->dlog_pi = nn_context_alloc(context, all * sizeof(float));
+    trpo->kept = nn_context_alloc(context, (all + 1) * rows->action_count * sizeof(float));
 }
 
 static oct_err
@@ -89,7 +89,7 @@ trpo_create(algo **out, nn_context *context, const oct_config *config, const pol
         return err;
     }
     trpo_configure(trpo, config);
-    trpo_reserve(trpo);
+    trpo_reserve(trpo, context);
     *out = &trpo->on.base;
     return OCT_OK;
 }

@@ -43,11 +43,18 @@ vtrace_configure(algo_vtrace *vt, const oct_config *config)
     vt->scale_rewards = config->algo.scale_rewards;
 }
 
+static void
+vtrace_randomise(algo_pair *pair, uint64_t seed, double deviation)
+{
+    oct_rng rng;
+    oct_rng_init(&rng, seed, INIT_STREAM);
+    algo_pair_orthogonalise(pair, &rng, deviation);
+}
+
 static oct_err
 vtrace_create(algo **out, nn_context *context, const oct_config *config, const policy_spec *spec,
               uint64_t seed)
 {
-    oct_rng rng;
     algo_vtrace *vt = oct_alloc(sizeof(*vt));
     oct_err err = algo_sequence_init(&vt->on, context, config, spec);
     if (err != OCT_OK) {
@@ -55,9 +62,11 @@ vtrace_create(algo **out, nn_context *context, const oct_config *config, const p
         return err;
     }
     vtrace_configure(vt, config);
-    vt->reward = oct_alloc((size_t)vt->on.rows.windows_max * vt->on.rows.steps * sizeof(float));
-    oct_rng_init(&rng, seed, INIT_STREAM);
-    algo_pair_orthogonalise(&vt->on.pair, &rng, config->algo.initial_deviation);
+    vt->reward = nn_context_alloc(context, (size_t)vt->on.rows.windows_max * vt->on.rows.steps *
+                                               sizeof(float));
+    if (!nn_context_measures(context)) {
+        vtrace_randomise(&vt->on.pair, seed, config->algo.initial_deviation);
+    }
     *out = &vt->on.base;
     return OCT_OK;
 }

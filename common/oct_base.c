@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#define LINE       ((size_t)64)
 #define LARGE_PAGE ((size_t)2 << 20)
 
 void
@@ -35,16 +36,28 @@ oct_reserve_at(size_t alignment, size_t bytes, const char *file, int line)
     return memory;
 }
 
+static size_t
+alignment_of(size_t bytes)
+{
+    return bytes >= 2 * LARGE_PAGE ? LARGE_PAGE : LINE;
+}
+
+size_t
+oct_alloc_size(size_t bytes)
+{
+    return whole(alignment_of(bytes), bytes);
+}
+
 void *
 oct_alloc_at(size_t bytes, const char *file, int line)
 {
-    size_t alignment = bytes >= 2 * LARGE_PAGE ? LARGE_PAGE : 64;
+    size_t alignment = alignment_of(bytes);
     void *memory = oct_reserve_at(alignment, bytes, file, line);
 #if defined(MADV_HUGEPAGE)
     if (alignment == LARGE_PAGE) { // a hint; none of it is left unused but the last page's end
         (void)madvise(memory, whole(alignment, bytes), MADV_HUGEPAGE);
     }
 #endif
-    memset(memory, 0, whole(64, bytes));
+    memset(memory, 0, whole(LINE, bytes));
     return memory;
 }

@@ -24,6 +24,8 @@ _Noreturn void oct_assert_failed(const char *file, int line, const char *conditi
 // error paths that never run are not written. Free with free(). Threads: any.
 #define oct_alloc(bytes) oct_alloc_at((bytes), __FILE__, __LINE__)
 void *oct_alloc_at(size_t bytes, const char *file, int line);
+// What oct_alloc takes for so many: whole cache lines, of much memory whole large pages.
+size_t oct_alloc_size(size_t bytes);
 // The same but not zeroed, for what is written at once: bytes rounded up to whole alignments (a
 // power of two, at least 64).
 #define oct_reserve(alignment, bytes) oct_reserve_at((alignment), (bytes), __FILE__, __LINE__)

@@ -12,6 +12,8 @@ struct nn_context {
     uint32_t threads;
     const nn_tile_ops *bf16;
     bool exact;
+    bool measures;
+    uint64_t measured; // bytes, but for the spaces
     group *group;
     struct {
         void *block;
@@ -19,6 +21,13 @@ struct nn_context {
         size_t room;
     } spaces[NN_SPACES];
 };
+
+// Of so many numbers, which may begin at the next line.
+static size_t
+space_bytes(size_t count)
+{
+    return count * sizeof(uint32_t) + LINE;
+}
 
 const char *
 nn_context_refusal(const nn_context_options *options)
@@ -41,6 +50,7 @@ nn_context_create(const nn_context_options *options)
     context->bf16 = options != NULL && options->bf16 ? nn_tile_bf16() : NULL;
     context->exact = options != NULL && options->exact;
     context->group = options != NULL ? options->group : NULL;
+    context->measures = options != NULL && options->measures;
     OCT_ASSERT(context->threads >= 1);
     return context;
 }
@@ -81,12 +91,52 @@ nn_context_group(const nn_context *context)
     return context->group;
 }
 
+bool
+nn_context_measures(const nn_context *context)
+{
+    return context->measures;
+}
+
+void *
+nn_context_alloc(nn_context *context, size_t bytes)
+{
+    if (!context->measures) {
+        return oct_alloc(bytes);
+    }
+    context->measured += oct_alloc_size(bytes);
+    return NULL;
+}
+
+void
+nn_context_block(nn_context *context, group_block *out, size_t count)
+{
+    if (!context->measures) {
+        group_block_make(out, context->group, count);
+        return;
+    }
+    *out = (group_block){0};
+    context->measured += oct_alloc_size(count * sizeof(float));
+}
+
+uint64_t
+nn_context_bytes(const nn_context *context)
+{
+    uint64_t bytes = context->measured;
+    for (int i = 0; i < NN_SPACES; i++) {
+        size_t room = context->spaces[i].room;
+        bytes += room > 0 ? oct_alloc_size(space_bytes(room)) : 0;
+    }
+    return bytes;
+}
+
 void *
 nn_context_space(nn_context *context, nn_space which, size_t count)
 {
-    if (context->spaces[which].room < count) {
+    if (context->measures) {
+        context->spaces[which].room = OCT_MAX(context->spaces[which].room, count);
+    } else if (context->spaces[which].room < count) {
         free(context->spaces[which].block);
-        char *block = oct_alloc(count * sizeof(uint32_t) + LINE);
+        char *block = oct_alloc(space_bytes(count));
         context->spaces[which].block = block;
         context->spaces[which].first = block + (LINE - (uintptr_t)block % LINE) % LINE;
         context->spaces[which].room = count;

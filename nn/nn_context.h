@@ -29,6 +29,9 @@ typedef struct nn_context_options {
     bool exact;
     // Whose gradients are averaged with one's own (nn_trainer_backward); borrowed. NULL: nobody's.
     group *group;
+    // What is made with it gets its shape, but no memory and no values: it may be asked for its
+    // sizes, saved to measure, and destroyed. nn_context_bytes is what it would have taken.
+    bool measures;
 } nn_context_options;
 
 // Why there is no context with these options: NULL, or words for a person (static storage). exact
@@ -45,6 +48,14 @@ uint32_t nn_context_threads(const nn_context *context);
 const nn_tile_ops *nn_context_bf16(const nn_context *context);
 bool nn_context_exact(const nn_context *context);
 group *nn_context_group(const nn_context *context);
+bool nn_context_measures(const nn_context *context);
+
+// oct_alloc for what is made with the context. Of one that measures: NULL; the bytes are added up.
+void *nn_context_alloc(nn_context *context, size_t bytes);
+// The same for group_block_make, of the context's group.
+void nn_context_block(nn_context *context, group_block *out, size_t count);
+// What was added up, and the work spaces.
+uint64_t nn_context_bytes(const nn_context *context);
 
 // What is in a space is needed only until the call that put it there returns.
 typedef enum nn_space {
@@ -59,7 +70,7 @@ typedef enum nn_space {
 } nn_space;
 
 // At least count numbers of 32 bits, from a cache line on. Allocates, and forgets what was there,
-// when the space is smaller.
+// when the space is smaller. NULL: the context measures.
 void *nn_context_space(nn_context *context, nn_space which, size_t count);
 
 #endif // NN_NN_CONTEXT_H

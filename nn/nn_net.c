@@ -147,7 +147,7 @@ net_init(nn_net *net, nn_context *context, const policy_spec *spec, bool residua
     nn_net_shape(net, context, spec, residual, param_count, rows_max);
     nn_carver carver = {0};
     net_carve(net, &carver);
-    net->block = oct_alloc(carver.used);
+    net->block = nn_context_alloc(context, carver.used);
     carver = (nn_carver){.base = net->block};
     net_carve(net, &carver);
 }

@@ -48,7 +48,8 @@ last_shape(nn_reparam *map, const policy_spec *spec)
 }
 
 void
-nn_reparam_init(nn_reparam *map, const policy_spec *spec, const nn_reparam_options *options)
+nn_reparam_init(nn_reparam *map, nn_context *context, const policy_spec *spec,
+                const nn_reparam_options *options)
 {
     OCT_ASSERT(policy_spec_check(spec, NULL, 0) == OCT_OK);
     OCT_ASSERT(spec->head == POLICY_HEAD_VALUES || spec->head == POLICY_HEAD_ATOMS);
@@ -70,7 +71,7 @@ nn_reparam_init(nn_reparam *map, const policy_spec *spec, const nn_reparam_optio
     last_shape(map, spec);
     map->param_count = map->mean_count * (map->noisy ? 2 : 1);
     if (map->noisy) {
-        map->scratch = oct_alloc(map->mean_count * sizeof(*map->scratch));
+        map->scratch = nn_context_alloc(context, map->mean_count * sizeof(*map->scratch));
     } else {
         map->noise_count = 0;
     }

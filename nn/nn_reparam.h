@@ -2,6 +2,7 @@
 #define NN_NN_REPARAM_H
 
 #include "common/oct_rng.h"
+#include "nn/nn_context.h"
 #include "policy/policy_spec.h"
 
 // Networks that learn other numbers than the weights of their layers. The network itself stays the
@@ -55,7 +56,8 @@ typedef struct nn_reparam_options {
 } nn_reparam_options;
 
 // spec has passed policy_spec_check.
-void nn_reparam_init(nn_reparam *map, const policy_spec *spec, const nn_reparam_options *options);
+void nn_reparam_init(nn_reparam *map, nn_context *context, const policy_spec *spec,
+                     const nn_reparam_options *options);
 void nn_reparam_fini(nn_reparam *map);
 
 // The first learned numbers from a chain's first weights (nn_net_randomise): means are those, the

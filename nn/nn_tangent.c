@@ -19,8 +19,8 @@ nn_tangent_init(nn_tangent *tangent, const nn_tape *tape)
     size_t outputs = net->layers[net->layer_count - 1].outputs;
     *tangent = (nn_tangent){
         .tape = tape,
-        .sum = oct_alloc(net->rows_max * widest * sizeof(float)),
-        .dy = oct_alloc(net->rows_max * outputs * sizeof(float)),
+        .sum = nn_context_alloc(net->context, net->rows_max * widest * sizeof(float)),
+        .dy = nn_context_alloc(net->context, net->rows_max * outputs * sizeof(float)),
     };
 }
 

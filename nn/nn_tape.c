@@ -35,7 +35,7 @@ nn_tape_init_params(nn_tape *tape, nn_context *context, const policy_spec *spec,
     (void)nn_context_space(context, NN_SPACE_COLUMNS, (size_t)first->units * first->columns);
     nn_carver carver = {0};
     tape_carve(tape, spec, &carver);
-    tape->block = oct_alloc(carver.used);
+    tape->block = nn_context_alloc(context, carver.used);
     carver = (nn_carver){.base = tape->block};
     tape_carve(tape, spec, &carver);
 }

@@ -28,10 +28,10 @@ trainer_show(nn_trainer *trainer)
 {
     nn_net *net = &trainer->tape.net;
     group *all = nn_context_group(net->context);
-    group_block_make(&trainer->gradients, all, net->param_count);
+    nn_context_block(net->context, &trainer->gradients, net->param_count);
     trainer->gradient = trainer->gradients.own;
     if (all != NULL) {
-        group_block_make(&trainer->params, all, net->param_count);
+        nn_context_block(net->context, &trainer->params, net->param_count);
         net->weights = net->weights == net->params ? trainer->params.own : net->weights;
         net->params = net->fetched = trainer->params.own;
     }
@@ -47,7 +47,7 @@ trainer_init(nn_trainer *trainer, nn_context *context, const policy_spec *spec, 
     trainer_show(trainer);
     nn_carver carver = {0};
     trainer_carve(trainer, &carver);
-    trainer->block = oct_alloc(carver.used);
+    trainer->block = nn_context_alloc(context, carver.used);
     carver = (nn_carver){.base = trainer->block};
     trainer_carve(trainer, &carver);
 }

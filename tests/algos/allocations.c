@@ -1,4 +1,4 @@
-// Counts the allocations of our own code, through the linker's --wrap.
+// Counts the allocations of our own code, and their bytes, through the linker's --wrap.
 #include "tests/algos/allocations.h"
 
 #include <malloc.h>
@@ -8,54 +8,76 @@ void *__real_calloc(size_t count, size_t bytes);
 void *__real_realloc(void *block, size_t bytes);
 int __real_posix_memalign(void **out, size_t alignment, size_t bytes);
 void *__real_aligned_alloc(size_t alignment, size_t bytes);
+void __real_free(void *block);
 
 void *__wrap_malloc(size_t bytes);
 void *__wrap_calloc(size_t count, size_t bytes);
 void *__wrap_realloc(void *block, size_t bytes);
 int __wrap_posix_memalign(void **out, size_t alignment, size_t bytes);
 void *__wrap_aligned_alloc(size_t alignment, size_t bytes);
+void __wrap_free(void *block);
 
 static unsigned long allocations;
+static size_t held;
+
+static void *
+count(void *block)
+{
+    allocations++;
+    held += malloc_usable_size(block);
+    return block;
+}
 
 void *
 __wrap_malloc(size_t bytes)
 {
-    allocations++;
-    return __real_malloc(bytes);
+    return count(__real_malloc(bytes));
 }
 
 void *
-__wrap_calloc(size_t count, size_t bytes)
+__wrap_calloc(size_t items, size_t bytes)
 {
-    allocations++;
-    return __real_calloc(count, bytes);
+    return count(__real_calloc(items, bytes));
 }
 
 void *
 __wrap_realloc(void *block, size_t bytes)
 {
-    allocations++;
-    return __real_realloc(block, bytes);
+    held -= malloc_usable_size(block);
+    return count(__real_realloc(block, bytes));
 }
 
 int
 __wrap_posix_memalign(void **out, size_t alignment, size_t bytes)
 {
-    allocations++;
-    return __real_posix_memalign(out, alignment, bytes);
+    int err = __real_posix_memalign(out, alignment, bytes);
+    (void)count(err == 0 ? *out : NULL);
+    return err;
 }
 
 void *
 __wrap_aligned_alloc(size_t alignment, size_t bytes)
 {
-    allocations++;
-    return __real_aligned_alloc(alignment, bytes);
+    return count(__real_aligned_alloc(alignment, bytes));
+}
+
+void
+__wrap_free(void *block)
+{
+    held -= malloc_usable_size(block);
+    __real_free(block);
 }
 
 unsigned long
 allocations_count(void)
 {
     return allocations;
+}
+
+size_t
+allocations_held_bytes(void)
+{
+    return held;
 }
 
 size_t

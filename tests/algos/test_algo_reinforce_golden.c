@@ -309,7 +309,7 @@ check_fisher(const char *name)
     nn_tangent tangent;
     nn_context *context = nn_context_create(NULL);
     size_t count = policy_spec_params(&t.spec);
-    T_OK(algo_rows_init(&rows, &t.spec, t.B, t.T, 0));
+    T_OK(algo_rows_init(&rows, context, &t.spec, t.B, t.T, 0));
     T_OK(algo_rows_take(&rows, &batch));
     T_OK(algo_pair_init(&pair, context, &t.config, &t.spec, t.B * t.T, 1));
     nn_tangent_init(&tangent, &pair.policy.tape);

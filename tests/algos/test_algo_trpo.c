@@ -54,7 +54,8 @@ test_conjugate_gradients_solve(void **state)
     const float b[COUNT] = {1, -2, 0.5f, 3, 0, -1};
     algo_cg cg;
     unsigned calls = 0;
-    algo_cg_init(&cg, COUNT);
+    nn_context *context = nn_context_create(NULL);
+    algo_cg_init(&cg, context, COUNT);
     double energy = algo_cg_solve(&cg, b, 100, matrix_product, &calls);
     assert_true(calls >= COUNT - 1 && calls <= COUNT + 2); // as many as there are dimensions
     double sum = 0, want = 0;
@@ -73,6 +74,7 @@ test_conjugate_gradients_solve(void **state)
     calls = 0;
     assert_true(algo_cg_solve(&cg, nothing, 100, matrix_product, &calls) == 0 && calls == 0);
     algo_cg_fini(&cg);
+    nn_context_destroy(context);
 }
 
 // ---- steps

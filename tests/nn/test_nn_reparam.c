@@ -52,7 +52,7 @@ trial_make(trial *t, const policy_spec *spec, bool dueling, bool noisy)
     nn_reparam_options options = {.dueling = dueling, .noisy = noisy, .sigma = 0.5f};
     *t = (trial){.spec = *spec};
     oct_rng_init(&t->rng, 11, 3);
-    nn_reparam_init(&t->map, spec, &options);
+    nn_reparam_init(&t->map, fixture_context(), spec, &options);
     t->params = random_floats(&t->rng, t->map.param_count);
     t->noise = random_floats(&t->rng, t->map.noise_count);
     t->weights = random_floats(&t->rng, t->map.weight_count);
