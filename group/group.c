@@ -94,6 +94,12 @@ group_rank(const group *g)
     return g != NULL ? g->rank : 0;
 }
 
+bool
+group_is_local(const group *g)
+{
+    return g == NULL || g->link.share != NULL;
+}
+
 uint32_t
 group_size(const group *g)
 {

@@ -53,6 +53,8 @@ void group_destroy(group *g);
 
 uint32_t group_rank(const group *g);
 uint32_t group_size(const group *g);
+// Whether all ranks are certain to be on one machine: they have memory together.
+bool group_is_local(const group *g);
 
 // x[count] = the sum of all ranks' x.
 void group_sum(group *g, double *x, size_t count);

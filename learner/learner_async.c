@@ -55,17 +55,17 @@ slot_bytes(const learner_shape *shape)
     return sizeof(slot) + lines(shape->part) + lines(shape->B * sizeof(float));
 }
 
-static uint32_t
-slots_of(const learner_async_options *options)
+uint32_t
+learner_async_slots(uint32_t learners)
 {
-    return EACH * (options->count - 1);
+    return EACH * (learners - 1);
 }
 
 static size_t
 algo_at(const learner_async_options *options)
 {
     learner_shape shape = learner_shape_of(options->spec, options->B, options->T);
-    return sizeof(shared) + slots_of(options) * slot_bytes(&shape);
+    return sizeof(shared) + learner_async_slots(options->count) * slot_bytes(&shape);
 }
 
 static slot *
@@ -100,7 +100,7 @@ learner_async_create(const learner_async_options *options)
     as->members = options->members;
     as->a = options->a;
     as->staleness_max = options->staleness_max;
-    as->slots = slots_of(options);
+    as->slots = learner_async_slots(options->count);
     as->shape = learner_shape_of(options->spec, options->B, options->T);
     as->shared = options->memory;
     if (options->learner == 0) {

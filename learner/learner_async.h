@@ -27,6 +27,8 @@ typedef struct learner_async_options {
     algo *a;       // borrowed, this learner's own
 } learner_async_options;
 
+// Batches that so many learners have in it.
+uint32_t learner_async_slots(uint32_t learners);
 size_t learner_async_bytes(const learner_async_options *options);
 // Moves the algorithm's state into the memory (learner 0), or lets it use what is there.
 learner_async *learner_async_create(const learner_async_options *options);

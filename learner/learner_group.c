@@ -218,6 +218,25 @@ learner_group_size(const learner_group *lg)
     return lg != NULL ? group_size(lg->members) : 1;
 }
 
+uint32_t
+learner_group_here(const learner_group *lg)
+{
+    return lg == NULL || !group_is_local(lg->members) ? 1 : group_size(lg->members);
+}
+
+uint64_t
+learner_group_bytes(const oct_config *config, const policy_spec *spec, uint32_t T,
+                    uint32_t learners, uint64_t state_bytes)
+{
+    uint64_t whole = learner_shape_of(spec, config->learner.batch_size, T).part;
+    if (config->learner.count == 1) {
+        return 0;
+    }
+    return config->learner.asynchronous
+               ? learner_async_slots(config->learner.count) * whole + state_bytes
+               : 2 * whole + learners * state_bytes; // rank 0's, and each one's part
+}
+
 void
 learner_group_staleness(const learner_group *lg, learner_staleness *out)
 {

@@ -28,6 +28,12 @@ group *learner_group_members(const learner_group *lg);
 // After begin, of asynchronous learners; else NULL.
 learner_async *learner_group_async(const learner_group *lg);
 uint32_t learner_group_size(const learner_group *lg);
+// Those of them that are certain to be on this machine.
+uint32_t learner_group_here(const learner_group *lg);
+// What so many learners take for each other's batches and for comparing states of so many bytes. T
+// as of algo_batch.
+uint64_t learner_group_bytes(const oct_config *config, const policy_spec *spec, uint32_t T,
+                             uint32_t learners, uint64_t state_bytes);
 void learner_group_staleness(const learner_group *lg, learner_staleness *out);
 void learner_group_counts(const learner_group *lg, group_counts *out);
 

@@ -9,6 +9,7 @@
 #include "common/oct_blas.h"
 #include "common/oct_clock.h"
 #include "common/oct_log.h"
+#include "common/oct_memory.h"
 #include "common/oct_text.h"
 #include "learner/learner_environment.h"
 #include "learner/learner_init.h"
@@ -16,18 +17,56 @@
 #include "nn/nn_gemm.h"
 #include "nn/nn_tile.h"
 
-// state_bytes: weights, moments and targets of all networks, the critics' too.
 static void
-budget_log(const learner_run *run, size_t state_bytes)
+budget_log(const learner_budget *budget)
 {
-    size_t params = policy_spec_params(&run->spec);
     oct_log_notice("LEARNER-BUDGET",
-                   "policy_parameters=%zu state_bytes=%zu batches=%u batches_bytes=%zu "
-                   "snapshots_bytes=%zu fold_bytes=%zu publication_bytes=%zu curve_bytes=%zu",
-                   params, state_bytes, learner_mix_batches(run->mix), learner_mix_bytes(run->mix),
-                   params * 3 * sizeof(float),
-                   learner_publisher_fold_bytes(run->publisher, &run->spec),
-                   params * 2 * sizeof(float), LEARNER_CURVE_MAX * sizeof(learner_curve_point));
+                   "bytes=%" PRIu64 " policy_parameters=%" PRIu64 " algorithm_bytes=%" PRIu64
+                   " state_bytes=%" PRIu64 " batches=%u batches_bytes=%" PRIu64
+                   " answers_bytes=%" PRIu64 " learners_bytes=%" PRIu64 " snapshots_bytes=%" PRIu64
+                   " fold_bytes=%" PRIu64 " publication_bytes=%" PRIu64 " curve_bytes=%" PRIu64,
+                   budget->total, budget->policy_parameters, budget->algorithm, budget->state,
+                   budget->batches, budget->batches_bytes, budget->answers, budget->learners,
+                   budget->snapshots, budget->fold, budget->publication, budget->curve);
+}
+
+static nn_context_options
+context_options(const learner_run *run)
+{
+    return (nn_context_options){.threads = run->config->learner.threads,
+                                .bf16 = run->config->learner.bf16,
+                                .exact = run->config->run.deterministic,
+                                .group = learner_group_members(run->options.lg)};
+}
+
+static oct_err
+cannot_create(oct_err err, char *reason, size_t reason_size)
+{
+    (void)snprintf(reason, reason_size, "cannot create the algorithm: %s", oct_strerror(err));
+    return err;
+}
+
+// A run that goes on from a checkpoint goes on: what is short then may not be so for long.
+static oct_err
+budget_check(learner_run *run, char *reason, size_t reason_size)
+{
+    const learner_budget_options options = {
+        .config = run->config,
+        .spec = &run->spec,
+        .wants = run->wants,
+        .context = context_options(run),
+        .learners = learner_group_here(run->options.lg),
+    };
+    oct_err err = learner_budget_make(&run->budget, &options);
+    if (err != OCT_OK) {
+        return cannot_create(err, reason, reason_size);
+    }
+    err = learner_budget_check(&run->budget, &options, oct_memory_available(), reason, reason_size);
+    if (err != OCT_OK && run->folder.resumed.state != NULL) {
+        oct_log_warn("LEARNER-MEMORY", "%s", reason);
+        return OCT_OK;
+    }
+    return err;
 }
 
 // Which kernels do the matrix products.
@@ -35,10 +74,7 @@ static oct_err
 kernels_begin(learner_run *run, char *reason, size_t reason_size)
 {
     char warning[256];
-    const nn_context_options options = {.threads = run->config->learner.threads,
-                                        .bf16 = run->config->learner.bf16,
-                                        .exact = run->config->run.deterministic,
-                                        .group = learner_group_members(run->options.lg)};
+    const nn_context_options options = context_options(run);
     if (nn_context_refusal(&options) != NULL) {
         return oct_refuse(reason, reason_size, "run.deterministic: %s",
                           nn_context_refusal(&options));
@@ -150,6 +186,7 @@ join_algorithm(learner_run *run, const policy_spec *environment, char *reason, s
     learner_source_options source = source_options(run, run->config->learner.batch_size);
     OCT_TRY(learner_source_check(&source, reason, reason_size));
     OCT_TRY(learner_publisher_check(run->config, &run->spec, reason, reason_size));
+    OCT_TRY(budget_check(run, reason, reason_size));
     oct_config *own = oct_alloc(sizeof(*own));
     learner_group_config(run->options.lg, run->config, own);
     oct_err err = algo_create(&run->algorithm, run->nn, own, &run->spec, run->config->run.seed);
@@ -158,8 +195,7 @@ join_algorithm(learner_run *run, const policy_spec *environment, char *reason, s
         err = learner_publisher_project(run->publisher, &run->spec, run->algorithm);
     }
     if (err != OCT_OK) {
-        (void)snprintf(reason, reason_size, "cannot create the algorithm: %s", oct_strerror(err));
-        return err;
+        return cannot_create(err, reason, reason_size);
     }
     average_begin(run);
     OCT_TRY(join_state(run, run->algorithm, reason, reason_size));
@@ -194,6 +230,7 @@ shards_begin(learner_run *run, uint32_t count)
         options.place = run->folder.resumed.replay[i];
         shards.takes = learner_source_takes(&options);
         shards.in_work = learner_source_in_work(&options);
+        shards.batches = learner_shards_needed(&options, count);
         run->source[LEARNER_LIVE + i] = shards.source[i] = learner_source_create(&options);
     }
     run->shards = learner_shards_create(&shards);
@@ -333,12 +370,10 @@ training_begin(learner_run *run, const policy_spec *environment, char *reason, s
         OCT_TRY(join_algorithm(run, environment, reason, reason_size));
     }
     OCT_TRY(external_begin(run, reason, reason_size));
-    oct_writer measure = {0};
-    algo_save(run->algorithm, &measure);
     if (join_start(run) != OCT_OK) {
         return oct_refuse(reason, reason_size, "the learner could not start its threads");
     }
-    budget_log(run, measure.used);
+    budget_log(&run->budget);
     oct_log_notice("LEARNER-START",
                    "env=%s obs=%u actions=%u layers=%u run=%016" PRIx64 " updates=%" PRIu64
                    " env_steps=%" PRIu64,

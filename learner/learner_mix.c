@@ -59,22 +59,6 @@ learner_mix_batches(const learner_mix *mix)
     return mix->options.shards != NULL ? learner_shards_batches(mix->options.shards) : mix->count;
 }
 
-size_t
-learner_mix_bytes(const learner_mix *mix)
-{
-    const learner_mix_options *options = &mix->options;
-    if (options->shards != NULL) {
-        return learner_shards_bytes(options->shards);
-    }
-    size_t bytes = learner_source_bytes(options->live);
-    if (options->data != NULL) {
-        uint32_t B = options->live_windows + options->data_windows;
-        bytes += learner_source_bytes(options->data) +
-                 mix->count * learner_batch_bytes(options->spec, B, options->T);
-    }
-    return bytes;
-}
-
 // Of this batch; of NULL: a free one. NULL: there is none.
 static struct whole *
 whole_find(learner_mix *mix, const learner_batch *batch)

@@ -27,7 +27,6 @@ learner_mix *learner_mix_create(const learner_mix_options *options);
 void learner_mix_destroy(learner_mix *mix); // NULL is a no-op; nobody uses a batch any more
 
 uint32_t learner_mix_batches(const learner_mix *mix); // that can be out at once
-size_t learner_mix_bytes(const learner_mix *mix);     // of all columns, the sources', too
 
 // The next batch, NULL: none is whole. The caller gives it back when it was learned from.
 learner_batch *learner_mix_take(learner_mix *mix);

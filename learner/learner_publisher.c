@@ -171,10 +171,10 @@ learner_publisher_project(learner_publisher *publisher, const policy_spec *spec,
 }
 
 size_t
-learner_publisher_fold_bytes(const learner_publisher *publisher, const policy_spec *spec)
+learner_publisher_fold_bytes(const oct_config *config, const policy_spec *spec)
 {
-    size_t bytes = quantizer_fold_bytes(spec, precision_of(publisher->config));
-    return publisher->projection != NULL ? 2 * bytes : bytes;
+    size_t bytes = quantizer_fold_bytes(spec, precision_of(config));
+    return config->learner.quantisation_aware ? 2 * bytes : bytes;
 }
 
 quantizer_observed *

@@ -41,7 +41,7 @@ OCT_CHECKED oct_err learner_publisher_project(learner_publisher *publisher, cons
                                               algo *algorithm);
 // Memory of the folded copies of layers (quantizer_fold.h): the stage's, and that of learning
 // through the quantizer.
-size_t learner_publisher_fold_bytes(const learner_publisher *publisher, const policy_spec *spec);
+size_t learner_publisher_fold_bytes(const oct_config *config, const policy_spec *spec);
 // Means and deviations of observations; NULL: observations are not scaled.
 quantizer_observed *learner_publisher_observed(const learner_publisher *publisher);
 

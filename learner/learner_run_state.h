@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "learner/learner_budget.h"
 #include "learner/learner_checkpoints.h"
 #include "learner/learner_cut.h"
 #include "learner/learner_demand.h"
@@ -122,6 +123,7 @@ struct learner_run {
     bool has_environment;     // false: the first that registers says what it is
     oct_metric_names metrics; // what the environment measures itself
     policy_spec spec;
+    learner_budget budget;
     const char *blas;
     char run_name[POLICY_NAME_MAX];
     char reason[128];    // why it ends, or ended

@@ -16,19 +16,32 @@
 
 // ---- life
 
+uint32_t
+learner_shards_needed(const learner_source_options *shard, uint32_t count)
+{
+    // Room for a whole request of each shard.
+    uint32_t request = learner_source_request_max(shard);
+    return learner_source_takes(shard)
+               ? learner_source_in_work(shard) + (count - 1) * request
+               : OCT_MAX(2u, shard->config->learner.prefetch) + count * request;
+}
+
+uint64_t
+learner_shards_bytes(const learner_source_options *shard, uint32_t count)
+{
+    uint32_t T = shard->wants.window != ALGO_WINDOW_N_STEP ? shard->wants.steps : 0;
+    return learner_shards_needed(shard, count) *
+           ((uint64_t)learner_batch_bytes(shard->spec, shard->batch_size, T) + shard->batch_size);
+}
+
 learner_shards *
 learner_shards_create(const learner_shards_options *options)
 {
     learner_shards *shards = oct_alloc(sizeof(*shards));
-    const oct_config *config = options->config;
     uint32_t B = options->batch_size;
     OCT_ASSERT(options->count >= 2 && options->count <= OCT_SHARDS_MAX);
     shards->options = *options;
-    uint32_t request = learner_source_windows_max(options->source[0]) / B; // batches
-    // Room for a whole request of each shard.
-    shards->count = options->takes
-                        ? options->in_work + (options->count - 1) * request
-                        : OCT_MAX(2u, config->learner.prefetch) + options->count * request;
+    shards->count = options->batches;
     shards->lag = shards->lag_max = NAN;
     shards->plan = oct_alloc(shards->count * sizeof(*shards->plan));
     for (uint32_t i = 0; i < shards->count; i++) {
@@ -65,14 +78,6 @@ uint32_t
 learner_shards_batches(const learner_shards *shards)
 {
     return shards->count;
-}
-
-size_t
-learner_shards_bytes(const learner_shards *shards)
-{
-    const learner_shards_options *options = &shards->options;
-    return shards->count * (learner_batch_bytes(options->spec, options->batch_size, options->T) +
-                            options->batch_size);
 }
 
 // ---- shares

@@ -34,18 +34,22 @@ typedef struct learner_shards_options {
     bool takes;               // each window comes once (learner_source_takes)
     uint32_t in_work;         // batches, where it does (learner_source_in_work)
     uint32_t batch_size;      // windows in a batch
+    uint32_t batches;         // learner_shards_needed
     uint32_t count;           // of shards, 2 to OCT_SHARDS_MAX
     learner_source *source[OCT_SHARDS_MAX];
     uint64_t seed; // of the shares
     uint64_t now_ns;
 } learner_shards_options;
 
+// Batches over so many shards, whose sources are made with such options.
+uint32_t learner_shards_needed(const learner_source_options *shard, uint32_t count);
+// What batches with so many windows take.
+uint64_t learner_shards_bytes(const learner_source_options *shard, uint32_t count);
 learner_shards *learner_shards_create(const learner_shards_options *options);
 void
 learner_shards_destroy(learner_shards *shards); // NULL is a no-op; nobody uses a batch any more
 
 uint32_t learner_shards_batches(const learner_shards *shards); // all there are
-size_t learner_shards_bytes(const learner_shards *shards);     // of their columns
 
 // ---- a shard's link
 

@@ -85,9 +85,9 @@ window_bytes(const learner_source_options *options, uint32_t *rows)
     return obs + *rows * row + sizeof(float) + sizeof(uint64_t);
 }
 
-// Batches that one answer can hold.
-static uint32_t
-answer_batches(const learner_source_options *options)
+// As many as one answer can hold, at most.
+uint32_t
+learner_source_request_max(const learner_source_options *options)
 {
     uint32_t rows;
     uint64_t B = options->batch_size;
@@ -111,7 +111,7 @@ learner_source_check(const learner_source_options *options, char *reason, size_t
             "algo.sequence_steps: %u makes windows of %u steps; at most %u are allowed",
             options->config->algo.sequence_steps, rows, (unsigned)WIRE_WINDOW_STEPS_MAX);
     }
-    if (answer_batches(options) == 0) {
+    if (learner_source_request_max(options) == 0) {
         return oct_refuse(reason, reason_size,
                           "learner.batch_size: %u windows of %u rows and %zu bytes exceed what one "
                           "answer of replay may hold (%u rows, %zu bytes)",
@@ -130,9 +130,37 @@ learner_source_takes(const learner_source_options *options)
 uint32_t
 learner_source_in_work(const learner_source_options *options)
 {
-    return is_rollout(options)
-               ? 1 + options->wants.lag_max
-               : OCT_MAX(2u, options->config->learner.prefetch) + answer_batches(options);
+    return is_rollout(options) ? 1 + options->wants.lag_max
+                               : OCT_MAX(2u, options->config->learner.prefetch) +
+                                     learner_source_request_max(options);
+}
+
+uint64_t
+learner_source_answer_bytes(const learner_source_options *options)
+{
+    uint32_t rows;
+    uint64_t windows = (uint64_t)learner_source_request_max(options) * options->batch_size;
+    return windows * window_bytes(options, &rows);
+}
+
+// T of algo_batch.
+static uint32_t
+rows_of(const learner_source_options *options)
+{
+    return is_sequence(options) ? options->wants.steps : 0;
+}
+
+static uint32_t
+batches_of(const learner_source_options *options)
+{
+    return options->is_shard ? 0 : learner_source_in_work(options);
+}
+
+uint64_t
+learner_source_bytes(const learner_source_options *options)
+{
+    return batches_of(options) *
+           (uint64_t)learner_batch_bytes(options->spec, options->batch_size, rows_of(options));
 }
 
 // ---- life
@@ -144,15 +172,14 @@ learner_source_create(const learner_source_options *options)
     source->options = *options;
     memcpy(source->token_key, options->token_key, sizeof(source->token_key));
     source->options.token_key = source->token_key;
-    source->request_max = answer_batches(options);
+    source->request_max = learner_source_request_max(options);
     OCT_ASSERT(source->request_max > 0);
-    source->count = options->is_shard ? 0 : learner_source_in_work(options);
+    source->count = batches_of(options);
     source->all = oct_alloc(source->count * sizeof(*source->all));
     source->free = oct_alloc(source->count * sizeof(*source->free));
     source->filled = oct_alloc(source->count * sizeof(*source->filled));
-    uint32_t T = is_sequence(options) ? options->wants.steps : 0;
     for (uint32_t i = 0; i < source->count; i++) {
-        source->all[i] = learner_batch_create(options->spec, options->batch_size, T);
+        source->all[i] = learner_batch_create(options->spec, options->batch_size, rows_of(options));
         source->free[source->free_count++] = source->all[i];
     }
     source->priority_room = PRIORITY_BATCHES * options->batch_size;
@@ -188,14 +215,6 @@ uint32_t
 learner_source_batches(const learner_source *source)
 {
     return source->count;
-}
-
-size_t
-learner_source_bytes(const learner_source *source)
-{
-    return source->count *
-           learner_batch_bytes(source->options.spec, source->options.batch_size,
-                               is_sequence(&source->options) ? source->options.wants.steps : 0);
 }
 
 // ---- the link

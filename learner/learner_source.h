@@ -66,6 +66,11 @@ OCT_CHECKED oct_err learner_source_check(const learner_source_options *options, 
 bool learner_source_takes(const learner_source_options *options);
 // Batches that are asked for, learned from or between these at one time, of one replay.
 uint32_t learner_source_in_work(const learner_source_options *options);
+// Batches that one request may ask for; the bytes of an answer with so many.
+uint32_t learner_source_request_max(const learner_source_options *options);
+uint64_t learner_source_answer_bytes(const learner_source_options *options);
+// What the columns of its batches take.
+uint64_t learner_source_bytes(const learner_source_options *options);
 // The table that config, spec and wants need: of no run yet, and without the tokens' key.
 wire_configure learner_source_table(const learner_source_options *options);
 learner_source *learner_source_create(const learner_source_options *options);
@@ -73,7 +78,6 @@ void
 learner_source_destroy(learner_source *source); // NULL is a no-op; nobody uses a batch any more
 
 uint32_t learner_source_batches(const learner_source *source); // all there are
-size_t learner_source_bytes(const learner_source *source);     // of their columns
 
 // ---- the link
 

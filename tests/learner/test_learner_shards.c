@@ -93,6 +93,7 @@ start(void)
                                       .now_ns = SECOND};
     for (uint32_t s = 0; s < SHARDS; s++) {
         learner_source_options own = source_options(s);
+        options.batches = learner_shards_needed(&own, SHARDS);
         options.source[s] = source[s] = learner_source_create(&own);
         table[s] = table_make();
         test_actor_init(&actor[s], s, 100 + s);

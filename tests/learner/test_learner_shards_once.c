@@ -70,6 +70,7 @@ begin(uint32_t lag_max)
                                             .is_shard = true,
                                             .shard = s,
                                             .now_ns = SECOND};
+        options.batches = learner_shards_needed(&own, SHARDS);
         options.source[s] = source[s] = learner_source_create(&own);
         wire_configure configure = test_configure(4096, WIRE_SAMPLER_FIFO);
         configure.window = WIRE_WINDOW_SEQUENCE;
