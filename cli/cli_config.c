@@ -10,6 +10,7 @@
 #include "cli/cli_suggest.h"
 #include "cli/run/cli_preflight.h"
 #include "common/oct_config.h"
+#include "common/oct_config_effects.h"
 
 #define MESSAGE_BYTES 4096
 
@@ -118,7 +119,7 @@ check_file(const char *file, bool resolved)
         cli_experiment_print_lines(&experiment, message);
         return CLI_EXIT_FAILED;
     }
-    oct_config_warn_unread(&config, message, sizeof(message));
+    oct_config_warn_idle(&config, &config, message, sizeof(message));
     fputs(message, stderr);
     if (!suits_environment(&experiment, &config)) {
         return CLI_EXIT_FAILED;

@@ -19,12 +19,14 @@
 #include "cli/sweep/cli_sweep_file.h"
 #include "cli/sweep/cli_sweep_jobs.h"
 #include "common/oct_base.h"
-#include "common/oct_config_algos.h"
+#include "common/oct_config_effects.h"
 #include "common/oct_rng.h"
+#include "common/oct_text.h"
 
 #define SETTINGS_MAX   256
 #define MESSAGE_BYTES  4096
 #define WORDS_BYTES    2048
+#define SAID_BYTES     65536
 #define RANDOM_DEFAULT 10
 #define PICTURE        "sweep.svg"
 #define PAGE           "sweep.html"
@@ -245,22 +247,36 @@ trial_config(const cli_sweep_plan *plan, uint32_t trial, const oct_config *base,
     (void)snprintf(reason, reason_size, "%.*s", err == OCT_OK ? 0 : (int)strcspn(said, "\n"), said);
 }
 
-// Tells, once for each algorithm, of keys that it does not read: their trials differ in nothing.
-static void
-warn_unread(const cli_sweep_plan *plan, oct_algo_name name, bool warned[OCT_ALGOS])
+// Whether what a key needs may come with another key of the sweep.
+static bool
+is_swept(const cli_sweep_plan *plan, const char *why_not)
 {
-    char word[OCT_CONFIG_NAME_MAX], readers[WORDS_BYTES];
-    for (size_t i = 0; i < plan->space.count && !warned[name]; i++) {
+    bool is_one = false;
+    for (size_t i = 0; i < plan->space.count; i++) {
+        is_one = is_one || strstr(why_not, plan->space.key[i].name) != NULL;
+    }
+    return is_one;
+}
+
+// Tells of keys that have no effect in a trial, or in base, where trials are chosen later: their
+// values make no difference. Each reason once: said has what was told.
+static void
+warn_idle(const cli_sweep_plan *plan, const oct_config *config, oct_text *said)
+{
+    char why_not[WORDS_BYTES], line[WORDS_BYTES + OCT_CONFIG_NAME_MAX + 64];
+    for (size_t i = 0; i < plan->space.count; i++) {
         const char *key = plan->space.key[i].name;
-        if (!oct_config_is_read(name, key)) {
-            fprintf(stderr,
-                    "octet sweep: warning: --over %s: it has no effect with algo.name: %s; it is "
-                    "an option of %s\n",
-                    key, oct_config_algo_word(name, word),
-                    oct_config_readers(key, readers, sizeof(readers)));
+        if (oct_config_has_effect(config, key, why_not, sizeof(why_not)) ||
+            (plan->count == 0 && is_swept(plan, why_not))) {
+            continue;
+        }
+        (void)snprintf(line, sizeof(line), "warning: --over %s: it has no effect %s\n", key,
+                       why_not);
+        if (strstr(said->out, line) == NULL) {
+            fprintf(stderr, "octet sweep: %s", line);
+            oct_text_add(said, "%s", line);
         }
     }
-    warned[name] = true;
 }
 
 // An environment that was opened, for all trials that have it.
@@ -332,9 +348,11 @@ check_trials(const cli_sweep_plan *plan, const oct_config *base)
     static oct_config config;
     opened *all = NULL;
     char reason[MESSAGE_BYTES], words[WORDS_BYTES];
-    bool warned[OCT_ALGOS] = {false};
+    static char told[SAID_BYTES];
+    oct_text said;
+    oct_text_init(&said, told, sizeof(told));
     if (plan->count == 0) { // Optuna chooses them later
-        warn_unread(plan, base->algo.name, warned);
+        warn_idle(plan, base, &said);
     }
     for (uint32_t i = 0; i < plan->count; i++) {
         trial_config(plan, i, base, &config, reason, sizeof(reason));
@@ -346,7 +364,7 @@ check_trials(const cli_sweep_plan *plan, const oct_config *base)
                       cli_sweep_plan_words(plan, i, words, sizeof(words)), reason);
             exit(CLI_EXIT_USAGE);
         }
-        warn_unread(plan, config.algo.name, warned);
+        warn_idle(plan, &config, &said);
     }
     opened_free(all);
 }

@@ -244,14 +244,6 @@ OCT_CHECKED oct_err oct_config_set(oct_config *out, const char *assignment, char
                                    size_t message_size);
 // Relations between keys (replay.min_size <= capacity …); after the last layer.
 OCT_CHECKED oct_err oct_config_check(const oct_config *config, char *message, size_t message_size);
-// Keys with a value other than their default that algo.name does not read: message has a warning
-// line for each, "": there are none. Switches that are on are errors of oct_config_check.
-void oct_config_warn_unread(const oct_config *config, char *message, size_t message_size);
-// Where a program has taken the place of an experiment's algorithm, before (algo.name has become
-// external), options of other algorithms go back to their defaults: they belong to the one that is
-// gone. names lists those that had other values, "": none, or algo.name is as before or not
-// external.
-void oct_config_forget_unread(oct_config *config, oct_algo_name before, char *names, size_t size);
 // Whether a run that was trained as before says may go on as now says. OCT_EINVAL: it is another
 // environment, with other options, or (has_tables: replay has those of the run) needs other tables.
 // OCT_OK: message has a warning line for each key whose change means that what was learned is of

@@ -34,6 +34,12 @@ bool oct_config_takes_each_once(const oct_config *config);
 const oct_config_use *oct_config_use_find(oct_algo_name name, const char *key);
 // Whether key has an effect with this algorithm. Those that no algorithm lists have with all.
 bool oct_config_is_read(oct_algo_name name, const char *key);
+// The next key from *at on, which moves, that is not at its default and that algo.name does not
+// read; its value in out. NULL: there is none.
+const oct_config_key *oct_config_next_unread(const oct_config *config, size_t *at,
+                                             char out[OCT_CONFIG_VALUE_MAX]);
+// Whether it is a switch, and the value true.
+bool oct_config_is_on(const oct_config_key *key, const char *value);
 // The word of algo.name. Returns out.
 const char *oct_config_algo_word(oct_algo_name name, char out[OCT_CONFIG_NAME_MAX]);
 // What makes an algorithm of the literature ("rainbow") that has no word of its own, as text behind

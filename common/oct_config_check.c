@@ -7,6 +7,7 @@
 #include "common/oct_action_repeat.h"
 #include "common/oct_base.h"
 #include "common/oct_config_algos.h"
+#include "common/oct_config_effects.h"
 #include "common/oct_option.h"
 #include "common/oct_text.h"
 
@@ -87,43 +88,15 @@ oct_config_takes_each_once(const oct_config *config)
            config->algo.name == OCT_ALGO_VTRACE || oct_config_has_rollouts(config);
 }
 
-// The next key from *at on, which moves, that is not at its default and has no effect with
-// algo.name; its value in out. NULL: there is none.
-static const oct_config_key *
-next_unread(const oct_config *config, size_t *at, char out[OCT_CONFIG_VALUE_MAX])
-{
-    oct_config defaults;
-    char name[OCT_CONFIG_NAME_MAX], preset[OCT_CONFIG_VALUE_MAX];
-    oct_config_default(&defaults);
-    defaults.algo.name = config->algo.name;
-    oct_config_resolve(&defaults);
-    while (*at < oct_config_key_count) {
-        const oct_config_key *key = &oct_config_keys[(*at)++];
-        oct_config_key_name(key, name);
-        if (!oct_config_is_read(config->algo.name, name) &&
-            strcmp(oct_config_value_print(config, key, out),
-                   oct_config_value_print(&defaults, key, preset)) != 0) {
-            return key;
-        }
-    }
-    return NULL;
-}
-
-static bool
-is_on(const oct_config_key *key, const char *value)
-{
-    return key->kind == OCT_CONFIG_BOOL && strcmp(value, "true") == 0;
-}
-
 // A switch that is on asks for what this algorithm does not have.
 static void
 check_algo(const oct_config *config, oct_text *text)
 {
     char name[OCT_CONFIG_NAME_MAX], value[OCT_CONFIG_VALUE_MAX], readers[READERS_MAX];
     size_t at = 0;
-    for (const oct_config_key *key; (key = next_unread(config, &at, value)) != NULL;) {
+    for (const oct_config_key *key; (key = oct_config_next_unread(config, &at, value)) != NULL;) {
         oct_config_key_name(key, name);
-        if (is_on(key, value)) {
+        if (oct_config_is_on(key, value)) {
             oct_text_add(text, "error: %s: true is an option of algo.name: %s\n", name,
                          oct_config_readers(name, readers, sizeof(readers)));
         }
@@ -137,45 +110,6 @@ check_algo(const oct_config *config, oct_text *text)
         oct_text_add(
             text,
             "error: algo.target: only q_learning is allowed with algo.distributional: true\n");
-    }
-}
-
-void
-oct_config_warn_unread(const oct_config *config, char *message, size_t message_size)
-{
-    char name[OCT_CONFIG_NAME_MAX], value[OCT_CONFIG_VALUE_MAX], readers[READERS_MAX];
-    char word[OCT_CONFIG_NAME_MAX];
-    size_t at = 0;
-    oct_text text;
-    oct_text_init(&text, message, message_size);
-    for (const oct_config_key *key; (key = next_unread(config, &at, value)) != NULL;) {
-        oct_config_key_name(key, name);
-        if (!is_on(key, value)) {
-            oct_text_add(
-                &text, "warning: %s: %s has no effect with algo.name: %s; it is an option of %s\n",
-                name, value, oct_config_algo_word(config->algo.name, word),
-                oct_config_readers(name, readers, sizeof(readers)));
-        }
-    }
-}
-
-void
-oct_config_forget_unread(oct_config *config, oct_algo_name before, char *names, size_t size)
-{
-    char name[OCT_CONFIG_NAME_MAX], value[OCT_CONFIG_VALUE_MAX], message[256];
-    char assignment[OCT_CONFIG_NAME_MAX + OCT_CONFIG_VALUE_MAX];
-    size_t at = 0;
-    oct_text text;
-    oct_text_init(&text, names, size);
-    if (config->algo.name == before || config->algo.name != OCT_ALGO_EXTERNAL) {
-        return;
-    }
-    for (const oct_config_key *key; (key = next_unread(config, &at, value)) != NULL;) {
-        oct_config_key_name(key, name);
-        oct_text_add(&text, "%s%s", text.used > 0 ? ", " : "", name);
-        (void)snprintf(assignment, sizeof(assignment), "%s=%s", name, key->preset);
-        OCT_ASSERT(oct_config_set(config, assignment, message, sizeof(message)) == OCT_OK);
-        config->is_given[key - oct_config_keys] = false;
     }
 }
 

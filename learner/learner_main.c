@@ -9,6 +9,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_blas.h"
+#include "common/oct_config_effects.h"
 #include "common/oct_file.h"
 #include "common/oct_text.h"
 #include "group/group_fork.h"

@@ -43,6 +43,10 @@ shows one key, `octet config --explain ALGO` those that matter to an algorithm, 
 default, which for some follows `algo.name`; only `env.id` is required. On the command line the same names are used:
 `octet train presets/cartpole.yaml --set learner.batch_size=128`. How the keys affect a run, and
 when to change which, is in [tuning.md](tuning.md).
+
+`octet train` and `octet config --check` warn of each key that has no effect with the values of others, and say what it
+needs: `warning: algo.noisy_sigma: 0.3 has no effect without algo.noisy: true`. They are silent about keys at their
+default, and about those of a preset: `octet train pendulum --set algo.name=sac` looks at what `--set` names alone.
 """
 
 

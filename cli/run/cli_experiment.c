@@ -14,6 +14,7 @@
 #include "cli/run/cli_folder.h"
 #include "cli/run/cli_run.h"
 #include "common/oct_config_algos.h"
+#include "common/oct_config_effects.h"
 #include "common/oct_text.h"
 #include "envs/env.h"
 #include "learner/learner_checkpoints.h"
@@ -410,6 +411,23 @@ forget_algorithm(oct_config *config, const cli_experiment *experiment, oct_algo_
     }
 }
 
+// Of what was written for this run: by the settings, and by a file that is no preset. A resumed run
+// was told of the rest when it began.
+static void
+warn_idle(const oct_config *config, const cli_experiment *experiment)
+{
+    static oct_config settings;
+    char message[MESSAGE_BYTES] = "";
+    bool is_own = experiment->preset[0] == '\0' && !experiment->resume;
+    oct_config_default(&settings);
+    for (size_t i = 0; i < experiment->setting_count; i++) {
+        oct_err err = oct_config_set(&settings, experiment->settings[i], message, sizeof(message));
+        OCT_ASSERT(err == OCT_OK); // they were set before
+    }
+    oct_config_warn_idle(config, is_own ? config : &settings, message, sizeof(message));
+    fputs(message, stderr);
+}
+
 static void
 apply_settings(oct_config *config, const cli_experiment *experiment)
 {
@@ -424,8 +442,7 @@ apply_settings(oct_config *config, const cli_experiment *experiment)
     if (oct_config_check(config, message, sizeof(message)) != OCT_OK) {
         refuse_lines(experiment, message);
     }
-    oct_config_warn_unread(config, message, sizeof(message));
-    fputs(message, stderr);
+    warn_idle(config, experiment);
     resolve_paths(experiment, config);
     if (!experiment->has_hosts) {
         resolve_addresses(config);

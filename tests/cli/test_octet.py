@@ -220,6 +220,11 @@ class WrongInput(Case):
         self.assertIn(words, self.octet("sweep", "x.yaml", *over)[1])
         _, err = self.octet("sweep", "x.yaml", "--over", "algo.name=dqn,ppo", *over)
         self.assertEqual(err.count("has no effect"), 1, err)
+        over = ["--over", "algo.noisy_sigma=0.1,0.4", "--dry-run"]
+        words = "octet sweep: warning: --over algo.noisy_sigma: it has no effect without algo.noisy: true\n"
+        for others in ([], ["--over", "algo.noisy=true,false"], ["--optuna", "2"]):
+            self.assertEqual(self.octet("sweep", "x.yaml", *others, *over)[1].count(words), 1, others)
+        self.assertEqual(self.octet("sweep", "x.yaml", "--set", "algo.noisy=true", *over)[1], "")
 
     def test_files_that_a_sweep_varies_are_known_from_everywhere(self):
         (self.home / "mine.so").write_text("")
@@ -439,6 +444,21 @@ class WrongInput(Case):
         self.assertEqual(said.stdout, "other.yaml: ok\n")
         self.assertEqual(said.stderr, "warning: algo.huber_delta: 2 has no effect with algo.name: sac; it is an "
                                       "option of dqn\n")
+
+    # Of a preset, of what was set beside it.
+    def test_train_tells_of_keys_without_effect(self):
+        (self.home / "own.yaml").write_text("env: {id: Nowhere-v1}\nalgo: {noisy_sigma: 0.3, discount: 0.9}\n")
+        nowhere = ["--set", "env.id=Nowhere-v1"]
+        for args, word in (["own.yaml"], "algo.noisy_sigma: 0.3 has no effect without algo.noisy: true"), \
+                          (["own.yaml", "--set", "algo.noisy=true"], None), \
+                          (["pendulum", *nowhere, "--set", "algo.name=sac"], None), \
+                          (["pendulum", *nowhere, "--set", "algo.name=sac", "--set", "algo.temperature=0.1",
+                            "--set", "algo.target_entropy=-2"],
+                           "algo.target_entropy: -2 has no effect without algo.temperature: learned"):
+            said = subprocess.run([OCTET, "train", *args], cwd=self.home, capture_output=True, text=True, check=False)
+            self.assertEqual(said.returncode, 1, said.stderr)
+            warned = [line for line in said.stderr.splitlines() if line.startswith("warning: ")]
+            self.assertEqual(warned, [f"warning: {word}"] if word else [], args)
 
     def test_config_check(self):
         (self.home / "bad.yaml").write_text("env:\n  id: CartPole-v1\nrun:\n  env_steps: lots\n")

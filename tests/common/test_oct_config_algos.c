@@ -5,6 +5,7 @@
 #include "tests/support/oct_test.h"
 
 #include "common/oct_config_algos.h"
+#include "common/oct_config_effects.h"
 
 static char message[4096];
 
@@ -135,7 +136,7 @@ assert_unread(const char *name, const char *assignment, const char *want)
     oct_config_default(&config);
     T_OK(oct_config_set(&config, name, message, sizeof(message)));
     T_OK(oct_config_set(&config, assignment, message, sizeof(message)));
-    oct_config_warn_unread(&config, message, sizeof(message));
+    oct_config_warn_idle(&config, &config, message, sizeof(message));
     assert_string_equal(message, want);
 }
 

@@ -6,6 +6,7 @@
 
 #include "common/oct_config.h"
 #include "common/oct_config_algos.h"
+#include "common/oct_config_effects.h"
 #include "common/oct_config_table.h"
 
 static char message[8192];
@@ -25,7 +26,7 @@ test_no_algorithm_is_refused_with_its_defaults(void **state)
         if (oct_config_check(&config, message, sizeof(message)) != OCT_OK) {
             fail_msg("%s: %s", word, message);
         }
-        oct_config_warn_unread(&config, message, sizeof(message));
+        oct_config_warn_idle(&config, &config, message, sizeof(message));
         assert_string_equal(message, "");
     }
     oct_config rollouts = config_with("algo.name=external;algo.window=rollout");
