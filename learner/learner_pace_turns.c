@@ -20,6 +20,7 @@
 #define TURN_NS  UINT64_C(1000000000000)
 #define WAITS_NS UINT64_C(5000000000)
 #define AGAIN_NS UINT64_C(1000000000)
+#define LATE_S   1.0 // so long the end by time waits for that of a turn
 
 struct learner_pacer {
     learner_turns turns;
@@ -458,11 +459,27 @@ actors_watch(learner_run *run, uint64_t now_ns)
     }
 }
 
+// The end by time does not wait for what may never come: an actor, replay's hash, room on a disk.
+static void
+time_watch(learner_run *run)
+{
+    double limit_s = run->config->run.wall_s;
+    if (limit_s > 0 && learner_run_wall_s(run) >= limit_s + LATE_S) {
+        if (run->pacer->reason[0] == '\0') {
+            learner_run_check_budget(run); // which says why
+        }
+        learner_run_finish(run, run->pacer->reason, true);
+    }
+}
+
 static void
 turns_tick(learner_run *run, uint64_t now_ns)
 {
     actors_watch(run, now_ns);
     turns_go(run);
+    if (run->phase == LEARNER_TRAINING) {
+        time_watch(run);
+    }
 }
 
 static void

@@ -40,13 +40,12 @@ run_ready(bool resume, uint32_t life)
     return run;
 }
 
-// Up to its hash, with two batches.
+// Of a turn, both batches.
 static void
-turn_learn(learner_run *run, uint64_t turn)
+turn_update(learner_run *run, uint64_t turn)
 {
     assert_int_equal(run_published(run)->version, turn);
     wire_sample request;
-    wire_digest_request asked;
     uint32_t promised = learner_run_request(run, LEARNER_LIVE, &request);
     assert_in_range(promised, 2, 2);
     assert_true(request.turn == turn && request.turn_first == 0 && request.turn_actor_count == 1);
@@ -60,11 +59,25 @@ turn_learn(learner_run *run, uint64_t turn)
         fixture_listen(&bell);
         learner_run_collect(run);
     }
+}
+
+static void
+turn_return(learner_run *run)
+{
     wire_priorities priorities;
     if (learner_run_priorities(run, LEARNER_LIVE, &priorities)) {
         assert_int_equal(priorities.count, 2 * FIXTURE_B);
         learner_run_returned(run, OCT_OK, "");
     }
+}
+
+// Up to its hash.
+static void
+turn_learn(learner_run *run, uint64_t turn)
+{
+    wire_digest_request asked;
+    turn_update(run, turn);
+    turn_return(run);
     if (turn % 2 == 1) {
         assert_false(learner_run_digest(run, &asked));
     }
@@ -287,6 +300,57 @@ test_a_run_whose_priorities_are_refused_ends(void **state)
     learner_run_destroy(run);
 }
 
+// By time, with the summary's reason; updates of the run.
+static void
+ended_by_time(learner_run *run, double updates)
+{
+    assert_true(status_of(run, "learner.updates") == updates);
+    assert_false(learner_run_failed(run));
+    json_t *summary = run_summarised(run);
+    assert_reason(summary, "time");
+    json_decref(summary);
+}
+
+static void
+test_time_ends_a_run_whose_turn_does_not_come(void **state)
+{
+    (void)state;
+    config.run.wall_s = 0.001;
+    learner_run *run = run_ready(false, 0);
+    assert_int_equal(run_published(run)->version, 1);
+    uint64_t deadline_ns = oct_clock_ns() + 60 * UINT64_C(1000000000);
+    while (learner_run_phase(run) != LEARNER_DONE && oct_clock_ns() < deadline_ns) {
+        learner_run_tick(run); // the actor sends nothing
+    }
+    assert_int_equal(learner_run_phase(run), LEARNER_DONE);
+    ended_by_time(run, 0);
+}
+
+// One that comes is hashed, and the last one.
+static void
+test_time_ends_a_run_with_a_turn_that_comes(void **state)
+{
+    (void)state;
+    wire_digest_request asked;
+    const wire_digest digest = {.turn = 1, .sha256 = {7}};
+    learner_run *run = run_ready(false, 0);
+    turn_update(run, 1);
+    config.run.wall_s = status_of(run, "learner.wall_s"); // it is over now
+    turn_return(run);
+    while (!learner_run_digest(run, &asked)) {
+        learner_run_collect(run);
+    }
+    config.run.wall_s = 3600; // but that was seen
+    learner_run_digested(run, OCT_OK, "", &digest);
+    while (learner_run_phase(run) == LEARNER_TRAINING) {
+        learner_run_collect(run);
+    }
+    ended_by_time(run, 2);
+    char *text = folder_read(FOLDER, "hashes.csv");
+    assert_non_null(strstr(text, "\n1,2,100,"));
+    free(text);
+}
+
 static void
 refused_with(const char *words)
 {
@@ -346,6 +410,8 @@ main(void)
         T(test_a_run_whose_replay_is_at_another_turn_starts_over),
         T(test_a_run_whose_priorities_are_lost_starts_over),
         T(test_a_run_whose_priorities_are_refused_ends),
+        T(test_time_ends_a_run_whose_turn_does_not_come),
+        T(test_time_ends_a_run_with_a_turn_that_comes),
         T(test_what_a_run_in_lock_step_cannot_go_on_from_is_refused),
         T(test_a_machine_that_rounds_otherwise_is_refused),
     };
