@@ -157,6 +157,21 @@ def test_a_student_keeps_the_environments_options():
         assert "length       50.0 steps" in octet("eval", folder / "said", "--episodes", "3")
 
 
+def test_a_student_finds_its_models_from_everywhere():
+    with scratch() as folder:
+        finish(train(folder / "run", "--set", "run.env_steps=3000", "--set", "replay.min_size=500", "--set",
+                     "replay.samples_per_insert=1", "--set", "evaluation.episodes=10",
+                     preset=ROOT / "presets/dmc/pendulum_swingup.yaml"), folder / "run")
+        shutil.copy(folder / "run/policy.oct", folder / "alone.oct")
+        shutil.copytree(ROOT / "envs/dmc/models", folder / "models")
+        octet("distill", "alone.oct", *QUICK, "--options", "max_episode_steps=40,mjcf_dir=models,action_repeat=2",
+              "--out", "student", cwd=folder)
+        assert f"mjcf_dir: {folder.resolve()}/models" in (folder / "student/env.yaml").read_text().replace('"', "")
+        text = octet("eval", folder / "student", "--episodes", "1")
+        assert "length       20.0 steps" in text, text
+        assert f"mjcf_dir={folder.resolve()}/models (env.yaml beside the policy)" in text, text
+
+
 def test_deviations_that_are_not_learned_are_told():
     with scratch() as folder:
         run = folder / "teacher"
