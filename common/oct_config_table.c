@@ -55,7 +55,11 @@ const char *const oct_sync_words[OCT_SYNCS] = {"none", "interval", "always"};
 const oct_config_key oct_config_keys[] = {
     TEXT(run, name, "", "name of the run; empty: the environment's id"),
     U64(run, seed, 0, 9007199254740992.0, "1", "seed of every random generator of the run"),
-    U64(run, env_steps, 1, 1e15, "200000", "budget of environment steps over all actors"),
+    U64(run, env_steps, 1, 1e15, "200000",
+        "budget of environment steps over all actors; replay counts them by whole batches "
+        "(actor.batch_steps), and the learner looks every 20 ms, so that a run has as many more as "
+        "its actors make meanwhile; in lock-step that is less than a batch of each actor, with "
+        "rollouts at most 1 + algo.rollout_lag of each environment"),
     U64(run, updates, 0, 1e15, "0",
         "budget of updates; 0: no limit. Required if the run learns from replay.data alone"),
     F64_OR(run, stop_at_return, "none", 0, -1e12, 1e12, "none",
