@@ -214,7 +214,8 @@ source_open(data_source **out, const data_options *options, char *reason, size_t
     }
     if (loss.rows > 0) {
         fprintf(stderr,
-                "octet %s: note: '%s': %" PRIu64 " rows that were not synced are left out\n",
+                "octet %s: note: '%s': %" PRIu64
+                " rows are left out: they were not synced, or the last sync's record is damaged\n",
                 options->command, options->file, loss.rows);
     }
     return OCT_OK;

@@ -175,6 +175,32 @@ commits_after(const replay_snapshot *snapshot, uint32_t sessions)
     return used + used % 2;
 }
 
+// The head's blocks that can be none: of a stream, in order, with numbers that follow.
+static bool
+block_is_sane(const replay_file *file, const replay_block *block)
+{
+    return block->layout == REPLAY_BLOCK_LAYOUT && block->count <= file->layout.rows &&
+           block->first <= INT64_MAX - REPLAY_BLOCK_ROWS_MAX && block->stream < WIRE_STREAMS_MAX &&
+           (block->episode_age == REPLAY_BLOCK_AGE_UNKNOWN || block->episode_age <= block->first);
+}
+
+// Rows of the last commit that begin after the snapshot.
+static uint64_t
+rows_after(const replay_file *file, const replay_snapshot *snapshot)
+{
+    const replay_head *last = &file->live->head[file->live->commits % 2];
+    uint64_t rows = 0;
+    if (!head_is_sane(file, last)) {
+        return 0;
+    }
+    for (uint64_t serial = OCT_MAX(last->oldest, snapshot->head.next); serial < last->next;
+         serial++) {
+        const replay_block *block = replay_file_block(file, serial);
+        rows += block->serial == serial && block_is_sane(file, block) ? block->count : 0;
+    }
+    return rows;
+}
+
 static oct_err
 recover_synced(replay_recovered *out, replay_file *file, char *reason, size_t reason_size)
 {
@@ -185,6 +211,7 @@ recover_synced(replay_recovered *out, replay_file *file, char *reason, size_t re
                           "file was copied; remove it to start anew",
                           file->path);
     }
+    out->rows_cut = rows_after(file, snapshot);
     replay_head *head = &file->live->head[0];
     file->live->commits = commits_after(snapshot, file->header->sessions);
     file->journal->commit = 0;
@@ -201,15 +228,6 @@ recover_synced(replay_recovered *out, replay_file *file, char *reason, size_t re
 }
 
 // ---- either
-
-// The head's blocks that can be none: of a stream, in order, with numbers that follow.
-static bool
-block_is_sane(const replay_file *file, const replay_block *block)
-{
-    return block->layout == REPLAY_BLOCK_LAYOUT && block->count <= file->layout.rows &&
-           block->first <= INT64_MAX - REPLAY_BLOCK_ROWS_MAX && block->stream < WIRE_STREAMS_MAX &&
-           (block->episode_age == REPLAY_BLOCK_AGE_UNKNOWN || block->episode_age <= block->first);
-}
 
 // Links follow from what the blocks say of the one before them. Stored where they differ: of a copy
 // each page that is stored to takes memory.

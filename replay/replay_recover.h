@@ -16,7 +16,7 @@ typedef struct replay_recovered {
     bool is_exact;       // the last commit
     uint64_t generation; // the newest that was synced
     uint64_t rows;
-    uint64_t rows_cut; // not synced, or not committed
+    uint64_t rows_cut; // not synced, or not committed; doing it again knows of no more
     uint64_t blocks;
     uint64_t blocks_left; // that were not there any more
     uint64_t blocks_torn;

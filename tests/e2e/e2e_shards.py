@@ -9,6 +9,7 @@ import json
 import os
 import re
 import signal
+import struct
 import subprocess
 import sys
 
@@ -78,7 +79,8 @@ def endless(folder, *settings, preset=CARTPOLE):
 def test_shards_learn_cartpole():
     with scratch() as folder:
         run = folder / "run"
-        process = train(run, "--set", f"replay.shards={SHARDS}", "--actors", "2")
+        # Of a copy what was synced is read.
+        process = train(run, "--set", f"replay.shards={SHARDS}", "--set", "replay.sync=always", "--actors", "2")
         finish(process, run)
         assert_complete(run)
         assert summary(run)["solved"], summary(run)
@@ -98,7 +100,8 @@ def test_shards_learn_cartpole():
         # What is damaged is told, and nothing of it is read.
         copy = run / "copy.oct"
         full = max(range(SHARDS), key=lambda shard: held[shard]["steps"])  # the actors may be of one shard
-        rotten = bytearray((run / ("replay.oct", "replay-1.oct")[full]).read_bytes())
+        whole = (run / ("replay.oct", "replay-1.oct")[full]).read_bytes()
+        rotten = bytearray(whole)
         for at in range(len(rotten) // 2, len(rotten), len(rotten) // 50):
             rotten[at] ^= 1
         copy.write_bytes(rotten)
@@ -107,6 +110,15 @@ def test_shards_learn_cartpole():
         assert damaged["damaged_blocks"] > 0 and damaged["steps"] < held[full]["steps"], damaged
         assert f"is damaged: {damaged['damaged_blocks']} of its blocks" in told.stderr, told
         assert [one["damaged_blocks"] for one in held] == [0, 0], held
+        # Nor is an earlier sync taken for the last one without a word.
+        newest = max(struct.unpack_from("=2Q", whole, 96), key=lambda at: struct.unpack_from("=Q", whole, at))  # snapshot_at
+        rotten = bytearray(whole)
+        rotten[newest + 4000] ^= 1
+        copy.write_bytes(rotten)
+        told = subprocess.run([OCTET, "data", "info", copy, "--json"], capture_output=True, text=True, check=True)
+        earlier = json.loads(told.stdout)
+        assert earlier["steps"] < held[full]["steps"] and earlier["rows_not_synced"] > 0, (earlier, held)
+        assert f"{earlier['rows_not_synced']} rows are left out: they were not synced" in told.stderr, told
         # Nor is what is left of a run taken for all of it.
         (run / "replay-1.oct").unlink()
         told = subprocess.run([OCTET, "data", "info", run], capture_output=True, text=True, check=False)
