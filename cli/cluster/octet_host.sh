@@ -1,6 +1,7 @@
 #!/bin/sh
 # The part of octet cluster ssh that runs on each host. Plain sh: nothing but coreutils is needed there.
-# usage: octet_host.sh check FOLDER MIB        makes FOLDER; fails with a reason where there is no room for so much
+# usage: octet_host.sh check FOLDER MIB OWNER  makes FOLDER; fails with a reason where there is no room for so much, or where it has
+#                                              a run or daemons of another OWNER (HOST:RUN_DIR, which the run is collected to)
 #        octet_host.sh saved FOLDER            prints the time of the newest checkpoint of FOLDER/run, if there is one
 #        octet_host.sh ready FOLDER [PROGRAM]  fails with a reason where the programs do not run, or this one as well
 #        octet_host.sh start FOLDER            starts what FOLDER/daemons.sh names, under systemd-run --user where that works
@@ -9,8 +10,9 @@
 #                                              daemon saves, and is waited for
 #        octet_host.sh holds FOLDER            prints which of log and run have something to collect
 #        octet_host.sh remove FOLDER           removes FOLDER
-#        octet_host.sh tidy FOLDER             removes it unless it has a run that nobody has collected: prints "kept"
-# FOLDER is below the home unless it begins with a slash. In it: bin/, certs/, run/, run.new/ whose files take the place of those in
+#        octet_host.sh tidy FOLDER OWNER       removes it unless it is another's, or is used or has a run that nobody has collected:
+#                                              prints "kept"
+# FOLDER is below the home unless it begins with a slash. In it: .owner, bin/, certs/, run/, run.new/ whose files take the place of those in
 # run/ at a start, once all of them are there, the names of what was started last in
 # started, stopped once that was ended, and of each daemon log/, pid/, exit/ and seen/NAME.
 # Environment: OCTET_STOP_S: seconds without a change in run/ until stop kills what does not end (60).
@@ -44,10 +46,24 @@ alive() {
     done
 }
 
+owner() {
+    cat "$folder/.owner" 2>/dev/null
+}
+
+# Whether there is a run that nobody has collected, or something that was started.
+is_used() {
+    # shellcheck disable=SC2046 # names are words
+    [ -n "$(ls -A "$folder/run" 2>/dev/null)$(alive $(ls "$folder/pid" 2>/dev/null))" ]
+}
+
 check() {
     umask 077
     mkdir -p "$folder/run" 2>/dev/null || fail "cannot make the folder $folder: $(mkdir -p "$folder/run" 2>&1)"
     chmod 700 "$folder"
+    if [ -n "$(owner)" ] && [ "$(owner)" != "$2" ] && is_used; then
+        fail "$folder has the run of $(owner): give --run-dir a folder of another name, or remove what is there"
+    fi
+    echo "$2" >"$folder/.owner" || fail "cannot write to $folder"
     rm -rf "$folder/run.new" && mkdir "$folder/run.new" || exit
     : >"$folder/.room" || fail "cannot write to $folder"
     room=$(df -Pk "$folder" | awk 'NR == 2 { print int($4 / 1024) }')
@@ -206,7 +222,10 @@ remove() {
 }
 
 tidy() {
-    if [ -n "$(ls -A "$folder/run" 2>/dev/null)" ]; then
+    if [ -n "$(owner)" ] && [ "$(owner)" != "$1" ]; then
+        return
+    fi
+    if is_used; then
         echo kept
     else
         remove

@@ -35,6 +35,7 @@ place=
 quick=("${ssh_options[@]}" -o BatchMode=yes -o ConnectTimeout=15 -o ServerAliveInterval=5 -o ServerAliveCountMax=3 -o LogLevel=ERROR)
 collected=$run_dir/.collect
 started_in=$run_dir/.plan # a link to PLAN
+owner=$(uname -n):$run_dir # of the folders on the hosts
 stopping=
 started=
 
@@ -122,7 +123,7 @@ is_good() {
 check() {
     local need=32
     [ "$1" != "$learner_host" ] || need=$room
-    on "$1" check "$need"
+    on "$1" check "$need" "$owner"
 }
 
 # machines_differ: programs of this machine run on machines of its kind.
@@ -260,7 +261,7 @@ remove() {
 }
 
 tidy() {
-    on "$1" tidy 2>/dev/null
+    on "$1" tidy "$owner" 2>/dev/null
 }
 
 # settle FILE...: each takes its place in the run folder.

@@ -289,10 +289,10 @@ class Hosts:
     def remote(self, name):
         return (self.folder / name).resolve() / f"octet-runs/run.{name}"
 
-    def start(self, *arguments):
+    def start(self, *arguments, run="run"):
         environment = {"PATH": f"{self.folder}:{os.environ['PATH']}", "TMPDIR": str(self.folder), "OCTET_SYSTEMD": "0",
                        "OCTET_LIBEXEC": str(self.folder / "programs")}
-        return subprocess.Popen([OCTET, "cluster", "ssh", "cartpole", "--hosts", "a,b", "--run-dir", "run", *arguments],
+        return subprocess.Popen([OCTET, "cluster", "ssh", "cartpole", "--hosts", "a,b", "--run-dir", run, *arguments],
                                 cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                 start_new_session=True, env={**os.environ, **environment})
 
@@ -408,6 +408,29 @@ def test_a_command_that_is_killed():
         (hosts.run / "certs/ca").mkdir(parents=True)
         said, code = hosts.ended(hosts.start())
         assert code == 1 and "cannot make folder 'run': File exists" in said, (code, said)
+
+
+def test_another_run_of_the_same_name():
+    """It is refused, and the first one goes on; so it is where the first one is only left there."""
+    with tempfile.TemporaryDirectory() as name, Hosts(name) as hosts:
+        (hosts.folder / "other").mkdir()
+        process = hosts.start("--insecure")
+        hosts.begun(process)
+        said, code = hosts.ended(hosts.start("--insecure", run="other/run"))
+        assert code == 1 and all(f"octet-runs/run.{host} has the run of {os.uname().nodename}:{hosts.run}" in said for host in "ab"), (code, said)
+        assert not (hosts.folder / "other/run").exists()
+        kept = [int(file.read_text(encoding="utf-8").split()[0]) for host in "ab" for file in (hosts.remote(host) / "pid").iterdir()]
+        assert len(kept) == 4 and all(runs(pid) for pid in kept), kept
+        hosts.broken.write_text("/run/*", encoding="utf-8")
+        said, code = hosts.end(process)
+        assert code == 143 and hosts.remote("a").exists(), (code, said)
+        said, code = hosts.ended(hosts.start("--insecure", run="other/run"))
+        assert code == 1 and "octet-runs/run.a has the run of" in said, (code, said)
+        hosts.broken.unlink()
+        process = hosts.start("--insecure")
+        assert "saved " in hosts.begun(process)
+        said, code = hosts.end(process)
+        assert code == 143 and hosts.saved().startswith("saved "), (code, said)
 
 
 def test_keys_of_a_command_that_is_killed():
@@ -580,6 +603,7 @@ if __name__ == "__main__":
     test_a_copy_that_breaks()
     test_a_home_that_hosts_share()
     test_a_command_that_is_killed()
+    test_another_run_of_the_same_name()
     test_keys_of_a_command_that_is_killed()
     test_a_learner_that_is_stopped()
     test_break_off()
