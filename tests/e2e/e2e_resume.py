@@ -174,7 +174,7 @@ def test_what_a_table_was_made_with_stays():
         assert (run / "new.oct").exists() and (run / "replay.oct").exists()
         # What only replay knows of a file is told in full.
         text = finish(train(run, "--resume", "--set", f"run.env_steps={steps + 9000}", "--set", "replay.path=away.oct"), run, 1)
-        assert "already has a table with another capacity; only the limiter and the window may change within a run; the end of" in text, text
+        assert "already has a table with another capacity; only the limiter and the window may change within a run (replay=" in text, text
 
 
 def stopped(run):

@@ -118,4 +118,6 @@ def run_named(module):
     if len(sys.argv) != 3 or sys.argv[2] not in tests:
         print(module["__doc__"], "tests:", *tests, sep="\n")
         return 2
+    if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:  # under nohup: what is started would ignore it, too
+        signal.signal(signal.SIGHUP, lambda *_: None)
     return tests[sys.argv[2]]() or 0
