@@ -108,7 +108,8 @@ print_head(const policy_spec *spec)
 static void
 print_spec(const policy_spec *spec)
 {
-    printf("environment %s\n", cli_text_plain(spec->env_id, SIZE_MAX).text);
+    printf("environment %s\n",
+           spec->env_id[0] != '\0' ? cli_text_plain(spec->env_id, SIZE_MAX).text : "unknown");
     printf("observation %u %s%s\n", spec->obs_count,
            spec->obs_dtype == POLICY_F32 ? "float32" : "uint8",
            spec->normalise ? ", normalised" : "");
@@ -127,6 +128,10 @@ print_spec(const policy_spec *spec)
 static void
 print_origin(const policy_origin *origin)
 {
+    if (!policy_origin_is_run(origin)) {
+        printf("version     of no run of Octet\n");
+        return;
+    }
     printf("version     %" PRIu64 " of run %016" PRIx64 "%s%s\n", origin->version, origin->run_id,
            origin->run_name[0] != '\0' ? ", " : "",
            cli_text_plain(origin->run_name, SIZE_MAX).text);

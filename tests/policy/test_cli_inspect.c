@@ -387,6 +387,22 @@ test_names_cannot_steer_a_terminal(void **state)
     policy_image_destroy(image);
 }
 
+static void
+test_a_policy_from_elsewhere_has_no_run(void **state)
+{
+    (void)state;
+    policy_image *image = write_pair(POLICY_INT8);
+    image->origin = (policy_origin){.eval_return = NAN};
+    image->spec.env_id[0] = '\0';
+    image_save(image, path);
+    said s = inspect(path);
+    const char *const words[] = {"environment unknown\n", "version     of no run of Octet\n"};
+    expect_words(&s, words, OCT_COUNTOF(words));
+    assert_null(strstr(s.out, "trained"));
+    said_free(s);
+    policy_image_destroy(image);
+}
+
 // What is on the wire may be a change: it says of which version.
 static void
 test_a_change_names_its_base(void **state)
@@ -428,6 +444,7 @@ main(void)
         cmocka_unit_test(test_scaled_observations_are_no_difference),
         cmocka_unit_test(test_what_cannot_be_compared_is_refused),
         cmocka_unit_test(test_names_cannot_steer_a_terminal),
+        cmocka_unit_test(test_a_policy_from_elsewhere_has_no_run),
         cmocka_unit_test(test_a_change_names_its_base),
     };
     if (mkdtemp(folder) == NULL) {
