@@ -192,7 +192,7 @@ algo_create(algo **out, nn_context *context, const oct_config *config, const pol
     }
     (*out)->own_context = own;
     (*out)->group = nn_context_group(context == NULL ? own : context);
-    algo_bytes_init(&(*out)->bytes, spec);
+    algo_bytes_init(&(*out)->bytes, context == NULL ? own : context, spec);
     err = layers_freeze(*out, config);
     if (err != OCT_OK) {
         algo_destroy(*out);

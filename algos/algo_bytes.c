@@ -7,7 +7,7 @@
 #include "common/oct_base.h"
 
 void
-algo_bytes_init(algo_bytes *b, const policy_spec *policy)
+algo_bytes_init(algo_bytes *b, nn_context *context, const policy_spec *policy)
 {
     *b = (algo_bytes){
         .unit = policy_byte_unit(policy->obs_high),
@@ -15,8 +15,8 @@ algo_bytes_init(algo_bytes *b, const policy_spec *policy)
         .params = policy_spec_params(policy),
     };
     if (b->unit != 1.0f) {
-        b->raw = oct_alloc(b->params * sizeof(float));
-        b->projecting = oct_alloc(b->params * sizeof(float));
+        b->raw = nn_context_alloc(context, b->params * sizeof(float));
+        b->projecting = nn_context_alloc(context, b->params * sizeof(float));
     }
 }
 

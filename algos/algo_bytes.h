@@ -18,7 +18,7 @@ typedef struct algo_bytes {
     algo_projection projection; // of what ships
 } algo_bytes;
 
-void algo_bytes_init(algo_bytes *b, const policy_spec *policy);
+void algo_bytes_init(algo_bytes *b, nn_context *context, const policy_spec *policy);
 void algo_bytes_fini(algo_bytes *b);
 
 // params[params] of what batches have, as a function of bytes: params itself where unit is 1, else

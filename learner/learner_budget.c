@@ -40,6 +40,7 @@ batches_add(learner_budget *budget, const learner_budget_options *options)
     uint32_t from_data = oct_config_is_mixed(config) ? oct_config_data_windows(config) : 0;
     learner_source_options live = source_of(options, windows - from_data);
     learner_source_options data = source_of(options, from_data);
+    live.is_shard = shards > 1;
     budget->answers = (uint64_t)MESSAGES * shards * learner_source_answer_bytes(&live);
     if (shards > 1) {
         budget->batches = learner_shards_needed(&live, shards);

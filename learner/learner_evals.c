@@ -212,9 +212,11 @@ choose(const learner_evals *evals, uint64_t paced_ns, learner_eval_stage *stage)
     if (evals->promoted != NULL && !in_work(evals, LEARNER_EVAL_FULL)) {
         return evals->promoted;
     }
+    // In lock-step turns are evaluation.period_turns apart: here it is one screen in a turn.
     double since_s = (double)(paced_ns - evals->screened_ns) * 1e-9;
-    if (!newest_is_unseen(evals) ||
-        (evals->screened_any && since_s < evals->config->evaluation.period_s)) {
+    bool is_soon = evals->config->run.deterministic ? paced_ns == evals->screened_ns
+                                                    : since_s < evals->config->evaluation.period_s;
+    if (!newest_is_unseen(evals) || (evals->screened_any && is_soon)) {
         return NULL;
     }
     bool screens = evals->config->evaluation.screen_episodes < evals->config->evaluation.episodes;

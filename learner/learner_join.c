@@ -419,7 +419,9 @@ learner_run_join(learner_run *run, const wire_env_spec *env, char *reason, size_
     if (run->train != NULL) {
         return OCT_OK;
     }
-    if (run->metrics.count == 0) { // environment.oct of a release that did not tell has none
+    // environment.oct of a release that did not tell has none.
+    bool has_new_metrics = run->metrics.count == 0 && env->metric_count > 0;
+    if (has_new_metrics) {
         oct_metric_names_of(&run->metrics, env->metric_name, env->metric_count);
     }
     if (training_begin(run, &spec, reason, reason_size) != OCT_OK) {
@@ -431,6 +433,8 @@ learner_run_join(learner_run *run, const wire_env_spec *env, char *reason, size_
     }
     if (!run->has_environment) {
         environment_pin(run, env, &spec);
+    } else if (has_new_metrics) {
+        learner_files_environment(run, env);
     }
     return OCT_OK;
 }

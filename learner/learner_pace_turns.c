@@ -16,7 +16,7 @@
 #include "learner/learner_turns.h"
 #include "proto/wire_turn.h"
 
-// Of evaluations, whose periods are turns: longer than any period in seconds.
+// Of evaluations: each turn is a time of its own.
 #define TURN_NS  UINT64_C(1000000000000)
 #define WAITS_NS UINT64_C(5000000000)
 #define AGAIN_NS UINT64_C(1000000000)

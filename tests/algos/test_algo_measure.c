@@ -15,6 +15,7 @@ typedef struct experiment {
     const char *set[8];
     bool is_box;
     uint32_t pictures; // side of square maps with 2 channels; 0: numbers
+    uint32_t high;     // of bytes; 0: they are floats
 } experiment;
 
 static oct_config
@@ -56,6 +57,10 @@ spec_of(const experiment *x, const oct_config *config)
         spec.obs_shape[2] = 2;
         spec.obs_count = x->pictures * x->pictures * 2;
     }
+    if (x->high > 0) {
+        spec.obs_dtype = POLICY_U8;
+        spec.obs_high = x->high;
+    }
     for (uint32_t i = 0; x->is_box && i < spec.action_count; i++) {
         spec.action_low[i] = -1;
         spec.action_high[i] = 1;
@@ -70,6 +75,7 @@ spec_of(const experiment *x, const oct_config *config)
 static const experiment experiments[] = {
     {.set = {"algo.name=dqn"}},
     {.set = {"algo.name=dqn", "network.conv=[16, 8]"}, .pictures = 10},
+    {.set = {"algo.name=dqn"}, .pictures = 10, .high = 255},
     {.set = {"algo.name=dqn", "algo.target=sarsa", "network.first_layer_norm=true"}},
     {.set = {"algo.name=dqn", "algo.distributional=true", "algo.atoms=21", "algo.dueling=true",
              "algo.noisy=true"}},

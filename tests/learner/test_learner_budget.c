@@ -6,6 +6,7 @@
 #include "common/oct_base.h"
 #include "common/oct_memory.h"
 #include "learner/learner_batch.h"
+#include "learner/learner_shards.h"
 #include "tests/learner/learner_fixture.h"
 
 #define GIB ((uint64_t)1 << 30)
@@ -111,6 +112,23 @@ test_all_learners_of_a_machine_count(void **state)
     assert_int_equal(apart.algorithm, 4 * one.algorithm); // each has whole batches
 }
 
+// As learner_join makes them.
+static void
+test_batches_of_shards_are_counted(void **state)
+{
+    (void)state;
+    set("replay.shards=2");
+    learner_budget_options options = options_of();
+    const learner_source_options shard = {.config = &config,
+                                          .spec = &spec,
+                                          .wants = options.wants,
+                                          .batch_size = config.learner.batch_size,
+                                          .is_shard = true};
+    learner_budget budget = budget_of(&options);
+    assert_int_equal(budget.batches, learner_shards_needed(&shard, 2));
+    assert_int_equal(budget.answers, 6 * learner_source_answer_bytes(&shard));
+}
+
 static void
 test_what_does_not_fit_is_refused_by_its_keys(void **state)
 {
@@ -189,6 +207,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_each_part_is_added_up, setup),
         cmocka_unit_test_setup(test_all_learners_of_a_machine_count, setup),
+        cmocka_unit_test_setup(test_batches_of_shards_are_counted, setup),
         cmocka_unit_test_setup(test_what_does_not_fit_is_refused_by_its_keys, setup),
         cmocka_unit_test_setup(test_as_many_windows_as_are_named_fit, setup),
         cmocka_unit_test_setup(test_sums_have_64_bits, setup),

@@ -126,6 +126,22 @@ test_evals_screens_are_a_period_apart(void **state)
     evaluated(2, SCREEN, 1);
 }
 
+// In lock-step, where each turn that evaluates has a time of its own, seconds do not count.
+static void
+test_evals_of_turns_know_no_period(void **state)
+{
+    (void)state;
+    config.run.deterministic = true;
+    config.evaluation.period_s = 31622400;
+    newest(1);
+    evaluated(1, SCREEN, 5);
+    evaluated(1, EPISODES, 5);
+    newest(2);
+    assert_nothing_for(ONE);
+    now_ns += SECOND;
+    evaluated(2, SCREEN, 1);
+}
+
 // The request is repeated, or its answer was lost: the same order again, not another.
 static void
 test_evals_asking_again_gives_the_same_order(void **state)
@@ -537,6 +553,7 @@ main(void)
         T(test_evals_measure_on_over_a_resume),
         T(test_evals_screen_each_newest_version_once),
         T(test_evals_screens_are_a_period_apart),
+        T(test_evals_of_turns_know_no_period),
         T(test_evals_asking_again_gives_the_same_order),
         T(test_evals_order_is_given_again_after_a_minute),
         T(test_evals_that_go_on_are_not_given_to_another),
