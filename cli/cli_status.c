@@ -168,6 +168,16 @@ without_learner(const status_options *options, const oct_config *config, const c
     return 0;
 }
 
+// Whether the folder itself says that the run has ended: locks alone do not where they are not
+// seen.
+static bool
+has_summary(void)
+{
+    struct stat begun, ended;
+    return stat("config.yaml", &begun) == 0 && stat("summary.json", &ended) == 0 &&
+           ended.st_mtime >= begun.st_mtime;
+}
+
 // config: of the run folder; not looked at otherwise.
 static int
 look_at(const status_options *options, const oct_config *config)
@@ -182,7 +192,7 @@ look_at(const status_options *options, const oct_config *config)
     }
     int exit_code = CLI_EXIT_FAILED;
     const cli_remote_options *remote = &options->run.remote;
-    if (has_folder && remote->tls == NULL && !cli_folder_is_live(".") &&
+    if (has_folder && remote->tls == NULL && has_summary() && !cli_folder_is_live(".") &&
         cli_remote_tls_url(remote->learner, remote->replay) != NULL) {
         exit_code = without_learner(options, config, ""); // which needs no certificate
     } else if (!cli_remote_secure("status", remote, l.loop, remote->learner, remote->replay)) {

@@ -57,8 +57,8 @@ static const struct argp_option options[] = {
     {"set", 's', "KEY=VALUE", 0,
      "Override one key of the experiment (octet config lists all keys); may be repeated", 1},
     {"exit-when-stopped", 'x', "CODE", 0,
-     "Exit with CODE, 1 to 255, if SIGTERM or SIGINT ends the learner before the run is finished, "
-     "so that a supervisor can restart it (default 0)",
+     "Exit with CODE, 1 to 255, if SIGTERM, SIGINT or SIGHUP ends the learner before the run is "
+     "finished, so that a supervisor can restart it (default 0)",
      1},
     {0},
 };

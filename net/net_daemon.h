@@ -9,7 +9,7 @@
 #include "net/net_loop.h"
 
 // What every daemon's main does the same way: the shared options (an argp child parser), the log,
-// following the supervisor, stopping on SIGTERM and SIGINT.
+// following the supervisor, stopping on SIGTERM, SIGINT and SIGHUP.
 //
 // Threads: the main thread.
 #define NET_DAEMON_METRICS_MAX 2 // one for the machine itself, one for the network, say

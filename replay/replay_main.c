@@ -121,7 +121,7 @@ options_read(int argc, char **argv)
         .parser = option_parse,
         .children = children,
         .doc = "Stores the steps of the actors and samples windows of them for the learner, which "
-               "configures it. Stops on SIGTERM or SIGINT.",
+               "configures it. Stops on SIGTERM, SIGINT or SIGHUP.",
     };
     net_daemon_default(&options.daemon);
     argp_err_exit_status = EXIT_USAGE;

@@ -195,6 +195,7 @@ rows_after(const replay_file *file, const replay_snapshot *snapshot)
     }
     for (uint64_t serial = OCT_MAX(last->oldest, snapshot->head.next); serial < last->next;
          serial++) {
+        oct_pulse_beat(OCT_PULSE_LOOP, OCT_PULSE_WORKS);
         const replay_block *block = replay_file_block(file, serial);
         rows += block->serial == serial && block_is_sane(file, block) ? block->count : 0;
     }

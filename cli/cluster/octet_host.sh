@@ -1,23 +1,25 @@
 #!/bin/sh
 # The part of octet cluster ssh that runs on each host. Plain sh: nothing but coreutils is needed there.
-# usage: octet_host.sh check FOLDER MIB OWNER  makes FOLDER; fails with a reason where there is no room for so much, or where it has
-#                                              a run or daemons of another OWNER (HOST:RUN_DIR, which the run is collected to)
-#        octet_host.sh saved FOLDER            prints the time of the newest checkpoint of FOLDER/run, if there is one
-#        octet_host.sh ready FOLDER [PROGRAM]  fails with a reason where the programs do not run, or this one as well
-#        octet_host.sh start FOLDER            starts what FOLDER/daemons.sh names, under systemd-run --user where that works
-#        octet_host.sh follow FOLDER [NAME]    prints what the daemons log, until NAME has ended: its exit code; or until nobody reads
-#        octet_host.sh stop FOLDER             ends all that was started in FOLDER; as long as something changes in FOLDER/run, a
-#                                              daemon saves, and is waited for
-#        octet_host.sh holds FOLDER            prints which of log and run have something to collect
-#        octet_host.sh remove FOLDER           removes FOLDER
-#        octet_host.sh tidy FOLDER OWNER       removes it unless it is another's, or is used or has a run that nobody has collected:
-#                                              prints "kept"
+# usage: octet_host.sh COMMAND FOLDER OWNER [ARGUMENT]
+#        check MIB        makes FOLDER; fails with a reason where there is no room for so much, or where another's run or daemons are
+#        saved            prints the time of the newest checkpoint of FOLDER/run, if there is one
+#        ready [PROGRAM]  fails with a reason where the programs do not run, or this one as well
+#        start            starts what FOLDER/daemons.sh names, under systemd-run --user where that works
+#        follow [NAME]    prints what the daemons log, until NAME has ended: its exit code; or until nobody reads
+#        stop             ends all that was started in FOLDER; as long as something changes in FOLDER/run, a daemon saves, and is
+#                         waited for
+#        holds            prints which of log and run have something to collect
+#        remove           removes FOLDER
+#        tidy             removes it unless it is another's, or is used or has a run that nobody has collected: prints "kept"
+# OWNER is "WORD HOST:RUN_DIR": a word that the run folder has, and where that is, for people. A FOLDER that another check has taken
+# since is left as it is.
 # FOLDER is below the home unless it begins with a slash. In it: .owner, bin/, certs/, run/, run.new/ whose files take the place of those in
 # run/ at a start, once all of them are there, the names of what was started last in
 # started, stopped once that was ended, and of each daemon log/, pid/, exit/ and seen/NAME.
 # Environment: OCTET_STOP_S: seconds without a change in run/ until stop kills what does not end (60).
 command=$1
 folder=$2
+owner=$3
 case "$folder" in
 /*) ;;
 *) folder=$HOME/$folder ;;
@@ -46,8 +48,10 @@ alive() {
     done
 }
 
-owner() {
-    cat "$folder/.owner" 2>/dev/null
+# Whether the folder is another's, theirs.
+is_another() {
+    theirs=$(cat "$folder/.owner" 2>/dev/null)
+    [ -n "$theirs" ] && [ "${theirs%% *}" != "${owner%% *}" ]
 }
 
 # Whether there is a run that nobody has collected, or something that was started.
@@ -60,10 +64,10 @@ check() {
     umask 077
     mkdir -p "$folder/run" 2>/dev/null || fail "cannot make the folder $folder: $(mkdir -p "$folder/run" 2>&1)"
     chmod 700 "$folder"
-    if [ -n "$(owner)" ] && [ "$(owner)" != "$2" ] && is_used; then
-        fail "$folder has the run of $(owner): give --run-dir a folder of another name, or remove what is there"
+    if is_another && is_used; then
+        fail "$folder has the run of ${theirs#* }: give --run-dir that one, or a folder of another name"
     fi
-    echo "$2" >"$folder/.owner" || fail "cannot write to $folder"
+    echo "$owner" >"$folder/.owner" || fail "cannot write to $folder"
     rm -rf "$folder/run.new" && mkdir "$folder/run.new" || exit
     : >"$folder/.room" || fail "cannot write to $folder"
     room=$(df -Pk "$folder" | awk 'NR == 2 { print int($4 / 1024) }')
@@ -222,7 +226,7 @@ remove() {
 }
 
 tidy() {
-    if [ -n "$(owner)" ] && [ "$(owner)" != "$1" ]; then
+    if is_another; then
         return
     fi
     if is_used; then
@@ -232,8 +236,12 @@ tidy() {
     fi
 }
 
-shift 2
+shift 3
 case "$command" in
-check | saved | ready | start | follow | stop | holds | remove | tidy) "$command" "$@" ;;
+check | tidy) "$command" "$@" ;;
+saved | ready | start | follow | stop | holds | remove)
+    ! is_another || fail "$folder is that of ${theirs#* } by now"
+    "$command" "$@"
+    ;;
 *) fail "octet_host.sh: unknown command '$command'" ;;
 esac

@@ -18,6 +18,7 @@ programs=()
 modules=()
 certs=
 insecure=
+owner=
 remote=
 room=
 run_dir=
@@ -35,7 +36,7 @@ place=
 quick=("${ssh_options[@]}" -o BatchMode=yes -o ConnectTimeout=15 -o ServerAliveInterval=5 -o ServerAliveCountMax=3 -o LogLevel=ERROR)
 collected=$run_dir/.collect
 started_in=$run_dir/.plan # a link to PLAN
-owner=$(uname -n):$run_dir # of the folders on the hosts
+owned=$run_dir/.owner     # the word by which hosts know the run folder, as long as they may have something of it
 stopping=
 started=
 
@@ -76,7 +77,7 @@ speak_to() {
 become() {
     local host=$1
     shift
-    exec setsid --wait ssh "${quick[@]}" -- "$host" "sh -s --$(quoted "$1" "$(folder_of "$host")" "${@:2}")" <"$keep/octet_host.sh"
+    exec setsid --wait ssh "${quick[@]}" -- "$host" "sh -s --$(quoted "$1" "$(folder_of "$host")" "$owner" "${@:2}")" <"$keep/octet_host.sh"
 }
 
 # copy HOST FILE... FOLDER: below the run's folder there.
@@ -123,7 +124,7 @@ is_good() {
 check() {
     local need=32
     [ "$1" != "$learner_host" ] || need=$room
-    on "$1" check "$need" "$owner"
+    on "$1" check "$need"
 }
 
 # machines_differ: programs of this machine run on machines of its kind.
@@ -261,7 +262,7 @@ remove() {
 }
 
 tidy() {
-    on "$1" tidy "$owner" 2>/dev/null
+    on "$1" tidy 2>/dev/null
 }
 
 # settle FILE...: each takes its place in the run folder.
@@ -358,7 +359,7 @@ unfollow() {
 
 # finish CODE: what was started ends; the run is collected, then the hosts hold nothing more of it.
 finish() {
-    local code=${stopping:-$1} host left=
+    local code=${stopping:-$1} host left= held=
     trap '' INT TERM HUP
     stopping=
     rm -f "$here/broken"
@@ -372,12 +373,12 @@ finish() {
         is_good "$learner_host" || left=$learner_host:$(folder_of "$learner_host")
         each "cannot remove the run's folder" remove "${good[@]}"
         for host in "${hosts[@]}"; do
-            is_good "$host" || wrong "$host:$(folder_of "$host") is still there"
+            is_good "$host" || { held=1 && wrong "$host:$(folder_of "$host") is still there"; }
         done
     else
         each "" tidy "${hosts[@]}" 2>/dev/null
         for host in "${hosts[@]}"; do
-            [ ! -s "$here/said.$(number_of "$host")" ] || say "$host:$(folder_of "$host") still has a run"
+            [ ! -s "$here/said.$(number_of "$host")" ] || { held=1 && say "$host:$(folder_of "$host") still has a run"; }
         done
     fi
     if [ -z "$certs$insecure" ]; then # made for this run
@@ -385,6 +386,7 @@ finish() {
         rmdir "$run_dir/certs" 2>/dev/null
     fi
     rm -rf "$collected" "$here" "$started_in"
+    [ -n "$held" ] || rm -f "$owned"
     if [ -n "$left" ]; then
         wrong "the run is in $left: the same command with --run-dir $run_dir goes on with it"
         [ "$code" -ne 0 ] || code=1
@@ -420,6 +422,10 @@ if [[ $earlier = */octet-ssh-?????? ]] && [ -O "$earlier" ]; then
     rm -rf "$earlier"
 fi
 ln -sfT "$(realpath "$here")" "$started_in" || finish 1
+if [ ! -s "$owned" ]; then
+    od -An -N8 -tx8 /dev/urandom | tr -d ' ' >"$owned" || finish 1
+fi
+owner="$(cat "$owned") $(uname -n):$run_dir"
 
 # By which address other hosts reach the learner's: what ssh's configuration makes of its name.
 if [ -z "$head" ]; then
@@ -433,7 +439,7 @@ resumed=()
 saved=
 if [ -n "$resume" ]; then
     saved=$(stat -c %Y "$run_dir"/checkpoint*.oct | sort -n | tail -n 1)
-    mapfile -d '' -t resumed < <(find "$run_dir" -mindepth 1 -maxdepth 1 ! -name log ! -name .lock ! -name .collect ! -name .plan ! -name certs \
+    mapfile -d '' -t resumed < <(find "$run_dir" -mindepth 1 -maxdepth 1 ! -name log ! -name .lock ! -name .collect ! -name .plan ! -name .owner ! -name certs \
         ! -name job ! -name actors.sh -print0)
 fi
 say "checking ${#hosts[@]} hosts"

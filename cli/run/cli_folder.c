@@ -195,7 +195,7 @@ is_of_operator(const char *path, const char *name)
 static bool
 is_of_start(const char *path, const char *name)
 {
-    static const char *const names[] = {".lock", "log", ".collect", ".plan"};
+    static const char *const names[] = {".lock", "log", ".collect", ".plan", ".owner"};
     char certs[CLI_PATH_MAX + 8];
     bool is_ours = strncmp(name, "config.yaml.tmp.", 16) == 0;
     for (size_t i = 0; i < OCT_COUNTOF(names); i++) {

@@ -427,6 +427,7 @@ def serve(sock):
     name, count, seed, autoreset, options = sys.argv[1:6]
     end_with_host()
     signal.signal(signal.SIGINT, Interrupted.at_signal)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # of a terminal: the host ends in order, and this with it
     try:
         worker = Worker(name, int(count), int(seed), autoreset == "1", options)
     except Exception as error:  # the host tells the user

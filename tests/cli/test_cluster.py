@@ -149,7 +149,7 @@ def test_no_run():
 def host(folder, command, *arguments, **environment):
     """The part of octet cluster ssh that runs on a host, as a shell there reads it."""
     script = (SHELL / "octet_host.sh").read_text(encoding="utf-8")
-    return subprocess.run(["sh", "-s", "--", command, folder, *arguments], input=script, capture_output=True, text=True, check=False,
+    return subprocess.run(["sh", "-s", "--", command, folder, "word here", *arguments], input=script, capture_output=True, text=True, check=False,
                           timeout=60, env={**os.environ, "OCTET_SYSTEMD": "0", **environment})
 
 
@@ -279,6 +279,7 @@ class Hosts:
 
     def __exit__(self, *_):
         for name in ("a", "b"):
+            (self.remote(name) / ".owner").unlink(missing_ok=True)
             host(self.remote(name), "stop", OCTET_STOP_S="2")
 
     def share_home(self):
@@ -356,7 +357,7 @@ def test_a_copy_that_breaks():
             said, code = hosts.end(process)
             assert code == 143 and "a:octet-runs/run.a is still there" in said, (code, said)
             assert hosts.saved().startswith("saved ") and (hosts.run / "policy_versions/1.oct").exists()
-            assert sorted(os.listdir(hosts.run)) == [".lock", "checkpoint.oct", "config.yaml", "log", "policy.oct", "policy_versions"]
+            assert sorted(os.listdir(hosts.run)) == [".lock", ".owner", "checkpoint.oct", "config.yaml", "log", "policy.oct", "policy_versions"]
         lines = [line for line in hosts.log().splitlines() if line.startswith("LOG-")]
         assert [f"learner: {line}\n" for line in lines] == starts, (lines, starts)
         assert [hosts.log(daemon).count("LOG-") for daemon in ("replay", "evaluator", "actor-0")] == [4, 4, 4]
@@ -419,6 +420,12 @@ def test_another_run_of_the_same_name():
         said, code = hosts.ended(hosts.start("--insecure", run="other/run"))
         assert code == 1 and all(f"octet-runs/run.{host} has the run of {os.uname().nodename}:{hosts.run}" in said for host in "ab"), (code, said)
         assert not (hosts.folder / "other/run").exists()
+        # Nor does a command go on whose folder another one has taken meanwhile.
+        (hosts.remote("b") / "mine").touch()
+        for command in ("stop", "ready", "start", "remove"):
+            result = host(hosts.remote("b"), command)
+            assert result.returncode == 1 and f" is that of {os.uname().nodename}:{hosts.run} by now" in result.stderr, result
+        assert (hosts.remote("b") / "mine").exists()
         kept = [int(file.read_text(encoding="utf-8").split()[0]) for host in "ab" for file in (hosts.remote(host) / "pid").iterdir()]
         assert len(kept) == 4 and all(runs(pid) for pid in kept), kept
         hosts.broken.write_text("/run/*", encoding="utf-8")

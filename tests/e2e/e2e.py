@@ -611,6 +611,10 @@ def daemons_by_hand(how):
         # It has no certificate, and need not ask anybody.
         shown = subprocess.run([OCTET, "status", run], capture_output=True, text=True, check=False, timeout=DEADLINE_S)
         assert shown.returncode == 0 and "the run has ended" in shown.stdout, shown
+        if how == "tls":  # where locks are not seen, only a summary says so
+            shutil.copytree(run, folder / "other", ignore=lambda *_: ["summary.json", ".lock"])
+            shown = subprocess.run([OCTET, "status", folder / "other"], capture_output=True, text=True, check=False, timeout=DEADLINE_S)
+            assert shown.returncode == 1 and "--tls FOLDER" in shown.stderr, shown
         processes["actor"].terminate()
         assert processes["actor"].wait(10) == 0
         processes["replay"].terminate()
