@@ -242,30 +242,30 @@ curve_decode(oct_reader *reader, learner_checkpoint *out)
 }
 
 static oct_err
+rest_decode(oct_reader *reader, uint8_t **bytes, size_t *length)
+{
+    *length = reader->left;
+    *bytes = oct_alloc(*length);
+    memcpy(*bytes, oct_read_bytes(reader, *length), *length);
+    return OCT_OK;
+}
+
+static oct_err
 work_decode(oct_reader *reader, learner_checkpoint *out)
 {
-    out->work_length = reader->left;
-    out->work = oct_alloc(out->work_length);
-    memcpy(out->work, oct_read_bytes(reader, out->work_length), out->work_length);
-    return OCT_OK;
+    return rest_decode(reader, &out->work, &out->work_length);
 }
 
 static oct_err
 weights_decode(oct_reader *reader, learner_checkpoint *out)
 {
-    out->weights_length = reader->left;
-    out->weights = oct_alloc(out->weights_length);
-    memcpy(out->weights, oct_read_bytes(reader, out->weights_length), out->weights_length);
-    return OCT_OK;
+    return rest_decode(reader, &out->weights, &out->weights_length);
 }
 
 static oct_err
 metrics_decode(oct_reader *reader, learner_checkpoint *out)
 {
-    out->metrics_length = reader->left;
-    out->metrics = oct_alloc(out->metrics_length);
-    memcpy(out->metrics, oct_read_bytes(reader, out->metrics_length), out->metrics_length);
-    return OCT_OK;
+    return rest_decode(reader, &out->metrics, &out->metrics_length);
 }
 
 static oct_err

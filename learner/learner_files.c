@@ -491,45 +491,39 @@ learner_files_reserve(learner_run *run, uint64_t version)
 // ---- checkpoint
 
 static void
-evals_take(const learner_run *run, learner_checkpoint *checkpoint)
+work_write(const learner_run *run, oct_writer *writer)
 {
-    oct_writer measure = {0};
-    learner_evals_write(run->evals, &measure);
-    checkpoint->work_length = measure.used;
-    checkpoint->work = oct_alloc(measure.used);
-    oct_writer writer = {.base = checkpoint->work, .capacity = measure.used};
-    learner_evals_write(run->evals, &writer);
-    OCT_ASSERT(!writer.failed && writer.used == measure.used);
+    learner_evals_write(run->evals, writer);
 }
 
 static void
-weights_take(const learner_run *run, learner_checkpoint *checkpoint)
+weights_write(const learner_run *run, oct_writer *writer)
 {
-    oct_writer measure = {0};
-    size_t count = run->train != NULL ? policy_spec_params(&run->spec) : 0;
-    learner_evals_write_weights(run->evals, count, &measure);
-    if (count == 0 || measure.used == 0) {
-        return;
+    if (run->train != NULL) {
+        learner_evals_write_weights(run->evals, policy_spec_params(&run->spec), writer);
     }
-    checkpoint->weights_length = measure.used;
-    checkpoint->weights = oct_alloc(measure.used);
-    oct_writer writer = {.base = checkpoint->weights, .capacity = measure.used};
-    learner_evals_write_weights(run->evals, count, &writer);
-    OCT_ASSERT(!writer.failed && writer.used == measure.used);
 }
 
 static void
-metrics_take(const learner_run *run, learner_checkpoint *checkpoint)
+metrics_write(const learner_run *run, oct_writer *writer)
+{
+    learner_evals_write_metrics(run->evals, &run->metrics, writer);
+}
+
+// What is written, in a block of its own; where that is nothing, *out stays.
+static void
+evals_take(const learner_run *run, void (*write)(const learner_run *run, oct_writer *writer),
+           uint8_t **out, size_t *length)
 {
     oct_writer measure = {0};
-    learner_evals_write_metrics(run->evals, &run->metrics, &measure);
+    write(run, &measure);
     if (measure.used == 0) {
         return;
     }
-    checkpoint->metrics_length = measure.used;
-    checkpoint->metrics = oct_alloc(measure.used);
-    oct_writer writer = {.base = checkpoint->metrics, .capacity = measure.used};
-    learner_evals_write_metrics(run->evals, &run->metrics, &writer);
+    *length = measure.used;
+    *out = oct_alloc(measure.used);
+    oct_writer writer = {.base = *out, .capacity = measure.used};
+    write(run, &writer);
     OCT_ASSERT(!writer.failed && writer.used == measure.used);
 }
 
@@ -601,9 +595,10 @@ learner_files_checkpoint(learner_run *run, learner_state_bytes *take, bool async
     }
     memcpy(job->checkpoint.curve, run->folder.curve,
            run->folder.curve_count * sizeof(*run->folder.curve));
-    evals_take(run, &job->checkpoint);
-    weights_take(run, &job->checkpoint);
-    metrics_take(run, &job->checkpoint);
+    learner_checkpoint *taken = &job->checkpoint;
+    evals_take(run, work_write, &taken->work, &taken->work_length);
+    evals_take(run, weights_write, &taken->weights, &taken->weights_length);
+    evals_take(run, metrics_write, &taken->metrics, &taken->metrics_length);
     learner_evals_save(run->evals, &job->checkpoint.evals);
     job->checkpoint.evals.best = run->folder.saved; // a better one may not be written yet
     job->checkpoint.evals.confirmed = run->folder.saved_confirmed;

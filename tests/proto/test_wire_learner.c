@@ -2,36 +2,10 @@
 #include <stdlib.h>
 
 #include "proto/octet.pb-c.h"
-#include "tests/proto/wire_bytes.h"
 #include "tests/proto/wire_examples.h"
-#include "tests/support/oct_test.h"
-
-static wire_arena *arena;
-
-static int
-arena_setup(void **state)
-{
-    (void)state;
-    arena = wire_arena_create(64u << 20);
-    return 0;
-}
-
-static int
-arena_teardown(void **state)
-{
-    (void)state;
-    wire_arena_destroy(arena);
-    return 0;
-}
+#include "tests/proto/wire_refused.h"
 
 #define THROUGH(plain, out, in) plain##_through((out), arena, (in))
-
-#define REFUSED(plain, in, why)                                                                    \
-    do {                                                                                           \
-        plain refused_out;                                                                         \
-        T_ERR(THROUGH(plain, &refused_out, (in)), OCT_EPROTO);                                     \
-        assert_string_equal(wire_arena_reason(arena), (why));                                      \
-    } while (0)
 
 // A name or text of length letters.
 static const char *

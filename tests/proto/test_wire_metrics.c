@@ -5,36 +5,8 @@
 #include "common/oct_metric.h"
 #include "proto/octet.pb-c.h"
 #include "proto/wire_env.h"
-#include "tests/proto/wire_bytes.h"
 #include "tests/proto/wire_examples.h"
-#include "tests/support/oct_test.h"
-
-static wire_arena *arena;
-
-static int
-setup(void **state)
-{
-    (void)state;
-    arena = wire_arena_create(1u << 20);
-    return 0;
-}
-
-static int
-teardown(void **state)
-{
-    (void)state;
-    wire_arena_destroy(arena);
-    return 0;
-}
-
-#define THROUGH(plain, out, in) plain##_through((out), arena, (in))
-
-#define REFUSED(plain, in, why)                                                                    \
-    do {                                                                                           \
-        plain refused_out;                                                                         \
-        T_ERR(THROUGH(plain, &refused_out, (in)), OCT_EPROTO);                                     \
-        assert_string_equal(wire_arena_reason(arena), (why));                                      \
-    } while (0)
+#include "tests/proto/wire_refused.h"
 
 #define LETTERS_21 "abcdefghijklmnopqrstu"
 
@@ -59,7 +31,7 @@ test_register_refuses_names_of_metrics_that_are_none(void **state)
     message.env.metric_count = OCT_METRICS_MAX + 1;
     REFUSED(wire_register, &message, "metric_name: more than 64");
     message.env.metric_count = OCT_METRICS_MAX;
-    T_OK(THROUGH(wire_register, &out, &message));
+    T_OK(wire_register_through(&out, arena, &message));
     size_t length;
     free(wire_env_pack(&message.env, &length));
     assert_in_range(length, OCT_METRICS_MAX * 63, WIRE_ENV_BYTES_MAX);
@@ -80,7 +52,7 @@ test_report_refuses_bad_metrics(void **state)
     good.metric_name = names;
     good.metric_sum = sums;
     good.metric_episodes = episodes;
-    T_OK(THROUGH(wire_report, &out, &good));
+    T_OK(wire_report_through(&out, arena, &good));
     wire_report message = good;
     message.metric_name = bad;
     REFUSED(wire_report, &message, "metric_name: not 1 to 63 printable characters of ASCII");
@@ -109,9 +81,10 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_register_refuses_names_of_metrics_that_are_none, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(test_report_refuses_bad_metrics, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_register_refuses_names_of_metrics_that_are_none,
+                                        arena_setup, arena_teardown),
+        cmocka_unit_test_setup_teardown(test_report_refuses_bad_metrics, arena_setup,
+                                        arena_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

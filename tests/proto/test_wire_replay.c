@@ -3,36 +3,9 @@
 #include <stdlib.h>
 
 #include "proto/octet.pb-c.h"
-#include "tests/proto/wire_bytes.h"
 #include "tests/proto/wire_examples.h"
-#include "tests/support/oct_test.h"
+#include "tests/proto/wire_refused.h"
 
-static wire_arena *arena;
-
-static int
-arena_setup(void **state)
-{
-    (void)state;
-    arena = wire_arena_create(64u << 20);
-    return 0;
-}
-
-static int
-arena_teardown(void **state)
-{
-    (void)state;
-    wire_arena_destroy(arena);
-    return 0;
-}
-
-// A message, plain or generated, that must be refused for this reason.
-#define REFUSED(plain, in, why)                                                                    \
-    do {                                                                                           \
-        plain refused_out;                                                                         \
-        T_ERR(plain##_through(&refused_out, arena, (in)), OCT_EPROTO);                             \
-        assert_string_equal(wire_arena_reason(arena), (why));                                      \
-        wire_arena_reset(arena);                                                                   \
-    } while (0)
 #define REFUSED_GENERATED(plain, in, why)                                                          \
     do {                                                                                           \
         plain refused_out;                                                                         \
