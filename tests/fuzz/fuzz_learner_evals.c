@@ -7,7 +7,7 @@
 
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/fuzz_edits.h"
-#include "tests/policy/random_image.h"
+#include "tests/learner/random_publication.h"
 
 enum { STATE_MASK = 3, IS_CUT = 4, IS_FINISHING = 8, ARE_WEIGHTS = 16, ARE_METRICS = 32 };
 enum { STATES = 4, EPISODES = 4, SCREEN = 2, REGIONS = 2, EVALUATORS = 2, ORDERS = 8 };
@@ -30,16 +30,8 @@ static void
 newest(learner_evals *evals, uint64_t version)
 {
     static const uint32_t widths[] = {2, 3, 2};
-    oct_rng rng;
-    oct_rng_init(&rng, version, 0);
     policy_spec spec = random_spec(widths, 3, POLICY_RELU, false);
-    policy_image *image = random_image(&spec, POLICY_INT8, false, &rng);
-    image->origin.version = version;
-    quantizer_publication *publication = quantizer_publication_create();
-    publication->version = version;
-    publication->length = policy_encoded_size(image);
-    publication->bytes = oct_alloc(publication->length);
-    policy_encode(image, publication->bytes);
+    quantizer_publication *publication = random_publication(&spec, version);
     parameters = policy_spec_params(&spec);
     publication->params = oct_alloc(parameters * sizeof(float));
     for (size_t i = 0; i < parameters; i++) {
@@ -47,7 +39,6 @@ newest(learner_evals *evals, uint64_t version)
     }
     learner_evals_newest(evals, publication);
     quantizer_publication_release(publication);
-    policy_image_destroy(image);
 }
 
 static void

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "tests/learner/evals_fixture.h"
-#include "tests/policy/random_image.h"
+#include "tests/learner/random_publication.h"
 
 static void
 test_evals_refuse_a_report_that_nobody_asked_for(void **state)
@@ -461,19 +461,10 @@ static void
 newest_policy(uint64_t version)
 {
     const uint32_t widths[] = {2, 2};
-    oct_rng rng;
-    oct_rng_init(&rng, version, 0);
     policy_spec spec = random_spec(widths, 2, POLICY_RELU, false);
-    policy_image *image = random_image(&spec, POLICY_INT8, false, &rng);
-    image->origin.version = version;
-    quantizer_publication *publication = quantizer_publication_create();
-    publication->version = version;
-    publication->length = policy_encoded_size(image);
-    publication->bytes = oct_alloc(publication->length);
-    policy_encode(image, publication->bytes);
+    quantizer_publication *publication = random_publication(&spec, version);
     learner_evals_newest(evals, publication);
     quantizer_publication_release(publication);
-    policy_image_destroy(image);
 }
 
 // What evals has at this time as another one that reads it; writes the bytes of metrics.
