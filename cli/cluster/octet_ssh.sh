@@ -359,7 +359,7 @@ unfollow() {
 
 # finish CODE: what was started ends; the run is collected, then the hosts hold nothing more of it.
 finish() {
-    local code=${stopping:-$1} host left= held=
+    local code=${stopping:-$1} host left="" held=""
     trap '' INT TERM HUP
     stopping=
     rm -f "$here/broken"

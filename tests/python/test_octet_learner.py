@@ -119,9 +119,10 @@ def test_pictures_come_divided_and_what_is_published_reads_bytes(tmp_path, monke
                 break
         seen = np.unique(np.concatenate([batch.observations, batch.next_observations]))
         assert learner.obs_shape == (4, 5, 3) and np.isin(seen * 256, np.arange(7)).all() and seen.max() > 1 / 256
-    policy = octet.Policy(tmp_path / "run" / "policy.fp32.oct")
+    # The newest one: the best evaluated one may be the first, from before the first update.
+    policy = octet.Policy(tmp_path / "run" / "policy_last.oct")
     obs = np.arange(60, dtype=np.uint8).reshape(4, 5, 3)
-    assert np.allclose(policy.outputs(obs.reshape(-1)), 0.25 * obs.sum() / 256 + 0.25)
+    assert np.allclose(policy.outputs(obs.reshape(-1)), 0.25 * obs.sum() / 256 + 0.25, rtol=0.02)
     recorded = tmp_path / "pictures.data"
     subprocess.run([os.environ["OCTET_PROGRAM"], "data", "export", tmp_path / "run", "--out", recorded], check=True)
     with started(tmp_path / "again", replay__data=str(recorded), replay__data_share=0.5, **pictures) as learner:
