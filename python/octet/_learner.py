@@ -451,7 +451,7 @@ def _layer(layer: Any) -> Layer:
 
 def _array(values: Any, what: str = "weights") -> NDArray[np.float32]:
     if hasattr(values, "detach"):  # a tensor of PyTorch
-        values = values.detach().cpu().numpy()
+        values = values.detach().cpu().float().numpy()  # NumPy has no bfloat16
     try:
         return np.asarray(values, np.float32)
     except (TypeError, ValueError) as error:

@@ -402,6 +402,9 @@ def test_torch_modules_are_layers(tmp_path):
     assert np.allclose(x, want, atol=1e-4)
     with pytest.raises(octet.OctetError, match="a layer of type LSTM"):
         octet._learner._given(nn.Sequential(nn.LSTM(3, 3)), learner.layers)
+    # NumPy has no bfloat16.
+    rounded = octet._learner._given(net.bfloat16(), learner.layers)
+    assert all(np.allclose(a, b, rtol=0.01) for one, other in zip(rounded, given) for a, b in zip(one, other))
 
 
 @pytest.mark.parametrize("name", ["dqn_numpy", "d4pg_pytorch"])
@@ -411,6 +414,16 @@ def test_examples_say_how_they_are_used(tmp_path, name):
     said = subprocess.run([sys.executable, ROOT / f"examples/python/{name}.py", "--help"], cwd=tmp_path, check=True,
                           capture_output=True, text=True)
     assert f"usage: {name}.py" in said.stdout and not list(tmp_path.iterdir())
+
+
+def test_the_pytorch_example_updates(tmp_path):
+    pytest.importorskip("torch")
+    command = [sys.executable, ROOT / "examples/python/d4pg_pytorch.py", ROOT / "presets/pendulum.yaml", tmp_path / "run",
+               "run.updates=150", "replay.min_size=200", "--critic", "24", "16"]
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert "Pendulum-v1: budget after 150 updates" in said
+    last = [row for row in rows(tmp_path / "run") if row["loss"]][-1]
+    assert all(np.isfinite(float(last[name])) for name in ("loss", "policy_value", "grad_norm", "policy_grad_norm"))
 
 
 def test_the_numpy_example_learns(tmp_path):
