@@ -11,6 +11,7 @@ import ast
 import contextlib
 import fcntl
 import importlib
+import math
 import mmap
 import os
 import select
@@ -240,13 +241,30 @@ def parts_check(space, value):
             raise ValueError(f"an observation of {row}, which is not in {space}")
 
 
+def digits_of(index, sides):
+    """Of a number whose last digit changes fastest, as numpy.unravel_index, which takes no more than 64."""
+    digits = []
+    for side in reversed(sides):
+        index, digit = divmod(index, side)
+        digits.append(digit)
+    return digits[::-1]
+
+
 class Shape:
-    """A space as Octet has it: n indices, or numbers of a type and shape."""
+    """A space as Octet has it: n indices, or numbers of a type and shape. Actions of several choices at once are indices of
+    all combinations; sides has how many values each choice has."""
 
     def __init__(self, space, what):
         self.space, self.n, self.start, self.flat = space, 0, 0, is_flattened(space)
+        self.sides = ()
+        if what == "action" and isinstance(space, (spaces.MultiDiscrete, spaces.MultiBinary)):
+            self.sides = tuple(map(int, np.ravel(space.nvec))) if isinstance(space, spaces.MultiDiscrete) else (
+                2,) * int(np.prod(space.shape))
+            self.n, self.dtype, self.shape, self.flat = math.prod(self.sides), I32, (), False
+            self.start = getattr(space, "start", 0)
+            return
         if self.flat and what == "action":
-            raise TypeError(f"actions of {space} are not supported: a Discrete or a Box is")
+            raise TypeError(f"actions of {space} are not supported: Discrete, MultiDiscrete, MultiBinary and Box are")
         if isinstance(space, spaces.Discrete):
             self.n, self.start, self.dtype, self.shape = int(space.n), int(space.start), I32, ()
             return
@@ -375,6 +393,9 @@ class Worker:
 
     def action_of(self, i):
         shape = self.action_shape
+        if shape.sides:
+            digits = np.reshape(digits_of(int(self.action[i]), shape.sides), shape.space.shape)
+            return (digits + shape.start).astype(shape.space.dtype)
         if shape.n:
             return int(self.action[i]) + shape.start
         bounded = np.clip(self.action[i], shape.low, shape.high)

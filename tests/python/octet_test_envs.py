@@ -343,7 +343,23 @@ class Alone(Counts):
 
 
 class ManyActions(Counts):
-    action_space = spaces.MultiDiscrete([2, 3])
+    """Observes what was done: space is a MultiDiscrete or MultiBinary, as Python says it."""
+
+    def __init__(self, space="spaces.MultiDiscrete([2, 3], start=[5, -1])"):
+        super().__init__()
+        self.action_space = eval(space)
+        self.observation_space = spaces.Box(-9, 9, (int(np.prod(self.action_space.shape)),), np.float32)
+
+    def observe(self):
+        return np.zeros(self.observation_space.shape, np.float32)
+
+    def step(self, action):
+        assert self.action_space.contains(action), action
+        return np.ravel(action).astype(np.float32), *super().step(5)[1:]
+
+
+class DictActions(Counts):
+    action_space = spaces.Dict(a=spaces.Discrete(2))
 
 
 class Words(Counts):
@@ -384,6 +400,6 @@ class Endless(Counts):
     action_space = spaces.Discrete(2**40)
 
 
-for kind in (Counts, Measures, Crash, Exit, Hang, Spin, Stuck, Grows, Numbered, ResetCrash, Resized, Port, NotFinitePort, Seeded, SeededOnce, Levels, Raises, Asserts, NotFinite, RewardNotFinite, Shape, Mixed, Pixels, Says, Answers, Options, ChannelsFirst, Maps, Alone, ManyActions, Words, Whole, WholeBytes, Deep, Empty, EmptyActions,
+for kind in (Counts, Measures, Crash, Exit, Hang, Spin, Stuck, Grows, Numbered, ResetCrash, Resized, Port, NotFinitePort, Seeded, SeededOnce, Levels, Raises, Asserts, NotFinite, RewardNotFinite, Shape, Mixed, Pixels, Says, Answers, Options, ChannelsFirst, Maps, Alone, ManyActions, DictActions, Words, Whole, WholeBytes, Deep, Empty, EmptyActions,
              Large, Endless):
     gymnasium.register(f"Octet{kind.__name__}-v0", entry_point=kind, disable_env_checker=True)

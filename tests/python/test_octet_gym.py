@@ -426,7 +426,7 @@ def test_an_exception_without_words_has_a_place(capfd):
     assert told.count("Traceback") == 1 and "assert begins" in told
 
 
-@pytest.mark.parametrize("id", ["gym:NoSuch-v0", "gym:no_such_module:Name-v0", "gym:octet_test_envs:OctetManyActions-v0"])
+@pytest.mark.parametrize("id", ["gym:NoSuch-v0", "gym:no_such_module:Name-v0", "gym:octet_test_envs:OctetDictActions-v0"])
 def test_what_comes_from_no_environment_is_not_traced(capfd, id):
     with pytest.raises(octet.OctetError):
         octet.make_vec(id, 1)
@@ -576,6 +576,25 @@ def test_actions_of_bytes_are_the_nearest():
     assert env.step(np.array([[-1.6, 2.6], [254.4, 999]], np.float32))[0].tolist() == [[0, 3], [254, 255]]
 
 
+@pytest.mark.parametrize(("space", "want"), [
+    ("spaces.MultiDiscrete([2, 3], start=[5, -1])", [[5, -1], [5, 0], [5, 1], [6, -1], [6, 0], [6, 1]]),
+    ("spaces.MultiDiscrete(np.array([[2, 1], [1, 2]]))", [[0, 0, 0, 0], [0, 0, 0, 1], [1, 0, 0, 0], [1, 0, 0, 1]]),
+    ("spaces.MultiBinary(2)", [[0, 0], [0, 1], [1, 0], [1, 1]]),
+])
+def test_several_choices_are_one_index(space, want):
+    """All combinations, the last choice fastest."""
+    env = octet.make_vec("gym:octet_test_envs:OctetManyActions-v0", len(want), space=space)
+    assert env.single_action_space.n == len(want)
+    env.reset(seed=1)
+    assert env.step(np.arange(len(want)))[0].tolist() == want
+
+
+def test_too_many_combinations_are_refused(tmp_path):
+    settings = {"env.id": "gym:octet_test_envs:OctetManyActions-v0", "env.options": "space='spaces.MultiBinary(9)'"}
+    with pytest.raises(octet.OctetError, match="512 actions.* 256"):
+        octet.train(pathlib.Path(__file__).parents[2] / "presets/cartpole.yaml", tmp_path / "run", settings)
+
+
 @pytest.mark.parametrize(("id", "words"), [
     ("gym:octet_test_envs:OctetDeep-v0", r"observations of shape \(1, 1, 1, 1, 1, 1, 1\) are not supported: up to 6 sides"),
     ("gym:octet_test_envs:OctetEmpty-v0", r"observations of shape \(0,\) are not supported: .* 1 to 16777216 numbers"),
@@ -583,7 +602,7 @@ def test_actions_of_bytes_are_the_nearest():
     ("gym:octet_test_envs:OctetLarge-v0", r"observations of shape \(4097, 4096\) are not supported"),
     ("gym:octet_test_envs:OctetEndless-v0", r"its action space has more than 2\^31 - 1 values"),
     ("gym:NoSuch-v0", "NameNotFound"), ("gym:no_such_module:Name-v0", "ModuleNotFoundError"),
-    ("gym:octet_test_envs:OctetManyActions-v0", r"MultiDiscrete\(\[2 3\]\) are not supported"),
+    ("gym:octet_test_envs:OctetDictActions-v0", r"actions of Dict\(.*\) are not supported: Discrete, MultiDiscrete, "),
     ("gym:octet_test_envs:OctetWords-v0", "are not supported"), ("gym:", "gym:"),
 ])
 def test_what_cannot_be_is_refused_in_words(id, words):
