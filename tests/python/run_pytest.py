@@ -4,11 +4,15 @@
 usage: run_pytest.py ROOT LIBOCTET PATH...      PATH: test files or folders
 
 numpy, gymnasium and pytest come from PyPI and are looked for in $OCTET_TEST_PYTHON, in this interpreter and in
-python3. Exit code 77, with a line that says so: nobody has them."""
+python3. Exit code 77, with a line that says so: nobody has them, or a file is skipped as a whole."""
 
 import os
 import subprocess
 import sys
+
+NEEDS = "import sys, importlib.util as at; sys.exit(None in map(at.find_spec, ('numpy', 'gymnasium', 'pytest')))"
+NO_TESTS = 5  # pytest's, also where the file itself skips
+SKIPPED = 77
 
 
 def main(root, library, *paths):
@@ -16,12 +20,12 @@ def main(root, library, *paths):
     here = {**os.environ, "OCTET_LIBRARY": library, "PYTHONPATH": os.path.join(root, "python"),
             "PYTHONDONTWRITEBYTECODE": "1"}
     for python in [os.environ.get("OCTET_TEST_PYTHON"), sys.executable, "python3"]:
-        if python and subprocess.run([python, "-c", "import numpy, gymnasium, pytest"], capture_output=True,
-                                     check=False).returncode == 0:
-            command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", root, *paths]
-            return subprocess.run(command, env=here, check=False).returncode
+        if python and subprocess.run([python, "-c", NEEDS], capture_output=True, check=False).returncode == 0:
+            command = [python, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "--rootdir", root, *paths]
+            code = subprocess.run(command, env=here, check=False).returncode
+            return SKIPPED if code == NO_TESTS else code
     print("SKIPPED: no python has numpy, gymnasium and pytest (from PyPI; $OCTET_TEST_PYTHON names one)")
-    return 77
+    return SKIPPED
 
 
 if __name__ == "__main__":

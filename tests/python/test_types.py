@@ -7,9 +7,10 @@ import sys
 
 import pytest
 
+pytest.importorskip("mypy", reason="SKIPPED: the types of the Python package were not looked at: mypy is not installed")
+
 
 def test_mypy_finds_nothing(tmp_path):
-    pytest.importorskip("mypy")
     # No path of ours: the package is looked at, not imported.
     here = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     package = pathlib.Path(__file__).parents[2] / "python" / "octet"
