@@ -24,7 +24,7 @@ from scenarios import main  # noqa: E402
 
 BUILD = SSHD = None
 HOSTS = ["h1", "h2", "h3"]
-DEADLINE_S = 300
+DEADLINE_S = 120  # of a command that ends by itself or was told to
 ENDLESS = ["--set", "run.stop_at_return=501", "--set", "run.env_steps=1000000000", "--set", "learner.metrics_s=0.1",
            "--set", "learner.checkpoint_s=0.5"]
 # What a service manager would do with a unit, on a host that has none: it runs by the name systemd-run, and loginctl says that it
@@ -186,6 +186,12 @@ SetEnv PATH={home}/bin:/usr/local/bin:/usr/bin:/bin
                 cwd=self.folder, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
                 env={**os.environ, "TMPDIR": str(self.folder), **(environment or {})})
 
+    def code(self, process):
+        """The exit code of the command, which ends."""
+        wait_for("octet cluster ssh to end", lambda: process.poll() is not None, DEADLINE_S,
+                 numbers=lambda: f"on desk run {[' '.join(words) for words in self.running('desk', '').values()]}")
+        return process.returncode
+
     def said(self, name):
         return (self.folder / "log" / f"{name}.log").read_text(encoding="utf-8", errors="replace")
 
@@ -231,7 +237,7 @@ def updates(world, host, name):
 def train(check, world):
     """Three hosts and two shards of replay solve CartPole; the run is here, and nothing is there."""
     process = world.start("first", "--run-dir", "first", "--actors", 3, "--set", "replay.shards=2")
-    status = process.wait(DEADLINE_S)
+    status = world.code(process)
     check.that(status == 0, f"exit code {status}")
     check.that(summary(world, "first")["solved"] is True, "CartPole is solved")
     names = {path.name for path in (world.folder / "first").iterdir()}
@@ -294,7 +300,7 @@ def relays(check, world):
              world.said("relays") and log.read_text(encoding="utf-8").count("RELAY-REGISTERED") == 2)
     check.that(True, "a killed relay was started again")
     os.kill(evaluator, signal.SIGCONT)
-    status = process.wait(DEADLINE_S)
+    status = world.code(process)
     check.that(status == 0 and summary(world, "relays")["solved"] is True, f"CartPole is solved, exit code {status}")
     ended = re.search(r"RELAY-STOP batches=(\d+)", (world.folder / "relays/log/relay-1.log").read_text(encoding="utf-8"))
     check.that(ended and int(ended[1]) > 0, f"batches went through the other relay: {ended and ended[1]}")
@@ -320,13 +326,13 @@ def interrupt(check, world):
     wait_for("further updates", lambda: updates(world, "h1", "second") > rows + 3)
     check.that(True, "a killed actor and a broken connection did not end the run")
     os.killpg(process.pid, signal.SIGINT)
-    status = process.wait(DEADLINE_S)
+    status = world.code(process)
     check.that(status == 130, f"Ctrl-C: exit code {status}")
     steps = summary(world, "second")["env_steps"]
     check.that((world.folder / "second/checkpoint.oct").exists() and steps > 0, f"saved after {steps} steps")
     nothing_left(check, world, "second")
     process = world.start("resumed", "--run-dir", "second", "--resume", "--learner-host", "h2")
-    status = process.wait(DEADLINE_S)
+    status = world.code(process)
     check.that(status == 0 and summary(world, "second")["solved"] is True, f"resumed on h2: solved, exit code {status}")
     check.that(summary(world, "second")["env_steps"] >= steps, "it went on where it was")
     nothing_left(check, world, "second")
@@ -346,7 +352,7 @@ def left(check, world):
     wait_for("three daemons", lambda: len(world.running("h1", "octet_keep.sh")) == 3)
     before = set(world.running("h1", "octet_keep.sh"))
     check.that(len(before) == 3, "the daemons of the first start go on")
-    status = world.start("again", "--run-dir", "third").wait(DEADLINE_S)
+    status = world.code(world.start("again", "--run-dir", "third"))
     check.that(status == 0 and summary(world, "third")["solved"] is True, f"the same command again: solved, exit code {status}")
     check.that("resum" in (world.folder / "third/log/learner.log").read_text(encoding="utf-8").lower(),
                "it resumed from the checkpoint there")
@@ -360,7 +366,7 @@ def stopped(check, world):
     wait_for("updates", lambda: goes_on(process) and updates(world, "h1", "stopped") > 3, numbers=lambda: world.said("stopped"))
     for pid in world.running("h1", "octet-learner"):
         kill_if_there(pid, signal.SIGTERM)
-    status = process.wait(DEADLINE_S)
+    status = world.code(process)
     check.that(status == 143 and "h1: the learner was stopped there, before the end of the run" in world.said("stopped"),
                f"it says that the run has not ended, exit code {status}")
     check.that((world.folder / "stopped/checkpoint.oct").exists() and summary(world, "stopped")["solved"] is False, "it is collected")
@@ -376,7 +382,7 @@ def step_count(world, host, name):
 def end(world, process):
     """The exit code of the command after SIGTERM."""
     os.kill(process.pid, signal.SIGTERM)
-    return process.wait(DEADLINE_S)
+    return world.code(process)
 
 
 def killed(check, world):
@@ -412,7 +418,7 @@ def killed(check, world):
     shutil.copy(here / "checkpoint.oct", run)
     os.utime(run / "checkpoint.oct", (1, 1))
     for name, learner in (("older", "h1"), ("elsewhere", "h2")):
-        status = world.start(name, *arguments, "--resume", "--learner-host", learner, hosts="h1,h2").wait(DEADLINE_S)
+        status = world.code(world.start(name, *arguments, "--resume", "--learner-host", learner, hosts="h1,h2"))
         check.that(status == 1 and "h1: cannot be prepared: octet-runs/killed.h1/run has " in world.said(name) and
                    "h1:octet-runs/killed.h1 still has a run" in world.said(name),
                    f"another run on h1 is not replaced, with the learner on {learner}")
@@ -454,7 +460,7 @@ def refusals(check, world):
     small = f"mkdir -p {world.home('h3')}/octet-runs && mount -t tmpfs -o size=1m none {world.home('h3')}/octet-runs"
     session = world.lab.process("sshd-h3").pid
     subprocess.run(["nsenter", "-t", str(session), "-m", "-n", "sh", "-c", small], check=True)
-    status = world.start("refused", "--run-dir", "refused", hosts="h1,nobody,h3").wait(DEADLINE_S)
+    status = world.code(world.start("refused", "--run-dir", "refused", hosts="h1,nobody,h3"))
     said = world.said("refused")
     check.that(status == 1 and "nobody: cannot be used: " in said and "refused" in said, "a host that refuses")
     check.that("h3: cannot be used: no room: " in said, "a host without room")
@@ -468,11 +474,11 @@ def refusals(check, world):
             data = data.replace(b"libnng.so.1\0", b"libnnx.so.1\0")
         (programs / f"octet-{daemon}").write_bytes(data)
         (programs / f"octet-{daemon}").chmod(0o755)
-    status = world.start("lacks", "--run-dir", "lacks", environment={"OCTET_LIBEXEC": str(programs)}).wait(DEADLINE_S)
+    status = world.code(world.start("lacks", "--run-dir", "lacks", environment={"OCTET_LIBEXEC": str(programs)}))
     said = world.said("lacks")
     check.that(status == 1 and all(f"{h}: cannot be prepared: octet-actor lacks the libraries libnnx.so.1" in said for h in HOSTS),
                "libraries that a host lacks")
-    status = world.start("bare", "--run-dir", "bare", "--installed").wait(DEADLINE_S)
+    status = world.code(world.start("bare", "--run-dir", "bare", "--installed"))
     check.that(status == 1 and "octet-replay is neither copied nor on the PATH" in world.said("bare"), "--installed, and is not")
     for name in ("refused", "lacks", "bare"):
         nothing_left(check, world, name)
