@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Faults into a live run, one run for each, and after each an audit by content. Started by script/test-chaos.
 
-usage: chaos.py BUILD [--faults N] [--seed S] [--only KIND] [--within SECONDS] [--report FILE] [--keep] [--list]
+usage: chaos.py BUILD [--faults N] [--seed S] [--only KIND...] [--within SECONDS] [--report FILE] [--keep] [--list]
 
-Fault number i is of kind i modulo the number of kinds, with seed S + i / the number of kinds; with --only all are of one kind,
-with seeds from S on. So "--only KIND --seed SEED --faults 1" is one fault again.
+Fault number i is of kind i modulo the number of kinds, with seed S + i / the number of kinds; with --only the kinds are these
+alone. So "--only KIND --seed SEED --faults 1" is one fault again.
 
 A fault passes when nobody but who was killed has died, every actor's rows are acknowledged again and policies come again, all end
 as they are told to, and the audit finds every acknowledged row once (tests/chaos/chaos_audit.h).
@@ -152,7 +152,7 @@ class Fault:
 
 def plan(faults, seed, only):
     """[(kind, seed)]"""
-    kinds = [only] if only else list(chaos_kinds.KINDS)
+    kinds = only or list(chaos_kinds.KINDS)
     count = faults if faults is not None else len(kinds)
     return [(kinds[i % len(kinds)], seed + i // len(kinds)) for i in range(count)]
 
@@ -185,7 +185,7 @@ def options():
     parser.add_argument("build")
     parser.add_argument("--faults", type=int)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", choices=list(chaos_kinds.KINDS), metavar="KIND")
+    parser.add_argument("--only", nargs="+", choices=list(chaos_kinds.KINDS), metavar="KIND")
     parser.add_argument("--within", type=float, default=5, metavar="SECONDS")
     parser.add_argument("--report", metavar="FILE")
     parser.add_argument("--keep", action="store_true")
@@ -214,8 +214,8 @@ def main():
             begin = time.monotonic()
             fault, passed = played(build, kind, seed, certs, asked)
             done.append(fault)
-            print(f"{'ok  ' if passed else 'FAIL'} {kind} seed {seed}, {time.monotonic() - begin:.1f} s: {fault.what}"
-                  f"{'' if passed else chr(10) + fault.wrong}", flush=True)
+            print(f"{'' if passed else fault.wrong + chr(10)}{'ok  ' if passed else 'FAIL'} {kind} seed {seed},"
+                  f" {time.monotonic() - begin:.1f} s: {fault.what}", flush=True)
             if report:
                 report.write(fault.row())
                 report.flush()
@@ -224,8 +224,11 @@ def main():
     print(summary(done))
     if skipped:
         print(f"NOT TRIED: {skipped} faults that need root and namespaces, or memory control groups, of their own")
-    print(f"{sum(not f.wrong for f in done)} passed, {sum(bool(f.wrong) for f in done)} failed, {skipped} skipped")
-    return 1 if any(f.wrong for f in done) else 0
+    wrong = [fault.kind for fault in done if fault.wrong]
+    if wrong:
+        print("again: --only", *dict.fromkeys(wrong))
+    print(f"{len(done) - len(wrong)} passed, {len(wrong)} failed, {skipped} skipped")
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

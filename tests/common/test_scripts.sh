@@ -47,26 +47,61 @@ test('second time', find_program('bash'), suite: 's', args: ['-c', 'test -e @0@/
 test('never', find_program('bash'), suite: 's', args: ['-c', 'exit 1'])
 test('always', find_program('bash'), suite: 's', args: ['-c', 'exit 0'])
 END
-cat >"$room/scenario" <<'END'
+cat >"$room/whole" <<'END'
 #!/bin/bash
-[ -e "$1" ] || { touch "$1"; echo "one: FAILED"; echo "1 passed, 1 failed"; exit 1; }
+[ -e "$1" ] || { touch "$1"; echo "it broke off"; exit 1; }
 echo "2 passed, 0 failed"
+END
+# Of three scenarios two fail, and one of them the second time, too.
+cat >"$room/scenarios" <<'END'
+#!/bin/bash
+printf 'ran:%s\n' "${*:2}" >>"$1"
+case "${*:2}" in
+'')
+    printf '%s\n' 'good: first' '    ok    it is good' 'good: passed, 1 s' 'bad: second' '    FAIL  waited 120 s for an end' \
+        '--- bad.log' 'a line of bad' 'bad: FAILED, 120 s' 'odd: third' '    FAIL  it is odd' 'odd: FAILED, 1 s'
+    printf '%s\n' 'again: --only bad odd' '1 passed, 2 failed, 1 skipped'
+    ;;
+'--only bad odd') printf '%s\n' 'odd: passed, 1 s' '    FAIL  again' 'bad: FAILED, 1 s' 'again: --only bad' '1 passed, 1 failed, 0 skipped' ;;
+esac
+exit 1
 END
 cat >"$room/again" <<'END'
 root=$PWD folder=$1
 . script/lib.sh
 passed=0 failed=0 skipped=0 unsteady=()
 # shellcheck source=/dev/null
-. <(sed -n '/^# count PASSED/,/^}/p; /^count_meson/,/^}/p; /^was_unsteady/,/^}/p; /^again_max=/p; /^run_meson/,/^}/p; /^run_suites/,/^}/p; /^run_faults/,/^}/p' script/test)
+. <(sed -n '/^# count PASSED/,/^}/p; /^count_meson/,/^}/p; /^was_unsteady/,/^}/p; /^again_max=/p; /^run_meson/,/^}/p; /^run_suites/,/^}/p; /^again_of/,/^}/p; /^play_faults/,/^}/p; /^run_faults/,/^}/p' script/test)
 meson setup "$folder/build" "$folder/unsteady" >/dev/null
 run_suites "$folder/build"
 run_suites "$folder/build" always # and nothing runs again
-run_faults "$folder/faults.log" FAILED bash "$folder/scenario" "$folder/scenario.tried"
+run_faults "$folder/whole.log" '^never' bash "$folder/whole" "$folder/whole.tried"
+run_faults "$folder/faults.log" '^[a-z]*: passed' bash "$folder/scenarios" "$folder/scenarios.ran"
 printf 'unsteady: %s;' "${unsteady[@]}"
 echo " $passed passed, $failed failed, $skipped skipped"
 END
-expect 0 'unsteady: build: second time;unsteady: bash; 5 passed, 1 failed, 0 skipped' \
-    bash "$room/again" "$room"
+bash "$room/again" "$room" >"$room/said" 2>&1 </dev/null
+expect 0 'unsteady: build: second time;unsteady: bash;unsteady: bash: odd; 7 passed, 2 failed, 1 skipped' cat "$room/said"
+expect 0 $'it broke off\n' cat "$room/said"
+expect 0 $'\ngood: passed, 1 s\nbad: second\n    FAIL  waited 120 s for an end\n--- bad.log\na line of bad\nbad: FAILED, 120 s\nodd: third\n' \
+    cat "$room/said"
+expect 0 $'ran:\nran:--only bad odd' cat "$room/scenarios.ran"
+cat >"$room/scenarios.py" <<'END'
+import sys
+sys.path.insert(0, "tests/support")
+from scenarios import main
+
+def good(check, folder):
+    check.that(True, "it is")
+
+def bad(check, folder):
+    check.that(False, "it is not")
+
+sys.exit(main("usage: scenarios.py", [bad, good], 0, lambda: None))
+END
+expect 1 $'again: bad\n1 passed, 1 failed, 0 skipped' python3 "$room/scenarios.py"
+expect 1 $'again: bad\n0 passed, 1 failed, 0 skipped' python3 "$room/scenarios.py" bad
+expect 0 $' s\n1 passed, 0 failed, 0 skipped' python3 "$room/scenarios.py" good
 rm -rf "$room"
 
 # Nothing here installs, builds or trains: a script that is about to finds these instead, and fails.

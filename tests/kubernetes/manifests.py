@@ -615,7 +615,7 @@ def main():
             print(f"SKIPPED: {name}: {reason}")
         except (AssertionError, KeyError, IndexError, TypeError, OSError, subprocess.SubprocessError, yaml.YAMLError):
             failed += 1
-            print(f"FAIL  {name}\n{traceback.format_exc()}")
+            print(f"{traceback.format_exc()}FAIL  {name}")
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
     return 1 if failed else 0
 

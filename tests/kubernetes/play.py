@@ -346,7 +346,7 @@ def main():
             ends(playing)
             passed += 1
     except (AssertionError, KeyError, ValueError, OSError, subprocess.SubprocessError, StopIteration):
-        print(f"FAIL  after {passed} of 4 parts; logs in {LOGS}\n{traceback.format_exc()}")
+        print(f"{traceback.format_exc()}FAIL  after {passed} of 4 parts; logs in {LOGS}")
         print(f"{passed} passed, 1 failed, 0 skipped")
         return 1
     print(f"{passed} passed, 0 failed, 0 skipped")

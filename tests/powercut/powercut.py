@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Cuts the power of a virtual machine, and looks at what its disk has then. Started by script/test-powercut.
 
-usage: powercut.py BUILD [--cuts N] [--seed S] [--only KIND] [--report FILE] [--keep] [--list] [--without-sync] [--quick]
+usage: powercut.py BUILD [--cuts N] [--seed S] [--only KIND...] [--report FILE] [--keep] [--list] [--without-sync] [--quick]
 
 A life is a machine with a new disk, seeded by S, S + 1 and so on; lives follow one another until there were N cuts of each kind. Most cuts
 are looked at without the machine: its disk is asked what a cut at this moment would leave (powercut_disk.py), so that one life has
 many. At the last ones the machine is killed and started again, and all must go on.
 --without-sync: fsync, fdatasync and msync do nothing in the machine; then this must fail.
 --quick: without KVM the kinds that take minutes then are left out.
-The last line is "N passed, N failed, N skipped", of cuts.
+The last line is "N passed, N failed, N skipped", of cuts; before it "again: --only KIND..." where some failed.
 """
 
 import argparse
@@ -55,7 +55,7 @@ def options():
     parser.add_argument("build")
     parser.add_argument("--cuts", type=int, default=4)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", choices=list(powercut_kinds.KINDS), metavar="KIND")
+    parser.add_argument("--only", nargs="+", choices=list(powercut_kinds.KINDS), metavar="KIND")
     parser.add_argument("--report", metavar="FILE")
     parser.add_argument("--keep", action="store_true")
     parser.add_argument("--list", action="store_true")
@@ -73,11 +73,11 @@ def main():
     if why:
         print(f"SKIPPED: no power was cut: {why}")
         return SKIPPED
-    kinds = [asked.only] if asked.only else list(powercut_kinds.KINDS)
+    kinds = asked.only or list(powercut_kinds.KINDS)
     skipped = powercut_kinds.SLOW if asked.quick and powercut_machine.accelerator() != "kvm" else ()
     if skipped:
         print(f"SKIPPED: no power was cut of {' and '.join(skipped)}: they take minutes without KVM")
-    passed, failed, build = 0, 0, pathlib.Path(asked.build).resolve()
+    passed, wrong, build = 0, [], pathlib.Path(asked.build).resolve()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="octet-powercut-"))
     print(f"machines by {powercut_machine.accelerator()}, {powercut_machine.kernel().name}", flush=True)
     for kind in [kind for kind in kinds if kind not in skipped]:
@@ -86,17 +86,19 @@ def main():
             one = life(kind, seed, build, folder, asked, asked.cuts - done)
             passed += len(one.cuts)
             done += len(one.cuts) + bool(one.wrong)
-            failed += bool(one.wrong)
-            print(f"{'FAIL' if one.wrong else 'ok  '} {kind} seed {seed}, {plural(len(one.cuts), 'cut')}, {time.monotonic() - begin:.0f} s: "
-                  f"{one.summary()}{chr(10) + one.wrong if one.wrong else ''}", flush=True)
+            wrong += [kind] if one.wrong else []
+            print(f"{one.wrong + chr(10) if one.wrong else ''}{'FAIL' if one.wrong else 'ok  '} {kind} seed {seed}, {plural(len(one.cuts), 'cut')},"
+                  f" {time.monotonic() - begin:.0f} s: {one.summary()}", flush=True)
             if asked.report:
                 with open(asked.report, "a", encoding="utf-8") as report:
                     report.writelines(one.rows())
             seed += 1
     if not asked.keep:
         shutil.rmtree(folder, ignore_errors=True)
-    print(f"{passed} passed, {failed} failed, {len(skipped) * asked.cuts} skipped")
-    return 1 if failed else 0
+    if wrong:
+        print("again: --only", *dict.fromkeys(wrong))
+    print(f"{passed} passed, {len(wrong)} failed, {len(skipped) * asked.cuts} skipped")
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

@@ -72,7 +72,8 @@ def broken_off(*_):
 
 def main(doc, scenarios, words, begin, world=None):
     """The exit code of a program whose first `words` arguments are begin's, as paths, and whose others name scenarios;
-    without any all are played. world: a context manager, made of a folder, that scenarios get in place of the folder."""
+    without any all are played. world: a context manager, made of a folder, that scenarios get in place of the folder.
+    The last line is "N passed, N failed, N skipped"; before it "again: NAME..." where some failed (script/test)."""
     names = {scenario.__name__: scenario for scenario in scenarios}
     given, chosen = sys.argv[1:1 + words], sys.argv[1 + words:]
     if len(given) < words or any(name not in names for name in chosen):
@@ -83,7 +84,11 @@ def main(doc, scenarios, words, begin, world=None):
         signal.signal(number, broken_off)
     # Started in the background it has SIGINT ignored, and so would what it starts.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    held = [play(names[name], world) for name in (chosen or names)]
+    played = list(chosen or names)
+    held = [play(names[name], world) for name in played]
     passed, skipped = held.count(True), held.count("skipped")
-    print(f"{passed} passed, {len(held) - passed - skipped} failed, {skipped} skipped")
-    return 0 if all(held) else 1
+    failed = [name for name, it_held in zip(played, held) if not it_held]
+    if failed:
+        print("again:", *failed)
+    print(f"{passed} passed, {len(failed)} failed, {skipped} skipped")
+    return 1 if failed else 0
