@@ -24,7 +24,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/support"))
-from daemons import PATIENCE, certificates, free_port, has_signal, run_named, wait_for  # noqa: E402
+from daemons import PATIENCE, certificates, free_port, has_signal, in_time, run_named, wait_for  # noqa: E402
 
 OCTET = pathlib.Path(sys.argv[1]).resolve()
 BUILD = OCTET.parent.parent
@@ -376,7 +376,8 @@ def test_killed_replay_has_all_that_it_acknowledged():
         assert all(f["state"] == "exact" and f["blocks_torn"] == "0" for f in found), found
         rows = [int(f["rows"]) for f in found] + [int(totals["rows"])]
         assert rows == sorted(rows) and rows[0] > 0, rows
-        assert all(int(f["took_ms"]) < 2000 for f in found), found
+        print("found in", *(f"{f['took_ms']} ms" for f in found))
+        assert all(in_time(int(f["took_ms"]) / 1000, 2) for f in found), found
         # No stream was interrupted, so nothing that an actor had been told of was missing.
         assert totals["cut"] == "0" and totals["rejected"] == "0", totals
         acked = [int(line.split(" acked=")[1].split()[0]) for log in (run / "log").glob("actor-*.log")
@@ -616,9 +617,9 @@ def daemons_by_hand(how):
             shown = subprocess.run([OCTET, "status", folder / "other"], capture_output=True, text=True, check=False, timeout=DEADLINE_S)
             assert shown.returncode == 1 and "--tls FOLDER" in shown.stderr, shown
         processes["actor"].terminate()
-        assert processes["actor"].wait(10) == 0
+        assert processes["actor"].wait(DEADLINE_S) == 0
         processes["replay"].terminate()
-        assert processes["replay"].wait(10) == 0
+        assert processes["replay"].wait(DEADLINE_S) == 0
 
 
 def test_daemons_by_hand():
@@ -683,7 +684,7 @@ def forced_kernels(settings):
                                       env=forced) as (processes, run, _):
         wait_for("training", lambda: column(run, "updates"))
         processes["learner"].terminate()
-        assert processes["learner"].wait(10) == 0
+        assert processes["learner"].wait(DEADLINE_S) == 0
         yield next(log_lines(folder / "learner.log", "LEARNER-BLAS"))
 
 
@@ -727,7 +728,7 @@ def test_actors_take_the_environment_of_the_next_run():
                                            check=True).stdout)
         assert [peer["silent"] for peer in status["peers"]["list"]] == [False, False], status
         processes["learner"].terminate()
-        assert processes["learner"].wait(30) == 0
+        assert processes["learner"].wait(DEADLINE_S) == 0
         assert b"Acrobot-v1" in (following / "environment.oct").read_bytes()
 
 
@@ -736,7 +737,7 @@ def test_an_actor_that_is_refused_is_told():
     with scratch() as folder, by_hand(folder, how="local", settings=ENDLESS) as (processes, run, _):
         wait_for("training", lambda: column(run, "updates"))
         processes["learner"].terminate()
-        assert processes["learner"].wait(30) == 0
+        assert processes["learner"].wait(DEADLINE_S) == 0
         processes["evaluator"].terminate()
         following = folder / "next"
         with open(folder / "next.log", "w", encoding="utf-8") as log:
@@ -769,10 +770,10 @@ def test_a_mistake_in_the_experiment_ends_the_learner_alone():
         for name in "actor", "evaluator", "replay":
             assert processes[name].poll() is None, name
         processes["learner"].terminate()
-        assert processes["learner"].wait(30) == 0
+        assert processes["learner"].wait(DEADLINE_S) == 0
         for name in "actor", "evaluator", "replay":
             processes[name].terminate()
-            assert processes[name].wait(30) == 0
+            assert processes[name].wait(DEADLINE_S) == 0
         code, text = learner_alone(following, CARTPOLE, "--resume", "--set", "network.hidden=[16]")
         assert code == 3 and "another algorithm, network or support" in text and "LEARNER-LISTEN" not in text, (code, text)
 
@@ -834,7 +835,7 @@ def test_actors_join_and_leave():
         steps = column(run, "env_steps")
         wait_for("more experience", lambda: column(run, "env_steps") > steps + 100000)
         processes["learner"].terminate()
-        assert processes["learner"].wait(10) == 0
+        assert processes["learner"].wait(DEADLINE_S) == 0
         assert_complete(run)
 
 
@@ -864,7 +865,7 @@ def test_no_evaluator_is_told():
         wait_for("the warning", lambda: "LEARNER-NO-EVALUATOR" in said.read_text())
         assert "run.stop_at_return has no effect" in said.read_text()
         processes["learner"].terminate()
-        assert processes["learner"].wait(10) == 0
+        assert processes["learner"].wait(DEADLINE_S) == 0
 
 
 def test_atoms_that_end_too_early_are_told():
@@ -934,9 +935,9 @@ def changes_are_held(folder, settings=()):
                                          "--insecure", "--log-level", "debug"], stdout=log, stderr=log)
         wait_for("the next actor", lambda: len(held_versions(logs[2])) > 20)
         processes["second"].terminate()
-        assert processes["second"].wait(10) == 0
+        assert processes["second"].wait(DEADLINE_S) == 0
         processes["learner"].terminate()
-        assert processes["learner"].wait(10) == 0
+        assert processes["learner"].wait(DEADLINE_S) == 0
         assert_actors_hold_what_was_published(*logs)
         ended = summary(run)
         assert ended["deltas"] > ended["publications"] * 0.9, ended
@@ -981,7 +982,7 @@ def test_stopped_actor_catches_up():
 
         wait_for("a gap", stop_for_a_while)
         processes["learner"].terminate()
-        assert processes["learner"].wait(10) == 0
+        assert processes["learner"].wait(DEADLINE_S) == 0
         assert_actors_hold_what_was_published(learner, actor)
 
 
@@ -1030,7 +1031,7 @@ def test_actors_explore_with_noise_of_their_own():
             processes["learner"] = start([*command, "--resume"], stdout=log, stderr=log)
         wait_for("versions of the new learner", lambda: all_hold(20, last))
         processes["learner"].terminate()
-        assert processes["learner"].wait(10) == 0
+        assert processes["learner"].wait(DEADLINE_S) == 0
         held = [noise_of_its_own(logs, log, processes[name].pid, last)
                 for name, log in zip(("actor", "second"), actors)]
         assert min(len(versions) for versions in held) > 20, held
@@ -1051,7 +1052,7 @@ def test_restarted_learner_begins_with_a_complete_policy():
         wait_for("versions of the new learner", lambda: len(
             [version for version in held_versions(logs[1]) if version > last]) > 20)
         processes["learner"].terminate()
-        assert processes["learner"].wait(10) == 0
+        assert processes["learner"].wait(DEADLINE_S) == 0
         first = next(log_lines(logs[2], "LEARNER-PUBLISH"))
         assert first["base"] == "0" and int(first["version"]) > last, first
         (folder / "both.log").write_text(logs[0].read_text() + logs[2].read_text())
@@ -1070,13 +1071,13 @@ def test_restarted_learner_changes_n_of_a_living_replay():
         wait_for("a checkpoint", lambda: (column(run, "updates") or 0) > 500 and (run / "checkpoint.oct").exists())
         command = processes["learner"].args
         processes["learner"].terminate()
-        assert processes["learner"].wait(10) == 0
+        assert processes["learner"].wait(DEADLINE_S) == 0
         before = column(run, "updates")
         with open(folder / "again.log", "w", encoding="utf-8") as log:
             processes["learner"] = start([*command, "--resume", "--set", "algo.n_step=2"], stdout=log, stderr=log)
         wait_for("updates of the new learner", lambda: column(run, "updates") > before + 500)
         processes["learner"].terminate()
-        assert processes["learner"].wait(10) == 0
+        assert processes["learner"].wait(DEADLINE_S) == 0
         changed = list(log_lines(folder / "replay.log", "REPLAY-WINDOW"))
         assert [line["steps"] for line in changed] == ["2"], changed
         again = (folder / "again.log").read_text(encoding="utf-8")
@@ -1170,7 +1171,7 @@ def test_forged_batches_change_nothing():
         grown = resident_kb(processes["replay"].pid) - rss
         for name in ("actor", "evaluator", "learner", "replay"):
             processes[name].terminate()
-            assert processes[name].wait(10) == 0, name
+            assert processes[name].wait(DEADLINE_S) == 0, name
         totals = next(log_lines(folder / "replay.log", "REPLAY-STOP"))
         refused = int(totals["rejected_token"])
         assert 1000 < refused <= sent, (refused, sent)
@@ -1291,7 +1292,7 @@ def test_an_environment_without_end_is_told():
 
 
 def data(*arguments):
-    return subprocess.run([OCTET, "data", *map(str, arguments)], capture_output=True, text=True, timeout=60, check=True).stdout
+    return subprocess.run([OCTET, "data", *map(str, arguments)], capture_output=True, text=True, timeout=DEADLINE_S, check=True).stdout
 
 
 def test_learns_from_a_data_set_alone():
@@ -1389,7 +1390,7 @@ def test_mistakes_leave_one_line_and_no_folder():
         for text, arguments, wanted in cases:
             (folder / "x.yaml").write_text(text)
             result = subprocess.run([OCTET, "train", "x.yaml", "--run-dir", "run", *arguments], cwd=folder,
-                                    capture_output=True, text=True, timeout=60, check=False)
+                                    capture_output=True, text=True, timeout=DEADLINE_S, check=False)
             assert result.returncode == 1 and result.stdout == "", result
             assert result.stderr.startswith(wanted) and result.stderr.count("\n") == 1, result
             assert not (folder / "run").exists()
@@ -1425,11 +1426,11 @@ def test_port_in_use():
         taken.listen()
         url = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
         result = subprocess.run([REPLAY, "--listen", url, "--insecure"], capture_output=True, text=True,
-                                timeout=30, check=False)
+                                timeout=DEADLINE_S, check=False)
         assert result.returncode != 0 and url in result.stderr, result
         result = subprocess.run([LEARNER, CARTPOLE, "--run-dir", folder / "run", "--set",
                                  f"net.learner={url}", "--insecure"], capture_output=True, text=True,
-                                timeout=30, check=False)
+                                timeout=DEADLINE_S, check=False)
         assert result.returncode == 1 and url in result.stderr, result  # 1: it is worth another try
         log = folder / "actor.log"
         with open(log, "w", encoding="utf-8") as out:
@@ -1437,7 +1438,7 @@ def test_port_in_use():
         wait_for("what is there instead of the learner", lambda: "does not answer as Octet"
                  in log.read_text(encoding="utf-8"))
         actor.terminate()
-        assert actor.wait(10) == 0
+        assert actor.wait(DEADLINE_S) == 0
 
 
 def test_tcp_without_tls_needs_insecure():
@@ -1451,7 +1452,7 @@ def test_tcp_without_tls_needs_insecure():
                         [ACTOR, "--learner", "tcp://192.0.2.1:5555"],
                         [LEARNER, CARTPOLE, "--run-dir", folder / "run", "--set",
                          "net.learner=tcp://*:5555"]):
-            result = subprocess.run(command, capture_output=True, text=True, timeout=30,
+            result = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S,
                                     check=False)
             assert result.returncode != 0 and "--insecure" in result.stderr, result
 
@@ -1461,7 +1462,7 @@ def test_a_replay_that_actors_cannot_reach_is_refused():
     with scratch() as folder:
         def learner(*settings):
             command = [LEARNER, CARTPOLE, "--run-dir", folder / "run", *(w for s in settings for w in ("--set", s))]
-            return subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+            return subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
         network, here = "net.learner=tls+tcp://0.0.0.0:5555", "net.learner=tls+tcp://localhost:5555"
         for settings in ([network], [network, "net.replay=ipc://other.ipc"],
                          [network, "net.replay=tls+tcp://localhost:5560,ipc://other.ipc"]):
@@ -1484,7 +1485,7 @@ def test_certificates_of_another_role_are_refused():
                     ("learner", [LEARNER, CARTPOLE, "--run-dir", folder / "run", "--set", f"net.learner={tls}"])]
         for role, command in commands:
             other = "actor" if role != "actor" else "operator"
-            result = subprocess.run([*command, "--tls", certs / other], capture_output=True, text=True, timeout=60, check=False)
+            result = subprocess.run([*command, "--tls", certs / other], capture_output=True, text=True, timeout=DEADLINE_S, check=False)
             assert result.returncode == 2 and "READY" not in result.stderr, result
             assert re.search(rf"--tls {certs}/{other}: the certificate is an {other}'s; an? {role}'s is needed \(octet certs issue {role} ", result.stderr), result
         log = folder / "replay.log"
@@ -1501,7 +1502,7 @@ def test_run_folder_not_writable():
     with scratch() as folder:
         (folder / "file").write_text("in the way")
         result = subprocess.run([OCTET, "train", CARTPOLE, "--run-dir", folder / "file/run"],
-                                capture_output=True, text=True, timeout=30, check=False)
+                                capture_output=True, text=True, timeout=DEADLINE_S, check=False)
         assert result.returncode == 1 and "/file'" in result.stderr, result
 
 
@@ -1511,7 +1512,7 @@ def test_a_file_system_without_locks_trains():
         run = folder / "run"
         environment = dict(os.environ, LD_PRELOAD=str(BUILD / "tests/cli/libfaulty_disk.so"), FAULTY_DISK="no locks",
                            ASAN_OPTIONS="verify_asan_link_order=0")
-        subprocess.run([OCTET, "certs", "init", "--dir", folder / "certs"], check=True, capture_output=True, timeout=60, env=environment)
+        subprocess.run([OCTET, "certs", "init", "--dir", folder / "certs"], check=True, capture_output=True, timeout=DEADLINE_S, env=environment)
         finish(train(run, "--set", "run.env_steps=2000", env=environment), run)
         for daemon in ("replay", "learner"):
             assert f"{daemon.upper()}-NO-LOCKS" in (run / f"log/{daemon}.log").read_text(encoding="utf-8")
@@ -1535,7 +1536,7 @@ def test_no_space_left():
         wait_for("the disk on the screen", lambda: "is the disk full?" in
                  (folder / "run.out").read_text(encoding="utf-8"))
         process.send_signal(signal.SIGINT)
-        process.wait(30)
+        process.wait(DEADLINE_S)
         text = (folder / "run.out").read_text(encoding="utf-8")
         logs = "".join(p.read_text(errors="replace") for p in run.glob("log/*.log"))
         assert process.returncode == 1, (process.returncode, text)
@@ -1567,13 +1568,13 @@ def test_bad_experiment_is_refused():
         bad.write_text("run:\n  env_steps: 1000\nenv:\n  id: CartPole-v1\nlearner:\n"
                        "  batchsize: 64\n  prefetch: many\n")
         result = subprocess.run([OCTET, "train", bad, "--run-dir", folder / "run"],
-                                capture_output=True, text=True, timeout=30, check=False)
+                                capture_output=True, text=True, timeout=DEADLINE_S, check=False)
         assert result.returncode == 2, result
         assert "bad.yaml:6" in result.stderr and "learner.batch_size" in result.stderr, result
         assert "bad.yaml:7" in result.stderr and "learner.prefetch" in result.stderr, result
         bad.write_text("env:\n  id: CartPoll-v1\n")
         result = subprocess.run([OCTET, "train", bad, "--run-dir", folder / "run2"],
-                                capture_output=True, text=True, timeout=60, check=False)
+                                capture_output=True, text=True, timeout=DEADLINE_S, check=False)
         assert result.returncode != 0 and "CartPole-v1" in result.stdout + result.stderr, result
 
 
@@ -1584,7 +1585,7 @@ def learner_alone(run, preset, *arguments):
         learner = start([LEARNER, preset, "--run-dir", run, *arguments], stdout=out, stderr=out, cwd=run.parent)
     wait_for("the learner", lambda: "LEARNER-LISTEN" in log.read_text(encoding="utf-8") or learner.poll() is not None)
     learner.terminate()
-    return learner.wait(30), log.read_text(encoding="utf-8")
+    return learner.wait(DEADLINE_S), log.read_text(encoding="utf-8")
 
 
 def test_a_folder_without_a_checkpoint_begins_another_run():

@@ -267,7 +267,7 @@ def test_peers_of_the_metrics_leave_training_alone():
                     peer.sendall(b"GET /met")
             for name in ("evaluator", "actor", "learner", "replay"):
                 processes[name].terminate()
-                assert processes[name].wait(10) == 0, name
+                assert processes[name].wait(DEADLINE_S) == 0, name
 
 
 def test_metrics_address_is_checked():

@@ -63,7 +63,7 @@ class Swarm:
 
     def end(self, name):
         self.processes[name].terminate()
-        status = self.processes[name].wait(30)
+        status = self.processes[name].wait(DEADLINE_S)
         assert status == 0, f"{name}: exit {status}"
 
     def acknowledged(self, actors):
