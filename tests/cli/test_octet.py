@@ -31,7 +31,7 @@ OCTET = ""
 FAKE = ""
 FAULTY_DISK = ""
 PLUGINS = pathlib.Path()  # of tests/envs
-DEADLINE_S = 20
+DEADLINE_S = 60
 STOP_S = 5
 RESUMES = ("octet train: note: resuming from run/checkpoint.oct, of 0 updates and 0 environment "
             "steps\n")

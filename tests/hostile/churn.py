@@ -9,6 +9,7 @@ a leak. The last line is "N passed, N failed". Exit code 77: everything passed b
 """
 
 import argparse
+import contextlib
 import json
 import os
 import pathlib
@@ -144,11 +145,13 @@ def slope(points):
 
 
 def calm(system, most):
-    """A look once connections of those who left have gone."""
-    def settled():
+    """A look once connections of those who left have gone, and their descriptors with them, unless they leak."""
+    def settled(*keys):
         now = system.look()
-        return now if all(now[n]["connections"] <= most[n] for n in DAEMONS) else None
-    now = wait_for("connections to end", settled, 20)
+        return now if all(now[n][key] <= most[n][key] for n in DAEMONS for key in keys) else None
+    now = wait_for("connections to end", lambda: settled("connections"), 20)
+    with contextlib.suppress(AssertionError):  # a leak is told by the line through all looks
+        now = wait_for("descriptors to be closed", lambda: settled("connections", "fds"), 20)
     now["sessions"] = system.number("replay", "octet_replay_sessions")
     return now
 
@@ -190,8 +193,10 @@ def play(check, system, minutes):
     wait_for("the table to be full", system.is_full)
     churn.round(time.monotonic() + ROUND_S / 2)  # what the first ones make grow is not a leak
     begin = system.look()
-    most = {n: begin[n]["connections"] for n in DAEMONS}
+    most = {n: {"connections": begin[n]["connections"], "fds": begin[n]["fds"]} for n in DAEMONS}
     looks = [calm(system, most)]
+    for n in DAEMONS:
+        most[n]["fds"] = looks[0][n]["fds"]
     end = time.monotonic() + 60 * minutes
     rounds = max(4, round(60 * minutes / ROUND_S))
     for number in range(rounds):
