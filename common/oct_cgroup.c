@@ -62,11 +62,21 @@ cache_read(const char *folder, const version *v)
     return cache;
 }
 
+// What a level says; UINT64_MAX: nothing.
+typedef uint64_t level_fn(const char *folder, const version *v);
+
+static uint64_t
+level_limit(const char *folder, const version *v)
+{
+    uint64_t limit = number_read(folder, v->limit);
+    return limit < NO_LIMIT ? limit : UINT64_MAX;
+}
+
 static uint64_t
 level_left(const char *folder, const version *v)
 {
-    uint64_t limit = number_read(folder, v->limit), used = number_read(folder, v->used);
-    if (limit >= NO_LIMIT || used == UINT64_MAX) {
+    uint64_t limit = level_limit(folder, v), used = number_read(folder, v->used);
+    if (limit == UINT64_MAX || used == UINT64_MAX) {
         return UINT64_MAX;
     }
     uint64_t cache = cache_read(folder, v);
@@ -74,10 +84,10 @@ level_left(const char *folder, const version *v)
     return limit > used ? limit - used : 0;
 }
 
-// The least that any level leaves, from the group up to the mount. Levels that are not there say
-// nothing: a container may see the path that its group has on the host.
+// The least of all levels, from the group up to the mount. Levels that are not there say nothing: a
+// container may see the path that its group has on the host.
 static uint64_t
-levels_left(const char *root, const version *v, const char *group)
+levels_least(const char *root, const version *v, const char *group, level_fn *level)
 {
     char folder[PATH_BYTES];
     size_t top = strlen(root) + strlen(v->mount);
@@ -85,12 +95,12 @@ levels_left(const char *root, const version *v, const char *group)
     if (length < 0 || (size_t)length >= sizeof(folder)) {
         return UINT64_MAX;
     }
-    uint64_t least = level_left(folder, v);
+    uint64_t least = level(folder, v);
     while (strlen(folder) > top) {
         size_t slash = (size_t)(strrchr(folder, '/') - folder);
         folder[OCT_MAX(slash, top)] = '\0';
-        uint64_t left = level_left(folder, v);
-        least = OCT_MIN(least, left);
+        uint64_t next = level(folder, v);
+        least = OCT_MIN(least, next);
     }
     return least;
 }
@@ -112,7 +122,7 @@ has_memory(const char *controllers)
 
 // A line of /proc/self/cgroup, number:controllers:group; version 2 has no controllers there.
 static uint64_t
-line_left(const char *root, char *line)
+line_least(const char *root, char *line, level_fn *level)
 {
     line[strcspn(line, "\n")] = '\0';
     char *controllers = strchr(line, ':');
@@ -126,24 +136,36 @@ line_left(const char *root, char *line)
         *group = '\0';
     }
     if (*controllers == '\0') {
-        return levels_left(root, &version_2, group);
+        return levels_least(root, &version_2, group, level);
     }
-    return has_memory(controllers) ? levels_left(root, &version_1, group) : UINT64_MAX;
+    return has_memory(controllers) ? levels_least(root, &version_1, group, level) : UINT64_MAX;
 }
 
-uint64_t
-oct_cgroup_memory_left(const char *root)
+static uint64_t
+groups_least(const char *root, level_fn *level)
 {
     char path[PATH_BYTES], line[PATH_BYTES];
     uint64_t least = UINT64_MAX;
     (void)snprintf(path, sizeof(path), "%s/proc/self/cgroup", root);
     FILE *file = fopen(path, "re");
     while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
-        uint64_t left = line_left(root, line);
-        least = OCT_MIN(least, left);
+        uint64_t next = line_least(root, line, level);
+        least = OCT_MIN(least, next);
     }
     if (file != NULL) {
         (void)fclose(file);
     }
     return least;
+}
+
+uint64_t
+oct_cgroup_memory_limit(const char *root)
+{
+    return groups_least(root, level_limit);
+}
+
+uint64_t
+oct_cgroup_memory_left(const char *root)
+{
+    return groups_least(root, level_left);
 }

@@ -11,8 +11,10 @@
 //
 // Threads: any. Source: Linux, Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst.
 
-// Bytes until the nearest limit; UINT64_MAX: none is set. root: "" for this machine; a folder that
-// has proc/self/cgroup and sys/fs/cgroup for tests.
+// The lowest limit, in bytes; UINT64_MAX: none is set. root: "" for this machine; a folder that has
+// proc/self/cgroup and sys/fs/cgroup for tests.
+uint64_t oct_cgroup_memory_limit(const char *root);
+// Bytes until the nearest limit.
 uint64_t oct_cgroup_memory_left(const char *root);
 
 #endif // COMMON_OCT_CGROUP_H

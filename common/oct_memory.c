@@ -36,6 +36,14 @@ file_number(const char *path, const char *key)
 }
 
 uint64_t
+oct_memory_limit(void)
+{
+    uint64_t system = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t group = oct_cgroup_memory_limit("");
+    return OCT_MIN(system, group);
+}
+
+uint64_t
 oct_memory_available(void)
 {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);

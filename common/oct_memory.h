@@ -12,6 +12,9 @@
 // Of what is available, so much may be reserved at once.
 #define OCT_MEMORY_SHARE 0.9
 
+// Bytes that this process may have in all when nothing else takes any: the machine's, or less where
+// a control group has a limit.
+uint64_t oct_memory_limit(void);
 // Bytes that this process may still take without being killed for it: what the kernel says is
 // available, or less where a control group's limit is nearer.
 uint64_t oct_memory_available(void);

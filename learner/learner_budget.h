@@ -34,8 +34,9 @@ typedef struct learner_budget {
 // OCT_EINVAL: the algorithm cannot be made so.
 OCT_CHECKED oct_err learner_budget_make(learner_budget *out, const learner_budget_options *options);
 
-// Whether so much may be reserved of what is available (oct_memory_suffices). OCT_EINVAL: reason
-// names the keys, the bytes, and how many windows would fit.
+// Whether so much may be reserved of what is available (oct_memory_suffices): of
+// oct_memory_available, or, at most, of oct_memory_limit. OCT_EINVAL: reason names the keys, the
+// bytes, and how many windows would fit.
 OCT_CHECKED oct_err learner_budget_check(const learner_budget *budget,
                                          const learner_budget_options *options, uint64_t available,
                                          char *reason, size_t reason_size);

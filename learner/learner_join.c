@@ -46,7 +46,8 @@ cannot_create(oct_err err, char *reason, size_t reason_size)
     return err;
 }
 
-// A run that goes on from a checkpoint goes on: what is short then may not be so for long.
+// A run that goes on from a checkpoint goes on where the machine could have the memory: what others
+// take of it they may give back.
 static oct_err
 budget_check(learner_run *run, char *reason, size_t reason_size)
 {
@@ -61,12 +62,16 @@ budget_check(learner_run *run, char *reason, size_t reason_size)
     if (err != OCT_OK) {
         return cannot_create(err, reason, reason_size);
     }
-    err = learner_budget_check(&run->budget, &options, oct_memory_available(), reason, reason_size);
-    if (err != OCT_OK && run->folder.resumed.state != NULL) {
-        oct_log_warn("LEARNER-MEMORY", "%s", reason);
-        return OCT_OK;
+    bool goes_on = run->folder.resumed.state != NULL;
+    uint64_t available = oct_memory_available();
+    OCT_TRY(learner_budget_check(&run->budget, &options, goes_on ? oct_memory_limit() : available,
+                                 reason, reason_size));
+    char warning[512];
+    if (learner_budget_check(&run->budget, &options, available, warning, sizeof(warning)) !=
+        OCT_OK) {
+        oct_log_warn("LEARNER-MEMORY", "%s", warning);
     }
-    return err;
+    return OCT_OK;
 }
 
 // Which kernels do the matrix products.

@@ -49,6 +49,7 @@ test_no_groups_and_no_limits_are_none(void **state)
     put("sys/fs/cgroup/user.slice/memory.max", "max\n");
     put("sys/fs/cgroup/user.slice/memory.current", "1000\n");
     assert_true(oct_cgroup_memory_left(root) == UINT64_MAX);
+    assert_true(oct_cgroup_memory_limit(root) == UINT64_MAX);
     put("sys/fs/cgroup/user.slice/memory.max", "900\n"); // it is beyond its limit already
     assert_true(oct_cgroup_memory_left(root) == 0);
 }
@@ -69,6 +70,7 @@ test_version_2_the_least_of_all_levels_counts(void **state)
     put("sys/fs/cgroup/system.slice/memory.max", "5000\n"); // farther up, and nearer its limit
     put("sys/fs/cgroup/system.slice/memory.current", "4900\n");
     assert_true(oct_cgroup_memory_left(root) == 100);
+    assert_true(oct_cgroup_memory_limit(root) == 4096);
     put("sys/fs/cgroup/system.slice/slurmstepd.scope/job_7/step_0/user/memory.max", "57\n");
     assert_true(oct_cgroup_memory_left(root) == 7);
 }
@@ -100,6 +102,7 @@ test_version_1_the_memory_hierarchy_counts(void **state)
     put("sys/fs/cgroup/memory/slurm/memory.limit_in_bytes", "300\n");
     put("sys/fs/cgroup/memory/slurm/memory.usage_in_bytes", "100\n");
     assert_true(oct_cgroup_memory_left(root) == 200);
+    assert_true(oct_cgroup_memory_limit(root) == 300);
     put("proc/self/cgroup", "5:blkio,memory:/slurm\n"); // with another controller
     assert_true(oct_cgroup_memory_left(root) == 200);
     put("proc/self/cgroup", "5:memory_of_another_kind:/slurm\n");

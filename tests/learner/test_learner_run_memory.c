@@ -3,12 +3,19 @@
 #include "tests/learner/run_fixture.h"
 
 // What the machine has, by the linker's --wrap.
-static uint64_t available;
+static uint64_t available, limit;
 uint64_t __wrap_oct_memory_available(void);
 uint64_t
 __wrap_oct_memory_available(void)
 {
     return available;
+}
+
+uint64_t __wrap_oct_memory_limit(void);
+uint64_t
+__wrap_oct_memory_limit(void)
+{
+    return limit;
 }
 
 static void
@@ -27,17 +34,37 @@ test_a_run_that_is_too_large_does_not_begin(void **state)
 }
 
 static void
-test_a_run_that_has_begun_goes_on(void **state)
+run_that_began(void)
 {
-    (void)state;
-    available = UINT64_C(1) << 40;
+    available = limit = UINT64_C(1) << 40;
     learner_run *run = run_joined(false);
     run_train(run, 2);
     run_stop(run, "interrupted");
+}
+
+// Others may give back what they take.
+static void
+test_a_run_that_has_begun_goes_on(void **state)
+{
+    (void)state;
+    run_that_began();
     available = 1u << 20;
-    run = run_joined(true);
+    learner_run *run = run_joined(true);
     run_train(run, 2);
     run_stop(run, "interrupted");
+}
+
+static void
+test_a_run_that_the_machine_cannot_hold_does_not_go_on(void **state)
+{
+    (void)state;
+    run_that_began();
+    available = 1u << 19;
+    limit = 1u << 20;
+    learner_run *run = NULL;
+    T_ERR(run_create(&run, true), OCT_EINVAL);
+    assert_non_null(strstr(reason, "learner.batch_size: 8, learner.prefetch: "));
+    assert_non_null(strstr(reason, "but 1.0 MiB of memory are available; "));
 }
 
 int
@@ -47,6 +74,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         T(test_a_run_that_is_too_large_does_not_begin),
         T(test_a_run_that_has_begun_goes_on),
+        T(test_a_run_that_the_machine_cannot_hold_does_not_go_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
