@@ -156,6 +156,51 @@ stop_answered(void *arg, oct_err err, const char *detail)
     }
 }
 
+// What a run that could not be saved goes on from: "" or "; …".
+static void
+checkpoint_text(char *out, size_t size)
+{
+    char words[256];
+    uint32_t number;
+    learner_checkpoint last = {0};
+    out[0] = '\0';
+    if (learner_checkpoints_read(".", &last, &number, words, sizeof(words)) == OCT_OK) {
+        (void)snprintf(out, size, "; the last checkpoint is of update %" PRIu64, last.updates);
+        learner_checkpoint_fini(&last);
+    }
+}
+
+// A stop after which nothing is saved is a failure: who would resume the run has to know.
+static void
+stop_failed(run *r, const char *reason)
+{
+    char last[64];
+    checkpoint_text(last, sizeof(last));
+    (void)snprintf(r->end.failure, sizeof(r->end.failure),
+                   "the run was stopped and could not be saved: %s%s", reason, last);
+    r->end.failed = r->learner;
+    r->end.exit_code = CLI_EXIT_FAILED;
+    r->end.exit_reason = "failed";
+}
+
+// A learner that has saved ends with 0. One that was killed or has crashed leaves what it learned
+// since its last checkpoint unsaved.
+static void
+stop_check(run *r)
+{
+    char reason[CLI_REFUSAL_BYTES], how[64];
+    cli_daemon_report daemon = cli_supervisor_report(r->supervisor, r->learner);
+    bool is_refusal = daemon.exit_status == CLI_EXIT_REFUSED;
+    if (is_refusal &&
+        cli_report_refusal(reason, sizeof(reason), "log/learner.log", daemon.log_begin)) {
+        stop_failed(r, reason);
+    } else if (is_refusal || (daemon.exit_status != 0 && cli_run_end_has_trained(&r->end))) {
+        cli_report_exit_text(how, sizeof(how), daemon.exit_status);
+        (void)snprintf(reason, sizeof(reason), "%s %s", daemon.name, how);
+        stop_failed(r, reason);
+    }
+}
+
 static void
 stop_wanted(void *arg, int signal_number)
 {
@@ -185,6 +230,7 @@ stop_wanted(void *arg, int signal_number)
     cli_screen_print(r->screen, "stopping… (Ctrl-C again to kill)");
     cli_supervisor_hold(r->supervisor);
     if (!cli_supervisor_report(r->supervisor, r->learner).running) {
+        stop_check(r);
         run_end(r, FINISH_MS);
         kill_after(r, CLI_RUN_STOP_MS);
         return;
@@ -318,46 +364,14 @@ ended(void *arg, uint32_t index, int exit_status, cli_end why)
     run_end(r, CLI_RUN_STOP_MS);
 }
 
-// What a run that could not be saved goes on from: "" or "; …".
-static void
-checkpoint_text(char *out, size_t size)
-{
-    char words[256];
-    uint32_t number;
-    learner_checkpoint last = {0};
-    out[0] = '\0';
-    if (learner_checkpoints_read(".", &last, &number, words, sizeof(words)) == OCT_OK) {
-        (void)snprintf(out, size, "; the last checkpoint is of update %" PRIu64, last.updates);
-        learner_checkpoint_fini(&last);
-    }
-}
-
-// A stop after which nothing is saved is a failure: who would resume the run has to know.
-static void
-stop_failed(run *r)
-{
-    char reason[CLI_REFUSAL_BYTES], last[64];
-    cli_daemon_report daemon = cli_supervisor_report(r->supervisor, r->learner);
-    if (!cli_report_refusal(reason, sizeof(reason), "log/learner.log", daemon.log_begin)) {
-        cli_report_exit_text(reason, sizeof(reason), CLI_EXIT_REFUSED);
-    }
-    checkpoint_text(last, sizeof(last));
-    (void)snprintf(r->end.failure, sizeof(r->end.failure),
-                   "the run was stopped and could not be saved: %s%s", reason, last);
-    r->end.failed = r->learner;
-    r->end.exit_code = CLI_EXIT_FAILED;
-    r->end.exit_reason = "failed";
-}
-
 static void
 exited(void *arg, uint32_t index, int exit_status)
 {
     run *r = arg;
+    (void)exit_status;
     r->is_updating &= index != r->learner;
     if (index == r->learner && r->phase == STOPPING) { // it has written what there is to write
-        if (exit_status == CLI_EXIT_REFUSED) {
-            stop_failed(r);
-        }
+        stop_check(r);
         double left_ms = CLI_RUN_STOP_MS - (wall_s() - r->stop_s) * 1000;
         run_end(r, FINISH_MS);
         kill_after(r, (uint32_t)OCT_MAX(left_ms, STOP_REST_MS));

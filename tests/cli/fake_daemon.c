@@ -12,7 +12,8 @@
 //   deaf     hears neither SIGTERM nor Stop
 //   large    learner: writes a large checkpoint at its end
 // FAKE_PEERS: so many actors are registered with the learner, of which the last is silent, and
-// FAKE_PEERS_MAX: a request for more is refused, as other releases do.
+// FAKE_PEERS_MAX: a request for more is refused, as other releases do. FAKE_UPDATES: the learner
+// has made so many.
 
 #include <math.h>
 #include <signal.h>
@@ -81,6 +82,13 @@ stop_wanted(void *arg, int signal_number)
 
 // ---- learner
 
+static double
+number_of(const char *name, double otherwise)
+{
+    const char *value = getenv(name);
+    return value != NULL ? strtod(value, NULL) : otherwise;
+}
+
 static void
 learner_status(void *arg, wire_call *call, const wire_empty *message)
 {
@@ -89,24 +97,19 @@ learner_status(void *arg, wire_call *call, const wire_empty *message)
     f->calls++;
     const char *const names[] = {"learner.env_steps",       "learner.env_steps_budget",
                                  "learner.env_steps_per_s", "learner.evaluations",
-                                 "learner.eval_return",     "learner.of_tomorrow"};
-    const double values[] = {100 * f->calls, 1000, 400, f->calls, 10 * f->calls, 1};
+                                 "learner.eval_return",     "learner.of_tomorrow",
+                                 "learner.updates"};
+    const double values[] = {
+        100 * f->calls, 1000, 400, f->calls, 10 * f->calls, 1, number_of("FAKE_UPDATES", 0)};
     wire_status status = {.run_id = 7,
                           .state = "training",
-                          .stat_count = OCT_COUNTOF(names),
+                          .stat_count = OCT_COUNTOF(names) - (getenv("FAKE_UPDATES") == NULL),
                           .stat_name = names,
                           .stat_value = values};
     wire_reply_learner_status(call, &status);
     if (is(f, "finish") && f->calls >= FINISH_CALL) {
         net_loop_stop(f->loop);
     }
-}
-
-static double
-number_of(const char *name, double otherwise)
-{
-    const char *value = getenv(name);
-    return value != NULL ? strtod(value, NULL) : otherwise;
 }
 
 // FAKE_RELAYS of them, through the first of which the others go; the last is silent.

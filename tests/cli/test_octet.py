@@ -1155,6 +1155,19 @@ class Supervisor(Case):
         self.assertEqual(run.returncode, 143)
         self.assertEqual(self.alive(), [])
 
+    def test_a_learner_that_is_killed_while_it_stops_has_not_saved(self):
+        run = self.start("train", "x.yaml", "--run-dir", "run", FAKE_LEARNER="deaf", FAKE_UPDATES="50")
+        while "updates=50 " not in run.stdout.readline():
+            pass
+        run.send_signal(signal.SIGINT)
+        out, err = run.communicate(timeout=DEADLINE_S)
+        self.assertEqual(run.returncode, 1, out + err)
+        self.assertIn("octet train: error: the run was stopped and could not be saved: learner was killed by signal 9 (Killed); "
+                      "the last checkpoint is of update 0; the end of run/log/learner.log:", err)
+        self.assertIn(" train --resume --run-dir run\n", out)
+        self.assertEqual(self.summary()["supervisor"]["exit_code"], 1)
+        self.assertEqual(self.alive(), [])
+
     def test_killed_supervisor_leaves_no_orphan(self):
         run = self.start("train", "x.yaml", "--run-dir", "run", "--actors", "3")
         self.wait_up()
