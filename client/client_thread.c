@@ -13,7 +13,7 @@
 #include "common/oct_base.h"
 #include "common/oct_log.h"
 #include "common/oct_text.h"
-#include "net/net_threads.h"
+#include "net/net_limits.h"
 
 #define CLOSE_SECONDS 3
 
@@ -35,7 +35,7 @@ static atomic_int first_pid;
 oct_err
 client_thread_check(char *reason, size_t reason_size)
 {
-    OCT_TRY(net_threads_check(reason, reason_size));
+    OCT_TRY(net_limits_check(reason, reason_size));
     int none = 0, pid = (int)getpid();
     if (atomic_compare_exchange_strong(&first_pid, &none, pid)) {
         oct_log_init("octet",

@@ -14,7 +14,7 @@
 typedef struct client_thread client_thread;
 
 // Whether this process may have one at all. OCT_EINVAL: it was forked from one that had. OCT_EIO: a
-// limit on processes or memory does not allow its threads (net/net_threads.h).
+// limit does not allow its threads or files (net/net_limits.h).
 OCT_CHECKED oct_err client_thread_check(char *reason, size_t reason_size);
 // From here on the calling thread takes no signals, until start or abandon: whatever threads the
 // links make must not either.

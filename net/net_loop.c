@@ -14,7 +14,7 @@
 #include "common/oct_pulse.h"
 #include "common/oct_text.h"
 #include "net/net_internal.h"
-#include "net/net_threads.h"
+#include "net/net_limits.h"
 
 #define BEAT_MS 500
 
@@ -90,7 +90,7 @@ net_loop *
 net_loop_create(void)
 {
     char reason[256];
-    if (net_threads_check(reason, sizeof(reason)) != OCT_OK) {
+    if (net_limits_check(reason, sizeof(reason)) != OCT_OK) {
         oct_log_error("NET-LOOP", "error=\"%s\"", reason);
         _exit(EXIT_FAILURE); // libraries may wait for threads that they could not start
     }

@@ -22,7 +22,7 @@ typedef struct net_input net_input;
 typedef void (*net_fn)(void *arg);
 typedef void (*net_signal_fn)(void *arg, int signal_number);
 
-// Ends the process where its threads cannot be started (net_threads.h).
+// Ends the process where its threads or files cannot be had (net_limits.h).
 net_loop *net_loop_create(void);
 void net_loop_destroy(net_loop *loop);
 // Runs until net_loop_stop. Its turns are shown to a supervisor (common/oct_pulse.h).

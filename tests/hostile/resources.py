@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What a run's machine withholds: files that cannot be written for a while, memory that a control group somewhere above denies,
-threads.
+threads, open files.
 
 usage: resources.py BUILD TEST      BUILD: a build folder. TEST: the name of a function test_… below.
 """
@@ -170,6 +170,36 @@ def test_a_limit_on_processes_is_told():
             assert all(told[limit] == needed for limit in limits if limit <= needed), (name, told)
             assert told[needed + 1] is None, (name, told)  # and with the main thread
     return 0
+
+
+def starts_with_files(folder, name, files):
+    """A program that may have so many files open: whether it starts; else it says what it needs."""
+    program, *arguments = PROGRAMS[name]
+    folder.mkdir(exist_ok=True)
+    log = folder / f"{name}.log"
+    with open(log, "w", encoding="utf-8") as file:
+        process = subprocess.Popen([BUILD / program, *arguments], cwd=folder, stdout=file, stderr=subprocess.STDOUT,
+                                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files)))
+    try:
+        wait_for(f"{name} with {files} files", lambda: process.poll() is not None or
+                 has_signal(process.pid, "SigCgt", signal.SIGTERM))
+        if name != "octet":
+            process.terminate()
+        code = process.wait(60)
+    finally:
+        process.kill()
+    words = log.read_text(encoding="utf-8")
+    is_told = "NET-LOOP error=\"Too many open files: " in words and "raise the limit on open files (ulimit -n" in words
+    assert code == (1 if is_told or name == "octet" else 0), (name, files, code, words)
+    return not is_told
+
+
+def test_a_limit_on_open_files_is_told():
+    """As ulimit -n: with too few files a program says how many it needs, with more it works."""
+    with tempfile.TemporaryDirectory(prefix="octet-hostile-") as folder:
+        for name in PROGRAMS:
+            told = {files: starts_with_files(pathlib.Path(folder), name, files) for files in (8, 16, 32, 64, 128)}
+            assert told == {8: False, 16: False, 32: False, 64: False, 128: True}, (name, told)
 
 
 if __name__ == "__main__":

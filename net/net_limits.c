@@ -1,8 +1,11 @@
-// Whether the threads that the network needs can be started.
-#include "net/net_threads.h"
+// Whether the threads that the network needs can be started, and its files opened.
+#include "net/net_limits.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "common/oct_base.h"
@@ -16,8 +19,9 @@
 #define OWN        6
 #define CPUS_MAX   4096
 #define NEEDED_MAX (NNG_TASKS_MAX + CPUS_MAX + NNG_OTHERS + OWN)
+#define FILES      64 // a learner without peers has 16
 
-static atomic_bool is_known; // they can be started
+static atomic_bool is_known; // the threads can be started
 
 static unsigned
 needed(void)
@@ -56,8 +60,8 @@ can_start(unsigned count)
     return begun == count;
 }
 
-oct_err
-net_threads_check(char *reason, size_t reason_size)
+static oct_err
+threads_check(char *reason, size_t reason_size)
 {
     unsigned count = needed();
     if (!atomic_load(&is_known) && !can_start(count)) {
@@ -69,4 +73,32 @@ net_threads_check(char *reason, size_t reason_size)
     }
     atomic_store(&is_known, true);
     return OCT_OK;
+}
+
+static oct_err
+files_check(char *reason, size_t reason_size)
+{
+    int file[FILES], count = 0, error = 0;
+    while (count < FILES && (file[count] = eventfd(0, EFD_CLOEXEC)) >= 0) {
+        count++;
+    }
+    error = errno;
+    for (int i = 0; i < count; i++) {
+        (void)close(file[i]);
+    }
+    if (count < FILES) {
+        (void)oct_refuse(reason, reason_size,
+                         "%s: %d more can be opened, and %d are needed here: raise the limit on "
+                         "open files (ulimit -n, LimitNOFILE of systemd, fs.file-max)",
+                         strerror(error), count, FILES);
+        return OCT_EIO;
+    }
+    return OCT_OK;
+}
+
+oct_err
+net_limits_check(char *reason, size_t reason_size)
+{
+    OCT_TRY(threads_check(reason, reason_size));
+    return files_check(reason, reason_size);
 }

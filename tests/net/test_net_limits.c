@@ -1,0 +1,49 @@
+// A process that may have too few files says so, and has them again where the limit is raised.
+#include "net/net_limits.h"
+
+#include <dirent.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "tests/support/oct_test.h"
+
+static unsigned
+files_open(void)
+{
+    unsigned count = 0;
+    DIR *files = opendir("/proc/self/fd");
+    assert_non_null(files);
+    while (readdir(files) != NULL) {
+        count++;
+    }
+    (void)closedir(files);
+    return count;
+}
+
+static void
+test_too_few_files_are_told(void **state)
+{
+    (void)state;
+    char reason[256] = "";
+    struct rlimit usual, few;
+    unsigned before = files_open();
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &usual), 0);
+    few = (struct rlimit){before + 20, usual.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    oct_err err = net_limits_check(reason, sizeof(reason));
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &usual), 0);
+    T_ERR(err, OCT_EIO);
+    assert_non_null(strstr(reason, "Too many open files: "));
+    assert_non_null(strstr(reason, "are needed here: raise the limit on open files (ulimit -n"));
+    T_OK(net_limits_check(reason, sizeof(reason)));
+    assert_int_equal(files_open(), before);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_too_few_files_are_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
