@@ -9,6 +9,7 @@
 #include "common/oct_box.h"
 #include "common/oct_clock.h"
 #include "common/oct_log.h"
+#include "common/oct_text.h"
 #include "learner/learner_run_state.h"
 
 #define PROBE_PERIOD_NS 1000000000u
@@ -80,6 +81,27 @@ steps_found(learner_run *run, const learner_source *source)
     uint64_t found = learner_source_count(source, oct_clock_ns()).steps * run->action_repeat;
     run->env_steps_found += found;
     run->report.env_steps += found;
+}
+
+oct_err
+learner_run_table(const learner_run *run, learner_origin origin, uint64_t table, char *reason,
+                  size_t reason_size)
+{
+    for (uint32_t s = 0; run->shards != NULL && s < oct_config_shards(run->config); s++) {
+        const learner_source *other = run->source[LEARNER_LIVE + s];
+        bool has_it = table != 0 && (learner_source_place_after(other, 0).table == table ||
+                                     learner_source_had(other, table));
+        if (origin != LEARNER_LIVE + s && has_it) {
+            char address[OCT_CONFIG_TEXT_MAX];
+            oct_config_replay_address(run->config, s, address);
+            return oct_refuse(reason, reason_size,
+                              "replay has the table of shard %u (%s), whose steps are counted "
+                              "there: each shard keeps its file (--path) and its place in "
+                              "net.replay",
+                              s, address);
+        }
+    }
+    return OCT_OK;
 }
 
 void

@@ -72,14 +72,24 @@ refused(learner_link_io *link, const char *detail, const char *what)
     link->options.ended(link->options.arg, OCT_EINVAL, what);
 }
 
+// Whether the run can learn from the table that is there.
+static oct_err
+table_check(const learner_link_io *link, const wire_configured *answer, char *reason,
+            size_t reason_size)
+{
+    const learner_link_io_options *options = &link->options;
+    OCT_TRY(learner_run_machine(options->run, "of replay's machine", answer->libm, reason,
+                                reason_size));
+    return learner_run_table(options->run, options->origin, answer->table, reason, reason_size);
+}
+
 static void
 configured(void *arg, oct_err err, const char *detail, const wire_configured *answer)
 {
     learner_link_io *link = arg;
     const learner_link_io_options *options = &link->options;
-    char reason[256];
-    if (err == OCT_OK && learner_run_machine(options->run, "of replay's machine", answer->libm,
-                                             reason, sizeof(reason)) != OCT_OK) {
+    char reason[512];
+    if (err == OCT_OK && table_check(link, answer, reason, sizeof(reason)) != OCT_OK) {
         err = OCT_EINVAL;
         detail = reason;
     }

@@ -93,6 +93,10 @@ learner_source *learner_run_source(learner_run *run, learner_origin origin);
 // learner_source_configured; what a resumed run finds in replay is logged.
 void learner_run_configured(learner_run *run, learner_origin origin, oct_err err,
                             const wire_configured *answer);
+// Whether a replay may have this table. OCT_EINVAL with a reason: it is another shard's, now or
+// earlier, and what it took has been counted there.
+OCT_CHECKED oct_err learner_run_table(const learner_run *run, learner_origin origin, uint64_t table,
+                                      char *reason, size_t reason_size);
 // Batches that may be asked for now, as the request; promised to it until learner_run_sampled or
 // learner_run_missed. 0: none.
 uint32_t learner_run_request(learner_run *run, learner_origin origin, wire_sample *out);

@@ -270,6 +270,28 @@ def test_a_resumed_run_has_one_shard_more():
         assert "ipc://replay-2.ipc" in (run / "config.yaml").read_text(encoding="utf-8")
 
 
+def test_a_table_of_another_shard_is_refused():
+    """Files that have changed places would count the steps of each twice."""
+    with scratch() as folder, endless(folder) as (run, process):
+        wait_for("training", lambda: (column(run, "updates") or 0) > 200)
+        process.send_signal(signal.SIGINT)
+        finish(process, run, 130)
+        (run / "replay.oct").rename(run / "0.oct")
+        (run / "replay-1.oct").rename(run / "replay.oct")
+        (run / "0.oct").rename(run / "replay-1.oct")
+        told = finish(train(run, "--resume"), run, 1)
+        assert re.search(r"replay has the table of shard [01] \(ipc://replay(-1)?\.ipc\), whose steps are counted there: each shard "
+                         r"keeps its file \(--path\) and its place in net\.replay", told), told
+        (run / "replay.oct").rename(run / "0.oct")
+        (run / "replay-1.oct").rename(run / "replay.oct")
+        (run / "0.oct").rename(run / "replay-1.oct")
+        updates = summary(run)["updates"]
+        process = train(run, "--resume")
+        wait_for("training", lambda: (column(run, "updates") or 0) > updates + 100)
+        process.send_signal(signal.SIGINT)
+        finish(process, run, 130)
+
+
 def test_what_has_one_table_is_refused():
     with scratch() as folder:
         for settings, key in ((["--deterministic"], "run.deterministic"), (["--set", "algo.name=external"], "algo.name")):

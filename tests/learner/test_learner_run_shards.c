@@ -57,11 +57,37 @@ test_run_with_shards_says_which_is_away(void **state)
     run_stop(run, "interrupted");
 }
 
+// Their files have changed places, which would count what each took again.
+static void
+test_run_refuses_a_table_of_another_shard(void **state)
+{
+    (void)state;
+    config.replay.shards = 2;
+    learner_run *run = run_joined(false);
+    T_OK(learner_run_table(run, LEARNER_LIVE + 1, 78, reason, sizeof(reason)));
+    shard_answers(run, 0);
+    shard_answers(run, 1);
+    run_stop(run, "interrupted");
+    run = run_joined(true);
+    T_OK(learner_run_table(run, LEARNER_LIVE, 77, reason, sizeof(reason)));
+    T_OK(learner_run_table(run, LEARNER_LIVE, 99, reason, sizeof(reason))); // a new one
+    T_OK(learner_run_table(run, LEARNER_LIVE, 0, reason, sizeof(reason)));
+    T_ERR(learner_run_table(run, LEARNER_LIVE, 78, reason, sizeof(reason)), OCT_EINVAL);
+    assert_non_null(strstr(reason, "replay has the table of shard 1 ("));
+    T_ERR(learner_run_table(run, LEARNER_LIVE + 1, 77, reason, sizeof(reason)), OCT_EINVAL);
+    const wire_configured other = {.incarnation = 9, .table = 99};
+    learner_run_configured(run, LEARNER_LIVE + 1, OCT_OK, &other);
+    T_ERR(learner_run_table(run, LEARNER_LIVE, 78, reason, sizeof(reason)),
+          OCT_EINVAL); // it had it
+    run_stop(run, "interrupted");
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_run_with_shards_says_which_is_away, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_run_refuses_a_table_of_another_shard, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
