@@ -605,6 +605,27 @@ test_daemon_samples_and_takes_priorities(void **state)
     assert_int_equal(stat_of(f, "replay.priority_updates"), 100);
 }
 
+// The windows of its other steps are learned from.
+static void
+test_daemon_counts_the_steps_of_a_failed_episode_that_did_not_fail(void **state)
+{
+    fixture *f = *state;
+    wire_configure message = test_configure(1000, WIRE_SAMPLER_UNIFORM);
+    T_OK(configure(f, &message));
+    wire_batch *batch = test_batch_begin(&actor);
+    test_batch_run(&actor, 0, 0, 1);
+    test_batch_row(&actor, WIRE_FIRST);
+    test_batch_row(&actor, 0);
+    test_batch_row(&actor, WIRE_END | WIRE_FAILED);
+    test_batch_row(&actor, WIRE_FIRST);
+    send_batch(f, batch);
+    wait_for_ack(f, 1);
+    sample(f, 1, 1, 0);
+    assert_int_equal(f->sampled.steps, 3);
+    assert_int_equal(stat_of(f, "replay.size"), 2);
+    assert_int_equal(stat_of(f, "replay.failed"), 1);
+}
+
 // The rows stay: there are as many windows at once as the other kind has.
 static void
 test_daemon_changes_the_window_of_the_table_that_it_has(void **state)
@@ -727,6 +748,7 @@ main(int argc, char **argv)
         TEST(takes_another_key_for_the_run_that_it_has),
         TEST(acknowledges_to_the_last_connection_that_asked_before_the_key),
         TEST(samples_and_takes_priorities),
+        TEST(counts_the_steps_of_a_failed_episode_that_did_not_fail),
         TEST(changes_the_window_of_the_table_that_it_has),
         TEST(stalls_actors_until_the_learner_sampled),
         TEST(killed_and_restarted_goes_on_where_the_actor_is),
