@@ -141,6 +141,10 @@ static const oct_number rows[] = {
            row_eval_std),
     NUMBER(GAUGE, "eval_episodes", "episodes", "Episodes of that evaluation.", ROW,
            row_eval_episodes),
+    NUMBER(GAUGE, "eval_failed", "episodes",
+           "Further episodes of that evaluation in which the environment failed; each was played "
+           "again.",
+           ROW, row_eval_failed),
     NUMBER(GAUGE, "eval_env_steps", "steps",
            "Environment steps at which the policy of that evaluation was made. It may be older "
            "than that of an earlier row.",
@@ -221,6 +225,10 @@ static const oct_number rows[] = {
            STATUS, eval_std, "octet_evaluation_return_stddev"),
     NUMBER(GAUGE, "eval_episodes", "episodes", "Episodes of the last evaluation.", STATUS,
            eval_episodes),
+    METRIC(GAUGE, "eval_failed", "episodes",
+           "Further episodes of the last evaluation in which the environment failed; each was "
+           "played again.",
+           STATUS, eval_failed, "octet_evaluation_failed_episodes"),
     METRIC(GAUGE, "eval_best", "return", "Mean return of the best version so far.", STATUS,
            eval_best, "octet_evaluation_best_return"),
     NUMBER(GAUGE, "eval_done", "episodes",

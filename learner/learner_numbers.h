@@ -24,7 +24,8 @@ typedef struct learner_measurements {
     double learners, exchange_s, exchange_bytes, stale, staleness_sum;
     double actors, actors_wanted, evaluators, relays, actor_bytes, dropped, resent, failures;
     double infer_s, env_s, collect_s, idle_s;
-    double evaluations, failed_evaluations, eval_return, eval_std, eval_episodes, eval_best, goal;
+    double evaluations, failed_evaluations, eval_return, eval_std, eval_episodes, eval_failed;
+    double eval_best, goal;
     double eval_done, eval_asked, eval_quiet_s, final_played, final_most;
     double train_episodes, bad_samples, bad_requests, bad_tokens, bad_reports;
     double places_refused, actors_refused;
@@ -44,7 +45,7 @@ typedef struct learner_measurements {
     double publish_interval_s, publish_core_share, train_return, train_length, wait_share;
     double actor_infer_share, actor_env_share, actor_collect_share, actor_wait_share;
     double row_eval_return, row_eval_std, row_eval_episodes; // NaN: none ended in this row
-    double row_eval_env_steps, row_eval_updates, row_eval_wall_s;
+    double row_eval_failed, row_eval_env_steps, row_eval_updates, row_eval_wall_s;
 } learner_measurements;
 
 // Nothing is measured yet.

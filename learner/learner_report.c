@@ -168,6 +168,7 @@ evaluation_measure(learner_run *run)
     now->eval_return = run->has_eval ? run->last_eval.mean : NAN;
     now->eval_std = run->has_eval ? run->last_eval.std : NAN;
     now->eval_episodes = run->has_eval ? run->last_eval.episodes : NAN;
+    now->eval_failed = run->has_eval ? (double)run->last_eval.failed : NAN;
     now->eval_best = has_best ? best.mean : NAN;
     learner_eval_metrics_put(&run->report.eval_metrics,
                              run->has_eval ? run->last_eval.metrics : NULL);
@@ -318,6 +319,7 @@ row_measure(learner_run *run, double elapsed_s, const learner_actors_totals *tot
     now->row_eval_return = report->has_eval ? run->last_eval.mean : NAN;
     now->row_eval_std = report->has_eval ? run->last_eval.std : NAN;
     now->row_eval_episodes = report->has_eval ? run->last_eval.episodes : NAN;
+    now->row_eval_failed = report->has_eval ? (double)run->last_eval.failed : NAN;
     now->row_eval_env_steps = report->has_eval ? (double)run->last_eval.env_steps : NAN;
     now->row_eval_updates = report->has_eval ? (double)run->last_eval.updates : NAN;
     now->row_eval_wall_s = report->has_eval ? report->eval_wall_s : NAN;

@@ -154,6 +154,7 @@ view_return(cli_view *view)
     const cli_state *state = view->state;
     double best = number(state, "learner.eval_best"), goal = number(state, "learner.goal");
     double evaluations = number(state, "learner.evaluations");
+    double failed = number(state, "learner.eval_failed");
     cli_line *line = cli_view_begin(view, "return");
     cli_view_style_on(view, line, best >= goal ? CLI_VIEW_GREEN : CLI_VIEW_BOLD);
     cli_line_add(line, "%s ± %s", cli_text_value(number(state, "learner.eval_return")).text,
@@ -165,6 +166,9 @@ view_return(cli_view *view)
     }
     cli_view_add_known(line, "goal ", cli_text_value(goal).text, "");
     cli_view_add(line, "training ", cli_text_value(number(state, "learner.train_return")).text, "");
+    if (failed > 0) {
+        cli_view_add(line, "", cli_text_count(failed).text, " failed episodes");
+    }
     if (cli_state_evaluators(state) == 0) {
         cli_view_add(line, "no evaluator", "", "");
     }

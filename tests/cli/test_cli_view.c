@@ -93,6 +93,9 @@ test_block_shows_every_part_of_a_run(void **state)
     assert_string_equal(line("actors"), "2 · 50.0 k env steps/s · lag -");
     assert_string_equal(line("return"),
                         "321.5 ± 12.00 · best 400.0 of 1 · goal 475.0 · training -");
+    put("learner.eval_failed", 3);
+    draw(100);
+    assert_non_null(strstr(line("return"), " · training - · 3 failed episodes"));
     assert_non_null(strstr(line("waiting"), "the learner waits for replay (25 % of its time)"));
     assert_false(has_line("curve")); // of one evaluation
     assert_false(has_line("warning") || has_line("restarts") || has_line("peer"));

@@ -529,6 +529,7 @@ def test_a_run_tells_of_the_episodes_that_failed():
         text = finish(train(run, "--set", f"env.id={BUILD}/tests/envs/shape.so", "--set", "env.options=obs=4,n=2,length=10,fails=3",
                             "--set", "run.env_steps=5000", "--set", "run.stop_at_return=none"), run)
         assert summary(run)["return"]["failed_episodes"] == 3, summary(run)
+        assert column(run, "eval_failed") == 3
         assert re.search(r"^  return     5\.00 ± 0\.00 over .*\n  failed     3 further episodes, played again", text, re.M), text
         told = [line for line in (run / "log/evaluator.log").read_text().splitlines() if "ACTOR-ENV-UNSOUND" in line]
         assert len(told) == 1 and "the reward is not finite; such episodes are played again" in told[0], told

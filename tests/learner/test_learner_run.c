@@ -132,9 +132,11 @@ test_run_shows_what_the_environment_measures(void **state)
     T_OK(learner_run_join(run, &env, reason, sizeof(reason)));
     (void)run_published(run);
     assert_true(isnan(status_of(run, "learner.eval_metric_success_rate")));
+    assert_true(isnan(status_of(run, "learner.eval_failed")));
     metrics_reported(run, told, (double[]){1, 6}, (uint32_t[]){1, 2}, 2);
     assert_true(isnan(status_of(run, "learner.eval_metric_success_rate")));
     assert_true(status_of(run, "learner.eval_metric_laps") == 3);
+    assert_true(status_of(run, "learner.eval_failed") == 12);
     run_stop(run, "interrupted");
     char *text = folder_read(FOLDER, "metrics.csv");
     assert_non_null(strstr(text, ",eval_metric_success_rate,eval_metric_laps\n"));
