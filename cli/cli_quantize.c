@@ -256,6 +256,18 @@ measure(const policy_image *fp32, const cli_quantize_options *options,
     return cli_returns(&request, means);
 }
 
+// Whether the policy that was written can be used.
+static bool
+is_useful(double mean, const char *out)
+{
+    if (isnan(mean)) {
+        cli_error(CLI_QUANTIZE,
+                  "'%s' cannot be used: a number overflows in it, and its outputs are not finite",
+                  out);
+    }
+    return !isnan(mean);
+}
+
 // Writes the policy, and again once its return is known, so that the file exists even if the
 // evaluation is stopped.
 static int
@@ -288,7 +300,8 @@ quantize(const policy_image *fp32, const char *path, const cli_quantize_options 
         double means[CLI_RETURNS_MEANS] = {0};
         code = measure(fp32, options, calibration, means);
         image->origin.eval_return = (float)means[options->precision];
-        code = code == 0 && !save(image, out) ? CLI_EXIT_FAILED : code;
+        bool is_good = code == 0 && save(image, out) && is_useful(means[options->precision], out);
+        code = code == 0 && !is_good ? CLI_EXIT_FAILED : code;
     }
     policy_image_destroy(image);
     return code;

@@ -3,6 +3,7 @@
 #include "cli/cli_returns.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -126,6 +127,17 @@ cli_returns_print_failed(const actor_evaluate_result *result)
     }
 }
 
+// Of outputs that are finite.
+static void
+print_distance(double distance)
+{
+    if (isnan(distance)) {
+        printf("  %9s", "overflow");
+    } else {
+        printf("  %9.2g", distance);
+    }
+}
+
 static void
 print_row(const table *t, const policy_image *image, const actor_evaluate_result *result,
           const quantizer_divergence *far)
@@ -137,8 +149,9 @@ print_row(const table *t, const policy_image *image, const actor_evaluate_result
     } else {
         oct_paired d = oct_paired_of(t->returns, t->fp32_returns, t->request->episodes);
         bool discrete = image->spec.action_kind == POLICY_DISCRETE;
-        printf(" %+9.2f ± %-7.2f %7.2f %%  %9.2g  %9.2g", d.mean, d.error, 100 * far->agreement,
-               far->relative_l2, discrete ? far->kl : far->action_l2);
+        printf(" %+9.2f ± %-7.2f %7.2f %%", d.mean, d.error, 100 * far->agreement);
+        print_distance(far->relative_l2);
+        print_distance(discrete ? far->kl : far->action_l2);
     }
     printf("  %9zu\n", policy_encoded_size(image));
     cli_returns_print_failed(result);
@@ -175,15 +188,21 @@ row(table *t, policy_precision precision, double *mean)
     actor_evaluate_result result = {.returns = is_fp32 ? t->fp32_returns : t->returns};
     quantizer_divergence far = {0};
     err = play(&w, image, &result, reason);
-    if (err == OCT_OK && !is_fp32) {
+    if (err == OCT_OK) {
         err = quantizer_probe(&far, image, request->fp32, quantizer_reservoir_rows(t->observed),
                               quantizer_reservoir_count(t->observed));
     }
     if (err == OCT_OK) {
         print_row(t, image, &result, &far);
-        *mean = result.mean;
+        *mean = isnan(far.relative_l2) ? NAN : result.mean;
     }
     policy_image_destroy(image);
+    if (err == OCT_OK && is_fp32 && isnan(*mean)) {
+        (void)snprintf(reason, sizeof(reason),
+                       "a number overflows in the fp32 policy: its outputs are not finite, and "
+                       "nothing can be compared with it");
+        err = OCT_EINVAL;
+    }
     return err == OCT_OK ? 0 : row_failed(request, err, reason);
 }
 

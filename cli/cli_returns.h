@@ -24,8 +24,8 @@ typedef struct cli_returns_request {
     const quantizer_reservoir *calibration; // NULL: biases stay as they are
 } cli_returns_request;
 
-// means[p] = mean return in policy_precision p. Answers the exit code: 0, CLI_EXIT_FAILED after a
-// message, 128 + the signal's number.
+// means[p] = mean return in policy_precision p; NaN: its outputs overflow. Answers the exit code:
+// 0, CLI_EXIT_FAILED after a message, 128 + the signal's number.
 #define CLI_RETURNS_MEANS (POLICY_INT4 + 1)
 int cli_returns(const cli_returns_request *request, double means[CLI_RETURNS_MEANS]);
 // Below a row of a table: of how many episodes its return is not. Nothing where none failed.

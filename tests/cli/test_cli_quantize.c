@@ -1,5 +1,6 @@
 // `octet quantize`: wrong usage, the file that it writes, and what it prints.
 #include <fcntl.h>
+#include <float.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -305,6 +306,56 @@ test_returns_of_every_precision(void **state)
 }
 
 static void
+weights_scale(policy_image *image, uint32_t l, float factor)
+{
+    const policy_layer *layer = &image->spec.layers[l];
+    for (uint32_t i = 0; i < layer->inputs * layer->outputs; i++) {
+        image->weights[l][i] *= factor;
+    }
+}
+
+// The product of three layers of such weights is beyond float's range.
+static void
+test_an_fp32_policy_that_overflows_is_told(void **state)
+{
+    (void)state;
+    policy_image *image = fp32_make();
+    for (uint32_t l = 0; l < 3; l++) {
+        weights_scale(image, l, 1e20f);
+    }
+    image_write(image, "policy.fp32.oct");
+    policy_image_destroy(image);
+    expect(about("--episodes 2"), 1, "'CartPole-v1': a number overflows in the fp32 policy");
+    expect(about("--precision all --episodes 2"), 1, "its outputs are not finite");
+}
+
+// Rounded to four bits, 5.6 of 7 steps become 6, and the sum of all too large.
+static void
+test_a_precision_that_overflows_is_told(void **state)
+{
+    (void)state;
+    policy_image *image = fp32_make();
+    weights_scale(image, 1, 0);
+    weights_scale(image, 2, 0);
+    for (uint32_t i = 0; i < 16; i++) {
+        image->bias[1][i] = 1;
+    }
+    static const float weights[3] = {0.378f * FLT_MAX, 0.3f * FLT_MAX, 0.3f * FLT_MAX};
+    for (uint32_t i = 0; i < 3; i++) { // the mean over actions is subtracted: 0
+        image->weights[2][i] = weights[i];
+        image->weights[2][16 + i] = -weights[i];
+    }
+    image_write(image, "policy.fp32.oct");
+    policy_image_destroy(image);
+    expect(about("--precision int4 --episodes 2"), 1,
+           "/policy.int4.oct' cannot be used: a number overflows in it");
+    expect(about("--episodes 2"), 0, "   overflow   overflow        613\n");
+    policy_image *int4 = image_read("policy.int4.oct");
+    assert_true(isnan(int4->origin.eval_return));
+    policy_image_destroy(int4);
+}
+
+static void
 test_biases_are_corrected_on_demand(void **state)
 {
     (void)state;
@@ -385,6 +436,8 @@ main(void)
         cmocka_unit_test_setup(test_names_of_the_result, setup),
         cmocka_unit_test_setup(test_the_input_is_never_written_over, setup),
         cmocka_unit_test_setup(test_returns_of_every_precision, setup),
+        cmocka_unit_test_setup(test_an_fp32_policy_that_overflows_is_told, setup),
+        cmocka_unit_test_setup(test_a_precision_that_overflows_is_told, setup),
         cmocka_unit_test_setup(test_biases_are_corrected_on_demand, setup),
         cmocka_unit_test_setup(test_observations_are_scaled_on_demand, setup),
         cmocka_unit_test_setup(test_all_precisions_write_no_file, setup),
