@@ -176,11 +176,13 @@ def is_flattened(space):
 
 
 def parts_of(answer, call, names):
-    """What a call of an environment returned."""
-    if isinstance(answer, tuple) and len(answer) == len(names):
-        return answer
-    what = f"{len(answer)} values" if isinstance(answer, tuple) else f"a value of type {type(answer).__name__}"
-    raise ValueError(f"{call} returned {what}, not ({', '.join(names)})")
+    """What a call of an environment returned; the last part is its info."""
+    if not isinstance(answer, tuple) or len(answer) != len(names):
+        what = f"{len(answer)} values" if isinstance(answer, tuple) else f"a value of type {type(answer).__name__}"
+        raise ValueError(f"{call} returned {what}, not ({', '.join(names)})")
+    if not isinstance(answer[-1], dict):
+        raise TypeError(f"{call} returned an info of type {type(answer[-1]).__name__}, not a dict")
+    return answer
 
 
 def reward_of(value):

@@ -537,6 +537,8 @@ STEP = "(observation, reward, terminated, truncated, info)"
     ("self.observe(), 1.0, False, {}", f"step returned 4 values, not {STEP}"), ("None", f"step returned a value of type NoneType, not {STEP}"),
     ("dict(a=0), 1.0, False, False, {}", "an observation of type dict, which is no array of numbers"),
     ("[[0], [1, 2]], 1.0, False, False, {}", "an observation of type list, which is no array of numbers"),
+    ("self.observe(), 1.0, False, False, None", "environment 0: TypeError: step returned an info of type NoneType, not a dict"),
+    ("self.observe(), 1.0, True, False, [1]", "environment 0: TypeError: step returned an info of type list, not a dict"),
 ])
 def test_a_failure_names_the_part_of_an_answer_that_is_wrong(answer, words):
     env = make("Answers", count=1, step=answer)
@@ -545,10 +547,14 @@ def test_a_failure_names_the_part_of_an_answer_that_is_wrong(answer, words):
     assert truncated == [False, False, True] and env.failures[0] == 1 and words in env.failures[1]
 
 
-@pytest.mark.parametrize(("answer", "what"), [("self.observe()", "a value of type ndarray"), ("(self.observe(),)", "1 values")])
-def test_a_reset_names_the_part_of_an_answer_that_is_wrong(answer, what):
+@pytest.mark.parametrize(("answer", "words"), [
+    ("self.observe()", "ValueError: reset returned a value of type ndarray, not (observation, info)"),
+    ("(self.observe(),)", "ValueError: reset returned 1 values, not (observation, info)"),
+    ("(self.observe(), None)", "environment 0: TypeError: reset returned an info of type NoneType, not a dict"),
+])
+def test_a_reset_names_the_part_of_an_answer_that_is_wrong(answer, words):
     env = make("Answers", count=1, reset=answer)
-    with pytest.raises(octet.OctetError, match=re.escape(f"ValueError: reset returned {what}, not (observation, info)")):
+    with pytest.raises(octet.OctetError, match=re.escape(words)):
         env.reset(seed=1)
 
 
