@@ -433,8 +433,25 @@ def _finish(draft: _Draft) -> bytes:
     return draft.model.encode()
 
 
-def _bounds_text(low: NDArray[np.float64], high: NDArray[np.float64]) -> str:
-    return ",".join(f"{float(l)!r}:{float(h)!r}" for l, h in zip(np.atleast_1d(low), np.atleast_1d(high), strict=True))
+def _bounds_text(bounds: tuple[Any, Any]) -> str:
+    """Pairs LOW:HIGH."""
+    try:
+        with np.errstate(over="ignore"):
+            low, high = (np.ravel(end) for end in np.broadcast_arrays(*(np.asarray(end, np.float32) for end in bounds)))
+    except (TypeError, ValueError) as error:
+        raise OctetError(f"bounds: {error}; allowed is (low, high), of numbers or arrays") from None
+    for number, (l, h) in enumerate(zip(low, high, strict=True)):
+        if not (np.isfinite(l) and np.isfinite(h) and l < h):
+            raise OctetError(f"bounds: action {number} has [{l}, {h}]; allowed are finite numbers of float32, low below high")
+    return ",".join(f"{l}:{h}" for l, h in zip(low, high, strict=True))
+
+
+_ARGUMENTS = ("precision", "observations", "env", "obs-shape", "actions", "bounds", "unit-actions", "head", "output", "log-std")
+
+
+def _as_arguments(words: str) -> str:
+    """What the command says, with Python's names of its options."""
+    return re.sub(rf"(?<!\S)--({'|'.join(_ARGUMENTS)})\b", lambda option: option[1].replace("-", "_"), words)
 
 
 def _run(arguments: list[str], hidden: str) -> dict[str, Any]:
@@ -444,7 +461,7 @@ def _run(arguments: list[str], hidden: str) -> dict[str, Any]:
     if done.returncode != 0:
         said = re.search(r"^octet import: error: (.*)$", done.stderr, re.M)
         words = said[1] if said else f"octet import ended with {done.returncode}: {done.stderr.strip()}"
-        raise OctetError(words.replace(f"'{hidden}'", "the model"))
+        raise OctetError(_as_arguments(words.replace(f"'{hidden}'", "the model")))
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
 
@@ -453,8 +470,8 @@ def _report(answer: dict[str, Any]) -> ImportReport:
     fp32, quantised = answer["fp32"], answer["quantised"] or {}
     layers = quantised.get("layers", [])
     return ImportReport(
-        head=answer["head"], precision=answer["precision"], observed=answer["observed"], rows=answer["rows"],
-        notes=tuple(answer["notes"]), fp32_max_abs=fp32["max_abs"], fp32_mean_abs=fp32["mean_abs"],
+        head=answer["head"], precision=answer["precision"], observed=_as_arguments(answer["observed"]), rows=answer["rows"],
+        notes=tuple(map(_as_arguments, answer["notes"])), fp32_max_abs=fp32["max_abs"], fp32_mean_abs=fp32["mean_abs"],
         fp32_agreement=fp32["agreement"], clipped=fp32["clipped"], max_abs=quantised.get("max_abs"),
         relative_l2=quantised.get("relative_l2"), agreement=quantised.get("agreement"), kl=quantised.get("kl"),
         action_distance=quantised.get("action_distance"),
@@ -527,8 +544,7 @@ def import_policy(source: Any, observations: Any = None, env: str | None = None,
             if bounds is None and draft.low is not None and draft.high is not None:
                 bounds = draft.low, draft.high
         if bounds is not None:
-            low, high = np.broadcast_arrays(np.asarray(bounds[0], float), np.asarray(bounds[1], float))
-            arguments += [f"--bounds={_bounds_text(low.ravel(), high.ravel())}"]
+            arguments += [f"--bounds={_bounds_text(bounds)}"]
         for name, value in [("--head", head), ("--actions", actions), ("--output", output), ("--log-std", log_std)]:
             if value is not None:
                 arguments += [name, str(value)]

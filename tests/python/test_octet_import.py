@@ -91,6 +91,8 @@ def test_models_as_files_and_bytes():
     for source in [DATA / "tanh.onnx", (DATA / "tanh.onnx").read_bytes()]:
         policy, report = octet.import_policy(source, obs, actions=2, precision="fp32")
         np.testing.assert_allclose(policy.outputs(obs), want, rtol=1e-5, atol=1e-5)
+    assert any("head logits makes a distribution" in note and "--" not in note for note in report.notes)
+    assert octet.import_policy(DATA / "tanh.onnx", actions=2).report.observed.endswith("; observations FILE or env ID calibrate the policy")
     policy, report = octet.import_policy(DATA / "tanh.onnx", env="CartPole-v1")
     assert "episodes of CartPole-v1" in report.observed and policy.info.env_id == "CartPole-v1"
 
@@ -99,11 +101,15 @@ def test_wrong_input_is_said():
     rng = np.random.default_rng(5)
     net = layers(rng, 4, 8, 2)
     for source, arguments, words in [
-        (net, {}, "the model: whether 'actions' has values of discrete actions or a box is not known; say so by --env"),
-        (net, {"actions": 2, "precision": "int2"}, "--precision is 'int2'"),
+        (net, {}, "the model: whether 'actions' has values of discrete actions or a box is not known; say so by env, actions or bounds"),
+        (net, {"actions": 2, "precision": "int2"}, "precision is 'int2'; allowed is int8"),
         (net, {"actions": 2, "observations": np.zeros((10, 5))}, "rows of 5 numbers"),
         (net, {"actions": 2, "env": "CartPole-v2"}, "did you mean CartPole-v1"),
-        (net, {"bounds": (-np.inf, np.inf)}, "--bounds is"),
+        (net, {"bounds": (-np.inf, np.inf)}, "bounds: action 0 has [-inf, inf]; allowed are finite numbers of float32, low below high"),
+        (net, {"bounds": (-1, [2, -1])}, "bounds: action 1 has [-1.0, -1.0]"), (net, {"bounds": (-1e39, 1)}, "bounds: action 0 has [-inf, 1.0]"),
+        (net, {"bounds": ([0, 0], [1, 1, 1])}, "bounds: shape mismatch"), (net, {"bounds": (0, 1, 2)}, "allowed is (low, high)"), (net, {"bounds": 3}, "allowed is (low, high)"), (net, {"bounds": "ab"}, "allowed is (low, high)"),
+        (net, {"env": "CartPole-v1", "bounds": (0, 1)}, "bounds is of a box"), (net, {"actions": 2, "unit_actions": True}, "unit_actions is of a box"),
+        ([(np.zeros((2, 4)), None, "tanh")], {"unit_actions": True}, "unit_actions needs finite bounds, by bounds or env"),
         ([(np.zeros((2, 4)), None, "gelu")], {"actions": 2}, "activation 'gelu'; allowed are relu, tanh, elu, sigmoid"),
         ([(np.zeros(4), None)], {"actions": 2}, "weights of shape (4,)"),
         ([(np.zeros((2, 4)), np.zeros(3))], {"actions": 2}, "layer 0: a bias of shape (3,), expected (2,)"),
@@ -121,7 +127,7 @@ def test_wrong_input_is_said():
     ]:
         with pytest.raises(octet.OctetError, match=None) as said:
             octet.import_policy(source, **arguments)
-        assert words in str(said.value), str(said.value)
+        assert words in str(said.value) and "--" not in str(said.value), str(said.value)
 
 
 # ---- PyTorch
