@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/oct_base.h"
 #include "common/oct_box.h"
@@ -45,17 +46,21 @@ ahead_log(const learner_source_ahead *ahead)
 
 // Replay was started again with another table.
 static void
-table_warn(bool is_earlier, uint64_t steps)
+table_warn(const oct_config *config, bool is_earlier, uint64_t steps)
 {
+    bool is_in_memory = strcmp(config->replay.path, "none") == 0;
     oct_log_warn("LEARNER-REPLAY-TABLE",
-                 "replay's table is %s, with %" PRIu64 " steps that count from now on; was "
-                 "octet-replay started again with the right --path?",
-                 is_earlier ? "one that the run had before the last one" : "a new one", steps);
+                 "replay's table is %s, with %" PRIu64 " steps that count from now on; %s",
+                 is_earlier ? "one that the run had before the last one" : "a new one", steps,
+                 is_in_memory && !is_earlier
+                     ? "with replay.path none a table is lost when its octet-replay ends"
+                     : "was octet-replay started again with the right --path?");
 }
 
 // What a resumed run finds in a replay, and whether its table is another one than before.
 static bool
-table_look(learner_source *source, oct_err err, const wire_configured *answer)
+table_look(const oct_config *config, learner_source *source, oct_err err,
+           const wire_configured *answer)
 {
     uint64_t now_ns = oct_clock_ns();
     bool was_known = learner_source_found(source).is_known;
@@ -68,7 +73,7 @@ table_look(learner_source *source, oct_err err, const wire_configured *answer)
     if (ahead.is_known && !was_known) {
         ahead_log(&ahead);
     } else if (is_other && table != 0) {
-        table_warn(is_earlier, learner_source_count(source, now_ns).steps - steps);
+        table_warn(config, is_earlier, learner_source_count(source, now_ns).steps - steps);
     }
     return is_other;
 }
@@ -115,7 +120,7 @@ learner_run_configured(learner_run *run, learner_origin origin, oct_err err,
     }
     bool is_first = learner_source_count(source, oct_clock_ns()).incarnation == 0;
     // What is drawn before a checkpoint knows the table could not be drawn again.
-    bool is_new = table_look(source, err, answer);
+    bool is_new = table_look(run->config, source, err, answer);
     if (is_first) {
         steps_found(run, source);
     }

@@ -552,19 +552,61 @@ test_run_without_an_update_says_why(void **state)
     assert_unlearned("replay took 1000 windows, a batch needs 2000");
 }
 
-// What is said while it ticks.
-static char *
-said_in_tick(learner_run *run)
+// What is said from here to said_end.
+static int
+said_begin(void)
 {
     fflush(stderr);
     int saved = dup(STDERR_FILENO), file = creat(FOLDER "/said", 0600);
     assert_true(saved >= 0 && file >= 0 && dup2(file, STDERR_FILENO) >= 0);
-    learner_run_tick(run);
+    (void)close(file);
+    return saved;
+}
+
+static char *
+said_end(int saved)
+{
     fflush(stderr);
     assert_true(dup2(saved, STDERR_FILENO) >= 0);
     (void)close(saved);
-    (void)close(file);
     return folder_read(FOLDER, "said");
+}
+
+static char *
+said_in_tick(learner_run *run)
+{
+    int saved = said_begin();
+    learner_run_tick(run);
+    return said_end(saved);
+}
+
+// Advice on another table: one in memory has no --path, and only a file brings an earlier one back.
+static void
+test_run_says_what_may_have_become_of_replays_table(void **state)
+{
+    (void)state;
+    static const wire_configured tables[] = {{.incarnation = 9, .table = 77},
+                                             {.incarnation = 10, .table = 78},
+                                             {.incarnation = 11, .table = 77}};
+    static const char path[] = "was octet-replay started again with the right --path?";
+    static const char memory[] = "with replay.path none a table is lost when its octet-replay ends";
+    const struct {
+        const char *path, *found[OCT_COUNTOF(tables)];
+    } cases[] = {{"replay.oct", {"", path, path}}, {"none", {"", memory, path}}};
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        (void)snprintf(config.replay.path, sizeof(config.replay.path), "%s", cases[i].path);
+        learner_run *run = run_joined(false);
+        for (size_t k = 0; k < OCT_COUNTOF(tables); k++) {
+            int saved = said_begin();
+            learner_run_configured(run, LEARNER_LIVE, OCT_OK, &tables[k]);
+            char *said = said_end(saved);
+            assert_true(k == 0 || strstr(said, "LEARNER-REPLAY-TABLE") != NULL);
+            assert_true((strstr(said, path) != NULL) == (cases[i].found[k] == path));
+            assert_true((strstr(said, memory) != NULL) == (cases[i].found[k] == memory));
+            free(said);
+        }
+        run_stop(run, "interrupted");
+    }
 }
 
 static uint32_t
@@ -715,6 +757,7 @@ main(void)
         T(test_run_gives_up_an_evaluator_that_does_not_come),
         T(test_run_is_solved),
         T(test_run_gives_a_dead_evaluators_order_to_the_next),
+        T(test_run_says_what_may_have_become_of_replays_table),
         T(test_run_says_that_no_evaluator_is_there),
         T(test_run_says_that_its_evaluator_is_gone_when_it_stays_away),
         T(test_run_says_that_no_actor_has_come),
