@@ -285,8 +285,9 @@ descriptor_open(replay_file *file, int flags, char *reason, size_t reason_size)
     oct_lock got = oct_file_lock(file->descriptor, file->is_copy);
     if (got == OCT_LOCK_TAKEN) {
         (void)oct_refuse(reason, reason_size, "%s is in use by %s", file->path,
-                         file->is_copy ? "octet-replay; end its run first, with octet stop"
-                                       : "another octet-replay, or by a command that reads it");
+                         file->is_copy
+                             ? "octet-replay; first end its run, or close its octet.Replay"
+                             : "another octet-replay, or by a command that reads it");
         return OCT_EIO; // which may be about to end
     }
     if (got == OCT_LOCK_FAILED) {

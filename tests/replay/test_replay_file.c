@@ -124,7 +124,7 @@ test_file_is_used_by_one_and_looked_at_by_several(void **state)
     assert_true(file->is_locked);
     T_ERR(replay_file_open_copy(&copy[0], path, reason, sizeof(reason)), OCT_EIO);
     assert_non_null(
-        strstr(reason, "is in use by octet-replay; end its run first, with octet stop"));
+        strstr(reason, "is in use by octet-replay; first end its run, or close its octet.Replay"));
     refused(OCT_EIO, "is in use by another octet-replay");
     replay_file_close(file);
     T_OK(replay_file_open_copy(&copy[0], path, reason, sizeof(reason)));
