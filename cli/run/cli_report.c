@@ -25,6 +25,10 @@
 #define NOTES             "log/supervisor.log"
 #define TAIL_BYTES        4096
 #define TAIL_LINES        8
+#define TAIL_MARK         "  | "
+#define TAIL_FOLLOWS      "; the end of " // in an error of octet train, then the log's name
+#define TRAIN             "octet train: "
+#define ERROR             "error: "
 #define REASON_BYTES      1024
 
 // ---- times and ends
@@ -113,7 +117,7 @@ cli_report_log_tail(FILE *out, const char *path, long begin)
     }
     for (char *line = text + first; *line != '\0';) {
         size_t end = strcspn(line, "\n");
-        fprintf(out, "  | %.*s\n", (int)end, line);
+        fprintf(out, TAIL_MARK "%.*s\n", (int)end, line);
         line += end + (line[end] == '\n');
     }
 }
@@ -173,6 +177,39 @@ cli_report_refusal(char *out, size_t size, const char *path, long begin)
         return false;
     }
     (void)snprintf(out, size, "%.*s", (int)strcspn(said, "\n"), said);
+    return out[0] != '\0';
+}
+
+// Where a line says that octet train failed; NULL: it says something else, or quotes another log.
+static const char *
+error_in(const char *line)
+{
+    const char *said =
+        strncmp(line, TAIL_MARK, strlen(TAIL_MARK)) != 0 ? strstr(line, ERROR) : NULL;
+    bool is_of_train = said == line + strlen(TRAIN) && strncmp(line, TRAIN, strlen(TRAIN)) == 0;
+    return is_of_train ? said + strlen(ERROR) : said != NULL ? line : NULL;
+}
+
+bool
+cli_report_error(char *out, size_t size, const char *path, long begin)
+{
+    FILE *log = fopen(path, "re");
+    char *line = NULL;
+    size_t room = 0;
+    out[0] = '\0';
+    if (log == NULL) {
+        return false;
+    }
+    (void)fseek(log, begin, SEEK_SET);
+    while (getline(&line, &room, log) > 0) {
+        const char *said = error_in(line), *end = said != NULL ? strstr(said, TAIL_FOLLOWS) : NULL;
+        if (said != NULL) {
+            size_t length = end != NULL ? (size_t)(end - said) : strcspn(said, "\n");
+            (void)snprintf(out, size, "%.*s", (int)length, said);
+        }
+    }
+    free(line);
+    (void)fclose(log);
     return out[0] != '\0';
 }
 

@@ -43,6 +43,9 @@ void cli_report_log_tail(FILE *out, const char *path, long begin);
 // What a daemon that refused or failed says in its log, after the first begin bytes: the last
 // error, without its time and name. False: none.
 bool cli_report_refusal(char *out, size_t size, const char *path, long begin);
+// What octet train says in its log, after the first begin bytes, of why it failed: its last error.
+// False: none.
+bool cli_report_error(char *out, size_t size, const char *path, long begin);
 // What happened to a daemon: a line in log/supervisor.log, with the time.
 void cli_report_note(const char *note);
 // The last of them, without the time; "": none.

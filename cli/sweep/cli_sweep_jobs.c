@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/cli_options.h"
@@ -44,6 +45,7 @@ typedef struct job {
     uint32_t steps_told; // of it
     char folder[CLI_PATH_MAX + CLI_SWEEP_NAME_MAX + 2];
     char log[CLI_PATH_MAX + CLI_SWEEP_NAME_MAX + 16];
+    long log_begin; // what earlier runs of it wrote there
 } job;
 
 struct jobs {
@@ -100,8 +102,21 @@ print_run(const jobs *s, const job *j)
            s->plan->first_seed + j->seed);
 }
 
+// ": why", of a run that failed.
 static void
-print_end(const jobs *s, const job *j)
+print_cause(const job *j, int exit_status)
+{
+    char cause[CLI_REFUSAL_BYTES];
+    if (!cli_report_error(cause, sizeof(cause), j->log, j->log_begin)) {
+        char how[64];
+        cli_report_exit_text(how, sizeof(how), exit_status);
+        (void)snprintf(cause, sizeof(cause), "octet train %s", how);
+    }
+    printf(": %s", cause);
+}
+
+static void
+print_end(const jobs *s, const job *j, int exit_status)
 {
     const cli_sweep_run *run = &s->plan->trial[j->trial]->run[j->seed];
     bool is_offline = run->env_steps == 0; // it learned from a data set alone
@@ -114,11 +129,14 @@ print_end(const jobs *s, const job *j)
                cli_text_count(is_offline ? run->updates : run->env_steps).text,
                is_offline ? "updates" : "steps", cli_text_seconds(run->wall_s).text);
     }
+    if (run->state == CLI_SWEEP_FAILED) {
+        print_cause(j, exit_status);
+    }
     (void)fputc('\n', stdout);
     (void)fflush(stdout);
     if (run->state == CLI_SWEEP_FAILED) {
         fprintf(stderr, "octet sweep: the end of %s:\n", j->log);
-        cli_report_log_tail(stderr, j->log, 0);
+        cli_report_log_tail(stderr, j->log, j->log_begin);
     }
 }
 
@@ -260,7 +278,7 @@ job_end(job *j, int exit_status)
     }
     tell(s);
     save(s);
-    print_end(s, j);
+    print_end(s, j, exit_status);
     start_some(s);
 }
 
@@ -297,9 +315,17 @@ args_add(const char **argv, size_t *count, const char *a, const char *b)
     }
 }
 
+static long
+log_bytes(const job *j)
+{
+    struct stat log;
+    return stat(j->log, &log) == 0 ? (long)log.st_size : 0;
+}
+
 static oct_err
 spawn(jobs *s, job *j, const char *const *argv)
 {
+    j->log_begin = log_bytes(j);
     net_process_spec spec = {.file = s->request->octet,
                              .argv = argv,
                              .folder = s->request->folder,

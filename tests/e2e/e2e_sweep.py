@@ -192,8 +192,11 @@ def test_failed_trial_is_told_and_the_others_go_on():
     """A plug-in that crashes in its first step can be opened."""
     with scratch() as home:
         out, folder = home / "out", home / "s"
-        text = finish(sweep(folder, "--over", f"env.id=CartPole-v1,{BUILD}/tests/envs/bad_crash.so", *SHORT, out=out), out, 1)
+        plug_in = f"{BUILD}/tests/envs/bad_crash.so"
+        text = finish(sweep(folder, "--over", f"env.id=CartPole-v1,{plug_in}", *SHORT, out=out), out, 1)
         assert states(folder) == ["finished", "failed"], text
+        cause = "(actor-0|evaluator) crashed 5 times in a row, last time: was killed by signal 6 (.*); for details run 'octet env check "
+        assert re.search(f"^trial 2 of 2, seed 1: env.id={plug_in}: failed: {cause}{plug_in}'$", text, re.M), text
         assert "bad_crash.so failed" in text and "1 of 2 runs failed" in text, text
 
 
