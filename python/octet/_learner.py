@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _lib
-from ._command import errors_of, options_of, path_of, program, set_arguments
+from ._command import errors_of, options_of, path_of, program, set_arguments, signal_of
 from ._lib import OctetError, lib, program_environ
 
 _EINVAL, _EAGAIN, _ECLOSED = 1, 2, 3
@@ -174,12 +174,13 @@ class Learner:
             raise
 
     def _connect(self) -> None:
-        said = ""
+        gone = ""  # why the last octet-learner that was reached is there no more
         while (result := self._try(error := _lib.create_string_buffer(_lib.ERROR_BYTES))) in (_EAGAIN, _ECLOSED):
-            said = error.value.decode(errors="replace") or said
+            said = error.value.decode(errors="replace")
+            gone = said if result == _ECLOSED else gone if self._handle is None else ""
             self._look()
             if time.monotonic() > self._deadline:
-                raise OctetError(said, result)
+                raise OctetError(gone or said, result)
             time.sleep(_WAIT_MS / 1e3)
         _lib.check(result, error.value)
         assert self._handle is not None
@@ -201,7 +202,7 @@ class Learner:
             self._handle = None
         elif result == _ECLOSED:
             self._await_child()
-            raise OctetError(error.value.decode(errors="replace"), result)
+            raise OctetError(self._unlearned(error.value.decode(errors="replace")), result)
         return result
 
     def _describe(self) -> None:
@@ -242,14 +243,20 @@ class Learner:
 
     def _look(self) -> None:
         """Raises what became of the child, where it has ended without a last word to this process."""
-        if self._child is not None and self._child.poll() not in (None, 0):
-            raise OctetError(self._words() or f"octet train ended with exit code {self._child.returncode}",
-                             self._child.returncode)
-        if self._child is not None and self._child.returncode == 0:
-            raise OctetError("the run ended before a batch was learned from", 0)
+        code = self._child.poll() if self._child is not None else None
+        if code == 0:
+            raise OctetError(self._unlearned("octet train has ended"), 0)
+        if code is not None:
+            raise OctetError(self._words(code) or f"octet train ended with exit code {code}", code)
 
-    def _words(self) -> str:
-        """The child's errors; without any its last lines."""
+    def _unlearned(self, why: str) -> str:
+        return f"{self.run_dir}: the run ended before a batch was learned from: {why}"
+
+    def _words(self, code: int) -> str:
+        """Which signal ended the child; else its errors, without any its last lines."""
+        name = signal_of(code)
+        if name is not None:
+            return f"{self.run_dir}: octet train was {'killed' if code < 0 else 'interrupted'} by {name}"
         if self._log is None:
             return ""
         self._log.seek(0)

@@ -197,6 +197,52 @@ def test_what_replay_refuses_is_an_error_in_its_words(tmp_path):
     assert not (tmp_path / "run").exists()
 
 
+FILLS = {"replay.capacity": 4_000_000, "replay.min_size": 4_000_000, "replay.path": "none"}  # no batch for a long time
+
+
+def tried(monkeypatch, then):
+    """Calls then(learner, result) after each try to begin."""
+    real = octet.Learner._try
+
+    def one(learner, error):
+        result = real(learner, error)
+        then(learner, result)
+        return result
+
+    monkeypatch.setattr(octet.Learner, "_try", one)
+
+
+def test_a_run_that_ends_before_the_first_batch_says_why(tmp_path):
+    with pytest.raises(octet.OctetError, match="run: the run ended before a batch was learned from: time$"):
+        octet.Learner("cartpole", tmp_path / "run", {**SMALL, **FILLS, "run.wall_s": 0.5})
+
+
+def test_a_run_that_a_signal_ends_before_the_first_batch_says_which(tmp_path, monkeypatch):
+    for number, words in [(signal.SIGKILL, "killed by SIGKILL"), (signal.SIGTERM, "interrupted by SIGTERM")]:
+        with monkeypatch.context() as context:
+            tried(context, lambda learner, _, number=number: learner._handle is not None and learner._child.send_signal(number))
+            with pytest.raises(octet.OctetError, match=f"/{number}: octet train was {words}$"):
+                octet.Learner("cartpole", tmp_path / str(number), {**SMALL, **FILLS})
+
+
+def test_whoever_attached_to_a_run_that_is_gone_is_told(tmp_path, monkeypatch):
+    run, killed = tmp_path / "run", []
+
+    def kill(learner, result):
+        if learner._handle is not None:
+            pid = int((run / "learner.lock").read_text().split("pid=")[1].split()[0])
+            os.kill(pid, signal.SIGKILL)
+            job._child._process.kill()  # which would start it again
+            killed.append(pid)
+        elif killed and result == 2:  # EAGAIN: nobody listens
+            learner._deadline = 0
+
+    tried(monkeypatch, kill)
+    with octet.start("cartpole", run, {**SMALL, **FILLS, "algo.name": "external"}, verbose=False) as job:
+        with pytest.raises(octet.OctetError, match="run: octet-learner is gone; its log says why"):
+            octet.Learner.attach(run)
+
+
 def test_one_process_learns_and_another_may_take_its_place(tmp_path):
     with started(tmp_path / "run") as learner:
         learner.next()
