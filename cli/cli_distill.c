@@ -13,10 +13,9 @@
 #include "cli/cli_env_guard.h"
 #include "cli/cli_options.h"
 #include "cli/cli_returns.h"
-#include "cli/run/cli_experiment.h"
+#include "cli/run/cli_env_file.h"
 #include "cli/run/cli_folder.h"
 #include "common/oct_file.h"
-#include "common/oct_option.h"
 #include "common/oct_rng.h"
 #include "common/oct_spread.h"
 #include "common/oct_text.h"
@@ -143,74 +142,21 @@ is_env_told(const distilling *d)
     return d->env.is_known && (d->has_env || d->env.id == d->env.own_id);
 }
 
-#define MODELS "mjcf_dir=" // the option that is a path, and has a key of its own
-
-// Puts an option where it belongs: the folder of models, absolute, or the other options.
-static void
-option_put(const char *option, char models[PATH_MAX], oct_text *others)
-{
-    bool is_path = strncmp(option, MODELS, strlen(MODELS)) == 0 &&
-                   cli_experiment_is_path("env.mjcf_dir", option + strlen(MODELS));
-    if (!is_path || realpath(option + strlen(MODELS), models) == NULL) {
-        oct_text_add(others, "%s%s", others->used > 0 ? "," : "", option);
-    }
-}
-
-// Of the student's environment, so that they do not depend on the working folder. False: a value is
-// too long for its key.
-static bool
-env_keys(const distilling *d, oct_config *out)
-{
-    char option[CLI_ENV_OPTIONS_BYTES], models[PATH_MAX] = "", plug_in[PATH_MAX];
-    oct_text others;
-    const char *id = d->env.id;
-    oct_config_default(out);
-    oct_text_init(&others, out->env.options, sizeof(out->env.options));
-    if (env_is_plugin(id) && realpath(id, plug_in) != NULL) {
-        id = plug_in;
-    }
-    for (const char *one = d->env.options; *one != '\0';) {
-        const char *end = oct_option_end(one);
-        size_t length = end != NULL ? (size_t)(end - one) : strlen(one);
-        (void)snprintf(option, sizeof(option), "%.*s", (int)length, one);
-        option_put(option, models, &others);
-        one += length;
-        one += *one == ',';
-    }
-    if (others.truncated || strlen(id) >= sizeof(out->env.id) ||
-        strlen(models) >= sizeof(out->env.mjcf_dir)) {
-        return false;
-    }
-    memcpy(out->env.id, id, strlen(id) + 1);
-    memcpy(out->env.mjcf_dir, models, strlen(models) + 1);
-    return true;
-}
-
 // A folder with a config.yaml is a run, which a student is not: the file has another name.
 static bool
 env_tell(const distilling *d)
 {
-    static const char *const keys[] = {"env.id", "env.options", "env.mjcf_dir"};
-    char path[CLI_PATH_MAX + 32], value[OCT_CONFIG_VALUE_MAX];
-    char content[OCT_COUNTOF(keys) * sizeof(value)];
+    char path[CLI_PATH_MAX + 32];
     oct_config config;
-    oct_text text;
-    if (!env_keys(d, &config)) {
+    if (!cli_env_file_keys(&config, d->env.id, d->env.options)) {
         fprintf(stderr,
                 "octet distill: note: no " CLI_ENV_FILE " tells the student's environment: its "
                 "name or its options are longer than %d bytes\n",
                 OCT_CONFIG_TEXT_MAX - 1);
         return true;
     }
-    oct_text_init(&text, content, sizeof(content));
-    oct_text_add(&text, "env:\n");
-    for (size_t i = 0; i < OCT_COUNTOF(keys); i++) {
-        bool is_key = oct_config_key_print(&config, keys[i], value);
-        OCT_ASSERT(is_key);
-        oct_text_add(&text, "  %s: %s\n", strchr(keys[i], '.') + 1, value);
-    }
     (void)snprintf(path, sizeof(path), "%s/" CLI_ENV_FILE, d->out);
-    if (oct_file_write(path, content, text.used) != OCT_OK) {
+    if (cli_env_file_write(path, &config) != OCT_OK) {
         cli_error(CLI_DISTILL, "cannot write '%s': %s", path, strerror(errno));
         return false;
     }

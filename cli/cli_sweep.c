@@ -12,6 +12,7 @@
 #include "cli/cli_options.h"
 #include "cli/cli_parent.h"
 #include "cli/dash/cli_dash_report.h"
+#include "cli/run/cli_env_file.h"
 #include "cli/run/cli_experiment.h"
 #include "cli/run/cli_folder.h"
 #include "cli/run/cli_preflight.h"
@@ -369,6 +370,27 @@ check_trials(const cli_sweep_plan *plan, const oct_config *base)
     opened_free(all);
 }
 
+// A value of env.options, as it is after --set. NULL: no path in it changes.
+static char *
+resolved_options(const char *value)
+{
+    char setting[OCT_CONFIG_VALUE_MAX], message[MESSAGE_BYTES];
+    oct_config given, resolved;
+    oct_config_default(&given);
+    (void)snprintf(setting, sizeof(setting), "env.options=%s", value);
+    if (oct_config_set(&given, setting, message, sizeof(message)) != OCT_OK) {
+        return NULL;
+    }
+    resolved = given;
+    if (!cli_env_file_resolve(resolved.env.options, sizeof(resolved.env.options)) ||
+        strcmp(resolved.env.options, given.env.options) == 0) {
+        return NULL;
+    }
+    bool is_key = oct_config_key_print(&resolved, "env.options", setting);
+    OCT_ASSERT(is_key);
+    return strdup(setting);
+}
+
 // Trials run in the folder of the sweep, and a resumed sweep may be started elsewhere: values that
 // are files do not depend on where it was.
 static void
@@ -376,7 +398,9 @@ resolve_paths(cli_space_key *key)
 {
     for (size_t i = 0; i < key->count; i++) {
         bool is_path = cli_experiment_is_path(key->name, key->value[i]);
-        char *path = is_path ? realpath(key->value[i], NULL) : NULL;
+        char *path = is_path                                 ? realpath(key->value[i], NULL)
+                     : strcmp(key->name, "env.options") == 0 ? resolved_options(key->value[i])
+                                                             : NULL;
         if (path != NULL && strlen(path) < CLI_SPACE_VALUE_MAX) {
             free(key->value[i]);
             key->value[i] = path;

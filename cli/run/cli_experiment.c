@@ -11,6 +11,7 @@
 #include "cli/cli_options.h"
 #include "cli/cli_presets.h"
 #include "cli/cli_suggest.h"
+#include "cli/run/cli_env_file.h"
 #include "cli/run/cli_folder.h"
 #include "cli/run/cli_run.h"
 #include "common/oct_config_algos.h"
@@ -178,6 +179,13 @@ resolve_paths(const cli_experiment *experiment, oct_config *config)
         if (cli_experiment_is_path(key, value) && (!may_be_gone || access(value, F_OK) == 0)) {
             resolve_path(experiment, key, value);
         }
+    }
+    if (!cli_env_file_resolve(config->env.options, sizeof(config->env.options))) {
+        cli_error(command_of(experiment),
+                  "env.options: with the absolute path of mjcf_dir they are longer than %d bytes; "
+                  "env.mjcf_dir takes it, too",
+                  OCT_CONFIG_TEXT_MAX - 1);
+        exit(CLI_EXIT_FAILED);
     }
 }
 

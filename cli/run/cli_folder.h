@@ -42,7 +42,7 @@ void cli_folder_clear(const cli_folder *folder, bool with_logs);
 
 // The environment that a policy is played in. Not copied: id and options may point into it.
 #define CLI_ENV_OPTIONS_BYTES (2 * OCT_CONFIG_TEXT_MAX + 16)
-#define CLI_ENV_FILE          "env.yaml" // a student's: the keys of env, as in config.yaml
+#define CLI_ENV_FILE          "env.yaml" // of a policy without a run: config.yaml's keys of env
 #define CLI_FOLDER_ENV_HINT   "; --env ID, with --options K=V,..., does without it"
 typedef struct cli_folder_env {
     const char *id;           // as env_open takes it

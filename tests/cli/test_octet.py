@@ -234,6 +234,17 @@ class WrongInput(Case):
         self.refused(["sweep", "x.yaml", "--over", "learner.init_from=none,./mine.so", "--dry-run"],
                      f"trial 2 (learner.init_from={mine}): learner.init_from: {mine}: ")
 
+    def test_models_among_options_are_known_from_everywhere(self):
+        """Where they are there: env.options of an experiment, and those that a sweep varies."""
+        (self.home / "models").mkdir()
+        models, task = (self.home / "models").resolve(), ["--set", "env.id=dmc:pendulum_swingup"]
+        given = "max_episode_steps=9,mjcf_dir=./models"
+        self.refused(["train", "x.yaml", *task, "--set", f"env.options={given}"], f"{models}/pendulum.xml: No such file", code=1)
+        self.refused(["train", "x.yaml", *task, "--set", "env.options=mjcf_dir=nothere"], " nothere/pendulum.xml: No such file", code=1)
+        resolved = given.replace("./models", str(models))
+        self.refused(["sweep", "x.yaml", *task, "--over", f'env.options="{given}","mjcf_dir=auto"', "--dry-run"],
+                     f'trial 1 (env.options="{resolved}"): env.id: {models}/pendulum.xml: No such file')
+
     def test_values_that_a_sweep_varies_are_no_files_of_the_same_name(self):
         for name in ["CartPole-v1", "Acrobot-v1", "none", "auto"]:
             (self.home / name).mkdir()

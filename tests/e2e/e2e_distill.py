@@ -159,11 +159,12 @@ def test_a_student_keeps_the_environments_options():
 
 def test_a_student_finds_its_models_from_everywhere():
     with scratch() as folder:
-        finish(train(folder / "run", "--set", "run.env_steps=3000", "--set", "replay.min_size=500", "--set",
-                     "replay.samples_per_insert=1", "--set", "evaluation.episodes=10",
-                     preset=ROOT / "presets/dmc/pendulum_swingup.yaml"), folder / "run")
-        shutil.copy(folder / "run/policy.oct", folder / "alone.oct")
         shutil.copytree(ROOT / "envs/dmc/models", folder / "models")
+        finish(train(folder / "run", "--set", "run.env_steps=3000", "--set", "env.options=mjcf_dir=models", "--set", "replay.min_size=500", "--set",
+                     "replay.samples_per_insert=1", "--set", "evaluation.episodes=10",
+                     preset=ROOT / "presets/dmc/pendulum_swingup.yaml", cwd=folder), folder / "run")
+        assert f"options      mjcf_dir={folder.resolve()}/models (config.yaml" in octet("eval", folder / "run", "--episodes", "1")
+        shutil.copy(folder / "run/policy.oct", folder / "alone.oct")
         octet("distill", "alone.oct", *QUICK, "--options", "max_episode_steps=40,mjcf_dir=models,action_repeat=2",
               "--out", "student", cwd=folder)
         assert f"mjcf_dir: {folder.resolve()}/models" in (folder / "student/env.yaml").read_text().replace('"', "")
