@@ -16,6 +16,7 @@
 #include "cli/cli_import_report.h"
 #include "cli/cli_observe.h"
 #include "cli/cli_options.h"
+#include "cli/run/cli_env_file.h"
 #include "cli/run/cli_folder.h"
 #include "common/oct_file.h"
 #include "common/oct_text.h"
@@ -42,6 +43,7 @@ typedef struct import_run {
     bool is_real; // what was observed is no random numbers
     char observed_text[OBSERVED_TEXT];
     char fp32_path[CLI_PATH_MAX];
+    char env_path[CLI_PATH_MAX + 16]; // "": not written
     cli_import_report report;
 } import_run;
 
@@ -390,6 +392,55 @@ files_write(import_run *run)
     return file_check(run, run->fp32_path) && both_save(run);
 }
 
+// Whether octet eval plays the policy in this environment, with what lies beside it.
+static bool
+env_is_told(const cli_folder_env *chosen, const oct_config *config)
+{
+    oct_config other;
+    return strcmp(chosen->id, config->env.id) == 0 &&
+           cli_env_file_keys(&other, chosen->id, chosen->options) &&
+           strcmp(other.env.options, config->env.options) == 0 &&
+           strcmp(other.env.mjcf_dir, config->env.mjcf_dir) == 0;
+}
+
+static bool
+env_write(import_run *run, const oct_config *config)
+{
+    const char *out = run->options.out, *slash = strrchr(out, '/');
+    (void)snprintf(run->env_path, sizeof(run->env_path), "%.*s" CLI_ENV_FILE,
+                   slash != NULL ? (int)(slash - out) + 1 : 0, out);
+    return cli_env_file_write(run->env_path, config) == OCT_OK || cannot_write(run->env_path);
+}
+
+// Tells octet eval the environment, where the policy alone does not. A file that is beside it
+// already may be of other policies, too, and stays. False after a message.
+static bool
+env_tell(import_run *run)
+{
+    char reason[REASON_BYTES] = "";
+    const cli_import_options *options = &run->options;
+    const char *needs = "octet import: note: octet eval needs --env and --options here:";
+    cli_folder_env chosen;
+    oct_config config;
+    if (options->env_id == NULL) {
+        return true;
+    }
+    if (!cli_env_file_keys(&config, options->env_id, options->env_options)) {
+        fprintf(stderr, "%s they are longer than the %d bytes of a key of " CLI_ENV_FILE "\n",
+                needs, OCT_CONFIG_TEXT_MAX - 1);
+    } else if (cli_folder_env_choose(&chosen, options->out, run->fp32->spec.env_id, NULL, "",
+                                     reason, sizeof(reason)) != OCT_OK) {
+        fprintf(stderr, "%s %s\n", needs, reason);
+    } else if (!env_is_told(&chosen, &config)) {
+        if (!chosen.is_known) {
+            return env_write(run, &config);
+        }
+        fprintf(stderr, "%s %s, options %s, is in the %s\n", needs, chosen.id,
+                chosen.options[0] != '\0' ? chosen.options : "none", chosen.options_from);
+    }
+    return true;
+}
+
 static void
 report(import_run *run)
 {
@@ -399,6 +450,7 @@ report(import_run *run)
     run->report.fp32 = run->fp32;
     run->report.image = run->image;
     run->report.path = run->options.out;
+    run->report.env_path = run->env_path[0] != '\0' ? run->env_path : NULL;
     run->report.fp32_path = run->image != NULL ? run->fp32_path : run->options.out;
     if (run->options.json) {
         cli_import_report_json(&run->report);
@@ -417,7 +469,7 @@ cli_import(int argc, char **argv)
         cli_env_guard_begin(CLI_IMPORT, run->options.env_id);
     }
     bool is_done = request_complete(&run->options) && model_take(run) && observe(run) &&
-                   scale(run) && convert(run) && files_write(run);
+                   scale(run) && convert(run) && files_write(run) && env_tell(run);
     if (has_env) {
         cli_env_guard_end();
     }

@@ -107,6 +107,9 @@ cli_import_report_text(const cli_import_report *report)
     } else {
         printf("wrote %s, %zu bytes\n", report->path, policy_encoded_size(report->fp32));
     }
+    if (report->env_path != NULL) {
+        printf("wrote %s, the environment and its options\n", report->env_path);
+    }
 }
 
 // ---- JSON
@@ -175,6 +178,8 @@ cli_import_report_json(const cli_import_report *report)
     cli_json_put(fp32, "bytes", json_integer((json_int_t)policy_encoded_size(report->fp32)));
     cli_json_put(root, "policy", cli_json_text(report->path));
     cli_json_put(root, "fp32_policy", cli_json_text(report->fp32_path));
+    cli_json_put(root, "env_file",
+                 report->env_path != NULL ? cli_json_text(report->env_path) : json_null());
     cli_json_put(root, "output", cli_json_text(report->result->output));
     const policy_image *written = report->image != NULL ? report->image : report->fp32;
     cli_json_put(root, "precision", cli_json_text(policy_precision_name(written->precision)));

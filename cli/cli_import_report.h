@@ -19,6 +19,7 @@ typedef struct cli_import_report {
     bool is_scaled, is_calibrated; // on the observations
     const char *fp32_path;
     const char *path;
+    const char *env_path; // NULL: not written
 } cli_import_report;
 
 void cli_import_report_text(const cli_import_report *report);

@@ -60,8 +60,8 @@ class Import(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.home = pathlib.Path(folder.name)
 
-    def octet(self, *arguments, code=0):
-        done = subprocess.run([OCTET, *map(str, arguments)], capture_output=True, text=True, timeout=60, cwd=self.home,
+    def octet(self, *arguments, code=0, cwd=None):
+        done = subprocess.run([OCTET, *map(str, arguments)], capture_output=True, text=True, timeout=60, cwd=cwd or self.home,
                               check=False)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done.stdout if code == 0 else done.stderr
@@ -103,6 +103,34 @@ class Import(unittest.TestCase):
         self.assertEqual(said(), ("none (config.yaml beside the policy)", False))
         (self.home / "config.yaml").unlink()
         self.assertEqual(said(), (f"{short} (env.yaml beside the policy)", True))
+
+    def test_eval_plays_the_environment_that_a_policy_was_imported_for(self):
+        """From env.yaml, which is only there where the policy alone does not say it."""
+        pole, short = [DATA / "tanh.onnx", "--env", "CartPole-v1"], ["--options", "max_episode_steps=7"]
+        (self.home / "plain").mkdir()
+        self.assertIsNone(self.report(*pole, "--out", "plain/pole.oct")["env_file"])
+        self.assertFalse((self.home / "plain/env.yaml").exists())
+        (self.home / "short").mkdir()
+        self.assertIn("wrote short/env.yaml, the environment and its options\n", self.octet("import", *pole, *short, "--out", "short/pole.oct"))
+        for policy in ("pole.oct", "pole.fp32.oct"):
+            said = self.octet("eval", f"short/{policy}", "--episodes", 3)
+            self.assertRegex(said, r"options      max_episode_steps=7 \(env.yaml beside the policy\)\n(.*\n)*  length       7.0")
+        # What is there stays, and says where it tells another environment.
+        before = (self.home / "short/env.yaml").read_bytes()
+        for others, told in [(short, False), ([], True), (["--options", "max_episode_steps=8"], True)]:
+            done = subprocess.run([OCTET, "import", *pole, *others, "--out", "short/other.oct"], capture_output=True, text=True,
+                                  cwd=self.home, check=True)
+            self.assertEqual(done.stderr, "octet import: note: octet eval needs --env and --options here: CartPole-v1, options "
+                                          "max_episode_steps=7, is in the env.yaml beside the policy\n" if told else "")
+            self.assertNotIn("env.yaml", done.stdout)
+        self.assertEqual((self.home / "short/env.yaml").read_bytes(), before)
+        # Paths do not depend on the working folder.
+        (self.home / "walk.onnx").write_bytes(small_model([[1, -1], [0, 1]]))
+        shutil.copy(PLUGINS / "bad_none.so", self.home / "walk.so")
+        self.octet("import", "walk.onnx", "--env", "./walk.so", "--out", "plain/walk.oct")
+        self.assertIn(f"id: {self.home.resolve()}/walk.so\n", (self.home / "plain/env.yaml").read_text().replace('"', ""))
+        self.assertIn("env.yaml beside the policy", self.octet("eval", self.home / "plain/walk.oct", "--episodes", 1, cwd="/"))
+        self.octet("import", *pole, *short, "--out", "nothere/pole.oct", code=1)
 
     def test_a_config_yaml_that_cannot_be_loaded_is_not_an_absent_one(self):
         self.octet("import", DATA / "tanh.onnx", "--env", "CartPole-v1", "--out", "pole.oct")
