@@ -2,14 +2,13 @@
 
 #include "cli/cli_commands.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
+#include <stdlib.h>
 
 #include "actor/actor_evaluate.h"
 #include "cli/cli_env_guard.h"
+#include "cli/cli_eval_report.h"
 #include "cli/cli_options.h"
-#include "cli/cli_text.h"
 #include "cli/cli_video.h"
 #include "cli/run/cli_folder.h"
 #include "envs/env.h"
@@ -28,6 +27,7 @@ enum {
     KEY_SEED,
     KEY_ENVS,
     KEY_OPTIONS,
+    KEY_JSON,
     KEY_VIDEO,
     KEY_FRAMES,
     KEY_VIDEO_SIZE,
@@ -43,6 +43,7 @@ typedef struct eval_options {
     uint32_t episodes;
     uint32_t envs;
     uint64_t seed;
+    bool json;
     cli_video_options video;
 } eval_options;
 
@@ -53,6 +54,7 @@ static const struct argp_option option_table[] = {
     {"seed", KEY_SEED, "S", 0, "Set the seed of the environments (default: 1)", 0},
     {"envs", KEY_ENVS, "N", 0, "Step N environments together (default: 16)", 0},
     {"options", KEY_OPTIONS, "K=V,...", 0, "Set options of the environment", 0},
+    {"json", KEY_JSON, NULL, 0, "Print one line of JSON, with the return of each episode", 0},
     {"video", KEY_VIDEO, "OUT.mp4|OUT.gif", 0, "Write a video of environment 0 (needs ffmpeg)", 0},
     {"frames", KEY_FRAMES, "DIR", 0,
      "Write the frames of the video as PNG files to the new folder DIR", 0},
@@ -110,6 +112,9 @@ parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_OPTIONS:
         options->options = arg;
+        return 0;
+    case KEY_JSON:
+        options->json = true;
         return 0;
     case ARGP_KEY_ARG:
         if (options->policy != NULL) {
@@ -197,58 +202,43 @@ env_fits(const policy_image *policy, const eval_options *options, cli_video **vi
 
 // ---- the result
 
-// What the environment itself measures, a line each.
-static void
-print_metrics(const actor_evaluate_result *result)
+// Takes the video, which may be NULL: what text says of it. False after a message.
+static bool
+video_end(cli_video *video, char text[REASON_BYTES])
 {
-    for (uint32_t k = 0; k < result->metric_names.count; k++) {
-        const oct_metric *metric = &result->metrics[k];
-        const char *name = result->metric_names.name[k];
-        if (metric->episodes == 0) {
-            printf("  metric       %s: not measured\n", name);
-        } else if (metric->episodes < result->episodes) {
-            printf("  metric       %s: %.4g, measured in %u of the episodes\n", name,
-                   oct_metric_mean(metric), (unsigned)metric->episodes);
-        } else {
-            printf("  metric       %s: %.4g\n", name, oct_metric_mean(metric));
-        }
+    char reason[REASON_BYTES];
+    text[0] = '\0';
+    if (video == NULL ||
+        cli_video_close(video, text, REASON_BYTES, reason, sizeof(reason)) == OCT_OK) {
+        return true;
     }
-}
-
-static void
-print_result(const policy_net *net, const eval_options *options,
-             const actor_evaluate_result *result)
-{
-    const policy_origin *origin = policy_net_origin(net);
-    printf("%s: %s policy, version %" PRIu64 ", %s kernel\n", options->policy,
-           policy_precision_name(policy_net_precision(net)), origin->version,
-           policy_isa_name(policy_net_isa(net)));
-    printf("  environment  %s, seed %" PRIu64 "\n", options->env_id, options->seed);
-    printf("  options      %s (%s)\n", options->options[0] != '\0' ? options->options : "none",
-           options->options_from);
-    printf("  return       %.2f ± %.2f over %u episodes (min %.2f, max %.2f)\n", result->mean,
-           result->std, (unsigned)result->episodes, result->min, result->max);
-    if (result->failed > 0) {
-        printf("  failed       %u further episode%s, played again (%s)\n", (unsigned)result->failed,
-               result->failed == 1 ? "" : "s", cli_text_plain(result->failure, SIZE_MAX).text);
-    }
-    printf("  length       %.1f steps\n", result->mean_length);
-    print_metrics(result);
-    printf("  speed        %s steps/s (%s steps in %s)\n",
-           cli_text_count((double)result->env_steps / fmax(result->seconds, 1e-9)).text,
-           cli_text_count((double)result->env_steps).text, cli_text_seconds(result->seconds).text);
+    text[0] = '\0';
+    cli_error("eval", "the video: %s", reason);
+    return false;
 }
 
 static int
-video_end(cli_video *video)
+report(const policy_net *net, const eval_options *options, const actor_evaluate_result *result,
+       cli_video *video)
 {
-    char text[REASON_BYTES], reason[REASON_BYTES];
-    if (cli_video_close(video, text, sizeof(text), reason, sizeof(reason)) != OCT_OK) {
-        cli_error("eval", "the video: %s", reason);
-        return CLI_EXIT_FAILED;
+    char text[REASON_BYTES];
+    bool is_whole = video_end(video, text);
+    const cli_eval_report made = {.policy = options->policy,
+                                  .origin = policy_net_origin(net),
+                                  .precision = policy_net_precision(net),
+                                  .isa = policy_net_isa(net),
+                                  .env_id = options->env_id,
+                                  .options = options->options,
+                                  .options_from = options->options_from,
+                                  .seed = options->seed,
+                                  .result = result,
+                                  .video = text[0] != '\0' ? text : NULL};
+    if (options->json) {
+        cli_eval_report_json(&made);
+    } else {
+        cli_eval_report_text(&made);
     }
-    printf("  video        %s\n", text);
-    return 0;
+    return is_whole ? 0 : CLI_EXIT_FAILED;
 }
 
 // Takes the video, which may be NULL.
@@ -273,17 +263,19 @@ evaluate(const policy_image *image, const eval_options *options, cli_video *vide
         .look = video != NULL ? cli_video_frame : NULL,
         .look_arg = video,
     };
-    actor_evaluate_result result = {0};
+    actor_evaluate_result result = {.returns = oct_alloc(options->episodes * sizeof(float)),
+                                    .lengths = oct_alloc(options->episodes * sizeof(uint32_t))};
     int exit_code = CLI_EXIT_FAILED;
     err = actor_evaluate(net, &request, &result, reason, sizeof(reason));
     if (err == OCT_OK) {
-        print_result(net, options, &result);
-        exit_code = video != NULL ? video_end(video) : 0;
+        exit_code = report(net, options, &result, video);
     } else {
         cli_error("eval", "'%s': %s", options->env_id,
                   reason[0] != '\0' ? reason : oct_strerror(err));
         cli_video_abandon(video);
     }
+    free(result.returns);
+    free(result.lengths);
     policy_net_destroy(net);
     return exit_code;
 }

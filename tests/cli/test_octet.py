@@ -398,6 +398,32 @@ class WrongInput(Case):
         self.assertRegex(out, r"return       10\.00 ± 0\.00 over 10 episodes .*\n  failed       7 further episodes, "
                               r"played again \(environment \d: the reward is not finite\)\n  length       20\.0 steps\n")
 
+    def test_eval_in_json_has_what_its_text_has_and_each_episode(self):
+        policy = pathlib.Path(__file__).resolve().parents[1] / "data/policy/atoms_int8.oct"
+        options = "obs=6,obs_dtype=3,n=3,fails=7,metrics=3,length=10"
+        command = ["eval", str(policy), "--env", str(PLUGINS / "shape.so"), "--options", options, "--episodes", "10", "--envs", "4",
+                   "--seed", "9"]
+        (line, err), (text, _) = self.octet(*command, "--json"), self.octet(*command)
+        self.assertEqual((line.count("\n"), err), (1, ""))
+        got = json.loads(line)
+        for told in (f"{got['policy']}: {got['precision']} policy, version {got['policy_version']}, {got['kernel']} kernel\n",
+                     f"environment  {got['environment']}, seed {got['seed']}\n", f"options      {got['options']} ({got['options_from']})\n",
+                     f"return       {got['mean']:.2f} ± {got['std']:.2f} over {got['episodes']} episodes (min {got['min']:.2f}, max {got['max']:.2f})\n",
+                     f"failed       {got['failed_episodes']} further episodes, played again ({got['failure']})\n",
+                     f"length       {got['mean_length']:.1f} steps\n"):
+            self.assertIn(told, text)
+        self.assertEqual((got["policy"], got["seed"], got["episodes"], got["failed_episodes"], got["video"]), (str(policy), 9, 10, 7, None))
+        self.assertEqual(len(got["returns"]), got["episodes"])
+        self.assertAlmostEqual(sum(got["returns"]) / got["episodes"], got["mean"])
+        self.assertEqual((min(got["returns"]), max(got["returns"])), (got["min"], got["max"]))
+        self.assertEqual(sum(got["lengths"]) / got["episodes"], got["mean_length"])
+        self.assertEqual(got["metrics"]["never"], {"mean": None, "episodes": 0})
+        self.assertEqual(got["metrics"]["all steps"]["episodes"], 10)
+        self.assertGreaterEqual(got["env_steps"], sum(got["lengths"]))
+        self.assertAlmostEqual(got["steps_per_s"] * got["seconds"], got["env_steps"], delta=1e-6 * got["env_steps"])
+        clean = json.loads(self.octet(*command[:4], "--options", "obs=6,obs_dtype=3,n=3", "--episodes", "2", "--json")[0])
+        self.assertEqual((clean["failed_episodes"], clean["failure"], clean["metrics"]), (0, None, {}))
+
     def test_eval_of_an_environment_that_ends_the_process(self):
         policy = str(pathlib.Path(__file__).resolve().parents[1] / "data/policy/atoms_int8.oct")
         shape = str(PLUGINS / "shape.so")

@@ -4,6 +4,7 @@ Usage: test_octet_video.py OCTET WRITE_POLICY FAKE_FFMPEG
 
 Nothing waits for a fixed time: a condition is polled up to a deadline that only a hang reaches."""
 
+import json
 import os
 import pathlib
 import signal
@@ -120,6 +121,14 @@ class Video(Case):
         plain, _ = self.octet("eval", "p.oct", "--episodes", "4", "--envs", "2")
         self.assertEqual(*[[line for line in text.splitlines() if "return" in line or
                             "length" in line] for text in (seen, plain)])
+
+    def test_json_says_what_the_video_shows(self):
+        text, _ = self.eval("--video", "a.mp4")
+        line, _ = self.eval("--video", "b.mp4", "--json")
+        self.assertEqual("  video        " + json.loads(line)["video"].replace("b.mp4", "a.mp4"), text.splitlines()[-1])
+        failed, err = self.eval("--video", "c.mp4", "--json", FAKE_FFMPEG="late", code=1)
+        self.assertIsNone(json.loads(failed)["video"])
+        self.assertIn("octet eval: error: the video: ffmpeg failed", err)
 
     def test_names_that_look_like_options_or_protocols(self):
         os.mkdir(self.home / "-d")
