@@ -15,8 +15,6 @@
 #include "net/net_probe.h"
 #include "proto/wire_sign.h"
 
-#define AWAIT_RELAY_MS 500 // a relay registers once a second
-
 void
 actor_join_label(actor_io *io)
 {
@@ -141,7 +139,7 @@ static bool
 addresses_change(actor_io *io, const actor_addresses *addresses)
 {
     if (actor_links_are(io, addresses)) {
-        io->relay_lost = false;
+        io->lost_relay[0] = '\0';
         return true;
     }
     // What was sent to one replay may be there, unacknowledged: another would take it again.
@@ -179,10 +177,6 @@ static bool
 registration_take(actor_io *io, const wire_registered *answer)
 {
     actor_addresses addresses;
-    if (actor_links_find(io, answer, &addresses) != OCT_OK) {
-        actor_io_fail(io, ACTOR_EXIT_REFUSED);
-        return false;
-    }
     bool first = io->policy_address[0] == '\0';
     bool is_other_session = !first && answer->session != io->session;
     io->actor_id = answer->actor_id;
@@ -205,6 +199,9 @@ registration_take(actor_io *io, const wire_registered *answer)
         return false;
     }
     actor_policy_subscribe(io, answer->policy_topic); // another with each process of the learner
+    if (!actor_links_find(io, answer, &addresses)) {
+        return false;
+    }
     if (!first) {
         return addresses_change(io, &addresses);
     }
@@ -266,7 +263,7 @@ relay_is_awaited(actor_io *io, const wire_registered *answer)
     }
     io->session = answer->session; // the same next time
     memcpy(io->token, answer->token, sizeof(io->token));
-    io->retry_ms = AWAIT_RELAY_MS;
+    io->retry_ms = ACTOR_ASK_AGAIN_MS;
     actor_join_retry(io);
     return true;
 }
@@ -344,7 +341,7 @@ register_send(actor_io *io)
         .place = io->options.place,
         .libm = io->libm,
         .relay_address = io->options.evaluate ? "" : actor_links_relay(io),
-        .relay_lost = io->relay_lost,
+        .relay_lost = io->lost_relay[0] != '\0',
         .knows_shards = true,
     };
     memcpy(request.token, io->token, sizeof(request.token));

@@ -1,6 +1,7 @@
 // The links to where policies come from and batches go: the learner and replay themselves, or a
 // relay that stands for both and may die.
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "actor/actor_state_io.h"
@@ -67,37 +68,55 @@ actor_links_close(actor_io *io)
 const char *
 actor_links_relay(const actor_io *io)
 {
+    if (io->lost_relay[0] != '\0') {
+        return io->lost_relay;
+    }
     if (io->policy_address[0] != '\0') {
         return io->is_relayed ? io->policy_address : "";
     }
     return io->options.relay != NULL ? io->options.relay : "";
 }
 
-oct_err
-actor_links_find(const actor_io *io, const wire_registered *answer, actor_addresses *out)
+// The learner is asked again, and told that this one cannot be used.
+static void
+relay_is_lost(actor_io *io, const char *relay, const char *what, const char *why)
+{
+    oct_log_notice("ACTOR-RELAY-LOST", "relay=%s %s%s; asking the learner", relay, what, why);
+    (void)snprintf(io->lost_relay, sizeof(io->lost_relay), "%s", relay);
+    io->own_relay_lost = io->options.relay != NULL;
+}
+
+bool
+actor_links_find(actor_io *io, const wire_registered *answer, actor_addresses *out)
 {
     char reason[256] = "they are no addresses";
-    const char *policies = answer->policy_address, *replay = answer->replay_address;
     const char *reached = io->options.learner;
-    out->is_relayed = answer->is_relayed;
+    bool is_own = io->options.relay != NULL && !io->own_relay_lost && !io->options.evaluate;
+    out->is_relayed = answer->is_relayed || is_own;
     out->shard = answer->shard;
-    if (io->options.relay != NULL && !io->own_relay_lost && !io->options.evaluate) {
-        policies = replay = io->options.relay;
-        out->is_relayed = true;
+    if (out->is_relayed) { // it says where it is itself, not the learner
+        const char *relay = is_own ? io->options.relay : answer->replay_address;
+        if (net_url_check_relay(relay, is_own ? relay : reached, out->shard + 1, reason,
+                                sizeof(reason)) == OCT_OK &&
+            net_url_offset(relay, 0, out->policies) == OCT_OK &&
+            net_url_line(relay, out->shard, out->replay) == OCT_OK) {
+            return true;
+        }
+        relay_is_lost(io, relay, "cannot be used: ", reason);
+        io->retry_ms = ACTOR_ASK_AGAIN_MS;
+        actor_join_retry(io);
+        return false;
     }
-    if (out->is_relayed) {
-        reached = ""; // a relay says where it is, not the learner
+    if (net_url_as_seen_from(answer->policy_address, reached, out->policies) == OCT_OK &&
+        net_url_as_seen_from(answer->replay_address, reached, out->replay) == OCT_OK &&
+        net_url_check(out->policies, io->options.insecure, reason, sizeof(reason)) == OCT_OK &&
+        net_url_check(out->replay, io->options.insecure, reason, sizeof(reason)) == OCT_OK) {
+        return true;
     }
-    if (net_url_as_seen_from(policies, reached, out->policies) != OCT_OK ||
-        net_url_as_seen_from(replay, reached, out->replay) != OCT_OK ||
-        net_url_line(out->replay, out->is_relayed ? answer->shard : 0, out->replay) != OCT_OK ||
-        net_url_check(out->policies, io->options.insecure, reason, sizeof(reason)) != OCT_OK ||
-        net_url_check(out->replay, io->options.insecure, reason, sizeof(reason)) != OCT_OK) {
-        oct_log_error("ACTOR-ADDRESS", "the learner sent policies=%s replay=%s: %s",
-                      answer->policy_address, answer->replay_address, reason);
-        return OCT_EINVAL;
-    }
-    return OCT_OK;
+    oct_log_error("ACTOR-ADDRESS", "the learner sent policies=%s replay=%s: %s",
+                  answer->policy_address, answer->replay_address, reason);
+    actor_io_fail(io, ACTOR_EXIT_REFUSED);
+    return false;
 }
 
 bool
@@ -114,7 +133,7 @@ actor_links_set(actor_io *io, const actor_addresses *addresses)
     memcpy(io->replay_address, addresses->replay, sizeof(io->replay_address));
     io->is_relayed = addresses->is_relayed;
     io->shard = addresses->shard;
-    io->relay_lost = false;
+    io->lost_relay[0] = '\0';
 }
 
 void
@@ -139,12 +158,9 @@ actor_links_move(actor_io *io, const actor_addresses *addresses)
 
 // ---- a relay that goes
 
-// Asks the learner for another way. lost: the relay cannot be reached; else the learner knows.
 static void
-way_ask(actor_io *io, bool lost)
+way_ask(actor_io *io)
 {
-    io->relay_lost = lost;
-    io->own_relay_lost = io->own_relay_lost || (lost && io->options.relay != NULL);
     io->step = STEP_SPEC;
     io->retry_ms = ACTOR_RETRY_MIN_MS;
     actor_join_go(io);
@@ -158,10 +174,9 @@ actor_links_watch(actor_io *io)
         return;
     }
     if (io->link_down_ns != 0 && now_ns - io->link_down_ns > DOWN_NS) {
-        oct_log_notice("ACTOR-RELAY-LOST", "relay=%s cannot be reached; asking the learner",
-                       io->policy_address);
+        relay_is_lost(io, io->policy_address, "cannot be reached", "");
         io->link_down_ns = now_ns; // asks again only after the same time
-        way_ask(io, true);
+        way_ask(io);
         return;
     }
     if (io->outbox.sent == 0) {
@@ -170,6 +185,7 @@ actor_links_watch(actor_io *io)
         oct_log_info("ACTOR-RELAY-MUTE", "relay=%s acknowledges nothing; asking the learner",
                      io->policy_address);
         io->heard_ns = now_ns;
-        way_ask(io, false);
+        io->lost_relay[0] = '\0'; // the learner knows whether it is lost
+        way_ask(io);
     }
 }

@@ -33,6 +33,7 @@
 #define ACTOR_POLICY_TIMEOUT_MS 60000
 #define ACTOR_RETRY_MIN_MS      20
 #define ACTOR_RETRY_MAX_MS      1000
+#define ACTOR_ASK_AGAIN_MS      500 // for a relay: each registers once a second
 // Policies that may wait to be read. Each is a change of the one before it: with fewer, a loop that
 // was busy for a moment would have to ask for a complete one.
 #define ACTOR_POLICY_QUEUE 16
@@ -86,13 +87,13 @@ struct actor_io {
     uint8_t token[WIRE_TOKEN_BYTES];  // of this session, as the learner last gave it
     char policy_address[NET_URL_MAX]; // "": not known yet
     char replay_address[NET_URL_MAX];
-    bool is_relayed;       // both are a relay's
-    uint32_t shard;        // which of the replays, as the learner counts them
-    bool own_relay_lost;   // that of --relay could not be reached
-    uint64_t await_ns;     // since when --await-relay waits; 0: it does not yet
-    bool relay_lost;       // the one in use cannot
-    uint64_t link_down_ns; // since when there is no connection for batches; 0: there is one
-    uint64_t heard_ns;     // last acknowledgement, or when one was first waited for
+    bool is_relayed;              // both are a relay's
+    uint32_t shard;               // which of the replays, as the learner counts them
+    bool own_relay_lost;          // that of --relay could not be reached
+    uint64_t await_ns;            // since when --await-relay waits; 0: it does not yet
+    char lost_relay[NET_URL_MAX]; // the one that the learner is told cannot be used; "": none
+    uint64_t link_down_ns;        // since when there is no connection for batches; 0: there is one
+    uint64_t heard_ns;            // last acknowledgement, or when one was first waited for
 
     actor_worker *worker;
     net_wakeup *wakeup;
@@ -163,20 +164,20 @@ void actor_join_failed(actor_io *io, const char *detail);
 // ---- actor_links_io.c: to where policies come from and batches go, which may be a relay
 OCT_CHECKED oct_err actor_links_open(actor_io *io);
 void actor_links_close(actor_io *io);
-// Where the answer to a Register says that they lead. OCT_EINVAL: they are no addresses, or not
-// allowed (logged).
 typedef struct actor_addresses {
     char policies[NET_URL_MAX], replay[NET_URL_MAX];
     bool is_relayed;
     uint32_t shard;
 } actor_addresses;
-OCT_CHECKED oct_err actor_links_find(const actor_io *io, const wire_registered *answer,
-                                     actor_addresses *out);
+// Where the answer to a Register says that they lead. False: to nothing that can be used (logged);
+// of a relay's addresses the learner is told, and asked again, those of its own are the end.
+bool actor_links_find(actor_io *io, const wire_registered *answer, actor_addresses *out);
 bool actor_links_are(const actor_io *io, const actor_addresses *addresses);
 void actor_links_set(actor_io *io, const actor_addresses *addresses);
 // Leads elsewhere from now on; what is not acknowledged is sent again there.
 void actor_links_move(actor_io *io, const actor_addresses *addresses);
-// The relay that is in use, or is to be; "": none.
+// The relay that the learner is told of: the one that is lost, else the one that is in use, or is
+// to be; "": none.
 const char *actor_links_relay(const actor_io *io);
 // Now and then: a relay that has gone is gone round.
 void actor_links_watch(actor_io *io);

@@ -219,6 +219,13 @@ relay_register(learner_io *io, const wire_register *request, char *reason, size_
             "; upgrade it",
             io->shards);
     }
+    char why[256];
+    const char *address = request->relay_address, *listen = io->options.config->net.learner;
+    if (address[0] != '\0' &&
+        net_url_check_relay(address, listen, io->shards, why, sizeof(why)) != OCT_OK) {
+        return oct_refuse(reason, reason_size, "--announce %.*s: %s",
+                          (int)oct_text_cut(address, 100), address, why);
+    }
     uint64_t now_ns = oct_clock_ns();
     if (learner_relays_is_loop(io->relays, request, now_ns)) {
         return oct_refuse(

@@ -326,6 +326,28 @@ net_url_line(const char *relay, unsigned line, char out[NET_URL_MAX])
 }
 
 oct_err
+net_url_check_relay(const char *relay, const char *learner, unsigned lines, char *reason,
+                    size_t reason_size)
+{
+    char last[NET_URL_MAX];
+    size_t scheme = strcspn(learner, ":") + 1;
+    // Who may use the learner's address may use another of its kind.
+    OCT_TRY(net_url_check(relay, true, reason, reason_size));
+    if (!net_url_is_ipc(relay) && strncmp(relay, learner, scheme) != 0) {
+        return oct_refuse(
+            reason, reason_size,
+            "the learner's address begins with %.*s//, so a relay's has to begin with "
+            "it or with ipc://",
+            (int)scheme, learner);
+    }
+    if (net_url_line(relay, lines - 1, last) != OCT_OK || net_url_offset(last, 2, last) != OCT_OK) {
+        return oct_refuse(reason, reason_size, "it leaves no room for the %u addresses after it",
+                          2 * lines);
+    }
+    return OCT_OK;
+}
+
+oct_err
 net_url_as_seen_from(const char *url, const char *reached, char out[NET_URL_MAX])
 {
     if (tcp_scheme(url) == NULL || tcp_scheme(reached) == NULL) {

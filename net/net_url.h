@@ -31,6 +31,11 @@ OCT_CHECKED oct_err net_url_offset(const char *url, unsigned offset, char out[NE
 // Where a relay at that base address stands for the line-th replay, from 0, as if it were that
 // replay's base address: batches go to the first offset of it, acks come from the second.
 OCT_CHECKED oct_err net_url_line(const char *relay, unsigned line, char out[NET_URL_MAX]);
+// Refuses what a relay may not say of itself to actors of the learner at that address: what is no
+// address, one of another kind than the learner's (a local socket may be beside any), and one
+// without room for so many lines.
+OCT_CHECKED oct_err net_url_check_relay(const char *relay, const char *learner, unsigned lines,
+                                        char *reason, size_t reason_size);
 // A relative ipc path as an absolute one, for processes with another working folder, with room for
 // what net_url_offset appends. Unchanged: any other address, and one that would get too long.
 #define NET_URL_OFFSET_BYTES 2

@@ -246,6 +246,29 @@ def test_evaluations_are_for_an_evaluators_certificate():
         assert joined == {"actor": '"actor"', "evaluator": '"evaluator"'}, joined
 
 
+# ---- relays
+
+def test_a_relay_names_no_address_that_actors_cannot_use():
+    """Whoever has a relay's certificate would end all actors that join, each time that they are started."""
+    with running(insecure=False) as system:
+        subprocess.run([BUILD / "cli/octet", "certs", "issue", "relay", "relay", "--dir", system.certs], check=True, capture_output=True)
+        relay = Crowd(system, "relay")
+
+        def announces(address):
+            (status, answer), = relay.ask(REGISTER, [field(1, 4) + field(18, (os.urandom(8),)) + field(3, b"rel") + field(4, 1) +
+                                                     field(20, address.encode()) + field(40, 1) + field(42, (os.urandom(8),))])
+            assert status == 0, answer
+            return fields(answer).get(1) == 1, fields(answer).get(2, b"").decode()
+        for address, why in (("xyz", "an address is "), ("file:///etc/passwd", "an address is "), ("tls+tcp://host", "ends in :PORT"),
+                             ("tcp://host:5570", "has to begin with it"), ("tls+tcp://host:65535", "no room"),
+                             ("x" * 99 + "é" * 78, "an address is ")):
+            accepted, said = announces(address)
+            assert not accepted and said.startswith("--announce ") and why in said, (address, said)
+        assert not system.said("learner", "LEARNER-RELAY")
+        assert system.another() is not None
+        assert announces(f"tls+tcp://{HOME}:{system.base + 16}") == (True, "")
+
+
 # ---- sessions
 
 def test_a_session_belongs_to_who_has_its_token():

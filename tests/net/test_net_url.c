@@ -221,6 +221,45 @@ test_url_line_is_where_a_relay_stands_for_each_replay(void **state)
     }
 }
 
+// What a relay says of itself, to a learner at that address with so many replays.
+static void
+test_url_of_a_relay_table(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *relay, *learner;
+        unsigned lines;
+        oct_err want;
+    } cases[] = {
+        {"tls+tcp://host:5570", "tls+tcp://0.0.0.0:5555", 1, OCT_OK},
+        {"ipc:///run/relay", "tls+tcp://0.0.0.0:5555", 1, OCT_OK},
+        {"ipc:///run/relay", "ipc:///run/learner", 1, OCT_OK},
+        {"tcp://host:5570", "tcp://0.0.0.0:5555", 1, OCT_OK},
+        {"inproc://relay", "inproc://learner", 1, OCT_OK},
+        {"tcp://host:5570", "tls+tcp://0.0.0.0:5555", 1, OCT_EINVAL},
+        {"tls+tcp://host:5570", "tcp://0.0.0.0:5555", 1, OCT_EINVAL},
+        {"tls+tcp://host:5570", "ipc:///run/learner", 1, OCT_EINVAL},
+        {"tcp://host:5570", "ipc:///run/learner", 1, OCT_EINVAL},
+        {"inproc://relay", "ipc:///run/learner", 1, OCT_EINVAL},
+        {"file:///etc/passwd", "tls+tcp://0.0.0.0:5555", 1, OCT_EINVAL},
+        {"tls+tcp://host", "tls+tcp://0.0.0.0:5555", 1, OCT_EINVAL},
+        {"xyz", "xyz", 1, OCT_EINVAL},
+        {"", "tls+tcp://0.0.0.0:5555", 1, OCT_EINVAL},
+        {"tls+tcp://host:65533", "tls+tcp://0.0.0.0:5555", 1, OCT_OK},
+        {"tls+tcp://host:65534", "tls+tcp://0.0.0.0:5555", 1, OCT_EINVAL},
+        {"tls+tcp://host:65519", "tls+tcp://0.0.0.0:5555", 8, OCT_OK},
+        {"tls+tcp://host:65520", "tls+tcp://0.0.0.0:5555", 8, OCT_EINVAL},
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        char reason[200] = "";
+        print_message("%s of %s\n", cases[i].relay, cases[i].learner);
+        T_ERR(net_url_check_relay(cases[i].relay, cases[i].learner, cases[i].lines, reason,
+                                  sizeof(reason)),
+              cases[i].want);
+        assert_int_equal(reason[0] != '\0', cases[i].want != OCT_OK);
+    }
+}
+
 static void
 test_url_offset_refuses_a_path_that_gets_too_long(void **state)
 {
@@ -365,6 +404,7 @@ main(void)
         cmocka_unit_test(test_url_check_bounds_the_ipc_path),
         cmocka_unit_test(test_url_offset_table),
         cmocka_unit_test(test_url_line_is_where_a_relay_stands_for_each_replay),
+        cmocka_unit_test(test_url_of_a_relay_table),
         cmocka_unit_test(test_url_offset_refuses_a_path_that_gets_too_long),
         cmocka_unit_test(test_url_as_seen_from_table),
         cmocka_unit_test(test_url_tells_what_leads_beyond_this_machine),

@@ -1,0 +1,177 @@
+// octet-actor as a process, and its learner. Every wait is for an event; a test that waits for ever
+// is ended by its timeout.
+#include <signal.h>
+#include <stdlib.h>
+
+#include "common/oct_config.h"
+#include "net/net_process.h"
+#include "net/net_rpc.h"
+#include "net/net_url.h"
+#include "proto/wire_rpc.h"
+#include "tests/net/net_test.h"
+
+#define BYTES_MAX (1u << 20)
+#define SESSION   30
+
+static char *executable;
+
+typedef struct fixture {
+    char learner[NET_URL_MAX], policies[NET_URL_MAX], replay[NET_URL_MAX];
+    net_loop *loop;
+    net_process *process;
+    int exit_status;
+    bool is_exited;
+    net_rpc_server *rpc;
+    wire_server *server;
+    char *config;
+    const char *const *relays; // that it names, one after the other, until NULL
+    uint32_t named;
+    unsigned policies_asked;
+} fixture;
+
+static void
+process_exited(void *arg, net_process *process, int exit_status)
+{
+    fixture *f = arg;
+    (void)process;
+    f->is_exited = true;
+    f->exit_status = exit_status;
+    net_loop_stop(f->loop);
+}
+
+// Each relay is named until the actor says that it has lost it.
+static void
+serve_register(void *arg, wire_call *call, const wire_register *request)
+{
+    fixture *f = arg;
+    const char *relay = f->relays[f->named];
+    if (request->relay_lost) {
+        assert_non_null(relay);
+        assert_string_equal(request->relay_address, relay);
+        assert_int_equal(request->session, SESSION); // it takes no second place
+        relay = f->relays[++f->named];
+    }
+    wire_reply_register_actor(call, &(wire_registered){
+                                        .accepted = true,
+                                        .reason = "",
+                                        .run_id = 7,
+                                        .actor_id = request->has_env ? 1 : 0,
+                                        .session = request->has_env ? SESSION : 0,
+                                        .config = f->config,
+                                        .is_relayed = request->has_env && relay != NULL,
+                                        .policy_address = relay != NULL ? relay : f->policies,
+                                        .replay_address = relay != NULL ? relay : f->replay,
+                                    });
+}
+
+static void
+serve_get_policy(void *arg, wire_call *call, const wire_get_policy *request)
+{
+    fixture *f = arg;
+    assert_int_equal(request->actor_id, 1);
+    f->policies_asked++;
+    wire_reply_get_policy(call, &(wire_got_policy){.has_policy = false});
+    net_loop_stop(f->loop);
+}
+
+// It leaves.
+static void
+serve_report(void *arg, wire_call *call, const wire_report *report)
+{
+    static const wire_empty empty;
+    (void)arg;
+    (void)report;
+    wire_reply_report_episodes(call, &empty);
+}
+
+static const wire_learner_handlers handlers = {
+    .register_actor = serve_register,
+    .get_policy = serve_get_policy,
+    .report_episodes = serve_report,
+};
+
+static void
+request_arrived(void *arg, void *call, oct_role role, const uint8_t *frame, size_t length)
+{
+    fixture *f = arg;
+    T_OK(wire_server_handle(f->server, call, role, frame, length));
+}
+
+static int
+fixture_open(void **state)
+{
+    fixture *f = calloc(1, sizeof(*f));
+    oct_config config;
+    char reason[256];
+    *state = f;
+    oct_config_default(&config);
+    T_OK(oct_config_set(&config, "env.id=CartPole-v1", reason, sizeof(reason)));
+    f->config = oct_config_print_for_peers(&config);
+    (void)snprintf(f->learner, sizeof(f->learner), "%s", net_test_url("ipc"));
+    (void)snprintf(f->policies, sizeof(f->policies), "%s", net_test_url("ipc"));
+    (void)snprintf(f->replay, sizeof(f->replay), "%s", net_test_url("ipc"));
+    f->loop = net_loop_create();
+    f->server = wire_server_create_learner(&handlers, f, &net_rpc_responder, BYTES_MAX);
+    T_OK(net_rpc_server_open(&f->rpc, f->loop, f->learner, OCT_ROLES_ANY, 4, BYTES_MAX,
+                             request_arrived, f));
+    return 0;
+}
+
+static int
+fixture_close(void **state)
+{
+    fixture *f = *state;
+    if (!f->is_exited) {
+        net_process_kill(f->process, SIGTERM);
+    }
+    while (!f->is_exited) {
+        net_loop_run(f->loop);
+    }
+    net_process_destroy(f->process);
+    net_rpc_server_close(f->rpc);
+    wire_server_destroy(f->server);
+    net_loop_destroy(f->loop);
+    free(f->config);
+    free(f);
+    return 0;
+}
+
+static void
+actor_start(fixture *f)
+{
+    const char *argv[] = {"octet-actor", "--learner", f->learner, NULL};
+    net_process_spec spec = {.file = executable,
+                             .argv = argv,
+                             .folder = net_test_folder(),
+                             .log_path = net_test_path("log")};
+    T_OK(net_process_start(&f->process, f->loop, &spec, process_exited, f));
+}
+
+// Relays are less trusted than the learner: what one says of itself ends no actor.
+static void
+test_actor_asks_again_where_a_relay_has_no_address(void **state)
+{
+    fixture *f = *state;
+    static const char *const relays[] = {"xyz", "file:///etc/passwd", "tls+tcp://host:5570", NULL};
+    f->relays = relays;
+    actor_start(f);
+    while (f->policies_asked == 0 && !f->is_exited) {
+        net_loop_run(f->loop);
+    }
+    assert_int_equal(f->named, OCT_COUNTOF(relays) - 1);
+    assert_false(f->is_exited);
+}
+
+int
+main(int argc, char **argv)
+{
+    OCT_ASSERT(argc == 2);
+    executable = realpath(argv[1], NULL);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_actor_asks_again_where_a_relay_has_no_address,
+                                        fixture_open, fixture_close),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, net_test_folder_remove);
+    free(executable);
+    return failed;
+}
