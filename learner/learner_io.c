@@ -30,6 +30,7 @@
 #define PUBLISH_QUEUE    16 // as many as an actor holds: changes are of use one after the other
 #define EXIT_REFUSED     3
 #define MISSED_S         5
+#define COMPLAIN_NS      UINT64_C(10000000000)
 #define LOCK_LOOK_TICKS  50 // a second
 #define SAVERS_MAX       16 // who wait for a checkpoint
 
@@ -63,7 +64,7 @@ struct learner_io {
     learner_link_io *replays[LEARNER_ORIGINS]; // NULL: there is none
     char shard_address[OCT_SHARDS_MAX][OCT_CONFIG_TEXT_MAX];
     uint32_t shards;
-    uint32_t bad_requests;
+    uint64_t bad_requests, bad_request_ns; // the last that was logged
     uint32_t ticks;
     struct saver {
         wire_call *call;
@@ -240,7 +241,7 @@ relay_register(learner_io *io, const wire_register *request, char *reason, size_
     } else if (err != OCT_OK) {
         (void)snprintf(reason, reason_size, "a relay needs a label");
     } else if (is_new) {
-        oct_log_notice("LEARNER-RELAY", "relay=%s host=%s pid=%" PRIu32,
+        oct_log_notice("LEARNER-RELAY", "relay=%s host=\"%s\" pid=%" PRIu32,
                        request->relay_address[0] != '\0' ? request->relay_address
                                                          : "for relays alone",
                        request->host, request->pid);
@@ -295,7 +296,7 @@ actor_place(learner_io *io, const wire_register *request, learner_actor *actor,
     answer->policy_topic = learner_run_topic(io->run, learner_run_audience(io->run, actor));
     relay_choose(io, request, actor, answer);
     oct_log_info("LEARNER-JOINED",
-                 "%s=%08x index=%u host=%s pid=%u topic=%08" PRIx32 " shard=%" PRIu32
+                 "%s=%08x index=%u host=\"%s\" pid=%u topic=%08" PRIx32 " shard=%" PRIu32
                  " certificate=\"%s\" relay=%s",
                  request->role == WIRE_ROLE_EVALUATOR ? "evaluator" : "actor", actor->id,
                  actor->index, request->host, request->pid, answer->policy_topic, shard,
@@ -313,11 +314,13 @@ actor_answer(learner_io *io, const wire_register *request, wire_registered *answ
     if (err == OCT_OK) {
         actor_place(io, request, actor, answer);
     } else if (err == OCT_ESTALE) { // this run's configuration is the answer
-        oct_log_info("LEARNER-OTHER-RUN", "host=%s pid=%u %s", request->host, request->pid, reason);
+        oct_log_info("LEARNER-OTHER-RUN", "host=\"%s\" pid=%u %s", request->host, request->pid,
+                     reason);
         reason[0] = '\0';
     } else if (err != OCT_EAGAIN) {
         answer->accepted = false;
-        oct_log_warn("LEARNER-REFUSED", "host=%s pid=%u %s", request->host, request->pid, reason);
+        oct_log_warn("LEARNER-REFUSED", "host=\"%s\" pid=%u %s", request->host, request->pid,
+                     reason);
         learner_run_refuse(io->run, request, reason);
     }
     return err;
@@ -503,10 +506,17 @@ request_arrived(void *arg, void *call, oct_role role, const uint8_t *frame, size
         return;
     }
     learner_run_count_refused(io->run);
-    if (io->bad_requests++ == 0) {
-        oct_log_warn("LEARNER-BAD-REQUEST", "%s; further ones are only counted",
-                     wire_server_reason(io->server));
+    uint64_t now_ns = oct_clock_ns();
+    if (io->bad_requests++ > 0 && now_ns - io->bad_request_ns < COMPLAIN_NS) {
+        return;
     }
+    oct_holder holder;
+    if (net_rpc_caller(call, &holder) != OCT_OK) {
+        holder.name[0] = '\0';
+    }
+    oct_log_warn("LEARNER-BAD-REQUEST", "count=%" PRIu64 " certificate=\"%s\" reason=\"%s\"",
+                 io->bad_requests, holder.name, wire_server_reason(io->server));
+    io->bad_request_ns = now_ns;
 }
 
 // ---- time

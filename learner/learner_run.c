@@ -297,8 +297,10 @@ refused(learner_run *run, const learner_actor *actor, const char *what)
 {
     if (run->bad_reports++ == 0) {
         oct_log_warn("LEARNER-BAD-REPORT",
-                     "actor=%08" PRIx32 " host=%s %s: it is ignored; further ones are only counted",
-                     actor->id, actor->host, what);
+                     "actor=%08" PRIx32
+                     " host=\"%s\" certificate=\"%s\" %s: it is ignored; further "
+                     "ones are only counted",
+                     actor->id, actor->host, actor->holder.name, what);
     }
 }
 
@@ -469,9 +471,9 @@ static void
 leave(learner_run *run, learner_actor *actor)
 {
     if (!run->config->run.deterministic) {
-        oct_log_info("LEARNER-LEFT", "%s=%08" PRIx32 " host=%s pid=%u",
+        oct_log_info("LEARNER-LEFT", "%s=%08" PRIx32 " host=\"%s\" pid=%u certificate=\"%s\"",
                      actor->role == WIRE_ROLE_EVALUATOR ? "evaluator" : "actor", actor->id,
-                     actor->host, actor->pid);
+                     actor->host, actor->pid, actor->holder.name);
         learner_actors_leave(run->actors, actor);
     }
 }

@@ -71,14 +71,17 @@ gate_call(net_gate *gate, void (*fn)(void *arg), void *arg)
 // ---- ends: listening
 
 void
-gate_end_refused(net_gate_end *end, const char *from, const char *reason)
+gate_end_refused(const gate_conn *conn, const char *reason)
 {
+    net_gate_end *end = conn->end;
     uint64_t now_ms = uv_now(&end->gate->uv);
     end->refusals++;
     if (end->refusals > 1 && now_ms - end->refusal_logged_ms < REFUSALS_LOG_MS) {
         return;
     }
-    oct_log_warn("NET-GATE-REFUSED", "url=%s from=%s refusals=%llu reason=\"%s\"", end->url, from,
+    oct_log_warn("NET-GATE-REFUSED",
+                 "url=%s from=%s certificate=\"%s\" refusals=%llu reason=\"%s\"", end->url,
+                 conn->from, conn->is_known ? conn->peer.holder.name : "",
                  (unsigned long long)end->refusals, reason);
     end->refusal_logged_ms = now_ms;
 }

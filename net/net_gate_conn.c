@@ -144,7 +144,7 @@ conn_refuse(gate_conn *conn, gate_count why, const char *reason)
     if (!conn->end->is_dial) {
         gate_peers_failed(conn->is_known ? &gate->holders : &gate->peers,
                           conn->is_known ? conn->peer.holder.id : conn->address, uv_now(&gate->uv));
-        gate_end_refused(conn->end, conn->from, reason);
+        gate_end_refused(conn, reason);
     }
     conn->dropped = true;
     conn_end(conn, reason);
@@ -736,7 +736,7 @@ conn_overflow(gate_conn *conn, const char *reason)
 {
     int fd;
     gate_add(conn->end->gate, GATE_OVERFLOWED, 1);
-    gate_end_refused(conn->end, conn->from, reason);
+    gate_end_refused(conn, reason);
     if (uv_fileno((const uv_handle_t *)&conn->tcp, &fd) == 0) {
         net_fd_reset(fd);
     }

@@ -268,7 +268,7 @@ bool gate_local_trouble(const net_gate *gate, char out[NET_GATE_TROUBLE_BYTES]);
 void gate_end_opened(net_gate_end *end, const gate_conn *conn);
 void gate_end_gone(net_gate_end *end, bool was_open, const char *reason);
 // Somebody at a listening end was turned away.
-void gate_end_refused(net_gate_end *end, const char *from, const char *reason);
+void gate_end_refused(const gate_conn *conn, const char *reason);
 // A handle of the end, or a connection, is no more: frees an end that was closed when it was the
 // last.
 void gate_end_release(net_gate_end *end);

@@ -210,6 +210,16 @@ net_pull_role(const net_pull *pull)
     return pull->offered_role;
 }
 
+oct_err
+net_pull_holder(const net_pull *pull, oct_holder *out)
+{
+    if (pull->offered_tag == 0) {
+        return OCT_ENOTFOUND;
+    }
+    net_gate_end *end = pull->listening.end;
+    return end == NULL ? OCT_ECLOSED : net_gate_end_holder(end, pull->offered_tag, out);
+}
+
 void
 net_pull_limit_bad(net_pull *pull, uint32_t messages_max)
 {

@@ -27,6 +27,10 @@ OCT_CHECKED oct_err net_pull_open(net_pull **out, net_loop *loop, const char *ur
 void net_pull_resume(net_pull *pull);
 // In the handler: who sent the message; the same when it is offered again.
 oct_role net_pull_role(const net_pull *pull);
+// In the handler: whose certificate the sender of the message has shown. OCT_ENOTFOUND: it was
+// asked for none (ipc://, tcp://). OCT_ECLOSED: its connection has gone. Cost: a hop to another
+// thread and back.
+OCT_CHECKED oct_err net_pull_holder(const net_pull *pull, oct_holder *out);
 // A connection from beyond this machine that has brought so many rejected messages, or a forged
 // one, is closed, and its address held to account. 0: never, which is what it is after open. Of
 // connections that are bad at the same time, NET_PULL_PEERS are told apart surely: beyond that one

@@ -44,9 +44,9 @@ typedef void (*net_rpc_fn)(void *arg, void *call, oct_role role, const uint8_t *
 OCT_CHECKED oct_err net_rpc_server_open(net_rpc_server **out, net_loop *loop, const char *url,
                                         unsigned roles, uint32_t contexts, size_t recv_bytes_max,
                                         net_rpc_fn handler, void *arg);
-// Whose certificate the caller has shown, as long as the call is open. OCT_ENOTFOUND: it was asked
-// for none (ipc://, tcp://). OCT_ECLOSED: its connection, or the server, has gone. Cost: a hop to
-// another thread and back.
+// Whose certificate the caller has shown, as long as the call is open, or the handler that has
+// answered it has not returned. OCT_ENOTFOUND: it was asked for none (ipc://, tcp://). OCT_ECLOSED:
+// its connection, or the server, has gone. Cost: a hop to another thread and back.
 OCT_CHECKED oct_err net_rpc_caller(void *call, oct_holder *out);
 // Requests that were handled, answers whose sender was still there.
 net_traffic net_rpc_server_traffic(const net_rpc_server *server);

@@ -198,7 +198,7 @@ net_rpc_caller(void *call, oct_holder *out)
 {
     const rpc_answer *answer = call;
     net_gate_end *end = answer->server->listening.end;
-    OCT_ASSERT(answer->phase == ANSWER_OPEN);
+    OCT_ASSERT(answer->phase != ANSWER_RECEIVING);
     if (answer->tag == 0) {
         return OCT_ENOTFOUND;
     }

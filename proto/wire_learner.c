@@ -149,6 +149,7 @@ wire_register_from(wire_register *out, const Octet__Registration *in, wire_arena
     WIRE_REQUIRE(arena, in->role >= OCTET__ROLE__ROLE_ACTOR && in->role <= OCTET__ROLE__ROLE_RELAY,
                  "register.role: unknown");
     WIRE_REQUIRE_NAME(arena, in->host, "register.host: no name, or longer than 256 bytes");
+    WIRE_REQUIRE(arena, strchr(in->host, '"') == NULL, "register.host: a quotation mark");
     WIRE_REQUIRE(arena, in->place <= WIRE_PLACES_MAX, "register.place: above 16384");
     WIRE_REQUIRE_NAME(arena, in->relay_address,
                       "register.relay_address: no name, or longer than 256 bytes");

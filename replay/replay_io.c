@@ -26,15 +26,31 @@
 #define SENDERS           (OCT_ROLE_BIT(OCT_ROLE_ACTOR) | OCT_ROLE_BIT(OCT_ROLE_RELAY))
 #define BAD_BATCHES_MAX   16 // of one connection, which is closed then; one forged is enough
 
+bool
+replay_complaint_is_due(replay_complaint *complaint)
+{
+    uint64_t now_ns = oct_clock_ns();
+    if (complaint->count++ > 0 && now_ns - complaint->logged_ns < COMPLAIN_NS) {
+        return false;
+    }
+    complaint->logged_ns = now_ns;
+    return true;
+}
+
 void
 replay_complain(replay_complaint *complaint, const char *id, const char *reason)
 {
-    uint64_t now_ns = oct_clock_ns();
-    complaint->count++;
-    if (complaint->count == 1 || now_ns - complaint->logged_ns >= COMPLAIN_NS) {
-        complaint->logged_ns = now_ns;
+    if (replay_complaint_is_due(complaint)) {
         oct_log_warn(id, "count=%" PRIu64 " reason=\"%s\"", complaint->count, reason);
     }
+}
+
+void
+replay_complain_of(const replay_complaint *complaint, const char *id, const oct_holder *holder,
+                   const char *reason)
+{
+    oct_log_warn(id, "count=%" PRIu64 " certificate=\"%s\" reason=\"%s\"", complaint->count,
+                 holder->name, reason);
 }
 
 // For those who ask how this replay is.
@@ -108,6 +124,20 @@ replay_pump(replay_io *io)
 
 // ---- batches in
 
+// The message at hand, of whoever brought it: an actor, or its relay.
+static void
+message_reject(replay_io *io, replay_complaint *complaint, const char *id, const char *reason)
+{
+    oct_holder holder;
+    rejected_note(io, reason);
+    if (replay_complaint_is_due(complaint)) {
+        if (net_pull_holder(io->pull, &holder) != OCT_OK) {
+            holder.name[0] = '\0';
+        }
+        replay_complain_of(complaint, id, &holder, reason);
+    }
+}
+
 static void
 rejected_report(replay_io *io, const wire_batch *batch, const replay_insert *result)
 {
@@ -178,13 +208,13 @@ batch_admit(replay_io *io, wire_claim *claim, net_msg *msg)
 {
     oct_err err = wire_claim_find(claim, net_msg_body(msg), net_msg_length(msg));
     if (err != OCT_OK) {
-        replay_reject(io, &io->bad_batch, "REPLAY-BAD-BATCH",
-                      err == OCT_EINVAL ? "another protocol version" : "not a batch");
+        message_reject(io, &io->bad_batch, "REPLAY-BAD-BATCH",
+                       err == OCT_EINVAL ? "another protocol version" : "not a batch");
         return err;
     }
     if (io->table && !replay_admit_check(io->admit, claim)) {
-        replay_reject(io, &io->bad_token, "REPLAY-BAD-TOKEN",
-                      "the sender's session is not registered with this run");
+        message_reject(io, &io->bad_token, "REPLAY-BAD-TOKEN",
+                       "the sender's session is not registered with this run");
         return OCT_ECLOSED; // forged: the connection ends
     }
     return OCT_OK;
@@ -201,7 +231,8 @@ batch_decode(replay_io *io, wire_batch *batch, const wire_claim *claim, net_msg 
         reason = "its sender is named twice";
     }
     if (err != OCT_OK) {
-        replay_reject(io, &io->bad_batch, "REPLAY-BAD-BATCH", *reason ? reason : oct_strerror(err));
+        message_reject(io, &io->bad_batch, "REPLAY-BAD-BATCH",
+                       *reason ? reason : oct_strerror(err));
     }
     return err;
 }
@@ -244,7 +275,7 @@ gathered_arrived(replay_io *io, net_msg *msg)
         is_its ? "not a message of a relay" : "a message of a relay from somebody else";
     if (!is_its || wire_gathered_open(&gathered, WIRE_BATCH, net_msg_body(msg),
                                       net_msg_length(msg)) != OCT_OK) {
-        replay_reject(io, &io->bad_batch, "REPLAY-BAD-BATCH", reason);
+        message_reject(io, &io->bad_batch, "REPLAY-BAD-BATCH", reason);
         return OCT_EPROTO;
     }
     const uint8_t *frame;

@@ -108,7 +108,12 @@ struct replay_io {
     uint64_t sample_ns; // spent in samples, encoding included
 };
 
+// Counts it. Whether it is to be logged: the first, then at most one in ten seconds.
+bool replay_complaint_is_due(replay_complaint *complaint);
 void replay_complain(replay_complaint *complaint, const char *id, const char *reason);
+// Logs one that is due, with the peer's certificate.
+void replay_complain_of(const replay_complaint *complaint, const char *id, const oct_holder *holder,
+                        const char *reason);
 // The same of a batch, whose reason is told with the status.
 void replay_reject(struct replay_io *io, replay_complaint *complaint, const char *id,
                    const char *reason);

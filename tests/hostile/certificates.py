@@ -13,7 +13,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "tests/support"))
-from attack import forged_batch, header, message, stranger  # noqa: E402
+from attack import LEARNER, REGISTER, STOP, field, forged_batch, header, message, registration, request, stranger  # noqa: E402
 from daemons import HOME, certificates, run_named, wait_for  # noqa: E402
 from hostile import BUILD, CARTPOLE, running, updates  # noqa: E402
 
@@ -170,6 +170,25 @@ def test_the_first_forged_batch_closes_its_connection():
             assert is_closed(peer)
         assert refused() == 1
         goes_on(system)
+
+
+def test_the_log_names_the_certificate_that_misbehaves():
+    """It is what to revoke. A peer's host is quoted: no field of a line can be forged by it."""
+    with running(insecure=False) as system:
+        peer = visitor(system)
+        with contextlib.closing(peer.connect("batches", system.ports["batches"])) as sender:
+            sender.sendall(message(forged_batch()))
+            assert is_closed(sender)
+        with contextlib.closing(peer.connect("learner", system.ports["learner"])) as caller:
+            peer.exchange(caller, request(LEARNER, STOP))
+            peer.exchange(caller, request(LEARNER, REGISTER, registration() + field(3, b"x pid=1 certificate=learner")))
+            got = peer.exchange(caller, request(LEARNER, REGISTER, registration() + field(3, b'x" certificate="learner')))
+        assert got[16:] == b"bad request: register.host: a quotation mark", got
+        for name, identity in (("replay", "REPLAY-BAD-TOKEN"), ("replay", "NET-GATE-REFUSED"), ("learner", "LEARNER-BAD-REQUEST")):
+            said = system.said(name, identity)
+            assert [line["certificate"] for line in said] == ['"attacker"'], (identity, said)
+        joined = system.said("learner", "LEARNER-JOINED")[-1]
+        assert (joined["host"], joined["certificate"]) == ('"x pid=1 certificate=learner"', '"attacker"'), joined
 
 
 if __name__ == "__main__":

@@ -140,6 +140,9 @@ test_register_refuses_bad_action_bounds(void **state)
     message = wire_example_register(true);
     message.env.reward_threshold = -INFINITY;
     REFUSED(wire_register, &message, "register.reward_threshold: infinite");
+    message = wire_example_register(true);
+    message.host = "a\" pid=\"1"; // logs have it in quotation marks
+    REFUSED(wire_register, &message, "register.host: a quotation mark");
 }
 
 static void
