@@ -183,24 +183,43 @@ publish_all(learner_io *io)
 
 // ---- serving
 
-static oct_err
-actor_register(learner_io *io, const wire_register *request, learner_actor **out, char *reason,
-               size_t reason_size)
+// The caller's certificate; zeros: it was asked for none, or its connection is gone.
+static oct_holder
+holder_of(void *call)
 {
     oct_holder holder;
+    return net_rpc_caller(call, &holder) == OCT_OK ? holder : (oct_holder){.name = ""};
+}
+
+static oct_err
+actor_register(learner_io *io, const wire_register *request, oct_holder *holder,
+               learner_actor **out, char *reason, size_t reason_size)
+{
+    oct_err err = net_rpc_caller(io->call, holder);
+    if (err == OCT_ECLOSED) { // whose place it would be cannot be said
+        (void)snprintf(reason, reason_size, "its connection is gone");
+        return OCT_EAGAIN;
+    }
     if (io->shards > 1 && request->relay_address[0] != '\0' && !request->knows_shards) {
         return oct_refuse(reason, reason_size,
                           "--relay: this actor's release supports only one replay behind a relay, "
                           "but this run has %" PRIu32 "; upgrade it, or start it without --relay",
                           io->shards);
     }
-    oct_err err = net_rpc_caller(io->call, &holder);
-    if (err == OCT_ECLOSED) { // whose place it would be cannot be said
-        (void)snprintf(reason, reason_size, "its connection is gone");
-        return OCT_EAGAIN;
-    }
-    return learner_run_register(io->run, request, err == OCT_OK ? &holder : NULL, out, reason,
+    return learner_run_register(io->run, request, err == OCT_OK ? holder : NULL, out, reason,
                                 reason_size);
+}
+
+static void
+relay_tell(learner_io *io, const wire_register *request)
+{
+    oct_holder holder = holder_of(io->call);
+    if (learner_run_may_tell(io->run, &holder)) {
+        const char *address = request->relay_address;
+        oct_log_notice("LEARNER-RELAY", "relay=%s host=\"%s\" pid=%" PRIu32 " certificate=\"%s\"",
+                       address[0] != '\0' ? address : "for relays alone", request->host,
+                       request->pid, holder.name);
+    }
 }
 
 // A relay lives. OCT_EAGAIN: there is no place for it now; OCT_EINVAL: this run has none.
@@ -241,10 +260,7 @@ relay_register(learner_io *io, const wire_register *request, char *reason, size_
     } else if (err != OCT_OK) {
         (void)snprintf(reason, reason_size, "a relay needs a label");
     } else if (is_new) {
-        oct_log_notice("LEARNER-RELAY", "relay=%s host=\"%s\" pid=%" PRIu32,
-                       request->relay_address[0] != '\0' ? request->relay_address
-                                                         : "for relays alone",
-                       request->host, request->pid);
+        relay_tell(io, request);
     }
     return err;
 }
@@ -295,6 +311,9 @@ actor_place(learner_io *io, const wire_register *request, learner_actor *actor,
     answer->incarnation = learner_run_incarnation(io->run, actor);
     answer->policy_topic = learner_run_topic(io->run, learner_run_audience(io->run, actor));
     relay_choose(io, request, actor, answer);
+    if (!learner_run_may_tell(io->run, &actor->holder)) {
+        return;
+    }
     oct_log_info("LEARNER-JOINED",
                  "%s=%08x index=%u host=\"%s\" pid=%u topic=%08" PRIx32 " shard=%" PRIu32
                  " certificate=\"%s\" relay=%s",
@@ -310,17 +329,22 @@ actor_answer(learner_io *io, const wire_register *request, wire_registered *answ
              size_t reason_size)
 {
     learner_actor *actor;
-    oct_err err = actor_register(io, request, &actor, reason, reason_size);
+    oct_holder holder = {.name = ""};
+    oct_err err = actor_register(io, request, &holder, &actor, reason, reason_size);
     if (err == OCT_OK) {
         actor_place(io, request, actor, answer);
     } else if (err == OCT_ESTALE) { // this run's configuration is the answer
-        oct_log_info("LEARNER-OTHER-RUN", "host=\"%s\" pid=%u %s", request->host, request->pid,
-                     reason);
+        if (learner_run_may_tell(io->run, &holder)) {
+            oct_log_info("LEARNER-OTHER-RUN", "host=\"%s\" pid=%u certificate=\"%s\" %s",
+                         request->host, request->pid, holder.name, reason);
+        }
         reason[0] = '\0';
     } else if (err != OCT_EAGAIN) {
         answer->accepted = false;
-        oct_log_warn("LEARNER-REFUSED", "host=\"%s\" pid=%u %s", request->host, request->pid,
-                     reason);
+        if (learner_run_may_tell(io->run, &holder)) {
+            oct_log_warn("LEARNER-REFUSED", "host=\"%s\" pid=%u certificate=\"%s\" %s",
+                         request->host, request->pid, holder.name, reason);
+        }
         learner_run_refuse(io->run, request, reason);
     }
     return err;
@@ -510,12 +534,8 @@ request_arrived(void *arg, void *call, oct_role role, const uint8_t *frame, size
     if (io->bad_requests++ > 0 && now_ns - io->bad_request_ns < COMPLAIN_NS) {
         return;
     }
-    oct_holder holder;
-    if (net_rpc_caller(call, &holder) != OCT_OK) {
-        holder.name[0] = '\0';
-    }
     oct_log_warn("LEARNER-BAD-REQUEST", "count=%" PRIu64 " certificate=\"%s\" reason=\"%s\"",
-                 io->bad_requests, holder.name, wire_server_reason(io->server));
+                 io->bad_requests, holder_of(call).name, wire_server_reason(io->server));
     io->bad_request_ns = now_ns;
 }
 

@@ -16,6 +16,8 @@
 #include "learner/learner_run_state.h"
 
 #define CURVE_PERIOD_NS 2000000000u
+#define TOLD_MAX        1024 // lines of the log with one certificate at once, …
+#define TOLD_A_SECOND   0.1  // … and then
 
 static double
 seconds_since(uint64_t from_ns)
@@ -84,6 +86,7 @@ learner_run_create(learner_run **out, const learner_run_options *options, char *
         return OCT_EIO;
     }
     run->publisher = learner_publisher_create(run->config);
+    oct_allowance_init(&run->told, TOLD_MAX, TOLD_A_SECOND);
     run->actors = learner_actors_create(run->config->learner.actors_per_certificate);
     learner_actors_go_on(run->actors, run->folder.resumed.incarnations);
     run->peers = learner_peers_create();
@@ -466,16 +469,33 @@ evaluator_report(learner_run *run, const learner_actor *actor, const wire_report
     return OCT_OK;
 }
 
+bool
+learner_run_may_tell(learner_run *run, const oct_holder *holder)
+{
+    uint64_t left_out;
+    if (!oct_allowance_take(&run->told, holder->id, oct_clock_ns() / 1000000, &left_out)) {
+        return false;
+    }
+    if (left_out > 0) {
+        oct_log_warn("LEARNER-UNLOGGED", "lines=%" PRIu64 " certificate=\"%s\"", left_out,
+                     holder->name);
+    }
+    return true;
+}
+
 // In lock-step an actor that ended is awaited, and goes on where it was.
 static void
 leave(learner_run *run, learner_actor *actor)
 {
-    if (!run->config->run.deterministic) {
+    if (run->config->run.deterministic) {
+        return;
+    }
+    if (learner_run_may_tell(run, &actor->holder)) {
         oct_log_info("LEARNER-LEFT", "%s=%08" PRIx32 " host=\"%s\" pid=%u certificate=\"%s\"",
                      actor->role == WIRE_ROLE_EVALUATOR ? "evaluator" : "actor", actor->id,
                      actor->host, actor->pid, actor->holder.name);
-        learner_actors_leave(run->actors, actor);
     }
+    learner_actors_leave(run->actors, actor);
 }
 
 oct_err

@@ -53,6 +53,9 @@ void learner_run_destroy(learner_run *run); // NULL is a no-op; stops the thread
 learner_phase learner_run_phase(const learner_run *run);
 uint64_t learner_run_id(const learner_run *run);
 learner_actors *learner_run_actors(learner_run *run);
+// Whether the log may have a line more of who comes and goes with that certificate; zeros: it was
+// asked for none. Lines that were left out before are counted in one.
+bool learner_run_may_tell(learner_run *run, const oct_holder *holder);
 // The token of a registered session (wire_token.h).
 void learner_run_token(const learner_run *run, const learner_actor *actor,
                        uint8_t out[WIRE_TOKEN_BYTES]);

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "common/oct_allowance.h"
 #include "learner/learner_budget.h"
 #include "learner/learner_checkpoints.h"
 #include "learner/learner_cut.h"
@@ -148,6 +149,7 @@ struct learner_run {
     uint64_t bad_tokens;     // messages that named a registered session, with another's token
     uint64_t places_refused; // registrations, for what their certificate may hold
     uint64_t bad_reports;    // with numbers that cannot be, or of evaluations by others
+    oct_allowance told;      // lines of the log about who comes and goes, of each certificate
     uint64_t actors_refused; // registrations, also of evaluators: they do not fit the run
     uint64_t refused_ns;     // the last of them …
     char refused_text[WIRE_NAME_MAX];

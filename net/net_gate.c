@@ -383,6 +383,7 @@ net_gate_create(net_gate **out, const char *tls_folder, char *reason, size_t rea
     }
     LIST_INIT(&gate->ends);
     TAILQ_INIT(&gate->turns);
+    gate_peers_init(gate);
     gate->conn_total_max = gate_room_connections();
     gate->role = tls == NULL ? OCT_ROLE_LOCAL : net_tls_role(tls);
     gate->days_left = INT_MAX; // the first look warns

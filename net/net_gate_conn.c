@@ -142,7 +142,7 @@ conn_refuse(gate_conn *conn, gate_count why, const char *reason)
     }
     gate_add(gate, why, 1);
     if (!conn->end->is_dial) {
-        gate_peers_failed(conn->is_known ? &gate->holders : &gate->peers,
+        oct_allowance_use(conn->is_known ? &gate->holders : &gate->peers,
                           conn->is_known ? conn->peer.holder.id : conn->address, uv_now(&gate->uv));
         gate_end_refused(conn, reason);
     }
@@ -425,7 +425,7 @@ handshake_done(gate_conn *conn)
     conn->is_known = true;
     const char *full = conn->end->is_dial ? NULL : gate_room_holder_full(conn);
     if (full != NULL) {
-        gate_peers_failed(&gate->peers, conn->address, uv_now(&gate->uv));
+        oct_allowance_use(&gate->peers, conn->address, uv_now(&gate->uv));
         conn_overflow(conn, full);
     } else if ((conn->end->roles & OCT_ROLE_BIT(conn->peer.role)) == 0) {
         (void)snprintf(reason, sizeof(reason),
@@ -756,7 +756,7 @@ gate_conn_accept(net_gate_end *end)
     }
     gate_add(gate, GATE_ACCEPTED, 1);
     peer_name(conn);
-    bool may = gate_peers_may(&gate->peers, conn->address, uv_now(&gate->uv));
+    bool may = oct_allowance_is_left(&gate->peers, conn->address, uv_now(&gate->uv));
     const char *full =
         may ? gate_room_full(end, conn->address) : "too many failures from that address";
     if (full != NULL) {

@@ -1,15 +1,20 @@
-// Counts failed connections by address or certificate, so that one with too many of them is turned
-// away.
+// Who is held to account for failed connections: addresses and certificates.
 #include <netinet/in.h>
 #include <string.h>
 
-#include "common/oct_base.h"
 #include "net/net_gate_state.h"
 
 // How many failures an address may have at once, and how many of them are forgiven in a second: a
 // mistyped certificate is tried for ever, a flood costs next to nothing.
-#define FAILURES_MAX  256.0
-#define FORGIVEN_A_MS (16.0 / 1000)
+#define FAILURES_MAX      256
+#define FORGIVEN_A_SECOND 16
+
+void
+gate_peers_init(net_gate *gate)
+{
+    oct_allowance_init(&gate->peers, FAILURES_MAX, FORGIVEN_A_SECOND);
+    oct_allowance_init(&gate->holders, FAILURES_MAX, FORGIVEN_A_SECOND);
+}
 
 void
 gate_address(const struct sockaddr *from, uint8_t out[16])
@@ -25,44 +30,4 @@ gate_address(const struct sockaddr *from, uint8_t out[16])
             memcpy(out, in6, 8);
         }
     }
-}
-
-static gate_peer *
-peer_find(gate_peers *peers, const uint8_t address[16], uint64_t now_ms)
-{
-    for (size_t i = 0; i < GATE_PEERS; i++) {
-        gate_peer *peer = &peers->peers[i];
-        if (peer->used && memcmp(peer->address, address, 16) == 0) {
-            double forgiven = (double)(now_ms - peer->seen_ms) * FORGIVEN_A_MS;
-            peer->failures = peer->failures > forgiven ? peer->failures - forgiven : 0;
-            peer->seen_ms = now_ms;
-            return peer;
-        }
-    }
-    return NULL;
-}
-
-bool
-gate_peers_may(gate_peers *peers, const uint8_t address[16], uint64_t now_ms)
-{
-    const gate_peer *peer = peer_find(peers, address, now_ms);
-    return peer == NULL || peer->failures < FAILURES_MAX;
-}
-
-void
-gate_peers_failed(gate_peers *peers, const uint8_t address[16], uint64_t now_ms)
-{
-    gate_peer *peer = peer_find(peers, address, now_ms);
-    if (peer == NULL) {
-        peer = &peers->peers[0];
-        for (size_t i = 0; i < GATE_PEERS && peer->used; i++) {
-            gate_peer *other = &peers->peers[i];
-            if (!other->used || other->seen_ms < peer->seen_ms) {
-                peer = other; // the longest unheard of makes room
-            }
-        }
-        *peer = (gate_peer){.used = true, .seen_ms = now_ms};
-        memcpy(peer->address, address, 16);
-    }
-    peer->failures += 1;
 }

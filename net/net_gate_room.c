@@ -113,7 +113,7 @@ const char *
 gate_room_holder_full(gate_conn *conn)
 {
     net_gate *gate = conn->end->gate;
-    if (!gate_peers_may(&gate->holders, conn->peer.holder.id, uv_now(&gate->uv))) {
+    if (!oct_allowance_is_left(&gate->holders, conn->peer.holder.id, uv_now(&gate->uv))) {
         return "too many failures with that certificate";
     }
     unsigned count = 0;

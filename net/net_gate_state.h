@@ -8,6 +8,7 @@
 
 #include <uv.h>
 
+#include "common/oct_allowance.h"
 #include "net/net_gate.h"
 #include "net/net_gate_folder.h"
 #include "net/net_sp.h"
@@ -49,24 +50,10 @@ typedef enum gate_count {
 
 // ---- addresses and certificates that failed lately (net_gate_peers.c)
 
-#define GATE_PEERS 256
-
-// A leaky bucket of failures for each address, or certificate (its id). Full: connections are
-// closed unheard.
-typedef struct gate_peer {
-    uint8_t address[16]; // IPv4 in the last four
-    double failures;
-    uint64_t seen_ms;
-    bool used;
-} gate_peer;
-
-typedef struct gate_peers {
-    gate_peer peers[GATE_PEERS];
-} gate_peers;
-
+// Their failures. Without allowance: connections are closed unheard.
+void gate_peers_init(net_gate *gate);
+// IPv4 in the last four bytes.
 void gate_address(const struct sockaddr *from, uint8_t out[16]);
-bool gate_peers_may(gate_peers *peers, const uint8_t address[16], uint64_t now_ms);
-void gate_peers_failed(gate_peers *peers, const uint8_t address[16], uint64_t now_ms);
 
 // ---- connections (net_gate_conn.c)
 
@@ -189,8 +176,8 @@ struct net_gate {
     unsigned conn_total, conn_total_max, conn_peak;
     uint64_t partial; // sum of the connections'
     uint64_t conns_made;
-    gate_peers peers;   // addresses
-    gate_peers holders; // certificates
+    oct_allowance peers;   // addresses
+    oct_allowance holders; // certificates
     atomic_uint_fast64_t counts[GATE_COUNTS];
     atomic_int_least64_t tls_ends_s; // 0: no TLS
     uint8_t read_bytes[GATE_READ_BYTES];

@@ -19,6 +19,8 @@
 #define SECOND_NS         1000000000ull
 #define TICK_MS           20
 #define COMPLAIN_NS       (10 * SECOND_NS)
+#define REPORTED_MAX      1024 // lines about rejected batches at once, …
+#define REPORTED_A_SECOND 0.1  // … and then
 #define STALL_NS          (5 * SECOND_NS)
 #define REQUEST_BYTES_MAX (16u << 20)
 #define ACK_QUEUE         8192       // NNG takes no more
@@ -146,11 +148,16 @@ rejected_report(replay_io *io, const wire_batch *batch, const replay_insert *res
         io->bad_header_count++;
         replay_complain(&io->bad_batch, "REPLAY-BAD-BATCH", result->reason);
     } else if (io->reported_session[result->session] != batch->session) {
+        static const uint8_t anybody[OCT_ALLOWANCE_ID_BYTES];
+        uint64_t left_out;
         io->reported_session[result->session] = batch->session;
-        oct_log_warn("REPLAY-REJECTED",
-                     "actor=%" PRIu32 " session=%016" PRIx64 " sequence=%" PRIu64
-                     " reason=\"%s\" (further ones of this actor are only counted)",
-                     batch->actor_id, batch->session, batch->sequence, result->reason);
+        if (oct_allowance_take(&io->reported, anybody, oct_clock_ns() / 1000000, &left_out)) {
+            oct_log_warn(
+                "REPLAY-REJECTED",
+                "actor=%" PRIu32 " session=%016" PRIx64 " sequence=%" PRIu64 " unlogged=%" PRIu64
+                " reason=\"%s\" (further ones of this actor are only counted)",
+                batch->actor_id, batch->session, batch->sequence, left_out, result->reason);
+        }
     }
 }
 
@@ -445,6 +452,7 @@ replay_io_open(replay_io **out, net_loop *loop, const char *url, const replay_di
     if (getrandom(&io->incarnation, sizeof(io->incarnation), 0) != sizeof(io->incarnation)) {
         io->incarnation = oct_clock_wall_us(); // differs from the last life's, which is the point
     }
+    oct_allowance_init(&io->reported, REPORTED_MAX, REPORTED_A_SECOND);
     io->admit = replay_admit_create();
     io->turns = replay_turns_create(message_release);
     io->arena = wire_arena_create(WIRE_BATCH_BYTES_MAX + (1u << 20));

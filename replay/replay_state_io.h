@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/oct_allowance.h"
 #include "net/net_loop.h"
 #include "net/net_post.h"
 #include "net/net_pull.h"
@@ -93,6 +94,7 @@ struct replay_io {
     uint64_t inserted_session[REPLAY_SESSIONS_MAX]; // whose rows this process took
     double band_logged;                             // width of the widened band in the log
     const replay_request *serving;                  // the request at work
+    oct_allowance reported;                         // lines about them
     replay_complaint bad_batch;
     uint64_t bad_header_count;        // of bad_batch: those that the table counted, too
     char rejected[WIRE_NAME_MAX + 1]; // why a batch was rejected last; "": none was

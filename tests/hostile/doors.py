@@ -410,6 +410,26 @@ def test_a_certificate_holds_so_many_places():
         assert not system.said("actor", "ACTOR-WAIT-LEARNER") and not system.said("evaluator", "ACTOR-WAIT-LEARNER")
 
 
+def test_a_certificate_fills_no_log():
+    """Registrations in a loop: so many lines at once, then one now and then, which counts the others."""
+    lines = 1024
+    with running(insecure=False) as system:
+        def told(certificate):
+            return [line for line in system.said("learner", "LEARNER-JOINED") if line["certificate"] == f'"{certificate}"']
+        crowd, label = Crowd(system, "attacker"), os.urandom(8)
+        for _ in range(2):
+            assert not crowd.register([label] * lines)
+        assert lines <= len(told("attacker")) < lines + 100
+        before = len(told("actor"))
+        assert system.another() is not None and len(told("actor")) == before + 1
+        def left_out():
+            assert not crowd.register([label])
+            said = system.said("learner", "LEARNER-UNLOGGED")
+            assert {line["certificate"] for line in said} <= {'"attacker"'}, said
+            return sum(int(line["lines"]) for line in said) >= lines - 100
+        wait_for("lines to count them", left_out)
+
+
 def test_actors_wait_for_a_place_of_their_certificate():
     """Who finds none tries again, and gets the place of one that has ended."""
     with running(insecure=False, settings=["learner.actors_per_certificate=1"]) as system:
