@@ -27,6 +27,8 @@
 
 typedef struct http_connection {
     bool is_open;
+    bool has_asked; // its request is complete
+    bool is_cut;
     int fd;
     uint64_t since_ns;
 } http_connection;
@@ -47,6 +49,32 @@ struct net_http {
 };
 
 // ---- requests
+
+// The library closes it, in its own time.
+static void
+connection_cut(http_connection *slot)
+{
+    slot->is_cut = true;
+    (void)shutdown(slot->fd, SHUT_RDWR);
+}
+
+// The last place is taken: the oldest makes room, first those whose request is not complete.
+static void
+connection_make_room(net_http *http)
+{
+    http_connection *oldest = NULL;
+    for (unsigned i = 0; i < NET_HTTP_CONNECTIONS_MAX; i++) {
+        http_connection *slot = &http->connection[i];
+        if (slot->is_cut) {
+            return; // there will be room
+        }
+        bool is_older = oldest == NULL ||
+                        (slot->has_asked != oldest->has_asked ? !slot->has_asked
+                                                              : slot->since_ns < oldest->since_ns);
+        oldest = is_older ? slot : oldest;
+    }
+    connection_cut(oldest);
+}
 
 static enum MHD_Result
 answer_send(struct MHD_Connection *connection, const net_http_answer *answer, const char *allow)
@@ -86,6 +114,9 @@ request_arrived(void *arg, struct MHD_Connection *connection, const char *path, 
     (void)body; // never read: the answer comes first, and then the connection is closed
     (void)body_length;
     (void)context;
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    ((http_connection *)info->socket_context)->has_asked = true;
     net_http_answer answer = {.status = MHD_HTTP_NOT_FOUND};
     if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0) {
         answer.status = MHD_HTTP_METHOD_NOT_ALLOWED;
@@ -125,6 +156,9 @@ connection_changed(void *arg, struct MHD_Connection *connection, void **context,
     *context = slot;
     http->count++;
     http->accepted++;
+    if (http->count == NET_HTTP_CONNECTIONS_MAX) {
+        connection_make_room(http);
+    }
 }
 
 // ---- the loop
@@ -135,9 +169,9 @@ connections_sweep(net_http *http)
 {
     uint64_t now_ns = oct_clock_ns();
     for (unsigned i = 0; i < NET_HTTP_CONNECTIONS_MAX; i++) {
-        const http_connection *slot = &http->connection[i];
+        http_connection *slot = &http->connection[i];
         if (slot->is_open && now_ns - slot->since_ns > NET_HTTP_DEADLINE_MS * 1000000ull) {
-            (void)shutdown(slot->fd, SHUT_RDWR); // the library closes it, in its own time
+            connection_cut(slot);
         }
     }
 }

@@ -18,10 +18,11 @@
 // socket in a folder that nobody else may enter.
 //
 // Threads: the loop thread. Owns: its socket and connections.
-// Bounds: NET_HTTP_CONNECTIONS_MAX connections at once, further ones wait in the kernel's queue
-// (NET_HTTP_BACKLOG); NET_HTTP_MEMORY_BYTES of each for request line and headers, else 431 or 413;
-// NET_HTTP_DEADLINE_MS from accept to the last byte of the answer, then it is cut, however often
-// the peer sends something. Bodies of requests are not read.
+// Bounds: NET_HTTP_CONNECTIONS_MAX connections at once, of which the oldest is closed when the last
+// place is taken, first those whose request is not complete; further ones wait in the kernel's
+// queue (NET_HTTP_BACKLOG); NET_HTTP_MEMORY_BYTES of each for request line and headers, else 431 or
+// 413; NET_HTTP_DEADLINE_MS from accept to the last byte of the answer, then it is cut, however
+// often the peer sends something. Bodies of requests are not read.
 typedef struct net_http net_http;
 
 #define NET_HTTP_CONNECTIONS_MAX 16
