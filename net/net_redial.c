@@ -1,9 +1,12 @@
 // Keeps a dialing socket connected: replaces dialers whose handshake failed, and allows one pipe at
 // a time.
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/oct_base.h"
@@ -177,6 +180,23 @@ net_redial_start(net_redial *redial, net_loop *loop, nng_socket socket, const ch
     return err;
 }
 
+// Of a socket to which there is no connection: whose it is, where this user may not use it.
+static void
+local_trouble(const char *path, char *out, size_t out_size)
+{
+    struct stat file;
+    if (stat(path, &file) != 0) {
+        bool is_denied = errno == EACCES;
+        (void)snprintf(out, out_size, "%s",
+                       is_denied ? "this user may not enter its folder" : "nothing listens there");
+    } else if (file.st_uid != geteuid() && faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0) {
+        (void)snprintf(out, out_size, "it belongs to user %" PRIu64 ", and this is user %" PRIu64,
+                       (uint64_t)file.st_uid, (uint64_t)geteuid());
+    } else {
+        (void)snprintf(out, out_size, "nothing listens there");
+    }
+}
+
 bool
 net_redial_trouble(net_redial *redial, char *out, size_t out_size)
 {
@@ -186,9 +206,14 @@ net_redial_trouble(net_redial *redial, char *out, size_t out_size)
         (void)snprintf(out, out_size, "a process of user %" PRIu64 " listens there", stranger - 1);
         return true;
     }
-    (void)snprintf(out, out_size, "%s", connected ? "" : "nothing listens there");
-    if (redial->end != NULL && !connected) {
+    if (connected) {
+        out[0] = '\0';
+    } else if (redial->end != NULL) {
         net_gate_end_trouble(redial->end, out, out_size);
+    } else if (redial->is_ipc && redial->timer != NULL) {
+        local_trouble(net_url_ipc_path(redial->url), out, out_size);
+    } else {
+        (void)snprintf(out, out_size, "nothing listens there");
     }
     return !connected;
 }

@@ -504,6 +504,36 @@ test_trouble_is_told(void **state)
     trouble_is_told(net_test_url("tcp"), "connection refused"); // by the gate
 }
 
+// A socket of another user is there, and may not be used: that is another answer than "nothing".
+static void
+test_trouble_tells_whose_socket_it_is(void **state)
+{
+    (void)state;
+    if (geteuid() != 0) {
+        print_message("only root can become another user\n");
+        skip();
+    }
+    static const char *const words[] = {"it belongs to user 0, and this is user 65534",
+                                        "this user may not enter its folder"};
+    rig r = {.loop = net_loop_create()};
+    const char *url = net_test_url("ipc");
+    char why[256] = "";
+    rig_open_server(&r, url, 4);
+    for (size_t i = 0; i < OCT_COUNTOF(words); i++) {
+        assert_int_equal(chmod(net_test_folder(), i == 0 ? 0755 : 0700), 0);
+        assert_int_equal(seteuid(STRANGER), 0);
+        rig_open_client(&r, url, 4, 60000);
+        rig_turn(&r);
+        bool is_cut = net_rpc_client_trouble(r.client, why, sizeof(why));
+        net_rpc_client_close(r.client);
+        r.client = NULL;
+        assert_int_equal(seteuid(0), 0);
+        assert_true(is_cut);
+        assert_string_equal(why, words[i]);
+    }
+    rig_close(&r);
+}
+
 // ---- who listens at a path
 
 // In the child: as another user, takes every connection at the path, and speaks as NNG does.
@@ -626,6 +656,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_trouble_is_told),
+        cmocka_unit_test(test_trouble_tells_whose_socket_it_is),
         cmocka_unit_test(test_another_users_listener_is_not_talked_to),
         cmocka_unit_test(test_another_user_is_not_listened_to),
         cmocka_unit_test(test_rpc_refuses_bad_arguments),
