@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/oct_text.h"
 #include "net/net_http.h"
 
 #define TCP "tcp://"
@@ -88,5 +89,13 @@ net_http_check(const char *url, bool insecure, bool has_tls, char *reason, size_
     bool is_ipv6 = strchr(address.host, ':') != NULL;
     (void)snprintf(tcp, sizeof(tcp), is_ipv6 ? TCP "[%s]:%s" : TCP "%s:%s", address.host,
                    address.port);
-    return net_url_check(tcp, insecure || net_url_is_loopback(tcp), reason, reason_size);
+    OCT_TRY(net_url_check(tcp, true, reason, reason_size));
+    if (!insecure && !net_url_is_loopback(tcp)) {
+        return oct_refuse(
+            reason, reason_size,
+            "'%s' is open to other machines, without encryption or authentication: use "
+            "https://, or say --insecure if the network is trusted",
+            address.host);
+    }
+    return OCT_OK;
 }

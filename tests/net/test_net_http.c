@@ -574,6 +574,8 @@ test_http_check_table(void **state)
         }
     }
     char reason[256] = "";
+    T_ERR(net_http_check("http://0.0.0.0:9464", false, true, reason, sizeof(reason)), OCT_EINVAL);
+    assert_non_null(strstr(reason, "use https://, or say --insecure"));
     T_ERR(net_http_check("https://learner:9464", true, false, reason, sizeof(reason)), OCT_EINVAL);
     assert_non_null(strstr(reason, "--tls FOLDER"));
 }
