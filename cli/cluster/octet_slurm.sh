@@ -87,6 +87,7 @@ elif [ -z "$insecure" ]; then
     for role in actor evaluator operator; do
         octet certs issue "$role" "$role" --dir "$work/certs" >/dev/null || exit
     done
+    rm "$work/certs/ca.key" || exit # nothing more is issued
 fi
 plan
 

@@ -601,6 +601,24 @@ def test_slurm_run_that_is_taken():
             shutil.rmtree(run / "job", ignore_errors=True)
 
 
+def test_slurm_keys_of_a_job():
+    """While the steps run, the key of the run's authority is gone; they have those of their roles."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        run, tools = folder / "run", folder / "tools"
+        tools.mkdir()
+        for tool in ("scontrol", "scancel"):
+            program(tools / tool, "#!/bin/sh\n")
+        (tools / "octet").symlink_to(OCTET)
+        program(tools / "srun", f"#!/bin/sh\ncd {run}/job/certs && find . -name '*.key' >>{folder}/keys\n")
+        (folder / "job.sh").write_text(octet("slurm", "cartpole", "--run-dir", run, status=0).stdout, encoding="utf-8")
+        done = subprocess.run(["bash", folder / "job.sh"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=60,
+                              env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "SLURM_JOB_ID": "2"})
+        assert done.returncode == 0, done
+        keys = set((folder / "keys").read_text(encoding="utf-8").split())
+        assert keys == {f"./{role}/node.key" for role in ("learner", "replay", "actor", "evaluator", "operator")}, keys
+
+
 if __name__ == "__main__":
     OCTET = str(pathlib.Path(sys.argv[1]).resolve())
     test_host()
@@ -620,3 +638,4 @@ if __name__ == "__main__":
     test_slurm()
     test_slurm_learners()
     test_slurm_run_that_is_taken()
+    test_slurm_keys_of_a_job()
