@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """D4PG's update on a graphics card (examples/python/d4pg_pytorch.py --device cuda) beside Octet's own on the CPU.
 
-usage: bench_learner_gpu.py BENCH_LEARNER [--device cuda] [--rounds 5] [--threads 1 4 8]
+usage: bench_learner_gpu.py BENCH_LEARNER [--device cuda] [--rounds 5] [--threads 4 8]
 
 Run by hand, with a Python that has torch and numpy; without a card it says so and ends with 0 (--device cpu times PyTorch on the
 CPU alone). First the card's weights after a few updates are compared with those of the CPU. An update includes the copies of the
@@ -46,7 +46,7 @@ def example():
 def a_learner(hidden):
     """What the example reads of an octet.Learner."""
     widths = [OBS, *hidden, ACTIONS]
-    layers = [types.SimpleNamespace(inputs=i, outputs=o, layer_norm=k == 0, activation="elu")
+    layers = [types.SimpleNamespace(inputs=i, outputs=o, layer_norm=k == 0, activation="elu" if k else "tanh")
               for k, (i, o) in enumerate(zip(widths, widths[1:]))]
     return types.SimpleNamespace(layers=layers, action_count=ACTIONS, atoms=51, value_range=(0.0, 100.0),
                                  action_low=np.full(ACTIONS, -1, np.float32), action_high=np.full(ACTIONS, 1, np.float32))
@@ -109,7 +109,7 @@ def main():
     parser.add_argument("bench")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--threads", type=int, nargs="+", default=[1, 4, 8])
+    parser.add_argument("--threads", type=int, nargs="+", default=[4, 8], help="of Octet's learner, beside 1 (default: 4 8)")
     parser.add_argument("--cases", nargs="+", default=list(CASES), choices=CASES)
     arguments = parser.parse_args()
     is_card = arguments.device != "cpu"
@@ -119,7 +119,7 @@ def main():
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)
     d4pg = example()
-    threads = [count for count in arguments.threads if count <= len(os.sched_getaffinity(0))]
+    threads = [count for count in sorted({1, *arguments.threads}) if count <= len(os.sched_getaffinity(0))]
     result = {"torch": torch.__version__, "card": torch.cuda.get_device_name() if is_card else "", "ms": {}}
     print(f"torch {result['torch']} {result['card']}")
     for name in arguments.cases:

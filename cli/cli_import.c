@@ -1,5 +1,6 @@
 // octet import: a policy from an ONNX model, calibrated, compared with it, quantised and written.
 
+#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -44,6 +45,7 @@ typedef struct import_run {
     char observed_text[OBSERVED_TEXT];
     char fp32_path[CLI_PATH_MAX];
     char env_path[CLI_PATH_MAX + 16]; // "": not written
+    char env_note[REASON_BYTES + 64]; // "": octet eval plays the same environment
     cli_import_report report;
 } import_run;
 
@@ -403,6 +405,30 @@ env_is_told(const cli_folder_env *chosen, const oct_config *config)
            strcmp(other.env.mjcf_dir, config->env.mjcf_dir) == 0;
 }
 
+// Whether other policies lie in the folder of --out.
+static bool
+has_others(const import_run *run)
+{
+    char folder[CLI_PATH_MAX];
+    const char *out = run->options.out, *slash = strrchr(out, '/');
+    (void)snprintf(folder, sizeof(folder), "%.*s", slash != NULL ? (int)(slash - out) + 1 : 1,
+                   slash != NULL ? out : ".");
+    const char *fp32 = strrchr(run->fp32_path, '/'),
+               *own[] = {slash != NULL ? slash + 1 : out, fp32 != NULL ? fp32 + 1 : run->fp32_path};
+    bool found = false;
+    DIR *files = opendir(folder);
+    const struct dirent *file;
+    while (files != NULL && !found && (file = readdir(files)) != NULL) {
+        const char *end = strrchr(file->d_name, '.');
+        found = end != NULL && strcmp(end, ".oct") == 0 && strcmp(file->d_name, own[0]) != 0 &&
+                strcmp(file->d_name, own[1]) != 0;
+    }
+    if (files != NULL) {
+        (void)closedir(files);
+    }
+    return found;
+}
+
 static bool
 env_write(import_run *run, const oct_config *config)
 {
@@ -412,31 +438,41 @@ env_write(import_run *run, const oct_config *config)
     return cli_env_file_write(run->env_path, config) == OCT_OK || cannot_write(run->env_path);
 }
 
-// Tells octet eval the environment, where the policy alone does not. A file that is beside it
-// already may be of other policies, too, and stays. False after a message.
+// Tells octet eval the environment, where the policy alone does not. CLI_ENV_FILE is of all
+// policies beside it: one that is there already stays, and none is written beside others. False
+// after a message.
 static bool
 env_tell(import_run *run)
 {
     char reason[REASON_BYTES] = "";
     const cli_import_options *options = &run->options;
-    const char *needs = "octet import: note: octet eval needs --env and --options here:";
     cli_folder_env chosen;
     oct_config config;
     if (options->env_id == NULL) {
         return true;
     }
     if (!cli_env_file_keys(&config, options->env_id, options->env_options)) {
-        fprintf(stderr, "%s they are longer than the %d bytes of a key of " CLI_ENV_FILE "\n",
-                needs, OCT_CONFIG_TEXT_MAX - 1);
+        (void)snprintf(reason, sizeof(reason),
+                       "they are longer than the %d bytes of a key of " CLI_ENV_FILE,
+                       OCT_CONFIG_TEXT_MAX - 1);
     } else if (cli_folder_env_choose(&chosen, options->out, run->fp32->spec.env_id, NULL, "",
-                                     reason, sizeof(reason)) != OCT_OK) {
-        fprintf(stderr, "%s %s\n", needs, reason);
-    } else if (!env_is_told(&chosen, &config)) {
-        if (!chosen.is_known) {
+                                     reason, sizeof(reason)) == OCT_OK &&
+               !env_is_told(&chosen, &config)) {
+        if (chosen.is_known) {
+            (void)snprintf(reason, sizeof(reason), "%s, options %s, is in the %s", chosen.id,
+                           chosen.options[0] != '\0' ? chosen.options : "none",
+                           chosen.options_from);
+        } else if (has_others(run)) {
+            (void)snprintf(reason, sizeof(reason),
+                           "other policies are in this folder, and " CLI_ENV_FILE
+                           " would be theirs, too");
+        } else {
             return env_write(run, &config);
         }
-        fprintf(stderr, "%s %s, options %s, is in the %s\n", needs, chosen.id,
-                chosen.options[0] != '\0' ? chosen.options : "none", chosen.options_from);
+    }
+    if (reason[0] != '\0') {
+        (void)snprintf(run->env_note, sizeof(run->env_note),
+                       "octet eval needs --env and --options here: %s", reason);
     }
     return true;
 }
@@ -451,6 +487,7 @@ report(import_run *run)
     run->report.image = run->image;
     run->report.path = run->options.out;
     run->report.env_path = run->env_path[0] != '\0' ? run->env_path : NULL;
+    run->report.env_note = run->env_note[0] != '\0' ? run->env_note : NULL;
     run->report.fp32_path = run->image != NULL ? run->fp32_path : run->options.out;
     if (run->options.json) {
         cli_import_report_json(&run->report);

@@ -89,6 +89,9 @@ cli_import_report_text(const cli_import_report *report)
     for (uint32_t i = 0; i < result->note_count; i++) {
         printf("note        %s\n", cli_text_plain(result->notes[i], SIZE_MAX).text);
     }
+    if (report->env_note != NULL) {
+        printf("note        %s\n", cli_text_plain(report->env_note, SIZE_MAX).text);
+    }
     printf("compared on %s\n", cli_text_plain(report->observed, SIZE_MAX).text);
     const import_parity *parity = &report->parity;
     printf("fp32 against the model\n  %s differ by %.3g at most, %.3g on average; %.2f %% of the "
@@ -170,6 +173,9 @@ cli_import_report_json(const cli_import_report *report)
     OCT_ASSERT(notes != NULL);
     for (uint32_t i = 0; i < report->result->note_count; i++) {
         cli_json_append(notes, cli_json_text(report->result->notes[i]));
+    }
+    if (report->env_note != NULL) {
+        cli_json_append(notes, cli_json_text(report->env_note));
     }
     cli_json_put(fp32, "max_abs", cli_json_number(parity->max_abs));
     cli_json_put(fp32, "mean_abs", cli_json_number(parity->mean_abs));

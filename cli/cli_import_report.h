@@ -20,6 +20,7 @@ typedef struct cli_import_report {
     const char *fp32_path;
     const char *path;
     const char *env_path; // NULL: not written
+    const char *env_note; // what octet eval needs to know of the environment; NULL: nothing
 } cli_import_report;
 
 void cli_import_report_text(const cli_import_report *report);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/cli_options.h"
+#include "cli/run/cli_env_file.h"
 #include "cli/run/cli_folder.h"
 #include "common/oct_base.h"
 #include "common/oct_text.h"
@@ -177,13 +178,16 @@ note_path(const cli_cluster_options *options, const char *key, const char *path,
 static void
 note_paths(const cli_cluster_options *options, const oct_config *config)
 {
-    oct_config defaults;
+    oct_config defaults, split;
     oct_config_default(&defaults);
     if (env_is_plugin(config->env.id)) {
         note_path(options, "env.id", config->env.id, "actors and evaluators");
     }
     if (config->env.mjcf_dir[0] == '/') {
         note_path(options, "env.mjcf_dir", config->env.mjcf_dir, "actors and evaluators");
+    } else if (cli_env_file_keys(&split, config->env.id, config->env.options) &&
+               split.env.mjcf_dir[0] == '/') {
+        note_path(options, "mjcf_dir of env.options", split.env.mjcf_dir, "actors and evaluators");
     }
     if (config->replay.data[0] == '/') {
         note_path(options, "replay.data", config->replay.data, "replay");

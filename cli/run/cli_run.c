@@ -447,7 +447,7 @@ dash_begin(run *r)
 static void
 dash_stay(run *r, cli_run_rest rest)
 {
-    bool is_interrupted = r->end.exit_code > 128;
+    bool is_interrupted = r->stop_s != 0;
     if (r->dash == NULL || !r->request->dash_stays || is_interrupted || rest != CLI_RUN_KEPT) {
         return;
     }

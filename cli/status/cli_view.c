@@ -167,7 +167,8 @@ view_return(cli_view *view)
     cli_view_add_known(line, "goal ", cli_text_value(goal).text, "");
     cli_view_add(line, "training ", cli_text_value(number(state, "learner.train_return")).text, "");
     if (failed > 0) {
-        cli_view_add(line, "", cli_text_count(failed).text, " failed episodes");
+        cli_view_add(line, "", cli_text_count(failed).text,
+                     failed == 1 ? " failed episode" : " failed episodes");
     }
     if (cli_state_evaluators(state) == 0) {
         cli_view_add(line, "no evaluator", "", "");

@@ -19,14 +19,15 @@ METRICS = ["loss", "policy_value", "grad_norm", "policy_grad_norm"]
 
 def network(learner, inputs, outputs, hidden=()):
     """The layers that learner.layers describes, for other inputs and outputs: linear, its norm, its activation. hidden:
-    other widths."""
+    other widths; layers beyond the policy's are as its last."""
     activations = {"tanh": nn.Tanh, "elu": nn.ELU, "relu": nn.ReLU}
-    first = learner.layers[0]
+    *own, _ = learner.layers
     parts = []
-    for k, width in enumerate(hidden or [layer.outputs for layer in learner.layers[:-1]]):
+    for k, width in enumerate(hidden or [layer.outputs for layer in own]):
+        layer = own[min(k, len(own) - 1)]
         parts += [nn.Linear(inputs, width)]
-        parts += [nn.LayerNorm(width)] if k == 0 and first.layer_norm else []
-        parts += [activations[first.activation]()]
+        parts += [nn.LayerNorm(width)] if layer.layer_norm else []
+        parts += [activations[layer.activation]()]
         inputs = width
     return nn.Sequential(*parts, nn.Linear(inputs, outputs))
 
@@ -133,8 +134,8 @@ def options():
     parser.add_argument("settings", nargs="*", metavar="KEY=VALUE", help="as octet train --set, such as run.seed=2")
     parser.add_argument("--attach", metavar="RUN_FOLDER", help="learn for an octet-learner that runs already")
     parser.add_argument("--device", default="cpu", help="where updates are made, such as cuda (default: cpu)")
-    parser.add_argument("--critic", type=int, nargs="+", default=(), metavar="WIDTH",
-                        help="the critic's hidden layers (default: those of the policy)")
+    parser.add_argument("--critic", type=lambda text: [int(width) for width in text.split(",")], default=(),
+                        metavar="WIDTH,…", help="the critic's hidden layers (default: those of the policy)")
     return parser.parse_intermixed_args()
 
 

@@ -8,6 +8,7 @@ import os
 import pathlib
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 import weakref
@@ -402,7 +403,8 @@ class Learner:
     def close(self) -> None:
         """Leaves, and interrupts a run that this object has started and that goes on, as Ctrl-C interrupts `octet train`: it
         writes its checkpoint and policies and evaluates nothing more. policy.oct is the best version that was evaluated so
-        far, policy_last.oct the newest. It is waited for, as long as octet train takes; a Ctrl-C then kills its daemons."""
+        far, policy_last.oct the newest. It is waited for, as long as octet train takes; a Ctrl-C then kills its daemons.
+        OctetError: it could not be saved."""
         if self._handle is not None:
             lib.octet_learner_leave(self._handle.pointer)
         self._over, self._batch = True, None
@@ -424,6 +426,8 @@ class Learner:
             self._child.wait()
             raise
         self._was_interrupted = code == 128 + signal.SIGINT
+        if code != 0 and not self._was_interrupted:
+            raise OctetError(self._words(code) or f"octet train ended with exit code {code}", code)
 
     def __enter__(self) -> Learner:
         return self
@@ -440,7 +444,10 @@ _open: weakref.WeakSet[Learner] = weakref.WeakSet()
 def _close_all() -> None:
     """Runs that a program has started end with it."""
     for learner in list(_open):
-        learner.close()
+        try:
+            learner.close()
+        except OctetError as error:
+            print(f"octet.Learner: {error}", file=sys.stderr)
 
 
 # ---- of weights

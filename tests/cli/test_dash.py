@@ -449,6 +449,16 @@ class Train(Fakes):
         child.communicate(timeout=DEADLINE_S)
         self.assertEqual(child.returncode, 0)
 
+    def test_it_does_not_stay_after_a_stop_that_saved_nothing(self):
+        self.learner = "deaf"
+        self.more = {"FAKE_UPDATES": "50"}
+        child = self.train("--dash-stay")
+        while "updates=50 " not in child.stdout.readline():
+            pass
+        child.send_signal(signal.SIGTERM)
+        child.communicate(timeout=DEADLINE_S)
+        self.assertEqual(child.returncode, 1)
+
 
 @unittest.skipIf(NO_BROWSER, NO_BROWSER)
 class Page(Case):

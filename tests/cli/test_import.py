@@ -117,19 +117,25 @@ class Import(unittest.TestCase):
             self.assertRegex(said, r"options      max_episode_steps=7 \(env.yaml beside the policy\)\n(.*\n)*  length       7.0")
         # What is there stays, and says where it tells another environment.
         before = (self.home / "short/env.yaml").read_bytes()
-        for others, told in [(short, False), ([], True), (["--options", "max_episode_steps=8"], True)]:
-            done = subprocess.run([OCTET, "import", *pole, *others, "--out", "short/other.oct"], capture_output=True, text=True,
-                                  cwd=self.home, check=True)
-            self.assertEqual(done.stderr, "octet import: note: octet eval needs --env and --options here: CartPole-v1, options "
-                                          "max_episode_steps=7, is in the env.yaml beside the policy\n" if told else "")
-            self.assertNotIn("env.yaml", done.stdout)
+        needs = "octet eval needs --env and --options here: "
+        told = needs + "CartPole-v1, options max_episode_steps=7, is in the env.yaml beside the policy"
+        for others, notes in [(short, []), ([], [told]), (["--options", "max_episode_steps=8"], [told])]:
+            self.assertEqual([note for note in self.report(*pole, *others, "--out", "short/other.oct")["notes"] if needs in note], notes)
+            self.assertEqual(told in self.octet("import", *pole, *others, "--out", "short/other.oct"), notes != [])
         self.assertEqual((self.home / "short/env.yaml").read_bytes(), before)
+        # It would be of the other policies, too.
+        self.assertIn(f"note        {needs}other policies are in this folder, and env.yaml would be theirs, too\n",
+                      self.octet("import", *pole, *short, "--out", "plain/short.oct"))
+        self.assertFalse((self.home / "plain/env.yaml").exists())
+        self.assertIn("options      none", self.octet("eval", "plain/pole.oct", "--episodes", 1))
         # Paths do not depend on the working folder.
         (self.home / "walk.onnx").write_bytes(small_model([[1, -1], [0, 1]]))
         shutil.copy(PLUGINS / "bad_none.so", self.home / "walk.so")
-        self.octet("import", "walk.onnx", "--env", "./walk.so", "--out", "plain/walk.oct")
-        self.assertIn(f"id: {self.home.resolve()}/walk.so\n", (self.home / "plain/env.yaml").read_text().replace('"', ""))
-        self.assertIn("env.yaml beside the policy", self.octet("eval", self.home / "plain/walk.oct", "--episodes", 1, cwd="/"))
+        (self.home / "own").mkdir()
+        for _ in range(2):
+            self.octet("import", "walk.onnx", "--env", "./walk.so", "--out", "own/walk.oct")
+        self.assertIn(f"id: {self.home.resolve()}/walk.so\n", (self.home / "own/env.yaml").read_text().replace('"', ""))
+        self.assertIn("env.yaml beside the policy", self.octet("eval", self.home / "own/walk.oct", "--episodes", 1, cwd="/"))
         self.octet("import", *pole, *short, "--out", "nothere/pole.oct", code=1)
 
     def test_a_config_yaml_that_cannot_be_loaded_is_not_an_absent_one(self):

@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+from unittest import mock
 
 import numpy as np
 import octet
@@ -65,6 +66,17 @@ def test_a_run_that_was_left_says_so(tmp_path):
     with started(tmp_path / "run") as learner:
         assert learner.next() is not None and learner.reason == ""
     assert learner.reason == "interrupted" == summary(tmp_path / "run")["reason"]
+
+
+def test_a_run_that_could_not_be_saved_raises(tmp_path):
+    with pytest.raises(octet.OctetError, match="could not be saved: learner was killed by signal 9"), \
+            started(tmp_path / "run") as learner:
+        for k, _ in enumerate(learner):
+            learner.update()
+            # octet train has heard of updates that would be lost.
+            if k % 100 == 0 and re.search(rb"updates=[1-9]", os.pread(learner._log.fileno(), 1 << 20, 0)):
+                break
+        os.kill(int((tmp_path / "run" / "learner.lock").read_text().split("pid=")[1].split()[0]), signal.SIGSTOP)
 
 
 def test_settings_may_be_arrays(tmp_path):
@@ -462,14 +474,29 @@ def test_examples_say_how_they_are_used(tmp_path, name):
     assert f"usage: {name}.py" in said.stdout and not list(tmp_path.iterdir())
 
 
-def test_the_pytorch_example_updates(tmp_path):
-    pytest.importorskip("torch")
-    command = [sys.executable, ROOT / "examples/python/d4pg_pytorch.py", ROOT / "presets/pendulum.yaml", tmp_path / "run",
-               "run.updates=150", "replay.min_size=200", "--critic", "24", "16"]
-    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    assert "Pendulum-v1: budget after 150 updates" in said
+def test_the_pytorch_example_learns_what_actors_compute(tmp_path):
+    """Also where the first layer has another activation than the others, as with a layer norm."""
+    torch = pytest.importorskip("torch")
+    arguments = [str(ROOT / "presets/pendulum.yaml"), str(tmp_path / "run"), "run.updates=150", "replay.min_size=200",
+                 "network.hidden=[24, 16]", "network.activation=elu", "network.first_layer_norm=true",
+                 "learner.publish_period=1", "--critic", "32,16,8"]
+    text = (ROOT / "examples/python/d4pg_pytorch.py").read_text()
+    names = {"__name__": "example", "__doc__": ""}
+    exec(compile(text, "d4pg_pytorch.py", "exec"), names)
+    made = []
+    kind = names["D4PG"]
+    names["D4PG"] = lambda *given: made.append(kind(*given)) or made[0]
+    with mock.patch.object(sys, "argv", ["d4pg_pytorch.py", *arguments]):
+        names["main"](names["options"]())
+    assert summary(tmp_path / "run")["reason"] == "budget"
     last = [row for row in rows(tmp_path / "run") if row["loss"]][-1]
     assert all(np.isfinite(float(last[name])) for name in ("loss", "policy_value", "grad_norm", "policy_grad_norm"))
+    obs = np.random.default_rng(0).uniform(-1, 1, (50, 3)).astype(np.float32)
+    with torch.no_grad():
+        want = torch.tanh(made[0].policy(torch.from_numpy(obs))).numpy()
+    have = octet.Policy(tmp_path / "run" / "policy_last.oct").act(obs) / 2
+    assert np.abs(have - want).max() < 0.05  # int8
+    assert [part.out_features for part in made[0].critic if isinstance(part, torch.nn.Linear)][:3] == [32, 16, 8]
 
 
 def test_the_numpy_example_learns(tmp_path):
