@@ -16,6 +16,13 @@ oct_assert_failed(const char *file, int line, const char *condition)
     abort();
 }
 
+void
+oct_out_of_memory_at(size_t bytes, const char *file, int line)
+{
+    fprintf(stderr, "%s:%d: out of memory: %zu bytes\n", file, line, bytes);
+    abort();
+}
+
 // The whole alignments that hold bytes; 0 when there is no such number.
 static size_t
 whole(size_t alignment, size_t bytes)
@@ -30,8 +37,7 @@ oct_reserve_at(size_t alignment, size_t bytes, const char *file, int line)
     void *memory = NULL;
     size_t rounded = whole(alignment, bytes);
     if (rounded == 0 || posix_memalign(&memory, alignment, rounded) != 0) {
-        fprintf(stderr, "%s:%d: out of memory: %zu bytes\n", file, line, bytes);
-        abort();
+        oct_out_of_memory_at(bytes, file, line);
     }
     return memory;
 }

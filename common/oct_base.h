@@ -20,6 +20,10 @@
 // Prints the place and aborts. Never returns.
 _Noreturn void oct_assert_failed(const char *file, int line, const char *condition);
 
+// Prints the place and how much was asked for, and aborts. Never returns.
+#define oct_out_of_memory(bytes) oct_out_of_memory_at((bytes), __FILE__, __LINE__)
+_Noreturn void oct_out_of_memory_at(size_t bytes, const char *file, int line);
+
 // Memory reserved at start. Zeroed, 64-byte aligned; aborts with size and place when there is none:
 // error paths that never run are not written. Free with free(). Threads: any.
 #define oct_alloc(bytes) oct_alloc_at((bytes), __FILE__, __LINE__)

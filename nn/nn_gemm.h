@@ -17,8 +17,8 @@
 // family that OpenBLAS chose ("SkylakeX", static storage). warning gets one line for a person when
 // the environment or the choice costs speed, "" otherwise.
 //
-// OpenBLAS starts its threads when it is loaded, before main; idle ones spin for about 0.1 s of CPU
-// time before they sleep. Who starts the process saves that by OPENBLAS_NUM_THREADS=threads.
+// Before that OpenBLAS has one thread (nn_blas_start.c), or $OPENBLAS_NUM_THREADS of them, of which
+// idle ones spin for about 0.1 s of CPU time before they sleep.
 const char *nn_blas_init(uint32_t threads, char *warning, size_t warning_size);
 
 // Makes room for a layer's products, forward and backward, so that they allocate nothing: x[M][K],

@@ -120,7 +120,9 @@ wire_arena_create(size_t bytes_max)
     OCT_ASSERT(capacity >= bytes_max);
     void *memory = mmap(NULL, capacity, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    OCT_ASSERT(memory != MAP_FAILED);
+    if (memory == MAP_FAILED) {
+        oct_out_of_memory(capacity);
+    }
     wire_arena_init(arena, memory, capacity);
     arena->dirty = 0;
     POISON(memory, capacity);

@@ -83,8 +83,7 @@ cli_run_daemons_add(cli_supervisor *supervisor, const cli_run_request *q)
     char pid[NAME_MAX_BYTES];
     char threads[NAME_MAX_BYTES];
     (void)snprintf(pid, sizeof(pid), "%ld", (long)getpid());
-    // OpenBLAS starts its threads when it is loaded, and idle ones spin for a while: only a
-    // variable set before the learner starts can prevent that.
+    // For Python processes, whose NumPy brings an OpenBLAS: it would start a thread for each CPU.
     (void)snprintf(threads, sizeof(threads), "%u", (unsigned)q->config->learner.threads);
     (void)setenv("OPENBLAS_NUM_THREADS", threads, 1);
     if (q->config->learner.blas_kernels == OCT_KERNELS_AUTO) {

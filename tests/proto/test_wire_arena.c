@@ -1,7 +1,10 @@
 // The memory of a decoded message is bounded, aligned and zeroed, and large messages are refused.
 #include "proto/wire_arena.h"
 
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "tests/proto/wire_bytes.h"
 #include "tests/proto/wire_examples.h"
@@ -22,6 +25,29 @@ test_alloc_beyond_the_bound_gives_null(void **state)
     assert_non_null(wire_arena_alloc(arena, 1));
     wire_arena_destroy(arena);
     wire_arena_destroy(NULL);
+}
+
+// As under ulimit -v.
+static void
+test_memory_that_is_not_there_is_told_with_its_size(void **state)
+{
+    (void)state;
+    char printed[512] = "";
+    int ends[2], status;
+    assert_int_equal(pipe(ends), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        (void)dup2(ends[1], STDERR_FILENO);
+        (void)signal(SIGABRT, SIG_DFL);
+        (void)wire_arena_create((size_t)1 << 60);
+        _exit(0);
+    }
+    (void)close(ends[1]);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(read(ends[0], printed, sizeof(printed) - 1) > 0);
+    (void)close(ends[0]);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+    assert_non_null(strstr(printed, "out of memory: 1152921504606846976 bytes"));
 }
 
 static void
@@ -200,6 +226,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_alloc_beyond_the_bound_gives_null),
+        cmocka_unit_test(test_memory_that_is_not_there_is_told_with_its_size),
         cmocka_unit_test(test_blocks_are_aligned_and_apart),
         cmocka_unit_test(test_blocks_are_zeroed_also_after_use),
         cmocka_unit_test(test_message_that_does_not_fit_is_refused_and_keeps_nothing),
