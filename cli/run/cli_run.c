@@ -454,8 +454,8 @@ dash_stay(run *r, cli_run_rest rest)
     r->phase = STAYING;
     net_timer_stop(r->draw_timer);
     r->draw_timer = NULL;
-    printf("%s shows the ended run; Ctrl-C stops serving it\n", r->request->dash);
-    (void)fflush(stdout);
+    cli_screen_print(r->screen, "%s shows the ended run; Ctrl-C stops serving it",
+                     r->request->dash);
     net_loop_run(r->loop);
 }
 

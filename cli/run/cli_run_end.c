@@ -2,6 +2,7 @@
 
 #include "cli/run/cli_run_end.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include "learner/learner_checkpoints.h"
 
 #define LOG_PATH_BYTES    64
+#define READER_WAIT_MS    2000 // for who reads the report
 #define SUMMARY_BYTES_MAX (1u << 22)
 
 // A run that could not go on with other settings can be resumed with those that it had.
@@ -136,9 +138,22 @@ outcome_of(const cli_run_end *end, cli_run_rest rest)
     };
 }
 
+// A reader that takes nothing keeps no run from its end: the folder has what it would be told.
+static void
+leave_stuck_reader(int fd)
+{
+    int nowhere = cli_screen_has_room(fd, READER_WAIT_MS) ? -1 : open("/dev/null", O_WRONLY);
+    if (nowhere >= 0) {
+        (void)dup2(nowhere, fd);
+        (void)close(nowhere);
+    }
+}
+
 static cli_run_rest
 report(cli_run_end *end, cli_screen *screen)
 {
+    leave_stuck_reader(STDOUT_FILENO);
+    leave_stuck_reader(STDERR_FILENO);
     cli_run_rest rest = !never_began(end) ? CLI_RUN_KEPT : CLI_RUN_LOGS;
     if (rest == CLI_RUN_LOGS && end->refused && refusal_report(end)) {
         return CLI_RUN_NOTHING;

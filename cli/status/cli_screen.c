@@ -2,6 +2,10 @@
 
 #include "cli/status/cli_screen.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +14,8 @@
 #include <unistd.h>
 
 #define LINE_PERIOD_S 2.0
+#define END_WAIT_MS   2000 // for who reads the last words
+#define WAIT_STEP_MS  20
 #define OUT_BYTES_MAX (CLI_VIEW_LINES_MAX * (CLI_TEXT_LINE_BYTES_MAX + 16) + 64)
 
 struct cli_screen {
@@ -20,8 +26,9 @@ struct cli_screen {
     size_t drawn_cells[CLI_VIEW_LINES_MAX];
     double line_s; // when the last plain line was written; < 0: none yet
     cli_line line; // that line
+    int fd;        // of the terminal, opened by itself; standard output elsewhere
     char out[OUT_BYTES_MAX];
-    size_t used;
+    size_t used, passed; // what fd has taken of it
 };
 
 static bool
@@ -45,6 +52,16 @@ locale_is_ascii(void)
     return false;
 }
 
+// A write that does not wait: a terminal may have room for less than it is given. Of standard
+// output itself others have copies, which would not wait either.
+static int
+output_open(void)
+{
+    int flags = O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+    int fd = isatty(STDOUT_FILENO) ? open("/proc/self/fd/1", flags) : -1;
+    return fd >= 0 ? fd : STDOUT_FILENO;
+}
+
 cli_screen *
 cli_screen_create(bool live)
 {
@@ -55,6 +72,7 @@ cli_screen_create(bool live)
     screen->style.colour = !is_set("NO_COLOR");
     screen->style.ascii = locale_is_ascii();
     screen->line_s = -1;
+    screen->fd = output_open();
     return screen;
 }
 
@@ -74,19 +92,47 @@ put(cli_screen *screen, const char *text)
     }
 }
 
-// One write, so that the terminal never shows half a block.
-static void
+bool
+cli_screen_has_room(int fd, int wait_ms)
+{
+    struct pollfd output = {.fd = fd, .events = POLLOUT};
+    return poll(&output, 1, wait_ms) != 0;
+}
+
+// Passes on what the reader takes at once, and keeps the rest. True: there is none. A pipe with
+// room takes PIPE_BUF bytes without waiting.
+static bool
 put_flush(cli_screen *screen)
 {
-    size_t done = 0;
-    while (done < screen->used) {
-        ssize_t count = write(STDOUT_FILENO, screen->out + done, screen->used - done);
-        if (count <= 0) {
-            break; // the terminal went; the run does not stop for that
+    while (screen->passed < screen->used && cli_screen_has_room(screen->fd, 0)) {
+        size_t count = OCT_MIN(screen->used - screen->passed, (size_t)PIPE_BUF);
+        ssize_t taken = write(screen->fd, screen->out + screen->passed, count);
+        if (taken < 0 && errno == EAGAIN) {
+            return false;
         }
-        done += (size_t)count;
+        // A terminal that went: the run does not stop for that.
+        screen->passed = taken > 0 ? screen->passed + (size_t)taken : screen->used;
+    }
+    if (screen->passed < screen->used) {
+        return false;
     }
     screen->used = 0;
+    screen->passed = 0;
+    return true;
+}
+
+// The same, and waits for the reader.
+static bool
+put_all(cli_screen *screen, int wait_ms)
+{
+    while (!put_flush(screen)) {
+        if (wait_ms <= 0) {
+            return false;
+        }
+        (void)poll(NULL, 0, WAIT_STEP_MS);
+        wait_ms -= WAIT_STEP_MS;
+    }
+    return true;
 }
 
 // To the block's first line, clearing from there on. A narrowed terminal has wrapped the lines
@@ -130,6 +176,9 @@ static void
 draw(cli_screen *screen, const cli_state *state, bool all)
 {
     const cli_block *block = &screen->block;
+    if (!put_flush(screen)) {
+        return;
+    }
     size_t rows = OCT_MAX(measure(screen), (size_t)2) - 1;
     put_home(screen);
     cli_view_block(&screen->block, state, &screen->style);
@@ -140,7 +189,7 @@ draw(cli_screen *screen, const cli_state *state, bool all)
         screen->drawn_cells[i] = block->line[i].cells;
     }
     screen->drawn_count = count;
-    put_flush(screen);
+    (void)put_flush(screen);
 }
 
 static void
@@ -152,10 +201,13 @@ write_line(cli_screen *screen, const cli_state *state)
     if (strcmp(line.bytes, screen->line.bytes) == 0) {
         return; // the end comes within the tenth of a second of the last line
     }
+    if (!put_flush(screen)) {
+        return;
+    }
     screen->line = line;
     put(screen, line.bytes);
     put(screen, "\n");
-    put_flush(screen);
+    (void)put_flush(screen);
 }
 
 void
@@ -179,13 +231,16 @@ cli_screen_print(cli_screen *screen, const char *format, ...)
     va_start(args, format);
     (void)vsnprintf(text, sizeof(text), format, args);
     va_end(args);
+    if (!put_flush(screen)) {
+        return;
+    }
     if (screen->live) {
         (void)measure(screen);
         put_home(screen);
     }
     put(screen, text);
     put(screen, "\n");
-    put_flush(screen);
+    (void)put_flush(screen);
 }
 
 void
@@ -193,22 +248,30 @@ cli_screen_block(cli_screen *screen, const cli_state *state)
 {
     screen->style.colour = screen->style.colour && isatty(STDOUT_FILENO);
     draw(screen, state, true);
+    (void)put_all(screen, INT_MAX);
     screen->drawn_count = 0;
 }
 
 void
 cli_screen_end(cli_screen *screen, const cli_state *state)
 {
+    if (!put_all(screen, END_WAIT_MS)) {
+        return;
+    }
     if (screen->live) {
         draw(screen, state, true);
         screen->drawn_count = 0;
     } else if (state->wall_s > screen->line_s) {
         write_line(screen, state);
     }
+    (void)put_all(screen, END_WAIT_MS);
 }
 
 void
 cli_screen_destroy(cli_screen *screen)
 {
+    if (screen != NULL && screen->fd != STDOUT_FILENO) {
+        (void)close(screen->fd);
+    }
     free(screen);
 }

@@ -17,10 +17,10 @@ begin(void **unused)
     (void)unused;
     cli_state_clear(&run);
     run.wall_s = 1;
-    screen = cli_screen_create(true);
     assert_false(fflush(stdout) != 0 || pipe(out) != 0);
     out_before = dup(STDOUT_FILENO);
     assert_int_equal(dup2(out[1], STDOUT_FILENO), STDOUT_FILENO);
+    screen = cli_screen_create(true);
     return 0;
 }
 
@@ -81,6 +81,33 @@ test_lines_are_seconds_apart(void **unused)
     assert_int_equal(lines(), 2);
 }
 
+// One that is read again gets whole lines: what was shown before it stopped, then what is new.
+static void
+test_reader_that_takes_nothing_is_not_waited_for(void **unused)
+{
+    (void)unused;
+    static char text[1 << 20], *line = text;
+    for (int i = 0; i < 10000; i++) {
+        cli_screen_print(screen, "line %d of many", i);
+    }
+    cli_screen_end(screen, &run);
+    assert_false(cli_screen_has_room(out[1], 0));
+    ssize_t used = read(out[0], text, sizeof(text) / 2);
+    assert_true(used > 0 && cli_screen_has_room(out[1], 0));
+    cli_screen_print(screen, "that is read");
+    ssize_t more = read(out[0], text + used, sizeof(text) / 2 - 1);
+    assert_true(more > 0);
+    text[used + more] = '\0';
+    for (int i = 0; strncmp(line, "that", 4) != 0; i++) {
+        char wanted[64];
+        int length = snprintf(wanted, sizeof(wanted), "line %d of many\n", i);
+        assert_memory_equal(line, wanted, (size_t)length);
+        line += length;
+    }
+    assert_string_equal(line, "that is read\n");
+    assert_int_equal(lines(), 0);
+}
+
 int
 main(void)
 {
@@ -88,6 +115,8 @@ main(void)
         cmocka_unit_test_setup_teardown(test_end_does_not_repeat_the_last_line, begin, end),
         cmocka_unit_test_setup_teardown(test_end_writes_what_has_changed_since, begin, end),
         cmocka_unit_test_setup_teardown(test_lines_are_seconds_apart, begin, end),
+        cmocka_unit_test_setup_teardown(test_reader_that_takes_nothing_is_not_waited_for, begin,
+                                        end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1226,6 +1226,51 @@ class Supervisor(Case):
         self.assertEqual(run.wait(timeout=DEADLINE_S), 130)
         self.assert_gone()
 
+    def start_unread(self, out, **more):
+        return subprocess.Popen([OCTET, "train", "x.yaml", "--run-dir", "run"], cwd=self.home, env=self.environment(**more),
+                                stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+
+    def unread(self):
+        """What takes nothing any more, with its reader: a pipe, a terminal."""
+        ends = {"pipe": os.pipe(), "terminal": pty.openpty()}
+        for name, (reader, writer) in ends.items():
+            os.set_blocking(writer, False)
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    os.write(writer, b"x" * 512)
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    os.write(writer, b"x")
+            os.set_blocking(writer, True)
+            yield name, writer
+            os.close(reader)
+            os.close(writer)
+
+    def test_reader_that_takes_nothing_holds_nothing_up(self):
+        for name, out in self.unread():
+            with self.subTest(name):
+                run = self.start_unread(out, TERM="xterm")
+                self.wait_up()
+                victim = next(pid for pid in self.alive(but=run.pid)
+                              if b"octet-actor" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes())
+                os.kill(victim, signal.SIGKILL)
+                wait_for(lambda: len((self.log("run", "actor-0") + self.log("run", "evaluator")).splitlines()) == 3,
+                         "the actor is up again")
+                run.send_signal(signal.SIGTERM)
+                self.assertEqual(run.wait(timeout=DEADLINE_S), 143)
+                self.assertEqual(self.summary()["supervisor"]["exit_code"], 143)
+                self.assert_gone()
+                shutil.rmtree(self.home / "run")
+
+    def test_run_ends_whose_reader_takes_nothing(self):
+        for name, out in self.unread():
+            with self.subTest(name):
+                run = self.start_unread(out, TERM="xterm", FAKE_LEARNER="finish")
+                self.assertEqual(run.wait(timeout=DEADLINE_S), 0)
+                self.assertEqual(self.summary()["supervisor"]["exit_reason"], "finished")
+                self.assert_gone()
+                shutil.rmtree(self.home / "run")
+
     def test_two_runs_at_once_do_not_meet(self):
         runs = [self.start("train", "x.yaml", "--run-dir", name) for name in ["one", "two"]]
         for name in ["one", "two"]:
