@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "actor/actor_io.h"
+#include "common/oct_start.h"
 #include "net/net_metrics.h"
 #include "net/net_url.h"
 #include "proto/wire.h"
@@ -184,6 +185,7 @@ int
 main(int argc, char **argv)
 {
     struct arguments arguments = {.io = {.learner = "ipc://learner.ipc"}};
+    oct_start();
     net_daemon_default(&arguments.daemon);
     const struct argp_child children[] = {{&net_daemon_argp, 0, NULL, 0}, {0}};
     const struct argp argp = {

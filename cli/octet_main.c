@@ -12,6 +12,7 @@
 #include "cli/cli_inspect.h"
 #include "cli/cli_options.h"
 #include "common/oct_log.h"
+#include "common/oct_start.h"
 #include "proto/wire_speaks.h"
 
 static const cli_command commands[] = {
@@ -70,6 +71,7 @@ output_end(const char *name, int result)
 int
 main(int argc, char **argv)
 {
+    oct_start();
     oct_log_init("octet", OCT_LOG_WARN);
     const char *first = argc < 2 ? "" : argv[1];
     if (strcmp(first, "help") == 0 && argc > 2) {

@@ -11,6 +11,7 @@
 #include "common/oct_blas.h"
 #include "common/oct_config_effects.h"
 #include "common/oct_file.h"
+#include "common/oct_start.h"
 #include "common/oct_text.h"
 #include "group/group_fork.h"
 #include "group/group_launch.h"
@@ -519,6 +520,7 @@ main(int argc, char **argv)
 {
     static oct_config config;
     struct arguments arguments;
+    oct_start();
     arguments_read(&arguments, argc, argv);
     if (!config_read(&arguments, &config)) {
         return EXIT_REFUSED;

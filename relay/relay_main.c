@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/oct_start.h"
 #include "net/net_metrics.h"
 #include "net/net_url.h"
 #include "proto/wire.h"
@@ -186,6 +187,7 @@ main(int argc, char **argv)
 {
     struct arguments arguments;
     char announce[NET_URL_MAX];
+    oct_start();
     arguments_read(&arguments, argc, argv);
     arguments.io.announce = announced(&arguments, announce);
     if (!net_daemon_begin(&arguments.daemon, "relay")) {

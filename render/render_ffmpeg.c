@@ -74,6 +74,7 @@ child_spawn(render_ffmpeg *ffmpeg, char *const *words, int input)
     sigset_t usual;
     (void)sigemptyset(&usual);
     (void)sigaddset(&usual, SIGPIPE);
+    (void)sigaddset(&usual, SIGXFSZ);
     if (posix_spawn_file_actions_init(&files) != 0 || posix_spawnattr_init(&how) != 0) {
         errno = ENOMEM;
         return OCT_EIO;

@@ -9,6 +9,7 @@
 
 #include "common/oct_log.h"
 #include "common/oct_memory.h"
+#include "common/oct_start.h"
 #include "net/net_metrics.h"
 #include "net/net_url.h"
 #include "replay/replay_io.h"
@@ -167,6 +168,7 @@ stop_asked(void *arg, int signal_number)
 int
 main(int argc, char **argv)
 {
+    oct_start();
     // Options.
     struct options options = options_read(argc, argv);
     // Log.

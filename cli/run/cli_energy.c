@@ -169,6 +169,7 @@ command_begin(cli_energy *energy, const char *command)
     (void)sigemptyset(&none);
     (void)sigemptyset(&usual);
     (void)sigaddset(&usual, SIGPIPE);
+    (void)sigaddset(&usual, SIGXFSZ);
     OCT_ASSERT(posix_spawn_file_actions_init(&files) == 0 &&
                posix_spawnattr_init(&attributes) == 0);
     OCT_ASSERT(posix_spawn_file_actions_adddup2(&files, ends[1], STDOUT_FILENO) == 0);
@@ -178,7 +179,8 @@ command_begin(cli_energy *energy, const char *command)
     // be ended.
     OCT_ASSERT(posix_spawnattr_setpgroup(&attributes, 0) == 0);
     OCT_ASSERT(posix_spawnattr_setsigmask(&attributes, &none) == 0);
-    // This process ignores SIGPIPE; the command shall end by it when nobody reads what it prints.
+    // This process ignores both; the command shall end when nobody reads what it prints, or by a
+    // limit.
     OCT_ASSERT(posix_spawnattr_setsigdefault(&attributes, &usual) == 0);
     OCT_ASSERT(posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP |
                                                          POSIX_SPAWN_SETSIGMASK |

@@ -12,6 +12,7 @@ import os
 import pathlib
 import pty
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -670,6 +671,25 @@ class RunFolder(Case):
         self.assertEqual(done.returncode, 1)
         self.assertEqual(done.stderr, "octet config: error: cannot write to standard output: "
                                       "No space left on device\n")
+
+    def test_files_beyond_a_limit_on_their_size(self):
+        self.octet("train", "x.yaml", "--run-dir", "run", FAKE_LEARNER="finish")
+        for arguments in [["report", "run", "--html", "page"], ["run", "pack", "run", "--out", "page"]]:
+            done = subprocess.run([OCTET, *arguments], cwd=self.home, env=self.environment(), capture_output=True, text=True,
+                                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64)), timeout=DEADLINE_S,
+                                  check=False)
+            self.assertEqual(done.returncode, 1, done)
+            self.assertIn("cannot be written: File too large" if arguments[0] == "run" else "cannot write 'page': File too large",
+                          done.stderr)
+            self.assertEqual(list(self.home.glob("page*")), [])
+
+    def test_closed_standard_descriptors(self):
+        for i, closed in enumerate(["<&-", "<&- >&-", ">&- 2>&-", "<&- >&- 2>&-"]):
+            done = subprocess.run(["sh", "-c", f'exec "$@" {closed}', "sh", OCTET, "train", "x.yaml", "--run-dir", f"run{i}"],
+                                  cwd=self.home, env=self.environment(FAKE_LEARNER="finish"), capture_output=True, text=True,
+                                  timeout=DEADLINE_S, check=False)
+            self.assertEqual((done.returncode, done.stderr), (0, ""), closed)
+            self.assertEqual(self.summary(f"run{i}")["return"]["mean"], 498.2)
 
     def test_resume_of_nothing(self):
         _, err = self.octet("train", "x.yaml", "--run-dir", "run", "--resume", code=1)

@@ -202,6 +202,22 @@ def test_a_limit_on_open_files_is_told():
             assert told == {8: False, 16: False, 32: False, 64: False, 128: True}, (name, told)
 
 
+def test_programs_start_without_standard_descriptors():
+    """What they open is not taken for their output."""
+    with tempfile.TemporaryDirectory(prefix="octet-hostile-") as folder:
+        for name in ("replay", "relay", "learner", "actor"):
+            program, *arguments = PROGRAMS[name]
+            process = subprocess.Popen(["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", BUILD / program, *arguments], cwd=folder)
+            try:
+                wait_for(f"{program} to be up", lambda process=process: process.poll() is not None or
+                         has_signal(process.pid, "SigCgt", signal.SIGTERM))
+                process.terminate()
+                code = process.wait(60)
+            finally:
+                process.kill()
+            assert code == 0, (name, code)
+
+
 def test_a_limit_on_addresses_ends_in_words():
     """As ulimit -v and -d: what OpenBLAS wants for the threads that it would start keeps no program from its end."""
     if len(os.sched_getaffinity(0)) < 2:
