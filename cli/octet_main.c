@@ -52,20 +52,26 @@ static const cli_family octet = {
     .start = "octet train cartpole",
 };
 
+static const char *command = ""; // that runs
+
 // What a command printed must have arrived: a full disk is a failure, whatever else was done. A
-// reader that has left, or never was there, is none.
-static int
-output_end(const char *name, int result)
+// reader that has left, or never was there, is none. Whatever calls exit comes here.
+static void
+output_check(int status, void *arg)
 {
     struct stat out;
+    (void)arg;
     bool is_file = fstat(STDOUT_FILENO, &out) == 0 && !S_ISFIFO(out.st_mode);
-    bool is_lost = ferror(stdout) != 0;
-    is_lost = fflush(stdout) != 0 || is_lost;
-    if (is_file && is_lost && result == 0) {
-        cli_error(name, "cannot write to standard output: %s", strerror(errno));
-        return CLI_EXIT_FAILED;
+    bool was_lost = ferror(stdout) != 0;
+    if (was_lost) {
+        (void)putchar('\n'); // fails as that did, whose errno is not known any more
     }
-    return result;
+    bool is_lost = fflush(stdout) != 0;
+    if (is_file && (was_lost || is_lost) && status == 0) {
+        cli_error(command, "cannot write to standard output%s%s", is_lost ? ": " : "",
+                  is_lost ? strerror(errno) : "");
+        _exit(CLI_EXIT_FAILED);
+    }
 }
 
 int
@@ -73,6 +79,7 @@ main(int argc, char **argv)
 {
     oct_start();
     oct_log_init("octet", OCT_LOG_WARN);
+    OCT_ASSERT(on_exit(output_check, NULL) == 0);
     const char *first = argc < 2 ? "" : argv[1];
     if (strcmp(first, "help") == 0 && argc > 2) {
         static char help[] = "--help";
@@ -87,5 +94,6 @@ main(int argc, char **argv)
         printf("octet " OCTET_VERSION " " WIRE_SPEAKS_TEXT "\n");
         return 0;
     }
-    return output_end(first, cli_family_run(&octet, argc, argv));
+    command = first;
+    return cli_family_run(&octet, argc, argv);
 }

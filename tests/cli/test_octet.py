@@ -665,12 +665,14 @@ class RunFolder(Case):
         self.assertIn("no space for a run", err)
 
     def test_output_that_does_not_arrive(self):
-        with open("/dev/full", "w", encoding="utf-8") as full:
-            done = subprocess.run([OCTET, "config"], stdout=full, stderr=subprocess.PIPE, text=True,
-                                  env=self.environment(), timeout=DEADLINE_S, check=False)
-        self.assertEqual(done.returncode, 1)
-        self.assertEqual(done.stderr, "octet config: error: cannot write to standard output: "
-                                      "No space left on device\n")
+        for arguments in [["config"], ["train", "--help"], ["--help"], ["--version"],
+                          ["train", "x.yaml", "--run-dir", "run"]]:
+            with open("/dev/full", "w", encoding="utf-8") as full:
+                done = subprocess.run([OCTET, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, cwd=self.home,
+                                      env=self.environment(FAKE_LEARNER="finish"), timeout=DEADLINE_S, check=False)
+            self.assertEqual(done.returncode, 1, arguments)
+            self.assertRegex(done.stderr, "^octet( train| config| --help)?: error: cannot write to standard output: "
+                                          "No space left on device\n$")
 
     def test_files_beyond_a_limit_on_their_size(self):
         self.octet("train", "x.yaml", "--run-dir", "run", FAKE_LEARNER="finish")
