@@ -3,7 +3,6 @@
 #include "cli/cli_commands.h"
 
 #include <errno.h>
-#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +18,6 @@
 #include "cli/run/cli_report.h"
 #include "cli/status/cli_screen.h"
 #include "cli/status/cli_view.h"
-#include "common/oct_clock.h"
 #include "common/oct_config.h"
 #include "common/oct_text.h"
 
@@ -84,7 +82,6 @@ typedef struct look {
     net_loop *loop;
     cli_remote_poll *poll;
     cli_screen *screen;
-    double began_s; // seconds since 1970; NaN: as the learner says
     unsigned rounds, misses;
 } look;
 
@@ -94,9 +91,7 @@ show(look *l, cli_state *state)
     if (l->options->run.run_dir != NULL) {
         cli_report_last_note(state->note, sizeof(state->note));
     }
-    bool is_new = cli_state_update(state, isnan(l->began_s)
-                                              ? cli_state_number(state, "learner.wall_s")
-                                              : 1e-6 * (double)oct_clock_wall_us() - l->began_s);
+    bool is_new = cli_state_update(state, cli_state_number(state, "learner.wall_s"));
     if (l->options->json) {
         char *line = cli_state_json(state);
         printf("%s\n", line);
@@ -182,14 +177,9 @@ has_summary(void)
 static int
 look_at(const status_options *options, const oct_config *config)
 {
-    struct stat file;
     bool has_folder = options->run.run_dir != NULL;
-    look l = {.options = options, .loop = net_loop_create(), .began_s = NAN};
+    look l = {.options = options, .loop = net_loop_create()};
     l.screen = cli_screen_create(true);
-    // Since the supervisor wrote config.yaml, which is the first thing it does.
-    if (has_folder && stat("config.yaml", &file) == 0) {
-        l.began_s = (double)file.st_mtime;
-    }
     int exit_code = CLI_EXIT_FAILED;
     const cli_remote_options *remote = &options->run.remote;
     if (has_folder && remote->tls == NULL && has_summary() && !cli_folder_is_live(".") &&

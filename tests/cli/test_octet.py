@@ -1335,6 +1335,11 @@ class LiveRun(Case):
                      "50 updates", "eval run/policy.oct --env CartPole-v1", "  more       run/summary.json"]:
             self.assertIn(text, out)
 
+    def test_the_age_of_a_run_is_the_learners(self):
+        begun = time.time() - 7200
+        os.utime(self.home / "run/config.yaml", (begun, begun))
+        self.assertNotIn("2:00:", self.octet("status", "run")[0])
+
     def test_names_that_a_terminal_would_obey_are_only_shown(self):
         run = self.home / "x\033[31m\ny"
         run.mkdir()
