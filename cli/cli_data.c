@@ -318,8 +318,8 @@ other_write(const data_options *options, char *reason, size_t reason_size)
 {
     const char *folder = getenv("TMPDIR");
     char path[CLI_PATH_MAX];
-    (void)snprintf(path, sizeof(path), "%s/octet-data-%ld", folder != NULL ? folder : "/tmp",
-                   (long)getpid());
+    (void)snprintf(path, sizeof(path), "%s/octet-data-%ld",
+                   folder != NULL && folder[0] != '\0' ? folder : "/tmp", (long)getpid());
     data_options chosen = *options;
     chosen.complete_only = true;
     OCT_TRY(passing_begin(path, true, reason, reason_size));

@@ -383,6 +383,11 @@ def with_numpy(folder):
         os.killpg(process.pid, number)
         assert process.wait(120) == -number, process.returncode
         assert not list((folder / "tmp").iterdir())
+    # An empty TMPDIR is none.
+    bare.write_text(f'#!/bin/sh\necho "$3" > {folder}/named\n')
+    subprocess.run([OCTET, "data", "export", folder / "numbers.data", "--npz", folder / "no.npz"], timeout=120, check=True,
+                   env={**os.environ, "OCTET_PYTHON": str(bare), "TMPDIR": ""})
+    assert (folder / "named").read_text().startswith("/tmp/octet-data-"), (folder / "named").read_text()
     # What was there before stays, of whatever an export was stopped by.
     for name in ("begun", "never"):
         (folder / name).unlink()
