@@ -31,7 +31,9 @@ cli_python_find(char out[CLI_PATH_MAX], const char *program, char *reason, size_
 {
     static const char *const places[] = {"", "../data/", "../share/octet/"};
     char folder[CLI_PATH_MAX];
-    (void)oct_program_folder(folder, sizeof(folder));
+    if (!oct_program_folder(folder, sizeof(folder))) {
+        return oct_refuse(reason, reason_size, "cannot find %s: " OCT_PROGRAM_UNKNOWN, program);
+    }
     for (size_t i = 0; i < OCT_COUNTOF(places); i++) {
         int used = snprintf(out, CLI_PATH_MAX, "%s/%s%s", folder, places[i], program);
         if (used > 0 && used < CLI_PATH_MAX && access(out, R_OK) == 0) {

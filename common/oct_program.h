@@ -11,6 +11,8 @@
 // The folder of the running program, without a slash at its end; links are resolved. false, and "":
 // it is not known (there is no /proc), or out is too small.
 bool oct_program_folder(char *out, size_t size);
+// What a message says then.
+#define OCT_PROGRAM_UNKNOWN "/proc/self/exe cannot be read (is /proc mounted?)"
 
 // $OCTET_PYTHON where it is set and not empty, else "python3", which the caller looks up in $PATH.
 // Static storage, or the environment's.

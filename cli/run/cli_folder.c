@@ -458,12 +458,20 @@ cli_folder_find_daemon(char out[CLI_PATH_MAX], const char *name, char *reason, s
         return OCT_ENOTFOUND;
     }
     char self[CLI_PATH_MAX];
-    (void)oct_program_folder(self, sizeof(self));
+    bool is_known = oct_program_folder(self, sizeof(self));
     char built[64]; // "octet-actor" is built in actor/
     (void)snprintf(built, sizeof(built), "../%s/", name + strlen("octet-"));
-    if (is_executable(out, self, built, name) || is_executable(out, self, "", name) ||
-        is_executable(out, self, "../libexec/octet/", name) || is_in_path(out, name)) {
+    if ((is_known && (is_executable(out, self, built, name) || is_executable(out, self, "", name) ||
+                      is_executable(out, self, "../libexec/octet/", name))) ||
+        is_in_path(out, name)) {
         return OCT_OK;
+    }
+    if (!is_known) {
+        (void)snprintf(reason, reason_size,
+                       "cannot find the daemon '%s': " OCT_PROGRAM_UNKNOWN
+                       "; it is not in $PATH either",
+                       name);
+        return OCT_ENOTFOUND;
     }
     (void)snprintf(reason, reason_size,
                    "cannot find the daemon '%s': looked in %s/%s, %s, %s/../libexec/octet and "

@@ -703,6 +703,16 @@ class RunFolder(Case):
         self.assertIn("no executable 'octet-actor'", err)
         self.assertFalse((self.home / "run").exists())
 
+    def test_without_proc_the_program_says_so(self):
+        if subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("may not mount here")
+        done = subprocess.run(["unshare", "-m", "sh", "-c", 'mount -t tmpfs tmpfs /proc && exec "$@"', "sh", OCTET, "train",
+                               "x.yaml"], cwd=self.home, env=self.environment(OCTET_LIBEXEC="", PATH="/usr/bin:/bin"),
+                              capture_output=True, text=True, timeout=DEADLINE_S, check=False)
+        self.assertEqual((done.returncode, done.stderr),
+                         (1, "octet train: error: cannot find the daemon 'octet-replay': /proc/self/exe cannot be read (is "
+                             "/proc mounted?); it is not in $PATH either\n"))
+
     def test_one_supervisor_in_a_folder(self):
         first = self.start("train", "x.yaml", "--run-dir", "run")
         self.wait_up()
