@@ -115,26 +115,55 @@ cli_line_init(cli_line *line, size_t cells_max)
     line->cells = 0;
     line->cells_max = cells_max;
     line->begin = 0;
+    line->ascii = false;
 }
 
-// Every character that this program prints is one cell wide.
+// Every character that this program prints is one cell wide. False: there is no room.
+static bool
+add_character(cli_line *line, const char *bytes, size_t length)
+{
+    if (line->cells == line->cells_max ||
+        line->used + length + STYLE_RESERVE >= sizeof(line->bytes)) {
+        return false;
+    }
+    memcpy(line->bytes + line->used, bytes, length);
+    line->used += length;
+    line->bytes[line->used] = '\0';
+    line->cells++;
+    return true;
+}
+
+// What stands for a character in ASCII.
+static const char *
+in_ascii(const char *bytes, size_t length)
+{
+    static const char *const pairs[][2] = {{"·", "|"}, {"±", "+-"}, {"…", "..."}};
+    for (size_t i = 0; i < OCT_COUNTOF(pairs); i++) {
+        if (strncmp(bytes, pairs[i][0], length) == 0) {
+            return pairs[i][1];
+        }
+    }
+    return "?";
+}
+
 static void
 add_text(cli_line *line, const char *text)
 {
-    while (*text != '\0') {
+    bool has_room = true;
+    while (*text != '\0' && has_room) {
         size_t length = 1;
         while (((unsigned char)text[length] & 0xC0) == 0x80) {
             length++;
         }
-        if (line->cells == line->cells_max ||
-            line->used + length + STYLE_RESERVE >= sizeof(line->bytes)) {
-            return;
+        if (line->ascii && (unsigned char)text[0] > 0x7F) {
+            const char *instead = in_ascii(text, length);
+            for (; *instead != '\0' && has_room; instead++) {
+                has_room = add_character(line, instead, 1);
+            }
+        } else {
+            bool is_control = (unsigned char)text[0] < ' ' || text[0] == 0x7F;
+            has_room = add_character(line, is_control ? " " : text, length);
         }
-        bool is_control = (unsigned char)text[0] < ' ' || text[0] == 0x7F;
-        memcpy(line->bytes + line->used, is_control ? " " : text, length);
-        line->used += length;
-        line->bytes[line->used] = '\0';
-        line->cells++;
         text += length;
     }
 }
@@ -173,18 +202,18 @@ cli_line_pad(cli_line *line, size_t cells)
 }
 
 void
-cli_line_bar(cli_line *line, size_t cells, double fraction, bool ascii)
+cli_line_bar(cli_line *line, size_t cells, double fraction)
 {
     static const char *const parts[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
     double full = isnan(fraction) ? 0 : OCT_MAX(0.0, OCT_MIN(fraction, 1.0));
     size_t eighths = (size_t)(full * (double)(8 * cells));
     for (size_t i = 0; i < cells; i++) {
         if (8 * (i + 1) <= eighths) {
-            add_text(line, ascii ? "#" : "█");
-        } else if (8 * i < eighths && !ascii) {
+            add_text(line, line->ascii ? "#" : "█");
+        } else if (8 * i < eighths && !line->ascii) {
             add_text(line, parts[eighths % 8]);
         } else {
-            add_text(line, ascii ? "." : "░");
+            add_text(line, line->ascii ? "." : "░");
         }
     }
 }
@@ -204,7 +233,7 @@ mean_of(const double *values, size_t from, size_t to)
 }
 
 void
-cli_line_curve(cli_line *line, size_t cells, const double *values, size_t count, bool ascii)
+cli_line_curve(cli_line *line, size_t cells, const double *values, size_t count)
 {
     static const char *const heights[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
     static const char *const ascii_heights[] = {"_", ".", ",", "-", "=", "+", "*", "#"};
@@ -223,6 +252,6 @@ cli_line_curve(cli_line *line, size_t cells, const double *values, size_t count,
         }
         double place = greatest > least ? (value - least) / (greatest - least) : 0.5;
         size_t height = OCT_MIN((size_t)(8 * place), 7);
-        add_text(line, ascii ? ascii_heights[height] : heights[height]);
+        add_text(line, line->ascii ? ascii_heights[height] : heights[height]);
     }
 }

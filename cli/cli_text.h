@@ -46,8 +46,10 @@ typedef struct cli_line {
     size_t cells;     // columns taken so far
     size_t cells_max; // the rest is cut off
     size_t begin;     // cells of its label, if it has one
+    bool ascii;       // what is added is written in ASCII
 } cli_line;
 
+// In UTF-8, unless ascii is set then.
 void cli_line_init(cli_line *line, size_t cells_max);
 void cli_line_add(cli_line *line, const char *format, ...) OCT_PRINTF(2, 3);
 // An escape sequence: takes no cells and is never cut.
@@ -55,9 +57,9 @@ void cli_line_style(cli_line *line, const char *sequence);
 // Spaces up to column cells.
 void cli_line_pad(cli_line *line, size_t cells);
 // cells columns that are full to fraction (0 .. 1; NaN: 0).
-void cli_line_bar(cli_line *line, size_t cells, double fraction, bool ascii);
+void cli_line_bar(cli_line *line, size_t cells, double fraction);
 // values as columns of eight heights between their least and greatest, at most cells columns wide:
 // several neighbours share a column (their mean) when there are more. NaN: a space.
-void cli_line_curve(cli_line *line, size_t cells, const double *values, size_t count, bool ascii);
+void cli_line_curve(cli_line *line, size_t cells, const double *values, size_t count);
 
 #endif // CLI_CLI_TEXT_H

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -38,15 +39,19 @@ is_set(const char *name)
     return value != NULL && value[0] != '\0';
 }
 
-// Without any of the three most terminals of today are UTF-8; "C" and "POSIX" are a refusal.
+// Without any of the three most terminals of today are UTF-8. Names of locales without it ("C",
+// "de_DE", "de_DE.ISO-8859-1") are a refusal; some systems set LC_CTYPE=UTF-8.
 static bool
 locale_is_ascii(void)
 {
     static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
     for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
         if (is_set(names[i])) {
-            const char *value = getenv(names[i]);
-            return strcmp(value, "C") == 0 || strcmp(value, "POSIX") == 0;
+            const char *value = getenv(names[i]), *point = strchr(value, '.');
+            const char *set = point != NULL ? point + 1 : value;
+            size_t length = strcspn(set, "@");
+            return !(length == 5 && strncasecmp(set, "UTF-8", length) == 0) &&
+                   !(length == 4 && strncasecmp(set, "UTF8", length) == 0);
         }
     }
     return false;

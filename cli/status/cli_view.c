@@ -32,6 +32,7 @@ cli_view_begin(cli_view *view, const char *label)
     // The last column stays empty: a terminal may wrap when it is written.
     size_t width = OCT_MIN(view->style->width, (size_t)CLI_VIEW_WIDTH_MAX);
     cli_line_init(line, OCT_MAX(width, (size_t)2) - 1);
+    line->ascii = view->style->ascii;
     if (label[0] != '\0') {
         cli_view_style_on(view, line, CLI_VIEW_DIM);
         cli_line_add(line, "%s", label);
@@ -141,7 +142,7 @@ view_progress(cli_view *view)
     progress p = progress_of(state);
     cli_view_style_on(view, line, CLI_VIEW_CYAN);
     cli_line_bar(line, room > 58 ? OCT_MIN(room - 48, (size_t)BAR_CELLS) : room / 4,
-                 p.done / p.budget, view->style->ascii);
+                 p.done / p.budget);
     cli_view_style_on(view, line, CLI_VIEW_PLAIN);
     cli_line_add(line, " %s  %s / %s %s  ETA %s", cli_text_share(p.done / p.budget).text,
                  cli_text_count(p.done).text, cli_text_count(p.budget).text, p.unit,
@@ -189,7 +190,7 @@ view_curve(cli_view *view)
         greatest = OCT_MAX(greatest, state->point_return[i]);
     }
     cli_view_style_on(view, line, CLI_VIEW_CYAN);
-    cli_line_curve(line, CURVE_CELLS, state->point_return, state->point_count, view->style->ascii);
+    cli_line_curve(line, CURVE_CELLS, state->point_return, state->point_count);
     cli_view_style_on(view, line, CLI_VIEW_PLAIN);
     cli_line_add(line, "  %s .. %s", cli_text_value(least).text, cli_text_value(greatest).text);
 }

@@ -10,7 +10,7 @@
 typedef struct cli_view_style {
     size_t width; // of the terminal, in cells
     bool colour;
-    bool ascii; // no block characters
+    bool ascii; // a line of the block has no other characters
 } cli_view_style;
 
 #define CLI_VIEW_LINES_MAX 64

@@ -357,6 +357,7 @@ cli_top_table_head(const cli_top_table *table, cli_line *line, const cli_view_st
     size_t from = 0;
     const char *up = style->ascii ? "^" : "↑", *down = style->ascii ? "v" : "↓";
     cli_line_init(line, style->width);
+    line->ascii = style->ascii;
     for (cli_top_column column = 0; column < CLI_TOP_COLUMNS; column++) {
         if (table->width[column] == 0) {
             continue;
@@ -386,6 +387,7 @@ cli_top_table_row(const cli_top_table *table, cli_line *line, const cli_view_sty
     const cli_peer *peer = &state->peer[table->order[i]];
     size_t from = 0;
     cli_line_init(line, style->width);
+    line->ascii = style->ascii;
     if (peer->is_silent && style->colour) {
         cli_line_style(line, CLI_VIEW_RED);
     }

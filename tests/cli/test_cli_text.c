@@ -48,7 +48,7 @@ test_line_of_no_width_stays_empty(void **state)
     cli_line line = line_of(0);
     cli_line_add(&line, "text");
     cli_line_pad(&line, 5);
-    cli_line_bar(&line, 5, 0.5, false);
+    cli_line_bar(&line, 5, 0.5);
     assert_string_equal(line.bytes, "");
 }
 
@@ -81,7 +81,8 @@ static void
 assert_bar(double fraction, bool ascii, const char *want)
 {
     cli_line line = line_of(80);
-    cli_line_bar(&line, 4, fraction, ascii);
+    line.ascii = ascii;
+    cli_line_bar(&line, 4, fraction);
     assert_string_equal(line.bytes, want);
 }
 
@@ -104,7 +105,7 @@ static void
 assert_curve(const double *values, size_t count, size_t cells, const char *want)
 {
     cli_line line = line_of(80);
-    cli_line_curve(&line, cells, values, count, false);
+    cli_line_curve(&line, cells, values, count);
     assert_string_equal(line.bytes, want);
 }
 

@@ -1488,13 +1488,13 @@ class Screen:
 
 
 class Terminal(Case):
-    def on_terminal(self, width, **more):
+    def on_terminal(self, width, run="run", **more):
         """Runs a finishing run on a terminal; returns all that it wrote there."""
         child, fd = pty.fork()
         if child == 0:
             os.chdir(self.home)
             environment = self.environment(**{"TERM": "xterm", "FAKE_LEARNER": "finish", **more})
-            os.execve(OCTET, [OCTET, "train", "x.yaml", "--run-dir", "run"], environment)
+            os.execve(OCTET, [OCTET, "train", "x.yaml", "--run-dir", run], environment)
         fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 40, width, 0, 0))
         out = b""
         while True:
@@ -1520,6 +1520,13 @@ class Terminal(Case):
         self.assertEqual(rows.count("progress"), 1, rows)
         self.assertEqual(rows.count("env steps/s"), 1, rows)
         self.assertIn("CartPole-v1 finished: solved", rows)
+
+    def test_block_is_in_what_the_locale_has(self):
+        for i, (locale, is_ascii) in enumerate([("C", True), ("de_DE", True), ("de_DE.ISO-8859-1@euro", True), ("UTF-8", False),
+                                                ("de_DE.utf8@euro", False), ("en_US.UTF-8", False)]):
+            out = self.on_terminal(100, f"run{i}", LC_ALL=locale)
+            block = out.split("CartPole-v1 finished")[0]
+            self.assertEqual(block.isascii(), is_ascii, locale)
 
     def test_no_line_is_wider_than_a_small_terminal(self):
         out = self.on_terminal(40)
