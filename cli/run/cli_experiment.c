@@ -144,7 +144,7 @@ cli_experiment_is_path(const char *key, const char *value)
 static void
 resolve_path(const cli_experiment *experiment, const char *key, char value[OCT_CONFIG_TEXT_MAX])
 {
-    char absolute[CLI_PATH_MAX], place[CLI_PATH_MAX + 32];
+    char absolute[CLI_PATH_MAX], shown[CLI_PATH_MAX], place[CLI_PATH_MAX + 32];
     if (realpath(value, absolute) == NULL) {
         fprintf(stderr, "%s: error: %s is '%s': %s\n",
                 cli_experiment_place(experiment, key, place, sizeof(place)), key, value,
@@ -154,6 +154,12 @@ resolve_path(const cli_experiment *experiment, const char *key, char value[OCT_C
     if (strlen(absolute) >= OCT_CONFIG_TEXT_MAX) {
         cli_error(command_of(experiment), "%s: the path '%s' is longer than %d bytes", key,
                   absolute, OCT_CONFIG_TEXT_MAX - 1);
+        exit(CLI_EXIT_FAILED);
+    }
+    (void)oct_text_quote(shown, sizeof(shown), absolute, strlen(absolute));
+    if (strcmp(shown, absolute) != 0) {
+        cli_error(command_of(experiment),
+                  "%s: the path '%s' has control characters, or is not UTF-8", key, shown);
         exit(CLI_EXIT_FAILED);
     }
     memcpy(value, absolute, strlen(absolute) + 1);

@@ -652,6 +652,18 @@ class RunFolder(Case):
         _, err = self.octet("train", "x.yaml", "--run-dir", "locked/run", code=1)
         self.assertIn("Permission denied", err)
 
+    def test_folders_that_a_configuration_cannot_name(self):
+        for name, shown in [("a\tb", "a?b"), (b"\xff", "?")]:
+            folder = self.home / os.fsdecode(name)
+            folder.mkdir()
+            (folder / "x").touch()
+            for option, key in [("--data", "replay.data"), ("--init-from", "learner.init_from")]:
+                done = subprocess.run([OCTET, "train", "../x.yaml", option, "x", "--set", "run.updates=1"], cwd=folder,
+                                      env=self.environment(), capture_output=True, text=True, timeout=DEADLINE_S, check=False)
+                self.assertEqual((done.returncode, done.stderr),
+                                 (1, f"octet train: error: {key}: the path '{self.home.resolve()}/{shown}/x' has control "
+                                     "characters, or is not UTF-8\n"))
+
     def test_full_disk(self):
         disk = self.home / "disk"
         disk.mkdir()
