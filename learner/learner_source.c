@@ -510,19 +510,23 @@ counts_take(learner_source *source, const wire_sampled *sampled)
     if ((same || first) && sampled->steps > *steps) {
         counts->steps += sampled->steps - *steps;
     }
-    // Answers may overtake each other: an older one takes nothing back, or it would count twice.
-    *steps = same ? OCT_MAX(*steps, sampled->steps) : sampled->steps;
     if (!same) {
         priorities_forget(source); // keys of another process
     }
+    // Answers may overtake each other: an older one takes nothing back, or it would count twice.
+    if (same && source->known &&
+        (sampled->inserts < counts->inserts || sampled->samples < counts->samples)) {
+        return;
+    }
+    *steps = same ? OCT_MAX(*steps, sampled->steps) : sampled->steps;
     counts->incarnation = sampled->incarnation;
     source->known = true;
     counts->size = sampled->size;
     counts->mass = sampled->mass;
     counts->balance = sampled->balance;
-    counts->inserts = same ? OCT_MAX(counts->inserts, sampled->inserts) : sampled->inserts;
-    counts->samples = same ? OCT_MAX(counts->samples, sampled->samples) : sampled->samples;
-    counts->given_up = same ? OCT_MAX(counts->given_up, sampled->given_up) : sampled->given_up;
+    counts->inserts = sampled->inserts;
+    counts->samples = sampled->samples;
+    counts->given_up = sampled->given_up;
 }
 
 static void

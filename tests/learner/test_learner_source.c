@@ -424,6 +424,7 @@ told(learner_source *source, uint64_t incarnation, uint64_t inserts)
                             .inserts = inserts,
                             .size = inserts / 2,
                             .samples = 3 * inserts,
+                            .balance = (double)inserts,
                             .given_up = inserts / 10,
                             .steps = inserts + 7};
     T_OK(learner_source_sampled(source, 0, &sampled, 0, 11 * SECOND));
@@ -443,6 +444,8 @@ test_source_counts_steps_that_replay_took_while_it_ran(void **state)
         assert_int_equal(learner_source_count(source, 0).steps, fresh != 0 ? 137 : 30);
         told(source, 5, 110); // an answer that was overtaken
         assert_int_equal(learner_source_count(source, 0).samples, 390);
+        assert_int_equal(learner_source_count(source, 0).size, 65);
+        T_NEAR(learner_source_count(source, 0).balance, 130, 1e-9, 0);
         told(source, 5, 130);
         assert_int_equal(learner_source_count(source, 0).steps, fresh != 0 ? 137 : 30);
         told(source, 6, 1000); // another process: what it had before is unknown
