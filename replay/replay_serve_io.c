@@ -554,8 +554,8 @@ sample(void *arg, wire_call *call, const wire_sample *request)
     }
     replay_table_set_others(io->table, request->others_inserts, request->others_balance);
     if (request->batches == 0) {
-        sample_refuse(io, call, true);
         replay_pump(io); // what the others have done may allow what was held
+        sample_refuse(io, call, true);
         return;
     }
     if (replay_turn_ask(io, request, reason, sizeof(reason)) != OCT_OK) {

@@ -694,6 +694,46 @@ test_daemon_stalls_actors_until_the_learner_sampled(void **state)
     assert_int_equal(stat_of(f, "replay.inserts"), 20 * actor.batch.sequence);
 }
 
+static wire_sampled counters; // numbers only
+
+static void
+counters_done(void *arg, oct_err err, const char *detail, const wire_sampled *answer)
+{
+    (void)detail;
+    T_OK(err);
+    counters = *answer;
+    net_loop_stop(((fixture *)arg)->loop);
+}
+
+// What the other shards have allows a sample that is held: the counters are those after it.
+static void
+test_daemon_tells_what_it_has_after_it_heard_of_the_others(void **state)
+{
+    fixture *f = *state;
+    wire_configure message = test_configure(1000, WIRE_SAMPLER_UNIFORM);
+    message.min_size = 20;
+    message.samples_per_insert = 1;
+    T_OK(configure(f, &message));
+    send_batch(f, test_batch_steps(&actor, 20));
+    wait_for_ack(f, 1);
+    sample(f, 16, 1, 0);
+    assert_int_equal(f->sampled.count, 16);
+    sample_begin(f, 16, 1, 10000);
+    assert_int_equal(stat_of(f, "replay.held_samples"), 1);
+    f->is_answered = false;
+    counters.configured = false;
+    const wire_sample tell = {
+        .run_id = RUN, .batch_size = 1, .others_inserts = 100, .others_balance = 100};
+    T_OK(wire_call_sample(f->client, &tell, 10000, counters_done, f));
+    wait_for_answer(f);
+    assert_int_equal(f->sampled.count, 16);
+    while (!counters.configured) {
+        net_loop_run(f->loop);
+    }
+    assert_int_equal(counters.samples, 32);
+    T_NEAR(counters.balance, -12, 1e-9, 0);
+}
+
 static void
 test_daemon_killed_and_restarted_goes_on_where_the_actor_is(void **state)
 {
@@ -751,6 +791,7 @@ main(int argc, char **argv)
         TEST(counts_the_steps_of_a_failed_episode_that_did_not_fail),
         TEST(changes_the_window_of_the_table_that_it_has),
         TEST(stalls_actors_until_the_learner_sampled),
+        TEST(tells_what_it_has_after_it_heard_of_the_others),
         TEST(killed_and_restarted_goes_on_where_the_actor_is),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
