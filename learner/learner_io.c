@@ -25,6 +25,7 @@
      OCT_ROLE_BIT(OCT_ROLE_OPERATOR) | OCT_ROLE_BIT(OCT_ROLE_RELAY))
 #define SUBSCRIBERS      (OCT_ROLE_BIT(OCT_ROLE_ACTOR) | OCT_ROLE_BIT(OCT_ROLE_RELAY))
 #define TICK_MS          20
+#define TELL_MS          1
 #define SERVER_CONTEXTS  64
 #define SERVER_BYTES_MAX (8u << 20)
 #define PUBLISH_QUEUE    16 // as many as an actor holds: changes are of use one after the other
@@ -74,6 +75,7 @@ struct learner_io {
 
     net_wakeup *wakeup;
     net_timer *tick;
+    net_timer *tell; // NULL: there are no shards
 };
 
 // ---- replay
@@ -556,6 +558,15 @@ run_woke(void *arg)
 }
 
 static void
+shards_tell(void *arg)
+{
+    learner_io *io = arg;
+    for (uint32_t i = 0; i < io->shards; i++) {
+        learner_link_io_tell(io->replays[LEARNER_LIVE + i]);
+    }
+}
+
+static void
 run_notify(void *arg)
 {
     net_wakeup_send(arg);
@@ -628,6 +639,7 @@ replay_open(learner_io *io, learner_origin origin, const char *url)
         .url = url,
         .in_turns = io->options.config->run.deterministic,
         .ended = replay_ended,
+        .counted = shards_tell,
         .arg = io,
     };
     return learner_link_io_open(&io->replays[origin], &options);
@@ -711,6 +723,7 @@ learner_io_open(learner_io **out, net_loop *loop, const learner_io_options *opti
         return err;
     }
     io->tick = net_timer_start(loop, TICK_MS, TICK_MS, tick, io);
+    io->tell = io->shards > 1 ? net_timer_start(loop, TELL_MS, TELL_MS, shards_tell, io) : NULL;
     *out = io;
     return OCT_OK;
 }
@@ -725,6 +738,7 @@ void
 learner_io_close(learner_io *io)
 {
     net_timer_stop(io->tick);
+    net_timer_stop(io->tell);
     if (io->server_link != NULL) {
         net_rpc_server_close(io->server_link);
     }

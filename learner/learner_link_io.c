@@ -201,13 +201,14 @@ counters_arrived(void *arg, oct_err err, const char *detail, const wire_sampled 
     link->is_told = false;
     if (err == OCT_OK) {
         answered(link, answer, learner_run_told(link->options.run, link->options.origin, answer));
+        link->options.counted(link->options.arg);
     } else {
         unanswered(link, err, detail);
     }
 }
 
-static void
-counters_ask(learner_link_io *link)
+void
+learner_link_io_tell(learner_link_io *link)
 {
     wire_sample request;
     if (!link->is_told && source_of(link) != NULL &&
@@ -377,7 +378,7 @@ learner_link_io_woke(learner_link_io *link)
     priorities_send(link);
     digest_ask(link);
     samples_ask(link);
-    counters_ask(link);
+    learner_link_io_tell(link);
 }
 
 net_traffic

@@ -20,6 +20,7 @@ typedef struct learner_link_io_options {
     // OCT_ESTALE: it serves another learner of this run by now, how says it. OCT_EINVAL: it refuses
     // what it was asked for, which is logged; how is why the run ends.
     void (*ended)(void *arg, oct_err err, const char *how);
+    void (*counted)(void *arg); // a shard has said what it has: the others are to be told
     void *arg;
 } learner_link_io_options;
 
@@ -31,6 +32,9 @@ void learner_link_io_close(learner_link_io *link); // NULL is a no-op
 void learner_link_io_tick(learner_link_io *link);
 // The training thread has something: priorities go out, samples are asked for.
 void learner_link_io_woke(learner_link_io *link);
+// Every millisecond, and when another shard has said what it has: a shard is told what the others
+// have, and asked for its counters, if that is due.
+void learner_link_io_tell(learner_link_io *link);
 net_traffic learner_link_io_traffic(const learner_link_io *link);
 
 #endif // LEARNER_LEARNER_LINK_IO_H

@@ -10,8 +10,9 @@
 #define STREAM 0x736861726473u // of the generator of shares
 // What the others have is told that often at most, when it matters; else, and of a shard that does
 // not answer, so seldom.
-#define TELL_NS      5000000u
+#define TELL_NS      1000000u
 #define TELL_LATE_NS 100000000u
+#define HELD_PARTS   4         // of the time that a request is held, one passes between questions
 #define ORIGIN_NONE  UINT8_MAX // of a window whose shard is another process by now
 
 // ---- life
@@ -227,6 +228,9 @@ shards_ask(learner_shards *shards, uint32_t shard, uint32_t windows, uint32_t at
     shards->told_ns[shard] = now_ns;
     shards->told_inserts[shard] = inserts;
     shards->told_balance[shard] = balance;
+    if (windows > 0 && shards->promised[shard] == 0) {
+        shards->moved_ns[shard] = now_ns;
+    }
     learner_source_ask(shards->options.source[shard], windows, at_once, version_min, inserts,
                        balance, out);
 }
@@ -258,8 +262,8 @@ drawn_request(learner_shards *shards, uint32_t shard, uint64_t now_ns, wire_samp
     uint32_t count = shards->options.count;
     uint32_t at_once = OCT_MIN(lack, (B + count - 1) / count);
     uint32_t windows = OCT_MIN(lack, most) / at_once * at_once;
-    shards->promised[shard] += windows;
     shards_ask(shards, shard, windows, at_once, 0, now_ns, out);
+    shards->promised[shard] += windows;
     return windows;
 }
 
@@ -294,13 +298,28 @@ others_have_news(const learner_shards *shards, uint32_t shard)
            (config->replay.samples_per_insert > 0 && fabs(changed) >= shards->options.batch_size);
 }
 
+// Whether a request to another shard is held, and what this one has taken may allow it. The longer
+// it is held, the more seldom this one is asked: actors that are slow are not worth more.
+static bool
+others_wait(const learner_shards *shards, uint32_t shard, uint64_t since_ns, uint64_t now_ns)
+{
+    bool do_wait = false;
+    for (uint32_t s = 0; s < shards->options.count; s++) {
+        uint64_t held_ns = now_ns - shards->moved_ns[s];
+        do_wait |= s != shard && shards->promised[s] > 0 && held_ns >= TELL_NS &&
+                   since_ns >= held_ns / HELD_PARTS;
+    }
+    return do_wait;
+}
+
 bool
 learner_shards_tell(learner_shards *shards, uint32_t shard, uint64_t now_ns, wire_sample *out)
 {
     const learner_source *source = shards->options.source[shard];
     uint64_t since_ns = now_ns - shards->told_ns[shard];
     bool has_news = !learner_source_is_known(source) ||
-                    (!shards->options.takes && others_have_news(shards, shard));
+                    (!shards->options.takes && (others_have_news(shards, shard) ||
+                                                others_wait(shards, shard, since_ns, now_ns)));
     bool is_due = since_ns >= TELL_LATE_NS ||
                   (since_ns >= TELL_NS && has_news && !learner_source_is_lost(source));
     if (!learner_source_is_configured(source) || !is_due) {
@@ -387,6 +406,7 @@ learner_shards_sampled(learner_shards *shards, uint32_t shard, uint32_t promised
                        const wire_sampled *sampled, double share, uint64_t now_ns)
 {
     learner_shards_missed(shards, shard, promised);
+    shards->moved_ns[shard] = now_ns;
     OCT_TRY(learner_source_heard(shards->options.source[shard], sampled));
     return shards->options.takes ? shards_once_sampled(shards, shard, promised, sampled, now_ns)
                                  : drawn_sampled(shards, shard, sampled, share, now_ns);

@@ -32,6 +32,7 @@ struct learner_shards {
     shards_plan *plan; // [count]
     uint64_t numbers;  // given
     uint32_t promised[OCT_SHARDS_MAX];
+    uint64_t moved_ns[OCT_SHARDS_MAX]; // when windows were first promised, or last answered
     uint64_t told_ns[OCT_SHARDS_MAX], told_inserts[OCT_SHARDS_MAX];
     double told_balance[OCT_SHARDS_MAX];
     uint64_t newest_version; // at the last request

@@ -380,8 +380,6 @@ test_shards_keep_the_ratio_over_the_sum(void **state)
     assert_true(replay_table_stats_get(table[1]).samples > 4 * ROWS[1]); // more than its own
 }
 
-// ---- shards that go and come
-
 static uint32_t
 batches_drain(uint32_t without)
 {
@@ -396,6 +394,51 @@ batches_drain(uint32_t without)
     }
     return count;
 }
+
+// Windows of shard 1 are wanted, and inserts come to shard 0, of which none may be planned: it is
+// asked for its counters soon, the more seldom the longer the request is held, and shard 1 hears.
+static void
+test_shards_are_asked_for_what_a_held_request_waits_for(void **state)
+{
+    (void)state;
+    wire_sample request;
+    wire_sampled answer;
+    begin(OCT_SAMPLER_UNIFORM);
+    config.replay.min_size = WINDOWS;
+    config.replay.samples_per_insert = 1;
+    start();
+    for (uint32_t rounds = 0; rounds < 20; rounds++) { // until no more samples are allowed
+        round_of(0, SHARDS - 1);
+        (void)batches_drain(SHARDS);
+    }
+    round_of(0, 0);
+    uint32_t promised = learner_shards_request(shards, 1, newest, now_ns, &request);
+    assert_true(promised > 0);
+    assert_false(serve(1, &request, &answer)); // held
+    assert_false(learner_shards_tell(shards, 0, now_ns, &request));
+    uint32_t asked = 0, since_ms = 0;
+    for (uint32_t ms = 1; ms <= 80; ms++) {
+        now_ns += SECOND / 1000;
+        since_ms++;
+        bool is_due = since_ms >= OCT_MAX(1u, (ms + 3) / 4);
+        assert_int_equal(learner_shards_tell(shards, 0, now_ns, &request), is_due);
+        if (is_due) {
+            (void)serve(0, &request, &answer);
+            T_OK(learner_source_heard(source[0], &answer));
+            since_ms = 0;
+            asked++;
+        }
+    }
+    assert_in_range(asked, 10, 20);
+    (void)test_insert(table[0], test_batch_steps(&actor[0], BATCH));
+    now_ns += SECOND / 40;
+    tell(0);
+    assert_true(learner_shards_tell(shards, 1, now_ns, &request));
+    T_NEAR(request.others_inserts, ROWS[0] + ROWS[2] + BATCH, 0, 0);
+    learner_shards_missed(shards, 1, promised);
+}
+
+// ---- shards that go and come
 
 static void
 test_shards_go_on_without_one_that_is_away_and_take_it_back(void **state)
@@ -571,6 +614,8 @@ main(void)
         cmocka_unit_test_teardown(test_shards_draw_uniformly_as_one_replay_does, stop_all),
         cmocka_unit_test_teardown(test_shards_draw_by_priority_as_one_replay_does, stop_all),
         cmocka_unit_test_teardown(test_shards_keep_the_ratio_over_the_sum, stop_all),
+        cmocka_unit_test_teardown(test_shards_are_asked_for_what_a_held_request_waits_for,
+                                  stop_all),
         cmocka_unit_test_teardown(test_shards_go_on_without_one_that_is_away_and_take_it_back,
                                   stop_all),
         cmocka_unit_test_teardown(test_shards_are_asked_for_twice_as_much_as_one_replay, stop_all),
