@@ -38,7 +38,7 @@ page_read(cli_watch *watch, const oct_pulse_page *page, double since_s)
     watch->bytes_silent_s = has_moved ? 0 : watch->bytes_silent_s + since_s;
     for (int i = 0; i < OCT_PULSE_THREADS; i++) {
         uint64_t beat = atomic_load_explicit(&page->beat[i], memory_order_relaxed);
-        bool goes_on = has_moved || beat != watch->beat[i];
+        bool goes_on = beat != watch->beat[i] || (has_moved && i == OCT_PULSE_LOOP);
         watch->beat[i] = beat;
         watch->silent_s[i] = goes_on ? 0 : watch->silent_s[i] + since_s;
     }

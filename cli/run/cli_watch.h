@@ -11,7 +11,8 @@
 //
 // A thread that works has to beat within hang_s, one in code of an environment within env_hang_s;
 // one that waits for another part may wait for ever. Bytes of a file that the process reads or
-// writes are progress of all of its threads. Only time counts in which the supervisor itself ran: a
+// writes are progress of its event loop, which moves them or waits for the thread that does; the
+// other threads have no files. Only time counts in which the supervisor itself ran: a
 // longer pause between two looks (the machine slept, the supervisor was stopped) begins anew.
 //
 // Threads: one user. Plain values, a cli_watch begins zeroed. Clocks are arguments.

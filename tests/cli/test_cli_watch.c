@@ -142,6 +142,23 @@ test_bytes_of_files_are_progress(void **state)
     assert_false(cli_watch_is_writing(&d.watch, &d.page, &rule));
 }
 
+static void
+test_bytes_of_files_are_no_progress_of_a_thread_without_files(void **state)
+{
+    (void)state;
+    daemon_seen d = begin(OCT_PULSE_WORK, OCT_PULSE_WORKS);
+    atomic_store(&d.page.writing, 1);
+    for (uint64_t moved = 1; moved <= 59; moved++) {
+        show(&d, OCT_PULSE_LOOP, OCT_PULSE_WORKS);
+        atomic_store(&d.page.bytes, moved);
+        assert_int_not_equal(look_for(&d, 1), CLI_WATCH_HUNG);
+    }
+    atomic_store(&d.page.bytes, 60);
+    assert_int_equal(look_for(&d, 1), CLI_WATCH_HUNG);
+    assert_int_equal(d.trouble.thread, OCT_PULSE_WORK);
+    assert_true(cli_watch_is_writing(&d.watch, &d.page, &rule));
+}
+
 // What Ctrl-C waits for: an update ends by itself, and what it has learned is saved then.
 static void
 test_an_update_is_work_until_it_hangs(void **state)
@@ -189,6 +206,7 @@ main(void)
         cmocka_unit_test(test_slow_environment_has_its_own_limit),
         cmocka_unit_test(test_pause_of_the_supervisor_begins_anew),
         cmocka_unit_test(test_bytes_of_files_are_progress),
+        cmocka_unit_test(test_bytes_of_files_are_no_progress_of_a_thread_without_files),
         cmocka_unit_test(test_an_update_is_work_until_it_hangs),
         cmocka_unit_test(test_rule_of_0_is_never),
     };

@@ -104,6 +104,24 @@ def a_learner_that_dies(three_learners):
         stop(process, run)
 
 
+def test_a_learner_that_hangs_is_killed_though_policies_are_written():
+    """The training thread of the first one waits for the other; its loop goes on."""
+    with scratch() as folder:
+        run = folder / "run"
+        process = train(run, *ENDLESS, "--learners", "2", "--set", "run.hang_s=3", "--set", "learner.checkpoint_s=1")
+        wait_for("training", lambda: (column(run, "updates") or 0) > 300)
+        before = learners(run)
+        assert len(before) == 2, before
+        os.kill(before[1], signal.SIGSTOP)
+        wait_for("what hangs", lambda: "(its working thread); killed after 3 s (run.hang_s)"
+                 in (folder / "run.out").read_text(encoding="utf-8"))
+        wait_for("other learners", lambda: len(learners(run)) == 2 and not set(learners(run)) & set(before))
+        updates = column(run, "updates")
+        wait_for("training", lambda: (column(run, "updates") or 0) > updates + 300)
+        stop(process, run)
+        assert summary(run)["daemons"]["learner"]["hangs"] == 1, summary(run)["daemons"]
+
+
 def test_a_run_goes_on_with_another_number_of_learners():
     with scratch() as folder:
         run, updates = folder / "run", 0
