@@ -175,22 +175,32 @@ best_save(learner_run *run, const quantizer_publication *best)
     }
 }
 
+// Until one is evaluated, it is policy.oct as well.
+static void
+last_save(learner_run *run, const quantizer_publication *policy, bool is_best)
+{
+    struct saved_file file;
+    bool is_saved = policy_save(run, policy, NAN, "policy_last.oct", &file);
+    if (is_best) {
+        bool is_pair = pair_save(run, policy, NAN, &file);
+        run->folder.saved_crc = is_pair ? file.crc : run->folder.saved_crc;
+        is_saved &= is_pair && !run->folder.twin_is_missing;
+    }
+    run->folder.last_version = is_saved ? policy->version : run->folder.last_version;
+}
+
 void
 learner_files_policies(learner_run *run)
 {
     run->folder.policies_errno = 0;
     learner_eval_result result;
     const quantizer_publication *best = learner_evals_best(run->evals, &result);
-    struct saved_file file;
     if (best != NULL) {
         best_save(run, best);
     }
     const quantizer_publication *policy = learner_publisher_policy(run->publisher);
-    if (policy != NULL) {
-        (void)policy_save(run, policy, NAN, "policy_last.oct", &file);
-        if (best == NULL && pair_save(run, policy, NAN, &file)) {
-            run->folder.saved_crc = file.crc;
-        }
+    if (policy != NULL && policy->version != run->folder.last_version) {
+        last_save(run, policy, best == NULL);
     }
     learner_files_told(run, LEARNER_FILE_POLICIES, run->folder.policies_errno);
 }

@@ -82,6 +82,7 @@ typedef struct learner_folder {
     uint8_t *environment; // that could not be written yet; NULL: there is none
     size_t environment_length;
     uint64_t environment_ns; // it is not tried again before
+    uint64_t last_version;   // which policy_last.oct is; 0: not written yet
     // policy.oct
     learner_eval_result saved; // what is known of it; version 0: not evaluated, or there is none
     double saved_confirmed;

@@ -1,4 +1,6 @@
 // Which policies a run publishes and saves: centred, scaled, and the fp32 twin of the best one.
+#include <sys/stat.h>
+
 #include "learner/learner_rows.h"
 
 #define FOLDER "test_learner_policy.run"
@@ -454,6 +456,33 @@ test_run_that_is_interrupted_publishes_no_more(void **state)
     assert_int_equal(origin_of("policy_last.oct").updates, 0);
 }
 
+// Whoever copies it sees a file that changed only if the policy has.
+static void
+test_run_writes_its_newest_policy_once(void **state)
+{
+    (void)state;
+    static const char *const path[] = {FOLDER "/policy_last.oct", FOLDER "/policy.oct"};
+    struct stat first[2], second[2];
+    learner_run *run = run_joined(false);
+    (void)run_published(run);
+    learner_files_policies(run);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(stat(path[i], &first[i]), 0);
+    }
+    learner_files_policies(run);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(stat(path[i], &second[i]), 0);
+        assert_int_equal(first[i].st_ino, second[i].st_ino);
+        assert_int_equal(first[i].st_ctim.tv_nsec, second[i].st_ctim.tv_nsec);
+    }
+    run_train(run, 1);
+    uint64_t version = run_published(run)->version;
+    learner_files_policies(run);
+    assert_int_equal(origin_of("policy_last.oct").version, version);
+    assert_int_equal(origin_of("policy.oct").version, version);
+    run_stop(run, "interrupted");
+}
+
 // What was learned while that was played is the last version, however good: it is not confirmed.
 static void
 test_run_that_is_solved_ships_what_solved_it(void **state)
@@ -501,6 +530,7 @@ main(void)
         T(test_run_evaluates_its_last_updates_though_versions_are_held),
         T(test_run_that_is_interrupted_publishes_no_more),
         T(test_run_that_is_solved_ships_what_solved_it),
+        T(test_run_writes_its_newest_policy_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
