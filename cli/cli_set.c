@@ -88,7 +88,8 @@ static const struct argp set_argp = {
     .args_doc = "RUN_DIR [replay.samples_per_insert=VALUE] [replay.tolerance=VALUE]\n"
                 "--learner ADDRESS [replay.samples_per_insert=VALUE] [replay.tolerance=VALUE]",
     .doc = "Changes the limiter of a live run: how often each window is sampled. A key that is not "
-           "named keeps its value. The change lasts until the learner or replay is restarted.\v"
+           "named keeps its value. The change lasts until the learner or replay, or a shard of it, "
+           "is restarted.\v"
            "Example: octet set runs/CartPole-v1-20260131-120000 replay.samples_per_insert=16",
     .children = children,
 };
@@ -170,6 +171,7 @@ typedef struct change {
     int exit_code;  // 0 once it was done
     bool said;
     char why[512];
+    char changed[2048]; // addresses of the shards that have taken it
 } change;
 
 // A shard that was told.
@@ -187,11 +189,15 @@ configured(void *arg, oct_err err, const char *detail, const wire_configured *an
     if (c->link == NULL) {
         return; // this end closes
     }
+    const char *url = cli_remote_url(c->link, told->daemon);
     if (err != OCT_OK) {
         char why[256];
         cli_remote_why(c->link, told->daemon, err, detail, why, sizeof(why));
-        (void)snprintf(c->why, sizeof(c->why), "replay=%.200s: %s",
-                       cli_remote_url(c->link, told->daemon), why);
+        (void)snprintf(c->why, sizeof(c->why), "replay=%.200s: %s", url, why);
+    } else {
+        size_t length = strlen(c->changed);
+        (void)snprintf(c->changed + length, sizeof(c->changed) - length, "%s%s",
+                       length > 0 ? ", " : "", url);
     }
     if (--c->asked == 0) {
         c->exit_code = c->why[0] == '\0' ? 0 : CLI_EXIT_FAILED;
@@ -245,9 +251,10 @@ apply(const set_options *options)
         if (!c.said) {
             bool is_dead =
                 options->run_dir != NULL && c.link != NULL && cli_remote_run_id(c.link) == 0;
-            char why[sizeof(c.why) + 64];
-            (void)snprintf(why, sizeof(why), "%s%s", is_dead ? "the run does not answer: " : "",
-                           c.why);
+            char why[sizeof(c.why) + sizeof(c.changed) + 128];
+            (void)snprintf(why, sizeof(why), "%s%s%s%s", is_dead ? "the run does not answer: " : "",
+                           c.why, c.changed[0] != '\0' ? "; changed all the same: " : "",
+                           c.changed);
             end_say(run, options, c.exit_code == 0, why);
         }
     }
