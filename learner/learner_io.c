@@ -627,6 +627,18 @@ tick(void *arg)
     }
 }
 
+// A shard that was started again has the configuration's limiter, and all have the same.
+static void
+shards_limit(void *arg, learner_origin origin)
+{
+    learner_io *io = arg;
+    for (uint32_t i = 0; i < io->shards; i++) {
+        if (origin != LEARNER_DATA && origin != LEARNER_LIVE + i) {
+            learner_link_io_limit(io->replays[LEARNER_LIVE + i]);
+        }
+    }
+}
+
 // ---- life
 
 static oct_err
@@ -640,6 +652,7 @@ replay_open(learner_io *io, learner_origin origin, const char *url)
         .in_turns = io->options.config->run.deterministic,
         .ended = replay_ended,
         .counted = shards_tell,
+        .limited = shards_limit,
         .arg = io,
     };
     return learner_link_io_open(&io->replays[origin], &options);

@@ -47,6 +47,8 @@ struct learner_link_io {
     wire_client *client;
     struct slot slots[SAMPLES_INFLIGHT];
     bool is_told;         // a shard has not answered yet what it was told
+    bool is_to_limit;     // it may have another limiter than the configuration's
+    bool is_limiting;     // and has not answered yet
     bool released;        // it was told that the table is needed no more
     uint64_t sessions_ns; // when it was last asked which sessions have inserted
     bool is_asked;        // and has not answered yet
@@ -96,6 +98,8 @@ configured(void *arg, oct_err err, const char *detail, const wire_configured *an
     learner_run_configured(options->run, options->origin, err, answer);
     if (err == OCT_OK) {
         (void)learner_source_back(source_of(link));
+        link->is_to_limit = false;
+        options->limited(options->arg, options->origin);
         oct_log_notice(link->words->configured, "%s=%s is configured", link->words->name,
                        options->url);
         samples_ask(link);
@@ -122,6 +126,38 @@ configure(learner_link_io *link)
         learner_run_configured(link->options.run, link->options.origin, err, NULL);
     }
     explicit_bzero(request.token_key, sizeof(request.token_key));
+}
+
+static void
+limited(void *arg, oct_err err, const char *detail, const wire_configured *answer)
+{
+    learner_link_io *link = arg;
+    (void)detail; // the tick tries again
+    (void)answer;
+    link->is_limiting = false;
+    link->is_to_limit &= err != OCT_OK && err != OCT_EINVAL; // that has no table yet
+}
+
+// One that is to be configured takes the limiter with the table.
+static void
+limit(learner_link_io *link)
+{
+    const learner_source *source = source_of(link);
+    if (!link->is_to_limit || link->is_limiting || !learner_source_is_configured(source)) {
+        return;
+    }
+    wire_configure request = learner_source_limiter(source);
+    link->is_limiting =
+        wire_call_configure(link->client, &request, RPC_TIMEOUT_MS, limited, link) == OCT_OK;
+}
+
+void
+learner_link_io_limit(learner_link_io *link)
+{
+    if (source_of(link) != NULL) {
+        link->is_to_limit = learner_source_is_configured(source_of(link));
+        limit(link);
+    }
 }
 
 static void
@@ -366,6 +402,7 @@ learner_link_io_tick(learner_link_io *link)
     }
     if (learner_run_phase(link->options.run) == LEARNER_TRAINING) {
         configure(link);
+        limit(link);
         sessions_ask(link);
     } else {
         release(link);

@@ -21,6 +21,8 @@ typedef struct learner_link_io_options {
     // what it was asked for, which is logged; how is why the run ends.
     void (*ended)(void *arg, oct_err err, const char *how);
     void (*counted)(void *arg); // a shard has said what it has: the others are to be told
+    // It has the configuration's limiter from now on: so are the other shards to have it.
+    void (*limited)(void *arg, learner_origin origin);
     void *arg;
 } learner_link_io_options;
 
@@ -35,6 +37,8 @@ void learner_link_io_woke(learner_link_io *link);
 // Every millisecond, and when another shard has said what it has: a shard is told what the others
 // have, and asked for its counters, if that is due.
 void learner_link_io_tell(learner_link_io *link);
+// A shard is to have the configuration's limiter, whatever an operator has set.
+void learner_link_io_limit(learner_link_io *link);
 net_traffic learner_link_io_traffic(const learner_link_io *link);
 
 #endif // LEARNER_LEARNER_LINK_IO_H

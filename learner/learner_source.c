@@ -303,6 +303,14 @@ learner_source_configure(const learner_source *source)
 }
 
 wire_configure
+learner_source_limiter(const learner_source *source)
+{
+    wire_configure configure = learner_source_table(&source->options);
+    configure.limiter_only = true;
+    return configure;
+}
+
+wire_configure
 learner_source_release(const learner_source *source)
 {
     return (wire_configure){

@@ -83,6 +83,8 @@ uint32_t learner_source_batches(const learner_source *source); // all there are
 
 // That the table is needed no more: another run may have it.
 wire_configure learner_source_release(const learner_source *source);
+// The limiter of the table that is there, as the configuration has it.
+wire_configure learner_source_limiter(const learner_source *source);
 // The table that is wanted: holds the tokens' key, to be erased after use.
 wire_configure learner_source_configure(const learner_source *source);
 // Whether Configure is to be sent now: replay has no table of this run, none is on its way, and the

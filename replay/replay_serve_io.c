@@ -221,7 +221,7 @@ changes_log(const replay_io *io, const wire_configure *wanted, const wire_config
         }
         oct_log_notice("REPLAY-CHANGED", "key=%s was=%g now=%g by=%s certificate=\"%s\"",
                        numbers[i].key, numbers[i].was, numbers[i].now,
-                       wanted->limiter_only ? "operator" : "learner", holder.name);
+                       wanted->epoch == 0 ? "operator" : "learner", holder.name);
     }
 }
 

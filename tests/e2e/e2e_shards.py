@@ -76,6 +76,36 @@ def endless(folder, *settings, preset=CARTPOLE):
     raise AssertionError("eight actors were of one shard ten times")
 
 
+def ratios(run):
+    """Samples per insert that the shards keep to."""
+    now = status(run)
+    return [(shard["numbers"] or {}).get("replay.limiter.samples_per_insert") for shard in now["shards"]] if now else None
+
+
+def test_all_shards_have_one_ratio():
+    with scratch() as folder, endless(folder) as (run, process):
+        def octet_set(ratio):
+            return subprocess.run([OCTET, "set", run, f"replay.samples_per_insert={ratio}"], capture_output=True, text=True,
+                                  check=False)
+        before = ratios(run)
+        assert octet_set(4).returncode == 0
+        assert ratios(run) == [4, 4] != before, before
+        os.kill(pid_of(run, 1), signal.SIGKILL)
+        wait_for("the ratio of the configuration", lambda: ratios(run) == before)
+        changes = [(c["was"], c["now"], c["by"]) for c in lines(log_of(run, 0), "REPLAY-CHANGED")]
+        assert changes == [("2", "4", "operator"), ("4", "2", "learner")], changes
+        # Which shards have taken a change that another one has not.
+        stopped = pid_of(run, 1)
+        os.kill(stopped, signal.SIGSTOP)
+        told = octet_set(8)
+        os.kill(stopped, signal.SIGCONT)
+        assert told.returncode == 1 and "replay-1.ipc: " in told.stderr, told
+        assert "; changed all the same: ipc://replay.ipc\n" in told.stderr, told
+        assert octet_set(8).returncode == 0 and ratios(run) == [8, 8], ratios(run)
+        process.send_signal(signal.SIGINT)
+        finish(process, run, 130)
+
+
 def test_shards_learn_cartpole():
     with scratch() as folder:
         run = folder / "run"
