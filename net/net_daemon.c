@@ -77,6 +77,11 @@ parse(int key, char *arg, struct argp_state *state)
         if (daemon->metrics_count == NET_DAEMON_METRICS_MAX) {
             argp_error(state, "more than %d --metrics", NET_DAEMON_METRICS_MAX);
         }
+        for (unsigned i = 0; i < daemon->metrics_count; i++) {
+            if (strcmp(arg, daemon->metrics[i]) == 0) {
+                argp_error(state, "--metrics=%s: given twice", arg);
+            }
+        }
         daemon->metrics[daemon->metrics_count++] = arg;
         return 0;
     default:

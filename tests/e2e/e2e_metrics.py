@@ -279,6 +279,7 @@ def test_metrics_address_is_checked():
                 ("http://127.0.0.1", [], 2, "ends in :PORT"),
                 ("ftp://127.0.0.1:1", [], 2, "http://HOST:PORT"),
                 (f"http://127.0.0.1:{port}", [], 1, "another process listens on this port"),
+                ("http://127.0.0.1:9464", ["--metrics", "http://127.0.0.1:9464"], 2, "--metrics=http://127.0.0.1:9464: given twice"),
                 ("https://127.0.0.1:9465", [], 2, "--metrics https://127.0.0.1:9465: https needs certificates: --tls FOLDER"),
                 ("http://127.0.0.1:9464/metrics", [], 2, "the address must end after the port")]:
             command = [REPLAY, "--listen", f"ipc://{folder}/replay.ipc", "--metrics", url, *options]
