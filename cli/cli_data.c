@@ -186,25 +186,22 @@ failure(const data_options *options, const char *reason)
     return CLI_EXIT_FAILED;
 }
 
-// The file that was meant, the first of how many shards.
-static uint32_t
-source_path(const data_options *options, char path[CLI_PATH_MAX])
+static oct_err
+source_find(data_source_place *out, const data_options *options, char *reason, size_t reason_size)
 {
     if (options->file == NULL) {
         cli_usage_error(options->command,
                         "no file given: a data set, a replay.oct or a run folder");
     }
-    cli_folder_file(path, options->file, "replay.oct");
-    bool is_folder = strcmp(path, options->file) != 0; // of a run, with all its shards
-    return is_folder ? data_source_shards(path) : 1;
+    return data_source_find(out, options->file, reason, reason_size);
 }
 
 static oct_err
 source_open(data_source **out, const data_options *options, char *reason, size_t reason_size)
 {
-    char path[CLI_PATH_MAX];
-    uint32_t shards = source_path(options, path);
-    OCT_TRY(data_source_open_shards(out, path, shards, options->environment, reason, reason_size));
+    data_source_place place;
+    OCT_TRY(source_find(&place, options, reason, reason_size));
+    OCT_TRY(data_source_open_place(out, &place, options->environment, reason, reason_size));
     data_source_loss loss = data_source_lost(*out);
     if (loss.blocks > 0) {
         fprintf(stderr,
@@ -339,10 +336,11 @@ other_write(const data_options *options, char *reason, size_t reason_size)
 static oct_err
 target_check(const data_options *options, const char *target, char *reason, size_t reason_size)
 {
-    char path[CLI_PATH_MAX], name[CLI_PATH_MAX];
-    uint32_t shards = source_path(options, path);
-    for (uint32_t i = 0; i < shards; i++) {
-        oct_config_shard_name(path, i, name, sizeof(name));
+    data_source_place place;
+    char name[DATA_SOURCE_PATH_BYTES];
+    OCT_TRY(source_find(&place, options, reason, reason_size));
+    for (uint32_t i = 0; i < place.shards; i++) {
+        oct_config_shard_name(place.path, i, name, sizeof(name));
         if (oct_file_is_same(name, target)) {
             (void)snprintf(reason, reason_size, "'%s' is the file to export; name another file",
                            target);

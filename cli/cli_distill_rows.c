@@ -9,11 +9,9 @@
 #include "actor/actor_evaluate.h"
 #include "cli/cli_lines.h"
 #include "cli/cli_options.h"
-#include "cli/run/cli_folder.h"
 #include "data/data_source.h"
 
 #define REASON_BYTES 1024
-#define REPLAY_FILE  "replay.oct" // the default of replay.path
 
 static bool
 lines_take(quantizer_reservoir *reservoir, const policy_spec *spec, const char *path)
@@ -54,13 +52,12 @@ static bool
 replay_take(quantizer_reservoir *reservoir, const policy_spec *spec,
             const cli_distill_options *options)
 {
-    const char *given = options->replay;
-    char path[CLI_PATH_MAX], reason[REASON_BYTES] = "";
+    char reason[REASON_BYTES] = "";
+    data_source_place place;
     data_source *source;
-    cli_folder_file(path, given, REPLAY_FILE);
-    uint32_t shards = strcmp(path, given) != 0 ? data_source_shards(path) : 1;
-    if (data_source_open_shards(&source, path, shards, options->environment, reason,
-                                sizeof(reason)) != OCT_OK) {
+    if (data_source_find(&place, options->replay, reason, sizeof(reason)) != OCT_OK ||
+        data_source_open_place(&source, &place, options->environment, reason, sizeof(reason)) !=
+            OCT_OK) {
         cli_error(CLI_DISTILL, "--replay: %s", reason);
         return false;
     }
@@ -72,7 +69,7 @@ replay_take(quantizer_reservoir *reservoir, const policy_spec *spec,
         cli_error(CLI_DISTILL,
                   "--replay: %s has observations of %u numbers (%.100s), but the teacher reads %u "
                   "of %s (%.100s)",
-                  path, from->obs_count, from->id, spec->obs_count,
+                  place.path, from->obs_count, from->id, spec->obs_count,
                   spec->obs_dtype == POLICY_U8 ? "uint8" : "float32", spec->env_id);
     }
     data_source_close(source);

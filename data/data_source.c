@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/oct_base.h"
@@ -18,7 +19,7 @@
 #include "replay/replay_journal.h"
 #include "replay/replay_recover.h"
 
-#define PATH_BYTES  4096
+#define PATH_BYTES  DATA_SOURCE_PATH_BYTES
 #define ARENA_BYTES (64u << 10)
 
 // A block, and the file that it is in (NULL: a data set).
@@ -206,11 +207,11 @@ shards_open(data_source *source, const char *path, uint32_t shards, char *reason
 }
 
 static oct_err
-replay_open(data_source *source, const char *path, uint32_t shards, const char *environment,
+replay_open(data_source *source, const data_source_place *place, const char *environment,
             char *reason, size_t reason_size)
 {
-    OCT_TRY(shards_open(source, path, shards, reason, reason_size));
-    OCT_TRY(environment_read(&source->header.env, path, environment, reason, reason_size));
+    OCT_TRY(shards_open(source, place->path, place->shards, reason, reason_size));
+    OCT_TRY(environment_read(&source->header.env, place->home, environment, reason, reason_size));
     const replay_head *head = replay_journal_held(source->file[0]);
     const replay_file_header *file = source->file[0]->header;
     source->header.run_id = file->run_id;
@@ -218,8 +219,8 @@ replay_open(data_source *source, const char *path, uint32_t shards, const char *
     source->header.block_rows = file->block_rows;
     source->header.extra_dim = file->extra_dim;
     source->layout = source->file[0]->layout;
-    OCT_TRY(shape_check(source, path, reason, reason_size));
-    notes_read(source, path);
+    OCT_TRY(shape_check(source, place->path, reason, reason_size));
+    notes_read(source, place->home);
     blocks_list(source);
     return OCT_OK;
 }
@@ -244,14 +245,14 @@ data_open(data_source *source, const char *path, char *reason, size_t reason_siz
 // ---- either
 
 oct_err
-data_source_open_shards(data_source **out, const char *path, uint32_t shards,
-                        const char *environment, char *reason, size_t reason_size)
+data_source_open_place(data_source **out, const data_source_place *place, const char *environment,
+                       char *reason, size_t reason_size)
 {
-    OCT_ASSERT(shards >= 1 && shards <= OCT_SHARDS_MAX);
+    OCT_ASSERT(place->shards >= 1 && place->shards <= OCT_SHARDS_MAX);
     data_source *source = oct_alloc(sizeof(*source));
-    oct_err err = replay_file_is_one(path)
-                      ? replay_open(source, path, shards, environment, reason, reason_size)
-                      : data_open(source, path, reason, reason_size);
+    oct_err err = replay_file_is_one(place->path)
+                      ? replay_open(source, place, environment, reason, reason_size)
+                      : data_open(source, place->path, reason, reason_size);
     if (err != OCT_OK) {
         data_source_close(source);
         return err;
@@ -264,33 +265,61 @@ oct_err
 data_source_open(data_source **out, const char *path, const char *environment, char *reason,
                  size_t reason_size)
 {
-    return data_source_open_shards(out, path, 1, environment, reason, reason_size);
+    data_source_place place = {.shards = 1};
+    (void)snprintf(place.path, sizeof(place.path), "%s", path);
+    (void)snprintf(place.home, sizeof(place.home), "%s", path);
+    return data_source_open_place(out, &place, environment, reason, reason_size);
 }
 
-// Of the experiment beside path; 1 where there is none that can be read.
-static uint32_t
-shards_wanted(const char *path)
+// The table of a run, by its experiment.
+static oct_err
+table_find(data_source_place *out, const char *folder, const oct_config *config, char *reason,
+           size_t reason_size)
 {
-    char place[PATH_BYTES], message[OCT_CONFIG_TEXT_MAX];
+    const char *name = config->replay.path;
+    if (strcmp(name, "none") == 0) {
+        (void)oct_refuse(reason, reason_size, "%s: replay.path: none: the run kept no table",
+                         folder);
+        return OCT_ENOTFOUND;
+    }
+    if (!beside(out->path, name[0] == '/' ? "" : out->home, name)) {
+        return oct_refuse(reason, reason_size, "%s: the name is too long", folder);
+    }
+    out->shards = oct_config_shards(config);
+    for (uint32_t i = out->shards; i < OCT_SHARDS_MAX; i++) {
+        char shard[PATH_BYTES];
+        oct_config_shard_name(out->path, i, shard, sizeof(shard));
+        out->shards = access(shard, F_OK) == 0 ? i + 1 : out->shards;
+    }
+    return OCT_OK;
+}
+
+oct_err
+data_source_find(data_source_place *out, const char *given, char *reason, size_t reason_size)
+{
+    struct stat file;
+    bool is_folder = stat(given, &file) == 0 && S_ISDIR(file.st_mode);
+    size_t length = strlen(given);
+    bool has_slash = length > 0 && given[length - 1] == '/';
+    int home = snprintf(out->home, sizeof(out->home), "%s%s%s", given,
+                        is_folder && !has_slash ? "/" : "", is_folder ? "config.yaml" : "");
+    if (home < 0 || (size_t)home >= sizeof(out->home)) {
+        return oct_refuse(reason, reason_size, "%s: the name is too long", given);
+    }
+    if (!is_folder) {
+        memcpy(out->path, out->home, sizeof(out->path));
+        out->shards = 1;
+        return OCT_OK;
+    }
+    char message[OCT_CONFIG_TEXT_MAX];
     oct_config *config = oct_alloc(sizeof(*config));
     oct_config_default(config);
-    bool is_read = beside(place, path, "config.yaml") &&
-                   oct_config_load(config, place, message, sizeof(message)) == OCT_OK;
-    uint32_t shards = is_read ? oct_config_shards(config) : 1;
-    free(config);
-    return shards;
-}
-
-uint32_t
-data_source_shards(const char *path)
-{
-    uint32_t shards = shards_wanted(path);
-    for (uint32_t i = shards; i < OCT_SHARDS_MAX; i++) {
-        char name[PATH_BYTES];
-        oct_config_shard_name(path, i, name, sizeof(name));
-        shards = access(name, F_OK) == 0 ? i + 1 : shards;
+    if (oct_config_load(config, out->home, message, sizeof(message)) != OCT_OK) {
+        oct_config_default(config);
     }
-    return shards;
+    oct_err err = table_find(out, given, config, reason, reason_size);
+    free(config);
+    return err;
 }
 
 void

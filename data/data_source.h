@@ -15,15 +15,24 @@ typedef struct data_source data_source;
 // and says why; a file that octet-replay uses now is refused.
 OCT_CHECKED oct_err data_source_open(data_source **out, const char *path, const char *environment,
                                      char *reason, size_t reason_size);
-// Those of several shards of a run: path is of the first, the others are beside it under the names
-// that oct_config_shard_name makes. Also OCT_EINVAL: they are of several runs, or have blocks of
-// different sizes. OCT_ENOTFOUND: also, one of them is missing.
-OCT_CHECKED oct_err data_source_open_shards(data_source **out, const char *path, uint32_t shards,
-                                            const char *environment, char *reason,
-                                            size_t reason_size);
-// How many shards the run has whose first one is at path: as many as its config.yaml says, or more
-// that are there. At least 1.
-uint32_t data_source_shards(const char *path);
+// Where steps lie.
+#define DATA_SOURCE_PATH_BYTES 4096
+typedef struct data_source_place {
+    char path[DATA_SOURCE_PATH_BYTES]; // of the file, or of a run's first shard
+    char home[DATA_SOURCE_PATH_BYTES]; // environment.oct and config.yaml are beside this name
+    uint32_t shards;                   // at least 1
+} data_source_place;
+// given: a file, or the folder of a run, whose config.yaml names the file (replay.path; replay.oct
+// where none can be read) and the number of shards, of which more may be there. OCT_ENOTFOUND: the
+// run kept no table.
+OCT_CHECKED oct_err data_source_find(data_source_place *out, const char *given, char *reason,
+                                     size_t reason_size);
+// As data_source_open, of all shards; those but the first have the names that oct_config_shard_name
+// makes. Also OCT_EINVAL: they are of several runs, or have blocks of different sizes.
+// OCT_ENOTFOUND: also, one of them is missing.
+OCT_CHECKED oct_err data_source_open_place(data_source **out, const data_source_place *place,
+                                           const char *environment, char *reason,
+                                           size_t reason_size);
 void data_source_close(data_source *source); // NULL is a no-op
 
 // What a data set of these steps says of them (replay_data.h): env, run_id, seed, block_rows,

@@ -1296,6 +1296,28 @@ def data(*arguments):
     return subprocess.run([OCTET, "data", *map(str, arguments)], capture_output=True, text=True, timeout=DEADLINE_S, check=True).stdout
 
 
+def test_a_run_folder_stands_for_the_table_that_it_kept():
+    """Wherever replay.path has put it, with all shards."""
+    with scratch() as folder:
+        short = ["--set", "run.env_steps=3000", "--set", "run.stop_at_return=none", "--set", "evaluation.episodes=10"]
+        for name, table, shards in (("named", "table.oct", 2), ("elsewhere", folder / "elsewhere.oct", 1)):
+            run = folder / name
+            finish(train(run, *short, "--set", f"replay.path={table}", "--set", f"replay.shards={shards}"), run)
+            assert not (run / "replay.oct").exists() and (run / table).exists()
+            held = json.loads(data("info", f"{run}/", "--json"))
+            files = [table, "table-1.oct"][:shards]
+            each = [json.loads(data("info", run / file, "--json", "--environment", run / "environment.oct")) for file in files]
+            assert held["steps"] == sum(one["steps"] for one in each) >= 3000, (held, each)
+            data("export", run, "--out", folder / f"{name}.data")
+            assert json.loads(data("info", folder / f"{name}.data", "--json"))["steps"] == held["steps"]
+        run = folder / "none"
+        finish(train(run, *short, "--set", "replay.path=none"), run)
+        for command in (["data", "info", run], ["data", "export", run, "--out", folder / "no.data"],
+                        ["distill", run, "--replay", run, "--out", folder / "student"]):
+            told = subprocess.run([OCTET, *command], capture_output=True, text=True, timeout=DEADLINE_S, check=False)
+            assert told.returncode == 1 and f"{run}: replay.path: none: the run kept no table\n" in told.stderr, told
+
+
 def test_learns_from_a_data_set_alone():
     """A run is recorded; another learns from that alone, to the same return, and is told what it cannot use."""
     with scratch() as folder:
