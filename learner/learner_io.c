@@ -11,7 +11,7 @@
 #include "common/oct_log.h"
 #include "common/oct_text.h"
 #include "learner/learner_key.h"
-#include "learner/learner_link_io.h"
+#include "learner/learner_links_io.h"
 #include "learner/learner_relays.h"
 #include "learner/learner_run.h"
 #include "learner/learner_shard.h"
@@ -25,7 +25,6 @@
      OCT_ROLE_BIT(OCT_ROLE_OPERATOR) | OCT_ROLE_BIT(OCT_ROLE_RELAY))
 #define SUBSCRIBERS      (OCT_ROLE_BIT(OCT_ROLE_ACTOR) | OCT_ROLE_BIT(OCT_ROLE_RELAY))
 #define TICK_MS          20
-#define TELL_MS          1
 #define SERVER_CONTEXTS  64
 #define SERVER_BYTES_MAX (8u << 20)
 #define PUBLISH_QUEUE    16 // as many as an actor holds: changes are of use one after the other
@@ -62,7 +61,7 @@ struct learner_io {
     char policy_address[NET_URL_MAX];
     learner_relays *relays;
 
-    learner_link_io *replays[LEARNER_ORIGINS]; // NULL: there is none
+    learner_links_io *replays;
     char shard_address[OCT_SHARDS_MAX][OCT_CONFIG_TEXT_MAX];
     uint32_t shards;
     uint64_t bad_requests, bad_request_ns; // the last that was logged
@@ -75,7 +74,6 @@ struct learner_io {
 
     net_wakeup *wakeup;
     net_timer *tick;
-    net_timer *tell; // NULL: there are no shards
 };
 
 // ---- replay
@@ -550,20 +548,7 @@ run_woke(void *arg)
     learner_io *io = arg;
     learner_run_collect(io->run);
     publish_all(io);
-    for (size_t i = 0; i < LEARNER_ORIGINS; i++) {
-        if (io->replays[i] != NULL) {
-            learner_link_io_woke(io->replays[i]);
-        }
-    }
-}
-
-static void
-shards_tell(void *arg)
-{
-    learner_io *io = arg;
-    for (uint32_t i = 0; i < io->shards; i++) {
-        learner_link_io_tell(io->replays[LEARNER_LIVE + i]);
-    }
+    learner_links_io_woke(io->replays);
 }
 
 static void
@@ -576,15 +561,8 @@ run_notify(void *arg)
 static void
 traffic_tell(learner_io *io)
 {
-    net_traffic replay = {0}, data = {0};
-    for (uint32_t i = 0; i < io->shards; i++) {
-        net_traffic one = learner_link_io_traffic(io->replays[LEARNER_LIVE + i]);
-        replay.sent_bytes += one.sent_bytes;
-        replay.received_bytes += one.received_bytes;
-    }
-    if (io->replays[LEARNER_DATA] != NULL) {
-        data = learner_link_io_traffic(io->replays[LEARNER_DATA]);
-    }
+    net_traffic replay, data;
+    learner_links_io_traffic(io->replays, &replay, &data);
     net_traffic calls = net_rpc_server_traffic(io->server_link);
     learner_run_set_traffic(io->run, &(learner_traffic){
                                          .to_replay = replay.sent_bytes,
@@ -611,11 +589,7 @@ tick(void *arg)
     learner_run_tick(io->run);
     savers_answer(io);
     learner_phase phase = learner_run_phase(io->run);
-    for (size_t i = 0; i < LEARNER_ORIGINS; i++) {
-        if (io->replays[i] != NULL) {
-            learner_link_io_tick(io->replays[i]);
-        }
-    }
+    learner_links_io_tick(io->replays);
     if (phase == LEARNER_DONE && !io->stopping) {
         io->stopping = true;
         learner_run_save(io->run);
@@ -627,36 +601,7 @@ tick(void *arg)
     }
 }
 
-// A shard that was started again has the configuration's limiter, and all have the same.
-static void
-shards_limit(void *arg, learner_origin origin)
-{
-    learner_io *io = arg;
-    for (uint32_t i = 0; i < io->shards; i++) {
-        if (origin != LEARNER_DATA && origin != LEARNER_LIVE + i) {
-            learner_link_io_limit(io->replays[LEARNER_LIVE + i]);
-        }
-    }
-}
-
 // ---- life
-
-static oct_err
-replay_open(learner_io *io, learner_origin origin, const char *url)
-{
-    const learner_link_io_options options = {
-        .loop = io->loop,
-        .run = io->run,
-        .origin = origin,
-        .url = url,
-        .in_turns = io->options.config->run.deterministic,
-        .ended = replay_ended,
-        .counted = shards_tell,
-        .limited = shards_limit,
-        .arg = io,
-    };
-    return learner_link_io_open(&io->replays[origin], &options);
-}
 
 static oct_err
 links_open(learner_io *io)
@@ -664,12 +609,14 @@ links_open(learner_io *io)
     const oct_config *config = io->options.config;
     OCT_TRY(net_url_offset(config->net.learner, 1, io->policy_address));
     OCT_TRY(net_pub_open(&io->publisher, io->loop, io->policy_address, SUBSCRIBERS, PUBLISH_QUEUE));
-    for (uint32_t i = 0; i < io->shards; i++) {
-        OCT_TRY(replay_open(io, LEARNER_LIVE + i, io->shard_address[i]));
-    }
-    if (oct_config_is_mixed(config)) {
-        OCT_TRY(replay_open(io, LEARNER_DATA, config->net.data));
-    }
+    const learner_links_io_options replays = {
+        .loop = io->loop,
+        .run = io->run,
+        .config = config,
+        .ended = replay_ended,
+        .arg = io,
+    };
+    OCT_TRY(learner_links_io_open(&io->replays, &replays));
     io->server = wire_server_create_learner(&handlers, io, &net_rpc_responder, SERVER_BYTES_MAX);
     return net_rpc_server_open(&io->server_link, io->loop, config->net.learner, CALLERS,
                                SERVER_CONTEXTS, SERVER_BYTES_MAX, request_arrived, io);
@@ -736,7 +683,6 @@ learner_io_open(learner_io **out, net_loop *loop, const learner_io_options *opti
         return err;
     }
     io->tick = net_timer_start(loop, TICK_MS, TICK_MS, tick, io);
-    io->tell = io->shards > 1 ? net_timer_start(loop, TELL_MS, TELL_MS, shards_tell, io) : NULL;
     *out = io;
     return OCT_OK;
 }
@@ -751,13 +697,10 @@ void
 learner_io_close(learner_io *io)
 {
     net_timer_stop(io->tick);
-    net_timer_stop(io->tell);
     if (io->server_link != NULL) {
         net_rpc_server_close(io->server_link);
     }
-    for (size_t i = 0; i < LEARNER_ORIGINS; i++) {
-        learner_link_io_close(io->replays[i]);
-    }
+    learner_links_io_close(io->replays);
     if (io->publisher != NULL) {
         net_pub_close(io->publisher);
     }

@@ -71,7 +71,7 @@ refused(learner_link_io *link, const char *detail, const char *what)
 {
     oct_log_error("LEARNER-REPLAY-REFUSED", "%s (%s=%s)", detail, link->words->name,
                   link->options.url);
-    link->options.ended(link->options.arg, OCT_EINVAL, what);
+    link->options.ended(link->options.ended_arg, OCT_EINVAL, what);
 }
 
 // Whether the run can learn from the table that is there.
@@ -104,7 +104,7 @@ configured(void *arg, oct_err err, const char *detail, const wire_configured *an
                        options->url);
         samples_ask(link);
     } else if (err == OCT_ESTALE) {
-        options->ended(options->arg, err, detail);
+        options->ended(options->ended_arg, err, detail);
     } else if (err == OCT_EINVAL) {
         refused(link, detail, link->words->refused);
     } else if (learner_source_lost(source_of(link))) {
@@ -188,7 +188,7 @@ static void
 unanswered(learner_link_io *link, oct_err err, const char *detail)
 {
     if (err == OCT_ESTALE) {
-        link->options.ended(link->options.arg, err, detail);
+        link->options.ended(link->options.ended_arg, err, detail);
     } else if (err == OCT_EINVAL) {
         refused(link, detail, link->words->refused_batch);
     } else if (err != OCT_ECLOSED && learner_source_lost(source_of(link))) {
@@ -291,7 +291,7 @@ priorities_arrived(void *arg, oct_err err, const char *detail, const wire_empty 
     learner_link_io *link = arg;
     (void)answer;
     if (err == OCT_ESTALE) {
-        link->options.ended(link->options.arg, err, detail);
+        link->options.ended(link->options.ended_arg, err, detail);
     }
     learner_run_returned(link->options.run, err, detail);
 }
@@ -316,7 +316,7 @@ digest_arrived(void *arg, oct_err err, const char *detail, const wire_digest *an
 {
     learner_link_io *link = arg;
     if (err == OCT_ESTALE) {
-        link->options.ended(link->options.arg, err, detail);
+        link->options.ended(link->options.ended_arg, err, detail);
     }
     learner_run_digested(link->options.run, err, detail, answer);
 }

@@ -20,6 +20,7 @@ typedef struct learner_link_io_options {
     // OCT_ESTALE: it serves another learner of this run by now, how says it. OCT_EINVAL: it refuses
     // what it was asked for, which is logged; how is why the run ends.
     void (*ended)(void *arg, oct_err err, const char *how);
+    void *ended_arg;
     void (*counted)(void *arg); // a shard has said what it has: the others are to be told
     // It has the configuration's limiter from now on: so are the other shards to have it.
     void (*limited)(void *arg, learner_origin origin);

@@ -1,0 +1,33 @@
+#ifndef LEARNER_LEARNER_LINKS_IO_H
+#define LEARNER_LEARNER_LINKS_IO_H
+
+#include "learner/learner_run.h"
+#include "net/net_loop.h"
+#include "net/net_msg.h"
+
+// The links to all replays that the run learns from: the live one, or its shards, which are told of
+// each other; and that of a data set.
+//
+// Threads: the loop thread. Owns: the links, and a timer where there are shards.
+typedef struct learner_links_io learner_links_io;
+
+typedef struct learner_links_io_options {
+    net_loop *loop;
+    learner_run *run;                                       // borrowed
+    const oct_config *config;                               // borrowed
+    void (*ended)(void *arg, oct_err err, const char *how); // as of learner_link_io_options
+    void *arg;
+} learner_links_io_options;
+
+// Errors as of learner_link_io_open.
+OCT_CHECKED oct_err learner_links_io_open(learner_links_io **out,
+                                          const learner_links_io_options *options);
+void learner_links_io_close(learner_links_io *links); // NULL is a no-op
+// As of learner_link_io, of each link.
+void learner_links_io_tick(learner_links_io *links);
+void learner_links_io_woke(learner_links_io *links);
+// Bytes of the live replay or its shards, and of the data set's.
+void learner_links_io_traffic(const learner_links_io *links, net_traffic *replay,
+                              net_traffic *data);
+
+#endif // LEARNER_LEARNER_LINKS_IO_H
