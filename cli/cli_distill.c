@@ -15,6 +15,7 @@
 #include "cli/cli_returns.h"
 #include "cli/run/cli_env_file.h"
 #include "cli/run/cli_folder.h"
+#include "cli/run/cli_folder_env.h"
 #include "common/oct_file.h"
 #include "common/oct_rng.h"
 #include "common/oct_spread.h"
@@ -135,11 +136,13 @@ save(const distilling *d, const policy_image *image, const char *name)
 }
 
 // Whether the student's environment is told beside it, as config.yaml tells a run's: where it is
-// known which options it has, and unless it could not be opened though it was named.
+// known which options it has, and unless it could not be opened though it was named, or a stranger
+// named it: as a file of this user it would be this user's word.
 static bool
 is_env_told(const distilling *d)
 {
-    return d->env.is_known && (d->has_env || d->env.id == d->env.own_id);
+    bool is_own = d->env.id == d->env.own_id && d->env.stranger == NULL;
+    return d->env.is_known && (d->has_env || is_own);
 }
 
 // A folder with a config.yaml is a run, which a student is not: the file has another name.
@@ -189,19 +192,11 @@ env_begin(distilling *d)
 {
     env *e = NULL;
     char reason[REASON_BYTES] = "";
-    env_request request = {.id = d->options.env_id,
-                           .options = d->options.options,
-                           .count = 1,
-                           .seed = d->options.seed,
-                           .autoreset = true};
-    oct_err err = env_open(&e, &request, reason, sizeof(reason));
+    oct_err err = cli_folder_env_open(&e, &d->env, d->options.seed, reason, sizeof(reason));
     if (err == OCT_OK) {
         err =
             actor_fits(&d->teacher->spec, &d->teacher->origin, env_spec(e), reason, sizeof(reason));
         env_close(e);
-    } else {
-        cli_folder_env_missing(err, d->options.env_id, d->teacher->spec.env_id, reason,
-                               sizeof(reason));
     }
     d->has_env = err == OCT_OK;
     if (d->has_env) {

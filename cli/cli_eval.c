@@ -11,6 +11,7 @@
 #include "cli/cli_options.h"
 #include "cli/cli_video.h"
 #include "cli/run/cli_folder.h"
+#include "cli/run/cli_folder_env.h"
 #include "envs/env.h"
 #include "policy/policy_file.h"
 #include "policy/policy_net.h"
@@ -172,18 +173,13 @@ static const struct argp eval_argp = {
 
 // Opens the video as well, if one is wanted: *video stays NULL otherwise.
 static bool
-env_fits(const policy_image *policy, const eval_options *options, cli_video **video)
+env_fits(const policy_image *policy, const eval_options *options, const cli_folder_env *chosen,
+         cli_video **video)
 {
     env *e = NULL;
     char reason[REASON_BYTES] = "";
-    env_request request = {.id = options->env_id,
-                           .options = options->options,
-                           .count = 1,
-                           .seed = options->seed,
-                           .autoreset = true};
-    oct_err err = env_open(&e, &request, reason, sizeof(reason));
+    oct_err err = cli_folder_env_open(&e, chosen, options->seed, reason, sizeof(reason));
     if (err != OCT_OK) {
-        cli_folder_env_missing(err, options->env_id, policy->spec.env_id, reason, sizeof(reason));
         cli_error("eval", "environment '%s': %s", options->env_id, reason);
         return false;
     }
@@ -308,7 +304,7 @@ cli_eval(int argc, char **argv)
     int exit_code = CLI_EXIT_FAILED;
     cli_video *video = NULL;
     cli_env_guard_begin("eval", options.env_id);
-    if (env_fits(image, &options, &video)) {
+    if (env_fits(image, &options, &chosen, &video)) {
         exit_code = evaluate(image, &options, video);
     }
     cli_env_guard_end();

@@ -12,6 +12,7 @@
 #include "cli/cli_options.h"
 #include "cli/cli_text.h"
 #include "cli/run/cli_folder.h"
+#include "cli/run/cli_folder_env.h"
 #include "common/oct_action_repeat.h"
 #include "common/oct_file.h"
 #include "export/export_c99.h"

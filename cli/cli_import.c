@@ -19,6 +19,7 @@
 #include "cli/cli_options.h"
 #include "cli/run/cli_env_file.h"
 #include "cli/run/cli_folder.h"
+#include "cli/run/cli_folder_env.h"
 #include "common/oct_file.h"
 #include "common/oct_text.h"
 #include "import/import_npy.h"
@@ -399,7 +400,7 @@ static bool
 env_is_told(const cli_folder_env *chosen, const oct_config *config)
 {
     oct_config other;
-    return strcmp(chosen->id, config->env.id) == 0 &&
+    return chosen->stranger == NULL && strcmp(chosen->id, config->env.id) == 0 &&
            cli_env_file_keys(&other, chosen->id, chosen->options) &&
            strcmp(other.env.options, config->env.options) == 0 &&
            strcmp(other.env.mjcf_dir, config->env.mjcf_dir) == 0;

@@ -18,6 +18,7 @@
 #include "cli/cli_returns.h"
 #include "cli/cli_text.h"
 #include "cli/run/cli_folder.h"
+#include "cli/run/cli_folder_env.h"
 #include "common/oct_file.h"
 #include "policy/policy_file.h"
 #include "quantizer/quantizer_calibrate.h"
@@ -159,17 +160,10 @@ env_begin(const policy_image *policy, const cli_quantize_options *options,
 {
     env *e = NULL;
     char reason[REASON_BYTES] = "";
-    env_request request = {.id = options->env_id,
-                           .options = options->options,
-                           .count = 1,
-                           .seed = options->seed,
-                           .autoreset = true};
-    oct_err err = env_open(&e, &request, reason, sizeof(reason));
+    oct_err err = cli_folder_env_open(&e, chosen, options->seed, reason, sizeof(reason));
     if (err == OCT_OK) {
         err = actor_fits(&policy->spec, &policy->origin, env_spec(e), reason, sizeof(reason));
         env_close(e);
-    } else {
-        cli_folder_env_missing(err, options->env_id, policy->spec.env_id, reason, sizeof(reason));
     }
     if (err != OCT_OK) {
         cli_error(CLI_QUANTIZE, "environment '%s': %s", options->env_id, reason);

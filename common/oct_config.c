@@ -425,24 +425,42 @@ oct_config_parse(oct_config *out, const char *name, const char *text, size_t len
     return parse_text(out, NULL, name, text, length, NULL, message, message_size);
 }
 
-oct_err
-oct_config_load(oct_config *out, const char *path, char *message, size_t message_size)
+// Takes what was read, if err says that it was.
+static oct_err
+parse_read(oct_config *out, const char *path, oct_err err, uint8_t *bytes, size_t length,
+           char *message, size_t message_size)
 {
-    uint8_t *bytes = NULL;
-    size_t length = 0;
-    oct_err err = oct_file_read(path, FILE_BYTES_MAX, &bytes, &length);
     if (err == OCT_EINVAL) {
         (void)snprintf(message, message_size,
                        "%s: error: larger than %u bytes: not an experiment file\n", path,
                        FILE_BYTES_MAX);
     } else if (err != OCT_OK) {
         (void)snprintf(message, message_size, "%s: error: cannot be read: %s\n", path,
-                       strerror(errno));
+                       errno == ENOTSUP ? "it is no plain file" : strerror(errno));
     } else {
         err = oct_config_parse(out, path, (const char *)bytes, length, message, message_size);
         free(bytes);
     }
     return err;
+}
+
+oct_err
+oct_config_load(oct_config *out, const char *path, char *message, size_t message_size)
+{
+    uint8_t *bytes = NULL;
+    size_t length = 0;
+    oct_err err = oct_file_read(path, FILE_BYTES_MAX, &bytes, &length);
+    return parse_read(out, path, err, bytes, length, message, message_size);
+}
+
+oct_err
+oct_config_load_plain(oct_config *out, const char *path, uid_t *owner, char *message,
+                      size_t message_size)
+{
+    uint8_t *bytes = NULL;
+    size_t length = 0;
+    oct_err err = oct_file_read_plain(path, FILE_BYTES_MAX, &bytes, &length, owner);
+    return parse_read(out, path, err, bytes, length, message, message_size);
 }
 
 size_t

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "common/oct_config_names.h"
 #include "common/oct_err.h"
@@ -239,6 +240,9 @@ OCT_CHECKED oct_err oct_config_parse(oct_config *out, const char *name, const ch
                                      size_t length, char *message, size_t message_size);
 OCT_CHECKED oct_err oct_config_load(oct_config *out, const char *path, char *message,
                                     size_t message_size);
+// The same of a plain file, without waiting: of one that lies in a folder. *owner: whose it is.
+OCT_CHECKED oct_err oct_config_load_plain(oct_config *out, const char *path, uid_t *owner,
+                                          char *message, size_t message_size);
 // "learner.batch_size=128", the value as in YAML.
 OCT_CHECKED oct_err oct_config_set(oct_config *out, const char *assignment, char *message,
                                    size_t message_size);

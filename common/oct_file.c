@@ -96,6 +96,35 @@ oct_file_read(const char *path, size_t bytes_max, uint8_t **out, size_t *out_len
     return err;
 }
 
+// Without O_NONBLOCK the open of a pipe waits for a writer.
+static int
+plain_open(const char *path, struct stat *found)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd >= 0 && (fstat(fd, found) != 0 || !S_ISREG(found->st_mode))) {
+        (void)close(fd);
+        errno = S_ISDIR(found->st_mode) ? EISDIR : ENOTSUP;
+        return -1;
+    }
+    return fd;
+}
+
+oct_err
+oct_file_read_plain(const char *path, size_t bytes_max, uint8_t **out, size_t *out_length,
+                    uid_t *owner)
+{
+    OCT_ASSERT(bytes_max < SIZE_MAX / 2);
+    struct stat found = {0};
+    int fd = plain_open(path, &found);
+    if (fd < 0) {
+        return err_from_errno();
+    }
+    *owner = found.st_uid;
+    oct_err err = read_all(fd, bytes_max, out, out_length);
+    close_quietly(fd);
+    return err;
+}
+
 // With sync each piece is waited for: a supervisor sees what has reached a slow disk, not what is
 // in memory. What the kernel cannot wait for here, fsync waits for in the end.
 static oct_err

@@ -78,6 +78,8 @@ uint32_t env_space_bytes(const octet_env_space *space); // 4 for discrete
 bool env_is_plugin(const char *id);
 // Whether it runs code that is not Octet's: a plug-in, or "gym:NAME".
 bool env_is_code(const char *id);
+// Whether it is one that comes with Octet: a registered id, or "dmc:TASK".
+bool env_is_built_in(const char *id);
 // The registered ids, NULL-terminated.
 const char *const *env_ids(void);
 // The ids of the Control Suite, NULL-terminated, in static storage that lives on. OCT_ENOTFOUND,

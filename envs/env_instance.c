@@ -38,6 +38,12 @@ env_is_code(const char *id)
     return env_is_plugin(id) || env_gym_has(id);
 }
 
+bool
+env_is_built_in(const char *id)
+{
+    return env_registry_find(id) != NULL || env_module_has(id);
+}
+
 // Why there is no such id; the Control Suite's ids are asked where none of ours is near.
 static void
 unknown_explain(const char *id, char *reason, size_t reason_size)

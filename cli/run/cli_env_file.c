@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "cli/run/cli_experiment.h"
-#include "cli/run/cli_folder.h"
+#include "cli/run/cli_folder_env.h"
 #include "common/oct_base.h"
 #include "common/oct_file.h"
 #include "common/oct_option.h"

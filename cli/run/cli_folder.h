@@ -5,7 +5,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "common/oct_config.h"
 #include "common/oct_err.h"
 
 // The folder of a run and the executables of the daemons. Threads: main thread.
@@ -40,31 +39,6 @@ bool cli_folder_has_begun(const char *path);
 // with_logs; then a folder that cli_folder_open made goes as a whole.
 void cli_folder_clear(const cli_folder *folder, bool with_logs);
 
-// The environment that a policy is played in. Not copied: id and options may point into it.
-#define CLI_ENV_OPTIONS_BYTES (2 * OCT_CONFIG_TEXT_MAX + 16)
-#define CLI_ENV_FILE          "env.yaml" // of a policy without a run: config.yaml's keys of env
-#define CLI_FOLDER_ENV_HINT   "; --env ID, with --options K=V,..., does without it"
-typedef struct cli_folder_env {
-    const char *id;           // as env_open takes it
-    const char *options;      // likewise, with mjcf_dir among them
-    const char *options_from; // where they come from, or why there are none
-    bool is_known;            // something says what the options are
-    char own_id[OCT_CONFIG_TEXT_MAX];
-    char own_options[CLI_ENV_OPTIONS_BYTES];
-} cli_folder_env;
-// env_id and options as given (NULL, "": not). What is not given is that of the config.yaml beside
-// the policy, or the CLI_ENV_FILE where there is no config.yaml; without either it is trained_on,
-// without options. With env_id the files are not looked at. A moved plug-in is looked for no
-// further. Errors: the file is there and cannot be loaded; reason names it, its line and key.
-OCT_CHECKED oct_err cli_folder_env_choose(cli_folder_env *out, const char *policy,
-                                          const char *trained_on, const char *env_id,
-                                          const char *options, char *reason, size_t reason_size);
-// Prints one line: the environment, its options and where they come from.
-void cli_folder_env_print(const cli_folder_env *chosen);
-// Puts a reason that helps in place of env_open's, where that found no environment of the id that a
-// policy was trained on: a plug-in's own name, which is no path.
-void cli_folder_env_missing(oct_err err, const char *id, const char *trained_on, char *reason,
-                            size_t reason_size);
 // The file that was meant: given itself, or the file of that name in it when it is a folder.
 void cli_folder_file(char out[CLI_PATH_MAX], const char *given, const char *name);
 

@@ -136,6 +136,10 @@ class Import(unittest.TestCase):
             self.octet("import", "walk.onnx", "--env", "./walk.so", "--out", "own/walk.oct")
         self.assertIn(f"id: {self.home.resolve()}/walk.so\n", (self.home / "own/env.yaml").read_text().replace('"', ""))
         self.assertIn("env.yaml beside the policy", self.octet("eval", self.home / "own/walk.oct", "--episodes", 1, cwd="/"))
+        # A policy alone names no code: its file does.
+        (self.home / "code").mkdir()
+        self.octet("import", "walk.onnx", "--env", self.home.resolve() / "walk.so", "--out", "code/walk.oct")
+        self.assertIn("env.yaml beside the policy", self.octet("eval", "code/walk.oct", "--episodes", 1))
         self.octet("import", *pole, *short, "--out", "nothere/pole.oct", code=1)
 
     def test_a_config_yaml_that_cannot_be_loaded_is_not_an_absent_one(self):

@@ -24,6 +24,7 @@ import termios
 import time
 import unittest
 import uuid
+import zlib
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from daemons import in_time, kill_if_there  # noqa: E402
@@ -383,6 +384,68 @@ class WrongInput(Case):
         self.assertIn("length       20.0 steps", out)
         self.assertNotIn("  metric ", out)
         self.assertNotIn("  failed ", out)
+
+    def of_environment(self, golden, name):
+        """A golden policy that says it was trained on another environment."""
+        data = (pathlib.Path(__file__).resolve().parents[1] / "data/policy" / golden).read_bytes()[:-4]
+        data = data.replace(b"\x09Golden-v0", bytes([len(name)]) + name.encode())
+        data = data[:8] + struct.pack("<I", len(data) + 4) + data[12:]
+        path = self.home / golden
+        path.write_bytes(data + struct.pack("<I", zlib.crc32(data)))
+        return golden
+
+    def test_a_policy_alone_runs_no_code(self):
+        (self.home / "python").write_text(f"#!/bin/sh\ntouch {self.home}/ran\n")
+        (self.home / "python").chmod(0o755)
+        (self.home / "sub").mkdir()
+        for copy in ("mine.so", "sub/mine"):
+            shutil.copy(PLUGINS / "shape.so", self.home / copy)
+        options = ["--options", "obs=6,obs_dtype=3,n=3", "--episodes", "1"]
+        for name in ("./mine.so", "mine.so", "sub/mine", f"{self.home}/mine.so", "gym:CartPole-v1", "gym:mine:Task-v0"):
+            words = (f"environment '{name}': only the policy names it, and it is code that does not come with Octet; if it may run "
+                     f"here, give --env {name}, with --options K=V,...")
+            for golden, command in (("atoms_int8.oct", ["eval"]), ("box_fp32.oct", ["quantize", "--precision", "int8", "--out", "x"]),
+                                    ("box_fp32.oct", ["distill", "--hidden", "8", "--out", "x"])):
+                policy = self.of_environment(golden, name)
+                out, err = self.octet(*command, policy, *options, code=1, OCTET_PYTHON=str(self.home / "python"))
+                self.assertEqual((out, err), ("", f"octet {command[0]}: error: {words}\n"))
+            self.assertFalse((self.home / "ran").exists() or (self.home / "x").exists())
+            if not name.startswith("gym:"):
+                self.assertIn("environment  " + name, self.octet("eval", "atoms_int8.oct", "--env", name, *options)[0])
+        # The environment of Gymnasium would have been started.
+        self.octet("eval", "atoms_int8.oct", "--env", name, "--episodes", "1", code=1, OCTET_PYTHON=str(self.home / "python"))
+        self.assertTrue((self.home / "ran").exists())
+
+    def test_what_lies_beside_ones_own_policy_names_its_plug_in_and_that_of_another_user_does_not(self):
+        shape, options = str(PLUGINS / "shape.so"), "obs=6,obs_dtype=3,n=3"
+        self.of_environment("atoms_int8.oct", "gym:Shape-v0")
+        for name, article in (("config.yaml", "a"), ("env.yaml", "an")):
+            beside = self.home / name
+            beside.write_text(f'env: {{id: {shape}, options: "{options}"}}\n')
+            command = ["eval", "atoms_int8.oct", "--episodes", "1"]
+            self.assertIn(f"environment  {shape}", self.octet(*command)[0])
+            if os.geteuid() == 0:
+                os.chown(beside, 65534, 65534)
+                self.refused(command, f"environment '{shape}': {article} {name} of another user names it, and it is code that does "
+                             f"not come with Octet; if it may run here, give --env {shape}, with --options K=V,...", code=1)
+                self.assertIn(f"environment  {shape}", self.octet(*command, "--env", shape, "--options", options)[0])
+                # What comes with Octet is none of its code.
+                beside.write_text("env: {id: CartPole-v1}\n")
+                self.refused(command, "does not fit 'CartPole-v1'", code=1)
+            beside.unlink()
+
+    @unittest.skipIf(os.geteuid() != 0, "files of another user need root")
+    def test_a_student_does_not_take_over_what_another_user_named(self):
+        (self.home / "obs.txt").write_text("1 2 3 4 5\n" * 300)
+        distill = ["distill", "--hidden", "8", "--updates", "10", "--observations", "0", "--obs", "obs.txt", "--out", "student",
+                   self.of_environment("box_fp32.oct", "Golden-v0")]
+        for user, is_told in ((65534, False), (0, True)):
+            (self.home / "config.yaml").write_text("env: {id: ./missing.so}\n")
+            os.chown(self.home / "config.yaml", user, user)
+            _, err = self.octet(*distill)
+            self.assertIn("note: returns are not measured: environment './missing.so'", err)
+            self.assertEqual((self.home / "student/env.yaml").exists(), is_told)
+            shutil.rmtree(self.home / "student")
 
     def test_eval_prints_what_the_environment_measures(self):
         policy = pathlib.Path(__file__).resolve().parents[1] / "data/policy/atoms_int8.oct"

@@ -666,6 +666,37 @@ test_lock_is_held_or_taken_or_there_is_none(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
+// What waits for nobody: nothing is there, a pipe without a writer, a folder.
+static void
+test_read_plain(void **state)
+{
+    (void)state;
+    const char *path = in_folder("plain");
+    uint8_t *bytes;
+    size_t length;
+    uid_t owner = 0;
+    T_ERR(oct_file_read_plain(path, 64, &bytes, &length, &owner), OCT_ENOTFOUND);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    errno = 0;
+    T_ERR(oct_file_read_plain(path, 64, &bytes, &length, &owner), OCT_EIO);
+    assert_int_equal(errno, ENOTSUP);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkdir(path, 0700), 0);
+    T_ERR(oct_file_read_plain(path, 64, &bytes, &length, &owner), OCT_EIO);
+    assert_int_equal(errno, EISDIR);
+    assert_int_equal(rmdir(path), 0);
+    T_OK(oct_file_write(path, "abc", 3));
+    uid_t other = geteuid() == 0 ? 65534 : geteuid();
+    assert_int_equal(chown(path, other, (gid_t)-1), 0);
+    T_OK(oct_file_read_plain(path, 3, &bytes, &length, &owner));
+    assert_int_equal(owner, other);
+    assert_int_equal(length, 3);
+    assert_memory_equal(bytes, "abc", 4);
+    free(bytes);
+    T_ERR(oct_file_read_plain(path, 2, &bytes, &length, &owner), OCT_EINVAL);
+    assert_int_equal(unlink(path), 0);
+}
+
 int
 main(void)
 {
@@ -696,6 +727,7 @@ main(void)
         IN_FOLDER(test_same_place_has_other_names),
         IN_FOLDER(test_an_empty_folder_has_nothing_in_it),
         IN_FOLDER(test_match_takes_the_folder_as_it_is_written),
+        IN_FOLDER(test_read_plain),
         IN_FOLDER(test_lock_is_held_or_taken_or_there_is_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
