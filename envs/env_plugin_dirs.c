@@ -7,34 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/oct_base.h"
+#include "common/oct_owner.h"
 #include "common/oct_text.h"
 #include "envs/gym/env_gym.h"
 
 // ---- who can write
-
-// Whether somebody else could replace what is at path, or (a directory) what is in it.
-static oct_err
-one_check(const char *path, bool may_be_sticky, char *reason, size_t reason_size)
-{
-    struct stat status;
-    if (stat(path, &status) != 0) {
-        return oct_refuse(reason, reason_size, "'%s': %s", path, strerror(errno));
-    }
-    if (status.st_uid != 0 && status.st_uid != geteuid()) {
-        return oct_refuse(reason, reason_size,
-                          "'%s' belongs to user %u, who could change what is loaded from it", path,
-                          (unsigned)status.st_uid);
-    }
-    bool others_write = (status.st_mode & (S_IWGRP | S_IWOTH)) != 0;
-    if (others_write && !(may_be_sticky && (status.st_mode & S_ISVTX) != 0)) {
-        return oct_refuse(reason, reason_size,
-                          "'%s' can be written by other users: chmod go-w, or use another", path);
-    }
-    return OCT_OK;
-}
 
 // path, resolved, is inside of dir_length bytes of it, or is that: it and everything above.
 static oct_err
@@ -45,10 +24,10 @@ way_check(const char *path, size_t dir_length, char *reason, size_t reason_size)
     for (size_t length = strlen(part); length > 0; length--) {
         if (length == strlen(path) || part[length] == '/') {
             part[length] = '\0';
-            OCT_TRY(one_check(part, length < dir_length, reason, reason_size));
+            OCT_TRY(oct_owner_check(part, length < dir_length, reason, reason_size));
         }
     }
-    return one_check("/", dir_length > 1, reason, reason_size);
+    return oct_owner_check("/", dir_length > 1, reason, reason_size);
 }
 
 // ---- what the operator names

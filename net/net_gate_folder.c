@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "common/oct_base.h"
+#include "common/oct_owner.h"
 #include "common/oct_text.h"
 
 #define NAME      "octet-XXXXXX"
@@ -86,7 +87,6 @@ stale_sweep(const char *base)
 static oct_err
 base_check(const char *base, char *reason, size_t reason_size)
 {
-    struct stat status;
     if (base[0] != '/') {
         return oct_refuse(reason, reason_size, "'%s' is not an absolute path", base);
     }
@@ -95,15 +95,7 @@ base_check(const char *base, char *reason, size_t reason_size)
                           "'%s' has %zu bytes, and the path of a socket has room for %d", base,
                           strlen(base), NET_GATE_BASE_MAX);
     }
-    if (stat(base, &status) != 0) {
-        return oct_refuse(reason, reason_size, "'%s': %s", base, strerror(errno));
-    }
-    bool others_write = (status.st_mode & (S_IWGRP | S_IWOTH)) != 0;
-    if ((status.st_uid != geteuid() && status.st_uid != 0) ||
-        (others_write && (status.st_mode & S_ISVTX) == 0)) {
-        return oct_refuse(reason, reason_size, "'%s': other users may replace what is in it", base);
-    }
-    return OCT_OK;
+    return oct_owner_check(base, true, reason, reason_size);
 }
 
 // True: made and locked. False: errno says why not; 0: somebody swept it, try again.

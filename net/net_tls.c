@@ -3,6 +3,7 @@
 #include "net/net_tls.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include <openssl/x509v3.h>
 
 #include "common/oct_base.h"
+#include "common/oct_owner.h"
 #include "common/oct_text.h"
 
 enum { FILE_CA, FILE_CERT, FILE_KEY, FILE_CRL, FILES };
@@ -89,22 +91,23 @@ error_text(void)
     return text != NULL ? text : "cannot be read";
 }
 
-// Whether the file can be opened; what OpenSSL says of one that is not there helps nobody.
+// Whether the file can be read, and by nobody else changed; what OpenSSL says of one that is not
+// there helps nobody.
 static oct_err
-file_check(const char *folder, const char *path, char *reason, size_t reason_size)
+file_check(const char *path, char *reason, size_t reason_size)
 {
-    if (access(folder, F_OK) != 0) {
-        return oct_refuse(reason, reason_size,
-                          "%s: %s; 'octet certs issue ROLE NAME' makes the folder for --tls",
-                          folder, strerror(errno));
+    struct stat status;
+    if (stat(path, &status) != 0 || access(path, R_OK) != 0) {
+        return oct_refuse(reason, reason_size, "%s: %s", path, strerror(errno));
     }
-    return access(path, R_OK) == 0
-               ? OCT_OK
-               : oct_refuse(reason, reason_size, "%s: %s", path, strerror(errno));
+    if (!S_ISREG(status.st_mode)) {
+        return oct_refuse(reason, reason_size, "%s: no plain file", path);
+    }
+    return oct_owner_check(path, false, reason, reason_size);
 }
 
-// A key that other users can read is everybody's. A group may read one of another owner's: that is
-// how a service gets a secret that it must not change.
+// A key that other users can read is everybody's. A group may read one of root's: that is how a
+// service gets a secret that it must not change.
 static oct_err
 key_check(const char *key, char *reason, size_t reason_size)
 {
@@ -112,13 +115,40 @@ key_check(const char *key, char *reason, size_t reason_size)
     if (stat(key, &status) != 0) {
         return oct_refuse(reason, reason_size, "%s: %s", key, strerror(errno));
     }
-    mode_t forbidden = status.st_uid == geteuid() ? 077 : 007;
-    return (status.st_mode & forbidden) == 0
+    bool is_own = status.st_uid == geteuid();
+    mode_t others = status.st_mode & (is_own ? 077 : 027);
+    return others == 0
                ? OCT_OK
                : oct_refuse(reason, reason_size,
-                            "%s: other users can read this key (mode %04o): chmod 600 %s, and if "
-                            "they are not trusted, issue another",
-                            key, (unsigned)(status.st_mode & 07777), key);
+                            "%s: other users can %s this key (mode %04o): chmod %s %s, and "
+                            "if they are not trusted, issue another",
+                            key, (others & 044) != 0 ? "read" : "write",
+                            (unsigned)(status.st_mode & 07777), is_own ? "600" : "640", key);
+}
+
+// Whether all is there, and nobody else decides whom this host trusts, or who it is. A Secret of
+// Kubernetes is a folder with the sticky bit: others may add to it, which the files' owners tell.
+static oct_err
+folder_check(const char *folder, char *reason, size_t reason_size)
+{
+    char path[4096];
+    struct stat status;
+    if (access(folder, F_OK) != 0) {
+        return oct_refuse(reason, reason_size,
+                          "%s: %s; 'octet certs issue ROLE NAME' makes the folder for --tls",
+                          folder, strerror(errno));
+    }
+    OCT_TRY(oct_owner_check(folder, true, reason, reason_size));
+    for (int i = 0; i < FILES; i++) {
+        path_of(path, sizeof(path), folder, i);
+        if (i == FILE_KEY) {
+            OCT_TRY(key_check(path, reason, reason_size));
+        }
+        if (i != FILE_CRL || stat(path, &status) == 0) {
+            OCT_TRY(file_check(path, reason, reason_size));
+        }
+    }
+    return OCT_OK;
 }
 
 // ---- names in certificates
@@ -222,10 +252,6 @@ context_fill(SSL_CTX *ctx, const char *folder, STACK_OF(X509_CRL) * crls, char *
     if (SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION) != 1) {
         return oct_refuse(reason, reason_size, "OpenSSL has no TLS 1.2");
     }
-    OCT_TRY(file_check(folder, ca, reason, reason_size));
-    OCT_TRY(file_check(folder, cert, reason, reason_size));
-    OCT_TRY(file_check(folder, key, reason, reason_size));
-    OCT_TRY(key_check(key, reason, reason_size));
     if (SSL_CTX_load_verify_file(ctx, ca) != 1) {
         return oct_refuse(reason, reason_size, "%s: %s", ca, error_text());
     }
@@ -315,7 +341,10 @@ material_read(material *m, const char *folder, const net_tls *before, char *reas
 {
     *m = (material){.ctx = SSL_CTX_new(TLS_method())};
     OCT_ASSERT(m->ctx != NULL);
-    oct_err err = crls_read(m, folder, before, reason, reason_size);
+    oct_err err = folder_check(folder, reason, reason_size);
+    if (err == OCT_OK) {
+        err = crls_read(m, folder, before, reason, reason_size);
+    }
     if (err == OCT_OK) {
         err = context_fill(m->ctx, folder, m->crls, reason, reason_size);
     }

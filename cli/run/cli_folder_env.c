@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "cli/run/cli_folder.h"
+#include "common/oct_owner.h"
 
 // Loads the file of that name beside the policy, if there is one (*is_there); *is_foreign: it is of
 // another user, but not of root.
@@ -39,7 +39,7 @@ beside_load(cli_folder_env *out, const char *policy, const char *name, bool *is_
     (void)snprintf(out->own_options, sizeof(out->own_options), "%s%s%s%s", config.env.options,
                    has_options && has_models ? "," : "", has_models ? "mjcf_dir=" : "",
                    config.env.mjcf_dir);
-    *is_foreign = owner != 0 && owner != geteuid();
+    *is_foreign = !oct_owner_is_trusted(owner);
     return OCT_OK;
 }
 

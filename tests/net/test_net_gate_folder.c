@@ -46,8 +46,8 @@ test_bases_that_will_not_do_are_told(void **state)
     refused_with("relative", "is not an absolute path");
     refused_with(longest, "has 77 bytes, and the path of a socket has room for 76");
     refused_with("/does/not/exist", "No such file or directory");
-    refused_with(base_make("open", 0777), "other users may replace what is in it");
-    refused_with(base_make("group", 0770), "other users may replace what is in it");
+    refused_with(base_make("open", 0777), "can be written by other users");
+    refused_with(base_make("group", 0770), "can be written by other users");
 }
 
 static void

@@ -1,4 +1,5 @@
-// Folders of certificates: keys that others can read, lists of two CAs, and lists that disappear.
+// Folders of certificates: keys that others can read, what others can change, lists of two CAs, and
+// lists that disappear.
 #include "net/net_tls.h"
 
 #include <signal.h>
@@ -46,6 +47,16 @@ refused(const char *folder, const char *words)
 }
 
 static void
+reloads(net_tls *tls, oct_err want, const char *words)
+{
+    char reason[1024] = "";
+    T_ERR(net_tls_reload(tls, reason, sizeof(reason)), want);
+    if (strstr(reason, words) == NULL) {
+        fail_msg("'%s' is not in: %s", words, reason);
+    }
+}
+
+static void
 test_keys_that_others_can_read_are_refused(void **state)
 {
     (void)state;
@@ -58,6 +69,7 @@ test_keys_that_others_can_read_are_refused(void **state)
     for (size_t i = 0; i < OCT_COUNTOF(bad); i++) {
         assert_int_equal(chmod(key, bad[i]), 0);
         refused("open", words);
+        refused("open", bad[i] == 0620 ? "can write this key" : "can read this key");
     }
     assert_int_equal(chmod(key, 0400), 0);
     T_OK(net_tls_open(&tls, net_test_path("open"), reason, sizeof(reason)));
@@ -65,12 +77,58 @@ test_keys_that_others_can_read_are_refused(void **state)
 }
 
 static void
-reloads(net_tls *tls, oct_err want, const char *words)
+test_what_others_can_change_is_refused_at_start_and_later(void **state)
 {
-    char reason[1024] = "";
-    T_ERR(net_tls_reload(tls, reason, sizeof(reason)), want);
-    if (strstr(reason, words) == NULL) {
-        fail_msg("'%s' is not in: %s", words, reason);
+    (void)state;
+    static const char *const names[] = {"ca.crt", "node.crt", "crl.pem"};
+    char path[256], reason[1024];
+    const char *folder = net_test_path("shared");
+    net_tls *tls;
+    certs_write_usual(ca, "replay", true, folder);
+    certs_list_append(ca, folder);
+    T_OK(net_tls_open(&tls, folder, reason, sizeof(reason)));
+    for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
+        path_in(path, "shared", names[i]);
+        FILE *file = fopen(path, "a");
+        assert_true(file != NULL && fputs("\n", file) >= 0 && fclose(file) == 0); // it is new
+        for (mode_t bit = 002; bit <= 020; bit *= 8) {
+            assert_int_equal(chmod(path, 0644 | bit), 0);
+            refused("shared", "can be written by other users: chmod go-w");
+            reloads(tls, OCT_EINVAL, names[i]);
+        }
+        assert_int_equal(chmod(path, 0644), 0);
+        reloads(tls, OCT_OK, "");
+    }
+    path_in(path, "shared", ".");
+    assert_int_equal(chmod(path, 0770), 0);
+    refused("shared", "can be written by other users: chmod go-w");
+    assert_int_equal(chmod(path, 01777), 0); // as Kubernetes' is, for its files tell
+    net_tls *other;
+    T_OK(net_tls_open(&other, net_test_path("shared"), reason, sizeof(reason)));
+    net_tls_close(other);
+    if (geteuid() == 0) {
+        path_in(path, "shared", "crl.pem");
+        assert_int_equal(chown(path, 65534, 65534), 0);
+        refused("shared", "belongs to user 65534, who could change it");
+    }
+    net_tls_close(tls);
+}
+
+// OpenSSL would wait for its writer.
+static void
+test_a_pipe_is_refused(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"ca.crt", "node.crt", "node.key", "crl.pem"};
+    char path[256];
+    for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
+        certs_write_usual(ca, "replay", true, net_test_path("pipe"));
+        certs_list_append(ca, net_test_path("pipe"));
+        path_in(path, "pipe", names[i]);
+        assert_int_equal(unlink(path), 0);
+        assert_int_equal(mkfifo(path, 0600), 0);
+        refused("pipe", "no plain file");
+        assert_int_equal(unlink(path), 0);
     }
 }
 
@@ -220,6 +278,8 @@ main(void)
     (void)signal(SIGPIPE, SIG_IGN);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_keys_that_others_can_read_are_refused),
+        cmocka_unit_test(test_what_others_can_change_is_refused_at_start_and_later),
+        cmocka_unit_test(test_a_pipe_is_refused),
         cmocka_unit_test(test_each_ca_has_its_list_or_the_old_files_stay),
         cmocka_unit_test(test_a_list_with_rubbish_behind_it_is_refused),
         cmocka_unit_test(test_removing_the_list_revokes_nothing_less),
