@@ -182,16 +182,15 @@ folder_sync(const char *path)
     return err;
 }
 
+// Takes fd, of an open that may have failed.
 static oct_err
-write_file(const char *path, const oct_file_part *parts, size_t count, bool sync, mode_t mode)
+parts_write(int fd, const oct_file_part *parts, size_t count, bool sync)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
     if (fd < 0) {
         return err_from_errno();
     }
     oct_pulse_write_begin();
-    // What another process of this number left may be open to others.
-    oct_err err = mode == SECRET_MODE && fchmod(fd, mode) != 0 ? OCT_EIO : OCT_OK;
+    oct_err err = OCT_OK;
     for (size_t i = 0; err == OCT_OK && i < count; i++) {
         err = write_all(fd, parts[i].bytes, parts[i].length, sync);
     }
@@ -284,13 +283,22 @@ oct_file_draft_name(const char *path, char draft[OCT_FILE_PATH_MAX])
     return OCT_OK;
 }
 
+int
+oct_file_draft_open(const char *path, mode_t mode, char draft[OCT_FILE_PATH_MAX])
+{
+    if (oct_file_draft_name(path, draft) != OCT_OK || (unlink(draft) != 0 && errno != ENOENT)) {
+        return -1;
+    }
+    return open(draft, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+}
+
 static oct_err
 draft_write(const char *path, const oct_file_part *parts, size_t count, bool sync, mode_t mode,
             char draft[OCT_FILE_PATH_MAX])
 {
-    OCT_TRY(oct_file_draft_name(path, draft));
-    oct_err err = write_file(draft, parts, count, sync, mode);
-    if (err != OCT_OK) {
+    int fd = oct_file_draft_open(path, mode, draft);
+    oct_err err = parts_write(fd, parts, count, sync);
+    if (err != OCT_OK && fd >= 0) {
         unlink_quietly(draft);
     }
     return err;
@@ -317,7 +325,8 @@ stream_write(const char *path, const oct_file_part *whole)
             return write_all(fd, whole->bytes, whole->length, false);
         }
     }
-    return write_file(path, whole, 1, false, OPEN_MODE);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, OPEN_MODE);
+    return parts_write(fd, whole, 1, false);
 }
 
 static oct_err

@@ -40,6 +40,9 @@ OCT_CHECKED oct_err oct_file_write_secret(const char *path, const void *bytes, s
 // PATH.tmp.PID, for a draft that is written by other means: oct_file_adopt takes it, and
 // oct_file_clear removes it when this process could not. OCT_EIO: it would be too long, or ENOTSUP.
 OCT_CHECKED oct_err oct_file_draft_name(const char *path, char draft[OCT_FILE_PATH_MAX]);
+// The same, new and open for reading and writing. What another process of this PID left there is
+// removed, and a link is not followed. -1: errno says why.
+int oct_file_draft_open(const char *path, mode_t mode, char draft[OCT_FILE_PATH_MAX]);
 typedef struct oct_file_part {
     const void *bytes;
     size_t length;

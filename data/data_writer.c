@@ -265,11 +265,15 @@ all_put(struct writer *writer, const data_source *source, const data_episodes *e
 
 // OCT_EIO: errno says why, and nothing is left.
 static oct_err
-draft_write(struct writer *writer, const char *draft, const data_source *source,
-            const data_episodes *episodes, replay_data_header *header)
+draft_write(struct writer *writer, const char *path, char draft[OCT_FILE_PATH_MAX],
+            const data_source *source, const data_episodes *episodes, replay_data_header *header)
 {
-    writer->file = fopen(draft, "wbx");
+    int fd = oct_file_draft_open(path, 0666, draft);
+    writer->file = fd >= 0 ? fdopen(fd, "wb") : NULL;
     if (!writer->file) {
+        if (fd >= 0) {
+            (void)close(fd);
+        }
         return OCT_EIO;
     }
     bool is_good = all_put(writer, source, episodes, header);
@@ -298,10 +302,7 @@ data_write(data_written *out, const char *path, const data_source *source,
     }
     header_fill(&header, source, made_by);
     oct_file_clear(path);
-    oct_err err = oct_file_draft_name(path, draft);
-    if (err == OCT_OK) {
-        err = draft_write(&writer, draft, source, episodes, &header);
-    }
+    oct_err err = draft_write(&writer, path, draft, source, episodes, &header);
     if (writer.fault) {
         return oct_refuse(reason, reason_size, "%s is not written: %s", path, writer.fault);
     }

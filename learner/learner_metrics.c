@@ -395,11 +395,12 @@ draft_open(learner_metrics *metrics, const char *name, char out[OCT_FILE_PATH_MA
 {
     char path[PATH_BYTES_MAX + NAME_BYTES_MAX];
     path_in(metrics, name, path);
-    if (oct_file_draft_name(path, out) != OCT_OK) {
-        return NULL;
+    int fd = oct_file_draft_open(path, 0666, out);
+    FILE *file = fd >= 0 ? fdopen(fd, "ae") : NULL;
+    if (file == NULL && fd >= 0) {
+        (void)close(fd);
     }
-    (void)unlink(out);
-    return fopen(out, "ae");
+    return file;
 }
 
 static bool

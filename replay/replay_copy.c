@@ -175,10 +175,7 @@ static int
 draft_open(const char *path, char draft[OCT_FILE_PATH_MAX])
 {
     oct_file_clear(path); // what processes left that died meanwhile
-    if (oct_file_draft_name(path, draft) != OCT_OK) {
-        return -1;
-    }
-    return open(draft, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    return oct_file_draft_open(path, 0600, draft);
 }
 
 oct_err

@@ -273,10 +273,7 @@ pack_write(packing *p, const char *path, cli_pack_result *result)
 {
     char draft[PATH_BYTES];
     struct stat status;
-    if (oct_file_draft_name(path, draft) != OCT_OK) {
-        return REFUSE(p, "'%s' cannot be written: %s", path, strerror(errno));
-    }
-    int fd = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int fd = oct_file_draft_open(path, 0600, draft);
     if (fd < 0) {
         return REFUSE(p, "'%s' cannot be written: %s", path, strerror(errno));
     }

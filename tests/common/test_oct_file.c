@@ -457,6 +457,47 @@ test_a_secret_is_its_owners_alone(void **state)
     assert_int_equal(unlink("secret"), 0);
 }
 
+// Whoever may write in the folder can guess the draft's name: what it leads to stays as it is.
+static void
+test_a_draft_goes_to_no_file_of_its_name(void **state)
+{
+    (void)state;
+    const oct_file_part part = {"new", 3};
+    char path[512], victim[512], planted[OCT_FILE_PATH_MAX], draft[OCT_FILE_PATH_MAX];
+    struct stat found;
+    (void)snprintf(path, sizeof(path), "%s", in_folder("file"));
+    (void)snprintf(victim, sizeof(victim), "%s", in_folder("victim"));
+    T_OK(oct_file_draft_name(path, planted));
+    T_OK(oct_file_write(victim, "old", 3));
+    for (int i = 0; i < 10; i++) {
+        assert_int_equal(i % 2 == 0 ? symlink(victim, planted) : link(victim, planted), 0);
+        if (i < 2) {
+            T_OK(oct_file_write(path, "new", 3));
+        } else if (i < 4) {
+            T_OK(oct_file_write_secret(path, "new", 3));
+        } else if (i < 6) {
+            T_OK(oct_file_replace(path, "new", 3));
+        } else if (i < 8) {
+            T_OK(oct_file_draft(path, &part, 1, draft));
+            T_OK(oct_file_adopt(draft, path));
+        } else {
+            int fd = oct_file_draft_open(path, 0600, draft);
+            T_OK(oct_file_write_all(fd, "new", 3));
+            assert_int_equal(close(fd), 0);
+            T_OK(oct_file_adopt(draft, path));
+        }
+        assert_content(victim, "old");
+        assert_int_equal(stat(victim, &found), 0);
+        assert_int_equal(found.st_nlink, 1);
+        assert_content(path, "new");
+        assert_int_equal(lstat(path, &found), 0);
+        assert_true(S_ISREG(found.st_mode));
+        assert_int_equal(entries(), 2);
+        assert_int_equal(unlink(path), 0);
+    }
+    assert_int_equal(unlink(victim), 0);
+}
+
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter, leave)
 
 // A draft stands beside the file, whole, until it is adopted.
@@ -718,6 +759,7 @@ main(void)
         IN_FOLDER(test_a_folder_that_is_not_writable_keeps_the_old_content),
         IN_FOLDER(test_a_reader_sees_the_whole_old_or_the_whole_new_content),
         IN_FOLDER(test_make_folder_refuses_files_in_the_way_and_the_empty_path),
+        IN_FOLDER(test_a_draft_goes_to_no_file_of_its_name),
         IN_FOLDER(test_a_secret_is_its_owners_alone),
         IN_FOLDER(test_make_folder_makes_all_missing_ones_and_is_repeatable),
         IN_FOLDER(test_draft_is_adopted),
