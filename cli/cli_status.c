@@ -155,22 +155,18 @@ ask(look *l)
 static int
 without_learner(const status_options *options, const oct_config *config, const char *why)
 {
-    if (cli_folder_is_live(".")) {
+    cli_folder_life life = cli_folder_look(".");
+    if (life == CLI_FOLDER_LIVE) {
         cli_remote_run_unheard(&options->run, "status", why);
+        return CLI_EXIT_FAILED;
+    }
+    if (life == CLI_FOLDER_UNKNOWN) {
+        cli_error("status", "%s: " CLI_FOLDER_UNKNOWN_TEXT ", and %s: %s", options->run.run_dir,
+                  options->run.remote.learner, why);
         return CLI_EXIT_FAILED;
     }
     cli_ended_show(stdout, options->run.run_dir, config, options->json);
     return 0;
-}
-
-// Whether the folder itself says that the run has ended: locks alone do not where they are not
-// seen.
-static bool
-has_summary(void)
-{
-    struct stat begun, ended;
-    return stat("config.yaml", &begun) == 0 && stat("summary.json", &ended) == 0 &&
-           ended.st_mtime >= begun.st_mtime;
 }
 
 // config: of the run folder; not looked at otherwise.
@@ -182,7 +178,8 @@ look_at(const status_options *options, const oct_config *config)
     l.screen = cli_screen_create(true);
     int exit_code = CLI_EXIT_FAILED;
     const cli_remote_options *remote = &options->run.remote;
-    if (has_folder && remote->tls == NULL && has_summary() && !cli_folder_is_live(".") &&
+    if (has_folder && remote->tls == NULL && cli_folder_has_summary(".") && // locks may not be seen
+        cli_folder_look(".") == CLI_FOLDER_ENDED &&
         cli_remote_tls_url(remote->learner, remote->replay) != NULL) {
         exit_code = without_learner(options, config, ""); // which needs no certificate
     } else if (!cli_remote_secure("status", remote, l.loop, remote->learner, remote->replay)) {

@@ -96,11 +96,11 @@ oct_file_read(const char *path, size_t bytes_max, uint8_t **out, size_t *out_len
     return err;
 }
 
-// Without O_NONBLOCK the open of a pipe waits for a writer.
+// Without O_NONBLOCK the open of a pipe waits for its other end.
 static int
-plain_open(const char *path, struct stat *found)
+plain_open(const char *path, int flags, struct stat *found)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    int fd = open(path, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, SECRET_MODE);
     if (fd >= 0 && (fstat(fd, found) != 0 || !S_ISREG(found->st_mode))) {
         (void)close(fd);
         errno = S_ISDIR(found->st_mode) ? EISDIR : ENOTSUP;
@@ -115,7 +115,7 @@ oct_file_read_plain(const char *path, size_t bytes_max, uint8_t **out, size_t *o
 {
     OCT_ASSERT(bytes_max < SIZE_MAX / 2);
     struct stat found = {0};
-    int fd = plain_open(path, &found);
+    int fd = plain_open(path, O_RDONLY, &found);
     if (fd < 0) {
         return err_from_errno();
     }
@@ -535,15 +535,28 @@ oct_file_lock(int fd, bool is_shared)
     return errno == EWOULDBLOCK ? OCT_LOCK_TAKEN : has_none ? OCT_LOCK_NONE : OCT_LOCK_FAILED;
 }
 
-bool
-oct_file_is_locked(const char *path)
+int
+oct_file_lock_open(const char *path)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    bool is_locked = fd >= 0 && oct_file_lock(fd, true) == OCT_LOCK_TAKEN;
-    if (fd >= 0) {
-        (void)close(fd);
+    struct stat found = {0};
+    int fd = plain_open(path, O_RDWR | O_CREAT | O_NOFOLLOW, &found);
+    if (fd >= 0 && found.st_uid == geteuid() && (found.st_mode & 07777) != SECRET_MODE) {
+        (void)fchmod(fd, SECRET_MODE); // a file system without modes has none to change
     }
-    return is_locked;
+    return fd;
+}
+
+oct_locked
+oct_file_locked(const char *path)
+{
+    struct stat found = {0};
+    int fd = plain_open(path, O_RDONLY, &found);
+    if (fd < 0) {
+        return errno == EACCES ? OCT_LOCKED_UNKNOWN : OCT_LOCKED_NO;
+    }
+    bool is_locked = oct_file_lock(fd, true) == OCT_LOCK_TAKEN;
+    (void)close(fd);
+    return is_locked ? OCT_LOCKED_YES : OCT_LOCKED_NO;
 }
 
 static oct_err

@@ -77,9 +77,18 @@ typedef enum oct_lock {
     OCT_LOCK_FAILED, // errno says why
 } oct_lock;
 oct_lock oct_file_lock(int fd, bool is_shared);
-// Whether another process has a file of that path locked; one that is not there, or is on a file
-// system without locks, is not.
-bool oct_file_is_locked(const char *path);
+// Opens a file to be locked, or makes it: its owner's alone (0600), since whoever can read a file
+// can lock it. One of this user's that others could read is closed to them. -1: errno says why;
+// ELOOP: it is a link, ENOTSUP: it is no plain file.
+int oct_file_lock_open(const char *path);
+// Whether another process has a file of that path locked; one that is not there, is no plain file,
+// or is on a file system without locks, is not.
+typedef enum oct_locked {
+    OCT_LOCKED_NO,
+    OCT_LOCKED_YES,
+    OCT_LOCKED_UNKNOWN, // this user may not open it
+} oct_locked;
+oct_locked oct_file_locked(const char *path);
 // mkdir -p.
 OCT_CHECKED oct_err oct_file_make_folder(const char *path);
 

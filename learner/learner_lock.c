@@ -89,9 +89,10 @@ learner_lock_take(learner_lock **out, const char *folder, uint32_t wait_ms, char
 {
     learner_lock *lock = oct_alloc(sizeof(*lock));
     (void)snprintf(lock->path, sizeof(lock->path), "%s/learner.lock", folder);
-    lock->fd = open(lock->path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    lock->fd = oct_file_lock_open(lock->path);
     if (lock->fd < 0) {
-        (void)oct_refuse(reason, reason_size, "%s: %s", lock->path, strerror(errno));
+        (void)oct_refuse(reason, reason_size, "%s: %s", lock->path,
+                         errno == ENOTSUP ? "no plain file" : strerror(errno));
         free(lock);
         return OCT_EIO;
     }
@@ -146,12 +147,12 @@ learner_lock_lost(const learner_lock *lock)
     return now.epoch > lock->epoch;
 }
 
-bool
+oct_locked
 learner_lock_is_taken(const char *folder)
 {
     char path[PATH_BYTES_MAX];
     (void)snprintf(path, sizeof(path), "%s/learner.lock", folder);
-    return oct_file_is_locked(path);
+    return oct_file_locked(path);
 }
 
 void

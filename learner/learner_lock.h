@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "common/oct_err.h"
+#include "common/oct_file.h"
 
 // Who may write in a run folder: one learner at a time, for its life. FOLDER/learner.lock carries
 // the lock (flock, which the kernel drops however the process ends), who has it, and its epoch: a
@@ -26,9 +27,9 @@ bool learner_lock_is_held(const learner_lock *lock);
 // Another learner has written its epoch since: the folder is its own. A file that is gone, or
 // cannot be read, is not lost.
 bool learner_lock_lost(const learner_lock *lock);
-// Whether a learner has the folder now, without taking it. A folder without the file, one that
-// cannot be read, and a file system without locks say no.
-bool learner_lock_is_taken(const char *folder);
+// Whether a learner has the folder now, without taking it. A folder without the file, and a file
+// system without locks say no; only the file's owner may look.
+oct_locked learner_lock_is_taken(const char *folder);
 void learner_lock_release(learner_lock *lock); // NULL is a no-op; the file stays
 
 #endif // LEARNER_LEARNER_LOCK_H

@@ -40,6 +40,7 @@ holder() {
 # take: the run folder is this job's; it is another's as long as that one may go on with it.
 take() {
     local owner state file=$run/log/.job lock
+    (umask 077 && : >>"$file") && chmod 600 "$file" || return # whoever can read it could lock it
     exec {lock}>>"$file" || return
     flock "$lock" 2>/dev/null # of two jobs that begin at once; some file systems have no locks
     owner=$(cat "$file")

@@ -111,7 +111,7 @@ stamp_json(const cli_dash_stamp *stamp)
 static json_t *
 run_json(const cli_dash_run *run, const oct_config *defaults, uint32_t group)
 {
-    static const char *const statuses[] = {"live", "ended", "silent"};
+    static const char *const statuses[] = {"live", "ended", "silent", "unknown"};
     const cli_series *series = run->series;
     json_t *out = json_object();
     cli_json_put(out, "id", json_integer(run->id));

@@ -150,9 +150,12 @@ status_find(const cli_dash_runs *runs, entry *e)
 {
     cli_dash_status before = e->run.status;
     bool is_heard = e->poll != NULL && e->heard_ns != 0 && oct_clock_ns() - e->heard_ns < QUIET_NS;
-    bool is_live = runs->loop != NULL ? is_heard : cli_folder_is_live(e->run.series->folder);
+    cli_folder_life life = runs->loop == NULL ? cli_folder_look(e->run.series->folder)
+                           : is_heard         ? CLI_FOLDER_LIVE
+                                              : CLI_FOLDER_ENDED;
     e->run.state = is_heard ? cli_remote_poll_state(e->poll) : NULL;
-    e->run.status = is_live                          ? CLI_DASH_LIVE
+    e->run.status = life == CLI_FOLDER_LIVE          ? CLI_DASH_LIVE
+                    : life == CLI_FOLDER_UNKNOWN     ? CLI_DASH_UNKNOWN
                     : e->run.series->summary != NULL ? CLI_DASH_ENDED
                                                      : CLI_DASH_SILENT;
     e->run.changes += e->run.status != before;

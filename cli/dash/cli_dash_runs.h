@@ -24,9 +24,10 @@ typedef struct cli_dash_runs cli_dash_runs;
 #define CLI_DASH_VIDEO_MAX (32u << 20) // bytes; a longer one is none
 
 typedef enum cli_dash_status {
-    CLI_DASH_LIVE,   // its learner answers; without a loop: its folder is locked (cli_folder.h)
-    CLI_DASH_ENDED,  // not so, and it has a summary.json
-    CLI_DASH_SILENT, // neither: killed, or its daemons are on other hosts
+    CLI_DASH_LIVE,    // its learner answers; without a loop: its folder is locked (cli_folder.h)
+    CLI_DASH_ENDED,   // not so, and it has a summary.json
+    CLI_DASH_SILENT,  // neither: killed, or its daemons are on other hosts
+    CLI_DASH_UNKNOWN, // without a loop: CLI_FOLDER_UNKNOWN
 } cli_dash_status;
 
 // A file of a run folder when it was last looked at: another time or size, another file.

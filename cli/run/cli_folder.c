@@ -94,7 +94,7 @@ lock(cli_folder *folder, char *reason, size_t reason_size)
 {
     char path[CLI_PATH_MAX + 8];
     (void)snprintf(path, sizeof(path), "%s/.lock", folder->path);
-    folder->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    folder->lock_fd = oct_file_lock_open(path);
     if (folder->lock_fd < 0) {
         return refuse(reason, reason_size, "cannot write in run folder", folder->path);
     }
@@ -113,18 +113,40 @@ lock(cli_folder *folder, char *reason, size_t reason_size)
     return err;
 }
 
-bool
-cli_folder_is_locked(const char *path)
+static oct_locked
+lock_look(const char *path)
 {
     char name[CLI_PATH_MAX + 8];
     (void)snprintf(name, sizeof(name), "%s/.lock", path);
-    return oct_file_is_locked(name);
+    return oct_file_locked(name);
 }
 
 bool
-cli_folder_is_live(const char *path)
+cli_folder_is_locked(const char *path)
 {
-    return cli_folder_is_locked(path) || learner_lock_is_taken(path);
+    return lock_look(path) == OCT_LOCKED_YES;
+}
+
+bool
+cli_folder_has_summary(const char *path)
+{
+    char name[CLI_PATH_MAX + 16];
+    struct stat begun, ended;
+    (void)snprintf(name, sizeof(name), "%s/config.yaml", path);
+    bool has_begun = stat(name, &begun) == 0;
+    (void)snprintf(name, sizeof(name), "%s/summary.json", path);
+    return has_begun && stat(name, &ended) == 0 && ended.st_mtime >= begun.st_mtime;
+}
+
+cli_folder_life
+cli_folder_look(const char *path)
+{
+    oct_locked supervisor = lock_look(path), learner = learner_lock_is_taken(path);
+    if (supervisor == OCT_LOCKED_YES || learner == OCT_LOCKED_YES) {
+        return CLI_FOLDER_LIVE;
+    }
+    bool is_hidden = supervisor == OCT_LOCKED_UNKNOWN || learner == OCT_LOCKED_UNKNOWN;
+    return is_hidden && !cli_folder_has_summary(path) ? CLI_FOLDER_UNKNOWN : CLI_FOLDER_ENDED;
 }
 
 static oct_err

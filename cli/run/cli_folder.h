@@ -29,8 +29,19 @@ OCT_CHECKED oct_err cli_folder_check_new(const char *wanted, char *reason, size_
 void cli_folder_close(cli_folder *folder);
 // Whether an octet train runs in a folder.
 bool cli_folder_is_locked(const char *path);
-// Whether an octet train or an octet-learner runs in a folder: the run has not ended.
-bool cli_folder_is_live(const char *path);
+// Whether the folder itself says that its run has ended: its summary.json is not older than its
+// config.yaml, which octet train writes first.
+bool cli_folder_has_summary(const char *path);
+// Whether an octet train or an octet-learner runs in a folder.
+typedef enum cli_folder_life {
+    CLI_FOLDER_ENDED,
+    CLI_FOLDER_LIVE,
+    CLI_FOLDER_UNKNOWN, // its locks are another user's alone, and it has no summary that says so
+} cli_folder_life;
+cli_folder_life cli_folder_look(const char *path);
+// A line for a person about a folder that is UNKNOWN.
+#define CLI_FOLDER_UNKNOWN_TEXT                                                                    \
+    "whether the run has ended is unknown: it has no summary.json, and its locks are its owner's"
 // Whether a folder has a file of that name.
 bool cli_folder_has(const char *folder, const char *name);
 // Whether a run has begun to train in the folder: it has a checkpoint or a policy.

@@ -61,16 +61,27 @@ def summary_of(folder):
 
 
 def is_live(folder):
-    """Whether octet train or octet-learner is at work there: each locks a file of its own."""
+    """Whether octet train or octet-learner is at work there: each locks a file of its own. Only the owner of the run may look
+    at these; for others it may go on as long as it has no summary."""
     for name in (".lock", "learner.lock"):
         try:
             with open(folder / name, "rb") as file:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             return True
+        except PermissionError:
+            return not has_summary(folder)
         except OSError:
             pass
     return False
+
+
+def has_summary(folder):
+    """Whether summary.json is of what config.yaml began."""
+    try:
+        return (folder / "summary.json").stat().st_mtime >= (folder / "config.yaml").stat().st_mtime
+    except OSError:
+        return False
 
 
 class Rows:

@@ -116,8 +116,12 @@ class Run:
 
     @property
     def is_live(self) -> bool:
-        """Whether it goes on: an octet train or octet-learner of this host has the folder."""
-        return any(_is_locked(self.run_dir / name) for name in (".lock", "learner.lock"))
+        """Whether it goes on: an octet train or octet-learner of this host has the folder. Of another user's run, whose locks
+        only that user may look at: whether it has no summary.json that is as new as its config.yaml."""
+        try:
+            return any(_is_locked(self.run_dir / name) for name in (".lock", "learner.lock"))
+        except PermissionError:
+            return not _has_summary(self.run_dir)
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -155,9 +159,18 @@ def _is_locked(path: pathlib.Path) -> bool:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
+    except PermissionError:
+        raise
     except OSError:
         pass
     return False
+
+
+def _has_summary(run_dir: pathlib.Path) -> bool:
+    try:
+        return (run_dir / "summary.json").stat().st_mtime >= (run_dir / "config.yaml").stat().st_mtime
+    except OSError:
+        return False
 
 
 def _version_of(path: pathlib.Path) -> tuple[int, int] | None:

@@ -597,6 +597,7 @@ def test_slurm_run_that_is_taken():
             assert done.returncode == status and says in done.stdout + done.stderr, (owner, squeue, done)
             is_alone = [(run / "job/theirs").exists(), not (folder / "begun").exists()]
             owner_now = (run / "log/.job").read_text(encoding="utf-8").strip()
+            assert (run / "log/.job").stat().st_mode & 0o7777 == 0o600
             assert is_alone == [status == 1] * 2 and owner_now == (owner if status else "2"), (owner, squeue, is_alone, owner_now)
             shutil.rmtree(run / "job", ignore_errors=True)
 

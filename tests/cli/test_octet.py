@@ -1425,6 +1425,37 @@ class LiveRun(Case):
         os.utime(self.home / "run/config.yaml", (begun, begun))
         self.assertNotIn("2:00:", self.octet("status", "run")[0])
 
+    @unittest.skipIf(os.geteuid() != 0, "another user needs root")
+    def test_another_user_can_neither_lock_a_run_nor_look_at_its_locks(self):
+        run, beside = self.home / "run", self.home / "beside"
+        self.home.chmod(0o755)
+        beside.mkdir()
+        beside.chmod(0o777)
+
+        def by_another(*arguments, code=0):
+            done = subprocess.run([OCTET, *arguments], cwd=self.home, env=self.environment(), capture_output=True, text=True,
+                                  timeout=DEADLINE_S, check=False, user=65534, group=65534, extra_groups=[])
+            self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+            return done.stdout + done.stderr
+
+        def status_in_report():
+            by_another("report", "run", "--html", "beside/x.html")
+            page = (beside / "x.html").read_text(encoding="utf-8")
+            return json.loads(re.search(r'id="snapshot">(.*?)</script>', page, re.S)[1])["/runs"]["runs"][0]["status"]
+
+        self.assertEqual((run / ".lock").stat().st_mode & 0o7777, 0o600)
+        (run / "learner.lock").touch(0o600)
+        unknown = "run: whether the run has ended is unknown: it has no summary.json, and its locks are its owner's"
+        self.assertIn(f"octet status: error: {unknown}, and ", by_another("status", "run", code=1))
+        (run / "learner.ipc").rename(run / "away")
+        self.assertIn(f"octet top: error: {unknown}", by_another("top", "run", "--once", code=1))
+        (run / "away").rename(run / "learner.ipc")
+        self.assertEqual(status_in_report(), "unknown")
+        self.end()
+        self.assertIn("the run has ended", by_another("status", "run"))
+        self.assertIn("the run in 'run' has ended", by_another("top", "run", "--once", code=1))
+        self.assertEqual(status_in_report(), "ended")
+
     def test_names_that_a_terminal_would_obey_are_only_shown(self):
         run = self.home / "x\033[31m\ny"
         run.mkdir()

@@ -200,6 +200,24 @@ def check_a_live_learner_without_octet_train_is_followed(home):
     follow_while_locked(home, "learner.lock")
 
 
+def check_a_run_whose_locks_are_anothers_goes_on_until_it_has_a_summary(home):
+    run, user = run_folder(home, [row(1)]), os.geteuid()
+    (run / ".lock").touch(0)
+    for ended, live in ((None, True), (-1, True), (1, False)):
+        if ended:
+            (run / "summary.json").write_text("{}", encoding="utf-8")
+            began_ns = (run / "config.yaml").stat().st_mtime_ns
+            os.utime(run / "summary.json", ns=(began_ns, began_ns + ended * 10**9))
+        for path in (home, run):
+            path.chmod(0o755)
+        if user == 0:
+            os.seteuid(65534)
+        try:
+            assert octet_track.is_live(run) == live, ended
+        finally:
+            os.seteuid(user)
+
+
 def check_a_signal_while_it_connects_ends_it(home):
     run = run_folder(home, [row(1)])
     for BusyFirst.number in [signal.SIGTERM, signal.SIGINT]:

@@ -1,4 +1,5 @@
 // The lock of a run folder: one learner at a time, and epochs that grow.
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/oct_file.h"
@@ -64,17 +65,31 @@ test_lock_is_of_one_learner(void **state)
     learner_lock_release(taken());
 }
 
+// Whoever can read it could lock it, and no learner would start.
+static void
+test_lock_is_its_owners_alone(void **state)
+{
+    (void)state;
+    struct stat found;
+    for (int i = 0; i < 2; i++) {
+        learner_lock_release(taken());
+        assert_int_equal(stat(FOLDER "/learner.lock", &found), 0);
+        assert_int_equal(found.st_mode & 07777, 0600);
+        assert_int_equal(chmod(FOLDER "/learner.lock", 0644), 0); // as one that was made before
+    }
+}
+
 // Whoever asks takes nothing, and needs no file.
 static void
 test_lock_can_be_asked_for(void **state)
 {
     (void)state;
-    assert_false(learner_lock_is_taken(FOLDER));
+    assert_int_equal(learner_lock_is_taken(FOLDER), OCT_LOCKED_NO);
     learner_lock *lock = taken();
-    assert_true(learner_lock_is_taken(FOLDER));
-    assert_true(learner_lock_is_taken(FOLDER));
+    assert_int_equal(learner_lock_is_taken(FOLDER), OCT_LOCKED_YES);
+    assert_int_equal(learner_lock_is_taken(FOLDER), OCT_LOCKED_YES);
     learner_lock_release(lock);
-    assert_false(learner_lock_is_taken(FOLDER));
+    assert_int_equal(learner_lock_is_taken(FOLDER), OCT_LOCKED_NO);
     learner_lock_release(taken());
 }
 
@@ -146,6 +161,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         T(test_lock_needs_a_folder),
         T(test_lock_is_of_one_learner),
+        T(test_lock_is_its_owners_alone),
         T(test_lock_can_be_asked_for),
         T(test_lock_epochs_grow),
         T(test_lock_is_lost_to_one_that_came_later),

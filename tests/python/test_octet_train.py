@@ -312,6 +312,21 @@ def test_runs_of_one_folder_are_equal(tmp_path):
     assert len({run, octet.Run(tmp_path / "link"), octet.Run(tmp_path / "b")}) == 2 and not run.is_live
 
 
+def test_a_run_whose_locks_are_anothers_is_live_until_it_has_a_summary(tmp_path, monkeypatch):
+    (tmp_path / "config.yaml").touch()
+    (tmp_path / ".lock").touch()
+
+    def refuse(*_):
+        raise PermissionError
+    monkeypatch.setattr("octet._train.open", refuse, raising=False)  # as of a file that is its owner's alone
+    began_ns = (tmp_path / "config.yaml").stat().st_mtime_ns
+    assert octet.Run(tmp_path).is_live
+    (tmp_path / "summary.json").touch()
+    for later, is_live in ((-1, True), (0, False), (1, False)):
+        os.utime(tmp_path / "summary.json", ns=(began_ns, began_ns + later * 10**9))
+        assert octet.Run(tmp_path).is_live == is_live
+
+
 # ---- in the background
 
 def test_a_run_goes_on_in_the_background_until_it_is_stopped(tmp_path, capsys):

@@ -178,7 +178,8 @@
 
   function statusCell(run) {
     const silent = (answers ? 'no daemon was at work in its folder on this machine' : 'nobody answers') + ', and there is no summary';
-    const why = run.why ? 'its configuration is not understood: ' + run.why : run.status === 'silent' ? silent : '';
+    const unknown = 'there is no summary, and only its owner may look at the locks in its folder';
+    const why = run.why ? 'its configuration is not understood: ' + run.why : run.status === 'silent' ? silent : run.status === 'unknown' ? unknown : '';
     const words = run.status === 'ended' && run.summary.reason ? 'ended: ' + run.summary.reason : run.status;
     return el('td', {className: 'text ' + run.status, title: why}, words);
   }
