@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "cli/cli_suggest.h"
+#include "common/oct_text.h"
 
 #define OPTIONS_MAX 64
 
@@ -20,9 +21,9 @@ error_print(const char *command, const char *format, va_list args)
     (void)fflush(stdout);
     char *text;
     OCT_ASSERT(vasprintf(&text, format, args) >= 0);
-    for (char *at = text; *at != '\0'; at++) { // names of files may hold what a terminal obeys
-        bool is_control = (unsigned char)*at < ' ' || *at == 0x7F;
-        *at = is_control && *at != '\n' ? '?' : *at;
+    for (char *line = text, *end; *line != '\0'; line = end + (*end == '\n')) {
+        end = line + strcspn(line, "\n");
+        oct_text_tame(line, (size_t)(end - line), '?'); // names of files may have some
     }
     fprintf(stderr, "octet%s%s: error: %s\n", command[0] != '\0' ? " " : "", command, text);
     free(text);

@@ -21,11 +21,9 @@ cli_text_plain(const char *text, size_t length_max)
     cli_plain_text out;
     size_t length =
         strnlen(text, length_max < sizeof(out.text) ? length_max : sizeof(out.text) - 1);
-    for (size_t i = 0; i < length; i++) {
-        unsigned char c = (unsigned char)text[i];
-        out.text[i] = c < ' ' || c == 0x7f ? '?' : text[i];
-    }
+    memcpy(out.text, text, length);
     out.text[length] = '\0';
+    oct_text_tame(out.text, length, '?');
     return out;
 }
 
@@ -151,18 +149,17 @@ add_text(cli_line *line, const char *text)
 {
     bool has_room = true;
     while (*text != '\0' && has_room) {
-        size_t length = 1;
-        while (((unsigned char)text[length] & 0xC0) == 0x80) {
-            length++;
-        }
-        if (line->ascii && (unsigned char)text[0] > 0x7F) {
+        size_t left = strnlen(text, 4), control = oct_text_control(text, left);
+        size_t length = OCT_MAX(oct_text_character((const uint8_t *)text, left), (size_t)1);
+        if (control > 0) {
+            has_room = add_character(line, " ", 1);
+        } else if (line->ascii && (unsigned char)text[0] > 0x7F) {
             const char *instead = in_ascii(text, length);
             for (; *instead != '\0' && has_room; instead++) {
                 has_room = add_character(line, instead, 1);
             }
         } else {
-            bool is_control = (unsigned char)text[0] < ' ' || text[0] == 0x7F;
-            has_room = add_character(line, is_control ? " " : text, length);
+            has_room = add_character(line, text, length);
         }
         text += length;
     }

@@ -137,12 +137,9 @@ is_control(const char *at, size_t left, unsigned *code)
                   {"\xEF\xBB\xBF", 0xFEFF},
                   {"\xEF\xBF\xBE", 0xFFFE},
                   {"\xEF\xBF\xBF", 0xFFFF}};
-    *code = (unsigned char)at[0];
-    if (*code < ' ' || *code == 0x7F) {
-        return true;
-    }
-    if (left > 1 && *code == 0xC2 && (unsigned char)at[1] < 0xA0) {
-        *code = (unsigned char)at[1];
+    size_t control = oct_text_control(at, left);
+    if (control > 0) {
+        *code = (unsigned char)at[control - 1];
         return true;
     }
     for (size_t i = 0; i < OCT_COUNTOF(others); i++) {
@@ -163,14 +160,16 @@ set_text(oct_config *config, const oct_config_key *key, const oct_config_scalar 
         return oct_refuse(reason, reason_size, "the text has %zu bytes, allowed up to %zu",
                           value->length, most);
     }
-    for (size_t i = 0; i < value->length; i++) {
+    for (size_t i = 0; i < value->length;) {
         unsigned code;
+        size_t step = oct_text_character((const uint8_t *)value->text + i, value->length - i);
         if (is_control(value->text + i, value->length - i, &code)) {
             return oct_refuse(reason, reason_size,
                               "byte %zu of the text is a control character (code %u), allowed is "
                               "one line of printable text",
                               i + 1, code);
         }
+        i += OCT_MAX(step, (size_t)1);
     }
     char *field = FIELD(config, key, char);
     memset(field, 0, most + 1);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/oct_clock.h"
+#include "common/oct_text.h"
 
 #define LINE_BYTES_MAX 2048
 
@@ -50,12 +51,9 @@ oct_log(oct_log_level level, const char *id, const char *format, ...)
     if (added > 0) {
         used = OCT_MIN(used + (size_t)added, sizeof(line) - 2);
     }
-    // One line is one write, so control characters of a peer's text must not break it.
-    for (size_t i = 0; i < used; i++) {
-        if ((unsigned char)line[i] < ' ') {
-            line[i] = ' ';
-        }
-    }
+    // One line is one write, so control characters of a peer's text must not break it, nor reach a
+    // terminal.
+    oct_text_tame(line, used, ' ');
     line[used++] = '\n';
     ssize_t written = write(STDERR_FILENO, line, used);
     (void)written; // nobody is left to tell

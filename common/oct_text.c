@@ -115,6 +115,44 @@ oct_text_character(const uint8_t *text, size_t left)
 }
 
 size_t
+oct_text_control(const char *text, size_t left)
+{
+    const uint8_t *bytes = (const uint8_t *)text;
+    if (bytes[0] < ' ' || (bytes[0] >= 0x7F && bytes[0] < 0xA0)) {
+        return 1;
+    }
+    return bytes[0] == 0xC2 && left > 1 && bytes[1] >= 0x80 && bytes[1] < 0xA0 ? 2 : 0;
+}
+
+// Bytes to what follows the character at text, or the byte that is none.
+static size_t
+step_of(const char *text, size_t left)
+{
+    return OCT_MAX(oct_text_character((const uint8_t *)text, left), (size_t)1);
+}
+
+bool
+oct_text_has_control(const char *text, size_t length)
+{
+    bool has_control = false;
+    for (size_t i = 0; i < length && !has_control; i += step_of(text + i, length - i)) {
+        has_control = oct_text_control(text + i, length - i) > 0;
+    }
+    return has_control;
+}
+
+void
+oct_text_tame(char *text, size_t length, char with)
+{
+    for (size_t i = 0; i < length;) {
+        size_t control = oct_text_control(text + i, length - i);
+        size_t step = control > 0 ? control : step_of(text + i, length - i);
+        memset(text + i, with, control);
+        i += step;
+    }
+}
+
+size_t
 oct_text_cut(const char *text, size_t bytes_max)
 {
     size_t length = strnlen(text, bytes_max + 1);
@@ -144,7 +182,7 @@ oct_text_quote(char *out, size_t size, const char *text, size_t length)
     size_t used = 0, cut = 0; // cut: where "..." still fits
     for (size_t i = 0; i < length;) {
         size_t step = oct_text_character(bytes + i, length - i);
-        bool plain = step > 0 && bytes[i] >= ' ' && bytes[i] != 0x7F;
+        bool plain = step > 0 && oct_text_control(text + i, length - i) == 0;
         size_t wide = plain ? step : 1;
         if (used + wide + 1 > size) {
             memcpy(out + cut, "...", 4);

@@ -35,6 +35,13 @@ bool oct_text_is_near(const char *got, const char *want);
 // Bytes of the UTF-8 character at text, 0 when there is none: overlong forms, surrogates and
 // numbers above U+10FFFF are none. left: bytes that are there, at least 1.
 size_t oct_text_character(const uint8_t *text, size_t left);
+// Bytes of the control character at text, which a terminal may obey; 0: there is none. Of U+0000 to
+// U+001F and U+007F, 1; of U+0080 to U+009F, 2, or 1 where the byte alone stands for it. Text is
+// gone through by characters: inside of one such a byte is none. left: as above.
+size_t oct_text_control(const char *text, size_t left);
+bool oct_text_has_control(const char *text, size_t length);
+// Puts a character in place of every byte of control characters.
+void oct_text_tame(char *text, size_t length, char with);
 // Bytes of text, UTF-8: all of it, or so many of the first characters as bytes_max bytes hold.
 size_t oct_text_cut(const char *text, size_t bytes_max);
 // Copies text, UTF-8, cut between characters.

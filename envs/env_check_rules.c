@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/oct_base.h"
+#include "common/oct_text.h"
 #include "envs/env_space.h"
 #include "envs/gym/env_gym.h"
 
@@ -552,9 +553,7 @@ stays_quiet(env_check *check, int file)
     }
     line[length] = '\0';
     line[strcspn(line, "\n")] = '\0';
-    for (char *at = line; *at != '\0'; at++) {
-        *at = (unsigned char)*at < ' ' ? '?' : *at;
-    }
+    oct_text_tame(line, strlen(line), '?');
     (void)env_check_fail(check, "it printed \"%s\"", line);
     return false;
 }

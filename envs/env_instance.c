@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/oct_action_repeat.h"
+#include "common/oct_text.h"
 #include "envs/env.h"
 #include "envs/env_module.h"
 #include "envs/env_nearest.h"
@@ -21,9 +22,7 @@ static void
 line_copy(char *out, size_t size, const char *text)
 {
     snprintf(out, size, "%s", text != NULL && text[0] != '\0' ? text : "it gave no reason");
-    for (char *at = out; *at != '\0'; at++) {
-        *at = (unsigned char)*at < ' ' ? ' ' : *at;
-    }
+    oct_text_tame(out, strlen(out), ' ');
 }
 
 bool

@@ -258,10 +258,8 @@ net_url_check(const char *url, bool insecure, char *reason, size_t reason_size)
         return oct_refuse(reason, reason_size, "the address is longer than %d bytes",
                           NET_URL_MAX - 1);
     }
-    for (const char *c = url; *c != '\0'; c++) {
-        if ((unsigned char)*c < ' ' || *c == 127) {
-            return oct_refuse(reason, reason_size, "the address has a control character");
-        }
+    if (oct_text_has_control(url, strlen(url))) {
+        return oct_refuse(reason, reason_size, "the address has a control character");
     }
     if (tcp_scheme(url) != NULL) {
         const char *rest = url + strlen(tcp_scheme(url));

@@ -67,8 +67,8 @@ text_is_clean(const char *text, size_t length, size_t bytes_max, const char *all
         return false;
     }
     for (size_t at = 0; at < length;) {
-        uint8_t byte = (uint8_t)text[at];
-        if (byte == 0 || byte == 0x7f || (byte < 0x20 && strchr(allowed_controls, byte) == NULL)) {
+        size_t control = oct_text_control(text + at, length - at);
+        if (control > 0 && (text[at] == '\0' || strchr(allowed_controls, text[at]) == NULL)) {
             return false;
         }
         size_t step = oct_text_character((const uint8_t *)text + at, length - at);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_text.h"
 #include "proto/octet.pb-c.h"
 #include "proto/wire_check.h"
 #include "proto/wire_convert.h"
@@ -82,10 +83,9 @@ detail_set_from_peer(wire_client *client, oct_err err, const uint8_t *text, size
         detail_set(client, oct_strerror(err));
         return;
     }
-    for (size_t i = 0; i < length; i++) {
-        detail[i] = text[i] < 0x20 || text[i] == 0x7f ? ' ' : (char)text[i];
-    }
+    memcpy(detail, text, length);
     detail[length] = '\0';
+    oct_text_tame(detail, length, ' ');
     if (!wire_check_name(detail, length, WIRE_DETAIL_MAX)) {
         for (size_t i = 0; i < length; i++) {
             detail[i] = (uint8_t)detail[i] >= 0x80 ? '?' : detail[i];

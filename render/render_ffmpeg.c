@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/oct_base.h"
+#include "common/oct_text.h"
 
 #define MESSAGES_BYTES 4096
 #define PATH_BYTES     8192
@@ -172,9 +173,7 @@ last_line(const render_ffmpeg *ffmpeg, char *out, size_t size)
     text[length] = '\0';
     char *line = strrchr(text, '\n');
     line = line != NULL ? line + 1 : text;
-    for (char *at = line; *at != '\0'; at++) {
-        *at = (unsigned char)*at < ' ' ? ' ' : *at;
-    }
+    oct_text_tame(line, strlen(line), ' ');
     snprintf(out, size, "%.*s", (int)size - 1, line[0] != '\0' ? line : "it gave no reason");
 }
 

@@ -6,8 +6,10 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_text.h"
 
 struct guard {
     jmp_buf back;
@@ -75,8 +77,6 @@ dmc_guard_run(void (*work)(void *arg), void *arg, char *text, size_t text_size)
         return true;
     }
     snprintf(text, text_size, "%s", guard.message);
-    for (char *at = text; *at != '\0'; at++) {
-        *at = (unsigned char)*at < ' ' ? ' ' : *at;
-    }
+    oct_text_tame(text, strlen(text), ' ');
     return false;
 }

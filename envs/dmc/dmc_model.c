@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_text.h"
 #include "envs/dmc/dmc_guard.h"
 #include "envs/dmc/dmc_task.h"
 
@@ -64,9 +65,7 @@ compile_work(void *arg)
 static void
 one_line(char *text)
 {
-    for (char *at = text; *at != '\0'; at++) {
-        *at = (unsigned char)*at < ' ' ? ' ' : *at;
-    }
+    oct_text_tame(text, strlen(text), ' ');
 }
 
 // origin: where the text is from, for messages and what it includes.

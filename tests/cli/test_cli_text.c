@@ -26,8 +26,9 @@ test_line_keeps_control_characters_out(void **state)
 {
     (void)state;
     cli_line line = line_of(80);
-    cli_line_add(&line, "a\x1b[2Jb\nc\x7f");
-    assert_string_equal(line.bytes, "a [2Jb c ");
+    cli_line_add(&line, "a\x1b[2Jb\nc\x7f\xC2\x9B|\x9B|±");
+    assert_string_equal(line.bytes, "a [2Jb c  | |±");
+    assert_int_equal(line.cells, 14);
 }
 
 static void
@@ -37,6 +38,7 @@ test_plain_text_has_no_control_characters_and_an_end(void **state)
     char longer[200];
     memset(longer, 'x', sizeof(longer));
     assert_string_equal(cli_text_plain("a\x1b[2Jb\nc\x7f ±", SIZE_MAX).text, "a?[2Jb?c? ±");
+    assert_string_equal(cli_text_plain("\xC2\x9B|", SIZE_MAX).text, "??|");
     assert_string_equal(cli_text_plain("5\v 6", 2).text, "5?");
     assert_int_equal(strlen(cli_text_plain(longer, sizeof(longer)).text), CLI_TEXT_PLAIN_MAX - 1);
 }

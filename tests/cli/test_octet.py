@@ -1464,6 +1464,7 @@ class LiveRun(Case):
             out, err = self.octet(command, run.name)
             self.assertIn("x?[31m?y", out)
             self.assertNotIn("\033", out + err)
+        self.assertIn("'nowhere?31m'", self.octet("compare", "nowhere\x9b31m", code=1)[1])  # U+009B is ESC [
         _, err = self.octet("compare", "nowhere\033[31m\ny", code=1)
         self.assertIn("cannot enter 'nowhere?[31m?y'", err)
 

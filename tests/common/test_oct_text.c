@@ -119,10 +119,43 @@ test_near_is_a_third_of_the_letters(void **state)
     assert_false(oct_text_is_near("xy", "id"));
 }
 
+// Those of eight bits too: U+009B begins what ESC [ begins.
+static void
+test_control_characters_are_found_and_replaced(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *tame;
+    } cases[] = {
+        {"a\x1b[2J\n\x7f", "a?[2J??"},
+        {"a\xC2\x9B"
+         "2Jb",
+         "a??2Jb"},
+        {"\xC2\x80\xC2\x9F", "????"},
+        {"\x9B"
+         "2J\xE2\x80",
+         "?2J\xE2?"}, // no UTF-8
+        {"\xC2\xA0\xC3\x80\xC3\x9B\xE2\x80\x94\xF0\x9F\x99\x82", NULL},
+        {"\xC2\xC2", NULL},
+        {"", NULL},
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        size_t length = strlen(cases[i].text);
+        (void)snprintf(out, sizeof(out), "%s", cases[i].text);
+        assert_int_equal(oct_text_has_control(out, length), cases[i].tame != NULL);
+        oct_text_tame(out, length, '?');
+        assert_string_equal(out, cases[i].tame != NULL ? cases[i].tame : cases[i].text);
+    }
+    assert_int_equal(oct_text_control("\xC2\x9B", 2), 2);
+    assert_int_equal(oct_text_control("\xC2\x9B", 1), 0);
+    assert_int_equal(oct_text_control("\0", 1), 1);
+}
+
 static void
 test_quote_replaces_what_a_terminal_would_obey(void **state)
 {
     (void)state;
+    assert_string_equal(oct_text_quote(out, sizeof(out), "a\xC2\x9B[", 4), "a?[");
     assert_string_equal(oct_text_quote(out, sizeof(out), "a\x1b[1m\n\x7f\0z", 9), "a?[1m??\?z");
     // U+00FC is kept, a broken sequence is not.
     assert_string_equal(oct_text_quote(out, sizeof(out), "\xC3\xBC\xC3 \xFF", 5), "\xC3\xBC? ?");
@@ -149,7 +182,7 @@ test_characters_are_utf8_alone(void **state)
         size_t length;
     } cases[] = {
         {"a", 1},
-        {"\xc2\x80", 2},
+        {"\xc2\xa0", 2},
         {"\xe0\xa0\x80", 3},
         {"\xed\x9f\xbf", 3},
         {"\xf4\x8f\xbf\xbf", 4},
@@ -277,6 +310,7 @@ main(void)
         cmocka_unit_test(test_distance_of_long_texts_is_far),
         cmocka_unit_test(test_distance_is_that_of_the_table),
         cmocka_unit_test(test_near_is_a_third_of_the_letters),
+        cmocka_unit_test(test_control_characters_are_found_and_replaced),
         cmocka_unit_test(test_quote_replaces_what_a_terminal_would_obey),
         cmocka_unit_test(test_quote_cuts_between_characters),
         cmocka_unit_test(test_characters_are_utf8_alone),

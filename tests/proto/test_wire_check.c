@@ -14,6 +14,9 @@ test_name_refuses_controls_and_nul(void **state)
     assert_false(NAME("a\tb"));
     assert_false(NAME("\x1b[31m"));
     assert_false(NAME("a\x7f"));
+    assert_false(NAME("a\xC2\x80"));
+    assert_false(NAME("\xC2\x9Fz"));
+    assert_true(NAME("\xC2\xA0"));
     assert_false(NAME("a\0b"));
     assert_false(NAME("\0"));
 }
@@ -26,6 +29,7 @@ test_text_allows_only_tabs_and_line_ends(void **state)
     assert_false(TEXT("a\0b"));
     assert_false(TEXT("a\x0b"));
     assert_false(TEXT("a\x1b"));
+    assert_false(TEXT("a\xC2\x85"));
 }
 
 static void
@@ -49,7 +53,7 @@ test_text_refuses_what_is_not_utf8(void **state)
     for (size_t i = 0; i < OCT_COUNTOF(bad); i++) {
         assert_false(wire_check_text(bad[i], strlen(bad[i]), 256));
     }
-    static const char *const good[] = {"\xc2\x80",     "\xdf\xbf",        "\xe0\xa0\x80",
+    static const char *const good[] = {"\xc2\xa0",     "\xdf\xbf",        "\xe0\xa0\x80",
                                        "\xed\x9f\xbf", "\xee\x80\x80",    "\xf0\x90\x80\x80",
                                        "\xef\xbf\xbf", "\xf4\x8f\xbf\xbf"};
     for (size_t i = 0; i < OCT_COUNTOF(good); i++) {
