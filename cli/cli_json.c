@@ -3,8 +3,12 @@
 #include "cli/cli_json.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "common/oct_base.h"
+#include "common/oct_file.h"
+
+#define FILE_BYTES_MAX (1u << 22)
 
 json_t *
 cli_json_number(double value)
@@ -23,6 +27,19 @@ json_t *
 cli_json_hexadecimal(uint64_t value)
 {
     return json_sprintf("%016llx", (unsigned long long)value);
+}
+
+json_t *
+cli_json_read(const char *path)
+{
+    uint8_t *bytes = NULL;
+    size_t length = 0;
+    json_t *value = NULL;
+    if (oct_file_read_plain(path, FILE_BYTES_MAX, &bytes, &length, NULL) == OCT_OK) {
+        value = json_loadb((const char *)bytes, length, 0, NULL);
+        free(bytes);
+    }
+    return value;
 }
 
 void

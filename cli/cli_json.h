@@ -10,6 +10,8 @@
 json_t *cli_json_number(double value);    // null unless it is finite
 json_t *cli_json_text(const char *bytes); // "(not UTF-8)" where it is cut or foreign
 json_t *cli_json_hexadecimal(uint64_t value);
+// What a plain file of a run folder holds; NULL: there is none, or it is no JSON.
+json_t *cli_json_read(const char *path);
 // Takes value.
 void cli_json_put(json_t *object, const char *name, json_t *value);
 void cli_json_append(json_t *array, json_t *value);

@@ -111,7 +111,7 @@ say_of_replay(const char *folder)
     const char *table = config.replay.path;
     (void)snprintf(path, sizeof(path), "%s/config.yaml", folder);
     oct_config_default(&config);
-    if (oct_config_load(&config, path, message, sizeof(message)) != OCT_OK ||
+    if (oct_config_load_plain(&config, path, NULL, message, sizeof(message)) != OCT_OK ||
         strcmp(table, "none") == 0 || oct_config_is_offline(&config) ||
         realpath(folder, real) == NULL) {
         return;

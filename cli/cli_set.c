@@ -285,7 +285,7 @@ cli_set(int argc, char **argv)
         return CLI_EXIT_FAILED;
     }
     oct_config_default(&config);
-    if (oct_config_load(&config, "config.yaml", message, sizeof(message)) != OCT_OK) {
+    if (oct_config_load_plain(&config, "config.yaml", NULL, message, sizeof(message)) != OCT_OK) {
         (void)fputs(message, stderr);
         return CLI_EXIT_FAILED;
     }

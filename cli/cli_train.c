@@ -335,7 +335,7 @@ write_config(const oct_config *config, const cli_folder *folder)
     uint8_t *bytes;
     size_t length;
     (void)snprintf(path, sizeof(path), "%s/config.yaml", folder->path);
-    if (oct_file_read(path, CONFIG_BYTES_MAX, &bytes, &length) == OCT_OK) {
+    if (oct_file_read_plain(path, CONFIG_BYTES_MAX, &bytes, &length, NULL) == OCT_OK) {
         before = strndup((const char *)bytes, length);
         free(bytes);
     }

@@ -119,10 +119,24 @@ oct_file_read_plain(const char *path, size_t bytes_max, uint8_t **out, size_t *o
     if (fd < 0) {
         return err_from_errno();
     }
-    *owner = found.st_uid;
+    if (owner != NULL) {
+        *owner = found.st_uid;
+    }
     oct_err err = read_all(fd, bytes_max, out, out_length);
     close_quietly(fd);
     return err;
+}
+
+FILE *
+oct_file_open_plain(const char *path)
+{
+    struct stat found = {0};
+    int fd = plain_open(path, O_RDONLY, &found);
+    FILE *file = fd >= 0 ? fdopen(fd, "re") : NULL;
+    if (file == NULL && fd >= 0) {
+        close_quietly(fd);
+    }
+    return file;
 }
 
 // With sync each piece is waited for: a supervisor sees what has reached a slow disk, not what is

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "common/oct_err.h"
@@ -15,9 +16,12 @@
 OCT_CHECKED oct_err oct_file_read(const char *path, size_t bytes_max, uint8_t **out,
                                   size_t *out_length);
 // The same of a plain file, without waiting: for what is looked for in a folder and not named
-// itself. OCT_EIO with errno ENOTSUP or EISDIR: something else is there. *owner: whose it is.
+// itself. OCT_EIO with errno ENOTSUP or EISDIR: something else is there. *owner, unless owner is
+// NULL: whose it is.
 OCT_CHECKED oct_err oct_file_read_plain(const char *path, size_t bytes_max, uint8_t **out,
                                         size_t *out_length, uid_t *owner);
+// Opens one for reading; NULL: errno says why, as above.
+FILE *oct_file_open_plain(const char *path);
 // Writes to PATH.tmp.PID, syncs it, renames it over path, syncs the folder: at any instant path
 // holds the whole old or the whole new content. On failure the temporary file is removed. Links are
 // followed: the file that path leads to is replaced, or made, and the link stays. A device, a pipe,

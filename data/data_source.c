@@ -314,7 +314,7 @@ data_source_find(data_source_place *out, const char *given, char *reason, size_t
     char message[OCT_CONFIG_TEXT_MAX];
     oct_config *config = oct_alloc(sizeof(*config));
     oct_config_default(config);
-    if (oct_config_load(config, out->home, message, sizeof(message)) != OCT_OK) {
+    if (oct_config_load_plain(config, out->home, NULL, message, sizeof(message)) != OCT_OK) {
         oct_config_default(config);
     }
     oct_err err = table_find(out, given, config, reason, reason_size);

@@ -546,7 +546,7 @@ learner_checkpoint_read(const char *path, learner_checkpoint *out, char *reason,
     const struct refusal refusal = {path, reason, reason_size};
     uint8_t *bytes;
     size_t length;
-    oct_err err = oct_file_read(path, BYTES_MAX, &bytes, &length);
+    oct_err err = oct_file_read_plain(path, BYTES_MAX, &bytes, &length, NULL);
     if (err == OCT_EINVAL) {
         return refuse(&refusal, OCT_EPROTO, "damaged: larger than any checkpoint");
     }

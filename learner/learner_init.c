@@ -100,7 +100,7 @@ origin_configure(origin *from, const init *in)
     char path[OCT_FILE_PATH_MAX], message[MESSAGE_BYTES] = "";
     (void)snprintf(path, sizeof(path), "%s/config.yaml", in->path);
     oct_config_default(&from->config);
-    if (oct_config_load(&from->config, path, message, sizeof(message)) != OCT_OK) {
+    if (oct_config_load_plain(&from->config, path, NULL, message, sizeof(message)) != OCT_OK) {
         message[strcspn(message, "\n")] = '\0';
         return oct_refuse(in->reason, in->reason_size, "learner.init_from: %s", message);
     }

@@ -414,7 +414,7 @@ resume_fits(const struct arguments *arguments, const oct_config *config)
     }
     (void)snprintf(path, sizeof(path), "%s/config.yaml", arguments->folder);
     oct_config_default(&before);
-    if (oct_config_load(&before, path, message, sizeof(message)) != OCT_OK) {
+    if (oct_config_load_plain(&before, path, NULL, message, sizeof(message)) != OCT_OK) {
         return true; // nobody knows
     }
     oct_err err = oct_config_check_resume(&before, config, has_tables(&before, config), message,

@@ -10,6 +10,7 @@
 
 #include <jansson.h>
 
+#include "cli/cli_json.h"
 #include "cli/cli_options.h"
 #include "learner/learner_checkpoints.h"
 #include "net/net_url.h"
@@ -36,7 +37,7 @@ folder_enter(const char *command, oct_config *config, const char *run_dir)
         exit(CLI_EXIT_FAILED);
     }
     oct_config_default(config);
-    if (oct_config_load(config, "config.yaml", message, sizeof(message)) != OCT_OK) {
+    if (oct_config_load_plain(config, "config.yaml", NULL, message, sizeof(message)) != OCT_OK) {
         (void)fputs(message, stderr);
         exit(CLI_EXIT_FAILED);
     }
@@ -49,7 +50,7 @@ run_id_here(void)
     char words[1024];
     learner_checkpoint checkpoint;
     uint32_t number;
-    json_t *summary = json_load_file("summary.json", 0, NULL); // is there once the run has ended
+    json_t *summary = cli_json_read("summary.json"); // is there once the run has ended
     const char *text = json_string_value(json_object_get(summary, "run_id"));
     uint64_t run_id = text != NULL ? strtoull(text, NULL, 16) : 0;
     json_decref(summary);

@@ -9,9 +9,11 @@
 
 #include <jansson.h>
 
+#include "cli/cli_json.h"
 #include "cli/cli_text.h"
 #include "cli/run/cli_report.h"
 #include "common/oct_base.h"
+#include "common/oct_file.h"
 #include "learner/learner_rows.h"
 
 #define LINE_BYTES_MAX (1 << 16) // of metrics.csv
@@ -19,7 +21,7 @@
 static void
 print_json(FILE *out, const char *folder, const oct_config *config)
 {
-    json_t *summary = json_load_file("summary.json", 0, NULL);
+    json_t *summary = cli_json_read("summary.json");
     json_t *all = json_object();
     OCT_ASSERT(json_object_set_new(all, "folder", json_string(folder)) == 0 ||
                json_object_set_new(all, "folder", json_string("(not UTF-8)")) == 0);
@@ -91,7 +93,7 @@ print_metrics(FILE *out)
     static char text[LINE_BYTES_MAX + 1];
     double number[NUMBERS];
     int at[NUMBERS];
-    FILE *csv = fopen("metrics.csv", "re");
+    FILE *csv = oct_file_open_plain("metrics.csv");
     size_t length = csv != NULL ? fread(text, 1, LINE_BYTES_MAX, csv) : 0;
     const char *names_end = memchr(text, '\n', length);
     if (names_end == NULL) {

@@ -21,15 +21,14 @@
 #include "common/oct_file.h"
 #include "learner/learner_checkpoints.h"
 
-#define SUMMARY_BYTES_MAX (1u << 22)
-#define NOTES             "log/supervisor.log"
-#define TAIL_BYTES        4096
-#define TAIL_LINES        8
-#define TAIL_MARK         "  | "
-#define TAIL_FOLLOWS      "; the end of " // in an error of octet train, then the log's name
-#define TRAIN             "octet train: "
-#define ERROR             "error: "
-#define REASON_BYTES      1024
+#define NOTES        "log/supervisor.log"
+#define TAIL_BYTES   4096
+#define TAIL_LINES   8
+#define TAIL_MARK    "  | "
+#define TAIL_FOLLOWS "; the end of " // in an error of octet train, then the log's name
+#define TRAIN        "octet train: "
+#define ERROR        "error: "
+#define REASON_BYTES 1024
 
 // ---- times and ends
 
@@ -82,7 +81,7 @@ cli_report_exit_text(char *out, size_t size, int exit_status)
 static bool
 log_end(char text[TAIL_BYTES + 1], const char *path, long begin)
 {
-    FILE *log = fopen(path, "re");
+    FILE *log = oct_file_open_plain(path);
     if (log == NULL) {
         return false;
     }
@@ -218,13 +217,7 @@ cli_report_error(char *out, size_t size, const char *path, long begin)
 static json_t *
 summary_read(const char *path)
 {
-    uint8_t *bytes = NULL;
-    size_t length = 0;
-    json_t *summary = NULL;
-    if (oct_file_read(path, SUMMARY_BYTES_MAX, &bytes, &length) == OCT_OK) {
-        summary = json_loadb((const char *)bytes, length, 0, NULL);
-        free(bytes);
-    }
+    json_t *summary = cli_json_read(path);
     if (!json_is_object(summary)) {
         json_decref(summary);
         summary = json_object();

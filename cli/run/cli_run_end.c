@@ -36,7 +36,7 @@ summary_text(void)
 {
     uint8_t *bytes;
     size_t length;
-    return oct_file_read("summary.json", SUMMARY_BYTES_MAX, &bytes, &length) == OCT_OK
+    return oct_file_read_plain("summary.json", SUMMARY_BYTES_MAX, &bytes, &length, NULL) == OCT_OK
                ? (char *)bytes
                : NULL;
 }

@@ -356,6 +356,23 @@ class WrongInput(Case):
             self.assertEqual(len(out.splitlines()), 2 if words else 1, out)
             self.assertIn(words, out)
 
+    def test_a_pipe_in_a_folder_is_waited_for_by_nobody(self):
+        run = self.home / "run"
+        (run / "log").mkdir(parents=True)
+        (run / "config.yaml").write_text(EXPERIMENT)
+        for name in ("summary.json", "metrics.csv", ".lock", "learner.lock", "checkpoint.oct", "log/learner.log"):
+            os.mkfifo(run / name)
+        self.assertIn("the run has ended", self.octet("status", "run")[0])
+        self.octet("status", "run", "--json")
+        self.refused(["top", "run", "--once"], "octet top: error: the run in 'run' has ended", code=1)
+        self.octet("report", "run", "--html", "x.html")
+        self.octet("run", "pack", "run", "--out", "x.tar.zst")
+        (run / "config.yaml").unlink()
+        os.mkfifo(run / "config.yaml")
+        for command in (["status", "run"], ["set", "run", "replay.tolerance=1"], ["top", "run", "--once"]):
+            self.refused(command, "config.yaml: error: cannot be read: it is no plain file", code=1)
+        self.octet("run", "pack", "run", "--out", "y.tar.zst")
+
     def test_status_of_no_run_folder(self):
         self.refused(["status", "lib"], "not a run folder", code=1)
         self.refused(["status", "nowhere"], "No such file", code=1)
