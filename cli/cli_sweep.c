@@ -514,6 +514,7 @@ open_folder(const sweep_options *options, const oct_config *base, cli_folder *fo
         OCT_OK) {
         fail(reason);
     }
+    cli_folder_warn(folder, "sweep");
 }
 
 // A run may have ended after sweep.json was written last, or what it wrote is gone: then it runs

@@ -400,6 +400,7 @@ cli_train(int argc, char **argv)
                         sizeof(reason)) != OCT_OK) {
         fail(reason);
     }
+    cli_folder_warn(&folder, "train");
     char *before = write_config(&config, &folder);
     write_environment(&environment, &folder);
     const char *shown_as = shown(&folder);

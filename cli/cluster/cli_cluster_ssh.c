@@ -366,6 +366,7 @@ cli_cluster_ssh(int argc, char **argv)
             OCT_OK) {
         fail(&o, reason);
     }
+    cli_folder_warn(&folder, o.cluster.command);
     plan_folder_make(plan_folder, &o, plan, &folder);
     cli_cluster_plan_free(plan);
     // The folder stays locked while that program runs.

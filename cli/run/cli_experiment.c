@@ -16,6 +16,7 @@
 #include "cli/run/cli_run.h"
 #include "common/oct_config_algos.h"
 #include "common/oct_config_effects.h"
+#include "common/oct_owner.h"
 #include "common/oct_text.h"
 #include "envs/env.h"
 #include "learner/learner_checkpoints.h"
@@ -335,15 +336,34 @@ note_changes(const cli_experiment *experiment, const oct_config *before, const o
     }
 }
 
+// Code that somebody else names in the folder runs if this user names it too: FILE says what the
+// run has, or it is refused.
+static void
+check_owner(const cli_experiment *experiment, const oct_config *run, uid_t owner)
+{
+    const char *id = run->env.id;
+    if (oct_owner_is_trusted(owner) || env_is_built_in(id) || experiment->file != NULL ||
+        setting_of(experiment, "env.id") != NULL) {
+        return;
+    }
+    cli_error(command_of(experiment),
+              "'%s/config.yaml' belongs to user %u and names the environment '%s', which is code "
+              "that does not come with Octet; if it may run here, give --set env.id=%s",
+              experiment->run_dir, (unsigned)owner, id, id);
+    exit(CLI_EXIT_FAILED);
+}
+
 // The configuration of the run in the folder. False: it cannot be read, and FILE stands in for it.
 static bool
 load_run(oct_config *out, cli_experiment *experiment)
 {
     char own[CLI_PATH_MAX + 16], message[MESSAGE_BYTES] = "";
+    uid_t owner = 0;
     check_checkpoint(experiment->run_dir);
     (void)snprintf(own, sizeof(own), "%s/config.yaml", experiment->run_dir);
     oct_config_default(out);
-    if (oct_config_load(out, own, message, sizeof(message)) == OCT_OK) {
+    if (oct_config_load_plain(out, own, &owner, message, sizeof(message)) == OCT_OK) {
+        check_owner(experiment, out, owner);
         if (experiment->file == NULL && realpath(own, experiment->path) == NULL) {
             experiment->path[0] = '\0';
         }

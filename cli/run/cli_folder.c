@@ -15,8 +15,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/cli_text.h"
 #include "common/oct_base.h"
 #include "common/oct_file.h"
+#include "common/oct_owner.h"
 #include "common/oct_program.h"
 #include "learner/learner_checkpoints.h"
 #include "learner/learner_lock.h"
@@ -288,10 +290,12 @@ cli_folder_open(cli_folder *out, const char *wanted, const char *name, bool resu
     } else {
         OCT_TRY(make_dated(path, name, reason, reason_size));
     }
+    struct stat status;
     cli_folder folder = {.lock_fd = -1, .is_new = is_new};
-    if (realpath(path, folder.path) == NULL) {
+    if (realpath(path, folder.path) == NULL || stat(folder.path, &status) != 0) {
         return refuse(reason, reason_size, "no run folder", path);
     }
+    folder.owner = status.st_uid;
     OCT_TRY(check_space(folder.path, reason, reason_size));
     OCT_TRY(lock(&folder, reason, reason_size));
     drafts_clear(&folder);
@@ -309,6 +313,17 @@ cli_folder_close(cli_folder *folder)
 {
     (void)close(folder->lock_fd);
     folder->lock_fd = -1;
+}
+
+void
+cli_folder_warn(const cli_folder *folder, const char *command)
+{
+    if (!oct_owner_is_trusted(folder->owner)) {
+        fprintf(stderr,
+                "octet %s: warning: the folder '%s' belongs to user %u, who can replace what is in "
+                "it: config.yaml, checkpoints, keys\n",
+                command, cli_text_plain(folder->path, SIZE_MAX).text, (unsigned)folder->owner);
+    }
 }
 
 static int

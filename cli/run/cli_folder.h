@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "common/oct_err.h"
 
@@ -16,6 +17,7 @@ typedef struct cli_folder {
     char path[CLI_PATH_MAX]; // absolute
     int lock_fd;             // flock on PATH/.lock: one supervisor for a folder
     bool is_new;             // made by cli_folder_open
+    uid_t owner;             // of the folder
 } cli_folder;
 
 // Makes and locks a new run folder. wanted: its path, must not exist unless a run that never began
@@ -27,6 +29,8 @@ OCT_CHECKED oct_err cli_folder_open(cli_folder *out, const char *wanted, const c
 // what it takes over. Makes nothing.
 OCT_CHECKED oct_err cli_folder_check_new(const char *wanted, char *reason, size_t reason_size);
 void cli_folder_close(cli_folder *folder);
+// Warns a person of a folder of another user, who could replace what is in it.
+void cli_folder_warn(const cli_folder *folder, const char *command);
 // Whether an octet train runs in a folder.
 bool cli_folder_is_locked(const char *path);
 // Whether the folder itself says that its run has ended: its summary.json is not older than its

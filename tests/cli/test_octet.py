@@ -981,6 +981,26 @@ class Supervisor(Case):
         self.assertEqual({path.name for path in (self.home / "run[1]").iterdir()},
                          {".lock", "config.yaml", "log", "summary.json"})
 
+    @unittest.skipIf(os.geteuid() != 0, "a folder of another user needs root")
+    def test_the_folder_of_another_user_is_told_and_what_it_names_is_not_run(self):
+        run, shape = self.home / "run", str(PLUGINS / "shape.so")
+        (self.home / "plug.yaml").write_text(f"env:\n  id: {shape}\n  options: n=3\nrun:\n  env_steps: 1000\n")
+        run.mkdir()
+        os.chown(run, 65534, 65534)
+        warning = (f"octet train: warning: the folder '{run.resolve()}' belongs to user 65534, who can replace what is in it: "
+                   "config.yaml, checkpoints, keys\n")
+        _, err = self.octet("train", "plug.yaml", "--run-dir", "run", FAKE_LEARNER="finish")
+        self.assertEqual(err, warning)
+        os.chown(run, 0, 0)
+        _, err = self.octet("train", "--resume", "--run-dir", "run", FAKE_LEARNER="finish")
+        self.assertNotIn("warning", err)
+        for more, is_taken in (([], False), (["plug.yaml"], True), (["--set", f"env.id={shape}"], True)):
+            os.chown(run / "config.yaml", 65534, 65534)
+            _, err = self.octet("train", *more, "--resume", "--run-dir", "run", FAKE_LEARNER="finish", code=0 if is_taken else 1)
+            self.assertEqual(f"octet train: error: 'run/config.yaml' belongs to user 65534 and names the environment '{shape}', which "
+                             f"is code that does not come with Octet; if it may run here, give --set env.id={shape}\n" in err,
+                             not is_taken, err)
+
     def test_a_failed_run_names_no_policy_but_the_way_on(self):
         self.octet("train", "x.yaml", "--run-dir", "run", FAKE_LEARNER="finish")
         out, err = self.octet("train", "--resume", "--run-dir", "run", code=1, FAKE_REPLAY="abort")
