@@ -6,9 +6,8 @@
 //
 // - Descriptors 0, 1 and 2 are open: those that were not are /dev/null. Else sockets and files of
 //   the program would take their places, and be written to as its output.
-// - A write beyond a limit on the size of files (ulimit -f, LimitFSIZE= of systemd) fails with
-// EFBIG
-//   as on a full disk, instead of ending the program by SIGXFSZ.
+// - A write beyond a limit on the size of files (ulimit -f, LimitFSIZE= of systemd) fails as
+//   on a full disk (EFBIG), instead of ending the program by SIGXFSZ.
 void oct_start(void);
 
 #endif // COMMON_OCT_START_H

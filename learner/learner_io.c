@@ -62,7 +62,6 @@ struct learner_io {
     learner_relays *relays;
 
     learner_links_io *replays;
-    char shard_address[OCT_SHARDS_MAX][OCT_CONFIG_TEXT_MAX];
     uint32_t shards;
     uint64_t bad_requests, bad_request_ns; // the last that was logged
     uint32_t ticks;
@@ -304,7 +303,7 @@ actor_place(learner_io *io, const wire_register *request, learner_actor *actor,
     learner_actor_introduce(actor, request->host, request->pid);
     answer->actor_id = actor->id;
     answer->session = actor->session;
-    answer->replay_address = io->shard_address[shard];
+    answer->replay_address = learner_links_io_address(io->replays, shard);
     answer->shard = request->knows_shards ? shard : 0;
     learner_run_token(io->run, actor, answer->token);
     answer->actor_index = actor->index;
@@ -363,7 +362,7 @@ serve_register(void *arg, wire_call *call, const wire_register *request)
         .config = io->config_text,
         .incarnation = learner_run_incarnation(io->run, NULL),
         .policy_address = io->policy_address,
-        .replay_address = io->shard_address[0],
+        .replay_address = learner_links_io_address(io->replays, 0),
     };
     if (request->role == WIRE_ROLE_RELAY) {
         oct_err err = relay_register(io, request, reason, sizeof(reason));
@@ -375,7 +374,7 @@ serve_register(void *arg, wire_call *call, const wire_register *request)
         answer.shard_address = shard_address;
         answer.shard_count = io->shards;
         for (uint32_t i = 0; i < io->shards; i++) {
-            shard_address[i] = io->shard_address[i];
+            shard_address[i] = learner_links_io_address(io->replays, i);
         }
     } else if (request->has_env && request->role != WIRE_ROLE_TOOL) { // which has no environment
         if (actor_answer(io, request, &answer, reason, sizeof(reason)) == OCT_EAGAIN) {
@@ -649,9 +648,6 @@ learner_io_open(learner_io **out, net_loop *loop, const learner_io_options *opti
     io->loop = loop;
     io->options = *options;
     io->shards = oct_config_shards(options->config);
-    for (uint32_t i = 0; i < io->shards; i++) {
-        oct_config_replay_address(options->config, i, io->shard_address[i]);
-    }
     io->wakeup = net_wakeup_create(loop, run_woke, io);
     learner_run_options run = {
         .config = options->config,

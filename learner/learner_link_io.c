@@ -135,7 +135,9 @@ limited(void *arg, oct_err err, const char *detail, const wire_configured *answe
     (void)detail; // the tick tries again
     (void)answer;
     link->is_limiting = false;
-    link->is_to_limit &= err != OCT_OK && err != OCT_EINVAL; // that has no table yet
+    // It has no table yet, or is another learner's by now.
+    bool is_refused = err == OCT_EINVAL || err == OCT_ESTALE;
+    link->is_to_limit &= err != OCT_OK && !is_refused;
 }
 
 // One that is to be configured takes the limiter with the table.

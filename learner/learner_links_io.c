@@ -101,6 +101,12 @@ learner_links_io_close(learner_links_io *links)
     free(links);
 }
 
+const char *
+learner_links_io_address(const learner_links_io *links, uint32_t shard)
+{
+    return links->address[shard];
+}
+
 // ---- all of them
 
 void

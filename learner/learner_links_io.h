@@ -26,6 +26,8 @@ void learner_links_io_close(learner_links_io *links); // NULL is a no-op
 // As of learner_link_io, of each link.
 void learner_links_io_tick(learner_links_io *links);
 void learner_links_io_woke(learner_links_io *links);
+// Where the live replay, or this shard of it, is; as long as links.
+const char *learner_links_io_address(const learner_links_io *links, uint32_t shard);
 // Bytes of the live replay or its shards, and of the data set's.
 void learner_links_io_traffic(const learner_links_io *links, net_traffic *replay,
                               net_traffic *data);

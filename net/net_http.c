@@ -58,15 +58,19 @@ connection_cut(http_connection *slot)
     (void)shutdown(slot->fd, SHUT_RDWR);
 }
 
-// The last place is taken: the oldest makes room, first those whose request is not complete.
+// The last place is taken, by newest: the oldest of the others makes room, first those whose
+// request is not complete.
 static void
-connection_make_room(net_http *http)
+connection_make_room(net_http *http, const http_connection *newest)
 {
     http_connection *oldest = NULL;
     for (unsigned i = 0; i < NET_HTTP_CONNECTIONS_MAX; i++) {
         http_connection *slot = &http->connection[i];
         if (slot->is_cut) {
             return; // there will be room
+        }
+        if (slot == newest) {
+            continue;
         }
         bool is_older = oldest == NULL ||
                         (slot->has_asked != oldest->has_asked ? !slot->has_asked
@@ -157,7 +161,7 @@ connection_changed(void *arg, struct MHD_Connection *connection, void **context,
     http->count++;
     http->accepted++;
     if (http->count == NET_HTTP_CONNECTIONS_MAX) {
-        connection_make_room(http);
+        connection_make_room(http, slot);
     }
 }
 

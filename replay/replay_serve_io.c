@@ -193,6 +193,13 @@ key_take(replay_io *io, const wire_configure *wanted, bool is_new_table)
 
 // One line for each number of the configuration that is another now, with who asked for it: a
 // learner that begins, or an operator (octet set).
+// Whether octet set asks; a learner that changes the limiter alone says which one it is.
+static bool
+is_operator(const wire_configure *asked)
+{
+    return asked->limiter_only && asked->epoch == 0;
+}
+
 static void
 changes_log(const replay_io *io, const wire_configure *wanted, const wire_configure *was,
             const wire_configure *now)
@@ -221,7 +228,7 @@ changes_log(const replay_io *io, const wire_configure *wanted, const wire_config
         }
         oct_log_notice("REPLAY-CHANGED", "key=%s was=%g now=%g by=%s certificate=\"%s\"",
                        numbers[i].key, numbers[i].was, numbers[i].now,
-                       wanted->epoch == 0 ? "operator" : "learner", holder.name);
+                       is_operator(wanted) ? "operator" : "learner", holder.name);
     }
 }
 
@@ -403,7 +410,7 @@ configure_do(replay_io *io, const wire_configure *asked, uint64_t *returned,
         return OCT_OK;
     }
     OCT_TRY(replay_config_check(asked, reason, REASON_MAX));
-    if (!asked->limiter_only) {
+    if (!is_operator(asked)) {
         OCT_TRY(fence_check(io, asked->run_id, asked->epoch, reason));
     }
     wire_configure wanted;

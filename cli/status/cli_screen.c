@@ -14,6 +14,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "common/oct_clock.h"
+
 #define LINE_PERIOD_S 2.0
 #define END_WAIT_MS   2000 // for who reads the last words
 #define WAIT_STEP_MS  20
@@ -101,7 +103,13 @@ bool
 cli_screen_has_room(int fd, int wait_ms)
 {
     struct pollfd output = {.fd = fd, .events = POLLOUT};
-    return poll(&output, 1, wait_ms) != 0;
+    uint64_t end_ns = oct_clock_ns() + (uint64_t)wait_ms * 1000000;
+    int ready;
+    while ((ready = poll(&output, 1, wait_ms)) < 0 && errno == EINTR) { // a second Ctrl-C, say
+        uint64_t now_ns = oct_clock_ns();
+        wait_ms = now_ns < end_ns ? (int)((end_ns - now_ns) / 1000000) : 0;
+    }
+    return ready > 0;
 }
 
 // Passes on what the reader takes at once, and keeps the rest. True: there is none. A pipe with

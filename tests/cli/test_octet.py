@@ -1406,6 +1406,17 @@ class Supervisor(Case):
                 self.assert_gone()
                 shutil.rmtree(self.home / "run")
 
+    def test_signals_while_the_reader_is_waited_for_do_not_keep_the_run(self):
+        for name, out in self.unread():
+            with self.subTest(name):
+                run = self.start_unread(out, TERM="xterm")
+                self.wait_up()
+                run.send_signal(signal.SIGTERM)
+                wait_for(lambda: not self.alive(but=run.pid), "the daemons have ended")
+                wait_for(lambda: run.poll() is not None or run.send_signal(signal.SIGTERM), "the run has ended")
+                self.assertEqual(run.returncode, 143)
+                shutil.rmtree(self.home / "run")
+
     def test_run_ends_whose_reader_takes_nothing(self):
         for name, out in self.unread():
             with self.subTest(name):

@@ -18,6 +18,8 @@
 
 #define READ_MAX 65536
 
+#define LARGE (8u << 20) // more than sockets hold
+
 // A server on the loop of the test's main thread; clients block in a thread of their own.
 typedef struct server {
     net_loop *loop;
@@ -40,6 +42,10 @@ asked(void *arg, const net_http_request *request, net_http_answer *out)
         out->content_type = "text/plain; version=0.0.4; charset=utf-8";
         out->body = strdup("octet_a 1\n");
         out->length = strlen(out->body);
+    } else if (strcmp(path, "/large") == 0) {
+        out->status = 200;
+        out->body = calloc(1, LARGE);
+        out->length = LARGE;
     } else if (strcmp(path, "/healthz") == 0) {
         out->status = 503;
         out->body = strdup("replay does not answer\n");
@@ -352,6 +358,41 @@ test_http_serves_who_waits_behind_silent_peers(void **state)
     server_close(&s);
 }
 
+static void
+client_waits_behind_unread_answers(client *c)
+{
+    static const char request[] = "GET /large HTTP/1.1\r\nHost: x\r\n\r\n";
+    int fd[NET_HTTP_CONNECTIONS_MAX - 1], small = 1024;
+    for (size_t i = 0; i < OCT_COUNTOF(fd); i++) {
+        char first;
+        fd[i] = net_test_tcp_connect(c->s->port);
+        (void)setsockopt(fd[i], SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+        (void)send(fd[i], request, sizeof(request) - 1, MSG_NOSIGNAL);
+        assert_int_equal(recv(fd[i], &first, 1, 0), 1); // its request is complete
+    }
+    client_asks(c);
+    for (size_t i = 0; i < OCT_COUNTOF(fd); i++) {
+        (void)close(fd[i]);
+    }
+}
+
+static void
+test_http_serves_who_waits_behind_unread_answers(void **state)
+{
+    (void)state;
+    server s = server_open();
+    server_listen(&s);
+    static const char request[] = "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n";
+    static client c;
+    c = (client){.run = client_waits_behind_unread_answers,
+                 .s = &s,
+                 .request = request,
+                 .length = strlen(request)};
+    client_play(&c);
+    begins(c.answer, "HTTP/1.1 200");
+    server_close(&s);
+}
+
 // A server that has no descriptor for who is there does not spin, and
 // serves when there is one again.
 static void
@@ -659,6 +700,7 @@ main(void)
         cmocka_unit_test(test_http_answers_get_and_head_in_both_versions),
         cmocka_unit_test(test_http_cuts_peers_that_drip),
         cmocka_unit_test(test_http_serves_who_waits_behind_silent_peers),
+        cmocka_unit_test(test_http_serves_who_waits_behind_unread_answers),
         cmocka_unit_test(test_http_rests_while_there_are_no_descriptors),
         cmocka_unit_test(test_http_closes_with_open_connections),
         cmocka_unit_test(test_http_listens_at_a_private_socket),

@@ -389,7 +389,10 @@ test_daemon_refuses_a_learner_that_another_has_replaced(void **state)
     wait_for_answer(f);
     T_OK(f->err);
     assert_int_equal(stat_of(f, "replay.priority_updates"), 0);
-    message.limiter_only = true; // an operator has no epoch, and takes nothing over
+    message.limiter_only = true;
+    message.epoch = 5;
+    T_ERR(configure(f, &message), OCT_ESTALE);
+    message.epoch = 0; // an operator has none, and takes nothing over
     T_OK(configure(f, &message));
     T_OK(configure(f, &newer));
 }
