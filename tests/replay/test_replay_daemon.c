@@ -289,6 +289,14 @@ test_daemon_gives_acks_to_who_has_the_token_alone(void **state)
 }
 
 static void
+priorities_update(fixture *f, const wire_update_priorities *update)
+{
+    f->is_answered = false;
+    T_OK(wire_call_update_priorities(f->client, update, 10000, empty_done, f));
+    wait_for_answer(f);
+}
+
+static void
 test_daemon_refuses_tables_it_cannot_make(void **state)
 {
     fixture *f = *state;
@@ -361,9 +369,7 @@ test_daemon_refuses_a_learner_that_another_has_replaced(void **state)
     T_OK(f->err);
     assert_false(f->sampled.configured);
     update.epoch = 1 << 30;
-    f->is_answered = false;
-    T_OK(wire_call_update_priorities(f->client, &update, 10000, empty_done, f));
-    wait_for_answer(f);
+    priorities_update(f, &update);
     T_OK(f->err);
     assert_int_equal(stat_of(f, "replay.priority_updates"), 0);
     update.epoch = 0;
@@ -377,16 +383,12 @@ test_daemon_refuses_a_learner_that_another_has_replaced(void **state)
     T_ERR(f->err, OCT_ESTALE);
     assert_non_null(strstr(f->detail, "another learner has taken over run"));
     T_ERR(configure(f, &message), OCT_ESTALE);
-    f->is_answered = false;
-    T_OK(wire_call_update_priorities(f->client, &update, 10000, empty_done, f));
-    wait_for_answer(f);
+    priorities_update(f, &update);
     T_ERR(f->err, OCT_ESTALE);
     assert_int_equal(stat_of(f, "replay.priority_updates"), 0);
     update.run_id = RUN + 1; // of another table: its keys name other windows
     update.epoch = 9;
-    f->is_answered = false;
-    T_OK(wire_call_update_priorities(f->client, &update, 10000, empty_done, f));
-    wait_for_answer(f);
+    priorities_update(f, &update);
     T_OK(f->err);
     assert_int_equal(stat_of(f, "replay.priority_updates"), 0);
     message.limiter_only = true;
@@ -595,14 +597,10 @@ test_daemon_samples_and_takes_priorities(void **state)
         priority[i] = i == 42;
     }
     wire_priorities update = {f->sampled.incarnation + 1, 100, key, priority, .run_id = RUN};
-    f->is_answered = false;
-    T_OK(wire_call_update_priorities(f->client, &update, 10000, empty_done, f));
-    wait_for_answer(f);
+    priorities_update(f, &update);
     assert_int_equal(stat_of(f, "replay.priority_updates"), 0); // of another life
     update.incarnation = f->sampled.incarnation;
-    f->is_answered = false;
-    T_OK(wire_call_update_priorities(f->client, &update, 10000, empty_done, f));
-    wait_for_answer(f);
+    priorities_update(f, &update);
     sample(f, 16, 1, 0);
     assert_int_equal(f->first_key, 42);
     assert_int_equal(stat_of(f, "replay.priority_updates"), 100);
