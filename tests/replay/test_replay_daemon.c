@@ -289,7 +289,7 @@ test_daemon_gives_acks_to_who_has_the_token_alone(void **state)
 }
 
 static void
-priorities_update(fixture *f, const wire_update_priorities *update)
+priorities_update(fixture *f, const wire_priorities *update)
 {
     f->is_answered = false;
     T_OK(wire_call_update_priorities(f->client, update, 10000, empty_done, f));
@@ -392,9 +392,9 @@ test_daemon_refuses_a_learner_that_another_has_replaced(void **state)
     T_OK(f->err);
     assert_int_equal(stat_of(f, "replay.priority_updates"), 0);
     message.limiter_only = true;
-    message.epoch = 5;
+    message.epoch = 5; // an operator has none, and takes nothing over
     T_ERR(configure(f, &message), OCT_ESTALE);
-    message.epoch = 0; // an operator has none, and takes nothing over
+    message.epoch = 0;
     T_OK(configure(f, &message));
     T_OK(configure(f, &newer));
 }
@@ -489,8 +489,7 @@ inserted_ask(fixture *f, uint64_t run_id)
     return inserted_count;
 }
 
-// Batches that are repeated, overtake others or are refused are no rows, whatever they say of
-// themselves.
+// Batches that are repeated, overtake others or are refused are no rows, whatever they say.
 static void
 test_daemon_tells_whose_rows_it_took(void **state)
 {
