@@ -426,7 +426,8 @@ class Learner:
             self._child.wait()
             raise
         self._was_interrupted = code == 128 + signal.SIGINT
-        if code != 0 and not self._was_interrupted:
+        was_stopped = code > 0 and signal_of(code) is not None  # by whichever signal
+        if code != 0 and not was_stopped:
             raise OctetError(self._words(code) or f"octet train ended with exit code {code}", code)
 
     def __enter__(self) -> Learner:
