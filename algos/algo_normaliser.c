@@ -10,10 +10,7 @@
 #include "common/oct_base.h"
 #include "common/oct_text.h"
 
-// What keeps is saved as: its bits times two; or 1, all networks, in states of releases that told
-// none apart.
-#define SAVED_ALL 1u
-#define ALL       ((1u << ALGO_NETWORKS_MAX) - 1)
+#define ALL ((1u << ALGO_NETWORKS_MAX) - 1)
 
 oct_err
 algo_normaliser_check(const oct_config *config, const policy_spec *spec, char *reason,
@@ -212,10 +209,9 @@ oct_err
 algo_normaliser_read(algo_normaliser *n, oct_reader *reader)
 {
     uint8_t saved = oct_read_u8(reader);
-    uint32_t keeps = saved == SAVED_ALL ? ALL : saved >> 1;
+    uint32_t keeps = saved >> 1;
     double rows = oct_read_f64(reader);
-    bool sound =
-        keeps <= ALL && (saved == SAVED_ALL || saved % 2 == 0) && isfinite(rows) && rows >= 0;
+    bool sound = keeps <= ALL && saved % 2 == 0 && isfinite(rows) && rows >= 0;
     for (uint32_t i = 0; i < 2 * n->count; i++) {
         double number = oct_read_f64(reader);
         n->next.mean[i] = number; // and squares; of no use between updates
