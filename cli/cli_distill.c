@@ -89,9 +89,7 @@ out_name(distilling *d)
     if (d->options.out != NULL) {
         (void)snprintf(d->out, sizeof(d->out), "%s", d->options.out);
     } else {
-        const char *slash = strrchr(d->path, '/');
-        int used = snprintf(d->out, sizeof(d->out), "%.*sstudent",
-                            slash != NULL ? (int)(slash - d->path) + 1 : 0, d->path);
+        int used = cli_folder_beside(d->out, sizeof(d->out), d->path, "student");
         for (uint32_t i = 0; i < d->options.hidden.count && used < CLI_PATH_MAX - 32; i++) {
             used += snprintf(d->out + used, sizeof(d->out) - (size_t)used, "-%u",
                              d->options.hidden.value[i]);

@@ -1,6 +1,5 @@
 // octet import: a policy from an ONNX model, calibrated, compared with it, quantised and written.
 
-#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -406,36 +405,34 @@ env_is_told(const cli_folder_env *chosen, const oct_config *config)
            strcmp(other.env.mjcf_dir, config->env.mjcf_dir) == 0;
 }
 
+typedef struct others {
+    const import_run *run;
+    bool are_there;
+} others;
+
+static void
+policy_found(void *arg, const char *path)
+{
+    others *o = arg;
+    o->are_there = o->are_there || (!oct_file_is_same(path, o->run->options.out) &&
+                                    !oct_file_is_same(path, o->run->fp32_path));
+}
+
 // Whether other policies lie in the folder of --out.
 static bool
 has_others(const import_run *run)
 {
-    char folder[CLI_PATH_MAX];
-    const char *out = run->options.out, *slash = strrchr(out, '/');
-    (void)snprintf(folder, sizeof(folder), "%.*s", slash != NULL ? (int)(slash - out) + 1 : 1,
-                   slash != NULL ? out : ".");
-    const char *fp32 = strrchr(run->fp32_path, '/'),
-               *own[] = {slash != NULL ? slash + 1 : out, fp32 != NULL ? fp32 + 1 : run->fp32_path};
-    bool found = false;
-    DIR *files = opendir(folder);
-    const struct dirent *file;
-    while (files != NULL && !found && (file = readdir(files)) != NULL) {
-        const char *end = strrchr(file->d_name, '.');
-        found = end != NULL && strcmp(end, ".oct") == 0 && strcmp(file->d_name, own[0]) != 0 &&
-                strcmp(file->d_name, own[1]) != 0;
-    }
-    if (files != NULL) {
-        (void)closedir(files);
-    }
-    return found;
+    char folder[CLI_PATH_MAX + 2];
+    others o = {.run = run};
+    (void)cli_folder_beside(folder, sizeof(folder), run->options.out, ".");
+    oct_file_match(folder, "*.oct", policy_found, &o);
+    return o.are_there;
 }
 
 static bool
 env_write(import_run *run, const oct_config *config)
 {
-    const char *out = run->options.out, *slash = strrchr(out, '/');
-    (void)snprintf(run->env_path, sizeof(run->env_path), "%.*s" CLI_ENV_FILE,
-                   slash != NULL ? (int)(slash - out) + 1 : 0, out);
+    (void)cli_folder_beside(run->env_path, sizeof(run->env_path), run->options.out, CLI_ENV_FILE);
     return cli_env_file_write(run->env_path, config) == OCT_OK || cannot_write(run->env_path);
 }
 

@@ -61,10 +61,8 @@ static void
 fp32_hint(char *out, size_t size, const char *path)
 {
     char beside[CLI_PATH_MAX];
-    const char *slash = strrchr(path, '/');
-    int folder = slash != NULL ? (int)(slash - path) + 1 : 0;
-    (void)snprintf(beside, sizeof(beside), "%.*s" CLI_QUANTIZE_INPUT, folder, path);
     struct stat file;
+    (void)cli_folder_beside(beside, sizeof(beside), path, CLI_QUANTIZE_INPUT);
     if (stat(beside, &file) == 0) {
         (void)snprintf(out, size, "; give '%s'", beside);
     } else {

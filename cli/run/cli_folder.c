@@ -380,6 +380,13 @@ cli_folder_file(char out[CLI_PATH_MAX], const char *given, const char *name)
                    is_folder ? name : "");
 }
 
+int
+cli_folder_beside(char *out, size_t size, const char *path, const char *name)
+{
+    const char *slash = strrchr(path, '/');
+    return snprintf(out, size, "%.*s%s", slash != NULL ? (int)(slash - path) + 1 : 0, path, name);
+}
+
 // ---- executables
 
 static bool

@@ -56,6 +56,9 @@ void cli_folder_clear(const cli_folder *folder, bool with_logs);
 
 // The file that was meant: given itself, or the file of that name in it when it is a folder.
 void cli_folder_file(char out[CLI_PATH_MAX], const char *given, const char *name);
+// The file of that name beside path: "runs/walk/policy.oct" and "env.yaml" give
+// "runs/walk/env.yaml". Returns its bytes, as snprintf does.
+int cli_folder_beside(char *out, size_t size, const char *path, const char *name);
 
 // The absolute path of a daemon ("octet-actor"): in $OCTET_LIBEXEC when that is set, else beside
 // this executable's folder in the build tree, in this executable's folder, in ../libexec/octet, in

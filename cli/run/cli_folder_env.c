@@ -20,10 +20,8 @@ beside_load(cli_folder_env *out, const char *policy, const char *name, bool *is_
     char path[CLI_PATH_MAX + 32];
     struct stat file;
     uid_t owner = 0;
-    const char *slash = strrchr(policy, '/');
     oct_config config;
-    (void)snprintf(path, sizeof(path), "%.*s%s", slash != NULL ? (int)(slash - policy) + 1 : 0,
-                   policy, name);
+    (void)cli_folder_beside(path, sizeof(path), policy, name);
     *is_there = stat(path, &file) == 0 || errno != ENOENT;
     if (!*is_there) {
         return OCT_OK;
