@@ -7,46 +7,10 @@
 #include <unistd.h>
 
 #include "tests/support/oct_flock.h"
+#include "tests/support/oct_folder.h"
 #include "tests/support/oct_test.h"
 
 #include "common/oct_file.h"
-
-static char folder[64];
-
-// Every test has a folder of its own, and leaves it empty.
-static int
-enter(void **state)
-{
-    (void)state;
-    (void)snprintf(folder, sizeof(folder), "/tmp/octet-test-XXXXXX");
-    return mkdtemp(folder) != NULL && chmod(folder, 0755) == 0 ? 0 : -1;
-}
-
-static int
-leave(void **state)
-{
-    (void)state;
-    return rmdir(folder);
-}
-
-static const char *
-in_folder(const char *name)
-{
-    static char path[512];
-    (void)snprintf(path, sizeof(path), "%s/%s", folder, name);
-    return path;
-}
-
-static void
-assert_content(const char *path, const char *want)
-{
-    uint8_t *bytes = NULL;
-    size_t length = 0;
-    T_OK(oct_file_read(path, 1000000, &bytes, &length));
-    assert_int_equal(length, strlen(want));
-    assert_string_equal((const char *)bytes, want);
-    free(bytes);
-}
 
 // What waits for nobody: nothing is there, a pipe without a writer, a folder.
 static void

@@ -127,6 +127,18 @@ PROGRAMS = {
 }
 
 
+def played(what, command, has_handler=True, **options):
+    """The exit code of a program that ends, or is up and told to end. has_handler: it is up when it can be told so."""
+    process = subprocess.Popen(command, **options)
+    try:
+        wait_for(what, lambda: process.poll() is not None or has_signal(process.pid, "SigCgt", signal.SIGTERM))
+        if has_handler:
+            process.terminate()
+        return process.wait(60)
+    finally:
+        process.kill()
+
+
 def starts(folder, name, user, processes):
     """A program whose user may have so many processes and threads: None where it starts, else how many threads it says it needs."""
     program, *arguments = PROGRAMS[name]
@@ -135,17 +147,9 @@ def starts(folder, name, user, processes):
     os.chown(folder, user, user)
     log = folder.parent / "log"
     with open(log, "w", encoding="utf-8") as file:
-        process = subprocess.Popen([BUILD / program, *arguments], cwd=folder, user=user, group=user, extra_groups=[],
-                                   stdout=file, stderr=subprocess.STDOUT,
-                                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NPROC, (processes, processes)))
-    try:
-        wait_for(f"{name} with {processes} processes", lambda: process.poll() is not None or
-                 has_signal(process.pid, "SigCgt", signal.SIGTERM))
-        if name != "octet":
-            process.terminate()
-        code = process.wait(60)
-    finally:
-        process.kill()
+        code = played(f"{name} with {processes} processes", [BUILD / program, *arguments], name != "octet", cwd=folder, user=user,
+                      group=user, extra_groups=[], stdout=file, stderr=subprocess.STDOUT,
+                      preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NPROC, (processes, processes)))
     words = log.read_text(encoding="utf-8")
     needed = re.search(r'NET-LOOP error="no more threads can be started, and ([0-9]+) are needed here', words)
     assert code == (1 if needed or name == "octet" else 0), (name, processes, code, words)
@@ -178,16 +182,8 @@ def starts_with_files(folder, name, files):
     folder.mkdir(exist_ok=True)
     log = folder / f"{name}.log"
     with open(log, "w", encoding="utf-8") as file:
-        process = subprocess.Popen([BUILD / program, *arguments], cwd=folder, stdout=file, stderr=subprocess.STDOUT,
-                                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files)))
-    try:
-        wait_for(f"{name} with {files} files", lambda: process.poll() is not None or
-                 has_signal(process.pid, "SigCgt", signal.SIGTERM))
-        if name != "octet":
-            process.terminate()
-        code = process.wait(60)
-    finally:
-        process.kill()
+        code = played(f"{name} with {files} files", [BUILD / program, *arguments], name != "octet", cwd=folder, stdout=file,
+                      stderr=subprocess.STDOUT, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files)))
     words = log.read_text(encoding="utf-8")
     is_told = "NET-LOOP error=\"Too many open files: " in words and "raise the limit on open files (ulimit -n" in words
     assert code == (1 if is_told or name == "octet" else 0), (name, files, code, words)
@@ -207,14 +203,7 @@ def test_programs_start_without_standard_descriptors():
     with tempfile.TemporaryDirectory(prefix="octet-hostile-") as folder:
         for name in ("replay", "relay", "learner", "actor"):
             program, *arguments = PROGRAMS[name]
-            process = subprocess.Popen(["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", BUILD / program, *arguments], cwd=folder)
-            try:
-                wait_for(f"{program} to be up", lambda process=process: process.poll() is not None or
-                         has_signal(process.pid, "SigCgt", signal.SIGTERM))
-                process.terminate()
-                code = process.wait(60)
-            finally:
-                process.kill()
+            code = played(f"{program} to be up", ["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", BUILD / program, *arguments], cwd=folder)
             assert code == 0, (name, code)
 
 

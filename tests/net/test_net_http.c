@@ -343,19 +343,25 @@ client_waits_behind_silence(client *c)
     }
 }
 
+// Whoever asks at the end of run gets an answer.
+static void
+serves_after(void (*run)(client *c))
+{
+    static const char request[] = "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n";
+    static client c;
+    server s = server_open();
+    server_listen(&s);
+    c = (client){.run = run, .s = &s, .request = request, .length = strlen(request)};
+    client_play(&c);
+    begins(c.answer, "HTTP/1.1 200");
+    server_close(&s);
+}
+
 static void
 test_http_serves_who_waits_behind_silent_peers(void **state)
 {
     (void)state;
-    server s = server_open();
-    server_listen(&s);
-    static const char request[] = "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n";
-    static client c;
-    c = (client){
-        .run = client_waits_behind_silence, .s = &s, .request = request, .length = strlen(request)};
-    client_play(&c);
-    begins(c.answer, "HTTP/1.1 200");
-    server_close(&s);
+    serves_after(client_waits_behind_silence);
 }
 
 static void
@@ -380,17 +386,7 @@ static void
 test_http_serves_who_waits_behind_unread_answers(void **state)
 {
     (void)state;
-    server s = server_open();
-    server_listen(&s);
-    static const char request[] = "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n";
-    static client c;
-    c = (client){.run = client_waits_behind_unread_answers,
-                 .s = &s,
-                 .request = request,
-                 .length = strlen(request)};
-    client_play(&c);
-    begins(c.answer, "HTTP/1.1 200");
-    server_close(&s);
+    serves_after(client_waits_behind_unread_answers);
 }
 
 // A server that has no descriptor for who is there does not spin, and
