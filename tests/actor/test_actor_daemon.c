@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "common/oct_config.h"
-#include "net/net_process.h"
 #include "net/net_rpc.h"
 #include "net/net_url.h"
 #include "proto/wire_rpc.h"
@@ -18,9 +17,7 @@ static char *executable;
 typedef struct fixture {
     char learner[NET_URL_MAX], policies[NET_URL_MAX], replay[NET_URL_MAX];
     net_loop *loop;
-    net_process *process;
-    int exit_status;
-    bool is_exited;
+    net_test_daemon actor;
     net_rpc_server *rpc;
     wire_server *server;
     char *config;
@@ -28,16 +25,6 @@ typedef struct fixture {
     uint32_t named;
     unsigned policies_asked;
 } fixture;
-
-static void
-process_exited(void *arg, net_process *process, int exit_status)
-{
-    fixture *f = arg;
-    (void)process;
-    f->is_exited = true;
-    f->exit_status = exit_status;
-    net_loop_stop(f->loop);
-}
 
 // Each relay is named until the actor says that it has lost it.
 static void
@@ -121,13 +108,7 @@ static int
 fixture_close(void **state)
 {
     fixture *f = *state;
-    if (!f->is_exited) {
-        net_process_kill(f->process, SIGTERM);
-    }
-    while (!f->is_exited) {
-        net_loop_run(f->loop);
-    }
-    net_process_destroy(f->process);
+    (void)net_test_daemon_kill(&f->actor, SIGTERM);
     net_rpc_server_close(f->rpc);
     wire_server_destroy(f->server);
     net_loop_destroy(f->loop);
@@ -144,7 +125,7 @@ actor_start(fixture *f)
                              .argv = argv,
                              .folder = net_test_folder(),
                              .log_path = net_test_path("log")};
-    T_OK(net_process_start(&f->process, f->loop, &spec, process_exited, f));
+    net_test_daemon_start(&f->actor, f->loop, &spec);
 }
 
 // Relays are less trusted than the learner: what one says of itself ends no actor.
@@ -155,11 +136,11 @@ test_actor_asks_again_where_a_relay_has_no_address(void **state)
     static const char *const relays[] = {"xyz", "file:///etc/passwd", "tls+tcp://host:5570", NULL};
     f->relays = relays;
     actor_start(f);
-    while (f->policies_asked == 0 && !f->is_exited) {
+    while (f->policies_asked == 0 && !f->actor.is_exited) {
         net_loop_run(f->loop);
     }
     assert_int_equal(f->named, OCT_COUNTOF(relays) - 1);
-    assert_false(f->is_exited);
+    assert_false(f->actor.is_exited);
 }
 
 int

@@ -205,6 +205,43 @@ net_test_stderr_back(int saved)
     close(saved);
 }
 
+static void
+daemon_exited(void *arg, net_process *process, int exit_status)
+{
+    net_test_daemon *daemon = arg;
+    (void)process;
+    daemon->is_exited = true;
+    daemon->exit_status = exit_status;
+    net_loop_stop(daemon->loop);
+}
+
+void
+net_test_daemon_start(net_test_daemon *out, net_loop *loop, const net_process_spec *spec)
+{
+    *out = (net_test_daemon){.loop = loop};
+    T_OK(net_process_start(&out->process, loop, spec, daemon_exited, out));
+}
+
+int
+net_test_daemon_end(net_test_daemon *daemon)
+{
+    while (!daemon->is_exited) {
+        net_loop_run(daemon->loop);
+    }
+    net_process_destroy(daemon->process);
+    daemon->process = NULL;
+    return daemon->exit_status;
+}
+
+int
+net_test_daemon_kill(net_test_daemon *daemon, int signal_number)
+{
+    if (!daemon->is_exited) {
+        net_process_kill(daemon->process, signal_number);
+    }
+    return net_test_daemon_end(daemon);
+}
+
 int
 net_test_folder_remove(void **state)
 {

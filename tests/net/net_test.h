@@ -6,6 +6,7 @@
 
 #include "net/net_loop.h"
 #include "net/net_msg.h"
+#include "net/net_process.h"
 #include "tests/support/oct_test.h"
 
 // What the tests of net/ share. Their handlers count what happened and stop the loop; until runs it
@@ -36,6 +37,18 @@ void net_test_read(const char *path, char *out, size_t size);
 // Sends stderr to a file and back.
 int net_test_stderr_to(const char *path);
 void net_test_stderr_back(int saved);
+// A daemon as a process. The loop stops when it has ended.
+typedef struct net_test_daemon {
+    net_loop *loop;
+    net_process *process; // NULL: its end was taken
+    int exit_status;
+    bool is_exited;
+} net_test_daemon;
+void net_test_daemon_start(net_test_daemon *out, net_loop *loop, const net_process_spec *spec);
+// Waits for its end, and gives its exit status.
+int net_test_daemon_end(net_test_daemon *daemon);
+// Sends it a signal, unless it has ended, and does the same.
+int net_test_daemon_kill(net_test_daemon *daemon, int signal_number);
 // A group teardown of cmocka.
 int net_test_folder_remove(void **state);
 

@@ -54,9 +54,7 @@ typedef struct fixture {
     char folder[64];
     char learner[NET_URL_MAX], policies[NET_URL_MAX], relay[NET_URL_MAX];
     net_loop *loop;
-    net_process *process;
-    int exit_status;
-    bool is_exited;
+    net_test_daemon daemon;
     // the learner
     net_rpc_server *rpc;
     wire_server *server;
@@ -74,24 +72,6 @@ typedef struct fixture {
     uint8_t policy[64];
     size_t policy_length;
 } fixture;
-
-// One more relay.
-typedef struct second {
-    fixture *f;
-    net_process *process;
-    int exit_status;
-    bool is_exited;
-} second;
-
-static void
-process_exited(void *arg, net_process *process, int exit_status)
-{
-    (void)process;
-    fixture *f = arg;
-    f->is_exited = true;
-    f->exit_status = exit_status;
-    net_loop_stop(f->loop);
-}
 
 // ---- the learner
 
@@ -262,7 +242,7 @@ relay_start(fixture *f)
     const char *argv[] = {"octet-relay", "--learner", f->learner, "--listen", f->relay, NULL};
     net_process_spec spec = {
         .file = executable, .argv = argv, .folder = f->folder, .log_path = log};
-    T_OK(net_process_start(&f->process, f->loop, &spec, process_exited, f));
+    net_test_daemon_start(&f->daemon, f->loop, &spec);
 }
 
 static void
@@ -329,13 +309,7 @@ static int
 fixture_close(void **state)
 {
     fixture *f = *state;
-    if (!f->is_exited) {
-        net_process_kill(f->process, SIGTERM);
-    }
-    while (!f->is_exited) {
-        net_loop_run(f->loop);
-    }
-    net_process_destroy(f->process);
+    (void)net_test_daemon_kill(&f->daemon, SIGTERM);
     for (uint32_t i = 0; i < SHARDS; i++) {
         net_push_close(f->at[i].push);
         net_sub_close(f->at[i].acks);
@@ -364,10 +338,10 @@ test_relay_that_is_refused_ends(void **state)
 {
     fixture *f = *state;
     f->refusal = "no relays here";
-    while (!f->is_exited) {
+    while (!f->daemon.is_exited) {
         net_loop_run(f->loop);
     }
-    assert_int_equal(f->exit_status, 3);
+    assert_int_equal(f->daemon.exit_status, 3);
     assert_string_equal(f->announced, f->relay);
 }
 
@@ -630,19 +604,9 @@ test_relay_tells_its_number_to_those_below(void **state)
     net_sub_close(below);
 }
 
-static void
-second_exited(void *arg, net_process *process, int exit_status)
-{
-    second *o = arg;
-    (void)process;
-    o->exit_status = exit_status;
-    o->is_exited = true;
-    net_loop_stop(o->f->loop);
-}
-
 // Another relay, with these options.
 static void
-second_start(second *o, fixture *f, const char *const options[4])
+second_start(net_test_daemon *o, fixture *f, const char *const options[4])
 {
     static char log[96];
     (void)snprintf(log, sizeof(log), "%s/other", f->folder);
@@ -650,18 +614,7 @@ second_start(second *o, fixture *f, const char *const options[4])
                           options[1],    options[2],  options[3], NULL};
     net_process_spec spec = {
         .file = executable, .argv = argv, .folder = f->folder, .log_path = log};
-    *o = (second){.f = f};
-    T_OK(net_process_start(&o->process, f->loop, &spec, second_exited, o));
-}
-
-static int
-second_end(second *o)
-{
-    while (!o->is_exited) {
-        net_loop_run(o->f->loop);
-    }
-    net_process_destroy(o->process);
-    return o->exit_status;
+    net_test_daemon_start(o, f->loop, &spec);
 }
 
 static void
@@ -680,9 +633,9 @@ test_relay_is_not_above_itself(void **state)
         {"--announce", named, "--relay", named},
     };
     for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
-        second o;
+        net_test_daemon o;
         second_start(&o, f, cases[i]);
-        assert_int_equal(second_end(&o), 2);
+        assert_int_equal(net_test_daemon_end(&o), 2);
     }
 }
 
@@ -691,13 +644,13 @@ static void
 test_relay_needs_a_certificate_of_its_role(void **state)
 {
     fixture *f = *state;
-    second other;
+    net_test_daemon other;
     const char *folder = net_test_path("actor");
     certs_ca *ca = certs_ca_create("ca");
     certs_write_usual(ca, "actor", false, folder);
     second_start(&other, f,
                  (const char *[]){"--tls", folder, "--relay", "tls+tcp://127.0.0.1:7000"});
-    assert_int_equal(second_end(&other), 2);
+    assert_int_equal(net_test_daemon_end(&other), 2);
     certs_ca_destroy(ca);
 }
 
@@ -710,7 +663,7 @@ test_relay_announces_its_host_for_a_wildcard(void **state)
     static const char *const wildcards[] = {"0.0.0.0", "*"};
     assert_int_equal(gethostname(host, sizeof(host) - 1), 0);
     for (size_t i = 0; i < OCT_COUNTOF(wildcards); i++) {
-        second o;
+        net_test_daemon o;
         unsigned port = net_test_free_port();
         (void)snprintf(listen, sizeof(listen), "tcp://%s:%u", wildcards[i], port);
         (void)snprintf(named, sizeof(named), "tcp://%s:%u", host, port);
@@ -719,8 +672,7 @@ test_relay_announces_its_host_for_a_wildcard(void **state)
             net_loop_run(f->loop);
             assert_false(o.is_exited);
         }
-        net_process_kill(o.process, SIGTERM);
-        assert_int_equal(second_end(&o), 0);
+        assert_int_equal(net_test_daemon_kill(&o, SIGTERM), 0);
     }
 }
 

@@ -10,13 +10,13 @@
 #include <unistd.h>
 
 #include "common/oct_clock.h"
-#include "net/net_process.h"
 #include "net/net_pub.h"
 #include "net/net_push.h"
 #include "net/net_rpc.h"
 #include "net/net_url.h"
 #include "proto/wire_rpc.h"
 #include "proto/wire_token.h"
+#include "tests/net/net_test.h"
 
 #define RUN 7
 
@@ -24,13 +24,12 @@ typedef struct fixture {
     char folder[64];
     char url[NET_URL_MAX], batch_url[NET_URL_MAX], ack_url[NET_URL_MAX];
     net_loop *loop;
-    net_process *process;
-    int exit_status;
+    net_test_daemon daemon;
     const char *sync; // of a table in the folder's replay.oct; NULL: in memory only
     net_rpc_client *rpc;
     wire_client *client;
     net_push *push;
-    bool is_exited, is_push_busy, is_push_connected;
+    bool is_push_busy, is_push_connected;
     net_sub *sub;
     wire_ack ack; // the last
     // The last answer.
@@ -48,16 +47,6 @@ typedef struct fixture {
 static const uint8_t token_key[WIRE_TOKEN_KEY_BYTES]; // as in test_configure
 static char *executable; // absolute: the daemon runs in a folder of its own
 static test_actor actor;
-
-static inline void
-process_exited(void *arg, net_process *process, int exit_status)
-{
-    (void)process;
-    fixture *f = arg;
-    f->is_exited = true;
-    f->exit_status = exit_status;
-    net_loop_stop(f->loop);
-}
 
 static inline void
 push_ready(void *arg)
@@ -224,20 +213,7 @@ daemon_start(fixture *f)
         "replay.oct",   "--sync",   f->sync, NULL};
     net_process_spec spec = {
         .file = executable, .argv = argv, .folder = f->folder, .log_path = log};
-    f->is_exited = false;
-    T_OK(net_process_start(&f->process, f->loop, &spec, process_exited, f));
-}
-
-static inline int
-daemon_end(fixture *f, int signal_number)
-{
-    net_process_kill(f->process, signal_number);
-    while (!f->is_exited) {
-        net_loop_run(f->loop);
-    }
-    net_process_destroy(f->process);
-    f->process = NULL;
-    return f->exit_status;
+    net_test_daemon_start(&f->daemon, f->loop, &spec);
 }
 
 static inline void
@@ -298,8 +274,8 @@ static inline int
 fixture_close(void **state)
 {
     fixture *f = *state;
-    if (f->process) {
-        assert_int_equal(daemon_end(f, SIGTERM), 0);
+    if (f->daemon.process) {
+        assert_int_equal(net_test_daemon_kill(&f->daemon, SIGTERM), 0);
     }
     net_push_close(f->push);
     net_sub_close(f->sub);

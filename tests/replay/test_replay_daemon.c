@@ -745,7 +745,7 @@ test_daemon_killed_and_restarted_goes_on_where_the_actor_is(void **state)
     }
     wait_for_ack(f, 5);
     uint64_t incarnation = f->ack.incarnation;
-    assert_int_equal(daemon_end(f, SIGKILL), 128 + SIGKILL);
+    assert_int_equal(net_test_daemon_kill(&f->daemon, SIGKILL), 128 + SIGKILL);
     wait_for_cut(f);
     daemon_start(f);
     sample(f, 4, 1, 0);

@@ -8,7 +8,7 @@ static void
 table_in_file(fixture *f, const char *sync)
 {
     f->sync = sync;
-    (void)daemon_end(f, SIGKILL);
+    (void)net_test_daemon_kill(&f->daemon, SIGKILL);
     wait_for_cut(f);
     daemon_start(f);
 }
@@ -27,7 +27,7 @@ test_daemon_killed_with_a_file_has_all_that_was_acknowledged(void **state)
     uint64_t incarnation = f->ack.incarnation;
     sample(f, 4, 1, 1000);
     T_OK(f->err);
-    assert_int_equal(daemon_end(f, SIGKILL), 128 + SIGKILL);
+    assert_int_equal(net_test_daemon_kill(&f->daemon, SIGKILL), 128 + SIGKILL);
     wait_for_cut(f);
     daemon_start(f);
     sample(f, 4, 1, 0);
@@ -68,7 +68,7 @@ test_daemon_with_a_file_knows_the_newest_learner(void **state)
     T_OK(configure(f, &message));
     message.epoch = 6;
     T_OK(configure(f, &message));
-    (void)daemon_end(f, SIGKILL);
+    (void)net_test_daemon_kill(&f->daemon, SIGKILL);
     wait_for_cut(f);
     daemon_start(f);
     message.epoch = 5;
@@ -98,7 +98,7 @@ test_daemon_gets_samples_back_that_nobody_learned_from(void **state)
     sample(f, 10, 1, 1000);
     uint64_t drawn = (uint64_t)stat_of(f, "replay.samples");
     assert_int_equal(drawn, 20);
-    (void)daemon_end(f, SIGKILL);
+    (void)net_test_daemon_kill(&f->daemon, SIGKILL);
     wait_for_cut(f);
     daemon_start(f);
     message.epoch = 1; // a learner that goes on from where 8 windows had been learned from
@@ -126,7 +126,7 @@ test_daemon_gets_samples_back_that_nobody_learned_from(void **state)
     message.samples = 100; // more than were drawn: the table had lost some
     T_OK(configure(f, &message));
     assert_int_equal(f->configured.returned, 0);
-    (void)daemon_end(f, SIGKILL);
+    (void)net_test_daemon_kill(&f->daemon, SIGKILL);
     wait_for_cut(f);
     daemon_start(f);
     T_OK(configure(f, &message));
@@ -157,7 +157,7 @@ test_daemon_rates_are_of_what_it_does(void **state)
     send_batch(f, test_batch_steps(&actor, 30));
     wait_for_ack(f, 1);
     sample(f, 20, 1, 1000);
-    (void)daemon_end(f, SIGKILL);
+    (void)net_test_daemon_kill(&f->daemon, SIGKILL);
     wait_for_cut(f);
     daemon_start(f);
     message.epoch = 1;
@@ -301,7 +301,7 @@ test_daemon_goes_back_to_the_turn_of_a_new_learner(void **state)
         T_ERR(configure(f, &other), OCT_EINVAL);
         T_OK(digest_ask(f, epoch, 2, 0)); // which took nothing from this one
         assert_memory_equal(digest.sha256, turn_2.sha256, WIRE_HASH_BYTES);
-        (void)daemon_end(f, SIGKILL);
+        (void)net_test_daemon_kill(&f->daemon, SIGKILL);
         wait_for_cut(f);
         daemon_start(f);
         T_ERR(digest_ask(f, epoch, 2, 0), OCT_EINVAL); // of a table that nobody has configured
@@ -417,14 +417,10 @@ test_daemon_refuses_files_that_are_not_its_own(void **state)
     (void)snprintf(path, sizeof(path), "%s/replay.oct", f->folder);
     T_OK(oct_file_write(path, words, sizeof(words)));
     f->sync = "interval";
-    (void)daemon_end(f, SIGKILL);
+    (void)net_test_daemon_kill(&f->daemon, SIGKILL);
     wait_for_cut(f);
     daemon_start(f);
-    while (!f->is_exited) {
-        net_loop_run(f->loop);
-    }
-    assert_int_equal(f->exit_status, 3);
-    net_process_destroy(f->process);
+    assert_int_equal(net_test_daemon_end(&f->daemon), 3);
     uint8_t *now;
     size_t length;
     T_OK(oct_file_read(path, 1024, &now, &length));
