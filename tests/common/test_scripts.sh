@@ -52,6 +52,11 @@ cat >"$room/whole" <<'END'
 [ -e "$1" ] || { touch "$1"; echo "it broke off"; exit 1; }
 echo "2 passed, 0 failed"
 END
+cat >"$room/late" <<'END'
+#!/bin/bash
+printf '%s\n' "a process is left" "2 passed, 0 failed, 0 skipped"
+exit 1
+END
 # Of three scenarios two fail, and one of them the second time, too.
 cat >"$room/scenarios" <<'END'
 #!/bin/bash
@@ -77,12 +82,14 @@ run_suites "$folder/build"
 run_suites "$folder/build" always # and nothing runs again
 run_faults "$folder/whole.log" '^never' bash "$folder/whole" "$folder/whole.tried"
 run_faults "$folder/faults.log" '^[a-z]*: passed' bash "$folder/scenarios" "$folder/scenarios.ran"
+run_faults "$folder/late.log" '^never' bash "$folder/late"
 printf 'unsteady: %s;' "${unsteady[@]}"
 echo " $passed passed, $failed failed, $skipped skipped"
 END
 bash "$room/again" "$room" >"$room/said" 2>&1 </dev/null
-expect 0 'unsteady: build: second time;unsteady: bash;unsteady: bash: odd; 7 passed, 2 failed, 1 skipped' cat "$room/said"
+expect 0 'unsteady: build: second time;unsteady: bash;unsteady: bash: odd; 9 passed, 3 failed, 1 skipped' cat "$room/said"
 expect 0 $'it broke off\n' cat "$room/said"
+expect 0 $'a process is left\n' cat "$room/said"
 expect 0 $'\ngood: passed, 1 s\nbad: second\n    FAIL  waited 120 s for an end\n--- bad.log\na line of bad\nbad: FAILED, 120 s\nodd: third\n' \
     cat "$room/said"
 expect 0 $'ran:\nran:--only bad odd' cat "$room/scenarios.ran"
