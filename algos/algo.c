@@ -153,7 +153,9 @@ algo_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants, c
                           "update is more than one gradient, or its actors wait for each version",
                           find(config)->name);
     }
-    return find(config)->make_spec(config, spec, wants, reason, reason_size);
+    oct_err err = find(config)->make_spec(config, spec, wants, reason, reason_size);
+    wants->each_once = oct_config_takes_each_once(config);
+    return err;
 }
 
 // The layers of learner.freeze. OCT_EINVAL: the policy has not so many.

@@ -78,7 +78,6 @@ wants_of(const oct_config *config)
         return (algo_wants){
             .window = ALGO_WINDOW_ROLLOUT,
             .steps = oct_config_rollout_rows(config->algo.sequence_steps) - 1,
-            .each_once = true,
             .lag_max = config->algo.rollout_lag,
         };
     default:

@@ -40,7 +40,7 @@ typedef struct algo_ops {
     const algo_number *numbers; // [number_count], what update fills in
     uint32_t number_count;      // 1 .. ALGO_NUMBERS_MAX
     bool splits;                // learns from a part of a batch, with the ranks of a group
-    // wants comes as n-step windows of algo.n_step.
+    // wants comes as n-step windows of algo.n_step; each_once follows from the configuration.
     oct_err (*make_spec)(const oct_config *config, policy_spec *spec, algo_wants *wants,
                          char *reason, size_t reason_size);
     oct_err (*create)(algo **out, nn_context *context, const oct_config *config,
@@ -64,7 +64,8 @@ typedef struct algo_ops {
     // The statistics that networks learn from observations by; gives NULL where they learn from
     // observations as they are, as all do where this is NULL.
     algo_normaliser *(*normaliser)(algo *a);
-    // Names all networks, the acting one first; gives their number. NULL: there are none.
+    // Names all networks, the acting one first; gives their number. NULL: there are none, either
+    // because the policy is a table or because another process has them (external).
     uint32_t (*networks)(algo *a, algo_network out[ALGO_NETWORKS_MAX]);
     const float *(*policy_params)(const algo *a);
     const float *(*behaviour_params)(algo *a,

@@ -23,7 +23,6 @@ algo_rollout_make_spec(const oct_config *config, policy_spec *spec, algo_wants *
     *wants = (algo_wants){
         .window = ALGO_WINDOW_ROLLOUT,
         .steps = oct_config_rollout_rows(config->algo.sequence_steps) - 1,
-        .each_once = true,
         .lag_max = config->algo.rollout_lag,
     };
     return algo_pair_make_spec(config, spec, reason, reason_size);

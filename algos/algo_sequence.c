@@ -37,7 +37,6 @@ algo_sequence_make_spec(const oct_config *config, uint32_t stride, policy_spec *
         .window = ALGO_WINDOW_SEQUENCE,
         .steps = config->algo.sequence_steps,
         .stride = stride,
-        .each_once = true,
         .lag_max = config->algo.lag_max,
     };
     return algo_pair_make_spec(config, spec, reason, reason_size);

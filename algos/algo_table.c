@@ -62,7 +62,6 @@ table_make_spec(const oct_config *config, policy_spec *spec, algo_wants *wants, 
         .window = ALGO_WINDOW_SEQUENCE,
         .steps = config->algo.sequence_steps + oct_config_n_step(config),
         .stride = config->algo.sequence_steps,
-        .each_once = true,
         .any_policy = true,
         .lag_max = config->algo.lag_max,
     };

@@ -296,32 +296,41 @@ static const oct_config_use external_uses[] = {
     STREAMED("10 to 100"),
 };
 
-// After how many rewards the value of a state follows, where n_step says nothing.
-#define ALGO_OF(text, list, n)                                                                     \
-    {                                                                                              \
-        .about = (text), .uses = (list), .use_count = OCT_COUNTOF(list), .n_step = (n)             \
-    }
-#define ALGO(text, list) ALGO_OF(text, list, 1)
+#define ALGO(text, list) .about = (text), .uses = (list), .use_count = OCT_COUNTOF(list)
 const oct_config_algo oct_config_algos[] = {
-    [OCT_ALGO_DQN] =
-        ALGO_OF("deep Q-learning with the parts of Rainbow; discrete actions", dqn_uses, 5),
-    [OCT_ALGO_D4PG] =
-        ALGO_OF("deterministic policy, distribution of returns; actions in a box", d4pg_uses, 5),
-    [OCT_ALGO_DDPG] = ALGO("deterministic policy, one critic; actions in a box", ddpg_uses),
-    [OCT_ALGO_TD3] =
-        ALGO("deterministic policy, the smaller of two critics; actions in a box", td3_uses),
-    [OCT_ALGO_REINFORCE] = ALGO("policy gradient over whole episodes; all actions", reinforce_uses),
-    [OCT_ALGO_SAC] = ALGO("drawn actions, two critics, entropy; actions in a box", sac_uses),
-    [OCT_ALGO_TABLE] =
-        ALGO("Q-learning, SARSA, expected SARSA; discrete observations and actions", table_uses),
-    [OCT_ALGO_PPO] = ALGO("epochs over rollouts of the newest policy; all actions", ppo_uses),
-    [OCT_ALGO_A2C] = ALGO("one gradient step for each rollout; all actions", a2c_uses),
-    [OCT_ALGO_VTRACE] =
-        ALGO("actor-critic on slightly older steps, corrected (IMPALA); all actions", vtrace_uses),
-    [OCT_ALGO_TRPO] =
-        ALGO("natural gradient steps of a limited KL divergence; all actions", trpo_uses),
-    [OCT_ALGO_EXTERNAL] =
-        ALGO("updates by a program of the user's own (octet.Learner); all actions", external_uses),
+    [OCT_ALGO_DQN] = {ALGO("deep Q-learning with the parts of Rainbow; discrete actions", dqn_uses),
+                      .n_step = 5},
+    [OCT_ALGO_D4PG] = {ALGO("deterministic policy, distribution of returns; actions in a box",
+                            d4pg_uses),
+                       .n_step = 5},
+    [OCT_ALGO_DDPG] = {ALGO("deterministic policy, one critic; actions in a box", ddpg_uses),
+                       .n_step = 1},
+    [OCT_ALGO_TD3] = {ALGO("deterministic policy, the smaller of two critics; actions in a box",
+                           td3_uses),
+                      .n_step = 1},
+    [OCT_ALGO_REINFORCE] = {ALGO("policy gradient over whole episodes; all actions",
+                                 reinforce_uses),
+                            .n_step = 1, .windows = OCT_WINDOWS_SEQUENCES},
+    [OCT_ALGO_SAC] = {ALGO("drawn actions, two critics, entropy; actions in a box", sac_uses),
+                      .n_step = 1},
+    [OCT_ALGO_TABLE] = {ALGO("Q-learning, SARSA, expected SARSA; discrete observations and actions",
+                             table_uses),
+                        .n_step = 1, .windows = OCT_WINDOWS_SEQUENCES, .is_tabular = true},
+    [OCT_ALGO_PPO] = {ALGO("epochs over rollouts of the newest policy; all actions", ppo_uses),
+                      .n_step = 1, .windows = OCT_WINDOWS_ROLLOUTS},
+    [OCT_ALGO_A2C] = {ALGO("one gradient step for each rollout; all actions", a2c_uses),
+                      .n_step = 1, .windows = OCT_WINDOWS_ROLLOUTS},
+    [OCT_ALGO_VTRACE] = {ALGO("actor-critic on slightly older steps, corrected (IMPALA); all "
+                              "actions",
+                              vtrace_uses),
+                         .n_step = 1, .windows = OCT_WINDOWS_SEQUENCES},
+    [OCT_ALGO_TRPO] = {ALGO("natural gradient steps of a limited KL divergence; all actions",
+                            trpo_uses),
+                       .n_step = 1, .windows = OCT_WINDOWS_ROLLOUTS},
+    [OCT_ALGO_EXTERNAL] = {ALGO("updates by a program of the user's own (octet.Learner); all "
+                                "actions",
+                                external_uses),
+                           .n_step = 1},
 };
 _Static_assert(OCT_COUNTOF(oct_config_algos) == OCT_ALGOS, "every algorithm has a row");
 
@@ -330,6 +339,32 @@ oct_config_n_step(const oct_config *config)
 {
     return config->algo.n_step > 0 ? config->algo.n_step
                                    : oct_config_algos[config->algo.name].n_step;
+}
+
+static oct_config_windows
+windows_of(const oct_config *config)
+{
+    return config->algo.name == OCT_ALGO_EXTERNAL && config->algo.window == OCT_SAMPLED_ROLLOUT
+               ? OCT_WINDOWS_ROLLOUTS
+               : oct_config_algos[config->algo.name].windows;
+}
+
+bool
+oct_config_takes_each_once(const oct_config *config)
+{
+    return windows_of(config) != OCT_WINDOWS_SAMPLED;
+}
+
+bool
+oct_config_has_rollouts(const oct_config *config)
+{
+    return windows_of(config) == OCT_WINDOWS_ROLLOUTS;
+}
+
+bool
+oct_config_is_tabular(const oct_config *config)
+{
+    return oct_config_algos[config->algo.name].is_tabular;
 }
 
 const oct_config_ints *

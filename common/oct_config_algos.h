@@ -15,11 +15,20 @@ typedef struct oct_config_use {
     const char *usual; // the range of values that presets and papers have, as text
 } oct_config_use;
 
+// What an algorithm learns from.
+typedef enum oct_config_windows {
+    OCT_WINDOWS_SAMPLED,   // of replay, by replay.sampler
+    OCT_WINDOWS_SEQUENCES, // each once
+    OCT_WINDOWS_ROLLOUTS,  // of the newest policy, each once
+} oct_config_windows;
+
 typedef struct oct_config_algo {
     const char *about; // what it is, and for which actions
     const oct_config_use *uses;
     size_t use_count;
-    uint32_t n_step; // of algo.n_step 0
+    uint32_t n_step;            // of algo.n_step 0
+    oct_config_windows windows; // external: as algo.window says
+    bool is_tabular;            // its policy is a table, which has no layers
 } oct_config_algo;
 
 extern const oct_config_algo oct_config_algos[OCT_ALGOS]; // by oct_algo_name
@@ -30,6 +39,8 @@ uint32_t oct_config_n_step(const oct_config *config);
 const oct_config_ints *oct_config_critic_hidden(const oct_config *config);
 // Whether windows are sequences that are learned from once, whatever replay.sampler says.
 bool oct_config_takes_each_once(const oct_config *config);
+// Whether the policy is a table instead of layers.
+bool oct_config_is_tabular(const oct_config *config);
 // NULL: the algorithm does not list the key.
 const oct_config_use *oct_config_use_find(oct_algo_name name, const char *key);
 // Whether key has an effect with this algorithm. Those that no algorithm lists have with all.

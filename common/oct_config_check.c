@@ -81,13 +81,6 @@ check_network(const oct_config *config, oct_text *text)
     }
 }
 
-bool
-oct_config_takes_each_once(const oct_config *config)
-{
-    return config->algo.name == OCT_ALGO_REINFORCE || config->algo.name == OCT_ALGO_TABLE ||
-           config->algo.name == OCT_ALGO_VTRACE || oct_config_has_rollouts(config);
-}
-
 // A switch that is on asks for what this algorithm does not have.
 static void
 check_algo(const oct_config *config, oct_text *text)
@@ -111,14 +104,6 @@ check_algo(const oct_config *config, oct_text *text)
             text,
             "error: algo.target: only q_learning is allowed with algo.distributional: true\n");
     }
-}
-
-bool
-oct_config_has_rollouts(const oct_config *config)
-{
-    return config->algo.name == OCT_ALGO_PPO || config->algo.name == OCT_ALGO_A2C ||
-           config->algo.name == OCT_ALGO_TRPO ||
-           (config->algo.name == OCT_ALGO_EXTERNAL && config->algo.window == OCT_SAMPLED_ROLLOUT);
 }
 
 uint32_t
@@ -331,7 +316,7 @@ check_learners(const oct_config *config, oct_text *text)
 static const char *
 lacks_layers(const oct_config *config)
 {
-    return config->algo.name == OCT_ALGO_TABLE ? "table has no layers"
+    return oct_config_is_tabular(config) ? "a table has no layers"
            : config->algo.name == OCT_ALGO_EXTERNAL
                ? "external learns in a process of its own, which chooses the initial weights and "
                  "the layers that learn"

@@ -9,6 +9,7 @@
 
 #include "algos/algo_transfer.h"
 #include "common/oct_base.h"
+#include "common/oct_config_algos.h"
 #include "common/oct_text.h"
 #include "learner/learner_average.h"
 #include "learner/learner_checkpoints.h"
@@ -141,7 +142,7 @@ origin_algorithm(origin *from, const init *in, oct_reader *reader)
 {
     char message[MESSAGE_BYTES] = "";
     const learner_state_bytes *state = from->checkpoint.state;
-    if (from->config.algo.name == OCT_ALGO_TABLE) {
+    if (oct_config_is_tabular(&from->config)) {
         return oct_refuse(in->reason, in->reason_size,
                           "learner.init_from: the run in %s learned a table, which has no layers",
                           in->path);

@@ -515,11 +515,11 @@ test_frozen_layers_are_layers_of_the_policy(void **state)
         "error: learner.freeze: lists all 3 layers of the policy, so nothing would learn\n");
     assert_check("network.conv=[16];learner.freeze=[0,1,2]", "");
     assert_check("algo.name=table;algo.sequence_steps=16;learner.freeze=[0]",
-                 "error: learner.freeze: names layer 0, but algo.name: table has no layers; "
+                 "error: learner.freeze: names layer 0, but algo.name: a table has no layers; "
                  "allowed is []\n");
     assert_check(
         "algo.name=table;algo.sequence_steps=16;learner.init_from=run",
-        "error: learner.init_from: 'run', but algo.name: table has no layers; allowed is none\n");
+        "error: learner.init_from: 'run', but algo.name: a table has no layers; allowed is none\n");
     assert_check(
         "algo.name=external;learner.init_from=run;learner.freeze=[1]",
         "error: learner.init_from: 'run', but algo.name: " EXTERNAL_LACKS "; allowed is none\n"

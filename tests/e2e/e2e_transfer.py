@@ -175,7 +175,7 @@ def test_what_cannot_be_taken_is_refused():
                             "0,1,2": "lists all 3 layers of the policy"}.items():
             assert why in refused(folder, "--freeze", layers, code=2), layers
         text = refused(folder, "--freeze", "0", "--set", "algo.name=table", code=2)
-        assert "algo.name: table has no layers" in text, text
+        assert "algo.name: a table has no layers" in text, text
 
 
 if __name__ == "__main__":
