@@ -98,6 +98,8 @@ table_check(const Octet__Configuration *in, wire_arena *arena)
                  "configure.priority_exponent: not a number of at least 0");
     WIRE_REQUIRE(arena, in->turn_actors <= WIRE_TURN_ACTORS_MAX && in->turn <= WIRE_COUNT_MAX,
                  "configure.turn_actors, turn: too many");
+    WIRE_REQUIRE(arena, in->turn_actors == 0 || in->sampler != OCTET__SAMPLER__SAMPLER_FIFO,
+                 "configure.turn_actors: not with sampler FIFO");
     WIRE_REQUIRE(arena, in->turn_digest.len == (in->turn > 0 ? WIRE_HASH_BYTES : 0),
                  "configure.turn_digest: not 32 bytes with a turn, none without");
     return window_check(in, arena);

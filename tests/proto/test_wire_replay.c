@@ -44,6 +44,9 @@ test_configure_refuses_bad_tables(void **state)
     message = wire_example_configure();
     message.streams = 0;
     REFUSED(wire_configure, &message, "configure.streams: is 0");
+    message = wire_example_configure();
+    message.sampler = WIRE_SAMPLER_FIFO;
+    REFUSED(wire_configure, &message, "configure.turn_actors: not with sampler FIFO");
 }
 
 static void
