@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "common/oct_clock.h"
 #include "net/net_pub.h"
 #include "net/net_push.h"
 #include "net/net_rpc.h"
@@ -88,10 +87,8 @@ wait_for_ack(fixture *f, uint64_t sequence)
 static inline void
 send_bytes(fixture *f, const void *bytes, size_t length)
 {
-    net_msg *msg = net_msg_create(length);
-    memcpy(net_msg_body(msg), bytes, length);
     f->is_push_busy = true;
-    T_OK(net_push_send(f->push, msg));
+    T_OK(net_push_send(f->push, net_test_msg(bytes, length)));
     while (f->is_push_busy) {
         net_loop_run(f->loop);
     }
@@ -105,6 +102,14 @@ send_batch(fixture *f, const wire_batch *batch)
     wire_batch_pack(batch, bytes);
     send_bytes(f, bytes, length);
     free(bytes);
+}
+
+// Its next steps, when they are taken.
+static inline void
+send_steps(fixture *f, uint32_t count, uint64_t sequence)
+{
+    send_batch(f, test_batch_steps(&actor, count));
+    wait_for_ack(f, sequence);
 }
 
 // ---- calls
@@ -172,13 +177,28 @@ configure(fixture *f, const wire_configure *message)
     return f->err;
 }
 
+// A table of 1000 rows.
+static inline wire_configure
+configure_table(fixture *f, wire_sampler sampler)
+{
+    wire_configure message = test_configure(1000, sampler);
+    T_OK(configure(f, &message));
+    return message;
+}
+
+static inline void
+sample_send(fixture *f, const wire_sample *message)
+{
+    f->is_answered = false;
+    T_OK(wire_call_sample(f->client, message, 20000, sample_done, f));
+}
+
 static inline void
 sample_begin(fixture *f, uint32_t batch_size, uint32_t batches, uint32_t timeout_ms)
 {
     wire_sample message = {
         .run_id = RUN, .batch_size = batch_size, .batches = batches, .timeout_ms = timeout_ms};
-    f->is_answered = false;
-    T_OK(wire_call_sample(f->client, &message, 10000, sample_done, f));
+    sample_send(f, &message);
 }
 
 static inline void
@@ -216,23 +236,18 @@ daemon_start(fixture *f)
     net_test_daemon_start(&f->daemon, f->loop, &spec);
 }
 
+// The new one is there when actor and learner know that the old one is gone. REQ and PUSH of NNG
+// 1.5.2 forget a message that they hand to a pipe which closes at that moment, which would be a
+// leak to AddressSanitizer.
 static inline void
-turn_over(void *loop)
-{
-    net_loop_stop(loop);
-}
-
-// Until actor and learner know that the daemon is gone. REQ and PUSH of NNG 1.5.2 forget a message
-// that they hand to a pipe which closes at that moment, which would be a leak to AddressSanitizer.
-static inline void
-wait_for_cut(fixture *f)
+daemon_restart(fixture *f)
 {
     char why[256];
-    net_timer *timer = net_timer_start(f->loop, 1, 1, turn_over, f->loop);
+    assert_int_equal(net_test_daemon_kill(&f->daemon, SIGKILL), 128 + SIGKILL);
     while (f->is_push_connected || !net_rpc_client_trouble(f->rpc, why, sizeof(why))) {
-        net_loop_run(f->loop);
+        net_test_turn(f->loop, 1);
     }
-    net_timer_stop(timer);
+    daemon_start(f);
 }
 
 // What asks for the acks of the actor's session, with the token that it has now.
@@ -242,6 +257,16 @@ ask_pack(uint8_t out[WIRE_ACK_REQUEST_BYTES_MAX])
     wire_claim claim = {.actor_id = actor.batch.actor_id, .session = actor.batch.session};
     memcpy(claim.token, actor.batch.token, sizeof(claim.token));
     return wire_ack_request_pack(&claim, out);
+}
+
+// On a new connection.
+static inline void
+ask_for_acks(fixture *f)
+{
+    uint8_t ask[WIRE_ACK_REQUEST_BYTES_MAX];
+    net_sub_close(f->sub);
+    T_OK(net_post_dial(&f->sub, f->loop, f->ack_url, OCT_ROLES_ANY, ask, ask_pack(ask), 16, 4096,
+                       ack_arrived, NULL, f));
 }
 
 static inline int
@@ -264,9 +289,7 @@ fixture_open(void **state)
     T_OK(net_push_open(&f->push, f->loop, f->batch_url, OCT_ROLES_ANY, &events));
     test_actor_init(&actor, 3, 30);
     test_actor_sign(&actor, token_key, RUN);
-    uint8_t ask[WIRE_ACK_REQUEST_BYTES_MAX];
-    T_OK(net_post_dial(&f->sub, f->loop, f->ack_url, OCT_ROLES_ANY, ask, ask_pack(ask), 16, 4096,
-                       ack_arrived, NULL, f));
+    ask_for_acks(f);
     return 0;
 }
 

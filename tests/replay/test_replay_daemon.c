@@ -17,8 +17,7 @@ static void
 test_daemon_counts_garbage_and_lives_on(void **state)
 {
     fixture *f = *state;
-    wire_configure message = test_configure(1000, WIRE_SAMPLER_UNIFORM);
-    T_OK(configure(f, &message));
+    (void)configure_table(f, WIRE_SAMPLER_UNIFORM);
     uint8_t frame[200] = {0};
     send_bytes(f, "garbage", 7);
     send_bytes(f, "", 0);
@@ -47,10 +46,8 @@ static void
 test_daemon_refuses_a_flood_of_unregistered_sessions(void **state)
 {
     fixture *f = *state;
-    wire_configure message = test_configure(1000, WIRE_SAMPLER_UNIFORM);
-    T_OK(configure(f, &message));
-    send_batch(f, test_batch_steps(&actor, 10));
-    wait_for_ack(f, 1);
+    (void)configure_table(f, WIRE_SAMPLER_UNIFORM);
+    send_steps(f, 10, 1);
     double memory = stat_of(f, "replay.memory_bytes");
     bool is_busy = false;
     net_push *push;
@@ -71,8 +68,7 @@ test_daemon_refuses_a_flood_of_unregistered_sessions(void **state)
         is_busy = true;
         T_OK(net_push_send(push, msg));
         if (forged % 50 == 0) {
-            send_batch(f, test_batch_steps(&actor, 10));
-            wait_for_ack(f, ++good);
+            send_steps(f, 10, ++good);
         }
     }
     net_push_close(push);
@@ -88,8 +84,7 @@ static void
 test_daemon_refuses_batches_without_their_token(void **state)
 {
     fixture *f = *state;
-    wire_configure message = test_configure(1000, WIRE_SAMPLER_UNIFORM);
-    T_OK(configure(f, &message));
+    (void)configure_table(f, WIRE_SAMPLER_UNIFORM);
     (void)test_batch_steps(&actor, 10);
     uint8_t bytes[4096];
     size_t length = wire_batch_size(&actor.batch);
@@ -150,8 +145,7 @@ test_daemon_takes_what_is_good_of_a_relays_message(void **state)
     relay_end end = {.f = f};
     uint8_t name[WIRE_GATHERED_HEAD_BYTES], batch[4096], message[16384];
     net_sub *acks;
-    wire_configure configuration = test_configure(1000, WIRE_SAMPLER_UNIFORM);
-    T_OK(configure(f, &configuration));
+    (void)configure_table(f, WIRE_SAMPLER_UNIFORM);
     wire_gathered_pack(relay, NULL, 0, name);
     T_OK(net_post_dial(&acks, f->loop, f->ack_url, OCT_ROLES_ANY, name, sizeof(name), 16, 4096,
                        relay_acked, NULL, &end));
@@ -177,8 +171,7 @@ test_daemon_takes_what_is_good_of_a_relays_message(void **state)
     assert_int_equal(stat_of(f, "replay.size"), 30);
     assert_true(stat_of(f, "replay.rejected_token") >= 3);
     send_bytes(f, message, length - 1); // cut: nothing of it is taken
-    send_batch(f, test_batch_steps(&actor, 10));
-    wait_for_ack(f, 4); // at the actor's own connection
+    send_steps(f, 10, 4);               // at the actor's own connection
     assert_int_equal(stat_of(f, "replay.size"), 40);
     net_sub_close(acks);
 }
@@ -214,8 +207,7 @@ test_daemon_tells_a_relay_of_more_sessions_than_a_message_holds(void **state)
     uint8_t name[WIRE_GATHERED_HEAD_BYTES], batch[1024];
     uint8_t *message = malloc(BYTES);
     net_sub *acks;
-    wire_configure configuration = test_configure(1000, WIRE_SAMPLER_UNIFORM);
-    T_OK(configure(f, &configuration));
+    (void)configure_table(f, WIRE_SAMPLER_UNIFORM);
     wire_gathered_pack(relay, NULL, 0, name);
     T_OK(net_post_dial(&acks, f->loop, f->ack_url, OCT_ROLES_ANY, name, sizeof(name), 64, BYTES,
                        many_arrived, NULL, &end));
@@ -279,8 +271,7 @@ test_daemon_gives_acks_to_who_has_the_token_alone(void **state)
     while (stat_of(f, "replay.acks_refused") < 2) {
     }
     for (uint64_t i = 1; i <= 20; i++) {
-        send_batch(f, test_batch_steps(&actor, 10));
-        wait_for_ack(f, i);
+        send_steps(f, 10, i);
     }
     assert_int_equal(acks, 0);
     for (int i = 0; i < 3; i++) {
@@ -327,8 +318,7 @@ test_daemon_serves_one_run_at_a_time(void **state)
     wire_configure message = test_configure(1000, WIRE_SAMPLER_UNIFORM);
     message.epoch = 5;
     T_OK(configure(f, &message));
-    send_batch(f, test_batch_steps(&actor, 100));
-    wait_for_ack(f, 1);
+    send_steps(f, 100, 1);
     wire_configure other = test_configure(2000, WIRE_SAMPLER_UNIFORM);
     other.run_id = RUN + 1;
     other.epoch = 9;
@@ -351,10 +341,9 @@ static void
 test_daemon_refuses_a_learner_that_another_has_replaced(void **state)
 {
     fixture *f = *state;
-    wire_configure message = test_configure(1000, WIRE_SAMPLER_PRIORITIZED);
-    T_OK(configure(f, &message)); // of epoch 0, which sample() has, too
-    send_batch(f, test_batch_steps(&actor, 100));
-    wait_for_ack(f, 1);
+    // Of epoch 0, which sample() has, too.
+    wire_configure message = configure_table(f, WIRE_SAMPLER_PRIORITIZED);
+    send_steps(f, 100, 1);
     sample(f, 16, 1, 0);
     T_OK(f->err);
     uint64_t key[] = {7};
@@ -363,8 +352,7 @@ test_daemon_refuses_a_learner_that_another_has_replaced(void **state)
     // A larger number alone takes nothing over: it may be the same one's, damaged on its way.
     const wire_sample damaged = {
         .run_id = RUN, .epoch = 1 << 30, .batch_size = 16, .batches = 1, .timeout_ms = 1000};
-    f->is_answered = false;
-    T_OK(wire_call_sample(f->client, &damaged, 10000, sample_done, f));
+    sample_send(f, &damaged);
     wait_for_answer(f);
     T_OK(f->err);
     assert_false(f->sampled.configured);
@@ -406,8 +394,7 @@ test_daemon_refuses_samples_it_cannot_give(void **state)
     sample(f, 4, 1, 0);
     T_OK(f->err);
     assert_false(f->sampled.configured);
-    wire_configure message = test_configure(1000, WIRE_SAMPLER_UNIFORM);
-    T_OK(configure(f, &message));
+    (void)configure_table(f, WIRE_SAMPLER_UNIFORM);
     sample(f, 0, 1, 0);
     assert_true(f->err != OCT_OK);
     sample(f, 4, 0, 1000); // the counters alone, at once
@@ -432,8 +419,7 @@ test_daemon_holds_a_batch_until_it_is_configured(void **state)
     send_batch(f, test_batch_steps(&actor, 10));
     assert_int_equal(stat_of(f, "replay.capacity"), 0);
     assert_string_equal(f->state, "waiting for a learner's Configure");
-    wire_configure message = test_configure(1000, WIRE_SAMPLER_UNIFORM);
-    T_OK(configure(f, &message));
+    (void)configure_table(f, WIRE_SAMPLER_UNIFORM);
     wait_for_ack(f, 1);
     assert_int_equal(stat_of(f, "replay.size"), 10);
 }
@@ -442,10 +428,8 @@ static void
 test_daemon_acknowledges_duplicates_and_gaps(void **state)
 {
     fixture *f = *state;
-    wire_configure message = test_configure(1000, WIRE_SAMPLER_UNIFORM);
-    T_OK(configure(f, &message));
-    send_batch(f, test_batch_steps(&actor, 10));
-    wait_for_ack(f, 1);
+    (void)configure_table(f, WIRE_SAMPLER_UNIFORM);
+    send_steps(f, 10, 1);
     assert_int_equal(f->ack.session, 30);
     assert_true(f->ack.credit > 0);
     send_batch(f, &actor.batch);
@@ -510,8 +494,7 @@ test_daemon_tells_whose_rows_it_took(void **state)
     }
     assert_int_equal(inserted_ask(f, RUN), 0);
     actor.batch.sequence = 9;
-    send_batch(f, test_batch_steps(&actor, 4));
-    wait_for_ack(f, 10);
+    send_steps(f, 4, 10);
     assert_int_equal(inserted_ask(f, RUN), 1);
     assert_int_equal(inserted[0], actor.batch.session);
     assert_int_equal(inserted_ask(f, RUN + 1), 0);
@@ -525,10 +508,8 @@ static void
 test_daemon_takes_another_key_for_the_run_that_it_has(void **state)
 {
     fixture *f = *state;
-    wire_configure message = test_configure(1000, WIRE_SAMPLER_UNIFORM);
-    T_OK(configure(f, &message));
-    send_batch(f, test_batch_steps(&actor, 10));
-    wait_for_ack(f, 1);
+    wire_configure message = configure_table(f, WIRE_SAMPLER_UNIFORM);
+    send_steps(f, 10, 1);
     message.token_key[31] = 1;
     T_OK(configure(f, &message));
     T_OK(configure(f, &message)); // twice is once
@@ -537,18 +518,14 @@ test_daemon_takes_another_key_for_the_run_that_it_has(void **state)
     }
     assert_int_equal(stat_of(f, "replay.size"), 10);
     test_actor_sign(&actor, message.token_key, RUN);
-    uint8_t ask[WIRE_ACK_REQUEST_BYTES_MAX];
-    net_sub_close(f->sub);
-    T_OK(net_post_dial(&f->sub, f->loop, f->ack_url, OCT_ROLES_ANY, ask, ask_pack(ask), 16, 4096,
-                       ack_arrived, NULL, f));
+    ask_for_acks(f);
     send_batch(f, &actor.batch);
     wait_for_ack(f, 2);
     assert_int_equal(stat_of(f, "replay.size"), 20);
     assert_int_equal(stat_of(f, "replay.sessions"), 1);
     message.limiter_only = true; // which brings no key
     T_OK(configure(f, &message));
-    send_batch(f, test_batch_steps(&actor, 10));
-    wait_for_ack(f, 3);
+    send_steps(f, 10, 3);
     assert_int_equal(stat_of(f, "replay.rejected_token"), 1);
 }
 
@@ -558,31 +535,24 @@ static void
 test_daemon_acknowledges_to_the_last_connection_that_asked_before_the_key(void **state)
 {
     fixture *f = *state;
-    wire_configure message = test_configure(1000, WIRE_SAMPLER_UNIFORM);
-    T_OK(configure(f, &message));
-    send_batch(f, test_batch_steps(&actor, 10));
-    wait_for_ack(f, 1);
+    wire_configure message = configure_table(f, WIRE_SAMPLER_UNIFORM);
+    send_steps(f, 10, 1);
     message.token_key[31] = 1; // of which replay does not know yet
     test_actor_sign(&actor, message.token_key, RUN);
     for (int i = 1; i <= 3; i++) {
-        uint8_t ask[WIRE_ACK_REQUEST_BYTES_MAX];
-        net_sub_close(f->sub);
-        T_OK(net_post_dial(&f->sub, f->loop, f->ack_url, OCT_ROLES_ANY, ask, ask_pack(ask), 16,
-                           4096, ack_arrived, NULL, f));
+        ask_for_acks(f);
         while (stat_of(f, "replay.acks_refused") < i) {
         }
     }
     T_OK(configure(f, &message));
-    send_batch(f, test_batch_steps(&actor, 10));
-    wait_for_ack(f, 2);
+    send_steps(f, 10, 2);
 }
 
 static void
 test_daemon_samples_and_takes_priorities(void **state)
 {
     fixture *f = *state;
-    wire_configure message = test_configure(1000, WIRE_SAMPLER_PRIORITIZED);
-    T_OK(configure(f, &message));
+    (void)configure_table(f, WIRE_SAMPLER_PRIORITIZED);
     sample_begin(f, 16, 3, 10000); // before there is anything: held
     send_batch(f, test_batch_steps(&actor, 100));
     wait_for_answer(f);
@@ -610,8 +580,7 @@ static void
 test_daemon_counts_the_steps_of_a_failed_episode_that_did_not_fail(void **state)
 {
     fixture *f = *state;
-    wire_configure message = test_configure(1000, WIRE_SAMPLER_UNIFORM);
-    T_OK(configure(f, &message));
+    (void)configure_table(f, WIRE_SAMPLER_UNIFORM);
     wire_batch *batch = test_batch_begin(&actor);
     test_batch_run(&actor, 0, 0, 1);
     test_batch_row(&actor, WIRE_FIRST);
@@ -631,8 +600,7 @@ static void
 test_daemon_changes_the_window_of_the_table_that_it_has(void **state)
 {
     fixture *f = *state;
-    wire_configure message = test_configure(1000, WIRE_SAMPLER_UNIFORM);
-    T_OK(configure(f, &message));
+    wire_configure message = configure_table(f, WIRE_SAMPLER_UNIFORM);
     send_batch(f, test_batch_steps(&actor, 100)); // rows 0 .. 100
     wait_for_ack(f, 1);
     assert_int_equal(stat_of(f, "replay.size"), 100);
@@ -714,8 +682,7 @@ test_daemon_tells_what_it_has_after_it_heard_of_the_others(void **state)
     message.min_size = 20;
     message.samples_per_insert = 1;
     T_OK(configure(f, &message));
-    send_batch(f, test_batch_steps(&actor, 20));
-    wait_for_ack(f, 1);
+    send_steps(f, 20, 1);
     sample(f, 16, 1, 0);
     assert_int_equal(f->sampled.count, 16);
     sample_begin(f, 16, 1, 10000);
@@ -738,22 +705,18 @@ static void
 test_daemon_killed_and_restarted_goes_on_where_the_actor_is(void **state)
 {
     fixture *f = *state;
-    wire_configure message = test_configure(1000, WIRE_SAMPLER_UNIFORM);
-    T_OK(configure(f, &message));
+    wire_configure message = configure_table(f, WIRE_SAMPLER_UNIFORM);
     for (int i = 0; i < 5; i++) {
         send_batch(f, test_batch_steps(&actor, 10));
     }
     wait_for_ack(f, 5);
     uint64_t incarnation = f->ack.incarnation;
-    assert_int_equal(net_test_daemon_kill(&f->daemon, SIGKILL), 128 + SIGKILL);
-    wait_for_cut(f);
-    daemon_start(f);
+    daemon_restart(f);
     sample(f, 4, 1, 0);
     assert_false(f->sampled.configured);
     T_OK(configure(f, &message));
     actor.batch.first_unacked = 6;
-    send_batch(f, test_batch_steps(&actor, 10));
-    wait_for_ack(f, 6);
+    send_steps(f, 10, 6);
     assert_true(f->ack.incarnation != incarnation);
     // The row before the first was in the life before: the stream begins anew where it is.
     assert_int_equal(stat_of(f, "replay.rows"), 10);

@@ -8,9 +8,7 @@ static void
 table_in_file(fixture *f, const char *sync)
 {
     f->sync = sync;
-    (void)net_test_daemon_kill(&f->daemon, SIGKILL);
-    wait_for_cut(f);
-    daemon_start(f);
+    daemon_restart(f);
 }
 
 static void
@@ -18,8 +16,7 @@ test_daemon_killed_with_a_file_has_all_that_was_acknowledged(void **state)
 {
     fixture *f = *state;
     table_in_file(f, "interval");
-    wire_configure message = test_configure(1000, WIRE_SAMPLER_UNIFORM);
-    T_OK(configure(f, &message));
+    wire_configure message = configure_table(f, WIRE_SAMPLER_UNIFORM);
     for (int i = 0; i < 5; i++) {
         send_batch(f, test_batch_steps(&actor, 10));
     }
@@ -27,9 +24,7 @@ test_daemon_killed_with_a_file_has_all_that_was_acknowledged(void **state)
     uint64_t incarnation = f->ack.incarnation;
     sample(f, 4, 1, 1000);
     T_OK(f->err);
-    assert_int_equal(net_test_daemon_kill(&f->daemon, SIGKILL), 128 + SIGKILL);
-    wait_for_cut(f);
-    daemon_start(f);
+    daemon_restart(f);
     sample(f, 4, 1, 0);
     assert_false(f->sampled.configured); // what the learner wants now is not known yet
     wire_configure other = message;
@@ -44,8 +39,7 @@ test_daemon_killed_with_a_file_has_all_that_was_acknowledged(void **state)
     assert_int_equal(stat_of(f, "replay.samples"), 4);
     assert_int_equal(stat_of(f, "replay.limiter.min_size"), 2);
     send_batch(f, &actor.batch); // its acknowledgement may have been lost
-    send_batch(f, test_batch_steps(&actor, 10));
-    wait_for_ack(f, 6);
+    send_steps(f, 10, 6);
     assert_true(f->ack.incarnation != incarnation);
     assert_int_equal(stat_of(f, "replay.duplicates"), 1);
     assert_int_equal(stat_of(f, "replay.rows"), 61);
@@ -68,9 +62,7 @@ test_daemon_with_a_file_knows_the_newest_learner(void **state)
     T_OK(configure(f, &message));
     message.epoch = 6;
     T_OK(configure(f, &message));
-    (void)net_test_daemon_kill(&f->daemon, SIGKILL);
-    wait_for_cut(f);
-    daemon_start(f);
+    daemon_restart(f);
     message.epoch = 5;
     T_ERR(configure(f, &message), OCT_ESTALE);
     assert_non_null(strstr(f->detail, "epoch 6 is here, this is 5"));
@@ -92,15 +84,12 @@ test_daemon_gets_samples_back_that_nobody_learned_from(void **state)
     T_OK(configure(f, &message));
     uint64_t table = f->configured.table, incarnation = f->configured.incarnation;
     assert_true(table != 0 && f->configured.steps == 0 && f->configured.samples == 0);
-    send_batch(f, test_batch_steps(&actor, 30));
-    wait_for_ack(f, 1);
+    send_steps(f, 30, 1);
     sample(f, 10, 1, 1000);
     sample(f, 10, 1, 1000);
     uint64_t drawn = (uint64_t)stat_of(f, "replay.samples");
     assert_int_equal(drawn, 20);
-    (void)net_test_daemon_kill(&f->daemon, SIGKILL);
-    wait_for_cut(f);
-    daemon_start(f);
+    daemon_restart(f);
     message.epoch = 1; // a learner that goes on from where 8 windows had been learned from
     message.table = table + 2;
     message.samples = 8;
@@ -116,8 +105,7 @@ test_daemon_gets_samples_back_that_nobody_learned_from(void **state)
     assert_int_equal(stat_of(f, "replay.samples"), 8);
     const wire_sample request = {
         .run_id = RUN, .epoch = 2, .batch_size = 10, .batches = 1, .timeout_ms = 1000};
-    f->is_answered = false;
-    T_OK(wire_call_sample(f->client, &request, 10000, sample_done, f));
+    sample_send(f, &request);
     wait_for_answer(f);
     T_OK(configure(f, &message)); // which came twice
     assert_int_equal(f->configured.returned, 0);
@@ -126,9 +114,7 @@ test_daemon_gets_samples_back_that_nobody_learned_from(void **state)
     message.samples = 100; // more than were drawn: the table had lost some
     T_OK(configure(f, &message));
     assert_int_equal(f->configured.returned, 0);
-    (void)net_test_daemon_kill(&f->daemon, SIGKILL);
-    wait_for_cut(f);
-    daemon_start(f);
+    daemon_restart(f);
     T_OK(configure(f, &message));
     assert_int_equal(stat_of(f, "replay.samples"), 18); // what was given back stays so
 }
@@ -151,15 +137,11 @@ test_daemon_rates_are_of_what_it_does(void **state)
 {
     fixture *f = *state;
     table_in_file(f, "interval");
-    wire_configure message = test_configure(1000, WIRE_SAMPLER_UNIFORM);
-    T_OK(configure(f, &message));
+    wire_configure message = configure_table(f, WIRE_SAMPLER_UNIFORM);
     message.table = f->configured.table;
-    send_batch(f, test_batch_steps(&actor, 30));
-    wait_for_ack(f, 1);
+    send_steps(f, 30, 1);
     sample(f, 20, 1, 1000);
-    (void)net_test_daemon_kill(&f->daemon, SIGKILL);
-    wait_for_cut(f);
-    daemon_start(f);
+    daemon_restart(f);
     message.epoch = 1;
     message.samples = 20;
     T_OK(configure(f, &message));
@@ -176,11 +158,9 @@ test_daemon_acknowledges_what_is_on_the_disk(void **state)
 {
     fixture *f = *state;
     table_in_file(f, "always");
-    wire_configure message = test_configure(1000, WIRE_SAMPLER_UNIFORM);
-    T_OK(configure(f, &message));
+    (void)configure_table(f, WIRE_SAMPLER_UNIFORM);
     for (int i = 0; i < 3; i++) {
-        send_batch(f, test_batch_steps(&actor, 10));
-        wait_for_ack(f, actor.batch.sequence);
+        send_steps(f, 10, (uint64_t)i + 1);
         // Each waited for a generation of its own; the table began with one.
         assert_true(stat_of(f, "replay.disk_generation") >= 2 + i);
     }
@@ -238,8 +218,7 @@ static void
 turn_ask(fixture *f, uint64_t epoch, uint64_t turn)
 {
     const wire_sample request = turn_request(epoch, turn);
-    f->is_answered = false;
-    T_OK(wire_call_sample(f->client, &request, 20000, sample_done, f));
+    sample_send(f, &request);
     wait_for_answer(f);
     T_OK(f->err);
     assert_int_equal(stat_of(f, "replay.rows"), 10 * turn);
@@ -301,9 +280,7 @@ test_daemon_goes_back_to_the_turn_of_a_new_learner(void **state)
         T_ERR(configure(f, &other), OCT_EINVAL);
         T_OK(digest_ask(f, epoch, 2, 0)); // which took nothing from this one
         assert_memory_equal(digest.sha256, turn_2.sha256, WIRE_HASH_BYTES);
-        (void)net_test_daemon_kill(&f->daemon, SIGKILL);
-        wait_for_cut(f);
-        daemon_start(f);
+        daemon_restart(f);
         T_ERR(digest_ask(f, epoch, 2, 0), OCT_EINVAL); // of a table that nobody has configured
     }
     message.epoch = 4;
@@ -417,9 +394,7 @@ test_daemon_refuses_files_that_are_not_its_own(void **state)
     (void)snprintf(path, sizeof(path), "%s/replay.oct", f->folder);
     T_OK(oct_file_write(path, words, sizeof(words)));
     f->sync = "interval";
-    (void)net_test_daemon_kill(&f->daemon, SIGKILL);
-    wait_for_cut(f);
-    daemon_start(f);
+    daemon_restart(f);
     assert_int_equal(net_test_daemon_end(&f->daemon), 3);
     uint8_t *now;
     size_t length;
