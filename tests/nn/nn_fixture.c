@@ -1,6 +1,7 @@
 // What the tests of nn/ share: the context, specs of networks, and random floats.
 #include "tests/nn/nn_fixture.h"
 
+#include "nn/nn_gemm.h"
 #include "nn/nn_net.h"
 #include "tests/support/oct_test.h"
 
@@ -12,6 +13,15 @@ fixture_context(void)
         context = nn_context_create(NULL);
     }
     return context;
+}
+
+int
+fixture_one_thread(void **state)
+{
+    (void)state;
+    char warning[200];
+    (void)nn_blas_init(1, warning, sizeof(warning));
+    return 0;
 }
 
 policy_spec
@@ -78,4 +88,20 @@ fixture_floats(oct_rng *rng, size_t count, float low, float high)
         x[i] = low + (high - low) * oct_rng_float(rng);
     }
     return x;
+}
+
+void
+fixture_backward_near(const float *gradient, const float *dx, const nn_double *want,
+                      const double *want_dx, size_t inputs)
+{
+    double largest = 1;
+    for (size_t i = 0; i < want->param_count; i++) {
+        largest = fmax(largest, fabs(want->gradient[i]));
+    }
+    for (size_t i = 0; i < want->param_count; i++) {
+        T_NEAR((double)gradient[i], want->gradient[i], 1e-5 * largest, 1e-5);
+    }
+    for (size_t i = 0; i < inputs; i++) {
+        T_NEAR((double)dx[i], want_dx[i], 1e-5 * largest, 1e-5);
+    }
 }

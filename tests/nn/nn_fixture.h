@@ -4,9 +4,13 @@
 #include "common/oct_rng.h"
 #include "nn/nn_context.h"
 #include "policy/policy_spec.h"
+#include "tests/nn/nn_double.h"
 
 // One for the whole test program: one thread, fp32.
 nn_context *fixture_context(void);
+// A group setup of cmocka: OpenBLAS has one thread, as in the learner; a thread sanitizer cannot
+// see into its own.
+int fixture_one_thread(void **state);
 
 // A spec of hidden layers of one activation (layer 0 alone, or every hidden layer with layer_norm),
 // then a linear layer of outputs.
@@ -26,5 +30,10 @@ policy_spec fixture_conv_spec(uint32_t height, uint32_t width, uint32_t channels
 
 // count numbers, uniform in [low, high).
 float *fixture_floats(oct_rng *rng, size_t count, float low, float high);
+
+// That gradient, and dx[inputs], are want's and want_dx within a few units in the last place of
+// sums of some hundred terms.
+void fixture_backward_near(const float *gradient, const float *dx, const nn_double *want,
+                           const double *want_dx, size_t inputs);
 
 #endif // TESTS_NN_NN_FIXTURE_H

@@ -116,16 +116,6 @@ test_settings_are_the_contexts_own(void **state)
     nn_context_destroy(plain);
 }
 
-// One thread, as the learner has it: a thread sanitizer cannot see into OpenBLAS' own.
-static int
-group_setup(void **state)
-{
-    (void)state;
-    char warning[200];
-    (void)nn_blas_init(1, warning, sizeof(warning));
-    return 0;
-}
-
 int
 main(void)
 {
@@ -134,5 +124,5 @@ main(void)
         cmocka_unit_test(test_spaces_begin_on_a_cache_line_and_only_grow),
         cmocka_unit_test(test_settings_are_the_contexts_own),
     };
-    return cmocka_run_group_tests(tests, group_setup, NULL);
+    return cmocka_run_group_tests(tests, fixture_one_thread, NULL);
 }

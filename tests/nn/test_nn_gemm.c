@@ -241,16 +241,6 @@ test_blas_init_warns_of_a_forced_cache_size(void **state)
                 strstr(warning, "AVX-512") != NULL);
 }
 
-// One thread, as the learner has it: a thread sanitizer cannot see into OpenBLAS' own.
-static int
-group_setup(void **state)
-{
-    (void)state;
-    char warning[200];
-    (void)nn_blas_init(1, warning, sizeof(warning));
-    return 0;
-}
-
 int
 main(void)
 {
@@ -264,5 +254,5 @@ main(void)
         cmocka_unit_test(test_blas_init_warns_of_a_forced_family),
         cmocka_unit_test(test_blas_init_warns_of_a_forced_cache_size),
     };
-    return cmocka_run_group_tests(tests, group_setup, NULL);
+    return cmocka_run_group_tests(tests, fixture_one_thread, NULL);
 }

@@ -136,16 +136,7 @@ check_fp32(oct_rng *rng, policy_spec spec, bool residual, uint32_t rows)
     nn_tape tape;
     problem_tape(&p, &tape, rows);
     nn_tape_backward(&tape, p.dy, rows, gradient, dx);
-    double largest = 1;
-    for (size_t i = 0; i < want->param_count; i++) {
-        largest = fmax(largest, fabs(want->gradient[i]));
-    }
-    for (size_t i = 0; i < want->param_count; i++) {
-        T_NEAR((double)gradient[i], want->gradient[i], 1e-5 * largest, 1e-5);
-    }
-    for (size_t i = 0; i < inputs; i++) {
-        T_NEAR((double)dx[i], want_dx[i], 1e-5 * largest, 1e-5);
-    }
+    fixture_backward_near(gradient, dx, want, want_dx, inputs);
     nn_tape_fini(&tape);
     nn_double_destroy(want);
     free(want_dx);
