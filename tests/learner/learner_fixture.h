@@ -5,6 +5,7 @@
 
 #include "common/oct_config.h"
 #include "common/oct_rng.h"
+#include "policy/policy_spec.h"
 #include "proto/wire_replay.h"
 #include "tests/support/oct_test.h"
 
@@ -65,6 +66,16 @@ fixture_config(void)
     config.evaluation.screen_episodes = 2;
     config.evaluation.period_s = 0;
     return config;
+}
+
+static inline policy_spec
+fixture_spec(uint32_t obs_count, uint32_t action_count)
+{
+    return (policy_spec){.obs_dtype = POLICY_F32,
+                         .obs_count = obs_count,
+                         .action_kind = POLICY_DISCRETE,
+                         .action_count = action_count,
+                         .head = POLICY_HEAD_VALUES};
 }
 
 // Random windows, the same for the same rng.

@@ -185,25 +185,43 @@ status_of(learner_run *run, const char *name)
     return 0;
 }
 
-// The evaluator plays what it is asked to and gets mean in every episode.
-static inline void
-run_evaluated(learner_run *run, learner_actor *evaluator, uint32_t episodes, float mean)
+// The evaluator says that it got mean in every episode of what it was asked.
+static inline oct_err
+run_answer(learner_run *run, const learner_actor *evaluator, uint64_t version, uint64_t ticket,
+           uint32_t episodes, float mean)
 {
-    float returns[8] = {mean, mean, mean, mean, mean, mean, mean, mean};
-    uint32_t lengths[8] = {1, 1, 1, 1, 1, 1, 1, 1};
-    learner_eval_order order;
-    T_OK(learner_run_order(run, evaluator->id, &order));
-    assert_int_equal(order.episodes, episodes);
+    const float returns[8] = {mean, mean, mean, mean, mean, mean, mean, mean};
+    const uint32_t lengths[8] = {1, 1, 1, 1, 1, 1, 1, 1};
     wire_report message = {.actor_id = evaluator->id,
                            .session = evaluator->session,
                            .report_sequence = evaluator->report_sequence + 1,
-                           .policy_version = order.publication->version,
-                           .ticket = order.ticket,
+                           .policy_version = version,
+                           .ticket = ticket,
                            .episode_count = episodes,
                            .episode_return = returns,
                            .episode_length = lengths};
     learner_run_token(run, evaluator, message.token);
-    T_OK(learner_run_report(run, &message));
+    return learner_run_report(run, &message);
+}
+
+// It plays what it is asked to.
+static inline void
+run_evaluated(learner_run *run, learner_actor *evaluator, uint32_t episodes, float mean)
+{
+    learner_eval_order order;
+    T_OK(learner_run_order(run, evaluator->id, &order));
+    assert_int_equal(order.episodes, episodes);
+    T_OK(run_answer(run, evaluator, order.publication->version, order.ticket, episodes, mean));
+}
+
+// The next version is evaluated, by a screen and in full.
+static inline uint64_t
+run_published_evaluated(learner_run *run, learner_actor *evaluator, float screen, float full)
+{
+    uint64_t version = run_published(run)->version;
+    run_evaluated(run, evaluator, 2, screen);
+    run_evaluated(run, evaluator, 4, full);
+    return version;
 }
 
 static inline json_t *
@@ -261,14 +279,22 @@ policy_read(const char *name)
     return image;
 }
 
-static inline float
-policy_return(const char *name, uint64_t *version)
+static inline policy_origin
+policy_origin_read(const char *name)
 {
     policy_image *image = policy_read(name);
-    float eval_return = image->origin.eval_return;
-    *version = image->origin.version;
+    policy_origin origin = image->origin;
     policy_image_destroy(image);
-    return eval_return;
+    return origin;
+}
+
+// policy.oct is of that version, and has that return.
+static inline void
+assert_best(double eval_return, uint64_t version)
+{
+    policy_origin best = policy_origin_read("policy.oct");
+    T_NEAR((double)best.eval_return, eval_return, 0, 0);
+    assert_int_equal(best.version, version);
 }
 
 #endif // TESTS_LEARNER_RUN_FIXTURE_H

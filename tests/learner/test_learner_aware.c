@@ -1,71 +1,27 @@
 // Quantisation-aware training through a whole learner: it learns with the weights of the policy
 // that it publishes.
-#include "learner/learner_run.h"
 #include "nn/nn_net.h"
 #include "quantizer/quantizer_project.h"
-#include "tests/learner/learner_fixture.h"
-#include "tests/learner/run_folder.h"
 
 #define FOLDER "test_learner_aware.run"
-
-static fixture_bell bell = FIXTURE_BELL;
-static oct_config config;
-static fixture_rows rows;
-
-static const wire_env_spec env = {
-    .env_id = "Fixture-v0",
-    .obs_dtype = POLICY_F32,
-    .obs_count = FIXTURE_OBS,
-    .action_kind = POLICY_DISCRETE,
-    .action_count = FIXTURE_ACTIONS,
-    .reward_threshold = NAN,
-};
+#include "tests/learner/run_fixture.h"
 
 static int
-setup(void **state)
+setup_aware(void **state)
 {
-    (void)state;
-    config = fixture_config();
+    (void)setup(state);
     config.learner.batches_per_request = 1;
     config.policy.precision = OCT_PRECISION_INT4;
     config.policy.range = OCT_RANGE_MSE;
-    folder_begin(FOLDER);
     return 0;
-}
-
-static int
-teardown(void **state)
-{
-    (void)state;
-    folder_end(FOLDER);
-    return 0;
-}
-
-static learner_run *
-run_joined(bool resume)
-{
-    char reason[256] = "";
-    learner_run *run = NULL;
-    learner_run_options options = {.config = &config,
-                                   .folder = FOLDER,
-                                   .resume = resume,
-                                   .notify = fixture_ring,
-                                   .arg = &bell};
-    T_OK(learner_run_create(&run, &options, reason, sizeof(reason)));
-    T_OK(learner_run_join(run, &env, reason, sizeof(reason)));
-    return run;
 }
 
 // The parameters that the newest published policy stands for, with what all actions share.
 static float *
 published(learner_run *run)
 {
-    char reason[256];
-    const quantizer_publication *publication;
     policy_image *image;
-    while ((publication = learner_run_publish(run)) == NULL) {
-        fixture_listen(&bell);
-    }
+    const quantizer_publication *publication = run_published(run);
     T_OK(policy_decode(&image, publication->bytes, publication->length, reason, sizeof(reason)));
     assert_int_equal(image->precision, POLICY_INT4);
     size_t bytes = policy_spec_params(&image->spec) * sizeof(float);
@@ -90,7 +46,6 @@ published(learner_run *run)
 static void
 train_once(learner_run *run, float *td)
 {
-    oct_rng rng;
     oct_rng_init(&rng, 9, 0);
     wire_priorities priorities;
     wire_sample request;
@@ -196,10 +151,11 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_aware_learning_is_with_the_weights_that_are_published,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(test_other_learning_is_with_those_before_rounding, setup,
+                                        setup_aware, teardown),
+        cmocka_unit_test_setup_teardown(test_other_learning_is_with_those_before_rounding,
+                                        setup_aware, teardown),
+        cmocka_unit_test_setup_teardown(test_resumed_learning_is_aware_again, setup_aware,
                                         teardown),
-        cmocka_unit_test_setup_teardown(test_resumed_learning_is_aware_again, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

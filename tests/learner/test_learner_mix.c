@@ -40,11 +40,7 @@ setup(void **state)
     config.replay.sampler = OCT_SAMPLER_PRIORITIZED;
     config.replay.importance_exponent = config.replay.importance_exponent_final = 0.5;
     oct_rng_init(&rng, 1, 0);
-    spec = (policy_spec){.obs_dtype = POLICY_F32,
-                         .obs_count = FIXTURE_OBS,
-                         .action_kind = POLICY_DISCRETE,
-                         .action_count = FIXTURE_ACTIONS,
-                         .head = POLICY_HEAD_VALUES};
+    spec = fixture_spec(FIXTURE_OBS, FIXTURE_ACTIONS);
     live = source_make(LIVE);
     data = source_make(DATA);
     const learner_mix_options options = {

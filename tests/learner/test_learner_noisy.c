@@ -75,11 +75,8 @@ test_noisy_files_hold_the_policy_itself(void **state)
         (void)next_published(run);
     }
     run_stop(run, "interrupted");
-    uint64_t version;
-    (void)policy_return("policy_last.oct", &version);
-    assert_int_equal(version, LEARNER_NOISY_PERIOD + 1);
-    (void)policy_return("policy.oct", &version);
-    assert_int_equal(version, LEARNER_NOISY_PERIOD + 1);
+    assert_int_equal(policy_origin_read("policy_last.oct").version, LEARNER_NOISY_PERIOD + 1);
+    assert_int_equal(policy_origin_read("policy.oct").version, LEARNER_NOISY_PERIOD + 1);
     // Versions go on after the newest that actors have, whoever explored with it.
     learner_checkpoint checkpoint = checkpoint_read();
     assert_true(checkpoint.policy_version >= LEARNER_NOISY_PERIOD + 3);

@@ -197,9 +197,7 @@ test_run_tells_where_an_evaluated_policy_was_made(void **state)
     config.learner.publish_period = 1000;
     learner_run *run = run_joined(false);
     learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
-    (void)run_published(run);
-    run_evaluated(run, evaluator, 2, 60);
-    run_evaluated(run, evaluator, 4, 70);
+    (void)run_published_evaluated(run, evaluator, 60, 70);
     run_train(run, 2);
     double updates = status_of(run, "learner.updates");
     run_stepped(run, 1000);
@@ -263,15 +261,6 @@ policy_put(const char *name, const char *bytes, size_t length)
     T_OK(oct_file_write(path, bytes, length));
 }
 
-static policy_origin
-origin_of(const char *name)
-{
-    policy_image *image = policy_read(name);
-    policy_origin origin = image->origin;
-    policy_image_destroy(image);
-    return origin;
-}
-
 // A better version takes the place of the best; killed behind so many of the writes for that: the
 // new weights, under another name; policy.oct; its weights under their name.
 static void
@@ -286,16 +275,15 @@ test_run_killed_between_policy_and_weights_has_those_of_its_policy(void **state)
         learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
         for (int i = 0; i < 2; i++) {
             run_train(run, 3);
-            uint64_t version = run_published(run)->version;
-            run_evaluated(run, evaluator, 2, 80 + 10 * (float)i);
-            run_evaluated(run, evaluator, 4, 80 + 10 * (float)i);
+            float mean = 80 + 10 * (float)i;
+            uint64_t version = run_published_evaluated(run, evaluator, mean, mean);
             learner_files_policies(run);
             for (int k = 0; k < 2; k++) {
                 char path[512];
                 (void)snprintf(path, sizeof(path), FOLDER "/%s", names[k]);
                 T_OK(oct_file_read(path, 1 << 26, (uint8_t **)(i == 0 ? &before[k] : &after[k]),
                                    i == 0 ? &length_before[k] : &length_after[k]));
-                assert_int_equal(origin_of(names[k]).version, version);
+                assert_int_equal(policy_origin_read(names[k]).version, version);
             }
             assert_false(folder_has(FOLDER, "policy.fp32.next"));
         }
@@ -329,9 +317,7 @@ test_run_resumed_writes_the_weights_of_an_earlier_best(void **state)
     learner_run *run = run_joined(false);
     learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
     run_train(run, 3);
-    uint64_t version = run_published(run)->version;
-    run_evaluated(run, evaluator, 2, 80);
-    run_evaluated(run, evaluator, 4, 80);
+    uint64_t version = run_published_evaluated(run, evaluator, 80, 80);
     run_stop(run, "interrupted");
     char *weights = folder_read(FOLDER, "policy.fp32.oct");
     policy_image *image = policy_read("policy.fp32.oct");
@@ -342,7 +328,7 @@ test_run_resumed_writes_the_weights_of_an_earlier_best(void **state)
         assert_int_equal(with_policy == 1 ? 0 : unlink(FOLDER "/policy.oct"), 0);
         run = run_joined(true);
         run_stop(run, "interrupted");
-        assert_int_equal(origin_of("policy.oct").version, version);
+        assert_int_equal(policy_origin_read("policy.oct").version, version);
         char *again = folder_read(FOLDER, "policy.fp32.oct");
         assert_memory_equal(again, weights, length);
         free(again);
@@ -378,16 +364,12 @@ static void
 test_run_that_ends_has_written_its_policy_before(void **state)
 {
     (void)state;
-    uint64_t saved;
     config.learner.checkpoint_s = 3600;
     learner_run *run = run_joined(false);
     learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
-    uint64_t version = run_published(run)->version;
-    run_evaluated(run, evaluator, 2, 60);
-    run_evaluated(run, evaluator, 4, 70);
+    uint64_t version = run_published_evaluated(run, evaluator, 60, 70);
     learner_run_finish(run, "interrupted", false);
-    T_NEAR(policy_return("policy.oct", &saved), 70, 0, 0);
-    assert_int_equal(saved, version);
+    assert_best(70, version);
     learner_run_destroy(run); // killed before it could save
 }
 
@@ -416,8 +398,8 @@ test_run_evaluates_and_ships_its_last_updates(void **state)
     assert_true(updates > 0);
     learner_run_save(run);
     learner_run_destroy(run);
-    T_NEAR((double)origin_of("policy.oct").updates, updates, 0, 0);
-    T_NEAR((double)origin_of("policy_last.oct").updates, updates, 0, 0);
+    T_NEAR((double)policy_origin_read("policy.oct").updates, updates, 0, 0);
+    T_NEAR((double)policy_origin_read("policy_last.oct").updates, updates, 0, 0);
 }
 
 // Also where no number could be reserved all the time, as on a full disk.
@@ -453,7 +435,7 @@ test_run_that_is_interrupted_publishes_no_more(void **state)
     (void)run_published(run);
     run_train(run, 2);
     run_stop(run, "interrupted");
-    assert_int_equal(origin_of("policy_last.oct").updates, 0);
+    assert_int_equal(policy_origin_read("policy_last.oct").updates, 0);
 }
 
 // Whoever copies it sees a file that changed only if the policy has.
@@ -478,8 +460,8 @@ test_run_writes_its_newest_policy_once(void **state)
     run_train(run, 1);
     uint64_t version = run_published(run)->version;
     learner_files_policies(run);
-    assert_int_equal(origin_of("policy_last.oct").version, version);
-    assert_int_equal(origin_of("policy.oct").version, version);
+    assert_int_equal(policy_origin_read("policy_last.oct").version, version);
+    assert_int_equal(policy_origin_read("policy.oct").version, version);
     run_stop(run, "interrupted");
 }
 
@@ -488,14 +470,11 @@ static void
 test_run_that_is_solved_ships_what_solved_it(void **state)
 {
     (void)state;
-    uint64_t version, last;
     config.run.stop_at_return = 50;
     config.learner.publish_period = 1000;
     learner_run *run = run_joined(false);
     learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
-    (void)run_published(run);
-    run_evaluated(run, evaluator, 2, 60);
-    run_evaluated(run, evaluator, 4, 70);
+    (void)run_published_evaluated(run, evaluator, 60, 70);
     run_train(run, 2);
     run_evaluated(run, evaluator, 4, 55); // confirms it
     assert_int_equal(learner_run_phase(run), LEARNER_FINAL);
@@ -504,10 +483,8 @@ test_run_that_is_solved_ships_what_solved_it(void **state)
     assert_int_equal(learner_run_phase(run), LEARNER_DONE);
     learner_run_save(run);
     learner_run_destroy(run);
-    T_NEAR(policy_return("policy.oct", &version), 47, 0, 0);
-    (void)policy_return("policy_last.oct", &last);
-    assert_int_equal(version, 1);
-    assert_int_equal(last, 2);
+    assert_best(47, 1);
+    assert_int_equal(policy_origin_read("policy_last.oct").version, 2);
 }
 
 int

@@ -126,8 +126,6 @@ static void
 test_run_takes_answers_to_an_earlier_process(void **state)
 {
     (void)state;
-    static const float returns[] = {80, 81, 82, 83};
-    static const uint32_t lengths[] = {1, 1, 1, 1};
     learner_eval_order order, again;
     learner_run *run = run_joined(false);
     learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
@@ -141,16 +139,7 @@ test_run_takes_answers_to_an_earlier_process(void **state)
     learner_actor *other = actor_begin(run, 7, WIRE_ROLE_EVALUATOR);
     T_ERR(learner_run_order(run, other->id, &again), OCT_EAGAIN); // it may still come
     evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
-    wire_report message = {.actor_id = evaluator->id,
-                           .session = evaluator->session,
-                           .report_sequence = 1,
-                           .policy_version = version,
-                           .ticket = ticket,
-                           .episode_count = 4,
-                           .episode_return = returns,
-                           .episode_length = lengths};
-    learner_run_token(run, evaluator, message.token);
-    T_OK(learner_run_report(run, &message));
+    T_OK(run_answer(run, evaluator, version, ticket, 4, 81.5f));
     (void)run_published(run);
     T_OK(learner_run_order(run, other->id, &again));
     assert_true(again.ticket > ticket);
@@ -164,7 +153,7 @@ test_run_keeps_the_best_policy_over_resumes(void **state)
 {
     (void)state;
     static const float means[] = {80, 40, 95, 90};
-    uint64_t version = 0, saved, best = 0;
+    uint64_t version = 0, best = 0;
     for (int i = 0; i < 4; i++) {
         learner_run *run = run_joined(i > 0);
         learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
@@ -181,8 +170,7 @@ test_run_keeps_the_best_policy_over_resumes(void **state)
             best = version;
         }
         run_stop(run, "interrupted");
-        T_NEAR(policy_return("policy.oct", &saved), i < 3 ? 80 : 90, 0, 0);
-        assert_int_equal(saved, best);
+        assert_best(i < 3 ? 80 : 90, best);
         assert_summary(i < 3 ? 80 : 90, best, "full");
     }
 }
@@ -192,12 +180,9 @@ static void
 test_run_ends_with_the_result_of_an_older_policy(void **state)
 {
     (void)state;
-    uint64_t saved;
     learner_run *run = run_joined(false);
     learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
-    uint64_t version = run_published(run)->version;
-    run_evaluated(run, evaluator, 2, 80);
-    run_evaluated(run, evaluator, 4, 80);
+    uint64_t version = run_published_evaluated(run, evaluator, 80, 80);
     run_stop(run, "interrupted");
     char *twin = folder_read(FOLDER, "policy.fp32.oct");
     config.run.env_steps = 1000;
@@ -212,8 +197,7 @@ test_run_ends_with_the_result_of_an_older_policy(void **state)
     run_evaluated(run, evaluator, 4, 75);
     assert_int_equal(learner_run_phase(run), LEARNER_DONE);
     run_stop(run, "");
-    T_NEAR(policy_return("policy.oct", &saved), 75, 0, 0);
-    assert_int_equal(saved, version);
+    assert_best(75, version);
     assert_summary(75, version, "result");
     json_t *summary = summary_read();
     T_NEAR(json_number_value(json_object_get(json_object_get(summary, "last_return"), "mean")), 12,
@@ -232,9 +216,7 @@ test_run_resumed_beyond_its_budget_ends_with_a_result(void **state)
     (void)state;
     learner_run *run = run_joined(false);
     learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
-    uint64_t version = run_published(run)->version;
-    run_evaluated(run, evaluator, 2, 80);
-    run_evaluated(run, evaluator, 4, 80);
+    uint64_t version = run_published_evaluated(run, evaluator, 80, 80);
     run_stop(run, "interrupted");
     config.run.wall_s = 1e-9;
     run = run_joined(true);
@@ -251,7 +233,7 @@ static void
 test_run_resumed_reports_a_result_that_chose_nothing(void **state)
 {
     (void)state;
-    uint64_t saved, version = 0;
+    uint64_t version = 0;
     config.run.wall_s = 1e-9;
     for (int i = 0; i < 2; i++) {
         learner_run *run = run_joined(i > 0);
@@ -266,8 +248,7 @@ test_run_resumed_reports_a_result_that_chose_nothing(void **state)
         }
         assert_int_equal(learner_run_phase(run), LEARNER_DONE);
         run_stop(run, "");
-        T_NEAR(policy_return("policy.oct", &saved), 90, 0, 0);
-        assert_int_equal(saved, version);
+        assert_best(90, version);
         assert_summary(90, version, "result");
     }
 }
@@ -278,27 +259,21 @@ static void
 test_run_resumed_when_solved_goes_on_until_another_is_confirmed(void **state)
 {
     (void)state;
-    uint64_t saved;
     config.run.stop_at_return = 50;
     learner_run *run = run_joined(false);
     learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
-    uint64_t version = run_published(run)->version;
-    run_evaluated(run, evaluator, 2, 60);
-    run_evaluated(run, evaluator, 4, 70);
+    uint64_t version = run_published_evaluated(run, evaluator, 60, 70);
     run_evaluated(run, evaluator, 4, 55);
     run_evaluated(run, evaluator, 4, 52);
     assert_int_equal(learner_run_phase(run), LEARNER_DONE);
     run_stop(run, "");
     run = run_joined(true);
     evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
-    (void)run_published(run);
-    run_evaluated(run, evaluator, 2, 90);
-    run_evaluated(run, evaluator, 4, 80);
+    (void)run_published_evaluated(run, evaluator, 90, 80);
     run_evaluated(run, evaluator, 4, 30); // not confirmed
     assert_int_equal(learner_run_phase(run), LEARNER_TRAINING);
     run_stop(run, "interrupted");
-    T_NEAR(policy_return("policy.oct", &saved), 52, 0, 0);
-    assert_int_equal(saved, version);
+    assert_best(52, version);
     assert_summary(52, version, "result");
 }
 
@@ -321,9 +296,7 @@ run_ended_by_budget(learner_eval_order *order)
     config.learner.checkpoint_s = 3600;
     learner_run *run = run_joined(false);
     learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
-    (void)run_published(run);
-    run_evaluated(run, evaluator, 2, 60);
-    run_evaluated(run, evaluator, 4, 70);
+    (void)run_published_evaluated(run, evaluator, 60, 70);
     run_train(run, 2);
     learner_run_tick(run);
     assert_int_equal(learner_run_phase(run), LEARNER_FINAL);
@@ -337,7 +310,6 @@ static void
 test_run_killed_in_its_final_evaluation_ends_as_it_would_have(void **state)
 {
     (void)state;
-    uint64_t saved;
     learner_actor *evaluator;
     learner_eval_order before, order;
     config.run.stop_at_return = 50;
@@ -373,8 +345,7 @@ test_run_killed_in_its_final_evaluation_ends_as_it_would_have(void **state)
     run_evaluated(run, evaluator, 4, 52);
     assert_int_equal(learner_run_phase(run), LEARNER_DONE);
     run_stop(run, "");
-    T_NEAR(policy_return("policy.oct", &saved), 52, 0, 0);
-    assert_int_equal(saved, version);
+    assert_best(52, version);
     assert_summary(52, version, "result");
     json_t *summary = summary_read();
     assert_reason(summary, "solved");
@@ -437,26 +408,22 @@ static void
 test_run_resumes_with_a_policy_that_the_checkpoint_does_not_name(void **state)
 {
     (void)state;
-    uint64_t saved;
     learner_run *run = run_joined(false);
     learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
-    uint64_t version = run_published(run)->version;
-    run_evaluated(run, evaluator, 2, 80);
-    run_evaluated(run, evaluator, 4, 80);
+    uint64_t version = run_published_evaluated(run, evaluator, 80, 80);
     learner_run_checkpoint(run); // policy.oct is written at once, the checkpoint is not
     learner_run_destroy(run);
-    T_NEAR(policy_return("policy.oct", &saved), 80, 0, 0);
+    assert_best(80, version);
     run = run_joined(true);
     evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
     (void)run_published(run);
     learner_run_checkpoint(run);
-    T_NEAR(policy_return("policy.oct", &saved), 80, 0, 0);
+    assert_best(80, version);
     run_evaluated(run, evaluator, 4, 70); // the file's
     run_evaluated(run, evaluator, 2, 75); // the newest
     run_evaluated(run, evaluator, 4, 60);
     run_stop(run, "interrupted");
-    T_NEAR(policy_return("policy.oct", &saved), 70, 0, 0);
-    assert_int_equal(saved, version);
+    assert_best(70, version);
     assert_summary(70, version, "full");
 }
 
@@ -476,30 +443,23 @@ static void
 test_run_summary_is_of_the_policy_that_was_written(void **state)
 {
     (void)state;
-    uint64_t saved;
     learner_run *run = run_joined(false);
     learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
-    (void)run_published(run);
-    run_evaluated(run, evaluator, 2, 60);
-    run_evaluated(run, evaluator, 4, 70);
+    (void)run_published_evaluated(run, evaluator, 60, 70);
     learner_run_checkpoint(run);
     assert_int_equal(unlink(FOLDER "/policy.fp32.oct"), 0);
     T_OK(oct_file_make_folder(FOLDER "/policy.fp32.oct")); // no room for it
     run_train(run, 1);
-    uint64_t version = run_published(run)->version;
-    run_evaluated(run, evaluator, 2, 90);
-    run_evaluated(run, evaluator, 4, 95);
+    uint64_t version = run_published_evaluated(run, evaluator, 90, 95);
     learner_run_finish(run, "interrupted", false);
     learner_run_save(run);
     assert_true(learner_run_failed(run));
-    T_NEAR(policy_return("policy.oct", &saved), 95, 0, 0);
-    assert_int_equal(saved, version);
+    assert_best(95, version);
     assert_summary(95, version, "full");
     assert_int_equal(rmdir(FOLDER "/policy.fp32.oct"), 0);
     learner_run_save(run); // there is room again
     learner_run_destroy(run);
-    (void)policy_return("policy.fp32.oct", &saved);
-    assert_int_equal(saved, version);
+    assert_int_equal(policy_origin_read("policy.fp32.oct").version, version);
 }
 
 // An int8 policy stays one, although the run goes on in fp32.
@@ -509,9 +469,7 @@ test_run_summary_has_the_precision_of_an_older_policy(void **state)
     (void)state;
     learner_run *run = run_joined(false);
     learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
-    (void)run_published(run);
-    run_evaluated(run, evaluator, 2, 80);
-    run_evaluated(run, evaluator, 4, 80);
+    (void)run_published_evaluated(run, evaluator, 80, 80);
     run_stop(run, "interrupted");
     config.policy.precision = OCT_PRECISION_FP32;
     run = run_joined(true);
@@ -529,7 +487,6 @@ test_run_resumes_without_the_policy_that_the_checkpoint_names(void **state)
 {
     (void)state;
     for (int damaged = 0; damaged < 2; damaged++) {
-        uint64_t saved;
         learner_run *run = run_joined(false);
         learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
         uint64_t version = run_published(run)->version;
@@ -541,8 +498,7 @@ test_run_resumes_without_the_policy_that_the_checkpoint_names(void **state)
         }
         run = run_joined(true);
         run_stop(run, "interrupted");
-        T_NEAR(policy_return("policy.oct", &saved), 80, 0, 0); // the checkpoint has it
-        assert_int_equal(saved, version);
+        assert_best(80, version); // the checkpoint has it
         folder_begin(FOLDER);
     }
 }
@@ -552,12 +508,9 @@ static void
 test_run_resumed_with_another_task_evaluates_its_policy_again(void **state)
 {
     (void)state;
-    uint64_t saved;
     learner_run *run = run_joined(false);
     learner_actor *evaluator = actor_begin(run, 6, WIRE_ROLE_EVALUATOR);
-    uint64_t version = run_published(run)->version;
-    run_evaluated(run, evaluator, 2, 80);
-    run_evaluated(run, evaluator, 4, 80);
+    uint64_t version = run_published_evaluated(run, evaluator, 80, 80);
     run_stop(run, "interrupted");
     (void)snprintf(config.env.options, sizeof(config.env.options), "gravity=2");
     run = run_joined(true);
@@ -566,8 +519,7 @@ test_run_resumed_with_another_task_evaluates_its_policy_again(void **state)
     run_evaluated(run, evaluator, 4, 30);
     run_evaluated(run, evaluator, 2, 20);
     run_stop(run, "interrupted");
-    T_NEAR(policy_return("policy.oct", &saved), 30, 0, 0);
-    assert_int_equal(saved, version);
+    assert_best(30, version);
     assert_summary(30, version, "full");
 }
 

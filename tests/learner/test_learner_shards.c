@@ -73,11 +73,7 @@ begin(oct_sampler_name sampler)
     config.replay.priority_exponent = 1;
     config.replay.importance_exponent = config.replay.importance_exponent_final = BETA;
     config.learner.batch_size = BATCH;
-    spec = (policy_spec){.obs_dtype = POLICY_F32,
-                         .obs_count = TEST_OBS_FLOATS,
-                         .action_kind = POLICY_DISCRETE,
-                         .action_count = 1u << 20,
-                         .head = POLICY_HEAD_VALUES};
+    spec = fixture_spec(TEST_OBS_FLOATS, 1u << 20);
 }
 
 // Tables with their rows, and links to them.

@@ -37,11 +37,7 @@ begin(uint32_t lag_max)
     config = fixture_config();
     config.replay.shards = SHARDS;
     config.learner.batch_size = BATCH;
-    spec = (policy_spec){.obs_dtype = POLICY_F32,
-                         .obs_count = TEST_OBS_FLOATS,
-                         .action_kind = POLICY_DISCRETE,
-                         .action_count = 1u << 20,
-                         .head = POLICY_HEAD_VALUES};
+    spec = fixture_spec(TEST_OBS_FLOATS, 1u << 20);
     learner_shards_options options = {.config = &config,
                                       .spec = &spec,
                                       .T = STEPS,

@@ -20,11 +20,7 @@ setup(void **state)
     (void)state;
     config = fixture_config();
     oct_rng_init(&rng, 1, 0);
-    spec = (policy_spec){.obs_dtype = POLICY_F32,
-                         .obs_count = FIXTURE_OBS,
-                         .action_kind = POLICY_DISCRETE,
-                         .action_count = FIXTURE_ACTIONS,
-                         .head = POLICY_HEAD_VALUES};
+    spec = fixture_spec(FIXTURE_OBS, FIXTURE_ACTIONS);
     options = (learner_source_options){
         .config = &config,
         .spec = &spec,
