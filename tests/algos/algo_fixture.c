@@ -27,6 +27,17 @@ fixture_config(void)
     return config;
 }
 
+void
+fixture_set_rainbow(oct_config *config)
+{
+    config->algo.distributional = config->algo.dueling = config->algo.noisy = true;
+    config->algo.noisy_sigma = 0.5;
+    config->algo.noisy_samples = 1;
+    config->algo.atoms = 11;
+    config->algo.value_min = -5;
+    config->algo.value_max = 5;
+}
+
 policy_spec
 fixture_env(uint32_t obs_count, uint32_t action_count)
 {
@@ -39,32 +50,46 @@ fixture_env(uint32_t obs_count, uint32_t action_count)
     };
 }
 
-algo *
-fixture_algo(policy_spec *spec, const oct_config *config, uint32_t obs_count, uint32_t action_count,
-             uint64_t seed)
+policy_spec
+fixture_box_env(uint32_t obs_count, uint32_t dim)
 {
-    char reason[128] = "";
+    policy_spec spec = fixture_env(obs_count, dim);
+    spec.action_kind = POLICY_BOX;
+    for (uint32_t i = 0; i < dim; i++) {
+        spec.action_low[i] = -2;
+        spec.action_high[i] = 2;
+    }
+    return spec;
+}
+
+algo *
+fixture_create(policy_spec *spec, const oct_config *config, uint64_t seed)
+{
+    char reason[256] = "";
     algo *a = NULL;
-    *spec = fixture_env(obs_count, action_count);
-    T_OK(algo_make_spec(config, spec, NULL, reason, sizeof(reason)));
+    if (algo_make_spec(config, spec, NULL, reason, sizeof(reason)) != OCT_OK) {
+        fail_msg("%s", reason);
+    }
     T_OK(algo_create(&a, NULL, config, spec, seed));
     return a;
 }
 
 algo *
+fixture_algo(policy_spec *spec, const oct_config *config, uint32_t obs_count, uint32_t action_count,
+             uint64_t seed)
+{
+    *spec = fixture_env(obs_count, action_count);
+    return fixture_create(spec, config, seed);
+}
+
+algo *
 fixture_table(const oct_config *config, uint32_t states, uint32_t actions)
 {
-    char reason[256] = "";
-    algo *a = NULL;
     policy_spec spec = fixture_env(states, actions);
     spec.obs_dtype = POLICY_U8;
     spec.obs_rank = 1;
     spec.obs_shape[0] = states;
-    if (algo_make_spec(config, &spec, NULL, reason, sizeof(reason)) != OCT_OK) {
-        fail_msg("%s", reason);
-    }
-    T_OK(algo_create(&a, NULL, config, &spec, 1));
-    return a;
+    return fixture_create(&spec, config, 1);
 }
 
 static float *
@@ -107,6 +132,9 @@ fixture_batch_free(algo_batch *batch)
     free((void *)batch->reward);
     free((void *)batch->discount);
     free((void *)batch->weight);
+    free((void *)batch->flags);
+    free((void *)batch->version);
+    free((void *)batch->extra);
 }
 
 uint8_t *
@@ -175,6 +203,25 @@ fixture_learned_at(const policy_spec *spec, size_t learned, fixture_part part)
     return 0;
 }
 
+fixture_trial
+fixture_trial_make(const oct_config *config, policy_spec env, algo_batch batch, uint64_t seed)
+{
+    fixture_trial t = {.config = *config, .spec = env, .batch = batch};
+    t.a = fixture_create(&t.spec, config, seed);
+    float result[ALGO_NUMBERS_MAX];
+    for (int i = 0; i < 3; i++) {
+        T_OK(algo_update(t.a, &t.batch, 1e-2f, NULL, result));
+    }
+    return t;
+}
+
+void
+fixture_trial_free(fixture_trial *t)
+{
+    fixture_batch_free(&t->batch);
+    algo_destroy(t->a);
+}
+
 void
 fixture_seal(uint8_t *bytes, size_t length)
 {
@@ -239,6 +286,30 @@ fixture_update_refused(algo *a, const algo_batch *batch, oct_err want)
 }
 
 void
+fixture_columns_refused(fixture_trial *t, float bad)
+{
+    float *columns[] = {(float *)t->batch.obs, (float *)t->batch.next, (float *)t->batch.reward,
+                        (float *)t->batch.discount, (float *)t->batch.weight};
+    for (size_t i = 0; i < OCT_COUNTOF(columns); i++) {
+        float kept = columns[i][7];
+        columns[i][7] = bad;
+        fixture_update_refused(t->a, &t->batch, OCT_EINTERNAL);
+        columns[i][7] = kept;
+    }
+}
+
+void
+fixture_spec_refused(const oct_config *config, policy_spec spec, const char *says)
+{
+    char reason[256] = "";
+    T_ERR(algo_make_spec(config, &spec, NULL, reason, sizeof(reason)), OCT_EINVAL);
+    if (strstr(reason, says) == NULL) {
+        fail_msg("\"%s\" does not say \"%s\"", reason, says);
+    }
+    T_ERR(algo_make_spec(config, &spec, NULL, NULL, 0), OCT_EINVAL);
+}
+
+void
 fixture_load_refused(algo *a, const uint8_t *bytes, size_t length)
 {
     size_t saved;
@@ -262,6 +333,24 @@ fixture_double_weights(void *arg, const float *params, float *out)
     for (size_t i = 0; i < count; i++) {
         out[i] = 2.0f * params[i];
     }
+}
+
+void
+fixture_grid_project(void *arg, const float *params, float *out)
+{
+    fixture_grid *g = arg;
+    g->calls++;
+    for (size_t i = 0; i < g->count; i++) {
+        out[i] = roundf(params[i] / FIXTURE_GRID) * FIXTURE_GRID;
+    }
+}
+
+void
+fixture_identity_project(void *arg, const float *params, float *out)
+{
+    fixture_grid *g = arg;
+    g->calls++;
+    memcpy(out, params, g->count * sizeof(float));
 }
 
 void

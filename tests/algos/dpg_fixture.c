@@ -44,33 +44,12 @@ dpg_fixture_method(size_t number)
     return config;
 }
 
-policy_spec
-dpg_fixture_env(uint32_t obs_count, uint32_t dim)
-{
-    policy_spec spec = {
-        .env_id = "Fixture-v0",
-        .obs_dtype = POLICY_F32,
-        .obs_count = obs_count,
-        .action_kind = POLICY_BOX,
-        .action_count = dim,
-    };
-    for (uint32_t i = 0; i < dim; i++) {
-        spec.action_low[i] = -2;
-        spec.action_high[i] = 2;
-    }
-    return spec;
-}
-
 algo *
 dpg_fixture_algo(policy_spec *spec, const oct_config *config, uint32_t obs_count, uint32_t dim,
                  uint64_t seed)
 {
-    char reason[128] = "";
-    algo *a = NULL;
-    *spec = dpg_fixture_env(obs_count, dim);
-    T_OK(algo_make_spec(config, spec, NULL, reason, sizeof(reason)));
-    T_OK(algo_create(&a, NULL, config, spec, seed));
-    return a;
+    *spec = fixture_box_env(obs_count, dim);
+    return fixture_create(spec, config, seed);
 }
 
 algo_batch

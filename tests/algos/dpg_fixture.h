@@ -13,8 +13,7 @@ oct_config dpg_fixture_config(oct_algo_name name);
 // observations.
 enum { DPG_FIXTURE_NAMES = 4, DPG_FIXTURE_RAW_METHODS = 12, DPG_FIXTURE_METHODS = 16 };
 oct_config dpg_fixture_method(size_t number);
-// A box environment of that size, bounds -2 .. 2.
-policy_spec dpg_fixture_env(uint32_t obs_count, uint32_t dim);
+// As fixture_algo, in fixture_box_env's.
 algo *dpg_fixture_algo(policy_spec *spec, const oct_config *config, uint32_t obs_count,
                        uint32_t dim, uint64_t seed);
 // As fixture_batch, actions within bounds of -2 .. 2; free with fixture_batch_free.

@@ -36,7 +36,29 @@ reinforce_fixture_rollouts(oct_algo_name name)
     config.algo.minibatches = 2;
     config.algo.clip = 0.2;
     config.algo.scale_rewards = true;
+    if (name == OCT_ALGO_TRPO) {
+        config.algo.kl_max = 0.01;
+        config.algo.cg_iterations = 10;
+        config.algo.cg_damping = 0.1;
+        config.algo.line_search_steps = 10;
+        config.algo.line_search_shrink = 0.5;
+    }
     assert_int_equal(oct_config_rollout_rows(3) - 1, REINFORCE_STEPS);
+    return config;
+}
+
+oct_config
+reinforce_fixture_method(oct_algo_name name)
+{
+    oct_config config = reinforce_fixture_config();
+    config.algo.name = name;
+    config.algo.kl_max = 0.5;
+    if (oct_config_has_rollouts(&config)) {
+        config = reinforce_fixture_rollouts(name);
+    }
+    config.algo.gae_lambda = 0.95;
+    config.algo.trace_max = 1;
+    config.algo.minibatches = 1;
     return config;
 }
 
@@ -44,17 +66,8 @@ algo *
 reinforce_fixture_algo(policy_spec *spec, const oct_config *config, bool is_box, uint32_t obs_count,
                        uint32_t dim, uint64_t seed)
 {
-    char reason[128] = "";
-    algo *a = NULL;
-    *spec = fixture_env(obs_count, dim);
-    spec->action_kind = is_box ? POLICY_BOX : POLICY_DISCRETE;
-    for (uint32_t i = 0; is_box && i < dim; i++) {
-        spec->action_low[i] = -2;
-        spec->action_high[i] = 2;
-    }
-    T_OK(algo_make_spec(config, spec, NULL, reason, sizeof(reason)));
-    T_OK(algo_create(&a, NULL, config, spec, seed));
-    return a;
+    *spec = is_box ? fixture_box_env(obs_count, dim) : fixture_env(obs_count, dim);
+    return fixture_create(spec, config, seed);
 }
 
 static uint8_t
@@ -117,18 +130,6 @@ reinforce_fixture_batch(oct_rng *rng, const policy_spec *spec, uint32_t B, uint3
     };
 }
 
-void
-reinforce_fixture_free(algo_batch *batch)
-{
-    free((void *)batch->obs);
-    free((void *)batch->action);
-    free((void *)batch->reward);
-    free((void *)batch->flags);
-    free((void *)batch->version);
-    free((void *)batch->extra);
-    free((void *)batch->weight);
-}
-
 reinforce_trial
 reinforce_fixture_trial(oct_config config, bool is_box, uint64_t seed)
 {
@@ -145,7 +146,7 @@ reinforce_fixture_train(algo *a, oct_rng *rng, const policy_spec *spec, int upda
         algo_batch batch = reinforce_fixture_batch(rng, spec, REINFORCE_WINDOWS, REINFORCE_STEPS);
         float numbers[ALGO_NUMBERS_MAX];
         T_OK(algo_update(a, &batch, 1e-2f, NULL, numbers));
-        reinforce_fixture_free(&batch);
+        fixture_batch_free(&batch);
     }
 }
 
@@ -159,7 +160,7 @@ reinforce_fixture_refused(oct_config config, bool is_box, size_t column, size_t 
     const float *columns[] = {batch.obs, batch.reward, batch.extra, batch.action};
     ((float *)columns[column])[at] = bad;
     fixture_update_refused(t.a, &batch, want);
-    reinforce_fixture_free(&batch);
+    fixture_batch_free(&batch);
     algo_destroy(t.a);
 }
 
@@ -188,7 +189,7 @@ reinforce_fixture_learns_bandit(oct_config config, float learning_rate, int upda
             reinforce_fixture_batch(&t.rng, &t.spec, REINFORCE_WINDOWS, REINFORCE_STEPS);
         fill_bandit(&batch, &t.rng);
         T_OK(algo_update(t.a, &batch, learning_rate, NULL, numbers));
-        reinforce_fixture_free(&batch);
+        fixture_batch_free(&batch);
     }
     nn_context *context = nn_context_create(NULL);
     nn_net net;
@@ -226,7 +227,7 @@ reinforce_fixture_refuses(oct_config config)
     fixture_update_refused(t.a, &batch, OCT_EINVAL);
     batch.T = REINFORCE_STEPS - 1;
     fixture_update_refused(t.a, &batch, OCT_EINVAL);
-    reinforce_fixture_free(&batch);
+    fixture_batch_free(&batch);
     algo_destroy(t.a);
 }
 
@@ -247,7 +248,7 @@ reinforce_fixture_undoes(oct_config config)
         T_OK(algo_update(t.a, &batch, 1e-2f, NULL, result));
         T_OK(algo_update(same.a, &batch, 1e-2f, NULL, result));
         fixture_same_state(t.a, same.a);
-        reinforce_fixture_free(&batch);
+        fixture_batch_free(&batch);
         algo_destroy(t.a);
         algo_destroy(same.a);
     }
@@ -335,7 +336,7 @@ reinforce_fixture_projects(oct_config config)
                     fixture_number(&config, result[1], "policy_grad_norm"));
         assert_true(fixture_number(&config, result[0], "value") ==
                     fixture_number(&config, result[1], "value"));
-        reinforce_fixture_free(&batch);
+        fixture_batch_free(&batch);
         algo_destroy(plain.a);
         algo_destroy(same.a);
         algo_destroy(twice.a);
@@ -361,7 +362,7 @@ reinforce_fixture_entropy_cost_falls(oct_config config)
         fixture_same_state(falling.a, halfway.a);
         assert_true(fixture_number(&config, result[0], "loss") ==
                     fixture_number(&config, result[1], "loss"));
-        reinforce_fixture_free(&batch);
+        fixture_batch_free(&batch);
         algo_destroy(falling.a);
         algo_destroy(halfway.a);
     }

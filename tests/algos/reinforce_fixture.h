@@ -12,13 +12,14 @@ oct_config reinforce_fixture_config(void);
 // The same for an algorithm on rollouts, whose windows have as many rows: 3 epochs of 2
 // minibatches.
 oct_config reinforce_fixture_rollouts(oct_algo_name name);
+// The same for any of them, with one minibatch.
+oct_config reinforce_fixture_method(oct_algo_name name);
 // dim numbers in a box of -2 .. 2, or (is_box false) so many discrete actions.
 algo *reinforce_fixture_algo(policy_spec *spec, const oct_config *config, bool is_box,
                              uint32_t obs_count, uint32_t dim, uint64_t seed);
 // B windows of T rows of random numbers, by turns cut at T, terminated, truncated and failed; free
-// with reinforce_fixture_free. What belongs to end rows is zero.
+// with fixture_batch_free. What belongs to end rows is zero.
 algo_batch reinforce_fixture_batch(oct_rng *rng, const policy_spec *spec, uint32_t B, uint32_t T);
-void reinforce_fixture_free(algo_batch *batch);
 
 // An algorithm in an environment of REINFORCE_OBS numbers and REINFORCE_DIM actions or numbers of
 // one, with the generator of its batches.

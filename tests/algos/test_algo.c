@@ -4,30 +4,15 @@
 #include "tests/algos/algo_fixture.h"
 #include "tests/support/oct_test.h"
 
-static policy_spec
-box_env(void)
-{
-    policy_spec spec = fixture_env(3, 2);
-    spec.action_kind = POLICY_BOX;
-    for (int i = 0; i < 2; i++) {
-        spec.action_low[i] = -1;
-        spec.action_high[i] = 1;
-    }
-    return spec;
-}
-
 static void
 test_spec_for_a_box_of_actions_is_refused_with_a_reason(void **state)
 {
     (void)state;
     oct_config config = fixture_config();
-    policy_spec spec = box_env();
-    char reason[200] = "";
-    T_ERR(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)), OCT_EINVAL);
-    assert_non_null(strstr(reason, "discrete"));
-    assert_non_null(strstr(reason, "; use algo.name: d4pg, ddpg, td3 or sac")); // what can
-    assert_non_null(strstr(reason, "Fixture-v0"));
-    T_ERR(algo_make_spec(&config, &spec, NULL, NULL, 0), OCT_EINVAL);
+    policy_spec spec = fixture_box_env(3, 2);
+    fixture_spec_refused(&config, spec, "discrete");
+    fixture_spec_refused(&config, spec, "; use algo.name: d4pg, ddpg, td3 or sac"); // what can
+    fixture_spec_refused(&config, spec, "Fixture-v0");
 }
 
 static void
@@ -72,7 +57,7 @@ test_wants_the_steps_of_its_algorithm(void **state)
     oct_config_default(&config);
     for (size_t i = 0; i < OCT_COUNTOF(each); i++) {
         config.algo.name = each[i].name;
-        policy_spec spec = each[i].name == OCT_ALGO_DQN ? fixture_env(3, 2) : box_env();
+        policy_spec spec = each[i].name == OCT_ALGO_DQN ? fixture_env(3, 2) : fixture_box_env(3, 2);
         algo_wants wants;
         T_OK(algo_make_spec(&config, &spec, &wants, NULL, 0));
         assert_int_equal(wants.window, ALGO_WINDOW_N_STEP);
@@ -167,8 +152,7 @@ test_convolutions_come_before_the_hidden_layers(void **state)
     config.network.hidden = (oct_config_ints){.count = 1, .value = {128}};
     policy_spec spec = fixture_env(400, 6);
     char reason[200] = "";
-    T_ERR(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)), OCT_EINVAL);
-    assert_non_null(strstr(reason, "network.conv: convolutions need observations of rows"));
+    fixture_spec_refused(&config, spec, "network.conv: convolutions need observations of rows");
     spec.obs_rank = 3;
     memcpy(spec.obs_shape, (uint32_t[]){10, 10, 4}, 3 * sizeof(uint32_t));
     T_OK(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)));
@@ -190,9 +174,7 @@ test_convolutions_learn(void **state)
     policy_spec spec = fixture_env(6 * 7 * 2, 3);
     spec.obs_rank = 3;
     memcpy(spec.obs_shape, (uint32_t[]){6, 7, 2}, 3 * sizeof(uint32_t));
-    T_OK(algo_make_spec(&config, &spec, NULL, NULL, 0));
-    algo *a;
-    T_OK(algo_create(&a, NULL, &config, &spec, 3));
+    algo *a = fixture_create(&spec, &config, 3);
     oct_rng rng;
     oct_rng_init(&rng, 5, 0);
     algo_batch batch = fixture_batch(&rng, 16, 6 * 7 * 2, 3);

@@ -42,30 +42,15 @@ typedef struct trial {
 static oct_config
 config_of(const method *m)
 {
-    oct_config config = m->is_box ? dpg_fixture_config(m->name) : fixture_config();
-    if (m->has_windows) {
-        bool has_rollouts = m->name != OCT_ALGO_REINFORCE && m->name != OCT_ALGO_VTRACE;
-        config = has_rollouts ? reinforce_fixture_rollouts(m->name) : reinforce_fixture_config();
-        config.algo.trace_max = 1;
-        config.algo.minibatches = 1;
-        config.algo.kl_max = m->name == OCT_ALGO_TRPO ? 0.01 : 0.5;
-        config.algo.cg_iterations = 10;
-        config.algo.cg_damping = 0.1;
-        config.algo.line_search_steps = 10;
-        config.algo.line_search_shrink = 0.5;
-    }
+    oct_config config = m->has_windows ? reinforce_fixture_method(m->name)
+                        : m->is_box    ? dpg_fixture_config(m->name)
+                                       : fixture_config();
     if (m->is_rainbow) {
-        config.algo.distributional = config.algo.dueling = config.algo.noisy = true;
-        config.algo.noisy_sigma = 0.5;
-        config.algo.noisy_samples = 1;
-        config.algo.atoms = 11;
-        config.algo.value_min = -5;
-        config.algo.value_max = 5;
+        fixture_set_rainbow(&config);
     }
     if (m->has_conv) {
         config.network.conv = (oct_config_ints){.count = 1, .value = {2}};
     }
-    config.algo.name = m->name;
     config.learner.batch_size = B;
     return config;
 }
@@ -75,13 +60,12 @@ static trial
 trial_of(const method *m, uint32_t high, uint64_t seed)
 {
     trial t = {.m = *m, .config = config_of(m)};
-    t.spec = m->is_box ? dpg_fixture_env(OBS, DIM) : fixture_env(OBS, DIM);
+    t.spec = m->is_box ? fixture_box_env(OBS, DIM) : fixture_env(OBS, DIM);
     t.spec.obs_dtype = high > 0 ? POLICY_U8 : POLICY_F32;
     t.spec.obs_high = high;
     t.spec.obs_rank = 3;
     memcpy(t.spec.obs_shape, (uint32_t[]){SIDES, SIDES, CHANNELS}, 3 * sizeof(uint32_t));
-    T_OK(algo_make_spec(&t.config, &t.spec, NULL, NULL, 0));
-    T_OK(algo_create(&t.a, NULL, &t.config, &t.spec, seed));
+    t.a = fixture_create(&t.spec, &t.config, seed);
     oct_rng_init(&t.rng, 3, 0);
     return t;
 }
@@ -95,7 +79,7 @@ trial_learn(trial *t)
                            : t->m.is_box    ? dpg_fixture_batch(&t->rng, B, OBS, DIM)
                                             : fixture_batch(&t->rng, B, OBS, DIM);
         T_OK(algo_update(t->a, &batch, 1e-2f, priority, numbers));
-        (t->m.has_windows ? reinforce_fixture_free : fixture_batch_free)(&batch);
+        fixture_batch_free(&batch);
     }
 }
 

@@ -127,33 +127,15 @@ test_sac_learns_to_steer_as_riccati_does(void **state)
     learn_lq(OCT_ALGO_SAC, 0);
 }
 
-typedef struct trial {
-    oct_config config;
-    policy_spec spec;
-    algo *a;
-    algo_batch batch;
-} trial;
+typedef fixture_trial trial;
 
 static trial
 trial_make(const oct_config *config)
 {
-    trial t = {.config = *config};
     oct_rng rng;
     oct_rng_init(&rng, 5, 0);
-    t.a = dpg_fixture_algo(&t.spec, config, OBS, DIM, 1);
-    t.batch = dpg_fixture_batch(&rng, B, OBS, DIM);
-    float result[ALGO_NUMBERS_MAX];
-    for (int i = 0; i < 3; i++) {
-        T_OK(algo_update(t.a, &t.batch, 1e-2f, NULL, result));
-    }
-    return t;
-}
-
-static void
-trial_free(trial *t)
-{
-    fixture_batch_free(&t->batch);
-    algo_destroy(t->a);
+    algo_batch batch = dpg_fixture_batch(&rng, B, OBS, DIM);
+    return fixture_trial_make(config, fixture_box_env(OBS, DIM), batch, 1);
 }
 
 static void
@@ -181,7 +163,7 @@ test_nan_or_infinity_in_any_column_changes_nothing(void **state)
         }
         float result[ALGO_NUMBERS_MAX];
         T_OK(algo_update(t.a, &t.batch, 1e-2f, NULL, result));
-        trial_free(&t);
+        fixture_trial_free(&t);
     }
 }
 
@@ -201,7 +183,7 @@ test_overflowing_gradient_changes_nothing(void **state)
         trial t = trial_make(&config);
         ((float *)t.batch.obs)[0] = 1.8e19f;
         fixture_update_refused(t.a, &t.batch, OCT_EINTERNAL);
-        trial_free(&t);
+        fixture_trial_free(&t);
     }
 }
 
@@ -220,7 +202,7 @@ test_actions_beyond_their_bounds_are_refused(void **state)
         fixture_update_refused(t.a, &t.batch, OCT_EINVAL);
         action[5] = 2.0000002f; // a rounding
         T_OK(algo_update(t.a, &t.batch, 1e-2f, NULL, result));
-        trial_free(&t);
+        fixture_trial_free(&t);
     }
 }
 
@@ -235,20 +217,8 @@ test_batches_of_no_or_too_many_rows_are_refused(void **state)
         fixture_update_refused(t.a, &t.batch, OCT_EINVAL);
         t.batch.B = B + 1;
         fixture_update_refused(t.a, &t.batch, OCT_EINVAL);
-        trial_free(&t);
+        fixture_trial_free(&t);
     }
-}
-
-static void
-expect_spec_refused(const oct_config *config, policy_spec spec, const char *want)
-{
-    char reason[200] = "";
-    T_ERR(algo_make_spec(config, &spec, NULL, reason, sizeof(reason)), OCT_EINVAL);
-    if (strstr(reason, want) == NULL) {
-        print_error("\"%s\" does not say \"%s\"\n", reason, want);
-        fail();
-    }
-    T_ERR(algo_make_spec(config, &spec, NULL, NULL, 0), OCT_EINVAL);
 }
 
 static void
@@ -256,24 +226,24 @@ test_what_cannot_be_learned_is_refused_in_words(void **state)
 {
     (void)state;
     oct_config config = dpg_fixture_config(OCT_ALGO_D4PG);
-    expect_spec_refused(&config, fixture_env(OBS, 2), "d4pg needs actions in a box; Fixture-v0");
-    expect_spec_refused(&config, fixture_env(OBS, 2), "algo.name: dqn");
-    expect_spec_refused(&config, dpg_fixture_env(POLICY_WIDTH_MAX, 1), "65537 numbers");
+    fixture_spec_refused(&config, fixture_env(OBS, 2), "d4pg needs actions in a box; Fixture-v0");
+    fixture_spec_refused(&config, fixture_env(OBS, 2), "algo.name: dqn");
+    fixture_spec_refused(&config, fixture_box_env(POLICY_WIDTH_MAX, 1), "65537 numbers");
     config.algo.value_min = config.algo.value_max;
-    expect_spec_refused(&config, dpg_fixture_env(OBS, DIM), "bad support");
+    fixture_spec_refused(&config, fixture_box_env(OBS, DIM), "bad support");
     config = dpg_fixture_config(OCT_ALGO_TD3);
-    expect_spec_refused(&config, fixture_env(OBS, 2), "td3 needs actions in a box");
+    fixture_spec_refused(&config, fixture_env(OBS, 2), "td3 needs actions in a box");
     config.network.conv = (oct_config_ints){.count = 1, .value = {16}};
-    expect_spec_refused(&config, dpg_fixture_env(OBS, DIM), "network.conv: []");
+    fixture_spec_refused(&config, fixture_box_env(OBS, DIM), "network.conv: []");
     config = dpg_fixture_config(OCT_ALGO_SAC);
-    expect_spec_refused(&config, fixture_env(OBS, 2), "sac needs actions in a box");
-    expect_spec_refused(&config, dpg_fixture_env(POLICY_WIDTH_MAX, 1), "65537 numbers");
+    fixture_spec_refused(&config, fixture_env(OBS, 2), "sac needs actions in a box");
+    fixture_spec_refused(&config, fixture_box_env(POLICY_WIDTH_MAX, 1), "65537 numbers");
     config = dpg_fixture_config(OCT_ALGO_DDPG);
     config.network.critic_hidden = (oct_config_ints){.count = 2, .value = {65536, 4096}};
-    expect_spec_refused(&config, dpg_fixture_env(OBS, DIM), "a critic has");
+    fixture_spec_refused(&config, fixture_box_env(OBS, DIM), "a critic has");
     config.network.critic_hidden = (oct_config_ints){.count = 2, .value = {8, 8}};
     config.network.critic_residual = true;
-    expect_spec_refused(&config, dpg_fixture_env(OBS, DIM), "an odd number of equal widths");
+    fixture_spec_refused(&config, fixture_box_env(OBS, DIM), "an odd number of equal widths");
 }
 
 // Which parts of nets change in an update.
@@ -331,7 +301,7 @@ expect_schedule(oct_algo_name name, uint32_t delay, uint32_t period, uint32_t po
                                                 number % target_every == 0);
         assert_int_equal(now.critic_target, number % target_every == 0);
     }
-    trial_free(&t);
+    fixture_trial_free(&t);
 }
 
 static void
@@ -357,7 +327,7 @@ test_bounds_are_only_units(void **state)
         oct_config config = dpg_fixture_method(n);
         trial t = trial_make(&config), half = trial_make(&config);
         algo_destroy(half.a);
-        half.spec = dpg_fixture_env(OBS, DIM);
+        half.spec = fixture_box_env(OBS, DIM);
         for (int i = 0; i < DIM; i++) {
             half.spec.action_low[i] /= 2;
             half.spec.action_high[i] /= 2;
@@ -365,16 +335,15 @@ test_bounds_are_only_units(void **state)
         for (int i = 0; i < B * DIM; i++) {
             ((float *)half.batch.action)[i] /= 2;
         }
-        T_OK(algo_make_spec(&config, &half.spec, NULL, NULL, 0));
-        T_OK(algo_create(&half.a, NULL, &config, &half.spec, 1));
+        half.a = fixture_create(&half.spec, &config, 1);
         float result[ALGO_NUMBERS_MAX];
         for (int i = 0; i < 3; i++) {
             T_OK(algo_update(half.a, &half.batch, 1e-2f, NULL, result));
         }
         assert_memory_equal(algo_policy_params(t.a), algo_policy_params(half.a),
                             policy_spec_params(&t.spec) * sizeof(float));
-        trial_free(&t);
-        trial_free(&half);
+        fixture_trial_free(&t);
+        fixture_trial_free(&half);
     }
 }
 
@@ -394,7 +363,7 @@ test_rows_of_weight_zero_teach_critics_nothing(void **state)
         for (int i = 0; i < B; i++) {
             assert_true(priorities[i] >= 0.0f);
         }
-        trial_free(&t);
+        fixture_trial_free(&t);
     }
 }
 
@@ -498,7 +467,7 @@ test_saturation_is_the_share_of_actions_at_an_end(void **state)
             assert_int_equal(learned, names[i] == OCT_ALGO_TD3 ? 1 : 2);
             drive_to_an_end(&t);
         }
-        trial_free(&t);
+        fixture_trial_free(&t);
     }
 }
 

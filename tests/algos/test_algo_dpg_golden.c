@@ -123,7 +123,7 @@ trial_make(const char *name, oct_config (*config)(const golden_file *g, uint32_t
     t.steps = (uint32_t)shape[3];
     t.config = config(t.golden, t.B);
     t.nets = dpg_fixture_nets(&t.config);
-    t.spec = dpg_fixture_env(t.obs, t.dim);
+    t.spec = fixture_box_env(t.obs, t.dim);
     for (uint32_t i = 0; i < t.dim; i++) {
         t.spec.action_low[i] = (float)golden_array(t.golden, "low", t.dim)[i];
         t.spec.action_high[i] = (float)golden_array(t.golden, "high", t.dim)[i];

@@ -5,7 +5,6 @@
 #include "tests/support/oct_test.h"
 
 enum { OBS = 3, DIM = 2, B = 8 };
-#define GRID 0.125f // of the projection: algos/ knows no quantizer
 
 typedef struct trial {
     oct_config config;
@@ -239,35 +238,12 @@ test_load_refuses_another_support(void **state)
     algo_destroy(t.a);
 }
 
-typedef struct grid {
-    size_t count;
-    unsigned calls;
-} grid;
-
-static void
-grid_project(void *arg, const float *params, float *out)
-{
-    grid *g = arg;
-    g->calls++;
-    for (size_t i = 0; i < g->count; i++) {
-        out[i] = roundf(params[i] / GRID) * GRID;
-    }
-}
-
-static void
-identity_project(void *arg, const float *params, float *out)
-{
-    grid *g = arg;
-    g->calls++;
-    memcpy(out, params, g->count * sizeof(float));
-}
-
 // Rounds the policy and its target, as the projection does, in the algorithm itself.
 static void
 round_policy(trial *t)
 {
     size_t length;
-    grid g = {.count = policy_spec_params(&t->spec)};
+    fixture_grid g = {.count = policy_spec_params(&t->spec)};
     float *weights = oct_alloc(2 * g.count * sizeof(float)), *rounded = weights + g.count;
     uint8_t *bytes = fixture_save(t->a, &length);
     const fixture_part parts[] = {FIXTURE_PARAMS, FIXTURE_TARGET};
@@ -277,7 +253,7 @@ round_policy(trial *t)
         }
         uint8_t *at = bytes + dpg_fixture_part_at(&t->config, &t->spec, 0, parts[i]);
         memcpy(weights, at, g.count * sizeof(float));
-        grid_project(&g, weights, rounded);
+        fixture_grid_project(&g, weights, rounded);
         memcpy(at, rounded, g.count * sizeof(float));
     }
     fixture_load_changed(t->a, bytes, length);
@@ -295,8 +271,8 @@ test_gradients_are_those_at_projected_weights(void **state)
         trial t = trial_make(n, 1), other = trial_make(n, 1);
         train(t.a, &t.rng, 5);
         train(other.a, &other.rng, 5);
-        grid g = {.count = policy_spec_params(&t.spec)};
-        algo_set_projection(t.a, &(algo_projection){.arg = &g, .project = grid_project});
+        fixture_grid g = {.count = policy_spec_params(&t.spec)};
+        algo_set_projection(t.a, &(algo_projection){.arg = &g, .project = fixture_grid_project});
         round_policy(&other);
         size_t count;
         float *was = dpg_fixture_part(t.a, &t.config, &t.spec, 0, FIXTURE_PARAMS, &count);
@@ -328,8 +304,9 @@ test_without_effect_a_projection_changes_no_bit(void **state)
     (void)state;
     for (size_t n = 0; n < DPG_FIXTURE_RAW_METHODS; n++) {
         trial t = trial_make(n, 1), other = trial_make(n, 1);
-        grid g = {.count = policy_spec_params(&t.spec)};
-        algo_set_projection(t.a, &(algo_projection){.arg = &g, .project = identity_project});
+        fixture_grid g = {.count = policy_spec_params(&t.spec)};
+        algo_set_projection(t.a,
+                            &(algo_projection){.arg = &g, .project = fixture_identity_project});
         const bool has_target = dpg_fixture_has_part(&t.config, 0, FIXTURE_TARGET);
         const unsigned policy_steps = t.config.algo.name == OCT_ALGO_TD3 ? 6 : 12;
         assert_int_equal(g.calls, has_target ? 2 : 1);
@@ -349,9 +326,10 @@ test_a_loaded_state_is_projected_again(void **state)
     (void)state;
     for (size_t n = 0; n < DPG_FIXTURE_METHODS; n++) {
         trial t = trial_make(n, 1), other = trial_make(n, 2);
-        grid g = {.count = policy_spec_params(&t.spec)}, h = g;
-        algo_set_projection(t.a, &(algo_projection){.arg = &g, .project = grid_project});
-        algo_set_projection(other.a, &(algo_projection){.arg = &h, .project = grid_project});
+        fixture_grid g = {.count = policy_spec_params(&t.spec)}, h = g;
+        algo_set_projection(t.a, &(algo_projection){.arg = &g, .project = fixture_grid_project});
+        algo_set_projection(other.a,
+                            &(algo_projection){.arg = &h, .project = fixture_grid_project});
         train(t.a, &t.rng, 9);
         size_t length;
         uint8_t *bytes = fixture_save(t.a, &length);

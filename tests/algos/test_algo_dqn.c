@@ -56,32 +56,15 @@ test_plain_q_with_polyak_learns_the_values_of_a_corridor(void **state)
 
 enum { OBS = 4, ACTIONS = 3, B = 16 };
 
-typedef struct trial {
-    policy_spec spec;
-    algo *a;
-    algo_batch batch;
-} trial;
+typedef fixture_trial trial;
 
 static trial
 trial_make(const oct_config *config)
 {
-    trial t = {0};
     oct_rng rng;
     oct_rng_init(&rng, 5, 0);
-    t.a = fixture_algo(&t.spec, config, OBS, ACTIONS, 1);
-    t.batch = fixture_batch(&rng, B, OBS, ACTIONS);
-    float result[ALGO_NUMBERS_MAX];
-    for (int i = 0; i < 3; i++) {
-        T_OK(algo_update(t.a, &t.batch, 1e-2f, NULL, result));
-    }
-    return t;
-}
-
-static void
-trial_free(trial *t)
-{
-    fixture_batch_free(&t->batch);
-    algo_destroy(t->a);
+    algo_batch batch = fixture_batch(&rng, B, OBS, ACTIONS);
+    return fixture_trial_make(config, fixture_env(OBS, ACTIONS), batch, 1);
 }
 
 static void
@@ -98,7 +81,7 @@ test_actions_out_of_range_are_refused(void **state)
         fixture_update_refused(t.a, &t.batch, OCT_EINVAL);
         action[i * 5] = kept;
     }
-    trial_free(&t);
+    fixture_trial_free(&t);
 }
 
 static void
@@ -111,24 +94,17 @@ test_batches_of_no_or_too_many_rows_are_refused(void **state)
     fixture_update_refused(t.a, &t.batch, OCT_EINVAL);
     t.batch.B = B + 1;
     fixture_update_refused(t.a, &t.batch, OCT_EINVAL);
-    trial_free(&t);
+    fixture_trial_free(&t);
 }
 
 static void
 refuse_in_every_column(const oct_config *config, float bad)
 {
     trial t = trial_make(config);
-    float *columns[] = {(float *)t.batch.obs, (float *)t.batch.next, (float *)t.batch.reward,
-                        (float *)t.batch.discount, (float *)t.batch.weight};
-    for (size_t i = 0; i < OCT_COUNTOF(columns); i++) {
-        float kept = columns[i][7];
-        columns[i][7] = bad;
-        fixture_update_refused(t.a, &t.batch, OCT_EINTERNAL);
-        columns[i][7] = kept;
-    }
+    fixture_columns_refused(&t, bad);
     float result[ALGO_NUMBERS_MAX];
     T_OK(algo_update(t.a, &t.batch, 1e-2f, NULL, result));
-    trial_free(&t);
+    fixture_trial_free(&t);
 }
 
 static void
@@ -161,7 +137,7 @@ test_nan_behind_a_terminal_row_changes_nothing(void **state)
     assert_true(t.batch.discount[0] == 0.0f);
     ((float *)t.batch.next)[0] = NAN;
     fixture_update_refused(t.a, &t.batch, OCT_EINTERNAL);
-    trial_free(&t);
+    fixture_trial_free(&t);
 }
 
 // Finite values, finite loss (Huber's is linear out there), but a gradient beyond fp32.
@@ -173,7 +149,7 @@ test_overflowing_gradient_changes_nothing(void **state)
     trial t = trial_make(&config);
     ((float *)t.batch.obs)[0] = 1e25f;
     fixture_update_refused(t.a, &t.batch, OCT_EINTERNAL);
-    trial_free(&t);
+    fixture_trial_free(&t);
 }
 
 static void
@@ -193,8 +169,8 @@ test_terminal_rows_do_not_bootstrap(void **state)
     T_OK(algo_update(t.a, &t.batch, 1e-2f, NULL, first));
     T_OK(algo_update(u.a, &u.batch, 1e-2f, NULL, second));
     assert_memory_equal(&first, &second, sizeof(first));
-    trial_free(&t);
-    trial_free(&u);
+    fixture_trial_free(&t);
+    fixture_trial_free(&u);
 }
 
 static void
@@ -210,7 +186,7 @@ test_rows_of_weight_zero_teach_nothing(void **state)
     T_OK(algo_update(t.a, &t.batch, 1e-2f, NULL, result));
     assert_true(result[ALGO_LOSS] == 0.0f && result[ALGO_GRAD_NORM] == 0.0f &&
                 result[ALGO_TD_ABS] > 0.0f);
-    trial_free(&t);
+    fixture_trial_free(&t);
 }
 
 // In fp32, too, what decays least still decays.
@@ -223,7 +199,7 @@ test_weights_stay_finite_at_the_bounds_of_adam(void **state)
     config.algo.adam_beta2 = oct_config_key_find("algo", "adam_beta2")->max;
     trial t = trial_make(&config);
     assert_true(algo_all_finite(algo_policy_params(t.a), policy_spec_params(&t.spec)));
-    trial_free(&t);
+    fixture_trial_free(&t);
 }
 
 // SARSA's windows begin at every row, also at the one behind an episode's last action.
@@ -280,8 +256,8 @@ test_same_seed_and_batches_give_the_same_bits(void **state)
     }
     fixture_same_state(t.a, u.a);
     assert_int_equal(algo_updates(t.a), 53);
-    trial_free(&t);
-    trial_free(&u);
+    fixture_trial_free(&t);
+    fixture_trial_free(&u);
 }
 
 // Against DQN in double: 3 updates from the same weights. adam_epsilon 1e-4 keeps a step smooth

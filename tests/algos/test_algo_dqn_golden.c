@@ -155,7 +155,6 @@ check_case(const char *name)
         expect_saved(&t, step, FIXTURE_PARAMS, "params", 3e-6, 0);
         expect_saved(&t, step, FIXTURE_TARGET, "target", 3e-6, 0);
         free(priorities);
-        free((void *)(uintptr_t)batch.flags);
         fixture_batch_free(&batch);
     }
     algo_destroy(t.a);

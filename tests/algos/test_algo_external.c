@@ -17,43 +17,24 @@ external_config(void)
     return config;
 }
 
-static policy_spec
-box_env(void)
-{
-    policy_spec spec = fixture_env(OBS, ACTIONS);
-    spec.action_kind = POLICY_BOX;
-    for (int i = 0; i < ACTIONS; i++) {
-        spec.action_low[i] = -2;
-        spec.action_high[i] = 2;
-    }
-    return spec;
-}
-
-static void
-refused(const oct_config *config, policy_spec spec, const char *says)
-{
-    char reason[256] = "";
-    T_ERR(algo_make_spec(config, &spec, NULL, reason, sizeof(reason)), OCT_EINVAL);
-    if (strstr(reason, says) == NULL) {
-        fail_msg("\"%s\" does not say \"%s\"", reason, says);
-    }
-}
-
 static void
 test_what_it_cannot_be_is_refused_in_words(void **state)
 {
     (void)state;
     oct_config config = external_config();
     config.algo.head = OCT_HEAD_TANH_GAUSSIAN;
-    refused(&config, fixture_env(OBS, ACTIONS), "allowed are auto, values, logits and atoms");
+    fixture_spec_refused(&config, fixture_env(OBS, ACTIONS),
+                         "allowed are auto, values, logits and atoms");
     config.algo.head = OCT_HEAD_LOGITS;
-    refused(&config, box_env(), "allowed are auto, tanh, gaussian and tanh_gaussian");
+    fixture_spec_refused(&config, fixture_box_env(OBS, ACTIONS),
+                         "allowed are auto, tanh, gaussian and tanh_gaussian");
     config = external_config();
     config.learner.quantisation_aware = true;
-    refused(&config, box_env(), "learner.quantisation_aware");
+    fixture_spec_refused(&config, fixture_box_env(OBS, ACTIONS), "learner.quantisation_aware");
     config = external_config();
     config.learner.count = 2;
-    refused(&config, box_env(), "learner.count: algo.name external allows only one learner");
+    fixture_spec_refused(&config, fixture_box_env(OBS, ACTIONS),
+                         "learner.count: algo.name external allows only one learner");
 }
 
 static void
@@ -78,13 +59,12 @@ test_heads_have_their_outputs(void **state)
     config.algo.value_min = -1;
     config.algo.value_max = 1;
     for (size_t i = 0; i < OCT_COUNTOF(known); i++) {
-        policy_spec spec = known[i].is_box ? box_env() : fixture_env(OBS, ACTIONS);
-        algo *a = NULL;
+        policy_spec spec =
+            known[i].is_box ? fixture_box_env(OBS, ACTIONS) : fixture_env(OBS, ACTIONS);
         config.algo.head = known[i].name;
-        T_OK(algo_make_spec(&config, &spec, NULL, NULL, 0));
+        algo *a = fixture_create(&spec, &config, 1);
         assert_int_equal(spec.head, known[i].head);
         assert_int_equal(policy_spec_outputs(&spec), known[i].outputs);
-        T_OK(algo_create(&a, NULL, &config, &spec, 1));
         if (policy_spec_has_deviation(&spec)) {
             T_NEAR(algo_policy_params(a)[policy_spec_deviation(&spec)], log(0.5), 1e-6, 0);
         }
@@ -158,9 +138,8 @@ fixture_begin(void)
 {
     oct_rng rng;
     oct_rng_init(&rng, 3, 1);
-    fixture f = {.config = external_config(), .spec = fixture_env(OBS, ACTIONS)};
-    T_OK(algo_make_spec(&f.config, &f.spec, NULL, NULL, 0));
-    T_OK(algo_create(&f.a, NULL, &f.config, &f.spec, 1));
+    fixture f = {.config = external_config()};
+    f.a = fixture_algo(&f.spec, &f.config, OBS, ACTIONS, 1);
     f.batch = fixture_batch(&rng, B, OBS, ACTIONS);
     f.t = (teacher){.params = policy_spec_params(&f.spec),
                     .param = 0.5f,
@@ -286,12 +265,10 @@ test_the_first_weights_follow_from_the_seed(void **state)
 {
     (void)state;
     oct_config config = external_config();
-    policy_spec spec = fixture_env(OBS, ACTIONS);
-    algo *a, *b, *c;
-    T_OK(algo_make_spec(&config, &spec, NULL, NULL, 0));
-    T_OK(algo_create(&a, NULL, &config, &spec, 1));
-    T_OK(algo_create(&b, NULL, &config, &spec, 1));
-    T_OK(algo_create(&c, NULL, &config, &spec, 2));
+    policy_spec spec;
+    algo *a = fixture_algo(&spec, &config, OBS, ACTIONS, 1);
+    algo *b = fixture_algo(&spec, &config, OBS, ACTIONS, 1);
+    algo *c = fixture_algo(&spec, &config, OBS, ACTIONS, 2);
     fixture_same_state(a, b);
     assert_true(algo_policy_params(a)[0] != algo_policy_params(c)[0]);
     algo_destroy(a);

@@ -93,7 +93,7 @@ learn(outcome *out, const trial *t, group *g)
 {
     oct_config config = t->config;
     config.learner.batch_size = B / group_size(g);
-    policy_spec spec = t->is_box ? dpg_fixture_env(OBS, DIM) : fixture_env(OBS, DIM);
+    policy_spec spec = t->is_box ? fixture_box_env(OBS, DIM) : fixture_env(OBS, DIM);
     nn_context *context = nn_context_create(&(nn_context_options){.threads = 1, .group = g});
     algo *a = NULL;
     oct_err err = algo_make_spec(&config, &spec, NULL, NULL, 0);
@@ -115,7 +115,7 @@ learn(outcome *out, const trial *t, group *g)
         if (out->last == OCT_OK) {
             group_gather(g, priority, out->priority, part.B * sizeof(float));
         }
-        (t->has_windows ? reinforce_fixture_free : fixture_batch_free)(&whole);
+        fixture_batch_free(&whole);
     }
     oct_writer writer = {.base = out->state, .capacity = sizeof(out->state)};
     algo_save(a, &writer);
@@ -216,21 +216,11 @@ static trial
 trial_of_windows(oct_algo_name name, bool is_box)
 {
     trial t = {.is_box = is_box, .has_windows = true, .numbers = ALGO_PG_NUMBERS};
-    bool has_rollouts = name == OCT_ALGO_PPO || name == OCT_ALGO_A2C || name == OCT_ALGO_TRPO;
-    t.config = has_rollouts ? reinforce_fixture_rollouts(name) : reinforce_fixture_config();
-    t.config.algo.name = name;
-    t.config.algo.gae_lambda = 0.95;
-    t.config.algo.trace_max = 1;
+    t.config = reinforce_fixture_method(name);
     t.config.algo.scale_rewards = true;
     t.config.learner.batch_size = B;
-    t.config.algo.minibatches = 1;
     t.config.algo.grad_norm_max = 0.5;
     t.config.algo.adam_epsilon = 1e-2;
-    t.config.algo.kl_max = name == OCT_ALGO_TRPO ? 0.01 : 0.5;
-    t.config.algo.cg_iterations = 10;
-    t.config.algo.cg_damping = 0.1;
-    t.config.algo.line_search_steps = 10;
-    t.config.algo.line_search_shrink = 0.5;
     return t;
 }
 

@@ -101,7 +101,7 @@ test_a2c_takes_one_step_and_ppo_one_for_each_minibatch(void **state)
         T_OK(algo_update(t.a, &batch, 1e-3f, NULL, result));
         assert_true(fixture_number(&config, result, "gradient_steps") == (is_a2c ? 1.0f : 6.0f));
         assert_int_equal(algo_updates(t.a), 1);
-        reinforce_fixture_free(&batch);
+        fixture_batch_free(&batch);
         algo_destroy(t.a);
     }
 }
@@ -120,7 +120,7 @@ test_a_minibatch_of_one_row_teaches_the_policy(void **state)
     algo_batch batch = reinforce_fixture_batch(&t.rng, &t.spec, B, T);
     T_OK(algo_update(t.a, &batch, 1e-3f, NULL, result));
     assert_true(fixture_number(&config, result, "policy_grad_norm") > 0);
-    reinforce_fixture_free(&batch);
+    fixture_batch_free(&batch);
     algo_destroy(t.a);
 }
 
@@ -203,7 +203,7 @@ test_what_is_published_reads_raw_observations(void **state)
         T_NEAR((double)fixture_number(&t.config, result, "ratio_mean"), 1.0, 1e-5, 0);
         T_NEAR((double)fixture_number(&t.config, result, "kl"), 0.0, 1e-6, 0);
         nn_net_fini(&net);
-        reinforce_fixture_free(&batch);
+        fixture_batch_free(&batch);
     }
     nn_context_destroy(context);
     algo_destroy(t.a);
@@ -239,8 +239,8 @@ test_units_of_observations_do_not_matter(void **state)
         }
         nn_net_fini(&net);
         nn_net_fini(&wide_net);
-        reinforce_fixture_free(&batch);
-        reinforce_fixture_free(&wide);
+        fixture_batch_free(&batch);
+        fixture_batch_free(&wide);
     }
     nn_context_destroy(context);
     algo_destroy(t.a);
@@ -289,7 +289,7 @@ test_a_projection_is_of_what_is_published(void **state)
         assert_memory_not_equal(algo_policy_params(t.a), begun, net.param_count * sizeof(*begun));
         T_NEAR((double)fixture_number(&t.config, result, "ratio_mean"), 1.0, 1e-4, 0);
         T_NEAR((double)fixture_number(&t.config, result, "update_kl"), 0.0, 1e-5, 0);
-        reinforce_fixture_free(&batch);
+        fixture_batch_free(&batch);
     }
     free(begun);
     nn_net_fini(&net);
@@ -324,7 +324,7 @@ test_a_value_that_begins_anew_begins_as_ever(void **state)
         algo_batch batch =
             batch_stretch(reinforce_fixture_batch(&both[i]->rng, &both[i]->spec, B, T));
         T_OK(algo_update(both[i]->a, &batch, 0.0f, NULL, result));
-        reinforce_fixture_free(&batch);
+        fixture_batch_free(&batch);
     }
     (void)t.a->ops->networks(t.a, own);
     (void)fresh.a->ops->networks(fresh.a, others);

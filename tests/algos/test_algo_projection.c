@@ -5,36 +5,11 @@
 #include "tests/algos/dqn_double.h"
 #include "tests/support/oct_test.h"
 
-// A coarse grid instead of a quantizer: algos/ knows none.
 enum { OBS = 4, ACTIONS = 3, B = 16 };
-#define GRID 0.125f
-
-typedef struct grid {
-    size_t count;
-    unsigned calls;
-} grid;
-
-static void
-grid_project(void *arg, const float *params, float *out)
-{
-    grid *g = arg;
-    g->calls++;
-    for (size_t i = 0; i < g->count; i++) {
-        out[i] = roundf(params[i] / GRID) * GRID;
-    }
-}
-
-static void
-identity_project(void *arg, const float *params, float *out)
-{
-    grid *g = arg;
-    g->calls++;
-    memcpy(out, params, g->count * sizeof(float));
-}
 
 typedef struct trial {
     policy_spec spec;
-    grid g;
+    fixture_grid g;
     algo *a;
     algo_batch batch;
     size_t count;
@@ -43,7 +18,8 @@ typedef struct trial {
 } trial;
 
 static trial
-trial_make(const oct_config *config, void (*project)(void *, const float *, float *), grid *g)
+trial_make(const oct_config *config, void (*project)(void *, const float *, float *),
+           fixture_grid *g)
 {
     trial t = {0};
     oct_rng rng;
@@ -54,8 +30,8 @@ trial_make(const oct_config *config, void (*project)(void *, const float *, floa
     t.first = oct_alloc(t.count * sizeof(float));
     t.projected = oct_alloc(t.count * sizeof(float));
     memcpy(t.first, algo_policy_params(t.a), t.count * sizeof(float));
-    *g = (grid){.count = t.count};
-    grid_project(g, t.first, t.projected);
+    *g = (fixture_grid){.count = t.count};
+    fixture_grid_project(g, t.first, t.projected);
     if (project != NULL) {
         algo_set_projection(t.a, &(algo_projection){.arg = g, .project = project});
     }
@@ -102,11 +78,11 @@ static void
 test_the_gradient_is_the_one_at_the_projected_weights(void **state)
 {
     (void)state;
-    grid g;
+    fixture_grid g;
     oct_config config = fixture_config();
     config.network.first_layer_norm = true;
     config.network.activation = OCT_ACTIVATION_TANH; // smooth, so that differences are a gradient
-    trial t = trial_make(&config, grid_project, &g);
+    trial t = trial_make(&config, fixture_grid_project, &g);
     memset((void *)t.batch.discount, 0, B * sizeof(float));
     float result[ALGO_NUMBERS_MAX];
     // Biases and gains leave the grid, too.
@@ -114,7 +90,7 @@ test_the_gradient_is_the_one_at_the_projected_weights(void **state)
         T_OK(algo_update(t.a, &t.batch, 0.03f, NULL, result));
     }
     float *before = saved_part(&t, FIXTURE_FIRST_MOMENT);
-    grid_project(&g, algo_policy_params(t.a), t.projected);
+    fixture_grid_project(&g, algo_policy_params(t.a), t.projected);
     T_OK(algo_update(t.a, &t.batch, 1e-3f, NULL, result));
     float *m = saved_part(&t, FIXTURE_FIRST_MOMENT);
     nn_double *net = nn_double_create(&t.spec, B);
@@ -145,10 +121,10 @@ test_the_gradient_is_the_one_at_the_projected_weights(void **state)
 static void
 check_td_errors(bool double_q)
 {
-    grid g;
+    fixture_grid g;
     oct_config config = fixture_config();
     config.algo.double_q = double_q;
-    trial t = trial_make(&config, grid_project, &g);
+    trial t = trial_make(&config, fixture_grid_project, &g);
     dqn_double *want = dqn_double_create(&config, &t.spec, t.projected);
     dqn_double *other = dqn_double_create(&config, &t.spec, t.first);
     float td[B];
@@ -180,9 +156,9 @@ static void
 test_the_parameters_move_by_less_than_the_grid(void **state)
 {
     (void)state;
-    grid g;
+    fixture_grid g;
     oct_config config = fixture_config();
-    trial t = trial_make(&config, grid_project, &g);
+    trial t = trial_make(&config, fixture_grid_project, &g);
     float result[ALGO_NUMBERS_MAX];
     T_OK(algo_update(t.a, &t.batch, 1e-3f, NULL, result));
     const float *now = algo_policy_params(t.a);
@@ -205,10 +181,10 @@ static void
 test_learning_goes_on_where_single_steps_do_not_cross_the_grid(void **state)
 {
     (void)state;
-    grid g;
+    fixture_grid g;
     oct_config config = fixture_config();
     config.algo.target_period = 1000;
-    trial t = trial_make(&config, grid_project, &g);
+    trial t = trial_make(&config, fixture_grid_project, &g);
     float first[ALGO_NUMBERS_MAX] = {0}, last[ALGO_NUMBERS_MAX] = {0};
     T_OK(algo_update(t.a, &t.batch, 1e-3f, NULL, first));
     for (int i = 0; i < 400; i++) {
@@ -222,11 +198,11 @@ static void
 test_the_target_follows_parameters_and_not_their_projection(void **state)
 {
     (void)state;
-    grid g;
+    fixture_grid g;
     oct_config config = fixture_config();
     config.algo.target_period = 1;
     config.algo.target_rate = 0.5;
-    trial t = trial_make(&config, grid_project, &g);
+    trial t = trial_make(&config, fixture_grid_project, &g);
     float result[ALGO_NUMBERS_MAX];
     T_OK(algo_update(t.a, &t.batch, 1e-3f, NULL, result));
     float *target = saved_part(&t, FIXTURE_TARGET);
@@ -242,11 +218,11 @@ static void
 test_a_checkpoint_keeps_the_parameters_and_goes_on_to_the_same_bits(void **state)
 {
     (void)state;
-    grid g, h;
+    fixture_grid g, h;
     oct_config config = fixture_config();
     config.algo.target_period = 3;
-    trial t = trial_make(&config, grid_project, &g);
-    trial other = trial_make(&config, grid_project, &h);
+    trial t = trial_make(&config, fixture_grid_project, &g);
+    trial other = trial_make(&config, fixture_grid_project, &h);
     float result[ALGO_NUMBERS_MAX];
     for (int i = 0; i < 10; i++) {
         T_OK(algo_update(t.a, &t.batch, 1e-2f, NULL, result));
@@ -274,12 +250,12 @@ static void
 test_without_effect_a_projection_changes_no_bit(void **state)
 {
     (void)state;
-    grid g, h;
+    fixture_grid g, h;
     oct_config config = fixture_config();
     config.algo.target_period = 3;
     config.algo.target_rate = 0.1;
     trial plain = trial_make(&config, NULL, &g);
-    trial same = trial_make(&config, identity_project, &h);
+    trial same = trial_make(&config, fixture_identity_project, &h);
     float result[ALGO_NUMBERS_MAX];
     unsigned calls = h.calls;
     for (int i = 0; i < 10; i++) {

@@ -24,33 +24,15 @@ make_config(int combination)
     return config;
 }
 
-typedef struct trial {
-    oct_config config;
-    policy_spec spec;
-    algo *a;
-    algo_batch batch;
-} trial;
+typedef fixture_trial trial;
 
 static trial
 trial_make(const oct_config *config, uint64_t seed)
 {
-    trial t = {.config = *config};
     oct_rng rng;
     oct_rng_init(&rng, 5, 0);
-    t.a = fixture_algo(&t.spec, config, OBS, ACTIONS, seed);
-    t.batch = fixture_batch(&rng, B, OBS, ACTIONS);
-    float result[ALGO_NUMBERS_MAX];
-    for (int i = 0; i < 3; i++) {
-        T_OK(algo_update(t.a, &t.batch, 1e-2f, NULL, result));
-    }
-    return t;
-}
-
-static void
-trial_free(trial *t)
-{
-    fixture_batch_free(&t->batch);
-    algo_destroy(t->a);
+    algo_batch batch = fixture_batch(&rng, B, OBS, ACTIONS);
+    return fixture_trial_make(config, fixture_env(OBS, ACTIONS), batch, seed);
 }
 
 static void
@@ -62,19 +44,12 @@ test_nan_or_infinity_in_any_column_changes_nothing(void **state)
         oct_config config = make_config(c);
         config.network.activation = OCT_ACTIVATION_ELU;
         trial t = trial_make(&config, 1);
-        float *columns[] = {(float *)t.batch.reward, (float *)t.batch.discount,
-                            (float *)t.batch.weight, (float *)t.batch.obs, (float *)t.batch.next};
-        for (size_t i = 0; i < OCT_COUNTOF(columns); i++) {
-            for (size_t b = 0; b < OCT_COUNTOF(bad); b++) {
-                float kept = columns[i][7];
-                columns[i][7] = bad[b];
-                fixture_update_refused(t.a, &t.batch, OCT_EINTERNAL);
-                columns[i][7] = kept;
-            }
+        for (size_t b = 0; b < OCT_COUNTOF(bad); b++) {
+            fixture_columns_refused(&t, bad[b]);
         }
         float result[ALGO_NUMBERS_MAX];
         T_OK(algo_update(t.a, &t.batch, 1e-2f, NULL, result));
-        trial_free(&t);
+        fixture_trial_free(&t);
     }
 }
 
@@ -88,7 +63,7 @@ test_nan_behind_a_terminal_row_changes_nothing(void **state)
         assert_true(t.batch.discount[0] == 0.0f);
         ((float *)t.batch.next)[0] = NAN;
         fixture_update_refused(t.a, &t.batch, OCT_EINTERNAL);
-        trial_free(&t);
+        fixture_trial_free(&t);
     }
 }
 
@@ -106,8 +81,8 @@ test_a_refused_batch_spends_no_noise(void **state)
     T_OK(algo_update(t.a, &t.batch, 1e-2f, NULL, one));
     T_OK(algo_update(u.a, &u.batch, 1e-2f, NULL, two));
     assert_memory_equal(&one, &two, sizeof(one));
-    trial_free(&t);
-    trial_free(&u);
+    fixture_trial_free(&t);
+    fixture_trial_free(&u);
 }
 
 static void
@@ -130,8 +105,8 @@ test_training_goes_on_with_the_same_bits_after_load(void **state)
         }
         fixture_same_state(t.a, other.a);
         free(bytes);
-        trial_free(&t);
-        trial_free(&other);
+        fixture_trial_free(&t);
+        fixture_trial_free(&other);
     }
 }
 
@@ -153,10 +128,10 @@ test_load_refuses_the_state_of_other_options(void **state)
             trial other = trial_make(&other_config, 1);
             oct_reader reader = {.at = bytes, .left = length};
             assert_int_equal(algo_load(other.a, &reader), from == to ? OCT_OK : OCT_EPROTO);
-            trial_free(&other);
+            fixture_trial_free(&other);
         }
         free(bytes);
-        trial_free(&t);
+        fixture_trial_free(&t);
     }
 }
 
@@ -175,10 +150,10 @@ test_load_refuses_another_support(void **state)
         trial other = trial_make(&wider, 1);
         oct_reader reader = {.at = bytes, .left = length};
         T_ERR(algo_load(other.a, &reader), OCT_EPROTO);
-        trial_free(&other);
+        fixture_trial_free(&other);
     }
     free(bytes);
-    trial_free(&t);
+    fixture_trial_free(&t);
 }
 
 static void
@@ -199,8 +174,8 @@ test_load_refuses_every_truncation(void **state)
     free(bytes);
     free(was);
     free(now);
-    trial_free(&t);
-    trial_free(&other);
+    fixture_trial_free(&t);
+    fixture_trial_free(&other);
 }
 
 static void
@@ -230,7 +205,7 @@ test_behaviour_is_drawn_anew_around_the_policy(void **state)
     free(bytes);
     free(mean);
     free(sum);
-    trial_free(&t);
+    fixture_trial_free(&t);
 }
 
 static void
@@ -285,10 +260,10 @@ test_behaviour_follows_from_seed_updates_and_sample(void **state)
     assert_true(unlike_in_sign(one, two, count) > 0.25);
     free(one);
     free(two);
-    trial_free(&t);
-    trial_free(&same);
-    trial_free(&other);
-    trial_free(&near);
+    fixture_trial_free(&t);
+    fixture_trial_free(&same);
+    fixture_trial_free(&other);
+    fixture_trial_free(&near);
 }
 
 static void
@@ -330,9 +305,7 @@ test_every_combination_learns_behind_convolutions(void **state)
         policy_spec spec = fixture_env(PIXELS, ACTIONS);
         spec.obs_rank = 3;
         memcpy(spec.obs_shape, (uint32_t[]){6, 7, 2}, 3 * sizeof(uint32_t));
-        T_OK(algo_make_spec(&config, &spec, NULL, NULL, 0));
-        algo *a;
-        T_OK(algo_create(&a, NULL, &config, &spec, 3));
+        algo *a = fixture_create(&spec, &config, 3);
         oct_rng rng;
         oct_rng_init(&rng, 5, 0);
         algo_batch batch = fixture_batch(&rng, B, PIXELS, ACTIONS);
@@ -402,7 +375,7 @@ test_the_gradient_is_the_slope_of_the_loss(void **state)
         assert_true(most > 0.05);
         free(bytes);
         free(after);
-        trial_free(&t);
+        fixture_trial_free(&t);
     }
 }
 

@@ -77,7 +77,7 @@ expect_padding_does_not_count(bool is_box)
     T_OK(algo_update(same.a, &batch, 1e-2f, NULL, other));
     assert_memory_equal(result, other, count * sizeof(*result));
     fixture_same_state(t.a, same.a);
-    reinforce_fixture_free(&batch);
+    fixture_batch_free(&batch);
     algo_destroy(t.a);
     algo_destroy(same.a);
 }
@@ -110,7 +110,7 @@ loss_behind(unsigned first_flags, unsigned next_flags, float *value)
     ((float *)batch.reward)[0] = 0;
     T_OK(algo_update(t.a, &batch, 0.0f, NULL, result));
     *value = fixture_number(&config, result, "value");
-    reinforce_fixture_free(&batch);
+    fixture_batch_free(&batch);
     algo_destroy(t.a);
     return fixture_number(&config, result, "value_loss");
 }
@@ -151,7 +151,7 @@ test_the_value_is_behind_a_window_that_ends_in_an_episode(void **state)
     T_OK(algo_update(t.a, &batch, 0.0f, NULL, result));
     T_NEAR((double)fixture_number(&config, result, "value_loss"), 4.5, 1e-5,
            0); // (3 + V - V)^2 / 2
-    reinforce_fixture_free(&batch);
+    fixture_batch_free(&batch);
     algo_destroy(t.a);
 }
 
@@ -179,7 +179,7 @@ test_weights_are_cut_and_told(void **state)
     T_OK(algo_update(t.a, &batch, 0.0f, NULL, result));
     assert_true(fixture_number(&t.config, result, "ratio_clipped") == 0.0f);
     assert_true(fixture_number(&t.config, result, "ratio_mean") < 1e-9f);
-    reinforce_fixture_free(&batch);
+    fixture_batch_free(&batch);
     algo_destroy(t.a);
     algo_destroy(same.a);
 }
@@ -207,7 +207,7 @@ test_deviations_stay_where_they_count(void **state)
     for (uint32_t i = 0; i < DIM; i++) {
         assert_true(log_std[i] == 2.0f);
     }
-    reinforce_fixture_free(&batch);
+    fixture_batch_free(&batch);
     algo_destroy(t.a);
 }
 
@@ -246,7 +246,7 @@ test_actions_out_of_range_are_refused(void **state)
         algo_batch batch = reinforce_fixture_batch(&t.rng, &t.spec, B, T);
         ((int32_t *)batch.action)[0] = bad[i];
         fixture_update_refused(t.a, &batch, OCT_EINVAL);
-        reinforce_fixture_free(&batch);
+        fixture_batch_free(&batch);
     }
     algo_destroy(t.a);
 }
@@ -266,7 +266,7 @@ test_batches_of_another_shape_are_refused(void **state)
     batch.T = T;
     memset((uint8_t *)batch.flags, ALGO_END, B * T); // nobody acted
     fixture_update_refused(t.a, &batch, OCT_EINVAL);
-    reinforce_fixture_free(&batch);
+    fixture_batch_free(&batch);
     algo_destroy(t.a);
 }
 

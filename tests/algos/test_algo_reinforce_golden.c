@@ -218,7 +218,7 @@ check_case(const char *name, more_keys *more)
             expect_part(&t, step, net, FIXTURE_SECOND_MOMENT, "v", 1e-8, 4e-5);
             expect_part(&t, step, net, FIXTURE_PARAMS, "params", tolerance, 0);
         }
-        reinforce_fixture_free(&batch);
+        fixture_batch_free(&batch);
     }
     algo_destroy(t.a);
     golden_close(t.golden);
@@ -331,7 +331,7 @@ check_fisher(const char *name)
     algo_pair_fini(&pair);
     algo_rows_fini(&rows);
     nn_context_destroy(context);
-    reinforce_fixture_free(&batch);
+    fixture_batch_free(&batch);
     algo_destroy(t.a);
     golden_close(t.golden);
 }

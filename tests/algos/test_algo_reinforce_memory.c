@@ -55,8 +55,8 @@ check_no_allocation(oct_algo_name name, bool is_box, bool projected)
     }
     assert_int_equal(allocations_heap_bytes(), heap_before);
     assert_int_equal(allocations_count(), before);
-    reinforce_fixture_free(&few);
-    reinforce_fixture_free(&all);
+    fixture_batch_free(&few);
+    fixture_batch_free(&all);
     algo_destroy(a);
 }
 

@@ -21,12 +21,10 @@ trial_of(oct_algo_name name)
 {
     trial t = {.has_windows = name == OCT_ALGO_REINFORCE || name == OCT_ALGO_VTRACE};
     t.is_box = name != OCT_ALGO_DQN;
-    t.config = t.has_windows ? reinforce_fixture_config()
+    t.config = t.has_windows ? reinforce_fixture_method(name)
                : t.is_box    ? dpg_fixture_config(name)
                              : fixture_config();
     t.config.algo.name = name;
-    t.config.algo.gae_lambda = 0.95;
-    t.config.algo.trace_max = 1;
     t.config.algo.scale_rewards = name == OCT_ALGO_VTRACE;
     t.config.learner.batch_size = B;
     t.config.algo.target_period = 2;
@@ -38,12 +36,7 @@ static trial
 trial_of_rainbow(void)
 {
     trial t = trial_of(OCT_ALGO_DQN);
-    t.config.algo.distributional = t.config.algo.dueling = t.config.algo.noisy = true;
-    t.config.algo.noisy_sigma = 0.5;
-    t.config.algo.noisy_samples = 1;
-    t.config.algo.atoms = 11;
-    t.config.algo.value_min = -5;
-    t.config.algo.value_max = 5;
+    fixture_set_rainbow(&t.config);
     return t;
 }
 
@@ -60,11 +53,8 @@ trial_of_two_residual_critics(void)
 static algo *
 make(trial *t, uint64_t seed)
 {
-    algo *a = NULL;
-    t->spec = t->is_box ? dpg_fixture_env(OBS, DIM) : fixture_env(OBS, DIM);
-    T_OK(algo_make_spec(&t->config, &t->spec, NULL, NULL, 0));
-    T_OK(algo_create(&a, NULL, &t->config, &t->spec, seed));
-    return a;
+    t->spec = t->is_box ? fixture_box_env(OBS, DIM) : fixture_env(OBS, DIM);
+    return fixture_create(&t->spec, &t->config, seed);
 }
 
 static algo_batch
@@ -73,12 +63,6 @@ batch_of(const trial *t, oct_rng *rng)
     return t->has_windows ? reinforce_fixture_batch(rng, &t->spec, B, REINFORCE_STEPS)
            : t->is_box    ? dpg_fixture_batch(rng, B, OBS, DIM)
                           : fixture_batch(rng, B, OBS, DIM);
-}
-
-static void
-batch_free(const trial *t, algo_batch *batch)
-{
-    (t->has_windows ? reinforce_fixture_free : fixture_batch_free)(batch);
 }
 
 static void *
@@ -98,7 +82,7 @@ gradient(const trial *t, algo *a, oct_rng *rng)
     float numbers[ALGO_NUMBERS_MAX], priority[B];
     algo_batch batch = batch_of(t, rng);
     T_OK(algo_gradient(a, &batch, priority, numbers));
-    batch_free(t, &batch);
+    fixture_batch_free(&batch);
 }
 
 static void
@@ -272,7 +256,7 @@ expect_noise_of_its_own(trial t)
     }
     assert_true(numbers[0][ALGO_LOSS] < numbers[1][ALGO_LOSS] ||
                 numbers[0][ALGO_LOSS] > numbers[1][ALGO_LOSS]);
-    batch_free(&t, &batch);
+    fixture_batch_free(&batch);
     algo_destroy(two[0]);
     algo_destroy(two[1]);
     free(memory);
@@ -316,15 +300,14 @@ test_what_needs_a_common_update_is_refused(void **state)
     static const oct_algo_name others[] = {OCT_ALGO_PPO, OCT_ALGO_A2C, OCT_ALGO_TRPO};
     static const char *const words[] = {"ppo", "a2c", "trpo"};
     for (size_t i = 0; i < OCT_COUNTOF(others); i++) {
-        char reason[256] = "", want[64];
+        char want[64];
         oct_config config = reinforce_fixture_rollouts(others[i]);
         config.learner.asynchronous = true;
         policy_spec spec = fixture_env(OBS, DIM);
         T_OK(algo_make_spec(&config, &spec, NULL, NULL, 0)); // with one learner it says nothing
         config.learner.count = 2;
-        T_ERR(algo_make_spec(&config, &spec, NULL, reason, sizeof(reason)), OCT_EINVAL);
         (void)snprintf(want, sizeof(want), "algo.name %s", words[i]);
-        assert_non_null(strstr(reason, want));
+        fixture_spec_refused(&config, spec, want);
     }
 }
 

@@ -25,39 +25,29 @@ table_config(void)
 }
 
 static void
-refused(const oct_config *config, policy_spec spec, const char *says)
-{
-    char reason[256] = "";
-    T_ERR(algo_make_spec(config, &spec, NULL, reason, sizeof(reason)), OCT_EINVAL);
-    if (strstr(reason, says) == NULL) {
-        fail_msg("\"%s\" does not say \"%s\"", reason, says);
-    }
-}
-
-static void
 test_table_refuses_what_has_no_table(void **state)
 {
     (void)state;
     oct_config config = table_config();
     policy_spec floats = fixture_env(4, 2), bytes = floats, box = floats;
-    refused(&config, floats, "discrete observations");
+    fixture_spec_refused(&config, floats, "discrete observations");
     bytes.obs_dtype = POLICY_U8;
     bytes.obs_rank = 1;
     bytes.obs_shape[0] = 4;
     policy_spec pictures = bytes;
     pictures.obs_high = 255;
-    refused(&config, pictures, "discrete observations");
+    fixture_spec_refused(&config, pictures, "discrete observations");
     box = bytes;
     box.action_kind = POLICY_BOX;
-    refused(&config, box, "discrete actions");
+    fixture_spec_refused(&config, box, "discrete actions");
     config.algo.learning_rate = 1.5;
-    refused(&config, bytes, "algo.learning_rate: 1.5 is above 1");
+    fixture_spec_refused(&config, bytes, "algo.learning_rate: 1.5 is above 1");
     config = table_config();
     config.algo.learning_rate_final = 1.5;
-    refused(&config, bytes, "algo.learning_rate_final: 1.5 is above 1");
+    fixture_spec_refused(&config, bytes, "algo.learning_rate_final: 1.5 is above 1");
     config = table_config();
     config.learner.quantisation_aware = true;
-    refused(&config, bytes, "learner.quantisation_aware");
+    fixture_spec_refused(&config, bytes, "learner.quantisation_aware");
     config = table_config();
     algo_wants wants;
     T_OK(algo_make_spec(&config, &bytes, &wants, NULL, 0));

@@ -24,22 +24,12 @@ trial_configure(oct_algo_name name, bool is_box)
     static const oct_algo_name of_windows[] = {OCT_ALGO_REINFORCE, OCT_ALGO_VTRACE, OCT_ALGO_PPO,
                                                OCT_ALGO_A2C, OCT_ALGO_TRPO};
     trial t = {.is_box = is_box};
-    t.config = is_box ? dpg_fixture_config(name) : fixture_config();
     for (size_t i = 0; i < OCT_COUNTOF(of_windows); i++) {
         t.has_windows = t.has_windows || of_windows[i] == name;
     }
-    if (t.has_windows) {
-        bool has_rollouts = name != OCT_ALGO_REINFORCE && name != OCT_ALGO_VTRACE;
-        t.config = has_rollouts ? reinforce_fixture_rollouts(name) : reinforce_fixture_config();
-        t.config.algo.gae_lambda = 0.95;
-        t.config.algo.trace_max = 1;
-        t.config.algo.minibatches = 1;
-        t.config.algo.kl_max = name == OCT_ALGO_TRPO ? 0.01 : 0.5;
-        t.config.algo.cg_iterations = 10;
-        t.config.algo.cg_damping = 0.1;
-        t.config.algo.line_search_steps = 10;
-        t.config.algo.line_search_shrink = 0.5;
-    }
+    t.config = t.has_windows ? reinforce_fixture_method(name)
+               : is_box      ? dpg_fixture_config(name)
+                             : fixture_config();
     t.config.algo.name = name;
     t.config.learner.batch_size = B;
     t.config.algo.target_period = 2;
@@ -50,9 +40,8 @@ trial_configure(oct_algo_name name, bool is_box)
 static void
 trial_begin(trial *t, uint32_t obs, uint32_t dim, uint64_t seed)
 {
-    t->spec = t->is_box ? dpg_fixture_env(obs, dim) : fixture_env(obs, dim);
-    T_OK(algo_make_spec(&t->config, &t->spec, NULL, NULL, 0));
-    T_OK(algo_create(&t->a, NULL, &t->config, &t->spec, seed));
+    t->spec = t->is_box ? fixture_box_env(obs, dim) : fixture_env(obs, dim);
+    t->a = fixture_create(&t->spec, &t->config, seed);
 }
 
 static trial
@@ -82,7 +71,7 @@ trial_learn_drifting(trial *t, uint64_t seed, int updates, float rate, float dri
             }
         }
         T_OK(algo_update(t->a, &batch, rate, priority, numbers));
-        (t->has_windows ? reinforce_fixture_free : fixture_batch_free)(&batch);
+        fixture_batch_free(&batch);
     }
 }
 
@@ -90,18 +79,6 @@ static void
 trial_learn(trial *t, uint64_t seed)
 {
     trial_learn_drifting(t, seed, UPDATES, 1e-2f, 0);
-}
-
-static oct_config
-rainbow_of(oct_config config)
-{
-    config.algo.distributional = config.algo.dueling = config.algo.noisy = true;
-    config.algo.noisy_sigma = 0.5;
-    config.algo.noisy_samples = 1;
-    config.algo.atoms = 11;
-    config.algo.value_min = -5;
-    config.algo.value_max = 5;
-    return config;
 }
 
 // ---- freezing
@@ -176,7 +153,7 @@ test_frozen_layers_of_rainbow_keep_their_noise(void **state)
 {
     (void)state;
     trial t = trial_configure(OCT_ALGO_DQN, false);
-    t.config = rainbow_of(t.config);
+    fixture_set_rainbow(&t.config);
     trial_begin(&t, OBS, DIM, 1);
     algo_network networks[ALGO_NETWORKS_MAX];
     (void)t.a->ops->networks(t.a, networks);
@@ -311,7 +288,7 @@ test_rainbow_gives_streams_and_noise(void **state)
 {
     (void)state;
     trial from = trial_configure(OCT_ALGO_DQN, false);
-    from.config = rainbow_of(from.config);
+    fixture_set_rainbow(&from.config);
     trial to = from;
     heard h = {0};
     trial_begin(&from, OBS, DIM, 1);
@@ -699,7 +676,7 @@ test_a_policy_is_set_as_it_is_given(void **state)
     algo_destroy(from.a);
     algo_destroy(to.a);
     trial rainbow = trial_configure(OCT_ALGO_DQN, false);
-    rainbow.config = rainbow_of(rainbow.config);
+    fixture_set_rainbow(&rainbow.config);
     trial_begin(&rainbow, OBS, DIM, 1);
     assert_false(algo_set_policy(rainbow.a, algo_policy_params(rainbow.a)));
     algo_destroy(rainbow.a);

@@ -11,18 +11,6 @@ enum { T = REINFORCE_STEPS, B = REINFORCE_WINDOWS };
 
 typedef reinforce_trial trial;
 
-static oct_config
-trpo_config(void)
-{
-    oct_config config = reinforce_fixture_rollouts(OCT_ALGO_TRPO);
-    config.algo.kl_max = 0.01;
-    config.algo.cg_iterations = 10;
-    config.algo.cg_damping = 0.1;
-    config.algo.line_search_steps = 10;
-    config.algo.line_search_shrink = 0.5;
-    return config;
-}
-
 static trial
 trial_of(oct_config config, bool is_box, uint64_t seed)
 {
@@ -86,7 +74,7 @@ test_steps_are_as_long_as_the_divergence_allows(void **state)
     const double limits[] = {0.001, 0.01, 0.1};
     for (int is_box = 0; is_box < 2; is_box++) {
         for (size_t i = 0; i < OCT_COUNTOF(limits); i++) {
-            oct_config config = trpo_config();
+            oct_config config = reinforce_fixture_rollouts(OCT_ALGO_TRPO);
             config.algo.kl_max = limits[i];
             config.algo.cg_damping = 0.001;
             trial t = trial_of(config, is_box, 1);
@@ -98,7 +86,7 @@ test_steps_are_as_long_as_the_divergence_allows(void **state)
             assert_true(fixture_number(&config, result, "line_search_success") == 1.0f);
             assert_true(fixture_number(&config, result, "line_search_steps") >= 1.0f);
             assert_int_equal(algo_updates(t.a), 1);
-            reinforce_fixture_free(&batch);
+            fixture_batch_free(&batch);
             algo_destroy(t.a);
         }
     }
@@ -111,7 +99,7 @@ test_a_policy_that_finds_no_step_stays(void **state)
 {
     (void)state;
     for (int is_too_long = 0; is_too_long < 2; is_too_long++) {
-        oct_config config = trpo_config();
+        oct_config config = reinforce_fixture_rollouts(OCT_ALGO_TRPO);
         config.algo.kl_max = is_too_long ? 1e5 : 0.01;
         config.algo.line_search_steps = is_too_long ? 1 : 10;
         config.algo.gae_lambda = 0;
@@ -139,7 +127,7 @@ test_a_policy_that_finds_no_step_stays(void **state)
         free(was);
         free(before);
         free(after);
-        reinforce_fixture_free(&batch);
+        fixture_batch_free(&batch);
         algo_destroy(t.a);
     }
 }
@@ -150,7 +138,7 @@ static void
 test_a_step_that_makes_the_objective_worse_is_not_taken(void **state)
 {
     (void)state;
-    oct_config config = trpo_config();
+    oct_config config = reinforce_fixture_rollouts(OCT_ALGO_TRPO);
     config.algo.kl_max = 20;
     config.algo.line_search_steps = 1;
     config.algo.discount = 0;
@@ -171,7 +159,7 @@ test_a_step_that_makes_the_objective_worse_is_not_taken(void **state)
     }
     T_OK(algo_update(t.a, &batch, 1e-3f, NULL, result));
     assert_true(fixture_number(&config, result, "line_search_success") == 0.0f);
-    reinforce_fixture_free(&batch);
+    fixture_batch_free(&batch);
     algo_destroy(t.a);
 }
 
@@ -179,7 +167,7 @@ static void
 test_it_learns_which_action_pays(void **state)
 {
     (void)state;
-    oct_config config = trpo_config();
+    oct_config config = reinforce_fixture_rollouts(OCT_ALGO_TRPO);
     config.algo.scale_rewards = false;
     reinforce_fixture_learns_bandit(config, 5e-3f, 300);
 }
@@ -188,7 +176,7 @@ static void
 test_the_policy_learns_through_its_projection(void **state)
 {
     (void)state;
-    reinforce_fixture_projects(trpo_config());
+    reinforce_fixture_projects(reinforce_fixture_rollouts(OCT_ALGO_TRPO));
 }
 
 // ---- refusals
@@ -197,21 +185,21 @@ static void
 test_an_update_that_fails_later_changes_nothing(void **state)
 {
     (void)state;
-    reinforce_fixture_undoes(trpo_config());
+    reinforce_fixture_undoes(reinforce_fixture_rollouts(OCT_ALGO_TRPO));
 }
 
 static void
 test_batches_that_cannot_be_are_refused(void **state)
 {
     (void)state;
-    reinforce_fixture_refuses(trpo_config());
+    reinforce_fixture_refuses(reinforce_fixture_rollouts(OCT_ALGO_TRPO));
 }
 
 static void
 test_without_a_limit_of_the_divergence_there_is_none(void **state)
 {
     (void)state;
-    oct_config config = trpo_config();
+    oct_config config = reinforce_fixture_rollouts(OCT_ALGO_TRPO);
     config.algo.kl_max = 0;
     policy_spec spec = fixture_env(REINFORCE_OBS, REINFORCE_DIM);
     algo *a = NULL;
@@ -227,21 +215,21 @@ static void
 test_same_seed_and_batches_give_the_same_bits_across_a_checkpoint(void **state)
 {
     (void)state;
-    reinforce_fixture_resumes(trpo_config());
+    reinforce_fixture_resumes(reinforce_fixture_rollouts(OCT_ALGO_TRPO));
 }
 
 static void
 test_a_damaged_state_is_refused_whole(void **state)
 {
     (void)state;
-    reinforce_fixture_refuses_states(trpo_config(), OCT_ALGO_PPO);
+    reinforce_fixture_refuses_states(reinforce_fixture_rollouts(OCT_ALGO_TRPO), OCT_ALGO_PPO);
 }
 
 static void
 test_the_entropy_cost_falls(void **state)
 {
     (void)state;
-    reinforce_fixture_entropy_cost_falls(trpo_config());
+    reinforce_fixture_entropy_cost_falls(reinforce_fixture_rollouts(OCT_ALGO_TRPO));
 }
 
 int

@@ -118,7 +118,7 @@ expect_pictures_are_learned_from(bool has_conv)
         side_learn(&of_bytes, &columns);
         side_learn(&of_floats, &columns);
         assert_memory_equal(of_bytes.batch->obs, floats, sizeof(floats));
-        reinforce_fixture_free(&columns);
+        fixture_batch_free(&columns);
     }
     for (size_t p = 0; p < OCT_COUNTOF(precisions); p++) {
         answers(&of_bytes, precisions[p], one);

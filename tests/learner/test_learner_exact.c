@@ -159,7 +159,7 @@ pupil_begin(pupil *p, const lesson *of, nn_context *context)
     *p = (pupil){.of = of, .method = QUANTIZER_METHOD_DEFAULT};
     p->method.range = of->range;
     p->method.dead_band = 0.7f;
-    p->spec = is_box ? dpg_fixture_env(of->obs_count, of->actions)
+    p->spec = is_box ? fixture_box_env(of->obs_count, of->actions)
                      : fixture_env(of->obs_count, of->actions);
     if (config.network.conv.count > 0) {
         p->spec.obs_rank = 3;
@@ -230,7 +230,7 @@ static void
 batch_free(algo_batch *batch)
 {
     if (batch->T > 0) {
-        reinforce_fixture_free(batch);
+        fixture_batch_free(batch);
     } else {
         fixture_batch_free(batch);
     }

@@ -168,7 +168,7 @@ gradient_at_the_end(uint32_t size)
     algo_batch batch = reinforce_fixture_batch(&t.rng, &t.spec, B, REINFORCE_STEPS);
     batch.spent = 1;
     T_OK(learner_group_update(t.lg, t.a, &batch, 1e-2f, NULL, numbers));
-    reinforce_fixture_free(&batch);
+    fixture_batch_free(&batch);
     team_end(&t);
     return fixture_number(&config, numbers, "policy_grad_norm");
 }
@@ -204,7 +204,7 @@ test_learners_that_do_not_wait_know_how_much_of_the_budget_is_spent(void **state
     }
     T_OK(err);
     assert_true(fixture_number(&config, batch->numbers, "loss") < -100);
-    reinforce_fixture_free(&columns);
+    fixture_batch_free(&columns);
     learner_batch_destroy(batch);
     team_end(&t);
 }
