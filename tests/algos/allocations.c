@@ -3,6 +3,8 @@
 
 #include <malloc.h>
 
+#include "tests/support/oct_test.h"
+
 void *__real_malloc(size_t bytes);
 void *__real_calloc(size_t count, size_t bytes);
 void *__real_realloc(void *block, size_t bytes);
@@ -17,8 +19,8 @@ int __wrap_posix_memalign(void **out, size_t alignment, size_t bytes);
 void *__wrap_aligned_alloc(size_t alignment, size_t bytes);
 void __wrap_free(void *block);
 
-static unsigned long allocations;
-static size_t held;
+static unsigned long allocations, allocations_before;
+static size_t held, heap_before;
 
 static void *
 count(void *block)
@@ -68,20 +70,29 @@ __wrap_free(void *block)
     __real_free(block);
 }
 
-unsigned long
-allocations_count(void)
-{
-    return allocations;
-}
-
 size_t
 allocations_held_bytes(void)
 {
     return held;
 }
 
-size_t
-allocations_heap_bytes(void)
+static size_t
+heap_bytes(void)
 {
     return mallinfo2().uordblks + mallinfo2().hblkhd;
+}
+
+void
+allocations_begin(void)
+{
+    assert_true(allocations > 0);
+    allocations_before = allocations;
+    heap_before = heap_bytes();
+}
+
+void
+allocations_expect_none(void)
+{
+    assert_int_equal(heap_bytes(), heap_before);
+    assert_int_equal(allocations, allocations_before);
 }
