@@ -18,8 +18,20 @@ struct golden_file {
     array arrays[ARRAYS_MAX];
 };
 
+static const char *folder;
+
+void
+golden_begin(int argc, char **argv)
+{
+    if (argc != 2) {
+        fprintf(stderr, "usage: %s FOLDER\n", argv[0]);
+        exit(2);
+    }
+    folder = argv[1];
+}
+
 golden_file *
-golden_open(const char *folder, const char *name)
+golden_open(const char *name)
 {
     char path[4096];
     golden_file *file = oct_alloc(sizeof(*file));
@@ -87,6 +99,55 @@ golden_count(const golden_file *file, const char *name)
     return find(file, name)->count;
 }
 
+oct_config_ints
+golden_ints(const golden_file *file, const char *name)
+{
+    size_t count = golden_count(file, name);
+    oct_config_ints ints = {.count = (uint32_t)count};
+    assert_true(count <= OCT_COUNTOF(ints.value));
+    for (size_t i = 0; i < count; i++) {
+        ints.value[i] = (uint32_t)golden_array(file, name, count)[i];
+    }
+    return ints;
+}
+
+void
+golden_network(const golden_file *file, oct_config *config)
+{
+    config->network.hidden = golden_ints(file, "hidden");
+    config->network.activation = (oct_activation_name)golden_number(file, "activation");
+    config->network.first_layer_norm = golden_number(file, "norm") != 0;
+    config->algo.grad_norm_max = golden_number(file, "grad_norm_max");
+}
+
+void
+golden_adam(const golden_file *file, oct_config *config)
+{
+    const double *adam = golden_array(file, "adam", 4);
+    config->algo.learning_rate = adam[0];
+    config->algo.adam_beta1 = adam[1];
+    config->algo.adam_beta2 = adam[2];
+    config->algo.adam_epsilon = adam[3];
+}
+
+void
+golden_critic(const golden_file *file, oct_config *config)
+{
+    double ratio = golden_number(file, "critic_ratio");
+    config->network.critic_hidden = golden_ints(file, "critic_hidden");
+    config->algo.critic_learning_rate = config->algo.learning_rate * ratio;
+    config->algo.critic_learning_rate_is_same = false;
+}
+
+void
+golden_bounds(const golden_file *file, policy_spec *spec)
+{
+    for (uint32_t i = 0; i < spec->action_count; i++) {
+        spec->action_low[i] = (float)golden_array(file, "low", spec->action_count)[i];
+        spec->action_high[i] = (float)golden_array(file, "high", spec->action_count)[i];
+    }
+}
+
 void
 golden_put_floats(uint8_t *bytes, const double *values, size_t count)
 {
@@ -96,20 +157,44 @@ golden_put_floats(uint8_t *bytes, const double *values, size_t count)
     }
 }
 
+void
+golden_near_floats(const void *bytes, const double *values, size_t count, double tolerance,
+                   double relative)
+{
+    for (size_t i = 0; i < count; i++) {
+        float got;
+        memcpy(&got, (const uint8_t *)bytes + i * sizeof(got), sizeof(got));
+        T_NEAR((double)got, values[i], tolerance, relative);
+    }
+}
+
+float *
+golden_floats(const golden_file *file, const char *name, size_t count)
+{
+    float *x = oct_alloc(count * sizeof(*x));
+    golden_put_floats((uint8_t *)x, golden_array(file, name, count), count);
+    return x;
+}
+
+// Good for one call.
+static const char *
+step_name(uint32_t step, const char *name)
+{
+    static char full[64];
+    (void)snprintf(full, sizeof(full), "%u.%s", step, name);
+    return full;
+}
+
 const double *
 golden_step(const golden_file *file, uint32_t step, const char *name, size_t count)
 {
-    char full[64];
-    (void)snprintf(full, sizeof(full), "%u.%s", step, name);
-    return golden_array(file, full, count);
+    return golden_array(file, step_name(step, name), count);
 }
 
 float *
 golden_step_floats(const golden_file *file, uint32_t step, const char *name, size_t count)
 {
-    float *x = oct_alloc(count * sizeof(*x));
-    golden_put_floats((uint8_t *)x, golden_step(file, step, name, count), count);
-    return x;
+    return golden_floats(file, step_name(step, name), count);
 }
 
 static int32_t *

@@ -6,8 +6,6 @@
 #include "tests/algos/golden_file.h"
 #include "tests/support/oct_test.h"
 
-static const char *folder;
-
 static const char *const net_names[] = {"policy", "critic0", "critic1"};
 
 typedef struct trial {
@@ -18,40 +16,20 @@ typedef struct trial {
     algo *a;
 } trial;
 
-static oct_config_ints
-golden_ints(const golden_file *g, const char *name)
-{
-    size_t count = golden_count(g, name);
-    oct_config_ints ints = {.count = (uint32_t)count};
-    for (size_t i = 0; i < count; i++) {
-        ints.value[i] = (uint32_t)golden_array(g, name, count)[i];
-    }
-    return ints;
-}
-
 // What both generators give.
 static oct_config
 golden_config(const golden_file *g, oct_algo_name name, uint32_t B)
 {
     oct_config config = dpg_fixture_config(name);
-    config.network.hidden = golden_ints(g, "hidden");
-    config.network.critic_hidden = golden_ints(g, "critic_hidden");
-    config.network.activation = (oct_activation_name)golden_number(g, "activation");
-    config.network.first_layer_norm = golden_number(g, "norm") != 0;
-    config.algo.grad_norm_max = golden_number(g, "grad_norm_max");
+    golden_network(g, &config);
+    golden_adam(g, &config);
+    golden_critic(g, &config);
     config.algo.target_period = (uint32_t)golden_number(g, "target_period");
     config.algo.target_rate = golden_number(g, "target_rate");
     config.algo.policy_delay = (uint32_t)golden_number(g, "policy_delay");
     config.algo.critics = (uint32_t)golden_number(g, "critics");
     config.network.critic_residual = golden_number(g, "residual") != 0;
     config.algo.normalise_observations = golden_number(g, "normalise_observations") != 0;
-    const double *adam = golden_array(g, "adam", 4);
-    config.algo.learning_rate = adam[0];
-    config.algo.critic_learning_rate = adam[0] * golden_number(g, "critic_ratio");
-    config.algo.critic_learning_rate_is_same = false;
-    config.algo.adam_beta1 = adam[1];
-    config.algo.adam_beta2 = adam[2];
-    config.algo.adam_epsilon = adam[3];
     config.learner.batch_size = B;
     return config;
 }
@@ -114,8 +92,7 @@ load_first_weights(trial *t)
 static trial
 trial_make(const char *name, oct_config (*config)(const golden_file *g, uint32_t B))
 {
-    char reason[128] = "";
-    trial t = {.golden = golden_open(folder, name)};
+    trial t = {.golden = golden_open(name)};
     const double *shape = golden_array(t.golden, "shape", 4);
     t.obs = (uint32_t)shape[0];
     t.dim = (uint32_t)shape[1];
@@ -124,12 +101,8 @@ trial_make(const char *name, oct_config (*config)(const golden_file *g, uint32_t
     t.config = config(t.golden, t.B);
     t.nets = dpg_fixture_nets(&t.config);
     t.spec = fixture_box_env(t.obs, t.dim);
-    for (uint32_t i = 0; i < t.dim; i++) {
-        t.spec.action_low[i] = (float)golden_array(t.golden, "low", t.dim)[i];
-        t.spec.action_high[i] = (float)golden_array(t.golden, "high", t.dim)[i];
-    }
-    T_OK(algo_make_spec(&t.config, &t.spec, NULL, reason, sizeof(reason)));
-    T_OK(algo_create(&t.a, NULL, &t.config, &t.spec, 1)); // the seed of the generators' draws
+    golden_bounds(t.golden, &t.spec);
+    t.a = fixture_create(&t.spec, &t.config, 1); // the seed of the generators' draws
     load_first_weights(&t);
     return t;
 }
@@ -146,9 +119,7 @@ expect_part(const trial *t, uint32_t step, uint32_t net, fixture_part part, cons
     float *got = dpg_fixture_part(t->a, &t->config, &t->spec, net, part, &count);
     (void)snprintf(full, sizeof(full), "%s.%s", net_names[net], name);
     const double *want = golden_step(t->golden, step, full, count);
-    for (size_t i = 0; i < count; i++) {
-        T_NEAR((double)got[i], want[i], tolerance, relative);
-    }
+    golden_near_floats(got, want, count, tolerance, relative);
     free(got);
 }
 
@@ -178,10 +149,7 @@ expect_shipped(const trial *t, uint32_t step)
     const float *ships = algo_policy_params(t->a);
     size_t count = policy_spec_params(&t->spec);
     if (t->config.algo.normalise_observations) {
-        const double *want = golden_step(t->golden, step, "ships", count);
-        for (size_t i = 0; i < count; i++) {
-            T_NEAR((double)ships[i], want[i], 2e-5, 2e-5);
-        }
+        golden_near_floats(ships, golden_step(t->golden, step, "ships", count), count, 2e-5, 2e-5);
     } else {
         const float *learned =
             dpg_fixture_part(t->a, &t->config, &t->spec, 0, FIXTURE_PARAMS, &count);
@@ -195,13 +163,10 @@ static void
 expect_sac(const trial *t, uint32_t step, const float *result)
 {
     size_t length;
-    float got[3];
     uint8_t *bytes = fixture_save(t->a, &length);
-    memcpy(got, bytes + dpg_fixture_temperature_at() + sizeof(uint64_t), sizeof(got));
+    golden_near_floats(bytes + dpg_fixture_temperature_at() + sizeof(uint64_t),
+                       golden_step(t->golden, step, "temperature", 3), 3, 4e-6, 4e-6);
     free(bytes);
-    for (size_t i = 0; i < OCT_COUNTOF(got); i++) {
-        T_NEAR((double)got[i], golden_step(t->golden, step, "temperature", 3)[i], 4e-6, 4e-6);
-    }
     expect_number(t, step, "alpha", result[ALGO_VALUE_NUMBERS]);
     if (step % t->config.algo.policy_delay == 0) {
         expect_number(t, step, "entropy", result[ALGO_VALUE_NUMBERS + 1]);
@@ -224,10 +189,8 @@ check_case(const char *name, oct_config (*config)(const golden_file *g, uint32_t
         float result[ALGO_NUMBERS_MAX];
         float *priorities = oct_alloc(t.B * sizeof(*priorities));
         T_OK(algo_update(t.a, &batch, (float)t.config.algo.learning_rate, priorities, result));
-        for (uint32_t i = 0; i < t.B; i++) {
-            T_NEAR((double)priorities[i], golden_step(t.golden, step, "priority", t.B)[i], 4e-6,
-                   4e-6);
-        }
+        golden_near_floats(priorities, golden_step(t.golden, step, "priority", t.B), t.B, 4e-6,
+                           4e-6);
         expect_number(&t, step, "td_abs", result[ALGO_TD_ABS]);
         expect_number(&t, step, "loss", result[ALGO_LOSS]);
         expect_cut(&t, step, result);
@@ -389,10 +352,6 @@ main(int argc, char **argv)
         cmocka_unit_test(test_sac_with_residual_critics_equals_numpy),
         cmocka_unit_test(test_sac_with_one_critic_equals_numpy),
     };
-    if (argc != 2) {
-        fprintf(stderr, "usage: %s FOLDER\n", argv[0]);
-        return 2;
-    }
-    folder = argv[1];
+    golden_begin(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

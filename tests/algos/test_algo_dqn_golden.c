@@ -6,8 +6,6 @@
 #include "tests/algos/golden_file.h"
 #include "tests/support/oct_test.h"
 
-static const char *folder;
-
 typedef struct trial {
     golden_file *golden;
     uint32_t obs, actions, B, steps;
@@ -20,23 +18,12 @@ static oct_config
 golden_config(const golden_file *g, uint32_t B)
 {
     oct_config config = fixture_config();
-    size_t hidden = golden_count(g, "hidden");
-    config.network.hidden.count = (uint32_t)hidden;
-    for (size_t l = 0; l < hidden; l++) {
-        config.network.hidden.value[l] = (uint32_t)golden_array(g, "hidden", hidden)[l];
-    }
-    config.network.activation = (oct_activation_name)golden_number(g, "activation");
-    config.network.first_layer_norm = golden_number(g, "norm") != 0;
+    golden_network(g, &config);
+    golden_adam(g, &config);
     config.algo.double_q = golden_number(g, "double_q") != 0;
     config.algo.huber_delta = golden_number(g, "huber_delta");
-    config.algo.grad_norm_max = golden_number(g, "grad_norm_max");
     config.algo.target_period = (uint32_t)golden_number(g, "target_period");
     config.algo.target_rate = golden_number(g, "target_rate");
-    const double *adam = golden_array(g, "adam", 4);
-    config.algo.learning_rate = adam[0];
-    config.algo.adam_beta1 = adam[1];
-    config.algo.adam_beta2 = adam[2];
-    config.algo.adam_epsilon = adam[3];
     config.learner.batch_size = B;
     return config;
 }
@@ -88,7 +75,7 @@ batch_unroll(const trial *t, uint32_t step, algo_batch *batch)
 static trial
 trial_make(const char *name)
 {
-    trial t = {.golden = golden_open(folder, name)};
+    trial t = {.golden = golden_open(name)};
     const double *shape = golden_array(t.golden, "shape", 4);
     t.obs = (uint32_t)shape[0];
     t.actions = (uint32_t)shape[1];
@@ -114,12 +101,8 @@ expect_saved(const trial *t, uint32_t step, fixture_part part, const char *name,
 {
     size_t length, count = policy_spec_params(&t->spec);
     uint8_t *bytes = fixture_save(t->a, &length);
-    const double *want = golden_step(t->golden, step, name, count);
-    for (size_t i = 0; i < count; i++) {
-        float got;
-        memcpy(&got, bytes + fixture_part_at(&t->spec, part) + i * sizeof(got), sizeof(got));
-        T_NEAR((double)got, want[i], tolerance, relative);
-    }
+    golden_near_floats(bytes + fixture_part_at(&t->spec, part),
+                       golden_step(t->golden, step, name, count), count, tolerance, relative);
     free(bytes);
 }
 
@@ -200,7 +183,7 @@ static void
 test_huber_equals_numpy(void **state)
 {
     (void)state;
-    golden_file *g = golden_open(folder, "huber");
+    golden_file *g = golden_open("huber");
     size_t count = golden_count(g, "error");
     for (size_t i = 0; i < count; i++) {
         float error = (float)golden_array(g, "error", count)[i], weight = 1, slope;
@@ -222,10 +205,6 @@ main(int argc, char **argv)
         cmocka_unit_test(test_expected_sarsa_equals_numpy),
         cmocka_unit_test(test_sarsa_over_sequences_equals_numpy),
     };
-    if (argc != 2) {
-        fprintf(stderr, "usage: %s FOLDER\n", argv[0]);
-        return 2;
-    }
-    folder = argv[1];
+    golden_begin(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,8 +7,6 @@
 
 #define BEHAVIOUR_SAMPLE 5 // as in the tool
 
-static const char *folder;
-
 enum { ATOMS, DUELING, NOISY, DOUBLE, GRID, OPTIONS };
 static const char *const option_names[OPTIONS] = {"atoms", "dueling", "noisy", "double", "grid"};
 
@@ -36,7 +34,6 @@ golden_config(const trial *t)
     const double *shape = golden_array(g, "shape", 6);
     const double *support = golden_array(g, "support", 3);
     const double *moves = golden_array(g, "target_moves", 2);
-    const double *adam = golden_array(g, "adam", 4);
     config.network.hidden =
         (oct_config_ints){.count = 2, .value = {(uint32_t)shape[4], (uint32_t)shape[5]}};
     config.network.activation = OCT_ACTIVATION_TANH;
@@ -50,10 +47,7 @@ golden_config(const trial *t)
     config.algo.huber_delta = golden_number(g, "huber_delta");
     config.algo.target_period = (uint32_t)moves[0];
     config.algo.target_rate = moves[1];
-    config.algo.learning_rate = adam[0];
-    config.algo.adam_beta1 = adam[1];
-    config.algo.adam_beta2 = adam[2];
-    config.algo.adam_epsilon = adam[3];
+    golden_adam(g, &config);
     config.learner.batch_size = t->B;
     return config;
 }
@@ -84,7 +78,7 @@ trial_begin(trial *t)
 static void
 trial_make(trial *t, const char *name)
 {
-    *t = (trial){.golden = golden_open(folder, name)};
+    *t = (trial){.golden = golden_open(name)};
     const double *shape = golden_array(t->golden, "shape", 6);
     for (int i = 0; i < OPTIONS; i++) {
         t->options[i] = golden_array(t->golden, "options", OPTIONS)[i] != 0;
@@ -109,12 +103,8 @@ expect_saved(const trial *t, fixture_part part, const double *want, double toler
 {
     size_t length;
     uint8_t *bytes = fixture_save(t->a, &length);
-    const uint8_t *at = bytes + fixture_learned_at(&t->spec, t->learned, part);
-    for (size_t i = 0; i < t->learned; i++) {
-        float got;
-        memcpy(&got, at + i * sizeof(got), sizeof(got));
-        T_NEAR((double)got, want[i], tolerance, relative);
-    }
+    golden_near_floats(bytes + fixture_learned_at(&t->spec, t->learned, part), want, t->learned,
+                       tolerance, relative);
     free(bytes);
 }
 
@@ -122,10 +112,7 @@ static void
 expect_weights(const trial *t, const float *got, const char *name)
 {
     size_t count = policy_spec_params(&t->spec);
-    const double *want = golden_array(t->golden, name, count);
-    for (size_t i = 0; i < count; i++) {
-        T_NEAR((double)got[i], want[i], 5e-6, 0);
-    }
+    golden_near_floats(got, golden_array(t->golden, name, count), count, 5e-6, 0);
 }
 
 static void
@@ -204,10 +191,6 @@ main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_combinations_of_options_equal_numpy),
     };
-    if (argc != 2) {
-        fprintf(stderr, "usage: %s FOLDER\n", argv[0]);
-        return 2;
-    }
-    folder = argv[1];
+    golden_begin(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

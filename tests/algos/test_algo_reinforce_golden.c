@@ -9,8 +9,6 @@
 #include "tests/algos/reinforce_fixture.h"
 #include "tests/support/oct_test.h"
 
-static const char *folder;
-
 static const char *const net_names[] = {"policy", "value"};
 
 typedef struct trial {
@@ -21,39 +19,19 @@ typedef struct trial {
     algo *a;
 } trial;
 
-static oct_config_ints
-golden_ints(const golden_file *g, const char *name)
-{
-    size_t count = golden_count(g, name);
-    oct_config_ints ints = {.count = (uint32_t)count};
-    for (size_t i = 0; i < count; i++) {
-        ints.value[i] = (uint32_t)golden_array(g, name, count)[i];
-    }
-    return ints;
-}
-
 static oct_config
 golden_config(const golden_file *g, uint32_t B, uint32_t T)
 {
     oct_config config = reinforce_fixture_config();
-    config.network.hidden = golden_ints(g, "hidden");
-    config.network.critic_hidden = golden_ints(g, "critic_hidden");
-    config.network.activation = (oct_activation_name)golden_number(g, "activation");
-    config.network.first_layer_norm = golden_number(g, "norm") != 0;
-    config.algo.grad_norm_max = golden_number(g, "grad_norm_max");
+    golden_network(g, &config);
+    golden_adam(g, &config);
+    golden_critic(g, &config);
     config.algo.discount = golden_number(g, "discount");
     config.algo.reward_clip = golden_number(g, "reward_clip");
     config.algo.normalise_advantage = golden_number(g, "normalise") != 0;
     config.algo.ratio_max = golden_number(g, "ratio_max");
     config.algo.entropy_cost = golden_number(g, "entropy_cost");
     config.algo.value_cost = golden_number(g, "value_cost");
-    const double *adam = golden_array(g, "adam", 4);
-    config.algo.learning_rate = adam[0];
-    config.algo.critic_learning_rate = adam[0] * golden_number(g, "critic_ratio");
-    config.algo.critic_learning_rate_is_same = false;
-    config.algo.adam_beta1 = adam[1];
-    config.algo.adam_beta2 = adam[2];
-    config.algo.adam_epsilon = adam[3];
     config.algo.sequence_steps = T;
     config.learner.batch_size = B;
     return config;
@@ -124,8 +102,7 @@ load_first_weights(trial *t)
 static trial
 trial_make(const char *name, more_keys *more)
 {
-    char reason[128] = "";
-    trial t = {.golden = golden_open(folder, name)};
+    trial t = {.golden = golden_open(name)};
     const double *shape = golden_array(t.golden, "shape", 5);
     t.obs = (uint32_t)shape[0];
     t.dim = (uint32_t)shape[1];
@@ -139,13 +116,9 @@ trial_make(const char *name, more_keys *more)
     t.spec = fixture_env(t.obs, t.dim);
     if (golden_number(t.golden, "box") != 0) {
         t.spec.action_kind = POLICY_BOX;
-        for (uint32_t i = 0; i < t.dim; i++) {
-            t.spec.action_low[i] = (float)golden_array(t.golden, "low", t.dim)[i];
-            t.spec.action_high[i] = (float)golden_array(t.golden, "high", t.dim)[i];
-        }
+        golden_bounds(t.golden, &t.spec);
     }
-    T_OK(algo_make_spec(&t.config, &t.spec, NULL, reason, sizeof(reason)));
-    T_OK(algo_create(&t.a, NULL, &t.config, &t.spec, 1));
+    t.a = fixture_create(&t.spec, &t.config, 1);
     load_first_weights(&t);
     return t;
 }
@@ -187,12 +160,7 @@ expect_part(const trial *t, uint32_t step, uint32_t net, fixture_part part, cons
     uint8_t *bytes = fixture_save(t->a, &length);
     const uint8_t *at = bytes + reinforce_fixture_part_at(&t->config, &t->spec, net, part);
     (void)snprintf(full, sizeof(full), "%s.%s", net_names[net], name);
-    const double *want = golden_step(t->golden, step, full, count);
-    for (size_t i = 0; i < count; i++) {
-        float got;
-        memcpy(&got, at + i * sizeof(got), sizeof(got));
-        T_NEAR((double)got, want[i], tolerance, relative);
-    }
+    golden_near_floats(at, golden_step(t->golden, step, full, count), count, tolerance, relative);
     free(bytes);
 }
 
@@ -370,9 +338,6 @@ main(int argc, char **argv)
         cmocka_unit_test(test_products_with_the_fisher_matrix_equal_numpy),
         cmocka_unit_test(test_natural_steps_and_their_line_search_equal_numpy),
     };
-    if (argc != 2) {
-        return 2;
-    }
-    folder = argv[1];
+    golden_begin(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,8 +5,6 @@
 #include "tests/algos/golden_file.h"
 #include "tests/support/oct_test.h"
 
-static const char *folder;
-
 typedef struct trial {
     golden_file *golden;
     uint32_t states, actions, B, T, steps;
@@ -17,7 +15,7 @@ typedef struct trial {
 static trial
 trial_make(const char *name)
 {
-    trial t = {.golden = golden_open(folder, name)};
+    trial t = {.golden = golden_open(name)};
     const double *shape = golden_array(t.golden, "shape", 5);
     t.states = (uint32_t)shape[0];
     t.actions = (uint32_t)shape[1];
@@ -89,10 +87,7 @@ check_case(const char *name)
             assert_true(q[values + i] == 0);
         }
         free(priorities);
-        free((void *)(uintptr_t)batch.obs);
-        free((void *)(uintptr_t)batch.action);
-        free((void *)(uintptr_t)batch.flags);
-        free((void *)(uintptr_t)batch.reward);
+        fixture_batch_free(&batch);
     }
     algo_destroy(t.a);
     golden_close(t.golden);
@@ -129,10 +124,6 @@ main(int argc, char **argv)
         cmocka_unit_test(test_sarsa_equals_numpy),
         cmocka_unit_test(test_expected_sarsa_equals_numpy),
     };
-    if (argc != 2) {
-        fprintf(stderr, "usage: %s FOLDER\n", argv[0]);
-        return 2;
-    }
-    folder = argv[1];
+    golden_begin(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,6 @@
 #include "tests/nn/nn_fixture.h"
 #include "tests/support/oct_test.h"
 
-static const char *folder;
 static const policy_activation activations[] = {POLICY_LINEAR, POLICY_RELU, POLICY_TANH,
                                                 POLICY_ELU};
 
@@ -106,16 +105,7 @@ check_double(oct_rng *rng, policy_spec spec, uint32_t rows)
     float *gradient = fixture_floats(rng, want->param_count, 5, 6);
     float *dx = oct_alloc(inputs * sizeof(*dx));
     nn_tape_backward(&tape, dy, rows, gradient, dx);
-    double largest = 1;
-    for (size_t i = 0; i < want->param_count; i++) {
-        largest = fmax(largest, fabs(want->gradient[i]));
-    }
-    for (size_t i = 0; i < want->param_count; i++) {
-        T_NEAR((double)gradient[i], want->gradient[i], 1e-5 * largest, 1e-5);
-    }
-    for (size_t i = 0; i < inputs; i++) {
-        T_NEAR((double)dx[i], want_dx[i], 1e-5 * largest, 1e-5);
-    }
+    fixture_backward_near(gradient, dx, want, want_dx, inputs);
     nn_tape_fini(&tape);
     nn_double_destroy(want);
     free(params);
@@ -221,30 +211,15 @@ test_policies_compute_the_learners_forward(void **state)
 
 // ---- numpy
 
-static float *
-floats_of(const golden_file *golden, const char *name, size_t count)
-{
-    const double *values = golden_array(golden, name, count);
-    float *floats = oct_alloc(count * sizeof(*floats));
-    for (size_t i = 0; i < count; i++) {
-        floats[i] = (float)values[i];
-    }
-    return floats;
-}
-
 static policy_spec
 golden_spec(const golden_file *golden, uint32_t *rows)
 {
     static const policy_activation order[] = {POLICY_RELU, POLICY_TANH, POLICY_ELU};
     const double *map = golden_array(golden, "map", 3), *shape = golden_array(golden, "shape", 2);
-    uint32_t filters[4], count = (uint32_t)golden_count(golden, "filters");
-    assert_true(count <= OCT_COUNTOF(filters));
-    for (uint32_t l = 0; l < count; l++) {
-        filters[l] = (uint32_t)golden_array(golden, "filters", count)[l];
-    }
+    oct_config_ints filters = golden_ints(golden, "filters");
     *rows = (uint32_t)shape[0];
-    return fixture_conv_spec((uint32_t)map[0], (uint32_t)map[1], (uint32_t)map[2], filters, count,
-                             (uint32_t)golden_number(golden, "hidden"),
+    return fixture_conv_spec((uint32_t)map[0], (uint32_t)map[1], (uint32_t)map[2], filters.value,
+                             filters.count, (uint32_t)golden_number(golden, "hidden"),
                              order[(int)golden_number(golden, "activation")], (uint32_t)shape[1]);
 }
 
@@ -252,13 +227,13 @@ golden_spec(const golden_file *golden, uint32_t *rows)
 static void
 check_golden(const char *name)
 {
-    golden_file *golden = golden_open(folder, name);
+    golden_file *golden = golden_open(name);
     uint32_t rows;
     policy_spec spec = golden_spec(golden, &rows);
     size_t inputs = (size_t)rows * spec.obs_count, outputs = rows * policy_spec_outputs(&spec);
     size_t count = policy_spec_params(&spec);
-    float *params = floats_of(golden, "params", count), *x = floats_of(golden, "x", inputs);
-    float *dy = floats_of(golden, "dy", outputs), *dx = oct_alloc(inputs * sizeof(float));
+    float *params = golden_floats(golden, "params", count), *x = golden_floats(golden, "x", inputs);
+    float *dy = golden_floats(golden, "dy", outputs), *dx = oct_alloc(inputs * sizeof(float));
     float *gradient = oct_alloc(count * sizeof(float));
     const double *want_y = golden_array(golden, "y", outputs);
     const double *want = golden_array(golden, "gradient", count);
@@ -306,9 +281,6 @@ main(int argc, char **argv)
         cmocka_unit_test(test_policies_compute_the_learners_forward),
         cmocka_unit_test(test_forward_and_backward_equal_numpy),
     };
-    if (argc != 2) {
-        return 2;
-    }
-    folder = argv[1];
+    golden_begin(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
