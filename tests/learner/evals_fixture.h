@@ -113,6 +113,15 @@ evaluated(uint64_t version, uint32_t episodes, double mean)
     evaluated_by(ONE, version, episodes, mean);
 }
 
+// A version that is screened and then evaluated in full.
+static inline void
+newest_evaluated(uint64_t version, double screen, double full)
+{
+    newest(version);
+    evaluated(version, SCREEN, screen);
+    evaluated(version, EPISODES, full);
+}
+
 static inline void
 assert_best(uint64_t version, double mean)
 {

@@ -116,9 +116,7 @@ test_evals_screens_are_a_period_apart(void **state)
 {
     (void)state;
     config.evaluation.period_s = 5;
-    newest(1);
-    evaluated(1, SCREEN, 5);
-    evaluated(1, EPISODES, 5); // what it promised is not kept waiting
+    newest_evaluated(1, 5, 5); // what it promised is not kept waiting
     newest(2);
     now_ns += 4 * SECOND;
     assert_nothing_for(ONE);
@@ -133,9 +131,7 @@ test_evals_of_turns_know_no_period(void **state)
     (void)state;
     config.run.deterministic = true;
     config.evaluation.period_s = 31622400;
-    newest(1);
-    evaluated(1, SCREEN, 5);
-    evaluated(1, EPISODES, 5);
+    newest_evaluated(1, 5, 5);
     newest(2);
     assert_nothing_for(ONE);
     now_ns += SECOND;

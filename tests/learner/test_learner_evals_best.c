@@ -17,9 +17,7 @@ test_evals_a_full_result_replaces_a_lucky_screen(void **state)
     assert_best(1, 20); // a screen does not replace a full evaluation
     evaluated(2, EPISODES, 25);
     assert_best(2, 25);
-    newest(3);
-    evaluated(3, SCREEN, 40);
-    evaluated(3, EPISODES, 24);
+    newest_evaluated(3, 40, 24);
     assert_best(2, 25);
 }
 
@@ -77,9 +75,7 @@ test_evals_the_result_is_of_an_evaluation_that_nothing_reacts_to(void **state)
 {
     (void)state;
     learner_eval_result result;
-    newest(1);
-    evaluated(1, SCREEN, 150);
-    evaluated(1, EPISODES, 120);
+    newest_evaluated(1, 150, 120);
     evaluated(1, EPISODES, 105);
     learner_evals_finish(evals);
     assert_false(learner_evals_done(evals));
@@ -102,12 +98,8 @@ test_evals_a_failed_confirmation_gives_way_to_what_is_better(void **state)
 {
     (void)state;
     learner_eval_result result;
-    newest(1);
-    evaluated(1, SCREEN, 90);
-    evaluated(1, EPISODES, 95);
-    newest(2);
-    evaluated(2, SCREEN, 150);
-    evaluated(2, EPISODES, 120);
+    newest_evaluated(1, 90, 95);
+    newest_evaluated(2, 150, 120);
     assert_best(2, 120);
     evaluated(2, EPISODES, 60); // to confirm it
     assert_false(learner_evals_solved(evals));
@@ -129,9 +121,7 @@ test_evals_a_failed_confirmation_counts_with_the_rest(void **state)
 {
     (void)state;
     learner_eval_result best;
-    newest(1);
-    evaluated(1, SCREEN, 150);
-    evaluated(1, EPISODES, 120);
+    newest_evaluated(1, 150, 120);
     evaluated(1, EPISODES, 90);
     assert_false(learner_evals_solved(evals));
     assert_best(1, 105);
@@ -151,9 +141,7 @@ static void
 test_evals_what_is_confirmed_ships_although_another_looks_better(void **state)
 {
     (void)state;
-    newest(1);
-    evaluated(1, SCREEN, 150);
-    evaluated(1, EPISODES, 101);
+    newest_evaluated(1, 150, 101);
     newest(2);
     learner_eval_order confirm = ordered(ONE);
     (void)answered(&confirm, 100);
@@ -171,14 +159,10 @@ static void
 test_evals_what_is_confirmed_keeps_its_place(void **state)
 {
     (void)state;
-    newest(1);
-    evaluated(1, SCREEN, 150);
-    evaluated(1, EPISODES, 101);
+    newest_evaluated(1, 150, 101);
     evaluated(1, EPISODES, 100);
     for (uint64_t version = 2; version <= 8; version++) {
-        newest(version);
-        evaluated(version, SCREEN, 150);
-        evaluated(version, EPISODES, 150 + (double)version);
+        newest_evaluated(version, 150, 150 + (double)version);
         evaluated(version, EPISODES, 90); // not confirmed
     }
     assert_true(learner_evals_solved(evals));
@@ -190,13 +174,9 @@ static void
 test_evals_goal_promotes(void **state)
 {
     (void)state;
-    newest(1);
-    evaluated(1, SCREEN, 200);
-    evaluated(1, EPISODES, 190);
+    newest_evaluated(1, 200, 190);
     evaluated(1, EPISODES, 99); // not confirmed
-    newest(2);
-    evaluated(2, SCREEN, 200);
-    evaluated(2, EPISODES, 101);
+    newest_evaluated(2, 200, 101);
     evaluated(2, EPISODES, 101);
     assert_true(learner_evals_solved(evals));
 }
@@ -206,9 +186,7 @@ test_evals_without_a_goal_never_solve(void **state)
 {
     (void)state;
     config.run.stop_at_return = NAN;
-    newest(1);
-    evaluated(1, SCREEN, 1e9);
-    evaluated(1, EPISODES, 1e9);
+    newest_evaluated(1, 1e9, 1e9);
     assert_nothing_for(ONE);
     learner_evals_finish(evals);
     evaluated(1, EPISODES, 1e9); // the result
@@ -241,9 +219,7 @@ static void
 test_evals_finish_looks_at_the_newest(void **state)
 {
     (void)state;
-    newest(1);
-    evaluated(1, SCREEN, -500);
-    evaluated(1, EPISODES, -500);
+    newest_evaluated(1, -500, -500);
     newest(9);
     learner_evals_finish(evals);
     evaluated(9, EPISODES, -90);
@@ -258,9 +234,7 @@ static void
 test_evals_asking_again_after_training_gives_the_same_order(void **state)
 {
     (void)state;
-    newest(1);
-    evaluated(1, SCREEN, 5);
-    evaluated(1, EPISODES, 5);
+    newest_evaluated(1, 5, 5);
     newest(2);
     learner_evals_finish(evals);
     learner_eval_order full = ordered(ONE), again = ordered(ONE);
@@ -277,9 +251,7 @@ static void
 test_evals_finish_keeps_the_best_when_the_newest_is_worse(void **state)
 {
     (void)state;
-    newest(1);
-    evaluated(1, SCREEN, 50);
-    evaluated(1, EPISODES, 50);
+    newest_evaluated(1, 50, 50);
     newest(9);
     learner_evals_finish(evals);
     evaluated(9, EPISODES, 49);
@@ -298,9 +270,7 @@ static void
 test_evals_finish_plays_what_screened_well(void **state)
 {
     (void)state;
-    newest(1);
-    evaluated(1, SCREEN, 10);
-    evaluated(1, EPISODES, 10);
+    newest_evaluated(1, 10, 10);
     newest(2);
     learner_eval_order screen = ordered(ONE);
     newest(3);
@@ -319,9 +289,7 @@ test_evals_finish_gives_up_a_newest_that_fails(void **state)
 {
     (void)state;
     learner_eval_stage stage;
-    newest(1);
-    evaluated(1, SCREEN, 10);
-    evaluated(1, EPISODES, 10);
+    newest_evaluated(1, 10, 10);
     newest(2);
     learner_evals_finish(evals);
     learner_eval_order order = ordered(ONE);
@@ -338,9 +306,7 @@ static void
 test_evals_the_last_version_goes_before_a_lost_screen(void **state)
 {
     (void)state;
-    newest(1);
-    evaluated(1, SCREEN, 10);
-    evaluated(1, EPISODES, 10);
+    newest_evaluated(1, 10, 10);
     newest(2);
     (void)ordered(ONE);
     learner_evals_finish(evals);
@@ -354,9 +320,7 @@ test_evals_that_cannot_be_played_at_the_end_are_given_up(void **state)
 {
     (void)state;
     learner_eval_stage stage;
-    newest(1);
-    evaluated(1, SCREEN, GOAL + 1);
-    evaluated(1, EPISODES, GOAL + 1);
+    newest_evaluated(1, GOAL + 1, GOAL + 1);
     learner_eval_order order = ordered(ONE);
     T_OK(learner_evals_failed(evals, ONE, order.ticket, 1, &stage));
     assert_int_equal(stage, LEARNER_EVAL_CONFIRM);
@@ -521,9 +485,7 @@ test_evals_after_training_stop_where_returns_do_not_vary(void **state)
     config.run.stop_at_return = NAN;
     config.evaluation.final_share = 100;
     for (uint64_t version = 1; version <= 2; version++) {
-        newest(version);
-        evaluated(version, SCREEN, 500 + (double)version);
-        evaluated(version, EPISODES, 500);
+        newest_evaluated(version, 500 + (double)version, 500);
     }
     learner_evals_finish(evals);
     evaluated(1, EPISODES, 500); // the result; the last version was fully evaluated
@@ -656,9 +618,7 @@ static void
 test_evals_what_screened_better_waits_its_turn(void **state)
 {
     (void)state;
-    newest(1);
-    evaluated(1, SCREEN, 10);
-    evaluated(1, EPISODES, 10);
+    newest_evaluated(1, 10, 10);
     newest(2);
     evaluated(2, SCREEN, 30);
     learner_eval_order full = ordered(ONE);
@@ -677,9 +637,7 @@ static void
 test_evals_what_screened_worse_than_what_is_played_waits_too(void **state)
 {
     (void)state;
-    newest(1);
-    evaluated(1, SCREEN, 10);
-    evaluated(1, EPISODES, 10);
+    newest_evaluated(1, 10, 10);
     newest(2);
     evaluated(2, SCREEN, 90);
     learner_eval_order full = ordered(ONE);
