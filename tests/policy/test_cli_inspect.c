@@ -71,6 +71,26 @@ said_free(said s)
     free(s.err);
 }
 
+// more: further options, each behind a space.
+static said
+inspect_against(const char *policy, const char *fp32, const char *more)
+{
+    char arguments[300];
+    snprintf(arguments, sizeof(arguments), "%s --against %s%s", policy, fp32, more);
+    return inspect(arguments);
+}
+
+static void
+expect_words(const said *s, const char *const *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strstr(s->out, words[i]) == NULL) {
+            print_error("\"%s\" is not in\n%s%s", words[i], s->out, s->err);
+            fail();
+        }
+    }
+}
+
 static void
 write_policy(policy_precision precision, bool per_tensor, size_t cut)
 {
@@ -147,12 +167,7 @@ test_a_policy_is_described(void **state)
                                  "tanh",
                                  "400 bytes",
                                  "scales "};
-    for (size_t i = 0; i < OCT_COUNTOF(words); i++) {
-        if (strstr(s.out, words[i]) == NULL) {
-            print_error("\"%s\" is not in\n%s", words[i], s.out);
-            fail();
-        }
-    }
+    expect_words(&s, words, OCT_COUNTOF(words));
     said_free(s);
     write_policy(POLICY_FP32, false, 0);
     s = inspect(path);
@@ -160,17 +175,6 @@ test_a_policy_is_described(void **state)
     assert_non_null(strstr(s.out, "1600 bytes"));
     assert_null(strstr(s.out, "scales"));
     said_free(s);
-}
-
-static void
-expect_words(const said *s, const char *const *words, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (strstr(s->out, words[i]) == NULL) {
-            print_error("\"%s\" is not in\n%s%s", words[i], s->out, s->err);
-            fail();
-        }
-    }
 }
 
 static void
@@ -255,8 +259,7 @@ test_a_policy_against_its_fp32_one(void **state)
     (void)state;
     char arguments[300];
     policy_image_destroy(write_pair(POLICY_INT8));
-    snprintf(arguments, sizeof(arguments), "%s --against %s", path, fp32_path);
-    said s = inspect(arguments);
+    said s = inspect_against(path, fp32_path, "");
     assert_int_equal(s.code, 0);
     const char *const words[] = {"   1  error of the weights 0.00", "4096 random observations",
                                  "normal, mean 0, deviation 1", "% agree, KL "};
@@ -267,9 +270,8 @@ test_a_policy_against_its_fp32_one(void **state)
     s = inspect(arguments);
     assert_int_equal(s.code, 0);
     assert_non_null(strstr(s.out, "of 10 episodes of CartPole-v1, seed 1, played by the fp32"));
-    snprintf(arguments, sizeof(arguments),
-             "%s --against %s --env=CartPole-v1 --options=action_repeat=3", path, fp32_path);
-    said repeated = inspect(arguments);
+    said repeated =
+        inspect_against(path, fp32_path, " --env=CartPole-v1 --options=action_repeat=3");
     assert_int_equal(repeated.code, 0);
     assert_non_null(strstr(repeated.out, " of 10 episodes of CartPole-v1, options action_repeat=3, "
                                          "seed 1, played by the fp32"));
@@ -281,8 +283,7 @@ test_a_policy_against_its_fp32_one(void **state)
     said_free(repeated);
     said_free(s);
     // The policy itself is no distance away.
-    snprintf(arguments, sizeof(arguments), "%s --against %s", fp32_path, fp32_path);
-    s = inspect(arguments);
+    s = inspect_against(fp32_path, fp32_path, "");
     const char *const same[] = {"error of the weights 0 (relative L2), 0 at most",
                                 "differ by 0 (relative L2)", "100.00 % agree, KL 0"};
     expect_words(&s, same, OCT_COUNTOF(same));
@@ -293,7 +294,7 @@ static void
 test_outputs_that_overflow_are_said_to(void **state)
 {
     (void)state;
-    char arguments[300], reason[128];
+    char reason[128];
     policy_image *fp32;
     policy_image_destroy(write_pair(POLICY_INT8));
     T_OK(policy_file_load(&fp32, fp32_path, reason, sizeof(reason)));
@@ -301,8 +302,7 @@ test_outputs_that_overflow_are_said_to(void **state)
         fp32->weights[0][i] = 3e38f;
     }
     image_save(fp32, path);
-    snprintf(arguments, sizeof(arguments), "%s --against %s", path, fp32_path);
-    said s = inspect(arguments);
+    said s = inspect_against(path, fp32_path, "");
     assert_int_equal(s.code, 0);
     assert_non_null(strstr(s.out, "\noutputs     some are not finite\nactions     "));
     assert_non_null(strstr(s.out, " % agree\n"));
@@ -315,7 +315,7 @@ static void
 test_scaled_observations_are_no_difference(void **state)
 {
     (void)state;
-    char arguments[300], reason[128];
+    char reason[128];
     policy_image *fp32, *scaled;
     policy_image_destroy(write_pair(POLICY_INT8));
     T_OK(policy_file_load(&fp32, fp32_path, reason, sizeof(reason)));
@@ -323,8 +323,7 @@ test_scaled_observations_are_no_difference(void **state)
     quantizer_reservoir_fill(observed, fp32);
     T_OK(quantizer_ptq_scale(&scaled, fp32, observed));
     image_save(scaled, path);
-    snprintf(arguments, sizeof(arguments), "%s --against %s", path, fp32_path);
-    said s = inspect(arguments);
+    said s = inspect_against(path, fp32_path, "");
     assert_int_equal(s.code, 0);
     const char *const words[] = {"error of the weights 0 (relative L2), 0 at most",
                                  "normal, by the policy's mean and deviation",
@@ -342,21 +341,18 @@ test_what_cannot_be_compared_is_refused(void **state)
     (void)state;
     char arguments[300];
     policy_image_destroy(write_pair(POLICY_INT8));
-    snprintf(arguments, sizeof(arguments), "%s --against %s", fp32_path, path);
-    said s = inspect(arguments);
+    said s = inspect_against(fp32_path, path, "");
     assert_int_equal(s.code, 1);
     assert_non_null(strstr(s.err, "is of precision int8; --against needs the fp32 policy"));
     assert_string_equal(s.out, "");
     said_free(s);
     write_policy(POLICY_INT8, false, 0);
-    snprintf(arguments, sizeof(arguments), "%s --against %s", path, fp32_path);
-    s = inspect(arguments);
+    s = inspect_against(path, fp32_path, "");
     assert_int_equal(s.code, 1);
     assert_non_null(strstr(s.err, "belongs to another network or environment"));
     said_free(s);
     policy_image_destroy(write_pair(POLICY_INT8));
-    snprintf(arguments, sizeof(arguments), "%s --against %s --env Acrobot-v1", path, fp32_path);
-    s = inspect(arguments);
+    s = inspect_against(path, fp32_path, " --env Acrobot-v1");
     assert_int_equal(s.code, 1);
     assert_non_null(strstr(s.err, "reads 4 numbers, but Acrobot-v1 observes 6"));
     said_free(s);
@@ -364,8 +360,7 @@ test_what_cannot_be_compared_is_refused(void **state)
     s = inspect(arguments);
     assert_int_equal(s.code, 2); // an environment without --against does nothing
     said_free(s);
-    snprintf(arguments, sizeof(arguments), "%s --against %s --options a=1", path, fp32_path);
-    s = inspect(arguments);
+    s = inspect_against(path, fp32_path, " --options a=1");
     assert_int_equal(s.code, 2); // nor options without an environment
     assert_non_null(strstr(s.err, "--options needs --env"));
     said_free(s);
