@@ -102,10 +102,4 @@ static const env_native_class cartpole = {
     .observe = observe,
 };
 
-static int
-create(const octet_env_config *config, octet_env_handle **out, char *error, uint32_t error_size)
-{
-    return env_native_create(&cartpole, config, out, error, error_size);
-}
-
-const octet_env_api env_cartpole_api = ENV_NATIVE_API(create);
+ENV_NATIVE_API(env_cartpole_api, cartpole);

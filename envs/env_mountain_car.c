@@ -73,10 +73,4 @@ static const env_native_class mountain_car = {
     .observe = observe,
 };
 
-static int
-create(const octet_env_config *config, octet_env_handle **out, char *error, uint32_t error_size)
-{
-    return env_native_create(&mountain_car, config, out, error, error_size);
-}
-
-const octet_env_api env_mountain_car_api = ENV_NATIVE_API(create);
+ENV_NATIVE_API(env_mountain_car_api, mountain_car);

@@ -62,13 +62,26 @@ int env_native_set_state(octet_env_handle *handle, uint32_t i, const double *sta
 // The task of a handle that env_native_create made; valid as long as it.
 const env_native_task *env_native_task_of(const octet_env_handle *handle);
 
-#define ENV_NATIVE_API(create_function)                                                            \
+// Defines the table of a class: env_cartpole_api, say.
+#define ENV_NATIVE_API(table, class)                                                               \
+    static int table##_create(const octet_env_config *config, octet_env_handle **out, char *error, \
+                              uint32_t error_size)                                                 \
     {                                                                                              \
-        .size = sizeof(octet_env_api), .abi = OCTET_ENV_ABI, .create = (create_function),          \
-        .destroy = env_native_destroy, .spec = env_native_spec, .reset = env_native_reset,         \
-        .step = env_native_step, .save = env_native_save, .load = env_native_load,                 \
-        .last_error = env_native_last_error, .get_state = env_native_get_state,                    \
-        .set_state = env_native_set_state                                                          \
+        return env_native_create(&(class), config, out, error, error_size);                        \
+    }                                                                                              \
+    const octet_env_api table = {                                                                  \
+        .size = sizeof(octet_env_api),                                                             \
+        .abi = OCTET_ENV_ABI,                                                                      \
+        .create = table##_create,                                                                  \
+        .destroy = env_native_destroy,                                                             \
+        .spec = env_native_spec,                                                                   \
+        .reset = env_native_reset,                                                                 \
+        .step = env_native_step,                                                                   \
+        .save = env_native_save,                                                                   \
+        .load = env_native_load,                                                                   \
+        .last_error = env_native_last_error,                                                       \
+        .get_state = env_native_get_state,                                                         \
+        .set_state = env_native_set_state,                                                         \
     }
 
 #define ENV_NATIVE_CAPABILITIES (OCTET_ENV_CAN_SAVE | OCTET_ENV_CAN_STATE | OCTET_ENV_HAS_REWARD64)

@@ -188,10 +188,4 @@ static const env_native_class class = {
     .is_sane = is_sane,
 };
 
-static int
-create(const octet_env_config *config, octet_env_handle **out, char *error, uint32_t error_size)
-{
-    return env_native_create(&class, config, out, error, error_size);
-}
-
-const octet_env_api env_blackjack_api = ENV_NATIVE_API(create);
+ENV_NATIVE_API(env_blackjack_api, class);

@@ -80,19 +80,5 @@ configure(const octet_env_config *config, env_native_task *task, octet_env_spec 
 static const env_native_class firm = CLASS("CliffWalking-v1", 0);
 static const env_native_class slippery = CLASS("CliffWalkingSlippery-v1", 1);
 
-static int
-create_firm(const octet_env_config *config, octet_env_handle **out, char *error,
-            uint32_t error_size)
-{
-    return env_native_create(&firm, config, out, error, error_size);
-}
-
-static int
-create_slippery(const octet_env_config *config, octet_env_handle **out, char *error,
-                uint32_t error_size)
-{
-    return env_native_create(&slippery, config, out, error, error_size);
-}
-
-const octet_env_api env_cliff_walking_api = ENV_NATIVE_API(create_firm);
-const octet_env_api env_cliff_walking_slippery_api = ENV_NATIVE_API(create_slippery);
+ENV_NATIVE_API(env_cliff_walking_api, firm);
+ENV_NATIVE_API(env_cliff_walking_slippery_api, slippery);

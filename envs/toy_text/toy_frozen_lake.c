@@ -195,19 +195,5 @@ configure(const octet_env_config *config, env_native_task *task, octet_env_spec 
 static const env_native_class small = CLASS("FrozenLake-v1", 0, 100, 0.7);
 static const env_native_class large = CLASS("FrozenLake8x8-v1", 1, 200, 0.85);
 
-static int
-create_small(const octet_env_config *config, octet_env_handle **out, char *error,
-             uint32_t error_size)
-{
-    return env_native_create(&small, config, out, error, error_size);
-}
-
-static int
-create_large(const octet_env_config *config, octet_env_handle **out, char *error,
-             uint32_t error_size)
-{
-    return env_native_create(&large, config, out, error, error_size);
-}
-
-const octet_env_api env_frozen_lake_api = ENV_NATIVE_API(create_small);
-const octet_env_api env_frozen_lake8x8_api = ENV_NATIVE_API(create_large);
+ENV_NATIVE_API(env_frozen_lake_api, small);
+ENV_NATIVE_API(env_frozen_lake8x8_api, large);
