@@ -33,9 +33,8 @@ twins_open(env_check *check, struct twins *twins)
 static bool
 twins_step(env_check *check, struct twins *twins)
 {
-    env_check_rig_draw(&twins->resets);
-    env_check_rig_draw(&twins->stays);
-    return env_check_step(check, &twins->resets) && env_check_step(check, &twins->stays);
+    return env_check_step_random(check, &twins->resets) &&
+           env_check_step_random(check, &twins->stays);
 }
 
 static bool
@@ -147,10 +146,9 @@ stays_at_end(env_check *check, env_check_rig *rig, uint32_t i)
     uint8_t flags = rig->flags[i];
     uint8_t *obs = oct_alloc(rig->obs_bytes);
     memcpy(obs, env_check_rig_obs(rig, i), rig->obs_bytes);
-    env_check_rig_draw(rig);
-    bool same =
-        env_check_step(check, rig) && env_check_same_obs(check, rig, obs, env_check_rig_obs(rig, i),
-                                                         "obs at the end", "one step later");
+    bool same = env_check_step_random(check, rig) &&
+                env_check_same_obs(check, rig, obs, env_check_rig_obs(rig, i), "obs at the end",
+                                   "one step later");
     free(obs);
     if (same && rig->reward[i] != 0) {
         (void)env_check_fail(check, "the reward of a step after the end is %g, not 0",
@@ -174,8 +172,7 @@ env_check_rule_stays(env_check *check)
         return ENV_CHECK_FAIL;
     }
     for (uint32_t t = 0; t < env_check_steps(&rig); t++) {
-        env_check_rig_draw(&rig);
-        if (!env_check_step(check, &rig)) {
+        if (!env_check_step_random(check, &rig)) {
             return ENV_CHECK_FAIL;
         }
         if ((rig.flags[0] & FLAGS_END) == 0) {
@@ -212,9 +209,7 @@ env_check_rule_mask(env_check *check)
                 return env_check_fail(check, "reset wrote obs of %u, which is not in its mask", i);
             }
         }
-        env_check_rig_draw(&a);
-        env_check_rig_draw(&b);
-        if (!env_check_step(check, &a) || !env_check_step(check, &b)) {
+        if (!env_check_step_random(check, &a) || !env_check_step_random(check, &b)) {
             return ENV_CHECK_FAIL;
         }
         for (uint32_t i = 0; i < ENV_CHECK_COUNT; i += 2) {
@@ -261,13 +256,11 @@ episodes_judge(env_check *check,
     env_check_rig rig;
     struct episode episodes[ENV_CHECK_COUNT] = {0};
     uint32_t ends = 0;
-    if (!env_check_open(check, &rig, ENV_CHECK_COUNT, check->request->seed, true, POISON) ||
-        !env_check_reset(check, &rig, NULL, NULL)) {
+    if (!env_check_begin(check, &rig, POISON)) {
         return ENV_CHECK_FAIL;
     }
     for (uint32_t t = 0; t < env_check_steps(&rig); t++) {
-        env_check_rig_draw(&rig);
-        if (!env_check_step(check, &rig)) {
+        if (!env_check_step_random(check, &rig)) {
             return ENV_CHECK_FAIL;
         }
         for (uint32_t i = 0; i < ENV_CHECK_COUNT; i++) {
@@ -349,15 +342,13 @@ env_check_verdict
 env_check_rule_ends(env_check *check)
 {
     env_check_rig rig;
-    if (!env_check_open(check, &rig, ENV_CHECK_COUNT, check->request->seed, true, POISON) ||
-        !env_check_reset(check, &rig, NULL, NULL)) {
+    if (!env_check_begin(check, &rig, POISON)) {
         return ENV_CHECK_FAIL;
     }
     uint32_t steps = env_check_steps(&rig);
     bool ends = rig.its.spec.max_episode_steps > 0; // which is another rule's
     for (uint32_t t = 0; t < steps && !ends; t++) {
-        env_check_rig_draw(&rig);
-        if (!env_check_step(check, &rig)) {
+        if (!env_check_step_random(check, &rig)) {
             return ENV_CHECK_FAIL;
         }
         for (uint32_t i = 0; i < ENV_CHECK_COUNT; i++) {
@@ -432,9 +423,7 @@ env_check_rule_save(env_check *check)
         return ENV_CHECK_FAIL;
     }
     for (uint32_t t = 0; t < 7; t++) {
-        env_check_rig_draw(&a);
-        env_check_rig_draw(&b);
-        if (!env_check_step(check, &a) || !env_check_step(check, &b)) {
+        if (!env_check_step_random(check, &a) || !env_check_step_random(check, &b)) {
             return ENV_CHECK_FAIL;
         }
     }
@@ -469,8 +458,7 @@ env_check_rule_state(env_check *check)
     if (!env_check_reset(check, &a, NULL, NULL) || !env_check_reset(check, &b, NULL, NULL)) {
         return ENV_CHECK_FAIL;
     }
-    env_check_rig_draw(&a);
-    if (!env_check_step(check, &a)) {
+    if (!env_check_step_random(check, &a)) {
         return ENV_CHECK_FAIL;
     }
     double *set = oct_alloc(count * sizeof(*set)), *got = oct_alloc(count * sizeof(*got));
@@ -495,8 +483,7 @@ env_check_verdict
 env_check_rule_action(env_check *check)
 {
     env_check_rig rig;
-    if (!env_check_open(check, &rig, ENV_CHECK_COUNT, check->request->seed, true, POISON) ||
-        !env_check_reset(check, &rig, NULL, NULL)) {
+    if (!env_check_begin(check, &rig, POISON)) {
         return ENV_CHECK_FAIL;
     }
     const octet_env_space *space = &rig.its.spec.action;

@@ -84,9 +84,23 @@ env_check_reset(env_check *check, env_check_rig *rig, const uint8_t *mask, const
 }
 
 bool
+env_check_begin(env_check *check, env_check_rig *rig, uint8_t poison)
+{
+    return env_check_open(check, rig, ENV_CHECK_COUNT, check->request->seed, true, poison) &&
+           env_check_reset(check, rig, NULL, NULL);
+}
+
+bool
 env_check_step(env_check *check, env_check_rig *rig)
 {
     return answered(check, rig, "step", env_check_rig_step(rig));
+}
+
+bool
+env_check_step_random(env_check *check, env_check_rig *rig)
+{
+    env_check_rig_draw(rig);
+    return env_check_step(check, rig);
 }
 
 uint32_t
@@ -102,8 +116,7 @@ env_check_play(env_check *check, env_check_rig *rig)
 {
     bool is_good = env_check_reset(check, rig, NULL, NULL);
     for (uint32_t t = 0; is_good && t < env_check_steps(rig); t++) {
-        env_check_rig_draw(rig);
-        is_good = env_check_step(check, rig);
+        is_good = env_check_step_random(check, rig);
     }
     return is_good;
 }
@@ -188,8 +201,7 @@ static env_check_verdict
 rule_rows_kept(env_check *check)
 {
     env_check_rig rig;
-    if (!env_check_open(check, &rig, ENV_CHECK_COUNT, check->request->seed, true, POISON_A) ||
-        !env_check_reset(check, &rig, NULL, NULL)) {
+    if (!env_check_begin(check, &rig, POISON_A)) {
         return ENV_CHECK_FAIL;
     }
     const char *where = env_check_rig_trespass(&rig);
@@ -198,8 +210,7 @@ rule_rows_kept(env_check *check)
                               where, rig.obs_bytes);
     }
     for (uint32_t t = 0; t < env_check_steps(&rig); t++) {
-        env_check_rig_draw(&rig);
-        if (!env_check_step(check, &rig)) {
+        if (!env_check_step_random(check, &rig)) {
             return ENV_CHECK_FAIL;
         }
         // The guards are long: looked at in the first steps and now and then.
@@ -276,9 +287,7 @@ rule_determinism(env_check *check)
         return ENV_CHECK_FAIL;
     }
     for (uint32_t t = 1; t <= env_check_steps(&a); t++) {
-        env_check_rig_draw(&a);
-        env_check_rig_draw(&b);
-        if (!env_check_step(check, &a) || !env_check_step(check, &b) ||
+        if (!env_check_step_random(check, &a) || !env_check_step_random(check, &b) ||
             !outputs_same(check, &a, &b, t)) {
             return ENV_CHECK_FAIL;
         }
@@ -316,8 +325,7 @@ static env_check_verdict
 rule_observations(env_check *check)
 {
     env_check_rig rig;
-    if (!env_check_open(check, &rig, ENV_CHECK_COUNT, check->request->seed, true, POISON_B) ||
-        !env_check_reset(check, &rig, NULL, NULL)) {
+    if (!env_check_begin(check, &rig, POISON_B)) {
         return ENV_CHECK_FAIL;
     }
     for (uint32_t t = 0; t <= env_check_steps(&rig); t++) {
@@ -362,21 +370,21 @@ reward_is_sound(env_check *check, const env_check_rig *rig, uint32_t i, uint32_t
     return true;
 }
 
+// Steps the environments as long as every one of them is sound.
 static env_check_verdict
-rule_rewards(env_check *check)
+steps_judge(env_check *check,
+            bool (*is_sound)(env_check *, const env_check_rig *, uint32_t i, uint32_t t))
 {
     env_check_rig rig;
-    if (!env_check_open(check, &rig, ENV_CHECK_COUNT, check->request->seed, true, POISON_A) ||
-        !env_check_reset(check, &rig, NULL, NULL)) {
+    if (!env_check_begin(check, &rig, POISON_A)) {
         return ENV_CHECK_FAIL;
     }
     for (uint32_t t = 1; t <= env_check_steps(&rig); t++) {
-        env_check_rig_draw(&rig);
-        if (!env_check_step(check, &rig)) {
+        if (!env_check_step_random(check, &rig)) {
             return ENV_CHECK_FAIL;
         }
         for (uint32_t i = 0; i < rig.count; i++) {
-            if (!reward_is_sound(check, &rig, i, t)) {
+            if (!is_sound(check, &rig, i, t)) {
                 return ENV_CHECK_FAIL;
             }
         }
@@ -385,9 +393,16 @@ rule_rewards(env_check *check)
     return ENV_CHECK_PASS;
 }
 
-static bool
-flags_are_sound(env_check *check, const env_check_rig *rig, uint8_t flags, uint32_t t)
+static env_check_verdict
+rule_rewards(env_check *check)
 {
+    return steps_judge(check, reward_is_sound);
+}
+
+static bool
+flags_are_sound(env_check *check, const env_check_rig *rig, uint32_t i, uint32_t t)
+{
+    uint8_t flags = rig->flags[i];
     bool ended = (flags & FLAGS_END) != 0;
     if ((flags & ~FLAGS_SEEN) != 0) {
         (void)env_check_fail(check, "step %u: flags are 0x%02x, which has unknown bits", t, flags);
@@ -411,24 +426,7 @@ flags_are_sound(env_check *check, const env_check_rig *rig, uint8_t flags, uint3
 static env_check_verdict
 rule_flags(env_check *check)
 {
-    env_check_rig rig;
-    if (!env_check_open(check, &rig, ENV_CHECK_COUNT, check->request->seed, true, POISON_A) ||
-        !env_check_reset(check, &rig, NULL, NULL)) {
-        return ENV_CHECK_FAIL;
-    }
-    for (uint32_t t = 1; t <= env_check_steps(&rig); t++) {
-        env_check_rig_draw(&rig);
-        if (!env_check_step(check, &rig)) {
-            return ENV_CHECK_FAIL;
-        }
-        for (uint32_t i = 0; i < rig.count; i++) {
-            if (!flags_are_sound(check, &rig, rig.flags[i], t)) {
-                return ENV_CHECK_FAIL;
-            }
-        }
-    }
-    env_check_rig_fini(&rig);
-    return ENV_CHECK_PASS;
+    return steps_judge(check, flags_are_sound);
 }
 
 // The bytes of some steps of environment 0 after a reset with that seed.
@@ -447,9 +445,7 @@ trace_same(env_check *check, env_check_rig *a, env_check_rig *b, uint64_t a_seed
     b->rng = a->rng;
     for (uint32_t t = 0; t < TRACE_STEPS; t++) {
         *same = *same && memcmp(a->obs, b->obs, a->obs_bytes) == 0;
-        env_check_rig_draw(a);
-        env_check_rig_draw(b);
-        if (!env_check_step(check, a) || !env_check_step(check, b)) {
+        if (!env_check_step_random(check, a) || !env_check_step_random(check, b)) {
             return false;
         }
         *same = *same && a->reward[0] == b->reward[0] && a->flags[0] == b->flags[0];
@@ -508,8 +504,7 @@ rule_alone(env_check *check)
 {
     env_check_rig all, one[ENV_CHECK_COUNT];
     uint64_t seed = check->request->seed;
-    if (!env_check_open(check, &all, ENV_CHECK_COUNT, seed, true, POISON_A) ||
-        !env_check_reset(check, &all, NULL, NULL)) {
+    if (!env_check_begin(check, &all, POISON_A)) {
         return ENV_CHECK_FAIL;
     }
     for (uint32_t i = 0; i < ENV_CHECK_COUNT; i++) {
@@ -526,8 +521,7 @@ rule_alone(env_check *check)
             }
             memcpy(one[i].action, all.action + (size_t)i * all.action_stride, all.action_bytes);
         }
-        env_check_rig_draw(&all);
-        if (!env_check_step(check, &all)) {
+        if (!env_check_step_random(check, &all)) {
             return ENV_CHECK_FAIL;
         }
         for (uint32_t i = 0; i < ENV_CHECK_COUNT; i++) {

@@ -36,7 +36,11 @@ bool env_check_open(env_check *check, env_check_rig *rig, uint32_t count, uint64
                     bool autoreset, uint8_t poison);
 bool env_check_reset(env_check *check, env_check_rig *rig, const uint8_t *mask,
                      const uint64_t *seeds);
+// Opens a rig of ENV_CHECK_COUNT environments with the request's seed and autoreset, and resets it.
+bool env_check_begin(env_check *check, env_check_rig *rig, uint8_t poison);
 bool env_check_step(env_check *check, env_check_rig *rig);
+// Steps it with random actions.
+bool env_check_step_random(env_check *check, env_check_rig *rig);
 // Resets it and steps it with random actions, env_check_steps times; false after env_check_fail.
 bool env_check_play(env_check *check, env_check_rig *rig);
 // Steps after which every environment with a time limit has ended at least twice.
