@@ -12,12 +12,6 @@ static const dmc_name names[] = {{mjOBJ_BODY, "upper_arm"},
                                  {mjOBJ_SITE, "tip"}};
 static const char *const obs_names[] = {DMC_4("orientations"), DMC_2("velocity")};
 
-static bool
-prepare(dmc_sim *sim, const char **missing)
-{
-    return dmc_look_up(sim, names, OCT_COUNTOF(names), missing);
-}
-
 static void
 observe(const dmc_sim *sim, double *obs)
 {
@@ -40,8 +34,8 @@ reward(const dmc_sim *sim)
 
 #define ACROBOT                                                                                    \
     .model = "acrobot", .substeps = 1, .obs_count = OCT_COUNTOF(obs_names),                        \
-    .obs_names = obs_names, .prepare = prepare, .reset = dmc_randomise_joints, .observe = observe, \
-    .reward = reward
+    .obs_names = obs_names, .names = names, .name_count = OCT_COUNTOF(names),                      \
+    .reset = dmc_randomise_joints, .observe = observe, .reward = reward
 
 const dmc_task dmc_acrobot_swingup = {
     .id = "dmc:acrobot_swingup", .reward_name = "r_swingup", .parameter = {1}, ACROBOT};

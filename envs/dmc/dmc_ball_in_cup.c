@@ -14,12 +14,6 @@ static const dmc_name names[] = {{mjOBJ_JOINT, "ball_x"},
                                  {mjOBJ_GEOM, "ball"}};
 static const char *const obs_names[] = {DMC_4("position"), DMC_4("velocity")};
 
-static bool
-prepare(dmc_sim *sim, const char **missing)
-{
-    return dmc_look_up(sim, names, OCT_COUNTOF(names), missing);
-}
-
 static void
 ball_draw(dmc_sim *sim)
 {
@@ -60,7 +54,8 @@ const dmc_task dmc_ball_in_cup_catch = {
     .obs_names = obs_names,
     .reward_name = "r_catch",
     .collision_check = true,
-    .prepare = prepare,
+    .names = names,
+    .name_count = OCT_COUNTOF(names),
     .reset = reset,
     .observe = observe,
     .reward = reward,

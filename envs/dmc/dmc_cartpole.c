@@ -13,12 +13,6 @@ static const dmc_name names[] = {
     {mjOBJ_JOINT, "slider"}, {mjOBJ_JOINT, "hinge_1"}, {mjOBJ_BODY, "pole_1"}};
 static const char *const obs_names[] = {DMC_3("position"), DMC_2("velocity")};
 
-static bool
-prepare(dmc_sim *sim, const char **missing)
-{
-    return dmc_look_up(sim, names, OCT_COUNTOF(names), missing);
-}
-
 static void
 velocities_draw(dmc_sim *sim)
 {
@@ -73,7 +67,7 @@ reward_sparse(const dmc_sim *sim)
 
 #define CARTPOLE                                                                                   \
     .model = "cartpole", .substeps = 1, .obs_count = OCT_COUNTOF(obs_names),                       \
-    .obs_names = obs_names, .prepare = prepare, .observe = observe
+    .obs_names = obs_names, .names = names, .name_count = OCT_COUNTOF(names), .observe = observe
 
 const dmc_task dmc_cartpole_balance = {.id = "dmc:cartpole_balance",
                                        .reward_name = "r_dense",

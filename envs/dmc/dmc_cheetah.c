@@ -15,12 +15,6 @@ static const dmc_name names[] = {{mjOBJ_SENSOR, "torso_subtreelinvel"}};
 static const char *const obs_names[] = {DMC_8("position"), DMC_9("velocity")};
 static const char *const value_names[] = {DMC_9("model.pre_settle_qpos")};
 
-static bool
-prepare(dmc_sim *sim, const char **missing)
-{
-    return dmc_look_up(sim, names, OCT_COUNTOF(names), missing);
-}
-
 // The root's joints have no limits and stay where they are.
 static void
 reset(dmc_sim *sim)
@@ -57,7 +51,8 @@ const dmc_task dmc_cheetah_run = {
     .value_count = STATE_COUNT,
     .value_names = value_names,
     .settle_steps = SETTLE_STEPS,
-    .prepare = prepare,
+    .names = names,
+    .name_count = OCT_COUNTOF(names),
     .reset = reset,
     .observe = observe,
     .reward = reward,

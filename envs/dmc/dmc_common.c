@@ -13,10 +13,12 @@
 #define FREE_JOINT_NUMBER 7 // numbers of qpos, the last four a quaternion
 
 bool
-dmc_look_up(dmc_sim *sim, const dmc_name *names, uint32_t count, const char **missing)
+dmc_prepare(dmc_sim *sim, const char **missing)
 {
-    OCT_ASSERT(count <= DMC_IDS_MAX);
-    for (uint32_t k = 0; k < count; k++) {
+    const dmc_task *task = sim->task;
+    const dmc_name *names = task->names;
+    OCT_ASSERT(task->name_count <= DMC_IDS_MAX);
+    for (uint32_t k = 0; k < task->name_count; k++) {
         int id = mj_name2id(sim->m, (int)names[k].type, names[k].name);
         if (id < 0) {
             *missing = names[k].name;
@@ -34,7 +36,7 @@ dmc_look_up(dmc_sim *sim, const dmc_name *names, uint32_t count, const char **mi
             break;
         }
     }
-    return true;
+    return task->prepare == NULL || task->prepare(sim, missing);
 }
 
 double

@@ -5,18 +5,10 @@
 
 #include "envs/dmc/dmc_task.h"
 
-// What the tasks of several domains share: looking things up by name, reading the numbers that
-// observations are made of, drawing.
+// What the tasks of several domains share: reading the numbers that observations are made of,
+// drawing.
 //
 // Threads: as dmc_task.h. Owns: nothing. Sizes: positions have 3 numbers, rotations 9, by rows.
-
-// Fills sim->ids[0..count). The id of a sensor is its address in sensordata, of a joint that of its
-// qpos; all others are MuJoCo's ids. False: missing gets the first name that the model has not.
-typedef struct dmc_name {
-    mjtObj type;
-    const char *name;
-} dmc_name;
-bool dmc_look_up(dmc_sim *sim, const dmc_name *names, uint32_t count, const char **missing);
 
 // What every step reads and writes is inline: in the smallest models calls are felt.
 

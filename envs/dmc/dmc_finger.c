@@ -58,9 +58,6 @@ hinge(const dmc_sim *sim)
 static bool
 prepare(dmc_sim *sim, const char **missing)
 {
-    if (!dmc_look_up(sim, names, OCT_COUNTOF(names), missing)) {
-        return false;
-    }
     if (hinge(sim) < 0) {
         *missing = "hinge";
         return false;
@@ -150,7 +147,9 @@ turn_reward(const dmc_sim *sim)
     return distance_to_target(sim) <= 0;
 }
 
-#define FINGER .model = "finger", .substeps = 2, .collision_check = true, .prepare = prepare
+#define FINGER                                                                                     \
+    .model = "finger", .substeps = 2, .collision_check = true, .names = names,                     \
+    .name_count = OCT_COUNTOF(names), .prepare = prepare
 #define TURN                                                                                       \
     .value_count = 2, .value_names = value_names, .reset = turn_reset, .place = place,             \
     .observe = turn_observe, .reward = turn_reward

@@ -18,12 +18,6 @@ static const char *const swim_names[] = {DMC_7("joint_angles"), DMC_1("upright")
                                          DMC_13("velocity")};
 static const char *const value_names[] = {DMC_3("model.target_xyz")};
 
-static bool
-prepare(dmc_sim *sim, const char **missing)
-{
-    return dmc_look_up(sim, names, OCT_COUNTOF(names), missing);
-}
-
 static void
 place(dmc_sim *sim, const double *values)
 {
@@ -102,7 +96,7 @@ swim_reward(const dmc_sim *sim)
     return (7 * near + 0.5 * (upright(sim) + 1)) / 8;
 }
 
-#define FISH .model = "fish", .substeps = 10, .prepare = prepare
+#define FISH .model = "fish", .substeps = 10, .names = names, .name_count = OCT_COUNTOF(names)
 
 const dmc_task dmc_fish_upright = {.id = "dmc:fish_upright",
                                    .obs_count = OCT_COUNTOF(upright_names),

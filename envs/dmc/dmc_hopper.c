@@ -16,12 +16,6 @@ static const dmc_name names[] = {{mjOBJ_BODY, "torso"},
                                  {mjOBJ_SENSOR, "touch_heel"}};
 static const char *const obs_names[] = {DMC_6("position"), DMC_7("velocity"), DMC_2("touch")};
 
-static bool
-prepare(dmc_sim *sim, const char **missing)
-{
-    return dmc_look_up(sim, names, OCT_COUNTOF(names), missing);
-}
-
 static void
 observe(const dmc_sim *sim, double *obs)
 {
@@ -56,7 +50,8 @@ reward_hop(const dmc_sim *sim)
 
 #define HOPPER                                                                                     \
     .model = "hopper", .substeps = 4, .obs_count = OCT_COUNTOF(obs_names), .obs_names = obs_names, \
-    .prepare = prepare, .reset = dmc_randomise_joints, .observe = observe
+    .names = names, .name_count = OCT_COUNTOF(names), .reset = dmc_randomise_joints,               \
+    .observe = observe
 
 const dmc_task dmc_hopper_stand = {
     .id = "dmc:hopper_stand", .reward_name = "r_stand", .reward = reward_stand, HOPPER};

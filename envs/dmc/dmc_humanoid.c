@@ -25,12 +25,6 @@ static const char *const obs_names[] = {DMC_21("joint_angles"), DMC_1("head_heig
                                         DMC_12("extremities"),  DMC_3("torso_vertical"),
                                         DMC_3("com_velocity"),  DMC_27("velocity")};
 
-static bool
-prepare(dmc_sim *sim, const char **missing)
-{
-    return dmc_look_up(sim, names, OCT_COUNTOF(names), missing);
-}
-
 static void
 reset(dmc_sim *sim)
 {
@@ -83,8 +77,8 @@ reward_move(const dmc_sim *sim)
 
 #define HUMANOID                                                                                   \
     .model = "humanoid", .substeps = 5, .obs_count = OCT_COUNTOF(obs_names),                       \
-    .obs_names = obs_names, .collision_check = true, .prepare = prepare, .reset = reset,           \
-    .observe = observe
+    .obs_names = obs_names, .collision_check = true, .names = names,                               \
+    .name_count = OCT_COUNTOF(names), .reset = reset, .observe = observe
 
 const dmc_task dmc_humanoid_stand = {
     .id = "dmc:humanoid_stand", .reward_name = "r_stand", .reward = reward_stand, HUMANOID};

@@ -10,12 +10,6 @@ enum { POLE };
 static const dmc_name names[] = {{mjOBJ_BODY, "pole"}};
 static const char *const obs_names[] = {DMC_2("orientation"), DMC_1("velocity")};
 
-static bool
-prepare(dmc_sim *sim, const char **missing)
-{
-    return dmc_look_up(sim, names, OCT_COUNTOF(names), missing);
-}
-
 static void
 observe(const dmc_sim *sim, double *obs)
 {
@@ -39,7 +33,8 @@ const dmc_task dmc_pendulum_swingup = {
     .obs_count = OCT_COUNTOF(obs_names),
     .obs_names = obs_names,
     .reward_name = "r_swingup",
-    .prepare = prepare,
+    .names = names,
+    .name_count = OCT_COUNTOF(names),
     .reset = dmc_randomise_joints,
     .observe = observe,
     .reward = reward,

@@ -7,12 +7,6 @@ enum { TARGET, MASS };
 static const dmc_name names[] = {{mjOBJ_GEOM, "target"}, {mjOBJ_GEOM, "pointmass"}};
 static const char *const obs_names[] = {DMC_2("position"), DMC_2("velocity")};
 
-static bool
-prepare(dmc_sim *sim, const char **missing)
-{
-    return dmc_look_up(sim, names, OCT_COUNTOF(names), missing);
-}
-
 static void
 observe(const dmc_sim *sim, double *obs)
 {
@@ -35,7 +29,8 @@ const dmc_task dmc_point_mass_easy = {
     .obs_count = OCT_COUNTOF(obs_names),
     .obs_names = obs_names,
     .reward_name = "r_easy",
-    .prepare = prepare,
+    .names = names,
+    .name_count = OCT_COUNTOF(names),
     .reset = dmc_randomise_joints,
     .observe = observe,
     .reward = reward,

@@ -17,9 +17,7 @@ static const char *const value_names[] = {DMC_2("model.target_xy")};
 static bool
 prepare(dmc_sim *sim, const char **missing)
 {
-    if (!dmc_look_up(sim, names, OCT_COUNTOF(names), missing)) {
-        return false;
-    }
+    (void)missing;
     sim->m->geom_size[3 * sim->ids[TARGET]] = sim->task->parameter[0];
     return true;
 }
@@ -62,8 +60,9 @@ reward(const dmc_sim *sim)
 
 #define REACHER                                                                                    \
     .model = "reacher", .substeps = 1, .obs_count = OCT_COUNTOF(obs_names),                        \
-    .obs_names = obs_names, .value_count = 2, .value_names = value_names, .prepare = prepare,      \
-    .reset = reset, .place = place, .observe = observe, .reward = reward
+    .obs_names = obs_names, .value_count = 2, .value_names = value_names, .names = names,          \
+    .name_count = OCT_COUNTOF(names), .prepare = prepare, .reset = reset, .place = place,          \
+    .observe = observe, .reward = reward
 
 const dmc_task dmc_reacher_easy = {
     .id = "dmc:reacher_easy", .reward_name = "r_easy", .parameter = {0.05}, REACHER};

@@ -425,7 +425,7 @@ dmc_sim_init(dmc_sim *sim, const dmc_task *task, const mjModel *compiled, oct_pc
     sim->raw_qpos = oct_alloc((size_t)sim->m->nq * sizeof(double));
     const char *missing = NULL;
     bool fits = model_fits(sim, reason, reason_size);
-    if (fits && task->prepare != NULL && !task->prepare(sim, &missing)) {
+    if (fits && !dmc_prepare(sim, &missing)) {
         snprintf(reason, reason_size, "%s: the model has no %s", task->id, missing);
         fits = false;
     }

@@ -21,12 +21,6 @@ static const char *const names15[] = {DMC_14("joints"), DMC_2("to_target"),
                                       DMC_45("body_velocities")};
 static const char *const value_names[] = {DMC_2("model.target_xy")};
 
-static bool
-prepare(dmc_sim *sim, const char **missing)
-{
-    return dmc_look_up(sim, names, OCT_COUNTOF(names), missing);
-}
-
 static void
 place(dmc_sim *sim, const double *values)
 {
@@ -74,8 +68,8 @@ reward(const dmc_sim *sim)
 
 #define SWIMMER                                                                                    \
     .has_no_file = true, .substeps = 15, .reward_name = "r_swim", .value_count = 2,                \
-    .value_names = value_names, .prepare = prepare, .reset = reset, .place = place,                \
-    .observe = observe, .reward = reward
+    .value_names = value_names, .names = names, .name_count = OCT_COUNTOF(names), .reset = reset,  \
+    .place = place, .observe = observe, .reward = reward
 
 const dmc_task dmc_swimmer_swimmer6 = {.id = "dmc:swimmer_swimmer6",
                                        .model = "swimmer6",

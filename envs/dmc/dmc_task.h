@@ -19,13 +19,20 @@
 
 typedef struct dmc_task dmc_task;
 
+// What a task looks up in its model: the id of a sensor is its address in sensordata, of a joint
+// that of its qpos; all others are MuJoCo's ids.
+typedef struct dmc_name {
+    mjtObj type;
+    const char *name;
+} dmc_name;
+
 // One environment: a model of its own (tasks write into it), its data, its generator.
 typedef struct dmc_sim {
     const dmc_task *task;
     mjModel *m;
     mjData *d;
     oct_pcg64 *rng;               // reset may draw
-    int ids[DMC_IDS_MAX];         // what prepare looked up
+    int ids[DMC_IDS_MAX];         // of the task's names
     double drawn[DMC_VALUES_MAX]; // last values written into the model by reset or place; with
                                   // settle_steps the core keeps qpos before settling here
     double *raw_qpos;             // [nq] before MuJoCo last normalised its quaternions
@@ -50,8 +57,10 @@ struct dmc_task {
     bool collision_check;           // reset runs a forward more, to look for contacts
     bool has_no_file;               // dm_control builds this model in code: always Octet's own
     double parameter[3];            // of the functions below (radius, speed …)
-    // Once per sim after loading: looks up ids, sets constants of the model. False: the model lacks
-    // something; missing gets its name.
+    const dmc_name *names;          // [name_count] looked up in the model
+    uint32_t name_count;
+    // Sets constants of the model, when the names are looked up. False: the model lacks something;
+    // missing gets its name. NULL: nothing to set.
     bool (*prepare)(dmc_sim *sim, const char **missing);
     // Draws an episode's start: model values, qpos, qvel. Comes after mj_resetData and a forward
     // without actuation; another such forward follows. May call dmc_forward_passive.
@@ -62,13 +71,16 @@ struct dmc_task {
     double (*reward)(const dmc_sim *sim);
 };
 
-// In dmc_tasks.c but for dmc_forward_passive, which is in dmc_sim.c.
+// In dmc_common.c but for the next two and dmc_forward_passive, which is in dmc_sim.c.
 
 // The rows, NULL-terminated.
 const dmc_task *const *dmc_tasks(void);
 // The MJCF text of a model, from envs/dmc/models/NAME.xml at build time; NULL: there is none.
 const char *dmc_model_text(const char *name);
 
+// Once per sim after loading: looks up the task's names and calls its prepare. False: missing gets
+// the first name that the model has not.
+bool dmc_prepare(dmc_sim *sim, const char **missing);
 // mj_forward with actuation disabled, as dm_control resets.
 void dmc_forward_passive(dmc_sim *sim);
 // Every limited hinge and slide uniform in its range, unlimited hinges in [-pi, pi), free joints a

@@ -17,12 +17,6 @@ static const dmc_name names[] = {
 };
 static const char *const obs_names[] = {DMC_14("orientations"), DMC_1("height"), DMC_9("velocity")};
 
-static bool
-prepare(dmc_sim *sim, const char **missing)
-{
-    return dmc_look_up(sim, names, OCT_COUNTOF(names), missing);
-}
-
 static void
 observe(const dmc_sim *sim, double *obs)
 {
@@ -56,7 +50,8 @@ reward_move(const dmc_sim *sim)
 
 #define WALKER                                                                                     \
     .model = "walker", .substeps = 10, .obs_count = OCT_COUNTOF(obs_names),                        \
-    .obs_names = obs_names, .prepare = prepare, .reset = dmc_randomise_joints, .observe = observe
+    .obs_names = obs_names, .names = names, .name_count = OCT_COUNTOF(names),                      \
+    .reset = dmc_randomise_joints, .observe = observe
 
 const dmc_task dmc_walker_stand = {
     .id = "dmc:walker_stand", .reward_name = "r_stand", .reward = reward_stand, WALKER};

@@ -78,7 +78,7 @@ rig_open(rig *r, const dmc_task *task, uint64_t seed)
     r->sim.disableflags = r->sim.m->opt.disableflags;
     r->sim.d = mj_makeData(r->sim.m);
     assert_non_null(r->sim.d);
-    if (!task->prepare(&r->sim, &missing)) {
+    if (!dmc_prepare(&r->sim, &missing)) {
         fail_msg("%s has no %s", task->model, missing);
     }
 }
