@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,28 +20,6 @@
 #define REASON_BYTES       ENV_REASON_BYTES
 #define PROBE_ROWS         4096
 #define PROGRESS_PERIOD_NS 200000000u
-
-// ---- stopping
-
-static _Atomic(int) stopped; // the signal, or 0
-
-static void
-stop_asked(int number)
-{
-    atomic_store_explicit(&stopped, number, memory_order_relaxed);
-}
-
-// A second signal ends the process at once.
-static void
-stop_listen(void)
-{
-    int numbers[CLI_SIGNALS_MAX];
-    uint32_t count = cli_signals_stopping(numbers);
-    struct sigaction action = {.sa_handler = stop_asked, .sa_flags = (int)SA_RESETHAND};
-    for (uint32_t i = 0; i < count; i++) {
-        (void)sigaction(numbers[i], &action, NULL);
-    }
-}
 
 // ---- one evaluation, watched
 
@@ -96,7 +73,7 @@ play(watch *w, const policy_image *image, actor_evaluate_result *result, char *r
         .episodes = request->episodes,
         .envs = OCT_MIN(request->envs, request->episodes),
         .seed = request->seed,
-        .stop = &stopped,
+        .stop = cli_signals_noted(),
         .watch = watch_step,
         .watch_arg = w,
     };
@@ -163,7 +140,7 @@ row_failed(const cli_returns_request *request, oct_err err, const char *reason)
 {
     if (err == OCT_ECLOSED) {
         fprintf(stderr, "octet %s: stopped\n", request->command);
-        return 128 + atomic_load_explicit(&stopped, memory_order_relaxed);
+        return 128 + atomic_load_explicit(cli_signals_noted(), memory_order_relaxed);
     }
     cli_error(request->command, "'%s': %s", request->env_id,
               reason[0] != '\0' ? reason : oct_strerror(err));
@@ -217,7 +194,7 @@ cli_returns(const cli_returns_request *request, double means[CLI_RETURNS_MEANS])
         .fp32_returns = oct_alloc(request->episodes * sizeof(float)),
         .returns = oct_alloc(request->episodes * sizeof(float)),
     };
-    stop_listen();
+    cli_signals_note();
     bool discrete = request->fp32->spec.action_kind == POLICY_DISCRETE;
     printf("%s, %u episodes of each precision on the same seeds (%" PRIu64 ")\n", request->env_id,
            request->episodes, request->seed);

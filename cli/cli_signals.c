@@ -7,8 +7,11 @@
 
 #include "net/net_process.h"
 
-uint32_t
-cli_signals_stopping(int number[CLI_SIGNALS_MAX])
+#define COUNT_MAX 3
+
+// Before SIGHUP is handled.
+static uint32_t
+stopping(int number[COUNT_MAX])
 {
     number[0] = SIGINT;
     number[1] = SIGTERM;
@@ -16,13 +19,49 @@ cli_signals_stopping(int number[CLI_SIGNALS_MAX])
     return net_process_hangs_up() ? 3 : 2;
 }
 
+oct_err
+cli_signals_watch(net_loop *loop, net_signal_fn stop, void *arg)
+{
+    int number[COUNT_MAX];
+    uint32_t count = stopping(number);
+    for (uint32_t i = 0; i < count; i++) {
+        OCT_TRY(net_loop_on_signal(loop, number[i], stop, arg));
+    }
+    return OCT_OK;
+}
+
+static _Atomic(int) noted;
+
+static void
+note(int number)
+{
+    atomic_store_explicit(&noted, number, memory_order_relaxed);
+}
+
+void
+cli_signals_note(void)
+{
+    int number[COUNT_MAX];
+    uint32_t count = stopping(number);
+    struct sigaction action = {.sa_handler = note, .sa_flags = (int)SA_RESETHAND};
+    for (uint32_t i = 0; i < count; i++) {
+        (void)sigaction(number[i], &action, NULL);
+    }
+}
+
+const _Atomic(int) *
+cli_signals_noted(void)
+{
+    return &noted;
+}
+
 void
 cli_signals_hold(bool is_held)
 {
-    int number[CLI_SIGNALS_MAX];
+    int number[COUNT_MAX];
     sigset_t signals;
     (void)sigemptyset(&signals);
-    uint32_t count = cli_signals_stopping(number);
+    uint32_t count = stopping(number);
     for (uint32_t i = 0; i < count; i++) {
         (void)sigaddset(&signals, number[i]);
     }

@@ -286,11 +286,7 @@ ask(top *t)
     if (!t->options->once && cli_screen_is_live(t->look)) {
         t->screen = cli_top_screen_open(t->loop, key_came, t);
     }
-    int signals[CLI_SIGNALS_MAX];
-    uint32_t count = cli_signals_stopping(signals);
-    for (uint32_t i = 0; i < count; i++) {
-        OCT_ASSERT(net_loop_on_signal(t->loop, signals[i], stop_wanted, t) == OCT_OK);
-    }
+    OCT_ASSERT(cli_signals_watch(t->loop, stop_wanted, t) == OCT_OK);
     if (cli_remote_poll_open(&t->poll, t->loop, remote, t->screen != NULL ? PERIOD_MS : 0,
                              WIRE_PEERS_MAX, round_done, t) != OCT_OK) {
         cli_top_screen_close(t->screen);

@@ -3,7 +3,6 @@
 #include "cli/cli_video.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -29,30 +28,11 @@ struct cli_video {
     uint32_t ended;
 };
 
-static _Atomic(int) stopped; // the signal, or 0
-
-static void
-stop_asked(int number)
-{
-    atomic_store_explicit(&stopped, number, memory_order_relaxed);
-}
-
-static void
-stop_listen(void)
-{
-    int numbers[CLI_SIGNALS_MAX];
-    uint32_t count = cli_signals_stopping(numbers);
-    struct sigaction action = {.sa_handler = stop_asked, .sa_flags = (int)SA_RESETHAND};
-    for (uint32_t i = 0; i < count; i++) {
-        (void)sigaction(numbers[i], &action, NULL);
-    }
-}
-
 const _Atomic(int) *
 cli_video_stop(const cli_video *video)
 {
     OCT_ASSERT(video != NULL);
-    return &stopped;
+    return cli_signals_noted();
 }
 
 // Of the actions' steps. A clock of the environment's own counts them already.
@@ -91,8 +71,8 @@ cli_video_open(cli_video **out, const cli_video_options *options, const env *e, 
                                         .width = video->width,
                                         .height = video->height,
                                         .frames_per_second = video->rate,
-                                        .stop = &stopped};
-        stop_listen();
+                                        .stop = cli_signals_noted()};
+        cli_signals_note();
         err = render_video_open(&video->out, &request, reason, reason_size);
     }
     if (err != OCT_OK) {

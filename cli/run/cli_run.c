@@ -465,11 +465,7 @@ static oct_err
 watch_signals(run *r)
 {
     (void)signal(SIGPIPE, SIG_IGN); // a reader of our output may leave; the run goes on
-    int signals[CLI_SIGNALS_MAX];
-    uint32_t count = cli_signals_stopping(signals);
-    for (uint32_t i = 0; i < count; i++) {
-        OCT_TRY(net_loop_on_signal(r->loop, signals[i], stop_wanted, r));
-    }
+    OCT_TRY(cli_signals_watch(r->loop, stop_wanted, r));
     cli_signals_hold(false);
     if (cli_screen_is_live(r->screen)) {
         OCT_TRY(net_loop_on_signal(r->loop, SIGWINCH, resized, r));

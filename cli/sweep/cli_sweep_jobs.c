@@ -511,12 +511,7 @@ static oct_err
 watch_signals(jobs *s)
 {
     (void)signal(SIGPIPE, SIG_IGN); // a reader of our output may leave; the sweep goes on
-    int signals[CLI_SIGNALS_MAX];
-    uint32_t count = cli_signals_stopping(signals);
-    for (uint32_t i = 0; i < count; i++) {
-        OCT_TRY(net_loop_on_signal(s->loop, signals[i], stop_wanted, s));
-    }
-    return OCT_OK;
+    return cli_signals_watch(s->loop, stop_wanted, s);
 }
 
 int
