@@ -269,7 +269,7 @@ algo_updates(const algo *a)
 void
 algo_set_projection(algo *a, const algo_projection *projection)
 {
-    OCT_ASSERT(projection->project != NULL);
+    OCT_ASSERT(projection->project != NULL && a->ops->set_projection != NULL);
     const algo_projection of_rows = algo_bytes_projection(&a->bytes, projection);
     a->ops->set_projection(a, &of_rows);
 }

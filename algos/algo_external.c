@@ -250,14 +250,6 @@ external_update(algo *a, const algo_batch *batch, float learning_rate, float *pr
     return OCT_OK;
 }
 
-static void
-external_set_projection(algo *a, const algo_projection *projection)
-{
-    (void)a;
-    (void)projection;
-    OCT_ASSERT(false); // make_spec refuses what asks for one
-}
-
 const float *
 algo_external_params(const algo *a)
 {
@@ -303,7 +295,6 @@ const algo_ops algo_external_ops = {
     .create = external_create,
     .destroy = external_destroy,
     .update = external_update,
-    .set_projection = external_set_projection,
     .policy_params = algo_external_params,
     .save = external_save,
     .load = external_load,

@@ -60,6 +60,7 @@ typedef struct algo_ops {
     // With base NULL it only measures. NULL: the algorithm is not learned so.
     void (*share)(algo *a, algo_sharing *s);
     void (*fetched)(algo *a); // parameters were; NULL: nothing depends on them
+    // NULL: make_spec refuses what asks for one.
     void (*set_projection)(algo *a, const algo_projection *projection);
     // The statistics that networks learn from observations by; gives NULL where they learn from
     // observations as they are, as all do where this is NULL.

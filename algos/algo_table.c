@@ -232,14 +232,6 @@ table_update(algo *a, const algo_batch *batch, float learning_rate, float *prior
     return OCT_OK;
 }
 
-static void
-table_set_projection(algo *a, const algo_projection *projection)
-{
-    (void)a;
-    (void)projection;
-    OCT_ASSERT(false); // make_spec refuses what asks for one
-}
-
 static const float *
 table_policy_params(const algo *a)
 {
@@ -285,7 +277,6 @@ const algo_ops algo_table_ops = {
     .create = table_create,
     .destroy = table_destroy,
     .update = table_update,
-    .set_projection = table_set_projection,
     .policy_params = table_policy_params,
     .save = table_save,
     .load = table_load,
