@@ -389,6 +389,17 @@ has_tls(net_loop *loop)
     return gate != NULL && net_gate_tls_ends_s(gate) != 0;
 }
 
+void
+net_http_answer_copy(net_http_answer *out, int status, const char *content_type, const char *bytes,
+                     size_t length)
+{
+    out->status = status;
+    out->content_type = content_type;
+    out->body = oct_alloc(length + 1);
+    memcpy(out->body, bytes, length);
+    out->length = length;
+}
+
 oct_err
 net_http_open(net_http **out, net_loop *loop, const char *url, net_http_fn handler, void *arg)
 {

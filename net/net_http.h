@@ -44,6 +44,10 @@ typedef struct net_http_answer {
     const char *const *headers; // static: names and values in turn, then NULL. NULL: no others
 } net_http_answer;
 
+// Fills in an answer whose body is a copy of bytes.
+void net_http_answer_copy(net_http_answer *out, int status, const char *content_type,
+                          const char *bytes, size_t length);
+
 // GET or HEAD. Fill *out; it is a 404 before.
 typedef void (*net_http_fn)(void *arg, const net_http_request *request, net_http_answer *out);
 

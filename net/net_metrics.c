@@ -20,16 +20,6 @@ struct net_metrics {
     net_http *http[NET_DAEMON_METRICS_MAX];
 };
 
-static void
-answer_copy(net_http_answer *out, int status, const char *type, const char *text, size_t length)
-{
-    out->status = status;
-    out->content_type = type;
-    out->body = oct_alloc(length + 1);
-    memcpy(out->body, text, length);
-    out->length = length;
-}
-
 // gate: NULL when nothing leads beyond this machine.
 static void
 gate_write(net_gate *gate, oct_prometheus *text)
@@ -69,7 +59,7 @@ metrics_answer(net_metrics *metrics, net_http_answer *out)
     gate_write(net_loop_gate_peek(metrics->loop), text);
     metrics->source.write(metrics->source.arg, text);
     const char *bytes = oct_prometheus_text(text, &length);
-    answer_copy(out, 200, OCT_PROMETHEUS_TYPE, bytes, length);
+    net_http_answer_copy(out, 200, OCT_PROMETHEUS_TYPE, bytes, length);
     oct_prometheus_destroy(text);
 }
 
@@ -90,8 +80,8 @@ health_answer(net_metrics *metrics, net_http_answer *out)
                           trouble != NULL ? trouble
                           : is_degraded   ? gate_line
                                           : "ok");
-    answer_copy(out, trouble != NULL ? 503 : 200, "text/plain; charset=utf-8", line,
-                OCT_MIN((size_t)length, sizeof(line) - 1));
+    net_http_answer_copy(out, trouble != NULL ? 503 : 200, "text/plain; charset=utf-8", line,
+                         OCT_MIN((size_t)length, sizeof(line) - 1));
 }
 
 static void

@@ -36,28 +36,18 @@ static const char *const headers[] = {
 };
 
 static void
-answer_copy(net_http_answer *out, int status, const char *type, const char *bytes, size_t length)
-{
-    out->status = status;
-    out->content_type = type;
-    out->body = oct_alloc(length + 1);
-    memcpy(out->body, bytes, length);
-    out->length = length;
-}
-
-static void
 asked(void *arg, const net_http_request *request, net_http_answer *out)
 {
     cli_dash_server *dash = arg;
     cli_dash_text text;
     out->headers = headers;
     if (dash->is_local && !net_http_is_local(request->host)) {
-        answer_copy(out, 403, "text/plain; charset=utf-8", FORBIDDEN, strlen(FORBIDDEN));
+        net_http_answer_copy(out, 403, "text/plain; charset=utf-8", FORBIDDEN, strlen(FORBIDDEN));
         return;
     }
     const cli_dash_file *file = cli_dash_file_find(request->path);
     if (file != NULL) {
-        answer_copy(out, 200, file->type, file->bytes, file->length);
+        net_http_answer_copy(out, 200, file->type, file->bytes, file->length);
     } else if (cli_dash_answer(dash->runs, request->path, &text)) {
         out->status = 200;
         out->content_type = text.type;
