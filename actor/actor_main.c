@@ -13,8 +13,6 @@
 #include "net/net_url.h"
 #include "proto/wire.h"
 
-#define EXIT_DEADLINE_MS  1500
-#define EXIT_USAGE        2
 #define AWAIT_RELAY_S_MAX 3600
 #define PLUGINS_VARIABLE  "OCTET_PLUGINS"
 
@@ -62,27 +60,14 @@ static const struct argp_option options[] = {
 };
 
 static uint32_t
-await_relay_parse(const char *text, const struct argp_state *state)
+number_parse(const char *option, const char *text, int most, const struct argp_state *state)
 {
     char *end;
-    long seconds = strtol(text, &end, 10);
-    if (end == text || *end != '\0' || seconds < 0 || seconds > AWAIT_RELAY_S_MAX) {
-        argp_error(state, "--await-relay is '%s'; allowed are whole numbers from 0 to %d", text,
-                   AWAIT_RELAY_S_MAX);
+    long number = strtol(text, &end, 10);
+    if (end == text || *end != '\0' || number < 0 || number > most) {
+        argp_error(state, "%s is '%s'; allowed are whole numbers from 0 to %d", option, text, most);
     }
-    return (uint32_t)seconds;
-}
-
-static uint32_t
-index_parse(const char *text, const struct argp_state *state)
-{
-    char *end;
-    long index = strtol(text, &end, 10);
-    if (end == text || *end != '\0' || index < 0 || index >= WIRE_PLACES_MAX) {
-        argp_error(state, "--index is '%s'; allowed are whole numbers from 0 to %d", text,
-                   WIRE_PLACES_MAX - 1);
-    }
-    return (uint32_t)index;
+    return (uint32_t)number;
 }
 
 static void
@@ -136,13 +121,13 @@ parse(int key, char *arg, struct argp_state *state)
         arguments->io.learner = arg;
         return 0;
     case 'i':
-        arguments->io.place = index_parse(arg, state) + 1;
+        arguments->io.place = number_parse("--index", arg, WIRE_PLACES_MAX - 1, state) + 1;
         return 0;
     case 'r':
         arguments->io.relay = arg;
         return 0;
     case KEY_AWAIT_RELAY:
-        arguments->io.await_relay_s = await_relay_parse(arg, state);
+        arguments->io.await_relay_s = number_parse("--await-relay", arg, AWAIT_RELAY_S_MAX, state);
         return 0;
     case 'e':
         arguments->io.evaluate = true;
@@ -186,29 +171,25 @@ main(int argc, char **argv)
 {
     struct arguments arguments = {.io = {.learner = "ipc://learner.ipc"}};
     oct_start();
-    net_daemon_default(&arguments.daemon);
-    const struct argp_child children[] = {{&net_daemon_argp, 0, NULL, 0}, {0}};
     const struct argp argp = {
         .options = options,
         .parser = parse,
         .doc = "Runs environments for a learner. An actor needs only the learner's address.",
-        .children = children,
     };
-    argp_err_exit_status = EXIT_USAGE;
-    (void)argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+    net_daemon_parse(&arguments.daemon, &argp, argc, argv, &arguments);
     arguments.io.insecure = arguments.daemon.insecure;
     bool insecure = arguments.io.insecure;
     if (!net_daemon_url("octet-actor", "--learner", arguments.io.learner, insecure, 0,
                         WIRE_NAME_MAX - 1) ||
         (arguments.io.relay != NULL && !net_daemon_url("octet-actor", "--relay", arguments.io.relay,
                                                        insecure, 2, WIRE_NAME_MAX - 1))) {
-        return EXIT_USAGE;
+        return NET_DAEMON_EXIT_USAGE;
     }
     if (!plugins_of_environment(&arguments.plugins)) {
-        return EXIT_USAGE;
+        return NET_DAEMON_EXIT_USAGE;
     }
     arguments.io.plugins = &arguments.plugins;
-    net_metrics_check(&arguments.daemon, "octet-actor", EXIT_USAGE);
+    net_metrics_check(&arguments.daemon, "octet-actor");
     if (!net_daemon_begin(&arguments.daemon, arguments.io.evaluate ? "evaluator" : "actor")) {
         return EXIT_FAILURE;
     }
@@ -218,7 +199,7 @@ main(int argc, char **argv)
                   (arguments.io.relay != NULL && net_url_is_tls(arguments.io.relay));
     if (!net_daemon_secure(&arguments.daemon, loop, role, is_tls)) {
         net_loop_destroy(loop);
-        return EXIT_USAGE;
+        return NET_DAEMON_EXIT_USAGE;
     }
     actor_io *io;
     if (actor_io_open(&io, loop, &arguments.io) != OCT_OK ||
@@ -234,7 +215,7 @@ main(int argc, char **argv)
     int exit_code = actor_io_exit_code(io);
     bool start_over = actor_io_start_over(io);
     if (!start_over) {
-        net_loop_exit_deadline(loop, EXIT_DEADLINE_MS, exit_code);
+        net_loop_exit_deadline(loop, NET_DAEMON_EXIT_MS, exit_code);
     }
     actor_io_log_totals(io);
     oct_log_notice("ACTOR-STOP", "exit=%d", exit_code);

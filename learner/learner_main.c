@@ -21,10 +21,8 @@
 #include "net/net_metrics.h"
 #include "net/net_url.h"
 
-#define EXIT_DEADLINE_MS 1500
-#define EXIT_USAGE       2
-#define EXIT_REFUSED     3
-#define SETTINGS_MAX     64
+#define EXIT_REFUSED 3
+#define SETTINGS_MAX 64
 
 #define EVALUATOR_WAIT_MAX_S 3600
 #define LOCK_WAIT_MS         3000 // as long as a learner that is told to stop may take
@@ -501,18 +499,14 @@ static void
 arguments_read(struct arguments *arguments, int argc, char **argv)
 {
     *arguments = (struct arguments){.folder = "octet-run"};
-    net_daemon_default(&arguments->daemon);
-    const struct argp_child children[] = {{&net_daemon_argp, 0, NULL, 0}, {0}};
     const struct argp argp = {
         .options = options,
         .parser = parse,
         .args_doc = "FILE",
         .doc = "Trains the experiment in FILE with all the actors that register.",
-        .children = children,
     };
-    argp_err_exit_status = EXIT_USAGE;
-    (void)argp_parse(&argp, argc, argv, 0, NULL, arguments);
-    net_metrics_check(&arguments->daemon, "octet-learner", EXIT_USAGE);
+    net_daemon_parse(&arguments->daemon, &argp, argc, argv, arguments);
+    net_metrics_check(&arguments->daemon, "octet-learner");
 }
 
 int
@@ -546,7 +540,7 @@ main(int argc, char **argv)
     net_loop *loop = net_loop_create();
     if (!net_daemon_secure(&arguments.daemon, loop, OCT_ROLE_LEARNER, needs_tls(&config))) {
         net_loop_destroy(loop);
-        return EXIT_USAGE;
+        return NET_DAEMON_EXIT_USAGE;
     }
     bool is_group = members != NULL;
     learner_group *lg = learner_group_create(members, config.learner.asynchronous);
@@ -575,7 +569,7 @@ main(int argc, char **argv)
     net_loop_run(loop);
     bool starts_over = learner_io_starts_over(io);
     int exit_code = starts_over ? EXIT_FAILURE : exit_code_of(&arguments, &stopping);
-    net_loop_exit_deadline(loop, EXIT_DEADLINE_MS, exit_code);
+    net_loop_exit_deadline(loop, NET_DAEMON_EXIT_MS, exit_code);
     oct_log_notice("LEARNER-EXIT", "exit=%d", exit_code);
     net_metrics_close(metrics);
     learner_io_close(io);

@@ -89,15 +89,19 @@ parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-const struct argp net_daemon_argp = {.options = options, .parser = parse};
-
 void
-net_daemon_default(net_daemon *daemon)
+net_daemon_parse(net_daemon *daemon, const struct argp *own, int argc, char **argv, void *input)
 {
+    const struct argp shared = {.options = options, .parser = parse};
+    const struct argp_child children[] = {{&shared, 0, NULL, 0}, {0}};
+    struct argp all = *own;
+    all.children = children;
     *daemon = (net_daemon){
         .log_level = OCT_LOG_INFO,
         .tls = net_loop_tls_default(),
     };
+    argp_err_exit_status = NET_DAEMON_EXIT_USAGE;
+    (void)argp_parse(&all, argc, argv, 0, NULL, input);
 }
 
 // A peer takes a descriptor or two, and shells give 1024; the hard limit is what the operator

@@ -130,14 +130,14 @@ net_metrics_close(net_metrics *metrics)
 }
 
 void
-net_metrics_check(const net_daemon *daemon, const char *program, int exit_code)
+net_metrics_check(const net_daemon *daemon, const char *program)
 {
     char reason[256];
     for (unsigned i = 0; i < daemon->metrics_count; i++) {
         if (net_http_check(daemon->metrics[i], daemon->insecure, daemon->tls != NULL, reason,
                            sizeof(reason)) != OCT_OK) {
             fprintf(stderr, "%s: error: --metrics %s: %s\n", program, daemon->metrics[i], reason);
-            exit(exit_code);
+            exit(NET_DAEMON_EXIT_USAGE);
         }
     }
 }

@@ -30,6 +30,6 @@ OCT_CHECKED oct_err net_metrics_open(net_metrics **out, const net_daemon *daemon
 void net_metrics_close(net_metrics *metrics); // NULL is a no-op
 
 // Options that cannot be served end the process with the exit code of wrong usage, and a message.
-void net_metrics_check(const net_daemon *daemon, const char *program, int exit_code);
+void net_metrics_check(const net_daemon *daemon, const char *program);
 
 #endif // NET_NET_METRICS_H

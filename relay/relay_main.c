@@ -12,9 +12,6 @@
 #include "proto/wire_speaks.h"
 #include "relay/relay_io.h"
 
-#define EXIT_DEADLINE_MS 1500
-#define EXIT_USAGE       2
-
 const char *argp_program_version = "octet-relay " OCTET_VERSION " " WIRE_SPEAKS_TEXT;
 
 struct arguments {
@@ -155,31 +152,27 @@ arguments_read(struct arguments *arguments, int argc, char **argv)
 {
     *arguments =
         (struct arguments){.io = {.learner = "ipc://learner.ipc", .listen = "ipc://relay.ipc"}};
-    net_daemon_default(&arguments->daemon);
-    const struct argp_child children[] = {{&net_daemon_argp, 0, NULL, 0}, {0}};
     const struct argp argp = {
         .options = options,
         .parser = parse,
         .doc = "Forwards policies to actors and other relays, and their batches to replay. Actors "
                "get a relay's address from the learner, or from octet-actor --relay.",
-        .children = children,
     };
-    argp_err_exit_status = EXIT_USAGE;
-    (void)argp_parse(&argp, argc, argv, 0, NULL, arguments);
+    net_daemon_parse(&arguments->daemon, &argp, argc, argv, arguments);
     bool insecure = arguments->io.insecure = arguments->daemon.insecure;
     if (!url_is_good("--learner", arguments->io.learner, insecure, 0) ||
         !url_is_good("--listen", arguments->io.listen, insecure, 2) ||
         !url_is_good("--relay", arguments->io.relay, insecure, 2) ||
         !url_is_good("--announce", arguments->io.announce, insecure, 2)) {
-        exit(EXIT_USAGE);
+        exit(NET_DAEMON_EXIT_USAGE);
     }
     if (is_above_itself(&arguments->io)) {
         fprintf(stderr,
                 "octet-relay: error: --relay %s: this is the address of this relay itself\n",
                 arguments->io.relay);
-        exit(EXIT_USAGE);
+        exit(NET_DAEMON_EXIT_USAGE);
     }
-    net_metrics_check(&arguments->daemon, "octet-relay", EXIT_USAGE);
+    net_metrics_check(&arguments->daemon, "octet-relay");
 }
 
 int
@@ -199,7 +192,7 @@ main(int argc, char **argv)
             net_url_is_tls(arguments.io.learner) || net_url_is_tls(arguments.io.listen) ||
                 (arguments.io.relay != NULL && net_url_is_tls(arguments.io.relay)))) {
         net_loop_destroy(loop);
-        return EXIT_USAGE;
+        return NET_DAEMON_EXIT_USAGE;
     }
     relay_io *io;
     if (relay_io_open(&io, loop, &arguments.io) != OCT_OK ||
@@ -216,7 +209,7 @@ main(int argc, char **argv)
                    arguments.io.learner, arguments.io.relay != NULL ? arguments.io.relay : "none");
     net_loop_run(loop);
     int exit_code = relay_io_exit_code(io);
-    net_loop_exit_deadline(loop, EXIT_DEADLINE_MS, exit_code);
+    net_loop_exit_deadline(loop, NET_DAEMON_EXIT_MS, exit_code);
     relay_io_log_totals(io);
     net_metrics_close(metrics);
     relay_io_close(io);

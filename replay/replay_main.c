@@ -14,9 +14,7 @@
 #include "net/net_url.h"
 #include "replay/replay_io.h"
 
-#define EXIT_USAGE       2
-#define EXIT_REFUSED     3 // for good: starting again would not help
-#define EXIT_DEADLINE_MS 1500
+#define EXIT_REFUSED 3 // for good: starting again would not help
 
 enum { OPTION_PATH = 0x100, OPTION_SYNC, OPTION_SYNC_INTERVAL, OPTION_DATA };
 
@@ -108,7 +106,7 @@ option_parse(int key, char *text, struct argp_state *state)
     }
 }
 
-// Exits with EXIT_USAGE and a message when something is wrong.
+// Exits with NET_DAEMON_EXIT_USAGE and a message when something is wrong.
 static struct options
 options_read(int argc, char **argv)
 {
@@ -116,28 +114,24 @@ options_read(int argc, char **argv)
         .listen = "ipc://replay.ipc",
         .disk = {.mode = OCT_SYNC_INTERVAL, .interval_s = 1},
     };
-    const struct argp_child children[] = {{&net_daemon_argp, 0, NULL, 0}, {0}};
     const struct argp parser = {
         .options = option_table,
         .parser = option_parse,
-        .children = children,
         .doc = "Stores the steps of the actors and samples windows of them for the learner, which "
                "configures it. Stops on SIGTERM, SIGINT or SIGHUP.",
     };
-    net_daemon_default(&options.daemon);
-    argp_err_exit_status = EXIT_USAGE;
-    (void)argp_parse(&parser, argc, argv, 0, NULL, &options);
+    net_daemon_parse(&options.daemon, &parser, argc, argv, &options);
     if (!net_daemon_url("octet-replay", "--listen", options.listen, options.daemon.insecure, 2,
                         NET_URL_MAX - 1)) {
-        exit(EXIT_USAGE);
+        exit(NET_DAEMON_EXIT_USAGE);
     }
     if (options.data && options.disk.path) {
         fprintf(
             stderr,
             "octet-replay: --data and --path exclude each other: a data set is not written to\n");
-        exit(EXIT_USAGE);
+        exit(NET_DAEMON_EXIT_USAGE);
     }
-    net_metrics_check(&options.daemon, "octet-replay", EXIT_USAGE);
+    net_metrics_check(&options.daemon, "octet-replay");
     return options;
 }
 
@@ -184,7 +178,7 @@ main(int argc, char **argv)
     if (!net_daemon_secure(&options.daemon, loop, OCT_ROLE_REPLAY,
                            net_url_is_tls(options.listen))) {
         net_loop_destroy(loop);
-        return EXIT_USAGE;
+        return NET_DAEMON_EXIT_USAGE;
     }
     if (net_daemon_on_stop(&options.daemon, loop, stop_asked, loop) != OCT_OK) {
         oct_log_error("REPLAY-SIGNALS", "cannot install signal handlers");
@@ -198,14 +192,14 @@ main(int argc, char **argv)
     if (err != OCT_OK && reason[0] != 0) {
         oct_log_error("REPLAY-FILE-REFUSED", "%s", reason);
         int exit_code = err == OCT_EINVAL ? EXIT_REFUSED : EXIT_FAILURE;
-        net_loop_exit_deadline(loop, EXIT_DEADLINE_MS, exit_code);
+        net_loop_exit_deadline(loop, NET_DAEMON_EXIT_MS, exit_code);
         net_loop_destroy(loop);
         return exit_code;
     }
     if (err != OCT_OK) {
         oct_log_error("REPLAY-OPEN", "cannot listen on %s and the two addresses after it",
                       options.listen);
-        net_loop_exit_deadline(loop, EXIT_DEADLINE_MS, EXIT_FAILURE);
+        net_loop_exit_deadline(loop, NET_DAEMON_EXIT_MS, EXIT_FAILURE);
         net_loop_destroy(loop);
         return EXIT_FAILURE;
     }
@@ -215,7 +209,7 @@ main(int argc, char **argv)
     net_loop_run(loop);
     // Stop, in reverse.
     replay_io_log_totals(io);
-    net_loop_exit_deadline(loop, EXIT_DEADLINE_MS, EXIT_SUCCESS);
+    net_loop_exit_deadline(loop, NET_DAEMON_EXIT_MS, EXIT_SUCCESS);
     net_metrics_close(metrics);
     replay_io_close(io);
     net_loop_destroy(loop);
