@@ -9,6 +9,7 @@
 #include <zstd.h>
 
 #include "codec/codec_residual.h"
+#include "common/oct_bits.h"
 #include "policy/policy_header.h"
 
 #define PLANES       4 // bytes of a float
@@ -91,22 +92,14 @@ floats_count(const policy_image *image, floats which)
 static uint32_t
 word_difference(float to, float from)
 {
-    uint32_t a, b;
-    memcpy(&a, &to, sizeof(a));
-    memcpy(&b, &from, sizeof(b));
-    uint32_t d = a - b;
+    uint32_t d = oct_bits_of(to) - oct_bits_of(from);
     return d << 1 ^ (0u - (d >> 31));
 }
 
 static float
 word_add(float from, uint32_t zigzag)
 {
-    uint32_t word;
-    float to;
-    memcpy(&word, &from, sizeof(word));
-    word += zigzag >> 1 ^ (0u - (zigzag & 1));
-    memcpy(&to, &word, sizeof(to));
-    return to;
+    return oct_float_of(oct_bits_of(from) + (zigzag >> 1 ^ (0u - (zigzag & 1))));
 }
 
 static void

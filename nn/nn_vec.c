@@ -21,14 +21,14 @@
 static inline float
 tanh_of(float x)
 {
-    float down = float_of(bits_of(x) | 0x80000000u);
+    float down = oct_float_of(oct_bits_of(x) | 0x80000000u);
     down = down < -10.0f ? -10.0f : down; // NaN stays NaN
     float shifted = FMA(down, 2.0f * LOG2_E, ROUND_TO_EXPONENT);
     float em1 = expm1_near_0(FMA(shifted - ROUND_TO_EXPONENT, -LN2, down + down));
     float power = power_of(shifted);
     float above = FMA(-power, em1, 1.0f - power), below = FMA(power, em1, power + 1.0f);
     float y = divided_by_1_to_2(above, below);
-    return float_of(bits_of(y) | (bits_of(x) & 0x80000000u));
+    return oct_float_of(oct_bits_of(y) | (oct_bits_of(x) & 0x80000000u));
 }
 
 static inline float

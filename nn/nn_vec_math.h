@@ -2,8 +2,8 @@
 #define NN_NN_VEC_MATH_H
 
 #include <stdint.h>
-#include <string.h>
 
+#include "common/oct_bits.h"
 #include "nn/nn_vec.h"
 
 // What the files that are built once per instruction set share: exponentials without calls
@@ -26,27 +26,11 @@
 // 1.5 * 2^23 + 127.
 #define ROUND_TO_EXPONENT 12583039.0f
 
-static inline uint32_t
-bits_of(float x)
-{
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof(bits));
-    return bits;
-}
-
-static inline float
-float_of(uint32_t bits)
-{
-    float x;
-    memcpy(&x, &bits, sizeof(x));
-    return x;
-}
-
 // 2^k, from ROUND_TO_EXPONENT + k.
 static inline float
 power_of(float shifted)
 {
-    return float_of(bits_of(shifted) << 23);
+    return oct_float_of(oct_bits_of(shifted) << 23);
 }
 
 // exp(r) - 1 for |r| <= ln 2 / 2: r + r^2 p(r), where p is the polynomial of the smallest largest
@@ -94,9 +78,9 @@ log_of(float x)
 {
     const uint32_t root_half = 0x3f3504f3u;
     x = x > 1.17549435e-38f ? x : 1.17549435e-38f;
-    const int32_t exponent = (int32_t)(bits_of(x) - root_half) >> 23;
+    const int32_t exponent = (int32_t)(oct_bits_of(x) - root_half) >> 23;
     const float k = (float)exponent;
-    const float r = float_of(bits_of(x) - ((uint32_t)exponent << 23)) - 1.0f;
+    const float r = oct_float_of(oct_bits_of(x) - ((uint32_t)exponent << 23)) - 1.0f;
     float p = FMA(r, 7.0376836292e-2f, -1.1514610310e-1f);
     p = FMA(r, p, 1.1676998740e-1f);
     p = FMA(r, p, -1.2420140846e-1f);

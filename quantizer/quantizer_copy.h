@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "common/oct_bits.h"
 #include "quantizer/quantizer_range.h"
 
 // What convert and update do alike.
@@ -21,9 +22,7 @@ static inline float
 quantizer_scale8(const quantizer_rows *rows, const quantizer_method *method, const float *w,
                  size_t count, uint32_t most)
 {
-    return most == 0
-               ? 0.0f
-               : quantizer_range8(rows, method, w, count, quantizer_bits_float(most)) / 127.0f;
+    return most == 0 ? 0.0f : quantizer_range8(rows, method, w, count, oct_float_of(most)) / 127.0f;
 }
 
 // Bias, gain and offset of layer l, whose parameters begin at w. OCT_EINVAL when one is not finite.

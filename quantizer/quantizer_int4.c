@@ -3,9 +3,9 @@
 #include "quantizer/quantizer_int4.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_bits.h"
 
 #define CODE_MAX     ((float)POLICY_INT4_CODE_MAX)
 #define MULTIPLIERS  POLICY_MULTIPLIER_MAX
@@ -23,7 +23,7 @@ group_range(const quantizer_rows *rows, const quantizer_method *method, const qu
 {
     size_t at = g * POLICY_INT4_GROUP;
     size_t count = OCT_MIN(row->inputs - at, (size_t)POLICY_INT4_GROUP);
-    float most = quantizer_bits_float(row->groups[g]);
+    float most = oct_float_of(row->groups[g]);
     if (most == 0.0f || method->range != QUANTIZER_PERCENTILE) {
         return most;
     }
@@ -121,7 +121,7 @@ mse_multipliers(const quantizer_rows *rows, const quantizer_row4 *row, float sca
 static float
 mse_fit(const quantizer_rows *rows, const quantizer_row4 *row, uint8_t *multipliers)
 {
-    float whole = quantizer_bits_float(row->most) / REACH, best = whole;
+    float whole = oct_float_of(row->most) / REACH, best = whole;
     double least = INFINITY;
     for (int k = RATIO_STEPS; k >= RATIO_LEAST; k--) {
         float scale = whole * ((float)k / RATIO_STEPS);
@@ -141,7 +141,7 @@ mse_refit(const quantizer_rows *rows, const quantizer_method *method, const quan
 {
     float inverse = 1.0f / scale, cut_most = REACH * (1.0f + method->drift) / RATIO_FLOOR;
     uint32_t changed = 0, largest = 0;
-    if (quantizer_bits_float(row->most) > cut_most * scale) {
+    if (oct_float_of(row->most) > cut_most * scale) {
         return UINT32_MAX; // a fit cuts no weight by as much
     }
     for (size_t at = 0, g = 0; at < row->inputs; at += POLICY_INT4_GROUP, g++) {
@@ -170,7 +170,7 @@ mse_refit(const quantizer_rows *rows, const quantizer_method *method, const quan
 static bool
 is_searched(const quantizer_method *method, const quantizer_row4 *row)
 {
-    return method->range == QUANTIZER_MSE && quantizer_bits_float(row->most) >= SEARCH_LEAST;
+    return method->range == QUANTIZER_MSE && oct_float_of(row->most) >= SEARCH_LEAST;
 }
 
 float

@@ -3,9 +3,9 @@
 #include "quantizer/quantizer_range.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_bits.h"
 
 #define CODE_MAX     127.0f
 #define RATIO_STEPS  64 // a range is most * k / 64
@@ -22,8 +22,7 @@ small_select(float out[2], const float *w, size_t count, size_t rank)
 {
     uint32_t bits[SMALL_COUNT];
     for (size_t i = 0; i < count; i++) {
-        float a = fabsf(w[i]);
-        memcpy(&bits[i], &a, sizeof(a));
+        bits[i] = oct_bits_of(fabsf(w[i]));
     }
     size_t next = OCT_MIN(rank + 1, count - 1);
     for (size_t i = 0; i < count; i++) {
@@ -33,10 +32,10 @@ small_select(float out[2], const float *w, size_t count, size_t rank)
             equal += bits[j] == bits[i];
         }
         if (below <= rank && rank < below + equal) {
-            out[0] = quantizer_bits_float(bits[i]);
+            out[0] = oct_float_of(bits[i]);
         }
         if (below <= next && next < below + equal) {
-            out[1] = quantizer_bits_float(bits[i]);
+            out[1] = oct_float_of(bits[i]);
         }
     }
 }
@@ -64,9 +63,7 @@ digit_select(const float *w, size_t count, uint32_t prefix, unsigned shift, unsi
     uint32_t counts[1u << 11] = {0};
     unsigned above = shift + width;
     for (size_t i = 0; i < count; i++) {
-        float a = fabsf(w[i]);
-        uint32_t bits;
-        memcpy(&bits, &a, sizeof(bits));
+        uint32_t bits = oct_bits_of(fabsf(w[i]));
         if (bits >> above == prefix) {
             counts[bits >> shift & ((1u << width) - 1u)]++;
         }
@@ -83,7 +80,7 @@ large_select(const float *w, size_t count, size_t rank)
 {
     uint32_t prefix = digit_select(w, count, 0, 20, 11, &rank);
     prefix = digit_select(w, count, prefix, 10, 10, &rank);
-    return quantizer_bits_float(digit_select(w, count, prefix, 0, 10, &rank));
+    return oct_float_of(digit_select(w, count, prefix, 0, 10, &rank));
 }
 
 // The least |w| above bound, when there is one.

@@ -1,22 +1,12 @@
 #ifndef QUANTIZER_QUANTIZER_RANGE_H
 #define QUANTIZER_QUANTIZER_RANGE_H
 
-#include <string.h>
-
 #include "quantizer/quantizer_convert.h"
 #include "quantizer/quantizer_rows.h"
 
 // How far a row's codes have to reach. The weights are finite.
 //
 // Threads: any. No allocation.
-
-static inline float
-quantizer_bits_float(uint32_t bits)
-{
-    float x;
-    memcpy(&x, &bits, sizeof(x));
-    return x;
-}
 
 // The percentile (in (50, 100]) of |w|: between the order statistics on both sides of position
 // percentile / 100 * (count - 1), counted from 0, in proportion. The largest |w| (most) when that

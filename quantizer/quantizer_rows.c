@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "common/oct_bits.h"
 #include "policy/policy_format.h"
 #include "policy/policy_half.h"
 
@@ -22,30 +23,15 @@
 #define AHEAD               64     // floats between two prefetches
 #define LINE                16     // floats in a cache line
 
-static inline uint32_t
-bits_of(float x)
-{
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof(bits));
-    return bits;
-}
-
-static inline float
-float_of(int32_t bits)
-{
-    float x;
-    memcpy(&x, &bits, sizeof(x));
-    return x;
-}
-
 // q + ROUNDING as bits, held within limit (below 2^22) steps of 0. Those sums are positive floats,
 // and sums beyond them compare as their bits do, as a negative float is a negative int32: so the
 // whole range of q is in order.
 static inline int32_t
 rounded(float q, float limit)
 {
-    int32_t bits = (int32_t)bits_of(q + ROUNDING);
-    int32_t least = (int32_t)bits_of(ROUNDING - limit), most = (int32_t)bits_of(ROUNDING + limit);
+    int32_t bits = (int32_t)oct_bits_of(q + ROUNDING);
+    int32_t least = (int32_t)oct_bits_of(ROUNDING - limit);
+    int32_t most = (int32_t)oct_bits_of(ROUNDING + limit);
     bits = bits > least ? bits : least;
     return bits < most ? bits : most;
 }
@@ -55,7 +41,7 @@ most_of(const float *restrict w, size_t n)
 {
     int32_t most = 0;
     for (size_t i = 0; i < n; i++) {
-        int32_t a = (int32_t)(bits_of(w[i]) & 0x7fffffffu);
+        int32_t a = (int32_t)(oct_bits_of(w[i]) & 0x7fffffffu);
         most = a > most ? a : most;
     }
     return (uint32_t)most;
@@ -92,7 +78,7 @@ row_count_above(const float *restrict w, size_t n, float bound)
 static inline float
 square_of(float q)
 {
-    float e = q - (float_of(rounded(q, CODE8_MAX)) - ROUNDING);
+    float e = q - (oct_float_of((uint32_t)rounded(q, CODE8_MAX)) - ROUNDING);
     return e * e;
 }
 
@@ -152,7 +138,7 @@ static void
 row_compare(quantizer_sums *sums, const float *restrict w, const float *restrict kept, size_t n)
 {
     double norm[COMPARED] = {0}, error[COMPARED] = {0};
-    int32_t most_bits = (int32_t)bits_of(sums->most);
+    int32_t most_bits = (int32_t)oct_bits_of(sums->most);
     size_t i = 0;
     for (; i + COMPARED <= n; i += COMPARED) {
         for (size_t lane = 0; lane < COMPARED; lane++) {
@@ -167,14 +153,14 @@ row_compare(quantizer_sums *sums, const float *restrict w, const float *restrict
         error[lane] += d * d;
     }
     for (i = 0; i < n; i++) {
-        int32_t a = (int32_t)(bits_of(w[i] - kept[i]) & 0x7fffffffu);
+        int32_t a = (int32_t)(oct_bits_of(w[i] - kept[i]) & 0x7fffffffu);
         most_bits = a > most_bits ? a : most_bits;
     }
     for (size_t lane = 0; lane < COMPARED; lane++) {
         sums->norm += norm[lane];
         sums->error += error[lane];
     }
-    sums->most = float_of(most_bits);
+    sums->most = oct_float_of((uint32_t)most_bits);
 }
 
 static inline void

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_bits.h"
 #include "quantizer/quantizer_convert.h"
 #include "quantizer/quantizer_copy.h"
 #include "quantizer/quantizer_int4.h"
@@ -21,9 +22,8 @@ typedef struct update {
 static float
 scale_next(const update *u, const float *w, size_t count, uint32_t most, float old)
 {
-    bool is_kept =
-        most > 0 && old > 0.0f &&
-        !quantizer_drifted8(u->rows, u->method, w, count, quantizer_bits_float(most), old);
+    bool is_kept = most > 0 && old > 0.0f &&
+                   !quantizer_drifted8(u->rows, u->method, w, count, oct_float_of(most), old);
     return is_kept ? old : quantizer_scale8(u->rows, u->method, w, count, most);
 }
 
