@@ -3,7 +3,7 @@
 
 #include "envs/env.h"
 #include "policy/policy_spec.h"
-#include "proto/wire.h"
+#include "proto/wire_learner.h"
 
 // An environment's spec in the wire's words, as a registration carries it.
 //

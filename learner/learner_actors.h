@@ -2,6 +2,7 @@
 #define LEARNER_LEARNER_ACTORS_H
 
 #include "common/oct_role.h"
+#include "proto/wire_learner.h"
 #include "proto/wire_replay.h"
 
 // Who has registered. The session of each is drawn here, at random; its id is made of the session,

@@ -5,7 +5,7 @@
 
 #include "common/oct_metric.h"
 #include "policy/policy_spec.h"
-#include "proto/wire.h"
+#include "proto/wire_learner.h"
 
 // What the run's environment is: observations and actions, as they decide the network's shape. It
 // is known from the file that `octet train` writes of the environment that it has opened, or from

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "proto/wire.h"
+#include "proto/wire_learner.h"
 #include "proto/wire_peers.h"
 
 // The relays that live, and which one an actor is given: of those on its host, else of all, the one

@@ -2,6 +2,7 @@
 #define PROTO_WIRE_CONVERT_H
 
 #include "proto/wire_arena.h"
+#include "proto/wire_learner.h"
 #include "proto/wire_peers.h"
 #include "proto/wire_replay.h"
 

@@ -1,7 +1,7 @@
 #ifndef PROTO_WIRE_ENV_H
 #define PROTO_WIRE_ENV_H
 
-#include "proto/wire.h"
+#include "proto/wire_learner.h"
 
 // An environment's spec in bytes that can lie in a file: the frame of a RegisterActor request that
 // has it, so that whoever reads it checks what a registration is checked for.

@@ -2,7 +2,7 @@
 #define PROTO_WIRE_RPC_H
 
 #include "common/oct_call.h"
-#include "proto/wire.h"
+#include "proto/wire_learner.h"
 #include "proto/wire_peers.h"
 #include "proto/wire_replay.h"
 

@@ -1,7 +1,7 @@
 #ifndef PROTO_WIRE_SIGN_H
 #define PROTO_WIRE_SIGN_H
 
-#include "proto/wire.h"
+#include "proto/wire_learner.h"
 
 // Signatures of the learner, for actors that reach it over a network that authenticates nobody
 // (docs/decisions/0030-signatures.md). Ed25519 (RFC 8032) over

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "common/oct_err.h"
+#include "proto/wire_learner.h"
 #include "proto/wire_replay.h"
 #include "replay/replay_block.h"
 

@@ -7,7 +7,7 @@
 
 #include "common/oct_config.h"
 #include "common/oct_role.h"
-#include "proto/wire.h"
+#include "proto/wire_learner.h"
 #include "proto/wire_peers.h"
 
 // What is known of a run at this moment, wherever it runs: what `octet train` and `octet status`

@@ -1,7 +1,7 @@
 #ifndef TESTS_PROTO_WIRE_EXAMPLES_H
 #define TESTS_PROTO_WIRE_EXAMPLES_H
 
-#include "proto/wire.h"
+#include "proto/wire_learner.h"
 #include "proto/wire_peers.h"
 #include "proto/wire_replay.h"
 
