@@ -9,6 +9,7 @@
 #include "actor/actor_state_io.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
+#include "common/oct_config_text.h"
 #include "common/oct_libm.h"
 #include "common/oct_log.h"
 #include "common/oct_pulse.h"

@@ -9,8 +9,8 @@
 #include "cli/cli_options.h"
 #include "cli/cli_suggest.h"
 #include "cli/run/cli_preflight.h"
-#include "common/oct_config.h"
 #include "common/oct_config_effects.h"
+#include "common/oct_config_text.h"
 
 #define MESSAGE_BYTES 4096
 

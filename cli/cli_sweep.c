@@ -21,6 +21,7 @@
 #include "cli/sweep/cli_sweep_jobs.h"
 #include "common/oct_base.h"
 #include "common/oct_config_effects.h"
+#include "common/oct_config_text.h"
 #include "common/oct_rng.h"
 #include "common/oct_text.h"
 

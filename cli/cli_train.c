@@ -18,7 +18,7 @@
 #include "cli/run/cli_folder.h"
 #include "cli/run/cli_preflight.h"
 #include "cli/run/cli_run.h"
-#include "common/oct_config.h"
+#include "common/oct_config_text.h"
 #include "common/oct_file.h"
 #include "common/oct_program.h"
 #include "net/net_http.h"

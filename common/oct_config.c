@@ -1,6 +1,6 @@
 // Reads an experiment: the YAML text, and settings of the form key=value, checked against the table
 // of keys. All mistakes in values are reported together.
-#include "common/oct_config.h"
+#include "common/oct_config_text.h"
 
 #include <errno.h>
 #include <pthread.h>

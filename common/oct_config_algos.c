@@ -1,5 +1,6 @@
 // The table of algorithms: the keys that each reads, with usual values; and how it is printed.
 #include "common/oct_config_algos.h"
+#include "common/oct_config_text.h"
 
 #include <stdio.h>
 #include <stdlib.h>

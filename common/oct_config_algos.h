@@ -2,6 +2,7 @@
 #define COMMON_OCT_CONFIG_ALGOS_H
 
 #include "common/oct_config_table.h"
+#include "common/oct_config_text.h"
 
 // Which keys each algorithm reads, and the values that are usual for it: one table, private to
 // oct_config*.c. `octet config --explain` and the check for keys that have no effect are loops over

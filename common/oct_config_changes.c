@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/oct_config_table.h"
+#include "common/oct_config_text.h"
 
 bool
 oct_config_next_change(oct_config_change *out, const oct_config *before, const oct_config *now,

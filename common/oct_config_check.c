@@ -8,6 +8,7 @@
 #include "common/oct_base.h"
 #include "common/oct_config_algos.h"
 #include "common/oct_config_effects.h"
+#include "common/oct_config_text.h"
 #include "common/oct_option.h"
 #include "common/oct_text.h"
 

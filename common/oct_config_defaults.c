@@ -6,6 +6,7 @@
 #include "common/oct_base.h"
 #include "common/oct_config_algos.h"
 #include "common/oct_config_table.h"
+#include "common/oct_config_text.h"
 #include "common/oct_text.h"
 
 #define OF(algo)  (1u << OCT_ALGO_##algo)

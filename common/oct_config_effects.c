@@ -1,6 +1,7 @@
 // The table of keys that need others to have an effect: what they need, as a test and in words;
 // and the warnings about keys without.
 #include "common/oct_config_effects.h"
+#include "common/oct_config_text.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -6,6 +6,7 @@
 #include "common/oct_base.h"
 #include "common/oct_config_algos.h"
 #include "common/oct_config_table.h"
+#include "common/oct_config_text.h"
 
 static bool
 begins_section(size_t index)

@@ -3,6 +3,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_config_algos.h"
+#include "common/oct_config_text.h"
 #include "common/oct_text.h"
 
 // A plug-in is known by its file: its folder may have another place now.

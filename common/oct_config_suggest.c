@@ -3,6 +3,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_config_table.h"
+#include "common/oct_config_text.h"
 #include "common/oct_text.h"
 
 // Whether want is near name, and nearer than *best, which then becomes its distance.

@@ -1,5 +1,6 @@
 // The table of all keys of an experiment: name, type, bounds, default value and help of each.
 #include "common/oct_config_table.h"
+#include "common/oct_config_text.h"
 
 #include <stdio.h>
 #include <string.h>

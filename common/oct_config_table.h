@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/oct_config.h"
+#include "common/oct_config_text.h"
 
 // The one table of all keys, private to oct_config*.c. Files, --set, printing, help and the
 // documentation are loops over it; a new key is a field in oct_config.h and a row here.

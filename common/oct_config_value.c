@@ -1,5 +1,6 @@
 // Converts the values of an experiment from text and back: numbers, booleans, words, texts, lists.
 #include "common/oct_config_table.h"
+#include "common/oct_config_text.h"
 
 #include <ctype.h>
 #include <math.h>

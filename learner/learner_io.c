@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/oct_clock.h"
+#include "common/oct_config_text.h"
 #include "common/oct_log.h"
 #include "common/oct_text.h"
 #include "learner/learner_key.h"

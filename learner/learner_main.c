@@ -10,6 +10,7 @@
 #include "common/oct_base.h"
 #include "common/oct_blas.h"
 #include "common/oct_config_effects.h"
+#include "common/oct_config_text.h"
 #include "common/oct_file.h"
 #include "common/oct_start.h"
 #include "common/oct_text.h"

@@ -12,6 +12,7 @@
 #include "cli/run/cli_env_file.h"
 #include "cli/run/cli_folder.h"
 #include "common/oct_base.h"
+#include "common/oct_config_text.h"
 #include "common/oct_text.h"
 #include "envs/env.h"
 

@@ -10,6 +10,7 @@
 #include "cli/cli_json.h"
 #include "cli/status/cli_view.h"
 #include "common/oct_base.h"
+#include "common/oct_config_text.h"
 #include "policy/policy_format.h"
 
 #define JSON_TYPE "application/json"

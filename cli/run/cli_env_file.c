@@ -10,6 +10,7 @@
 #include "cli/run/cli_experiment.h"
 #include "cli/run/cli_folder_env.h"
 #include "common/oct_base.h"
+#include "common/oct_config_text.h"
 #include "common/oct_file.h"
 #include "common/oct_option.h"
 #include "common/oct_text.h"

@@ -16,6 +16,7 @@
 #include "cli/run/cli_run.h"
 #include "common/oct_config_algos.h"
 #include "common/oct_config_effects.h"
+#include "common/oct_config_text.h"
 #include "common/oct_owner.h"
 #include "common/oct_text.h"
 #include "envs/env.h"

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "cli/run/cli_folder.h"
-#include "common/oct_config.h"
+#include "common/oct_config_text.h"
 
 // The experiment of `octet train`: what it is made of, and which line of it a mistake is in.
 //

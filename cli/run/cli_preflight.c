@@ -13,6 +13,7 @@
 #include "cli/cli_options.h"
 #include "cli/run/cli_folder.h"
 #include "common/oct_base.h"
+#include "common/oct_config_text.h"
 #include "common/oct_option.h"
 #include "common/oct_text.h"
 #include "envs/env.h"

@@ -10,6 +10,7 @@
 #include "cli/cli_json.h"
 #include "cli/runs/cli_run_list.h"
 #include "common/oct_base.h"
+#include "common/oct_config_text.h"
 #include "common/oct_plot.h"
 #include "common/oct_spread.h"
 #include "common/oct_text.h"

@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "cli/runs/cli_series.h"
+#include "common/oct_config_text.h"
 
 // Runs side by side. Those whose configurations differ in the seed alone are a group; of a group
 // there are the mean and the spread over its runs of

@@ -14,6 +14,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_bytes.h"
+#include "common/oct_config_text.h"
 #include "common/oct_numbers.h"
 #include "common/oct_spread.h"
 #include "learner/learner_numbers.h"

@@ -9,6 +9,7 @@
 
 #include "cli/runs/cli_series.h"
 #include "common/oct_base.h"
+#include "common/oct_config_text.h"
 #include "common/oct_rng.h"
 #include "common/oct_text.h"
 

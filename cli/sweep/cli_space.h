@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/oct_config.h"
+#include "common/oct_config_text.h"
 
 // What a sweep varies: for each key a list of values, or a range of numbers.
 //

@@ -12,6 +12,7 @@
 #include "cli/cli_json.h"
 #include "cli/runs/cli_series.h"
 #include "common/oct_base.h"
+#include "common/oct_config_text.h"
 #include "common/oct_file.h"
 #include "common/oct_text.h"
 

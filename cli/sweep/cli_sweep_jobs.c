@@ -21,6 +21,7 @@
 #include "cli/runs/cli_series.h"
 #include "cli/sweep/cli_sweep_file.h"
 #include "common/oct_base.h"
+#include "common/oct_config_text.h"
 #include "learner/learner_checkpoints.h"
 #include "net/net_loop.h"
 #include "net/net_process.h"

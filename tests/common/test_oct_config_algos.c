@@ -6,6 +6,7 @@
 
 #include "common/oct_config_algos.h"
 #include "common/oct_config_effects.h"
+#include "common/oct_config_text.h"
 
 static char message[4096];
 

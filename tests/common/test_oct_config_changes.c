@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/oct_config.h"
+#include "common/oct_config_text.h"
 #include "common/oct_file.h"
 #include "tests/support/oct_test.h"
 

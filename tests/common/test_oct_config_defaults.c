@@ -4,10 +4,10 @@
 
 #include "tests/common/config_fixture.h"
 
-#include "common/oct_config.h"
 #include "common/oct_config_algos.h"
 #include "common/oct_config_effects.h"
 #include "common/oct_config_table.h"
+#include "common/oct_config_text.h"
 
 static char message[8192];
 

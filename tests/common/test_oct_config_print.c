@@ -3,9 +3,9 @@
 
 #include "tests/support/oct_test.h"
 
-#include "common/oct_config.h"
 #include "common/oct_config_algos.h"
 #include "common/oct_config_table.h"
+#include "common/oct_config_text.h"
 #include "common/oct_rng.h"
 
 static char message[8192];

@@ -6,6 +6,7 @@
 
 #include "cli/sweep/cli_sweep_file.h"
 #include "common/oct_base.h"
+#include "common/oct_config_text.h"
 #include "tests/fuzz/fuzz.h"
 
 #define DRAWS 3

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
-#include "common/oct_config.h"
+#include "common/oct_config_text.h"
 #include "tests/fuzz/fuzz.h"
 
 static char message[4096];

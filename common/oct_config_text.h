@@ -1,0 +1,47 @@
+#ifndef COMMON_OCT_CONFIG_TEXT_H
+#define COMMON_OCT_CONFIG_TEXT_H
+
+#include "common/oct_config.h"
+
+// Experiments and their keys as text: printed, compared, described.
+//
+// Threads: any. Owns: nothing.
+
+// The resolved experiment as YAML that parses back to the same value; malloc'd.
+char *oct_config_print(const oct_config *config);
+// The same as the last release takes it (tests/common/last_release.txt): keys that it lacks are
+// left out at their default, which is what it does; algo.n_step 0 is the number that it stands for.
+char *oct_config_print_for_peers(const oct_config *config);
+// The same as the base of others, which may have another algo.name: keys that follow it, and that
+// nobody has set, are left out.
+char *oct_config_print_base(const oct_config *config);
+// How two experiments differ, key by key in the table's order: the next difference at or after *at
+// (0 at first), which moves on. False: there is none. Values are as in YAML.
+#define OCT_CONFIG_NAME_MAX  64
+#define OCT_CONFIG_VALUE_MAX (2 * OCT_CONFIG_LIST_MAX + 16)
+typedef struct oct_config_change {
+    char name[OCT_CONFIG_NAME_MAX]; // "learner.batch_size"
+    char before[OCT_CONFIG_VALUE_MAX];
+    char now[OCT_CONFIG_VALUE_MAX];
+} oct_config_change;
+bool oct_config_next_change(oct_config_change *out, const oct_config *before, const oct_config *now,
+                            size_t *at);
+// The line, from 1, where the file at path sets the key "learner.batch_size"; 0: it does not, or
+// cannot be read.
+size_t oct_config_line(const char *path, const char *name);
+// Whether a key ("learner.batch_size") holds a number, and a whole one. False too: no such key.
+bool oct_config_key_is_number(const char *name, bool *is_whole);
+// The value of a key ("learner.batch_size"), as in YAML. False: there is no such key.
+bool oct_config_key_print(const oct_config *config, const char *name,
+                          char out[OCT_CONFIG_VALUE_MAX]);
+// The first key that text names, as "learner.batch_size". False: none.
+bool oct_config_key_in(char out[OCT_CONFIG_NAME_MAX], const char *text);
+// `octet config`: every key with type, bounds, default and help; markdown for docs/. malloc'd.
+char *oct_config_describe(bool markdown);
+// `octet config --explain`: the keys that matter to an algorithm, a line for each, with default and
+// usual values. malloc'd; NULL: there is no such algorithm.
+char *oct_config_explain(const char *algorithm);
+// The words of algo.name, "dqn d4pg …".
+const char *oct_config_algo_words(void);
+
+#endif // COMMON_OCT_CONFIG_TEXT_H
