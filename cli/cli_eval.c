@@ -9,6 +9,7 @@
 #include "cli/cli_env_guard.h"
 #include "cli/cli_eval_report.h"
 #include "cli/cli_options.h"
+#include "cli/cli_signals.h"
 #include "cli/cli_video.h"
 #include "cli/run/cli_folder.h"
 #include "cli/run/cli_folder_env.h"
@@ -255,7 +256,7 @@ evaluate(const policy_image *image, const eval_options *options, cli_video *vide
         .episodes = options->episodes,
         .envs = OCT_MIN(options->envs, options->episodes),
         .seed = options->seed,
-        .stop = video != NULL ? cli_video_stop(video) : NULL,
+        .stop = cli_signals_noted(),
         .look = video != NULL ? cli_video_frame : NULL,
         .look_arg = video,
     };
@@ -265,6 +266,9 @@ evaluate(const policy_image *image, const eval_options *options, cli_video *vide
     err = actor_evaluate(net, &request, &result, reason, sizeof(reason));
     if (err == OCT_OK) {
         exit_code = report(net, options, &result, video);
+    } else if (atomic_load_explicit(cli_signals_noted(), memory_order_relaxed) != 0) {
+        exit_code = cli_signals_stopped("eval");
+        cli_video_abandon(video);
     } else {
         cli_error("eval", "'%s': %s", options->env_id,
                   reason[0] != '\0' ? reason : oct_strerror(err));

@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -139,8 +138,7 @@ static int
 row_failed(const cli_returns_request *request, oct_err err, const char *reason)
 {
     if (err == OCT_ECLOSED) {
-        fprintf(stderr, "octet %s: stopped\n", request->command);
-        return 128 + atomic_load_explicit(cli_signals_noted(), memory_order_relaxed);
+        return cli_signals_stopped(request->command);
     }
     cli_error(request->command, "'%s': %s", request->env_id,
               reason[0] != '\0' ? reason : oct_strerror(err));

@@ -4,6 +4,7 @@
 
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "net/net_process.h"
 
@@ -53,6 +54,13 @@ const _Atomic(int) *
 cli_signals_noted(void)
 {
     return &noted;
+}
+
+int
+cli_signals_stopped(const char *command)
+{
+    fprintf(stderr, "octet %s: stopped\n", command);
+    return 128 + atomic_load_explicit(&noted, memory_order_relaxed);
 }
 
 void

@@ -16,6 +16,8 @@ OCT_CHECKED oct_err cli_signals_watch(net_loop *loop, net_signal_fn stop, void *
 // ends the process.
 void cli_signals_note(void);
 const _Atomic(int) *cli_signals_noted(void); // its number; 0: none has come
+// Says that the command ended by it; gives the exit code, 128 and its number.
+int cli_signals_stopped(const char *command);
 
 // Keeps them waiting, from the first thing that a command leaves behind until its handlers are
 // there; then one that has come is handled. Of the calling thread and those that it starts.

@@ -28,13 +28,6 @@ struct cli_video {
     uint32_t ended;
 };
 
-const _Atomic(int) *
-cli_video_stop(const cli_video *video)
-{
-    OCT_ASSERT(video != NULL);
-    return cli_signals_noted();
-}
-
 // Of the actions' steps. A clock of the environment's own counts them already.
 static double
 steps_per_second(const render_scene *scene, const octet_env_spec *spec, const char *env_options)

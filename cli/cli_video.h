@@ -1,7 +1,6 @@
 #ifndef CLI_CLI_VIDEO_H
 #define CLI_CLI_VIDEO_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -11,9 +10,8 @@
 // What an evaluation looks like: the first episodes of its environment 0, as a video file or as PNG
 // frames.
 //
-// While one is open, the signals that stop (cli_signals.h) ask to stop (cli_video_stop); a second
-// one ends the process at once. Threads: main thread, one at a time. Owns: what it writes to, until
-// close or abandon.
+// While one is open, the signals that stop (cli_signals.h) are noted; a second one ends the process
+// at once. Threads: main thread, one at a time. Owns: what it writes to, until close or abandon.
 typedef struct cli_video cli_video;
 
 typedef struct cli_video_options {
@@ -31,7 +29,6 @@ OCT_CHECKED oct_err cli_video_open(cli_video **out, const cli_video_options *opt
 // A look of actor_evaluate: one frame, while the episodes last. arg: the cli_video.
 OCT_CHECKED oct_err cli_video_frame(void *arg, env *e, const void *obs, uint32_t ended,
                                     char *reason, size_t reason_size);
-const _Atomic(int) *cli_video_stop(const cli_video *video);
 // Completes the file, says so in one line of text, and frees the video.
 OCT_CHECKED oct_err cli_video_close(cli_video *video, char *text, size_t text_size, char *reason,
                                     size_t reason_size);

@@ -193,8 +193,8 @@ class Video(Case):
             time.sleep(0.01)
         child.send_signal(signal.SIGINT)
         _, err = child.communicate(timeout=DEADLINE_S)
-        self.assertIn("stopped", err)
-        self.assertEqual(child.returncode, 1)
+        self.assertEqual(err, "octet eval: stopped\n")
+        self.assertEqual(child.returncode, 130)
         self.assertEqual(self.files(), [])
         self.assertFalse(pathlib.Path("/proc", pid_file.read_text().strip()).exists())
 
