@@ -135,6 +135,31 @@ expect 0 'usage: script/test-compose' script/test-compose --help
 expect 2 'usage: script/test-debian' script/test-debian --nonsense
 expect 0 'usage: script/test-debian' script/test-debian --help
 
+# quick has the form check, which looks at files that are not added yet, too, and knows scripts by their first line.
+mkdir -p "$room/form/script" "$room/form/build" "$room/form/a" && cp script/{test,lib.sh,packages.sh} "$room/form/script/"
+git -c init.defaultBranch=main init --quiet "$room/form"
+for name in script/setup a/shell a/sourced a/snake a/added.c a/deleted.c; do
+    case $name in
+    a/sourced) echo '# shellcheck shell=bash' ;;
+    *.c) echo ;;
+    a/snake) printf '%s\n' '#!/usr/bin/env python3' '#!/bin/sh' ;;
+    *) echo '#!/bin/sh' ;;
+    esac >"$room/form/$name"
+done
+chmod +x "$room/form/script/setup"
+echo build >"$room/form/.gitignore"
+git -C "$room/form" add . && rm "$room/form/a/deleted.c"
+touch "$room/form/a/new.c" "$room/form/a/new.h" "$room/form/build/made.c"
+for tool in clang-format shellcheck; do
+    printf '#!/bin/sh\necho "%s $*"\n' $tool >"$room/bin/$tool"
+    chmod +x "$room/bin/$tool"
+done
+expect 1 $'\ntidy      2 passed, 1 failed, 0 skipped' "$room/form/script/test" quick
+expect 1 $'\ngcc       0 passed, 1 failed, 0 skipped' "$room/form/script/test" quick
+expect 1 ' --style=file a/new.c a/new.h a/added.c' "$room/form/script/test" tidy
+expect 1 'shellcheck -x a/shell a/sourced script/lib.sh script/packages.sh script/setup script/test' "$room/form/script/test" tidy
+rm "$room"/bin/{clang-format,shellcheck}
+
 # A new machine: dpkg-query knows none of the packages, and fails.
 printf '#!/bin/sh\nexit 1\n' >"$room/bin/dpkg-query" && chmod +x "$room/bin/dpkg-query"
 # shellcheck disable=SC2016
