@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Golden values of updates of TRPO, in numpy float64, for 
+"""Golden values of updates of TRPO, in numpy float64, for
 tests/algos/test_algo_reinforce_golden.c.
 
 Gradients and Jacobians come from the complex step (golden.py), and the Fisher matrix is formed whole, row by

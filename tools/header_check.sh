@@ -17,12 +17,13 @@ check() {
     fi
 }
 
+mapfile -t folders < <(python3 tools/tidy.py --folders .)
+[ ${#folders[@]} -gt 0 ] || exit 1
 count=0
 while IFS= read -r header; do
     check "$header" "$@" -std=c11 -D_GNU_SOURCE
     count=$((count + 1))
-done < <(find common proto net policy export envs liboctet nn replay algos actor quantizer learner cli include tests \
-              -name '*.h' ! -name '*.pb-c.h' | sort)
+done < <(find "${folders[@]}" -name '*.h' ! -name '*.pb-c.h' | sort)
 # The public ones are promised to C99.
 for header in include/octet/*.h; do
     check "$header" "$@" -std=c99 -pedantic

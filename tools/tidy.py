@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
-"""Checks of form that the compiler cannot make: who may include whom, where foreign headers live,
-lengths, banned calls, guards, unique file names, descriptions, tests that nobody runs. Runs as a test; exits 1 if untidy.
+"""Checks of form that the compiler cannot make: who may include whom, where foreign headers live, lengths, banned
+calls, guards, unique file names, descriptions, blanks, files that no build names, tests that nobody runs.
+Runs as a test; exits 1 if untidy.
 
-usage: tidy.py ROOT          checks the tree
-       tidy.py --self-test   checks that each rule finds its violation, and nothing in tidy code
+usage: tidy.py ROOT             checks the tree
+       tidy.py --folders ROOT   prints the folders of C code
+       tidy.py --self-test      checks that each rule finds its violation, and nothing in tidy code
 """
 
+import fnmatch
+import os
 import pathlib
 import re
 import sys
@@ -40,7 +44,8 @@ MAY_INCLUDE = {
             "data", "actor", "learner", "proto", "net"],
 }
 PUBLIC = "include"  # include/octet/*.h: everybody may include them
-FREE = ["tests", "bench", "tools"]
+FREE = ["tests", "bench", "tools", "examples"]
+FOLDERS = [*MAY_INCLUDE, PUBLIC, *FREE]
 
 # In a daemon folder only the shell touches the network; the rest is testable without it.
 SHELL = re.compile(r"_(main|io)\.[ch]$")
@@ -78,6 +83,9 @@ COLUMNS_MAX = 100
 # A .c file of more lines begins with a comment that says what it is.
 UNDESCRIBED_LINES_MAX = 8
 
+# Files that are looked at for blanks at the end of a line, beside those of C.
+TEXTS = ["*.md", "*.py", "*.sh", "*.yaml", "meson.build"]
+
 
 def check_includes(rel, line):
     include = re.match(r'\s*#\s*include\s+(["<][^">]+[">])', line)
@@ -113,7 +121,7 @@ def guard_of(rel):
 
 def check_line(rel, line):
     if len(line) > COLUMNS_MAX:
-        yield f"more than {COLUMNS_MAX} columns"
+        yield f"more than {COLUMNS_MAX} columns: break the line"
     if "\t" in line or line.rstrip() != line:
         yield "tab, or blanks at the end of the line"
     if UNFINISHED.search(line):
@@ -128,28 +136,97 @@ def check_line(rel, line):
             yield f"banned: {why}"
 
 
+def check_described(rel, lines):
+    """A header says what it is (CONTRIBUTING.md); a public one has a comment beside each function, or each few of a kind."""
+    if not any(re.search(r"//|/\*", line) for line in lines if not line.startswith("#endif")):
+        yield 1, "a header without a comment: say what it is, which thread may call it, who owns what, what happens when it is full"
+    elif rel.parts[0] == PUBLIC:
+        first = 1
+        for paragraph in "\n".join(lines).split("\n\n"):
+            if "/*" not in paragraph and re.search(r"^\w[\w *]*\b\w+\(", paragraph, re.M):
+                yield first, "a public function without a comment: say what it does, and what it returns"
+            first += paragraph.count("\n") + 2
+
+
 def check(rel, lines):
     if len(lines) > FILE_LINES_MAX[rel.suffix]:
-        yield len(lines), f"file has more than {FILE_LINES_MAX[rel.suffix]} lines"
+        yield len(lines), f"file has more than {FILE_LINES_MAX[rel.suffix]} lines: split it by what its parts do"
     if rel.suffix == ".h" and f"#ifndef {guard_of(rel)}" not in lines:
         yield 1, f"the include guard is not {guard_of(rel)}"
     if rel.suffix == ".c" and len(lines) > UNDESCRIBED_LINES_MAX:
         if not re.match(r"(//|/\*) \S", lines[0]):
             yield 1, "begin with a comment that says what the file is"
+    if rel.suffix == ".h":
+        yield from check_described(rel, lines)
     opened = None
     for n, line in enumerate(lines, 1):
         if line == "{":
             opened = n
         if line == "}" and opened:
             if n - opened + 1 > FUNCTION_LINES_MAX:
-                yield opened, f"function has more than {FUNCTION_LINES_MAX} lines"
+                yield opened, f"function has more than {FUNCTION_LINES_MAX} lines: split it by what its parts do"
             opened = None
         for what in check_line(rel, line):
             yield n, what
 
 
+def is_ours(root, name):
+    """Whether an entry of the root is no hidden one, and none that .gitignore names: a build folder."""
+    ignored = (root / ".gitignore").read_text(encoding="utf-8").split() if (root / ".gitignore").exists() else []
+    return not name.startswith(".") and not any(fnmatch.fnmatch(f"/{name}/", pattern) for pattern in ignored)
+
+
+def check_folders(root):
+    for path in sorted(root.iterdir()):
+        if path.is_dir() and path.name not in FOLDERS and is_ours(root, path.name) and any(path.rglob("*.[ch]")):
+            yield (f"{path.name}/: a folder with C code that is not in MAY_INCLUDE of tools/tidy.py: "
+                   "say there and in docs/architecture.md which folders it may include")
+
+
+def check_blanks(root):
+    for folder in sorted(root.iterdir()):
+        texts = [path for pattern in TEXTS for path in sorted(folder.rglob(pattern))] if is_ours(root, folder.name) else []
+        texts += [folder] if any(fnmatch.fnmatch(folder.name, pattern) for pattern in TEXTS) else []
+        for path in texts:
+            for n, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
+                if line.rstrip() != line:
+                    yield f"{path.relative_to(root)}:{n}: blanks at the end of the line"
+
+
+def built(root):
+    """Every path that a meson.build names, also as 'test_' + name + '.c' with a name that stands in quotes there."""
+    paths = set()
+    for path in [root / "meson.build", *(path for folder in FOLDERS for path in (root / folder).rglob("meson.build"))]:
+        if not path.exists():
+            continue
+        text = re.sub(r"#.*", "", path.read_text(encoding="utf-8"))
+        words = re.findall(r"'([^'\n]*)'", text)
+        around = re.findall(r"(?:'([^'\n]*)' \+ )?[\w.\[\]]+ \+ '([^'\n]*)'", text)
+        around += re.findall(r"'([^'\n]*)@0@([^'\n]*)'\.format\(", text)
+        folder = path.parent.relative_to(root)
+        for word in words:
+            paths.update(os.path.normpath(folder / name) for name in [word, *(a + word + b for a, b in around)])
+    return paths
+
+
+def check_built(root):
+    """Each source is in a build, or compiled by a test in Python; each test is run."""
+    named = built(root)
+    programs = "".join(path.read_text(encoding="utf-8") for path in sorted(root.glob("tests/**/*.py")))
+    for folder in FOLDERS:
+        for path in sorted((root / folder).rglob("*.c")):
+            rel = path.relative_to(root)
+            if rel.as_posix() not in named and not re.search(rf'["/]{re.escape(rel.name)}"', programs):
+                yield f"{rel}:1: no meson.build names this file: it is never built"
+    for pattern in ("*.py", "*.sh"):
+        for path in sorted(root.glob(f"tests/**/test_{pattern}")):
+            rel = path.relative_to(root)
+            if (path.parent / "meson.build").exists() and rel.as_posix() not in named:
+                yield f"{rel}:1: no meson.build names this file: its tests are never run"
+
+
 def check_tests_run(root):
-    """Each test_NAME is named in a meson.build, which runs it by its name, or called. pytest finds its own."""
+    """Each test_NAME is named in a meson.build, which runs it by its name, or called. In tests/python pytest finds them."""
     named = "".join(path.read_text(encoding="utf-8") for path in sorted(root.glob("tests/**/meson.build")))
     for path in sorted(root.glob("tests/**/*.py")):
         rel = path.relative_to(root)
@@ -171,10 +248,13 @@ def check_bench_is_optimised(root):
 
 
 def check_tree(root):
+    yield from check_folders(root)
+    yield from check_blanks(root)
+    yield from check_built(root)
     yield from check_tests_run(root)
     yield from check_bench_is_optimised(root)
     names = {}
-    for folder in [*MAY_INCLUDE, PUBLIC, *FREE]:
+    for folder in FOLDERS:
         for path in sorted((root / folder).rglob("*.[ch]")):
             rel = path.relative_to(root)
             for n, what in check(rel, path.read_text(encoding="utf-8").splitlines()):
@@ -184,9 +264,9 @@ def check_tree(root):
                 yield f"{rel}:1: {names[rel.name]} has the same file name"
 
 
-GUARDED = "#ifndef {0}\n#define {0}\n{1}\n#endif\n"
+GUARDED = "#ifndef {0}\n#define {0}\n\n// x\n{1}\n#endif // {0}\n"
 
-# Files, and the one complaint that they must give; None: they are tidy.
+# Files, and the one complaint that they must give; None: they are tidy. Where no meson.build is among them, one names all.
 SELF_TESTS = [
     ({"common/a.c": '#include "common/a.h"\n#include <yaml.h>\n'}, "belongs only in common/oct_c"),
     ({"common/a.c": '#include "net/net_loop.h"\n'}, "common/ may not include net/"),
@@ -229,12 +309,41 @@ SELF_TESTS = [
     ({"include/octet/a.h": GUARDED.format("OCTET_A_H", '#include "envs/env.h"')}, "may not include"),
     ({"nn/a.c": "", "policy/a.c": ""}, "has the same file name"),
     ({"nn/a.c": "", "policy/b.c": ""}, None),
-    ({"tests/e2e/a.py": "def test_x():\n", "tests/e2e/meson.build": "['y']\n"}, "never run"),
+    ({"tests/e2e/a.py": "def test_x():\n", "tests/e2e/meson.build": "['y']\n"}, "this test: it is never run"),
     ({"tests/e2e/a.py": "def test_x():\n", "tests/e2e/meson.build": "['y', 'x']\n"}, None),
     ({"tests/e2e/a.py": "def test_x():\ntest_x()\n"}, None),
     ({"bench/meson.build": "dependencies: [test_support]\n"}, "without optimisation"),
     ({"bench/meson.build": "dependencies: [bench_support]\n"}, None),
     ({"tests/python/a.py": "def test_x():\n"}, None),
+    ({"nn/a.h": GUARDED.format("NN_A_H", "").replace("// x", "")}, "header without a comment"),
+    ({"include/octet/a.h": GUARDED.format("OCTET_A_H", "void a(void); /* is done */")}, None),
+    ({"include/octet/a.h": GUARDED.format("OCTET_A_H", "/* Both do. */\nvoid a(void);\nvoid b(void);")}, None),
+    ({"include/octet/a.h": GUARDED.format("OCTET_A_H", "\nint b(void);")}, "function without a comment"),
+    ({"include/octet/a.h": GUARDED.format("OCTET_A_H", "/* Done. */\nvoid a(void);\n\nvoid *b(void);")}, "function without a comment"),
+    ({"include/octet/a.h": GUARDED.format("OCTET_A_H", "\n#define B(x) (x)\nint c;")}, None),
+    ({"docs/a.md": "A line. \n"}, "docs/a.md:1: blanks"),
+    ({"A.md": "A line.\n\n \n"}, "A.md:3: blanks"),
+    ({"tools/a.py": "x = 1\t\n"}, "tools/a.py:1: blanks"),
+    ({"presets/a.yaml": "env: \n"}, "blanks"),
+    ({"nn/meson.build": "x = 1 \n"}, "blanks"),
+    ({"build/a.md": "A line. \n", ".gitignore": "/build*/\n"}, None),
+    ({"more/a.c": ""}, "more/: a folder with C code that is not in MAY_INCLUDE"),
+    ({"more/less/a.h": ""}, "more/: a folder with C code that is not in MAY_INCLUDE"),
+    ({"build-x/a.c": "", ".gitignore": "*.o\n/build*/\n"}, None),
+    ({"nn/a.c": "", "meson.build": "library('nn', 'nn/b.c')\n"}, "nn/a.c:1: no meson.build names this file: it is never built"),
+    ({"nn/a.c": "", "nn/meson.build": "library('nn', 'b.c') # 'a.c'\n"}, "never built"),
+    ({"nn/a.c": "", "nn/meson.build": "library('nn', 'a.c')\n"}, None),
+    ({"tools/a.c": "", "tests/meson.build": "executable('a', '../tools/a.c')\n"}, None),
+    ({"tests/nn/test_a.c": "", "tests/nn/meson.build": "foreach n : ['a']\nexecutable('test_' + n, 'test_' + n + '.c')\n"}, None),
+    ({"tests/nn/test_a.c": "", "tests/nn/meson.build": "foreach n : ['b']\nexecutable('test_' + n, 'test_' + n + '.c')\n"}, "never built"),
+    ({"tests/nn/test_a.c": "", "tests/nn/meson.build": "foreach n : ['a']\nexecutable(n, 'test_@0@.c'.format(n))\n"}, None),
+    ({"tests/envs/a_env.c": "", "tests/envs/meson.build": "foreach t : [['a', 1]]\nexecutable(t[0], t[0] + '_env.c')\n"}, None),
+    ({"tests/e2e/a.c": "", "tests/e2e/e2e.py": 'run(ROOT / "tests/e2e/a.c")\n', "meson.build": ""}, None),
+    ({"tests/e2e/a.c": "", "tests/e2e/e2e.py": 'run(ROOT / "tests/e2e/ba.c")\n', "meson.build": ""}, "never built"),
+    ({"tests/python/test_a.py": "", "tests/python/meson.build": "['b']\nfiles('test_' + name + '.py')\n"}, "its tests are never run"),
+    ({"tests/python/test_a.py": "", "tests/python/meson.build": "['a']\nfiles('test_' + name + '.py')\n"}, None),
+    ({"tests/nn/test_a.sh": "", "tests/nn/meson.build": "\n"}, "its tests are never run"),
+    ({"tests/python/wheel/test_a.py": "", "tests/python/meson.build": "\n"}, None),
 ]
 
 
@@ -243,6 +352,8 @@ def self_test():
     for files, want in SELF_TESTS:
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder)
+            if not any(name.endswith("meson.build") for name in files):
+                files = {**files, "meson.build": "".join(f"'{name}'\n" for name in files)}
             for name, text in files.items():
                 (root / name).parent.mkdir(parents=True, exist_ok=True)
                 (root / name).write_text(text, encoding="utf-8")
@@ -257,6 +368,9 @@ def self_test():
 def main(arguments):
     if arguments == ["--self-test"]:
         return self_test()
+    if len(arguments) == 2 and arguments[0] == "--folders":
+        print("\n".join(folder for folder in FOLDERS if (pathlib.Path(arguments[1]) / folder).is_dir()))
+        return 0
     if len(arguments) != 1:
         print(__doc__)
         return 2

@@ -160,6 +160,13 @@ expect 1 ' --style=file a/new.c a/new.h a/added.c' "$room/form/script/test" tidy
 expect 1 'shellcheck -x a/shell a/sourced script/lib.sh script/packages.sh script/setup script/test' "$room/form/script/test" tidy
 rm "$room"/bin/{clang-format,shellcheck}
 
+# Headers of all folders are compiled.
+mkdir -p "$room"/headers/{tools,bench,codec,include/octet} && cp tools/{tidy.py,header_check.sh} "$room/headers/tools/"
+touch "$room"/headers/{bench/b.h,codec/a.h,include/octet/c.h}
+expect 1 $'alone: bench/b.h\ndoes not compile alone: codec/a.h\ndoes not compile alone: include/octet/c.h' \
+    "$room/headers/tools/header_check.sh" "$room/headers" false
+expect 0 '3 headers' "$room/headers/tools/header_check.sh" "$room/headers" true
+
 # A new machine: dpkg-query knows none of the packages, and fails.
 printf '#!/bin/sh\nexit 1\n' >"$room/bin/dpkg-query" && chmod +x "$room/bin/dpkg-query"
 # shellcheck disable=SC2016
