@@ -12,8 +12,10 @@ usage: check_docs.py ROOT OCTET PRINT_NUMBERS           checks the tree; OCTET i
 - it has every environment variable whose name begins with OCTET_, and none that nobody asks for;
 - docs/configuration.md is what `octet config --markdown` prints, after an introduction;
 - a table below <!-- printed: bench/NAME.py ARGUMENTS --> is what that command prints;
-- relative links in README.md and docs/ lead to a file, and to a heading of it;
-- files, test programs and tests that are named in `backquotes` exist.
+- the lists of tools/doc_lists.py: commands, algorithms, environments, presets, keys, messages, floors, pages;
+- relative links in README.md, CONTRIBUTING.md and docs/ lead to a file, and to a heading of it;
+- files, test programs and tests that are named in `backquotes` exist;
+- no sentence stands twice in a row.
 """
 
 import pathlib
@@ -24,11 +26,13 @@ import subprocess
 import sys
 import tempfile
 
+import doc_lists
 import metric_names
 import reference
+import tidy
+from doc_lists import compare
 
-SOURCES = ["common", "proto", "net", "policy", "codec", "export", "import", "envs", "render", "liboctet", "nn", "relay", "replay", "data", "algos",
-           "actor", "quantizer", "distill", "learner", "cli", "group"]
+SOURCES = list(tidy.MAY_INCLUDE)
 NAMED = [*SOURCES, "include", "tests", "tools", "bench", "docs", "presets", "examples", "script"]
 PREFIXES = "|".join(folder.upper() for folder in SOURCES) + "|OCTET"
 LOG_ID = re.compile(rf"(?:{PREFIXES})(?:-[A-Z0-9]+)+")
@@ -71,11 +75,8 @@ def rows(text):
                 yield name, cells[1]
 
 
-def compare(what, in_code, in_docs, where):
-    for name in sorted(set(in_code) - set(in_docs)):
-        yield f"{where}: {what} {name} is not described"
-    for name in sorted(set(in_docs) - set(in_code)):
-        yield f"{where}: {what} {name} is not in the sources"
+def renewing(root, octet, print_numbers):
+    return shlex.join(["python3", sys.argv[0], str(root), str(octet), str(print_numbers), "--write"])
 
 
 def check_log_ids(root):
@@ -107,10 +108,10 @@ def check_variables(root):
     yield from compare("environment variable", asked, described, reference.PAGE)
 
 
-def check_reference(root, print_numbers):
+def check_reference(root, print_numbers, renew):
     path = root / reference.PAGE
     if path.read_text(encoding="utf-8") != reference.page(root, print_numbers):
-        yield f"{reference.PAGE}: its tables are not those of the registries; check_docs.py … --write renews them"
+        yield f"{reference.PAGE}: its tables are not those of the registries; this renews them: {renew}"
 
 
 def check_prometheus(root, print_numbers):
@@ -131,11 +132,10 @@ def configuration(octet):
     return INTRODUCTION + printed
 
 
-def check_configuration(root, octet):
+def check_configuration(root, octet, renew):
     path = root / "docs/configuration.md"
     if not path.exists() or path.read_text(encoding="utf-8") != configuration(octet):
-        yield ("docs/configuration.md: is not what octet config --markdown prints; "
-               "check_docs.py … --write renews it")
+        yield f"docs/configuration.md: is not what octet config --markdown prints; this renews it: {renew}"
 
 
 PRINTED = re.compile(r"(<!-- printed: (bench/.*?) -->\n\n)((?:\|.*\n)+)")
@@ -151,10 +151,10 @@ def with_printed(root, text):
     return PRINTED.sub(lambda found: found[1] + printed(root, found[2]), text)
 
 
-def check_printed(root, path, text):
+def check_printed(root, path, text, renew):
     for _, command, table in PRINTED.findall(text):
         if table != printed(root, command):
-            yield f"{path.relative_to(root)}: a table is not what {command} prints; check_docs.py … --write renews it"
+            yield f"{path.relative_to(root)}: a table is not what {command} prints; this renews it: {renew}"
 
 
 def without_code(text):
@@ -188,25 +188,37 @@ def check_names(root, path, text, tests):
         if "/" in name and folder in NAMED and re.fullmatch(r"[\w./*-]+", name):
             if not any(root.glob(name.rstrip("/").replace("NAME", "*"))):
                 yield f"{path.relative_to(root)}: there is no {name}"
-        if re.fullmatch(r"test_[a-z0-9_]+", name) and not re.search(rf"\b{name}\b", tests):
+        if re.fullmatch(r"test_[a-z0-9_]+", name) and name not in tests:
             yield f"{path.relative_to(root)}: there is no test {name}"
 
 
+def check_sentences(root, path, text):
+    """Of each paragraph: a list's entries and a table's cells may be the same."""
+    for paragraph in re.split(r"\n\n|\n(?=[-|#] ?)|\n(?=  +[-|])", without_code(text)):
+        sentences = re.split(r"(?<=[.:;?!]) ", re.sub(r"\s+", " ", paragraph).strip())
+        for i, sentence in enumerate(sentences):
+            for length in range(1, i + 1):
+                if len(sentence) > 3 and sentences[i - length + 1:i + 1] == sentences[i - 2 * length + 1:i - length + 1]:
+                    yield f"{path.relative_to(root)}: stands twice in a row: {' '.join(sentences[i - length + 1:i + 1])}"
+
+
 def check_tree(root, octet, print_numbers):
+    renew = renewing(root, octet, print_numbers)
     yield from check_log_ids(root)
     yield from check_variables(root)
-    yield from check_reference(root, print_numbers)
+    yield from check_reference(root, print_numbers, renew)
     yield from check_prometheus(root, print_numbers)
-    yield from check_configuration(root, octet)
-    tests = "".join(path.read_text(encoding="utf-8") for pattern in ("*.c", "*.py")
-                    for path in (root / "tests").rglob(pattern))
-    pages = sorted((root / "docs").rglob("*.md"))
-    pages += [root / "README.md"] if (root / "README.md").exists() else []
+    yield from check_configuration(root, octet, renew)
+    tests = {name for pattern in ("*.c", "*.py") for path in (root / "tests").rglob(pattern)
+             for name in re.findall(r"\btest_\w+", path.read_text(encoding="utf-8"))}
+    pages = [root / "README.md", root / "CONTRIBUTING.md", *sorted((root / "docs").rglob("*.md"))]
+    yield from doc_lists.check(root, pages)
     for path in pages:
         text = path.read_text(encoding="utf-8")
         yield from check_links(root, path, text)
         yield from check_names(root, path, text, tests)
-        yield from check_printed(root, path, text)
+        yield from check_printed(root, path, text, renew)
+        yield from check_sentences(root, path, text)
 
 
 # A sound little tree; for each rule a replacement in one file and the complaints that must follow.
@@ -228,9 +240,101 @@ REFERENCE = """# Reference
 ## Environment variables
 | `OCTET_ISA`, `HOME` | kernel |
 """
+CONFIG = """typedef struct oct_config {
+    struct {
+        char id[8];
+    } env;
+    struct {
+        oct_algo_name name; // of algo
+        double rate, floor;
+        bool rate_is_same;
+    } algo;
+    bool is_given[9];
+} oct_config;
+"""
+CONFIG_TABLE = """#define KEY(s, n) offsetof(oct_config, s.n)
+const oct_config_key oct_config_keys[] = {
+    TEXT(env, id, "", "environment"),
+    WORD(algo, name, "dqn vtrace", "dqn", "algorithm"),
+    F64_OR(
+        algo, rate, "same", offsetof(oct_config, algo.rate_is_same), 0, 1, "same", "rate"),
+    F64(algo, floor, 0, 1, "0", "floor"),
+};
+"""
+SCHEMA = """enum Kind {
+  KIND_GOOD = 1; // = 2
+}
+message Ask {
+  fixed64 id = 1; // of it
+  Kind kind = 2;
+  repeated float more = 3;
+  bytes flags = 7;
+}
+message Empty {}
+message Answer {
+  uint32 version = 1;
+  uint32 other = 2;
+}
+service One {
+  rpc Put(Ask) returns (Empty);
+  rpc Get(Ask) returns (Answer);
+}
+service Two {
+  rpc Do(Empty) returns (Empty);
+}
+"""
+WIRE = """# Wire
+The protocol version is 5. It bears one version (5) and reads a range (4 to 5). These requests bear version 4 in
+every release.
+| code | method | request | reply | |
+|---|---|---|---|---|
+| 0x0100 | One.Put | Ask | Empty | once |
+| 0x0101 | One.Get | Ask | Answer | twice |
+| 0x0200 | Two.Do | Empty | Empty | |
+## Ask (one → other)
+| # | field | type | meaning |
+|---|---|---|---|
+| 1 | id | fixed64 | |
+| 2 | kind | enum | of \\|x\\| |
+| 3 | more | float[kinds] | |
+| 7 | flags | bytes[more] | |
+
+| bit | flag | |
+|---|---|---|
+| 0 | good | |
+### Get
+Answer, which comes late:
+
+| # | field | type | meaning |
+|---|---|---|---|
+| 1, 2 | version, other | | as elsewhere |
+"""
+ENVIRONMENTS = """# Environments
+| `Pole-v1` | two of it |
+| `dmc:worm_crawl`, `_turn` | 2 |
+"""
+ARCHITECTURE = "# Architecture\n" + "".join(
+    f"| 1 | `{folder}/` | {', '.join(others)} | |\n" for folder, others in tidy.MAY_INCLUDE.items())
 SOUND = {
+    "README.md": "# Octet\n" + "".join(f"- [{page}](docs/{page}.md)\n" for page in [
+        "algorithms", "architecture", "cli", "configuration", "environments", "operations", "reference", "tables", "tuning", "wire"]),
+    "CONTRIBUTING.md": "# Contributing\n[tuning](docs/tuning.md)\n",
+    "common/oct_config.h": CONFIG,
+    "common/oct_config_table.c": CONFIG_TABLE,
+    "proto/octet.proto": SCHEMA,
+    "proto/wire_speaks.h": "#define WIRE_PROTOCOL_VERSION  5\n#define WIRE_PROTOCOL_READ_MIN 4\n#define WIRE_PROTOCOL_READ_MAX 5\n"
+                           "#define WIRE_PROTOCOL_HELLO 4\n",
+    "docs/wire.md": WIRE,
+    "cli/octet_main.c": '    {"train", cli_train, "train"},\n    {"stop", cli_stop, "end"},\n    {"save", cli_save, "save"},\n',
+    "docs/cli.md": "# Commands\n## octet train\n### The folder\n## octet stop, octet save\n",
+    "docs/algorithms.md": "# Algorithms\n## DQN\n## V-trace\n",
+    "envs/env_registry.c": '    X("Pole-v0", a) \\\n    X("Pole-v1", b)\n',
+    "envs/dmc/dmc_tasks.c": "    &dmc_worm_crawl,\n    &dmc_worm_turn,\n",
+    "docs/environments.md": ENVIRONMENTS,
+    "docs/architecture.md": ARCHITECTURE,
+    "presets/toys/pole.yaml": "",
     "docs/operations.md": OPERATIONS,
-    "docs/tuning.md": "# Tuning\n",
+    "docs/tuning.md": "# Tuning\nOf pole. It is so. It is short.\n\n- It is short.\n- It is short.\n",
     "bench/table.py": 'print("runs:\\n| a |\\n|---|\\n\\n| b |")\n',
     "docs/tables.md": "<!-- printed: bench/table.py --now -->\n\n| a |\n|---|\n",
     "docs/reference.md": REFERENCE,
@@ -263,13 +367,42 @@ SELF_TESTS = [
     ("net/net_metrics.c", "GAUGE", "COUNTER", ["octet_bound is a counter, not a gauge"]),
     ("deploy/grafana/octet.json", "updates", "steps", ["octet_steps_total of a rule"]),
     ("deploy/prometheus/a.rules.yaml", "octet_bound", "octet_lag", ["octet_lag of a rule"]),
-    ("docs/configuration.md", "keys", "key", ["--write renews it"]),
+    ("docs/configuration.md", "keys", "key", ["this renews it: python3 "]),
     ("docs/tables.md", "| a |", "| c |", ["is not what bench/table.py --now prints"]),
     ("bench/table.py", "| a |", "| c |", ["is not what bench/table.py --now prints"]),
     ("docs/reference.md", "(configuration.md)", "(config.md)", ["leads nowhere"]),
     ("docs/reference.md", "#metrics)", "#metric)", ["no such heading"]),
     ("docs/reference.md", "test_net.c", "test_nets.c", ["there is no tests/test_nets.c"]),
     ("docs/reference.md", "`test_good`", "`test_better`", ["there is no test test_better"]),
+    ("CONTRIBUTING.md", "tuning.md", "turning.md", ["CONTRIBUTING.md: link to docs/turning.md leads nowhere"]),
+    ("README.md", "docs/tuning.md", "docs/wire.md", ["README.md: no link to docs/tuning.md"]),
+    ("docs/tuning.md", "short.\n\n", "short. It is\nshort.\n\n", ["stands twice in a row: It is short."]),
+    ("docs/tuning.md", "short.\n\n", "short. It is so. It is short.\n\n", ["stands twice in a row: It is so. It is short."]),
+    ("cli/octet_main.c", '"train"', '"learn"', ["command learn is not described", "command train is not in"]),
+    ("cli/octet_main.c", '"save"', '"store"', ["command store is not described", "command save is not in"]),
+    ("common/oct_config_table.c", "dqn vtrace", "dqn table", ["algo.name table has no heading"]),
+    ("envs/env_registry.c", "Pole-v0", "Cart-v0", ["environment Cart is not described"]),
+    ("envs/env_registry.c", "Pole-v", "Cart-v", ["environment Cart is not described", "environment Pole is not in"]),
+    ("envs/dmc/dmc_tasks.c", "turn", "hop", ["worm_hop is not described", "worm_turn is not in"]),
+    ("docs/tuning.md", "Of pole", "Of poles", ["presets/toys/pole.yaml: no page names it"]),
+    ("common/oct_config.h", "char id[8];", "char id[8];\n        uint32_t forgotten;", ["env.forgotten has no row"]),
+    ("common/oct_config.h", "rate, floor", "rate, floor, roof", ["algo.roof has no row"]),
+    ("common/oct_config_table.c", "offsetof(oct_config, algo.rate_is_same)", "0", ["algo.rate_is_same has no row"]),
+    ("common/oct_config_table.c", "algo, floor,", "algo, roof,", ["algo.floor has no row", "algo.roof is no field"]),
+    ("proto/octet.proto", "id = 1;", "id = 1;\n  bool is_new = 4;", ["Ask: field 4, is_new (bool), is not described"]),
+    ("proto/octet.proto", "id = 1", "id = 8", ["field 1 is id (fixed64), in proto/octet.proto there is none", "field 8, id"]),
+    ("proto/octet.proto", "fixed64 id", "uint64 id", ["field 1 is id (fixed64), in proto/octet.proto id (uint64)"]),
+    ("proto/octet.proto", "Kind kind", "uint32 kind", ["field 2 is kind (enum)"]),
+    ("proto/octet.proto", "repeated float", "float", ["field 3 is more (float[])"]),
+    ("docs/wire.md", "| 1, 2 | version, other |", "| 1 | version |", ["Answer: field 2, other (uint32), is not described"]),
+    ("docs/wire.md", "\nAnswer, which", "\nIt", ["Ask: field 1 is version", "Ask: field 2 is other", "Answer: field 1", "Answer: field 2"]),
+    ("proto/octet.proto", "(Empty) returns", "(Ask) returns", ["method 0x0200 is"]),
+    ("proto/octet.proto", "rpc Put", "rpc Set(Empty) returns (Empty);\n  rpc Put",
+     ["method 0x0100 is", "method 0x0101 is", "method 0x0102 is None"]),
+    ("proto/wire_speaks.h", "VERSION  5", "VERSION  6", ["The protocol version is 6.", "bears one version (6)"]),
+    ("proto/wire_speaks.h", "MIN 4", "MIN 5", ["(5 to 5)"]),
+    ("docs/architecture.md", "`nn/` | common, ", "`nn/` | common, net, ", ["nn/ may include common, policy, group (tools/tidy.py)"]),
+    ("docs/architecture.md", "`nn/`", "`mm/`", ["folder nn is not described", "folder mm is not in"]),
 ]
 
 
@@ -278,6 +411,8 @@ def self_test():
     for name, old, new, want in SELF_TESTS:
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder)
+            for source in SOURCES:
+                (root / source).mkdir()
             for path, text in SOUND.items():
                 (root / path).parent.mkdir(parents=True, exist_ok=True)
                 text = text.replace(old, new) if path == name and old else text
