@@ -32,13 +32,12 @@ static void
 test_env_every_registered_id_opens_under_its_name(void **state)
 {
     (void)state;
-    uint32_t count = 0;
-    for (const char *const *id = env_ids(); *id != NULL; id++, count++) {
+    assert_non_null(env_ids()[0]);
+    for (const char *const *id = env_ids(); *id != NULL; id++) {
         env *e = env_opened(*id, "", 1, 0, true);
         assert_string_equal(env_spec(e)->id, *id);
         env_close(e);
     }
-    assert_int_equal(count, 21);
     env_close(NULL);
 }
 
