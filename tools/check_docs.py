@@ -318,7 +318,8 @@ ARCHITECTURE = "# Architecture\n" + "".join(
 SOUND = {
     "README.md": "# Octet\n" + "".join(f"- [{page}](docs/{page}.md)\n" for page in [
         "algorithms", "architecture", "cli", "configuration", "environments", "operations", "reference", "tables", "tuning", "wire"]),
-    "CONTRIBUTING.md": "# Contributing\n[tuning](docs/tuning.md)\n",
+    "CONTRIBUTING.md": "# Contributing\n[tuning](docs/tuning.md): a `.c` file has at most 800 lines, a header 320, a\n"
+                       "function 70, a line 100 columns.\n",
     "common/oct_config.h": CONFIG,
     "common/oct_config_table.c": CONFIG_TABLE,
     "proto/octet.proto": SCHEMA,
@@ -375,6 +376,7 @@ SELF_TESTS = [
     ("docs/reference.md", "test_net.c", "test_nets.c", ["there is no tests/test_nets.c"]),
     ("docs/reference.md", "`test_good`", "`test_better`", ["there is no test test_better"]),
     ("CONTRIBUTING.md", "tuning.md", "turning.md", ["CONTRIBUTING.md: link to docs/turning.md leads nowhere"]),
+    ("CONTRIBUTING.md", "70", "75", ["a function 70, a line"]),
     ("README.md", "docs/tuning.md", "docs/wire.md", ["README.md: no link to docs/tuning.md"]),
     ("docs/tuning.md", "short.\n\n", "short. It is\nshort.\n\n", ["stands twice in a row: It is short."]),
     ("docs/tuning.md", "short.\n\n", "short. It is so. It is short.\n\n", ["stands twice in a row: It is so. It is short."]),

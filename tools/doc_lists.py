@@ -6,6 +6,7 @@
 - docs/wire.md has every message and method of proto/octet.proto, with numbers and types of the fields, and the
   protocol versions of proto/wire_speaks.h;
 - docs/architecture.md says of each folder what tools/tidy.py allows it to include;
+- CONTRIBUTING.md names the limits on lengths of tools/tidy.py;
 - README.md links to every page of docs/.
 """
 
@@ -163,6 +164,13 @@ def check_floors(root):
             yield f"docs/architecture.md: {folder}/ may include {', '.join(others)} (tools/tidy.py)"
 
 
+def check_limits(root):
+    sentence = (f"a `.c` file has at most {tidy.FILE_LINES_MAX['.c']} lines, a header {tidy.FILE_LINES_MAX['.h']}, "
+                f"a function {tidy.FUNCTION_LINES_MAX}, a line {tidy.COLUMNS_MAX} columns")
+    if sentence not in re.sub(r"\s+", " ", read(root, "CONTRIBUTING.md")):
+        yield f"CONTRIBUTING.md: does not say \"{sentence}\", as tools/tidy.py does"
+
+
 def check_linked(root):
     readme = read(root, "README.md")
     for path in sorted((root / "docs").glob("*.md")):
@@ -178,4 +186,5 @@ def check(root, pages):
     yield from check_keys(root)
     yield from check_wire(root)
     yield from check_floors(root)
+    yield from check_limits(root)
     yield from check_linked(root)
