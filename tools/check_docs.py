@@ -383,6 +383,7 @@ SELF_TESTS = [
     ("cli/octet_main.c", '"train"', '"learn"', ["command learn is not described", "command train is not in"]),
     ("cli/octet_main.c", '"save"', '"store"', ["command store is not described", "command save is not in"]),
     ("common/oct_config_table.c", "dqn vtrace", "dqn table", ["algo.name table has no heading"]),
+    ("common/oct_config_table.c", "dqn vtrace", "dqn vtrace trace", ["algo.name trace has no heading"]),
     ("envs/env_registry.c", "Pole-v0", "Cart-v0", ["environment Cart is not described"]),
     ("envs/env_registry.c", "Pole-v", "Cart-v", ["environment Cart is not described", "environment Pole is not in"]),
     ("envs/dmc/dmc_tasks.c", "turn", "hop", ["worm_hop is not described", "worm_turn is not in"]),

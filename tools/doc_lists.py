@@ -44,7 +44,7 @@ def check_algorithms(root):
     words = re.search(r'WORD\(algo, name, "([^"]*)"', read(root, "common/oct_config_table.c"))[1].split()
     lines = " ".join(headings(read(root, "docs/algorithms.md"))).lower().replace("-", "")
     for word in words:
-        if word not in lines:
+        if not re.search(rf"(?<![a-z]){word}", lines):
             yield f"docs/algorithms.md: algo.name {word} has no heading"
 
 

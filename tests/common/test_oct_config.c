@@ -145,9 +145,9 @@ test_values_of_another_type_are_refused(void **state)
          "x.yaml:2:13: error: algo.double_q: \"true\" is not one of true, false\n"},
         {"network:\n  activation: rlu\n", "x.yaml:2:15: error: network.activation: rlu is not one "
                                           "of relu, tanh, elu; did you mean relu?\n"},
-        {"algo:\n  name: pqo\n",
-         "x.yaml:2:9: error: algo.name: pqo is not one of dqn, d4pg, ddpg, td3, "
-         "reinforce, sac, table, ppo, a2c, vtrace, trpo, external; did you mean ppo?\n"},
+        {"algo:\n  head: logit\n",
+         "x.yaml:2:9: error: algo.head: logit is not one of auto, values, logits, atoms, tanh, "
+         "gaussian, tanh_gaussian; did you mean logits?\n"},
         {"env:\n  id: [a]\n", "x.yaml:2:7: error: env.id: is a list, but must be one value, "
                               "allowed text of up to 255 bytes\n"},
         {"learner: 3\n",
