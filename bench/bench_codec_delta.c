@@ -11,10 +11,10 @@
 
 #include <dirent.h>
 #include <inttypes.h>
-#include <time.h>
 
 #include "bench/bench_sort.h"
 #include "codec/codec_delta.h"
+#include "common/oct_clock.h"
 #include "common/oct_commit.h"
 #include "policy/policy_file.h"
 #include "quantizer/quantizer_convert.h"
@@ -46,9 +46,7 @@ typedef struct sums {
 static double
 cpu_ms(void)
 {
-    struct timespec t;
-    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+    return 1e-6 * (double)oct_clock_thread_cpu_ns();
 }
 
 // ---- one chain of versions

@@ -5,12 +5,12 @@
 // bytes, milliseconds of CPU time, and the ratio to copying the complete policy's bytes once. The
 // change is made up: a third of the codes moves by one or two, one row of 300 gets another scale.
 
-#include <time.h>
 #include <unistd.h>
 
 #include "bench/bench_sort.h"
 #include "codec/codec_receiver.h"
 #include "common/oct_bytes.h"
+#include "common/oct_clock.h"
 #include "common/oct_commit.h"
 #include "tests/policy/next_policy.h"
 #include "tests/policy/random_policy.h"
@@ -153,14 +153,6 @@ check(bench_case *c)
                      oct_crc32_table(0, c->complete, c->complete_bytes));
 }
 
-static double
-seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 static void
 measure(bench_case *c, uint32_t hidden, uint32_t repeats)
 {
@@ -168,9 +160,9 @@ measure(bench_case *c, uint32_t hidden, uint32_t repeats)
     for (size_t s = 0; s < OCT_COUNTOF(steps); s++) {
         steps[s].run(c);
         for (uint32_t i = 0; i < repeats; i++) {
-            double begin = seconds();
+            uint64_t begin_ns = oct_clock_thread_cpu_ns();
             steps[s].run(c);
-            ms[i] = 1e3 * (seconds() - begin);
+            ms[i] = 1e-6 * (double)(oct_clock_thread_cpu_ns() - begin_ns);
         }
         bench_sort(ms, repeats);
         copy_ms = s == 0 ? ms[repeats / 2] : copy_ms;

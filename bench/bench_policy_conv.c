@@ -8,14 +8,9 @@
 // (static scales, u8 between layers: less work than a policy, which quantises each map by its
 // range). One JSON line each, times in us per call.
 
-#include <time.h>
-#include <unistd.h>
-
 #include <cblas.h>
-#if defined(BENCH_HAS_ONEDNN)
-#include <dnnl.h>
-#endif
 
+#include "bench/bench_policy_peers.h"
 #include "bench/bench_sort.h"
 #include "common/oct_commit.h"
 #include "tests/policy/random_policy.h"
@@ -39,9 +34,7 @@ static const policy_precision precisions[] = {POLICY_FP32, POLICY_INT8, POLICY_I
 
 typedef struct contestant {
     char name[64];
-    void (*run)(void *self);
-    void (*destroy)(void *self);
-    void *self;
+    bench_peer peer;
     uint32_t calls; // in one repeat
     double us[REPEATS_MAX];
 } contestant;
@@ -50,74 +43,15 @@ static contestant all[CONTESTANTS_MAX];
 static uint32_t all_count;
 
 static void
-add(const char *name, void (*run)(void *self), void (*destroy)(void *self), void *self)
+add(const char *name, bench_peer peer)
 {
     OCT_ASSERT(all_count < CONTESTANTS_MAX);
     contestant *c = &all[all_count++];
-    *c = (contestant){.run = run, .destroy = destroy, .self = self};
+    *c = (contestant){.peer = peer};
     snprintf(c->name, sizeof(c->name), "%s", name);
 }
 
-static double
-seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-static double
-time_calls(const contestant *c, uint32_t calls)
-{
-    double start = seconds();
-    for (uint32_t i = 0; i < calls; i++) {
-        c->run(c->self);
-    }
-    return (seconds() - start) * 1e6 / calls;
-}
-
 // ---- policies
-
-typedef struct own_net {
-    policy_net *net;
-    policy_scratch *scratch;
-    const void *obs;
-    size_t stride;
-    uint32_t B;
-    float y[BATCH_MAX * OUTPUTS];
-} own_net;
-
-static void
-own_run(void *self)
-{
-    own_net *own = self;
-    policy_forward(own->net, own->scratch, own->obs, own->stride, own->B, own->y);
-}
-
-static void
-own_destroy(void *self)
-{
-    own_net *own = self;
-    policy_scratch_destroy(own->scratch);
-    policy_net_destroy(own->net);
-    free(own);
-}
-
-static own_net *
-own_create(const policy_image *image, policy_isa isa, const void *obs, uint32_t B)
-{
-    own_net *own = oct_alloc(sizeof(*own));
-    if (policy_net_create(&own->net, image, isa) != OCT_OK) {
-        free(own);
-        return NULL;
-    }
-    own->scratch = policy_scratch_create(&image->spec, B);
-    own->obs = obs;
-    own->stride = policy_spec_obs_bytes(&image->spec);
-    own->B = B;
-    own_run(own);
-    return own;
-}
 
 static void
 own_add(const policy_spec *spec, const char *what, const void *obs, uint32_t B)
@@ -126,10 +60,10 @@ own_add(const policy_spec *spec, const char *what, const void *obs, uint32_t B)
         oct_rng rng;
         oct_rng_init(&rng, 1, p);
         policy_image *image = random_image(spec, precisions[p], false, &rng);
-        own_net *want = own_create(image, POLICY_ISA_REF, obs, B);
+        bench_own_net *want = bench_own_net_create(image, POLICY_ISA_REF, obs, B);
         for (size_t i = 0; i < OCT_COUNTOF(isas); i++) {
             char name[64];
-            own_net *own = own_create(image, isas[i], obs, B);
+            bench_own_net *own = bench_own_net_create(image, isas[i], obs, B);
             snprintf(name, sizeof(name), "%s %s %s", what, policy_isa_name(isas[i]),
                      policy_precision_name(precisions[p]));
             if (own != NULL && memcmp(own->y, want->y, B * OUTPUTS * sizeof(float)) != 0) {
@@ -138,10 +72,10 @@ own_add(const policy_spec *spec, const char *what, const void *obs, uint32_t B)
                 exit(1);
             }
             if (own != NULL) {
-                add(name, own_run, own_destroy, own);
+                add(name, bench_peer_own(own));
             }
         }
-        own_destroy(want);
+        bench_own_net_destroy(want);
         policy_image_destroy(image);
     }
 }
@@ -208,146 +142,56 @@ blas_add(const uint8_t *obs, uint32_t B, uint32_t channels)
     random_floats(net->conv, OCT_COUNTOF(net->conv), 0.2f, &rng);
     random_floats(net->dense, OCT_COUNTOF(net->dense), 0.05f, &rng);
     random_floats(net->last, OCT_COUNTOF(net->last), 0.1f, &rng);
-    add("openblas fp32", blas_run, free, net);
+    add("openblas fp32", (bench_peer){.run = blas_run, .destroy = free, .self = net});
 }
 
 // ---- oneDNN
 
 #if defined(BENCH_HAS_ONEDNN)
-#define CHECK(call) OCT_ASSERT((call) == dnnl_success)
-#define DNNL_LAYERS 3
-
-typedef struct dnnl_net {
-    dnnl_engine_t engine;
-    dnnl_stream_t stream;
-    dnnl_primitive_t primitives[DNNL_LAYERS];
-    dnnl_exec_arg_t args[DNNL_LAYERS][4];
-} dnnl_net;
-
 static void
-dnnl_run(void *self)
-{
-    dnnl_net *net = self;
-    for (int l = 0; l < DNNL_LAYERS; l++) {
-        CHECK(dnnl_primitive_execute(net->primitives[l], net->stream, 4, net->args[l]));
-    }
-    CHECK(dnnl_stream_wait(net->stream));
-}
-
-static void
-dnnl_destroy(void *self)
-{
-    dnnl_net *net = self;
-    for (int l = 0; l < DNNL_LAYERS; l++) {
-        CHECK(dnnl_primitive_destroy(net->primitives[l]));
-        // The input of all but the first layer is the output of the one before.
-        for (int i = l == 0 ? 0 : 1; i < 4; i++) {
-            CHECK(dnnl_memory_destroy(net->args[l][i].memory));
-        }
-    }
-    CHECK(dnnl_stream_destroy(net->stream));
-    CHECK(dnnl_engine_destroy(net->engine));
-    free(net);
-}
-
-static dnnl_memory_t
-dnnl_filled(dnnl_engine_t engine, const dnnl_memory_desc_t *desc, uint8_t value)
-{
-    dnnl_memory_t memory;
-    void *bytes;
-    CHECK(dnnl_memory_create(&memory, desc, engine, DNNL_MEMORY_ALLOCATE));
-    CHECK(dnnl_memory_get_data_handle(memory, &bytes));
-    memset(bytes, value, dnnl_memory_desc_get_size(desc));
-    return memory;
-}
-
-static dnnl_primitive_attr_t
-dnnl_attributes(uint32_t outputs, bool is_last)
-{
-    dnnl_primitive_attr_t attributes;
-    float scales[HIDDEN];
-    for (uint32_t j = 0; j < outputs; j++) {
-        scales[j] = 0.001f * (float)(1 + j % 3);
-    }
-    CHECK(dnnl_primitive_attr_create(&attributes));
-    CHECK(dnnl_primitive_attr_set_output_scales(attributes, outputs, 2, scales));
-    if (!is_last) {
-        dnnl_post_ops_t post;
-        CHECK(dnnl_post_ops_create(&post));
-        CHECK(dnnl_post_ops_append_eltwise(post, 1.0f, dnnl_eltwise_relu, 0.0f, 0.0f));
-        CHECK(dnnl_primitive_attr_set_post_ops(attributes, post));
-        CHECK(dnnl_post_ops_destroy(post));
-    }
-    return attributes;
-}
-
-// Layer l, whose kind and shapes are in desc; source: what the layer before writes.
-static void
-dnnl_layer_add(dnnl_net *net, int l, const void *desc, const dnnl_memory_desc_t *x,
-               const dnnl_memory_desc_t *b, const dnnl_memory_desc_t *y, uint32_t outputs)
-{
-    dnnl_primitive_desc_t primitive;
-    dnnl_primitive_attr_t attributes = dnnl_attributes(outputs, l + 1 == DNNL_LAYERS);
-    CHECK(dnnl_primitive_desc_create(&primitive, desc, attributes, net->engine, NULL));
-    const dnnl_memory_desc_t *w = dnnl_primitive_desc_query_md(primitive, dnnl_query_weights_md, 0);
-    dnnl_memory_t source = l == 0 ? dnnl_filled(net->engine, x, 1) : net->args[l - 1][3].memory;
-    const dnnl_exec_arg_t args[4] = {
-        {DNNL_ARG_SRC, source},
-        {DNNL_ARG_WEIGHTS, dnnl_filled(net->engine, w, 1)},
-        {DNNL_ARG_BIAS, dnnl_filled(net->engine, b, 0)},
-        {DNNL_ARG_DST, dnnl_filled(net->engine, y, 0)},
-    };
-    memcpy(net->args[l], args, sizeof(args));
-    CHECK(dnnl_primitive_create(&net->primitives[l], primitive));
-    CHECK(dnnl_primitive_desc_destroy(primitive));
-    CHECK(dnnl_primitive_attr_destroy(attributes));
-}
-
-static void
-dnnl_conv_add(dnnl_net *net, uint32_t B, uint32_t C)
+dnnl_conv_add(bench_onednn_net *net, uint32_t B, uint32_t C)
 {
     dnnl_memory_desc_t x, w, b, y;
     dnnl_dims_t xd = {B, C, SIDE, SIDE}, wd = {FILTERS, C, 3, 3}, bd = {FILTERS};
     dnnl_dims_t yd = {B, FILTERS, OUT_SIDE, OUT_SIDE}, one = {1, 1}, none = {0, 0};
-    CHECK(dnnl_memory_desc_init_by_tag(&x, 4, xd, dnnl_u8, dnnl_nhwc));
-    CHECK(dnnl_memory_desc_init_by_tag(&w, 4, wd, dnnl_s8, dnnl_format_tag_any));
-    CHECK(dnnl_memory_desc_init_by_tag(&b, 1, bd, dnnl_f32, dnnl_a));
-    CHECK(dnnl_memory_desc_init_by_tag(&y, 4, yd, dnnl_u8, dnnl_nhwc));
+    BENCH_ONEDNN(dnnl_memory_desc_init_by_tag(&x, 4, xd, dnnl_u8, dnnl_nhwc));
+    BENCH_ONEDNN(dnnl_memory_desc_init_by_tag(&w, 4, wd, dnnl_s8, dnnl_format_tag_any));
+    BENCH_ONEDNN(dnnl_memory_desc_init_by_tag(&b, 1, bd, dnnl_f32, dnnl_a));
+    BENCH_ONEDNN(dnnl_memory_desc_init_by_tag(&y, 4, yd, dnnl_u8, dnnl_nhwc));
     dnnl_convolution_desc_t desc;
-    CHECK(dnnl_convolution_forward_desc_init(&desc, dnnl_forward_inference, dnnl_convolution_direct,
-                                             &x, &w, &b, &y, one, none, none));
-    dnnl_layer_add(net, 0, &desc, &x, &b, &y, FILTERS);
+    BENCH_ONEDNN(dnnl_convolution_forward_desc_init(
+        &desc, dnnl_forward_inference, dnnl_convolution_direct, &x, &w, &b, &y, one, none, none));
+    bench_onednn_net_add(net, &desc, &x, &b, &y, FILTERS, false);
 }
 
 static void
-dnnl_dense_add(dnnl_net *net, int l, uint32_t B, uint32_t outputs)
+dnnl_dense_add(bench_onednn_net *net, int l, uint32_t B, uint32_t outputs)
 {
     dnnl_memory_desc_t x, w, b, y;
     dnnl_dims_t bd = {outputs}, yd = {B, outputs};
     dnnl_dims_t maps = {B, FILTERS, OUT_SIDE, OUT_SIDE}, row = {B, HIDDEN};
     dnnl_dims_t of_maps = {outputs, FILTERS, OUT_SIDE, OUT_SIDE}, of_row = {outputs, HIDDEN};
     int rank = l == 1 ? 4 : 2;
-    CHECK(dnnl_memory_desc_init_by_tag(&x, rank, l == 1 ? maps : row, dnnl_u8,
-                                       l == 1 ? dnnl_nhwc : dnnl_ab));
-    CHECK(dnnl_memory_desc_init_by_tag(&w, rank, l == 1 ? of_maps : of_row, dnnl_s8,
-                                       dnnl_format_tag_any));
-    CHECK(dnnl_memory_desc_init_by_tag(&b, 1, bd, dnnl_f32, dnnl_a));
-    CHECK(dnnl_memory_desc_init_by_tag(&y, 2, yd, l == 1 ? dnnl_u8 : dnnl_f32, dnnl_ab));
+    BENCH_ONEDNN(dnnl_memory_desc_init_by_tag(&x, rank, l == 1 ? maps : row, dnnl_u8,
+                                              l == 1 ? dnnl_nhwc : dnnl_ab));
+    BENCH_ONEDNN(dnnl_memory_desc_init_by_tag(&w, rank, l == 1 ? of_maps : of_row, dnnl_s8,
+                                              dnnl_format_tag_any));
+    BENCH_ONEDNN(dnnl_memory_desc_init_by_tag(&b, 1, bd, dnnl_f32, dnnl_a));
+    BENCH_ONEDNN(dnnl_memory_desc_init_by_tag(&y, 2, yd, l == 1 ? dnnl_u8 : dnnl_f32, dnnl_ab));
     dnnl_inner_product_desc_t desc;
-    CHECK(dnnl_inner_product_forward_desc_init(&desc, dnnl_forward_inference, &x, &w, &b, &y));
-    dnnl_layer_add(net, l, &desc, &x, &b, &y, outputs);
+    BENCH_ONEDNN(
+        dnnl_inner_product_forward_desc_init(&desc, dnnl_forward_inference, &x, &w, &b, &y));
+    bench_onednn_net_add(net, &desc, &x, &b, &y, outputs, l == 2);
 }
 
 static void
 dnnl_add(uint32_t B, uint32_t channels)
 {
-    dnnl_net *net = oct_alloc(sizeof(*net));
-    CHECK(dnnl_engine_create(&net->engine, dnnl_cpu, 0));
-    CHECK(dnnl_stream_create(&net->stream, net->engine, dnnl_stream_default_flags));
+    bench_onednn_net *net = bench_onednn_net_create();
     dnnl_conv_add(net, B, channels);
     dnnl_dense_add(net, 1, B, HIDDEN);
     dnnl_dense_add(net, 2, B, OUTPUTS);
-    add("onednn int8", dnnl_run, dnnl_destroy, net);
+    add("onednn int8", bench_peer_onednn_net(net));
 }
 #else
 static void
@@ -366,14 +210,14 @@ round_time(uint32_t repeats, bool is_quick)
     for (uint32_t i = 0; i < all_count; i++) {
         contestant *c = &all[i];
         c->calls = 1;
-        while (!is_quick && time_calls(c, c->calls) * c->calls < 300.0) {
+        while (!is_quick && bench_peer_us(&c->peer, c->calls) * c->calls < 300.0) {
             c->calls *= 2;
         }
     }
     for (uint32_t n = 0; n < repeats; n++) {
         for (uint32_t i = 0; i < all_count; i++) {
-            time_calls(&all[i], OCT_MIN(all[i].calls, 2u));
-            all[i].us[n] = time_calls(&all[i], all[i].calls);
+            bench_peer_us(&all[i].peer, OCT_MIN(all[i].calls, 2u));
+            all[i].us[n] = bench_peer_us(&all[i].peer, all[i].calls);
         }
     }
 }
@@ -408,7 +252,7 @@ bench(uint32_t channels, uint32_t B, uint32_t repeats, bool is_quick)
                "\"what\":\"%s\",\"median\":%.3f,\"min\":%.3f,\"unit\":\"us\",\"n\":%u,\"cores\":1,"
                "\"commit\":\"%s\"}\n",
                channels, B, c->name, c->us[repeats / 2], c->us[0], repeats, OCT_COMMIT);
-        c->destroy(c->self);
+        c->peer.destroy(c->peer.self);
     }
 }
 
@@ -428,13 +272,7 @@ main(int argc, char **argv)
             return 2;
         }
     }
-    // The libraries read it when they are loaded.
-    const char *threads = getenv("OMP_NUM_THREADS");
-    if (threads == NULL || strcmp(threads, "1") != 0 || getenv("OPENBLAS_CORETYPE") != NULL) {
-        setenv("OMP_NUM_THREADS", "1", 1);
-        unsetenv("OPENBLAS_CORETYPE");
-        execv("/proc/self/exe", argv); // where that is not there: go on as it is
-    }
+    bench_peers_prepare(argv);
     repeats = OCT_MAX(1u, OCT_MIN(repeats, (uint32_t)REPEATS_MAX));
     for (size_t c = 0; c < OCT_COUNTOF(all_channels); c++) {
         for (size_t b = 0; b < OCT_COUNTOF(all_batches); b++) {

@@ -7,10 +7,6 @@
 // (bench_policy_peers.h). One JSON line each, times in us per call; at the end a table of the bars
 // that this project has set itself.
 
-#include <sched.h>
-#include <time.h>
-#include <unistd.h>
-
 #include "bench/bench_policy_peers.h"
 #include "bench/bench_sort.h"
 #include "common/oct_commit.h"
@@ -55,14 +51,6 @@ typedef struct contestant {
     double median_us, min_us;
 } contestant;
 
-typedef struct own_net {
-    policy_net *net;
-    policy_scratch *scratch;
-    const float *obs;
-    uint32_t B;
-    float y[BATCH_MAX * OUTPUTS];
-} own_net;
-
 typedef struct options {
     uint32_t repeats;
     bool is_quick;
@@ -80,14 +68,6 @@ typedef struct round {
 } round_of;
 
 static double
-seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-static double
 weights_count(const bench_net *shape)
 {
     double sum = 0.0;
@@ -97,25 +77,15 @@ weights_count(const bench_net *shape)
     return sum;
 }
 
-static double
-time_calls(const bench_peer *peer, uint32_t calls)
-{
-    double start = seconds();
-    for (uint32_t i = 0; i < calls; i++) {
-        peer->run(peer->self);
-    }
-    return (seconds() - start) * 1e6 / calls;
-}
-
 // So many calls that a repeat takes a third of a millisecond: reading the clock does not count.
 static void
 contestant_warm(contestant *c)
 {
     c->calls = 1;
-    time_calls(&c->peer, 1);
-    double us = time_calls(&c->peer, 1);
+    bench_peer_us(&c->peer, 1);
+    double us = bench_peer_us(&c->peer, 1);
     c->warm_calls = (uint32_t)OCT_MAX(1.0, OCT_MIN((double)WARM_CALLS_MAX, WARM_US / us));
-    while (time_calls(&c->peer, c->calls) * c->calls < 300.0) {
+    while (bench_peer_us(&c->peer, c->calls) * c->calls < 300.0) {
         c->calls *= 2;
     }
 }
@@ -131,8 +101,8 @@ round_time(round_of *round, const options *o)
             contestant *c = &round->all[i];
             // What the one before left in the caches is not this one's. An outer cache that has
             // just room for a network needs several calls until it holds it.
-            time_calls(&c->peer, c->warm_calls);
-            c->us[n] = time_calls(&c->peer, OCT_MAX(c->calls, 1u));
+            bench_peer_us(&c->peer, c->warm_calls);
+            c->us[n] = bench_peer_us(&c->peer, OCT_MAX(c->calls, 1u));
         }
     }
     for (uint32_t i = 0; i < round->count; i++) {
@@ -143,51 +113,21 @@ round_time(round_of *round, const options *o)
     }
 }
 
-static void
-own_run(void *self)
-{
-    own_net *own = self;
-    policy_forward(own->net, own->scratch, own->obs, OBSERVATION * sizeof(float), own->B, own->y);
-}
-
-static void
-own_destroy(void *self)
-{
-    own_net *own = self;
-    policy_scratch_destroy(own->scratch);
-    policy_net_destroy(own->net);
-    free(own);
-}
-
-static own_net *
-own_create(const policy_image *image, policy_isa isa, const float *obs, uint32_t B)
-{
-    own_net *own = oct_alloc(sizeof(*own));
-    if (policy_net_create(&own->net, image, isa) != OCT_OK) {
-        free(own);
-        return NULL;
-    }
-    own->scratch = policy_scratch_create(&image->spec, B);
-    own->obs = obs;
-    own->B = B;
-    own_run(own);
-    return own;
-}
-
 // The last rows of the batch, as many as the reference computes in a short time.
 static void
-expect_reference(const policy_image *image, const own_net *own, double weights)
+expect_reference(const policy_image *image, const bench_own_net *own, double weights)
 {
     double affordable = OCT_MAX(1.0, REFERENCE_WORK / weights);
     uint32_t rows = affordable < own->B ? (uint32_t)affordable : own->B, first = own->B - rows;
-    own_net *want = own_create(image, POLICY_ISA_REF, own->obs + (size_t)first * OBSERVATION, rows);
+    const uint8_t *obs = (const uint8_t *)own->obs + first * own->obs_bytes;
+    bench_own_net *want = bench_own_net_create(image, POLICY_ISA_REF, obs, rows);
     if (memcmp(own->y + (size_t)first * OUTPUTS, want->y, rows * OUTPUTS * sizeof(float)) != 0) {
         fprintf(stderr, "wrong answer: %s %s, batch %u, is not that of the reference\n",
                 policy_isa_name(policy_net_isa(own->net)), policy_precision_name(image->precision),
                 own->B);
         exit(1);
     }
-    own_destroy(want);
+    bench_own_net_destroy(want);
 }
 
 static void
@@ -210,10 +150,11 @@ round_add_own(round_of *round, const options *o, const float *obs)
         for (size_t i = 0; i < OCT_COUNTOF(isas); i++) {
             const char *isa = policy_isa_name(isas[i]);
             bool is_asked = o->isa == NULL || strcmp(o->isa, isa) == 0;
-            own_net *own = is_asked ? own_create(image, isas[i], obs, round->B) : NULL;
+            bench_own_net *own =
+                is_asked ? bench_own_net_create(image, isas[i], obs, round->B) : NULL;
             if (own != NULL) {
                 expect_reference(image, own, weights_count(round->shape));
-                round_add_peer(round, (bench_peer){"octet", own_run, own_destroy, own});
+                round_add_peer(round, bench_peer_own(own));
                 round->all[round->count - 1].isa = isa;
                 round->all[round->count - 1].precision = precisions[p];
             }
@@ -342,18 +283,6 @@ bench(const bench_net *shape, uint32_t B, const options *o, const float *obs)
     }
 }
 
-// The libraries read these when they are loaded: one thread, and the kernels of this CPU.
-static void
-peers_prepare(char **argv)
-{
-    const char *threads = getenv("OMP_NUM_THREADS");
-    if (threads == NULL || strcmp(threads, "1") != 0 || getenv("OPENBLAS_CORETYPE") != NULL) {
-        setenv("OMP_NUM_THREADS", "1", 1);
-        unsetenv("OPENBLAS_CORETYPE");
-        execv("/proc/self/exe", argv); // where that is not there: go on as it is
-    }
-}
-
 int
 main(int argc, char **argv)
 {
@@ -374,7 +303,7 @@ main(int argc, char **argv)
         }
     }
     o.repeats = OCT_MAX(1u, OCT_MIN(o.repeats, (uint32_t)REPEATS_MAX));
-    peers_prepare(argv);
+    bench_peers_prepare(argv);
     oct_rng rng;
     oct_rng_init(&rng, 2, 1);
     uint32_t done = 0;

@@ -1,17 +1,16 @@
-// The programs that bench_policy_forward compares with: a plain read of memory, OpenBLAS in fp32,
+// A policy, and the programs that it is compared with: a plain read of memory, OpenBLAS in fp32,
 // oneDNN in int8.
 #include "bench/bench_policy_peers.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
+#include <unistd.h>
 
 #include <cblas.h>
 
 #include "common/oct_base.h"
+#include "common/oct_clock.h"
 #include "common/oct_rng.h"
 
 #if defined(__x86_64__)
@@ -19,7 +18,70 @@
 #endif
 
 #define LAYERS_MAX 8
-#define LARGE_PAGE ((size_t)2 << 20)
+
+void
+bench_peers_prepare(char **argv)
+{
+    const char *threads = getenv("OMP_NUM_THREADS");
+    if (threads == NULL || strcmp(threads, "1") != 0 || getenv("OPENBLAS_CORETYPE") != NULL) {
+        setenv("OMP_NUM_THREADS", "1", 1);
+        unsetenv("OPENBLAS_CORETYPE");
+        execv("/proc/self/exe", argv); // where that is not there: go on as it is
+    }
+}
+
+double
+bench_peer_us(const bench_peer *peer, uint32_t calls)
+{
+    uint64_t begin_ns = oct_clock_thread_cpu_ns();
+    for (uint32_t i = 0; i < calls; i++) {
+        peer->run(peer->self);
+    }
+    return (double)(oct_clock_thread_cpu_ns() - begin_ns) * 1e-3 / calls;
+}
+
+static void
+own_run(void *self)
+{
+    bench_own_net *own = self;
+    policy_forward(own->net, own->scratch, own->obs, own->obs_bytes, own->B, own->y);
+}
+
+bench_own_net *
+bench_own_net_create(const policy_image *image, policy_isa isa, const void *obs, uint32_t B)
+{
+    policy_net *net;
+    if (policy_net_create(&net, image, isa) != OCT_OK) {
+        return NULL;
+    }
+    bench_own_net *own = oct_alloc(sizeof(*own));
+    *own = (bench_own_net){
+        .net = net,
+        .scratch = policy_scratch_create(&image->spec, B),
+        .obs = obs,
+        .B = B,
+        .obs_bytes = policy_spec_obs_bytes(&image->spec),
+        .y = oct_alloc((size_t)B * policy_spec_outputs(&image->spec) * sizeof(float)),
+    };
+    own_run(own);
+    return own;
+}
+
+void
+bench_own_net_destroy(void *self)
+{
+    bench_own_net *own = self;
+    policy_scratch_destroy(own->scratch);
+    policy_net_destroy(own->net);
+    free(own->y);
+    free(own);
+}
+
+bench_peer
+bench_peer_own(bench_own_net *own)
+{
+    return (bench_peer){"octet", own_run, bench_own_net_destroy, own};
+}
 
 static float *
 random_floats(size_t count, float amplitude, oct_rng *rng)
@@ -99,21 +161,12 @@ read_destroy(void *self)
     free(self);
 }
 
-// In large pages when there are many of them, as the weights of a policy are.
 bench_peer
 bench_peer_read(size_t bytes)
 {
     read_peer *peer = oct_alloc(sizeof(*peer));
     peer->bytes = (bytes + 63) & ~(size_t)63;
-    size_t page = bytes >= 2 * LARGE_PAGE ? LARGE_PAGE : 64;
-    size_t whole = (peer->bytes + page - 1) / page * page;
-    peer->data = oct_reserve(page, peer->bytes);
-#if defined(MADV_HUGEPAGE)
-    if (page == LARGE_PAGE) {
-        (void)madvise(peer->data, whole, MADV_HUGEPAGE); // a hint
-    }
-#endif
-    memset(peer->data, 0, whole);
+    peer->data = oct_alloc(peer->bytes);
     return (bench_peer){"read", read_run, read_destroy, peer};
 }
 
@@ -193,128 +246,138 @@ bench_peer_openblas_core(void)
 }
 
 #if defined(BENCH_HAS_ONEDNN)
-#include <dnnl.h>
-
-#define CHECK(call) OCT_ASSERT((call) == dnnl_success)
-
-typedef struct dnnl_layer {
+typedef struct onednn_layer {
     dnnl_primitive_t primitive;
     dnnl_exec_arg_t args[4];
-} dnnl_layer;
+} onednn_layer;
 
-typedef struct dnnl_peer {
+struct bench_onednn_net {
     dnnl_engine_t engine;
     dnnl_stream_t stream;
     uint32_t count;
-    dnnl_layer layers[LAYERS_MAX];
-} dnnl_peer;
+    onednn_layer layers[LAYERS_MAX];
+};
 
-static void
-dnnl_run(void *self)
+bench_onednn_net *
+bench_onednn_net_create(void)
 {
-    dnnl_peer *peer = self;
-    for (uint32_t l = 0; l < peer->count; l++) {
-        CHECK(dnnl_primitive_execute(peer->layers[l].primitive, peer->stream, 4,
-                                     peer->layers[l].args));
-    }
-    CHECK(dnnl_stream_wait(peer->stream));
-}
-
-static void
-dnnl_destroy(void *self)
-{
-    dnnl_peer *peer = self;
-    for (uint32_t l = 0; l < peer->count; l++) {
-        dnnl_layer *layer = &peer->layers[l];
-        CHECK(dnnl_primitive_destroy(layer->primitive));
-        // The input of all but the first layer is the output of the one before.
-        for (int i = l == 0 ? 0 : 1; i < 4; i++) {
-            CHECK(dnnl_memory_destroy(layer->args[i].memory));
-        }
-    }
-    CHECK(dnnl_stream_destroy(peer->stream));
-    CHECK(dnnl_engine_destroy(peer->engine));
-    free(peer);
+    bench_onednn_net *net = oct_alloc(sizeof(*net));
+    BENCH_ONEDNN(dnnl_engine_create(&net->engine, dnnl_cpu, 0));
+    BENCH_ONEDNN(dnnl_stream_create(&net->stream, net->engine, dnnl_stream_default_flags));
+    return net;
 }
 
 static dnnl_memory_t
-dnnl_memory_filled(dnnl_engine_t engine, const dnnl_memory_desc_t *desc, uint8_t value)
+onednn_filled(dnnl_engine_t engine, const dnnl_memory_desc_t *desc, uint8_t value)
 {
     dnnl_memory_t memory;
     void *bytes;
-    CHECK(dnnl_memory_create(&memory, desc, engine, DNNL_MEMORY_ALLOCATE));
-    CHECK(dnnl_memory_get_data_handle(memory, &bytes));
+    BENCH_ONEDNN(dnnl_memory_create(&memory, desc, engine, DNNL_MEMORY_ALLOCATE));
+    BENCH_ONEDNN(dnnl_memory_get_data_handle(memory, &bytes));
     memset(bytes, value, dnnl_memory_desc_get_size(desc));
     return memory;
 }
 
-// One scale for each output, and relu but for the last layer.
 static dnnl_primitive_attr_t
-dnnl_attributes(uint32_t outputs, bool is_last)
+onednn_attributes(uint32_t outputs, bool is_last)
 {
     dnnl_primitive_attr_t attributes;
-    CHECK(dnnl_primitive_attr_create(&attributes));
+    BENCH_ONEDNN(dnnl_primitive_attr_create(&attributes));
     float *scales = oct_alloc(outputs * sizeof(float));
     for (uint32_t j = 0; j < outputs; j++) {
         scales[j] = 0.001f * (float)(1 + j % 3);
     }
-    CHECK(dnnl_primitive_attr_set_output_scales(attributes, outputs, 2, scales));
+    BENCH_ONEDNN(dnnl_primitive_attr_set_output_scales(attributes, outputs, 2, scales));
     free(scales);
     if (!is_last) {
         dnnl_post_ops_t post;
-        CHECK(dnnl_post_ops_create(&post));
-        CHECK(dnnl_post_ops_append_eltwise(post, 1.0f, dnnl_eltwise_relu, 0.0f, 0.0f));
-        CHECK(dnnl_primitive_attr_set_post_ops(attributes, post));
-        CHECK(dnnl_post_ops_destroy(post));
+        BENCH_ONEDNN(dnnl_post_ops_create(&post));
+        BENCH_ONEDNN(dnnl_post_ops_append_eltwise(post, 1.0f, dnnl_eltwise_relu, 0.0f, 0.0f));
+        BENCH_ONEDNN(dnnl_primitive_attr_set_post_ops(attributes, post));
+        BENCH_ONEDNN(dnnl_post_ops_destroy(post));
     }
     return attributes;
 }
 
-static dnnl_layer
-dnnl_layer_create(dnnl_engine_t engine, uint32_t rows, uint32_t in, uint32_t out,
-                  dnnl_memory_t source, bool is_last)
+void
+bench_onednn_net_add(bench_onednn_net *net, const void *desc, const dnnl_memory_desc_t *x,
+                     const dnnl_memory_desc_t *bias, const dnnl_memory_desc_t *y, uint32_t outputs,
+                     bool is_last)
 {
-    dnnl_memory_desc_t x, w, b, y;
-    dnnl_dims_t xd = {rows, in}, wd = {out, in}, bd = {out}, yd = {rows, out};
-    CHECK(dnnl_memory_desc_init_by_tag(&x, 2, xd, dnnl_u8, dnnl_ab));
-    CHECK(dnnl_memory_desc_init_by_tag(&w, 2, wd, dnnl_s8, dnnl_format_tag_any));
-    CHECK(dnnl_memory_desc_init_by_tag(&b, 1, bd, dnnl_f32, dnnl_a));
-    CHECK(dnnl_memory_desc_init_by_tag(&y, 2, yd, is_last ? dnnl_f32 : dnnl_u8, dnnl_ab));
-    dnnl_inner_product_desc_t desc;
-    CHECK(dnnl_inner_product_forward_desc_init(&desc, dnnl_forward_inference, &x, &w, &b, &y));
-    dnnl_primitive_attr_t attributes = dnnl_attributes(out, is_last);
+    OCT_ASSERT(net->count < LAYERS_MAX);
+    dnnl_primitive_attr_t attributes = onednn_attributes(outputs, is_last);
     dnnl_primitive_desc_t primitive;
-    CHECK(dnnl_primitive_desc_create(&primitive, &desc, attributes, engine, NULL));
-    const dnnl_memory_desc_t *packed =
-        dnnl_primitive_desc_query_md(primitive, dnnl_query_weights_md, 0);
-    dnnl_layer layer = {
-        .args = {
-            {DNNL_ARG_SRC, source != NULL ? source : dnnl_memory_filled(engine, &x, 9)},
-            {DNNL_ARG_WEIGHTS, dnnl_memory_filled(engine, packed, 1)},
-            {DNNL_ARG_BIAS, dnnl_memory_filled(engine, &b, 0)},
-            {DNNL_ARG_DST, dnnl_memory_filled(engine, &y, 0)},
-        }};
-    CHECK(dnnl_primitive_create(&layer.primitive, primitive));
-    CHECK(dnnl_primitive_desc_destroy(primitive));
-    CHECK(dnnl_primitive_attr_destroy(attributes));
-    return layer;
+    BENCH_ONEDNN(dnnl_primitive_desc_create(&primitive, desc, attributes, net->engine, NULL));
+    const dnnl_memory_desc_t *w = dnnl_primitive_desc_query_md(primitive, dnnl_query_weights_md, 0);
+    onednn_layer *layer = &net->layers[net->count];
+    dnnl_memory_t source =
+        net->count == 0 ? onednn_filled(net->engine, x, 1) : layer[-1].args[3].memory;
+    *layer = (onednn_layer){.args = {
+                                {DNNL_ARG_SRC, source},
+                                {DNNL_ARG_WEIGHTS, onednn_filled(net->engine, w, 1)},
+                                {DNNL_ARG_BIAS, onednn_filled(net->engine, bias, 0)},
+                                {DNNL_ARG_DST, onednn_filled(net->engine, y, 0)},
+                            }};
+    net->count++;
+    BENCH_ONEDNN(dnnl_primitive_create(&layer->primitive, primitive));
+    BENCH_ONEDNN(dnnl_primitive_desc_destroy(primitive));
+    BENCH_ONEDNN(dnnl_primitive_attr_destroy(attributes));
+}
+
+static void
+onednn_run(void *self)
+{
+    bench_onednn_net *net = self;
+    for (uint32_t l = 0; l < net->count; l++) {
+        BENCH_ONEDNN(
+            dnnl_primitive_execute(net->layers[l].primitive, net->stream, 4, net->layers[l].args));
+    }
+    BENCH_ONEDNN(dnnl_stream_wait(net->stream));
+}
+
+static void
+onednn_destroy(void *self)
+{
+    bench_onednn_net *net = self;
+    for (uint32_t l = 0; l < net->count; l++) {
+        onednn_layer *layer = &net->layers[l];
+        BENCH_ONEDNN(dnnl_primitive_destroy(layer->primitive));
+        // The input of all but the first layer is the output of the one before.
+        for (int i = l == 0 ? 0 : 1; i < 4; i++) {
+            BENCH_ONEDNN(dnnl_memory_destroy(layer->args[i].memory));
+        }
+    }
+    BENCH_ONEDNN(dnnl_stream_destroy(net->stream));
+    BENCH_ONEDNN(dnnl_engine_destroy(net->engine));
+    free(net);
+}
+
+bench_peer
+bench_peer_onednn_net(bench_onednn_net *net)
+{
+    return (bench_peer){"onednn int8", onednn_run, onednn_destroy, net};
 }
 
 bench_peer
 bench_peer_onednn(const uint32_t *widths, uint32_t count, uint32_t rows)
 {
-    OCT_ASSERT(count <= LAYERS_MAX);
-    dnnl_peer *peer = oct_alloc(sizeof(*peer));
-    CHECK(dnnl_engine_create(&peer->engine, dnnl_cpu, 0));
-    CHECK(dnnl_stream_create(&peer->stream, peer->engine, dnnl_stream_default_flags));
-    peer->count = count - 1;
-    dnnl_memory_t source = NULL;
+    bench_onednn_net *net = bench_onednn_net_create();
     for (uint32_t l = 0; l + 1 < count; l++) {
-        peer->layers[l] =
-            dnnl_layer_create(peer->engine, rows, widths[l], widths[l + 1], source, l + 2 == count);
-        source = peer->layers[l].args[3].memory;
+        bool is_last = l + 2 == count;
+        dnnl_memory_desc_t x, w, b, y;
+        dnnl_dims_t xd = {rows, widths[l]}, wd = {widths[l + 1], widths[l]};
+        dnnl_dims_t bd = {widths[l + 1]}, yd = {rows, widths[l + 1]};
+        BENCH_ONEDNN(dnnl_memory_desc_init_by_tag(&x, 2, xd, dnnl_u8, dnnl_ab));
+        BENCH_ONEDNN(dnnl_memory_desc_init_by_tag(&w, 2, wd, dnnl_s8, dnnl_format_tag_any));
+        BENCH_ONEDNN(dnnl_memory_desc_init_by_tag(&b, 1, bd, dnnl_f32, dnnl_a));
+        BENCH_ONEDNN(
+            dnnl_memory_desc_init_by_tag(&y, 2, yd, is_last ? dnnl_f32 : dnnl_u8, dnnl_ab));
+        dnnl_inner_product_desc_t desc;
+        BENCH_ONEDNN(
+            dnnl_inner_product_forward_desc_init(&desc, dnnl_forward_inference, &x, &w, &b, &y));
+        bench_onednn_net_add(net, &desc, &x, &b, &y, widths[l + 1], is_last);
     }
-    return (bench_peer){"onednn int8", dnnl_run, dnnl_destroy, peer};
+    return bench_peer_onednn_net(net);
 }
 #else
 bench_peer

@@ -5,9 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
 
 #include "common/oct_base.h"
 #include "common/oct_rng.h"
@@ -21,7 +18,6 @@
 #define BLOCK      8 // groups of LANES outputs whose weights lie side by side
 #define CHAINS_MAX 8
 #define DEPTH      32 // inputs are padded to it
-#define LARGE_PAGE ((size_t)2 << 20)
 #define TARGET     __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")))
 // Of the outputs' norm: what eight bits between layers may cost.
 #define TOLERANCE 0.05
@@ -331,17 +327,9 @@ bench_peer_plain(const uint32_t *widths, uint32_t count, bool is_int8)
     for (uint32_t i = 0; i < count; i++) {
         width = OCT_MAX(width, (size_t)widths[i] + DEPTH);
     }
-    size_t page = bytes >= 2 * LARGE_PAGE ? LARGE_PAGE : 64;
-    size_t whole = (bytes + page - 1) / page * page;
     peer->block = oct_alloc(floats * sizeof(float));
     peer->codes = oct_alloc(width);
-    peer->weights = oct_reserve(page, bytes);
-#if defined(MADV_HUGEPAGE)
-    if (page == LARGE_PAGE) {
-        (void)madvise(peer->weights, whole, MADV_HUGEPAGE); // a hint
-    }
-#endif
-    memset(peer->weights, 0, whole);
+    peer->weights = oct_alloc(bytes);
     plain_cut(peer);
     plain_fill(peer, widths, width);
     return (bench_peer){name, plain_run, plain_destroy, peer};

@@ -5,9 +5,10 @@
 // net, precision, range and step: milliseconds of CPU time on one core, and the ratio to copying
 // the parameters once.
 
-#include <time.h>
 #include <unistd.h>
 
+#include "bench/bench_sort.h"
+#include "common/oct_clock.h"
 #include "common/oct_commit.h"
 #include "quantizer/quantizer_project.h"
 #include "tests/quantizer/quantizer_plain.h"
@@ -135,14 +136,6 @@ check(bench_case *c)
     }
 }
 
-static double
-seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 static void
 measure(bench_case *c, uint32_t hidden, uint32_t repeats)
 {
@@ -150,11 +143,11 @@ measure(bench_case *c, uint32_t hidden, uint32_t repeats)
     for (size_t s = 0; s < OCT_COUNTOF(steps); s++) {
         steps[s].run(c);
         for (uint32_t i = 0; i < repeats; i++) {
-            double begin = seconds();
+            uint64_t begin_ns = oct_clock_thread_cpu_ns();
             steps[s].run(c);
-            ms[i] = 1e3 * (seconds() - begin);
+            ms[i] = 1e-6 * (double)(oct_clock_thread_cpu_ns() - begin_ns);
         }
-        qsort(ms, repeats, sizeof(ms[0]), plain_order);
+        bench_sort(ms, repeats);
         copy_ms = s == 0 ? ms[repeats / 2] : copy_ms;
         printf("{\"name\":\"quantizer_convert\",\"net\":\"24-%u-%u-%u-6\",\"precision\":\"%s\","
                "\"range\":\"%s\",\"step\":\"%s\",\"n\":%u,\"median\":%.3f,\"min\":%.3f,"
