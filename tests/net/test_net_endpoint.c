@@ -26,6 +26,7 @@ typedef struct stream {
     unsigned ready;
     unsigned got;
     unsigned connected;
+    unsigned disconnected;
 } stream;
 
 static oct_err
@@ -298,48 +299,45 @@ test_peer_that_announces_too_much_is_cut_off(void **state)
     stream_close(&s);
 }
 
-typedef struct big_link {
-    net_loop *loop;
-    net_push *push;
-    unsigned got;
-    unsigned connected;
-    unsigned disconnected;
-} big_link;
-
 static oct_err
-big_link_take(void *arg, net_msg *msg)
+longest_take(void *arg, net_msg *msg)
 {
-    big_link *l = arg;
+    stream *s = arg;
     assert_int_equal(net_msg_length(msg), 100); // the longest allowed
-    l->got++;
+    s->got++;
     net_msg_destroy(msg);
-    net_loop_stop(l->loop);
+    net_loop_stop(s->loop);
     return OCT_OK;
 }
 
 static void
-big_link_ready(void *arg)
+longest_ready(void *arg)
 {
-    big_link *l = arg;
-    if (l->got == 0) {
-        T_OK(net_push_send(l->push, net_msg_create(100)));
+    stream *s = arg;
+    if (s->got == 0) {
+        T_OK(net_push_send(s->push, net_msg_create(100)));
     }
 }
 
 static void
-big_link_connected(void *arg)
+longest_disconnected(void *arg)
 {
-    big_link *l = arg;
-    l->connected++;
-    net_loop_stop(l->loop);
+    stream *s = arg;
+    s->disconnected++;
+    net_loop_stop(s->loop);
 }
 
+// A stream of one message of the longest size.
 static void
-big_link_disconnected(void *arg)
+longest_open(stream *s, const char *url)
 {
-    big_link *l = arg;
-    l->disconnected++;
-    net_loop_stop(l->loop);
+    net_push_events events = {.on_ready = longest_ready,
+                              .on_connected = stream_connected,
+                              .on_disconnected = longest_disconnected,
+                              .arg = s};
+    s->loop = net_loop_create();
+    T_OK(net_pull_open(&s->pull, s->loop, url, OCT_ROLES_ANY, 100, longest_take, s));
+    T_OK(net_push_open(&s->push, s->loop, url, OCT_ROLES_ANY, &events));
 }
 
 // The too long one is lost and cuts the link; what follows comes over the next one.
@@ -350,21 +348,13 @@ test_link_recovers_from_a_message_that_is_too_long(void **state)
     static const char *const schemes[] = {"ipc", "tcp"};
     for (size_t i = 0; i < OCT_COUNTOF(schemes); i++) {
         const char *url = net_test_url(schemes[i]);
-        big_link l = {.loop = net_loop_create()};
-        net_push_events events = {.on_ready = big_link_ready,
-                                  .on_connected = big_link_connected,
-                                  .on_disconnected = big_link_disconnected,
-                                  .arg = &l};
-        net_pull *pull = NULL;
-        T_OK(net_pull_open(&pull, l.loop, url, OCT_ROLES_ANY, 100, big_link_take, &l));
-        T_OK(net_push_open(&l.push, l.loop, url, OCT_ROLES_ANY, &events));
-        net_test_until(l.loop, &l.connected, 1);
-        T_OK(net_push_send(l.push, net_msg_create(101)));
-        net_test_until(l.loop, &l.disconnected, 1);
-        net_test_until(l.loop, &l.got, 1);
-        net_push_close(l.push);
-        net_pull_close(pull);
-        net_loop_destroy(l.loop);
+        stream s = {0};
+        longest_open(&s, url);
+        net_test_until(s.loop, &s.connected, 1);
+        T_OK(net_push_send(s.push, net_msg_create(101)));
+        net_test_until(s.loop, &s.disconnected, 1);
+        net_test_until(s.loop, &s.got, 1);
+        stream_close(&s);
     }
 }
 
@@ -373,18 +363,12 @@ static void
 test_too_long_messages_are_refused_over_inproc(void **state)
 {
     (void)state;
-    const char *url = net_test_url("inproc");
-    big_link l = {.loop = net_loop_create()};
-    net_push_events events = {.on_ready = big_link_ready, .arg = &l};
-    net_pull *pull = NULL;
-    T_OK(net_pull_open(&pull, l.loop, url, OCT_ROLES_ANY, 100, big_link_take, &l));
-    T_OK(net_push_open(&l.push, l.loop, url, OCT_ROLES_ANY, &events));
-    T_OK(net_push_send(l.push, net_msg_create(101)));
-    net_test_until(l.loop, &l.got, 1);
-    assert_int_equal(net_pull_rejected(pull), 1);
-    net_push_close(l.push);
-    net_pull_close(pull);
-    net_loop_destroy(l.loop);
+    stream s = {0};
+    longest_open(&s, net_test_url("inproc"));
+    T_OK(net_push_send(s.push, net_msg_create(101)));
+    net_test_until(s.loop, &s.got, 1);
+    assert_int_equal(net_pull_rejected(s.pull), 1);
+    stream_close(&s);
 }
 
 int

@@ -106,18 +106,25 @@ local_connect(const char *path)
     return fd;
 }
 
+// Opens a side that pulls at url; gives the sockets behind its gate.
+static unsigned
+pull_behind_a_gate(side *to, const char *url, local_name names[NAMES_MAX])
+{
+    side_open(to, "replay");
+    side_pull(to, url, ACTOR);
+    unsigned count = local_names(names);
+    assert_true(count > 0);
+    return count;
+}
+
 // An abstract socket may be connected to by every user of the machine.
 static void
 test_other_users_cannot_reach_the_sockets_behind_the_gate(void **state)
 {
     (void)state;
     local_name names[NAMES_MAX];
-    const char *url = tls_url();
     side to;
-    side_open(&to, "replay");
-    side_pull(&to, url, ACTOR);
-    unsigned count = local_names(names);
-    assert_true(count > 0);
+    unsigned count = pull_behind_a_gate(&to, tls_url(), names);
     for (unsigned i = 0; i < count; i++) {
         struct stat status;
         assert_int_equal(names[i].path[0], '/');
@@ -213,12 +220,8 @@ test_other_processes_cannot_go_round_the_gate(void **state)
 {
     (void)state;
     local_name names[NAMES_MAX];
-    const char *url = tls_url();
     side to;
-    side_open(&to, "replay");
-    side_pull(&to, url, ACTOR);
-    unsigned count = local_names(names);
-    assert_true(count > 0);
+    unsigned count = pull_behind_a_gate(&to, tls_url(), names);
     for (unsigned i = 0; i < count; i++) {
         int status;
         pid_t child = fork();

@@ -261,22 +261,6 @@ test_no_signal_reaches_a_loop_that_ends_while_links_still_close(void **state)
     assert_int_equal(c.calls, 0);
 }
 
-typedef struct child {
-    net_loop *loop;
-    unsigned exits;
-    int status;
-} child;
-
-static void
-child_exited(void *arg, net_process *process, int exit_status)
-{
-    child *c = arg;
-    c->exits++;
-    c->status = exit_status;
-    net_process_destroy(process);
-    net_loop_stop(c->loop);
-}
-
 // Runs this program in a mode of its own (see main) and returns its exit status.
 static int
 run_self(const char *mode, char *log, size_t log_size)
@@ -284,13 +268,13 @@ run_self(const char *mode, char *log, size_t log_size)
     const char *const argv[] = {"test_net_loop", mode, NULL};
     const char *log_path = net_test_path(mode);
     net_process_spec spec = {.file = own_file, .argv = argv, .folder = "/", .log_path = log_path};
-    child c = {.loop = net_loop_create()};
-    net_process *process = NULL;
-    T_OK(net_process_start(&process, c.loop, &spec, child_exited, &c));
-    net_test_until(c.loop, &c.exits, 1);
-    net_loop_destroy(c.loop);
+    net_loop *loop = net_loop_create();
+    net_test_daemon self;
+    net_test_daemon_start(&self, loop, &spec);
+    int exit_status = net_test_daemon_end(&self);
+    net_loop_destroy(loop);
     net_test_read(log_path, log, log_size);
-    return c.status;
+    return exit_status;
 }
 
 static void
