@@ -52,29 +52,36 @@ def activate(name, h):
     return np.where(h.real > 0, h, np.exp(np.where(h.real > 0, 0, h)) - 1)
 
 
-def forward(case, params, x):
-    """Q-values [rows, ACTIONS] of the network whose parameters lie in policy_spec's order."""
-    at = 0
+class Taken:
+    """Parameters are taken one after the other, as they lie: take(*shape)."""
 
-    def take(*shape):
-        nonlocal at
-        part = params[at:at + int(np.prod(shape))].reshape(shape)
-        at += part.size
+    def __init__(self, params):
+        self.left = params
+
+    def __call__(self, *shape):
+        count = int(np.prod(shape))
+        part, self.left = self.left[:count].reshape(shape), self.left[count:]
         return part
 
-    inputs = OBS
+
+def layer_norm(x, gain, offset):
+    centred = x - x.mean(axis=1, keepdims=True)
+    variance = (centred * centred).mean(axis=1, keepdims=True)
+    return centred / np.sqrt(variance + 1e-5) * gain + offset
+
+
+def forward(case, params, x):
+    """Q-values [rows, ACTIONS] of the network whose parameters lie in policy_spec's order."""
+    take, inputs = Taken(params), OBS
     for layer, outputs in enumerate(case["hidden"]):
         weight, bias = take(outputs, inputs), take(outputs)
         h = x @ weight.T + bias
         name = case["activation"]
         if case["norm"] and layer == 0:
-            gain, offset, name = take(outputs), take(outputs), "tanh"
-            centred = h - h.mean(axis=1, keepdims=True)
-            variance = (centred * centred).mean(axis=1, keepdims=True)
-            h = centred / np.sqrt(variance + 1e-5) * gain + offset
+            h, name = layer_norm(h, take(outputs), take(outputs)), "tanh"
         x, inputs = activate(name, h), outputs
     weight, bias = take(ACTIONS, inputs), take(ACTIONS)
-    assert at == params.size
+    assert take.left.size == 0
     return x @ weight.T + bias
 
 

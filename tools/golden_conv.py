@@ -22,14 +22,7 @@ KERNEL, ACTIONS, ROWS = 3, 3, 4
 
 def forward(case, params, x):
     """Outputs [ROWS, ACTIONS] of x [ROWS, height, width, channels]; params in policy_spec's order."""
-    at = 0
-
-    def take(*shape):
-        nonlocal at
-        part = params[at:at + int(np.prod(shape))].reshape(shape)
-        at += part.size
-        return part
-
+    take = golden.Taken(params)
     for filters in case["filters"]:
         weight, bias = take(filters, KERNEL, KERNEL, x.shape[3]), take(filters)
         down, across = x.shape[1] - KERNEL + 1, x.shape[2] - KERNEL + 1
@@ -43,7 +36,7 @@ def forward(case, params, x):
     weight, bias = take(case["hidden"], x.shape[1]), take(case["hidden"])
     x = golden.activate(case["activation"], x @ weight.T + bias)
     weight, bias = take(ACTIONS, case["hidden"]), take(ACTIONS)
-    assert at == params.size
+    assert take.left.size == 0
     return x @ weight.T + bias
 
 

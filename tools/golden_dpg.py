@@ -13,14 +13,8 @@ usage: golden_dpg.py FOLDER          write the files
 import math
 import sys
 
-try:
-    import numpy as np
-except ImportError:
-    print("numpy is not installed")
-    sys.exit(77)  # meson: skipped
-
-from golden import (ACTIVATIONS, BETA1, BETA2, COMPLEX_STEP, EPSILON, RATE, activate, main, text_of,
-                    uniform)
+from golden import (ACTIVATIONS, BETA1, BETA2, COMPLEX_STEP, EPSILON, RATE, Taken, activate, layer_norm, main, np,
+                    text_of, uniform)
 
 ALGORITHMS = ["dqn", "d4pg", "ddpg", "td3"]
 OBS, DIM, B, STEPS = 3, 2, 5, 4
@@ -118,15 +112,7 @@ class Net:
         self.m, self.v, self.steps = np.zeros(count), np.zeros(count), 0
 
     def forward(self, params, x):
-        at = 0
-
-        def take(*shape):
-            nonlocal at
-            part = params[at:at + int(np.prod(shape))].reshape(shape)
-            at += part.size
-            return part
-
-        last = len(self.sizes) - 2
+        take, last = Taken(params), len(self.sizes) - 2
         around = None  # inputs of a block
         for layer, (inputs, outputs) in enumerate(zip(self.sizes, self.sizes[1:])):
             weight, bias = take(outputs, inputs), take(outputs)
@@ -135,16 +121,13 @@ class Net:
             x = x @ weight.T + bias
             name = self.case["activation"]
             if layer < self.norms:
-                gain, offset = take(outputs), take(outputs)
+                x = layer_norm(x, take(outputs), take(outputs))
                 name = name if self.residual else "tanh"
-                centred = x - x.mean(axis=1, keepdims=True)
-                variance = (centred * centred).mean(axis=1, keepdims=True)
-                x = centred / np.sqrt(variance + 1e-5) * gain + offset
             if in_block and layer % 2 == 0:
                 x = around + x
             elif layer < last:
                 x = activate(name, x)
-        assert at == params.size
+        assert take.left.size == 0
         return x
 
     def gradient(self, function):
@@ -169,8 +152,8 @@ class Net:
     def follow(self):
         self.target = self.target + self.case["target_rate"] * (self.params - self.target)
 
-    def arrays(self, prefix):
-        for key in ["m", "v", "params", "target"]:
+    def arrays(self, prefix, keys=("m", "v", "params", "target")):
+        for key in keys:
             yield f"{prefix}.{key}", getattr(self, key)
 
 
@@ -347,6 +330,32 @@ def make_batch(random):
         weight=uniform(random, 0.2, 1, B), unit_action=unit)
 
 
+def updates(case, learner, random, left_out=()):
+    """Of a file all that follows the case: the networks, then each batch and what its update gives. left_out: arrays of
+    networks that the learner has not."""
+    yield "shape", [OBS, DIM, B, STEPS]
+    yield "low", LOW
+    yield "high", HIGH
+    yield "adam", [RATE, BETA1, BETA2, EPSILON]
+    for name, net in learner.nets().items():
+        for key, values in net.arrays(name, ["params", "target"]):
+            if key not in left_out:
+                yield key, values
+    observed = Observed(case)
+    for t in range(1, STEPS + 1):
+        batch = spread(case, make_batch(random))
+        for key in ["obs", "next", "action", "reward", "discount", "weight"]:
+            yield f"{t}.{key}", batch[key].ravel()
+        for key, values in learner.update(observed.take(batch)):
+            yield f"{t}.{key}", values
+        if observed.is_on:
+            yield f"{t}.ships", observed.raw(learner.policy)
+        for name, net in learner.nets().items():
+            for key, values in net.arrays(name):
+                if key not in left_out:
+                    yield f"{t}.{key}", values
+
+
 def dpg(case):
     random = np.random.RandomState(case["seed"])
     learner = Learner(case, random)
@@ -359,24 +368,7 @@ def dpg(case):
     for key in ["norm", "grad_norm_max", "action_grad_norm_max", "target_period", "target_rate",
                 "policy_delay", "critic_ratio", "noise", "noise_clip"]:
         yield key, [case[key]]
-    yield "shape", [OBS, DIM, B, STEPS]
-    yield "low", LOW
-    yield "high", HIGH
-    yield "adam", [RATE, BETA1, BETA2, EPSILON]
-    for name, net in learner.nets().items():
-        yield f"{name}.params", net.params
-        yield f"{name}.target", net.target
-    observed = Observed(case)
-    for t in range(1, STEPS + 1):
-        batch = spread(case, make_batch(random))
-        for key in ["obs", "next", "action", "reward", "discount", "weight"]:
-            yield f"{t}.{key}", batch[key].ravel()
-        for key, values in learner.update(observed.take(batch)):
-            yield f"{t}.{key}", values
-        if observed.is_on:
-            yield f"{t}.ships", observed.raw(learner.policy)
-        for name, net in learner.nets().items():
-            yield from net.arrays(f"{t}.{name}")
+    yield from updates(case, learner, random)
 
 
 if __name__ == "__main__":

@@ -11,13 +11,7 @@ usage: golden_ppo.py FOLDER          write the files
 
 import sys
 
-try:
-    import numpy as np
-except ImportError:
-    print("numpy is not installed")
-    sys.exit(77)  # meson: skipped
-
-from golden import RATE, main, text_of
+from golden import RATE, main, np, text_of
 from golden_dpg import Pcg
 from golden_reinforce import (END, FLAGS, OBS, TERMINATED, TRUNCATED, B, Reinforce, T, values)
 from golden_reinforce import KEYS as REINFORCE_KEYS

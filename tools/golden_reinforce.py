@@ -13,13 +13,7 @@ usage: golden_reinforce.py FOLDER          write the files
 
 import sys
 
-try:
-    import numpy as np
-except ImportError:
-    print("numpy is not installed")
-    sys.exit(77)  # meson: skipped
-
-from golden import (ACTIVATIONS, BETA1, BETA2, EPSILON, RATE, main, text_of, uniform)
+from golden import ACTIVATIONS, BETA1, BETA2, EPSILON, RATE, main, np, text_of, uniform
 from golden_dpg import Net, log_softmax
 
 OBS, STEPS = 3, 3

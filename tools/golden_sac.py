@@ -14,14 +14,8 @@ import math
 import statistics
 import sys
 
-try:
-    import numpy as np
-except ImportError:
-    print("numpy is not installed")
-    sys.exit(77)  # meson: skipped
-
-from golden import ACTIVATIONS, BETA1, BETA2, EPSILON, RATE, main, text_of
-from golden_dpg import B, DIM, HIGH, LOW, OBS, SEED, STEPS, Net, Observed, Pcg, make_batch, spread
+from golden import ACTIVATIONS, BETA1, BETA2, EPSILON, RATE, main, np, text_of
+from golden_dpg import B, DIM, OBS, SEED, Net, Pcg, updates
 
 DRAW_STREAM = 0x7364  # algo_sac.c
 LOG_STD_MIN, LOG_STD_MAX = -20.0, 2.0
@@ -168,27 +162,7 @@ def sac(case):
     for key in ["norm", "grad_norm_max", "target_period", "target_rate", "policy_delay", "critic_ratio",
                 "temperature", "initial", "entropy"]:
         yield key, [case[key]]
-    yield "shape", [OBS, DIM, B, STEPS]
-    yield "low", LOW
-    yield "high", HIGH
-    yield "adam", [RATE, BETA1, BETA2, EPSILON]
-    for name, net in learner.nets().items():
-        yield f"{name}.params", net.params
-        if name != "policy":
-            yield f"{name}.target", net.target
-    observed = Observed(case)
-    for t in range(1, STEPS + 1):
-        batch = spread(case, make_batch(random))
-        for key in ["obs", "next", "action", "reward", "discount", "weight"]:
-            yield f"{t}.{key}", batch[key].ravel()
-        for key, values in learner.update(observed.take(batch)):
-            yield f"{t}.{key}", values
-        if observed.is_on:
-            yield f"{t}.ships", observed.raw(learner.policy)
-        for name, net in learner.nets().items():
-            for key, values in net.arrays(f"{t}.{name}"):
-                if key != f"{t}.policy.target":
-                    yield key, values
+    yield from updates(case, learner, random, left_out=["policy.target"])
 
 
 if __name__ == "__main__":

@@ -10,13 +10,7 @@ usage: golden_table.py FOLDER          write the files
 
 import sys
 
-try:
-    import numpy as np
-except ImportError:
-    print("numpy is not installed")
-    sys.exit(77)  # meson: skipped
-
-from golden import main, text_of, uniform
+from golden import main, np, text_of, uniform
 
 STATES, ACTIONS, STRIDE, STEPS = 5, 3, 4, 3
 TERMINATED, TRUNCATED, FIRST, END, RANDOM, FAILED = 1, 2, 4, 8, 16, 32

@@ -12,13 +12,7 @@ usage: golden_trpo.py FOLDER          write the files
 
 import sys
 
-try:
-    import numpy as np
-except ImportError:
-    print("numpy is not installed")
-    sys.exit(77)  # meson: skipped
-
-from golden import COMPLEX_STEP, RATE, main, text_of, uniform
+from golden import COMPLEX_STEP, RATE, main, np, text_of, uniform
 from golden_dpg import log_softmax
 from golden_ppo import KEYS as PPO_KEYS
 from golden_ppo import PLAIN, Learner, rollout_values

@@ -11,13 +11,7 @@ usage: golden_vtrace.py FOLDER          write the files
 
 import sys
 
-try:
-    import numpy as np
-except ImportError:
-    print("numpy is not installed")
-    sys.exit(77)  # meson: skipped
-
-from golden import RATE, main, text_of
+from golden import RATE, main, np, text_of
 from golden_ppo import Learner
 from golden_reinforce import END, FLAGS, OBS, B, T, values
 
