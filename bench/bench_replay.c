@@ -10,30 +10,14 @@
 #include <unistd.h>
 
 #include "bench/bench_sort.h"
+#include "bench/bench_steps.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "replay/replay_admit.h"
 #include "replay/replay_table.h"
 
-#define OBS_FLOATS  16
-#define NUMBERS     1000003 // observations count up to it, and begin anew
-#define INSERT_ROWS 1024
 #define SAMPLE_ROWS 256
 #define REPEATS_MAX 21
-#define STREAMS_MAX 128
-
-typedef struct maker {
-    wire_batch batch;
-    uint64_t rows_sent; // of each stream
-    uint32_t run_stream[STREAMS_MAX];
-    uint64_t run_first[STREAMS_MAX];
-    uint32_t run_rows[STREAMS_MAX];
-    uint32_t run_version[STREAMS_MAX];
-    float obs[INSERT_ROWS][OBS_FLOATS];
-    int32_t action[INSERT_ROWS];
-    float reward[INSERT_ROWS];
-    uint8_t flags[INSERT_ROWS];
-} maker;
 
 struct effort {
     uint64_t capacity;
@@ -41,68 +25,6 @@ struct effort {
     int batches;
     uint32_t streams; // of the one actor, each with its share of a batch
 };
-
-static void
-maker_init(maker *self, uint32_t streams)
-{
-    memset(self, 0, sizeof(*self));
-    for (uint32_t i = 0; i < streams; i++) {
-        self->run_stream[i] = i;
-        self->run_rows[i] = INSERT_ROWS / streams;
-        self->run_version[i] = 1;
-    }
-    self->batch = (wire_batch){
-        .actor_id = 1,
-        .session = 1,
-        .first_unacked = 1,
-        .run_count = streams,
-        .run_stream = self->run_stream,
-        .run_first = self->run_first,
-        .run_rows = self->run_rows,
-        .run_version = self->run_version,
-        .count = INSERT_ROWS,
-        .obs_bytes = sizeof(self->obs[0]),
-        .obs = (const uint8_t *)self->obs,
-        .action_bytes = sizeof(int32_t),
-        .action = (const uint8_t *)self->action,
-        .reward = self->reward,
-        .flags = self->flags,
-    };
-}
-
-// Endless episodes. Every row's reward is the first number of its observation, so that samples can
-// be checked.
-static void
-maker_next(maker *self)
-{
-    uint32_t each = INSERT_ROWS / self->batch.run_count;
-    self->batch.sequence++;
-    for (uint32_t run = 0; run < self->batch.run_count; run++) {
-        self->run_first[run] = self->rows_sent;
-        for (uint32_t i = 0; i < each; i++) {
-            uint32_t row = run * each + i;
-            self->obs[row][0] = (float)((self->rows_sent + i) % NUMBERS);
-            self->reward[row] = self->obs[row][0];
-            self->flags[row] = self->rows_sent + i == 0 ? WIRE_FIRST : 0;
-        }
-    }
-    self->rows_sent += each;
-}
-
-static void
-sampled_check(const wire_sampled *sampled)
-{
-    for (uint32_t i = 0; i < sampled->count; i++) {
-        float obs, next;
-        memcpy(&obs, sampled->obs + (size_t)i * sampled->obs_bytes, sizeof(obs));
-        memcpy(&next, sampled->next + (size_t)i * sampled->obs_bytes, sizeof(next));
-        float follows = obs == NUMBERS - 1 ? 0 : obs + 1;
-        if (obs != sampled->reward[i] || next != follows) {
-            fprintf(stderr, "bench_replay: row %u has another observation than was inserted\n", i);
-            exit(1);
-        }
-    }
-}
 
 static void
 report(const char *name, const char *sampler, const struct effort *effort, double *rate, int count)
@@ -116,28 +38,29 @@ report(const char *name, const char *sampler, const struct effort *effort, doubl
 }
 
 static void
-insert_many(replay_table *table, maker *self, int batches, uint64_t *ns)
+insert_many(replay_table *table, bench_steps *self, int batches, uint64_t *ns)
 {
     for (int i = 0; i < batches; i++) {
         replay_insert result;
-        maker_next(self);
+        bench_steps_next(self);
         uint64_t begin_ns = oct_clock_thread_cpu_ns();
         oct_err err = replay_table_insert(&result, table, &self->batch);
         *ns += oct_clock_thread_cpu_ns() - begin_ns;
-        OCT_ASSERT(err == OCT_OK && result.rows == INSERT_ROWS);
+        OCT_ASSERT(err == OCT_OK && result.rows == BENCH_ROWS);
     }
 }
 
 static void
-bench_insert(replay_table *table, maker *self, const char *sampler, const struct effort *effort)
+bench_insert(replay_table *table, bench_steps *self, const char *sampler,
+             const struct effort *effort)
 {
     double rate[REPEATS_MAX];
     uint64_t ns = 0;
-    insert_many(table, self, (int)(effort->capacity * 3 / 2 / INSERT_ROWS), &ns); // full, and warm
+    insert_many(table, self, (int)(effort->capacity * 3 / 2 / BENCH_ROWS), &ns); // full, and warm
     for (int r = 0; r < effort->repeats; r++) {
         ns = 0;
         insert_many(table, self, effort->batches, &ns);
-        rate[r] = 1e9 * effort->batches * INSERT_ROWS / (double)ns;
+        rate[r] = 1e9 * effort->batches * BENCH_ROWS / (double)ns;
     }
     report("insert", sampler, effort, rate, effort->repeats);
 }
@@ -157,7 +80,7 @@ bench_sample(replay_table *table, const char *sampler, const struct effort *effo
             OCT_ASSERT(allowed == 1);
             replay_table_sample(&sampled, table, SAMPLE_ROWS, 1);
             uint64_t middle_ns = oct_clock_thread_cpu_ns();
-            sampled_check(&sampled);
+            bench_steps_check(&sampled, 1);
             for (int k = 0; k < SAMPLE_ROWS; k++) {
                 priority[k] = 0.1f + (float)(sampled.key[k] * 2654435761u % 1000) / 1000;
             }
@@ -178,14 +101,14 @@ bench_sample(replay_table *table, const char *sampler, const struct effort *effo
 // A packed batch from wire to verdict, as the daemon does it before it decodes anything. forged:
 // every one names a session of its own, so that each costs a token; else all are of one session.
 static void
-bench_admit(maker *self, bool forged, const struct effort *effort)
+bench_admit(bench_steps *self, bool forged, const struct effort *effort)
 {
     static const uint8_t key[WIRE_TOKEN_KEY_BYTES];
     replay_admit *admit = replay_admit_create();
     bool changed = replay_admit_set_key(admit, 1, key);
     wire_token_maker *learner = wire_token_maker_create(key);
     OCT_ASSERT(changed);
-    maker_next(self);
+    bench_steps_next(self);
     wire_token_make(learner, 1, self->batch.session, self->batch.actor_id, self->batch.token);
     size_t length = wire_batch_size(&self->batch);
     uint8_t *bytes = oct_alloc(length);
@@ -227,9 +150,9 @@ main(int argc, char **argv)
         const char *name;
         wire_sampler sampler;
     } samplers[] = {{"uniform", WIRE_SAMPLER_UNIFORM}, {"prioritized", WIRE_SAMPLER_PRIORITIZED}};
-    maker *self = oct_alloc(sizeof(*self));
+    bench_steps *self = oct_alloc(sizeof(*self));
     for (size_t i = 0; i < 2 * OCT_COUNTOF(samplers); i++) {
-        effort.streams = i % 2 == 0 ? 1 : STREAMS_MAX; // a run of 1024 rows, or 128 of 8
+        effort.streams = i % 2 == 0 ? 1 : BENCH_STREAMS_MAX; // a run of 1024 rows, or 128 of 8
         wire_configure configure = {
             .run_id = 1,
             .capacity = effort.capacity,
@@ -245,7 +168,7 @@ main(int argc, char **argv)
             .min_size = 1,
             .seed = 1,
         };
-        maker_init(self, effort.streams);
+        bench_steps_init(self, effort.streams);
         replay_table *table = replay_table_create(&configure);
         bench_insert(table, self, samplers[i / 2].name, &effort);
         bench_sample(table, samplers[i / 2].name, &effort);

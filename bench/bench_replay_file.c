@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "bench/bench_sort.h"
+#include "bench/bench_steps.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "common/oct_ring.h"
@@ -21,21 +22,11 @@
 #include "replay/replay_sync.h"
 #include "replay/replay_table.h"
 
-#define OBS_FLOATS  16
-#define INSERT_ROWS 1024
 #define SAMPLE_ROWS 256
 #define SYNC_NS     1000000000ull
 #define MARK_BYTES  (1u << 20) // as the daemon with each batch
 
-static struct maker {
-    wire_batch batch;
-    uint32_t stream, rows, version;
-    uint64_t first;
-    float obs[INSERT_ROWS][OBS_FLOATS];
-    int32_t action[INSERT_ROWS];
-    float reward[INSERT_ROWS];
-    uint8_t flags[INSERT_ROWS];
-} maker;
+static bench_steps maker;
 
 static char path[512];
 
@@ -49,41 +40,6 @@ struct bench {
     bool is_marking;
     uint64_t longest_ns; // CPU time of one turn of a generation
 };
-
-static void
-maker_init(void)
-{
-    memset(&maker, 0, sizeof(maker));
-    maker.rows = INSERT_ROWS;
-    maker.version = 1;
-    maker.batch = (wire_batch){
-        .actor_id = 1,
-        .session = 1,
-        .first_unacked = 1,
-        .run_count = 1,
-        .run_stream = &maker.stream,
-        .run_first = &maker.first,
-        .run_rows = &maker.rows,
-        .run_version = &maker.version,
-        .count = INSERT_ROWS,
-        .obs_bytes = sizeof(maker.obs[0]),
-        .obs = (const uint8_t *)maker.obs,
-        .action_bytes = sizeof(int32_t),
-        .action = (const uint8_t *)maker.action,
-        .reward = maker.reward,
-        .flags = maker.flags,
-    };
-}
-
-static void
-maker_next(void)
-{
-    maker.first = maker.batch.sequence++ * INSERT_ROWS;
-    for (uint32_t i = 0; i < INSERT_ROWS; i++) {
-        maker.obs[i][0] = maker.reward[i] = (float)((maker.first + i) % 1000003);
-        maker.flags[i] = maker.first + i == 0 ? WIRE_FIRST : 0;
-    }
-}
 
 static wire_configure
 configure_of(uint64_t capacity, wire_sampler sampler)
@@ -128,7 +84,7 @@ bench_open(struct bench *b, const wire_configure *configure, bool in_file, bool 
 {
     char reason[256];
     *b = (struct bench){0};
-    maker_init();
+    bench_steps_init(&maker, 1);
     (void)unlink(path);
     if (!in_file) {
         b->table = replay_table_create(configure);
@@ -191,9 +147,9 @@ static double
 inserts(struct bench *b, uint64_t rows, double rate)
 {
     uint64_t ns = 0, begun_ns = oct_clock_ns(), start_ns = begun_ns;
-    for (uint64_t done = 0; done < rows; done += INSERT_ROWS) {
+    for (uint64_t done = 0; done < rows; done += BENCH_ROWS) {
         replay_insert result;
-        maker_next();
+        bench_steps_next(&maker);
         while (rate > 0 && (double)(oct_clock_ns() - start_ns) * 1e-9 * rate < (double)done) {
             usleep(200);
         }
@@ -201,7 +157,7 @@ inserts(struct bench *b, uint64_t rows, double rate)
         oct_err err = replay_table_insert(&result, b->table, &maker.batch);
         sync_turn(b, &begun_ns);
         ns += oct_clock_thread_cpu_ns() - begin_ns;
-        OCT_ASSERT(err == OCT_OK && result.rows == INSERT_ROWS);
+        OCT_ASSERT(err == OCT_OK && result.rows == BENCH_ROWS);
     }
     return (double)ns / (double)rows;
 }
@@ -328,7 +284,7 @@ static double
 copies(const struct sized *sized, uint64_t seed, int batches)
 {
     static struct {
-        float obs[2][OBS_FLOATS], reward;
+        float obs[2][BENCH_OBS_FLOATS], reward;
         int32_t action;
     } out[SAMPLE_ROWS];
     struct {

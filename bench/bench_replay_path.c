@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "bench/bench_must.h"
+#include "bench/bench_steps.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "net/net_process.h"
@@ -23,8 +24,6 @@
 #include "proto/wire_rpc.h"
 #include "proto/wire_token.h"
 
-#define OBS_FLOATS   16
-#define PUSH_ROWS    1024
 #define SAMPLE_ROWS  256
 #define UNACKED_MAX  32
 #define IN_FLIGHT    2
@@ -37,18 +36,10 @@ typedef struct pusher {
     net_loop *loop;
     net_push *push;
     net_sub *sub;
-    wire_batch batch;
     uint64_t acked;
     uint64_t until; // sequence to reach
     bool is_busy;
-    uint32_t run_stream;
-    uint64_t run_first;
-    uint32_t run_rows;
-    uint32_t run_version;
-    float obs[PUSH_ROWS][OBS_FLOATS];
-    int32_t action[PUSH_ROWS];
-    float reward[PUSH_ROWS];
-    uint8_t flags[PUSH_ROWS];
+    bench_steps steps;
 } pusher;
 
 typedef struct sampler {
@@ -76,19 +67,13 @@ static void
 pusher_go(void *arg)
 {
     pusher *self = arg;
-    wire_batch *batch = &self->batch;
+    wire_batch *batch = &self->steps.batch;
     if (self->is_busy || batch->sequence == self->until ||
         batch->sequence - self->acked >= UNACKED_MAX) {
         return;
     }
-    batch->sequence++;
     batch->first_unacked = self->acked + 1;
-    self->run_first = (batch->sequence - 1) * PUSH_ROWS;
-    self->flags[0] = self->run_first == 0 ? WIRE_FIRST : 0; // of one endless episode
-    for (int i = 0; i < PUSH_ROWS; i++) {
-        self->obs[i][0] = (float)((self->run_first + (uint64_t)i) % 1000003);
-        self->reward[i] = self->obs[i][0];
-    }
+    bench_steps_next(&self->steps);
     net_msg *msg = net_msg_create(wire_batch_size(batch));
     wire_batch_pack(batch, net_msg_body(msg));
     self->is_busy = true;
@@ -121,32 +106,16 @@ pusher_open(pusher *self, net_loop *loop, const char *url)
 {
     char batches[NET_URL_MAX], acks[NET_URL_MAX];
     uint8_t ask[WIRE_ACK_REQUEST_BYTES_MAX];
-    self->run_rows = PUSH_ROWS;
-    self->run_version = 1;
     self->loop = loop;
-    self->batch = (wire_batch){
-        .actor_id = 1,
-        .session = 1,
-        .run_count = 1,
-        .run_stream = &self->run_stream,
-        .run_first = &self->run_first,
-        .run_rows = &self->run_rows,
-        .run_version = &self->run_version,
-        .count = PUSH_ROWS,
-        .obs_bytes = sizeof(self->obs[0]),
-        .obs = (const uint8_t *)self->obs,
-        .action_bytes = sizeof(int32_t),
-        .action = (const uint8_t *)self->action,
-        .reward = self->reward,
-        .flags = self->flags,
-    };
+    bench_steps_init(&self->steps, 1);
+    wire_batch *batch = &self->steps.batch;
     wire_token_maker *maker = wire_token_maker_create(key);
-    wire_token_make(maker, RUN, self->batch.session, self->batch.actor_id, self->batch.token);
+    wire_token_make(maker, RUN, batch->session, batch->actor_id, batch->token);
     wire_token_maker_destroy(maker);
     bench_must(net_url_offset(url, 1, batches), "address");
     bench_must(net_url_offset(url, 2, acks), "address");
-    wire_claim claim = {.actor_id = self->batch.actor_id, .session = self->batch.session};
-    memcpy(claim.token, self->batch.token, sizeof(claim.token));
+    wire_claim claim = {.actor_id = batch->actor_id, .session = batch->session};
+    memcpy(claim.token, batch->token, sizeof(claim.token));
     net_push_events events = {.on_ready = pusher_ready, .arg = self};
     bench_must(net_push_open(&self->push, loop, batches, OCT_ROLES_ANY, &events), "push");
     bench_must(net_post_dial(&self->sub, loop, acks, OCT_ROLES_ANY, ask,
@@ -179,14 +148,7 @@ sampler_answered(void *arg, oct_err err, const char *detail, const wire_sampled 
     if (err != OCT_OK) {
         bench_give_up(detail, NULL);
     }
-    for (uint32_t i = 0; i < sampled->count; i += 17) {
-        float obs, next;
-        memcpy(&obs, sampled->obs + (size_t)i * sampled->obs_bytes, sizeof(obs));
-        memcpy(&next, sampled->next + (size_t)i * sampled->obs_bytes, sizeof(next));
-        if (obs != sampled->reward[i] || (next != obs + 1 && next != 0)) {
-            bench_give_up("a sample holds another observation than was pushed", NULL);
-        }
-    }
+    bench_steps_check(sampled, 17);
     self->fetched += sampled->count;
     self->in_flight--;
     sampler_ask(self);
@@ -314,10 +276,10 @@ static void
 push_run(pusher *push, uint64_t batches, control *ctl, wire_client *client)
 {
     control_ask(ctl, client);
-    double cpu_s = ctl->cpu_s, rows = (double)(batches * PUSH_ROWS);
+    double cpu_s = ctl->cpu_s, rows = (double)(batches * BENCH_ROWS);
     double seconds = pusher_run(push, batches);
     control_ask(ctl, client);
-    report("push", PUSH_ROWS, rows, seconds);
+    report("push", BENCH_ROWS, rows, seconds);
     printf("{\"name\":\"replay_path_push_cpu\",\"ns\":%.1f,\"unit\":\"ns of octet-replay's CPU "
            "time per row\"}\n",
            (ctl->cpu_s - cpu_s) * 1e9 / rows);
@@ -328,7 +290,7 @@ phases_run(pusher *push, const char *url, uint64_t batches)
 {
     static const uint32_t per_request[] = {1, 8};
     for (size_t i = 0; i < OCT_COUNTOF(per_request); i++) {
-        sampler sample = {.url = url, .batches = per_request[i], .until = batches * PUSH_ROWS / 2};
+        sampler sample = {.url = url, .batches = per_request[i], .until = batches * BENCH_ROWS / 2};
         (void)sampler_run(&sample);
         report(i == 0 ? "sample" : "sample_8_a_request", SAMPLE_ROWS, (double)sample.fetched,
                sample.seconds);
@@ -345,7 +307,7 @@ phases_run(pusher *push, const char *url, uint64_t batches)
     atomic_store(&sample.is_asked, true);
     (void)pthread_join(thread, NULL);
     (void)pthread_barrier_destroy(&begun);
-    report("push_while_sampled", PUSH_ROWS, (double)(batches * PUSH_ROWS), seconds);
+    report("push_while_sampled", BENCH_ROWS, (double)(batches * BENCH_ROWS), seconds);
     report("sample_while_pushed", SAMPLE_ROWS, (double)sample.fetched, sample.seconds);
 }
 
@@ -358,8 +320,8 @@ typedef struct table_file {
 static void
 nothing_lost(const control *self, const pusher *push)
 {
-    double pushed = (double)(push->batch.sequence * PUSH_ROWS);
-    double acked = (double)(push->acked * PUSH_ROWS);
+    double pushed = (double)(push->steps.batch.sequence * BENCH_ROWS);
+    double acked = (double)(push->acked * BENCH_ROWS);
     printf("{\"name\":\"replay_path_totals\",\"pushed\":%.0f,\"acked\":%.0f,\"taken\":%.0f,"
            "\"duplicates\":%.0f,\"gaps\":%.0f,\"cut\":%.0f,\"rejected\":%.0f,"
            "\"replay_cpu_s\":%.2f}\n",
@@ -436,7 +398,7 @@ main(int argc, char **argv)
     wire_configure configure = {
         .run_id = RUN,
         .capacity = is_quick ? 20000 : 1000000,
-        .obs_bytes = OBS_FLOATS * sizeof(float),
+        .obs_bytes = BENCH_OBS_FLOATS * sizeof(float),
         .obs_is_float = true,
         .action_bytes = sizeof(int32_t),
         .streams = 1,
