@@ -31,7 +31,7 @@ import subprocess
 import sys
 import threading
 
-from bench_learning import DONE, HERE, deviation_of, finished, lines, mean_of, record, train
+from bench_learning import DONE, HERE, deviation_of, finished, lines, mean_of, own_and_octets, record, train
 
 # {task: {steps: {system: return}}}
 PUBLISHED = json.loads((HERE.parent / "docs/data/control-suite-published.json").read_text(encoding="utf-8"))["returns"]
@@ -190,10 +190,7 @@ def table(path, without, alone, is_brief):
 
 
 def parse():
-    own, rest = sys.argv[1:], []
-    if "--" in own:
-        at = own.index("--")
-        own, rest = own[:at], own[at + 1:]
+    own, rest = own_and_octets(sys.argv[1:])
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("records", type=pathlib.Path)
     parser.add_argument("--steps", type=int, default=500000)

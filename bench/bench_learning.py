@@ -39,31 +39,43 @@ def finished(run, wall_s):
     (run / DONE).write_text(json.dumps({"wall_s": wall_s}), encoding="utf-8")
 
 
-def started(octet, preset, seed, arguments, run):
-    """Trains into the folder run; the seconds of the command are kept beside it for who comes again."""
-    shutil.rmtree(run, ignore_errors=True)
+def own_and_octets(words):
+    """Arguments of the benchmark, and those behind -- for octet train."""
+    at = words.index("--") if "--" in words else len(words)
+    return words[:at], words[at + 1:]
+
+
+def made_run(octet, preset, seed, arguments, run):
+    """Trains into the folder run; gives the wall seconds of the command. A run that fails ends the program."""
     command = [octet, "train", preset, "--run-dir", run, "--seed", str(seed), *arguments]
     begin = time.monotonic()
     result = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     wall_s = time.monotonic() - begin
     if result.returncode != 0:
         sys.exit(f"{' '.join(map(str, command))}: exit {result.returncode}\n{result.stdout}{result.stderr}")
-    finished(run, wall_s)
+    return wall_s
+
+
+def read_run(run):
+    """Summary and rows of metrics.csv."""
+    lines = (run / "metrics.csv").read_text(encoding="utf-8").splitlines()
+    names = lines[0].split(",")
+    return (json.loads((run / "summary.json").read_text(encoding="utf-8")),
+            [dict(zip(names, line.split(","))) for line in lines[1:]])
 
 
 def train(octet, preset, seed, arguments, folder):
     """One run: (summary.json of the run, wall seconds, [(wall_s, env_steps, return)])."""
     run = folder / f"run-{seed}"
     if not (run / DONE).exists():
-        started(octet, preset, seed, arguments, run)
+        shutil.rmtree(run, ignore_errors=True)
+        finished(run, made_run(octet, preset, seed, arguments, run))
     done = json.loads((run / DONE).read_text(encoding="utf-8"))
-    ended = json.loads((run / "summary.json").read_text(encoding="utf-8"))
+    ended, rows = read_run(run)
     shown = subprocess.run([octet, "eval", run / "policy.oct", "--episodes", "100", "--seed",
                             str(900000 + seed)], capture_output=True, text=True, check=True).stdout
     ended["again"] = float(re.search(r"(-?\d+(\.\d+)?)\s*±", shown)[1])
-    lines = (run / "metrics.csv").read_text(encoding="utf-8").splitlines()
-    names = lines[0].split(",")
-    rows = [row for row in (dict(zip(names, line.split(","))) for line in lines[1:]) if row["eval_return"]]
+    rows = [row for row in rows if row["eval_return"]]
     points = sorted((made(row, "wall_s"), made(row, "env_steps"), float(row["eval_return"])) for row in rows)
     ended["screens_at"] = screens_at(rows)
     if ended["return"]:
@@ -223,10 +235,7 @@ def svg(path, title, sets, x_label="seconds of wall time"):
 
 
 def main():
-    own, rest = sys.argv[1:], []
-    if "--" in own:
-        at = own.index("--")
-        own, rest = own[:at], own[at + 1:]
+    own, rest = own_and_octets(sys.argv[1:])
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("preset")
     parser.add_argument("--seeds", type=int, default=5)

@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 
-from bench_learning import ticks
+from bench_learning import made_run, own_and_octets, read_run, ticks
 
 COLOURS = ["#2563eb", "#d97706", "#059669", "#9333ea", "#dc2626"]
 
@@ -49,18 +49,8 @@ def weight_bytes(octet, policy):
 
 
 def train(octet, preset, seed, settings, arguments, folder):
-    command = [octet, "train", preset, "--run-dir", folder, "--seed", str(seed)]
-    for setting in [*ALWAYS, *settings]:
-        command += ["--set", setting]
-    command += arguments
-    result = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-    if result.returncode != 0:
-        sys.exit(f"{' '.join(map(str, command))}: exit {result.returncode}\n{result.stdout}{result.stderr}")
-    ended = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-    lines = (folder / "metrics.csv").read_text(encoding="utf-8").splitlines()
-    names = lines[0].split(",")
-    rows = [dict(zip(names, line.split(","))) for line in lines[1:]]
-    return ended, rows, weight_bytes(octet, folder / "policy.oct")
+    made_run(octet, preset, seed, [word for setting in [*ALWAYS, *settings] for word in ("--set", setting)] + arguments, folder)
+    return *read_run(folder), weight_bytes(octet, folder / "policy.oct")
 
 
 def curves(rows, full):
@@ -124,10 +114,7 @@ def svg(path, title, shares, divergences, bars):
 
 
 def main():
-    own, rest = sys.argv[1:], []
-    if "--" in own:
-        at = own.index("--")
-        own, rest = own[:at], own[at + 1:]
+    own, rest = own_and_octets(sys.argv[1:])
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("preset")
     parser.add_argument("--seeds", type=int, default=3)
