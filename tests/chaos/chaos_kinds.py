@@ -239,14 +239,19 @@ def iptables(change, wanted):
         subprocess.run(["iptables", "-w", change, *rule], check=True, capture_output=True)
 
 
+def for_a_while(wanted, rng, least_s, most_s):
+    """Packets meet these rules; gives the seconds."""
+    iptables("-A", wanted)
+    seconds = pause(rng, least_s, most_s)
+    iptables("-D", wanted)
+    return seconds
+
+
 @kind("partition", root=True)
 def partition(system, rng, _seed):
     name, ports = rng.choice(sorted(links(system).items()))
     ways = rng.choice(["sd", "s", "d"])
-    wanted = rules(ports, ways, ["-j", "DROP"])
-    iptables("-A", wanted)
-    seconds = pause(rng, 0.3, 3)
-    iptables("-D", wanted)
+    seconds = for_a_while(rules(ports, ways, ["-j", "DROP"]), rng, 0.3, 3)
     return f"{name} cut for {seconds:.2f} s{'' if ways == 'sd' else ', one way'}"
 
 
@@ -255,9 +260,7 @@ def loss(system, rng, _seed):
     name, ports = rng.choice(sorted(links(system).items()))
     share = rng.choice([0.01, 0.05, 0.2])
     wanted = rules(ports, "sd", ["-m", "statistic", "--mode", "random", "--probability", str(share), "-j", "DROP"])
-    iptables("-A", wanted)
-    seconds = pause(rng, 0.5, 2)
-    iptables("-D", wanted)
+    seconds = for_a_while(wanted, rng, 0.5, 2)
     return f"{name} lost {100 * share:.0f} % of its packets for {seconds:.2f} s"
 
 
@@ -270,10 +273,7 @@ def delay(system, rng, _seed):
     try:
         if line.stdout.readline().strip() != "ready":
             raise OSError("host_delay does not start")
-        wanted = rules(ports, "sd", ["-j", "NFQUEUE", "--queue-num", "7"])
-        iptables("-A", wanted)
-        seconds = pause(rng, 0.5, 2)
-        iptables("-D", wanted)
+        seconds = for_a_while(rules(ports, "sd", ["-j", "NFQUEUE", "--queue-num", "7"]), rng, 0.5, 2)
     finally:
         line.kill()
         line.wait()

@@ -96,6 +96,17 @@ fuzz_seed_bad(const void *bytes, size_t size)
     seed_write(bytes, size, false);
 }
 
+void
+fuzz_seed_of(uint8_t what, const void *bytes, size_t size, bool is_good)
+{
+    uint8_t *seed = malloc(1 + size);
+    OCT_ASSERT(seed != NULL);
+    seed[0] = what;
+    memcpy(seed + 1, bytes, size);
+    seed_write(seed, 1 + size, is_good);
+    free(seed);
+}
+
 int
 LLVMFuzzerInitialize(int *argc, char ***argv)
 {

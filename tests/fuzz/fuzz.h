@@ -1,6 +1,7 @@
 #ifndef TESTS_FUZZ_FUZZ_H
 #define TESTS_FUZZ_FUZZ_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,6 +23,8 @@ void fuzz_seeds(void);
 void fuzz_seed(const void *bytes, size_t size);
 // The same for one that its decoder has to refuse.
 void fuzz_seed_bad(const void *bytes, size_t size);
+// One of the two, for targets whose inputs begin with a byte that says what follows.
+void fuzz_seed_of(uint8_t what, const void *bytes, size_t size, bool is_good);
 // To be called when the decoder accepted what it was given.
 void fuzz_accept(void);
 

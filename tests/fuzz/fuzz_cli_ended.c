@@ -82,16 +82,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 static void
 seed_of(uint8_t what, const char *text, bool is_good)
 {
-    uint8_t seed[2048];
-    size_t length = strlen(text);
-    OCT_ASSERT(1 + length <= sizeof(seed));
-    seed[0] = what;
-    memcpy(seed + 1, text, length);
-    if (is_good) {
-        fuzz_seed(seed, 1 + length);
-    } else {
-        fuzz_seed_bad(seed, 1 + length);
-    }
+    fuzz_seed_of(what, text, strlen(text), is_good);
 }
 
 // As a run writes them.

@@ -69,19 +69,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-static void
-seed_of(uint8_t what, const void *bytes, size_t length, bool is_good)
-{
-    uint8_t seed[4096] = {what};
-    OCT_ASSERT(1 + length <= sizeof(seed));
-    memcpy(seed + 1, bytes, length);
-    if (is_good) {
-        fuzz_seed(seed, 1 + length);
-    } else {
-        fuzz_seed_bad(seed, 1 + length);
-    }
-}
-
 void
 fuzz_seeds(void)
 {
@@ -96,14 +83,14 @@ fuzz_seeds(void)
         (void)strncpy(manifest.file[i].name, names[i], CLI_PACK_NAME_MAX);
     }
     char *text = cli_pack_manifest_print(&manifest);
-    seed_of(0, text, strlen(text), true);
-    seed_of(0, text, strlen(text) - 1, false);
-    seed_of(0, bad, strlen(bad), false);
+    fuzz_seed_of(0, text, strlen(text), true);
+    fuzz_seed_of(0, text, strlen(text) - 1, false);
+    fuzz_seed_of(0, bad, strlen(bad), false);
     free(text);
     for (size_t length = 1; length <= CLI_PACK_MANIFEST_MAX; length *= 32) {
         cli_pack_header_of_manifest(length, header);
-        seed_of(1, header, sizeof(header), true);
+        fuzz_seed_of(1, header, sizeof(header), true);
         header[124] = '9';
-        seed_of(1, header, sizeof(header), false);
+        fuzz_seed_of(1, header, sizeof(header), false);
     }
 }

@@ -445,6 +445,39 @@ test_relay_drops_what_is_no_batch_and_goes_on(void **state)
     assert_int_equal(at->seen[0], 9);
 }
 
+// Sends from batch sent on until the line takes no more; gives how many were sent.
+static uint32_t
+line_fill(shard *at, uint32_t sent)
+{
+    uint32_t idle = 0;
+    net_timer *timer = net_timer_start(at->f->loop, 20, 20, stop_loop, at->f->loop);
+    while (sent < 250 && idle < 25) {
+        idle++;
+        if (!at->is_busy) {
+            send_msg(at, batch_make(at->session, (uint8_t)sent++, 60000));
+            idle = 0;
+        }
+        net_loop_run(at->f->loop);
+    }
+    net_timer_stop(timer);
+    assert_true(sent < 250); // 15 MB were not taken
+    return sent;
+}
+
+// The full replay takes messages again: all that were sent arrive, in their order.
+static void
+line_empty(shard *at, uint32_t sent)
+{
+    at->is_full = false;
+    net_pull_resume(at->pull);
+    while (at->batches < sent) {
+        net_loop_run(at->f->loop);
+    }
+    for (uint32_t i = 0; i < sent; i++) {
+        assert_int_equal(at->seen[i], i);
+    }
+}
+
 // Far more than a relay holds, at a replay that takes nothing for a while: the sender is stopped,
 // and over connections that stay nothing is lost, and the order stays.
 static void
@@ -457,26 +490,8 @@ test_relay_that_is_full_stops_its_senders(void **state)
         net_loop_run(f->loop);
     }
     at->is_full = true;
-    uint32_t sent = 1, idle = 0;
-    net_timer *timer = net_timer_start(f->loop, 20, 20, stop_loop, f->loop);
-    while (sent < 250 && idle < 25) {
-        idle++;
-        if (!at->is_busy) {
-            send_msg(at, batch_make(at->session, (uint8_t)sent++, 60000));
-            idle = 0;
-        }
-        net_loop_run(f->loop);
-    }
-    net_timer_stop(timer);
-    assert_true(sent < 250); // 15 MB were not taken
-    at->is_full = false;
-    net_pull_resume(at->pull);
-    while (at->batches < sent) {
-        net_loop_run(f->loop);
-    }
-    for (uint32_t i = 0; i < sent; i++) {
-        assert_int_equal(at->seen[i], i);
-    }
+    uint32_t sent = line_fill(at, 1);
+    line_empty(at, sent);
     assert_true(at->messages < sent); // several in one
 }
 
@@ -507,32 +522,13 @@ test_relay_has_a_line_to_each_replay(void **state)
     }
 }
 
-// Sends until the line takes no more; gives how many were sent.
-static uint32_t
-line_fill(shard *at)
-{
-    uint32_t sent = 0, idle = 0;
-    net_timer *timer = net_timer_start(at->f->loop, 20, 20, stop_loop, at->f->loop);
-    while (sent < 250 && idle < 25) {
-        idle++;
-        if (!at->is_busy) {
-            send_msg(at, batch_make(at->session, (uint8_t)sent++, 60000));
-            idle = 0;
-        }
-        net_loop_run(at->f->loop);
-    }
-    net_timer_stop(timer);
-    return sent;
-}
-
 static void
 test_relay_lets_one_full_replay_stop_nobody_elses_actors(void **state)
 {
     fixture *f = *state;
     shard *full = &f->at[0], *other = &f->at[1];
     full->is_full = true;
-    uint32_t sent = line_fill(full);
-    assert_true(sent < 250);
+    uint32_t sent = line_fill(full, 0);
     for (uint32_t i = 0; i < 250; i++) { // more than any queue between
         send_msg(other, batch_make(other->session, (uint8_t)i, 60000));
     }
@@ -540,14 +536,7 @@ test_relay_lets_one_full_replay_stop_nobody_elses_actors(void **state)
         net_loop_run(f->loop);
     }
     assert_int_equal(full->batches, 0);
-    full->is_full = false;
-    net_pull_resume(full->pull);
-    while (full->batches < sent) {
-        net_loop_run(f->loop);
-    }
-    for (uint32_t i = 0; i < sent; i++) {
-        assert_int_equal(full->seen[i], i);
-    }
+    line_empty(full, sent);
 }
 
 // A learner that came back names one replay more: a relay goes by its last answer.
