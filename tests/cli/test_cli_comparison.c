@@ -1,42 +1,12 @@
 // Runs side by side: groups by configuration, returns that chose nothing, the way to a threshold.
 #include "cli/runs/cli_comparison.h"
 
-#include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/oct_file.h"
-#include "tests/support/oct_test.h"
+#include "tests/cli/cli_runs_fixture.h"
 
-#define RUNS 4
-
-static char root[] = "/tmp/test_cli_comparison_XXXXXX";
 static char reason[1024];
-static const char *const names[RUNS] = {"a", "b", "c", "d"};
-
-static int
-setup(void **state)
-{
-    (void)state;
-    return mkdtemp(root) == NULL || chdir(root) != 0;
-}
-
-static int
-teardown(void **state)
-{
-    (void)state;
-    static const char *const files[] = {"config.yaml", "summary.json", "metrics.csv"};
-    for (size_t r = 0; r < RUNS; r++) {
-        for (size_t f = 0; f < OCT_COUNTOF(files); f++) {
-            char path[64];
-            (void)snprintf(path, sizeof(path), "%s/%s", names[r], files[f]);
-            (void)unlink(path);
-        }
-        (void)rmdir(names[r]);
-    }
-    (void)unlink("x.svg");
-    return rmdir(root);
-}
 
 static void
 put(const char *folder, const char *name, const char *text)
@@ -297,6 +267,7 @@ test_what_is_shown_has_each_group(void **state)
         assert_int_equal(strstr(text, "no evaluation yet") != NULL, from == 3);
         assert_int_equal(strstr((char *)svg, "no evaluation yet") != NULL, from == 3);
         assert_int_equal(system("python3 -c \"import xml.dom.minidom as m; m.parse('x.svg')\""), 0);
+        assert_int_equal(unlink("x.svg"), 0);
         free(svg);
         free(text);
         close_them(o);

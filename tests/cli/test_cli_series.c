@@ -1,43 +1,15 @@
 // Rows, summaries and configurations of run folders, read while they grow; curves of several runs.
 #include "cli/runs/cli_series.h"
 
-#include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/oct_file.h"
-#include "tests/support/oct_test.h"
+#include "tests/cli/cli_runs_fixture.h"
 
 #define ROWS_MAX 16
 #define HEADER   "wall_s,env_steps,loss,eval_return\n"
 
-static char root[] = "/tmp/test_cli_series_XXXXXX";
 static char reason[CLI_SERIES_REASON_MAX];
-
-static int
-setup(void **state)
-{
-    (void)state;
-    return mkdtemp(root) == NULL || chdir(root) != 0;
-}
-
-static int
-teardown(void **state)
-{
-    (void)state;
-    static const char *const runs[] = {"a", "b", "c", "d"};
-    static const char *const files[] = {"config.yaml", "summary.json", "metrics.csv"};
-    for (size_t r = 0; r < OCT_COUNTOF(runs); r++) {
-        for (size_t f = 0; f < OCT_COUNTOF(files); f++) {
-            char path[64];
-            (void)snprintf(path, sizeof(path), "%s/%s", runs[r], files[f]);
-            (void)unlink(path);
-        }
-        (void)rmdir(runs[r]);
-    }
-    (void)unlink("secret");
-    return rmdir(root);
-}
 
 static void
 put(const char *path, const char *text)
@@ -271,6 +243,7 @@ test_series_follows_no_link(void **state)
     cli_series_close(a);
     assert_int_equal(unlink("a/metrics.csv"), 0);
     assert_int_equal(unlink("a/summary.json"), 0);
+    assert_int_equal(unlink("secret"), 0);
     assert_int_equal(rename("a/config.yaml", "a/other.yaml"), 0);
     assert_int_equal(symlink("other.yaml", "a/config.yaml"), 0);
     T_ERR(cli_series_open(&a, "a", ROWS_MAX, reason, sizeof(reason)), OCT_EINVAL);

@@ -567,15 +567,27 @@ def test_slurm_learners():
     assert "--insecure" not in script.partition("write_files()")[0]
 
 
+def slurm_tools(folder):
+    """A folder of programs in Slurm's place; those that are here do nothing."""
+    tools = folder / "tools"
+    tools.mkdir()
+    for tool in ("scontrol", "scancel"):
+        program(tools / tool, "#!/bin/sh\n")
+    return tools
+
+
+def slurm_job(folder, **variables):
+    """Runs job.sh as job 2, with the folder's tools."""
+    return subprocess.run(["bash", folder / "job.sh"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=60,
+                          env={**os.environ, "PATH": f"{folder}/tools:{os.environ['PATH']}", "SLURM_JOB_ID": "2", **variables})
+
+
 def test_slurm_run_that_is_taken():
     """A job that finds its run folder in use by another one leaves it alone; one that Slurm has forgotten uses it no more."""
     running, gone = "echo RUNNING", "echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1"
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        run, tools = folder / "run", folder / "tools"
-        tools.mkdir()
-        for tool in ("scontrol", "scancel"):
-            program(tools / tool, "#!/bin/sh\n")
+        run, tools = folder / "run", slurm_tools(folder)
         program(tools / "srun", f"#!/bin/sh\necho begun >>{folder}/begun\n")
         (folder / "job.sh").write_text(octet("slurm", "cartpole", "--insecure", "--run-dir", run, status=0).stdout, encoding="utf-8")
         for owner, squeue, status, says in (
@@ -591,9 +603,7 @@ def test_slurm_run_that_is_taken():
             (run / "job/theirs").touch()
             (folder / "begun").unlink(missing_ok=True)
             program(tools / "squeue", f"#!/bin/sh\n{squeue}\n")
-            done = subprocess.run(["bash", folder / "job.sh"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=60,
-                                  env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "SLURM_JOB_ID": "2",
-                                       "OCTET_COMPLETING_TRIES": "2"})
+            done = slurm_job(folder, OCTET_COMPLETING_TRIES="2")
             assert done.returncode == status and says in done.stdout + done.stderr, (owner, squeue, done)
             is_alone = [(run / "job/theirs").exists(), not (folder / "begun").exists()]
             owner_now = (run / "log/.job").read_text(encoding="utf-8").strip()
@@ -606,15 +616,11 @@ def test_slurm_keys_of_a_job():
     """While the steps run, the key of the run's authority is gone; they have those of their roles."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        run, tools = folder / "run", folder / "tools"
-        tools.mkdir()
-        for tool in ("scontrol", "scancel"):
-            program(tools / tool, "#!/bin/sh\n")
+        run, tools = folder / "run", slurm_tools(folder)
         (tools / "octet").symlink_to(OCTET)
         program(tools / "srun", f"#!/bin/sh\ncd {run}/job/certs && find . -name '*.key' >>{folder}/keys\n")
         (folder / "job.sh").write_text(octet("slurm", "cartpole", "--run-dir", run, status=0).stdout, encoding="utf-8")
-        done = subprocess.run(["bash", folder / "job.sh"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=60,
-                              env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "SLURM_JOB_ID": "2"})
+        done = slurm_job(folder)
         assert done.returncode == 0, done
         keys = set((folder / "keys").read_text(encoding="utf-8").split())
         assert keys == {f"./{role}/node.key" for role in ("learner", "replay", "actor", "evaluator", "operator")}, keys

@@ -18,11 +18,13 @@ import ssl
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 import urllib.parse
 
 import dash_runs
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from daemons import free_port, wait_for  # noqa: E402
 
 try:
     from selenium import webdriver
@@ -38,22 +40,6 @@ POLICIES = pathlib.Path(__file__).resolve().parent.parent / "data" / "policy"
 HOSTILE = "<script>alert(1)</script>"  # less its '/' a name of a folder
 NO_BROWSER = None if webdriver and os.path.exists(CHROMIUM) and os.path.exists(DRIVER) else \
     "chromium, chromium-driver or python3-selenium is not there: the page is not looked at"
-
-
-def wait_for(condition, what):
-    end = time.monotonic() + DEADLINE_S
-    while time.monotonic() < end:
-        value = condition()
-        if value:
-            return value
-        time.sleep(0.01)
-    raise AssertionError(f"never: {what}")
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Case(unittest.TestCase):
@@ -92,7 +78,7 @@ class Case(unittest.TestCase):
     def dash(self, *folders):
         """Starts it; another process may have taken the port meanwhile."""
         for _ in range(5):
-            self.port = free_port()
+            self.port = free_port(1)
             child = self.start("dash", *(folders or ["runs"]), "--port", str(self.port))
             line = child.stdout.readline()
             if line:
@@ -120,7 +106,7 @@ class Case(unittest.TestCase):
         def look():
             runs = self.get("/runs")
             return runs if not runs["reading"] and all(run["rows"] for run in runs["runs"]) else None
-        return wait_for(look, "all rows are read")
+        return wait_for("all rows are read", look)
 
 
 class Server(Case):
@@ -145,14 +131,14 @@ class Server(Case):
         changes = self.when_read()["changes"]
         with open(self.runs / "a" / "metrics.csv", "a", encoding="utf-8") as out:
             out.write(dash_runs.row(11, 1))
-        wait_for(lambda: self.get("/changes")["changes"] > changes, "a change is told")
-        wait_for(lambda: self.get("/runs")["runs"][0]["rows"] == 11, "the new row is there")
+        wait_for("a change is told", lambda: self.get("/changes")["changes"] > changes)
+        wait_for("the new row is there", lambda: self.get("/runs")["runs"][0]["rows"] == 11)
         dash_runs.make_run(self.runs / "b", 2, 10)
-        wait_for(lambda: len(self.get("/runs")["runs"]) == 2, "a new run is found")
+        wait_for("a new run is found", lambda: len(self.get("/runs")["runs"]) == 2)
         dash_runs.make_run(self.runs / "0", 3, 10)
-        wait_for(lambda: [run["name"] for run in self.get("/runs")["runs"]] == ["a", "b", "0"], "one that comes later is the last")
+        wait_for("one that comes later is the last", lambda: [run["name"] for run in self.get("/runs")["runs"]] == ["a", "b", "0"])
         shutil.rmtree(self.runs / "a")
-        wait_for(lambda: [run["name"] for run in self.get("/runs")["runs"]] == ["b", "0"], "one that is gone is gone")
+        wait_for("one that is gone is gone", lambda: [run["name"] for run in self.get("/runs")["runs"]] == ["b", "0"])
         self.assertEqual(self.ask("/curve/0/env_steps/loss")[0].status, 404)
 
     def test_files_that_come_after_the_end_are_seen(self):
@@ -164,7 +150,7 @@ class Server(Case):
             before = self.get("/runs")["runs"][0][key]
             (self.runs / "new").write_bytes(content)
             os.replace(self.runs / "new", self.runs / "a" / name)
-            wait_for(lambda: self.get("/changes")["changes"] > changes, f"{name} is told")
+            wait_for(f"{name} is told", lambda: self.get("/changes")["changes"] > changes)
             answer = self.get("/runs")
             self.assertNotIn(answer["runs"][0][key], [None, before])
             changes = answer["changes"]
@@ -180,7 +166,7 @@ class Server(Case):
         self.assertEqual([run["name"] for run in answer["runs"]], ["000"] + [f"{i:03}" for i in range(3, 202)])
         self.assertEqual(answer["unshown"], 2)
         os.utime(self.runs / "001", (3000000, 3000000))
-        wait_for(lambda: {"001", "003"} & {run["name"] for run in self.get("/runs")["runs"]} == {"001"}, "the newest takes the place of the oldest")
+        wait_for("the newest takes the place of the oldest", lambda: {"001", "003"} & {run["name"] for run in self.get("/runs")["runs"]} == {"001"})
         self.assertTrue(self.octet("report", "runs")[0].endswith("\n2 older runs are left out; a report holds at most 200\n"))
 
     def test_curves_of_long_runs_are_thinned(self):
@@ -226,7 +212,7 @@ class Server(Case):
         self.octet("certs", "issue", "learner", "learner", "--host", "localhost")
         self.octet("certs", "issue", "operator", "anna")
         self.octet("certs", "issue", "actor", "actors")
-        port = free_port()
+        port = free_port(1)
         child = self.start("dash", "runs", "--listen", f"https://127.0.0.1:{port}", "--tls", "octet-certs/learner")
         self.assertIn(f"https://127.0.0.1:{port} shows 1 run;", child.stdout.readline())
         for who, may in [("anna", True), ("actors", False), (None, False)]:
@@ -311,7 +297,7 @@ class Hostile(Case):
             (self.runs / str(i) / name).write_text(content, encoding="latin-1")
         os.mkfifo(self.runs / "0" / "summary.json")
         child = self.dash()
-        runs = wait_for(lambda: (lambda all_: None if all_["reading"] else all_)(self.get("/runs")), "all is read")["runs"]
+        runs = wait_for("all is read", lambda: (lambda all_: None if all_["reading"] else all_)(self.get("/runs")))["runs"]
         self.assertEqual(len(runs), 6)
         self.assertIn("config.yaml", runs[5]["why"])
         self.assertEqual(self.ask("/codes/4")[0].status, 404)
@@ -377,7 +363,7 @@ class Fakes(Case):
 
     def train(self, *options):
         (self.home / "x.yaml").write_text("env:\n  id: CartPole-v1\nrun:\n  env_steps: 1000\n", encoding="utf-8")
-        self.port = free_port()
+        self.port = free_port(1)
         child = self.start("train", "x.yaml", f"--dash={self.port}", "--run-dir", "run", "--no-ui", *options)
         self.assertIn(f"http://127.0.0.1:{self.port} shows the run", child.stdout.readline())
         return child
@@ -390,11 +376,11 @@ class Fakes(Case):
 class Train(Fakes):
     def test_it_serves_while_the_run_lasts(self):
         child = self.train()
-        run = wait_for(self.live, "the run is live")
+        run = wait_for("the run is live", self.live)
         self.assertEqual((run["name"], run["state"]["learner"]["state"], run["state"]["replay"]["heard"]), ("run", "training", True))
         self.assertIn("why", run["state"]["waiting"])
         steps = run["state"]["learner"]["numbers"]["learner.env_steps"]
-        wait_for(lambda: self.live()["state"]["learner"]["numbers"]["learner.env_steps"] > steps, "it goes on")
+        wait_for("it goes on", lambda: self.live()["state"]["learner"]["numbers"]["learner.env_steps"] > steps)
         again = self.octet("train", "x.yaml", f"--dash={self.port}", "--run-dir", "other", code=1)[1]
         self.assertIn(f"cannot serve http://127.0.0.1:{self.port}: another process listens on this port", again)
         self.assertFalse((self.home / "other").exists())
@@ -406,10 +392,10 @@ class Train(Fakes):
     def test_a_run_of_another_process_is_live(self):
         child = self.train()
         self.dash("run")
-        wait_for(self.live, "the run is live")
+        wait_for("the run is live", self.live)
         child.send_signal(signal.SIGINT)
         child.communicate(timeout=DEADLINE_S)
-        wait_for(lambda: self.get("/runs")["runs"][0]["status"] == "ended", "the run has ended")
+        wait_for("the run has ended", lambda: self.get("/runs")["runs"][0]["status"] == "ended")
 
     def test_sockets_that_learners_left_hide_no_run(self):
         for i in range(20):
@@ -420,19 +406,18 @@ class Train(Fakes):
             os.close(folder)
         child = self.train()
         self.dash(".")
-        wait_for(lambda: [run["name"] for run in self.get("/runs")["runs"] if run["status"] == "live"] == ["run"],
-                 "the run is live")
+        wait_for("the run is live", lambda: [run["name"] for run in self.get("/runs")["runs"] if run["status"] == "live"] == ["run"])
         child.send_signal(signal.SIGINT)
         child.communicate(timeout=DEADLINE_S)
 
     def test_a_live_run_is_shown_however_many_are_newer(self):
         child = self.train()
-        wait_for(self.live, "the run is live")
+        wait_for("the run is live", self.live)
         for i in range(201):
             dash_runs.make_run(self.home / f"{i:03}", i, 1)
             os.utime(self.home / f"{i:03}", (2**32, 2**32))
         self.dash(".")
-        wait_for(lambda: [run["name"] for run in self.get("/runs")["runs"] if run["status"] == "live"] == ["run"], "the run is shown")
+        wait_for("the run is shown", lambda: [run["name"] for run in self.get("/runs")["runs"] if run["status"] == "live"] == ["run"])
         self.assertEqual(self.get("/runs")["unshown"], 2)
         child.send_signal(signal.SIGINT)
         child.communicate(timeout=DEADLINE_S)
@@ -443,7 +428,7 @@ class Train(Fakes):
         for line in child.stdout:
             if "shows the ended run; Ctrl-C stops serving it" in line:
                 break
-        run = wait_for(lambda: (lambda run: run if run["status"] == "ended" else None)(self.get("/runs")["runs"][0]), "the run has ended")
+        run = wait_for("the run has ended", lambda: (lambda run: run if run["status"] == "ended" else None)(self.get("/runs")["runs"][0]))
         self.assertEqual(run["summary"]["return"]["mean"], 498.2)
         child.send_signal(signal.SIGINT)
         child.communicate(timeout=DEADLINE_S)
@@ -486,8 +471,8 @@ class Page(Case):
 
     def open(self, url):
         self.page.get(url)
-        wait_for(lambda: int(self.run_js("document.getElementById('state').dataset.updates")) > 0
-                 and self.run_js("document.getElementById('state').dataset.reading") == "false", "the page is there")
+        wait_for("the page is there", lambda: int(self.run_js("document.getElementById('state').dataset.updates")) > 0
+                 and self.run_js("document.getElementById('state').dataset.reading") == "false")
 
     def painted(self):
         """How many pixels of the large chart are not of the ground."""
@@ -509,9 +494,9 @@ class Live(Fakes, Page):
     def test_relays_are_listed(self):
         self.more = {"FAKE_PEERS": "4", "FAKE_RELAYS": "3"}
         self.train()
-        wait_for(self.live, "the run is live")
+        wait_for("the run is live", self.live)
         self.open(f"http://127.0.0.1:{self.port}/")
-        rows = wait_for(lambda: self.table_below("Relays"), "relays are listed")
+        rows = wait_for("relays are listed", lambda: self.table_below("Relays"))
         self.assertEqual(rows, [["host", "pid", "address", "through", "actors", "heard"],
                                 ["rack-0", "100", "for relays alone", "learner and replay", "0", "0.5 s"],
                                 ["rack-1", "101", "tcp://rack-1:5570", "tcp://rack-0:5570", "11", "0.5 s"],
@@ -522,12 +507,12 @@ class Live(Fakes, Page):
 
     def test_codes_are_of_the_newest_policy(self):
         self.train()
-        wait_for(self.live, "the run is live")
+        wait_for("the run is live", self.live)
         self.open(f"http://127.0.0.1:{self.port}/")
         for name, version in [("box_int8.oct", 42), ("box_int8_next.oct", 45)]:
             shutil.copy(POLICIES / name, self.home / "policy.oct")
             os.replace(self.home / "policy.oct", self.home / "run" / "policy.oct")
-            wait_for(lambda: f"policy.oct, version {version}," in self.run_js("document.getElementById('codes').textContent"), f"version {version} is shown")
+            wait_for(f"version {version} is shown", lambda: f"policy.oct, version {version}," in self.run_js("document.getElementById('codes').textContent"))
         self.assert_quiet()
 
 
@@ -542,7 +527,7 @@ class Browser(Page):
             self.assertEqual(float(self.cell(run, "env_steps_per_s")), summary["env_steps_per_s"])
         self.assertEqual(self.run_js("document.getElementById('waiting').textContent"), "The learner waited 93 % of the run, actors 50 %.")
         self.assertEqual(self.run_js("[...document.querySelectorAll('.bar span')].map((part) => part.title)"), ["infer 38 %", "env 13 %", "collect 0 %", "wait 50 %"])
-        wait_for(lambda: self.painted() > 2000, "curves are drawn")
+        wait_for("curves are drawn", lambda: self.painted() > 2000)
         # All of summary.json is beside the details of the first run.
         shown = self.run_js("[...document.querySelectorAll('#summary td[data-key]')].map((td) => [td.dataset.key, td.textContent])")
         flat = {}
@@ -571,9 +556,9 @@ class Browser(Page):
         for i in range(11, 16):
             with open(self.runs / "a" / "metrics.csv", "a", encoding="utf-8") as out:
                 out.write(dash_runs.row(i, 1))
-            wait_for(lambda: float(self.cell(0, "env_steps")) == 1000 * i, "the page shows the new row")
+            wait_for("the page shows the new row", lambda: float(self.cell(0, "env_steps")) == 1000 * i)
         summary = dash_runs.make_run(self.runs / "b", 2, 30)
-        wait_for(lambda: self.cell(1, "return.mean"), "the page shows the new run")
+        wait_for("the page shows the new run", lambda: self.cell(1, "return.mean"))
         self.assertEqual(float(self.cell(1, "return.mean")), summary["return"]["mean"])
         self.assert_quiet()
 
@@ -589,12 +574,12 @@ class Browser(Page):
         self.run_js("performance.clearResourceTimings()")
         child.send_signal(signal.SIGINT)
         child.communicate(timeout=DEADLINE_S)
-        wait_for(lambda: "does not answer" in self.run_js("document.querySelector('header .warning')?.textContent ?? ''"), "the page says that nobody answers")
+        wait_for("the page says that nobody answers", lambda: "does not answer" in self.run_js("document.querySelector('header .warning')?.textContent ?? ''"))
         self.start("dash", "others", "--port", str(self.port)).stdout.readline()
-        wait_for(lambda: self.run_js("document.querySelector('button.name').textContent") == "b", "the page shows the other run")
-        wait_for(lambda: "/curve/0/env_steps/eval_return" in self.curves_asked(), "its curve is asked for, though its path is that of the other")
-        wait_for(lambda: self.run_js("document.querySelector('#details .soft').textContent") == "others/b", "its details are shown")
-        wait_for(lambda: self.run_js("document.querySelector('header .warning')") is None, "the warning is gone")
+        wait_for("the page shows the other run", lambda: self.run_js("document.querySelector('button.name').textContent") == "b")
+        wait_for("its curve is asked for, though its path is that of the other", lambda: "/curve/0/env_steps/eval_return" in self.curves_asked())
+        wait_for("its details are shown", lambda: self.run_js("document.querySelector('#details .soft').textContent") == "others/b")
+        wait_for("the warning is gone", lambda: self.run_js("document.querySelector('header .warning')") is None)
 
     def test_a_request_that_fails_is_repeated(self):
         for name in ["a", "b"]:
@@ -604,10 +589,10 @@ class Browser(Page):
         self.open(f"http://127.0.0.1:{self.port}/")
         self.run_js("void (() => { window.whole = window.fetch; window.fetch = async (path, ...more) => { if (path.includes('/loss')) throw new Error('cut');"
                     " return window.whole(path, ...more); }; const e = document.getElementById('column'); e.value = 'loss'; e.dispatchEvent(new Event('change')); })()")
-        wait_for(lambda: "cut" in self.run_js("document.querySelector('header .warning')?.textContent ?? ''"), "the page says that it failed")
+        wait_for("the page says that it failed", lambda: "cut" in self.run_js("document.querySelector('header .warning')?.textContent ?? ''"))
         self.run_js("void performance.clearResourceTimings(), void (window.fetch = window.whole)")
-        wait_for(lambda: "/curve/1/env_steps/loss" in self.curves_asked(), "the curve is asked for again")
-        wait_for(lambda: self.run_js("document.querySelector('header .warning')") is None, "the warning is gone")
+        wait_for("the curve is asked for again", lambda: "/curve/1/env_steps/loss" in self.curves_asked())
+        wait_for("the warning is gone", lambda: self.run_js("document.querySelector('header .warning')") is None)
         self.assert_quiet()
 
     def test_names_are_text(self):
@@ -638,7 +623,7 @@ class Browser(Page):
         self.when_read()
         self.open(f"http://localhost:{self.port}/")
         self.run_js("void [...document.querySelectorAll('#runs td input:not(:checked)')].forEach((box) => box.click())")
-        wait_for(lambda: len(self.legend()) == 13, "all are in the legend")
+        wait_for("all are in the legend", lambda: len(self.legend()) == 13)
         names, colours, dashes = zip(*self.legend())
         self.assertEqual(names[:2], ("CartPole-v1 · algo.learning_rate=0.001", "CartPole-v1 · algo.learning_rate=0.00101"))
         self.assertEqual(names[-1], "Pendulum-v1")
@@ -660,7 +645,7 @@ class Browser(Page):
             dash_runs.make_run(self.runs / name, seed, 20, ended)
         (self.runs / "d" / "metrics.csv").unlink()
         self.dash()
-        wait_for(lambda: not self.get("/runs")["reading"], "all rows are read")
+        wait_for("all rows are read", lambda: not self.get("/runs")["reading"])
         self.open(f"http://localhost:{self.port}/")
         names = "[...document.querySelectorAll('#runs button.name')].map((b) => b.textContent).join('')"
         click = "void [...document.querySelectorAll('#runs th button')].find((b) => b.textContent.startsWith(arguments[0])).click()"
@@ -673,7 +658,7 @@ class Browser(Page):
         for number in [0, 4]:
             self.run_js(f"void {every}.click()")
             self.assertEqual(self.run_js(boxes), number)
-            wait_for(lambda: self.run_js("document.querySelectorAll('#groups li').length") == min(number, 1), "the charts follow")
+            wait_for("the charts follow", lambda: self.run_js("document.querySelectorAll('#groups li').length") == min(number, 1))
         self.run_js("void document.querySelector('#runs td input').click()")
         self.assertTrue(self.run_js(every + ".indeterminate"))
         self.assert_quiet()
@@ -687,7 +672,7 @@ class Browser(Page):
         self.octet("report", "runs", "--html", "x.html")
         for url in [f"http://localhost:{self.port}/", "file://" + urllib.parse.quote(str(self.home / "x.html"))]:
             self.open(url)
-            wait_for(lambda: self.run_js("(document.querySelector('#video img') || {}).naturalWidth") == 3, "the picture is there")
+            wait_for("the picture is there", lambda: self.run_js("(document.querySelector('#video img') || {}).naturalWidth") == 3)
             self.assert_quiet()
 
     def test_a_video_that_was_made_anew_is_shown(self):
@@ -700,7 +685,7 @@ class Browser(Page):
             picture[6] = width
             (self.runs / "new").write_bytes(picture)
             os.replace(self.runs / "new", self.runs / "a" / "policy.gif")
-            wait_for(lambda: self.run_js("(document.querySelector('#video img') || {}).naturalWidth") == width, f"the picture is {width} wide")
+            wait_for(f"the picture is {width} wide", lambda: self.run_js("(document.querySelector('#video img') || {}).naturalWidth") == width)
         self.assert_quiet()
 
     def test_axes_columns_and_zoom(self):
@@ -715,7 +700,7 @@ class Browser(Page):
             for column in ["loss", "eval_return"]:
                 self.run_js("[['axis', arguments[0]], ['column', arguments[1]]].forEach(([id, value]) => { const e = document.getElementById(id);"
                             " e.value = value; e.dispatchEvent(new Event('change')); })", axis, column)
-                wait_for(lambda: self.painted() > 1000, f"{column} over {axis} is drawn")
+                wait_for(f"{column} over {axis} is drawn", lambda: self.painted() > 1000)
         self.assert_quiet()
 
     def ticks(self, axis):
@@ -729,13 +714,13 @@ class Browser(Page):
         self.when_read()
         self.open(f"http://localhost:{self.port}/")
         axis = "[document.getElementById('axis').value, document.querySelector('#main .dygraph-xlabel').textContent]"
-        wait_for(lambda: self.painted() > 1000, "the curves are drawn")
+        wait_for("the curves are drawn", lambda: self.painted() > 1000)
         self.assertEqual(self.run_js(axis), ["updates", "updates"])
         dash_runs.make_run(self.runs / "acted", 1)  # of which the steps are known
-        wait_for(lambda: self.run_js(axis) == ["env_steps", "environment steps"], "the axis is that of all runs")
+        wait_for("the axis is that of all runs", lambda: self.run_js(axis) == ["env_steps", "environment steps"])
         self.run_js("(() => { const e = document.getElementById('axis'); e.value = 'wall_s'; e.dispatchEvent(new Event('change')); })()")
         dash_runs.make_run(self.runs / "more", 3, settings=offline)
-        wait_for(lambda: self.run_js("document.querySelectorAll('#runs td input').length") == 4, "there is another run")
+        wait_for("there is another run", lambda: self.run_js("document.querySelectorAll('#runs td input').length") == 4)
         self.assertEqual(self.run_js("document.getElementById('axis').value"), "wall_s")
         self.assert_quiet()
 
@@ -745,7 +730,7 @@ class Browser(Page):
         self.dash()
         self.when_read()
         self.open(f"http://localhost:{self.port}/")
-        whole = wait_for(lambda: self.ticks("x"), "the axis is drawn")
+        whole = wait_for("the axis is drawn", lambda: self.ticks("x"))
         self.assertEqual(self.run_js("document.querySelector('#main .dygraph-xlabel').textContent"), "environment steps")
         chart = self.page.find_element("id", "main")
         ActionChains(self.page).move_to_element(chart).click_and_hold().move_by_offset(200, 0).release().perform()
@@ -755,10 +740,10 @@ class Browser(Page):
         with open(self.runs / "pole-2" / "metrics.csv", "a", encoding="utf-8") as out:
             out.write(dash_runs.row(101, 2))
         updates = int(self.run_js("document.getElementById('state').dataset.updates"))
-        wait_for(lambda: int(self.run_js("document.getElementById('state').dataset.updates")) > updates + 1, "the page is up to date")
+        wait_for("the page is up to date", lambda: int(self.run_js("document.getElementById('state').dataset.updates")) > updates + 1)
         self.assertEqual(self.ticks("x"), zoomed)
         self.run_js("(() => { const e = document.getElementById('axis'); e.value = 'updates'; e.dispatchEvent(new Event('change')); })()")
-        wait_for(lambda: self.run_js("document.querySelector('#main .dygraph-xlabel').textContent") == "updates", "the axis is another")
+        wait_for("the axis is another", lambda: self.run_js("document.querySelector('#main .dygraph-xlabel').textContent") == "updates")
         self.assertIn("900", self.ticks("x"))
         self.assert_quiet()
 
@@ -769,11 +754,11 @@ class Browser(Page):
         self.dash()
         self.when_read()
         self.open(f"http://localhost:{self.port}/")
-        scores = [int(text) for text in wait_for(lambda: self.ticks("y"), "the axis is drawn")]
+        scores = [int(text) for text in wait_for("the axis is drawn", lambda: self.ticks("y"))]
         self.assertTrue(-100 < min(scores) <= 0 and 500 <= max(scores) < 600, scores)
         self.assertNotIn("of all", self.run_js("document.getElementById('groups').textContent"))
         self.run_js("void document.querySelector('#runs td input').click()")
-        wait_for(lambda: "1 of 2 runs, the mean is of all" in self.run_js("document.getElementById('groups').textContent"), "the legend says whose mean it is")
+        wait_for("the legend says whose mean it is", lambda: "1 of 2 runs, the mean is of all" in self.run_js("document.getElementById('groups').textContent"))
         self.assert_quiet()
 
     def test_long_runs_stay_usable(self):
@@ -782,7 +767,7 @@ class Browser(Page):
         self.dash()
         self.when_read()
         self.open(f"http://localhost:{self.port}/")
-        wait_for(lambda: self.painted() > 2000, "curves are drawn")
+        wait_for("curves are drawn", lambda: self.painted() > 2000)
         self.assert_quiet()
 
 

@@ -27,7 +27,7 @@ import uuid
 import zlib
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from daemons import in_time, kill_if_there  # noqa: E402
+from daemons import in_time, kill_if_there, wait_for  # noqa: E402
 
 OCTET = ""
 FAKE = ""
@@ -38,16 +38,6 @@ STOP_S = 5
 RESUMES = ("octet train: note: resuming from run/checkpoint.oct, of 0 updates and 0 environment "
             "steps\n")
 EXPERIMENT = "env:\n  id: CartPole-v1\nrun:\n  env_steps: 1000\n"
-
-
-def wait_for(condition, what):
-    end = time.monotonic() + DEADLINE_S
-    while time.monotonic() < end:
-        value = condition()
-        if value:
-            return value
-        time.sleep(0.01)
-    raise AssertionError(f"never: {what}")
 
 
 class Case(unittest.TestCase):
@@ -64,7 +54,7 @@ class Case(unittest.TestCase):
         self.addCleanup(self.folder.cleanup)
         for pid in self.alive():
             kill_if_there(pid)
-        wait_for(lambda: not self.alive(), "nothing writes into the folder any more")
+        wait_for("nothing writes into the folder any more", lambda: not self.alive())
 
     def environment(self, **more):
         keep = {k: v for k, v in os.environ.items() if not k.startswith(("FAKE_", "OCTET_", "LC_"))}
@@ -112,8 +102,8 @@ class Case(unittest.TestCase):
     def wait_up(self, run="run"):
         """All daemons have begun, and the learner serves."""
         for name in ["replay", "actor-0", "evaluator"]:
-            wait_for(lambda n=name: self.log(run, n), f"{name} is up")
-        wait_for(lambda: (self.home / run / "learner.ipc").exists(), "learner listens")
+            wait_for(f"{name} is up", lambda n=name: self.log(run, n))
+        wait_for("learner listens", lambda: (self.home / run / "learner.ipc").exists())
 
     def summary(self, run="run"):
         return json.loads((self.home / run / "summary.json").read_text())
@@ -839,7 +829,7 @@ class RunFolder(Case):
 
 class Supervisor(Case):
     def assert_gone(self):
-        wait_for(lambda: not self.alive(), "every process of the run is gone")
+        wait_for("every process of the run is gone", lambda: not self.alive())
 
     def test_finished_run(self):
         out, err = self.octet("train", "x.yaml", "--run-dir", "run", FAKE_LEARNER="finish")
@@ -893,7 +883,7 @@ class Supervisor(Case):
     def test_actor_that_keeps_dying_is_given_up_alone(self):
         run = self.start("train", "x.yaml", "--run-dir", "run", "--actors", "3", FAKE_ACTOR="crash-0")
         self.wait_up()
-        wait_for(lambda: "it is not restarted" in self.log("run", "supervisor"), "actor-0 is given up")
+        wait_for("actor-0 is given up", lambda: "it is not restarted" in self.log("run", "supervisor"))
         out, _ = self.octet("status", "run")
         self.assertIn("actor-0 died too often, last time: ended with code 5; it is not restarted, 2 of 3", out)
         self.assertIsNone(run.poll())
@@ -920,7 +910,7 @@ class Supervisor(Case):
         victim = next(pid for pid in self.alive(but=run.pid)
                       if b"octet-replay" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes())
         os.kill(victim, signal.SIGSTOP)
-        wait_for(lambda: len(self.log("run", "replay").splitlines()) == 2, "replay is up again")
+        wait_for("replay is up again", lambda: len(self.log("run", "replay").splitlines()) == 2)
         run.send_signal(signal.SIGINT)
         out, _ = run.communicate(timeout=DEADLINE_S)
         self.assertRegex(out, r"replay: no progress for \d+\.\d s \(its event loop\); killed after 3 s "
@@ -935,8 +925,7 @@ class Supervisor(Case):
         victim = next(pid for pid in self.alive(but=run.pid)
                       if b"octet-actor" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes())
         os.kill(victim, signal.SIGKILL)
-        wait_for(lambda: len((self.log("run", "actor-0") + self.log("run", "evaluator"))
-                             .splitlines()) == 3, "the actor is up again")
+        wait_for("the actor is up again", lambda: len((self.log("run", "actor-0") + self.log("run", "evaluator")).splitlines()) == 3)
         run.send_signal(signal.SIGINT)
         out, _ = run.communicate(timeout=DEADLINE_S)
         self.assertIn("was killed by signal 9 (Killed), restarts", out)
@@ -1284,7 +1273,7 @@ class Supervisor(Case):
                         os.readlink(f"/proc/{pid}/exe").endswith("/octet"):
                     os.kill(pid, signal.SIGKILL)
         log = self.home / "s/log/trial-0002-seed-1.log"
-        wait_for(lambda: "is still writing" in log.read_text(encoding="utf-8"), "the other run saves")
+        wait_for("the other run saves", lambda: "is still writing" in log.read_text(encoding="utf-8"))
         sweep.send_signal(signal.SIGINT)
         out, err = sweep.communicate(timeout=DEADLINE_S)
         self.assertEqual(sweep.returncode, 130, out + err)
@@ -1303,7 +1292,7 @@ class Supervisor(Case):
 
     def test_interrupt_while_the_learner_is_down(self):
         run = self.start("train", "x.yaml", "--run-dir", "run", FAKE_LEARNER="crash")
-        wait_for(lambda: len(self.log("run", "learner").splitlines()) >= 3, "restarts")
+        wait_for("restarts", lambda: len(self.log("run", "learner").splitlines()) >= 3)
         run.send_signal(signal.SIGINT)
         run.communicate(timeout=DEADLINE_S)
         self.assertEqual(run.returncode, 130)
@@ -1317,7 +1306,7 @@ class Supervisor(Case):
             pass
         # A second signal right after the first is taken for its echo; a person is slower.
         begin = time.monotonic()
-        wait_for(lambda: time.monotonic() - begin > 0.3, "the echo to pass")
+        wait_for("the echo to pass", lambda: time.monotonic() - begin > 0.3)
         run.send_signal(signal.SIGINT)
         out, _ = run.communicate(timeout=DEADLINE_S)
         self.assertIn("killed", out)
@@ -1398,8 +1387,7 @@ class Supervisor(Case):
                 victim = next(pid for pid in self.alive(but=run.pid)
                               if b"octet-actor" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes())
                 os.kill(victim, signal.SIGKILL)
-                wait_for(lambda: len((self.log("run", "actor-0") + self.log("run", "evaluator")).splitlines()) == 3,
-                         "the actor is up again")
+                wait_for("the actor is up again", lambda: len((self.log("run", "actor-0") + self.log("run", "evaluator")).splitlines()) == 3)
                 run.send_signal(signal.SIGTERM)
                 self.assertEqual(run.wait(timeout=DEADLINE_S), 143)
                 self.assertEqual(self.summary()["supervisor"]["exit_code"], 143)
@@ -1412,8 +1400,8 @@ class Supervisor(Case):
                 run = self.start_unread(out, TERM="xterm")
                 self.wait_up()
                 run.send_signal(signal.SIGTERM)
-                wait_for(lambda: not self.alive(but=run.pid), "the daemons have ended")
-                wait_for(lambda: run.poll() is not None or run.send_signal(signal.SIGTERM), "the run has ended")
+                wait_for("the daemons have ended", lambda: not self.alive(but=run.pid))
+                wait_for("the run has ended", lambda: run.poll() is not None or run.send_signal(signal.SIGTERM))
                 self.assertEqual(run.returncode, 143)
                 shutil.rmtree(self.home / "run")
 

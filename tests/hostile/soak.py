@@ -20,6 +20,9 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from daemons import wait_for  # noqa: E402
+
 GUESTS_MAX = 4
 ACTORS = 2
 PATIENCE_S = 60
@@ -41,16 +44,6 @@ evaluation:
 learner:
   checkpoint_s: 2
 """
-
-
-def wait_for(what, condition):
-    end = time.monotonic() + PATIENCE_S
-    while time.monotonic() < end:
-        value = condition()
-        if value:
-            return value
-        time.sleep(0.05)
-    raise AssertionError(f"never: {what}")
 
 
 def status_of(pid):
