@@ -65,16 +65,53 @@ def small_disk(folder, megabytes):
         subprocess.run(["umount", "-l", small], check=False)
 
 
-def start(command, **options):
-    command = [str(c) for c in command]
-    return subprocess.Popen(command, stdin=subprocess.DEVNULL, text=True, **options)
+def ran(*command, **options):
+    """A program that ended by itself, with its exit code and what it said."""
+    return subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=DEADLINE_S, check=False, **options)
+
+
+def octet(*arguments, **options):
+    return ran(OCTET, *arguments, **options)
+
+
+def octet_says(*arguments, **options):
+    """What a command of octet that ends well prints."""
+    ended = octet(*arguments, **options)
+    assert ended.returncode == 0, ended
+    return ended.stdout
+
+
+def start(command, out=None, **options):
+    """out: the file of all that it says."""
+    if out is not None:
+        with open(out, "w", encoding="utf-8") as file:
+            return start(command, stdout=file, stderr=file, **options)
+    return subprocess.Popen([str(c) for c in command], stdin=subprocess.DEVNULL, text=True, **options)
+
+
+def sets(*settings):
+    return [word for setting in settings for word in ("--set", setting)]
 
 
 def train(run, *arguments, preset=CARTPOLE, **options):
     """octet train on a preset, without a terminal; all output in RUN.out."""
-    out = open(f"{run}.out", "w+", encoding="utf-8")
-    return start([OCTET, "train", preset, "--run-dir", run, *arguments], stdout=out,
-                 stderr=subprocess.STDOUT, **options)
+    return start([OCTET, "train", preset, "--run-dir", run, *arguments], f"{run}.out", **options)
+
+
+def resume(run, *arguments):
+    """octet train with the configuration that the run folder has."""
+    return start([OCTET, "train", "--resume", "--run-dir", run, *arguments], f"{run}.out")
+
+
+def terminate(process):
+    """SIGTERM, after which it ends well."""
+    process.terminate()
+    assert process.wait(DEADLINE_S) == 0, process.args
+
+
+def printed(run):
+    """What octet train has printed."""
+    return pathlib.Path(f"{run}.out").read_text(encoding="utf-8")
 
 
 def finish(process, run, want=0, deadline_s=DEADLINE_S):
@@ -83,9 +120,15 @@ def finish(process, run, want=0, deadline_s=DEADLINE_S):
     except subprocess.TimeoutExpired:
         process.kill()
         status = "still running"
-    text = pathlib.Path(f"{run}.out").read_text(encoding="utf-8")
+    text = printed(run)
     assert status == want, f"exit {status}, wanted {want}\n{text}"
     return text
+
+
+def interrupt(process, run):
+    """Ctrl-C; what octet train printed to its end."""
+    process.send_signal(signal.SIGINT)
+    return finish(process, run, 130)
 
 
 def summary(run):
@@ -128,6 +171,11 @@ def column(run, name):
     return next((float(value) for value in reversed(values) if value), None)
 
 
+def wait_for_updates(run, count=0):
+    """Until there are more."""
+    wait_for(f"more than {count:.0f} updates", lambda: (column(run, "updates") or 0) > count)
+
+
 def logged(run, identity, name="*"):
     return any(identity in log.read_text(errors="replace") for log in run.glob(f"log/{name}.log"))
 
@@ -166,9 +214,7 @@ def test_int8_run_learns_cartpole():
         assert "solved" in text
         assert_complete(run)
         # The policy file that ships is the one that was measured.
-        shown = subprocess.run([OCTET, "eval", run / "policy.oct", "--env", "CartPole-v1",
-                                "--episodes", "100", "--seed", "77"], capture_output=True,
-                               text=True, check=True).stdout
+        shown = octet_says("eval", run / "policy.oct", "--env", "CartPole-v1", "--episodes", "100", "--seed", "77")
         mean = float(re.search(r"(\d+(\.\d+)?)\s*±", shown)[1])
         assert mean >= 460, shown
         assert not children(run)
@@ -177,14 +223,12 @@ def test_int8_run_learns_cartpole():
 
 def assert_stands_for_its_policy(run, folder):
     """Commands that take a policy take a run folder as well."""
-    def said(*arguments):
-        return subprocess.run([OCTET, *arguments], input="0 0 0.01 0\n", capture_output=True, text=True, check=True).stdout
-
     policy, fp32, headers = run / "policy.oct", run / "policy.fp32.oct", (folder / "file.h", folder / "run.h")
-    assert said("inspect", run, "--against", run) == said("inspect", policy, "--against", fp32)
-    assert said("act", "--outputs", run) == said("act", "--outputs", policy)
+    assert octet_says("inspect", run, "--against", run) == octet_says("inspect", policy, "--against", fp32)
+    outputs = [octet_says("act", "--outputs", given, input="0 0 0.01 0\n") for given in (policy, run)]
+    assert outputs[0] == outputs[1]
     for given, header in zip((policy, run), headers):
-        said("export", given, "--c99", header)
+        octet_says("export", given, "--c99", header)
     assert headers[0].read_bytes() == headers[1].read_bytes()
 
 
@@ -198,8 +242,7 @@ def test_fp32_run_learns_cartpole():
 def learns_pendulum(*settings, preset=PENDULUM):
     with scratch() as folder:
         run = folder / "run"
-        arguments = [word for setting in settings for word in ("--set", setting)]
-        finish(train(run, *arguments, preset=preset), run)
+        finish(train(run, *sets(*settings), preset=preset), run)
         ended = summary(run)
         assert ended["solved"] and ended["return"]["precision"] == "int8", ended
         # Confirmed at -150 before; the mean of 100 episodes deviates by about 9.
@@ -245,23 +288,26 @@ def test_divergence_is_told():
         assert summary(long)["reason"] == "diverged" and summary(long)["updates_refused"] >= 1000, summary(long)
 
         process = train(short, *wild, "--set", "replay.samples_per_insert=0.1", preset=PENDULUM)
-        out = pathlib.Path(f"{short}.out")
-        wait_for("the warning", lambda: "updates were refused and changed nothing" in out.read_text(encoding="utf-8"))
-        process.send_signal(signal.SIGINT)
-        text = finish(process, short, 130)
+        wait_for("the warning", lambda: "updates were refused and changed nothing" in printed(short))
+        text = interrupt(process, short)
         refused = summary(short)["updates_refused"]
         assert refused > 0 and f"  refused    {refused} updates, which changed nothing" in text, text
+
+
+def learn_cartpole(run, preset, *arguments):
+    """The summary of a run that solved it."""
+    finish(train(run, *arguments, preset=ROOT / f"presets/cartpole-{preset}.yaml"), run)
+    ended = summary(run)
+    assert ended["solved"] and ended["return"]["precision"] == "int8", ended
+    assert ended["return"]["mean"] >= 460 and ended["return"]["episodes"] == 100, ended
+    assert_complete(run)
+    return ended
 
 
 def test_reinforce_learns_cartpole():
     """Whole episodes through every daemon: drawn actions, sequences, each window once."""
     with scratch() as folder:
-        run = folder / "run"
-        finish(train(run, preset=ROOT / "presets/cartpole-reinforce.yaml"), run)
-        ended = summary(run)
-        assert ended["solved"] and ended["return"]["precision"] == "int8", ended
-        assert ended["return"]["mean"] >= 460 and ended["return"]["episodes"] == 100, ended
-        assert_complete(run)
+        learn_cartpole(folder / "run", "reinforce")
 
 
 def test_table_learns_and_goes_on():
@@ -283,14 +329,9 @@ def test_ppo_learns_cartpole():
     """Rollouts of the newest version through every daemon, over two actors."""
     with scratch() as folder:
         run = folder / "run"
-        preset = ROOT / "presets/cartpole-ppo.yaml"
-        finish(train(run, "--set", "actor.count=2", "--set", "actor.envs=4", preset=preset), run)
-        ended = summary(run)
-        assert ended["solved"] and ended["return"]["precision"] == "int8", ended
-        assert ended["return"]["mean"] >= 460 and ended["return"]["episodes"] == 100, ended
+        ended = learn_cartpole(run, "ppo", "--set", "actor.count=2", "--set", "actor.envs=4")
         # Each update had one rollout of each environment; the last one may be of no use any more.
         assert 0 <= ended["samples"] - 8 * ended["updates"] <= 8, ended
-        assert_complete(run)
         # What it recorded is one data set: an episode does not end where a rollout does.
         data("export", run, "--out", folder / "steps.data")
         table, steps = (json.loads(data("info", file, "--json")) for file in (run, folder / "steps.data"))
@@ -301,16 +342,10 @@ def test_ppo_learns_cartpole():
 def test_vtrace_learns_cartpole():
     """Sequences of policies that are not the newest, over two actors that never wait for a version."""
     with scratch() as folder:
-        run = folder / "run"
-        preset = ROOT / "presets/cartpole-vtrace.yaml"
-        finish(train(run, "--set", "actor.count=2", "--set", "actor.envs=8", preset=preset), run)
-        ended = summary(run)
-        assert ended["solved"] and ended["return"]["precision"] == "int8", ended
-        assert ended["return"]["mean"] >= 460 and ended["return"]["episodes"] == 100, ended
+        ended = learn_cartpole(folder / "run", "vtrace", "--set", "actor.count=2", "--set", "actor.envs=8")
         # Every sequence was learned from once, but for those that are on their way at the end.
         assert 0 <= ended["samples"] - 16 * ended["updates"] <= 16 * 8, ended
         assert ended["samples"] <= ended["inserts"], ended
-        assert_complete(run)
 
 
 def kill_and_go_on(name, check=lambda run: None):
@@ -363,15 +398,14 @@ def test_killed_replay_has_all_that_it_acknowledged():
         process = train(run, "--set", "replay.capacity=1000000", *ENDLESS)
         updates = 0
         for kills in range(4):
-            wait_for("training", lambda: (column(run, "updates") or 0) > updates + 200)
+            wait_for_updates(run, updates + 200)
             if kills == 3:
                 break
             os.kill(daemon(run, "octet-replay"), signal.SIGKILL)
             wait_for("a new replay with the old rows", lambda: len(replay_log(run, "REPLAY-FOUND")) == kills + 1)
             wait_for("its learner", lambda: len(replay_log(run, "REPLAY-CONFIGURED")) == kills + 2)
             updates = column(run, "updates")
-        process.send_signal(signal.SIGINT)
-        finish(process, run, 130)
+        interrupt(process, run)
         found, totals = replay_log(run, "REPLAY-FOUND"), replay_log(run, "REPLAY-STOP")[-1]
         assert all(f["state"] == "exact" and f["blocks_torn"] == "0" for f in found), found
         rows = [int(f["rows"]) for f in found] + [int(totals["rows"])]
@@ -390,14 +424,12 @@ def test_resumed_run_has_its_rows():
     with scratch() as folder:
         run = folder / "run"
         process = train(run, *ENDLESS)
-        wait_for("training", lambda: (column(run, "updates") or 0) > 200)
-        process.send_signal(signal.SIGINT)
-        finish(process, run, 130)
+        wait_for_updates(run, 200)
+        interrupt(process, run)
         before = summary(run)["updates"]
         process = train(run, "--resume", *ENDLESS, "--set", "algo.n_step=3", "--set", "replay.samples_per_insert=8")
-        wait_for("more updates", lambda: (column(run, "updates") or 0) > before + 100)
-        process.send_signal(signal.SIGINT)
-        finish(process, run, 130)
+        wait_for_updates(run, before + 100)
+        interrupt(process, run)
         found = replay_log(run, "REPLAY-FOUND")[-1]
         assert found["state"] == "exact" and int(found["rows"]) > 0, found
         changed = {line["key"]: (line["was"], line["now"]) for line in replay_log(run, "REPLAY-CHANGED")}
@@ -416,8 +448,7 @@ def test_policy_versions_grow_over_a_killed_learner():
                           column(run, "policy_version"))
         os.kill(daemon(run, "octet-learner"), signal.SIGKILL)
         wait_for("a higher version", lambda: (column(run, "policy_version") or 0) > before + 100)
-        process.send_signal(signal.SIGINT)
-        finish(process, run, 130)
+        interrupt(process, run)
         ended = summary(run)
         assert ended["policy_version"] > before
 
@@ -426,9 +457,8 @@ def test_ctrl_c_saves_and_leaves_no_orphan():
     with scratch() as folder:
         run = folder / "run"
         process = train(run, *ENDLESS)
-        wait_for("training", lambda: (column(run, "updates") or 0) > 100)
-        process.send_signal(signal.SIGINT)
-        finish(process, run, 130)
+        wait_for_updates(run, 100)
+        interrupt(process, run)
         assert_complete(run)
         assert summary(run)["reason"] == "interrupted"
         assert not children(run)
@@ -443,8 +473,7 @@ def test_ctrl_c_waits_for_a_long_update():
                         "--set", "algo.epochs=2", "--set", "run.hang_s=3600",  # however busy the machine is
                         preset=ROOT / "presets/cartpole-ppo.yaml")
         wait_for("an update", lambda: (column(run, "env_steps") or 0) >= 8 * 1024)
-        process.send_signal(signal.SIGINT)
-        finish(process, run, 130)
+        interrupt(process, run)
         assert summary(run)["reason"] == "interrupted" and summary(run)["updates"] >= 1, summary(run)
         assert logged(run, "LEARNER-EXIT", "learner") and not children(run)
 
@@ -454,7 +483,7 @@ def test_killed_supervisor_leaves_no_orphan():
     with scratch() as folder:
         run = folder / "run"
         process = train(run, *ENDLESS, "--set", "learner.checkpoint_s=100000")
-        wait_for("training", lambda: (column(run, "updates") or 0) > 100)
+        wait_for_updates(run, 100)
         updates, begun = column(run, "updates"), inode(run / "checkpoint.oct")
         process.kill()
         process.wait()
@@ -463,8 +492,7 @@ def test_killed_supervisor_leaves_no_orphan():
         process = train(run, "--resume", *ENDLESS)
         log = run / "log/learner.log"
         starts = wait_for("it to go on", lambda: re.findall(r"LEARNER-START .* updates=(\d+)", log.read_text())[1:])
-        process.send_signal(signal.SIGINT)
-        finish(process, run, 130)
+        interrupt(process, run)
         assert int(starts[0]) >= updates, (starts, updates)
 
 
@@ -472,14 +500,12 @@ def test_resume_goes_on():
     with scratch() as folder:
         run = folder / "run"
         process = train(run, *ENDLESS)
-        wait_for("training", lambda: (column(run, "updates") or 0) > 200)
-        process.send_signal(signal.SIGINT)
-        finish(process, run, 130)
+        wait_for_updates(run, 200)
+        interrupt(process, run)
         before = summary(run)
         process = train(run, "--resume", *ENDLESS)
-        wait_for("more updates", lambda: (column(run, "updates") or 0) > before["updates"] + 100)
-        process.send_signal(signal.SIGINT)
-        finish(process, run, 130)
+        wait_for_updates(run, before["updates"] + 100)
+        interrupt(process, run)
         after = summary(run)
         assert after["run_id"] == before["run_id"]
         assert after["updates"] > before["updates"] and after["env_steps"] > before["env_steps"]
@@ -497,12 +523,11 @@ def test_repeated_actions_count_steps_of_the_environment():
         # Of each episode the last few rows are no start of a window of n steps that is complete.
         assert 0.8 * ended["env_steps"] < 3 * ended["inserts"] <= ended["env_steps"], (ended["env_steps"], ended["inserts"])
         assert "--options action_repeat=3" in text, text
-        said = subprocess.run([OCTET, "eval", run, "--episodes", "20"], capture_output=True, text=True, check=True).stdout
+        said = octet_says("eval", run, "--episodes", "20")
         mean, length = float(re.search(r"return +([0-9.]+)", said)[1]), float(re.search(r"length +([0-9.]+)", said)[1])
         # A reward of 1 for each step of the environment; the last action of an episode may be cut short.
         assert 2 * length < mean + 3 <= 3 * length + 3.5, said
-        wrong = subprocess.run([OCTET, "train", CARTPOLE, "--set", "env.options=action_repeat=65", "--run-dir", folder / "wrong"],
-                               capture_output=True, text=True, check=False)
+        wrong = octet("train", CARTPOLE, "--set", "env.options=action_repeat=65", "--run-dir", folder / "wrong")
         assert wrong.returncode == 2 and "action_repeat is not a whole number 1 .. 64" in wrong.stderr, wrong
 
 
@@ -531,10 +556,10 @@ def test_a_run_tells_of_the_episodes_that_failed():
         assert summary(run)["return"]["failed_episodes"] == 3, summary(run)
         assert column(run, "eval_failed") == 3
         assert re.search(r"^  return     5\.00 ± 0\.00 over .*\n  failed     3 further episodes, played again", text, re.M), text
-        told = [line for line in (run / "log/evaluator.log").read_text().splitlines() if "ACTOR-ENV-UNSOUND" in line]
-        assert len(told) == 1 and "the reward is not finite; such episodes are played again" in told[0], told
+        unsound = [line for line in (run / "log/evaluator.log").read_text().splitlines() if "ACTOR-ENV-UNSOUND" in line]
+        assert len(unsound) == 1 and "the reward is not finite; such episodes are played again" in unsound[0], unsound
         for command, rows in ((["quantize", run], 5), (["distill", run, "--hidden", "8", "--out", folder / "small.oct"], 2)):
-            text = subprocess.run([OCTET, *command, "--episodes", "10"], capture_output=True, text=True, check=True).stdout
+            text = octet_says(*command, "--episodes", "10")
             assert len(re.findall(r"^ +3 further episodes failed, played again \(environment \d: ", text, re.M)) == rows, text
 
 
@@ -548,11 +573,9 @@ def test_two_runs_at_once():
         # One folder has one supervisor.
         process = train(runs[0], "--resume", *ENDLESS)
         wait_for("training", lambda: daemon(runs[0], "octet-learner"))
-        second = subprocess.run([OCTET, "train", CARTPOLE, "--run-dir", runs[0], "--resume"],
-                                capture_output=True, text=True, check=False)
+        second = octet("train", CARTPOLE, "--run-dir", runs[0], "--resume")
         assert second.returncode != 0 and str(runs[0].name) in second.stderr, second
-        process.send_signal(signal.SIGINT)
-        finish(process, runs[0], 130)
+        interrupt(process, runs[0])
 
 
 def test_many_actors():
@@ -561,9 +584,8 @@ def test_many_actors():
         process = train(run, "--actors", "64", "--set", "actor.envs=2", "--set",
                         "actor.batch_steps=64", "--set", "actor.ring_batches=3", *ENDLESS)
         wait_for("64 actors", lambda: column(run, "actors") == 64)
-        wait_for("training", lambda: (column(run, "updates") or 0) > 50)
-        process.send_signal(signal.SIGINT)
-        finish(process, run, 130)
+        wait_for_updates(run, 50)
+        interrupt(process, run)
         assert not children(run)
 
 
@@ -582,8 +604,6 @@ def by_hand(folder, actor_first=False, settings=(), level="info", env=None, how=
     def at(*words):
         return words if begin else ()
     run = folder / "run"
-    logs = [open(folder / f"{name}.log", "w", encoding="utf-8")
-            for name in ("replay", "learner", "actor", "evaluator")]
     commands = {
         "replay": [REPLAY, *at("--listen", replay), *net_options("replay")],
         "learner": [LEARNER, CARTPOLE, "--run-dir", run, *at("--set", f"net.learner={learner}",
@@ -597,8 +617,7 @@ def by_hand(folder, actor_first=False, settings=(), level="info", env=None, how=
     processes = {}
     try:
         for name in order:
-            log = logs[list(commands).index(name)]
-            processes[name] = start(commands[name], stdout=log, stderr=log, env=env, cwd=folder)
+            processes[name] = start(commands[name], folder / f"{name}.log", env=env, cwd=folder)
         yield processes, run, (base, base + 3)
     finally:
         for process in processes.values():
@@ -606,21 +625,24 @@ def by_hand(folder, actor_first=False, settings=(), level="info", env=None, how=
             process.wait()
 
 
+def second_actor(folder, learner, *options):
+    """One more, of the learner at this port."""
+    return start([ACTOR, "--learner", f"tcp://127.0.0.1:{learner}", "--insecure", *options], folder / "second.log")
+
+
 def daemons_by_hand(how):
     with scratch() as folder, by_hand(folder, how=how) as (processes, run, _):
         assert processes["learner"].wait(DEADLINE_S) == 0
         assert summary(run)["solved"]
         # It has no certificate, and need not ask anybody.
-        shown = subprocess.run([OCTET, "status", run], capture_output=True, text=True, check=False, timeout=DEADLINE_S)
+        shown = octet("status", run)
         assert shown.returncode == 0 and "the run has ended" in shown.stdout, shown
         if how == "tls":  # where locks are not seen, only a summary says so
             shutil.copytree(run, folder / "other", ignore=lambda *_: ["summary.json", ".lock"])
-            shown = subprocess.run([OCTET, "status", folder / "other"], capture_output=True, text=True, check=False, timeout=DEADLINE_S)
+            shown = octet("status", folder / "other")
             assert shown.returncode == 1 and "--tls FOLDER" in shown.stderr, shown
-        processes["actor"].terminate()
-        assert processes["actor"].wait(DEADLINE_S) == 0
-        processes["replay"].terminate()
-        assert processes["replay"].wait(DEADLINE_S) == 0
+        terminate(processes["actor"])
+        terminate(processes["replay"])
 
 
 def test_daemons_by_hand():
@@ -642,7 +664,7 @@ def test_an_address_that_cannot_be_listened_on_is_told():
         for command, ident in {(REPLAY, "--listen", url): "REPLAY-OPEN",
                                (BUILD / "relay/octet-relay", "--listen", url): "RELAY-OPEN",
                                (LEARNER, CARTPOLE, "--run-dir", folder / "run", "--set", f"net.learner={url}"): "LEARNER-OPEN"}.items():
-            done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=DEADLINE_S)
+            done = ran(*command, cwd=folder)
             said = re.findall(r" E (NET-LISTEN|[A-Z]+-OPEN) (.*)", done.stderr)
             assert done.returncode == 1 and [line[0] for line in said] == ["NET-LISTEN", ident], done
             assert done.stderr.splitlines()[-1].endswith(said[1][1]) and "cannot listen on ipc://" in said[1][1], done
@@ -651,20 +673,18 @@ def test_an_address_that_cannot_be_listened_on_is_told():
 def test_a_terminal_that_is_closed_stops_daemons_as_a_signal_does():
     """SIGHUP: the learner saves, and all end well; under nohup it changes nothing."""
     with scratch() as folder, by_hand(folder, settings=[*ENDLESS, "--set", "learner.checkpoint_s=100000"]) as (processes, run, _):
-        wait_for("training", lambda: (column(run, "updates") or 0) > 100)
+        wait_for_updates(run, 100)
         updates, begun = column(run, "updates"), inode(run / "checkpoint.oct")
         for name in ("learner", "evaluator", "actor", "replay"):
             processes[name].send_signal(signal.SIGHUP)
             assert processes[name].wait(60) == 0, name
         assert inode(run / "checkpoint.oct") != begun
         assert summary(run)["reason"] == "interrupted" and summary(run)["updates"] >= updates
-        with open(folder / "nohup.log", "w", encoding="utf-8") as log:
-            process = start(["nohup", LEARNER, CARTPOLE, "--run-dir", folder / "second"], stdout=log, stderr=log, cwd=folder)
+        process = start(["nohup", LEARNER, CARTPOLE, "--run-dir", folder / "second"], folder / "nohup.log", cwd=folder)
         try:
             wait_for("its handlers", lambda: has_signal(process.pid, "SigCgt", signal.SIGTERM))
             assert has_signal(process.pid, "SigIgn", signal.SIGHUP)
-            process.terminate()
-            assert process.wait(60) == 0
+            terminate(process)
         finally:
             process.kill()
 
@@ -677,15 +697,13 @@ def forced_kernels(settings):
     with scratch() as folder:
         run = folder / "run"
         process = train(run, *settings, *ENDLESS, env=forced)
-        wait_for("training", lambda: column(run, "updates"))
-        process.send_signal(signal.SIGINT)
-        finish(process, run, 130)
+        wait_for_updates(run)
+        interrupt(process, run)
         yield next(log_lines(run / "log/learner.log", "LEARNER-BLAS"))
     with scratch() as folder, by_hand(folder, settings=[*ENDLESS, *settings],
                                       env=forced) as (processes, run, _):
-        wait_for("training", lambda: column(run, "updates"))
-        processes["learner"].terminate()
-        assert processes["learner"].wait(DEADLINE_S) == 0
+        wait_for_updates(run)
+        terminate(processes["learner"])
         yield next(log_lines(folder / "learner.log", "LEARNER-BLAS"))
 
 
@@ -713,9 +731,7 @@ def test_actors_take_the_environment_of_the_next_run():
         assert processes["learner"].wait(DEADLINE_S) == 0
         assert summary(run)["return"], summary(run)
         said, following = folder / "next.log", folder / "next"
-        with open(said, "w", encoding="utf-8") as log:
-            processes["learner"] = start([LEARNER, ROOT / "presets/acrobot.yaml", "--run-dir", following, *ENDLESS],
-                                         stdout=log, stderr=log, cwd=folder)
+        processes["learner"] = start([LEARNER, ROOT / "presets/acrobot.yaml", "--run-dir", following, *ENDLESS], said, cwd=folder)
         wait_for("training, and an evaluation", lambda: (column(following, "updates") or 0) > 10 and
                  "LEARNER-EVAL " in said.read_text())
         text = said.read_text()
@@ -725,29 +741,24 @@ def test_actors_take_the_environment_of_the_next_run():
             assert processes[name].poll() is None
             assert (folder / f"{name}.log").read_text().count("ACTOR-NEW-RUN") == 1
         # Nobody has a place of a registration before the one that counts.
-        status = json.loads(subprocess.run([OCTET, "status", following, "--json"], capture_output=True, text=True,
-                                           check=True).stdout)
+        status = json.loads(octet_says("status", following, "--json"))
         assert [peer["silent"] for peer in status["peers"]["list"]] == [False, False], status
-        processes["learner"].terminate()
-        assert processes["learner"].wait(DEADLINE_S) == 0
+        terminate(processes["learner"])
         assert b"Acrobot-v1" in (following / "environment.oct").read_bytes()
 
 
 def test_an_actor_that_is_refused_is_told():
     """The run's environment is known, and the actor has another one: it ends, and status says so."""
     with scratch() as folder, by_hand(folder, how="local", settings=ENDLESS) as (processes, run, _):
-        wait_for("training", lambda: column(run, "updates"))
-        processes["learner"].terminate()
-        assert processes["learner"].wait(DEADLINE_S) == 0
+        wait_for_updates(run)
+        terminate(processes["learner"])
         processes["evaluator"].terminate()
         following = folder / "next"
-        with open(folder / "next.log", "w", encoding="utf-8") as log:
-            processes["learner"] = start([LEARNER, ROOT / "presets/acrobot.yaml", "--run-dir", following, "--environment",
-                                          run / "environment.oct"], stdout=log, stderr=log, cwd=folder)
+        processes["learner"] = start([LEARNER, ROOT / "presets/acrobot.yaml", "--run-dir", following, "--environment",
+                                      run / "environment.oct"], folder / "next.log", cwd=folder)
         assert processes["actor"].wait(DEADLINE_S) == 3
         why = "this run trains on CartPole-v1: observations 4 float32, actions 2 to choose from; this actor has Acrobot-v1"
-        told = subprocess.run([OCTET, "status", following, "--json"], capture_output=True, text=True, check=True).stdout
-        status = json.loads(told)
+        status = json.loads(octet_says("status", following, "--json"))
         assert status["learner"]["refused"].startswith(f"{socket.gethostname()[:63]}/{processes['actor'].pid}: {why}"), status
         assert status["learner"]["numbers"]["learner.actors_refused"] == 1, status
         assert "refused" in status["waiting"]["why"], status["waiting"]
@@ -763,18 +774,14 @@ def test_a_mistake_in_the_experiment_ends_the_learner_alone():
         assert processes["learner"].wait(DEADLINE_S) == 3, said.read_text()
         assert "td3 needs actions in a box" in said.read_text()
         following = folder / "next"
-        with open(folder / "next.log", "w", encoding="utf-8") as log:
-            processes["learner"] = start([LEARNER, CARTPOLE, "--run-dir", following, *ENDLESS], stdout=log, stderr=log,
-                                         cwd=folder)
+        processes["learner"] = start([LEARNER, CARTPOLE, "--run-dir", following, *ENDLESS], folder / "next.log", cwd=folder)
         wait_for("training, and an evaluation", lambda: (column(following, "updates") or 0) > 10 and
                  "LEARNER-EVAL " in (folder / "next.log").read_text())
         for name in "actor", "evaluator", "replay":
             assert processes[name].poll() is None, name
-        processes["learner"].terminate()
-        assert processes["learner"].wait(DEADLINE_S) == 0
+        terminate(processes["learner"])
         for name in "actor", "evaluator", "replay":
-            processes[name].terminate()
-            assert processes[name].wait(DEADLINE_S) == 0
+            terminate(processes[name])
         code, text = learner_alone(following, CARTPOLE, "--resume", "--set", "network.hidden=[16]")
         assert code == 3 and "another algorithm, network or support" in text and "LEARNER-LISTEN" not in text, (code, text)
 
@@ -807,7 +814,7 @@ def test_batches_of_an_actor_fit_into_a_small_table():
                                 ("turns", "run.deterministic=true", "replay.capacity=1000", "replay.min_size=256",
                                  "actor.batch_steps=2000")):
             run = folder / name
-            finish(train(run, "--set", "run.env_steps=3000", *(word for s in settings for word in ("--set", s))), run)
+            finish(train(run, "--set", "run.env_steps=3000", *sets(*settings)), run)
             assert summary(run)["updates"] > 0 and summary(run)["env_steps"] >= 3000, summary(run)
             assert logged(run, " rejected=0 ", "replay"), name
 
@@ -827,16 +834,13 @@ def test_batches_that_do_not_fit_into_memory_are_refused():
 def test_actors_join_and_leave():
     """A second actor joins in the middle, the first dies without a word: training goes on."""
     with scratch() as folder, by_hand(folder, settings=ENDLESS) as (processes, run, (learner, _)):
-        wait_for("training", lambda: (column(run, "updates") or 0) > 0)
-        log = open(folder / "second.log", "w", encoding="utf-8")
-        processes["second"] = start([ACTOR, "--learner", f"tcp://127.0.0.1:{learner}", "--insecure"],
-                                    stdout=log, stderr=log)
+        wait_for_updates(run)
+        processes["second"] = second_actor(folder, learner)
         wait_for("both actors", lambda: column(run, "actors") == 2)
         processes["actor"].kill()
         steps = column(run, "env_steps")
         wait_for("more experience", lambda: column(run, "env_steps") > steps + 100000)
-        processes["learner"].terminate()
-        assert processes["learner"].wait(DEADLINE_S) == 0
+        terminate(processes["learner"])
         assert_complete(run)
 
 
@@ -844,9 +848,7 @@ def test_evaluators_share_and_one_dies():
     """Two evaluators split each evaluation; one is killed, and the other plays what it had."""
     with scratch() as folder, by_hand(folder) as (processes, run, (learner, _)):
         processes["actor"].send_signal(signal.SIGSTOP)  # nothing is solved before both are there
-        with open(folder / "second.log", "w", encoding="utf-8") as log:
-            processes["second"] = start([ACTOR, "--learner", f"tcp://127.0.0.1:{learner}", "--evaluate", "--insecure"],
-                                        stdout=log, stderr=log)
+        processes["second"] = second_actor(folder, learner, "--evaluate")
         said = folder / "learner.log"
         wait_for("both evaluators", lambda: said.read_text().count(" evaluator=") == 2)
         processes["actor"].send_signal(signal.SIGCONT)
@@ -865,8 +867,7 @@ def test_no_evaluator_is_told():
         said = folder / "learner.log"
         wait_for("the warning", lambda: "LEARNER-NO-EVALUATOR" in said.read_text())
         assert "run.stop_at_return has no effect" in said.read_text()
-        processes["learner"].terminate()
-        assert processes["learner"].wait(DEADLINE_S) == 0
+        terminate(processes["learner"])
 
 
 def test_atoms_that_end_too_early_are_told():
@@ -877,10 +878,8 @@ def test_atoms_that_end_too_early_are_told():
         run = folder / "short"
         process = train(run, *atoms, "--set", "algo.value_max=10", *ENDLESS)
         wait_for("the warning", lambda: logged(run, "LEARNER-CUT algo.value_max=10 cut_above=", "learner"))
-        wait_for("octet train to say so", lambda: "targets lie above algo.value_max, by " in
-                 pathlib.Path(f"{run}.out").read_text(encoding="utf-8"))
-        process.send_signal(signal.SIGINT)
-        finish(process, run, 130)
+        wait_for("octet train to say so", lambda: "targets lie above algo.value_max, by " in printed(run))
+        interrupt(process, run)
         run = folder / "long"
         finish(train(run, *atoms, "--set", "algo.value_max=200", "--set", "run.updates=7000"), run)
         assert column(run, "updates") == 7000 and column(run, "cut_above") < 0.005
@@ -931,14 +930,10 @@ def changes_are_held(folder, settings=()):
         wait_for("changes", lambda: changes_published(logs[0]) > 50)
         wait_for("an actor that holds many", lambda: len(held_versions(logs[1])) > 20)
         processes["actor"].kill()
-        with open(logs[2], "w", encoding="utf-8") as log:
-            processes["second"] = start([ACTOR, "--learner", f"tcp://127.0.0.1:{learner}",
-                                         "--insecure", "--log-level", "debug"], stdout=log, stderr=log)
+        processes["second"] = second_actor(folder, learner, "--log-level", "debug")
         wait_for("the next actor", lambda: len(held_versions(logs[2])) > 20)
-        processes["second"].terminate()
-        assert processes["second"].wait(DEADLINE_S) == 0
-        processes["learner"].terminate()
-        assert processes["learner"].wait(DEADLINE_S) == 0
+        terminate(processes["second"])
+        terminate(processes["learner"])
         assert_actors_hold_what_was_published(*logs)
         ended = summary(run)
         assert ended["deltas"] > ended["publications"] * 0.9, ended
@@ -982,8 +977,7 @@ def test_stopped_actor_catches_up():
             return len(list(log_lines(actor, "ACTOR-POLICY-GAP"))) > gaps
 
         wait_for("a gap", stop_for_a_while)
-        processes["learner"].terminate()
-        assert processes["learner"].wait(DEADLINE_S) == 0
+        terminate(processes["learner"])
         assert_actors_hold_what_was_published(learner, actor)
 
 
@@ -1008,6 +1002,15 @@ def noise_of_its_own(learner_logs, actor_log, pid, killed_at):
     return noisy
 
 
+def kill_and_resume(processes, log, log_again):
+    """The learner; gives the last version that the killed one logged."""
+    processes["learner"].kill()
+    processes["learner"].wait()
+    last = max(int(line["version"]) for line in log_lines(log, "LEARNER-PUBLISH"))
+    processes["learner"] = start([*processes["learner"].args, "--resume"], log_again)
+    return last
+
+
 def test_actors_explore_with_noise_of_their_own():
     """Two actors of a noisy run never act with the same sample, nor after the learner's restart."""
     settings = [*CHANGES, "--set", "algo.noisy=true", "--set", "actor.epsilon_base=0",
@@ -1016,23 +1019,15 @@ def test_actors_explore_with_noise_of_their_own():
             processes, _, (learner, _)):
         logs = [folder / name for name in ("learner.log", "again.log")]
         actors = [folder / name for name in ("actor.log", "second.log")]
-        with open(actors[1], "w", encoding="utf-8") as log:
-            processes["second"] = start([ACTOR, "--learner", f"tcp://127.0.0.1:{learner}",
-                                         "--insecure", "--log-level", "debug"], stdout=log, stderr=log)
+        processes["second"] = second_actor(folder, learner, "--log-level", "debug")
 
         def all_hold(count, above=0):
             return all(sum(version > above for version in held_versions(log)) > count
                        for log in actors)
         wait_for("actors that hold many", lambda: all_hold(20))
-        command = processes["learner"].args
-        processes["learner"].kill()
-        processes["learner"].wait()
-        last = max(int(line["version"]) for line in log_lines(logs[0], "LEARNER-PUBLISH"))
-        with open(logs[1], "w", encoding="utf-8") as log:
-            processes["learner"] = start([*command, "--resume"], stdout=log, stderr=log)
+        last = kill_and_resume(processes, *logs[::1])
         wait_for("versions of the new learner", lambda: all_hold(20, last))
-        processes["learner"].terminate()
-        assert processes["learner"].wait(DEADLINE_S) == 0
+        terminate(processes["learner"])
         held = [noise_of_its_own(logs, log, processes[name].pid, last)
                 for name, log in zip(("actor", "second"), actors)]
         assert min(len(versions) for versions in held) > 20, held
@@ -1044,23 +1039,16 @@ def test_restarted_learner_begins_with_a_complete_policy():
             *CHANGES, "--set", "learner.checkpoint_s=0.2"], level="debug") as (processes, run, _):
         logs = [folder / name for name in ("learner.log", "actor.log", "again.log")]
         wait_for("an actor that holds many", lambda: len(held_versions(logs[1])) > 20)
-        command = processes["learner"].args
-        processes["learner"].kill()
-        processes["learner"].wait()
-        last = max(int(line["version"]) for line in log_lines(logs[0], "LEARNER-PUBLISH"))
-        with open(logs[2], "w", encoding="utf-8") as log:
-            processes["learner"] = start([*command, "--resume"], stdout=log, stderr=log)
+        last = kill_and_resume(processes, *logs[::2])
         wait_for("versions of the new learner", lambda: len(
             [version for version in held_versions(logs[1]) if version > last]) > 20)
-        processes["learner"].terminate()
-        assert processes["learner"].wait(DEADLINE_S) == 0
+        terminate(processes["learner"])
         first = next(log_lines(logs[2], "LEARNER-PUBLISH"))
         assert first["base"] == "0" and int(first["version"]) > last, first
         (folder / "both.log").write_text(logs[0].read_text() + logs[2].read_text())
         assert_actors_hold_what_was_published(folder / "both.log", logs[1], killed_at=last)
         # Whichever of the two processes the best version is of, its weights in fp32 are there.
-        shown = subprocess.run([OCTET, "inspect", run / "policy.oct", run / "policy.fp32.oct"], capture_output=True, text=True,
-                               check=True).stdout
+        shown = octet_says("inspect", run / "policy.oct", run / "policy.fp32.oct")
         best, weights = re.findall(r"version +(\d+)", shown)
         assert best == weights, shown
 
@@ -1070,15 +1058,11 @@ def test_restarted_learner_changes_n_of_a_living_replay():
     with scratch() as folder, by_hand(folder, settings=[
             *ENDLESS, "--set", "learner.checkpoint_s=0.2"]) as (processes, run, _):
         wait_for("a checkpoint", lambda: (column(run, "updates") or 0) > 500 and (run / "checkpoint.oct").exists())
-        command = processes["learner"].args
-        processes["learner"].terminate()
-        assert processes["learner"].wait(DEADLINE_S) == 0
+        terminate(processes["learner"])
         before = column(run, "updates")
-        with open(folder / "again.log", "w", encoding="utf-8") as log:
-            processes["learner"] = start([*command, "--resume", "--set", "algo.n_step=2"], stdout=log, stderr=log)
-        wait_for("updates of the new learner", lambda: column(run, "updates") > before + 500)
-        processes["learner"].terminate()
-        assert processes["learner"].wait(DEADLINE_S) == 0
+        processes["learner"] = start([*processes["learner"].args, "--resume", "--set", "algo.n_step=2"], folder / "again.log")
+        wait_for_updates(run, before + 500)
+        terminate(processes["learner"])
         changed = list(log_lines(folder / "replay.log", "REPLAY-WINDOW"))
         assert [line["steps"] for line in changed] == ["2"], changed
         again = (folder / "again.log").read_text(encoding="utf-8")
@@ -1157,7 +1141,7 @@ def test_forged_batches_change_nothing():
     with scratch() as folder, by_hand(folder, how="insecure", settings=[
             "--set", "run.stop_at_return=1e9", "--set", "run.env_steps=1000000000"]) as (
                 processes, run, (_, replay)):
-        wait_for("training", lambda: (column(run, "updates") or 0) > 10)
+        wait_for_updates(run, 10)
         rss = resident_kb(processes["replay"].pid)
         descriptors = pathlib.Path(f"/proc/{processes['replay'].pid}/fd")
         opened = len(list(descriptors.iterdir()))
@@ -1171,8 +1155,7 @@ def test_forged_batches_change_nothing():
         wait_for("its connections to be freed", lambda: len(list(descriptors.iterdir())) <= opened + 4)
         grown = resident_kb(processes["replay"].pid) - rss
         for name in ("actor", "evaluator", "learner", "replay"):
-            processes[name].terminate()
-            assert processes[name].wait(DEADLINE_S) == 0, name
+            terminate(processes[name])
         totals = next(log_lines(folder / "replay.log", "REPLAY-STOP"))
         refused = int(totals["rejected_token"])
         assert 1000 < refused <= sent, (refused, sent)
@@ -1184,37 +1167,30 @@ def test_forged_batches_change_nothing():
         assert "bad messages" in (folder / "replay.log").read_text()
 
 
+def built(source, plug_in):
+    subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-I", ROOT / "include", "-o", plug_in, source, "-lm"], check=True)
+    return plug_in
+
+
 def test_plug_in_learns():
     """The example of an environment of one's own, from its source file to a solved policy."""
     with scratch() as folder:
-        plug_in = folder / "point.so"
-        subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-I", ROOT / "include", "-o", plug_in,
-                        ROOT / "examples/env/point.c", "-lm"], check=True)
-        run = folder / "run"
-        out = open(f"{run}.out", "w+", encoding="utf-8")
-        process = start([OCTET, "train", ROOT / "examples/env/point.yaml", "--run-dir", run,
-                         "--set", "env.id=./point.so"], cwd=folder, stdout=out,
-                        stderr=subprocess.STDOUT)
-        finish(process, run)
+        plug_in, run = built(ROOT / "examples/env/point.c", folder / "point.so"), folder / "run"
+        finish(train(run, "--set", "env.id=./point.so", preset=ROOT / "examples/env/point.yaml", cwd=folder), run)
         assert summary(run)["solved"]
         # config.yaml beside the policy names the plug-in.
         for command in (["eval", run, "--episodes", "3"], ["eval", run / "policy.oct", "--episodes", "3"],
                         ["quantize", run, "--episodes", "3"]):
-            text = subprocess.run([OCTET, *command], capture_output=True, text=True, check=True).stdout
+            text = octet_says(*command)
             assert str(plug_in) in text, text
 
 
 def catch_built(folder):
-    plug_in = folder / "catch.so"
-    subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-I", ROOT / "include", "-o", plug_in,
-                    ROOT / "tests/e2e/catch_env.c", "-lm"], check=True)
-    return plug_in
+    return built(ROOT / "tests/e2e/catch_env.c", folder / "catch.so")
 
 
 def catch_train(run, plug_in, *arguments):
-    out = open(f"{run}.out", "w+", encoding="utf-8")
-    return start([OCTET, "train", ROOT / "tests/e2e/catch.yaml", "--run-dir", run, "--set",
-                  f"env.id={plug_in}", *arguments], stdout=out, stderr=subprocess.STDOUT)
+    return train(run, "--set", f"env.id={plug_in}", *arguments, preset=ROOT / "tests/e2e/catch.yaml")
 
 
 def test_convolutions_learn():
@@ -1227,11 +1203,9 @@ def test_convolutions_learn():
         finish(catch_train(run4, plug_in, "--set", "policy.precision=int4", "--set",
                            "learner.quantisation_aware=true"), run4)
         assert summary(run4)["solved"]
-        text = subprocess.run([OCTET, "inspect", run / "policy.oct"], capture_output=True, text=True,
-                              check=True).stdout
+        text = octet_says("inspect", run / "policy.oct")
         assert "6 x 5 x 2, 8 filters of 3 x 3" in text, text
-        result = subprocess.run([OCTET, "eval", run / "policy.oct", "--env", "CartPole-v1"],
-                                capture_output=True, text=True, check=False)
+        result = octet("eval", run / "policy.oct", "--env", "CartPole-v1")
         assert result.returncode != 0 and "reads 60 numbers" in result.stderr, result
 
 
@@ -1249,15 +1223,11 @@ def test_minatar_learns():
         into = int(counts["bytes_in"]) / int(counts["inserts"])
         out = int(counts["bytes_out"]) / int(counts["samples"])
         assert 400 < into < 800 and 800 < out < 1600, counts
-        command = [OCTET, "act", run / "policy.oct"]
-        result = subprocess.run(command, input=" ".join(["0", "1"] * 200) + "\n", capture_output=True,
-                                text=True, check=True)
-        assert result.stdout.strip() in ("0", "1", "2"), result
-        result = subprocess.run(command, input=" ".join(["0.5"] * 400) + "\n", capture_output=True,
-                                text=True, check=False)
+        action = octet_says("act", run / "policy.oct", input=" ".join(["0", "1"] * 200) + "\n")
+        assert action.strip() in ("0", "1", "2"), action
+        result = octet("act", run / "policy.oct", input=" ".join(["0.5"] * 400) + "\n")
         assert result.returncode == 1 and "a whole number from 0 to 255" in result.stderr, result
-        text = subprocess.run([OCTET, "eval", run / "policy.oct", "--episodes", "20"],
-                              capture_output=True, text=True, check=True).stdout
+        text = octet_says("eval", run / "policy.oct", "--episodes", "20")
         assert "MinAtar/Breakout-v1" in text, text
 
 
@@ -1293,7 +1263,7 @@ def test_an_environment_without_end_is_told():
 
 
 def data(*arguments):
-    return subprocess.run([OCTET, "data", *map(str, arguments)], capture_output=True, text=True, timeout=DEADLINE_S, check=True).stdout
+    return octet_says("data", *arguments)
 
 
 def test_a_run_folder_stands_for_the_table_that_it_kept():
@@ -1314,8 +1284,8 @@ def test_a_run_folder_stands_for_the_table_that_it_kept():
         finish(train(run, *short, "--set", "replay.path=none"), run)
         for command in (["data", "info", run], ["data", "export", run, "--out", folder / "no.data"],
                         ["distill", run, "--replay", run, "--out", folder / "student"]):
-            told = subprocess.run([OCTET, *command], capture_output=True, text=True, timeout=DEADLINE_S, check=False)
-            assert told.returncode == 1 and f"{run}: replay.path: none: the run kept no table\n" in told.stderr, told
+            refused = octet(*command)
+            assert refused.returncode == 1 and f"{run}: replay.path: none: the run kept no table\n" in refused.stderr, refused
 
 
 def test_learns_from_a_data_set_alone():
@@ -1332,7 +1302,7 @@ def test_learns_from_a_data_set_alone():
         assert "environment CartPole-v1" in shown and f"steps       {exported} " in shown, shown
         # A target network that follows slowly: no new steps correct what it gets wrong.
         slow = ["network.hidden=[64,64]", "algo.n_step=10", "algo.learning_rate=0.0025", "algo.target_period=200"]
-        text = finish(train(run, "--data", file, "--set", "run.updates=20000", *sum((["--set", key] for key in slow), [])), run)
+        text = finish(train(run, "--data", file, "--set", "run.updates=20000", *sets(*slow)), run)
         ended = summary(run)
         assert ended["env_steps"] == 0 and 0 < ended["updates"] <= 20000, ended
         assert ended["return"]["mean"] >= 400 and ended["return"]["final"], (ended, text)
@@ -1371,24 +1341,23 @@ def test_learns_from_a_data_set_beside_actors():
         finish(train(first, "--set", "run.env_steps=50000", "--set", "run.stop_at_return=none"), first)
         data("export", first, "--out", file, "--episodes", "complete")
         process = train(run, "--data", file, "--data-share", "0.25", "--set", "replay.sampler=prioritized", *ENDLESS)
-        wait_for("training", lambda: (column(run, "updates") or 0) > 200)
+        wait_for_updates(run, 200)
         killed = [pid for pid, command in children(run).items() if "ipc://data.ipc" in command]
         assert len(killed) == 1, children(run)
         os.kill(killed[0], signal.SIGKILL)
         wait_for("its end", lambda: killed[0] not in children(run))
         updates = column(run, "updates")
-        wait_for("training", lambda: column(run, "updates") > updates + 200)
+        wait_for_updates(run, updates + 200)
 
         def shows_both():
-            status = json.loads(subprocess.run([OCTET, "status", "--json", run], capture_output=True, check=True).stdout)
+            status = json.loads(octet_says("status", "--json", run))
             numbers = status["data"]["numbers"]
             return (numbers.get("replay.rows") and numbers["replay.samples"] and
                     status["learner"]["numbers"]["learner.data_samples"])
         wait_for("both replays in the status", shows_both)
-        shown = subprocess.run([OCTET, "status", run], capture_output=True, check=True, text=True).stdout
+        shown = octet_says("status", run)
         assert re.search(r"^data .* rows · .* samples/s$", shown, re.M), shown
-        process.send_signal(signal.SIGINT)
-        finish(process, run, 130)
+        interrupt(process, run)
         ended = summary(run)
         assert ended["env_steps"] > 1000 and ended["updates"] > updates, ended
         # Of each batch the live replay gave three quarters, and some more that were on their way.
@@ -1412,8 +1381,7 @@ def test_mistakes_leave_one_line_and_no_folder():
                  ("env:\n  id: ./bad.so\n", [], "x.yaml:2: error: env.id: ")]
         for text, arguments, wanted in cases:
             (folder / "x.yaml").write_text(text)
-            result = subprocess.run([OCTET, "train", "x.yaml", "--run-dir", "run", *arguments], cwd=folder,
-                                    capture_output=True, text=True, timeout=DEADLINE_S, check=False)
+            result = octet("train", "x.yaml", "--run-dir", "run", *arguments, cwd=folder)
             assert result.returncode == 1 and result.stdout == "", result
             assert result.stderr.startswith(wanted) and result.stderr.count("\n") == 1, result
             assert not (folder / "run").exists()
@@ -1435,12 +1403,9 @@ def test_an_environment_that_hangs_is_told():
         process = train(run, "--set", f"env.id={BUILD}/tests/envs/bad_hang.so")
         for daemon in ("actor-0", "evaluator"):
             wait_for(f"the log of {daemon}", lambda: logged(run, "ACTOR-ENV-STUCK", daemon))
-        wait_for("the screen", lambda: "does the environment hang?" in
-                 pathlib.Path(f"{run}.out").read_text(encoding="utf-8"))
-        wait_for("octet status", lambda: "does the environment hang?" in subprocess.run(
-            [OCTET, "status", run], capture_output=True, text=True, check=True).stdout)
-        process.send_signal(signal.SIGINT)
-        finish(process, run, 130)
+        wait_for("the screen", lambda: "does the environment hang?" in printed(run))
+        wait_for("octet status", lambda: "does the environment hang?" in octet_says("status", run))
+        interrupt(process, run)
 
 
 def test_port_in_use():
@@ -1448,20 +1413,15 @@ def test_port_in_use():
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         url = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
-        result = subprocess.run([REPLAY, "--listen", url, "--insecure"], capture_output=True, text=True,
-                                timeout=DEADLINE_S, check=False)
+        result = ran(REPLAY, "--listen", url, "--insecure")
         assert result.returncode != 0 and url in result.stderr, result
-        result = subprocess.run([LEARNER, CARTPOLE, "--run-dir", folder / "run", "--set",
-                                 f"net.learner={url}", "--insecure"], capture_output=True, text=True,
-                                timeout=DEADLINE_S, check=False)
+        result = ran(LEARNER, CARTPOLE, "--run-dir", folder / "run", "--set", f"net.learner={url}", "--insecure")
         assert result.returncode == 1 and url in result.stderr, result  # 1: it is worth another try
         log = folder / "actor.log"
-        with open(log, "w", encoding="utf-8") as out:
-            actor = start([ACTOR, "--learner", url, "--insecure"], stdout=out, stderr=out)
+        actor = start([ACTOR, "--learner", url, "--insecure"], log)
         wait_for("what is there instead of the learner", lambda: "does not answer as Octet"
                  in log.read_text(encoding="utf-8"))
-        actor.terminate()
-        assert actor.wait(DEADLINE_S) == 0
+        terminate(actor)
 
 
 def test_tcp_without_tls_needs_insecure():
@@ -1475,8 +1435,7 @@ def test_tcp_without_tls_needs_insecure():
                         [ACTOR, "--learner", "tcp://192.0.2.1:5555"],
                         [LEARNER, CARTPOLE, "--run-dir", folder / "run", "--set",
                          "net.learner=tcp://*:5555"]):
-            result = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S,
-                                    check=False)
+            result = ran(*command)
             assert result.returncode != 0 and "--insecure" in result.stderr, result
 
 
@@ -1484,8 +1443,8 @@ def test_a_replay_that_actors_cannot_reach_is_refused():
     """The default of net.replay beside a learner on the network; where all are on one host, an absolute path says so."""
     with scratch() as folder:
         def learner(*settings):
-            command = [LEARNER, CARTPOLE, "--run-dir", folder / "run", *(w for s in settings for w in ("--set", s))]
-            return subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
+            command = [LEARNER, CARTPOLE, "--run-dir", folder / "run", *sets(*settings)]
+            return ran(*command)
         network, here = "net.learner=tls+tcp://0.0.0.0:5555", "net.learner=tls+tcp://localhost:5555"
         for settings in ([network], [network, "net.replay=ipc://other.ipc"],
                          [network, "net.replay=tls+tcp://localhost:5560,ipc://other.ipc"]):
@@ -1508,12 +1467,11 @@ def test_certificates_of_another_role_are_refused():
                     ("learner", [LEARNER, CARTPOLE, "--run-dir", folder / "run", "--set", f"net.learner={tls}"])]
         for role, command in commands:
             other = "actor" if role != "actor" else "operator"
-            result = subprocess.run([*command, "--tls", certs / other], capture_output=True, text=True, timeout=DEADLINE_S, check=False)
+            result = ran(*command, "--tls", certs / other)
             assert result.returncode == 2 and "READY" not in result.stderr, result
             assert re.search(rf"--tls {certs}/{other}: the certificate is an {other}'s; an? {role}'s is needed \(octet certs issue {role} ", result.stderr), result
         log = folder / "replay.log"
-        with open(log, "w", encoding="utf-8") as out:
-            replay = start([REPLAY, "--listen", f"ipc://{folder}/replay.ipc", "--tls", certs / "operator"], stdout=out, stderr=out)
+        replay = start([REPLAY, "--listen", f"ipc://{folder}/replay.ipc", "--tls", certs / "operator"], log)
         try:
             wait_for("it to listen", lambda: "REPLAY-READY" in log.read_text(encoding="utf-8"))
         finally:
@@ -1524,8 +1482,7 @@ def test_certificates_of_another_role_are_refused():
 def test_run_folder_not_writable():
     with scratch() as folder:
         (folder / "file").write_text("in the way")
-        result = subprocess.run([OCTET, "train", CARTPOLE, "--run-dir", folder / "file/run"],
-                                capture_output=True, text=True, timeout=DEADLINE_S, check=False)
+        result = octet("train", CARTPOLE, "--run-dir", folder / "file/run")
         assert result.returncode == 1 and "/file'" in result.stderr, result
 
 
@@ -1535,7 +1492,7 @@ def test_a_file_system_without_locks_trains():
         run = folder / "run"
         environment = dict(os.environ, LD_PRELOAD=str(BUILD / "tests/cli/libfaulty_disk.so"), FAULTY_DISK="no locks",
                            ASAN_OPTIONS="verify_asan_link_order=0")
-        subprocess.run([OCTET, "certs", "init", "--dir", folder / "certs"], check=True, capture_output=True, timeout=DEADLINE_S, env=environment)
+        octet_says("certs", "init", "--dir", folder / "certs", env=environment)
         finish(train(run, "--set", "run.env_steps=2000", env=environment), run)
         for daemon in ("replay", "learner"):
             assert f"{daemon.upper()}-NO-LOCKS" in (run / f"log/{daemon}.log").read_text(encoding="utf-8")
@@ -1547,9 +1504,7 @@ def test_no_space_left():
         if small is None:
             return 77
         run = small / "run"
-        out = open(folder / "run.out", "w+", encoding="utf-8")
-        process = start([OCTET, "train", CARTPOLE, "--run-dir", run, *ENDLESS, "--set",
-                         "learner.checkpoint_s=0.2"], stdout=out, stderr=subprocess.STDOUT)
+        process = start([OCTET, "train", CARTPOLE, "--run-dir", run, *ENDLESS, "--set", "learner.checkpoint_s=0.2"], folder / "run.out")
         begun = wait_for("the first checkpoint", lambda: inode(run / "checkpoint.oct"))
         wait_for("a checkpoint of the training", lambda: (column(run, "updates") or 0) > 10 and
                  inode(run / "checkpoint.oct") != begun)
@@ -1578,8 +1533,7 @@ def test_no_space_left():
         process = train(run, "--resume", *ENDLESS)
         starts = wait_for("it to go on", lambda: re.findall(r"LEARNER-START .* updates=(\d+)",
                                                             (run / "log/learner.log").read_text())[1:])
-        process.send_signal(signal.SIGINT)
-        finish(process, run, 130)
+        interrupt(process, run)
         assert int(starts[0]) > 0, "the checkpoint from before the disk was full is not the one that was taken"
         assert not logged(run, "damaged", "learner")
     return 0
@@ -1590,22 +1544,19 @@ def test_bad_experiment_is_refused():
         bad = folder / "bad.yaml"
         bad.write_text("run:\n  env_steps: 1000\nenv:\n  id: CartPole-v1\nlearner:\n"
                        "  batchsize: 64\n  prefetch: many\n")
-        result = subprocess.run([OCTET, "train", bad, "--run-dir", folder / "run"],
-                                capture_output=True, text=True, timeout=DEADLINE_S, check=False)
+        result = octet("train", bad, "--run-dir", folder / "run")
         assert result.returncode == 2, result
         assert "bad.yaml:6" in result.stderr and "learner.batch_size" in result.stderr, result
         assert "bad.yaml:7" in result.stderr and "learner.prefetch" in result.stderr, result
         bad.write_text("env:\n  id: CartPoll-v1\n")
-        result = subprocess.run([OCTET, "train", bad, "--run-dir", folder / "run2"],
-                                capture_output=True, text=True, timeout=DEADLINE_S, check=False)
+        result = octet("train", bad, "--run-dir", folder / "run2")
         assert result.returncode != 0 and "CartPole-v1" in result.stdout + result.stderr, result
 
 
 def learner_alone(run, preset, *arguments):
     """octet-learner without actors: it listens and is ended, or it refuses. Gives its exit code and its log."""
     log = run.parent / "learner.log"
-    with open(log, "w", encoding="utf-8") as out:
-        learner = start([LEARNER, preset, "--run-dir", run, *arguments], stdout=out, stderr=out, cwd=run.parent)
+    learner = start([LEARNER, preset, "--run-dir", run, *arguments], log, cwd=run.parent)
     wait_for("the learner", lambda: "LEARNER-LISTEN" in log.read_text(encoding="utf-8") or learner.poll() is not None)
     learner.terminate()
     return learner.wait(DEADLINE_S), log.read_text(encoding="utf-8")
@@ -1638,17 +1589,15 @@ def test_damaged_checkpoints_are_passed_over():
     with scratch() as folder:
         run = folder / "run"
         process = train(run, *ENDLESS)
-        wait_for("training", lambda: (column(run, "updates") or 0) > 10)
-        process.send_signal(signal.SIGINT)
-        finish(process, run, 130)
+        wait_for_updates(run, 10)
+        interrupt(process, run)
         newest, before = run / "checkpoint.oct", run / "checkpoint.1.oct"
         whole = newest.read_bytes()
         newest.write_bytes(whole[:len(whole) // 2])
         (run / "checkpoint.2.oct").unlink(missing_ok=True)  # a slow first run has written one
         process = train(run, "--resume", *ENDLESS)
         wait_for("training", lambda: (run / "checkpoint.2.oct").exists())
-        process.send_signal(signal.SIGINT)
-        text = finish(process, run, 130)
+        text = interrupt(process, run)
         assert "resuming from" in text and "checkpoint.1.oct, of " in text, text
         assert "checkpoint.oct: damaged" in text, text
         log = (run / "log/learner.log").read_text(encoding="utf-8")
@@ -1665,7 +1614,7 @@ def test_damaged_replay_ends_the_run_at_once():
     with scratch() as folder:
         run = folder / "run"
         process = train(run, *ENDLESS)
-        wait_for("training", lambda: (column(run, "updates") or 0) > 10)
+        wait_for_updates(run, 10)
         pid = daemon(run, "octet-replay")
         with open(run / "replay.oct", "r+b") as file:
             file.seek(100)

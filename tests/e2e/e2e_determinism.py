@@ -18,8 +18,8 @@ import sys
 import tempfile
 import time
 
-from e2e import (ACTOR, CARTPOLE, LEARNER, PENDULUM, REPLAY, OCTET, children, daemon, finish, scratch, small_disk, start,
-                 summary, train)
+from e2e import (ACTOR, CARTPOLE, LEARNER, OCTET, PENDULUM, REPLAY, children, daemon, finish, octet, scratch,
+                 small_disk, start, summary, train)
 from daemons import certificates, free_port, get, kill_if_there, run_named, wait_for
 
 # Lives of 8 turns: actors begin anew several times in a run of some seconds. Which version ships is found out at the end.
@@ -292,8 +292,7 @@ def test_daemons_that_die_change_nothing():
         run = folder / "run"
         process = train(run, "--deterministic", *SLOW, preset=PENDULUM)
         wait_for("a row", lambda: hashed(run) >= 1 or process.poll() is not None)
-        told = subprocess.run([OCTET, "set", run, "replay.samples_per_insert=0"], capture_output=True, text=True, check=False,
-                              timeout=30)
+        told = octet("set", run, "replay.samples_per_insert=0")
         assert told.returncode == 1 and "in lock-step, the limiter cannot be changed" in told.stderr, told
         assert kill_in_turn(process, run, ["octet-replay", "octet-learner", "octet-replay"]) > 0
         finish(process, run)

@@ -7,10 +7,9 @@ usage: e2e_distill.py OCTET TEST
 import re
 import resource
 import shutil
-import subprocess
 import sys
 
-from e2e import OCTET, PENDULUM, ROOT, finish, scratch, train
+from e2e import OCTET, PENDULUM, ROOT, finish, ran, scratch, train
 from daemons import run_named
 
 PENDULUM_SAC = ROOT / "presets/pendulum-sac.yaml"
@@ -20,7 +19,7 @@ QUICK = ["--observations", "4000", "--updates", "400", "--rounds", "2", "--episo
 
 
 def octet(*arguments, code=0, **options):
-    done = subprocess.run([OCTET, *map(str, arguments)], capture_output=True, text=True, check=False, **options)
+    done = ran(OCTET, *arguments, **options)
     assert done.returncode == code, done
     return done.stdout + done.stderr
 

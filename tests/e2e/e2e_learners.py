@@ -10,8 +10,8 @@ import signal
 import subprocess
 import sys
 
-from e2e import (CARTPOLE, DEADLINE_S, ENDLESS, LEARNER, OCTET, children, column, finish, logged, scratch, start, summary,
-                 train)
+from e2e import (CARTPOLE, DEADLINE_S, ENDLESS, LEARNER, children, column, finish, interrupt, logged, octet,
+                 scratch, start, summary, train, wait_for_updates)
 from e2e_determinism import QUICK, repeated
 from daemons import run_named, wait_for
 
@@ -25,8 +25,7 @@ def learners(run):
 
 
 def stop(process, run):
-    process.send_signal(signal.SIGINT)
-    finish(process, run, 130)
+    interrupt(process, run)
     assert not children(run), children(run)
 
 
@@ -88,7 +87,7 @@ def a_learner_that_dies(three_learners):
     with scratch() as folder:
         run = folder / "run"
         process = train(run, *ENDLESS, *three_learners)
-        wait_for("training", lambda: (column(run, "updates") or 0) > 300)
+        wait_for_updates(run, 300)
         before = learners(run)
         assert len(before) == 3, before
         wait_for("learners=3", lambda: "learners=3" in (folder / "run.out").read_text(encoding="utf-8"))
@@ -96,7 +95,7 @@ def a_learner_that_dies(three_learners):
         wait_for("what has died", lambda: logged(run, "was killed by signal 9", "learner"))
         wait_for("other learners", lambda: len(learners(run)) == 3 and not set(learners(run)) & set(before))
         updates = column(run, "updates")
-        wait_for("training", lambda: (column(run, "updates") or 0) > updates + 300)
+        wait_for_updates(run, updates + 300)
         # And the first one leaves nobody behind.
         before = learners(run)
         os.kill(before[0], signal.SIGKILL)
@@ -109,7 +108,7 @@ def test_a_learner_that_hangs_is_killed_though_policies_are_written():
     with scratch() as folder:
         run = folder / "run"
         process = train(run, *ENDLESS, "--learners", "2", "--set", "run.hang_s=3", "--set", "learner.checkpoint_s=1")
-        wait_for("training", lambda: (column(run, "updates") or 0) > 300)
+        wait_for_updates(run, 300)
         before = learners(run)
         assert len(before) == 2, before
         os.kill(before[1], signal.SIGSTOP)
@@ -117,7 +116,7 @@ def test_a_learner_that_hangs_is_killed_though_policies_are_written():
                  in (folder / "run.out").read_text(encoding="utf-8"))
         wait_for("other learners", lambda: len(learners(run)) == 2 and not set(learners(run)) & set(before))
         updates = column(run, "updates")
-        wait_for("training", lambda: (column(run, "updates") or 0) > updates + 300)
+        wait_for_updates(run, updates + 300)
         stop(process, run)
         assert summary(run)["daemons"]["learner"]["hangs"] == 1, summary(run)["daemons"]
 
@@ -128,7 +127,7 @@ def test_a_run_goes_on_with_another_number_of_learners():
         for count, arguments in ((2, ["--learners", "2"]), (4, ["--resume", "--learners", "4"]),
                                  (3, ["--resume", *asynchronous(3)]), (1, ["--resume", "--learners", "1"])):
             process = train(run, *ENDLESS, *arguments)
-            wait_for("more updates", lambda: (column(run, "updates") or 0) > updates + 300)
+            wait_for_updates(run, updates + 300)
             assert len(learners(run)) == count
             stop(process, run)
             assert summary(run)["updates"] > updates
@@ -169,8 +168,7 @@ def test_what_a_launcher_started_alone_makes_its_own_learners():
 def test_what_learners_cannot_share_is_refused():
     with scratch() as folder:
         def said(*arguments):
-            done = subprocess.run([OCTET, "train", CARTPOLE, "--run-dir", folder / "run", *arguments],
-                                  capture_output=True, text=True, check=False)
+            done = octet("train", CARTPOLE, "--run-dir", folder / "run", *arguments)
             assert done.returncode != 0, done
             return done.stderr
 
@@ -178,12 +176,10 @@ def test_what_learners_cannot_share_is_refused():
         assert "learner.quantisation_aware: true allows only one" in said("--learners", "2", "--set",
                                                                "learner.quantisation_aware=true")
         assert "run.deterministic" in said(*asynchronous(2), "--deterministic")
-        done = subprocess.run([OCTET, "train", PPO, "--run-dir", folder / "run", *asynchronous(2)],
-                              capture_output=True, text=True, check=False)
+        done = octet("train", PPO, "--run-dir", folder / "run", *asynchronous(2))
         assert done.returncode != 0 and "learner.asynchronous: algo.name ppo" in done.stderr, done
         table = CARTPOLE.parent / "toy_text" / "taxi.yaml"
-        done = subprocess.run([OCTET, "train", table, "--run-dir", folder / "run", "--learners", "2"],
-                              capture_output=True, text=True, check=False)
+        done = octet("train", table, "--run-dir", folder / "run", "--learners", "2")
         assert done.returncode != 0 and "algo.name table allows only one learner, not 2" in done.stderr, done
 
 

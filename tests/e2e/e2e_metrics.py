@@ -13,8 +13,8 @@ import socket
 import subprocess
 import sys
 
-from e2e import (ACTOR, BUILD, CARTPOLE, DEADLINE_S, ENDLESS, LEARNER, OCTET, REPLAY, ROOT, daemon, finish, scratch, start,
-                 train)
+from e2e import (ACTOR, BUILD, CARTPOLE, ENDLESS, LEARNER, OCTET, REPLAY, ROOT, daemon, interrupt, octet, ran, scratch,
+                 start, terminate, train)
 from daemons import NEVER_S, certificates, free_port, get, run_named, wait_for
 
 sys.path.insert(0, str(ROOT / "tools"))
@@ -65,9 +65,8 @@ def measured(folder, names=NAMES, certs=None, settings=()):
 
 def health(port, *options):
     """Exit code and words of octet health."""
-    done = subprocess.run([str(OCTET), "health", f"http://127.0.0.1:{port}", *options], text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=90, check=False)
-    return done.returncode, done.stdout
+    done = octet("health", f"http://127.0.0.1:{port}", *options)
+    return done.returncode, done.stdout + done.stderr
 
 
 def healthy(port):
@@ -210,9 +209,8 @@ def test_an_idle_evaluator_tells_whether_its_learner_answers():
 
     with scratch() as folder, measured(folder, ["learner"], settings=settings) as (processes, _, begin):
         log = folder / "evaluator.log"
-        with open(log, "w", encoding="utf-8") as file:
-            processes["evaluator"] = start([ACTOR, "--learner", f"tcp://127.0.0.1:{near}", "--insecure", "--evaluate",
-                                            "--metrics", f"http://127.0.0.1:{metrics_port}"], stdout=file, stderr=file)
+        processes["evaluator"] = start([ACTOR, "--learner", f"tcp://127.0.0.1:{near}", "--insecure", "--evaluate",
+                                        "--metrics", f"http://127.0.0.1:{metrics_port}"], log)
         with Proxy({near: far}):
             wait_for("the evaluator to be well", lambda: healthy(metrics_port))
         wait_for("the evaluator to miss the learner", is_alone, deadline_s=30)
@@ -266,8 +264,7 @@ def test_peers_of_the_metrics_leave_training_alone():
                     peer = held.enter_context(socket.create_connection(("127.0.0.1", ports[name]), timeout=30))
                     peer.sendall(b"GET /met")
             for name in ("evaluator", "actor", "learner", "replay"):
-                processes[name].terminate()
-                assert processes[name].wait(DEADLINE_S) == 0, name
+                terminate(processes[name])
 
 
 def test_metrics_address_is_checked():
@@ -282,17 +279,14 @@ def test_metrics_address_is_checked():
                 ("http://127.0.0.1:9464", ["--metrics", "http://127.0.0.1:9464"], 2, "--metrics=http://127.0.0.1:9464: given twice"),
                 ("https://127.0.0.1:9465", [], 2, "--metrics https://127.0.0.1:9465: https needs certificates: --tls FOLDER"),
                 ("http://127.0.0.1:9464/metrics", [], 2, "the address must end after the port")]:
-            command = [REPLAY, "--listen", f"ipc://{folder}/replay.ipc", "--metrics", url, *options]
-            done = subprocess.run([str(c) for c in command], text=True, capture_output=True, timeout=DEADLINE_S,
-                                  check=False)
+            done = ran(REPLAY, "--listen", f"ipc://{folder}/replay.ipc", "--metrics", url, *options)
             assert done.returncode == code and words in done.stderr, (url, done)
         taken.close()
     for arguments, words in [([], "no URL given"), (["127.0.0.1:9464"], "http://HOST:PORT"),
                              (["http://127.0.0.1:1", "--timeout", "-1"], "--timeout is '-1'"),
                              (["https://127.0.0.1:1"], "health checks use an http address of the same host"),
                              (["http://127.0.0.1:1", "x"], "unexpected argument 'x'")]:
-        done = subprocess.run([str(OCTET), "health", *arguments], text=True, capture_output=True, timeout=DEADLINE_S,
-                              check=False)
+        done = octet("health", *arguments)
         assert done.returncode == 2 and words in done.stderr, (arguments, done)
 
 
@@ -301,12 +295,10 @@ def test_train_serves_the_learners_metrics():
         port, run = free_port(1), folder / "run"
         process = train(run, "--metrics", f"http://127.0.0.1:{port}", *ENDLESS)
         wait_for("updates", lambda: number(port, "octet_learner_updates_total") > 0)
-        process.send_signal(signal.SIGINT)
-        finish(process, run, 130)
+        interrupt(process, run)
         process = train(run, "--resume", "--metrics", f"http://127.0.0.1:{port}", *ENDLESS)
         wait_for("updates again", lambda: number(port, "octet_learner_updates_total") > 0)
-        process.send_signal(signal.SIGINT)
-        finish(process, run, 130)
+        interrupt(process, run)
 
 
 def test_train_counts_restarts_and_hangs():
@@ -326,8 +318,7 @@ def test_train_counts_restarts_and_hangs():
         wait_for("a restart after a hang", lambda: counted() == [2, 1])
         os.kill(daemon(run, "octet-learner"), signal.SIGKILL)
         wait_for("the next learner to know it", lambda: counted() == [3, 1])
-        process.send_signal(signal.SIGINT)
-        finish(process, run, 130)
+        interrupt(process, run)
 
 
 if __name__ == "__main__":

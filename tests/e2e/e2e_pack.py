@@ -5,17 +5,10 @@ usage: e2e_pack.py OCTET TEST
 """
 
 import re
-import signal
-import subprocess
 import sys
 
-from e2e import DEADLINE_S, ENDLESS, OCTET, column, finish, replay_log, scratch, start, summary, train
-from daemons import run_named, wait_for
-
-
-def octet(*arguments, **options):
-    return subprocess.run([str(a) for a in (OCTET, *arguments)], capture_output=True, text=True, check=False,
-                          timeout=DEADLINE_S, **options)
+from e2e import ENDLESS, interrupt, octet, replay_log, resume, scratch, summary, train, wait_for_updates
+from daemons import run_named
 
 
 def files(run):
@@ -28,11 +21,10 @@ def test_a_packed_run_goes_on_elsewhere():
     with scratch() as folder:
         run, away = folder / "run", folder / "elsewhere/moved"
         process = train(run, "--set", "replay.capacity=1000000", *ENDLESS)
-        wait_for("training", lambda: (column(run, "updates") or 0) > 200)
+        wait_for_updates(run, 200)
         live = octet("run", "pack", run, "--out", folder / "p")
         assert live.returncode == 1 and "is live" in live.stderr and "octet stop" in live.stderr, live
-        process.send_signal(signal.SIGINT)
-        finish(process, run, 130)
+        interrupt(process, run)
         before, packed = summary(run), files(run)
         assert {"config.yaml", "checkpoint.oct", "replay.oct", "token.key", "policy_versions", "metrics.csv"} <= set(packed)
         result = octet("run", "pack", run, "--out", folder / "p")
@@ -42,11 +34,9 @@ def test_a_packed_run_goes_on_elsewhere():
         assert files(away) == packed
         assert [path.name for path in away.parent.iterdir()] == ["moved"]
         # It goes on where it was: the same run, its steps and all rows of its table.
-        out = open(f"{away}.out", "w+", encoding="utf-8")
-        process = start([OCTET, "train", "--resume", "--run-dir", away], stdout=out, stderr=subprocess.STDOUT)
-        wait_for("more updates", lambda: (column(away, "updates") or 0) > before["updates"] + 100)
-        process.send_signal(signal.SIGINT)
-        text = finish(process, away, 130)
+        process = resume(away)
+        wait_for_updates(away, before["updates"] + 100)
+        text = interrupt(process, away)
         resumed = re.search(r"resuming from \S+, of (\d+) updates and (\d+) environment steps", text)
         assert (int(resumed[1]), int(resumed[2])) == (before["updates"], before["env_steps"]), text
         after = summary(away)

@@ -9,10 +9,10 @@ import json
 import os
 import re
 import signal
-import subprocess
 import sys
 
-from e2e import ACTOR, BUILD, CARTPOLE, DEADLINE_S, ENDLESS, LEARNER, OCTET, REPLAY, column, scratch, start, summary
+from e2e import (ACTOR, BUILD, CARTPOLE, DEADLINE_S, ENDLESS, LEARNER, OCTET, REPLAY, column, octet, ran, scratch, sets,
+                 start, summary)
 from daemons import HOME, certificates, free_port, run_named, wait_for
 
 sys.path.insert(0, str(CARTPOLE.parents[1] / "tests/chaos"))
@@ -80,7 +80,7 @@ class Swarm:
 
 def relays_told(s):
     """Of each relay, by its address, as octet status has it: whether it is silent, and how many actors it has."""
-    done = subprocess.run([OCTET, "status", s.run, "--json"], capture_output=True, text=True, check=False)
+    done = octet("status", s.run, "--json")
     peers = json.loads(done.stdout)["peers"] if done.returncode == 0 else {"relays": [], "list": []}
     return {relay["address"]: (relay["silent"], sum(peer["relay"] == relay["address"] for peer in peers["list"]))
             for relay in peers["relays"]}
@@ -212,7 +212,7 @@ class Chaos(Swarm):
         plugin = CHAOS / "chaos.so"
         more = [f"env.id={plugin}", "env.options=pause_us=10000", "replay.capacity=2000000", *settings]
         super().__init__(folder, experiment=CARTPOLE.parents[1] / "tests/chaos/chaos.yaml", shards=2,
-                         settings=[word for setting in more for word in ("--set", setting)])
+                         settings=sets(*more))
         self.plugin, self.actors = plugin, []
 
     def begin_replay(self, name):
@@ -254,7 +254,7 @@ class Chaos(Swarm):
         """What these actors were told is in the files of these replays, once."""
         files = ",".join(str(self.folder / f"{replay}.oct") for replay in replays)
         claims = [f"{self.acks(actor).path}:{self.acks(actor).count}" for actor in actors]
-        done = subprocess.run([CHAOS / "chaos_audit", "killed", files, *claims], capture_output=True, text=True, check=False)
+        done = ran(CHAOS / "chaos_audit", "killed", files, *claims)
         assert done.returncode == 0, done.stdout + done.stderr
         acked = int(re.search(r"acked=(\d+)", done.stdout)[1])
         assert acked == sum(self.acks(actor).rows for actor in actors) > 0, done.stdout

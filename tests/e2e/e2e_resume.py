@@ -12,10 +12,9 @@ import random
 import re
 import signal
 import struct
-import subprocess
 import sys
 
-from e2e import OCTET, PENDULUM, CARTPOLE, children, column, daemon, finish, scratch, start, summary, train
+from e2e import CARTPOLE, PENDULUM, children, column, daemon, finish, octet_says, resume, scratch, summary, train
 from daemons import kill_if_there, run_named, wait_for
 
 KILLS = int(os.environ.get("OCTET_KILLS", "3"))
@@ -83,8 +82,7 @@ def kill(process, run, victim):
 def resumed(run, before):
     """--resume alone goes on, and has all that was there."""
     found, count, told = replay_found(run), len(rows(run)), len(replay_ahead(run))
-    out = open(f"{run}.out", "w+", encoding="utf-8")
-    process = start([OCTET, "train", "--resume", "--run-dir", run], stdout=out, stderr=subprocess.STDOUT)
+    process = resume(run)
     wait_for("training", lambda: (len(rows(run)) > count and len(replay_ahead(run)) > told) or process.poll() is not None)
     assert process.poll() in (None, 0) and len(replay_ahead(run)) > told, finish(process, run)
     now = replay_found(run)[len(found):]
@@ -101,7 +99,7 @@ def assert_one_story(run, batch_size):
     assert told[-1]["env_steps"] == ended["env_steps"] and told[-1]["updates"] == ended["updates"], (told[-1], ended)
     versions = [row["policy_version"] for row in told if row.get("policy_version", 0) > 0]
     assert versions == sorted(versions) and versions[-1] <= ended["policy_version"], versions
-    shown = subprocess.run([OCTET, "inspect", run / "policy.oct"], capture_output=True, text=True, check=True).stdout
+    shown = octet_says("inspect", run / "policy.oct")
     assert re.search(rf"\bversion +{ended['return']['policy_version']}\b", shown), (shown, ended["return"])
     last = checkpoint(run)
     assert last["env_steps"] == ended["env_steps"] and last["samples"] == last["updates"] * batch_size, (last, ended)
@@ -201,9 +199,7 @@ def test_killed_in_its_final_evaluation_it_learns_no_more():
         wait_for("the end of training", lambda: ending(run) or process.poll() is not None)
         assert process.poll() is None, finish(process, run)
         assert kill(process, run, "all") and ending(run) == b"budget"
-        with open(f"{run}.out", "w+", encoding="utf-8") as out:
-            process = start([OCTET, "train", "--resume", "--run-dir", run], stdout=out, stderr=subprocess.STDOUT)
-            finish(process, run)
+        finish(resume(run), run)
         ended, told = summary(run), stopped(run)
         assert len(told) == 2 and told[0] == told[1] and told[0][0] == ended["reason"] == "budget", (told, ended)
         assert (str(ended["env_steps"]), str(ended["updates"])) == told[0][1:], (told, ended)

@@ -10,11 +10,10 @@ import os
 import re
 import signal
 import struct
-import subprocess
 import sys
 
-from e2e import (ACTOR, CARTPOLE, ENDLESS, LEARNER, OCTET, REPLAY, ROOT, assert_complete, children, column, finish, scratch,
-                 start, summary, train)
+from e2e import (ACTOR, CARTPOLE, ENDLESS, LEARNER, REPLAY, ROOT, assert_complete, children, column, data,
+                 finish, interrupt, octet, resume, scratch, start, summary, terminate, train, wait_for_updates)
 from daemons import kill_all, run_named, wait_for
 
 SHARDS = 2
@@ -43,7 +42,7 @@ def pid_of(run, shard):
 
 
 def status(run):
-    done = subprocess.run([OCTET, "status", run, "--json"], capture_output=True, text=True, check=False)
+    done = octet("status", run, "--json")
     return json.loads(done.stdout) if done.returncode == 0 and done.stdout else None
 
 
@@ -69,8 +68,7 @@ def endless(folder, *settings, preset=CARTPOLE):
             if min(spread) > 0:
                 yield run, process
                 return
-            process.send_signal(signal.SIGINT)
-            finish(process, run, 130)
+            interrupt(process, run)
         finally:
             kill_all([process])
     raise AssertionError("eight actors were of one shard ten times")
@@ -85,8 +83,7 @@ def ratios(run):
 def test_all_shards_have_one_ratio():
     with scratch() as folder, endless(folder) as (run, process):
         def octet_set(ratio):
-            return subprocess.run([OCTET, "set", run, f"replay.samples_per_insert={ratio}"], capture_output=True, text=True,
-                                  check=False)
+            return octet("set", run, f"replay.samples_per_insert={ratio}")
         before = ratios(run)
         assert octet_set(4).returncode == 0
         assert ratios(run) == [4, 4] != before, before
@@ -102,8 +99,7 @@ def test_all_shards_have_one_ratio():
         assert told.returncode == 1 and "replay-1.ipc: " in told.stderr, told
         assert "; changed all the same: ipc://replay.ipc\n" in told.stderr, told
         assert octet_set(8).returncode == 0 and ratios(run) == [8, 8], ratios(run)
-        process.send_signal(signal.SIGINT)
-        finish(process, run, 130)
+        interrupt(process, run)
 
 
 def test_shards_learn_cartpole():
@@ -116,15 +112,12 @@ def test_shards_learn_cartpole():
         assert summary(run)["solved"], summary(run)
         stopped = [lines(log_of(run, shard), "REPLAY-STOP")[-1] for shard in range(SHARDS)]
         assert sum(int(s["inserts"]) for s in stopped) > 0, stopped
-        info = json.loads(subprocess.run([OCTET, "data", "info", run, "--json"], capture_output=True, text=True,
-                                         check=True).stdout)
-        held = [json.loads(subprocess.run([OCTET, "data", "info", run / name, "--json"], capture_output=True, text=True,
-                                          check=True).stdout) for name in ("replay.oct", "replay-1.oct")]
+        info = json.loads(data("info", run, "--json"))
+        held = [json.loads(data("info", run / name, "--json")) for name in ("replay.oct", "replay-1.oct")]
         assert info["steps"] == sum(one["steps"] for one in held) > 0, (info, held)
         # No shard is replaced by what is exported of it.
         before = (run / "replay-1.oct").read_bytes()
-        told = subprocess.run([OCTET, "data", "export", run, "--out", run / "replay-1.oct"], capture_output=True,
-                              text=True, check=False)
+        told = octet("data", "export", run, "--out", run / "replay-1.oct")
         assert told.returncode == 1 and "is the file to export" in told.stderr, told
         assert (run / "replay-1.oct").read_bytes() == before
         # What is damaged is told, and nothing of it is read.
@@ -135,7 +128,7 @@ def test_shards_learn_cartpole():
         for at in range(len(rotten) // 2, len(rotten), len(rotten) // 50):
             rotten[at] ^= 1
         copy.write_bytes(rotten)
-        told = subprocess.run([OCTET, "data", "info", copy, "--json"], capture_output=True, text=True, check=True)
+        told = octet("data", "info", copy, "--json")
         damaged = json.loads(told.stdout)
         assert damaged["damaged_blocks"] > 0 and damaged["steps"] < held[full]["steps"], damaged
         assert f"is damaged: {damaged['damaged_blocks']} of its blocks" in told.stderr, told
@@ -145,14 +138,14 @@ def test_shards_learn_cartpole():
         rotten = bytearray(whole)
         rotten[newest + 4000] ^= 1
         copy.write_bytes(rotten)
-        told = subprocess.run([OCTET, "data", "info", copy, "--json"], capture_output=True, text=True, check=True)
+        told = octet("data", "info", copy, "--json")
         earlier = json.loads(told.stdout)
         assert (earlier["steps"] < held[full]["steps"]) == (earlier["rows_not_synced"] > 0), (earlier, held)
         note = f"{earlier['rows_not_synced']} rows are left out: they were not synced"
         assert (note in told.stderr) == (earlier["rows_not_synced"] > 0), told
         # Nor is what is left of a run taken for all of it.
         (run / "replay-1.oct").unlink()
-        told = subprocess.run([OCTET, "data", "info", run], capture_output=True, text=True, check=False)
+        told = octet("data", "info", run)
         assert told.returncode == 1 and not told.stdout, told
         assert f"replay-1.oct: No such file or directory; the run has {SHARDS} shards" in told.stderr, told
 
@@ -162,7 +155,7 @@ def test_a_shard_dies_and_comes_back():
     left out, with its share, and taken back."""
     with scratch() as folder, endless(folder) as (run, process):
         learner = run / "log/learner.log"
-        wait_for("training", lambda: (column(run, "updates") or 0) > 200)
+        wait_for_updates(run, 200)
         os.kill(pid_of(run, 1), signal.SIGKILL)
         wait_for("a new process with the old rows", lambda: lines(log_of(run, 1), "REPLAY-FOUND"))
         wait_for("its learner", lambda: len(lines(log_of(run, 1), "REPLAY-CONFIGURED")) == 2)
@@ -172,7 +165,7 @@ def test_a_shard_dies_and_comes_back():
             away = wait_for("a shard that is away", lambda: [line for line in lines(learner, "LEARNER-SHARD-AWAY")
                                                              if line["shard"] == "0"])
             before = column(run, "updates")
-            wait_for("updates without it", lambda: column(run, "updates") > before + 100)
+            wait_for_updates(run, before + 100)
             now = wait_for("its share in the status", lambda: status(run))
             assert 0 < now["learner"]["numbers"]["learner.replay_missing"] < 1, now["learner"]
         finally:
@@ -180,9 +173,8 @@ def test_a_shard_dies_and_comes_back():
         assert 0 < float(away[0]["share"]) < 1, away
         wait_for("it is back", lambda: [line for line in lines(learner, "LEARNER-SHARD-BACK") if line["shard"] == "0"])
         before = column(run, "updates")
-        wait_for("updates with it", lambda: column(run, "updates") > before + 100)
-        process.send_signal(signal.SIGINT)
-        finish(process, run, 130)
+        wait_for_updates(run, before + 100)
+        interrupt(process, run)
         totals = [lines(log_of(run, shard), "REPLAY-STOP")[-1] for shard in range(SHARDS)]
         assert all(t["cut"] == "0" and t["rejected"] == "0" for t in totals), totals
         acked = [int(line["acked"]) for log in (run / "log").glob("actor-*.log") for line in lines(log, "ACTOR-TOTALS")]
@@ -227,20 +219,19 @@ def test_rollouts_go_on_without_a_shard():
     """Those of one actor are enough for an update."""
     with scratch() as folder, endless(folder, "--set", "learner.batch_size=4", preset=ROOT / "presets/cartpole-ppo.yaml") as (run, process):
         learner = run / "log/learner.log"
-        wait_for("training", lambda: (column(run, "updates") or 0) > 10)
+        wait_for_updates(run, 10)
         other = pid_of(run, 0)
         os.kill(other, signal.SIGSTOP)
         try:
             wait_for("a shard that is away", lambda: [line for line in lines(learner, "LEARNER-SHARD-AWAY") if line["shard"] == "0"])
             before = column(run, "updates")
-            wait_for("updates without it", lambda: column(run, "updates") > before + 5)
+            wait_for_updates(run, before + 5)
         finally:
             os.kill(other, signal.SIGCONT)
         wait_for("it is back", lambda: [line for line in lines(learner, "LEARNER-SHARD-BACK") if line["shard"] == "0"])
         before = column(run, "updates")
-        wait_for("updates with it", lambda: column(run, "updates") > before + 10)
-        process.send_signal(signal.SIGINT)
-        finish(process, run, 130)
+        wait_for_updates(run, before + 10)
+        interrupt(process, run)
         totals = [lines(log_of(run, shard), "REPLAY-STOP")[-1] for shard in range(SHARDS)]
         assert all(t["cut"] == "0" and t["rejected"] == "0" and int(t["samples"]) > 0 for t in totals), totals
 
@@ -267,15 +258,14 @@ def test_a_shard_is_added_in_mid_run():
             for i in range(3):
                 daemon(f"actor{i}", ACTOR, "--learner", learner)
             wait_for("a checkpoint", lambda: (column(run, "updates") or 0) > 200 and (run / "checkpoint.oct").exists())
-            first.terminate()
-            assert first.wait(60) == 0
+            terminate(first)
             refused = learn(3, "--resume")
             assert refused.wait(60) == 3
             assert "set 150000" in (folder / "learner.log").read_text(encoding="utf-8")
             before = column(run, "updates")
             learn(3, "--resume", "--set", "replay.capacity=150000")
             wait_for("the new shard", lambda: lines(folder / "replay2.log", "REPLAY-CONFIGURED"))
-            wait_for("updates", lambda: column(run, "updates") > before + 200)
+            wait_for_updates(run, before + 200)
         finally:
             kill_all(processes)
 
@@ -286,13 +276,10 @@ def test_a_resumed_run_has_one_shard_more():
         run = folder / "run"
         ends = ["--set", "run.env_steps=3000", "--set", "run.stop_at_return=none"]
         finish(train(run, "--set", "replay.shards=2", "--set", "replay.capacity=100000", *ends), run)
-        with open(f"{run}.out", "w", encoding="utf-8") as out:
-            process = start([OCTET, "train", "--resume", "--run-dir", run, "--set", "replay.shards=3", "--set", "replay.capacity=150000", *ENDLESS],
-                            stdout=out, stderr=subprocess.STDOUT)
+        process = resume(run, "--set", "replay.shards=3", "--set", "replay.capacity=150000", *ENDLESS)
         try:
             wait_for("the new shard", lambda: lines(log_of(run, 2), "REPLAY-CONFIGURED") or process.poll() is not None)
-            process.send_signal(signal.SIGINT)
-            finish(process, run, 130)
+            interrupt(process, run)
         finally:
             kill_all([process])
         assert lines(log_of(run, 2), "REPLAY-CONFIGURED")
@@ -303,30 +290,28 @@ def test_a_resumed_run_has_one_shard_more():
 def test_a_table_of_another_shard_is_refused():
     """Files that have changed places would count the steps of each twice."""
     with scratch() as folder, endless(folder) as (run, process):
-        wait_for("training", lambda: (column(run, "updates") or 0) > 200)
-        process.send_signal(signal.SIGINT)
-        finish(process, run, 130)
-        (run / "replay.oct").rename(run / "0.oct")
-        (run / "replay-1.oct").rename(run / "replay.oct")
-        (run / "0.oct").rename(run / "replay-1.oct")
+        def change_places():
+            (run / "replay.oct").rename(run / "0.oct")
+            (run / "replay-1.oct").rename(run / "replay.oct")
+            (run / "0.oct").rename(run / "replay-1.oct")
+
+        wait_for_updates(run, 200)
+        interrupt(process, run)
+        change_places()
         told = finish(train(run, "--resume"), run, 1)
         assert re.search(r"replay has the table of shard [01] \(ipc://replay(-1)?\.ipc\), whose steps are counted there: each shard "
                          r"keeps its file \(--path\) and its place in net\.replay", told), told
-        (run / "replay.oct").rename(run / "0.oct")
-        (run / "replay-1.oct").rename(run / "replay.oct")
-        (run / "0.oct").rename(run / "replay-1.oct")
+        change_places()
         updates = summary(run)["updates"]
         process = train(run, "--resume")
-        wait_for("training", lambda: (column(run, "updates") or 0) > updates + 100)
-        process.send_signal(signal.SIGINT)
-        finish(process, run, 130)
+        wait_for_updates(run, updates + 100)
+        interrupt(process, run)
 
 
 def test_what_has_one_table_is_refused():
     with scratch() as folder:
         for settings, key in ((["--deterministic"], "run.deterministic"), (["--set", "algo.name=external"], "algo.name")):
-            done = subprocess.run([OCTET, "train", CARTPOLE, "--run-dir", folder / "no", "--set", "replay.shards=2", *settings],
-                                  capture_output=True, text=True, check=False, cwd=folder)
+            done = octet("train", CARTPOLE, "--run-dir", folder / "no", "--set", "replay.shards=2", *settings, cwd=folder)
             assert done.returncode == 2 and not (folder / "no").exists(), done
             assert re.search(rf"error: replay\.shards: 2 shards .*{re.escape(key)}", done.stderr), done.stderr
 

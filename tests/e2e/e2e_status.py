@@ -14,13 +14,9 @@ import subprocess
 import sys
 import threading
 
-from e2e import CARTPOLE, DEADLINE_S, ENDLESS, LEARNER, OCTET, by_hand, column, scratch, start, summary
+from e2e import (CARTPOLE, DEADLINE_S, ENDLESS, LEARNER, OCTET, by_hand, octet, octet_says, scratch, start, summary,
+                 terminate, wait_for_updates)
 from daemons import certificates, free_port, has_signal, run_named, wait_for
-
-
-def octet(*arguments, **options):
-    return subprocess.run([str(a) for a in (OCTET, *arguments)], capture_output=True, text=True, check=False,
-                          timeout=DEADLINE_S, **options)
 
 
 @contextlib.contextmanager
@@ -60,9 +56,8 @@ def refused(options, *words, command=("status",)):
 def test_a_learner_at_another_address_than_its_folder_says():
     """It was resumed there, by hand."""
     with scratch() as folder, by_hand(folder, how="local", settings=ENDLESS) as (processes, run, _):
-        wait_for("training", lambda: (column(run, "updates") or 0) > 10)
-        processes["learner"].terminate()
-        assert processes["learner"].wait(60) == 0
+        wait_for_updates(run, 10)
+        terminate(processes["learner"])
         learner = start([LEARNER, run / "config.yaml", "--run-dir", run, "--resume", "--set", "net.learner=ipc://other.ipc"],
                         cwd=folder, stderr=subprocess.DEVNULL)
         try:
@@ -172,7 +167,7 @@ def test_refusals_are_told_in_words():
 def test_a_revoked_operator_is_told():
     with scratch() as folder, secured(folder) as (_, _, options, certs):
         until("the learner", options, lambda a: True)
-        subprocess.run([OCTET, "certs", "revoke", "operator", "--dir", certs], check=True, capture_output=True)
+        octet_says("certs", "revoke", "operator", "--dir", certs)
         wait_for("the list to be taken up", lambda: octet("status", *options).returncode == 1)
         refused(options, "revoked")
 
@@ -260,8 +255,7 @@ def test_what_was_set_lasts_until_the_learner_starts_again():
         assert changes() == [(f"{before:g}", "16", "operator", "operator")], changes()
         processes["learner"].kill()
         processes["learner"].wait()
-        with open(folder / "again.log", "w", encoding="utf-8") as log:
-            processes["learner"] = start([*processes["learner"].args, "--resume"], stdout=log, stderr=log, cwd=folder)
+        processes["learner"] = start([*processes["learner"].args, "--resume"], folder / "again.log", cwd=folder)
         until("the learner's own", options, lambda a: wanted(a) == before)
         assert changes()[1:] == [("16", f"{before:g}", "learner", "learner")], changes()
 

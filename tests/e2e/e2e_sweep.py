@@ -10,29 +10,20 @@ import json
 import math
 import os
 import re
-import signal
 import subprocess
 import sys
 
-import e2e
-from e2e import BUILD, CARTPOLE, DEADLINE_S, OCTET, children, data, scratch, start, summary, train
+from e2e import BUILD, CARTPOLE, DEADLINE_S, OCTET, children, data, finish, interrupt, printed, scratch, start, summary, train
 from daemons import run_named, wait_for
 
 SHORT = ["--set", "run.env_steps=60000", "--set", "run.stop_at_return=none"]
 ENDLESS = ["--set", "run.env_steps=1e9", "--set", "run.stop_at_return=none", "--set", "learner.checkpoint_s=0.2"]
 
 
-def sweep(folder, *arguments, out):
+def sweep(folder, *arguments):
+    """All output in FOLDER.out, as of a run."""
     command = [OCTET, "sweep", *arguments] + ([] if "--resume" in arguments else [CARTPOLE])
-    return start([*command, "--sweep-dir", folder], stdout=open(out, "w", encoding="utf-8"),
-                 stderr=subprocess.STDOUT)
-
-
-def finish(process, out, want):
-    status = process.wait(DEADLINE_S)
-    text = out.read_text(encoding="utf-8")
-    assert status == want, f"exit {status}, wanted {want}\n{text}"
-    return text
+    return start([*command, "--sweep-dir", folder], f"{folder}.out")
 
 
 def recorded(folder):
@@ -93,9 +84,8 @@ def assert_spread(spread, values):
 def test_sweep_runs_each_trial_and_compares_them():
     """What compare says is worked out again from metrics.csv and summary.json."""
     with scratch() as home:
-        out, folder = home / "out", home / "s"
-        text = finish(sweep(folder, "--over", "algo.learning_rate=1e-3,5e-3", "--seeds", "2", "--jobs", "2", *SHORT,
-                            out=out), out, 0)
+        folder = home / "s"
+        text = finish(sweep(folder, "--over", "algo.learning_rate=1e-3,5e-3", "--seeds", "2", "--jobs", "2", *SHORT), folder, 0)
         assert states(folder) == ["finished"] * 4, text
         assert (folder / "sweep.svg").exists() and "picture " in text, text
         page = (folder / "sweep.html").read_text(encoding="utf-8")
@@ -120,16 +110,15 @@ def test_sweep_runs_each_trial_and_compares_them():
 
 def test_stopped_sweep_goes_on_where_its_runs_were():
     with scratch() as home:
-        out, folder = home / "out", home / "s"
-        process = sweep(folder, "--over", "algo.n_step=5,20", "--seeds", "2", "--jobs", "2", *ENDLESS, out=out)
+        folder = home / "s"
+        process = sweep(folder, "--over", "algo.n_step=5,20", "--seeds", "2", "--jobs", "2", *ENDLESS)
         first, second = folder / "trial-0001-seed-1", folder / "trial-0001-seed-2"
         for run in [first, second]:
             wait_for(f"{run.name} has learned", lambda r=run: has_learned(r))
         # The jobs' processes have CPUs of their own, where there are two.
         shares = [{cpu for pid in children(run) for cpu in os.sched_getaffinity(pid)} for run in [first, second]]
         assert len(os.sched_getaffinity(0)) < 2 or not shares[0] & shares[1], shares
-        process.send_signal(signal.SIGINT)
-        text = finish(process, out, 130)
+        text = interrupt(process, folder)
         assert states(folder) == ["stopped", "stopped", "waiting", "waiting"], text
         assert "--resume --sweep-dir" in text, text
         wait_for("nobody is left", lambda: not children(first) and not children(second))
@@ -143,19 +132,19 @@ def test_stopped_sweep_goes_on_where_its_runs_were():
             config = (run / "config.yaml").read_text(encoding="utf-8")
             (run / "config.yaml").write_text(re.sub(r"^  env_steps: \d+$", "  env_steps: 20000", config, flags=re.M),
                                              encoding="utf-8")
-        text = finish(sweep(folder, "--resume", "--jobs", "2", out=out), out, 0)
+        text = finish(sweep(folder, "--resume", "--jobs", "2"), folder, 0)
         assert "0 of 4 runs are done" in text, text
         assert states(folder) == ["finished"] * 4, text
         assert "resuming from" in (folder / "log/trial-0001-seed-1.log").read_text(encoding="utf-8")
         assert summary(first)["updates"] >= before
-        text = finish(sweep(folder, "--resume", out=out), out, 0)
+        text = finish(sweep(folder, "--resume"), folder, 0)
         assert "4 of 4 runs are done" in text, text
 
 
 def test_killed_sweep_leaves_no_orphan_and_goes_on():
     with scratch() as home:
-        out, folder = home / "out", home / "s"
-        process = sweep(folder, "--over", "algo.n_step=5,20", *ENDLESS, out=out)
+        folder = home / "s"
+        process = sweep(folder, "--over", "algo.n_step=5,20", *ENDLESS)
         first = folder / "trial-0001-seed-1"
         wait_for("it has learned", lambda: has_learned(first))
         process.kill()
@@ -165,18 +154,18 @@ def test_killed_sweep_leaves_no_orphan_and_goes_on():
         for path in [folder / "base.yaml", first / "config.yaml"]:
             text = path.read_text(encoding="utf-8")
             path.write_text(re.sub(r"^  env_steps: \d+$", "  env_steps: 20000", text, flags=re.M), encoding="utf-8")
-        finish(sweep(folder, "--resume", out=out), out, 0)
+        finish(sweep(folder, "--resume"), folder, 0)
         assert states(folder) == ["finished"] * 2
 
 
 def test_sweep_over_a_data_set_is_over_updates():
     """Its runs count no steps."""
     with scratch() as home:
-        first, file, out, folder = home / "first", home / "pole.data", home / "out", home / "s"
-        e2e.finish(train(first, "--set", "run.env_steps=5000", "--set", "run.stop_at_return=none"), first)
+        first, file, folder = home / "first", home / "pole.data", home / "s"
+        finish(train(first, "--set", "run.env_steps=5000", "--set", "run.stop_at_return=none"), first)
         data("export", first, "--out", file)
         text = finish(sweep(folder, "--set", f"replay.data={file}", "--set", "run.updates=300", "--set", "run.stop_at_return=none",
-                            "--set", "learner.metrics_s=0.1", "--over", "algo.n_step=1,5", out=out), out, 0)
+                            "--set", "learner.metrics_s=0.1", "--over", "algo.n_step=1,5"), folder, 0)
         assert text.count(", 300 updates, ") == 2 and "300 updates\n" in text and "updates to it" in text, text
         assert " steps" not in text, text
         said = compare(folder)
@@ -191,9 +180,9 @@ def test_sweep_over_a_data_set_is_over_updates():
 def test_failed_trial_is_told_and_the_others_go_on():
     """A plug-in that crashes in its first step can be opened."""
     with scratch() as home:
-        out, folder = home / "out", home / "s"
+        folder = home / "s"
         plug_in = f"{BUILD}/tests/envs/bad_crash.so"
-        text = finish(sweep(folder, "--over", f"env.id=CartPole-v1,{plug_in}", *SHORT, out=out), out, 1)
+        text = finish(sweep(folder, "--over", f"env.id=CartPole-v1,{plug_in}", *SHORT), folder, 1)
         assert states(folder) == ["finished", "failed"], text
         cause = "(actor-0|evaluator) crashed 5 times in a row, last time: was killed by signal 6 (.*); for details run 'octet env check "
         assert re.search(f"^trial 2 of 2, seed 1: env.id={plug_in}: failed: {cause}{plug_in}'$", text, re.M), text
@@ -226,13 +215,13 @@ def test_optuna_chooses_and_goes_on():
         return 77
     os.environ["OCTET_PYTHON"] = python
     with scratch() as home:
-        out, folder = home / "out", home / "s"
+        folder = home / "s"
         process = sweep(folder, "--over", "algo.learning_rate=1e-4..1e-2", "--over", "algo.n_step=1,20", "--optuna", "4",
-                        *SHORT, out=out)
+                        *SHORT)
         wait_for("a trial has ended", lambda: (folder / "sweep.json").exists() and "finished" in states(folder))
         process.kill()
         process.wait(DEADLINE_S)
-        text = finish(sweep(folder, "--resume", out=out), out, 0)
+        text = finish(sweep(folder, "--resume"), folder, 0)
         trials, study = recorded(folder)["trials"], study_of(python, folder)
         assert len(trials) == len(study) == 4, (text, study)
         for trial, (number, state, value, index, params) in zip(trials, study):
@@ -248,17 +237,17 @@ def test_optuna_chooses_and_goes_on():
 
 def test_sweep_that_is_stopped_while_optuna_starts_goes_on():
     with scratch() as home:
-        out, folder, begun, python = home / "out", home / "s", home / "begun", home / "python"
+        folder, begun, python = home / "s", home / "begun", home / "python"
         python.write_text(f"#!/bin/sh\ntouch {begun}\nexec sleep {DEADLINE_S}\n", encoding="utf-8")
         python.chmod(0o755)
         os.environ["OCTET_PYTHON"] = str(python)
         for arguments in (["--over", "algo.n_step=1,2", "--optuna", "2", *SHORT], ["--resume"]):
-            process = sweep(folder, *arguments, out=out)
+            process = sweep(folder, *arguments)
             wait_for("Optuna is started", begun.exists)
             begun.unlink()
             process.terminate()
             assert process.wait(DEADLINE_S) != 0
-            assert recorded(folder)["trials"] == [], out.read_text(encoding="utf-8")
+            assert recorded(folder)["trials"] == [], printed(folder)
     return 0
 
 

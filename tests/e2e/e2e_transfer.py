@@ -10,7 +10,7 @@ import struct
 import subprocess
 import sys
 
-from e2e import CARTPOLE, OCTET, PENDULUM, ROOT, finish, logged, scratch, train
+from e2e import CARTPOLE, OCTET, PENDULUM, ROOT, finish, logged, octet, scratch, train
 from e2e_determinism import QUICK, SLOW, all_killed, hashed, killed_and_resumed, repeated, result
 from e2e_resume import sections
 from daemons import run_named, wait_for
@@ -31,8 +31,7 @@ def told(text):
 
 
 def refused(folder, *arguments, preset=CARTPOLE, code=1):
-    done = subprocess.run([OCTET, "train", preset, "--run-dir", folder / "no", *arguments],
-                          capture_output=True, text=True, check=False, cwd=folder)
+    done = octet("train", preset, "--run-dir", folder / "no", *arguments, cwd=folder)
     assert done.returncode == code, done
     assert not (folder / "no").exists(), done
     return done.stderr
