@@ -137,7 +137,9 @@ policy_measure(learner_run *run)
     const learner_publishing counts = learner_publisher_counts(run->publisher);
     const learner_publishing *publishing = &counts;
     const quantizer_divergence *divergence = &publishing->divergence;
-    now->policy_version = (double)learner_publisher_version(run->publisher);
+    // Of what an earlier process published this one has the best policy, which may be an older one.
+    bool is_known = publishing->publications > 0 || !run->folder.is_resumed;
+    now->policy_version = is_known ? (double)learner_publisher_version(run->publisher) : NAN;
     now->published_bytes = publishing->published_bytes;
     now->deltas = (double)publishing->deltas;
     now->complete = (double)publishing->publications - now->deltas;
