@@ -959,7 +959,8 @@ def test_actor_holds_what_the_learner_published_in_int4():
 
 def test_stopped_actor_catches_up():
     """What an actor missed while it stood still is mended by one complete policy."""
-    with scratch() as folder, by_hand(folder, settings=CHANGES, level="debug") as (
+    wide = [*CHANGES, "--set", "replay.tolerance=100"]
+    with scratch() as folder, by_hand(folder, settings=wide, level="debug") as (
             processes, _, _):
         learner, actor = folder / "learner.log", folder / "actor.log"
         wait_for("an actor that holds many", lambda: len(held_versions(actor)) > 20)
@@ -968,7 +969,7 @@ def test_stopped_actor_catches_up():
         def stop_for_a_while():
             before = changes_published(learner)
             processes["actor"].send_signal(signal.SIGSTOP)
-            # Replay's limiter lets the learner go on for as long as its band is wide.
+            # Replay's limiter lets the learner go on for as long as its band is wide (replay.tolerance).
             with contextlib.suppress(AssertionError):
                 wait_for("versions", lambda: changes_published(learner) > before + 400, 3)
             processes["actor"].send_signal(signal.SIGCONT)
