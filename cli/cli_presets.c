@@ -13,10 +13,11 @@
 #include "cli/cli_options.h"
 #include "common/oct_program.h"
 
-#define SUFFIX      ".yaml"
-#define DEPTH_MAX   2 // "dmc/cheetah_run"
-#define PRESETS_MAX 512
-#define LINE_BYTES  256
+#define SUFFIX       ".yaml"
+#define DEPTH_MAX    2 // "dmc/cheetah_run"
+#define PRESETS_MAX  512
+#define LINE_BYTES   256
+#define REASON_BYTES (3 * CLI_PATH_MAX)
 
 static bool
 is_there(const char *path, mode_t kind)
@@ -25,25 +26,12 @@ is_there(const char *path, mode_t kind)
     return stat(path, &is) == 0 && (is.st_mode & S_IFMT) == kind;
 }
 
-// From the program's folder: installed, built in build/, built in build/NAME/.
-static bool
-folder_find(char out[CLI_PATH_MAX])
+// Built in build/ or in build/NAME/.
+static oct_err
+folder_find(char out[CLI_PATH_MAX], char *reason, size_t reason_size)
 {
-    static const char *const places[] = {"../share/octet/presets", "../../presets",
-                                         "../../../presets"};
-    char self[CLI_PATH_MAX], path[CLI_PATH_MAX + 32];
-    bool is_known = oct_program_folder(self, sizeof(self));
-    for (size_t i = 0; is_known && i < OCT_COUNTOF(places); i++) {
-        (void)snprintf(path, sizeof(path), "%s/%s", self, places[i]);
-        char *real = is_there(path, S_IFDIR) ? realpath(path, NULL) : NULL;
-        if (real != NULL && strlen(real) < CLI_PATH_MAX) {
-            (void)snprintf(out, CLI_PATH_MAX, "%s", real);
-            free(real);
-            return true;
-        }
-        free(real);
-    }
-    return false;
+    static const char *const built[] = {"../..", "../../..", NULL};
+    return oct_program_find(out, CLI_PATH_MAX, "presets", built, reason, reason_size);
 }
 
 static bool
@@ -58,7 +46,9 @@ cli_preset_find(const char *name, char out[CLI_PATH_MAX])
 {
     char folder[CLI_PATH_MAX];
     bool is_name = name[0] != '\0' && name[0] != '/' && strstr(name, "..") == NULL;
-    return is_name && folder_find(folder) && path_of(out, folder, name) ? OCT_OK : OCT_ENOTFOUND;
+    return is_name && folder_find(folder, NULL, 0) == OCT_OK && path_of(out, folder, name)
+               ? OCT_OK
+               : OCT_ENOTFOUND;
 }
 
 // ---- all of them
@@ -120,7 +110,7 @@ char **
 cli_presets_list(void)
 {
     char folder[CLI_PATH_MAX];
-    return folder_find(folder) ? names_in(folder) : oct_alloc(sizeof(char *));
+    return folder_find(folder, NULL, 0) == OCT_OK ? names_in(folder) : oct_alloc(sizeof(char *));
 }
 
 void
@@ -155,10 +145,10 @@ first_line(const char *path, char out[LINE_BYTES])
 int
 cli_presets(int argc, char **argv)
 {
-    char folder[CLI_PATH_MAX], path[CLI_PATH_MAX], line[LINE_BYTES];
+    char folder[CLI_PATH_MAX], path[CLI_PATH_MAX], line[LINE_BYTES], reason[REASON_BYTES];
     cli_options_parse(&presets_argp, argc, argv, NULL);
-    if (!folder_find(folder)) {
-        cli_error("presets", "no presets were installed with this program");
+    if (folder_find(folder, reason, sizeof(reason)) != OCT_OK) {
+        cli_error("presets", "%s", reason);
         return CLI_EXIT_FAILED;
     }
     char **names = names_in(folder);

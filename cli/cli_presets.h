@@ -5,8 +5,8 @@
 #include "common/oct_base.h"
 
 // Presets: the experiment files that come with Octet, by names such as "dmc/cheetah_run": their
-// paths below the folder of presets, without ".yaml". The folder is ../share/octet/presets beside
-// the program where it is installed, and presets/ of the source where it is built.
+// paths below the folder of presets, without ".yaml". The folder is share/octet/presets
+// (oct_program_find) where it is installed, and presets/ of the source where it is built.
 //
 // Threads: main thread.
 

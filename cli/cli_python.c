@@ -25,24 +25,11 @@
 
 extern char **environ;
 
-// Where it is built, or installed.
 oct_err
 cli_python_find(char out[CLI_PATH_MAX], const char *program, char *reason, size_t reason_size)
 {
-    static const char *const places[] = {"", "../data/", "../share/octet/"};
-    char folder[CLI_PATH_MAX];
-    if (!oct_program_folder(folder, sizeof(folder))) {
-        return oct_refuse(reason, reason_size, "cannot find %s: " OCT_PROGRAM_UNKNOWN, program);
-    }
-    for (size_t i = 0; i < OCT_COUNTOF(places); i++) {
-        int used = snprintf(out, CLI_PATH_MAX, "%s/%s%s", folder, places[i], program);
-        if (used > 0 && used < CLI_PATH_MAX && access(out, R_OK) == 0) {
-            return OCT_OK;
-        }
-    }
-    (void)oct_refuse(reason, reason_size, "cannot find %s: looked in %s/../share/octet", program,
-                     folder);
-    return OCT_ENOTFOUND;
+    static const char *const built[] = {"", "../data", NULL};
+    return oct_program_find(out, CLI_PATH_MAX, program, built, reason, reason_size);
 }
 
 // socket: becomes its standard input and output; -1: it has ours.

@@ -9,6 +9,9 @@
 #include <unistd.h>
 
 #include "common/oct_base.h"
+#include "common/oct_text.h"
+
+#define SHARE_OF_WHEEL "../share/octet"
 
 bool
 oct_program_folder(char *out, size_t size)
@@ -20,6 +23,61 @@ oct_program_folder(char *out, size_t size)
     char *slash = strrchr(out, '/');
     out[slash != NULL ? slash - out : 0] = '\0';
     return slash != NULL;
+}
+
+// Without ".." in front: the folder's name has no links in it.
+static void
+path_join(oct_text *out, const char *folder, const char *relative)
+{
+    size_t length = strlen(folder);
+    if (relative[0] == '/') {
+        length = 0;
+    }
+    while (strncmp(relative, "../", 3) == 0 || strcmp(relative, "..") == 0) {
+        relative += relative[2] == '/' ? 3 : 2;
+        while (length > 0 && folder[--length] != '/') {
+        }
+    }
+    oct_text_add(out, "%.*s%s%s", (int)length, folder,
+                 relative[0] != '/' && relative[0] != '\0' ? "/" : "", relative);
+}
+
+static bool
+is_in(char *out, size_t size, const char *folder, const char *relative, const char *name)
+{
+    oct_text path;
+    oct_text_init(&path, out, size);
+    path_join(&path, folder, relative);
+    oct_text_add(&path, "/%s", name);
+    return !path.truncated && access(out, R_OK) == 0;
+}
+
+oct_err
+oct_program_find(char *out, size_t size, const char *name, const char *const *built, char *reason,
+                 size_t reason_size)
+{
+    char folder[PATH_MAX];
+    if (!oct_program_folder(folder, sizeof(folder))) {
+        (void)oct_refuse(reason, reason_size, "cannot find %s: " OCT_PROGRAM_UNKNOWN, name);
+        return OCT_ENOTFOUND;
+    }
+    bool is_found = is_in(out, size, folder, OCT_PROGRAM_SHARE, name) ||
+                    is_in(out, size, folder, SHARE_OF_WHEEL, name);
+    while (!is_found && *built != NULL) {
+        is_found = is_in(out, size, folder, *built++, name);
+    }
+    if (is_found) {
+        return OCT_OK;
+    }
+    oct_text text;
+    oct_text_init(&text, reason, reason_size);
+    oct_text_add(&text, "cannot find %s: looked in ", name);
+    path_join(&text, folder, OCT_PROGRAM_SHARE);
+    if (strcmp(OCT_PROGRAM_SHARE, SHARE_OF_WHEEL) != 0) {
+        oct_text_add(&text, " and ");
+        path_join(&text, folder, SHARE_OF_WHEEL);
+    }
+    return OCT_ENOTFOUND;
 }
 
 const char *

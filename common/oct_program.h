@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "common/oct_err.h"
+
 // Where the running program lies, and the Python that it runs others with.
 //
 // Threads: any. Owns: nothing.
@@ -13,6 +15,13 @@
 bool oct_program_folder(char *out, size_t size);
 // What a message says then.
 #define OCT_PROGRAM_UNKNOWN "/proc/self/exe cannot be read (is /proc mounted?)"
+
+// The path of a file or folder that comes with Octet (share/octet/NAME where it is installed): in
+// the folder that was configured, in ../share/octet (a wheel), or where it is built. All three are
+// named from the program's folder, wherever that was moved to. built: folders, NULL behind the last
+// one. OCT_ENOTFOUND: one line in reason, with the folders for installed ones.
+OCT_CHECKED oct_err oct_program_find(char *out, size_t size, const char *name,
+                                     const char *const *built, char *reason, size_t reason_size);
 
 // $OCTET_PYTHON where it is set and not empty, else "python3", which the caller looks up in $PATH.
 // Static storage, or the environment's.

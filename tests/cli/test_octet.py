@@ -689,7 +689,7 @@ class Presets(Case):
 
     def test_none(self):
         shutil.rmtree(self.home / "share")
-        self.assertIn("no presets were installed", self.moved("presets", code=1)[1])
+        self.assertIn(f"cannot find presets: looked in {self.home}/share/octet\n", self.moved("presets", code=1)[1])
 
 
 class RunFolder(Case):

@@ -34,6 +34,54 @@ test_program_folder_that_does_not_fit_is_not_known(void **state)
     assert_false(oct_program_folder(small, 1));
 }
 
+// Of the build's folders: ../../cli stands for what was configured (meson.build).
+static void
+test_program_finds_what_is_installed_with_it_before_what_is_built(void **state)
+{
+    (void)state;
+    static const char *const none[] = {NULL}, *const built[] = {"", "../../common", NULL};
+    char build[1024], out[1024], want[1100], reason[1024];
+    assert_true(oct_program_folder(build, sizeof(build)));
+    *strstr(build, "/tests/common") = '\0';
+    (void)snprintf(want, sizeof(want), "%s/cli/octet", build);
+    assert_int_equal(oct_program_find(out, sizeof(out), "octet", none, reason, sizeof(reason)),
+                     OCT_OK);
+    assert_string_equal(out, want);
+    (void)snprintf(want, sizeof(want), "%s/cli/.", build);
+    assert_int_equal(oct_program_find(out, sizeof(out), ".", built, reason, sizeof(reason)),
+                     OCT_OK);
+    assert_string_equal(out, want);
+    (void)snprintf(want, sizeof(want), "%s/common/libcommon.a", build);
+    assert_int_equal(
+        oct_program_find(out, sizeof(out), "libcommon.a", built, reason, sizeof(reason)), OCT_OK);
+    assert_string_equal(out, want);
+    assert_int_equal(
+        oct_program_find(out, strlen(want), "libcommon.a", built, reason, sizeof(reason)),
+        OCT_ENOTFOUND);
+    (void)snprintf(want, sizeof(want), "%s/tests/common/test_oct_program", build);
+    assert_int_equal(
+        oct_program_find(out, sizeof(out), "test_oct_program", built, reason, sizeof(reason)),
+        OCT_OK);
+    assert_string_equal(out, want);
+}
+
+static void
+test_program_names_the_folders_where_something_is_not(void **state)
+{
+    (void)state;
+    static const char *const none[] = {NULL};
+    char build[1024], out[1024], want[3300], reason[1024];
+    assert_true(oct_program_folder(build, sizeof(build)));
+    *strstr(build, "/tests/common") = '\0';
+    assert_int_equal(
+        oct_program_find(out, sizeof(out), "libcommon.a", none, reason, sizeof(reason)),
+        OCT_ENOTFOUND);
+    (void)snprintf(want, sizeof(want),
+                   "cannot find libcommon.a: looked in %s/cli and %s/tests/share/octet", build,
+                   build);
+    assert_string_equal(reason, want);
+}
+
 static void
 test_program_python_is_the_one_that_is_named(void **state)
 {
@@ -72,6 +120,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_program_is_found_in_its_folder),
         cmocka_unit_test(test_program_folder_that_does_not_fit_is_not_known),
+        cmocka_unit_test(test_program_finds_what_is_installed_with_it_before_what_is_built),
+        cmocka_unit_test(test_program_names_the_folders_where_something_is_not),
         cmocka_unit_test(test_program_python_is_the_one_that_is_named),
         cmocka_unit_test(test_program_python_and_its_modules_are_found_from_another_folder),
     };
