@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Octet as those who package it meet it: what meson setup refuses.
+"""Octet as those who package it meet it: what meson setup refuses, and the commit that a build names.
 
 usage: test_install.py ROOT BUILD"""
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -37,6 +38,28 @@ class Setup(Case):
             said = run("meson", "setup", self.home / "build", ROOT, code=1, env={**plain, name: flags})
             self.assertIn("floats must be computed as written", said, flags)
             shutil.rmtree(self.home / "build")
+
+    def commit_in(self, sources):
+        """The commit that a build of these sources names."""
+        text = (ROOT / "common/meson.build").read_text()
+        rule = re.search(r"^oct_commit = vcs_tag\(.*?\n.*?'oct_commit.h'\)$", text, re.M | re.S)[0]
+        (sources / "meson.build").write_text(f"project('of a commit', meson_version: '>=1.0')\n{rule}\n")
+        shutil.copy(ROOT / "common/oct_commit.h.in", sources)
+        build = sources.with_suffix(".build")
+        run("meson", "setup", build, sources)
+        run("meson", "compile", "-C", build)
+        return re.search(r'OCT_COMMIT "(.*)"', (build / "oct_commit.h").read_text())[1]
+
+    @unittest.skipUnless(shutil.which("git"), "git is not installed")
+    def test_commit_is_of_the_sources_own_repository(self):
+        git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org"]
+        sources = self.home / "package/octet"
+        sources.mkdir(parents=True)
+        for folder, commit in [(self.home / "package", "unknown"), (sources, r"[0-9a-f]{8,}(-dirty)?")]:
+            run("git", "init", "--quiet", folder)
+            run(*git, "-C", folder, "commit", "--quiet", "--allow-empty", "--message", "one")
+            self.assertRegex(self.commit_in(sources), f"^{commit}$")
+            shutil.rmtree(sources.with_suffix(".build"))
 
 
 if __name__ == "__main__":
