@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Octet as those who package it meet it: what meson setup refuses, and the commit that a build names.
+"""Octet as those who package it meet it: what meson setup refuses, and what is installed.
 
 usage: test_install.py ROOT BUILD"""
 
+import json
 import os
 import pathlib
 import re
@@ -21,6 +22,12 @@ def run(*command, code=0, **more):
                           timeout=LIMIT_S, check=False, **more)
     assert done.returncode == code, (command, done.returncode, done.stdout)
     return done.stdout
+
+
+def option(name):
+    """Of the build's configuration, a folder from the prefix."""
+    options = json.loads((BUILD / "meson-info/intro-buildoptions.json").read_text())
+    return next(o["value"] for o in options if o["name"] == name)
 
 
 class Case(unittest.TestCase):
@@ -60,6 +67,26 @@ class Setup(Case):
             run(*git, "-C", folder, "commit", "--quiet", "--allow-empty", "--message", "one")
             self.assertRegex(self.commit_in(sources), f"^{commit}$")
             shutil.rmtree(sources.with_suffix(".build"))
+
+
+class Install(Case):
+    def setUp(self):
+        super().setUp()
+        self.prefix = self.home / option("prefix").lstrip("/")
+
+    def install(self, *tags):
+        run("meson", "install", "-C", BUILD, "--no-rebuild", "--destdir", self.home, "--tags", ",".join(tags))
+        return {str(path.relative_to(self.prefix)) for path in self.prefix.rglob("*") if not path.is_dir()}
+
+    def test_runtime_is_what_programs_need(self):
+        there = self.install("runtime")
+        share, lib = option("datadir"), option("libdir")
+        for path in [f"{option('bindir')}/octet-relay", f"{lib}/liboctet.so.1", f"{lib}/liboctet-replay.so.1",
+                     f"{share}/octet/octet_ssh.sh", f"{share}/doc/octet/LICENSE", f"{share}/doc/octet/NOTICE"]:
+            self.assertIn(path, there)
+        self.assertFalse([path for path in there if re.search(r"\.(h|a|pc|so)$", path) and "env_dmc" not in path])
+        presets = run(self.prefix / option("bindir") / "octet", "presets").splitlines()
+        self.assertEqual(len(presets), len(list((ROOT / "presets").rglob("*.yaml"))))
 
 
 if __name__ == "__main__":
