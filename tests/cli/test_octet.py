@@ -691,6 +691,13 @@ class Presets(Case):
         shutil.rmtree(self.home / "share")
         self.assertIn(f"cannot find presets: looked in {self.home}/share/octet\n", self.moved("presets", code=1)[1])
 
+    def test_the_control_suite_of_a_wheel_is_in_lib(self):
+        module = self.home / "lib/octet/env_dmc.so"
+        module.parent.mkdir(parents=True)
+        module.write_text("not a shared object")
+        _, err = self.moved("env", "bench", "dmc:cheetah_run", code=1)
+        self.assertIn("/lib/octet/env_dmc.so: cannot be loaded: ", err)
+
 
 class RunFolder(Case):
     def test_folder_that_exists(self):

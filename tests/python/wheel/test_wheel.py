@@ -103,6 +103,8 @@ def test_the_control_suite_is_there():
     env = octet.make_vec("dmc:cheetah_run", 4)
     obs, _ = env.reset(seed=1)
     assert obs.shape == (4, 17) and np.isfinite(env.step(np.zeros((4, 6), np.float32))[0]).all()
+    listed = subprocess.run([pathlib.Path(sys.executable).parent / "octet", "env", "list"], capture_output=True, text=True, check=True)
+    assert "dmc:cheetah_run" in listed.stdout
 
 
 def test_a_replay_is_served_by_the_wheel(tmp_path):
