@@ -349,6 +349,31 @@ class Library(Case):
         self.assertEqual(other.returncode, 1)
         self.assertIn("not for a pole", other.stderr)
 
+    def test_its_global_symbols_are_the_functions_of_its_header(self):
+        header = (ROOT / "include/octet/policy.h").read_text()
+        declared = set(re.findall(r"^(?!typedef)[^\s*/].*?\b(octet_policy_\w+)\(", header, re.M))
+        listed = subprocess.run(["nm", "-g", "--defined-only", LIBRARY], check=True, capture_output=True, text=True,
+                                timeout=LIMIT_S).stdout
+        self.assertEqual(set(re.findall(r"^[0-9a-f]+ \w (\w+)$", listed, re.M)), declared)
+
+    def test_a_program_may_have_functions_of_the_same_names_as_those_inside(self):
+        (self.home / "robot.c").write_text(
+            "#include <stdio.h>\n#include <octet/policy.h>\n"
+            "int policy_act(const float *o);\nint policy_act(const float *o) { (void)o; return 1; }\n"
+            "int oct_crc32c(void);\nint oct_crc32c(void) { return 7; }\n"
+            "int main(int argc, char **argv)\n{\n    char error[256];\n    octet_policy *policy;\n"
+            "    float observation[4] = {0.0f, 0.0f, 0.1f, 0.0f};\n    int32_t action = -7;\n"
+            "    if (argc != 2 || octet_policy_load(&policy, argv[1], error, sizeof(error)) != OCTET_POLICY_OK) {\n"
+            "        return 1;\n    }\n"
+            '    printf("%d ", octet_policy_act(policy, observation, &action));\n'
+            '    printf("%d %d %d\\n", (int)action, policy_act(observation), oct_crc32c());\n'
+            "    octet_policy_free(policy);\n    return 0;\n}\n")
+        subprocess.run(["cc", "-std=c99", f"-I{ROOT / 'include'}", "robot.c", LIBRARY, "-lm", "-pthread", "-o", "robot"],
+                       cwd=self.home, check=True, timeout=LIMIT_S)
+        done = subprocess.run([self.home / "robot", CASES / "balance.oct"], capture_output=True, text=True, check=True,
+                              timeout=LIMIT_S)
+        self.assertEqual(done.stdout, "0 1 1 7\n")
+
     def test_pkg_config_finds_it_where_it_is_installed(self):
         if shutil.which("pkg-config") is None:
             self.skipTest("pkg-config is not installed")
