@@ -333,7 +333,9 @@ header_begin(learner_metrics *metrics)
     bool is_new = stat(path, &status) != 0 || status.st_size == 0;
     FILE *file = is_new ? NULL : fopen(path, "re");
     if (file != NULL) {
-        (void)fgets(found, (int)sizeof(found), file);
+        if (fgets(found, (int)sizeof(found), file) == NULL) {
+            found[0] = '\0';
+        }
         (void)fclose(file);
     }
     if (!is_new && strcmp(found, header) != 0) {
