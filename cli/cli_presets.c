@@ -1,5 +1,5 @@
 // Where the presets are, and octet presets: the names of all, with the sentence that each begins
-// with.
+// with, or the path of one.
 #include "cli/cli_presets.h"
 
 #include <dirent.h>
@@ -11,6 +11,7 @@
 
 #include "cli/cli_commands.h"
 #include "cli/cli_options.h"
+#include "cli/cli_suggest.h"
 #include "common/oct_program.h"
 
 #define SUFFIX       ".yaml"
@@ -122,11 +123,58 @@ cli_presets_free(char **names)
     free(names);
 }
 
+const char *
+cli_preset_near(const char *name, char *const *names)
+{
+    for (size_t i = 0; names[i] != NULL; i++) {
+        const char *slash = strrchr(names[i], '/');
+        if (slash != NULL && strcmp(slash + 1, name) == 0) {
+            return names[i];
+        }
+    }
+    return cli_suggest(name, (const char *const *)names);
+}
+
 // ---- octet presets
 
+static error_t
+presets_parse(int key, char *arg, struct argp_state *state)
+{
+    const char **name = state->input;
+    if (key != ARGP_KEY_ARG) {
+        return ARGP_ERR_UNKNOWN;
+    }
+    if (*name != NULL) {
+        cli_usage_error("presets", "two names, '%s' and '%s'; name one", *name, arg);
+    }
+    *name = arg;
+    return 0;
+}
+
 static const struct argp presets_argp = {
-    .doc = "Lists the experiments that come with Octet, for octet train NAME.",
+    .parser = presets_parse,
+    .args_doc = "[NAME]",
+    .doc =
+        "Lists the experiments that come with Octet, for octet train NAME, or prints the path of "
+        "one.",
 };
+
+static int
+path_print(const char *name)
+{
+    char path[CLI_PATH_MAX];
+    if (cli_preset_find(name, path) == OCT_OK) {
+        puts(path);
+        return 0;
+    }
+    char **names = cli_presets_list();
+    const char *near = cli_preset_near(name, names);
+    cli_error("presets", "no preset '%s'%s%s%s", name,
+              near != NULL ? "; did you mean '" : "; octet presets lists the presets",
+              near != NULL ? near : "", near != NULL ? "'?" : "");
+    cli_presets_free(names);
+    return CLI_EXIT_FAILED;
+}
 
 // The first line of a file, without "# ".
 static void
@@ -146,10 +194,14 @@ int
 cli_presets(int argc, char **argv)
 {
     char folder[CLI_PATH_MAX], path[CLI_PATH_MAX], line[LINE_BYTES], reason[REASON_BYTES];
-    cli_options_parse(&presets_argp, argc, argv, NULL);
+    const char *name = NULL;
+    cli_options_parse(&presets_argp, argc, argv, &name);
     if (folder_find(folder, reason, sizeof(reason)) != OCT_OK) {
         cli_error("presets", "%s", reason);
         return CLI_EXIT_FAILED;
+    }
+    if (name != NULL) {
+        return path_print(name);
     }
     char **names = names_in(folder);
     for (size_t i = 0; names[i] != NULL; i++) {

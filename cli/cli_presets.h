@@ -15,5 +15,7 @@ OCT_CHECKED oct_err cli_preset_find(const char *name, char out[CLI_PATH_MAX]);
 // All names in their order, NULL behind the last one; to be given to cli_presets_free.
 char **cli_presets_list(void);
 void cli_presets_free(char **names);
+// What a mistyped name meant; NULL: none is near. cheetah_run is dmc/cheetah_run.
+const char *cli_preset_near(const char *name, char *const *names);
 
 #endif // CLI_CLI_PRESETS_H

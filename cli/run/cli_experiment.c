@@ -386,19 +386,6 @@ load_run(oct_config *out, cli_experiment *experiment)
 
 // ---- FILE
 
-// What a mistyped name meant; NULL: none is near. cheetah_run is dmc/cheetah_run.
-static const char *
-preset_near(const char *name, char *const *names)
-{
-    for (size_t i = 0; names[i] != NULL; i++) {
-        const char *slash = strrchr(names[i], '/');
-        if (slash != NULL && strcmp(slash + 1, name) == 0) {
-            return names[i];
-        }
-    }
-    return cli_suggest(name, (const char *const *)names);
-}
-
 // A word without a suffix, which is no file: a preset.
 static void
 find_preset(cli_experiment *experiment)
@@ -413,7 +400,7 @@ find_preset(cli_experiment *experiment)
         return;
     }
     char **names = cli_presets_list();
-    const char *near = preset_near(name, names);
+    const char *near = cli_preset_near(name, names);
     if (near != NULL) {
         cli_usage_error(command_of(experiment), "no file or preset '%s'; did you mean '%s'?", name,
                         near);

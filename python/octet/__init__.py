@@ -18,11 +18,13 @@ Errors are `octet.OctetError`, with the words of the command line. docs/python.m
 from __future__ import annotations
 
 import pathlib
+import subprocess
 from typing import Any
 
 import gymnasium
 
 from . import _lib
+from ._command import program
 from ._env import OctetEnv
 from ._gymnasium import AutoresetMode
 from ._import import Imported, ImportReport, import_policy
@@ -65,13 +67,11 @@ def make_vec(id: str, num_envs: int = 1, *, autoreset_mode: AutoresetMode | str 
 
 
 def preset(name: str) -> pathlib.Path:
-    """The experiment file of that name that is in the wheel, such as "cartpole" or "dmc/cheetah_run"."""
-    folder = _lib.prefix() / "share" / "octet" / "presets"
-    path = folder / f"{name}.yaml"
-    if not path.is_file() or ".." in pathlib.PurePath(name).parts:
-        known = sorted(str(file.relative_to(folder).with_suffix("")) for file in folder.rglob("*.yaml"))
-        raise OctetError(f"no preset {name!r}; known: {', '.join(known) or 'none, this is no wheel'}", 6)
-    return path
+    """The experiment file of that name that comes with the program octet, such as "cartpole" or "dmc/cheetah_run"."""
+    done = subprocess.run([program(), "presets", "--", name], capture_output=True, text=True, env=_lib.program_environ(), check=False)
+    if done.returncode != 0:
+        raise OctetError(done.stderr.strip().removeprefix("octet presets: error: "), 6)
+    return pathlib.Path(done.stdout.removesuffix("\n"))
 
 
 def _registered(id: str) -> str:

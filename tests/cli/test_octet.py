@@ -665,6 +665,12 @@ class Presets(Case):
         self.assertEqual(re.sub(" +", " ", self.moved("presets")[0]),
                          "mine One of ours: it is short.\nmore/other env:\n")
 
+    def test_path(self):
+        self.assertEqual(self.moved("presets", "more/other")[0], f"{self.home}/share/octet/presets/more/other.yaml\n")
+        self.assertIn("no preset 'other'; did you mean 'more/other'?", self.moved("presets", "other", code=1)[1])
+        self.assertIn("no preset 'frobnicate'; octet presets lists", self.moved("presets", "frobnicate", code=1)[1])
+        self.assertIn("two names, 'mine' and 'other'", self.moved("presets", "mine", "other", code=2)[1])
+
     def test_a_name_is_checked_as_its_file(self):
         self.assertIn("/share/octet/presets/more/other.yaml: ok\n", self.moved("config", "--check", "more/other")[0])
         _, err = self.moved("config", "--check", "mine", code=1)

@@ -45,6 +45,12 @@ def program_of(tmp_path, monkeypatch, text):
     monkeypatch.setenv("OCTET_PROGRAM", str(path))
 
 
+def test_presets_are_those_of_the_program():
+    assert octet.preset("dmc/cheetah_run") == ROOT / "presets/dmc/cheetah_run.yaml"
+    with pytest.raises(octet.OctetError, match=r"^no preset 'cartpool'; did you mean 'cartpole'\?$"):
+        octet.preset("cartpool")
+
+
 def test_a_run_ends_with_a_summary_curves_and_a_policy(tmp_path, capsys):
     run = octet.train(PRESET, tmp_path / "run", SHORT)
     assert "CartPole-v1 finished: not solved" in capsys.readouterr().out

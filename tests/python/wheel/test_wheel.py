@@ -80,8 +80,8 @@ def test_the_command_runs_the_python_that_it_is_installed_for():
 
 def test_presets_are_found_by_name():
     assert octet.preset("dmc/cheetah_run").is_file()
-    with pytest.raises(octet.OctetError, match="cartpole"):
-        octet.preset("nothing")
+    with pytest.raises(octet.OctetError, match="no preset 'cartpool'; did you mean 'cartpole'?"):
+        octet.preset("cartpool")
 
 
 def test_what_it_trained_balances_the_pole():
