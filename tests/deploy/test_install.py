@@ -88,6 +88,27 @@ class Install(Case):
         presets = run(self.prefix / option("bindir") / "octet", "presets").splitlines()
         self.assertEqual(len(presets), len(list((ROOT / "presets").rglob("*.yaml"))))
 
+    def test_documents_lie_where_other_texts_say(self):
+        there = self.install("doc")
+        for path in ["docs/operations.md", "docs/img/architecture.svg", "examples/env/point.c"]:
+            self.assertIn(f"{option('datadir')}/doc/octet/{path}", there)
+        self.assertFalse([path for path in there if "docs/data/" in path])
+
+    @unittest.skipUnless(shutil.which("pkg-config"), "pkg-config is not installed")
+    def test_programs_are_built_with_pkg_config(self):
+        self.install("runtime", "devel")
+        lib = self.prefix / option("libdir")
+        config = {**os.environ, "PKG_CONFIG_PATH": f"{lib}/pkgconfig"}
+        for name, header, call in [
+                ("octet", "octet/octet.h", 'return octet_vector_ids(NULL, 0) == 0'),
+                ("octet", "octet/learner.h", 'octet_learner_close(NULL)'),
+                ("octet-replay", "octet/replay.h", 'octet_replay_close(NULL)'),
+                ("octet_policy", "octet/policy.h", 'octet_policy_free(NULL)')]:
+            flags = run("pkg-config", f"--define-variable=prefix={self.prefix}", "--cflags", "--libs", name, env=config).split()
+            run("cc", "-x", "c", "-", "-x", "none", "-o", self.home / "program", *flags,
+                input=f"#include <stdio.h>\n#include <{header}>\nint main(void) {{ {call}; return 0; }}\n")
+            run(self.home / "program", env={**os.environ, "LD_LIBRARY_PATH": str(lib)})
+
 
 class Wheel(Case):
     def make_wheel(self, **more):
