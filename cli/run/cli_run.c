@@ -264,6 +264,11 @@ death(void *arg, uint32_t index, int exit_status, uint32_t delay_ms)
     run *r = arg;
     cli_daemon_report daemon = cli_supervisor_report(r->supervisor, index);
     char how[64];
+    if (exit_status == CLI_NO_START) {
+        say(r, index, "%s could not be started, is tried again in %.1f s", daemon.name,
+            delay_ms / 1000.0);
+        return;
+    }
     cli_report_exit_text(how, sizeof(how), exit_status);
     r->state.restarts++;
     if (daemon.has_hung) {

@@ -179,29 +179,38 @@ is_refusal(const child *d)
            (d->exit_status == CLI_EXIT_OPTIONS && !d->runs_environment);
 }
 
-static void
-child_died(child *d)
+// It starts after a while. False: it has died, or could not be started, too often.
+static bool
+child_retry(child *d, int exit_status, uint64_t lived_ns)
 {
     cli_supervisor *s = d->supervisor;
     uint32_t delay_ms = 0;
-    uint64_t now_ns = oct_clock_ns();
-    bool is_early = now_ns - d->started_ns < CLI_CRASH_LIVED_S * 1000000000ull;
+    if (!cli_backoff_next(&d->backoff, &s->rule, oct_clock_ns(), lived_ns, &delay_ms)) {
+        return false;
+    }
+    d->restart = net_timer_start(s->loop, delay_ms, 0, restart_due, d);
+    s->events.on_death(s->events.arg, d->index, exit_status, delay_ms);
+    return true;
+}
+
+static void
+child_died(child *d)
+{
+    uint64_t lived_ns = oct_clock_ns() - d->started_ns;
+    bool is_early = lived_ns < CLI_CRASH_LIVED_S * 1000000000ull;
     bool is_fault = is_crash(d->exit_status) || (d->runs_environment && d->exit_status < 128);
     d->crashes = is_fault && is_early ? d->crashes + 1 : 0;
     if (d->crashes >= CLI_CRASHES_MAX) {
         child_end(d, CLI_END_CRASHES);
         return;
     }
-    if (!cli_backoff_next(&d->backoff, &s->rule, now_ns, now_ns - d->started_ns, &delay_ms)) {
-        child_end(d, CLI_END_TOO_OFTEN);
-        return;
-    }
     if (d->again != NULL) {
         d->argv[d->argc++] = d->again;
         d->again = NULL;
     }
-    d->restart = net_timer_start(s->loop, delay_ms, 0, restart_due, d);
-    s->events.on_death(s->events.arg, d->index, d->exit_status, delay_ms);
+    if (!child_retry(d, d->exit_status, lived_ns)) {
+        child_end(d, CLI_END_TOO_OFTEN);
+    }
 }
 
 static void
@@ -247,7 +256,10 @@ child_start(child *d)
     d->has_hung = false;
     d->started_ns = oct_clock_ns();
     if (net_process_start(&d->process, s->loop, &spec, process_exited, d) != OCT_OK) {
-        child_end(d, CLI_END_NO_START);
+        // One that ran before has a program, which is perhaps being replaced by a new one.
+        if (d->starts == 0 || !child_retry(d, CLI_NO_START, 0)) {
+            child_end(d, CLI_END_NO_START);
+        }
         return;
     }
     d->starts++;

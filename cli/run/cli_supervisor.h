@@ -20,6 +20,7 @@ typedef struct cli_supervisor cli_supervisor;
 // starting it again cannot help.
 #define CLI_EXIT_REFUSED    3
 #define CLI_EXIT_OPTIONS    2
+#define CLI_NO_START        (-1)
 #define CLI_DAEMON_ARGS_MAX 18
 #define CLI_PULSE_OPTIONS   "--pulse", "3" // NET_PROCESS_FD
 #define CLI_DAEMONS_MAX     260
@@ -40,11 +41,12 @@ typedef enum cli_end {
     CLI_END_REFUSED,   // CLI_EXIT_REFUSED, CLI_EXIT_OPTIONS
     CLI_END_TOO_OFTEN, // died more often than cli_backoff allows
     CLI_END_CRASHES,   // crashed CLI_CRASHES_MAX times in a row
-    CLI_END_NO_START,  // could not be started at all
+    CLI_END_NO_START,  // could not be started at all, or not again as often as cli_backoff allows
 } cli_end;
 
 typedef struct cli_supervisor_events {
-    // It died and starts again after delay_ms. exit_status: code, or 128 + signal.
+    // It died and starts again after delay_ms. exit_status: code, or 128 + signal; CLI_NO_START: it
+    // could not be started again, and is tried once more.
     void (*on_death)(void *arg, uint32_t daemon, int exit_status, uint32_t delay_ms);
     // What it shows says that it is quiet, goes on again, or hangs; then it is killed, and its
     // death follows.

@@ -24,6 +24,8 @@ typedef struct seen {
     uint32_t waiting;          // a daemon that waits, and a beat of it that was seen
     cli_watch_trouble trouble; // of the last hang
     const char *mark;          // a file made at the first death, or NULL
+    const char *program;       // a link to a shell, away from its death to the next event, or NULL
+    int starts_failed;
 } seen;
 
 static const cli_backoff_rule quick = {
@@ -45,9 +47,14 @@ static void
 death(void *arg, uint32_t daemon, int exit_status, uint32_t delay_ms)
 {
     (void)daemon;
-    (void)exit_status;
     seen *s = arg;
     s->last_delay_ms = delay_ms;
+    s->starts_failed += exit_status == CLI_NO_START;
+    if (s->program != NULL && s->deaths == 0) {
+        assert_int_equal(unlink(s->program), 0);
+    } else if (s->program != NULL && s->deaths == 1 && s->deaths_wanted > 0) {
+        assert_int_equal(symlink("/bin/sh", s->program), 0);
+    }
     if (s->mark != NULL && s->deaths == 0) {
         FILE *file = fopen(s->mark, "w");
         assert_non_null(file);
@@ -197,6 +204,32 @@ test_daemon_that_cannot_start_ends_the_run(void **state)
 }
 
 static void
+test_daemon_whose_program_is_being_replaced_starts_later(void **state)
+{
+    (void)state;
+    char program[128];
+    (void)snprintf(program, sizeof(program), "/tmp/octet_supervisor_%d", (int)getpid());
+    const char *const argv[] = {"sh", "-c", "exit 7", NULL};
+    cli_daemon_request request = {.name = "replaced", .file = program, .argv = argv};
+    for (int comes = 0; comes < 2; comes++) {
+        assert_int_equal(symlink("/bin/sh", program), 0);
+        seen s = seen_create();
+        s.program = program;
+        s.deaths_wanted = comes ? 3 : 0;
+        seen_supervise(&s);
+        uint32_t daemon = cli_supervisor_add(s.supervisor, &request);
+        seen_run(&s);
+        assert_int_equal(s.starts_failed, comes ? 1 : 3);
+        assert_int_equal(s.ends, !comes);
+        assert_int_equal(s.why, comes ? CLI_END_FINISHED : CLI_END_NO_START);
+        assert_int_equal(cli_supervisor_report(s.supervisor, daemon).starts, comes ? 2 : 1);
+        assert_int_equal(cli_supervisor_report(s.supervisor, daemon).exit_status, 7);
+        seen_destroy(&s);
+        (void)unlink(program);
+    }
+}
+
+static void
 test_exit_code_0_is_an_end_only_for_who_may_finish(void **state)
 {
     (void)state;
@@ -334,6 +367,7 @@ main(int argc, char **argv)
         cmocka_unit_test(test_daemon_that_keeps_dying_ends_the_run),
         cmocka_unit_test(test_daemon_that_refuses_is_not_started_again),
         cmocka_unit_test(test_daemon_that_cannot_start_ends_the_run),
+        cmocka_unit_test(test_daemon_whose_program_is_being_replaced_starts_later),
         cmocka_unit_test(test_exit_code_0_is_an_end_only_for_who_may_finish),
         cmocka_unit_test(test_restarted_daemon_gets_one_more_argument_once),
         cmocka_unit_test(test_kill_reaches_everyone_and_gone_comes_last),
