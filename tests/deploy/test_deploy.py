@@ -265,7 +265,7 @@ def test_a_broken_compose_file_is_found(python, folder):
 
 
 def test_the_image_has_every_program():
-    """meson install fails in the image where ninja was not told to build a program that is installed."""
+    """One that is installed and not copied would be missing."""
     recipe, programs = (DEPLOY / "Dockerfile").read_text(encoding="utf-8"), []
     for path in ROOT.glob("*/meson.build"):
         programs += [f"{path.parent.name}/{name}" for name, rest in
@@ -273,7 +273,7 @@ def test_the_image_has_every_program():
                      if "install: true" in rest]
     assert len(programs) == 5, programs
     for program in programs:
-        assert f" {program} " in recipe and f"/out/usr/bin/{program.split('/')[1]} " in recipe, f"deploy/Dockerfile: {program}"
+        assert f"/out/usr/bin/{program.split('/')[1]} " in recipe, f"deploy/Dockerfile: {program}"
 
 
 def test_prometheus_expects_the_certificate_of_each_service():
