@@ -37,17 +37,15 @@ file_is_there(char out[ENV_MODULE_PATH_MAX], const char *folder, const char *bel
     return length > 0 && length < ENV_MODULE_PATH_MAX && access(out, F_OK) == 0;
 }
 
-// From the folder of the program: installed ones are in bindir or libexec/octet/, wherever that was
-// moved to, and a wheel has its libraries in lib/; programs are built in cli/, actor/ and bench/,
-// tests in tests/envs/ and below. Installed modules come first: above an installed program envs/dmc
-// may be anybody's folder.
+// From the folder of the program, wherever that was moved to. Installed modules come first: above
+// an installed program envs/dmc may be anybody's folder.
 static const char *const near[] = {
-    "/" ENV_MODULE_NEAR,
-    "/../../" ENV_MODULE_LIBDIR "/octet",
-    "/../lib/octet",
-    "/../envs/dmc",
-    "/../../envs/dmc",
-    "/../../../envs/dmc",
+    "/" ENV_MODULE_NEAR,                  // installed in bindir
+    "/../../" ENV_MODULE_LIBDIR "/octet", // installed in libexec/octet/
+    "/../lib/octet",                      // in a wheel
+    "/../envs/dmc",                       // built in cli/, actor/ and bench/
+    "/../../envs/dmc",                    // a test, built in tests/envs/
+    "/../../../envs/dmc",                 // and in tests/envs/dmc/
 };
 
 // The folder of the shared library that this code is in, "" in a program.
