@@ -7,7 +7,8 @@
 // The 16-bit floats as bits: bf16 is the upper half of a float, fp16 is IEEE-754 binary16. Widening
 // is exact; narrowing rounds to nearest even and keeps fp16's denormals. The caller gives finite
 // numbers; what is too large for fp16 becomes the largest finite one, as a policy holds no
-// infinity.
+// infinity. Exported headers contain the text of these functions (export_parts.py), so they call no
+// others.
 //
 // Threads: any.
 
