@@ -15,6 +15,8 @@
 
 #define OPTIONS_MAX 64
 
+static void (*completer)(const cli_slot *slot); // NULL: commands run
+
 static void
 error_print(const char *command, const char *format, va_list args)
 {
@@ -205,10 +207,90 @@ check_names(const struct argp *argp, int argc, char **argv)
     }
 }
 
+// ---- completion
+
+void
+cli_options_complete(void (*tell)(const cli_slot *slot))
+{
+    completer = tell;
+}
+
+_Noreturn static void
+slot_tell(const cli_slot *slot)
+{
+    completer(slot);
+    exit(0);
+}
+
+// The option whose value is the last word: "--set VALUE", or "--set=VALUE", of which word becomes
+// VALUE; NULL: it is none.
+static const char *
+option_before(const names *known, int argc, char **argv, const char **word)
+{
+    const char *last = argv[argc - 1], *given = argc > 2 ? argv[argc - 2] : "";
+    size_t length = strlen(given);
+    if (strncmp(last, "--", 2) == 0) {
+        given = last;
+        length = strcspn(last, "=");
+        if (last[length] == '\0') {
+            return NULL;
+        }
+        *word = last + length + 1;
+    }
+    for (size_t i = 0; strncmp(given, "--", 2) == 0 && i < known->count; i++) {
+        if (known->takes_value[i] && strlen(known->name[i]) == length - 2 &&
+            strncmp(known->name[i], given + 2, length - 2) == 0) {
+            return known->name[i];
+        }
+    }
+    return NULL;
+}
+
+_Noreturn static void
+options_complete(const struct argp *argp, int argc, char **argv)
+{
+    const char *shown[OPTIONS_MAX + 3];
+    size_t count = 0;
+    names known = names_of(argp);
+    for (size_t i = 0; i < known.count; i++) {
+        if (!known.is_hidden[i]) {
+            shown[count++] = known.name[i];
+        }
+    }
+    shown[count] = NULL;
+    cli_slot slot = {.command = argv[0], .word = argv[argc - 1], .whole = argv[argc - 1]};
+    slot.option = argc > 1 ? option_before(&known, argc, argv, &slot.word) : NULL;
+    slot.is_option = slot.option == NULL && slot.word[0] == '-';
+    slot.names = slot.is_option ? shown : NULL;
+    slot_tell(&slot);
+}
+
+static void
+family_complete(const cli_family *family, int argc, char **argv)
+{
+    const char *known[CLI_FAMILY_MAX + 1] = {NULL};
+    bool is_known = false;
+    for (size_t i = 0; i < family->count; i++) {
+        known[i] = family->list[i].name;
+        is_known |= argc > 2 && strcmp(known[i], argv[1]) == 0;
+    }
+    if (is_known) {
+        return;
+    }
+    if (argc != 2) {
+        exit(0);
+    }
+    slot_tell(
+        &(cli_slot){.command = family->name, .word = argv[1], .whole = argv[1], .names = known});
+}
+
 void
 cli_options_parse(const struct argp *argp, int argc, char **argv, void *input)
 {
     static char help[] = "--help";
+    if (completer != NULL) {
+        options_complete(argp, argc, argv);
+    }
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "-h") == 0) {
             argv[i] = help;
@@ -269,6 +351,9 @@ cli_family_run(const cli_family *family, int argc, char **argv)
     if (argc < 2) {
         cli_family_help(family, stderr);
         return CLI_EXIT_USAGE;
+    }
+    if (completer != NULL) {
+        family_complete(family, argc, argv);
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
         cli_family_help(family, stdout);

@@ -54,6 +54,20 @@ typedef struct cli_family {
 } cli_family;
 #define CLI_FAMILY_MAX 32
 
+// What can stand where the last word of a command line stands.
+typedef struct cli_slot {
+    const char *command;      // "train", "env check"; "": octet itself
+    const char *word;         // as far as it is written; of --option=VALUE what is behind "="
+    const char *whole;        // as far as it is written; word is its end
+    const char *const *names; // NULL-terminated: commands, or options without "--"; NULL: neither
+    bool is_option;
+    const char *option; // names is NULL: whose value it is; NULL: an argument of the command
+} cli_slot;
+
+// From now on cli_family_run and cli_options_parse do nothing but tell this of the slot, if there
+// is one, and end the process with 0.
+void cli_options_complete(void (*tell)(const cli_slot *slot));
+
 void cli_family_help(const cli_family *family, FILE *out);
 // An unknown name ends the process as cli_usage_error, with the nearest one or all.
 const cli_command *cli_family_find(const cli_family *family, const char *name);

@@ -8,12 +8,15 @@
 #include <unistd.h>
 
 #include "cli/cli_commands.h"
+#include "cli/cli_completion.h"
 #include "cli/cli_env.h"
 #include "cli/cli_inspect.h"
 #include "cli/cli_options.h"
 #include "common/oct_log.h"
 #include "common/oct_start.h"
 #include "proto/wire_speaks.h"
+
+static int completion(int argc, char **argv);
 
 static const cli_command commands[] = {
     {"train", cli_train, "train a policy on this machine"},
@@ -42,6 +45,7 @@ static const cli_command commands[] = {
     {"presets", cli_presets, "list the experiments that come with Octet"},
     {"config", cli_config, "list the keys of an experiment, or check a file"},
     {"certs", cli_certs_run, "make certificates for daemons on separate hosts"},
+    {"completion", completion, "make a shell complete commands, options and keys"},
 };
 
 static const cli_family octet = {
@@ -51,6 +55,12 @@ static const cli_family octet = {
     .count = OCT_COUNTOF(commands),
     .start = "octet train cartpole",
 };
+
+static int
+completion(int argc, char **argv)
+{
+    return cli_completion(&octet, argc, argv);
+}
 
 static const char *command = ""; // that runs
 

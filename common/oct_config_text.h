@@ -41,6 +41,13 @@ char *oct_config_describe(bool markdown);
 // `octet config --explain`: the keys that matter to an algorithm, a line for each, with default and
 // usual values. malloc'd; NULL: there is no such algorithm.
 char *oct_config_explain(const char *algorithm);
+// For the completion of shells: each candidate is given to offer. The keys of `octet config`, and
+// their sections.
+typedef void (*oct_config_offer)(const char *candidate);
+void oct_config_offer_keys(oct_config_offer offer);
+// What a setting "KEY=VALUE", written as far as word, can become: of the key in word each word that
+// it takes ("algo.name=dqn"), and each other key ("learner.threads=").
+void oct_config_offer_settings(const char *word, oct_config_offer offer);
 // The words of algo.name, "dqn d4pg …".
 const char *oct_config_algo_words(void);
 

@@ -88,6 +88,14 @@ class Install(Case):
         presets = run(self.prefix / option("bindir") / "octet", "presets").splitlines()
         self.assertEqual(len(presets), len(list((ROOT / "presets").rglob("*.yaml"))))
 
+    def test_shells_find_their_completion(self):
+        self.install("runtime")
+        for shell, path in [("bash", "bash-completion/completions/octet"), ("zsh", "zsh/site-functions/_octet"),
+                            ("fish", "fish/vendor_completions.d/octet.fish")]:
+            shown = run(self.prefix / option("bindir") / "octet", "completion", shell)
+            self.assertEqual(shown, (self.prefix / option("datadir") / path).read_text(encoding="utf-8"))
+            self.assertIn("completion words", shown)
+
     def test_documents_lie_where_other_texts_say(self):
         there = self.install("doc")
         for path in ["docs/operations.md", "docs/img/architecture.svg", "examples/env/point.c"]:
