@@ -9,6 +9,8 @@
 #include "common/oct_base.h"
 #include "common/oct_text.h"
 
+#define OTHERS_MAX 3 // that are named, instead of those that read a key
+
 #define ADAM                                                                                       \
     {"algo.adam_beta1", "0.9; 0.5 where values overshoot"}, {"algo.adam_beta2", "0.999"},          \
     {                                                                                              \
@@ -433,17 +435,44 @@ oct_config_algo_made_of(const char *word)
     return NULL;
 }
 
+static void
+word_add(oct_text *text, oct_algo_name name)
+{
+    char word[OCT_CONFIG_NAME_MAX];
+    oct_text_add(text, "%s%s", text->used > 0 ? ", " : "", oct_config_algo_word(name, word));
+}
+
 const char *
-oct_config_readers(const char *key, char *out, size_t size)
+oct_config_readers(const char *key, char out[OCT_CONFIG_READERS_MAX])
 {
     oct_text text;
-    char word[OCT_CONFIG_NAME_MAX];
-    oct_text_init(&text, out, size);
+    oct_text_init(&text, out, OCT_CONFIG_READERS_MAX);
     for (size_t i = 0; i < OCT_ALGOS; i++) {
         if (oct_config_use_find((oct_algo_name)i, key) != NULL) {
-            oct_text_add(&text, "%s%s", text.used > 0 ? ", " : "",
-                         oct_config_algo_word((oct_algo_name)i, word));
+            word_add(&text, (oct_algo_name)i);
         }
+    }
+    return out;
+}
+
+const char *
+oct_config_readers_brief(const char *key, char out[OCT_CONFIG_READERS_MAX])
+{
+    char readers[OCT_CONFIG_READERS_MAX], others[OCT_CONFIG_READERS_MAX];
+    oct_text text, list, rest;
+    size_t other_count = 0;
+    oct_text_init(&text, out, OCT_CONFIG_READERS_MAX);
+    oct_text_init(&list, readers, sizeof(readers));
+    oct_text_init(&rest, others, sizeof(others));
+    for (size_t i = 0; i < OCT_ALGOS; i++) {
+        bool is_reader = oct_config_use_find((oct_algo_name)i, key) != NULL;
+        word_add(is_reader ? &list : &rest, (oct_algo_name)i);
+        other_count += !is_reader;
+    }
+    if (other_count > 0 && other_count <= OTHERS_MAX) {
+        oct_text_add(&text, "all but %s: ", others);
+    } else if (other_count > 0 && other_count < OCT_ALGOS) {
+        oct_text_add(&text, "%s: ", readers);
     }
     return out;
 }

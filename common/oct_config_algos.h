@@ -57,7 +57,11 @@ const char *oct_config_algo_word(oct_algo_name name, char out[OCT_CONFIG_NAME_MA
 // What makes an algorithm of the literature ("rainbow") that has no word of its own, as text behind
 // "it is"; NULL: nothing is known of it.
 const char *oct_config_algo_made_of(const char *word);
-// The words of all algorithms that list key, "dqn, td3". Returns out.
-const char *oct_config_readers(const char *key, char *out, size_t size);
+// The words of all algorithms that list key ("algo.n_step"): "dqn, td3". Returns out.
+#define OCT_CONFIG_READERS_MAX 256
+const char *oct_config_readers(const char *key, char out[OCT_CONFIG_READERS_MAX]);
+// The same before what key means, or those that do not list it, where these are few: "dqn, td3: ",
+// "all but table: "; "" where all do, or none does. Returns out.
+const char *oct_config_readers_brief(const char *key, char out[OCT_CONFIG_READERS_MAX]);
 
 #endif // COMMON_OCT_CONFIG_ALGOS_H

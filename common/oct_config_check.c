@@ -12,9 +12,6 @@
 #include "common/oct_option.h"
 #include "common/oct_text.h"
 
-// The words of all algorithms, with commas.
-#define READERS_MAX 256
-
 // "key=value,key=value": every part has a name before its '='.
 static bool
 options_are_pairs(const char *options)
@@ -86,13 +83,13 @@ check_network(const oct_config *config, oct_text *text)
 static void
 check_algo(const oct_config *config, oct_text *text)
 {
-    char name[OCT_CONFIG_NAME_MAX], value[OCT_CONFIG_VALUE_MAX], readers[READERS_MAX];
+    char name[OCT_CONFIG_NAME_MAX], value[OCT_CONFIG_VALUE_MAX], readers[OCT_CONFIG_READERS_MAX];
     size_t at = 0;
     for (const oct_config_key *key; (key = oct_config_next_unread(config, &at, value)) != NULL;) {
         oct_config_key_name(key, name);
         if (oct_config_is_on(key, value)) {
             oct_text_add(text, "error: %s: true is an option of algo.name: %s\n", name,
-                         oct_config_readers(name, readers, sizeof(readers)));
+                         oct_config_readers(name, readers));
         }
     }
     if (config->algo.name == OCT_ALGO_VTRACE &&

@@ -11,9 +11,6 @@
 #include "common/oct_config_algos.h"
 #include "common/oct_text.h"
 
-// The words of all algorithms, with commas.
-#define READERS_MAX 256
-
 #define HOLDS(name, ...)                                                                           \
     static bool name(const oct_config *c)                                                          \
     {                                                                                              \
@@ -205,11 +202,11 @@ oct_config_is_on(const oct_config_key *key, const char *value)
 bool
 oct_config_has_effect(const oct_config *config, const char *name, char *why_not, size_t size)
 {
-    char word[OCT_CONFIG_NAME_MAX], readers[READERS_MAX];
+    char word[OCT_CONFIG_NAME_MAX], readers[OCT_CONFIG_READERS_MAX];
     if (!oct_config_is_read(config->algo.name, name)) {
         (void)snprintf(why_not, size, "with algo.name: %s; it is an option of %s",
                        oct_config_algo_word(config->algo.name, word),
-                       oct_config_readers(name, readers, sizeof(readers)));
+                       oct_config_readers(name, readers));
         return false;
     }
     const char *lacks = need_of(config, name);
@@ -222,7 +219,7 @@ oct_config_warn_idle(const oct_config *config, const oct_config *written, char *
                      size_t message_size)
 {
     char name[OCT_CONFIG_NAME_MAX], value[OCT_CONFIG_VALUE_MAX];
-    char why_not[READERS_MAX + 2 * OCT_CONFIG_NAME_MAX];
+    char why_not[OCT_CONFIG_READERS_MAX + 2 * OCT_CONFIG_NAME_MAX];
     size_t at = 0;
     oct_text text;
     oct_text_init(&text, message, message_size);

@@ -105,6 +105,15 @@ kind_text(oct_config_kind kind)
     return "";
 }
 
+// "d4pg, td3: ", before what a key means.
+static const char *
+readers_print(const oct_config_key *key, char out[OCT_CONFIG_READERS_MAX])
+{
+    char name[OCT_CONFIG_NAME_MAX];
+    oct_config_key_name(key, name);
+    return oct_config_readers_brief(name, out);
+}
+
 static void
 describe_markdown(FILE *stream, const oct_config_key *key, const char *allowed, bool section)
 {
@@ -112,14 +121,15 @@ describe_markdown(FILE *stream, const oct_config_key *key, const char *allowed, 
         fprintf(stream, "\n### %s\n\n| key | type | allowed | default | meaning |\n", key->section);
         fprintf(stream, "|---|---|---|---|---|\n");
     }
-    char own[OCT_CONFIG_VALUE_MAX];
+    char own[OCT_CONFIG_VALUE_MAX], readers[OCT_CONFIG_READERS_MAX];
     (void)oct_config_defaults_print(key, "`", own);
-    fprintf(stream, "| `%s.%s` | %s | %s | %s%s%s%s%s | %s |\n", key->section, key->name,
+    fprintf(stream, "| `%s.%s` | %s | %s | %s%s%s%s%s | %s%s |\n", key->section, key->name,
             kind_text(key->kind), allowed, key->preset != NULL ? "`" : "",
             key->preset == NULL   ? "required"
             : key->preset[0] == 0 ? "\"\""
                                   : key->preset,
-            key->preset != NULL ? "`" : "", own[0] != 0 ? "; " : "", own, key->help);
+            key->preset != NULL ? "`" : "", own[0] != 0 ? "; " : "", own,
+            readers_print(key, readers), key->help);
 }
 
 static void
@@ -128,14 +138,15 @@ describe_plain(FILE *stream, const oct_config_key *key, const char *allowed, boo
     if (section) {
         fprintf(stream, "%s%s:\n", key == oct_config_keys ? "" : "\n", key->section);
     }
-    char own[OCT_CONFIG_VALUE_MAX];
+    char own[OCT_CONFIG_VALUE_MAX], readers[OCT_CONFIG_READERS_MAX];
     (void)oct_config_defaults_print(key, "", own);
     fprintf(stream, "  %s: %s%s%s%s\n", key->name,
             key->preset == NULL   ? "(required)"
             : key->preset[0] == 0 ? "\"\""
                                   : key->preset,
             own[0] != 0 ? " (" : "", own, own[0] != 0 ? ")" : "");
-    fprintf(stream, "      %s; %s\n      %s\n", kind_text(key->kind), allowed, key->help);
+    fprintf(stream, "      %s; %s\n      %s%s\n", kind_text(key->kind), allowed,
+            readers_print(key, readers), key->help);
 }
 
 char *

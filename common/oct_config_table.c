@@ -91,13 +91,12 @@ const oct_config_key oct_config_keys[] = {
     INTS(network, conv, 1, 1024, "[]",
          "channels of 3x3 convolutions before the hidden layers, for observations of rows x "
          "columns x channels"),
-    INTS(
-        network, critic_hidden, 1, 65536, "[]",
-        "all but dqn and table: widths of the critic's hidden layers; []: those of network.hidden"),
+    INTS(network, critic_hidden, 1, 65536, "[]",
+         "widths of the critic's hidden layers; []: those of network.hidden"),
     BOOL(network, critic_residual, "false",
-         "d4pg, ddpg, td3, sac: use critics with layer norm on all hidden layers; from the second "
-         "on, the layers form residual blocks of two: x + LN(W2 act(LN(W1 x + b1)) + b2); "
-         "critic_hidden lists 1 + 2 x blocks equal widths",
+         "use critics with layer norm on all hidden layers; from the second on, the layers form "
+         "residual blocks of two: x + LN(W2 act(LN(W1 x + b1)) + b2); critic_hidden lists 1 + 2 "
+         "x blocks equal widths",
          .is_new = true),
 
     WORD(algo, name, "dqn d4pg ddpg td3 reinforce sac table ppo a2c vtrace trpo external", "dqn",
@@ -105,14 +104,13 @@ const oct_config_key oct_config_keys[] = {
          "reinforce, ppo, a2c, vtrace, trpo for both; table for discrete observations and actions; "
          "external: a program of your own (docs/python.md)"),
     WORD(algo, target, "q_learning sarsa expected_sarsa", "q_learning",
-         "dqn, table: what the value of the next state is: the value of the best action, the value "
-         "of the action that was taken there, or the mean over an epsilon-greedy policy"),
+         "what the value of the next state is: the value of the best action, the value of the "
+         "action that was taken there, or the mean over an epsilon-greedy policy"),
     F64(algo, target_epsilon, 0, 1, "0.1",
-        "dqn, table: epsilon of that policy (for expected_sarsa, and for sarsa where an episode "
-        "was truncated)"),
+        "epsilon of the policy of algo.target (for expected_sarsa, and for sarsa where an "
+        "episode was truncated)"),
     F64(algo, initial_value, -1e12, 1e12, "0",
-        "table: initial value of every action; a value above all returns makes actors try every "
-        "action"),
+        "initial value of every action; a value above all returns makes actors try every action"),
     F64(algo, discount, 0, 1, "0.99", "discount factor of one step"),
     U32(algo, n_step, 0, 1000, "0",
         "steps of the n-step return before the bootstrap value; 0: 5 for dqn and d4pg, else 1"),
@@ -137,130 +135,126 @@ const oct_config_key oct_config_keys[] = {
         "weight of the online network in an update of the target network; 1: a copy, below 1: a "
         "soft update (Polyak averaging); below about 1e-5, fp32 rounds most steps away"),
     BOOL(algo, distributional, "false",
-         "dqn: learn the distribution of the return on algo.atoms atoms (C51)"),
-    BOOL(algo, dueling, "false", "dqn: use value and advantage streams (dueling networks)"),
-    BOOL(algo, noisy, "false",
-         "dqn: explore with learned noise in the dense layers (noisy networks)"),
+         "learn the distribution of the return on algo.atoms atoms (C51)"),
+    BOOL(algo, dueling, "false", "use value and advantage streams (dueling networks)"),
+    BOOL(algo, noisy, "false", "explore with learned noise in the dense layers (noisy networks)"),
     F64(algo, noisy_sigma, 0, 10, "0.5",
-        "initial standard deviation of that noise, in units of 1/sqrt(inputs)"),
+        "initial standard deviation of the noise of algo.noisy, in units of 1/sqrt(inputs)"),
     U32(algo, noisy_samples, 1, OCT_NOISY_SAMPLES_MAX, "8",
-        "noise samples that are published; each actor chooses one by its index; 1: all use the "
-        "same"),
-    U32(algo, atoms, 2, 4096, "51", "atoms of the return distribution (d4pg, distributional)"),
+        "noise samples of algo.noisy that are published; each actor chooses one by its index; "
+        "1: all use the same"),
+    U32(algo, atoms, 2, 4096, "51",
+        "atoms of the return distribution (dqn: with "
+        "algo.distributional)"),
     F64(algo, value_min, -1e12, 1e12, "-150",
-        "C51, d4pg: lowest atom; discounted returns below it are clipped"),
+        "lowest of algo.atoms; discounted returns below it are clipped"),
     F64(algo, value_max, -1e12, 1e12, "150",
-        "C51, d4pg: highest atom; discounted returns above it are clipped"),
+        "highest of algo.atoms; discounted returns above it are clipped"),
     F64_OR(algo, critic_learning_rate, "same",
            offsetof(oct_config, algo.critic_learning_rate_is_same), 1e-12, 10, "same",
-           "all but dqn and table: Adam's learning rate for critics at the start; it follows the "
-           "schedule of learning_rate; same: algo.learning_rate"),
+           "Adam's learning rate for critics at the start; it follows the schedule of "
+           "learning_rate; same: algo.learning_rate"),
     F64(algo, action_grad_norm_max, 0, 1e12, "0",
-        "d4pg, ddpg, td3: largest norm of the value's gradient with respect to the action; larger "
-        "ones are scaled down to it, row by row; 0: off"),
+        "largest norm of the value's gradient with respect to the action; larger ones are "
+        "scaled down to it, row by row; 0: off"),
     F64(algo, pre_activation_cost, 0, 1e6, "0",
-        "d4pg, ddpg, td3: weight in the policy's loss of the squares of its outputs before tanh, "
-        "which keeps actions away from the ends of their range; 0: off",
+        "weight in the policy's loss of the squares of its outputs before tanh, which keeps "
+        "actions away from the ends of their range; 0: off",
         .is_new = true),
-    U32(algo, policy_delay, 0, 1000, "0",
-        "d4pg, ddpg, td3, sac: critic updates per policy update; 0: 2 for td3, else 1"),
+    U32(algo, policy_delay, 0, 1000, "0", "critic updates per policy update; 0: 2 for td3, else 1"),
     U32(algo, critics, 0, 2, "0",
-        "d4pg, ddpg, td3, sac: number of critics, each with a target network; with two, the "
-        "smaller value is used (clipped double Q-learning); 0: 2 for td3 and sac, else 1",
+        "number of critics, each with a target network; with two, the smaller value is used "
+        "(clipped double Q-learning); 0: 2 for td3 and sac, else 1",
         .is_new = true),
     F64(algo, target_noise, 0, 10, "0.2",
-        "td3: standard deviation of the noise on target actions (target smoothing), as a share of "
+        "standard deviation of the noise on target actions (target smoothing), as a share of "
         "half their range"),
     F64(algo, target_noise_clip, 0, 10, "0.5",
-        "td3: limit to which that noise is clipped on both sides"),
+        "limit to which algo.target_noise is clipped on both sides"),
     F64_OR(algo, temperature, "learned", 0, 0, 1e6, "learned",
-           "sac: weight of the policy's entropy relative to the return; learned: adjusted until "
-           "the policy's entropy is algo.target_entropy"),
+           "weight of the policy's entropy relative to the return; learned: adjusted until the "
+           "policy's entropy is algo.target_entropy"),
     F64(algo, initial_temperature, 1e-12, 1e6, "1",
-        "sac: that weight at the start, if it is learned"),
+        "algo.temperature at the start, if it is "
+        "learned"),
     F64_OR(algo, target_entropy, "dimensions", 0, -1e6, 1e6, "dimensions",
-           "sac: entropy that the temperature is learned for, in nats, with actions in units of "
-           "half their range; dimensions: minus the number of action dimensions"),
+           "entropy that the temperature is learned for, in nats, with actions in units of half "
+           "their range; dimensions: minus the number of action dimensions"),
     U32(algo, sequence_steps, 1, 16384, "500",
-        "reinforce, table: steps of a window; longer episodes are split; vtrace: steps of a "
-        "window, which may span several episodes; ppo, a2c, trpo: steps of each environment in a "
-        "rollout, fewer if more than a quarter as many episodes end in one environment"),
+        "steps of a window (reinforce and table split longer episodes; a window of vtrace may "
+        "span several); for ppo, a2c and trpo, steps of each environment in a rollout, fewer if "
+        "more than a quarter as many episodes end in one environment"),
     U32(algo, lag_max, 0, 1e9, "0",
-        "reinforce, table, vtrace: discard windows with actions of policies more than this many "
-        "versions old; 0: discard none"),
+        "discard windows with actions of policies more than this many versions old; 0: discard "
+        "none"),
     BOOL(algo, normalise_advantage, "true",
-         "reinforce, ppo, a2c, vtrace, trpo: normalise the advantages of a batch (ppo: of a "
-         "minibatch) to mean 0 and standard deviation 1"),
+         "normalise the advantages of a batch (ppo: of a minibatch) to mean 0 and standard "
+         "deviation 1"),
     F64(algo, ratio_max, 1e-6, 1e6, "2",
-        "reinforce, a2c, vtrace, and ppo and trpo with algo.correction: decoupled: upper limit of "
-        "the importance weights, which are the ratio of the learner's policy to the policy that "
-        "acted (rho-bar of V-trace)"),
+        "upper limit of the importance weights (ppo, trpo: with algo.correction: decoupled), "
+        "which are the ratio of the learner's policy to the policy that acted (rho-bar of "
+        "V-trace)"),
     F64(algo, trace_max, 0, 1e6, "1",
-        "vtrace: upper limit of the ratios by which errors of later steps are carried back "
-        "(c-bar); at most algo.ratio_max; 0: errors are not carried back"),
-    F64(algo, entropy_cost, 0, 1e6, "0.01",
-        "reinforce, ppo, a2c, vtrace, trpo: weight of the policy's entropy in the loss"),
+        "upper limit of the ratios by which errors of later steps are carried back (c-bar); at "
+        "most algo.ratio_max; 0: errors are not carried back"),
+    F64(algo, entropy_cost, 0, 1e6, "0.01", "weight of the policy's entropy in the loss"),
     F64_OR(algo, entropy_cost_final, "same", offsetof(oct_config, algo.entropy_cost_final_is_same),
            0, 1e6, "same",
-           "reinforce, ppo, a2c, vtrace, trpo: that weight at the end of the budget, reached "
-           "linearly; same: the weight is constant",
+           "algo.entropy_cost at the end of the budget, reached linearly; same: the weight is "
+           "constant",
            .is_new = true),
-    F64(algo, value_cost, 1e-6, 1e6, "0.5",
-        "reinforce, ppo, a2c, vtrace, trpo: weight of the value loss"),
+    F64(algo, value_cost, 1e-6, 1e6, "0.5", "weight of the value loss"),
     F64(algo, initial_deviation, 1e-6, 7, "1",
-        "reinforce, ppo, a2c, vtrace, trpo, external, with box actions: standard deviation of "
-        "actions at the start, as a share of half their range"),
+        "box actions: standard deviation of actions at the start, as a share of half their range"),
     F64(algo, gae_lambda, 0, 1, "0.95",
-        "ppo, a2c, vtrace, trpo: decay of later steps' errors in an advantage (lambda of GAE and "
-        "V-trace); 1: advantages from full returns"),
+        "decay of later steps' errors in an advantage (lambda of GAE and V-trace); 1: "
+        "advantages from full returns"),
     U32(algo, epochs, 1, 1000, "10",
-        "ppo, trpo: passes over the steps of a batch in one update (trpo: for the values only)"),
-    U32(algo, minibatches, 1, 65536, "4", "ppo, trpo: gradient steps in each pass"),
-    F64(algo, clip, 1e-6, 0.999999, "0.2", "ppo: clip the ratio to [1 - clip, 1 + clip]"),
+        "passes over the steps of a batch in one update (trpo: for the values only)"),
+    U32(algo, minibatches, 1, 65536, "4", "gradient steps in each pass"),
+    F64(algo, clip, 1e-6, 0.999999, "0.2", "clip the ratio to [1 - clip, 1 + clip]"),
     F64(algo, value_clip, 0, 1e12, "0",
-        "ppo, trpo: clip range of value losses: a value's loss is at least that of the value "
-        "clipped to this distance from the old value; 0: off"),
+        "clip range of value losses: a value's loss is at least that of the value clipped to "
+        "this distance from the old value; 0: off"),
     F64(algo, kl_max, 0, 1e6, "0",
-        "ppo: end an update when a minibatch's KL divergence from the policy that acted "
+        "for ppo, end an update when a minibatch's KL divergence from the policy that acted "
         "(correction: ratio), or from the policy before the update (decoupled, none), exceeds "
-        "this; 0: off; trpo: limit on the KL divergence of a policy step, which is made as long as "
-        "the limit allows"),
+        "this; 0: off. For trpo, limit on the KL divergence of a policy step, which is made as "
+        "long "
+        "as the limit allows"),
     WORD(algo, correction, "ratio decoupled none", "ratio",
-         "ppo, trpo: how to correct for the policy that acted, which is older or quantised: by the "
-         "clipped ratio itself, by an importance weight beside a ratio to the policy before the "
-         "update, or not at all"),
+         "how to correct for the policy that acted, which is older or quantised: by the clipped "
+         "ratio itself, by an importance weight beside a ratio to the policy before the update, "
+         "or not at all"),
     BOOL(algo, scale_rewards, "false",
-         "ppo, a2c, vtrace, trpo: divide rewards by the standard deviation of their discounted "
-         "sums so far"),
+         "divide rewards by the standard deviation of their discounted sums so far"),
     F64(algo, mean_noise, 0, 1e3, "0",
-        "ppo: largest uniform noise added to each Gaussian mean in an update (RPO), as a share of "
+        "largest uniform noise added to each Gaussian mean in an update (RPO), as a share of "
         "half the action's range, so that deviations stay wide; 0: off"),
     BOOL(algo, normalise_observations, "false",
-         "d4pg, ddpg, td3, sac, ppo, a2c, trpo: normalise observations by their mean and standard "
-         "deviation over all batches so far"),
+         "normalise observations by their mean and standard deviation over all batches so far"),
     U32(algo, rollout_lag, 0, 1000, "0",
-        "ppo, a2c, trpo: versions by which the learner may be ahead of a rollout; actors make this "
-        "many rollouts before the next version arrives"),
-    U32(algo, cg_iterations, 1, 1000, "10",
-        "trpo: conjugate-gradient steps to the natural gradient"),
+        "versions by which the learner may be ahead of a rollout; actors make this many "
+        "rollouts before the next version arrives"),
+    U32(algo, cg_iterations, 1, 1000, "10", "conjugate-gradient steps to the natural gradient"),
     F64(algo, cg_damping, 0, 1e6, "0.1",
-        "trpo: number added to the diagonal of the Fisher matrix; larger numbers turn the step "
+        "number added to the diagonal of the Fisher matrix; larger numbers turn the step "
         "towards the plain gradient"),
     U32(algo, line_search_steps, 1, 1000, "10",
-        "trpo: successively shorter steps to try before the policy is left unchanged"),
+        "shorter and shorter steps to try before the policy is left unchanged"),
     F64(algo, line_search_shrink, 0.01, 0.99, "0.8",
-        "trpo: length of each such step relative to the previous one"),
+        "length of each step of the line search relative to the previous one"),
     WORD(algo, window, "n_step sequence rollout", "n_step",
-         "external: what a batch contains: transitions of algo.n_step steps; sequences of "
+         "what a batch contains: transitions of algo.n_step steps; sequences of "
          "algo.sequence_steps rows that may begin anywhere; or rollouts of algo.sequence_steps "
          "steps of every environment by the newest policy, each used once, for which "
          "algo.sequence_steps and learner.batch_size have the defaults of ppo"),
     WORD(algo, head, "auto values logits atoms tanh gaussian tanh_gaussian", "auto",
-         "external: meaning of the network's outputs; auto: values for discrete actions, tanh for "
-         "actions in a box"),
+         "meaning of the network's outputs; auto: values for discrete actions, tanh for actions "
+         "in a box"),
     F64(algo, client_wait_s, 0, YEAR_S, "60",
-        "external: seconds to wait for a process that learns, at the start and after one has left; "
-        "then the run ends; 0: do not wait"),
+        "seconds to wait for a process that learns, at the start and after one has left; then "
+        "the run ends; 0: do not wait"),
 
     U32(learner, count, 1, 64, "1",
         "learners that share each batch, as processes on one machine or, under mpirun, on several; "
@@ -354,7 +348,8 @@ const oct_config_key oct_config_keys[] = {
         "exploration ladder: each environment acts at random with probability base^k, where k "
         "ranges from 1 to power over the environments"),
     F64(actor, epsilon_power, 1, 1000, "8",
-        "largest k in that ladder, which spans all environments of all actors"),
+        "largest k in the ladder of actor.epsilon_base, which spans all environments of all "
+        "actors"),
     F64_OR(actor, epsilon_persistence, "none", 0, 1.01, 100, "none",
            "exponent x of how long random actions are repeated: for n steps, with P(n >= k) = k^(1 "
            "- x); 2 gives long repeats; none: one step"),
@@ -391,7 +386,8 @@ const oct_config_key oct_config_keys[] = {
         "batches that an actor keeps until replay acknowledges them; its ring is full when all are "
         "in use"),
     WORD(actor, when_full, "wait drop", "wait",
-         "what an actor does while that ring is full: stop stepping, or drop steps"),
+         "what an actor does while its ring (actor.ring_batches) is full: stop stepping, or "
+         "drop steps"),
     F64(actor, report_s, 0.01, 3600, "0.25", "seconds between reports to the learner"),
 
     U32(replay, shards, 1, OCT_SHARDS_MAX, "1",
@@ -410,23 +406,25 @@ const oct_config_key oct_config_keys[] = {
         "distributions) to this power; 0: uniform; fixed, as the capacity is"),
     F64(replay, importance_exponent, 0, 10, "0.2",
         "importance-sampling exponent: a weight is 1/p to this power; 0: no correction"),
-    F64_OR(
-        replay, importance_exponent_final, "same",
-        offsetof(oct_config, replay.importance_exponent_final_is_same), 0, 10, "same",
-        "that exponent at the end of the budget, reached linearly; same: the exponent is constant"),
+    F64_OR(replay, importance_exponent_final, "same",
+           offsetof(oct_config, replay.importance_exponent_final_is_same), 0, 10, "same",
+           "replay.importance_exponent at the end of the budget, reached linearly; same: the "
+           "exponent is constant"),
     F64(replay, samples_per_insert, 0, 1e6, "8",
         "windows sampled for each window inserted; 0: no limit"),
     F64(replay, tolerance, 0, 1e6, "0.1",
-        "allowed deviation from that ratio in either direction, as a share of min_size * "
-        "samples_per_insert; it is at least what one message of an actor and one request for "
-        "samples need, also with 0"),
+        "allowed deviation from replay.samples_per_insert in either direction, as a share of "
+        "min_size * samples_per_insert; it is at least what one message of an actor and one "
+        "request for samples need, also with 0"),
     TEXT(replay, path, "replay.oct",
          "octet train: file in the run folder in which replay keeps its table, so that nothing is "
          "lost if replay is killed; none: in memory only"),
     WORD(replay, sync, "none interval always", "interval",
          "what survives a power failure: nothing for certain, everything but the last interval, or "
          "every acknowledged batch"),
-    F64(replay, sync_interval_s, 0.01, 3600, "1", "seconds between two syncs of that file to disk"),
+    F64(replay, sync_interval_s, 0.01, 3600, "1",
+        "seconds between two syncs of replay.path to "
+        "disk"),
     TEXT(
         replay, data, "none",
         "data set (octet data) to learn from, see replay.data_share; none: learn only from actors"),

@@ -62,12 +62,31 @@ test_every_key_of_algorithms_is_read_by_one(void **state)
 {
     (void)state;
     for (size_t i = 0; i < oct_config_key_count; i++) {
-        char name[OCT_CONFIG_NAME_MAX], readers[256];
+        char name[OCT_CONFIG_NAME_MAX], readers[OCT_CONFIG_READERS_MAX];
         oct_config_key_name(&oct_config_keys[i], name);
-        oct_config_readers(name, readers, sizeof(readers));
+        oct_config_readers(name, readers);
         if (is_of_algorithms(&oct_config_keys[i]) && readers[0] == 0) {
             fail_msg("%s: no algorithm in common/oct_config_algos.c reads it", name);
         }
+    }
+}
+
+static void
+test_readers_stand_before_what_a_key_means(void **state)
+{
+    (void)state;
+    const struct {
+        const char *key, *before;
+    } known[] = {
+        {"algo.critics", "d4pg, ddpg, td3, sac: "},
+        {"network.critic_hidden", "all but dqn, table, external: "},
+        {"network.hidden", "all but table: "},
+        {"algo.discount", ""}, // all read it
+        {"run.seed", ""},      // of no algorithm
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(known); i++) {
+        char before[OCT_CONFIG_READERS_MAX];
+        assert_string_equal(oct_config_readers_brief(known[i].key, before), known[i].before);
     }
 }
 
@@ -198,6 +217,7 @@ main(void)
         cmocka_unit_test(test_algorithms_that_keys_make_are_told),
         cmocka_unit_test(test_listed_keys_exist_and_are_listed_once),
         cmocka_unit_test(test_every_key_of_algorithms_is_read_by_one),
+        cmocka_unit_test(test_readers_stand_before_what_a_key_means),
         cmocka_unit_test(test_algorithms_read_their_own_keys),
         cmocka_unit_test(test_keys_without_effect_are_told),
         cmocka_unit_test(test_explain_has_a_line_for_each_key),

@@ -343,15 +343,18 @@ test_description_names_every_key_with_its_default_and_help(void **state)
     char *plain = oct_config_describe(false), *markdown = oct_config_describe(true);
     for (size_t i = 0; i < oct_config_key_count; i++) {
         const oct_config_key *key = &oct_config_keys[i];
-        char want[512], name[OCT_CONFIG_NAME_MAX], allowed[OCT_CONFIG_VALUE_MAX];
+        char want[1024], name[OCT_CONFIG_NAME_MAX], allowed[OCT_CONFIG_VALUE_MAX];
+        char readers[OCT_CONFIG_READERS_MAX];
         oct_config_key_name(key, name);
-        assert_non_null(strstr(plain, key->help));
+        (void)snprintf(want, sizeof(want), "\n      %s%s\n",
+                       oct_config_readers_brief(name, readers), key->help);
+        assert_non_null(strstr(plain, want));
         assert_non_null(strstr(plain, key->name));
         (void)snprintf(want, sizeof(want), "| `%s` | ", name);
         assert_non_null(strstr(markdown, want));
         (void)snprintf(want, sizeof(want), "| %s | ", oct_config_allowed(key, allowed));
         assert_non_null(strstr(markdown, want));
-        (void)snprintf(want, sizeof(want), "| %s |\n", key->help);
+        (void)snprintf(want, sizeof(want), "| %s%s |\n", readers, key->help);
         assert_non_null(strstr(markdown, want));
     }
     assert_non_null(strstr(
