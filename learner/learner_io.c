@@ -217,7 +217,7 @@ relay_tell(learner_io *io, const wire_register *request)
     if (learner_run_may_tell(io->run, &holder)) {
         const char *address = request->relay_address;
         oct_log_notice("LEARNER-RELAY", "relay=%s host=\"%s\" pid=%" PRIu32 " certificate=\"%s\"",
-                       address[0] != '\0' ? address : "for relays alone", request->host,
+                       address[0] != '\0' ? address : "none", request->host,
                        request->pid, holder.name);
     }
 }
