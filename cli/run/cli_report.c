@@ -540,13 +540,13 @@ cli_report_print(FILE *out, const char *summary_path, const cli_report_outcome *
                                                   : "";
     double steps = number_of(summary, "env_steps", cli_state_number(state, "learner.env_steps"));
     double updates = number_of(summary, "updates", cli_state_number(state, "learner.updates"));
+    double wall_s = number_of(summary, "learner_wall_s", cli_state_number(state, "learner.wall_s"));
     fprintf(out, "%s %s%s\n", outcome->env_id, outcome->exit_reason, verdict);
     print_return(out, summary, outcome);
     print_metrics(out, summary);
     print_last(out, summary);
-    fprintf(out, "  spent      %s, %s env steps, %s updates\n",
-            cli_text_seconds(outcome->wall_s).text, cli_text_count(steps).text,
-            cli_text_count(updates).text);
+    fprintf(out, "  spent      %s, %s env steps, %s updates\n", cli_text_seconds(wall_s).text,
+            cli_text_count(steps).text, cli_text_count(updates).text);
     print_lost(out, summary);
     print_energy(out, summary);
     fprintf(out, "  folder     %s\n", outcome->folder);
@@ -600,7 +600,6 @@ cli_report_print_ended(FILE *out, const char *folder, const oct_config *config)
         .exit_reason = shown.text,
         .exit_code = number_of(supervisor, "exit_code", 0) == 1, // as cli_report_print asks
         .can_resume = learner_checkpoints_any("."),
-        .wall_s = number_of(supervisor, "wall_s", number_of(summary, "learner_wall_s", NAN)),
     };
     if (has_summary) {
         cli_report_print(out, path, &outcome);

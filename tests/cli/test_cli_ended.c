@@ -99,11 +99,21 @@ test_ended_with_a_strange_summary(void **state)
 {
     (void)state;
     put("summary.json", "{\"supervisor\": {\"exit_reason\": \"a\\u001b[31m\", \"exit_code\": "
-                        "1e300, \"wall_s\": 1e300}}");
+                        "1e300}, \"learner_wall_s\": 1e300}");
     assert_non_null(strstr(shown(false), HEAD "CartPole-v1 a?[31m\n"));
     assert_null(strchr(text, '\x1b'));
     put("summary.json", "{\"supervisor\": {\"exit_code\": 1}, \"reason\": \"failed\"}");
     assert_non_null(strstr(shown(false), "CartPole-v1 failed\n"));
+}
+
+// Of a run that was resumed: the time of all its commands, as its steps and updates are.
+static void
+test_ended_spent_is_of_the_whole_run(void **state)
+{
+    (void)state;
+    put("summary.json", "{\"env_steps\": 22016, \"updates\": 660, \"learner_wall_s\": 2.4, "
+                        "\"supervisor\": {\"exit_reason\": \"finished\", \"wall_s\": 0.4}}");
+    assert_non_null(strstr(shown(false), "  spent      2.4 s, 22.0 k env steps, 660 updates\n"));
 }
 
 int
@@ -114,6 +124,7 @@ main(void)
         cmocka_unit_test(test_ended_without_a_summary_tells_of_the_last_rows),
         cmocka_unit_test(test_ended_with_a_file_of_any_size),
         cmocka_unit_test(test_ended_with_a_strange_summary),
+        cmocka_unit_test(test_ended_spent_is_of_the_whole_run),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
