@@ -21,6 +21,8 @@
 #define RESERVE_AHEAD 1000u
 #define RESERVE_LOW   200u
 #define AGAIN_NS      1000000000u // when what could not be written is tried again
+
+#define SUMMARY_BYTES_MAX (1u << 22)
 // Of a checkpoint being written, until that is told.
 #define WRITER_PATIENCE_NS 30000000000u
 
@@ -447,7 +449,13 @@ void
 learner_files_start(learner_run *run)
 {
     char path[LEARNER_PATH_MAX];
+    uint8_t *bytes;
+    size_t length;
     learner_files_path(run, "summary.json", path);
+    if (run->folder.is_resumed &&
+        oct_file_read_plain(path, SUMMARY_BYTES_MAX, &bytes, &length, NULL) == OCT_OK) {
+        run->folder.summary_before = (char *)bytes;
+    }
     if (unlink(path) != 0 && errno != ENOENT) {
         learner_files_told(run, LEARNER_FILE_SUMMARY, errno);
     }
@@ -727,6 +735,7 @@ learner_files_summary(learner_run *run)
         .metrics = &run->metrics,
         .blas = run->blas != NULL ? run->blas : "",
         .run_id = run->run_id,
+        .before = run->folder.summary_before,
         .env_steps = learner_run_env_steps(run),
         .env_steps_base = run->env_steps_base + run->env_steps_found,
         .updates = run->updates,
@@ -771,5 +780,6 @@ learner_files_end(learner_run *run)
     explicit_bzero(run->token_key, sizeof(run->token_key));
     learner_checkpoint_fini(&run->folder.resumed);
     environment_forget(&run->folder);
+    free(run->folder.summary_before);
     free(run->folder.curve);
 }

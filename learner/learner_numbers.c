@@ -27,6 +27,7 @@
            layer_error[LAYER])
 
 #define BYTES_HELP        "Bytes of frames by arrow; policies count once for all actors."
+#define ONCE_HEARD        "; empty in a resumed run until replay has answered."
 #define PUBLICATIONS_HELP "Policy versions published by this process, complete or as a change."
 
 static const oct_number rows[] = {
@@ -50,14 +51,15 @@ static const oct_number rows[] = {
          env_steps_per_s, "wall_s"),
     MEAN("updates_per_s", "1/s", "Updates per second over the row.", ROW | STATUS, updates_per_s,
          "wall_s"),
-    NUMBER(COUNTER, "inserts", "windows", "Windows that this replay process has taken.", ROW,
-           inserts),
-    NUMBER(COUNTER, "samples", "windows", "Windows that this replay process has sampled.", ROW,
-           samples),
+    NUMBER(COUNTER, "inserts", "windows", "Windows completed since the table was made" ONCE_HEARD,
+           ROW, inserts),
+    NUMBER(COUNTER, "samples", "windows", "Windows sampled since the table was made" ONCE_HEARD,
+           ROW, samples),
     NUMBER(GAUGE, "samples_per_insert", "ratio",
            "Samples divided by inserts at the end of the row; tends to replay.samples_per_insert.",
            ROW | STATUS, samples_per_insert),
-    NUMBER(GAUGE, "replay_size", "windows", "Windows that replay holds now.", ROW, replay_size),
+    NUMBER(GAUGE, "replay_size", "windows", "Windows that replay holds now" ONCE_HEARD, ROW,
+           replay_size),
     NUMBER(COUNTER, "given_up", "windows",
            "Windows discarded because their actions were too old (algo.lag_max).", ROW, given_up),
     NUMBER(GAUGE, "sample_lag", "versions",

@@ -66,10 +66,12 @@ replay_measure(learner_run *run)
 {
     learner_measurements *now = &run->report.now;
     learner_source_counts source = learner_run_source_counts(run);
-    now->inserts = (double)source.inserts;
-    now->samples = (double)source.samples;
+    // What the table of an earlier process has, only replay can tell.
+    bool is_known = source.incarnation != 0 || !run->folder.is_resumed;
+    now->inserts = is_known ? (double)source.inserts : NAN;
+    now->samples = is_known ? (double)source.samples : NAN;
     now->given_up = (double)source.given_up;
-    now->replay_size = (double)source.size;
+    now->replay_size = is_known ? (double)source.size : NAN;
     now->replay_up = source.is_up;
     now->replay_wait_s = source.waiting_s;
     now->sample_lag = source.lag;

@@ -76,8 +76,9 @@ typedef struct learner_folder {
     bool is_resumed;            // from a checkpoint: else all of it but the run id is 0
     // policy_versions: versions up to here may have been published, also by a dead process
     uint64_t reserved_version;
-    uint64_t reserve_ns; // it is not tried again before
-    bool is_holding;     // the next version has to wait for it
+    uint64_t reserve_ns;  // it is not tried again before
+    bool is_holding;      // the next version has to wait for it
+    char *summary_before; // summary.json when this process went on; NULL: there was none
     // environment.oct
     uint8_t *environment; // that could not be written yet; NULL: there is none
     size_t environment_length;

@@ -133,6 +133,28 @@ per_second(uint64_t count, double seconds)
     return seconds > 0 ? (double)count / seconds : NAN;
 }
 
+// Of the process that learned: what an earlier summary of the run has of it stays.
+static void
+keep_learned(json_t *root, const char *before)
+{
+    static const char *const keys[] = {
+        "updates_refused", "inserts",          "samples",       "publications",
+        "deltas",          "actors",           "training_s",    "env_steps_per_s",
+        "updates_per_s",   "learner_cpu_s",    "agreement",     "learner_wait_share",
+        "divergence",      "last_publication", "actor_seconds", "bytes",
+    };
+    json_t *earlier = json_loads(before, 0, NULL);
+    bool is_of_run =
+        json_equal(json_object_get(earlier, "run_id"), json_object_get(root, "run_id"));
+    for (size_t i = 0; is_of_run && i < OCT_COUNTOF(keys); i++) {
+        json_t *value = json_object_get(earlier, keys[i]);
+        if (value != NULL) { // none: of an earlier release
+            (void)json_object_set(root, keys[i], value);
+        }
+    }
+    json_decref(earlier);
+}
+
 oct_err
 learner_summary_write(const char *path, const learner_summary *summary)
 {
@@ -177,6 +199,10 @@ learner_summary_write(const char *path, const learner_summary *summary)
     set_text(root, "blas", summary->blas);
     set_text(root, "version", OCTET_VERSION);
     set_text(root, "commit", OCT_COMMIT);
+    if (summary->before != NULL && summary->updates == summary->updates_base &&
+        summary->updates_refused == 0) {
+        keep_learned(root, summary->before);
+    }
     char *text = json_dumps(root, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
     json_decref(root);
     if (text == NULL) {

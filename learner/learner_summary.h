@@ -16,6 +16,9 @@ typedef struct learner_summary {
     const oct_metric_names *metrics; // of what the results have of each
     const char *blas;
     uint64_t run_id;
+    // The summary that a resumed run had, NULL: none. Where this process has made no update, what
+    // it says of training stays: resumed by accident, a run loses nothing.
+    const char *before;
     bool solved;
     learner_eval_result result; // of the policy in policy.oct; episodes 0: not evaluated
     bool has_last;

@@ -106,6 +106,59 @@ test_run_goes_on_where_replay_is(void **state)
     json_decref(summary);
 }
 
+// What the last row of metrics.csv has in a column.
+static const char *
+last_cell(const char *name)
+{
+    static char text[1 << 16];
+    FILE *csv = fopen(FOLDER "/metrics.csv", "re");
+    assert_non_null(csv);
+    text[fread(text, 1, sizeof(text) - 1, csv) - 1] = '\0'; // without the last line feed
+    (void)fclose(csv);
+    char *cell = strrchr(text, '\n') + 1, *names = text;
+    while (strncmp(names, name, strlen(name)) != 0 || names[strlen(name)] != ',') {
+        names = strchr(names, ',') + 1;
+        cell = strchr(cell, ',') + 1;
+    }
+    cell[strcspn(cell, ",")] = '\0';
+    return cell;
+}
+
+// Resumed by accident, say: what training took and how fast it was stays known.
+static void
+test_run_that_learns_nothing_more_keeps_its_numbers(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {"training_s",    "env_steps_per_s", "updates_per_s",
+                                       "inserts",       "samples",         "learner_wait_share",
+                                       "learner_cpu_s", "publications",    "bytes"};
+    learner_run *run = run_joined(false);
+    steps = 500;
+    run_train(run, 3);
+    run_stop(run, "budget");
+    json_t *before = summary_read();
+    assert_true(json_integer_value(json_object_get(before, "inserts")) > 0);
+    run = run_joined(true);
+    run_stop(run, "interrupted");
+    json_t *after = summary_read();
+    for (size_t i = 0; i < OCT_COUNTOF(keys); i++) {
+        assert_true(json_equal(json_object_get(after, keys[i]), json_object_get(before, keys[i])));
+    }
+    assert_reason(after, "interrupted"); // of what happened last
+    assert_string_equal(last_cell("inserts"), "");
+    assert_string_equal(last_cell("samples"), "");
+    json_decref(after);
+    run = run_joined(true);
+    run_train(run, 1);
+    run_stop(run, "interrupted");
+    after = summary_read();
+    assert_false(json_equal(json_object_get(after, "learner_cpu_s"),
+                            json_object_get(before, "learner_cpu_s")));
+    assert_string_not_equal(last_cell("inserts"), "");
+    json_decref(after);
+    json_decref(before);
+}
+
 // Actors that come before anything was published act with what was published last.
 static void
 test_run_has_its_newest_policy_at_once(void **state)
@@ -716,6 +769,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         T(test_run_keeps_the_scaling_of_its_checkpoint),
         T(test_run_goes_on_where_replay_is),
+        T(test_run_that_learns_nothing_more_keeps_its_numbers),
         T(test_run_has_its_newest_policy_at_once),
         T(test_run_takes_answers_to_an_earlier_process),
         T(test_run_keeps_the_best_policy_over_resumes),
