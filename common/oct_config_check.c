@@ -207,7 +207,7 @@ check_sequences(const oct_config *config, oct_text *text)
 
 // What the budget cannot feed for certain: a window has one step or more. Where windows are drawn
 // again, the limiter's band (replay/replay_limiter.h) is at most as wide as all inserts and one
-// batch.
+// batch. That replay.min_size is out of reach, check_replay says.
 static void
 check_budget(const oct_config *config, oct_text *text)
 {
@@ -227,12 +227,13 @@ check_budget(const oct_config *config, oct_text *text)
                          "make at most %.0f: nothing would be learned\n",
                          config->learner.batch_size, env_steps, floor(windows));
         }
-    } else if (ratio > 0 && ratio * windows - batch < middle - half) {
+    } else if (ratio > 0 && (double)config->replay.min_size <= windows &&
+               ratio * windows - batch < middle - half) {
         oct_text_add(text,
-                     "error: replay.samples_per_insert: %g lets %.3g windows be sampled in "
+                     "error: replay.samples_per_insert: %g lets %.0f windows be sampled in "
                      "run.env_steps: %llu, too few for a batch of learner.batch_size: %u: nothing "
                      "would be learned\n",
-                     ratio, ratio * windows, env_steps, config->learner.batch_size);
+                     ratio, floor(ratio * windows), env_steps, config->learner.batch_size);
     }
 }
 

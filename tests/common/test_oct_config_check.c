@@ -193,11 +193,17 @@ test_a_budget_too_small_for_one_batch_is_refused(void **state)
     "error: replay.samples_per_insert: " ratio " lets " samples " windows be sampled in "          \
     "run.env_steps: 2500, too few for a batch of learner.batch_size: 256: nothing would be "       \
     "learned\n"
-    assert_check(FEW "0.001", TOO_FEW("0.001", "2.5"));
-    assert_check(FEW "0.001;run.deterministic=true", TOO_FEW("0.001", "2.5"));
-    assert_check(FEW "0.001;env.options=action_repeat=5", TOO_FEW("0.001", "0.5"));
+    assert_check(FEW "0.001", TOO_FEW("0.001", "2"));
+    assert_check(FEW "0.001;run.deterministic=true", TOO_FEW("0.001", "2"));
+    assert_check(FEW "0.001;env.options=action_repeat=5", TOO_FEW("0.001", "0"));
     assert_check(FEW "0.1", ""); // the band is as wide as a batch: 250 are enough
     assert_check(FEW "0", "");
+    assert_check(FEW "8;replay.min_size=25000", // the ratio is not to blame
+                 "error: run.env_steps: 2500 is less than replay.min_size 25000: nothing would be "
+                 "learned\n");
+    assert_check(FEW "8;env.options=action_repeat=64",
+                 "error: run.env_steps: 2500 is less than replay.min_size 200 times action_repeat "
+                 "64 of env.options: nothing would be learned\n");
     assert_check(FEW "0.001;replay.data=pole.data;run.updates=1", "");
     assert_check(
         FEW "8;replay.sampler=fifo;env.options=action_repeat=10",
