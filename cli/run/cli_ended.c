@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <jansson.h>
 
@@ -96,13 +97,17 @@ print_metrics(FILE *out)
     FILE *csv = oct_file_open_plain("metrics.csv");
     size_t length = csv != NULL ? fread(text, 1, LINE_BYTES_MAX, csv) : 0;
     const char *names_end = memchr(text, '\n', length);
+    bool is_damaged = access("summary.json", F_OK) == 0;
     if (names_end == NULL) {
-        fprintf(out, "neither summary.json nor metrics.csv was written\n");
+        fputs(is_damaged ? "summary.json is damaged, and metrics.csv was not written\n"
+                         : "neither summary.json nor metrics.csv was written\n",
+              out);
     } else {
         uint32_t columns = columns_find(text, (size_t)(names_end - text), at);
-        fprintf(
-            out,
-            "no summary.json: the run was killed or could not be saved; --resume continues it\n");
+        fputs(is_damaged ? "summary.json is damaged; metrics.csv says:\n"
+                         : "no summary.json: the run was killed or could not be saved; --resume "
+                           "continues it\n",
+              out);
         if (fseek(csv, -LINE_BYTES_MAX, SEEK_END) != 0) { // it is shorter
             (void)fseek(csv, 0, SEEK_SET);
         }

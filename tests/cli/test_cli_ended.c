@@ -79,6 +79,21 @@ test_ended_without_a_summary_tells_of_the_last_rows(void **state)
     assert_string_equal(shown(false), LAST "  spent      -, - env steps, - updates\n");
 }
 
+// It is no sign of a run that was killed.
+static void
+test_ended_with_a_damaged_summary_says_so(void **state)
+{
+    (void)state;
+    put("summary.json", "{\"env\": \"CartPole-v1\", \"upda");
+    put("metrics.csv", "wall_s,env_steps,updates\n1,1000,10\n");
+    assert_string_equal(shown(false), HEAD "summary.json is damaged; metrics.csv says:\n"
+                                           "  spent      1.0 s, 1.0 k env steps, 10 updates\n");
+    put("metrics.csv", "");
+    assert_string_equal(shown(false),
+                        HEAD "summary.json is damaged, and metrics.csv was not written\n");
+    (void)unlink("summary.json");
+}
+
 // More than can be held in memory, say: only its ends are read.
 static void
 test_ended_with_a_file_of_any_size(void **state)
@@ -122,6 +137,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ended_folder_with_nothing_in_it),
         cmocka_unit_test(test_ended_without_a_summary_tells_of_the_last_rows),
+        cmocka_unit_test(test_ended_with_a_damaged_summary_says_so),
         cmocka_unit_test(test_ended_with_a_file_of_any_size),
         cmocka_unit_test(test_ended_with_a_strange_summary),
         cmocka_unit_test(test_ended_spent_is_of_the_whole_run),
