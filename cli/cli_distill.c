@@ -111,8 +111,10 @@ out_name(distilling *d)
 static bool
 out_check(const distilling *d)
 {
-    bool can_write = d->is_found ? access(d->out, W_OK) == 0
-                                 : oct_file_make_folder(d->out) == OCT_OK && rmdir(d->out) == 0;
+    uint32_t made = 0;
+    bool can_write =
+        d->is_found ? access(d->out, W_OK) == 0 : oct_file_make_folders(d->out, &made) == OCT_OK;
+    oct_file_remove_folders(d->out, made);
     if (!can_write) {
         cli_error(CLI_DISTILL, "cannot %s folder '%s': %s; choose another with --out",
                   d->is_found ? "write to" : "make", d->out, strerror(errno));
@@ -125,10 +127,12 @@ save(const distilling *d, const policy_image *image, const char *name)
 {
     char path[CLI_PATH_MAX + 32];
     (void)snprintf(path, sizeof(path), "%s/%s", d->out, name);
-    bool is_there = mkdir(d->out, 0777) == 0 || errno == EEXIST;
+    uint32_t made = 0;
+    bool is_there = oct_file_make_folders(d->out, &made) == OCT_OK;
     bool is_saved = is_there && policy_file_write(path, image) == OCT_OK;
     if (!is_saved) {
         cli_error(CLI_DISTILL, "cannot write '%s': %s", path, strerror(errno));
+        oct_file_remove_folders(d->out, made);
     }
     return is_saved;
 }

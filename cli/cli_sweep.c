@@ -518,6 +518,15 @@ open_folder(const sweep_options *options, const oct_config *base, cli_folder *fo
     cli_folder_warn(folder, "sweep");
 }
 
+// A disk without room, say: a sweep that has not begun leaves no folder.
+_Noreturn static void
+write_failed(const cli_folder *folder, const char *name)
+{
+    cli_error("sweep", "cannot write %s in '%s': %s", name, folder->path, strerror(errno));
+    cli_folder_take_back(folder);
+    exit(CLI_EXIT_FAILED);
+}
+
 // A run may have ended after sweep.json was written last, or what it wrote is gone: then it runs
 // again.
 static void
@@ -693,15 +702,11 @@ run_sweep(const sweep_options *options, cli_sweep_plan *plan, const oct_config *
     octet[length] = '\0';
     open_folder(options, base, &folder);
     if (!options->resume && cli_sweep_file_write_base(folder.path, base) != OCT_OK) {
-        cli_error("sweep", "cannot write " CLI_SWEEP_BASE " in '%s': %s", folder.path,
-                  strerror(errno));
-        exit(CLI_EXIT_FAILED);
+        write_failed(&folder, CLI_SWEEP_BASE);
     }
     // From here on --resume continues it, also if a signal comes while Optuna starts.
     if (!options->resume && cli_sweep_file_write(folder.path, plan) != OCT_OK) {
-        cli_error("sweep", "cannot write " CLI_SWEEP_FILE " in '%s': %s", folder.path,
-                  strerror(errno));
-        exit(CLI_EXIT_FAILED);
+        write_failed(&folder, CLI_SWEEP_FILE);
     }
     cli_sweep_request request = {.plan = plan,
                                  .folder = folder.path,

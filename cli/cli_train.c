@@ -326,6 +326,15 @@ metrics_try(const train_options *options)
     (void)close(fd);
 }
 
+// A disk without room, say: a run that has no file yet leaves no folder.
+_Noreturn static void
+write_failed(const cli_folder *folder, const char *path)
+{
+    cli_error("train", "cannot write '%s': %s", path, strerror(errno));
+    cli_folder_take_back(folder);
+    exit(CLI_EXIT_FAILED);
+}
+
 // Returns what the file held before, malloc'd; NULL: there was none.
 static char *
 write_config(const oct_config *config, const cli_folder *folder)
@@ -340,8 +349,7 @@ write_config(const oct_config *config, const cli_folder *folder)
         free(bytes);
     }
     if (oct_file_write(path, text, strlen(text)) != OCT_OK) {
-        cli_error("train", "cannot write '%s': %s", path, strerror(errno));
-        exit(CLI_EXIT_FAILED);
+        write_failed(folder, path);
     }
     free(text);
     return before;
@@ -353,8 +361,7 @@ write_environment(const cli_environment *environment, const cli_folder *folder)
     char path[CLI_PATH_MAX + 32];
     (void)snprintf(path, sizeof(path), "%s/" CLI_RUN_ENVIRONMENT, folder->path);
     if (oct_file_write(path, environment->bytes, environment->length) != OCT_OK) {
-        cli_error("train", "cannot write '%s': %s", path, strerror(errno));
-        exit(CLI_EXIT_FAILED);
+        write_failed(folder, path);
     }
 }
 

@@ -574,9 +574,10 @@ oct_file_locked(const char *path)
 }
 
 static oct_err
-make_one(const char *path)
+make_one(const char *path, bool *is_new)
 {
-    if (mkdir(path, 0777) == 0) {
+    *is_new = mkdir(path, 0777) == 0;
+    if (*is_new) {
         return OCT_OK;
     }
     // A folder that is there is good, whatever mkdir said (a read-only parent may say EROFS).
@@ -592,8 +593,30 @@ make_one(const char *path)
     return OCT_EIO;
 }
 
+static void
+cut_slashes(char *path)
+{
+    for (size_t length = strlen(path); length > 1 && path[length - 1] == '/'; length--) {
+        path[length - 1] = '\0';
+    }
+}
+
+// "a/b/" becomes "a". False: there is nothing above it.
+static bool
+cut_last(char *path)
+{
+    cut_slashes(path);
+    char *slash = strrchr(path, '/');
+    if (slash == NULL || slash == path) {
+        return false;
+    }
+    *slash = '\0';
+    cut_slashes(path);
+    return true;
+}
+
 oct_err
-oct_file_make_folder(const char *path)
+oct_file_make_folders(const char *path, uint32_t *made)
 {
     char part[PATH_MAX];
     size_t length = strlen(path);
@@ -602,12 +625,42 @@ oct_file_make_folder(const char *path)
         return OCT_EIO;
     }
     memcpy(part, path, length + 1);
-    for (size_t i = 1; i < length; i++) {
-        if (part[i] == '/') {
-            part[i] = 0;
-            OCT_TRY(make_one(part));
-            part[i] = '/';
+    uint32_t count = 0;
+    for (size_t i = 1; i <= length; i++) {
+        if ((part[i] != '/' && part[i] != '\0') || part[i - 1] == '/') {
+            continue;
         }
+        bool is_new;
+        part[i] = '\0';
+        if (make_one(part, &is_new) != OCT_OK) {
+            int saved = errno;
+            if (cut_last(part)) {
+                oct_file_remove_folders(part, count);
+            }
+            errno = saved;
+            return OCT_EIO;
+        }
+        count = is_new ? count + 1 : 0;
+        part[i] = path[i];
     }
-    return make_one(part);
+    *made = count;
+    return OCT_OK;
+}
+
+oct_err
+oct_file_make_folder(const char *path)
+{
+    uint32_t made;
+    return oct_file_make_folders(path, &made);
+}
+
+void
+oct_file_remove_folders(const char *path, uint32_t made)
+{
+    char part[PATH_MAX];
+    bool is_part = true;
+    (void)snprintf(part, sizeof(part), "%s", path);
+    for (; made > 0 && is_part && rmdir(part) == 0; made--) {
+        is_part = cut_last(part);
+    }
 }

@@ -93,7 +93,11 @@ typedef enum oct_locked {
     OCT_LOCKED_UNKNOWN, // this user may not open it
 } oct_locked;
 oct_locked oct_file_locked(const char *path);
-// mkdir -p.
+// mkdir -p. A failure leaves nothing behind.
 OCT_CHECKED oct_err oct_file_make_folder(const char *path);
+// The same; *made: how many folders at the end of path it has made.
+OCT_CHECKED oct_err oct_file_make_folders(const char *path, uint32_t *made);
+// Takes that back: removes these folders, from the last one on, as far as they are empty.
+void oct_file_remove_folders(const char *path, uint32_t made);
 
 #endif // COMMON_OCT_FILE_H

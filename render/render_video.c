@@ -23,6 +23,7 @@ struct render_video {
     render_ffmpeg *ffmpeg; // NULL: a folder
     uint32_t width, height;
     uint32_t frames;
+    uint32_t made; // folders, at the end of path
 };
 
 // ---- a folder of frames
@@ -52,14 +53,14 @@ folder_is_free(const char *folder, char *reason, size_t reason_size)
 }
 
 static oct_err
-folder_open(const char *folder, char *reason, size_t reason_size)
+folder_open(const char *folder, uint32_t *made, char *reason, size_t reason_size)
 {
     // Whether this octet can write pictures is known only by its canvas.
     render_canvas *canvas;
     OCT_TRY(render_canvas_create(&canvas, 1, 1, reason, reason_size));
     render_canvas_destroy(canvas);
     OCT_TRY(folder_is_free(folder, reason, reason_size));
-    if (oct_file_make_folder(folder) != OCT_OK) {
+    if (oct_file_make_folders(folder, made) != OCT_OK) {
         snprintf(reason, reason_size, "cannot make the folder '%s': %s", folder, strerror(errno));
         return OCT_EIO;
     }
@@ -135,7 +136,7 @@ render_video_open(render_video **out, const render_video_request *request, char 
     video->width = request->width;
     video->height = request->height;
     oct_err err = request->path != NULL ? file_open(video, request, reason, reason_size)
-                                        : folder_open(path, reason, reason_size);
+                                        : folder_open(path, &video->made, reason, reason_size);
     if (err != OCT_OK) {
         free(video);
         return err;
@@ -193,5 +194,6 @@ render_video_abandon(render_video *video)
         render_ffmpeg_kill(video->ffmpeg);
         (void)unlink(video->unfinished);
     }
+    oct_file_remove_folders(video->path, video->made); // frames that are there stay
     free(video);
 }

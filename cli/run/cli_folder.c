@@ -41,8 +41,9 @@ refuse(char *reason, size_t reason_size, const char *what, const char *path)
 }
 
 static oct_err
-make_new(const char *path, char *reason, size_t reason_size)
+make_new(const char *path, uint32_t *made, char *reason, size_t reason_size)
 {
+    uint32_t above = 0;
     char parent[CLI_PATH_MAX];
     (void)snprintf(parent, sizeof(parent), "%s", path);
     for (size_t end = strlen(parent); end > 1 && parent[end - 1] == '/'; end--) {
@@ -51,19 +52,25 @@ make_new(const char *path, char *reason, size_t reason_size)
     char *slash = strrchr(parent, '/');
     if (slash != NULL && slash != parent) {
         *slash = '\0';
-        if (oct_file_make_folder(parent) != OCT_OK) {
+        if (oct_file_make_folders(parent, &above) != OCT_OK) {
             return refuse(reason, reason_size, "cannot make folder", parent);
         }
     }
     if (mkdir(path, 0777) != 0) {
-        return refuse(reason, reason_size, "cannot make folder", path);
+        oct_err err = refuse(reason, reason_size, "cannot make folder", path);
+        int saved = errno;
+        oct_file_remove_folders(parent, above);
+        errno = saved;
+        return err;
     }
+    *made = above + 1;
     return OCT_OK;
 }
 
 // runs/NAME-YYYYmmdd-HHMMSS, with -2, -3 … when another run took that in the same second.
 static oct_err
-make_dated(char path[CLI_PATH_MAX], const char *name, char *reason, size_t reason_size)
+make_dated(char path[CLI_PATH_MAX], const char *name, uint32_t *made, char *reason,
+           size_t reason_size)
 {
     char clean[128];
     size_t length = strnlen(name, sizeof(clean) - 1);
@@ -83,7 +90,7 @@ make_dated(char path[CLI_PATH_MAX], const char *name, char *reason, size_t reaso
             (void)snprintf(again, sizeof(again), "-%u", k);
         }
         (void)snprintf(path, CLI_PATH_MAX, "runs/%s-%s%s", clean, date, again);
-        oct_err err = make_new(path, reason, reason_size);
+        oct_err err = make_new(path, made, reason, reason_size);
         if (err == OCT_OK || errno != EEXIST) {
             return err;
         }
@@ -250,12 +257,11 @@ cli_folder_check_new(const char *wanted, char *reason, size_t reason_size)
 }
 
 static oct_err
-make_or_take(const char *path, bool *is_new, char *reason, size_t reason_size)
+make_or_take(const char *path, uint32_t *made, char *reason, size_t reason_size)
 {
     char summary[CLI_PATH_MAX + 16];
-    *is_new = !may_take(path);
-    if (*is_new) {
-        return make_new(path, reason, reason_size);
+    if (!may_take(path)) {
+        return make_new(path, made, reason, reason_size);
     }
     (void)snprintf(summary, sizeof(summary), "%s/summary.json", path);
     (void)unlink(summary); // of how that one failed
@@ -276,36 +282,47 @@ drafts_clear(const cli_folder *folder)
     }
 }
 
+// Locks it and makes what every run has in it.
+static oct_err
+enter(cli_folder *folder, char *reason, size_t reason_size)
+{
+    OCT_TRY(check_space(folder->path, reason, reason_size));
+    OCT_TRY(lock(folder, reason, reason_size));
+    drafts_clear(folder);
+    oct_err err = make_log_folder(folder->path, reason, reason_size);
+    if (err != OCT_OK) {
+        cli_folder_take_back(folder);
+        cli_folder_close(folder);
+    }
+    return err;
+}
+
 oct_err
 cli_folder_open(cli_folder *out, const char *wanted, const char *name, bool resume, char *reason,
                 size_t reason_size)
 {
     char path[CLI_PATH_MAX];
-    bool is_new = wanted == NULL;
+    struct stat status;
+    cli_folder folder = {.lock_fd = -1};
     if (wanted != NULL) {
         (void)snprintf(path, sizeof(path), "%s", wanted);
         if (!resume) {
-            OCT_TRY(make_or_take(path, &is_new, reason, reason_size));
+            OCT_TRY(make_or_take(path, &folder.made, reason, reason_size));
         }
     } else {
-        OCT_TRY(make_dated(path, name, reason, reason_size));
+        OCT_TRY(make_dated(path, name, &folder.made, reason, reason_size));
     }
-    struct stat status;
-    cli_folder folder = {.lock_fd = -1, .is_new = is_new};
     if (realpath(path, folder.path) == NULL || stat(folder.path, &status) != 0) {
         return refuse(reason, reason_size, "no run folder", path);
     }
     folder.owner = status.st_uid;
-    OCT_TRY(check_space(folder.path, reason, reason_size));
-    OCT_TRY(lock(&folder, reason, reason_size));
-    drafts_clear(&folder);
-    oct_err err = make_log_folder(folder.path, reason, reason_size);
-    if (err != OCT_OK) {
-        cli_folder_close(&folder);
-        return err;
+    oct_err err = enter(&folder, reason, reason_size);
+    if (err == OCT_OK) {
+        *out = folder;
+    } else { // what others may have put there by now stays
+        oct_file_remove_folders(folder.path, folder.made);
     }
-    *out = folder;
-    return OCT_OK;
+    return err;
 }
 
 void
@@ -336,6 +353,13 @@ remove_entry(const char *path, const struct stat *entry, int kind, struct FTW *a
     return 0;
 }
 
+// All but the folder itself.
+static int
+remove_below(const char *path, const struct stat *entry, int kind, struct FTW *at)
+{
+    return at->level > 0 ? remove_entry(path, entry, kind, at) : 0;
+}
+
 static void
 remove_result(void *arg, const char *path)
 {
@@ -358,10 +382,19 @@ remove_results(const char *folder)
 }
 
 void
+cli_folder_take_back(const cli_folder *folder)
+{
+    if (folder->made > 0) {
+        (void)nftw(folder->path, remove_below, 8, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+        oct_file_remove_folders(folder->path, folder->made);
+    }
+}
+
+void
 cli_folder_clear(const cli_folder *folder, bool with_logs)
 {
-    if (with_logs && folder->is_new) {
-        (void)nftw(folder->path, remove_entry, 8, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+    if (with_logs && folder->made > 0) {
+        cli_folder_take_back(folder);
     } else {
         remove_results(folder->path);
     }

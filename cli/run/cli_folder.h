@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "common/oct_err.h"
@@ -16,13 +17,13 @@
 typedef struct cli_folder {
     char path[CLI_PATH_MAX]; // absolute
     int lock_fd;             // flock on PATH/.lock: one supervisor for a folder
-    bool is_new;             // made by cli_folder_open
-    uid_t owner;             // of the folder
+    uint32_t made; // folders at the end of path that cli_folder_open made; 0: it was there
+    uid_t owner;   // of the folder
 } cli_folder;
 
 // Makes and locks a new run folder. wanted: its path, must not exist unless a run that never began
 // to train left it; NULL: runs/NAME-DATE-TIME[-k]. With resume, wanted must exist. Checks that
-// files can be written and that there is some space.
+// files can be written and that there is some space. A failure leaves no folder behind.
 OCT_CHECKED oct_err cli_folder_open(cli_folder *out, const char *wanted, const char *name,
                                     bool resume, char *reason, size_t reason_size);
 // Whether cli_folder_open, without resume, would take wanted for its path: nothing is there, or
@@ -51,8 +52,11 @@ bool cli_folder_has(const char *folder, const char *name);
 // Whether a run has begun to train in the folder: it has a checkpoint or a policy.
 bool cli_folder_has_begun(const char *path);
 // Takes back a run that never began: config.yaml, summary.json and the logs stay, unless
-// with_logs; then a folder that cli_folder_open made goes as a whole.
+// with_logs; then what cli_folder_open made goes as a whole.
 void cli_folder_clear(const cli_folder *folder, bool with_logs);
+// Removes what cli_folder_open made, with all that is in it; a folder that was there stays as it
+// is.
+void cli_folder_take_back(const cli_folder *folder);
 
 // The file that was meant: given itself, or the file of that name in it when it is a folder.
 void cli_folder_file(char out[CLI_PATH_MAX], const char *given, const char *name);

@@ -298,7 +298,7 @@ run_ended(void *arg, net_process *process, int exit_status)
 static void
 clear(const job *j)
 {
-    cli_folder folder = {.lock_fd = -1, .is_new = true};
+    cli_folder folder = {.lock_fd = -1, .made = 1};
     size_t length = strlen(j->folder);
     if (length < sizeof(folder.path)) { // else nothing could be made there
         memcpy(folder.path, j->folder, length + 1);

@@ -441,6 +441,15 @@ class WrongInput(Case):
                 self.refused(command, "does not fit 'CartPole-v1'", code=1)
             beside.unlink()
 
+    def test_distill_that_is_interrupted_leaves_no_folder(self):
+        (self.home / "obs.txt").write_text("1 2 3 4 5\n" * 300)
+        run = self.start("distill", "--hidden", "8", "--updates", "100000", "--rounds", "1000", "--observations", "0",
+                         "--obs", "obs.txt", "--out", "d/p/q", self.of_environment("box_fp32.oct", "Golden-v0"))
+        self.assertIn("round 1 of 1000", run.stdout.readline())
+        run.send_signal(signal.SIGINT)
+        run.communicate(timeout=DEADLINE_S)
+        self.assertFalse((self.home / "d").exists())
+
     @unittest.skipIf(os.geteuid() != 0, "files of another user need root")
     def test_a_student_does_not_take_over_what_another_user_named(self):
         (self.home / "obs.txt").write_text("1 2 3 4 5\n" * 300)
@@ -754,10 +763,13 @@ class RunFolder(Case):
         if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
             self.skipTest("may not mount a small disk")
         try:
-            _, err = self.octet("train", "x.yaml", "--run-dir", "disk/run", code=1)
+            for command in [["train", "x.yaml", "--run-dir"],
+                            ["sweep", "x.yaml", "--over", "algo.discount=0.9,0.99", "--sweep-dir"]]:
+                _, err = self.octet(*command, "disk/a/run", code=1)
+                self.assertIn("no space for a run", err)
+                self.assertEqual(list(disk.iterdir()), [], command)
         finally:
             subprocess.run(["umount", str(disk)], check=True)
-        self.assertIn("no space for a run", err)
 
     def test_output_that_does_not_arrive(self):
         for arguments in [["config"], ["train", "--help"], ["--help"], ["--version"],

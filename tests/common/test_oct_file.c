@@ -383,6 +383,37 @@ test_make_folder_makes_all_missing_ones_and_is_repeatable(void **state)
 }
 
 static void
+test_folders_that_were_made_are_taken_back(void **state)
+{
+    (void)state;
+    uint32_t made;
+    struct stat found;
+    char deep[512], long_name[512];
+    (void)snprintf(deep, sizeof(deep), "%s", in_folder("a/b//c/"));
+    T_OK(oct_file_make_folder(in_folder("a")));
+    T_OK(oct_file_make_folders(deep, &made));
+    assert_int_equal(made, 2);
+    oct_file_remove_folders(deep, made);
+    assert_int_equal(stat(in_folder("a/b"), &found), -1);
+    assert_int_equal(stat(in_folder("a"), &found), 0); // it was there
+    T_OK(oct_file_make_folders(deep, &made));
+    T_OK(oct_file_write(in_folder("a/b/kept"), "", 0));
+    oct_file_remove_folders(deep, made);
+    assert_int_equal(stat(in_folder("a/b/c"), &found), -1);
+    assert_int_equal(stat(in_folder("a/b/kept"), &found), 0);
+    T_OK(oct_file_make_folders(in_folder("a/b"), &made));
+    assert_int_equal(made, 0);
+    (void)unlink(in_folder("a/b/kept"));
+    (void)rmdir(in_folder("a/b"));
+    // Halfway: a name that is too long.
+    (void)snprintf(long_name, sizeof(long_name), "%s/%0300d", in_folder("a/b"), 0);
+    T_ERR(oct_file_make_folders(long_name, &made), OCT_EIO);
+    assert_int_equal(errno, ENAMETOOLONG);
+    assert_int_equal(stat(in_folder("a/b"), &found), -1);
+    assert_int_equal(rmdir(in_folder("a")), 0);
+}
+
+static void
 test_replace_puts_the_new_content_whole(void **state)
 {
     (void)state;
@@ -666,6 +697,7 @@ main(void)
         IN_FOLDER(test_a_draft_goes_to_no_file_of_its_name),
         IN_FOLDER(test_a_secret_is_its_owners_alone),
         IN_FOLDER(test_make_folder_makes_all_missing_ones_and_is_repeatable),
+        IN_FOLDER(test_folders_that_were_made_are_taken_back),
         IN_FOLDER(test_draft_is_adopted),
         IN_FOLDER(test_a_pipe_is_not_replaced),
         IN_FOLDER(test_draft_that_the_disk_changed_is_none),
