@@ -236,6 +236,10 @@ check_checkpoint(const char *folder)
         cli_error("train", "no run folder '%s': %s", folder, strerror(errno));
         exit(CLI_EXIT_FAILED);
     }
+    if (cli_folder_check_free(folder, words, sizeof(words)) != OCT_OK) {
+        cli_error("train", "%s", words);
+        exit(CLI_EXIT_FAILED);
+    }
     oct_err err = learner_checkpoints_read(folder, &checkpoint, &number, words, sizeof(words));
     if (err == OCT_OK) {
         fprintf(stderr, "octet train: note: resuming from %s\n", words);

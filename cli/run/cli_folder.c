@@ -16,24 +16,37 @@
 #include <unistd.h>
 
 #include "cli/cli_text.h"
+#include "cli/sweep/cli_sweep_file.h"
 #include "common/oct_base.h"
 #include "common/oct_file.h"
 #include "common/oct_owner.h"
 #include "common/oct_program.h"
+#include "common/oct_text.h"
 #include "learner/learner_checkpoints.h"
 #include "learner/learner_lock.h"
 
 #define FREE_BYTES_MIN  (16ull << 20)
 #define SAME_SECOND_MAX 1000
+#define TAKEN_TEXT      "another 'octet train' or 'octet sweep' is running in '%s'"
 
 // ---- run folder
+
+// Whether what is in the way can be continued: a run that has begun, or a sweep.
+static bool
+can_resume(const char *path)
+{
+    return (cli_folder_has(path, "config.yaml") && cli_folder_has_begun(path)) ||
+           cli_folder_has(path, CLI_SWEEP_FILE);
+}
 
 static oct_err
 refuse(char *reason, size_t reason_size, const char *what, const char *path)
 {
     int code = errno;
-    const char *hint = code == EEXIST  ? "; --resume continues it, or name another folder"
-                       : code == EROFS ? "; choose another folder"
+    const char *hint = code == EEXIST && can_resume(path)
+                           ? "; --resume continues it, or name another folder"
+                       : code == EEXIST                  ? "; name another folder"
+                       : code == EROFS                   ? "; choose another folder"
                        : code == EACCES || code == EPERM ? "; choose a folder that you may write to"
                                                          : "";
     (void)snprintf(reason, reason_size, "%s '%s': %s%s", what, path, strerror(code), hint);
@@ -113,8 +126,7 @@ lock(cli_folder *folder, char *reason, size_t reason_size)
     }
     oct_err err = got == OCT_LOCK_TAKEN ? OCT_EAGAIN : OCT_EIO;
     if (err == OCT_EAGAIN) {
-        (void)snprintf(reason, reason_size,
-                       "another 'octet train' or 'octet sweep' is running in '%s'", folder->path);
+        (void)snprintf(reason, reason_size, TAKEN_TEXT, folder->path);
     } else {
         (void)refuse(reason, reason_size, "cannot lock run folder", folder->path);
     }
@@ -134,6 +146,12 @@ bool
 cli_folder_is_locked(const char *path)
 {
     return lock_look(path) == OCT_LOCKED_YES;
+}
+
+oct_err
+cli_folder_check_free(const char *path, char *reason, size_t reason_size)
+{
+    return cli_folder_is_locked(path) ? oct_refuse(reason, reason_size, TAKEN_TEXT, path) : OCT_OK;
 }
 
 bool

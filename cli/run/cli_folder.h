@@ -34,6 +34,8 @@ void cli_folder_close(cli_folder *folder);
 void cli_folder_warn(const cli_folder *folder, const char *command);
 // Whether an octet train runs in a folder.
 bool cli_folder_is_locked(const char *path);
+// The same, refused in the words of cli_folder_open, before anything is said of the run.
+OCT_CHECKED oct_err cli_folder_check_free(const char *path, char *reason, size_t reason_size);
 // Whether the folder itself says that its run has ended: its summary.json is not older than its
 // config.yaml, which octet train writes first.
 bool cli_folder_has_summary(const char *path);

@@ -718,8 +718,11 @@ class RunFolder(Case):
     def test_folder_that_exists(self):
         (self.home / "run").mkdir()
         (self.home / "run" / "notes").write_text("mine")
-        _, err = self.octet("train", "x.yaml", "--run-dir", "run", code=1)
-        self.assertIn("cannot make folder 'run': File exists; --resume continues it", err)
+        self.octet("train", "x.yaml", "--run-dir", "begun", FAKE_LEARNER="finish")
+        for name, hint in [("run", "name another folder"), ("x.yaml", "name another folder"),
+                           ("begun", "--resume continues it, or name another folder")]:
+            _, err = self.octet("train", "x.yaml", "--run-dir", name, code=1)
+            self.assertEqual(err, f"octet train: error: cannot make folder '{name}': File exists; {hint}\n")
 
     def test_folder_that_is_empty(self):
         (self.home / "run").mkdir()
@@ -824,7 +827,7 @@ class RunFolder(Case):
         first = self.start("train", "x.yaml", "--run-dir", "run")
         self.wait_up()
         _, err = self.octet("train", "--run-dir", "run", "--resume", code=1)
-        self.assertIn("another 'octet train' or 'octet sweep' is running", err)
+        self.assertEqual(err, "octet train: error: another 'octet train' or 'octet sweep' is running in 'run'\n")
         first.send_signal(signal.SIGINT)
         first.communicate(timeout=DEADLINE_S)
 
