@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "algos/algo_transfer.h"
 #include "common/oct_base.h"
@@ -336,21 +337,38 @@ init_from_policy(const init *in)
     return err;
 }
 
+static bool
+is_folder(const char *path)
+{
+    struct stat file;
+    return stat(path, &file) == 0 && S_ISDIR(file.st_mode);
+}
+
+// The policy of a folder that is no run, such as octet distill makes. False: there is none.
+static bool
+find_policy(char out[OCT_FILE_PATH_MAX], const char *folder)
+{
+    char run[OCT_FILE_PATH_MAX];
+    (void)snprintf(run, sizeof(run), "%s/config.yaml", folder);
+    (void)snprintf(out, OCT_FILE_PATH_MAX, "%s/policy.fp32.oct", folder);
+    return access(run, F_OK) != 0 && access(out, F_OK) == 0;
+}
+
 oct_err
 learner_init(algo *a, const oct_config *config, const policy_spec *spec,
              quantizer_observed *observed, learner_init_fn tell, void *arg, char *reason,
              size_t reason_size)
 {
     const char *path = config->learner.init_from;
-    struct stat file;
+    char policy[OCT_FILE_PATH_MAX];
+    bool has_policy = find_policy(policy, path);
     const init in = {.a = a,
                      .spec = spec,
-                     .path = path,
+                     .path = has_policy ? policy : path,
                      .observed = observed,
                      .tell = tell,
                      .arg = arg,
                      .reason = reason,
                      .reason_size = reason_size};
-    bool is_folder = stat(path, &file) == 0 && S_ISDIR(file.st_mode);
-    return is_folder ? init_from_run(&in) : init_from_policy(&in);
+    return !has_policy && is_folder(path) ? init_from_run(&in) : init_from_policy(&in);
 }

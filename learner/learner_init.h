@@ -7,8 +7,8 @@
 // learner.init_from: what a run begins with from another. A run folder gives the networks of its
 // newest whole checkpoint, with targets and critics if the algorithm is the same, and what its
 // observations were like; the policy is the average where that acted (learner.ema_decay). A policy
-// file gives the policy's layers, rounded ones as what they stand for. algos/algo_transfer.h says
-// which layers fit.
+// file gives the policy's layers, rounded ones as what they stand for; of a folder with
+// policy.fp32.oct and no config.yaml, it is that file. algos/algo_transfer.h says which layers fit.
 //
 // Threads: the training thread's, before it starts; octet train asks beforehand. Allocates during
 // the call.

@@ -95,6 +95,12 @@ def test_a_policy_file_gives_its_layers():
             assert [line for line in lines if "int8" in line] == words, lines
             assert len([line for line in lines if line.endswith(": taken")]) == 3, lines
             assert lines[-1] == "mean and deviation of the observations: start anew", lines
+        student = folder / "student"  # as octet distill makes them: no run, but its policies
+        student.mkdir()
+        shutil.copy(donor / "policy.fp32.oct", student)
+        run = folder / "of_student"
+        lines = told(finish(train(run, *QUICK, "--init-from", student), run))
+        assert lines[0].startswith(f"from {student}/policy.fp32.oct, CartPole-v1, "), lines
         # Of one that was imported without an environment, only what is known is told.
         stranger = folder / "stranger.oct"
         subprocess.run([OCTET, "import", ROOT / "tests/data/import/tanh.onnx", "--actions", "2", "--precision", "fp32",
