@@ -298,10 +298,24 @@ watched(void *arg, uint32_t index, cli_watch_verdict verdict, const cli_watch_tr
     }
 }
 
-// An actor that died too often: the others go on, as long as there is one. False: there is none, or
-// it is something that nothing goes on without.
+// What became of a daemon that stays away.
+static void
+end_text(char *out, size_t size, const char *name, cli_end why, const char *how)
+{
+    if (why == CLI_END_NO_START) {
+        (void)snprintf(out, size, "%s could not be started", name);
+    } else if (why == CLI_END_CRASHES) {
+        (void)snprintf(out, size, "%s crashed %u times in a row, last time: %s", name,
+                       CLI_CRASHES_MAX, how);
+    } else {
+        (void)snprintf(out, size, "%s died too often, last time: %s", name, how);
+    }
+}
+
+// An actor: the others go on, as long as there is one. False: there is none, or it is something
+// that nothing goes on without.
 static bool
-give_up_alone(run *r, uint32_t index, const char *how)
+give_up_alone(run *r, uint32_t index, const char *what)
 {
     uint32_t actors;
     uint32_t left = cli_supervisor_left(r->supervisor, &actors);
@@ -310,8 +324,8 @@ give_up_alone(run *r, uint32_t index, const char *how)
         return false;
     }
     r->state.given_up++;
-    say(r, index, "%s died too often, last time: %s; it is not restarted, %u of %u actors are left",
-        daemon.name, how, (unsigned)left, (unsigned)actors);
+    say(r, index, "%s; it is not restarted, %u of %u actors are left", what, (unsigned)left,
+        (unsigned)actors);
     return true;
 }
 
@@ -344,23 +358,16 @@ ended(void *arg, uint32_t index, int exit_status, cli_end why)
         run_end(r, FINISH_MS);
         return;
     }
-    char how[64];
+    char how[64], what[192];
     cli_report_exit_text(how, sizeof(how), exit_status);
-    if (why != CLI_END_REFUSED && give_up_alone(r, index, how)) {
+    end_text(what, sizeof(what), daemon.name, why, how);
+    if (why != CLI_END_REFUSED && give_up_alone(r, index, what)) {
         return;
     }
-    if (why == CLI_END_NO_START) {
-        (void)snprintf(r->end.failure, sizeof(r->end.failure), "%s could not be started",
-                       daemon.name);
-    } else if (why == CLI_END_CRASHES) {
-        (void)snprintf(r->end.failure, sizeof(r->end.failure),
-                       "%s crashed %u times in a row, last time: %s", daemon.name, CLI_CRASHES_MAX,
-                       how);
-    } else if (why == CLI_END_REFUSED) {
+    if (why == CLI_END_REFUSED) {
         refusal_say(r, index, how);
     } else {
-        (void)snprintf(r->end.failure, sizeof(r->end.failure), "%s died too often, last time: %s",
-                       daemon.name, how);
+        (void)snprintf(r->end.failure, sizeof(r->end.failure), "%s", what);
     }
     r->end.failed = index;
     r->end.refused = why == CLI_END_REFUSED;

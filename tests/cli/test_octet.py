@@ -908,12 +908,20 @@ class Supervisor(Case):
         self.assertEqual(self.summary()["supervisor"]["restarts"], 1)
         self.assertEqual(self.summary()["daemons"]["learner"]["starts"], 2)
 
+    def test_actor_that_cannot_be_started_is_told_from_one_that_died(self):
+        (self.home / "run/log/actor-1.log").mkdir(parents=True)
+        run = self.start("train", "x.yaml", "--run-dir", "run", "--actors", "3")
+        wait_for("actor-1 is given up", lambda: "it is not restarted" in self.log("run", "supervisor"))
+        self.assertIn("actor-1 could not be started; it is not restarted, 2 of 3 actors are left", self.log("run", "supervisor"))
+        run.send_signal(signal.SIGINT)
+        run.communicate(timeout=DEADLINE_S)
+
     def test_actor_that_keeps_dying_is_given_up_alone(self):
         run = self.start("train", "x.yaml", "--run-dir", "run", "--actors", "3", FAKE_ACTOR="crash-0")
         self.wait_up()
         wait_for("actor-0 is given up", lambda: "it is not restarted" in self.log("run", "supervisor"))
         out, _ = self.octet("status", "run")
-        self.assertIn("actor-0 died too often, last time: ended with code 5; it is not restarted, 2 of 3", out)
+        self.assertIn("actor-0 crashed 5 times in a row, last time: ended with code 5; it is not restarted, 2 of 3", out)
         self.assertIsNone(run.poll())
         run.send_signal(signal.SIGINT)
         out, err = run.communicate(timeout=DEADLINE_S)
