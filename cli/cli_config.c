@@ -222,11 +222,32 @@ explain(const char *algorithm)
     free(text);
 }
 
+// Each of these prints something else.
+static void
+check_one(const config_options *options)
+{
+    const struct {
+        bool is_given;
+        const char *name;
+    } asked[] = {{options->key != NULL, options->key},
+                 {options->check != NULL, "--check"},
+                 {options->explain != NULL, "--explain"},
+                 {options->markdown, "--markdown"}};
+    const char *first = NULL;
+    for (size_t i = 0; i < OCT_COUNTOF(asked); i++) {
+        if (asked[i].is_given && first != NULL) {
+            cli_usage_error("config", "%s and %s exclude each other", first, asked[i].name);
+        }
+        first = asked[i].is_given ? asked[i].name : first;
+    }
+}
+
 int
 cli_config(int argc, char **argv)
 {
     config_options options = {0};
     cli_options_parse(&config_argp, argc, argv, &options);
+    check_one(&options);
     if (options.check != NULL) {
         return check_file(options.check, options.resolved);
     }

@@ -441,6 +441,12 @@ class WrongInput(Case):
                 self.refused(command, "does not fit 'CartPole-v1'", code=1)
             beside.unlink()
 
+    def test_config_prints_one_thing(self):
+        for words, two in [(["algo.noisy", "--explain", "ppo"], "algo.noisy and --explain"),
+                           (["--check", "x.yaml", "--resolved", "--markdown"], "--check and --markdown"),
+                           (["--explain", "ppo", "--markdown"], "--explain and --markdown")]:
+            self.refused(["config", *words], f"{two} exclude each other")
+
     def test_distill_that_is_interrupted_leaves_no_folder(self):
         (self.home / "obs.txt").write_text("1 2 3 4 5\n" * 300)
         run = self.start("distill", "--hidden", "8", "--updates", "100000", "--rounds", "1000", "--observations", "0",
