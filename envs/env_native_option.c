@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "common/oct_action_repeat.h"
 #include "common/oct_text.h"
 
 #define LIMIT_KEY "max_episode_steps"
@@ -15,7 +16,7 @@ static int
 unknown(const char *id, const env_native_option *options, const char *key, char *error,
         uint32_t error_size)
 {
-    char known[200] = LIMIT_KEY;
+    char known[200] = LIMIT_KEY ", " OCT_ACTION_REPEAT_KEY;
     for (size_t i = 0; i < ENV_NATIVE_OPTIONS_MAX && options[i].key != NULL; i++) {
         size_t used = strlen(known);
         snprintf(known + used, sizeof(known) - used, ", %s", options[i].key);

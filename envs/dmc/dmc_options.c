@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/oct_action_repeat.h"
 #include "common/oct_text.h"
 
 #define PREFIX    "dmc:"
@@ -66,7 +67,8 @@ option_read(dmc_options *out, const octet_env_option *option, char *error, uint3
         return steps_read(&out->max_episode_steps, option->value, error, error_size);
     }
     snprintf(error, error_size,
-             "the Control Suite has no option \"%s\"; it has: task, mjcf_dir, max_episode_steps",
+             "the Control Suite has no option \"%s\"; it has: task, mjcf_dir, "
+             "max_episode_steps, " OCT_ACTION_REPEAT_KEY,
              option->key);
     return false;
 }

@@ -199,7 +199,8 @@ test_dmc_options_are_checked(void **state)
     (void)state;
     const char *const cases[][3] = {
         {"dmc:pendulum_swingup", "task=cartpole_swingup", "given twice"},
-        {"dmc:pendulum_swingup", "gravity=3", "it has: task, mjcf_dir, max_episode_steps"},
+        {"dmc:pendulum_swingup", "gravity=3",
+         "it has: task, mjcf_dir, max_episode_steps, action_repeat"},
         {"dmc:pendulum_swingup", "max_episode_steps=-1", "is not an integer from 0"},
         {"dmc:pendulum_swinup", "", "did you mean dmc:pendulum_swingup?"},
         {"dmc:", "", "no environment \"dmc:\""},
