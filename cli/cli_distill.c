@@ -13,6 +13,7 @@
 #include "cli/cli_env_guard.h"
 #include "cli/cli_options.h"
 #include "cli/cli_returns.h"
+#include "cli/cli_text.h"
 #include "cli/run/cli_env_file.h"
 #include "cli/run/cli_folder.h"
 #include "cli/run/cli_folder_env.h"
@@ -383,8 +384,9 @@ round_print(const distilling *d, uint32_t round, double loss)
     quantizer_divergence far = {0};
     uint32_t count;
     float *rows = held_rows(d, &count);
-    printf("round %u of %u: %u observations, %" PRIu64 " updates, loss %.4g", round + 1,
-           d->options.rounds, d->rows, d->done, loss);
+    printf("round %u of %u: %u observation%s, %" PRIu64 " update%s, loss %.4g", round + 1,
+           d->options.rounds, d->rows, cli_text_plural(d->rows), d->done,
+           cli_text_plural((double)d->done), loss);
     if (count > 0 && distill_image(d->student, d->options.precision, &image) == OCT_OK) {
         if (quantizer_probe(&far, image, d->teacher, rows, count) == OCT_OK) {
             bool is_box = d->teacher->spec.action_kind == POLICY_BOX;
@@ -530,8 +532,8 @@ report_returns(const distilling *d, const policy_image *image, double *mean)
     actor_evaluate_result of_teacher = {.returns = its}, result = {.returns = own};
     quantizer_reservoir *observed =
         quantizer_reservoir_create(&d->teacher->spec, PROBE_ROWS, d->options.seed);
-    printf("%s, %u episodes of each on the same seeds, which were not used for learning\n",
-           d->options.env_id, episodes);
+    printf("%s, %u episode%s of each on the same seeds, which were not used for learning\n",
+           d->options.env_id, episodes, cli_text_plural(episodes));
     printf("%-8s %-5s %9s  %9s   %-8s %9s  %s\n", "", "", "bytes", "return", "", "least",
            "against the teacher");
     oct_err err = play(d, d->teacher, NULL, &of_teacher, reason);

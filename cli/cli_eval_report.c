@@ -47,11 +47,12 @@ cli_eval_report_text(const cli_eval_report *report)
     printf("  environment  %s, seed %" PRIu64 "\n", report->env_id, report->seed);
     printf("  options      %s (%s)\n", report->options[0] != '\0' ? report->options : "none",
            report->options_from);
-    printf("  return       %.2f ± %.2f over %u episodes (min %.2f, max %.2f)\n", result->mean,
-           result->std, (unsigned)result->episodes, result->min, result->max);
+    printf("  return       %.2f ± %.2f over %u episode%s (min %.2f, max %.2f)\n", result->mean,
+           result->std, (unsigned)result->episodes, cli_text_plural(result->episodes), result->min,
+           result->max);
     if (result->failed > 0) {
         printf("  failed       %u further episode%s, played again (%s)\n", (unsigned)result->failed,
-               result->failed == 1 ? "" : "s", cli_text_plain(result->failure, SIZE_MAX).text);
+               cli_text_plural(result->failed), cli_text_plain(result->failure, SIZE_MAX).text);
     }
     printf("  length       %.1f steps\n", result->mean_length);
     print_metrics(result);

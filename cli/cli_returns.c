@@ -98,7 +98,7 @@ cli_returns_print_failed(const actor_evaluate_result *result)
 {
     if (result->failed > 0) {
         printf("%-9s %u further episode%s failed, played again (%s)\n", "",
-               (unsigned)result->failed, result->failed == 1 ? "" : "s",
+               (unsigned)result->failed, cli_text_plural(result->failed),
                cli_text_plain(result->failure, SIZE_MAX).text);
     }
 }
@@ -194,8 +194,8 @@ cli_returns(const cli_returns_request *request, double means[CLI_RETURNS_MEANS])
     };
     cli_signals_note();
     bool discrete = request->fp32->spec.action_kind == POLICY_DISCRETE;
-    printf("%s, %u episodes of each precision on the same seeds (%" PRIu64 ")\n", request->env_id,
-           request->episodes, request->seed);
+    printf("%s, %u episode%s of each precision on the same seeds (%" PRIu64 ")\n", request->env_id,
+           request->episodes, cli_text_plural(request->episodes), request->seed);
     printf("%-9s %9s   %-8s %9s %19s %9s  %9s  %9s  %9s\n", "precision", "return", "", "least",
            "against fp32", "agreement", "outputs", discrete ? "KL" : "actions", "bytes");
     (void)fflush(stdout);

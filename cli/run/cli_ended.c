@@ -114,9 +114,7 @@ print_metrics(FILE *out)
         length = fread(text, 1, LINE_BYTES_MAX, csv);
         text[length] = '\0';
         if (rows_read(text, length, columns, at, number)) {
-            fprintf(out, "  spent      %s, %s env steps, %s updates\n",
-                    cli_text_seconds(number[WALL_S]).text, cli_text_count(number[ENV_STEPS]).text,
-                    cli_text_count(number[UPDATES]).text);
+            cli_report_print_spent(out, number[WALL_S], number[ENV_STEPS], number[UPDATES]);
             if (isfinite(number[EVAL_RETURN])) { // the last rows may have none
                 fprintf(out, "  return     %s in its last evaluation\n",
                         cli_text_value(number[EVAL_RETURN]).text);

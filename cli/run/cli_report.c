@@ -380,8 +380,8 @@ print_return(FILE *out, const json_t *summary, const cli_report_outcome *outcome
     const char *precision = json_string_value(json_object_get(result, "precision"));
     bool chose_it = json_is_false(json_object_get(result, "final"));
     bool is_saved = precision != NULL && access("policy.oct", R_OK) == 0;
-    fprintf(out, "  return     %s ± %s over %s episodes, %s%s%s\n", cli_text_value(mean).text,
-            cli_text_value(std).text, cli_text_count(episodes).text,
+    fprintf(out, "  return     %s ± %s over %s episode%s, %s%s%s\n", cli_text_value(mean).text,
+            cli_text_value(std).text, cli_text_count(episodes).text, cli_text_plural(episodes),
             is_saved ? cli_text_plain(precision, SIZE_MAX).text : "of a policy that was not saved",
             is_saved ? " policy" : "",
             chose_it ? "; the policy was chosen on them, so the mean is biased upwards" : "");
@@ -391,7 +391,7 @@ print_return(FILE *out, const json_t *summary, const cli_report_outcome *outcome
             out,
             "  failed     %.0f further episode%s, played again: the return is of those that did "
             "not fail (log/evaluator.log)\n",
-            failed, failed == 1 ? "" : "s");
+            failed, cli_text_plural(failed));
     }
 }
 
@@ -425,14 +425,15 @@ print_last(FILE *out, const json_t *summary)
     }
     fprintf(out, "  last       ");
     if (!isnan(mean)) {
-        fprintf(out, "%s ± %s over %s episodes%s", cli_text_value(mean).text,
-                cli_text_value(number_of(last, "std", NAN)).text,
-                cli_text_count(number_of(last, "episodes", NAN)).text, isnan(screened) ? "" : ", ");
+        double episodes = number_of(last, "episodes", NAN);
+        fprintf(out, "%s ± %s over %s episode%s%s", cli_text_value(mean).text,
+                cli_text_value(number_of(last, "std", NAN)).text, cli_text_count(episodes).text,
+                cli_text_plural(episodes), isnan(screened) ? "" : ", ");
     }
     if (!isnan(screened)) {
         double count = number_of(screens, "count", NAN);
         fprintf(out, "%s over the last %s screen%s", cli_text_value(screened).text,
-                cli_text_count(count).text, count == 1 ? "" : "s");
+                cli_text_count(count).text, cli_text_plural(count));
     }
     fputc('\n', out);
 }
@@ -518,13 +519,21 @@ print_lost(FILE *out, const json_t *summary)
     }
     if (rejected > 0) {
         cli_plain_text plain = cli_text_plain(why != NULL ? why : "", SIZE_MAX);
-        fprintf(out, "  rejected   %.0f batches by replay%s%s (log/replay.log)\n", rejected,
-                plain.text[0] != '\0' ? ": " : "", plain.text);
+        fprintf(out, "  rejected   %.0f batch%s by replay%s%s (log/replay.log)\n", rejected,
+                rejected == 1 ? "" : "es", plain.text[0] != '\0' ? ": " : "", plain.text);
     }
     if (refused > 0) {
-        fprintf(out, "  refused    %.0f updates, which changed nothing (log/learner.log)\n",
-                refused);
+        fprintf(out, "  refused    %.0f update%s, which changed nothing (log/learner.log)\n",
+                refused, cli_text_plural(refused));
     }
+}
+
+void
+cli_report_print_spent(FILE *out, double wall_s, double env_steps, double updates)
+{
+    fprintf(out, "  spent      %s, %s env step%s, %s update%s\n", cli_text_seconds(wall_s).text,
+            cli_text_count(env_steps).text, cli_text_plural(env_steps),
+            cli_text_count(updates).text, cli_text_plural(updates));
 }
 
 void

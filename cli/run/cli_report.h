@@ -34,8 +34,10 @@ OCT_CHECKED oct_err cli_report_add_to_summary(const char *path, const cli_report
 // The learner's updates in a summary; NaN: none is there.
 double cli_report_updates(const char *summary_path);
 void cli_report_print(FILE *out, const char *summary_path, const cli_report_outcome *outcome);
-// The same of a run that has ended, from its folder, the working folder: folder is what a person
-// calls it. False: it has no summary.
+// The line of what a run took: time, steps and updates.
+void cli_report_print_spent(FILE *out, double wall_s, double env_steps, double updates);
+// The same as cli_report_print of a run that has ended, from its folder, the working folder: folder
+// is what a person calls it. False: it has no summary.
 bool cli_report_print_ended(FILE *out, const char *folder, const oct_config *config);
 // The last lines of a log after its first begin bytes, indented.
 void cli_report_log_tail(FILE *out, const char *path, long begin);

@@ -31,12 +31,6 @@ greater(double a, double b)
     return isnan(a) ? b : isnan(b) ? a : OCT_MAX(a, b);
 }
 
-static const char *
-plural(double count)
-{
-    return count == 1 ? "" : "s";
-}
-
 static void
 judge_final(cli_waiting *out, const cli_state *state)
 {
@@ -177,7 +171,7 @@ judge_actors(cli_waiting *out, const cli_state *state, double actors, double ins
     judge(out, "actors", "learner", greater(actors, inserts_held),
           "actors wait for the learner (%s of their time): %g sample%s per insert %s wanted, and "
           "the learner does %s updates/s%s",
-          cli_text_share(greater(actors, inserts_held)).text, wanted, plural(wanted),
+          cli_text_share(greater(actors, inserts_held)).text, wanted, cli_text_plural(wanted),
           wanted == 1 ? "is" : "are", cli_text_count(updates).text, batch);
 }
 
@@ -205,8 +199,8 @@ judge_learner(cli_waiting *out, const cli_state *state, double learner, double s
     judge(out, "learner", "actors", greater(learner, samples_held),
           "the learner waits for actors (%s of its time): %g sample%s per insert %s wanted, and %s "
           "actor%s insert%s %s windows/s",
-          cli_text_share(greater(learner, samples_held)).text, wanted, plural(wanted),
-          wanted == 1 ? "is" : "are", cli_text_count(actors).text, plural(actors),
+          cli_text_share(greater(learner, samples_held)).text, wanted, cli_text_plural(wanted),
+          wanted == 1 ? "is" : "are", cli_text_count(actors).text, cli_text_plural(actors),
           actors == 1 ? "s" : "", cli_text_count(inserts).text);
 }
 

@@ -75,6 +75,8 @@ test_ended_without_a_summary_tells_of_the_last_rows(void **state)
                        "1,2,1000,10,9.5\n2,2,2000,20,\n3,\x1b[2J,3000,30,7\n4,2,4000,4");
     assert_string_equal(shown(false), LAST "  spent      2.0 s, 2.0 k env steps, 20 updates\n"
                                            "  return     9.50 in its last evaluation\n");
+    put("metrics.csv", "wall_s,env_steps,updates\n1,2000,1\n");
+    assert_string_equal(shown(false), LAST "  spent      1.0 s, 2.0 k env steps, 1 update\n");
     put("metrics.csv", "loss\n1\n");
     assert_string_equal(shown(false), LAST "  spent      -, - env steps, - updates\n");
 }
