@@ -148,6 +148,9 @@ static const oct_number rows[] = {
            "Further episodes of that evaluation in which the environment failed; each was played "
            "again.",
            ROW, row_eval_failed),
+    NUMBER(GAUGE, "eval_stage", "",
+           "Stage of that evaluation; 0: screen, 1: full, 2: confirm, 3: result (decision 5).", CSV,
+           row_eval_stage),
     NUMBER(GAUGE, "eval_env_steps", "steps",
            "Environment steps at which the policy of that evaluation was made. It may be older "
            "than that of an earlier row.",

@@ -45,7 +45,8 @@ typedef struct learner_measurements {
     double publish_interval_s, publish_core_share, train_return, train_length, wait_share;
     double actor_infer_share, actor_env_share, actor_collect_share, actor_wait_share;
     double row_eval_return, row_eval_std, row_eval_episodes; // NaN: none ended in this row
-    double row_eval_failed, row_eval_env_steps, row_eval_updates, row_eval_wall_s;
+    double row_eval_failed, row_eval_stage;                  // a learner_eval_stage
+    double row_eval_env_steps, row_eval_updates, row_eval_wall_s;
 } learner_measurements;
 
 // Nothing is measured yet.

@@ -324,6 +324,7 @@ row_measure(learner_run *run, double elapsed_s, const learner_actors_totals *tot
     now->row_eval_std = report->has_eval ? run->last_eval.std : NAN;
     now->row_eval_episodes = report->has_eval ? run->last_eval.episodes : NAN;
     now->row_eval_failed = report->has_eval ? (double)run->last_eval.failed : NAN;
+    now->row_eval_stage = report->has_eval ? (double)run->last_eval.stage : NAN;
     now->row_eval_env_steps = report->has_eval ? (double)run->last_eval.env_steps : NAN;
     now->row_eval_updates = report->has_eval ? (double)run->last_eval.updates : NAN;
     now->row_eval_wall_s = report->has_eval ? report->eval_wall_s : NAN;

@@ -415,6 +415,9 @@ evaluation_take(learner_run *run, const wire_report *report)
     if (err != OCT_OK) {
         return err; // a part of it, or late: it was given to another evaluator
     }
+    if (run->phase == LEARNER_FINAL && run->report.has_eval) {
+        learner_report_row(run, true); // of the evaluation that training ended with
+    }
     curve_add(run, &result);
     if (run->phase == LEARNER_FINAL) {
         learner_report_row(run, true); // each has its own: nothing else happens any more

@@ -14,6 +14,7 @@
 #include "common/oct_plot.h"
 #include "common/oct_spread.h"
 #include "common/oct_text.h"
+#include "learner/learner_evals.h"
 
 #define ROWS_MIN 512
 #define ROWS_ALL (1u << 18) // of all runs together
@@ -382,11 +383,15 @@ folder_add(cli_run_list *list, const char *folder, char *reason, size_t reason_s
                       plain);
 }
 
-// arg: a path for each of by_columns.
+// arg: a path for each of by_columns. The result decides nothing, so it takes nothing back.
 static void
 row_take(void *arg, const cli_series *series, const double *values)
 {
     cli_series_path *path = arg;
+    int stage = values != NULL ? cli_series_column(series, "eval_stage") : -1;
+    if (stage >= 0 && values[stage] == LEARNER_EVAL_RESULT) {
+        return;
+    }
     for (int by = 0; by < CLI_COMPARISON_BYS; by++) {
         cli_series_path_add(&path[by], series, values);
     }

@@ -16,11 +16,11 @@
 //
 // - the return: of summary.json, where it was measured on episodes that chose nothing ("final"); a
 //   run that has no such return yet is not counted;
-// - steps, updates and seconds to the threshold: of all evaluations in metrics.csv, none joined,
-// the
-//   first point (cli_series_path) that has at least this mean, so that a version counts by its last
-//   evaluation; runs that never got there are not counted, so "reached" says of how many the mean
-//   is;
+// - steps, updates and seconds to the threshold: of all evaluations in metrics.csv but the result,
+//   none joined, the first point (cli_series_path) that has at least this mean, so that a version
+//   counts by its last evaluation that decided anything; runs that never got there are not counted,
+//   so "reached" says of how many the mean is. Rows of an earlier release do not say which
+//   evaluation is the result: there it counts, too;
 // - the curve: evaluation means on a common grid (cli_series_mean). Where some of its runs have no
 //   value, because they have ended, it is dashed, in characters of lower case.
 //

@@ -150,6 +150,31 @@ test_what_was_taken_back_did_not_reach_the_threshold(void **state)
     close_them(o);
 }
 
+// Nothing reacts to the result: a run that was confirmed stays so, and one that was not stays so.
+static void
+test_the_result_decides_nothing(void **state)
+{
+    (void)state;
+    runs_put();
+    static const char *const rows[] = {
+        "1,100,10,95,1,90,9,0.9\n2,200,20,93,2,90,9,0.9\n3,300,30,98,1,290,29,2.9\n"
+        "4,300,30,70,3,90,9,0.9\n",
+        "1,100,10,95,1,90,9,0.9\n2,200,20,70,2,90,9,0.9\n3,300,30,99,3,90,9,0.9\n",
+    };
+    for (int i = 0; i < 2; i++) {
+        char text[512];
+        (void)snprintf(text, sizeof(text),
+                       "wall_s,env_steps,updates,eval_return,eval_stage,eval_env_steps,"
+                       "eval_updates,eval_wall_s\n%s",
+                       rows[i]);
+        put(names[i], "metrics.csv", text);
+    }
+    opened *o = open_them(names, RUNS, NAN, false);
+    T_NEAR(o->runs.to[0][CLI_COMPARISON_STEPS], 90, 0, 0);
+    assert_true(isnan(o->runs.to[1][CLI_COMPARISON_STEPS]));
+    close_them(o);
+}
+
 static void
 test_the_best_come_first_and_the_unmeasured_last(void **state)
 {
@@ -409,6 +434,7 @@ main(void)
         cmocka_unit_test(test_the_threshold_is_reached_at_the_first_evaluation_that_has_it),
         cmocka_unit_test(test_a_short_rise_is_found_in_any_number_of_rows),
         cmocka_unit_test(test_what_was_taken_back_did_not_reach_the_threshold),
+        cmocka_unit_test(test_the_result_decides_nothing),
         cmocka_unit_test(test_the_best_come_first_and_the_unmeasured_last),
         cmocka_unit_test(test_json_names_the_runs_of_each_group_in_any_order),
         cmocka_unit_test(test_equal_returns_have_no_spread),

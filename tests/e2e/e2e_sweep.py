@@ -41,9 +41,10 @@ def compare(*arguments):
 
 
 def reached(run, column, threshold):
-    """Where the first policy was made whose last evaluation is at least the threshold; None: there is none."""
+    """Where the first policy was made whose last evaluation but its result is at least the threshold; None: there is none."""
     with open(run / "metrics.csv", encoding="utf-8") as file:
-        last = {float(row[f"eval_{column}"]): float(row["eval_return"]) for row in csv.DictReader(file) if row["eval_return"]}
+        last = {float(row[f"eval_{column}"]): float(row["eval_return"]) for row in csv.DictReader(file)
+                if row["eval_return"] and row["eval_stage"] != "3"}
     return min((made for made, mean in last.items() if mean >= threshold), default=None)
 
 

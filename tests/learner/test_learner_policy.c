@@ -187,8 +187,8 @@ metric(const char *text, uint32_t row, const char *name)
     return values[at];
 }
 
-// Each evaluation after training has a row; it is told where its policy was made, however late that
-// is evaluated.
+// Each evaluation after training has a row, and so has the one that training ended with; it is told
+// where its policy was made, however late that is evaluated.
 static void
 test_run_tells_where_an_evaluated_policy_was_made(void **state)
 {
@@ -207,16 +207,19 @@ test_run_tells_where_an_evaluated_policy_was_made(void **state)
     learner_run_save(run);
     learner_run_destroy(run);
     char *text = folder_read(FOLDER, "metrics.csv");
-    static const double returns[] = {44, 65};
-    for (uint32_t row = 0; row < 2; row++) {
-        bool is_last = row == 0;
+    static const double returns[] = {70, 44, 65};
+    static const learner_eval_stage stages[] = {LEARNER_EVAL_FULL, LEARNER_EVAL_FULL,
+                                                LEARNER_EVAL_RESULT};
+    for (uint32_t row = 0; row < 3; row++) {
+        bool is_last = row == 1;
         T_NEAR(metric(text, row, "env_steps"), 1000, 0, 0);
         T_NEAR(metric(text, row, "eval_return"), returns[row], 0, 0);
+        T_NEAR(metric(text, row, "eval_stage"), stages[row], 0, 0);
         T_NEAR(metric(text, row, "eval_env_steps"), is_last ? 1000 : 0, 0, 0);
         T_NEAR(metric(text, row, "eval_updates"), is_last ? updates : 0, 0, 0);
         assert_true(metric(text, row, "eval_wall_s") <= metric(text, row, "wall_s"));
     }
-    assert_true(metric(text, 1, "eval_wall_s") < metric(text, 0, "eval_wall_s"));
+    assert_true(metric(text, 2, "eval_wall_s") < metric(text, 1, "eval_wall_s"));
     free(text);
 }
 
@@ -485,6 +488,13 @@ test_run_that_is_solved_ships_what_solved_it(void **state)
     learner_run_destroy(run);
     assert_best(47, 1);
     assert_int_equal(policy_origin_read("policy_last.oct").version, 2);
+    char *text =
+        folder_read(FOLDER, "metrics.csv"); // what confirmed it and its result are told apart
+    T_NEAR(metric(text, 0, "eval_return"), 55, 0, 0);
+    T_NEAR(metric(text, 0, "eval_stage"), LEARNER_EVAL_CONFIRM, 0, 0);
+    T_NEAR(metric(text, 2, "eval_return"), 47, 0, 0);
+    T_NEAR(metric(text, 2, "eval_stage"), LEARNER_EVAL_RESULT, 0, 0);
+    free(text);
 }
 
 int
