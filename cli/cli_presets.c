@@ -13,12 +13,14 @@
 #include "cli/cli_options.h"
 #include "cli/cli_suggest.h"
 #include "common/oct_program.h"
+#include "common/oct_text.h"
 
-#define SUFFIX       ".yaml"
-#define DEPTH_MAX    2 // "dmc/cheetah_run"
-#define PRESETS_MAX  512
-#define LINE_BYTES   256
-#define REASON_BYTES (3 * CLI_PATH_MAX)
+#define SUFFIX         ".yaml"
+#define DEPTH_MAX      2 // "dmc/cheetah_run"
+#define PRESETS_MAX    512
+#define SENTENCE_BYTES 512
+#define LIST_WIDTH     100 // columns
+#define REASON_BYTES   (3 * CLI_PATH_MAX)
 
 static bool
 is_there(const char *path, mode_t kind)
@@ -176,24 +178,61 @@ path_print(const char *name)
     return CLI_EXIT_FAILED;
 }
 
-// The first line of a file, without "# ".
-static void
-first_line(const char *path, char out[LINE_BYTES])
+// How much of a line of a comment belongs to the sentence that it begins or goes on with.
+static size_t
+sentence_length(const char *line)
 {
-    char line[LINE_BYTES] = "";
-    FILE *file = fopen(path, "r");
-    if (file != NULL) {
-        bool is_read = fgets(line, sizeof(line), file) != NULL;
-        (void)fclose(file);
-        line[is_read ? strcspn(line, "\n") : 0] = '\0';
+    for (const char *stop = strchr(line, '.'); stop != NULL; stop = strchr(stop + 1, '.')) {
+        if (stop[1] == ' ' || stop[1] == '\0') {
+            return (size_t)(stop + 1 - line);
+        }
     }
-    (void)snprintf(out, LINE_BYTES, "%s", line + strspn(line, "# "));
+    return strlen(line);
+}
+
+// The sentence that the comment at the beginning of a file begins with; "": there is none.
+static void
+sentence_read(const char *path, char out[SENTENCE_BYTES])
+{
+    char line[SENTENCE_BYTES];
+    oct_text text;
+    oct_text_init(&text, out, SENTENCE_BYTES);
+    FILE *file = fopen(path, "re");
+    bool goes_on = file != NULL;
+    while (goes_on && fgets(line, sizeof(line), file) != NULL && line[0] == '#') {
+        line[strcspn(line, "\n")] = '\0';
+        const char *words = line + strspn(line, "# ");
+        size_t length = sentence_length(words);
+        oct_text_add(&text, "%s%.*s", text.used > 0 ? " " : "", (int)length, words);
+        goes_on = length == 0 || words[length - 1] != '.';
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+}
+
+// A name, and beside it a text over as many lines as it takes.
+static void
+entry_print(const char *name, size_t width, const char *text)
+{
+    size_t at = width, length;
+    printf("%-*s", *text != '\0' ? (int)width : 0, name);
+    for (; *text != '\0'; text += length + strspn(text + length, " ")) {
+        length = strcspn(text, " ");
+        if (at > width && at + 1 + length > LIST_WIDTH) {
+            printf("\n%*s", (int)width, "");
+            at = width;
+        }
+        printf("%s%.*s", at > width ? " " : "", (int)length, text);
+        at += length + (at > width);
+    }
+    (void)putchar('\n');
 }
 
 int
 cli_presets(int argc, char **argv)
 {
-    char folder[CLI_PATH_MAX], path[CLI_PATH_MAX], line[LINE_BYTES], reason[REASON_BYTES];
+    char folder[CLI_PATH_MAX], path[CLI_PATH_MAX], text[SENTENCE_BYTES], reason[REASON_BYTES];
     const char *name = NULL;
     cli_options_parse(&presets_argp, argc, argv, &name);
     if (folder_find(folder, reason, sizeof(reason)) != OCT_OK) {
@@ -204,10 +243,14 @@ cli_presets(int argc, char **argv)
         return path_print(name);
     }
     char **names = names_in(folder);
+    size_t width = 0;
+    for (size_t i = 0; names[i] != NULL; i++) {
+        width = OCT_MAX(width, strlen(names[i]) + 2);
+    }
     for (size_t i = 0; names[i] != NULL; i++) {
         if (path_of(path, folder, names[i])) {
-            first_line(path, line);
-            printf("%-28s  %s\n", names[i], line);
+            sentence_read(path, text);
+            entry_print(names[i], width, text);
         }
     }
     cli_presets_free(names);

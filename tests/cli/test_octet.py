@@ -7,6 +7,7 @@ hang reaches. The one number that is a promise is checked as such: five seconds 
 
 import contextlib
 import fcntl
+import itertools
 import json
 import os
 import pathlib
@@ -666,6 +667,8 @@ class Presets(Case):
         (presets / "more").mkdir(parents=True)
         (presets / "mine.yaml").write_text("# One of ours: it is short.\nenv:\n  id: 7-v1\nalgo:\n  n_step: -1\n")
         (presets / "more/other.yaml").write_text("env:\n  id: CartPole-v1\n")
+        (presets / "long.yaml").write_text("# Pole v1.0, by DQN, keeps a pole upright that is long" + " and longer" * 5 + ",\n"
+                                           "# or 0.5 metres. It is not needed.\nenv:\n  id: CartPole-v1\n")
         (presets / "more/notes.txt").write_text("none\n")
         (self.home / "bin").mkdir()
         shutil.copy(OCTET, self.home / "bin/octet")
@@ -677,8 +680,21 @@ class Presets(Case):
         return done.stdout, done.stderr
 
     def test_list(self):
-        self.assertEqual(re.sub(" +", " ", self.moved("presets")[0]),
-                         "mine One of ours: it is short.\nmore/other env:\n")
+        self.assertEqual(self.moved("presets")[0],
+                         "long        Pole v1.0, by DQN, keeps a pole upright that is long and longer and longer and longer\n"
+                         "            and longer and longer, or 0.5 metres.\n"
+                         "mine        One of ours: it is short.\nmore/other\n")
+
+    def test_each_that_comes_with_octet_has_a_sentence(self):
+        printed = self.octet("presets")[0]
+        self.assertLessEqual(max(map(len, printed.splitlines())), 100)
+        said = dict(entry.split(None, 1) for entry in re.sub(r"\n +", " ", printed).splitlines())
+        presets = pathlib.Path(__file__).resolve().parents[2] / "presets"
+        for path in presets.rglob("*.yaml"):
+            comment = "".join(itertools.takewhile(lambda line: line[0] == "#", path.read_text(encoding="utf-8").splitlines(True)))
+            sentence = said[str(path.relative_to(presets).with_suffix(""))]
+            self.assertRegex(sentence, r"^\S.*[a-z0-9)]\.$")
+            self.assertTrue(comment.replace("\n# ", " ").startswith("# " + sentence), sentence)
 
     def test_path(self):
         self.assertEqual(self.moved("presets", "more/other")[0], f"{self.home}/share/octet/presets/more/other.yaml\n")
