@@ -17,49 +17,33 @@
 #define MEET_TIMEOUT_MS 2500
 #define CLOSE_MS        500
 #define MESSAGE_BYTES   4096
-#define ASSIGNMENTS_MAX 2
+
+// Only the limiter can change in a live run; everything else is const after start.
+enum { SAMPLES_PER_INSERT, TOLERANCE, LIVE_KEYS };
+static const char *const live_keys[LIVE_KEYS] = {
+    [SAMPLES_PER_INSERT] = "replay.samples_per_insert",
+    [TOLERANCE] = "replay.tolerance",
+};
+#define ALLOWED "replay.samples_per_insert=VALUE replay.tolerance=VALUE"
 
 typedef struct set_options {
     const char *run_dir; // NULL: the run is named by --learner
     cli_remote_options remote;
-    const char *word[ASSIGNMENTS_MAX + 1];
+    const char *word[LIVE_KEYS + 1];
     size_t words;
-    const char *assignment[ASSIGNMENTS_MAX];
-    size_t count;
+    const char *assignment[LIVE_KEYS]; // NULL: the key keeps its value
 } set_options;
 
-// Only the limiter can change in a live run; everything else is const after start.
-enum { SAMPLES_PER_INSERT, TOLERANCE };
-static const char *const live_keys[] = {
-    [SAMPLES_PER_INSERT] = "replay.samples_per_insert",
-    [TOLERANCE] = "replay.tolerance",
-};
-
-static bool
-is_of_key(const char *assignment, const char *key)
+// LIVE_KEYS: of none of them.
+static size_t
+key_of(const char *assignment)
 {
-    size_t length = strlen(key);
-    return strncmp(assignment, key, length) == 0 && assignment[length] == '=';
-}
-
-static bool
-is_live(const char *assignment)
-{
-    bool is = false;
-    for (size_t i = 0; i < OCT_COUNTOF(live_keys); i++) {
-        is |= is_of_key(assignment, live_keys[i]);
+    size_t key = 0, length = strcspn(assignment, "=");
+    while (key < LIVE_KEYS && (assignment[length] == '\0' || strlen(live_keys[key]) != length ||
+                               memcmp(live_keys[key], assignment, length) != 0)) {
+        key++;
     }
-    return is;
-}
-
-static bool
-is_named(const set_options *options, const char *key)
-{
-    bool is = false;
-    for (size_t i = 0; i < options->count; i++) {
-        is |= is_of_key(options->assignment[i], key);
-    }
-    return is;
+    return key;
 }
 
 static error_t
@@ -72,7 +56,7 @@ parse(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         if (options->words == OCT_COUNTOF(options->word)) {
-            cli_usage_error("set", "more than %d settings", ASSIGNMENTS_MAX);
+            cli_usage_error("set", "more than %d settings", LIVE_KEYS);
         }
         options->word[options->words++] = arg;
         return 0;
@@ -100,20 +84,24 @@ words_take(set_options *options)
 {
     size_t first = options->remote.learner == NULL ? 1 : 0;
     options->run_dir = first == 1 && options->words > 0 ? options->word[0] : NULL;
+    if (first == 1 && (options->run_dir == NULL || key_of(options->run_dir) != LIVE_KEYS)) {
+        cli_usage_error("set", "no RUN_DIR given, and no --learner");
+    }
+    if (options->words == first) {
+        cli_usage_error("set", "no setting given\n  allowed: " ALLOWED);
+    }
     for (size_t i = first; i < options->words; i++) {
         const char *word = options->word[i];
-        if (!is_live(word)) {
-            cli_usage_error("set",
-                            "'%s' cannot be changed in a live run\n  allowed: %s=VALUE %s=VALUE",
-                            word, live_keys[0], live_keys[1]);
+        size_t key = key_of(word);
+        if (key == LIVE_KEYS) {
+            cli_usage_error("set", "'%s' cannot be changed in a live run\n  allowed: " ALLOWED,
+                            word);
         }
-        if (options->count == ASSIGNMENTS_MAX) {
-            cli_usage_error("set", "more than %d settings", ASSIGNMENTS_MAX);
+        if (options->assignment[key] != NULL) {
+            cli_usage_error("set", "two values of %s, '%s' and '%s'; give one", live_keys[key],
+                            options->assignment[key], word);
         }
-        options->assignment[options->count++] = word;
-    }
-    if ((first == 1 && options->run_dir == NULL) || options->count == 0) {
-        cli_usage_error("set", "usage: octet set RUN_DIR %s=VALUE", live_keys[0]);
+        options->assignment[key] = word;
     }
 }
 
@@ -129,8 +117,8 @@ limiter_of(const set_options *options, const oct_config *config, uint64_t run_id
         .samples_per_insert = config->replay.samples_per_insert,
         .tolerance = config->replay.tolerance,
         .limiter_only = true,
-        .keep_samples_per_insert = !is_named(options, live_keys[SAMPLES_PER_INSERT]),
-        .keep_tolerance = !is_named(options, live_keys[TOLERANCE]),
+        .keep_samples_per_insert = options->assignment[SAMPLES_PER_INSERT] == NULL,
+        .keep_tolerance = options->assignment[TOLERANCE] == NULL,
     };
 }
 
@@ -138,10 +126,14 @@ limiter_of(const set_options *options, const oct_config *config, uint64_t run_id
 static int
 settings_apply(const set_options *options, oct_config *config)
 {
+    static const char place[] = "--set "; // which nobody wrote here
     char message[MESSAGE_BYTES] = "";
-    for (size_t i = 0; i < options->count; i++) {
-        if (oct_config_set(config, options->assignment[i], message, sizeof(message)) != OCT_OK) {
-            (void)fputs(message, stderr);
+    for (size_t i = 0; i < LIVE_KEYS; i++) {
+        const char *assignment = options->assignment[i];
+        if (assignment != NULL &&
+            oct_config_set(config, assignment, message, sizeof(message)) != OCT_OK) {
+            OCT_ASSERT(strncmp(message, place, strlen(place)) == 0);
+            (void)fputs(message + strlen(place), stderr);
             return CLI_EXIT_USAGE;
         }
     }
@@ -156,8 +148,10 @@ end_say(const char *run, const set_options *options, bool done, const char *deta
         return;
     }
     printf("%s:", run);
-    for (size_t i = 0; i < options->count; i++) {
-        printf(" %s", options->assignment[i]);
+    for (size_t i = 0; i < LIVE_KEYS; i++) {
+        if (options->assignment[i] != NULL) {
+            printf(" %s", options->assignment[i]);
+        }
     }
     printf(", until the learner or replay is restarted\n");
     (void)fflush(stdout);

@@ -336,6 +336,17 @@ class WrongInput(Case):
         self.refused(["set", ".", "replay.capacity=3"], "cannot be changed in a live run",
                      "replay.samples_per_insert=VALUE")
 
+    def test_set_refuses_what_is_no_change(self):
+        ratio = "replay.samples_per_insert"
+        self.refused(["set"], "octet set: error: no RUN_DIR given, and no --learner")
+        self.refused(["set", "replay.tolerance=1"], "octet set: error: no RUN_DIR given, and no --learner")
+        self.refused(["set", "."], "octet set: error: no setting given\n", f"  allowed: {ratio}=VALUE replay.tolerance=VALUE")
+        self.refused(["set", ".", f"{ratio}=1", f"{ratio}=2"],
+                     f"octet set: error: two values of {ratio}, '{ratio}=1' and '{ratio}=2'; give one")
+        shutil.copy(self.home / "x.yaml", self.home / "config.yaml")
+        _, err = self.octet("set", ".", f"{ratio}=abc", code=2)
+        self.assertTrue(err.startswith(f"{ratio}=abc: error: {ratio}: "), err)
+
     def test_pack_says_that_the_replay_is_elsewhere(self):
         (self.home / "run").mkdir()
         (self.home / "run/kept.oct").write_text("rows")
