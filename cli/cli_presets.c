@@ -3,6 +3,7 @@
 #include "cli/cli_presets.h"
 
 #include <dirent.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +53,17 @@ cli_preset_find(const char *name, char out[CLI_PATH_MAX])
     return is_name && folder_find(folder, NULL, 0) == OCT_OK && path_of(out, folder, name)
                ? OCT_OK
                : OCT_ENOTFOUND;
+}
+
+bool
+cli_preset_is(const char *path)
+{
+    char found[CLI_PATH_MAX], folder[PATH_MAX];
+    if (folder_find(found, NULL, 0) != OCT_OK || realpath(found, folder) == NULL) {
+        return false;
+    }
+    size_t length = strlen(folder);
+    return strncmp(path, folder, length) == 0 && path[length] == '/';
 }
 
 // ---- all of them

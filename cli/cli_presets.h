@@ -1,6 +1,8 @@
 #ifndef CLI_CLI_PRESETS_H
 #define CLI_CLI_PRESETS_H
 
+#include <stdbool.h>
+
 #include "cli/run/cli_folder.h"
 #include "common/oct_base.h"
 
@@ -12,6 +14,8 @@
 
 // OCT_ENOTFOUND: there is none of that name.
 OCT_CHECKED oct_err cli_preset_find(const char *name, char out[CLI_PATH_MAX]);
+// Whether the file at path, absolute and without links, is one of them.
+bool cli_preset_is(const char *path);
 // All names in their order, NULL behind the last one; to be given to cli_presets_free.
 char **cli_presets_list(void);
 void cli_presets_free(char **names);

@@ -50,7 +50,8 @@ when to change which, is in [tuning.md](tuning.md).
 
 `octet train` and `octet config --check` warn of each key that has no effect with the values of others, and say what it
 needs: `warning: algo.noisy_sigma: 0.3 has no effect without algo.noisy: true`. They are silent about keys at their
-default, and about those of a preset: `octet train pendulum --set algo.name=sac` looks at what `--set` names alone.
+default, and about those of a preset, which a path may name, too: `octet train presets/pendulum.yaml --set
+algo.name=sac` looks at what `--set` names alone.
 """
 
 

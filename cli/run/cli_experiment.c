@@ -437,14 +437,14 @@ forget_algorithm(oct_config *config, const cli_experiment *experiment, oct_algo_
     }
 }
 
-// Of what was written for this run: by the settings, and by a file that is no preset. A resumed run
-// was told of the rest when it began.
+// Of what was written for this run: by the settings, and by a file that is no preset, by its name
+// or its path. A resumed run was told of the rest when it began.
 static void
 warn_idle(const oct_config *config, const cli_experiment *experiment)
 {
     static oct_config settings;
     char message[MESSAGE_BYTES] = "";
-    bool is_own = experiment->preset[0] == '\0' && !experiment->resume;
+    bool is_own = !experiment->resume && !cli_preset_is(experiment->path);
     oct_config_default(&settings);
     for (size_t i = 0; i < experiment->setting_count; i++) {
         oct_err err = oct_config_set(&settings, experiment->settings[i], message, sizeof(message));

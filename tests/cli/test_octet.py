@@ -723,6 +723,15 @@ class Presets(Case):
         self.assertIn(f"{self.home}/share/octet/presets/mine.yaml:5", err)
         self.assertIn("algo.n_step", err)
 
+    def test_settings_are_warned_of_and_what_a_preset_says_is_not(self):
+        (self.home / "share/octet/presets/mine.yaml").write_text(EXPERIMENT + "evaluation:\n  period_s: 0.5\n")
+        os.symlink("share/octet/presets/mine.yaml", self.home / "link.yaml")
+        shutil.copy(self.home / "link.yaml", self.home / "own.yaml")
+        warning = "warning: evaluation.period_s: 0.5 has no effect with run.deterministic: true"
+        for file in ("mine", "share/octet/presets/mine.yaml", "link.yaml", "own.yaml"):
+            _, err = self.moved("train", file, "--deterministic", "--set", "env.id=frobnicate", code=1)
+            self.assertEqual(warning in err, file == "own.yaml", err)
+
     def test_a_file_of_that_name_comes_first(self):
         (self.home / "mine").write_text("algo:\n  name: dqm\n")
         self.assertIn("mine:2", self.moved("train", "mine", code=2)[1])
