@@ -1,7 +1,9 @@
 // octet compare: runs side by side, grouped by configuration.
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +16,7 @@
 
 #define FOLDERS_MAX  1000
 #define REASON_BYTES 8192
+#define NOTE_BYTES   (2 * CLI_SERIES_FOLDER_MAX + CLI_SERIES_REASON_MAX)
 
 enum { KEY_BY = 256, KEY_THRESHOLD, KEY_SVG, KEY_JSON };
 
@@ -108,15 +111,64 @@ show(const compare_options *options, const cli_comparison *compare)
     return 0;
 }
 
-// Of a run whose configuration is not known.
-static void
-print_note(const cli_series *series)
+// ---- notes
+
+static void OCT_PRINTF(1, 2) note(const char *format, ...)
 {
-    char line[CLI_SERIES_FOLDER_MAX + CLI_SERIES_REASON_MAX + 8], plain[sizeof(line)];
-    if (series->why[0] != '\0') {
-        (void)snprintf(line, sizeof(line), "%s: %s", series->folder, series->why);
-        fprintf(stderr, "octet compare: note: %s; it forms its own group\n",
-                oct_text_quote(plain, sizeof(plain), line, strlen(line)));
+    char line[NOTE_BYTES], plain[NOTE_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(line, sizeof(line), format, arguments);
+    va_end(arguments);
+    fprintf(stderr, "octet compare: note: %s\n",
+            oct_text_quote(plain, sizeof(plain), line, strlen(line)));
+}
+
+static bool
+is_twin(const cli_comparison *compare, uint32_t a, uint32_t b)
+{
+    const cli_series *x = compare->runs->series[a], *y = compare->runs->series[b];
+    return compare->group_of[a] == compare->group_of[b] && x->config.run.seed == y->config.run.seed;
+}
+
+// Once for all runs of one configuration and one seed, with the first of them.
+static void
+note_twins(const cli_comparison *compare, uint32_t first)
+{
+    char more[32] = "";
+    uint32_t second = 0, count = 1;
+    for (uint32_t i = 0; i < compare->runs->count; i++) {
+        if (i != first && is_twin(compare, first, i)) {
+            if (i < first) {
+                return;
+            }
+            second = count++ == 1 ? i : second;
+        }
+    }
+    if (count == 1) {
+        return;
+    }
+    if (count > 2) {
+        (void)snprintf(more, sizeof(more), " and %u more", count - 2);
+    }
+    cli_series *const *series = compare->runs->series;
+    note("%s%s%s%s have the same configuration and the same seed, %" PRIu64, series[first]->folder,
+         count > 2 ? ", " : " and ", series[second]->folder, more, series[first]->config.run.seed);
+}
+
+static void
+print_notes(const cli_comparison *compare)
+{
+    const cli_comparison_runs *runs = compare->runs;
+    for (uint32_t i = 0; i < runs->copies; i++) {
+        note("%s is a copy of %s and does not count", runs->copy[i].series->folder,
+             runs->copy[i].of->folder);
+    }
+    for (uint32_t i = 0; i < runs->count; i++) {
+        if (runs->series[i]->why[0] != '\0') { // its configuration is not known
+            note("%s: %s; it forms its own group", runs->series[i]->folder, runs->series[i]->why);
+        }
+        note_twins(compare, i);
     }
 }
 
@@ -135,12 +187,10 @@ cli_compare_run(int argc, char **argv)
         cli_error("compare", "%s", reason);
         return CLI_EXIT_FAILED;
     }
-    for (uint32_t i = 0; i < runs.count; i++) {
-        print_note(runs.series[i]);
-    }
     cli_comparison_by by =
         options.by == CLI_COMPARISON_BYS ? cli_comparison_by_default(&runs) : options.by;
     cli_comparison *compare = cli_comparison_create(&runs, by, false);
+    print_notes(compare);
     int exit_code = show(&options, compare);
     cli_comparison_destroy(compare);
     cli_comparison_close(&runs);

@@ -110,7 +110,8 @@ stamp_json(const cli_dash_stamp *stamp)
 }
 
 static json_t *
-run_json(const cli_dash_run *run, const oct_config *defaults, uint32_t group)
+run_json(const cli_dash_run *run, const oct_config *defaults, uint32_t group,
+         const cli_dash_run *copied)
 {
     static const char *const statuses[] = {"live", "ended", "silent", "unknown"};
     const cli_series *series = run->series;
@@ -119,6 +120,7 @@ run_json(const cli_dash_run *run, const oct_config *defaults, uint32_t group)
     cli_json_put(out, "name", cli_json_text(series->name));
     cli_json_put(out, "folder", cli_json_text(series->folder));
     cli_json_put(out, "group", json_integer(group));
+    cli_json_put(out, "copy_of", copied != run ? json_integer(copied->id) : json_null());
     cli_json_put(out, "status", json_string(statuses[run->status]));
     cli_json_put(out, "changes", json_integer((json_int_t)run->changes));
     cli_json_put(out, "env", cli_json_text(series->has_config ? series->config.env.id : ""));
@@ -171,13 +173,16 @@ runs_answer(const cli_dash_runs *runs, cli_dash_text *out)
     static oct_config defaults;
     cli_series *series[CLI_DASH_RUNS_MAX];
     uint32_t group[CLI_DASH_RUNS_MAX], groups = groups_find(runs, series, group);
+    uint32_t copy_of[CLI_DASH_RUNS_MAX];
+    cli_series_copies(series, cli_dash_runs_count(runs), copy_of);
     oct_config_default(&defaults);
     json_t *all = json_object(), *list = json_array(), *before = json_object();
     for (uint32_t i = 0; i < cli_dash_runs_count(runs); i++) {
         json_t *differs = changes_json(&defaults, &series[i]->config, false);
         OCT_ASSERT(json_object_update(before, differs) == 0);
         json_decref(differs);
-        cli_json_append(list, run_json(cli_dash_runs_at(runs, i), &defaults, group[i]));
+        cli_json_append(list, run_json(cli_dash_runs_at(runs, i), &defaults, group[i],
+                                       cli_dash_runs_at(runs, copy_of[i])));
     }
     cli_json_put(all, "version", json_string(OCTET_VERSION));
     changes_put(all, runs);
@@ -282,10 +287,11 @@ mean_answer(const cli_dash_runs *runs, uint32_t wanted, const char *x, const cha
             cli_dash_text *out)
 {
     cli_series *series[CLI_DASH_RUNS_MAX];
-    uint32_t group[CLI_DASH_RUNS_MAX], members = 0;
+    uint32_t group[CLI_DASH_RUNS_MAX], copy_of[CLI_DASH_RUNS_MAX], members = 0;
     (void)groups_find(runs, series, group);
+    cli_series_copies(series, cli_dash_runs_count(runs), copy_of);
     for (uint32_t i = 0; i < cli_dash_runs_count(runs); i++) {
-        if (group[i] == wanted) {
+        if (group[i] == wanted && copy_of[i] == i) {
             series[members++] = series[i];
         }
     }

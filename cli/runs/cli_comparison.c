@@ -431,6 +431,26 @@ run_read(cli_comparison_runs *runs, uint32_t i, double threshold)
     }
 }
 
+static void
+copies_take(cli_comparison_runs *runs)
+{
+    uint32_t copy_of[CLI_COMPARISON_SERIES_MAX], kept = 0;
+    cli_series *all[CLI_COMPARISON_SERIES_MAX];
+    memcpy(all, runs->series, sizeof(all));
+    cli_series_copies(all, runs->count, copy_of);
+    for (uint32_t i = 0; i < runs->count; i++) {
+        if (copy_of[i] != i) {
+            runs->copy[runs->copies++] =
+                (cli_comparison_copy){.series = all[i], .of = all[copy_of[i]]};
+            continue;
+        }
+        runs->series[kept] = all[i];
+        runs->threshold[kept] = runs->threshold[i];
+        memcpy(runs->to[kept++], runs->to[i], sizeof(runs->to[i]));
+    }
+    runs->count = kept;
+}
+
 static oct_err
 open_all(const cli_run_list *list, double threshold, cli_comparison_runs *out, char *reason,
          size_t reason_size)
@@ -443,6 +463,7 @@ open_all(const cli_run_list *list, double threshold, cli_comparison_runs *out, c
         out->count = i + 1;
         run_read(out, i, threshold);
     }
+    copies_take(out);
     return OCT_OK;
 }
 
@@ -452,7 +473,7 @@ cli_comparison_open(cli_comparison_runs *out, const char *const *folders, size_t
 {
     cli_run_list *list = cli_run_list_create(CLI_COMPARISON_SERIES_MAX);
     oct_err err = OCT_OK;
-    out->count = 0;
+    out->count = out->copies = 0;
     for (size_t i = 0; i < folder_count && err == OCT_OK; i++) {
         err = folder_add(list, folders[i], reason, reason_size);
     }
@@ -475,5 +496,8 @@ cli_comparison_close(cli_comparison_runs *runs)
     for (uint32_t i = 0; i < runs->count; i++) {
         cli_series_close(runs->series[i]);
     }
-    runs->count = 0;
+    for (uint32_t i = 0; i < runs->copies; i++) {
+        cli_series_close(runs->copy[i].series);
+    }
+    runs->count = runs->copies = 0;
 }

@@ -42,12 +42,19 @@ typedef enum cli_comparison_by {
 } cli_comparison_by;
 extern const char *const cli_comparison_by_words[CLI_COMPARISON_BYS]; // "steps", …
 
+// A folder of a run that another folder has, too: it does not count.
+typedef struct cli_comparison_copy {
+    cli_series *series;
+    const cli_series *of; // that counts
+} cli_comparison_copy;
+
 typedef struct cli_comparison_runs {
-    uint32_t count;
+    uint32_t count, copies;
     cli_series *series[CLI_COMPARISON_SERIES_MAX];
     double threshold[CLI_COMPARISON_SERIES_MAX]; // NaN: none
     // Where each first reached its threshold; NaN: nowhere.
     double to[CLI_COMPARISON_SERIES_MAX][CLI_COMPARISON_BYS];
+    cli_comparison_copy copy[CLI_COMPARISON_SERIES_MAX];
 } cli_comparison_runs;
 
 // Of the runs that have the number; NaN where count is 0, the deviation also where it is 1.

@@ -629,6 +629,35 @@ cli_series_is_like(const cli_series *a, const cli_series *b)
     return true;
 }
 
+static double
+trained_s(const cli_series *series)
+{
+    return json_number_value(json_object_get(series->summary, "learner_wall_s"));
+}
+
+static bool
+is_same_run(const cli_series *a, const cli_series *b)
+{
+    const char *id = json_string_value(json_object_get(a->summary, "run_id"));
+    const char *other = json_string_value(json_object_get(b->summary, "run_id"));
+    return id != NULL && other != NULL && strcmp(id, other) == 0 && cli_series_is_like(a, b);
+}
+
+void
+cli_series_copies(cli_series *const *series, uint32_t count, uint32_t *copy_of)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        copy_of[i] = i;
+        for (uint32_t k = 0; k < count; k++) {
+            if (is_same_run(series[i], series[k])) {
+                uint32_t longest = copy_of[i];
+                double more = trained_s(series[k]) - trained_s(series[longest]);
+                copy_of[i] = more > 0 || (more == 0 && k < longest) ? k : longest;
+            }
+        }
+    }
+}
+
 uint32_t
 cli_series_group(cli_series *const *series, uint32_t count, uint32_t *group_of)
 {

@@ -105,6 +105,10 @@ bool cli_series_is_compared(const char *key);
 // Whether two runs have one configuration: every key that is compared is the same. A run without a
 // configuration is like no other.
 bool cli_series_is_like(const cli_series *a, const cli_series *b);
+// copy_of[i]: where the run of series[i] is, i in most cases. Else series[i] is another folder of
+// the same run (run_id of summary.json; as cli_series_is_like): a copy, also one of an earlier
+// time. The run is where it was trained longest, of equal ones in the first.
+void cli_series_copies(cli_series *const *series, uint32_t count, uint32_t *copy_of);
 // group_of[i]: which configuration series[i] is of, counted from 0 in the order of the first of
 // each. Returns how many.
 uint32_t cli_series_group(cli_series *const *series, uint32_t count, uint32_t *group_of);

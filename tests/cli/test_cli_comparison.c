@@ -176,6 +176,50 @@ test_the_result_decides_nothing(void **state)
 }
 
 static void
+summary_put(const char *folder, const char *run_id, double wall_s, double mean)
+{
+    char text[256];
+    (void)snprintf(text, sizeof(text),
+                   "{\"run_id\": \"%s\", \"learner_wall_s\": %g, \"return\": {\"mean\": %g, "
+                   "\"final\": true}}",
+                   run_id, wall_s, mean);
+    put(folder, "summary.json", text);
+}
+
+// The same run in another folder, as it is or as it was; other settings make another run of it.
+static void
+test_a_copy_does_not_count(void **state)
+{
+    (void)state;
+    static const char *const same = "env: {id: CartPole-v1}\nrun: {seed: 1}\n";
+    runs_put();
+    for (int i = 0; i < RUNS; i++) {
+        put(names[i], "config.yaml", i < 3 ? same : "env: {id: CartPole-v1}\nalgo: {n_step: 9}\n");
+        summary_put(names[i], "00000000000000aa", i == 1 ? 20 : 10, 90 + i);
+    }
+    opened *o = open_them(names, RUNS, NAN, false);
+    assert_int_equal(o->runs.count, 2);
+    assert_int_equal(o->runs.copies, 2);
+    assert_string_equal(o->runs.series[0]->folder, "b"); // which was trained longer
+    assert_string_equal(o->runs.series[1]->folder, "d");
+    for (int i = 0; i < 2; i++) {
+        assert_string_equal(o->runs.copy[i].series->folder, i == 0 ? "a" : "c");
+        assert_string_equal(o->runs.copy[i].of->folder, "b");
+    }
+    T_NEAR(o->compare->group[0].result.mean, 91, 0, 0);
+    close_them(o);
+    summary_put("b", "00000000000000bb", 20, 91);
+    summary_put("c", "00000000000000aa", 10, 92);
+    o = open_them(names, 3, 90, false);
+    assert_int_equal(o->runs.copies, 1);
+    assert_string_equal(o->runs.copy[0].series->folder, "c"); // the first of two that are equal
+    assert_int_equal(o->compare->group[0].result.count, 2);
+    T_NEAR(o->runs.to[1][CLI_COMPARISON_STEPS], 400, 0, 0); // b's
+    close_them(o);
+    assert_int_equal(unlink("d/summary.json"), 0);
+}
+
+static void
 test_the_best_come_first_and_the_unmeasured_last(void **state)
 {
     (void)state;
@@ -435,6 +479,7 @@ main(void)
         cmocka_unit_test(test_a_short_rise_is_found_in_any_number_of_rows),
         cmocka_unit_test(test_what_was_taken_back_did_not_reach_the_threshold),
         cmocka_unit_test(test_the_result_decides_nothing),
+        cmocka_unit_test(test_a_copy_does_not_count),
         cmocka_unit_test(test_the_best_come_first_and_the_unmeasured_last),
         cmocka_unit_test(test_json_names_the_runs_of_each_group_in_any_order),
         cmocka_unit_test(test_equal_returns_have_no_spread),

@@ -125,6 +125,17 @@ class Server(Case):
         self.assertEqual([round(value, 6) for value in mean["range"]], [round(1 / 101, 6), 0.5])
         self.assertEqual(self.get("/curve/0/env_steps/no_such_column"), {"x": [], "y": []})
 
+    def test_a_copy_of_a_run_does_not_count(self):
+        for seed in [1, 2]:
+            summary = dash_runs.make_run(self.runs / f"pole-{seed}", seed)
+            (self.runs / f"pole-{seed}" / "summary.json").write_text(json.dumps(summary | {"run_id": f"{seed:016x}"}), encoding="utf-8")
+        shutil.copytree(self.runs / "pole-1", self.runs / "pole-1-backup")
+        self.dash()
+        runs = self.when_read()["runs"]
+        self.assertEqual([(run["name"], run["group"], run["copy_of"]) for run in runs],
+                         [("pole-1", 0, None), ("pole-1-backup", 0, runs[0]["id"]), ("pole-2", 0, None)])
+        self.assertEqual(self.get("/mean/0/env_steps/eval_return")["n"][0], 2)
+
     def test_what_is_new_is_seen(self):
         dash_runs.make_run(self.runs / "a", 1, 10, ended=False)
         self.dash()

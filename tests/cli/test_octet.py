@@ -336,6 +336,18 @@ class WrongInput(Case):
         self.refused(["set", ".", "replay.capacity=3"], "cannot be changed in a live run",
                      "replay.samples_per_insert=VALUE")
 
+    def test_compare_notes_what_is_no_other_seed(self):
+        for name, run_id in [("a", 1), ("a-backup", 1), ("b", 2), ("c", 3), ("d", 4)]:
+            (self.home / name).mkdir()
+            (self.home / name / "config.yaml").write_text(f"env: {{id: CartPole-v1}}\nrun: {{seed: {1 if name != 'd' else 2}}}\n")
+            (self.home / name / "summary.json").write_text(json.dumps({"run_id": f"{run_id:016x}"}))
+        out, err = self.octet("compare", "a", "a-backup", "b", "d")
+        self.assertEqual(err, "octet compare: note: a-backup is a copy of a and does not count\n"
+                              "octet compare: note: a and b have the same configuration and the same seed, 1\n")
+        self.assertRegex(out, r"\nA  a +0 of 3 ")
+        _, err = self.octet("compare", ".")
+        self.assertIn("note: ./a, ./b and 1 more have the same configuration and the same seed, 1\n", err)
+
     def test_set_refuses_what_is_no_change(self):
         ratio = "replay.samples_per_insert"
         self.refused(["set"], "octet set: error: no RUN_DIR given, and no --learner")

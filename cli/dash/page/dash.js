@@ -129,6 +129,9 @@
     return keys.filter((key) => runs.some((run) => setting(run, key) !== setting(runs[0], key)));
   }
 
+  // A run that another folder has, too, counts once.
+  function membersOf(group) { return all.runs.filter((run) => run.group === group && run.copy_of === null); }
+
   // What a configuration is called: its environment, and how it differs from others of that environment in the charts.
   function groupName(group) {
     const first = all.runs.find((run) => run.group === group);
@@ -196,7 +199,8 @@
 
   function nameCell(run) {
     const name = el('button', {type: 'button', className: 'name', title: run.folder, on: ['click', () => { focus = run.id; showRuns(); show(); }]}, run.name);
-    return el('td', {className: 'text'}, box([run]), ' ', swatch(run.group), name);
+    const copied = all.runs.find((other) => other.id === run.copy_of);
+    return el('td', {className: 'text'}, box([run]), ' ', swatch(run.group), name, el('span', {className: 'soft'}, copied ? ` copy of ${copied.name}` : ''));
   }
 
   function counted(title, key) { return [title, (run) => countCell(run, key), (run) => count(run, key)]; }
@@ -251,7 +255,7 @@
   function showGroups() {
     const groups = [...new Set(all.runs.filter((run) => chosen.has(run.id)).map((run) => run.group))];
     replace('groups', ...groups.map((group) => {
-      const members = all.runs.filter((run) => run.group === group);
+      const members = membersOf(group);
       const ticked = members.filter((run) => chosen.has(run.id)).length;
       const count = ticked < members.length ? ` · ${ticked} of ${members.length} runs, the mean is of all` : ticked > 1 ? ` · ${ticked} runs` : '';
       const name = groupName(group);
@@ -300,7 +304,7 @@
       }
     }
     for (const group of withMeans && byId('means').checked ? new Set(runs.map((run) => run.group)) : []) {
-      const members = all.runs.filter((run) => run.group === group);
+      const members = membersOf(group);
       const changes = members.map((run) => run.id + ':' + run.changes).join();
       const data = members.length > 1 ? await fresh(`/mean/${group}/${axis}/${name}`, changes) : null;
       // Only where every run has a value: the mean of those that go on is another number.
