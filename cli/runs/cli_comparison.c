@@ -124,6 +124,39 @@ labels_make(cli_comparison *compare)
     }
 }
 
+static const cli_bootstrap no_bootstrap = {.value = NAN, .low = NAN, .high = NAN};
+
+// Returns of the runs of a group.
+static numbers
+results_of(const cli_comparison *compare, const cli_comparison_group *group)
+{
+    numbers list = {.value = oct_alloc((compare->runs->count + 1) * sizeof(double))};
+    for (uint32_t i = 0; i < compare->runs->count; i++) {
+        if (compare->group_of[i] == compare->group_of[group->first]) {
+            numbers_add(&list, result_of(compare->runs->series[i]));
+        }
+    }
+    return list;
+}
+
+// Once the groups are in their order.
+static void
+improvements_measure(cli_comparison *compare)
+{
+    numbers first = results_of(compare, &compare->group[0]);
+    for (uint32_t g = 0; g < compare->groups; g++) {
+        cli_comparison_group *group = &compare->group[g];
+        group->improvement = no_bootstrap;
+        if (g > 0 && first.count >= 2 && group->result.count >= 2) {
+            numbers list = results_of(compare, group);
+            group->improvement =
+                cli_bootstrap_improvement(list.value, list.count, first.value, first.count);
+            free(list.value);
+        }
+    }
+    free(first.value);
+}
+
 static void
 group_measure(cli_comparison *compare, uint32_t g)
 {
@@ -139,6 +172,7 @@ group_measure(cli_comparison *compare, uint32_t g)
     }
     group->threshold = compare->runs->threshold[group->first];
     group->result = spread_of(&list);
+    group->iqm = list.count >= 2 ? cli_bootstrap_iqm(list.value, list.count) : no_bootstrap;
     for (int by = 0; by < CLI_COMPARISON_BYS; by++) {
         list.count = 0;
         for (uint32_t i = 0; i < compare->runs->count; i++) {
@@ -187,6 +221,7 @@ cli_comparison_create(const cli_comparison_runs *runs, cli_comparison_by by, boo
     if (best_first) {
         qsort(compare->group, compare->groups, sizeof(*compare->group), better_first);
     }
+    improvements_measure(compare);
     return compare;
 }
 
@@ -209,6 +244,20 @@ spread_json(const cli_comparison_spread *spread)
     cli_json_put(object, "std", cli_json_number(spread->std));
     cli_json_put(object, "min", cli_json_number(spread->low));
     cli_json_put(object, "max", cli_json_number(spread->high));
+    return object;
+}
+
+// Null: there is none.
+static json_t *
+bootstrap_json(const cli_bootstrap *of)
+{
+    if (isnan(of->value)) {
+        return json_null();
+    }
+    json_t *object = json_object();
+    cli_json_put(object, "value", cli_json_number(of->value));
+    cli_json_put(object, "low", cli_json_number(of->low));
+    cli_json_put(object, "high", cli_json_number(of->high));
     return object;
 }
 
@@ -274,6 +323,8 @@ cli_comparison_json(const cli_comparison *compare)
         cli_json_put(object, "label", cli_json_text(group->label));
         cli_json_put(object, "configuration", configuration_json(compare, group));
         cli_json_put(object, "return", spread_json(&group->result));
+        cli_json_put(object, "iqm", bootstrap_json(&group->iqm));
+        cli_json_put(object, "improvement", bootstrap_json(&group->improvement));
         cli_json_put(object, "threshold", cli_json_number(group->threshold));
         cli_json_put(object, "to_threshold", to);
         cli_json_put(object, "runs", runs_json(compare, group));

@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 
+#include "cli/runs/cli_bootstrap.h"
 #include "cli/runs/cli_series.h"
 #include "common/oct_config_text.h"
 
@@ -24,7 +25,9 @@
 // - the curve: evaluation means on a common grid (cli_series_mean). Where some of its runs have no
 //   value, because they have ended, it is dashed, in characters of lower case.
 //
-// Spread: standard deviation of the sample (n - 1), and the least and greatest.
+// Spread: standard deviation of the sample (n - 1), and the least and greatest. Of the return also
+// the interquartile mean, and the probability of improvement over the first group
+// (cli_bootstrap.h), where two runs have one.
 //
 // Threads: one at a time. Owns: its groups; the runs are the caller's and must stay.
 
@@ -70,6 +73,8 @@ typedef struct cli_comparison_group {
     uint32_t runs;
     double threshold; // NaN: none
     cli_comparison_spread result;
+    cli_bootstrap iqm;         // NaN: result.count is below 2
+    cli_bootstrap improvement; // NaN: as well, or that of the first group is, or it is the first
     cli_comparison_spread to[CLI_COMPARISON_BYS]; // the threshold; count: how many reached it
     uint32_t points;                              // of the curve; 0: no evaluation
     cli_series_spread curve[CLI_COMPARISON_POINTS];

@@ -12,7 +12,7 @@
 #include "common/oct_text.h"
 
 #define COLUMNS      8
-#define CELL_BYTES   96
+#define CELL_BYTES   128
 #define CURVE_WIDTH  64
 #define CURVE_HEIGHT 10
 #define LABEL_BYTES  44
@@ -152,21 +152,79 @@ print_row(FILE *out, const row *r, const size_t *width)
 }
 
 static void
-print_table(const cli_comparison *compare, FILE *out)
+print_rows(FILE *out, const row *rows, uint32_t count)
 {
-    row *rows = oct_alloc((compare->groups + 1) * sizeof(*rows));
     size_t width[COLUMNS] = {0};
-    head_fill(&rows[0], compare);
-    for (uint32_t g = 0; g < compare->groups; g++) {
-        row_fill(&rows[g + 1], compare, g);
-    }
-    for (uint32_t r = 0; r <= compare->groups; r++) {
+    for (uint32_t r = 0; r < count; r++) {
         for (int i = 0; i < COLUMNS; i++) {
             width[i] = OCT_MAX(width[i], cells_of(rows[r].cell[i]));
         }
     }
-    for (uint32_t r = 0; r <= compare->groups; r++) {
+    for (uint32_t r = 0; r < count; r++) {
         print_row(out, &rows[r], width);
+    }
+}
+
+static void
+print_table(const cli_comparison *compare, FILE *out)
+{
+    row *rows = oct_alloc((compare->groups + 1) * sizeof(*rows));
+    head_fill(&rows[0], compare);
+    for (uint32_t g = 0; g < compare->groups; g++) {
+        row_fill(&rows[g + 1], compare, g);
+    }
+    print_rows(out, rows, compare->groups + 1);
+    free(rows);
+}
+
+// ---- what the runs say of more runs
+
+static cli_number_text
+print_probability(double value)
+{
+    cli_number_text out;
+    (void)snprintf(out.text, sizeof(out.text), "%.2f", value);
+    return out;
+}
+
+static void
+print_bootstrap(char out[CELL_BYTES], const cli_bootstrap *of, number_fn print)
+{
+    (void)snprintf(out, CELL_BYTES, "-");
+    if (isfinite(of->value)) {
+        (void)snprintf(out, CELL_BYTES, "%s (%s .. %s)", print(of->value).text, print(of->low).text,
+                       print(of->high).text);
+    }
+}
+
+// Of groups that have it; nothing where there is none.
+static void
+print_bootstraps(const cli_comparison *compare, FILE *out)
+{
+    row *rows = oct_alloc((compare->groups + 1) * sizeof(*rows));
+    uint32_t count = 1;
+    bool is_compared = false;
+    for (uint32_t g = 0; g < compare->groups; g++) {
+        const cli_comparison_group *group = &compare->group[g];
+        if (isfinite(group->iqm.value)) {
+            row *r = &rows[count++];
+            (void)name_of(g, r->cell[0]);
+            print_bootstrap(r->cell[2], &group->iqm, cli_text_value);
+            print_bootstrap(r->cell[3], &group->improvement, print_probability);
+            is_compared = is_compared || isfinite(group->improvement.value);
+        }
+    }
+    for (uint32_t r = 1; r < count && !is_compared; r++) {
+        rows[r].cell[3][0] = '\0';
+    }
+    (void)snprintf(rows[0].cell[2], CELL_BYTES, "interquartile mean (%d %%)",
+                   CLI_BOOTSTRAP_PERCENT);
+    if (is_compared) {
+        (void)snprintf(rows[0].cell[3], CELL_BYTES, "better than A (%d %%)", CLI_BOOTSTRAP_PERCENT);
+    }
+    if (count > 1) {
+        (void)fputc('\n', out);
+        print_rows(out, rows, count);
     }
     free(rows);
 }
@@ -263,6 +321,7 @@ cli_comparison_print(const cli_comparison *compare, FILE *out)
         print_labels(compare, out);
     }
     print_table(compare, out);
+    print_bootstraps(compare, out);
     (void)fputc('\n', out);
     print_curves(compare, out);
 }
