@@ -1,4 +1,4 @@
-// Plays a number of greedy episodes with a policy and summarises their returns.
+// Plays a number of episodes with a policy and summarises their returns.
 #include "actor/actor_evaluate.h"
 
 #include <math.h>
@@ -22,6 +22,8 @@ struct evaluation {
     octet_env_io io;
     actor_sight sight;
     float *outputs;
+    policy_rng *draws; // [envs]; NULL: greedy
+    float *extra;      // of policy_sample
     uint32_t envs;
     uint32_t action_repeat; // environment steps of an action
     uint32_t steps_max;
@@ -117,10 +119,24 @@ evaluation_reserve(struct evaluation *run, const policy_spec *spec, uint32_t env
 }
 
 static void
+sampling_reserve(struct evaluation *run, const policy_spec *spec, uint64_t seed)
+{
+    uint32_t extra_dim = policy_spec_extra_dim(spec);
+    OCT_ASSERT(extra_dim > 0);
+    run->extra = oct_alloc((size_t)run->envs * extra_dim * sizeof(float));
+    run->draws = oct_alloc(run->envs * sizeof(*run->draws));
+    for (uint32_t i = 0; i < run->envs; i++) {
+        policy_rng_init(&run->draws[i], seed, i);
+    }
+}
+
+static void
 evaluation_release(struct evaluation *run)
 {
     policy_scratch_destroy(run->scratch);
     free(run->outputs);
+    free(run->draws);
+    free(run->extra);
     free(run->lanes);
     free((void *)(uintptr_t)run->io.action);
     actor_sight_fini(&run->sight);
@@ -194,12 +210,25 @@ env_failed(const struct evaluation *run, const char *env_id)
     return OCT_EINTERNAL;
 }
 
+static void
+evaluation_act(struct evaluation *run, const policy_net *net)
+{
+    const policy_spec *spec = policy_net_spec(net);
+    void *actions = (void *)(uintptr_t)run->io.action;
+    policy_forward(net, run->scratch, run->sight.obs, run->sight.bytes, run->envs, run->outputs);
+    if (run->draws != NULL) {
+        policy_sample(spec, policy_net_deviation(net), run->outputs, run->envs, run->draws, actions,
+                      run->extra);
+    } else {
+        policy_act(spec, run->outputs, run->envs, actions);
+    }
+}
+
 static oct_err
 evaluation_play(struct evaluation *run, const policy_net *net,
                 const actor_evaluate_request *request, actor_evaluate_result *result,
                 float *returns, uint32_t *lengths)
 {
-    const policy_spec *spec = policy_net_spec(net);
     uint32_t counted = 0;
     env_reset_each(run->e, NULL, NULL, &run->io);
     for (uint32_t i = 0; i < run->envs; i++) {
@@ -220,9 +249,7 @@ evaluation_play(struct evaluation *run, const policy_net *net,
             OCT_TRY(request->look(request->look_arg, run->e, run->io.obs, run->lanes[0].played,
                                   run->reason, run->reason_size));
         }
-        policy_forward(net, run->scratch, run->sight.obs, run->sight.bytes, run->envs,
-                       run->outputs);
-        policy_act(spec, run->outputs, run->envs, (void *)(uintptr_t)run->io.action);
+        evaluation_act(run, net);
         if (env_step(run->e, &run->io) != OCT_OK) {
             return env_failed(run, request->env_id);
         }
@@ -280,6 +307,9 @@ actor_evaluate(const policy_net *net, const actor_evaluate_request *request,
         return err;
     }
     evaluation_reserve(&run, spec, envs, request->episode_steps_max);
+    if (request->sampling) {
+        sampling_reserve(&run, spec, request->seed);
+    }
     float *returns = oct_alloc(request->episodes * sizeof(float));
     uint32_t *lengths = oct_alloc(request->episodes * sizeof(uint32_t));
     uint64_t begin_ns = oct_clock_ns();

@@ -5,14 +5,15 @@
 #include "envs/env.h"
 #include "policy/policy_net.h"
 
-// Greedy evaluation of a policy exactly as it ships: the return that Octet reports.
+// Evaluation of a policy exactly as it ships, greedily: the return that Octet reports. With
+// sampling actions are drawn from the policy's distribution, as actors draw them.
 //
 // Every episode counts once and whole: with E environments stepped together and n episodes asked
 // for, environment i plays episodes i, i + E, …; episodes begun beyond n are not counted, so short
 // episodes are not favoured. An episode in which the environment failed is played again and counted
 // apart: returns are of those that did not fail.
-// Undiscounted returns, exploration off. What the environment itself measures counts of the same
-// episodes.
+// Undiscounted returns, no other exploration. What the environment itself measures counts of the
+// same episodes.
 //
 // Threads: any, one call at a time per request's environment. Errors: OCT_EINVAL when the policy
 // does not fit the environment, OCT_EINTERNAL when the environment fails (for good, or
@@ -29,6 +30,9 @@ typedef struct actor_evaluate_request {
     uint32_t episodes;    // >= 1
     uint32_t envs;        // stepped together, at most episodes are used
     uint64_t seed;
+    // The policy has a distribution (policy_spec_extra_dim > 0). Environment i draws from a
+    // generator of its own, of this seed and stream i, as octet_policy_rng_init makes it.
+    bool sampling;
     // Longer episodes end the evaluation; 0: ACTOR_EVALUATE_STEPS_MAX, or what the environment
     // names as its own limit if that is more.
     uint32_t episode_steps_max;

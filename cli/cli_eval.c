@@ -29,6 +29,7 @@ enum {
     KEY_SEED,
     KEY_ENVS,
     KEY_OPTIONS,
+    KEY_SAMPLING,
     KEY_JSON,
     KEY_VIDEO,
     KEY_FRAMES,
@@ -45,6 +46,7 @@ typedef struct eval_options {
     uint32_t episodes;
     uint32_t envs;
     uint64_t seed;
+    bool sampling;
     bool json;
     cli_video_options video;
 } eval_options;
@@ -53,9 +55,14 @@ static const struct argp_option option_table[] = {
     {"env", KEY_ENV, "ID", 0,
      "Use this environment or plug-in (default: that of the run, or of the policy)", 0},
     {"episodes", KEY_EPISODES, "N", 0, "Episodes (default: 100)", 0},
-    {"seed", KEY_SEED, "S", 0, "Set the seed of the environments (default: 1)", 0},
+    {"seed", KEY_SEED, "S", 0, "Set the seed of the environments and of what is drawn (default: 1)",
+     0},
     {"envs", KEY_ENVS, "N", 0, "Step N environments together (default: 16)", 0},
     {"options", KEY_OPTIONS, "K=V,...", 0, "Set options of the environment", 0},
+    {"sampling", KEY_SAMPLING, NULL, 0,
+     "Draw actions from the policy's distribution, as actors do in training (default: act "
+     "greedily)",
+     0},
     {"json", KEY_JSON, NULL, 0, "Print one line of JSON, with the return of each episode", 0},
     {"video", KEY_VIDEO, "OUT.mp4|OUT.gif", 0, "Write a video of environment 0 (needs ffmpeg)", 0},
     {"frames", KEY_FRAMES, "DIR", 0,
@@ -115,6 +122,9 @@ parse(int key, char *arg, struct argp_state *state)
     case KEY_OPTIONS:
         options->options = arg;
         return 0;
+    case KEY_SAMPLING:
+        options->sampling = true;
+        return 0;
     case KEY_JSON:
         options->json = true;
         return 0;
@@ -163,7 +173,8 @@ static const struct argp eval_argp = {
     .parser = parse,
     .args_doc = "POLICY",
     .doc = "Measures the return of a policy file. The policy acts greedily, exactly as it is "
-           "stored. POLICY is a file or a run folder; the environment is taken from the "
+           "stored, or with --sampling as its distribution says. POLICY is a file or a run folder; "
+           "the environment is taken from the "
            "config.yaml beside it.\v"
            "Example: octet eval runs/CartPole-v1-20260131-120000/policy.oct --episodes 100\n"
            "The video shows the measured policy from the first step of its first episode: octet "
@@ -171,6 +182,25 @@ static const struct argp eval_argp = {
 };
 
 // ---- the policy and whether it fits
+
+// Whether the policy can act as it is asked to; false after a message.
+static bool
+head_fits(const policy_spec *spec, const eval_options *options)
+{
+    static const char *const outputs[] = {
+        [POLICY_HEAD_VALUES] = "values of actions",
+        [POLICY_HEAD_ATOMS] = "distributions of returns",
+        [POLICY_HEAD_TANH] = "the actions themselves",
+    };
+    if (!options->sampling || policy_spec_extra_dim(spec) > 0) {
+        return true;
+    }
+    cli_error("eval",
+              "'%s' has no distribution to draw actions from: its outputs are %s; leave out "
+              "--sampling",
+              options->policy, outputs[spec->head]);
+    return false;
+}
 
 // Opens the video as well, if one is wanted: *video stays NULL otherwise.
 static bool
@@ -228,6 +258,7 @@ report(const policy_net *net, const eval_options *options, const actor_evaluate_
                                   .options = options->options,
                                   .options_from = options->options_from,
                                   .seed = options->seed,
+                                  .sampling = options->sampling,
                                   .result = result,
                                   .video = text[0] != '\0' ? text : NULL};
     if (options->json) {
@@ -256,6 +287,7 @@ evaluate(const policy_image *image, const eval_options *options, cli_video *vide
         .episodes = options->episodes,
         .envs = OCT_MIN(options->envs, options->episodes),
         .seed = options->seed,
+        .sampling = options->sampling,
         .stop = cli_signals_noted(),
         .look = video != NULL ? cli_video_frame : NULL,
         .look_arg = video,
@@ -308,7 +340,7 @@ cli_eval(int argc, char **argv)
     int exit_code = CLI_EXIT_FAILED;
     cli_video *video = NULL;
     cli_env_guard_begin("eval", options.env_id);
-    if (env_fits(image, &options, &chosen, &video)) {
+    if (head_fits(&image->spec, &options) && env_fits(image, &options, &chosen, &video)) {
         exit_code = evaluate(image, &options, video);
     }
     cli_env_guard_end();

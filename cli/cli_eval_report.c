@@ -47,6 +47,9 @@ cli_eval_report_text(const cli_eval_report *report)
     printf("  environment  %s, seed %" PRIu64 "\n", report->env_id, report->seed);
     printf("  options      %s (%s)\n", report->options[0] != '\0' ? report->options : "none",
            report->options_from);
+    if (report->sampling) {
+        printf("  actions      drawn from the policy's distribution\n");
+    }
     printf("  return       %.2f ± %.2f over %u episode%s (min %.2f, max %.2f)\n", result->mean,
            result->std, (unsigned)result->episodes, cli_text_plural(result->episodes), result->min,
            result->max);
@@ -122,6 +125,7 @@ cli_eval_report_json(const cli_eval_report *report)
     cli_json_put(out, "options", cli_json_text(report->options));
     cli_json_put(out, "options_from", cli_json_text(report->options_from));
     cli_json_put(out, "seed", json_integer((json_int_t)report->seed));
+    cli_json_put(out, "sampling", json_boolean(report->sampling));
     result_put(out, report->result);
     cli_json_put(out, "video", report->video != NULL ? cli_json_text(report->video) : json_null());
     char *line = json_dumps(out, JSON_COMPACT | JSON_REAL_PRECISION(15));

@@ -16,6 +16,7 @@ typedef struct cli_eval_report {
     const char *options;
     const char *options_from; // where they come from, or why there are none
     uint64_t seed;
+    bool sampling;                       // actions were drawn
     const actor_evaluate_result *result; // with returns and lengths
     const char *video;                   // what it shows; NULL: there is none
 } cli_eval_report;

@@ -338,6 +338,61 @@ test_evaluate_is_greedy_and_repeatable(void **state)
     policy_net_destroy(net);
 }
 
+// Logits whose softmax is 1/4 and 3/4, wherever it is.
+static policy_net *
+logits_policy(void)
+{
+    const uint32_t widths[] = {OBS, 2};
+    policy_spec spec = random_spec(widths, 2, POLICY_RELU, false);
+    spec.head = POLICY_HEAD_LOGITS;
+    policy_image *image = NULL;
+    T_OK(policy_image_create(&image, &spec, POLICY_FP32));
+    image->bias[0][1] = logf(3);
+    policy_net *net = NULL;
+    T_OK(policy_net_create(&net, image, POLICY_ISA_BEST));
+    policy_image_destroy(image);
+    return net;
+}
+
+// The reward of a step is its number, and a tenth of its action.
+static void
+test_evaluate_draws_actions_by_their_probabilities(void **state)
+{
+    (void)state;
+    enum { EPISODES = 10, ENVS = 4, STEPS = 200 };
+    policy_net *net = logits_policy();
+    const float logits[] = {0, logf(3)};
+    actor_evaluate_request request = {.env_id = odd_path(),
+                                      .options = "length=200",
+                                      .episodes = EPISODES,
+                                      .envs = ENVS,
+                                      .seed = 5,
+                                      .sampling = true};
+    actor_evaluate_result result = {.returns = returns};
+    T_OK(actor_evaluate(net, &request, &result, reason, sizeof(reason)));
+    int ones = 0;
+    for (uint32_t i = 0; i < ENVS; i++) { // each draws on through its episodes
+        policy_rng rng;
+        policy_rng_init(&rng, request.seed, i);
+        for (uint32_t episode = i; episode < EPISODES; episode += ENVS) {
+            int drawn = 0;
+            float log_prob;
+            for (int step = 0; step < STEPS; step++) {
+                drawn += policy_draw_softmax(logits, 2, &rng, &log_prob);
+            }
+            T_NEAR((double)returns[episode], STEPS * (STEPS + 1) / 2.0 + 0.1 * drawn, 1e-2, 0);
+            ones += drawn;
+        }
+    }
+    // 2000 draws: five deviations of the binomial are 0.048
+    T_NEAR((double)ones / (EPISODES * STEPS), 0.75, 0.048, 0);
+    request.sampling = false;
+    T_OK(actor_evaluate(net, &request, &result, reason, sizeof(reason)));
+    T_NEAR(result.mean, STEPS * (STEPS + 1) / 2.0 + 0.1 * STEPS, 1e-2, 0); // the likelier one
+    assert_true(result.max == result.min);
+    policy_net_destroy(net);
+}
+
 int
 main(void)
 {
@@ -359,6 +414,7 @@ main(void)
         cmocka_unit_test(test_evaluate_measures_nothing_of_an_episode_that_failed),
         cmocka_unit_test(test_evaluate_tells_each_step),
         cmocka_unit_test(test_evaluate_is_greedy_and_repeatable),
+        cmocka_unit_test(test_evaluate_draws_actions_by_their_probabilities),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -501,6 +501,17 @@ class WrongInput(Case):
                       "  metric       steps_of_0: 10, measured in 3 of the episodes\n"
                       "  metric       never: not measured\n", out)
 
+    def test_eval_draws_actions_where_there_is_a_distribution(self):
+        policies, on = pathlib.Path(__file__).resolve().parents[1] / "data/policy", ["--env", str(PLUGINS / "shape.so"), "--sampling"]
+        for name, outputs in (("relu_int8", "values of actions"), ("atoms_int8", "distributions of returns"),
+                              ("box_fp32", "the actions themselves")):
+            policy = policies / f"{name}.oct"
+            self.refused(["eval", str(policy), *on], f"octet eval: error: '{policy}' has no distribution to draw actions from: its "
+                         f"outputs are {outputs}; leave out --sampling\n", code=1)
+        on = [str(policies / "logits_int8.oct"), *on, "--options", "obs=5,n=7"]
+        self.assertIn("  actions      drawn from the policy's distribution\n", self.octet("eval", *on)[0])
+        self.assertIs(json.loads(self.octet("eval", *on, "--json")[0])["sampling"], True)
+
     def test_eval_tells_of_the_episodes_that_failed(self):
         policy = pathlib.Path(__file__).resolve().parents[1] / "data/policy/atoms_int8.oct"
         out, _ = self.octet("eval", str(policy), "--env", str(PLUGINS / "shape.so"),
