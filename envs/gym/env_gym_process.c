@@ -287,7 +287,9 @@ void
 env_gym_process_stop(env_gym_process *process)
 {
     if (process->socket > 0) {
-        (void)close(process->socket); // it reads the end, and ends
+        // It reads the end, and ends, also where a fork has the socket, too.
+        (void)shutdown(process->socket, SHUT_RDWR);
+        (void)close(process->socket);
     }
     if (process->pid > 0) {
         (void)status_of_end(process->pid, END_TIMEOUT_MS);

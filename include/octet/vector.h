@@ -2,7 +2,8 @@
 #define OCTET_VECTOR_H
 
 /* Environments by name, n of them stepped together: Octet's own ("CartPole-v1"), the Control Suite
- * ("dmc:cheetah_run") and plug-ins ("./mine.so"). Plain C99; of Octet it includes env.h alone.
+ * ("dmc:cheetah_run"), Gymnasium's ("gym:NAME") and plug-ins ("./mine.so"). Plain C99; of Octet it
+ * includes env.h alone.
  *
  *     octet_vector_config config = {.size = sizeof(config), .id = "CartPole-v1", .count = 64,
  *                                   .autoreset = OCTET_VECTOR_SAME_STEP};
@@ -15,9 +16,9 @@
  *
  * Threads: a vector is used by one thread at a time; different vectors may run in parallel. With
  * config.threads above 1 it has threads of its own, which are asleep between calls and do not
- * survive fork(): a child opens its own vector. Results do not depend on their number. Owns:
- * nothing of the io. Where memory runs out while a vector is opened, the process ends with a
- * message.
+ * survive fork(), and one of "gym:NAME" has a process, which a fork would share: a child opens its
+ * own vector. Results do not depend on the number of threads. Owns: nothing of the io. Where memory
+ * runs out while a vector is opened, the process ends with a message.
  *
  * The vector checks every number: an environment whose reward or observation is not finite has
  * failed. Its flags get OCTET_ENV_FAILED and OCTET_ENV_TRUNCATED, and it begins a new episode as

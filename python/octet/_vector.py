@@ -119,7 +119,8 @@ class OctetVectorEnv(VectorEnv[Any, Any, Any]):
         if render_mode not in (None, "rgb_array"):
             raise RenderModeError(f"render_mode: {render_mode!r}, allowed are None and 'rgb_array'")
         self._handle: int | None = None
-        self._pid = os.getpid() if threads > 1 else 0  # of the process that has its threads
+        # Of the process that has its threads, or the child that steps a "gym:" environment.
+        self._pid = os.getpid() if threads > 1 or env_id.startswith("gym:") else 0
         self._registered: EnvSpec | None = None
         self._again = functools.partial(type(self), env_id, num_envs, autoreset_mode=mode, copy=copy, threads=threads,
                                         seed=seed, render_mode=render_mode, width=width, height=height, **options)
@@ -197,8 +198,8 @@ class OctetVectorEnv(VectorEnv[Any, Any, Any]):
         if self._handle is None:
             raise OctetError("the vector is closed")
         if self._pid > 0 and self._pid != os.getpid():
-            raise OctetError("a vector with threads above 1 is not usable in a forked process, which has none of them: make it "
-                             "there, or start the process by \"spawn\" or \"forkserver\"")
+            raise OctetError("a vector of a \"gym:\" environment, or with threads above 1, is not usable in a forked process: make "
+                             "it there, or start the process by \"spawn\" or \"forkserver\"")
         return self._handle
 
     def _check(self, result: int) -> None:
@@ -343,7 +344,7 @@ class OctetVectorEnv(VectorEnv[Any, Any, Any]):
 
     def close_extras(self, **kwargs: Any) -> None:
         handle, self._handle = getattr(self, "_handle", None), None
-        if handle is not None and (self._pid == 0 or self._pid == os.getpid()):  # a fork has no threads to wait for
+        if handle is not None and (self._pid == 0 or self._pid == os.getpid()):  # they are not a fork's to end
             lib.octet_vector_close(handle)
 
     def __enter__(self) -> OctetVectorEnv:

@@ -364,6 +364,21 @@ def test_environments_are_closed(tmp_path):
     assert (tmp_path / "closed").exists()
 
 
+def test_environments_are_closed_while_a_fork_lives(tmp_path):
+    env = make("Numbered", count=1, path=str(tmp_path / "closed"))
+    env.reset(seed=1)
+    until, end = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(end)
+        os.read(until, 1)
+        os._exit(0)
+    env.close()
+    os.close(end)
+    os.waitpid(pid, 0)
+    assert (tmp_path / "closed").exists()
+
+
 @pytest.mark.parametrize(("name", "words"), [
     ("Raises", "RuntimeError: the gripper is stuck"), ("NotFinite", "not finite"), ("Shape", r"of shape \(3,\)")])
 def test_one_environment_that_goes_wrong_ends_its_own_episode(name, words):

@@ -163,24 +163,34 @@ def test_a_reset_refuses_what_it_would_ignore():
             env.reset(seed=1, options={"low": -0.01})
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_a_fork_refuses_a_vector_whose_threads_it_has_not(threads):
-    vector = octet.make_vec("CartPole-v1", 4, threads=threads)
-    vector.reset(seed=1)
+def calls_refused_in_a_fork(vector):
+    """How many of five calls a forked process refuses; a sixth closes the vector."""
     pid = os.fork()
     if pid == 0:
-        code = 1
+        code = 100
         try:
-            for call in (lambda: vector.step(np.zeros(4, int)), lambda: vector.reset(), lambda: vector.get_state(0)):
+            code = 0
+            for call in (lambda: vector.step(np.zeros(4, int)), lambda: vector.reset(), lambda: vector.get_state(0),
+                         lambda: vector.render(), lambda: vector.failures):
                 try:
                     call()
                 except octet.OctetError as error:
-                    code += "forked process" in str(error)
+                    code += "is not usable in a forked process: make it there" in str(error)
             vector.close()
         finally:
             os._exit(code)
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == (1 if threads == 1 else 4)
-    vector.step(np.zeros(4, int))
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+@pytest.mark.parametrize(("id", "threads", "refused"), [("CartPole-v1", 1, 0), ("CartPole-v1", 2, 5), ("gym:CartPole-v1", 1, 5)])
+def test_a_fork_refuses_a_vector_whose_threads_or_process_are_its_parents(id, threads, refused, monkeypatch):
+    monkeypatch.setenv("OCTET_PYTHON", sys.executable)
+    vector, alone = (octet.make_vec(id, 4, threads=threads) for _ in range(2))
+    vector.reset(seed=1), alone.reset(seed=1)
+    assert calls_refused_in_a_fork(vector) == refused
+    for _ in range(3):
+        assert np.array_equal(vector.step(np.zeros(4, int))[0], alone.step(np.zeros(4, int))[0])
+    assert vector.failures[0] == 0
 
 
 def test_seeds_are_whole_numbers_of_any_kind():
