@@ -307,7 +307,7 @@ class Worker:
         self.given = [seed + i for i in range(count)]  # the last seeds that were given
         self.next_seeds = list(self.given)  # of the next reset; None: its generator goes on
         self.renewed = [0] * count  # how often it was made anew with a seed that follows from the given one
-        self.ended = [0] * count  # the flags of the end; 0 while an episode runs
+        self.ended = [None] * count  # the flags of the end; 0 while an episode runs, None before the first
         self.sums, self.counts = [0.0] * count, [0] * count
         self.reserve()
 
@@ -424,6 +424,8 @@ class Worker:
         if self.ended[i] and not self.autoreset:
             self.flags[i], self.reward[i] = self.ended[i], 0
             return
+        if self.ended[i] is None:
+            self.begin(i)
         # One that has ended here could not begin.
         flags = FAILED | TRUNCATED if self.ended[i] else self.advance(i)
         self.sums[i] += float(self.reward[i])

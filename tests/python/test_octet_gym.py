@@ -4,6 +4,7 @@ import ast
 import contextlib
 import os
 import pathlib
+import pickle
 import re
 import select
 import signal
@@ -43,6 +44,39 @@ def test_it_steps_as_gymnasium_does(mode):
         if mode is AutoresetMode.SAME_STEP and "final_obs" in want[4]:
             for mine, its in zip(got[4]["final_obs"], want[4]["final_obs"], strict=True):
                 assert (mine is None and its is None) or np.array_equal(mine, its)
+
+
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+@pytest.mark.parametrize("id", ["gym:CartPole-v1", "CartPole-v1"])
+def test_a_step_before_a_reset_is_of_the_first_episodes(id, mode):
+    made, begun = (octet.make_vec(id, 3, autoreset_mode=mode, seed=5) for _ in range(2))
+    again = pickle.loads(pickle.dumps(begun))
+    begun.reset()
+    begun.reset(seed=9, options={"reset_mask": np.array([False, True, False])})
+    made.reset(seed=9, options={"reset_mask": np.array([False, True, False])})
+    again.reset(seed=9, options={"reset_mask": np.array([False, True, False])})
+    for _ in range(5):
+        want = begun.step(np.ones(3, int))[:4]
+        for env in (made, again):
+            assert all(np.array_equal(a, b) for a, b in zip(env.step(np.ones(3, int))[:4], want, strict=True))
+    assert made.failures == again.failures == (0, "")
+
+
+def test_one_environment_steps_before_a_reset():
+    env, begun = (octet.make("gym:CartPole-v1", seed=5) for _ in range(2))
+    begun.reset()
+    assert np.array_equal(env.step(1)[0], begun.step(1)[0])
+
+
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+@pytest.mark.parametrize("repeat", [1, 2])
+def test_a_first_episode_that_cannot_begin_fails_in_the_first_step(mode, repeat):
+    env = make("Port", mode=mode, refusals=0, action_repeat=repeat)
+    obs, _, _, truncated, _ = env.step(np.zeros(2, int))
+    assert obs.tolist() == [[repeat, 2 * repeat]] * 2 and not truncated.any()
+    env = make("Answers", count=1, mode=mode, reset="None", action_repeat=repeat)
+    assert env.step(np.zeros(1, int))[3].all()
+    assert env.failures[0] == 1 and "reset returned a value of type NoneType" in env.failures[1]
 
 
 def test_actions_begin_where_the_space_does_and_options_are_arguments():
