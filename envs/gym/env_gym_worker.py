@@ -61,16 +61,52 @@ def end_with_host():
 
 
 class Interrupted(Exception):
-    """Ctrl-C reaches all processes of a terminal. It is the host's, unless an environment hangs."""
+    """An environment was left in a call, or not called, after a Ctrl-C."""
 
-    began = float("inf")  # of the command
 
-    @classmethod
-    def at_signal(cls, *_):
-        took = time.monotonic() - cls.began
-        if took > STUCK_SECONDS:
-            cls.began = float("inf")
-            raise cls(f"Ctrl-C, {took:.0f} s after the step began")
+class Patience:
+    """Ctrl-C reaches all processes of a terminal. It is the host's, unless an environment hangs: one that is in a call
+    (`with PATIENCE:`) STUCK_SECONDS after the command began is left then, and the command calls no other."""
+
+    began = None  # the command; None: there is none
+    is_asked = False  # by a Ctrl-C since then
+    is_over = False
+    is_open = False  # a call, which may be left
+
+    def begin(self):
+        self.began, self.is_asked, self.is_over = time.monotonic(), False, False
+
+    def end(self):
+        self.began = None
+        if self.is_asked:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+    def at_interrupt(self, *_):
+        if self.began is not None and not self.is_asked:
+            self.is_asked = True
+            signal.signal(signal.SIGALRM, self.at_end)
+            signal.setitimer(signal.ITIMER_REAL, max(self.began + STUCK_SECONDS - time.monotonic(), 0.001))
+
+    def at_end(self, *_):
+        self.is_over = self.began is not None
+        if self.is_open:
+            self.is_open = False
+            self.check()
+
+    def check(self):
+        if self.is_over:
+            raise Interrupted(f"Ctrl-C, {time.monotonic() - self.began:.0f} s after the call began")
+
+    def __enter__(self):
+        self.is_open = True
+        if self.is_over:  # what has to be called all the same, to close it
+            signal.setitimer(signal.ITIMER_REAL, STUCK_SECONDS)
+
+    def __exit__(self, *_):
+        self.is_open = False
+
+
+PATIENCE = Patience()
 
 
 def is_between(trace):
@@ -351,7 +387,7 @@ class Worker:
 
     def close(self, i):
         env, self.envs[i] = self.envs[i], None
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(Exception), PATIENCE:
             if env is not None:
                 env.close()
 
@@ -359,12 +395,16 @@ class Worker:
         """Starts an episode; an environment that cannot is closed and made anew, once. False: there is none now, and the
         next try makes it, with another seed: this one may be the reason."""
         for _ in range(2 if self.envs[i] is not None else 1):
+            if PATIENCE.is_over:
+                break
             try:
                 if self.envs[i] is None:
-                    self.envs[i] = make(self.name, self.options)
+                    with PATIENCE:
+                        self.envs[i] = make(self.name, self.options)
                     self.seed_renewed(i)
                 seed = self.next_seeds[i]
-                answer = self.envs[i].reset(seed=None if seed is None else seed_of(seed))
+                with PATIENCE:
+                    answer = self.envs[i].reset(seed=None if seed is None else seed_of(seed))
                 self.obs[i] = self.obs_shape.row(parts_of(answer, "reset", ("observation", "info"))[0])
                 self.next_seeds[i], self.ended[i], self.sums[i], self.counts[i] = None, 0, 0.0, 0
                 return True
@@ -408,7 +448,9 @@ class Worker:
     def advance(self, i):
         """A step within an episode; its flags."""
         try:
-            answer = self.envs[i].step(self.action_of(i))
+            PATIENCE.check()
+            with PATIENCE:
+                answer = self.envs[i].step(self.action_of(i))
             obs, reward, terminated, truncated, info = parts_of(answer, "step", STEP_PARTS)
             self.obs[i], self.reward[i] = self.obs_shape.row(obs), reward_of(reward)
             flags = TERMINATED * bool(terminated) | TRUNCATED * bool(truncated)
@@ -451,7 +493,7 @@ class Worker:
 def serve(sock):
     name, count, seed, autoreset, options = sys.argv[1:6]
     end_with_host()
-    signal.signal(signal.SIGINT, Interrupted.at_signal)
+    signal.signal(signal.SIGINT, PATIENCE.at_interrupt)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # of a terminal: the host ends in order, and this with it
     try:
         worker = Worker(name, int(count), int(seed), autoreset == "1", options)
@@ -461,12 +503,12 @@ def serve(sock):
         return
     sock.sendmsg([b"k"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [worker.file]))])
     while command := sock.recv(1):
-        Interrupted.began = time.monotonic()
+        PATIENCE.begin()
         try:
             answer = worker.reset() if command == b"r" else worker.step()
         except Exception as error:
             answer = b"e" + line_of(error, REASON_BYTES)
-        Interrupted.began = float("inf")
+        PATIENCE.end()
         sock.send(answer)
     for i in range(worker.count):
         worker.close(i)

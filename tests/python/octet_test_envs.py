@@ -93,6 +93,36 @@ class Stuck(Counts):
             os.kill(os.getpid(), signal.SIGINT)
 
 
+class Pressed(Counts):
+    """All hang in their third step, the first after one early Ctrl-C."""
+
+    is_pressed = False
+
+    def trouble(self):
+        if self.steps == 3:
+            if not Pressed.is_pressed:
+                Pressed.is_pressed = True
+                os.kill(os.getpid(), signal.SIGINT)
+            threading.Event().wait()
+
+
+class PressedReset(Counts):
+    """Hangs in its second reset, after one early Ctrl-C, and where it is closed."""
+
+    resets = 0
+
+    def reset(self, *, seed=None, options=None):
+        PressedReset.resets += 1
+        if PressedReset.resets == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+            threading.Event().wait()
+        return super().reset(seed=seed, options=options)
+
+    def close(self):
+        if PressedReset.resets == 2:
+            threading.Event().wait()
+
+
 class Grows(Counts):
     """Has more memory from its 100th step on."""
 
@@ -400,6 +430,6 @@ class Endless(Counts):
     action_space = spaces.Discrete(2**40)
 
 
-for kind in (Counts, Measures, Crash, Exit, Hang, Spin, Stuck, Grows, Numbered, ResetCrash, Resized, Port, NotFinitePort, Seeded, SeededOnce, Levels, Raises, Asserts, NotFinite, RewardNotFinite, Shape, Mixed, Pixels, Says, Answers, Options, ChannelsFirst, Maps, Alone, ManyActions, DictActions, Words, Whole, WholeBytes, Deep, Empty, EmptyActions,
+for kind in (Counts, Measures, Crash, Exit, Hang, Spin, Stuck, Pressed, PressedReset, Grows, Numbered, ResetCrash, Resized, Port, NotFinitePort, Seeded, SeededOnce, Levels, Raises, Asserts, NotFinite, RewardNotFinite, Shape, Mixed, Pixels, Says, Answers, Options, ChannelsFirst, Maps, Alone, ManyActions, DictActions, Words, Whole, WholeBytes, Deep, Empty, EmptyActions,
              Large, Endless):
     gymnasium.register(f"Octet{kind.__name__}-v0", entry_point=kind, disable_env_checker=True)

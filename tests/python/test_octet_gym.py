@@ -289,7 +289,7 @@ def test_all_bits_of_a_seed_count():
 def steps_of(env, count):
     """What both environments see and whether they were ended in each of so many steps."""
     for _ in range(count):
-        obs, _, _, truncated, _ = env.step(np.zeros(2, int))
+        obs, _, _, truncated, _ = env.step(np.zeros(env.num_envs, int))
         yield obs.tolist(), truncated.tolist()
 
 
@@ -379,6 +379,25 @@ def test_ctrl_c_ends_a_step_that_hangs():
     env.step(np.zeros(1, int)), env.step(np.zeros(1, int))
     assert env.step(np.zeros(1, int))[3].all()
     assert env.failures[0] == 1 and "Ctrl-C" in env.failures[1] and "started again" not in env.failures[1]
+
+
+@pytest.mark.parametrize("mode", ["SameStep", "NextStep"])
+def test_an_early_ctrl_c_ends_a_step_in_which_all_hang(mode):
+    env = make("Pressed", count=3, mode=mode)
+    env.reset(seed=1)
+    *_, (obs, truncated) = steps_of(env, 3)
+    assert truncated == [True] * 3 and obs == [[0, 0]] * 3
+    assert env.failures[0] == 3 and "Ctrl-C" in env.failures[1] and "started again" not in env.failures[1]
+    assert [obs for obs, _ in steps_of(env, 3)][1:] == [[[1, 2]] * 3, [[2, 4]] * 3]
+
+
+def test_an_early_ctrl_c_ends_a_reset_and_a_close_that_hang():
+    env = make("PressedReset", count=1)
+    env.reset(seed=1)
+    with pytest.raises(octet.OctetError, match="environment 0: Interrupted: Ctrl-C, . s after the call began"):
+        env.reset()
+    assert env.reset()[0].tolist() == [[0, 0]]
+    assert env.step(np.zeros(1, int))[0].tolist() == [[1, 2]]
 
 
 def test_a_process_that_hangs_does_not_outlive_who_was_killed():
