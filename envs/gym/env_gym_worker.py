@@ -25,6 +25,7 @@ import traceback
 import gymnasium
 import numpy as np
 from gymnasium import spaces
+from gymnasium.error import NameNotFound, NamespaceNotFound
 
 # Magic; dtype, rank, 6 sides and n of observation and action; step limit; metrics; threshold; offsets of the arrays below.
 HEADER = struct.Struct("=I 9I 9I 2I d 17Q")
@@ -37,6 +38,8 @@ TEXT_BYTES, REASON_BYTES = 256, 900  # of a line in the memory, and in an answer
 STEP_PARTS = ("observation", "reward", "terminated", "truncated", "info")
 RANK_MAX, NUMBERS_MAX = 6, 2**24  # of a space
 FLOAT_MAX = float(np.finfo(np.float32).max)
+ADVICE = (b" If it is your own, register it in a module and use gym:MODULE:NAME: the Python process that steps it has not run "
+          b"your script or notebook.")
 METRICS_KEY, METRICS_MAX, METRIC_NAME_BYTES = "info_metrics", 64, 64  # the name's with the zero byte
 STUCK_SECONDS = 2.0  # after which a Ctrl-C of the terminal is for the environment
 TRACEBACKS = os.environ.get("OCTET_GYM_TRACEBACKS", "")
@@ -135,6 +138,13 @@ def line_of(error, size):
         trace = trace.tb_next
     words = f"{type(error).__name__}: {error}".replace("\n", " ").encode()
     return words[: max(0, size - len(place.encode()))] + place.encode()[:size]
+
+
+def refusal_of(name, error):
+    """Why there is no environment, in a line for a person."""
+    is_known = not isinstance(error, (NameNotFound, NamespaceNotFound)) or name.rpartition(":")[0] not in ("", "__main__")
+    advice = b"" if is_known else ADVICE
+    return line_of(error, REASON_BYTES - len(advice)) + advice
 
 
 class Tracebacks:
@@ -499,7 +509,7 @@ def serve(sock):
         worker = Worker(name, int(count), int(seed), autoreset == "1", options)
     except Exception as error:  # the host tells the user
         Tracebacks.tell(error)
-        sock.send(b"e" + line_of(error, REASON_BYTES))
+        sock.send(b"e" + refusal_of(name, error))
         return
     sock.sendmsg([b"k"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [worker.file]))])
     while command := sock.recv(1):

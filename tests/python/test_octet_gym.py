@@ -684,6 +684,16 @@ def test_what_cannot_be_is_refused_in_words(id, words):
         octet.make_vec(id, 1)
 
 
+@pytest.mark.parametrize(("id", "is_advised"), [
+    ("CartPole-v9", False), ("octet_test_envs:Here-v0", False), ("Here-v0", True), ("__main__:Here-v0", True), ("mine/Here-v0", True),
+    (f"{'long' * 80}-v0", True),
+])
+def test_what_this_process_registered_is_told_to_go_into_a_module(id, is_advised):
+    with pytest.raises(octet.OctetError, match="NotFound") as refused:
+        octet.make_vec(f"gym:{id}", 1)
+    assert ("If it is your own, register it in a module and use gym:MODULE:NAME" in str(refused.value)) == is_advised
+
+
 def test_without_a_python_it_says_how_to_name_one(monkeypatch):
     monkeypatch.setenv("OCTET_PYTHON", "/nowhere/python")
     with pytest.raises(octet.OctetError, match="OCTET_PYTHON"):
