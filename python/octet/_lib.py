@@ -110,7 +110,6 @@ class Rng(Structure):
 _ADDRESS = c_void_p  # of a NumPy array, as an integer
 _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "octet_version": (c_char_p, []),
-    "octet_policy_load": (c_int, [POINTER(c_void_p), c_char_p, c_char_p, c_size_t]),
     "octet_policy_load_bytes": (c_int, [POINTER(c_void_p), c_char_p, c_size_t, c_char_p, c_size_t]),
     "octet_policy_free": (None, [c_void_p]),
     "octet_policy_get_info": (c_int, [c_void_p, POINTER(Info)]),

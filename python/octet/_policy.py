@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from . import _lib
 from ._command import path_of
-from ._lib import NotCopied, OctetError, Turns, lib, whole
+from ._lib import OctetError, Turns, lib, whole
 
 _PRECISIONS = {1: "fp32", 2: "int8", 3: "bf16", 4: "fp16", 5: "int4"}
-_NOT_FINITE = 1  # OCTET_POLICY_EINVAL
+_NOT_FINITE, _NOT_FOUND, _NOT_READ = 1, 6, 7  # OCTET_POLICY_EINVAL, ENOTFOUND, EIO
+_BYTES_MAX = 2**28  # POLICY_BYTES_MAX
 _FLATTEN = "a policy gets those of a Dict or Tuple space as gymnasium.spaces.utils.flatten(space, observation)"
 
 
@@ -61,26 +62,36 @@ class PolicyDivergence:
     relative_l2: float | None
 
 
-class Policy(NotCopied):
+def content_of(source: Any) -> tuple[bytes, str]:
+    """Of a policy, and what errors about it begin with."""
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return bytes(source), ""
+    path = path_of("source", source)
+    try:
+        with open(path, "rb") as file:
+            return file.read(_BYTES_MAX + 1), f"{path}: "
+    except (OSError, ValueError) as error:
+        code = _NOT_FOUND if isinstance(error, FileNotFoundError) else _NOT_READ
+        raise OctetError(f"{path}: {getattr(error, 'strerror', None) or error}", code) from error
+
+
+class Policy:
     """A policy file, ready to act: the same bits as on Octet's actors, alone or in a batch.
 
     `observations` is one observation (obs_count numbers in any shape), or a batch of them along the first of at least
     two axes, which may be empty. Numbers that are not finite are an error. Any thread may call; calls take turns.
-    It cannot be copied: what needs another one loads the file again.
+    A copy or a pickle is made anew of the same bytes, whatever the file holds by then.
     """
 
     def __init__(self, source: str | os.PathLike[str] | bytes | bytearray | memoryview) -> None:
         error = _lib.create_string_buffer(_lib.ERROR_BYTES)
         handle = ctypes.c_void_p()
-        if isinstance(source, (bytes, bytearray, memoryview)):
-            content = bytes(source)
-            result = lib.octet_policy_load_bytes(_lib.byref(handle), content, len(content), error, len(error))
-        else:
-            path = os.fsencode(path_of("source", source))
-            result = lib.octet_policy_load(_lib.byref(handle), path, error, len(error))
+        content, place = content_of(source)
+        result = lib.octet_policy_load_bytes(_lib.byref(handle), content, len(content), error, len(error))
         self._handle: int | None = None
         self._turn = Turns()
-        _lib.check(result, error.value)
+        _lib.check(result, os.fsencode(place) + error.value)
+        self._content = content
         self._handle = handle.value
         info = _lib.Info(ctypes.sizeof(_lib.Info))
         _lib.check(lib.octet_policy_get_info(self._handle, _lib.byref(info)), b"the policy has no info")
@@ -96,6 +107,10 @@ class Policy(NotCopied):
             action_low=tuple(info.action_low[: info.action_count]) if info.action_low else None,
             action_high=tuple(info.action_high[: info.action_count]) if info.action_high else None,
             output_count=info.output_count)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        self._live()
+        return type(self), (self._content,)
 
     def __repr__(self) -> str:
         info = self.info
@@ -190,7 +205,7 @@ class Policy(NotCopied):
         self.close()
 
     def _free(self) -> None:
-        handle, self._handle = self._handle, None
+        handle, self._handle, self._content = self._handle, None, b""
         if handle is not None:
             lib.octet_policy_free(handle)
 
@@ -200,7 +215,10 @@ class Policy(NotCopied):
 
 
 class Sampler:
-    """Generators for the rows of a batch. The same seed draws the same actions, on every machine."""
+    """Generators for the rows of a batch. The same seed draws the same actions, on every machine.
+
+    A copy or a pickle goes on with the same draws.
+    """
 
     def __init__(self, policy: Policy, seed: int, rows: int) -> None:
         seed, rows = whole("seed", seed, 0, 2**64 - 1), whole("rows", rows, 1, 2**31 - 1)
@@ -208,6 +226,10 @@ class Sampler:
         self._generators = np.zeros((rows, 2), np.uint64)
         for row in range(rows):
             lib.octet_policy_seed(self._generators[row].ctypes.data, seed, row)
+
+    def __getstate__(self) -> dict[str, Any]:
+        with self._policy._turn():  # a call may be drawing
+            return {"_policy": self._policy, "_generators": self._generators.copy()}
 
     def sample(self, observations: Any) -> tuple[NDArray[Any], NDArray[np.float32]]:
         """Actions, and the logarithms of their probabilities (box: densities)."""

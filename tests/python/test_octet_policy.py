@@ -2,13 +2,14 @@
 
 import copy
 import ctypes
+import multiprocessing
 import os
 import pathlib
 import pickle
 import signal
 import struct
 import zlib
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import numpy as np
 import octet
@@ -157,6 +158,8 @@ def test_an_empty_batch_has_empty_answers():
     (lambda p: p.sampler(-1), "seed"),
     (lambda p: p.sampler(1, 2).sample([0, 0, 1, 0]), "2 rows"),
     (lambda p: octet.Policy("/nowhere/policy.oct"), "/nowhere/policy.oct: No such file"),
+    (lambda p: octet.Policy("/"), "/: Is a directory"),
+    (lambda p: octet.Policy("a\0b"), "embedded null byte"),
     (lambda p: octet.Policy(None), "source: None is no path"),
     (lambda p: octet.Policy(3), "source: 3 is no path"),
     (lambda p: octet.Policy(__file__), "test_octet_policy.py"),
@@ -272,7 +275,38 @@ def test_a_forked_process_has_turns_of_its_own():
     policy.close()
 
 
-@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, pickle.dumps])
-def test_a_policy_is_not_copied(again):
-    with pytest.raises(TypeError, match="Policy cannot be copied or pickled"):
-        again(octet.Policy(GOLDEN / "relu_int8.oct"))
+def pickled(what):
+    return pickle.loads(pickle.dumps(what))
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, pickled])
+def test_a_copy_of_a_policy_acts_as_it_did_when_it_was_loaded(again, tmp_path):
+    path = tmp_path / "policy.oct"
+    path.write_bytes((GOLDEN / "gauss_int8.oct").read_bytes())
+    policy, obs = octet.Policy(path), golden("gauss_int8")[0].view(np.float32)
+    want = policy.act(obs)
+    path.write_bytes((GOLDEN / "relu_int8.oct").read_bytes())
+    other = again(policy)
+    policy.close()
+    assert np.array_equal(other.act(obs), want)
+    with pytest.raises(octet.OctetError, match="the policy is closed"):
+        again(policy)
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, pickled])
+def test_a_copy_of_a_sampler_goes_on_with_the_same_draws(again):
+    obs = golden("gauss_int8")[0].view(np.float32)
+    sampler = octet.Policy(GOLDEN / "gauss_int8.oct").sampler(3, len(obs))
+    sampler.sample(obs)
+    other = again(sampler)
+    for _ in range(2):
+        for got, want in zip(other.sample(obs), sampler.sample(obs), strict=True):
+            assert np.array_equal(got, want)
+
+
+def test_processes_that_are_spawned_get_policies():
+    policy, obs = octet.Policy(GOLDEN / "gauss_int8.oct"), golden("gauss_int8")[0].view(np.float32)
+    sampler = policy.sampler(3, len(obs))
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        assert np.array_equal(pool.submit(policy.act, obs).result(), policy.act(obs))
+        assert np.array_equal(pool.submit(sampler.sample, obs).result()[0], sampler.sample(obs)[0])
