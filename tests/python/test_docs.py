@@ -54,7 +54,9 @@ def test_the_code_of_the_page_runs(tmp_path, monkeypatch, capsys):
     octet.import_policy([(np.ones((4, 16)), np.zeros(4), None)], env="FrozenLake-v1", path=tmp_path / "frozenlake.oct")
     monkeypatch.chdir(tmp_path)
     run_blocks("docs/python.md", {})
-    assert "did you mean CartPole-v1?" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "did you mean CartPole-v1?" in printed
+    assert re.search(r"^interrupted \d+$", printed, re.M), printed  # by on_metrics
 
 
 def test_daemons_start_with_the_certificates_that_are_issued():
