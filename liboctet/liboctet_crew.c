@@ -8,8 +8,12 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "common/oct_base.h"
+
+#define PULSE_NS 250000000L
+#define NS_PER_S 1000000000L
 
 struct member {
     liboctet_crew *crew;
@@ -23,13 +27,31 @@ struct liboctet_crew {
     struct member *members;                     // [parts], the first is the caller
     void (*work)(void *context, uint32_t part); // NULL: the threads end
     void *context;
+    void (*pulse)(void);
 };
 
 static void
-wait_for(sem_t *semaphore)
+start_wait(sem_t *start)
 {
-    while (sem_wait(semaphore) != 0) {
+    while (sem_wait(start) != 0) {
         OCT_ASSERT(errno == EINTR);
+    }
+}
+
+static void
+done_wait(const liboctet_crew *crew, sem_t *done)
+{
+    struct timespec until;
+    for (;;) {
+        OCT_ASSERT(clock_gettime(CLOCK_REALTIME, &until) == 0);
+        until.tv_nsec += PULSE_NS;
+        until.tv_sec += until.tv_nsec / NS_PER_S;
+        until.tv_nsec %= NS_PER_S;
+        if (sem_timedwait(done, &until) == 0) {
+            return;
+        }
+        OCT_ASSERT(errno == EINTR || errno == ETIMEDOUT);
+        crew->pulse();
     }
 }
 
@@ -39,7 +61,7 @@ member_run(void *arg)
     struct member *member = arg;
     liboctet_crew *crew = member->crew;
     for (;;) {
-        wait_for(&member->start);
+        start_wait(&member->start);
         if (crew->work == NULL) {
             return NULL;
         }
@@ -49,11 +71,12 @@ member_run(void *arg)
 }
 
 liboctet_crew *
-liboctet_crew_create(uint32_t parts)
+liboctet_crew_create(uint32_t parts, void (*pulse)(void))
 {
     OCT_ASSERT(parts >= 1 && parts <= LIBOCTET_CREW_PARTS_MAX);
     liboctet_crew *crew = oct_alloc(sizeof(*crew));
     crew->parts = parts;
+    crew->pulse = pulse;
     crew->members = oct_alloc(parts * sizeof(*crew->members));
     sigset_t all, before; // signals are for the program's threads
     OCT_ASSERT(sigfillset(&all) == 0 && pthread_sigmask(SIG_SETMASK, &all, &before) == 0);
@@ -100,6 +123,6 @@ liboctet_crew_run(liboctet_crew *crew, void (*work)(void *context, uint32_t part
     job_start(crew, work, context);
     work(context, 0);
     for (uint32_t part = 1; part < crew->parts; part++) {
-        wait_for(&crew->members[part].done);
+        done_wait(crew, &crew->members[part].done);
     }
 }

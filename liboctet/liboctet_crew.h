@@ -12,8 +12,9 @@ typedef struct liboctet_crew liboctet_crew;
 
 #define LIBOCTET_CREW_PARTS_MAX 256
 
-// parts: 1 .. LIBOCTET_CREW_PARTS_MAX.
-liboctet_crew *liboctet_crew_create(uint32_t parts);
+// parts: 1 .. LIBOCTET_CREW_PARTS_MAX. While the caller waits for the others, pulse is called in
+// its thread, a few times a second and after each signal.
+liboctet_crew *liboctet_crew_create(uint32_t parts, void (*pulse)(void));
 void liboctet_crew_destroy(liboctet_crew *crew); // NULL is a no-op
 // Calls work(context, part) once for each part, and returns when all have returned: what they wrote
 // is seen by the caller.

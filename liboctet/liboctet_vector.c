@@ -10,6 +10,7 @@
 #include "common/oct_base.h"
 #include "envs/env.h"
 #include "envs/env_space.h"
+#include "envs/gym/env_gym_process.h"
 #include "liboctet/liboctet_crew.h"
 #include "render/render_scene.h"
 
@@ -60,6 +61,12 @@ refused(octet_vector *vector, const char *why)
 {
     snprintf(vector->error, sizeof(vector->error), "%s", why);
     return OCTET_VECTOR_EINVAL;
+}
+
+void
+octet_vector_on_wait(int (*take_interrupt)(void))
+{
+    env_gym_process_on_wait(take_interrupt);
 }
 
 static bool
@@ -131,7 +138,7 @@ octet_vector_open(octet_vector **out, const octet_vector_config *config, char *e
     vector->flags = oct_alloc(vector->count);
     vector->reward = oct_alloc(vector->count * sizeof(*vector->reward));
     vector->actions = oct_alloc((size_t)vector->count * vector->action_bytes);
-    vector->crew = liboctet_crew_create(vector->parts_count);
+    vector->crew = liboctet_crew_create(vector->parts_count, env_gym_process_ask);
     *out = vector;
     return OCTET_VECTOR_OK;
 }

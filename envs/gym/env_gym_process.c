@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +31,7 @@
 #define END_TIMEOUT_MS   2000
 #define START_TIMEOUT_MS 120000 // imports of a package on a slow disk
 #define SHARED_SIZE_MAX  ((off_t)1 << 34)
+#define ASK_MS           250 // for a Ctrl-C
 
 extern char **environ;
 
@@ -67,18 +69,46 @@ spawn(pid_t *pid, int theirs, int lease, const char *const *arguments)
     return failed;
 }
 
-// Waits for a packet. False: none came in time.
+static int (*take_interrupt)(void);
+static atomic_uint interrupts; // that were taken
+
+void
+env_gym_process_on_wait(int (*take)(void))
+{
+    take_interrupt = take;
+}
+
+void
+env_gym_process_ask(void)
+{
+    if (take_interrupt != NULL && take_interrupt() != 0) {
+        (void)atomic_fetch_add(&interrupts, 1);
+        (void)raise(SIGINT); // it was the program's
+    }
+}
+
+// Waits for a packet, and passes one Ctrl-C on to the process. False: none came in time.
 static bool
-is_readable(int fd, uint32_t wait_ms)
+is_readable(const env_gym_process *process, uint32_t wait_ms)
 {
     uint64_t deadline_ns = oct_clock_ns() + (uint64_t)wait_ms * 1000000;
+    unsigned before = atomic_load(&interrupts);
+    bool is_passed_on = false;
     for (;;) {
         uint64_t now_ns = oct_clock_ns();
         int left_ms = now_ns < deadline_ns ? (int)((deadline_ns - now_ns) / 1000000) + 1 : 0;
-        struct pollfd waiting = {.fd = fd, .events = POLLIN};
-        int ready = poll(&waiting, 1, left_ms);
-        if (ready >= 0 || errno != EINTR) {
+        struct pollfd waiting = {.fd = process->socket, .events = POLLIN};
+        int ready = poll(&waiting, 1, OCT_MIN(left_ms, ASK_MS));
+        if (ready > 0 || left_ms == 0 || (ready < 0 && errno != EINTR)) {
             return ready > 0;
+        }
+        if (is_passed_on) {
+            continue;
+        }
+        env_gym_process_ask();
+        if (atomic_load(&interrupts) != before) {
+            is_passed_on = true;
+            (void)kill(process->pid, SIGINT);
         }
     }
 }
@@ -166,7 +196,7 @@ answer_read(env_gym_process *process, uint32_t wait_ms, int *file, char *reason,
                              .msg_iovlen = 1,
                              .msg_control = control.bytes,
                              .msg_controllen = sizeof(control.bytes)};
-    if (!is_readable(process->socket, wait_ms)) {
+    if (!is_readable(process, wait_ms)) {
         return lost(process, wait_ms, reason, reason_size);
     }
     ssize_t length = recvmsg(process->socket, &message, MSG_CMSG_CLOEXEC);

@@ -35,6 +35,13 @@ OCT_CHECKED oct_err env_gym_process_start(env_gym_process *out, const char *cons
 // or hung, with how, and is gone.
 OCT_CHECKED oct_err env_gym_process_call(env_gym_process *process, char command, char *reason,
                                          size_t reason_size);
+// Who waits for an answer calls take a few times a second, which says whether a SIGINT has reached
+// this program since it was called last. Then the signal is raised again, for the program, and each
+// worker that is waited for gets one, and gives up environments that hang. NULL, as at first:
+// nobody is asked. For all workers; before the first is started.
+void env_gym_process_on_wait(int (*take)(void));
+// Asks once. For a thread that waits for others, which wait for answers.
+void env_gym_process_ask(void);
 // Ends the process, by force if it must, and waits for it. One that was never started is a no-op.
 void env_gym_process_stop(env_gym_process *process);
 

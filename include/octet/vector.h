@@ -104,6 +104,14 @@ int octet_vector_render(octet_vector *vector, uint32_t i, const void *obs, uint3
  * and answers how many there are. Those of the Control Suite are there where its module is. */
 size_t octet_vector_ids(const char **ids, size_t room);
 
+/* A call of a "gym:NAME" waits for a process. Meanwhile take_interrupt is called a few times a
+ * second, in the threads that wait: has the program had a SIGINT since the last such call? If it
+ * has (not 0), the signal is raised again, for the program, and passed on to the process, which
+ * gives up environments that hang 2 s after the call began. NULL, as at first: only a SIGINT that
+ * reaches the process itself has this effect, as that of a terminal. For all vectors; set it before
+ * the first is opened. */
+void octet_vector_on_wait(int (*take_interrupt)(void));
+
 #ifdef __cplusplus
 }
 #endif

@@ -107,6 +107,7 @@ class Rng(Structure):
     _fields_ = [("state", c_uint64), ("stream", c_uint64)]
 
 
+_TakeInterrupt = ctypes.CFUNCTYPE(c_int)
 _ADDRESS = c_void_p  # of a NumPy array, as an integer
 _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "octet_version": (c_char_p, []),
@@ -141,6 +142,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "octet_vector_picture": (c_int, [c_void_p, POINTER(c_uint32), POINTER(c_uint32), POINTER(c_double)]),
     "octet_vector_render": (c_int, [c_void_p, c_uint32, _ADDRESS, c_uint32, c_uint32, _ADDRESS]),
     "octet_vector_ids": (c_size_t, [POINTER(c_char_p), c_size_t]),
+    "octet_vector_on_wait": (None, [_TakeInterrupt]),
 }
 
 
@@ -189,6 +191,10 @@ def _load() -> CDLL:
 
 
 lib = _load()
+# Python's own function, and not one in Python: that would run the program's handler of the signal, and ctypes would drop
+# the KeyboardInterrupt.
+_take_interrupt = _TakeInterrupt(ctypes.pythonapi.PyOS_InterruptOccurred)
+lib.octet_vector_on_wait(_take_interrupt)
 
 
 def check(result: int, text: bytes | None) -> None:

@@ -106,6 +106,24 @@ class Pressed(Counts):
             threading.Event().wait()
 
 
+class Interrupts(Counts):
+    """Hangs in its third step, after a SIGINT to the program that steps it, and to nobody else. All do that, or those whose
+    seed is even."""
+
+    def __init__(self, all=True):
+        super().__init__()
+        self.all, self.hangs = all, True
+
+    def reset(self, *, seed=None, options=None):
+        self.hangs = self.hangs if seed is None else self.all or seed % 2 == 0
+        return super().reset(seed=seed, options=options)
+
+    def trouble(self):
+        if self.steps == 3 and self.hangs:
+            os.kill(os.getppid(), signal.SIGINT)
+            threading.Event().wait()
+
+
 class PressedReset(Counts):
     """Hangs in its second reset, after one early Ctrl-C, and where it is closed."""
 
@@ -430,6 +448,6 @@ class Endless(Counts):
     action_space = spaces.Discrete(2**40)
 
 
-for kind in (Counts, Measures, Crash, Exit, Hang, Spin, Stuck, Pressed, PressedReset, Grows, Numbered, ResetCrash, Resized, Port, NotFinitePort, Seeded, SeededOnce, Levels, Raises, Asserts, NotFinite, RewardNotFinite, Shape, Mixed, Pixels, Says, Answers, Options, ChannelsFirst, Maps, Alone, ManyActions, DictActions, Words, Whole, WholeBytes, Deep, Empty, EmptyActions,
+for kind in (Counts, Measures, Crash, Exit, Hang, Spin, Stuck, Pressed, Interrupts, PressedReset, Grows, Numbered, ResetCrash, Resized, Port, NotFinitePort, Seeded, SeededOnce, Levels, Raises, Asserts, NotFinite, RewardNotFinite, Shape, Mixed, Pixels, Says, Answers, Options, ChannelsFirst, Maps, Alone, ManyActions, DictActions, Words, Whole, WholeBytes, Deep, Empty, EmptyActions,
              Large, Endless):
     gymnasium.register(f"Octet{kind.__name__}-v0", entry_point=kind, disable_env_checker=True)

@@ -391,6 +391,29 @@ def test_an_early_ctrl_c_ends_a_step_in_which_all_hang(mode):
     assert [obs for obs, _ in steps_of(env, 3)][1:] == [[[1, 2]] * 3, [[2, 4]] * 3]
 
 
+@pytest.mark.parametrize(("threads", "all"), [(1, True), (2, True), (2, False)])
+def test_a_signal_to_the_program_alone_ends_a_step_that_hangs(threads, all):
+    env = make("Interrupts", mode="NextStep", threads=threads, all=all)
+    env.reset(seed=1)
+    assert list(steps_of(env, 2))[-1] == ([[2, 4]] * 2, [False] * 2)
+    with pytest.raises(KeyboardInterrupt):
+        env.step(np.zeros(2, int))
+    assert env.failures[0] == 1 + all and "Ctrl-C" in env.failures[1] and "started again" not in env.failures[1]
+    assert [obs[1] for obs, _ in steps_of(env, 2)] == [[0, 0], [1, 2]]
+
+
+def test_a_program_handles_its_signal_once():
+    seen = []
+    env = make("Interrupts", count=1)
+    env.reset(seed=1)
+    before = signal.signal(signal.SIGINT, lambda *_: seen.append(1))
+    try:
+        assert list(steps_of(env, 3))[-1] == ([[0, 0]], [True])
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert len(seen) == 1 and "Ctrl-C" in env.failures[1]
+
+
 def test_an_early_ctrl_c_ends_a_reset_and_a_close_that_hang():
     env = make("PressedReset", count=1)
     env.reset(seed=1)
