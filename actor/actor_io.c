@@ -15,6 +15,7 @@
 #define RPC_RESEND_MS     60000
 #define RPC_INFLIGHT_MAX  8
 #define UNSOUND_STEPS_MAX 1000u
+#define UNSOUND_TELL_NS   UINT64_C(10000000000)
 #define ACTOR_STUCK_S     10
 #define ARENA_BYTES       (WIRE_MESSAGE_BYTES_MAX + (1u << 20))
 
@@ -83,20 +84,13 @@ static void actor_evaluation_ask(void *arg);
 static void evaluation_ask_later(actor_io *io);
 
 static void
-unsound_tell(actor_io *io, const char *failure, const char *what)
-{
-    if (!io->unsound) {
-        io->unsound = true;
-        oct_log_warn("ACTOR-ENV-UNSOUND", "%s: %s; such %s; for details run octet env check",
-                     io->config.env.id, failure, what);
-    }
-}
-
-static void
 evaluation_done(actor_io *io, const actor_job *job)
 {
-    if (job->result.failed > 0) {
-        unsound_tell(io, job->result.failure, "episodes are played again");
+    if (job->result.failed > 0 && !io->unsound) {
+        io->unsound = true;
+        oct_log_warn("ACTOR-ENV-UNSOUND",
+                     "%s: %s; such episodes are played again; for details run octet env check",
+                     io->config.env.id, job->result.failure);
     }
     if (job->err == OCT_OK) {
         actor_send_evaluation(io, job);
@@ -110,6 +104,20 @@ evaluation_done(actor_io *io, const actor_job *job)
     }
 }
 
+// So many up to now: octet train looks for the last of these lines at the end of a run.
+static void
+failures_tell(actor_io *io)
+{
+    uint64_t failures = io->shown.failures;
+    io->failures_told = failures;
+    io->failures_told_ns = oct_clock_ns();
+    oct_log_warn("ACTOR-ENV-UNSOUND",
+                 "%s: %" PRIu64
+                 " step%s failed and %s left out; for details run octet env check%s%s",
+                 io->config.env.id, failures, failures == 1 ? "" : "s",
+                 failures == 1 ? "was" : "were", ACTOR_UNSOUND_LAST, io->failure);
+}
+
 // Steps that were not sound are left out one by one; an environment whose episodes all end in one
 // would run for ever and teach what nobody wants.
 static void
@@ -121,8 +129,11 @@ steps_watch(actor_io *io, const actor_numbers *numbers)
                       " steps, and every episode failed (%s); for details run octet env check",
                       io->config.env.id, numbers->env_steps, numbers->failure);
         actor_io_fail(io, ACTOR_EXIT_REFUSED);
-    } else if (numbers->failures > 0) {
-        unsound_tell(io, numbers->failure, "steps are left out");
+    } else if (numbers->failures > io->failures_told) {
+        oct_text_copy(io->failure, sizeof(io->failure), numbers->failure);
+        if (io->failures_told == 0 || oct_clock_ns() - io->failures_told_ns >= UNSOUND_TELL_NS) {
+            failures_tell(io);
+        }
     }
 }
 
@@ -451,8 +462,11 @@ actor_io_close(actor_io *io)
 }
 
 void
-actor_io_log_totals(const actor_io *io)
+actor_io_log_totals(actor_io *io)
 {
+    if (io->exit_code == 0 && io->shown.failures > io->failures_told) {
+        failures_tell(io);
+    }
     oct_log_notice("ACTOR-TOTALS",
                    "acked=%" PRIu64 " sent=%" PRIu64 " resent_batches=%" PRIu64 " bytes=%" PRIu64,
                    io->outbox.rows_acked, io->outbox.rows_sent, io->outbox.resent, io->bytes_sent);

@@ -14,6 +14,9 @@
 // Threads: the loop thread. Owns: the worker, all links.
 typedef struct actor_io actor_io;
 
+// In the line ACTOR-ENV-UNSOUND of an actor: what the last cause follows, with which it ends.
+#define ACTOR_UNSOUND_LAST "; the last: "
+
 typedef struct actor_io_options {
     const char *learner; // base address
     const char *relay;   // to go through, as long as it can be reached; NULL: the learner chooses
@@ -36,8 +39,8 @@ void actor_io_close(actor_io *io);
 // What the process should exit with after the loop ended.
 int actor_io_exit_code(const actor_io *io);
 // What replay acknowledged and what was sent: with replay's own totals, that nothing is lost or
-// taken twice.
-void actor_io_log_totals(const actor_io *io);
+// taken twice. Before that the steps that failed, if there are more than were told.
+void actor_io_log_totals(actor_io *io);
 // The learner runs another experiment than the one this process began with: start over.
 bool actor_io_start_over(const actor_io *io);
 

@@ -29,7 +29,7 @@ typedef struct actor_numbers {
     uint64_t dropped;        // of these, given up because the ring was full (when_full: drop)
     uint64_t rows;           // made of them: steps and ends of episodes
     uint64_t ended;          // episodes that ended by themselves or by their time limit
-    uint64_t failures;       // environments that had to be recovered
+    uint64_t failures;       // steps that were left out
     char failure[256];       // why, the last time: env_failure
     uint32_t episode_count;
     uint32_t episodes_lost; // more ended than there was room to tell

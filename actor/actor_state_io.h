@@ -119,8 +119,10 @@ struct actor_io {
     uint64_t last_policy_ns;
     uint64_t rejected;
     uint32_t failed_evaluations;
-    bool unsound; // steps of the environment were not sound: told
-    bool stuck;   // the environments are in a step that does not end: told
+    bool unsound;                             // an evaluation had episodes that failed: told
+    uint64_t failures_told, failures_told_ns; // steps of the environments, and when
+    char failure[ENV_REASON_BYTES];           // the last of them
+    bool stuck; // the environments are in a step that does not end: told
     char trouble[160];
     actor_shown shown;
 };

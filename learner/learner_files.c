@@ -741,6 +741,7 @@ learner_files_summary(learner_run *run)
         .updates = run->updates,
         .updates_base = run->updates_base,
         .updates_refused = run->updates_refused,
+        .env_failures = totals.failures,
         .policy_version = version,
         .inserts = source.inserts,
         .samples = source.samples,

@@ -292,8 +292,10 @@ static const oct_number rows[] = {
            dropped, "octet_actors_dropped_total"),
     METRIC(COUNTER, "resent", "batches", "Batches sent again by all actors.", STATUS, resent,
            "octet_actors_resent_total"),
-    METRIC(COUNTER, "failures", "environments", "Environments that actors had to recover.", 0,
-           failures, "octet_actors_failures_total"),
+    METRIC(COUNTER, "env_failures", "steps",
+           "Steps of environments that failed and were left out, of all actors since this process "
+           "began; the actors' logs have the causes (ACTOR-ENV-UNSOUND).",
+           ROW | STATUS, env_failures, "octet_actors_failures_total"),
     METRIC(COUNTER, "bad_requests", "requests",
            "Requests that were malformed, of another version, or not for the caller's role, and "
            "were answered with an error.",

@@ -201,7 +201,7 @@ actors_measure(learner_measurements *now, const learner_actors_totals *totals)
     now->actor_bytes = totals->bytes;
     now->dropped = totals->dropped;
     now->resent = totals->resent;
-    now->failures = totals->failures;
+    now->env_failures = totals->failures;
     now->infer_s = totals->infer_s;
     now->env_s = totals->env_s;
     now->collect_s = totals->collect_s;

@@ -177,6 +177,7 @@ learner_summary_write(const char *path, const learner_summary *summary)
     set_count(root, "updates", summary->updates);
     set_text(root, "unlearned_why", summary->unlearned);
     set_count(root, "updates_refused", summary->updates_refused);
+    set_count(root, "env_failures", (uint64_t)summary->env_failures);
     set_count(root, "inserts", summary->inserts);
     set_count(root, "samples", summary->samples);
     set_count(root, "policy_version", summary->policy_version);

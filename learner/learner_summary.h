@@ -27,6 +27,7 @@ typedef struct learner_summary {
     double screens_mean;
     uint64_t env_steps, updates, policy_version, inserts, samples;
     uint64_t updates_refused;              // by this process
+    double env_failures;                   // steps of environments, of actors of this process
     uint64_t env_steps_base, updates_base; // of earlier processes, in the two above
     double wall_s;                         // of training, over all processes
     double training_s;                     // between this process's first sample and the end

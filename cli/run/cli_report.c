@@ -13,6 +13,7 @@
 
 #include <jansson.h>
 
+#include "actor/actor_io.h"
 #include "cli/cli_json.h"
 #include "cli/cli_text.h"
 #include "cli/run/cli_log.h"
@@ -21,14 +22,15 @@
 #include "common/oct_file.h"
 #include "learner/learner_checkpoints.h"
 
-#define NOTES        "log/supervisor.log"
-#define TAIL_BYTES   4096
-#define TAIL_LINES   8
-#define TAIL_MARK    "  | "
-#define TAIL_FOLLOWS "; the end of " // in an error of octet train, then the log's name
-#define TRAIN        "octet train: "
-#define ERROR        "error: "
-#define REASON_BYTES 1024
+#define NOTES          "log/supervisor.log"
+#define TAIL_BYTES     4096
+#define TAIL_LINES     8
+#define TAIL_MARK      "  | "
+#define TAIL_FOLLOWS   "; the end of " // in an error of octet train, then the log's name
+#define TRAIN          "octet train: "
+#define ERROR          "error: "
+#define REASON_BYTES   1024
+#define LOG_PATH_BYTES 64
 
 // ---- times and ends
 
@@ -212,6 +214,50 @@ cli_report_error(char *out, size_t size, const char *path, long begin)
     return out[0] != '\0';
 }
 
+// Whether a log, behind its first begin bytes, tells of a later step of an environment that failed
+// than the line that it is given, which becomes that line. Lines begin with their time.
+static bool
+failure_is_later(char *last, size_t size, const char *path, long begin)
+{
+    FILE *log = oct_file_open_plain(path);
+    char *line = NULL;
+    size_t room = 0;
+    bool is_later = false;
+    if (log == NULL) {
+        return false;
+    }
+    (void)fseek(log, begin, SEEK_SET);
+    while (getline(&line, &room, log) > 0) {
+        bool tells = strstr(line, " W ACTOR-ENV-UNSOUND ") != NULL &&
+                     strstr(line, ACTOR_UNSOUND_LAST) != NULL;
+        if (tells && strcmp(line, last) > 0) {
+            (void)snprintf(last, size, "%.*s", (int)strcspn(line, "\n"), line);
+            is_later = true;
+        }
+    }
+    free(line);
+    (void)fclose(log);
+    return is_later;
+}
+
+// Why the last step of an environment that failed did, and in which actor of this machine:
+// "actor-0: …"; "": none says so.
+static void
+failure_find(char *out, size_t size, const cli_supervisor *supervisor)
+{
+    char last[2 * REASON_BYTES] = "", path[LOG_PATH_BYTES];
+    out[0] = '\0';
+    for (uint32_t i = 0; i < cli_supervisor_count(supervisor); i++) {
+        cli_daemon_report daemon = cli_supervisor_report(supervisor, i);
+        (void)snprintf(path, sizeof(path), "log/%s.log", daemon.name);
+        if (daemon.one_of_many && failure_is_later(last, sizeof(last), path, daemon.log_begin)) {
+            const char *why = strstr(last, ACTOR_UNSOUND_LAST); // cut off where a line is too long
+            (void)snprintf(out, size, "%s: %s", daemon.name,
+                           why != NULL ? why + strlen(ACTOR_UNSOUND_LAST) : "");
+        }
+    }
+}
+
 // ---- summary.json
 
 static json_t *
@@ -310,10 +356,14 @@ cli_report_add_to_summary(const char *path, const cli_report_outcome *outcome)
     uint32_t shard;
     const char *why;
     double rejected = cli_state_rejected(outcome->state, &shard, &why);
+    char failure[REASON_BYTES];
+    failure_find(failure, sizeof(failure), outcome->supervisor);
     (void)json_object_set_new(summary, "batches_rejected",
                               rejected >= 0 ? json_integer((json_int_t)rejected) : json_null());
     (void)json_object_set_new(summary, "batches_rejected_why",
                               why[0] != '\0' ? json_string(why) : json_null());
+    (void)json_object_set_new(summary, "env_failures_why",
+                              failure[0] != '\0' ? cli_json_text(failure) : json_null());
     (void)json_object_set_new(summary, "daemons", daemons_json(outcome->supervisor));
     (void)json_object_set_new(summary, "supervisor", own);
     (void)json_object_set_new(summary, "energy", energy_json(outcome));
@@ -504,18 +554,25 @@ print_energy(FILE *out, const json_t *summary)
     }
 }
 
-// What was done for nothing: a run without an update, steps that replay did not take, updates that
-// changed nothing.
+// What was done for nothing: a run without an update, steps that failed or that replay did not
+// take, updates that changed nothing.
 static void
 print_lost(FILE *out, const json_t *summary)
 {
     const char *why = json_string_value(json_object_get(summary, "batches_rejected_why"));
     const char *unlearned = json_string_value(json_object_get(summary, "unlearned_why"));
+    const char *failure = json_string_value(json_object_get(summary, "env_failures_why"));
+    double failures = number_of(summary, "env_failures", 0);
     double rejected = number_of(summary, "batches_rejected", 0);
     double refused = number_of(summary, "updates_refused", 0);
     if (unlearned != NULL) {
         fprintf(out, "  learned    nothing: %s (log/learner.log)\n",
                 cli_text_plain(unlearned, SIZE_MAX).text);
+    }
+    if (failures > 0) {
+        fprintf(out, "  failed     %.0f step%s of environments, left out%s%s (log/actor-*.log)\n",
+                failures, failures == 1 ? "" : "s", failure != NULL ? "; the last, in " : "",
+                failure != NULL ? cli_text_plain(failure, SIZE_MAX).text : "");
     }
     if (rejected > 0) {
         cli_plain_text plain = cli_text_plain(why != NULL ? why : "", SIZE_MAX);

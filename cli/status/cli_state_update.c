@@ -192,6 +192,11 @@ judge(cli_state *state, double wall_s)
     if (state->warning[0] == '\0' && state->rejected_count > 0) { // long ago
         warn_rejected(state);
     }
+    double failures = cli_state_number(state, "learner.env_failures");
+    if (state->warning[0] == '\0' && failures > 0) {
+        warn(state, "log/actor-*.log", "%.0f step%s of environments failed and %s left out",
+             failures, failures == 1 ? "" : "s", failures == 1 ? "was" : "were");
+    }
 }
 
 bool

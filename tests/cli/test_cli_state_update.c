@@ -173,6 +173,28 @@ test_status_warns_at_a_single_look_when_no_actor_reports(void **state)
     assert_string_equal(run.warning, "");
 }
 
+// They are left out, and the run goes on: whatever else is the matter is said instead.
+static void
+test_status_warns_of_steps_that_failed_last(void **state)
+{
+    (void)state;
+    trains();
+    put("learner.env_failures", 0);
+    (void)cli_state_update(&run, 0);
+    assert_string_equal(run.warning, "");
+    put("learner.env_failures", 1);
+    (void)cli_state_update(&run, 1);
+    assert_string_equal(run.warning,
+                        "1 step of environments failed and was left out (log/actor-*.log)");
+    put("learner.env_failures", 12);
+    (void)cli_state_update(&run, 2);
+    assert_string_equal(run.warning,
+                        "12 steps of environments failed and were left out (log/actor-*.log)");
+    put("learner.updates_refused", 3);
+    (void)cli_state_update(&run, 3);
+    assert_non_null(strstr(run.warning, "updates were refused"));
+}
+
 static void
 test_actors_have_the_time_to_report(void **state)
 {
@@ -389,6 +411,7 @@ main(void)
         cmocka_unit_test_setup(test_status_warns_of_an_environment_that_does_not_step, fresh),
         cmocka_unit_test_setup(test_status_warns_of_an_evaluation_that_does_not_step, fresh),
         cmocka_unit_test_setup(test_status_warns_at_a_single_look_when_no_actor_reports, fresh),
+        cmocka_unit_test_setup(test_status_warns_of_steps_that_failed_last, fresh),
         cmocka_unit_test_setup(test_actors_have_the_time_to_report, fresh),
         cmocka_unit_test_setup(test_actors_that_report_seldom_have_more_time, fresh),
         cmocka_unit_test_setup(test_status_warns_while_a_file_cannot_be_written, fresh),

@@ -28,6 +28,7 @@ summary_of(void)
         .updates = 500,
         .updates_base = 100,
         .updates_refused = 3,
+        .env_failures = 12,
         .training_s = 4,
         .wait_share = NAN,
         .agreement = NAN,
@@ -101,7 +102,7 @@ test_summary_has_its_keys(void **state)
                                        "actor_seconds", "bytes",
                                        "blas",          "version",
                                        "commit",        "updates_refused",
-                                       "unlearned_why"};
+                                       "unlearned_why", "env_failures"};
     learner_summary summary = summary_of();
     summary.solved = summary.has_last = true;
     summary.result = (learner_eval_result){.stage = LEARNER_EVAL_RESULT,
@@ -124,6 +125,7 @@ test_summary_has_its_keys(void **state)
     assert_string_equal(json_string_value(json_object_get(root, "run_id")), "0000000000000abc");
     assert_true(json_is_true(json_object_get(root, "solved")));
     assert_int_equal(json_integer_value(json_object_get(root, "updates_refused")), 3);
+    assert_int_equal(json_integer_value(json_object_get(root, "env_failures")), 12);
     const json_t *result = json_object_get(root, "return");
     T_NEAR(number(result, "mean"), 480, 0, 0);
     T_NEAR(number(result, "policy_version"), 8, 0, 0);

@@ -4,6 +4,7 @@ import json
 import math
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -60,6 +61,32 @@ def test_a_run_ends_with_a_summary_curves_and_a_policy(tmp_path, capsys):
     assert metrics["env_steps"][-1] == run.summary["env_steps"] and (np.diff(metrics["env_steps"]) >= 0).all()
     assert np.isnan(metrics["eval_return"]).any() and not np.isnan(metrics["updates"]).any()
     assert run.policy().act(np.zeros(4, np.float32)) in (0, 1)
+
+
+@pytest.fixture
+def envs_of_the_tests(monkeypatch):
+    monkeypatch.setenv("OCTET_PYTHON", sys.executable)
+    monkeypatch.setenv("PYTHONPATH", str(pathlib.Path(__file__).parent), prepend=":")
+
+
+def test_steps_that_raise_are_counted_and_the_last_cause_is_told(tmp_path, capsys, envs_of_the_tests):
+    raises = {"env.id": "gym:octet_test_envs:OctetSlips-v0", "env.options": "share=0.1", "actor.report_s": 0.05, "evaluation.episodes": 10}
+    run = octet.train(PRESET, tmp_path / "run", {**SHORT, **raises})
+    told = run.summary["env_failures"]
+    cause = r"environment \d+: ValueError: the gripper slipped \(octet_test_envs\.py:\d+\)"
+    assert told > 100 and re.fullmatch(f"actor-0: {cause}", run.summary["env_failures_why"]), run.summary
+    assert run.summary["return"]["failed_episodes"] > 0
+    assert 0 < np.nanmax(run.metrics()["env_failures"]) <= told
+    assert re.search(rf"^  failed     {told} steps of environments, left out; the last, in actor-0: {cause} ",
+                     capsys.readouterr().out, re.M)
+    unsound = [line for line in (tmp_path / "run/log/actor-0.log").read_text().splitlines() if "ACTOR-ENV-UNSOUND" in line]
+    assert int(re.search(r": (\d+) steps? failed", unsound[-1])[1]) >= told and re.search(f"the last: {cause}$", unsound[-1])
+
+
+def test_a_run_of_which_no_episode_ended_has_no_return_and_says_why(tmp_path, envs_of_the_tests):
+    raises = {"env.id": "gym:octet_test_envs:OctetSlips-v0", "env.options": "share=0.5"}
+    summary = octet.train(PRESET, tmp_path / "run", {**SHORT, **raises}, verbose=False).summary
+    assert summary["return"] is None and summary["env_failures"] > 0 and "the gripper slipped" in summary["env_failures_why"]
 
 
 def test_a_run_may_be_quiet_and_is_found_again_in_its_folder(tmp_path, capsys):
