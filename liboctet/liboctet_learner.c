@@ -118,7 +118,9 @@ gone(octet_learner *learner)
 {
     octet_learner_leave(learner);
     snprintf(learner->error, sizeof(learner->error),
-             "%.900s: octet-learner is gone; its log says why", learner->folder);
+             "%.880s: octet-learner has ended, or closed the connection; its log says why (octet "
+             "train's: log/learner.log)",
+             learner->folder);
     return OCTET_LEARNER_ECLOSED;
 }
 

@@ -156,6 +156,7 @@ class Learner:
             raise OctetError(f"{self.run_dir}: a run goes on there; Learner.attach learns in it")
 
     def _begin(self, run_dir: pathlib.Path) -> None:
+        self._pid = os.getpid()
         self.run_dir = run_dir
         self._child = None
         self._log = None
@@ -275,10 +276,16 @@ class Learner:
             return "interrupted"
         ended = self._handle is not None and lib.octet_learner_has_ended(self._handle.pointer)
         return lib.octet_learner_error(self._handle.pointer).decode() if ended and self._handle else ""
+    def _refuse_a_fork(self) -> None:
+        """Its answers would be taken for those of the process that it was forked from."""
+        if os.getpid() != self._pid:
+            raise OctetError("a learner is of the process that made it, and not usable in a fork of that")
+
 
     # ---- batches
 
     def next(self, timeout: float | None = None) -> LearnerBatch | None:
+        self._refuse_a_fork()
         """The next batch; None when the run is over, or when none came within `timeout` seconds (`reason` tells which)."""
         if self._over or self._handle is None:
             return None
@@ -342,6 +349,7 @@ class Learner:
 
         OctetError: shapes, names or numbers that are not finite; then nothing was sent, and the batch is still to be
         answered.
+        self._refuse_a_fork()
         """
         if self._batch is None or self._handle is None:
             raise OctetError("there is no batch to be answered")
@@ -404,7 +412,7 @@ class Learner:
         """Leaves, and interrupts a run that this object has started and that goes on, as Ctrl-C interrupts `octet train`: it
         writes its checkpoint and policies and evaluates nothing more. policy.oct is the best version that was evaluated so
         far, policy_last.oct the newest. It is waited for, as long as octet train takes; a Ctrl-C then kills its daemons.
-        OctetError: it could not be saved."""
+        OctetError: it could not be saved. A fork only leaves, and the run goes on."""
         if self._handle is not None:
             lib.octet_learner_leave(self._handle.pointer)
         self._over, self._batch = True, None
@@ -416,7 +424,7 @@ class Learner:
                 self._log = None
 
     def _interrupt(self) -> None:
-        if self._child is None or self._child.poll() is not None:
+        if self._child is None or os.getpid() != self._pid or self._child.poll() is not None:
             return
         self._child.send_signal(signal.SIGINT)
         try:

@@ -251,7 +251,7 @@ def test_whoever_attached_to_a_run_that_is_gone_is_told(tmp_path, monkeypatch):
 
     tried(monkeypatch, kill)
     with octet.start("cartpole", run, {**SMALL, **FILLS, "algo.name": "external"}, verbose=False) as job:
-        with pytest.raises(octet.OctetError, match="run: octet-learner is gone; its log says why"):
+        with pytest.raises(octet.OctetError, match="run: octet-learner has ended, or closed the connection; its log says why"):
             octet.Learner.attach(run)
 
 
@@ -289,12 +289,36 @@ def test_nobody_learns_ends_the_run_in_words(tmp_path):
     learner.close()
 
 
+def test_a_fork_is_refused_and_disturbs_nobody(tmp_path):
+    settings = {**SMALL, "run.updates": 5}
+    text = f"""
+import os, octet
+learner = octet.Learner({str(ROOT / 'presets/cartpole.yaml')!r}, {str(tmp_path / 'run')!r}, {settings!r})
+learner.next()
+if os.fork() == 0:
+    for call in [lambda: learner.update(weights=learner.weights()), learner.next]:
+        try:
+            call()
+        except octet.OctetError as error:
+            print("not usable in a fork" in str(error), flush=True)
+    learner.close()
+    os._exit(0)
+os.wait()
+learner.update()
+for _ in learner:
+    learner.update()
+print(learner.reason)
+"""
+    said = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
+    assert said.stdout.split() == ["True", "True", "budget"], said.stderr
+
+
 def test_a_killed_octet_learner_is_an_error(tmp_path):
     with started(tmp_path / "run") as learner:
         learner.next()
         pid = int((tmp_path / "run" / "learner.lock").read_text().split("pid=")[1].split()[0])
         os.kill(pid, signal.SIGKILL)
-        with pytest.raises(octet.OctetError, match="octet-learner is gone"):
+        with pytest.raises(octet.OctetError, match="octet-learner has ended, or closed the connection"):
             for _ in range(2):
                 learner.update()
                 learner.next()
