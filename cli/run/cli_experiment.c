@@ -294,6 +294,9 @@ note_file(const cli_experiment *experiment, const oct_config *run)
     }
     // Other keys of it are not taken.
     if (oct_config_check_resume(run, &file, false, message, sizeof(message)) != OCT_OK) {
+        size_t used = strcspn(message, "\n");
+        (void)snprintf(message + used, sizeof(message) - used,
+                       ", or leave FILE out to continue that run\n");
         refuse_lines(experiment, message);
     }
     while (oct_config_next_change(&change, run, &file, &at)) {

@@ -74,6 +74,13 @@ def set_arguments(settings: Mapping[str, Any] | None) -> list[str]:
     return [part for key, value in (settings or {}).items() for part in ("--set", f"{key}={yaml_of(value)}")]
 
 
+def train_arguments(experiment: str | os.PathLike[str] | None, run_dir: os.PathLike[str], arguments: Sequence[str]) -> list[str]:
+    """Of `octet train`; an experiment of None is that of the run in the folder, which goes on."""
+    more = options_of(arguments)
+    begins = [path_of("experiment", experiment)] if experiment is not None else [] if "--resume" in more else ["--resume"]
+    return ["train", *begins, "--run-dir", os.fspath(run_dir), *more]
+
+
 def options_of(arguments: Sequence[str]) -> list[str]:
     """More options of a command."""
     if isinstance(arguments, (str, bytes)) or not isinstance(arguments, Sequence):

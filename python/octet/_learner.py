@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _lib
-from ._command import errors_of, options_of, path_of, program, set_arguments, signal_of
+from ._command import errors_of, path_of, program, set_arguments, signal_of, train_arguments
 from ._lib import OctetError, lib, program_environ
 
 _EINVAL, _EAGAIN, _ECLOSED = 1, 2, 3
@@ -109,20 +109,20 @@ class Learner:
             ...
             learner.update(priorities=td_errors, weights=network, metrics={"loss": loss})
 
-    `experiment` is a file or a preset's name; it is run by `octet train` as a child with algo.name: external. The loop
+    `experiment` is a file or a preset's name, or None for that of the run in the folder, which goes on; it is run by `octet train` as a child with algo.name: external. The loop
     ends when the run does: by run.updates, run.env_steps, run.wall_s or run.stop_at_return, with a last evaluation; `reason`
     says why. Leaving the block earlier, or the program, interrupts it (`close`). `Learner.attach(run_dir)` learns in a run
     that somebody else has started. What the run refuses is an `octet.OctetError`, in the words of the command line. One
     thread at a time.
 
-    set: keys of the experiment. arguments: more options of `octet train`, such as ["--resume"]. verbose: it writes to
-    this terminal.
+    set: keys of the experiment. arguments: more options of `octet train`, such as ["--actors", "4"]. verbose: it writes
+    to this terminal.
     """
 
     _child: subprocess.Popen[bytes] | None
     _log: IO[bytes] | None
 
-    def __init__(self, experiment: str | os.PathLike[str], run_dir: str | os.PathLike[str],
+    def __init__(self, experiment: str | os.PathLike[str] | None, run_dir: str | os.PathLike[str],
                  set: Mapping[str, Any] | None = None, *, arguments: Sequence[str] = (), verbose: bool = False) -> None:
         settings = set_arguments(set)
         algo = (set or {}).get("algo.name", "external")
@@ -130,8 +130,7 @@ class Learner:
             raise OctetError(f"algo.name: {algo}: only external learns here; octet train runs the others")
         self._begin(pathlib.Path(path_of("run_dir", run_dir)))
         self._refuse_another()
-        command = [program(), "train", path_of("experiment", experiment), "--run-dir", str(self.run_dir),
-                   *options_of(arguments), "--set", "algo.name=external", *settings]
+        command = [program(), *train_arguments(experiment, self.run_dir, arguments), "--set", "algo.name=external", *settings]
         self._log = None if verbose else tempfile.TemporaryFile()
         # A session of its own: Ctrl-C is this program's, which then ends the run.
         self._child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log,
@@ -156,8 +155,8 @@ class Learner:
             raise OctetError(f"{self.run_dir}: a run goes on there; Learner.attach learns in it")
 
     def _begin(self, run_dir: pathlib.Path) -> None:
-        self._pid = os.getpid()
         self.run_dir = run_dir
+        self._pid = os.getpid()
         self._child = None
         self._log = None
         self._handle: _Handle | None = None
@@ -276,17 +275,17 @@ class Learner:
             return "interrupted"
         ended = self._handle is not None and lib.octet_learner_has_ended(self._handle.pointer)
         return lib.octet_learner_error(self._handle.pointer).decode() if ended and self._handle else ""
+
     def _refuse_a_fork(self) -> None:
         """Its answers would be taken for those of the process that it was forked from."""
         if os.getpid() != self._pid:
             raise OctetError("a learner is of the process that made it, and not usable in a fork of that")
 
-
     # ---- batches
 
     def next(self, timeout: float | None = None) -> LearnerBatch | None:
-        self._refuse_a_fork()
         """The next batch; None when the run is over, or when none came within `timeout` seconds (`reason` tells which)."""
+        self._refuse_a_fork()
         if self._over or self._handle is None:
             return None
         batch = _lib.LearnerBatch(ctypes.sizeof(_lib.LearnerBatch))
@@ -349,8 +348,8 @@ class Learner:
 
         OctetError: shapes, names or numbers that are not finite; then nothing was sent, and the batch is still to be
         answered.
-        self._refuse_a_fork()
         """
+        self._refuse_a_fork()
         if self._batch is None or self._handle is None:
             raise OctetError("there is no batch to be answered")
         answer = _lib.LearnerAnswer(ctypes.sizeof(_lib.LearnerAnswer))

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from ._command import Child, errors_of, options_of, path_of, program, set_arguments, signal_of, yaml_of
+from ._command import Child, errors_of, options_of, path_of, program, set_arguments, signal_of, train_arguments, yaml_of
 from ._lib import OctetError, program_environ
 from ._policy import Policy
 
@@ -241,13 +241,12 @@ class Job:
     As a context manager it stops the run, where that still goes on, when the block is left.
     """
 
-    def __init__(self, experiment: str | os.PathLike[str], run_dir: str | os.PathLike[str], set: Mapping[str, Any] | None,
+    def __init__(self, experiment: str | os.PathLike[str] | None, run_dir: str | os.PathLike[str], set: Mapping[str, Any] | None,
                  arguments: Sequence[str], verbose: bool, on_metrics: OnMetrics | None) -> None:
         if on_metrics is not None and not callable(on_metrics):
             raise OctetError(f"on_metrics: {on_metrics!r} is no function")
         self.run_dir = pathlib.Path(path_of("run_dir", run_dir))
-        self._child = Child(["train", path_of("experiment", experiment), "--run-dir", str(self.run_dir), "--no-ui",
-                             *options_of(arguments), *set_arguments(set)])
+        self._child = Child([*train_arguments(experiment, self.run_dir, arguments), "--no-ui", *set_arguments(set)])
         self._verbose, self._on_metrics = verbose, on_metrics
         self._rows = None if on_metrics is None else _Rows(self.run_dir / "metrics.csv")
         self._untold: collections.deque[dict[str, float]] = collections.deque()
@@ -326,13 +325,13 @@ class Job:
         if name is None:
             return self._child.errors() or f"octet train ended with exit code {code}"
         if code < 0 and has_begun:
-            kept = "arguments=['--resume'] continues from its last checkpoint"
+            kept = f"octet.train(None, {str(self.run_dir)!r}) continues from its last checkpoint"
             return (f"{self.run_dir}: octet train was killed by {name}; "
                     f"{kept if (self.run_dir / 'checkpoint.oct').is_file() else 'it had saved nothing'}")
         if not has_begun:
             return f"{self.run_dir}: the run was interrupted by {name} before it began"
         return (f"the run was interrupted by {name} and has saved what it had: octet.Run({str(self.run_dir)!r}); "
-                "arguments=['--resume'] continues it")
+                f"octet.train(None, {str(self.run_dir)!r}) continues it")
 
     def __enter__(self) -> Job:
         return self
@@ -341,7 +340,7 @@ class Job:
         self._end()
 
 
-def start(experiment: str | os.PathLike[str], run_dir: str | os.PathLike[str], set: Mapping[str, Any] | None = None, *,
+def start(experiment: str | os.PathLike[str] | None, run_dir: str | os.PathLike[str], set: Mapping[str, Any] | None = None, *,
           arguments: Sequence[str] = (), verbose: bool = True, on_metrics: OnMetrics | None = None) -> Job:
     """Begins what `octet.train` does, and returns when the run has begun; what it refuses raises at once.
 
@@ -361,15 +360,15 @@ def start(experiment: str | os.PathLike[str], run_dir: str | os.PathLike[str], s
     return job
 
 
-def train(experiment: str | os.PathLike[str], run_dir: str | os.PathLike[str], set: Mapping[str, Any] | None = None, *,
+def train(experiment: str | os.PathLike[str] | None, run_dir: str | os.PathLike[str], set: Mapping[str, Any] | None = None, *,
           arguments: Sequence[str] = (), verbose: bool = True, on_metrics: OnMetrics | None = None) -> Run:
     """Trains as `octet train` does, on this machine, and returns when the run has ended.
 
     run = octet.train("cartpole", run_dir="run", set={"run.seed": 3})
     print(run.summary["return"], run.policy().act(observation))
 
-    experiment: a file, or a preset's name. set: keys of the experiment. arguments: more options of `octet train`, such
-    as ["--resume"]. verbose: print its lines, about one a second, and what it reached. on_metrics: is called with each new
+    experiment: a file, or a preset's name; None: the run in the folder goes on with its own experiment. set: keys of the
+    experiment. arguments: more options of `octet train`, such as ["--actors", "4"]. verbose: print its lines, about one a second, and what it reached. on_metrics: is called with each new
     row of metrics.csv, a number for each column; where it returns False the run is stopped, and train returns it.
 
     Ctrl-C ends the run, which saves a checkpoint and its policy, before KeyboardInterrupt goes on; so does any other

@@ -1125,6 +1125,10 @@ class Supervisor(Case):
                               "resume has learned CartPole-v1; start a new run\n")
         self.assertEqual(out, "")
         self.assertEqual(config.read_text(), before)
+        (self.home / "other.yaml").write_text(EXPERIMENT.replace("CartPole-v1", "Acrobot-v1"))
+        _, err = self.octet("train", "other.yaml", *resume[1:], code=2)
+        self.assertIn("the run to resume has learned CartPole-v1; start a new run, or leave FILE out to continue that run\n", err)
+        self.assertEqual(config.read_text(), before)
         _, err = self.octet(*resume, "--set", "algo.n_step=3", "--set", "algo.discount=0.9",
                             FAKE_LEARNER="finish")
         self.assertNotIn("warning: algo.n_step", err)  # replay's windows are then of the new

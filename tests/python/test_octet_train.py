@@ -95,6 +95,18 @@ def test_a_run_may_be_quiet_and_is_found_again_in_its_folder(tmp_path, capsys):
     assert octet.Run(tmp_path / "run").summary["seed"] == 3
 
 
+def test_a_run_goes_on_with_its_own_experiment(tmp_path):
+    """No preset is of this environment: the file's would be refused."""
+    its = {"env.id": "Acrobot-v1", "env.options": "max_episode_steps=90"}
+    before = octet.train(PRESET, tmp_path / "run", {**SHORT, **its}, verbose=False)
+    assert before.config["env"] == {**before.config["env"], "id": "Acrobot-v1", "options": "max_episode_steps=90"}
+    with pytest.raises(octet.OctetError, match="start a new run, or leave FILE out to continue that run$"):
+        octet.train(PRESET, tmp_path / "run", arguments=["--resume"], verbose=False)
+    steps = before.summary["env_steps"] + 5000
+    again = octet.train(None, tmp_path / "run", {"run.env_steps": steps}, verbose=False)
+    assert again.summary["env"] == "Acrobot-v1" and again.summary["env_steps"] >= steps
+
+
 def test_a_run_goes_on_with_resume(tmp_path):
     first = octet.train(PRESET, tmp_path / "run", SHORT, verbose=False).summary
     again = octet.train(PRESET, tmp_path / "run", {"run.env_steps": 40000}, arguments=["--resume"], verbose=False).summary
