@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ._lib import OctetError, prefix, program_environ
+from ._vector import options_text
 
 _LINES = 10_000    # of what it has said are kept
 _ERROR_LINES = 40  # of them are an error
@@ -67,11 +68,23 @@ def yaml_of(value: Any, in_list: bool = False) -> str:
     return _text(str(value), in_list)
 
 
+def _options_of_env(options: Mapping[str, Any], env_id: str | None) -> str:
+    """Of the environment, as its id has them written; of numbers that is the same for all."""
+    texts = [options_text(one, options) for one in (["gym:", ""] if env_id is None else [env_id])]
+    if texts[0] != texts[-1]:
+        raise OctetError("set: env.options: how values other than numbers are written depends on the environment: give env.id, too")
+    return texts[0]
+
+
 def set_arguments(settings: Mapping[str, Any] | None) -> list[str]:
     """--set KEY=VALUE for each key."""
     if settings is not None and not isinstance(settings, Mapping):
         raise OctetError(f"set: {settings!r} is no dictionary of keys, such as {{'run.seed': 3}}")
-    return [part for key, value in (settings or {}).items() for part in ("--set", f"{key}={yaml_of(value)}")]
+    values = dict(settings or {})
+    options, env_id = values.get("env.options"), values.get("env.id")
+    if isinstance(options, Mapping):
+        values["env.options"] = _options_of_env(options, None if env_id is None else str(env_id))
+    return [part for key, value in values.items() for part in ("--set", f"{key}={yaml_of(value)}")]
 
 
 def train_arguments(experiment: str | os.PathLike[str] | None, run_dir: os.PathLike[str], arguments: Sequence[str]) -> list[str]:

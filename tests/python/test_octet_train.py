@@ -97,7 +97,7 @@ def test_a_run_may_be_quiet_and_is_found_again_in_its_folder(tmp_path, capsys):
 
 def test_a_run_goes_on_with_its_own_experiment(tmp_path):
     """No preset is of this environment: the file's would be refused."""
-    its = {"env.id": "Acrobot-v1", "env.options": "max_episode_steps=90"}
+    its = {"env.id": "Acrobot-v1", "env.options": {"max_episode_steps": 90}}
     before = octet.train(PRESET, tmp_path / "run", {**SHORT, **its}, verbose=False)
     assert before.config["env"] == {**before.config["env"], "id": "Acrobot-v1", "options": "max_episode_steps=90"}
     with pytest.raises(octet.OctetError, match="start a new run, or leave FILE out to continue that run$"):
@@ -314,6 +314,25 @@ def test_lists_numbers_and_none_are_what_they_are(tmp_path):
     assert config["network"]["hidden"] == [16, 8] and config["network"]["conv"] == [] and config["algo"]["dueling"] is True
     assert config["algo"]["learning_rate"] == 1e-3 and config["algo"]["adam_epsilon"] == 1e-9 and config["run"]["env_steps"] == 10**12
     assert config["run"]["stop_at_return"] == "none" and config["run"]["seed"] == 3 and config["env"] == {"id": "CartPole-v1", "options": "", "mjcf_dir": ""}
+
+
+def test_options_of_the_environment_keep_their_types(tmp_path, envs_of_the_tests):
+    its = {"env.id": "gym:octet_test_envs:OctetSlips-v0", "env.options": {"share": 0.0}}
+    with octet.start(PRESET, tmp_path / "run", {**LONG, **its}, verbose=False) as job:
+        assert job.run.config["env"]["options"] == "share=0.0"
+
+
+@pytest.mark.parametrize(("settings", "words"), [
+    ({"env.id": "gym:X-v0", "env.options": {"size": 2.0, "name": "a", "flag": True}}, "size=2.0,name='a',flag=True"),
+    ({"env.id": "CartPole-v1", "env.options": {"sutton_barto_reward": True}}, "sutton_barto_reward=1"),
+    ({"env.options": {"size": 2.0, "n": np.int64(3)}}, "size=2.0,n=3")])
+def test_options_are_written_as_the_environment_reads_them(settings, words):
+    assert octet._command.set_arguments(settings)[-1] == f"env.options={words}"
+
+
+def test_options_that_depend_on_the_environment_need_its_id():
+    with pytest.raises(octet.OctetError, match="set: env.options: .*: give env.id, too"):
+        octet._command.set_arguments({"env.options": {"flag": True}})
 
 
 def test_a_line_end_in_a_text_is_refused(tmp_path):
