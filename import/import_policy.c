@@ -115,7 +115,7 @@ discrete(maker *m)
                          : request->bound_count > 0 ? "--bounds"
                                                     : NULL;
     if (of_box != NULL) {
-        return REFUSE(m, "%s is of a box; '%s' has values of discrete actions", of_box,
+        return REFUSE(m, "%s is of a box; output '%s' has values of discrete actions", of_box,
                       m->result->output);
     }
     if (m->layers.clip_low != NULL) {
@@ -307,18 +307,19 @@ box(maker *m, const import_step *chain)
     import_layers *layers = &m->layers;
     const import_request *request = m->request;
     if (has_argmax(chain) || layers->is_softmax) {
-        return REFUSE(m, "'%s' is a choice among discrete actions, the environment takes a box",
+        return REFUSE(m,
+                      "output '%s' is a choice among discrete actions, the environment takes a box",
                       m->result->output);
     }
     if (request->head != 0) {
-        return REFUSE(m, "--head is of discrete actions; '%s' has those of a box",
+        return REFUSE(m, "--head is of discrete actions; output '%s' has those of a box",
                       m->result->output);
     }
     if (layers->width > POLICY_ACTIONS_MAX) {
         return REFUSE(m, "%u actions, allowed 1..%d", layers->width, POLICY_ACTIONS_MAX);
     }
     if (request->bound_count > 1 && request->bound_count != layers->width) {
-        return REFUSE(m, "'%s' has %u numbers, the environment's actions have %u",
+        return REFUSE(m, "output '%s' has %u numbers, the environment's actions have %u",
                       m->result->output, layers->width, request->bound_count);
     }
     m->spec.action_kind = POLICY_BOX;
@@ -459,14 +460,14 @@ policy_make(maker *m)
     }
     if (kind == 0) {
         return REFUSE(m,
-                      "whether '%s' has values of discrete actions or a box is not known; say so "
-                      "by --env, --actions or --bounds",
+                      "whether output '%s' has values of discrete actions or a box is not known; "
+                      "say so by --env, --actions or --bounds",
                       name);
     }
     OCT_TRY(kind == POLICY_DISCRETE ? discrete(m) : box(m, chain));
     if (request->action_count > 0 && m->spec.action_count != request->action_count) {
-        return REFUSE(m, "'%s' has %u numbers, there are %u actions", name, m->spec.action_count,
-                      request->action_count);
+        return REFUSE(m, "output '%s' has %u numbers, there are %u actions", name,
+                      m->spec.action_count, request->action_count);
     }
     if (kind == POLICY_BOX) {
         bounds_compare(m);

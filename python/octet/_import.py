@@ -451,17 +451,17 @@ _ARGUMENTS = ("precision", "observations", "env", "obs-shape", "actions", "bound
 
 def _as_arguments(words: str) -> str:
     """What the command says, with Python's names of its options."""
-    return re.sub(rf"(?<!\S)--({'|'.join(_ARGUMENTS)})\b", lambda option: option[1].replace("-", "_"), words)
+    return re.sub(rf"(?<!\S)--({'|'.join(_ARGUMENTS)})\b( FILE| ID)?", lambda option: option[1].replace("-", "_"), words)
 
 
-def _run(arguments: list[str], hidden: str) -> dict[str, Any]:
-    """hidden: what the name of a file that only this call has is called in errors."""
+def _run(arguments: list[str], model: str, observations: str) -> dict[str, Any]:
+    """model, observations: files that only this call has, whose names errors do not tell."""
     done = subprocess.run([program(), "import", *arguments, "--json"], capture_output=True, text=True,
                           env=program_environ(), check=False)
     if done.returncode != 0:
         said = re.search(r"^octet import: error: (.*)$", done.stderr, re.M)
         words = said[1] if said else f"octet import ended with {done.returncode}: {done.stderr.strip()}"
-        raise OctetError(_as_arguments(words.replace(f"'{hidden}'", "the model")))
+        raise OctetError(_as_arguments(words.replace(f"'{model}'", "the model").replace(f"'{observations}'", "observations")))
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
 
@@ -550,7 +550,7 @@ def import_policy(source: Any, observations: Any = None, env: str | None = None,
                 arguments += [name, str(value)]
         if unit_actions:
             arguments.append("--unit-actions")
-        answer = _run(arguments, str(here / "model.onnx"))
+        answer = _run(arguments, str(here / "model.onnx"), str(here / "observations.npy"))
         answer["observed"] = answer["observed"].replace(f" of {here / 'observations.npy'}", "")
         report = _report(answer)
         return Imported(Policy(target.read_bytes()), report)

@@ -92,7 +92,7 @@ def test_models_as_files_and_bytes():
         policy, report = octet.import_policy(source, obs, actions=2, precision="fp32")
         np.testing.assert_allclose(policy.outputs(obs), want, rtol=1e-5, atol=1e-5)
     assert any("head logits makes a distribution" in note and "--" not in note for note in report.notes)
-    assert octet.import_policy(DATA / "tanh.onnx", actions=2).report.observed.endswith("; observations FILE or env ID calibrate the policy")
+    assert octet.import_policy(DATA / "tanh.onnx", actions=2).report.observed.endswith("random observations; observations or env calibrate the policy")
     policy, report = octet.import_policy(DATA / "tanh.onnx", env="CartPole-v1")
     assert "episodes of CartPole-v1" in report.observed and policy.info.env_id == "CartPole-v1"
 
@@ -101,7 +101,7 @@ def test_wrong_input_is_said():
     rng = np.random.default_rng(5)
     net = layers(rng, 4, 8, 2)
     for source, arguments, words in [
-        (net, {}, "the model: whether 'actions' has values of discrete actions or a box is not known; say so by env, actions or bounds"),
+        (net, {}, "the model: whether output 'actions' has values of discrete actions or a box is not known; say so by env, actions or bounds"),
         (net, {"actions": 2, "precision": "int2"}, "precision is 'int2'; allowed is int8"),
         (net, {"actions": 2, "observations": np.zeros((10, 5))}, "rows of 5 numbers"),
         (net, {"actions": 2, "env": "CartPole-v2"}, "did you mean CartPole-v1"),
@@ -121,13 +121,13 @@ def test_wrong_input_is_said():
          "the state is of a recurrent network"),
         (net, {"actions": 2, "normalizer": 3}, "normalizer: a pair"),
         (7, {}, "a policy cannot be made of int"),
-        (b"no model", {"actions": 2}, "no ONNX model"),
-        (DATA / "tanh.onnx", {"actions": 2, "action_scale": 2}, "a part of an ONNX model already"),
-        (DATA / "silu.onnx", {"actions": 2}, "SiLU"),
+        (net, {"actions": 3}, "the model: output 'actions' has 2 numbers, there are 3 actions"),
+        (net, {"actions": 2, "observations": np.zeros((9, 3))}, "observations has rows of 3 numbers, but an observation of the model has 4"),
+        (net, {"actions": 2, "observations": np.full((9, 4), np.nan)}, "observations: it has no row of finite numbers only"),
     ]:
         with pytest.raises(octet.OctetError, match=None) as said:
             octet.import_policy(source, **arguments)
-        assert words in str(said.value) and "--" not in str(said.value), str(said.value)
+        assert words in str(said.value) and "--" not in str(said.value) and "octet-import" not in str(said.value), str(said.value)
 
 
 # ---- PyTorch
