@@ -19,9 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._command import program
-from ._lib import OctetError, program_environ
+from ._lib import OctetError, program_environ, whole
 from ._onnx import Model
 from ._policy import Policy
+from ._vector import options_text
 
 _ACTIVATIONS = {"relu": "Relu", "tanh": "Tanh", "elu": "Elu", "sigmoid": "Sigmoid"}
 _RSL_EPSILON = 1e-2     # of rsl_rl's normaliser, added to the deviation
@@ -446,7 +447,15 @@ def _bounds_text(bounds: tuple[Any, Any]) -> str:
     return ",".join(f"{l}:{h}" for l, h in zip(low, high, strict=True))
 
 
-_ARGUMENTS = ("precision", "observations", "env", "obs-shape", "actions", "bounds", "unit-actions", "head", "output", "log-std")
+def _options_text(env: str, options: Any) -> str:
+    if isinstance(options, Mapping):
+        return options_text(env, options)
+    if not isinstance(options, str):
+        raise OctetError(f"options: {options!r} is neither a dictionary nor a text")
+    return options
+
+
+_ARGUMENTS = ("precision", "observations", "env", "options", "seed", "obs-shape", "actions", "bounds", "unit-actions", "head", "output", "log-std")
 
 
 def _as_arguments(words: str) -> str:
@@ -493,6 +502,7 @@ def _source(source: Any, activation: str, normalizer: Any, obs_shape: tuple[int,
 
 
 def import_policy(source: Any, observations: Any = None, env: str | None = None, *,
+                  options: Mapping[str, Any] | str | None = None, seed: int | None = None,
                   path: str | os.PathLike[str] | None = None, precision: str = "int8",
                   obs_shape: Sequence[int] | None = None, actions: int | None = None,
                   bounds: tuple[Any, Any] | None = None, head: str | None = None, normalizer: Any = None,
@@ -503,7 +513,8 @@ def import_policy(source: Any, observations: Any = None, env: str | None = None,
     `source`: an ONNX model (path or bytes); a `torch.nn.Sequential`, or an actor-critic of rsl_rl; a model of
     Stable-Baselines3 (PPO, A2C, SAC, TD3, DDPG, DQN; its VecNormalize is taken along); a state dict of rsl_rl; a list of
     (weight (outputs, inputs), bias, activation). `observations`: rows to calibrate and compare on, as the network gets
-    them; else they are played in `env`. `path`: gets the policy, and `NAME.fp32.oct` beside it; without it nothing is kept.
+    them; else they are played in `env`, with these `options` (a dictionary of the arguments of `octet.make_vec`, or text as in
+    env.options) and from this `seed` on. `path`: gets the policy, and `NAME.fp32.oct` beside it; without it nothing is kept.
 
     `actions`: how many discrete ones; `bounds`: (low, high) of a box, numbers or arrays. `normalizer`: (mean, deviation),
     a VecNormalize, or a normaliser of rsl_rl. `activation`: of a state dict, which does not say it. `action_scale` and
@@ -535,6 +546,10 @@ def import_policy(source: Any, observations: Any = None, env: str | None = None,
             arguments += ["--observations", str(here / "observations.npy")]
         if env is not None:
             arguments += ["--env", env]
+        if options is not None:
+            arguments += [f"--options={_options_text(env or '', options)}"]
+        if seed is not None:
+            arguments += ["--seed", str(whole("seed", seed, 0, 2**64 - 1))]
         if obs_shape is not None:
             arguments += ["--obs-shape", ",".join(str(int(n)) for n in obs_shape)]
         if draft is not None:

@@ -124,10 +124,24 @@ def test_wrong_input_is_said():
         (net, {"actions": 3}, "the model: output 'actions' has 2 numbers, there are 3 actions"),
         (net, {"actions": 2, "observations": np.zeros((9, 3))}, "observations has rows of 3 numbers, but an observation of the model has 4"),
         (net, {"actions": 2, "observations": np.full((9, 4), np.nan)}, "observations: it has no row of finite numbers only"),
+        (net, {"actions": 2, "options": {"numpy": 2}}, "options needs env"),
+        (net, {"env": "CartPole-v1", "options": {"wind": 1}}, "environment 'CartPole-v1': "), (net, {"env": "CartPole-v1", "options": 3}, "options: 3 is neither"),
+        (net, {"env": "CartPole-v1", "seed": -1}, "seed: -1 is not in 0"),
+        (b"no model", {"actions": 2}, "no ONNX model"),
+        (DATA / "tanh.onnx", {"actions": 2, "action_scale": 2}, "a part of an ONNX model already"),
+        (DATA / "silu.onnx", {"actions": 2}, "SiLU"),
     ]:
         with pytest.raises(octet.OctetError, match=None) as said:
             octet.import_policy(source, **arguments)
         assert words in str(said.value) and "--" not in str(said.value) and "octet-import" not in str(said.value), str(said.value)
+
+
+def test_observations_are_played_with_the_options_and_the_seed():
+    net = layers(np.random.default_rng(5), 4, 16, 2)
+    same = [octet.import_policy(net, env="CartPole-v1", seed=seed)[1] for seed in (7, 7, 8)]
+    assert same[0] == same[1] != same[2] and "random" not in same[0].observed
+    short, text = (octet.import_policy(net, env="CartPole-v1", options=options)[1] for options in ({"max_episode_steps": 5}, "max_episode_steps=5"))
+    assert short == text and short.rows == 50 < same[0].rows
 
 
 # ---- PyTorch
