@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from . import _lib
 from ._command import errors_of, path_of, program, set_arguments, signal_of, train_arguments
 from ._lib import OctetError, lib, program_environ
+from ._train import Run, has_summary
 
 _EINVAL, _EAGAIN, _ECLOSED = 1, 2, 3
 _WINDOWS = {1: "n_step", 2: "sequence", 3: "rollout"}
@@ -141,7 +142,7 @@ class Learner:
     @classmethod
     def attach(cls, run_dir: str | os.PathLike[str], timeout: float = 60.0) -> Learner:
         """Learns in the run whose octet-learner has this folder, on this machine and by this user. `timeout`: seconds
-        until it must have begun."""
+        until it must have begun. A folder without a run, or with one that has ended, is refused at once."""
         self = cls.__new__(cls)
         self._begin(pathlib.Path(path_of("run_dir", run_dir)))
         self._deadline = time.monotonic() + timeout
@@ -180,13 +181,30 @@ class Learner:
             said = error.value.decode(errors="replace")
             gone = said if result == _ECLOSED else gone if self._handle is None else ""
             self._look()
+            if self._child is None and self._handle is None:
+                self._refuse_no_run()
             if time.monotonic() > self._deadline:
-                raise OctetError(gone or said, result)
+                raise OctetError(gone or (said if self._handle else self._absent()), result)
             time.sleep(_WAIT_MS / 1e3)
         _lib.check(result, error.value)
         assert self._handle is not None
         self._spec = lib.octet_learner_get_spec(self._handle.pointer).contents
         self._describe()
+
+    def _refuse_no_run(self) -> None:
+        """A folder in which nobody is about to hand out batches."""
+        run = Run(self.run_dir)
+        if has_summary(self.run_dir) and not run.is_live:
+            raise OctetError(f"{self.run_dir}: the run has ended: {run.summary.get('reason')}; "
+                             f"octet.Learner(None, {str(self.run_dir)!r}) continues it", _ECLOSED)
+
+    def _absent(self) -> str:
+        """What has not come in time."""
+        run = Run(self.run_dir)
+        name = run.config.get("algo", {}).get("name")
+        if name != "external":
+            return f"{self.run_dir}: algo.name is {name}: only a run of external hands out batches"
+        return f"{self.run_dir}: " + ("no actor has joined the run yet" if run.is_live else "no octet-learner runs there")
 
     def _try(self, error: Any) -> int:
         """Whether there is a run, and whether it has something to learn from. One that dies meanwhile may come back."""

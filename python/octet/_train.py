@@ -121,7 +121,7 @@ class Run:
         try:
             return any(_is_locked(self.run_dir / name) for name in (".lock", "learner.lock"))
         except PermissionError:
-            return not _has_summary(self.run_dir)
+            return not has_summary(self.run_dir)
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -166,7 +166,7 @@ def _is_locked(path: pathlib.Path) -> bool:
     return False
 
 
-def _has_summary(run_dir: pathlib.Path) -> bool:
+def has_summary(run_dir: pathlib.Path) -> bool:
     try:
         return (run_dir / "summary.json").stat().st_mtime >= (run_dir / "config.yaml").stat().st_mtime
     except OSError:

@@ -57,6 +57,7 @@ def solved(check, system, delay_s, settings=(), beside=None):
     begin = time.monotonic()
     system.start(CARTPOLE, ["learner.metrics_s=0.2", *settings])
     if beside is not None:
+        wait_for("the run's folder", (system.run / "config.yaml").exists)
         system.lab.start("beside", "learner", beside)
     status = system.lab.process("learner").wait(delay_s * PATIENCE)
     wall_s = time.monotonic() - begin

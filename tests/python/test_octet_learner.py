@@ -197,8 +197,6 @@ def test_what_the_command_line_refuses_is_an_error(tmp_path):
     ]:
         with pytest.raises(octet.OctetError, match=words):
             octet.Learner(str(ROOT / "presets/cartpole.yaml"), tmp_path / "run", {**SMALL, **settings})
-    with pytest.raises(octet.OctetError, match="no run of algo.name: external hands out batches here"):
-        octet.Learner.attach(tmp_path / "nothing", timeout=0)
 
 
 def test_what_replay_refuses_is_an_error_in_its_words(tmp_path):
@@ -253,6 +251,27 @@ def test_whoever_attached_to_a_run_that_is_gone_is_told(tmp_path, monkeypatch):
     with octet.start("cartpole", run, {**SMALL, **FILLS, "algo.name": "external"}, verbose=False) as job:
         with pytest.raises(octet.OctetError, match="run: octet-learner has ended, or closed the connection; its log says why"):
             octet.Learner.attach(run)
+
+
+def test_a_folder_in_which_no_run_goes_on_is_refused_at_once(tmp_path):
+    (tmp_path / "empty").mkdir()
+    for folder in ("nothing", "empty"):
+        with pytest.raises(octet.OctetError, match=f"{folder}: no run: it has no config.yaml$"):
+            octet.Learner.attach(tmp_path / folder, timeout=float("inf"))
+    with started(tmp_path / "run", run__updates=2) as learner:
+        for _ in learner:
+            learner.update()
+    with pytest.raises(octet.OctetError, match=r"run: the run has ended: budget; octet\.Learner\(None, '.*run'\) continues it$"):
+        octet.Learner.attach(tmp_path / "run", timeout=float("inf"))
+
+
+def test_what_has_not_come_in_time_is_told(tmp_path):
+    (tmp_path / "config.yaml").write_text("algo:\n  name: external\n")
+    with pytest.raises(octet.OctetError, match=": no octet-learner runs there$"):
+        octet.Learner.attach(tmp_path, timeout=0)
+    with octet.start("cartpole", tmp_path / "run", {"run.env_steps": 10**12, "run.stop_at_return": "none"}, verbose=False), \
+            pytest.raises(octet.OctetError, match="run: algo.name is dqn: only a run of external hands out batches$"):
+        octet.Learner.attach(tmp_path / "run", timeout=0)
 
 
 def test_one_process_learns_and_another_may_take_its_place(tmp_path):
