@@ -36,8 +36,8 @@ is_unlimited(const replay_limiter *limiter)
     return limiter->spec.samples_per_insert <= 0;
 }
 
-static bool
-is_warm(const replay_limiter *limiter)
+bool
+replay_limiter_is_warm(const replay_limiter *limiter)
 {
     return limiter->inserts >= limiter->spec.min_size;
 }
@@ -70,7 +70,7 @@ void
 replay_limiter_set(replay_limiter *limiter, const replay_limiter_spec *spec)
 {
     double from_middle = replay_limiter_balance(limiter) - band_middle(&limiter->spec);
-    bool was_warm = is_warm(limiter) && !is_unlimited(limiter);
+    bool was_warm = replay_limiter_is_warm(limiter) && !is_unlimited(limiter);
     spec_take(limiter, spec);
     double middle = band_middle(&limiter->spec);
     double want = middle; // as if the samples so far had kept exactly to the new ratio
@@ -78,7 +78,7 @@ replay_limiter_set(replay_limiter *limiter, const replay_limiter_spec *spec)
         want +=
             fmin(fmax(from_middle, limiter->balance_min - middle), limiter->balance_max - middle);
     }
-    if (!is_warm(limiter)) { // reach the middle with the last insert of the warm-up
+    if (!replay_limiter_is_warm(limiter)) { // reach the middle with the last insert of the warm-up
         want = (double)limiter->inserts * limiter->spec.samples_per_insert;
     }
     limiter->offset = 0;
@@ -101,7 +101,7 @@ replay_limiter_fit(replay_limiter *limiter, uint32_t insert_count, uint32_t samp
 bool
 replay_limiter_may_insert(const replay_limiter *limiter, uint32_t count)
 {
-    return is_unlimited(limiter) || !is_warm(limiter) ||
+    return is_unlimited(limiter) || !replay_limiter_is_warm(limiter) ||
            replay_limiter_balance(limiter) + count * limiter->spec.samples_per_insert <=
                limiter->balance_max;
 }
@@ -110,7 +110,7 @@ uint32_t
 replay_limiter_may_sample(const replay_limiter *limiter, uint32_t batch_size, uint32_t batches_max)
 {
     OCT_ASSERT(batch_size > 0);
-    if (!is_warm(limiter)) {
+    if (!replay_limiter_is_warm(limiter)) {
         return 0;
     }
     if (is_unlimited(limiter)) {
@@ -173,7 +173,7 @@ void
 replay_limiter_explain_insert(const replay_limiter *limiter, char *text, size_t text_size)
 {
     (void)snprintf(text, text_size,
-                   "actors wait for the learner: %" PRIu64 " samples of %" PRIu64
+                   "inserts wait for samples: %" PRIu64 " samples of %" PRIu64
                    " inserts, %g per insert are the target; balance %.0f, at most %.0f",
                    limiter->samples, limiter->inserts, limiter->spec.samples_per_insert,
                    replay_limiter_balance(limiter), limiter->balance_max);
@@ -182,15 +182,15 @@ replay_limiter_explain_insert(const replay_limiter *limiter, char *text, size_t 
 void
 replay_limiter_explain_sample(const replay_limiter *limiter, char *text, size_t text_size)
 {
-    if (!is_warm(limiter)) {
+    if (!replay_limiter_is_warm(limiter)) {
         (void)snprintf(text, text_size,
-                       "learner waits for actors: %" PRIu64 " of the first %" PRIu64
+                       "samples wait for inserts: %" PRIu64 " of the first %" PRIu64
                        " windows (min_size)",
                        limiter->inserts, limiter->spec.min_size);
         return;
     }
     (void)snprintf(text, text_size,
-                   "learner waits for actors: %" PRIu64 " samples of %" PRIu64
+                   "samples wait for inserts: %" PRIu64 " samples of %" PRIu64
                    " inserts, %g per insert are the target; balance %.0f, at least %.0f",
                    limiter->samples, limiter->inserts, limiter->spec.samples_per_insert,
                    replay_limiter_balance(limiter), limiter->balance_min);

@@ -68,6 +68,7 @@ void replay_limiter_set_joined(replay_limiter *limiter, const replay_limiter_spe
                                uint64_t others_inserts, double others_balance);
 
 double replay_limiter_balance(const replay_limiter *limiter);
+bool replay_limiter_is_warm(const replay_limiter *limiter); // min_size was reached
 // Why an insert, or a sample, waits: one line for a person.
 void replay_limiter_explain_insert(const replay_limiter *limiter, char *text, size_t text_size);
 void replay_limiter_explain_sample(const replay_limiter *limiter, char *text, size_t text_size);

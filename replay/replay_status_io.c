@@ -78,6 +78,10 @@ state_describe(const replay_io *io, char text[STATE_MAX])
         replay_table_explain_sample(io->table, text, STATE_MAX);
         return 2;
     }
+    if (replay_table_is_short(io->table)) { // the next one would wait
+        replay_table_explain_sample(io->table, text, STATE_MAX);
+        return 0;
+    }
     (void)snprintf(text, STATE_MAX, "%s", io->data ? "serving a data set" : "serving");
     return 0;
 }

@@ -757,8 +757,8 @@ replay_table_explain_insert(const replay_table *table, char *text, size_t text_s
 {
     if (table->takes) {
         (void)snprintf(text, text_size,
-                       "actors wait for the learner: all %" PRIu32
-                       " blocks hold windows that it has not fetched, %" PRIu32 " in all",
+                       "inserts wait for samples: all %" PRIu32
+                       " blocks hold windows that were not sampled yet, %" PRIu32 " in all",
                        table->blocks.count, replay_items_count(table->items));
         return;
     }
@@ -766,18 +766,30 @@ replay_table_explain_insert(const replay_table *table, char *text, size_t text_s
     replay_limiter_explain_insert(&limiter, text, text_size);
 }
 
+bool
+replay_table_is_short(const replay_table *table)
+{
+    replay_limiter limiter = replay_table_joined(table);
+    return replay_items_count(table->items) == 0 ||
+           (!table->takes && replay_limiter_may_sample(&limiter, 1, 1) == 0);
+}
+
 void
 replay_table_explain_sample(const replay_table *table, char *text, size_t text_size)
 {
     uint32_t size = replay_items_count(table->items);
     replay_items_stats stats = replay_items_stats_get(table->items);
-    if (table->takes || size == 0) {
+    replay_limiter limiter = replay_table_joined(table);
+    if (table->takes || (size == 0 && replay_limiter_is_warm(&limiter))) {
+        char wanted[32] = "";
+        if (table->sample_wanted > 0) {
+            (void)snprintf(wanted, sizeof(wanted), ", %" PRIu32 " wanted", table->sample_wanted);
+        }
         (void)snprintf(text, text_size,
-                       "learner waits for actors: %" PRIu32 " windows held, %" PRIu32
-                       " wanted; %" PRIu64 " dropped as too old, %" PRIu64 " for lack of room",
-                       size, table->sample_wanted, stats.given_up, stats.overrun);
+                       "samples wait for inserts: %" PRIu32 " windows held%s; %" PRIu64
+                       " dropped as too old, %" PRIu64 " for lack of room",
+                       size, wanted, stats.given_up, stats.overrun);
         return;
     }
-    replay_limiter limiter = replay_table_joined(table);
     replay_limiter_explain_sample(&limiter, text, text_size);
 }

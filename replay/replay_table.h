@@ -151,6 +151,8 @@ void replay_table_digest(const replay_table *table, uint8_t out[WIRE_HASH_BYTES]
 // Keys that have left, and priorities that are negative or not finite, are counted and ignored.
 void replay_table_update(replay_table *table, const wire_priorities *priorities);
 
+// Whether a sample of one window would wait.
+bool replay_table_is_short(const replay_table *table);
 // Why inserts, or samples, wait: one line for a person.
 void replay_table_explain_insert(const replay_table *table, char *text, size_t text_size);
 void replay_table_explain_sample(const replay_table *table, char *text, size_t text_size);

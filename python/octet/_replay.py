@@ -614,7 +614,7 @@ class Replay(NotCopied):
                 if result != _replay_lib.TIMED_OUT:
                     raise OctetError(text(lib().octet_replay_error(handle)), result)
             if until is not None and time.monotonic() >= until:
-                raise ReplayTimeoutError(f"no batch of {count} in {timeout:g} s: {self._state(_WORDS_SECONDS)}", result)
+                raise ReplayTimeoutError(f"no batch of {count} in {timeout:g} s: {self._shortage()}", result)
 
     def _columns(self, found: _replay_lib.Batch) -> tuple[Any, ...]:
         """Of a Batch, or of Sequences."""
@@ -676,6 +676,14 @@ class Replay(NotCopied):
             return self._stats(timeout)[1]
         except OctetError as error:
             return str(error)
+
+    def _shortage(self) -> str:
+        """Why no batch came. Replay knows of what waits, which a request that was given up does not any more."""
+        try:
+            found, state = self._stats(_WORDS_SECONDS)
+        except OctetError as error:
+            return str(error)
+        return f"{state}; {found['replay.size']:.0f} windows held" if state.startswith("serving") else state
 
     def close(self) -> None:
         """Flushes nothing. The process that started octet-replay ends it; what is in the folder stays. Calls of other

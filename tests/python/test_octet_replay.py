@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import pickle
+import re
 import signal
 import stat
 import subprocess
@@ -500,6 +501,22 @@ def test_a_wait_in_vain_says_what_replay_waits_for(tmp_path):
             for i in range(100):
                 walk(writer, 40, streams=1, first=50 + 40 * i)
                 writer.flush(timeout=0.1)
+
+
+@pytest.mark.parametrize(("sampler", "words"), [
+    ("uniform", "3 of the first 10 windows (min_size)"), ("prioritized", "3 of the first 10 windows (min_size)"), ("fifo", "3 windows held")])
+def test_a_sample_in_vain_says_what_is_missing(tmp_path, sampler, words):
+    """Whether or not the request is still with octet-replay."""
+    with octet.Replay(tmp_path, **{**FOUR, "sampler": sampler}, **({} if sampler == "fifo" else {"min_size": 10})) as replay:
+        for _ in range(5):
+            with pytest.raises(octet.ReplayTimeoutError, match=r"no batch of 4 in 0 s: samples wait for inserts: 0 "):
+                replay.sample(4, timeout=0)
+        assert replay.state().startswith("samples wait for inserts: 0 ")
+        with replay.writer(streams=1) as writer:
+            walk(writer, 3, streams=1)
+            writer.flush()
+            with pytest.raises(octet.ReplayTimeoutError, match=re.escape(words)):
+                replay.sample(4, timeout=0)
 
 
 def test_a_wait_in_vain_does_not_wait_for_a_replay_that_is_gone(replay, monkeypatch):

@@ -637,7 +637,7 @@ test_daemon_stalls_actors_until_the_learner_sampled(void **state)
         }
         assert_true(++acked < 100);
     }
-    assert_non_null(strstr(f->state, "actors wait for the learner"));
+    assert_non_null(strstr(f->state, "inserts wait for samples: "));
     acked = (uint64_t)stat_of(f, "replay.batches");
     sample(f, 16, 1, 10000);
     assert_int_equal(f->sampled.count, 16);

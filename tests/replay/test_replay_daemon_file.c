@@ -323,8 +323,7 @@ test_daemon_that_went_back_and_refused_answers_what_it_held(void **state)
         is_told = is_held = false;
         T_OK(wire_call_sample(f->client, &request, 20000, held_done, &is_told));
         while (!is_told && !is_held) {
-            (void)stat_of(f, "replay.rows");
-            is_held = strstr(f->state, "learner waits for actors") != NULL;
+            is_held = stat_of(f, "replay.limiter.waiting") == 2;
         }
     } while (is_told);
     message.epoch = 2;

@@ -184,7 +184,7 @@ test_limiter_explains_who_waits(void **state)
     assert_non_null(strstr(text, "60 of the first 100"));
     replay_limiter_inserted(&limiter, 90);
     replay_limiter_explain_insert(&limiter, text, sizeof(text));
-    assert_non_null(strstr(text, "actors wait for the learner"));
+    assert_non_null(strstr(text, "inserts wait for samples: "));
     assert_non_null(strstr(text, "at most 600"));
 }
 
