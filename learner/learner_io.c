@@ -217,8 +217,8 @@ relay_tell(learner_io *io, const wire_register *request)
     if (learner_run_may_tell(io->run, &holder)) {
         const char *address = request->relay_address;
         oct_log_notice("LEARNER-RELAY", "relay=%s host=\"%s\" pid=%" PRIu32 " certificate=\"%s\"",
-                       address[0] != '\0' ? address : "none", request->host,
-                       request->pid, holder.name);
+                       address[0] != '\0' ? address : "none", request->host, request->pid,
+                       holder.name);
     }
 }
 
