@@ -10,8 +10,9 @@ One actor, one environment a call, three hidden layers, until 100 greedy episode
 - CartPole-v1 by PPO: the actor makes the next rollout of 256 steps while the learner learns from the last (algo.rollout_lag 1), so that a run takes as
   long as the slower of the two.
 - Acrobot-v1 and MountainCar-v0 by DQN with their presets, to the paper's thresholds.
-- dmc:cartpole_balance, one of the paper's tasks, to its threshold, by D4PG with the preset dmc/long and batches of 64: the ratio of samples to inserts
-  makes the faster of actor and learner wait, there and with DQN.
+- cartpole_balance, finger_spin, walker_stand, reacher_hard, hopper_stand and cheetah_run, the paper's tasks of the Control Suite but the humanoids, to its
+  thresholds, by D4PG with the preset dmc/long and smaller batches: the ratio of samples to inserts makes the faster of actor and learner wait, there and
+  with DQN.
 
 "learning" is that as it is. "acting" gives the actor a share of a core (TASKS), by a control group of its own (version 1 or 2; needs root), as if the
 learner were so much faster; learner, replay and evaluator have what they want. Only CartPole has settings for "learning" and for 3x2048.
@@ -26,6 +27,7 @@ of a run, max(acting, learning) a step, beside the runs; LINES are those of benc
 import argparse
 import concurrent.futures
 import json
+import math
 import os
 import pathlib
 import shutil
@@ -41,6 +43,7 @@ from actorq_table import LEFT, UP, chart
 from bench_learning import COLOURS, DONE, HERE, finished, lines, record, train
 
 PRESETS = HERE.parent / "presets"
+PRECISIONS = ("int8", "fp32")
 # Seconds from one evaluation to the next, in which a run of CartPole makes about a thousand steps, and one of cartpole_balance one or two thousand.
 CARTPOLE_EVALUATE_S = {("acting", 256): {"int8": 0.076, "fp32": 0.17}, ("acting", 512): {"int8": 0.18, "fp32": 0.72}, ("acting", 2048): {"int8": 3, "fp32": 12},
                        ("learning", 256): {"int8": 0.03, "fp32": 0.035}, ("learning", 512): {"int8": 0.1, "fp32": 0.12},
@@ -53,7 +56,16 @@ BALANCE = {"run.env_steps": 1000000, "env.options": "action_repeat=2", "algo.val
 
 # Two to five thousand steps, of which the fp32 actor with 3x512 makes 400 a second.
 DQN_EVALUATE_S = {("acting", 256): {"int8": 0.8, "fp32": 1.4}, ("acting", 512): {"int8": 1.2, "fp32": 4.5}}
+DMC = {"run.env_steps": 1000000, "network.critic_hidden": [256, 256], "learner.batch_size": 128, "learner.metrics_s": 1, "learner.publish_period": 200,
+       "replay.samples_per_insert": 64, "replay.min_size": 1000}
+DMC_RATES = {256: 0.001, 512: 0.0005}
+
 DQN = {"run.env_steps": 1000000, "learner.metrics_s": 0.1, "learner.publish_period": 50}
+
+
+def dmc_evaluate_s(by_width):
+    """Of {width: (seconds with int8, with fp32)} where acting decides."""
+    return {("acting", width): dict(zip(PRECISIONS, both)) for width, both in by_width.items()}
 
 
 class Task(typing.NamedTuple):
@@ -61,37 +73,43 @@ class Task(typing.NamedTuple):
 
     preset: str
     threshold: float
-    share: float  # of a core, where acting decides
+    shares: dict  # of a core, by width, where acting decides
     settings: dict
     rates: dict
     evaluate_s: dict
-
+    has_long_slices: bool = False  # of the share, one in a second, so that the policy stays in the caches for hundreds of steps
 
 TASKS = {
-    "CartPole-v1": Task("cartpole-ppo", 475, 0.05, CARTPOLE, {256: 0.0003, 512: 0.0002, 2048: 0.00005}, CARTPOLE_EVALUATE_S),
-    "Acrobot-v1": Task("acrobot", -107.45, 0.015, DQN, {256: 0.0005, 512: 0.0003}, DQN_EVALUATE_S),
-    "MountainCar-v0": Task("mountaincar", -120.62, 0.015, DQN, {256: 0.0005, 512: 0.0003}, DQN_EVALUATE_S),
-    "dmc:cartpole_balance": Task("dmc/long", 941, 0.005, BALANCE, {256: 0.0005, 512: 0.0005}, BALANCE_EVALUATE_S),
+    "CartPole-v1": Task("cartpole-ppo", 475, dict.fromkeys((256, 512, 2048), 0.05), CARTPOLE, {256: 0.0003, 512: 0.0002, 2048: 0.00005}, CARTPOLE_EVALUATE_S),
+    "Acrobot-v1": Task("acrobot", -107.45, {256: 0.015, 512: 0.015}, DQN, {256: 0.0005, 512: 0.0003}, DQN_EVALUATE_S),
+    "MountainCar-v0": Task("mountaincar", -120.62, {256: 0.015, 512: 0.015}, DQN, {256: 0.0005, 512: 0.0003}, DQN_EVALUATE_S),
+    "dmc:cartpole_balance": Task("dmc/long", 941, {256: 0.005, 512: 0.005}, BALANCE, {256: 0.0005, 512: 0.0005}, BALANCE_EVALUATE_S),
+    "dmc:finger_spin": Task("dmc/long", 810.32, {256: 0.005, 512: 0.003}, DMC, DMC_RATES, dmc_evaluate_s({256: (3.6, 5.2), 512: (9, 21)}), True),
+    "dmc:walker_stand": Task("dmc/long", 947.74, {256: 0.02, 512: 0.01}, DMC, DMC_RATES, dmc_evaluate_s({256: (8, 8.4), 512: (16, 20)}), True),
+    "dmc:reacher_hard": Task("dmc/long", 948.12, {256: 0.004, 512: 0.003}, DMC, DMC_RATES, dmc_evaluate_s({256: (3.6, 5), 512: (8, 18)}), True),
+    "dmc:hopper_stand": Task("dmc/long", 836.41, {256: 0.01, 512: 0.005}, DMC, DMC_RATES, dmc_evaluate_s({256: (5.4, 6), 512: (12, 18)}), True),
+    "dmc:cheetah_run": Task("dmc/long", 732.31, {256: 0.005, 512: 0.003}, DMC, DMC_RATES, dmc_evaluate_s({256: (5, 6.4), 512: (11, 22)}), True),
 }
-PRECISIONS = ("int8", "fp32")
-QUOTA_US = 1000  # of a control group in its period: the least that there is
+QUOTA_US, PERIOD_MAX_US = 1000, 1000000  # of a control group: the shortest slice that there is, the longest from one slice to the next
 WIDTHS = (256, 512, 2048)
+NAMES_X, NAME_PX = LEFT + 110, 13  # of the map: where names end, and how close they come
 ENVIRONMENTS = {"CartPole-v1": "none", "dmc:cheetah_run": "9 4", "dmc:humanoid_stand": "2 3"}  # how their lines are drawn
 
 
 class Group:
     """A control group whose processes have a share of a core together."""
 
-    def __init__(self, name, share):
+    def __init__(self, name, share, is_long):
         one = pathlib.Path("/sys/fs/cgroup/cpu")
         self.path = (one if one.is_dir() else one.parent) / name
         self.path.mkdir()
-        period = round(QUOTA_US / share)
+        period = PERIOD_MAX_US if is_long else round(QUOTA_US / share)
+        quota = round(share * period)
         if one.is_dir():
             (self.path / "cpu.cfs_period_us").write_text(str(period))
-            (self.path / "cpu.cfs_quota_us").write_text(str(QUOTA_US))
+            (self.path / "cpu.cfs_quota_us").write_text(str(quota))
         else:
-            (self.path / "cpu.max").write_text(f"{QUOTA_US} {period}")
+            (self.path / "cpu.max").write_text(f"{quota} {period}")
 
     def take(self, pid):
         (self.path / "cgroup.procs").write_text(str(pid))
@@ -125,7 +143,7 @@ def trained(options, job, run):
     command = [options.octet, "train", preset(name), "--seed", str(seed), "--run-dir", run, "--no-ui"]
     for key, value in sets.items():
         command += ["--set", f"{key}={value}"]
-    group = Group(f"octet-bench-{os.getpid()}-{threading.get_ident()}", task.share) if regime == "acting" else None
+    group = Group(f"octet-bench-{os.getpid()}-{threading.get_ident()}", task.shares[width], task.has_long_slices) if regime == "acting" else None
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     while group and process.poll() is None:
         pid = child(process.pid, "octet-actor")
@@ -177,10 +195,10 @@ def step_ms(run):
     return 1e3 * run["wall_s"] / run["env_steps"]
 
 
-def place(name, regime, of):
+def place(name, regime, width, of):
     """A cell on the map: what learning from a step takes over what the fp32 actor takes for it, and int8's gain at equal steps."""
     fp32 = of["fp32"]
-    acting = median(fp32, lambda run: run["daemon_cpu_s"]["actor-0"] / run["env_steps"]) / (TASKS[name].share if regime == "acting" else 1)
+    acting = median(fp32, lambda run: run["daemon_cpu_s"]["actor-0"] / run["env_steps"]) / (TASKS[name].shares[width] if regime == "acting" else 1)
     return median(fp32, lambda run: run["daemon_cpu_s"]["learner"] / run["env_steps"]) / acting, median(fp32, step_ms) / median(of["int8"], step_ms)
 
 
@@ -211,7 +229,7 @@ def gains(path):
 def svg(path, found, core):
     """Curves: max(acting, learning) a step with fp32 over the same with int8, for what an acting core gains; circles: the cells of RECORDS."""
     (low, high), height = (-2.0, 1.5), 340
-    top = max([*core.values(), *(place(*key[:2], of)[1] for key, of in found.items())]) * 1.08
+    top = max([*core.values(), *(place(*key, of)[1] for key, of in found.items())]) * 1.08
     at, out = chart("How many times as fast a run is with int8 actors",
                     "time to learn from a step over the time of all fp32 actors for a step (n actors: n times as far to the right)",
                     (low, high), top, (640, height), 92)
@@ -221,11 +239,17 @@ def svg(path, found, core):
         line = " ".join("{:.1f},{:.1f}".format(*at(x, max(1, x) / max(1 / gain, x))) for x in xs)
         out.append(f'<polyline points="{line}" fill="none" stroke="{colour[hidden]}" stroke-width="1.6" '
                    f'stroke-dasharray="{ENVIRONMENTS[task]}"/>')
+    named = []
     for (name, regime, hidden), of in found.items():
-        x, y = at(*place(name, regime, of))
+        x, y = at(*place(name, regime, hidden, of))
         if name != "CartPole-v1":
-            out.append(f'<text x="{x - 9:.1f}" y="{y + 4:.1f}" text-anchor="end" fill="#374151">{name.removeprefix("dmc:").removesuffix("-v1").removesuffix("-v0")}</text>')
+            named.append((y, x, name.removeprefix("dmc:").removesuffix("-v1").removesuffix("-v0")))
         out.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{colour[hidden] if regime == "acting" else "#ffffff"}" stroke="{colour[hidden]}" stroke-width="2"/>')
+    below = -math.inf
+    for y, x, name in sorted(named):  # in a column of their own, so that none covers another
+        below = max(below + NAME_PX, y)
+        out.append(f'<line x1="{NAMES_X + 4}" y1="{below:.1f}" x2="{x - 6:.1f}" y2="{y:.1f}" stroke="#9ca3af" stroke-width="0.8"/>'
+                   f'<text x="{NAMES_X}" y="{below + 4:.1f}" text-anchor="end" fill="#374151" stroke="#ffffff" stroke-width="4" paint-order="stroke">{name}</text>')
     for i, hidden in enumerate(WIDTHS):
         out.append(f'<text x="{LEFT + 80 * i}" y="{UP + height + 60}" fill="{colour[hidden]}">■ 3x{hidden}</text>')
     out.append(f'<text x="{LEFT + 240}" y="{UP + height + 60}" fill="#374151">lines: the model; circles: runs, filled where acting was slowed</text>'
