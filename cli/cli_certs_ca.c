@@ -517,7 +517,7 @@ cli_certs_revoke(cli_certs *certs, const cli_certs_options *options)
     crl_add(certs);
     OCT_TRY(commit(certs));
     if (revoked > 0) {
-        printf("%s: %zu certificate%s revoked", name, revoked, revoked == 1 ? "" : "s");
+        printf("%s: %zu certificate%s revoked", name, revoked, cli_text_plural(revoked));
     } else {
         printf("%s: already revoked, or expired", name);
     }
@@ -546,7 +546,7 @@ state_text(char *out, size_t size, const entry *e)
         (void)snprintf(out, size, "not valid before %s", begin);
     } else if (e->days_left <= SOON_DAYS) {
         (void)snprintf(out, size, "expires in %d day%s", e->days_left,
-                       e->days_left == 1 ? "" : "s");
+                       cli_text_plural(e->days_left));
     } else {
         (void)snprintf(out, size, "valid");
     }

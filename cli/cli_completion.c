@@ -18,7 +18,7 @@
 
 typedef struct completion_options {
     const char *shell; // "words": the words themselves
-    char **words;
+    char **words;      // the name of the program, words, NULL
     int word_count, words_max;
 } completion_options;
 
@@ -80,33 +80,33 @@ offer(const char *candidate)
     }
 }
 
+// Each of a NULL-terminated list with what stands before it: "env.id=", "--".
+static void
+offer_each(const char *before, const char *const *list)
+{
+    for (size_t i = 0; list[i] != NULL; i++) {
+        char candidate[WORD_BYTES];
+        (void)snprintf(candidate, sizeof(candidate), "%s%s", before, list[i]);
+        offer(candidate);
+    }
+}
+
 static void
 offer_presets(void)
 {
     char **presets = cli_presets_list();
-    for (size_t i = 0; presets[i] != NULL; i++) {
-        offer(presets[i]);
-    }
+    offer_each("", (const char *const *)presets);
     cli_presets_free(presets);
 }
 
-// before: "" or "env.id="
 static void
 offer_environments(const char *before)
 {
-    const char *const *ids = env_ids();
-    const char *tasks[ENV_MODULE_TASKS_MAX + 1] = {NULL};
-    char reason[ENV_REASON_BYTES], candidate[WORD_BYTES];
-    if (env_module_ids(tasks, reason, sizeof(reason)) != OCT_OK) {
-        tasks[0] = NULL; // this build has none
-    }
-    for (size_t i = 0; ids[i] != NULL; i++) {
-        (void)snprintf(candidate, sizeof(candidate), "%s%s", before, ids[i]);
-        offer(candidate);
-    }
-    for (size_t i = 0; tasks[i] != NULL; i++) {
-        (void)snprintf(candidate, sizeof(candidate), "%s%s", before, tasks[i]);
-        offer(candidate);
+    const char *tasks[ENV_MODULE_TASKS_MAX + 1];
+    char reason[ENV_REASON_BYTES];
+    offer_each(before, env_ids());
+    if (env_module_ids(tasks, reason, sizeof(reason)) == OCT_OK) { // this build has them
+        offer_each(before, tasks);
     }
 }
 
@@ -154,20 +154,16 @@ offer_argument(void)
 static void
 tell(const cli_slot *told)
 {
-    char candidate[WORD_BYTES];
     slot = told;
-    if (slot->names == NULL && slot->option != NULL) {
-        offer_value();
-    } else if (slot->names == NULL) {
-        offer_argument();
-    }
-    for (size_t i = 0; slot->names != NULL && slot->names[i] != NULL; i++) {
-        (void)snprintf(candidate, sizeof(candidate), "%s%s", slot->is_option ? "--" : "",
-                       slot->names[i]);
-        offer(candidate);
-    }
-    if (slot->names != NULL && !slot->is_option) {
+    if (slot->is_option) {
+        offer_each("--", slot->names);
+    } else if (slot->names != NULL) {
+        offer_each("", slot->names);
         offer("--help");
+    } else if (slot->option != NULL) {
+        offer_value();
+    } else {
+        offer_argument();
     }
     if (slot->names != NULL && slot->command[0] == '\0') {
         offer("--version");
@@ -201,20 +197,17 @@ int
 cli_completion(const cli_family *family, int argc, char **argv)
 {
     completion_options options = {.words = oct_alloc(((size_t)argc + 1) * sizeof(char *)),
+                                  .word_count = 1,
                                   .words_max = argc};
+    options.words[0] = argv[0];
     cli_options_parse(&completion_argp, argc, argv, &options);
     int exit_code = 0;
     if (strcmp(options.shell, "words") != 0) {
         exit_code = script_print(options.shell);
-    } else if (options.word_count > 0) {
-        // words[0] is overwritten: the name of the program stands before the first word
-        char **words = oct_alloc(((size_t)options.word_count + 2) * sizeof(char *));
-        words[0] = argv[0];
-        memcpy(words + 1, options.words, (size_t)options.word_count * sizeof(char *));
-        words[options.word_count + 1] = NULL;
+    } else if (options.word_count > 1) {
+        options.words[options.word_count] = NULL;
         cli_options_complete(tell);
-        exit_code = cli_family_run(family, options.word_count + 1, words);
-        free(words);
+        exit_code = cli_family_run(family, options.word_count, options.words);
     }
     free(options.words);
     return exit_code;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/cli_options.h"
+#include "cli/cli_text.h"
 #include "cli/dash/cli_dash_server.h"
 #include "net/net_http.h"
 #include "net/net_url.h"
@@ -147,7 +148,7 @@ cli_dash(int argc, char **argv)
         return CLI_EXIT_FAILED;
     }
     uint32_t count = cli_dash_run_count(dash);
-    printf("%s shows %u run%s; Ctrl-C ends it\n", options.url, count, count == 1 ? "" : "s");
+    printf("%s shows %u run%s; Ctrl-C ends it\n", options.url, count, cli_text_plural(count));
     (void)fflush(stdout);
     net_loop_run(loop);
     net_loop_exit_deadline(loop, CLOSE_MS, 0);

@@ -89,7 +89,7 @@ cli_html(int argc, char **argv)
         cli_error("report", "cannot write '%s': %s", options.html, strerror(why));
         return CLI_EXIT_FAILED;
     }
-    printf("%s: %u run%s, %s\n", options.html, count, count == 1 ? "" : "s",
+    printf("%s: %u run%s, %s\n", options.html, count, cli_text_plural(count),
            cli_text_bytes((double)length).text);
     if (unshown > 0) {
         printf("%u older run%s left out; a report holds at most %d\n", unshown,

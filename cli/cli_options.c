@@ -265,21 +265,38 @@ options_complete(const struct argp *argp, int argc, char **argv)
     slot_tell(&slot);
 }
 
+static const cli_command *
+family_look(const cli_family *family, const char *name)
+{
+    for (size_t i = 0; i < family->count; i++) {
+        if (strcmp(family->list[i].name, name) == 0) {
+            return &family->list[i];
+        }
+    }
+    return NULL;
+}
+
+static void
+family_names(const cli_family *family, const char *out[CLI_FAMILY_MAX + 1])
+{
+    OCT_ASSERT(family->count <= CLI_FAMILY_MAX);
+    for (size_t i = 0; i < family->count; i++) {
+        out[i] = family->list[i].name;
+    }
+    out[family->count] = NULL;
+}
+
 static void
 family_complete(const cli_family *family, int argc, char **argv)
 {
-    const char *known[CLI_FAMILY_MAX + 1] = {NULL};
-    bool is_known = false;
-    for (size_t i = 0; i < family->count; i++) {
-        known[i] = family->list[i].name;
-        is_known |= argc > 2 && strcmp(known[i], argv[1]) == 0;
-    }
-    if (is_known) {
+    const char *known[CLI_FAMILY_MAX + 1];
+    if (argc > 2 && family_look(family, argv[1]) != NULL) {
         return;
     }
-    if (argc != 2) {
+    if (argc > 2) {
         exit(0);
     }
+    family_names(family, known);
     slot_tell(
         &(cli_slot){.command = family->name, .word = argv[1], .whole = argv[1], .names = known});
 }
@@ -327,15 +344,15 @@ cli_family_help(const cli_family *family, FILE *out)
 const cli_command *
 cli_family_find(const cli_family *family, const char *name)
 {
-    const char *candidates[CLI_FAMILY_MAX + 1] = {NULL};
+    const char *candidates[CLI_FAMILY_MAX + 1];
     char allowed[512] = "";
-    OCT_ASSERT(family->count <= CLI_FAMILY_MAX);
+    const cli_command *found = family_look(family, name);
+    if (found != NULL) {
+        return found;
+    }
+    family_names(family, candidates);
     for (size_t i = 0; i < family->count; i++) {
         size_t used = strlen(allowed);
-        candidates[i] = family->list[i].name;
-        if (strcmp(candidates[i], name) == 0) {
-            return &family->list[i];
-        }
         (void)snprintf(allowed + used, sizeof(allowed) - used, " %s", candidates[i]);
     }
     const char *near = cli_suggest(name, candidates);

@@ -126,14 +126,12 @@ limiter_of(const set_options *options, const oct_config *config, uint64_t run_id
 static int
 settings_apply(const set_options *options, oct_config *config)
 {
-    static const char place[] = "--set "; // which nobody wrote here
     char message[MESSAGE_BYTES] = "";
     for (size_t i = 0; i < LIVE_KEYS; i++) {
         const char *assignment = options->assignment[i];
         if (assignment != NULL &&
-            oct_config_set(config, assignment, message, sizeof(message)) != OCT_OK) {
-            OCT_ASSERT(strncmp(message, place, strlen(place)) == 0);
-            (void)fputs(message + strlen(place), stderr);
+            oct_config_assign(config, assignment, message, sizeof(message)) != OCT_OK) {
+            (void)fputs(message, stderr);
             return CLI_EXIT_USAGE;
         }
     }

@@ -1,6 +1,7 @@
 // octet eval --video and --frames: pictures of the first environment.
 
 #include "cli/cli_video.h"
+#include "cli/cli_text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -111,9 +112,9 @@ cli_video_close(cli_video *video, char *text, size_t text_size, char *reason, si
     if (err == OCT_OK) {
         snprintf(text, text_size, "%s: %u frame%s of %ux%u, %.4g a second, %s%u episode%s",
                  video->options.path != NULL ? video->options.path : video->options.folder, frames,
-                 frames == 1 ? "" : "s", video->width, video->height, video->rate,
+                 cli_text_plural(frames), video->width, video->height, video->rate,
                  video->is_cut ? "the beginning of " : "", video->options.episodes,
-                 video->options.episodes == 1 ? "" : "s");
+                 cli_text_plural(video->options.episodes));
     }
     video_free(video);
     return err;

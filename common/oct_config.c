@@ -486,14 +486,15 @@ oct_config_line(const char *path, const char *name)
     return 0;
 }
 
-oct_err
-oct_config_set(oct_config *out, const char *assignment, char *message, size_t message_size)
+// place: before the assignment, in messages.
+static oct_err
+set(oct_config *out, const char *place, const char *assignment, char *message, size_t message_size)
 {
     char quoted[QUOTED_BYTES], name[OCT_CONFIG_NAME_MAX], full[OCT_CONFIG_NAME_MAX];
     char hint[REASON_MAX], where[QUOTED_BYTES + 8];
     const char *equals = strchr(assignment, '=');
     (void)oct_text_quote(quoted, sizeof(quoted), assignment, strlen(assignment));
-    (void)snprintf(where, sizeof(where), "--set %s", quoted);
+    (void)snprintf(where, sizeof(where), "%s%s", place, quoted);
     if (equals == NULL) {
         (void)snprintf(message, message_size,
                        "%s: error: a value is missing, write section.key=value\n", where);
@@ -520,6 +521,18 @@ oct_config_set(oct_config *out, const char *assignment, char *message, size_t me
         return OCT_EINVAL;
     }
     return parse_text(out, key, where, equals + 1, strlen(equals + 1), NULL, message, message_size);
+}
+
+oct_err
+oct_config_set(oct_config *out, const char *assignment, char *message, size_t message_size)
+{
+    return set(out, "--set ", assignment, message, message_size);
+}
+
+oct_err
+oct_config_assign(oct_config *out, const char *assignment, char *message, size_t message_size)
+{
+    return set(out, "", assignment, message, message_size);
 }
 
 static oct_config defaults;

@@ -244,9 +244,12 @@ OCT_CHECKED oct_err oct_config_load(oct_config *out, const char *path, char *mes
 // unless owner is NULL: whose it is.
 OCT_CHECKED oct_err oct_config_load_plain(oct_config *out, const char *path, uid_t *owner,
                                           char *message, size_t message_size);
-// "learner.batch_size=128", the value as in YAML.
+// "learner.batch_size=128", the value as in YAML. Messages begin with it as an option of --set.
 OCT_CHECKED oct_err oct_config_set(oct_config *out, const char *assignment, char *message,
                                    size_t message_size);
+// The same of an argument: messages begin with it alone.
+OCT_CHECKED oct_err oct_config_assign(oct_config *out, const char *assignment, char *message,
+                                      size_t message_size);
 // Relations between keys (replay.min_size <= capacity …); after the last layer.
 OCT_CHECKED oct_err oct_config_check(const oct_config *config, char *message, size_t message_size);
 // Whether a run that was trained as before says may go on as now says. OCT_EINVAL: it is another

@@ -435,23 +435,27 @@ oct_config_algo_made_of(const char *word)
     return NULL;
 }
 
-static void
-word_add(oct_text *text, oct_algo_name name)
+// The words of those that list key, or of those that do not. Returns how many they are.
+static size_t
+words_list(const char *key, bool are_readers, char out[OCT_CONFIG_READERS_MAX])
 {
+    oct_text text;
     char word[OCT_CONFIG_NAME_MAX];
-    oct_text_add(text, "%s%s", text->used > 0 ? ", " : "", oct_config_algo_word(name, word));
+    size_t count = 0;
+    oct_text_init(&text, out, OCT_CONFIG_READERS_MAX);
+    for (size_t i = 0; i < OCT_ALGOS; i++) {
+        if ((oct_config_use_find((oct_algo_name)i, key) != NULL) == are_readers) {
+            oct_text_add(&text, "%s%s", count++ > 0 ? ", " : "",
+                         oct_config_algo_word((oct_algo_name)i, word));
+        }
+    }
+    return count;
 }
 
 const char *
 oct_config_readers(const char *key, char out[OCT_CONFIG_READERS_MAX])
 {
-    oct_text text;
-    oct_text_init(&text, out, OCT_CONFIG_READERS_MAX);
-    for (size_t i = 0; i < OCT_ALGOS; i++) {
-        if (oct_config_use_find((oct_algo_name)i, key) != NULL) {
-            word_add(&text, (oct_algo_name)i);
-        }
-    }
+    (void)words_list(key, true, out);
     return out;
 }
 
@@ -459,20 +463,12 @@ const char *
 oct_config_readers_brief(const char *key, char out[OCT_CONFIG_READERS_MAX])
 {
     char readers[OCT_CONFIG_READERS_MAX], others[OCT_CONFIG_READERS_MAX];
-    oct_text text, list, rest;
-    size_t other_count = 0;
+    oct_text text;
     oct_text_init(&text, out, OCT_CONFIG_READERS_MAX);
-    oct_text_init(&list, readers, sizeof(readers));
-    oct_text_init(&rest, others, sizeof(others));
-    for (size_t i = 0; i < OCT_ALGOS; i++) {
-        bool is_reader = oct_config_use_find((oct_algo_name)i, key) != NULL;
-        word_add(is_reader ? &list : &rest, (oct_algo_name)i);
-        other_count += !is_reader;
-    }
-    if (other_count > 0 && other_count <= OTHERS_MAX) {
-        oct_text_add(&text, "all but %s: ", others);
-    } else if (other_count > 0 && other_count < OCT_ALGOS) {
-        oct_text_add(&text, "%s: ", readers);
+    size_t other_count = words_list(key, false, others);
+    if (words_list(key, true, readers) > 0 && other_count > 0) {
+        bool are_few = other_count <= OTHERS_MAX;
+        oct_text_add(&text, "%s%s: ", are_few ? "all but " : "", are_few ? others : readers);
     }
     return out;
 }

@@ -601,9 +601,8 @@ cut_slashes(char *path)
     }
 }
 
-// "a/b/" becomes "a". False: there is nothing above it.
-static bool
-cut_last(char *path)
+bool
+oct_file_cut_last(char *path)
 {
     cut_slashes(path);
     char *slash = strrchr(path, '/');
@@ -634,7 +633,7 @@ oct_file_make_folders(const char *path, uint32_t *made)
         part[i] = '\0';
         if (make_one(part, &is_new) != OCT_OK) {
             int saved = errno;
-            if (cut_last(part)) {
+            if (oct_file_cut_last(part)) {
                 oct_file_remove_folders(part, count);
             }
             errno = saved;
@@ -661,6 +660,6 @@ oct_file_remove_folders(const char *path, uint32_t made)
     bool is_part = true;
     (void)snprintf(part, sizeof(part), "%s", path);
     for (; made > 0 && is_part && rmdir(part) == 0; made--) {
-        is_part = cut_last(part);
+        is_part = oct_file_cut_last(part);
     }
 }

@@ -93,6 +93,8 @@ typedef enum oct_locked {
     OCT_LOCKED_UNKNOWN, // this user may not open it
 } oct_locked;
 oct_locked oct_file_locked(const char *path);
+// "a/b/" becomes "a", the folder that it is in. False: the path names none, or the root.
+bool oct_file_cut_last(char *path);
 // mkdir -p. A failure leaves nothing behind.
 OCT_CHECKED oct_err oct_file_make_folder(const char *path);
 // The same; *made: how many folders at the end of path it has made.

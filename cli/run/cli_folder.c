@@ -59,15 +59,8 @@ make_new(const char *path, uint32_t *made, char *reason, size_t reason_size)
     uint32_t above = 0;
     char parent[CLI_PATH_MAX];
     (void)snprintf(parent, sizeof(parent), "%s", path);
-    for (size_t end = strlen(parent); end > 1 && parent[end - 1] == '/'; end--) {
-        parent[end - 1] = '\0';
-    }
-    char *slash = strrchr(parent, '/');
-    if (slash != NULL && slash != parent) {
-        *slash = '\0';
-        if (oct_file_make_folders(parent, &above) != OCT_OK) {
-            return refuse(reason, reason_size, "cannot make folder", parent);
-        }
+    if (oct_file_cut_last(parent) && oct_file_make_folders(parent, &above) != OCT_OK) {
+        return refuse(reason, reason_size, "cannot make folder", parent);
     }
     if (mkdir(path, 0777) != 0) {
         oct_err err = refuse(reason, reason_size, "cannot make folder", path);

@@ -260,6 +260,14 @@ failure_find(char *out, size_t size, const cli_supervisor *supervisor)
 
 // ---- summary.json
 
+// What the summary has as a number by this name; otherwise fallback.
+static double
+number_of(const json_t *summary, const char *name, double fallback)
+{
+    const json_t *value = json_object_get(summary, name);
+    return json_is_number(value) ? json_number_value(value) : fallback;
+}
+
 static json_t *
 summary_read(const char *path)
 {
@@ -356,14 +364,18 @@ cli_report_add_to_summary(const char *path, const cli_report_outcome *outcome)
     uint32_t shard;
     const char *why;
     double rejected = cli_state_rejected(outcome->state, &shard, &why);
-    char failure[REASON_BYTES];
-    failure_find(failure, sizeof(failure), outcome->supervisor);
+    char failure[REASON_BYTES] = "";
+    if (number_of(summary, "env_failures", 0) > 0) {
+        failure_find(failure, sizeof(failure), outcome->supervisor);
+    }
     (void)json_object_set_new(summary, "batches_rejected",
                               rejected >= 0 ? json_integer((json_int_t)rejected) : json_null());
     (void)json_object_set_new(summary, "batches_rejected_why",
                               why[0] != '\0' ? json_string(why) : json_null());
-    (void)json_object_set_new(summary, "env_failures_why",
-                              failure[0] != '\0' ? cli_json_text(failure) : json_null());
+    if (failure[0] != '\0' || json_object_get(summary, "env_failures_why") == NULL) {
+        (void)json_object_set_new(summary, "env_failures_why",
+                                  failure[0] != '\0' ? cli_json_text(failure) : json_null());
+    }
     (void)json_object_set_new(summary, "daemons", daemons_json(outcome->supervisor));
     (void)json_object_set_new(summary, "supervisor", own);
     (void)json_object_set_new(summary, "energy", energy_json(outcome));
@@ -378,14 +390,6 @@ cli_report_add_to_summary(const char *path, const cli_report_outcome *outcome)
 }
 
 // ---- report
-
-// What the summary has as a number by this name; otherwise fallback.
-static double
-number_of(const json_t *summary, const char *name, double fallback)
-{
-    const json_t *value = json_object_get(summary, name);
-    return json_is_number(value) ? json_number_value(value) : fallback;
-}
 
 double
 cli_report_updates(const char *summary_path)
@@ -571,7 +575,7 @@ print_lost(FILE *out, const json_t *summary)
     }
     if (failures > 0) {
         fprintf(out, "  failed     %.0f step%s of environments, left out%s%s (log/actor-*.log)\n",
-                failures, failures == 1 ? "" : "s", failure != NULL ? "; the last, in " : "",
+                failures, cli_text_plural(failures), failure != NULL ? "; the last, in " : "",
                 failure != NULL ? cli_text_plain(failure, SIZE_MAX).text : "");
     }
     if (rejected > 0) {
@@ -611,8 +615,7 @@ cli_report_print(FILE *out, const char *summary_path, const cli_report_outcome *
     print_return(out, summary, outcome);
     print_metrics(out, summary);
     print_last(out, summary);
-    fprintf(out, "  spent      %s, %s env steps, %s updates\n", cli_text_seconds(wall_s).text,
-            cli_text_count(steps).text, cli_text_count(updates).text);
+    cli_report_print_spent(out, wall_s, steps, updates);
     print_lost(out, summary);
     print_energy(out, summary);
     fprintf(out, "  folder     %s\n", outcome->folder);

@@ -162,14 +162,13 @@ group_measure(cli_comparison *compare, uint32_t g)
 {
     cli_comparison_group *group = &compare->group[g];
     cli_series **members = oct_alloc((compare->runs->count + 1) * sizeof(cli_series *));
-    numbers list = {.value = oct_alloc((compare->runs->count + 1) * sizeof(double))};
     for (uint32_t i = 0; i < compare->runs->count; i++) {
         if (compare->group_of[i] == g) {
             group->first = group->runs == 0 ? i : group->first;
-            numbers_add(&list, result_of(compare->runs->series[i]));
             members[group->runs++] = compare->runs->series[i];
         }
     }
+    numbers list = results_of(compare, group);
     group->threshold = compare->runs->threshold[group->first];
     group->result = spread_of(&list);
     group->iqm = list.count >= 2 ? cli_bootstrap_iqm(list.value, list.count) : no_bootstrap;

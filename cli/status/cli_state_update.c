@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/cli_text.h"
 #include "cli/status/cli_state.h"
 #include "common/oct_base.h"
 #include "learner/learner_cut.h"
@@ -195,7 +196,7 @@ judge(cli_state *state, double wall_s)
     double failures = cli_state_number(state, "learner.env_failures");
     if (state->warning[0] == '\0' && failures > 0) {
         warn(state, "log/actor-*.log", "%.0f step%s of environments failed and %s left out",
-             failures, failures == 1 ? "" : "s", failures == 1 ? "was" : "were");
+             failures, cli_text_plural(failures), failures == 1 ? "was" : "were");
     }
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/cli_text.h"
 #include "cli/status/cli_view.h"
 #include "net/net_url.h"
 
@@ -181,7 +182,7 @@ view_extremes(cli_view *view)
     if (farthest != NULL && farthest->lag_versions > 0) {
         cli_line *line = cli_view_begin(view, "  behind");
         cli_line_add(line, "%s: %.0f version%s", peer_name(farthest).text, farthest->lag_versions,
-                     farthest->lag_versions == 1 ? "" : "s");
+                     cli_text_plural(farthest->lag_versions));
         if (!isnan(farthest->lag_updates)) {
             cli_line_add(line, ", %s updates", cli_text_count(farthest->lag_updates).text);
         }

@@ -51,10 +51,7 @@ fixture_policy(uint32_t obs, uint64_t version, uint64_t env_steps, int first)
     }
     image->origin.version = version;
     image->origin.env_steps = env_steps;
-    policy_net *net = NULL;
-    T_OK(policy_net_create(&net, image, POLICY_ISA_BEST));
-    policy_image_destroy(image);
-    return net;
+    return net_of(image);
 }
 
 static inline oct_config

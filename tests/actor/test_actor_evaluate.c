@@ -348,10 +348,7 @@ logits_policy(void)
     policy_image *image = NULL;
     T_OK(policy_image_create(&image, &spec, POLICY_FP32));
     image->bias[0][1] = logf(3);
-    policy_net *net = NULL;
-    T_OK(policy_net_create(&net, image, POLICY_ISA_BEST));
-    policy_image_destroy(image);
-    return net;
+    return net_of(image);
 }
 
 // The reward of a step is its number, and a tenth of its action.

@@ -361,10 +361,7 @@ test_run_ends_rollouts_with_one_hot_rows(void **state)
     spec.obs_dtype = POLICY_U8;
     oct_rng rng;
     oct_rng_init(&rng, 5, 3);
-    policy_image *image = random_image(&spec, POLICY_FP32, false, &rng);
-    policy_net *net = NULL;
-    T_OK(policy_net_create(&net, image, POLICY_ISA_BEST));
-    policy_image_destroy(image);
+    policy_net *net = net_of(random_image(&spec, POLICY_FP32, false, &rng));
     oct_config config = fixture_config("FrozenLake-v1");
     config.algo.name = OCT_ALGO_PPO;
     config.algo.sequence_steps = STEPS;
@@ -559,10 +556,7 @@ pendulum_policy(policy_head head)
     spec.head = head;
     policy_image *image = NULL;
     T_OK(policy_image_create(&image, &spec, POLICY_FP32));
-    policy_net *net = NULL;
-    T_OK(policy_net_create(&net, image, POLICY_ISA_BEST));
-    policy_image_destroy(image);
-    return net;
+    return net_of(image);
 }
 
 // Pendulum's episodes have 200 steps. Noise of such correlation moves by 0.014 of its deviation
@@ -661,10 +655,7 @@ logits_policy(void)
     oct_rng_init(&rng, 1, 3);
     random_floats(image->weights[0], 8 * 4, 1, &rng);
     random_floats(image->weights[1], 16, 1, &rng);
-    policy_net *net = NULL;
-    T_OK(policy_net_create(&net, image, POLICY_ISA_BEST));
-    policy_image_destroy(image);
-    return net;
+    return net_of(image);
 }
 
 static void

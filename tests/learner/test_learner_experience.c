@@ -55,11 +55,8 @@ static policy_net *
 policy_of(const policy_spec *spec)
 {
     policy_image *image = NULL;
-    policy_net *net = NULL;
     T_OK(policy_image_create(&image, spec, POLICY_FP32));
-    T_OK(policy_net_create(&net, image, POLICY_ISA_BEST));
-    policy_image_destroy(image);
-    return net;
+    return net_of(image);
 }
 
 // As the learner configures it, but oldest first and each window once, so that all of them are
