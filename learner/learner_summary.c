@@ -138,10 +138,15 @@ static void
 keep_learned(json_t *root, const char *before)
 {
     static const char *const keys[] = {
-        "updates_refused", "inserts",          "samples",       "publications",
-        "deltas",          "actors",           "training_s",    "env_steps_per_s",
-        "updates_per_s",   "learner_cpu_s",    "agreement",     "learner_wait_share",
-        "divergence",      "last_publication", "actor_seconds", "bytes",
+        "updates_refused",  "env_failures",
+        "env_failures_why", "inserts",
+        "samples",          "publications",
+        "deltas",           "actors",
+        "training_s",       "env_steps_per_s",
+        "updates_per_s",    "learner_cpu_s",
+        "agreement",        "learner_wait_share",
+        "divergence",       "last_publication",
+        "actor_seconds",    "bytes",
     };
     json_t *earlier = json_loads(before, 0, NULL);
     bool is_of_run =

@@ -144,6 +144,28 @@ test_summary_has_its_keys(void **state)
     json_decref(root);
 }
 
+// Of a run that was resumed and learned nothing more.
+static void
+test_summary_keeps_failures_of_environments_and_their_cause(void **state)
+{
+    (void)state;
+    learner_summary summary = summary_of();
+    json_t *before = written(&summary);
+    (void)json_object_set_new(before, "env_failures_why", json_string("actor-0: it raised"));
+    char *text = json_dumps(before, 0);
+    summary.before = text;
+    summary.updates = summary.updates_base;
+    summary.updates_refused = 0;
+    summary.env_failures = 0;
+    json_t *after = written(&summary);
+    assert_true(number(after, "env_failures") == 12);
+    assert_string_equal(json_string_value(json_object_get(after, "env_failures_why")),
+                        "actor-0: it raised");
+    free(text);
+    json_decref(before);
+    json_decref(after);
+}
+
 // Steps of the processes before a resume are no speed of this one.
 static void
 test_summary_rates_are_of_this_process(void **state)
@@ -189,6 +211,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_summary_keeps_failures_of_environments_and_their_cause),
         cmocka_unit_test(test_summary_that_cannot_be_written),
         cmocka_unit_test(test_summary_of_odd_values),
         cmocka_unit_test(test_summary_tells_what_quantising_lost),
