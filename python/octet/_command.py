@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import atexit
 import collections
+import contextlib
+import math
 import os
 import re
 import shutil
 import signal
 import subprocess
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +23,7 @@ from ._vector import options_text
 
 _LINES = 10_000    # of what it has said are kept
 _ERROR_LINES = 40  # of them are an error
+_SIGNAL_S = 0.5    # a wait this long at once: Python hears of a signal that comes just before it only afterwards
 _INTERRUPTED = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 
 
@@ -133,6 +137,28 @@ def signal_of(returncode: int) -> str | None:
 
 # ---- the child
 
+class _News:
+    """What threads wait for. An exception of a signal's handler may leave a wait at any place, which it may not leave a wait of
+    threading.Condition: that gives its lock back in Python's own code, and a Ctrl-C there becomes an error about the lock."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[int, threading.Lock] = {}
+
+    def tell(self) -> None:
+        for lock in list(self._waiting.values()):
+            with contextlib.suppress(RuntimeError):  # was told, and has not looked yet
+                lock.release()
+
+    def wait_for(self, is_there: Callable[[], bool], seconds: float = math.inf) -> None:
+        until, lock = time.monotonic() + seconds, threading.Lock()
+        self._waiting[id(lock)] = lock
+        try:
+            while not is_there() and (left := until - time.monotonic()) > 0:
+                lock.acquire(timeout=min(left, _SIGNAL_S))
+        finally:
+            del self._waiting[id(lock)]
+
+
 class Child:
     """`octet` with arguments. It ends with this process, however that ends, and Ctrl-C does not reach it: `interrupt` does.
 
@@ -142,9 +168,10 @@ class Child:
 
     def __init__(self, arguments: Sequence[str]) -> None:
         self._command = [program(), *arguments, "--follow-parent", str(os.getpid())]
-        self._news = threading.Condition()
+        self._news = _News()
         self._said: collections.deque[str] = collections.deque(maxlen=_LINES)
         self._count = 0  # of all lines
+        self._saying = threading.Lock()  # of these two
         self._has_ended = False
         self._failure: OctetError | None = None
         self._process: subprocess.Popen[str] | None = None
@@ -180,15 +207,14 @@ class Child:
 
     def _ended(self) -> None:
         _open.discard(self)
-        with self._news:
-            self._has_ended = True
-            self._news.notify_all()
+        self._has_ended = True
+        self._news.tell()
 
     def _tell(self, line: str) -> None:
-        with self._news:
+        with self._saying:
             self._said.append(line)
             self._count += 1
-            self._news.notify_all()
+        self._news.tell()
 
     def _check(self) -> None:
         if os.getpid() != self.pid:
@@ -208,14 +234,15 @@ class Child:
     def look(self, seen: int, seconds: float) -> tuple[int, list[str], bool]:
         """What it has said since it had said `seen` lines, as far as it is kept, and whether it has ended. Waits for either."""
         self._check()
-        with self._news:
-            self._news.wait_for(lambda: self._has_ended or self._count > seen, seconds)
+        self._news.wait_for(lambda: self._has_ended or self._count > seen, seconds)
+        has_ended = self._has_ended  # asked first: then all lines are there
+        with self._saying:
             new = min(self._count - seen, len(self._said))
             lines = list(self._said)[len(self._said) - new:] if new > 0 else []
-            return self._count, lines, self._has_ended
+            return self._count, lines, has_ended
 
     def errors(self) -> str:
-        with self._news:
+        with self._saying:
             return errors_of(self._said)
 
     def interrupt(self) -> None:
@@ -229,8 +256,7 @@ class Child:
         self._ended()
 
     def join(self) -> None:
-        with self._news:
-            self._news.wait_for(lambda: self._has_ended)
+        self._news.wait_for(lambda: self._has_ended)
 
     def end(self) -> None:
         """Interrupts it, and waits for it; a Ctrl-C meanwhile ends it at once."""

@@ -147,6 +147,31 @@ def test_ctrl_c_saves_the_run_before_it_reaches_the_program(tmp_path):
     assert (tmp_path / "run/checkpoint.oct").exists() and (tmp_path / "run/policy.oct").exists()
 
 
+class Alarm(Exception):
+    """What a handler of a signal raises, as Python's own does KeyboardInterrupt."""
+
+
+def test_a_wait_may_be_left_at_any_place():
+    """A wait of threading.Condition is left with an error about its lock in three of a thousand."""
+    child, left = octet._command.Child(["env", "list"]), 0  # not started: it says nothing
+
+    def at_alarm(*_):
+        raise Alarm
+
+    before = signal.signal(signal.SIGALRM, at_alarm)
+    try:
+        for i in range(20000):
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 1e-6 * (1 + i % 60))
+                while True:
+                    child.look(0, 0.001)
+            except Alarm:
+                left += 1
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert left == 20000
+
+
 def test_metrics_of_a_run_that_goes_on_leave_out_an_unfinished_line(tmp_path):
     (tmp_path / "config.yaml").touch()
     (tmp_path / "metrics.csv").write_text("wall_s,eval_return\n1,\n2,10.5\n3")
