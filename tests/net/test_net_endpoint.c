@@ -311,15 +311,6 @@ longest_take(void *arg, net_msg *msg)
 }
 
 static void
-longest_ready(void *arg)
-{
-    stream *s = arg;
-    if (s->got == 0) {
-        T_OK(net_push_send(s->push, net_msg_create(100)));
-    }
-}
-
-static void
 longest_disconnected(void *arg)
 {
     stream *s = arg;
@@ -331,7 +322,7 @@ longest_disconnected(void *arg)
 static void
 longest_open(stream *s, const char *url)
 {
-    net_push_events events = {.on_ready = longest_ready,
+    net_push_events events = {.on_ready = stream_ready,
                               .on_connected = stream_connected,
                               .on_disconnected = longest_disconnected,
                               .arg = s};
@@ -352,7 +343,9 @@ test_link_recovers_from_a_message_that_is_too_long(void **state)
         longest_open(&s, url);
         net_test_until(s.loop, &s.connected, 1);
         T_OK(net_push_send(s.push, net_msg_create(101)));
-        net_test_until(s.loop, &s.disconnected, 1);
+        net_test_until(s.loop, &s.disconnected, 1); // NNG loses what a link takes as it ends
+        net_test_until(s.loop, &s.ready, 1);
+        T_OK(net_push_send(s.push, net_msg_create(100)));
         net_test_until(s.loop, &s.got, 1);
         stream_close(&s);
     }
@@ -366,6 +359,8 @@ test_too_long_messages_are_refused_over_inproc(void **state)
     stream s = {0};
     longest_open(&s, net_test_url("inproc"));
     T_OK(net_push_send(s.push, net_msg_create(101)));
+    net_test_until(s.loop, &s.ready, 1);
+    T_OK(net_push_send(s.push, net_msg_create(100)));
     net_test_until(s.loop, &s.got, 1);
     assert_int_equal(net_pull_rejected(s.pull), 1);
     stream_close(&s);

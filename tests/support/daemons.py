@@ -5,6 +5,7 @@ OCTET_TEST_PATIENCE (1): deadlines are that many times as long, for slow machine
 OCTET_TEST_TIMES (0): 1 makes requirements that are times decide, on a machine that does nothing else (in_time).
 """
 
+import contextlib
 import http.client
 import os
 import pathlib
@@ -20,6 +21,7 @@ PATIENCE = float(os.environ.get("OCTET_TEST_PATIENCE", "1"))
 HOME = "127.0.0.1"
 NEVER_S = 60  # without the event that is waited for: it does not come
 PORTS_MAX = 32  # of one test
+_port_blocks = []  # sockets whose names say which blocks of ports this process has
 
 
 def wait_for(what, condition, deadline_s=150, pause_s=0.02, numbers=lambda: ""):
@@ -64,23 +66,23 @@ def kill_all(processes):
 
 
 def free_port(count):
-    """A port with count free ones from it on, below those that the kernel gives to outgoing connections. Tests that
-    run at the same time begin to look at different ones."""
+    """A port with count free ones from it on, below those that the kernel gives to outgoing connections. They are this process's
+    as long as it lives: no test that runs at the same time is given them."""
     assert count <= PORTS_MAX
     blocks = 20000 // PORTS_MAX
-    for block in range(blocks):
-        base = 10000 + (os.getpid() + block) % blocks * PORTS_MAX
-        held = []
-        try:
-            for port in range(base, base + count):
-                held.append(socket.socket())
-                held[-1].bind(("", port))
+    for tried in range(blocks):
+        block = (os.getpid() + tried) % blocks
+        base = 10000 + block * PORTS_MAX
+        with contextlib.ExitStack() as held:
+            try:
+                mine = held.enter_context(socket.socket(socket.AF_UNIX))
+                mine.bind(f"\0octet-test-ports-{block}")  # no file: the name goes with the process
+                for port in range(base, base + count):
+                    held.enter_context(socket.socket()).bind(("", port))
+            except OSError:
+                continue
+            _port_blocks.append(mine.dup())
             return base
-        except OSError:
-            continue
-        finally:
-            for one in held:
-                one.close()
     raise AssertionError("no free ports")
 
 
