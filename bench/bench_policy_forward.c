@@ -20,7 +20,9 @@
 #define QUICK_WIDTH_MAX 512
 #define WARM_CALLS_MAX  8 // before each repeat, as many of them as take WARM_US, at least one
 #define WARM_US         1e4
-#define REFERENCE_WORK  60e6 // products that the reference may compute to check an answer
+// Products that the reference may compute to check a round of one precision.
+#define REFERENCE_WORK       60e6
+#define REFERENCE_WORK_QUICK 5e6
 
 typedef struct bench_net {
     const char *name;
@@ -113,21 +115,27 @@ round_time(round_of *round, const options *o)
     }
 }
 
-// The last rows of the batch, as many as the reference computes in a short time.
-static void
-expect_reference(const policy_image *image, const bench_own_net *own, double weights)
+// The reference with the last rows of the batch, as many as it computes in a short time.
+static bench_own_net *
+reference_of(const policy_image *image, const round_of *round, const options *o, const float *obs)
 {
-    double affordable = OCT_MAX(1.0, REFERENCE_WORK / weights);
-    uint32_t rows = affordable < own->B ? (uint32_t)affordable : own->B, first = own->B - rows;
-    const uint8_t *obs = (const uint8_t *)own->obs + first * own->obs_bytes;
-    bench_own_net *want = bench_own_net_create(image, POLICY_ISA_REF, obs, rows);
-    if (memcmp(own->y + (size_t)first * OUTPUTS, want->y, rows * OUTPUTS * sizeof(float)) != 0) {
+    double work = o->is_quick ? REFERENCE_WORK_QUICK : REFERENCE_WORK;
+    double affordable = OCT_MAX(1.0, work / weights_count(round->shape));
+    uint32_t rows = affordable < round->B ? (uint32_t)affordable : round->B;
+    size_t first = (size_t)(round->B - rows) * round->shape->widths[0];
+    return bench_own_net_create(image, POLICY_ISA_REF, obs + first, rows);
+}
+
+static void
+expect_reference(const bench_own_net *own, const bench_own_net *want, policy_precision precision)
+{
+    const float *y = own->y + (size_t)(own->B - want->B) * OUTPUTS;
+    if (memcmp(y, want->y, want->B * OUTPUTS * sizeof(float)) != 0) {
         fprintf(stderr, "wrong answer: %s %s, batch %u, is not that of the reference\n",
-                policy_isa_name(policy_net_isa(own->net)), policy_precision_name(image->precision),
+                policy_isa_name(policy_net_isa(own->net)), policy_precision_name(precision),
                 own->B);
         exit(1);
     }
-    bench_own_net_destroy(want);
 }
 
 static void
@@ -147,18 +155,20 @@ round_add_own(round_of *round, const options *o, const float *obs)
         oct_rng rng;
         oct_rng_init(&rng, 1, p);
         policy_image *image = random_image(&spec, precisions[p], false, &rng);
+        bench_own_net *want = reference_of(image, round, o, obs);
         for (size_t i = 0; i < OCT_COUNTOF(isas); i++) {
             const char *isa = policy_isa_name(isas[i]);
             bool is_asked = o->isa == NULL || strcmp(o->isa, isa) == 0;
             bench_own_net *own =
                 is_asked ? bench_own_net_create(image, isas[i], obs, round->B) : NULL;
             if (own != NULL) {
-                expect_reference(image, own, weights_count(round->shape));
+                expect_reference(own, want, precisions[p]);
                 round_add_peer(round, bench_peer_own(own));
                 round->all[round->count - 1].isa = isa;
                 round->all[round->count - 1].precision = precisions[p];
             }
         }
+        bench_own_net_destroy(want);
         policy_image_destroy(image);
     }
 }
