@@ -122,10 +122,11 @@ void
 algo_normaliser_renew(algo_normaliser *n)
 {
     columns_copy(&n->seen, &n->next);
-    double largest = oct_columns_largest(&n->seen);
+    double *scales = n->gathered; // what ranks gathered there is in the statistics
+    oct_columns_scales(&n->seen, scales);
     for (uint32_t i = 0; i < n->count; i++) {
         n->offset[i] = (float)n->seen.mean[i];
-        n->scale[i] = (float)(1 / oct_columns_scale(&n->seen, i, largest));
+        n->scale[i] = (float)(1 / scales[i]);
     }
 }
 

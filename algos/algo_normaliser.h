@@ -15,7 +15,7 @@
 // (algo_observed.h does otherwise.)
 //
 // The rows of an update count from the next one on, so that it begins with the policy that acted. A
-// number that hardly varied is divided by the largest deviation (oct_columns.h).
+// number that hardly varied is divided by a typical deviation of the others (oct_columns.h).
 //
 // Statistics of another run go along with the first layers that are taken from it (follow).
 //

@@ -3,9 +3,10 @@
 #include "common/oct_columns.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
-#define CONSTANT_SHARE      1e-4 // of the largest deviation
+#define CONSTANT_SHARE      1e-4 // of the largest deviation, or of 1 where that is larger
 #define CONSTANT_MEAN_SHARE 1e-6 // of the column's own mean: about the rounding of a float
 
 void
@@ -52,22 +53,33 @@ deviation_of(const oct_columns *columns, uint32_t i)
     return sqrt(columns->squares[i] / fmax(columns->rows, 1.0));
 }
 
-double
-oct_columns_largest(const oct_columns *columns)
+// What a column's deviation must have for it to have varied, where the largest one is this.
+static double
+least_of(const oct_columns *columns, uint32_t i, double largest)
 {
-    double largest = 0.0;
-    for (uint32_t i = 0; i < columns->count; i++) {
-        largest = fmax(largest, deviation_of(columns, i));
-    }
-    return largest > 0.0 ? largest : 1.0;
+    double least = CONSTANT_SHARE * fmin(largest, 1.0);
+    return fmax(least, CONSTANT_MEAN_SHARE * fabs(columns->mean[i]));
 }
 
-double
-oct_columns_scale(const oct_columns *columns, uint32_t i, double largest)
+void
+oct_columns_scales(const oct_columns *columns, double *scale)
 {
-    double deviation = deviation_of(columns, i);
-    double least = fmax(CONSTANT_SHARE * largest, CONSTANT_MEAN_SHARE * fabs(columns->mean[i]));
-    double scale = deviation >= least ? deviation : largest;
-    return fmax(ldexp(1.0, -OCT_COLUMNS_EXPONENT_MAX),
-                fmin(ldexp(1.0, OCT_COLUMNS_EXPONENT_MAX), scale));
+    double largest = 0.0, logs = 0.0;
+    for (uint32_t i = 0; i < columns->count; i++) {
+        scale[i] = deviation_of(columns, i);
+        largest = fmax(largest, scale[i]);
+    }
+    uint32_t varied = 0;
+    for (uint32_t i = 0; i < columns->count; i++) {
+        bool has_varied = scale[i] > 0 && scale[i] >= least_of(columns, i, largest);
+        logs += has_varied ? log(scale[i]) : 0.0;
+        varied += has_varied;
+        scale[i] = has_varied ? scale[i] : 0.0;
+    }
+    double typical = varied > 0 ? exp(logs / varied) : 1.0;
+    for (uint32_t i = 0; i < columns->count; i++) {
+        scale[i] =
+            fmax(ldexp(1.0, -OCT_COLUMNS_EXPONENT_MAX),
+                 fmin(ldexp(1.0, OCT_COLUMNS_EXPONENT_MAX), scale[i] > 0 ? scale[i] : typical));
+    }
 }

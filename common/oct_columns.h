@@ -19,14 +19,14 @@ void oct_columns_measure(oct_columns *columns, const float *x, uint32_t rows);
 // Takes the rows of a part in, which has as many columns; both together have at least one row.
 void oct_columns_join(oct_columns *columns, const oct_columns *part);
 
-// The largest deviation of all; 1 where none is above 0, or there are no rows.
-double oct_columns_largest(const oct_columns *columns);
-// What numbers of column i are to be divided by: its deviation. A column that hardly varied
-// (deviation below 1e-4 of the largest one, or 1e-6 of its own mean) tells nothing about its range:
-// it gets the largest, so that it cannot drown the others when it does vary. 2^-60 to 2^60, so that
-// products with weights stay finite.
-double oct_columns_scale(const oct_columns *columns, uint32_t i, double largest);
+// What numbers of each column are to be divided by, into scale[count]: its deviation. A column that
+// hardly varied (deviation below 1e-4, and below 1e-4 of the largest one; or below 1e-6 of its own
+// mean) tells nothing about its range: it gets the geometric mean of the deviations of those that
+// did vary, 1 where none did. So it does not drown the others when it does vary, nor do weights of
+// inputs that never vary drown other weights. 2^-60 to 2^60, so that products with weights stay
+// finite.
+void oct_columns_scales(const oct_columns *columns, double *scale);
 
-#define OCT_COLUMNS_EXPONENT_MAX 60 // of oct_columns_scale
+#define OCT_COLUMNS_EXPONENT_MAX 60 // of oct_columns_scales
 
 #endif // COMMON_OCT_COLUMNS_H

@@ -15,6 +15,7 @@
 struct quantizer_observed {
     oct_columns all;   // entries that are remembered
     oct_columns batch; // of now
+    double *exponent;  // [count] of the deviations that a scaling of now would have
     float *scale;      // [2][count] mean and deviation of the scaling
     void *block;
 };
@@ -24,12 +25,13 @@ quantizer_observed_create(uint32_t obs_count)
 {
     quantizer_observed *observed = oct_alloc(sizeof(*observed));
     size_t n = obs_count;
-    double *block = oct_alloc(n * (4 * sizeof(double) + 2 * sizeof(float)));
+    double *block = oct_alloc(n * (5 * sizeof(double) + 2 * sizeof(float)));
     observed->block = block;
     observed->all = (oct_columns){.count = obs_count, .mean = block, .squares = block + n};
     observed->batch =
         (oct_columns){.count = obs_count, .mean = block + 2 * n, .squares = block + 3 * n};
-    observed->scale = (float *)(block + 4 * n);
+    observed->exponent = block + 4 * n;
+    observed->scale = (float *)(block + 5 * n);
     for (size_t i = 0; i < n; i++) {
         observed->scale[n + i] = 1.0f;
     }
@@ -65,20 +67,22 @@ quantizer_observed_add(quantizer_observed *observed, const float *obs, uint32_t 
 
 // ---- scaling
 
-// The logarithm (base 2) of the deviation that entry i is to be divided by.
-static double
-exponent_of(const quantizer_observed *observed, uint32_t i, double largest)
+// The logarithms (base 2) of what entries are to be divided by now, into exponent.
+static void
+exponents_find(quantizer_observed *observed)
 {
-    return log2(oct_columns_scale(&observed->all, i, largest));
+    oct_columns_scales(&observed->all, observed->exponent);
+    for (uint32_t i = 0; i < observed->all.count; i++) {
+        observed->exponent[i] = log2(observed->exponent[i]);
+    }
 }
 
 static bool
 is_drifted(const quantizer_observed *observed)
 {
     const float *mean = observed->scale, *deviation = observed->scale + observed->all.count;
-    double largest = oct_columns_largest(&observed->all);
     for (uint32_t i = 0; i < observed->all.count; i++) {
-        double exponent = exponent_of(observed, i, largest);
+        double exponent = observed->exponent[i];
         double scale = fmax((double)deviation[i], exp2(exponent));
         if (fabs(exponent - log2((double)deviation[i])) > EXPONENT_DRIFT ||
             fabs((double)(float)observed->all.mean[i] - (double)mean[i]) > MEAN_DRIFT * scale) {
@@ -91,14 +95,16 @@ is_drifted(const quantizer_observed *observed)
 bool
 quantizer_observed_renew(quantizer_observed *observed)
 {
-    if (observed->all.rows < QUANTIZER_OBSERVED_LEAST || !is_drifted(observed)) {
+    if (observed->all.rows < QUANTIZER_OBSERVED_LEAST) {
         return false;
     }
-    double largest = oct_columns_largest(&observed->all);
+    exponents_find(observed);
+    if (!is_drifted(observed)) {
+        return false;
+    }
     for (uint32_t i = 0; i < observed->all.count; i++) {
         observed->scale[i] = (float)observed->all.mean[i];
-        observed->scale[observed->all.count + i] =
-            exp2f((float)nearbyint(exponent_of(observed, i, largest)));
+        observed->scale[observed->all.count + i] = exp2f((float)nearbyint(observed->exponent[i]));
     }
     return true;
 }

@@ -10,9 +10,8 @@
 // QUANTIZER_OBSERVED_ROWS are remembered: beyond, older ones weigh less with every batch.
 //
 // A scaling has the mean, and the deviation rounded to the next power of two, by which numbers are
-// multiplied and divided without rounding. An entry that hardly varied (deviation below 1e-4 of the
-// largest one, or 1e-6 of its own mean) tells nothing about its range: it gets the largest
-// deviation, so that it cannot drown the others when it does vary.
+// multiplied and divided without rounding. An entry that hardly varied tells nothing about its
+// range: it gets a typical deviation of the others (oct_columns.h).
 //
 // Threads: one user at a time (the training thread). Owns: its memory, reserved by create.
 #define QUANTIZER_OBSERVED_ROWS  1048576 // that the running numbers remember

@@ -74,7 +74,8 @@ test_batches_merge_into_the_statistics_of_all_rows(void **state)
                 squares += pow((double)obs[r * COUNT + i] - sum / ROWS, 2);
             }
             T_NEAR(scaling.mean[i], sum / ROWS, 1e-6, 1e-6);
-            double deviation = i == 3 ? 30.0 : sqrt(squares / ROWS); // entry 3 never varies
+            double deviation = i == 3 ? pow(1.0 * 0.25 * 30.0 * 0.03, 0.25) // entry 3 never varies
+                                      : sqrt(squares / ROWS);
             T_NEAR(log2((double)scaling.deviation[i]), round(log2(deviation)), 0, 0);
         }
         quantizer_observed_destroy(observed);
@@ -82,7 +83,8 @@ test_batches_merge_into_the_statistics_of_all_rows(void **state)
     free(obs);
 }
 
-// An entry that told nothing about its range is divided by the largest deviation of all.
+// An entry that told nothing about its range is divided by the geometric mean of the others'
+// deviations.
 static void
 test_entries_that_hardly_vary_are_not_blown_up(void **state)
 {
@@ -90,15 +92,15 @@ test_entries_that_hardly_vary_are_not_blown_up(void **state)
     enum { ROWS = 1000 };
     float *obs = rows_make(ROWS, 3);
     for (size_t r = 0; r < ROWS; r++) {
-        obs[r * COUNT] = (float)(r % 2) * 1e-4f;      // 1e-4 against 30
+        obs[r * COUNT] = (float)(r % 2) * 1e-4f;      // 5e-5
         obs[r * COUNT + 1] = 4e6f + (float)(r % 2);   // a step of its float
-        obs[r * COUNT + 4] = (float)(r % 2) * 0.016f; // 0.008: above 1e-4 of 30
+        obs[r * COUNT + 4] = (float)(r % 2) * 0.016f; // 0.008
     }
     quantizer_observed *observed = observed_of(obs, ROWS, 100);
     assert_true(quantizer_observed_renew(observed));
     quantizer_scaling scaling = quantizer_observed_scaling(observed);
-    assert_true(scaling.deviation[0] == 32.0f && scaling.deviation[1] == 32.0f);
-    assert_true(scaling.deviation[4] == 1.0f / 128);
+    assert_true(scaling.deviation[0] == 0.5f && scaling.deviation[1] == 0.5f); // of 30 and 0.008
+    assert_true(scaling.deviation[2] == 32.0f && scaling.deviation[4] == 1.0f / 128);
     quantizer_observed_destroy(observed);
 
     for (size_t i = 0; i < (size_t)ROWS * COUNT; i++) {
@@ -109,6 +111,26 @@ test_entries_that_hardly_vary_are_not_blown_up(void **state)
     scaling = quantizer_observed_scaling(observed);
     assert_true(scaling.mean[2] == 5.0f && scaling.deviation[2] == 1.0f);
     assert_false(quantizer_observed_renew(observed));
+    quantizer_observed_destroy(observed);
+    free(obs);
+}
+
+// One large number among them, a pressure say, leaves the others as they are.
+static void
+test_each_entry_is_divided_by_its_own_deviation_however_large_another_is(void **state)
+{
+    (void)state;
+    enum { ROWS = 1000 };
+    float *obs = rows_make(ROWS, 6);
+    for (size_t r = 0; r < ROWS; r++) {
+        obs[r * COUNT + 2] *= 1e6f; // 3e7
+    }
+    quantizer_observed *observed = observed_of(obs, ROWS, 100);
+    assert_true(quantizer_observed_renew(observed));
+    quantizer_scaling scaling = quantizer_observed_scaling(observed);
+    assert_true(scaling.deviation[0] == 1.0f && scaling.deviation[1] == 0.25f);
+    assert_true(scaling.deviation[2] == 0x1p25f && scaling.deviation[4] == 1.0f / 32);
+    assert_true(scaling.deviation[3] == 16.0f); // fourth root of 1 * 0.25 * 3e7 * 0.03
     quantizer_observed_destroy(observed);
     free(obs);
 }
@@ -268,6 +290,7 @@ main(void)
         cmocka_unit_test(test_nothing_is_scaled_before_enough_was_seen),
         cmocka_unit_test(test_batches_that_are_not_finite_are_left_out),
         cmocka_unit_test(test_entries_that_hardly_vary_are_not_blown_up),
+        cmocka_unit_test(test_each_entry_is_divided_by_its_own_deviation_however_large_another_is),
         cmocka_unit_test(test_batches_merge_into_the_statistics_of_all_rows),
         cmocka_unit_test(test_a_scaling_stays_until_observations_have_moved),
         cmocka_unit_test(test_a_scaling_is_renewed_when_a_mean_has_moved_either_way),
