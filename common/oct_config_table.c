@@ -124,7 +124,9 @@ const oct_config_key oct_config_keys[] = {
            "constant"),
     F64(algo, adam_beta1, 0, 0.999999, "0.9", "decay of Adam's first moment"),
     F64(algo, adam_beta2, 0, 0.9999999, "0.999", "decay of Adam's second moment"),
-    F64(algo, adam_epsilon, 1e-30, 1, "1e-08", "added to the root of Adam's second moment"),
+    // Squares of gradients below 3e-18 are 0 in a float: a smaller one would be all that they are
+    // divided by.
+    F64(algo, adam_epsilon, 1e-15, 1, "1e-08", "added to the root of Adam's second moment"),
     F64(algo, grad_norm_max, 0, 1e12, "0",
         "largest norm of a gradient; larger gradients are scaled down to it; 0: off"),
     F64(algo, reward_clip, 0, 1e12, "0", "clip each step's reward to [-x, x]; 0: off"),

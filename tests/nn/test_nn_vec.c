@@ -392,6 +392,27 @@ test_adam_equals_double_in_every_table(void **state)
     }
 }
 
+// The second moment of a tiny gradient is 0 in a float, its first is not: with the smallest epsilon
+// that algo.adam_epsilon may have, no step of a beginning is longer than the rate.
+static void
+test_adam_makes_no_long_steps_for_tiny_gradients(void **state)
+{
+    (void)state;
+    const nn_adam_factors begin = {.gradient_scale = 1.0f,
+                                   .beta1 = 0.9f,
+                                   .beta2 = 0.999f,
+                                   .rate = 0.01f / 0.1f,
+                                   .second_moment_factor = 1 / sqrtf(0.001f),
+                                   .epsilon = 1e-15f};
+    for (int t = 0; t < table_count; t++) {
+        for (float g = 1e-37f; g < 1; g *= 1.5f) {
+            float p = 0, m = 0, v = 0;
+            tables[t]->adam(&p, &m, &v, &g, 1, &begin);
+            assert_true(fabsf(p) < 0.0101f);
+        }
+    }
+}
+
 static void
 test_adam_moments_never_stay_subnormal(void **state)
 {
@@ -453,6 +474,7 @@ main(void)
         cmocka_unit_test(test_sum_of_squares_of_infinity_or_nan_is_not_finite),
         cmocka_unit_test(test_activations_saturate),
         cmocka_unit_test(test_norm_of_a_constant_row_is_the_offset),
+        cmocka_unit_test(test_adam_makes_no_long_steps_for_tiny_gradients),
         cmocka_unit_test(test_adam_moments_never_stay_subnormal),
         cmocka_unit_test(test_best_table_is_the_last),
         cmocka_unit_test(test_activations_are_within_a_few_ulp),
