@@ -78,14 +78,13 @@ table_look(const oct_config *config, learner_source *source, oct_err err,
     return is_other;
 }
 
-// Steps that came after the checkpoint count as any, but nobody knows how long they took: rates are
-// of those that come from now on.
+// Steps that came after the checkpoint count as any, but nobody knows how long they took: rates of
+// metrics.csv are of those that come from now on.
 static void
 steps_found(learner_run *run, const learner_source *source)
 {
-    uint64_t found = learner_source_count(source, oct_clock_ns()).steps * run->action_repeat;
-    run->env_steps_found += found;
-    run->report.env_steps += found;
+    run->report.env_steps +=
+        learner_source_count(source, oct_clock_ns()).steps * run->action_repeat;
 }
 
 oct_err

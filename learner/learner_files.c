@@ -737,7 +737,7 @@ learner_files_summary(learner_run *run)
         .run_id = run->run_id,
         .before = run->folder.summary_before,
         .env_steps = learner_run_env_steps(run),
-        .env_steps_base = run->env_steps_base + run->env_steps_found,
+        .env_steps_base = run->env_steps_base + source.first_sample_steps * run->action_repeat,
         .updates = run->updates,
         .updates_base = run->updates_base,
         .updates_refused = run->updates_refused,

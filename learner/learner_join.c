@@ -574,6 +574,7 @@ learner_run_source_counts(const learner_run *run)
         all.samples += one.samples;
         all.given_up += one.given_up;
         all.steps += one.steps;
+        all.first_sample_steps += one.first_sample_steps;
         all.bad_samples += one.bad_samples;
         if (one.first_sample_ns != 0 &&
             (all.first_sample_ns == 0 || one.first_sample_ns < all.first_sample_ns)) {

@@ -40,8 +40,9 @@ static const oct_number rows[] = {
     METRIC(COUNTER, "env_steps", "steps",
            "Environment steps that replay has taken, those before a resume included.", ROW | STATUS,
            env_steps, "octet_env_steps_total"),
-    METRIC(COUNTER, "updates", "updates", "Gradient steps, those before a resume included.",
-           ROW | STATUS, updates, "octet_learner_updates_total"),
+    METRIC(COUNTER, "updates", "updates",
+           "Updates, one batch each, those before a resume included.", ROW | STATUS, updates,
+           "octet_learner_updates_total"),
     METRIC(
         COUNTER, "updates_refused", "updates",
         "Updates of this process that were refused and changed nothing, mostly because they were "

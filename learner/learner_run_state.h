@@ -165,7 +165,6 @@ struct learner_run {
 
     // counters
     uint64_t env_steps_base, updates_base; // from the checkpoint
-    uint64_t env_steps_found; // beyond it, when this process came to replay: not of its time
     double wall_base_s;
     uint64_t begin_ns; // of training in this process; 0: not yet
     uint64_t training_end_ns;

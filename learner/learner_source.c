@@ -543,6 +543,7 @@ arrived(learner_source *source, uint32_t count, uint64_t now_ns)
     source->arrived += count;
     if (source->counts.first_sample_ns == 0) {
         source->counts.first_sample_ns = now_ns;
+        source->counts.first_sample_steps = source->counts.steps;
     }
 }
 

@@ -174,6 +174,7 @@ typedef struct learner_source_counts {
     uint64_t steps;                  // of environments, that replay took since options.place
     uint64_t bad_samples;            // answers that did not fit
     uint64_t first_sample_ns;        // when the first batch came, 0: not yet
+    uint64_t first_sample_steps;     // steps then
     double waiting_s;                // that no batch from here was ready or in work
     double lag, lag_max;             // versions from the newest back to those that acted in the
                                      // last batch, mean and most; NaN: n-step windows

@@ -26,11 +26,12 @@ typedef struct learner_summary {
     uint32_t screens;                // the last ones, at most LEARNER_EVAL_SCREENS
     double screens_mean;
     uint64_t env_steps, updates, policy_version, inserts, samples;
-    uint64_t updates_refused;              // by this process
-    double env_failures;                   // steps of environments, of actors of this process
-    uint64_t env_steps_base, updates_base; // of earlier processes, in the two above
-    double wall_s;                         // of training, over all processes
-    double training_s;                     // between this process's first sample and the end
+    uint64_t updates_refused; // by this process
+    double env_failures;      // steps of environments, of actors of this process
+    uint64_t env_steps_base;  // of those above: before this process's first sample
+    uint64_t updates_base;    // of earlier processes
+    double wall_s;            // of training, over all processes
+    double training_s;        // between this process's first sample and the end
     double replay_to_learner_bytes, learner_to_replay_bytes;
     double actor_to_replay_bytes;
     double learner_to_actors_bytes; // one copy of each publication

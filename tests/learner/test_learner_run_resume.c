@@ -22,7 +22,6 @@ static void
 test_run_keeps_the_scaling_of_its_checkpoint(void **state)
 {
     (void)state;
-    uint64_t version;
     learner_run *run = run_joined(false);
     (void)run_published(run);
     const uint64_t enough = 2 * QUANTIZER_OBSERVED_LEAST / FIXTURE_B;
@@ -38,7 +37,7 @@ test_run_keeps_the_scaling_of_its_checkpoint(void **state)
         assert_true(last->obs_mean[i] != 0);
     }
     run = run_joined(true);
-    version = run_published(run)->version;
+    uint64_t version = run_published(run)->version;
     run_stop(run, "interrupted");
     policy_image *resumed = policy_read("policy_last.oct");
     assert_int_equal(resumed->origin.version, version);
@@ -90,6 +89,8 @@ test_run_goes_on_where_replay_is(void **state)
     T_NEAR(status_of(run, "learner.env_steps"), 820, 0, 0);
     learner_run_tick(run); // a row
     T_NEAR(status_of(run, "learner.env_steps_per_s"), 0, 0, 0);
+    steps = 840; // at the first sample, from which on rates are
+    run_train(run, 1);
     steps = 900;
     run_train(run, 1);
     T_NEAR(status_of(run, "learner.env_steps"), 900, 0, 0);
@@ -102,7 +103,7 @@ test_run_goes_on_where_replay_is(void **state)
     json_t *summary = summary_read();
     T_NEAR(json_number_value(json_object_get(summary, "env_steps_per_s")) *
                json_number_value(json_object_get(summary, "training_s")),
-           900 - 820, 1e-6, 0);
+           900 - 840, 1e-6, 0);
     json_decref(summary);
 }
 
