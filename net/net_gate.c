@@ -287,34 +287,38 @@ end_closed(void *arg)
 
 // ---- every second
 
-// True: the certificates were read anew.
+// True: peers are to be checked anew.
 static bool
 tls_look(net_gate *gate)
 {
-    char reason[512];
+    char reason[sizeof(gate->tls_trouble)] = "";
+    bool is_new;
     if (gate->tls == NULL) {
         return false;
     }
-    oct_err err = net_tls_reload(gate->tls, reason, sizeof(reason));
+    oct_err err = net_tls_reload(gate->tls, &is_new, reason, sizeof(reason));
     int64_t ends_s = net_tls_ends_s(gate->tls);
     int days = (int)((ends_s - time(NULL)) / SECONDS_A_DAY);
     atomic_store_explicit(&gate->tls_ends_s, ends_s, memory_order_relaxed);
     if (err == OCT_OK) {
-        gate->tls_trouble[0] = '\0';
         oct_log_notice("NET-TLS-NEW", "certificates were reloaded: days_left=%d", days);
-        if (net_tls_revocation(gate->tls) == NET_TLS_LIST_KEPT) {
-            oct_log_warn("NET-TLS-LIST-KEPT", "crl.pem is missing: what it revoked stays revoked "
-                                              "until this process ends; restore it");
-        }
-    } else if (err != OCT_EAGAIN && strcmp(gate->tls_trouble, reason) != 0) {
-        (void)snprintf(gate->tls_trouble, sizeof(gate->tls_trouble), "%s", reason);
-        oct_log_warn("NET-TLS-KEPT", "the previous certificates stay in use: %s", reason);
+    } else if (err != OCT_EAGAIN && (is_new || strcmp(gate->tls_trouble, reason) != 0)) {
+        oct_log_warn("NET-TLS-KEPT", "%s: %s",
+                     is_new ? "ca.crt and crl.pem were reloaded, but the previous certificate and "
+                              "key stay in use"
+                            : "the previous certificates stay in use",
+                     reason);
+    }
+    (void)snprintf(gate->tls_trouble, sizeof(gate->tls_trouble), "%s", reason);
+    if (is_new && net_tls_revocation(gate->tls) == NET_TLS_LIST_KEPT) {
+        oct_log_warn("NET-TLS-LIST-KEPT", "crl.pem is missing: what it revoked stays revoked "
+                                          "until this process ends; restore it");
     }
     if (days != gate->days_left && days < DAYS_LEFT_WARNING) {
         oct_log_warn("NET-TLS-ENDS", "our certificate is still valid for days_left=%d", days);
     }
     gate->days_left = days;
-    return err == OCT_OK;
+    return is_new;
 }
 
 static void
@@ -659,6 +663,10 @@ gate_troubled(void *arg)
 {
     gate_trouble *t = arg;
     t->is_lost = gate_local_trouble(t->gate, t->out);
+    if (!t->is_lost && t->gate->tls_trouble[0] != '\0') { // peers come and go as before
+        (void)snprintf(t->out, NET_GATE_TROUBLE_BYTES, "files of --tls cannot be used: %s",
+                       t->gate->tls_trouble);
+    }
 }
 
 bool

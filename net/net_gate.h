@@ -42,7 +42,7 @@ typedef struct net_gate_end net_gate_end;
 #define NET_GATE_NAMES_MAX          4 // messages of a peer that only listens: its name, if anything
 #define NET_GATE_LOCAL_MAX          sizeof(((struct sockaddr_un *)0)->sun_path) // of a path
 #define NET_GATE_LOCALS_MAX         16  // local sockets for one role of an end, one after the other
-#define NET_GATE_TROUBLE_BYTES      512 // of net_gate_trouble's line
+#define NET_GATE_TROUBLE_BYTES      640 // of net_gate_trouble's line
 
 typedef struct net_gate_spec {
     const char *url;            // tls+tcp://HOST:PORT or tcp://HOST:PORT; copied
@@ -110,9 +110,9 @@ void net_gate_end_trouble(net_gate_end *end, char *out, size_t out_size);
 // When this returns, nothing new comes to the local addresses. Frees end; NULL is a no-op.
 void net_gate_end_close(net_gate_end *end);
 
-// What is wrong with the gate, in a line; "": nothing. Gives whether new connections are lost: of a
-// local socket that was made anew it is told for ten minutes, and nothing is lost. Cost: a hop to
-// the gate's thread and back.
+// What is wrong with the gate, in a line; "": nothing. Gives whether new connections are lost.
+// Nothing is lost while files of --tls cannot be used (net_tls_reload), nor by a local socket that
+// was made anew, which is told for ten minutes. Cost: a hop to the gate's thread and back.
 bool net_gate_trouble(net_gate *gate, char out[NET_GATE_TROUBLE_BYTES]);
 // Threads: any.
 net_gate_counts net_gate_read_counts(net_gate *gate);

@@ -165,7 +165,7 @@ struct net_gate {
     // the gate's thread
     bool stopping;
     net_tls *tls;
-    char tls_trouble[512];
+    char tls_trouble[512];              // what its folder has that cannot be used; "": nothing
     int days_left;                      // of our certificate, as last looked at
     atomic_uint pipes_made[GATE_PIPES]; // by number of the listener; any thread
     char deaf[GATE_REASON_BYTES];       // a local socket that cannot be made anew; "": none
@@ -246,7 +246,7 @@ void gate_local_deaf(net_gate_end *end, oct_role role, unsigned made);
 // Asked once a tick. NNG makes a pipe of each connection at once; it has made none for some ticks,
 // so it never will at that local socket, and another takes its place.
 bool gate_local_is_mute(gate_conn *conn);
-// net_gate_trouble, on the gate's thread.
+// net_gate_trouble, of local sockets, on the gate's thread.
 bool gate_local_trouble(const net_gate *gate, char out[NET_GATE_TROUBLE_BYTES]);
 
 // ---- ends (net_gate.c)

@@ -5,16 +5,15 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "common/oct_base.h"
 #include "common/oct_log.h"
 #include "common/oct_pulse.h"
-#include "common/oct_text.h"
 #include "net/net_internal.h"
 #include "net/net_limits.h"
+#include "net/net_tls.h"
 
 #define BEAT_MS 500
 
@@ -189,24 +188,10 @@ net_loop_role(const net_loop *loop)
     return loop->gate == NULL ? OCT_ROLE_LOCAL : net_gate_role(loop->gate);
 }
 
-static const char *
-article_of(oct_role role)
-{
-    return strchr("aeo", oct_role_name(role)[0]) != NULL ? "an" : "a";
-}
-
 oct_err
 net_loop_check_role(const net_loop *loop, oct_role wanted, char *reason, size_t reason_size)
 {
-    oct_role role = net_loop_role(loop);
-    if (role == wanted) {
-        return OCT_OK;
-    }
-    return oct_refuse(reason, reason_size,
-                      "the certificate is %s %s's; %s %s's is needed (octet certs issue %s NAME "
-                      "makes one)",
-                      article_of(role), oct_role_name(role), article_of(wanted),
-                      oct_role_name(wanted), oct_role_name(wanted));
+    return net_tls_check_role(net_loop_role(loop), wanted, reason, reason_size);
 }
 
 net_gate *

@@ -5,8 +5,9 @@
 #include "net/net_daemon.h"
 
 // What --metrics URL of every daemon serves: GET /metrics (Prometheus text) and GET /healthz (200
-// "ok", or "degraded: " and one line of what the gate has mended; or 503 with one line). No answer
-// at all within seconds: the loop does not turn.
+// "ok", or "degraded: " and one line of what the gate has mended, or of certificates that it cannot
+// use and a restart could not either; or 503 with one line). No answer at all within seconds: the
+// loop does not turn.
 //
 // Besides the daemon's own numbers it tells those of the process (octet_build_info, process_*) and
 // of the gate (octet_gate_*, octet_tls_*), if there is one.

@@ -31,24 +31,21 @@ typedef struct file_state {
     ino_t inode;
 } file_state;
 
-struct net_tls {
-    SSL_CTX *ctx;              // of both ends
+// What a folder holds, in use or to be: whom we trust, and who we are.
+typedef struct material {
+    SSL_CTX *ctx;              // of both ends; ca.crt and the lists are in its store
     STACK_OF(X509_CRL) * crls; // or NULL
     bool crls_are_kept;        // of a file that is gone
     oct_role role;
     time_t ends; // of our certificate
-    file_state files[FILES];
-    char folder[]; // ends with zero
-};
-
-// What is read from a folder before it replaces what is in use.
-typedef struct material {
-    SSL_CTX *ctx; // of both ends
-    STACK_OF(X509_CRL) * crls;
-    bool crls_are_kept;
-    oct_role role;
-    time_t ends;
 } material;
+
+struct net_tls {
+    material used;
+    bool own_is_kept;        // node.crt and node.key, of which the folder has others or bad ones
+    file_state files[FILES]; // as they were when they were read
+    char folder[];           // ends with zero
+};
 
 static void
 path_of(char *out, size_t size, const char *folder, int file)
@@ -71,16 +68,24 @@ files_look(const char *folder, file_state files[FILES])
 }
 
 static bool
-files_are_equal(const file_state *a, const file_state *b)
+file_is_same(const file_state *a, const file_state *b)
 {
-    for (int i = 0; i < FILES; i++) {
-        if (a[i].exists != b[i].exists || a[i].bytes != b[i].bytes || a[i].inode != b[i].inode ||
-            a[i].changed.tv_sec != b[i].changed.tv_sec ||
-            a[i].changed.tv_nsec != b[i].changed.tv_nsec) {
-            return false;
-        }
-    }
-    return true;
+    return a->exists == b->exists && a->bytes == b->bytes && a->inode == b->inode &&
+           a->changed.tv_sec == b->changed.tv_sec && a->changed.tv_nsec == b->changed.tv_nsec;
+}
+
+// Of whom we trust.
+static bool
+trust_is_same(const file_state *a, const file_state *b)
+{
+    return file_is_same(&a[FILE_CA], &b[FILE_CA]) && file_is_same(&a[FILE_CRL], &b[FILE_CRL]);
+}
+
+// Of who we are.
+static bool
+own_is_same(const file_state *a, const file_state *b)
+{
+    return file_is_same(&a[FILE_CERT], &b[FILE_CERT]) && file_is_same(&a[FILE_KEY], &b[FILE_KEY]);
 }
 
 static const char *
@@ -126,29 +131,17 @@ key_check(const char *key, char *reason, size_t reason_size)
                             (unsigned)(status.st_mode & 07777), is_own ? "600" : "640", key);
 }
 
-// Whether all is there, and nobody else decides whom this host trusts, or who it is. A Secret of
+// Whether it is there, and nobody else decides whom this host trusts, or who it is. A Secret of
 // Kubernetes is a folder with the sticky bit: others may add to it, which the files' owners tell.
 static oct_err
 folder_check(const char *folder, char *reason, size_t reason_size)
 {
-    char path[4096];
-    struct stat status;
     if (access(folder, F_OK) != 0) {
         return oct_refuse(reason, reason_size,
                           "%s: %s; 'octet certs issue ROLE NAME' makes the folder for --tls",
                           folder, strerror(errno));
     }
-    OCT_TRY(oct_owner_check(folder, true, reason, reason_size));
-    for (int i = 0; i < FILES; i++) {
-        path_of(path, sizeof(path), folder, i);
-        if (i == FILE_KEY) {
-            OCT_TRY(key_check(path, reason, reason_size));
-        }
-        if (i != FILE_CRL || stat(path, &status) == 0) {
-            OCT_TRY(file_check(path, reason, reason_size));
-        }
-    }
-    return OCT_OK;
+    return oct_owner_check(folder, true, reason, reason_size);
 }
 
 // ---- names in certificates
@@ -179,7 +172,26 @@ role_of(const X509 *cert)
     return oct_role_from_name(unit);
 }
 
-// ---- reading a folder
+static const char *
+article_of(oct_role role)
+{
+    return strchr("aeo", oct_role_name(role)[0]) != NULL ? "an" : "a";
+}
+
+oct_err
+net_tls_check_role(oct_role role, oct_role wanted, char *reason, size_t reason_size)
+{
+    if (role == wanted) {
+        return OCT_OK;
+    }
+    return oct_refuse(reason, reason_size,
+                      "the certificate is %s %s's; %s %s's is needed (octet certs issue %s NAME "
+                      "makes one)",
+                      article_of(role), oct_role_name(role), article_of(wanted),
+                      oct_role_name(wanted), oct_role_name(wanted));
+}
+
+// ---- whom we trust
 
 static bool
 crls_have(STACK_OF(X509_CRL) * crls, X509 *ca)
@@ -235,41 +247,9 @@ crls_use(X509_STORE *store, STACK_OF(X509_CRL) * crls, const char *folder, char 
     return OCT_OK;
 }
 
-static oct_err
-context_fill(SSL_CTX *ctx, const char *folder, STACK_OF(X509_CRL) * crls, char *reason,
-             size_t reason_size)
-{
-    char ca[4096], cert[4096], key[4096];
-    path_of(ca, sizeof(ca), folder, FILE_CA);
-    path_of(cert, sizeof(cert), folder, FILE_CERT);
-    path_of(key, sizeof(key), folder, FILE_KEY);
-    SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
-    (void)SSL_CTX_set_options(ctx, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION |
-                                       SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE);
-    (void)SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
-    (void)SSL_CTX_set_num_tickets(ctx, 0);
-    (void)SSL_CTX_set_mode(ctx, SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
-    if (SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION) != 1) {
-        return oct_refuse(reason, reason_size, "OpenSSL has no TLS 1.2");
-    }
-    if (SSL_CTX_load_verify_file(ctx, ca) != 1) {
-        return oct_refuse(reason, reason_size, "%s: %s", ca, error_text());
-    }
-    if (SSL_CTX_use_certificate_chain_file(ctx, cert) != 1) {
-        return oct_refuse(reason, reason_size, "%s: %s", cert, error_text());
-    }
-    if (SSL_CTX_use_PrivateKey_file(ctx, key, SSL_FILETYPE_PEM) != 1) {
-        return oct_refuse(reason, reason_size, "%s: %s", key, error_text());
-    }
-    if (SSL_CTX_check_private_key(ctx) != 1) {
-        return oct_refuse(reason, reason_size, "%s is not the key of %s", key, cert);
-    }
-    return crls_use(SSL_CTX_get_cert_store(ctx), crls, folder, reason, reason_size);
-}
-
 // All lists of the file: there are two while a CA is renewed.
 static oct_err
-crls_read(material *m, const char *folder, const net_tls *before, char *reason, size_t reason_size)
+crls_read(material *m, const char *folder, const material *before, char *reason, size_t reason_size)
 {
     char path[4096];
     struct stat status;
@@ -281,6 +261,7 @@ crls_read(material *m, const char *folder, const net_tls *before, char *reason, 
                       : NULL;
         return OCT_OK;
     }
+    OCT_TRY(file_check(path, reason, reason_size));
     BIO *file = BIO_new_file(path, "r");
     X509_CRL *crl = NULL;
     m->crls = sk_X509_CRL_new_null();
@@ -298,92 +279,171 @@ crls_read(material *m, const char *folder, const net_tls *before, char *reason, 
                       error_text());
 }
 
-// Our own certificate must be one that peers take.
-static oct_err
-own_check(material *m, const char *folder, char *reason, size_t reason_size)
+// Without a certificate, and trusting nobody. NULL: OpenSSL has no TLS 1.2.
+static SSL_CTX *
+context_create(void)
 {
-    X509 *cert = SSL_CTX_get0_certificate(m->ctx);
+    SSL_CTX *ctx = SSL_CTX_new(TLS_method());
+    OCT_ASSERT(ctx != NULL);
+    SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
+    (void)SSL_CTX_set_options(ctx, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION |
+                                       SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE);
+    (void)SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
+    (void)SSL_CTX_set_num_tickets(ctx, 0);
+    (void)SSL_CTX_set_mode(ctx, SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
+    if (SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION) != 1) {
+        SSL_CTX_free(ctx);
+        return NULL;
+    }
+    return ctx;
+}
+
+// before: what is in use, whose lists stay if there are none now; NULL at start.
+static oct_err
+trust_read(material *m, const char *folder, const material *before, char *reason,
+           size_t reason_size)
+{
+    char ca[4096];
+    path_of(ca, sizeof(ca), folder, FILE_CA);
+    OCT_TRY(folder_check(folder, reason, reason_size));
+    OCT_TRY(file_check(ca, reason, reason_size));
+    OCT_TRY(crls_read(m, folder, before, reason, reason_size));
+    m->ctx = context_create();
+    if (m->ctx == NULL) {
+        return oct_refuse(reason, reason_size, "OpenSSL has no TLS 1.2");
+    }
+    if (SSL_CTX_load_verify_file(m->ctx, ca) != 1) {
+        return oct_refuse(reason, reason_size, "%s: %s", ca, error_text());
+    }
+    return crls_use(SSL_CTX_get_cert_store(m->ctx), m->crls, folder, reason, reason_size);
+}
+
+// ---- who we are
+
+static oct_err
+own_load(SSL_CTX *ctx, const char *folder, char *reason, size_t reason_size)
+{
+    char cert[4096], key[4096];
+    path_of(cert, sizeof(cert), folder, FILE_CERT);
+    path_of(key, sizeof(key), folder, FILE_KEY);
+    OCT_TRY(file_check(cert, reason, reason_size));
+    OCT_TRY(key_check(key, reason, reason_size));
+    OCT_TRY(file_check(key, reason, reason_size));
+    if (SSL_CTX_use_certificate_chain_file(ctx, cert) != 1) {
+        return oct_refuse(reason, reason_size, "%s: %s", cert, error_text());
+    }
+    if (SSL_CTX_use_PrivateKey_file(ctx, key, SSL_FILETYPE_PEM) != 1) {
+        return oct_refuse(reason, reason_size, "%s: %s", key, error_text());
+    }
+    return SSL_CTX_check_private_key(ctx) == 1
+               ? OCT_OK
+               : oct_refuse(reason, reason_size, "%s is not the key of %s", key, cert);
+}
+
+// X509_V_OK, or why cert is not good by those that ctx trusts. is_issue_enough: it is enough that
+// one of them issued it, whatever its dates and the lists say.
+static int
+own_verify(SSL_CTX *ctx, X509 *cert, bool is_issue_enough)
+{
+    X509_STORE_CTX *check = X509_STORE_CTX_new();
+    int code = X509_V_ERR_UNSPECIFIED;
+    if (check != NULL && X509_STORE_CTX_init(check, SSL_CTX_get_cert_store(ctx), cert, NULL) == 1) {
+        if (is_issue_enough) {
+            X509_VERIFY_PARAM *param = X509_STORE_CTX_get0_param(check);
+            OCT_ASSERT(X509_VERIFY_PARAM_clear_flags(param, X509_V_FLAG_CRL_CHECK) == 1);
+            OCT_ASSERT(X509_VERIFY_PARAM_set_flags(param, X509_V_FLAG_NO_CHECK_TIME) == 1);
+        }
+        code = X509_verify_cert(check) == 1 ? X509_V_OK : X509_STORE_CTX_get_error(check);
+    }
+    X509_STORE_CTX_free(check);
+    return code;
+}
+
+// The certificate must be one that peers take, of the role that this process has: of any at start,
+// where before is NULL.
+static oct_err
+own_read(material *m, const char *folder, const material *before, char *reason, size_t reason_size)
+{
+    char path[4096], role[256];
     struct tm ends;
+    path_of(path, sizeof(path), folder, FILE_CERT);
+    OCT_TRY(own_load(m->ctx, folder, reason, reason_size));
+    X509 *cert = SSL_CTX_get0_certificate(m->ctx);
     m->role = role_of(cert);
     if (m->role == OCT_ROLE_NONE) {
         return oct_refuse(reason, reason_size,
-                          "%s/%s: its subject names no role (OU is learner, replay, actor, "
-                          "evaluator or operator; "
-                          "octet certs issue makes such certificates)",
-                          folder, file_names[FILE_CERT]);
+                          "%s: its subject names no role (OU is learner, replay, actor, evaluator "
+                          "or operator; octet certs issue makes such certificates)",
+                          path);
+    }
+    if (before != NULL && net_tls_check_role(m->role, before->role, role, sizeof(role)) != OCT_OK) {
+        return oct_refuse(reason, reason_size, "%s: %s", path, role);
     }
     if (ASN1_TIME_to_tm(X509_get0_notAfter(cert), &ends) != 1) {
-        return oct_refuse(reason, reason_size, "%s/%s: bad date", folder, file_names[FILE_CERT]);
+        return oct_refuse(reason, reason_size, "%s: bad date", path);
     }
     m->ends = timegm(&ends);
-    X509_STORE_CTX *check = X509_STORE_CTX_new();
-    bool ready = check != NULL &&
-                 X509_STORE_CTX_init(check, SSL_CTX_get_cert_store(m->ctx), cert, NULL) == 1;
-    bool good = ready && X509_verify_cert(check) == 1;
-    int code = ready ? X509_STORE_CTX_get_error(check) : X509_V_ERR_UNSPECIFIED;
-    X509_STORE_CTX_free(check);
-    return good ? OCT_OK
-                : oct_refuse(reason, reason_size, "%s/%s: %s", folder, file_names[FILE_CERT],
-                             X509_verify_cert_error_string(code));
+    int code = own_verify(m->ctx, cert, false);
+    return code == X509_V_OK ? OCT_OK
+                             : oct_refuse(reason, reason_size, "%s: %s", path,
+                                          X509_verify_cert_error_string(code));
 }
 
+// Puts the certificate in use beside whom m trusts. False: none of these issued it. The folder may
+// be half of another CA's: with it, all that are connected would be cut off.
+static bool
+own_keep(material *m, const material *used)
+{
+    STACK_OF(X509) *chain = NULL;
+    X509 *cert = SSL_CTX_get0_certificate(used->ctx);
+    if (own_verify(m->ctx, cert, true) != X509_V_OK) {
+        return false;
+    }
+    SSL_CTX *ctx = context_create(); // that of m may hold half of what the folder has
+    OCT_ASSERT(ctx != NULL && SSL_CTX_get0_chain_certs(used->ctx, &chain) == 1);
+    SSL_CTX_set1_cert_store(ctx, SSL_CTX_get_cert_store(m->ctx));
+    OCT_ASSERT(SSL_CTX_use_cert_and_key(ctx, cert, SSL_CTX_get0_privatekey(used->ctx), chain, 1) ==
+               1);
+    SSL_CTX_free(m->ctx);
+    m->ctx = ctx;
+    m->role = used->role;
+    m->ends = used->ends;
+    return true;
+}
+
+// ---- a folder in use
+
+// Of one that may be read in part.
 static void
 material_free(material *m)
 {
-    SSL_CTX_free(m->ctx);
+    SSL_CTX_free(m->ctx); // connections keep theirs alive
     sk_X509_CRL_pop_free(m->crls, X509_CRL_free);
+    ERR_clear_error(); // of this thread: what it said is in a reason
     *m = (material){0};
-}
-
-static oct_err
-material_read(material *m, const char *folder, const net_tls *before, char *reason,
-              size_t reason_size)
-{
-    *m = (material){.ctx = SSL_CTX_new(TLS_method())};
-    OCT_ASSERT(m->ctx != NULL);
-    oct_err err = folder_check(folder, reason, reason_size);
-    if (err == OCT_OK) {
-        err = crls_read(m, folder, before, reason, reason_size);
-    }
-    if (err == OCT_OK) {
-        err = context_fill(m->ctx, folder, m->crls, reason, reason_size);
-    }
-    if (err == OCT_OK) {
-        err = own_check(m, folder, reason, reason_size);
-    }
-    if (err != OCT_OK) {
-        ERR_clear_error(); // of this thread: reason holds what it said
-        material_free(m);
-    }
-    return err;
-}
-
-static void
-material_use(net_tls *tls, const material *m)
-{
-    SSL_CTX_free(tls->ctx); // connections keep theirs alive
-    sk_X509_CRL_pop_free(tls->crls, X509_CRL_free);
-    tls->ctx = m->ctx;
-    tls->crls = m->crls;
-    tls->crls_are_kept = m->crls_are_kept;
-    tls->role = m->role;
-    tls->ends = m->ends;
 }
 
 oct_err
 net_tls_open(net_tls **out, const char *folder, char *reason, size_t reason_size)
 {
-    material m;
+    material m = {0};
     file_state files[FILES];
     // Threads may still use it when the process exits: nothing is taken down then.
     OCT_ASSERT(OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, NULL) == 1);
     files_look(folder, files); // before reading: a change in between is seen by the next look
-    OCT_TRY(material_read(&m, folder, NULL, reason, reason_size));
+    oct_err err = trust_read(&m, folder, NULL, reason, reason_size);
+    if (err == OCT_OK) {
+        err = own_read(&m, folder, NULL, reason, reason_size);
+    }
+    if (err != OCT_OK) {
+        material_free(&m);
+        return err;
+    }
     size_t folder_bytes = strlen(folder) + 1;
     net_tls *tls = oct_alloc(sizeof(*tls) + folder_bytes);
     memcpy(tls->folder, folder, folder_bytes);
     memcpy(tls->files, files, sizeof(files));
-    material_use(tls, &m);
+    tls->used = m;
     *out = tls;
     return OCT_OK;
 }
@@ -392,8 +452,7 @@ void
 net_tls_close(net_tls *tls)
 {
     if (tls != NULL) {
-        const material none = {0};
-        material_use(tls, &none);
+        material_free(&tls->used);
         free(tls);
     }
 }
@@ -401,42 +460,54 @@ net_tls_close(net_tls *tls)
 oct_role
 net_tls_role(const net_tls *tls)
 {
-    return tls->role;
+    return tls->used.role;
 }
 
 int64_t
 net_tls_ends_s(const net_tls *tls)
 {
-    return tls->ends;
+    return tls->used.ends;
 }
 
 oct_err
-net_tls_reload(net_tls *tls, char *reason, size_t reason_size)
+net_tls_reload(net_tls *tls, bool *is_new, char *reason, size_t reason_size)
 {
-    material m;
+    material m = {0};
     file_state files[FILES];
+    *is_new = false;
     files_look(tls->folder, files);
-    if (files_are_equal(files, tls->files)) {
+    bool same_trust = trust_is_same(files, tls->files);
+    if (same_trust && own_is_same(files, tls->files) && !tls->own_is_kept) {
         return OCT_EAGAIN;
     }
-    OCT_TRY(material_read(&m, tls->folder, tls, reason, reason_size));
-    memcpy(tls->files, files, sizeof(files));
-    material_use(tls, &m);
-    return OCT_OK;
+    oct_err err = trust_read(&m, tls->folder, &tls->used, reason, reason_size);
+    if (err == OCT_OK) {
+        err = own_read(&m, tls->folder, &tls->used, reason, reason_size);
+        *is_new = err == OCT_OK || (!same_trust && own_keep(&m, &tls->used));
+    }
+    if (*is_new) {
+        material_free(&tls->used);
+        tls->used = m;
+        tls->own_is_kept = err != OCT_OK;
+        memcpy(tls->files, files, sizeof(files));
+    } else {
+        material_free(&m);
+    }
+    return err;
 }
 
 net_tls_lists
 net_tls_revocation(const net_tls *tls)
 {
-    return tls->crls == NULL ? NET_TLS_NO_LIST
-                             : (tls->crls_are_kept ? NET_TLS_LIST_KEPT : NET_TLS_LIST);
+    return tls->used.crls == NULL ? NET_TLS_NO_LIST
+                                  : (tls->used.crls_are_kept ? NET_TLS_LIST_KEPT : NET_TLS_LIST);
 }
 
 bool
 net_tls_is_good(const net_tls *tls, const SSL *ssl, char *reason, size_t reason_size)
 {
     X509 *cert = SSL_get0_peer_certificate(ssl);
-    X509_STORE *store = SSL_CTX_get_cert_store(tls->ctx);
+    X509_STORE *store = SSL_CTX_get_cert_store(tls->used.ctx);
     X509_STORE_CTX *check = X509_STORE_CTX_new();
     bool ready =
         check != NULL && cert != NULL &&
@@ -456,7 +527,7 @@ net_tls_is_good(const net_tls *tls, const SSL *ssl, char *reason, size_t reason_
 bool
 net_tls_is_current(const net_tls *tls, const SSL *ssl)
 {
-    return SSL_get_SSL_CTX(ssl) == tls->ctx;
+    return SSL_get_SSL_CTX(ssl) == tls->used.ctx;
 }
 
 // ---- connections
@@ -464,7 +535,7 @@ net_tls_is_current(const net_tls *tls, const SSL *ssl)
 SSL *
 net_tls_connection(net_tls *tls, const char *host, BIO **in, BIO **out)
 {
-    SSL *ssl = SSL_new(tls->ctx);
+    SSL *ssl = SSL_new(tls->used.ctx);
     *in = BIO_new(BIO_s_mem());
     *out = BIO_new(BIO_s_mem());
     OCT_ASSERT(ssl != NULL && *in != NULL && *out != NULL);

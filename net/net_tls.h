@@ -37,11 +37,20 @@ void net_tls_close(net_tls *tls);
 // Our own role, and when our certificate ends, in seconds since 1970.
 oct_role net_tls_role(const net_tls *tls);
 int64_t net_tls_ends_s(const net_tls *tls);
+// OCT_EINVAL, with one line for a person in reason: a certificate of role is not of the one wanted.
+OCT_CHECKED oct_err net_tls_check_role(oct_role role, oct_role wanted, char *reason,
+                                       size_t reason_size);
 
-// Looks whether files changed since they were read, and reads them anew if so. OCT_OK: new ones are
-// in use; OCT_EAGAIN: nothing changed; OCT_EINVAL: what is there now cannot be used, the old stays
-// (reason says why; asked again next time).
-OCT_CHECKED oct_err net_tls_reload(net_tls *tls, char *reason, size_t reason_size);
+// Looks whether files changed since they were read, and reads them anew if so. OCT_OK: all are in
+// use; OCT_EAGAIN: nothing changed; OCT_EINVAL: not all can be used (reason says why; asked again
+// next time). is_new: peers are to be checked anew, by a new ca.crt and crl.pem at least.
+//
+// Our certificate and key stay when the folder's cannot be used: they are revoked, have expired,
+// are of another role or do not fit each other. That does not keep out a list that revokes others:
+// ca.crt and crl.pem are taken nevertheless, if the CA of the certificate that stays is one of
+// them. If it is not, or they are bad themselves, everything stays: what was half copied cuts
+// nobody off.
+OCT_CHECKED oct_err net_tls_reload(net_tls *tls, bool *is_new, char *reason, size_t reason_size);
 // Whether the certificate that the connection was made with would be taken now, by the present
 // ca.crt and crl.pem; else why not, in a line. Cost: that of checking a signature.
 bool net_tls_is_good(const net_tls *tls, const SSL *ssl, char *reason, size_t reason_size);

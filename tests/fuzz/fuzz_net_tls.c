@@ -162,12 +162,16 @@ static void
 try_reload(void)
 {
     char reason[512] = "";
-    oct_err err = net_tls_reload(opened, reason, sizeof(reason));
-    OCT_ASSERT((err == OCT_EINVAL) == (reason[0] != '\0'));
-    if (err != OCT_EINVAL) {
+    bool is_new;
+    oct_err err = net_tls_reload(opened, &is_new, reason, sizeof(reason));
+    OCT_ASSERT((err == OCT_EINVAL) == (reason[0] != '\0') && (err != OCT_EAGAIN || !is_new));
+    OCT_ASSERT(net_tls_role(opened) == OCT_ROLE_LEARNER);
+    if (err != OCT_EINVAL || is_new) {
         ask(opened);
-        err = net_tls_reload(opened, NULL, 0);
-        OCT_ASSERT(err == OCT_EAGAIN); // nothing is new
+        oct_err again = net_tls_reload(opened, &is_new, NULL, 0);
+        OCT_ASSERT(again == (err == OCT_EINVAL ? OCT_EINVAL : OCT_EAGAIN) && !is_new);
+    }
+    if (err != OCT_EINVAL) {
         fuzz_accept();
     }
 }

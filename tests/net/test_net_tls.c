@@ -1,11 +1,12 @@
-// Folders of certificates: keys that others can read, what others can change, lists of two CAs, and
-// lists that disappear.
+// Folders of certificates: keys that others can read, what others can change, lists of two CAs,
+// lists that disappear, and certificates of our own that can no longer be used.
 #include "net/net_tls.h"
 
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "net/net_internal.h"
 #include "tests/net/net_certs.h"
 #include "tests/net/net_side.h"
 #include "tests/net/net_test.h"
@@ -46,14 +47,17 @@ refused(const char *folder, const char *words)
     }
 }
 
-static void
+// Gives whether something new is in use.
+static bool
 reloads(net_tls *tls, oct_err want, const char *words)
 {
     char reason[1024] = "";
-    T_ERR(net_tls_reload(tls, reason, sizeof(reason)), want);
+    bool is_new;
+    T_ERR(net_tls_reload(tls, &is_new, reason, sizeof(reason)), want);
     if (strstr(reason, words) == NULL) {
         fail_msg("'%s' is not in: %s", words, reason);
     }
+    return is_new;
 }
 
 static void
@@ -225,21 +229,17 @@ bytes_pass(BIO *from, BIO *to)
     return length > 0 && BIO_write(to, bytes, length) == length;
 }
 
-// What the accepting side reads in the certificate of an actor of that name.
-static void
-name_read(const char *name, char out[OCT_HOLDER_NAME_MAX + 1])
+// Whether tls takes the certificate in theirs, from which its connection is made: peer is who that
+// is.
+static bool
+is_taken(net_tls *tls, const char *theirs, net_tls_peer *peer)
 {
-    const certs_leaf leaf = {.unit = "actor", .name = name, .sans = "DNS:localhost"};
     char reason[1024];
-    net_tls *tls, *theirs;
-    net_tls_peer peer;
     BIO *in, *sent, *their_in, *their_sent;
-    certs_write_usual(ca, "replay", true, net_test_path("reader"));
-    certs_write(ca, &leaf, net_test_path("named"));
-    T_OK(net_tls_open(&tls, net_test_path("reader"), reason, sizeof(reason)));
-    T_OK(net_tls_open(&theirs, net_test_path("named"), reason, sizeof(reason)));
+    net_tls *their_tls;
+    T_OK(net_tls_open(&their_tls, net_test_path(theirs), reason, sizeof(reason)));
     SSL *ssl = net_tls_connection(tls, NULL, &in, &sent);
-    SSL *their_ssl = net_tls_connection(theirs, "localhost", &their_in, &their_sent);
+    SSL *their_ssl = net_tls_connection(their_tls, "localhost", &their_in, &their_sent);
     bool goes_on = true;
     while (goes_on) {
         (void)SSL_do_handshake(their_ssl);
@@ -247,13 +247,32 @@ name_read(const char *name, char out[OCT_HOLDER_NAME_MAX + 1])
         (void)SSL_do_handshake(ssl);
         goes_on = bytes_pass(sent, their_in) || goes_on;
     }
-    T_OK(net_tls_peer_read(ssl, &peer));
-    assert_int_equal(peer.role, OCT_ROLE_ACTOR);
-    memcpy(out, peer.holder.name, sizeof(peer.holder.name));
+    bool taken = SSL_is_init_finished(ssl) == 1;
+    if (taken) {
+        T_OK(net_tls_peer_read(ssl, peer));
+    }
+    net_tls_reason(ssl, reason, sizeof(reason));
     SSL_free(ssl);
     SSL_free(their_ssl);
+    net_tls_close(their_tls);
+    return taken;
+}
+
+// What the accepting side reads in the certificate of an actor of that name.
+static void
+name_read(const char *name, char out[OCT_HOLDER_NAME_MAX + 1])
+{
+    const certs_leaf leaf = {.unit = "actor", .name = name, .sans = "DNS:localhost"};
+    char reason[1024];
+    net_tls *tls;
+    net_tls_peer peer;
+    certs_write_usual(ca, "replay", true, net_test_path("reader"));
+    certs_write(ca, &leaf, net_test_path("named"));
+    T_OK(net_tls_open(&tls, net_test_path("reader"), reason, sizeof(reason)));
+    assert_true(is_taken(tls, "named", &peer));
+    assert_int_equal(peer.role, OCT_ROLE_ACTOR);
+    memcpy(out, peer.holder.name, sizeof(peer.holder.name));
     net_tls_close(tls);
-    net_tls_close(theirs);
 }
 
 // It goes into messages, which only text may.
@@ -272,6 +291,184 @@ test_names_of_holders_are_cut_between_characters(void **state)
     assert_string_equal(out, "a ?rack?");
 }
 
+// ---- our own certificate can no longer be used
+
+// A replay that runs with the certificates in "host", and "good" and "stolen", which it takes.
+static net_tls *
+host_open(void)
+{
+    char reason[1024];
+    net_tls *tls;
+    net_tls_peer peer;
+    certs_write_usual(ca, "replay", true, net_test_path("host"));
+    certs_list_append(ca, net_test_path("host"));
+    certs_write_usual(ca, "actor", false, net_test_path("good"));
+    certs_write_usual(ca, "actor", false, net_test_path("stolen"));
+    T_OK(net_tls_open(&tls, net_test_path("host"), reason, sizeof(reason)));
+    assert_true(is_taken(tls, "stolen", &peer));
+    return tls;
+}
+
+static void
+host_close(net_tls *tls)
+{
+    char path[256];
+    path_in(path, "host", "crl.pem");
+    assert_int_equal(unlink(path), 0);
+    net_tls_close(tls);
+}
+
+// The list is in force, under the certificate that was in use, and words say what is wrong with
+// that in the folder. It is taken once, and told as long as it is so.
+static void
+takes_the_list_alone(net_tls *tls, const char *words)
+{
+    net_tls_peer peer;
+    assert_true(reloads(tls, OCT_EINVAL, words));
+    assert_false(is_taken(tls, "stolen", &peer));
+    assert_true(is_taken(tls, "good", &peer));
+    assert_false(reloads(tls, OCT_EINVAL, words));
+}
+
+static void
+test_a_list_that_revokes_our_own_certificate_is_taken(void **state)
+{
+    (void)state;
+    net_tls *tls = host_open();
+    certs_revoke(ca, net_test_path("host"), net_test_path("host"));
+    certs_revoke(ca, net_test_path("stolen"), net_test_path("host"));
+    takes_the_list_alone(tls, "host/node.crt: certificate revoked");
+    refused("host", "certificate revoked");
+    // The list that came, not the one before it, stays when the file is removed.
+    net_tls_peer peer;
+    char path[256];
+    path_in(path, "host", "crl.pem");
+    assert_int_equal(unlink(path), 0);
+    assert_true(reloads(tls, OCT_EINVAL, "certificate revoked"));
+    assert_int_equal(net_tls_revocation(tls), NET_TLS_LIST_KEPT);
+    assert_false(is_taken(tls, "stolen", &peer));
+    // A new certificate ends it.
+    certs_write_usual(ca, "replay", true, net_test_path("host"));
+    certs_list_append(ca, net_test_path("host"));
+    assert_true(reloads(tls, OCT_OK, ""));
+    assert_false(is_taken(tls, "stolen", &peer));
+    assert_false(reloads(tls, OCT_EAGAIN, ""));
+    host_close(tls);
+}
+
+static void
+test_a_list_is_taken_beside_a_certificate_that_has_expired(void **state)
+{
+    (void)state;
+    const certs_leaf leaf = {.unit = "replay",
+                             .name = "replay",
+                             .sans = "DNS:localhost",
+                             .may_serve = true,
+                             .days_from = -20,
+                             .days = 10};
+    net_tls *tls = host_open();
+    certs_write(ca, &leaf, net_test_path("host"));
+    certs_revoke(ca, net_test_path("stolen"), net_test_path("host"));
+    takes_the_list_alone(tls, "host/node.crt: certificate has expired");
+    host_close(tls);
+}
+
+static void
+test_a_list_is_taken_beside_a_key_that_others_can_read(void **state)
+{
+    (void)state;
+    char path[256];
+    net_tls *tls = host_open();
+    path_in(path, "host", "node.key");
+    assert_int_equal(chmod(path, 0644), 0);
+    certs_revoke(ca, net_test_path("stolen"), net_test_path("host"));
+    takes_the_list_alone(tls, "other users can read this key");
+    assert_int_equal(chmod(path, 0600), 0);
+    assert_true(reloads(tls, OCT_OK, ""));
+    host_close(tls);
+}
+
+// As when one host's folder is copied over another's. At start the daemon says the same.
+static void
+test_a_certificate_of_another_role_is_not_taken(void **state)
+{
+    (void)state;
+    net_tls *tls = host_open();
+    certs_write_usual(ca, "actor", false, net_test_path("host"));
+    assert_true(reloads(tls, OCT_EINVAL,
+                        "host/node.crt: the certificate is an actor's; a replay's is needed (octet "
+                        "certs issue replay NAME makes one)"));
+    assert_int_equal(net_tls_role(tls), OCT_ROLE_REPLAY);
+    certs_revoke(ca, net_test_path("stolen"), net_test_path("host"));
+    takes_the_list_alone(tls, "the certificate is an actor's");
+    host_close(tls);
+}
+
+// ca.crt is of another CA and node.crt is still of ours: whoever is connected stays so.
+static void
+test_half_of_another_ca_changes_nothing(void **state)
+{
+    (void)state;
+    char from[256], to[256];
+    net_tls_peer peer;
+    net_tls *tls = host_open();
+    certs_write_usual(next_ca, "replay", true, net_test_path("coming"));
+    path_in(to, "host", "ca.crt");
+    path_in(from, "coming", "ca.crt");
+    assert_int_equal(rename(from, to), 0);
+    assert_false(reloads(tls, OCT_EINVAL, "no list of the CA \"next\""));
+    path_in(to, "host", "crl.pem");
+    assert_int_equal(unlink(to), 0);
+    certs_list_append(next_ca, net_test_path("host"));
+    assert_false(reloads(tls, OCT_EINVAL, "host/node.crt: "));
+    assert_true(is_taken(tls, "good", &peer));
+    assert_false(reloads(tls, OCT_EINVAL, "host/node.crt: "));
+    certs_write_usual(next_ca, "replay", true, net_test_path("host"));
+    assert_true(reloads(tls, OCT_OK, ""));
+    assert_false(is_taken(tls, "good", &peer));
+    host_close(tls);
+}
+
+// What the log and the health check say, and what is done with connections.
+static void
+test_a_daemon_that_was_revoked_cuts_off_the_others(void **state)
+{
+    (void)state;
+    char text[4096] = "", trouble[NET_GATE_TROUBLE_BYTES];
+    const char *url = tls_url();
+    side stolen, to;
+    net_tls_close(host_open());
+    side_open(&to, "host");
+    side_pull(&to, url, ACTOR);
+    side_open(&stolen, "stolen");
+    side_push(&stolen, url, REPLAY);
+    pass_one(&stolen, &to);
+    assert_false(net_gate_trouble(net_loop_gate(to.loop), trouble));
+    assert_string_equal(trouble, "");
+    int saved = net_test_stderr_to(net_test_path("revoked.log"));
+    certs_revoke(ca, net_test_path("host"), net_test_path("host"));
+    certs_revoke(ca, net_test_path("stolen"), net_test_path("host"));
+    while (counts_of(&to).revoked < 1 || counts_of(&to).refused < 1) {
+        side_turn(&stolen);
+        side_turn(&to);
+    }
+    assert_false(net_gate_trouble(net_loop_gate(to.loop), trouble)); // a restart would not help
+    net_test_stderr_back(saved);
+    assert_non_null(strstr(trouble, "files of --tls cannot be used: "));
+    assert_non_null(strstr(trouble, "host/node.crt: certificate revoked"));
+    net_test_read(net_test_path("revoked.log"), text, sizeof(text));
+    assert_non_null(strstr(text, "NET-TLS-KEPT ca.crt and crl.pem were reloaded, but the previous "
+                                 "certificate and key stay in use: "));
+    assert_null(strstr(text, "NET-TLS-NEW"));
+    certs_write_usual(ca, "replay", true, net_test_path("host"));
+    while (trouble[0] != '\0') {
+        side_turn(&to);
+        assert_false(net_gate_trouble(net_loop_gate(to.loop), trouble));
+    }
+    side_close(&stolen);
+    side_close(&to);
+}
+
 int
 main(void)
 {
@@ -283,6 +480,12 @@ main(void)
         cmocka_unit_test(test_each_ca_has_its_list_or_the_old_files_stay),
         cmocka_unit_test(test_a_list_with_rubbish_behind_it_is_refused),
         cmocka_unit_test(test_removing_the_list_revokes_nothing_less),
+        cmocka_unit_test(test_a_list_that_revokes_our_own_certificate_is_taken),
+        cmocka_unit_test(test_a_list_is_taken_beside_a_certificate_that_has_expired),
+        cmocka_unit_test(test_a_list_is_taken_beside_a_key_that_others_can_read),
+        cmocka_unit_test(test_a_certificate_of_another_role_is_not_taken),
+        cmocka_unit_test(test_half_of_another_ca_changes_nothing),
+        cmocka_unit_test(test_a_daemon_that_was_revoked_cuts_off_the_others),
         cmocka_unit_test(test_names_of_holders_are_cut_between_characters),
     };
     return cmocka_run_group_tests_name("net_tls", tests, cas_make, cas_remove);
