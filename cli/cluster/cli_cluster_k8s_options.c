@@ -33,7 +33,9 @@ static const struct argp_option option_table[] = {
     {"image", KEY_IMAGE, "IMAGE", 0,
      "Run this image, built from deploy/Dockerfile (default: octet)", 0},
     {"pull", KEY_PULL, "WHEN", 0,
-     "Pull the image Always, IfNotPresent or Never (default: depends on the image's tag)", 0},
+     "Pull the image Always, IfNotPresent or Never (default: IfNotPresent if IMAGE has no '/', "
+     "else as Kubernetes does by its tag)",
+     0},
     {"actors-max", KEY_ACTORS_MAX, "N", 0,
      "Add an autoscaler, which follows the number that the learner asks for, from --actors to N "
      "actors (default: none)",
@@ -265,4 +267,9 @@ cli_k8s_options_parse(k8s_options *o, int argc, char **argv)
     cli_cluster_options_init(&o->cluster, COMMAND);
     cli_options_parse(&argp, argc, argv, o);
     options_check(o);
+    // It is of no registry, so that it was loaded on the nodes. Without a tag, or with latest,
+    // Kubernetes would pull it all the same.
+    if (o->pull == NULL && strchr(o->image, '/') == NULL) {
+        o->pull = "IfNotPresent";
+    }
 }

@@ -339,6 +339,9 @@ def the_run_folder_can_be_fetched():
     for key in ("runAsUser", "runAsGroup", "fsGroup", "runAsNonRoot", "seccompProfile"):
         assert pod["spec"]["securityContext"][key] == learner["securityContext"][key], key
     assert pod["spec"]["containers"][0]["securityContext"] == learner["containers"][0]["securityContext"]
+    own = the(kustomize.build(FILES / "base"), "Job", "learner")["spec"]["template"]["spec"]["containers"][0]
+    for key in ("image", "imagePullPolicy"):
+        assert pod["spec"]["containers"][0][key] == own[key], key
     policies = [d["spec"]["podSelector"]["matchLabels"] for d in documents if d["kind"] == "NetworkPolicy"]
     assert not any(schema.fits(selector, pod["metadata"]["labels"]) for selector in policies)
 
@@ -427,6 +430,24 @@ def what_octet_prints_is_valid():
     learner = the(documents, "Job", "a" * 40 + "-learner")["spec"]["template"]["spec"]["containers"][0]
     assert learner["resources"]["requests"]["cpu"] == "5" and learner["env"] == [{"name": "OPENBLAS_NUM_THREADS", "value": "2"}]
     assert "net.replay=tls+tcp://" + "a" * 40 + "-replay:7005" in learner["args"]
+
+
+@case
+def an_image_without_a_registry_is_taken_from_the_nodes():
+    """Kubernetes would pull one without a tag, or of the tag latest, although it was loaded. What a registry has is its to decide."""
+    for words, policy in {
+        (): "IfNotPresent",
+        ("--image", "octet:latest"): "IfNotPresent",
+        ("--image", "octet:0.1.0"): "IfNotPresent",
+        ("--pull", "Always"): "Always",
+        ("--pull", "Never"): "Never",
+        ("--image", "registry.example.org/octet"): None,
+        ("--image", "example/octet:latest"): None,
+        ("--image", "registry.example.org/octet", "--pull", "IfNotPresent"): "IfNotPresent",
+    }.items():
+        pods = [d["spec"]["template"]["spec"] for d in printed("presets/cartpole.yaml", *words) if "template" in d.get("spec", {})]
+        policies = [one.get("imagePullPolicy") for pod in pods for one in pod["containers"]]
+        assert policies == [policy] * 4, f"{words}: {policies}"
 
 
 @case
