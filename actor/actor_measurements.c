@@ -54,6 +54,11 @@ static const oct_number rows[] = {
            "octet_actor_rows_total"),
     METRIC(GAUGE, "ring_batches", "batches", "Batches that the ring holds when it is full.", 0,
            ring_batches, "octet_actor_ring_batches"),
+    METRIC(
+        GAUGE, "circulating", "batches",
+        "Batches of the ring that go round now: as many as replay has room for, but at least two. "
+        "While all of them are unacknowledged, the actor waits.",
+        0, circulating, "octet_actor_circulating_batches"),
     METRIC(GAUGE, "policy_version", "version",
            "Version that is acting, or that was evaluated last.", 0, policy_version,
            "octet_actor_policy_version"),

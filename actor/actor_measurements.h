@@ -11,7 +11,7 @@ typedef struct actor_measurements {
     double infer_s, env_s, collect_s, wait_s, dropped, failures, resent, unacked, bytes, cpu_s;
     double policy_gaps, policies_taken, policies_packed, policies_old, rejected, registered,
         learner_up;
-    double env_steps, episodes, rows, ring_batches, policy_version, evaluations;
+    double env_steps, episodes, rows, ring_batches, circulating, policy_version, evaluations;
     double evaluations_failed, evaluations_s;
     double evaluation_s, evaluation_steps, evaluation_failed; // of the one that is reported
     double playing_ticket, playing_steps, playing_episodes;

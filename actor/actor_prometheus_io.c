@@ -45,6 +45,9 @@ acting_measure(const actor_io *io, actor_measurements *now)
     now->resent = (double)io->outbox.resent;
     now->unacked = io->outbox.count;
     now->ring_batches = io->outbox.room;
+    if (io->worker != NULL) {
+        now->circulating = actor_worker_circulating(io->worker);
+    }
     now->bytes = (double)io->bytes_sent;
 }
 

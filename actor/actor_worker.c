@@ -435,7 +435,7 @@ batch_release(actor_worker *worker, actor_batch *batch)
 void
 actor_worker_return_batch(actor_worker *worker, actor_batch *batch)
 {
-    if (worker->batch_count - worker->resting_count > worker->window) {
+    if (actor_worker_circulating(worker) > worker->window) {
         worker->resting[worker->resting_count++] = batch;
     } else {
         batch_release(worker, batch);
@@ -449,15 +449,20 @@ actor_worker_set_window(actor_worker *worker, uint32_t batches)
         return;
     }
     worker->window = OCT_MAX(WINDOW_MIN, OCT_MIN(batches, worker->batch_count));
-    while (worker->resting_count > 0 &&
-           worker->batch_count - worker->resting_count < worker->window) {
+    while (worker->resting_count > 0 && actor_worker_circulating(worker) < worker->window) {
         batch_release(worker, worker->resting[--worker->resting_count]);
     }
     void *batch;
-    while (!worker->started && worker->batch_count - worker->resting_count > worker->window &&
+    while (!worker->started && actor_worker_circulating(worker) > worker->window &&
            oct_ring_pop(worker->free_batches, &batch) == OCT_OK) {
         worker->resting[worker->resting_count++] = batch;
     }
+}
+
+uint32_t
+actor_worker_circulating(const actor_worker *worker)
+{
+    return worker->batch_count - worker->resting_count;
 }
 
 uint32_t

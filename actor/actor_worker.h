@@ -54,6 +54,9 @@ uint32_t actor_worker_batches(const actor_worker *worker); // that exist: the ri
 // rest: experience that waits grows stale, so no more of it is made than replay has room for. All
 // go round until this is called, and always with when_full: drop.
 void actor_worker_set_window(actor_worker *worker, uint32_t batches);
+// How many go round now: more than the window while those that were out when it became narrower
+// have not been given back. When all of them are out, the acting thread waits.
+uint32_t actor_worker_circulating(const actor_worker *worker);
 // What the acting thread told since the last time, or NULL; give it back after reading.
 const actor_numbers *actor_worker_take_numbers(actor_worker *worker);
 void actor_worker_return_numbers(actor_worker *worker, const actor_numbers *numbers);

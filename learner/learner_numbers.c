@@ -380,6 +380,8 @@ static const oct_number rows[] = {
            phase[2], "octet_learner_phase", "phase", "final", NULL),
     SAMPLE(GAUGE, "phase_done", "0, 1", "1 for the phase that the run is in, 0 for the others.", 0,
            phase[3], "octet_learner_phase", "phase", "done", NULL),
+    METRIC(GAUGE, "offline", "0, 1", "1 if the run learns from a data set alone, without actors.",
+           0, offline, "octet_learner_offline"),
 };
 
 void

@@ -32,7 +32,7 @@ typedef struct learner_measurements {
     double unsaved, write_failures, cpu_s;
     double to_replay_bytes, from_replay_bytes, to_data_bytes, from_data_bytes;
     double sent_policies_bytes, from_callers_bytes, to_callers_bytes;
-    double phase[4];
+    double phase[4], offline;
     // of the newest publication and the newest probe
     double fp32_bytes; // of all weights and biases
     double policy_bytes, policy_bytes_fp32_ratio, changed_share, encode_ms;

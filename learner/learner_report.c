@@ -118,6 +118,7 @@ training_measure(learner_run *run)
     for (int i = 0; i < (int)OCT_COUNTOF(now->phase); i++) {
         now->phase[i] = (int)run->phase == i;
     }
+    now->offline = oct_config_is_offline(run->config);
     replay_measure(run);
     now->sent_policies_bytes = (double)run->traffic.published;
     now->from_callers_bytes = (double)run->traffic.from_callers;

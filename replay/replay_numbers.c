@@ -11,6 +11,8 @@
 static const oct_number rows[] = {
     METRIC(GAUGE, "configured", "0, 1", "1 once a learner has configured the table.", 0, configured,
            "octet_replay_configured"),
+    METRIC(GAUGE, "data_set", "0, 1", "1 if the table is a data set, which actors add nothing to.",
+           0, data_set, "octet_replay_data_set"),
     METRIC(GAUGE, "size", "windows", "Windows that can be sampled now.", STATUS, size,
            "octet_replay_windows"),
     METRIC(GAUGE, "rows", "rows", "Rows held now: steps and ends of episodes.", STATUS, rows,

@@ -8,7 +8,7 @@
 //
 // Threads: the loop thread. Owns: nothing.
 typedef struct replay_measurements {
-    double configured, size, rows, capacity, blocks, streams, rows_taken, rows_policy;
+    double configured, data_set, size, rows, capacity, blocks, streams, rows_taken, rows_policy;
     double rows_random, rows_end, ends, failed, random_share, inserts, samples, insert_rate;
     double sample_rate, samples_per_insert, batches, duplicates, gaps, stale, cut, overrun;
     double given_up, rejected, rejected_malformed, rejected_unfit, rejected_token, peers_closed;

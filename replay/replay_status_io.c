@@ -97,6 +97,7 @@ static void
 table_measure(const replay_io *io, const replay_table_stats *stats, replay_measurements *now)
 {
     now->configured = io->table != NULL;
+    now->data_set = io->data != NULL;
     now->size = (double)stats->size;
     now->rows = (double)stats->rows;
     now->capacity = (double)stats->capacity;

@@ -152,15 +152,19 @@ test_worker_lets_only_its_window_go_round(void **state)
         actor_worker_return_numbers(worker, numbers);
     }
     assert_null(actor_worker_take_batch(worker));
+    assert_int_equal(actor_worker_circulating(worker), 2); // both are out: it waits
     // A wider window lets the resting ones go, whatever is still out.
     actor_worker_set_window(worker, 100);
+    assert_int_equal(actor_worker_circulating(worker), 4);
     actor_batch *third = worker_batch(worker), *fourth = worker_batch(worker);
     assert_int_equal(third->sequence, 3);
     assert_int_equal(fourth->sequence, 4);
     // A narrower one keeps what comes back.
     actor_worker_set_window(worker, 2);
+    assert_int_equal(actor_worker_circulating(worker), 4);
     actor_worker_return_batch(worker, first);
     actor_worker_return_batch(worker, second);
+    assert_int_equal(actor_worker_circulating(worker), 2);
     actor_worker_return_batch(worker, third);
     assert_ptr_equal(worker_batch(worker), third);
     worker_end(worker);

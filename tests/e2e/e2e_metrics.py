@@ -13,8 +13,8 @@ import socket
 import subprocess
 import sys
 
-from e2e import (ACTOR, BUILD, CARTPOLE, ENDLESS, LEARNER, OCTET, REPLAY, ROOT, daemon, interrupt, octet, ran, scratch,
-                 start, terminate, train)
+from e2e import (ACTOR, BUILD, CARTPOLE, ENDLESS, LEARNER, OCTET, REPLAY, ROOT, daemon, data, finish, interrupt, octet, ran,
+                 scratch, sets, start, terminate, train)
 from daemons import NEVER_S, certificates, free_port, get, run_named, wait_for
 
 sys.path.insert(0, str(ROOT / "tools"))
@@ -144,6 +144,7 @@ def test_every_metric_is_there():
         assert replay["octet_replay_samples_total"][""] >= learner["octet_learner_updates_total"][""] > 0
         assert actor["octet_actor_rows_total"][""] >= 1000
         assert learner["octet_learner_phase"]['phase="training"'] == 1
+        assert learner["octet_learner_offline"][""] == replay["octet_replay_data_set"][""] == 0
         before = number(ports["learner"], "octet_learner_updates_total")
         wait_for("counters to grow", lambda: number(ports["learner"], "octet_learner_updates_total") > before)
 
@@ -184,6 +185,44 @@ def test_health_tells_what_is_missing():
         # A run that is not finished is told by the exit code, to those who asked for that.
         processes["learner"].send_signal(signal.SIGTERM)
         assert processes["learner"].wait(NEVER_S) == 143
+
+
+def test_an_actor_that_waits_for_replay_is_told_from_one_that_hangs():
+    """It holds all batches that may be out, which are fewer than its ring has."""
+    with scratch() as folder, measured(folder, ["replay", "learner", "actor"]) as (processes, ports, _begin):
+        def holds_all():
+            now = metrics(ports["actor"])
+            unacknowledged, circulating, ring = (now.get(f"octet_actor_{name}_batches", {}).get("") for name in
+                                                 ("unacknowledged", "circulating", "ring"))
+            assert circulating is None or 2 <= circulating <= ring, now
+            return circulating is not None and unacknowledged == circulating
+
+        wait_for("updates", lambda: number(ports["learner"], "octet_learner_updates_total") > 0)
+        processes["replay"].send_signal(signal.SIGSTOP)
+        wait_for("the learner to miss replay", lambda: number(ports["learner"], "octet_learner_replay_up") == 0)
+        wait_for("the actor to hold all that it may", holds_all)
+        rows = number(ports["actor"], "octet_actor_rows_total")
+        assert number(ports["learner"], "octet_learner_phase", 'phase="training"') == 1
+        processes["replay"].send_signal(signal.SIGCONT)
+        wait_for("the actor to go on", lambda: number(ports["actor"], "octet_actor_rows_total") > rows + 1000)
+
+
+def test_a_run_of_a_data_set_is_told_from_one_without_actors():
+    with scratch() as folder:
+        first, file = folder / "first", folder / "pole.data"
+        finish(train(first, *sets("run.env_steps=3000", "run.stop_at_return=none", "evaluation.episodes=10")), first)
+        data("export", first, "--out", file)
+        port, run = free_port(1), folder / "run"
+        process = train(run, "--data", file, "--metrics", f"http://127.0.0.1:{port}",
+                        *sets("run.updates=1000000000", "run.stop_at_return=none"))
+        wait_for("updates", lambda: number(port, "octet_learner_updates_total") > 0)
+        now = metrics(port)
+        assert now["octet_learner_offline"][""] == 1 and now["octet_actors"][""] == 0, now
+        assert now["octet_learner_phase"]['phase="training"'] == 1
+        interrupt(process, run)
+        replay = start([REPLAY, "--listen", f"ipc://{folder}/replay.ipc", "--data", file, "--metrics", f"http://127.0.0.1:{port}"])
+        wait_for("replay to serve", lambda: number(port, "octet_replay_data_set") == 1)
+        terminate(replay)
 
 
 def test_health_tells_of_an_environment_that_hangs():
