@@ -157,6 +157,8 @@ def test_health_tells_what_is_missing():
         assert code == 1 and "503 waiting for the learner" in text, text
         code, text = health(ports["actor"], "--alive")  # it does answer
         assert code == 0 and "waiting for the learner" in text, text
+        code, text = health(f"{ports['actor']}/nothing", "--alive")  # what a daemon says of its health counts
+        assert code == 1 and " 404 " in text, text
         assert number(ports["actor"], "octet_actor_registered") == 0
         for options in ([], ["--alive"]):
             code, text = health(ports["learner"], *options)
