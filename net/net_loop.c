@@ -121,6 +121,12 @@ handle_close_own(uv_handle_t *handle, void *arg)
     }
 }
 
+void
+net_loop_signals_end(net_loop *loop)
+{
+    uv_walk(&loop->uv, handle_close_signal, NULL);
+}
+
 static void
 deadline_release(exit_deadline *deadline)
 {
@@ -135,7 +141,7 @@ net_loop_destroy(net_loop *loop)
     if (loop == NULL) {
         return;
     }
-    uv_walk(&loop->uv, handle_close_signal, NULL); // what their handlers use may be freed already
+    net_loop_signals_end(loop); // what their handlers use may be freed already
     while (loop->held > 0) {
         (void)uv_run(&loop->uv, UV_RUN_ONCE);
     }

@@ -68,5 +68,7 @@ void net_input_stop(net_input *input); // before fd is closed, which stays the c
 // fn runs on the loop thread. Several signals may be watched.
 OCT_CHECKED oct_err net_loop_on_signal(net_loop *loop, int signal_number, net_signal_fn fn,
                                        void *arg);
+// None is watched any more: one that comes ends the process. For a loop that will not turn again.
+void net_loop_signals_end(net_loop *loop);
 
 #endif // NET_NET_LOOP_H

@@ -245,6 +245,20 @@ held_woken(void *arg)
     net_loop_hold(h->loop, -1);
 }
 
+static void
+test_a_signal_that_is_watched_no_more_has_its_default_effect(void **state)
+{
+    (void)state;
+    counter c = {.loop = net_loop_create()};
+    struct sigaction before, after;
+    T_OK(net_loop_on_signal(c.loop, SIGUSR1, counter_signalled, &c));
+    assert_int_equal(sigaction(SIGUSR1, NULL, &before), 0);
+    net_loop_signals_end(c.loop);
+    assert_int_equal(sigaction(SIGUSR1, NULL, &after), 0);
+    net_loop_destroy(c.loop);
+    assert_true(before.sa_handler != SIG_DFL && after.sa_handler == SIG_DFL);
+}
+
 // What its handler would use is freed by then.
 static void
 test_no_signal_reaches_a_loop_that_ends_while_links_still_close(void **state)
@@ -360,6 +374,7 @@ main(int argc, char **argv)
         cmocka_unit_test(test_wakeup_calls_once_for_many_sends),
         cmocka_unit_test(test_wakeup_from_many_threads_misses_nothing),
         cmocka_unit_test(test_signals_reach_the_loop),
+        cmocka_unit_test(test_a_signal_that_is_watched_no_more_has_its_default_effect),
         cmocka_unit_test(test_no_signal_reaches_a_loop_that_ends_while_links_still_close),
         cmocka_unit_test(test_exit_deadline_ends_a_process_that_hangs),
         cmocka_unit_test(test_exit_deadline_is_disarmed_by_the_end_of_the_loop),
