@@ -9,6 +9,7 @@
 #include "common/oct_log.h"
 #include "common/oct_memory.h"
 #include "common/oct_text.h"
+#include "envs/gym/env_gym_process.h"
 
 // Requests are sent again when their link is lost; sooner, each would bring another answer onto a
 // narrow line.
@@ -17,7 +18,10 @@
 #define UNSOUND_STEPS_MAX 1000u
 #define UNSOUND_TELL_NS   UINT64_C(10000000000)
 #define ACTOR_STUCK_S     10
-#define ARENA_BYTES       (WIRE_MESSAGE_BYTES_MAX + (1u << 20))
+// Of the last step before this process begins anew.
+#define GYM_ANSWER_MS  2000
+#define WORKER_STOP_MS 5000 // with that, and the end of its process
+#define ARENA_BYTES    (WIRE_MESSAGE_BYTES_MAX + (1u << 20))
 
 void
 actor_io_fail(actor_io *io, int exit_code)
@@ -459,6 +463,16 @@ actor_io_close(actor_io *io)
     env_close(io->e);
     free(io->task);
     free(io);
+}
+
+void
+actor_io_close_environments(actor_io *io)
+{
+    env_gym_process_give_up(GYM_ANSWER_MS);
+    if (io->worker != NULL && actor_worker_stop_within(io->worker, WORKER_STOP_MS)) {
+        actor_worker_destroy(io->worker);
+    }
+    env_close(io->e);
 }
 
 void

@@ -36,6 +36,10 @@ OCT_CHECKED oct_err actor_io_open(actor_io **out, net_loop *loop, const actor_io
 void actor_io_end(actor_io *io);
 // Stops the acting thread and closes the links.
 void actor_io_close(actor_io *io);
+// Before an execv, which leaves the processes of environments behind: ends the acting thread and
+// closes the environments. One that hangs is not waited for: the process of gym:NAME is killed, any
+// other is left to the execv. Nothing but the execv may follow.
+void actor_io_close_environments(actor_io *io);
 // What the process should exit with after the loop ended.
 int actor_io_exit_code(const actor_io *io);
 // What replay acknowledged and what was sent: with replay's own totals, that nothing is lost or

@@ -220,6 +220,8 @@ main(int argc, char **argv)
     actor_io_log_totals(io);
     oct_log_notice("ACTOR-STOP", "exit=%d", exit_code);
     if (start_over) {
+        net_loop_signals_end(loop); // a signal that nobody would see after the execv
+        actor_io_close_environments(io);
         (void)execv("/proc/self/exe", argv);
         return EXIT_FAILURE;
     }

@@ -1,6 +1,7 @@
 // The acting thread of an actor or evaluator, and its queues to and from the loop thread.
 #include "actor/actor_worker.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 #define NUMBERS_COUNT   3
 #define RETIRED_MAX     64
 #define IDLE_TIMEOUT_MS 100
+#define LOOK_MS         5 // whether the thread has ended
 
 struct actor_worker {
     const oct_config *config;
@@ -27,7 +29,7 @@ struct actor_worker {
     pthread_t thread;
     bool started;
     atomic_int stopping; // or draining
-    atomic_int ended;    // nothing more is sealed
+    atomic_int ended;    // nothing more is sealed or stepped
 
     // loop thread -> acting thread
     oct_latest policy;
@@ -263,6 +265,7 @@ worker_evaluate(void *arg)
         worker->notify(worker->arg);
     }
     oct_pulse_beat(OCT_PULSE_WORK, OCT_PULSE_ABSENT);
+    atomic_store_explicit(&worker->ended, 1, memory_order_release);
     return NULL;
 }
 
@@ -366,6 +369,23 @@ actor_worker_stop(actor_worker *worker)
     actor_worker_drain(worker);
     (void)pthread_join(worker->thread, NULL);
     worker->started = false;
+}
+
+bool
+actor_worker_stop_within(actor_worker *worker, uint32_t timeout_ms)
+{
+    if (worker->started) {
+        uint64_t end_ns = oct_clock_ns() + (uint64_t)timeout_ms * 1000000;
+        actor_worker_drain(worker);
+        while (!actor_worker_has_ended(worker)) {
+            if (oct_clock_ns() >= end_ns) {
+                return false;
+            }
+            (void)poll(NULL, 0, LOOK_MS);
+        }
+    }
+    actor_worker_stop(worker);
+    return true;
 }
 
 static void

@@ -42,6 +42,8 @@ void actor_worker_drain(actor_worker *worker);
 bool actor_worker_has_ended(const actor_worker *worker);
 // Asks the thread to end and waits for it (one step of the environments at most).
 void actor_worker_stop(actor_worker *worker);
+// The same, but no longer than this. False: it is in a step still.
+bool actor_worker_stop_within(actor_worker *worker, uint32_t timeout_ms);
 void actor_worker_destroy(actor_worker *worker); // NULL is a no-op; stopped or never started
 
 // Training mode. The newest policy wins; the swap happens at a step boundary of the acting thread.

@@ -31,7 +31,8 @@
 #define END_TIMEOUT_MS   2000
 #define START_TIMEOUT_MS 120000 // imports of a package on a slow disk
 #define SHARED_SIZE_MAX  ((off_t)1 << 34)
-#define ASK_MS           250 // for a Ctrl-C
+#define ASK_MS           250 // for a Ctrl-C, and whether the program ends
+#define NEVER_NS         UINT64_MAX
 
 extern char **environ;
 
@@ -87,6 +88,14 @@ env_gym_process_ask(void)
     }
 }
 
+static atomic_uint_least64_t last_ns = NEVER_NS; // until then answers are waited for
+
+void
+env_gym_process_give_up(uint32_t wait_ms)
+{
+    atomic_store(&last_ns, oct_clock_ns() + (uint64_t)wait_ms * 1000000);
+}
+
 // Waits for a packet, and passes one Ctrl-C on to the process. False: none came in time.
 static bool
 is_readable(const env_gym_process *process, uint32_t wait_ms)
@@ -95,8 +104,8 @@ is_readable(const env_gym_process *process, uint32_t wait_ms)
     unsigned before = atomic_load(&interrupts);
     bool is_passed_on = false;
     for (;;) {
-        uint64_t now_ns = oct_clock_ns();
-        int left_ms = now_ns < deadline_ns ? (int)((deadline_ns - now_ns) / 1000000) + 1 : 0;
+        uint64_t now_ns = oct_clock_ns(), end_ns = OCT_MIN(deadline_ns, atomic_load(&last_ns));
+        int left_ms = now_ns < end_ns ? (int)((end_ns - now_ns) / 1000000) + 1 : 0;
         struct pollfd waiting = {.fd = process->socket, .events = POLLIN};
         int ready = poll(&waiting, 1, OCT_MIN(left_ms, ASK_MS));
         if (ready > 0 || left_ms == 0 || (ready < 0 && errno != EINTR)) {
@@ -275,6 +284,10 @@ env_gym_process_start(env_gym_process *out, const char *const *arguments, char *
 {
     env_gym_process process = {0};
     int theirs, lease;
+    if (atomic_load(&last_ns) != NEVER_NS) {
+        snprintf(reason, reason_size, "the program ends");
+        return OCT_EINVAL;
+    }
     if (!links_open(&process, &theirs, &lease)) {
         snprintf(reason, reason_size, "no socket: %s", strerror(errno));
         return OCT_EINVAL;

@@ -42,6 +42,9 @@ OCT_CHECKED oct_err env_gym_process_call(env_gym_process *process, char command,
 void env_gym_process_on_wait(int (*take)(void));
 // Asks once. For a thread that waits for others, which wait for answers.
 void env_gym_process_ask(void);
+// This program is about to end: from now on no process is waited for longer than this. One that has
+// not answered by then hangs, and is killed, and none is started any more. Any thread.
+void env_gym_process_give_up(uint32_t wait_ms);
 // Ends the process, by force if it must, and waits for it. One that was never started is a no-op.
 void env_gym_process_stop(env_gym_process *process);
 

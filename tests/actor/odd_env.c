@@ -8,6 +8,7 @@
  *   reset_errors  so many calls of reset after the first answer an error
  *   shut      so many calls of reset that have the last environment in them answer an error
  *   no_sums   1: it forgets to write ep_return and ep_length
+ *   gate      each step reads this descriptor to its end; 0: none does
  * It measures the steps of an episode, and in every second one, from the first on, its number. */
 #include "octet/env.h"
 
@@ -15,12 +16,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { LENGTH, SPREAD, TRUNCATE, NAN_AT, NAN_ONCE, ERROR_AT, RESET_ERRORS, SHUT, NO_SUMS, OPTIONS };
+enum {
+    LENGTH,
+    SPREAD,
+    TRUNCATE,
+    NAN_AT,
+    NAN_ONCE,
+    ERROR_AT,
+    RESET_ERRORS,
+    SHUT,
+    NO_SUMS,
+    GATE,
+    OPTIONS
+};
 
-static const char *const names[OPTIONS] = {"length",       "spread",   "truncate",
-                                           "nan_at",       "nan_once", "error_at",
-                                           "reset_errors", "shut",     "no_sums"};
+static const char *const names[OPTIONS] = {"length",   "spread",   "truncate",     "nan_at",
+                                           "nan_once", "error_at", "reset_errors", "shut",
+                                           "no_sums",  "gate"};
 
 struct line {
     float seed, episode, reward_sum;
@@ -163,6 +177,9 @@ static int
 step(octet_env_handle *h, octet_env_io *io)
 {
     h->calls++;
+    char byte;
+    while (h->options[GATE] > 0 && read(h->options[GATE], &byte, 1) > 0) {
+    }
     if (h->options[ERROR_AT] == h->calls) {
         return 1;
     }

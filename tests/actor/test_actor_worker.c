@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <unistd.h>
 
 #include "actor/actor_worker.h"
 #include "tests/actor/actor_fixture.h"
@@ -389,6 +390,48 @@ test_worker_that_drains_gives_out_what_it_has_made(void **state)
     worker_end(worker);
 }
 
+// In a step, which takes as long as the pipe that this is the end of is open.
+static void
+stop_in_a_step(actor_worker *worker, int end)
+{
+    assert_false(actor_worker_stop_within(worker, 0));
+    assert_false(actor_worker_has_ended(worker));
+    (void)close(end);
+    assert_true(actor_worker_stop_within(worker, UINT32_MAX));
+    assert_true(actor_worker_has_ended(worker));
+    actor_worker_destroy(worker);
+}
+
+static void
+test_worker_and_evaluator_are_not_waited_for_longer_than_asked(void **state)
+{
+    (void)state;
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    char options[64];
+    (void)snprintf(options, sizeof(options), "gate=%d", ends[0]);
+    actor_worker *worker = worker_begin(odd_path(), options, OCT_WHEN_FULL_WAIT);
+    T_OK(actor_worker_start(worker));
+    while (actor_worker_step_s(worker) == 0) {
+        (void)sched_yield();
+    }
+    stop_in_a_step(worker, ends[1]);
+    (void)close(ends[0]);
+
+    assert_int_equal(pipe(ends), 0);
+    config = fixture_config(odd_path());
+    (void)snprintf(config.env.options, sizeof(config.env.options), "gate=%d", ends[0]);
+    worker = actor_worker_create_evaluator(&config, notify, NULL);
+    T_OK(actor_worker_put_job(worker, actor_job_create(fixture_policy(3, 1, 0, 0), 1, 1, 5)));
+    T_OK(actor_worker_start(worker));
+    actor_playing playing;
+    while (!actor_worker_playing(worker, &playing) || playing.env_steps == 0) {
+        (void)sched_yield();
+    }
+    stop_in_a_step(worker, ends[1]);
+    (void)close(ends[0]);
+}
+
 static void
 test_worker_tells_when_the_environment_is_broken(void **state)
 {
@@ -490,6 +533,7 @@ main(void)
         cmocka_unit_test(test_worker_waits_for_a_version_only_so_long),
         cmocka_unit_test(test_worker_flushes_a_late_batch),
         cmocka_unit_test(test_worker_that_drains_gives_out_what_it_has_made),
+        cmocka_unit_test(test_worker_and_evaluator_are_not_waited_for_longer_than_asked),
         cmocka_unit_test(test_worker_tells_when_the_environment_is_broken),
         cmocka_unit_test(test_evaluator_takes_one_job_at_a_time),
         cmocka_unit_test(test_evaluator_tells_how_far_it_is),

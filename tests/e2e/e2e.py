@@ -70,6 +70,15 @@ def ran(*command, **options):
     return subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=DEADLINE_S, check=False, **options)
 
 
+def python_with(package):
+    """None, after words, where there is none."""
+    for python in [os.environ.get("OCTET_TEST_PYTHON"), os.environ.get("OCTET_PYTHON"), sys.executable, "python3"]:
+        if python and subprocess.run([python, "-c", f"import {package}"], capture_output=True, check=False).returncode == 0:
+            return python
+    print(f"SKIPPED: no python has {package} (from PyPI; $OCTET_TEST_PYTHON names one)")
+    return None
+
+
 def octet(*arguments, **options):
     return ran(OCTET, *arguments, **options)
 
@@ -149,6 +158,17 @@ def children(run):
         except OSError:
             continue
     return found
+
+
+def child_processes(parent):
+    """The pids of those that run, and of those that have ended and that the parent has not waited for."""
+    alive, ended = set(), set()
+    for entry in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            state, ppid = entry.read_text(encoding="utf-8", errors="replace").rsplit(")", 1)[1].split()[:2]
+            if int(ppid) == parent:
+                (ended if state == "Z" else alive).add(int(entry.parent.name))
+    return alive, ended
 
 
 def daemon(run, name, evaluate=False):
@@ -590,9 +610,10 @@ def test_many_actors():
 
 
 @contextlib.contextmanager
-def by_hand(folder, actor_first=False, settings=(), level="info", env=None, how="loopback"):
+def by_hand(folder, actor_first=False, settings=(), level="info", env=None, how="loopback", actors=()):
     """The daemons started by hand in folder; gives (processes, run, ports). how: local (at the addresses that they have
-    without options), loopback, insecure (as between hosts without TLS), or tls (between hosts)."""
+    without options), loopback, insecure (as between hosts without TLS), or tls (between hosts). settings are for the learner,
+    actors for the actor and the evaluator."""
     base = free_port(8)
     begin = {"loopback": "tcp://127.0.0.1", "insecure": "tcp://0.0.0.0", "tls": "tls+tcp://127.0.0.1"}.get(how)
     learner, replay = f"{begin}:{base}", f"{begin}:{base + 3}"
@@ -610,8 +631,8 @@ def by_hand(folder, actor_first=False, settings=(), level="info", env=None, how=
                     "--set", f"net.replay={replay}"), "--set", "run.env_steps=1000000",
                     "--set", "learner.metrics_s=0.2", "--log-level", level, *net_options("learner"),
                     *settings],
-        "actor": [ACTOR, *at("--learner", learner), "--log-level", level, *net_options("actor")],
-        "evaluator": [ACTOR, *at("--learner", learner), "--evaluate", *net_options("evaluator")],
+        "actor": [ACTOR, *at("--learner", learner), "--log-level", level, *net_options("actor"), *actors],
+        "evaluator": [ACTOR, *at("--learner", learner), "--evaluate", *net_options("evaluator"), *actors],
     }
     order = ["actor", "evaluator", "learner", "replay"] if actor_first else list(commands)
     processes = {}
@@ -745,6 +766,49 @@ def test_actors_take_the_environment_of_the_next_run():
         assert [peer["silent"] for peer in status["peers"]["list"]] == [False, False], status
         terminate(processes["learner"])
         assert b"Acrobot-v1" in (following / "environment.oct").read_bytes()
+
+
+def test_actors_that_begin_anew_leave_no_process():
+    """Actor and evaluator work for one learner after the other: before they begin anew they close their environments, and
+    end the process of those that hang."""
+    python = python_with("gymnasium")
+    if python is None:
+        return 77
+    with scratch() as folder:
+        env = {**os.environ, "OCTET_PYTHON": python, "PYTHONPATH": str(ROOT / "tests/python")}
+        name = "gym:octet_test_envs:OctetLasting-v0"
+        settings = [*sets(f"env.id={name}", f"env.options=folder={folder}", "actor.envs=2"), *ENDLESS]
+        with by_hand(folder, how="local", settings=settings, env=env, actors=["--plugins", name]) as (processes, _, _):
+            begins = {"actor": "ACTOR-START ", "evaluator": "ACTOR-EVALUATOR "}
+            pids = {name: processes[name].pid for name in begins}
+            logs = {name: folder / f"{name}.log" for name in begins}
+
+            def begin_next(count):
+                """With the next learner, their count-th one; gives the process of each one's environments."""
+                terminate(processes["learner"])
+                processes["learner"] = start([LEARNER, CARTPOLE, "--run-dir", folder / f"run{count}", *settings],
+                                             folder / f"learner{count}.log", cwd=folder)
+                return workers(count)
+
+            def workers(count):
+                found = {}
+                for name, words in begins.items():
+                    wait_for(f"the {name}", lambda: logs[name].read_text(encoding="utf-8").count(words) == count)
+                    alive = wait_for(f"environments of the {name}", lambda: child_processes(pids[name])[0])
+                    assert len(alive) == 1 and not child_processes(pids[name])[1], (name, alive, child_processes(pids[name]))
+                    found[name] = alive.pop()
+                    wait_for("its first step", (folder / f"steps-{found[name]}").exists)
+                return found
+            now = workers(1)
+            for count in (2, 3):
+                before, now = now, begin_next(count)
+                assert all((folder / f"closed-{pid}").exists() for pid in before.values()), before
+            (folder / "hang").touch()
+            for pid in now.values():
+                wait_for("an environment to hang", (folder / f"hangs-{pid}").exists)
+            (folder / "hang").unlink()
+            before, now = now, begin_next(4)
+            assert not any((folder / f"closed-{pid}").exists() for pid in before.values()), before
 
 
 def test_an_actor_that_is_refused_is_told():

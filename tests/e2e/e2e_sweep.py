@@ -13,7 +13,7 @@ import re
 import subprocess
 import sys
 
-from e2e import BUILD, CARTPOLE, DEADLINE_S, OCTET, children, data, finish, interrupt, printed, scratch, start, summary, train
+from e2e import BUILD, CARTPOLE, DEADLINE_S, OCTET, children, data, finish, interrupt, printed, python_with, scratch, start, summary, train
 from daemons import run_named, wait_for
 
 SHORT = ["--set", "run.env_steps=60000", "--set", "run.stop_at_return=none"]
@@ -190,15 +190,6 @@ def test_failed_trial_is_told_and_the_others_go_on():
         assert "bad_crash.so failed" in text and "1 of 2 runs failed" in text, text
 
 
-def python_with_optuna():
-    """None, after words, where there is none."""
-    for python in [os.environ.get("OCTET_TEST_PYTHON"), os.environ.get("OCTET_PYTHON"), sys.executable, "python3"]:
-        if python and subprocess.run([python, "-c", "import optuna"], capture_output=True, check=False).returncode == 0:
-            return python
-    print("SKIPPED: no python has optuna (from PyPI; $OCTET_TEST_PYTHON names one)")
-    return None
-
-
 def study_of(python, folder):
     """Optuna's own words on each trial of the journal: number, state, value, the sweep's number, parameters."""
     program = ("import json, sys, optuna; from optuna.storages import JournalStorage; "
@@ -211,7 +202,7 @@ def study_of(python, folder):
 
 
 def test_optuna_chooses_and_goes_on():
-    python = python_with_optuna()
+    python = python_with("optuna")
     if python is None:
         return 77
     os.environ["OCTET_PYTHON"] = python
@@ -270,7 +261,7 @@ class Sampler:
 
 
 def test_optuna_tries_nothing_twice():
-    python = python_with_optuna()
+    python = python_with("optuna")
     if python is None:
         return 77
     with scratch() as home:
@@ -291,7 +282,7 @@ def test_optuna_tries_nothing_twice():
 
 def test_optuna_finds_all_points_without_results():
     """Its sampler learns nothing while runs go on, and suggests the same point again and again."""
-    python = python_with_optuna()
+    python = python_with("optuna")
     if python is None:
         return 77
     with scratch() as home:
@@ -312,7 +303,7 @@ def test_optuna_finds_all_points_without_results():
 
 
 def test_optuna_prunes_below_the_median():
-    python = python_with_optuna()
+    python = python_with("optuna")
     if python is None:
         return 77
     with scratch() as home:

@@ -402,6 +402,31 @@ class Alone(Counts):
         return super().reset(seed=seed, options=options)
 
 
+class Lasting(Counts):
+    """Does not end. Leaves files in `folder` when it begins to step, is closed, and hangs: as long as there is a file hang."""
+
+    def __init__(self, folder):
+        super().__init__()
+        self.folder = pathlib.Path(folder)
+
+    def tell(self, what):
+        (self.folder / f"{what}-{os.getpid()}").touch()
+
+    def step(self, action):
+        obs, reward, _, *rest = super().step(action)
+        return obs, reward, False, *rest
+
+    def trouble(self):
+        if self.steps == 1:
+            self.tell("steps")
+        if (self.folder / "hang").exists():
+            self.tell("hangs")
+            threading.Event().wait()
+
+    def close(self):
+        self.tell("closed")
+
+
 class ManyActions(Counts):
     """Observes what was done: space is a MultiDiscrete or MultiBinary, as Python says it."""
 
@@ -460,6 +485,6 @@ class Endless(Counts):
     action_space = spaces.Discrete(2**40)
 
 
-for kind in (Counts, Measures, Slips, Crash, Exit, Hang, Spin, Stuck, Pressed, Interrupts, PressedReset, Grows, Numbered, ResetCrash, Resized, Port, NotFinitePort, Seeded, SeededOnce, Levels, Raises, Asserts, NotFinite, RewardNotFinite, Shape, Mixed, Pixels, Says, Answers, Options, ChannelsFirst, Maps, Alone, ManyActions, DictActions, Words, Whole, WholeBytes, Deep, Empty, EmptyActions,
+for kind in (Counts, Measures, Slips, Crash, Exit, Hang, Spin, Stuck, Pressed, Interrupts, PressedReset, Grows, Numbered, ResetCrash, Resized, Port, NotFinitePort, Seeded, SeededOnce, Levels, Raises, Asserts, NotFinite, RewardNotFinite, Shape, Mixed, Pixels, Says, Answers, Options, ChannelsFirst, Maps, Alone, Lasting, ManyActions, DictActions, Words, Whole, WholeBytes, Deep, Empty, EmptyActions,
              Large, Endless):
     gymnasium.register(f"Octet{kind.__name__}-v0", entry_point=kind, disable_env_checker=True)
