@@ -1,12 +1,19 @@
 // Opens the one OpenGL context of the process without a window, by EGL or OSMesa, both loaded at
-// run time.
+// run time, in a thread of its own.
 #include "envs/dmc/dmc_gl.h"
 
 #include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
 
 #include "common/oct_base.h"
 
@@ -53,9 +60,9 @@ struct osmesa {
     void (*destroy_context)(void *context);
 };
 
-// What this process draws with.
+// What this process draws with: the drawing thread's.
 static struct {
-    enum { CLOSED, EGL, OSMESA } kind;
+    bool is_open;
     struct egl egl;
     void *display;
     void *surface;
@@ -91,13 +98,6 @@ egl_symbols(struct egl *egl, void *from)
            symbol(from, "eglDestroySurface", &egl->destroy_surface);
 }
 
-static bool
-egl_enter(void)
-{
-    return gl.egl.bind_api(EGL_OPENGL_API) &&
-           gl.egl.make_current(gl.display, gl.surface, gl.surface, gl.context);
-}
-
 // Makes gl's surface and context on gl's display.
 static bool
 egl_context(void)
@@ -115,7 +115,8 @@ egl_context(void)
     }
     gl.surface = egl->create_pbuffer(gl.display, config, sides);
     gl.context = egl->create_context(gl.display, config, NULL, NULL);
-    if (gl.context != NULL && gl.surface != NULL && egl_enter()) {
+    if (gl.context != NULL && gl.surface != NULL &&
+        egl->make_current(gl.display, gl.surface, gl.surface, gl.context)) {
         return true;
     }
     if (gl.context != NULL) {
@@ -169,7 +170,6 @@ egl_open(void)
             continue;
         }
         if (egl_context()) {
-            gl.kind = EGL;
             return true;
         }
         (void)gl.egl.terminate(gl.display);
@@ -179,12 +179,6 @@ egl_open(void)
 }
 
 // ---- OSMesa
-
-static bool
-osmesa_enter(void)
-{
-    return gl.osmesa.make_current(gl.context, gl.buffer, GL_UNSIGNED_BYTE, SIDE, SIDE) != 0;
-}
 
 static bool
 osmesa_open(void)
@@ -201,8 +195,8 @@ osmesa_open(void)
         symbol(opened, "OSMesaMakeCurrent", &gl.osmesa.make_current) &&
         symbol(opened, "OSMesaDestroyContext", &gl.osmesa.destroy_context)) {
         gl.context = gl.osmesa.create_context(OSMESA_RGBA, DEPTH_BITS, 8, 0, NULL);
-        if (gl.context != NULL && osmesa_enter()) {
-            gl.kind = OSMESA;
+        if (gl.context != NULL &&
+            gl.osmesa.make_current(gl.context, gl.buffer, GL_UNSIGNED_BYTE, SIDE, SIDE)) {
             return true;
         }
         if (gl.context != NULL) {
@@ -213,18 +207,29 @@ osmesa_open(void)
     return false;
 }
 
-// ---- both
+// ---- the thread
 
-bool
-dmc_gl_enter(char *reason, size_t reason_size)
+// What it is asked for. Two semaphores order everything: the thread reads the call after wanted was
+// posted, and the caller goes on after done was.
+struct call {
+    void (*work)(void *arg);
+    void *arg;
+    char *reason;
+    size_t reason_size;
+    bool has_run;
+};
+
+static struct {
+    _Atomic pid_t process; // the first that wanted to draw; 0: none has
+    pthread_mutex_t lock;  // of whoever calls
+    bool is_there;
+    sem_t wanted, done;
+    struct call *call;
+} drawing = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static bool
+gl_open(char *reason, size_t reason_size)
 {
-    bool entered = gl.kind == EGL ? egl_enter() : gl.kind == OSMESA && osmesa_enter();
-    if (gl.kind != CLOSED) {
-        if (!entered) {
-            snprintf(reason, reason_size, "OpenGL's driver refused its context");
-        }
-        return entered;
-    }
     const char *only = getenv("MUJOCO_GL");
     bool no_osmesa = only != NULL && strcmp(only, "egl") == 0;
     bool no_egl = only != NULL && strcmp(only, "osmesa") == 0;
@@ -237,12 +242,78 @@ dmc_gl_enter(char *reason, size_t reason_size)
     return false;
 }
 
-void
-dmc_gl_leave(void)
+static void
+semaphore_wait(sem_t *semaphore)
 {
-    if (gl.kind == EGL) {
-        (void)gl.egl.make_current(gl.display, NULL, NULL, NULL);
-    } else {
-        (void)gl.osmesa.make_current(NULL, gl.buffer, GL_UNSIGNED_BYTE, SIDE, SIDE);
+    while (sem_wait(semaphore) != 0) {
+        OCT_ASSERT(errno == EINTR);
     }
+}
+
+static void *
+drawing_run(void *arg)
+{
+    (void)arg;
+    for (;;) {
+        semaphore_wait(&drawing.wanted);
+        struct call *call = drawing.call;
+        gl.is_open = gl.is_open || gl_open(call->reason, call->reason_size);
+        if (gl.is_open) {
+            call->work(call->arg);
+            call->has_run = true;
+        }
+        OCT_ASSERT(sem_post(&drawing.done) == 0);
+    }
+    return NULL;
+}
+
+static bool
+drawing_start(void)
+{
+    OCT_ASSERT(sem_init(&drawing.wanted, 0, 0) == 0 && sem_init(&drawing.done, 0, 0) == 0);
+    sigset_t all, before; // signals are for the program's threads
+    OCT_ASSERT(sigfillset(&all) == 0 && pthread_sigmask(SIG_SETMASK, &all, &before) == 0);
+    pthread_t thread;
+    bool started = pthread_create(&thread, NULL, drawing_run, NULL) == 0;
+    OCT_ASSERT(!started || pthread_detach(thread) == 0);
+    OCT_ASSERT(pthread_sigmask(SIG_SETMASK, &before, NULL) == 0);
+    return started;
+}
+
+static void
+call_run(struct call *call)
+{
+    drawing.is_there = drawing.is_there || drawing_start();
+    if (!drawing.is_there) {
+        snprintf(call->reason, call->reason_size, "no thread can be started to draw in");
+        return;
+    }
+    drawing.call = call;
+    OCT_ASSERT(sem_post(&drawing.wanted) == 0);
+    semaphore_wait(&drawing.done);
+}
+
+// Also makes this process the first where none was. It comes before the lock: a thread that the
+// fork does not have may hold that.
+static bool
+is_fork_of_the_first(void)
+{
+    pid_t first = 0;
+    return !atomic_compare_exchange_strong(&drawing.process, &first, getpid()) && first != getpid();
+}
+
+bool
+dmc_gl_run(void (*work)(void *arg), void *arg, char *reason, size_t reason_size)
+{
+    if (is_fork_of_the_first()) {
+        snprintf(reason, reason_size,
+                 "OpenGL is not usable in a forked process whose parent has drawn with it: draw in "
+                 "the parent, or start the process by \"spawn\" or \"forkserver\"");
+        return false;
+    }
+    struct call call = {.work = work, .arg = arg, .reason = reason, .reason_size = reason_size};
+    OCT_ASSERT(pthread_mutex_lock(&drawing.lock) == 0);
+    call_run(&call);
+    OCT_ASSERT(pthread_mutex_unlock(&drawing.lock) == 0);
+    return call.has_run;
 }

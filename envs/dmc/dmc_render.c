@@ -1,7 +1,6 @@
 // Renders a Control Suite environment to an RGB picture with MuJoCo's own renderer.
 #include "envs/dmc/dmc_render.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,17 +18,17 @@ struct dmc_render {
     uint32_t width, height; // of the context's buffer; 0: there is none
 };
 
-// OpenGL and MuJoCo's table of its functions are the process's.
-static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
-
 struct call {
     dmc_render *render;
     const dmc_sim *sim;
     uint32_t width, height;
     uint8_t *rgb;
+    bool drawn; // false: the line in reason says why
+    char *reason;
+    size_t reason_size;
 };
 
-// ---- under the guard, with the context current
+// ---- in OpenGL's thread, under the guard
 
 static void
 buffer_free_work(void *arg)
@@ -92,34 +91,25 @@ rows_turn(uint8_t *rgb, uint32_t width, uint32_t height)
 }
 
 static bool
-picture_draw(struct call *call, char *reason, size_t reason_size)
+guarded(void (*work)(void *arg), struct call *call)
 {
-    dmc_render *render = call->render;
-    bool drawn = true;
-    if (render->width != call->width || render->height != call->height) {
-        drawn = dmc_guard_run(buffer_free_work, call, reason, reason_size) &&
-                dmc_guard_run(buffer_make_work, call, reason, reason_size);
-    }
-    drawn = drawn && dmc_guard_run(picture_work, call, reason, reason_size);
-    if (drawn) {
-        rows_turn(call->rgb, call->width, call->height);
-    }
-    return drawn;
+    return dmc_guard_run(work, call, call->reason, call->reason_size);
 }
 
-static bool
-draw_locked(dmc_render **render, struct call *call, char *reason, size_t reason_size)
+static void
+picture_draw(void *arg)
 {
-    if (!dmc_gl_enter(reason, reason_size)) {
-        return false;
-    }
-    if (*render == NULL) {
-        *render = oct_alloc(sizeof(**render));
-    }
-    call->render = *render;
-    bool drawn = picture_draw(call, reason, reason_size);
-    dmc_gl_leave();
-    return drawn;
+    struct call *call = arg;
+    bool is_of_size = call->render->width == call->width && call->render->height == call->height;
+    call->drawn =
+        (is_of_size || (guarded(buffer_free_work, call) && guarded(buffer_make_work, call))) &&
+        guarded(picture_work, call);
+}
+
+static void
+buffer_free(void *arg)
+{
+    (void)guarded(buffer_free_work, arg);
 }
 
 bool
@@ -132,11 +122,21 @@ dmc_render_draw(dmc_render **render, const dmc_sim *sim, uint32_t width, uint32_
         return false;
     }
     dmc_guard_install();
-    struct call call = {.sim = sim, .width = width, .height = height, .rgb = rgb};
-    OCT_ASSERT(pthread_mutex_lock(&one_at_a_time) == 0);
-    bool drawn = draw_locked(render, &call, reason, reason_size);
-    OCT_ASSERT(pthread_mutex_unlock(&one_at_a_time) == 0);
-    return drawn;
+    if (*render == NULL) {
+        *render = oct_alloc(sizeof(**render));
+    }
+    struct call call = {.render = *render,
+                        .sim = sim,
+                        .width = width,
+                        .height = height,
+                        .rgb = rgb,
+                        .reason = reason,
+                        .reason_size = reason_size};
+    if (!dmc_gl_run(picture_draw, &call, reason, reason_size) || !call.drawn) {
+        return false;
+    }
+    rows_turn(rgb, width, height);
+    return true;
 }
 
 void
@@ -145,13 +145,10 @@ dmc_render_destroy(dmc_render *render)
     if (render == NULL) {
         return;
     }
-    OCT_ASSERT(pthread_mutex_lock(&one_at_a_time) == 0);
-    struct call call = {.render = render};
     char reason[200];
-    if (dmc_gl_enter(reason, sizeof(reason))) {
-        (void)dmc_guard_run(buffer_free_work, &call, reason, sizeof(reason));
-        dmc_gl_leave();
+    struct call call = {.render = render, .reason = reason, .reason_size = sizeof(reason)};
+    if (render->width > 0) {
+        (void)dmc_gl_run(buffer_free, &call, reason, sizeof(reason));
     }
-    OCT_ASSERT(pthread_mutex_unlock(&one_at_a_time) == 0);
     free(render);
 }

@@ -3,6 +3,8 @@
 #include "tests/envs/env_test.h"
 
 #include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define WIDTH  64
 #define HEIGHT 48
@@ -208,6 +210,40 @@ test_handles_come_and_go(void **state)
     env_close(kept);
 }
 
+static bool
+is_refused(env *e)
+{
+    uint8_t rgb[BYTES];
+    return env_render(e, 0, WIDTH, HEIGHT, rgb) != OCT_OK &&
+           strstr(env_error(e), "not usable in a forked process") != NULL;
+}
+
+// It has neither the thread that draws nor the driver's, and would wait for them.
+static void
+test_fork_is_refused_and_disturbs_nobody(void **state)
+{
+    (void)state;
+    env *e = env_opened("dmc:pendulum_swingup", "", 1, 2, true);
+    uint8_t first[BYTES], again[BYTES];
+    picture(e, 0, first);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        env *own = env_opened("dmc:pendulum_swingup", "", 1, 2, true);
+        int refused = is_refused(e) + is_refused(own);
+        env_close(own);
+        env_close(e);
+        _exit(refused);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 2);
+    picture(e, 0, again);
+    assert_memory_equal(first, again, BYTES);
+    env_close(e);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -220,6 +256,7 @@ main(int argc, char **argv)
         cmocka_unit_test(test_looking_changes_nothing),
         cmocka_unit_test(test_threads_draw_the_same),
         cmocka_unit_test(test_handles_come_and_go),
+        cmocka_unit_test(test_fork_is_refused_and_disturbs_nobody),
     };
     char text[256];
     bool drawn = works(text, sizeof(text));
