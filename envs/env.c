@@ -30,9 +30,9 @@ struct env {
     uint8_t *one;    // mask of one; all 0 between calls
     uint8_t *stuck;  // mask of those whose last reset failed; with autoreset
     uint32_t stuck_count;
-    uint8_t *over;     // mask of those that stay where they failed; without autoreset
-    char failure[256]; // of the last environment that failed
+    uint8_t *over; // mask of those that stay where they failed; without autoreset
     char error[256];
+    char failure[256 + 32]; // of the last environment that failed: its number and an error
 };
 
 oct_err
@@ -232,15 +232,21 @@ step_fault(const env *e, const octet_env_io *io, uint32_t i)
 
 // The observation is left as it is.
 static void
-failure_mark(env *e, octet_env_io *io, uint32_t i, const char *fault)
+failure_put(const env *e, octet_env_io *io, uint32_t i, uint8_t flags)
 {
-    snprintf(e->failure, sizeof(e->failure), "environment %u: %s", i, fault);
-    env_failure_put(io, i,
-                    OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED |
-                        (e->autoreset ? OCTET_ENV_OBS_IS_RESET : 0));
+    env_failure_put(io, i, e->its.spec.metric_count, flags);
     if (io->final_obs != NULL) {
         memset(row_at(io->final_obs, io->final_obs_stride, i), 0, e->obs_bytes);
     }
+}
+
+static void
+failure_mark(env *e, octet_env_io *io, uint32_t i, const char *fault)
+{
+    snprintf(e->failure, sizeof(e->failure), "environment %u: %s", i, fault);
+    failure_put(e, io, i,
+                OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED |
+                    (e->autoreset ? OCTET_ENV_OBS_IS_RESET : 0));
 }
 
 static void
@@ -292,15 +298,28 @@ step_is_quiet(const env *e, const octet_env_io *io)
             env_space_rows_are_sound(&e->its.spec.obs, io->obs, io->obs_stride, e->count));
 }
 
+// Environment i says itself that it failed, which ends its episode. Where it does not say that, it
+// need not have written the rows of an end.
+static void
+failure_take(env *e, octet_env_io *io, uint32_t i)
+{
+    uint8_t flags = io->flags[i];
+    if (e->over[i] == 0) {
+        failure_count(e);
+    }
+    if ((flags & FLAGS_END) == 0) {
+        failure_put(e, io, i, flags);
+    }
+    io->flags[i] = flags | OCTET_ENV_TRUNCATED;
+}
+
 // Whether environment i is to be reset now.
 static bool
 row_guard(env *e, octet_env_io *io, uint32_t i)
 {
     const char *fault = step_fault(e, io, i);
     if (fault == NULL && (io->flags[i] & OCTET_ENV_FAILED) != 0) {
-        if (e->over[i] == 0) {
-            failure_count(e); // it has recovered or will
-        }
+        failure_take(e, io, i); // it has recovered or will
         e->over[i] = !e->autoreset;
         stuck_set(e, i, false);
         return false;

@@ -1,17 +1,29 @@
 #ifndef ENVS_ENV_FAILURE_H
 #define ENVS_ENV_FAILURE_H
 
+#include <math.h>
 #include <stddef.h>
 
 #include "include/octet/env.h"
 
-// What environment i answers to a step that failed: these flags, no reward, and an episode that
-// nobody counts. Rows that io does not have are left out; observations stay as they are.
+// What environment i answers to a step that failed. Rows that io does not have are left out.
 //
 // Threads: as io. Owns: nothing.
+
+// Nothing was measured in this episode.
 static inline void
-env_failure_put(octet_env_io *io, uint32_t i, uint8_t flags)
+env_failure_put_metrics(octet_env_io *io, uint32_t i, uint32_t metric_count)
 {
+    for (size_t k = 0; io->metrics != NULL && k < metric_count; k++) {
+        io->metrics[(size_t)i * metric_count + k] = NAN;
+    }
+}
+
+// These flags, no reward, and an episode that nobody counts. Observations stay as they are.
+static inline void
+env_failure_put(octet_env_io *io, uint32_t i, uint32_t metric_count, uint8_t flags)
+{
+    env_failure_put_metrics(io, i, metric_count);
     if (io->flags != NULL) {
         io->flags[i] = flags;
     }

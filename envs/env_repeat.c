@@ -116,7 +116,12 @@ step_take(octet_env_handle *h, octet_env_io *io, uint32_t i)
     h->sum[i] += h->has_reward64 ? h->reward64[i] : (double)h->reward[i];
     h->all_flags[i] = flags_of(h, i);
     at->ended = (h->all_flags[i] & FLAGS_END) != 0;
-    if (at->ended != 0 && io->metrics != NULL && metrics > 0) {
+    if (at->ended == 0) {
+        return;
+    }
+    if ((h->flags[i] & FLAGS_END) == 0) { // nor need it have written what it measured
+        env_failure_put_metrics(io, i, metrics);
+    } else if (io->metrics != NULL && metrics > 0) {
         memcpy(io->metrics + (size_t)i * metrics, h->metrics + (size_t)i * metrics,
                metrics * sizeof(float));
     }
@@ -138,9 +143,6 @@ step_end(octet_env_handle *h, octet_env_io *io, uint32_t i, bool had_ended)
         at->sum += h->sum[i];
         at->length += at->length < INT32_MAX; // a state that was set may be there
     }
-    if (had_ended && h->autoreset) {
-        h->all_flags[i] = OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED; // it could not be reset before
-    }
     if (io->flags != NULL) {
         io->flags[i] = h->all_flags[i];
     }
@@ -148,6 +150,11 @@ step_end(octet_env_handle *h, octet_env_io *io, uint32_t i, bool had_ended)
         return;
     }
     obs_put(h, io->final_obs, io->final_obs_stride, i);
+    if (had_ended && h->autoreset) { // it could not be reset before
+        h->all_flags[i] = OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED;
+        env_failure_put(io, i, h->spec.metric_count, h->all_flags[i]);
+        return;
+    }
     if (io->ep_return != NULL) {
         io->ep_return[i] = (float)at->sum;
     }
@@ -169,7 +176,7 @@ masked_reset(octet_env_handle *h, octet_env_io *io)
     }
     for (uint32_t i = 0; i < h->count; i++) {
         if (h->mask[i] != 0 && (h->flags[i] & OCTET_ENV_FAILED) != 0) {
-            env_failure_put(io, i, OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED);
+            env_failure_put(io, i, h->spec.metric_count, OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED);
         }
         if (h->mask[i] != 0 && io->flags != NULL) {
             io->flags[i] |= OCTET_ENV_OBS_IS_RESET;
@@ -196,7 +203,8 @@ ended_reset(octet_env_handle *h, octet_env_io *io)
         if (h->episodes[i].ended != 0) {
             h->mask[i] = 1;
             if (masked_reset(h, io) != 0) {
-                env_failure_put(io, i, OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED);
+                env_failure_put(io, i, h->spec.metric_count,
+                                OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED);
             }
             h->mask[i] = 0;
         }

@@ -92,8 +92,9 @@ typedef struct octet_env_option {
 /* With autoreset a failed environment begins its next episode at once (OBS_IS_RESET). Without that
  * flag it could not begin one: each of its steps fails, and tries again, until one begins; the
  * others are stepped as ever. A step that ends an episode fails where the next one cannot begin.
- * Without autoreset a step that failed ends the episode, whether TRUNCATED is set or not. After a
- * step with FAILED in its flags last_error may say why, in one line; "" or NULL: it does not. */
+ * A step that failed ends the episode, whether TRUNCATED is set or not: the host sets it, and reads
+ * the rows of an end only where TRUNCATED or TERMINATED was. After a step with FAILED in its flags
+ * last_error may say why, in one line; "" or NULL: it does not. */
 
 /* Rows of environment i begin at base + i * stride (bytes). Buffers that the host does not want are
  * NULL. */

@@ -21,8 +21,9 @@
  * runs out while a vector is opened, the process ends with a message.
  *
  * The vector checks every number: an environment whose reward or observation is not finite has
- * failed. Its flags get OCTET_ENV_FAILED and OCTET_ENV_TRUNCATED, and it begins a new episode as
- * after any other end; octet_vector_failure says why. */
+ * failed, as one has that says so itself. Its flags get OCTET_ENV_FAILED and OCTET_ENV_TRUNCATED,
+ * nothing was measured in its episode (metrics: NaN), and it begins a new one as after any other
+ * end; octet_vector_failure says why. */
 
 #include "env.h"
 

@@ -75,17 +75,21 @@ static const octet_env_spec walk_spec = {
 #ifdef BAD_STATE_NAME
     .state_count = 2,
     .state_names = (const char *const[]){"x", NULL},
-#elif defined(BAD_METRIC_NAME)
+#elif defined(BAD_STEP_SECONDS)
+    .step_seconds = 1e-300,
+#elif defined(BAD_STEP_SECONDS_NAN)
+    .step_seconds = NAN,
+#endif
+#ifdef BAD_METRIC_NAME
     .metric_count = 2,
     .metric_names = (const char *const[]){"success rate", "lap\ntime"},
 #elif defined(BAD_METRIC_NAME_LENGTH)
     .metric_count = 1,
     .metric_names =
         (const char *const[]){"a234567890123456789012345678901234567890123456789012345678901234"},
-#elif defined(BAD_STEP_SECONDS)
-    .step_seconds = 1e-300,
-#elif defined(BAD_STEP_SECONDS_NAN)
-    .step_seconds = NAN,
+#else
+    .metric_count = 1,
+    .metric_names = (const char *const[]){"distance"},
 #endif
 };
 
@@ -249,6 +253,9 @@ end(octet_env_handle *h, struct walk *w, octet_env_io *io, uint32_t i, uint32_t 
         io->ep_length[i] = w->steps;
 #endif
     }
+    if (io->metrics != NULL) {
+        io->metrics[i] = fabsf(w->position);
+    }
     if (h->autoreset) {
 #ifdef BAD_NOT_RESET
         struct walk last = *w;
@@ -280,6 +287,17 @@ walk_step(octet_env_handle *h, uint32_t i, int32_t action, octet_env_io *io, uin
     w->position += (action == 1 ? 0.5f : -0.5f) + 0.1f * draw(w);
     float reward = fabsf(w->position) < 1 ? 1 : -0.25f;
     w->steps++;
+#ifdef BAD_FAILED
+    if (w->steps == 3) { /* says no more than that, and writes no rows of an end */
+        snprintf(h->error, sizeof(h->error), "the walker fell");
+        *flags = w->ended = OCTET_ENV_FAILED;
+        if (h->autoreset) {
+            begin(w);
+            *flags |= OCTET_ENV_OBS_IS_RESET;
+        }
+        return 1;
+    }
+#endif
 #ifdef BAD_REWARD_NAN
     reward = w->steps == 3 ? NAN : reward;
 #endif

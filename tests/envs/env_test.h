@@ -38,12 +38,12 @@ env_opened(const char *id, const char *options, uint32_t count, uint64_t seed, b
     return e;
 }
 
-// Buffers for up to ROWS environments with up to 8 float numbers.
+// Buffers for up to ROWS environments with up to 8 float numbers, and one metric.
 #define ROWS 8
 struct rows {
     int32_t action[ROWS];
     float obs[ROWS][8], final_obs[ROWS][8];
-    float reward[ROWS], ep_return[ROWS];
+    float reward[ROWS], ep_return[ROWS], metrics[ROWS];
     double reward64[ROWS];
     uint8_t flags[ROWS];
     int32_t ep_length[ROWS];
@@ -65,6 +65,7 @@ rows_init(struct rows *r)
                            .flags = r->flags,
                            .ep_return = r->ep_return,
                            .ep_length = r->ep_length,
+                           .metrics = r->metrics,
                            .reward64 = r->reward64};
 }
 

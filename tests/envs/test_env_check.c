@@ -65,6 +65,7 @@ test_check_names_the_rule_that_broke_and_how(void **state)
         {"bad_reward_nan", "rewards", "nan"},
         {"bad_reward_range", "rewards", "the reward is 9"},
         {"bad_flags", "flags", "unknown bits"},
+        {"bad_failed", "flags", "says that it failed: the walker fell"},
         {"bad_no_reset_flag", "flags", "OBS_IS_RESET is missing"},
         {"bad_seed_ignored", "seeds", "the seed is ignored"},
         {"bad_global_random", "seeds", "two resets with seed"},

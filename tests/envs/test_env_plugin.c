@@ -102,13 +102,18 @@ test_plugin_error_in_step_is_told_by_the_host(void **state)
     env_close(e);
 }
 
-// Steps until environment 0 has failed; nothing that is not finite may reach the caller.
+static const uint8_t failed = OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED;
+static const uint8_t anew = OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED | OCTET_ENV_OBS_IS_RESET;
+
+// Steps until environment 0 has failed; nothing that is not finite may reach the caller but what
+// was not measured.
 static void
 fails_safely(const char *name, bool autoreset)
 {
     env *e = env_opened(plugin_path(name), "", 2, 0, autoreset);
     struct rows r;
     rows_init(&r);
+    r.metrics[0] = 7; // of an episode before
     T_OK(env_reset(e, NULL, NULL, &r.io));
     for (int t = 1; t <= 3; t++) {
         T_OK(env_step(e, &r.io));
@@ -123,6 +128,7 @@ fails_safely(const char *name, bool autoreset)
     assert_true((r.flags[0] & OCTET_ENV_TRUNCATED) != 0);
     assert_int_equal((r.flags[0] & OCTET_ENV_OBS_IS_RESET) != 0, autoreset);
     assert_float_equal(r.reward[0], 0, 0);
+    assert_true(isnan(r.metrics[0]));
     // The number of steps of the episode is observed: with autoreset a new one has begun.
     assert_float_equal(r.obs[0][1], 0, 0);
     if (autoreset) {
@@ -143,6 +149,33 @@ test_plugin_numbers_that_are_not_finite_stop_at_the_host(void **state)
     fails_safely("bad_obs_nan", false);
 }
 
+// In the rows of an end is nothing of an episode before it.
+static void
+test_plugin_that_says_failed_has_ended_its_episode(void **state)
+{
+    (void)state;
+    for (int autoreset = 0; autoreset <= 1; autoreset++) {
+        env *e = env_opened(plugin_path("bad_failed"), "", 2, 0, autoreset != 0);
+        struct rows r;
+        rows_init(&r);
+        r.final_obs[1][0] = r.ep_return[1] = r.metrics[1] = 7;
+        r.ep_length[1] = 7;
+        T_OK(env_reset(e, NULL, NULL, &r.io));
+        for (int t = 1; t <= 3; t++) {
+            T_OK(env_step(e, &r.io));
+            assert_int_equal(r.flags[1], t < 3 ? 0 : autoreset != 0 ? anew : failed);
+        }
+        assert_true(r.reward[1] == 0 && r.final_obs[1][0] == 0);
+        assert_true(r.ep_return[1] == 0 && r.ep_length[1] == 0 && isnan(r.metrics[1]));
+        assert_int_equal(env_failures(e), 2);
+        assert_string_equal(env_failure(e), "the walker fell");
+        T_OK(env_step(e, &r.io));
+        assert_int_equal(r.flags[1], autoreset != 0 ? 0 : failed);
+        assert_int_equal(env_failures(e), 2);
+        env_close(e);
+    }
+}
+
 static void
 test_plugin_unknown_flags_are_a_failure(void **state)
 {
@@ -160,9 +193,6 @@ test_plugin_unknown_flags_are_a_failure(void **state)
 }
 
 // ---- resets that fail
-
-static const uint8_t failed = OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED;
-static const uint8_t anew = OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED | OCTET_ENV_OBS_IS_RESET;
 
 // Two environments that fail in step 3. The first of them cannot be reset.
 static env *
@@ -286,6 +316,7 @@ main(void)
         cmocka_unit_test(test_plugin_with_the_first_versions_table_opens),
         cmocka_unit_test(test_plugin_error_in_step_is_told_by_the_host),
         cmocka_unit_test(test_plugin_numbers_that_are_not_finite_stop_at_the_host),
+        cmocka_unit_test(test_plugin_that_says_failed_has_ended_its_episode),
         cmocka_unit_test(test_plugin_unknown_flags_are_a_failure),
         cmocka_unit_test(test_plugin_environment_that_cannot_be_reset_fails_until_it_is),
         cmocka_unit_test(test_plugin_that_begins_an_episode_by_itself_needs_no_reset),

@@ -303,6 +303,9 @@ frail_step(octet_env_handle *h, octet_env_io *io)
     *(float *)io->obs = (float)h->steps;
     io->reward[0] = h->steps > 2 ? 0 : 1;
     io->flags[0] = h->steps > 2 ? h->end : 0;
+    if ((io->flags[0] & (OCTET_ENV_TERMINATED | OCTET_ENV_TRUNCATED)) != 0) {
+        io->metrics[0] = (h->end & OCTET_ENV_FAILED) != 0 ? NAN : 9;
+    }
     return 0;
 }
 
@@ -323,6 +326,7 @@ frail_around(octet_env_handle *handle, bool autoreset)
                                         .step = frail_step};
     env_instance its = {.api = &frail, .handle = handle};
     its.spec.obs = (octet_env_space){.dtype = OCTET_ENV_F32, .rank = 1, .shape = {1}};
+    its.spec.metric_count = 1;
     env_repeat_around(&its, 2, 1, autoreset);
     return its;
 }
@@ -344,9 +348,11 @@ one_that_failed_tries_to_begin_anew(uint8_t end)
         assert_int_equal(its.api->step(its.handle, &r.io), 0);
         assert_int_equal(r.flags[0], want[t]);
         assert_true(r.reward[0] == (want[t] == 0 ? 2 : 0));
-        if (want[t] == failed) { // there is no episode
+        if (t > 0 && t < 4) { // there is no episode
             assert_true(r.ep_return[0] == 0 && r.ep_length[0] == 0);
         }
+        assert_true(want[t] == 0 || isnan(r.metrics[0]));
+        r.metrics[0] = 7; // of an episode before
         assert_true((r.obs[0][0] == 0) == ((r.flags[0] & OCTET_ENV_OBS_IS_RESET) != 0));
     }
     env_instance_fini(&its);
@@ -397,6 +403,7 @@ test_what_a_reset_recovered_from_is_told_by_the_step(void **state)
         assert_int_equal(r.flags[0],
                          OCTET_ENV_OBS_IS_RESET | (episode == 0 ? failed : OCTET_ENV_TERMINATED));
         assert_true(r.ep_return[0] == (episode == 0 ? 0 : 2) && r.obs[0][0] == 0);
+        assert_true(episode == 0 ? isnan(r.metrics[0]) : r.metrics[0] == 9);
     }
     env_instance_fini(&its);
 }

@@ -238,6 +238,36 @@ test_without_autoreset_it_stays_until_the_mask_names_it(void **state)
     octet_vector_close(vector);
 }
 
+// One that says no more than that.
+static void
+test_after_a_failure_episodes_follow_each_other_as_ever(void **state)
+{
+    (void)state;
+    enum { FAILED = OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED, RESET = OCTET_ENV_OBS_IS_RESET };
+    static const uint8_t want[][5] = {[OCTET_VECTOR_DISABLED] = {0, 0, FAILED, FAILED, FAILED},
+                                      [OCTET_VECTOR_SAME_STEP] = {0, 0, FAILED | RESET, 0, 0},
+                                      [OCTET_VECTOR_NEXT_STEP] = {0, 0, FAILED, RESET, 0}};
+    char id[512];
+    const char *folder = getenv("OCTET_TEST_PLUGINS");
+    assert_non_null(folder);
+    (void)snprintf(id, sizeof(id), "%s/bad_failed.so", folder);
+    for (uint32_t autoreset = 0; autoreset < OCT_COUNTOF(want); autoreset++) {
+        static struct rows rows;
+        octet_env_io io = io_of(&rows);
+        octet_vector *vector = open_vector(id, 2, autoreset);
+        assert_int_equal(octet_vector_reset(vector, NULL, NULL, &io), 0);
+        for (size_t step = 0; step < 5; step++) {
+            assert_int_equal(octet_vector_step(vector, &io), 0);
+            for (int i = 0; i < COUNT; i++) {
+                assert_int_equal(rows.flags[i], want[autoreset][step]);
+            }
+        }
+        assert_int_equal(octet_vector_failures(vector), COUNT);
+        assert_string_equal(octet_vector_failure(vector), "the walker fell");
+        octet_vector_close(vector);
+    }
+}
+
 static void
 test_a_state_that_was_set_is_the_state(void **state)
 {
@@ -358,6 +388,7 @@ main(void)
         cmocka_unit_test(test_it_steps_as_the_actors_do_with_any_number_of_threads),
         cmocka_unit_test(test_after_an_end_the_next_step_resets_and_ignores_the_action),
         cmocka_unit_test(test_without_autoreset_it_stays_until_the_mask_names_it),
+        cmocka_unit_test(test_after_a_failure_episodes_follow_each_other_as_ever),
         cmocka_unit_test(test_a_state_that_was_set_is_the_state),
         cmocka_unit_test(test_every_environment_has_rewards_in_double),
         cmocka_unit_test(test_pictures_have_the_size_that_was_asked_for),
