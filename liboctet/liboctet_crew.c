@@ -23,8 +23,8 @@ struct member {
 };
 
 struct liboctet_crew {
-    uint32_t parts;
-    struct member *members;                     // [parts], the first is the caller
+    uint32_t parts;                             // that have a thread, and the first
+    struct member *members;                     // the first is the caller
     void (*work)(void *context, uint32_t part); // NULL: the threads end
     void *context;
     void (*pulse)(void);
@@ -70,25 +70,47 @@ member_run(void *arg)
     }
 }
 
-liboctet_crew *
-liboctet_crew_create(uint32_t parts, void (*pulse)(void))
+static void
+member_fini(struct member *member)
+{
+    OCT_ASSERT(sem_destroy(&member->start) == 0 && sem_destroy(&member->done) == 0);
+}
+
+// What pthread_create answers.
+static int
+member_init(struct member *member, liboctet_crew *crew, uint32_t part)
+{
+    member->crew = crew;
+    member->part = part;
+    OCT_ASSERT(sem_init(&member->start, 0, 0) == 0 && sem_init(&member->done, 0, 0) == 0);
+    int failed = pthread_create(&member->thread, NULL, member_run, member);
+    if (failed != 0) {
+        member_fini(member);
+    }
+    return failed;
+}
+
+oct_err
+liboctet_crew_create(liboctet_crew **out, uint32_t parts, void (*pulse)(void))
 {
     OCT_ASSERT(parts >= 1 && parts <= LIBOCTET_CREW_PARTS_MAX);
     liboctet_crew *crew = oct_alloc(sizeof(*crew));
-    crew->parts = parts;
     crew->pulse = pulse;
     crew->members = oct_alloc(parts * sizeof(*crew->members));
     sigset_t all, before; // signals are for the program's threads
     OCT_ASSERT(sigfillset(&all) == 0 && pthread_sigmask(SIG_SETMASK, &all, &before) == 0);
-    for (uint32_t part = 1; part < parts; part++) {
-        struct member *member = &crew->members[part];
-        member->crew = crew;
-        member->part = part;
-        OCT_ASSERT(sem_init(&member->start, 0, 0) == 0 && sem_init(&member->done, 0, 0) == 0);
-        OCT_ASSERT(pthread_create(&member->thread, NULL, member_run, member) == 0);
+    int failed = 0;
+    for (crew->parts = 1; crew->parts < parts && failed == 0; crew->parts += failed == 0) {
+        failed = member_init(&crew->members[crew->parts], crew, crew->parts);
     }
     OCT_ASSERT(pthread_sigmask(SIG_SETMASK, &before, NULL) == 0);
-    return crew;
+    if (failed != 0) {
+        liboctet_crew_destroy(crew);
+        errno = failed;
+        return OCT_EINTERNAL;
+    }
+    *out = crew;
+    return OCT_OK;
 }
 
 static void
@@ -111,7 +133,7 @@ liboctet_crew_destroy(liboctet_crew *crew)
     for (uint32_t part = 1; part < crew->parts; part++) {
         struct member *member = &crew->members[part];
         OCT_ASSERT(pthread_join(member->thread, NULL) == 0);
-        OCT_ASSERT(sem_destroy(&member->start) == 0 && sem_destroy(&member->done) == 0);
+        member_fini(member);
     }
     free(crew->members);
     free(crew);

@@ -3,6 +3,7 @@
 #include "include/octet/octet.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,7 +139,13 @@ octet_vector_open(octet_vector **out, const octet_vector_config *config, char *e
     vector->flags = oct_alloc(vector->count);
     vector->reward = oct_alloc(vector->count * sizeof(*vector->reward));
     vector->actions = oct_alloc((size_t)vector->count * vector->action_bytes);
-    vector->crew = liboctet_crew_create(vector->parts_count, env_gym_process_ask);
+    err = liboctet_crew_create(&vector->crew, vector->parts_count, env_gym_process_ask);
+    if (err != OCT_OK) {
+        snprintf(error, error_size, "%u threads: the system starts no more: %s", config->threads,
+                 strerror(errno));
+        octet_vector_close(vector);
+        return (int)err;
+    }
     *out = vector;
     return OCTET_VECTOR_OK;
 }

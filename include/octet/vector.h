@@ -35,7 +35,7 @@ enum {
     OCTET_VECTOR_OK = 0,
     OCTET_VECTOR_EINVAL = 1,    /* options, counts, actions, strides; nothing was stepped */
     OCTET_VECTOR_ENOTFOUND = 6, /* no such environment (with the nearest); nothing can draw it */
-    OCTET_VECTOR_EINTERNAL = 8  /* the environment answers an error */
+    OCTET_VECTOR_EINTERNAL = 8  /* the environment answers an error; a thread cannot be started */
 };
 
 /* What follows the end of an episode, in the words of Gymnasium's AutoresetMode. */

@@ -163,6 +163,20 @@ def test_a_reset_refuses_what_it_would_ignore():
             env.reset(seed=1, options={"low": -0.01})
 
 
+def test_threads_that_cannot_be_started_are_refused_and_none_is_left():
+    text = """import os, pathlib, resource, octet
+octet.make_vec("CartPole-v1").close()
+threads = os.listdir("/proc/self/task")
+used = int(pathlib.Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+resource.setrlimit(resource.RLIMIT_AS, (used + 2**28, used + 2**28))  # the stacks of some, not of all
+try:
+    octet.make_vec("CartPole-v1", 256, threads=256)
+except octet.OctetError as error:
+    print(error, os.listdir("/proc/self/task") == threads)"""
+    said = subprocess.run([sys.executable, "-c", text], stdout=subprocess.PIPE, text=True, check=False)
+    assert said.stdout == "256 threads: the system starts no more: Resource temporarily unavailable True\n"
+
+
 def calls_refused_in_a_fork(vector):
     """How many of five calls a forked process refuses; a sixth closes the vector."""
     pid = os.fork()
