@@ -96,7 +96,16 @@ env_gym_process_give_up(uint32_t wait_ms)
     atomic_store(&last_ns, oct_clock_ns() + (uint64_t)wait_ms * 1000000);
 }
 
-// Waits for a packet, and passes one Ctrl-C on to the process. False: none came in time.
+// It stays to be waited for.
+static bool
+has_ended(pid_t pid)
+{
+    siginfo_t about = {0};
+    return waitid(P_PID, (id_t)pid, &about, WEXITED | WNOHANG | WNOWAIT) != 0 || about.si_pid != 0;
+}
+
+// Waits for a packet or the end of the process, which a fork of it that has its socket does not
+// show there; passes one Ctrl-C on to the process. False: neither came in time.
 static bool
 is_readable(const env_gym_process *process, uint32_t wait_ms)
 {
@@ -108,8 +117,12 @@ is_readable(const env_gym_process *process, uint32_t wait_ms)
         int left_ms = now_ns < end_ns ? (int)((end_ns - now_ns) / 1000000) + 1 : 0;
         struct pollfd waiting = {.fd = process->socket, .events = POLLIN};
         int ready = poll(&waiting, 1, OCT_MIN(left_ms, ASK_MS));
-        if (ready > 0 || left_ms == 0 || (ready < 0 && errno != EINTR)) {
+        if (ready > 0 || (ready < 0 && errno != EINTR)) {
             return ready > 0;
+        }
+        bool is_over = has_ended(process->pid);
+        if (is_over || left_ms == 0) {
+            return is_over;
         }
         if (is_passed_on) {
             continue;
@@ -208,7 +221,7 @@ answer_read(env_gym_process *process, uint32_t wait_ms, int *file, char *reason,
     if (!is_readable(process, wait_ms)) {
         return lost(process, wait_ms, reason, reason_size);
     }
-    ssize_t length = recvmsg(process->socket, &message, MSG_CMSG_CLOEXEC);
+    ssize_t length = recvmsg(process->socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
     const struct cmsghdr *header = length > 0 ? CMSG_FIRSTHDR(&message) : NULL;
     if (header != NULL && header->cmsg_type == SCM_RIGHTS) {
         int got;

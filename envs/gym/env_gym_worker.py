@@ -51,6 +51,12 @@ BETWEEN = ("<string>", "<frozen ", os.path.dirname(importlib.__file__), *(
     os.path.join(GYMNASIUM, path) for path in ("core.py", "envs/registration.py", "utils", "wrappers")))
 
 
+def keep_links():
+    """From programs that environments start: the host is to see this process end, also where they live on."""
+    for descriptor in (3, 4):
+        os.set_inheritable(descriptor, False)
+
+
 def end_with_host():
     """Also in the middle of a call that never returns. Where memory is short, this process goes first, not the learner."""
     with contextlib.suppress(OSError):
@@ -502,6 +508,7 @@ class Worker:
 
 def serve(sock):
     name, count, seed, autoreset, options = sys.argv[1:6]
+    keep_links()
     end_with_host()
     signal.signal(signal.SIGINT, PATIENCE.at_interrupt)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # of a terminal: the host ends in order, and this with it

@@ -63,6 +63,23 @@ class Crash(Counts):
             os.kill(os.getpid(), signal.SIGSEGV)
 
 
+class Leaves(Counts):
+    """Crashes, and leaves a process, a program or a fork, that lives until somebody writes to the fifo."""
+
+    def __init__(self, fifo, is_fork):
+        super().__init__()
+        self.fifo, self.is_fork = fifo, is_fork
+
+    def trouble(self):
+        if self.steps == 3:
+            if not self.is_fork:
+                os.system(f"cat {self.fifo} >/dev/null 2>&1 &")
+            elif os.fork() == 0:
+                pathlib.Path(self.fifo).read_bytes()
+                os._exit(0)
+            os.kill(os.getpid(), signal.SIGSEGV)
+
+
 class Exit(Counts):
     def trouble(self):
         if self.steps == 3:
@@ -485,6 +502,6 @@ class Endless(Counts):
     action_space = spaces.Discrete(2**40)
 
 
-for kind in (Counts, Measures, Slips, Crash, Exit, Hang, Spin, Stuck, Pressed, Interrupts, PressedReset, Grows, Numbered, ResetCrash, Resized, Port, NotFinitePort, Seeded, SeededOnce, Levels, Raises, Asserts, NotFinite, RewardNotFinite, Shape, Mixed, Pixels, Says, Answers, Options, ChannelsFirst, Maps, Alone, Lasting, ManyActions, DictActions, Words, Whole, WholeBytes, Deep, Empty, EmptyActions,
+for kind in (Counts, Measures, Slips, Crash, Leaves, Exit, Hang, Spin, Stuck, Pressed, Interrupts, PressedReset, Grows, Numbered, ResetCrash, Resized, Port, NotFinitePort, Seeded, SeededOnce, Levels, Raises, Asserts, NotFinite, RewardNotFinite, Shape, Mixed, Pixels, Says, Answers, Options, ChannelsFirst, Maps, Alone, Lasting, ManyActions, DictActions, Words, Whole, WholeBytes, Deep, Empty, EmptyActions,
              Large, Endless):
     gymnasium.register(f"Octet{kind.__name__}-v0", entry_point=kind, disable_env_checker=True)

@@ -161,6 +161,21 @@ def test_a_process_that_is_lost_is_started_again_and_its_episodes_are_told(name,
     assert env.step(np.zeros(2, int))[0].tolist() == [[1, 2]] * 2
 
 
+@pytest.mark.parametrize("is_fork", [False, True])
+def test_a_process_that_crashes_is_lost_also_while_one_that_it_started_lives(is_fork, tmp_path, monkeypatch):
+    monkeypatch.setenv("OCTET_GYM_TIMEOUT_S", "10")
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    env = make("Leaves", fifo=str(fifo), is_fork=is_fork)
+    env.reset(seed=1)
+    try:
+        for _ in range(3):
+            truncated = env.step(np.zeros(2, int))[3]
+    finally:
+        fifo.write_bytes(b"end")
+    assert truncated.all() and env.failures[0] == 2 and "signal 11" in env.failures[1]
+
+
 def test_a_process_that_is_lost_in_a_reset_of_one_ends_the_episodes_of_all():
     env = make("ResetCrash")
     env.reset(seed=1)
