@@ -32,6 +32,7 @@ from ._replay_lib import SAMPLERS, lib, text
 
 _FORMAT = 1
 _SLICE_MS = 100      # between two looks whether Python has something to do
+_ANSWER_MS = 1000   # the same of a call whose answer is lost when it comes later
 _CALL_MS = 5000
 _WORDS_SECONDS = 0.5  # for why a wait was in vain
 _START_SECONDS = 30.0
@@ -515,8 +516,10 @@ class Replay(NotCopied):
             raise OctetError(f"{path}: {error}") from error
 
     @classmethod
-    def connect(cls, folder: str | os.PathLike[str], *, prefetch: int = 0, timeout: float = 10.0) -> Replay:
-        """The service of a folder that another process has open."""
+    def connect(cls, folder: str | os.PathLike[str], *, prefetch: int = 0,
+                timeout: float | None = 10.0) -> Replay:
+        """The service of a folder that another process has open. OctetError when it does not answer in so many seconds; None
+        waits for ever."""
         self = cls.__new__(cls)
         self._begin(prefetch)
         path = pathlib.Path(path_of("folder", folder)).absolute()
@@ -525,11 +528,14 @@ class Replay(NotCopied):
             raise OctetError(f"{path} has no replay: octet.Replay(folder, observation=…, action=…) makes one", 6)
         self._join(service)
         try:
-            self._stats(_real("timeout", timeout))
+            self._stats(timeout)
         except OctetError as error:
             self.close()
             raise OctetError(f"no replay answers at {path}: is the process that opened it still there? ({error})",
                              error.code) from None
+        except BaseException:
+            self.close()
+            raise
         return self
 
     def _begin(self, prefetch: int) -> None:
@@ -655,11 +661,18 @@ class Replay(NotCopied):
         keys = np.ascontiguousarray(batch.keys)
         self._call(lib().octet_replay_update, batch.incarnation, len(keys), _address(keys), _address(priorities), _CALL_MS)
 
-    def _stats(self, timeout: float) -> tuple[dict[str, float], str]:
+    def _stats(self, timeout: float | None) -> tuple[dict[str, float], str]:
         stats, count = (_replay_lib.Stat * _replay_lib.STATS)(), ctypes.c_size_t()
         state = create_string_buffer(_replay_lib.ERROR_BYTES)
-        self._call(lib().octet_replay_stats, stats, len(stats), byref(count), state, len(state),
-                   int(min(timeout * 1000, 2**32 - 1)))
+        until = _until(timeout)
+        while True:
+            try:
+                self._call(lib().octet_replay_stats, stats, len(stats), byref(count), state, len(state),
+                           _slice_ms(until, _ANSWER_MS))
+                break
+            except OctetError as error:
+                if error.code != _replay_lib.TIMED_OUT or (until is not None and time.monotonic() >= until):
+                    raise
         found = stats[:min(count.value, len(stats))]
         return {one.name.decode(): one.value for one in found}, text(state.value)
 
@@ -717,9 +730,9 @@ def _until(timeout: float | None) -> float | None:
     return None if seconds == math.inf else time.monotonic() + seconds
 
 
-def _slice_ms(until: float | None) -> int:
+def _slice_ms(until: float | None, most: int = _SLICE_MS) -> int:
     """How long a call may wait before Python is to look for signals."""
-    return _SLICE_MS if until is None else max(0, min(_SLICE_MS, int((until - time.monotonic()) * 1000) + 1))
+    return most if until is None else max(0, min(most, int((until - time.monotonic()) * 1000) + 1))
 
 
 class Writer(NotCopied):

@@ -441,8 +441,9 @@ def test_one_service_a_folder(tmp_path, replay):
     replay.close()
     with pytest.raises(octet.OctetError, match="the replay is closed"):
         replay.sample(1)
-    with pytest.raises(octet.OctetError, match="no replay answers"):
-        octet.Replay.connect(replay.folder, timeout=0.2)
+    for timeout in (0.2, 0, -1):
+        with pytest.raises(octet.OctetError, match="no replay answers"):
+            octet.Replay.connect(replay.folder, timeout=timeout)
 
 
 @pytest.mark.parametrize(("arguments", "words"), [
@@ -540,7 +541,11 @@ def test_neither_a_replay_nor_a_writer_is_copied(replay, again):
         again(writer)
 
 
-def test_signals_reach_a_caller_that_waits(replay):
+@pytest.mark.parametrize("is_gone", [False, True])
+def test_signals_reach_a_caller_that_waits(replay, is_gone):
+    if is_gone:
+        replay.close()
+
     def alarm(number, frame):
         raise KeyboardInterrupt
 
@@ -548,7 +553,10 @@ def test_signals_reach_a_caller_that_waits(replay):
     signal.setitimer(signal.ITIMER_REAL, 0.05)
     try:
         with pytest.raises(KeyboardInterrupt):
-            replay.sample(1, timeout=None)
+            if is_gone:
+                octet.Replay.connect(replay.folder, timeout=None)
+            else:
+                replay.sample(1, timeout=None)
     finally:
         signal.signal(signal.SIGALRM, before)
 
