@@ -53,6 +53,7 @@ refuse(char *reason, size_t reason_size, const char *what, const char *path)
     return OCT_EIO;
 }
 
+// OCT_EAGAIN: something of that name is there.
 static oct_err
 make_new(const char *path, uint32_t *made, char *reason, size_t reason_size)
 {
@@ -63,10 +64,9 @@ make_new(const char *path, uint32_t *made, char *reason, size_t reason_size)
         return refuse(reason, reason_size, "cannot make folder", parent);
     }
     if (mkdir(path, 0777) != 0) {
-        oct_err err = refuse(reason, reason_size, "cannot make folder", path);
-        int saved = errno;
+        oct_err err = errno == EEXIST ? OCT_EAGAIN : OCT_EIO;
+        (void)refuse(reason, reason_size, "cannot make folder", path);
         oct_file_remove_folders(parent, above);
-        errno = saved;
         return err;
     }
     *made = above + 1;
@@ -97,7 +97,7 @@ make_dated(char path[CLI_PATH_MAX], const char *name, uint32_t *made, char *reas
         }
         (void)snprintf(path, CLI_PATH_MAX, "runs/%s-%s%s", clean, date, again);
         oct_err err = make_new(path, made, reason, reason_size);
-        if (err == OCT_OK || errno != EEXIST) {
+        if (err != OCT_EAGAIN) {
             return err;
         }
     }
