@@ -68,16 +68,10 @@ cli_health(int argc, char **argv)
 {
     health_options options = {.timeout_s = TIMEOUT_DEFAULT_S};
     cli_options_parse(&health_argp, argc, argv, &options);
-    char url[NET_URL_MAX], body[512] = "", reason[256];
-    size_t length = strlen(options.url);
-    bool is_bare = length < 9 || strchr(options.url + 8, '/') == NULL; // after http:// or https://
-    if (snprintf(url, sizeof(url), "%s%s", options.url, is_bare ? "/healthz" : "") >=
-        (int)sizeof(url)) {
-        cli_usage_error("health", "the address is longer than %d bytes", NET_URL_MAX - 1);
-    }
+    char body[512] = "", reason[256];
     int status = 0;
-    oct_err err = net_http_get(url, (uint32_t)(options.timeout_s * 1000), &status, body,
-                               sizeof(body), reason, sizeof(reason));
+    oct_err err = net_http_get(options.url, "/healthz", (uint32_t)(options.timeout_s * 1000),
+                               &status, body, sizeof(body), reason, sizeof(reason));
     if (err == OCT_EINVAL) {
         cli_usage_error("health", "%s: %s", options.url, reason);
     }

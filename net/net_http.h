@@ -52,8 +52,8 @@ void net_http_answer_copy(net_http_answer *out, int status, const char *content_
 typedef void (*net_http_fn)(void *arg, const net_http_request *request, net_http_answer *out);
 
 // An address: http://HOST:PORT, where HOST must be of this machine (loopback) unless insecure, or
-// https://HOST:PORT, for which there must be certificates (has_tls). OCT_EINVAL with one line for a
-// person in reason.
+// https://HOST:PORT, for which there must be certificates (has_tls); with or without a / behind it.
+// OCT_EINVAL with one line for a person in reason.
 OCT_CHECKED oct_err net_http_check(const char *url, bool insecure, bool has_tls, char *reason,
                                    size_t reason_size);
 
@@ -79,12 +79,13 @@ unsigned net_http_port(const net_http *http); // of TCP, else 0: https, a local 
 unsigned net_http_connections(const net_http *http);
 void net_http_close(net_http *http); // NULL is a no-op
 
-// The other side, for checks: GET of url (http://HOST:PORT/PATH, also without PATH) in at most
+// The other side, for checks: GET of path ("/healthz") at url (http://HOST:PORT) in at most
 // timeout_ms. *status gets the code, body (0-terminated, cut to size) what came with it.
 // OCT_EINVAL: the address, https too; OCT_EIO: nobody answers; OCT_ETIMEDOUT; OCT_EPROTO: that was
 // no HTTP. One line in reason. Blocks: not for a loop.
-OCT_CHECKED oct_err net_http_get(const char *url, uint32_t timeout_ms, int *status, char *body,
-                                 size_t body_size, char *reason, size_t reason_size);
+OCT_CHECKED oct_err net_http_get(const char *url, const char *path, uint32_t timeout_ms,
+                                 int *status, char *body, size_t body_size, char *reason,
+                                 size_t reason_size);
 
 // ---- for net_http*.c
 #define NET_HTTP_NO_TLS "https needs certificates: --tls FOLDER (or OCTET_TLS)"
@@ -92,7 +93,6 @@ OCT_CHECKED oct_err net_http_get(const char *url, uint32_t timeout_ms, int *stat
 typedef struct net_http_address {
     char host[256]; // without brackets
     char port[8];
-    char path[NET_URL_MAX]; // from its / on
     bool is_https;
 } net_http_address;
 

@@ -40,6 +40,11 @@ net_http_parse(const char *url, net_http_address *out, char *reason, size_t reas
     if (net_url_check(tcp, true, reason, reason_size) != OCT_OK) {
         return OCT_EINVAL;
     }
+    if (rest[length] != '\0' && rest[length + 1] != '\0') {
+        return oct_refuse(reason, reason_size,
+                          "the address must end after the port, as in %.*sHOST:PORT",
+                          (int)(rest - url), url);
+    }
     const char *colon = strrchr(tcp, ':'); // net_url_check has seen a port
     const char *host = tcp + strlen(TCP);
     bool is_bracketed = host[0] == '[';
@@ -51,7 +56,6 @@ net_http_parse(const char *url, net_http_address *out, char *reason, size_t reas
     out->is_https = is_https;
     (void)snprintf(out->host, sizeof(out->host), "%.*s", host_length, host + is_bracketed);
     (void)snprintf(out->port, sizeof(out->port), "%.6s", colon + 1);
-    (void)snprintf(out->path, sizeof(out->path), "%s", rest[length] == '\0' ? "/" : rest + length);
     return OCT_OK;
 }
 
@@ -74,10 +78,6 @@ net_http_check(const char *url, bool insecure, bool has_tls, char *reason, size_
 {
     net_http_address address;
     OCT_TRY(net_http_parse(url, &address, reason, reason_size));
-    if (strcmp(address.path, "/") != 0) {
-        (void)snprintf(reason, reason_size, "the address must end after the port");
-        return OCT_EINVAL;
-    }
     if (address.is_https && !has_tls) {
         (void)snprintf(reason, reason_size, NET_HTTP_NO_TLS);
         return OCT_EINVAL;

@@ -41,12 +41,13 @@ host_connect(int *fd, const net_http_address *address, uint64_t end_ns, char *re
 }
 
 static oct_err
-request_send(int fd, const net_http_address *address, uint64_t end_ns)
+request_send(int fd, const net_http_address *address, const char *path, uint64_t end_ns)
 {
     char request[NET_URL_MAX + 512];
     int length = snprintf(request, sizeof(request),
-                          "GET %s HTTP/1.1\r\nHost: %s:%s\r\nConnection: close\r\n\r\n",
-                          address->path, address->host, address->port);
+                          "GET %s HTTP/1.1\r\nHost: %s:%s\r\nConnection: close\r\n\r\n", path,
+                          address->host, address->port);
+    OCT_ASSERT(length < (int)sizeof(request));
     for (int sent = 0; sent < length;) {
         ssize_t step = send(fd, request + sent, (size_t)(length - sent), MSG_NOSIGNAL);
         if (step > 0) {
@@ -98,8 +99,8 @@ answer_take(const char *text, int *status, char *body, size_t body_size)
 }
 
 oct_err
-net_http_get(const char *url, uint32_t timeout_ms, int *status, char *body, size_t body_size,
-             char *reason, size_t reason_size)
+net_http_get(const char *url, const char *path, uint32_t timeout_ms, int *status, char *body,
+             size_t body_size, char *reason, size_t reason_size)
 {
     net_http_address address;
     uint64_t end_ns = oct_clock_ns() + timeout_ms * 1000000ull;
@@ -113,7 +114,7 @@ net_http_get(const char *url, uint32_t timeout_ms, int *status, char *body, size
     int fd;
     OCT_TRY(host_connect(&fd, &address, end_ns, reason, reason_size));
     char *text = oct_alloc(ANSWER_BYTES_MAX + 1);
-    oct_err err = request_send(fd, &address, end_ns);
+    oct_err err = request_send(fd, &address, path, end_ns);
     if (err == OCT_OK) {
         err = answer_read(fd, text, end_ns);
     }

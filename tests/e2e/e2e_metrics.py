@@ -168,6 +168,7 @@ def test_health_tells_what_is_missing():
         begin("replay")
         for name in ("replay", "learner", "actor"):
             wait_for(f"{name} to be well", lambda n=name: healthy(ports[n]))
+        assert health(f"{ports['learner']}/") == (0, "ok\n")
         wait_for("updates", lambda: number(ports["learner"], "octet_learner_updates_total") > 0)
         # Replay goes and comes back.
         processes["replay"].kill()
@@ -326,6 +327,8 @@ def test_metrics_address_is_checked():
     for arguments, words in [([], "no URL given"), (["127.0.0.1:9464"], "http://HOST:PORT"),
                              (["http://127.0.0.1:1", "--timeout", "-1"], "--timeout is '-1'"),
                              (["https://127.0.0.1:1"], "health checks use an http address of the same host"),
+                             (["http://127.0.0.1:1/metrics"], "the address must end after the port, as in http://HOST:PORT\n"),
+                             (["http://127.0.0.1:1/healthz"], "the address must end after the port"),
                              (["http://127.0.0.1:1", "x"], "unexpected argument 'x'")]:
         done = octet("health", *arguments)
         assert done.returncode == 2 and words in done.stderr, (arguments, done)

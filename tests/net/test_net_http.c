@@ -615,6 +615,8 @@ test_http_check_table(void **state)
     assert_non_null(strstr(reason, "use https://, or say --insecure"));
     T_ERR(net_http_check("https://learner:9464", true, false, reason, sizeof(reason)), OCT_EINVAL);
     assert_non_null(strstr(reason, "--tls FOLDER"));
+    T_ERR(net_http_check("https://learner:9464/x", true, true, reason, sizeof(reason)), OCT_EINVAL);
+    assert_string_equal(reason, "the address must end after the port, as in https://HOST:PORT");
 }
 
 // ---- the other side
@@ -624,8 +626,9 @@ client_gets(client *c)
 {
     char url[64], body[64], reason[256];
     int status = 0;
-    (void)snprintf(url, sizeof(url), "http://localhost:%u/%s", c->s->port, c->request);
-    oct_err err = net_http_get(url, 5000, &status, body, sizeof(body), reason, sizeof(reason));
+    (void)snprintf(url, sizeof(url), "http://localhost:%u/", c->s->port);
+    oct_err err =
+        net_http_get(url, c->request, 5000, &status, body, sizeof(body), reason, sizeof(reason));
     c->got =
         (size_t)snprintf(c->answer, sizeof(c->answer), "%s %d %s", oct_strerror(err), status, body);
 }
@@ -637,10 +640,10 @@ test_http_get_reads_the_answer(void **state)
     server s = server_open();
     server_listen(&s);
     static client c;
-    c = (client){.run = client_gets, .s = &s, .request = "metrics"};
+    c = (client){.run = client_gets, .s = &s, .request = "/metrics"};
     client_play(&c);
     ends(c.answer, " 200 octet_a 1\n");
-    c = (client){.run = client_gets, .s = &s, .request = "healthz"};
+    c = (client){.run = client_gets, .s = &s, .request = "/healthz"};
     client_play(&c);
     ends(c.answer, " 503 replay does not answer\n");
     server_close(&s);
@@ -665,22 +668,29 @@ test_http_get_tells_what_failed(void **state)
     int status;
     unsigned port = 0;
     (void)snprintf(url, sizeof(url), "http://127.0.0.1:%u", net_test_free_port());
-    T_ERR(net_http_get(url, 5000, &status, body, sizeof(body), reason, sizeof(reason)), OCT_EIO);
+    T_ERR(net_http_get(url, "/healthz", 5000, &status, body, sizeof(body), reason, sizeof(reason)),
+          OCT_EIO);
     assert_string_equal(reason, "Connection refused");
-    T_ERR(net_http_get("x", 1, &status, body, sizeof(body), reason, sizeof(reason)), OCT_EINVAL);
-    T_ERR(
-        net_http_get("https://127.0.0.1:1", 1, &status, body, sizeof(body), reason, sizeof(reason)),
-        OCT_EINVAL);
+    T_ERR(net_http_get("x", "/healthz", 1, &status, body, sizeof(body), reason, sizeof(reason)),
+          OCT_EINVAL);
+    T_ERR(net_http_get("https://127.0.0.1:1", "/healthz", 1, &status, body, sizeof(body), reason,
+                       sizeof(reason)),
+          OCT_EINVAL);
     assert_non_null(strstr(reason, "health checks use an http address of the same host"));
+    T_ERR(net_http_get("http://127.0.0.1:1/metrics", "/healthz", 1, &status, body, sizeof(body),
+                       reason, sizeof(reason)),
+          OCT_EINVAL);
+    assert_string_equal(reason, "the address must end after the port, as in http://HOST:PORT");
     int silent = net_test_tcp_bind(&port);
     assert_int_equal(listen(silent, 1), 0);
     (void)snprintf(url, sizeof(url), "http://127.0.0.1:%u", port);
-    T_ERR(net_http_get(url, 50, &status, body, sizeof(body), reason, sizeof(reason)),
+    T_ERR(net_http_get(url, "/healthz", 50, &status, body, sizeof(body), reason, sizeof(reason)),
           OCT_ETIMEDOUT);
     (void)close(accept(silent, NULL, NULL));
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, answers_garbage, &silent), 0);
-    T_ERR(net_http_get(url, 5000, &status, body, sizeof(body), reason, sizeof(reason)), OCT_EPROTO);
+    T_ERR(net_http_get(url, "/healthz", 5000, &status, body, sizeof(body), reason, sizeof(reason)),
+          OCT_EPROTO);
     assert_int_equal(pthread_join(thread, NULL), 0);
     (void)close(silent);
 }
