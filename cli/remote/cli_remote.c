@@ -109,25 +109,37 @@ address_next(const char **list, char out[NET_URL_MAX])
 }
 
 static void
-address_check(const char *command, const char *option, const char *list, bool insecure)
+address_check(const char *command, const char *option, const char *url, bool insecure)
 {
-    char url[NET_URL_MAX], reason[512];
-    uint32_t count = 0;
-    while (address_next(&list, url)) {
-        if (net_url_check(url, insecure, reason, sizeof(reason)) != OCT_OK) {
-            cli_usage_error(command, "%s %s: %s", option, url, reason);
-        }
-        if (++count > OCT_SHARDS_MAX) {
-            cli_usage_error(command, "%s: more than %d addresses", option, OCT_SHARDS_MAX);
-        }
+    char reason[512];
+    if (net_url_check(url, insecure, reason, sizeof(reason)) != OCT_OK) {
+        cli_usage_error(command, "%s '%s': %s", option, url, reason);
     }
+}
+
+static void
+replays_check(const char *command, const char *list, bool insecure)
+{
+    char url[NET_URL_MAX] = "";
+    uint32_t count = 0;
+    do {
+        (void)address_next(&list, url); // of an empty list ""
+        address_check(command, "--replay", url, insecure);
+        if (++count > OCT_SHARDS_MAX) {
+            cli_usage_error(command, "--replay: more than %d addresses", OCT_SHARDS_MAX);
+        }
+    } while (*list != '\0');
 }
 
 void
 cli_remote_check(const char *command, const cli_remote_options *options)
 {
-    address_check(command, "--learner", options->learner, options->insecure);
-    address_check(command, "--replay", options->replay, options->insecure);
+    if (options->learner != NULL) {
+        address_check(command, "--learner", options->learner, options->insecure);
+    }
+    if (options->replay != NULL) {
+        replays_check(command, options->replay, options->insecure);
+    }
     if (options->replay != NULL && options->learner == NULL) {
         cli_usage_error(command, "--replay needs --learner");
     }

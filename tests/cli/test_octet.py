@@ -387,6 +387,18 @@ class WrongInput(Case):
             self.refused(command, "config.yaml: error: cannot be read: it is no plain file", code=1)
         self.octet("run", "pack", "run", "--out", "y.tar.zst")
 
+    def test_addresses_of_a_run_elsewhere_are_checked(self):
+        allowed = "an address is tls+tcp://HOST:PORT, tcp://HOST:PORT, ipc://PATH or inproc://NAME\n"
+        two = "tcp://127.0.0.1:1,tcp://127.0.0.1:2"
+        for command in ("status", "top", "stop", "set"):
+            setting = ["replay.tolerance=1"] if command == "set" else []
+            self.refused([command, "--learner", "", *setting], f"octet {command}: error: --learner '': {allowed}")
+            self.refused([command, "--learner", two, "--insecure", *setting], f"octet {command}: error: --learner '{two}': a tcp address ends in")
+        learner = ["status", "--learner", "tcp://127.0.0.1:1", "--insecure"]
+        self.refused([*learner, "--replay", ""], f"--replay '': {allowed}")
+        self.refused([*learner, "--replay", "tcp://127.0.0.1:1,,tcp://127.0.0.1:2"], f"--replay '': {allowed}")
+        self.refused(["status", "--replay", "tcp://127.0.0.1:1", "--insecure"], "--replay needs --learner")
+
     def test_status_of_no_run_folder(self):
         self.refused(["status", "lib"], "not a run folder", code=1)
         self.refused(["status", "nowhere"], "No such file", code=1)
