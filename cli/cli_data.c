@@ -357,7 +357,8 @@ static int export(int argc, char **argv)
     options_read(&options, &export_argp, argc, argv);
     int outs = (options.out != NULL) + (options.minari != NULL) + (options.npz != NULL);
     if (outs != 1) {
-        cli_usage_error(options.command, "no output given; name one with --out, --minari or --npz");
+        cli_usage_error(options.command, "%s output given; name one with --out, --minari or --npz",
+                        outs == 0 ? "no" : "more than one");
     }
     const char *target = options.out != NULL ? options.out : options.npz;
     oct_err err = target != NULL ? target_check(&options, target, reason, sizeof(reason)) : OCT_OK;

@@ -387,6 +387,10 @@ class WrongInput(Case):
             self.refused(command, "config.yaml: error: cannot be read: it is no plain file", code=1)
         self.octet("run", "pack", "run", "--out", "y.tar.zst")
 
+    def test_data_export_has_one_output(self):
+        for given, told in (([], "no"), (["--out", "a.data", "--npz", "b.npz"], "more than one"), (["--npz", "b.npz", "--minari", "m"], "more than one")):
+            self.refused(["data", "export", "x.data", *given], f"{told} output given; name one with --out, --minari or --npz\n")
+
     def test_addresses_of_a_run_elsewhere_are_checked(self):
         allowed = "an address is tls+tcp://HOST:PORT, tcp://HOST:PORT, ipc://PATH or inproc://NAME\n"
         two = "tcp://127.0.0.1:1,tcp://127.0.0.1:2"
