@@ -227,9 +227,10 @@ cli_k8s_plan_check(const k8s_options *o, const cli_cluster_plan *plan)
     }
     uint32_t first = o->cluster.port, last = port_last(o, plan);
     if (last > PORT_MAX) {
-        cli_usage_error(
-            COMMAND, "--port is %u; allowed are numbers up to %u, since --relays uses %u more",
-            (unsigned)first, (unsigned)(PORT_MAX - (last - first)), (unsigned)(last - first));
+        cli_usage_error(COMMAND, "--port is %u; allowed are numbers up to %u, since %s %u more",
+                        (unsigned)first, (unsigned)(PORT_MAX - (last - first)),
+                        o->cluster.relays > 0 ? "with --relays the run uses" : "the run uses",
+                        (unsigned)(last - first));
     }
     if (first <= METRICS_PORT && last >= METRICS_HERE) {
         cli_usage_error(COMMAND,

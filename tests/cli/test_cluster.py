@@ -93,6 +93,8 @@ def test_refusals():
         ("ssh", "cartpole", "--hosts", "a", "--port", "65524"): "--port is 65524; allowed are numbers up to 65523",
         ("slurm", "cartpole", "--port", "65509", "--set", "replay.shards=4"):
             "--port is 65509; allowed are numbers up to 65508, since with its shards of replay the run uses 27 more",
+        ("k8s", "cartpole", "--port", "65535"): "--port is 65535; allowed are numbers up to 65528, since the run uses 7 more",
+        ("k8s", "cartpole", "--port", "65535", "--relays", "2", "--set", "replay.shards=4"): "since with --relays the run uses 23 more",
         ("ssh", "cartpole", "--hosts", "a", "--name", "No_label"): "--name is 'No_label'",
         ("ssh", "cartpole", "--hosts", "a", "--address", "a b"): "--address is 'a b'",
         ("ssh", "cartpole", "--hosts", "a", "--address", "fd00::1"): "--address is 'fd00::1'; allowed is a DNS name or an IPv4 address",
