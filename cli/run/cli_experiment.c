@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/cli_options.h"
@@ -393,13 +394,15 @@ load_run(oct_config *out, cli_experiment *experiment)
 
 // ---- FILE
 
-// A word without a suffix, which is no file: a preset.
+// A word without a suffix, which is no file: a preset. A run's folder may have the name of one.
 static void
 find_preset(cli_experiment *experiment)
 {
     const char *name = experiment->file;
     const char *slash = strrchr(name, '/'), *dot = strrchr(name, '.');
-    if (access(name, F_OK) == 0 || (dot != NULL && (slash == NULL || dot > slash))) {
+    struct stat file;
+    bool is_file = stat(name, &file) == 0 && !S_ISDIR(file.st_mode);
+    if (is_file || (dot != NULL && (slash == NULL || dot > slash))) {
         return;
     }
     if (cli_preset_find(name, experiment->preset) == OCT_OK) {

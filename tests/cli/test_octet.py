@@ -775,6 +775,13 @@ class Presets(Case):
         (self.home / "mine").write_text("algo:\n  name: dqm\n")
         self.assertIn("mine:2", self.moved("train", "mine", code=2)[1])
 
+    def test_a_folder_of_that_name_hides_nothing(self):
+        for name in ("mine", "none"):
+            (self.home / name).mkdir()
+        for command, code in ((["train", "mine"], 2), (["sweep", "mine", "--over", "algo.discount=0.9"], 2), (["config", "--check", "mine"], 1)):
+            self.assertIn("/share/octet/presets/mine.yaml:5:", self.moved(*command, code=code)[1])
+        self.assertIn("no file or preset 'none'; octet presets lists", self.moved("train", "none", code=2)[1])
+
     def test_mistyped(self):
         self.assertIn("no file or preset 'more/othr'; did you mean 'more/other'?",
                       self.moved("train", "more/othr", code=2)[1])
