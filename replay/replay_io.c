@@ -448,7 +448,7 @@ replay_io_open(replay_io **out, net_loop *loop, const char *url, const replay_di
     replay_io *io = oct_alloc(sizeof(*io));
     io->loop = loop;
     io->start_ns = oct_clock_ns();
-    io->rates.at_ns = io->start_ns;
+    replay_status_begin(io, io->start_ns);
     if (getrandom(&io->incarnation, sizeof(io->incarnation), 0) != sizeof(io->incarnation)) {
         io->incarnation = oct_clock_wall_us(); // differs from the last life's, which is the point
     }

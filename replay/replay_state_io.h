@@ -50,7 +50,7 @@ typedef struct replay_waiting {
     bool is_logged; // this wait, as REPLAY-STALL
 } replay_waiting;
 
-// What is reported as a rate, over the last full second.
+// What is reported as a rate, over the last full second. NaN: none is over since the table began.
 typedef struct replay_rates {
     uint64_t at_ns;
     uint64_t inserts;
@@ -159,7 +159,8 @@ void replay_serve_held(struct replay_io *io);                     // as far as i
 void replay_serve_expired(struct replay_io *io, uint64_t now_ns); // whose time is up
 void replay_serve_close(struct replay_io *io);
 
-// Rates are of what comes from now on: a table that was found has counted before.
+// Rates are of what comes from now on: a table that was found has counted before. Until a second of
+// it is over they are unknown.
 void replay_status_begin(struct replay_io *io, uint64_t now_ns);
 void replay_status_second(struct replay_io *io, uint64_t now_ns);
 void replay_status_reply(struct replay_io *io, wire_call *call);

@@ -17,11 +17,18 @@ typedef struct replay_io replay_io;
 void
 replay_status_begin(replay_io *io, uint64_t now_ns)
 {
-    replay_table_stats stats = replay_table_stats_get(io->table);
+    replay_table_stats stats = {0};
+    if (io->table != NULL) {
+        stats = replay_table_stats_get(io->table);
+    }
     io->rates = (replay_rates){
         .at_ns = now_ns,
         .inserts = stats.inserts,
         .samples = stats.samples,
+        .insert_rate = NAN,
+        .sample_rate = NAN,
+        .insert_wait_share = NAN,
+        .sample_wait_share = NAN,
         .insert_waited_s = replay_waiting_s(&io->insert_wait, now_ns),
         .sample_waited_s = replay_waiting_s(&io->sample_wait, now_ns),
     };

@@ -115,11 +115,9 @@ cli_view_replay(cli_view *view)
     line = cli_view_begin(view, "");
     cli_view_add(line, "", cli_text_value(number(view, "replay.samples_per_insert")).text,
                  " samples per insert");
-    if (!isnan(number(view, "replay.insert_wait_share"))) {
-        cli_line_add(line, " · held back: inserts %s, samples %s",
-                     cli_text_share(number(view, "replay.insert_wait_share")).text,
-                     cli_text_share(number(view, "replay.sample_wait_share")).text);
-    }
+    cli_line_add(line, " · held back: inserts %s, samples %s",
+                 cli_text_share(number(view, "replay.insert_wait_share")).text,
+                 cli_text_share(number(view, "replay.sample_wait_share")).text);
     replay_state(view, replay);
     shards_missing(view);
 }

@@ -24,7 +24,7 @@ judge(cli_waiting *out, const char *who, const char *for_whom, double share, con
     va_end(args);
 }
 
-// The share of the two that is known, the greater if both are; NaN: none.
+// The greater of two shares, one of which may be unknown; NaN: both are.
 static double
 greater(double a, double b)
 {
@@ -128,13 +128,17 @@ judge_filling(cli_waiting *out, const cli_state *state)
     double inserts = cli_state_number(state, "replay.inserts");
     double wanted = cli_state_number(state, "replay.limiter.min_size");
     double rate = cli_state_number(state, "replay.insert_rate");
+    char arriving[CLI_TEXT_NUMBER_MAX + 32] = "";
     if (!(inserts < wanted)) {
         return false;
     }
+    if (!isnan(rate)) {
+        (void)snprintf(arriving, sizeof(arriving), ", and %s arrive each second",
+                       cli_text_count(rate).text);
+    }
     judge(out, "learner", "actors", NAN,
-          "the learner waits for actors: replay holds %s of the first %s windows (min_size), and "
-          "%s arrive each second",
-          cli_text_count(inserts).text, cli_text_count(wanted).text, cli_text_count(rate).text);
+          "the learner waits for actors: replay holds %s of the first %s windows (min_size)%s",
+          cli_text_count(inserts).text, cli_text_count(wanted).text, arriving);
     return true;
 }
 
@@ -146,7 +150,7 @@ add_learner(cli_waiting *out, double learner, double samples_held)
     (void)snprintf(
         out->text + used, sizeof(out->text) - used,
         "; the learner itself waits %s of its time for samples%s", cli_text_share(learner).text,
-        samples_held >= learner / 2
+        isnan(samples_held) || samples_held >= learner / 2
             ? ""
             : ", although the limiter admits most of them: check the network and replay's CPU");
 }
@@ -218,7 +222,12 @@ cli_waiting_judge(cli_waiting *out, const cli_state *state)
     double learner_waits = greater(learner, samples_held);
     bool is_actors = actors_wait >= CLI_WAITING_LONG;
     bool is_learner = learner_waits >= CLI_WAITING_LONG;
-    if (is_actors && !(is_learner && learner_waits > actors_wait)) {
+    bool is_actors_first = is_actors && !(is_learner && learner_waits > actors_wait);
+    // For whom they wait is told by how long the limiter held them back, which replay knows once
+    // its table has been there for a second.
+    if ((is_actors || is_learner) && isnan(is_actors_first ? inserts_held : samples_held)) {
+        judge(out, "unknown", "", NAN, "not known yet");
+    } else if (is_actors_first) {
         judge_actors(out, state, actors, inserts_held);
         if (is_learner) {
             add_learner(out, learner_waits, samples_held);

@@ -269,8 +269,8 @@ replay_status(void *arg, wire_call *call, const wire_empty *message)
     fake *f = arg;
     (void)message;
     const char *const names[] = {"replay.samples_per_insert", "replay.insert_wait_share",
-                                 "replay.rejected"};
-    const double values[] = {8.125, 0, is(f, "reject") ? 9 : 0};
+                                 "replay.sample_wait_share", "replay.rejected"};
+    const double values[] = {8.125, 0, 0, is(f, "reject") ? 9 : 0};
     wire_status status = {.run_id = 7,
                           .state = "serving",
                           .stat_count = OCT_COUNTOF(names),

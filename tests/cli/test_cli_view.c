@@ -94,6 +94,7 @@ test_block_shows_every_part_of_a_run(void **state)
     assert_string_equal(line("return"),
                         "321.5 ± 12.00 · best 400.0 of 1 · goal 475.0 · training -");
     put("learner.eval_failed", 3);
+    put("replay.sample_wait_share", 0);
     draw(100);
     assert_non_null(strstr(line("return"), " · training - · 3 failed episodes"));
     assert_non_null(strstr(line("waiting"), "the learner waits for replay (25 % of its time)"));

@@ -118,7 +118,9 @@ test_text_names_daemons_and_those_in_trouble(void **state)
     (void)draw();
     has("run        0000000000000012 · CartPole-v1 · training · 12.0 s\n");
     has("learner    tls+tcp://learner.lab:5555\n           5.2 k updates/s");
-    has("replay     tls+tcp://replay.lab:5560\n           - of - rows · 1.3 k inserts/s");
+    has("replay     tls+tcp://replay.lab:5560\n           - of - rows · 1.3 k inserts/s · - "
+        "samples/s\n"
+        "           - samples per insert · held back: inserts -, samples -\n");
     has("actors     2 · 4.0 k env steps/s · lag 1.00");
     has("  slowest  slow.lab/4711 a0000003: 300 env steps/s, the mean is 2.0 k\n");
     has("  behind   behind.lab/4711 a0000004: 12 versions, 2.4 k updates\n");

@@ -196,6 +196,20 @@ test_first_windows_are_waited_for(void **state)
     expect("learner", "actors",
            "the learner waits for actors: replay holds 700 of the first 1.0 k windows (min_size), "
            "and 1.2 k arrive each second");
+    number("replay.insert_rate", NAN);
+    expect("learner", "actors",
+           "the learner waits for actors: replay holds 700 of the first 1.0 k windows (min_size)");
+}
+
+static void
+test_nobody_is_accused_before_replay_has_measured_a_second(void **state)
+{
+    (void)state;
+    number("learner.wait_share", 0.4);
+    number("learner.actor_wait_share", 1);
+    number("replay.insert_wait_share", NAN);
+    number("replay.sample_wait_share", NAN);
+    expect("unknown", "", "not known yet");
 }
 
 static void
@@ -320,6 +334,7 @@ main(void)
         TEST(test_learner_waits_for_a_slow_replay),
         TEST(test_learner_waits_for_the_slower_of_two_replays),
         TEST(test_both_wait),
+        TEST(test_nobody_is_accused_before_replay_has_measured_a_second),
         TEST(test_numbers_that_are_not_told_accuse_nobody),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
