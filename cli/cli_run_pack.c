@@ -62,7 +62,9 @@ static const struct argp pack_argp = {
 
 static const struct argp_option unpack_option_table[] = {
     {"run-dir", KEY_RUN_DIR, "DIR", 0,
-     "Unpack to folder DIR, which must be empty or not exist (default: runs/NAME)", 0},
+     "Unpack to folder DIR, which must be empty or not exist, and not be the current one (default: "
+     "runs/NAME)",
+     0},
     {0},
 };
 

@@ -72,8 +72,9 @@ entry_list(packing *p, const char *below, const char *entry)
     int length = snprintf(name, sizeof(name), "%s%s%s", below, below[0] != '\0' ? "/" : "", entry);
     if (length >= (int)sizeof(name) || !cli_pack_name_is_good(name)) {
         return REFUSE(p,
-                      "'%s' cannot be packed; names have at most %d letters, no blanks, and are at "
-                      "most two folders deep",
+                      "'%s' cannot be packed; a path in the folder is at most two folders deep and "
+                      "has at most %d characters of ASCII without blanks; rename it, or move it "
+                      "elsewhere",
                       cli_text_plain(entry, SIZE_MAX).text, CLI_PACK_NAME_MAX);
     }
     if (fstatat(p->folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
@@ -293,21 +294,27 @@ pack_write(packing *p, const char *path, cli_pack_result *result)
 
 // ---- all of it
 
-// The last part of the folder's real path.
-static oct_err
+// The last part of the folder's real path, with - for each character that no name of a pack has: it
+// is what the pack and the folder that it is unpacked to are called where nobody names them.
+static void
 run_name(packing *p, const char *folder)
 {
     char *real = realpath(folder, NULL);
     const char *slash = real != NULL ? strrchr(real, '/') : NULL;
-    const char *name = slash != NULL ? slash + 1 : "";
-    int length = snprintf(p->manifest.run, sizeof(p->manifest.run), "%s", name);
-    free(real);
-    if (length >= (int)sizeof(p->manifest.run) || !cli_pack_name_is_good(p->manifest.run)) {
-        return REFUSE(
-            p, "the folder's name cannot be packed; allowed are at most %d letters without blanks",
-            CLI_PACK_NAME_MAX);
+    char *out = p->manifest.run;
+    size_t length = 0;
+    for (const char *at = slash; at != NULL && *++at != '\0' && length < CLI_PACK_NAME_MAX;) {
+        unsigned char byte = (unsigned char)*at;
+        if ((byte & 0xc0) != 0x80) { // or it goes on with a character of UTF-8
+            out[length++] = byte > ' ' && byte < 0x7f ? (char)byte : '-';
+        }
     }
-    return OCT_OK;
+    out[length] = '\0';
+    free(real);
+    if (length == 0) {
+        (void)snprintf(out, sizeof(p->manifest.run), "run");
+    }
+    OCT_ASSERT(cli_pack_name_is_good(out));
 }
 
 static oct_err
@@ -322,7 +329,7 @@ pack_folder(packing *p, const char *folder, const char *out, char *path, size_t 
     if (faccessat(p->folder, "config.yaml", R_OK, 0) != 0) {
         return REFUSE(p, "'%s' is not a run folder: it has no config.yaml", folder);
     }
-    OCT_TRY(run_name(p, folder));
+    run_name(p, folder);
     int length = out != NULL ? snprintf(path, path_size, "%s", out)
                              : snprintf(path, path_size, "%s.tar.zst", p->manifest.run);
     if (length < 0 || (size_t)length >= path_size) {

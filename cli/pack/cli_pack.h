@@ -10,7 +10,7 @@
 // reason; then nothing was made, and nothing that was there has changed.
 
 typedef struct cli_pack_result {
-    char run[128]; // the folder's name
+    char run[128]; // its name in the pack
     uint32_t files;
     uint32_t left_out; // links, sockets and names that no pack has
     uint64_t bytes;    // of the files
@@ -23,7 +23,8 @@ typedef struct cli_pack_result {
 OCT_CHECKED oct_err cli_pack(const char *folder, const char *out, char *path, size_t path_size,
                              cli_pack_result *result, char *reason, size_t reason_size);
 
-// Unpacks into folder (NULL: runs/NAME), which must not exist or be empty. Everything is unpacked
+// Unpacks into folder (NULL: runs/NAME), which must not exist or be empty, and is replaced: it is
+// not the one that this process is in. Everything is unpacked
 // and compared with the manifest in a folder beside it, which then takes its name.
 OCT_CHECKED oct_err cli_unpack(const char *pack, const char *folder, char *path, size_t path_size,
                                cli_pack_result *result, char *reason, size_t reason_size);

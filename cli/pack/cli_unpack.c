@@ -25,6 +25,8 @@ typedef struct unpacking {
     cli_pack_reader *reader;
     int folder;                  // the draft's
     char draft[PATH_BYTES + 64]; // "": there is none
+    char parent[PATH_BYTES];     // of the draft
+    uint32_t made;               // folders at its end that were not there
     cli_pack_manifest manifest;
     char *reason;
     size_t reason_size;
@@ -217,20 +219,21 @@ remove_one(const char *path, const struct stat *status, int kind, struct FTW *at
 static oct_err
 draft_make(unpacking *u, const char *path)
 {
-    char parent[PATH_BYTES];
     struct stat status;
+    if (oct_file_is_same(path, ".")) { // whoever is in it would stay in the one that was replaced
+        return REFUSE(u,
+                      "'%s' is the current folder, which would be replaced; go to another one and "
+                      "name this one with --run-dir",
+                      path);
+    }
     if (lstat(path, &status) == 0 &&
         (!S_ISDIR(status.st_mode) || !oct_file_is_empty_folder(path))) { // a link stays
         return REFUSE(
             u, "'%s' already exists and is not an empty folder; name another with --run-dir", path);
     }
-    (void)snprintf(parent, sizeof(parent), "%s", path);
-    char *slash = strrchr(parent, '/');
-    if (slash != NULL && slash != parent) {
-        *slash = '\0';
-        if (oct_file_make_folder(parent) != OCT_OK) {
-            return REFUSE(u, "cannot make folder '%s': %s", parent, strerror(errno));
-        }
+    (void)snprintf(u->parent, sizeof(u->parent), "%s", path);
+    if (oct_file_cut_last(u->parent) && oct_file_make_folders(u->parent, &u->made) != OCT_OK) {
+        return REFUSE(u, "cannot make folder '%s': %s", u->parent, strerror(errno));
     }
     (void)snprintf(u->draft, sizeof(u->draft), "%s.unpack.%ld", path, (long)getpid());
     if (mkdir(u->draft, 0777) != 0) {
@@ -249,7 +252,8 @@ path_choose(unpacking *u, const char *folder, char *path, size_t path_size)
 {
     int length = folder != NULL ? snprintf(path, path_size, "%s", folder)
                                 : snprintf(path, path_size, "runs/%s", u->manifest.run);
-    while (length > 1 && length < (int)path_size && path[length - 1] == '/') {
+    while (length > 1 && length < (int)path_size &&
+           (path[length - 1] == '/' || strcmp(path + length - 2, "/.") == 0)) {
         path[--length] = '\0';
     }
     if (length <= 0 || (size_t)length >= OCT_MIN(path_size, (size_t)PATH_BYTES)) {
@@ -303,6 +307,9 @@ cli_unpack(const char *pack, const char *folder, char *path, size_t path_size,
     }
     if (u->draft[0] != '\0') {
         (void)nftw(u->draft, remove_one, FOLDERS_OPEN, FTW_DEPTH | FTW_PHYS);
+    }
+    if (err != OCT_OK) {
+        oct_file_remove_folders(u->parent, u->made);
     }
     cli_pack_reader_destroy(u->reader);
     (void)close(fd);

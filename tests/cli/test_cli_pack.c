@@ -193,6 +193,65 @@ test_nothing_is_replaced(void **state)
 }
 
 static void
+test_the_folder_is_named_in_any_way_but_as_the_current_one(void **state)
+{
+    (void)state;
+    T_OK(pack());
+    assert_int_equal(mkdir("here", 0755), 0);
+    assert_int_equal(chdir("here"), 0);
+    static const char *const names[] = {".", "./", "../here", "../here/."};
+    for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
+        assert_true(cli_unpack("../p", names[i], path, sizeof(path), &result, reason,
+                               sizeof(reason)) != OCT_OK);
+        assert_non_null(
+            strstr(reason, "is the current folder, which would be replaced; go to another one"));
+        assert_int_equal(entries_here(), 1);
+    }
+    T_OK(cli_unpack("../p", "../u/.//", path, sizeof(path), &result, reason, sizeof(reason)));
+    assert_string_equal(path, "../u");
+    assert_int_equal(chdir(".."), 0);
+    all_same();
+}
+
+static void
+test_folders_above_are_made_and_taken_back(void **state)
+{
+    (void)state;
+    T_OK(pack());
+    assert_int_equal(mkdir("a", 0755), 0);
+    T_OK(unpack("a/b/c/u"));
+    assert_int_equal(truncate("p", result.packed - 1), 0);
+    int before = entries_here();
+    assert_true(unpack("a/d/e/u/") != OCT_OK);
+    assert_true(unpack(NULL) != OCT_OK);
+    assert_int_equal(entries_here(), before);
+}
+
+// They are only what the pack and its folder are called where nobody names them.
+static void
+test_a_folder_of_any_name_is_packed(void **state)
+{
+    (void)state;
+    char longest[CLI_PACK_NAME_MAX + 2];
+    memset(longest, 'x', sizeof(longest) - 1);
+    longest[sizeof(longest) - 1] = '\0';
+    const char *names[][2] = {
+        {"p\xc3\xb6l\xc3\xa9 1", "p-l--1"}, {longest, longest + 1}, {"\x80", "run"}};
+    for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
+        char name[128];
+        assert_int_equal(rename("run", names[i][0]), 0);
+        T_OK(cli_pack(names[i][0], NULL, path, sizeof(path), &result, reason, sizeof(reason)));
+        assert_string_equal(result.run, names[i][1]);
+        (void)snprintf(name, sizeof(name), "%s.tar.zst", names[i][1]);
+        assert_string_equal(path, name);
+        T_OK(cli_unpack(name, NULL, path, sizeof(path), &result, reason, sizeof(reason)));
+        (void)snprintf(name, sizeof(name), "runs/%s", names[i][1]);
+        assert_string_equal(path, name);
+        assert_int_equal(rename(names[i][0], "run"), 0);
+    }
+}
+
+static void
 test_a_live_run_is_refused(void **state)
 {
     (void)state;
@@ -230,7 +289,7 @@ test_a_file_system_without_locks_is_no_hindrance(void **state)
 }
 
 static void
-test_what_is_no_run_or_has_no_name_is_refused(void **state)
+test_what_is_no_run_or_has_bad_names_is_refused(void **state)
 {
     (void)state;
     assert_int_equal(unlink("run/config.yaml"), 0);
@@ -239,7 +298,10 @@ test_what_is_no_run_or_has_no_name_is_refused(void **state)
     put("run/config.yaml", "", 0, 0644);
     put("run/a b", "", 0, 0644);
     assert_true(pack() != OCT_OK);
-    assert_non_null(strstr(reason, "'a b' cannot be packed"));
+    assert_string_equal(
+        reason,
+        "'a b' cannot be packed; a path in the folder is at most two folders deep and has at "
+        "most 100 characters of ASCII without blanks; rename it, or move it elsewhere");
     put("p", "no pack", 7, 0644);
     refuses("p is not a pack that octet run pack made");
 }
@@ -440,9 +502,12 @@ main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_what_is_packed_comes_back),
         TEST(test_nothing_is_replaced),
+        TEST(test_the_folder_is_named_in_any_way_but_as_the_current_one),
+        TEST(test_folders_above_are_made_and_taken_back),
+        TEST(test_a_folder_of_any_name_is_packed),
         TEST(test_a_live_run_is_refused),
         TEST(test_a_file_system_without_locks_is_no_hindrance),
-        TEST(test_what_is_no_run_or_has_no_name_is_refused),
+        TEST(test_what_is_no_run_or_has_bad_names_is_refused),
         TEST(test_any_change_is_found),
         TEST(test_a_file_that_is_another_is_named),
         TEST(test_names_stay_below_the_folder),
