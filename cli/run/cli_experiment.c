@@ -152,18 +152,18 @@ resolve_path(const cli_experiment *experiment, const char *key, char value[OCT_C
         fprintf(stderr, "%s: error: %s is '%s': %s\n",
                 cli_experiment_place(experiment, key, place, sizeof(place)), key, value,
                 strerror(errno));
-        exit(CLI_EXIT_FAILED);
+        exit(CLI_EXIT_USAGE);
     }
     if (strlen(absolute) >= OCT_CONFIG_TEXT_MAX) {
         cli_error(command_of(experiment), "%s: the path '%s' is longer than %d bytes", key,
                   absolute, OCT_CONFIG_TEXT_MAX - 1);
-        exit(CLI_EXIT_FAILED);
+        exit(CLI_EXIT_USAGE);
     }
     (void)oct_text_quote(shown, sizeof(shown), absolute, strlen(absolute));
     if (strcmp(shown, absolute) != 0) {
         cli_error(command_of(experiment),
                   "%s: the path '%s' has control characters, or is not UTF-8", key, shown);
-        exit(CLI_EXIT_FAILED);
+        exit(CLI_EXIT_USAGE);
     }
     memcpy(value, absolute, strlen(absolute) + 1);
 }
@@ -194,7 +194,7 @@ resolve_paths(const cli_experiment *experiment, oct_config *config)
                   "env.options: with the absolute path of mjcf_dir they are longer than %d bytes; "
                   "env.mjcf_dir takes it, too",
                   OCT_CONFIG_TEXT_MAX - 1);
-        exit(CLI_EXIT_FAILED);
+        exit(CLI_EXIT_USAGE);
     }
 }
 

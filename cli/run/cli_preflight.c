@@ -303,5 +303,5 @@ cli_preflight(cli_environment *out, const cli_experiment *experiment, const oct_
         cli_error(experiment->command != NULL ? experiment->command : "train", "%s%s", reason,
                   hint);
     }
-    exit(CLI_EXIT_FAILED);
+    exit(CLI_EXIT_USAGE);
 }

@@ -35,7 +35,8 @@ OCT_CHECKED oct_err cli_preflight_suits(const cli_environment *environment,
 // Whether learner.init_from has layers that fit; tell hears which.
 OCT_CHECKED oct_err cli_preflight_init(const cli_environment *environment, const oct_config *config,
                                        learner_init_fn tell, char *reason, size_t reason_size);
-// All of it, and ends the process with the reason, after the place of its key, where it fails.
+// All of it; where it fails, the process ends with the reason, after the place of its key, and
+// CLI_EXIT_USAGE.
 void cli_preflight(cli_environment *out, const cli_experiment *experiment,
                    const oct_config *config);
 

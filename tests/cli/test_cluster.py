@@ -118,7 +118,7 @@ def test_refusals():
     for arguments, words in refused.items():
         result = octet(*arguments, status=2)
         assert words in result.stderr, (arguments, result)
-    result = octet("ssh", "pendulum", "--hosts", "a", "--set", "algo.name=dqn", status=1)
+    result = octet("ssh", "pendulum", "--hosts", "a", "--set", "algo.name=dqn", status=2)
     assert "--set algo.name=dqn: error: algo.name: dqn needs discrete actions" in result.stderr, result
     result = octet("ssh", "cartpole", "--hosts", "a", "--certs", "/nowhere", status=1)
     assert "/nowhere/learner/ca.crt; octet certs issue learner learner --dir /nowhere makes it" in result.stderr, result

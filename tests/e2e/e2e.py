@@ -1447,7 +1447,7 @@ def test_mistakes_leave_one_line_and_no_folder():
         for text, arguments, wanted in cases:
             (folder / "x.yaml").write_text(text)
             result = octet("train", "x.yaml", "--run-dir", "run", *arguments, cwd=folder)
-            assert result.returncode == 1 and result.stdout == "", result
+            assert result.returncode == 2 and result.stdout == "", result
             assert result.stderr.startswith(wanted) and result.stderr.count("\n") == 1, result
             assert not (folder / "run").exists()
         assert "octet env check" not in result.stderr, result  # has no more to say

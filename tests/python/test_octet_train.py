@@ -113,12 +113,12 @@ def test_a_run_goes_on_with_resume(tmp_path):
     assert again["run_id"] == first["run_id"] and again["env_steps"] >= 40000 > first["env_steps"]
 
 
-@pytest.mark.parametrize(("settings", "words", "code"), [({"algo.nam": 3}, "unknown key algo.nam; did you mean algo.name", 2),
-                                                         ({"env.id": "CartPole-v2"}, 'no environment "CartPole-v2"', 1)])
-def test_what_the_command_line_refuses_is_an_error_in_its_words(tmp_path, settings, words, code):
+@pytest.mark.parametrize(("settings", "words"), [({"algo.nam": 3}, "unknown key algo.nam; did you mean algo.name"),
+                                                 ({"env.id": "CartPole-v2"}, 'no environment "CartPole-v2"')])
+def test_what_the_command_line_refuses_is_an_error_in_its_words(tmp_path, settings, words):
     with pytest.raises(octet.OctetError, match=words) as refused:
         octet.train(PRESET, tmp_path / "run", settings, verbose=False)
-    assert refused.value.code == code
+    assert refused.value.code == 2
 
 
 def test_a_folder_that_holds_a_run_is_not_trained_in(tmp_path):
