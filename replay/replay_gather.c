@@ -1,6 +1,7 @@
 // Copies sampled windows, n-step returns or sequences, from the blocks into the columns of a reply.
 #include "replay/replay_gather.h"
 
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -122,7 +123,7 @@ n_step_find(struct group *group, const replay_gather *gather, const replay_block
     group->others = others;
 }
 
-// In order, one after the other.
+// In order, one after the other. What exceeds float32 on the way stays infinite (rewards_bound).
 static inline float
 rewards_add(float sum, const float *reward, const float *power, uint32_t count, float clip)
 {
@@ -156,6 +157,15 @@ n_step_end(struct group *group, uint32_t i, const replay_gather *gather,
     out->reward[at] = sum;
     out->discount[at] = (*last & WIRE_TERMINATED) != 0 ? 0 : gather->powers[actions];
     group->next[i] = replay_block_obs(layout, place.block, end);
+}
+
+// A sum of finite rewards can be infinite, and a reply with such a number is refused whole.
+static void
+rewards_bound(float *sum, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        sum[i] = OCT_MAX(-FLT_MAX, OCT_MIN(FLT_MAX, sum[i]));
+    }
 }
 
 static inline void
@@ -217,6 +227,7 @@ n_step_copy(const replay_gather *gather, const replay_blocks *blocks, const uint
         uint32_t i = group.other[k];
         n_step_end(&group, i, gather, blocks, slot[i], out, begin + i);
     }
+    rewards_bound(out->reward + begin, count);
     column_copy(out->obs + begin * obs, group.obs, count, obs);
     column_copy(out->next + begin * obs, group.next, count, obs);
     column_copy(out->action + begin * action, group.action, count, action);

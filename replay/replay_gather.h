@@ -33,7 +33,8 @@ void replay_gather_fini(replay_gather *gather);
 // slot: [count] first rows of complete windows.
 //   reward = sum_{i<k} discount^i r_{t+i}, discount = discount^k (0 when the episode terminated),
 //   next = s_{t+k}, k = n or as many actions as the episode still has
-// (Sutton & Barto, Reinforcement Learning, 2nd ed., eq. 7.1), summed in this order in float32.
+// (Sutton & Barto, Reinforcement Learning, 2nd ed., eq. 7.1), summed in this order in float32. A
+// sum that exceeds float32 on the way is +-FLT_MAX.
 void replay_gather_rows(const replay_gather *gather, const replay_store *store,
                         const uint32_t *slot, uint32_t count, const replay_columns *out);
 

@@ -1,6 +1,8 @@
 // Which batches the table rejects, and what it samples, drops and acknowledges.
 #include "tests/replay/replay_test.h"
 
+#include <float.h>
+
 #include "common/oct_rng.h"
 #include "replay/replay_select.h"
 
@@ -407,6 +409,35 @@ check_long_windows(const wire_sampled *sampled, uint32_t steps)
     }
 }
 
+// Rewards of the largest size, in a window of a block and in one of two: what is beyond float32 is
+// the largest there is, for a learner takes no answer with an infinite reward.
+static void
+test_table_sums_of_rewards_stay_finite(void **state)
+{
+    (void)state;
+    wire_configure configure = test_configure(4096, WIRE_SAMPLER_UNIFORM);
+    configure.window_steps = 3;
+    configure.discount = 1;
+    replay_table *table = table_for(&configure);
+    uint32_t rows = replay_table_blocks(table).rows;
+    (void)test_batch_steps(&actor, rows + 3);
+    for (uint32_t row = 0; row < actor.batch.count; row++) {
+        actor.reward[row] = row < rows / 2 ? FLT_MAX : -FLT_MAX;
+    }
+    (void)test_insert(table, &actor.batch);
+    wire_sampled sampled;
+    assert_int_equal(replay_table_may_sample(table, 512, 1, 0), 1);
+    replay_table_sample(&sampled, table, 512, 1);
+    for (uint32_t i = 0; i < sampled.count; i++) {
+        float obs[TEST_OBS_FLOATS];
+        memcpy(obs, sampled.obs + i * sizeof(obs), sizeof(obs));
+        uint32_t first = (uint32_t)obs[1];
+        // In order: two alike are infinite whatever follows; one of each is nothing.
+        assert_true(sampled.reward[i] == (first + 1 < rows / 2 ? FLT_MAX : -FLT_MAX));
+    }
+    replay_table_destroy(table);
+}
+
 static void
 test_table_windows_may_be_longer_than_blocks(void **state)
 {
@@ -733,6 +764,7 @@ main(void)
         TEST(takes_an_empty_batch),
         TEST(never_samples_what_was_overwritten),
         TEST(bootstraps_from_truncated_episodes_and_not_from_terminated_ones),
+        TEST(sums_of_rewards_stay_finite),
         TEST(windows_may_be_longer_than_blocks),
         TEST(gives_credit_while_it_takes_inserts),
         TEST(acknowledges_exactly_once),
