@@ -21,6 +21,7 @@
 #include "replay/replay_sync.h"
 
 #define SECOND_NS 1000000000.0
+#define LOOK_NS   1000000000u // between two attempts to open the file
 #define WAIT_MS   1000
 // Of a generation are marked at most so many bytes at once: a turn of some tenths of a millisecond
 // with each batch, and of one or two with each tick.
@@ -36,6 +37,8 @@ struct replay_disk {
     void *arg;
     replay_file *file;   // NULL: there is none yet
     replay_table *found; // until it is taken
+    oct_err unread;      // why the file that is there could not be opened; OCT_OK: it is not so
+    uint64_t looked_ns;  // when that was tried last
     replay_sync *sync;
     replay_disk_state state;
     char trouble[REASON_MAX];
@@ -71,17 +74,23 @@ disk_thread(void *arg)
     }
 }
 
+static bool
+is_trouble(replay_disk_state state)
+{
+    return state == REPLAY_DISK_FULL || state == REPLAY_DISK_FAILING;
+}
+
 static void
 trouble_set(replay_disk *disk, replay_disk_state state, const char *text)
 {
     bool is_new = disk->state != state;
-    bool was_bad = is_new && disk->state != REPLAY_DISK_IDLE;
+    bool was_bad = is_trouble(disk->state);
     disk->state = state;
     (void)snprintf(disk->trouble, sizeof(disk->trouble), "%s", text);
-    if (is_new && state != REPLAY_DISK_WELL) {
+    if (is_new && is_trouble(state)) {
         oct_log_error(state == REPLAY_DISK_FULL ? "REPLAY-DISK-FULL" : "REPLAY-DISK-FAILING", "%s",
                       text);
-    } else if (was_bad) {
+    } else if (is_new && was_bad) {
         oct_log_notice("REPLAY-DISK", "path=%s is well", disk->path);
     }
 }
@@ -177,12 +186,38 @@ disk_read(replay_disk *disk, bool is_whole, char *reason, size_t reason_size)
     if (is_whole) {
         replay_file_set_live(disk->file);
     }
-    OCT_TRY(replay_recover(&disk->recovered, disk->file, reason, reason_size));
-    if (replay_table_restore(&disk->found, disk->file, disk->recovered.is_exact) != OCT_OK) {
-        return oct_refuse(reason, reason_size, "%s: its sessions are damaged", disk->path);
+    err = replay_recover(&disk->recovered, disk->file, reason, reason_size);
+    if (err == OCT_OK &&
+        replay_table_restore(&disk->found, disk->file, disk->recovered.is_exact) != OCT_OK) {
+        err = oct_refuse(reason, reason_size, "%s: its sessions are damaged", disk->path);
+    }
+    if (err != OCT_OK) {
+        replay_file_close(disk->file);
+        disk->file = NULL;
+        return err;
     }
     found_log(disk, begin_ns);
     return OCT_OK;
+}
+
+// The file cannot be opened now, with that reason.
+static void
+unread_set(replay_disk *disk, oct_err err, const char *reason)
+{
+    disk->unread = err;
+    disk->looked_ns = oct_clock_ns();
+    trouble_set(disk, err == OCT_EAGAIN ? REPLAY_DISK_FULL : REPLAY_DISK_FAILING, reason);
+}
+
+// Nothing is written over a file that could not be opened.
+static oct_err
+unread_refuse(const replay_disk *disk, char *reason, size_t reason_size)
+{
+    if (disk->unread == OCT_OK) {
+        return OCT_OK;
+    }
+    (void)oct_refuse(reason, reason_size, "%s", disk->trouble);
+    return disk->unread == OCT_EINVAL ? OCT_EINVAL : OCT_EAGAIN;
 }
 
 oct_err
@@ -197,6 +232,10 @@ replay_disk_open(replay_disk **out, net_loop *loop, const replay_disk_options *o
     disk->path = strdup(options->path);
     OCT_ASSERT(disk->path);
     oct_err err = disk_read(disk, false, reason, reason_size);
+    if (err == OCT_EAGAIN) { // it is waited for
+        unread_set(disk, err, reason);
+        err = OCT_OK;
+    }
     if (err == OCT_OK && options->mode != OCT_SYNC_NONE && (err = thread_start(disk)) != OCT_OK) {
         (void)snprintf(reason, reason_size, "%s: there is no thread to write it", disk->path);
     }
@@ -252,6 +291,24 @@ replay_disk_found(const replay_disk *disk)
     return disk->found;
 }
 
+bool
+replay_disk_look(replay_disk *disk, uint64_t now_ns)
+{
+    char reason[REASON_MAX];
+    bool is_awaited = disk->unread != OCT_OK && disk->unread != OCT_EINVAL;
+    if (!is_awaited || now_ns - disk->looked_ns < LOOK_NS) {
+        return false;
+    }
+    oct_err err = disk_read(disk, false, reason, sizeof(reason));
+    if (err != OCT_OK) {
+        unread_set(disk, err, reason);
+        return false;
+    }
+    disk->unread = OCT_OK;
+    trouble_set(disk, REPLAY_DISK_IDLE, "");
+    return disk->found != NULL; // or it was removed meanwhile
+}
+
 static void
 generations_begin(replay_disk *disk)
 {
@@ -274,6 +331,7 @@ replay_disk_make(replay_table **out, replay_disk *disk, const wire_configure *co
                  char *reason, size_t reason_size)
 {
     OCT_ASSERT(!disk->file);
+    OCT_TRY(unread_refuse(disk, reason, reason_size));
     oct_err err = replay_file_create(&disk->file, disk->path, configure, reason, reason_size);
     if (err == OCT_EAGAIN) {
         trouble_set(disk, REPLAY_DISK_FULL, reason);
@@ -326,6 +384,7 @@ replay_disk_go_back(replay_disk *disk, replay_table **table, uint64_t turn,
         (void)oct_refuse(reason, reason_size, "%s is being synced", disk->path);
         return OCT_EAGAIN;
     }
+    OCT_TRY(unread_refuse(disk, reason, reason_size));
     if (turn > 0) {
         OCT_TRY(replay_copy_take(disk->path, turn, hash, reason, reason_size));
     } else if (unlink(disk->path) != 0 && errno != ENOENT) {
@@ -403,6 +462,5 @@ replay_disk_status_get(const replay_disk *disk, uint64_t now_ns)
 const char *
 replay_disk_trouble(const replay_disk *disk)
 {
-    return disk->state == REPLAY_DISK_FULL || disk->state == REPLAY_DISK_FAILING ? disk->trouble
-                                                                                 : NULL;
+    return is_trouble(disk->state) ? disk->trouble : NULL;
 }

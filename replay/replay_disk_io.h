@@ -12,8 +12,8 @@
 // The file of the daemon's table: what was in it, a new one, and when it is synced.
 //
 // Threads: loop thread; a thread of its own waits for the disk. Owns: the file, what is found in it
-// until it is taken, the thread. Full: where the disk has no room for a new file, make answers
-// OCT_EAGAIN, and the caller asks again.
+// until it is taken, the thread. Full: where the disk has no room for a new file, or for the holes
+// of the one that is there, make answers OCT_EAGAIN, and the caller asks again.
 typedef struct replay_disk replay_disk;
 
 // OCT_SYNC_NONE: the kernel writes some time. INTERVAL: a generation every interval. ALWAYS: one
@@ -27,7 +27,7 @@ typedef struct replay_disk_options {
 typedef enum replay_disk_state {
     REPLAY_DISK_IDLE,    // no table yet
     REPLAY_DISK_WELL,    //
-    REPLAY_DISK_FULL,    // no room for a new file
+    REPLAY_DISK_FULL,    // no room for a new file, or for the holes of the one that is there
     REPLAY_DISK_FAILING, // it cannot be written; what is in memory goes on
 } replay_disk_state;
 
@@ -42,7 +42,8 @@ typedef struct replay_disk_status {
 } replay_disk_status;
 
 // Takes what is in the file, if it is there. on_synced: after each generation. Errors as of
-// replay_file_open: reason says why the file cannot be used.
+// replay_file_open: reason says why the file cannot be used. One that lacks room is no error: it is
+// opened later (replay_disk_look).
 OCT_CHECKED oct_err replay_disk_open(replay_disk **out, net_loop *loop,
                                      const replay_disk_options *options, net_fn on_synced,
                                      void *arg, char *reason, size_t reason_size);
@@ -53,6 +54,9 @@ const char *replay_disk_path(const replay_disk *disk);
 // The table that was in the file, NULL: none, or it was taken. It is the caller's once it was
 // taken.
 replay_table *replay_disk_found(const replay_disk *disk);
+// Tries again, every second, to open a file that lacked room. True: now there is such a table.
+// Every 20 ms or so.
+bool replay_disk_look(replay_disk *disk, uint64_t now_ns);
 replay_table *replay_disk_take(replay_disk *disk);
 // A table in a new file. Errors as of replay_file_create.
 OCT_CHECKED oct_err replay_disk_make(replay_table **out, replay_disk *disk,

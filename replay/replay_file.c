@@ -228,6 +228,47 @@ err_of_open(int code)
     return err_of_disk(code);
 }
 
+// Whether the file system says that it has less: asked before, since an attempt that fails fills
+// the disk for everybody until it is undone. What it does not say (quotas) the attempt finds out.
+static bool
+room_is_short(int descriptor, uint64_t bytes)
+{
+    struct statvfs system;
+    if (bytes == 0 || fstatvfs(descriptor, &system) != 0 || system.f_blocks == 0) {
+        return false; // a file system without a size of its own, as a memfd's is
+    }
+    // Not f_bfree even as root, who has no right to the reserved blocks in most containers.
+    return bytes / system.f_frsize >= system.f_bavail;
+}
+
+// Of so many, those that the file does not have on the disk.
+static uint64_t
+bytes_missing(int descriptor, uint64_t bytes)
+{
+    struct stat status;
+    uint64_t has = fstat(descriptor, &status) == 0 ? (uint64_t)status.st_blocks * 512 : 0;
+    return has < bytes ? bytes - has : 0;
+}
+
+oct_err
+replay_file_reserve(int descriptor, const char *path, uint64_t bytes, char *reason,
+                    size_t reason_size)
+{
+    uint64_t missing = bytes_missing(descriptor, bytes);
+    int code = bytes > INT64_MAX ? EFBIG : room_is_short(descriptor, missing) ? ENOSPC : 0;
+    for (uint64_t at = 0; code == 0 && at < bytes; at += RESERVE_BYTES) {
+        oct_pulse_beat(OCT_PULSE_LOOP, OCT_PULSE_WORKS); // some file systems write all of it
+        off_t piece = (off_t)OCT_MIN(bytes - at, RESERVE_BYTES);
+        code = posix_fallocate(descriptor, (off_t)at, piece);
+    }
+    if (code == 0) {
+        return OCT_OK;
+    }
+    (void)oct_refuse(reason, reason_size, "%s: no room for %.1f MiB: %s", path,
+                     (double)missing / MIB, strerror(code));
+    return err_of_disk(code);
+}
+
 static void
 views_set(replay_file *file, const replay_layout *layout)
 {
@@ -336,6 +377,16 @@ header_read(const replay_file *file, replay_file_header *header, replay_layout *
     return OCT_OK;
 }
 
+// Pages that a store would have to find room for: all of a file has been allocated, but a copy of
+// it may have holes where there were zeros. (Some file systems call pages so that are only
+// reserved.)
+static bool
+has_holes(const replay_file *file, uint64_t bytes)
+{
+    off_t hole = lseek(file->descriptor, 0, SEEK_HOLE);
+    return hole >= 0 && (uint64_t)hole < bytes;
+}
+
 static replay_file *
 file_make(const char *path, bool is_copy)
 {
@@ -356,6 +407,9 @@ file_open(replay_file **out, const char *path, bool is_copy, char *reason, size_
     oct_err err = descriptor_open(file, 0, reason, reason_size);
     if (err == OCT_OK) {
         err = header_read(file, &header, &layout, reason, reason_size);
+    }
+    if (err == OCT_OK && !is_copy && has_holes(file, header.file_bytes)) {
+        err = replay_file_reserve(file->descriptor, path, header.file_bytes, reason, reason_size);
     }
     if (err == OCT_OK) {
         err = file_map(file, header.file_bytes, reason, reason_size);
@@ -395,37 +449,6 @@ replay_file_open_copy(replay_file **out, const char *path, char *reason, size_t 
 }
 
 // ---- a new one
-
-// Whether the file system says that it has less: asked before, since an attempt that fails fills
-// the disk for everybody until it is undone. What it does not say (quotas) the attempt finds out.
-static bool
-room_is_short(int descriptor, uint64_t bytes)
-{
-    struct statvfs system;
-    if (fstatvfs(descriptor, &system) != 0 || system.f_blocks == 0) {
-        return false; // a file system without a size of its own, as a memfd's is
-    }
-    // Not f_bfree even as root, who has no right to the reserved blocks in most containers.
-    return bytes / system.f_frsize >= system.f_bavail;
-}
-
-oct_err
-replay_file_reserve(int descriptor, const char *path, uint64_t bytes, char *reason,
-                    size_t reason_size)
-{
-    int code = bytes > INT64_MAX ? EFBIG : room_is_short(descriptor, bytes) ? ENOSPC : 0;
-    for (uint64_t at = 0; code == 0 && at < bytes; at += RESERVE_BYTES) {
-        oct_pulse_beat(OCT_PULSE_LOOP, OCT_PULSE_WORKS); // some file systems write all of it
-        off_t piece = (off_t)OCT_MIN(bytes - at, RESERVE_BYTES);
-        code = posix_fallocate(descriptor, (off_t)at, piece);
-    }
-    if (code == 0) {
-        return OCT_OK;
-    }
-    (void)oct_refuse(reason, reason_size, "%s: no room for %.1f MiB: %s", path, (double)bytes / MIB,
-                     strerror(code));
-    return err_of_disk(code);
-}
 
 // Room on the disk and in memory for a file whose header is none yet.
 static oct_err

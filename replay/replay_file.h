@@ -127,17 +127,18 @@ OCT_CHECKED oct_err replay_file_create(replay_file **out, const char *path,
 OCT_CHECKED oct_err replay_file_create_for(replay_file **out, const char *path,
                                            const wire_configure *configure, uint32_t sessions,
                                            char *reason, size_t reason_size);
-// Every page of a file that is being made, so that no store in its mapping ever lacks room. path:
-// what it will be called. OCT_EAGAIN: the disk has no room; OCT_EIO; reason says it.
+// Every page of a file that it does not have yet, so that no store in its mapping ever lacks room.
+// path: what it is, or will be, called. OCT_EAGAIN: the disk has no room; OCT_EIO; reason says it.
 OCT_CHECKED oct_err replay_file_reserve(int descriptor, const char *path, uint64_t bytes,
                                         char *reason, size_t reason_size);
 // Of a table with these sizes.
 uint64_t replay_file_bytes(const wire_configure *configure);
 // Whether what is at path begins as such a file does. False: not, or it cannot be read.
 bool replay_file_is_one(const char *path);
-// The file that is there; its header has been checked, nothing else. OCT_ENOTFOUND: nothing there;
-// OCT_EINVAL: no such file, or another version's, damaged, of another size, or none that this user
-// may open; OCT_EIO: in use, or it cannot be read; it may be possible later. reason says which.
+// The file that is there, with all its pages reserved; its header has been checked, nothing else.
+// OCT_ENOTFOUND: nothing there; OCT_EINVAL: no such file, or another version's, damaged, of another
+// size, or none that this user may open; OCT_EAGAIN: it has holes, and the disk has no room for
+// them; OCT_EIO: in use, or it cannot be read; it may be possible later. reason says which.
 OCT_CHECKED oct_err replay_file_open(replay_file **out, const char *path, char *reason,
                                      size_t reason_size);
 // The same, to be looked at: the file is only read, and what is stored in the mapping stays in this

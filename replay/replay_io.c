@@ -359,6 +359,14 @@ stall_log(replay_io *io, uint64_t now_ns)
     }
 }
 
+// Whose the table in the file was; whether that learner is still there is not known.
+static void
+found_note(replay_io *io)
+{
+    const wire_configure *of = replay_table_configure(replay_disk_found(io->disk));
+    replay_fence_note(&io->fence, of->run_id, of->epoch, 0);
+}
+
 static void
 tick(void *arg)
 {
@@ -366,6 +374,9 @@ tick(void *arg)
     uint64_t now_ns = oct_clock_ns();
     replay_serve_expired(io, now_ns);
     replay_acks_repeat(io->acks, now_ns);
+    if (io->disk && replay_disk_look(io->disk, now_ns)) {
+        found_note(io);
+    }
     if (io->disk) {
         replay_disk_tick(io->disk, now_ns);
     }
@@ -409,10 +420,8 @@ disk_open(replay_io *io, const replay_disk_options *options, char *reason, size_
     }
     oct_err err =
         replay_disk_open(&io->disk, io->loop, options, disk_synced, io, reason, reason_size);
-    const replay_table *found = err == OCT_OK ? replay_disk_found(io->disk) : NULL;
-    if (found) { // whose it was; whether that learner is still there is not known
-        const wire_configure *of = replay_table_configure(found);
-        replay_fence_note(&io->fence, of->run_id, of->epoch, 0);
+    if (err == OCT_OK && replay_disk_found(io->disk)) {
+        found_note(io);
     }
     return err;
 }

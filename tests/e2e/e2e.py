@@ -1604,6 +1604,34 @@ def test_no_space_left():
     return 0
 
 
+def test_a_replay_file_with_holes_waits_for_room():
+    """A copy of the table's file without the zeros, on a disk that is full: replay says it, and goes on with room."""
+    with scratch() as folder, small_disk(folder, 24) as small:
+        if small is None:
+            return 77
+        run, table = folder / "run", small / "replay.oct"
+        process = train(run, *ENDLESS, "--set", f"replay.path={table}")
+        wait_for_updates(run, 200)
+        interrupt(process, run)
+        before = summary(run)
+        subprocess.run(["cp", "--sparse=always", table, folder / "copy"], check=True)
+        subprocess.run(["cp", "--sparse=always", folder / "copy", table], check=True)
+        assert table.stat().st_blocks * 512 < table.stat().st_size
+        with contextlib.suppress(OSError), open(small / "fill", "ab", buffering=0) as fill:
+            while fill.write(b"x" * 4096) == 4096:
+                pass
+        process = resume(run, *ENDLESS)
+        wait_for("replay to say it", lambda: logged(run, "REPLAY-DISK-FULL", "replay"))
+        wait_for("the disk on the screen", lambda: "replay has no room for its table" in printed(run))
+        (small / "fill").unlink()
+        wait_for_updates(run, before["updates"] + 100)
+        text = interrupt(process, run)
+        assert "crashed" not in text, text
+        assert summary(run)["env_steps"] > before["env_steps"]
+        assert re.search(r"REPLAY-FOUND .* rows=[1-9]", (run / "log/replay.log").read_text(encoding="utf-8"))
+    return 0
+
+
 def test_bad_experiment_is_refused():
     with scratch() as folder:
         bad = folder / "bad.yaml"

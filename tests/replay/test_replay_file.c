@@ -502,6 +502,73 @@ test_reserved_blocks_are_no_room(void **state)
     assert_int_equal(reservations, 0);
 }
 
+static uint64_t
+allocated_bytes(void)
+{
+    struct stat status;
+    assert_int_equal(stat(path, &status), 0);
+    return (uint64_t)status.st_blocks * 512;
+}
+
+// A file as a copy leaves it that makes holes of zeros: no row was ever in its blocks.
+static void
+file_make_with_holes(void)
+{
+    wire_configure configure = test_configure(1000, WIRE_SAMPLER_UNIFORM);
+    replay_file *file = file_make(&configure);
+    uint64_t at = file->header->blocks_at, bytes = file->bytes;
+    assert_int_equal(fallocate(file->descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                               (off_t)at, (off_t)(bytes - at)),
+                     0);
+    replay_file_close(file);
+    assert_true(allocated_bytes() < bytes);
+}
+
+static void
+test_holes_of_a_file_are_filled_before_it_is_used(void **state)
+{
+    (void)state;
+    char reason[256];
+    replay_file *file;
+    file_make_with_holes();
+    T_OK(replay_file_open_copy(&file, path, reason, sizeof(reason)));
+    assert_true(allocated_bytes() < file->bytes); // nothing is stored in it
+    replay_file_close(file);
+    T_OK(replay_file_open(&file, path, reason, sizeof(reason)));
+    assert_true(allocated_bytes() >= file->bytes);
+    replay_file_close(file);
+}
+
+// On a full disk: a store into a hole would end the process.
+static void
+test_a_file_whose_holes_find_no_room_is_not_opened(void **state)
+{
+    (void)state;
+    const struct statvfs full = {.f_frsize = 4096, .f_blocks = 1u << 20};
+    char reason[256];
+    replay_file *file;
+    wire_configure configure = test_configure(1000, WIRE_SAMPLER_UNIFORM);
+    replay_file_close(file_make(&configure));
+    pretended = &full;
+    oct_err whole = replay_file_open(&file, path, reason, sizeof(reason));
+    assert_int_equal(whole, OCT_OK); // it has all that it needs
+    replay_file_close(file);
+    pretended = NULL;
+    file_make_with_holes();
+    uint64_t before = allocated_bytes();
+    reservations = 0;
+    pretended = &full;
+    refused(OCT_EAGAIN, "no room for");
+    oct_err copy = replay_file_open_copy(&file, path, reason, sizeof(reason));
+    pretended = NULL;
+    assert_int_equal(copy, OCT_OK);
+    replay_file_close(file);
+    assert_int_equal(reservations, 0);
+    assert_int_equal(allocated_bytes(), before);
+    T_OK(replay_file_open(&file, path, reason, sizeof(reason)));
+    replay_file_close(file);
+}
+
 // ---- a table of a million rows
 
 enum { MILLION = 1000000, ACTORS = 4, DRAWN = 64 };
@@ -705,6 +772,8 @@ main(void)
         cmocka_unit_test(test_file_system_without_locks_is_no_hindrance),
         cmocka_unit_test(test_file_of_a_table_without_room_is_not_made),
         cmocka_unit_test(test_reserved_blocks_are_no_room),
+        cmocka_unit_test(test_holes_of_a_file_are_filled_before_it_is_used),
+        cmocka_unit_test(test_a_file_whose_holes_find_no_room_is_not_opened),
         cmocka_unit_test(test_file_damaged_anywhere_never_crashes),
         cmocka_unit_test(test_file_of_a_release_with_fewer_sessions_is_read),
         cmocka_unit_test(test_what_lies_behind_the_sessions_never_becomes_one),
