@@ -2,6 +2,8 @@
 // that keep sending bad messages.
 #include "net/net_pull.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +11,7 @@
 #include <nng/protocol/pipeline0/pull.h>
 
 #include "common/oct_base.h"
+#include "common/oct_clock.h"
 #include "common/oct_log.h"
 #include "net/net_internal.h"
 #include "net/net_sp.h"
@@ -16,6 +19,7 @@
 
 #define SLOTS             8  // receives in flight: enough to hide the hop between the threads
 #define DELIVERIES_A_TURN 64 // then timers, signals and the other links have theirs
+#define LONG_LOG_NS       10000000000u
 
 // A connection that brought bad messages. They are numbered one after the other, so that those of
 // one time lie side by side in a table.
@@ -31,7 +35,10 @@ struct net_pull {
     net_pull_fn handler;
     void *arg;
     size_t recv_bytes_max;
+    char url[NET_URL_MAX];
     uint64_t rejected;
+    uint64_t too_long; // of these
+    uint64_t too_long_logged_ns;
     uint32_t bad_max; // messages of one connection, 0: any number
     uint64_t closed;
     struct bad_peer bad[NET_PULL_PEERS];
@@ -107,6 +114,19 @@ peer_blame(net_pull *pull, bool is_forged)
     }
 }
 
+static void
+too_long_log(net_pull *pull, size_t bytes)
+{
+    uint64_t now_ns = oct_clock_ns();
+    pull->too_long++;
+    if (pull->too_long > 1 && now_ns - pull->too_long_logged_ns < LONG_LOG_NS) {
+        return;
+    }
+    pull->too_long_logged_ns = now_ns;
+    oct_log_warn("NET-TOO-LONG", "url=%s bytes=%zu most=%zu messages=%" PRIu64, pull->url, bytes,
+                 pull->recv_bytes_max, pull->too_long);
+}
+
 // False: the handler wants it later, or closed the link.
 static bool
 offer(net_pull *pull)
@@ -114,8 +134,10 @@ offer(net_pull *pull)
     nng_msg *msg = pull->offered;
     pull->stalled = true; // unless it is taken, or the handler itself resumes
     oct_err err = OCT_EPROTO;
-    if (nng_msg_len(msg) <= pull->recv_bytes_max) { // inproc has no limit of its own
+    if (nng_msg_len(msg) <= pull->recv_bytes_max) {
         err = pull->handler(pull->arg, (net_msg *)msg);
+    } else {
+        too_long_log(pull, nng_msg_len(msg));
     }
     if (err == OCT_EAGAIN && !pull->closing) {
         return !pull->stalled;
@@ -160,8 +182,11 @@ pull_socket_open(nng_socket *out, net_listening *listening, net_loop *loop, cons
 {
     OCT_TRY(net_err_from_nng(nng_pull0_open(out)));
     *listening = (net_listening){.tagged = true};
-    size_t tag_bytes = net_url_is_tcp(url) ? NET_SP_TAG_BYTES : 0;
-    oct_err err = net_socket_limits(*out, recv_bytes_max, tag_bytes);
+    bool is_gated = net_url_is_tcp(url);
+    size_t tag_bytes = is_gated ? NET_SP_TAG_BYTES : 0;
+    // The gate refuses in words what is longer. NNG would close the connection without a word: of
+    // this machine's processes it takes twice as much, and offer drops it.
+    oct_err err = net_socket_limits(*out, recv_bytes_max, is_gated ? tag_bytes : recv_bytes_max);
     if (err == OCT_OK) {
         err = net_listen(listening, loop, *out, url, roles, recv_bytes_max + tag_bytes);
     }
@@ -185,6 +210,7 @@ net_pull_open(net_pull **out, net_loop *loop, const char *url, unsigned roles,
     pull->handler = handler;
     pull->arg = arg;
     pull->recv_bytes_max = recv_bytes_max;
+    (void)snprintf(pull->url, sizeof(pull->url), "%s", url);
     pull->wakeup = net_wakeup_create(loop, pull_drain, pull);
     for (int i = 0; i < SLOTS; i++) {
         net_op_init(&pull->slots[i], pull->wakeup);

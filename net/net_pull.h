@@ -21,7 +21,10 @@ typedef struct net_pull net_pull;
 // one such (net_pull_limit_bad).
 typedef oct_err (*net_pull_fn)(void *arg, net_msg *msg);
 
-// roles: who may send from beyond this machine (OCT_ROLE_BIT of each).
+// roles: who may send from beyond this machine (OCT_ROLE_BIT of each). What is longer than
+// recv_bytes_max is rejected, and logged: for the gate's connections as NET-GATE-REFUSED, for this
+// machine's processes as NET-TOO-LONG. Of these, one that sends more than twice as much is closed
+// without a word.
 OCT_CHECKED oct_err net_pull_open(net_pull **out, net_loop *loop, const char *url, unsigned roles,
                                   size_t recv_bytes_max, net_pull_fn handler, void *arg);
 void net_pull_resume(net_pull *pull);

@@ -295,6 +295,34 @@ test_pull_counts_and_frees_what_the_handler_refuses(void **state)
     reader_close(&r);
 }
 
+// One that is too long is dropped and told, and what comes behind it arrives.
+static void
+test_pull_tells_of_messages_that_are_too_long(void **state)
+{
+    (void)state;
+    static const uint8_t bytes[1001];
+    const char *log = net_test_path("stderr");
+    const char *const schemes[] = {"inproc", "ipc"};
+    for (size_t i = 0; i < OCT_COUNTOF(schemes); i++) {
+        reader r = {0};
+        reader_open(&r, net_test_url(schemes[i]));
+        int saved = net_test_stderr_to(log);
+        T_OK(net_push_send(r.push, net_test_msg(bytes, sizeof(bytes))));
+        net_test_until(r.loop, &r.ready, 1);
+        T_OK(net_push_send(r.push, net_test_msg_u32(7)));
+        net_test_until(r.loop, &r.got, 1);
+        net_test_stderr_back(saved);
+        assert_int_equal(r.last, 7);
+        assert_int_equal(net_pull_rejected(r.pull), 1);
+        char text[1000];
+        net_test_read(log, text, sizeof(text));
+        assert_non_null(strstr(text, " W NET-TOO-LONG "));
+        assert_non_null(strstr(text, "bytes=1001 most=1000 messages=1"));
+        assert_ptr_equal(strchr(text, '\n') + 1, text + strlen(text));
+        reader_close(&r);
+    }
+}
+
 // A peer that brings bad messages is closed and may come again; one beside it loses nothing.
 static void
 pull_closes_a_bad_peer(const char *url)
@@ -459,6 +487,7 @@ main(void)
         cmocka_unit_test(test_pull_keeps_the_order_through_stalls),
         cmocka_unit_test(test_pull_stalled_stops_the_sender),
         cmocka_unit_test(test_pull_counts_and_frees_what_the_handler_refuses),
+        cmocka_unit_test(test_pull_tells_of_messages_that_are_too_long),
         cmocka_unit_test(test_pull_closes_a_peer_that_brings_bad_messages),
         cmocka_unit_test(test_pull_closes_a_peer_that_brings_a_forged_message),
         cmocka_unit_test(test_pull_may_be_closed_by_its_handler),
