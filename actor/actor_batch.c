@@ -18,15 +18,13 @@ actor_batch_shape_room(const actor_batch_shape *shape)
 oct_err
 actor_batch_shape_fit(actor_batch_shape *shape, uint64_t table_rows)
 {
-    // Half a message leaves room for everything but the observations.
     uint64_t rows_max =
-        OCT_MIN((uint64_t)WIRE_BATCH_COUNT_MAX, WIRE_MESSAGE_BYTES_MAX / 2 / shape->obs_bytes);
+        wire_batch_rows_max(shape->obs_bytes, shape->action_bytes, shape->extra_dim);
     rows_max = OCT_MIN(rows_max, table_rows / 2);
-    uint64_t room_max = rows_max / shape->envs;
-    if (room_max < oct_config_rollout_rows(1)) {
+    uint64_t steps_max = oct_config_rollout_steps(rows_max / shape->envs);
+    if (steps_max == 0) {
         return OCT_EINVAL;
     }
-    uint64_t steps_max = (4 * (room_max - 2) + 3) / 5; // of oct_config_rollout_rows
     shape->steps = (uint32_t)OCT_MIN((uint64_t)shape->steps, steps_max * shape->envs);
     return OCT_OK;
 }

@@ -52,7 +52,7 @@ typedef struct actor_batch_shape {
     uint32_t envs;
 } actor_batch_shape;
 
-// Makes steps smaller where a full batch would be more than one message may hold, or more rows than
+// Makes steps smaller where a full batch would be more than replay takes at once, or more rows than
 // half of those that the replay's table keeps: it has to have room for a batch beside others.
 // OCT_EINVAL: one step of all environments alone can be too much.
 OCT_CHECKED oct_err actor_batch_shape_fit(actor_batch_shape *shape, uint64_t table_rows);

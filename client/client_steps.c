@@ -11,8 +11,7 @@
 #include "common/oct_text.h"
 
 #define BATCH_BYTES  (1u << 20) // a batch is full about there
-#define MESSAGE_MAX  (48u << 20)
-#define ROWS_MIN     8 // of a stream in a batch
+#define ROWS_MIN     8          // of a stream in a batch
 #define ROWS_MAX     256
 #define ROWS_OF_STEP 4 // at most: a cut, the step, its end, and a cut when it is flushed
 
@@ -40,13 +39,12 @@ shape_make(actor_batch_shape *shape, const octet_replay_table *table, char *reas
                           "%u streams: a table of %" PRIu64 " rows has room for %" PRIu64,
                           shape->envs, table->capacity, table->capacity / (2 * room));
     }
-    if (room * of_step > MESSAGE_MAX || room * shape->envs > WIRE_BATCH_COUNT_MAX) {
-        return oct_refuse(
-            reason, reason_size,
-            "%u streams of %u bytes: a message holds %" PRIu64
-            "; divide them among several writers",
-            shape->envs, shape->obs_bytes,
-            OCT_MIN(MESSAGE_MAX / (room * row_bytes(shape)), WIRE_BATCH_COUNT_MAX / room));
+    uint32_t most = wire_batch_rows_max(shape->obs_bytes, shape->action_bytes, shape->extra_dim);
+    if (room * shape->envs > most) {
+        return oct_refuse(reason, reason_size,
+                          "%u streams of %u bytes: a message holds %" PRIu64
+                          "; divide them among several writers",
+                          shape->envs, shape->obs_bytes, most / room);
     }
     return OCT_OK;
 }

@@ -264,6 +264,8 @@ bool oct_config_has_rollouts(const oct_config *config);
 // Rows of such a rollout of one environment, at most: its steps, an end row for every fourth, and
 // two more. What would not fit ends a rollout early.
 uint32_t oct_config_rollout_rows(uint32_t steps);
+// The most steps that so many rows suffice for; 0: not even for one.
+uint32_t oct_config_rollout_steps(uint64_t rows);
 // How many windows of each batch come from replay.data; 0: there is none.
 uint32_t oct_config_data_windows(const oct_config *config);
 // Whether all do: no actors act, no steps are counted.

@@ -110,6 +110,13 @@ oct_config_rollout_rows(uint32_t steps)
     return steps + steps / 4 + 2;
 }
 
+uint32_t
+oct_config_rollout_steps(uint64_t rows)
+{
+    uint64_t steps = rows < 3 ? 0 : (4 * (rows - 2) + 3) / 5;
+    return (uint32_t)OCT_MIN(steps, (uint64_t)UINT32_MAX);
+}
+
 // Every version is acted with once, so a batch needs as many environments; the rollouts of an actor
 // are one message, and those that are ahead have to have room.
 static void

@@ -100,6 +100,32 @@ learner_source_request_max(const learner_source_options *options)
     return (uint32_t)OCT_MIN(fit, wanted);
 }
 
+// What an actor has to put into one message: a step of all its environments, or a rollout of them.
+static oct_err
+check_batch(const oct_config *config, const policy_spec *spec, char *reason, size_t reason_size)
+{
+    uint32_t obs_bytes = (uint32_t)policy_spec_obs_bytes(spec), envs = config->actor.envs;
+    uint32_t steps = oct_config_has_rollouts(config) ? config->algo.sequence_steps : 1;
+    uint32_t rows = oct_config_rollout_rows(steps);
+    uint32_t most = wire_batch_rows_max(obs_bytes, (uint32_t)policy_spec_action_bytes(spec),
+                                        policy_spec_extra_dim(spec));
+    if (oct_config_is_offline(config) || (uint64_t)rows * envs <= most) {
+        return OCT_OK;
+    }
+    if (!oct_config_has_rollouts(config)) {
+        return oct_refuse(reason, reason_size,
+                          "actor.envs: one message to replay cannot hold a step of %u environments "
+                          "with observations of %u bytes; at most %u environments fit",
+                          envs, obs_bytes, most / rows);
+    }
+    return oct_refuse(
+        reason, reason_size,
+        "algo.sequence_steps: one message to replay cannot hold %u steps of "
+        "actor.envs: %u environments with observations of %u bytes; at most %u steps, "
+        "or %u environments, fit",
+        steps, envs, obs_bytes, oct_config_rollout_steps(most / envs), most / rows);
+}
+
 oct_err
 learner_source_check(const learner_source_options *options, char *reason, size_t reason_size)
 {
@@ -118,7 +144,7 @@ learner_source_check(const learner_source_options *options, char *reason, size_t
                           options->batch_size, rows, bytes, (unsigned)WIRE_SAMPLE_COUNT_MAX,
                           (size_t)ANSWER_BYTES_MAX);
     }
-    return OCT_OK;
+    return check_batch(options->config, options->spec, reason, reason_size);
 }
 
 bool

@@ -59,7 +59,9 @@ typedef struct learner_source_options {
     uint64_t now_ns;
 } learner_source_options;
 
-// Why windows of this spec cannot be asked for: a batch is more than one answer may hold.
+// Why windows of this spec cannot be asked for, or not be made: a batch is more than one answer may
+// hold, or what an actor sends at once more than one message may. OCT_EINVAL: reason names the
+// keys.
 OCT_CHECKED oct_err learner_source_check(const learner_source_options *options, char *reason,
                                          size_t reason_size);
 // Whether its table gives out each window once, oldest first.

@@ -133,6 +133,9 @@ typedef struct wire_batch {
     uint8_t token[WIRE_TOKEN_BYTES]; // from wire_registered
 } wire_batch;
 
+// How many rows of that size a batch may have, whatever is in them and in however many runs: it is
+// within WIRE_BATCH_COUNT_MAX, and packed within WIRE_BATCH_BYTES_MAX.
+uint32_t wire_batch_rows_max(uint32_t obs_bytes, uint32_t action_bytes, uint32_t extra_dim);
 // Packed size with the frame; pack writes exactly that many bytes, frame first.
 size_t wire_batch_size(const wire_batch *batch);
 void wire_batch_pack(const wire_batch *batch, uint8_t *out);

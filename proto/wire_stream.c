@@ -6,6 +6,11 @@
 #include "proto/wire_check.h"
 #include "proto/wire_convert.h"
 
+// Of a packed batch, at most: a run's stream, first row, rows and version; and everything but
+// columns.
+#define RUN_BYTES      (3 + 10 + 3 + 5)
+#define ENVELOPE_BYTES 256
+
 // An ack decodes into this much: its struct, and a few unknown fields of a later release.
 #define ACK_ARENA_BYTES 1024
 
@@ -187,6 +192,16 @@ wire_batch_from(wire_batch *out, const Octet__Batch *in, wire_arena *arena)
     };
     memcpy(out->token, in->token.data, WIRE_TOKEN_BYTES);
     return OCT_OK;
+}
+
+// Each row may be a run of its own.
+uint32_t
+wire_batch_rows_max(uint32_t obs_bytes, uint32_t action_bytes, uint32_t extra_dim)
+{
+    uint64_t row = (uint64_t)obs_bytes + action_bytes + extra_dim * sizeof(float) + sizeof(float) +
+                   1 + RUN_BYTES;
+    uint64_t fit = (WIRE_BATCH_BYTES_MAX - ENVELOPE_BYTES) / row;
+    return (uint32_t)OCT_MIN(fit, (uint64_t)WIRE_BATCH_COUNT_MAX);
 }
 
 size_t

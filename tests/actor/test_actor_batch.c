@@ -79,8 +79,8 @@ assert_fits_the_wire(const actor_batch_shape *shape)
 {
     uint64_t rows = (uint64_t)shape->envs * actor_batch_shape_room(shape);
     assert_true(shape->steps >= 1);
-    assert_true(rows <= WIRE_BATCH_COUNT_MAX);
-    assert_true(rows * shape->obs_bytes < WIRE_MESSAGE_BYTES_MAX);
+    assert_true(rows <=
+                wire_batch_rows_max(shape->obs_bytes, shape->action_bytes, shape->extra_dim));
 }
 
 static void
@@ -102,6 +102,34 @@ test_batch_shape_is_cut_to_what_a_message_holds(void **state)
     bytes.obs_bytes = 84 * 84 * 4;
     T_OK(actor_batch_shape_fit(&bytes, UINT64_MAX));
     assert_fits_the_wire(&bytes);
+    assert_in_range(actor_batch_bytes(&bytes), WIRE_BATCH_BYTES_MAX / 2, WIRE_BATCH_BYTES_MAX);
+}
+
+// A packed one, with as many rows as there is room for: what replay takes no larger one than.
+static void
+test_batch_that_is_full_is_a_message_that_replay_takes(void **state)
+{
+    (void)state;
+    actor_batch_shape shape = small;
+    shape.steps = 65536;
+    shape.obs_bytes = 1u << 18;
+    T_OK(actor_batch_shape_fit(&shape, UINT64_MAX));
+    actor_batch *batch = batch_begin(&shape, zeros);
+    static uint8_t obs[ENVS << 18];
+    for (uint32_t step = 0; actor_batch_has_room(batch, &shape); step++) {
+        actor_batch_observe(batch, obs, shape.obs_bytes);
+        for (uint32_t i = 0; i < ENVS; i++) {
+            bool ends = step % 5 == 4;
+            batch_add(batch, i, step, 0, ends ? WIRE_TRUNCATED : 0); // a run of every step
+            if (ends) {
+                actor_batch_end(batch, i, step, obs);
+            }
+        }
+    }
+    actor_batch_seal(batch);
+    wire_batch view = actor_batch_view(batch, 1, 1, 1);
+    assert_in_range(wire_batch_size(&view), WIRE_BATCH_BYTES_MAX / 4 * 3, WIRE_BATCH_BYTES_MAX);
+    actor_batch_destroy(batch);
 }
 
 static void
@@ -312,6 +340,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_batch_shape_too_large_for_a_message_is_refused),
         cmocka_unit_test(test_batch_shape_is_cut_to_what_a_message_holds),
+        cmocka_unit_test(test_batch_that_is_full_is_a_message_that_replay_takes),
         cmocka_unit_test(test_batch_shape_is_cut_to_half_of_the_table),
         cmocka_unit_test(test_batch_has_room_for_the_worst_step),
         cmocka_unit_test(test_batch_is_full_at_so_many_steps),

@@ -208,6 +208,23 @@ test_replay_has_to_give_what_is_learned_from(void **state)
     refused("algo.sequence_steps: 16384 makes windows of 16385 steps; at most 16384 are allowed");
 }
 
+static void
+test_a_rollout_has_to_fit_into_a_message(void **state)
+{
+    (void)state;
+    set("env.id", plugin_path("shape"));
+    set("env.options", "obs=7056,n=2");
+    set("algo.name", "ppo");
+    set("algo.sequence_steps", "320");
+    set("actor.count", "1");
+    set("actor.envs", "8");
+    set("learner.batch_size", "8");
+    set("network.hidden", "[8]");
+    refused("algo.sequence_steps: one message to replay cannot hold 320 steps of actor.envs: 8");
+    set("algo.sequence_steps", "160");
+    assert_int_equal(check(AMPLE_MS), OCT_OK);
+}
+
 #define TEST(name) cmocka_unit_test_setup(name, setup)
 
 int
@@ -224,6 +241,7 @@ main(void)
         TEST(test_algorithms_and_networks_have_to_suit_the_environment),
         TEST(test_replay_has_to_hold_what_is_learned_from),
         TEST(test_replay_has_to_give_what_is_learned_from),
+        TEST(test_a_rollout_has_to_fit_into_a_message),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,6 +60,18 @@ test_an_environment_is_required(void **state)
     assert_check("env.id=", "error: env.id: an environment is required, such as CartPole-v1\n");
 }
 
+static void
+test_rows_of_rollouts_suffice_for_their_steps(void **state)
+{
+    (void)state;
+    for (uint32_t rows = 0; rows < 1000; rows++) {
+        uint32_t steps = oct_config_rollout_steps(rows);
+        assert_true(steps == 0 || oct_config_rollout_rows(steps) <= rows);
+        assert_true(oct_config_rollout_rows(steps + 1) > rows);
+    }
+    assert_int_equal(oct_config_rollout_steps(UINT64_MAX), UINT32_MAX);
+}
+
 // ppo, a2c and trpo.
 static void
 assert_rollouts(void)
@@ -701,6 +713,7 @@ main(void)
         cmocka_unit_test(test_repeated_actions_count_as_steps_of_the_environment),
         cmocka_unit_test(test_what_comes_once_has_no_least_number),
         cmocka_unit_test(test_atoms_need_a_range_in_single_precision),
+        cmocka_unit_test(test_rows_of_rollouts_suffice_for_their_steps),
         cmocka_unit_test(test_a_budget_too_small_for_one_batch_is_refused),
         cmocka_unit_test(test_a_sound_daemon_has_time_to_beat),
         cmocka_unit_test(test_keys_that_contradict_each_other_are_refused),

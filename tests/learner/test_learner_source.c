@@ -293,6 +293,47 @@ test_source_asks_for_what_one_answer_holds(void **state)
     T_ERR(learner_source_check(&options, reason, sizeof(reason)), OCT_EINVAL);
 }
 
+// An actor does not cut a rollout, so it is refused before there are actors.
+static void
+test_source_refuses_rollouts_that_no_message_holds(void **state)
+{
+    (void)state;
+    char reason[300] = "";
+    config.algo.name = OCT_ALGO_PPO;
+    config.algo.sequence_steps = 320;
+    config.actor.envs = 8;
+    options_sequences(oct_config_rollout_rows(320) - 1, 0);
+    options.wants.window = ALGO_WINDOW_ROLLOUT;
+    spec.obs_count = 84 * 84;
+    T_ERR(learner_source_check(&options, reason, sizeof(reason)), OCT_EINVAL);
+    assert_string_equal(reason, "algo.sequence_steps: one message to replay cannot hold 320 steps "
+                                "of actor.envs: 8 environments with observations of 28224 bytes; "
+                                "at most 235 steps, or 5 environments, fit");
+    config.algo.sequence_steps = 235;
+    T_OK(learner_source_check(&options, reason, sizeof(reason)));
+    config.algo.sequence_steps = 236;
+    T_ERR(learner_source_check(&options, reason, sizeof(reason)), OCT_EINVAL);
+    config.algo.sequence_steps = 320;
+    config.actor.envs = 5;
+    T_OK(learner_source_check(&options, reason, sizeof(reason)));
+}
+
+static void
+test_source_refuses_environments_whose_step_no_message_holds(void **state)
+{
+    (void)state;
+    char reason[300] = "";
+    spec.obs_count = 1u << 18; // a MiB each
+    options.batch_size = 1;
+    config.actor.envs = 22;
+    T_ERR(learner_source_check(&options, reason, sizeof(reason)), OCT_EINVAL);
+    assert_string_equal(reason, "actor.envs: one message to replay cannot hold a step of 22 "
+                                "environments with observations of 1048576 bytes; at most 21 "
+                                "environments fit");
+    config.actor.envs = 21;
+    T_OK(learner_source_check(&options, reason, sizeof(reason)));
+}
+
 // ---- priorities
 
 static learner_batch *
@@ -704,6 +745,8 @@ main(void)
         cmocka_unit_test_setup(test_source_gives_batches_oldest_first, setup),
         cmocka_unit_test_setup(test_source_gives_up_windows_that_are_too_old, setup),
         cmocka_unit_test_setup(test_source_asks_for_what_one_answer_holds, setup),
+        cmocka_unit_test_setup(test_source_refuses_rollouts_that_no_message_holds, setup),
+        cmocka_unit_test_setup(test_source_refuses_environments_whose_step_no_message_holds, setup),
         cmocka_unit_test_setup(test_source_returns_priorities_of_what_was_learned, setup),
         cmocka_unit_test_setup(test_source_drops_priorities_of_a_dead_replay, setup),
         cmocka_unit_test_setup(test_source_has_no_priorities_where_nobody_samples_by_them, setup),

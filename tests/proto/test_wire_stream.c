@@ -484,6 +484,54 @@ test_batch_with_nothing_in_it_survives_the_wire(void **state)
     free(bytes);
 }
 
+// The largest numbers there are, and every row a run of its own. The observations are not looked
+// at.
+static void
+test_batch_of_as_many_rows_as_it_may_have_is_no_longer_than_allowed(void **state)
+{
+    (void)state;
+    static const uint32_t obs_bytes[] = {1, 16, 900, 1000, 28224, 150528, WIRE_OBS_BYTES_MAX};
+    static uint32_t streams[WIRE_BATCH_COUNT_MAX], rows[WIRE_BATCH_COUNT_MAX];
+    static uint64_t first[WIRE_BATCH_COUNT_MAX];
+    static uint32_t version[WIRE_BATCH_COUNT_MAX];
+    static uint8_t bytes[WIRE_BATCH_COUNT_MAX * 4];
+    for (uint32_t i = 0; i < WIRE_BATCH_COUNT_MAX; i++) {
+        streams[i] = WIRE_STREAMS_MAX - 1;
+        rows[i] = 1;
+        first[i] = UINT64_MAX - 1;
+        version[i] = UINT32_MAX;
+    }
+    for (size_t i = 0; i < OCT_COUNTOF(obs_bytes); i++) {
+        uint32_t count = wire_batch_rows_max(obs_bytes[i], 4, 1);
+        const wire_batch batch = {
+            .actor_id = UINT32_MAX,
+            .session = UINT64_MAX,
+            .sequence = UINT64_MAX,
+            .first_unacked = UINT64_MAX,
+            .env_steps = UINT64_MAX,
+            .run_count = count,
+            .run_stream = streams,
+            .run_first = first,
+            .run_rows = rows,
+            .run_version = version,
+            .count = count,
+            .obs_bytes = obs_bytes[i],
+            .obs = bytes,
+            .action_bytes = 4,
+            .action = bytes,
+            .reward = (const float *)(const void *)bytes,
+            .flags = bytes,
+            .extra_dim = 1,
+            .extra = (const float *)(const void *)bytes,
+        };
+        size_t length = wire_batch_size(&batch);
+        assert_true(length <= WIRE_BATCH_BYTES_MAX);
+        // One row more might not fit: runs of one row have two bytes less than the longest.
+        assert_true(count == WIRE_BATCH_COUNT_MAX ||
+                    length + 2 * (size_t)count + obs_bytes[i] + 512 > WIRE_BATCH_BYTES_MAX);
+    }
+}
+
 static void
 test_batch_with_unknown_fields_is_read(void **state)
 {
@@ -675,6 +723,7 @@ main(void)
         cmocka_unit_test_setup_teardown(test_batch_survives_the_wire, arena_setup, arena_teardown),
         cmocka_unit_test_setup_teardown(test_batch_with_nothing_in_it_survives_the_wire,
                                         arena_setup, arena_teardown),
+        cmocka_unit_test(test_batch_of_as_many_rows_as_it_may_have_is_no_longer_than_allowed),
         cmocka_unit_test_setup_teardown(test_batch_with_unknown_fields_is_read, arena_setup,
                                         arena_teardown),
         cmocka_unit_test_setup_teardown(test_ack_refuses_another_topic, arena_setup,
