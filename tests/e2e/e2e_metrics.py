@@ -5,6 +5,7 @@ usage: e2e_metrics.py OCTET TEST
 """
 
 import contextlib
+import http.server
 import os
 import re
 import shutil
@@ -12,6 +13,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 
 from e2e import (ACTOR, BUILD, CARTPOLE, ENDLESS, LEARNER, OCTET, REPLAY, ROOT, daemon, data, finish, interrupt, octet, ran,
                  scratch, sets, start, terminate, train)
@@ -157,8 +159,10 @@ def test_health_tells_what_is_missing():
         assert code == 1 and "503 waiting for the learner" in text, text
         code, text = health(ports["actor"], "--alive")  # it does answer
         assert code == 0 and "waiting for the learner" in text, text
-        code, text = health(f"{ports['actor']}/nothing", "--alive")  # what a daemon says of its health counts
-        assert code == 1 and " 404 " in text, text
+        with http.server.HTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler) as other:  # is no daemon
+            threading.Thread(target=other.handle_request, daemon=True).start()
+            code, text = health(other.server_port, "--alive")
+        assert code == 1 and " 501 " in text, text
         assert number(ports["actor"], "octet_actor_registered") == 0
         for options in ([], ["--alive"]):
             code, text = health(ports["learner"], *options)
