@@ -206,33 +206,34 @@ shards_plan_first(learner_shards *shards, enum shards_state state)
 
 // ---- the link
 
-static void
-others_of(const learner_shards *shards, uint32_t shard, uint64_t *inserts, double *balance)
+static wire_others
+others_of(const learner_shards *shards, uint32_t shard)
 {
-    *inserts = 0;
-    *balance = 0;
+    wire_others others = {0};
     for (uint32_t s = 0; s < shards->options.count; s++) {
-        learner_source_counts counts = counts_of(shards, s);
-        *inserts += s != shard ? counts.inserts : 0;
-        *balance += s != shard ? counts.balance : 0;
+        if (s != shard) {
+            learner_source_counts counts = counts_of(shards, s);
+            others.inserts += counts.inserts;
+            others.samples += counts.samples;
+            others.balance += counts.balance;
+            others.insert_chunk = OCT_MAX(others.insert_chunk, counts.insert_chunk);
+            others.sample_chunk = OCT_MAX(others.sample_chunk, counts.sample_chunk);
+        }
     }
+    return others;
 }
 
 void
 shards_ask(learner_shards *shards, uint32_t shard, uint32_t windows, uint32_t at_once,
            uint32_t version_min, uint64_t now_ns, wire_sample *out)
 {
-    uint64_t inserts;
-    double balance;
-    others_of(shards, shard, &inserts, &balance);
+    wire_others others = others_of(shards, shard);
     shards->told_ns[shard] = now_ns;
-    shards->told_inserts[shard] = inserts;
-    shards->told_balance[shard] = balance;
+    shards->told[shard] = others;
     if (windows > 0 && shards->promised[shard] == 0) {
         shards->moved_ns[shard] = now_ns;
     }
-    learner_source_ask(shards->options.source[shard], windows, at_once, version_min, inserts,
-                       balance, out);
+    learner_source_ask(shards->options.source[shard], windows, at_once, version_min, &others, out);
 }
 
 // Windows that are planned of a shard and were not asked for.
@@ -283,19 +284,21 @@ learner_shards_missed(learner_shards *shards, uint32_t shard, uint32_t promised)
     shards->promised[shard] -= promised;
 }
 
-// Whether what the others have has changed by what a limiter would notice: a batch of samples, or
-// any insert of the first ones.
+// Whether what the others have has changed by what a limiter would notice: a batch of samples, any
+// insert of the first ones, or a larger insert or sample than before.
 static bool
 others_have_news(const learner_shards *shards, uint32_t shard)
 {
     const oct_config *config = shards->options.config;
-    uint64_t inserts;
-    double balance;
-    others_of(shards, shard, &inserts, &balance);
-    bool is_warm = shards->told_inserts[shard] >= config->replay.min_size;
-    double changed = balance - shards->told_balance[shard];
-    return (!is_warm && inserts != shards->told_inserts[shard]) ||
-           (config->replay.samples_per_insert > 0 && fabs(changed) >= shards->options.batch_size);
+    const wire_others *told = &shards->told[shard];
+    wire_others others = others_of(shards, shard);
+    bool is_warm = told->inserts >= config->replay.min_size;
+    bool is_wider =
+        others.insert_chunk > told->insert_chunk || others.sample_chunk > told->sample_chunk;
+    double changed = fabs(others.balance - told->balance);
+    return (!is_warm && others.inserts != told->inserts) ||
+           (config->replay.samples_per_insert > 0 &&
+            (is_wider || changed >= shards->options.batch_size));
 }
 
 // Whether a request to another shard is held, and what this one has taken may allow it. The longer

@@ -33,10 +33,10 @@ struct learner_shards {
     uint64_t numbers;  // given
     uint32_t promised[OCT_SHARDS_MAX];
     uint64_t moved_ns[OCT_SHARDS_MAX]; // when windows were first promised, or last answered
-    uint64_t told_ns[OCT_SHARDS_MAX], told_inserts[OCT_SHARDS_MAX];
-    double told_balance[OCT_SHARDS_MAX];
-    uint64_t newest_version; // at the last request
-    double lag, lag_max;     // of the batch that was taken last
+    uint64_t told_ns[OCT_SHARDS_MAX];
+    wire_others told[OCT_SHARDS_MAX]; // of the others, at the last request
+    uint64_t newest_version;          // then, too
+    double lag, lag_max;              // of the batch that was taken last
 
     // windows of each shard in the first so many batches, a ring
     uint64_t taken;

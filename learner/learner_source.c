@@ -430,6 +430,7 @@ place_take(learner_source *source, const wire_configured *answer)
         place->samples = it.samples;
         place->inserts = 0;
         place->balance = source->counts.balance = 0;
+        source->counts.insert_chunk = source->counts.sample_chunk = 0;
         source->batches_before = source->arrived;
     }
     source->counts.steps += answer->steps - OCT_MIN(answer->steps, place->steps);
@@ -558,6 +559,8 @@ counts_take(learner_source *source, const wire_sampled *sampled)
     counts->size = sampled->size;
     counts->mass = sampled->mass;
     counts->balance = sampled->balance;
+    counts->insert_chunk = sampled->insert_chunk;
+    counts->sample_chunk = sampled->sample_chunk;
     counts->inserts = sampled->inserts;
     counts->samples = sampled->samples;
     counts->given_up = sampled->given_up;
@@ -710,7 +713,7 @@ learner_source_windows_max(const learner_source *source)
 
 void
 learner_source_ask(learner_source *source, uint32_t windows, uint32_t at_once, uint32_t version_min,
-                   uint64_t others_inserts, double others_balance, wire_sample *out)
+                   const wire_others *others, wire_sample *out)
 {
     OCT_ASSERT(source->options.is_shard && windows <= learner_source_windows_max(source));
     OCT_ASSERT(at_once > 0 && windows % at_once == 0);
@@ -721,8 +724,7 @@ learner_source_ask(learner_source *source, uint32_t windows, uint32_t at_once, u
         .batches = windows / at_once,
         .timeout_ms = windows > 0 ? SAMPLE_HOLD_MS : 0,
         .version_min = version_min,
-        .others_inserts = others_inserts,
-        .others_balance = others_balance,
+        .others = *others,
     };
 }
 

@@ -129,8 +129,7 @@ uint32_t learner_source_windows_max(const learner_source *source);
 // too; 0: for the counters alone. Actions of versions before version_min are given up. others: what
 // the other shards have.
 void learner_source_ask(learner_source *source, uint32_t windows, uint32_t at_once,
-                        uint32_t version_min, uint64_t others_inserts, double others_balance,
-                        wire_sample *out);
+                        uint32_t version_min, const wire_others *others, wire_sample *out);
 // An answer, whose windows are the caller's. OCT_EAGAIN: replay has no table, it is to be
 // configured again.
 OCT_CHECKED oct_err learner_source_heard(learner_source *source, const wire_sampled *sampled);
@@ -172,14 +171,16 @@ typedef struct learner_source_counts {
     uint64_t incarnation;            // of replay, 0: never heard of
     uint64_t size, inserts, samples; // windows, as replay last said
     uint64_t given_up;               // windows too old to be learned from, as replay last said
-    double mass, balance;            // wire_sampled's, of a shard
-    uint64_t steps;                  // of environments, that replay took since options.place
-    uint64_t bad_samples;            // answers that did not fit
-    uint64_t first_sample_ns;        // when the first batch came, 0: not yet
-    uint64_t first_sample_steps;     // steps then
-    double waiting_s;                // that no batch from here was ready or in work
-    double lag, lag_max;             // versions from the newest back to those that acted in the
-                                     // last batch, mean and most; NaN: n-step windows
+    // Of a shard, wire_sampled's.
+    double mass, balance;
+    uint32_t insert_chunk, sample_chunk;
+    uint64_t steps;              // of environments, that replay took since options.place
+    uint64_t bad_samples;        // answers that did not fit
+    uint64_t first_sample_ns;    // when the first batch came, 0: not yet
+    uint64_t first_sample_steps; // steps then
+    double waiting_s;            // that no batch from here was ready or in work
+    double lag, lag_max;         // versions from the newest back to those that acted in the
+                                 // last batch, mean and most; NaN: n-step windows
 } learner_source_counts;
 learner_source_counts learner_source_count(const learner_source *source, uint64_t now_ns);
 

@@ -206,9 +206,26 @@ wire_sample_to(Octet__SampleRequest *out, const wire_sample *in)
         .turn_first = in->turn_first,
         .n_turn_actor = in->turn_actor_count,
         .turn_actor = WIRE_COLUMN(uint32_t, in->turn_actor),
-        .others_inserts = in->others_inserts,
-        .others_balance = in->others_balance,
+        .others_inserts = in->others.inserts,
+        .others_samples = in->others.samples,
+        .others_balance = in->others.balance,
+        .others_insert_chunk = in->others.insert_chunk,
+        .others_sample_chunk = in->others.sample_chunk,
     };
+}
+
+static oct_err
+others_check(const Octet__SampleRequest *in, wire_arena *arena)
+{
+    WIRE_REQUIRE(arena,
+                 in->others_inserts <= WIRE_COUNT_MAX && in->others_samples <= WIRE_COUNT_MAX &&
+                     isfinite(in->others_balance),
+                 "sample.others_inserts, samples, balance: too many, or not finite");
+    WIRE_REQUIRE(arena,
+                 in->others_insert_chunk <= WIRE_SAMPLE_COUNT_MAX &&
+                     in->others_sample_chunk <= WIRE_SAMPLE_COUNT_MAX,
+                 "sample.others_insert_chunk, sample_chunk: too large");
+    return OCT_OK;
 }
 
 oct_err
@@ -220,8 +237,7 @@ wire_sample_from(wire_sample *out, const Octet__SampleRequest *in, wire_arena *a
     WIRE_REQUIRE(arena, in->turn <= UINT32_MAX && in->n_turn_actor <= WIRE_TURN_ACTORS_MAX,
                  "sample.turn, turn_actor: too many");
     WIRE_REQUIRE(arena, in->batches >= 1 || in->turn == 0, "sample.batches: is 0 in a turn");
-    WIRE_REQUIRE(arena, in->others_inserts <= WIRE_COUNT_MAX && isfinite(in->others_balance),
-                 "sample.others_inserts, others_balance: too many, or not finite");
+    OCT_TRY(others_check(in, arena));
     *out = (wire_sample){
         .run_id = in->run_id,
         .batch_size = in->batch_size,
@@ -233,8 +249,8 @@ wire_sample_from(wire_sample *out, const Octet__SampleRequest *in, wire_arena *a
         .turn_first = in->turn_first,
         .turn_actor_count = (uint32_t)in->n_turn_actor,
         .turn_actor = in->turn_actor,
-        .others_inserts = in->others_inserts,
-        .others_balance = in->others_balance,
+        .others = {in->others_inserts, in->others_samples, in->others_balance,
+                   in->others_insert_chunk, in->others_sample_chunk},
     };
     return OCT_OK;
 }
@@ -293,6 +309,8 @@ wire_sampled_to(Octet__Sampled *out, const wire_sampled *in)
         .turn_batches = in->turn_batches,
         .mass = in->mass,
         .balance = in->balance,
+        .insert_chunk = in->insert_chunk,
+        .sample_chunk = in->sample_chunk,
     };
 }
 
@@ -346,6 +364,10 @@ wire_sampled_from(wire_sampled *out, const Octet__Sampled *in, wire_arena *arena
                  "sampled.turn, turn_batches: too many");
     WIRE_REQUIRE(arena, isfinite(in->mass) && in->mass >= 0 && isfinite(in->balance),
                  "sampled.mass, balance: not finite, or below 0");
+    WIRE_REQUIRE(arena,
+                 in->insert_chunk <= WIRE_SAMPLE_COUNT_MAX &&
+                     in->sample_chunk <= WIRE_SAMPLE_COUNT_MAX,
+                 "sampled.insert_chunk, sample_chunk: too large");
     // It becomes a divisor: 0 is refused, and what divides like 0.
     WIRE_REQUIRE(arena, wire_check_range(in->probability, in->n_probability, FLT_MIN, 1.0f),
                  "sampled.probability: not above 0 and at most 1");
@@ -376,6 +398,8 @@ wire_sampled_from(wire_sampled *out, const Octet__Sampled *in, wire_arena *arena
         .turn_batches = in->turn_batches,
         .mass = in->mass,
         .balance = in->balance,
+        .insert_chunk = in->insert_chunk,
+        .sample_chunk = in->sample_chunk,
     };
     return OCT_OK;
 }

@@ -77,6 +77,14 @@ typedef struct wire_configured {
     uint64_t libm;     // lock-step: of its machine (oct_libm.h); 0: not in lock-step
 } wire_configured;
 
+// What the other shards of a run have, as the learner knows them: the limiter holds over all of
+// them. Counters and balances are summed; of the chunks (wire_sampled's) each is the largest.
+typedef struct wire_others {
+    uint64_t inserts, samples; // windows
+    double balance;
+    uint32_t insert_chunk, sample_chunk; // windows
+} wire_others;
+
 typedef struct wire_sample {
     uint64_t run_id;
     uint32_t batch_size;  // windows
@@ -91,10 +99,7 @@ typedef struct wire_sample {
     uint32_t turn_first;        // batches of the turn before the first one asked for
     uint32_t turn_actor_count;  // configure's turn_actors
     const uint32_t *turn_actor; // [turn_actor_count] ids, in the order of their indices
-    // Of the other shards of the run, as the learner knows them: the limiter holds over all of
-    // them.
-    uint64_t others_inserts; // windows
-    double others_balance;   // the sum of wire_sampled.balance
+    wire_others others;
 } wire_sample;
 
 // Columns of count windows. R below is 1 for WIRE_WINDOW_N_STEP and T for
@@ -127,6 +132,7 @@ typedef struct wire_sampled {
     double mass;    // what windows are drawn in proportion to, summed over the table: priority ^
                     // exponent; uniform, fifo: size
     double balance; // of the limiter, this table's own part
+    uint32_t insert_chunk, sample_chunk; // windows: the largest insert, and sample, asked of it
 } wire_sampled;
 
 typedef struct wire_priorities {

@@ -147,24 +147,25 @@ replay_limiter_found(replay_limiter *limiter, uint64_t count)
 }
 
 replay_limiter
-replay_limiter_joined(const replay_limiter *limiter, uint64_t others_inserts, double others_balance)
+replay_limiter_joined(const replay_limiter *limiter, const wire_others *others)
 {
     replay_limiter joined = *limiter;
-    joined.inserts += others_inserts;
-    joined.offset += others_balance - (double)others_inserts * limiter->spec.samples_per_insert;
+    joined.inserts += others->inserts;
+    joined.samples += others->samples;
+    joined.offset += others->balance + (double)others->samples -
+                     (double)others->inserts * limiter->spec.samples_per_insert;
+    (void)replay_limiter_fit(&joined, others->insert_chunk, others->sample_chunk);
     return joined;
 }
 
 void
 replay_limiter_set_joined(replay_limiter *limiter, const replay_limiter_spec *spec,
-                          uint64_t others_inserts, double others_balance)
+                          const wire_others *others)
 {
-    replay_limiter joined = replay_limiter_joined(limiter, others_inserts, others_balance);
-    uint64_t inserts = limiter->inserts;
+    replay_limiter joined = replay_limiter_joined(limiter, others);
     replay_limiter_set(&joined, spec);
-    double own = replay_limiter_balance(&joined) - others_balance;
-    *limiter = joined;
-    limiter->inserts = inserts;
+    double own = replay_limiter_balance(&joined) - others->balance;
+    spec_take(limiter, spec);
     limiter->offset = 0;
     limiter->offset = own - replay_limiter_balance(limiter);
 }

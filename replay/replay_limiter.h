@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "proto/wire_replay.h"
+
 // How many samples are drawn for each insert: Reverb's rule, as arithmetic on four counters.
 //
 //   balance = inserts * samples_per_insert - samples + offset
@@ -59,13 +61,14 @@ void replay_limiter_returned(replay_limiter *limiter, uint64_t count);
 // Inserts that nobody made, and that count for nobody: the balance stays.
 void replay_limiter_found(replay_limiter *limiter, uint64_t count);
 
-// This table's limiter as it counts for an experiment over several: the others have so many inserts
-// and this balance in all. Whether a sample or an insert is allowed is asked of it.
-replay_limiter replay_limiter_joined(const replay_limiter *limiter, uint64_t others_inserts,
-                                     double others_balance);
+// This table's limiter as it counts for an experiment over several, beside the others: with the
+// counters and the balance of all, and a band that holds the largest insert and sample of any. All
+// tables have the same band, then, or one of them would refuse the insert that a sample of another
+// waits for. Whether a sample or an insert is allowed is asked of it.
+replay_limiter replay_limiter_joined(const replay_limiter *limiter, const wire_others *others);
 // replay_limiter_set for such a one: the joined balance keeps its distance from the middle.
 void replay_limiter_set_joined(replay_limiter *limiter, const replay_limiter_spec *spec,
-                               uint64_t others_inserts, double others_balance);
+                               const wire_others *others);
 
 double replay_limiter_balance(const replay_limiter *limiter);
 bool replay_limiter_is_warm(const replay_limiter *limiter); // min_size was reached

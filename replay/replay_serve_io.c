@@ -559,7 +559,7 @@ sample(void *arg, wire_call *call, const wire_sample *request)
     if (!sample_size_ok(io, call, request)) {
         return;
     }
-    replay_table_set_others(io->table, request->others_inserts, request->others_balance);
+    replay_table_set_others(io->table, &request->others);
     if (request->batches == 0) {
         replay_pump(io); // what the others have done may allow what was held
         sample_refuse(io, call, true);

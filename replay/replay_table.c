@@ -37,8 +37,7 @@ struct replay_table {
     replay_gather gather;
     replay_dedupe *dedupe;
     replay_limiter limiter;
-    uint64_t others_inserts; // replay_table_set_others
-    double others_balance;
+    wire_others others; // replay_table_set_others
     bool takes;
     oct_rng rng;
     uint32_t batch_rows;
@@ -319,14 +318,13 @@ replay_table_limiter(const replay_table *table)
 replay_limiter
 replay_table_joined(const replay_table *table)
 {
-    return replay_limiter_joined(&table->limiter, table->others_inserts, table->others_balance);
+    return replay_limiter_joined(&table->limiter, &table->others);
 }
 
 void
-replay_table_set_others(replay_table *table, uint64_t inserts, double balance)
+replay_table_set_others(replay_table *table, const wire_others *others)
 {
-    table->others_inserts = inserts;
-    table->others_balance = balance;
+    table->others = *others;
 }
 
 static void
@@ -341,7 +339,7 @@ set_limiter(replay_table *table, const wire_configure *configure)
     table->configure.min_size = configure->min_size;
     table->configure.samples_per_insert = configure->samples_per_insert;
     table->configure.tolerance = configure->tolerance;
-    replay_limiter_set_joined(&table->limiter, &spec, table->others_inserts, table->others_balance);
+    replay_limiter_set_joined(&table->limiter, &spec, &table->others);
 }
 
 static void
@@ -634,6 +632,8 @@ replay_table_counters(wire_sampled *out, const replay_table *table)
         .given_up = replay_items_stats_get(table->items).given_up,
         .mass = replay_items_mass(table->items),
         .balance = replay_limiter_balance(&table->limiter),
+        .insert_chunk = table->limiter.insert_chunk,
+        .sample_chunk = table->limiter.sample_chunk,
     };
 }
 

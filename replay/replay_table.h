@@ -21,7 +21,8 @@
 // Full: the oldest block of rows is dropped; a FIFO table, which returns each window once, instead
 // holds inserts back while a window in it has not been fetched.
 // Waiting is the caller's: insert answers OCT_EAGAIN, may_sample 0. They never do so for ever at
-// the same time, whatever the sizes of batches and samples.
+// the same time, whatever the sizes of batches and samples; nor do those of several tables that
+// hear of each other (replay_table_set_others).
 typedef struct replay_table replay_table;
 
 typedef enum replay_insert_kind {
@@ -92,9 +93,9 @@ replay_table_stats replay_table_stats_get(const replay_table *table);
 const replay_limiter *replay_table_limiter(const replay_table *table); // of this table alone
 // As it counts, with the others.
 replay_limiter replay_table_joined(const replay_table *table);
-// The tables of the same experiment beside this one have so many inserts and this balance in all:
-// the limiter holds over all of them. A table begins without others.
-void replay_table_set_others(replay_table *table, uint64_t inserts, double balance);
+// What the tables of the same experiment beside this one have: the limiter holds over all of them.
+// A table begins without others.
+void replay_table_set_others(replay_table *table, const wire_others *others);
 // Takes the limiter's numbers of configure and, unless it is limiter_only, its epoch, its window
 // and what is gathered from it; the rest of it must be the same table (replay_config_decide). With
 // another window the windows are looked for anew in the rows that are held.

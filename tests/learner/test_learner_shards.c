@@ -124,7 +124,7 @@ stop_all(void **state)
 static bool
 serve(uint32_t s, const wire_sample *request, wire_sampled *out)
 {
-    replay_table_set_others(table[s], request->others_inserts, request->others_balance);
+    replay_table_set_others(table[s], &request->others);
     uint32_t batches =
         request->batches == 0
             ? 0
@@ -338,6 +338,24 @@ test_shards_draw_by_priority_as_one_replay_does(void **state)
 
 // ---- the limiter
 
+// An actor's next rows, while the learner learns until they are taken. Gives the windows.
+static uint32_t
+rows_insert(uint32_t a, uint32_t rows)
+{
+    replay_insert inserted;
+    const wire_batch *batch = test_batch_steps(&actor[a], rows);
+    uint32_t waits = 0;
+    while (replay_table_insert(&inserted, table[a], batch) == OCT_EAGAIN) {
+        assert_true(waits++ < 1000);
+        round_of(0, SHARDS - 1);
+        learner_batch *whole;
+        while ((whole = learner_shards_take(shards)) != NULL) {
+            learner_shards_give(shards, whole, now_ns);
+        }
+    }
+    return inserted.windows;
+}
+
 // Inserts come to one shard alone, samples of all: neither is held back for what its shard has.
 static void
 test_shards_keep_the_ratio_over_the_sum(void **state)
@@ -355,18 +373,7 @@ test_shards_keep_the_ratio_over_the_sum(void **state)
         assert_null(learner_shards_take(shards));
     }
     for (uint32_t turn = 0; turn < 3000; turn++) {
-        replay_insert inserted;
-        const wire_batch *batch = test_batch_steps(&actor[0], 4);
-        uint32_t waits = 0;
-        while (replay_table_insert(&inserted, table[0], batch) == OCT_EAGAIN) {
-            assert_true(waits++ < 1000);
-            round_of(0, SHARDS - 1);
-            learner_batch *whole;
-            while ((whole = learner_shards_take(shards)) != NULL) {
-                learner_shards_give(shards, whole, now_ns);
-            }
-        }
-        inserts += inserted.windows;
+        inserts += rows_insert(0, 4);
     }
     for (uint32_t s = 0; s < SHARDS; s++) {
         samples += replay_table_stats_get(table[s]).samples;
@@ -374,6 +381,36 @@ test_shards_keep_the_ratio_over_the_sum(void **state)
     double balance = 4.0 * (double)inserts - (double)samples;
     T_NEAR(balance, 400, 400 * 0.1 + learner_shards_batches(shards) * BATCH, 0);
     assert_true(replay_table_stats_get(table[1]).samples > 4 * ROWS[1]); // more than its own
+}
+
+// An actor of one shard with small batches, then one of another shard with large ones: the band of
+// each table holds the batches of both. Or the large ones would wait for samples, and the samples
+// of the other shards, whose band reaches less far down, for inserts.
+static void
+test_shards_whose_batches_differ_in_size_go_on(void **state)
+{
+    (void)state;
+    wire_sampled sampled;
+    begin(OCT_SAMPLER_UNIFORM);
+    config.replay.min_size = 100;
+    config.replay.samples_per_insert = 8;
+    config.replay.tolerance = 0.1;
+    start();
+    for (uint32_t turn = 0; turn < 100; turn++) {
+        (void)rows_insert(0, 4);
+    }
+    for (uint32_t turn = 0; turn < 100; turn++) {
+        (void)rows_insert(1, 500);
+    }
+    const replay_limiter first = replay_table_joined(table[0]);
+    for (uint32_t s = 0; s < SHARDS; s++) {
+        const replay_limiter limiter = replay_table_joined(table[s]);
+        assert_int_equal(limiter.insert_chunk, 500);
+        T_NEAR(limiter.balance_min, first.balance_min, 0, 0);
+        T_NEAR(limiter.balance_max, first.balance_max, 0, 0);
+        replay_table_counters(&sampled, table[s]); // of each its own
+        assert_int_equal(sampled.insert_chunk == 500, s == 1);
+    }
 }
 
 static uint32_t
@@ -430,7 +467,7 @@ test_shards_are_asked_for_what_a_held_request_waits_for(void **state)
     now_ns += SECOND / 40;
     tell(0);
     assert_true(learner_shards_tell(shards, 1, now_ns, &request));
-    T_NEAR(request.others_inserts, ROWS[0] + ROWS[2] + BATCH, 0, 0);
+    T_NEAR(request.others.inserts, ROWS[0] + ROWS[2] + BATCH, 0, 0);
     learner_shards_missed(shards, 1, promised);
 }
 
@@ -610,6 +647,7 @@ main(void)
         cmocka_unit_test_teardown(test_shards_draw_uniformly_as_one_replay_does, stop_all),
         cmocka_unit_test_teardown(test_shards_draw_by_priority_as_one_replay_does, stop_all),
         cmocka_unit_test_teardown(test_shards_keep_the_ratio_over_the_sum, stop_all),
+        cmocka_unit_test_teardown(test_shards_whose_batches_differ_in_size_go_on, stop_all),
         cmocka_unit_test_teardown(test_shards_are_asked_for_what_a_held_request_waits_for,
                                   stop_all),
         cmocka_unit_test_teardown(test_shards_go_on_without_one_that_is_away_and_take_it_back,

@@ -219,15 +219,6 @@ test_sample_refuses_nothing_and_too_much(void **state)
     message.turn = 0;
     T_OK(wire_sample_through(&out, arena, &message)); // only the counters
     assert_int_equal(out.batches, 0);
-    assert_int_equal(out.others_inserts, message.others_inserts);
-    T_NEAR(out.others_balance, message.others_balance, 0, 0);
-    message.others_inserts = WIRE_COUNT_MAX + 1;
-    REFUSED(wire_sample, &message,
-            "sample.others_inserts, others_balance: too many, or not finite");
-    message.others_inserts = 0;
-    message.others_balance = NAN;
-    REFUSED(wire_sample, &message,
-            "sample.others_inserts, others_balance: too many, or not finite");
     message = wire_example_sample();
     message.batch_size = 65536; // 2^32 windows: 0 in 32 bits
     message.batches = 65536;
@@ -252,6 +243,30 @@ test_sample_refuses_nothing_and_too_much(void **state)
     message.turn_actor = many;
     message.turn_actor_count = WIRE_TURN_ACTORS_MAX + 1;
     REFUSED(wire_sample, &message, "sample.turn, turn_actor: too many");
+}
+
+static void
+test_sample_tells_what_the_other_shards_have(void **state)
+{
+    (void)state;
+    wire_sample message = wire_example_sample(), out;
+    T_OK(wire_sample_through(&out, arena, &message));
+    assert_int_equal(out.others.inserts, message.others.inserts);
+    assert_int_equal(out.others.samples, message.others.samples);
+    T_NEAR(out.others.balance, message.others.balance, 0, 0);
+    assert_int_equal(out.others.insert_chunk, message.others.insert_chunk);
+    assert_int_equal(out.others.sample_chunk, message.others.sample_chunk);
+    const wire_others bad[] = {
+        {.inserts = WIRE_COUNT_MAX + 1}, {.samples = WIRE_COUNT_MAX + 1}, {.balance = NAN}};
+    for (size_t i = 0; i < OCT_COUNTOF(bad); i++) {
+        message.others = bad[i];
+        REFUSED(wire_sample, &message,
+                "sample.others_inserts, samples, balance: too many, or not finite");
+    }
+    message.others = (wire_others){.insert_chunk = WIRE_SAMPLE_COUNT_MAX + 1};
+    REFUSED(wire_sample, &message, "sample.others_insert_chunk, sample_chunk: too large");
+    message.others = (wire_others){.sample_chunk = WIRE_SAMPLE_COUNT_MAX + 1};
+    REFUSED(wire_sample, &message, "sample.others_insert_chunk, sample_chunk: too large");
 }
 
 static void
@@ -440,6 +455,12 @@ test_sampled_refuses_values_that_cannot_be_used(void **state)
         *counts[i] = WIRE_COUNT_MAX + 1;
         REFUSED(wire_sampled, &in, "sampled: a count beyond 2^53");
     }
+    for (int i = 0; i < 2; i++) {
+        wire_sampled in = wire_example_sampled(1, 0, 0);
+        uint32_t *chunks[] = {&in.insert_chunk, &in.sample_chunk};
+        *chunks[i] = WIRE_SAMPLE_COUNT_MAX + 1;
+        REFUSED(wire_sampled, &in, "sampled.insert_chunk, sample_chunk: too large");
+    }
     static const float bad[] = {0.0f, -0.0f, -0.1f, 1.5f, 1e-45f};
     for (size_t i = 0; i < OCT_COUNTOF(bad); i++) {
         wire_sampled in = wire_example_sampled(1, 0, 0);
@@ -479,6 +500,8 @@ test_sampled_survives_the_wire(void **state)
             assert_memory_equal(out.extra, in.extra, (size_t)n * extra_dim * sizeof(float));
         }
         assert_int_equal(out.window_steps, 0);
+        assert_int_equal(out.insert_chunk, in.insert_chunk);
+        assert_int_equal(out.sample_chunk, in.sample_chunk);
         assert_int_equal(out.given_up, in.given_up);
         assert_int_equal(out.steps, in.steps);
         wire_arena_reset(arena);
@@ -606,6 +629,8 @@ main(void)
         cmocka_unit_test_setup_teardown(test_sample_refuses_nothing_and_too_much, arena_setup,
                                         arena_teardown),
         cmocka_unit_test_setup_teardown(test_sessions_are_as_many_as_places_at_most, arena_setup,
+                                        arena_teardown),
+        cmocka_unit_test_setup_teardown(test_sample_tells_what_the_other_shards_have, arena_setup,
                                         arena_teardown),
         cmocka_unit_test_setup_teardown(test_digest_comes_back_whole_and_has_32_bytes, arena_setup,
                                         arena_teardown),

@@ -360,8 +360,7 @@ wire_example_sample(void)
         .turn_first = 6,
         .turn_actor_count = 4,
         .turn_actor = lengths,
-        .others_inserts = 123456,
-        .others_balance = -7.25,
+        .others = {123456, 654321, -7.25, 500, 2048},
     };
 }
 
@@ -392,7 +391,9 @@ wire_example_sampled(uint32_t count, uint32_t window_steps, uint32_t extra_dim)
                           .given_up = 4,
                           .steps = 5,
                           .turn = 201,
-                          .turn_batches = 31};
+                          .turn_batches = 31,
+                          .insert_chunk = 72,
+                          .sample_chunk = 1024};
 }
 
 wire_priorities

@@ -692,7 +692,7 @@ test_daemon_tells_what_it_has_after_it_heard_of_the_others(void **state)
     f->is_answered = false;
     counters.configured = false;
     const wire_sample tell = {
-        .run_id = RUN, .batch_size = 1, .others_inserts = 100, .others_balance = 100};
+        .run_id = RUN, .batch_size = 1, .others = {.inserts = 100, .balance = 100}};
     T_OK(wire_call_sample(f->client, &tell, 10000, counters_done, f));
     wait_for_answer(f);
     assert_int_equal(f->sampled.count, 16);

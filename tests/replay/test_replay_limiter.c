@@ -232,12 +232,12 @@ test_limiters_that_are_joined_do_as_one(void **state)
         }
         replay_limiter one = limiter_at(100, 4, 0.5, all_inserts, all_samples);
         for (int i = 0; i < 3; i++) {
-            double others = 0;
+            wire_others others = {.inserts = all_inserts - inserts[i],
+                                  .samples = all_samples - samples[i]};
             for (int k = 0; k < 3; k++) {
-                others += k != i ? replay_limiter_balance(&part[k]) : 0;
+                others.balance += k != i ? replay_limiter_balance(&part[k]) : 0;
             }
-            replay_limiter joined =
-                replay_limiter_joined(&part[i], all_inserts - inserts[i], others);
+            replay_limiter joined = replay_limiter_joined(&part[i], &others);
             T_NEAR(replay_limiter_balance(&joined), replay_limiter_balance(&one), 1e-9, 0);
             uint32_t count = 1 + oct_rng_below(&rng, 60);
             assert_int_equal(replay_limiter_may_insert(&joined, count),
@@ -254,13 +254,47 @@ test_limiter_set_among_others_keeps_the_distance_of_all(void **state)
 {
     (void)state;
     replay_limiter own = limiter_at(100, 4, 0.5, 5000, 1000); // far above on its own
-    double others = 400 + 50 - replay_limiter_balance(&own);  // 50 above the middle with them
+    const wire_others others = {700, 300, 400 + 50 - replay_limiter_balance(&own), 50, 90};
     const replay_limiter_spec spec = {.min_size = 100, .samples_per_insert = 8, .tolerance = 0.5};
-    replay_limiter_set_joined(&own, &spec, 700, others);
-    replay_limiter joined = replay_limiter_joined(&own, 700, others);
-    T_NEAR(replay_limiter_balance(&joined), 800 + 50, 1e-6, 0);
+    replay_limiter_set_joined(&own, &spec, &others);
+    replay_limiter joined = replay_limiter_joined(&own, &others);
+    T_NEAR(replay_limiter_balance(&joined), 800 + 50, 1e-6, 0); // 50 above the middle, as before
     assert_int_equal(own.inserts, 5000);
     assert_int_equal(own.samples, 1000);
+    assert_int_equal(own.insert_chunk, 1);
+    assert_int_equal(own.sample_chunk, 1);
+}
+
+// The band holds the largest insert and sample of any table, and so is the same in all.
+static void
+test_limiters_that_are_joined_have_one_band(void **state)
+{
+    (void)state;
+    replay_limiter small = limiter_at(100, 8, 0.1, 50, 0), large = limiter_at(100, 8, 0.1, 50, 0);
+    (void)replay_limiter_fit(&small, 4, 128);
+    (void)replay_limiter_fit(&large, 500, 64);
+    const wire_others of_small = {.insert_chunk = 500, .sample_chunk = 64};
+    const wire_others of_large = {.insert_chunk = 4, .sample_chunk = 128};
+    replay_limiter a = replay_limiter_joined(&small, &of_small);
+    replay_limiter b = replay_limiter_joined(&large, &of_large);
+    T_NEAR(a.balance_max - a.balance_min, 500 * 8 + 128 + 1, 0, 0);
+    T_NEAR(b.balance_max - b.balance_min, 500 * 8 + 128 + 1, 0, 0);
+    assert_int_equal(small.insert_chunk, 4); // what it has itself stays
+}
+
+// Both counters of the line that says why one waits are of all tables.
+static void
+test_limiters_that_are_joined_explain_with_the_counters_of_all(void **state)
+{
+    (void)state;
+    char text[256];
+    replay_limiter own = limiter_at(100, 4, 0.5, 200, 100);
+    const wire_others others = {.inserts = 30, .samples = 7, .balance = 30 * 4 - 7};
+    replay_limiter joined = replay_limiter_joined(&own, &others);
+    replay_limiter_explain_insert(&joined, text, sizeof(text));
+    assert_non_null(strstr(text, "107 samples of 230 inserts"));
+    replay_limiter_explain_sample(&joined, text, sizeof(text));
+    assert_non_null(strstr(text, "107 samples of 230 inserts"));
 }
 
 int
@@ -281,6 +315,8 @@ main(void)
         cmocka_unit_test(test_limiter_returned_samples_come_first),
         cmocka_unit_test(test_limiters_that_are_joined_do_as_one),
         cmocka_unit_test(test_limiter_set_among_others_keeps_the_distance_of_all),
+        cmocka_unit_test(test_limiters_that_are_joined_have_one_band),
+        cmocka_unit_test(test_limiters_that_are_joined_explain_with_the_counters_of_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
