@@ -267,6 +267,7 @@ learner_source_table(const learner_source_options *options)
         .obs_is_float = spec->obs_dtype == POLICY_F32,
         .action_bytes = (uint32_t)policy_spec_action_bytes(spec),
         .action_is_float = spec->action_kind == POLICY_BOX,
+        .action_count = spec->action_kind == POLICY_DISCRETE ? spec->action_count : 0,
         .extra_dim = policy_spec_extra_dim(spec),
         .sampler = each_once ? WIRE_SAMPLER_FIFO : samplers[config->replay.sampler],
         .priority_exponent = config->replay.priority_exponent,

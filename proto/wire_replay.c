@@ -21,6 +21,7 @@ wire_configure_to(Octet__Configuration *out, const wire_configure *in)
         .obs_is_float = in->obs_is_float,
         .action_bytes = in->action_bytes,
         .action_is_float = in->action_is_float,
+        .action_count = in->action_count,
         .extra_dim = in->extra_dim,
         .sampler = (Octet__Sampler)in->sampler,
         .priority_exponent = in->priority_exponent,
@@ -91,6 +92,10 @@ table_check(const Octet__Configuration *in, wire_arena *arena)
     WIRE_REQUIRE(arena, !in->obs_is_float || in->obs_bytes % 4 == 0,
                  "configure.obs_bytes: not a whole number of floats");
     WIRE_REQUIRE(arena,
+                 in->action_count == 0 || (in->action_count <= WIRE_ACTIONS_MAX &&
+                                           in->action_bytes == 4 && !in->action_is_float),
+                 "configure.action_count: above 256, or of actions that are not one int32");
+    WIRE_REQUIRE(arena,
                  in->sampler >= OCTET__SAMPLER__SAMPLER_UNIFORM &&
                      in->sampler <= OCTET__SAMPLER__SAMPLER_FIFO,
                  "configure.sampler: unknown");
@@ -125,6 +130,7 @@ wire_configure_from(wire_configure *out, const Octet__Configuration *in, wire_ar
         .obs_is_float = in->obs_is_float,
         .action_bytes = in->action_bytes,
         .action_is_float = in->action_is_float,
+        .action_count = in->action_count,
         .extra_dim = in->extra_dim,
         .sampler = (wire_sampler)in->sampler,
         .priority_exponent = in->priority_exponent,

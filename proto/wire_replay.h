@@ -39,6 +39,7 @@ typedef struct wire_configure {
     bool obs_is_float; // observations are float32: checked finite
     uint32_t action_bytes;
     bool action_is_float;
+    uint32_t action_count; // an action is an int32 below this one; 0: it may be anything
     uint32_t extra_dim;
     wire_sampler sampler;
     double priority_exponent;

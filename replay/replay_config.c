@@ -60,6 +60,13 @@ check_table(const wire_configure *wanted, char *reason, size_t reason_size)
                           "action_bytes %" PRIu32 ": a multiple of 4 up to %d is allowed",
                           wanted->action_bytes, 4 * WIRE_ACTIONS_MAX);
     }
+    if (wanted->action_count > 0 && (wanted->action_count > WIRE_ACTIONS_MAX ||
+                                     wanted->action_bytes != 4 || wanted->action_is_float)) {
+        return oct_refuse(reason, reason_size,
+                          "action_count %" PRIu32
+                          ": at most %d is allowed, and actions of one int32 (action_bytes 4)",
+                          wanted->action_count, WIRE_ACTIONS_MAX);
+    }
     if (wanted->streams < 1 || wanted->streams > REPLAY_STREAMS_MAX) {
         return oct_refuse(reason, reason_size, "streams %" PRIu32 ": 1 to %d is allowed",
                           wanted->streams, REPLAY_STREAMS_MAX);

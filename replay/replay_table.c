@@ -10,6 +10,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
+#include "replay/replay_check.h"
 #include "replay/replay_data.h"
 #include "replay/replay_digest.h"
 #include "replay/replay_file.h"
@@ -351,6 +352,7 @@ set_window(replay_table *table, const wire_configure *configure)
                     (configure->window == WIRE_WINDOW_SEQUENCE &&
                      configure->window_stride != now->window_stride);
     now->epoch = configure->epoch;
+    now->action_count = configure->action_count;
     now->turn_actors = configure->turn_actors;
     now->streams = configure->streams;
     now->window = configure->window;
@@ -394,48 +396,6 @@ replay_table_find_session(const replay_table *table, uint32_t actor_id, uint64_t
 }
 
 // ---- insert
-
-// float32 values, at any alignment: every exponent below all ones.
-static bool
-is_finite(const void *floats, size_t count)
-{
-    const uint8_t *at = floats;
-    uint32_t bad = 0;
-    for (size_t i = 0; i < count; i++) {
-        uint32_t bits;
-        memcpy(&bits, at + i * sizeof(bits), sizeof(bits));
-        bad |= (bits & 0x7f800000u) == 0x7f800000u;
-    }
-    return bad == 0;
-}
-
-// What depends on the table's configuration.
-static const char *
-shape_fault(const replay_table *table, const wire_batch *batch)
-{
-    const wire_configure *configure = &table->configure;
-    return table->data ? "a data set takes no steps"
-           : batch->count > 0 && batch->obs_bytes != configure->obs_bytes
-               ? "observations of the wrong size"
-           : batch->count > 0 && batch->action_bytes != configure->action_bytes
-               ? "actions of the wrong size"
-           : batch->count > 0 && batch->extra_dim != configure->extra_dim ? "the wrong extra_dim"
-           : batch->count > table->batch_rows ? "more rows than the table holds"
-                                              : NULL;
-}
-
-static const char *
-content_fault(const replay_table *table, const wire_batch *batch)
-{
-    const wire_configure *configure = &table->configure;
-    size_t obs = (size_t)batch->count * batch->obs_bytes;
-    size_t action = (size_t)batch->count * batch->action_bytes;
-    return configure->obs_is_float && !is_finite(batch->obs, obs / sizeof(float))
-               ? "an observation is not finite"
-           : configure->action_is_float && !is_finite(batch->action, action / sizeof(float))
-               ? "an action is not finite"
-               : NULL;
-}
 
 static bool
 may_insert(const replay_table *table, const struct demand *demand)
@@ -514,7 +474,8 @@ static oct_err
 batch_take(replay_insert *out, replay_table *table, const wire_batch *batch, const char **fault)
 {
     oct_err err = OCT_OK;
-    *fault = shape_fault(table, batch);
+    *fault = table->data ? "a data set takes no steps"
+                         : replay_check_shape(&table->configure, batch, table->batch_rows);
     if (*fault) {
         return OCT_OK;
     }
@@ -530,7 +491,7 @@ batch_take(replay_insert *out, replay_table *table, const wire_batch *batch, con
         if (!may_insert(table, &demand)) {
             table->refused = demand;
             err = OCT_EAGAIN;
-        } else if (!(*fault = content_fault(table, batch))) {
+        } else if (!(*fault = replay_check_content(&table->configure, batch))) {
             batch_store(out, table, batch, &demand);
         }
     }

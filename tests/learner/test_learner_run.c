@@ -285,6 +285,7 @@ test_run_configures_replay_with_the_experiment(void **state)
     assert_int_equal(request.obs_bytes, 16);
     assert_true(request.obs_is_float && !request.action_is_float);
     assert_int_equal(request.action_bytes, 4);
+    assert_int_equal(request.action_count, 2);
     assert_int_equal(request.sampler, WIRE_SAMPLER_UNIFORM);
     run_stop(run, "interrupted");
 }

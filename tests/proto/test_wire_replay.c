@@ -113,6 +113,27 @@ test_configure_refuses_numbers_that_are_none(void **state)
 }
 
 static void
+test_configure_has_a_number_of_actions_of_one_int32_only(void **state)
+{
+    (void)state;
+    const char *words = "configure.action_count: above 256, or of actions that are not one int32";
+    wire_configure message = wire_example_configure(), out;
+    message.action_count = WIRE_ACTIONS_MAX;
+    T_OK(wire_configure_through(&out, arena, &message));
+    message.action_count++;
+    REFUSED(wire_configure, &message, words);
+    message = wire_example_configure();
+    message.action_bytes = 8;
+    REFUSED(wire_configure, &message, words);
+    message = wire_example_configure();
+    message.action_is_float = true;
+    REFUSED(wire_configure, &message, words);
+    message.action_count = 0;
+    T_OK(wire_configure_through(&out, arena, &message));
+    assert_true(out.action_is_float && out.action_count == 0);
+}
+
+static void
 test_configure_survives_the_wire(void **state)
 {
     (void)state;
@@ -123,7 +144,8 @@ test_configure_survives_the_wire(void **state)
     assert_int_equal(out.obs_bytes, in.obs_bytes);
     assert_int_equal(out.obs_is_float, in.obs_is_float);
     assert_int_equal(out.action_bytes, in.action_bytes);
-    assert_int_equal(out.action_is_float, in.action_is_float);
+    assert_false(out.action_is_float);
+    assert_int_equal(out.action_count, in.action_count);
     assert_int_equal(out.extra_dim, in.extra_dim);
     assert_int_equal(out.sampler, in.sampler);
     T_NEAR(out.priority_exponent, in.priority_exponent, 0, 0);
@@ -616,6 +638,8 @@ main(void)
                                         arena_teardown),
         cmocka_unit_test_setup_teardown(test_configure_refuses_numbers_that_are_none, arena_setup,
                                         arena_teardown),
+        cmocka_unit_test_setup_teardown(test_configure_has_a_number_of_actions_of_one_int32_only,
+                                        arena_setup, arena_teardown),
         cmocka_unit_test_setup_teardown(test_configure_survives_the_wire, arena_setup,
                                         arena_teardown),
         cmocka_unit_test_setup_teardown(test_configured_survives_the_wire, arena_setup,

@@ -311,7 +311,7 @@ wire_example_configure(void)
                             .obs_bytes = 16,
                             .obs_is_float = true,
                             .action_bytes = 4,
-                            .action_is_float = true,
+                            .action_count = 6,
                             .extra_dim = 2,
                             .sampler = WIRE_SAMPLER_PRIORITIZED,
                             .priority_exponent = 0.6,

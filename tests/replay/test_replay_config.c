@@ -46,6 +46,7 @@ test_config_refuses_numbers_out_of_bounds(void **state)
     REFUSED(action_bytes, 0, "action_bytes 0");
     REFUSED(action_bytes, 5, "multiple of 4");
     REFUSED(action_bytes, 4 * WIRE_ACTIONS_MAX + 4, "action_bytes");
+    REFUSED(action_count, WIRE_ACTIONS_MAX + 1, "action_count 257: at most 256");
     REFUSED(extra_dim, WIRE_EXTRA_MAX + 1, "extra_dim");
     REFUSED(sampler, (wire_sampler)0, "sampler 0");
     REFUSED(sampler, (wire_sampler)4, "sampler 4");

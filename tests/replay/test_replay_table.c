@@ -114,6 +114,31 @@ test_table_rejects_numbers_that_are_not_finite_whole(void **state)
 }
 
 static void
+test_table_rejects_actions_that_the_environment_does_not_have(void **state)
+{
+    (void)state;
+    static const uint32_t bad[] = {3, 999, UINT32_MAX, INT32_MAX};
+    wire_configure configure = test_configure(100, WIRE_SAMPLER_UNIFORM);
+    replay_table *table = table_for(&configure); // as of a file, which does not have the number
+    configure.action_count = 3;
+    replay_table_set(table, &configure); // the learner brings it
+    for (size_t i = 0; i < OCT_COUNTOF(bad); i++) {
+        (void)test_batch_steps(&actor, 4);
+        for (uint32_t row = 0; row < 3; row++) {
+            actor.action[row] = row;
+        }
+        actor.action[3] = bad[i];
+        assert_rejected(table, &actor.batch, "an action that the environment does not have");
+    }
+    (void)test_batch_steps(&actor, 4);
+    for (uint32_t row = 0; row < 4; row++) {
+        actor.action[row] = row % 3;
+    }
+    assert_int_equal(test_insert(table, &actor.batch).windows, 3);
+    replay_table_destroy(table);
+}
+
+static void
 test_table_rejects_rows_sent_twice(void **state)
 {
     (void)state;
@@ -752,6 +777,7 @@ main(void)
         TEST(rejects_a_session_without_number),
         TEST(rejects_shapes_of_another_table),
         TEST(rejects_numbers_that_are_not_finite_whole),
+        TEST(rejects_actions_that_the_environment_does_not_have),
         TEST(rejects_rows_sent_twice),
         TEST(rejects_episodes_out_of_order_across_batches),
         TEST(counts_windows_that_missing_rows_cut),
