@@ -336,13 +336,16 @@ static void
 test_link_recovers_from_a_message_that_is_too_long(void **state)
 {
     (void)state;
-    static const char *const schemes[] = {"ipc", "tcp"};
-    for (size_t i = 0; i < OCT_COUNTOF(schemes); i++) {
-        const char *url = net_test_url(schemes[i]);
+    static const struct {
+        const char *scheme;
+        size_t bytes; // a process of this machine is cut off at twice the limit
+    } cases[] = {{"ipc", 201}, {"tcp", 101}};
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        const char *url = net_test_url(cases[i].scheme);
         stream s = {0};
         longest_open(&s, url);
         net_test_until(s.loop, &s.connected, 1);
-        T_OK(net_push_send(s.push, net_msg_create(101)));
+        T_OK(net_push_send(s.push, net_msg_create(cases[i].bytes)));
         net_test_until(s.loop, &s.disconnected, 1); // NNG loses what a link takes as it ends
         net_test_until(s.loop, &s.ready, 1);
         T_OK(net_push_send(s.push, net_msg_create(100)));

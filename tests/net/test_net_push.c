@@ -42,7 +42,7 @@ link_send_next(pair *l)
 {
     uint32_t number = l->next++;
     bool cut = l->cut_every != 0 && number % l->cut_every == l->cut_every - 1;
-    net_msg *msg = cut ? net_msg_create(PULL_BYTES_MAX + 1) : net_test_msg_u32(number);
+    net_msg *msg = cut ? net_msg_create(2 * PULL_BYTES_MAX + 1) : net_test_msg_u32(number);
     T_OK(net_push_send(l->push, msg));
 }
 
