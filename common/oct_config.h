@@ -8,6 +8,7 @@
 
 #include "common/oct_config_names.h"
 #include "common/oct_err.h"
+#include "common/oct_fifo.h"
 
 // One experiment: the YAML file, --set key=value, `octet config` and the documentation all come
 // from the one table in oct_config_table.c (key, type, bounds, default, help). Const after start.
@@ -266,6 +267,8 @@ bool oct_config_has_rollouts(const oct_config *config);
 uint32_t oct_config_rollout_rows(uint32_t steps);
 // The most steps that so many rows suffice for; 0: not even for one.
 uint32_t oct_config_rollout_steps(uint64_t rows);
+// The room in replay of what an algorithm learns from that takes sequences or episodes, each once.
+oct_fifo oct_config_fifo(const oct_config *config);
 // How many windows of each batch come from replay.data; 0: there is none.
 uint32_t oct_config_data_windows(const oct_config *config);
 // Whether all do: no actors act, no steps are counted.

@@ -313,7 +313,7 @@ const oct_config_algo oct_config_algos[] = {
                       .n_step = 1},
     [OCT_ALGO_REINFORCE] = {ALGO("policy gradient over whole episodes; all actions",
                                  reinforce_uses),
-                            .n_step = 1, .windows = OCT_WINDOWS_SEQUENCES},
+                            .n_step = 1, .windows = OCT_WINDOWS_EPISODES},
     [OCT_ALGO_SAC] = {ALGO("drawn actions, two critics, entropy; actions in a box", sac_uses),
                       .n_step = 1},
     [OCT_ALGO_TABLE] = {ALGO("Q-learning, SARSA, expected SARSA; discrete observations and actions",
@@ -362,6 +362,17 @@ bool
 oct_config_has_rollouts(const oct_config *config)
 {
     return windows_of(config) == OCT_WINDOWS_ROLLOUTS;
+}
+
+oct_fifo
+oct_config_fifo(const oct_config *config)
+{
+    uint64_t streams = (uint64_t)config->actor.count * config->actor.envs;
+    uint32_t stride = config->algo.sequence_steps;
+    uint32_t behind = oct_config_is_tabular(config) ? oct_config_n_step(config) : 0;
+    return windows_of(config) == OCT_WINDOWS_EPISODES
+               ? oct_fifo_of_sequences(streams, stride, 0)
+               : oct_fifo_of_sequences(streams, stride + behind, stride);
 }
 
 bool

@@ -20,6 +20,7 @@ typedef struct oct_config_use {
 typedef enum oct_config_windows {
     OCT_WINDOWS_SAMPLED,   // of replay, by replay.sampler
     OCT_WINDOWS_SEQUENCES, // each once
+    OCT_WINDOWS_EPISODES,  // each once, whole, or algo.sequence_steps of one
     OCT_WINDOWS_ROLLOUTS,  // of the newest policy, each once
 } oct_config_windows;
 

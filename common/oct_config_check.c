@@ -185,22 +185,24 @@ check_rollouts(const oct_config *config, oct_text *text)
     }
 }
 
-// Windows of sequences are counted, capacity is not.
+// Windows of sequences are counted, capacity is not. What their table needs beside, by its blocks,
+// is checked with it (replay/replay_config.h).
 static void
 check_sequences(const oct_config *config, oct_text *text)
 {
     if (!oct_config_takes_each_once(config) || oct_config_has_rollouts(config)) {
         return;
     }
-    uint64_t windows = config->learner.batch_size;
-    uint64_t rows = windows * ((uint64_t)config->algo.sequence_steps + 1);
+    oct_fifo fifo = oct_config_fifo(config);
+    uint64_t windows = config->learner.batch_size, rows = oct_fifo_rows(&fifo, windows);
     if (windows <= config->replay.capacity && rows > config->replay.capacity) {
-        oct_text_add(
-            text,
-            "error: replay.capacity: %llu steps cannot hold %llu windows (learner.batch_size) of "
-            "algo.sequence_steps: %u and one observation; %llu steps can\n",
-            (unsigned long long)config->replay.capacity, (unsigned long long)windows,
-            config->algo.sequence_steps, (unsigned long long)rows);
+        oct_text_add(text,
+                     "error: replay.capacity: %llu rows cannot hold %llu windows "
+                     "(learner.batch_size) of algo.sequence_steps: %u, and one under way in each "
+                     "of %llu environments (actor.count: %u of actor.envs: %u); %llu rows can\n",
+                     (unsigned long long)config->replay.capacity, (unsigned long long)windows,
+                     config->algo.sequence_steps, (unsigned long long)fifo.streams,
+                     config->actor.count, config->actor.envs, (unsigned long long)rows);
     }
     uint64_t batch = (uint64_t)config->learner.batch_size * config->algo.sequence_steps;
     if (batch > OCT_CONFIG_SAMPLE_MAX) {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "common/oct_base.h"
+#include "common/oct_fifo.h"
 #include "common/oct_text.h"
 #include "replay/replay_dedupe.h"
 #include "replay/replay_items.h"
@@ -272,6 +273,21 @@ replay_config_reply_windows(const wire_configure *configure)
     return (uint32_t)OCT_MIN(REPLY_WINDOWS, most);
 }
 
+// Of each stream one block is being filled, and one being dropped: the window that is under way may
+// lie in both.
+static oct_fifo
+fifo_of(const wire_configure *configure, const replay_config_blocks *blocks)
+{
+    uint64_t streams = configure->streams;
+    uint32_t T = configure->window_steps;
+    oct_fifo fifo = configure->window == WIRE_WINDOW_N_STEP ? oct_fifo_of_steps(streams, T)
+                    : configure->window == WIRE_WINDOW_ROLLOUT
+                        ? oct_fifo_of_rollouts(streams, T)
+                        : oct_fifo_of_sequences(streams, T, configure->window_stride);
+    fifo.open = OCT_MAX(fifo.open, 2 * blocks->rows);
+    return fifo;
+}
+
 uint32_t
 replay_config_batch_windows(const wire_configure *configure, const replay_config_blocks *blocks)
 {
@@ -279,13 +295,39 @@ replay_config_batch_windows(const wire_configure *configure, const replay_config
     if (!replay_select_find((int)configure->sampler)->takes) {
         return windows;
     }
-    // Of each stream one block is being filled, and one being dropped.
-    uint64_t rows = (blocks->count - 2 * (uint64_t)configure->streams) * blocks->rows;
-    uint64_t each = configure->window == WIRE_WINDOW_N_STEP ? 1
-                    : configure->window_stride == 0         ? 2 // an episode of one step
-                    : configure->window_steps == 1          ? 2 * configure->window_stride
-                                                            : configure->window_stride;
-    return (uint32_t)OCT_MIN(windows, OCT_MAX(rows / each, 1));
+    oct_fifo fifo = fifo_of(configure, blocks);
+    uint64_t held = oct_fifo_windows(&fifo, (uint64_t)blocks->count * blocks->rows);
+    return (uint32_t)OCT_MIN(windows, OCT_MAX(held, 1));
+}
+
+static bool
+capacity_suffices(wire_configure configure, uint64_t capacity, uint32_t windows)
+{
+    configure.capacity = capacity;
+    replay_config_blocks blocks = replay_config_layout(&configure);
+    return replay_config_batch_windows(&configure, &blocks) >= windows;
+}
+
+uint64_t
+replay_config_capacity_for(const wire_configure *configure, uint32_t windows)
+{
+    uint64_t few = configure->capacity, most = few;
+    while (!capacity_suffices(*configure, most, windows)) {
+        if (most == REPLAY_CAPACITY_MAX) {
+            return 0;
+        }
+        few = most;
+        most = OCT_MIN(2 * most, REPLAY_CAPACITY_MAX);
+    }
+    while (most - few > 1) {
+        uint64_t middle = few + (most - few) / 2;
+        if (capacity_suffices(*configure, middle, windows)) {
+            most = middle;
+        } else {
+            few = middle;
+        }
+    }
+    return most;
 }
 
 uint32_t

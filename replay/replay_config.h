@@ -65,9 +65,12 @@ const char *replay_config_window_name(int window);
 uint64_t replay_config_window_bytes(const wire_configure *configure);
 uint32_t replay_config_reply_windows(const wire_configure *configure);
 // Windows that one batch may have: what a reply holds, and of a sampler that takes what a table of
-// these blocks surely comes to hold. configure has passed the check.
+// these blocks comes to hold (oct_fifo.h). configure has passed the check.
 uint32_t replay_config_batch_windows(const wire_configure *configure,
                                      const replay_config_blocks *blocks);
+// A capacity, at least configure's, with which one batch may have so many windows; 0: there is
+// none.
+uint64_t replay_config_capacity_for(const wire_configure *configure, uint32_t windows);
 // Rows, and runs, that one batch may hold.
 uint32_t replay_config_batch_rows(const wire_configure *configure);
 

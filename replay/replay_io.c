@@ -161,6 +161,20 @@ rejected_report(replay_io *io, const wire_batch *batch, const replay_insert *res
     }
 }
 
+// The first time: the learner waits for more windows than the table comes to hold, and may do so
+// again and again.
+static void
+overrun_log(const replay_io *io)
+{
+    replay_table_stats stats = replay_table_stats_get(io->table);
+    const wire_configure *configure = replay_table_configure(io->table);
+    oct_log_warn("REPLAY-OVERRUN",
+                 "lost=%" PRIu64 " held=%" PRIu64 " wanted=%" PRIu32 " capacity=%" PRIu64
+                 " streams=%" PRIu32 " expected=%" PRIu32 " (further ones are only counted)",
+                 stats.overrun, stats.size, io->held_count > 0 ? io->held[0].request.batch_size : 0,
+                 configure->capacity, (uint32_t)stats.streams, configure->streams);
+}
+
 static oct_err
 batch_stall(replay_io *io, uint64_t now_ns)
 {
@@ -183,6 +197,10 @@ replay_batch_insert(replay_io *io, const wire_batch *batch, size_t length, repla
         rejected_report(io, batch, result);
     } else if (result->kind == REPLAY_INSERT_TAKEN && result->rows > 0) {
         io->inserted_session[result->session] = batch->session;
+    }
+    if (result->overrun > 0 && !io->is_overrun_logged) {
+        io->is_overrun_logged = true;
+        overrun_log(io);
     }
     if (result->session != REPLAY_SESSION_NONE) {
         replay_acks_note(io->acks, result->session, io->relay, oct_clock_ns());

@@ -131,6 +131,7 @@ table_begin(replay_io *io, replay_table *table)
 {
     io->table = table;
     io->band_logged = 0;
+    io->is_overrun_logged = false;
     memset(io->reported_session, 0, sizeof(io->reported_session));
     memset(io->inserted_session, 0, sizeof(io->inserted_session));
     replay_status_begin(io, oct_clock_ns());

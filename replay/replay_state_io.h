@@ -93,6 +93,7 @@ struct replay_io {
     uint64_t reported_session[REPLAY_SESSIONS_MAX]; // whose rejected batch was logged
     uint64_t inserted_session[REPLAY_SESSIONS_MAX]; // whose rows this process took
     double band_logged;                             // width of the widened band in the log
+    bool is_overrun_logged;                         // of this table
     const replay_request *serving;                  // the request at work
     oct_allowance reported;                         // lines about them
     replay_complaint bad_batch;

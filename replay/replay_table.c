@@ -458,8 +458,10 @@ batch_store(replay_insert *out, replay_table *table, const wire_batch *batch,
     if (table->file) {
         replay_journal_begin(table->file, replay_items_store(table->items), &table->plan);
     }
+    uint64_t overrun = replay_items_stats_get(table->items).overrun;
     out->rows = batch->count;
     out->windows = replay_items_add(table->items, &table->plan, batch);
+    out->overrun = (uint32_t)(replay_items_stats_get(table->items).overrun - overrun);
     replay_limiter_inserted(&table->limiter, out->windows);
     rows_count(table, batch);
     // Where a stream's rows fill only part of a block, more batches fill the rest.
@@ -503,7 +505,7 @@ static replay_insert
 insert_rejected(replay_table *table, uint32_t session, const char *reason)
 {
     table->stats.rejected++;
-    return (replay_insert){REPLAY_INSERT_REJECTED, session, 0, 0, reason};
+    return (replay_insert){.kind = REPLAY_INSERT_REJECTED, .session = session, .reason = reason};
 }
 
 oct_err

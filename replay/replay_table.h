@@ -38,6 +38,7 @@ typedef struct replay_insert {
     uint32_t session; // index (replay_table_session), REPLAY_SESSION_NONE for stale and bad headers
     uint32_t rows;    // taken
     uint32_t windows; // that they made complete
+    uint32_t overrun; // that were lost for them: a waiting sample wants more than the table holds
     const char *reason; // of REPLAY_INSERT_REJECTED; static
 } replay_insert;
 

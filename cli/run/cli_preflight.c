@@ -67,15 +67,23 @@ table_check(const oct_config *config, const policy_spec *spec, const algo_wants 
     wire_configure table = learner_source_table(&options);
     OCT_TRY(replay_config_check(&table, reason, reason_size));
     replay_config_blocks blocks = replay_config_layout(&table);
+    uint32_t size = config->learner.batch_size;
     uint32_t most = replay_config_batch_windows(&table, &blocks);
-    if (oct_config_shards(config) == 1 && config->learner.batch_size > most) {
-        return oct_refuse(reason, reason_size,
-                          "learner.batch_size: %u windows, but a table of replay.capacity: %llu "
-                          "can give at most %u at once",
-                          config->learner.batch_size, (unsigned long long)config->replay.capacity,
-                          most);
+    if (oct_config_shards(config) > 1 || size <= most) {
+        return OCT_OK;
     }
-    return OCT_OK;
+    uint64_t capacity = replay_config_capacity_for(&table, size);
+    if (capacity == 0) {
+        return oct_refuse(reason, reason_size,
+                          "learner.batch_size: %u windows, but an answer of replay can hold at "
+                          "most %u",
+                          size, most);
+    }
+    return oct_refuse(reason, reason_size,
+                      "replay.capacity: %llu rows, of which replay gives out at most %u windows at "
+                      "once, fewer than learner.batch_size: %u; %llu rows would do",
+                      (unsigned long long)config->replay.capacity, most, size,
+                      (unsigned long long)capacity);
 }
 
 // The network that the learner would make for it, and what it would learn from.

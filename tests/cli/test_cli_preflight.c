@@ -199,8 +199,10 @@ test_replay_has_to_give_what_is_learned_from(void **state)
     assert_int_equal(check(AMPLE_MS), OCT_OK);
     set("replay.sampler", "fifo");
     set("replay.capacity", "66000");
-    refused("learner.batch_size: 65536 windows, but a table of replay.capacity: 66000 can give at "
-            "most ");
+    refused("replay.capacity: 66000 rows, of which replay gives out at most 32000 windows at once, "
+            "fewer than learner.batch_size: 65536; 133057 rows would do");
+    set("replay.capacity", "133057");
+    assert_int_equal(check(AMPLE_MS), OCT_OK);
     (void)setup(NULL);
     set("env.id", "Taxi-v4");
     set("algo.name", "table");

@@ -136,10 +136,11 @@ static void
 assert_vtrace(void)
 {
 #define VTRACE "algo.name=vtrace;algo.sequence_steps=20;learner.batch_size=16;replay.min_size=16;"
-    assert_check(VTRACE "replay.capacity=336", "");
-    assert_check(VTRACE "replay.capacity=335",
-                 "error: replay.capacity: 335 steps cannot hold 16 windows (learner.batch_size) of "
-                 "algo.sequence_steps: 20 and one observation; 336 steps can\n");
+    assert_check(VTRACE "replay.capacity=656", "");
+    assert_check(VTRACE "replay.capacity=655",
+                 "error: replay.capacity: 655 rows cannot hold 16 windows (learner.batch_size) of "
+                 "algo.sequence_steps: 20, and one under way in each of 16 environments "
+                 "(actor.count: 1 of actor.envs: 16); 656 rows can\n");
     assert_check(VTRACE "algo.ratio_max=2;algo.trace_max=2", "");
     assert_check(VTRACE "algo.ratio_max=1;algo.trace_max=1.5",
                  "error: algo.trace_max: 1.5 is more than algo.ratio_max 1\n");
@@ -223,7 +224,9 @@ test_a_budget_too_small_for_one_batch_is_refused(void **state)
         "most 250: nothing would be learned\n");
 #undef TOO_FEW
 #undef FEW
-#define ONCE "algo.name=reinforce;learner.batch_size=32;algo.sequence_steps=500;run.env_steps="
+#define ONCE                                                                                       \
+    "algo.name=reinforce;learner.batch_size=32;algo.sequence_steps=500;replay.capacity=24048;"     \
+    "run.env_steps="
     assert_check(ONCE "32", ""); // episodes may have one step
     assert_check(ONCE "31",
                  "error: learner.batch_size: 32 windows, each new, but run.env_steps: 31 "
@@ -270,11 +273,12 @@ test_keys_that_contradict_each_other_are_refused(void **state)
                  "error: algo.distributional: true is an option of algo.name: dqn\n");
     assert_check("algo.noisy=true;algo.dueling=true;algo.distributional=true", "");
     assert_check(
-        "algo.name=reinforce;learner.batch_size=16;algo.sequence_steps=9;replay.capacity=159",
-        "error: replay.capacity: 159 steps cannot hold 16 windows (learner.batch_size) of "
-        "algo.sequence_steps: 9 and one observation; 160 steps can\n");
+        "algo.name=reinforce;learner.batch_size=16;algo.sequence_steps=9;replay.capacity=319",
+        "error: replay.capacity: 319 rows cannot hold 16 windows (learner.batch_size) of "
+        "algo.sequence_steps: 9, and one under way in each of 16 environments (actor.count: 1 of "
+        "actor.envs: 16); 320 rows can\n");
     assert_check("algo.name=reinforce;learner.batch_size=16;algo.sequence_steps=9;"
-                 "replay.capacity=160",
+                 "replay.capacity=320",
                  "");
     assert_check("algo.name=reinforce;learner.batch_size=65536;learner.batches_per_request=1;"
                  "algo.sequence_steps=17;replay.capacity=2000000",

@@ -102,6 +102,26 @@ def test_n_steps_end_with_the_episode(tmp_path):
         assert batch.next_observations[:, 0].tolist() == [3, 4, 5, 5, 5]
 
 
+def test_a_fifo_replay_says_once_that_it_drops_what_nobody_had(tmp_path):
+    with octet.Replay(tmp_path, **FOUR | {"capacity": 256, "streams": 1, "sampler": "fifo"}) as replay:
+        with pytest.raises(octet.OctetError, match=r"batch_size 65 \(1 to 64 is allowed\)"):
+            replay.sample(65)
+        found = []
+        waits = threading.Thread(target=lambda: found.append(replay.sample(20, timeout=60)))
+        waits.start()
+        for _ in range(6):  # four blocks are there, and each needs one
+            with replay.writer() as writer:
+                for i in range(3):
+                    writer.append(rows(i), 0, 0, False, False, rows(i + 1))
+        with replay.writer() as writer:
+            for i in range(30):
+                writer.append(rows(i), 0, 0, False, False, rows(i + 1))
+        waits.join()
+        assert len(found[0].keys) == 20
+        assert replay.stats()["replay.overrun"] > 0
+        assert (tmp_path / "replay.log").read_text().count("REPLAY-OVERRUN") == 1
+
+
 def test_sequences_have_every_row_of_their_stretch(tmp_path):
     with octet.Replay(tmp_path, **FOUR | {"sampler": "fifo"}, sequence_steps=4, sequence_stride=3) as replay:
         with replay.writer() as writer:

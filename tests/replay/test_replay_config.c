@@ -257,7 +257,7 @@ test_config_knows_how_many_windows_a_batch_may_have(void **state)
     replay_config_blocks blocks = replay_config_layout(&configure);
     assert_int_equal(replay_config_batch_windows(&configure, &blocks), 65536); // with repetitions
     configure.sampler = WIRE_SAMPLER_FIFO; // each once: 16 blocks of 64 rows, less two
-    assert_int_equal(replay_config_batch_windows(&configure, &blocks), 14 * 64);
+    assert_int_equal(replay_config_batch_windows(&configure, &blocks), 14 * 64 / 2); // an end row
     configure.window = WIRE_WINDOW_SEQUENCE;
     configure.window_steps = configure.window_stride = 10;
     assert_int_equal(replay_config_batch_windows(&configure, &blocks), 14 * 64 / 10);
@@ -265,6 +265,42 @@ test_config_knows_how_many_windows_a_batch_may_have(void **state)
     assert_int_equal(replay_config_batch_windows(&configure, &blocks), 14 * 64 / 2);
     configure.window_stride = 0; // whole episodes
     assert_int_equal(replay_config_batch_windows(&configure, &blocks), 14 * 64 / 2);
+    configure.window_steps = 50; // the longest count
+    assert_int_equal(replay_config_batch_windows(&configure, &blocks), 14 * 64 / 51);
+    configure.window_steps = 199; // one is under way, in more than two blocks
+    assert_int_equal(replay_config_batch_windows(&configure, &blocks), (16 * 64 - 200) / 200);
+    configure.window = WIRE_WINDOW_ROLLOUT; // they come whole
+    assert_int_equal(replay_config_batch_windows(&configure, &blocks), 14 * 64 / 200);
+}
+
+// The least rows that are named to whom has too few.
+static void
+test_config_knows_which_capacity_a_batch_needs(void **state)
+{
+    (void)state;
+    static const struct {
+        wire_window window;
+        uint32_t streams, steps, stride, windows;
+    } cases[] = {{WIRE_WINDOW_N_STEP, 1, 3, 0, 500},
+                 {WIRE_WINDOW_SEQUENCE, 16, 500, 0, 16},
+                 {WIRE_WINDOW_SEQUENCE, 16, 20, 20, 64},
+                 {WIRE_WINDOW_ROLLOUT, 8, 127, 0, 8}};
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        wire_configure configure = test_configure(1, WIRE_SAMPLER_FIFO);
+        configure.window = cases[i].window;
+        configure.streams = cases[i].streams;
+        configure.window_steps = cases[i].steps;
+        configure.window_stride = cases[i].stride;
+        uint64_t capacity = replay_config_capacity_for(&configure, cases[i].windows);
+        for (int less = 0; less < 2; less++) {
+            configure.capacity = capacity - (uint64_t)less;
+            replay_config_blocks blocks = replay_config_layout(&configure);
+            uint32_t most = replay_config_batch_windows(&configure, &blocks);
+            assert_true(less ? most < cases[i].windows : most >= cases[i].windows);
+        }
+    }
+    wire_configure configure = test_configure(1, WIRE_SAMPLER_FIFO);
+    assert_int_equal(replay_config_capacity_for(&configure, 65537), 0); // no answer holds so many
 }
 
 int
@@ -279,6 +315,7 @@ main(void)
         cmocka_unit_test(test_config_budget_is_that_of_the_page),
         cmocka_unit_test(test_config_reply_fits_into_a_message),
         cmocka_unit_test(test_config_knows_how_many_windows_a_batch_may_have),
+        cmocka_unit_test(test_config_knows_which_capacity_a_batch_needs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

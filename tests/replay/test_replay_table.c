@@ -535,72 +535,6 @@ test_table_acknowledges_exactly_once(void **state)
     replay_table_destroy(table);
 }
 
-static void
-test_table_fifo_returns_each_once_in_order(void **state)
-{
-    (void)state;
-    replay_table *table = table_of(32, WIRE_SAMPLER_FIFO);
-    uint64_t next = 0;
-    uint32_t sent = 0;
-    bool is_offered = false;
-    while (next < 1000) {
-        if (!is_offered) {
-            (void)test_batch_steps(&actor, 1 + sent++ % 9);
-            is_offered = true;
-        }
-        replay_insert result;
-        oct_err err = replay_table_insert(&result, table, &actor.batch);
-        if (err == OCT_OK) {
-            assert_int_equal(result.kind, REPLAY_INSERT_TAKEN);
-            is_offered = false;
-            continue;
-        }
-        T_ERR(err, OCT_EAGAIN);
-        wire_sampled sampled;
-        uint32_t batches = replay_table_may_sample(table, 4, 3, 0);
-        assert_true(batches >= 2);
-        replay_table_sample(&sampled, table, 4, batches);
-        test_check_rows(&sampled);
-        for (uint32_t i = 0; i < sampled.count; i++) {
-            assert_int_equal(sampled.key[i], next);
-            T_NEAR(sampled.reward[i], (double)next, 0, 0);
-            T_NEAR(sampled.probability[i], 1, 0, 0);
-            next++;
-        }
-    }
-    assert_int_equal(replay_table_stats_get(table).overrun, 0);
-    replay_table_destroy(table);
-}
-
-static void
-test_table_fifo_whose_learner_wants_more_than_there_is_takes_inserts(void **state)
-{
-    (void)state;
-    replay_table *table = table_of(32, WIRE_SAMPLER_FIFO);
-    (void)test_batch_begin(&actor);
-    for (uint32_t stream = 0; stream < 4; stream++) { // a block each, with three windows
-        test_batch_run(&actor, stream, 0, 0);
-        for (int i = 0; i < 4; i++) {
-            test_batch_row(&actor, i == 0 ? WIRE_FIRST : 0);
-        }
-    }
-    assert_int_equal(test_insert(table, &actor.batch).windows, 12);
-    (void)test_batch_begin(&actor);
-    test_batch_run(&actor, 4, 0, 0);
-    for (int i = 0; i < 8; i++) {
-        test_batch_row(&actor, i == 0 ? WIRE_FIRST : 0);
-    }
-    replay_insert result;
-    T_ERR(replay_table_insert(&result, table, &actor.batch), OCT_EAGAIN);
-    assert_false(replay_table_may_insert(table));
-    assert_int_equal(replay_table_may_sample(table, 13, 1, 0), 0); // both would wait for ever
-    assert_true(replay_table_may_insert(table));
-    assert_int_equal(test_insert(table, &actor.batch).windows, 7);
-    assert_int_equal(replay_table_stats_get(table).overrun, 3);
-    assert_int_equal(replay_table_may_sample(table, 13, 1, 0), 1);
-    replay_table_destroy(table);
-}
-
 // 5 sigma of a binomial with share 1/size, for every window.
 static void
 test_table_uniform_draws_all_alike(void **state)
@@ -794,8 +728,6 @@ main(void)
         TEST(windows_may_be_longer_than_blocks),
         TEST(gives_credit_while_it_takes_inserts),
         TEST(acknowledges_exactly_once),
-        TEST(fifo_returns_each_once_in_order),
-        TEST(fifo_whose_learner_wants_more_than_there_is_takes_inserts),
         TEST(uniform_draws_all_alike),
         TEST(prioritized_draws_by_priority),
         TEST(new_windows_get_the_largest_priority),
