@@ -266,7 +266,7 @@ def train_refused(folder, file, experiment):
     (folder / "x.yaml").write_text(experiment)
     done = subprocess.run([OCTET, "train", "x.yaml", "--run-dir", "run", "--set", f"replay.data={file}"], cwd=folder, timeout=120,
                           capture_output=True, text=True, check=False)
-    assert done.returncode == 1 and not (folder / "run").exists(), done
+    assert done.returncode == 2 and not (folder / "run").exists(), done
     return done.stderr
 
 
