@@ -67,12 +67,20 @@ env_plugin_dirs_add(env_plugin_dirs *dirs, const char *path, char *reason, size_
     return OCT_OK;
 }
 
+// Of the first entry of a list. "gym" alone is none: with what is behind its ':' it is an id.
+static size_t
+entry_length(const char *list)
+{
+    size_t length = strcspn(list, ":");
+    return env_gym_has(list) ? length + 1 + strcspn(list + length + 1, ":") : length;
+}
+
 oct_err
 env_plugin_dirs_add_list(env_plugin_dirs *dirs, const char *list, char *reason, size_t reason_size)
 {
     char path[PATH_MAX];
     while (*list != '\0') {
-        size_t length = strcspn(list, ":");
+        size_t length = entry_length(list);
         if (length >= sizeof(path)) {
             return oct_refuse(reason, reason_size, "a path is longer than %d bytes", PATH_MAX - 1);
         }

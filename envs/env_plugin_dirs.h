@@ -31,7 +31,8 @@ typedef struct env_plugin_dirs {
 // One directory or one file, or the id of an environment of Gymnasium, "gym:NAME". Full: refused.
 OCT_CHECKED oct_err env_plugin_dirs_add(env_plugin_dirs *dirs, const char *path, char *reason,
                                         size_t reason_size);
-// Several, separated by ':'; empty ones are skipped.
+// Several, separated by ':'; empty ones are skipped. "gym:NAME" is one, so that no NAME here has a
+// ':' itself, and no relative folder is called "gym".
 OCT_CHECKED oct_err env_plugin_dirs_add_list(env_plugin_dirs *dirs, const char *list, char *reason,
                                              size_t reason_size);
 void env_plugin_dirs_fini(env_plugin_dirs *dirs);

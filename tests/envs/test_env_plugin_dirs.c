@@ -248,6 +248,12 @@ test_an_environment_of_gymnasium_is_taken_by_its_name_alone(void **state)
     T_OK(env_plugin_dirs_name(&f->dirs, "gym:A-v0", f->reason, sizeof(f->reason)));
     T_ERR(env_plugin_dirs_name(&f->dirs, "gym:A-v01", f->reason, sizeof(f->reason)), OCT_EINVAL);
     T_ERR(env_plugin_dirs_name(&f->dirs, "gym:", f->reason, sizeof(f->reason)), OCT_EINVAL);
+    char list[PATH_MAX];
+    snprintf(list, sizeof(list), "gym:C-v0:%s:gym:D-v0:", at(f, "mine")); // as $OCTET_PLUGINS
+    T_OK(env_plugin_dirs_add_list(&f->dirs, list, f->reason, sizeof(f->reason)));
+    T_OK(env_plugin_dirs_name(&f->dirs, "gym:C-v0", f->reason, sizeof(f->reason)));
+    T_OK(env_plugin_dirs_name(&f->dirs, "gym:D-v0", f->reason, sizeof(f->reason)));
+    finds(f, "a.so", "mine/a.so");
     env_request request = {.id = "gym:B-v0", .options = "", .count = 1, .plugins = &f->dirs};
     env *e = NULL;
     T_ERR(env_open(&e, &request, f->reason, sizeof(f->reason)), OCT_EINVAL);
