@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_discrete.h"
 #include "common/oct_importance.h"
 
 _Static_assert(ALGO_TERMINATED == WIRE_TERMINATED && ALGO_TRUNCATED == WIRE_TRUNCATED &&
@@ -117,13 +118,8 @@ copy_obs(float *out, const uint8_t *rows, const policy_spec *spec, size_t first,
 static bool
 actions_are_some(const learner_batch *batch, const policy_spec *spec, size_t from, size_t rows)
 {
-    bool good = true;
-    for (size_t i = from; spec->action_kind == POLICY_DISCRETE && i < from + rows; i++) {
-        int32_t action;
-        memcpy(&action, batch->action + i * sizeof(action), sizeof(action));
-        good &= (uint32_t)action < spec->action_count; // also the negative ones
-    }
-    return good;
+    return spec->action_kind != POLICY_DISCRETE ||
+           oct_discrete_holds(batch->action + from * sizeof(int32_t), rows, spec->action_count);
 }
 
 // Nobody reads what is beside an action of n steps; a data set may have been recorded without.

@@ -5,12 +5,12 @@
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "common/oct_base.h"
+#include "common/oct_thread.h"
 
 #define PULSE_NS 250000000L
 #define NS_PER_S 1000000000L
@@ -29,14 +29,6 @@ struct liboctet_crew {
     void *context;
     void (*pulse)(void);
 };
-
-static void
-start_wait(sem_t *start)
-{
-    while (sem_wait(start) != 0) {
-        OCT_ASSERT(errno == EINTR);
-    }
-}
 
 static void
 done_wait(const liboctet_crew *crew, sem_t *done)
@@ -61,7 +53,7 @@ member_run(void *arg)
     struct member *member = arg;
     liboctet_crew *crew = member->crew;
     for (;;) {
-        start_wait(&member->start);
+        oct_semaphore_wait(&member->start);
         if (crew->work == NULL) {
             return NULL;
         }
@@ -83,7 +75,7 @@ member_init(struct member *member, liboctet_crew *crew, uint32_t part)
     member->crew = crew;
     member->part = part;
     OCT_ASSERT(sem_init(&member->start, 0, 0) == 0 && sem_init(&member->done, 0, 0) == 0);
-    int failed = pthread_create(&member->thread, NULL, member_run, member);
+    int failed = oct_thread_create(&member->thread, member_run, member);
     if (failed != 0) {
         member_fini(member);
     }
@@ -97,17 +89,13 @@ liboctet_crew_create(liboctet_crew **out, uint32_t parts, void (*pulse)(void))
     liboctet_crew *crew = oct_alloc(sizeof(*crew));
     crew->pulse = pulse;
     crew->members = oct_alloc(parts * sizeof(*crew->members));
-    sigset_t all, before; // signals are for the program's threads
-    OCT_ASSERT(sigfillset(&all) == 0 && pthread_sigmask(SIG_SETMASK, &all, &before) == 0);
-    int failed = 0;
-    for (crew->parts = 1; crew->parts < parts && failed == 0; crew->parts += failed == 0) {
-        failed = member_init(&crew->members[crew->parts], crew, crew->parts);
-    }
-    OCT_ASSERT(pthread_sigmask(SIG_SETMASK, &before, NULL) == 0);
-    if (failed != 0) {
-        liboctet_crew_destroy(crew);
-        errno = failed;
-        return OCT_EINTERNAL;
+    for (crew->parts = 1; crew->parts < parts; crew->parts++) {
+        int failed = member_init(&crew->members[crew->parts], crew, crew->parts);
+        if (failed != 0) {
+            liboctet_crew_destroy(crew);
+            errno = failed;
+            return OCT_EINTERNAL;
+        }
     }
     *out = crew;
     return OCT_OK;

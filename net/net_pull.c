@@ -11,7 +11,7 @@
 #include <nng/protocol/pipeline0/pull.h>
 
 #include "common/oct_base.h"
-#include "common/oct_clock.h"
+#include "common/oct_complaint.h"
 #include "common/oct_log.h"
 #include "net/net_internal.h"
 #include "net/net_sp.h"
@@ -19,7 +19,6 @@
 
 #define SLOTS             8  // receives in flight: enough to hide the hop between the threads
 #define DELIVERIES_A_TURN 64 // then timers, signals and the other links have theirs
-#define LONG_LOG_NS       10000000000u
 
 // A connection that brought bad messages. They are numbered one after the other, so that those of
 // one time lie side by side in a table.
@@ -37,9 +36,8 @@ struct net_pull {
     size_t recv_bytes_max;
     char url[NET_URL_MAX];
     uint64_t rejected;
-    uint64_t too_long; // of these
-    uint64_t too_long_logged_ns;
-    uint32_t bad_max; // messages of one connection, 0: any number
+    oct_complaint too_long; // of these
+    uint32_t bad_max;       // messages of one connection, 0: any number
     uint64_t closed;
     struct bad_peer bad[NET_PULL_PEERS];
     nng_msg *offered;      // taken from the head slot; the handler has not accepted it yet
@@ -117,14 +115,10 @@ peer_blame(net_pull *pull, bool is_forged)
 static void
 too_long_log(net_pull *pull, size_t bytes)
 {
-    uint64_t now_ns = oct_clock_ns();
-    pull->too_long++;
-    if (pull->too_long > 1 && now_ns - pull->too_long_logged_ns < LONG_LOG_NS) {
-        return;
+    if (oct_complaint_is_due(&pull->too_long)) {
+        oct_log_warn("NET-TOO-LONG", "url=%s bytes=%zu most=%zu messages=%" PRIu64, pull->url,
+                     bytes, pull->recv_bytes_max, pull->too_long.count);
     }
-    pull->too_long_logged_ns = now_ns;
-    oct_log_warn("NET-TOO-LONG", "url=%s bytes=%zu most=%zu messages=%" PRIu64, pull->url, bytes,
-                 pull->recv_bytes_max, pull->too_long);
 }
 
 // False: the handler wants it later, or closed the link.

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "common/oct_discrete.h"
+
 const char *
 replay_check_shape(const wire_configure *configure, const wire_batch *batch, uint32_t rows_max)
 {
@@ -31,19 +33,6 @@ is_finite(const void *floats, size_t count)
     return bad == 0;
 }
 
-// Those of end rows, which nobody reads, too: the learner looks at all rows of a window.
-static bool
-actions_are_below(const uint8_t *actions, size_t count, uint32_t action_count)
-{
-    bool good = true;
-    for (size_t i = 0; i < count; i++) {
-        int32_t action;
-        memcpy(&action, actions + i * sizeof(action), sizeof(action));
-        good &= (uint32_t)action < action_count; // no negative one is
-    }
-    return good;
-}
-
 const char *
 replay_check_content(const wire_configure *configure, const wire_batch *batch)
 {
@@ -53,8 +42,9 @@ replay_check_content(const wire_configure *configure, const wire_batch *batch)
                ? "an observation is not finite"
            : configure->action_is_float && !is_finite(batch->action, action / sizeof(float))
                ? "an action is not finite"
+           // Those of end rows, which nobody reads, too: the learner looks at all rows of a window.
            : configure->action_count > 0 &&
-                   !actions_are_below(batch->action, batch->count, configure->action_count)
+                   !oct_discrete_holds(batch->action, batch->count, configure->action_count)
                ? "an action that the environment does not have"
                : NULL;
 }

@@ -18,7 +18,6 @@
 #define CALLERS           (OCT_ROLE_BIT(OCT_ROLE_LEARNER) | OCT_ROLE_BIT(OCT_ROLE_OPERATOR))
 #define SECOND_NS         1000000000ull
 #define TICK_MS           20
-#define COMPLAIN_NS       (10 * SECOND_NS)
 #define REPORTED_MAX      1024 // lines about rejected batches at once, …
 #define REPORTED_A_SECOND 0.1  // … and then
 #define STALL_NS          (5 * SECOND_NS)
@@ -28,27 +27,16 @@
 #define SENDERS           (OCT_ROLE_BIT(OCT_ROLE_ACTOR) | OCT_ROLE_BIT(OCT_ROLE_RELAY))
 #define BAD_BATCHES_MAX   16 // of one connection, which is closed then; one forged is enough
 
-bool
-replay_complaint_is_due(replay_complaint *complaint)
-{
-    uint64_t now_ns = oct_clock_ns();
-    if (complaint->count++ > 0 && now_ns - complaint->logged_ns < COMPLAIN_NS) {
-        return false;
-    }
-    complaint->logged_ns = now_ns;
-    return true;
-}
-
 void
-replay_complain(replay_complaint *complaint, const char *id, const char *reason)
+replay_complain(oct_complaint *complaint, const char *id, const char *reason)
 {
-    if (replay_complaint_is_due(complaint)) {
+    if (oct_complaint_is_due(complaint)) {
         oct_log_warn(id, "count=%" PRIu64 " reason=\"%s\"", complaint->count, reason);
     }
 }
 
 void
-replay_complain_of(const replay_complaint *complaint, const char *id, const oct_holder *holder,
+replay_complain_of(const oct_complaint *complaint, const char *id, const oct_holder *holder,
                    const char *reason)
 {
     oct_log_warn(id, "count=%" PRIu64 " certificate=\"%s\" reason=\"%s\"", complaint->count,
@@ -63,7 +51,7 @@ rejected_note(replay_io *io, const char *reason)
 }
 
 void
-replay_reject(replay_io *io, replay_complaint *complaint, const char *id, const char *reason)
+replay_reject(replay_io *io, oct_complaint *complaint, const char *id, const char *reason)
 {
     rejected_note(io, reason);
     replay_complain(complaint, id, reason);
@@ -128,11 +116,11 @@ replay_pump(replay_io *io)
 
 // The message at hand, of whoever brought it: an actor, or its relay.
 static void
-message_reject(replay_io *io, replay_complaint *complaint, const char *id, const char *reason)
+message_reject(replay_io *io, oct_complaint *complaint, const char *id, const char *reason)
 {
     oct_holder holder;
     rejected_note(io, reason);
-    if (replay_complaint_is_due(complaint)) {
+    if (oct_complaint_is_due(complaint)) {
         if (net_pull_holder(io->pull, &holder) != OCT_OK) {
             holder.name[0] = '\0';
         }
@@ -392,10 +380,10 @@ tick(void *arg)
     uint64_t now_ns = oct_clock_ns();
     replay_serve_expired(io, now_ns);
     replay_acks_repeat(io->acks, now_ns);
-    if (io->disk && replay_disk_look(io->disk, now_ns)) {
-        found_note(io);
-    }
     if (io->disk) {
+        if (replay_disk_look(io->disk, now_ns)) {
+            found_note(io);
+        }
         replay_disk_tick(io->disk, now_ns);
     }
     replay_status_second(io, now_ns);

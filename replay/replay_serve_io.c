@@ -50,7 +50,7 @@ replay_serve_frame(void *arg, void *call, oct_role role, const uint8_t *frame, s
     *request = (replay_request){.io = io, .call = call};
     io->serving = request;
     oct_err err = wire_server_handle(io->server, request, role, frame, length);
-    if (err != OCT_OK && replay_complaint_is_due(&io->bad_request)) { // it has been answered
+    if (err != OCT_OK && oct_complaint_is_due(&io->bad_request)) { // it has been answered
         oct_holder holder;
         if (net_rpc_caller(call, &holder) != OCT_OK) {
             holder.name[0] = '\0';

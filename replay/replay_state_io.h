@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "common/oct_allowance.h"
+#include "common/oct_complaint.h"
 #include "net/net_loop.h"
 #include "net/net_post.h"
 #include "net/net_pull.h"
@@ -24,12 +25,6 @@
 
 #define REPLAY_CONTEXTS 64 // requests open at once
 #define REPLAY_HELD_MAX 48 // of them Sample requests that wait
-
-// A kind of bad message: counted always, logged at first and then every 10 s at most.
-typedef struct replay_complaint {
-    uint64_t count;
-    uint64_t logged_ns;
-} replay_complaint;
 
 // A request of the service while it is open, so that its reply can be counted.
 typedef struct replay_request {
@@ -96,14 +91,14 @@ struct replay_io {
     bool is_overrun_logged;                         // of this table
     const replay_request *serving;                  // the request at work
     oct_allowance reported;                         // lines about them
-    replay_complaint bad_batch;
+    oct_complaint bad_batch;
     uint64_t bad_header_count;        // of bad_batch: those that the table counted, too
     char rejected[WIRE_NAME_MAX + 1]; // why a batch was rejected last; "": none was
-    replay_complaint bad_token;
-    replay_complaint bad_ask; // for acks
-    replay_complaint bad_request;
-    replay_complaint fenced;   // learners that may not use the table
-    replay_complaint bad_copy; // copies that could not be written
+    oct_complaint bad_token;
+    oct_complaint bad_ask; // for acks
+    oct_complaint bad_request;
+    oct_complaint fenced;   // learners that may not use the table
+    oct_complaint bad_copy; // copies that could not be written
     replay_rates rates;
     uint64_t bytes_in;
     uint64_t bytes_replied;
@@ -111,14 +106,13 @@ struct replay_io {
     uint64_t sample_ns; // spent in samples, encoding included
 };
 
-// Counts it. Whether it is to be logged: the first, then at most one in ten seconds.
-bool replay_complaint_is_due(replay_complaint *complaint);
-void replay_complain(replay_complaint *complaint, const char *id, const char *reason);
+// Counts it, and logs it where that is due.
+void replay_complain(oct_complaint *complaint, const char *id, const char *reason);
 // Logs one that is due, with the peer's certificate.
-void replay_complain_of(const replay_complaint *complaint, const char *id, const oct_holder *holder,
+void replay_complain_of(const oct_complaint *complaint, const char *id, const oct_holder *holder,
                         const char *reason);
 // The same of a batch, whose reason is told with the status.
-void replay_reject(struct replay_io *io, replay_complaint *complaint, const char *id,
+void replay_reject(struct replay_io *io, oct_complaint *complaint, const char *id,
                    const char *reason);
 // Batches that were refused, for whatever reason.
 uint64_t replay_rejected(const struct replay_io *io, const replay_table_stats *stats);

@@ -3,10 +3,8 @@
 #include "envs/dmc/dmc_gl.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -16,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/oct_base.h"
+#include "common/oct_thread.h"
 
 // What is needed of EGL (Khronos, EGL 1.4 with platform and device extensions) and of OSMesa, so
 // that neither's headers have to be installed.
@@ -242,20 +241,12 @@ gl_open(char *reason, size_t reason_size)
     return false;
 }
 
-static void
-semaphore_wait(sem_t *semaphore)
-{
-    while (sem_wait(semaphore) != 0) {
-        OCT_ASSERT(errno == EINTR);
-    }
-}
-
 static void *
 drawing_run(void *arg)
 {
     (void)arg;
     for (;;) {
-        semaphore_wait(&drawing.wanted);
+        oct_semaphore_wait(&drawing.wanted);
         struct call *call = drawing.call;
         gl.is_open = gl.is_open || gl_open(call->reason, call->reason_size);
         if (gl.is_open) {
@@ -271,12 +262,9 @@ static bool
 drawing_start(void)
 {
     OCT_ASSERT(sem_init(&drawing.wanted, 0, 0) == 0 && sem_init(&drawing.done, 0, 0) == 0);
-    sigset_t all, before; // signals are for the program's threads
-    OCT_ASSERT(sigfillset(&all) == 0 && pthread_sigmask(SIG_SETMASK, &all, &before) == 0);
     pthread_t thread;
-    bool started = pthread_create(&thread, NULL, drawing_run, NULL) == 0;
+    bool started = oct_thread_create(&thread, drawing_run, NULL) == 0;
     OCT_ASSERT(!started || pthread_detach(thread) == 0);
-    OCT_ASSERT(pthread_sigmask(SIG_SETMASK, &before, NULL) == 0);
     return started;
 }
 
@@ -290,7 +278,7 @@ call_run(struct call *call)
     }
     drawing.call = call;
     OCT_ASSERT(sem_post(&drawing.wanted) == 0);
-    semaphore_wait(&drawing.done);
+    oct_semaphore_wait(&drawing.done);
 }
 
 // Also makes this process the first where none was. It comes before the lock: a thread that the
