@@ -249,16 +249,14 @@ divergence_note(learner_publisher *publisher, const quantizer_measurement *measu
     double relative = measurement->divergence.relative_l2;
     publisher->publishing.divergence = measurement->divergence;
     if (learner_publisher_rises(relative, limit, &publisher->diverges)) {
-        const char *what_helps =
-            publisher->config->policy.scale_observations
-                ? "More bits (policy.precision) or learner.quantisation_aware reduce"
-                : "policy.scale_observations reduces";
+        bool is_scaled = publisher->config->policy.scale_observations;
         oct_log_warn("LEARNER-DIVERGENCE",
                      "version=%" PRIu64
                      " precision=%s divergence=%.3g learner.divergence_warn=%.3g: actors may act "
-                     "worse than the fp32 policy. %s the difference",
+                     "worse than the fp32 policy; %smore bits (policy.precision) or "
+                     "learner.quantisation_aware reduce the difference",
                      measurement->version, learner_publisher_precision(publisher), relative, limit,
-                     what_helps);
+                     is_scaled ? "" : "policy.scale_observations, ");
     }
 }
 

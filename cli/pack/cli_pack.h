@@ -24,8 +24,8 @@ OCT_CHECKED oct_err cli_pack(const char *folder, const char *out, char *path, si
                              cli_pack_result *result, char *reason, size_t reason_size);
 
 // Unpacks into folder (NULL: runs/NAME), which must not exist or be empty, and is replaced: it is
-// not the one that this process is in. Everything is unpacked
-// and compared with the manifest in a folder beside it, which then takes its name.
+// not the one that this process is in. Everything is unpacked and compared with the manifest in a
+// folder beside it, which then takes its name.
 OCT_CHECKED oct_err cli_unpack(const char *pack, const char *folder, char *path, size_t path_size,
                                cli_pack_result *result, char *reason, size_t reason_size);
 
