@@ -221,17 +221,19 @@ octet_replay_open(octet_replay **out, const char *url, uint64_t run_id, char *er
 {
     OCT_TRY(client_url_check(url, error, error_size));
     OCT_TRY(client_thread_check(error, error_size));
+    client_thread *thread;
+    OCT_TRY(client_thread_create(&thread, error, error_size));
     octet_replay *replay = oct_alloc(sizeof(*replay));
     replay->run_id = run_id;
-    replay->thread = client_thread_create();
+    replay->thread = thread;
     oct_err err = links_open(replay, url);
     if (err != OCT_OK) {
-        client_thread_abandon(replay->thread);
+        client_thread_abandon(thread);
         free(replay);
         (void)oct_refuse(error, error_size, "%s: %s", url, oct_strerror(err));
         return (int)err;
     }
-    net_loop *loop = client_thread_loop(replay->thread);
+    net_loop *loop = client_thread_loop(thread);
     replay->client = wire_client_create(net_rpc_call, replay->socket, 2 * CALL_BYTES_MAX);
     replay->sample_client =
         wire_client_create(net_rpc_call, replay->sample_socket, SAMPLE_ARENA_BYTES);
@@ -240,7 +242,7 @@ octet_replay_open(octet_replay **out, const char *url, uint64_t run_id, char *er
     replay->answered = oct_ring_create(1);
     replay->wakeup = net_wakeup_create(loop, woken, replay);
     replay->tick = net_timer_start(loop, TICK_MS, TICK_MS, ticked, replay);
-    client_thread_start(replay->thread, links_close, replay);
+    client_thread_start(thread, links_close, replay);
     *out = replay;
     return OCTET_REPLAY_OK;
 }

@@ -7,12 +7,14 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "common/oct_base.h"
 #include "common/oct_log.h"
 #include "common/oct_text.h"
+#include "common/oct_thread.h"
 #include "net/net_limits.h"
 
 #define CLOSE_SECONDS 3
@@ -21,10 +23,10 @@ struct client_thread {
     pid_t pid;
     net_loop *loop;
     net_wakeup *end;
-    net_fn close;
+    net_fn close; // NULL: there is nothing to run
     void *arg;
     pthread_t thread;
-    sem_t ended;
+    sem_t begin, ended;
     sigset_t before; // signals that the caller's thread took
 };
 
@@ -58,28 +60,14 @@ ended(void *arg)
     net_loop_stop(thread->loop);
 }
 
-client_thread *
-client_thread_create(void)
-{
-    client_thread *thread = oct_alloc(sizeof(*thread));
-    sigset_t all;
-    OCT_ASSERT(sigfillset(&all) == 0 && pthread_sigmask(SIG_SETMASK, &all, &thread->before) == 0);
-    thread->pid = getpid();
-    thread->loop = net_loop_create();
-    thread->end = net_wakeup_create(thread->loop, ended, thread);
-    return thread;
-}
-
-net_loop *
-client_thread_loop(const client_thread *thread)
-{
-    return thread->loop;
-}
-
 static void *
 thread_run(void *arg)
 {
     client_thread *thread = arg;
+    oct_semaphore_wait(&thread->begin);
+    if (thread->close == NULL) {
+        return NULL;
+    }
     net_loop_run(thread->loop);
     thread->close(thread->arg);
     net_wakeup_destroy(thread->end);
@@ -89,20 +77,53 @@ thread_run(void *arg)
 }
 
 static void
-signals_again(const client_thread *thread)
+thread_free(client_thread *thread)
 {
+    OCT_ASSERT(sem_destroy(&thread->begin) == 0 && sem_destroy(&thread->ended) == 0);
+    free(thread);
+}
+
+oct_err
+client_thread_create(client_thread **out, char *reason, size_t reason_size)
+{
+    client_thread *thread = oct_alloc(sizeof(*thread));
+    OCT_ASSERT(sem_init(&thread->begin, 0, 0) == 0 && sem_init(&thread->ended, 0, 0) == 0);
+    int failed = oct_thread_create(&thread->thread, thread_run, thread);
+    if (failed != 0) {
+        thread_free(thread);
+        (void)oct_refuse(reason, reason_size, "cannot start a thread: %s", strerror(failed));
+        return OCT_EIO;
+    }
+    (void)pthread_setname_np(thread->thread, "octet-replay");
+    sigset_t all;
+    OCT_ASSERT(sigfillset(&all) == 0 && pthread_sigmask(SIG_SETMASK, &all, &thread->before) == 0);
+    thread->pid = getpid();
+    thread->loop = net_loop_create();
+    thread->end = net_wakeup_create(thread->loop, ended, thread);
+    *out = thread;
+    return OCT_OK;
+}
+
+net_loop *
+client_thread_loop(const client_thread *thread)
+{
+    return thread->loop;
+}
+
+static void
+begin(client_thread *thread, net_fn close, void *arg)
+{
+    thread->close = close;
+    thread->arg = arg;
+    OCT_ASSERT(sem_post(&thread->begin) == 0);
     OCT_ASSERT(pthread_sigmask(SIG_SETMASK, &thread->before, NULL) == 0);
 }
 
 void
 client_thread_start(client_thread *thread, net_fn close, void *arg)
 {
-    thread->close = close;
-    thread->arg = arg;
-    OCT_ASSERT(sem_init(&thread->ended, 0, 0) == 0);
-    OCT_ASSERT(pthread_create(&thread->thread, NULL, thread_run, thread) == 0);
-    (void)pthread_setname_np(thread->thread, "octet-replay");
-    signals_again(thread);
+    OCT_ASSERT(close != NULL);
+    begin(thread, close, arg);
 }
 
 void
@@ -110,8 +131,9 @@ client_thread_abandon(client_thread *thread)
 {
     net_wakeup_destroy(thread->end);
     net_loop_destroy(thread->loop);
-    signals_again(thread);
-    free(thread);
+    begin(thread, NULL, NULL);
+    OCT_ASSERT(pthread_join(thread->thread, NULL) == 0);
+    thread_free(thread);
 }
 
 bool
@@ -137,7 +159,6 @@ client_thread_stop(client_thread *thread)
         }
     }
     OCT_ASSERT(pthread_join(thread->thread, NULL) == 0);
-    OCT_ASSERT(sem_destroy(&thread->ended) == 0);
-    free(thread);
+    thread_free(thread);
     return true;
 }

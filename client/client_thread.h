@@ -16,9 +16,10 @@ typedef struct client_thread client_thread;
 // Whether this process may have one at all. OCT_EINVAL: it was forked from one that had. OCT_EIO: a
 // limit does not allow its threads or files (net/net_limits.h).
 OCT_CHECKED oct_err client_thread_check(char *reason, size_t reason_size);
-// From here on the calling thread takes no signals, until start or abandon: whatever threads the
-// links make must not either.
-client_thread *client_thread_create(void);
+// The thread waits for start or abandon. From here to there the calling thread takes no signals:
+// whatever threads the links make must not either. OCT_EIO, with one line for a person in reason:
+// the system does not give a thread.
+OCT_CHECKED oct_err client_thread_create(client_thread **out, char *reason, size_t reason_size);
 net_loop *client_thread_loop(const client_thread *thread);
 // close runs on the thread when it stops: it closes the links.
 void client_thread_start(client_thread *thread, net_fn close, void *arg);

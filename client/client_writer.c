@@ -219,8 +219,12 @@ octet_replay_writer_open(octet_replay_writer **out, const octet_replay_writer_co
         writer->batches[i] = actor_batch_create(&steps.shape);
         writer->held[writer->held_count++] = writer->batches[i];
     }
-    writer->thread = client_thread_create();
-    oct_err err = links_open(writer, config->url);
+    oct_err err = client_thread_create(&writer->thread, error, error_size);
+    if (err != OCT_OK) {
+        writer_destroy(writer);
+        return (int)err;
+    }
+    err = links_open(writer, config->url);
     if (err != OCT_OK) {
         client_thread_abandon(writer->thread);
         writer_destroy(writer);

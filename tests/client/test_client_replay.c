@@ -3,6 +3,7 @@
 #include "include/octet/replay.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
@@ -92,17 +93,23 @@ replay_open(void)
     return replay;
 }
 
+static octet_replay_writer_config
+writer_config(const octet_replay_table *table, uint32_t number)
+{
+    return (octet_replay_writer_config){.size = sizeof(octet_replay_writer_config),
+                                        .streams = 1,
+                                        .url = url,
+                                        .run_id = RUN,
+                                        .number = number,
+                                        .table = table};
+}
+
 static octet_replay_writer *
 writer_open(const octet_replay_table *table, uint32_t number)
 {
     octet_replay_writer *writer = NULL;
     char error[OCTET_REPLAY_ERROR_BYTES];
-    octet_replay_writer_config config = {.size = sizeof(config),
-                                         .streams = 1,
-                                         .url = url,
-                                         .run_id = RUN,
-                                         .number = number,
-                                         .table = table};
+    octet_replay_writer_config config = writer_config(table, number);
     assert_int_equal(octet_replay_writer_open(&writer, &config, error, sizeof(error)), 0);
     return writer;
 }
@@ -278,6 +285,34 @@ test_replay_tells_its_numbers_and_refusals(void **state)
     assert_string_equal(error, "tcp://host:1: ipc://PATH is allowed");
 }
 
+// A stack that is larger than the address space is what no thread can have.
+static void
+test_a_thread_that_the_system_does_not_give_is_said(void **state)
+{
+    (void)state;
+    octet_replay_close(replay_open()); // NNG's own threads are there
+    pthread_attr_t usual, large;
+    assert_int_equal(pthread_getattr_default_np(&usual), 0);
+    assert_int_equal(pthread_getattr_default_np(&large), 0);
+    assert_int_equal(pthread_attr_setstacksize(&large, (size_t)1 << 56), 0);
+    assert_int_equal(pthread_setattr_default_np(&large), 0);
+    char error[OCTET_REPLAY_ERROR_BYTES] = "", writer_error[OCTET_REPLAY_ERROR_BYTES] = "";
+    octet_replay *replay = NULL;
+    octet_replay_writer *writer = NULL;
+    octet_replay_table table = table_of(OCTET_REPLAY_FIFO);
+    octet_replay_writer_config config = writer_config(&table, 1);
+    int refused = octet_replay_open(&replay, url, RUN, error, sizeof(error));
+    int writer_refused =
+        octet_replay_writer_open(&writer, &config, writer_error, sizeof(writer_error));
+    assert_int_equal(pthread_setattr_default_np(&usual), 0);
+    assert_int_equal(refused, OCTET_REPLAY_EIO);
+    assert_non_null(strstr(error, "cannot start a thread: "));
+    assert_int_equal(writer_refused, OCTET_REPLAY_EIO);
+    assert_string_equal(writer_error, error);
+    assert_int_equal(pthread_attr_destroy(&usual) + pthread_attr_destroy(&large), 0);
+    octet_replay_close(replay_open()); // and nothing of it stays
+}
+
 int
 main(int argc, char **argv)
 {
@@ -292,6 +327,8 @@ main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_replay_draws_by_the_priorities_it_was_told, begin,
                                         end),
         cmocka_unit_test_setup_teardown(test_replay_tells_its_numbers_and_refusals, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_thread_that_the_system_does_not_give_is_said, begin,
+                                        end),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     free(executable);
