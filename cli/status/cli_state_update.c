@@ -109,8 +109,8 @@ warn_rejected(cli_state *state)
     char log[LOG_MAX];
     const char *why;
     double rejected = cli_state_rejected(state, &shard, &why);
-    warn(state, shard_log(shard, log), "replay rejected %.0f batches%s%s", rejected,
-         why[0] != '\0' ? ": " : "", why);
+    warn(state, shard_log(shard, log), "replay rejected %.0f batch%s%s%s", rejected,
+         rejected == 1 ? "" : "es", why[0] != '\0' ? ": " : "", why);
 }
 
 // When replay last rejected a batch.

@@ -319,7 +319,7 @@ test_status_warns_of_updates_that_changed_nothing(void **state)
     assert_string_equal(run.warning, "");
     put("replay.rejected", 1); // long ago: it hides nothing
     (void)cli_state_update(&run, 1);
-    assert_string_equal(run.warning, "replay rejected 1 batches (log/replay.log)");
+    assert_string_equal(run.warning, "replay rejected 1 batch (log/replay.log)");
     put("learner.updates_refused", 393);
     (void)cli_state_update(&run, 100);
     assert_string_equal(run.warning,
