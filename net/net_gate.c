@@ -369,6 +369,7 @@ gate_stopped(void *arg)
         }
     }
     uv_close((uv_handle_t *)&gate->tick, NULL);
+    uv_close((uv_handle_t *)&gate->longs.resume, NULL);
     uv_close((uv_handle_t *)&gate->wake, NULL);
 }
 
@@ -404,6 +405,7 @@ net_gate_create(net_gate **out, const char *tls_folder, char *reason, size_t rea
     OCT_ASSERT(uv_async_init(&gate->uv, &gate->wake, commands_run) == 0);
     OCT_ASSERT(uv_timer_init(&gate->uv, &gate->tick) == 0);
     gate->wake.data = gate->tick.data = gate;
+    gate_long_init(gate);
     OCT_ASSERT(uv_timer_start(&gate->tick, ticked, GATE_TICK_MS, GATE_TICK_MS) == 0);
     OCT_ASSERT(pthread_create(&gate->thread, NULL, gate_thread, gate) == 0);
     (void)pthread_setname_np(gate->thread, "gate");

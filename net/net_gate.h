@@ -37,8 +37,10 @@ typedef struct net_gate_end net_gate_end;
 #define NET_GATE_HANDSHAKE_MS       3000  // for all steps, from the connect to the SP header
 #define NET_GATE_DEAD_MS            4000  // without a sign of life
 #define NET_GATE_UNREAD_MS          5000  // that a listener's peer may leave a full queue unread
-#define NET_GATE_PARTIAL_MAX        (128u << 20) // bytes of unfinished messages from all peers
-#define NET_GATE_CALLS_MAX          128 // unanswered requests of a peer; more are not read yet
+#define NET_GATE_PARTIAL_MAX        (128u << 20) // bytes of unfinished messages from all peers, and
+#define NET_GATE_LONG_MAX           (130u << 20) // of long ones of which all comes: two of 65 MiB
+#define NET_GATE_LONG_MS            5000 // that one may stand still while others wait for it
+#define NET_GATE_CALLS_MAX          128  // unanswered requests of a peer; more are not read yet
 #define NET_GATE_NAMES_MAX          4 // messages of a peer that only listens: its name, if anything
 #define NET_GATE_LOCAL_MAX          sizeof(((struct sockaddr_un *)0)->sun_path) // of a path
 #define NET_GATE_LOCALS_MAX         16  // local sockets for one role of an end, one after the other

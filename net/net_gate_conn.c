@@ -398,7 +398,7 @@ outside_waits(const gate_conn *conn)
     if (!conn->has_local) {
         return false;
     }
-    if (conn->finishing) {
+    if (conn->finishing || conn->long_state == GATE_LONG_WAITING) {
         return true;
     }
     bool calls = gate_room_calls(conn->end) &&
@@ -547,6 +547,12 @@ outside_pump(gate_conn *conn)
     reads_set(conn, (uv_stream_t *)&conn->tcp, &conn->tcp_reads, !outside_waits(conn), tcp_read);
 }
 
+void
+gate_conn_resume(gate_conn *conn)
+{
+    outside_pump(conn);
+}
+
 // ---- the end of a connection
 
 static void
@@ -664,6 +670,8 @@ gate_conn_check(gate_conn *conn, bool renewed)
         conn_refuse(conn, GATE_REVOKED, reason);
     } else if (gate_room_unread(conn)) {
         conn_refuse(conn, GATE_DEAD, "it reads nothing");
+    } else if (gate_long_stalls(conn)) {
+        conn_refuse(conn, GATE_MALFORMED, "a long message that does not come while others wait");
     } else if (uv_fileno((const uv_handle_t *)&conn->tcp, &fd) == 0 &&
                net_fd_is_silent(fd, NET_GATE_DEAD_MS)) {
         gate_add(gate, GATE_DEAD, 1);
@@ -722,16 +730,6 @@ conn_begin(gate_conn *conn)
 }
 
 static void
-peer_name(gate_conn *conn)
-{
-    struct sockaddr_storage from = {0};
-    int size = sizeof(from);
-    (void)uv_tcp_getpeername(&conn->tcp, (struct sockaddr *)&from, &size);
-    gate_address((const struct sockaddr *)&from, conn->address);
-    (void)uv_ip_name((const struct sockaddr *)&from, conn->from, sizeof(conn->from));
-}
-
-static void
 conn_overflow(gate_conn *conn, const char *reason)
 {
     int fd;
@@ -755,7 +753,10 @@ gate_conn_accept(net_gate_end *end)
         return;
     }
     gate_add(gate, GATE_ACCEPTED, 1);
-    peer_name(conn);
+    struct sockaddr_storage from = {0};
+    int size = sizeof(from);
+    (void)uv_tcp_getpeername(&conn->tcp, (struct sockaddr *)&from, &size);
+    gate_peers_name(conn, (const struct sockaddr *)&from);
     bool may = oct_allowance_is_left(&gate->peers, conn->address, uv_now(&gate->uv));
     const char *full =
         may ? gate_room_full(end, conn->address) : "too many failures from that address";
@@ -789,8 +790,7 @@ gate_conn_dial(net_gate_end *end)
 {
     gate_conn *conn = conn_create(end, GATE_CONNECTING);
     conn->connect.data = conn;
-    gate_address(end->address->ai_addr, conn->address);
-    (void)uv_ip_name(end->address->ai_addr, conn->from, sizeof(conn->from));
+    gate_peers_name(conn, end->address->ai_addr);
     int code = uv_tcp_connect(&conn->connect, &conn->tcp, end->address->ai_addr, connected);
     if (code != 0) {
         conn_end(conn, uv_strerror(code));

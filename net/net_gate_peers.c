@@ -16,8 +16,9 @@ gate_peers_init(net_gate *gate)
     oct_allowance_init(&gate->holders, FAILURES_MAX, FORGIVEN_A_SECOND);
 }
 
-void
-gate_address(const struct sockaddr *from, uint8_t out[16])
+// IPv4 in the last four bytes.
+static void
+address_of(const struct sockaddr *from, uint8_t out[16])
 {
     memset(out, 0, 16);
     if (from->sa_family == AF_INET) {
@@ -30,4 +31,11 @@ gate_address(const struct sockaddr *from, uint8_t out[16])
             memcpy(out, in6, 8);
         }
     }
+}
+
+void
+gate_peers_name(gate_conn *conn, const struct sockaddr *peer)
+{
+    address_of(peer, conn->address);
+    (void)uv_ip_name(peer, conn->from, sizeof(conn->from));
 }

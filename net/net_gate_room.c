@@ -137,7 +137,7 @@ partial_set(gate_conn *conn, uint64_t bytes)
     conn->partial = bytes;
 }
 
-// Who has held the most for the longest time.
+// Who has held the most for the longest time, without having been given room for it.
 static gate_conn *
 partial_worst(const net_gate *gate)
 {
@@ -150,7 +150,8 @@ partial_worst(const net_gate *gate)
         LIST_FOREACH(conn, &end->conns, place)
         {
             double held_ms = (double)(uv_now(&gate->uv) - conn->partial_ms) + 1;
-            if ((double)conn->partial * held_ms > most) {
+            bool has_room = conn->long_state == GATE_LONG_COMING;
+            if (!has_room && (double)conn->partial * held_ms > most) {
                 most = (double)conn->partial * held_ms;
                 worst = conn;
             }
@@ -171,7 +172,9 @@ gate_room_message(gate_conn *conn)
         conn->partial_number = stream->messages;
         conn->partial_ms = uv_now(&gate->uv);
     }
-    partial_set(conn, stream->left > 0 ? stream->bytes - stream->left : 0);
+    gate_long_message(conn);
+    bool counts = stream->left > 0 && conn->long_state != GATE_LONG_COMING;
+    partial_set(conn, counts ? stream->bytes - stream->left : 0);
     return gate->partial > NET_GATE_PARTIAL_MAX ? partial_worst(gate) : NULL;
 }
 
@@ -180,6 +183,7 @@ gate_room_forget(gate_conn *conn)
 {
     gate_room_leave(conn);
     partial_set(conn, 0);
+    gate_long_forget(conn);
 }
 
 // ---- peers that ask much, or do not read

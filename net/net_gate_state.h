@@ -23,7 +23,8 @@
 #define GATE_QUEUE_MAX     ((size_t)512 << 10) // of one, and
 #define GATE_ANSWERS_BYTES ((size_t)16 << 20)  // likewise, of answers to calls
 #define GATE_QUEUE_MIN     ((size_t)64 << 10)
-#define GATE_UNREAD_BYTES  (64u << 10) // in NET_GATE_UNREAD_MS: less is no reading
+#define GATE_UNREAD_BYTES  (64u << 10)  // in NET_GATE_UNREAD_MS: less is no reading
+#define GATE_LONG_BYTES    (512u << 10) // in NET_GATE_LONG_MS: less is standing still
 #define GATE_TICK_MS       1000
 #define GATE_DRAIN_MS      300  // for what is queued when the other side has ended
 #define GATE_DRAIN_RAW_MS  4000 // the same without SP: somebody waits for the answer
@@ -52,8 +53,6 @@ typedef enum gate_count {
 
 // Their failures. Without allowance: connections are closed unheard.
 void gate_peers_init(net_gate *gate);
-// IPv4 in the last four bytes.
-void gate_address(const struct sockaddr *from, uint8_t out[16]);
 
 // ---- connections (net_gate_conn.c)
 
@@ -66,6 +65,12 @@ typedef enum gate_state {
     GATE_LINGERING, // the outside is closed; NNG is to end its side
     GATE_CLOSING,
 } gate_state;
+
+typedef enum gate_long_state {
+    GATE_LONG_NONE,
+    GATE_LONG_WAITING,
+    GATE_LONG_COMING
+} gate_long_state;
 
 typedef struct gate_conn {
     LIST_ENTRY(gate_conn) place; // in the end's list
@@ -105,6 +110,12 @@ typedef struct gate_conn {
     uint64_t partial_ms;             // when it began
     uint64_t outward;                // bytes given to TCP
     uint64_t unread_ms, unread_from; // since when, and of how many bytes, the queue is full
+    // net_gate_long.c
+    gate_long_state long_state;
+    bool resumes;                      // it has room, and is not read yet
+    TAILQ_ENTRY(gate_conn) long_place; // among those that wait, or that have room
+    uint64_t long_number, long_bytes;  // which message that is; its room
+    uint64_t long_ms, long_left;       // since when, and with how much to come, it stands still
 } gate_conn;
 
 struct net_gate_end {
@@ -149,6 +160,16 @@ typedef struct gate_command {
     bool done;
 } gate_command;
 
+TAILQ_HEAD(gate_conns_long, gate_conn);
+
+// Long messages that are on their way.
+typedef struct gate_longs {
+    struct gate_conns_long waiting; // the oldest first
+    struct gate_conns_long coming;
+    uint64_t bytes; // of those that are coming, whole
+    uv_timer_t resume;
+} gate_longs;
+
 struct net_gate {
     pthread_t thread;
     uv_loop_t uv;
@@ -175,6 +196,7 @@ struct net_gate {
     unsigned handshakes;
     unsigned conn_total, conn_total_max, conn_peak;
     uint64_t partial; // sum of the connections'
+    gate_longs longs;
     uint64_t conns_made;
     oct_allowance peers;   // addresses
     oct_allowance holders; // certificates
@@ -210,8 +232,8 @@ gate_conn *gate_room_victim(const net_gate *gate, const uint8_t address[16]);
 const char *gate_room_full(const net_gate_end *end, const uint8_t address[16]);
 // The same of conn's certificate, which is known now.
 const char *gate_room_holder_full(gate_conn *conn);
-// conn brought something. The connection that must end because unfinished messages hold too much;
-// NULL: they do not.
+// conn brought something. The connection that must end because unfinished messages, those that have
+// room not counted, hold too much; NULL: they do not.
 gate_conn *gate_room_message(gate_conn *conn);
 // Peers of the end call it.
 bool gate_room_calls(const net_gate_end *end);
@@ -222,6 +244,24 @@ void gate_room_forget(gate_conn *conn);
 // Asked once a tick: has its peer stopped reading?
 bool gate_room_unread(gate_conn *conn);
 
+// ---- long messages (net_gate_long.c)
+//
+// Of one that is longer than the gate and the local socket hold, the rest waits in the network
+// until there is room for all of it. Closing a connection instead would not do: peers that send as
+// fast as each other would lose what they have sent, again and again, and none would get through.
+
+void gate_long_init(net_gate *gate);
+// conn brought something: its message may begin to wait (GATE_LONG_WAITING: it is not to be read),
+// or give its room back.
+void gate_long_message(gate_conn *conn);
+// Asked once a tick: does it have room that others wait for, and send nothing?
+bool gate_long_stalls(gate_conn *conn);
+// conn ends.
+void gate_long_forget(gate_conn *conn);
+
+// Sets conn's address, and how it is called, to the peer's.
+void gate_peers_name(gate_conn *conn, const struct sockaddr *peer);
+
 // A connection that the end's listener offers.
 void gate_conn_accept(net_gate_end *end);
 // Connects to end->address.
@@ -230,6 +270,8 @@ void gate_conn_dial(net_gate_end *end);
 void gate_conn_finish(gate_conn *conn);
 // It brought bad messages.
 void gate_conn_blame(gate_conn *conn);
+// It does not wait any more.
+void gate_conn_resume(gate_conn *conn);
 // Once a tick: is the peer there? Is its certificate still good (renewed: the files are new)?
 void gate_conn_check(gate_conn *conn, bool renewed);
 

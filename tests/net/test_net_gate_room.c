@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
@@ -177,34 +178,131 @@ test_the_oldest_handshake_makes_room(void **state)
     strangers_make_room(NET_GATE_HANDSHAKES_MAX + 50, 50);
 }
 
+// Connections, from two addresses, of which each has sent so much of a message.
+static void
+strangers_send(const side *s, int *fds, unsigned count, uint32_t message_bytes, const uint8_t *part,
+               size_t part_bytes)
+{
+    const uint8_t length[] = {0,
+                              0,
+                              0,
+                              0,
+                              (uint8_t)(message_bytes >> 24),
+                              (uint8_t)(message_bytes >> 16),
+                              (uint8_t)(message_bytes >> 8),
+                              (uint8_t)message_bytes};
+    for (unsigned i = 0; i < count; i++) {
+        fds[i] = connect_from((uint8_t)(2 + i % 2), s->port);
+        assert_int_equal(send_all(fds[i], push_header, 8), 8);
+        assert_int_equal(send_all(fds[i], length, 8), 8);
+        assert_int_equal(send_all(fds[i], part, part_bytes), part_bytes);
+    }
+}
+
+// The tests below finish what is not refused: NNG 1.5.2 may not close a socket that has a part of a
+// message.
+
 static void
 test_unfinished_messages_are_bounded(void **state)
 {
     (void)state;
-    enum { STRANGERS = 4, PART = 50u << 20 };
+    enum { STRANGERS = 250, PART = 700 << 10, REST = 1 << 10 };
+    const uint64_t over = (uint64_t)STRANGERS * PART - NET_GATE_PARTIAL_MAX;
+    const unsigned closed = (unsigned)((over + PART - 1) / PART);
     _Static_assert((uint64_t)STRANGERS * PART > NET_GATE_PARTIAL_MAX, "more than is allowed");
-    const uint8_t length[] = {0, 0, 0, 0, 3, 0xc0, 0, 0}; // 60 MiB
     uint8_t *part = calloc(1, PART);
     int fds[STRANGERS];
     side s;
     net_pull *pull;
     assert_non_null(part);
     pull_open(&s, &pull);
-    for (int i = 0; i < STRANGERS; i++) {
-        fds[i] = connect_from(2, s.port);
-        assert_int_equal(send_all(fds[i], push_header, 8), 8);
-        (void)(send_all(fds[i], length, 8) == 8 && send_all(fds[i], part, PART) == PART);
-    }
-    while (counts_of(&s).malformed < 2) {
+    strangers_send(&s, fds, STRANGERS, PART + REST, part, PART);
+    while (counts_of(&s).malformed < closed) {
         side_turn(&s);
     }
     good_one_passes(&s);
     assert_int_equal(s.got, 1);
-    assert_int_equal(counts_of(&s).malformed, 2); // no more than needed
+    assert_int_equal(counts_of(&s).malformed, closed); // no more than needed
+    for (int i = 0; i < STRANGERS; i++) {
+        (void)send_all(fds[i], part, REST);
+    }
+    while (s.got < 1 + STRANGERS - closed) {
+        side_turn(&s);
+    }
     for (int i = 0; i < STRANGERS; i++) {
         close(fds[i]);
     }
     free(part);
+    net_pull_close(pull);
+    net_loop_destroy(s.loop);
+}
+
+// There is room for two of them. One that stands still gives its room to one that waits.
+static void
+test_a_long_message_that_stands_still_gives_its_room(void **state)
+{
+    (void)state;
+    enum { PART = 50 << 20, REST = BYTES_MAX - PART };
+    _Static_assert(3u * BYTES_MAX > NET_GATE_LONG_MAX, "a third one waits");
+    uint8_t *bytes = calloc(1, BYTES_MAX);
+    int idle[2], diligent;
+    side s;
+    net_pull *pull;
+    assert_non_null(bytes);
+    pull_open(&s, &pull);
+    strangers_send(&s, idle, 2, BYTES_MAX, bytes, PART);
+    strangers_send(&s, &diligent, 1, BYTES_MAX, bytes, BYTES_MAX); // returns when it had room
+    good_one_passes(&s);
+    while (s.got < 2) {
+        side_turn(&s);
+    }
+    assert_int_equal(counts_of(&s).malformed, 1); // no more than needed
+    assert_int_equal(is_closed(idle[0]) + is_closed(idle[1]), 1);
+    for (int i = 0; i < 2; i++) {
+        (void)send_all(idle[i], bytes, REST);
+    }
+    while (s.got < 3) {
+        side_turn(&s);
+    }
+    close(idle[0]);
+    close(idle[1]);
+    close(diligent);
+    free(bytes);
+    net_pull_close(pull);
+    net_loop_destroy(s.loop);
+}
+
+// Peers that send as fast as each other, all of them long messages: each has as much of the line as
+// the others, so nobody is through before they all are.
+static void
+test_long_messages_of_many_arrive_at_the_first_try(void **state)
+{
+    (void)state;
+    enum { PEERS = 8, BYTES = 60 << 20, PIECE = 1 << 18 };
+    _Static_assert((uint64_t)PEERS * BYTES > 2 * NET_GATE_PARTIAL_MAX, "more than is allowed");
+    uint8_t *piece = calloc(1, PIECE);
+    int fds[PEERS];
+    size_t left[PEERS];
+    side s;
+    net_pull *pull;
+    assert_non_null(piece);
+    pull_open(&s, &pull);
+    strangers_send(&s, fds, PEERS, BYTES, piece, 0);
+    for (int i = 0; i < PEERS; i++) {
+        assert_int_equal(fcntl(fds[i], F_SETFL, O_NONBLOCK), 0);
+        left[i] = BYTES;
+    }
+    while (s.got < PEERS) {
+        for (int i = 0; i < PEERS; i++) {
+            left[i] -= send_all(fds[i], piece, OCT_MIN(left[i], (size_t)PIECE));
+        }
+        net_test_turn(s.loop, 0);
+        assert_int_equal(counts_of(&s).malformed, 0);
+    }
+    for (int i = 0; i < PEERS; i++) {
+        close(fds[i]);
+    }
+    free(piece);
     net_pull_close(pull);
     net_loop_destroy(s.loop);
 }
@@ -323,6 +421,8 @@ main(void)
         cmocka_unit_test(test_an_address_has_half_of_the_handshakes),
         cmocka_unit_test(test_the_oldest_handshake_makes_room),
         cmocka_unit_test(test_unfinished_messages_are_bounded),
+        cmocka_unit_test(test_a_long_message_that_stands_still_gives_its_room),
+        cmocka_unit_test(test_long_messages_of_many_arrive_at_the_first_try),
         cmocka_unit_test(test_names_without_end_are_cut_off),
         cmocka_unit_test(test_unread_answers_hold_up_nobody),
     };

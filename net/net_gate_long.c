@@ -1,0 +1,141 @@
+// Room for long messages: two of the largest come at a time, the others wait for their turn.
+#include <string.h>
+
+#include "common/oct_base.h"
+#include "net/net_gate_state.h"
+
+// What lies between the gate and NNG when that takes nothing, beside the gate's own queue.
+#define LOCAL_BYTES ((size_t)512 << 10)
+
+// With the same certificate, or without one from the same address.
+static bool
+is_same_holder(const gate_conn *a, const gate_conn *b)
+{
+    if (a->is_known != b->is_known) {
+        return false;
+    }
+    return a->is_known ? memcmp(a->peer.holder.id, b->peer.holder.id, OCT_HOLDER_ID_BYTES) == 0
+                       : memcmp(a->address, b->address, sizeof(a->address)) == 0;
+}
+
+// A holder has room for a second message when no other waits.
+static gate_conn *
+next_of(const gate_longs *longs)
+{
+    gate_conn *waiting;
+    TAILQ_FOREACH(waiting, &longs->waiting, long_place)
+    {
+        const gate_conn *coming;
+        TAILQ_FOREACH(coming, &longs->coming, long_place)
+        {
+            if (is_same_holder(coming, waiting)) {
+                break;
+            }
+        }
+        if (coming == NULL) {
+            return waiting;
+        }
+    }
+    return TAILQ_FIRST(&longs->waiting);
+}
+
+// On the loop's own stack: whoever gave room back is in the middle of something.
+static void
+resume(uv_timer_t *timer)
+{
+    gate_longs *longs = timer->data;
+    gate_conn *conn;
+    do {
+        TAILQ_FOREACH(conn, &longs->coming, long_place)
+        {
+            if (conn->resumes) {
+                break;
+            }
+        }
+        if (conn != NULL) { // may change the list
+            conn->resumes = false;
+            gate_conn_resume(conn);
+        }
+    } while (conn != NULL);
+}
+
+static void
+rooms_give(net_gate *gate)
+{
+    gate_longs *longs = &gate->longs;
+    for (gate_conn *conn = next_of(longs); conn != NULL; conn = next_of(longs)) {
+        uint64_t bytes = conn->to_local.bytes;
+        if (longs->bytes > 0 && longs->bytes + bytes > NET_GATE_LONG_MAX) {
+            return;
+        }
+        TAILQ_REMOVE(&longs->waiting, conn, long_place);
+        TAILQ_INSERT_TAIL(&longs->coming, conn, long_place);
+        longs->bytes += bytes;
+        conn->long_state = GATE_LONG_COMING;
+        conn->long_bytes = bytes;
+        conn->resumes = true;
+        (void)uv_timer_start(&longs->resume, resume, 0, 0);
+    }
+}
+
+void
+gate_long_forget(gate_conn *conn)
+{
+    net_gate *gate = conn->end->gate;
+    if (conn->long_state == GATE_LONG_NONE) {
+        return;
+    }
+    bool waited = conn->long_state == GATE_LONG_WAITING;
+    TAILQ_REMOVE(waited ? &gate->longs.waiting : &gate->longs.coming, conn, long_place);
+    gate->longs.bytes -= waited ? 0 : conn->long_bytes;
+    conn->long_state = GATE_LONG_NONE;
+    conn->resumes = false;
+    rooms_give(gate);
+}
+
+void
+gate_long_message(gate_conn *conn)
+{
+    const net_sp_stream *stream = &conn->to_local;
+    net_gate *gate = conn->end->gate;
+    if (conn->long_state != GATE_LONG_NONE &&
+        (stream->left == 0 || stream->messages != conn->long_number)) {
+        gate_long_forget(conn);
+    }
+    if (conn->long_state != GATE_LONG_NONE || conn->end->is_dial || stream->left == 0 ||
+        stream->bytes - stream->left < gate_room_queue(gate) + LOCAL_BYTES) {
+        return;
+    }
+    conn->long_state = GATE_LONG_WAITING;
+    conn->long_number = stream->messages;
+    conn->long_ms = 0;
+    TAILQ_INSERT_TAIL(&gate->longs.waiting, conn, long_place);
+    rooms_give(gate);
+}
+
+bool
+gate_long_stalls(gate_conn *conn)
+{
+    const net_gate *gate = conn->end->gate;
+    uint64_t now_ms = uv_now(&gate->uv), left = conn->to_local.left;
+    bool may_send = conn->long_state == GATE_LONG_COMING && conn->tcp_reads;
+    if (!may_send || TAILQ_EMPTY(&gate->longs.waiting)) {
+        conn->long_ms = 0;
+        return false;
+    }
+    if (conn->long_ms == 0 || conn->long_left - left >= GATE_LONG_BYTES) {
+        conn->long_ms = now_ms;
+        conn->long_left = left;
+    }
+    return now_ms - conn->long_ms >= NET_GATE_LONG_MS;
+}
+
+void
+gate_long_init(net_gate *gate)
+{
+    gate_longs *longs = &gate->longs;
+    TAILQ_INIT(&longs->waiting);
+    TAILQ_INIT(&longs->coming);
+    OCT_ASSERT(uv_timer_init(&gate->uv, &longs->resume) == 0);
+    longs->resume.data = longs;
+}
