@@ -192,6 +192,9 @@ tape_backward(nn_tape *tape, float *dy, uint32_t rows, float *gradient, float *d
     OCT_ASSERT(rows >= 1 && rows <= net->rows_max && tape->x != NULL);
     float squares = 0;
     upstream up;
+    // The softmax of a sure distribution has most of its probabilities below the smallest normal
+    // number: products with subnormal ones take up to a hundred times as long.
+    net->vec->flush_small(dy, (size_t)rows * net->layers[net->layer_count - 1].outputs);
     upstream_init(&up, tape, &net->layers[net->layer_count - 1], dy, gradient);
     layer_unfinish(&up, 0, rows);
     for (uint32_t l = net->layer_count; l-- > 0;) {

@@ -512,6 +512,14 @@ vec_adam(float *restrict params, float *restrict m, float *restrict v,
 }
 
 static void
+vec_flush_small(float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        x[i] = fabsf(x[i]) < NN_VEC_SMALL ? 0.0f : x[i];
+    }
+}
+
+static void
 vec_add(float *restrict to, const float *restrict from, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -542,6 +550,7 @@ const nn_vec_ops NN_VEC_TABLE = {
     .column_sums = vec_column_sums,
     .sum_of_squares = vec_sum_of_squares,
     .adam = vec_adam,
+    .flush_small = vec_flush_small,
     .add = vec_add,
     .blend = vec_blend,
 };

@@ -16,6 +16,9 @@
 // Threads: any; the table is const. Shapes: B rows, O outputs, row-major. Pointers do not overlap.
 
 #define NN_VEC_LANES 32
+// Parts of a gradient that are smaller change no weight, whatever Adam divides them by, and are far
+// enough from the smallest normal number for products with weights and activations to be normal.
+#define NN_VEC_SMALL 0x1p-80f
 
 typedef struct nn_adam_factors {
     float gradient_scale;       // of clipping
@@ -53,6 +56,8 @@ typedef struct nn_vec_ops {
     void (*norm_backward[NN_ACTIVATIONS])(float *dy, const nn_norm_sums *sums, const float *y,
                                           const float *normalised, const float *inverse_std,
                                           const float *gain, uint32_t B, uint32_t O);
+    // x[n] below NN_VEC_SMALL become 0
+    void (*flush_small)(float *x, size_t n);
     // db[O] = sum over rows of dy[B][O]
     void (*column_sums)(float *db, const float *dy, uint32_t B, uint32_t O);
     float (*sum_of_squares)(const float *x, size_t n);

@@ -222,6 +222,41 @@ test_backward_of_the_first_rows_ignores_the_others(void **state)
     check_first_rows(&rng, fixture_residual_spec(4, 17, 2, POLICY_TANH, 3), true);
 }
 
+static bool
+is_subnormal(const float *x, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (fpclassify(x[i]) == FP_SUBNORMAL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// As of the softmax of a distribution that is sure.
+static void
+test_gradients_of_sure_distributions_are_never_subnormal(void **state)
+{
+    (void)state;
+    oct_rng rng;
+    oct_rng_init(&rng, 9, 0);
+    policy_spec spec = fixture_spec(4, (uint32_t[]){17}, 1, POLICY_TANH, FIXTURE_ALL_NORM, 3);
+    problem p = problem_make(&rng, spec, false, 6);
+    const size_t count = policy_spec_params(&spec);
+    float *gradient = oct_alloc(count * sizeof(*gradient)), dx[24];
+    nn_tape tape;
+    problem_tape(&p, &tape, 6);
+    for (size_t i = 0; i < 18; i++) {
+        p.dy[i] = i % 3 == 0 ? 1e-38f : 1e-44f * (float)i;
+    }
+    nn_tape_backward(&tape, p.dy, 6, gradient, dx);
+    assert_false(is_subnormal(gradient, count));
+    assert_false(is_subnormal(dx, OCT_COUNTOF(dx)));
+    nn_tape_fini(&tape);
+    free(gradient);
+    problem_free(&p);
+}
+
 // Deterministic policy gradients want only the gradient at the inputs.
 static void
 check_inputs_alone(oct_rng *rng, policy_spec spec, bool residual)
@@ -268,6 +303,7 @@ main(void)
         cmocka_unit_test(test_backward_equals_double_for_every_layer),
         cmocka_unit_test(test_backward_equals_double_at_awkward_sizes),
         cmocka_unit_test(test_residual_backward_equals_double_for_many_rows),
+        cmocka_unit_test(test_gradients_of_sure_distributions_are_never_subnormal),
         cmocka_unit_test(test_backward_of_the_first_rows_ignores_the_others),
         cmocka_unit_test(test_backward_to_the_inputs_alone_gives_the_same),
     };

@@ -432,6 +432,26 @@ test_adam_moments_never_stay_subnormal(void **state)
 }
 
 static void
+test_small_parts_of_a_gradient_become_zero(void **state)
+{
+    (void)state;
+    const float x[] = {NN_VEC_SMALL, -NN_VEC_SMALL, NAN, INFINITY, -1e-45f, FLT_MIN, -1e-25f, 1.0f};
+    const float want[] = {NN_VEC_SMALL, -NN_VEC_SMALL, NAN, INFINITY, 0, 0, 0, 1.0f};
+    for (int t = 0; t < table_count; t++) {
+        float some[5 * OCT_COUNTOF(x)];
+        for (size_t i = 0; i < OCT_COUNTOF(some); i++) {
+            some[i] = x[i % OCT_COUNTOF(x)];
+        }
+        tables[t]->flush_small(some, OCT_COUNTOF(some) - 1);
+        for (size_t i = 0; i < OCT_COUNTOF(some) - 1; i++) {
+            float is = want[i % OCT_COUNTOF(x)];
+            assert_true(isnan(is) ? isnan(some[i]) : some[i] == is);
+        }
+        assert_true(some[OCT_COUNTOF(some) - 1] == 1.0f);
+    }
+}
+
+static void
 test_blend_moves_by_the_rate(void **state)
 {
     (void)state;
@@ -484,6 +504,7 @@ main(void)
         cmocka_unit_test(test_slopes_and_sums_equal_the_two_apart),
         cmocka_unit_test(test_norm_and_activation_equal_the_two_apart_in_every_table),
         cmocka_unit_test(test_adam_equals_double_in_every_table),
+        cmocka_unit_test(test_small_parts_of_a_gradient_become_zero),
         cmocka_unit_test(test_blend_moves_by_the_rate),
         cmocka_unit_test(test_add_gives_the_same_bits_in_every_table),
     };
