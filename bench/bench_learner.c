@@ -72,6 +72,8 @@ static const bench_case cases[] = {
     {"d4pg_2x256", BENCH_D4PG, WIDE(2, 256), .batch = 256, .obs = 24, .actions = 6},
     {"d4pg_normalised_2x256", BENCH_D4PG, WIDE(2, 256), .batch = 256, .obs = 24, .actions = 6,
      .normalise = true},
+    {"d4pg_sure_2x256", BENCH_D4PG, WIDE(2, 256), .batch = 256, .obs = 24, .actions = 6,
+     .sure = true},
     {"d4pg_two_2x256", BENCH_D4PG, WIDE(2, 256), .batch = 256, .obs = 24, .actions = 6,
      .critics = 2},
     {"d4pg_chain_3x512", BENCH_D4PG, WIDE(2, 256), .critic_hidden = WIDE(3, 512), .batch = 256,

@@ -1,14 +1,16 @@
 // The updates that bench_learner times: their configurations, batches, networks and whole updates.
 #include "bench/bench_updates.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "algos/algo_ops.h"
 #include "bench/bench_batch.h"
 #include "common/oct_base.h"
 
-#define RATE    1e-5f
-#define WINDOWS 8u // of rollouts
+#define RATE      1e-5f
+#define WINDOWS   8u    // of rollouts
+#define SURE_STEP 10.0f // between logits of neighbours
 
 static bool
 is_ppo(const bench_case *what)
@@ -187,6 +189,30 @@ nets_fill(bench_update *u, oct_rng *rng)
     u->dx = bench_floats(rng, B * width, -1, 1);
 }
 
+// A bias that falls to both sides of the middle atom, as far as many updates take it.
+static void
+net_make_sure(nn_net *net)
+{
+    const nn_layer *last = &net->layers[net->layer_count - 1];
+    for (uint32_t j = 0; j < last->outputs; j++) {
+        float away = fabsf((float)j - (float)(last->outputs - 1) / 2);
+        net->params[last->at.bias + j] = -SURE_STEP * away;
+    }
+}
+
+static void
+critics_make_sure(algo *algorithm)
+{
+    algo_network networks[ALGO_NETWORKS_MAX];
+    uint32_t count = algorithm->ops->networks(algorithm, networks);
+    for (uint32_t i = 0; i < count; i++) {
+        if (networks[i].support != NULL) {
+            net_make_sure(networks[i].net);
+            net_make_sure(networks[i].target);
+        }
+    }
+}
+
 void
 bench_update_init(bench_update *u, nn_context *context, const bench_case *what)
 {
@@ -203,6 +229,9 @@ bench_update_init(bench_update *u, nn_context *context, const bench_case *what)
     bench_update_list_products(u);
     if (what->kind != BENCH_MLP) {
         OCT_ASSERT(algo_create(&u->algorithm, context, &u->config, &u->policy, 1) == OCT_OK);
+    }
+    if (what->sure) {
+        critics_make_sure(u->algorithm);
     }
 }
 

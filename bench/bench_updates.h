@@ -32,6 +32,7 @@ typedef struct bench_case {
     uint32_t critics;             // algo.critics
     bool residual;                // network.critic_residual
     bool normalise;               // algo.normalise_observations
+    bool sure;                    // of D4PG: critics leave most atoms next to no probability
     uint32_t epochs, minibatches; // of PPO, otherwise 0
 } bench_case;
 
