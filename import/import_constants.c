@@ -6,6 +6,8 @@
 
 #include "common/oct_base.h"
 
+// ---- making one
+
 // A tensor of the shape of `like` with room for floats. NULL: no memory.
 static import_tensor *
 floats_like(import_graph *graph, const import_tensor *like, float **floats)
@@ -39,11 +41,17 @@ import_constant_floats(import_graph *graph, const float *values, size_t count)
 const import_tensor *
 import_constant_float(import_graph *graph, float value)
 {
-    return import_constant_floats(graph, &value, 1);
+    const import_tensor scalar = {.name = "", .count = 1};
+    float *floats;
+    import_tensor *made = floats_like(graph, &scalar, &floats);
+    if (made != NULL) {
+        floats[0] = value;
+    }
+    return made;
 }
 
-const import_tensor *
-import_constant_ints(import_graph *graph, const int64_t *values, size_t count)
+static import_tensor *
+ints_make(import_graph *graph, const int64_t *values, size_t count, uint32_t rank)
 {
     if (count > IMPORT_WIDTH_MAX) {
         return NULL;
@@ -56,10 +64,80 @@ import_constant_ints(import_graph *graph, const int64_t *values, size_t count)
     for (size_t i = 0; i < count; i++) {
         integers[i] = values[i];
     }
-    *made = (import_tensor){
-        .name = "", .rank = 1, .dims = {(uint32_t)count}, .count = count, .integers = integers};
+    *made = (import_tensor){.name = "",
+                            .rank = rank,
+                            .dims = {rank > 0 ? (uint32_t)count : 0},
+                            .count = count,
+                            .integers = integers};
     return made;
 }
+
+const import_tensor *
+import_constant_ints(import_graph *graph, const int64_t *values, size_t count)
+{
+    return ints_make(graph, values, count, 1);
+}
+
+const import_tensor *
+import_constant_int(import_graph *graph, int64_t value)
+{
+    return ints_make(graph, &value, 1, 0);
+}
+
+// ---- shapes that are repeated
+
+// Dimension d from the last one on.
+static uint32_t
+dim_from_end(const uint32_t *dims, uint32_t rank, uint32_t d)
+{
+    return d < rank ? dims[rank - 1 - d] : 1;
+}
+
+bool
+import_constant_fits(const import_tensor *t, const uint32_t *shape, uint32_t rank)
+{
+    for (uint32_t d = 0; d < t->rank; d++) {
+        uint32_t dim = dim_from_end(t->dims, t->rank, d);
+        if (dim != 1 && dim != dim_from_end(shape, rank, d)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+size_t
+import_constant_at(const import_tensor *t, const uint32_t *shape, uint32_t rank, size_t i)
+{
+    size_t at = 0, unit = 1;
+    for (uint32_t d = 0; d < rank && d < t->rank; d++) {
+        uint32_t dim = dim_from_end(t->dims, t->rank, d), own = dim_from_end(shape, rank, d);
+        at += dim == 1 ? 0 : unit * (i % own);
+        unit *= dim;
+        i /= own;
+    }
+    return at;
+}
+
+// The shape that both are repeated to, of no more numbers than the larger one or a value has.
+static bool
+shapes_join(import_tensor *out, const import_tensor *x, const import_tensor *y)
+{
+    size_t most = OCT_MAX(OCT_MAX(x->count, y->count), (size_t)IMPORT_WIDTH_MAX);
+    *out =
+        (import_tensor){.name = "", .rank = OCT_MAX(x->rank, y->rank), .count = 1, .type = x->type};
+    for (uint32_t d = 0; d < out->rank; d++) {
+        uint32_t a = dim_from_end(x->dims, x->rank, d), b = dim_from_end(y->dims, y->rank, d);
+        uint32_t dim = a == 1 ? b : a;
+        if ((b != 1 && b != dim) || dim == 0 || out->count > most / dim) {
+            return false;
+        }
+        out->dims[out->rank - 1 - d] = dim;
+        out->count *= dim;
+    }
+    return true;
+}
+
+// ---- arithmetic
 
 static float
 combined(char op, float a, float b)
@@ -70,16 +148,15 @@ combined(char op, float a, float b)
 const import_tensor *
 import_constant_binary(import_graph *graph, char op, const import_tensor *x, const import_tensor *y)
 {
-    if (x->floats == NULL || y->floats == NULL || x->count == 0 || y->count == 0 ||
-        (x->count != y->count && x->count != 1 && y->count != 1)) {
+    import_tensor shape;
+    if (x->floats == NULL || y->floats == NULL || !shapes_join(&shape, x, y)) {
         return NULL;
     }
-    const import_tensor *like = x->count >= y->count ? x : y;
     float *floats;
-    import_tensor *made = floats_like(graph, like, &floats);
-    for (size_t i = 0; made != NULL && i < like->count; i++) {
-        floats[i] =
-            combined(op, x->floats[x->count == 1 ? 0 : i], y->floats[y->count == 1 ? 0 : i]);
+    import_tensor *made = floats_like(graph, &shape, &floats);
+    for (size_t i = 0; made != NULL && i < shape.count; i++) {
+        floats[i] = combined(op, x->floats[import_constant_at(x, shape.dims, shape.rank, i)],
+                             y->floats[import_constant_at(y, shape.dims, shape.rank, i)]);
     }
     return made;
 }
@@ -91,6 +168,38 @@ import_constant_root(import_graph *graph, const import_tensor *x)
     import_tensor *made = x->floats != NULL ? floats_like(graph, x, &floats) : NULL;
     for (size_t i = 0; made != NULL && i < x->count; i++) {
         floats[i] = sqrtf(x->floats[i]);
+    }
+    return made;
+}
+
+// ---- other shapes
+
+const import_tensor *
+import_constant_expand(import_graph *graph, const import_tensor *x, const uint32_t *dims,
+                       uint32_t rank)
+{
+    import_tensor shape, to = {.rank = rank};
+    memcpy(to.dims, dims, rank * sizeof(*dims));
+    if (x->floats == NULL || !shapes_join(&shape, x, &to)) {
+        return NULL;
+    }
+    float *floats;
+    import_tensor *made = floats_like(graph, &shape, &floats);
+    for (size_t i = 0; made != NULL && i < shape.count; i++) {
+        floats[i] = x->floats[import_constant_at(x, shape.dims, shape.rank, i)];
+    }
+    return made;
+}
+
+const import_tensor *
+import_constant_shaped(import_graph *graph, const import_tensor *x, const uint32_t *dims,
+                       uint32_t rank)
+{
+    import_tensor *made = import_graph_alloc(graph, sizeof(*made));
+    if (made != NULL) {
+        *made = *x;
+        made->rank = rank;
+        memcpy(made->dims, dims, rank * sizeof(*dims));
     }
     return made;
 }

@@ -69,27 +69,12 @@ broadcast(const import_tensor *constant, const import_step *step, double *out)
     if (constant->floats == NULL && constant->integers == NULL) {
         return "it takes a constant of a type that policies do not have";
     }
-    uint32_t rank = step->rank, lead = constant->rank > rank ? constant->rank - rank : 0;
-    for (uint32_t i = 0; i < constant->rank; i++) {
-        uint32_t dim = constant->dims[i];
-        uint32_t own = i < lead ? 1 : step->shape[rank - (constant->rank - i)];
-        if (dim != 1 && dim != own) {
-            return "it takes a constant whose shape does not fit";
-        }
+    if (!import_constant_fits(constant, step->shape, step->rank)) {
+        return "it takes a constant whose shape does not fit";
     }
     for (uint32_t i = 0; i < step->count; i++) {
-        size_t at = 0, unit = 1;
-        uint32_t rest = i;
-        for (uint32_t d = 0; d < rank; d++) { // from the last dimension on
-            uint32_t index = rest % step->shape[rank - 1 - d];
-            rest /= step->shape[rank - 1 - d];
-            if (d < constant->rank) {
-                uint32_t dim = constant->dims[constant->rank - 1 - d];
-                at += unit * (dim == 1 ? 0 : index);
-                unit *= dim;
-            }
-        }
-        out[i] = import_constant_number(constant, at);
+        out[i] = import_constant_number(constant,
+                                        import_constant_at(constant, step->shape, step->rank, i));
     }
     return NULL;
 }
@@ -143,7 +128,9 @@ arithmetic(import_graph *graph, const import_node *node, import_value *out)
     }
     if (x->constant != NULL && y->constant != NULL) {
         out->constant = import_constant_binary(graph, node->op[0], x->constant, y->constant);
-        return out->constant != NULL ? NULL : "it takes constants of unlike shapes";
+        return out->constant != NULL
+                   ? NULL
+                   : "it takes constants that are no floats, or whose shapes do not fit";
     }
     if (x->step != NULL && y->step != NULL) {
         return both_depend(graph, node, x, y, out);

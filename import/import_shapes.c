@@ -125,6 +125,57 @@ axes_of(const import_graph *graph, const import_node *node, const int64_t **axes
     return is_list ? input->constant->count : 0;
 }
 
+// Bits of the axes, those of a value of this rank. A reason, or NULL.
+static const char *
+axes_find(const int64_t *axes, size_t count, uint32_t rank, uint32_t *found)
+{
+    *found = 0;
+    for (size_t i = 0; i < count; i++) {
+        int64_t axis = axes[i] < 0 ? axes[i] + rank : axes[i];
+        if (axis < 0 || axis >= rank) {
+            return "it names an axis that it does not have";
+        }
+        if ((*found >> axis & 1u) != 0) {
+            return "it names one axis twice";
+        }
+        *found |= 1u << axis;
+    }
+    return NULL;
+}
+
+static const char *
+constant_unsqueeze(import_graph *graph, const import_tensor *x, const int64_t *axes, size_t count,
+                   import_value *out)
+{
+    if (count > IMPORT_RANK_MAX - x->rank) {
+        return "it makes more axes than constants may have";
+    }
+    uint32_t rank = x->rank + (uint32_t)count, dims[IMPORT_RANK_MAX] = {0}, found, from = 0;
+    const char *why = axes_find(axes, count, rank, &found);
+    for (uint32_t i = 0; why == NULL && i < rank; i++) {
+        dims[i] = (found >> i & 1u) != 0 ? 1 : x->dims[from++];
+    }
+    out->constant = import_constant_shaped(graph, x, dims, rank);
+    return why != NULL || out->constant != NULL ? why : IMPORT_TOO_LARGE;
+}
+
+static const char *
+constant_squeeze(import_graph *graph, const import_tensor *x, const int64_t *axes, size_t count,
+                 import_value *out)
+{
+    uint32_t rank = 0, dims[IMPORT_RANK_MAX] = {0}, found;
+    const char *why = axes_find(axes, count, x->rank, &found);
+    for (uint32_t i = 0; why == NULL && i < x->rank; i++) {
+        if ((found >> i & 1u) == 0) {
+            dims[rank++] = x->dims[i];
+        } else if (x->dims[i] != 1) {
+            why = "it removes an axis of more than one number";
+        }
+    }
+    out->constant = import_constant_shaped(graph, x, dims, rank);
+    return why != NULL || out->constant != NULL ? why : IMPORT_TOO_LARGE;
+}
+
 const char *
 import_squeeze(import_graph *graph, const import_node *node, import_value *out)
 {
@@ -132,13 +183,15 @@ import_squeeze(import_graph *graph, const import_node *node, import_value *out)
     const int64_t *axes;
     size_t count = axes_of(graph, node, &axes);
     bool is_insert = node->op[0] == 'U';
-    if (x == NULL || count != 1) {
-        return "policies have it of one axis only";
+    if (x == NULL || count == 0) {
+        return "policies have it with constant axes only";
     }
     if (x->constant != NULL) {
-        // Lists of sizes, which stay what they are.
-        out->constant = x->constant;
-        return x->constant->rank <= 1 ? NULL : "it works on a constant that is no list";
+        return is_insert ? constant_unsqueeze(graph, x->constant, axes, count, out)
+                         : constant_squeeze(graph, x->constant, axes, count, out);
+    }
+    if (count != 1) {
+        return "policies have it of one axis only";
     }
     // An action that is one number loses its last axis.
     const import_step *from = x->step;
@@ -354,7 +407,7 @@ import_constant(import_graph *graph, const import_node *node, import_value *out)
     const import_attribute *floats = import_node_attribute(node, "value_floats");
     out->constant = tensor != NULL ? tensor->tensor
                     : f != NULL    ? import_constant_float(graph, f->f)
-                    : i != NULL    ? import_constant_ints(graph, &i->i, 1)
+                    : i != NULL    ? import_constant_int(graph, i->i)
                     : ints != NULL ? import_constant_ints(graph, ints->ints, ints->int_count)
                     : floats != NULL
                         ? import_constant_floats(graph, floats->floats, floats->float_count)
@@ -369,11 +422,17 @@ import_shape_of(import_graph *graph, const import_node *node, import_value *out)
     if (x == NULL || x->step == NULL) {
         return "policies have it of values only";
     }
-    int64_t dims[IMPORT_SHAPE_MAX + 1] = {IMPORT_BATCH};
+    int64_t dims[IMPORT_SHAPE_MAX + 1] = {IMPORT_BATCH}, rank = x->step->rank + 1;
     for (uint32_t i = 0; i < x->step->rank; i++) {
         dims[i + 1] = x->step->shape[i];
     }
-    out->constant = import_constant_ints(graph, dims, x->step->rank + 1);
+    int64_t first = import_node_int(node, "start", 0), end = import_node_int(node, "end", rank);
+    first = first < 0 ? OCT_MAX(first + rank, 0) : first;
+    end = end < 0 ? end + rank : OCT_MIN(end, rank);
+    if (first >= end) {
+        return "it takes nothing of the shape";
+    }
+    out->constant = import_constant_ints(graph, &dims[first], (size_t)(end - first));
     return out->constant != NULL ? NULL : IMPORT_TOO_LARGE;
 }
 
@@ -384,7 +443,7 @@ import_gather(import_graph *graph, const import_node *node, import_value *out)
     const import_value *index = import_graph_input(graph, node, 1);
     if (x == NULL || x->constant == NULL || index == NULL || index->constant == NULL ||
         index->constant->integers == NULL || index->constant->count != 1 ||
-        x->constant->integers == NULL) {
+        index->constant->rank > 1 || x->constant->integers == NULL || x->constant->rank != 1) {
         return "policies have it of sizes only";
     }
     int64_t at = index->constant->integers[0];
@@ -392,7 +451,9 @@ import_gather(import_graph *graph, const import_node *node, import_value *out)
     if (at < 0 || at >= (int64_t)x->constant->count) {
         return "its index is outside";
     }
-    out->constant = import_constant_ints(graph, &x->constant->integers[at], 1);
+    int64_t size = x->constant->integers[at];
+    out->constant = index->constant->rank == 0 ? import_constant_int(graph, size)
+                                               : import_constant_ints(graph, &size, 1);
     return out->constant != NULL ? NULL : IMPORT_TOO_LARGE;
 }
 
@@ -415,15 +476,26 @@ import_concat(import_graph *graph, const import_node *node, import_value *out)
     return out->constant != NULL ? NULL : IMPORT_TOO_LARGE;
 }
 
-// A constant that is repeated for each row of the batch: log deviations.
+// A constant that is repeated: log deviations, for each row of the batch, of which one is enough.
 const char *
 import_expand(import_graph *graph, const import_node *node, import_value *out)
 {
     const import_value *x = import_graph_input(graph, node, 0);
-    (void)graph;
-    if (x == NULL || x->constant == NULL || x->constant->count > IMPORT_WIDTH_MAX) {
-        return "policies have it of constants only";
+    const import_value *to = import_graph_input(graph, node, 1);
+    if (x == NULL || x->constant == NULL || x->constant->floats == NULL || to == NULL ||
+        to->constant == NULL || to->constant->integers == NULL ||
+        to->constant->count > IMPORT_RANK_MAX) {
+        return "policies have it of floats that are constants, to constant shapes, only";
     }
-    out->constant = x->constant;
-    return NULL;
+    uint32_t dims[IMPORT_RANK_MAX] = {0}, rank = (uint32_t)to->constant->count;
+    for (uint32_t i = 0; i < rank; i++) {
+        int64_t dim = to->constant->integers[i];
+        dim = i == 0 && dim == IMPORT_BATCH ? 1 : dim;
+        if (dim < 1 || dim > IMPORT_WIDTH_MAX) {
+            return "policies have it to shapes of a batch and known sizes only";
+        }
+        dims[i] = (uint32_t)dim;
+    }
+    out->constant = import_constant_expand(graph, x->constant, dims, rank);
+    return out->constant != NULL ? NULL : "it takes a constant to a shape that it does not fit";
 }
