@@ -15,6 +15,7 @@
 
 #define AGREE_SHARE    1e-4 // of an action's range
 #define DEVIATION_NONE ((double)POLICY_LOG_STD_MIN)
+#define DEVIATION_LOST (-16.6) // e^it is below half a float's step at 1, the end of an action
 
 // A policy while it is made.
 typedef struct maker {
@@ -25,7 +26,8 @@ typedef struct maker {
     import_layers layers;
     import_layers deviations; // of a chain of its own
     policy_spec spec;
-    double scale[POLICY_ACTIONS_MAX]; // from the model's numbers to those of a Gaussian head
+    // Of a Gaussian head, whose actions are in [-1, 1]: added to the model's log deviations.
+    double log_scale[POLICY_ACTIONS_MAX];
     double own_deviation[POLICY_ACTIONS_MAX];
     bool has_own_deviation;
     char *reason;
@@ -136,7 +138,7 @@ discrete(maker *m)
 
 // ---- box: log deviations
 
-// A constant: one number for each action, or for all.
+// A constant: one number for each action, or for all. In the units of the policy's head.
 static oct_err
 deviation_constant(maker *m, const import_tensor *constant, uint32_t count)
 {
@@ -144,10 +146,45 @@ deviation_constant(maker *m, const import_tensor *constant, uint32_t count)
         return REFUSE(m, "'%s' has %zu numbers, the actions have %u", m->request->log_std,
                       constant->count, count);
     }
+    bool is_cut = false;
     for (uint32_t i = 0; i < count; i++) {
-        m->own_deviation[i] = (double)constant->floats[constant->count == 1 ? 0 : i];
+        double given = (double)constant->floats[constant->count == 1 ? 0 : i];
+        m->own_deviation[i] = given + m->log_scale[i];
+        is_cut = is_cut || m->own_deviation[i] > (double)POLICY_LOG_STD_MAX;
+    }
+    if (is_cut) {
+        note(m->result,
+             "policies have log deviations up to %g for actions in [-1, 1]; the model's "
+             "are above, and draw wider",
+             (double)POLICY_LOG_STD_MAX);
     }
     m->has_own_deviation = true;
+    return OCT_OK;
+}
+
+// Where the policy's limits are not those of the model: refused where the model's are narrower.
+static oct_err
+deviation_clip_compare(maker *m, const double *low, const double *high, uint32_t count)
+{
+    const double least = (double)POLICY_LOG_STD_MIN, most = (double)POLICY_LOG_STD_MAX;
+    bool is_cut = false;
+    for (uint32_t i = 0; i < count; i++) {
+        double l = low != NULL ? low[i] : -(double)INFINITY;
+        double h = high != NULL ? high[i] : (double)INFINITY, scale = m->log_scale[i];
+        if (l + scale > DEVIATION_LOST || h + scale < most) {
+            return REFUSE(m,
+                          "'%s' is clipped to [%g, %g], which is [%.3g, %.3g] for action %u in "
+                          "[-1, 1]; policies clip log deviations to [%g, %g] there",
+                          m->request->log_std, l, h, l + scale, h + scale, i, least, most);
+        }
+        is_cut = is_cut || h + scale > most;
+    }
+    if (is_cut) {
+        note(m->result,
+             "policies clip log deviations at %g for actions in [-1, 1]; the model "
+             "%s, and draws wider there",
+             most, high != NULL ? "clips them higher" : "does not clip them");
+    }
     return OCT_OK;
 }
 
@@ -157,19 +194,12 @@ deviation_layers(maker *m, const import_step *chain, uint32_t count)
     import_layers *made = &m->deviations;
     OCT_TRY(import_layers_make(made, chain, m->request->obs_shape, m->request->obs_rank, m->reason,
                                m->reason_size));
-    for (uint32_t i = 0; made->clip_low != NULL && i < made->width; i++) {
-        if (made->clip_low[i] > (double)POLICY_LOG_STD_MIN ||
-            made->clip_high[i] < (double)POLICY_LOG_STD_MAX) {
-            return REFUSE(m,
-                          "'%s' is clipped to [%g, %g]; policies clip log deviations to [%g, %g]",
-                          m->request->log_std, made->clip_low[i], made->clip_high[i],
-                          (double)POLICY_LOG_STD_MIN, (double)POLICY_LOG_STD_MAX);
-        }
+    if (made->width != count) {
+        return REFUSE(m, "'%s' has %u numbers, the actions have %u", m->request->log_std,
+                      made->width, count);
     }
-    OCT_TRY(import_layers_settle(made));
-    return made->width == count ? OCT_OK
-                                : REFUSE(m, "'%s' has %u numbers, the actions have %u",
-                                         m->request->log_std, made->width, count);
+    OCT_TRY(deviation_clip_compare(m, made->clip_low, made->clip_high, count));
+    return import_layers_settle(made);
 }
 
 static oct_err
@@ -263,7 +293,7 @@ box_clipped(maker *m)
     import_layers *layers = &m->layers;
     OCT_TRY(import_layers_settle(layers));
     uint32_t count = layers->width;
-    double shift[POLICY_ACTIONS_MAX], log_scale[POLICY_ACTIONS_MAX], one[POLICY_ACTIONS_MAX];
+    double scale[POLICY_ACTIONS_MAX], shift[POLICY_ACTIONS_MAX], one[POLICY_ACTIONS_MAX];
     for (uint32_t i = 0; i < count; i++) {
         double low = -1.0, high = 1.0;
         if (!m->request->unit_actions) {
@@ -276,23 +306,21 @@ box_clipped(maker *m)
                           i, low, high);
         }
         bound_set(m, i, low, high);
-        m->scale[i] = 2.0 / (high - low);
-        shift[i] = -low * m->scale[i] - 1.0;
-        log_scale[i] = log(m->scale[i]);
+        scale[i] = 2.0 / (high - low);
+        shift[i] = -low * scale[i] - 1.0;
+        m->log_scale[i] = log(scale[i]);
         one[i] = 1.0;
     }
-    import_layers_scale(layers, m->scale, shift);
+    import_layers_scale(layers, scale, shift);
     m->spec.head = POLICY_HEAD_GAUSSIAN;
     OCT_TRY(deviation_find(m, count));
     m->spec.state_deviation = m->deviations.count > 0;
-    for (uint32_t i = 0; i < count; i++) {
-        double deviation =
-            m->has_own_deviation ? m->own_deviation[i] + log_scale[i] : DEVIATION_NONE;
-        m->own_deviation[i] = deviation;
-    }
     if (m->spec.state_deviation) {
-        import_layers_scale(&m->deviations, one, log_scale);
+        import_layers_scale(&m->deviations, one, m->log_scale);
         return import_layers_stack(layers, &m->deviations);
+    }
+    for (uint32_t i = 0; !m->has_own_deviation && i < count; i++) {
+        m->own_deviation[i] = DEVIATION_NONE;
     }
     if (!m->has_own_deviation) {
         note(m->result, "it has no log deviations: drawn actions are the mean (deviation e^%g)",

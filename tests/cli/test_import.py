@@ -191,10 +191,13 @@ class Import(unittest.TestCase):
         self.assertFalse((self.home / "first.fp32.oct").exists())
 
     def test_deviations_and_bounds(self):
-        report = self.report(DATA / "clipped.onnx", "--bounds", "-3:1,-3:1,-3:3", "--log-std", "log_std", "--out", "c.oct")
+        arguments = [DATA / "clipped.onnx", "--log-std", "log_std", "--out", "c.oct", "--bounds"]
+        report = self.report(*arguments, "-3:1")
         self.assertEqual((report["head"], report["notes"][0][:11]), ("gaussian", "its action "))
         self.assertIn("random observations", report["observed"])
         self.assertFalse(report["quantised"]["calibrated"])
+        self.assertIn("'log_std' is clipped to [-20, 2], which is [-20.4, 1.59] for action 2 in [-1, 1]; ",
+                      self.octet("import", *arguments, "-3:1,-3:1,-3:3", code=1))
 
     def test_observations_of_a_model_of_bytes_are_bytes(self):
         (self.home / "bytes.onnx").write_bytes(small_model([[1, -1], [0, 1]], reads_bytes=True))

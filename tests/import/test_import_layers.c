@@ -58,6 +58,23 @@ parity_of(const small_model *m, const float *obs, uint32_t rows, policy_spec *sp
     return parity;
 }
 
+// How many notes its import leaves, and the last one.
+static uint32_t
+notes_of(const small_model *m, const import_request *request, char last[IMPORT_NOTE_SIZE])
+{
+    char reason[512] = "";
+    import_graph *graph;
+    import_result result;
+    oct_err err = small_model_import(m, request, &graph, &result, reason, sizeof(reason));
+    assert_string_equal(reason, "");
+    T_OK(err);
+    uint32_t count = result.note_count;
+    (void)snprintf(last, IMPORT_NOTE_SIZE, "%s", count > 0 ? result.notes[count - 1] : "");
+    import_policy_free(&result);
+    import_graph_destroy(graph);
+    return count;
+}
+
 // ---- deviations
 
 // Means and deviations end in activations of layers of their own.
@@ -76,6 +93,91 @@ test_deviations_of_another_layer_are_refused(void **state)
     import_request request = request_box();
     request.log_std = "log_std";
     refused(&m, &request, "log deviations are computed by other layers than the means");
+}
+
+// The actions' bounds are [-half, half], and log deviations are clipped to [low, 2] by the model,
+// or not at all where low is NULL.
+static void
+clipped_deviations_begin(small_model *m, import_request *request, const char *low, float half)
+{
+    static const float minus_twenties[] = {-20, -20, -20}, minus_fives[] = {-5, -5, -5};
+    begin(m);
+    small_model_tensor(m, "-twenties", 0, 3, minus_twenties);
+    small_model_tensor(m, "-fives", 0, 3, minus_fives);
+    small_model_node(m, "MatMul", "action", "obs", "W", NULL);
+    small_model_node(m, "MatMul", low != NULL ? "deviation" : "log_std", "obs", "W", NULL);
+    if (low != NULL) {
+        small_model_node(m, "Clip", "log_std", "deviation", low, "twos");
+    }
+    *request = request_box();
+    request->low[0] = -half;
+    request->high[0] = half;
+    request->log_std = "log_std";
+}
+
+// The policy's are clipped to [-20, 2] for actions in [-1, 1], the model's for its own.
+static void
+test_deviations_that_the_model_clips_elsewhere_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *low;
+        float half;
+        const char *words; // NULL: it is taken
+    } cases[] = {
+        {"-twenties", 1, NULL},
+        {"-twenties", 0.5f, NULL}, // e^-19.3 is nothing
+        {"-hundreds", 0.001f, NULL},
+        {NULL, 100, NULL},
+        {"-twenties", 100,
+         "'log_std' is clipped to [-20, 2], which is [-24.6, -2.61] for action 0 in [-1, 1]; "
+         "policies clip log deviations to [-20, 2] there"},
+        {"-twenties", 0.01f, "which is [-15.4, 6.61] for action 0"},
+        {"-fives", 1, "which is [-5, 2] for action 0"},
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        small_model m;
+        import_request request;
+        clipped_deviations_begin(&m, &request, cases[i].low, cases[i].half);
+        if (cases[i].words != NULL) {
+            refused(&m, &request, cases[i].words);
+        } else {
+            char notes[IMPORT_NOTE_SIZE];
+            (void)notes_of(&m, &request, notes);
+        }
+    }
+}
+
+static void
+test_deviations_above_those_of_policies_are_noted(void **state)
+{
+    (void)state;
+    static const char higher[] = "policies clip log deviations at 2 for actions in [-1, 1]; the "
+                                 "model clips them higher, and draws wider there";
+    static const char never[] = "policies clip log deviations at 2 for actions in [-1, 1]; the "
+                                "model does not clip them, and draws wider there";
+    static const char above[] = "policies have log deviations up to 2 for actions in [-1, 1]; "
+                                "the model's are above, and draw wider";
+    char notes[IMPORT_NOTE_SIZE];
+    small_model m;
+    import_request request;
+    clipped_deviations_begin(&m, &request, "-twenties", 1);
+    assert_int_equal(notes_of(&m, &request, notes), 0);
+    clipped_deviations_begin(&m, &request, "-twenties", 0.5f);
+    assert_int_equal(notes_of(&m, &request, notes), 1);
+    assert_string_equal(notes, higher);
+    clipped_deviations_begin(&m, &request, NULL, 1);
+    assert_int_equal(notes_of(&m, &request, notes), 1);
+    assert_string_equal(notes, never);
+    // Constants of 0.1, which become 1.997 and 2.03.
+    request.log_std = "tenths";
+    request.low[0] = -0.15f;
+    request.high[0] = 0.15f;
+    assert_int_equal(notes_of(&m, &request, notes), 0);
+    request.low[0] = -0.145f;
+    request.high[0] = 0.145f;
+    assert_int_equal(notes_of(&m, &request, notes), 1);
+    assert_string_equal(notes, above);
 }
 
 // ---- clips
@@ -229,6 +331,8 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_deviations_of_another_layer_are_refused),
+        cmocka_unit_test(test_deviations_that_the_model_clips_elsewhere_are_refused),
+        cmocka_unit_test(test_deviations_above_those_of_policies_are_noted),
         cmocka_unit_test(test_clips_at_the_end_are_one),
         cmocka_unit_test(test_each_clip_of_observations_counts),
         cmocka_unit_test(test_a_constant_is_turned_as_its_perm_says),
