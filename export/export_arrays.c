@@ -18,7 +18,7 @@ static void
 array_begin(export_arrays *w, const char *type, const char *what, uint32_t l, size_t count,
             size_t size)
 {
-    (void)fprintf(w->out, "\nstatic const %s %s_%s%u[%zu] = {", type, w->name, what, l, count);
+    (void)fprintf(w->out, "\nstatic const %s %s_x_%s%u[%zu] = {", type, w->name, what, l, count);
     w->bytes += count * size;
 }
 

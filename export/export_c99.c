@@ -12,7 +12,8 @@
 #include "export/export_parts.h"
 #include "export/export_self_test.h"
 
-#define PARTS_MAX 96
+#define PARTS_MAX     96
+#define PREFIX_LENGTH 7 // of policy_ and export_
 
 // A header in the making.
 typedef struct writer {
@@ -56,8 +57,25 @@ text_names(const char *text, const char *word)
     return false;
 }
 
+// Whether the identifier that begins with policy_ is of those that a program may use.
+static bool
+is_public(const char *identifier)
+{
+    static const char *const words[] = {"act",    "outputs",   "rng", "rng_init",
+                                        "sample", "self_test", "work"};
+    const char *word = identifier + PREFIX_LENGTH;
+    for (size_t i = 0; i < OCT_COUNTOF(words); i++) {
+        size_t length = strlen(words[i]);
+        if (strncmp(word, words[i], length) == 0 && !is_word(word[length])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 // Writes text with policy_ and export_ at the beginning of identifiers as NAME_, POLICY_ as NAME_
-// in capitals.
+// in capitals. What is inside gets x_ or X_ behind that: else it would be another one's where a
+// name has more words, row_tanh of a policy "pole" and tanh of "pole_row".
 static void
 text_rename(const writer *w, const char *text)
 {
@@ -65,15 +83,16 @@ text_rename(const writer *w, const char *text)
     for (const char *at = text; *at != '\0';) {
         size_t i = 0;
         bool begins = at == text || !is_word(at[-1]);
-        while (i < 3 && !(begins && strncmp(at, prefixes[i], 7) == 0)) {
+        while (i < 3 && !(begins && strncmp(at, prefixes[i], PREFIX_LENGTH) == 0)) {
             i++;
         }
         if (i == 3) {
             (void)fputc(*at++, w->out);
             continue;
         }
-        (void)fprintf(w->out, "%s_", i == 2 ? w->upper : w->name);
-        at += 7;
+        const char *inside = is_public(at) ? "" : i == 2 ? "X_" : "x_";
+        (void)fprintf(w->out, "%s_%s", i == 2 ? w->upper : w->name, inside);
+        at += PREFIX_LENGTH;
     }
 }
 
@@ -485,13 +504,13 @@ cores_write(const writer *w)
         (void)fprintf(w->out,
                       "\n#if defined(__ARM_FEATURE_DSP) && \\\n"
                       "    (!defined(__GNUC__) || defined(__clang__) || __GNUC__ >= 10)\n"
-                      "#include <arm_acle.h>\n#define %s_SMLAD\n#endif\n",
+                      "#include <arm_acle.h>\n#define %s_X_SMLAD\n#endif\n",
                       w->upper);
     }
     if (policy_is_integer(w->image->precision)) {
         (void)fprintf(w->out,
                       "\n#if defined(__riscv_mul) && !defined(__riscv_flen)\n"
-                      "#define %s_SOFT_FLOAT\n#endif\n",
+                      "#define %s_X_SOFT_FLOAT\n#endif\n",
                       w->upper);
     }
 }

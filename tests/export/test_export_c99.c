@@ -2,6 +2,8 @@
 // test_export_cross.py checks that it computes the right thing.
 #include "export/export_c99.h"
 
+#include <ctype.h>
+
 #include "tests/policy/random_policy.h"
 
 static policy_image *
@@ -12,6 +14,21 @@ image_of(policy_precision precision, policy_activation activation, bool layer_no
     oct_rng rng;
     oct_rng_init(&rng, 5, 1);
     return random_image(&spec, precision, false, &rng);
+}
+
+static policy_image *
+gaussian_of(bool state_deviation, policy_head head)
+{
+    const uint32_t widths[] = {4, 64, state_deviation ? 6 : 3};
+    policy_spec spec = random_spec(widths, 3, POLICY_RELU, false);
+    oct_rng rng;
+    oct_rng_init(&rng, 6, 1);
+    spec.action_kind = POLICY_BOX;
+    spec.action_count = 3;
+    spec.head = head;
+    spec.state_deviation = state_deviation && head == POLICY_HEAD_GAUSSIAN;
+    spec.action_high[0] = spec.action_high[1] = spec.action_high[2] = 1.0f;
+    return random_image(&spec, POLICY_INT8, false, &rng);
 }
 
 static char *
@@ -75,16 +92,17 @@ test_a_header_has_what_its_policy_needs_and_no_more(void **state)
     (void)state;
     export_c99_sizes sizes;
     char *relu = header_of(image_of(POLICY_INT8, POLICY_RELU, false), "p", &sizes);
-    assert_non_null(strstr(relu, "\np_quantize_relu("));
-    const char *const others[] = {"tanh",  "p_elu", "p_exp", "P_EXP", "math.h",
-                                  "_norm", "int4",  "fmaf",  "atoms"};
+    assert_non_null(strstr(relu, "\np_x_quantize_relu("));
+    const char *const others[] = {"tanh",  "p_x_elu", "p_x_exp", "P_X_EXP", "math.h",
+                                  "_norm", "int4",    "fmaf",    "atoms"};
     for (size_t i = 0; i < OCT_COUNTOF(others); i++) {
         assert_null(strstr(relu, others[i]));
     }
     free(relu);
     char *norm = header_of(image_of(POLICY_INT4, POLICY_ELU, true), "p", &sizes);
-    const char *const needed[] = {"\np_layer_norm(", "\np_row_elu(", "\np_expm1(", "\np_tanh(",
-                                  "\np_dense_int4(", "<math.h>",     "sqrtf"};
+    const char *const needed[] = {
+        "\np_x_layer_norm(", "\np_x_row_elu(", "\np_x_expm1(", "\np_x_tanh(",
+        "\np_x_dense_int4(", "<math.h>",       "sqrtf"};
     for (size_t i = 0; i < OCT_COUNTOF(needed); i++) {
         assert_non_null(strstr(norm, needed[i]));
     }
@@ -106,19 +124,66 @@ test_no_identifier_is_left_without_the_name(void **state)
     free(text);
 }
 
-static policy_image *
-gaussian_of(bool state_deviation, policy_head head)
+// ---- names beside each other
+
+enum { WORDS_MAX = 512, WORD_SIZE = 64 };
+
+// What stands behind P_ or p_ at the beginning of an identifier, each once.
+static size_t
+words_of(const char *text, char words[][WORD_SIZE], size_t count)
 {
-    const uint32_t widths[] = {4, 64, state_deviation ? 6 : 3};
-    policy_spec spec = random_spec(widths, 3, POLICY_RELU, false);
-    oct_rng rng;
-    oct_rng_init(&rng, 6, 1);
-    spec.action_kind = POLICY_BOX;
-    spec.action_count = 3;
-    spec.head = head;
-    spec.state_deviation = state_deviation && head == POLICY_HEAD_GAUSSIAN;
-    spec.action_high[0] = spec.action_high[1] = spec.action_high[2] = 1.0f;
-    return random_image(&spec, POLICY_INT8, false, &rng);
+    for (const char *at = text; *at != '\0'; at++) {
+        bool begins = at == text || !(isalnum((unsigned char)at[-1]) || at[-1] == '_');
+        if (!begins || (*at != 'p' && *at != 'P') || at[1] != '_') {
+            continue;
+        }
+        size_t length = 0, known = 0;
+        while (isalnum((unsigned char)at[2 + length]) || at[2 + length] == '_') {
+            length++;
+        }
+        assert_true(count < WORDS_MAX && length < WORD_SIZE);
+        memcpy(words[count], at + 2, length);
+        words[count][length] = '\0';
+        while (strcmp(words[known], words[count]) != 0) {
+            known++;
+        }
+        count += known == count;
+    }
+    return count;
+}
+
+// With names a and a_b, word "b_c" of a policy and "c" of the other one are one identifier.
+static void
+test_no_two_names_make_one_identifier(void **state)
+{
+    (void)state;
+    static char words[WORDS_MAX][WORD_SIZE];
+    policy_image *images[] = {
+        image_of(POLICY_INT8, POLICY_TANH, true),     image_of(POLICY_INT8, POLICY_RELU, false),
+        image_of(POLICY_INT4, POLICY_ELU, true),      image_of(POLICY_FP32, POLICY_TANH, true),
+        image_of(POLICY_BF16, POLICY_ELU, false),     image_of(POLICY_FP16, POLICY_RELU, true),
+        gaussian_of(false, POLICY_HEAD_GAUSSIAN),     gaussian_of(true, POLICY_HEAD_GAUSSIAN),
+        gaussian_of(true, POLICY_HEAD_TANH_GAUSSIAN),
+    };
+    images[1]->spec.head = POLICY_HEAD_LOGITS;
+    size_t count = 0;
+    for (size_t i = 0; i < OCT_COUNTOF(images); i++) {
+        export_c99_sizes sizes;
+        char *text = header_of(images[i], "p", &sizes);
+        count = words_of(text, words, count);
+        free(text);
+    }
+    assert_true(count > 50);
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < count; k++) {
+            size_t length = strlen(words[i]), end = strlen(words[k]);
+            if (length > end && words[i][length - end - 1] == '_' &&
+                strcmp(words[i] + length - end, words[k]) == 0) {
+                fail_msg("p_%s is also %s of a policy p_%.*s", words[i], words[k],
+                         (int)(length - end - 1), words[i]);
+            }
+        }
+    }
 }
 
 static void
@@ -130,13 +195,13 @@ test_sampling_is_written_when_asked_for(void **state)
     char *text;
     size_t length;
     export_c99(&text, &length, &greedy, image, &(export_c99_options){.name = "p"});
-    const char *const others[] = {"rng", "p_log", "p_d0", "math.h", "tanh", "sqrtf"};
+    const char *const others[] = {"rng", "p_x_log", "p_x_d0", "math.h", "tanh", "sqrtf"};
     for (size_t i = 0; i < OCT_COUNTOF(others); i++) {
         assert_null(strstr(text, others[i]));
     }
     free(text);
     text = header_of(image, "p", &sampling);
-    const char *const needed[] = {"\np_rng_init(", "\np_sample(", "p_d0[3]", "<math.h>", "sqrtf"};
+    const char *const needed[] = {"\np_rng_init(", "\np_sample(", "p_x_d0[3]", "<math.h>", "sqrtf"};
     for (size_t i = 0; i < OCT_COUNTOF(needed); i++) {
         assert_non_null(strstr(text, needed[i]));
     }
@@ -145,8 +210,8 @@ test_sampling_is_written_when_asked_for(void **state)
     assert_int_equal(sampling.ram_bytes, greedy.ram_bytes);
     free(text);
     text = header_of(gaussian_of(true, POLICY_HEAD_TANH_GAUSSIAN), "p", &sampling);
-    assert_null(strstr(text, "p_d0"));
-    assert_non_null(strstr(text, "\np_log_squash("));
+    assert_null(strstr(text, "p_x_d0"));
+    assert_non_null(strstr(text, "\np_x_log_squash("));
     free(text);
 }
 
@@ -208,6 +273,7 @@ main(void)
         cmocka_unit_test(test_sizes_are_those_of_the_arrays),
         cmocka_unit_test(test_a_header_has_what_its_policy_needs_and_no_more),
         cmocka_unit_test(test_no_identifier_is_left_without_the_name),
+        cmocka_unit_test(test_no_two_names_make_one_identifier),
         cmocka_unit_test(test_sampling_is_written_when_asked_for),
         cmocka_unit_test(test_the_comment_describes_observation_and_action),
         cmocka_unit_test(test_the_same_policy_gives_the_same_text),

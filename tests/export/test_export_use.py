@@ -245,6 +245,15 @@ class Export(Case):
             self.assertEqual(done.returncode != 0, why is not None, done.stderr)
             self.assertIn(f"{why} whose name differs in case only is included" if why else "", done.stderr)
 
+    def test_names_that_begin_like_another_can_meet(self):
+        """What is behind a name here is what identifiers inside begin with."""
+        names = ["pole", "pole_row", "pole_draw", "pole_x", "pole_x_row"]
+        for name in names:
+            octet("export", CASES / "squash8.oct", "--c99", self.home / f"{name}.h", "--name", name, "--sampling")
+        (self.home / "a.c").write_text("".join(f'#include "{name}.h"\n' for name in names))
+        subprocess.run(["cc", "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "a.c"], cwd=self.home,
+                       check=True, timeout=LIMIT_S)
+
     def test_cxx17_and_gnu_cxx_take_every_header_as_it_is(self):
         source = self.home / "a.cpp"
         source.write_text(f'#include "{CASES}/robot_cases.h"\nint main() {{}}\n')
