@@ -14,13 +14,12 @@
 // Draws: softmax, 64 bits a row, whatever it has; Gaussian, 32 bits a dimension, dimension 0 first.
 //
 // Softmax: weight a = floor(exp(y_a - max y) * 2^32), a whole number; the action is where 64 bits
-// modulo the sum of weights fall. An action below e^-22 of the likeliest is never drawn. The
+// modulo the sum of weights fall. An action below 2^-32 of the likeliest is never drawn. The
 // log-probability is (y_a - max y) - log(sum of exp), of which sums go from action 0 up.
 // Normal: the inverse of the distribution function (Wichura 1988, AS 241, PPND7) at (k + 1/2) /
 // 2^32, k of 31 bits, with the sign of the 32nd: |it| <= 6.24, relative error below 1e-6.
 // Log-probabilities of a Gaussian are those of the number that was kept: z = (y - mean) / s.
 // Errors against double of the same inputs: tests/policy/test_policy_sample.c has the bounds.
-// POLICY_LN_2: an exported header has its own name in place of POLICY, and M_LN2 is one of math.h.
 
 #define POLICY_LOG_STD_MIN  -20.0f
 #define POLICY_LOG_STD_MAX  2.0f
