@@ -165,6 +165,26 @@ lane_check(const struct evaluation *run, const struct lane *lane, const char *en
     return OCT_OK;
 }
 
+// Whether environment i plays one of the episodes that were asked for. Otherwise it plays on only
+// because the others do.
+static bool
+lane_is_asked(const struct evaluation *run, uint32_t i, uint32_t episodes)
+{
+    return (uint64_t)run->lanes[i].played * run->envs + i < episodes;
+}
+
+// The row of an environment that is stuck is no observation.
+static void
+evaluation_observe(const struct evaluation *run, const actor_evaluate_request *request)
+{
+    for (uint32_t i = 0; i < run->envs; i++) {
+        if (lane_is_asked(run, i, request->episodes) && !run->lanes[i].is_stuck) {
+            request->observe(request->observe_arg,
+                             (const uint8_t *)run->sight.obs + i * run->sight.bytes);
+        }
+    }
+}
+
 // Counts what ended in the last step.
 static oct_err
 evaluation_collect(struct evaluation *run, const actor_evaluate_request *request,
@@ -175,20 +195,21 @@ evaluation_collect(struct evaluation *run, const actor_evaluate_request *request
     for (uint32_t i = 0; i < run->envs; i++) {
         struct lane *lane = &run->lanes[i];
         uint8_t flags = run->io.flags[i];
-        uint64_t episode = (uint64_t)lane->played * run->envs + i;
-        if (episode >= request->episodes) {
-            continue; // plays on only because the others do
+        if (!lane_is_asked(run, i, request->episodes)) {
+            continue;
         }
+        bool had_episode = !lane->is_stuck, has_failed = (flags & OCTET_ENV_FAILED) != 0;
         lane->steps++;
         lane->length++;
         lane->sum += (double)run->io.reward[i];
-        if ((flags & OCTET_ENV_FAILED) != 0) {
-            result->failed += !lane->is_stuck;
-            lane->is_stuck = (flags & OCTET_ENV_OBS_IS_RESET) == 0;
+        lane->is_stuck = has_failed && (flags & OCTET_ENV_OBS_IS_RESET) == 0;
+        if (has_failed || !had_episode) {
+            result->failed += had_episode;
             lane->failures++; // its sum is not a return
             lane->sum = 0;
             lane->length = 0;
         } else if ((flags & (OCTET_ENV_TERMINATED | OCTET_ENV_TRUNCATED)) != 0) {
+            uint64_t episode = (uint64_t)lane->played * run->envs + i;
             returns[episode] = (float)lane->sum;
             lengths[episode] = lane->length;
             for (uint32_t k = 0; k < metrics; k++) {
@@ -242,8 +263,10 @@ evaluation_play(struct evaluation *run, const policy_net *net,
         }
         actor_sight_renew(&run->sight);
         if (request->watch != NULL) {
-            request->watch(request->watch_arg, run->sight.obs, run->sight.bytes, run->envs,
-                           counted);
+            request->watch(request->watch_arg, run->envs, counted);
+        }
+        if (request->observe != NULL) {
+            evaluation_observe(run, request);
         }
         if (request->look != NULL) {
             OCT_TRY(request->look(request->look_arg, run->e, run->io.obs, run->lanes[0].played,

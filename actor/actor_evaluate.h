@@ -37,10 +37,15 @@ typedef struct actor_evaluate_request {
     // names as its own limit if that is more.
     uint32_t episode_steps_max;
     const _Atomic(int) *stop; // NULL, or asked each step
-    // NULL, or told each step, before acting: the observations, and how many episodes were counted
-    // so far. Rows of the policy's dtype, stride bytes apart; valid during the call.
-    void (*watch)(void *arg, const void *obs, size_t stride, uint32_t rows, uint32_t counted);
+    // NULL, or told each step, before acting: how many environments act, and how many episodes were
+    // counted so far.
+    void (*watch)(void *arg, uint32_t envs, uint32_t counted);
     void *watch_arg;
+    // NULL, or told, before acting, each observation of the episodes that were asked for, as the
+    // policy reads it; valid during the call. Those of an episode that fails, and is played again,
+    // are among them. An environment that could not be reset has none.
+    void (*observe)(void *arg, const void *obs);
+    void *observe_arg;
     // NULL, or asked each step, before acting: environment 0 of e as it is now, its observation,
     // and how many episodes it has ended. Another answer than OCT_OK ends the evaluation with it
     // and with what was written to reason.

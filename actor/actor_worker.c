@@ -219,12 +219,10 @@ worker_act(void *arg)
 
 // As actor_evaluate_request's watch.
 static void
-evaluation_stepped(void *arg, const void *obs, size_t stride, uint32_t rows, uint32_t counted)
+evaluation_stepped(void *arg, uint32_t envs, uint32_t counted)
 {
     actor_worker *worker = arg;
-    (void)obs;
-    (void)stride;
-    atomic_fetch_add_explicit(&worker->playing_steps, rows, memory_order_relaxed);
+    atomic_fetch_add_explicit(&worker->playing_steps, envs, memory_order_relaxed);
     atomic_store_explicit(&worker->playing_episodes, counted, memory_order_relaxed);
     oct_pulse_beat(OCT_PULSE_WORK, OCT_PULSE_ENV);
     atomic_store_explicit(&worker->step_began_ns, oct_clock_ns(), memory_order_relaxed);

@@ -58,13 +58,6 @@ typedef struct finished {
 
 static const char *const range_names[] = {"absmax", "percentile", "mse"};
 
-static void
-watch_rows(void *arg, const void *obs, size_t stride, uint32_t rows, uint32_t counted)
-{
-    (void)counted;
-    quantizer_reservoir_add(arg, obs, stride, rows);
-}
-
 // Plays image on the episodes that all ways share; probe NULL: observations are not kept.
 static void
 play(const finished *f, const ways_options *options, const policy_image *image,
@@ -79,8 +72,8 @@ play(const finished *f, const ways_options *options, const policy_image *image,
         .episodes = options->episodes,
         .envs = OCT_MIN(ENVS, options->episodes),
         .seed = options->seed,
-        .watch = probe != NULL ? watch_rows : NULL,
-        .watch_arg = probe,
+        .observe = probe != NULL ? cli_observe_row : NULL,
+        .observe_arg = probe,
     };
     if (actor_evaluate(net, &request, result, reason, sizeof(reason)) != OCT_OK) {
         fprintf(stderr, "%s: %s\n", f->path, reason);
@@ -127,7 +120,9 @@ observe(finished *f, uint64_t seed)
 {
     char reason[REASON_BYTES] = "";
     f->others = quantizer_reservoir_create(&f->fp32->spec, PROBE_ROWS, seed);
-    if (cli_observe(f->others, f->fp32, f->env_id, "", ~seed, reason, sizeof(reason)) != OCT_OK) {
+    cli_observed of;
+    if (cli_observe(&of, f->others, f->fp32, f->env_id, "", ~seed, reason, sizeof(reason)) !=
+        OCT_OK) {
         bench_give_up(f->path, reason);
     }
 }

@@ -28,13 +28,13 @@ print_weights(const policy_image *image, const policy_image *fp32)
 
 static void
 print_divergence(const policy_image *image, const cli_against_options *options,
-                 const quantizer_divergence *far)
+                 const cli_observed *observed, const quantizer_divergence *far)
 {
     if (options->env_id != NULL) {
         bool has_options = options->options[0] != '\0';
-        printf("observed    %u observations of %u episodes of %s%s%s, seed %" PRIu64
+        printf("observed    %u observations of %s of %s%s%s, seed %" PRIu64
                ", played by the fp32 policy\n",
-               far->rows, CLI_OBSERVE_EPISODES, options->env_id, has_options ? ", options " : "",
+               far->rows, observed->text, options->env_id, has_options ? ", options " : "",
                options->options, options->seed);
     } else {
         printf("observed    %u random observations (%s), seed %" PRIu64
@@ -67,10 +67,11 @@ against(const policy_image *image, const policy_image *fp32, const cli_against_o
 {
     quantizer_reservoir *obs = quantizer_reservoir_create(&fp32->spec, PROBE_ROWS, options->seed);
     quantizer_divergence far;
+    cli_observed observed = {.text = ""};
     oct_err err = OCT_OK;
     if (options->env_id != NULL) {
-        err = cli_observe(obs, fp32, options->env_id, options->options, options->seed, reason,
-                          reason_size);
+        err = cli_observe(&observed, obs, fp32, options->env_id, options->options, options->seed,
+                          reason, reason_size);
     } else {
         quantizer_reservoir_fill(obs, fp32);
     }
@@ -84,7 +85,7 @@ against(const policy_image *image, const policy_image *fp32, const cli_against_o
         printf("against     %s%s\n", options->fp32_path,
                same ? "" : ", another version or run: the errors are not due to rounding alone");
         print_weights(image, fp32);
-        print_divergence(image, options, &far);
+        print_divergence(image, options, &observed, &far);
     } else if (reason[0] == '\0') {
         (void)snprintf(reason, reason_size, "cannot run policies here: %s",
                        policy_isa_refused().text);

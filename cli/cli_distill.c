@@ -11,6 +11,7 @@
 #include "cli/cli_commands.h"
 #include "cli/cli_distill_rows.h"
 #include "cli/cli_env_guard.h"
+#include "cli/cli_observe.h"
 #include "cli/cli_options.h"
 #include "cli/cli_returns.h"
 #include "cli/cli_text.h"
@@ -462,13 +463,6 @@ learn(distilling *d)
 
 // ---- the report
 
-static void
-watch_add(void *arg, const void *obs, size_t stride, uint32_t rows, uint32_t counted)
-{
-    (void)counted;
-    quantizer_reservoir_add(arg, obs, stride, rows);
-}
-
 // Greedy episodes on the seeds of the report; returns[episodes]; observed may be NULL.
 static oct_err
 play(const distilling *d, const policy_image *image, quantizer_reservoir *observed,
@@ -482,8 +476,8 @@ play(const distilling *d, const policy_image *image, quantizer_reservoir *observ
         .episodes = d->options.episodes,
         .envs = OCT_MIN(d->options.envs, d->options.episodes),
         .seed = oct_rng_mix(RETURN_NUMBER, d->options.seed),
-        .watch = observed != NULL ? watch_add : NULL,
-        .watch_arg = observed,
+        .observe = observed != NULL ? cli_observe_row : NULL,
+        .observe_arg = observed,
     };
     oct_err err = actor_evaluate(net, &request, result, reason, REASON_BYTES);
     policy_net_destroy(net);

@@ -95,21 +95,22 @@ cli_distill_recorded(quantizer_reservoir *reservoir, const policy_spec *spec,
 
 // ---- fresh ones
 
-typedef struct watch {
+typedef struct fresh {
     quantizer_reservoir *reservoir;
     uint32_t wanted;
     _Atomic(int) is_full;
-} watch;
+} fresh;
 
+// As actor_evaluate_request's observe.
 static void
-watch_step(void *arg, const void *obs, size_t stride, uint32_t rows, uint32_t counted)
+fresh_add(void *arg, const void *obs)
 {
-    (void)counted;
-    watch *w = arg;
-    uint32_t have = quantizer_reservoir_count(w->reservoir);
-    quantizer_reservoir_add(w->reservoir, obs, stride, OCT_MIN(rows, w->wanted - have));
-    bool is_full = quantizer_reservoir_count(w->reservoir) == w->wanted;
-    atomic_store_explicit(&w->is_full, is_full, memory_order_relaxed);
+    fresh *f = arg;
+    if (quantizer_reservoir_count(f->reservoir) < f->wanted) {
+        quantizer_reservoir_add(f->reservoir, obs, 0, 1);
+    }
+    bool is_full = quantizer_reservoir_count(f->reservoir) == f->wanted;
+    atomic_store_explicit(&f->is_full, is_full, memory_order_relaxed);
 }
 
 oct_err
@@ -124,16 +125,16 @@ cli_distill_fresh(quantizer_reservoir *reservoir, uint32_t wanted, const policy_
                        policy_isa_refused().text);
         return err;
     }
-    watch w = {.reservoir = reservoir, .wanted = wanted};
+    fresh f = {.reservoir = reservoir, .wanted = wanted};
     actor_evaluate_request request = {
         .env_id = options->env_id,
         .options = options->options,
         .episodes = wanted, // each has one at least
         .envs = options->envs,
         .seed = seed,
-        .stop = &w.is_full,
-        .watch = watch_step,
-        .watch_arg = &w,
+        .stop = &f.is_full,
+        .observe = fresh_add,
+        .observe_arg = &f,
     };
     actor_evaluate_result result = {0};
     err = actor_evaluate(net, &request, &result, reason, reason_size);

@@ -248,14 +248,14 @@ env_observe(import_run *run)
 {
     char reason[REASON_BYTES] = "";
     const cli_import_options *options = &run->options;
-    if (cli_observe(run->observed, run->fp32, options->env_id, options->env_options, options->seed,
-                    reason, sizeof(reason)) != OCT_OK) {
+    cli_observed of;
+    if (cli_observe(&of, run->observed, run->fp32, options->env_id, options->env_options,
+                    options->seed, reason, sizeof(reason)) != OCT_OK) {
         cli_error(CLI_IMPORT, "environment '%s': %s", options->env_id, reason);
         return false;
     }
-    (void)snprintf(run->observed_text, sizeof(run->observed_text),
-                   "%u observations of %u episodes of %s", quantizer_reservoir_count(run->observed),
-                   CLI_OBSERVE_EPISODES, options->env_id);
+    (void)snprintf(run->observed_text, sizeof(run->observed_text), "%u observations of %s of %s",
+                   quantizer_reservoir_count(run->observed), of.text, options->env_id);
     return true;
 }
 

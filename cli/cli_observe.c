@@ -1,20 +1,22 @@
-// Plays a few episodes with a policy to have observations for octet quantize and octet inspect.
+// Plays a few episodes with a policy to have observations for octet quantize, import and inspect.
 #include "cli/cli_observe.h"
 
 #include <stdio.h>
 
 #include "actor/actor_evaluate.h"
 
-static void
-observe_watch(void *arg, const void *obs, size_t stride, uint32_t rows, uint32_t counted)
+#define EPISODES 10
+
+void
+cli_observe_row(void *reservoir, const void *obs)
 {
-    (void)counted;
-    quantizer_reservoir_add(arg, obs, stride, rows);
+    quantizer_reservoir_add(reservoir, obs, 0, 1);
 }
 
 oct_err
-cli_observe(quantizer_reservoir *reservoir, const policy_image *fp32, const char *env_id,
-            const char *env_options, uint64_t seed, char *reason, size_t reason_size)
+cli_observe(cli_observed *out, quantizer_reservoir *reservoir, const policy_image *fp32,
+            const char *env_id, const char *env_options, uint64_t seed, char *reason,
+            size_t reason_size)
 {
     policy_net *net;
     oct_err err = policy_net_create(&net, fp32, POLICY_ISA_BEST);
@@ -26,14 +28,22 @@ cli_observe(quantizer_reservoir *reservoir, const policy_image *fp32, const char
     actor_evaluate_request request = {
         .env_id = env_id,
         .options = env_options,
-        .episodes = CLI_OBSERVE_EPISODES,
-        .envs = CLI_OBSERVE_EPISODES,
+        .episodes = EPISODES,
+        .envs = EPISODES,
         .seed = seed,
-        .watch = observe_watch,
-        .watch_arg = reservoir,
+        .observe = cli_observe_row,
+        .observe_arg = reservoir,
     };
     actor_evaluate_result result = {0};
     err = actor_evaluate(net, &request, &result, reason, reason_size);
     policy_net_destroy(net);
-    return err;
+    if (err != OCT_OK) {
+        return err;
+    }
+    int length = snprintf(out->text, sizeof(out->text), "%d episodes", EPISODES);
+    if (result.failed > 0) {
+        (void)snprintf(out->text + length, sizeof(out->text) - (size_t)length,
+                       " (and %u that failed)", result.failed);
+    }
+    return OCT_OK;
 }

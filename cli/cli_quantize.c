@@ -179,7 +179,8 @@ observations_play(const policy_image *fp32, const cli_quantize_options *options,
 {
     char reason[REASON_BYTES] = "";
     quantizer_reservoir *observed = quantizer_reservoir_create(&fp32->spec, rows, options->seed);
-    oct_err err = cli_observe(observed, fp32, options->env_id, options->options,
+    cli_observed of;
+    oct_err err = cli_observe(&of, observed, fp32, options->env_id, options->options,
                               options->seed ^ CALIBRATION_SEED, reason, sizeof(reason));
     if (err != OCT_OK) {
         cli_error(CLI_QUANTIZE, "'%s': %s", options->env_id,
@@ -187,8 +188,8 @@ observations_play(const policy_image *fp32, const cli_quantize_options *options,
         quantizer_reservoir_destroy(observed);
         return NULL;
     }
-    printf("%s on %u observations of %u episodes of %s\n", what,
-           quantizer_reservoir_count(observed), CLI_OBSERVE_EPISODES, options->env_id);
+    printf("%s on %u observations of %s of %s\n", what, quantizer_reservoir_count(observed),
+           of.text, options->env_id);
     return observed;
 }
 
@@ -215,10 +216,10 @@ observations_scale(policy_image **fp32, const cli_quantize_options *options)
     quantizer_reservoir_destroy(observed);
     if (err == OCT_EAGAIN) {
         cli_error(CLI_QUANTIZE,
-                  "--scale-observations: %u observations in %u episodes are too few, %d are needed "
-                  "to measure the deviation of each number; leave it out, or train with "
+                  "--scale-observations: %u observations are too few, %d are needed to measure the "
+                  "deviation of each number; leave it out, or train with "
                   "policy.scale_observations",
-                  count, CLI_OBSERVE_EPISODES, QUANTIZER_OBSERVED_LEAST);
+                  count, QUANTIZER_OBSERVED_LEAST);
         return false;
     }
     if (err != OCT_OK) {

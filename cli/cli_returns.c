@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "cli/cli_observe.h"
 #include "cli/cli_options.h"
 #include "cli/cli_signals.h"
 #include "cli/cli_text.h"
@@ -25,19 +26,16 @@
 typedef struct watch {
     const cli_returns_request *request;
     const char *precision;
-    quantizer_reservoir *observed; // NULL: observations are not wanted
-    bool is_live;                  // a terminal is watching
+    bool is_live; // a terminal is watching
     bool shown;
     uint64_t shown_ns;
 } watch;
 
 static void
-watch_step(void *arg, const void *obs, size_t stride, uint32_t rows, uint32_t counted)
+watch_step(void *arg, uint32_t envs, uint32_t counted)
 {
+    (void)envs;
     watch *w = arg;
-    if (w->observed != NULL) {
-        quantizer_reservoir_add(w->observed, obs, stride, rows);
-    }
     uint64_t now_ns = w->is_live ? oct_clock_ns() : 0;
     if (w->is_live && now_ns - w->shown_ns > PROGRESS_PERIOD_NS) {
         w->shown_ns = now_ns;
@@ -55,8 +53,10 @@ watch_end(watch *w)
     }
 }
 
+// observed NULL: observations are not wanted.
 static oct_err
-play(watch *w, const policy_image *image, actor_evaluate_result *result, char *reason)
+play(watch *w, const policy_image *image, quantizer_reservoir *observed,
+     actor_evaluate_result *result, char *reason)
 {
     const cli_returns_request *request = w->request;
     policy_net *net = NULL;
@@ -75,6 +75,8 @@ play(watch *w, const policy_image *image, actor_evaluate_result *result, char *r
         .stop = cli_signals_noted(),
         .watch = watch_step,
         .watch_arg = w,
+        .observe = observed != NULL ? cli_observe_row : NULL,
+        .observe_arg = observed,
     };
     w->is_live = isatty(STDERR_FILENO) != 0;
     w->shown_ns = oct_clock_ns();
@@ -157,12 +159,10 @@ row(table *t, policy_precision precision, double *mean)
     if (err != OCT_OK) {
         return row_failed(request, err, "a weight is not finite");
     }
-    watch w = {.request = request,
-               .precision = policy_precision_name(precision),
-               .observed = is_fp32 ? t->observed : NULL};
+    watch w = {.request = request, .precision = policy_precision_name(precision)};
     actor_evaluate_result result = {.returns = is_fp32 ? t->fp32_returns : t->returns};
     quantizer_divergence far = {0};
-    err = play(&w, image, &result, reason);
+    err = play(&w, image, is_fp32 ? t->observed : NULL, &result, reason);
     if (err == OCT_OK) {
         err = quantizer_probe(&far, image, request->fp32, quantizer_reservoir_rows(t->observed),
                               quantizer_reservoir_count(t->observed));

@@ -7,6 +7,7 @@
  *   error_at  the step function answers an error at this call; 0: never
  *   reset_errors  so many calls of reset after the first answer an error
  *   shut      so many calls of reset that have the last environment in them answer an error
+ *   lost      so many steps of environment 0 fail and begin no episode; the next does not fail
  *   no_sums   1: it forgets to write ep_return and ep_length
  *   gate      each step reads this descriptor to its end; 0: none does
  * It measures the steps of an episode, and in every second one, from the first on, its number. */
@@ -27,6 +28,7 @@ enum {
     ERROR_AT,
     RESET_ERRORS,
     SHUT,
+    LOST,
     NO_SUMS,
     GATE,
     OPTIONS
@@ -34,7 +36,7 @@ enum {
 
 static const char *const names[OPTIONS] = {"length",   "spread",   "truncate",     "nan_at",
                                            "nan_once", "error_at", "reset_errors", "shut",
-                                           "no_sums",  "gate"};
+                                           "lost",     "no_sums",  "gate"};
 
 struct line {
     float seed, episode, reward_sum;
@@ -148,6 +150,11 @@ line_step(octet_env_handle *h, uint32_t i, int32_t action, octet_env_io *io)
     static const uint8_t ends[] = {OCTET_ENV_TERMINATED, OCTET_ENV_TRUNCATED,
                                    OCTET_ENV_TERMINATED | OCTET_ENV_TRUNCATED};
     struct line *line = &h->lines[i];
+    if (i == 0 && h->options[LOST] > 0) {
+        h->options[LOST]--;
+        io->reward[i] = 0;
+        return OCTET_ENV_FAILED;
+    }
     line->step++;
     float reward = (float)line->step + 0.1f * (float)action;
     line->reward_sum += reward;

@@ -11,6 +11,24 @@ static char reason[256];
 static float returns[EPISODES_MAX];
 static uint32_t lengths[EPISODES_MAX];
 
+// Of the last evaluation with evaluate_odd.
+static struct observed {
+    uint32_t rows;
+    uint32_t blank;   // of no episode
+    uint32_t episode; // the highest number of one
+} observed;
+
+static void
+observe(void *arg, const void *obs)
+{
+    struct observed *o = arg;
+    float row[OBS]; // seed, episode, step
+    memcpy(row, obs, sizeof(row));
+    o->rows++;
+    o->blank += row[1] == 0;
+    o->episode = OCT_MAX(o->episode, (uint32_t)row[1]);
+}
+
 static oct_err
 evaluate_odd(const char *options, uint32_t episodes, uint32_t envs, actor_evaluate_result *result)
 {
@@ -20,7 +38,10 @@ evaluate_odd(const char *options, uint32_t episodes, uint32_t envs, actor_evalua
                                       .episodes = episodes,
                                       .envs = envs,
                                       .seed = 1,
-                                      .episode_steps_max = 500};
+                                      .episode_steps_max = 500,
+                                      .observe = observe,
+                                      .observe_arg = &observed};
+    observed = (struct observed){0};
     *result = (actor_evaluate_result){.returns = returns, .lengths = lengths};
     reason[0] = '\0';
     oct_err err = actor_evaluate(net, &request, result, reason, sizeof(reason));
@@ -280,22 +301,64 @@ test_evaluate_measures_nothing_of_an_episode_that_failed(void **state)
     assert_true(isnan(oct_metric_mean(&(oct_metric){0})));
 }
 
+// Environment 0 goes on to its eleventh episode while the last one is in its second.
+static void
+test_evaluate_observes_what_it_counts(void **state)
+{
+    (void)state;
+    actor_evaluate_result result;
+    T_OK(evaluate_odd("length=2,spread=10", 7, 3, &result));
+    assert_int_equal(observed.rows, 3 * 2 + 2 * 12 + 2 * 22);
+    assert_int_equal(observed.episode, 3);
+    T_OK(evaluate_odd("length=6,nan_at=3,nan_once=1", 4, 2, &result));
+    assert_int_equal(observed.rows, 4 * 6 + result.failed * 3);
+}
+
+// The host has cleared its row.
+static void
+test_evaluate_observes_nothing_where_no_episode_began(void **state)
+{
+    (void)state;
+    actor_evaluate_result result;
+    T_OK(evaluate_odd("length=6,shut=3", 4, 2, &result));
+    assert_int_equal(observed.rows, 4 * 6);
+    assert_int_equal(observed.blank, 0);
+    T_OK(evaluate_odd("length=6,nan_at=3,nan_once=1,reset_errors=4", 4, 2, &result));
+    assert_int_equal(observed.rows, 4 * 6 + 2 * 3);
+    assert_int_equal(observed.blank, 0);
+    T_ERR(evaluate_odd("length=200,shut=1000", 1, 1, &result), OCT_EINTERNAL);
+    assert_int_equal(observed.rows, 0);
+}
+
+// A plug-in may go on as if an episode had begun: that one counts from the second step on.
+static void
+test_evaluate_counts_no_step_that_nothing_was_observed_before(void **state)
+{
+    (void)state;
+    actor_evaluate_result result;
+    T_OK(evaluate_odd("length=6,lost=1", 2, 2, &result));
+    assert_int_equal(result.failed, 1);
+    assert_int_equal(lengths[0], 5);
+    T_NEAR(returns[0], return_of(6) - return_of(1), 0, 1e-6);
+    assert_int_equal(lengths[1], 6);
+    assert_int_equal(observed.rows, 1 + 5 + 6);
+}
+
 typedef struct watched {
     uint32_t calls;
-    uint32_t rows;
+    uint32_t steps;
     uint32_t counted;
     bool ordered;
 } watched;
 
 static void
-watch(void *arg, const void *obs, size_t stride, uint32_t rows, uint32_t counted)
+watch(void *arg, uint32_t envs, uint32_t counted)
 {
     watched *w = arg;
-    w->ordered &= counted >= w->counted && stride == OBS * sizeof(float);
+    w->ordered &= counted >= w->counted;
     w->calls++;
-    w->rows += rows;
+    w->steps += envs;
     w->counted = counted;
-    w->ordered &= obs != NULL;
 }
 
 // Three environments, episodes of 4 steps, 5 wanted: two rounds of 4 steps, each told before it.
@@ -315,7 +378,7 @@ test_evaluate_tells_each_step(void **state)
     actor_evaluate_result result = {.returns = returns};
     T_OK(actor_evaluate(net, &request, &result, reason, sizeof(reason)));
     assert_int_equal(w.calls, 8);
-    assert_int_equal(w.rows, result.env_steps);
+    assert_int_equal(w.steps, result.env_steps);
     assert_int_equal(w.counted, 3); // of the first round, all through the second
     assert_true(w.ordered);
     policy_net_destroy(net);
@@ -409,6 +472,9 @@ main(void)
         cmocka_unit_test(test_evaluate_one_episode_with_more_environments),
         cmocka_unit_test(test_evaluate_means_what_the_environment_measures),
         cmocka_unit_test(test_evaluate_measures_nothing_of_an_episode_that_failed),
+        cmocka_unit_test(test_evaluate_observes_what_it_counts),
+        cmocka_unit_test(test_evaluate_observes_nothing_where_no_episode_began),
+        cmocka_unit_test(test_evaluate_counts_no_step_that_nothing_was_observed_before),
         cmocka_unit_test(test_evaluate_tells_each_step),
         cmocka_unit_test(test_evaluate_is_greedy_and_repeatable),
         cmocka_unit_test(test_evaluate_draws_actions_by_their_probabilities),

@@ -238,6 +238,37 @@ class Import(unittest.TestCase):
                                      f"'octet env check {env}'\n")
                     self.assertEqual(list(self.home.glob("x*")), [])
 
+    def test_what_is_observed_is_of_the_episodes(self):
+        """They end at different steps: what other environments play meanwhile is not theirs."""
+        text = self.octet("import", DATA / "tanh.onnx", "--env", "CartPole-v1", "--out", "pole.oct")
+        count = int(re.search(r"on (\d+) observations of 10 episodes of CartPole-v1", text)[1])
+        played = json.loads(self.octet("eval", "pole.fp32.oct", "--episodes", 10, "--envs", 10, "--json"))
+        self.assertEqual(sum(played["lengths"]), count)
+        self.assertLess(count, 10 * max(played["lengths"]))
+        text = self.octet("inspect", "pole.oct", "--against", "pole.fp32.oct", "--env", "CartPole-v1")
+        self.assertIn(f"observed    {count} observations of 10 episodes of CartPole-v1, seed 1,", text)
+        # In three tries the second step of twenty fails.
+        (self.home / "two.onnx").write_bytes(small_model([[1, -1], [0, 1]]))
+        on = ["--env", PLUGINS / "shape.so", "--options", "obs=2,n=2,fails=3"]
+        words = f"206 observations of 10 episodes (and 3 that failed) of {PLUGINS / 'shape.so'}"
+        self.assertIn(f"compared on {words}\n", self.octet("import", "two.onnx", *on, "--out", "two.oct"))
+        self.assertIn(f"observed    {words}, options", self.octet("inspect", "two.oct", "--against", "two.fp32.oct", *on))
+        self.assertIn(f"corrected on {words}\n", self.octet("quantize", "two.fp32.oct", "--precision", "int4", "--calibrate",
+                                                           "--out", "x.oct", *on))
+
+    def test_an_environment_that_never_begins_is_not_learned_from(self):
+        (self.home / "walk.onnx").write_bytes(small_model([[1, -1], [0, 1]]))
+        self.octet("import", "walk.onnx", "--actions", 2, "--precision", "fp32", "--out", "walk.oct")
+        env = PLUGINS / "bad_reset_nan.so"
+        for command, *arguments in [
+            ["import", "walk.onnx", "--out", "x.oct"],
+            ["distill", "walk.oct", "--observations", 300, "--updates", 20, "--rounds", 2, "--out", "x"],
+        ]:
+            error = self.octet(command, *arguments, "--env", env, code=1)
+            self.assertRegex(error, rf"{env}: failed 101 times before an episode ended \(environment \d+: Walk-v0: reset: "
+                                    r"the observation of environment \d+ is not finite\)\n$")
+            self.assertEqual(list(self.home.glob("x*")), [])
+
     def test_both_files_are_written_or_none(self):
         for name in ["folder", "x.fp32.oct"]:
             (self.home / name).mkdir()

@@ -132,6 +132,9 @@ observe(const struct walk *w, void *rows, uint32_t stride, uint32_t i)
 #if defined(BAD_OBS_NAN) || defined(BAD_RESET_FAILS) || defined(BAD_RESET_FAILS_TWICE)
     row[0] = w->steps == 3 ? NAN : row[0];
 #endif
+#ifdef BAD_RESET_NAN
+    row[0] = NAN;
+#endif
 #ifdef BAD_OBS_RANGE
     row[0] = w->steps == 3 ? 100 : row[0];
 #endif
