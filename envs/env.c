@@ -365,6 +365,7 @@ env_step(env *e, octet_env_io *io)
     all.size = sizeof(all);
     all.reward = io->reward != NULL ? io->reward : e->reward;
     all.flags = io->flags != NULL ? io->flags : e->flags;
+    env_metrics_clear(&all, e->count, e->its.spec.metric_count);
     if (e->its.api->step(e->its.handle, &all) != 0) {
         return answered_error(e, "step");
     }

@@ -139,6 +139,7 @@ rows_poison(env_check_rig *rig)
     memset(rig->flags, rig->poison, rig->count * sizeof(*rig->flags));
     memset(rig->ep_return, rig->poison, rig->count * sizeof(*rig->ep_return));
     memset(rig->ep_length, rig->poison, rig->count * sizeof(*rig->ep_length));
+    memset(rig->metrics, rig->poison, metrics_count(rig) * sizeof(*rig->metrics));
 }
 
 int

@@ -248,6 +248,22 @@ row_same(env_check *check, const env_check_rig *a, const env_check_rig *b, const
     return true;
 }
 
+// The rows of an end: of environment i, which has ended in both.
+static bool
+ends_same(env_check *check, const env_check_rig *a, const env_check_rig *b, uint32_t i, uint32_t t)
+{
+    uint32_t metrics = a->its.spec.metric_count;
+    size_t first = (size_t)i * metrics;
+    return row_same(check, a, b, env_check_rig_final(a, i), env_check_rig_final(b, i), a->obs_bytes,
+                    "final_obs", t) &&
+           row_same(check, a, b, &a->ep_return[i], &b->ep_return[i], sizeof(float), "ep_return",
+                    t) &&
+           row_same(check, a, b, &a->ep_length[i], &b->ep_length[i], sizeof(int32_t), "ep_length",
+                    t) &&
+           row_same(check, a, b, a->metrics + first, b->metrics + first, metrics * sizeof(float),
+                    "metrics", t);
+}
+
 static bool
 outputs_same(env_check *check, const env_check_rig *a, const env_check_rig *b, uint32_t t)
 {
@@ -263,13 +279,7 @@ outputs_same(env_check *check, const env_check_rig *a, const env_check_rig *b, u
             !row_same(check, a, b, &a->reward[i], &b->reward[i], sizeof(float), "reward", t)) {
             return false;
         }
-        if ((a->flags[i] & FLAGS_END) != 0 &&
-            (!row_same(check, a, b, env_check_rig_final(a, i), env_check_rig_final(b, i),
-                       a->obs_bytes, "final_obs", t) ||
-             !row_same(check, a, b, &a->ep_return[i], &b->ep_return[i], sizeof(float), "ep_return",
-                       t) ||
-             !row_same(check, a, b, &a->ep_length[i], &b->ep_length[i], sizeof(int32_t),
-                       "ep_length", t))) {
+        if ((a->flags[i] & FLAGS_END) != 0 && !ends_same(check, a, b, i, t)) {
             return false;
         }
     }
@@ -397,6 +407,34 @@ static env_check_verdict
 rule_rewards(env_check *check)
 {
     return steps_judge(check, reward_is_sound);
+}
+
+static bool
+metrics_are_sound(env_check *check, const env_check_rig *rig, uint32_t i, uint32_t t)
+{
+    const octet_env_spec *spec = &rig->its.spec;
+    const float *metrics = rig->metrics + (size_t)i * spec->metric_count;
+    for (uint32_t k = 0; (rig->flags[i] & FLAGS_END) != 0 && k < spec->metric_count; k++) {
+        if (isinf(metrics[k])) {
+            (void)env_check_fail(check, "step %u: the metric \"%s\" is %g", t,
+                                 spec->metric_names[k], (double)metrics[k]);
+            return false;
+        }
+    }
+    return true;
+}
+
+static env_check_verdict
+rule_metrics(env_check *check)
+{
+    env_check_rig rig;
+    if (!env_check_open(check, &rig, 1, check->request->seed, true, POISON_A)) {
+        return ENV_CHECK_FAIL;
+    }
+    uint32_t count = rig.its.spec.metric_count;
+    env_check_rig_fini(&rig);
+    return count > 0 ? steps_judge(check, metrics_are_sound)
+                     : env_check_skip(check, "it measures nothing");
 }
 
 static bool
@@ -595,6 +633,7 @@ const env_check_rule env_check_rules[] = {
     {"unwanted", "rows that are NULL are left out", env_check_rule_unwanted},
     {"observations", "every number is finite and within the bounds of the spec", rule_observations},
     {"rewards", "every reward is finite and within the range of the spec", rule_rewards},
+    {"metrics", "every metric of an episode is a finite number, or NaN", rule_metrics},
     {"flags", "only known bits; OBS_IS_RESET exactly at the end of an episode", rule_flags},
     {"seeds", "a reset with a seed repeats its episode; other seeds give others", rule_seeds},
     {"alone", "environment i with seed s is environment 0 with seed s + i", rule_alone},

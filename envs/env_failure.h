@@ -6,7 +6,8 @@
 
 #include "include/octet/env.h"
 
-// What environment i answers to a step that failed. Rows that io does not have are left out.
+// What environment i answers to a step that failed, and what is measured where nobody says so. Rows
+// that io does not have are left out.
 //
 // Threads: as io. Owns: nothing.
 
@@ -16,6 +17,16 @@ env_failure_put_metrics(octet_env_io *io, uint32_t i, uint32_t metric_count)
 {
     for (size_t k = 0; io->metrics != NULL && k < metric_count; k++) {
         io->metrics[(size_t)i * metric_count + k] = NAN;
+    }
+}
+
+// Before a step: what an environment does not write at an end was not measured.
+static inline void
+env_metrics_clear(octet_env_io *io, uint32_t count, uint32_t metric_count)
+{
+    size_t numbers = (size_t)count * metric_count;
+    for (size_t k = 0; io->metrics != NULL && k < numbers; k++) {
+        io->metrics[k] = NAN;
     }
 }
 

@@ -1,19 +1,23 @@
 /* An environment that does what its options say, for the tests of actor/. It observes its first
  * seed, the number of its episode and of its step, so that every row tells where it came from. The
- * reward of a step is that step's number, plus a tenth of the action. length    steps of an
- * episode; 0: it never ends spread    environment i takes length + i * spread steps truncate  1:
- * episodes end by truncation, 2: by both at once, 0: by termination nan_at    the reward of this
- * step of each episode is NaN; 0: never nan_once  1: only in the first episode of each environment
+ * reward of a step is that step's number, plus a tenth of the action.
+ *   length    steps of an episode; 0: it never ends
+ *   spread    environment i takes length + i * spread steps
+ *   truncate  1: episodes end by truncation, 2: by both at once, 0: by termination
+ *   nan_at    the reward of this step of each episode is NaN; 0: never
+ *   nan_once  1: only in the first episode of each environment
  *   error_at  the step function answers an error at this call; 0: never
  *   reset_errors  so many calls of reset after the first answer an error
  *   shut      so many calls of reset that have the last environment in them answer an error
  *   lost      so many steps of environment 0 fail and begin no episode; the next does not fail
  *   no_sums   1: it forgets to write ep_return and ep_length
+ *   forgets   1: it forgets to write what it did not measure
  *   gate      each step reads this descriptor to its end; 0: none does
  * It measures the steps of an episode, and in every second one, from the first on, its number. */
 #include "octet/env.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,13 +34,14 @@ enum {
     SHUT,
     LOST,
     NO_SUMS,
+    FORGETS,
     GATE,
     OPTIONS
 };
 
 static const char *const names[OPTIONS] = {"length",   "spread",   "truncate",     "nan_at",
                                            "nan_once", "error_at", "reset_errors", "shut",
-                                           "lost",     "no_sums",  "gate"};
+                                           "lost",     "no_sums",  "forgets",      "gate"};
 
 struct line {
     float seed, episode, reward_sum;
@@ -174,7 +179,10 @@ line_step(octet_env_handle *h, uint32_t i, int32_t action, octet_env_io *io)
     }
     if (io->metrics != NULL) {
         io->metrics[i * METRICS + STEPS] = (float)line->step;
-        io->metrics[i * METRICS + NUMBER] = (int32_t)line->episode % 2 == 1 ? line->episode : NAN;
+        bool is_measured = (int32_t)line->episode % 2 == 1;
+        if (is_measured || h->options[FORGETS] == 0) {
+            io->metrics[i * METRICS + NUMBER] = is_measured ? line->episode : NAN;
+        }
     }
     begin(line);
     return ends[h->options[TRUNCATE]] | OCTET_ENV_OBS_IS_RESET;

@@ -288,6 +288,18 @@ test_evaluate_means_what_the_environment_measures(void **state)
     T_NEAR(oct_metric_mean(&result.metrics[0]), 4, 0, 0);
 }
 
+// What a plug-in does not write at an end is no number of an episode before.
+static void
+test_evaluate_measures_nothing_where_nothing_is_written(void **state)
+{
+    (void)state;
+    actor_evaluate_result result;
+    T_OK(evaluate_odd("length=2,forgets=1", 6, 2, &result)); // three of each
+    assert_int_equal(result.metrics[0].episodes, 6);
+    assert_int_equal(result.metrics[1].episodes, 4); // the first and the third
+    T_NEAR(oct_metric_mean(&result.metrics[1]), 2, 0, 0);
+}
+
 // The first episode of each fails: what counts is the second and the third.
 static void
 test_evaluate_measures_nothing_of_an_episode_that_failed(void **state)
@@ -471,6 +483,7 @@ main(void)
         cmocka_unit_test(test_evaluate_does_not_favour_short_episodes),
         cmocka_unit_test(test_evaluate_one_episode_with_more_environments),
         cmocka_unit_test(test_evaluate_means_what_the_environment_measures),
+        cmocka_unit_test(test_evaluate_measures_nothing_where_nothing_is_written),
         cmocka_unit_test(test_evaluate_measures_nothing_of_an_episode_that_failed),
         cmocka_unit_test(test_evaluate_observes_what_it_counts),
         cmocka_unit_test(test_evaluate_observes_nothing_where_no_episode_began),

@@ -256,8 +256,17 @@ end(octet_env_handle *h, struct walk *w, octet_env_io *io, uint32_t i, uint32_t 
         io->ep_length[i] = w->steps;
 #endif
     }
-    if (io->metrics != NULL) {
+#ifdef BAD_METRIC_UNWRITTEN
+    int is_measured = fabsf(w->position) > WIDTH; /* else it says nothing */
+#else
+    int is_measured = 1;
+#endif
+    if (io->metrics != NULL && is_measured) {
+#ifdef BAD_METRIC_INFINITE
+        io->metrics[i] = INFINITY;
+#else
         io->metrics[i] = fabsf(w->position);
+#endif
     }
     if (h->autoreset) {
 #ifdef BAD_NOT_RESET

@@ -78,6 +78,8 @@ test_check_names_the_rule_that_broke_and_how(void **state)
         {"bad_mask", "mask", "not in its mask"},
         {"bad_sum", "sums", "ep_return"},
         {"bad_length", "sums", "ep_length"},
+        {"bad_metric_unwritten", "determinism", "metrics is not written"},
+        {"bad_metric_infinite", "metrics", "\"distance\" is inf"},
         {"bad_prints", "quiet", "it printed \"1?resets\""},
         {"bad_writes_null", "unwanted", "crashed"},
         {"bad_no_limit", "limit", "not truncated"},
@@ -125,9 +127,10 @@ static void
 test_check_breaks_no_other_rule_than_the_one_broken(void **state)
 {
     (void)state;
-    static const char *const single[] = {"bad_takes_options", "bad_no_reset_flag", "bad_no_limit",
-                                         "bad_sum",           "bad_length",        "bad_load_short",
-                                         "bad_silent_error",  "bad_writes_null",   "bad_prints"};
+    static const char *const single[] = {
+        "bad_takes_options", "bad_no_reset_flag",    "bad_no_limit",       "bad_sum",
+        "bad_length",        "bad_load_short",       "bad_silent_error",   "bad_writes_null",
+        "bad_prints",        "bad_metric_unwritten", "bad_metric_infinite"};
     for (size_t i = 0; i < OCT_COUNTOF(single); i++) {
         struct reports reports;
         assert_int_equal(checked(plugin_path(single[i]), 30000, &reports), 1);
@@ -142,9 +145,11 @@ test_check_passes_good_environments(void **state)
     assert_int_equal(checked(plugin_path("bad_none"), 30000, &reports), 0);
     assert_int_equal(verdict_of(&reports, "state")->verdict, ENV_CHECK_SKIP);
     assert_int_equal(verdict_of(&reports, "save")->verdict, ENV_CHECK_PASS);
+    assert_int_equal(verdict_of(&reports, "metrics")->verdict, ENV_CHECK_PASS);
     assert_int_equal(checked(plugin_path("bad_old_table"), 30000, &reports), 0);
     assert_int_equal(checked(plugin_path("point"), 30000, &reports), 0);
     assert_int_equal(verdict_of(&reports, "actions")->verdict, ENV_CHECK_PASS);
+    assert_int_equal(verdict_of(&reports, "metrics")->verdict, ENV_CHECK_SKIP); // it has none
     assert_int_equal(checked("Pendulum-v1", 30000, &reports), 0);
     assert_int_equal(verdict_of(&reports, "actions")->verdict, ENV_CHECK_SKIP);
     for (const char *const *id = env_ids(); *id != NULL; id++) {
@@ -222,6 +227,9 @@ test_check_passes_action_repeat(void **state)
         assert_int_equal(verdict_of(&reports, "final-obs")->verdict, ENV_CHECK_PASS);
     }
     assert_int_equal(checked_with(plugin_path("point"), "action_repeat=5", 30000, &reports), 0);
+    assert_int_equal(
+        checked_with(plugin_path("shape"), "metrics=3,action_repeat=5", 30000, &reports), 0);
+    assert_int_equal(verdict_of(&reports, "metrics")->verdict, ENV_CHECK_PASS);
 }
 
 int
