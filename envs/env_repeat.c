@@ -119,9 +119,7 @@ step_take(octet_env_handle *h, octet_env_io *io, uint32_t i)
     if (at->ended == 0) {
         return;
     }
-    if ((h->flags[i] & FLAGS_END) == 0) { // nor need it have written what it measured
-        env_failure_put_metrics(io, i, metrics);
-    } else if (io->metrics != NULL && metrics > 0) {
+    if (io->metrics != NULL && metrics > 0) {
         memcpy(io->metrics + (size_t)i * metrics, h->metrics + (size_t)i * metrics,
                metrics * sizeof(float));
     }
@@ -152,6 +150,8 @@ step_end(octet_env_handle *h, octet_env_io *io, uint32_t i, bool had_ended)
     obs_put(h, io->final_obs, io->final_obs_stride, i);
     if (had_ended && h->autoreset) { // it could not be reset before
         h->all_flags[i] = OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED;
+    }
+    if ((h->all_flags[i] & OCTET_ENV_FAILED) != 0) { // nor count the steps before it in this one
         env_failure_put(io, i, h->spec.metric_count, h->all_flags[i]);
         return;
     }
@@ -231,6 +231,7 @@ repeat_step(octet_env_handle *h, octet_env_io *io)
         h->sum[i] = 0;
     }
     for (uint32_t k = 0; k < h->repeat; k++) {
+        env_metrics_clear(&inside, h->count, h->spec.metric_count);
         if (h->its.api->step(h->its.handle, &inside) != 0) {
             return 1;
         }

@@ -277,6 +277,7 @@ struct octet_env_handle {
     int steps, refusals;
     uint8_t end;      // flags of the step that fails
     uint8_t recovers; // flags of a reset
+    bool forgets;     // to write what it measures
 };
 
 static int
@@ -301,9 +302,10 @@ frail_step(octet_env_handle *h, octet_env_io *io)
 {
     h->steps++;
     *(float *)io->obs = (float)h->steps;
-    io->reward[0] = h->steps > 2 ? 0 : 1;
+    bool fails = (h->end & OCTET_ENV_FAILED) != 0; // and earns something, too
+    io->reward[0] = h->steps > 2 && !fails ? 0 : 1;
     io->flags[0] = h->steps > 2 ? h->end : 0;
-    if ((io->flags[0] & (OCTET_ENV_TERMINATED | OCTET_ENV_TRUNCATED)) != 0) {
+    if ((io->flags[0] & (OCTET_ENV_TERMINATED | OCTET_ENV_TRUNCATED)) != 0 && !h->forgets) {
         io->metrics[0] = (h->end & OCTET_ENV_FAILED) != 0 ? NAN : 9;
     }
     return 0;
@@ -348,8 +350,8 @@ one_that_failed_tries_to_begin_anew(uint8_t end)
         assert_int_equal(its.api->step(its.handle, &r.io), 0);
         assert_int_equal(r.flags[0], want[t]);
         assert_true(r.reward[0] == (want[t] == 0 ? 2 : 0));
-        if (t > 0 && t < 4) { // there is no episode
-            assert_true(r.ep_return[0] == 0 && r.ep_length[0] == 0);
+        if (want[t] != 0) { // an episode that nobody counts, or none
+            assert_true(r.ep_return[0] == 0 && r.ep_length[0] == 0 && r.reward64[0] == 0);
         }
         assert_true(want[t] == 0 || isnan(r.metrics[0]));
         r.metrics[0] = 7; // of an episode before
@@ -409,6 +411,25 @@ test_what_a_reset_recovered_from_is_told_by_the_step(void **state)
 }
 
 static void
+test_what_is_not_written_at_an_end_was_not_measured(void **state)
+{
+    (void)state;
+    octet_env_handle handle = {.end = OCTET_ENV_TERMINATED, .refusals = 2};
+    env_instance its = frail_around(&handle, true);
+    struct rows r;
+    rows_init(&r);
+    assert_int_equal(its.api->reset(its.handle, NULL, NULL, &r.io), 0);
+    for (int episode = 0; episode < 2; episode++) {
+        handle.forgets = episode == 1;
+        assert_int_equal(its.api->step(its.handle, &r.io), 0);
+        assert_int_equal(its.api->step(its.handle, &r.io), 0);
+        assert_int_equal(r.flags[0], OCTET_ENV_TERMINATED | OCTET_ENV_OBS_IS_RESET);
+        assert_true(episode == 0 ? r.metrics[0] == 9 : isnan(r.metrics[0]));
+    }
+    env_instance_fini(&its);
+}
+
+static void
 test_what_is_no_repeat_is_refused(void **state)
 {
     (void)state;
@@ -452,6 +473,7 @@ main(void)
         cmocka_unit_test(test_one_that_failed_tries_to_begin_anew),
         cmocka_unit_test(test_one_that_failed_stays_there_without_autoreset),
         cmocka_unit_test(test_what_a_reset_recovered_from_is_told_by_the_step),
+        cmocka_unit_test(test_what_is_not_written_at_an_end_was_not_measured),
         cmocka_unit_test(test_what_is_no_repeat_is_refused),
         cmocka_unit_test(test_options_say_how_often),
     };
