@@ -30,7 +30,10 @@ struct env {
     uint8_t *one;    // mask of one; all 0 between calls
     uint8_t *stuck;  // mask of those whose last reset failed; with autoreset
     uint32_t stuck_count;
-    uint8_t *over; // mask of those that stay where they failed; without autoreset
+    // Without autoreset: those that stay where they failed.
+    uint8_t *over; // their flags; 0: it does not
+    uint32_t over_count;
+    uint8_t *kept; // their observations
     char error[256];
     char failure[256 + 32]; // of the last environment that failed: its number and an error
 };
@@ -53,6 +56,7 @@ env_open(env **out, const env_request *request, char *reason, size_t reason_size
     e->one = oct_alloc(e->count);
     e->stuck = oct_alloc(e->count);
     e->over = oct_alloc(e->count);
+    e->kept = e->autoreset ? NULL : oct_alloc((size_t)e->count * e->obs_bytes);
     *out = e;
     return OCT_OK;
 }
@@ -71,6 +75,7 @@ env_close(env *e)
     free(e->one);
     free(e->stuck);
     free(e->over);
+    free(e->kept);
     free(e);
 }
 
@@ -141,12 +146,19 @@ stuck_set(env *e, uint32_t i, bool is_stuck)
     e->stuck[i] = is_stuck;
 }
 
+static void
+over_set(env *e, uint32_t i, uint8_t flags)
+{
+    e->over_count = e->over_count - (e->over[i] != 0) + (flags != 0);
+    e->over[i] = flags;
+}
+
 // Whatever was with the one before.
 static void
 episode_begin(env *e, uint32_t i)
 {
     stuck_set(e, i, false);
-    e->over[i] = 0;
+    over_set(e, i, 0);
 }
 
 oct_err
@@ -304,23 +316,48 @@ static void
 failure_take(env *e, octet_env_io *io, uint32_t i)
 {
     uint8_t flags = io->flags[i];
-    if (e->over[i] == 0) {
-        failure_count(e);
-    }
+    failure_count(e);
     if ((flags & FLAGS_END) == 0) {
         failure_put(e, io, i, flags);
     }
     io->flags[i] = flags | OCTET_ENV_TRUNCATED;
 }
 
+// Environment i has failed without autoreset: what it answers until it is reset.
+static void
+failure_keep(env *e, const octet_env_io *io, uint32_t i)
+{
+    over_set(e, i, io->flags[i]);
+    uint8_t *kept = e->kept + (size_t)i * e->obs_bytes;
+    if (io->obs != NULL) {
+        memcpy(kept, row_at(io->obs, io->obs_stride, i), e->obs_bytes);
+    } else {
+        memset(kept, 0, e->obs_bytes);
+    }
+}
+
+// Whatever it says now: it may not know that it has failed.
+static void
+failure_repeat(env *e, octet_env_io *io, uint32_t i)
+{
+    failure_put(e, io, i, e->over[i]);
+    if (io->obs != NULL) {
+        memcpy(row_at(io->obs, io->obs_stride, i), e->kept + (size_t)i * e->obs_bytes,
+               e->obs_bytes);
+    }
+}
+
 // Whether environment i is to be reset now.
 static bool
 row_guard(env *e, octet_env_io *io, uint32_t i)
 {
+    if (e->over[i] != 0) {
+        failure_repeat(e, io, i);
+        return false;
+    }
     const char *fault = step_fault(e, io, i);
     if (fault == NULL && (io->flags[i] & OCTET_ENV_FAILED) != 0) {
         failure_take(e, io, i); // it has recovered or will
-        e->over[i] = !e->autoreset;
         stuck_set(e, i, false);
         return false;
     }
@@ -328,8 +365,7 @@ row_guard(env *e, octet_env_io *io, uint32_t i)
         return false;
     }
     bool has_begun = fault == NULL && (io->flags[i] & OCTET_ENV_OBS_IS_RESET) != 0;
-    e->failures += e->over[i] == 0;
-    e->over[i] = !e->autoreset;
+    e->failures++;
     failure_mark(e, io, i, fault != NULL ? fault : "its last reset failed");
     if (has_begun) { // the episode that it was to leave has ended
         stuck_set(e, i, false);
@@ -344,11 +380,14 @@ row_guard(env *e, octet_env_io *io, uint32_t i)
 static void
 step_guard(env *e, octet_env_io *io)
 {
-    if (e->stuck_count == 0 && step_is_quiet(e, io)) {
+    if (e->stuck_count == 0 && e->over_count == 0 && step_is_quiet(e, io)) {
         return;
     }
     for (uint32_t i = 0; i < e->count; i++) {
         e->failed[i] = row_guard(e, io, i);
+        if (!e->autoreset && e->over[i] == 0 && (io->flags[i] & OCTET_ENV_FAILED) != 0) {
+            failure_keep(e, io, i);
+        }
     }
     if (e->autoreset) {
         env_reset_each(e, e->failed, NULL, io);

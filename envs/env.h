@@ -43,10 +43,12 @@ OCT_CHECKED oct_err env_reset(env *e, const uint8_t *mask, const uint64_t *seeds
 // not finite. An environment whose reward, observation or final observation is not finite, or whose
 // flags are unknown, has failed: its flags get OCTET_ENV_FAILED and OCTET_ENV_TRUNCATED, reward,
 // final_obs, ep_return and ep_length become 0, metrics NaN, with autoreset it is reset;
-// env_failures counts it. One that says itself that it failed counts once, however long it stays
-// there without autoreset: its flags get OCTET_ENV_TRUNCATED, and where they had no end, these rows
-// become the same. One that could not be reset fails in each further step, which tries again, until
-// it begins an episode or its state is loaded or set.
+// env_failures counts it. One that says itself that it failed gets OCTET_ENV_TRUNCATED, and where
+// its flags had no end, these rows become the same. Without autoreset both stay there, and count
+// once, until they are reset, loaded or set: whatever they answer, flags and observation stay, and
+// the other rows are those of a failure. With autoreset one that could not be reset fails in each
+// further step, which tries again, until it begins an episode or its state is loaded or set.
+// Metrics that an environment does not write are NaN, in every step.
 OCT_CHECKED oct_err env_step(env *e, octet_env_io *io);
 // As env_reset, where one that cannot begin does not keep the others from it: it has failed in the
 // step that io has the answers of, with flags and reward (of the first reset: none yet), without

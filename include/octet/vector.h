@@ -22,8 +22,8 @@
  *
  * The vector checks every number: an environment whose reward or observation is not finite has
  * failed, as one has that says so itself. Its flags get OCTET_ENV_FAILED and OCTET_ENV_TRUNCATED,
- * nothing was measured in its episode (metrics: NaN), and it begins a new one as after any other
- * end; octet_vector_failure says why. */
+ * nothing was measured in its episode (metrics: NaN), and it begins a new one, or stays there, as
+ * after any other end; octet_vector_failure says why. */
 
 #include "env.h"
 

@@ -140,6 +140,60 @@ fails_safely(const char *name, bool autoreset)
 }
 
 static void
+stays_failed(env *e, struct rows *r)
+{
+    for (int t = 0; t < 30; t++) { // the plug-in ends an episode on the way
+        T_OK(env_step(e, &r->io));
+        assert_int_equal(r->flags[0], failed);
+        assert_true(r->reward[0] == 0 && r->reward64[0] == 0);
+        assert_true(r->obs[0][0] == 0 && r->obs[0][1] == 0);
+        assert_true(r->ep_return[0] == 0 && r->ep_length[0] == 0 && isnan(r->metrics[0]));
+    }
+    assert_int_equal(env_failures(e), 2);
+    T_SAYS(env_failure(e), "environment 1: the ");
+}
+
+static void
+goes_on(env *e, struct rows *r, float steps)
+{
+    T_OK(env_step(e, &r->io));
+    assert_int_equal(r->flags[0], 0);
+    assert_float_equal(r->obs[0][1], steps, 0);
+    assert_int_equal(r->flags[1], failed);
+}
+
+// The plug-in itself would go on.
+static void
+test_plugin_that_the_host_failed_stays_there_without_autoreset(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"bad_reward_nan", "bad_obs_nan"};
+    const uint8_t first[] = {1, 0};
+    for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
+        env *e = env_opened(plugin_path(names[i]), "", 2, 0, false);
+        struct rows r;
+        rows_init(&r);
+        T_OK(env_reset(e, NULL, NULL, &r.io));
+        uint8_t saved[256];
+        uint32_t length = sizeof(saved);
+        T_OK(env_save(e, 0, saved, &length));
+        for (int t = 1; t <= 3; t++) {
+            T_OK(env_step(e, &r.io));
+        }
+        stays_failed(e, &r);
+        T_OK(env_reset(e, first, NULL, &r.io));
+        goes_on(e, &r, 1);
+        goes_on(e, &r, 2);
+        T_OK(env_step(e, &r.io));
+        assert_int_equal(r.flags[0], failed);
+        assert_int_equal(env_failures(e), 3);
+        T_OK(env_load(e, 0, saved, length));
+        goes_on(e, &r, 1);
+        env_close(e);
+    }
+}
+
+static void
 test_plugin_numbers_that_are_not_finite_stop_at_the_host(void **state)
 {
     (void)state;
@@ -316,6 +370,7 @@ main(void)
         cmocka_unit_test(test_plugin_with_the_first_versions_table_opens),
         cmocka_unit_test(test_plugin_error_in_step_is_told_by_the_host),
         cmocka_unit_test(test_plugin_numbers_that_are_not_finite_stop_at_the_host),
+        cmocka_unit_test(test_plugin_that_the_host_failed_stays_there_without_autoreset),
         cmocka_unit_test(test_plugin_that_says_failed_has_ended_its_episode),
         cmocka_unit_test(test_plugin_unknown_flags_are_a_failure),
         cmocka_unit_test(test_plugin_environment_that_cannot_be_reset_fails_until_it_is),
