@@ -122,12 +122,14 @@ failures_tell(actor_io *io)
                  failures == 1 ? "was" : "were", ACTOR_UNSOUND_LAST, io->failure);
 }
 
-// Steps that were not sound are left out one by one; an environment whose episodes all end in one
-// would run for ever and teach what nobody wants.
+// Steps that were not sound are left out one by one; environments whose episodes all end in one
+// would run for ever and teach what nobody wants. One that fails in each step, as it cannot be
+// reset, says nothing of the others.
 static void
 steps_watch(actor_io *io, const actor_numbers *numbers)
 {
-    if (numbers->failures >= UNSOUND_STEPS_MAX && numbers->ended == 0) {
+    uint64_t shared = numbers->failures_each * io->config.actor.envs; // by all of them alike
+    if (shared >= UNSOUND_STEPS_MAX && numbers->ended == 0) {
         oct_log_error("ACTOR-ENV-REFUSED",
                       "%s: %" PRIu64
                       " steps, and every episode failed (%s); for details run octet env check",

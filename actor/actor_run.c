@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "actor/actor_explore.h"
 #include "actor/actor_noise.h"
@@ -49,6 +50,8 @@ struct actor_run {
     actor_seed seed;
     bool started;
     uint32_t stuck_steps; // in a row in which all environments failed and none could be reset
+    bool *has_failed;     // [envs] since numbers.failures_each grew
+    uint32_t sound;       // how many have not
     actor_numbers numbers;
 };
 
@@ -64,6 +67,8 @@ run_reserve(actor_run *run, const policy_spec *spec)
     run->row_next = oct_alloc(run->envs * sizeof(uint64_t));
     run->is_first = oct_alloc(run->envs * sizeof(bool));
     run->episodes = oct_alloc(run->envs * sizeof(*run->episodes));
+    run->has_failed = oct_alloc(run->envs * sizeof(bool));
+    run->sound = run->envs;
     run->io = (octet_env_io){
         .size = sizeof(octet_env_io),
         .action = run->actions,
@@ -150,6 +155,7 @@ actor_run_destroy(actor_run *run)
     free(run->row_next);
     free(run->is_first);
     free(run->episodes);
+    free(run->has_failed);
     free(run->outputs);
     free(run->actions);
     actor_sight_fini(&run->sight);
@@ -257,11 +263,24 @@ numbers_episode(actor_numbers *numbers, const struct episode *episode)
     numbers->episode_count++;
 }
 
+static void
+failure_count(actor_run *run, uint32_t i)
+{
+    run->numbers.failures++;
+    run->sound -= !run->has_failed[i];
+    run->has_failed[i] = true;
+    if (run->sound == 0) {
+        run->numbers.failures_each++;
+        memset(run->has_failed, 0, run->envs * sizeof(bool));
+        run->sound = run->envs;
+    }
+}
+
 // Its step was not sound: what was seen last ends the episode. One without a row never was.
 static void
 collect_failure(actor_run *run, actor_batch *batch, uint32_t i, uint32_t version)
 {
-    run->numbers.failures++;
+    failure_count(run, i);
     snprintf(run->numbers.failure, sizeof(run->numbers.failure), "%s", env_failure(run->e));
     if (!run->is_first[i]) {
         actor_batch_fail(batch, i, version);

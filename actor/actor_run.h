@@ -30,6 +30,7 @@ typedef struct actor_numbers {
     uint64_t rows;           // made of them: steps and ends of episodes
     uint64_t ended;          // episodes that ended by themselves or by their time limit
     uint64_t failures;       // steps that were left out
+    uint64_t failures_each;  // each of the environments has had so many of them, at least
     char failure[256];       // why, the last time: env_failure
     uint32_t episode_count;
     uint32_t episodes_lost; // more ended than there was room to tell

@@ -192,8 +192,23 @@ test_run_of_an_environment_that_always_fails(void **state)
     assert_int_equal(s->count[0] + s->count[1], 0);
     assert_int_equal(actor_run_numbers(s->run)->rows, 0);
     assert_int_equal(actor_run_numbers(s->run)->failures, 200);
+    assert_int_equal(actor_run_numbers(s->run)->failures_each, 100);
     assert_string_equal(actor_run_numbers(s->run)->failure,
                         "environment 1: the reward is not finite");
+    session_close(s);
+}
+
+// It fails in each step; the others have an episode that goes on.
+static void
+test_run_of_an_environment_that_is_never_reset_beside_others(void **state)
+{
+    (void)state;
+    session *s = odd_session("length=0,shut=100000", 3, 3000);
+    session_steps(s, 900, 0);
+    const actor_numbers *numbers = actor_run_numbers(s->run);
+    assert_int_equal(numbers->failures, 900);
+    assert_int_equal(numbers->failures_each, 0);
+    assert_int_equal(numbers->rows, 1800);
     session_close(s);
 }
 
@@ -739,6 +754,7 @@ main(void)
         cmocka_unit_test(test_run_says_when_the_environment_is_broken),
         cmocka_unit_test(test_run_closes_an_episode_that_failed),
         cmocka_unit_test(test_run_of_an_environment_that_always_fails),
+        cmocka_unit_test(test_run_of_an_environment_that_is_never_reset_beside_others),
         cmocka_unit_test(test_run_ends_where_no_environment_can_be_reset),
         cmocka_unit_test(test_run_begins_though_an_environment_cannot),
         cmocka_unit_test(test_run_ends_where_no_environment_can_begin),
