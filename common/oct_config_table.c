@@ -82,7 +82,8 @@ const oct_config_key oct_config_keys[] = {
          "options of the environment: key=value,key=value; every environment takes "
          "action_repeat=K, which repeats each action for K steps"),
     TEXT(env, mjcf_dir, "",
-         "dmc: environments: directory of dm_control's own model files; empty: Octet's models"),
+         "dmc: environments but the swimmers: directory of dm_control's own model files; empty: "
+         "Octet's models"),
 
     INTS(network, hidden, 1, 65536, "[64, 64]", "widths of the hidden layers"),
     WORD(network, activation, "relu tanh elu", "relu", "activation of the hidden layers"),

@@ -161,8 +161,7 @@ dmc_create(const octet_env_config *config, octet_env_handle **out, char *error, 
     if (!dmc_options_read(&options, config, error, error_size)) {
         return 1;
     }
-    const char *folder = options.task->has_no_file ? NULL : options.mjcf_dir;
-    if (!dmc_model_load(&m, options.task->model, folder, error, error_size)) {
+    if (!dmc_model_load(&m, options.task->model, options.mjcf_dir, error, error_size)) {
         return 1;
     }
     octet_env_handle *handle = oct_alloc(sizeof(*handle));

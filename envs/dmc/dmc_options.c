@@ -85,6 +85,14 @@ dmc_options_read(dmc_options *out, const octet_env_config *config, char *error, 
     if (out->task == NULL) {
         snprintf(error, error_size, "option task is missing: task=%s, say",
                  dmc_tasks()[0]->id + strlen(PREFIX));
+        return false;
     }
-    return out->task != NULL;
+    if (out->task->has_no_file && out->mjcf_dir != NULL) {
+        snprintf(error, error_size,
+                 "option mjcf_dir=%.200s: %s has no model file: dm_control builds this model in "
+                 "code; leave mjcf_dir out for Octet's own",
+                 out->mjcf_dir, out->task->id);
+        return false;
+    }
+    return true;
 }
