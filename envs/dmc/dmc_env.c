@@ -465,7 +465,7 @@ dmc_get_state(const octet_env_handle *handle, uint32_t i, double *state, uint32_
     const struct slot *slot = &handle->slots[i];
     const dmc_sim *sim = &slot->sim;
     size_t nq = (size_t)sim->m->nq, nv = (size_t)sim->m->nv;
-    memcpy(state, sim->d->qpos, nq * sizeof(*state));
+    memcpy(state, dmc_sim_qpos(sim), nq * sizeof(*state));
     memcpy(state + nq, sim->d->qvel, nv * sizeof(*state));
     memcpy(state + nq + nv, sim->drawn, handle->task->value_count * sizeof(*state));
     *episode_step = slot->episode.elapsed;

@@ -156,7 +156,8 @@ place_work(void *arg)
     } else {
         memcpy(d->qpos, qpos, (size_t)m->nq * sizeof(double));
         if (sim->task->collision_check) {
-            forward(sim);
+            forward(sim); // which normalises quaternions
+            memcpy(d->qpos, qpos, (size_t)m->nq * sizeof(double));
         }
         memcpy(d->qvel, qvel, (size_t)m->nv * sizeof(double));
     }
@@ -270,6 +271,12 @@ dmc_sim_place(dmc_sim *sim, const double *state, bool settle_values)
                         .settle = settle_values && known && sim->task->settle_steps > 0};
     memcpy(sim->drawn, numbers + own, count * sizeof(double));
     return ran_well(sim, place_work, &call);
+}
+
+const double *
+dmc_sim_qpos(const dmc_sim *sim)
+{
+    return has_quaternions(sim->m) ? sim->raw_qpos : sim->d->qpos;
 }
 
 // What is computed from the state comes back by the second half of a control step; the rest has

@@ -34,6 +34,9 @@ bool dmc_sim_step_guarded(dmc_sim *sim, const float *action);
 // those that come out.
 bool dmc_sim_place(dmc_sim *sim, const double *state, bool settle);
 
+// [nq], quaternions as they were before MuJoCo normalised them: after dmc_sim_place those given.
+const double *dmc_sim_qpos(const dmc_sim *sim);
+
 // MuJoCo places cameras and lights in every step, which only pictures need: while a sim steps its
 // model has none. To draw: shown true, draw or copy, shown false.
 void dmc_sim_cameras(dmc_sim *sim, bool shown);

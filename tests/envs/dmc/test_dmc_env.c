@@ -173,6 +173,36 @@ test_dmc_state_that_is_not_finite_is_refused(void **state)
     env_close(e);
 }
 
+// Quaternions, too, which MuJoCo normalises.
+static void
+test_dmc_state_is_the_one_that_was_set(void **state)
+{
+    (void)state;
+    static const char *const ids[] = {"dmc:fish_swim", "dmc:humanoid_run"};
+    for (size_t k = 0; k < OCT_COUNTOF(ids); k++) {
+        env *from = env_opened(ids[k], "", 1, 5, true), *to = env_opened(ids[k], "", 1, 9, true);
+        uint32_t count = env_spec(from)->state_count;
+        double *set = oct_alloc(count * sizeof(*set)), *got = oct_alloc(count * sizeof(*got));
+        struct wide w, placed;
+        wide_init(&w, 1);
+        wide_init(&placed, 1);
+        for (uint64_t seed = 0; seed < 60; seed++) {
+            uint32_t step, got_step;
+            T_OK(env_reset(from, NULL, &seed, &w.io));
+            wide_step(&w, from);
+            T_OK(env_state_get(from, 0, set, &step));
+            T_OK(env_state_set(to, 0, set, step, &placed.io));
+            T_OK(env_state_get(to, 0, got, &got_step));
+            assert_int_equal(got_step, step);
+            assert_memory_equal(got, set, count * sizeof(*set));
+        }
+        free(set);
+        free(got);
+        env_close(from);
+        env_close(to);
+    }
+}
+
 static void
 test_dmc_episode_is_truncated_after_1000_steps(void **state)
 {
@@ -348,6 +378,7 @@ main(void)
         cmocka_unit_test(test_dmc_saved_state_of_something_else_is_refused),
         cmocka_unit_test(test_dmc_end_that_is_loaded_with_autoreset_begins_the_next_episode),
         cmocka_unit_test(test_dmc_state_that_is_not_finite_is_refused),
+        cmocka_unit_test(test_dmc_state_is_the_one_that_was_set),
         cmocka_unit_test(test_dmc_episode_is_truncated_after_1000_steps),
         cmocka_unit_test(test_dmc_options_are_checked),
         cmocka_unit_test(test_dmc_32_humanoids_fit_into_64_megabytes),
