@@ -4,6 +4,7 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,8 @@
 #include "cli/cli_options.h"
 #include "common/oct_base.h"
 
-#define LINE_BYTES 1024
+#define LINE_BYTES  1024
+#define STACK_BYTES 65536
 
 static const int signals[] = {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL};
 #define SIGNALS OCT_COUNTOF(signals)
@@ -23,7 +25,11 @@ static struct guard {
     char exited[LINE_BYTES];
     char crashed[SIGNALS][LINE_BYTES];
     struct sigaction before[SIGNALS];
+    stack_t stack_before;
 } guard;
+
+// Of the handler: the other one may be what is full.
+static uint8_t handler_stack[STACK_BYTES];
 
 static void
 line_write(const char *line)
@@ -76,7 +82,10 @@ cli_env_guard_begin(const char *command, const char *env_id)
     OCT_ASSERT(!guard.is_on);
     line_make(guard.exited, command, "ended the process", env_id);
     guard.has_handler = guard.has_handler || atexit(process_ends) == 0;
-    struct sigaction action = {.sa_sigaction = process_crashes, .sa_flags = SA_SIGINFO};
+    const stack_t stack = {.ss_sp = handler_stack, .ss_size = sizeof(handler_stack)};
+    OCT_ASSERT(sigaltstack(&stack, &guard.stack_before) == 0);
+    struct sigaction action = {.sa_sigaction = process_crashes,
+                               .sa_flags = SA_SIGINFO | SA_ONSTACK};
     (void)sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < SIGNALS; i++) {
         char what[64];
@@ -96,4 +105,5 @@ cli_env_guard_end(void)
     for (size_t i = 0; i < SIGNALS; i++) {
         (void)sigaction(signals[i], &guard.before[i], NULL);
     }
+    (void)sigaltstack(&guard.stack_before, NULL);
 }

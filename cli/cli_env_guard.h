@@ -5,7 +5,8 @@
 // standard error names it before the process ends. Its exit is one of status 1, whatever it said;
 // a crash stays the signal that it is, core and all.
 //
-// Threads: main thread. One environment at a time. Owns: nothing; signal actions are put back.
+// Threads: main thread, which is the one that runs that code. One environment at a time. Owns:
+// nothing; signal actions and the stack of their handlers are put back.
 
 // command: "eval", "env bench".
 void cli_env_guard_begin(const char *command, const char *env_id);

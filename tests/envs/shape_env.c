@@ -9,6 +9,7 @@
  *   sums                 0: it forgets to write ep_return and ep_length
  *   exit_at, abort_at    the call of step in which it ends the process; 0: none
  *   segv_at              or writes to an address that is not there
+ *   deep_at              or calls itself until its stack is full
  *   claims               0: it has render, but does not claim it
  *   fails                in so many episodes the reward of the second step is NaN
  *   metrics              so many numbers are measured: the steps, those of environment 0 alone,
@@ -21,11 +22,12 @@
 #include <string.h>
 
 enum { OBS, OBS_DTYPE, N, ACTIONS, DTYPE, LOW, HIGH, BOUNDS, LENGTH, LIMIT, THRESHOLD, SUMS };
-enum { CLAIMS = SUMS + 1, EXIT_AT, ABORT_AT, SEGV_AT, METRICS, FAILS, OPTIONS };
+enum { CLAIMS = SUMS + 1, EXIT_AT, ABORT_AT, SEGV_AT, DEEP_AT, METRICS, FAILS, OPTIONS };
 
 static const char *const names[OPTIONS] = {
-    "obs",   "obs_dtype", "n",    "actions", "dtype",   "low",      "high",    "bounds",  "length",
-    "limit", "threshold", "sums", "claims",  "exit_at", "abort_at", "segv_at", "metrics", "fails"};
+    "obs",      "obs_dtype", "n",       "actions",   "dtype", "low",    "high",
+    "bounds",   "length",    "limit",   "threshold", "sums",  "claims", "exit_at",
+    "abort_at", "segv_at",   "deep_at", "metrics",   "fails"};
 
 #define METRICS_MAX 64
 
@@ -192,6 +194,15 @@ end(octet_env_handle *h, octet_env_io *io, uint32_t i)
     return OCTET_ENV_TRUNCATED;
 }
 
+/* Volatile, so that no compiler makes a loop of it. */
+static int
+deep(volatile char *above)
+{
+    volatile char frame[4096];
+    frame[0] = *above;
+    return deep(frame) + frame[0];
+}
+
 static int
 step(octet_env_handle *h, octet_env_io *io)
 {
@@ -202,6 +213,9 @@ step(octet_env_handle *h, octet_env_io *io)
         abort();
     } else if (h->calls == (uint32_t)h->options[SEGV_AT]) {
         *(volatile char *)(uintptr_t)h->calls = 0;
+    } else if (h->calls == (uint32_t)h->options[DEEP_AT]) {
+        volatile char top = 0;
+        h->calls += (uint32_t)deep(&top);
     }
     for (uint32_t i = 0; h->spec.action.n > 0 && i < h->count; i++) {
         const char *row = (const char *)io->action + (size_t)i * io->action_stride;

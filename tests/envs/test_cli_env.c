@@ -209,6 +209,9 @@ test_cli_names_an_environment_that_ends_the_process(void **state)
                        "octet env %s: error: the environment crashed with signal 6 (Aborted): %s; ",
                        commands[i], id);
         T_SAYS(output, words);
+        code = RAN(commands[i], id, size, "9", out, value, "--options", "deep_at=3");
+        assert_int_equal(code, 128 + SIGSEGV);
+        T_SAYS(output, "the environment crashed with signal 11 (Segmentation fault): ");
         assert_int_equal(RAN(commands[i], id, size, "9", out, value), 0);
         assert_null(strstr(output, "error"));
     }
