@@ -160,7 +160,8 @@ minatar_create(const minatar_game *game, bool minimal, const octet_env_config *c
         free(handle);
         return 1;
     }
-    if (!game->random && handle->options[OPTION_STICKY] == 0) {
+    double sticky = handle->options[OPTION_STICKY]; // 1: every action is the one before, always
+    if (!game->random && (sticky == 0 || sticky == 1)) {
         handle->spec.capabilities |= OCTET_ENV_NO_RANDOM;
     }
     handle->slots = oct_alloc(config->count * sizeof(*handle->slots));

@@ -38,19 +38,25 @@ toy_text_is_sane(const env_native_task *task, const double *state)
     return state[0] >= 0 && state[0] < model->states && state[0] == floor(state[0]);
 }
 
+static bool
+is_by_chance(double probability)
+{
+    return probability > 0 && probability < 1;
+}
+
 void
 toy_text_describe(const toy_model *model, octet_env_spec *spec)
 {
     bool is_random = false;
     for (uint32_t s = 0; s < model->states; s++) {
-        is_random |= model->first[s] > 0 && model->first[s] < 1;
+        is_random |= is_by_chance(model->first[s]);
     }
     spec->obs.n = model->states;
     spec->reward_low = INFINITY;
     spec->reward_high = -INFINITY;
     for (size_t k = 0; k < (size_t)model->states * model->actions; k++) {
-        is_random |= model->choices[k].count > 1;
         for (uint32_t i = 0; i < model->choices[k].count; i++) {
+            is_random |= is_by_chance(model->choices[k].outcome[i].probability);
             double reward = model->choices[k].outcome[i].reward;
             spec->reward_low = OCT_MIN(spec->reward_low, reward);
             spec->reward_high = OCT_MAX(spec->reward_high, reward);

@@ -169,6 +169,31 @@ test_check_passes_good_environments(void **state)
     }
 }
 
+// Options that leave nothing to chance, and others.
+static void
+test_check_passes_environments_without_chance(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"FrozenLake-v1", "success_rate=1"},
+        {"FrozenLake-v1", "success_rate=0"},
+        {"FrozenLake-v1", "is_slippery=0"},
+        {"MinAtar/SpaceInvaders-v1", "sticky_actions=0"},
+        {"MinAtar/SpaceInvaders-v1", "sticky_actions=1"},
+        {"MinAtar/Breakout-v1", "sticky_actions=1"},
+        {"MinAtar/Freeway-v1", "sticky_actions=1"},
+        {"MinAtar/Asterix-v1", "sticky_actions=1"},
+        {"MinAtar/Seaquest-v1", "sticky_actions=1"},
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        struct reports reports;
+        if (checked_with(cases[i][0], cases[i][1], 30000, &reports) != 0) {
+            fail_msg("%s with %s: %s", cases[i][0], cases[i][1],
+                     verdict_of(&reports, "seeds")->detail);
+        }
+    }
+}
+
 static oct_err
 discrete_only(const octet_env_spec *spec, char *reason, size_t reason_size)
 {
@@ -241,6 +266,7 @@ main(void)
         cmocka_unit_test(test_check_tries_no_more_when_it_cannot_open_or_step),
         cmocka_unit_test(test_check_breaks_no_other_rule_than_the_one_broken),
         cmocka_unit_test(test_check_passes_good_environments),
+        cmocka_unit_test(test_check_passes_environments_without_chance),
         cmocka_unit_test(test_check_asks_what_training_asks),
         cmocka_unit_test(test_check_warns_of_episodes_that_never_end),
         cmocka_unit_test(test_check_passes_action_repeat),
