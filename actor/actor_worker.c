@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "actor/actor_pace.h"
+#include "common/oct_action_repeat.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "common/oct_latest.h"
@@ -23,7 +24,8 @@
 
 struct actor_worker {
     const oct_config *config;
-    actor_run *run; // NULL in evaluation mode
+    actor_run *run;         // NULL in evaluation mode
+    uint32_t action_repeat; // environment steps of an action
     actor_notify_fn notify;
     void *arg;
     pthread_t thread;
@@ -222,7 +224,8 @@ static void
 evaluation_stepped(void *arg, uint32_t envs, uint32_t counted)
 {
     actor_worker *worker = arg;
-    atomic_fetch_add_explicit(&worker->playing_steps, envs, memory_order_relaxed);
+    atomic_fetch_add_explicit(&worker->playing_steps, envs * worker->action_repeat,
+                              memory_order_relaxed);
     atomic_store_explicit(&worker->playing_episodes, counted, memory_order_relaxed);
     oct_pulse_beat(OCT_PULSE_WORK, OCT_PULSE_ENV);
     atomic_store_explicit(&worker->step_began_ns, oct_clock_ns(), memory_order_relaxed);
@@ -274,6 +277,7 @@ worker_create(const oct_config *config, actor_notify_fn notify, void *arg)
 {
     actor_worker *worker = oct_alloc(sizeof(*worker));
     worker->config = config;
+    worker->action_repeat = oct_action_repeat_of(config->env.options);
     worker->notify = notify;
     worker->arg = arg;
     oct_latest_init(&worker->policy);

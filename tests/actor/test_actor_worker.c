@@ -487,7 +487,8 @@ test_evaluator_tells_how_far_it_is(void **state)
 {
     (void)state;
     config = fixture_config(odd_path());
-    (void)snprintf(config.env.options, sizeof(config.env.options), "length=0"); // never ends
+    (void)snprintf(config.env.options, sizeof(config.env.options),
+                   "length=0,action_repeat=7"); // never ends
     actor_worker *worker = actor_worker_create_evaluator(&config, notify, NULL);
     actor_playing playing;
     assert_false(actor_worker_playing(worker, &playing));
@@ -497,6 +498,7 @@ test_evaluator_tells_how_far_it_is(void **state)
         while (!actor_worker_playing(worker, &playing) || playing.env_steps < least) {
             sched_yield();
         }
+        assert_int_equal(playing.env_steps % 7, 0); // not actions
         assert_int_equal(playing.ticket, 77);
         assert_int_equal(playing.episodes, 0);
     }
