@@ -280,10 +280,11 @@ state_is_finite(const octet_env_handle *handle, const double *state)
 }
 
 static bool
-state_is_sane(const octet_env_handle *handle, const double *state)
+state_is_sane(const octet_env_handle *handle, const double *state, bool has_ended)
 {
     return state_is_finite(handle, state) &&
-           (handle->class->is_sane == NULL || handle->class->is_sane(&handle->task, state));
+           (handle->class->is_sane == NULL ||
+            handle->class->is_sane(&handle->task, state, has_ended));
 }
 
 int
@@ -299,7 +300,8 @@ env_native_load(octet_env_handle *handle, uint32_t i, const void *buf, uint32_t 
     sound =
         env_saved_read_end(&reader, &slot.episode, OCTET_ENV_TERMINATED | OCTET_ENV_TRUNCATED) &&
         sound;
-    if (i >= handle->count || !sound || !state_is_sane(handle, slot.state)) {
+    if (i >= handle->count || !sound ||
+        !state_is_sane(handle, slot.state, slot.episode.ended != 0)) {
         snprintf(handle->error, sizeof(handle->error), "load: not a saved state of %s", spec->id);
         return 1;
     }
@@ -326,7 +328,7 @@ int
 env_native_set_state(octet_env_handle *handle, uint32_t i, const double *state,
                      uint32_t episode_step, octet_env_io *io)
 {
-    if (i >= handle->count || !state_is_sane(handle, state)) {
+    if (i >= handle->count || !state_is_sane(handle, state, false)) {
         snprintf(handle->error, sizeof(handle->error), "%s",
                  i >= handle->count                ? "no such environment"
                  : !state_is_finite(handle, state) ? "a number is not finite"

@@ -38,8 +38,8 @@ typedef struct env_native_class {
     double (*step)(const env_native_task *task, oct_pcg64 *rng, double *state, uint32_t elapsed,
                    env_native_action action, bool *terminated);
     void (*observe)(const double *state, void *obs); // of the spec's dtype
-    // Whether finite numbers are a state. NULL: any are.
-    bool (*is_sane)(const env_native_task *task, const double *state);
+    // Whether finite numbers are a state, of an episode that has ended or goes on. NULL: any are.
+    bool (*is_sane)(const env_native_task *task, const double *state, bool has_ended);
 } env_native_class;
 
 int env_native_create(const env_native_class *class, const octet_env_config *config,

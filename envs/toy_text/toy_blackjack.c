@@ -138,8 +138,17 @@ observe(const double *state, void *obs)
                        has_usable_ace(player));
 }
 
+// Whether cards make it; one beyond the limit has ended the episode.
 static bool
-is_sane(const env_native_task *task, const double *state)
+is_hand(hand h, bool has_ended)
+{
+    int low = h.has_ace ? h.cards : 2 * h.cards;
+    int high = h.has_ace ? 10 * h.cards - 9 : 10 * h.cards;
+    return h.sum >= low && h.sum <= high && (has_ended || h.sum <= LIMIT);
+}
+
+static bool
+is_sane(const env_native_task *task, const double *state, bool has_ended)
 {
     (void)task;
     static const double low[STATE_COUNT] = {
@@ -151,7 +160,8 @@ is_sane(const env_native_task *task, const double *state)
     for (int k = 0; k < STATE_COUNT; k++) {
         sane = sane && state[k] >= low[k] && state[k] <= high[k] && state[k] == floor(state[k]);
     }
-    return sane;
+    return sane && is_hand(player_of(state), has_ended) &&
+           (state[FACE] == 0 || state[DEALER_FIRST] == 10);
 }
 
 static int

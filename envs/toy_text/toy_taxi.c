@@ -172,9 +172,9 @@ step(const env_native_task *task, oct_pcg64 *rng, double *state, uint32_t elapse
 }
 
 static bool
-is_sane(const env_native_task *task, const double *state)
+is_sane(const env_native_task *task, const double *state, bool has_ended)
 {
-    return toy_text_is_sane(task, state) && (state[1] == 0 || state[1] == 1);
+    return toy_text_is_sane(task, state, has_ended) && (state[1] == 0 || state[1] == 1);
 }
 
 static const env_native_class class = {

@@ -32,8 +32,9 @@ toy_text_observe(const double *state, void *obs)
 }
 
 bool
-toy_text_is_sane(const env_native_task *task, const double *state)
+toy_text_is_sane(const env_native_task *task, const double *state, bool has_ended)
 {
+    (void)has_ended;
     const toy_model *model = task->model;
     return state[0] >= 0 && state[0] < model->states && state[0] == floor(state[0]);
 }

@@ -15,7 +15,7 @@ void toy_text_reset(const env_native_task *task, oct_pcg64 *rng, double *state);
 double toy_text_step(const env_native_task *task, oct_pcg64 *rng, double *state, uint32_t elapsed,
                      env_native_action action, bool *terminated);
 void toy_text_observe(const double *state, void *obs);
-bool toy_text_is_sane(const env_native_task *task, const double *state);
+bool toy_text_is_sane(const env_native_task *task, const double *state, bool has_ended);
 // Fills in what the spec has of the model: number of observations, range of rewards, and whether
 // anything is random.
 void toy_text_describe(const toy_model *model, octet_env_spec *spec);

@@ -99,6 +99,38 @@ test_native_state_that_is_not_finite_is_refused(void **state)
     env_close(e);
 }
 
+// Blackjack: sum (an ace counts 1), whether it has an ace, cards, the dealer's two, suit, face.
+static void
+test_native_blackjack_refuses_hands_that_no_play_reaches(void **state)
+{
+    (void)state;
+    static const double good[][7] = {
+        {2, 1, 2, 10, 10, 3, 2}, {4, 0, 2, 1, 1, 0, 0},   {20, 0, 2, 5, 5, 0, 0},
+        {11, 1, 2, 5, 5, 0, 0},  {21, 0, 3, 5, 5, 0, 0},  {21, 1, 21, 5, 5, 0, 0},
+        {20, 0, 10, 5, 5, 0, 0}, {21, 1, 11, 5, 5, 0, 0},
+    };
+    static const double bad[][7] = {
+        {31, 0, 4, 5, 5, 0, 0},  // beyond 21 an episode has ended
+        {22, 0, 3, 5, 5, 0, 0},  // as here
+        {21, 0, 2, 5, 5, 0, 0},  // too much for two cards
+        {12, 1, 2, 5, 5, 0, 0},  // one of which is an ace
+        {3, 0, 2, 5, 5, 0, 0},   // too little where none is
+        {2, 0, 2, 5, 5, 0, 0},   // these are two
+        {21, 0, 11, 5, 5, 0, 0}, // ten without an ace at most
+        {20, 1, 21, 5, 5, 0, 0}, // 21 aces are more
+        {12, 0, 3, 5, 5, 0, 1},  // a five has no face
+    };
+    env *e = env_opened("Blackjack-v1", "", 1, 0, false);
+    for (size_t k = 0; k < OCT_COUNTOF(good); k++) {
+        T_OK(env_state_set(e, 0, good[k], 0, NULL));
+    }
+    for (size_t k = 0; k < OCT_COUNTOF(bad); k++) {
+        T_ERR(env_state_set(e, 0, bad[k], 0, NULL), OCT_EINVAL);
+        T_SAYS(env_error(e), "these numbers are not a state");
+    }
+    env_close(e);
+}
+
 // An Acrobot that spins absurdly fast: the wrap of its angles must end.
 static void
 test_native_absurd_state_neither_hangs_nor_leaks_nan(void **state)
@@ -327,6 +359,7 @@ main(void)
         cmocka_unit_test(test_native_box_action_that_is_not_finite_is_refused),
         cmocka_unit_test(test_native_count_of_zero_or_too_many_is_refused),
         cmocka_unit_test(test_native_state_that_is_not_finite_is_refused),
+        cmocka_unit_test(test_native_blackjack_refuses_hands_that_no_play_reaches),
         cmocka_unit_test(test_native_absurd_state_neither_hangs_nor_leaks_nan),
         cmocka_unit_test(test_native_both_flags_on_the_same_step),
         cmocka_unit_test(test_native_time_limit_truncates_without_terminating),
