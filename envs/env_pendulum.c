@@ -10,7 +10,7 @@
 #define DT           0.05
 #define TORQUE_HIGH  2.0
 #define SPEED_HIGH   8.0
-#define COST_MAX     16.2736044 // pi^2 + 0.1 * 8^2 + 0.001 * 2^2, rounded up
+#define COST_MAX     16.2736045 // pi^2 + 0.1 * 8^2 + 0.001 * 2^2, rounded up
 #define OPTION_NUMPY 0
 #define OPTION_G     1
 

@@ -118,7 +118,7 @@ dmc_effort(const dmc_sim *sim)
 
 double dmc_uniform(dmc_sim *sim, double low, double high);
 double dmc_normal(dmc_sim *sim); // mean 0, variance 1
-// Draws with draw until no bodies touch; gives up after 1000 draws, as dm_control does.
+// Draws with draw until no bodies touch; gives up after 1000 draws, with the last one.
 void dmc_reset_without_contact(dmc_sim *sim, void (*draw)(dmc_sim *sim));
 
 // Names of an observation's numbers: DMC_3("velocity") is "velocity[0]", "velocity[1]",
