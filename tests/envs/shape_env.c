@@ -194,13 +194,13 @@ end(octet_env_handle *h, octet_env_io *io, uint32_t i)
     return OCTET_ENV_TRUNCATED;
 }
 
-/* Volatile, so that no compiler makes a loop of it. */
+/* Ends never, as all that lies there is 0; volatile, so that no compiler sees it. */
 static int
 deep(volatile char *above)
 {
     volatile char frame[4096];
     frame[0] = *above;
-    return deep(frame) + frame[0];
+    return *above == 0 ? deep(frame) + frame[0] : 0;
 }
 
 static int
