@@ -207,6 +207,7 @@ check(struct bench *b, void (*run)(struct bench *, uint32_t, uint32_t), double t
         run(b, t, t + 1);
         for (uint32_t i = 0; i < ENVS; i++) {
             OCT_ASSERT(env_state_get(b->e, i, state, &step) == OCT_OK);
+            mj_normalizeQuat(b->sims[i].m, state); // as the loops' are by now
             for (uint32_t k = 0; k < nq; k++) {
                 double want = b->sims[i].d->qpos[k];
                 if (!(fabs(state[k] - want) <= tolerance)) {
