@@ -113,7 +113,7 @@ def test_observations_are_normalised_where_there_are_256():
             assert ("255 observations are too few to normalise by; 256 are needed" in text) == (name == "few"), text
             header = folder / "student.h"
             octet("export", folder / name, "--c99", header, "--name", "its")
-            mean, inverse = (re.search(rf"its_{what}0\[4\] = {{(.*?)}}", header.read_text(), re.DOTALL)[1].split(",")
+            mean, inverse = (re.search(rf"its_x_{what}0\[4\] = {{(.*?)}}", header.read_text(), re.DOTALL)[1].split(",")
                              for what in ("mean", "inverse"))
             numbers = [float.fromhex(x.strip().removesuffix("f")) for x in (*mean, *inverse) if x.strip()]
             assert (numbers == [0, 0, 0, 0, 1, 1, 1, 1]) == (name == "few"), (name, numbers)
