@@ -64,7 +64,7 @@ model_use(const uint8_t *bytes, size_t length, uint8_t what)
         OCT_ASSERT(reason[0] != '\0');
         return;
     }
-    import_request request = {.env_id = "", .low = {-1}, .high = {2}};
+    import_request request = {.env_id = "", .low = {-1}, .high = {0.5f}};
     request.bound_count = (what & IS_BOX) != 0;
     request.unit_actions = (what & IS_UNIT) != 0;
     request.log_std = (what & HAS_DEVIATION) != 0 ? "log_std" : NULL;
