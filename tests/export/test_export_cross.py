@@ -49,7 +49,7 @@ INEXACT = {"rv32"}
 BLOCK_ROWS = 500  # of one checksum, as in robot_observations.h
 # What a header may ask of a C library, or a compiler of its own.
 LIBC = {"memcpy", "memset", "memmove", "sqrtf", "fmaf"}
-ARRAY = r"_(?:w|m|s|b|g|o|d|mean|inverse|low|high)\d+"
+ARRAY = r"_x_(?:w|m|s|b|g|o|d|mean|inverse|low|high)\d+"
 
 
 def symbols(compiler, names, cases, folder, *options):
