@@ -181,9 +181,6 @@ test_check_passes_environments_without_chance(void **state)
         {"MinAtar/SpaceInvaders-v1", "sticky_actions=0"},
         {"MinAtar/SpaceInvaders-v1", "sticky_actions=1"},
         {"MinAtar/Breakout-v1", "sticky_actions=1"},
-        {"MinAtar/Freeway-v1", "sticky_actions=1"},
-        {"MinAtar/Asterix-v1", "sticky_actions=1"},
-        {"MinAtar/Seaquest-v1", "sticky_actions=1"},
     };
     for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
         struct reports reports;
