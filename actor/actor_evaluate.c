@@ -250,6 +250,7 @@ evaluation_play(struct evaluation *run, const policy_net *net,
                 const actor_evaluate_request *request, actor_evaluate_result *result,
                 float *returns, uint32_t *lengths)
 {
+    const uint32_t env_steps = run->envs * run->action_repeat; // of an action
     uint32_t counted = 0;
     env_reset_each(run->e, NULL, NULL, &run->io);
     for (uint32_t i = 0; i < run->envs; i++) {
@@ -263,7 +264,7 @@ evaluation_play(struct evaluation *run, const policy_net *net,
         }
         actor_sight_renew(&run->sight);
         if (request->watch != NULL) {
-            request->watch(request->watch_arg, run->envs, counted);
+            request->watch(request->watch_arg, env_steps, counted);
         }
         if (request->observe != NULL) {
             evaluation_observe(run, request);
@@ -276,7 +277,7 @@ evaluation_play(struct evaluation *run, const policy_net *net,
         if (env_step(run->e, &run->io) != OCT_OK) {
             return env_failed(run, request->env_id);
         }
-        result->env_steps += run->envs * run->action_repeat;
+        result->env_steps += env_steps;
         OCT_TRY(evaluation_collect(run, request, result, returns, lengths, &counted));
     }
     return OCT_OK;

@@ -37,9 +37,9 @@ typedef struct actor_evaluate_request {
     // names as its own limit if that is more.
     uint32_t episode_steps_max;
     const _Atomic(int) *stop; // NULL, or asked each step
-    // NULL, or told each step, before acting: how many environments act, and how many episodes were
-    // counted so far.
-    void (*watch)(void *arg, uint32_t envs, uint32_t counted);
+    // NULL, or told before acting how many steps of the environments that makes, and how many
+    // episodes were counted so far.
+    void (*watch)(void *arg, uint32_t env_steps, uint32_t counted);
     void *watch_arg;
     // NULL, or told, before acting, each observation of the episodes that were asked for, as the
     // policy reads it; valid during the call. Those of an episode that fails, and is played again,

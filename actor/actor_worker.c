@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "actor/actor_pace.h"
-#include "common/oct_action_repeat.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
 #include "common/oct_latest.h"
@@ -24,8 +23,7 @@
 
 struct actor_worker {
     const oct_config *config;
-    actor_run *run;         // NULL in evaluation mode
-    uint32_t action_repeat; // environment steps of an action
+    actor_run *run; // NULL in evaluation mode
     actor_notify_fn notify;
     void *arg;
     pthread_t thread;
@@ -221,11 +219,10 @@ worker_act(void *arg)
 
 // As actor_evaluate_request's watch.
 static void
-evaluation_stepped(void *arg, uint32_t envs, uint32_t counted)
+evaluation_stepped(void *arg, uint32_t env_steps, uint32_t counted)
 {
     actor_worker *worker = arg;
-    atomic_fetch_add_explicit(&worker->playing_steps, envs * worker->action_repeat,
-                              memory_order_relaxed);
+    atomic_fetch_add_explicit(&worker->playing_steps, env_steps, memory_order_relaxed);
     atomic_store_explicit(&worker->playing_episodes, counted, memory_order_relaxed);
     oct_pulse_beat(OCT_PULSE_WORK, OCT_PULSE_ENV);
     atomic_store_explicit(&worker->step_began_ns, oct_clock_ns(), memory_order_relaxed);
@@ -277,7 +274,6 @@ worker_create(const oct_config *config, actor_notify_fn notify, void *arg)
 {
     actor_worker *worker = oct_alloc(sizeof(*worker));
     worker->config = config;
-    worker->action_repeat = oct_action_repeat_of(config->env.options);
     worker->notify = notify;
     worker->arg = arg;
     oct_latest_init(&worker->policy);

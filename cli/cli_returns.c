@@ -32,9 +32,9 @@ typedef struct watch {
 } watch;
 
 static void
-watch_step(void *arg, uint32_t envs, uint32_t counted)
+watch_step(void *arg, uint32_t env_steps, uint32_t counted)
 {
-    (void)envs;
+    (void)env_steps;
     watch *w = arg;
     uint64_t now_ns = w->is_live ? oct_clock_ns() : 0;
     if (w->is_live && now_ns - w->shown_ns > PROGRESS_PERIOD_NS) {

@@ -1,22 +1,9 @@
 // Room for long messages: two of the largest come at a time, the others wait for their turn.
-#include <string.h>
-
 #include "common/oct_base.h"
 #include "net/net_gate_state.h"
 
 // What lies between the gate and NNG when that takes nothing, beside the gate's own queue.
 #define LOCAL_BYTES ((size_t)512 << 10)
-
-// With the same certificate, or without one from the same address.
-static bool
-is_same_holder(const gate_conn *a, const gate_conn *b)
-{
-    if (a->is_known != b->is_known) {
-        return false;
-    }
-    return a->is_known ? memcmp(a->peer.holder.id, b->peer.holder.id, OCT_HOLDER_ID_BYTES) == 0
-                       : memcmp(a->address, b->address, sizeof(a->address)) == 0;
-}
 
 // A holder has room for a second message when no other waits.
 static gate_conn *
@@ -28,7 +15,7 @@ next_of(const gate_longs *longs)
         const gate_conn *coming;
         TAILQ_FOREACH(coming, &longs->coming, long_place)
         {
-            if (is_same_holder(coming, waiting)) {
+            if (gate_peers_same(coming, waiting)) {
                 break;
             }
         }
@@ -108,7 +95,7 @@ gate_long_message(gate_conn *conn)
     }
     conn->long_state = GATE_LONG_WAITING;
     conn->long_number = stream->messages;
-    conn->long_ms = 0;
+    conn->long_still.since_ms = 0;
     TAILQ_INSERT_TAIL(&gate->longs.waiting, conn, long_place);
     rooms_give(gate);
 }
@@ -117,17 +104,14 @@ bool
 gate_long_stalls(gate_conn *conn)
 {
     const net_gate *gate = conn->end->gate;
-    uint64_t now_ms = uv_now(&gate->uv), left = conn->to_local.left;
     bool may_send = conn->long_state == GATE_LONG_COMING && conn->tcp_reads;
     if (!may_send || TAILQ_EMPTY(&gate->longs.waiting)) {
-        conn->long_ms = 0;
+        conn->long_still.since_ms = 0;
         return false;
     }
-    if (conn->long_ms == 0 || conn->long_left - left >= GATE_LONG_BYTES) {
-        conn->long_ms = now_ms;
-        conn->long_left = left;
-    }
-    return now_ms - conn->long_ms >= NET_GATE_LONG_MS;
+    return gate_room_stands(&conn->long_still, uv_now(&gate->uv),
+                            conn->to_local.bytes - conn->to_local.left,
+                            GATE_LONG_BYTES) >= NET_GATE_LONG_MS;
 }
 
 void

@@ -39,3 +39,13 @@ gate_peers_name(gate_conn *conn, const struct sockaddr *peer)
     address_of(peer, conn->address);
     (void)uv_ip_name(peer, conn->from, sizeof(conn->from));
 }
+
+bool
+gate_peers_same(const gate_conn *a, const gate_conn *b)
+{
+    if (a->is_known != b->is_known) {
+        return false;
+    }
+    return a->is_known ? memcmp(a->peer.holder.id, b->peer.holder.id, OCT_HOLDER_ID_BYTES) == 0
+                       : memcmp(a->address, b->address, sizeof(a->address)) == 0;
+}

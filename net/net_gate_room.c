@@ -121,8 +121,7 @@ gate_room_holder_full(gate_conn *conn)
         const gate_conn *other;
         LIST_FOREACH(other, &conn->end->conns, place)
         {
-            count += other->is_known &&
-                     memcmp(other->peer.holder.id, conn->peer.holder.id, OCT_HOLDER_ID_BYTES) == 0;
+            count += gate_peers_same(other, conn);
         }
     }
     return count > NET_GATE_CERTIFICATE_MAX ? "too many connections with that certificate" : NULL;
@@ -202,19 +201,24 @@ gate_room_chatter(const gate_conn *conn)
            (end->peer_protocol == PROTOCOL_PAIR1 || end->peer_protocol == PROTOCOL_SUB);
 }
 
+uint64_t
+gate_room_stands(gate_standstill *still, uint64_t now_ms, uint64_t done, uint64_t step)
+{
+    if (still->since_ms == 0 || done - still->from >= step) {
+        *still = (gate_standstill){now_ms, done};
+    }
+    return now_ms - still->since_ms;
+}
+
 bool
 gate_room_unread(gate_conn *conn)
 {
     uint64_t now_ms = uv_now(&conn->end->gate->uv);
     uint64_t queued = uv_stream_get_write_queue_size((const uv_stream_t *)&conn->tcp);
-    uint64_t gone = conn->outward - queued;
     if (conn->end->is_dial || queued < gate_room_queue(conn->end->gate) / 2) {
-        conn->unread_ms = 0;
+        conn->unread.since_ms = 0;
         return false;
     }
-    if (conn->unread_ms == 0 || gone - conn->unread_from >= GATE_UNREAD_BYTES) {
-        conn->unread_ms = now_ms;
-        conn->unread_from = gone;
-    }
-    return now_ms - conn->unread_ms >= NET_GATE_UNREAD_MS;
+    return gate_room_stands(&conn->unread, now_ms, conn->outward - queued, GATE_UNREAD_BYTES) >=
+           NET_GATE_UNREAD_MS;
 }

@@ -72,6 +72,11 @@ typedef enum gate_long_state {
     GATE_LONG_COMING
 } gate_long_state;
 
+// Bytes that go on too slowly: since when, and how many there were then. 0 ms: they need not go on.
+typedef struct gate_standstill {
+    uint64_t since_ms, from;
+} gate_standstill;
+
 typedef struct gate_conn {
     LIST_ENTRY(gate_conn) place; // in the end's list
     net_gate_end *end;
@@ -104,18 +109,18 @@ typedef struct gate_conn {
     net_sp_stream to_local, from_local;
     // net_gate_room.c
     bool in_handshake;
-    TAILQ_ENTRY(gate_conn) turn;     // among the handshakes
-    uint64_t partial;                // bytes of an unfinished message that NNG has
-    uint64_t partial_number;         // which message that is
-    uint64_t partial_ms;             // when it began
-    uint64_t outward;                // bytes given to TCP
-    uint64_t unread_ms, unread_from; // since when, and of how many bytes, the queue is full
+    TAILQ_ENTRY(gate_conn) turn; // among the handshakes
+    uint64_t partial;            // bytes of an unfinished message that NNG has
+    uint64_t partial_number;     // which message that is
+    uint64_t partial_ms;         // when it began
+    uint64_t outward;            // bytes given to TCP
+    gate_standstill unread;      // of what leaves a full queue
     // net_gate_long.c
     gate_long_state long_state;
     bool resumes;                      // it has room, and is not read yet
     TAILQ_ENTRY(gate_conn) long_place; // among those that wait, or that have room
     uint64_t long_number, long_bytes;  // which message that is; its room
-    uint64_t long_ms, long_left;       // since when, and with how much to come, it stands still
+    gate_standstill long_still;        // of what comes of it
 } gate_conn;
 
 struct net_gate_end {
@@ -241,6 +246,8 @@ bool gate_room_calls(const net_gate_end *end);
 bool gate_room_chatter(const gate_conn *conn);
 // conn ends.
 void gate_room_forget(gate_conn *conn);
+// Since how many milliseconds less than a step has been added to done.
+uint64_t gate_room_stands(gate_standstill *still, uint64_t now_ms, uint64_t done, uint64_t step);
 // Asked once a tick: has its peer stopped reading?
 bool gate_room_unread(gate_conn *conn);
 
@@ -259,6 +266,8 @@ bool gate_long_stalls(gate_conn *conn);
 // conn ends.
 void gate_long_forget(gate_conn *conn);
 
+// With the same certificate, or neither with one and from the same address.
+bool gate_peers_same(const gate_conn *a, const gate_conn *b);
 // Sets conn's address, and how it is called, to the peer's.
 void gate_peers_name(gate_conn *conn, const struct sockaddr *peer);
 

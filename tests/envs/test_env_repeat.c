@@ -333,6 +333,16 @@ frail_around(octet_env_handle *handle, bool autoreset)
     return its;
 }
 
+// The same with autoreset, in its first episode.
+static env_instance
+frail_begun(octet_env_handle *handle, struct rows *r)
+{
+    env_instance its = frail_around(handle, true);
+    rows_init(r);
+    assert_int_equal(its.api->reset(its.handle, NULL, NULL, &r->io), 0);
+    return its;
+}
+
 static const uint8_t failed = OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED;
 
 // end: what the one inside says of a step that failed.
@@ -340,12 +350,10 @@ static void
 one_that_failed_tries_to_begin_anew(uint8_t end)
 {
     octet_env_handle handle = {.end = end};
-    env_instance its = frail_around(&handle, true);
     const uint8_t anew = failed | OCTET_ENV_OBS_IS_RESET;
     const uint8_t want[] = {0, failed, failed, anew, 0, anew};
     struct rows r;
-    rows_init(&r);
-    assert_int_equal(its.api->reset(its.handle, NULL, NULL, &r.io), 0);
+    env_instance its = frail_begun(&handle, &r);
     for (size_t t = 0; t < OCT_COUNTOF(want); t++) {
         assert_int_equal(its.api->step(its.handle, &r.io), 0);
         assert_int_equal(r.flags[0], want[t]);
@@ -393,10 +401,8 @@ test_what_a_reset_recovered_from_is_told_by_the_step(void **state)
 {
     (void)state;
     octet_env_handle handle = {.end = OCTET_ENV_TERMINATED, .refusals = 2};
-    env_instance its = frail_around(&handle, true);
     struct rows r;
-    rows_init(&r);
-    assert_int_equal(its.api->reset(its.handle, NULL, NULL, &r.io), 0);
+    env_instance its = frail_begun(&handle, &r);
     for (int episode = 0; episode < 2; episode++) {
         assert_int_equal(its.api->step(its.handle, &r.io), 0);
         assert_int_equal(r.flags[0], 0);
@@ -415,10 +421,8 @@ test_what_is_not_written_at_an_end_was_not_measured(void **state)
 {
     (void)state;
     octet_env_handle handle = {.end = OCTET_ENV_TERMINATED, .refusals = 2};
-    env_instance its = frail_around(&handle, true);
     struct rows r;
-    rows_init(&r);
-    assert_int_equal(its.api->reset(its.handle, NULL, NULL, &r.io), 0);
+    env_instance its = frail_begun(&handle, &r);
     for (int episode = 0; episode < 2; episode++) {
         handle.forgets = episode == 1;
         assert_int_equal(its.api->step(its.handle, &r.io), 0);
