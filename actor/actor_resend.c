@@ -8,6 +8,7 @@
 #define MEAN_SHARE      0.125 // of a new measurement (RFC 6298: alpha and beta)
 #define DEVIATION_SHARE 0.25
 #define DEVIATIONS      4
+#define FIRST_NS_A_BYTE 100        // 80 Mbit/s, while nothing is measured
 #define WINDOW_MAX      (1u << 30) // none, beside the actor's ring
 
 void
@@ -17,8 +18,13 @@ actor_resend_init(actor_resend *resend)
 }
 
 void
-actor_resend_sent(actor_resend *resend, uint64_t sequence, uint32_t others, uint64_t now_ns)
+actor_resend_sent(actor_resend *resend, uint64_t sequence, size_t bytes, uint32_t others,
+                  uint64_t now_ns)
 {
+    if (resend->mean_ns == 0) {
+        uint64_t first_ns = OCT_MIN(FIRST_NS_A_BYTE * (uint64_t)bytes, ACTOR_RESEND_NS_MAX);
+        resend->timeout_ns = OCT_MAX(resend->timeout_ns, first_ns);
+    }
     if (others == 0) {
         resend->since_ns = now_ns;
     }

@@ -2,6 +2,7 @@
 #define ACTOR_ACTOR_RESEND_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 // When batches that replay has not acknowledged are sent again, and how many of them may be on
@@ -9,9 +10,11 @@
 // stands in that line before everything new.
 //
 // - The time-out follows the measured time of an acknowledgement: its mean and four mean deviations
-//   (RFC 6298), ACTOR_RESEND_NS_MIN at least. It runs from the last progress, and doubles with each
-//   resend, up to ACTOR_RESEND_NS_MAX, until the time of another acknowledgement is known: not of a
-//   batch that was sent twice, since it may be of either (Karn's algorithm).
+//   (RFC 6298), ACTOR_RESEND_NS_MIN at least. While nothing is measured it is at least
+//   the time of a batch over a line of 80 Mbit/s: a rollout of images has tens of megabytes. It
+//   runs from the last progress, and doubles with each resend, up to ACTOR_RESEND_NS_MAX, until the
+//   time of another acknowledgement is known: not of a batch that was sent twice, since it may be
+//   of either (Karn's algorithm).
 // - One batch is on its way at first and after a resend, and twice as many with each time that is
 //   measured (slow start, RFC 5681).
 //
@@ -35,8 +38,9 @@ typedef struct actor_resend {
 
 // Nothing is known of the line: at first, and when it is another one.
 void actor_resend_init(actor_resend *resend);
-// A batch was sent while so many others were on their way.
-void actor_resend_sent(actor_resend *resend, uint64_t sequence, uint32_t others, uint64_t now_ns);
+// A batch of so many bytes was sent while so many others were on their way.
+void actor_resend_sent(actor_resend *resend, uint64_t sequence, size_t bytes, uint32_t others,
+                       uint64_t now_ns);
 // An acknowledgement went on to this sequence.
 void actor_resend_acked(actor_resend *resend, uint64_t sequence, uint64_t now_ns);
 // Replay lives, and has no room: what is on its way is not late, whatever time it takes.

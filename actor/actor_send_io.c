@@ -28,7 +28,7 @@ actor_send_batches(void *arg)
             return;
         }
         io->bytes_sent += length;
-        actor_resend_sent(&io->resend, batch->sequence, io->outbox.sent, oct_clock_ns());
+        actor_resend_sent(&io->resend, batch->sequence, length, io->outbox.sent, oct_clock_ns());
         actor_outbox_sent(&io->outbox);
     }
 }

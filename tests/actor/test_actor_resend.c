@@ -9,7 +9,7 @@
 #define MS UINT64_C(1000000)
 #define S  (1000 * MS)
 
-enum { RING = 16 };
+enum { RING = 16, SMALL = 1000 };
 
 static actor_resend resend;
 
@@ -21,11 +21,17 @@ setup(void **state)
     return 0;
 }
 
+static void
+sent(uint64_t sequence, uint32_t others, uint64_t now_ns)
+{
+    actor_resend_sent(&resend, sequence, SMALL, others, now_ns);
+}
+
 // Sent once while nothing else was on its way, and acknowledged.
 static void
 carry(uint64_t sequence, uint64_t from_ns, uint64_t took_ns)
 {
-    actor_resend_sent(&resend, sequence, 0, from_ns);
+    sent(sequence, 0, from_ns);
     actor_resend_acked(&resend, sequence, from_ns + took_ns);
 }
 
@@ -33,9 +39,9 @@ static void
 test_late_is_what_brings_no_progress(void **state)
 {
     (void)state;
-    actor_resend_sent(&resend, 1, 0, 5 * S);
+    sent(1, 0, 5 * S);
     assert_false(actor_resend_is_late(&resend, 6 * S));
-    actor_resend_sent(&resend, 2, 1, 6 * S); // others do not put it off
+    sent(2, 1, 6 * S); // others do not put it off
     assert_true(actor_resend_is_late(&resend, 6 * S + 1));
     assert_false(actor_resend_is_late(&resend, 6 * S + 2)); // once
     actor_resend_acked(&resend, 1, 8 * S);
@@ -48,14 +54,35 @@ test_timeout_doubles_up_to_its_bound(void **state)
 {
     (void)state;
     uint64_t now_ns = S;
-    actor_resend_sent(&resend, 1, 0, now_ns);
+    sent(1, 0, now_ns);
     static const uint64_t want_s[] = {1, 2, 4, 8, 16, 32, 60, 60, 60};
     for (size_t i = 0; i < OCT_COUNTOF(want_s); i++) {
         assert_false(actor_resend_is_late(&resend, now_ns + want_s[i] * S));
         now_ns += want_s[i] * S + 1;
         assert_true(actor_resend_is_late(&resend, now_ns));
-        actor_resend_sent(&resend, 1, 0, now_ns);
+        sent(1, 0, now_ns);
     }
+}
+
+// A rollout of images: before anything is known of the line, 60 MB are not late after a second.
+static void
+test_first_timeout_is_long_enough_for_a_large_batch(void **state)
+{
+    (void)state;
+    actor_resend_sent(&resend, 1, 60000000, 0, S);
+    assert_false(actor_resend_is_late(&resend, 7 * S));
+    assert_true(actor_resend_is_late(&resend, 7 * S + 1));
+    actor_resend_sent(&resend, 1, 60000000, 0, 7 * S + 1); // doubled, and not back to the first
+    assert_int_equal(resend.timeout_ns, 12 * S);
+    actor_resend_acked(&resend, 1, 9 * S);
+    actor_resend_sent(&resend, 2, 60000000, 0, 10 * S);
+    actor_resend_acked(&resend, 2, 10 * S + MS); // now it is known
+    assert_int_equal(resend.timeout_ns, ACTOR_RESEND_NS_MIN);
+    actor_resend_sent(&resend, 3, 60000000, 0, 11 * S);
+    assert_int_equal(resend.timeout_ns, ACTOR_RESEND_NS_MIN);
+    actor_resend_init(&resend);
+    actor_resend_sent(&resend, 1, (size_t)WIRE_MESSAGE_BYTES_MAX * 100, 0, 0);
+    assert_int_equal(resend.timeout_ns, ACTOR_RESEND_NS_MAX);
 }
 
 // An acknowledgement of what was sent twice says nothing of the line: it may be of either.
@@ -63,10 +90,10 @@ static void
 test_timeout_returns_with_a_batch_that_was_sent_once(void **state)
 {
     (void)state;
-    actor_resend_sent(&resend, 1, 0, 0);
+    sent(1, 0, 0);
     for (uint64_t at_s = 2; at_s <= 8; at_s += at_s) { // after 2, 2 and 4 s
         assert_true(actor_resend_is_late(&resend, at_s * S + at_s));
-        actor_resend_sent(&resend, 1, 0, at_s * S + at_s);
+        sent(1, 0, at_s * S + at_s);
     }
     actor_resend_acked(&resend, 1, 9 * S);
     assert_int_equal(resend.timeout_ns, 8 * S);
@@ -97,7 +124,7 @@ static void
 test_replay_without_room_is_not_a_slow_line(void **state)
 {
     (void)state;
-    actor_resend_sent(&resend, 1, 0, 0);
+    sent(1, 0, 0);
     for (uint64_t at_s = 1; at_s < 100; at_s++) {
         actor_resend_held(&resend, at_s * S);
         assert_false(actor_resend_is_late(&resend, at_s * S + S));
@@ -113,14 +140,14 @@ test_few_are_on_their_way_until_some_arrive(void **state)
     assert_int_equal(resend.window, 1);
     carry(1, 0, MS);
     assert_int_equal(resend.window, 2);
-    actor_resend_sent(&resend, 2, 0, 2 * MS);
-    actor_resend_sent(&resend, 3, 1, 2 * MS);
+    sent(2, 0, 2 * MS);
+    sent(3, 1, 2 * MS);
     actor_resend_acked(&resend, 3, 3 * MS); // one time was measured
     assert_int_equal(resend.window, 4);
-    actor_resend_sent(&resend, 4, 0, 4 * MS);
+    sent(4, 0, 4 * MS);
     assert_true(actor_resend_is_late(&resend, 2 * S));
     assert_int_equal(resend.window, 1);
-    actor_resend_sent(&resend, 4, 0, 2 * S);
+    sent(4, 0, 2 * S);
     actor_resend_acked(&resend, 4, 3 * S);
     assert_int_equal(resend.window, 1); // of which it was is not known
     for (uint64_t i = 5; i < 100; i++) {
@@ -150,7 +177,7 @@ line_send(line *l)
 {
     const actor_batch *batch;
     while (l->outbox.sent < resend.window && (batch = actor_outbox_next(&l->outbox)) != NULL) {
-        actor_resend_sent(&resend, batch->sequence, l->outbox.sent, l->now_ns);
+        sent(batch->sequence, l->outbox.sent, l->now_ns);
         actor_outbox_sent(&l->outbox);
         assert_true(l->to < OCT_COUNTOF(l->queue));
         l->begun_ns = l->from == l->to ? l->now_ns : l->begun_ns;
@@ -272,6 +299,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         T(test_late_is_what_brings_no_progress),
         T(test_timeout_doubles_up_to_its_bound),
+        T(test_first_timeout_is_long_enough_for_a_large_batch),
         T(test_timeout_returns_with_a_batch_that_was_sent_once),
         T(test_timeout_follows_what_acknowledgements_take),
         T(test_replay_without_room_is_not_a_slow_line),
