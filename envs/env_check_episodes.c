@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/oct_action_repeat.h"
 #include "common/oct_base.h"
 #include "envs/env_check_rules.h"
 #include "envs/env_space.h"
@@ -295,7 +296,11 @@ limit_judge(env_check *check, const env_check_rig *rig, const struct episode *ep
     if (limit == 0 || episode->length < limit) {
         return true;
     }
-    if ((rig->flags[i] & OCTET_ENV_TRUNCATED) == 0) {
+    // A step that repeats its action may terminate before its last one, which is that of the limit.
+    const char *options = check->request->options;
+    bool repeats = options != NULL && oct_action_repeat_of(options) > 1;
+    uint8_t wanted = repeats ? FLAGS_END : OCTET_ENV_TRUNCATED;
+    if ((rig->flags[i] & wanted) == 0) {
         (void)env_check_fail(check,
                              "step %u of an episode is not truncated; the spec's limit is "
                              "%u",

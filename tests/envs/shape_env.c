@@ -5,6 +5,7 @@
  *   actions, dtype       numbers and their octet_env_dtype,
  *   low, high, bounds    in [low, high]; bounds=0: NULL
  *   length               steps of an episode; 0: it never ends
+ *   terminates           1: it ends of itself then, and is not truncated
  *   limit, threshold     max_episode_steps and reward_threshold of the spec
  *   sums                 0: it forgets to write ep_return and ep_length
  *   exit_at, abort_at    the call of step in which it ends the process; 0: none
@@ -22,12 +23,22 @@
 #include <string.h>
 
 enum { OBS, OBS_DTYPE, N, ACTIONS, DTYPE, LOW, HIGH, BOUNDS, LENGTH, LIMIT, THRESHOLD, SUMS };
-enum { CLAIMS = SUMS + 1, EXIT_AT, ABORT_AT, SEGV_AT, DEEP_AT, METRICS, FAILS, OPTIONS };
+enum {
+    CLAIMS = SUMS + 1,
+    EXIT_AT,
+    ABORT_AT,
+    SEGV_AT,
+    DEEP_AT,
+    METRICS,
+    FAILS,
+    TERMINATES,
+    OPTIONS
+};
 
 static const char *const names[OPTIONS] = {
-    "obs",      "obs_dtype", "n",       "actions",   "dtype", "low",    "high",
-    "bounds",   "length",    "limit",   "threshold", "sums",  "claims", "exit_at",
-    "abort_at", "segv_at",   "deep_at", "metrics",   "fails"};
+    "obs",      "obs_dtype", "n",       "actions",   "dtype", "low",       "high",
+    "bounds",   "length",    "limit",   "threshold", "sums",  "claims",    "exit_at",
+    "abort_at", "segv_at",   "deep_at", "metrics",   "fails", "terminates"};
 
 #define METRICS_MAX 64
 
@@ -186,12 +197,13 @@ end(octet_env_handle *h, octet_env_io *io, uint32_t i)
             io->metrics[i * h->spec.metric_count + k] = is_measured ? (float)h->steps[i] : NAN;
         }
     }
-    h->ended[i] = OCTET_ENV_TRUNCATED;
+    uint8_t end = h->options[TERMINATES] != 0 ? OCTET_ENV_TERMINATED : OCTET_ENV_TRUNCATED;
+    h->ended[i] = end;
     if (h->autoreset) {
         h->steps[i] = h->ended[i] = 0;
-        return OCTET_ENV_TRUNCATED | OCTET_ENV_OBS_IS_RESET;
+        return end | OCTET_ENV_OBS_IS_RESET;
     }
-    return OCTET_ENV_TRUNCATED;
+    return end;
 }
 
 /* Ends never, as all that lies there is 0; volatile, so that no compiler sees it. */

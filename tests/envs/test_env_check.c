@@ -252,6 +252,18 @@ test_check_passes_action_repeat(void **state)
     assert_int_equal(
         checked_with(plugin_path("shape"), "metrics=3,action_repeat=5", 30000, &reports), 0);
     assert_int_equal(verdict_of(&reports, "metrics")->verdict, ENV_CHECK_PASS);
+    // Terminates in step 18 of 20, which is inside of the last repeated one.
+    assert_int_equal(checked_with(plugin_path("shape"), "length=18,terminates=1,action_repeat=5",
+                                  30000, &reports),
+                     0);
+    assert_int_equal(verdict_of(&reports, "limit")->verdict, ENV_CHECK_PASS);
+    // A limit that does not truncate is none, with and without repeats.
+    assert_int_equal(
+        checked_with(plugin_path("shape"), "length=40,action_repeat=5", 30000, &reports), 1);
+    assert_int_equal(verdict_of(&reports, "limit")->verdict, ENV_CHECK_FAIL);
+    assert_int_equal(checked_with(plugin_path("shape"), "length=20,terminates=1", 30000, &reports),
+                     1);
+    assert_int_equal(verdict_of(&reports, "limit")->verdict, ENV_CHECK_FAIL);
 }
 
 int
