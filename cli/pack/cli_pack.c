@@ -37,14 +37,27 @@ typedef struct packing {
 
 // ---- which files
 
-// Of a supervisor, and drafts of writers that were killed.
+// Of a writer that was killed.
 static bool
-is_passing(const char *name)
+is_draft(const char *entry)
 {
-    const char *tmp = strstr(name, ".tmp.");
-    bool is_draft =
-        tmp != NULL && tmp[5] != '\0' && strspn(tmp + 5, "0123456789") == strlen(tmp + 5);
-    return strcmp(name, ".lock") == 0 || is_draft;
+    const char *tmp = strstr(entry, ".tmp.");
+    return tmp != NULL && tmp[5] != '\0' && strspn(tmp + 5, "0123456789") == strlen(tmp + 5);
+}
+
+// Of a start, not of the run: what octet train, and octet cluster slurm and ssh, keep here as long
+// as they need it. It has the keys of that start's certificates, and whose the run folder is.
+static bool
+is_of_a_start(const char *name)
+{
+    static const char *const names[] = {".lock", ".collect", ".owner",    ".plan",
+                                        "certs", "job",      "actors.sh", "log/.job"};
+    for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
+        if (strcmp(name, names[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static oct_err
@@ -70,6 +83,9 @@ entry_list(packing *p, const char *below, const char *entry)
     char name[CLI_PACK_NAME_MAX + NAME_MAX + 8];
     struct stat status;
     int length = snprintf(name, sizeof(name), "%s%s%s", below, below[0] != '\0' ? "/" : "", entry);
+    if (is_draft(entry) || is_of_a_start(name)) {
+        return OCT_OK;
+    }
     if (length >= (int)sizeof(name) || !cli_pack_name_is_good(name)) {
         return REFUSE(p,
                       "'%s' cannot be packed; a path in the folder is at most two folders deep and "
@@ -103,7 +119,7 @@ folder_list(packing *p, const char *below)
     const struct dirent *entry;
     while (err == OCT_OK && (entry = readdir(folder)) != NULL) {
         bool is_own = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
-        if (!is_own && !is_passing(entry->d_name)) {
+        if (!is_own) {
             err = entry_list(p, below, entry->d_name);
         }
     }

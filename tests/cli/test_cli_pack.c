@@ -174,6 +174,37 @@ test_what_is_packed_comes_back(void **state)
     assert_int_equal(access("runs/run/config.yaml", F_OK), 0);
 }
 
+// Keys, and what says where the run was started: as octet cluster leaves it when a run is stopped.
+static void
+test_what_belongs_to_a_start_stays_behind(void **state)
+{
+    (void)state;
+    static const char *const folders[] = {"run/certs",      "run/certs/operator",  "run/job",
+                                          "run/job/certs",  "run/job/certs/actor", "run/.collect",
+                                          "run/.collect/0", "run/.collect/0/run"};
+    static const char *const files[] = {"run/certs/operator/node.key",
+                                        "run/job/certs/actor/node.key",
+                                        "run/job/actor",
+                                        "run/.collect/0/run/policy.oct",
+                                        "run/.owner",
+                                        "run/actors.sh",
+                                        "run/log/.job"};
+    for (size_t i = 0; i < OCT_COUNTOF(folders); i++) {
+        assert_int_equal(mkdir(folders[i], 0700), 0);
+    }
+    for (size_t i = 0; i < OCT_COUNTOF(files); i++) {
+        put(files[i], "here", 4, 0600);
+    }
+    assert_int_equal(symlink("/tmp/octet-ssh-abcdef", "run/.plan"), 0);
+    put("run/log/job", "of the run", 10, 0644);
+    T_OK(pack());
+    assert_int_equal(result.files, 6);
+    assert_int_equal(result.left_out, 0);
+    T_OK(unpack("u"));
+    all_same();
+    same("log/job");
+}
+
 static void
 test_nothing_is_replaced(void **state)
 {
@@ -501,6 +532,7 @@ main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(test_what_is_packed_comes_back),
+        TEST(test_what_belongs_to_a_start_stays_behind),
         TEST(test_nothing_is_replaced),
         TEST(test_the_folder_is_named_in_any_way_but_as_the_current_one),
         TEST(test_folders_above_are_made_and_taken_back),
