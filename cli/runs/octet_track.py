@@ -26,6 +26,7 @@ import time
 
 LOOK_S = 2.0  # at a live run
 CONFIG_BYTES_MAX = 1 << 20
+COLUMNS = {"time_s", "wall_s", "env_steps", "updates"}  # of every row
 PACKAGES = {"mlflow": "mlflow-skinny sqlalchemy alembic", "trackio": "trackio", "wandb": "wandb"}
 
 
@@ -85,12 +86,13 @@ def has_summary(folder):
 
 
 class Rows:
-    """The rows of metrics.csv, as they are written: {column: number}, without what was not measured."""
+    """The rows of metrics.csv that were not sent, as they are written: {column: number}, without what was not measured."""
 
     def __init__(self, folder):
         self.path, self.inode, self.offset, self.header = folder / "metrics.csv", None, 0, []
 
-    def read(self):
+    def read(self, sent):
+        """sent: time_s and wall_s of the last row that was; [] where none was."""
         try:
             file = open(self.path, "rb")
         except OSError:
@@ -98,17 +100,35 @@ class Rows:
         with file:
             status = os.fstat(file.fileno())
             if status.st_ino != self.inode or status.st_size < self.offset:  # the learner wrote it anew
-                self.inode, self.offset, self.header = status.st_ino, 0, []
-            file.seek(self.offset)
-            for line in file:
-                if not line.endswith(b"\n"):
-                    return
-                self.offset += len(line)
-                cells = next(csv.reader([line.decode("utf-8", errors="replace").rstrip("\n")]), [])
-                if not self.header:
-                    self.header = cells
-                elif len(cells) == len(self.header):
-                    yield self.numbers(cells)
+                self.inode, self.offset = status.st_ino, 0
+                self.offset = self.behind(file, sent)
+            yield from self.rest(file)
+
+    def behind(self, file, sent):
+        """Where the rows begin that were not sent: behind that one. A row's place counts and not its time, since the clock of a
+        resumed run may be that of another host. Where it was joined with others, time is all that is left of it."""
+        place = nearest = 0
+        for row in self.rest(file):
+            if time_of(row) == sent:
+                place = self.offset
+            if time_of(row) <= sent:
+                nearest = self.offset
+        return place or nearest
+
+    def rest(self, file):
+        file.seek(self.offset)
+        for line in file:
+            if not line.endswith(b"\n"):
+                return
+            is_header = self.offset == 0
+            self.offset += len(line)
+            cells = next(csv.reader([line.decode("utf-8", errors="replace").rstrip("\n")]), [])
+            if is_header:
+                self.header = cells
+            elif len(cells) == len(self.header):
+                row = self.numbers(cells)
+                if COLUMNS <= set(row):
+                    yield row
 
     def numbers(self, cells):
         found = {}
@@ -239,13 +259,13 @@ class Note:
         os.replace(draft, self.path)
 
 
+def time_of(row):
+    return [row["time_s"], row["wall_s"]]
+
+
 def is_due(row, sent, every):
-    return sent is None or abs(row["wall_s"] - sent[1]) >= every
-
-
-def is_new(row, sent):
-    """sent: time_s and wall_s of the last row that was. A resumed run goes on at an earlier wall_s, at a later time_s."""
-    return sent is None or (row["time_s"], row["wall_s"]) > tuple(sent)
+    """A resumed run goes on at an earlier wall_s."""
+    return not sent or abs(row["wall_s"] - sent[1]) >= every
 
 
 class Sender:
@@ -266,11 +286,8 @@ class Sender:
 
     def take(self, row):
         """Sends it, with what was passed over since the last, if it is time."""
-        sent = self.note.content.get("sent") or None
-        if not {"time_s", "wall_s", "env_steps", "updates"} <= set(row) or not is_new(row, sent):
-            return
         self.newest.update(row)
-        if is_due(row, sent, self.every):
+        if is_due(row, self.note.content["sent"], self.every):
             self.send()
 
     def send(self):
@@ -280,7 +297,7 @@ class Sender:
             return
         if self.tracker.repeats:
             self.tracker.send(row)
-        self.note.content["sent"] = [row["time_s"], row["wall_s"]]
+        self.note.content["sent"] = time_of(row)
         self.note.write()
         if not self.tracker.repeats:  # killed in between, it is lost, not doubled
             self.tracker.send(row)
@@ -324,7 +341,7 @@ def follow(folder, sender, stop):
     rows, stop.is_followed = Rows(folder), True
     while True:
         live = is_live(folder)  # looked at first: rows that come behind it are read below
-        for row in rows.read():
+        for row in rows.read(sender.note.content["sent"]):
             sender.take(row)
             if stop.number:
                 return False
@@ -340,8 +357,7 @@ def track(folder, kind, project, name, place, every, stop):
     config = config_of(folder)
     note = Note(folder, kind)
     if note.content.get("ended") and not is_live(folder):
-        last = [row for row in Rows(folder).read() if is_new(row, note.content["sent"])]
-        if not last:
+        if not any(Rows(folder).read(note.content["sent"])):
             print(f"octet track: {folder} is already complete in {kind}")
             return
     tracker = TRACKERS[kind](project or config.get("env.id", "octet"), name or folder.resolve().name, place, config,

@@ -154,6 +154,23 @@ def check_a_resumed_run_goes_on_at_earlier_steps(home):
     assert track(run) == [100, 200, 300, 230]
 
 
+def check_a_resumed_run_whose_clock_is_behind_loses_nothing(home):
+    run = run_folder(home, [row(1), row(2), row(3)])
+    track(run)
+    more = [f"2.{i},70{i},23{i},23,9,\n" for i in range(1, 5)]
+    with open(run / "metrics.csv", "a", encoding="utf-8") as file:
+        file.write("".join(more[:2]))
+    assert track(run) == [100, 200, 300, 231, 232]
+    # Old rows were joined meanwhile, and these came.
+    (run / "metrics.csv").unlink()
+    run_folder(home, [row(3), *more[1:]])
+    assert track(run) == [100, 200, 300, 231, 232, 233, 234]
+    # The last one that was sent is in another row.
+    (run / "metrics.csv").unlink()
+    run_folder(home, [row(3), more[1], "2.9,709,239,23,9,\n"])
+    assert track(run) == [100, 200, 300, 231, 232, 233, 234, 239]
+
+
 def check_a_tracker_that_breaks_doubles_nothing(home):
     run = run_folder(home, [row(i) for i in range(1, 6)])
     Fake.breaks_at = 2
@@ -365,6 +382,7 @@ def with_package():
 
 ALONE = [check_rows_configuration_and_result, check_thinned_rows_keep_the_newest_of_each_number, check_again_sends_what_is_new,
          check_a_table_that_was_joined_is_no_new_one, check_a_resumed_run_goes_on_at_earlier_steps,
+         check_a_resumed_run_whose_clock_is_behind_loses_nothing,
          check_a_tracker_that_breaks_doubles_nothing, check_half_lines_and_rubbish_are_passed_over, check_damaged_notes_are_told,
          check_a_live_run_is_followed_to_its_end, check_a_live_learner_without_octet_train_is_followed,
          check_a_signal_while_it_connects_ends_it, check_a_signal_lets_the_row_arrive_and_a_second_does_not,
