@@ -311,9 +311,10 @@ def the_metric_reaches_the_autoscaler():
     assert re.match(r"\w+", rule["seriesQuery"])[0] == scaled["metric"]["name"], rule
     scrape = yaml.safe_load((folder / "prometheus.yaml").read_text(encoding="utf-8"))["scrape_configs"][0]
     labels = scrape["static_configs"][0]["labels"]
-    assert set(labels) == set(re.findall(r'(\w+)!=""', rule["seriesQuery"])) == set(rule["resources"]["overrides"]), labels
+    assert set(labels) - {"run", "role"} == set(re.findall(r'(\w+)!=""', rule["seriesQuery"])) == set(rule["resources"]["overrides"]), labels
     service = the(documents, "Service", scaled["describedObject"]["name"])
-    assert labels == {"service": service["metadata"]["name"], "namespace": service["metadata"]["namespace"]}, labels
+    assert labels == {"service": service["metadata"]["name"], "namespace": service["metadata"]["namespace"], "role": "learner",
+                      "run": service["metadata"]["labels"]["app.kubernetes.io/instance"]}, labels
     host, port = scrape["static_configs"][0]["targets"][0].split(":")
     assert host == f"{labels['service']}.{labels['namespace']}.svc" and int(port) in [p["port"] for p in service["spec"]["ports"]]
     promtool = shutil.which("promtool") or shutil.which(ROOT / "build/tools/debian/prometheus/usr/bin/promtool")
