@@ -31,7 +31,6 @@ typedef struct net_gate_end net_gate_end;
 
 #define NET_GATE_CONNECTIONS_MAX    20480 // of one listening end; or as open files allow
 #define NET_GATE_ADDRESS_MAX        2048  // of these, from one address, of tcp://
-#define NET_GATE_CERTIFICATE_MAX    2048  // of these, with one certificate, of tls+tcp://
 #define NET_GATE_HANDSHAKES_MAX     256   // at a time; one more ends the oldest
 #define NET_GATE_HANDSHAKES_ADDRESS 128   // of these, from one address; one more ends its oldest
 #define NET_GATE_HANDSHAKE_MS       3000  // for all steps, from the connect to the SP header

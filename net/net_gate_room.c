@@ -6,6 +6,7 @@
 
 #include "common/oct_base.h"
 #include "net/net_gate_state.h"
+#include "net/net_limits.h"
 
 #define PROTOCOL_PAIR1   17 // of SP
 #define PROTOCOL_SUB     33
@@ -117,14 +118,15 @@ gate_room_holder_full(gate_conn *conn)
         return "too many failures with that certificate";
     }
     unsigned count = 0;
-    if (conn->end->conn_count > NET_GATE_CERTIFICATE_MAX) {
+    if (conn->end->conn_count > NET_CERTIFICATE_CONNECTIONS_MAX) {
         const gate_conn *other;
         LIST_FOREACH(other, &conn->end->conns, place)
         {
             count += gate_peers_same(other, conn);
         }
     }
-    return count > NET_GATE_CERTIFICATE_MAX ? "too many connections with that certificate" : NULL;
+    return count > NET_CERTIFICATE_CONNECTIONS_MAX ? "too many connections with that certificate"
+                                                   : NULL;
 }
 
 // ---- messages of which a part has come

@@ -5,6 +5,9 @@
 
 #include "common/oct_err.h"
 
+// Connections of one listening end of tls+tcp:// with one certificate; more are closed at once.
+#define NET_CERTIFICATE_CONNECTIONS_MAX 2048
+
 // Whether this process can have the threads and the files that NNG, libuv and the gate need. To be
 // known before the first socket: where NNG cannot start a thread of its own, it crashes or waits
 // for ever (libnng 1.5.2), and a loop without files ends the process.

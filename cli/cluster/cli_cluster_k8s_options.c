@@ -243,6 +243,7 @@ cli_k8s_plan_check(const k8s_options *o, const cli_cluster_plan *plan)
         cli_usage_error(COMMAND, "--actors-max is %u; allowed are --actors (%u) and more",
                         (unsigned)o->actors_max, (unsigned)plan->actors);
     }
+    cli_cluster_plan_actors_check(plan, o->actors_max);
     if (!cli_yaml_is_text(plan->text)) {
         cli_usage_error(COMMAND, "%s: the experiment has text that is not UTF-8", o->cluster.file);
     }

@@ -15,6 +15,7 @@
 #include "common/oct_config_text.h"
 #include "common/oct_text.h"
 #include "envs/env.h"
+#include "net/net_limits.h"
 
 #define EVALUATOR_WAIT_S "60" // on a cluster the evaluator may be the last to get its place
 #define RELAY_WAIT_S     "30" // of an actor, for the first relay that the learner knows
@@ -248,6 +249,40 @@ daemons_check(const cli_cluster_plan *plan)
     }
 }
 
+// Actors that come later, an array's or an autoscaler's, have the certificate of the others, too.
+static void
+places_raise(cli_cluster_plan *plan)
+{
+    oct_config defaults;
+    oct_config_default(&defaults);
+    uint32_t *places = &plan->config.learner.actors_per_certificate;
+    if (!plan->options->insecure && *places == defaults.learner.actors_per_certificate) {
+        *places = NET_CERTIFICATE_CONNECTIONS_MAX;
+    }
+}
+
+void
+cli_cluster_plan_actors_check(const cli_cluster_plan *plan, uint32_t actors)
+{
+    const cli_cluster_options *options = plan->options;
+    uint32_t places = plan->config.learner.actors_per_certificate;
+    if (options->insecure) {
+        return;
+    }
+    if (actors > NET_CERTIFICATE_CONNECTIONS_MAX) {
+        cli_usage_error(options->command,
+                        "%u actors would share one certificate, with which at most %d can connect; "
+                        "start fewer, or use --insecure",
+                        (unsigned)actors, NET_CERTIFICATE_CONNECTIONS_MAX);
+    }
+    if (places > 0 && actors > places) {
+        cli_usage_error(options->command,
+                        "learner.actors_per_certificate is %u, but %u actors would share one "
+                        "certificate; start fewer, or raise the key",
+                        (unsigned)places, (unsigned)actors);
+    }
+}
+
 cli_cluster_plan *
 cli_cluster_plan_make(const cli_cluster_options *options)
 {
@@ -271,6 +306,7 @@ cli_cluster_plan_make(const cli_cluster_options *options)
     }
     (void)close(out);
     note_paths(options, &plan->config);
+    places_raise(plan);
     plan->text = oct_config_print(&plan->config);
     if (options->name != NULL) {
         (void)snprintf(plan->name, sizeof(plan->name), "%s", options->name);
@@ -283,6 +319,7 @@ cli_cluster_plan_make(const cli_cluster_options *options)
     plan->relays = options->relays;
     plan->learner_cpus = plan->config.learner.count * plan->config.learner.threads + 1;
     daemons_check(plan);
+    cli_cluster_plan_actors_check(plan, plan->actors);
     return plan;
 }
 

@@ -123,6 +123,9 @@ cli_cluster_plan *cli_cluster_plan_make(const cli_cluster_options *options);
 void cli_cluster_plan_place(cli_cluster_plan *plan, const cli_cluster_place *place);
 // One more word of a daemon's, before or after others: a copy is kept.
 void cli_cluster_plan_add(cli_cluster_plan *plan, cli_cluster_daemon *daemon, const char *word);
+// Ends the process where so many actors would not all get a place at the learner: over TLS all of
+// them have one certificate. cli_cluster_plan_make has looked at plan->actors.
+void cli_cluster_plan_actors_check(const cli_cluster_plan *plan, uint32_t actors);
 // NULL: the plan has none of that name.
 cli_cluster_daemon *cli_cluster_plan_find(cli_cluster_plan *plan, const char *name);
 void cli_cluster_plan_free(cli_cluster_plan *plan);

@@ -112,6 +112,10 @@ def test_refusals():
         ("slurm", "cartpole", "--learners", "2", "--learner-nodes", "2", "--insecure", "--set", "learner.asynchronous=true"):
             "(learner.asynchronous) must run on one node",
         ("slurm", "cartpole", "--learners", "65"): "--learners is '65'",
+        ("slurm", "cartpole", "--actors", "2049"): "2049 actors would share one certificate, with which at most 2048 can connect",
+        ("k8s", "cartpole", "--actors-max", "2049"): "2049 actors would share one certificate, with which at most 2048 can connect",
+        ("ssh", "cartpole", "--hosts", "a", "--actors", "9", "--set", "learner.actors_per_certificate=8"):
+            "learner.actors_per_certificate is 8, but 9 actors would share one certificate",
         ("ssh", "cartpol", "--hosts", "a"): "did you mean 'cartpole'?",
         ("ssh", "cartpole", "--hosts", "a", "--set", "algo.n_stp=3"): "did you mean algo.n_step?",
     }
@@ -583,6 +587,17 @@ def slurm_job(folder, **variables):
     return subprocess.run(["bash", folder / "job.sh"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=60,
                           env={**os.environ, "PATH": f"{folder}/tools:{os.environ['PATH']}", "SLURM_JOB_ID": "2", **variables})
 
+def test_places_for_actors():
+    """All actors share one certificate, also those of arrays: it may hold as many places as can connect with it."""
+    def places(*arguments):
+        out = octet("slurm", "cartpole", *arguments, status=0).stdout
+        return int(out.partition("actors_per_certificate: ")[2].split()[0])
+    assert places() == places("--actors", 2048) == 2048
+    assert places("--set", "learner.actors_per_certificate=0", "--actors", 2048) == 0
+    assert places("--set", "learner.actors_per_certificate=8", "--actors", 8) == 8
+    assert places("--insecure", "--actors", 16000) == 1024, "without TLS it has no effect"
+
+
 
 def test_slurm_run_that_is_taken():
     """A job that finds its run folder in use by another one leaves it alone; one that Slurm has forgotten uses it no more."""
@@ -648,3 +663,4 @@ if __name__ == "__main__":
     test_slurm_learners()
     test_slurm_run_that_is_taken()
     test_slurm_keys_of_a_job()
+    test_places_for_actors()

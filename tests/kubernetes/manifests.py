@@ -416,7 +416,7 @@ def restore(document):
 def what_octet_prints_is_valid():
     for name, words in {
         "plain": ("presets/cartpole.yaml",),
-        "scaled": ("presets/cartpole.yaml", "--actors", "3", "--actors-max", "16383", "--evaluators", "2"),
+        "scaled": ("presets/cartpole.yaml", "--actors", "3", "--actors-max", "2048", "--evaluators", "2"),
         "classes": ("presets/pendulum.yaml", "--storage-class", "fast.ssd", "--run-size", "1.5Ti", "--replay-size", "100G",
                     "--learner-memory", "16Gi", "--replay-memory", "68719476736", "--actor-memory", "512Mi", "--actor-cpu", "1.5"),
         "a" * 40: ("presets/cartpole.yaml", "--namespace", "n" * 63, "--image", "registry.example.org:5000/a/b@sha256:" + "0" * 64,
