@@ -479,9 +479,9 @@ network(const k8s *k)
 
 // ---- the whole
 
-// How to make what the manifests name and do not hold.
+// How to make what the manifests name and do not hold. Each run has an authority of its own.
 static void
-comment_issue(const k8s *k, const char *role)
+comment_issue(const k8s *k, const char *role, const char *folder)
 {
     const char *name = k->plan->name;
     bool is_replay = strcmp(role, "replay") == 0, is_relay = strcmp(role, "relay") == 0;
@@ -493,7 +493,7 @@ comment_issue(const k8s *k, const char *role)
     for (uint32_t i = 0; i < pods; i++) {
         PUT(k, " --host %s-%s-%u.%s-%s", name, role, (unsigned)i, name, role);
     }
-    PUT(k, "\n");
+    PUT(k, " --dir %s\n", folder);
 }
 
 static void
@@ -502,9 +502,11 @@ comment_certs(const k8s *k)
     static const char *const roles[] = {"learner", "replay", "actor", "evaluator", "relay"};
     size_t role_count = OCT_COUNTOF(roles) - (k->relays == 0 ? 1 : 0);
     const char *name = k->plan->name, *namespace = k->o->namespace;
-    const char *certs = k->o->cluster.certs, *folder = certs != NULL ? certs : "octet-certs";
+    char made[sizeof("octet-certs-") + CLI_CLUSTER_NAME_MAX];
+    const char *certs = k->o->cluster.certs, *folder = certs != NULL ? certs : made;
+    (void)snprintf(made, sizeof(made), "octet-certs-%s", name);
     if (certs == NULL) {
-        PUT(k, "#   octet certs init\n");
+        PUT(k, "#   octet certs init --dir %s\n", folder);
     } else {
         PUT(k, "#   (the certificates of learner and replay need --host %s-learner, %s-replay)\n",
             name, name);
@@ -514,7 +516,7 @@ comment_certs(const k8s *k)
             name, (unsigned)k->relays - 1);
     }
     for (size_t i = 0; certs == NULL && i < role_count; i++) {
-        comment_issue(k, roles[i]);
+        comment_issue(k, roles[i], folder);
     }
     for (size_t i = 0; i < role_count; i++) {
         PUT(k, "#   kubectl -n %s create secret generic %s-%s-tls --from-file=%s/%s\n", namespace,

@@ -144,6 +144,20 @@ def test_how_to_look_at_a_run_on_kubernetes():
     assert "exec job/pole-learner -- octet status /var/lib/octet/run --watch\n" in out, out[:1500]
 
 
+def test_certificates_of_two_runs_on_kubernetes():
+    """The commands that the comments name work word by word for one run after the other, in one folder."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("pole", "pole2"):
+            out = octet("k8s", "cartpole", "--name", name, "--relays", 1, status=0).stdout
+            commands = [line.split()[2:] for line in out.splitlines() if line.startswith("#   octet certs ")]
+            assert len(commands) == 6, out[:1500]
+            said = [subprocess.run([OCTET, *words], cwd=folder, capture_output=True, text=True, check=True, timeout=60).stdout
+                    for words in commands]
+            assert f"certificate for DNS:learner, DNS:{name}-learner;" in said[1], said
+            secrets = [line.rpartition("--from-file=")[2] for line in out.splitlines() if "create secret generic" in line]
+            assert len(secrets) == 5 and all((pathlib.Path(folder) / secret / "node.key").exists() for secret in secrets), secrets
+
+
 def test_no_run():
     """--resume of a folder without a checkpoint is refused, and the folder left as it is."""
     with tempfile.TemporaryDirectory() as folder:
@@ -573,6 +587,17 @@ def test_slurm_learners():
     assert "--insecure" not in script.partition("write_files()")[0]
 
 
+def test_places_for_actors():
+    """All actors share one certificate, also those of arrays: it may hold as many places as can connect with it."""
+    def places(*arguments):
+        out = octet("slurm", "cartpole", *arguments, status=0).stdout
+        return int(out.partition("actors_per_certificate: ")[2].split()[0])
+    assert places() == places("--actors", 2048) == 2048
+    assert places("--set", "learner.actors_per_certificate=0", "--actors", 2048) == 0
+    assert places("--set", "learner.actors_per_certificate=8", "--actors", 8) == 8
+    assert places("--insecure", "--actors", 16000) == 1024, "without TLS it has no effect"
+
+
 def slurm_tools(folder):
     """A folder of programs in Slurm's place; those that are here do nothing."""
     tools = folder / "tools"
@@ -586,17 +611,6 @@ def slurm_job(folder, **variables):
     """Runs job.sh as job 2, with the folder's tools."""
     return subprocess.run(["bash", folder / "job.sh"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=60,
                           env={**os.environ, "PATH": f"{folder}/tools:{os.environ['PATH']}", "SLURM_JOB_ID": "2", **variables})
-
-def test_places_for_actors():
-    """All actors share one certificate, also those of arrays: it may hold as many places as can connect with it."""
-    def places(*arguments):
-        out = octet("slurm", "cartpole", *arguments, status=0).stdout
-        return int(out.partition("actors_per_certificate: ")[2].split()[0])
-    assert places() == places("--actors", 2048) == 2048
-    assert places("--set", "learner.actors_per_certificate=0", "--actors", 2048) == 0
-    assert places("--set", "learner.actors_per_certificate=8", "--actors", 8) == 8
-    assert places("--insecure", "--actors", 16000) == 1024, "without TLS it has no effect"
-
 
 
 def test_slurm_run_that_is_taken():
@@ -658,9 +672,10 @@ if __name__ == "__main__":
     test_break_off()
     test_refusals()
     test_how_to_look_at_a_run_on_kubernetes()
+    test_certificates_of_two_runs_on_kubernetes()
     test_no_run()
     test_slurm()
     test_slurm_learners()
+    test_places_for_actors()
     test_slurm_run_that_is_taken()
     test_slurm_keys_of_a_job()
-    test_places_for_actors()

@@ -464,7 +464,7 @@ def shards_of_replay_are_pods_of_one_set():
     hosts = [f"{name}-replay-{i}.{stateful['serviceName']}" for i in range(shards)]
     words = the(documents, "Job", f"{name}-learner")["spec"]["template"]["spec"]["containers"][0]["args"]
     assert "net.replay=" + ",".join(f"tls+tcp://{host}:5560" for host in hosts) in words, words
-    command = re.search(r"octet certs issue replay replay (.*)", out)[1]
+    command = re.search(r"octet certs issue replay replay (.*) --dir ", out)[1]
     assert command.split() == [word for host in (f"{name}-replay", *hosts) for word in ("--host", host)], command
     code, out, said = octet("cluster", "k8s", "presets/cartpole.yaml", "--name", "a" * 40, "--set", "replay.shards=16")
     assert code == 2 and out == "" and "shorter --name" in said, said
@@ -517,7 +517,7 @@ def relays_are_pods_of_one_set():
     assert into == flow and into - flows(without)[0] == {
         *(("actor", "relay", port) for port in range(5570, 5571 + 2 * shards)), ("relay", "learner", 5555), ("relay", "learner", 5556),
         ("relay", "replay", 5561), ("relay", "replay", 5562)}, into
-    command = re.search(r"octet (certs issue relay relay .*)", out)[1].split()
+    command = re.search(r"octet (certs issue relay relay .*) --dir ", out)[1].split()
     assert command[4:] == [word for i in range(3) for word in ("--host", f"some-relay-{i}.{stateful['serviceName']}")], command
 
 
@@ -527,7 +527,7 @@ def as_many_relays_as_are_allowed_have_a_certificate():
     assert code == 0, said
     with tempfile.TemporaryDirectory() as folder:
         assert octet("certs", "init", "--dir", f"{folder}/certs")[0] == 0
-        command = re.search(r"octet (certs issue relay relay .*)", out)[1].split()
+        command = re.search(r"octet (certs issue relay relay .*) --dir ", out)[1].split()
         code, _, said = octet(*command, "--dir", f"{folder}/certs")
         assert code == 0, said
 

@@ -170,7 +170,7 @@ def stream(folder, *settings):
     """What octet cluster k8s prints for CartPole, and the Secrets of certificates made as its comment says, word by word."""
     text = run(OCTET, "cluster", "k8s", ROOT / "presets/cartpole.yaml", "--name", NAME, "--actors", "2", "--image", IMAGE,
                "--pull", "Never", *settings, cwd=folder)
-    if not (folder / "octet-certs").exists():
+    if not (folder / f"octet-certs-{NAME}").exists():
         commands = re.findall(r"^# +octet (certs .*)$", text, re.M)
         assert len(commands) == 5, text[:2000]
         for command in commands:
