@@ -3,7 +3,7 @@
 # The first component has learner, replay and evaluators, each a step with CPUs and memory of its own; the last one, if there are
 # actors, has these. Learners over several nodes are a step of a component between them, connected by MPI. More actors may come and go: sbatch --array=0-15 RUN/actors.sh.
 # A requeued job goes on with its run. SIGTERM, which comes before the time limit, ends it with a checkpoint. The exit code is the
-# learner's: 0 of a finished run, 143 of one that was stopped before.
+# learner's: 0 of a finished run, 143 of one that was stopped before; or that of a replay that gave up, which ends the run as well.
 # shellcheck disable=SC2154,SC2034,SC2317 # what is read before, and by plan, and called by a trap
 set -uo pipefail
 umask 077
@@ -12,7 +12,8 @@ if [ -z "${SLURM_JOB_ID-}" ]; then
     exit 2
 fi
 stopping=
-steps=()
+ending=
+declare -A steps=() codes=()
 
 say() {
     printf '%s octet: %s\n' "$(date -u +%FT%TZ)" "$*"
@@ -100,16 +101,15 @@ run_step() {
         --output="$run/log/$2-%t.log" --open-mode=append "${@:6}"
 }
 
-# step GROUP NAME TASKS CPUS MIB WORD...: the same in the background. A task's program is started again when it dies (keep.sh).
+# step GROUP NAME TASKS CPUS MIB WORD...: the same, and a task's program is started again when it dies (keep.sh).
 step() {
-    run_step "${@:1:5}" --kill-on-bad-exit=0 sh "$work/keep.sh" - "${@:6}" &
-    steps+=($!)
+    run_step "${@:1:5}" --kill-on-bad-exit=0 sh "$work/keep.sh" - "${@:6}"
 }
 
 # learners WORD...: those of several nodes. MPI begins once: when one dies, so do the others, and all are started again. The exit
 # code is that of their last step.
 learners() {
-    local code deaths=0 begun
+    local code=143 deaths=0 begun
     while [ ! -e "$work/stopping" ]; do
         begun=$SECONDS
         run_step 1 learner "$learners" "$learner_cpus" $((learner_memory / learner_cpus)) --nodes="$learner_nodes" \
@@ -118,39 +118,45 @@ learners() {
         case "$code" in
         0 | 2 | 3 | 126 | 127) return "$code" ;;
         esac
-        [ ! -e "$work/stopping" ] || return "$code"
+        [ ! -e "$work/stopping" ] || break
         [ $((SECONDS - begun)) -lt 60 ] || deaths=0
         deaths=$((deaths + 1))
         say "a learner died (exit code $code), $deaths times in short order"
-        [ "$deaths" -lt 10 ] || return "$code"
+        [ "$deaths" -lt 10 ] || break
     done
-}
-
-# gone PID: waits for it, whatever signals this job gets meanwhile; its exit code.
-gone() {
-    local code last
-    while :; do
-        wait "$1"
-        code=$?
-        kill -0 "$1" 2>/dev/null || break
-    done
-    # A wait that a signal ended says nothing of the process; the next one does, where it was not told yet.
-    wait "$1" 2>/dev/null
-    last=$?
-    [ "$last" -eq 127 ] || code=$last
     return "$code"
 }
 
-# To what runs in all components, not to this script. While Slurm itself ends the job, scancel waits: nobody waits for it.
-end_all() {
-    timeout 60 scancel --quiet --signal=TERM "$SLURM_JOB_ID" 2>/dev/null &
+# begin NAME COMMAND...: in the background; its exit code is told by a file.
+begin() {
+    {
+        "${@:2}"
+        echo $? >"$work/ended.$1"
+    } &
+    steps[$1]=$!
+}
+
+# has_ended NAME: what was begun has, just now; its exit code is in codes. (A wait that a signal ends may lose it.)
+has_ended() {
+    local code
+    if [ -z "${steps[$1]-}" ] || kill -0 "${steps[$1]}" 2>/dev/null; then
+        return 1
+    fi
+    unset "steps[$1]"
+    read -r code 2>/dev/null <"$work/ended.$1" || code=143 # it was killed before it could tell
+    codes[$1]=$code
+}
+
+# What runs in all components is to end, and this script then.
+end() {
+    ending=1
+    touch "$work/stopping"
 }
 
 stop() {
     say "SIGTERM: saving everything before the job ends"
     stopping=1
-    touch "$work/stopping"
-    end_all
+    end
 }
 trap stop TERM INT
 
@@ -160,19 +166,17 @@ for daemon in "${daemons[@]}"; do
     declare -n words=$id
     count=${id}_count environment=${id}_env
     case "$daemon" in
-    replay* | data) step 0 "$daemon" 1 1 "$replay_memory" "${words[@]}" ;;
+    replay* | data) begin "$daemon" step 0 "$daemon" 1 1 "$replay_memory" "${words[@]}" ;;
     learner)
         words=(env ${!environment:+"${!environment}"} "${words[@]}")
         if [ "$learner_nodes" -gt 1 ]; then
-            learners "${words[@]}" &
-            steps+=($!)
+            begin learner learners "${words[@]}"
         else
-            step 0 learner 1 "$learner_cpus" $((learner_memory / learner_cpus)) "${words[@]}"
+            begin learner step 0 learner 1 "$learner_cpus" $((learner_memory / learner_cpus)) "${words[@]}"
         fi
-        learner_step=$!
         ;;
-    evaluator) step 0 evaluator "${!count}" 1 "$actor_memory" "${words[@]}" ;;
-    actor) step $((components - 1)) actor "${!count}" 1 "$actor_memory" "${words[@]}" ;;
+    evaluator) begin evaluator step 0 evaluator "${!count}" 1 "$actor_memory" "${words[@]}" ;;
+    actor) begin actor step $((components - 1)) actor "${!count}" 1 "$actor_memory" "${words[@]}" ;;
     esac
     unset -n words
 done
@@ -184,15 +188,38 @@ if [ "$actors" -gt 0 ]; then
     } >"$work/actor.new" && mv "$work/actor.new" "$work/actor"
 fi
 
-gone "$learner_step"
-code=$?
-if [ -z "$stopping" ]; then
-    say "the learner has ended (exit code $code)"
-    end_all
-fi
-for step in "${steps[@]}"; do
-    gone "$step"
+# Until all steps have ended, which they are to do with the learner, or with one that it would wait for without end.
+lost=
+told=0
+while [ ${#steps[@]} -gt 0 ]; do
+    for name in learner "${daemons[@]}"; do
+        if ! has_ended "$name" || [ -n "$ending" ]; then
+            continue
+        fi
+        case "$name" in
+        learner)
+            say "the learner has ended (exit code ${codes[learner]})"
+            end
+            ;;
+        replay* | data)
+            say "$name has ended (exit code ${codes[$name]}), and the learner cannot go on without it: saving everything before the job ends"
+            lost=$name
+            end
+            ;;
+        esac
+    done
+    # The signal does not reach this script, nor steps that Slurm has yet to begin, so that it is repeated. While Slurm itself ends the
+    # job, scancel waits: nobody waits for it.
+    if [ -n "$ending" ] && [ "$SECONDS" -ge "$told" ]; then
+        timeout 60 scancel --quiet --signal=TERM "$SLURM_JOB_ID" 2>/dev/null &
+        told=$((SECONDS + 5))
+    fi
+    sleep 1
 done
+code=${codes[learner]}
+if [ -n "$lost" ] && [ "$code" -ne 0 ] && [ "${codes[$lost]}" -ne 0 ]; then # a run that has finished has lost nothing
+    code=${codes[$lost]}
+fi
 # Of a run that is over, actors of arrays need no more, and nobody needs its keys.
 [ -n "$stopping" ] || rm -rf "$work"
 say "ended: $run"

@@ -643,6 +643,30 @@ def test_slurm_run_that_is_taken():
             shutil.rmtree(run / "job", ignore_errors=True)
 
 
+def test_slurm_steps_that_end():
+    """A replay or a data set that is not started again is the end of its job, which saves; steps that begin late end as well."""
+    waits = "until [ -s {0}/told ]; do sleep 0.1; done"
+    late = f"{waits}; : >{{0}}/told; {waits}"
+    finished, stopped = f"{waits}; exit 0", f"{waits}; exit 143"
+    for replay, learner, actor, status, says in (
+            ("exit 3", stopped, waits, 3, "replay-1 has ended (exit code 3), and the learner cannot go on without it"),
+            ("exit 0", stopped, waits, 143, "replay-1 has ended (exit code 0), and the learner cannot go on without it"),
+            ("exit 1", finished, waits, 0, "replay-1 has ended (exit code 1), and the learner cannot go on without it"),
+            (waits, "exit 3", late, 3, "the learner has ended (exit code 3)")):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            run, tools = folder / "run", slurm_tools(folder)
+            program(tools / "scancel", f"#!/bin/sh\necho \"$*\" >>{folder}/told\n")
+            program(tools / "srun", "#!/bin/sh\ncase \"$*\" in\n"
+                                    f"*--job-name=replay-1*) {replay} ;;\n*--job-name=learner*) {learner} ;;\n"
+                                    f"*--job-name=actor*) {actor} ;;\n*) {waits} ;;\nesac\n".replace("{0}", str(folder)))
+            (folder / "job.sh").write_text(octet("slurm", "cartpole", "--insecure", "--run-dir", run, "--set", "replay.shards=2",
+                                                 status=0).stdout, encoding="utf-8")
+            done = slurm_job(folder)
+            assert done.returncode == status and says in done.stdout and done.stdout.count("has ended") == 1, (status, done)
+            assert done.stderr == "" and not (run / "job").exists(), done
+
+
 def test_slurm_keys_of_a_job():
     """While the steps run, the key of the run's authority is gone; they have those of their roles."""
     with tempfile.TemporaryDirectory() as name:
@@ -678,4 +702,5 @@ if __name__ == "__main__":
     test_slurm_learners()
     test_places_for_actors()
     test_slurm_run_that_is_taken()
+    test_slurm_steps_that_end()
     test_slurm_keys_of_a_job()

@@ -274,7 +274,22 @@ def learners(check, world):
     check.that(json.loads((run / "summary.json").read_text(encoding="utf-8"))["updates"] > updates, "its summary says so")
 
 
-SCENARIOS = [train, requeue, learners]
+def refusal(check, world):
+    """A replay that refuses its file is the end of the job, with its exit code."""
+    run = world.folder / "fourth"
+    run.mkdir()
+    (run / "replay.oct").write_bytes(b"x" * 8192)
+    job, _ = world.submit("fourth", "--actors", 1, *ENDLESS)
+    wait_for("an end", lambda: ended(world, job), numbers=world.jobs)
+    state = world.state(job)
+    check.that(state["JobState"] == "FAILED" and state["ExitCode"] == "3:0", f"{state['JobState']} {state['ExitCode']}")
+    said = (world.folder / "log/fourth.log").read_text(encoding="utf-8")
+    check.that("replay has ended (exit code 3), and the learner cannot go on without it" in said, "its log says why")
+    check.that(not (run / "job").exists(), "the job's folder with its keys is gone")
+    wait_for("an end of both components", lambda: world.jobs() == "", numbers=world.jobs)
+
+
+SCENARIOS = [train, requeue, learners, refusal]
 
 
 def begin(build, tools):
