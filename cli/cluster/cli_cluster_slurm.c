@@ -15,7 +15,8 @@
 #define END          "OCTET_END" // of a text within the script
 #define REASON_BYTES (2 * CLI_PATH_MAX)
 #define MIB_MAX      (1u << 24)
-#define NOTICE_S     120 // SIGTERM so long before the time limit
+#define NOTICE_S     120  // SIGTERM so long before the time limit
+#define PORT_STRIDE  100u // from the first port of a job to that of the next one
 
 enum {
     KEY_SBATCH = 256,
@@ -259,10 +260,12 @@ settings_print(FILE *out, const slurm_options *o, const cli_cluster_plan *plan)
     }
     cli_cluster_shell_set(out, "certs", certs);
     cli_cluster_shell_set(out, "insecure", o->cluster.insecure ? "1" : "");
+    OCT_ASSERT(cli_cluster_plan_ports(plan) <= PORT_STRIDE); // with all the shards that are allowed
     fprintf(out,
-            "port=%u\nports=%u\nactors=%u\nlearners=%u\nlearner_nodes=%u\nlearner_cpus=%u\n"
+            "port=%u\nports=%u\nport_stride=%u\nactors=%u\nlearners=%u\nlearner_nodes=%u\nlearner_"
+            "cpus=%u\n"
             "learner_memory=%u\nreplay_memory=%u\nactor_memory=%u\n",
-            (unsigned)o->cluster.port, (unsigned)cli_cluster_plan_ports(plan),
+            (unsigned)o->cluster.port, (unsigned)cli_cluster_plan_ports(plan), PORT_STRIDE,
             (unsigned)plan->actors, (unsigned)plan->config.learner.count,
             (unsigned)o->learner_nodes,
             (unsigned)(o->learner_nodes > 1 ? rank_cpus(plan) : plan->learner_cpus),

@@ -60,8 +60,26 @@ work=$run/job
 mkdir -p "$run/log" && take || exit
 rm -rf "$work"
 mkdir -m 700 "$work" || exit
-# Two jobs on one node must not meet, so that without --port each job has ports of its own.
-[ "$port" -ne 0 ] || port=$((20000 + SLURM_JOB_ID % (12000 / ports) * ports))
+# Two jobs on one node must not meet: without --port each takes ports by its number, which are others than those of jobs that begin
+# with it, or the next ones where something on this node has those.
+free_port() {
+    local used count=$((12000 / port_stride)) tried first at hex
+    used=" $(awk 'FNR > 1 { sub(/.*:/, "", $2); printf "%s ", $2 }' /proc/net/tcp /proc/net/tcp6 2>/dev/null)"
+    for ((tried = 0; tried < count; tried++)); do
+        first=$((20000 + (SLURM_JOB_ID + tried) % count * port_stride))
+        for ((at = first; at < first + ports; at++)); do
+            printf -v hex %04X "$at"
+            [[ $used != *" $hex "* ]] || continue 2
+        done
+        echo "$first"
+        return
+    done
+    say "no $ports ports in a row are free between 20000 and 32000" >&2
+    return 1
+}
+if [ "$port" -eq 0 ]; then
+    port=$(free_port) || exit
+fi
 
 # address NODE: by which other nodes reach it.
 address() {

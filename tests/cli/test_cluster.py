@@ -9,8 +9,10 @@ import contextlib
 import fcntl
 import os
 import pathlib
+import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -667,6 +669,35 @@ def test_slurm_steps_that_end():
             assert done.stderr == "" and not (run / "job").exists(), done
 
 
+def slurm_ports(folder, run, job, shards=1):
+    """Those that a job takes on its node."""
+    script = octet("slurm", "cartpole", "--insecure", "--run-dir", run, "--set", f"replay.shards={shards}", status=0).stdout
+    (folder / "job.sh").write_text(script, encoding="utf-8")
+    done = slurm_job(folder, SLURM_JOB_ID=str(job))
+    assert done.returncode == 0, done
+    first = int(re.search(r"ports from (\d+),", done.stdout)[1])
+    return range(first, first + int(re.search(r"^ports=(\d+)$", script, re.MULTILINE)[1]))
+
+
+def test_slurm_ports():
+    """Jobs of one node have ports of their own, whatever else each has; what others listen at there is passed over."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        tools = slurm_tools(folder)
+        for tool in ("srun", "squeue"):
+            program(tools / tool, "#!/bin/sh\n")
+        ports = slurm_ports(folder, folder / "run", 2)
+        with socket.socket() as other:
+            other.bind(("127.0.0.1", ports[7]))
+            other.listen()
+            assert ports[7] not in slurm_ports(folder, folder / "run", 2), ports
+        program(tools / "awk", "#!/bin/sh\n")  # a node on which nobody listens
+        jobs = {(job, shards): slurm_ports(folder, folder / "run", job, shards)
+                for job, shards in ((4711, 1), (4731, 2), (4732, 2), (4733, 16), (5634, 1))}
+        taken = [port for ports in jobs.values() for port in ports]
+        assert len(taken) == len(set(taken)) and min(taken) >= 20000 and max(taken) < 32000, jobs
+
+
 def test_slurm_keys_of_a_job():
     """While the steps run, the key of the run's authority is gone; they have those of their roles."""
     with tempfile.TemporaryDirectory() as name:
@@ -703,4 +734,5 @@ if __name__ == "__main__":
     test_places_for_actors()
     test_slurm_run_that_is_taken()
     test_slurm_steps_that_end()
+    test_slurm_ports()
     test_slurm_keys_of_a_job()
