@@ -5,7 +5,8 @@
 #        saved            prints the time of the newest checkpoint of FOLDER/run, if there is one
 #        ready [PROGRAM]  fails with a reason where the programs do not run, or this one as well
 #        start            starts what FOLDER/daemons.sh names, under systemd-run --user where that works
-#        follow [NAME]    prints what the daemons log, until NAME has ended: its exit code; or until nobody reads
+#        follow [NAME...] prints what the daemons log, and the exit code of each that has ended, or "lost"; until one of these
+#                         has ended, or all, or nobody reads
 #        stop             ends all that was started in FOLDER; as long as something changes in FOLDER/run, a daemon saves, and is
 #                         waited for
 #        holds            prints which of log and run have something to collect
@@ -185,28 +186,60 @@ news() {
     echo "$size" >"seen/$1"
 }
 
-# follow [NAME]
+# has WORDS WORD
+has() {
+    case " $1 " in
+    *" $2 "*) return 0 ;;
+    esac
+    return 1
+}
+
+# look: of what is to run, who does not, in absent; who did not the time before either, in lost. (A process that becomes another program
+# has no command line for a moment.)
+look() {
+    before=$absent absent=
+    for name in $(cat started) $awaited; do
+        [ -z "$(alive "$name")" ] || continue
+        absent="$absent $name"
+        ! has "$before" "$name" || lost="$lost $name"
+    done
+}
+
+# tell NAME HOW: it has ended, which is told once.
+tell() {
+    ! has "$told" "$1" || return 0
+    told="$told $1"
+    echo "@ended $1 $2"
+    ! has "$awaited" "$1" || exit 0
+}
+
+is_over() {
+    for name in $(cat started) $awaited; do
+        has "$told" "$name" || return 1
+    done
+}
+
+# follow [NAME...]
 follow() {
     cd "$folder" || fail "there is no $folder"
     mkdir -p seen
-    told=
-    ended_count=0
+    awaited=$* told='' absent='' rounds=0
     while echo @alive; do
+        # Who ends in order has said so before it is gone: what is said is read after this.
+        lost=
+        [ $((rounds % 10)) -ne 0 ] || look
+        rounds=$((rounds + 1))
         ended=$(cd exit 2>/dev/null && ls)
         while read -r name; do
             news "$name"
         done <started
         for name in $ended; do
-            [ "${name%.new}" = "$name" ] || continue
-            case " $told " in
-            *" $name "*) continue ;;
-            esac
-            told="$told $name"
-            ended_count=$((ended_count + 1))
-            echo "@ended $name $(cat "exit/$name")"
-            [ "$name" != "${1-}" ] || exit 0
+            [ "${name%.new}" != "$name" ] || tell "$name" "$(cat "exit/$name")"
         done
-        if [ "$ended_count" -ge "$(wc -l <started)" ]; then
+        for name in $lost; do
+            tell "$name" lost
+        done
+        if is_over; then
             echo @over
             exit 0
         fi

@@ -2,7 +2,8 @@
 # octet cluster ssh: copies programs and certificates to hosts, starts the daemons there, follows them, collects the run
 # folder, and ends everything. octet_host.sh is its part on each host. octet cluster ssh makes the folder PLAN and runs this.
 # usage: octet_ssh.sh PLAN        PLAN/plan.sh and PLAN/experiment.yaml; PLAN is removed, at the next start if this one is killed
-# Exit codes: the learner's, which is 143 when it was stopped before the end of its run; 1: a host failed; 130: Ctrl-C.
+# Exit codes: the learner's, or that of a replay which ended before it; 143 when either was stopped before the end of the run; 1: a host
+# failed, or began anew; 130: Ctrl-C.
 # shellcheck disable=SC2317 # functions that each calls by their name
 set -uo pipefail
 shopt -s extglob
@@ -31,6 +32,14 @@ relay_count=0
 place=
 # shellcheck source=/dev/null
 . "$here/plan.sh"
+
+# Those of the learner's host without which the run ends.
+needed=()
+for daemon in "${daemons[@]}"; do
+    case "$daemon" in
+    learner | replay* | data) needed+=("$daemon") ;;
+    esac
+done
 
 # Of two that say the same the first counts.
 quick=("${ssh_options[@]}" -o BatchMode=yes -o ConnectTimeout=15 -o ServerAliveInterval=5 -o ServerAliveCountMax=3 -o LogLevel=ERROR)
@@ -305,6 +314,15 @@ collect() {
     settle "$from"/run/config.yaml "$from"/run/!(config.yaml|checkpoint*|policy*) "$from"/run/checkpoint* "$from"/run/policy*
 }
 
+# described HOW: how a daemon has ended, of octet_host.sh follow.
+described() {
+    if [ "$1" = lost ]; then
+        echo "killed, or its host was restarted"
+    else
+        echo "exit code $1"
+    fi
+}
+
 # orphaned: the command was killed, and this process was not.
 orphaned() {
     local parent
@@ -312,24 +330,25 @@ orphaned() {
     [ "$parent" != "$$" ]
 }
 
-# follow HOST: prints what is logged there, until the learner has ended or this program ends, which locks the run folder, and not
-# this process. What connects it may break.
+# follow HOST: prints what is logged there, until one that is needed has ended or this program ends, which locks the run folder, and
+# not this process. What connects it may break.
 follow() {
-    local line until=()
+    local line name how until=()
     exec {lock}>&-
-    [ "$1" != "$learner_host" ] || until=(learner)
+    [ "$1" != "$learner_host" ] || until=("${needed[@]}")
     while [ ! -e "$here/done" ]; do
         while read -r line; do
             ! orphaned || break 2
             case "$line" in
             @alive) ;;
             @over) return ;;
-            '@ended learner '*)
-                echo "${line##* }" >"$here/code" && : >"$here/done"
-                ;;
             '@ended '*)
-                line=${line#@ended }
-                [ -e "$here/done" ] || wrong "$1: ${line% *} has ended (exit code ${line##* }); the others go on"
+                read -r _ name how <<<"$line"
+                if [[ " ${until[*]} " = *" $name "* ]]; then
+                    echo "$name $how" >"$here/end" && : >"$here/done"
+                elif [ ! -e "$here/done" ]; then
+                    wrong "$1: $name has ended ($(described "$how")); the others go on"
+                fi
                 ;;
             *) printf '%s\n' "$line" ;;
             esac
@@ -337,7 +356,7 @@ follow() {
         if [ -e "$here/done" ] || orphaned; then
             break
         fi
-        wrong "$1: the connection broke; the daemons go on, and it is tried again"
+        wrong "$1: the connection broke, and is tried again"
         sleep 2
     done
     # It has private keys.
@@ -476,6 +495,12 @@ while [ ! -e "$here/done" ]; do
     sleep 0.2
 done
 quit_if_asked
-code=$(cat "$here/code")
-[ "$code" -ne 143 ] || wrong "$learner_host: the learner was stopped there, before the end of the run"
+read -r name code <"$here/end"
+[ "$name" = learner ] || [ "$code" != 0 ] || code=143 # of the run, which has not finished
+if [ "$code" = 143 ]; then
+    wrong "$learner_host: $name was stopped there, before the end of the run"
+elif [ "$name" != learner ] || [ "$code" = lost ]; then
+    wrong "$learner_host: $name has ended ($(described "$code")), and the run with it; --resume goes on from what was saved"
+fi
+[ "$code" != lost ] || code=1
 finish "$code"

@@ -238,6 +238,18 @@ def test_host():
         assert not (folder / "exit/actor-0").exists()
 
 
+def test_host_that_began_anew():
+    """What it ran has neither a process nor an exit code, and may not even be known any more: it is lost, and is not waited for."""
+    for is_known in (True, False):
+        with prepared() as folder:
+            for pid in begin(folder, "exec sleep 1000"):
+                os.kill(pid, signal.SIGKILL)
+            if not is_known:
+                (folder / "started").write_text("", encoding="utf-8")
+            result = host(folder, "follow", "actor-0")
+            assert result.returncode == 0 and result.stdout.endswith("@ended actor-0 lost\n"), result
+
+
 def test_host_stop():
     """A daemon that saves is waited for, however long, also when who keeps it was killed. One that does nothing is killed."""
     saves = "trap '' TERM\n: >ready\nuntil [ -e stopped ]; do sleep 0.1; done\n" \
@@ -321,10 +333,14 @@ class Hosts:
 
     def begun(self, process):
         """Waits until the learner of this start trains, and its end is what is waited for."""
+        return self.heard(process, "learner: LOG-")
+
+    def heard(self, process, words):
+        """The next line of the command with these words."""
         said = []
         for line in process.stdout:
             said.append(line)
-            if line.startswith("learner: LOG-"):
+            if words in line:
                 return line
         raise AssertionError(f"octet cluster ssh ended with {process.wait()}: {said}")
 
@@ -503,13 +519,46 @@ def test_a_learner_that_is_stopped():
         for pid in (hosts.remote("a") / "pid/learner").read_text(encoding="utf-8").split():
             kill_if_there(pid, signal.SIGTERM)  # as an orderly shutdown does
         said, code = hosts.ended(process)
-        assert code == 143 and "a: the learner was stopped there, before the end of the run" in said, (code, said)
+        assert code == 143 and "a: learner was stopped there, before the end of the run" in said, (code, said)
         assert hosts.saved().startswith("saved ")
         process = hosts.start("--insecure", "--resume")
         hosts.begun(process)
         (hosts.remote("a") / "finish").touch()
         said, code = hosts.ended(process)
         assert code == 0 and "stopped" not in said, (code, said)
+
+
+def test_a_replay_that_gives_up():
+    """A replay that is not started again is the end of its run, which is saved; so is one that was stopped on its host."""
+    with tempfile.TemporaryDirectory() as name, Hosts(name) as hosts:
+        program(hosts.folder / "programs/octet-replay", DAEMON.replace("exec sleep 1000", "until [ -e refuse ]; do sleep 0.1; done; exit 3"))
+        process = hosts.start("--insecure", "--set", "replay.shards=2")
+        hosts.begun(process)
+        (hosts.remote("a") / "refuse").touch()
+        said, code = hosts.ended(process)
+        assert code == 3 and ": replay" in said and "has ended (exit code 3), and the run with it; --resume goes on" in said, (code, said)
+        assert hosts.saved().startswith("saved ") and not hosts.remote("a").exists()
+        process = hosts.start("--insecure", "--resume")
+        hosts.begun(process)
+        for pid in (hosts.remote("a") / "pid/replay").read_text(encoding="utf-8").split():
+            kill_if_there(pid, signal.SIGTERM)
+        said, code = hosts.ended(process)
+        assert code == 143 and "a: replay was stopped there, before the end of the run" in said, (code, said)
+
+
+def test_daemons_that_vanish():
+    """They leave no exit code, as after a power cut: of an actor it is told, and with the learner the run ends and is collected."""
+    with tempfile.TemporaryDirectory() as name, Hosts(name) as hosts:
+        process = hosts.start("--insecure", "--actors", "2")
+        hosts.begun(process)
+        for host, daemon, words in (("b", "actor-1", "the others go on"), ("a", "learner", "and the run with it; --resume goes on")):
+            for pid in (hosts.remote(host) / f"pid/{daemon}").read_text(encoding="utf-8").split():
+                kill_if_there(pid)
+            line = hosts.heard(process, f"{daemon} has ended")
+            assert f"{host}: {daemon} has ended (killed, or its host was restarted)" in line and words in line, line
+        said, code = hosts.ended(process)
+        assert code == 1 and "actor-0 has ended" not in said, (code, said)
+        assert hosts.saved().startswith("begun ") and not hosts.remote("a").exists() and not hosts.remote("b").exists()
 
 
 def test_break_off():
@@ -718,12 +767,15 @@ if __name__ == "__main__":
     test_host_stop()
     test_host_stopped_between_two_starts()
     test_host_systemd()
+    test_host_that_began_anew()
     test_a_copy_that_breaks()
     test_a_home_that_hosts_share()
     test_a_command_that_is_killed()
     test_another_run_of_the_same_name()
     test_keys_of_a_command_that_is_killed()
     test_a_learner_that_is_stopped()
+    test_a_replay_that_gives_up()
+    test_daemons_that_vanish()
     test_break_off()
     test_refusals()
     test_how_to_look_at_a_run_on_kubernetes()

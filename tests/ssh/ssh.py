@@ -367,10 +367,33 @@ def stopped(check, world):
     for pid in world.running("h1", "octet-learner"):
         kill_if_there(pid, signal.SIGTERM)
     status = world.code(process)
-    check.that(status == 143 and "h1: the learner was stopped there, before the end of the run" in world.said("stopped"),
+    check.that(status == 143 and "h1: learner was stopped there, before the end of the run" in world.said("stopped"),
                f"it says that the run has not ended, exit code {status}")
     check.that((world.folder / "stopped/checkpoint.oct").exists() and summary(world, "stopped")["solved"] is False, "it is collected")
     nothing_left(check, world, "stopped")
+
+
+def vanished(check, world):
+    """The learner's host loses all its processes, as in a power cut: the command says so and collects the run. Resumed with a table that
+    is damaged, the run ends with its replay."""
+    process = world.start("vanished", "--run-dir", "vanished", *ENDLESS)
+    checkpoint = world.remote("h1", "vanished") / "run/checkpoint.oct"
+    wait_for("a checkpoint", lambda: goes_on(process) and checkpoint.exists(), numbers=lambda: world.said("vanished"))
+    for pid in [*world.running("h1", "octet_keep.sh"), *actors(world, "h1", "octet-learner"), *actors(world, "h1", "octet-replay"),
+                *actors(world, "h1")]:
+        kill_if_there(pid)
+    status = world.code(process)
+    said = world.said("vanished")
+    check.that(status == 1 and re.search("h1: (learner|replay) has ended \\(killed, or its host was restarted\\), and the run with it", said),
+               f"it is not waited for, exit code {status}")
+    check.that((world.folder / "vanished/checkpoint.oct").exists(), "it is collected")
+    nothing_left(check, world, "vanished")
+    (world.folder / "vanished/replay.oct").write_bytes(b"x" * 8192)
+    process = world.start("damaged", "--run-dir", "vanished", "--resume", *ENDLESS)
+    status = world.code(process)
+    check.that(status == 3 and "h1: replay has ended (exit code 3), and the run with it" in world.said("damaged"),
+               f"a replay that refuses its file is not waited for, exit code {status}")
+    nothing_left(check, world, "vanished")
 
 
 def step_count(world, host, name):
@@ -484,7 +507,7 @@ def refusals(check, world):
         nothing_left(check, world, name)
 
 
-SCENARIOS = [train, shared, relays, interrupt, left, stopped, killed, lost, refusals]
+SCENARIOS = [train, shared, relays, interrupt, left, stopped, vanished, killed, lost, refusals]
 
 
 def begin(build, sshd):
