@@ -78,7 +78,10 @@ static const struct argp_option export_options[] = {
      "Write all episodes, or only complete ones, whose beginning and end are not missing, as "
      "--minari and --npz always do (default: all)",
      0},
-    {"last", KEY_LAST, "N", 0, "Write only the N episodes that ended last", 0},
+    {"last", KEY_LAST, "N", 0,
+     "Write only the N episodes that ended last, of those that --episodes chooses; never one whose "
+     "end is missing",
+     0},
     OPTION_ENVIRONMENT,
     {0},
 };
@@ -253,8 +256,10 @@ data_set_write(const char *path, const data_options *options, bool is_told, char
     uint64_t found = episodes.count;
     data_episodes_choose(&episodes, options->complete_only, options->last);
     if (episodes.count == 0) {
-        (void)snprintf(reason, reason_size, "'%s' has no %sepisode", options->file,
-                       options->complete_only ? "complete " : "");
+        (void)snprintf(reason, reason_size, "'%s' has no %s", options->file,
+                       options->complete_only ? "complete episode"
+                       : options->last > 0    ? "episode that has ended"
+                                              : "episode");
     }
     oct_err err = episodes.count == 0
                       ? OCT_EINVAL

@@ -118,7 +118,7 @@ order_compare(const void *a, const void *b) // the latest first
     return x->order != y->order ? (x->order < y->order) - (x->order > y->order) : (x < y) - (x > y);
 }
 
-// Those that came last: their rows become 0 in all others.
+// Those that ended last: their rows become 0 in all others.
 static void
 last_mark(data_episodes *episodes, uint64_t last)
 {
@@ -133,25 +133,27 @@ last_mark(data_episodes *episodes, uint64_t last)
     free(order);
 }
 
-void
-data_episodes_choose(data_episodes *episodes, bool complete_only, uint64_t last)
+// Leaves those with rows that have what is needed of an episode.
+static void
+episodes_keep(data_episodes *episodes, bool needs_first, bool needs_end)
 {
     uint64_t count = 0;
-    for (uint64_t i = 0; complete_only && i < episodes->count; i++) {
-        if (data_episode_is_complete(&episodes->list[i])) {
-            episodes->list[count++] = episodes->list[i];
-        }
-    }
-    episodes->count = complete_only ? count : episodes->count;
-    if (last == 0 || last >= episodes->count) {
-        return;
-    }
-    last_mark(episodes, last);
-    count = 0;
     for (uint64_t i = 0; i < episodes->count; i++) {
-        if (episodes->list[i].rows > 0) {
-            episodes->list[count++] = episodes->list[i];
+        const data_episode *episode = &episodes->list[i];
+        if (episode->rows > 0 && (!needs_first || episode->has_first) &&
+            (!needs_end || episode->has_end)) {
+            episodes->list[count++] = *episode;
         }
     }
     episodes->count = count;
+}
+
+void
+data_episodes_choose(data_episodes *episodes, bool complete_only, uint64_t last)
+{
+    episodes_keep(episodes, complete_only, complete_only || last > 0);
+    if (last > 0 && last < episodes->count) {
+        last_mark(episodes, last);
+        episodes_keep(episodes, false, false);
+    }
 }

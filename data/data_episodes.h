@@ -29,7 +29,8 @@ typedef struct data_episodes {
 
 void data_episodes_find(data_episodes *out, const data_source *source);
 void data_episodes_free(data_episodes *episodes);
-// Leaves those that are complete (complete_only), of them the last ones that came (last; 0: all).
+// Leaves those that are complete (complete_only); of them the last ones that ended (last; 0: all),
+// among which is none whose end is missing.
 void data_episodes_choose(data_episodes *episodes, bool complete_only, uint64_t last);
 
 static inline bool

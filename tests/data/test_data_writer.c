@@ -148,6 +148,44 @@ test_complete_episodes_and_the_last_ones(void **state)
     data_test_end(&test);
 }
 
+// Whatever is still going on came later than all that has ended.
+static void
+test_the_last_episodes_have_ended(void **state)
+{
+    (void)state;
+    data_test_begin(&test, 3);
+    data_test_record(&test, 8192, 20);
+    data_source *source = data_test_open(test.file);
+    data_episodes all, ended;
+    data_episodes_find(&all, source);
+    data_episodes_find(&ended, source);
+    data_episodes_choose(&ended, false, all.count);
+    uint64_t count = 0, begun = 0;
+    for (uint64_t i = 0; i < all.count; i++) {
+        count += all.list[i].has_end;
+    }
+    for (uint64_t i = 0; i < ended.count; i++) {
+        assert_true(ended.list[i].has_end);
+        begun += ended.list[i].has_first;
+    }
+    assert_true(all.count - count >= DATA_STREAMS); // all streams go on
+    assert_true(begun < count);                     // and others have no beginning
+    assert_int_equal(ended.count, count);
+    double least = ended.list[0].order;
+    for (uint64_t i = 0; i < ended.count; i++) {
+        least = fmin(least, ended.list[i].order);
+    }
+    data_episodes_choose(&ended, false, count - 1);
+    assert_int_equal(ended.count, count - 1);
+    for (uint64_t i = 0; i < ended.count; i++) {
+        assert_true(ended.list[i].order >= least);
+    }
+    data_episodes_free(&all);
+    data_episodes_free(&ended);
+    data_source_close(source);
+    data_test_end(&test);
+}
+
 static void
 test_what_a_damaged_file_lacks_is_known(void **state)
 {
@@ -474,6 +512,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_export_is_what_was_inserted),
         cmocka_unit_test(test_complete_episodes_and_the_last_ones),
+        cmocka_unit_test(test_the_last_episodes_have_ended),
         cmocka_unit_test(test_what_a_damaged_file_lacks_is_known),
         cmocka_unit_test(test_rows_that_no_data_set_has_are_not_written),
         cmocka_unit_test(test_an_episode_goes_on_behind_a_rollout),

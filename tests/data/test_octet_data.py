@@ -337,6 +337,13 @@ def with_numpy(folder):
     text = octet("info", folder / "parts.data")
     assert "episodes    1 complete" in text and "parts       2 " in text and "missing, 10 steps" in text, text
     same(folder / "parts.data", parts[1:2])
+    octet("export", folder / "parts.data", "--out", out, "--last", 1)
+    same(out, parts[1:2])
+    writer = octet_data.Writer(out, header_of("numbers"), "# notes\n")
+    writer.add(parts[2])
+    writer.close()
+    text = octet("export", out, "--out", folder / "none.data", "--last", 1, code=1)
+    assert text == f"octet data export: error: '{out}' has no episode that has ended\n", text
     # What is wrong is said in words, and leaves nothing.
     bytes_ = bytearray((folder / "numbers.data").read_bytes())
     bytes_[-100] ^= 1
