@@ -21,6 +21,7 @@
 
 #define PATH_BYTES  DATA_SOURCE_PATH_BYTES
 #define ARENA_BYTES (64u << 10)
+#define WHY_BYTES   (REPLAY_DATA_ENV_ID + 256)
 
 // A block, and the file that it is in (NULL: a data set).
 struct held {
@@ -144,19 +145,16 @@ blocks_list(data_source *source)
     qsort(source->held, source->count, sizeof(source->held[0]), held_order);
 }
 
-// That the sizes of the file's rows are those of the environment's.
+// That the file's rows can be steps of the environment.
 static oct_err
 shape_check(const data_source *source, const char *path, char *reason, size_t reason_size)
 {
-    replay_data_header wanted = source->header;
-    (void)replay_data_header_make(&wanted);
-    const replay_file_header *file = source->file[0]->header;
-    if (wanted.obs_bytes != file->obs_bytes || wanted.action_bytes != file->action_bytes) {
-        return oct_refuse(reason, reason_size,
-                          "%s has observations of %u bytes and actions of %u, the environment %s "
-                          "has %u and %u",
-                          path, file->obs_bytes, file->action_bytes, source->header.env.id,
-                          wanted.obs_bytes, wanted.action_bytes);
+    char why[WHY_BYTES];
+    wire_configure table;
+    const replay_head *head = replay_journal_held(source->file[0]);
+    OCT_ASSERT(replay_kept_give(&head->configure, &table)); // or it had not been recovered
+    if (replay_data_env_fit(&source->header.env, &table, why, sizeof(why)) != OCT_OK) {
+        return oct_refuse(reason, reason_size, "%s: %s", path, why);
     }
     return OCT_OK;
 }
@@ -171,8 +169,15 @@ shard_check(const data_source *source, const char *path, uint32_t shard, char *r
         return oct_refuse(reason, reason_size, "%s is of another run than the shards beside it",
                           path);
     }
-    if (own->block_rows != first->block_rows || own->obs_bytes != first->obs_bytes ||
-        own->action_bytes != first->action_bytes || own->extra_dim != first->extra_dim) {
+    if (own->obs_bytes != first->obs_bytes || own->action_bytes != first->action_bytes ||
+        own->extra_dim != first->extra_dim) {
+        return oct_refuse(reason, reason_size,
+                          "%s has rows of %u bytes observed, %u of an action and %u numbers beside "
+                          "it, the first shard of %u, %u and %u: name the files one by one",
+                          path, own->obs_bytes, own->action_bytes, own->extra_dim, first->obs_bytes,
+                          first->action_bytes, first->extra_dim);
+    }
+    if (own->block_rows != first->block_rows) {
         return oct_refuse(reason, reason_size,
                           "%s has blocks of %u rows, the first shard has %u: name the files one by "
                           "one",

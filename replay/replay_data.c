@@ -24,6 +24,7 @@
 #define DTYPE_F32       1u // policy_dtype
 #define ACTION_DISCRETE 1u // policy_action_kind
 #define REASON_MAX      128
+#define WHY_BYTES       (REPLAY_DATA_ENV_ID + 256)
 
 static const char magic[8] = {'O', 'C', 'T', 'E', 'T', 'D', 'A', 'T'};
 
@@ -79,6 +80,49 @@ replay_data_env_make(replay_data_env *out, const wire_env_spec *spec)
     return OCT_OK;
 }
 
+static bool
+obs_is_float(const replay_data_env *env)
+{
+    return env->obs_dtype == DTYPE_F32;
+}
+
+static bool
+action_is_float(const replay_data_env *env)
+{
+    return env->action_kind != ACTION_DISCRETE;
+}
+
+static uint32_t
+obs_bytes_of(const replay_data_env *env)
+{
+    return env->obs_count * (obs_is_float(env) ? 4 : 1);
+}
+
+static uint32_t
+action_bytes_of(const replay_data_env *env)
+{
+    return 4 * (action_is_float(env) ? env->action_count : 1);
+}
+
+oct_err
+replay_data_env_fit(const replay_data_env *env, const wire_configure *table, char *reason,
+                    size_t reason_size)
+{
+    static const char *const obs[] = {"not float32", "float32"};
+    static const char *const action[] = {"int32", "float32"};
+    uint32_t obs_bytes = obs_bytes_of(env), action_bytes = action_bytes_of(env);
+    if (obs_bytes == table->obs_bytes && obs_is_float(env) == table->obs_is_float &&
+        action_bytes == table->action_bytes && action_is_float(env) == table->action_is_float) {
+        return OCT_OK;
+    }
+    return oct_refuse(reason, reason_size,
+                      "observations of %s have %" PRIu32 " bytes (%s) and actions %" PRIu32
+                      " (%s), the table's have %" PRIu32 " (%s) and %" PRIu32 " (%s)",
+                      env->id, obs_bytes, obs[obs_is_float(env)], action_bytes,
+                      action[action_is_float(env)], table->obs_bytes, obs[table->obs_is_float],
+                      table->action_bytes, action[table->action_is_float]);
+}
+
 // As a registration is checked. NULL: it is good.
 static const char *
 env_fault(const replay_data_env *env, char text[REASON_MAX])
@@ -118,8 +162,8 @@ replay_data_header_make(replay_data_header *header)
     header->version = REPLAY_DATA_VERSION;
     header->byte_order = REPLAY_BYTE_ORDER;
     header->block_layout = REPLAY_BLOCK_LAYOUT;
-    header->obs_bytes = env->obs_count * (env->obs_dtype == DTYPE_F32 ? 4 : 1);
-    header->action_bytes = 4 * (env->action_kind == ACTION_DISCRETE ? 1 : env->action_count);
+    header->obs_bytes = obs_bytes_of(env);
+    header->action_bytes = action_bytes_of(env);
     header->reserved = 0;
     replay_layout layout = replay_layout_make(header->block_rows, header->obs_bytes,
                                               header->action_bytes, header->extra_dim);
@@ -464,15 +508,9 @@ replay_data_fit(wire_configure *out, const replay_data *data, const wire_configu
                 char *reason, size_t reason_size)
 {
     const replay_data_header *header = data->header;
-    bool is_float = header->env.obs_dtype == DTYPE_F32;
-    bool is_box = header->env.action_kind != ACTION_DISCRETE;
-    if (wanted->obs_bytes != header->obs_bytes || wanted->obs_is_float != is_float ||
-        wanted->action_bytes != header->action_bytes || wanted->action_is_float != is_box) {
-        return oct_refuse(reason, reason_size,
-                          "replay.data: %s has steps of %s: observations of %" PRIu32
-                          " bytes and actions of %" PRIu32 ", the run has %" PRIu32 " and %" PRIu32,
-                          data->path, header->env.id, header->obs_bytes, header->action_bytes,
-                          wanted->obs_bytes, wanted->action_bytes);
+    char why[WHY_BYTES];
+    if (replay_data_env_fit(&header->env, wanted, why, sizeof(why)) != OCT_OK) {
+        return oct_refuse(reason, reason_size, "replay.data: %s: %s", data->path, why);
     }
     // Of windows of n steps nobody reads what is beside an action.
     bool is_read = wanted->extra_dim > 0 && wanted->window != WIRE_WINDOW_N_STEP;

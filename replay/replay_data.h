@@ -96,6 +96,11 @@ void replay_data_env_view(wire_env_spec *out, const replay_data_env *env);
 // OCT_EINVAL: spec has a longer name or more actions than there is room for.
 OCT_CHECKED oct_err replay_data_env_make(replay_data_env *out, const wire_env_spec *spec);
 
+// Whether a table's rows can be steps of env, by their sizes and by whether they are floats: of
+// table obs_bytes to action_is_float. OCT_EINVAL: reason says what both have.
+OCT_CHECKED oct_err replay_data_env_fit(const replay_data_env *env, const wire_configure *table,
+                                        char *reason, size_t reason_size);
+
 // For who writes one: the rest of a header whose env, block_rows, blocks, extra_dim, notes_bytes,
 // notes_crc, run_id, seed, made_s and made_by are set. Gives the layout of its blocks.
 replay_layout replay_data_header_make(replay_data_header *header);

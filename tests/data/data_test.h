@@ -34,6 +34,18 @@ typedef struct data_test {
     bool is_there[DATA_STREAMS][DATA_ROWS_MAX]; // sent; a gap is not
 } data_test;
 
+// Whose steps the table's are.
+static inline void
+data_test_environment(const data_test *test, const wire_env_spec *env)
+{
+    char path[128];
+    size_t length;
+    uint8_t *bytes = wire_env_pack(env, &length);
+    (void)snprintf(path, sizeof(path), "%s/environment.oct", test->folder);
+    T_OK(oct_file_write(path, bytes, length));
+    free(bytes);
+}
+
 static inline void
 data_test_begin(data_test *test, uint64_t seed)
 {
@@ -55,12 +67,8 @@ data_test_begin(data_test *test, uint64_t seed)
         .obs_rank = 2,
         .obs_shape = shape,
     };
+    data_test_environment(test, &env);
     char path[128];
-    size_t length;
-    uint8_t *bytes = wire_env_pack(&env, &length);
-    (void)snprintf(path, sizeof(path), "%s/environment.oct", test->folder);
-    T_OK(oct_file_write(path, bytes, length));
-    free(bytes);
     (void)snprintf(path, sizeof(path), "%s/config.yaml", test->folder);
     T_OK(oct_file_write(path, DATA_NOTES, strlen(DATA_NOTES)));
 }

@@ -1,6 +1,7 @@
 // What is exported is what was inserted: every row that the table holds, once, by its content.
 #include "tests/data/data_test.h"
 
+#include "common/oct_config.h"
 #include "data/data_numbers.h"
 
 static data_test test;
@@ -487,6 +488,78 @@ test_replay_files_are_left_alone(void **state)
     data_test_end(&test);
 }
 
+// Steps of an environment whose rows have the same sizes, but are other numbers.
+static void
+test_rows_of_other_types_are_refused(void **state)
+{
+    (void)state;
+    data_test_begin(&test, 5);
+    data_test_record(&test, 2048, 3);
+    const float low = -1, high = 1;
+    wire_env_spec env = {
+        .env_id = "Box-v0",
+        .obs_dtype = 1,
+        .obs_count = TEST_OBS_FLOATS,
+        .action_kind = 2,
+        .action_count = 1,
+        .action_low = &low,
+        .action_high = &high,
+        .reward_threshold = 1,
+    };
+    data_test_environment(&test, &env);
+    refused(test.file, "replay.oct: observations of Box-v0 have 16 bytes (float32) and actions 4 "
+                       "(float32), the table's have 16 (float32) and 4 (int32)");
+    env = (wire_env_spec){
+        .env_id = "Bytes-v0",
+        .obs_dtype = 2,
+        .obs_count = 4 * TEST_OBS_FLOATS,
+        .action_kind = 1,
+        .action_count = DATA_ACTIONS,
+        .reward_threshold = 1,
+    };
+    data_test_environment(&test, &env);
+    refused(test.file,
+            "16 bytes (not float32) and actions 4 (int32), the table's have 16 (float32)");
+    data_test_end(&test);
+}
+
+static void
+test_shards_of_other_rows_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t obs_bytes, extra_dim;
+        uint64_t capacity;
+        const char *words;
+    } cases[] = {
+        {20, 0, 8192,
+         "replay-1.oct has rows of 20 bytes observed, 4 of an action and 0 numbers "
+         "beside it, the first shard of 16, 4 and 0: name the files one by one"},
+        {16, 1, 8192, "and 1 numbers beside it"},
+        {16, 0, 64, "replay-1.oct has blocks of "},
+    };
+    char reason[512], path[128];
+    data_test_begin(&test, 5);
+    data_test_record(&test, 8192, 3);
+    oct_config_shard_name(test.file, 1, path, sizeof(path));
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        data_source_place place = {.shards = 2};
+        data_source *source;
+        replay_file *file;
+        (void)snprintf(place.path, sizeof(place.path), "%s", test.file);
+        (void)snprintf(place.home, sizeof(place.home), "%s", test.file);
+        wire_configure configure = test_configure(cases[i].capacity, WIRE_SAMPLER_UNIFORM);
+        configure.obs_bytes = cases[i].obs_bytes;
+        configure.extra_dim = cases[i].extra_dim;
+        T_OK(replay_file_create(&file, path, &configure, reason, sizeof(reason)));
+        replay_file_close(file);
+        T_ERR(data_source_open_place(&source, &place, NULL, reason, sizeof(reason)), OCT_EINVAL);
+        assert_non_null(strstr(reason, cases[i].words));
+        assert_int_equal(unlink(path), 0);
+    }
+    data_test_end(&test);
+}
+
 static void
 test_spread_of_values(void **state)
 {
@@ -520,6 +593,8 @@ main(void)
         cmocka_unit_test(test_the_last_episodes_are_those_of_slow_streams_too),
         cmocka_unit_test(test_what_is_known_goes_along),
         cmocka_unit_test(test_replay_files_are_left_alone),
+        cmocka_unit_test(test_rows_of_other_types_are_refused),
+        cmocka_unit_test(test_shards_of_other_rows_are_refused),
         cmocka_unit_test(test_spread_of_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -463,7 +463,7 @@ test_a_learner_of_something_else_is_refused(void **state)
     wire_configure wanted = wanted_table(WIRE_WINDOW_N_STEP, 1, 0);
     wanted.obs_bytes = 20;
     T_ERR(replay_data_fit(&fitted, data, &wanted, reason, sizeof(reason)), OCT_EINVAL);
-    assert_non_null(strstr(reason, "the run has 20 and 4"));
+    assert_non_null(strstr(reason, "the table's have 20 (float32) and 4 (int32)"));
     wanted = wanted_table(WIRE_WINDOW_N_STEP, 1, 0);
     wanted.action_is_float = true;
     T_ERR(replay_data_fit(&fitted, data, &wanted, reason, sizeof(reason)), OCT_EINVAL);
