@@ -21,6 +21,7 @@ import signal
 import subprocess
 import sys
 import time
+import unicodedata
 import zipfile
 import zlib
 
@@ -32,7 +33,7 @@ except ImportError:
 
 VERSION, LAYOUT, PAGE, NONE = 1, 1, 4096, 2**64 - 1
 MAGIC, BYTE_ORDER = b"OCTETDAT", 0x01020304
-ROWS, NOTES_MAX = 64, 1 << 20
+ROWS, NOTES_MAX, NAME_MAX, ACTIONS_MAX = 64, 1 << 20, 256, 256
 F32, U8, DISCRETE, BOX = 1, 2, 1, 2
 TERMINATED, TRUNCATED, FIRST, END, RANDOM, FAILED, ROLLOUT = 1, 2, 4, 8, 16, 32, 64
 SPACES = "octet has Discrete, and Box of floats with finite bounds"
@@ -55,6 +56,10 @@ BLOCK = np.dtype([("checksum", "u4"), ("layout", "u2"), ("count", "u2"), ("seria
 
 class DataError(Exception):
     """What is wrong, for a person."""
+
+
+def is_control(character):
+    return unicodedata.category(character) == "Cc"
 
 
 def up(size, step):
@@ -182,7 +187,7 @@ class Writer:
         self.file, self.header = open(path, "wb"), header
         header["magic"], header["version"], header["byte_order"] = MAGIC, VERSION, BYTE_ORDER
         header["block_layout"], header["block_rows"], header["made_s"] = LAYOUT, ROWS, int(time.time())
-        notes = notes.encode()[:NOTES_MAX]
+        notes = "".join(c for c in notes if c in "\t\n\r" or not is_control(c)).encode(errors="ignore")[:NOTES_MAX]
         notes = notes.decode(errors="ignore").encode()  # not in the middle of a character
         header["notes_at"], header["notes_bytes"] = PAGE, len(notes)
         header["notes_crc"], header["blocks_at"] = zlib.crc32(notes), up(PAGE + len(notes), PAGE)
@@ -405,7 +410,11 @@ def env_of(metadata, storage, gymnasium, env_id, name):
     spec = metadata.get("env_spec")
     spec = json.loads(spec) if isinstance(spec, str) else {}
     known = metadata.get("octet_env", {})
-    env["id"] = (env_id or known.get("id") or spec.get("id") or name).encode()
+    id_ = env_id or known.get("id") or spec.get("id") or name
+    if len(id_.encode(errors="replace")) > NAME_MAX or any(map(is_control, id_)):
+        raise DataError(f"its environment is {id_!r}: allowed are up to {NAME_MAX} bytes without control characters; "
+                        "name it with --env")
+    env["id"] = id_.encode()
     threshold = known.get("reward_threshold", spec.get("reward_threshold"))
     env["reward_threshold"] = np.nan if threshold is None else threshold
     env["max_episode_steps"] = known.get("max_episode_steps", spec.get("max_episode_steps")) or 0
@@ -418,11 +427,13 @@ def env_of(metadata, storage, gymnasium, env_id, name):
         env["obs_rank"] = len(obs.shape)
         env["obs_shape"][:len(obs.shape)] = obs.shape
     if isinstance(action, gymnasium.spaces.Discrete):
+        if action.n > ACTIONS_MAX:
+            raise DataError(f"its actions are {action}; Octet supports at most {ACTIONS_MAX}")
         env["action_kind"], env["action_count"] = DISCRETE, action.n
     elif isinstance(action, gymnasium.spaces.Box) and action.dtype.kind == "f":
         count = math.prod(action.shape)
-        if count > 256:
-            raise DataError(f"its actions are {action}; Octet supports at most 256 numbers")
+        if count > ACTIONS_MAX:
+            raise DataError(f"its actions are {action}; Octet supports at most {ACTIONS_MAX} numbers")
         env["action_kind"], env["action_count"] = BOX, count
         if not (np.isfinite(action.low).all() and np.isfinite(action.high).all()):
             raise DataError(f"its actions are {action}: {SPACES}")

@@ -415,7 +415,7 @@ def with_numpy(folder):
     assert not (folder / "none.data").exists()
 
 
-def stranger(folder, name, action_space, actions, rewards, obs=None):
+def stranger(folder, name, action_space, actions, rewards, obs=None, **metadata):
     """A data set of somebody else's, of one episode."""
     import gymnasium
     from minari.data_collector import EpisodeBuffer
@@ -424,7 +424,7 @@ def stranger(folder, name, action_space, actions, rewards, obs=None):
     where = folder / "strangers" / name / "data"
     where.mkdir(parents=True)
     storage = MinariStorage.new(where, gymnasium.spaces.Box(-np.inf, np.inf, (4,), np.float32), action_space, None, "hdf5")
-    storage.update_metadata({"dataset_id": name, "minari_version": "0.5.0"})
+    storage.update_metadata({"dataset_id": name, "minari_version": "0.5.0", **metadata})
     ends = np.arange(steps) == steps - 1
     storage.update_episodes([EpisodeBuffer(
         id=0, observations=np.zeros((steps + 1, 4), np.float32) if obs is None else obs, actions=actions,
@@ -452,6 +452,7 @@ def strangers(folder):
             ("below", two, np.array([5, 6, 4, 5, 5]), ones, None, "episode 0, step 2: action 4: allowed are 5 to 6"),
             ("beyond", box, beyond, ones, None, "episode 0, step 3: number 1 of the action is -2.1: allowed are -2 to 2; "
              "--clip-actions clips such"),
+            ("many", Discrete(257), fives, ones, None, "its actions are Discrete(257); Octet supports at most 256"),
             ("open", Box(-np.inf, np.inf, (2,), np.float32), beyond, ones, None,
              f"its actions are {Box(-np.inf, np.inf, (2,), np.float32)}: {spaces}"),
             ("whole", Box(0, 3, (2,), np.int32), beyond.astype(np.int32), ones, None,
@@ -462,6 +463,18 @@ def strangers(folder):
     text = octet("import", "--minari", folder / "strangers/beyond", "--out", out, "--clip-actions")
     assert "octet data: note: 1 of 5 actions clipped to the bounds\n" in text, text
     assert json.loads(octet("info", out, "--json"))["actions"] == [[0, 2], [-2, 0]]
+    where = stranger(folder, "controls", two, fives, ones, code_permalink="tab\tbell\x07", description="\x1b[31mred \ud800é\0")
+    octet("import", "--minari", where, "--out", out)
+    notes = octet_data.read(out)[1]
+    assert notes == "# dataset_id: controls\n# code_permalink: tab\tbell\n# description: [31mred é\n", notes
+    for name, id_, told in (("lines", "a'\nb", '"a\'\\nb"'), ("long", "é" * 129, f"'{'é' * 129}'")):
+        where = stranger(folder, name, two, fives, ones, octet_env={"id": id_})
+        out.unlink(missing_ok=True)
+        text = octet("import", "--minari", where, "--out", out, code=1)
+        assert text == (f"octet data: error: its environment is {told}: allowed are up to 256 bytes without control characters; "
+                        "name it with --env\n") and not list(folder.glob("stranger.data*")), text
+        octet("import", "--minari", where, "--out", out, "--env", "Mine'\"-v1")
+        assert json.loads(octet("info", out, "--json"))["environment"]["id"] == "Mine'\"-v1"
     text = octet("import", "--minari", stranger(folder, "tenth", two, fives[:1], ones[:1] / 10), "--out", out)
     assert "note: rounded to float32: reward\n" in text and "stranger.data: 1 episode, 1 step of " in text, text
 
