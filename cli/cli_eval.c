@@ -229,19 +229,28 @@ env_fits(const policy_image *policy, const eval_options *options, const cli_fold
 
 // ---- the result
 
-// Takes the video, which may be NULL: what text says of it. False after a message.
 static bool
+is_stopped(void)
+{
+    return atomic_load_explicit(cli_signals_noted(), memory_order_relaxed) != 0;
+}
+
+// Takes the video, which may be NULL: what text says of it. The exit code; not 0 after a message.
+static int
 video_end(cli_video *video, char text[REASON_BYTES])
 {
     char reason[REASON_BYTES];
     text[0] = '\0';
     if (video == NULL ||
         cli_video_close(video, text, REASON_BYTES, reason, sizeof(reason)) == OCT_OK) {
-        return true;
+        return 0;
     }
     text[0] = '\0';
+    if (is_stopped()) {
+        return cli_signals_stopped("eval");
+    }
     cli_error("eval", "the video: %s", reason);
-    return false;
+    return CLI_EXIT_FAILED;
 }
 
 static int
@@ -249,7 +258,7 @@ report(const policy_net *net, const eval_options *options, const actor_evaluate_
        cli_video *video)
 {
     char text[REASON_BYTES];
-    bool is_whole = video_end(video, text);
+    int exit_code = video_end(video, text);
     const cli_eval_report made = {.policy = options->policy,
                                   .origin = policy_net_origin(net),
                                   .precision = policy_net_precision(net),
@@ -266,7 +275,7 @@ report(const policy_net *net, const eval_options *options, const actor_evaluate_
     } else {
         cli_eval_report_text(&made);
     }
-    return is_whole ? 0 : CLI_EXIT_FAILED;
+    return exit_code;
 }
 
 // Takes the video, which may be NULL.
@@ -298,7 +307,7 @@ evaluate(const policy_image *image, const eval_options *options, cli_video *vide
     err = actor_evaluate(net, &request, &result, reason, sizeof(reason));
     if (err == OCT_OK) {
         exit_code = report(net, options, &result, video);
-    } else if (atomic_load_explicit(cli_signals_noted(), memory_order_relaxed) != 0) {
+    } else if (is_stopped()) {
         exit_code = cli_signals_stopped("eval");
         cli_video_abandon(video);
     } else {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Stands for ffmpeg in test_octet_video.py. Writes its arguments and what it read next to itself.
 # FAKE_FFMPEG: unset: ends well; "fail": ends with 3 after a few bytes; "late": reads all, then
-# fails; "hang": reads nothing and never ends; "die": killed.
+# fails; "hang": reads nothing and never ends; "linger": reads all and never ends; "die": killed.
 here=$(dirname "$0")
 printf '%s\n' "$@" >"$here/argv"
 for out in "$@"; do :; done
@@ -19,6 +19,11 @@ late)
     exit 1
     ;;
 hang)
+    echo $$ >"$here/pid"
+    sleep 1000
+    ;;
+linger)
+    cat >/dev/null
     echo $$ >"$here/pid"
     sleep 1000
     ;;

@@ -183,20 +183,30 @@ class Video(Case):
         self.refused("--video", "a.mp4", "--video-episodes", "3", code=2,
                      wanted="environment 0 plays 2 of the 4 episodes")
 
-    def test_ctrl_c_ends_ffmpeg_and_leaves_nothing(self):
+    def stopped(self, fake):
+        """What octet eval prints that gets Ctrl-C while ffmpeg does what fake says."""
         child = self.start("eval", "p.oct", "--video", "a.mp4", "--video-size", "640x480",
-                           "--episodes", "100", FAKE_FFMPEG="hang")
+                           "--episodes", "100", FAKE_FFMPEG=fake)
         end = time.monotonic() + DEADLINE_S
         pid_file = self.home / "bin" / "pid"
         while not (pid_file.exists() and pid_file.read_text().endswith("\n")):
             self.assertLess(time.monotonic(), end)
             time.sleep(0.01)
         child.send_signal(signal.SIGINT)
-        _, err = child.communicate(timeout=DEADLINE_S)
+        out, err = child.communicate(timeout=DEADLINE_S)
         self.assertEqual(err, "octet eval: stopped\n")
         self.assertEqual(child.returncode, 130)
         self.assertEqual(self.files(), [])
         self.assertFalse(pathlib.Path("/proc", pid_file.read_text().strip()).exists())
+        return out
+
+    def test_ctrl_c_ends_ffmpeg_and_leaves_nothing(self):
+        self.assertEqual(self.stopped("hang"), "")
+
+    def test_ctrl_c_while_ffmpeg_finishes_leaves_what_was_measured(self):
+        out = self.stopped("linger")
+        self.assertIn("over 100 episodes", out)
+        self.assertNotIn("video", out)
 
 
 class Frames(Case):
