@@ -269,7 +269,7 @@ evaluation_play(struct evaluation *run, const policy_net *net,
         if (request->observe != NULL) {
             evaluation_observe(run, request);
         }
-        if (request->look != NULL) {
+        if (request->look != NULL && !run->lanes[0].is_stuck) {
             OCT_TRY(request->look(request->look_arg, run->e, run->io.obs, run->lanes[0].played,
                                   run->reason, run->reason_size));
         }

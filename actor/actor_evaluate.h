@@ -47,8 +47,8 @@ typedef struct actor_evaluate_request {
     void (*observe)(void *arg, const void *obs);
     void *observe_arg;
     // NULL, or asked each step, before acting: environment 0 of e as it is now, its observation,
-    // and how many episodes it has ended. Another answer than OCT_OK ends the evaluation with it
-    // and with what was written to reason.
+    // and how many episodes it has ended; not while it could not be reset. Another answer than
+    // OCT_OK ends the evaluation with it and with what was written to reason.
     oct_err (*look)(void *arg, env *e, const void *obs, uint32_t ended, char *reason,
                     size_t reason_size);
     void *look_arg;

@@ -29,6 +29,16 @@ observe(void *arg, const void *obs)
     o->episode = OCT_MAX(o->episode, (uint32_t)row[1]);
 }
 
+static struct observed looked; // the same of what was to be seen of environment 0
+
+static oct_err
+look(void *arg, env *e, const void *obs, uint32_t ended, char *why, size_t why_size)
+{
+    (void)e, (void)ended, (void)why, (void)why_size;
+    observe(arg, obs);
+    return OCT_OK;
+}
+
 static oct_err
 evaluate_odd(const char *options, uint32_t episodes, uint32_t envs, actor_evaluate_result *result)
 {
@@ -40,8 +50,10 @@ evaluate_odd(const char *options, uint32_t episodes, uint32_t envs, actor_evalua
                                       .seed = 1,
                                       .episode_steps_max = 500,
                                       .observe = observe,
-                                      .observe_arg = &observed};
-    observed = (struct observed){0};
+                                      .observe_arg = &observed,
+                                      .look = look,
+                                      .look_arg = &looked};
+    observed = looked = (struct observed){0};
     *result = (actor_evaluate_result){.returns = returns, .lengths = lengths};
     reason[0] = '\0';
     oct_err err = actor_evaluate(net, &request, result, reason, sizeof(reason));
@@ -335,11 +347,15 @@ test_evaluate_observes_nothing_where_no_episode_began(void **state)
     T_OK(evaluate_odd("length=6,shut=3", 4, 2, &result));
     assert_int_equal(observed.rows, 4 * 6);
     assert_int_equal(observed.blank, 0);
+    assert_int_equal(looked.blank, 0);
     T_OK(evaluate_odd("length=6,nan_at=3,nan_once=1,reset_errors=4", 4, 2, &result));
     assert_int_equal(observed.rows, 4 * 6 + 2 * 3);
     assert_int_equal(observed.blank, 0);
+    assert_true(looked.rows >= 2 * 6 + 3);
+    assert_int_equal(looked.blank, 0);
     T_ERR(evaluate_odd("length=200,shut=1000", 1, 1, &result), OCT_EINTERNAL);
     assert_int_equal(observed.rows, 0);
+    assert_int_equal(looked.rows, 0);
 }
 
 // A plug-in may go on as if an episode had begun: that one counts from the second step on.
