@@ -227,7 +227,8 @@ typedef struct oct_config {
         char data[OCT_CONFIG_TEXT_MAX];    // base address: +0 RPC
         bool insecure;
     } net;
-    // By the row of a key in the table: whether a layer has set it. Others follow algo.name.
+    // By the row of a key in the table: whether a layer has set it. The defaults of others may
+    // follow algo.name, actor.count and actor.envs.
     bool is_given[OCT_CONFIG_KEYS_MAX];
 } oct_config;
 
@@ -251,6 +252,9 @@ OCT_CHECKED oct_err oct_config_set(oct_config *out, const char *assignment, char
 // The same of an argument: messages begin with it alone.
 OCT_CHECKED oct_err oct_config_assign(oct_config *out, const char *assignment, char *message,
                                       size_t message_size);
+// Of an experiment that was printed, and so sets every key: keys with the value that follows from
+// others are not set, and follow again (learner.batch_size of rollouts follows actor.count).
+void oct_config_unset_defaults(oct_config *config);
 // Relations between keys (replay.min_size <= capacity …); after the last layer.
 OCT_CHECKED oct_err oct_config_check(const oct_config *config, char *message, size_t message_size);
 // Whether a run that was trained as before says may go on as now says. OCT_EINVAL: it is another

@@ -112,3 +112,20 @@ oct_config_defaults_apply(oct_config *config)
         OCT_ASSERT(oct_config_value_set(config, key, &value, reason, sizeof(reason)) == OCT_OK);
     }
 }
+
+void
+oct_config_unset_defaults(oct_config *config)
+{
+    char now[OCT_CONFIG_VALUE_MAX], own[OCT_CONFIG_VALUE_MAX];
+    oct_config followed = *config;
+    memset(followed.is_given, 0, sizeof(followed.is_given));
+    oct_config_defaults_apply(&followed);
+    for (size_t i = 0; i < OCT_COUNTOF(own_defaults); i++) {
+        const oct_config_key *key =
+            oct_config_key_find(own_defaults[i].section, own_defaults[i].name);
+        if (strcmp(oct_config_value_print(config, key, now),
+                   oct_config_value_print(&followed, key, own)) == 0) {
+            config->is_given[key - oct_config_keys] = false;
+        }
+    }
+}

@@ -278,9 +278,9 @@ is_address(const char *key)
 }
 
 // What the file says otherwise is not taken: the run may have been started with --set, and that
-// would be lost.
+// would be lost. What it says is set in the run.
 static void
-note_file(const cli_experiment *experiment, const oct_config *run)
+note_file(const cli_experiment *experiment, oct_config *run)
 {
     char message[MESSAGE_BYTES] = "";
     oct_config file = *run;
@@ -309,6 +309,7 @@ note_file(const cli_experiment *experiment, const oct_config *run)
                     change.now, change.before, change.name);
         }
     }
+    memcpy(run->is_given, file.is_given, sizeof(run->is_given));
 }
 
 // Whether replay finds a table where it is to keep it.
@@ -379,6 +380,7 @@ load_run(oct_config *out, cli_experiment *experiment)
         oct_config defaults; // the addresses follow from replay.shards, of which there may be more
         oct_config_default(&defaults);
         memcpy(out->net.replay, defaults.net.replay, sizeof(out->net.replay));
+        oct_config_unset_defaults(out);
         return true;
     }
     if (experiment->file == NULL) {
@@ -489,10 +491,10 @@ cli_experiment_load(oct_config *out, cli_experiment *experiment)
         cli_experiment_find(experiment);
     }
     if (experiment->resume && load_run(out, experiment)) {
-        oct_config before = *out;
         if (experiment->file != NULL) {
-            note_file(experiment, &before);
+            note_file(experiment, out);
         }
+        oct_config before = *out;
         apply_settings(out, experiment);
         note_changes(experiment, &before, out);
         return;

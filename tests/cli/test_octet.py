@@ -1175,6 +1175,24 @@ class Supervisor(Case):
         self.assertEqual(err, RESUMES + "octet train: note: x.yaml:4: run.env_steps: 1000 is ignored, the run "
                               "has 5000; --set run.env_steps=… changes it\n")
 
+    def test_resume_with_other_actors_has_as_many_rollouts(self):
+        """Of each environment one, unless FILE says how many: config.yaml names every key, also those that nobody has set."""
+        config = self.home / "run" / "config.yaml"
+        (self.home / "set.yaml").write_text(EXPERIMENT + "algo:\n  name: ppo\nlearner:\n  batch_size: 16\n")
+        note = "octet train: note: {}, but the run had {} so far\n"
+        self.octet("train", "x.yaml", "--run-dir", "run", "--set", "algo.name=ppo", FAKE_LEARNER="finish")
+        self.assertIn("  batch_size: 16\n", config.read_text())
+        _, err = self.octet("train", "set.yaml", "--resume", "--run-dir", "run", "--actors", "2", FAKE_LEARNER="finish")
+        self.assertEqual(err, RESUMES + note.format("actor.count: 2", 1))
+        _, err = self.octet("train", "--resume", "--run-dir", "run", "--actors", "1", FAKE_LEARNER="finish")
+        self.assertEqual(err, RESUMES + note.format("actor.count: 1", 2))
+        for actors, batch_size in (2, 32), (1, 16):
+            before = config.read_text()
+            _, err = self.octet("train", "--resume", "--run-dir", "run", "--actors", str(actors), FAKE_LEARNER="finish")
+            self.assertEqual(err, RESUMES + note.format(f"learner.batch_size: {batch_size}", 48 - batch_size) +
+                             note.format(f"actor.count: {actors}", 3 - actors))
+            self.assertNotEqual(config.read_text(), before)
+
     def test_resume_with_other_options_of_the_environment(self):
         self.octet("train", "x.yaml", "--run-dir", "run", FAKE_LEARNER="finish")
         _, err = self.octet("train", "--resume", "--run-dir", "run", "--set", "env.options=a=1", code=2)

@@ -85,6 +85,35 @@ test_a_printed_experiment_keeps_the_values_that_it_ran_with(void **state)
 }
 
 static void
+test_what_follows_in_a_printed_experiment_can_follow_again(void **state)
+{
+    (void)state;
+    const struct {
+        const char *first, *then;
+        uint32_t batch_size, sequence_steps;
+    } cases[] = {
+        {"algo.name=ppo", "actor.count=2", 32, 128},
+        {"algo.name=ppo;actor.count=2", "actor.count=1", 16, 128},
+        {"algo.name=ppo;learner.batch_size=8", "actor.count=2", 8, 128},
+        {"algo.name=ppo;algo.sequence_steps=64", "actor.count=2", 32, 64},
+        {"algo.name=external;algo.window=rollout", "actor.envs=4", 4, 128},
+        {"algo.name=vtrace", "algo.name=a2c", 16, 16},
+        {"algo.name=dqn;learner.batch_size=64", "actor.count=2", 64, 500},
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        oct_config config = config_with(cases[i].first), again;
+        char *text = oct_config_print(&config);
+        oct_config_default(&again);
+        T_OK(oct_config_parse(&again, "printed", text, strlen(text), message, sizeof(message)));
+        oct_config_unset_defaults(&again);
+        T_OK(oct_config_set(&again, cases[i].then, message, sizeof(message)));
+        assert_int_equal(again.learner.batch_size, cases[i].batch_size);
+        assert_int_equal(again.algo.sequence_steps, cases[i].sequence_steps);
+        free(text);
+    }
+}
+
+static void
 assert_says(const char *text, const char *words)
 {
     if (strstr(text, words) == NULL) {
@@ -117,6 +146,7 @@ main(void)
         cmocka_unit_test(test_the_last_algorithm_counts),
         cmocka_unit_test(test_rollouts_are_as_many_as_environments),
         cmocka_unit_test(test_a_printed_experiment_keeps_the_values_that_it_ran_with),
+        cmocka_unit_test(test_what_follows_in_a_printed_experiment_can_follow_again),
         cmocka_unit_test(test_help_has_the_defaults_of_each_algorithm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
