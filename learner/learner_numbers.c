@@ -62,7 +62,8 @@ static const oct_number rows[] = {
     NUMBER(GAUGE, "replay_size", "windows", "Windows that replay holds now" ONCE_HEARD, ROW,
            replay_size),
     NUMBER(COUNTER, "given_up", "windows",
-           "Windows discarded because their actions were too old (algo.lag_max).", ROW, given_up),
+           "Windows discarded because their actions were too old (algo.lag_max, algo.rollout_lag).",
+           ROW, given_up),
     NUMBER(GAUGE, "sample_lag", "versions",
            "How many versions the policies that acted in the last batch were behind the newest, "
            "mean over its steps; empty for n-step windows.",
