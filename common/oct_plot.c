@@ -72,11 +72,13 @@ tick_count(const oct_plot_axis *a)
     return (size_t)OCT_MIN((a->high - a->low) / a->step + 1 + 1e-9, (double)TICKS_MAX);
 }
 
+// Low is a whole number of steps. A step below 1 is one over a whole number, which is divided by:
+// so 0.6 is the double next to 0.6, and is printed as such.
 static double
 tick_value(const oct_plot_axis *a, size_t i)
 {
-    double value = a->low + (double)i * a->step;
-    return fabs(value) < 1e-9 * a->step ? 0 : value;
+    double ticks = round(a->low / a->step) + (double)i;
+    return a->step < 1 ? ticks / round(1 / a->step) : ticks * a->step;
 }
 
 // ---- the legend

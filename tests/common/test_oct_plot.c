@@ -83,6 +83,40 @@ test_plot_has_no_tick_outside_of_its_frame(void **state)
     free(text);
 }
 
+static void
+test_plot_labels_its_ticks_with_round_numbers(void **state)
+{
+    (void)state;
+    const struct {
+        double low, high;
+        const char *labels[13];
+    } cases[] = {
+        {0, 1, {"0", "0.2", "0.4", "0.6", "0.8", "1"}},
+        {-0.31, 0.7, {"-0.4", "-0.2", "0", "0.2", "0.4", "0.6", "0.8"}},
+        {0.12, 0.33, {"0.1", "0.15", "0.2", "0.25", "0.3", "0.35"}},
+        {0, 3e-9, {"0", "5e-10", "1e-09", "1.5e-09", "2e-09", "2.5e-09", "3e-09"}},
+        {-900, 100, {"-1000", "-800", "-600", "-400", "-200", "0", "200"}},
+        {0, 3.5e20, {"0", "5e+19", "1e+20", "1.5e+20", "2e+20", "2.5e+20", "3e+20", "3.5e+20"}},
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        oct_plot plot;
+        oct_plot_frame frame = {
+            .title = "t", .x_high = 1, .y_low = cases[i].low, .y_high = cases[i].high};
+        oct_plot_begin(&plot, &frame);
+        oct_plot_axes(&plot, OCT_PLOT_SECONDS, "x", "y", NULL, NULL);
+        char *text = plot_end(&plot), label[64];
+        size_t count = 0;
+        for (; cases[i].labels[count] != NULL; count++) {
+            (void)snprintf(label, sizeof(label), ">%s</text>", cases[i].labels[count]);
+            if (strstr(text, label) == NULL) {
+                fail_msg("%s is not there: %s", label, text);
+            }
+        }
+        assert_int_equal(count_of(text, "text-anchor=\"end\""), count);
+        free(text);
+    }
+}
+
 // The names' lines end before the next column, or the frame, by the widest of the fonts.
 static void
 names_fit(const char *const *names, uint32_t count, size_t lines)
@@ -148,6 +182,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_plot_has_no_tick_outside_of_its_frame),
+        cmocka_unit_test(test_plot_labels_its_ticks_with_round_numbers),
         cmocka_unit_test(test_plot_sets_names_of_any_length_within_the_picture),
         cmocka_unit_test(test_plot_has_dots_where_they_are_asked_for),
     };
