@@ -27,16 +27,22 @@ warn_text(oct_text *text, const char *key, const char *before, const char *now)
     }
 }
 
+// What a value is the sum of: a step's reward, what is added to it, and what it counts for.
 static void
-warn_number(oct_text *text, const char *key, double before, double now)
+warn_return(oct_text *text, const oct_config *before, const oct_config *now)
 {
-    char old_value[32], new_value[32];
-    if (before != now) {
-        oct_text_add(text,
-                     "warning: %s: %s, but the run had %s so far; what it has learned depends on "
-                     "the old value\n",
-                     key, oct_text_double(new_value, sizeof(new_value), now),
-                     oct_text_double(old_value, sizeof(old_value), before));
+    static const char *const names[] = {"discount", "reward_clip", "temperature", "scale_rewards"};
+    char old_value[OCT_CONFIG_VALUE_MAX], new_value[OCT_CONFIG_VALUE_MAX];
+    for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
+        const oct_config_key *key = oct_config_key_find("algo", names[i]);
+        (void)oct_config_value_print(before, key, old_value);
+        (void)oct_config_value_print(now, key, new_value);
+        if (strcmp(old_value, new_value) != 0) {
+            oct_text_add(text,
+                         "warning: algo.%s: %s, but the run had %s so far; what it has learned "
+                         "depends on the old value\n",
+                         names[i], new_value, old_value);
+        }
     }
 }
 
@@ -129,7 +135,6 @@ oct_config_check_resume(const oct_config *before, const oct_config *now, bool ha
         OCT_TRY(check_resume_tables(before, now, &text));
     }
     warn_text(&text, "env.mjcf_dir", before->env.mjcf_dir, now->env.mjcf_dir);
-    warn_number(&text, "algo.discount", before->algo.discount, now->algo.discount);
-    warn_number(&text, "algo.reward_clip", before->algo.reward_clip, now->algo.reward_clip);
+    warn_return(&text, before, now);
     return OCT_OK;
 }

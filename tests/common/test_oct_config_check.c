@@ -604,6 +604,13 @@ test_resume_warns_of_what_was_learned_otherwise(void **state)
     assert_resume(id, "algo.reward_clip=1", OCT_OK,
                   "warning: algo.reward_clip: 1, but the run had 0 so far; what it has learned "
                   "depends on the old value\n");
+    assert_resume("algo.name=ppo", "algo.scale_rewards=true", OCT_OK,
+                  "warning: algo.scale_rewards: true, but the run had false so far; what it has "
+                  "learned depends on the old value\n");
+    assert_resume("algo.name=sac", "algo.temperature=0.1", OCT_OK,
+                  "warning: algo.temperature: 0.1, but the run had learned so far; what it has "
+                  "learned depends on the old value\n");
+    assert_resume("algo.name=sac", "algo.temperature=learned", OCT_OK, "");
     assert_resume(id, "env.mjcf_dir=/a", OCT_OK,
                   "warning: env.mjcf_dir: '/a', but the run had '' so far; what it has learned "
                   "depends on the old value\n");
