@@ -1,8 +1,10 @@
-// How much memory this process may still take, by the kernel and its control groups.
+// How much memory this process may still take, by the kernel, its control groups and its own
+// limits.
 #include "common/oct_memory.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "common/oct_base.h"
@@ -35,12 +37,32 @@ file_number(const char *path, const char *key)
     return number;
 }
 
+// What a limit on the process, as a batch system or `ulimit -v` sets it, leaves beside used bytes.
+static uint64_t
+rest_of(int resource, uint64_t used)
+{
+    struct rlimit limit;
+    if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
+        return UINT64_MAX;
+    }
+    return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
+}
+
+// That the process has in memory and elsewhere, by a line of its status.
+static uint64_t
+used_bytes(const char *key)
+{
+    uint64_t kib = file_number("/proc/self/status", key);
+    return kib == UINT64_MAX ? 0 : kib * 1024;
+}
+
 uint64_t
 oct_memory_limit(void)
 {
     uint64_t system = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
     uint64_t group = oct_cgroup_memory_limit("");
-    return OCT_MIN(system, group);
+    uint64_t own = OCT_MIN(rest_of(RLIMIT_AS, 0), rest_of(RLIMIT_DATA, 0));
+    return OCT_MIN(OCT_MIN(system, group), own);
 }
 
 uint64_t
@@ -53,7 +75,9 @@ oct_memory_available(void)
     system = OCT_MIN(system,
                      kib == UINT64_MAX ? (uint64_t)sysconf(_SC_AVPHYS_PAGES) * page : kib * 1024);
     uint64_t group = oct_cgroup_memory_left("");
-    return OCT_MIN(system, group);
+    uint64_t own = OCT_MIN(rest_of(RLIMIT_AS, used_bytes("VmSize:")),
+                           rest_of(RLIMIT_DATA, used_bytes("VmData:")));
+    return OCT_MIN(OCT_MIN(system, group), own);
 }
 
 bool
