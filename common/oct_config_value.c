@@ -10,6 +10,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_config_algos.h"
+#include "common/oct_locale.h"
 #include "common/oct_text.h"
 
 #define QUOTED_BYTES 48                 // of a foreign value, in messages
@@ -62,7 +63,8 @@ parse_whole(uint64_t *out, const oct_config_key *key, const oct_config_scalar *v
         return oct_refuse(reason, reason_size, "%s%s%s is not a whole number, allowed %s",
                           value->quoted ? "\"" : "", quoted, value->quoted ? "\"" : "", allowed);
     }
-    long double number = strtold(digits, NULL); // exact beyond 2^53, which doubles are not
+    // Exact beyond 2^53, which doubles are not.
+    long double number = strtold_l(digits, NULL, oct_locale_plain());
     if (number != floorl(number)) {
         return oct_refuse(reason, reason_size, "%s is not a whole number, allowed %s", quoted,
                           allowed);
@@ -96,7 +98,7 @@ set_f64(oct_config *config, const oct_config_key *key, const oct_config_scalar *
                               value->quoted ? "\"" : "", quoted, value->quoted ? "\"" : "",
                               allowed);
         }
-        number = strtod(digits, NULL);
+        number = oct_text_number(digits, NULL);
         if (!(number >= key->min && number <= key->max)) {
             return oct_refuse(reason, reason_size, "%s is out of range, allowed %s", quoted,
                               allowed);

@@ -3,12 +3,13 @@
 
 #include <ctype.h>
 #include <limits.h>
-#include <locale.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "common/oct_locale.h"
 
 #define DISTANCE_LENGTH_MAX 64
 
@@ -258,19 +259,15 @@ oct_text_duration(char *out, size_t size, double seconds)
 double
 oct_text_number(const char *text, char **end)
 {
-    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    OCT_ASSERT(plain != (locale_t)0);
-    double value = strtod_l(text, end, plain);
-    freelocale(plain);
-    return value;
+    return strtod_l(text, end, oct_locale_plain());
 }
 
-const char *
-oct_text_double(char *out, size_t size, double value)
+static void
+print_double(char *out, size_t size, double value)
 {
     if (fabs(value) < 1e15 && value == floor(value)) {
         (void)snprintf(out, size, "%.0f", value);
-        return out;
+        return;
     }
     for (int digits = 1; digits <= 17; digits++) {
         (void)snprintf(out, size, "%.*g", digits, value);
@@ -278,5 +275,13 @@ oct_text_double(char *out, size_t size, double value)
             break;
         }
     }
+}
+
+const char *
+oct_text_double(char *out, size_t size, double value)
+{
+    locale_t before = uselocale(oct_locale_plain());
+    print_double(out, size, value);
+    (void)uselocale(before);
     return out;
 }

@@ -60,7 +60,8 @@ double oct_text_number(const char *text, char **end);
 const char *oct_text_count(char *out, size_t size, double value, const char *unit);
 const char *oct_text_bytes(char *out, size_t size, double bytes, const char *unit);
 const char *oct_text_duration(char *out, size_t size, double seconds);
-// The shortest decimal that reads back as exactly value: "0.001", "1e-08", "nan".
+// The shortest decimal that reads back as exactly value, with a point in every locale: "0.001",
+// "1e-08", "nan".
 const char *oct_text_double(char *out, size_t size, double value);
 
 #endif // COMMON_OCT_TEXT_H

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_text.h"
 
 #define COLUMNS_MAX (1u << 20)
 
@@ -170,7 +171,7 @@ cell_read(env_csv *csv, uint32_t column, const char *text)
         return OCT_OK;
     }
     char *end;
-    double value = strtod(text, &end);
+    double value = oct_text_number(text, &end);
     if (*end != '\0' || end == text) {
         snprintf(csv->error, sizeof(csv->error), "line %u, column %.40s: \"%.40s\" is not a number",
                  csv->line, csv->names[column], text);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_text.h"
 
 #define INTEGER_MAX 2147483647.0
 
@@ -80,7 +81,7 @@ static oct_err
 draw_read(env_tape *tape, char kind, const char **at, char *reason, size_t reason_size)
 {
     char *end;
-    double value = strtod(*at, &end);
+    double value = oct_text_number(*at, &end);
     bool ends = *end == ' ' || *end == '|' || *end == '\0';
     bool fits = kind == 'u' ? value >= 0 && value < 1
                             : value >= 0 && value <= INTEGER_MAX && value == floor(value);
