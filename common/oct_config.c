@@ -470,7 +470,7 @@ oct_config_line(const char *path, const char *name)
     char message[REASON_MAX], full[OCT_CONFIG_NAME_MAX];
     uint8_t *bytes = NULL;
     oct_config config;
-    if (oct_file_read(path, FILE_BYTES_MAX, &bytes, &length) != OCT_OK) {
+    if (oct_file_read_plain(path, FILE_BYTES_MAX, &bytes, &length, NULL) != OCT_OK) {
         return 0;
     }
     oct_config_default(&config);

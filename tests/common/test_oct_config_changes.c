@@ -1,6 +1,7 @@
 // Differences between two experiments, and the key that a message is about, are found.
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/oct_config_text.h"
@@ -54,6 +55,10 @@ test_line_of_a_key(void **state)
     assert_int_equal(oct_config_line(path, "algo.nothing"), 0);
     (void)unlink(path);
     assert_int_equal(oct_config_line(path, "env.id"), 0);
+    // What was read from a pipe is gone, and nobody may write there again.
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(oct_config_line(path, "env.id"), 0);
+    (void)unlink(path);
 }
 
 static void
