@@ -80,13 +80,14 @@ static const struct argp config_argp = {
 static bool
 suits_environment(const cli_experiment *experiment, const oct_config *config)
 {
-    static oct_config copy;
     static cli_environment environment;
     char reason[MESSAGE_BYTES];
-    copy = *config;
-    (void)snprintf(copy.replay.data, sizeof(copy.replay.data), "none");
-    if (cli_preflight_check(&environment, &copy, CLI_PREFLIGHT_MS, reason, sizeof(reason)) ==
-        OCT_OK) {
+    oct_err err =
+        cli_preflight_open(&environment, config, CLI_PREFLIGHT_MS, reason, sizeof(reason));
+    if (err == OCT_OK) {
+        err = cli_preflight_network(&environment, config, reason, sizeof(reason));
+    }
+    if (err == OCT_OK) {
         return true;
     }
     bool is_unknown = strncmp(reason, NO_ENVIRONMENT, strlen(NO_ENVIRONMENT)) == 0;

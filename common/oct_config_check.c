@@ -249,7 +249,8 @@ check_budget(const oct_config *config, oct_text *text)
 static void
 check_replay(const oct_config *config, oct_text *text)
 {
-    bool has_minimum = !oct_config_takes_each_once(config);
+    bool is_offline = oct_config_is_offline(config); // its windows are there from the start
+    bool has_minimum = !is_offline && !oct_config_takes_each_once(config);
     if (has_minimum && config->replay.min_size > config->replay.capacity) {
         oct_text_add(text,
                      "error: replay.min_size: %llu is more than replay.capacity %llu: sampling "
@@ -257,7 +258,7 @@ check_replay(const oct_config *config, oct_text *text)
                      (unsigned long long)config->replay.min_size,
                      (unsigned long long)config->replay.capacity);
     }
-    if (config->learner.batch_size > config->replay.capacity) {
+    if (!is_offline && config->learner.batch_size > config->replay.capacity) {
         oct_text_add(text, "error: learner.batch_size: %u is more than replay.capacity %llu\n",
                      config->learner.batch_size, (unsigned long long)config->replay.capacity);
     }

@@ -60,12 +60,14 @@ HOLDS(has_ratio, c->replay.samples_per_insert > 0)
 HOLDS(has_file, strcmp(c->replay.path, "none") != 0)
 HOLDS(syncs_by_time, c->replay.sync == OCT_SYNC_INTERVAL)
 HOLDS(has_data, strcmp(c->replay.data, "none") != 0)
+HOLDS(has_actors, !oct_config_is_offline(c))
 
 #define IN_TURNS "with run.deterministic: true"
 #define ROLLOUTS "with algo.window: rollout"
 #define CODES    "without policy.precision: int8 or int4"
+#define OFFLINE  "with a data set alone (replay.data_share: 1)"
 
-// Of several rows with a key, the first whose need is not met tells.
+// Of several rows with a key, the first whose need is not met tells. "actor.": all keys of actor.
 static const struct effect {
     const char *key;
     bool (*has)(const oct_config *config);
@@ -113,6 +115,7 @@ static const struct effect {
     {"policy.key_frame_period", has_codes, CODES},
     {"policy.key_frame_period", sends_changes, "without policy.delta: true"},
 
+    {"actor.", has_actors, OFFLINE},
     {"actor.epsilon_base", has_values, "without algo.head: values or atoms"},
     {"actor.epsilon_power", has_values, "without algo.head: values or atoms"},
     {"actor.epsilon_power", has_ladder, "with actor.epsilon_base: 0"},
@@ -127,6 +130,13 @@ static const struct effect {
     {"actor.random_steps", has_noise, "without algo.head: tanh"},
     {"actor.rollout_wait_s", has_rollouts, "without algo.window: rollout"},
 
+    {"replay.capacity", has_actors, OFFLINE},
+    {"replay.min_size", has_actors, OFFLINE},
+    {"replay.samples_per_insert", has_actors, OFFLINE},
+    {"replay.tolerance", has_actors, OFFLINE},
+    {"replay.path", has_actors, OFFLINE},
+    {"replay.sync", has_actors, OFFLINE},
+    {"replay.sync_interval_s", has_actors, OFFLINE},
     {"replay.min_size", has_samples, ROLLOUTS},
     {"replay.sampler", has_samples, ROLLOUTS},
     {"replay.priority_exponent", has_samples, ROLLOUTS},
@@ -147,12 +157,20 @@ static const struct effect {
     {"evaluation.period_turns", is_deterministic, "without run.deterministic: true"},
 };
 
+static bool
+is_of(const struct effect *effect, const char *key)
+{
+    size_t length = strlen(effect->key);
+    bool is_section = effect->key[length - 1] == '.';
+    return strncmp(effect->key, key, length) == 0 && (is_section || key[length] == '\0');
+}
+
 // What a key that algo.name reads has no effect without; NULL: it has one.
 static const char *
 need_of(const oct_config *config, const char *key)
 {
     for (size_t i = 0; i < OCT_COUNTOF(effects); i++) {
-        if (strcmp(effects[i].key, key) == 0 && !effects[i].has(config)) {
+        if (is_of(&effects[i], key) && !effects[i].has(config)) {
             return effects[i].why_not;
         }
     }

@@ -14,6 +14,7 @@
 #define CONFIGURE_RETRY_NS 200000000u
 #define SAMPLE_HOLD_MS     500 // how long replay may keep a request while its limiter forbids it
 #define PRIORITY_BATCHES   16
+#define DATA_ROWS_MAX      (UINT64_C(1) << 31) // that a data set may have
 #define SHARD_REQUESTS     2 // requests to one replay that one to a shard may be as large as
 #define ANSWER_BYTES_MAX   (WIRE_MESSAGE_BYTES_MAX / 2) // leaves room for the message around it
 
@@ -256,13 +257,14 @@ learner_source_table(const learner_source_options *options)
     const oct_config *config = options->config;
     const policy_spec *spec = options->spec;
     const algo_wants *wants = &options->wants;
-    // Windows that come once have neither a ratio of samples nor a least number.
-    bool each_once = wants->each_once;
+    // Windows that come once have neither a ratio of samples nor a least number. Those of a data
+    // set are there: replay takes the table's size from it (replay_data_fit).
+    bool each_once = wants->each_once, is_offline = oct_config_is_offline(config);
     wire_configure configure = {
         .run_id = options->run_id,
         .epoch = options->epoch,
-        .capacity = oct_config_shard_capacity(config),
-        .streams = config->actor.count * config->actor.envs,
+        .capacity = is_offline ? DATA_ROWS_MAX : oct_config_shard_capacity(config),
+        .streams = is_offline ? 1 : config->actor.count * config->actor.envs,
         .obs_bytes = (uint32_t)policy_spec_obs_bytes(spec),
         .obs_is_float = spec->obs_dtype == POLICY_F32,
         .action_bytes = (uint32_t)policy_spec_action_bytes(spec),
@@ -278,9 +280,11 @@ learner_source_table(const learner_source_options *options)
         .window_stride = is_sequence(options) ? wants->stride : 0,
         .discount = config->algo.discount,
         .reward_clip = config->algo.reward_clip,
-        .min_size = each_once ? 1 : config->replay.min_size,
-        .samples_per_insert = each_once ? 1 : config->replay.samples_per_insert,
-        .tolerance = config->replay.tolerance,
+        .min_size = each_once || is_offline ? 1 : config->replay.min_size,
+        .samples_per_insert = is_offline  ? 0
+                              : each_once ? 1
+                                          : config->replay.samples_per_insert,
+        .tolerance = is_offline ? 0 : config->replay.tolerance,
         .seed = options->shard > 0 ? oct_rng_mix(oct_rng_mix(0, config->run.seed), options->shard)
                                    : config->run.seed,
         .turn_actors = config->run.deterministic ? config->actor.count : 0,

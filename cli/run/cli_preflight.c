@@ -246,6 +246,17 @@ cli_preflight_open(cli_environment *out, const oct_config *config, uint32_t time
 }
 
 oct_err
+cli_preflight_network(const cli_environment *environment, const oct_config *config, char *reason,
+                      size_t reason_size)
+{
+    wire_env_spec own;
+    wire_arena *arena = environment_unpack(&own, environment);
+    oct_err err = network_check(config, &own, reason, reason_size);
+    wire_arena_destroy(arena);
+    return err;
+}
+
+oct_err
 cli_preflight_suits(const cli_environment *environment, const oct_config *config, char *reason,
                     size_t reason_size)
 {
@@ -257,14 +268,6 @@ cli_preflight_suits(const cli_environment *environment, const oct_config *config
     }
     wire_arena_destroy(arena);
     return err;
-}
-
-oct_err
-cli_preflight_check(cli_environment *out, const oct_config *config, uint32_t timeout_ms,
-                    char *reason, size_t reason_size)
-{
-    OCT_TRY(cli_preflight_open(out, config, timeout_ms, reason, reason_size));
-    return cli_preflight_suits(out, config, reason, reason_size);
 }
 
 // Pictures with channels first are maps of few rows and many channels to a convolution.
@@ -293,7 +296,10 @@ void
 cli_preflight(cli_environment *out, const cli_experiment *experiment, const oct_config *config)
 {
     char reason[CLI_PATH_MAX + ENV_REASON_BYTES], hint[CLI_PATH_MAX + 64] = "";
-    oct_err err = cli_preflight_check(out, config, CLI_PREFLIGHT_MS, reason, sizeof(reason));
+    oct_err err = cli_preflight_open(out, config, CLI_PREFLIGHT_MS, reason, sizeof(reason));
+    if (err == OCT_OK) {
+        err = cli_preflight_suits(out, config, reason, sizeof(reason));
+    }
     if (err == OCT_OK && !experiment->resume) {
         err = cli_preflight_init(out, config, init_print, reason, sizeof(reason));
     }

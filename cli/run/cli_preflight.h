@@ -22,16 +22,18 @@ typedef struct cli_environment {
     uint8_t bytes[WIRE_ENV_BYTES_MAX];
 } cli_environment;
 
-// OCT_EINTERNAL: the environment crashed or hung when it was opened; OCT_EINVAL, or another error:
-// something refuses it. reason is one line that names the key it is about.
-OCT_CHECKED oct_err cli_preflight_check(cli_environment *out, const oct_config *config,
-                                        uint32_t timeout_ms, char *reason, size_t reason_size);
-// Its two parts, for configurations that share an environment: opening it, which may take long, and
-// whether algorithm, network and data set suit one that was opened.
+// The parts of it, for configurations that share an environment: opening it, which may take long,
+// and whether algorithm, network and data set suit one that was opened; or without the data set,
+// which may be elsewhere. OCT_EINTERNAL: the environment crashed or hung when it was opened;
+// OCT_EINVAL, or another error: something refuses it. reason is one line that names the key it is
+// about.
 OCT_CHECKED oct_err cli_preflight_open(cli_environment *out, const oct_config *config,
                                        uint32_t timeout_ms, char *reason, size_t reason_size);
 OCT_CHECKED oct_err cli_preflight_suits(const cli_environment *environment,
                                         const oct_config *config, char *reason, size_t reason_size);
+OCT_CHECKED oct_err cli_preflight_network(const cli_environment *environment,
+                                          const oct_config *config, char *reason,
+                                          size_t reason_size);
 // Whether learner.init_from has layers that fit; tell hears which.
 OCT_CHECKED oct_err cli_preflight_init(const cli_environment *environment, const oct_config *config,
                                        learner_init_fn tell, char *reason, size_t reason_size);

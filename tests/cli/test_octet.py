@@ -701,6 +701,15 @@ class Help(Case):
         self.assertIn(one, section)
         self.assertNotIn("replay.", section)
 
+    def test_config_check_of_a_data_set_that_is_elsewhere(self):
+        """Alone it is the table; beside actors there is another."""
+        file = self.home / "data.yaml"
+        for share, wrong in (1, ""), (0.5, "replay.capacity: 16 streams and windows of 5 steps need 512 rows"):
+            file.write_text("env: {id: CartPole-v1}\nrun: {updates: 9}\nlearner: {batch_size: 8}\n"
+                            f"replay: {{data: nowhere.data, data_share: {share}, capacity: 100, min_size: 10}}\n")
+            _, err = self.octet("config", "--check", "data.yaml", code=1 if wrong else 0)
+            self.assertIn(wrong or "warning: replay.capacity: 100 has no effect with a data set alone", err)
+
     def test_config_check_accepts(self):
         self.assertEqual(self.octet("config", "--check", "x.yaml")[0], "x.yaml: ok\n")
         resolved, _ = self.octet("config", "--check", "x.yaml", "--resolved")

@@ -616,6 +616,23 @@ test_resume_warns_of_what_was_learned_otherwise(void **state)
                   "depends on the old value\n");
 }
 
+// A data set alone is there from the start, and as large as it is.
+static void
+test_a_data_set_alone_needs_no_room_and_no_steps(void **state)
+{
+    (void)state;
+    assert_check("replay.data=pole.data;run.updates=1;run.env_steps=500", "");
+    assert_check("replay.data=pole.data;run.updates=1;replay.capacity=100", "");
+    assert_check("replay.data=pole.data;run.updates=1;replay.min_size=300000", "");
+    assert_check("replay.data=pole.data;run.updates=1;learner.batch_size=65536;"
+                 "learner.batches_per_request=17",
+                 "error: learner.batches_per_request: 17 batches of learner.batch_size 65536 "
+                 "exceed the 1048576 windows that an answer may hold\n");
+    assert_check("replay.data=pole.data;replay.data_share=0.5;run.env_steps=500",
+                 "error: run.env_steps: 500 is less than replay.min_size 1000: nothing would be "
+                 "learned\n");
+}
+
 static void
 test_equal_values_are_allowed(void **state)
 {
@@ -741,6 +758,7 @@ main(void)
         cmocka_unit_test(test_resume_keeps_what_the_table_was_made_with),
         cmocka_unit_test(test_frozen_layers_are_layers_of_the_policy),
         cmocka_unit_test(test_resume_warns_of_what_was_learned_otherwise),
+        cmocka_unit_test(test_a_data_set_alone_needs_no_room_and_no_steps),
         cmocka_unit_test(test_equal_values_are_allowed),
         cmocka_unit_test(test_options_of_an_algorithm_go_with_it),
         cmocka_unit_test(test_every_preset_is_a_sound_experiment),

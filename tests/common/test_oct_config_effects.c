@@ -135,6 +135,21 @@ static const struct need {
     {"replay.sync=always", "replay.sync_interval_s", "without replay.sync: interval",
      "replay.sync=interval"},
     {"", "replay.data_share", "without replay.data", "replay.data=steps.data"},
+#define OFFLINE(key)                                                                               \
+    {                                                                                              \
+        "replay.data=steps.data", key, "with a data set alone (replay.data_share: 1)",             \
+            "replay.data_share=0.5"                                                                \
+    }
+    OFFLINE("actor.count"),
+    OFFLINE("actor.epsilon_base"),
+    OFFLINE("actor.when_full"),
+    OFFLINE("replay.capacity"),
+    OFFLINE("replay.min_size"),
+    OFFLINE("replay.samples_per_insert"),
+    OFFLINE("replay.tolerance"),
+    OFFLINE("replay.path"),
+    OFFLINE("replay.sync"),
+    OFFLINE("replay.sync_interval_s"),
 };
 
 static void

@@ -101,6 +101,27 @@ test_source_gives_each_shard_a_seed_of_its_own(void **state)
 }
 
 // Windows that come once are taken oldest first, and no more samples are waited for than come.
+// Of a data set alone, what the keys say of a table that actors fill does not count.
+static void
+test_source_asks_for_a_data_set_of_any_size(void **state)
+{
+    (void)state;
+    (void)snprintf(config.replay.data, sizeof(config.replay.data), "steps.data");
+    config.actor.count = 3;
+    config.replay.capacity = 100;
+    config.replay.min_size = 300000;
+    config.replay.tolerance = 0.5;
+    for (int is_offline = 1; is_offline >= 0; is_offline--) {
+        config.replay.data_share = is_offline ? 1 : 0.5;
+        wire_configure request = learner_source_table(&options);
+        assert_int_equal(request.streams, is_offline ? 1 : 3 * config.actor.envs);
+        assert_int_equal(request.min_size, is_offline ? 1 : 300000);
+        assert_true((request.capacity > 300000) == (is_offline == 1));
+        T_NEAR(request.samples_per_insert, is_offline ? 0 : config.replay.samples_per_insert, 0, 0);
+        T_NEAR(request.tolerance, is_offline ? 0 : 0.5, 0, 0);
+    }
+}
+
 static void
 test_source_configures_sequences_that_come_once(void **state)
 {
@@ -736,6 +757,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_source_configures_windows_of_n_steps, setup),
         cmocka_unit_test_setup(test_source_gives_each_shard_a_seed_of_its_own, setup),
+        cmocka_unit_test_setup(test_source_asks_for_a_data_set_of_any_size, setup),
         cmocka_unit_test_setup(test_source_configures_sequences_that_come_once, setup),
         cmocka_unit_test_setup(test_source_is_configured_once_and_again_when_refused, setup),
         cmocka_unit_test_setup(test_source_tells_of_loss_and_return_once, setup),
