@@ -36,6 +36,7 @@ typedef struct parse {
     oct_text message;
     unsigned error_count;
     bool stop;
+    size_t value_end;                     // --set: in characters
     size_t key_line[OCT_CONFIG_KEYS_MAX]; // 1-based line where a key was set, 0: not yet
     char section_name[SECTIONS_MAX][OCT_CONFIG_NAME_MAX];
     size_t section_line[SECTIONS_MAX];
@@ -356,6 +357,7 @@ parse_document(parse *p, const oct_config_key *key)
                       p->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE);
     if (key != NULL && !empty) {
         parse_value(p, key);
+        p->value_end = p->event.end_mark.index;
     } else if (key != NULL) {
         char reason[REASON_MAX], name[OCT_CONFIG_NAME_MAX];
         // On the command line nothing after '=' is the empty text.
@@ -385,6 +387,32 @@ parse_document(parse *p, const oct_config_key *key)
     }
 }
 
+// Whether a comment follows so many characters of text.
+static bool
+has_comment(const char *text, size_t length, size_t characters)
+{
+    size_t at = 0;
+    for (; characters > 0 && at < length; characters--) {
+        size_t bytes = oct_text_character((const uint8_t *)text + at, length - at);
+        at += OCT_MAX(bytes, (size_t)1);
+    }
+    return at < length && text[at + strspn(text + at, " \t")] == '#';
+}
+
+// Of --set: a comment would take a part of the value away.
+static void
+refuse_comment(parse *p, const oct_config_key *key, const char *text, size_t length)
+{
+    char name[OCT_CONFIG_NAME_MAX];
+    oct_config_key_name(key, name);
+    if (p->error_count == 0 && has_comment(text, length, p->value_end)) {
+        parse_error(p, &p->event.start_mark, "%s: '#' begins a comment%s", name,
+                    key->kind == OCT_CONFIG_TEXT
+                        ? "; a text that has it needs quotes of its own, such as '\"#3\"'"
+                        : "");
+    }
+}
+
 // lines, unless NULL, gets the line of each key of the table, 0 where the text does not set it.
 static oct_err
 parse_text(oct_config *out, const oct_config_key *key, const char *name, const char *text,
@@ -405,6 +433,9 @@ parse_text(oct_config *out, const oct_config_key *key, const char *name, const c
     yaml_parser_set_input_string(&p.parser, (const unsigned char *)text + skipped,
                                  length - skipped);
     parse_document(&p, key);
+    if (key != NULL) {
+        refuse_comment(&p, key, text, length);
+    }
     yaml_event_delete(&p.event);
     yaml_parser_delete(&p.parser);
     if (lines != NULL) {

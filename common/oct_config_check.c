@@ -282,6 +282,23 @@ check_replay(const oct_config *config, oct_text *text)
     }
 }
 
+// What may be none is not the empty text.
+static void
+check_files(const oct_config *config, oct_text *text)
+{
+    const struct {
+        const char *key, *value;
+    } files[] = {{"replay.path", config->replay.path},
+                 {"replay.data", config->replay.data},
+                 {"learner.init_from", config->learner.init_from}};
+    for (size_t i = 0; i < OCT_COUNTOF(files); i++) {
+        if (files[i].value[0] == 0) {
+            oct_text_add(text, "error: %s: \"\" names no file; allowed are a name and none\n",
+                         files[i].key);
+        }
+    }
+}
+
 // Daemons beat less often than they are looked at: a shorter time kills sound ones.
 static void
 check_hangs(const oct_config *config, oct_text *text)
@@ -601,6 +618,7 @@ oct_config_check(const oct_config *config, char *message, size_t message_size)
     check_algo(config, &text);
     check_replay(config, &text);
     check_budget(config, &text);
+    check_files(config, &text);
     check_hangs(config, &text);
     check_learners(config, &text);
     check_freeze(config, &text);

@@ -396,6 +396,7 @@ static void
 test_set_refuses_as_the_file_does(void **state)
 {
     (void)state;
+#define QUOTES "; a text that has it needs quotes of its own, such as '\"#3\"'\n"
     static const struct refusal refusals[] = {
         {"learner.batch_size=0", "--set learner.batch_size=0: error: learner.batch_size: 0 is out "
                                  "of range, allowed 1 .. 65536\n"},
@@ -418,12 +419,20 @@ test_set_refuses_as_the_file_does(void **state)
          "--set run.seed=3?---?4: error: a second document begins here; only one is allowed\n"},
         {"network.hidden=[1", "--set network.hidden=[1: error: did not find expected ',' or ']' "
                               "(while parsing a flow sequence at line 1)\n"},
+        {"run.name=#3", "--set run.name=#3: error: run.name: '#' begins a comment" QUOTES},
+        {"run.name=p\xC3\xB6l #3",
+         "--set run.name=p\xC3\xB6l #3: error: run.name: '#' begins a comment" QUOTES},
+        {"run.name='a' #", "--set run.name='a' #: error: run.name: '#' begins a comment" QUOTES},
+        {"run.seed=3 # three", "--set run.seed=3 # three: error: run.seed: '#' begins a comment\n"},
+        {"network.hidden=[64] #",
+         "--set network.hidden=[64] #: error: network.hidden: '#' begins a comment\n"},
     };
     for (size_t i = 0; i < OCT_COUNTOF(refusals); i++) {
         oct_config_default(&config);
         T_ERR(oct_config_set(&config, refusals[i].text, message, sizeof(message)), OCT_EINVAL);
         assert_string_equal(message, refusals[i].want);
     }
+#undef QUOTES
 }
 
 static void
@@ -456,6 +465,10 @@ test_set_takes_values_as_in_yaml(void **state)
     assert_true(config.run.stop_at_return == -110);
     T_OK(oct_config_set(&config, "env.options=", message, sizeof(message)));
     assert_string_equal(config.env.options, "");
+    T_OK(oct_config_set(&config, "run.name=a#3", message, sizeof(message)));
+    assert_string_equal(config.run.name, "a#3");
+    T_OK(oct_config_set(&config, "run.name='#\xC3\xB6 #3'  ", message, sizeof(message)));
+    assert_string_equal(config.run.name, "#\xC3\xB6 #3");
 }
 
 static void

@@ -634,6 +634,16 @@ test_a_data_set_alone_needs_no_room_and_no_steps(void **state)
 }
 
 static void
+test_no_file_is_none(void **state)
+{
+    (void)state;
+    assert_check("replay.path=''",
+                 "error: replay.path: \"\" names no file; allowed are a name and none\n");
+    assert_check("learner.init_from=''",
+                 "error: learner.init_from: \"\" names no file; allowed are a name and none\n");
+}
+
+static void
 test_equal_values_are_allowed(void **state)
 {
     (void)state;
@@ -759,6 +769,7 @@ main(void)
         cmocka_unit_test(test_frozen_layers_are_layers_of_the_policy),
         cmocka_unit_test(test_resume_warns_of_what_was_learned_otherwise),
         cmocka_unit_test(test_a_data_set_alone_needs_no_room_and_no_steps),
+        cmocka_unit_test(test_no_file_is_none),
         cmocka_unit_test(test_equal_values_are_allowed),
         cmocka_unit_test(test_options_of_an_algorithm_go_with_it),
         cmocka_unit_test(test_every_preset_is_a_sound_experiment),
