@@ -86,12 +86,28 @@ relay_is_lost(actor_io *io, const char *relay, const char *what, const char *why
     io->own_relay_lost = io->options.relay != NULL;
 }
 
+// Whether the actor goes through the relay of --relay. One that acknowledges nothing is given up
+// when the learner, which knows the relays that live, names another way.
+static bool
+is_through_own(actor_io *io, const wire_registered *answer)
+{
+    if (io->options.relay == NULL || io->options.evaluate) {
+        return false;
+    }
+    bool is_named = answer->is_relayed && strcmp(answer->replay_address, io->options.relay) == 0;
+    if (io->relay_mute && !is_named) {
+        io->own_relay_lost = true;
+    }
+    return !io->own_relay_lost;
+}
+
 bool
 actor_links_find(actor_io *io, const wire_registered *answer, actor_addresses *out)
 {
     char reason[256] = "they are no addresses";
     const char *reached = io->options.learner;
-    bool is_own = io->options.relay != NULL && !io->own_relay_lost && !io->options.evaluate;
+    bool is_own = is_through_own(io, answer);
+    io->relay_mute = false; // the learner has answered
     out->is_relayed = answer->is_relayed || is_own;
     out->shard = answer->shard;
     if (out->is_relayed) { // it says where it is itself, not the learner
@@ -186,6 +202,7 @@ actor_links_watch(actor_io *io)
                      io->policy_address);
         io->heard_ns = now_ns;
         io->lost_relay[0] = '\0'; // the learner knows whether it is lost
+        io->relay_mute = true;
         way_ask(io);
     }
 }

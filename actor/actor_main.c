@@ -37,8 +37,8 @@ static const struct argp_option options[] = {
      "actor that is restarted with the same number continues as the next incarnation",
      1},
     {"relay", 'r', "URL", 0,
-     "Connect through the relay at this base address while it can be reached (default: the relay "
-     "that the learner names, if any)",
+     "Connect through the relay at this base address while it can be reached and acknowledges what "
+     "is sent (default: the relay that the learner names, if any)",
      1},
     {"await-relay", KEY_AWAIT_RELAY, "S", 0,
      "Wait up to this many seconds, from 0 to 3600, for the learner to name a relay before "

@@ -73,6 +73,7 @@ actor_send_acked(void *arg, net_msg *msg)
     }
     uint64_t before = io->outbox.acked, replay = io->outbox.incarnation;
     io->heard_ns = oct_clock_ns();
+    io->relay_mute = false;
     actor_outbox_ack(&io->outbox, &ack);
     if (replay != 0 && io->outbox.incarnation != replay) {
         actor_resend_init(&io->resend); // it has what was on its way no more

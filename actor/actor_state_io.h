@@ -89,7 +89,8 @@ struct actor_io {
     char replay_address[NET_URL_MAX];
     bool is_relayed;              // both are a relay's
     uint32_t shard;               // which of the replays, as the learner counts them
-    bool own_relay_lost;          // that of --relay could not be reached
+    bool own_relay_lost;          // that of --relay could not be used
+    bool relay_mute;              // it acknowledges nothing, and the learner is asked about it
     uint64_t await_ns;            // since when --await-relay waits; 0: it does not yet
     char lost_relay[NET_URL_MAX]; // the one that the learner is told cannot be used; "": none
     uint64_t link_down_ns;        // since when there is no connection for batches; 0: there is one

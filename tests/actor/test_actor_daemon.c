@@ -4,15 +4,29 @@
 #include <stdlib.h>
 
 #include "common/oct_config_text.h"
+#include "net/net_post.h"
+#include "net/net_pub.h"
+#include "net/net_pull.h"
 #include "net/net_rpc.h"
 #include "net/net_url.h"
 #include "proto/wire_rpc.h"
+#include "proto/wire_token.h"
+#include "tests/actor/actor_fixture.h"
 #include "tests/net/net_test.h"
 
 #define BYTES_MAX (1u << 20)
 #define SESSION   30
+#define RUN       7
 
 static char *executable;
+
+// Where batches may go: replay, or a relay. It takes them, and acknowledges nothing.
+typedef struct way {
+    net_loop *loop;
+    net_pull *pull;
+    net_post *post;
+    unsigned batches;
+} way;
 
 typedef struct fixture {
     char learner[NET_URL_MAX], policies[NET_URL_MAX], replay[NET_URL_MAX];
@@ -23,7 +37,12 @@ typedef struct fixture {
     char *config;
     const char *const *relays; // that it names, one after the other, until NULL
     uint32_t named;
-    unsigned policies_asked;
+    const char *own; // the relay that the actor was started with; NULL: none
+    bool own_lives;  // as the learner says
+    unsigned registered, policies_asked;
+    bool has_policy;
+    uint8_t policy[4096];
+    size_t policy_length;
 } fixture;
 
 // Each relay is named until the actor says that it has lost it.
@@ -31,7 +50,12 @@ static void
 serve_register(void *arg, wire_call *call, const wire_register *request)
 {
     fixture *f = arg;
-    const char *relay = f->relays[f->named];
+    const char *relay = f->own_lives ? f->own : f->relays[f->named];
+    f->registered++;
+    net_loop_stop(f->loop);
+    if (f->own != NULL) {
+        assert_false(request->relay_lost); // it is not known to be
+    }
     if (request->relay_lost) {
         assert_non_null(relay);
         assert_string_equal(request->relay_address, relay);
@@ -41,7 +65,7 @@ serve_register(void *arg, wire_call *call, const wire_register *request)
     wire_reply_register_actor(call, &(wire_registered){
                                         .accepted = true,
                                         .reason = "",
-                                        .run_id = 7,
+                                        .run_id = RUN,
                                         .actor_id = request->has_env ? 1 : 0,
                                         .session = request->has_env ? SESSION : 0,
                                         .config = f->config,
@@ -57,7 +81,11 @@ serve_get_policy(void *arg, wire_call *call, const wire_get_policy *request)
     fixture *f = arg;
     assert_int_equal(request->actor_id, 1);
     f->policies_asked++;
-    wire_reply_get_policy(call, &(wire_got_policy){.has_policy = false});
+    wire_reply_get_policy(call, &(wire_got_policy){.has_policy = f->has_policy,
+                                                   .policy = {.run_id = RUN,
+                                                              .version = 1,
+                                                              .bytes = f->policy,
+                                                              .length = f->policy_length}});
     net_loop_stop(f->loop);
 }
 
@@ -120,7 +148,8 @@ fixture_close(void **state)
 static void
 actor_start(fixture *f)
 {
-    const char *argv[] = {"octet-actor", "--learner", f->learner, NULL};
+    const char *argv[] = {"octet-actor", "--learner", f->learner, f->own != NULL ? "--relay" : NULL,
+                          f->own,        NULL};
     net_process_spec spec = {.file = executable,
                              .argv = argv,
                              .folder = net_test_folder(),
@@ -143,6 +172,95 @@ test_actor_asks_again_where_a_relay_has_no_address(void **state)
     assert_false(f->actor.is_exited);
 }
 
+// ---- a relay that hangs
+
+static oct_err
+way_take(void *arg, net_msg *msg)
+{
+    way *w = arg;
+    w->batches++;
+    net_msg_destroy(msg);
+    net_loop_stop(w->loop);
+    return OCT_OK;
+}
+
+static void
+way_asked(void *arg, uint32_t peer, oct_role role, const uint8_t *name, size_t length)
+{
+    (void)arg;
+    (void)peer;
+    (void)role;
+    (void)name;
+    (void)length;
+}
+
+static void
+way_open(way *w, net_loop *loop, const char *base)
+{
+    char url[NET_URL_MAX];
+    *w = (way){.loop = loop};
+    T_OK(net_url_offset(base, 2, url));
+    T_OK(net_post_open(&w->post, loop, url, OCT_ROLES_ANY, 16, WIRE_ACK_REQUEST_BYTES_MAX,
+                       way_asked, w));
+    T_OK(net_url_offset(base, 1, url));
+    T_OK(net_pull_open(&w->pull, loop, url, OCT_ROLES_ANY, BYTES_MAX, way_take, w));
+}
+
+static void
+way_close(way *w)
+{
+    net_pull_close(w->pull);
+    net_post_close(w->post);
+}
+
+// A policy for CartPole.
+static void
+policy_make(fixture *f)
+{
+    const uint32_t widths[] = {4, 8, 2};
+    policy_spec spec = random_spec(widths, 3, POLICY_RELU, false);
+    policy_image *image = NULL;
+    T_OK(policy_image_create(&image, &spec, POLICY_FP32));
+    image->origin.version = 1;
+    image->origin.run_id = RUN;
+    f->policy_length = policy_encoded_size(image);
+    assert_true(f->policy_length <= sizeof(f->policy));
+    policy_encode(image, f->policy);
+    policy_image_destroy(image);
+    f->has_policy = true;
+}
+
+// The connection stays and nothing comes back. While the learner says that the relay lives, the
+// actor stays there; when it names another way, the actor goes, although it was told the relay by
+// hand.
+static void
+test_actor_leaves_its_own_relay_when_it_hangs(void **state)
+{
+    fixture *f = *state;
+    static const char *const none[] = {NULL};
+    static char own[NET_URL_MAX];
+    way relay, replay;
+    (void)snprintf(own, sizeof(own), "%s", net_test_url("ipc"));
+    f->relays = none;
+    f->own = own;
+    f->own_lives = true;
+    policy_make(f);
+    way_open(&relay, f->loop, own);
+    way_open(&replay, f->loop, f->replay);
+    actor_start(f);
+    net_test_until(f->loop, &f->registered, 3); // twice to begin; then it is asked what is wrong
+    unsigned before = relay.batches;
+    assert_true(before > 0);
+    net_test_until(f->loop, &relay.batches, before + 1); // it goes on there
+    assert_int_equal(replay.batches, 0);
+    f->own_lives = false;
+    net_test_until(f->loop, &replay.batches, 1);
+    assert_false(f->actor.is_exited);
+    (void)net_test_daemon_kill(&f->actor, SIGTERM);
+    way_close(&relay);
+    way_close(&replay);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -151,6 +269,8 @@ main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_actor_asks_again_where_a_relay_has_no_address,
                                         fixture_open, fixture_close),
+        cmocka_unit_test_setup_teardown(test_actor_leaves_its_own_relay_when_it_hangs, fixture_open,
+                                        fixture_close),
     };
     int failed = cmocka_run_group_tests(tests, NULL, net_test_folder_remove);
     free(executable);
