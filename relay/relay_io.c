@@ -58,6 +58,9 @@ tick(void *arg)
 {
     relay_io *io = arg;
     relay_up_watch(io);
+    for (uint32_t i = 0; i < io->line_count; i++) {
+        relay_line_tell(&io->lines[i]);
+    }
     relay_join_go(io);
 }
 

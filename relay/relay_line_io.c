@@ -134,6 +134,7 @@ relay_line_acks_arrived(void *arg, net_msg *msg)
         return;
     }
     line->io->above_number = gathered.relay; // where it is a relay
+    line->io->above_silent = 0;
     const uint8_t *frame;
     size_t length;
     while (wire_gathered_next(&gathered, &frame, &length)) {
@@ -141,6 +142,26 @@ relay_line_acks_arrived(void *arg, net_msg *msg)
     }
     for (uint32_t child = 1; child <= RELAY_CHILDREN_MAX; child++) {
         child_flush(line, child);
+    }
+}
+
+// Who this relay is: those below tell the learner, and know that it lives.
+static void
+number_tell(relay_line *line, uint32_t peer)
+{
+    net_msg *msg = net_msg_create(WIRE_GATHERED_HEAD_BYTES);
+    wire_gathered_pack(line->io->number, NULL, 0, net_msg_body(msg));
+    net_post_send(line->post, peer, msg);
+}
+
+void
+relay_line_tell(relay_line *line)
+{
+    for (uint32_t child = 1; child <= RELAY_CHILDREN_MAX; child++) {
+        uint32_t peer = relay_routes_child_peer(line->routes, child);
+        if (peer != 0) {
+            number_tell(line, peer);
+        }
     }
 }
 
@@ -160,9 +181,7 @@ peer_named(void *arg, uint32_t peer, oct_role role, const uint8_t *name, size_t 
         wire_gatherer *down = &line->down[relay_routes_child(line->routes, relay.relay) - 1];
         wire_gatherer_fini(down);
         wire_gatherer_init(down, line->io->number, CHILD_BYTES);
-        net_msg *answer = net_msg_create(WIRE_GATHERED_HEAD_BYTES); // it tells the learner
-        wire_gathered_pack(line->io->number, NULL, 0, net_msg_body(answer));
-        net_post_send(line->post, peer, answer);
+        number_tell(line, peer);
     } else if (wire_ack_request_unpack(&claim, name, length) != OCT_OK ||
                relay_routes_name(line->routes, peer, &claim, oct_clock_ns()) != OCT_OK) {
         relay_bad(line->io, "not what asks for acknowledgements, or not with its session's token");

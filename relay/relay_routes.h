@@ -38,7 +38,7 @@ OCT_CHECKED oct_err relay_routes_name(relay_routes *routes, uint32_t peer, const
 void relay_routes_name_relay(relay_routes *routes, uint32_t peer, uint64_t relay, uint64_t now_ns);
 // Its place plus 1, for relay_routes_batch; 0: it has not said its name yet.
 uint32_t relay_routes_child(const relay_routes *routes, uint64_t relay);
-// Its connection.
+// Its connection; 0: nobody has that place.
 uint32_t relay_routes_child_peer(const relay_routes *routes, uint32_t child);
 // A batch came, from the actor itself (child 0) or through that relay. OCT_EINVAL: it has no token,
 // or another one than the session's.

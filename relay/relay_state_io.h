@@ -67,7 +67,8 @@ struct relay_io {
     char policies[NET_URL_MAX]; // where they are dialed now; "": nowhere yet
     bool is_above;              // that, and where each line goes, is the relay above
     uint64_t above_number;      // of that one; 0: not known yet
-    bool above_lost;            // it could not be reached
+    bool above_lost;            // it could not be reached, or said nothing
+    uint32_t above_silent;      // calls of relay_up_watch since it said something
     net_sub *sub;
 
     uint32_t line_count; // that listen; the first does from the start
@@ -90,6 +91,8 @@ void relay_bad(relay_io *io, const char *reason);
 // Listens for the sessions of one more replay. OCT_EIO, OCT_EINVAL: it cannot.
 OCT_CHECKED oct_err relay_line_open(relay_io *io);
 void relay_line_close(relay_line *line);
+// Now and then: tells the relays below that this one lives.
+void relay_line_tell(relay_line *line);
 // There is room above again.
 void relay_line_room(relay_line *line);
 // arg: the line.
@@ -103,7 +106,7 @@ OCT_CHECKED oct_err relay_up_dial(relay_io *io, const char *policies, char repla
 void relay_up_close(relay_line *line);
 // Takes a frame that is to go up. False: no room now; relay_line_room is called when there is.
 bool relay_up_put(relay_line *line, const uint8_t *frame, size_t length);
-// Now and then.
+// About as often as the relay above calls relay_line_tell.
 void relay_up_watch(relay_io *io);
 
 // ---- relay_io.c

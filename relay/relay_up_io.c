@@ -13,6 +13,7 @@
 #define ACKS_QUEUE     16
 #define ACKS_BYTES_MAX (1u << 20)
 #define ABOVE_LOST_NS  UINT64_C(2000000000)
+#define ABOVE_SILENT   3 // turns without a word; turns, not time: this process may have stood still
 
 static void
 up_flush(relay_line *line)
@@ -102,6 +103,7 @@ up_connected(void *arg)
 {
     relay_line *line = arg;
     line->is_up = true;
+    line->io->above_silent = 0; // it says who it is when it has heard who this one is
     oct_log_notice("RELAY-UP", "policies=%s replay=%s", line->io->policies, line->replay);
 }
 
@@ -221,11 +223,14 @@ is_lost(const relay_io *io)
 void
 relay_up_watch(relay_io *io)
 {
-    if (io->is_above && !io->above_lost && is_lost(io)) {
+    if (!io->is_above || io->above_lost) {
+        return;
+    }
+    bool is_silent = io->above_silent++ >= ABOVE_SILENT;
+    if (is_lost(io) || is_silent) {
         io->above_lost = true; // the learner's next answer says where else
-        oct_log_warn("RELAY-ABOVE-LOST",
-                     "relay=%s cannot be reached; going to the learner and replay instead",
-                     io->options.relay);
+        oct_log_warn("RELAY-ABOVE-LOST", "relay=%s %s; going to the learner and replay instead",
+                     io->options.relay, is_silent ? "says nothing" : "cannot be reached");
     }
 }
 

@@ -1,0 +1,189 @@
+// Relays below and above others. argv[1] is the executable.
+#include "tests/relay/relay_daemon.h"
+
+// ---- a relay below
+
+typedef struct below {
+    fixture *f;
+    net_sub *acks;
+    uint64_t above; // the number that it was told
+    uint32_t told;
+} below;
+
+static void
+below_told(void *arg, net_msg *msg)
+{
+    below *b = arg;
+    wire_gathered above;
+    T_OK(wire_gathered_open(&above, WIRE_ACK, net_msg_body(msg), net_msg_length(msg)));
+    assert_int_equal(above.count, 0);
+    b->above = above.relay;
+    b->told++;
+    net_loop_stop(b->f->loop);
+}
+
+static void
+below_open(below *b, fixture *f, uint64_t number)
+{
+    uint8_t name[WIRE_GATHERED_HEAD_BYTES];
+    char url[NET_URL_MAX];
+    *b = (below){.f = f};
+    wire_gathered_pack(number, NULL, 0, name);
+    T_OK(net_url_offset(f->relay, 2, url));
+    T_OK(net_post_dial(&b->acks, f->loop, url, OCT_ROLES_ANY, name, sizeof(name), 16, 4096,
+                       below_told, NULL, b));
+}
+
+// That is how the learner sees loops of relays, and how those below know that it lives.
+static void
+test_relay_tells_its_number_to_those_below(void **state)
+{
+    fixture *f = *state;
+    below b;
+    below_open(&b, f, 77);
+    while (b.told < 4 || f->registrations == 0) {
+        net_loop_run(f->loop);
+    }
+    assert_int_equal(b.above, f->number_registered);
+    assert_int_equal(f->above_registered, 0); // replay is no relay
+    net_sub_close(b.acks);
+}
+
+// ---- a relay above
+
+typedef struct above {
+    fixture *f;
+    char url[NET_URL_MAX];
+    char other[NET_URL_MAX]; // of the relay below it
+    net_pull *pull;
+    net_post *post;
+    uint32_t peer; // the other, here
+    bool is_mute;
+    uint64_t other_number;    // as the other registers
+    uint32_t through, direct; // its registrations
+} above;
+
+static oct_err
+above_take(void *arg, net_msg *msg)
+{
+    (void)arg;
+    net_msg_destroy(msg);
+    return OCT_OK;
+}
+
+static void
+above_named(void *arg, uint32_t peer, oct_role role, const uint8_t *name, size_t length)
+{
+    above *a = arg;
+    wire_gathered who;
+    T_OK(wire_gathered_open(&who, WIRE_ACK, name, length));
+    assert_int_equal(role, OCT_ROLE_LOCAL);
+    a->peer = peer;
+}
+
+// Each registration of the other is followed by a word to it.
+static void
+above_registered(void *arg, const wire_register *request)
+{
+    above *a = arg;
+    if (strcmp(request->relay_address, a->other) != 0) {
+        return;
+    }
+    a->other_number = request->relay_number;
+    if (request->relay_above[0] == '\0') {
+        a->direct++;
+        return;
+    }
+    assert_string_equal(request->relay_above, a->url);
+    a->through++;
+    if (a->peer != 0 && !a->is_mute) {
+        net_msg *msg = net_msg_create(WIRE_GATHERED_HEAD_BYTES);
+        wire_gathered_pack(99, NULL, 0, net_msg_body(msg));
+        net_post_send(a->post, a->peer, msg);
+    }
+}
+
+static void
+above_open(above *a, fixture *f)
+{
+    char url[NET_URL_MAX];
+    *a = (above){.f = f};
+    (void)snprintf(a->url, sizeof(a->url), "ipc://%s/up", f->folder);
+    (void)snprintf(a->other, sizeof(a->other), "ipc://%s/o", f->folder);
+    T_OK(net_url_offset(a->url, 2, url));
+    T_OK(net_post_open(&a->post, f->loop, url, OCT_ROLES_ANY, 16, WIRE_ACK_REQUEST_BYTES_MAX,
+                       above_named, a));
+    T_OK(net_url_offset(a->url, 1, url));
+    T_OK(net_pull_open(&a->pull, f->loop, url, OCT_ROLES_ANY, BYTES_MAX, above_take, a));
+    f->on_register = above_registered;
+    f->register_arg = a;
+}
+
+static void
+above_close(above *a)
+{
+    net_pull_close(a->pull);
+    net_post_close(a->post);
+}
+
+// Its connections stay. A relay that says something about once a second is kept, without any acks;
+// one that says nothing is gone round.
+static void
+test_relay_goes_round_one_above_that_says_nothing(void **state)
+{
+    fixture *f = *state;
+    net_test_daemon o;
+    above a;
+    f->shards = 1;
+    above_open(&a, f);
+    second_start(&o, f, (const char *const[]){"--listen", a.other, "--relay", a.url});
+    while (a.through < 6) {
+        net_loop_run(f->loop);
+        assert_true(a.direct <= 1); // it is dialed after the first answer
+    }
+    a.is_mute = true;
+    while (f->at[0].relay_named != a.other_number) {
+        net_loop_run(f->loop);
+    }
+    assert_int_equal(net_test_daemon_kill(&o, SIGTERM), 0);
+    above_close(&a);
+}
+
+static void
+test_relay_is_not_above_itself(void **state)
+{
+    fixture *f = *state;
+    char here[NET_URL_MAX], named[NET_URL_MAX], host[256] = "";
+    assert_int_equal(gethostname(host, sizeof(host) - 1), 0);
+    (void)snprintf(here, sizeof(here), "ipc://%s/other.ipc", f->folder);
+    (void)snprintf(named, sizeof(named), "tcp://%s:7000", host);
+    const char *const cases[][4] = {
+        {"--listen", "ipc://other.ipc", "--relay", "ipc://other.ipc"},
+        {"--listen", "ipc://other.ipc", "--relay", here},
+        {"--listen", "tcp://*:7000", "--relay", named},
+        {"--announce", "ipc://other.ipc", "--relay", here},
+        {"--announce", named, "--relay", named},
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        net_test_daemon o;
+        second_start(&o, f, cases[i]);
+        assert_int_equal(net_test_daemon_end(&o), 2);
+    }
+}
+
+int
+main(int argc, char **argv)
+{
+    OCT_ASSERT(argc == 2);
+    executable = realpath(argv[1], NULL);
+#define T(name) cmocka_unit_test_setup_teardown(name, fixture_open, fixture_close)
+    const struct CMUnitTest tests[] = {
+        T(test_relay_is_not_above_itself),
+        T(test_relay_tells_its_number_to_those_below),
+        T(test_relay_goes_round_one_above_that_says_nothing),
+    };
+#undef T
+    int failed = cmocka_run_group_tests(tests, NULL, net_test_folder_remove);
+    free(executable);
+    return failed;
+}
