@@ -114,6 +114,13 @@ net_post_send(net_post *post, uint32_t peer, net_msg *take)
     }
 }
 
+bool
+net_post_has(const net_post *post, uint32_t peer)
+{
+    (void)post; // NNG numbers the connections of all sockets together
+    return peer != 0 && nng_listener_id(nng_pipe_listener((nng_pipe){.id = peer})) > 0;
+}
+
 void
 net_post_close(net_post *post)
 {

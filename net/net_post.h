@@ -1,6 +1,7 @@
 #ifndef NET_NET_POST_H
 #define NET_NET_POST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,6 +30,8 @@ OCT_CHECKED oct_err net_post_open(net_post **out, net_loop *loop, const char *ur
                                   void *arg);
 // Takes msg, always.
 void net_post_send(net_post *post, uint32_t peer, net_msg *take);
+// Whether the connection of that peer has not ended yet. 0: nobody's.
+bool net_post_has(const net_post *post, uint32_t peer);
 void net_post_close(net_post *post); // NULL is a no-op
 
 #endif // NET_NET_POST_H

@@ -3,6 +3,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
+#include "common/oct_log.h"
 #include "relay/relay_state_io.h"
 
 #define BELOW          (OCT_ROLE_BIT(OCT_ROLE_ACTOR) | OCT_ROLE_BIT(OCT_ROLE_RELAY))
@@ -165,6 +166,12 @@ relay_line_tell(relay_line *line)
     }
 }
 
+static bool
+is_there(void *post, uint32_t peer)
+{
+    return net_post_has(post, peer);
+}
+
 // Somebody wants acks: an actor those of its session, a relay those of what it brings.
 static void
 peer_named(void *arg, uint32_t peer, oct_role role, const uint8_t *name, size_t length)
@@ -177,7 +184,13 @@ peer_named(void *arg, uint32_t peer, oct_role role, const uint8_t *name, size_t 
             relay_bad(line->io, "a relay's name from somebody else");
             return;
         }
-        relay_routes_name_relay(line->routes, peer, relay.relay, oct_clock_ns());
+        if (relay_routes_name_relay(line->routes, peer, relay.relay, is_there, line->post) !=
+            OCT_OK) {
+            oct_log_warn("RELAY-FULL",
+                         "%d relays are below this one, and another came: it has to go elsewhere",
+                         RELAY_CHILDREN_MAX);
+            return; // it hears nothing, and goes round this one
+        }
         wire_gatherer *down = &line->down[relay_routes_child(line->routes, relay.relay) - 1];
         wire_gatherer_fini(down);
         wire_gatherer_init(down, line->io->number, CHILD_BYTES);

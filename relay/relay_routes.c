@@ -23,7 +23,6 @@ struct session {
 
 struct child {
     uint64_t relay; // 0: free
-    uint64_t used_ns;
     uint32_t peer;
 };
 
@@ -108,15 +107,22 @@ relay_routes_name(relay_routes *routes, uint32_t peer, const wire_claim *claim, 
     return OCT_OK;
 }
 
-uint32_t
-relay_routes_child(const relay_routes *routes, uint64_t relay)
+// The place of a relay, plus 1, or (0) a free one; 0: there is none.
+static uint32_t
+child_find(const relay_routes *routes, uint64_t relay)
 {
     for (uint32_t i = 0; i < RELAY_CHILDREN_MAX; i++) {
-        if (routes->children[i].relay == relay && relay != 0) {
+        if (routes->children[i].relay == relay) {
             return i + 1;
         }
     }
     return 0;
+}
+
+uint32_t
+relay_routes_child(const relay_routes *routes, uint64_t relay)
+{
+    return relay != 0 ? child_find(routes, relay) : 0;
 }
 
 uint32_t
@@ -125,23 +131,33 @@ relay_routes_child_peer(const relay_routes *routes, uint32_t child)
     return routes->children[child - 1].peer;
 }
 
-void
-relay_routes_name_relay(relay_routes *routes, uint32_t peer, uint64_t relay, uint64_t now_ns)
+// A place for one more, plus 1: a free one, else that of one whose connection has ended; 0: none.
+static uint32_t
+child_room(relay_routes *routes, relay_routes_there_fn is_there, void *arg)
+{
+    uint32_t place = child_find(routes, 0);
+    for (uint32_t i = 0; place == 0 && i < RELAY_CHILDREN_MAX; i++) {
+        place = is_there(arg, routes->children[i].peer) ? 0 : i + 1;
+    }
+    for (uint32_t i = 0; place != 0 && i < RELAY_SESSIONS_MAX; i++) {
+        if (routes->sessions[i].child == place) {
+            routes->sessions[i].child = 0; // until its next batch
+        }
+    }
+    return place;
+}
+
+oct_err
+relay_routes_name_relay(relay_routes *routes, uint32_t peer, uint64_t relay,
+                        relay_routes_there_fn is_there, void *arg)
 {
     uint32_t place = relay_routes_child(routes, relay);
+    place = place != 0 ? place : child_room(routes, is_there, arg);
     if (place == 0) {
-        uint32_t oldest = 0;
-        for (uint32_t i = 1; i < RELAY_CHILDREN_MAX; i++) {
-            oldest = routes->children[i].used_ns < routes->children[oldest].used_ns ? i : oldest;
-        }
-        for (uint32_t i = 0; i < RELAY_SESSIONS_MAX; i++) {
-            if (routes->sessions[i].child == oldest + 1) {
-                routes->sessions[i].child = 0; // until its next batch
-            }
-        }
-        place = oldest + 1;
+        return OCT_EAGAIN;
     }
-    routes->children[place - 1] = (struct child){relay, now_ns, peer};
+    routes->children[place - 1] = (struct child){relay, peer};
+    return OCT_OK;
 }
 
 oct_err
@@ -153,9 +169,6 @@ relay_routes_batch(relay_routes *routes, const wire_claim *claim, uint32_t child
     }
     entry->child = child;
     entry->has_sent = true;
-    if (child != 0) {
-        routes->children[child - 1].used_ns = now_ns;
-    }
     return OCT_OK;
 }
 

@@ -13,8 +13,9 @@
 // be before its actor would have to know its session, which nobody is told.
 //
 // Threads: one user at a time. Owns: its tables, made at creation. Full: of the sessions, one that
-// was not acknowledged, else the one that was silent longest, makes room; of the relays below, the
-// one that was silent longest. Either is known again with its next batch or name.
+// was not acknowledged, else the one that was silent longest, makes room, and is known again with
+// its next batch. A relay below says its name only when it connects: one makes room only when its
+// connection has ended.
 #define RELAY_SESSIONS_MAX 32768 // places, in groups of RELAY_GROUP
 #define RELAY_GROUP        8
 #define RELAY_CHILDREN_MAX 64
@@ -34,8 +35,11 @@ void relay_routes_destroy(relay_routes *routes); // NULL is a no-op
 // session's.
 OCT_CHECKED oct_err relay_routes_name(relay_routes *routes, uint32_t peer, const wire_claim *claim,
                                       uint64_t now_ns);
-// A relay wants those of what it brings.
-void relay_routes_name_relay(relay_routes *routes, uint32_t peer, uint64_t relay, uint64_t now_ns);
+// Whether the connection of that peer has not ended.
+typedef bool (*relay_routes_there_fn)(void *arg, uint32_t peer);
+// A relay wants those of what it brings. OCT_EAGAIN: there is no place for it.
+OCT_CHECKED oct_err relay_routes_name_relay(relay_routes *routes, uint32_t peer, uint64_t relay,
+                                            relay_routes_there_fn is_there, void *arg);
 // Its place plus 1, for relay_routes_batch; 0: it has not said its name yet.
 uint32_t relay_routes_child(const relay_routes *routes, uint64_t relay);
 // Its connection; 0: nobody has that place.

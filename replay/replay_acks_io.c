@@ -441,35 +441,41 @@ replay_acks_find_relay(const replay_acks *acks, uint64_t relay)
     return 0;
 }
 
-// A place for one more: a new one, or that of the one that was sent to longest ago.
+// A place for one more: a new one, or that of one whose connection has ended; REPLAY_RELAYS_MAX:
+// there is none. A relay says its name only when it connects, so that one that is there keeps its.
 static uint32_t
 relay_room(replay_acks *acks)
 {
     if (acks->relay_count < REPLAY_RELAYS_MAX) {
         return acks->relay_count++;
     }
-    uint32_t oldest = 0;
-    for (uint32_t i = 1; i < REPLAY_RELAYS_MAX; i++) {
-        oldest = acks->relays[i].sent_ns < acks->relays[oldest].sent_ns ? i : oldest;
+    uint32_t place = 0;
+    while (place < REPLAY_RELAYS_MAX && net_post_has(acks->post, acks->relays[place].peer)) {
+        place++;
     }
-    for (uint32_t i = 0; i < acks->state_room; i++) {
-        if (acks->state[i].relay == oldest + 1) {
+    for (uint32_t i = 0; place < REPLAY_RELAYS_MAX && i < acks->state_room; i++) {
+        if (acks->state[i].relay == place + 1) {
             relay_change(acks, i, 0);
         }
     }
-    return oldest;
+    return place;
 }
 
-void
+oct_err
 replay_acks_relay(replay_acks *acks, uint32_t peer, uint64_t relay)
 {
     uint32_t known = replay_acks_find_relay(acks, relay);
     if (known != 0) {
         acks->relays[known - 1].peer = peer; // it has connected again
-        return;
+        return OCT_OK;
     }
-    acks->relays[relay_room(acks)] = (struct ack_relay){
+    uint32_t place = relay_room(acks);
+    if (place == REPLAY_RELAYS_MAX) {
+        return OCT_EAGAIN;
+    }
+    acks->relays[place] = (struct ack_relay){
         .id = relay, .peer = peer, .first = NO_SESSION, .sent_ns = oct_clock_ns()};
+    return OCT_OK;
 }
 
 void

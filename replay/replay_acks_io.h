@@ -18,7 +18,8 @@
 //
 // Threads: loop thread. Owns: its tables, which grow with sessions and peers, 52 and 160 bytes
 // each; nothing of what it is given; post, loop and table outlive it. Full: of the peers that are
-// not admitted, else of all, the one that was sent to longest ago is forgotten; of relays, too.
+// not admitted, else of all, the one that was sent to longest ago is forgotten; of relays, one
+// whose connection has ended.
 #define REPLAY_RELAYS_MAX 256
 typedef struct replay_acks replay_acks;
 
@@ -29,8 +30,8 @@ void replay_acks_set_post(replay_acks *acks, net_post *post);
 // now on, instead of whoever got them before. Otherwise it gets none, but is remembered while there
 // is room: the key that its token is of may still come.
 void replay_acks_named(replay_acks *acks, uint32_t peer, const wire_claim *claim, bool is_admitted);
-// A relay said where the acks of what it brings are to go.
-void replay_acks_relay(replay_acks *acks, uint32_t peer, uint64_t relay);
+// A relay said where the acks of what it brings are to go. OCT_EAGAIN: there is no place for it.
+OCT_CHECKED oct_err replay_acks_relay(replay_acks *acks, uint32_t peer, uint64_t relay);
 // Which relay that is, for replay_acks_note; 0: it has not said so yet.
 uint32_t replay_acks_find_relay(const replay_acks *acks, uint64_t relay);
 // There is another key: who is admitted under it, of those that are remembered? Of a session the

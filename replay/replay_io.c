@@ -325,10 +325,10 @@ acks_asked(void *arg, uint32_t peer, oct_role role, const uint8_t *name, size_t 
     wire_claim claim;
     wire_gathered relay;
     if (wire_gathered_open(&relay, WIRE_ACK, name, length) == OCT_OK) {
-        if (oct_role_may_relay(role)) {
-            replay_acks_relay(io->acks, peer, relay.relay);
-        } else {
+        if (!oct_role_may_relay(role)) {
             replay_complain(&io->bad_ask, "REPLAY-BAD-ASK", "a relay's name from somebody else");
+        } else if (replay_acks_relay(io->acks, peer, relay.relay) != OCT_OK) {
+            replay_complain(&io->bad_ask, "REPLAY-BAD-ASK", "more relays than a run may have");
         }
         return;
     }

@@ -6,7 +6,10 @@
 #include <netinet/in.h>
 #include <pthread.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
+
+#include "net/net_sp.h"
 
 // Ports below those that the kernel gives to who dials, who might take one before its listener
 // does, and above those of tests/support/daemons.py; programs that run side by side begin apart.
@@ -133,6 +136,31 @@ net_test_tcp_connect(unsigned port)
                                   .sin_port = htons((uint16_t)port),
                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    return fd;
+}
+
+int
+net_test_post_dial(const char *url, const void *name, size_t length)
+{
+    static const uint8_t pair[NET_SP_HEADER_BYTES] = {0, 'S', 'P', 0, 0, 0x11, 0, 0};
+    uint8_t theirs[NET_SP_HEADER_BYTES], out[256];
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(fd >= 0 && length < 200 && strncmp(url, "ipc://", 6) == 0);
+    (void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", url + 6);
+    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    memcpy(out, pair, sizeof(pair));
+    uint8_t *at = out + sizeof(pair);
+    *at++ = 1;
+    for (int shift = 56; shift >= 0; shift -= 8) {
+        *at++ = (uint8_t)((uint64_t)(length + 4) >> shift);
+    }
+    memcpy(at, (const uint8_t[]){0, 0, 0, 1}, 4); // hops
+    memcpy(at + 4, name, length);
+    size_t bytes = (size_t)(at - out) + 4 + length;
+    assert_int_equal(send(fd, out, bytes, MSG_NOSIGNAL), bytes);
+    assert_int_equal(recv(fd, theirs, sizeof(theirs), MSG_WAITALL), sizeof(theirs));
+    assert_memory_equal(theirs, pair, sizeof(pair));
     return fd;
 }
 

@@ -152,6 +152,33 @@ test_post_hears_the_name_again_after_a_new_connection(void **state)
     office_close(&o);
 }
 
+static void
+post_knows_who_is_there(const char *scheme)
+{
+    office o = {0};
+    office_open(&o, net_test_url(scheme));
+    box *one = &o.boxes[0], *other = &o.boxes[1];
+    assert_true(net_post_has(o.post, one->peer));
+    assert_true(net_post_has(o.post, other->peer));
+    net_sub_close(other->sub);
+    other->sub = NULL;
+    while (net_post_has(o.post, other->peer)) {
+        net_test_turn(o.loop, 5);
+    }
+    assert_true(net_post_has(o.post, one->peer));
+    assert_false(net_post_has(o.post, 0)); // nobody
+    office_close(&o);
+}
+
+static void
+test_post_knows_who_is_there(void **state)
+{
+    (void)state;
+    post_knows_who_is_there("inproc");
+    post_knows_who_is_there("ipc");
+    post_knows_who_is_there("tcp");
+}
+
 // The deaf one is connected and has a loop that does not turn: what is sent to it fills every
 // buffer on the way.
 static void
@@ -224,6 +251,7 @@ main(void)
         cmocka_unit_test(test_post_refuses_bad_arguments),
         cmocka_unit_test(test_post_reaches_its_peer_alone),
         cmocka_unit_test(test_post_hears_the_name_again_after_a_new_connection),
+        cmocka_unit_test(test_post_knows_who_is_there),
         cmocka_unit_test(test_post_does_not_wait_for_a_peer_that_does_not_read),
         cmocka_unit_test(test_post_drops_a_name_that_is_too_long),
         cmocka_unit_test(test_box_may_be_closed_by_its_handler),

@@ -27,6 +27,13 @@ claim_of(uint64_t session, uint8_t token)
     return claim;
 }
 
+// gone: the connection that has ended; NULL: none.
+static bool
+is_there(void *gone, uint32_t peer)
+{
+    return gone == NULL || *(const uint32_t *)gone != peer;
+}
+
 static void
 test_routes_refuse_another_token_once_one_was_acknowledged(void **state)
 {
@@ -69,7 +76,7 @@ test_routes_follow_a_session_to_where_its_last_batch_came_from(void **state)
     relay_route route;
     wire_claim claim = claim_of(3, 1);
     assert_int_equal(relay_routes_child(routes, 77), 0);
-    relay_routes_name_relay(routes, 500, 77, 1);
+    T_OK(relay_routes_name_relay(routes, 500, 77, is_there, NULL));
     uint32_t child = relay_routes_child(routes, 77);
     assert_true(child > 0);
     T_OK(relay_routes_name(routes, 41, &claim, 1));
@@ -77,7 +84,7 @@ test_routes_follow_a_session_to_where_its_last_batch_came_from(void **state)
     assert_true(relay_routes_ack(routes, &claim, &route));
     assert_int_equal(route.child, child);
     assert_int_equal(route.peer, 500);
-    relay_routes_name_relay(routes, 501, 77, 3); // it has connected again
+    T_OK(relay_routes_name_relay(routes, 501, 77, is_there, NULL)); // it has connected again
     assert_true(relay_routes_ack(routes, &claim, &route));
     assert_int_equal(route.peer, 501);
     T_OK(relay_routes_batch(routes, &claim, 0, 4)); // the actor itself
@@ -86,30 +93,30 @@ test_routes_follow_a_session_to_where_its_last_batch_came_from(void **state)
     assert_int_equal(route.peer, 41);
 }
 
-// More relays than there is room for: the one that was silent longest goes, and its sessions wait
-// for their next batch instead of getting lost at another's connection.
+// More relays than there is room for: one whose connection has ended makes room, and its sessions
+// wait for their next batch instead of getting lost at another's connection. Where none has, the
+// new one gets no place.
 static void
-test_routes_forget_the_relay_that_was_silent_longest(void **state)
+test_routes_forget_only_a_relay_that_has_gone(void **state)
 {
     relay_routes *routes = *state;
     relay_route route;
-    wire_claim claim = claim_of(3, 1);
-    for (uint64_t relay = 1; relay <= RELAY_CHILDREN_MAX; relay++) {
-        relay_routes_name_relay(routes, (uint32_t)relay, relay, relay);
+    wire_claim of_gone = claim_of(3, 1), of_idle = claim_of(4, 1);
+    uint32_t gone = 2; // by its connection
+    for (uint32_t relay = 1; relay <= RELAY_CHILDREN_MAX; relay++) {
+        T_OK(relay_routes_name_relay(routes, relay, relay, is_there, NULL));
     }
-    T_OK(relay_routes_batch(routes, &claim, relay_routes_child(routes, 2), 2));
-    T_OK(relay_routes_batch(routes, &claim, relay_routes_child(routes, 1), RELAY_CHILDREN_MAX + 1));
-    relay_routes_name_relay(routes, 900, 900, RELAY_CHILDREN_MAX + 2);
-    assert_int_equal(relay_routes_child(routes, 2), 0);
-    assert_int_not_equal(relay_routes_child(routes, 1), 0);
-    assert_true(relay_routes_ack(routes, &claim, &route));
-    assert_int_equal(route.peer, 1);
-    for (uint64_t relay = 901; relay < 900 + RELAY_CHILDREN_MAX; relay++) {
-        relay_routes_name_relay(routes, (uint32_t)relay, relay, RELAY_CHILDREN_MAX + relay);
-    }
-    assert_int_equal(relay_routes_child(routes, 1), 0);
-    assert_true(relay_routes_ack(routes, &claim, &route));
+    T_OK(relay_routes_batch(routes, &of_idle, relay_routes_child(routes, 1), 1));
+    T_OK(relay_routes_batch(routes, &of_gone, relay_routes_child(routes, gone), 2));
+    T_ERR(relay_routes_name_relay(routes, 900, 900, is_there, NULL), OCT_EAGAIN);
+    assert_int_equal(relay_routes_child(routes, 900), 0);
+    T_OK(relay_routes_name_relay(routes, 901, 901, is_there, &gone));
+    assert_int_not_equal(relay_routes_child(routes, 901), 0);
+    assert_int_equal(relay_routes_child(routes, gone), 0);
+    assert_true(relay_routes_ack(routes, &of_gone, &route));
     assert_int_equal(route.peer, 0);
+    assert_true(relay_routes_ack(routes, &of_idle, &route));
+    assert_int_equal(route.peer, 1);
 }
 
 // As many as there may be actors fit, and are counted while they send.
@@ -156,7 +163,7 @@ main(void)
         T(test_routes_refuse_another_token_once_one_was_acknowledged),
         T(test_routes_know_no_session_that_said_nothing),
         T(test_routes_keep_acknowledged_sessions_over_a_flood),
-        T(test_routes_forget_the_relay_that_was_silent_longest),
+        T(test_routes_forget_only_a_relay_that_has_gone),
         T(test_routes_follow_a_session_to_where_its_last_batch_came_from),
         T(test_routes_keep_4096_sessions),
     };

@@ -1,5 +1,9 @@
 // Relays below and above others. argv[1] is the executable.
-#include "tests/relay/relay_daemon.h"
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "relay/relay_routes.h"
+#include "tests/relay/relay_traffic.h"
 
 // ---- a relay below
 
@@ -8,6 +12,7 @@ typedef struct below {
     net_sub *acks;
     uint64_t above; // the number that it was told
     uint32_t told;
+    uint32_t acked; // acks that came
 } below;
 
 static void
@@ -16,8 +21,8 @@ below_told(void *arg, net_msg *msg)
     below *b = arg;
     wire_gathered above;
     T_OK(wire_gathered_open(&above, WIRE_ACK, net_msg_body(msg), net_msg_length(msg)));
-    assert_int_equal(above.count, 0);
     b->above = above.relay;
+    b->acked += above.count;
     b->told++;
     net_loop_stop(b->f->loop);
 }
@@ -47,6 +52,47 @@ test_relay_tells_its_number_to_those_below(void **state)
     assert_int_equal(b.above, f->number_registered);
     assert_int_equal(f->above_registered, 0); // replay is no relay
     net_sub_close(b.acks);
+}
+
+// As what the relay of that number gathered.
+static net_msg *
+gathered_make(uint64_t relay, net_msg *batch)
+{
+    size_t length = net_msg_length(batch);
+    net_msg *msg = net_msg_create(wire_gathered_size(length));
+    wire_gathered_pack(relay, net_msg_body(batch), length, net_msg_body(msg));
+    net_msg_destroy(batch);
+    return msg;
+}
+
+// More come and go than there are places: none of them takes that of one that lives, although it
+// has nothing to do.
+static void
+test_relay_keeps_an_idle_relay_below_while_others_come_and_go(void **state)
+{
+    fixture *f = *state;
+    shard *at = &f->at[0];
+    uint8_t name[WIRE_GATHERED_HEAD_BYTES], byte;
+    char url[NET_URL_MAX];
+    below idle;
+    T_OK(net_url_offset(f->relay, 2, url));
+    below_open(&idle, f, 77);
+    net_test_until(f->loop, &idle.told, 1);
+    for (uint64_t i = 0; i < RELAY_CHILDREN_MAX; i++) {
+        wire_gathered_pack(1000 + i, NULL, 0, name);
+        int other = net_test_post_dial(url, name, sizeof(name));
+        assert_int_equal(recv(other, &byte, 1, 0), 1); // it is known
+        (void)close(other);
+    }
+    send_msg(at, gathered_make(77, batch_make(at->session, 1, 10)));
+    while (at->batches < 1 || at->relay_peer == 0) {
+        net_loop_run(f->loop);
+    }
+    assert_int_equal(idle.acked, 0);
+    net_timer *timer = net_timer_start(f->loop, 1, 20, acks_send, at); // any of them may be lost
+    net_test_until(f->loop, &idle.acked, 1);
+    net_timer_stop(timer);
+    net_sub_close(idle.acks);
 }
 
 // ---- a relay above
@@ -180,6 +226,7 @@ main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         T(test_relay_is_not_above_itself),
         T(test_relay_tells_its_number_to_those_below),
+        T(test_relay_keeps_an_idle_relay_below_while_others_come_and_go),
         T(test_relay_goes_round_one_above_that_says_nothing),
     };
 #undef T
