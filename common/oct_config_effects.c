@@ -232,6 +232,36 @@ oct_config_has_effect(const oct_config *config, const char *name, char *why_not,
     return lacks == NULL;
 }
 
+// Whether a key, of those that say how many rollouts are made and how many are learned from, is
+// set.
+static bool
+sets_rollouts(const oct_config *written)
+{
+    static const char *const keys[][2] = {
+        {"learner", "batch_size"}, {"actor", "count"}, {"actor", "envs"}};
+    bool is_set = false;
+    for (size_t i = 0; i < OCT_COUNTOF(keys); i++) {
+        const oct_config_key *key = oct_config_key_find(keys[i][0], keys[i][1]);
+        is_set = is_set || written->is_given[key - oct_config_keys];
+    }
+    return is_set;
+}
+
+// Every environment makes a rollout of each version.
+static void
+warn_rollouts(const oct_config *config, const oct_config *written, oct_text *text)
+{
+    uint64_t made = (uint64_t)config->actor.count * config->actor.envs;
+    uint32_t learned = config->learner.batch_size;
+    if (oct_config_has_rollouts(config) && learned < made && sets_rollouts(written)) {
+        oct_text_add(text,
+                     "warning: learner.batch_size: %u rollouts of each version, but %llu "
+                     "environments make one each (actor.count: %u of actor.envs: %u); the others "
+                     "are discarded\n",
+                     learned, (unsigned long long)made, config->actor.count, config->actor.envs);
+    }
+}
+
 void
 oct_config_warn_idle(const oct_config *config, const oct_config *written, char *message,
                      size_t message_size)
@@ -250,6 +280,7 @@ oct_config_warn_idle(const oct_config *config, const oct_config *written, char *
             oct_text_add(&text, "warning: %s: %s has no effect %s\n", name, value, why_not);
         }
     }
+    warn_rollouts(config, written, &text);
 }
 
 void

@@ -13,7 +13,8 @@
 // reason, as text behind "has no effect ": "without algo.distributional: true".
 bool oct_config_has_effect(const oct_config *config, const char *name, char *why_not, size_t size);
 // Keys with a value other than their default that have no effect: message has a warning line for
-// each, "": there are none. written: a layer that sets the keys to be told of; config: all do.
+// each, "": there are none; and one where environments make more rollouts than a batch takes.
+// written: a layer that sets the keys to be told of; config: all do.
 // Switches that algo.name does not read and that are on are errors of oct_config_check.
 void oct_config_warn_idle(const oct_config *config, const oct_config *written, char *message,
                           size_t message_size);

@@ -181,6 +181,29 @@ assert_warnings(const char *assignments, const char *want)
 }
 
 static void
+test_rollouts_that_nobody_learns_from_are_told(void **state)
+{
+    (void)state;
+    static const char eight[] = "warning: learner.batch_size: 8 rollouts of each version, but 16 "
+                                "environments make one each (actor.count: 2 of actor.envs: 8); the "
+                                "others are discarded\n";
+    assert_warnings("algo.name=ppo;actor.count=2;actor.envs=8;learner.batch_size=8", eight);
+    assert_warnings("algo.name=a2c;actor.count=2;actor.envs=8;learner.batch_size=8", eight);
+    assert_warnings("algo.name=ppo;actor.count=2;actor.envs=8;learner.batch_size=16", "");
+    assert_warnings("algo.name=vtrace;actor.count=2;actor.envs=8;learner.batch_size=8", "");
+    assert_warnings("actor.count=2;actor.envs=8;learner.batch_size=8", "");
+    // Only of a layer that has a part in it.
+    oct_config config = config_with("algo.name=ppo;actor.envs=8;learner.batch_size=8"), written;
+    T_OK(oct_config_set(&config, "actor.count=2", message, sizeof(message)));
+    oct_config_default(&written);
+    oct_config_warn_idle(&config, &written, message, sizeof(message));
+    assert_string_equal(message, "");
+    T_OK(oct_config_set(&written, "actor.count=2", message, sizeof(message)));
+    oct_config_warn_idle(&config, &written, message, sizeof(message));
+    assert_string_equal(message, eight);
+}
+
+static void
 test_a_warning_names_key_value_and_need(void **state)
 {
     (void)state;
@@ -227,6 +250,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_key_has_an_effect_with_what_it_needs),
+        cmocka_unit_test(test_rollouts_that_nobody_learns_from_are_told),
         cmocka_unit_test(test_a_warning_names_key_value_and_need),
         cmocka_unit_test(test_only_what_was_written_is_told),
     };
