@@ -1192,7 +1192,8 @@ class Supervisor(Case):
         self.octet("train", "x.yaml", "--run-dir", "run", "--set", "algo.name=ppo", FAKE_LEARNER="finish")
         self.assertIn("  batch_size: 16\n", config.read_text())
         _, err = self.octet("train", "set.yaml", "--resume", "--run-dir", "run", "--actors", "2", FAKE_LEARNER="finish")
-        self.assertEqual(err, RESUMES + note.format("actor.count: 2", 1))
+        self.assertEqual(err, RESUMES + "warning: learner.batch_size: 16 rollouts of each version, but 32 environments make one each "
+                              "(actor.count: 2 of actor.envs: 16); the others are discarded\n" + note.format("actor.count: 2", 1))
         _, err = self.octet("train", "--resume", "--run-dir", "run", "--actors", "1", FAKE_LEARNER="finish")
         self.assertEqual(err, RESUMES + note.format("actor.count: 1", 2))
         for actors, batch_size in (2, 32), (1, 16):
