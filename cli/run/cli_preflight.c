@@ -245,29 +245,32 @@ cli_preflight_open(cli_environment *out, const oct_config *config, uint32_t time
     return found.err;
 }
 
-oct_err
-cli_preflight_network(const cli_environment *environment, const oct_config *config, char *reason,
-                      size_t reason_size)
+static oct_err
+spec_check(const cli_environment *environment, const oct_config *config, bool has_data,
+           char *reason, size_t reason_size)
 {
     wire_env_spec own;
     wire_arena *arena = environment_unpack(&own, environment);
     oct_err err = network_check(config, &own, reason, reason_size);
+    if (err == OCT_OK && has_data) {
+        err = data_check(config, &own, reason, reason_size);
+    }
     wire_arena_destroy(arena);
     return err;
+}
+
+oct_err
+cli_preflight_network(const cli_environment *environment, const oct_config *config, char *reason,
+                      size_t reason_size)
+{
+    return spec_check(environment, config, false, reason, reason_size);
 }
 
 oct_err
 cli_preflight_suits(const cli_environment *environment, const oct_config *config, char *reason,
                     size_t reason_size)
 {
-    wire_env_spec own;
-    wire_arena *arena = environment_unpack(&own, environment);
-    oct_err err = network_check(config, &own, reason, reason_size);
-    if (err == OCT_OK) {
-        err = data_check(config, &own, reason, reason_size);
-    }
-    wire_arena_destroy(arena);
-    return err;
+    return spec_check(environment, config, true, reason, reason_size);
 }
 
 // Pictures with channels first are maps of few rows and many channels to a convolution.
