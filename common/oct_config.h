@@ -263,6 +263,13 @@ OCT_CHECKED oct_err oct_config_check(const oct_config *config, char *message, si
 // other values; "": none. What the checkpoint tells (algorithm, network, support) is not looked at.
 OCT_CHECKED oct_err oct_config_check_resume(const oct_config *before, const oct_config *now,
                                             bool has_tables, char *message, size_t message_size);
+// Environments that the actors have together.
+static inline uint64_t
+oct_config_environments(const oct_config *config)
+{
+    return (uint64_t)config->actor.count * config->actor.envs;
+}
+
 // Whether actors make a batch, a rollout of algo.sequence_steps steps of every environment, with a
 // version, and wait for the next (docs/decisions/0031-rollouts.md).
 bool oct_config_has_rollouts(const oct_config *config);

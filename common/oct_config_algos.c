@@ -367,7 +367,7 @@ oct_config_has_rollouts(const oct_config *config)
 oct_fifo
 oct_config_fifo(const oct_config *config)
 {
-    uint64_t streams = (uint64_t)config->actor.count * config->actor.envs;
+    uint64_t streams = oct_config_environments(config);
     uint32_t stride = config->algo.sequence_steps;
     uint32_t behind = oct_config_is_tabular(config) ? oct_config_n_step(config) : 0;
     return windows_of(config) == OCT_WINDOWS_EPISODES

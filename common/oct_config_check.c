@@ -125,7 +125,7 @@ check_rollouts(const oct_config *config, oct_text *text)
     if (!oct_config_has_rollouts(config)) {
         return;
     }
-    uint64_t envs = (uint64_t)config->actor.count * config->actor.envs;
+    uint64_t envs = oct_config_environments(config);
     uint64_t rows = oct_config_rollout_rows(config->algo.sequence_steps);
     uint64_t held = envs * rows * (2 + (uint64_t)config->algo.rollout_lag);
     uint64_t actions = (uint64_t)(config->learner.batch_size / config->learner.count) *

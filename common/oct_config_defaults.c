@@ -103,7 +103,7 @@ oct_config_defaults_apply(oct_config *config)
         char number[24], reason[256];
         const char *text = oct_config_default_with(key, algo_like(config));
         if (strcmp(text, OCT_CONFIG_ENVIRONMENTS) == 0) { // as many as a batch may have, at most
-            uint64_t envs = (uint64_t)config->actor.count * config->actor.envs;
+            uint64_t envs = oct_config_environments(config);
             (void)snprintf(number, sizeof(number), "%.0f", OCT_MIN((double)envs, key->max));
             text = number;
         }

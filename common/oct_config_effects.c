@@ -251,7 +251,7 @@ sets_rollouts(const oct_config *written)
 static void
 warn_rollouts(const oct_config *config, const oct_config *written, oct_text *text)
 {
-    uint64_t made = (uint64_t)config->actor.count * config->actor.envs;
+    uint64_t made = oct_config_environments(config);
     uint32_t learned = config->learner.batch_size;
     if (oct_config_has_rollouts(config) && learned < made && sets_rollouts(written)) {
         oct_text_add(text,

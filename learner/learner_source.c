@@ -264,7 +264,7 @@ learner_source_table(const learner_source_options *options)
         .run_id = options->run_id,
         .epoch = options->epoch,
         .capacity = is_offline ? DATA_ROWS_MAX : oct_config_shard_capacity(config),
-        .streams = is_offline ? 1 : config->actor.count * config->actor.envs,
+        .streams = is_offline ? 1 : (uint32_t)oct_config_environments(config),
         .obs_bytes = (uint32_t)policy_spec_obs_bytes(spec),
         .obs_is_float = spec->obs_dtype == POLICY_F32,
         .action_bytes = (uint32_t)policy_spec_action_bytes(spec),
