@@ -20,7 +20,7 @@ SKIPPED = 77
 ISAS = ["ref", "avx2", "avxvnni", "vnni", "neon"]
 FLAGS = ["-std=c11", "-O2", "-static", "-D_GNU_SOURCE", "-fno-fast-math", "-ffp-contract=off",
          "-Wall", "-Wextra", "-Werror"]
-COMMON = ["oct_base.c", "oct_bytes.c", "oct_crc.c", "oct_err.c", "oct_rng.c", "oct_text.c"]
+COMMON = ["oct_base.c", "oct_bytes.c", "oct_crc.c", "oct_err.c", "oct_locale.c", "oct_rng.c", "oct_text.c"]
 X86_ONLY = ("policy_avx", "policy_vnni")
 
 # Compiler, emulator, flags of all files, flags of policy_neon.c (None: it stays out), then the runs:

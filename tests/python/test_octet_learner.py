@@ -46,7 +46,7 @@ def test_another_algorithm_is_refused_before_it_trains(tmp_path):
 
 
 def test_options_of_the_algorithm_that_it_replaces_are_not_in_its_way(tmp_path, capfd):
-    settings = {"replay.min_size": 100, "run.updates": 1}
+    settings = {"replay.min_size": 100, "run.updates": 1, "learner.batch_size": 64}
     with octet.Learner(ROOT / "presets/pendulum-ppo.yaml", tmp_path / "run", settings, verbose=True) as learner:
         assert next(iter(learner)).actions.shape == (64, 1)
         learner.update()
