@@ -11,7 +11,8 @@
 // out; sums over a row run in NN_VEC_LANES partial sums that are added pairwise at the end, sums
 // over rows from the first row to the last. Without FMAs (x86 before AVX2) results are as accurate,
 // but rounded twice. A function that does two things gives the bits of the two apart, and a batch
-// in parts those of the whole. NaN goes through all of them.
+// in parts those of the whole. NaN goes through all of them, but relu's backward
+// gives 0 wherever the output is 0 or NaN.
 //
 // Threads: any; the table is const. Shapes: B rows, O outputs, row-major. Pointers do not overlap.
 

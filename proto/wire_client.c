@@ -120,7 +120,9 @@ reply_open(wire_client *client, const uint8_t *bytes, size_t length)
     // A status that this release does not know is still an error of the peer's.
     err = frame.code <= OCT_ESTALE ? (oct_err)frame.code : OCT_EINTERNAL;
     detail_set_from_peer(client, err, bytes + WIRE_FRAME_BYTES, length - WIRE_FRAME_BYTES);
-    return err;
+    // Closed says that this process closes its links, and nobody asks again. A peer that shuts down
+    // is asked later.
+    return err == OCT_ECLOSED ? OCT_EAGAIN : err;
 }
 
 static void

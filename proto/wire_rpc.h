@@ -33,8 +33,8 @@
 
 // X(method, request, reply, roles): the one list of methods. Order is the method number on the
 // wire, counted from 0; append only. Of two methods a role may do a part only: an operator
-// registers tools (wire_register.role), an evaluator evaluators, an actor actors, a relay relays;
-// and an operator configures with limiter_only.
+// registers tools (wire_register.role), an evaluator evaluators, an actor actors and tools, a relay
+// relays; and an operator configures with limiter_only.
 #define WIRE_LEARNER_METHODS(X)                                                                    \
     X(register_actor, wire_register, wire_registered,                                              \
       WIRE_BY_ACTOR | WIRE_BY_OPERATOR | WIRE_BY_RELAY)                                            \
@@ -64,8 +64,8 @@ void wire_client_destroy(wire_client *client);
 // For each method: wire_call_METHOD(client, request, timeout_ms, done, arg). done runs exactly once
 // unless an error is returned here (OCT_EAGAIN: too many open; OCT_EINVAL: larger than a message
 // may be; or what the transport says). reply is borrowed for the callback, NULL unless err is
-// OCT_OK. detail is never NULL; on error it is the peer's reason or oct_strerror's text, e.g. "peer
-// speaks protocol 2, this is 1".
+// OCT_OK; OCT_ECLOSED is this process's own links, a peer that shuts down is OCT_EAGAIN. detail is
+// never NULL; on error it is the peer's reason or oct_strerror's text.
 #define X(method, request, reply, roles)                                                           \
     typedef void (*wire_##method##_done)(void *arg, oct_err err, const char *detail,               \
                                          const reply *answer);                                     \

@@ -181,6 +181,47 @@ test_replay_has_what_was_flushed_once_over_a_kill(void **state)
     octet_replay_close(replay);
 }
 
+static double
+held_samples(octet_replay *replay)
+{
+    octet_replay_stat stats[512];
+    size_t count = 0;
+    char words[OCTET_REPLAY_ERROR_BYTES];
+    assert_int_equal(octet_replay_stats(replay, stats, OCT_COUNTOF(stats), &count, words,
+                                        sizeof(words), WAIT_MS),
+                     0);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(stats[i].name, "replay.held_samples") == 0) {
+            return stats[i].value;
+        }
+    }
+    fail_msg("replay does not tell how many samples it holds");
+    return 0;
+}
+
+// A sample that replay holds, because its table is empty, is refused as it stops.
+static void
+test_sampling_goes_on_after_a_replay_that_was_stopped(void **state)
+{
+    (void)state;
+    octet_replay_table table = table_of(OCTET_REPLAY_FIFO);
+    octet_replay *replay = replay_open();
+    octet_replay_batch none = {.size = sizeof(none)};
+    assert_int_equal(octet_replay_configure(replay, &table, WAIT_MS), 0);
+    while (held_samples(replay) == 0) {
+        assert_int_equal(octet_replay_sample(replay, 10, 0, 0, 1, &none), OCTET_REPLAY_ETIMEDOUT);
+    }
+    replay_end(SIGTERM);
+    replay_start();
+    octet_replay_writer *writer = writer_open(&table, 1);
+    assert_int_equal(octet_replay_configure(replay, &table, WAIT_MS), 0);
+    walk(writer, 0, 100);
+    assert_int_equal(octet_replay_flush(writer, WAIT_MS), 0);
+    sample_is(replay, 0, 100, 0);
+    octet_replay_writer_close(writer);
+    octet_replay_close(replay);
+}
+
 // The writer has used all of its batches by then. A wait is longer than steps wait for others.
 static void
 test_replay_has_steps_that_nobody_flushes(void **state)
@@ -323,6 +364,8 @@ main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_replay_has_what_was_flushed_once_over_a_kill, begin,
                                         end),
+        cmocka_unit_test_setup_teardown(test_sampling_goes_on_after_a_replay_that_was_stopped,
+                                        begin, end),
         cmocka_unit_test_setup_teardown(test_replay_has_steps_that_nobody_flushes, begin, end),
         cmocka_unit_test_setup_teardown(test_replay_draws_by_the_priorities_it_was_told, begin,
                                         end),
