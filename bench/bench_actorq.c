@@ -303,6 +303,16 @@ measure_file(oct_config *config, const char *path)
 }
 
 static bool
+is_task(const char *name)
+{
+    bool is = false;
+    for (size_t t = 0; t < OCT_COUNTOF(tasks); t++) {
+        is = is || strcmp(tasks[t], name) == 0;
+    }
+    return is;
+}
+
+static bool
 is_wanted(const char *task, int count, char **names)
 {
     bool is = count == 0;
@@ -323,6 +333,13 @@ main(int argc, char **argv)
     if (argc == 2 && strncmp(argv[1], "policy=", strlen("policy=")) == 0) {
         measure_file(&config, argv[1] + strlen("policy="));
         return 0;
+    }
+    for (int i = argc - names; i < argc; i++) {
+        if (!is_task(argv[i])) {
+            fprintf(stderr, "%s: no task '%s'\nusage: %s [quick] [TASK...] | policy=FILE\n",
+                    argv[0], argv[i], argv[0]);
+            return 2;
+        }
     }
     for (size_t t = 0; t < OCT_COUNTOF(tasks); t++) {
         env *e = is_wanted(tasks[t], names, argv + argc - names) ? opened(tasks[t], 1) : NULL;

@@ -260,37 +260,73 @@ begin_again(char **argv)
     }
 }
 
+typedef struct options {
+    bool quick, environment, products;
+    bool named[OCT_COUNTOF(cases)];
+    int names;
+} options;
+
+// Notes the cases whose names begin so; false: there are none.
+static bool
+name_read(options *o, const char *name)
+{
+    bool is_known = false;
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        bool is_it = strncmp(cases[i].name, name, strlen(name)) == 0;
+        o->named[i] |= is_it;
+        is_known |= is_it;
+    }
+    o->names++;
+    return is_known;
+}
+
+static bool
+options_read(options *o, int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        int end = 0;
+        if (strcmp(argv[i], "quick") == 0) {
+            o->quick = true;
+        } else if (strcmp(argv[i], "environment") == 0) {
+            o->environment = true;
+        } else if (strcmp(argv[i], "exact") == 0) {
+            exact = true;
+        } else if (strcmp(argv[i], "products") == 0) {
+            o->products = true;
+        } else if ((sscanf(argv[i], "threads=%u%n", &threads, &end) != 1 || argv[i][end] != '\0') &&
+                   !name_read(o, argv[i])) {
+            fprintf(stderr, "%s: no case has a name that begins with '%s'\n", argv[0], argv[i]);
+            return false;
+        }
+    }
+    return !o->products || o->names == 0;
+}
+
 int
 main(int argc, char **argv)
 {
-    int first = 1;
-    bool quick = first < argc && strcmp(argv[first], "quick") == 0;
-    first += quick;
-    bool environment = first < argc && strcmp(argv[first], "environment") == 0;
-    first += environment;
-    if (!environment) {
-        begin_again(argv);
+    options o = {0};
+    if (!options_read(&o, argc, argv)) {
+        fprintf(stderr,
+                "usage: %s [quick] [environment] [exact] [threads=N] [products | CASE...]\n",
+                argv[0]);
+        return 2;
     }
-    exact = first < argc && strcmp(argv[first], "exact") == 0;
-    first += exact;
-    if (first < argc && sscanf(argv[first], "threads=%u", &threads) == 1) {
-        first++;
+    if (!o.environment) {
+        begin_again(argv);
     }
     char warning[200];
     (void)nn_blas_init(threads, warning, sizeof(warning));
     if (warning[0] != '\0') {
         fprintf(stderr, "%s\n", warning);
     }
-    if (first < argc && strcmp(argv[first], "products") == 0) {
+    if (o.products) {
         bench_products_table(threads);
         return 0;
     }
     for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
-        bool wanted = first == argc && (!quick || cases[i].hidden.value[0] <= QUICK_WIDTH);
-        for (int a = first; a < argc; a++) {
-            wanted |= strncmp(cases[i].name, argv[a], strlen(argv[a])) == 0;
-        }
-        if (wanted && !case_run(&cases[i], quick)) {
+        bool is_small = !o.quick || cases[i].hidden.value[0] <= QUICK_WIDTH;
+        if ((o.names > 0 ? o.named[i] : is_small) && !case_run(&cases[i], o.quick)) {
             return 1;
         }
     }

@@ -321,6 +321,16 @@ mpi_open(uint32_t *size)
     }
 }
 
+static bool
+is_case(const char *name)
+{
+    bool is = false;
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        is = is || strncmp(cases[i].name, name, strlen(name)) == 0;
+    }
+    return is;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -336,8 +346,14 @@ main(int argc, char **argv)
             is_asynchronous = true;
         } else if (strtoul(argv[i], NULL, 10) >= 2 && count < SIZES_MAX) {
             sizes[count++] = (uint32_t)strtoul(argv[i], NULL, 10);
-        } else {
+        } else if (only == NULL && is_case(argv[i])) {
             only = argv[i];
+        } else {
+            fprintf(stderr,
+                    "%s: '%s' is no case, or one too many\n"
+                    "usage: %s [quick] [bf16] [asynchronous] [SIZE...] [CASE]\n",
+                    argv[0], argv[i], argv[0]);
+            return 2;
         }
     }
     if (group_launch_size() != 1) {

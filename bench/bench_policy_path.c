@@ -691,11 +691,16 @@ main(int argc, char **argv)
             return 2;
         }
     }
-    bool is_done = true;
+    bool is_done = true, is_known = false;
     for (size_t i = 0; i < OCT_COUNTOF(nets) && !(is_quick && i > 0); i++) {
         if (only == NULL || strcmp(only, nets[i].name) == 0) {
             is_done = bench_net_run(&nets[i], precision, delta, versions) && is_done;
+            is_known = true;
         }
+    }
+    if (!is_known) {
+        fprintf(stderr, "%s: no net '%s'%s\n", argv[0], only, is_quick ? " that is quick" : "");
+        return 2;
     }
     return is_done ? 0 : 1;
 }

@@ -379,20 +379,37 @@ bench_sizes(enum way way, uint64_t least, uint64_t most, int rounds)
     }
 }
 
+// Of the third argument, "sizes" (samples all ways) or one of the ways.
+static bool
+is_way(const char *name)
+{
+    bool is = strcmp(name, "sizes") == 0;
+    for (enum way way = 0; way < WAYS; way++) {
+        is = is || strcmp(name, way_names[way]) == 0;
+    }
+    return is;
+}
+
 int
 main(int argc, char **argv)
 {
-    if (argc < 2) {
+    bool is_quick = argc > 2 && strcmp(argv[2], "quick") == 0;
+    char *end = NULL;
+    uint64_t most = is_quick ? 20480 : argc > 2 ? strtoull(argv[2], &end, 10) : 10000000;
+    if (argc < 2 || argc > 4 || most == 0 || (end != NULL && *end != '\0') ||
+        (argc > 3 && !is_way(argv[3]))) {
         fprintf(stderr, "usage: bench_replay_file FOLDER [quick | ROWS] [sizes | WAY]\n");
+        for (enum way way = 0; way < WAYS; way++) {
+            fprintf(stderr, "%s%s", way == 0 ? "WAY: " : ", ", way_names[way]);
+        }
+        fprintf(stderr, "\n");
         return 2;
     }
     (void)setvbuf(stdout, NULL, _IOLBF, 0);
-    bool is_quick = argc > 2 && strcmp(argv[2], "quick") == 0;
-    uint64_t most = is_quick ? 20480 : argc > 2 ? strtoull(argv[2], NULL, 10) : 10000000;
     uint64_t capacity = is_quick ? 20480 : 1024000;
     int passes = is_quick ? 1 : 8;
     (void)snprintf(path, sizeof(path), "%s/bench_replay_file.%ld", argv[1], (long)getpid());
-    const char *only = argc > 3 ? argv[3] : NULL; // "sizes": of samples all ways, or one of them
+    const char *only = argc > 3 ? argv[3] : NULL;
     bool is_all = only == NULL;
     for (int way = 0; is_all && way < 3; way++) {
         static const char *const names[] = {"memory", "none", "interval"};
