@@ -11,7 +11,7 @@ usage: check_docs.py ROOT OCTET PRINT_NUMBERS           checks the tree; OCTET i
   that evaluators report, and every metric with its kind, and none that the sources do not have; the rules and the dashboard in deploy/ name no other metric;
 - it has every environment variable whose name begins with OCTET_, and none that nobody asks for;
 - docs/configuration.md is what `octet config --markdown` prints, after an introduction;
-- a table below <!-- printed: bench/NAME.py ARGUMENTS --> is what that command prints;
+- a table below <!-- printed: bench/NAME.py ARGUMENTS --> is what that command prints, and one blank line is between them;
 - the lists of tools/doc_lists.py: commands, algorithms, environments, presets, keys, messages, floors, pages;
 - relative links in README.md, CONTRIBUTING.md and docs/ lead to a file, and to a heading of it;
 - files, test programs and tests that are named in `backquotes` exist;
@@ -140,6 +140,7 @@ def check_configuration(root, octet, renew):
 
 
 PRINTED = re.compile(r"(<!-- printed: (bench/.*?) -->\n\n)((?:\|.*\n)+)")
+PRINTED_MARK = re.compile(r"<!-- *printed\b")
 
 
 def printed(root, command):
@@ -153,13 +154,29 @@ def with_printed(root, text):
 
 
 def check_printed(root, path, text, renew):
+    tables = {found.start() for found in PRINTED.finditer(text)}
+    for mark in PRINTED_MARK.finditer(text):
+        if mark.start() not in tables:
+            yield (f"{path.relative_to(root)}, line {text.count(chr(10), 0, mark.start()) + 1}: no <!-- printed: bench/NAME.py "
+                   "ARGUMENTS --> with a blank line and a table below")
     for _, command, table in PRINTED.findall(text):
         if table != printed(root, command):
             yield f"{path.relative_to(root)}: a table is not what {command} prints; this renews it: {renew}"
 
 
+LIST_ITEM = re.compile(r" *(?:[-*+]|\d+[.)]) ")
+
+
 def without_code(text):
-    return re.sub(r"^```.*?^```|^    .*?$", "", text, flags=re.M | re.S)
+    """Without blocks between ``` and without indented ones: those behind a blank line and outside a list."""
+    kept, is_list, is_code, is_behind_blank = [], False, False, True
+    for line in re.sub(r"^```.*?^```", "", text, flags=re.M | re.S).split("\n"):
+        if line.strip():
+            is_code = line.startswith("    ") and not is_list and (is_code or is_behind_blank)
+            is_list = not is_code and (LIST_ITEM.match(line) is not None or is_list and (line[0] == " " or not is_behind_blank))
+        is_behind_blank = not line.strip() or line.startswith("#")
+        kept.append("" if is_code else line)
+    return "\n".join(kept)
 
 
 def anchors(text):
@@ -372,11 +389,17 @@ SELF_TESTS = [
     ("docs/configuration.md", "keys", "key", ["this renews it: python3 "]),
     ("docs/tables.md", "| a |", "| c |", ["is not what bench/table.py --now prints"]),
     ("bench/table.py", "| a |", "| c |", ["is not what bench/table.py --now prints"]),
+    ("docs/tables.md", "-->\n\n", "-->\n", ["docs/tables.md, line 1: no <!-- printed: bench/NAME.py ARGUMENTS --> with a blank line"]),
+    ("docs/tables.md", "-->\n\n", "-->\n\n\n", ["docs/tables.md, line 1: no <!-- printed: "]),
+    ("docs/tables.md", "printed: bench", "printed bench", ["docs/tables.md, line 1: no <!-- printed: "]),
     ("docs/reference.md", "(configuration.md)", "(config.md)", ["leads nowhere"]),
     ("docs/reference.md", "#metrics)", "#metric)", ["no such heading"]),
     ("docs/reference.md", "test_net.c", "test_nets.c", ["there is no tests/test_nets.c"]),
     ("docs/reference.md", "`test_good`", "`test_better`", ["there is no test test_better"]),
     ("CONTRIBUTING.md", "tuning.md", "turning.md", ["CONTRIBUTING.md: link to docs/turning.md leads nowhere"]),
+    ("docs/tuning.md", "- It is short.\n- It", "- It is\n  - of [one\n    page](turning.md).\n- It", ["link to turning.md leads nowhere"]),
+    ("docs/tuning.md", "- It is short.\n- It", "- It.\n\n    See [it](turning.md).\n- It", ["link to turning.md leads nowhere"]),
+    ("docs/tuning.md", "- It is short.\n- It", "Or:\n\n    see [it](turning.md)\n\n    - [it](turning.md)\n- It", []),
     ("CONTRIBUTING.md", "70", "75", ["a function 70, a line"]),
     ("README.md", "docs/tuning.md", "docs/wire.md", ["README.md: no link to docs/tuning.md"]),
     ("docs/tuning.md", "short.\n\n", "short. It is\nshort.\n\n", ["stands twice in a row: It is short."]),
