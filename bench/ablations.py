@@ -17,7 +17,8 @@ import pathlib
 import statistics
 
 from actorq_table import mean as geometric_mean
-from bench_learning import COLOURS, JUST, MARKS, lines, shortly_before, ticks
+from bench_learning import COLOURS, JUST, MARKS, shortly_before, ticks
+from bench_records import lines
 
 PANEL_WIDTH, ROW_HEIGHT, TOP = 190, 22, 62
 LETTER_WIDTH = 6.2  # of the labels, about

@@ -18,21 +18,19 @@ One actor, one environment a call, three hidden layers, until 100 greedy episode
 learner were so much faster; learner, replay and evaluator have what they want. Only CartPole has settings for "learning" and for 3x2048.
 
 RECORDS is one line of JSON a run, as bench_learning.py writes them; a run that has a line there is not made again. int8 and fp32 of a seed follow each
-other; --jobs runs at once, which is for "acting": each of its actors leaves most of a core to others. Seconds are the learner's, from its start to the end of the run.
+other; --jobs runs at once, which is for "acting": each of its actors leaves most of a core to others. Ctrl-C or SIGTERM ends them all. Seconds are the learner's, from its start to the end of the run.
 
 --table prints medians and ranges; "at equal steps" compares the seconds of a step, which luck with a seed does not touch. --svg draws the map: the model
 of a run, max(acting, learning) a step, beside the runs; LINES are those of bench_actorq, for environments that cost more than CartPole.
 """
 
 import argparse
-import concurrent.futures
 import json
 import math
 import os
 import pathlib
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 import threading
@@ -40,7 +38,9 @@ import time
 import typing
 
 from actorq_table import LEFT, UP, chart
-from bench_learning import COLOURS, DONE, HERE, finished, lines, record, train
+from bench_jobs import Runs, locked, run_all
+from bench_learning import COLOURS, DONE, HERE, finished, measured, record
+from bench_records import append, lines
 
 PRESETS = HERE.parent / "presets"
 PRECISIONS = ("int8", "fp32")
@@ -134,7 +134,7 @@ def preset(name):
     return PRESETS / f"{TASKS[name].preset}.yaml"
 
 
-def trained(options, job, run):
+def trained(runs, options, job, run):
     name, regime, width, seed, precision = job
     task = TASKS[name]
     shutil.rmtree(run, ignore_errors=True)  # one that was cut off
@@ -144,32 +144,37 @@ def trained(options, job, run):
     for key, value in sets.items():
         command += ["--set", f"{key}={value}"]
     group = Group(f"octet-bench-{os.getpid()}-{threading.get_ident()}", task.shares[width], task.has_long_slices) if regime == "acting" else None
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    while group and process.poll() is None:
-        pid = child(process.pid, "octet-actor")
-        if pid:
-            group.take(pid)
-            break
-        time.sleep(0.002)
-    _, errors = process.communicate()
-    if group:
-        group.close()
-    if process.returncode != 0:
-        raise RuntimeError(f"{' '.join(map(str, command))}: exit {process.returncode}\n{errors}")
+
+    def hold(process):
+        """Puts the actor into the group as soon as there is one."""
+        while process.poll() is None:
+            pid = child(process.pid, "octet-actor")
+            if pid:
+                group.take(pid)
+                return
+            time.sleep(0.002)
+
+    try:
+        runs.run(command, hold if group else None)
+    finally:
+        if group:
+            group.close()
     finished(run, json.loads((run / "summary.json").read_text(encoding="utf-8"))["learner_wall_s"])
 
 
-def one(options, lock, job):
+def one(runs, options, job):
     name, regime, width, seed, precision = job
     label = f"{regime} 3x{width} {precision}"
     with tempfile.TemporaryDirectory(prefix="octet-bench-") as temporary:
         folder = (options.runs / name.replace(":", "-") / label.replace(" ", "-")) if options.runs else pathlib.Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        if not (folder / f"run-{seed}" / DONE).exists():
-            trained(options, job, folder / f"run-{seed}")
-        ended, wall_s, points = train(options.octet, preset(name), seed, [], folder)
-    with lock:
-        record(options.records, preset(name), label, seed, ended, wall_s, points)
+        run = folder / f"run-{seed}"
+        with locked(run):
+            if not (run / DONE).exists():
+                trained(runs, options, job, run)
+        ended, wall_s, points = measured(options.octet, seed, run)
+    with runs.lock:
+        append(options.records, record(preset(name), label, seed, [], ended, wall_s, points))
     print(f"{name} {label:24s} seed {seed}: {ended['reason']:7s} {wall_s:7.2f} s  steps {ended['env_steps']:7d}  again {ended['again']:6.1f}  "
           f"actor {ended['daemons']['actor-0']['cpu_s']:6.2f} s of CPU, learner {ended['daemons']['learner']['cpu_s']:6.2f}", flush=True)
 
@@ -289,11 +294,8 @@ def main():
     jobs = [(name, regime, int(width), seed, precision) for name in options.tasks.split(",") for regime in options.regimes.split(",")
             for width in options.hidden.split(",") for seed in range(options.first_seed, options.first_seed + options.seeds) for precision in PRECISIONS
             if (name, f"{regime} 3x{width} {precision}", seed) not in made]
-    lock = threading.Lock()
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for done in concurrent.futures.as_completed([pool.submit(one, options, lock, job) for job in jobs]):
-            done.result()
-    return 0
+    runs = Runs()
+    return run_all(runs, lambda job: one(runs, options, job), jobs, options.jobs)
 
 
 if __name__ == "__main__":

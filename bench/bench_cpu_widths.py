@@ -19,7 +19,8 @@ import statistics
 import sys
 
 from actorq_table import mean
-from bench_learning import HERE, lines, measure
+from bench_learning import HERE, measure
+from bench_records import lines
 
 PRESETS = HERE.parent / "presets"
 PRECISIONS = ("int8", "fp32")

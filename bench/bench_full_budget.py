@@ -5,7 +5,7 @@ usage: bench_full_budget.py RECORDS [--steps 500000] [--tasks cheetah_run,...] [
                             [--runs FOLDER] [--octet build/release/cli/octet] [--label TEXT] [--preset FILE] [-- arguments for octet train...]
        bench_full_budget.py RECORDS --table [--brief] [--without SETTING]... [--alone SETTING]
 
-RECORDS is one line a run, as bench_learning.py writes them (learning_grid.py draws them); a run that has a line there is
+RECORDS is one line a run, as bench_learning.py writes them (learning_grid.py --longest draws them); a run that has a line there is
 not made again. So the table grows whenever the command is given again, first with each task's first seed. Each task has its
 own preset, or all have the one of --preset with another env.id. Runs in --runs that were cut off go on from their checkpoints,
 and so do runs that ended there after fewer steps than --steps. --jobs runs share the cores; each has a thread to learn and one
@@ -20,56 +20,20 @@ that ships most.
 """
 
 import argparse
-import concurrent.futures
 import json
 import math
 import os
 import pathlib
-import signal
 import statistics
-import subprocess
 import sys
-import threading
 
-from bench_learning import DONE, HERE, deviation_of, finished, lines, mean_of, own_and_octets, record, train
+from bench_jobs import Runs, run_all
+from bench_learning import DONE, HERE, deviation_of, finished, mean_of, measured, own_and_octets, record
+from bench_records import append, lines
 
 # {task: {steps: {system: return}}}
 PUBLISHED = json.loads((HERE.parent / "docs/data/control-suite-published.json").read_text(encoding="utf-8"))["returns"]
 PRESETS = HERE.parent / "presets/dmc"
-
-
-class Stopped(Exception):
-    """Ctrl-C: what runs is saved and goes on next time."""
-
-
-class Runs:
-    """The processes that run now, so that Ctrl-C reaches each of them once."""
-
-    def __init__(self):
-        self.lock = threading.Lock()
-        self.live, self.is_stopped = set(), False
-
-    def run(self, command):
-        """The exit status of a command, which gets SIGINT when all are stopped."""
-        with self.lock:
-            if self.is_stopped:
-                raise Stopped
-            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                                       text=True, start_new_session=True)
-            self.live.add(process)
-        _, errors = process.communicate()
-        with self.lock:
-            self.live.discard(process)
-            if self.is_stopped:
-                raise Stopped
-        if process.returncode != 0:
-            raise RuntimeError(f"{' '.join(map(str, command))}: exit {process.returncode}\n{errors}")
-
-    def stop(self):
-        with self.lock:
-            self.is_stopped = True
-            for process in self.live:
-                process.send_signal(signal.SIGINT)
 
 
 def begun(run):
@@ -82,28 +46,26 @@ def summary(run):
 
 
 def trained(runs, options, task, seed):
-    """Makes a run or goes on with it: its folder."""
-    folder = options.runs / options.label.replace("/", "-") / task
-    run = folder / f"run-{seed}"
-    folder.mkdir(parents=True, exist_ok=True)
+    """Makes a run or goes on with it: its folder. octet train lets no other one into it."""
+    run = options.runs / options.label.replace("/", "-") / task / f"run-{seed}"
+    run.parent.mkdir(parents=True, exist_ok=True)
     if (run / DONE).exists():
         if summary(run)["env_steps"] >= options.steps:
-            return folder
+            return run
         (run / DONE).unlink()
     preset = [PRESETS / f"{task}.yaml"] if options.preset is None else [options.preset, "--set", f"env.id=dmc:{task}"]
     what = ["--resume"] if begun(run) else [*preset, "--seed", str(seed), "--set", "run.stop_at_return=none", *options.rest]
     runs.run([options.octet, "train", *what, "--set", f"run.env_steps={options.steps}", "--run-dir", run, "--no-ui"])
     finished(run, summary(run)["learner_wall_s"])
-    return folder
+    return run
 
 
 def one(runs, options, job):
     """A line of RECORDS."""
     task, seed = job
-    folder = trained(runs, options, task, seed)
-    ended, wall_s, points = train(options.octet, PRESETS / f"{task}.yaml", seed, options.rest, folder)
+    ended, wall_s, points = measured(options.octet, seed, trained(runs, options, task, seed))
     with runs.lock:
-        record(options.records, f"{task}.yaml", options.label, seed, ended, wall_s, points)
+        append(options.records, record(f"{task}.yaml", options.label, seed, options.rest, ended, wall_s, points))
     print(f"{task:24s} seed {seed}: {wall_s / 60:5.1f} min, {ended['env_steps']} steps, {ended['updates']} updates, last version "
           f"{(ended.get('last_return') or {}).get('mean', math.nan):.1f}, policy {ended['again']:.1f}", flush=True)
 
@@ -224,25 +186,9 @@ def main():
             if line["setting"] == options.label and line["env_steps"] >= options.steps}
     jobs = [(task, seed) for seed in range(options.first_seed, options.first_seed + options.seeds) for task in options.tasks
             if (task, seed) not in made]
-    runs, failed = Runs(), 0
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     print(f"{len(jobs)} runs to make, {options.jobs} at a time", flush=True)
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        waiting = [pool.submit(one, runs, options, job) for job in jobs]
-        try:
-            for done in concurrent.futures.as_completed(waiting):
-                if isinstance(done.exception(), RuntimeError):
-                    print(done.exception(), file=sys.stderr, flush=True)
-                    failed += 1
-                elif done.exception() is not None and not isinstance(done.exception(), Stopped):
-                    raise done.exception()
-        except KeyboardInterrupt:
-            print("stopping: runs that were begun go on next time", file=sys.stderr, flush=True)
-            runs.stop()
-            for future in waiting:
-                future.cancel()
-            return 130
-    return 1 if failed else 0
+    runs = Runs()
+    return run_all(runs, lambda job: one(runs, options, job), jobs, options.jobs)
 
 
 if __name__ == "__main__":

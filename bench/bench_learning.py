@@ -9,9 +9,11 @@ included); the CPU seconds of all of its processes, and joules where they were m
 nothing, and octet eval of the file with another seed); the return of the run's last version and the mean of its last
 ten screens, which nobody selected; environment steps and updates. --compare runs the same
 seeds again with one setting changed (policy.precision=fp32, say). --svg draws every seed's evaluations.
---records adds one line of JSON a run to FILE, for bench/learning_grid.py: summary, times and evaluations.
---runs keeps the run folders, FOLDER/SETTING/SEED, and takes a run that is finished there as it is: a measurement that
-was stopped goes on where it stopped.
+--records adds one line of JSON a run to FILE, for bench/learning_grid.py: summary, times and evaluations. A run that has
+a line there is taken from it.
+--runs keeps the run folders, FOLDER/PRESET/SETTING/SEED, and takes a run that is finished there as it is: a measurement
+that was stopped goes on where it stopped.
+What a folder or a line has of another preset, or with other arguments for octet train, is refused.
 """
 
 import argparse
@@ -26,6 +28,9 @@ import sys
 import tempfile
 import time
 
+from bench_jobs import locked
+from bench_records import append, key, lines
+
 SPLIT = ("infer", "env", "collect", "wait")  # what the acting threads did
 HERE = pathlib.Path(__file__).resolve().parent
 DONE = "bench_learning.json"  # in a run folder: it is finished
@@ -34,9 +39,23 @@ NEAR, JUST = 0.12, 0.002  # evaluations count for a number of steps from this sh
 COLOURS = ["#2563eb", "#d97706", "#059669", "#9333ea", "#be185d", "#0891b2", "#4d7c0f"]
 
 
-def finished(run, wall_s):
-    """Says in the folder of a run that it is finished, for who comes again."""
-    (run / DONE).write_text(json.dumps({"wall_s": wall_s}), encoding="utf-8")
+def finished(run, wall_s, **what):
+    """Says in the folder of a run that it is finished, and what it is, for who comes again."""
+    (run / DONE).write_text(json.dumps({"wall_s": wall_s, **what}), encoding="utf-8")
+
+
+def preset_name(preset):
+    """As octet presets prints it, wherever the tree is; of another file its path."""
+    path = pathlib.Path(preset)
+    if path.suffix != ".yaml":
+        return str(preset)
+    parts = path.with_suffix("").parts
+    return "/".join(parts[parts.index("presets") + 1:]) if "presets" in parts else str(path.resolve())
+
+
+def words(preset, arguments):
+    """A run's preset and arguments as one would type them; they are None where nothing says what they are."""
+    return "an unknown preset" if preset is None else " ".join([preset, *(arguments or [])])
 
 
 def own_and_octets(words):
@@ -65,11 +84,21 @@ def read_run(run):
 
 
 def train(octet, preset, seed, arguments, folder):
-    """One run: (summary.json of the run, wall seconds, [(wall_s, env_steps, return)])."""
-    run = folder / f"run-{seed}"
-    if not (run / DONE).exists():
-        shutil.rmtree(run, ignore_errors=True)
-        finished(run, made_run(octet, preset, seed, arguments, run))
+    """Makes a run, or takes the finished one of the folder: what measured() says of it."""
+    run, name = folder / f"run-{seed}", preset_name(preset)
+    with locked(run):
+        if not (run / DONE).exists():
+            shutil.rmtree(run, ignore_errors=True)
+            finished(run, made_run(octet, preset, seed, arguments, run), preset=name, arguments=arguments)
+        done = json.loads((run / DONE).read_text(encoding="utf-8"))
+    if (done.get("preset"), done.get("arguments")) != (name, arguments):
+        sys.exit(f"{run}: the finished run there is of {words(done.get('preset'), done.get('arguments'))}, not of "
+                 f"{words(name, arguments)}. Name another folder.")
+    return measured(octet, seed, run)
+
+
+def measured(octet, seed, run):
+    """Of a finished run: (its summary.json, wall seconds, [(wall_s, env_steps, return)])."""
     done = json.loads((run / DONE).read_text(encoding="utf-8"))
     ended, rows = read_run(run)
     shown = subprocess.run([octet, "eval", run / "policy.oct", "--episodes", "100", "--seed",
@@ -115,27 +144,45 @@ def unselected(ended):
     return last.get("mean", math.nan), screens.get("mean", math.nan)
 
 
-def record(path, preset, label, seed, ended, wall_s, points):
-    """One line of JSON: what the tables and pictures of several presets are made of."""
+def record(preset, label, seed, arguments, ended, wall_s, points):
+    """What the tables and pictures of several presets are made of: a line of RECORDS."""
     final = ended["return"] or {}
     last, screens = unselected(ended)
-    with open(path, "a", encoding="utf-8") as out:
-        out.write(json.dumps({
-            "preset": pathlib.Path(preset).stem, "env": ended["env"], "setting": label, "seed": seed,
-            "commit": ended["commit"], "goal": ended["goal"], "solved": ended["solved"], "reason": ended["reason"],
-            "wall_s": wall_s, "return": final.get("mean", math.nan), "std": final.get("std"),
-            "episodes": final.get("episodes"), "stage": final.get("stage"), "last_return": last,
-            "last_screens": screens, "screens_at": ended["screens_at"], "again": ended["again"], "env_steps": ended["env_steps"],
-            "updates": ended["updates"], "env_steps_per_s": ended["env_steps_per_s"],
-            "updates_per_s": ended["updates_per_s"], "learner_wait_share": ended["learner_wait_share"],
-            "actor_seconds": ended["actor_seconds"], "cpu_s": ended["energy"]["cpu_s"],
-            "daemon_cpu_s": {name: daemon["cpu_s"] for name, daemon in ended["daemons"].items()},
-            "joules": ended["energy"]["joules"], "points": points}) + "\n")
+    return {
+        "preset": pathlib.Path(preset).stem, "env": ended["env"], "setting": label, "seed": seed,
+        "arguments": arguments, "commit": ended["commit"], "goal": ended["goal"], "solved": ended["solved"],
+        "reason": ended["reason"], "wall_s": wall_s, "return": final.get("mean", math.nan), "std": final.get("std", math.nan),
+        "episodes": final.get("episodes"), "stage": final.get("stage"), "last_return": last,
+        "last_screens": screens, "screens_at": ended["screens_at"], "again": ended["again"], "env_steps": ended["env_steps"],
+        "updates": ended["updates"], "env_steps_per_s": ended["env_steps_per_s"],
+        "updates_per_s": ended["updates_per_s"], "learner_wait_share": ended["learner_wait_share"],
+        "actor_seconds": ended["actor_seconds"], "cpu_s": ended["energy"]["cpu_s"],
+        "daemon_cpu_s": {name: daemon["cpu_s"] for name, daemon in ended["daemons"].items()},
+        "joules": ended["energy"]["joules"], "points": points}
 
 
-def lines(path):
-    """The records of a file; none if there is no such file."""
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+def env_of(octet, preset, arguments):
+    """The environment in which octet train runs a preset with these arguments."""
+    named = [word for word in arguments if word.removeprefix("--set=").startswith("env.id=")]
+    if named:
+        return named[-1].partition("env.id=")[2]
+    shown = subprocess.run([octet, "config", "--check", preset, "--resolved"], capture_output=True, text=True, check=False)
+    found = re.search(r'^env:\n  id: "(.*)"$', shown.stdout, re.M)
+    if not found:
+        sys.exit(f"{preset}: {shown.stdout}{shown.stderr}")
+    return found[1]
+
+
+def recorded(octet, preset, arguments, label, records):
+    """{seed: record} of the runs that RECORDS has already."""
+    known = {key(line): line for line in lines(pathlib.Path(records))} if records else {}
+    env = env_of(octet, preset, arguments) if known else None
+    found = {seed: line for (*of, seed), line in known.items() if of == [pathlib.Path(preset).stem, env, label]}
+    for seed, line in found.items():
+        if line.get("arguments") != arguments:
+            sys.exit(f"{records}: its line for seed {seed} of {line['preset']} ({env}, {label}) is of a run with "
+                     f"{line.get('arguments', 'unknown arguments')}, not with {arguments}. Name another file.")
+    return found
 
 
 def mean_of(values, digits=0):
@@ -151,25 +198,26 @@ def deviation_of(values, digits=0):
 
 
 def measure(octet, preset, seeds, arguments, label, records, runs=None):
+    """Prints each run and the medians: [curve] of the seeds."""
     rows, curves, splits = [], [], []
+    known = recorded(octet, preset, arguments, label, records)
     with tempfile.TemporaryDirectory(prefix="octet-bench-") as folder:
         for seed in seeds:
-            place = (pathlib.Path(runs) / label.replace("/", "-") if runs else pathlib.Path(folder)) / f"{seed}"
-            place.mkdir(parents=True, exist_ok=True)
-            ended, wall_s, points = train(octet, preset, seed, arguments, place)
-            final = ended["return"] or {"mean": math.nan, "std": math.nan}
-            last, screens = unselected(ended)
-            rows.append((wall_s, final["mean"], ended["again"], ended["env_steps"], ended["updates"],
-                         ended["solved"], last, screens, ended["energy"]["cpu_s"]))
-            curves.append(points)
-            split = ended["actor_seconds"]
-            total = sum(split.values()) or 1.0
-            splits.append([split[k] / total for k in SPLIT])
-            if records:
-                record(records, preset, label, seed, ended, wall_s, points)
-            print(f"{label:24s} seed {seed}: {ended['reason']:7s} {wall_s:6.2f} s  return "
-                  f"{final['mean']:8.2f} ± {final['std']:6.2f}  again {ended['again']:8.2f}  last {last:8.2f}  "
-                  f"screens {screens:8.2f}  steps {ended['env_steps']:8d}  updates {ended['updates']:7d}", flush=True)
+            one = known.get(seed)
+            if one is None:
+                place = pathlib.Path(runs or folder) / pathlib.Path(preset).stem / label.replace("/", "-") / f"{seed}"
+                place.mkdir(parents=True, exist_ok=True)
+                one = record(preset, label, seed, arguments, *train(octet, preset, seed, arguments, place))
+                if records:
+                    append(records, one)
+            rows.append([one[name] for name in ("wall_s", "return", "again", "env_steps", "updates", "solved", "last_return",
+                                                "last_screens", "cpu_s")])
+            curves.append(one["points"])
+            total = sum(one["actor_seconds"].values()) or 1.0
+            splits.append([one["actor_seconds"][k] / total for k in SPLIT])
+            print(f"{label:24s} seed {seed}: {one['reason']:7s} {one['wall_s']:6.2f} s  return "
+                  f"{one['return']:8.2f} ± {one['std']:6.2f}  again {one['again']:8.2f}  last {one['last_return']:8.2f}  "
+                  f"screens {one['last_screens']:8.2f}  steps {one['env_steps']:8d}  updates {one['updates']:7d}", flush=True)
     columns = list(zip(*rows))
     spread = statistics.stdev(columns[1]) if len(rows) > 1 else 0.0
     print(json.dumps({

@@ -33,6 +33,7 @@ import sys
 import tempfile
 
 import bench_learning
+import bench_records
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 STEPS = {"cartpole-ppo": 20000, "pendulum-ppo": 150000, "cartpole-vtrace": 400000, "pendulum-vtrace": 1500000,
@@ -87,10 +88,9 @@ def check(octet):
 
 def recorded(path):
     """{(preset, setting, seed): run}, of runs with today's STEPS."""
-    if not path or not pathlib.Path(path).exists():
+    if not path:
         return {}
-    lines = [json.loads(line) for line in pathlib.Path(path).read_text(encoding="utf-8").splitlines()]
-    return {(line["preset"], line["setting"], line["seed"]): line for line in lines
+    return {(line["preset"], line["setting"], line["seed"]): line for line in bench_records.lines(pathlib.Path(path))
             if line["steps"] == STEPS[line["preset"]]}
 
 
@@ -111,12 +111,10 @@ def measure(arguments):
                         continue
                     one = trained(arguments.octet, preset, STEPS[preset], seed, settings, place)
                     found.setdefault(preset, {}).setdefault(label, []).append(one)
-                    line = json.dumps({"bench": "price", "preset": preset, "setting": label, "seed": seed,
-                                       "steps": STEPS[preset], **one})
-                    print(line, flush=True)
+                    line = {"bench": "price", "preset": preset, "setting": label, "seed": seed, "steps": STEPS[preset], **one}
+                    print(json.dumps(line), flush=True)
                     if arguments.records:
-                        with open(arguments.records, "a", encoding="utf-8") as out:
-                            out.write(line + "\n")
+                        bench_records.append(arguments.records, line)
     return found
 
 

@@ -1,21 +1,23 @@
 #!/usr/bin/env python3
 """One picture and one table of several presets, from the records of bench_learning.py.
 
-usage: learning_grid.py RECORDS... [--svg FILE] [--title TEXT] [--steps] [--by-env]
+usage: learning_grid.py RECORDS... [--svg FILE] [--title TEXT] [--steps] [--by-env] [--longest]
 
 Each panel is one preset: every seed's evaluations of the published policy against minutes (or seconds) of wall time, its
 goal as a line; the last point is the result. Settings (int8, policy.precision=fp32) have a colour each, from the eighth
 on with dashed lines (□). The table is Markdown, one row a preset and setting. --steps draws over million environment steps
 instead of time. --by-env makes a panel of each environment, with a colour for what follows the hyphen in a preset's name (ppo, vtrace).
+A seed counts once, so two lines of one are refused. --longest takes the longest of them instead, for the records of
+bench_full_budget.py, in which a run that has gone on is at each of its lengths.
 """
 
 import argparse
-import json
 import math
 import pathlib
 import statistics
 
 from bench_learning import COLOURS, SPLIT, ticks
+from bench_records import each_once, lines, longest
 
 PANEL_WIDTH, PANEL_HEIGHT, COLUMNS = 250, 150, 4
 TICKS = 4  # of an axis, about
@@ -23,14 +25,13 @@ LEGEND_HEIGHT = 18
 DASHED = ' stroke-dasharray="4 2"'
 
 
-def load(paths, by_env=False):
+def load(paths, by_env=False, is_longest=False):
     """{preset: {setting: [record]}} in the order of the files; by_env: {environment: {algorithm: [record]}}."""
     found = {}
-    for path in paths:
-        for line in pathlib.Path(path).read_text(encoding="utf-8").splitlines():
-            one = json.loads(line)
-            names = (one["env"], one["preset"].split("-")[-1]) if by_env else (one["preset"], one["setting"])
-            found.setdefault(names[0], {}).setdefault(names[1], []).append(one)
+    records = [one for path in paths for one in lines(path)]
+    for one in longest(records) if is_longest else each_once(records):
+        names = (one["env"], one["preset"].split("-")[-1]) if by_env else (one["preset"], one["setting"])
+        found.setdefault(names[0], {}).setdefault(names[1], []).append(one)
     return found
 
 
@@ -140,13 +141,14 @@ def svg(path, title, found, by_steps=False):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("records", nargs="+")
+    parser.add_argument("records", nargs="+", type=pathlib.Path)
     parser.add_argument("--svg")
     parser.add_argument("--steps", action="store_true")
     parser.add_argument("--by-env", action="store_true")
+    parser.add_argument("--longest", action="store_true")
     parser.add_argument("--title", default="Greedy return of the published int8 policy, every seed")
     arguments = parser.parse_args()
-    found = load(arguments.records, arguments.by_env)
+    found = load(arguments.records, arguments.by_env, arguments.longest)
     table(found)
     if arguments.svg:
         svg(arguments.svg, arguments.title, found, arguments.steps)

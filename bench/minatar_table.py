@@ -15,7 +15,8 @@ import pathlib
 import statistics
 import sys
 
-from bench_learning import HERE, MARKS, deviation_of, lines, mean_of, shortly_before
+from bench_learning import HERE, MARKS, deviation_of, mean_of, shortly_before
+from bench_records import each_once, lines
 
 PUBLISHED = json.loads((HERE.parent / "docs/data/minatar-published.json").read_text(encoding="utf-8"))["returns"]
 FRAMES = ("1M", "3M", "10M")
@@ -47,10 +48,9 @@ def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     games = {}
-    for path in sys.argv[1:]:
-        for one in lines(pathlib.Path(path)):
-            game = one["env"].removeprefix("MinAtar/").removesuffix("-v1")
-            games.setdefault(game, {}).setdefault(one["preset"], []).append(one)
+    for one in each_once([one for path in sys.argv[1:] for one in lines(pathlib.Path(path))]):
+        game = one["env"].removeprefix("MinAtar/").removesuffix("-v1")
+        games.setdefault(game, {}).setdefault(one["preset"], []).append(one)
     print("| game | preset | seeds | at 1 M frames | at 3 M | at 10 M | last version | shipped policy | million frames | minutes | DQN published | best published |\n" + "|---" * 12 + "|")
     reached = 0
     for game, presets in sorted(games.items()):

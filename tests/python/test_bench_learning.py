@@ -1,0 +1,161 @@
+"""The benchmarks that make many runs, with an octet that trains in no time: what goes on where it stopped, and what tables count."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+
+import pytest
+
+BENCH = pathlib.Path(__file__).parents[2] / "bench"
+sys.path.insert(0, str(BENCH))
+
+import bench_records
+
+# Notes what it trains; where BLOCK names a pipe, it goes on when that is written to.
+OCTET = f"""#!{sys.executable}
+import json, os, pathlib, sys
+command, *words = sys.argv[1:]
+if command == "config":
+    print('env:\\n  id: "Pole-v1"')
+elif command == "eval":
+    print("return  7.0 ± 1.0")
+else:
+    run = pathlib.Path(words[words.index("--run-dir") + 1])
+    run.mkdir()
+    with open(os.environ["TRAINED"], "a") as file:
+        file.write(words[0] + "\\n")
+    if "BLOCK" in os.environ:
+        open(os.environ["BLOCK"]).read()
+    (run / "metrics.csv").write_text("wall_s,env_steps,eval_return,eval_episodes\\n1,10,5,20\\n")
+    (run / "summary.json").write_text(json.dumps(dict(
+        {{"return": {{"mean": 8, "std": 1, "episodes": 100, "stage": "result"}}}}, last_return=None, last_screens=None, env="Pole-v1",
+        commit="0", goal=5, solved=True, reason="solved", env_steps=10, updates=5, env_steps_per_s=1, updates_per_s=1,
+        learner_wait_share=0, actor_seconds=dict(infer=1, env=1, collect=1, wait=1), energy=dict(cpu_s=1, joules=None),
+        daemons={{"actor-0": dict(cpu_s=1), "learner": dict(cpu_s=1)}}, learner_wall_s=2)))
+"""
+
+
+@pytest.fixture
+def octet(tmp_path, monkeypatch):
+    program = tmp_path / "octet"
+    program.write_text(OCTET, encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("TRAINED", str(tmp_path / "trained"))
+    monkeypatch.chdir(tmp_path)
+    return program
+
+
+def trained():
+    """The presets of the runs that were begun."""
+    return pathlib.Path("trained").read_text(encoding="utf-8").split()
+
+
+def command(name, *words):
+    return [sys.executable, BENCH / name, *words]
+
+
+def learning(octet, *words):
+    return subprocess.run(command("bench_learning.py", *words[:1], "--octet", octet, *words[1:]), capture_output=True, text=True,
+                          check=False)
+
+
+def line(**values):
+    return {"preset": "pole", "env": "Pole-v1", "setting": "int8", "seed": 1, "env_steps": 10, **values}
+
+
+def written(path, *records):
+    path.write_text("".join(json.dumps(one) + "\n" for one in records), encoding="utf-8")
+    return path
+
+
+def test_a_finished_run_is_taken_for_the_same_preset_and_arguments_alone(octet):
+    words = ["--seeds", "1", "--runs", "runs", "--", "--set", "a.b=1"]
+    for _ in range(2):
+        assert learning(octet, "pole", *words).returncode == 0
+    assert trained() == ["pole"]
+    assert learning(octet, "cart", *words).returncode == 0
+    assert trained() == ["pole", "cart"]
+    refused = learning(octet, "pole", *words[:-1], "a.b=2")
+    assert refused.returncode == 1 and "runs/pole/int8/1/run-1" in refused.stderr and "pole --set a.b=1, not of pole --set a.b=2" in refused.stderr
+    assert trained() == ["pole", "cart"]
+
+
+def test_a_finished_run_of_which_nothing_says_what_it_is_is_refused(octet):
+    words = ["pole", "--seeds", "1", "--runs", "runs"]
+    assert learning(octet, *words).returncode == 0
+    pathlib.Path("runs/pole/int8/1/run-1/bench_learning.json").write_text('{"wall_s": 2}', encoding="utf-8")
+    refused = learning(octet, *words)
+    assert refused.returncode == 1 and "unknown preset" in refused.stderr and trained() == ["pole"]
+
+
+def test_a_measurement_that_goes_on_records_no_seed_twice(octet):
+    assert learning(octet, "pole", "--seeds", "1", "--records", "records").returncode == 0
+    again = learning(octet, "pole", "--seeds", "2", "--records", "records")
+    assert again.returncode == 0 and json.loads(again.stdout.splitlines()[-1])["seeds"] == 2
+    assert [one["seed"] for one in bench_records.lines(pathlib.Path("records"))] == [1, 2]
+    assert trained() == ["pole", "pole"]
+    # another environment is another run
+    assert learning(octet, "pole", "--seeds", "1", "--records", "records", "--", "--set", "env.id=Cart-v1").returncode == 0
+    assert len(trained()) == 3
+
+
+def test_a_record_of_other_arguments_is_refused(octet):
+    assert learning(octet, "pole", "--seeds", "1", "--records", "records").returncode == 0
+    refused = learning(octet, "pole", "--seeds", "1", "--records", "records", "--", "--set", "a.b=2")
+    assert refused.returncode == 1 and "seed 1 of pole" in refused.stderr and trained() == ["pole"]
+
+
+def test_a_second_measurement_does_not_touch_a_run_that_is_being_made(octet):
+    os.mkfifo("block")
+    words = ["pole", "--octet", octet, "--seeds", "1", "--runs", "runs"]
+    with subprocess.Popen(command("bench_learning.py", *words), env={**os.environ, "BLOCK": "block"}, stdout=subprocess.DEVNULL) as first:
+        with open("block", "w", encoding="utf-8"):  # when the run is there
+            second = learning(octet, "pole", "--seeds", "1", "--runs", "runs")
+        assert second.returncode == 1 and "runs/pole/int8/1/run-1" in second.stderr and "another measurement" in second.stderr
+        assert first.wait() == 0
+    assert trained() == ["pole"]
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_measurement_begins_no_further_run(octet, stop):
+    os.mkfifo("block")
+    words = ["records", "--octet", octet, "--hidden", "256", "--regimes", "learning", "--seeds", "3"]
+    with subprocess.Popen(command("bench_actorq_runs.py", *words), env={**os.environ, "BLOCK": "block"}, stderr=subprocess.DEVNULL) as bench:
+        with open("block", "w", encoding="utf-8"):
+            bench.send_signal(stop)
+            assert bench.wait() == 130
+    assert len(trained()) == 1 and not pathlib.Path("records").exists()
+
+
+@pytest.mark.parametrize("table", ["learning_grid.py", "minatar_table.py"])
+def test_a_table_refuses_a_seed_that_is_there_twice(tmp_path, table):
+    path = written(tmp_path / "records", line(), line(seed=2), line())
+    refused = subprocess.run(command(table, path), capture_output=True, text=True, check=False)
+    assert refused.returncode == 1 and "seed 1 of pole (Pole-v1, int8) has two lines" in refused.stderr
+
+
+def test_the_longest_line_of_a_seed_can_count_instead():
+    records = [line(env_steps=20), line(env_steps=10), line(seed=2)]
+    assert bench_records.longest(records) == [records[0], records[2]]
+
+
+def test_a_broken_line_is_named(tmp_path, capsys):
+    path = tmp_path / "records"
+    path.write_text('{"seed": 1}\n{"see\n{"seed": 3}\n', encoding="utf-8")
+    with pytest.raises(SystemExit, match=f"{path}, line 2: "):
+        bench_records.lines(path)
+    path.write_text('{"seed": 1}\n{"see', encoding="utf-8")
+    assert bench_records.lines(path) == [{"seed": 1}]
+    assert f"{path}, line 2: left out" in capsys.readouterr().err
+    assert bench_records.lines(tmp_path / "none") == []
+
+
+@pytest.mark.parametrize("before, after", [("", ""), ('{"seed": 1}\n', '{"seed": 1}\n'), ('{"see', '{"see\n')])
+def test_a_record_begins_on_a_line_of_its_own(tmp_path, before, after):
+    path = tmp_path / "records"
+    path.write_text(before, encoding="utf-8")
+    bench_records.append(path, {"seed": 2})
+    assert path.read_text(encoding="utf-8") == after + '{"seed": 2}\n'
