@@ -29,7 +29,7 @@ import sys
 
 from bench_jobs import Runs, run_all
 from bench_learning import DONE, HERE, deviation_of, finished, mean_of, measured, own_and_octets, record
-from bench_records import append, lines
+from bench_records import append, lines, longest
 
 # {task: {steps: {system: return}}}
 PUBLISHED = json.loads((HERE.parent / "docs/data/control-suite-published.json").read_text(encoding="utf-8"))["returns"]
@@ -100,6 +100,18 @@ def ships_most(ships):
     return {max((key for key in ships if key[0] == task), key=ships.get) for task, _ in ships}
 
 
+def by_length(records):
+    """{(task, setting): {hundred thousand steps: [record]}}: of runs that ended at about the same length, each seed's longest."""
+    lengths = {}
+    for line in records:
+        lengths.setdefault(round(line["env_steps"] / 1e5), []).append(line)
+    found = {}
+    for steps_e5, ended in lengths.items():
+        for line in longest(ended):
+            found.setdefault((line["preset"], line["setting"]), {}).setdefault(steps_e5, []).append(line)
+    return found
+
+
 HEADS = ("task", "setting", "seeds", "thousand steps", "thousand updates", "minutes", "at 0.5 M", "shipped there (seeds)", "Acme's D4PG", "best published",
          "at 1 M", "best published", "last version", "shipped policy", "best published", "of it")
 BRIEF = (0, 1, 2, 3, 5, 6, 8, 13, 14, 15)  # of HEADS
@@ -114,10 +126,7 @@ def table(path, without, alone, is_brief):
     for name in [*without, *([] if alone is None else [alone])]:
         if name not in settings:
             sys.exit(f"{path}: no line has the setting '{name}', only {sorted(settings)}")
-    found = {}
-    for line in lines(path):
-        if line["setting"] not in without:
-            found.setdefault((line["preset"], line["setting"]), {}).setdefault(round(line["env_steps"] / 1e5), []).append(line)
+    found = by_length([line for line in lines(path) if line["setting"] not in without])
     shares, half = {}, {}
     columns = BRIEF if is_brief else range(len(HEADS))
     ships = {key: statistics.fmean(one["again"] for one in lengths[max(lengths)]) for key, lengths in found.items()}

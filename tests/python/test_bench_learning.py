@@ -12,6 +12,7 @@ import pytest
 BENCH = pathlib.Path(__file__).parents[2] / "bench"
 sys.path.insert(0, str(BENCH))
 
+import bench_full_budget
 import bench_records
 
 # Notes what it trains; where BLOCK names a pipe, it goes on when that is written to.
@@ -128,6 +129,14 @@ def test_a_stopped_measurement_begins_no_further_run(octet, stop):
             bench.send_signal(stop)
             assert bench.wait() == 130
     assert len(trained()) == 1 and not pathlib.Path("records").exists()
+
+
+def test_a_run_that_went_on_counts_once_in_a_table():
+    records = [line(setting="a", env_steps=500000), line(setting="a", env_steps=500032), line(setting="a", seed=2, env_steps=500016),
+               line(setting="a", env_steps=1000000)]
+    found = bench_full_budget.by_length(records)["pole", "a"]
+    assert {steps: [(one["seed"], one["env_steps"]) for one in of] for steps, of in found.items()} == {
+        5: [(1, 500032), (2, 500016)], 10: [(1, 1000000)]}
 
 
 @pytest.mark.parametrize("table", ["learning_grid.py", "minatar_table.py"])
