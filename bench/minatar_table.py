@@ -23,12 +23,14 @@ FRAMES = ("1M", "3M", "10M")
 
 
 def at(one, mark):
-    """The mean return of a run shortly before so many frames; None if it did not come that far."""
+    """The mean return of a run shortly before so many frames; None if it did not come that far.
+
+    The last point of its curve is the result of the policy that ships, and no evaluation of that time."""
     if "screens_at" in one:
         return one["screens_at"].get(mark)
     if one["env_steps"] < 0.98 * MARKS[mark]:
         return None
-    return shortly_before([(steps, value) for _, steps, value in one["points"]], MARKS[mark])
+    return shortly_before([(steps, value) for _, steps, value in one["points"][:-1]], MARKS[mark])
 
 
 def mean_and_deviation(values):

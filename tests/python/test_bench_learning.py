@@ -14,6 +14,7 @@ sys.path.insert(0, str(BENCH))
 
 import bench_full_budget
 import bench_records
+import minatar_table
 
 # Notes what it trains; where BLOCK names a pipe, it goes on when that is written to.
 OCTET = f"""#!{sys.executable}
@@ -168,3 +169,8 @@ def test_a_record_begins_on_a_line_of_its_own(tmp_path, before, after):
     path.write_text(before, encoding="utf-8")
     bench_records.append(path, {"seed": 2})
     assert path.read_text(encoding="utf-8") == after + '{"seed": 2}\n'
+
+
+def test_the_result_of_a_run_is_no_evaluation_of_its_curve():
+    run = {"env_steps": 3000000, "points": [[1, 2900000, 10.0], [2, 2990000, 20.0], [3, 3000000, 90.0]]}
+    assert minatar_table.at(run, "3M") == 15.0 and minatar_table.at(run, "10M") is None
