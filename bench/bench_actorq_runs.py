@@ -18,7 +18,10 @@ One actor, one environment a call, three hidden layers, until 100 greedy episode
 learner were so much faster; learner, replay and evaluator have what they want. Only CartPole has settings for "learning" and for 3x2048.
 
 RECORDS is one line of JSON a run, as bench_learning.py writes them; a run that has a line there is not made again. int8 and fp32 of a seed follow each
-other; --jobs runs at once, which is for "acting": each of its actors leaves most of a core to others. Ctrl-C or SIGTERM ends them all. Seconds are the learner's, from its start to the end of the run.
+other; --jobs runs at once, which is for "acting": each of its actors leaves most of a core to others. Ctrl-C or SIGTERM ends them all.
+
+Seconds are learner_wall_s, from the first actor's joining to the end of the run. What comes after the goal is in them: the evaluations of the last version
+and of the result, 100 episodes each. "Training" is training_s, from the first sample to the goal, which also leaves out the filling of replay.
 
 --table prints medians and ranges; "at equal steps" compares the seconds of a step, which luck with a seed does not touch. --svg draws the map: the model
 of a run, max(acting, learning) a step, beside the runs; LINES are those of bench_actorq, for environments that cost more than CartPole.
@@ -200,6 +203,11 @@ def step_ms(run):
     return 1e3 * run["wall_s"] / run["env_steps"]
 
 
+def training_s(run):
+    """By its rate, which is of that time."""
+    return run["updates"] / run["updates_per_s"]
+
+
 def place(name, regime, width, of):
     """A cell on the map: what learning from a step takes over what the fp32 actor takes for it, and int8's gain at equal steps."""
     fp32 = of["fp32"]
@@ -208,8 +216,8 @@ def place(name, regime, width, of):
 
 
 def table(path):
-    print("| task, return | regime | policy | seeds | int8: seconds to it | fp32 | times | steps: int8, fp32 | at equal steps | 100 more episodes: int8, fp32 | "
-          "CPU s of the actor: int8, fp32 | of the evaluator |\n|---|---|---|---|---|---|---|---|---|---|---|---|")
+    print("| task, return | regime | policy | seeds | int8: seconds of the run | fp32 | times | of them training: int8, fp32, times | steps: int8, fp32 | at equal steps | 100 more episodes: int8, fp32 | "
+          "CPU s of the actor: int8, fp32 | of the evaluator |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|")
     for (name, regime, width), of in cells(path).items():
         def cell(precision):
             seconds = [run["wall_s"] for run in of[precision]]
@@ -218,8 +226,10 @@ def table(path):
         def pair(value, form):
             return ", ".join(format(median(of[p], value), form) for p in PRECISIONS)
         ratio = median(of["fp32"], lambda r: r["wall_s"]) / median(of["int8"], lambda r: r["wall_s"])
+        training = median(of["fp32"], training_s) / median(of["int8"], training_s)
         equal = median(of["fp32"], step_ms) / median(of["int8"], step_ms)
         print(f"| {name}, {TASKS[name].threshold:g} | {regime} | 3x{width} | {min(map(len, of.values()))} | {cell('int8')} | {cell('fp32')} | **{ratio:.2f}** | "
+              f"{pair(training_s, '.1f')}, {training:.2f} | "
               f"{pair(lambda r: r['env_steps'] / 1e3, '.0f')} k | {equal:.2f} | {pair(lambda r: r['again'], '.0f')} | "
               f"{pair(lambda r: r['daemon_cpu_s']['actor-0'], '.2f')} | {pair(lambda r: r['daemon_cpu_s']['evaluator'], '.2f')} |")
 
