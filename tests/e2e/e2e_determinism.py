@@ -331,7 +331,8 @@ def test_a_full_disk_is_waited_for_and_changes_nothing():
 
 
 def test_a_disk_that_is_full_in_a_life_changes_nothing():
-    """The run waits for the row of hashes.csv that is due, and has each row once."""
+    """The run waits for the row of hashes.csv that is due, and has each row once. It is long, so that it has not ended before
+    the disk is full on a machine that is busy."""
     def fill_up(fill, _disk):
         with contextlib.suppress(OSError):  # until nothing is left
             while fill.write(bytes(65536)) == 65536:
@@ -343,7 +344,7 @@ def test_a_disk_that_is_full_in_a_life_changes_nothing():
         assert said == "hashes.csv cannot be written: No space left on device\n", said
         assert hashes(run).endswith("\n") and first.startswith(hashes(run))
     return full_disk_changes_nothing(
-        [*SHORT, "--actors", "2", "--set", "run.env_steps=100000", "--set", "learner.checkpoint_turns=100000",
+        [*SHORT, "--actors", "2", "--set", "run.env_steps=300000", "--set", "learner.checkpoint_turns=100000",
          "--set", "run.hash_updates=20", "--set", "evaluation.period_turns=100000", "--set", "learner.metrics_s=3600"],
         fill_up, check)
 
