@@ -2,6 +2,7 @@
 // infinity.
 #include <stdlib.h>
 
+#include "algos/algo_target.h"
 #include "common/oct_config_table.h"
 #include "tests/algos/algo_fixture.h"
 #include "tests/algos/dqn_double.h"
@@ -240,6 +241,52 @@ test_sarsa_learns_nothing_where_no_action_was_taken(void **state)
     algo_destroy(a);
 }
 
+// One action, after which an episode is cut: three steps of it are as one, whatever comes behind.
+static void
+test_sarsa_bootstraps_from_where_an_episode_was_cut(void **state)
+{
+    (void)state;
+    enum { STEPS = 3, T = STEPS + 1 };
+    oct_config config = fixture_config();
+    config.algo.target = OCT_TARGET_SARSA;
+    config.algo.target_epsilon = 0.25;
+    policy_spec spec;
+    algo *one = fixture_algo(&spec, &config, OBS, ACTIONS, 1);
+    config.algo.n_step = STEPS;
+    algo *many = fixture_algo(&spec, &config, OBS, ACTIONS, 1);
+    const float obs[(T + 1) * OBS] = {1, 2, 3, 4, -4, 3, -2, 1, 9, 9, 9, 9, -7, 7, 5, 6, 2};
+    const float reward[T] = {1, 0, 50, 60}, weight[1] = {1};
+    const int32_t action[T] = {1, 0, 2, 1};
+    const uint8_t flags[T] = {ALGO_TRUNCATED, ALGO_END, ALGO_FIRST};
+    algo_batch batch = {.B = 1,
+                        .T = T,
+                        .obs = obs,
+                        .action = action,
+                        .reward = reward,
+                        .flags = flags,
+                        .weight = weight};
+    float td[2], got[ALGO_NUMBERS_MAX] = {0}, want[ALGO_NUMBERS_MAX] = {0};
+    T_OK(algo_update(many, &batch, 1e-3f, &td[0], got));
+    batch.T = 2;
+    T_OK(algo_update(one, &batch, 1e-3f, &td[1], want));
+    assert_memory_equal(&td[0], &td[1], sizeof(td[0]));
+    assert_memory_equal(got, want, sizeof(want));
+    fixture_same_state(many, one);
+    algo_destroy(many);
+    algo_destroy(one);
+}
+
+// As the policy acts: of equal actions the first.
+static void
+test_ties_bootstrap_from_the_first_of_the_best(void **state)
+{
+    (void)state;
+    const algo_target target = {.kind = OCT_TARGET_Q_LEARNING};
+    const float choose[4] = {1, 3, 3, 2}, value[4] = {10, 20, 30, 40};
+    assert_int_equal(algo_target_best(choose, 4), 1);
+    T_NEAR((double)algo_target_value(&target, choose, value, 4, -1), 20, 0, 0);
+}
+
 static void
 test_same_seed_and_batches_give_the_same_bits(void **state)
 {
@@ -326,6 +373,8 @@ main(void)
         cmocka_unit_test(test_rows_of_weight_zero_teach_nothing),
         cmocka_unit_test(test_weights_stay_finite_at_the_bounds_of_adam),
         cmocka_unit_test(test_sarsa_learns_nothing_where_no_action_was_taken),
+        cmocka_unit_test(test_sarsa_bootstraps_from_where_an_episode_was_cut),
+        cmocka_unit_test(test_ties_bootstrap_from_the_first_of_the_best),
         cmocka_unit_test(test_same_seed_and_batches_give_the_same_bits),
         cmocka_unit_test(test_updates_equal_double_precision_at_awkward_sizes),
         cmocka_unit_test(test_dqn_learns_the_values_of_a_corridor),
