@@ -171,9 +171,12 @@ static void
 test_batches_that_cannot_be_are_refused(void **state)
 {
     (void)state;
-    reinforce_fixture_refuses(vtrace_config());
-    // Finite, but its square is not: the statistics of rewards are put back, too.
-    reinforce_fixture_refused(vtrace_config(), true, 2, 1, 3e38f, OCT_EINTERNAL);
+    oct_config config = vtrace_config();
+    reinforce_fixture_refuses(config);
+    // Its square is finite, but not that of its deviations from the mean: what is seen after the
+    // statistics of rewards, which are put back.
+    config.algo.initial_deviation = 0.25;
+    reinforce_fixture_refused(config, true, 2, 1, 1.5e19f, OCT_EINTERNAL);
 }
 
 // ---- state
