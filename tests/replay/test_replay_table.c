@@ -209,6 +209,28 @@ test_table_counts_windows_that_missing_rows_cut(void **state)
     replay_table_destroy(table);
 }
 
+// A stream that pauses, while another one fills the table.
+static void
+test_table_counts_windows_that_begin_in_overwritten_rows_as_cut(void **state)
+{
+    (void)state;
+    wire_configure configure = test_configure(64, WIRE_SAMPLER_UNIFORM);
+    configure.streams = 2;
+    configure.window_steps = 3;
+    replay_table *table = table_for(&configure);
+    (void)test_batch_begin(&actor);
+    test_batch_run(&actor, 1, 0, 0);
+    for (int i = 0; i < 3; i++) {
+        test_batch_row(&actor, i == 0 ? WIRE_FIRST : 0);
+    }
+    assert_int_equal(test_insert(table, &actor.batch).windows, 0);
+    for (int i = 0; i < 10; i++) {
+        assert_int_equal(replay_table_stats_get(table).cut, i < 2 ? 0 : 3);
+        (void)test_insert(table, test_batch_steps(&actor, 32));
+    }
+    replay_table_destroy(table);
+}
+
 static void
 test_table_counts_sequences_that_missing_rows_cut(void **state)
 {
@@ -302,6 +324,31 @@ test_table_draws_by_seed_and_turn(void **state)
     assert_memory_equal(one, two, sizeof(one));
     keys_of_turn(1, 2, two);
     assert_memory_not_equal(one, two, sizeof(one));
+}
+
+// Asked for at once or one by one, and no two of them are the same.
+static void
+test_table_batches_of_a_turn_do_not_depend_on_requests(void **state)
+{
+    (void)state;
+    enum { BATCH = 8, BATCHES = 3 };
+    wire_configure configure = test_configure(1000, WIRE_SAMPLER_UNIFORM);
+    configure.samples_per_insert = 1;
+    replay_table *table = table_for(&configure);
+    uint64_t key[BATCHES][BATCH];
+    wire_sampled sampled;
+    (void)test_insert(table, test_batch_steps(&actor, 40));
+    replay_table_end_turn(table, BATCH);
+    assert_true(replay_table_turn_batches(table) >= BATCHES);
+    replay_table_sample_turn(&sampled, table, BATCH, 0, BATCHES);
+    memcpy(key, sampled.key, sizeof(key));
+    assert_memory_not_equal(key[0], key[1], sizeof(key[0]));
+    assert_memory_not_equal(key[1], key[2], sizeof(key[1]));
+    for (uint32_t b = BATCHES; b-- > 0;) {
+        replay_table_sample_turn(&sampled, table, BATCH, b, 1);
+        assert_memory_equal(sampled.key, key[b], sizeof(key[b]));
+    }
+    replay_table_destroy(table);
 }
 
 static void
@@ -715,10 +762,12 @@ main(void)
         TEST(rejects_rows_sent_twice),
         TEST(rejects_episodes_out_of_order_across_batches),
         TEST(counts_windows_that_missing_rows_cut),
+        TEST(counts_windows_that_begin_in_overwritten_rows_as_cut),
         TEST(counts_sequences_that_missing_rows_cut),
         TEST(set_to_other_windows_lets_nobody_wait_longer),
         TEST(turns_draw_what_the_ratio_allows),
         TEST(draws_by_seed_and_turn),
+        TEST(batches_of_a_turn_do_not_depend_on_requests),
         TEST(ignores_bad_and_late_priorities),
         TEST(of_four_blocks_works_row_by_row),
         TEST(takes_an_empty_batch),
