@@ -22,6 +22,24 @@ test_evals_a_full_result_replaces_a_lucky_screen(void **state)
 }
 
 static void
+test_evals_of_a_version_count_by_their_episodes(void **state)
+{
+    (void)state;
+    learner_candidates candidates = {.config = &config};
+    quantizer_publication *publication = quantizer_publication_create();
+    publication->version = 1;
+    const learner_eval_result few = {.episodes = 10, .mean = 10, .min = 10, .max = 10};
+    const learner_eval_result many = {.episodes = 30, .mean = 50, .min = 50, .max = 50};
+    (void)learner_candidates_add(&candidates, publication, &few);
+    const learner_candidate *both = learner_candidates_add(&candidates, publication, &many);
+    assert_int_equal(both->result.episodes, 40);
+    T_NEAR(both->result.mean, 40, 0, 1e-9);
+    T_NEAR(both->result.std, sqrt((10 * 900 + 30 * 100) / 39.0), 0, 1e-9);
+    learner_candidates_clear(&candidates);
+    quantizer_publication_release(publication);
+}
+
+static void
 test_evals_solved_only_when_confirmed(void **state)
 {
     (void)state;
@@ -281,6 +299,10 @@ test_evals_finish_plays_what_screened_well(void **state)
     evaluated(2, EPISODES, 28);
     assert_best(2, 28);
     assert_nothing_for(ONE);
+    learner_eval_result last; // not the one that was evaluated last
+    assert_true(learner_evals_last(evals, &last));
+    assert_int_equal(last.version, 3);
+    T_NEAR(last.mean, 5, 0, 0);
 }
 
 // It cannot be played: the final one follows all the same.
@@ -673,6 +695,7 @@ main(void)
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
         T(test_evals_a_full_result_replaces_a_lucky_screen),
+        T(test_evals_of_a_version_count_by_their_episodes),
         T(test_evals_solved_only_when_confirmed),
         T(test_evals_measure_over_all_evaluations_of_a_version),
         T(test_evals_the_result_is_of_an_evaluation_that_nothing_reacts_to),
