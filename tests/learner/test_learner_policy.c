@@ -497,6 +497,39 @@ test_run_that_is_solved_ships_what_solved_it(void **state)
     free(text);
 }
 
+// Updates learn from rollouts of the newest policy: none is asked for before actors may have that.
+static void
+test_run_asks_for_no_rollouts_before_their_version_is_published(void **state)
+{
+    (void)state;
+    static float extra[FIXTURE_ROWS_MAX];
+    static const uint8_t flags[FIXTURE_ROWS_MAX];
+    static const uint32_t version[FIXTURE_ROWS_MAX];
+    config.algo.name = OCT_ALGO_PPO;
+    config.algo.sequence_steps = 3;
+    config.learner.batches_per_request = 1;
+    learner_run *run = run_joined(false);
+    wire_sampled sampled = fixture_sampled(&rows, FIXTURE_ROWS_MAX, &rng);
+    sampled.count = FIXTURE_B;
+    sampled.window_steps = oct_config_rollout_rows(3) - 1;
+    assert_true(FIXTURE_B * (sampled.window_steps + 1) <= FIXTURE_ROWS_MAX);
+    sampled.flags = flags;
+    sampled.version = version;
+    sampled.extra_dim = 1;
+    sampled.extra = extra; // log-probabilities
+    for (int updates = 1; updates <= 2; updates++) {
+        assert_int_equal(run_request(run), 0);
+        (void)run_published(run);
+        assert_int_equal(run_request(run), 1);
+        run_sampled(run, 1, &sampled);
+        for (learner_run_collect(run); run->updates < (uint64_t)updates; learner_run_collect(run)) {
+            fixture_listen(&bell);
+        }
+    }
+    assert_int_equal(run_request(run), 0);
+    run_stop(run, "interrupted");
+}
+
 int
 main(void)
 {
@@ -518,6 +551,7 @@ main(void)
         T(test_run_that_is_interrupted_publishes_no_more),
         T(test_run_that_is_solved_ships_what_solved_it),
         T(test_run_writes_its_newest_policy_once),
+        T(test_run_asks_for_no_rollouts_before_their_version_is_published),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
