@@ -144,6 +144,20 @@ test_summary_has_its_keys(void **state)
     json_decref(root);
 }
 
+// Its mean is one that it was chosen by.
+static void
+test_summary_tells_a_return_that_is_not_final(void **state)
+{
+    (void)state;
+    learner_summary summary = summary_of();
+    summary.result = (learner_eval_result){.stage = LEARNER_EVAL_FULL, .episodes = 100};
+    json_t *root = written(&summary);
+    const json_t *result = json_object_get(root, "return");
+    assert_true(json_is_false(json_object_get(result, "final")));
+    assert_string_equal(json_string_value(json_object_get(result, "stage")), "full");
+    json_decref(root);
+}
+
 // Of a run that was resumed and learned nothing more.
 static void
 test_summary_keeps_failures_of_environments_and_their_cause(void **state)
@@ -216,6 +230,7 @@ main(void)
         cmocka_unit_test(test_summary_of_odd_values),
         cmocka_unit_test(test_summary_tells_what_quantising_lost),
         cmocka_unit_test(test_summary_has_its_keys),
+        cmocka_unit_test(test_summary_tells_a_return_that_is_not_final),
         cmocka_unit_test(test_summary_rates_are_of_this_process),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
