@@ -226,6 +226,8 @@ test_a_saved_episode_goes_on_as_it_would_have(void **state)
     }
     assert_int_equal(first.ep_length[1], second.ep_length[1]);
     assert_true(first.ep_length[1] > 3 && first.ep_return[1] == second.ep_return[1]);
+    // A reward of 1 in each step inside, also in those before it was saved.
+    assert_in_range(first.ep_return[1], 2 * first.ep_length[1] - 1, 2 * first.ep_length[1]);
     assert_memory_equal(first.final_obs[1], second.final_obs[1], sizeof(first.final_obs[1]));
     assert_memory_equal(first.obs[1], second.obs[1], sizeof(first.obs[1]));
     env_close(e);
