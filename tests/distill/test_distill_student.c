@@ -201,6 +201,39 @@ test_values_are_in_the_teachers_unit(void **state)
     free(obs);
 }
 
+// Sure of the least return, of the greatest, and of nothing.
+static void
+test_distributions_are_learned_as_their_means(void **state)
+{
+    (void)state;
+    enum { ATOMS = 11 };
+    policy_image *teacher = teacher_of(POLICY_HEAD_ATOMS, ATOMS, false);
+    const distill_options options = {.hidden = (const uint32_t[]){24},
+                                     .hidden_count = 1,
+                                     .activation = POLICY_TANH,
+                                     .kind = DISTILL_SQUARES,
+                                     .temperature = 1,
+                                     .precision = POLICY_FP32,
+                                     .method = QUANTIZER_METHOD_DEFAULT,
+                                     .batch = BATCH};
+    float *obs = observations(), want[ACTIONS];
+    distill_student *student;
+    char reason[256];
+    memset(teacher->weights[1], 0,
+           policy_layer_weights(&teacher->spec.layers[1]) * sizeof(*teacher->weights[1]));
+    memset(teacher->bias[1], 0, ACTIONS * ATOMS * sizeof(*teacher->bias[1]));
+    teacher->bias[1][0] = 60;
+    teacher->bias[1][ATOMS + ATOMS - 1] = 60;
+    T_OK(distill_create(&student, teacher, &options, reason, sizeof(reason)));
+    distill_teach(student, obs, 1, want);
+    T_NEAR((double)want[0], -10, 1e-5, 0);
+    T_NEAR((double)want[1], 10, 1e-5, 0);
+    T_NEAR((double)want[2], 0, 1e-5, 0);
+    distill_destroy(student);
+    policy_image_destroy(teacher);
+    free(obs);
+}
+
 static void
 test_a_gaussians_own_deviations_are_the_teachers(void **state)
 {
@@ -272,6 +305,7 @@ main(void)
         cmocka_unit_test(test_students_of_all_heads_answer_as_their_teachers),
         cmocka_unit_test(test_students_of_bytes_answer_as_their_teachers),
         cmocka_unit_test(test_values_are_in_the_teachers_unit),
+        cmocka_unit_test(test_distributions_are_learned_as_their_means),
         cmocka_unit_test(test_a_gaussians_own_deviations_are_the_teachers),
         cmocka_unit_test(test_the_same_seed_gives_the_same_bytes),
         cmocka_unit_test(test_what_cannot_be_learned_is_refused),
