@@ -242,7 +242,7 @@ static const paused_row paused_rows[] = {
     {0, 1},
     {WIRE_END | WIRE_ROLLOUT, 2},
     {WIRE_FIRST | WIRE_ROLLOUT, 2},
-    {WIRE_TERMINATED, 3},
+    {WIRE_TERMINATED | WIRE_TRUNCATED, 3}, // terminated
     {WIRE_END, 4},
     {WIRE_FIRST, 10}, // 1 step: given up behind a rollout
     {WIRE_END | WIRE_ROLLOUT, 11},
