@@ -17,6 +17,7 @@ import resource
 import shutil
 import signal
 import socket
+import statistics
 import struct
 import subprocess
 import sys
@@ -560,6 +561,15 @@ class WrongInput(Case):
         self.assertAlmostEqual(got["steps_per_s"] * got["seconds"], got["env_steps"], delta=1e-6 * got["env_steps"])
         clean = json.loads(self.octet(*command[:4], "--options", "obs=6,obs_dtype=3,n=3", "--episodes", "2", "--json")[0])
         self.assertEqual((clean["failed_episodes"], clean["failure"], clean["metrics"]), (0, None, {}))
+
+    def test_eval_tells_the_deviation_of_the_returns(self):
+        model = pathlib.Path(__file__).resolve().parents[1] / "data/import/tanh.onnx"
+        self.octet("import", str(model), "--env", "CartPole-v1", "--out", "p.oct")
+        command = ["eval", "p.oct", "--episodes", "8", "--seed", "3"]
+        got, text = json.loads(self.octet(*command, "--json")[0]), self.octet(*command)[0]
+        self.assertGreater(statistics.stdev(got["returns"]), 0)
+        self.assertAlmostEqual(statistics.stdev(got["returns"]), got["std"])
+        self.assertIn(f"return       {got['mean']:.2f} ± {got['std']:.2f} over 8 episodes", text)
 
     def test_eval_of_an_environment_that_ends_the_process(self):
         policy = str(pathlib.Path(__file__).resolve().parents[1] / "data/policy/atoms_int8.oct")
