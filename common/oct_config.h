@@ -276,6 +276,9 @@ bool oct_config_has_rollouts(const oct_config *config);
 // Rows of such a rollout of one environment, at most: its steps, an end row for every fourth, and
 // two more. What would not fit ends a rollout early.
 uint32_t oct_config_rollout_rows(uint32_t steps);
+// Rows that a table needs for what so many environments make before anybody waits: a rollout of
+// each version, in each of its shards, because all actors may be of one.
+uint64_t oct_config_rollouts_held(const oct_config *config, uint64_t envs);
 // The most steps that so many rows suffice for; 0: not even for one.
 uint32_t oct_config_rollout_steps(uint64_t rows);
 // The room in replay of what an algorithm learns from that takes sequences or episodes, each once.

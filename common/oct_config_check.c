@@ -110,6 +110,13 @@ oct_config_rollout_rows(uint32_t steps)
     return steps + steps / 4 + 2;
 }
 
+uint64_t
+oct_config_rollouts_held(const oct_config *config, uint64_t envs)
+{
+    return envs * oct_config_rollout_rows(config->algo.sequence_steps) *
+           (2 + (uint64_t)config->algo.rollout_lag) * oct_config_shards(config);
+}
+
 uint32_t
 oct_config_rollout_steps(uint64_t rows)
 {
@@ -127,7 +134,7 @@ check_rollouts(const oct_config *config, oct_text *text)
     }
     uint64_t envs = oct_config_environments(config);
     uint64_t rows = oct_config_rollout_rows(config->algo.sequence_steps);
-    uint64_t held = envs * rows * (2 + (uint64_t)config->algo.rollout_lag);
+    uint64_t held = oct_config_rollouts_held(config, envs);
     uint64_t actions = (uint64_t)(config->learner.batch_size / config->learner.count) *
                        config->algo.sequence_steps; // that each learner has of a batch
     if (config->learner.batch_size > envs) {
@@ -137,16 +144,15 @@ check_rollouts(const oct_config *config, oct_text *text)
                      config->learner.batch_size, (unsigned long long)envs, config->actor.count,
                      config->actor.envs);
     }
-    uint32_t shards = oct_config_shards(config); // all actors may be of one
-    if (held > oct_config_shard_capacity(config)) {
+    uint32_t shards = oct_config_shards(config);
+    if (held > oct_config_shard_capacity(config) * shards) {
         oct_text_add(text,
                      "error: replay.capacity: %llu rows%s cannot hold what %llu environments make "
                      "of algo.sequence_steps: %u in %llu versions; %llu rows can\n",
                      (unsigned long long)config->replay.capacity,
                      shards > 1 ? ", of which each shard holds its part," : "",
                      (unsigned long long)envs, config->algo.sequence_steps,
-                     2 + (unsigned long long)config->algo.rollout_lag,
-                     (unsigned long long)(held * shards));
+                     2 + (unsigned long long)config->algo.rollout_lag, (unsigned long long)held);
     }
     if (config->learner.batch_size * rows > OCT_CONFIG_SAMPLE_MAX) {
         oct_text_add(text,

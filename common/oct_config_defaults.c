@@ -13,6 +13,9 @@
 #define ROLLOUTS  (OF(PPO) | OF(A2C) | OF(TRPO))
 #define SEQUENCES (OF(REINFORCE) | OF(VTRACE))
 
+// What each environment has in replay without smaller blocks than the usual (replay_config.h).
+#define STREAM_ROWS 256
+
 // The presets' values, for experiments that say no more than algo.name.
 static const struct own_default {
     const char *section, *name;
@@ -34,6 +37,7 @@ static const struct own_default {
     {"learner", "publish_s_min", SEQUENCES, "0"},
     {"replay", "capacity", OF(REINFORCE) | OF(TABLE), "16384"},
     {"replay", "capacity", OF(VTRACE), "4096"},
+    {"replay", "capacity", ROLLOUTS, OCT_CONFIG_ROLLOUTS},
 };
 
 static bool
@@ -91,6 +95,25 @@ algo_like(const oct_config *config)
                : config->algo.name;
 }
 
+// What the words of a default stand for, as far as key may have it. NULL: text is the value itself.
+static const char *
+words_value(const oct_config *config, const oct_config_key *key, const char *text, char out[24])
+{
+    uint64_t value;
+    if (strcmp(text, OCT_CONFIG_ENVIRONMENTS) == 0) {
+        value = oct_config_environments(config);
+    } else if (strcmp(text, OCT_CONFIG_ROLLOUTS) == 0) {
+        // Room for a second actor: a run that is resumed keeps its table, and its blocks.
+        uint64_t envs = (uint64_t)OCT_MAX(2, config->actor.count) * config->actor.envs;
+        uint64_t least = OCT_MAX(4096, envs * STREAM_ROWS) * oct_config_shards(config);
+        value = OCT_MAX(oct_config_rollouts_held(config, envs), least);
+    } else {
+        return NULL;
+    }
+    (void)snprintf(out, 24, "%.0f", OCT_MIN((double)value, key->max));
+    return out;
+}
+
 void
 oct_config_defaults_apply(oct_config *config)
 {
@@ -102,11 +125,8 @@ oct_config_defaults_apply(oct_config *config)
         }
         char number[24], reason[256];
         const char *text = oct_config_default_with(key, algo_like(config));
-        if (strcmp(text, OCT_CONFIG_ENVIRONMENTS) == 0) { // as many as a batch may have, at most
-            uint64_t envs = oct_config_environments(config);
-            (void)snprintf(number, sizeof(number), "%.0f", OCT_MIN((double)envs, key->max));
-            text = number;
-        }
+        const char *in_words = words_value(config, key, text, number);
+        text = in_words != NULL ? in_words : text;
         const oct_config_scalar value = {.text = text, .length = strlen(text)};
         // The table's own defaults obey the table's bounds.
         OCT_ASSERT(oct_config_value_set(config, key, &value, reason, sizeof(reason)) == OCT_OK);
@@ -117,12 +137,12 @@ void
 oct_config_unset_defaults(oct_config *config)
 {
     char now[OCT_CONFIG_VALUE_MAX], own[OCT_CONFIG_VALUE_MAX];
-    oct_config followed = *config;
-    memset(followed.is_given, 0, sizeof(followed.is_given));
-    oct_config_defaults_apply(&followed);
     for (size_t i = 0; i < OCT_COUNTOF(own_defaults); i++) {
         const oct_config_key *key =
             oct_config_key_find(own_defaults[i].section, own_defaults[i].name);
+        oct_config followed = *config;
+        followed.is_given[key - oct_config_keys] = false;
+        oct_config_defaults_apply(&followed);
         if (strcmp(oct_config_value_print(config, key, now),
                    oct_config_value_print(&followed, key, own)) == 0) {
             config->is_given[key - oct_config_keys] = false;

@@ -64,8 +64,9 @@ refuse_of_table(oct_text *text, const char *name, const oct_config *before, cons
 static oct_err
 check_resume_table(const oct_config *before, const oct_config *now, oct_text *text)
 {
-    bool has_sampler = before->algo.name == now->algo.name && !oct_config_takes_each_once(now);
-    if (oct_config_shard_capacity(before) != oct_config_shard_capacity(now)) {
+    bool is_same = before->algo.name == now->algo.name;
+    bool has_sampler = is_same && !oct_config_takes_each_once(now);
+    if (is_same && oct_config_shard_capacity(before) != oct_config_shard_capacity(now)) {
         refuse_of_table(text, "capacity", before, now);
     }
     if (has_sampler && before->replay.sampler != now->replay.sampler) {

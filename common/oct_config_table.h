@@ -75,8 +75,9 @@ OCT_CHECKED oct_err oct_config_int_parse(uint32_t *out, const oct_config_key *ke
 void oct_config_resolve(oct_config *config);
 
 // The default of key with an algorithm, as in YAML: its own, or key->preset; or the words
-// OCT_CONFIG_ENVIRONMENTS.
+// OCT_CONFIG_ENVIRONMENTS or OCT_CONFIG_ROLLOUTS.
 #define OCT_CONFIG_ENVIRONMENTS "actor.count * actor.envs"
+#define OCT_CONFIG_ROLLOUTS     "max(4096, rows of rollouts of max(2, actor.count) actors)"
 const char *oct_config_default_with(const oct_config_key *key, oct_algo_name algo);
 // Those that differ from key->preset, in words: "ppo, a2c: 16; table: 8", "" where there are none.
 // quote goes round each value. Returns out.

@@ -71,6 +71,36 @@ test_rollouts_are_as_many_as_environments(void **state)
     assert_int_equal(config_with("algo.name=external").learner.batch_size, 256);
 }
 
+static uint64_t
+rollout_capacity(const char *settings)
+{
+    oct_config config = config_with(settings);
+    T_OK(oct_config_check(&config, message, sizeof(message)));
+    return config.replay.capacity;
+}
+
+// 162 rows for 128 steps, in two versions; for twice as many actors as there is one.
+static void
+test_a_table_has_room_for_the_rollouts_of_all_actors(void **state)
+{
+    (void)state;
+    assert_int_equal(rollout_capacity("env.id=a;algo.name=ppo;actor.envs=1"), 4096);
+    assert_int_equal(rollout_capacity("env.id=a;algo.name=ppo;actor.envs=1;replay.shards=2"), 8192);
+    const uint64_t two = 2 * 64 * 162 * 2;
+    assert_int_equal(rollout_capacity("env.id=a;algo.name=ppo;actor.envs=64"), two);
+    assert_int_equal(rollout_capacity("env.id=a;algo.name=ppo;actor.envs=64;actor.count=2"), two);
+    assert_int_equal(rollout_capacity("env.id=a;algo.name=trpo;actor.envs=64;actor.count=6"),
+                     3 * two);
+    assert_int_equal(rollout_capacity("env.id=a;algo.name=ppo;actor.envs=64;algo.rollout_lag=1"),
+                     two / 2 * 3);
+    assert_int_equal(rollout_capacity("env.id=a;algo.name=ppo;actor.envs=64;replay.shards=3"),
+                     3 * two);
+    assert_int_equal(rollout_capacity("env.id=a;algo.name=a2c;actor.envs=64"), 2 * 64 * 256);
+    assert_int_equal(config_with("algo.name=ppo;actor.envs=65536;actor.count=256").replay.capacity,
+                     2147483648);
+    assert_int_equal(config_with("algo.name=dqn;actor.envs=64").replay.capacity, 100000);
+}
+
 static void
 test_a_printed_experiment_keeps_the_values_that_it_ran_with(void **state)
 {
@@ -91,14 +121,17 @@ test_what_follows_in_a_printed_experiment_can_follow_again(void **state)
     const struct {
         const char *first, *then;
         uint32_t batch_size, sequence_steps;
+        uint64_t capacity;
     } cases[] = {
-        {"algo.name=ppo", "actor.count=2", 32, 128},
-        {"algo.name=ppo;actor.count=2", "actor.count=1", 16, 128},
-        {"algo.name=ppo;learner.batch_size=8", "actor.count=2", 8, 128},
-        {"algo.name=ppo;algo.sequence_steps=64", "actor.count=2", 32, 64},
-        {"algo.name=external;algo.window=rollout", "actor.envs=4", 4, 128},
-        {"algo.name=vtrace", "algo.name=a2c", 16, 16},
-        {"algo.name=dqn;learner.batch_size=64", "actor.count=2", 64, 500},
+        {"algo.name=ppo", "actor.count=2", 32, 128, 2 * 16 * 324},
+        {"algo.name=ppo;actor.count=2", "actor.count=1", 16, 128, 2 * 16 * 324},
+        {"algo.name=ppo;actor.count=2", "actor.count=5", 80, 128, 5 * 16 * 324},
+        {"algo.name=ppo;learner.batch_size=8", "actor.count=2", 8, 128, 2 * 16 * 324},
+        {"algo.name=ppo;algo.sequence_steps=64", "actor.count=3", 48, 64, 3 * 16 * 256},
+        {"algo.name=ppo;replay.capacity=30000", "actor.count=3", 48, 128, 30000},
+        {"algo.name=external;algo.window=rollout", "actor.envs=4", 4, 128, 4096},
+        {"algo.name=vtrace", "algo.name=a2c", 16, 16, 2 * 16 * 256},
+        {"algo.name=dqn;learner.batch_size=64", "actor.count=2", 64, 500, 100000},
     };
     for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
         oct_config config = config_with(cases[i].first), again;
@@ -109,6 +142,7 @@ test_what_follows_in_a_printed_experiment_can_follow_again(void **state)
         T_OK(oct_config_set(&again, cases[i].then, message, sizeof(message)));
         assert_int_equal(again.learner.batch_size, cases[i].batch_size);
         assert_int_equal(again.algo.sequence_steps, cases[i].sequence_steps);
+        assert_int_equal(again.replay.capacity, cases[i].capacity);
         free(text);
     }
 }
@@ -145,6 +179,7 @@ main(void)
         cmocka_unit_test(test_a_key_that_is_set_stays_whatever_comes_first),
         cmocka_unit_test(test_the_last_algorithm_counts),
         cmocka_unit_test(test_rollouts_are_as_many_as_environments),
+        cmocka_unit_test(test_a_table_has_room_for_the_rollouts_of_all_actors),
         cmocka_unit_test(test_a_printed_experiment_keeps_the_values_that_it_ran_with),
         cmocka_unit_test(test_what_follows_in_a_printed_experiment_can_follow_again),
         cmocka_unit_test(test_help_has_the_defaults_of_each_algorithm),
