@@ -103,6 +103,10 @@ test_register_refuses_sizes_that_do_not_make_the_count(void **state)
         message.env.obs_shape = sizes[i];
         REFUSED(wire_register, &message, product);
     }
+    static const uint32_t wraps[] = {4, 242243305, 49477, 384773}; // 2^64 + 4
+    message.env.obs_shape = wraps;
+    message.env.obs_rank = 4;
+    REFUSED(wire_register, &message, product);
     static const uint32_t many[7] = {4, 1, 1, 1, 1, 1, 1};
     message.env.obs_shape = many;
     message.env.obs_rank = 7;
@@ -302,6 +306,52 @@ test_registered_refuses_shards_that_there_cannot_be(void **state)
     in.shard_count = 2;
     many[1] = letters(WIRE_NAME_MAX + 1);
     REFUSED(wire_registered, &in, "registered.shard_address: no name, or longer than 256 bytes");
+}
+
+// ---- bytes that are copied as many as there have to be
+
+static void
+test_tokens_keys_and_signatures_are_whole(void **state)
+{
+    (void)state;
+    Octet__Registration registration;
+    wire_register newcomer = wire_example_register(false);
+    newcomer.session = 7;
+    wire_register_to(&registration, &newcomer);
+    registration.token.len--;
+    REFUSED_GENERATED(wire_register, &registration,
+                      "register.token: not 16 bytes with a session, none without");
+    Octet__Registered registered;
+    wire_registered welcome = wire_example_registered();
+    welcome.has_signature = true;
+    wire_registered_to(&registered, &welcome);
+    registered.token.len--;
+    REFUSED_GENERATED(wire_registered, &registered,
+                      "registered.token: not 16 bytes with an actor_id, none without");
+    wire_registered_to(&registered, &welcome);
+    registered.signature.len--;
+    REFUSED_GENERATED(wire_registered, &registered,
+                      "registered.signature: neither 64 bytes nor none");
+    wire_registered_to(&registered, &welcome);
+    registered.public_key.len--;
+    REFUSED_GENERATED(wire_registered, &registered,
+                      "registered.public_key: not 32 bytes with a signature, none without");
+    Octet__PolicyRequest asked;
+    wire_get_policy request = wire_example_get_policy();
+    wire_get_policy_to(&asked, &request);
+    asked.token.len--;
+    REFUSED_GENERATED(wire_get_policy, &asked, "get_policy.token: not 16 bytes");
+    Octet__GotPolicy got;
+    wire_got_policy policy = wire_example_got_policy();
+    policy.policy.has_signature = true;
+    wire_got_policy_to(&got, &policy);
+    got.signature.len--;
+    REFUSED_GENERATED(wire_got_policy, &got, "policy.signature: neither 64 bytes nor none");
+    Octet__Report said;
+    wire_report report = wire_example_report(1, 1);
+    wire_report_to(&said, &report);
+    said.token.len--;
+    REFUSED_GENERATED(wire_report, &said, "report.token: not 16 bytes");
 }
 
 // ---- get_policy, got_policy
@@ -717,6 +767,8 @@ main(void)
         cmocka_unit_test_setup_teardown(test_registered_refuses_shards_that_there_cannot_be,
                                         arena_setup, arena_teardown),
         cmocka_unit_test_setup_teardown(test_registered_survives_the_wire, arena_setup,
+                                        arena_teardown),
+        cmocka_unit_test_setup_teardown(test_tokens_keys_and_signatures_are_whole, arena_setup,
                                         arena_teardown),
         cmocka_unit_test_setup_teardown(test_get_policy_refuses_an_unknown_purpose, arena_setup,
                                         arena_teardown),

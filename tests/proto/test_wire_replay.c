@@ -6,14 +6,6 @@
 #include "tests/proto/wire_examples.h"
 #include "tests/proto/wire_refused.h"
 
-#define REFUSED_GENERATED(plain, in, why)                                                          \
-    do {                                                                                           \
-        plain refused_out;                                                                         \
-        T_ERR(plain##_reparse(&refused_out, arena, (in)), OCT_EPROTO);                             \
-        assert_string_equal(wire_arena_reason(arena), (why));                                      \
-        wire_arena_reset(arena);                                                                   \
-    } while (0)
-
 static void
 test_configure_refuses_bad_tables(void **state)
 {
@@ -47,6 +39,30 @@ test_configure_refuses_bad_tables(void **state)
     message = wire_example_configure();
     message.sampler = WIRE_SAMPLER_FIFO;
     REFUSED(wire_configure, &message, "configure.turn_actors: not with sampler FIFO");
+    message = wire_example_configure();
+    message.turn_actors = WIRE_TURN_ACTORS_MAX + 1;
+    REFUSED(wire_configure, &message, "configure.turn_actors, turn: too many");
+    message = wire_example_configure();
+    message.turn = WIRE_COUNT_MAX + 1;
+    REFUSED(wire_configure, &message, "configure.turn_actors, turn: too many");
+}
+
+static void
+test_configure_brings_a_whole_key_with_a_table_and_none_without(void **state)
+{
+    (void)state;
+    static const char *const reason =
+        "configure.token_key: not 32 bytes with a table, none without";
+    Octet__Configuration message;
+    wire_configure in = wire_example_configure();
+    wire_configure_to(&message, &in);
+    message.token_key.len = WIRE_TOKEN_KEY_BYTES - 1;
+    REFUSED_GENERATED(wire_configure, &message, reason);
+    message.token_key.len = 0;
+    REFUSED_GENERATED(wire_configure, &message, reason);
+    message.token_key.len = WIRE_TOKEN_KEY_BYTES;
+    message.limiter_only = true;
+    REFUSED_GENERATED(wire_configure, &message, reason);
 }
 
 static void
@@ -483,6 +499,20 @@ test_sampled_refuses_values_that_cannot_be_used(void **state)
         *chunks[i] = WIRE_SAMPLE_COUNT_MAX + 1;
         REFUSED(wire_sampled, &in, "sampled.insert_chunk, sample_chunk: too large");
     }
+    for (size_t i = 0; i <= OCT_COUNTOF(no_numbers); i++) {
+        wire_sampled in = wire_example_sampled(1, 0, 0);
+        in.mass = i < OCT_COUNTOF(no_numbers) ? (double)no_numbers[i] : -1;
+        REFUSED(wire_sampled, &in, "sampled.mass, balance: not finite, or below 0");
+        in = wire_example_sampled(1, 0, 0);
+        in.balance = (double)no_numbers[i % OCT_COUNTOF(no_numbers)]; // it may be below 0
+        REFUSED(wire_sampled, &in, "sampled.mass, balance: not finite, or below 0");
+    }
+    wire_sampled turns = wire_example_sampled(1, 0, 0);
+    turns.turn = (uint64_t)UINT32_MAX + 1;
+    REFUSED(wire_sampled, &turns, "sampled.turn, turn_batches: too many");
+    turns = wire_example_sampled(1, 0, 0);
+    turns.turn_batches = (uint32_t)INT32_MAX + 1;
+    REFUSED(wire_sampled, &turns, "sampled.turn, turn_batches: too many");
     static const float bad[] = {0.0f, -0.0f, -0.1f, 1.5f, 1e-45f};
     for (size_t i = 0; i < OCT_COUNTOF(bad); i++) {
         wire_sampled in = wire_example_sampled(1, 0, 0);
@@ -646,6 +676,9 @@ main(void)
                                         arena_teardown),
         cmocka_unit_test_setup_teardown(test_configure_of_the_limiter_alone_needs_no_table,
                                         arena_setup, arena_teardown),
+        cmocka_unit_test_setup_teardown(
+            test_configure_brings_a_whole_key_with_a_table_and_none_without, arena_setup,
+            arena_teardown),
         cmocka_unit_test_setup_teardown(test_configure_names_a_copy_with_every_turn_but_0,
                                         arena_setup, arena_teardown),
         cmocka_unit_test_setup_teardown(test_configure_that_releases_needs_no_table, arena_setup,

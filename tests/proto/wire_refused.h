@@ -33,4 +33,13 @@ arena_teardown(void **state)
         wire_arena_reset(arena);                                                                   \
     } while (0)
 
+// A generated message, with what no sender of ours makes.
+#define REFUSED_GENERATED(plain, in, why)                                                          \
+    do {                                                                                           \
+        plain refused_out;                                                                         \
+        T_ERR(plain##_reparse(&refused_out, arena, (in)), OCT_EPROTO);                             \
+        assert_string_equal(wire_arena_reason(arena), (why));                                      \
+        wire_arena_reset(arena);                                                                   \
+    } while (0)
+
 #endif // TESTS_PROTO_WIRE_REFUSED_H
