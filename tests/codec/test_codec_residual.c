@@ -280,19 +280,54 @@ test_residual_random_bytes_do_no_harm(void **state)
     codec_residual_coder_destroy(coder);
 }
 
-// Bytes of an earlier build, read by a second decoder that was written from docs/wire.md.
+// Of an earlier build.
+static const uint8_t golden[] = {
+    0x02, 0x11, 0x00, 0x11, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+    0xff, 0xff, 0xff, 0xff, 0x0f, 0x00, 0x00, 0x00, 0x82, 0x83, 0x00, 0x0d, 0x02, 0x00,
+    0x05, 0x0e, 0xff, 0x6f, 0x31, 0xf3, 0x08, 0x10, 0x70, 0x4c, 0x0e, 0x49, 0xf4, 0x6f,
+    0x22, 0x70, 0xee, 0x00, 0x00, 0xfd, 0x73, 0x7d, 0x51, 0x45, 0x99, 0x9c, 0x24, 0x7e,
+    0x42, 0xdc, 0x01, 0x4f, 0xfd, 0xd8, 0x07, 0x69, 0x0a, 0x9f, 0xf4, 0xf4, 0x50, 0xe1,
+    0xf1, 0xc6, 0x08, 0x23, 0x80, 0x91, 0x04, 0x1d, 0x47, 0x1d, 0x47,
+};
+
+// It says how many escapes there are, and between which values they lie.
+static void
+test_residual_that_contradicts_itself_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t at;
+        uint8_t byte, wrong;
+    } cases[] = {
+        {1, 0x11, 0x01},  // no class of columns
+        {1, 0x11, 0x91},  // more classes than there may be
+        {18, 15, 14},     // more escapes than that follow
+        {18, 15, 16},     // fewer
+        {19, 0, 1},       // more than there are weights
+        {22, 0x82, 0x84}, // from above to below
+        {26, 2, 0},       // digits of no bits
+        {sizeof(golden) - 1, 0x47, 0x46},
+    };
+    int8_t got[9 * 11];
+    codec_residual_coder *coder = codec_residual_coder_create(9 * 11);
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        uint8_t bytes[sizeof(golden)];
+        memcpy(bytes, golden, sizeof(bytes));
+        assert_int_equal(bytes[cases[i].at], cases[i].byte);
+        bytes[cases[i].at] = cases[i].wrong;
+        T_ERR(codec_residual_decode(coder, got, 9, 11, bytes, sizeof(bytes)), OCT_EPROTO);
+    }
+    uint8_t longer[sizeof(golden) + 2] = {0};
+    memcpy(longer, golden, sizeof(golden));
+    T_ERR(codec_residual_decode(coder, got, 9, 11, longer, sizeof(longer)), OCT_EPROTO);
+    codec_residual_coder_destroy(coder);
+}
+
+// A second decoder that was written from docs/wire.md reads them, too.
 static void
 test_residual_golden_bytes_are_read(void **state)
 {
     (void)state;
-    static const uint8_t bytes[] = {
-        0x02, 0x11, 0x00, 0x11, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
-        0xff, 0xff, 0xff, 0xff, 0x0f, 0x00, 0x00, 0x00, 0x82, 0x83, 0x00, 0x0d, 0x02, 0x00,
-        0x05, 0x0e, 0xff, 0x6f, 0x31, 0xf3, 0x08, 0x10, 0x70, 0x4c, 0x0e, 0x49, 0xf4, 0x6f,
-        0x22, 0x70, 0xee, 0x00, 0x00, 0xfd, 0x73, 0x7d, 0x51, 0x45, 0x99, 0x9c, 0x24, 0x7e,
-        0x42, 0xdc, 0x01, 0x4f, 0xfd, 0xd8, 0x07, 0x69, 0x0a, 0x9f, 0xf4, 0xf4, 0x50, 0xe1,
-        0xf1, 0xc6, 0x08, 0x23, 0x80, 0x91, 0x04, 0x1d, 0x47, 0x1d, 0x47,
-    };
     static const int8_t want[9 * 11] = {
         0,  -2, 0,  -2, 0,  -1, 0, -1, -1, -1, -1, 0,  0, 0,  0,  0,  0,  0,  0,  0,
         0,  0,  0,  -1, 0,  -1, 0, 0,  0,  -1, -1, -1, 0, 0,  1,  0,  1,  0,  0,  0,
@@ -302,7 +337,7 @@ test_residual_golden_bytes_are_read(void **state)
     };
     int8_t got[9 * 11];
     codec_residual_coder *coder = codec_residual_coder_create(9 * 11);
-    T_OK(codec_residual_decode(coder, got, 9, 11, bytes, sizeof(bytes)));
+    T_OK(codec_residual_decode(coder, got, 9, 11, golden, sizeof(golden)));
     assert_memory_equal(got, want, sizeof(want));
     codec_residual_coder_destroy(coder);
 }
@@ -321,6 +356,7 @@ main(void)
         cmocka_unit_test(test_residual_cut_bytes_are_refused),
         cmocka_unit_test(test_residual_damaged_bytes_do_no_harm),
         cmocka_unit_test(test_residual_random_bytes_do_no_harm),
+        cmocka_unit_test(test_residual_that_contradicts_itself_is_refused),
         cmocka_unit_test(test_residual_golden_bytes_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
