@@ -237,7 +237,8 @@ replay_open(shard *at, fixture *f, uint32_t number)
     T_OK(net_post_open(&at->post, f->loop, url, OCT_ROLES_ANY, 16, WIRE_ACK_REQUEST_BYTES_MAX,
                        replay_named, at));
     T_OK(net_url_offset(at->replay, 1, url));
-    T_OK(net_pull_open(&at->pull, f->loop, url, OCT_ROLES_ANY, BYTES_MAX, replay_take, at));
+    T_OK(net_pull_open(&at->pull, f->loop, url, OCT_ROLES_ANY, WIRE_BATCH_BYTES_MAX + BYTES_MAX,
+                       replay_take, at));
 }
 
 static inline int

@@ -88,6 +88,7 @@ test_relay_drops_what_is_no_batch_and_goes_on(void **state)
     wire_gathered_pack(5, NULL, 0, net_msg_body(msg));
     memset(net_msg_body(msg) + WIRE_GATHERED_HEAD_BYTES, 0x7a, 9);
     send_msg(at, msg);
+    send_msg(at, batch_make(at->session, 4, WIRE_BATCH_BYTES_MAX)); // longer than a batch may be
     send_msg(at, batch_make(at->session, 9, 10));
     while (at->batches == 0) {
         net_loop_run(f->loop);
@@ -96,16 +97,36 @@ test_relay_drops_what_is_no_batch_and_goes_on(void **state)
     assert_int_equal(at->seen[0], 9);
 }
 
-// Sends from batch sent on until the line takes no more; gives how many were sent.
+// What a relay sends: batches from that number on.
+static net_msg *
+gathered_make(uint64_t session, uint32_t number, uint32_t count)
+{
+    wire_gatherer gatherer;
+    wire_gatherer_init(&gatherer, 5, BYTES_MAX);
+    for (uint32_t i = 0; i < count; i++) {
+        net_msg *one = batch_make(session, (uint8_t)(number + i), 60000);
+        assert_true(wire_gatherer_add(&gatherer, net_msg_body(one), net_msg_length(one)));
+        net_msg_destroy(one);
+    }
+    net_msg *msg = net_msg_create(wire_gatherer_length(&gatherer));
+    wire_gatherer_take(&gatherer, net_msg_body(msg));
+    wire_gatherer_fini(&gatherer);
+    return msg;
+}
+
+// Sends from batch sent on until the line takes no more, so many in a message; gives how many were
+// sent.
 static uint32_t
-line_fill(shard *at, uint32_t sent)
+line_fill(shard *at, uint32_t sent, uint32_t each)
 {
     uint32_t idle = 0;
     net_timer *timer = net_timer_start(at->f->loop, 20, 20, net_test_stop, at->f->loop);
     while (sent < 250 && idle < 25) {
         idle++;
         if (!at->is_busy) {
-            send_msg(at, batch_make(at->session, (uint8_t)sent++, 60000));
+            send_msg(at, each > 1 ? gathered_make(at->session, sent, each)
+                                  : batch_make(at->session, (uint8_t)sent, 60000));
+            sent += each;
             idle = 0;
         }
         net_loop_run(at->f->loop);
@@ -141,9 +162,26 @@ test_relay_that_is_full_stops_its_senders(void **state)
         net_loop_run(f->loop);
     }
     at->is_full = true;
-    uint32_t sent = line_fill(at, 1);
+    uint32_t sent = line_fill(at, 1, 1);
     line_empty(at, sent);
     assert_true(at->messages < sent); // several in one
+}
+
+// It has room for some of the batches that a relay below it gathered: each goes on once.
+static void
+test_relay_that_is_full_stops_a_relay_in_the_middle_of_a_message(void **state)
+{
+    fixture *f = *state;
+    shard *at = &f->at[0];
+    at->is_full = true;
+    uint32_t sent = line_fill(at, 0, 10);
+    line_empty(at, sent);
+    send_msg(at, gathered_make(at->session, sent, 2));
+    while (at->batches < sent + 2) {
+        net_loop_run(f->loop);
+    }
+    assert_int_equal(at->seen[sent], sent);
+    assert_int_equal(at->seen[sent + 1], sent + 1);
 }
 
 // Each line is of one replay: what comes by it goes there alone, and its acks come back by it.
@@ -179,7 +217,7 @@ test_relay_lets_one_full_replay_stop_nobody_elses_actors(void **state)
     fixture *f = *state;
     shard *full = &f->at[0], *other = &f->at[1];
     full->is_full = true;
-    uint32_t sent = line_fill(full, 0);
+    uint32_t sent = line_fill(full, 0, 1);
     for (uint32_t i = 0; i < 250; i++) { // more than any queue between
         send_msg(other, batch_make(other->session, (uint8_t)i, 60000));
     }
@@ -287,6 +325,7 @@ main(int argc, char **argv)
         T(test_relay_announces_its_host_for_a_wildcard),
         T(test_relay_drops_what_is_no_batch_and_goes_on),
         T(test_relay_that_is_full_stops_its_senders),
+        T(test_relay_that_is_full_stops_a_relay_in_the_middle_of_a_message),
         T(test_relay_has_a_line_to_each_replay),
         T(test_relay_lets_one_full_replay_stop_nobody_elses_actors),
         T(test_relay_takes_another_replay_in_mid_run),

@@ -130,6 +130,7 @@ test_routes_keep_4096_sessions(void **state)
     for (uint32_t i = 1; i <= 4096; i++, session = session * 6364136223846793005u + 1) {
         wire_claim claim = claim_of(session, (uint8_t)i);
         T_OK(relay_routes_name(routes, i, &claim, i));
+        assert_true(i > 1 || relay_routes_active(routes, i) == 0); // it has sent nothing yet
         T_OK(relay_routes_batch(routes, &claim, 0, i));
         kept += relay_routes_ack(routes, &claim, &route) && route.peer == i;
     }
