@@ -1,5 +1,6 @@
 // Models made node by node: deviations beside the means, clips at both ends, constants that are
 // turned, and a policy beyond what a file holds.
+#include "policy/policy_draw.h"
 #include "tests/import/small_model.h"
 
 static const float matrix[] = {1, 2, 3, 4, 5, 6, 7, 8, 9}; // [3][3]
@@ -297,6 +298,211 @@ test_a_constant_is_cut_along_its_axis_with_step_1(void **state)
     }
 }
 
+// ---- what is done to numbers before, between and behind layers
+
+// Rows of observations that the policies of these tests are compared on.
+static const float rows[] = {0.5f, -0.25f, 0.125f, -1, 0.75f, -0.5f, 0.25f, 1, -0.75f};
+
+static policy_spec
+expect_alike(const small_model *m)
+{
+    policy_spec spec;
+    import_parity parity = parity_of(m, rows, 3, &spec);
+    assert_true(parity.max_abs < 1e-5);
+    T_NEAR(parity.agreement, 1.0, 0.0, 0.0);
+    return spec;
+}
+
+// The last two of what "h" has.
+static void
+slice_add(small_model *m, const char *output)
+{
+    static const int64_t one[] = {1}, three[] = {3};
+    small_model_list(m, "one", one, 1);
+    small_model_list(m, "three", three, 1);
+    small_model_node(m, "Slice", output, "h", "one", "three");
+    small_model_input(m, "one");
+}
+
+static void
+test_a_tanh_that_is_turned_has_its_bounds_in_order(void **state)
+{
+    (void)state;
+    small_model m;
+    begin(&m);
+    static const float minus_twos[] = {-2, 2, -2};
+    small_model_tensor(&m, "+-twos", 0, 3, minus_twos);
+    small_model_node(&m, "MatMul", "h", "obs", "W", NULL);
+    small_model_node(&m, "Mul", "small", "h", "tenths", NULL);
+    small_model_node(&m, "Tanh", "t", "small", NULL, NULL);
+    small_model_node(&m, "Mul", "action", "t", "+-twos", NULL);
+    policy_spec spec = expect_alike(&m);
+    assert_int_equal(spec.head, POLICY_HEAD_TANH);
+    T_NEAR((double)spec.action_low[0], -2.0, 0.0, 0.0);
+    T_NEAR((double)spec.action_high[0], 2.0, 0.0, 0.0);
+}
+
+static void
+test_a_tanh_that_is_clipped_within_its_range_is_none(void **state)
+{
+    (void)state;
+    small_model m;
+    begin(&m);
+    small_model_node(&m, "MatMul", "h", "obs", "W", NULL);
+    small_model_node(&m, "Tanh", "t", "h", NULL, NULL);
+    small_model_node(&m, "Clip", "action", "t", "-hundreds", "tenths");
+    policy_spec spec = expect_alike(&m);
+    assert_int_equal(spec.head, POLICY_HEAD_GAUSSIAN);
+    T_NEAR((double)spec.action_high[0], (double)0.1f, 0.0, 0.0);
+}
+
+static void
+test_rows_that_are_left_out_take_their_biases_along(void **state)
+{
+    (void)state;
+    small_model m;
+    begin(&m);
+    small_model_node(&m, "MatMul", "x", "obs", "W", NULL);
+    small_model_node(&m, "Add", "h", "x", "steps", NULL);
+    slice_add(&m, "action");
+    assert_int_equal(expect_alike(&m).layer_count, 1);
+}
+
+// Its weights are divided by their spread: they are not what a factor behind it changes.
+static void
+test_what_follows_a_layer_norm_is_done_to_its_gain(void **state)
+{
+    (void)state;
+    small_model m;
+    begin(&m);
+    small_model_node(&m, "MatMul", "x", "obs", "W", NULL);
+    small_model_node(&m, "LayerNormalization", "n", "x", "twos", "-ones");
+    small_model_node(&m, "Mul", "scaled", "n", "steps", NULL);
+    small_model_node(&m, "Clip", "action", "scaled", "-ones", "twos"); // not around 0
+    assert_int_equal(expect_alike(&m).layer_count, 1);
+    begin(&m);
+    small_model_node(&m, "MatMul", "x", "obs", "W", NULL);
+    small_model_node(&m, "LayerNormalization", "h", "x", "twos", "steps");
+    slice_add(&m, "action"); // of a whole that is normalised
+    assert_int_equal(expect_alike(&m).layer_count, 2);
+    begin(&m);
+    small_model_node(&m, "MatMul", "x", "obs", "W", NULL);
+    small_model_node(&m, "LayerNormalization", "n", "x", "twos", "steps");
+    small_model_node(&m, "Tanh", "action", "n", NULL, NULL);
+    (void)expect_alike(&m);
+}
+
+// Divisors of normalisation are above 0.
+static void
+test_observations_that_are_turned_are_no_normalisation(void **state)
+{
+    (void)state;
+    small_model m;
+    static const float turned[] = {1, -2, 3};
+    begin(&m);
+    small_model_tensor(&m, "turned", 0, 3, turned);
+    small_model_node(&m, "Mul", "x", "obs", "turned", NULL);
+    small_model_node(&m, "MatMul", "action", "x", "W", NULL);
+    assert_false(expect_alike(&m).normalise);
+}
+
+static void
+test_steps_in_an_order_that_policies_lack_are_refused(void **state)
+{
+    (void)state;
+    small_model m;
+    import_request request = request_box();
+    begin(&m);
+    small_model_node(&m, "MatMul", "x", "obs", "W", NULL);
+    small_model_node(&m, "Clip", "c", "x", "-ones", "twos");
+    small_model_node(&m, "MatMul", "action", "c", "W", NULL);
+    refused(&m, &request, "it follows a clip");
+    begin(&m);
+    small_model_node(&m, "MatMul", "x", "obs", "W", NULL);
+    small_model_node(&m, "Tanh", "t", "x", NULL, NULL);
+    small_model_node(&m, "Relu", "action", "t", NULL, NULL);
+    refused(&m, &request, "activations behind a layer only");
+    begin(&m);
+    static const float pair[] = {1, 2};
+    small_model_tensor(&m, "pair", 0, 2, pair);
+    small_model_node(&m, "MatMul", "h", "obs", "W", NULL);
+    slice_add(&m, "part");
+    small_model_node(&m, "LayerNormalization", "action", "part", "pair", "pair");
+    refused(&m, &request, "between a dense layer and its activation only");
+    begin(&m);
+    small_model_node(&m, "MatMul", "action", "obs", "W", NULL);
+    request.bound_count = 2;
+    refused(&m, &request, "has 3 numbers, the environment's actions have 2");
+    small_model_node(&m, "Clip", "values", "action", "-ones", "twos");
+    request = (import_request){.env_id = "", .output = "values", .action_count = 3};
+    refused(&m, &request, "clipped at the end");
+}
+
+// ---- deviations beside the means
+
+// Biases of the last layer, or the deviations that the policy has of its own.
+static void
+deviations_of(const small_model *m, const import_request *request, policy_head head, double want)
+{
+    char reason[512] = "";
+    import_graph *graph;
+    import_result result;
+    oct_err err = small_model_import(m, request, &graph, &result, reason, sizeof(reason));
+    assert_string_equal(reason, "");
+    T_OK(err);
+    const policy_image *image = result.image;
+    assert_int_equal(image->spec.head, head);
+    for (uint32_t i = 0; i < 3; i++) {
+        const float *last = image->bias[image->spec.layer_count - 1];
+        double got = (double)(image->deviation != NULL ? image->deviation[i] : last[3 + i]);
+        T_NEAR(got, want, 1e-6, 0.0);
+    }
+    import_policy_free(&result);
+    import_graph_destroy(graph);
+}
+
+// Of actions in [-9, 9], as policies draw them in [-1, 1].
+static void
+test_deviations_are_those_of_the_model(void **state)
+{
+    (void)state;
+    small_model m;
+    import_request request = request_box();
+    begin(&m);
+    small_model_node(&m, "MatMul", "action", "obs", "W", NULL);
+    deviations_of(&m, &request, POLICY_HEAD_GAUSSIAN, (double)POLICY_LOG_STD_MIN); // none
+    request.log_std = "-ones";
+    deviations_of(&m, &request, POLICY_HEAD_GAUSSIAN, -1 - log(9));
+    small_model_node(&m, "MatMul", "x", "obs", "W", NULL);
+    small_model_node(&m, "Add", "log_std", "x", "-ones", NULL);
+    request.log_std = "log_std";
+    deviations_of(&m, &request, POLICY_HEAD_GAUSSIAN, -1 - log(9));
+    begin(&m);
+    small_model_node(&m, "MatMul", "h", "obs", "W", NULL);
+    small_model_node(&m, "Tanh", "action", "h", NULL, NULL);
+    request.log_std = "-ones";
+    deviations_of(&m, &request, POLICY_HEAD_TANH_GAUSSIAN, -1);
+}
+
+static void
+test_deviations_of_other_numbers_are_refused(void **state)
+{
+    (void)state;
+    static const char *const words = "log deviations are computed by other layers than the means";
+    small_model m;
+    import_request request = request_box();
+    request.log_std = "log_std";
+    begin(&m);
+    small_model_node(&m, "MatMul", "x", "obs", "W", NULL);
+    small_model_node(&m, "Tanh", "t", "x", NULL, NULL);
+    small_model_node(&m, "Relu", "r", "x", NULL, NULL);
+    small_model_node(&m, "MatMul", "action", "t", "W", NULL);
+    small_model_node(&m, "MatMul", "log_std", "r", "W", NULL);
+    refused(&m, &request, words);
+    request.log_std = "x"; // before them
+    refused(&m, &request, words);
+}
+
 // ---- sizes
 
 static bool is_too_large;
@@ -337,6 +543,14 @@ main(void)
         cmocka_unit_test(test_each_clip_of_observations_counts),
         cmocka_unit_test(test_a_constant_is_turned_as_its_perm_says),
         cmocka_unit_test(test_a_constant_is_cut_along_its_axis_with_step_1),
+        cmocka_unit_test(test_a_tanh_that_is_turned_has_its_bounds_in_order),
+        cmocka_unit_test(test_a_tanh_that_is_clipped_within_its_range_is_none),
+        cmocka_unit_test(test_rows_that_are_left_out_take_their_biases_along),
+        cmocka_unit_test(test_what_follows_a_layer_norm_is_done_to_its_gain),
+        cmocka_unit_test(test_observations_that_are_turned_are_no_normalisation),
+        cmocka_unit_test(test_steps_in_an_order_that_policies_lack_are_refused),
+        cmocka_unit_test(test_deviations_are_those_of_the_model),
+        cmocka_unit_test(test_deviations_of_other_numbers_are_refused),
         cmocka_unit_test(test_a_policy_beyond_the_size_of_a_file_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
