@@ -205,6 +205,72 @@ test_after_an_end_the_next_step_resets_and_ignores_the_action(void **state)
     }
 }
 
+// Steps until an episode ends; gives whose.
+static uint32_t
+step_to_an_end(octet_vector *vector, struct rows *rows, octet_env_io *io)
+{
+    for (int step = 0; step < STEPS; step++) {
+        actions_fill(rows, step);
+        assert_int_equal(octet_vector_step(vector, io), 0);
+        for (uint32_t i = 0; i < COUNT; i++) {
+            if ((rows->flags[i] & OCTET_ENV_TERMINATED) != 0) {
+                return i;
+            }
+        }
+    }
+    fail_msg("no episode ends");
+    return 0;
+}
+
+// One that ended is reset by the next step, unless its caller did so, or set its state.
+static void
+test_what_was_reset_or_set_after_its_end_goes_on_from_there(void **state)
+{
+    (void)state;
+    static struct rows rows;
+    octet_env_io io = io_of(&rows);
+    double begin[4];
+    uint32_t steps;
+    octet_vector *vector = open_vector("CartPole-v1", 3, OCTET_VECTOR_NEXT_STEP);
+    assert_int_equal(octet_vector_reset(vector, NULL, NULL, &io), 0);
+    assert_int_equal(octet_vector_get_state(vector, 0, begin, &steps), 0);
+    uint8_t others[COUNT] = {0}, its[COUNT] = {0};
+    uint32_t i = step_to_an_end(vector, &rows, &io);
+    others[(i + 1) % COUNT] = 1;
+    assert_int_equal(octet_vector_reset(vector, others, NULL, &io), 0);
+    assert_int_equal(octet_vector_step(vector, &io), 0);
+    assert_int_equal(rows.flags[i], OCTET_ENV_OBS_IS_RESET);
+    i = step_to_an_end(vector, &rows, &io);
+    its[i] = 1;
+    assert_int_equal(octet_vector_reset(vector, its, NULL, &io), 0);
+    assert_int_equal(octet_vector_step(vector, &io), 0);
+    assert_true(rows.flags[i] == 0 && rows.reward[i] == 1.0f);
+    i = step_to_an_end(vector, &rows, &io);
+    assert_int_equal(octet_vector_set_state(vector, i, begin, 0, NULL), 0);
+    assert_int_equal(octet_vector_step(vector, &io), 0);
+    assert_true(rows.flags[i] == 0 && rows.reward[i] == 1.0f);
+    octet_vector_close(vector);
+}
+
+static void
+test_seeds_are_of_environments_with_any_number_of_threads(void **state)
+{
+    (void)state;
+    static struct rows one, several;
+    octet_env_io io = io_of(&one), other = io_of(&several);
+    uint64_t seeds[COUNT];
+    for (uint32_t i = 0; i < COUNT; i++) {
+        seeds[i] = 100 + i;
+    }
+    octet_vector *a = open_vector("CartPole-v1", 1, OCTET_VECTOR_SAME_STEP);
+    octet_vector *b = open_vector("CartPole-v1", 3, OCTET_VECTOR_SAME_STEP);
+    assert_int_equal(octet_vector_reset(a, NULL, seeds, &io), 0);
+    assert_int_equal(octet_vector_reset(b, NULL, seeds, &other), 0);
+    assert_memory_equal(one.obs, several.obs, sizeof(one.obs));
+    octet_vector_close(a);
+    octet_vector_close(b);
+}
+
 static void
 test_without_autoreset_it_stays_until_the_mask_names_it(void **state)
 {
@@ -387,6 +453,8 @@ main(void)
         cmocka_unit_test(test_a_step_that_cannot_be_is_refused_and_changes_nothing),
         cmocka_unit_test(test_it_steps_as_the_actors_do_with_any_number_of_threads),
         cmocka_unit_test(test_after_an_end_the_next_step_resets_and_ignores_the_action),
+        cmocka_unit_test(test_what_was_reset_or_set_after_its_end_goes_on_from_there),
+        cmocka_unit_test(test_seeds_are_of_environments_with_any_number_of_threads),
         cmocka_unit_test(test_without_autoreset_it_stays_until_the_mask_names_it),
         cmocka_unit_test(test_after_a_failure_episodes_follow_each_other_as_ever),
         cmocka_unit_test(test_a_state_that_was_set_is_the_state),
