@@ -54,6 +54,28 @@ test_bootstrap_of_two_numbers_is_between_them(void **state)
     assert_true(of.value == 300 && of.low == 100 && of.high == 500);
 }
 
+// All three are the largest in 1 resample of 27: more than lie above the interval of 95 %.
+static void
+test_bootstrap_interval_has_95_percent_of_the_resamples(void **state)
+{
+    (void)state;
+    static const double x[] = {0, 0, 1};
+    assert_int_equal(CLI_BOOTSTRAP_PERCENT, 95);
+    cli_bootstrap of = cli_bootstrap_iqm(x, 3);
+    assert_true(of.low == 0 && of.high == 1);
+}
+
+static void
+test_bootstrap_draws_both_sides(void **state)
+{
+    (void)state;
+    static const double sure[] = {1, 1}, unsure[] = {0, 2};
+    cli_bootstrap of = cli_bootstrap_improvement(sure, 2, unsure, 2);
+    assert_true(of.value == 0.5 && of.low == 0 && of.high == 1);
+    of = cli_bootstrap_improvement(unsure, 2, sure, 2);
+    assert_true(of.value == 0.5 && of.low == 0 && of.high == 1);
+}
+
 static void
 test_bootstrap_does_not_depend_on_the_order(void **state)
 {
@@ -72,6 +94,8 @@ main(void)
         cmocka_unit_test(test_bootstrap_ties_count_half),
         cmocka_unit_test(test_bootstrap_equal_numbers_have_no_interval),
         cmocka_unit_test(test_bootstrap_of_two_numbers_is_between_them),
+        cmocka_unit_test(test_bootstrap_interval_has_95_percent_of_the_resamples),
+        cmocka_unit_test(test_bootstrap_draws_both_sides),
         cmocka_unit_test(test_bootstrap_does_not_depend_on_the_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -127,8 +127,10 @@ test_resumed_the_seeds_of_a_pruned_trial_are_pruned(void **state)
     plan_make(&plan, CLI_SWEEP_RANDOM, 3);
     plan.method = CLI_SWEEP_OPTUNA;
     plan.trial[0]->run[0].state = CLI_SWEEP_PRUNED;
+    plan.trial[0]->run[1].state = CLI_SWEEP_FINISHED;
     cli_sweep_plan_resume(&plan);
     assert_true(cli_sweep_plan_is_over(&plan, 0));
+    assert_int_equal(plan.trial[0]->run[1].state, CLI_SWEEP_FINISHED); // but what is over
     next_is(&plan, 1, 0);
     cli_sweep_plan_fini(&plan);
 }
