@@ -85,14 +85,16 @@ test_atoms_choose_the_largest_expectation_not_the_largest_logit(void **state)
 {
     (void)state;
     policy_spec spec = atoms_spec();
-    const float y[2][15] = {
+    const float y[3][15] = {
         {9, 0, 0, 0, 0, /* mean near -1 */ 0, 0, 0, 1, 1, /* above 0 */ 0, 0, 0, 0, 0},
         {0, 0, 0, 0, 0, /* equal means */ 0, 0, 0, 0, 0, 100, 0, 0, 0, 0},
+        {0, 0, 0, 9, 0, /* exp overflows */ 0, 990, 0, 0, 1000, 0, 0, 0, 0, 0},
     };
-    int32_t actions[2];
-    policy_act(&spec, y[0], 2, actions);
+    int32_t actions[3];
+    policy_act(&spec, y[0], 3, actions);
     assert_int_equal(actions[0], 1);
     assert_int_equal(actions[1], 0);
+    assert_int_equal(actions[2], 1);
 }
 
 static void
