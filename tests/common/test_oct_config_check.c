@@ -246,6 +246,27 @@ test_a_sound_daemon_has_time_to_beat(void **state)
     assert_check("run.hang_s=0;run.env_hang_s=0", "");
 }
 
+// Of learners, replays and layers.
+static void
+assert_counts(void)
+{
+    assert_check("learner.count=2;learner.asynchronous=true;run.deterministic=true",
+                 "error: learner.asynchronous: true has no turns, which run.deterministic: true "
+                 "needs; set one of them to false\n");
+    assert_check("learner.count=3;learner.batch_size=16",
+                 "error: learner.count: 3 learners cannot share learner.batch_size 16 equally: "
+                 "allowed are its divisors\n");
+    assert_check("learner.count=2;learner.quantisation_aware=true",
+                 "error: learner.count: 2, but learner.quantisation_aware: true allows only one "
+                 "learner\n");
+    assert_check("net.replay=a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q",
+                 "error: net.replay: has 17 addresses, allowed are 1 to 16\n");
+    assert_check("network.conv=[16,16,16,16,16,16,16,16];network.hidden=[8,8,8,8,8,8,8]", "");
+    assert_check("network.conv=[16,16,16,16,16,16,16,16];network.hidden=[8,8,8,8,8,8,8,8]",
+                 "error: network.conv: 16 layers together with network.hidden, allowed are 15 in "
+                 "all\n");
+}
+
 static void
 test_keys_that_contradict_each_other_are_refused(void **state)
 {
@@ -263,6 +284,7 @@ test_keys_that_contradict_each_other_are_refused(void **state)
                  "learned\n");
     assert_check("evaluation.screen_episodes=101",
                  "error: evaluation.screen_episodes: 101 is more than evaluation.episodes 100\n");
+    assert_counts();
     assert_check("network.hidden=[];network.first_layer_norm=true",
                  "error: network.first_layer_norm: true needs a first hidden layer, but "
                  "network.hidden is []\n");
