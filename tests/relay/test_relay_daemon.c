@@ -277,6 +277,54 @@ test_relay_needs_a_certificate_of_its_role(void **state)
     certs_ca_destroy(ca);
 }
 
+static void
+ready(void *arg)
+{
+    *(bool *)arg = true;
+}
+
+// An actor that says it is a relay: its message goes nowhere, and its own batch behind that does.
+static void
+test_relay_takes_what_was_gathered_of_relays_alone(void **state)
+{
+    fixture *f = *state;
+    shard *at = &f->at[0];
+    char listen[NET_URL_MAX], url[NET_URL_MAX], folder[256], reason[512] = "";
+    net_test_daemon o;
+    certs_ca *ca = certs_ca_create("ca");
+    (void)snprintf(folder, sizeof(folder), "%s", net_test_path("relay"));
+    certs_write_usual(ca, "relay", true, folder);
+    certs_write_usual(ca, "actor", false, net_test_path("actor"));
+    (void)snprintf(listen, sizeof(listen), "tls+tcp://127.0.0.1:%u", net_test_free_port());
+    second_start(&o, f, (const char *[]){"--listen", listen, "--tls", folder});
+    net_loop *actor = net_loop_create();
+    T_OK(net_loop_use_tls(actor, net_test_path("actor"), reason, sizeof(reason)));
+    T_OK(net_url_offset(listen, 1, url));
+    net_push *push;
+    bool is_ready = false;
+    const net_push_events events = {.on_ready = ready, .on_connected = ready, .arg = &is_ready};
+    T_OK(net_push_open(&push, actor, url, OCT_ROLES_ANY, &events));
+    net_msg *const messages[] = {gathered_make(at->session, 1, 2), batch_make(at->session, 9, 100)};
+    for (size_t i = 0; i < OCT_COUNTOF(messages); i++) {
+        while (!is_ready) {
+            net_test_turn(actor, 5);
+            net_test_turn(f->loop, 5);
+            assert_false(o.is_exited);
+        }
+        is_ready = false;
+        T_OK(net_push_send(push, messages[i]));
+    }
+    while (at->batches < 1) {
+        net_test_turn(actor, 5);
+        net_test_turn(f->loop, 5);
+    }
+    assert_int_equal(at->seen[0], 9);
+    net_push_close(push);
+    net_loop_destroy(actor);
+    assert_int_equal(net_test_daemon_kill(&o, SIGTERM), 0);
+    certs_ca_destroy(ca);
+}
+
 // Nobody on another host finds a wildcard.
 static void
 test_relay_announces_its_host_for_a_wildcard(void **state)
@@ -322,6 +370,7 @@ main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         T(test_relay_that_is_refused_ends),
         T(test_relay_needs_a_certificate_of_its_role),
+        T(test_relay_takes_what_was_gathered_of_relays_alone),
         T(test_relay_announces_its_host_for_a_wildcard),
         T(test_relay_drops_what_is_no_batch_and_goes_on),
         T(test_relay_that_is_full_stops_its_senders),
