@@ -95,10 +95,11 @@ algo_like(const oct_config *config)
                : config->algo.name;
 }
 
-// What the words of a default stand for, as far as key may have it. NULL: text is the value itself.
+// The default of key as a value: what its words stand for (in out), as far as key may have it.
 static const char *
-words_value(const oct_config *config, const oct_config_key *key, const char *text, char out[24])
+default_value(const oct_config *config, const oct_config_key *key, char out[24])
 {
+    const char *text = oct_config_default_with(key, algo_like(config));
     uint64_t value;
     if (strcmp(text, OCT_CONFIG_ENVIRONMENTS) == 0) {
         value = oct_config_environments(config);
@@ -108,7 +109,7 @@ words_value(const oct_config *config, const oct_config_key *key, const char *tex
         uint64_t least = OCT_MAX(4096, envs * STREAM_ROWS) * oct_config_shards(config);
         value = OCT_MAX(oct_config_rollouts_held(config, envs), least);
     } else {
-        return NULL;
+        return text;
     }
     (void)snprintf(out, 24, "%.0f", OCT_MIN((double)value, key->max));
     return out;
@@ -124,9 +125,7 @@ oct_config_defaults_apply(oct_config *config)
             continue;
         }
         char number[24], reason[256];
-        const char *text = oct_config_default_with(key, algo_like(config));
-        const char *in_words = words_value(config, key, text, number);
-        text = in_words != NULL ? in_words : text;
+        const char *text = default_value(config, key, number);
         const oct_config_scalar value = {.text = text, .length = strlen(text)};
         // The table's own defaults obey the table's bounds.
         OCT_ASSERT(oct_config_value_set(config, key, &value, reason, sizeof(reason)) == OCT_OK);

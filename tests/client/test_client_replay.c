@@ -181,15 +181,24 @@ test_replay_has_what_was_flushed_once_over_a_kill(void **state)
     octet_replay_close(replay);
 }
 
+static octet_replay_stat stats[512];
+
+// How many replay tells; words: what it waits for.
+static size_t
+stats_get(octet_replay *replay, char words[OCTET_REPLAY_ERROR_BYTES])
+{
+    size_t count = 0;
+    assert_int_equal(octet_replay_stats(replay, stats, OCT_COUNTOF(stats), &count, words,
+                                        OCTET_REPLAY_ERROR_BYTES, WAIT_MS),
+                     0);
+    return count;
+}
+
 static double
 held_samples(octet_replay *replay)
 {
-    octet_replay_stat stats[512];
-    size_t count = 0;
     char words[OCTET_REPLAY_ERROR_BYTES];
-    assert_int_equal(octet_replay_stats(replay, stats, OCT_COUNTOF(stats), &count, words,
-                                        sizeof(words), WAIT_MS),
-                     0);
+    size_t count = stats_get(replay, words);
     for (size_t i = 0; i < count; i++) {
         if (strcmp(stats[i].name, "replay.held_samples") == 0) {
             return stats[i].value;
@@ -291,12 +300,8 @@ test_replay_tells_its_numbers_and_refusals(void **state)
     (void)state;
     octet_replay_table table = table_of(OCTET_REPLAY_UNIFORM);
     octet_replay *replay = replay_open();
-    octet_replay_stat stats[512];
-    size_t count = 0;
     char words[OCTET_REPLAY_ERROR_BYTES];
-    assert_int_equal(octet_replay_stats(replay, stats, OCT_COUNTOF(stats), &count, words,
-                                        sizeof(words), WAIT_MS),
-                     0);
+    size_t count = stats_get(replay, words);
     assert_true(count > 10 && words[0] != '\0' && strncmp(stats[0].name, "replay.", 7) == 0);
     table.steps = 0;
     assert_int_equal(octet_replay_configure(replay, &table, WAIT_MS), OCTET_REPLAY_EPROTO);

@@ -66,8 +66,7 @@ observations(void)
 }
 
 static distill_student *
-student_of(const policy_image *teacher, distill_kind kind, policy_precision precision,
-           const float *obs)
+student_create(const policy_image *teacher, distill_kind kind, policy_precision precision)
 {
     static const uint32_t hidden[] = {24};
     const distill_options options = {.hidden = hidden,
@@ -82,6 +81,15 @@ student_of(const policy_image *teacher, distill_kind kind, policy_precision prec
     distill_student *student;
     char reason[256];
     T_OK(distill_create(&student, teacher, &options, reason, sizeof(reason)));
+    return student;
+}
+
+// One that has learned.
+static distill_student *
+student_of(const policy_image *teacher, distill_kind kind, policy_precision precision,
+           const float *obs)
+{
+    distill_student *student = student_create(teacher, kind, precision);
     float *want = malloc(sizeof(float) * ROWS * policy_spec_outputs(distill_spec(student)));
     uint32_t order[BATCH];
     oct_rng rng;
@@ -208,23 +216,13 @@ test_distributions_are_learned_as_their_means(void **state)
     (void)state;
     enum { ATOMS = 11 };
     policy_image *teacher = teacher_of(POLICY_HEAD_ATOMS, ATOMS, false);
-    const distill_options options = {.hidden = (const uint32_t[]){24},
-                                     .hidden_count = 1,
-                                     .activation = POLICY_TANH,
-                                     .kind = DISTILL_SQUARES,
-                                     .temperature = 1,
-                                     .precision = POLICY_FP32,
-                                     .method = QUANTIZER_METHOD_DEFAULT,
-                                     .batch = BATCH};
     float *obs = observations(), want[ACTIONS];
-    distill_student *student;
-    char reason[256];
     memset(teacher->weights[1], 0,
            policy_layer_weights(&teacher->spec.layers[1]) * sizeof(*teacher->weights[1]));
     memset(teacher->bias[1], 0, ACTIONS * ATOMS * sizeof(*teacher->bias[1]));
     teacher->bias[1][0] = 60;
     teacher->bias[1][ATOMS + ATOMS - 1] = 60;
-    T_OK(distill_create(&student, teacher, &options, reason, sizeof(reason)));
+    distill_student *student = student_create(teacher, DISTILL_SQUARES, POLICY_FP32);
     distill_teach(student, obs, 1, want);
     T_NEAR((double)want[0], -10, 1e-5, 0);
     T_NEAR((double)want[1], 10, 1e-5, 0);

@@ -29,6 +29,16 @@ send_msg(shard *at, net_msg *msg)
     T_OK(net_push_send(at->push, msg));
 }
 
+// The message that was gathered, and an end of gathering.
+static inline net_msg *
+gatherer_end(wire_gatherer *gatherer)
+{
+    net_msg *msg = net_msg_create(wire_gatherer_length(gatherer));
+    wire_gatherer_take(gatherer, net_msg_body(msg));
+    wire_gatherer_fini(gatherer);
+    return msg;
+}
+
 // Of the session and of others. arg: the replay. A net_fn.
 static inline void
 acks_send(void *arg)
@@ -42,10 +52,7 @@ acks_send(void *arg)
         wire_ack_pack(&ack, bytes);
         assert_true(wire_gatherer_add(&gatherer, bytes, wire_ack_size(&ack)));
     }
-    net_msg *msg = net_msg_create(wire_gatherer_length(&gatherer));
-    wire_gatherer_take(&gatherer, net_msg_body(msg));
-    wire_gatherer_fini(&gatherer);
-    net_post_send(at->post, at->relay_peer, msg);
+    net_post_send(at->post, at->relay_peer, gatherer_end(&gatherer));
 }
 
 #endif // TESTS_RELAY_RELAY_TRAFFIC_H

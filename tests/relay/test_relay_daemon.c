@@ -108,10 +108,7 @@ gathered_make(uint64_t session, uint32_t number, uint32_t count)
         assert_true(wire_gatherer_add(&gatherer, net_msg_body(one), net_msg_length(one)));
         net_msg_destroy(one);
     }
-    net_msg *msg = net_msg_create(wire_gatherer_length(&gatherer));
-    wire_gatherer_take(&gatherer, net_msg_body(msg));
-    wire_gatherer_fini(&gatherer);
-    return msg;
+    return gatherer_end(&gatherer);
 }
 
 // Sends from batch sent on until the line takes no more, so many in a message; gives how many were
@@ -283,6 +280,13 @@ ready(void *arg)
     *(bool *)arg = true;
 }
 
+static void
+both_turn(net_loop *actor, net_loop *loop)
+{
+    net_test_turn(actor, 5);
+    net_test_turn(loop, 5);
+}
+
 // An actor that says it is a relay: its message goes nowhere, and its own batch behind that does.
 static void
 test_relay_takes_what_was_gathered_of_relays_alone(void **state)
@@ -307,16 +311,14 @@ test_relay_takes_what_was_gathered_of_relays_alone(void **state)
     net_msg *const messages[] = {gathered_make(at->session, 1, 2), batch_make(at->session, 9, 100)};
     for (size_t i = 0; i < OCT_COUNTOF(messages); i++) {
         while (!is_ready) {
-            net_test_turn(actor, 5);
-            net_test_turn(f->loop, 5);
+            both_turn(actor, f->loop);
             assert_false(o.is_exited);
         }
         is_ready = false;
         T_OK(net_push_send(push, messages[i]));
     }
     while (at->batches < 1) {
-        net_test_turn(actor, 5);
-        net_test_turn(f->loop, 5);
+        both_turn(actor, f->loop);
     }
     assert_int_equal(at->seen[0], 9);
     net_push_close(push);
