@@ -168,7 +168,6 @@ oct_file_write_all(int fd, const void *bytes, size_t length)
     return write_all(fd, bytes, length, false);
 }
 
-// The rename itself must survive a power cut. Some file systems cannot sync a folder (EINVAL).
 // The folder of path, which is shorter than OCT_FILE_PATH_MAX; gives the name in it.
 static const char *
 path_split(const char *path, char folder[OCT_FILE_PATH_MAX])
@@ -182,6 +181,7 @@ path_split(const char *path, char folder[OCT_FILE_PATH_MAX])
     return slash + 1;
 }
 
+// The rename itself must survive a power cut. Some file systems cannot sync a folder (EINVAL).
 static oct_err
 folder_sync(const char *path)
 {
@@ -196,7 +196,8 @@ folder_sync(const char *path)
     return err;
 }
 
-// Takes fd, of an open that may have failed.
+// Takes fd, of an open that may have failed. What was not synced may first be refused by close: a
+// file system on another machine stores it there, and a quota or its disk may be full.
 static oct_err
 parts_write(int fd, const oct_file_part *parts, size_t count, bool sync)
 {
@@ -211,8 +212,12 @@ parts_write(int fd, const oct_file_part *parts, size_t count, bool sync)
     if (err == OCT_OK && sync && fsync(fd) != 0) {
         err = OCT_EIO;
     }
+    if (err != OCT_OK) {
+        close_quietly(fd);
+    } else if (close(fd) != 0 && errno != EINTR) { // interrupted, it is closed all the same
+        err = OCT_EIO;
+    }
     oct_pulse_write_end();
-    close_quietly(fd);
     return err;
 }
 

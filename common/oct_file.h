@@ -29,7 +29,8 @@ FILE *oct_file_open_plain(const char *path);
 // instead.
 OCT_CHECKED oct_err oct_file_write(const char *path, const void *bytes, size_t length);
 // The same without waiting for the disk: for what can be made again (a picture). After a power cut
-// path may be old, new or empty, never after a crash of the process alone.
+// path may be old, new or empty, never after a crash of the process alone. A file system that
+// learns only at the end that its disk is full keeps the old content, as any other failure does.
 OCT_CHECKED oct_err oct_file_replace(const char *path, const void *bytes, size_t length);
 // The same as oct_file_write for a secret: only the owner may read or write it (0600), from the
 // first byte on.

@@ -17,6 +17,25 @@
 
 #include "common/oct_file.h"
 
+int __real_close(int fd);
+int __wrap_close(int fd);
+
+static int close_errno; // what the next close fails with, unless 0
+
+// As a file system of another machine that learns of a full disk when it sends what it was given.
+int
+__wrap_close(int fd)
+{
+    int failed = close_errno;
+    int result = __real_close(fd);
+    close_errno = 0;
+    if (result == 0 && failed != 0) {
+        errno = failed;
+        return -1;
+    }
+    return result;
+}
+
 static unsigned
 entries(void)
 {
@@ -432,6 +451,34 @@ test_replace_puts_the_new_content_whole(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
+static void
+test_what_close_refuses_replaces_nothing(void **state)
+{
+    (void)state;
+    static const int refused[] = {ENOSPC, EDQUOT, EIO};
+    char path[512];
+    uint8_t *bytes = NULL;
+    size_t length = 0;
+    (void)snprintf(path, sizeof(path), "%s", in_folder("kept"));
+    T_OK(oct_file_replace(path, "the old content", 15));
+    for (size_t i = 0; i < OCT_COUNTOF(refused); i++) {
+        close_errno = refused[i];
+        T_ERR(oct_file_replace(path, "new", 3), OCT_EIO);
+        assert_int_equal(errno, refused[i]);
+        assert_int_equal(close_errno, 0);
+        T_OK(oct_file_read(path, 100, &bytes, &length));
+        assert_string_equal((const char *)bytes, "the old content");
+        free(bytes);
+        assert_int_equal(entries(), 1);
+    }
+    close_errno = EINTR; // it is closed, and nothing is lost
+    T_OK(oct_file_replace(path, "new", 3));
+    T_OK(oct_file_read(path, 100, &bytes, &length));
+    assert_string_equal((const char *)bytes, "new");
+    free(bytes);
+    assert_int_equal(unlink(path), 0);
+}
+
 // Whatever the umask, and over what was open to others before.
 static void
 test_a_secret_is_its_owners_alone(void **state)
@@ -678,6 +725,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_FOLDER(test_replace_puts_the_new_content_whole),
+        IN_FOLDER(test_what_close_refuses_replaces_nothing),
         IN_FOLDER(test_reading_what_is_not_there_is_not_found),
         IN_FOLDER(test_reading_a_folder_is_an_error_with_its_errno),
         IN_FOLDER(test_files_beyond_the_limit_are_refused_and_at_it_read),
