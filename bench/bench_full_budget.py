@@ -8,7 +8,8 @@ usage: bench_full_budget.py RECORDS [--steps 500000] [--tasks cheetah_run,...] [
 RECORDS is one line a run, as bench_learning.py writes them (learning_grid.py --longest draws them); a run that has a line there is
 not made again. So the table grows whenever the command is given again, first with each task's first seed. Each task has its
 own preset, or all have the one of --preset with another env.id. Runs in --runs that were cut off go on from their checkpoints,
-and so do runs that ended there after fewer steps than --steps. --jobs runs share the cores; each has a thread to learn and one
+and so do runs that ended there after fewer steps than --steps. What a folder or a line has of another preset, or with other arguments for
+octet train, is refused. --jobs runs share the cores; each has a thread to learn and one
 to act. Ctrl-C or SIGTERM ends them all, and they save what they have.
 
 Results that nobody selected belong to a run: the screens shortly before 0.5, 1, 2 and 4 million environment steps, its last
@@ -28,7 +29,7 @@ import statistics
 import sys
 
 from bench_jobs import Runs, run_all
-from bench_learning import DONE, HERE, deviation_of, finished, mean_of, measured, own_and_octets, record
+from bench_learning import DONE, HERE, deviation_of, finished, mean_of, measured, own_and_octets, preset_name, record, words
 from bench_records import append, lines, longest
 
 # {task: {steps: {system: return}}}
@@ -45,15 +46,27 @@ def summary(run):
     return json.loads((run / "summary.json").read_text(encoding="utf-8"))
 
 
+def be_same(run, what):
+    """Ends the program if the run that was begun there is another one. What it is stands beside its folder, which octet train makes."""
+    path = run.with_name(f"{run.name}.json")
+    if not (begun(run) or (run / DONE).exists()):
+        path.write_text(json.dumps(what), encoding="utf-8")
+        return
+    there = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"preset": None}
+    if there != what:
+        sys.exit(f"{run}: the run there is of {words(**there)}, not of {words(**what)}. Choose another --label or folder.")
+
+
 def trained(runs, options, task, seed):
     """Makes a run or goes on with it: its folder. octet train lets no other one into it."""
     run = options.runs / options.label.replace("/", "-") / task / f"run-{seed}"
     run.parent.mkdir(parents=True, exist_ok=True)
+    preset = [PRESETS / f"{task}.yaml"] if options.preset is None else [options.preset, "--set", f"env.id=dmc:{task}"]
+    be_same(run, {"preset": preset_name(preset[0]), "arguments": options.rest})
     if (run / DONE).exists():
         if summary(run)["env_steps"] >= options.steps:
             return run
         (run / DONE).unlink()
-    preset = [PRESETS / f"{task}.yaml"] if options.preset is None else [options.preset, "--set", f"env.id=dmc:{task}"]
     what = ["--resume"] if begun(run) else [*preset, "--seed", str(seed), "--set", "run.stop_at_return=none", *options.rest]
     runs.run([options.octet, "train", *what, "--set", f"run.env_steps={options.steps}", "--run-dir", run, "--no-ui"])
     finished(run, summary(run)["learner_wall_s"])
@@ -191,10 +204,14 @@ def main():
     if options.table:
         table(options.records, options.without, options.alone, options.brief)
         return 0
-    made = {(line["preset"], line["seed"]) for line in lines(options.records)
+    wanted = [(task, seed) for seed in range(options.first_seed, options.first_seed + options.seeds) for task in options.tasks]
+    made = {(line["preset"], line["seed"]): line.get("arguments", options.rest) for line in lines(options.records)  # old lines have none
             if line["setting"] == options.label and line["env_steps"] >= options.steps}
-    jobs = [(task, seed) for seed in range(options.first_seed, options.first_seed + options.seeds) for task in options.tasks
-            if (task, seed) not in made]
+    for task, seed in wanted:
+        if made.get((task, seed), options.rest) != options.rest:
+            sys.exit(f"{options.records}: its line for seed {seed} of {task} ({options.label}) is of a run with {made[task, seed]}, not with "
+                     f"{options.rest}. Choose another --label or file.")
+    jobs = [job for job in wanted if job not in made]
     print(f"{len(jobs)} runs to make, {options.jobs} at a time", flush=True)
     runs = Runs()
     return run_all(runs, lambda job: one(runs, options, job), jobs, options.jobs)

@@ -53,7 +53,7 @@ def preset_name(preset):
     return "/".join(parts[parts.index("presets") + 1:]) if "presets" in parts else str(path.resolve())
 
 
-def words(preset, arguments):
+def words(preset, arguments=None):
     """A run's preset and arguments as one would type them; they are None where nothing says what they are."""
     return "an unknown preset" if preset is None else " ".join([preset, *(arguments or [])])
 

@@ -140,6 +140,26 @@ def test_a_run_that_went_on_counts_once_in_a_table():
         5: [(1, 500032), (2, 500016)], 10: [(1, 1000000)]}
 
 
+def budget(octet, records, *more):
+    return subprocess.run(command("bench_full_budget.py", records, "--octet", octet, "--tasks", "walker_run", "--seeds", "1", "--steps", "10",
+                                  "--runs", "runs", "--jobs", "1", *more), capture_output=True, text=True, check=False)
+
+
+def test_a_run_of_a_fixed_budget_is_taken_for_the_same_arguments_alone(octet):
+    ours, others = ("--", "--set", "agent.tau=0.1"), ("--", "--set", "agent.tau=0.2")
+    for records in ("records", "again"):
+        assert budget(octet, records, *ours).returncode == 0
+    assert len(trained()) == 1
+    assert budget(octet, "records", *ours).stdout == "0 runs to make, 1 at a time\n"
+    for records, of in (("records", "its line for seed 1 of walker_run (int8) is of a run with ['--set', 'agent.tau=0.1'], not with"),
+                        ("new", "run-1: the run there is of dmc/walker_run --set agent.tau=0.1, not of dmc/walker_run --set agent.tau=0.2")):
+        refused = budget(octet, records, *others)
+        assert refused.returncode == 1 and of in refused.stderr
+    pathlib.Path("runs/int8/walker_run/run-1.json").unlink()
+    assert "the run there is of an unknown preset, not of" in budget(octet, "new", *ours).stderr
+    assert len(trained()) == 1 and not pathlib.Path("new").exists()
+
+
 @pytest.mark.parametrize("table", ["learning_grid.py", "minatar_table.py"])
 def test_a_table_refuses_a_seed_that_is_there_twice(tmp_path, table):
     path = written(tmp_path / "records", line(), line(seed=2), line())
