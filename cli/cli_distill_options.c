@@ -202,7 +202,7 @@ parse(int key, char *arg, struct argp_state *state)
         options->envs = (uint32_t)cli_option_number(CLI_DISTILL, "--envs", arg, 1, ENVS_MAX);
         return 0;
     case KEY_SEED:
-        options->seed = cli_option_number(CLI_DISTILL, "--seed", arg, 0, UINT64_MAX);
+        options->seed = cli_option_number(CLI_DISTILL, "--seed", arg, 0, CLI_SEED_MAX);
         return 0;
     case KEY_OUT:
         options->out = arg;

@@ -63,7 +63,7 @@ cli_env_settings_parse(int key, char *arg, struct argp_state *state)
         settings->options = arg;
         return 0;
     case CLI_ENV_SEED:
-        settings->seed = whole(settings, "--seed", arg, 0, UINT64_MAX);
+        settings->seed = whole(settings, "--seed", arg, 0, CLI_SEED_MAX);
         return 0;
     case CLI_ENV_ENVS:
         settings->envs = (uint32_t)whole(settings, "--envs", arg, 1, ENVS_MAX);

@@ -114,7 +114,7 @@ parse(int key, char *arg, struct argp_state *state)
         options->episodes = (uint32_t)cli_option_number("eval", "--episodes", arg, 1, EPISODES_MAX);
         return 0;
     case KEY_SEED:
-        options->seed = cli_option_number("eval", "--seed", arg, 0, UINT64_MAX);
+        options->seed = cli_option_number("eval", "--seed", arg, 0, CLI_SEED_MAX);
         return 0;
     case KEY_ENVS:
         options->envs = (uint32_t)cli_option_number("eval", "--envs", arg, 1, ENVS_MAX);

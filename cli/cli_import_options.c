@@ -186,7 +186,7 @@ parse(int key, char *arg, struct argp_state *state)
         options->request.log_std = arg;
         return 0;
     case KEY_SEED:
-        options->seed = cli_option_number(CLI_IMPORT, "--seed", arg, 0, UINT64_MAX);
+        options->seed = cli_option_number(CLI_IMPORT, "--seed", arg, 0, CLI_SEED_MAX);
         return 0;
     case KEY_JSON:
         options->json = true;

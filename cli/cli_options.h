@@ -25,6 +25,8 @@ _Noreturn void cli_usage_error(const char *command, const char *format, ...) OCT
 void cli_error(const char *command, const char *format, ...) OCT_PRINTF(2, 3);
 
 #define CLI_LEARNERS_MAX 64 // of --learners, as of learner.count
+// Of --seed, as of run.seed: what JSON is read as has no larger whole numbers.
+#define CLI_SEED_MAX 9007199254740992u
 
 // An option's value as a number in [min, max]; otherwise ends the process as cli_usage_error.
 uint64_t cli_option_number(const char *command, const char *option, const char *text, uint64_t min,

@@ -121,7 +121,7 @@ parse(int key, char *arg, struct argp_state *state)
         options->evaluate = true;
         return 0;
     case KEY_SEED:
-        options->seed = cli_option_number(CLI_QUANTIZE, "--seed", arg, 0, UINT64_MAX);
+        options->seed = cli_option_number(CLI_QUANTIZE, "--seed", arg, 0, CLI_SEED_MAX);
         return 0;
     case KEY_ENVS:
         options->envs = (uint32_t)cli_option_number(CLI_QUANTIZE, "--envs", arg, 1, ENVS_MAX);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +34,6 @@
 #define RANDOM_DEFAULT 10
 #define PICTURE        "sweep.svg"
 #define PAGE           "sweep.html"
-#define SEED_MAX       9007199254740992u // of run.seed
 
 enum {
     KEY_OVER = 256,
@@ -448,7 +448,7 @@ make_plan(const sweep_options *options, cli_sweep_plan *plan, oct_config *base)
     plan->draw_seed = options->draw_seed;
     plan->seeds = options->seeds > 0 ? options->seeds : 1;
     plan->first_seed = base->run.seed;
-    if (plan->first_seed > SEED_MAX - plan->seeds) {
+    if (plan->first_seed > CLI_SEED_MAX - plan->seeds) {
         cli_usage_error("sweep", "run.seed is %" PRIu64 ", from which %u seeds exceed the largest",
                         plan->first_seed, (unsigned)plan->seeds);
     }
@@ -577,8 +577,8 @@ resume_plan(const sweep_options *options, cli_sweep_plan *plan, oct_config *base
 
 // ---- the table and the picture
 
-// What octet dash shows of the runs, as a file.
-static void
+// What octet dash shows of the runs, as a file. False: it could not be written.
+static bool
 save_page(char *folder)
 {
     char path[CLI_PATH_MAX + 16];
@@ -586,12 +586,14 @@ save_page(char *folder)
     cli_dash_runs *runs = cli_dash_runs_create(NULL, &folder, 1);
     uint32_t count = cli_dash_runs_count(runs), unshown = cli_dash_runs_unshown(runs);
     (void)snprintf(path, sizeof(path), "%s/" PAGE, folder);
-    if (cli_dash_report_save(path, runs, &length) != OCT_OK) {
-        cli_error("sweep", "cannot write '%s': %s", path, strerror(errno));
-    } else {
+    bool is_saved = cli_dash_report_save(path, runs, &length) == OCT_OK;
+    if (is_saved) {
         printf("page    %s, %u of %u runs\n", path, (unsigned)count, (unsigned)(count + unshown));
+    } else {
+        cli_error("sweep", "cannot write '%s': %s", path, strerror(errno));
     }
     cli_dash_runs_destroy(runs);
+    return is_saved;
 }
 
 typedef struct ranked {
@@ -639,7 +641,8 @@ best_runs(const cli_sweep_plan *plan, const char *folder, char **out, uint32_t *
     return count;
 }
 
-static void
+// Prints the table and draws the picture. False: one of them could not be made.
+static bool
 compare_runs(const cli_sweep_plan *plan, const oct_config *base, const char *folder,
              const char *const *folders, size_t folder_count)
 {
@@ -647,7 +650,7 @@ compare_runs(const cli_sweep_plan *plan, const oct_config *base, const char *fol
     char reason[CLI_PATH_MAX + 256], title[OCT_CONFIG_TEXT_MAX + 64], path[CLI_PATH_MAX + 16];
     if (cli_comparison_open(&runs, folders, folder_count, NAN, reason, sizeof(reason)) != OCT_OK) {
         cli_error("sweep", "the runs cannot be compared: %s", reason);
-        return;
+        return false;
     }
     cli_comparison *compare = cli_comparison_create(&runs, cli_comparison_by_default(&runs), true);
     (void)fputc('\n', stdout);
@@ -656,16 +659,19 @@ compare_runs(const cli_sweep_plan *plan, const oct_config *base, const char *fol
                    (unsigned)plan->count, cli_text_plural(plan->count), (unsigned)plan->seeds,
                    cli_text_plural(plan->seeds));
     (void)snprintf(path, sizeof(path), "%s/" PICTURE, folder);
-    if (cli_comparison_draw(compare, title, path) == OCT_OK) {
+    bool is_drawn = cli_comparison_draw(compare, title, path) == OCT_OK;
+    if (is_drawn) {
         printf("picture %s\n", path);
     } else {
         cli_error("sweep", "cannot write '%s': %s", path, strerror(errno));
     }
     cli_comparison_destroy(compare);
     cli_comparison_close(&runs);
+    return is_drawn;
 }
 
-static void
+// Whether all that there is to tell of the sweep could be made.
+static bool
 report(const cli_sweep_plan *plan, const oct_config *base, char *folder)
 {
     static char *run[CLI_COMPARISON_SERIES_MAX];
@@ -677,16 +683,17 @@ report(const cli_sweep_plan *plan, const oct_config *base, char *folder)
     }
     size_t count = best_runs(plan, folder, run, &trials);
     if (count == 0) {
-        return; // none has begun
+        return true; // none has begun
     }
     if (trials < plan->count) {
         printf("the best %u of %u trials:\n", (unsigned)trials, (unsigned)plan->count);
     }
-    compare_runs(plan, base, folder, (const char *const *)run, count);
-    save_page(folder);
+    bool is_compared = compare_runs(plan, base, folder, (const char *const *)run, count);
+    bool is_saved = save_page(folder);
     for (size_t i = 0; i < count; i++) {
         free(run[i]);
     }
+    return is_compared && is_saved;
 }
 
 // ---- all of it
@@ -725,7 +732,9 @@ run_sweep(const sweep_options *options, cli_sweep_plan *plan, const oct_config *
     (void)fflush(stdout);
     int exit_code = cli_sweep_jobs_run(&request);
     cli_sweep_optuna_stop(request.optuna);
-    report(plan, base, folder.path);
+    if (!report(plan, base, folder.path) && exit_code == 0) {
+        exit_code = EXIT_FAILURE;
+    }
     if (exit_code > 128) {
         printf("stopped: %u of %u runs are done\n  octet sweep --resume --sweep-dir %s\n",
                (unsigned)(cli_sweep_plan_count(plan, CLI_SWEEP_FINISHED) +

@@ -29,7 +29,6 @@
 #define CONFIG_BYTES_MAX (1u << 20)
 #define ACTORS_MAX       256
 #define LIST_BYTES       128
-#define SEED_MAX         9007199254740992 // of run.seed
 
 enum {
     KEY_SET = 256,
@@ -187,7 +186,7 @@ parse_setting(int key, char *arg, train_options *options)
         add_setting(options, "policy.precision", arg);
         return 0;
     case KEY_SEED:
-        (void)cli_option_number("train", "--seed", arg, 0, SEED_MAX);
+        (void)cli_option_number("train", "--seed", arg, 0, CLI_SEED_MAX);
         add_setting(options, "run.seed", arg);
         return 0;
     case KEY_DATA:

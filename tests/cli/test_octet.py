@@ -571,6 +571,16 @@ class WrongInput(Case):
         self.assertAlmostEqual(statistics.stdev(got["returns"]), got["std"])
         self.assertIn(f"return       {got['mean']:.2f} ± {got['std']:.2f} over 8 episodes", text)
 
+    def test_a_seed_is_one_that_json_can_tell(self):
+        model = pathlib.Path(__file__).resolve().parents[1] / "data/import/tanh.onnx"
+        self.octet("import", str(model), "--env", "CartPole-v1", "--out", "p.oct")
+        largest = 2 ** 53
+        got = json.loads(self.octet("eval", "p.oct", "--episodes", "1", "--seed", str(largest), "--json")[0])
+        self.assertEqual(got["seed"], largest)
+        _, err = self.octet("eval", "p.oct", "--episodes", "1", "--seed", str(largest + 1), code=2)
+        self.assertIn("--seed", err)
+        self.assertIn(f"{largest}", err)
+
     def test_eval_of_an_environment_that_ends_the_process(self):
         policy = str(pathlib.Path(__file__).resolve().parents[1] / "data/policy/atoms_int8.oct")
         shape = str(PLUGINS / "shape.so")

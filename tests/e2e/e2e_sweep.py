@@ -140,6 +140,12 @@ def test_stopped_sweep_goes_on_where_its_runs_were():
         assert summary(first)["updates"] >= before
         text = finish(sweep(folder, "--resume"), folder, 0)
         assert "4 of 4 runs are done" in text, text
+        for name in ("sweep.svg", "sweep.html"):  # what cannot be written is a failure of the command
+            (folder / name).unlink()
+            (folder / name).mkdir()
+            text = finish(sweep(folder, "--resume"), folder, 1)
+            assert f"{name}': Is a directory" in text, text
+            (folder / name).rmdir()
 
 
 def test_killed_sweep_leaves_no_orphan_and_goes_on():
