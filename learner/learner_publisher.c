@@ -347,13 +347,13 @@ learner_publisher_forget(learner_publisher *publisher, uint64_t samples)
 }
 
 bool
-learner_publisher_is_rare(learner_publisher *publisher)
+learner_publisher_is_rare(learner_publisher *publisher, uint32_t updates_at_once)
 {
     if (publisher->publishing.publications != LEARNER_INTERVAL_VERSIONS + 1) {
         return false;
     }
     uint64_t updates = publisher->latest->updates - publisher->first_updates;
-    return updates >= LEARNER_INTERVAL_MAX * LEARNER_INTERVAL_VERSIONS;
+    return updates >= (uint64_t)updates_at_once * LEARNER_INTERVAL_MAX * LEARNER_INTERVAL_VERSIONS;
 }
 
 quantizer_publication *

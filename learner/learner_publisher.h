@@ -63,10 +63,11 @@ quantizer_stage *learner_publisher_stage(const learner_publisher *publisher); //
 const quantizer_publication *learner_publisher_take(learner_publisher *publisher);
 // Of an algorithm that learns from each batch once, after each take: whether versions have been so
 // far apart that actors go on with policies of LEARNER_INTERVAL_MAX updates ago and more, over the
-// first LEARNER_INTERVAL_VERSIONS. True once at most.
+// first LEARNER_INTERVAL_VERSIONS. updates_at_once: how many learners make one each at the same
+// time, which count as one. True once at most.
 #define LEARNER_INTERVAL_VERSIONS 10u
 #define LEARNER_INTERVAL_MAX      2u
-bool learner_publisher_is_rare(learner_publisher *publisher);
+bool learner_publisher_is_rare(learner_publisher *publisher, uint32_t updates_at_once);
 // What an earlier process published: what learner_publisher_newest gives until there is a newer
 // one, and nothing else; retained.
 void learner_publisher_restore(learner_publisher *publisher, quantizer_publication *publication);

@@ -217,15 +217,17 @@ learner_run_publish_to_evaluators(learner_run *run)
     if (publication == NULL) {
         return NULL;
     }
+    const oct_config *config = run->config;
     if (run->wants.each_once && !run->wants.any_policy &&
-        learner_publisher_is_rare(run->publisher)) {
+        learner_publisher_is_rare(run->publisher,
+                                  config->learner.asynchronous ? config->learner.count : 1)) {
         oct_log_warn(
             "LEARNER-OLD-POLICIES",
             "learner.publish_period=%u publish_s_min=%g publish_core_share=%g: there are several "
             "updates for each version, but an algorithm that uses each step once needs the newest "
             "policy to act; set learner.publish_period: 1 and learner.publish_s_min: 0",
-            run->config->learner.publish_period, run->config->learner.publish_s_min,
-            run->config->learner.publish_core_share);
+            config->learner.publish_period, config->learner.publish_s_min,
+            config->learner.publish_core_share);
     }
     if (!publication->noisy) {
         learner_evals_newest(run->evals, learner_publisher_latest(run->publisher));

@@ -127,18 +127,20 @@ test_the_policy_is_the_newest_without_noise(void **state)
     learner_publisher_destroy(publisher);
 }
 
-// Two updates for each of the first versions are many to who learns from each batch once.
+// Two updates for each of the first versions are many to who learns from each batch once, but not
+// where two learners make one each.
 static void
 test_versions_far_apart_are_told_once(void **state)
 {
     (void)state;
-    for (uint64_t interval = 1; interval <= 3; interval++) {
+    for (uint32_t i = 0; i < 10; i++) {
+        uint32_t interval = 1 + i % 5, at_once = 1 + i / 5;
         learner_publisher *publisher = publisher_begin(0);
         uint32_t told = 0;
         for (uint64_t n = 0; n <= 2 * LEARNER_INTERVAL_VERSIONS; n++) {
             (void)published(publisher, 0.5f + (float)n, 7 + n * interval, false);
-            told += learner_publisher_is_rare(publisher);
-            assert_int_equal(told, interval > 1 && n >= LEARNER_INTERVAL_VERSIONS);
+            told += learner_publisher_is_rare(publisher, at_once);
+            assert_int_equal(told, interval >= 2 * at_once && n >= LEARNER_INTERVAL_VERSIONS);
         }
         learner_publisher_destroy(publisher);
     }
