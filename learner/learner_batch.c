@@ -263,7 +263,8 @@ learner_batch_version(const learner_batch *batch, uint32_t window)
 }
 
 void
-learner_batch_lag(const learner_batch *batch, uint64_t newest, double *mean, double *most)
+learner_batch_lag(const learner_batch *batch, const learner_versions *versions, uint64_t newest,
+                  double *mean, double *most)
 {
     const algo_batch *view = &batch->view;
     size_t rows = (size_t)view->B * view->T, actions = 0;
@@ -271,7 +272,7 @@ learner_batch_lag(const learner_batch *batch, uint64_t newest, double *mean, dou
     double sum = 0;
     for (size_t i = 0; i < rows; i++) {
         if ((view->flags[i] & ALGO_END) == 0) { // an end row has no action
-            uint64_t lag = newest > view->version[i] ? newest - view->version[i] : 0;
+            uint64_t lag = learner_versions_lag(versions, newest, view->version[i]);
             longest = OCT_MAX(longest, lag);
             sum += (double)lag;
             actions++;

@@ -2,6 +2,7 @@
 #define LEARNER_LEARNER_BATCH_H
 
 #include "algos/algo.h"
+#include "learner/learner_versions.h"
 #include "proto/wire_replay.h"
 
 // One training batch: filled by the loop thread from a sample reply, learned from by the training
@@ -66,8 +67,10 @@ void learner_batch_copy(learner_batch *whole, uint32_t at, const learner_batch *
 // The version of the oldest policy that acted in a window; UINT32_MAX: it has no action, or is an
 // n-step window, which does not say.
 uint32_t learner_batch_version(const learner_batch *batch, uint32_t window);
-// How many versions before newest the actions are, mean and most; NaN: none says.
-void learner_batch_lag(const learner_batch *batch, uint64_t newest, double *mean, double *most);
+// How many versions before newest the actions are (learner_versions_lag), mean and most; NaN: none
+// says.
+void learner_batch_lag(const learner_batch *batch, const learner_versions *versions,
+                       uint64_t newest, double *mean, double *most);
 
 // Observations to try a policy on, as the environment gave them: at most rows_max of those that
 // have an action, spread evenly over the batch's windows. out: [rows_max][obs_count]. Gives how

@@ -242,7 +242,9 @@ resume_begin(learner_run *run, char *reason, size_t reason_size)
         learner_checkpoint_fini(resumed);
         return err;
     }
+    run->folder.versions.kept = resumed->policy_version;
     resumed->policy_version = OCT_MAX(resumed->policy_version, reserved);
+    run->folder.versions.reserved = resumed->policy_version;
     return OCT_OK;
 }
 

@@ -118,6 +118,7 @@ source_options(const learner_run *run, uint32_t windows)
         .counts_from_zero = run->env_steps_base == 0,
         .keeps_priorities = run->config->run.deterministic,
         .turn = run->folder.resumed.policy_version,
+        .versions = run->folder.versions,
         .now_ns = oct_clock_ns(),
     };
     memcpy(options.turn_digest, run->folder.resumed.turn.replay, sizeof(options.turn_digest));
@@ -225,6 +226,7 @@ shards_begin(learner_run *run, uint32_t count)
         .T = batch_rows(run),
         .batch_size = run->config->learner.batch_size,
         .count = count,
+        .versions = run->folder.versions,
         .seed = run->config->run.seed,
         .now_ns = oct_clock_ns(),
     };

@@ -17,6 +17,7 @@
 #include "learner/learner_peers.h"
 #include "learner/learner_publisher.h"
 #include "learner/learner_run.h"
+#include "learner/learner_versions.h"
 #include "proto/wire_token.h"
 
 // What learner_run.c (the experiment), learner_join.c (how it begins), learner_batches.c (what it
@@ -74,6 +75,7 @@ typedef struct learner_written {
 typedef struct learner_folder {
     learner_checkpoint resumed; // what the run goes on from; its state until that was loaded
     bool is_resumed;            // from a checkpoint: else all of it but the run id is 0
+    learner_versions versions;  // of the checkpoint, and those reserved since
     // policy_versions: versions up to here may have been published, also by a dead process
     uint64_t reserved_version;
     uint64_t reserve_ns;  // it is not tried again before

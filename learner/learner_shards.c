@@ -427,7 +427,8 @@ learner_shards_take(learner_shards *shards)
     }
     plan->state = SHARDS_OUT;
     shards->out++;
-    learner_batch_lag(plan->batch, shards->newest_version, &shards->lag, &shards->lag_max);
+    learner_batch_lag(plan->batch, &shards->options.versions, shards->newest_version, &shards->lag,
+                      &shards->lag_max);
     const uint64_t *before = shards->windows[shards->taken % shards->ring];
     uint64_t *after = shards->windows[++shards->taken % shards->ring];
     for (uint32_t s = 0; s < shards->options.count; s++) {

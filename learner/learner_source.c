@@ -505,9 +505,10 @@ learner_source_version_min(const learner_source *source, uint64_t newest_version
 {
     uint32_t lag_max = source->options.wants.lag_max;
     bool is_bounded = lag_max > 0 || is_rollout(&source->options);
-    return is_bounded && newest_version > lag_max
-               ? (uint32_t)OCT_MIN(newest_version - lag_max, UINT32_MAX)
-               : 0;
+    uint64_t oldest =
+        is_bounded ? learner_versions_oldest(&source->options.versions, newest_version, lag_max)
+                   : 0;
+    return (uint32_t)OCT_MIN(oldest, UINT32_MAX);
 }
 
 uint32_t
@@ -592,8 +593,8 @@ filled_put(learner_source *source, learner_batch *batch, uint64_t now_ns)
         source->idle_ns = 0;
     }
     if (batch->view.T > 0) {
-        learner_batch_lag(batch, source->newest_version, &source->counts.lag,
-                          &source->counts.lag_max);
+        learner_batch_lag(batch, &source->options.versions, source->newest_version,
+                          &source->counts.lag, &source->counts.lag_max);
     }
 }
 

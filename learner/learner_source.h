@@ -2,6 +2,7 @@
 #define LEARNER_LEARNER_SOURCE_H
 
 #include "learner/learner_batch.h"
+#include "learner/learner_versions.h"
 
 // One replay, as the learner sees it: whether it is configured and answers, which process it is,
 // the batches promised to requests, filled by answers and learned from, and the priorities on their
@@ -56,6 +57,7 @@ typedef struct learner_source_options {
     // Lock-step: the turn that replay's table goes back to when this process begins, and its hash.
     uint64_t turn;
     uint8_t turn_digest[WIRE_HASH_BYTES];
+    learner_versions versions; // of the run, for lag_max and the lags of batches
     uint64_t now_ns;
 } learner_source_options;
 

@@ -358,18 +358,23 @@ test_batch_versions_are_those_of_actions(void **state)
     static const uint8_t flags[WINDOWS * T] = {ALGO_FIRST,      0,        0,
                                                ALGO_TERMINATED, ALGO_END, ALGO_END};
     static const uint32_t version[WINDOWS * T] = {7, 5, 9, 8, 0, 0};
+    static const learner_versions versions = {0}, gone_on = {.kept = 5, .reserved = 8};
     double mean, most;
     memcpy(batch->flags, flags, sizeof(flags));
     memcpy(batch->version, version, sizeof(version));
     assert_int_equal(learner_batch_version(batch, 0), 5);
     assert_int_equal(learner_batch_version(batch, 1), 8);
-    learner_batch_lag(batch, 9, &mean, &most);
+    learner_batch_lag(batch, &versions, 9, &mean, &most);
     T_NEAR(mean, (2 + 4 + 0 + 1) / 4.0, 0, 1e-12);
     T_NEAR(most, 4, 0, 0);
-    learner_batch_lag(batch, 7, &mean, &most); // newer than what the learner knows of: none
+    learner_batch_lag(batch, &versions, 7, &mean,
+                      &most); // newer than what the learner knows of: none
     T_NEAR(mean, 2 / 4.0, 0, 1e-12);
+    learner_batch_lag(batch, &gone_on, 9, &mean, &most);
+    T_NEAR(mean, (1 + 1 + 0 + 1) / 4.0, 0, 1e-12);
+    T_NEAR(most, 1, 0, 0);
     memset(batch->flags, ALGO_END, sizeof(flags));
-    learner_batch_lag(batch, 9, &mean, &most);
+    learner_batch_lag(batch, &versions, 9, &mean, &most);
     assert_true(isnan(mean) && isnan(most));
     learner_batch_destroy(batch);
 }

@@ -282,6 +282,12 @@ test_source_gives_up_windows_that_are_too_old(void **state)
     assert_true(learner_source_request(source, 11, &request) > 0);
     assert_int_equal(request.version_min, 7);
     learner_source_destroy(source);
+    options.versions =
+        (learner_versions){.kept = 6, .reserved = 9}; // gone on, as in learner_versions
+    source = learner_source_create(&options);
+    assert_true(learner_source_request(source, 11, &request) > 0);
+    assert_int_equal(request.version_min, 4);
+    learner_source_destroy(source);
 }
 
 // One answer holds so many rows: fewer batches are asked for, or none can be.
