@@ -1640,7 +1640,8 @@ class LiveRun(Case):
     @unittest.skipIf(os.geteuid() != 0, "another user needs root")
     def test_another_user_can_neither_lock_a_run_nor_look_at_its_locks(self):
         run, beside = self.home / "run", self.home / "beside"
-        self.home.chmod(0o755)
+        for folder in (self.home, run):
+            folder.chmod(0o755)
         beside.mkdir()
         beside.chmod(0o777)
 

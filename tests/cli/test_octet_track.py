@@ -219,6 +219,7 @@ def check_a_live_learner_without_octet_train_is_followed(home):
 
 def check_a_run_whose_locks_are_anothers_goes_on_until_it_has_a_summary(home):
     run, user = run_folder(home, [row(1)]), os.geteuid()
+    (run / "summary.json").unlink()
     (run / ".lock").touch(0)
     for ended, live in ((None, True), (-1, True), (1, False)):
         if ended:
@@ -226,7 +227,7 @@ def check_a_run_whose_locks_are_anothers_goes_on_until_it_has_a_summary(home):
             began_ns = (run / "config.yaml").stat().st_mtime_ns
             os.utime(run / "summary.json", ns=(began_ns, began_ns + ended * 10**9))
         for path in (home, run):
-            path.chmod(0o755)
+            os.chmod(path, 0o755)
         if user == 0:
             os.seteuid(65534)
         try:
@@ -380,16 +381,9 @@ def with_package():
     sys.exit(77)
 
 
-ALONE = [check_rows_configuration_and_result, check_thinned_rows_keep_the_newest_of_each_number, check_again_sends_what_is_new,
-         check_a_table_that_was_joined_is_no_new_one, check_a_resumed_run_goes_on_at_earlier_steps,
-         check_a_resumed_run_whose_clock_is_behind_loses_nothing,
-         check_a_tracker_that_breaks_doubles_nothing, check_half_lines_and_rubbish_are_passed_over, check_damaged_notes_are_told,
-         check_a_live_run_is_followed_to_its_end, check_a_live_learner_without_octet_train_is_followed,
-         check_a_signal_while_it_connects_ends_it, check_a_signal_lets_the_row_arrive_and_a_second_does_not,
-         check_ctrl_c_of_a_terminal_is_not_passed_on, check_updates_are_the_steps_of_a_run_without_steps,
-         check_places_that_mlflow_does_not_have]
-REAL = {"mlflow": [check_mlflow_has_each_number_once, check_mlflow_has_updates_as_steps_of_a_run_without_steps],
-        "trackio": [check_trackio_has_each_row_once]}
+CHECKS = [value for name, value in list(globals().items()) if name.startswith("check_")]
+REAL = {package: [check for check in CHECKS if check.__name__.startswith(f"check_{package}_")] for package in ("mlflow", "trackio")}
+ALONE = [check for check in CHECKS if not any(check in checks for checks in REAL.values())]
 
 if WAY != "alone":
     with_package()

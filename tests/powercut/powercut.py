@@ -16,6 +16,7 @@ import os
 import pathlib
 import random
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -64,23 +65,10 @@ def options():
     return parser.parse_args()
 
 
-def main():
-    asked = options()
-    if asked.list:
-        print(*powercut_kinds.KINDS, sep="\n")
-        return 0
-    why = powercut_machine.missing()
-    if why:
-        print(f"SKIPPED: no power was cut: {why}")
-        return SKIPPED
-    kinds = asked.only or list(powercut_kinds.KINDS)
-    skipped = powercut_kinds.SLOW if asked.quick and powercut_machine.accelerator() != "kvm" else ()
-    if skipped:
-        print(f"SKIPPED: no power was cut of {' and '.join(skipped)}: they take minutes without KVM")
+def cut_all(kinds, folder, asked):
+    """All cuts of each kind: how many passed, and the kind of each that did not."""
     passed, wrong, build = 0, [], pathlib.Path(asked.build).resolve()
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="octet-powercut-"))
-    print(f"machines by {powercut_machine.accelerator()}, {powercut_machine.kernel().name}", flush=True)
-    for kind in [kind for kind in kinds if kind not in skipped]:
+    for kind in kinds:
         seed, begin, done = asked.seed, time.monotonic(), 0
         while done < asked.cuts:
             one = life(kind, seed, build, folder, asked, asked.cuts - done)
@@ -93,8 +81,30 @@ def main():
                 with open(asked.report, "a", encoding="utf-8") as report:
                     report.writelines(one.rows())
             seed += 1
-    if not asked.keep:
-        shutil.rmtree(folder, ignore_errors=True)
+    return passed, wrong
+
+
+def main():
+    asked = options()
+    if asked.list:
+        print(*powercut_kinds.KINDS, sep="\n")
+        return 0
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the machine ends with it
+    why = powercut_machine.missing()
+    if why:
+        print(f"SKIPPED: no power was cut: {why}")
+        return SKIPPED
+    kinds = asked.only or list(powercut_kinds.KINDS)
+    skipped = powercut_kinds.SLOW if asked.quick and powercut_machine.accelerator() != "kvm" else ()
+    if skipped:
+        print(f"SKIPPED: no power was cut of {' and '.join(skipped)}: they take minutes without KVM")
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="octet-powercut-"))
+    print(f"machines by {powercut_machine.accelerator()}, {powercut_machine.kernel().name}", flush=True)
+    try:
+        passed, wrong = cut_all([kind for kind in kinds if kind not in skipped], folder, asked)
+    finally:
+        if not asked.keep:
+            shutil.rmtree(folder, ignore_errors=True)
     if wrong:
         print("again: --only", *dict.fromkeys(wrong))
     print(f"{passed} passed, {len(wrong)} failed, {len(skipped) * asked.cuts} skipped")
