@@ -2,6 +2,7 @@
 #include "replay/replay_dedupe.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/oct_base.h"
 
@@ -10,6 +11,7 @@
 // In a chain of its hash bucket, and in the list of all by last use.
 struct entry {
     replay_session session;
+    uint64_t earlier[REPLAY_REPLACED_MAX - 1]; // before session.replaced, the latest first
     uint32_t chain;
     uint32_t newer;
     uint32_t older;
@@ -119,7 +121,7 @@ entry_forget(replay_dedupe *dedupe, uint32_t index)
 }
 
 static uint32_t
-entry_add(replay_dedupe *dedupe, uint32_t actor_id)
+entry_add(replay_dedupe *dedupe, uint32_t actor_id, uint64_t session)
 {
     uint32_t index = dedupe->count;
     if (dedupe->count < dedupe->sessions_max) {
@@ -130,10 +132,11 @@ entry_add(replay_dedupe *dedupe, uint32_t actor_id)
     }
     struct entry *entry = &dedupe->entry[index];
     uint32_t *bucket = bucket_of(dedupe, actor_id);
-    entry->chain = *bucket;
+    *entry = (struct entry){
+        .session = {.actor_id = actor_id, .session = session},
+        .chain = *bucket,
+    };
     *bucket = index;
-    entry->session.actor_id = actor_id;
-    entry->session.session = 0;
     use_link(dedupe, index);
     return index;
 }
@@ -167,12 +170,24 @@ replay_dedupe_restore(replay_dedupe *dedupe, const replay_session *sessions, con
     return is_good;
 }
 
-static void
-session_begin(replay_session *session, uint64_t number, uint64_t replaced)
+static bool
+was_replaced(const struct entry *entry, uint64_t session)
 {
-    session->session = number;
-    session->replaced = replaced;
-    session->sequence = 0;
+    bool is_it = session == entry->session.replaced;
+    for (size_t i = 0; i < OCT_COUNTOF(entry->earlier); i++) {
+        is_it = is_it || session == entry->earlier[i];
+    }
+    return is_it;
+}
+
+static void
+session_replace(struct entry *entry, uint64_t session)
+{
+    memmove(entry->earlier + 1, entry->earlier, sizeof(entry->earlier) - sizeof(*entry->earlier));
+    entry->earlier[0] = entry->session.replaced;
+    entry->session.replaced = entry->session.session;
+    entry->session.session = session;
+    entry->session.sequence = 0;
 }
 
 replay_verdict
@@ -182,20 +197,19 @@ replay_dedupe_look(replay_dedupe *dedupe, uint32_t actor_id, uint64_t session, u
     OCT_ASSERT(first_unacked >= 1 && first_unacked <= sequence);
     uint32_t found = entry_find(dedupe, actor_id);
     if (found == NONE) {
-        found = entry_add(dedupe, actor_id);
-        session_begin(&dedupe->entry[found].session, session, 0);
+        found = entry_add(dedupe, actor_id, session);
     }
-    replay_session *known = &dedupe->entry[found].session;
-    if (session != known->session && session == known->replaced) {
-        *index = NONE;
-        return REPLAY_STALE;
-    }
+    *index = found;
+    struct entry *entry = &dedupe->entry[found];
+    replay_session *known = &entry->session;
     if (session != known->session) {
-        session_begin(known, session, known->session);
+        if (was_replaced(entry, session)) {
+            return REPLAY_STALE;
+        }
+        session_replace(entry, session);
     }
     use_unlink(dedupe, found);
     use_link(dedupe, found);
-    *index = found;
     known->sequence = OCT_MAX(known->sequence, first_unacked - 1);
     if (sequence <= known->sequence) {
         return REPLAY_DUPLICATE;

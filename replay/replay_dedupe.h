@@ -11,9 +11,13 @@
 // it) and first_unacked, the lowest sequence that the actor still holds. Only the sequence after
 // the last one held is taken. Everything below first_unacked was acknowledged, by this replay or by
 // an earlier life of it, so an unknown session begins there. A new session of the same actor id
-// replaces the old; a straggler of the replaced one is told apart and dropped.
+// replaces the old; a straggler of one of the last REPLAY_REPLACED_MAX that were replaced is told
+// apart and dropped. After a restore it is the last one alone: of what waited with the replay that
+// was killed, only a relay still has something.
 //
 // Threads: one user at a time. Full: the session that was silent longest is forgotten.
+#define REPLAY_REPLACED_MAX 4
+
 typedef struct replay_dedupe replay_dedupe;
 
 typedef enum replay_verdict {
@@ -43,8 +47,8 @@ uint32_t replay_dedupe_count(const replay_dedupe *dedupe);
 bool replay_dedupe_restore(replay_dedupe *dedupe, const replay_session *sessions,
                            const uint32_t *order, uint32_t count);
 
-// 1 <= first_unacked <= sequence. Gives the verdict, and in *index the session's place, which stays
-// the same while the session lives; REPLAY_SESSION_NONE for a stale one. O(1).
+// 1 <= first_unacked <= sequence. Gives the verdict, and in *index the place of the actor's
+// session, which stays the same while the session lives. O(1).
 replay_verdict replay_dedupe_look(replay_dedupe *dedupe, uint32_t actor_id, uint64_t session,
                                   uint64_t sequence, uint64_t first_unacked, uint32_t *index);
 // The place of this session of the actor; REPLAY_SESSION_NONE: it is not known, or was replaced.

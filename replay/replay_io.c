@@ -149,6 +149,25 @@ rejected_report(replay_io *io, const wire_batch *batch, const replay_insert *res
     }
 }
 
+// Of a session that counts as replaced. What its actor sends is not acknowledged.
+static void
+stale_note(replay_io *io, const wire_batch *batch, uint32_t session)
+{
+    static const uint8_t anybody[OCT_ALLOWANCE_ID_BYTES];
+    uint64_t left_out, now_ns = oct_clock_ns();
+    replay_stale *stale = &io->stale[session];
+    if (replay_stale_came(stale, batch->session, now_ns) &&
+        oct_allowance_take(&io->reported, anybody, now_ns / 1000000, &left_out)) {
+        oct_log_warn("REPLAY-STALE",
+                     "actor=%" PRIu32 " session=%016" PRIx64 " sequence=%" PRIu64 " count=%" PRIu32
+                     " unlogged=%" PRIu64
+                     " reason=\"its batches are dropped, since another session of this actor came "
+                     "later, which sends nothing; start the actor again: its new session is "
+                     "taken\" (further ones of this session are only counted)",
+                     batch->actor_id, batch->session, batch->sequence, stale->count, left_out);
+    }
+}
+
 // The first time: the learner waits for more windows than the table comes to hold, and may do so
 // again and again.
 static void
@@ -190,7 +209,10 @@ replay_batch_insert(replay_io *io, const wire_batch *batch, size_t length, repla
         io->is_overrun_logged = true;
         overrun_log(io);
     }
-    if (result->session != REPLAY_SESSION_NONE) {
+    if (result->kind == REPLAY_INSERT_STALE) {
+        stale_note(io, batch, result->session);
+    } else if (result->session != REPLAY_SESSION_NONE) {
+        replay_stale_end(&io->stale[result->session]);
         replay_acks_note(io->acks, result->session, io->relay, oct_clock_ns());
     }
     return OCT_OK;

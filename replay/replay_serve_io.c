@@ -134,6 +134,7 @@ table_begin(replay_io *io, replay_table *table)
     io->is_overrun_logged = false;
     memset(io->reported_session, 0, sizeof(io->reported_session));
     memset(io->inserted_session, 0, sizeof(io->inserted_session));
+    memset(io->stale, 0, sizeof(io->stale));
     replay_status_begin(io, oct_clock_ns());
     replay_acks_set_disk(io->acks, io->disk);
     replay_acks_set_table(io->acks, io->table);

@@ -16,6 +16,7 @@
 #include "replay/replay_data.h"
 #include "replay/replay_disk_io.h"
 #include "replay/replay_fence.h"
+#include "replay/replay_stale.h"
 #include "replay/replay_table.h"
 #include "replay/replay_turns.h"
 
@@ -87,6 +88,7 @@ struct replay_io {
 
     uint64_t reported_session[REPLAY_SESSIONS_MAX]; // whose rejected batch was logged
     uint64_t inserted_session[REPLAY_SESSIONS_MAX]; // whose rows this process took
+    replay_stale stale[REPLAY_SESSIONS_MAX];        // what came of sessions that they replaced
     double band_logged;                             // width of the widened band in the log
     bool is_overrun_logged;                         // of this table
     const replay_request *serving;                  // the request at work

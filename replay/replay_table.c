@@ -528,7 +528,7 @@ replay_table_insert(replay_insert *out, replay_table *table, const wire_batch *b
                                      [REPLAY_STALE] = REPLAY_INSERT_STALE};
         (*counter[verdict])++;
         *out = (replay_insert){.kind = kind[verdict], .session = index};
-        table_commit(table, index);
+        table_commit(table, verdict == REPLAY_STALE ? REPLAY_SESSION_NONE : index);
         return OCT_OK;
     }
     const char *fault;

@@ -35,10 +35,11 @@ typedef enum replay_insert_kind {
 
 typedef struct replay_insert {
     replay_insert_kind kind;
-    uint32_t session; // index (replay_table_session), REPLAY_SESSION_NONE for stale and bad headers
-    uint32_t rows;    // taken
-    uint32_t windows; // that they made complete
-    uint32_t overrun; // that were lost for them: a waiting sample wants more than the table holds
+    uint32_t session;   // index (replay_table_session), of stale ones that of their actor's newest;
+                        // REPLAY_SESSION_NONE: a bad header
+    uint32_t rows;      // taken
+    uint32_t windows;   // that they made complete
+    uint32_t overrun;   // that were lost for them: a waiting sample wants more than the table holds
     const char *reason; // of REPLAY_INSERT_REJECTED; static
 } replay_insert;
 

@@ -328,6 +328,31 @@ inserted_done(void *arg, oct_err err, const char *detail, const wire_sessions *a
     answered(arg, err, detail);
 }
 
+// An actor was started again twice while batches of its first life waited behind others.
+static void
+test_daemon_takes_an_actors_newest_life_when_earlier_ones_come_late(void **state)
+{
+    fixture *f = *state;
+    static test_actor lives[3];
+    static const int arrivals[] = {0, 1, 2, 0, 2, 1, 2};
+    wire_configure message = test_configure(1000, WIRE_SAMPLER_UNIFORM);
+    T_OK(configure(f, &message));
+    for (int i = 0; i < 3; i++) {
+        test_actor_init(&lives[i], 3, 30 + (uint64_t)i);
+        test_actor_sign(&lives[i], token_key, RUN);
+    }
+    for (size_t i = 0; i < OCT_COUNTOF(arrivals); i++) {
+        send_batch(f, test_batch_steps(&lives[arrivals[i]], 4));
+    }
+    while (stat_of(f, "replay.batches") + stat_of(f, "replay.stale") + stat_of(f, "replay.gaps") <
+           OCT_COUNTOF(arrivals)) {
+    }
+    assert_int_equal(stat_of(f, "replay.stale"), 2);
+    assert_int_equal(stat_of(f, "replay.batches"), 5);
+    assert_int_equal(stat_of(f, "replay.gaps"), 0);
+    assert_int_equal(stat_of(f, "replay.sessions"), 1);
+}
+
 // How many of the actor's session, one that it had before, and another's that nobody has, are among
 // those whose rows the table took.
 static uint32_t
@@ -617,6 +642,7 @@ main(int argc, char **argv)
         TEST(refuses_samples_it_cannot_give),
         TEST(holds_a_batch_until_it_is_configured),
         TEST(acknowledges_duplicates_and_gaps),
+        TEST(takes_an_actors_newest_life_when_earlier_ones_come_late),
         TEST(tells_whose_rows_it_took),
         TEST(takes_another_key_for_the_run_that_it_has),
         TEST(acknowledges_to_the_last_connection_that_asked_before_the_key),
