@@ -2,7 +2,6 @@
 // dropped; draws them through the sampler.
 #include "replay/replay_items.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -581,11 +580,8 @@ replay_items_update(replay_items *items, uint32_t count, const uint64_t *key, co
     replay_items_updates updates = {0};
     for (uint32_t i = 0; i < count; i++) {
         uint32_t slot;
-        if (!isfinite(priority[i]) || priority[i] < 0) {
-            updates.bad++;
-        } else if (!replay_blocks_slot(&blocks, key[i], &slot) ||
-                   !has_bit(items->mask[slot >> blocks.layout.shift],
-                            slot & (blocks.layout.rows - 1))) {
+        if (!replay_blocks_slot(&blocks, key[i], &slot) ||
+            !has_bit(items->mask[slot >> blocks.layout.shift], slot & (blocks.layout.rows - 1))) {
             updates.late++;
         } else {
             items->select_ops->update(items->select, slot, (double)priority[i]);

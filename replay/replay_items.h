@@ -60,11 +60,11 @@ double replay_items_mass(const replay_items *items);
 // A sampler that takes: gives up windows with an action of a policy older than version_min, until
 // the next count windows have none. Returns how many there are, at most count.
 uint32_t replay_items_filter(replay_items *items, uint32_t count, uint32_t version_min);
-// New priorities for the windows of these keys.
+// New priorities for the windows of these keys; as wire_priorities has them, finite and not
+// negative.
 typedef struct replay_items_updates {
     uint32_t taken;
     uint32_t late; // the window has left
-    uint32_t bad;  // negative or not finite
 } replay_items_updates;
 replay_items_updates replay_items_update(replay_items *items, uint32_t count, const uint64_t *key,
                                          const float *priority);

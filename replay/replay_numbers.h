@@ -13,8 +13,7 @@ typedef struct replay_measurements {
     double sample_rate, samples_per_insert, batches, duplicates, gaps, stale, cut, overrun;
     double given_up, rejected, rejected_malformed, rejected_unfit, rejected_token, peers_closed;
     double acks_refused;
-    double bad_requests, learners_refused, priority_updates, priority_updates_late,
-        priority_updates_bad;
+    double bad_requests, learners_refused, priority_updates, priority_updates_late;
     double sessions, bytes_in, bytes_out, waiting, balance, balance_min, balance_max, limit;
     double min_size, held_samples, insert_blocked_s, sample_blocked_s, insert_wait_share;
     double sample_wait_share, insert_s, sample_s, insert_share, sample_share, memory_bytes;

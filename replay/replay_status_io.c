@@ -126,7 +126,6 @@ table_measure(const replay_io *io, const replay_table_stats *stats, replay_measu
     now->given_up = (double)stats->given_up;
     now->priority_updates = (double)stats->updates;
     now->priority_updates_late = (double)stats->updates_late;
-    now->priority_updates_bad = (double)stats->updates_bad;
     now->sessions = (double)stats->sessions;
     now->memory_bytes = (double)stats->memory_bytes;
 }

@@ -709,7 +709,6 @@ replay_table_update(replay_table *table, const wire_priorities *priorities)
         replay_items_update(table->items, priorities->count, priorities->key, priorities->priority);
     table->stats.updates += updates.taken;
     table->stats.updates_late += updates.late;
-    table->stats.updates_bad += updates.bad;
     table_commit(table, REPLAY_SESSION_NONE);
 }
 

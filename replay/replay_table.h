@@ -66,7 +66,7 @@ typedef struct replay_table_stats {
     uint64_t rejected;     // batches
     uint64_t updates;      // priorities taken
     uint64_t updates_late; // priorities of windows that had left
-    uint64_t updates_bad;  // priorities that were negative or not finite
+    uint64_t unused;       // 0; files have its place
     uint64_t sessions;
     uint64_t memory_bytes;
 } replay_table_stats;
@@ -152,7 +152,7 @@ void replay_table_sample_turn(wire_sampled *out, replay_table *table, uint32_t b
 // What the table is (replay_digest.h).
 void replay_table_digest(const replay_table *table, uint8_t out[WIRE_HASH_BYTES]);
 
-// Keys that have left, and priorities that are negative or not finite, are counted and ignored.
+// Keys that have left are counted and ignored.
 void replay_table_update(replay_table *table, const wire_priorities *priorities);
 
 // Whether a sample of one window would wait.

@@ -145,8 +145,9 @@ int octet_replay_sample(octet_replay *replay, uint32_t batch_size, uint32_t pref
                         double importance_exponent, uint32_t timeout_ms, octet_replay_batch *out);
 void octet_replay_batch_free(void *memory); /* any thread; NULL is a no-op */
 
-/* New priorities of windows, finite and not negative. Keys of windows that have left the table, and
- * those of a replay that has been started anew since, are ignored. */
+/* New priorities of windows, finite and not negative: with one that is not, OCTET_REPLAY_EINVAL,
+ * and none is sent. Keys of windows that have left the table, and those of a replay that has been
+ * started anew since, are ignored. */
 int octet_replay_update(octet_replay *replay, uint64_t incarnation, uint32_t count,
                         const uint64_t *keys, const float *priorities, uint32_t timeout_ms);
 

@@ -649,7 +649,11 @@ class Replay(NotCopied):
 
     def update_priorities(self, batch: Batch | Sequences, values: Any) -> None:
         """New priorities of a batch's windows, such as |TD errors|. Of windows that have left the table, and of a
-        batch from before replay was started again, they are ignored."""
+        batch from before replay was started again, they are ignored.
+
+        Raises:
+            OctetError: a priority is negative or not finite; then none was set.
+        """
         if not isinstance(batch, (Batch, Sequences)):
             raise OctetError(f"batch: {batch!r} is none of sample or sample_sequences")
         try:

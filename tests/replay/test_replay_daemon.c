@@ -468,6 +468,15 @@ test_daemon_samples_and_takes_priorities(void **state)
     sample(f, 16, 1, 0);
     assert_int_equal(f->first_key, 42);
     assert_int_equal(stat_of(f, "replay.priority_updates"), 100);
+    priority[3] = 9;
+    priority[7] = NAN; // refused as a whole
+    priorities_update(f, &update);
+    assert_int_equal(f->err, OCT_EPROTO);
+    assert_non_null(strstr(f->detail, "priorities.priority: not a number of at least 0"));
+    assert_int_equal(stat_of(f, "replay.priority_updates"), 100);
+    assert_int_equal(stat_of(f, "replay.bad_requests"), 1);
+    sample(f, 16, 1, 0);
+    assert_int_equal(f->first_key, 42);
 }
 
 // The windows of its other steps are learned from.

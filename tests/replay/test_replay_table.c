@@ -352,18 +352,17 @@ test_table_batches_of_a_turn_do_not_depend_on_requests(void **state)
 }
 
 static void
-test_table_ignores_bad_and_late_priorities(void **state)
+test_table_ignores_late_priorities(void **state)
 {
     (void)state;
     replay_table *table = table_of(32, WIRE_SAMPLER_PRIORITIZED); // four blocks of eight
     (void)test_insert(table, test_batch_steps(&actor, 30));
     (void)test_insert(table, test_batch_steps(&actor, 2)); // keys 0 .. 7 are gone
-    uint64_t key[] = {8, 9, 10, 7, 32, UINT64_MAX};
-    float priority[] = {NAN, -1, INFINITY, 1e9f, 1e9f, 1e9f};
-    wire_priorities bad = {.count = 6, .key = key, .priority = priority};
-    replay_table_update(table, &bad);
+    uint64_t key[] = {7, 32, UINT64_MAX};
+    float priority[] = {1e9f, 1e9f, 1e9f};
+    wire_priorities late = {.count = 3, .key = key, .priority = priority};
+    replay_table_update(table, &late);
     replay_table_stats stats = replay_table_stats_get(table);
-    assert_int_equal(stats.updates_bad, 3);
     assert_int_equal(stats.updates_late, 3);
     assert_int_equal(stats.updates, 0);
     wire_sampled sampled = sample(table, 64);
@@ -768,7 +767,7 @@ main(void)
         TEST(turns_draw_what_the_ratio_allows),
         TEST(draws_by_seed_and_turn),
         TEST(batches_of_a_turn_do_not_depend_on_requests),
-        TEST(ignores_bad_and_late_priorities),
+        TEST(ignores_late_priorities),
         TEST(of_four_blocks_works_row_by_row),
         TEST(takes_an_empty_batch),
         TEST(never_samples_what_was_overwritten),
