@@ -117,6 +117,7 @@ limiter_of(const set_options *options, const oct_config *config, uint64_t run_id
         .samples_per_insert = config->replay.samples_per_insert,
         .tolerance = config->replay.tolerance,
         .limiter_only = true,
+        .limiter_parts = oct_config_shards(config),
         .keep_samples_per_insert = options->assignment[SAMPLES_PER_INSERT] == NULL,
         .keep_tolerance = options->assignment[TOLERANCE] == NULL,
     };

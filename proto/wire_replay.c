@@ -22,6 +22,12 @@ wire_configure_to(Octet__Configuration *out, const wire_configure *in)
         .action_bytes = in->action_bytes,
         .action_is_float = in->action_is_float,
         .action_count = in->action_count,
+        .limiter_parts = in->limiter_parts,
+        .others_inserts = in->others.inserts,
+        .others_samples = in->others.samples,
+        .others_balance = in->others.balance,
+        .others_insert_chunk = in->others.insert_chunk,
+        .others_sample_chunk = in->others.sample_chunk,
         .extra_dim = in->extra_dim,
         .sampler = (Octet__Sampler)in->sampler,
         .priority_exponent = in->priority_exponent,
@@ -49,6 +55,21 @@ wire_configure_to(Octet__Configuration *out, const wire_configure *in)
         .turn_digest = WIRE_BYTES(in->turn_digest, in->turn > 0 ? WIRE_HASH_BYTES : 0),
         WIRE_SPEAKS_TO,
     };
+}
+
+// The same in both messages that have it.
+static oct_err
+others_check(const wire_others *others, wire_arena *arena)
+{
+    WIRE_REQUIRE(arena,
+                 others->inserts <= WIRE_COUNT_MAX && others->samples <= WIRE_COUNT_MAX &&
+                     isfinite(others->balance),
+                 "others_inserts, samples, balance: too many, or not finite");
+    WIRE_REQUIRE(arena,
+                 others->insert_chunk <= WIRE_SAMPLE_COUNT_MAX &&
+                     others->sample_chunk <= WIRE_SAMPLE_COUNT_MAX,
+                 "others_insert_chunk, sample_chunk: too large");
+    return OCT_OK;
 }
 
 // Sizes of one row: the same bounds for a table and for a reply.
@@ -123,6 +144,9 @@ wire_configure_from(wire_configure *out, const Octet__Configuration *in, wire_ar
                  "configure.samples_per_insert: not a number of at least 0");
     WIRE_REQUIRE(arena, isfinite(in->tolerance) && in->tolerance >= 0.0,
                  "configure.tolerance: not a number of at least 0");
+    const wire_others others = {in->others_inserts, in->others_samples, in->others_balance,
+                                in->others_insert_chunk, in->others_sample_chunk};
+    OCT_TRY(others_check(&others, arena));
     *out = (wire_configure){
         .run_id = in->run_id,
         .capacity = in->capacity,
@@ -131,6 +155,8 @@ wire_configure_from(wire_configure *out, const Octet__Configuration *in, wire_ar
         .action_bytes = in->action_bytes,
         .action_is_float = in->action_is_float,
         .action_count = in->action_count,
+        .limiter_parts = in->limiter_parts,
+        .others = others,
         .extra_dim = in->extra_dim,
         .sampler = (wire_sampler)in->sampler,
         .priority_exponent = in->priority_exponent,
@@ -175,6 +201,7 @@ wire_configured_to(Octet__Configured *out, const wire_configured *in)
         .samples = in->samples,
         .returned = in->returned,
         .libm = in->libm,
+        .balance = in->balance,
         WIRE_SPEAKS_TO,
     };
 }
@@ -183,6 +210,7 @@ oct_err
 wire_configured_from(wire_configured *out, const Octet__Configured *in, wire_arena *arena)
 {
     WIRE_REQUIRE(arena, in->returned <= in->samples, "configured.returned: more than samples");
+    WIRE_REQUIRE(arena, isfinite(in->balance), "configured.balance: not finite");
     *out = (wire_configured){
         .incarnation = in->incarnation,
         .table = in->table,
@@ -191,6 +219,7 @@ wire_configured_from(wire_configured *out, const Octet__Configured *in, wire_are
         .samples = in->samples,
         .returned = in->returned,
         .libm = in->libm,
+        .balance = in->balance,
     };
     return OCT_OK;
 }
@@ -220,20 +249,6 @@ wire_sample_to(Octet__SampleRequest *out, const wire_sample *in)
     };
 }
 
-static oct_err
-others_check(const Octet__SampleRequest *in, wire_arena *arena)
-{
-    WIRE_REQUIRE(arena,
-                 in->others_inserts <= WIRE_COUNT_MAX && in->others_samples <= WIRE_COUNT_MAX &&
-                     isfinite(in->others_balance),
-                 "sample.others_inserts, samples, balance: too many, or not finite");
-    WIRE_REQUIRE(arena,
-                 in->others_insert_chunk <= WIRE_SAMPLE_COUNT_MAX &&
-                     in->others_sample_chunk <= WIRE_SAMPLE_COUNT_MAX,
-                 "sample.others_insert_chunk, sample_chunk: too large");
-    return OCT_OK;
-}
-
 oct_err
 wire_sample_from(wire_sample *out, const Octet__SampleRequest *in, wire_arena *arena)
 {
@@ -243,7 +258,9 @@ wire_sample_from(wire_sample *out, const Octet__SampleRequest *in, wire_arena *a
     WIRE_REQUIRE(arena, in->turn <= UINT32_MAX && in->n_turn_actor <= WIRE_TURN_ACTORS_MAX,
                  "sample.turn, turn_actor: too many");
     WIRE_REQUIRE(arena, in->batches >= 1 || in->turn == 0, "sample.batches: is 0 in a turn");
-    OCT_TRY(others_check(in, arena));
+    const wire_others others = {in->others_inserts, in->others_samples, in->others_balance,
+                                in->others_insert_chunk, in->others_sample_chunk};
+    OCT_TRY(others_check(&others, arena));
     *out = (wire_sample){
         .run_id = in->run_id,
         .batch_size = in->batch_size,
@@ -255,8 +272,7 @@ wire_sample_from(wire_sample *out, const Octet__SampleRequest *in, wire_arena *a
         .turn_first = in->turn_first,
         .turn_actor_count = (uint32_t)in->n_turn_actor,
         .turn_actor = in->turn_actor,
-        .others = {in->others_inserts, in->others_samples, in->others_balance,
-                   in->others_insert_chunk, in->others_sample_chunk},
+        .others = others,
     };
     return OCT_OK;
 }

@@ -28,6 +28,15 @@ typedef enum wire_window {
     WIRE_WINDOW_ROLLOUT = 3,
 } wire_window;
 
+// What the other shards of a run have, as the learner knows them: the limiter holds over all of
+// them. Counters and balances are summed; of the chunks (wire_sampled's) each is the largest.
+// The balance has what tables had that are no more, too (learner_shards.h).
+typedef struct wire_others {
+    uint64_t inserts, samples; // windows
+    double balance;
+    uint32_t insert_chunk, sample_chunk; // windows
+} wire_others;
+
 // From the learner, when it connects and whenever the incarnation changed. The table is made once
 // per run id; the limiter's numbers, the window and what is gathered from it (window_steps,
 // window_stride, discount, reward_clip) may change at any time without emptying it.
@@ -54,6 +63,11 @@ typedef struct wire_configure {
     uint64_t seed;
     bool limiter_only; // of all this only samples_per_insert and tolerance count
     bool keep_samples_per_insert, keep_tolerance; // limiter_only: it stays as the table has it
+    // Where the limiter's numbers are others than the table's: so many shards are told them, and
+    // each changes its balance by its part; 0 counts as 1. others: what they had before; with
+    // limiter_only as the last Sample said.
+    uint32_t limiter_parts;
+    wire_others others;
     bool release;   // the run needs the table no more; nothing else of this counts
     uint64_t epoch; // of the learner: grows with each of a run; 0: none
     // Of the windows that this table gave out, so many were learned from; more were given for
@@ -76,15 +90,8 @@ typedef struct wire_configured {
     uint64_t samples;  // before those were given back that
     uint64_t returned; // nobody has learned from
     uint64_t libm;     // lock-step: of its machine (oct_libm.h); 0: not in lock-step
+    double balance;    // as in wire_sampled, with what was given back
 } wire_configured;
-
-// What the other shards of a run have, as the learner knows them: the limiter holds over all of
-// them. Counters and balances are summed; of the chunks (wire_sampled's) each is the largest.
-typedef struct wire_others {
-    uint64_t inserts, samples; // windows
-    double balance;
-    uint32_t insert_chunk, sample_chunk; // windows
-} wire_others;
 
 typedef struct wire_sample {
     uint64_t run_id;

@@ -160,11 +160,15 @@ replay_limiter_joined(const replay_limiter *limiter, const wire_others *others)
 
 void
 replay_limiter_set_joined(replay_limiter *limiter, const replay_limiter_spec *spec,
-                          const wire_others *others)
+                          const wire_others *others, uint32_t parts)
 {
+    OCT_ASSERT(parts > 0);
     replay_limiter joined = replay_limiter_joined(limiter, others);
+    double before = replay_limiter_balance(&joined);
     replay_limiter_set(&joined, spec);
-    double own = replay_limiter_balance(&joined) - others->balance;
+    double after = replay_limiter_balance(&joined);
+    double of_others = others->balance + (after - before) * (parts - 1) / parts;
+    double own = after - of_others;
     spec_take(limiter, spec);
     limiter->offset = 0;
     limiter->offset = own - replay_limiter_balance(limiter);

@@ -66,9 +66,11 @@ void replay_limiter_found(replay_limiter *limiter, uint64_t count);
 // tables have the same band, then, or one of them would refuse the insert that a sample of another
 // waits for. Whether a sample or an insert is allowed is asked of it.
 replay_limiter replay_limiter_joined(const replay_limiter *limiter, const wire_others *others);
-// replay_limiter_set for such a one: the joined balance keeps its distance from the middle.
+// replay_limiter_set for such a one: the joined balance keeps its distance from the middle. So many
+// tables (parts, at least 1) get the new numbers, and each moves its own balance by an equal part
+// of what is to be moved.
 void replay_limiter_set_joined(replay_limiter *limiter, const replay_limiter_spec *spec,
-                               const wire_others *others);
+                               const wire_others *others, uint32_t parts);
 
 double replay_limiter_balance(const replay_limiter *limiter);
 bool replay_limiter_is_warm(const replay_limiter *limiter); // min_size was reached

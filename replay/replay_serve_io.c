@@ -440,6 +440,7 @@ configured_state(const replay_io *io, uint64_t returned)
         state.inserts = stats.inserts;
         state.samples = stats.samples + returned;
         state.returned = returned;
+        state.balance = replay_limiter_balance(replay_table_limiter(io->table));
         state.libm = replay_turns_is_on(io->turns) ? oct_libm_sum() : 0;
     }
     return state;

@@ -340,7 +340,8 @@ set_limiter(replay_table *table, const wire_configure *configure)
     table->configure.min_size = configure->min_size;
     table->configure.samples_per_insert = configure->samples_per_insert;
     table->configure.tolerance = configure->tolerance;
-    replay_limiter_set_joined(&table->limiter, &spec, &table->others);
+    replay_limiter_set_joined(&table->limiter, &spec, &table->others,
+                              OCT_MAX(configure->limiter_parts, 1));
 }
 
 static void
@@ -378,6 +379,7 @@ replay_table_set(replay_table *table, const wire_configure *configure)
 {
     if (!configure->limiter_only) {
         set_window(table, configure);
+        replay_table_set_others(table, &configure->others);
     }
     set_limiter(table, configure);
     table_commit(table, REPLAY_SESSION_NONE);

@@ -99,9 +99,9 @@ replay_limiter replay_table_joined(const replay_table *table);
 // A table begins without others.
 void replay_table_set_others(replay_table *table, const wire_others *others);
 // Takes the limiter's numbers of configure and, unless it is limiter_only, its epoch, its
-// action_count, its window and what is gathered from it; the rest of it must be the same table
-// (replay_config_decide). With another window the windows are looked for anew in the rows that are
-// held.
+// action_count, its window and what is gathered from it, and what the others have; the rest of it
+// must be the same table (replay_config_decide). With another window the windows are looked for
+// anew in the rows that are held.
 void replay_table_set(replay_table *table, const wire_configure *configure);
 
 // OCT_EAGAIN: not now; offer the same batch again when replay_table_may_insert says so. OCT_OK: it

@@ -150,6 +150,16 @@ test_configure_has_a_number_of_actions_of_one_int32_only(void **state)
 }
 
 static void
+others_compare(const wire_others *out, const wire_others *in)
+{
+    assert_int_equal(out->inserts, in->inserts);
+    assert_int_equal(out->samples, in->samples);
+    T_NEAR(out->balance, in->balance, 0, 0);
+    assert_int_equal(out->insert_chunk, in->insert_chunk);
+    assert_int_equal(out->sample_chunk, in->sample_chunk);
+}
+
+static void
 test_configure_survives_the_wire(void **state)
 {
     (void)state;
@@ -176,6 +186,8 @@ test_configure_survives_the_wire(void **state)
     T_NEAR(out.tolerance, in.tolerance, 0, 0);
     assert_int_equal(out.seed, in.seed);
     assert_false(out.limiter_only);
+    assert_int_equal(out.limiter_parts, in.limiter_parts);
+    others_compare(&out.others, &in.others);
     assert_false(out.release);
     assert_true(out.epoch == in.epoch);
     assert_true(out.table == in.table && out.samples == in.samples);
@@ -196,6 +208,10 @@ test_configured_survives_the_wire(void **state)
     assert_int_equal(out.samples, in.samples);
     assert_int_equal(out.returned, in.returned);
     assert_true(out.libm == in.libm);
+    T_NEAR(out.balance, in.balance, 0, 0);
+    in.balance = INFINITY;
+    REFUSED(wire_configured, &in, "configured.balance: not finite");
+    in.balance = 0;
     in.returned = in.samples + 1;
     REFUSED(wire_configured, &in, "configured.returned: more than samples");
 }
@@ -283,28 +299,32 @@ test_sample_refuses_nothing_and_too_much(void **state)
     REFUSED(wire_sample, &message, "sample.turn, turn_actor: too many");
 }
 
+#define SUMS   "others_inserts, samples, balance: too many, or not finite"
+#define CHUNKS "others_insert_chunk, sample_chunk: too large"
+
 static void
 test_sample_tells_what_the_other_shards_have(void **state)
 {
     (void)state;
     wire_sample message = wire_example_sample(), out;
     T_OK(wire_sample_through(&out, arena, &message));
-    assert_int_equal(out.others.inserts, message.others.inserts);
-    assert_int_equal(out.others.samples, message.others.samples);
-    T_NEAR(out.others.balance, message.others.balance, 0, 0);
-    assert_int_equal(out.others.insert_chunk, message.others.insert_chunk);
-    assert_int_equal(out.others.sample_chunk, message.others.sample_chunk);
-    const wire_others bad[] = {
-        {.inserts = WIRE_COUNT_MAX + 1}, {.samples = WIRE_COUNT_MAX + 1}, {.balance = NAN}};
+    others_compare(&out.others, &message.others);
+    static const struct {
+        wire_others others;
+        const char *reason;
+    } bad[] = {
+        {{.inserts = WIRE_COUNT_MAX + 1}, SUMS},
+        {{.samples = WIRE_COUNT_MAX + 1}, SUMS},
+        {{.balance = NAN}, SUMS},
+        {{.insert_chunk = WIRE_SAMPLE_COUNT_MAX + 1}, CHUNKS},
+        {{.sample_chunk = WIRE_SAMPLE_COUNT_MAX + 1}, CHUNKS},
+    };
+    wire_configure configure = wire_example_configure();
     for (size_t i = 0; i < OCT_COUNTOF(bad); i++) {
-        message.others = bad[i];
-        REFUSED(wire_sample, &message,
-                "sample.others_inserts, samples, balance: too many, or not finite");
+        message.others = configure.others = bad[i].others;
+        REFUSED(wire_sample, &message, bad[i].reason);
+        REFUSED(wire_configure, &configure, bad[i].reason);
     }
-    message.others = (wire_others){.insert_chunk = WIRE_SAMPLE_COUNT_MAX + 1};
-    REFUSED(wire_sample, &message, "sample.others_insert_chunk, sample_chunk: too large");
-    message.others = (wire_others){.sample_chunk = WIRE_SAMPLE_COUNT_MAX + 1};
-    REFUSED(wire_sample, &message, "sample.others_insert_chunk, sample_chunk: too large");
 }
 
 static void

@@ -325,6 +325,8 @@ wire_example_configure(void)
                             .tolerance = 0.1,
                             .seed = 77,
                             .limiter_only = false,
+                            .limiter_parts = 3,
+                            .others = {123, 456, -78.5, 50, 128},
                             .table = 0x0807060504030201u,
                             .samples = 123456,
                             .turn_actors = 4,
@@ -342,7 +344,8 @@ wire_example_configured(void)
                              .inserts = 99999,
                              .samples = 234567,
                              .returned = 111111,
-                             .libm = 0x2122232425262728u};
+                             .libm = 0x2122232425262728u,
+                             .balance = -1234.5};
 }
 
 wire_sample

@@ -256,13 +256,81 @@ test_limiter_set_among_others_keeps_the_distance_of_all(void **state)
     replay_limiter own = limiter_at(100, 4, 0.5, 5000, 1000); // far above on its own
     const wire_others others = {700, 300, 400 + 50 - replay_limiter_balance(&own), 50, 90};
     const replay_limiter_spec spec = {.min_size = 100, .samples_per_insert = 8, .tolerance = 0.5};
-    replay_limiter_set_joined(&own, &spec, &others);
+    replay_limiter_set_joined(&own, &spec, &others, 1);
     replay_limiter joined = replay_limiter_joined(&own, &others);
     T_NEAR(replay_limiter_balance(&joined), 800 + 50, 1e-6, 0); // 50 above the middle, as before
     assert_int_equal(own.inserts, 5000);
     assert_int_equal(own.samples, 1000);
     assert_int_equal(own.insert_chunk, 1);
     assert_int_equal(own.sample_chunk, 1);
+}
+
+enum { TABLES = 3 };
+
+static wire_others
+others_of(const replay_limiter table[TABLES], int own)
+{
+    wire_others others = {0};
+    for (int i = 0; i < TABLES; i++) {
+        if (i != own) {
+            others.inserts += table[i].inserts;
+            others.samples += table[i].samples;
+            others.balance += replay_limiter_balance(&table[i]);
+        }
+    }
+    return others;
+}
+
+// Other numbers for all tables at once, of which each counts with what it last heard of the others,
+// and then with what they have: the balance of all is that of one limiter with the sums, whatever
+// the single ones have.
+static void
+test_limiters_that_are_set_together_make_one_change(void **state)
+{
+    (void)state;
+    static const struct {
+        replay_limiter_spec was, now;
+        uint64_t inserts[TABLES], samples[TABLES];
+    } cases[] = {
+        {{2000, 32, 0.1}, {2000, 1, 0.1}, {90000, 10000, 0}, {1000000, 1000000, 1136000}},
+        {{2000, 1, 0.1}, {2000, 32, 0.1}, {90000, 10000, 0}, {1000, 90000, 7000}},
+        {{2000, 4, 0.1}, {5000, 4, 0.1}, {90000, 10000, 0}, {0, 0, 392000}},
+        {{2000, 4, 0.5}, {2000, 4, 0.01}, {90000, 10000, 0}, {100000, 200000, 90000}},
+        {{2000, 0, 0.1}, {2000, 4, 0.1}, {90000, 10000, 0}, {5000000, 3000000, 1000000}},
+        {{2000, 4, 0.1}, {2000, 0, 0.1}, {90000, 10000, 0}, {100000, 200000, 92000}},
+        {{2000, 4, 0.1}, {2000, 32, 0.1}, {500, 1000, 0}, {0, 0, 0}},          // warm-up
+        {{2000, 4, 0.1}, {200000, 8, 0.1}, {90000, 10000, 0}, {0, 0, 392000}}, // and again
+    };
+    for (size_t i = 0; i < 2 * OCT_COUNTOF(cases); i++) {
+        const replay_limiter_spec was = cases[i / 2].was, now = cases[i / 2].now;
+        uint64_t inserts = 0, samples = 0, late = i % 2 == 0 ? 0 : 10; // stale by so many
+        replay_limiter table[TABLES];
+        wire_others heard[TABLES];
+        for (int t = 0; t < TABLES; t++) {
+            inserts += cases[i / 2].inserts[t];
+            samples += cases[i / 2].samples[t];
+            table[t] = limiter_at(was.min_size, was.samples_per_insert, was.tolerance,
+                                  cases[i / 2].inserts[t], cases[i / 2].samples[t]);
+        }
+        for (int t = 0; t < TABLES; t++) {
+            heard[t] = others_of(table, t);
+        }
+        for (int t = 0; t < TABLES; t++) {
+            replay_limiter_inserted(&table[t], late);
+        }
+        replay_limiter one = limiter_at(was.min_size, was.samples_per_insert, was.tolerance,
+                                        inserts + TABLES * late, samples);
+        replay_limiter_set(&one, &now);
+        for (int t = 0; t < TABLES; t++) {
+            replay_limiter_set_joined(&table[t], &now, &heard[t], TABLES);
+        }
+        double near = (double)(TABLES * late) * (was.samples_per_insert + now.samples_per_insert);
+        for (int t = 0; t < TABLES; t++) {
+            const wire_others others = others_of(table, t);
+            replay_limiter joined = replay_limiter_joined(&table[t], &others);
+            T_NEAR(replay_limiter_balance(&joined), replay_limiter_balance(&one), near + 1e-6, 0);
+        }
+    }
 }
 
 // The band holds the largest insert and sample of any table, and so is the same in all.
@@ -315,6 +383,7 @@ main(void)
         cmocka_unit_test(test_limiter_returned_samples_come_first),
         cmocka_unit_test(test_limiters_that_are_joined_do_as_one),
         cmocka_unit_test(test_limiter_set_among_others_keeps_the_distance_of_all),
+        cmocka_unit_test(test_limiters_that_are_set_together_make_one_change),
         cmocka_unit_test(test_limiters_that_are_joined_have_one_band),
         cmocka_unit_test(test_limiters_that_are_joined_explain_with_the_counters_of_all),
     };
