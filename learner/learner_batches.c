@@ -57,23 +57,39 @@ table_warn(const oct_config *config, bool is_earlier, uint64_t steps)
                      : "was octet-replay started again with the right --path?");
 }
 
+wire_configure
+learner_run_configure(const learner_run *run, learner_origin origin, bool limiter_only)
+{
+    const learner_source *source = run->source[origin];
+    wire_configure configure =
+        limiter_only ? learner_source_limiter(source) : learner_source_configure(source);
+    if (run->shards != NULL) {
+        learner_shards_configure(run->shards, (uint32_t)(origin - LEARNER_LIVE), &configure);
+    }
+    return configure;
+}
+
 // What a resumed run finds in a replay, and whether its table is another one than before.
 static bool
-table_look(const oct_config *config, learner_source *source, oct_err err,
-           const wire_configured *answer)
+table_look(learner_run *run, learner_origin origin, oct_err err, const wire_configured *answer)
 {
+    const learner_source *source = run->source[origin];
     uint64_t now_ns = oct_clock_ns();
     bool was_known = learner_source_found(source).is_known;
     uint64_t table = learner_source_place_after(source, 0).table;
     uint64_t steps = learner_source_count(source, now_ns).steps;
     bool is_earlier = answer != NULL && learner_source_had(source, answer->table);
-    learner_source_configured(source, err, answer);
+    if (run->shards != NULL) {
+        learner_shards_configured(run->shards, (uint32_t)(origin - LEARNER_LIVE), err, answer);
+    } else {
+        learner_source_configured(run->source[origin], err, answer);
+    }
     learner_source_ahead ahead = learner_source_found(source);
     bool is_other = table != learner_source_place_after(source, 0).table;
     if (ahead.is_known && !was_known) {
         ahead_log(&ahead);
     } else if (is_other && table != 0) {
-        table_warn(config, is_earlier, learner_source_count(source, now_ns).steps - steps);
+        table_warn(run->config, is_earlier, learner_source_count(source, now_ns).steps - steps);
     }
     return is_other;
 }
@@ -119,7 +135,7 @@ learner_run_configured(learner_run *run, learner_origin origin, oct_err err,
     }
     bool is_first = learner_source_count(source, oct_clock_ns()).incarnation == 0;
     // What is drawn before a checkpoint knows the table could not be drawn again.
-    bool is_new = table_look(run->config, source, err, answer);
+    bool is_new = table_look(run, origin, err, answer);
     if (is_first) {
         steps_found(run, source);
     }

@@ -133,6 +133,21 @@ shards_decode(oct_reader *reader, learner_checkpoint *out)
 }
 
 static void
+gone_encode(oct_writer *writer, const learner_checkpoint *checkpoint)
+{
+    if (checkpoint->gone != 0) {
+        oct_write_f64(writer, checkpoint->gone);
+    }
+}
+
+static oct_err
+gone_decode(oct_reader *reader, learner_checkpoint *out)
+{
+    out->gone = oct_read_f64(reader);
+    return reader->failed || !isfinite(out->gone) ? OCT_EPROTO : OCT_OK;
+}
+
+static void
 tables_encode(oct_writer *writer, const learner_checkpoint *checkpoint)
 {
     for (uint32_t shard = 0; shard < OCT_MAX(1u, checkpoint->shards); shard++) {
@@ -294,6 +309,7 @@ static const struct section sections[] = {
     {"EVAL", true, FLAG_REQUIRED, evals_encode, evals_decode},
     {"RPLY", true, FLAG_REQUIRED, replay_encode, replay_decode},
     {"SHRD", false, FLAG_REQUIRED, shards_encode, shards_decode},
+    {"GONE", false, 0, gone_encode, gone_decode},
     {"TABL", false, 0, tables_encode, tables_decode},
     {"CURV", true, FLAG_REQUIRED, curve_encode, curve_decode},
     {"TURN", false, FLAG_REQUIRED, turn_encode, turn_decode},

@@ -22,6 +22,7 @@
 //   EVAL  evaluations so far, and what the best policy returned
 //   RPLY  how far replay's table was, or that of the first shard
 //   SHRD  of several shards: how far the table of each was, and what its limiter had
+//   GONE  of several shards: what the limiters of tables had that are no more; as TABL
 //   TABL  tables that each replay had before: how far each was; a release without it passes it over
 //   CURV  points of the curve
 //   TURN  of a run in lock-step: the copy of replay's table that belongs to it, and the machine
@@ -60,6 +61,7 @@ typedef struct learner_checkpoint {
     learner_evals_saved evals; // best: of policy.oct
     learner_source_place replay[OCT_SHARDS_MAX]; // of the table of each shard, at that point
     uint32_t shards;                             // at most OCT_SHARDS_MAX; 0 counts as 1
+    double gone;                                 // learner_shards_gone
     learner_turn_place turn;
     uint32_t policy_crc; // CRC-32 of policy.oct's bytes, 0: there is none
     uint32_t task_crc;   // of what returns depend on: they compare only with the same

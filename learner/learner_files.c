@@ -593,6 +593,7 @@ learner_files_checkpoint(learner_run *run, learner_state_bytes *take, bool async
         .incarnations = OCT_MAX(given, run->folder.resumed.incarnations + 1),
         .wall_s = learner_run_wall_s(run),
         .shards = oct_config_shards(run->config),
+        .gone = run->shards != NULL ? learner_shards_gone(run->shards) : 0,
         .policy_crc = run->folder.saved_crc,
         .task_crc = task_crc(run->config),
         .curve_count = run->folder.curve_count,

@@ -228,6 +228,7 @@ shards_begin(learner_run *run, uint32_t count)
         .count = count,
         .versions = run->folder.versions,
         .seed = run->config->run.seed,
+        .gone = run->folder.resumed.gone,
         .now_ns = oct_clock_ns(),
     };
     for (uint32_t i = 0; i < count; i++) {

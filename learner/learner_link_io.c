@@ -120,7 +120,7 @@ configure(learner_link_io *link)
     if (!learner_source_needs_configure(source, oct_clock_ns())) {
         return;
     }
-    wire_configure request = learner_source_configure(source);
+    wire_configure request = learner_run_configure(link->options.run, link->options.origin, false);
     oct_err err = wire_call_configure(link->client, &request, RPC_TIMEOUT_MS, configured, link);
     if (err != OCT_OK) {
         learner_run_configured(link->options.run, link->options.origin, err, NULL);
@@ -148,7 +148,7 @@ limit(learner_link_io *link)
     if (!link->is_to_limit || link->is_limiting || !learner_source_is_configured(source)) {
         return;
     }
-    wire_configure request = learner_source_limiter(source);
+    wire_configure request = learner_run_configure(link->options.run, link->options.origin, true);
     link->is_limiting =
         wire_call_configure(link->client, &request, RPC_TIMEOUT_MS, limited, link) == OCT_OK;
 }

@@ -93,6 +93,9 @@ typedef enum learner_origin {
 // and where the run has no such.
 learner_source *learner_run_source(learner_run *run, learner_origin origin);
 
+// learner_source_configure, or learner_source_limiter, with what is said of other shards.
+wire_configure learner_run_configure(const learner_run *run, learner_origin origin,
+                                     bool limiter_only);
 // learner_source_configured; what a resumed run finds in replay is logged.
 void learner_run_configured(learner_run *run, learner_origin origin, oct_err err,
                             const wire_configured *answer);

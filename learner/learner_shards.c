@@ -44,6 +44,8 @@ learner_shards_create(const learner_shards_options *options)
     shards->options = *options;
     shards->count = options->batches;
     shards->lag = shards->lag_max = NAN;
+    shards->gone = options->gone;
+    shards->made = options->count;
     shards->plan = oct_alloc(shards->count * sizeof(*shards->plan));
     for (uint32_t i = 0; i < shards->count; i++) {
         shards->plan[i].batch = learner_batch_create(options->spec, B, options->T);
@@ -206,10 +208,11 @@ shards_plan_first(learner_shards *shards, enum shards_state state)
 
 // ---- the link
 
+// Of all but one.
 static wire_others
 others_of(const learner_shards *shards, uint32_t shard)
 {
-    wire_others others = {0};
+    wire_others others = {.balance = shards->gone};
     for (uint32_t s = 0; s < shards->options.count; s++) {
         if (s != shard) {
             learner_source_counts counts = counts_of(shards, s);
@@ -221,6 +224,58 @@ others_of(const learner_shards *shards, uint32_t shard)
         }
     }
     return others;
+}
+
+static uint64_t
+table_of(const learner_shards *shards, uint32_t shard)
+{
+    return learner_source_place_after(shards->options.source[shard], 0).table;
+}
+
+// A table that is made now begins with the numbers, and has no part of their change; nor has one
+// that was made just before the others are told them.
+static uint32_t
+limiter_parts(const learner_shards *shards, bool limiter_only)
+{
+    uint32_t parts = 0;
+    for (uint32_t s = 0; s < shards->options.count; s++) {
+        parts += table_of(shards, s) != 0 && !(limiter_only && s == shards->made);
+    }
+    return parts;
+}
+
+void
+learner_shards_configure(const learner_shards *shards, uint32_t shard, wire_configure *out)
+{
+    out->limiter_parts = limiter_parts(shards, out->limiter_only);
+    out->others = others_of(shards, shard);
+}
+
+static double
+balance_of_all(const learner_shards *shards)
+{
+    return others_of(shards, shards->options.count).balance;
+}
+
+void
+learner_shards_configured(learner_shards *shards, uint32_t shard, oct_err err,
+                          const wire_configured *answer)
+{
+    const oct_config *config = shards->options.config;
+    uint64_t table = table_of(shards, shard);
+    double balance = balance_of_all(shards);
+    learner_source_configured(shards->options.source[shard], err, answer);
+    if (err == OCT_OK) {
+        shards->made = table != table_of(shards, shard) ? shard : shards->options.count;
+    }
+    if (table == 0 || table == table_of(shards, shard)) {
+        return;
+    }
+    uint64_t inserts = others_of(shards, shards->options.count).inserts;
+    if (inserts < config->replay.min_size) {
+        balance = (double)inserts * config->replay.samples_per_insert;
+    }
+    shards->gone += balance - balance_of_all(shards);
 }
 
 void
@@ -485,6 +540,12 @@ learner_shards_windows(const learner_shards *shards, uint32_t shard, uint64_t ba
 }
 
 // ---- numbers
+
+double
+learner_shards_gone(const learner_shards *shards)
+{
+    return shards->gone;
+}
 
 static double
 size_of(const learner_shards *shards, uint32_t shard)

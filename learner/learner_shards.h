@@ -20,6 +20,12 @@
 // the order in which they come. So none starves, and a shard without windows holds nobody up. What
 // has become older than the algorithm allows before it is learned from is given up, as replay does.
 //
+// A table may be lost, or another one come back: of a shard without a file, or whose file is not
+// there. What its limiter had would be missing in the sum, or come on top, by as much as the
+// shards' own balances have grown apart. So its balance stays here (gone), and every shard counts
+// with it. While there are fewer inserts than min_size without the lost ones, the sum is what so
+// many make.
+//
 // A shard that is not configured, or does not answer, is left out: what was planned of it and has
 // not come is drawn anew over the others, whose shares then are of what is left. It is there again
 // when it answers.
@@ -40,6 +46,7 @@ typedef struct learner_shards_options {
     learner_source *source[OCT_SHARDS_MAX];
     learner_versions versions; // as of the sources
     uint64_t seed;             // of the shares
+    double gone;               // learner_shards_gone, which the run goes on from
     uint64_t now_ns;
 } learner_shards_options;
 
@@ -55,6 +62,11 @@ uint32_t learner_shards_batches(const learner_shards *shards); // all there are
 
 // ---- a shard's link
 
+// What a Configure, or one with limiter_only, says of the other shards.
+void learner_shards_configure(const learner_shards *shards, uint32_t shard, wire_configure *out);
+// learner_source_configured: of a shard that may have another table than before.
+void learner_shards_configured(learner_shards *shards, uint32_t shard, oct_err err,
+                               const wire_configured *answer);
 // Windows that are to be asked for of a shard now, as the request; they are promised to it until
 // _missed or _sampled. 0: none.
 // newest_version is what lag_max is counted from.
@@ -82,6 +94,8 @@ uint64_t learner_shards_windows(const learner_shards *shards, uint32_t shard, ui
 
 // ---- numbers
 
+// What the limiters of tables had that are no more, less what stands for it.
+double learner_shards_gone(const learner_shards *shards);
 // Whether batches have windows of a shard now: it is configured, answers and has some.
 bool learner_shards_is_used(const learner_shards *shards, uint32_t shard);
 // What batches have of it, and what they would have if all were there: shares of all windows, as

@@ -37,6 +37,8 @@ struct learner_shards {
     wire_others told[OCT_SHARDS_MAX]; // of the others, at the last request
     uint64_t newest_version;          // then, too
     double lag, lag_max;              // of the batch that was taken last
+    double gone;                      // learner_shards_gone
+    uint32_t made;                    // whose table was another one at the last Configure; or count
 
     // windows of each shard in the first so many batches, a ring
     uint64_t taken;

@@ -434,7 +434,8 @@ place_take(learner_source *source, const wire_configured *answer)
         place->steps = counts ? it.steps : answer->steps;
         place->samples = it.samples;
         place->inserts = 0;
-        place->balance = source->counts.balance = 0;
+        place->balance = 0;
+        source->counts.balance = answer->balance;
         source->counts.insert_chunk = source->counts.sample_chunk = 0;
         source->batches_before = source->arrived;
     }

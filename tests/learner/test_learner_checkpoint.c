@@ -118,6 +118,7 @@ test_checkpoint_of_shards(void **state)
     (void)state;
     learner_checkpoint checkpoint = checkpoint_of(false), got;
     checkpoint.shards = 3;
+    checkpoint.gone = -18877.4;
     for (uint32_t i = 0; i < 3; i++) {
         checkpoint.replay[i] =
             (learner_source_place){10 + i, 20 + i, 30 + i, 40 + i, 0.5 - i, {{0}}};
@@ -130,7 +131,12 @@ test_checkpoint_of_shards(void **state)
     T_OK(learner_checkpoint_read(PATH, &got, reason, sizeof(reason)));
     assert_int_equal(got.shards, 3);
     assert_memory_equal(got.replay, checkpoint.replay, sizeof(got.replay));
+    T_NEAR(got.gone, checkpoint.gone, 0, 0);
     learner_checkpoint_fini(&got);
+    checkpoint.gone = INFINITY;
+    checkpoint_write(&checkpoint);
+    T_ERR(learner_checkpoint_read(PATH, &got, reason, sizeof(reason)), OCT_EPROTO);
+    checkpoint.gone = 0;
     checkpoint.shards = OCT_SHARDS_MAX;
     checkpoint.replay[7].balance = NAN;
     checkpoint_write(&checkpoint);
