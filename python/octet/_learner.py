@@ -162,7 +162,8 @@ class Learner:
         self._log = None
         self._handle: _Handle | None = None
         self._deadline = float("inf")
-        self._batch: _lib.LearnerBatch | None = None
+        # The library writes it: a Ctrl-C between its answer and here loses no batch. B == 0: none is to be answered.
+        self._batch = _lib.LearnerBatch(ctypes.sizeof(_lib.LearnerBatch))
         self._over = False
         self._was_interrupted = False
 
@@ -306,13 +307,12 @@ class Learner:
         self._refuse_a_fork()
         if self._over or self._handle is None:
             return None
-        batch = _lib.LearnerBatch(ctypes.sizeof(_lib.LearnerBatch))
+        batch = self._batch
         deadline = float("inf") if timeout is None else time.monotonic() + timeout
         while True:
             wait_ms = int(max(0, min(_WAIT_MS, (deadline - time.monotonic()) * 1e3)))
             result = lib.octet_learner_next(self._handle.pointer, wait_ms, _lib.byref(batch))
             if result == 0:
-                self._batch = batch
                 return self._view(batch)
             if result == _EAGAIN and time.monotonic() >= deadline:
                 return None
@@ -368,7 +368,7 @@ class Learner:
         answered.
         """
         self._refuse_a_fork()
-        if self._batch is None or self._handle is None:
+        if self._batch.B == 0 or self._handle is None:
             raise OctetError("there is no batch to be answered")
         answer = _lib.LearnerAnswer(ctypes.sizeof(_lib.LearnerAnswer))
         numbers = self._numbers(metrics or {})
@@ -387,7 +387,7 @@ class Learner:
         if result != 0 and had is not None:
             self._params[...] = had  # nothing was sent: actors have these
         self._check(result)
-        self._batch = None
+        self._batch.B = 0
 
     def _numbers(self, metrics: Mapping[str, Any]) -> NDArray[np.float32]:
         numbers = np.full(len(self.metric_names), np.nan, np.float32)
@@ -432,7 +432,7 @@ class Learner:
         OctetError: it could not be saved. A fork only leaves, and the run goes on."""
         if self._handle is not None:
             lib.octet_learner_leave(self._handle.pointer)
-        self._over, self._batch = True, None
+        self._over, self._batch.B = True, 0
         try:
             self._interrupt()
         finally:

@@ -62,6 +62,25 @@ def test_a_program_that_ends_ends_its_run(tmp_path):
     assert summary(tmp_path / "run")["reason"] == "interrupted"
 
 
+def test_a_batch_that_came_with_a_ctrl_c_is_still_to_be_answered(tmp_path, monkeypatch):
+    library = octet._learner.lib
+    real = library.octet_learner_next
+
+    def interrupted(*arguments):
+        result = real(*arguments)
+        if result == 0:
+            raise KeyboardInterrupt
+        return result
+
+    with started(tmp_path / "run") as learner:
+        with monkeypatch.context() as patch:
+            patch.setattr(library, "octet_learner_next", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                learner.next(timeout=60)
+        learner.update()
+        assert learner.next() is not None
+
+
 def test_a_run_that_was_left_says_so(tmp_path):
     with started(tmp_path / "run") as learner:
         assert learner.next() is not None and learner.reason == ""
