@@ -506,10 +506,8 @@ learner_source_version_min(const learner_source *source, uint64_t newest_version
 {
     uint32_t lag_max = source->options.wants.lag_max;
     bool is_bounded = lag_max > 0 || is_rollout(&source->options);
-    uint64_t oldest =
-        is_bounded ? learner_versions_oldest(&source->options.versions, newest_version, lag_max)
-                   : 0;
-    return (uint32_t)OCT_MIN(oldest, UINT32_MAX);
+    uint64_t oldest = learner_versions_oldest(&source->options.versions, newest_version, lag_max);
+    return is_bounded ? (uint32_t)OCT_MIN(oldest, UINT32_MAX) : 0;
 }
 
 uint32_t
