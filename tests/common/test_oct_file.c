@@ -20,7 +20,7 @@
 int __real_close(int fd);
 int __wrap_close(int fd);
 
-static int close_errno; // what the next close fails with, unless 0
+static _Thread_local int close_errno; // what this thread's next close fails with, unless 0
 
 // As a file system of another machine that learns of a full disk when it sends what it was given.
 int
