@@ -29,7 +29,7 @@ import statistics
 import sys
 
 from bench_jobs import Runs, run_all
-from bench_learning import DONE, HERE, deviation_of, finished, mean_of, measured, own_and_octets, preset_name, record, words
+from bench_learning import DONE, HERE, be_same, deviation_of, finished, mean_of, measured, own_and_octets, preset_name, record
 from bench_records import append, lines, longest
 
 # {task: {steps: {system: return}}}
@@ -46,15 +46,13 @@ def summary(run):
     return json.loads((run / "summary.json").read_text(encoding="utf-8"))
 
 
-def be_same(run, what):
+def be_begun_as(run, what):
     """Ends the program if the run that was begun there is another one. What it is stands beside its folder, which octet train makes."""
     path = run.with_name(f"{run.name}.json")
     if not (begun(run) or (run / DONE).exists()):
         path.write_text(json.dumps(what), encoding="utf-8")
         return
-    there = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"preset": None}
-    if there != what:
-        sys.exit(f"{run}: the run there is of {words(**there)}, not of {words(**what)}. Choose another --label or folder.")
+    be_same(run, json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"preset": None, "arguments": None}, what)
 
 
 def trained(runs, options, task, seed):
@@ -62,7 +60,7 @@ def trained(runs, options, task, seed):
     run = options.runs / options.label.replace("/", "-") / task / f"run-{seed}"
     run.parent.mkdir(parents=True, exist_ok=True)
     preset = [PRESETS / f"{task}.yaml"] if options.preset is None else [options.preset, "--set", f"env.id=dmc:{task}"]
-    be_same(run, {"preset": preset_name(preset[0]), "arguments": options.rest})
+    be_begun_as(run, {"preset": preset_name(preset[0]), "arguments": options.rest})
     if (run / DONE).exists():
         if summary(run)["env_steps"] >= options.steps:
             return run

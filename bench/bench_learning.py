@@ -53,9 +53,15 @@ def preset_name(preset):
     return "/".join(parts[parts.index("presets") + 1:]) if "presets" in parts else str(path.resolve())
 
 
-def words(preset, arguments=None):
+def words(preset, arguments):
     """A run's preset and arguments as one would type them; they are None where nothing says what they are."""
     return "an unknown preset" if preset is None else " ".join([preset, *(arguments or [])])
+
+
+def be_same(run, there, what):
+    """Ends the program if the run in a folder is another one. there, what: {"preset": …, "arguments": …}."""
+    if there != what:
+        sys.exit(f"{run}: the run there is of {words(**there)}, not of {words(**what)}. Name another folder.")
 
 
 def own_and_octets(words):
@@ -91,9 +97,7 @@ def train(octet, preset, seed, arguments, folder):
             shutil.rmtree(run, ignore_errors=True)
             finished(run, made_run(octet, preset, seed, arguments, run), preset=name, arguments=arguments)
         done = json.loads((run / DONE).read_text(encoding="utf-8"))
-    if (done.get("preset"), done.get("arguments")) != (name, arguments):
-        sys.exit(f"{run}: the finished run there is of {words(done.get('preset'), done.get('arguments'))}, not of "
-                 f"{words(name, arguments)}. Name another folder.")
+    be_same(run, {"preset": done.get("preset"), "arguments": done.get("arguments")}, {"preset": name, "arguments": arguments})
     return measured(octet, seed, run)
 
 

@@ -226,7 +226,6 @@ shards_begin(learner_run *run, uint32_t count)
         .T = batch_rows(run),
         .batch_size = run->config->learner.batch_size,
         .count = count,
-        .versions = run->folder.versions,
         .seed = run->config->run.seed,
         .gone = run->folder.resumed.gone,
         .now_ns = oct_clock_ns(),

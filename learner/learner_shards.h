@@ -2,7 +2,6 @@
 #define LEARNER_LEARNER_SHARDS_H
 
 #include "learner/learner_source.h"
-#include "learner/learner_versions.h"
 
 // Batches over several replays, the shards of one experiment, as one replay that held everything
 // would give them.
@@ -44,9 +43,8 @@ typedef struct learner_shards_options {
     uint32_t batches;         // learner_shards_needed
     uint32_t count;           // of shards, 2 to OCT_SHARDS_MAX
     learner_source *source[OCT_SHARDS_MAX];
-    learner_versions versions; // as of the sources
-    uint64_t seed;             // of the shares
-    double gone;               // learner_shards_gone, which the run goes on from
+    uint64_t seed; // of the shares
+    double gone;   // learner_shards_gone, which the run goes on from
     uint64_t now_ns;
 } learner_shards_options;
 

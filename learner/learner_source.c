@@ -501,6 +501,12 @@ learner_source_is_lost(const learner_source *source)
 
 // ---- batches
 
+const learner_versions *
+learner_source_versions(const learner_source *source)
+{
+    return &source->options.versions;
+}
+
 uint32_t
 learner_source_version_min(const learner_source *source, uint64_t newest_version)
 {

@@ -108,6 +108,7 @@ bool learner_source_is_lost(const learner_source *source);
 // Batches that may be asked for now, as the request; they are promised to it until _missed or
 // _sampled. newest_version is what lag_max is counted from. 0: none.
 uint32_t learner_source_request(learner_source *source, uint64_t newest_version, wire_sample *out);
+const learner_versions *learner_source_versions(const learner_source *source); // of its options
 // The oldest version that windows may have now, 0: any.
 uint32_t learner_source_version_min(const learner_source *source, uint64_t newest_version);
 // A request without an answer.

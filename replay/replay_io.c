@@ -128,6 +128,15 @@ message_reject(replay_io *io, oct_complaint *complaint, const char *id, const ch
     }
 }
 
+// Whether a warning of a session may be logged, by what all actors together are allowed. *left_out:
+// how many were not, before.
+static bool
+may_report(replay_io *io, uint64_t now_ns, uint64_t *left_out)
+{
+    static const uint8_t anybody[OCT_ALLOWANCE_ID_BYTES];
+    return oct_allowance_take(&io->reported, anybody, now_ns / 1000000, left_out);
+}
+
 static void
 rejected_report(replay_io *io, const wire_batch *batch, const replay_insert *result)
 {
@@ -136,10 +145,9 @@ rejected_report(replay_io *io, const wire_batch *batch, const replay_insert *res
         io->bad_header_count++;
         replay_complain(&io->bad_batch, "REPLAY-BAD-BATCH", result->reason);
     } else if (io->reported_session[result->session] != batch->session) {
-        static const uint8_t anybody[OCT_ALLOWANCE_ID_BYTES];
         uint64_t left_out;
         io->reported_session[result->session] = batch->session;
-        if (oct_allowance_take(&io->reported, anybody, oct_clock_ns() / 1000000, &left_out)) {
+        if (may_report(io, oct_clock_ns(), &left_out)) {
             oct_log_warn(
                 "REPLAY-REJECTED",
                 "actor=%" PRIu32 " session=%016" PRIx64 " sequence=%" PRIu64 " unlogged=%" PRIu64
@@ -153,11 +161,9 @@ rejected_report(replay_io *io, const wire_batch *batch, const replay_insert *res
 static void
 stale_note(replay_io *io, const wire_batch *batch, uint32_t session)
 {
-    static const uint8_t anybody[OCT_ALLOWANCE_ID_BYTES];
     uint64_t left_out, now_ns = oct_clock_ns();
     replay_stale *stale = &io->stale[session];
-    if (replay_stale_came(stale, batch->session, now_ns) &&
-        oct_allowance_take(&io->reported, anybody, now_ns / 1000000, &left_out)) {
+    if (replay_stale_came(stale, batch->session, now_ns) && may_report(io, now_ns, &left_out)) {
         oct_log_warn("REPLAY-STALE",
                      "actor=%" PRIu32 " session=%016" PRIx64 " sequence=%" PRIu64 " count=%" PRIu32
                      " unlogged=%" PRIu64

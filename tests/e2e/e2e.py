@@ -209,7 +209,7 @@ def logged(run, identity, name="*"):
 
 def times_found(run):
     """How often the learner has said that the data set's replay is there, or there again."""
-    return len(re.findall(r" LEARNER-DATA(?:-BACK)? ", (run / "log/learner.log").read_text(encoding="utf-8")))
+    return sum(len(list(log_lines(run / "log/learner.log", identity))) for identity in ("LEARNER-DATA", "LEARNER-DATA-BACK"))
 
 
 def inode(path):
@@ -420,8 +420,7 @@ def test_killed_replay_comes_back():
 
 def replay_log(run, name):
     """The numbers of the lines of replay's log with this id, as dictionaries."""
-    lines = [line for line in (run / "log/replay.log").read_text().splitlines() if f" {name} " in line]
-    return [dict(word.split("=", 1) for word in line.split() if "=" in word) for line in lines]
+    return list(log_lines(run / "log/replay.log", name))
 
 
 def test_killed_replay_has_all_that_it_acknowledged():

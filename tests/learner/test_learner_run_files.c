@@ -113,6 +113,23 @@ test_run_publishes_no_version_that_is_not_reserved(void **state)
     run_stop(run, "interrupted");
 }
 
+// Else all that replay has kept would be a thousand versions old.
+static void
+test_run_resumed_counts_no_versions_that_were_only_reserved(void **state)
+{
+    (void)state;
+    learner_run *run = run_joined(false);
+    uint64_t last = run_published(run)->version;
+    run_stop(run, "interrupted");
+    run = run_joined(true);
+    uint64_t next = run_published(run)->version;
+    assert_true(next > last + 1);
+    const learner_versions *versions =
+        learner_source_versions(learner_run_source(run, LEARNER_LIVE));
+    assert_int_equal(learner_versions_lag(versions, next, last), 1);
+    run_stop(run, "interrupted");
+}
+
 // What the first actor said of the environment: tried again while it trains, and when it ends.
 static void
 test_run_writes_its_environment_when_it_can(void **state)
@@ -275,6 +292,7 @@ main(void)
         T(test_run_whose_checkpoint_cannot_be_saved),
         T(test_run_that_could_not_be_saved_for_a_while),
         T(test_run_publishes_no_version_that_is_not_reserved),
+        T(test_run_resumed_counts_no_versions_that_were_only_reserved),
         T(test_run_writes_its_environment_when_it_can),
         T(test_run_fails_where_its_environment_was_never_written),
         T(test_run_shows_what_cannot_be_written),

@@ -45,6 +45,16 @@ drift_apart(void)
     assert_true(replay_limiter_balance(replay_table_limiter(table[2])) < -200);
 }
 
+// … and the others have more than min_size without the first one.
+static void
+drift_apart_for_long(void)
+{
+    drift_apart();
+    (void)rows_insert(1, 80);
+    (void)rows_insert(1, 80);
+    all_tell();
+}
+
 // As a daemon that has the table still, or again: then it knows of no others before.
 static void
 configure(uint32_t s)
@@ -116,10 +126,7 @@ static void
 test_shards_keep_the_balance_of_a_table_that_is_lost(void **state)
 {
     (void)state;
-    drift_apart();
-    (void)rows_insert(1, 80); // it alone has more than min_size
-    (void)rows_insert(1, 80);
-    all_tell();
+    drift_apart_for_long();
     double before = balance_of_all();
     table_lose(0);
     T_NEAR(balance_of_all(), before, 1e-6, 0);
@@ -139,10 +146,7 @@ static void
 test_shards_that_get_the_limiter_of_a_new_table_make_one_change(void **state)
 {
     (void)state;
-    drift_apart();
-    (void)rows_insert(1, 80);
-    (void)rows_insert(1, 80);
-    all_tell();
+    drift_apart_for_long();
     double before = balance_of_all();
     for (uint32_t s = 0; s < SHARDS; s++) {
         wire_configure wanted = *replay_table_configure(table[s]);
