@@ -54,7 +54,7 @@ void cli_report_note(const char *note);
 void cli_report_last_note(char *out, size_t size);
 // "ended with code 3", "was killed by signal 9 (Killed)".
 void cli_report_exit_text(char *out, size_t size, int exit_status);
-// CPU seconds, user and system, of all daemons of this command so far, and of this process.
+// CPU seconds, user and system, of all daemons of this command as last read, and of this process.
 double cli_report_cpu_s(const cli_supervisor *supervisor);
 // Seconds since this process was started by the kernel.
 double cli_report_process_age_s(void);

@@ -414,6 +414,7 @@ static void
 energy_sample(run *r)
 {
     if (cli_energy_is_due(r->energy, wall_s())) {
+        cli_supervisor_read_cpu(r->supervisor);
         cli_energy_sample(r->energy, wall_s(), cli_report_cpu_s(r->supervisor),
                           cli_energy_machine_cpu_s());
     }

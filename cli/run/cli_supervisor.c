@@ -10,8 +10,8 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <time.h>
 
+#include "cli/run/cli_cpu_time.h"
 #include "cli/run/cli_log.h"
 #include "common/oct_base.h"
 #include "common/oct_clock.h"
@@ -20,6 +20,7 @@
 
 #define LOG_PATH_MAX   128
 #define SAMPLES_BOUNDS 20 // samples from one look at the sizes of the logs to the next
+#define SAMPLES_FIND   12 // samples from one search for what the daemons started to the next
 
 typedef struct child {
     cli_supervisor *supervisor;
@@ -42,8 +43,8 @@ typedef struct child {
     net_timer *restart;   // NULL: none due
     cli_backoff backoff;
     uint64_t started_ns;
-    uint64_t cpu_exited_ns;  // of starts that ended
-    uint64_t cpu_running_ns; // of this one, as last sampled
+    cli_cpu_time *cpu_time; // of this start; NULL: not running
+    uint64_t cpu_exited_ns; // of starts that ended
     uint32_t starts;
     uint32_t crashes; // in a row
     int exit_status;
@@ -60,7 +61,7 @@ struct cli_supervisor {
     uint32_t count;
     uint32_t running;
     bool held;
-    uint64_t cpu_accounted_ns; // of all children ever reaped
+    uint64_t cpu_accounted_ns; // of all daemons ever reaped
     uint32_t samples;
 };
 
@@ -87,38 +88,37 @@ reaped_cpu_ns(void)
     return 1000 * us;
 }
 
-static void
-child_sample(child *d)
+// What the kernel counts, at least, when this daemon is reaped.
+static uint64_t
+child_read_cpu(const child *d)
 {
-    clockid_t clock;
-    struct timespec used;
-    if (d->process != NULL && clock_getcpuclockid(net_process_pid(d->process), &clock) == 0 &&
-        clock_gettime(clock, &used) == 0) {
-        d->cpu_running_ns = 1000000000ull * (uint64_t)used.tv_sec + (uint64_t)used.tv_nsec;
-    }
+    cli_cpu_time_read(d->cpu_time);
+    return cli_cpu_time_leader_ns(d->cpu_time);
 }
 
 // What the kernel counted for reaped children since the last call is this daemon's, exactly, unless
-// others were reaped in the same turn: then what is beyond the last samples is shared equally.
+// others were reaped in the same turn: then what is beyond the last readings is shared equally.
 static void
 child_account(child *d)
 {
     cli_supervisor *s = d->supervisor;
     uint64_t fresh_ns = reaped_cpu_ns() - s->cpu_accounted_ns;
-    uint64_t sampled_ns = d->cpu_running_ns;
+    uint64_t read_ns = child_read_cpu(d), all_read_ns = read_ns;
     uint64_t sharers = 1;
     for (uint32_t i = 0; i < s->count; i++) {
         const child *other = s->children[i];
         if (other != d && other->process != NULL && kill(net_process_pid(other->process), 0) != 0 &&
             errno == ESRCH) {
-            sampled_ns += other->cpu_running_ns;
+            all_read_ns += child_read_cpu(other);
             sharers++;
         }
     }
-    uint64_t beyond_ns = fresh_ns > sampled_ns ? (fresh_ns - sampled_ns) / sharers : 0;
-    uint64_t own_ns = sharers == 1 ? fresh_ns : OCT_MIN(fresh_ns, d->cpu_running_ns + beyond_ns);
-    d->cpu_exited_ns += own_ns;
-    d->cpu_running_ns = 0;
+    uint64_t beyond_ns = fresh_ns > all_read_ns ? (fresh_ns - all_read_ns) / sharers : 0;
+    uint64_t own_ns = sharers == 1 ? fresh_ns : OCT_MIN(fresh_ns, read_ns + beyond_ns);
+    cli_cpu_time_end(d->cpu_time, own_ns);
+    d->cpu_exited_ns += cli_cpu_time_ns(d->cpu_time);
+    cli_cpu_time_destroy(d->cpu_time);
+    d->cpu_time = NULL;
     s->cpu_accounted_ns += own_ns;
 }
 
@@ -262,6 +262,7 @@ child_start(child *d)
         }
         return;
     }
+    d->cpu_time = cli_cpu_time_create("", net_process_pid(d->process));
     d->starts++;
     s->running++;
     counts_tell(s);
@@ -311,7 +312,7 @@ child_look(child *d)
     }
     s->events.on_watch(s->events.arg, d->index, verdict, &trouble);
     if (verdict == CLI_WATCH_HUNG) {
-        net_process_kill(d->process, SIGKILL);
+        cli_supervisor_kill_one(s, d->index, SIGKILL);
     }
 }
 
@@ -392,7 +393,7 @@ cli_supervisor_kill_one(cli_supervisor *s, uint32_t index, int signal_number)
 {
     OCT_ASSERT(index < s->count);
     if (s->children[index]->process != NULL) {
-        child_sample(s->children[index]);
+        cli_cpu_time_read(s->children[index]->cpu_time);
         net_process_kill(s->children[index]->process, signal_number);
     }
 }
@@ -416,11 +417,37 @@ child_bound_log(child *d)
 }
 
 void
+cli_supervisor_read_cpu(cli_supervisor *s)
+{
+    for (uint32_t i = 0; i < s->count; i++) {
+        if (s->children[i]->cpu_time != NULL) {
+            cli_cpu_time_read(s->children[i]->cpu_time);
+        }
+    }
+}
+
+static void
+find_processes(cli_supervisor *s)
+{
+    cli_cpu_time *running[CLI_DAEMONS_MAX];
+    size_t count = 0;
+    for (uint32_t i = 0; i < s->count; i++) {
+        if (s->children[i]->cpu_time != NULL) {
+            running[count++] = s->children[i]->cpu_time;
+        }
+    }
+    cli_cpu_time_find(running, count);
+}
+
+void
 cli_supervisor_sample(cli_supervisor *s)
 {
-    bool bounds_logs = s->samples++ % SAMPLES_BOUNDS == 0;
+    bool bounds_logs = s->samples % SAMPLES_BOUNDS == 0;
+    if (s->samples++ % SAMPLES_FIND == 0) {
+        cli_supervisor_read_cpu(s);
+        find_processes(s);
+    }
     for (uint32_t i = 0; i < s->count; i++) {
-        child_sample(s->children[i]);
         child_look(s->children[i]);
         if (bounds_logs) {
             child_bound_log(s->children[i]);
@@ -496,9 +523,10 @@ cli_supervisor_report(const cli_supervisor *s, uint32_t index)
 {
     OCT_ASSERT(index < s->count);
     const child *d = s->children[index];
+    uint64_t running_ns = d->cpu_time != NULL ? cli_cpu_time_ns(d->cpu_time) : 0;
     return (cli_daemon_report){
         .name = d->name,
-        .cpu_s = 1e-9 * (double)(d->cpu_exited_ns + d->cpu_running_ns),
+        .cpu_s = 1e-9 * (double)(d->cpu_exited_ns + running_ns),
         .starts = d->starts,
         .hangs = d->hangs,
         .one_of_many = d->one_of_many,

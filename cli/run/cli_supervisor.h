@@ -70,7 +70,7 @@ extern const cli_backoff_rule cli_supervisor_backoff;
 
 typedef struct cli_daemon_report {
     const char *name;
-    double cpu_s;    // user and system, of all its starts
+    double cpu_s;    // as last read: of all its starts, with what it started (cli_cpu_time.h)
     uint32_t starts; // 1: never restarted
     uint32_t hangs;  // that it was killed for
     bool one_of_many;
@@ -91,9 +91,12 @@ void cli_supervisor_hold(cli_supervisor *supervisor);
 // To one, or to all that run.
 void cli_supervisor_kill_one(cli_supervisor *supervisor, uint32_t daemon, int signal_number);
 void cli_supervisor_kill(cli_supervisor *supervisor, int signal_number);
-// Reads the CPU clocks of what runs, looks whether it goes on, and bounds the logs (cli_log.h);
-// call a few times a second.
+// Looks whether what runs goes on and which processes it has started, and bounds the logs
+// (cli_log.h); call a few times a second.
 void cli_supervisor_sample(cli_supervisor *supervisor);
+// Reads what CPU time the daemons have used. That is done, too, before a daemon is killed, when it
+// has ended, and by some of the samples.
+void cli_supervisor_read_cpu(cli_supervisor *supervisor);
 // Whether a daemon is writing a file and gets on with it (cli_watch_is_writing); bytes that it has
 // moved since it began.
 bool cli_supervisor_is_writing(const cli_supervisor *supervisor, uint32_t daemon, uint64_t *bytes);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli/run/cli_supervisor.h"
+#include "common/oct_clock.h"
 #include "net/net_process.h"
 #include "tests/support/oct_test.h"
 
@@ -26,6 +27,7 @@ typedef struct seen {
     const char *mark;          // a file made at the first death, or NULL
     const char *program;       // a link to a shell, away from its death to the next event, or NULL
     int starts_failed;
+    double burnt_s; // CPU time of the daemon whose child has burnt some
 } seen;
 
 static const cli_backoff_rule quick = {
@@ -309,6 +311,60 @@ test_cpu_time_is_told_apart_by_daemon(void **state)
     seen_destroy(&s);
 }
 
+#define BURNT   "log/child-burnt"
+#define SAMPLES 16 // a search for new processes is among them
+
+// This program again, as a daemon's child: uses 0.2 s of CPU time, says so, and does nothing more.
+static int
+burn_and_pause(void)
+{
+    if (!net_process_follow_parent(getppid())) {
+        return 1;
+    }
+    while (oct_clock_process_cpu_ns() < 200000000) {
+    }
+    FILE *file = fopen(BURNT, "w");
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    (void)pause();
+    return 0;
+}
+
+static void
+burnt_due(void *arg)
+{
+    seen *s = arg;
+    if (access(BURNT, F_OK) != 0) {
+        return;
+    }
+    for (int i = 0; i < SAMPLES; i++) {
+        cli_supervisor_sample(s->supervisor);
+    }
+    s->burnt_s = cli_supervisor_report(s->supervisor, 0).cpu_s;
+    finish(s);
+}
+
+static void
+test_cpu_time_of_a_daemons_child_counts_before_it_ends_and_is_kept(void **state)
+{
+    (void)state;
+    seen s = seen_create();
+    (void)unlink(BURNT);
+    seen_supervise(&s);
+    char script[512];
+    (void)snprintf(script, sizeof(script), "'%s' burn & wait", own_path);
+    uint32_t parent = add(&s, "parent", script, false);
+    s.look = net_timer_start(s.loop, 10, 10, burnt_due, &s);
+    seen_run(&s);
+    net_timer_stop(s.look);
+    // Killed, it has not waited for its child. User and system time are told in hundredths.
+    assert_true(s.burnt_s >= 0.18);
+    assert_true(cli_supervisor_report(s.supervisor, parent).cpu_s >= s.burnt_s);
+    assert_int_equal(s.deaths + s.ends, 0);
+    seen_destroy(&s);
+}
+
 // This program again, as a daemon that shows this and then does nothing.
 static uint32_t
 add_shower(seen *s, const char *name, const char *doing)
@@ -359,6 +415,9 @@ test_daemon_that_hangs_is_told_killed_and_restarted(void **state)
 int
 main(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], "burn") == 0) {
+        return burn_and_pause();
+    }
     if (argc > 1) {
         return show_and_pause(argv[1]);
     }
@@ -372,6 +431,7 @@ main(int argc, char **argv)
         cmocka_unit_test(test_restarted_daemon_gets_one_more_argument_once),
         cmocka_unit_test(test_kill_reaches_everyone_and_gone_comes_last),
         cmocka_unit_test(test_cpu_time_is_told_apart_by_daemon),
+        cmocka_unit_test(test_cpu_time_of_a_daemons_child_counts_before_it_ends_and_is_kept),
         cmocka_unit_test(test_daemon_that_hangs_is_told_killed_and_restarted),
     };
     (void)mkdir("log", 0777);
