@@ -6,7 +6,7 @@
 // How many windows a replay that gives out each once comes to hold at a time: as many as a batch
 // has, or it drops some while the learner waits. Windows differ in length, and some of each
 // stream's rows are of none that is complete. So each counts as the longest, and of each stream one
-// more is under way: with streams at the same speed, no fewer than these are together.
+// more is under way: where one actor's batch fits beside them, no fewer than these are together.
 //
 // Threads: any; plain value.
 typedef struct oct_fifo {

@@ -103,14 +103,6 @@ notes_read(data_source *source, const char *path)
     }
 }
 
-// Whether the rows of a block follow those of one that is held.
-static bool
-is_linked(const replay_file *file, const replay_head *head, const replay_block *block)
-{
-    return block->previous >= head->oldest && block->previous < block->serial &&
-           replay_file_block(file, block->previous)->next == block->serial;
-}
-
 static int
 held_order(const void *a, const void *b)
 {
@@ -395,16 +387,15 @@ data_source_goes_on(const data_source *source, uint32_t index)
     if (source->data) {
         return held->block->previous != REPLAY_BLOCK_NONE;
     }
-    return held->file == before->file &&
-           is_linked(held->file, replay_journal_held(held->file), held->block) &&
-           held->block->previous == before->block->serial;
+    return held->file == before->file && before->block->next == held->block->serial;
 }
 
 // Of a table: how many of its blocks had been begun when this one was, less those of all.
 static double
 begun(const struct held *held)
 {
-    return (double)held->block->serial - (double)replay_journal_held(held->file)->next;
+    double renewed = (double)held->block->renewed * held->file->header->blocks;
+    return (double)held->block->serial - renewed - (double)replay_journal_held(held->file)->next;
 }
 
 static bool

@@ -20,7 +20,8 @@
 // Each column begins at a multiple of 64 bytes.
 //
 // Blocks are numbered by a serial that is never used again. Those of one stream are linked while
-// their rows follow without a gap.
+// their rows follow without a gap. A block can be renewed: it stays where it is, and has a later
+// serial (replay_store.h).
 #define REPLAY_BLOCK_LAYOUT   1
 #define REPLAY_BLOCK_ROWS_MIN 8
 #define REPLAY_BLOCK_ROWS_MAX 64
@@ -31,14 +32,15 @@ typedef struct replay_block {
     uint16_t layout;   // REPLAY_BLOCK_LAYOUT
     uint16_t count;    // rows in use
     uint64_t serial;
-    uint64_t previous; // serial of the block with the rows before, or NONE; it may have left
+    uint64_t previous; // serial that the block with the rows before had when this one was opened,
+                       // or NONE; it may have left, or been renewed
     uint64_t next;     // of that with the rows behind, or NONE
     uint64_t session;
     uint32_t actor_id;
     uint32_t stream;
     uint64_t first;       // number of row 0 in its stream
     uint32_t episode_age; // rows of row 0's episode before it; REPLAY_BLOCK_AGE_UNKNOWN
-    uint32_t reserved;    // 0
+    uint32_t renewed;     // how often
 } replay_block;
 
 #define REPLAY_BLOCK_AGE_UNKNOWN UINT32_MAX

@@ -366,7 +366,7 @@ place_fault(const replay_data *data, const replay_block *block, uint32_t index)
            : block->count == 0 || block->count > data->layout.rows ? "it has no such number of rows"
            : block->first > INT64_MAX - REPLAY_BLOCK_ROWS_MAX ||
                    block->stream >= WIRE_STREAMS_MAX || block->session == 0 ||
-                   block->reserved != 0 ||
+                   block->renewed != 0 ||
                    (block->episode_age != REPLAY_BLOCK_AGE_UNKNOWN &&
                     block->episode_age > block->first)
                ? "it is of no stream"

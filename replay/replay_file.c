@@ -191,12 +191,13 @@ replay_file_expect_samples(const replay_file *file)
 }
 
 uint32_t
-replay_mark_crc(const replay_layout *layout, const replay_block *block, uint32_t count)
+replay_mark_crc(const replay_layout *layout, const replay_block *block, uint64_t serial,
+                uint32_t count)
 {
     // What does not change while the block fills.
-    const uint64_t fixed[] = {block->layout,  block->serial,      block->previous,
-                              block->session, block->actor_id,    block->stream,
-                              block->first,   block->episode_age, count};
+    const uint64_t fixed[] = {
+        block->layout, serial,       block->previous,    block->session, block->actor_id,
+        block->stream, block->first, block->episode_age, count};
     replay_column columns[REPLAY_COLUMNS];
     replay_layout_columns(layout, columns);
     uint32_t crc = oct_crc32(0, fixed, sizeof(fixed));

@@ -152,11 +152,23 @@ void replay_file_set_live(replay_file *file);
 // From now on blocks are read at random: of a file that memory cannot hold page by page, not with
 // the stretch of the file around each. Not before recovery is over, which reads them in order.
 void replay_file_expect_samples(const replay_file *file);
-// What the sums of a snapshot and of a block's first count rows are.
+// What the sums of a snapshot and of a block's first count rows are; serial: the block's, then.
 uint64_t replay_snapshot_bytes(uint32_t sessions);
 uint32_t replay_snapshot_crc(const replay_snapshot *snapshot, uint32_t sessions);
-uint32_t replay_mark_crc(const replay_layout *layout, const replay_block *block, uint32_t count);
+uint32_t replay_mark_crc(const replay_layout *layout, const replay_block *block, uint64_t serial,
+                         uint32_t count);
 void replay_file_close(replay_file *file); // NULL is a no-op
+
+// Whether a block is the one that had this serial, and may have been renewed since.
+static inline bool
+replay_file_was(const replay_file *file, const replay_block *block, uint64_t serial)
+{
+    uint64_t blocks = file->header->blocks;
+    return block->serial == serial ||
+           (block->serial != REPLAY_BLOCK_NONE && block->serial > serial &&
+            (block->serial - serial) % blocks == 0 &&
+            (block->serial - serial) / blocks <= block->renewed);
+}
 
 static inline replay_block *
 replay_file_block(const replay_file *file, uint64_t serial)

@@ -373,6 +373,22 @@ is_cut_by_end(const replay_window *window)
 }
 
 uint32_t
+replay_gather_length(const replay_window *window, const replay_store *store, uint32_t slot)
+{
+    if (!is_cut_by_end(window)) {
+        return replay_window_rows(window);
+    }
+    replay_blocks view = replay_store_view(store);
+    struct place place = place_of(&view, slot);
+    uint32_t count = 1;
+    do {
+        place = place_forward(&view, place, 1);
+        count++;
+    } while (count < replay_window_rows(window) && !place_is_end(window, &view, place));
+    return count;
+}
+
+uint32_t
 replay_gather_version(const replay_window *window, const replay_store *store, uint32_t slot)
 {
     replay_blocks view = replay_store_view(store);

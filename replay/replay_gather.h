@@ -38,6 +38,9 @@ void replay_gather_fini(replay_gather *gather);
 void replay_gather_rows(const replay_gather *gather, const replay_store *store,
                         const uint32_t *slot, uint32_t count, const replay_columns *out);
 
+// How many rows the window has, the one behind it included.
+uint32_t replay_gather_length(const replay_window *window, const replay_store *store,
+                              uint32_t slot);
 // The oldest policy that chose an action of the window; UINT32_MAX when it has none.
 uint32_t replay_gather_version(const replay_window *window, const replay_store *store,
                                uint32_t slot);

@@ -12,6 +12,7 @@
 
 #define PREFETCH_RUNS      2
 #define PREFETCH_BYTES_MAX 1024
+#define SLOT_NONE          UINT32_MAX
 
 struct replay_items {
     replay_store *store;
@@ -19,11 +20,13 @@ struct replay_items {
     replay_window window;
     const replay_select_ops *select_ops;
     void *select;
+    uint32_t streams;  // expected
     uint32_t capacity; // slots
     uint32_t count;
-    uint64_t *mask;  // [blocks] rows that begin a window
-    uint64_t *used;  // the caller's: rows of windows that a sampler that takes has given out
-    uint64_t *marks; // [blocks] the new mask while the window is changed
+    uint64_t looked_at; // serials before it may be renewed for the batch
+    uint64_t *mask;     // [blocks] rows that begin a window
+    uint64_t *used;     // the caller's: rows of windows that a sampler that takes has given out
+    uint64_t *marks;    // [blocks] the new mask while the window is changed
     replay_items_stats stats;
 };
 
@@ -35,12 +38,14 @@ replay_items_mask_bytes(uint32_t blocks)
 
 replay_items *
 replay_items_create(const replay_layout *layout, uint32_t blocks, const replay_select_ops *select,
-                    double exponent, const replay_window *window, const replay_regions *regions)
+                    double exponent, const replay_window *window, uint32_t streams,
+                    const replay_regions *regions)
 {
     replay_items *items = oct_alloc(sizeof(*items));
     items->store = replay_store_create(layout, blocks, regions->blocks);
     items->layout = *layout;
     items->window = *window;
+    items->streams = streams;
     items->capacity = blocks * layout->rows;
     items->select_ops = select;
     items->select = select->create(items->capacity, exponent, regions->select);
@@ -125,7 +130,6 @@ items_span(const replay_items *items)
 // What a stretch of windows of one stream does to each of the blocks it lies in.
 struct stretch {
     replay_items *items;
-    const replay_stream *stream;
     const replay_block *tail; // the stream's rows lead up to this one
 };
 
@@ -136,7 +140,7 @@ stretch_each(const struct stretch *stretch, uint64_t first, uint64_t end,
     const replay_store *store = stretch->items->store;
     const replay_block *block = stretch->tail;
     while (first < block->first) {
-        block = replay_store_block(store, block->previous);
+        block = replay_store_before(store, block);
     }
     for (;;) {
         uint32_t row = (uint32_t)(first - block->first);
@@ -187,19 +191,85 @@ window_complete(void *arg, uint64_t first, uint64_t end)
     stretch_each(arg, first, end, rows_insert);
 }
 
+// Of the windows that wait to be drawn, begin in an earlier block and have rows of this one: the
+// slot of the last. SLOT_NONE: there is none.
+static uint32_t
+window_reaching(const replay_items *items, const replay_block *block)
+{
+    const replay_store *store = items->store;
+    uint64_t rows = items->layout.rows, steps = items->window.steps;
+    const replay_block *before = replay_store_before(store, block);
+    while (before && before->first + rows + steps > block->first) {
+        uint32_t place = replay_store_place(store, before->serial);
+        uint64_t mask = items->mask[place];
+        if (mask != 0) { // those that begin earlier end no later
+            uint32_t row = 63 - (uint32_t)__builtin_clzll(mask);
+            uint32_t slot = (place << items->layout.shift) + row;
+            uint32_t length = replay_gather_length(&items->window, store, slot);
+            return before->first + row + length > block->first ? slot : SLOT_NONE;
+        }
+        before = replay_store_before(store, before);
+    }
+    return SLOT_NONE;
+}
+
+// Of a sampler that takes.
+static bool
+block_is_needed(const replay_items *items, const replay_plan *plan, uint64_t serial)
+{
+    const replay_store *store = items->store;
+    uint32_t place = replay_store_place(store, serial);
+    uint32_t index = replay_store_stream(store, place);
+    if (items->mask[place] != 0 || index == REPLAY_STREAM_NONE) {
+        return items->mask[place] != 0;
+    }
+    const replay_block *block = replay_store_block(store, serial);
+    replay_streams *streams = replay_store_streams(store);
+    const replay_stream *stream = replay_streams_at(streams, index);
+    bool is_waited_for = replay_plan_has(plan, stream) || !stream->is_idle ||
+                         replay_streams_count(streams) <= items->streams;
+    // A rollout that is longer than it may be is none.
+    bool is_open = stream->tail == serial || (block->first + block->count > stream->open &&
+                                              stream->next - stream->open <= items->window.steps);
+    return (is_waited_for && is_open && block->first >= stream->held) ||
+           window_reaching(items, block) != SLOT_NONE;
+}
+
+// Those that begin in these rows.
+static void
+windows_drop(replay_items *items, uint32_t place, uint32_t row, uint32_t count)
+{
+    uint64_t mask = items->mask[place] & rows_mask(row, count);
+    if (mask != 0) {
+        items->select_ops->removed(items->select, (place << items->layout.shift) + row, count);
+        items->count -= bits(mask);
+        items->stats.overrun += items->select_ops->takes ? bits(mask) : 0;
+        items->mask[place] &= ~mask;
+    }
+}
+
+// The oldest block is about to leave, and may have rows behind those of blocks that were renewed.
+static void
+oldest_cut(replay_items *items)
+{
+    replay_store *store = items->store;
+    const replay_block *block = replay_store_block(store, replay_store_oldest(store));
+    uint32_t slot, shift = items->layout.shift;
+    while ((slot = window_reaching(items, block)) != SLOT_NONE) {
+        windows_drop(items, slot >> shift, slot & (items->layout.rows - 1), 1);
+    }
+    replay_store_cut(store);
+}
+
 static void
 oldest_drop(replay_items *items, const replay_plan *plan)
 {
     replay_store *store = items->store;
-    uint32_t place = replay_store_place(store, replay_store_oldest(store));
-    if (items->mask[place] != 0) {
-        uint32_t rows = items->layout.rows;
-        uint32_t windows = bits(items->mask[place]);
-        items->select_ops->removed(items->select, place * rows, rows);
-        items->count -= windows;
-        items->stats.overrun += items->select_ops->takes ? windows : 0;
-        items->mask[place] = 0;
+    if (items->select_ops->takes) {
+        oldest_cut(items);
     }
+    uint32_t place = replay_store_place(store, replay_store_oldest(store));
+    windows_drop(items, place, 0, items->layout.rows);
     uint32_t index = replay_store_drop(store);
     items->used[place] = 0;
     if (index == REPLAY_STREAM_NONE) {
@@ -210,6 +280,18 @@ oldest_drop(replay_items *items, const replay_plan *plan)
     if (stream->blocks == 0 && !replay_plan_has(plan, stream)) {
         replay_streams_remove(replay_store_streams(store), index);
     }
+}
+
+// Room for one block, of a store that is full.
+static void
+room_make(replay_items *items, const replay_plan *plan)
+{
+    replay_store *store = items->store;
+    while (items->select_ops->takes && replay_store_oldest(store) < items->looked_at &&
+           block_is_needed(items, plan, replay_store_oldest(store))) {
+        replay_store_renew(store);
+    }
+    oldest_drop(items, plan);
 }
 
 // The stream goes on at row number, with nothing before it.
@@ -237,8 +319,8 @@ stream_block(replay_items *items, const replay_plan *plan, uint32_t index)
             return tail;
         }
     }
-    if (replay_store_next(store) - replay_store_oldest(store) == replay_store_blocks(store)) {
-        oldest_drop(items, plan);
+    if (replay_store_is_full(store)) {
+        room_make(items, plan);
     }
     return replay_store_open(store, index);
 }
@@ -264,7 +346,7 @@ run_add(replay_items *items, const replay_plan *plan, const wire_batch *batch, u
         }
         replay_store_add(store, index, batch, row, count, batch->run_version[run]);
         replay_step();
-        struct stretch stretch = {items, stream, block};
+        struct stretch stretch = {items, block};
         replay_window_extend(&items->window, &stream->open, number, batch->flags + row, count,
                              window_complete, &stretch);
         row += count;
@@ -300,6 +382,7 @@ replay_items_add(replay_items *items, const replay_plan *plan, const wire_batch 
 {
     uint64_t before = items->stats.inserted;
     uint32_t row = 0;
+    items->looked_at = replay_store_next(items->store);
     for (uint32_t run = 0; run < batch->run_count; run++) {
         if (run + PREFETCH_RUNS < batch->run_count) {
             run_prefetch(items, plan, batch, run + PREFETCH_RUNS);
@@ -310,19 +393,22 @@ replay_items_add(replay_items *items, const replay_plan *plan, const wire_batch 
     return (uint32_t)(items->stats.inserted - before);
 }
 
-bool
-replay_items_have_room(const replay_items *items, uint32_t blocks)
+uint32_t
+replay_items_room(const replay_items *items, const replay_plan *plan, uint32_t most)
 {
     const replay_store *store = items->store;
     uint64_t oldest = replay_store_oldest(store), next = replay_store_next(store);
-    uint64_t end = next + blocks; // which would be next then
-    uint64_t first = end - OCT_MIN(end, replay_store_blocks(store));
-    for (; oldest < first; oldest++) {
-        if (oldest >= next || items->mask[replay_store_place(store, oldest)] != 0) {
-            return false;
-        }
+    uint64_t room = replay_store_blocks(store) - (next - oldest);
+    for (uint64_t serial = oldest; serial < next && room < most; serial++) {
+        room += !block_is_needed(items, plan, serial);
     }
-    return true;
+    return (uint32_t)OCT_MIN(room, most);
+}
+
+void
+replay_items_set_streams(replay_items *items, uint32_t streams)
+{
+    items->streams = streams;
 }
 
 // ---- another window
@@ -352,7 +438,7 @@ chain_mark(replay_items *items, const replay_block *block)
                            : block->first - block->episode_age;
     uint64_t open = replay_window_open(&items->window, block->first, episode);
     for (;;) {
-        struct stretch stretch = {items, stream, block};
+        struct stretch stretch = {items, block};
         replay_window_extend(&items->window, &open, block->first,
                              replay_block_flags(&items->layout, block, 0), block->count,
                              window_marked, &stretch);
@@ -389,7 +475,7 @@ replay_items_set_window(replay_items *items, const replay_window *window)
     for (uint64_t serial = oldest; serial < next; serial++) {
         oct_pulse_beat(OCT_PULSE_LOOP, OCT_PULSE_WORKS);
         const replay_block *block = replay_store_block(store, serial);
-        if (block->count > 0 && !replay_store_is_linked(store, block)) {
+        if (block->count > 0 && !replay_store_before(store, block)) {
             chain_mark(items, block);
         }
     }
@@ -415,49 +501,49 @@ window_found(void *arg, uint64_t first, uint64_t end)
     stretch_each(arg, first, end, rows_found);
 }
 
-// The stream of the block, which goes on with it.
-static uint32_t
-stream_found(replay_items *items, const replay_block *block)
+// The blocks from this one on, which has none of the stream's rows before it. The stream goes on
+// behind the last of its rows.
+static void
+chain_found(replay_items *items, const replay_block *block)
 {
-    replay_streams *streams = replay_store_streams(items->store);
+    replay_store *store = items->store;
+    replay_streams *streams = replay_store_streams(store);
     uint32_t index = replay_streams_find(streams, block->actor_id, block->session, block->stream);
     if (index == REPLAY_STREAM_NONE) {
         index = replay_streams_add(streams, block->actor_id, block->session, block->stream);
     }
     replay_stream *stream = replay_streams_at(streams, index);
-    if (stream->blocks == 0 || stream->tail != block->previous ||
-        !replay_store_is_linked(items->store, block)) {
-        bool is_known = block->episode_age != REPLAY_BLOCK_AGE_UNKNOWN;
-        stream->next = stream->held = block->first;
-        stream->episode = is_known ? block->first - block->episode_age : REPLAY_ROW_NONE;
-        stream->open = replay_window_open(&items->window, block->first, stream->episode);
-    }
-    return index;
-}
-
-static void
-block_found(replay_items *items, uint64_t serial)
-{
-    const replay_block *block = replay_store_block(items->store, serial);
-    if (block->count == 0) {
-        replay_store_found(items->store, serial, REPLAY_STREAM_NONE);
-        return;
-    }
-    uint32_t index = stream_found(items, block), count = block->count;
-    replay_store_found(items->store, serial, index);
-    replay_stream *stream = replay_streams_at(replay_store_streams(items->store), index);
-    const uint8_t *flags = replay_block_flags(&items->layout, block, 0);
-    for (uint32_t i = count; i > 0; i--) {
-        if (flags[i - 1] & WIRE_FIRST) {
-            stream->episode = stream->next + i - 1;
+    replay_stream found = *stream;
+    found.next = found.held = block->first;
+    found.episode = block->episode_age == REPLAY_BLOCK_AGE_UNKNOWN
+                        ? REPLAY_ROW_NONE
+                        : block->first - block->episode_age;
+    found.open = replay_window_open(&items->window, block->first, found.episode);
+    for (;;) {
+        uint32_t count = block->count;
+        const uint8_t *flags = replay_block_flags(&items->layout, block, 0);
+        replay_store_found(store, block->serial, index);
+        for (uint32_t i = count; i > 0; i--) {
+            if (flags[i - 1] & WIRE_FIRST) {
+                found.episode = found.next + i - 1;
+                break;
+            }
+        }
+        struct stretch stretch = {items, block};
+        replay_window_extend(&items->window, &found.open, found.next, flags, count, window_found,
+                             &stretch);
+        found.next += count;
+        found.flags = flags[count - 1];
+        found.tail = block->serial;
+        if (block->next == REPLAY_BLOCK_NONE) {
             break;
         }
+        block = replay_store_block(store, block->next);
     }
-    struct stretch stretch = {items, stream, block};
-    replay_window_extend(&items->window, &stream->open, stream->next, flags, count, window_found,
-                         &stretch);
-    stream->next += count;
-    stream->flags = flags[count - 1];
+    found.blocks = stream->blocks;
+    if (found.next > stream->next) {
+        *stream = found;
+    }
 }
 
 // Nothing was given out of rows that are not there.
@@ -488,7 +574,12 @@ replay_items_restore(replay_items *items, uint64_t oldest, uint64_t next,
     used_clean(items);
     for (uint64_t serial = oldest; serial < next; serial++) {
         oct_pulse_beat(OCT_PULSE_LOOP, OCT_PULSE_WORKS);
-        block_found(items, serial);
+        const replay_block *block = replay_store_block(items->store, serial);
+        if (block->count == 0) {
+            replay_store_found(items->store, serial, REPLAY_STREAM_NONE);
+        } else if (!replay_store_before(items->store, block)) {
+            chain_found(items, block);
+        }
     }
     items->stats = *stats;
     replay_span span = items_span(items);

@@ -10,7 +10,7 @@
 // of two heads; one store, of the number of commits, makes that the one that holds. Before a batch
 // changes a block that has rows already, the journal says how many: when the commit did not come,
 // those behind are cut off again, and blocks that the batch opened are beyond the head's end. A
-// block that left to make room is gone.
+// block that left to make room is gone; one that was renewed is put back (replay_recover.h).
 //
 // Threads: those of the table. Owns: nothing.
 

@@ -36,9 +36,10 @@ run_stream(replay_plan *plan, replay_store *store, const wire_batch *batch, uint
         stream->plan_batch = plan->number;
         stream->plan_next = is_new ? batch->run_first[run] : stream->next;
         stream->plan_flags = is_new ? REPLAY_FLAGS_UNKNOWN : stream->flags;
-        stream->plan_room = is_new ? 0
-                                   : replay_store_layout(store)->rows -
-                                         replay_store_block(store, stream->tail)->count;
+        stream->plan_room =
+            stream->held < stream->next
+                ? replay_store_layout(store)->rows - replay_store_block(store, stream->tail)->count
+                : 0;
     }
     return stream;
 }
@@ -73,21 +74,6 @@ run_plan(replay_plan *plan, replay_store *store, const wire_batch *batch, uint32
     return fault;
 }
 
-// A stream whose last block is among those that may be dropped for the batch may need another.
-static uint32_t
-blocks_most(const replay_plan *plan, const replay_store *store)
-{
-    uint64_t end = replay_store_next(store) + plan->blocks + plan->runs;
-    uint64_t dropped = end - OCT_MIN(end, replay_store_blocks(store));
-    uint32_t most = plan->blocks;
-    for (uint32_t i = 0; i < plan->runs; i++) {
-        const replay_stream *stream =
-            replay_streams_at(replay_store_streams(store), plan->stream[i]);
-        most += stream->blocks > 0 && stream->tail < dropped;
-    }
-    return most;
-}
-
 const char *
 replay_plan_make(replay_plan *plan, replay_store *store, const wire_batch *batch)
 {
@@ -108,7 +94,6 @@ replay_plan_make(replay_plan *plan, replay_store *store, const wire_batch *batch
     for (uint32_t i = 0; i < batch->count; i++) {
         plan->ends += (batch->flags[i] & WIRE_END) != 0;
     }
-    plan->blocks_most = blocks_most(plan, store);
     return fault;
 }
 

@@ -12,10 +12,9 @@ typedef struct replay_plan {
     uint32_t *stream; // [run_count] of each run
     uint32_t runs;
     uint32_t runs_max;
-    uint32_t blocks;      // that have to be opened
-    uint32_t blocks_most; // the same, should blocks that streams fill now be dropped meanwhile
-    uint32_t ends;        // end rows
-    uint64_t number;      // of the plan
+    uint32_t blocks; // that have to be opened, while those that its streams fill stay
+    uint32_t ends;   // end rows
+    uint64_t number; // of the plan
 } replay_plan;
 
 void replay_plan_init(replay_plan *plan, uint32_t runs_max);

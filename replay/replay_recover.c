@@ -56,19 +56,43 @@ head_is_sane(const replay_file *file, const replay_head *head)
 
 // ---- after a kill
 
-// Blocks that left for a batch that was not committed are the oldest ones.
 static void
-blocks_left_skip(const replay_file *file, replay_head *head, replay_recovered *out)
+block_empty(const replay_file *file, uint64_t serial)
 {
-    uint64_t oldest = head->oldest;
+    replay_mark *pair = file->marks[serial % file->header->blocks];
+    pair[0] = pair[1] = (replay_mark){0};
+    *replay_file_block(file, serial) = (replay_block){
+        .layout = REPLAY_BLOCK_LAYOUT,
+        .serial = serial,
+        .previous = REPLAY_BLOCK_NONE,
+        .next = REPLAY_BLOCK_NONE,
+    };
+}
+
+// Takes back renewals that were not committed.
+static void
+blocks_put_back(const replay_file *file, const replay_head *head)
+{
+    for (uint64_t serial = head->oldest; serial < head->next; serial++) {
+        oct_pulse_beat(OCT_PULSE_LOOP, OCT_PULSE_WORKS);
+        replay_block *block = replay_file_block(file, serial);
+        if (replay_file_was(file, block, serial) && block->serial != serial) {
+            block->serial = serial;
+        }
+    }
+}
+
+// Blocks that left for a batch that was not committed.
+static void
+blocks_left_empty(const replay_file *file, const replay_head *head, replay_recovered *out)
+{
     for (uint64_t serial = head->oldest; serial < head->next; serial++) {
         oct_pulse_beat(OCT_PULSE_LOOP, OCT_PULSE_WORKS);
         if (replay_file_block(file, serial)->serial != serial) {
-            oldest = serial + 1;
+            block_empty(file, serial);
+            out->blocks_left++;
         }
     }
-    out->blocks_left = oldest - head->oldest;
-    head->oldest = oldest;
 }
 
 static oct_err
@@ -79,8 +103,9 @@ recover_live(replay_recovered *out, replay_file *file, char *reason, size_t reas
     if (!head_is_sane(file, head)) {
         return oct_refuse(reason, reason_size, "%s: its state is damaged", file->path);
     }
+    blocks_put_back(file, head);
     replay_journal_undo(file);
-    blocks_left_skip(file, head, out);
+    blocks_left_empty(file, head, out);
     out->is_exact = true;
     out->generation = snapshot ? snapshot->generation : 0;
     return OCT_OK;
@@ -131,35 +156,23 @@ mark_find(const replay_file *file, uint64_t serial)
 }
 
 static void
-block_empty(const replay_file *file, uint64_t serial)
-{
-    replay_mark *pair = file->marks[serial % file->header->blocks];
-    pair[0] = pair[1] = (replay_mark){0};
-    *replay_file_block(file, serial) = (replay_block){
-        .layout = REPLAY_BLOCK_LAYOUT,
-        .serial = serial,
-        .previous = REPLAY_BLOCK_NONE,
-        .next = REPLAY_BLOCK_NONE,
-    };
-}
-
-static void
 block_prove(replay_recovered *out, const replay_file *file, uint64_t serial)
 {
     replay_block *block = replay_file_block(file, serial);
     const replay_mark *mark = mark_find(file, serial);
     if (block->serial == serial && block->count == 0 && !mark) {
         block_empty(file, serial); // as it has been
-    } else if (block->serial != serial) {
+    } else if (!replay_file_was(file, block, serial)) {
         out->blocks_left++;
         block_empty(file, serial);
     } else if (!mark || mark->count > block->count || block->count > file->layout.rows ||
-               replay_mark_crc(&file->layout, block, mark->count) != mark->crc) {
+               replay_mark_crc(&file->layout, block, serial, mark->count) != mark->crc) {
         out->blocks_torn++;
         block_empty(file, serial);
-    } else if (block->count > mark->count) {
+    } else if (block->count > mark->count || block->serial != serial) { // or it was renewed
         out->rows_cut += block->count - mark->count;
         block->count = (uint16_t)mark->count;
+        block->serial = serial;
     }
 }
 
@@ -184,7 +197,7 @@ block_is_sane(const replay_file *file, const replay_block *block)
            (block->episode_age == REPLAY_BLOCK_AGE_UNKNOWN || block->episode_age <= block->first);
 }
 
-// Rows of the last commit that begin after the snapshot.
+// Rows of the last commit that begin after the snapshot, in blocks that it does not have.
 static uint64_t
 rows_after(const replay_file *file, const replay_snapshot *snapshot)
 {
@@ -197,7 +210,9 @@ rows_after(const replay_file *file, const replay_snapshot *snapshot)
          serial++) {
         oct_pulse_beat(OCT_PULSE_LOOP, OCT_PULSE_WORKS);
         const replay_block *block = replay_file_block(file, serial);
-        rows += block->serial == serial && block_is_sane(file, block) ? block->count : 0;
+        rows += block->serial == serial && block->renewed == 0 && block_is_sane(file, block)
+                    ? block->count
+                    : 0;
     }
     return rows;
 }
@@ -230,6 +245,17 @@ recover_synced(replay_recovered *out, replay_file *file, char *reason, size_t re
 
 // ---- either
 
+// The block that is held where the one of a serial was, which may be that one, renewed; the head's
+// next: none is.
+static uint64_t
+serial_held(const replay_file *file, const replay_head *head, uint64_t serial)
+{
+    uint64_t blocks = file->header->blocks;
+    uint64_t behind = (serial % blocks + blocks - head->oldest % blocks) % blocks; // the oldest
+    bool is_held = serial != REPLAY_BLOCK_NONE && behind < head->next - head->oldest;
+    return is_held ? head->oldest + behind : head->next;
+}
+
 // Links follow from what the blocks say of the one before them. Stored where they differ: of a copy
 // each page that is stored to takes memory.
 static void
@@ -239,21 +265,23 @@ blocks_link(replay_recovered *out, const replay_file *file, const replay_head *h
     uint64_t *next = oct_alloc(OCT_MAX(count, 1) * sizeof(*next));
     for (uint64_t i = 0; i < count; i++) {
         oct_pulse_beat(OCT_PULSE_LOOP, OCT_PULSE_WORKS);
-        uint64_t serial = head->oldest + i;
-        const replay_block *block = replay_file_block(file, serial);
+        const replay_block *block = replay_file_block(file, head->oldest + i);
         if (!block_is_sane(file, block)) {
             out->blocks_torn++;
-            block_empty(file, serial);
+            block_empty(file, head->oldest + i);
         }
         next[i] = REPLAY_BLOCK_NONE;
-        uint64_t previous = block->previous;
-        if (block->count > 0 && previous >= head->oldest && previous < serial &&
-            next[previous - head->oldest] == REPLAY_BLOCK_NONE &&
-            replay_block_is_behind(&file->layout, block, replay_file_block(file, previous))) {
-            next[previous - head->oldest] = serial;
-        }
         out->rows += block->count;
         out->blocks += block->count > 0;
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        const replay_block *block = replay_file_block(file, head->oldest + i);
+        uint64_t before = serial_held(file, head, block->previous);
+        if (block->count > 0 && before < head->next &&
+            next[before - head->oldest] == REPLAY_BLOCK_NONE &&
+            replay_block_is_behind(&file->layout, block, replay_file_block(file, before))) {
+            next[before - head->oldest] = head->oldest + i;
+        }
     }
     for (uint64_t i = 0; i < count; i++) {
         replay_block *block = replay_file_block(file, head->oldest + i);

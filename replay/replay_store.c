@@ -83,9 +83,21 @@ replay_store_streams(const replay_store *store)
 }
 
 uint32_t
+replay_store_stream(const replay_store *store, uint32_t place)
+{
+    return store->stream[place];
+}
+
+uint32_t
 replay_store_blocks(const replay_store *store)
 {
     return store->blocks;
+}
+
+bool
+replay_store_is_full(const replay_store *store)
+{
+    return store->next - store->oldest == store->blocks;
 }
 
 uint64_t
@@ -114,11 +126,16 @@ replay_store_place(const replay_store *store, uint64_t serial)
     return (uint32_t)(place >= store->blocks ? place - store->blocks : place);
 }
 
+static replay_block *
+place_block(const replay_store *store, size_t place)
+{
+    return (replay_block *)(void *)(store->memory + place * store->layout.bytes);
+}
+
 replay_block *
 replay_store_block(const replay_store *store, uint64_t serial)
 {
-    size_t place = replay_store_place(store, serial);
-    return (replay_block *)(void *)(store->memory + place * store->layout.bytes);
+    return place_block(store, replay_store_place(store, serial));
 }
 
 replay_blocks
@@ -135,13 +152,36 @@ replay_store_view(const replay_store *store)
     };
 }
 
+// The same as replay_store_before.
+static replay_block *
+block_before(const replay_store *store, const replay_block *block)
+{
+    uint64_t serial = block->previous;
+    if (serial == REPLAY_BLOCK_NONE || serial >= store->next) {
+        return NULL;
+    }
+    // One that was renewed is where it was, and so may be another block.
+    uint32_t place = serial >= store->oldest ? replay_store_place(store, serial)
+                                             : (uint32_t)(serial % store->blocks);
+    uint32_t age =
+        place >= store->first ? place - store->first : place + store->blocks - store->first;
+    replay_block *before = place_block(store, place);
+    return age < store->next - store->oldest && before->next == block->serial ? before : NULL;
+}
+
+const replay_block *
+replay_store_before(const replay_store *store, const replay_block *block)
+{
+    return block_before(store, block);
+}
+
 replay_block *
 replay_store_find(const replay_store *store, const replay_stream *stream, uint64_t number)
 {
     OCT_ASSERT(number >= stream->held && number < stream->next);
     replay_block *block = replay_store_block(store, stream->tail);
     while (number < block->first) {
-        block = replay_store_block(store, block->previous);
+        block = block_before(store, block);
     }
     return block;
 }
@@ -161,9 +201,7 @@ replay_store_found(replay_store *store, uint64_t serial, uint32_t index)
     uint32_t place = replay_store_place(store, serial);
     store->stream[place] = index;
     if (index != REPLAY_STREAM_NONE) {
-        replay_stream *stream = replay_streams_at(store->streams, index);
-        stream->tail = serial;
-        stream->blocks++;
+        replay_streams_at(store->streams, index)->blocks++;
         const replay_block *block = replay_store_block(store, serial);
         const uint8_t *flags = replay_block_flags(&store->layout, block, 0);
         for (uint32_t i = 0; i < block->count; i++) {
@@ -171,13 +209,6 @@ replay_store_found(replay_store *store, uint64_t serial, uint32_t index)
         }
         store->rows += block->count;
     }
-}
-
-bool
-replay_store_is_linked(const replay_store *store, const replay_block *block)
-{
-    return block->previous >= store->oldest && block->previous < block->serial &&
-           replay_store_block(store, block->previous)->next == block->serial;
 }
 
 // How far into its episode the row is that comes next.
@@ -191,7 +222,7 @@ episode_age(const replay_stream *stream)
 replay_block *
 replay_store_open(replay_store *store, uint32_t index)
 {
-    OCT_ASSERT(store->next - store->oldest < store->blocks);
+    OCT_ASSERT(!replay_store_is_full(store));
     replay_stream *stream = replay_streams_at(store->streams, index);
     uint64_t serial = store->next++;
     bool is_linked = stream->blocks > 0 && stream->held < stream->next;
@@ -241,7 +272,51 @@ replay_store_add(replay_store *store, uint32_t index, const wire_batch *batch, u
     replay_block_add(&store->layout, block, batch, row, count, version);
     stream->next += count;
     stream->flags = batch->flags[row + count - 1];
+    stream->is_idle = false;
     store->rows += count;
+}
+
+// The serial is no block's any more.
+static void
+oldest_leave(replay_store *store)
+{
+    store->oldest++;
+    store->first = store->first + 1 == store->blocks ? 0 : store->first + 1;
+}
+
+void
+replay_store_renew(replay_store *store)
+{
+    OCT_ASSERT(replay_store_is_full(store));
+    uint64_t serial = store->oldest;
+    replay_block *block = replay_store_block(store, serial);
+    replay_block *before = block_before(store, block);
+    uint32_t index = store->stream[replay_store_place(store, serial)];
+    block->renewed++;
+    replay_step();
+    block->serial = store->next; // from here on, where this is committed
+    replay_step();
+    if (before) {
+        before->next = store->next;
+    }
+    if (index != REPLAY_STREAM_NONE) {
+        replay_stream *stream = replay_streams_at(store->streams, index);
+        if (stream->tail == serial) {
+            stream->tail = store->next;
+            stream->is_idle = true;
+        }
+    }
+    oldest_leave(store);
+    store->next++;
+}
+
+void
+replay_store_cut(replay_store *store)
+{
+    replay_block *before = block_before(store, replay_store_block(store, store->oldest));
+    if (before) {
+        before->next = REPLAY_BLOCK_NONE;
+    }
 }
 
 uint32_t
@@ -257,7 +332,6 @@ replay_store_drop(replay_store *store)
     store->rows -= block->count;
     block->serial = REPLAY_BLOCK_NONE; // it is gone from here on, whatever happens
     replay_step();
-    store->oldest++;
-    store->first = store->first + 1 == store->blocks ? 0 : store->first + 1;
+    oldest_leave(store);
     return index;
 }

@@ -13,6 +13,9 @@
 // stream it belongs to. Row r of the block at place p has slot p * block_rows + r, and the key
 // serial * block_rows + r: a slot is used again, a key never is.
 //
+// Where all places are taken, the next serial is at the place of the oldest: so the oldest block
+// becomes the newest by another serial alone (replay_store_renew), and none of its rows moves.
+//
 // A block that was found damaged in a file is empty: count 0, of no stream, and takes up its place
 // until it is the oldest.
 //
@@ -28,6 +31,8 @@ uint64_t replay_store_stream_bytes(uint32_t blocks);
 
 const replay_layout *replay_store_layout(const replay_store *store);
 replay_streams *replay_store_streams(const replay_store *store);
+// Of the block at a place; REPLAY_STREAM_NONE: it is empty.
+uint32_t replay_store_stream(const replay_store *store, uint32_t place);
 uint32_t replay_store_blocks(const replay_store *store); // that there is room for
 // Serials oldest .. next - 1 are held.
 uint64_t replay_store_oldest(const replay_store *store);
@@ -37,11 +42,11 @@ uint64_t replay_store_rows(const replay_store *store); // held
 // Takes over the memory, in which the blocks oldest .. next - 1 lie. They belong to no streams yet:
 // replay_store_found of each, in order.
 void replay_store_begin(replay_store *store, uint64_t oldest, uint64_t next);
-// The block at a serial belongs to this stream from now on, and has its last rows; the caller takes
-// care of the rest of the stream. REPLAY_STREAM_NONE: it is empty.
+// The block at a serial belongs to this stream from now on; the caller takes care of the stream.
+// REPLAY_STREAM_NONE: it is empty.
 void replay_store_found(replay_store *store, uint64_t serial, uint32_t stream);
-// Whether the rows of the block before it in its stream are held.
-bool replay_store_is_linked(const replay_store *store, const replay_block *block);
+// The block with the rows before, NULL when they are not held.
+const replay_block *replay_store_before(const replay_store *store, const replay_block *block);
 
 // Of a serial that is held.
 replay_block *replay_store_block(const replay_store *store, uint64_t serial);
@@ -105,6 +110,12 @@ replay_block *replay_store_open(replay_store *store, uint32_t stream);
 // Rows of batch, which fit into the stream's last block.
 void replay_store_add(replay_store *store, uint32_t stream, const wire_batch *batch, uint32_t row,
                       uint32_t count, uint32_t version);
+// Whether a block has to leave, or to be renewed, before another can be opened.
+bool replay_store_is_full(const replay_store *store);
+// The oldest block is the newest from here on. The store is full.
+void replay_store_renew(replay_store *store);
+// No block that was renewed leads up to the oldest one, which is about to leave, any more.
+void replay_store_cut(replay_store *store);
 // Takes the oldest block out. Gives the stream it was of, which the caller forgets
 // (replay_streams_remove) when it has no block left; REPLAY_STREAM_NONE when it was empty.
 uint32_t replay_store_drop(replay_store *store);

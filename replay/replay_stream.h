@@ -1,6 +1,7 @@
 #ifndef REPLAY_REPLAY_STREAM_H
 #define REPLAY_REPLAY_STREAM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,9 +21,10 @@ typedef struct replay_stream {
     uint64_t held;    // first row that is held of those that lead up to next without a gap
     uint64_t episode; // number of its first row, REPLAY_ROW_NONE when not known
     uint64_t open;    // replay_window_open
-    uint64_t tail;    // serial of the block with its last row
+    uint64_t tail;    // serial of the block with its last row, which is held where held < next
     uint32_t blocks;  // held
     uint8_t flags;    // of its last row
+    bool is_idle;     // its last block was renewed since its last row came
     // Of the batch being looked at: the same once its rows so far are in.
     uint8_t plan_flags;
     uint32_t plan_room; // rows, in the last block

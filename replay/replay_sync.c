@@ -79,19 +79,20 @@ mark_free(const replay_sync *sync, const replay_mark pair[2], uint64_t serial)
     return is_first ? 1 : 0;
 }
 
+// serial: the block's, when the generation was taken.
 static void
-block_mark(replay_sync *sync, const replay_block *block)
+block_mark(replay_sync *sync, const replay_block *block, uint64_t serial)
 {
-    replay_mark *pair = marks_of(sync, block->serial);
-    int needed = mark_needed(sync, pair, block->serial);
+    replay_mark *pair = marks_of(sync, serial);
+    int needed = mark_needed(sync, pair, serial);
     if (block->count == 0 || (needed >= 0 && pair[needed].count == block->count)) {
         return;
     }
-    pair[mark_free(sync, pair, block->serial)] = (replay_mark){
+    pair[mark_free(sync, pair, serial)] = (replay_mark){
         .generation = sync->taken->generation,
-        .serial = block->serial,
+        .serial = serial,
         .count = block->count,
-        .crc = replay_mark_crc(&sync->file->layout, block, block->count),
+        .crc = replay_mark_crc(&sync->file->layout, block, serial, block->count),
     };
 }
 
@@ -174,7 +175,7 @@ block_take(replay_sync *sync, uint64_t serial, bool was_listed)
         pages_dirty((uint8_t *)block, sync->file->layout.bytes);
     }
     if (was_listed || !is_full) {
-        block_mark(sync, block);
+        block_mark(sync, block, serial);
     }
     if (!is_full) {
         sync->taken_open.serial[sync->taken_open.count++] = serial;
@@ -214,8 +215,8 @@ replay_sync_begin(replay_sync *sync)
             block_take(sync, sync->open.serial[i], true);
         }
     }
-    sync->marked = sync->next;
-    for (uint64_t serial = OCT_MAX(sync->next, head->oldest); serial < head->next; serial++) {
+    sync->marked = OCT_MAX(sync->next, head->oldest);
+    for (uint64_t serial = sync->marked; serial < head->next; serial++) {
         block_take(sync, serial, false);
     }
     sync->taken->head = *head;
@@ -229,10 +230,11 @@ replay_sync_mark(replay_sync *sync, uint64_t bytes)
     OCT_ASSERT(sync->is_writing);
     const replay_file *file = sync->file;
     uint64_t blocks = OCT_MAX(bytes / file->layout.bytes, 1u);
-    sync->marked = OCT_MAX(sync->marked, replay_journal_held(file)->oldest); // others have left
-    for (; sync->marked < sync->taken_next && blocks > 0; sync->marked++, blocks--) {
-        if (!was_open(sync, sync->marked)) {
-            block_mark(sync, replay_file_block(file, sync->marked));
+    for (; sync->marked < sync->taken_next && blocks > 0; sync->marked++) {
+        const replay_block *block = replay_file_block(file, sync->marked);
+        if (replay_file_was(file, block, sync->marked) && !was_open(sync, sync->marked)) {
+            block_mark(sync, block, sync->marked);
+            blocks--;
         }
     }
     return sync->marked >= sync->taken_next;

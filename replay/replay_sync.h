@@ -11,7 +11,8 @@
 // it has, and a snapshot of the head and of all sessions. It is written in three steps: the marks
 // into the mapping (begin, mark), everything to the disk, then the snapshot (write). So a snapshot
 // that is on the disk is one whose rows are, too. Rows that come later do not touch what a mark
-// covers. A block that leaves before it was marked is not in the generation any more.
+// covers. A block that leaves before it was marked is not in the generation any more; one that
+// is renewed is, under the serial that it had.
 //
 // A block has two marks: the new one takes the place of the one that no finished generation needs.
 //

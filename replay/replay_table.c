@@ -86,7 +86,7 @@ table_make(const wire_configure *configure, const replay_config_blocks *blocks, 
     }
     table->items =
         replay_items_create(&layout, table->blocks.count, select, configure->priority_exponent,
-                            &window, file ? &file->regions : &table->regions);
+                            &window, configure->streams, file ? &file->regions : &table->regions);
     replay_gather_init(&table->gather, configure);
     table->dedupe = replay_dedupe_create(file ? file->header->sessions : REPLAY_SESSIONS_MAX);
     replay_limiter_spec limiter = replay_config_limiter(configure);
@@ -361,6 +361,7 @@ set_window(replay_table *table, const wire_configure *configure)
     now->window_stride = configure->window_stride;
     now->discount = configure->discount;
     now->reward_clip = configure->reward_clip;
+    replay_items_set_streams(table->items, now->streams);
     replay_gather_fini(&table->gather);
     replay_gather_init(&table->gather, now);
     if (!is_other) {
@@ -411,7 +412,8 @@ may_insert(const replay_table *table, const struct demand *demand)
         return replay_limiter_may_insert(&limiter, demand->windows);
     }
     // A sample that needs more than there is cannot make the room that this insert lacks.
-    return replay_items_have_room(table->items, demand->blocks) || table->sample_wanted > size;
+    return table->sample_wanted > size ||
+           replay_items_room(table->items, &table->plan, demand->blocks) == demand->blocks;
 }
 
 bool
@@ -489,7 +491,7 @@ batch_take(replay_insert *out, replay_table *table, const wire_batch *batch, con
         struct demand demand = {
             replay_window_estimate(replay_items_window(table->items), batch->count,
                                    table->plan.ends),
-            table->plan.blocks_most,
+            table->plan.blocks,
         };
         (void)replay_limiter_fit(&table->limiter, demand.windows, 0);
         if (!may_insert(table, &demand)) {

@@ -148,7 +148,8 @@ mend(uint8_t *bytes, const whole_file *whole, uint8_t what)
             (const replay_block *)(const void *)(bytes + good.blocks_at + i * whole->layout.bytes);
         for (int k = 0; k < 2; k++) {
             if (marks[i][k].count <= good.block_rows) {
-                marks[i][k].crc = replay_mark_crc(&whole->layout, block, marks[i][k].count);
+                marks[i][k].crc =
+                    replay_mark_crc(&whole->layout, block, block->serial, marks[i][k].count);
             }
         }
     }

@@ -8,7 +8,9 @@ static replay_table *
 table_for(const wire_configure *configure)
 {
     char reason[256] = "";
-    T_OK(replay_config_check(configure, reason, sizeof(reason)));
+    if (replay_config_check(configure, reason, sizeof(reason)) != OCT_OK) {
+        fail_msg("%s", reason);
+    }
     test_actor_init(&actor, 3, 30);
     return replay_table_create(configure);
 }
@@ -131,6 +133,143 @@ test_fifo_comes_to_hold_the_largest_batch(void **state)
     }
 }
 
+// ---- actors of different speeds
+
+#define SPEED_ACTORS  2
+#define SPEED_STREAMS 4 // of each
+#define SPEED_STREAM  (SPEED_ACTORS * SPEED_STREAMS)
+
+static struct speeds {
+    test_actor actor[SPEED_ACTORS];
+    uint64_t row[SPEED_ACTORS];  // that comes next, of each of its streams
+    uint64_t next[SPEED_STREAM]; // first row of the window that is to be drawn next
+    uint64_t drawn[SPEED_ACTORS];
+} speeds;
+
+struct speed_case {
+    wire_window window;
+    uint32_t steps, stride, episode; // rows with an action, and an end row behind them
+};
+
+// Flags of a row of an actor all of whose episodes have the same length, and are rollouts.
+static uint8_t
+speed_flags(const struct speed_case *c, uint64_t row)
+{
+    uint64_t in = row % (c->episode + 1);
+    return in == 0            ? WIRE_FIRST | WIRE_ROLLOUT | (c->episode == 1 ? WIRE_TRUNCATED : 0)
+           : in == c->episode ? WIRE_END | WIRE_ROLLOUT
+                              : (in + 1 == c->episode ? WIRE_TRUNCATED : 0);
+}
+
+// Where the window begins that comes behind the one at row.
+static uint64_t
+speed_behind(const struct speed_case *c, uint64_t row)
+{
+    uint64_t in = row % (c->episode + 1), left = c->episode - in; // actions from row on
+    uint64_t step = c->window == WIRE_WINDOW_N_STEP    ? 1
+                    : c->window == WIRE_WINDOW_ROLLOUT ? left
+                    : c->stride == 0                   ? OCT_MIN(c->steps, left)
+                                                       : 0;
+    return step == 0 ? row + c->stride : row + step + (in + step == c->episode);
+}
+
+static void
+speed_batch(const struct speed_case *c, uint32_t a, uint32_t rows)
+{
+    (void)test_batch_begin(&speeds.actor[a]);
+    for (uint32_t stream = 0; stream < SPEED_STREAMS; stream++) {
+        test_batch_run(&speeds.actor[a], stream, speeds.row[a], 1);
+        for (uint32_t i = 0; i < rows; i++) {
+            test_batch_row(&speeds.actor[a], speed_flags(c, speeds.row[a] + i));
+        }
+    }
+    speeds.row[a] += rows;
+}
+
+// All windows of a stream come, one behind the other.
+static void
+speed_sample(const struct speed_case *c, replay_table *table, uint32_t size)
+{
+    wire_sampled sampled;
+    replay_table_sample(&sampled, table, size, 1);
+    size_t rows = c->window == WIRE_WINDOW_N_STEP ? 1 : c->steps + 1;
+    for (uint32_t i = 0; i < size; i++) {
+        float obs[TEST_OBS_FLOATS];
+        memcpy(obs, sampled.obs + i * rows * sizeof(obs), sizeof(obs));
+        uint32_t a = (uint32_t)obs[0] - 1, stream = a * SPEED_STREAMS + (uint32_t)obs[2];
+        assert_true((float)speeds.next[stream] == obs[1]);
+        speeds.next[stream] = speed_behind(c, speeds.next[stream]);
+        speeds.drawn[a]++;
+    }
+}
+
+// One actor sends ratio batches while the other sends one; the learner takes size windows whenever
+// replay has no room. Nothing is lost where replay has room for these, for what streams fill and
+// for one batch.
+static void
+speeds_run(const struct speed_case *c, uint32_t ratio, uint32_t rows, uint32_t size)
+{
+    wire_configure configure = test_configure(SPEED_STREAM * (c->steps + 32), WIRE_SAMPLER_FIFO);
+    configure.streams = SPEED_STREAM;
+    configure.window = c->window;
+    configure.window_steps = c->steps;
+    configure.window_stride = c->stride;
+    configure.capacity = replay_config_capacity_for(&configure, size) + rows * SPEED_STREAMS;
+    replay_table *table = table_for(&configure);
+    memset(&speeds, 0, sizeof(speeds));
+    for (uint32_t a = 0; a < SPEED_ACTORS; a++) {
+        test_actor_init(&speeds.actor[a], a + 1, 10 + a);
+    }
+    uint64_t turns = 20 * configure.capacity / (rows * SPEED_STREAMS);
+    for (uint64_t batch = 0; batch < turns + 40 * (ratio + 1); batch++) {
+        uint32_t a = batch % (ratio + 1) == 0;
+        speed_batch(c, a, rows);
+        replay_insert result;
+        while (replay_table_insert(&result, table, &speeds.actor[a].batch) == OCT_EAGAIN) {
+            if (replay_table_may_sample(table, size, 1, 0) > 0) {
+                speed_sample(c, table, size);
+            }
+            assert_true(replay_table_may_insert(table) || replay_table_stats_get(table).size > 0);
+        }
+        assert_int_equal(result.kind, REPLAY_INSERT_TAKEN);
+        assert_int_equal(result.overrun, 0);
+    }
+    for (uint32_t left; (left = (uint32_t)replay_table_stats_get(table).size) > 0;) {
+        left = OCT_MIN(left, size);
+        assert_int_equal(replay_table_may_sample(table, left, 1, 0), 1);
+        speed_sample(c, table, left);
+    }
+    assert_int_equal(replay_table_stats_get(table).cut, 0);
+    assert_int_equal(replay_table_stats_get(table).overrun, 0);
+    for (uint32_t stream = 0; stream < SPEED_STREAM; stream++) {
+        uint64_t behind = speeds.row[stream / SPEED_STREAMS];
+        assert_in_range(speeds.next[stream], behind - OCT_MIN(behind, c->steps),
+                        behind + c->stride);
+    }
+    assert_true(speeds.drawn[0] > 0 && speeds.drawn[1] > 0);
+    replay_table_destroy(table);
+}
+
+static void
+test_fifo_loses_nothing_of_slow_actors(void **state)
+{
+    (void)state;
+    static const struct speed_case cases[] = {
+        {WIRE_WINDOW_N_STEP, 1, 0, 50},         {WIRE_WINDOW_N_STEP, 5, 0, 7},
+        {WIRE_WINDOW_SEQUENCE, 20, 20, 30},     {WIRE_WINDOW_SEQUENCE, 5, 1, 10},
+        {WIRE_WINDOW_SEQUENCE, 100, 100, 1000}, {WIRE_WINDOW_SEQUENCE, 3, 10, 1000},
+        {WIRE_WINDOW_SEQUENCE, 50, 0, 20},      {WIRE_WINDOW_SEQUENCE, 50, 0, 120},
+        {WIRE_WINDOW_ROLLOUT, 100, 0, 100},     {WIRE_WINDOW_ROLLOUT, 16, 0, 9}};
+    static const uint32_t ratios[] = {1, 2, 9, 65};
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        for (size_t k = 0; k < OCT_COUNTOF(ratios); k++) {
+            bool is_rollout = cases[i].window == WIRE_WINDOW_ROLLOUT; // they come whole
+            speeds_run(&cases[i], ratios[k], is_rollout ? cases[i].episode + 1 : 3, 8);
+            speeds_run(&cases[i], ratios[k], is_rollout ? cases[i].episode + 1 : 64, 32);
+        }
+    }
+}
+
 int
 main(void)
 {
@@ -138,6 +277,7 @@ main(void)
         cmocka_unit_test(test_fifo_returns_each_once_in_order),
         cmocka_unit_test(test_fifo_whose_learner_wants_more_than_there_is_takes_inserts),
         cmocka_unit_test(test_fifo_comes_to_hold_the_largest_batch),
+        cmocka_unit_test(test_fifo_loses_nothing_of_slow_actors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,7 +49,7 @@ static struct power {
     int fails_at; // step of a write, 0: none
     int step;
     bool is_off;
-    uint64_t torn, left, cut, failures, newer; // for the summary
+    uint64_t torn, left, cut, failures, newer, renewed; // for the summary
 } p;
 
 static test_actor actors[ACTORS];
@@ -186,8 +186,13 @@ blocks_check(const generation *want, const replay_recovered *recovered)
         uint64_t at = serial % p.file->header->blocks;
         uint64_t offset = p.file->header->blocks_at + at * p.file->layout.bytes;
         const replay_block *last = (const replay_block *)(const void *)(p.now + offset);
-        reused += last->serial != serial;
-        lost += last->serial != serial && known_find(want, serial);
+        const known *as = known_find(want, serial);
+        bool is_renewed = as && last->renewed > 0 && last->serial != REPLAY_BLOCK_NONE &&
+                          last->session == as->session && last->stream == as->stream &&
+                          last->first == as->first;
+        p.renewed += is_renewed && last->serial != serial;
+        reused += last->serial != serial && !is_renewed;
+        lost += last->serial != serial && !is_renewed && as;
     }
     assert_true(held + lost >= want->blocks); // all that had to be there is
     assert_true(recovered->blocks_torn + recovered->blocks_left <= reused);
@@ -266,7 +271,14 @@ batch_insert(void)
             actor->obs[at][3] = (float)(actor->batch.session % 1000);
         }
     }
-    assert_int_equal(test_insert(p.table, &actor->batch).kind, REPLAY_INSERT_TAKEN);
+    replay_insert result;
+    while (replay_table_insert(&result, p.table, &actor->batch) == OCT_EAGAIN) { // of FIFO
+        uint32_t size = OCT_MIN((uint32_t)replay_table_stats_get(p.table).size, 8);
+        wire_sampled sampled;
+        assert_int_equal(replay_table_may_sample(p.table, size, 1, 0), 1);
+        replay_table_sample(&sampled, p.table, size, 1);
+    }
+    assert_int_equal(result.kind, REPLAY_INSERT_TAKEN);
 }
 
 static void
@@ -386,7 +398,9 @@ test_what_was_synced_is_there(void **state)
     failures_run(WIRE_SAMPLER_UNIFORM, 1024, 1, 2000);
     failures_run(WIRE_SAMPLER_PRIORITIZED, 256, 2, 2000);
     failures_run(WIRE_SAMPLER_UNIFORM, 4096, 3, 1000);
+    failures_run(WIRE_SAMPLER_FIFO, 512, 4, 2000);
     // Or the failures fell where nothing was at stake.
+    assert_true(p.renewed > 100);
     assert_true(p.failures > 100 && p.torn > 10 && p.left > 50 && p.cut > 100 && p.newer > 5);
     (void)unlink(p.path);
     free(p.disk);

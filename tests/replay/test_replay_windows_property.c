@@ -1,61 +1,18 @@
-// The table against a model that is too simple to be wrong: a list of all blocks with their rows,
-// in which windows are looked for row by row, anew each time. Several actors with several streams,
-// batches cut anywhere, rows that are missing, repeats, sessions that are replaced, blocks that
-// leave, restarts of replay, windows that change, priorities, all three samplers.
+// The table against a model that is too simple to be wrong (replay_model.h). Several actors with
+// several streams, batches cut anywhere, rows that are missing, repeats, sessions that are
+// replaced, blocks that leave or are renewed, restarts of replay, windows that change, priorities,
+// all three samplers.
 //
 // Built with REPLAY_STEPS the table is a durable one, and is killed: at each place where the order
 // of stores matters a copy of its file can be taken, as a kill at that moment would leave it. The
 // table that is recovered from it must be the model's, before or after the call that was cut off.
-#include "tests/replay/replay_test.h"
-
-#include <stdlib.h>
+#include "tests/replay/replay_model_insert.h"
 
 #include "common/oct_rng.h"
 #include "tests/replay/replay_kill.h"
 
-#define ACTORS     3
-#define STREAMS    4
-#define BLOCKS_MAX 128
-#define ROWS_MAX   1024
-#define STEPS_MAX  16
-#define CLIP       1.5f
-#define GAMMA      0.9
-#define NONE       UINT64_MAX
-
-typedef struct row {
-    uint32_t actor, stream;
-    uint64_t session, number;
-    uint64_t episode; // number of its first row, NONE when replay never saw that
-    bool begins;      // what came before is missing
-    uint8_t flags;
-    uint32_t version;
-    float obs, reward, extra;
-    int32_t action;
-    // Of the table's view.
-    uint64_t key;
-    bool used, is_item;
-    double weight;
-    uint32_t next; // index in the list, UINT32_MAX
-} row;
-
-typedef struct block {
-    uint64_t serial;
-    uint32_t count;
-    row rows[REPLAY_BLOCK_ROWS_MAX];
-} block;
-
-static struct model {
-    block blocks[BLOCKS_MAX]; // oldest first
-    uint32_t count, most, block_rows;
-    uint64_t serial;
-    row *list[ROWS_MAX]; // every row held
-    uint32_t rows;
-    uint64_t queue[ROWS_MAX]; // FIFO: keys in the order in which they are to come
-    uint32_t queued;
-    double weight_max;
-    uint64_t overrun; // windows that left before they were drawn
-    wire_configure configure;
-} m;
+#define ACTORS  3
+#define STREAMS 4
 
 // An environment: what its next row is.
 typedef struct env {
@@ -76,205 +33,6 @@ static uint32_t
 below(uint32_t bound)
 {
     return oct_rng_below(&rng, bound);
-}
-
-// ---- the model
-
-static bool
-is_same_stream(const row *a, const row *b)
-{
-    return a->actor == b->actor && a->session == b->session && a->stream == b->stream;
-}
-
-// Every row held, and behind which the next of its stream is.
-static void
-list_make(void)
-{
-    m.rows = 0;
-    for (uint32_t b = 0; b < m.count; b++) {
-        for (uint32_t i = 0; i < m.blocks[b].count; i++) {
-            m.list[m.rows++] = &m.blocks[b].rows[i];
-        }
-    }
-    for (uint32_t i = 0; i < m.rows; i++) {
-        row *at = m.list[i];
-        at->next = UINT32_MAX;
-        for (uint32_t k = i + 1; k < m.rows && at->next == UINT32_MAX; k++) {
-            const row *other = m.list[k];
-            if (is_same_stream(at, other) && other->number == at->number + 1 && !other->begins) {
-                at->next = k;
-            }
-        }
-    }
-}
-
-// The rows of the window that begins at a row, with the one behind it: how many there are, 0 when
-// there is no such window.
-static uint32_t
-window_rows(const row *first, const row *out[STEPS_MAX + 1])
-{
-    const wire_configure *c = &m.configure;
-    bool is_n_step = c->window == WIRE_WINDOW_N_STEP;
-    bool is_rollout = c->window == WIRE_WINDOW_ROLLOUT;
-    bool is_by_episode = c->window == WIRE_WINDOW_SEQUENCE && c->window_stride == 0;
-    bool has_one = is_n_step || is_by_episode || (!is_rollout && c->window_steps == 1);
-    if (has_one && (first->flags & WIRE_END)) { // an action in its first row
-        return 0;
-    }
-    if (is_by_episode &&
-        (first->episode == NONE || (first->number - first->episode) % c->window_steps != 0)) {
-        return 0;
-    }
-    if (is_rollout && (first->flags & (WIRE_ROLLOUT | WIRE_END)) != WIRE_ROLLOUT) {
-        return 0;
-    }
-    if (!is_n_step && !is_by_episode && !is_rollout && first->number % c->window_stride != 0) {
-        return 0;
-    }
-    uint32_t count = 0;
-    for (const row *at = first;; at = m.list[at->next]) {
-        out[count++] = at;
-        bool is_edge = count > 1 && (at->flags & WIRE_ROLLOUT);
-        if (is_rollout ? is_edge : (is_n_step || is_by_episode) && (at->flags & WIRE_END)) {
-            return is_rollout && !(at->flags & WIRE_END) ? 0 : count; // no other begins inside
-        }
-        if (count == c->window_steps + 1) {
-            return is_rollout ? 0 : count;
-        }
-        if (at->next == UINT32_MAX) {
-            return 0;
-        }
-    }
-}
-
-// Looks for all windows anew. New ones come behind the others, oldest block first.
-static uint32_t
-items_find(void)
-{
-    uint32_t items = 0;
-    const row *rows[STEPS_MAX + 1];
-    list_make();
-    for (uint32_t i = 0; i < m.rows; i++) {
-        row *at = m.list[i];
-        bool was_item = at->is_item;
-        at->is_item = !at->used && window_rows(at, rows) > 0;
-        if (at->is_item && !was_item) {
-            at->weight = m.weight_max;
-            m.queue[m.queued++] = at->key;
-        }
-        items += at->is_item;
-    }
-    return items;
-}
-
-static row *
-row_of(uint64_t key)
-{
-    for (uint32_t i = 0; i < m.rows; i++) {
-        if (m.list[i]->key == key) {
-            return m.list[i];
-        }
-    }
-    return NULL;
-}
-
-static void
-queue_clean(void)
-{
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < m.queued; i++) {
-        const row *at = row_of(m.queue[i]);
-        if (at && at->is_item) {
-            m.queue[kept++] = m.queue[i];
-        }
-    }
-    m.queued = kept;
-}
-
-static block *
-model_block(const row *of, bool *is_known)
-{
-    for (uint32_t b = m.count; b > 0; b--) {
-        block *last = &m.blocks[b - 1];
-        const row *end = &last->rows[last->count - 1];
-        if (is_same_stream(end, of)) {
-            *is_known = true;
-            bool follows = end->number + 1 == of->number;
-            return follows && last->count < m.block_rows ? last : NULL;
-        }
-    }
-    return NULL;
-}
-
-static void
-model_add(const row *new, const row *before)
-{
-    bool is_known = false;
-    block *at = model_block(new, &is_known);
-    if (!at) {
-        if (m.count == m.most) {
-            // A block may have to leave for the same batch that made its windows complete.
-            (void)items_find();
-            for (uint32_t i = 0; i < m.blocks[0].count; i++) {
-                m.overrun += m.blocks[0].rows[i].is_item;
-            }
-            memmove(m.blocks, m.blocks + 1, --m.count * sizeof(block));
-        }
-        at = &m.blocks[m.count++];
-        at->serial = m.serial++;
-        at->count = 0;
-    }
-    row *to = &at->rows[at->count];
-    *to = *new;
-    to->key = at->serial * m.block_rows + at->count++;
-    // Within a run nothing is forgotten, whatever leaves.
-    to->begins = !before && (!is_known || new->begins);
-    to->episode = (new->flags &WIRE_FIRST) ? new->number : to->begins ? NONE : new->episode;
-}
-
-// The last row of the stream that is held.
-static const row *
-model_last(const row *of)
-{
-    const row *last = NULL;
-    for (uint32_t b = 0; b < m.count; b++) {
-        const row *end = &m.blocks[b].rows[m.blocks[b].count - 1];
-        last = is_same_stream(end, of) ? end : last;
-    }
-    return last;
-}
-
-static void
-model_insert(const struct pretended *actor)
-{
-    const wire_batch *batch = &actor->out.batch;
-    uint32_t at = 0;
-    for (uint32_t run = 0; run < batch->run_count; run++) {
-        uint64_t episode = NONE;
-        for (uint32_t i = 0; i < batch->run_rows[run]; i++, at++) {
-            row new = {
-                .actor = batch->actor_id,
-                .stream = batch->run_stream[run],
-                .session = batch->session,
-                .number = batch->run_first[run] + i,
-                .flags = batch->flags[at],
-                .version = batch->run_version[run],
-                .obs = actor->out.obs[at][3],
-                .reward = batch->reward[at],
-                .extra = batch->extra[at],
-                .action = actor->out.action[at],
-            };
-            const row *last = model_last(&new);
-            if (i == 0) {
-                new.begins = !last || last->number + 1 != new.number;
-                episode = new.begins ? NONE : last->episode;
-            }
-            new.episode = episode = (new.flags &WIRE_FIRST) ? new.number : episode;
-            model_add(&new, i > 0 ? &new : NULL);
-        }
-        (void)items_find();
-    }
-    queue_clean();
 }
 
 // ---- actors
@@ -398,12 +156,12 @@ row_use(row *at)
 {
     const row *rows[STEPS_MAX + 1];
     const wire_configure *c = &m.configure;
-    uint32_t count = window_rows(at, rows);
+    uint32_t count = model_window(at, rows);
     uint32_t used = c->window == WIRE_WINDOW_N_STEP ? 1
                     : c->window_stride == 0         ? OCT_MIN(count, c->window_steps)
                                                     : OCT_MIN(c->window_stride, c->window_steps);
     for (uint32_t i = 0; i < used; i++) {
-        row_of(rows[i]->key)->used = true;
+        model_row(rows[i]->key)->used = true;
     }
     at->is_item = false;
 }
@@ -412,7 +170,7 @@ static uint32_t
 version_of(const row *at)
 {
     const row *rows[STEPS_MAX + 1];
-    uint32_t count = OCT_MIN(window_rows(at, rows), m.configure.window_steps);
+    uint32_t count = OCT_MIN(model_window(at, rows), m.configure.window_steps);
     uint32_t oldest = UINT32_MAX;
     for (uint32_t i = 0; i < count; i++) {
         oldest = rows[i]->flags & WIRE_END ? oldest : OCT_MIN(oldest, rows[i]->version);
@@ -426,7 +184,7 @@ model_give_up(uint32_t size, uint32_t version_min)
 {
     uint32_t good = 0, bad = 0;
     for (uint32_t i = 0; i < m.queued && good < size; i++) {
-        row *at = row_of(m.queue[i]);
+        row *at = model_row(m.queue[i]);
         if (version_min > 0 && version_of(at) < version_min) {
             row_use(at);
             bad++;
@@ -434,7 +192,7 @@ model_give_up(uint32_t size, uint32_t version_min)
             good++;
         }
     }
-    queue_clean();
+    model_clean();
     return bad;
 }
 
@@ -463,9 +221,9 @@ sample_check(replay_table *table, wire_sampler sampler, uint32_t size, uint32_t 
     replay_table_sample(&sampled, table, size, 1);
     for (uint32_t i = 0; i < size; i++) {
         const row *rows[STEPS_MAX + 1];
-        row *at = row_of(sampled.key[i]);
+        row *at = model_row(sampled.key[i]);
         assert_true(at && at->is_item);
-        uint32_t count = window_rows(at, rows);
+        uint32_t count = model_window(at, rows);
         if (m.configure.window == WIRE_WINDOW_N_STEP) {
             n_step_check(&sampled, i, rows, count);
         } else {
@@ -481,7 +239,7 @@ sample_check(replay_table *table, wire_sampler sampler, uint32_t size, uint32_t 
             T_NEAR(sampled.probability[i], share, 1e-36, 1e-5);
         }
     }
-    queue_clean();
+    model_clean();
 }
 
 // Key by key: an update is taken exactly where a window is.
@@ -492,7 +250,7 @@ items_check(replay_table *table)
     uint64_t end = m.serial * m.block_rows;
     uint64_t begin = end - OCT_MIN(end, (uint64_t)(m.most + 1) * m.block_rows);
     for (uint64_t key = begin; key < end; key++) {
-        const row *at = row_of(key);
+        const row *at = model_row(key);
         bool is_item = at && at->is_item;
         float priority = is_item ? (float)at->weight : 1;
         uint64_t before = replay_table_stats_get(table).updates;
@@ -526,15 +284,32 @@ priorities_change(replay_table *table)
 
 // ---- a table in a file, and kills
 
-// Of the oldest blocks, those that had left for a batch that was rolled back.
+// Blocks that had left for a batch that was rolled back.
 static void
-model_leave(uint64_t oldest)
+model_leave(void)
 {
-    while (m.count > 0 && m.blocks[0].serial < oldest) {
-        memmove(m.blocks, m.blocks + 1, --m.count * sizeof(block));
+    const replay_file *file = kill_state.file;
+    uint64_t oldest = replay_journal_held(file)->oldest;
+    model_list();
+    for (uint32_t b = 0; b < m.count; b++) {
+        uint64_t serial = m.blocks[b].serial;
+        if (serial < oldest || replay_file_block(file, serial)->count == 0) {
+            m.needed_left +=
+                m.configure.sampler == WIRE_SAMPLER_FIFO && model_is_needed(&m.blocks[b]);
+        }
     }
-    (void)items_find();
-    queue_clean();
+    for (uint32_t b = 0; b < m.count; b++) {
+        uint64_t serial = m.blocks[b].serial;
+        if (serial < oldest || replay_file_block(file, serial)->count == 0) {
+            m.blocks[b].count = 0;
+        }
+    }
+    while (m.count > 0 && m.blocks[0].serial < oldest) {
+        memmove(m.blocks, m.blocks + 1, --m.count * sizeof(model_held));
+    }
+    model_streams();
+    (void)model_find(false);
+    model_clean();
 }
 
 static void
@@ -542,7 +317,7 @@ kill_plan(void)
 {
     kill_state.taken = false;
     kill_state.step = 0;
-    kill_state.at = kill_state.file && below(3) == 0 ? 1 + below(30) : 0;
+    kill_state.at = kill_state.file && below(3) == 0 ? 1 + below(60) : 0;
 }
 
 // The insert that has just returned was killed at the planned step, if it came that far: recovers
@@ -564,7 +339,7 @@ insert_kill(replay_table *table, const wire_batch *batch, bool *is_in)
     *is_in = session && session->sequence >= batch->sequence;
     if (!*is_in) {
         kill_state.rolled_back++;
-        model_leave(replay_journal_held(kill_state.file)->oldest);
+        model_leave();
     }
     return table;
 }
@@ -600,7 +375,7 @@ table_make(const wire_configure *configure)
         table = replay_table_create(configure);
     }
     replay_config_blocks blocks = replay_table_blocks(table);
-    m.count = m.rows = m.queued = 0;
+    m.count = m.rows = m.queued = m.streamed = 0;
     m.serial = m.overrun = 0;
     m.most = blocks.count;
     m.block_rows = blocks.rows;
@@ -622,8 +397,8 @@ table_window(replay_table *table)
         replay_table_set(table, &wanted);
         m.configure = wanted;
         // The order of what stays does not change.
-        (void)items_find();
-        queue_clean();
+        (void)model_find(false);
+        model_clean();
     }
 }
 
@@ -652,7 +427,10 @@ batch_send(replay_table *table, struct pretended *actor, wire_sampler sampler, u
         fprintf(stderr, "rejected: %s\n", result.reason);
     }
     assert_int_equal(result.kind, REPLAY_INSERT_TAKEN);
-    model_insert(actor);
+    model_insert(&actor->out);
+    if (kill_state.taken) { // and was in
+        model_streams();
+    }
     if (below(10) == 0) {
         assert_int_equal(test_insert(table, batch).kind, REPLAY_INSERT_DUPLICATE);
         wire_batch later = *batch;
@@ -663,7 +441,7 @@ batch_send(replay_table *table, struct pretended *actor, wire_sampler sampler, u
 }
 
 static void
-operations_run(wire_sampler sampler, uint64_t capacity, uint64_t seed, int steps)
+operations_run(wire_sampler sampler, uint64_t capacity, uint32_t streams, uint64_t seed, int steps)
 {
     oct_rng_init(&rng, seed, 0);
     uint64_t session = 1;
@@ -671,7 +449,7 @@ operations_run(wire_sampler sampler, uint64_t capacity, uint64_t seed, int steps
         session_begin(&actors[i], i + 1, session++);
     }
     wire_configure configure = test_configure(capacity, sampler);
-    configure.streams = 4; // and more of them come: then blocks leave before they are full
+    configure.streams = streams; // where more come, blocks leave before they are full
     configure.extra_dim = 1;
     configure.discount = GAMMA;
     configure.reward_clip = (double)CLIP;
@@ -693,6 +471,7 @@ operations_run(wire_sampler sampler, uint64_t capacity, uint64_t seed, int steps
         }
         if (kill_state.file && below(20) == 0) {
             table = kill_table_again(table, NULL);
+            model_streams();
             items_check(table);
         }
         if (below(250) == 0) {
@@ -711,11 +490,13 @@ static void
 test_windows_equal_those_of_the_model(void **state)
 {
     (void)state;
-    operations_run(WIRE_SAMPLER_UNIFORM, 256, 100, 800);
-    operations_run(WIRE_SAMPLER_PRIORITIZED, 300, 200, 800);
-    operations_run(WIRE_SAMPLER_FIFO, 256, 300, 800);
-    operations_run(WIRE_SAMPLER_FIFO, 512, 400, 400);
-    operations_run(WIRE_SAMPLER_UNIFORM, 1000, 500, 200);
+    operations_run(WIRE_SAMPLER_UNIFORM, 256, 4, 100, 800);
+    operations_run(WIRE_SAMPLER_PRIORITIZED, 300, 4, 200, 800);
+    operations_run(WIRE_SAMPLER_FIFO, 256, 4, 300, 800);
+    operations_run(WIRE_SAMPLER_FIFO, 512, 4, 400, 400);
+    operations_run(WIRE_SAMPLER_FIFO, 1000, ACTORS * STREAMS, 500, 400);
+    operations_run(WIRE_SAMPLER_UNIFORM, 1000, 4, 600, 200);
+    assert_true(m.renewed > 1000);
 }
 #else
 static void
@@ -726,13 +507,16 @@ test_killed_tables_equal_the_model(void **state)
     int file = mkstemp(kill_state.path);
     assert_true(file >= 0);
     (void)close(file);
-    operations_run(WIRE_SAMPLER_UNIFORM, 256, 1100, 800);
-    operations_run(WIRE_SAMPLER_PRIORITIZED, 300, 1200, 800);
-    operations_run(WIRE_SAMPLER_FIFO, 256, 1300, 800);
-    operations_run(WIRE_SAMPLER_FIFO, 512, 1400, 400);
+    operations_run(WIRE_SAMPLER_UNIFORM, 256, 4, 1100, 800);
+    operations_run(WIRE_SAMPLER_PRIORITIZED, 300, 4, 1200, 800);
+    operations_run(WIRE_SAMPLER_FIFO, 256, 4, 1300, 800);
+    operations_run(WIRE_SAMPLER_FIFO, 512, 4, 1400, 400);
+    operations_run(WIRE_SAMPLER_FIFO, 1000, ACTORS * STREAMS, 1500, 400);
     // Or the kills fell where there was nothing to undo.
     assert_true(kill_state.rolled_back > 100 && kill_state.left > 10);
     assert_true(kill_state.restored > kill_state.rolled_back + 100);
+    assert_true(m.renewed > 1000);
+    assert_true(m.needed_left < 10); // those that rows missing, or no room, made the batch drop
     (void)unlink(kill_state.path);
     free(kill_state.copy);
 }
