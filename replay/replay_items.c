@@ -219,9 +219,12 @@ block_is_needed(const replay_items *items, const replay_plan *plan, uint64_t ser
 {
     const replay_store *store = items->store;
     uint32_t place = replay_store_place(store, serial);
+    if (items->mask[place] != 0) {
+        return true;
+    }
     uint32_t index = replay_store_stream(store, place);
-    if (items->mask[place] != 0 || index == REPLAY_STREAM_NONE) {
-        return items->mask[place] != 0;
+    if (index == REPLAY_STREAM_NONE) {
+        return false;
     }
     const replay_block *block = replay_store_block(store, serial);
     replay_streams *streams = replay_store_streams(store);
@@ -396,11 +399,13 @@ replay_items_add(replay_items *items, const replay_plan *plan, const wire_batch 
 uint32_t
 replay_items_room(const replay_items *items, const replay_plan *plan, uint32_t most)
 {
-    const replay_store *store = items->store;
-    uint64_t oldest = replay_store_oldest(store), next = replay_store_next(store);
-    uint64_t room = replay_store_blocks(store) - (next - oldest);
-    for (uint64_t serial = oldest; serial < next && room < most; serial++) {
-        room += !block_is_needed(items, plan, serial);
+    replay_blocks blocks = replay_store_view(items->store);
+    uint64_t room = blocks.blocks - (blocks.next - blocks.oldest);
+    uint32_t place = blocks.first;
+    for (uint64_t serial = blocks.oldest; serial < blocks.next && room < most; serial++) {
+        // Of a table that is full most have windows.
+        room += items->mask[place] == 0 && !block_is_needed(items, plan, serial);
+        place = place + 1 == blocks.blocks ? 0 : place + 1;
     }
     return (uint32_t)OCT_MIN(room, most);
 }

@@ -400,8 +400,15 @@ replay_table_find_session(const replay_table *table, uint32_t actor_id, uint64_t
 
 // ---- insert
 
+// Blocks that can be opened, at most so many, of a sampler that takes.
+static uint32_t
+room_for(const replay_table *table, uint32_t blocks)
+{
+    return table->takes ? replay_items_room(table->items, &table->plan, blocks) : 0;
+}
+
 static bool
-may_insert(const replay_table *table, const struct demand *demand)
+fits(const replay_table *table, const struct demand *demand, uint32_t room)
 {
     uint32_t size = replay_items_count(table->items);
     if (size == 0 || table->configure.turn_actors > 0) {
@@ -412,8 +419,13 @@ may_insert(const replay_table *table, const struct demand *demand)
         return replay_limiter_may_insert(&limiter, demand->windows);
     }
     // A sample that needs more than there is cannot make the room that this insert lacks.
-    return table->sample_wanted > size ||
-           replay_items_room(table->items, &table->plan, demand->blocks) == demand->blocks;
+    return table->sample_wanted > size || demand->blocks <= room;
+}
+
+static bool
+may_insert(const replay_table *table, const struct demand *demand)
+{
+    return fits(table, demand, room_for(table, demand->blocks));
 }
 
 bool
@@ -425,6 +437,8 @@ replay_table_may_insert(const replay_table *table)
 uint32_t
 replay_table_credit(const replay_table *table, uint32_t credit_max)
 {
+    uint64_t most = (uint64_t)table->last.blocks * credit_max;
+    uint32_t room = room_for(table, (uint32_t)OCT_MIN(most, table->blocks.count));
     uint32_t credit = 0;
     for (uint32_t step = credit_max; step > 0; step /= 2) { // the answer is monotone
         uint32_t more = credit + step;
@@ -432,11 +446,11 @@ replay_table_credit(const replay_table *table, uint32_t credit_max)
         uint64_t blocks = (uint64_t)table->last.blocks * more;
         struct demand demand = {(uint32_t)windows, (uint32_t)blocks};
         if (more <= credit_max && windows <= table->batch_rows && blocks <= table->blocks.count &&
-            may_insert(table, &demand)) {
+            fits(table, &demand, room)) {
             credit = more;
         }
     }
-    return OCT_MAX(credit, may_insert(table, &table->last));
+    return OCT_MAX(credit, fits(table, &table->last, room));
 }
 
 static void
