@@ -29,7 +29,7 @@ static const oct_places_key heard = {0, 1}, silent = {0, 2}, unused = {0, 3}, ev
 struct learner_actors {
     learner_actor *chunk[CHUNKS];
     uint32_t used;              // places that were ever taken
-    learner_actors_totals gone; // of sessions whose place was given to another
+    learner_actors_totals sums; // of all reports, as they come: its numbers of now are 0
     uint32_t *incarnation;      // [incarnation_room] the next actor's at each index, above the base
     uint32_t incarnation_room, incarnation_base;
     uint32_t incarnations; // above all that were given
@@ -306,20 +306,6 @@ index_find(const learner_actors *actors, const learner_newcomer *who)
     return word * 64 + (uint32_t)__builtin_ctzll(~taken[word]);
 }
 
-static void
-totals_add(learner_actors_totals *totals, const learner_actor *actor)
-{
-    totals->bytes += actor->bytes;
-    totals->dropped += actor->dropped;
-    totals->failures += actor->failures;
-    totals->resent += actor->resent;
-    totals->infer_s += actor->infer_s;
-    totals->env_s += actor->env_s;
-    totals->collect_s += actor->collect_s;
-    totals->wait_s += actor->wait_s;
-    totals->policy_gaps += actor->policy_gaps;
-}
-
 static bool
 has_proved_nothing(const learner_actor *actor, uint64_t now_ns)
 {
@@ -381,7 +367,6 @@ static void
 entry_free(learner_actors *actors, learner_actor *actor)
 {
     if (actor->session != 0) {
-        totals_add(&actors->gone, actor);
         live_set(actors, actor, false);
         oct_places_put(actors->heard, unused, actor->at);
         oct_places_drop(actors->by_id, actor->at);
@@ -498,6 +483,7 @@ learner_actors_register(learner_actors *actors, const learner_newcomer *who, uin
         .index = index,
         .at = actor->at,
         .is_placed = who->place > 0 && index == who->place - 1,
+        .was_known = who->session != 0,
         .incarnation = who->role == WIRE_ROLE_ACTOR ? incarnation_take(actors, index) : 0,
         .role = who->role,
         .holder = who->holder != NULL ? *who->holder : nobody,
@@ -605,28 +591,31 @@ learner_actor_introduce(learner_actor *actor, const char *host, uint32_t pid)
 
 // ---- reports
 
+#define UNSUMMED SIZE_MAX
+
 // The named numbers that are kept. All are 0 or more; a counter never falls within a session.
 static const struct number {
     const char *name;
     size_t at; // of a double in learner_actor
     bool is_counter;
+    size_t sum_at; // of a double in learner_actors_totals, or UNSUMMED
 } numbers[] = {
-#define COUNTER(name)                                                                              \
+#define SUMMED(name)                                                                               \
     {                                                                                              \
-#name, offsetof(learner_actor, name), true                                                 \
+#name, offsetof(learner_actor, name), true, offsetof(learner_actors_totals, name)          \
     }
-    COUNTER(bytes),
-    COUNTER(dropped),
-    COUNTER(failures),
-    COUNTER(resent),
-    COUNTER(infer_s),
-    COUNTER(env_s),
-    COUNTER(collect_s),
-    COUNTER(wait_s),
-    COUNTER(cpu_s),
-    COUNTER(policy_gaps),
-#undef COUNTER
-    {"unacked", offsetof(learner_actor, unacked), false},
+    SUMMED(bytes),
+    SUMMED(dropped),
+    SUMMED(failures),
+    SUMMED(resent),
+    SUMMED(infer_s),
+    SUMMED(env_s),
+    SUMMED(collect_s),
+    SUMMED(wait_s),
+    SUMMED(policy_gaps),
+#undef SUMMED
+    {"cpu_s", offsetof(learner_actor, cpu_s), true, UNSUMMED},
+    {"unacked", offsetof(learner_actor, unacked), false, UNSUMMED},
 };
 
 // NaN: not told.
@@ -658,17 +647,27 @@ report_fault(const learner_actor *actor, const wire_report *report)
     return NULL;
 }
 
+// Sums grow by what is new, so that they never fall, not even by a rounding. What a session had
+// when it came from elsewhere (an earlier process, or a place that it lost) is not new: its first
+// report here is not the first that it made.
 static void
-report_take(learner_actor *actor, const wire_report *report)
+report_take(learner_actors *actors, learner_actor *actor, const wire_report *report)
 {
+    bool is_new = actor->reported || !actor->was_known || report->report_sequence == 1;
     actor->reported = true;
     actor->env_steps = report->env_steps;
     actor->policy_version = report->policy_version;
     for (size_t i = 0; i < OCT_COUNTOF(numbers); i++) {
-        double told = report_stat(report, numbers[i].name);
-        if (!isnan(told)) {
-            *(double *)((char *)actor + numbers[i].at) = told;
+        const struct number *number = &numbers[i];
+        double told = report_stat(report, number->name);
+        if (isnan(told)) {
+            continue;
         }
+        double *kept = (double *)((char *)actor + number->at);
+        if (is_new && number->sum_at != UNSUMMED) {
+            *(double *)((char *)&actors->sums + number->sum_at) += told - *kept;
+        }
+        *kept = told;
     }
 }
 
@@ -713,7 +712,7 @@ learner_actors_report(learner_actors *actors, learner_actor *actor, const wire_r
     if (*what != NULL) {
         return OCT_EINVAL;
     }
-    report_take(actor, report);
+    report_take(actors, actor, report);
     rates_renew(actor, now_ns);
     return OCT_OK;
 }
@@ -722,15 +721,11 @@ void
 learner_actors_totals_get(const learner_actors *actors, uint64_t now_ns, uint64_t newest_version,
                           learner_actors_totals *out)
 {
-    learner_actors_totals totals = actors->gone;
+    learner_actors_totals totals = actors->sums;
     double lag = 0;
     uint32_t lagging = 0;
     for (uint32_t i = 0; i < actors->used; i++) {
         const learner_actor *actor = entry_at(actors, i);
-        if (actor->session == 0) {
-            continue;
-        }
-        totals_add(&totals, actor);
         if (!learner_actor_is_live(actor, now_ns)) {
             continue;
         }

@@ -46,6 +46,7 @@ typedef struct learner_actor {
     uint32_t at;          // its place in the table
     bool is_counted;      // among the live ones
     bool is_placed;       // it asked for this index
+    bool was_known;       // it came with its session
     bool has_inserted;    // rows, says replay
     bool has_left;        // it said so
     uint64_t relay;       // that it was given (learner_relays_key); 0: none
@@ -89,8 +90,9 @@ typedef struct learner_actors_totals {
     uint32_t evaluators; // live
     double lag_mean;     // versions behind newest, mean over live actors
     uint64_t lag_max;
-    double bytes, dropped, failures, resent, infer_s, env_s, collect_s, wait_s; // all sessions
-    double policy_gaps; // times that an actor missed a version: all sessions
+    // Of all sessions, what they did while they were here.
+    double bytes, dropped, failures, resent, infer_s, env_s, collect_s, wait_s;
+    double policy_gaps; // times that an actor missed a version
 } learner_actors_totals;
 
 typedef struct learner_actors_live {

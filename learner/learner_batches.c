@@ -95,12 +95,13 @@ table_look(learner_run *run, learner_origin origin, oct_err err, const wire_conf
 }
 
 // Steps that came after the checkpoint count as any, but nobody knows how long they took: rates of
-// metrics.csv are of those that come from now on.
+// metrics.csv, and what this process counts, are of those that come from now on.
 static void
 steps_found(learner_run *run, const learner_source *source)
 {
-    run->report.env_steps +=
-        learner_source_count(source, oct_clock_ns()).steps * run->action_repeat;
+    uint64_t found = learner_source_count(source, oct_clock_ns()).steps * run->action_repeat;
+    run->env_steps_found += found;
+    run->report.env_steps += found;
 }
 
 oct_err

@@ -256,6 +256,7 @@ evaluation_begin(learner_evals *evals, quantizer_publication *publication, learn
     learner_eval_parts_begin(&evaluation->parts, OCT_MAX(1u, episodes), evals->evaluators,
                              (config->run.seed << 32) + SEEDS_FROM, evals->evaluations + 1);
     evals->evaluations += evaluation->parts.count;
+    evals->own_evaluations += evaluation->parts.count;
     if (!evals->finishing) {
         evals->episodes += evaluation->parts.episodes;
     } else if (stage == LEARNER_EVAL_FULL) {
@@ -768,4 +769,10 @@ uint64_t
 learner_evals_count(const learner_evals *evals)
 {
     return evals->evaluations;
+}
+
+uint64_t
+learner_evals_own_count(const learner_evals *evals)
+{
+    return evals->own_evaluations;
 }

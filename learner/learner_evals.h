@@ -166,6 +166,7 @@ bool learner_evals_last(const learner_evals *evals, learner_eval_result *out);
 uint32_t learner_evals_screens(const learner_evals *evals, double *mean);
 // The best was confirmed at the goal.
 bool learner_evals_solved(const learner_evals *evals);
-uint64_t learner_evals_count(const learner_evals *evals);
+uint64_t learner_evals_count(const learner_evals *evals);     // orders so far
+uint64_t learner_evals_own_count(const learner_evals *evals); // of them, those of this process
 
 #endif // LEARNER_LEARNER_EVALS_H

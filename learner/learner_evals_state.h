@@ -21,7 +21,7 @@ struct evaluation {
 
 struct learner_evals {
     const oct_config *config;
-    uint64_t evaluations;
+    uint64_t evaluations, own_evaluations; // in all, and of this process
     uint64_t tickets;
     uint64_t episodes;       // of the evaluations that began during training
     uint64_t final_episodes; // of the full ones that began after it

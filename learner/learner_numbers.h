@@ -14,6 +14,7 @@
 typedef struct learner_measurements {
     // as it is now
     double wall_s, time_s, env_steps, env_steps_budget, updates, updates_budget, updates_refused;
+    double own_wall_s, own_env_steps, own_updates, own_evaluations; // of this process
     double data_samples, data_wait_s;
     double inserts, samples, given_up, replay_size, replay_up, replay_wait_s;
     double shards, replay_missing;

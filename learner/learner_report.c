@@ -88,7 +88,7 @@ replay_measure(learner_run *run)
         learner_source_counts data =
             learner_source_count(run->source[LEARNER_DATA], oct_clock_ns());
         now->replay_up = source.is_up && data.is_up;
-        now->data_samples = (double)data.samples;
+        now->data_samples = (double)data.windows;
         now->data_wait_s = data.waiting_s;
         now->bad_samples += (double)data.bad_samples;
     }
@@ -99,11 +99,14 @@ training_measure(learner_run *run)
 {
     learner_measurements *now = &run->report.now;
     now->wall_s = learner_run_wall_s(run);
+    now->own_wall_s = now->wall_s - run->wall_base_s;
     now->time_s = floor((double)oct_clock_wall_us() * 1e-6);
     now->env_steps = (double)learner_run_env_steps(run);
+    now->own_env_steps = (double)learner_run_own_env_steps(run);
     now->env_steps_budget = (double)run->config->run.env_steps;
     now->updates_budget = (double)run->config->run.updates;
     now->updates = (double)run->updates;
+    now->own_updates = (double)(run->updates - run->updates_base);
     now->updates_refused = (double)run->updates_refused;
     now->update_s = now->wait_s = 0;
     if (run->train != NULL) {
@@ -169,6 +172,7 @@ evaluation_measure(learner_run *run)
     learner_eval_result best;
     bool has_best = learner_evals_best(run->evals, &best) != NULL;
     now->evaluations = (double)learner_evals_count(run->evals);
+    now->own_evaluations = (double)learner_evals_own_count(run->evals);
     now->failed_evaluations = run->failed_evals;
     now->eval_return = run->has_eval ? run->last_eval.mean : NAN;
     now->eval_std = run->has_eval ? run->last_eval.std : NAN;

@@ -41,6 +41,12 @@ learner_run_env_steps(const learner_run *run)
                : run->env_steps_base + learner_run_source_counts(run).steps * run->action_repeat;
 }
 
+uint64_t
+learner_run_own_env_steps(const learner_run *run)
+{
+    return learner_run_env_steps(run) - run->env_steps_base - run->env_steps_found;
+}
+
 double
 learner_run_share(const learner_run *run)
 {

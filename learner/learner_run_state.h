@@ -167,6 +167,7 @@ struct learner_run {
 
     // counters
     uint64_t env_steps_base, updates_base; // from the checkpoint
+    uint64_t env_steps_found;              // that replay had taken since then when it was heard of
     double wall_base_s;
     uint64_t begin_ns; // of training in this process; 0: not yet
     uint64_t training_end_ns;
@@ -206,7 +207,9 @@ void learner_run_stop_training(learner_run *run); // ends its thread, and whoeve
 // Training so far, over all processes: of one that was killed, up to its last checkpoint.
 double learner_run_wall_s(const learner_run *run);
 uint64_t learner_run_env_steps(const learner_run *run); // over all processes, too
-double learner_run_share(const learner_run *run);       // of the budget that is spent, 0 to 1
+// Of them, those that replay took while this process was there.
+uint64_t learner_run_own_env_steps(const learner_run *run);
+double learner_run_share(const learner_run *run); // of the budget that is spent, 0 to 1
 
 // ---- learner_join.c (also learner_run_join)
 // The last that learner_run_refuse was told, for as long as no actor acts, and for

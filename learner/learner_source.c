@@ -792,6 +792,7 @@ learner_source_count(const learner_source *source, uint64_t now_ns)
 {
     learner_source_counts counts = source->counts;
     counts.is_up = source->configured && !source->lost;
+    counts.windows = source->arrived * unit_of(source);
     if (source->idle_ns != 0 && now_ns > source->idle_ns) {
         counts.waiting_s += (double)(now_ns - source->idle_ns) * 1e-9;
     }

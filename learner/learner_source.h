@@ -178,6 +178,7 @@ typedef struct learner_source_counts {
     double mass, balance;
     uint32_t insert_chunk, sample_chunk;
     uint64_t steps;              // of environments, that replay took since options.place
+    uint64_t windows;            // that came here
     uint64_t bad_samples;        // answers that did not fit
     uint64_t first_sample_ns;    // when the first batch came, 0: not yet
     uint64_t first_sample_steps; // steps then

@@ -4,7 +4,8 @@
 #include "common/oct_numbers.h"
 
 // Replay's numbers: where their values lie (replay_status_io.c writes them), and the rows of the
-// registry that name them. NaN: there is no table yet.
+// registry that name them. Counters are of this process; what goes on with a table that was found
+// in its file is a gauge. NaN: there is no table yet.
 //
 // Threads: the loop thread. Owns: nothing.
 typedef struct replay_measurements {
@@ -13,6 +14,7 @@ typedef struct replay_measurements {
     double sample_rate, samples_per_insert, batches, duplicates, gaps, stale, cut, overrun;
     double given_up, rejected, rejected_malformed, rejected_unfit, rejected_token, peers_closed;
     double acks_refused;
+    double own_inserts, own_samples;
     double bad_requests, learners_refused, priority_updates, priority_updates_late;
     double sessions, bytes_in, bytes_out, waiting, balance, balance_min, balance_max, limit;
     double min_size, held_samples, insert_blocked_s, sample_blocked_s, insert_wait_share;

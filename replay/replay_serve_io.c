@@ -173,6 +173,7 @@ table_make(replay_io *io, const wire_configure *configure)
                        replay_table_stats_get(io->table).size);
     }
     replay_acks_set_table(io->acks, NULL);
+    io->elsewhere = replay_status_done(io);
     replay_table_destroy(io->table);
     budget_log(configure);
     table_begin(io, table_create(io, configure));
@@ -289,6 +290,7 @@ samples_return(replay_io *io, const wire_configure *wanted)
     }
     io->returned_epoch = wanted->epoch;
     uint64_t returned = replay_table_return(io->table, wanted->samples);
+    io->elsewhere.samples += returned; // this process drew them, or they were left out
     if (returned > 0) {
         oct_log_notice("REPLAY-RETURNED",
                        "run=%016" PRIx64 " epoch=%" PRIu64 " windows=%" PRIu64

@@ -102,6 +102,9 @@ struct replay_io {
     oct_complaint fenced;   // learners that may not use the table
     oct_complaint bad_copy; // copies that could not be written
     replay_rates rates;
+    // The counters of what this process did with tables that are gone, less those that the present
+    // table had when it became this process's: with the present one's they are the process's.
+    replay_table_stats elsewhere;
     uint64_t bytes_in;
     uint64_t bytes_replied;
     uint64_t insert_ns; // spent in inserts, decoding included
@@ -156,9 +159,12 @@ void replay_serve_held(struct replay_io *io);                     // as far as i
 void replay_serve_expired(struct replay_io *io, uint64_t now_ns); // whose time is up
 void replay_serve_close(struct replay_io *io);
 
-// Rates are of what comes from now on: a table that was found has counted before. Until a second of
-// it is over they are unknown.
+// Rates and counters are of what comes from now on: a table that was found has counted before.
+// Until a second of it is over rates are unknown.
 void replay_status_begin(struct replay_io *io, uint64_t now_ns);
+// The present table's stats, but the counters are of the whole life of this process: they never
+// fall. What it says while there is a table is io->elsewhere once that one is gone.
+replay_table_stats replay_status_done(const struct replay_io *io);
 void replay_status_second(struct replay_io *io, uint64_t now_ns);
 void replay_status_reply(struct replay_io *io, wire_call *call);
 

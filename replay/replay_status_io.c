@@ -14,12 +14,54 @@
 
 typedef struct replay_io replay_io;
 
+// ---- what this process did
+
+// The counters of a table. Where it lies in a file they go on over processes.
+static const size_t counters[] = {
+    offsetof(replay_table_stats, rows_taken), offsetof(replay_table_stats, rows_random),
+    offsetof(replay_table_stats, ends),       offsetof(replay_table_stats, failed),
+    offsetof(replay_table_stats, inserts),    offsetof(replay_table_stats, samples),
+    offsetof(replay_table_stats, cut),        offsetof(replay_table_stats, overrun),
+    offsetof(replay_table_stats, given_up),   offsetof(replay_table_stats, batches),
+    offsetof(replay_table_stats, duplicates), offsetof(replay_table_stats, gaps),
+    offsetof(replay_table_stats, stale),      offsetof(replay_table_stats, rejected),
+    offsetof(replay_table_stats, updates),    offsetof(replay_table_stats, updates_late),
+};
+
+static uint64_t
+counter_of(const replay_table_stats *stats, size_t i)
+{
+    return *(const uint64_t *)((const char *)stats + counters[i]);
+}
+
+static void
+counter_set(replay_table_stats *stats, size_t i, uint64_t value)
+{
+    *(uint64_t *)((char *)stats + counters[i]) = value;
+}
+
+static replay_table_stats
+stats_of(const replay_io *io)
+{
+    return io->table != NULL ? replay_table_stats_get(io->table) : (replay_table_stats){0};
+}
+
+replay_table_stats
+replay_status_done(const replay_io *io)
+{
+    replay_table_stats done = stats_of(io);
+    for (size_t i = 0; i < OCT_COUNTOF(counters); i++) {
+        counter_set(&done, i, counter_of(&done, i) + counter_of(&io->elsewhere, i));
+    }
+    return done;
+}
+
 void
 replay_status_begin(replay_io *io, uint64_t now_ns)
 {
-    replay_table_stats stats = {0};
-    if (io->table != NULL) {
-        stats = replay_table_stats_get(io->table);
+    replay_table_stats stats = stats_of(io);
+    for (size_t i = 0; i < OCT_COUNTOF(counters); i++) {
+        counter_set(&io->elsewhere, i, counter_of(&io->elsewhere, i) - counter_of(&stats, i));
     }
     io->rates = (replay_rates){
         .at_ns = now_ns,
@@ -101,45 +143,54 @@ share(double part, double whole)
 }
 
 static void
-table_measure(const replay_io *io, const replay_table_stats *stats, replay_measurements *now)
+table_measure(const replay_io *io, replay_measurements *now)
 {
+    const replay_table_stats stats = stats_of(io);
     now->configured = io->table != NULL;
     now->data_set = io->data != NULL;
-    now->size = (double)stats->size;
-    now->rows = (double)stats->rows;
-    now->capacity = (double)stats->capacity;
-    now->blocks = (double)stats->blocks;
-    now->streams = (double)stats->streams;
-    now->rows_taken = (double)stats->rows_taken;
-    now->rows_policy = (double)(stats->rows_taken - stats->ends - stats->rows_random);
-    now->rows_random = (double)stats->rows_random;
-    now->rows_end = (double)(stats->ends - stats->failed);
-    now->ends = (double)stats->ends;
-    now->failed = (double)stats->failed;
-    now->random_share =
-        share((double)stats->rows_random, (double)(stats->rows_taken - stats->ends));
-    now->inserts = (double)stats->inserts;
-    now->samples = (double)stats->samples;
-    now->samples_per_insert = share((double)stats->samples, (double)stats->inserts);
-    now->cut = (double)stats->cut;
-    now->overrun = (double)stats->overrun;
-    now->given_up = (double)stats->given_up;
-    now->priority_updates = (double)stats->updates;
-    now->priority_updates_late = (double)stats->updates_late;
-    now->sessions = (double)stats->sessions;
-    now->memory_bytes = (double)stats->memory_bytes;
+    now->size = (double)stats.size;
+    now->rows = (double)stats.rows;
+    now->capacity = (double)stats.capacity;
+    now->blocks = (double)stats.blocks;
+    now->streams = (double)stats.streams;
+    now->rows_taken = (double)stats.rows_taken;
+    now->ends = (double)stats.ends;
+    now->random_share = share((double)stats.rows_random, (double)(stats.rows_taken - stats.ends));
+    now->inserts = (double)stats.inserts;
+    now->samples = (double)stats.samples;
+    now->samples_per_insert = share((double)stats.samples, (double)stats.inserts);
+    now->sessions = (double)stats.sessions;
+    now->memory_bytes = (double)stats.memory_bytes;
+}
+
+// Of this process.
+static void
+done_measure(const replay_io *io, replay_measurements *now)
+{
+    const replay_table_stats done = replay_status_done(io);
+    now->rows_policy = (double)(done.rows_taken - done.ends - done.rows_random);
+    now->rows_random = (double)done.rows_random;
+    now->rows_end = (double)(done.ends - done.failed);
+    now->failed = (double)done.failed;
+    now->own_inserts = (double)done.inserts;
+    now->own_samples = (double)done.samples;
+    now->cut = (double)done.cut;
+    now->overrun = (double)done.overrun;
+    now->given_up = (double)done.given_up;
+    now->priority_updates = (double)done.updates;
+    now->priority_updates_late = (double)done.updates_late;
+    now->batches = (double)done.batches;
+    now->duplicates = (double)done.duplicates;
+    now->gaps = (double)done.gaps;
+    now->stale = (double)done.stale;
+    now->rejected = (double)replay_rejected(io, &done);
+    now->rejected_unfit = (double)done.rejected;
 }
 
 static void
-batches_measure(const replay_io *io, const replay_table_stats *stats, replay_measurements *now)
+peers_measure(const replay_io *io, replay_measurements *now)
 {
-    now->batches = (double)stats->batches;
-    now->duplicates = (double)stats->duplicates;
-    now->gaps = (double)stats->gaps;
-    now->stale = (double)stats->stale;
-    now->rejected = (double)replay_rejected(io, stats);
     now->rejected_malformed = (double)(io->bad_batch.count - io->bad_header_count);
-    now->rejected_unfit = (double)stats->rejected;
     now->rejected_token = (double)io->bad_token.count;
     now->peers_closed = (double)net_pull_closed(io->pull);
     now->acks_refused = (double)io->bad_ask.count;
@@ -202,12 +253,9 @@ time_measure(const replay_io *io, replay_measurements *now)
 static oct_numbers *
 measured(const replay_io *io, int waiting, replay_measurements *now)
 {
-    replay_table_stats stats = {0};
-    if (io->table != NULL) {
-        stats = replay_table_stats_get(io->table);
-    }
-    table_measure(io, &stats, now);
-    batches_measure(io, &stats, now);
+    table_measure(io, now);
+    done_measure(io, now);
+    peers_measure(io, now);
     limiter_measure(io, now);
     disk_measure(io, now);
     time_measure(io, now);

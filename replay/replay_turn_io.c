@@ -115,11 +115,13 @@ turn_go_back(replay_io *io, const wire_configure *wanted, char *reason, size_t r
     if (!is_of_run(present, wanted) || (!present && wanted->turn == 0)) {
         return OCT_OK; // another run's table is another question
     }
+    const replay_table_stats done = replay_status_done(io);
     replay_acks_set_table(io->acks, NULL);
     oct_err err = replay_disk_go_back(io->disk, &io->table, wanted->turn, wanted->turn_digest,
                                       reason, reason_size);
     replay_acks_set_table(io->acks, io->table); // that which stays where it could not
     if (!io->table) {
+        io->elsewhere = done;
         replay_turns_set(io->turns, 0, 0); // until there is one again
     }
     return err;

@@ -343,9 +343,12 @@ def test_train_serves_the_learners_metrics():
         port, run = free_port(1), folder / "run"
         process = train(run, "--metrics", f"http://127.0.0.1:{port}", *ENDLESS)
         wait_for("updates", lambda: number(port, "octet_learner_updates_total") > 0)
+        before = number(port, "octet_run_updates")
         interrupt(process, run)
         process = train(run, "--resume", "--metrics", f"http://127.0.0.1:{port}", *ENDLESS)
         wait_for("updates again", lambda: number(port, "octet_learner_updates_total") > 0)
+        now = metrics(port)
+        assert now["octet_run_updates"][""] - now["octet_learner_updates_total"][""] >= before > 0, now
         interrupt(process, run)
 
 

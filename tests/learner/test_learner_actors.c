@@ -666,6 +666,32 @@ test_actors_totals_keep_those_who_left(void **state)
     T_NEAR(totals.wait_s, 1.5 * (LEARNER_ACTORS_MAX + 5), 0, 0);
 }
 
+// What an actor did before this process began, or while another had its place, is not counted here.
+static void
+test_actors_totals_are_of_this_process(void **state)
+{
+    (void)state;
+    learner_actor *old = joined(11, WIRE_ROLE_ACTOR, AT(0));
+    T_OK(report(old, 8, 1000, AT(1)));
+    T_NEAR(totals_at(AT(1)).bytes, 0, 0, 0);
+    T_OK(report(old, 9, 1010, AT(2)));
+    T_NEAR(totals_at(AT(2)).bytes, 20, 0, 0);
+    learner_actor *fresh = joined(0, WIRE_ROLE_ACTOR, AT(2)); // its first report was lost
+    T_OK(report(fresh, 2, 30, AT(3)));
+    T_NEAR(totals_at(AT(3)).bytes, 80, 0, 0);
+    learner_actor *named = joined(12, WIRE_ROLE_ACTOR, AT(3)); // in lock-step: a new process
+    T_OK(report(named, 1, 5, AT(4)));
+    T_NEAR(totals_at(AT(4)).bytes, 90, 0, 0);
+    learner_actors_leave(actors, old);
+    learner_actors_inserted(
+        actors,
+        &(wire_sessions){.count = 1, .actor_id = &(uint32_t){11}, .session = &(uint64_t){11}});
+    T_NEAR(totals_at(AT(4)).bytes, 90, 0, 0);
+    old = joined(11, WIRE_ROLE_ACTOR, AT(5));
+    T_OK(report(old, 10, 1020, AT(6)));
+    T_NEAR(totals_at(AT(6)).bytes, 90, 0, 0);
+}
+
 // While it plays it tells how far it is, so silence means the same as an actor's.
 static void
 test_actors_evaluator_is_live_while_it_tells(void **state)
@@ -731,6 +757,7 @@ main(void)
         T(test_actors_refuse_numbers_that_cannot_be),
         T(test_actors_evaluation_reports_are_no_steps),
         T(test_actors_totals_keep_those_who_left),
+        T(test_actors_totals_are_of_this_process),
         T(test_actors_evaluator_is_live_while_it_tells),
         T(test_actors_lag),
     };

@@ -9,6 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "net/net_http.h"
 #include "net/net_sp.h"
 
 // Ports below those that the kernel gives to who dials, who might take one before its listener
@@ -268,6 +269,25 @@ net_test_daemon_kill(net_test_daemon *daemon, int signal_number)
         net_process_kill(daemon->process, signal_number);
     }
     return net_test_daemon_end(daemon);
+}
+
+double
+net_test_metric(const char *url, const char *name)
+{
+    static char page[1u << 17];
+    char reason[256], line[128];
+    int status = 0;
+    if (net_http_get(url, "/metrics", 10000, &status, page, sizeof(page), reason, sizeof(reason)) !=
+        OCT_OK) {
+        fail_msg("%s", reason);
+    }
+    assert_int_equal(status, 200);
+    (void)snprintf(line, sizeof(line), "\n%s ", name);
+    const char *at = strstr(page, line);
+    if (at == NULL) {
+        fail_msg("no metric is called %s", name);
+    }
+    return strtod(at + strlen(line), NULL);
 }
 
 int

@@ -52,6 +52,8 @@ void net_test_daemon_start(net_test_daemon *out, net_loop *loop, const net_proce
 int net_test_daemon_end(net_test_daemon *daemon);
 // Sends it a signal, unless it has ended, and does the same.
 int net_test_daemon_kill(net_test_daemon *daemon, int signal_number);
+// A sample of the daemon's /metrics at http://HOST:PORT, by its name and labels.
+double net_test_metric(const char *url, const char *name);
 // A group teardown of cmocka.
 int net_test_folder_remove(void **state);
 

@@ -21,7 +21,7 @@
 
 typedef struct fixture {
     char folder[64];
-    char url[NET_URL_MAX], batch_url[NET_URL_MAX], ack_url[NET_URL_MAX];
+    char url[NET_URL_MAX], batch_url[NET_URL_MAX], ack_url[NET_URL_MAX], metrics[64];
     net_loop *loop;
     net_test_daemon daemon;
     const char *sync; // of a table in the folder's replay.oct; NULL: in memory only
@@ -228,9 +228,10 @@ daemon_start(fixture *f)
 {
     char log[128];
     (void)snprintf(log, sizeof(log), "%s/log", f->folder);
-    const char *argv[] = {
-        "octet-replay", "--listen", f->url,  "--log-level", "debug", f->sync ? "--path" : NULL,
-        "replay.oct",   "--sync",   f->sync, NULL};
+    (void)snprintf(f->metrics, sizeof(f->metrics), "http://127.0.0.1:%u", net_test_free_port());
+    const char *argv[] = {"octet-replay", "--listen",  f->url,     "--log-level",
+                          "debug",        "--metrics", f->metrics, f->sync ? "--path" : NULL,
+                          "replay.oct",   "--sync",    f->sync,    NULL};
     net_process_spec spec = {
         .file = executable, .argv = argv, .folder = f->folder, .log_path = log};
     net_test_daemon_start(&f->daemon, f->loop, &spec);

@@ -201,8 +201,12 @@ test_daemon_serves_one_run_at_a_time(void **state)
     release.epoch = 5;
     T_OK(configure(f, &release));
     assert_int_equal(stat_of(f, "replay.size"), 100); // as long as nobody wants the place
+    assert_int_equal(net_test_metric(f->metrics, "octet_replay_inserts_total"), 100);
     T_OK(configure(f, &other));
     assert_int_equal(stat_of(f, "replay.capacity"), 2048); // in blocks of 64
+    assert_int_equal(stat_of(f, "replay.inserts"), 0);
+    assert_int_equal(net_test_metric(f->metrics, "octet_replay_inserts_total"),
+                     100); // a counter does not fall
     assert_int_equal(stat_of(f, "replay.learners_refused"), 2);
 }
 

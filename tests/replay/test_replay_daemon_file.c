@@ -121,6 +121,60 @@ test_daemon_gets_samples_back_that_nobody_learned_from(void **state)
     assert_int_equal(stat_of(f, "replay.samples"), 18); // what was given back stays so
 }
 
+// A table that was found has counted before this process, which may have been more: to Prometheus a
+// counter that is smaller than it was has begun anew, and all of it is new.
+static void
+test_daemon_with_a_file_counts_from_zero(void **state)
+{
+    fixture *f = *state;
+    table_in_file(f, "interval");
+    wire_configure message = test_configure(1000, WIRE_SAMPLER_UNIFORM);
+    T_OK(configure(f, &message));
+    uint64_t table = f->configured.table;
+    send_steps(f, 30, 1);
+    sample(f, 10, 2, 1000);
+    assert_int_equal(net_test_metric(f->metrics, "octet_replay_inserts_total"), 30);
+    assert_int_equal(net_test_metric(f->metrics, "octet_replay_samples_total"), 20);
+    daemon_restart(f);
+    assert_int_equal(stat_of(f, "replay.samples"), 0); // not before it is there again
+    assert_int_equal(net_test_metric(f->metrics, "octet_replay_samples_total"), 0);
+    message.epoch = 1; // a learner that resumes from where 8 windows had been learned from
+    message.table = table;
+    message.samples = 8;
+    T_OK(configure(f, &message));
+    assert_int_equal(f->configured.returned, 12);
+    assert_int_equal(net_test_metric(f->metrics, "octet_replay_table_rows_taken"), 31);
+    assert_int_equal(net_test_metric(f->metrics, "octet_replay_table_inserts"), 30);
+    assert_int_equal(net_test_metric(f->metrics, "octet_replay_table_samples"), 8);
+    static const char *const counters[] = {
+        "octet_replay_inserts_total",
+        "octet_replay_samples_total",
+        "octet_replay_rows_total{kind=\"policy\"}",
+        "octet_replay_rows_total{kind=\"random\"}",
+        "octet_replay_rows_total{kind=\"end\"}",
+        "octet_replay_rows_total{kind=\"failed\"}",
+        "octet_replay_batches_total{result=\"taken\"}",
+    };
+    for (size_t i = 0; i < OCT_COUNTOF(counters); i++) {
+        assert_int_equal(net_test_metric(f->metrics, counters[i]), 0);
+    }
+    assert_int_equal(stat_of(f, "replay.batches"), 0);
+    send_steps(f, 10, 2);
+    const wire_sample request = {
+        .run_id = RUN, .epoch = 1, .batch_size = 10, .batches = 1, .timeout_ms = 1000};
+    sample_send(f, &request);
+    wait_for_answer(f);
+    assert_int_equal(net_test_metric(f->metrics, "octet_replay_inserts_total"), 10);
+    assert_int_equal(net_test_metric(f->metrics, "octet_replay_samples_total"), 10);
+    assert_int_equal(net_test_metric(f->metrics, "octet_replay_batches_total{result=\"taken\"}"),
+                     1);
+    message.epoch = 2; // the same process, and the learner resumes once more
+    T_OK(configure(f, &message));
+    assert_int_equal(f->configured.returned, 10);
+    assert_int_equal(net_test_metric(f->metrics, "octet_replay_table_samples"), 8);
+    assert_int_equal(net_test_metric(f->metrics, "octet_replay_samples_total"), 10);
+}
+
 static const char *const rates[] = {"replay.insert_rate", "replay.sample_rate",
                                     "replay.insert_wait_share", "replay.sample_wait_share"};
 
@@ -281,6 +335,7 @@ test_daemon_goes_back_to_the_turn_of_a_new_learner(void **state)
         memcpy(message.turn_digest, turn_1.sha256, WIRE_HASH_BYTES);
         T_OK(configure(f, &message));
         assert_int_equal(stat_of(f, "replay.rows"), 10);
+        assert_int_equal(stat_of(f, "replay.batches"), epoch == 2 ? 2 : 0); // of this process
         T_OK(configure(f, &message)); // a request that is repeated
         T_OK(digest_ask(f, epoch, 1, 2));
         assert_memory_equal(digest.sha256, turn_1.sha256, WIRE_HASH_BYTES);
@@ -434,6 +489,7 @@ main(int argc, char **argv)
         TEST(killed_with_a_file_has_all_that_was_acknowledged),
         TEST(with_a_file_knows_the_newest_learner),
         TEST(gets_samples_back_that_nobody_learned_from),
+        TEST(with_a_file_counts_from_zero),
         TEST(rates_are_of_what_it_does),
         TEST(acknowledges_what_is_on_the_disk),
         TEST(goes_back_to_the_turn_of_a_new_learner),
