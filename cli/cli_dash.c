@@ -12,6 +12,7 @@
 #include "cli/cli_options.h"
 #include "cli/cli_text.h"
 #include "cli/dash/cli_dash_server.h"
+#include "net/net_daemon.h"
 #include "net/net_http.h"
 #include "net/net_url.h"
 
@@ -109,8 +110,8 @@ check(dash_options *options)
     }
     options->tls = options->tls != NULL ? options->tls : net_loop_tls_default();
     // Of http://, where there is less to know, cli_dash_listen says what is wrong.
-    if (net_http_check(options->url, is_plain, options->tls != NULL, reason, sizeof(reason)) !=
-        OCT_OK) {
+    const net_http_terms terms = {is_plain, options->tls != NULL, NULL, NET_DAEMON_TLS};
+    if (net_http_check(options->url, &terms, reason, sizeof(reason)) != OCT_OK) {
         cli_usage_error("dash", "--listen is '%s': %s", options->url, reason);
     }
 }

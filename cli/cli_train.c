@@ -21,6 +21,7 @@
 #include "common/oct_config_text.h"
 #include "common/oct_file.h"
 #include "common/oct_program.h"
+#include "net/net_daemon.h"
 #include "net/net_http.h"
 #include "net/net_loop.h"
 #include "policy/policy_format.h"
@@ -55,7 +56,8 @@ enum {
 typedef struct train_options {
     const char *file;
     const char *run_dir;
-    const char *metrics;
+    const char *metrics[NET_DAEMON_METRICS_MAX];
+    unsigned metrics_count;
     char dash[64]; // "": no page
     bool dash_stays;
     const char *data;             // NULL: no --data
@@ -98,7 +100,8 @@ static const struct argp_option option_table[] = {
     {"resume", KEY_RESUME, NULL, 0,
      "Continue the run in --run-dir from its checkpoint, with its config.yaml and any --set", 0},
     {"metrics", KEY_METRICS, "URL", 0,
-     "Serve the learner's /metrics (Prometheus) and /healthz at URL, such as http://127.0.0.1:9464",
+     "Serve the learner's /metrics (Prometheus) and /healthz at URL, such as http://127.0.0.1:9464 "
+     "or, with the learner's certificates in $OCTET_TLS, https://HOST:PORT; may be given twice",
      0},
     {"follow-parent", KEY_FOLLOW_PARENT, "PID", OPTION_HIDDEN, CLI_PARENT_HELP, 0},
     {"energy-command", KEY_ENERGY_COMMAND, "CMD", 0,
@@ -131,14 +134,28 @@ add_setting(train_options *options, const char *key, const char *value)
     options->settings[options->setting_count++] = setting;
 }
 
+// One more address of the learner's.
 static void
-metrics_check(const char *url)
+metrics_take(train_options *options, const char *url)
 {
     char reason[256];
-    bool has_tls = net_loop_tls_default() != NULL; // the learner's
-    if (net_http_check(url, false, has_tls, reason, sizeof(reason)) != OCT_OK) {
+    const net_http_terms terms = {
+        .has_tls = net_loop_tls_default() != NULL,
+        .to_have_tls = "OCTET_TLS=FOLDER, with those of the learner (octet certs issue learner "
+                       "NAME makes them)",
+    };
+    if (net_http_check(url, &terms, reason, sizeof(reason)) != OCT_OK) {
         cli_usage_error("train", "--metrics is '%s': %s", url, reason);
     }
+    for (unsigned i = 0; i < options->metrics_count; i++) {
+        if (strcmp(url, options->metrics[i]) == 0) {
+            cli_usage_error("train", "--metrics %s: given twice", url);
+        }
+    }
+    if (options->metrics_count == NET_DAEMON_METRICS_MAX) {
+        cli_usage_error("train", "more than %d --metrics", NET_DAEMON_METRICS_MAX);
+    }
+    options->metrics[options->metrics_count++] = url;
 }
 
 // "0,1" is the list [0,1].
@@ -245,8 +262,7 @@ parse(int key, char *arg, struct argp_state *state)
         }
         return 0;
     case KEY_METRICS:
-        metrics_check(arg);
-        options->metrics = arg;
+        metrics_take(options, arg);
         return 0;
     case KEY_FOLLOW_PARENT:
         cli_parent_follow("train", arg);
@@ -315,14 +331,13 @@ metrics_try(const train_options *options)
 {
     char reason[256];
     int fd;
-    if (options->metrics == NULL) {
-        return;
+    for (unsigned i = 0; i < options->metrics_count; i++) {
+        if (net_http_listen(&fd, options->metrics[i], reason, sizeof(reason)) != OCT_OK) {
+            cli_error("train", "--metrics: cannot serve %s: %s", options->metrics[i], reason);
+            exit(CLI_EXIT_FAILED);
+        }
+        (void)close(fd);
     }
-    if (net_http_listen(&fd, options->metrics, reason, sizeof(reason)) != OCT_OK) {
-        cli_error("train", "--metrics: cannot serve %s: %s", options->metrics, reason);
-        exit(CLI_EXIT_FAILED);
-    }
-    (void)close(fd);
 }
 
 // A disk without room, say: a run that has no file yet leaves no folder.
@@ -375,6 +390,18 @@ shown(const cli_folder *folder)
     return is_below ? folder->path + strlen(start) + 1 : folder->path;
 }
 
+// The daemons begin in the run folder.
+static void
+tls_make_absolute(void)
+{
+    const char *folder = net_loop_tls_default();
+    char *path = folder != NULL ? realpath(folder, NULL) : NULL;
+    if (path != NULL) { // else the first daemon says what is wrong with it
+        (void)setenv("OCTET_TLS", path, 1);
+        free(path);
+    }
+}
+
 int
 cli_train(int argc, char **argv)
 {
@@ -411,6 +438,7 @@ cli_train(int argc, char **argv)
     write_environment(&environment, &folder);
     const char *shown_as = shown(&folder);
     oct_program_keep_python();
+    tls_make_absolute();
     if (chdir(folder.path) != 0) {
         fail("cannot change to the run folder");
     }
@@ -424,6 +452,7 @@ cli_train(int argc, char **argv)
         .actor = actor,
         .resume = options.resume,
         .metrics = options.metrics,
+        .metrics_count = options.metrics_count,
         .dash = options.dash[0] != '\0' ? options.dash : NULL,
         .dash_fd = dash_fd,
         .dash_stays = options.dash_stays,

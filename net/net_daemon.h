@@ -12,7 +12,8 @@
 // following the supervisor, stopping on SIGTERM, SIGINT and SIGHUP.
 //
 // Threads: the main thread.
-#define NET_DAEMON_METRICS_MAX 2    // one for the machine itself, one for the network, say
+#define NET_DAEMON_METRICS_MAX 2 // one for the machine itself, one for the network, say
+#define NET_DAEMON_TLS         "--tls FOLDER (or OCTET_TLS)"
 #define NET_DAEMON_EXIT_USAGE  2    // exit code: the options are wrong
 #define NET_DAEMON_EXIT_MS     1500 // from the end of the loop to that of the process, at most
 
@@ -35,8 +36,8 @@ void net_daemon_parse(net_daemon *daemon, const struct argp *own, int argc, char
 // and shown that this process goes on. False: the parent has gone; exit.
 bool net_daemon_begin(const net_daemon *daemon, const char *name);
 // Gives the loop the certificates of --tls, if there is one. False: they cannot be used, or, where
-// an address of the daemon needs them, are not of its role; said: exit with
-// NET_DAEMON_EXIT_USAGE.
+// an address of the daemon needs them are not of its role; said:
+// exit with NET_DAEMON_EXIT_USAGE.
 bool net_daemon_secure(const net_daemon *daemon, net_loop *loop, oct_role role, bool is_needed);
 // Says on standard error what is wrong with the address of an option; false: something. after: how
 // many addresses behind it are used as well (net_url_offset); length_max: of its text, in bytes.

@@ -51,10 +51,18 @@ void net_http_answer_copy(net_http_answer *out, int status, const char *content_
 // GET or HEAD. Fill *out; it is a 404 before.
 typedef void (*net_http_fn)(void *arg, const net_http_request *request, net_http_answer *out);
 
+// What may be served, and which options of the program change that: reasons name them.
+typedef struct net_http_terms {
+    bool insecure;              // http beyond this machine
+    bool has_tls;               // there are certificates, for https
+    const char *to_be_insecure; // "--insecure"; NULL: nothing
+    const char *to_have_tls;    // "--tls FOLDER"
+} net_http_terms;
+
 // An address: http://HOST:PORT, where HOST must be of this machine (loopback) unless insecure, or
-// https://HOST:PORT, for which there must be certificates (has_tls); with or without a / behind it.
+// https://HOST:PORT, for which there must be certificates; with or without a / behind it.
 // OCT_EINVAL with one line for a person in reason.
-OCT_CHECKED oct_err net_http_check(const char *url, bool insecure, bool has_tls, char *reason,
+OCT_CHECKED oct_err net_http_check(const char *url, const net_http_terms *terms, char *reason,
                                    size_t reason_size);
 
 // Listens. OCT_EIO: it cannot be listened on; OCT_EINVAL: the address, or https without
@@ -88,7 +96,7 @@ OCT_CHECKED oct_err net_http_get(const char *url, const char *path, uint32_t tim
                                  size_t reason_size);
 
 // ---- for net_http*.c
-#define NET_HTTP_NO_TLS "https needs certificates: --tls FOLDER (or OCTET_TLS)"
+#define NET_HTTP_NO_TLS "https needs certificates"
 
 typedef struct net_http_address {
     char host[256]; // without brackets

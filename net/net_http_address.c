@@ -74,13 +74,12 @@ net_http_is_local(const char *host)
 }
 
 oct_err
-net_http_check(const char *url, bool insecure, bool has_tls, char *reason, size_t reason_size)
+net_http_check(const char *url, const net_http_terms *terms, char *reason, size_t reason_size)
 {
     net_http_address address;
     OCT_TRY(net_http_parse(url, &address, reason, reason_size));
-    if (address.is_https && !has_tls) {
-        (void)snprintf(reason, reason_size, NET_HTTP_NO_TLS);
-        return OCT_EINVAL;
+    if (address.is_https && !terms->has_tls) {
+        return oct_refuse(reason, reason_size, NET_HTTP_NO_TLS ": %s", terms->to_have_tls);
     }
     if (address.is_https) {
         return OCT_OK;
@@ -90,12 +89,14 @@ net_http_check(const char *url, bool insecure, bool has_tls, char *reason, size_
     (void)snprintf(tcp, sizeof(tcp), is_ipv6 ? TCP "[%s]:%s" : TCP "%s:%s", address.host,
                    address.port);
     OCT_TRY(net_url_check(tcp, true, reason, reason_size));
-    if (!insecure && !net_url_is_loopback(tcp)) {
+    if (!terms->insecure && !net_url_is_loopback(tcp)) {
+        bool may = terms->to_be_insecure != NULL;
         return oct_refuse(
             reason, reason_size,
             "'%s' is open to other machines, without encryption or authentication: use "
-            "https://, or say --insecure if the network is trusted",
-            address.host);
+            "https://%s%s%s",
+            address.host, may ? ", or say " : "", may ? terms->to_be_insecure : "",
+            may ? " if the network is trusted" : "");
     }
     return OCT_OK;
 }

@@ -133,9 +133,10 @@ void
 net_metrics_check(const net_daemon *daemon, const char *program)
 {
     char reason[256];
+    const net_http_terms terms = {daemon->insecure, daemon->tls != NULL, "--insecure",
+                                  NET_DAEMON_TLS};
     for (unsigned i = 0; i < daemon->metrics_count; i++) {
-        if (net_http_check(daemon->metrics[i], daemon->insecure, daemon->tls != NULL, reason,
-                           sizeof(reason)) != OCT_OK) {
+        if (net_http_check(daemon->metrics[i], &terms, reason, sizeof(reason)) != OCT_OK) {
             fprintf(stderr, "%s: error: --metrics %s: %s\n", program, daemon->metrics[i], reason);
             exit(NET_DAEMON_EXIT_USAGE);
         }

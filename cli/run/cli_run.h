@@ -31,7 +31,8 @@ typedef struct cli_run_request {
     const char *learner;
     const char *actor;
     bool resume;
-    const char *metrics;           // --metrics of the learner, checked; NULL: none
+    const char *const *metrics;    // [metrics_count] --metrics of the learner, checked
+    unsigned metrics_count;        // at most NET_DAEMON_METRICS_MAX
     const char *config_before;     // put back into config.yaml when a daemon refuses; NULL: none
     const char *dash;              // --dash, an http:// address; NULL: none
     int dash_fd;                   // a socket that listens there; cli_run takes it

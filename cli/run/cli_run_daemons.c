@@ -10,6 +10,7 @@
 #include "common/oct_blas.h"
 #include "envs/env.h"
 #include "group/group_launch.h"
+#include "net/net_daemon.h"
 
 #define EVALUATOR_WAIT_S "15" // to start and to open an environment, on a busy machine
 #define NAME_MAX_BYTES   32
@@ -77,6 +78,27 @@ data_add(cli_supervisor *supervisor, const cli_run_request *q, const char *pid)
     (void)add(supervisor, q, is_offline ? "replay" : "data", q->replay, argv);
 }
 
+static uint32_t
+learner_add(cli_supervisor *supervisor, const cli_run_request *q, const char *pid)
+{
+    enum { MORE = 2 * NET_DAEMON_METRICS_MAX + 2 }; // with --resume and the end of the list
+    const char *const begin[] = {"octet-learner",     "config.yaml",
+                                 "--run-dir",         ".",
+                                 "--follow-parent",   pid,
+                                 CLI_PULSE_OPTIONS,   "--environment",
+                                 CLI_RUN_ENVIRONMENT, "--await-evaluator",
+                                 EVALUATOR_WAIT_S};
+    const char *argv[OCT_COUNTOF(begin) + MORE] = {NULL};
+    size_t count = OCT_COUNTOF(begin);
+    memcpy(argv, begin, sizeof(begin));
+    for (unsigned i = 0; i < q->metrics_count; i++) {
+        argv[count++] = "--metrics";
+        argv[count++] = q->metrics[i];
+    }
+    argv[count] = q->resume ? "--resume" : NULL;
+    return add(supervisor, q, "learner", q->learner, argv);
+}
+
 uint32_t
 cli_run_daemons_add(cli_supervisor *supervisor, const cli_run_request *q)
 {
@@ -90,22 +112,6 @@ cli_run_daemons_add(cli_supervisor *supervisor, const cli_run_request *q)
         (void)oct_blas_clear_environment();
     }
     group_launch_forget(); // where mpirun or srun has started octet train, it is the only one here
-    const char *resume = q->resume ? "--resume" : NULL;
-    const char *const learner[] = {"octet-learner",
-                                   "config.yaml",
-                                   "--run-dir",
-                                   ".",
-                                   "--follow-parent",
-                                   pid,
-                                   CLI_PULSE_OPTIONS,
-                                   "--environment",
-                                   CLI_RUN_ENVIRONMENT,
-                                   "--await-evaluator",
-                                   EVALUATOR_WAIT_S,
-                                   q->metrics != NULL ? "--metrics" : resume,
-                                   q->metrics,
-                                   resume, // the list ends before it when there are no metrics
-                                   NULL};
     char number[NAME_MAX_BYTES];
     // This user chose the code: the file or the name itself, and no other.
     const char *plugins = env_is_code(q->config->env.id) ? "--plugins" : NULL;
@@ -125,7 +131,7 @@ cli_run_daemons_add(cli_supervisor *supervisor, const cli_run_request *q)
     if (oct_config_data_windows(q->config) > 0) {
         data_add(supervisor, q, pid);
     }
-    uint32_t index = add(supervisor, q, "learner", q->learner, learner);
+    uint32_t index = learner_add(supervisor, q, pid);
     uint32_t actors = oct_config_is_offline(q->config) ? 0 : q->config->actor.count;
     for (uint32_t i = 0; i < actors; i++) {
         char name[NAME_MAX_BYTES];

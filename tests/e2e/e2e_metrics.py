@@ -328,6 +328,14 @@ def test_metrics_address_is_checked():
             done = ran(REPLAY, "--listen", f"ipc://{folder}/replay.ipc", "--metrics", url, *options)
             assert done.returncode == code and words in done.stderr, (url, done)
         taken.close()
+    environment = {name: value for name, value in os.environ.items() if name != "OCTET_TLS"}
+    here = ["--metrics", "http://127.0.0.1:9464"]
+    for arguments, words in [(["--metrics", "http://0.0.0.0:9464"], "without encryption or authentication: use https://\n"),
+                             (["--metrics", "https://127.0.0.1:9465"], "https needs certificates: OCTET_TLS=FOLDER, with those of the learner"),
+                             ([*here, *here], "--metrics http://127.0.0.1:9464: given twice"),
+                             ([*here, "--metrics", "http://127.0.0.1:1", "--metrics", "http://127.0.0.1:2"], "more than 2 --metrics")]:
+        done = octet("train", "cartpole", *arguments, env=environment)
+        assert done.returncode == 2 and words in done.stderr and "--tls" not in done.stderr, (arguments, done)
     for arguments, words in [([], "no URL given"), (["127.0.0.1:9464"], "http://HOST:PORT"),
                              (["http://127.0.0.1:1", "--timeout", "-1"], "--timeout is '-1'"),
                              (["https://127.0.0.1:1"], "health checks use an http address of the same host"),
@@ -349,6 +357,23 @@ def test_train_serves_the_learners_metrics():
         wait_for("updates again", lambda: number(port, "octet_learner_updates_total") > 0)
         now = metrics(port)
         assert now["octet_run_updates"][""] - now["octet_learner_updates_total"][""] >= before > 0, now
+        interrupt(process, run)
+
+
+def test_train_serves_both_addresses_of_the_learners_metrics():
+    """http for this machine and https for others, with certificates of a folder that the environment names."""
+    with scratch() as folder:
+        port, run = free_port(2), folder / "run"
+        both = ["--metrics", f"http://127.0.0.1:{port}", "--metrics", f"https://127.0.0.1:{port + 1}"]
+        certs = certificates(OCTET, folder / "octet-certs")
+
+        def with_certs(role):
+            return {"cwd": folder, "env": {**os.environ, "OCTET_TLS": f"octet-certs/{role}"}}  # seen from there
+
+        process = train(run, *both, *ENDLESS, **with_certs("learner"))
+        wait_for("updates", lambda: number(port, "octet_learner_updates_total") > 0)
+        status, text = get(port + 1, certs=certs / "operator")
+        assert status == 200 and samples(text)["octet_learner_updates_total"][""] > 0, text
         interrupt(process, run)
 
 

@@ -602,20 +602,25 @@ test_http_check_table(void **state)
         {"https://0.0.0.0:9464", OCT_OK, OCT_OK},
         {"https://learner:9464", OCT_OK, OCT_OK},
     };
+    const net_http_terms strict = {.has_tls = true, .to_be_insecure = "--trust"};
+    const net_http_terms lax = {.has_tls = true, .insecure = true};
     for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
         char reason[256] = "";
-        oct_err secure = net_http_check(cases[i].url, false, true, reason, sizeof(reason));
+        oct_err secure = net_http_check(cases[i].url, &strict, reason, sizeof(reason));
         if (secure != cases[i].secure || (secure != OCT_OK && reason[0] == '\0') ||
-            net_http_check(cases[i].url, true, true, reason, sizeof(reason)) != cases[i].insecure) {
+            net_http_check(cases[i].url, &lax, reason, sizeof(reason)) != cases[i].insecure) {
             fail_msg("'%s': %s, reason '%s'", cases[i].url, oct_strerror(secure), reason);
         }
     }
     char reason[256] = "";
-    T_ERR(net_http_check("http://0.0.0.0:9464", false, true, reason, sizeof(reason)), OCT_EINVAL);
-    assert_non_null(strstr(reason, "use https://, or say --insecure"));
-    T_ERR(net_http_check("https://learner:9464", true, false, reason, sizeof(reason)), OCT_EINVAL);
-    assert_non_null(strstr(reason, "--tls FOLDER"));
-    T_ERR(net_http_check("https://learner:9464/x", true, true, reason, sizeof(reason)), OCT_EINVAL);
+    T_ERR(net_http_check("http://0.0.0.0:9464", &strict, reason, sizeof(reason)), OCT_EINVAL);
+    assert_non_null(strstr(reason, ": use https://, or say --trust if the network is trusted"));
+    const net_http_terms bare = {.to_have_tls = "--certs"}; // nothing makes it serve in clear
+    T_ERR(net_http_check("http://0.0.0.0:9464", &bare, reason, sizeof(reason)), OCT_EINVAL);
+    assert_string_equal(strstr(reason, ": use"), ": use https://");
+    T_ERR(net_http_check("https://learner:9464", &bare, reason, sizeof(reason)), OCT_EINVAL);
+    assert_string_equal(reason, "https needs certificates: --certs");
+    T_ERR(net_http_check("https://learner:9464/x", &lax, reason, sizeof(reason)), OCT_EINVAL);
     assert_string_equal(reason, "the address must end after the port, as in https://HOST:PORT");
 }
 
