@@ -138,6 +138,13 @@ cli_dash(int argc, char **argv)
         cli_error("dash", "--tls %s: %s", options.tls, reason);
         return CLI_EXIT_FAILED;
     }
+    if (is_secure && net_loop_role(loop) == OCT_ROLE_OPERATOR) {
+        cli_error("dash",
+                  "--tls %s: the certificate is an operator's, which accepts no connections; that "
+                  "of a daemon is needed",
+                  options.tls);
+        return CLI_EXIT_FAILED;
+    }
     if (net_loop_on_signal(loop, SIGINT, stop_wanted, loop) != OCT_OK ||
         net_loop_on_signal(loop, SIGTERM, stop_wanted, loop) != OCT_OK) {
         cli_error("dash", "cannot watch signals");

@@ -134,6 +134,16 @@ net_daemon_begin(const net_daemon *daemon, const char *name)
     return net_process_follow_parent(daemon->follow_parent);
 }
 
+static bool
+serves_https(const net_daemon *daemon)
+{
+    bool does = false;
+    for (unsigned i = 0; i < daemon->metrics_count; i++) {
+        does = does || strncmp(daemon->metrics[i], "https://", strlen("https://")) == 0;
+    }
+    return does;
+}
+
 bool
 net_daemon_secure(const net_daemon *daemon, net_loop *loop, oct_role role, bool is_needed)
 {
@@ -143,7 +153,7 @@ net_daemon_secure(const net_daemon *daemon, net_loop *loop, oct_role role, bool 
         oct_log_error("NET-TLS", "%s", reason);
         return false;
     }
-    if (daemon->tls != NULL && is_needed &&
+    if (daemon->tls != NULL && (is_needed || serves_https(daemon)) &&
         net_loop_check_role(loop, role, reason, sizeof(reason)) != OCT_OK) {
         oct_log_error("NET-TLS", "--tls %s: %s", daemon->tls, reason);
         return false;

@@ -36,7 +36,7 @@ void net_daemon_parse(net_daemon *daemon, const struct argp *own, int argc, char
 // and shown that this process goes on. False: the parent has gone; exit.
 bool net_daemon_begin(const net_daemon *daemon, const char *name);
 // Gives the loop the certificates of --tls, if there is one. False: they cannot be used, or, where
-// an address of the daemon needs them are not of its role; said:
+// an address of the daemon needs them (is_needed, or one of --metrics), are not of its role; said:
 // exit with NET_DAEMON_EXIT_USAGE.
 bool net_daemon_secure(const net_daemon *daemon, net_loop *loop, oct_role role, bool is_needed);
 // Says on standard error what is wrong with the address of an option; false: something. after: how

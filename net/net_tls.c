@@ -372,8 +372,8 @@ own_read(material *m, const char *folder, const material *before, char *reason, 
     m->role = role_of(cert);
     if (m->role == OCT_ROLE_NONE) {
         return oct_refuse(reason, reason_size,
-                          "%s: its subject names no role (OU is learner, replay, actor, evaluator "
-                          "or operator; octet certs issue makes such certificates)",
+                          "%s: its subject names no role (OU is learner, replay, actor, evaluator, "
+                          "relay or operator; octet certs issue makes such certificates)",
                           path);
     }
     if (before != NULL && net_tls_check_role(m->role, before->role, role, sizeof(role)) != OCT_OK) {

@@ -224,6 +224,8 @@ class Server(Case):
         self.octet("certs", "issue", "operator", "anna")
         self.octet("certs", "issue", "actor", "actors")
         port = free_port(1)
+        self.assertIn("the certificate is an operator's, which accepts no connections",
+                      self.octet("dash", "runs", "--listen", f"https://127.0.0.1:{port}", "--tls", "octet-certs/anna", code=1)[1])
         child = self.start("dash", "runs", "--listen", f"https://127.0.0.1:{port}", "--tls", "octet-certs/learner")
         self.assertIn(f"https://127.0.0.1:{port} shows 1 run;", child.stdout.readline())
         for who, may in [("anna", True), ("actors", False), (None, False)]:

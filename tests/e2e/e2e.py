@@ -1536,18 +1536,24 @@ def test_a_replay_that_actors_cannot_reach_is_refused():
 
 
 def test_certificates_of_another_role_are_refused():
-    """At the start, by each daemon that needs one; where all addresses are local, nobody asks."""
+    """At the start, by each daemon that needs one, for its metrics too; where all addresses are local, nobody asks."""
     with scratch() as folder:
         certs, port = certificates(OCTET, folder / "octet-certs"), free_port(5)
-        tls = f"tls+tcp://127.0.0.1:{port}"
+        tls, metrics = f"tls+tcp://127.0.0.1:{port}", ["--metrics", f"https://127.0.0.1:{port}"]
+        local = f"ipc://{folder}/learner.ipc"
         commands = [("replay", [REPLAY, "--listen", tls]), ("actor", [ACTOR, "--learner", tls]), ("evaluator", [ACTOR, "--learner", tls, "--evaluate"]),
-                    ("actor", [ACTOR, "--learner", f"ipc://{folder}/learner.ipc", "--relay", tls]),
-                    ("learner", [LEARNER, CARTPOLE, "--run-dir", folder / "run", "--set", f"net.learner={tls}"])]
+                    ("actor", [ACTOR, "--learner", local, "--relay", tls]),
+                    ("learner", [LEARNER, CARTPOLE, "--run-dir", folder / "run", "--set", f"net.learner={tls}"]),
+                    ("replay", [REPLAY, "--listen", f"ipc://{folder}/replay.ipc", *metrics]), ("actor", [ACTOR, "--learner", local, *metrics]),
+                    ("evaluator", [ACTOR, "--learner", local, "--evaluate", *metrics]),
+                    ("relay", [BUILD / "relay/octet-relay", "--learner", local, "--listen", f"ipc://{folder}/relay.ipc", *metrics]),
+                    ("learner", [LEARNER, CARTPOLE, "--run-dir", folder / "run", *metrics])]
         for role, command in commands:
-            other = "actor" if role != "actor" else "operator"
-            result = ran(*command, "--tls", certs / other)
-            assert result.returncode == 2 and "READY" not in result.stderr, result
-            assert re.search(rf"--tls {certs}/{other}: the certificate is an {other}'s; an? {role}'s is needed \(octet certs issue {role} ", result.stderr), result
+            for other in {"actor", "operator"} - {role}:
+                result = ran(*command, "--tls", certs / other)
+                assert result.returncode == 2 and "READY" not in result.stderr and "NET-METRICS" not in result.stderr, result
+                assert re.search(rf"--tls {certs}/{other}: the certificate is an {other}'s; an? {role}'s is needed \(octet certs issue {role} ",
+                                 result.stderr), result
         log = folder / "replay.log"
         replay = start([REPLAY, "--listen", f"ipc://{folder}/replay.ipc", "--tls", certs / "operator"], log)
         try:

@@ -370,6 +370,8 @@ def test_train_serves_both_addresses_of_the_learners_metrics():
         def with_certs(role):
             return {"cwd": folder, "env": {**os.environ, "OCTET_TLS": f"octet-certs/{role}"}}  # seen from there
 
+        text = finish(train(run, *both, *ENDLESS, **with_certs("operator")), run, 1)
+        assert "the certificate is an operator's; a learner's is needed" in text, text
         process = train(run, *both, *ENDLESS, **with_certs("learner"))
         wait_for("updates", lambda: number(port, "octet_learner_updates_total") > 0)
         status, text = get(port + 1, certs=certs / "operator")
