@@ -21,6 +21,9 @@ import tempfile
 import time
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import unittests  # noqa: E402
+
 OCTET = DISK = ""
 OPENSSL = shutil.which("openssl")
 DEADLINE_S = 60
@@ -638,4 +641,4 @@ class Interrupted(Case):
 
 if __name__ == "__main__":
     OCTET, DISK = (os.path.abspath(path) for path in sys.argv[1:3])
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=1)
+    unittests.main([sys.argv[0], *sys.argv[3:]])

@@ -24,6 +24,7 @@ import urllib.parse
 import dash_runs
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import unittests  # noqa: E402
 from daemons import free_port, wait_for  # noqa: E402
 
 try:
@@ -786,6 +787,4 @@ class Browser(Page):
 
 if __name__ == "__main__":
     OCTET, FAKE = (os.path.abspath(path) for path in sys.argv[1:3])
-    if NO_BROWSER:
-        print(NO_BROWSER)
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=1)
+    unittests.main([sys.argv[0], *sys.argv[3:]])

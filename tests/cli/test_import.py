@@ -14,6 +14,9 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import unittests  # noqa: E402
+
 OCTET = pathlib.Path()
 DATA = pathlib.Path()
 PLUGINS = pathlib.Path()  # of tests/envs
@@ -318,4 +321,4 @@ class Import(unittest.TestCase):
 if __name__ == "__main__":
     OCTET, DATA = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve() / "tests/data/import"
     PLUGINS = OCTET.parent.parent / "tests/envs"
-    unittest.main(argv=sys.argv[:1])
+    unittests.main(sys.argv[:1])

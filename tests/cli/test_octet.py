@@ -29,6 +29,7 @@ import uuid
 import zlib
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import unittests  # noqa: E402
 from daemons import in_time, kill_if_there, wait_for  # noqa: E402
 
 OCTET = ""
@@ -1868,4 +1869,4 @@ class Terminal(Case):
 if __name__ == "__main__":
     OCTET, FAKE, FAULTY_DISK = (os.path.abspath(path) for path in sys.argv[1:4])
     PLUGINS = pathlib.Path(OCTET).parent.parent / "tests/envs"
-    unittest.main(argv=[sys.argv[0], *sys.argv[4:]], verbosity=1)
+    unittests.main([sys.argv[0], *sys.argv[4:]])

@@ -18,6 +18,7 @@ import time
 import unittest
 
 import test_octet
+import unittests
 
 DEADLINE_S = 60
 ENTER, LEAVE = "\x1b[?1049h", "\x1b[?1049l"
@@ -233,4 +234,4 @@ class Tops(test_octet.Case):
 
 if __name__ == "__main__":
     test_octet.OCTET, test_octet.FAKE = (os.path.abspath(path) for path in sys.argv[1:3])
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=1)
+    unittests.main([sys.argv[0], *sys.argv[3:]])

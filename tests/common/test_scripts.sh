@@ -45,7 +45,7 @@ mkdir "$room/unsteady" && cat >"$room/unsteady/meson.build" <<'END'
 project('unsteady')
 test('second time', find_program('bash'), suite: 's', args: ['-c', 'test -e @0@/tried || { touch @0@/tried; exit 1; }'.format(meson.current_build_dir())])
 test('never', find_program('bash'), suite: 's', args: ['-c', 'exit 1'])
-test('always', find_program('bash'), suite: 's', args: ['-c', 'exit 0'])
+test('always', find_program('bash'), suite: 's', args: ['-c', 'echo "SKIPPED: half of it"; exit 0'])
 END
 cat >"$room/whole" <<'END'
 #!/bin/bash
@@ -74,7 +74,7 @@ END
 cat >"$room/again" <<'END'
 root=$PWD folder=$1
 . script/lib.sh
-passed=0 failed=0 skipped=0 unsteady=()
+passed=0 failed=0 skipped=0 unsteady=() untested=()
 # shellcheck source=/dev/null
 . <(sed -n '/^# count PASSED/,/^}/p; /^count_meson/,/^}/p; /^was_unsteady/,/^}/p; /^again_max=/p; /^run_meson/,/^}/p; /^run_suites/,/^}/p; /^again_of/,/^}/p; /^play_faults/,/^}/p; /^run_faults/,/^}/p' script/test)
 meson setup "$folder/build" "$folder/unsteady" >/dev/null
@@ -84,10 +84,11 @@ run_faults "$folder/whole.log" '^never' bash "$folder/whole" "$folder/whole.trie
 run_faults "$folder/faults.log" '^[a-z]*: passed' bash "$folder/scenarios" "$folder/scenarios.ran"
 run_faults "$folder/late.log" '^never' bash "$folder/late"
 printf 'unsteady: %s;' "${unsteady[@]}"
+printf ' skipped: %s;' "${untested[@]}"
 echo " $passed passed, $failed failed, $skipped skipped"
 END
 bash "$room/again" "$room" >"$room/said" 2>&1 </dev/null
-expect 0 'unsteady: build: second time;unsteady: bash;unsteady: bash: odd; 9 passed, 3 failed, 1 skipped' cat "$room/said"
+expect 0 'unsteady: build: second time;unsteady: bash;unsteady: bash: odd; skipped: build: half of it (always); skipped: build: half of it (always); 9 passed, 3 failed, 3 skipped' cat "$room/said"
 expect 0 $'it broke off\n' cat "$room/said"
 expect 0 $'a process is left\n' cat "$room/said"
 expect 0 $'\ngood: passed, 1 s\nbad: second\n    FAIL  waited 120 s for an end\n--- bad.log\na line of bad\nbad: FAILED, 120 s\nodd: third\n' \
@@ -189,6 +190,22 @@ expect 0 'FAIL: t4' python3 tools/test_counts.py "$log" "$log.again"
 : >"$log"
 expect 0 '0 0 0' python3 tools/test_counts.py "$log"
 expect 1 '' python3 tools/test_counts.py none.json
+# What pytest, unittest, cmocka and words say of skips inside a test counts, and is told by its reason.
+cat >"$log" <<'END'
+{"name": "octet:python / python a", "result": "OK", "stdout": "..s [100%]\nSKIPPED [2] tests/a.py:7: could not import 'torch'\nSKIPPED [1] tests/a.py:9: SKIPPED: no moviepy\n9 passed, 3 skipped\n"}
+{"name": "octet:e2e / b", "result": "OK", "stdout": "", "stderr": ".s\nSKIPPED [1] test_b (__main__.B.test_b): could not import 'torch'\nOK (skipped=1)\n"}
+{"name": "octet:unit / c", "result": "OK", "stdout": "[ RUN      ] test_c\n[  SKIPPED ] test_c\n[  SKIPPED ] 1 test(s), listed below:\n[  SKIPPED ] test_c\n"}
+{"name": "octet:e2e / d", "result": "OK", "stdout": "    SKIPPED: needs root\n    SKIPPED: needs root\n"}
+{"name": "octet:e2e / e", "result": "SKIP", "stdout": "SKIPPED: needs root\nSKIPPED: needs qemu\n"}
+{"name": "octet:e2e / f", "result": "SKIP", "stdout": ""}
+END
+expect 0 '4 0 8' python3 tools/test_counts.py "$log"
+expect 0 "could not import 'torch' (2 of python a, b)
+needs qemu (e)
+needs root (d, e)
+no moviepy (python a)
+no reason given (f)
+test_c (c)" python3 tools/test_counts.py --skipped "$log"
 
 # Build folders. This meson makes what configure looks at, and writes down how it was called.
 cat >"$room/bin/meson" <<'END'

@@ -13,6 +13,9 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import unittests  # noqa: E402
+
 ROOT = BUILD = None
 LIMIT_S = 120
 
@@ -146,4 +149,4 @@ class Wheel(Case):
 
 if __name__ == "__main__":
     ROOT, BUILD = (pathlib.Path(path).resolve() for path in sys.argv[1:3])
-    unittest.main(argv=sys.argv[:1] + sys.argv[3:])
+    unittests.main(sys.argv[:1] + sys.argv[3:])

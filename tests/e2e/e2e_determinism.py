@@ -163,7 +163,7 @@ def test_same_run_on_other_cpus():
     """Whole runs, all of their daemons or some on another CPU, or with other kernels: OCTET_CPUS=all tries more of them."""
     qemu, every = shutil.which("qemu-x86_64"), os.environ.get("OCTET_CPUS") == "all"
     if qemu is None or platform.machine() != "x86_64":
-        print("skipped: needs an x86-64 machine with qemu-x86_64 (Debian's qemu-user)")
+        print("SKIPPED: needs an x86-64 machine with qemu-x86_64 (Debian's qemu-user)")
         return 77
     runs = {"DQN": (CARTPOLE, [*BRIEF, "--set", "run.env_steps=20000"])}
     others = [("Haswell", ALL)]

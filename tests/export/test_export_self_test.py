@@ -14,6 +14,9 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import unittests  # noqa: E402
+
 CASES = None
 LIMIT_S = 60
 # Integers and floats, both kinds of actions, bytes, draws, and biases whose signs alternate.
@@ -129,4 +132,4 @@ class SelfTest(unittest.TestCase):
 
 if __name__ == "__main__":
     CASES = pathlib.Path(sys.argv[1]).resolve()
-    unittest.main(argv=sys.argv[:1] + sys.argv[2:])
+    unittests.main(sys.argv[:1] + sys.argv[2:])

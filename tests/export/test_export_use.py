@@ -15,6 +15,9 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import unittests  # noqa: E402
+
 OCTET = LIBRARY = CASES = ROOT = None
 LIMIT_S = 30
 
@@ -406,4 +409,4 @@ class Library(Case):
 
 if __name__ == "__main__":
     OCTET, LIBRARY, CASES, ROOT = (pathlib.Path(path).resolve() for path in sys.argv[1:5])
-    unittest.main(argv=sys.argv[:1] + sys.argv[5:])
+    unittests.main(sys.argv[:1] + sys.argv[5:])

@@ -23,11 +23,11 @@ def main():
     learner, libm, cpu, want = sys.argv[1:]
     qemu = shutil.which("qemu-x86_64")
     if qemu is None or platform.machine() != "x86_64":
-        print("skipped: needs an x86-64 machine with qemu-x86_64 (Debian's qemu-user)")
+        print("SKIPPED: needs an x86-64 machine with qemu-x86_64 (Debian's qemu-user)")
         return 77
     native = run(libm, "print")
     if run(learner).returncode == 77:
-        print("skipped: this CPU itself has no AVX2 and FMA to compare with")
+        print("SKIPPED: this CPU itself has no AVX2 and FMA to compare with")
         return 77
     there = run(qemu, "-cpu", cpu, libm, "print")
     if native.returncode != 0 or there.returncode != 0:

@@ -389,7 +389,7 @@ main(int argc, char **argv)
     }
     most_threads = argc == 2 && strcmp(argv[1], "one") == 0 ? 1 : most_threads;
     if (nn_context_refusal(&exact) != NULL) {
-        print_message("skipped: %s\n", nn_context_refusal(&exact));
+        print_message("SKIPPED: %s\n", nn_context_refusal(&exact));
         return 77;
     }
     return cmocka_run_group_tests(tests, NULL, NULL);

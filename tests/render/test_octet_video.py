@@ -16,6 +16,9 @@ import time
 import unittest
 import zlib
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import unittests  # noqa: E402
+
 OCTET = WRITE_POLICY = FAKE = ""
 DEADLINE_S = 30
 WIDTH, HEIGHT = 60, 40
@@ -260,4 +263,4 @@ class Render(Case):
 
 if __name__ == "__main__":
     OCTET, WRITE_POLICY, FAKE = map(os.path.abspath, sys.argv[1:4])
-    unittest.main(argv=sys.argv[:1] + sys.argv[4:])
+    unittests.main(sys.argv[:1] + sys.argv[4:])
