@@ -21,7 +21,6 @@ import json
 import os
 import pathlib
 import signal
-import socket
 import statistics
 import subprocess
 import sys
@@ -31,37 +30,14 @@ import time
 from bench_learning import COLOURS, ticks
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests/support"))
+from daemons import free_port, log_lines  # noqa: E402
+
 PRESETS = "presets/cartpole.yaml,presets/dmc/walker_walk.yaml"
 WAYS = {"preset": [], "free": ["replay.samples_per_insert=0"]}
 ALWAYS = ["run.stop_at_return=none", "run.env_steps=1000000000000", "learner.metrics_s=0.1", "learner.checkpoint_s=0"]
 JOIN_S = 60
-
-
-def free_port():
-    """The first of five free ports in a row, below those that the kernel gives to who dials."""
-    base = 12000 + os.getpid() * 8 % 20000
-    while True:
-        base = 12000 + (base + 8 - 12000) % 20000
-        sockets = []
-        try:
-            for k in range(5):
-                one = socket.socket()
-                sockets.append(one)
-                one.bind(("127.0.0.1", base + k))
-            return base
-        except OSError:
-            pass
-        finally:
-            for one in sockets:
-                one.close()
-
-
-def log_lines(path, identity):
-    """The fields of each line with this id."""
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
-        words = line.split()
-        if len(words) > 4 and words[3] == identity:
-            yield dict(word.split("=", 1) for word in words[4:] if "=" in word)
+PORTS = 5  # of a run
 
 
 def cpu_s(pid):
@@ -153,7 +129,7 @@ def watch(folder, replay, learner, actors, seconds):
 
 def run(build, preset, settings, count, seconds):
     with tempfile.TemporaryDirectory(prefix="octet-scaling-") as name:
-        folder, port, processes = pathlib.Path(name), free_port(), []
+        folder, port, processes = pathlib.Path(name), free_port(PORTS), []
 
         def start(program, log, *arguments):
             with open(folder / log, "w", encoding="utf-8") as out:

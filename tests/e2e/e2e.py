@@ -24,7 +24,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/support"))
-from daemons import PATIENCE, certificates, free_port, has_signal, in_time, run_named, wait_for  # noqa: E402
+from daemons import PATIENCE, certificates, free_port, has_signal, in_time, log_lines, run_named, wait_for  # noqa: E402
 
 OCTET = pathlib.Path(sys.argv[1]).resolve()
 BUILD = OCTET.parent.parent
@@ -965,14 +965,6 @@ def test_atoms_that_end_too_early_are_told():
 # Versions as fast as they come, nearly all of them as changes of the one before.
 CHANGES = [*ENDLESS, "--set", "learner.publish_period=2", "--set", "learner.publish_s_min=0",
            "--set", "learner.publish_core_share=0", "--set", "network.hidden=[128, 128]"]
-
-
-def log_lines(log, identity):
-    """The fields of each whole line with this id, as dictionaries."""
-    for line in log.read_text(errors="replace").splitlines(keepends=True):
-        words = line.split()
-        if len(words) > 4 and words[3] == identity and line.endswith("\n"):
-            yield dict(word.split("=", 1) for word in words[4:] if "=" in word)
 
 
 def held_versions(actor_log):

@@ -23,8 +23,8 @@ ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "tests/support"))
 sys.path.insert(0, str(HERE))
 from attack import GET_POLICY, LEARNER, REGISTER, REPORT, ask, field, fields, registration, request, stranger  # noqa: E402
-from daemons import HOME, free_port, run_named, wait_for  # noqa: E402
-from hostile import BUILD, CARTPOLE, ENDLESS, log_lines, running, updates  # noqa: E402
+from daemons import HOME, free_port, log_lines, run_named, wait_for  # noqa: E402
+from hostile import BUILD, CARTPOLE, ENDLESS, running, updates  # noqa: E402
 
 
 def another_learner(system, name, run, *options, port=None):

@@ -114,6 +114,14 @@ def get(port, path="/metrics", certs=None, timeout_s=30):
         connection.close()
 
 
+def log_lines(log, identity):
+    """The fields of each whole line of a daemon's log with this id, as dictionaries."""
+    for line in log.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True):
+        words = line.split(None, 4)
+        if len(words) >= 4 and words[3] == identity and line.endswith("\n"):
+            yield dict(re.findall(r'(?<!\S)([^\s="]+)=("[^"]*"|\S*)', words[4] if len(words) > 4 else ""))
+
+
 def run_named(module):
     """PROGRAM OCTET TEST: runs the function test_… of module (its globals()); the exit status."""
     tests = {name: test for name, test in module.items() if name.startswith("test_")}
