@@ -130,6 +130,7 @@ class Attack:
         self.limit = time.monotonic() + spec["limit_s"]
         self.sources = spec.get("sources") or [spec["source"]]
         self.done = self.answered = self.refused = 0
+        self.connected = self.sent = self.held = 0  # connections that were made, bytes said on them, connections open at the end
         self.words = set()
         self.lock = threading.Lock()
         self.context = None
@@ -148,7 +149,14 @@ class Attack:
         peer.settimeout(PATIENCE_S)
         peer.bind((self.sources[self.done % len(self.sources)], 0))
         peer.connect((self.spec["host"], port))
+        with self.lock:
+            self.connected += 1
         return peer
+
+    def say(self, peer, data):
+        peer.sendall(data)
+        with self.lock:
+            self.sent += len(data)
 
     def tls(self, port):
         """Through TLS, if that is spoken there."""
@@ -163,7 +171,7 @@ class Attack:
         """Through TLS and SP's header; OSError when it is turned away."""
         peer = self.tls(port)
         try:
-            peer.sendall(header(PROTOCOL[name]))
+            self.say(peer, header(PROTOCOL[name]))
             got = b""
             while len(got) < 8:
                 part = peer.recv(8 - len(got))
@@ -197,7 +205,7 @@ class Attack:
 
     def exchange(self, peer, data):
         """Sends, and reads one message."""
-        peer.sendall(data)
+        self.say(peer, data)
         got = b""
         while len(got) < 8 or len(got) < 8 + struct.unpack(">Q", got[:8])[0]:
             part = peer.recv(65536)
@@ -217,15 +225,15 @@ class Attack:
                 turn[0] += 1
                 kind = turn[0] // len(self.ports) % 6
                 if kind == 0:
-                    peer.sendall(os.urandom(4096))
+                    self.say(peer, os.urandom(4096))
                 elif kind == 1:
-                    peer.sendall(b"GET /metrics HTTP/1.1\r\nHost: octet\r\n\r\n")
+                    self.say(peer, b"GET /metrics HTTP/1.1\r\nHost: octet\r\n\r\n")
                 elif kind == 2:  # in clear on a TLS port; without TLS of another protocol
-                    peer.sendall(header(PROTOCOL[name] if self.context else 0x70) + struct.pack(">Q", 1 << 33))
+                    self.say(peer, header(PROTOCOL[name] if self.context else 0x70) + struct.pack(">Q", 1 << 33))
                 elif kind == 3:
-                    peer.sendall(HELLO)
+                    self.say(peer, HELLO)
                 elif kind == 4:  # a record of 16 KiB that breaks off
-                    peer.sendall(bytes([22, 3, 3, 64, 0]) + os.urandom(1000))
+                    self.say(peer, bytes([22, 3, 3, 64, 0]) + os.urandom(1000))
                 else:
                     peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.each(use)
@@ -245,6 +253,7 @@ class Attack:
                 byte[peer] = 0
                 watched.register(peer, selectors.EVENT_READ)
                 self.done += 1
+                self.connected += 1  # or on its way
                 number += 1
             for key, _ in watched.select(0.02):
                 with contextlib.suppress(OSError):
@@ -259,9 +268,9 @@ class Attack:
                 for peer, number in held.items():
                     if number % 2 == 0 and byte[peer] < len(HELLO):
                         with contextlib.suppress(OSError):
-                            peer.send(HELLO[byte[peer]:byte[peer] + 1] if self.context else b"\0")
+                            self.sent += peer.send(HELLO[byte[peer]:byte[peer] + 1] if self.context else b"\0")
                             byte[peer] += 1
-        self.words.add(f"held at the end: {len(held)}")
+        self.held = len(held)
 
     def handshakes(self):
         """Whole handshakes by a certificate that is not good there."""
@@ -279,7 +288,7 @@ class Attack:
             with contextlib.closing(self.connect(name, port)) as peer:
                 try:
                     for data in frames[os.urandom(1)[0] % 128:]:
-                        peer.sendall(data)
+                        self.say(peer, data)
                         sent += 1
                 finally:
                     with self.lock:
@@ -291,9 +300,9 @@ class Attack:
         """A message of 8 GiB announced, and begun."""
         def use(name, port):
             with contextlib.closing(self.connect(name, port)) as peer:
-                peer.sendall(struct.pack(">Q", 8 << 30))
+                self.say(peer, struct.pack(">Q", 8 << 30))
                 for _ in range(64):
-                    peer.sendall(bytes(1 << 16))
+                    self.say(peer, bytes(1 << 16))
             self.answered += 1
         self.each(use)
 
@@ -355,7 +364,7 @@ class Attack:
             try:
                 peer = self.connect(name, port)
                 if name == "acks":
-                    peer.sendall(ask(1 + number % 50))
+                    self.say(peer, ask(1 + number % 50))
                 peers.append(peer)
                 self.done += 1
             except OSError:
@@ -363,7 +372,7 @@ class Attack:
         begin = time.monotonic()
         while time.monotonic() < max(self.end, begin + self.spec["seconds"]):
             time.sleep(0.1)
-        self.answered = len(peers)
+        self.held = len(peers)
 
     def names(self):
         """Asks for the acknowledgements of one invented actor after the other, on the same connections."""
@@ -371,7 +380,7 @@ class Attack:
             with contextlib.closing(self.connect(name, port)) as peer:
                 for _ in range(20):
                     ids = struct.unpack("<500I", os.urandom(2000))
-                    peer.sendall(b"".join(map(ask, ids)))
+                    self.say(peer, b"".join(map(ask, ids)))
                     self.done += 500
             self.done -= 1
         self.each(use, threads=2)
@@ -385,7 +394,7 @@ class Attack:
             try:
                 peer.settimeout(0.5)
                 while time.monotonic() < self.limit:
-                    peer.sendall(asked)
+                    self.say(peer, asked)
                     self.answered += 1000
             except TimeoutError:
                 peers.append(peer)  # held: it still counts as alive
@@ -393,6 +402,7 @@ class Attack:
                 peer.close()
         peers = []
         self.each(use, threads=4)
+        self.held = len(peers)
 
     def partial(self):
         """Large messages that never end: so many connections, each with 60 of 63 MiB."""
@@ -400,7 +410,7 @@ class Attack:
         for _ in range(self.spec["count"]):
             try:
                 peer = self.connect(*self.ports[self.done % len(self.ports)])
-                peer.sendall(struct.pack(">Q", 63 << 20))
+                self.say(peer, struct.pack(">Q", 63 << 20))
                 peer.setblocking(False)  # one that has to wait keeps none of the others
                 left[peer] = 60 << 20
                 self.done += 1
@@ -412,14 +422,14 @@ class Attack:
                 try:
                     sent = peer.send(bytes(min(left[peer], 1 << 18)))
                     left[peer] -= sent
-                    self.answered += sent
+                    self.sent += sent
                 except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
                     pass
                 except OSError:
                     self.refused += 1
                     left[peer] = 0
             time.sleep(0.001)
-        self.words.add(f"MiB sent: {self.answered >> 20}")
+        self.words.add(f"MiB sent: {self.sent >> 20}")
 
     def crowd(self):
         """So many good connections at once, held."""
@@ -466,6 +476,7 @@ def main():
     getattr(attack, spec["kind"])()
     used = resource.getrusage(resource.RUSAGE_SELF)
     print(json.dumps({"done": attack.done, "answered": attack.answered, "refused": attack.refused,
+                      "connected": attack.connected, "sent": attack.sent, "held": attack.held,
                       "words": sorted(attack.words)[:12], "seconds": time.monotonic() - begin,
                       "cpu_s": used.ru_utime + used.ru_stime}))
 

@@ -13,7 +13,6 @@ import contextlib
 import json
 import os
 import pathlib
-import re
 import shutil
 import signal
 import ssl
@@ -27,7 +26,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "tests/support"))
-from daemons import HOME, NEVER_S, PATIENCE, certificates, free_port, get, in_time, kill_all, wait_for  # noqa: E402
+from daemons import HOME, NEVER_S, PATIENCE, certificates, free_port, get, in_time, kill_all, log_lines, wait_for  # noqa: E402
 
 BUILD = pathlib.Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else None
 CARTPOLE = ROOT / "presets/cartpole.yaml"
@@ -39,14 +38,6 @@ STEPS_MAX = 1e9  # that one attack lasts, and far below what an actor claims in 
 GROWN_MAX = 64 << 20  # of a daemon's memory by one attack, unless its bound is another
 GONE_S = 2.0
 JOIN_S = 10.0
-
-
-def log_lines(path, identity):
-    """{key: text} of each line of a log with this id."""
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
-        words = line.split(" ", 4)
-        if len(words) >= 4 and words[3] == identity:
-            yield dict(re.findall(r'(\w+)=("[^"]*"|\S+)', line))
 
 
 class System:
@@ -343,10 +334,70 @@ def troubles(system):
     return {name: sum(len(system.said(name, i)) for i in TROUBLE) for name in ("actor", "evaluator", "learner")}
 
 
+# ---- whether an attack came to the daemons: what they count themselves, since what was sent to nobody does no harm either
+
+def numbers(system):
+    """All that learner and replay count, together."""
+    total = {}
+    for name in ("learner", "replay"):
+        for metric, value in system.metrics(name).items():
+            total[metric] = total.get(metric, 0) + value
+    return total
+
+
+def ended(grown, _attack):
+    """Connections that gates ended by themselves."""
+    return sum(n for metric, n in grown.items() if metric.startswith("octet_gate_closed_total"))
+
+
+def malformed(grown, _attack):
+    return grown['octet_gate_closed_total{reason="malformed"}']
+
+
+def strange_bytes(grown, _attack):
+    """Bytes that came to replay's gate, and were no batch or request."""
+    return grown['octet_gate_bytes_total{direction="in"}'] - grown['octet_learner_bytes_total{arrow="replay_to_learner"}'] - \
+        grown['octet_replay_bytes_total{direction="in"}']
+
+
+# By kind: (what was counted, how much of it there is at least, in words). Peers that go by themselves are not ended by a gate.
+ARRIVED = {
+    "garbage": (ended, lambda a: a["connected"] / 2, "connections ended by gates"),
+    "silent": (ended, lambda a: a["connected"] / 2, "connections ended by gates"),
+    "handshakes": (ended, lambda a: a["connected"], "connections ended by gates"),
+    "forged": (lambda grown, _: grown['octet_replay_rejected_total{reason="unregistered"}'], lambda a: 1, "batches rejected"),
+    "huge": (malformed, lambda a: a["connected"] / 4, "connections ended for their messages"),
+    "names": (malformed, lambda a: a["connected"] / 2, "connections ended for their messages"),
+    "tokens": (lambda _, a: "unknown actor; register first" in a["words"] and "registered: 0" not in a["words"], lambda a: 1, "both answers"),
+    "lies": (lambda _, a: a["answered"], lambda a: 1, "answers"),
+    "mute": (lambda _, a: a["held"], lambda a: 1, "connections on which no more could be asked"),
+    "partial": (strange_bytes, lambda a: a["sent"] / 4, "bytes of no message"),
+    "deaf": (lambda grown, _: grown["octet_gate_opened_total"], lambda a: max(1, a["held"]), "connections that gates opened"),
+    "methods": (lambda _, a: sum("learner" in w and "turned away" not in w for w in a["words"]), lambda a: 3, "answers of the learner"),
+}
+ARRIVED["crowd"] = ARRIVED["deaf"]
+
+
+def arrive(check, system, kind, before, attack):
+    """The gates have accepted its connections, and the daemons had to do with what it said."""
+    made, (count, least, words) = attack.get("connected", 0), ARRIVED[kind]
+    deadline = time.monotonic() + NEVER_S * PATIENCE
+    while True:
+        after = numbers(system)
+        grown = {metric: after[metric] - before.get(metric, 0) for metric in after}
+        accepted = grown.get("octet_gate_accepted_total", 0)
+        holds = 0 < made <= accepted and count(grown, attack) >= least(attack)
+        if holds or made == 0 or time.monotonic() > deadline:
+            break
+        time.sleep(0.1)
+    came = count(grown, attack) if made else 0
+    check.that(holds, f"it came to the daemons: {made} connections of it, {accepted:.0f} accepted; {came:.0f} {words}")
+
+
 def play(check, system, name, words, spec, short, nice, calm_s):
     """One attack: the row of the table."""
     print(f"{name}: {words}", flush=True)
-    base, lost = system.look(), troubles(system)
+    base, lost, counted_before = system.look(), troubles(system), numbers(system)
     before = phase(system, calm_s)
     spin = launch(system, dict(spec, kind="spin", count=(0, 0), seconds=(calm_s + 0.5, calm_s + 0.5)), short, nice)
     busy = phase(system, calm_s)
@@ -382,6 +433,7 @@ def play(check, system, name, words, spec, short, nice, calm_s):
     check.that(back_s is not None, f"descriptors and threads as before after {back_s if back_s is None else round(back_s, 1)} s:"
                f" {[(n, base[n]['fds'], most[n]['fds'], end[n]['fds']) for n in ('learner', 'replay')]}")
     check.that(troubles(system) == lost, f"no good connection was lost {[] if troubles(system) == lost else (lost, troubles(system))}")
+    arrive(check, system, spec["kind"], counted_before, attack)
     if name != "methods":
         # Who shares the attacker's address must wait until it stops.
         most_s = JOIN_S + (attack.get("seconds", 0) if spec["source"] == HOME else 0)
