@@ -112,6 +112,8 @@ class Fault:
         system.weights_of_the_policy()
         try:
             self.numbers = system.audit()
+            if self.numbers["acked"] == 0:
+                raise Broken("nothing was acknowledged that could be audited")
         except Broken as broken:
             if not self.needs.get("lenient"):
                 raise

@@ -222,6 +222,10 @@ static void
 skew(struct timespec *time)
 {
     int64_t ns = faults != NULL ? faults->wall_skew_ns : 0;
+    if (ns == 0) {
+        return;
+    }
+    faults->shifted++;
     int64_t sum = time->tv_nsec + ns % SECOND_NS;
     time->tv_sec += ns / SECOND_NS + (sum >= SECOND_NS) - (sum < 0);
     time->tv_nsec = sum + (sum < 0 ? SECOND_NS : sum >= SECOND_NS ? -SECOND_NS : 0);

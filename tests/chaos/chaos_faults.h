@@ -31,6 +31,7 @@ typedef struct chaos_faults {
     _Atomic uint64_t hits;        // calls that failed
     _Atomic int64_t wall_skew_ns; // added to CLOCK_REALTIME
     char where[128];              // the call that failed last
+    _Atomic uint64_t shifted;     // times that the wall clock was read with a skew
 } chaos_faults;
 
 #endif // TESTS_CHAOS_CHAOS_FAULTS_H

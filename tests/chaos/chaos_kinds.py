@@ -34,13 +34,44 @@ def pause(rng, least=0.05, most=0.5):
     return seconds
 
 
+def must(holds, what):
+    """A fault that was not there is no fault that was survived."""
+    if not holds:
+        raise Broken(f"the fault was not made: {what}")
+
+
+def until(what, condition):
+    """Waits for what shows that a fault is there."""
+    try:
+        wait_for(what, condition, DEADLINE_S, 0.005)
+    except Broken:
+        raise
+    except AssertionError as never:
+        must(False, never)
+
+
 # ---- kill -9 and SIGSTOP
+
+def kill_running(system, *names):
+    absent = system.kill(*names)
+    must(not absent, f"{', '.join(absent)} did not run")
+
+
+def is_stopped(process):
+    return pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "T"
+
+
+def stop_running(system, name):
+    must(system.runs(name), f"{name} did not run")
+    system.processes[name].send_signal(signal.SIGSTOP)
+    until(f"{name} to be stopped", lambda: is_stopped(system.processes[name]))
+
 
 def kill(names):
     def fault(system, rng, _seed):
         chosen = names or [rng.choice(system.ACTORS)]
         pause(rng, 0, 0.3)
-        system.kill(*chosen)
+        kill_running(system, *chosen)
         down = pause(rng, 0, 0.4)
         system.start(*chosen)
         return f"kill -9 of {', '.join(chosen)}, started again after {down:.2f} s"
@@ -54,7 +85,7 @@ for _name, _who in (("replay", ["replay"]), ("learner", ["learner"]), ("actor", 
 def stop(name):
     def fault(system, rng, _seed):
         chosen = name or rng.choice(system.ACTORS)
-        system.processes[chosen].send_signal(signal.SIGSTOP)
+        stop_running(system, chosen)
         seconds = pause(rng, 0.2, 2.5)
         system.processes[chosen].send_signal(signal.SIGCONT)
         return f"{chosen} stopped for {seconds:.2f} s"
@@ -72,6 +103,7 @@ def restarts(system, rng, seed):
     down, up = orders[seed % len(orders)], orders[seed * 7 % len(orders)]
     how = rng.choice([signal.SIGTERM, signal.SIGKILL])
     system.expected.update(system.NAMES)
+    must(system.runs(down[0]), f"{down[0]} did not run")  # the others may have ended for want of it
     for name in down:
         system.kill(name, how=how)
         pause(rng, 0, 0.1)
@@ -87,7 +119,7 @@ def train_all(system, rng, _seed):
     times = rng.choice([1, 2, 3])
     for _ in range(times):
         pause(rng, 0, 0.6)
-        system.kill()
+        kill_running(system)
         system.start()
         system.goes_on()
     return f"octet train and its daemons killed {times} times, then --resume"
@@ -100,6 +132,7 @@ def train_some(system, rng, _seed):
     pause(rng, 0, 0.3)
     if chosen == "octet train":
         pids = list(system.daemons())
+        must(system.runs("train") and len(pids) > 3, f"octet train had {len(pids)} daemons")
         system.processes["train"].kill()
         system.processes["train"].wait()
         wait_for("its daemons to end", lambda: not any(is_alive(pid) for pid in pids), DEADLINE_S)
@@ -114,14 +147,14 @@ def train_some(system, rng, _seed):
 @kind("storm", may_end="learner")
 def storm(system, rng, _seed):
     """Several of the above at once, before anybody has come back."""
-    told = []
-    for _ in range(rng.choice([3, 6, 9])):
+    told, count, has_hit = [], rng.choice([3, 6, 9]), False
+    while len(told) < count or not has_hit:
         name, what = rng.choice(system.NAMES), rng.choice(["kill", "stop", "skew", "EIO"])
         if not system.runs(name):
             what = "start"
             system.start(name)
         elif what == "kill":
-            system.kill(name)
+            has_hit |= not system.kill(name)  # one that has met EIO may have ended by itself
         elif what == "stop":
             system.processes[name].send_signal(signal.SIGSTOP)
         elif what == "skew":
@@ -130,6 +163,7 @@ def storm(system, rng, _seed):
             system.faults[name].begin(what, 1 + rng.randrange(5))
         told.append(f"{what} {name}")
         pause(rng, 0, 0.4)
+        has_hit |= any(faults.hits + faults.shifted > 0 for faults in system.faults.values())
     for name in system.NAMES:
         system.faults[name].clear()
         if system.runs(name):
@@ -156,13 +190,8 @@ def disk(name, what, kinds):
         faults, after, count = system.faults[name], call_of(name, seed), 1 if seed % 3 else 3
         if seed % 2 == 1:
             faults.begin(what, after, count, kinds)
-        try:
-            wait_for("the call", lambda: (faults.hits > 0 or system.tend()), 10, 0.005)
-            where = f"{faults.where}: {what}"
-        except Broken:
-            raise
-        except AssertionError:
-            where = "that call never came"
+        until("the call", lambda: faults.hits > 0 or system.tend())
+        where = f"{faults.where}: {what}"
         pause(rng, 0, 0.2)
         faults.clear()
         when = "from its start on" if seed % 2 == 0 else "while it runs"
@@ -185,6 +214,7 @@ def no_sync(system, rng, _seed):
     """No sync succeeds for a while: what is acknowledged then was synced before."""
     faults, begin = system.faults["replay"], time.monotonic()
     faults.begin("EIO", 1 + rng.randrange(4), 1 << 32, CALLS["sync"])
+    until("a sync that fails", lambda: faults.hits > 0)
     pause(rng, 0.2, 0.8)
     path, claims = image(system)
     numbers = system.audit("killed", path, claims)
@@ -218,6 +248,8 @@ def full_disk(system, rng, seed):
     else:
         fill(system)
     seconds = pause(rng, 0.3, 1.5)
+    free = os.statvfs(system.disk)
+    must(free.f_bavail * free.f_frsize <= (4 << 20 if seed % 2 == 0 else 1 << 16), f"{free.f_bavail} blocks were free")
     (system.disk / "filler").unlink()
     return f"no room for {seconds:.2f} s, {'before the table was made' if seed % 2 == 0 else 'while it runs'}"
 
@@ -239,12 +271,22 @@ def iptables(change, wanted):
         subprocess.run(["iptables", "-w", change, *rule], check=True, capture_output=True)
 
 
+def packets_met():
+    """How many packets met the rules that there are."""
+    listed = subprocess.run(["iptables", "-w", "-nvxL", "INPUT"], check=True, capture_output=True, text=True)
+    return sum(int(line.split()[0]) for line in listed.stdout.splitlines()[2:])
+
+
 def for_a_while(wanted, rng, least_s, most_s):
-    """Packets meet these rules; gives the seconds."""
+    """Packets meet these rules, at least one of them; gives the seconds."""
+    begin = time.monotonic()
     iptables("-A", wanted)
-    seconds = pause(rng, least_s, most_s)
-    iptables("-D", wanted)
-    return seconds
+    try:
+        pause(rng, least_s, most_s)
+        until("a packet", lambda: packets_met() > 0)
+    finally:
+        iptables("-D", wanted)
+    return time.monotonic() - begin
 
 
 @kind("partition", root=True)
@@ -310,9 +352,12 @@ def flip_plain(system, rng, _seed):
 def clock(system, rng, _seed):
     chosen = rng.choice([[name] for name in system.NAMES] + [list(system.NAMES)])
     seconds = rng.choice([-1, 1, -3600, 3600, -10 * YEAR_S, 10 * YEAR_S, 60 * YEAR_S])
+    before = {name: system.faults[name].shifted for name in chosen}
     for name in chosen:
         system.faults[name].skew(seconds)
     pause(rng, 0.2, 0.8)
+    for name in chosen:
+        until(f"{name} to look at the clock", lambda name=name: system.tend() or system.faults[name].shifted > before[name])
     is_back = rng.random() < 0.5
     for name in chosen if is_back else []:
         system.faults[name].skew(0)
@@ -324,9 +369,11 @@ def clock_restart(system, rng, _seed):
     """After a restart the monotonic clock is another one, as on another host."""
     name = rng.choice(system.NAMES)
     seconds = rng.choice([1, 86400, 10 * YEAR_S])
-    system.kill(name)
+    kill_running(system, name)
     system.prefix[name] = ["unshare", "--time", "--monotonic", str(seconds), "--boottime", str(seconds)]
     system.start(name)
+    place = f"/proc/{system.processes[name].pid}/ns/time"
+    until(f"{name} to have clocks of its own", lambda: os.readlink(place) != os.readlink("/proc/self/ns/time"))
     return f"{name} restarted with monotonic clocks {seconds} s ahead"
 
 
@@ -338,10 +385,11 @@ def descriptors(system, rng, _seed):
     pid = system.processes[name].pid
     limits = resource.prlimit(pid, resource.RLIMIT_NOFILE)
     resource.prlimit(pid, resource.RLIMIT_NOFILE, (len(os.listdir(f"/proc/{pid}/fd")), limits[1]))
-    system.kill(other)
+    kill_running(system, other)
     system.start(other)
     seconds = pause(rng, 0.3, 1.5)
     if system.runs(name):
+        must(resource.prlimit(pid, resource.RLIMIT_NOFILE)[0] < limits[0], "its limit is as before")
         resource.prlimit(pid, resource.RLIMIT_NOFILE, limits)
     return f"{name} had no descriptor left for {seconds:.2f} s, {other} came anew"
 
@@ -363,7 +411,7 @@ def release(system, rng, seed):
         system.goes_on()
         system.kill("other")
         return "an actor of another release came: refused in words"
-    system.kill("replay")
+    kill_running(system, "replay")
     system.programs["replay"] = system.build / "tests/chaos/chaos_other_replay"
     system.start("replay")
     wait_for("the refusal", lambda: refused(system, "learner"), DEADLINE_S)
@@ -383,7 +431,7 @@ def evict(system, rng, _seed):
     times = rng.choice([1, 2, 3])
     for _ in range(times):
         pause(rng, 0, 0.3)
-        system.kill("replay")
+        kill_running(system, "replay")
         system.start("replay")
         system.goes_on(100, 0)
     return f"a full table, replay killed {times} times"
@@ -395,7 +443,7 @@ def full_rate(system, rng, _seed):
     """As fast as two actors can, so that replay is killed in the middle of something."""
     for _ in range(3):
         pause(rng, 0.1, 0.4)
-        system.kill("replay")
+        kill_running(system, "replay")
         system.audit()
         system.start("replay")
         system.goes_on(2000, 0)
@@ -455,7 +503,7 @@ def small_memory(system, rng, _seed):
     while system.acked() < rows + ROWS:
         system.goes_on(20000, 1)
     rate = (system.acked() - rows) / (time.monotonic() - begin)
-    system.kill("replay")
+    kill_running(system, "replay")
     system.audit()
     system.start("replay")
     system.goes_on(2000, 1)

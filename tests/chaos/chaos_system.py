@@ -66,6 +66,10 @@ class Faults:
     def where(self):
         return self.map[48:176].split(b"\0")[0].decode()
 
+    @property
+    def shifted(self):
+        return struct.unpack_from("<Q", self.map, 176)[0]
+
 
 class Acks:
     """What one life of an actor was told."""
@@ -167,14 +171,18 @@ class System:
         return name in self.processes and self.processes[name].poll() is None
 
     def kill(self, *names, how=signal.SIGKILL):
-        """These end, and have ended."""
-        names = [name for name in names if self.runs(name)]
+        """These end, and have ended; gives those that did not run, or ended otherwise than by the signal that kills."""
+        absent = [name for name in names if not self.runs(name)]
+        names = [name for name in names if name not in absent]
         for name in names:
             self.processes[name].send_signal(how)
         for name in names:
             code = self.processes[name].wait(DEADLINE_S * PATIENCE)
             if how == signal.SIGTERM and code != 0:
                 raise Broken(f"{name} was told to end, and its exit code is {code}")
+            if how == signal.SIGKILL and code != -signal.SIGKILL:
+                absent.append(name)
+        return absent
 
     def tend(self):
         """Starts again who has ended: only a kill, and a refusal in words, may end a daemon."""
@@ -356,8 +364,9 @@ class Train(System):
         wait_for("them to end", lambda: not set(pids) & set(self.daemons()), DEADLINE_S)
 
     def kill(self, *_names, how=signal.SIGKILL):
-        """All: by Ctrl-C, or at once."""
-        pids = list(self.daemons())
+        """All: by Ctrl-C, or at once; gives what did not run of octet train and its daemons."""
+        found = self.daemons()
+        pids = list(found)
         process = self.processes["train"]
         process.send_signal(signal.SIGINT if how == signal.SIGTERM else how)
         if how == signal.SIGKILL:
@@ -367,6 +376,7 @@ class Train(System):
         wait_for("the daemons to end", lambda: not any(is_alive(pid) for pid in pids), DEADLINE_S)
         if how == signal.SIGTERM and code != 130:
             raise Broken(f"octet train was told to end, and its exit code is {code}: {self.last_words('train')}")
+        return [name for name in self.DAEMONS if name not in found.values()]
 
     def __exit__(self, *args):
         if self.runs("train"):
