@@ -23,7 +23,7 @@ ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "tests/support"))
 sys.path.insert(0, str(HERE))
 from attack import GET_POLICY, LEARNER, REGISTER, REPORT, ask, field, fields, registration, request, stranger  # noqa: E402
-from daemons import HOME, free_port, log_lines, run_named, wait_for  # noqa: E402
+from daemons import HOME, free_port, kill_all, log_lines, run_named, wait_for  # noqa: E402
 from hostile import BUILD, CARTPOLE, ENDLESS, running, updates  # noqa: E402
 
 
@@ -117,33 +117,52 @@ def register(port, observed):
 
 
 @contextlib.contextmanager
+def started(log, program, *options, **variables):
+    """A program of the build that has ended afterwards, whatever happens."""
+    with open(log, "ab") as out:
+        process = subprocess.Popen([BUILD / program, *options], stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+                                   env={**os.environ, **variables})
+    try:
+        yield process
+    finally:
+        kill_all([process])
+
+
+@contextlib.contextmanager
+def scratch():
+    """A folder that is there meanwhile."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="octet-doors-"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def follows():
+    """Options of a daemon that ends with this process, however it ends."""
+    return ["--follow-parent", str(os.getpid())]
+
+
+@contextlib.contextmanager
 def lone_learner(folder, *options, experiment=CARTPOLE):
     """A learner that nobody has registered with: (its port, its log, the process)."""
     port, log = free_port(8), folder / "learner.log"
-    with open(log, "ab") as out:
-        process = subprocess.Popen([BUILD / "learner/octet-learner", experiment, "--run-dir", folder / "run", "--insecure", *options,
-                                    "--set", f"net.learner=tcp://{HOME}:{port}", "--set",
-                                    f"net.replay=tcp://{HOME}:{port + 4}"], stdin=subprocess.DEVNULL, stdout=out, stderr=out)
-    try:
+    with started(log, "learner/octet-learner", experiment, "--run-dir", folder / "run", "--insecure", *follows(), *options, "--set",
+                 f"net.learner=tcp://{HOME}:{port}", "--set", f"net.replay=tcp://{HOME}:{port + 4}") as process:
         wait_for("it to listen", lambda: list(log_lines(log, "LEARNER-LISTEN")) or process.poll() is not None)
         yield port, log, process
-    finally:
-        process.kill()
-        process.wait()
 
 
 def test_the_first_actor_decides_no_shape():
     """octet train has opened the environment: what it found is what the learner accepts, whoever comes first."""
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="octet-doors-"))
-    try:
+    with scratch() as folder:
         run = folder / "trained"
-        with open(folder / "train.log", "wb") as log:
-            train = subprocess.Popen([BUILD / "cli/octet", "train", CARTPOLE, "--run-dir", run, "--set",
-                                      "run.env_steps=1000000000", "--set", "run.stop_at_return=501"], stdout=log, stderr=log)
-        said = wait_for("the learner to say it", lambda: (run / "log/learner.log").exists() and [
-            line for line in (run / "log/learner.log").read_text().splitlines() if "LEARNER-ENVIRONMENT" in line])
-        train.send_signal(signal.SIGINT)
-        train.wait()
+        with started(folder / "train.log", "cli/octet", "train", CARTPOLE, "--run-dir", run, "--set", "run.env_steps=1000000000",
+                     "--set", "run.stop_at_return=501") as train:
+            said = wait_for("the learner to say it", lambda: (run / "log/learner.log").exists() and [
+                line for line in (run / "log/learner.log").read_text().splitlines() if "LEARNER-ENVIRONMENT" in line])
+            train.send_signal(signal.SIGINT)
+            train.wait()
         assert "CartPole-v1: observations 4 float32, actions 2 to choose from; known from environment.oct" in said[0], said
         with lone_learner(folder, "--environment", run / "environment.oct") as (port, log, process):
             accepted, why = register(port, 5)
@@ -154,14 +173,11 @@ def test_the_first_actor_decides_no_shape():
             assert register(port, 4) == (True, "")
             assert [line["obs"] for line in log_lines(log, "LEARNER-START")] == ["4"]
             assert not register(port, 5)[0] and process.poll() is None
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def test_the_environment_of_the_first_actor_stays():
     """By hand nobody knows it before: the first actor's is shown, and holds for the next processes of the run."""
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="octet-doors-"))
-    try:
+    with scratch() as folder:
         with lone_learner(folder) as (port, log, _):
             assert register(port, 4) == (True, "")
             assert "known from the first actor that registered" in log.read_text()
@@ -173,17 +189,14 @@ def test_the_environment_of_the_first_actor_stays():
             assert not accepted and "observations 4 float32" in why and "observations 5 float32" in why, why
             assert not list(log_lines(log, "LEARNER-START")) and process.poll() is None
             assert register(port, 4) == (True, "")
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 # ---- plug-ins
 
 def test_an_actor_loads_no_plug_in_that_its_operator_did_not_name():
     """env.id is the learner's word: it names a file of the actor's machine only where the actor's operator says so."""
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="octet-doors-"))
-    mine, others = folder / "mine", folder / "others"
-    try:
+    with scratch() as folder:
+        mine, others = folder / "mine", folder / "others"
         for place in (mine, others):
             place.mkdir(mode=0o755)
             shutil.copy(BUILD / "tests/envs/point.so", place)
@@ -191,16 +204,15 @@ def test_an_actor_loads_no_plug_in_that_its_operator_did_not_name():
 
         def comes(plug_in, *options, **variables):
             """An actor of a learner that names this plug-in: its exit status, or None when it is in, and its log."""
+            said = folder / "actor.log"
+            said.unlink(missing_ok=True)
             with lone_learner(folder, "--set", f"env.id={plug_in}", experiment=ROOT / "examples/env/point.yaml") as (
-                    port, log, _):
-                actor = subprocess.Popen(
-                    [BUILD / "actor/octet-actor", "--learner", f"tcp://{HOME}:{port}", "--insecure", *options], text=True,
-                    stderr=subprocess.PIPE, env={**os.environ, "OCTET_PLUGINS": "", **variables})
+                    port, log, _), started(said, "actor/octet-actor", "--learner", f"tcp://{HOME}:{port}", "--insecure", *follows(),
+                                           *options, **{"OCTET_PLUGINS": "", **variables}) as actor:
                 wait_for("an end", lambda: actor.poll() is not None or list(log_lines(log, "LEARNER-JOINED")))
                 code = actor.poll()
-                actor.kill()
-                shutil.rmtree(folder / "run", ignore_errors=True)
-                return code, actor.communicate()[1]
+            shutil.rmtree(folder / "run", ignore_errors=True)
+            return code, said.read_text()
         for plug_in, options, says in (
                 (mine / "point.so", [], "no directory was named"),
                 (others / "point.so", ["--plugins", mine], "outside of the directories that --plugins or OCTET_PLUGINS"),
@@ -220,8 +232,6 @@ def test_an_actor_loads_no_plug_in_that_its_operator_did_not_name():
                 (mine / "point.so", ["--plugins", mine / "point.so"], {})):
             code, log = comes(plug_in, *options, **variables)
             assert code is None, (plug_in, options, code, log)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 # ---- who evaluates
@@ -538,19 +548,13 @@ def stand_between(stack, ports, stripped):
 
 
 def test_a_policy_without_signature_is_dropped():
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="octet-doors-"))
-    with contextlib.ExitStack() as stack:
-        stack.callback(shutil.rmtree, folder, ignore_errors=True)
-        settings = [word for s in ENDLESS for word in ("--set", s)]
-        port, log, _ = stack.enter_context(lone_learner(folder, "--log-level", "debug", *settings))
-        replay = subprocess.Popen([BUILD / "replay/octet-replay", "--insecure", "--listen", f"tcp://{HOME}:{port + 4}"],
-                                  stderr=subprocess.DEVNULL)
-        stack.callback(replay.kill)
+    settings = [word for s in ENDLESS for word in ("--set", s)]
+    with scratch() as folder, lone_learner(folder, "--log-level", "debug", *settings) as (port, log, _), \
+            started(folder / "replay.log", "replay/octet-replay", "--insecure", *follows(), "--listen", f"tcp://{HOME}:{port + 4}"), \
+            contextlib.ExitStack() as stack:
         stand_between(stack, [port, port + 1, *range(port + 4, port + 7)], port + 1)
-        with open(folder / "actor.log", "wb") as out:
-            actor = subprocess.Popen([BUILD / "actor/octet-actor", "--insecure", "--log-level", "debug", "--learner",
-                                      f"tcp://{BETWEEN}:{port}"], stderr=out)
-        stack.callback(actor.kill)
+        actor = stack.enter_context(started(folder / "actor.log", "actor/octet-actor", "--insecure", *follows(), "--log-level", "debug",
+                                            "--learner", f"tcp://{BETWEEN}:{port}"))
         told = lambda name: list(log_lines(folder / "actor.log", name))
         wait_for("a policy to be dropped", lambda: told("ACTOR-BAD-POLICY"))
         assert "it is not signed with the learner's key" in (folder / "actor.log").read_text()

@@ -130,4 +130,5 @@ def run_named(module):
         return 2
     if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:  # under nohup: what is started would ignore it, too
         signal.signal(signal.SIGHUP, lambda *_: None)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # through the finally clauses: nothing is left behind
     return tests[sys.argv[2]]() or 0
