@@ -17,7 +17,7 @@ import octet
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
-FAILS = [("Crash", "signal 11"), ("Exit", "exit code 7"), ("Hang", "did not answer for 1 s")]
+FAILS = [("Crash", "signal 11"), ("Exit", "exit code 7"), ("Hang", "did not answer for 10 s")]
 
 
 @pytest.fixture(autouse=True)
@@ -148,8 +148,8 @@ def test_a_process_that_was_lost_measures_again():
 
 @pytest.mark.parametrize(("name", "words"), FAILS)
 def test_a_process_that_is_lost_is_started_again_and_its_episodes_are_told(name, words, monkeypatch):
-    if name == "Hang":
-        monkeypatch.setenv("OCTET_GYM_TIMEOUT_S", "1")
+    if name == "Hang":  # and not so short that a busy machine counts as one
+        monkeypatch.setenv("OCTET_GYM_TIMEOUT_S", "10")
     env = make(name)
     env.reset(seed=1)
     for _ in range(2):
@@ -432,7 +432,7 @@ def test_a_program_handles_its_signal_once():
 def test_an_early_ctrl_c_ends_a_reset_and_a_close_that_hang():
     env = make("PressedReset", count=1)
     env.reset(seed=1)
-    with pytest.raises(octet.OctetError, match="environment 0: Interrupted: Ctrl-C, . s after the call began"):
+    with pytest.raises(octet.OctetError, match=r"environment 0: Interrupted: Ctrl-C, \d+ s after the call began"):
         env.reset()
     assert env.reset()[0].tolist() == [[0, 0]]
     assert env.step(np.zeros(1, int))[0].tolist() == [[1, 2]]
