@@ -445,7 +445,7 @@ cli_train(int argc, char **argv)
     cli_run_request request = {
         .config = &config,
         .experiment = &experiment,
-        .folder = folder.path,
+        .folder = &folder,
         .shown_as = shown_as,
         .replay = replay,
         .learner = learner,
@@ -461,11 +461,7 @@ cli_train(int argc, char **argv)
         .energy_command = options.energy_command,
         .energy_model = options.energy_model,
     };
-    cli_run_rest rest;
-    int exit_code = cli_run(&request, &rest);
-    if (rest != CLI_RUN_KEPT) {
-        cli_folder_clear(&folder, rest == CLI_RUN_NOTHING);
-    }
+    int exit_code = cli_run(&request);
     cli_folder_close(&folder);
     free(before);
     for (size_t i = 0; i < options.setting_count; i++) {

@@ -18,12 +18,14 @@
 #include "cli/cli_text.h"
 #include "cli/sweep/cli_sweep_file.h"
 #include "common/oct_base.h"
+#include "common/oct_config_text.h"
 #include "common/oct_file.h"
 #include "common/oct_owner.h"
 #include "common/oct_program.h"
 #include "common/oct_text.h"
 #include "learner/learner_checkpoints.h"
 #include "learner/learner_lock.h"
+#include "replay/replay_file.h"
 
 #define FREE_BYTES_MIN  (16ull << 20)
 #define SAME_SECOND_MAX 1000
@@ -267,6 +269,29 @@ cli_folder_check_new(const char *wanted, char *reason, size_t reason_size)
     return refuse(reason, reason_size, "cannot make folder", wanted);
 }
 
+// What a run that never began has collected, as its config.yaml names it: replay would refuse the
+// table of another run. One that is elsewhere stays: whose it is, the folder does not know.
+static void
+tables_clear(const char *folder)
+{
+    static oct_config config;
+    char path[CLI_PATH_MAX + 32], name[OCT_CONFIG_TEXT_MAX + 32], message[256];
+    (void)snprintf(path, sizeof(path), "%s/config.yaml", folder);
+    oct_config_default(&config);
+    if (oct_config_load_plain(&config, path, NULL, message, sizeof(message)) != OCT_OK) {
+        oct_config_default(&config);
+    }
+    bool is_here =
+        strchr(config.replay.path, '/') == NULL && strcmp(config.replay.path, "none") != 0;
+    for (uint32_t i = 0; is_here && i < oct_config_shards(&config); i++) {
+        oct_config_shard_name(config.replay.path, i, name, sizeof(name));
+        int length = snprintf(path, sizeof(path), "%s/%s", folder, name);
+        if (length < (int)sizeof(path) && replay_file_is_one(path)) {
+            (void)unlink(path);
+        }
+    }
+}
+
 static oct_err
 make_or_take(const char *path, uint32_t *made, char *reason, size_t reason_size)
 {
@@ -276,8 +301,7 @@ make_or_take(const char *path, uint32_t *made, char *reason, size_t reason_size)
     }
     (void)snprintf(summary, sizeof(summary), "%s/summary.json", path);
     (void)unlink(summary); // of how that one failed
-    (void)snprintf(summary, sizeof(summary), "%s/replay.oct", path);
-    (void)unlink(summary); // what it had collected
+    tables_clear(path);
     return OCT_OK;
 }
 
@@ -383,9 +407,9 @@ static void
 remove_results(const char *folder)
 {
     static const char *const results[] = {
-        "checkpoint*.oct", "policy*.oct", "policy_versions",       "metrics.csv",
-        "curve.svg",       "token.key",   "events.out.tfevents.*", "learner.lock",
-        "environment.oct", "replay*.oct",
+        "checkpoint*.oct",       "policy*.oct",  "policy_versions",
+        "metrics.csv",           "curve.svg",    "token.key",
+        "events.out.tfevents.*", "learner.lock", "environment.oct",
     };
     for (size_t i = 0; i < OCT_COUNTOF(results); i++) {
         oct_file_match(folder, results[i], remove_result, NULL);

@@ -53,8 +53,8 @@ cli_folder_life cli_folder_look(const char *path);
 bool cli_folder_has(const char *folder, const char *name);
 // Whether a run has begun to train in the folder: it has a checkpoint or a policy.
 bool cli_folder_has_begun(const char *path);
-// Takes back a run that never began: config.yaml, summary.json and the logs stay, unless
-// with_logs; then what cli_folder_open made goes as a whole.
+// Takes back a run that never began: config.yaml, summary.json, the logs and replay's table stay,
+// unless with_logs; then what cli_folder_open made goes as a whole.
 void cli_folder_clear(const cli_folder *folder, bool with_logs);
 // Removes what cli_folder_open made, with all that is in it; a folder that was there stays as it
 // is.

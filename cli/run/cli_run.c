@@ -447,7 +447,7 @@ dash_begin(run *r)
     if (r->request->dash == NULL) {
         return;
     }
-    r->folders[0] = (char *)r->request->folder; // it is only read
+    r->folders[0] = (char *)r->request->folder->path; // it is only read
     if (cli_dash_open_fd(&r->dash, r->loop, r->request->dash, r->request->dash_fd, r->folders, 1) !=
         OCT_OK) {
         cli_error("train", "the page of --dash cannot be served; the run continues");
@@ -538,7 +538,7 @@ state_begin(cli_state *state, const cli_run_request *request)
 }
 
 int
-cli_run(const cli_run_request *request, cli_run_rest *rest)
+cli_run(const cli_run_request *request)
 {
     run *r = oct_alloc(sizeof(*r));
     r->request = request;
@@ -553,8 +553,8 @@ cli_run(const cli_run_request *request, cli_run_rest *rest)
                                                .arg = r};
     const cli_watch_rule watch = {.hang_s = request->config->run.hang_s,
                                   .env_hang_s = request->config->run.env_hang_s};
-    r->supervisor = cli_supervisor_create(r->loop, request->folder, &cli_supervisor_backoff, &watch,
-                                          &supervisor_events);
+    r->supervisor = cli_supervisor_create(r->loop, request->folder->path, &cli_supervisor_backoff,
+                                          &watch, &supervisor_events);
     r->learner = cli_run_daemons_add(r->supervisor, request);
     cli_run_end_init(&r->end, request, &r->state, r->supervisor);
     cli_poll_request poll = {.learner = CLI_RUN_LEARNER,
@@ -577,10 +577,9 @@ cli_run(const cli_run_request *request, cli_run_rest *rest)
     }
     cli_energy_end(r->energy, wall_s(), cli_report_cpu_s(r->supervisor), cli_energy_machine_cpu_s(),
                    &r->end.energy);
-    *rest = cli_run_end_report(&r->end, r->screen);
-    int exit_code = r->end.exit_code;
     remove_sockets(request->config);
-    dash_stay(r, *rest);
+    dash_stay(r, cli_run_end_report(&r->end, r->screen));
+    int exit_code = r->end.exit_code;
     net_loop_exit_deadline(r->loop, CLOSE_MS, exit_code);
     net_timer_stop(r->draw_timer);
     net_timer_stop(r->signal_timer);

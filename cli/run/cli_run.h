@@ -25,7 +25,7 @@
 typedef struct cli_run_request {
     const oct_config *config;
     const cli_experiment *experiment; // where its values come from
-    const char *folder;               // absolute: the working folder
+    const cli_folder *folder;         // the working folder
     const char *shown_as;             // what a person calls the folder
     const char *replay;               // executables, absolute
     const char *learner;
@@ -42,14 +42,8 @@ typedef struct cli_run_request {
     bool live;                     // a block on a terminal instead of plain lines
 } cli_run_request;
 
-// What a run leaves in its folder.
-typedef enum cli_run_rest {
-    CLI_RUN_KEPT, // a run, or one that was resumed
-    CLI_RUN_LOGS, // a new run failed before its first update: only config.yaml and the logs count
-    CLI_RUN_NOTHING, // a daemon refused the experiment before the first update: all was said
-} cli_run_rest;
-
-// The exit code for the process: 0, 1, or 128 + signal.
-int cli_run(const cli_run_request *request, cli_run_rest *rest);
+// The exit code for the process: 0, 1, or 128 + signal. Of a new run that failed before its first
+// update the folder keeps config.yaml and the logs, or nothing where a daemon refused it.
+int cli_run(const cli_run_request *request);
 
 #endif // CLI_RUN_CLI_RUN_H

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/cli_options.h"
@@ -26,7 +27,7 @@ config_put_back(const cli_run_end *end)
     const char *before = end->request->config_before;
     if (end->refused && before != NULL &&
         oct_file_write("config.yaml", before, strlen(before)) != OCT_OK) {
-        cli_error("train", "cannot restore config.yaml in '%s'", end->request->folder);
+        cli_error("train", "cannot restore config.yaml in '%s'", end->request->folder->path);
     }
 }
 
@@ -169,7 +170,7 @@ report(cli_run_end *end, cli_screen *screen)
         return rest;
     }
     if (cli_report_add_to_summary("summary.json", &outcome) != OCT_OK) {
-        cli_error("train", "cannot write summary.json in '%s'", end->request->folder);
+        cli_error("train", "cannot write summary.json in '%s'", end->request->folder->path);
         end->exit_code = end->exit_code == 0 ? CLI_EXIT_FAILED : end->exit_code;
     }
     if (end->failure[0] != '\0') {
@@ -184,6 +185,40 @@ report(cli_run_end *end, cli_screen *screen)
     return rest;
 }
 
+// ---- replay's tables
+
+// The file of a shard's table: from the working folder, or absolute.
+static bool
+table_path(const oct_config *config, uint32_t shard, char out[CLI_PATH_MAX])
+{
+    oct_config_shard_name(config->replay.path, shard, out, CLI_PATH_MAX);
+    return strcmp(config->replay.path, "none") != 0 && !oct_config_is_offline(config);
+}
+
+static void
+tables_look(cli_run_end *end)
+{
+    const oct_config *config = end->request->config;
+    char path[CLI_PATH_MAX];
+    struct stat file;
+    for (uint32_t i = 0; i < oct_config_shards(config); i++) {
+        end->had_table[i] = table_path(config, i, path) && lstat(path, &file) == 0;
+    }
+}
+
+// Those that the run made, wherever they are: no other run could use them.
+static void
+tables_clear(const cli_run_end *end)
+{
+    const oct_config *config = end->request->config;
+    char path[CLI_PATH_MAX];
+    for (uint32_t i = 0; i < oct_config_shards(config); i++) {
+        if (table_path(config, i, path) && !end->had_table[i]) {
+            (void)unlink(path);
+        }
+    }
+}
+
 void
 cli_run_end_init(cli_run_end *end, const cli_run_request *request, const cli_state *state,
                  const cli_supervisor *supervisor)
@@ -196,6 +231,7 @@ cli_run_end_init(cli_run_end *end, const cli_run_request *request, const cli_sta
         .exit_reason = "failed",
         .summary_before = request->resume ? summary_text() : NULL,
     };
+    tables_look(end);
 }
 
 bool
@@ -210,6 +246,10 @@ cli_run_end_report(cli_run_end *end, cli_screen *screen)
 {
     cli_run_rest rest = report(end, screen);
     config_put_back(end);
+    if (rest != CLI_RUN_KEPT) {
+        tables_clear(end);
+        cli_folder_clear(end->request->folder, rest == CLI_RUN_NOTHING);
+    }
     return rest;
 }
 

@@ -8,6 +8,7 @@
 //   abort    ends by SIGABRT at once
 //   finish   learner: ends with code 0 after a few status calls
 //   reject   replay: has rejected batches
+//   table    replay: has made the file of its table
 //   idle     learner: serves and has learned nothing
 //   deaf     hears neither SIGTERM nor Stop
 //   large    learner: writes a large checkpoint at its end
@@ -295,6 +296,13 @@ replay_configure(void *arg, wire_call *call, const wire_configure *message)
     wire_reply_configure(call, &nothing);
 }
 
+static void
+make_table(const char *path)
+{
+    static const char begin[] = "OCTETRPL"; // replay_file.c
+    OCT_ASSERT(oct_file_write(path, begin, strlen(begin)) == OCT_OK);
+}
+
 // ---- start
 
 static const char *
@@ -370,6 +378,9 @@ main(int argc, char **argv)
     }
     if (is(&f, "once")) {
         f.how = "finish";
+    }
+    if (is(&f, "table")) {
+        make_table(option(argc, argv, "--path"));
     }
     const char *pulse = option(argc, argv, "--pulse");
     if (pulse == NULL || oct_pulse_join((int)strtol(pulse, NULL, 10)) != OCT_OK) {

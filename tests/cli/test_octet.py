@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The built `octet` command as a user meets it: wrong input, the run folder, the supervisor with
-fake daemons (fake_daemon.c), the terminal. Usage: test_octet.py OCTET FAKE_DAEMON FAULTY_DISK
+fake daemons (fake_daemon.c), the terminal.
+Usage: test_octet.py OCTET FAKE_DAEMON FAULTY_DISK STUCK_CLOSE
 
 Nothing here waits for a fixed time: wait_for polls a condition and fails at a deadline that only a
 hang reaches. The one number that is a promise is checked as such: five seconds to stop."""
@@ -35,6 +36,7 @@ from daemons import in_time, kill_if_there, wait_for  # noqa: E402
 OCTET = ""
 FAKE = ""
 FAULTY_DISK = ""
+STUCK_CLOSE = ""
 PLUGINS = pathlib.Path()  # of tests/envs
 DEADLINE_S = 60
 STOP_S = 5
@@ -1124,6 +1126,43 @@ class Supervisor(Case):
         self.assertEqual({path.name for path in (self.home / "run[1]").iterdir()},
                          {".lock", "config.yaml", "log", "summary.json"})
 
+    def test_a_run_that_never_began_is_cleared_also_where_a_link_never_closes(self):
+        _, err = self.octet("train", "x.yaml", "--run-dir", "run", code=1, FAKE_LEARNER="refuse",
+                            LD_PRELOAD=STUCK_CLOSE)
+        self.assertIn("NET-STUCK", err)
+        self.assertFalse((self.home / "run").exists())
+
+    def test_a_run_that_never_began_takes_its_tables_with_it_wherever_they_are(self):
+        for path in (self.home / "far.oct", "near.oct"):
+            self.octet("train", "x.yaml", "--run-dir", "run", "--set", f"replay.path={path}", "--set",
+                       "replay.shards=2", code=1, FAKE_ACTOR="crash", FAKE_LEARNER="idle", FAKE_REPLAY="table")
+            for name in ("far.oct", "far-1.oct", "run/near.oct", "run/near-1.oct"):
+                self.assertFalse((self.home / name).exists(), (path, name))
+
+    def test_a_table_that_was_there_before_stays(self):
+        for name in ("far.oct", "run/replay-mine.oct"):
+            (self.home / name).parent.mkdir(exist_ok=True)
+            (self.home / name).write_bytes(b"OCTETRPL of another run")
+        for name in (".lock", "config.yaml"):  # of a run that never began
+            (self.home / "run" / name).touch()
+        (self.home / "run/log").mkdir()
+        self.octet("train", "x.yaml", "--run-dir", "run", "--set", f"replay.path={self.home}/far.oct", code=1,
+                   FAKE_ACTOR="crash", FAKE_LEARNER="idle")
+        for name in ("far.oct", "run/replay-mine.oct"):
+            self.assertEqual((self.home / name).read_bytes(), b"OCTETRPL of another run")
+
+    def test_what_a_killed_run_that_never_began_has_collected_is_no_table_of_the_next(self):
+        run = self.home / "run"
+        (run / "log").mkdir(parents=True)
+        (run / ".lock").touch()
+        (run / "config.yaml").write_text(EXPERIMENT + "replay:\n  path: near.oct\n  shards: 2\n")
+        for name in ("near.oct", "near-1.oct"):
+            (run / name).write_bytes(b"OCTETRPL")
+        (run / "other.oct").write_bytes(b"OCTETRPL")
+        self.octet("train", "x.yaml", "--run-dir", "run", FAKE_LEARNER="finish")
+        self.assertEqual({path.name for path in run.glob("*.oct")} - {"checkpoint.oct", "environment.oct", "policy.oct"},
+                         {"other.oct"})
+
     @unittest.skipIf(os.geteuid() != 0, "a folder of another user needs root")
     def test_the_folder_of_another_user_is_told_and_what_it_names_is_not_run(self):
         run, shape = self.home / "run", str(PLUGINS / "shape.so")
@@ -1867,6 +1906,6 @@ class Terminal(Case):
 
 
 if __name__ == "__main__":
-    OCTET, FAKE, FAULTY_DISK = (os.path.abspath(path) for path in sys.argv[1:4])
+    OCTET, FAKE, FAULTY_DISK, STUCK_CLOSE = (os.path.abspath(path) for path in sys.argv[1:5])
     PLUGINS = pathlib.Path(OCTET).parent.parent / "tests/envs"
-    unittests.main([sys.argv[0], *sys.argv[4:]])
+    unittests.main([sys.argv[0], *sys.argv[5:]])
