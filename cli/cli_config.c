@@ -26,8 +26,8 @@ typedef struct config_options {
 
 static const struct argp_option option_table[] = {
     {"markdown", KEY_MARKDOWN, NULL, 0, "Print the keys as Markdown, as in the documentation", 0},
-    {"check", KEY_CHECK, "FILE", 0, "Check an experiment file or a preset and report its errors",
-     0},
+    {"check", KEY_CHECK, "FILE", 0,
+     "Check an experiment file or a preset as octet train would, and report its errors", 0},
     {"resolved", KEY_RESOLVED, NULL, 0, "With --check, print every key with its value", 0},
     {"explain", KEY_EXPLAIN, "ALGO", 0, "Print the keys that an algorithm uses, with usual values",
      0},
@@ -72,36 +72,23 @@ static const struct argp config_argp = {
            "--resolved",
 };
 
-// How a name begins to be refused that is of no environment, rather than of one that is elsewhere.
-#define NO_ENVIRONMENT "env.id: no environment "
+static void
+pass_over(void *arg, const char *line)
+{
+    (void)arg;
+    (void)line;
+}
 
-// What the file's algorithm and network would be refused for, where its environment can be opened
-// here. Its data set may be elsewhere.
+// What octet train looks at before it makes a folder. Printed are the values as they stand in the
+// file.
 static bool
-suits_environment(const cli_experiment *experiment, const oct_config *config)
+can_train(const cli_experiment *experiment, const oct_config *config)
 {
     static cli_environment environment;
-    char reason[MESSAGE_BYTES];
-    oct_err err =
-        cli_preflight_open(&environment, config, CLI_PREFLIGHT_MS, reason, sizeof(reason));
-    if (err == OCT_OK) {
-        err = cli_preflight_network(&environment, config, reason, sizeof(reason));
-    }
-    if (err == OCT_OK) {
-        return true;
-    }
-    bool is_unknown = strncmp(reason, NO_ENVIRONMENT, strlen(NO_ENVIRONMENT)) == 0;
-    if (!is_unknown && strncmp(reason, "env.", strlen("env.")) == 0) {
-        fprintf(stderr,
-                "note: the environment is not available, so algo.name and network are not checked "
-                "against it: %s\n",
-                reason);
-        return true;
-    }
-    if (!cli_experiment_print_error(experiment, config, reason, "")) {
-        fprintf(stderr, "%s: error: %s\n", experiment->file, reason);
-    }
-    return false;
+    static oct_config resolved;
+    resolved = *config;
+    return cli_experiment_resolve(experiment, &resolved) &&
+           cli_preflight_passes(&environment, experiment, &resolved, pass_over);
 }
 
 static int
@@ -122,7 +109,7 @@ check_file(const char *file, bool resolved)
     }
     oct_config_warn_idle(&config, &config, message, sizeof(message));
     fputs(message, stderr);
-    if (!suits_environment(&experiment, &config)) {
+    if (!can_train(&experiment, &config)) {
         return CLI_EXIT_FAILED;
     }
     if (resolved) {

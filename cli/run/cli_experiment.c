@@ -3,6 +3,7 @@
 #include "cli/run/cli_experiment.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,33 +144,43 @@ cli_experiment_is_path(const char *key, const char *value)
     return is_file && strcmp(value, "none") != 0;
 }
 
-// The daemons work in the run folder, so paths in the experiment must not depend on where they are.
-static void
+OCT_PRINTF(3, 4)
+static bool
+refuse_value(const cli_experiment *experiment, const char *key, const char *format, ...)
+{
+    char place[CLI_PATH_MAX + 32], reason[2 * CLI_PATH_MAX];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(reason, sizeof(reason), format, args);
+    va_end(args);
+    (void)fflush(stdout);
+    fprintf(stderr, "%s: error: %s%s\n",
+            cli_experiment_place(experiment, key, place, sizeof(place)), key, reason);
+    return false;
+}
+
+static bool
 resolve_path(const cli_experiment *experiment, const char *key, char value[OCT_CONFIG_TEXT_MAX])
 {
-    char absolute[CLI_PATH_MAX], shown[CLI_PATH_MAX], place[CLI_PATH_MAX + 32];
+    char absolute[CLI_PATH_MAX], shown[CLI_PATH_MAX];
     if (realpath(value, absolute) == NULL) {
-        fprintf(stderr, "%s: error: %s is '%s': %s\n",
-                cli_experiment_place(experiment, key, place, sizeof(place)), key, value,
-                strerror(errno));
-        exit(CLI_EXIT_USAGE);
+        return refuse_value(experiment, key, " is '%s': %s", value, strerror(errno));
     }
     if (strlen(absolute) >= OCT_CONFIG_TEXT_MAX) {
-        cli_error(command_of(experiment), "%s: the path '%s' is longer than %d bytes", key,
-                  absolute, OCT_CONFIG_TEXT_MAX - 1);
-        exit(CLI_EXIT_USAGE);
+        return refuse_value(experiment, key, ": the path '%s' is longer than %d bytes", absolute,
+                            OCT_CONFIG_TEXT_MAX - 1);
     }
     (void)oct_text_quote(shown, sizeof(shown), absolute, strlen(absolute));
     if (strcmp(shown, absolute) != 0) {
-        cli_error(command_of(experiment),
-                  "%s: the path '%s' has control characters, or is not UTF-8", key, shown);
-        exit(CLI_EXIT_USAGE);
+        return refuse_value(experiment, key,
+                            ": the path '%s' has control characters, or is not UTF-8", shown);
     }
     memcpy(value, absolute, strlen(absolute) + 1);
+    return true;
 }
 
-static void
-resolve_paths(const cli_experiment *experiment, oct_config *config)
+bool
+cli_experiment_resolve(const cli_experiment *experiment, oct_config *config)
 {
     const struct {
         const char *key;
@@ -185,15 +196,22 @@ resolve_paths(const cli_experiment *experiment, oct_config *config)
         char *value = values[i].value;
         // A resumed run has begun already: what it began with may be gone.
         bool may_be_gone = experiment->resume && value == config->learner.init_from;
-        if (cli_experiment_is_path(key, value) && (!may_be_gone || access(value, F_OK) == 0)) {
-            resolve_path(experiment, key, value);
+        if (cli_experiment_is_path(key, value) && (!may_be_gone || access(value, F_OK) == 0) &&
+            !resolve_path(experiment, key, value)) {
+            return false;
         }
     }
-    if (!cli_env_file_resolve(config->env.options, sizeof(config->env.options))) {
-        cli_error(command_of(experiment),
-                  "env.options: with the absolute path of mjcf_dir they are longer than %d bytes; "
-                  "env.mjcf_dir takes it, too",
-                  OCT_CONFIG_TEXT_MAX - 1);
+    return cli_env_file_resolve(config->env.options, sizeof(config->env.options)) ||
+           refuse_value(experiment, "env.options",
+                        ": with the absolute path of mjcf_dir they are longer than %d bytes; "
+                        "env.mjcf_dir takes it, too",
+                        OCT_CONFIG_TEXT_MAX - 1);
+}
+
+static void
+resolve_paths(const cli_experiment *experiment, oct_config *config)
+{
+    if (!cli_experiment_resolve(experiment, config)) {
         exit(CLI_EXIT_USAGE);
     }
 }

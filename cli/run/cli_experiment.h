@@ -32,6 +32,9 @@ void cli_experiment_load(oct_config *out, cli_experiment *experiment);
 // Finds the file, or the preset of that name: fills path, and preset where it is one. Ends the
 // process with words for a person where a word without a suffix is neither.
 void cli_experiment_find(cli_experiment *experiment);
+// Makes the paths in config absolute: the daemons work in the run folder. False: one names nothing
+// or cannot be written down, which was printed after the place of its key.
+OCT_CHECKED bool cli_experiment_resolve(const cli_experiment *experiment, oct_config *config);
 // Whether this value of a key is a path, which must not depend on the working folder.
 bool cli_experiment_is_path(const char *key, const char *value);
 // "mine.yaml:4" or "--set algo.name=dqn": where key got its value, the file alone if from nowhere.

@@ -245,32 +245,18 @@ cli_preflight_open(cli_environment *out, const oct_config *config, uint32_t time
     return found.err;
 }
 
-static oct_err
-spec_check(const cli_environment *environment, const oct_config *config, bool has_data,
-           char *reason, size_t reason_size)
-{
-    wire_env_spec own;
-    wire_arena *arena = environment_unpack(&own, environment);
-    oct_err err = network_check(config, &own, reason, reason_size);
-    if (err == OCT_OK && has_data) {
-        err = data_check(config, &own, reason, reason_size);
-    }
-    wire_arena_destroy(arena);
-    return err;
-}
-
-oct_err
-cli_preflight_network(const cli_environment *environment, const oct_config *config, char *reason,
-                      size_t reason_size)
-{
-    return spec_check(environment, config, false, reason, reason_size);
-}
-
 oct_err
 cli_preflight_suits(const cli_environment *environment, const oct_config *config, char *reason,
                     size_t reason_size)
 {
-    return spec_check(environment, config, true, reason, reason_size);
+    wire_env_spec own;
+    wire_arena *arena = environment_unpack(&own, environment);
+    oct_err err = network_check(config, &own, reason, reason_size);
+    if (err == OCT_OK) {
+        err = data_check(config, &own, reason, reason_size);
+    }
+    wire_arena_destroy(arena);
+    return err;
 }
 
 // Pictures with channels first are maps of few rows and many channels to a convolution.
@@ -295,8 +281,9 @@ maps_note(const cli_environment *environment, const cli_experiment *experiment,
     wire_arena_destroy(arena);
 }
 
-void
-cli_preflight(cli_environment *out, const cli_experiment *experiment, const oct_config *config)
+bool
+cli_preflight_passes(cli_environment *out, const cli_experiment *experiment,
+                     const oct_config *config, learner_init_fn tell)
 {
     char reason[CLI_PATH_MAX + ENV_REASON_BYTES], hint[CLI_PATH_MAX + 64] = "";
     oct_err err = cli_preflight_open(out, config, CLI_PREFLIGHT_MS, reason, sizeof(reason));
@@ -304,12 +291,12 @@ cli_preflight(cli_environment *out, const cli_experiment *experiment, const oct_
         err = cli_preflight_suits(out, config, reason, sizeof(reason));
     }
     if (err == OCT_OK && !experiment->resume) {
-        err = cli_preflight_init(out, config, init_print, reason, sizeof(reason));
+        err = cli_preflight_init(out, config, tell, reason, sizeof(reason));
     }
     if (err == OCT_OK) {
         maps_note(out, experiment, config);
-        learner_init_frozen(config, init_print, NULL);
-        return;
+        learner_init_frozen(config, tell, NULL);
+        return true;
     }
     // Only then the check of an environment has more to say than the reason.
     if (err == OCT_EINTERNAL && env_is_plugin(config->env.id)) {
@@ -320,5 +307,13 @@ cli_preflight(cli_environment *out, const cli_experiment *experiment, const oct_
         cli_error(experiment->command != NULL ? experiment->command : "train", "%s%s", reason,
                   hint);
     }
-    exit(CLI_EXIT_USAGE);
+    return false;
+}
+
+void
+cli_preflight(cli_environment *out, const cli_experiment *experiment, const oct_config *config)
+{
+    if (!cli_preflight_passes(out, experiment, config, init_print)) {
+        exit(CLI_EXIT_USAGE);
+    }
 }

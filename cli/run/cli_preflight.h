@@ -23,21 +23,21 @@ typedef struct cli_environment {
 } cli_environment;
 
 // The parts of it, for configurations that share an environment: opening it, which may take long,
-// and whether algorithm, network and data set suit one that was opened; or without the data set,
-// which may be elsewhere. OCT_EINTERNAL: the environment crashed or hung when it was opened;
-// OCT_EINVAL, or another error: something refuses it. reason is one line that names the key it is
-// about.
+// and whether algorithm, network and data set suit one that was opened. OCT_EINTERNAL: the
+// environment crashed or hung when it was opened; OCT_EINVAL, or another error: something refuses
+// it. reason is one line that names the key it is about.
 OCT_CHECKED oct_err cli_preflight_open(cli_environment *out, const oct_config *config,
                                        uint32_t timeout_ms, char *reason, size_t reason_size);
 OCT_CHECKED oct_err cli_preflight_suits(const cli_environment *environment,
                                         const oct_config *config, char *reason, size_t reason_size);
-OCT_CHECKED oct_err cli_preflight_network(const cli_environment *environment,
-                                          const oct_config *config, char *reason,
-                                          size_t reason_size);
 // Whether learner.init_from has layers that fit; tell hears which.
 OCT_CHECKED oct_err cli_preflight_init(const cli_environment *environment, const oct_config *config,
                                        learner_init_fn tell, char *reason, size_t reason_size);
-// All of it; where it fails, the process ends with the reason, after the place of its key, and
+// All of it; tell hears which layers a run begins with, and which it keeps. False: the reason was
+// printed, after the place of its key.
+OCT_CHECKED bool cli_preflight_passes(cli_environment *out, const cli_experiment *experiment,
+                                      const oct_config *config, learner_init_fn tell);
+// The same for a run that is to begin: prints the layers, and where it fails ends the process with
 // CLI_EXIT_USAGE.
 void cli_preflight(cli_environment *out, const cli_experiment *experiment,
                    const oct_config *config);

@@ -681,12 +681,30 @@ class WrongInput(Case):
         file.write_text("env: {id: CartPole-v1}\nalgo:\n  name: d4pg\n")
         self.refused(["config", "--check", "box.yaml"], "box.yaml:3: error: ", "d4pg needs actions in a box", code=1)
         self.refused(["config", "--check", "box.yaml", "--resolved"], "d4pg needs actions in a box", code=1)
-        file.write_text("env: {id: ./nowhere.so}\nalgo: {name: d4pg}\nreplay: {data: nowhere.data, data_share: 0.5}\n")
-        said = subprocess.run([OCTET, "config", "--check", "box.yaml"], cwd=self.home, capture_output=True, text=True,
-                              check=True)
-        self.assertEqual(said.stdout, "box.yaml: ok\n")
-        self.assertIn("note: the environment is not available", said.stderr)
-        self.assertIn("./nowhere.so", said.stderr)
+
+    def test_config_check_refuses_what_train_refuses(self):
+        file = self.home / "bad.yaml"
+        (self.home / "text.so").write_text("no library")
+        crash = PLUGINS / "bad_create_crash.so"
+        for lines, wanted in [
+                (["env:", "  id: CartPole-v1", "  options: gravity=3"], "3: error: env.options: CartPole-v1 has no option"),
+                (["env:", "  id: CartPole-v1", "  mjcf_dir: nowhere"], "3: error: env.mjcf_dir is 'nowhere': No such file"),
+                (["env:", "  id: ./nowhere.so"], "2: error: env.id is './nowhere.so': No such file"),
+                (["env:", "  id: ./text.so"], f"2: error: env.id: {self.home.resolve()}/text.so: cannot be loaded"),
+                (["env:", f"  id: {crash}"], f"2: error: env.id: opening {crash}: it crashed: signal 6"),
+                (["env: {id: CartPole-v1}", "learner:", "  init_from: nowhere"], "3: error: learner.init_from is 'nowhere': No such"),
+                (["env: {id: CartPole-v1}", "learner:", "  init_from: text.so"], "3: error: learner.init_from: "),
+                (["env: {id: CartPole-v1}", "replay:", "  data: nowhere.data", "run: {updates: 9}"],
+                 "3: error: replay.data is 'nowhere.data': No such file"),
+                (["env: {id: CartPole-v1}", "replay:", "  data: text.so", "run: {updates: 9}"], "3: error: replay.data: ")]:
+            file.write_text("\n".join(lines) + "\n")
+            _, trained = self.octet("train", "bad.yaml", code=2)
+            out, checked = self.octet("config", "--check", "bad.yaml", "--resolved", code=1)
+            self.assertEqual((out, checked), ("", trained))
+            self.assertIn(f"bad.yaml:{wanted}", checked)
+        file.write_text("env: {id: ./here/bad_none.so}\n")
+        (self.home / "here").symlink_to(PLUGINS)
+        self.assertIn('\n  id: "./here/bad_none.so"\n', self.octet("config", "--check", "bad.yaml", "--resolved")[0])
 
     def test_config_shows_the_defaults_of_the_algorithm(self):
         (self.home / "ppo.yaml").write_text("env: {id: CartPole-v1}\nalgo: {name: ppo}\nactor: {envs: 12}\n")
@@ -723,15 +741,6 @@ class Help(Case):
         section, _ = self.octet("config", "learner")
         self.assertIn(one, section)
         self.assertNotIn("replay.", section)
-
-    def test_config_check_of_a_data_set_that_is_elsewhere(self):
-        """Alone it is the table; beside actors there is another."""
-        file = self.home / "data.yaml"
-        for share, wrong in (1, ""), (0.5, "replay.capacity: 16 streams and windows of 5 steps need 512 rows"):
-            file.write_text("env: {id: CartPole-v1}\nrun: {updates: 9}\nlearner: {batch_size: 8}\n"
-                            f"replay: {{data: nowhere.data, data_share: {share}, capacity: 100, min_size: 10}}\n")
-            _, err = self.octet("config", "--check", "data.yaml", code=1 if wrong else 0)
-            self.assertIn(wrong or "warning: replay.capacity: 100 has no effect with a data set alone", err)
 
     def test_config_check_accepts(self):
         self.assertEqual(self.octet("config", "--check", "x.yaml")[0], "x.yaml: ok\n")
@@ -876,7 +885,7 @@ class RunFolder(Case):
                 done = subprocess.run([OCTET, "train", "../x.yaml", option, "x", "--set", "run.updates=1"], cwd=folder,
                                       env=self.environment(), capture_output=True, text=True, timeout=DEADLINE_S, check=False)
                 self.assertEqual((done.returncode, done.stderr),
-                                 (2, f"octet train: error: {key}: the path '{self.home.resolve()}/{shown}/x' has control "
+                                 (2, f"--set {key}=x: error: {key}: the path '{self.home.resolve()}/{shown}/x' has control "
                                      "characters, or is not UTF-8\n"))
 
     def test_full_disk(self):

@@ -258,7 +258,8 @@ def learners(folder):
         (folder / "x.yaml").write_text(f"env: {{id: {env}}}\nalgo: {{name: {name}}}\nreplay: {{data: x.data}}\nrun: {{updates: 5}}\n")
         done = subprocess.run([OCTET, "config", "--check", folder / "x.yaml"], capture_output=True, text=True, check=False)
         is_refused = "error: replay.data: algo.name: " in done.stderr
-        assert is_refused == (word == "refused") and done.returncode == is_refused, (name, word, done)
+        is_missing = done.stderr.endswith("error: replay.data is 'x.data': No such file or directory\n")
+        assert done.returncode == 1 and is_refused == (word == "refused") and is_missing == (word == "learns"), (name, word, done)
 
 
 def train_refused(folder, file, experiment):
