@@ -24,6 +24,7 @@
 #include "common/oct_base.h"
 #include "common/oct_config_effects.h"
 #include "common/oct_config_text.h"
+#include "common/oct_program.h"
 #include "common/oct_rng.h"
 #include "common/oct_text.h"
 
@@ -708,6 +709,7 @@ run_sweep(const sweep_options *options, cli_sweep_plan *plan, const oct_config *
         fail("cannot find the running program in /proc");
     }
     octet[length] = '\0';
+    oct_program_keep_paths(); // the runs are started in the sweep's folder
     open_folder(options, base, &folder);
     if (!options->resume && cli_sweep_file_write_base(folder.path, base) != OCT_OK) {
         write_failed(&folder, CLI_SWEEP_BASE);

@@ -390,18 +390,6 @@ shown(const cli_folder *folder)
     return is_below ? folder->path + strlen(start) + 1 : folder->path;
 }
 
-// The daemons begin in the run folder.
-static void
-tls_make_absolute(void)
-{
-    const char *folder = net_loop_tls_default();
-    char *path = folder != NULL ? realpath(folder, NULL) : NULL;
-    if (path != NULL) { // else the first daemon says what is wrong with it
-        (void)setenv("OCTET_TLS", path, 1);
-        free(path);
-    }
-}
-
 int
 cli_train(int argc, char **argv)
 {
@@ -437,8 +425,7 @@ cli_train(int argc, char **argv)
     char *before = write_config(&config, &folder);
     write_environment(&environment, &folder);
     const char *shown_as = shown(&folder);
-    oct_program_keep_python();
-    tls_make_absolute();
+    oct_program_keep_paths();
     if (chdir(folder.path) != 0) {
         fail("cannot change to the run folder");
     }

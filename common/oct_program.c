@@ -87,21 +87,31 @@ oct_program_python(void)
     return named != NULL && named[0] != '\0' ? named : "python3";
 }
 
-void
-oct_program_keep_python(void)
+static void
+variable_set(const char *name, char *value)
 {
-    char here[PATH_MAX];
-    const char *python = oct_program_python(), *paths = getenv("PYTHONPATH");
-    if (getcwd(here, sizeof(here)) == NULL) {
-        return;
-    }
-    if (python[0] != '/' && strchr(python, '/') != NULL) { // a bare name is looked up in $PATH
-        size_t bytes = strlen(here) + strlen(python) + 2;
+    OCT_ASSERT(setenv(name, value, 1) == 0);
+    free(value);
+}
+
+// A variable that is one path.
+static void
+path_keep(const char *name, const char *here)
+{
+    const char *path = getenv(name);
+    if (path != NULL && path[0] != '\0' && path[0] != '/') {
+        size_t bytes = strlen(here) + strlen(path) + 2;
         char *whole = oct_alloc(bytes);
-        snprintf(whole, bytes, "%s/%s", here, python);
-        OCT_ASSERT(setenv("OCTET_PYTHON", whole, 1) == 0);
-        free(whole);
+        snprintf(whole, bytes, "%s/%s", here, path);
+        variable_set(name, whole);
     }
+}
+
+// PYTHONPATH: its parts, of which an empty one is the current folder, behind that itself.
+static void
+modules_keep(const char *here)
+{
+    const char *paths = getenv("PYTHONPATH");
     paths = paths != NULL ? paths : "";
     size_t parts = 2;
     for (const char *at = paths; *at != '\0'; at++) {
@@ -117,6 +127,24 @@ oct_program_keep_python(void)
                              part[0] == '/' ? "" : "/", (int)length, part);
         part = part[length] == ':' ? part + length + 1 : NULL;
     }
-    OCT_ASSERT(used < bytes && setenv("PYTHONPATH", whole, 1) == 0);
-    free(whole);
+    OCT_ASSERT(used < bytes);
+    variable_set("PYTHONPATH", whole);
+}
+
+void
+oct_program_keep_paths(void)
+{
+    static const char *const paths[] = {"OCTET_TLS", "OCTET_PLUGIN_DIR", "OCTET_LIBEXEC",
+                                        "OCTET_POWERCAP"};
+    char here[PATH_MAX];
+    if (getcwd(here, sizeof(here)) == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < OCT_COUNTOF(paths); i++) {
+        path_keep(paths[i], here);
+    }
+    if (strchr(oct_program_python(), '/') != NULL) { // a bare name is looked up in $PATH
+        path_keep("OCTET_PYTHON", here);
+    }
+    modules_keep(here);
 }

@@ -6,7 +6,8 @@
 
 #include "common/oct_err.h"
 
-// Where the running program lies, and the Python that it runs others with.
+// Where the running program lies, the Python that it runs others with, and the paths in its
+// environment.
 //
 // Threads: any. Owns: nothing.
 
@@ -27,9 +28,10 @@ OCT_CHECKED oct_err oct_program_find(char *out, size_t size, const char *name,
 // Static storage, or the environment's.
 const char *oct_program_python(void);
 
-// For who enters another folder before it starts programs: what $OCTET_PYTHON and $PYTHONPATH name
-// from the current one is named from the root, and modules of the current one are found, as they
-// are by `python -c`. Not while other threads read the environment.
-void oct_program_keep_python(void);
+// For who enters another folder before it starts programs, or starts them there: what OCTET_TLS,
+// OCTET_PLUGIN_DIR, OCTET_LIBEXEC, OCTET_POWERCAP, OCTET_PYTHON and PYTHONPATH name from the
+// current one is named from the root, and Python modules of the current one are found, as they are
+// by `python -c`. Not while other threads read the environment.
+void oct_program_keep_paths(void);
 
 #endif // COMMON_OCT_PROGRAM_H

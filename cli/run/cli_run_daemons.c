@@ -114,6 +114,7 @@ cli_run_daemons_add(cli_supervisor *supervisor, const cli_run_request *q)
     group_launch_forget(); // where mpirun or srun has started octet train, it is the only one here
     char number[NAME_MAX_BYTES];
     // This user chose the code: the file or the name itself, and no other.
+    (void)unsetenv("OCTET_PLUGINS");
     const char *plugins = env_is_code(q->config->env.id) ? "--plugins" : NULL;
     const char *const actor[] = {"octet-actor",     "--learner", CLI_RUN_LEARNER,
                                  "--follow-parent", pid,         CLI_PULSE_OPTIONS,

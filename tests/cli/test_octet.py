@@ -1330,6 +1330,24 @@ class Supervisor(Case):
         self.assertEqual(self.alive(), [])
         return out
 
+    def test_paths_in_the_environment_are_of_the_folder_where_the_command_was_typed(self):
+        run = self.start("train", "x.yaml", "--run-dir", "run", OCTET_TLS="certs", OCTET_PLUGIN_DIR="lib",
+                         OCTET_PLUGINS="lib")
+        self.wait_up()
+        daemons = self.alive(but=run.pid)
+        self.assertEqual(len(daemons), 4)
+        for pid in daemons:
+            given = pathlib.Path(f"/proc/{pid}/environ").read_bytes().decode().split("\0")
+            here = self.home.resolve()
+            self.assertLessEqual({f"OCTET_TLS={here}/certs", f"OCTET_PLUGIN_DIR={here}/lib"}, set(given))
+            self.assertFalse([one for one in given if one.startswith("OCTET_PLUGINS=")])  # the run's own code alone
+        run.send_signal(signal.SIGINT)
+        run.communicate(timeout=DEADLINE_S)
+
+    def test_runs_of_a_sweep_find_what_the_environment_names_from_here(self):
+        self.octet("sweep", "x.yaml", "--over", "algo.discount=0.9", "--sweep-dir", "s", OCTET_LIBEXEC="lib",
+                   FAKE_LEARNER="finish")
+
     def test_interrupt_asks_the_learner_to_stop(self):
         out = self.stop(signal.SIGINT, 130)
         self.assertIn("stopping… (Ctrl-C again to kill)", out)

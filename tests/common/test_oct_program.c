@@ -101,17 +101,39 @@ test_program_python_and_its_modules_are_found_from_another_folder(void **state)
     assert_int_equal(chdir("/usr"), 0);
     assert_int_equal(setenv("OCTET_PYTHON", "venv/bin/python", 1), 0);
     assert_int_equal(setenv("PYTHONPATH", ".:/opt/a:b::", 1), 0);
-    oct_program_keep_python();
+    oct_program_keep_paths();
     assert_string_equal(getenv("OCTET_PYTHON"), "/usr/venv/bin/python");
     assert_string_equal(getenv("PYTHONPATH"), "/usr:/usr/.:/opt/a:/usr/b:/usr/:/usr/");
     assert_int_equal(unsetenv("OCTET_PYTHON"), 0);
     assert_int_equal(unsetenv("PYTHONPATH"), 0);
-    oct_program_keep_python();
+    oct_program_keep_paths();
     assert_null(getenv("OCTET_PYTHON"));
     assert_string_equal(getenv("PYTHONPATH"), "/usr");
     assert_int_equal(setenv("OCTET_PYTHON", "python3.11", 1), 0);
-    oct_program_keep_python();
+    oct_program_keep_paths();
     assert_string_equal(getenv("OCTET_PYTHON"), "python3.11");
+}
+
+static void
+test_program_paths_are_those_of_the_folder_where_it_was_started(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"OCTET_TLS", "OCTET_PLUGIN_DIR", "OCTET_LIBEXEC",
+                                        "OCTET_POWERCAP"};
+    static const struct {
+        const char *value, *kept;
+    } cases[] = {{"lib", "/usr/lib"}, {"../opt", "/usr/../opt"}, {"/opt", "/opt"}, {"", ""}};
+    assert_int_equal(chdir("/usr"), 0);
+    for (size_t i = 0; i < OCT_COUNTOF(names); i++) {
+        for (size_t k = 0; k < OCT_COUNTOF(cases); k++) {
+            assert_int_equal(setenv(names[i], cases[k].value, 1), 0);
+            oct_program_keep_paths();
+            assert_string_equal(getenv(names[i]), cases[k].kept);
+        }
+        assert_int_equal(unsetenv(names[i]), 0);
+        oct_program_keep_paths();
+        assert_null(getenv(names[i]));
+    }
 }
 
 int
@@ -124,6 +146,7 @@ main(void)
         cmocka_unit_test(test_program_names_the_folders_where_something_is_not),
         cmocka_unit_test(test_program_python_is_the_one_that_is_named),
         cmocka_unit_test(test_program_python_and_its_modules_are_found_from_another_folder),
+        cmocka_unit_test(test_program_paths_are_those_of_the_folder_where_it_was_started),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
