@@ -22,10 +22,24 @@ import sys
 import time
 import traceback
 
-import gymnasium
-import numpy as np
-from gymnasium import spaces
-from gymnasium.error import NameNotFound, NamespaceNotFound
+TEXT_BYTES, REASON_BYTES = 256, 900  # of a line in the memory, and in an answer
+
+
+def end_without(error):
+    """What this text itself needs cannot be imported: the host tells the user."""
+    line = (f"{sys.executable}: {' '.join(str(error).split())}; {sys.executable} -m pip install gymnasium installs it, "
+            "OCTET_PYTHON names another Python")
+    socket.socket(fileno=3).send(b"e" + line.encode(errors="replace")[:REASON_BYTES])
+    sys.exit(1)
+
+
+try:
+    import gymnasium
+    import numpy as np
+    from gymnasium import spaces
+    from gymnasium.error import NameNotFound, NamespaceNotFound
+except ImportError as own_error:
+    end_without(own_error)
 
 # Magic; dtype, rank, 6 sides and n of observation and action; step limit; metrics; threshold; offsets of the arrays below.
 HEADER = struct.Struct("=I 9I 9I 2I d 17Q")
@@ -34,7 +48,6 @@ F32, U8, I32 = 1, 3, 4
 SEPARATOR = "\x1f"
 NUMPY = {F32: np.float32, U8: np.uint8, I32: np.int32}
 TERMINATED, TRUNCATED, OBS_IS_RESET, FAILED = 1, 2, 4, 8
-TEXT_BYTES, REASON_BYTES = 256, 900  # of a line in the memory, and in an answer
 STEP_PARTS = ("observation", "reward", "terminated", "truncated", "info")
 RANK_MAX, NUMBERS_MAX = 6, 2**24  # of a space
 FLOAT_MAX = float(np.finfo(np.float32).max)

@@ -289,6 +289,14 @@ class WrongInput(Case):
     def test_missing_plugin(self):
         self.refused(["train", "x.yaml", "--set", "env.id=./lib.so"], "./lib.so", "No such file")
 
+    def test_a_python_without_gymnasium_is_named_with_the_way_out(self):
+        bare = self.home / "bare"
+        bare.write_text(f'#!/bin/sh\nexec {sys.executable} -S -I "$@"\n')  # no site-packages
+        bare.chmod(0o755)
+        _, err = self.octet("train", "x.yaml", "--set", "env.id=gym:CartPole-v1", code=2, OCTET_PYTHON=str(bare))
+        self.assertEqual(err, f"--set env.id=gym:CartPole-v1: error: env.id: gym:CartPole-v1: {sys.executable}: No module "
+                              f"named 'gymnasium'; {sys.executable} -m pip install gymnasium installs it, OCTET_PYTHON names another Python\n")
+
     def test_missing_models(self):
         self.refused(["train", "x.yaml", "--set", "env.mjcf_dir=models"],
                      "--set env.mjcf_dir=models: error: env.mjcf_dir is 'models': No such file")
