@@ -1,12 +1,16 @@
-// octet stop and octet checkpoint: an operator's requests to a learner on another host.
+// octet stop and octet checkpoint: an operator's requests to the learner of a run, named by its
+// folder here or by its learner's address.
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/cli_commands.h"
 #include "cli/cli_options.h"
-#include "cli/remote/cli_remote.h"
+#include "cli/remote/cli_remote_run.h"
+#include "cli/run/cli_folder.h"
+#include "common/oct_text.h"
 
 #define CALL_MS  4000
 #define WRITE_MS (24u * 60 * 60 * 1000) // a large checkpoint: as long as the learner answers
@@ -15,7 +19,7 @@
 
 typedef struct remote_command {
     const char *command;
-    cli_remote_options remote;
+    cli_remote_run run;
     const char *reason; // of a stop; NULL: a checkpoint
     net_loop *loop;
     cli_remote *link;
@@ -39,13 +43,13 @@ parse(int key, char *arg, struct argp_state *state)
     remote_command *t = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &t->remote;
+        state->child_inputs[0] = &t->run.remote;
         return 0;
     case KEY_REASON:
         t->reason = arg;
         return 0;
     case ARGP_KEY_ARG:
-        cli_usage_error(t->command, "unexpected argument '%s'; the run is named by --learner", arg);
+        cli_remote_run_word(&t->run, t->command, arg);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -57,19 +61,21 @@ static const struct argp_child children[] = {{&cli_remote_argp, 0, NULL, 0}, {0}
 static const struct argp stop_argp = {
     .options = stop_options,
     .parser = parse,
-    .args_doc = "--learner ADDRESS",
-    .doc = "Ends a run on other hosts, as Ctrl-C ends a local run: the learner saves everything "
-           "and exits.\v"
-           "Example: octet stop --learner tls+tcp://learner.lab:5555 --tls octet-certs/anna",
+    .args_doc = "RUN_DIR\n--learner ADDRESS",
+    .doc = "Ends a run, here or on other hosts: the learner saves everything and exits.\v"
+           "Examples: octet stop runs/pole, octet stop --learner tls+tcp://learner.lab:5555 --tls "
+           "octet-certs/anna",
     .children = children,
 };
 
 static const struct argp checkpoint_argp = {
     .parser = parse,
-    .args_doc = "--learner ADDRESS",
-    .doc = "Makes the learner of a run on other hosts write a checkpoint now. The command returns "
-           "when the checkpoint is on disk.\v"
-           "Example: octet checkpoint --learner tls+tcp://learner.lab:5555 --tls octet-certs/anna",
+    .args_doc = "RUN_DIR\n--learner ADDRESS",
+    .doc =
+        "Makes the learner of a run, here or on other hosts, write a checkpoint now. The command "
+        "returns when the checkpoint is on disk.\v"
+        "Examples: octet checkpoint runs/pole, octet checkpoint --learner "
+        "tls+tcp://learner.lab:5555 --tls octet-certs/anna",
     .children = children,
 };
 
@@ -153,38 +159,84 @@ command_send(remote_command *t)
                       ? wire_call_stop(learner, &stop, CALL_MS, stop_answered, t)
                       : wire_call_checkpoint(learner, &nothing, WRITE_MS, checkpoint_answered, t);
     if (err != OCT_OK) {
-        (void)snprintf(t->why, sizeof(t->why), "%s", oct_strerror(err));
-        return;
-    }
-    if (t->reason == NULL) {
+        command_fail(t, err, oct_strerror(err));
+    } else if (t->reason == NULL) {
         look(t);
     }
-    net_loop_run(t->loop);
+}
+
+static void
+met(void *arg, oct_err err, const char *why)
+{
+    remote_command *t = arg;
+    if (t->link == NULL) {
+        return; // this end closes
+    }
+    if (err == OCT_OK) {
+        command_send(t);
+        return;
+    }
+    (void)snprintf(t->why, sizeof(t->why), "%s", why);
+    net_loop_stop(t->loop);
+}
+
+static void
+ask(remote_command *t)
+{
+    if (cli_remote_open(&t->link, t->loop, &t->run.remote) != OCT_OK) {
+        (void)snprintf(t->why, sizeof(t->why), "cannot connect to it");
+        return;
+    }
+    if (t->run.remote.run_id == 0) {
+        command_send(t);
+    } else if (cli_remote_register(t->link, CALL_MS, met, t) != OCT_OK) { // whether it is this run
+        (void)snprintf(t->why, sizeof(t->why), "cannot ask it");
+        return;
+    }
+    if (!t->failed) {
+        net_loop_run(t->loop);
+    }
+}
+
+static void
+say(const remote_command *t)
+{
+    const char *name = t->run.run_dir != NULL ? t->run.run_dir : t->run.remote.learner;
+    if (t->done) {
+        printf("%s: %s\n", name, t->said);
+        return;
+    }
+    bool has_ended = t->run.run_dir != NULL && cli_folder_look(".") == CLI_FOLDER_ENDED;
+    cli_error(t->command, "%s: %s", name, has_ended ? "the run has ended" : t->why);
 }
 
 static int
 command_run(remote_command *t, const struct argp *argp, int argc, char **argv)
 {
+    static oct_config config;
+    static char shown[CLI_PATH_MAX];
     t->command = argv[0];
-    cli_remote_default(&t->remote);
-    t->remote.asks_once = t->reason == NULL;
+    cli_remote_default(&t->run.remote);
+    t->run.remote.asks_once = t->reason == NULL;
     cli_options_parse(argp, argc, argv, t);
-    cli_remote_check(t->command, &t->remote);
-    if (t->remote.learner == NULL) {
-        cli_usage_error(t->command, "no --learner given");
+    cli_remote_run_enter(&t->run, t->command, &config);
+    if (t->run.run_dir != NULL) { // from here on it is only shown
+        t->run.run_dir =
+            oct_text_quote(shown, sizeof(shown), t->run.run_dir, strlen(t->run.run_dir));
     }
     t->loop = net_loop_create();
-    if (cli_remote_secure(t->command, &t->remote, t->loop, t->remote.learner, NULL)) {
-        if (cli_remote_open(&t->link, t->loop, &t->remote) == OCT_OK) {
-            command_send(t);
-        } else {
-            (void)snprintf(t->why, sizeof(t->why), "cannot connect to it");
-        }
-        if (t->done) {
-            printf("%s: %s\n", t->remote.learner, t->said);
-        } else {
-            cli_error(t->command, "%s: %s", t->remote.learner, t->why);
-        }
+    if (cli_remote_run_is_gone(&t->run)) {
+        (void)snprintf(t->why, sizeof(t->why), "%s: " CLI_REMOTE_RUN_GONE, t->run.remote.learner);
+        say(t);
+    } else if (!cli_remote_run_is_sure(&t->run)) {
+        cli_error(t->command,
+                  "%s: before its first checkpoint a folder does not say which run it has, and %s "
+                  "may be another's by now; to name that learner: octet %s --learner ADDRESS",
+                  t->run.run_dir, t->run.remote.learner, t->command);
+    } else if (cli_remote_secure(t->command, &t->run.remote, t->loop, t->run.remote.learner,
+                                 NULL)) {
+        ask(t);
+        say(t);
     }
     int exit_code = t->done ? 0 : CLI_EXIT_FAILED;
     (void)fflush(stdout);

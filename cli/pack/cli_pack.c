@@ -157,9 +157,8 @@ lock(packing *p, const char *path)
             OCT_TRY(file_lock(p, names[i], p->lock[i], false, &is_taken));
         }
         if (is_taken) {
-            return REFUSE(p,
-                          "the run in '%s' is live (%s is locked); end it first, with octet stop",
-                          path, names[i]);
+            return REFUSE(p, "the run in '%s' is live (%s is locked); 'octet stop %s' ends it",
+                          path, names[i], path);
         }
     }
     return OCT_OK;

@@ -95,6 +95,12 @@ cli_remote_run_enter(cli_remote_run *run, const char *command, oct_config *confi
 }
 
 bool
+cli_remote_run_is_sure(const cli_remote_run *run)
+{
+    return run->run_dir == NULL || run->remote.run_id != 0 || is_in_folder(run->remote.learner);
+}
+
+bool
 cli_remote_run_is_gone(const cli_remote_run *run)
 {
     const char *path = net_url_ipc_path(run->remote.learner);

@@ -20,6 +20,8 @@ void cli_remote_run_enter(cli_remote_run *run, const char *command, oct_config *
 // not in the folder may be another run's by now: whose run this is, is known of one that has ended
 // or has a checkpoint.
 void cli_remote_run_address(cli_remote_options *out, const oct_config *config);
+// Whether the address is surely the folder's run's, and not another's by now, or was given.
+bool cli_remote_run_is_sure(const cli_remote_run *run);
 // Whether nobody needs to be asked: the learner's socket in the folder is gone.
 bool cli_remote_run_is_gone(const cli_remote_run *run);
 #define CLI_REMOTE_RUN_GONE "the socket does not exist (yet, or any longer)"

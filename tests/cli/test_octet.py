@@ -1834,6 +1834,42 @@ class LiveRun(Case):
         (self.home / "ended/summary.json").write_text('{"run_id": "0000000000000007"}')
         self.assertIn("training", self.octet("status", "ended")[0])  # resumed
 
+    def test_stop_ends_the_run_of_a_folder(self):
+        out, _ = self.octet("stop", "run", "--reason", "seen enough")
+        self.assertEqual(out, "run: the learner is ending the run; see its log and summary.json\n")
+        self.run_.communicate(timeout=DEADLINE_S)
+        self.assertEqual(self.run_.returncode, 0)
+        self.assertIn("stop: seen enough\n", self.log("run", "learner"))
+        for command in ["stop", "checkpoint"]:
+            _, err = self.octet(command, "run", code=1)
+            self.assertEqual(err, f"octet {command}: error: run: the run has ended\n")
+
+    def test_stop_and_checkpoint_are_of_one_run(self):
+        for command in ["stop", "checkpoint"]:
+            for words, wanted in ((["run", "--learner", "ipc://x"], "RUN_DIR or --learner, not both"), ([], "no RUN_DIR given"),
+                                  (["run", "run2"], "two folders, 'run' and 'run2'; name one")):
+                self.assertIn(wanted, self.octet(command, *words, code=2)[1])
+            self.assertIn("cannot enter 'nowhere': No such file", self.octet(command, "nowhere", code=1)[1])
+        _, err = self.octet("checkpoint", "run", code=1)  # which this learner does not know
+        self.assertRegex(err, "octet checkpoint: error: run: this peer does not offer that method\n")
+        self.end()
+
+    def test_stop_is_not_for_another_run_at_the_address(self):
+        (self.home / "other").mkdir()
+        config = (self.home / "run/config.yaml").read_text()
+        address = f"ipc://{self.home.resolve()}/run/learner.ipc"
+        (self.home / "other/config.yaml").write_text(re.sub(r'learner: ".*"', f'learner: "{address}"', config))
+        _, err = self.octet("stop", "other", code=1)
+        self.assertIn("before its first checkpoint a folder does not say which run it has", err)
+        (self.home / "other/.lock").touch()
+        with open(self.home / "other/.lock", "r+", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            (self.home / "other/summary.json").write_text('{"run_id": "0000000000000005"}')
+            _, err = self.octet("stop", "other", code=1)
+        self.assertEqual(err, f"octet stop: error: other: another run, 0000000000000007, now has the address {address}\n")
+        self.assertIsNone(self.run_.poll())
+        self.end()
+
     def test_set_changes_the_limiter(self):
         out, _ = self.octet("set", "run", "replay.samples_per_insert=16", "replay.tolerance=0.5")
         self.assertIn("replay.samples_per_insert=16", out)
