@@ -347,7 +347,7 @@ box(maker *m, const import_step *chain)
         return REFUSE(m, "%u actions, allowed 1..%d", layers->width, POLICY_ACTIONS_MAX);
     }
     if (request->bound_count > 1 && request->bound_count != layers->width) {
-        return REFUSE(m, "output '%s' has %u numbers, the environment's actions have %u",
+        return REFUSE(m, "output '%s' has %u numbers, there are bounds of %u actions",
                       m->result->output, layers->width, request->bound_count);
     }
     m->spec.action_kind = POLICY_BOX;

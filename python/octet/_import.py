@@ -516,7 +516,7 @@ def import_policy(source: Any, observations: Any = None, env: str | None = None,
     them; else they are played in `env`, with these `options` (a dictionary of the arguments of `octet.make_vec`, or text as in
     env.options) and from this `seed` on. `path`: gets the policy, and `NAME.fp32.oct` beside it; without it nothing is kept.
 
-    `actions`: how many discrete ones; `bounds`: (low, high) of a box, numbers or arrays. `normalizer`: (mean, deviation),
+    `actions`: how many, discrete without `bounds`: (low, high) of a box, numbers or arrays. `normalizer`: (mean, deviation),
     a VecNormalize, or a normaliser of rsl_rl. `activation`: of a state dict, which does not say it. `action_scale` and
     `action_offset`: what the environment's wrapper does to actions, to be a part of the policy. `unit_actions`: actions
     in [-1, 1] are mapped onto the bounds. The others are the options of `octet import`.

@@ -199,6 +199,10 @@ class Import(unittest.TestCase):
         self.assertEqual((report["head"], report["notes"][0][:11]), ("gaussian", "its action "))
         self.assertIn("random observations", report["observed"])
         self.assertFalse(report["quantised"]["calibrated"])
+        self.assertEqual(self.report(*arguments, "-3:1", "--actions", 3), report)  # the dimensions of the box
+        for words, wanted in (("-3:1", "has 3 numbers, there are 2 actions"),
+                              ("-3:1,-3:1", "has 3 numbers, there are bounds of 2 actions")):
+            self.assertIn(wanted, self.octet("import", *arguments, words, "--actions", 2, code=1))
         self.assertIn("'log_std' is clipped to [-20, 2], which is [-20.4, 1.59] for action 2 in [-1, 1]; ",
                       self.octet("import", *arguments, "-3:1,-3:1,-3:3", code=1))
 

@@ -432,7 +432,7 @@ test_steps_in_an_order_that_policies_lack_are_refused(void **state)
     begin(&m);
     small_model_node(&m, "MatMul", "action", "obs", "W", NULL);
     request.bound_count = 2;
-    refused(&m, &request, "has 3 numbers, the environment's actions have 2");
+    refused(&m, &request, "has 3 numbers, there are bounds of 2 actions");
     small_model_node(&m, "Clip", "values", "action", "-ones", "twos");
     request = (import_request){.env_id = "", .output = "values", .action_count = 3};
     refused(&m, &request, "clipped at the end");
