@@ -420,8 +420,9 @@ const oct_config_key oct_config_keys[] = {
         "min_size * samples_per_insert; it is at least what one message of an actor and one "
         "request for samples need, also with 0"),
     TEXT(replay, path, "replay.oct",
-         "octet train: file in the run folder in which replay keeps its table, so that nothing is "
-         "lost if replay is killed; none: in memory only"),
+         "octet train: file in the run folder, or absolute path, in which replay keeps its table, "
+         "so "
+         "that nothing is lost if replay is killed; none: in memory only"),
     WORD(replay, sync, "none interval always", "interval",
          "what survives a power failure: nothing for certain, everything but the last interval, or "
          "every acknowledged batch"),

@@ -86,24 +86,47 @@ cli_experiment_key(const cli_experiment *experiment, const char *text,
     return is_found;
 }
 
+// Whether a reason is about the file of a table.
+static bool
+is_of_table(const oct_config *config, const char *reason)
+{
+    char name[OCT_CONFIG_TEXT_MAX + 32];
+    bool is_found = false;
+    for (uint32_t i = 0; i < oct_config_shards(config); i++) {
+        oct_config_shard_name(config->replay.path, i, name, sizeof(name));
+        is_found = is_found || strncmp(reason, name, strlen(name)) == 0;
+    }
+    return is_found;
+}
+
+// The key that a reason is about without naming it; "" when there is none.
+static const char *
+key_meant(const oct_config *config, const char *reason)
+{
+    bool is_option = config->env.options[0] != '\0' && strstr(reason, " option") != NULL;
+    return is_of_table(config, reason)              ? "replay.path"
+           : strstr(reason, config->env.id) == NULL ? ""
+           : is_option                              ? "env.options"
+                                                    : "env.id";
+}
+
 bool
 cli_experiment_print_error(const cli_experiment *experiment, const oct_config *config,
                            const char *reason, const char *hint)
 {
     char key[OCT_CONFIG_NAME_MAX] = "", place[CLI_PATH_MAX + 32];
-    if (!cli_experiment_key(experiment, reason, key) &&
-        strstr(reason, config->env.id) != NULL) { // what it is about without naming the key
-        bool is_option = config->env.options[0] != '\0' && strstr(reason, " option") != NULL;
-        (void)snprintf(key, sizeof(key), is_option ? "env.options" : "env.id");
+    if (!cli_experiment_key(experiment, reason, key)) {
+        (void)snprintf(key, sizeof(key), "%s", key_meant(config, reason));
     }
     if (key[0] == '\0') {
         return false;
     }
     bool has_key = strncmp(reason, key, strlen(key)) == 0;
+    bool is_place = is_of_table(config, reason) && strstr(reason, "cannot be opened") != NULL;
     (void)fflush(stdout);
-    fprintf(stderr, "%s: error: %s%s%s%s\n",
+    fprintf(stderr, "%s: error: %s%s%s%s%s\n",
             cli_experiment_place(experiment, key, place, sizeof(place)), has_key ? "" : key,
-            has_key ? "" : ": ", reason, hint);
+            has_key ? "" : ": ", reason, is_place ? "; " CLI_EXPERIMENT_TABLES : "", hint);
     return true;
 }
 

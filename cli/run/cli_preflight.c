@@ -2,10 +2,13 @@
 
 #include "cli/run/cli_preflight.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "actor/actor_spec.h"
 #include "algos/algo.h"
@@ -14,6 +17,7 @@
 #include "cli/run/cli_folder.h"
 #include "common/oct_base.h"
 #include "common/oct_config_text.h"
+#include "common/oct_file.h"
 #include "common/oct_option.h"
 #include "common/oct_text.h"
 #include "envs/env.h"
@@ -186,6 +190,51 @@ data_check(const oct_config *config, const wire_env_spec *own, char *reason, siz
     return err;
 }
 
+// ---- replay.path
+
+// Why replay can keep no table there; NULL: nothing is known against it.
+static const char *
+table_trouble(const char *path)
+{
+    char folder[CLI_PATH_MAX + 2 * OCT_CONFIG_TEXT_MAX];
+    struct stat file;
+    if (stat(path, &file) == 0) {
+        bool is_refused = access(path, R_OK | W_OK) != 0;
+        return S_ISDIR(file.st_mode)    ? "it is a folder"
+               : !S_ISREG(file.st_mode) ? "it is not a plain file"
+               : is_refused             ? strerror(errno)
+                                        : NULL;
+    }
+    (void)snprintf(folder, sizeof(folder), "%s", path);
+    bool is_new = errno == ENOENT && (!oct_file_cut_last(folder) || access(folder, W_OK) == 0);
+    return is_new ? NULL : strerror(errno);
+}
+
+// Of a run folder that is yet to be made, replay tells.
+static oct_err
+tables_check(const cli_experiment *experiment, const oct_config *config, char *reason,
+             size_t reason_size)
+{
+    char name[OCT_CONFIG_TEXT_MAX + 32], path[CLI_PATH_MAX + sizeof(name)];
+    const char *run_dir = experiment->run_dir, *configured = config->replay.path;
+    bool is_absolute = configured[0] == '/';
+    struct stat folder;
+    bool is_here =
+        is_absolute || (run_dir != NULL && stat(run_dir, &folder) == 0 && S_ISDIR(folder.st_mode));
+    bool is_asked = strcmp(configured, "none") != 0 && !oct_config_is_offline(config);
+    for (uint32_t i = 0; is_asked && is_here && i < oct_config_shards(config); i++) {
+        oct_config_shard_name(configured, i, name, sizeof(name));
+        (void)snprintf(path, sizeof(path), "%s%s%s", is_absolute ? "" : run_dir,
+                       is_absolute ? "" : "/", name);
+        const char *trouble = table_trouble(path);
+        if (trouble != NULL) {
+            return oct_refuse(reason, reason_size, "replay.path: %s: %s; " CLI_EXPERIMENT_TABLES,
+                              path, trouble);
+        }
+    }
+    return OCT_OK;
+}
+
 static void
 init_print(void *arg, const char *line)
 {
@@ -286,7 +335,13 @@ cli_preflight_passes(cli_environment *out, const cli_experiment *experiment,
                      const oct_config *config, learner_init_fn tell)
 {
     char reason[CLI_PATH_MAX + ENV_REASON_BYTES], hint[CLI_PATH_MAX + 64] = "";
-    oct_err err = cli_preflight_open(out, config, CLI_PREFLIGHT_MS, reason, sizeof(reason));
+    oct_err err = OCT_OK;
+    if (!experiment->has_hosts) {
+        err = tables_check(experiment, config, reason, sizeof(reason));
+    }
+    if (err == OCT_OK) {
+        err = cli_preflight_open(out, config, CLI_PREFLIGHT_MS, reason, sizeof(reason));
+    }
     if (err == OCT_OK) {
         err = cli_preflight_suits(out, config, reason, sizeof(reason));
     }

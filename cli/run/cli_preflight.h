@@ -9,8 +9,9 @@
 
 // What the daemons would refuse, found before there is a run folder: an environment that is not
 // there, cannot be loaded or does not take its options, an algorithm or a network that does not
-// suit it, and a data set of another environment or without what is learned from. The environment
-// is opened in a child process: a plug-in may crash or hang there.
+// suit it, a data set of another environment or without what is learned from, and a replay.path
+// where no table can be kept. The environment is opened in a child process: a plug-in may crash or
+// hang there.
 //
 // Threads: main thread, before any other starts.
 

@@ -704,6 +704,11 @@ class WrongInput(Case):
                 (["env: {id: CartPole-v1}", "learner:", "  init_from: text.so"], "3: error: learner.init_from: "),
                 (["env: {id: CartPole-v1}", "replay:", "  data: nowhere.data", "run: {updates: 9}"],
                  "3: error: replay.data is 'nowhere.data': No such file"),
+                (["env: {id: CartPole-v1}", "replay:", "  path: /nowhere/table.oct"],
+                 "3: error: replay.path: /nowhere/table.oct: No such file or directory; allowed are a file in the run folder, "
+                 "a file in a folder that can be written to, and none"),
+                (["env: {id: CartPole-v1}", "replay:", f"  path: {self.home}"], f"3: error: replay.path: {self.home}: it is a folder"),
+                (["env: {id: CartPole-v1}", "replay:", "  path: /dev/null"], "3: error: replay.path: /dev/null: it is not a plain"),
                 (["env: {id: CartPole-v1}", "replay:", "  data: text.so", "run: {updates: 9}"], "3: error: replay.data: ")]:
             file.write_text("\n".join(lines) + "\n")
             _, trained = self.octet("train", "bad.yaml", code=2)

@@ -1456,6 +1456,12 @@ def test_mistakes_leave_one_line_and_no_folder():
             assert result.stderr.startswith(wanted) and result.stderr.count("\n") == 1, result
             assert not (folder / "run").exists()
         assert "octet env check" not in result.stderr, result  # has no more to say
+        (folder / "x.yaml").write_text("env:\n  id: CartPole-v1\nreplay:\n  path: sub/x.oct\n")  # as replay alone finds
+        result = octet("train", "x.yaml", "--run-dir", "run", cwd=folder)
+        assert result.returncode == 1 and not (folder / "run").exists(), result
+        assert re.fullmatch(r"x.yaml:4: error: replay.path: sub/x.oct cannot be opened: No such file or directory \(.*\); "
+                            r"allowed are a file in the run folder, a file in a folder that can be written to, and none\n",
+                            result.stderr), result
 
 
 def test_a_crashing_plug_in_is_given_up_soon():
