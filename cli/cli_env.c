@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "cli/cli_env_guard.h"
 #include "cli/cli_env_render.h"
@@ -126,6 +127,14 @@ picture(const cli_env_settings *settings)
     return 0;
 }
 
+// Whether a name ends as that of another kind of file.
+static bool
+is_other_than_png(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *dot = strrchr(slash != NULL ? slash : path, '.');
+    return dot != NULL && strcasecmp(dot, ".png") != 0;
+}
+
 static void
 parse(cli_env_settings *settings, const struct argp *argp, int argc, char **argv)
 {
@@ -139,6 +148,12 @@ parse(cli_env_settings *settings, const struct argp *argp, int argc, char **argv
     }
     if (argp == &render_argp && settings->out == NULL) {
         cli_usage_error(argv[0], "no --out FILE.png given");
+    }
+    if (argp == &render_argp && is_other_than_png(settings->out)) {
+        cli_usage_error(argv[0],
+                        "--out is '%s'; the picture is a PNG: allowed is a name that ends in .png, "
+                        "or has no suffix",
+                        settings->out);
     }
 }
 

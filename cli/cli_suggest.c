@@ -8,19 +8,20 @@
 
 #include "common/oct_text.h"
 
+// The shortest of those that begin so. Where there are several it is only meant if the word is half
+// of it at least.
 static const char *
-only_with_prefix(const char *word, const char *const *candidates)
+with_prefix(const char *word, const char *const *candidates)
 {
     const char *found = NULL;
+    size_t length = strlen(word), count = 0;
     for (size_t i = 0; candidates[i] != NULL; i++) {
-        if (strncmp(word, candidates[i], strlen(word)) == 0) {
-            if (found != NULL) {
-                return NULL;
-            }
-            found = candidates[i];
+        if (strncmp(word, candidates[i], length) == 0) {
+            count++;
+            found = found == NULL || strlen(candidates[i]) < strlen(found) ? candidates[i] : found;
         }
     }
-    return found;
+    return count > 1 && 2 * length < strlen(found) ? NULL : found;
 }
 
 const char *
@@ -29,7 +30,7 @@ cli_suggest(const char *word, const char *const *candidates)
     if (word[0] == '\0') {
         return NULL;
     }
-    const char *nearest = only_with_prefix(word, candidates);
+    const char *nearest = with_prefix(word, candidates);
     if (nearest != NULL) {
         return nearest;
     }

@@ -229,9 +229,12 @@ static struct {
 static bool
 gl_open(char *reason, size_t reason_size)
 {
-    const char *only = getenv("MUJOCO_GL");
-    bool no_osmesa = only != NULL && strcmp(only, "egl") == 0;
-    bool no_egl = only != NULL && strcmp(only, "osmesa") == 0;
+    const char *given = getenv("MUJOCO_GL"), *only = given != NULL ? given : "";
+    bool no_osmesa = strcmp(only, "egl") == 0, no_egl = strcmp(only, "osmesa") == 0;
+    if (only[0] != '\0' && !no_osmesa && !no_egl) {
+        snprintf(reason, reason_size, "MUJOCO_GL is '%.100s'; allowed are egl and osmesa", only);
+        return false;
+    }
     if ((!no_egl && egl_open()) || (!no_osmesa && osmesa_open())) {
         return true;
     }

@@ -24,12 +24,23 @@ test_suggest_names_the_nearest(void **state)
     assert_string_equal(cli_suggest("statsu", words), "status");
 }
 
+static void
+test_suggest_prefers_what_begins_so(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {"learner.batches_per_request", "learner.batch_size",
+                                       "learner.bf16", NULL};
+    assert_string_equal(cli_suggest("learner.batch", keys), "learner.batch_size");
+    assert_string_equal(cli_suggest("learner.batches", keys), "learner.batches_per_request");
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_suggest_is_silent_about_what_is_far),
         cmocka_unit_test(test_suggest_names_the_nearest),
+        cmocka_unit_test(test_suggest_prefers_what_begins_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
