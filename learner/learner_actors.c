@@ -452,6 +452,18 @@ entry_group(learner_actors *actors, const learner_actor *actor)
     }
 }
 
+// Who had the index is followed by its next incarnation: it is not counted beside that.
+static void
+index_clear(learner_actors *actors, wire_role role, uint32_t index)
+{
+    uint32_t at;
+    while ((at = oct_places_first(actors->by_index, key_of_index(index, role))) != NONE) {
+        learner_actor *actor = entry_at(actors, at);
+        actor->has_left = true;
+        live_set(actors, actor, false);
+    }
+}
+
 oct_err
 learner_actors_register(learner_actors *actors, const learner_newcomer *who, uint64_t now_ns,
                         learner_actor **out)
@@ -476,6 +488,7 @@ learner_actors_register(learner_actors *actors, const learner_newcomer *who, uin
     }
     entry_free(actors, actor);
     uint32_t index = index_find(actors, who);
+    index_clear(actors, who->role, index);
     *actor = (learner_actor){
         .session = session,
         .label = who->label,

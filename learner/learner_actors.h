@@ -48,7 +48,7 @@ typedef struct learner_actor {
     bool is_placed;       // it asked for this index
     bool was_known;       // it came with its session
     bool has_inserted;    // rows, says replay
-    bool has_left;        // it said so
+    bool has_left;        // it said so, or its next incarnation is there
     uint64_t relay;       // that it was given (learner_relays_key); 0: none
     uint32_t incarnation; // how often this index was given to an actor before, over all processes
     wire_role role;
@@ -111,8 +111,8 @@ uint32_t learner_actors_incarnations(const learner_actors *actors); // above all
 // id that the given session makes. OCT_EINVAL: the session has another role, or the place is above
 // LEARNER_ACTORS_MAX.
 // With a place it is the next incarnation of whoever asked for that index before, with the same
-// certificate, and may still count as live. An index that any other live actor has is not given:
-// the lowest that is free is.
+// certificate: that one counts as having left, if it was live. An index that any other live actor
+// has is not given: the lowest that is free is.
 OCT_CHECKED oct_err learner_actors_register(learner_actors *actors, const learner_newcomer *who,
                                             uint64_t now_ns, learner_actor **out);
 // Of the actor of a session; not 0.

@@ -170,6 +170,28 @@ test_actors_come_back_to_the_index_that_they_ask_for(void **state)
     T_ERR(registers(17, WIRE_ROLE_ACTOR, LEARNER_ACTORS_MAX + 1, NULL, AT(1), &none), OCT_EINVAL);
 }
 
+// Also where each life comes before the one before it is silent, as in lock-step.
+static void
+test_actors_that_come_back_are_counted_once(void **state)
+{
+    (void)state;
+    learner_actor *other = joined_at(1, WIRE_ROLE_ACTOR, 2, AT(0));
+    joined_at(2, WIRE_ROLE_EVALUATOR, 1, AT(0));
+    for (uint64_t life = 0; life < 5; life++) {
+        learner_actor *actor = joined_at(11 + life, WIRE_ROLE_ACTOR, 1, AT(life));
+        assert_int_equal(actor->incarnation, life);
+        assert_true(learner_actor_is_live(actor, AT(life)));
+        learner_actors_live live = learner_actors_live_get(actors, AT(life));
+        assert_int_equal(live.actors, 2);
+        assert_int_equal(live.evaluators, 1);
+    }
+    assert_true(learner_actor_is_live(other, AT(4)));
+    assert_false(learner_actor_is_live(learner_actors_find(actors, learner_actors_id(14)), AT(4)));
+    (void)learner_actors_live_get(actors, AT(3 + LEARNER_ACTOR_SILENT_S)); // and then it is dropped
+    assert_null(learner_actors_find(actors, learner_actors_id(14)));
+    assert_non_null(learner_actors_find(actors, learner_actors_id(15)));
+}
+
 // Nobody takes the place of an actor that has another certificate, while it is there.
 static void
 test_actors_keep_their_index_from_other_certificates(void **state)
@@ -733,6 +755,7 @@ main(void)
         T(test_actors_id_collision),
         T(test_actors_take_over_an_index_as_its_next_incarnation),
         T(test_actors_come_back_to_the_index_that_they_ask_for),
+        T(test_actors_that_come_back_are_counted_once),
         T(test_actors_keep_their_index_from_other_certificates),
         T(test_actors_of_a_resumed_run_go_on_above_all_incarnations),
         T(test_actors_session_that_makes_id_0_gets_another),
