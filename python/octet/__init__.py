@@ -21,9 +21,7 @@ import pathlib
 import subprocess
 from typing import Any
 
-import gymnasium
-
-from . import _lib
+from . import _lib, _registry
 from ._command import program
 from ._env import OctetEnv
 from ._gymnasium import AutoresetMode
@@ -74,16 +72,4 @@ def preset(name: str) -> pathlib.Path:
     return pathlib.Path(done.stdout.removesuffix("\n"))
 
 
-def _registered(id: str) -> str:
-    """The name in Gymnasium's registry, where a colon names a module and one slash a namespace."""
-    return "octet/" + id.replace("/", "-").replace(":", "-")
-
-
-def _register() -> None:
-    for id in ids():
-        if _registered(id) not in gymnasium.registry:
-            gymnasium.register(_registered(id), entry_point="octet:OctetEnv", vector_entry_point="octet:OctetVectorEnv",
-                               kwargs={"env_id": id})
-
-
-_register()
+_registry.register()

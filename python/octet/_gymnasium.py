@@ -40,11 +40,11 @@ __all__ = ["AutoresetMode", "VectorEnv", "told"]
 
 
 def told(spec: EnvSpec | None, native_limit: int, native_threshold: float) -> EnvSpec | None:
-    """What Gymnasium registered, and what only an open environment knows: its time limit and what counts as solved."""
+    """What Gymnasium registered, and what only an open environment knows: its time limit and what counts as solved. The limit
+    of a TimeLimit around it is in that one's spec."""
     if spec is None:
         return None
-    limit = spec.max_episode_steps or native_limit or None
     threshold = spec.reward_threshold
     if threshold is None and math.isfinite(native_threshold):
         threshold = native_threshold
-    return dataclasses.replace(spec, max_episode_steps=limit, reward_threshold=threshold)
+    return dataclasses.replace(spec, max_episode_steps=native_limit or None, reward_threshold=threshold)

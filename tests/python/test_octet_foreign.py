@@ -80,6 +80,46 @@ def test_a_limit_of_ones_own_holds(made):
     assert cut == [False] * 6 + [True]
 
 
+@pytest.mark.parametrize(("arguments", "steps"), [
+    ({}, 200), ({"max_episode_steps": 7}, 7), ({"max_episode_steps": 300}, 300), ({"action_repeat": 3}, 200),
+    ({"action_repeat": 3, "max_episode_steps": 70}, 70)])
+@pytest.mark.parametrize("how", ["single", "sync", "vector_entry_point"])
+def test_a_limit_is_gymnasiums_whichever_it_is(arguments, steps, how):
+    if how == "single":
+        env = gymnasium.make(PENDULUM, **arguments)
+        act = np.zeros(1)
+    else:
+        env = gymnasium.make_vec(PENDULUM, num_envs=2, vectorization_mode=how, **arguments)
+        act = np.zeros((2, 1))
+    # Gymnasium's own vectors tell the limit of the registry, whatever they were given.
+    spec = env.envs[0].spec if how == "sync" else env.spec
+    assert spec.max_episode_steps == steps
+    for one in [env, gymnasium.make(spec)] if how == "single" else [env]:
+        one.reset(seed=1)
+        ends = [one.step(act) for _ in range(steps)]
+        assert [bool(np.all(end[3])) for end in ends] == [False] * (steps - 1) + [True]
+        assert not any(np.any(end[2]) for end in ends)
+        rewards = np.sum([end[1] for end in ends], axis=0)
+        assert np.all(ends[-1][4]["episode_length"] == steps)
+        assert ends[-1][4]["episode_return"] == pytest.approx(rewards, rel=1e-5)
+
+
+@pytest.mark.parametrize("how", ["single", "vector_entry_point"])
+def test_no_limit_is_none(how):
+    env = (gymnasium.make(PENDULUM, max_episode_steps=-1) if how == "single"
+           else gymnasium.make_vec(PENDULUM, num_envs=1, max_episode_steps=-1))
+    assert env.spec.max_episode_steps is None
+    env.reset(seed=1)
+    action = np.zeros(env.action_space.shape)
+    assert not any(np.any(env.step(action)[3]) for _ in range(401))
+
+
+def test_the_registry_knows_the_limit():
+    assert gymnasium.spec("octet/CartPole-v1").max_episode_steps == 500
+    assert gymnasium.spec("octet/CliffWalking-v1").max_episode_steps is None
+    assert '"max_episode_steps": 500' in gymnasium.spec("octet/CartPole-v1").to_json()
+
+
 def test_the_wrappers_of_continuous_control_hold_it():
     env = wrappers.RecordEpisodeStatistics(wrappers.FlattenObservation(gymnasium.make(PENDULUM)))
     env = wrappers.NormalizeObservation(wrappers.RescaleAction(wrappers.ClipAction(wrappers.RescaleAction(env, -1, 1)),
