@@ -22,7 +22,7 @@ import subprocess
 from typing import Any
 
 from . import _lib, _registry
-from ._command import program
+from ._command import finished
 from ._env import OctetEnv
 from ._gymnasium import AutoresetMode
 from ._import import Imported, ImportReport, import_policy
@@ -40,20 +40,22 @@ __all__ = ["Batch", "ImportReport", "Imported", "Job", "Layer", "Learner", "Lear
 __version__: str = _lib.lib.octet_version().decode()
 
 
-def make(id: str, *, render_mode: str | None = None, width: int = 0, height: int = 0, seed: int | None = None,
+def make(id: str, *, render_mode: str | None = None, width: int | None = None, height: int | None = None,
+         seed: int | None = None,
          **options: Any) -> OctetEnv:
     """One environment by id: Octet's own, "dmc:TASK", "gym:NAME" of Gymnasium, or the path of a plug-in.
 
-    render_mode: None, or "rgb_array" for `render`, whose pictures have this width and height (0: those that suit it).
+    render_mode: None, or "rgb_array" for `render`, whose pictures have this width and height (None: those that suit it).
     seed: of the first episode, where reset has none; None draws one. Other arguments are options of the environment, such as
-    sutton_barto_reward=True. See OctetEnv.
+    sutton_barto_reward=True. Of a "gym:" environment, which is not drawn here, width and height are such options, too. See
+    OctetEnv.
     """
     return OctetEnv(id, render_mode=render_mode, width=width, height=height, seed=seed, **options)
 
 
 def make_vec(id: str, num_envs: int = 1, *, autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP, copy: bool = True,
-             threads: int = 1, seed: int | None = None, render_mode: str | None = None, width: int = 0, height: int = 0,
-             **options: Any) -> OctetVectorEnv:
+             threads: int = 1, seed: int | None = None, render_mode: str | None = None, width: int | None = None,
+             height: int | None = None, **options: Any) -> OctetVectorEnv:
     """`num_envs` environments of an id (see octet.make) that are stepped together.
 
     autoreset_mode: what follows an episode's end, "NextStep", "SameStep" or "Disabled". copy=False: every call answers the

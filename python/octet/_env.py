@@ -26,13 +26,13 @@ class OctetEnv(gymnasium.Env[Any, Any]):
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 30}
 
-    def __init__(self, env_id: str, *, render_mode: str | None = None, width: int = 0, height: int = 0,
+    def __init__(self, env_id: str, *, render_mode: str | None = None, width: int | None = None, height: int | None = None,
                  seed: int | None = None, **options: Any) -> None:
         self._registered: EnvSpec | None = None
         self._again = functools.partial(type(self), env_id, render_mode=render_mode, width=width, height=height, seed=seed,
                                         **options)
-        self._one = OctetVectorEnv(env_id, 1, autoreset_mode=AutoresetMode.DISABLED, seed=seed, render_mode=render_mode,
-                                   width=width, height=height, **options)
+        self._one = OctetVectorEnv.__new__(OctetVectorEnv)
+        self._one._make(env_id, 1, AutoresetMode.DISABLED, True, 1, seed, render_mode, width, height, options)
         self.observation_space = self._one.single_observation_space
         self.action_space = self._one.single_action_space
         self.render_mode = render_mode

@@ -83,6 +83,8 @@ def mode_of(mode: AutoresetMode | str) -> AutoresetMode:
 
 def options_check(options: Mapping[str, Any] | None, *known: str) -> None:
     """Those of a reset: one that would do nothing is refused."""
+    if options is not None and not isinstance(options, Mapping):
+        raise OctetError(f"reset: options: {options!r} is no dictionary")
     unknown = sorted(str(key) for key in options or {} if key not in known)
     if unknown:
         raise OctetError(f"reset: no option {', '.join(unknown)}; known: {', '.join(known) or 'none'}")
@@ -110,24 +112,30 @@ class OctetVectorEnv(VectorEnv[Any, Any, Any]):
 
     def __init__(self, env_id: str, num_envs: int = 1, *, autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
                  copy: bool = True, threads: int = 1, seed: int | None = None, render_mode: str | None = None,
-                 width: int = 0, height: int = 0, **options: Any) -> None:
-        mode = mode_of(autoreset_mode)
-        num_envs, threads = whole("num_envs", num_envs, 1, 2**20), whole("threads", threads, 1, 256)
-        width, height = whole("width", width, 0, _SIDE_MAX), whole("height", height, 0, _SIDE_MAX)
+                 width: int | None = None, height: int | None = None, **options: Any) -> None:
+        self._make(env_id, num_envs, mode_of(autoreset_mode), copy, threads, seed, render_mode, width, height, options)
+        self._again = functools.partial(type(self), env_id, num_envs, autoreset_mode=self._mode, copy=copy, threads=threads,
+                                        seed=seed, render_mode=render_mode, width=width, height=height, **options)
+
+    def _make(self, env_id: str, num_envs: int, mode: AutoresetMode, copy: bool, threads: int, seed: int | None,
+              render_mode: str | None, width: int | None, height: int | None, options: Mapping[str, Any]) -> None:
+        """options: those of the environment, whatever their names are."""
         if not isinstance(env_id, str):
             raise OctetError(f"id: {env_id!r} is no name, such as 'CartPole-v1'")
         if render_mode not in (None, "rgb_array"):
             raise RenderModeError(f"render_mode: {render_mode!r}, allowed are None and 'rgb_array'")
+        num_envs, threads = whole("num_envs", num_envs, 1, 2**20), whole("threads", threads, 1, 256)
+        sides = {name: side for name, side in (("width", width), ("height", height)) if side is not None}
+        if env_id.startswith("gym:"):  # drawn by nobody here: these are its own
+            options, sides = {**sides, **options}, {}
+        self._size = tuple(whole(name, sides.get(name, 0), 0, _SIDE_MAX) for name in ("width", "height"))
         self._handle: int | None = None
         # Of the process that has its threads, or the child that steps a "gym:" environment.
         self._pid = os.getpid() if threads > 1 or env_id.startswith("gym:") else 0
         self._registered: EnvSpec | None = None
-        self._again = functools.partial(type(self), env_id, num_envs, autoreset_mode=mode, copy=copy, threads=threads,
-                                        seed=seed, render_mode=render_mode, width=width, height=height, **options)
         self._open(env_id, num_envs, mode, threads,
                    secrets.randbits(63) if seed is None else whole("seed", seed, 0, _SEED_MAX), options)
         self.num_envs, self.render_mode, self._copy = num_envs, render_mode, copy
-        self._size = width, height
         self._mode = mode
         # The library's, until it is closed: what is asked for later is copied.
         spec: _lib.Spec = lib.octet_vector_spec(self._handle).contents
@@ -137,8 +145,9 @@ class OctetVectorEnv(VectorEnv[Any, Any, Any]):
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         natural, _, rate = self._picture()
-        if render_mode is not None and natural == 0:
-            raise RenderModeError(lib.octet_vector_error(self._handle).decode(errors="replace"), 6)
+        if natural == 0 and (render_mode is not None or sides):
+            why = lib.octet_vector_error(self._handle).decode(errors="replace")
+            raise RenderModeError(f"{', '.join(sides)}: {why}" if render_mode is None else why, 6)
         self.metadata = {"autoreset_mode": mode, "render_modes": ["rgb_array"] if natural else [], "render_fps": rate}
         self._buffers(spec)
 

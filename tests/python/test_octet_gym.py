@@ -585,6 +585,20 @@ def test_options_keep_their_type():
     assert f"got {VALUES | {'m': 3, 'n': 0.5, 'o': False}} (" in str(refused.value)
 
 
+@pytest.mark.parametrize("made", [octet.make, octet.make_vec])
+def test_arguments_of_pictures_are_its_own(made):
+    with pytest.raises(octet.OctetError) as refused:
+        made("gym:octet_test_envs:OctetOptions-v0", width=9, height=7.5, size=3)
+    assert f"got {({'width': 9, 'height': 7.5, 'size': 3})} (" in str(refused.value)
+
+
+def test_arguments_of_vectors_are_those_of_a_single_environment():
+    values = {"num_envs": 3, "autoreset_mode": "x", "copy": False, "threads": 2}
+    with pytest.raises(octet.OctetError) as refused:
+        octet.make("gym:octet_test_envs:OctetOptions-v0", **values)
+    assert f"got {values} (" in str(refused.value)
+
+
 @pytest.mark.parametrize("value", [len, np.zeros(2), float("nan"), object(), [np.zeros(2)], AutoresetMode.SAME_STEP])
 def test_options_that_are_no_literals_are_refused_by_name(value):
     with pytest.raises(octet.OctetError, match=r"option c: .* cannot be written as a Python literal"):
