@@ -18,7 +18,6 @@ Errors are `octet.OctetError`, with the words of the command line. docs/python.m
 from __future__ import annotations
 
 import pathlib
-import subprocess
 from typing import Any
 
 from . import _lib, _registry
@@ -68,7 +67,9 @@ def make_vec(id: str, num_envs: int = 1, *, autoreset_mode: AutoresetMode | str 
 
 def preset(name: str) -> pathlib.Path:
     """The experiment file of that name that comes with the program octet, such as "cartpole" or "dmc/cheetah_run"."""
-    done = subprocess.run([program(), "presets", "--", name], capture_output=True, text=True, env=_lib.program_environ(), check=False)
+    if not isinstance(name, str):
+        raise OctetError(f"preset: {name!r} is no name, such as 'cartpole'")
+    done = finished("presets", "--", name)
     if done.returncode != 0:
         raise OctetError(done.stderr.strip().removeprefix("octet presets: error: "), 6)
     return pathlib.Path(done.stdout.removesuffix("\n"))

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ._lib import OctetError, prefix, program_environ
+from ._lib import OctetError, path_bytes, prefix, program_environ, text_bytes
 from ._vector import options_text
 
 _LINES = 10_000    # of what it has said are kept
@@ -34,6 +34,26 @@ def program() -> str:
     if not found:
         raise OctetError("there is no program octet: install the wheel, or set OCTET_PROGRAM to that of a build", 6)
     return found
+
+
+def command(*arguments: str) -> list[str]:
+    for one in arguments:
+        path_bytes("octet", one)
+    return [program(), *arguments]
+
+
+def cannot_start(name: str, error: OSError) -> OctetError:
+    return OctetError(f"{name} cannot be started: {error}")
+
+
+def finished(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """What it says, when it has ended."""
+    its = command(*arguments)
+    try:
+        return subprocess.run(its, stdin=subprocess.DEVNULL, capture_output=True, text=True, encoding="utf-8", errors="replace",
+                              env=program_environ(), check=False)
+    except OSError as error:
+        raise cannot_start(its[0], error) from error
 
 
 # ---- what it is given
@@ -52,6 +72,7 @@ def _escape(found: re.Match[str]) -> str:
 def _text(text: str, in_list: bool) -> str:
     """As YAML reads it back; a text that is a list of numbers, such as "[64, 64]", stays one. A list of the command line is
     split at commas outside of brackets and of quotes, each of which counts: so a quoted text holds none."""
+    text_bytes("set", text)
     if _LIST.fullmatch(text):
         return text
     if text and not _BEGINS.match(text) and not _HOLDS.search(text) and not (in_list and set(text) & set(",[]{}\"")):
@@ -88,6 +109,8 @@ def set_arguments(settings: Mapping[str, Any] | None) -> list[str]:
     options, env_id = values.get("env.options"), values.get("env.id")
     if isinstance(options, Mapping):
         values["env.options"] = _options_of_env(options, None if env_id is None else str(env_id))
+    for key in values:
+        text_bytes("set", str(key))
     return [part for key, value in values.items() for part in ("--set", f"{key}={yaml_of(value)}")]
 
 
@@ -107,9 +130,11 @@ def options_of(arguments: Sequence[str]) -> list[str]:
 
 def path_of(name: str, path: Any) -> str:
     try:
-        return os.fsdecode(path)
+        text = os.fsdecode(path)
     except TypeError:
         raise OctetError(f"{name}: {path!r} is no path") from None
+    path_bytes(name, text)
+    return text
 
 
 # ---- what it says
@@ -167,7 +192,7 @@ class Child:
     """
 
     def __init__(self, arguments: Sequence[str]) -> None:
-        self._command = [program(), *arguments, "--follow-parent", str(os.getpid())]
+        self._command = command(*arguments, "--follow-parent", str(os.getpid()))
         self._news = _News()
         self._said: collections.deque[str] = collections.deque(maxlen=_LINES)
         self._count = 0  # of all lines
@@ -200,8 +225,8 @@ class Child:
                     assert process.stdout is not None
                     for line in process.stdout:
                         self._tell(line.rstrip("\n"))
-        except (OSError, ValueError) as error:
-            self._failure = OctetError(f"{self._command[0]} cannot be started: {error}")
+        except OSError as error:
+            self._failure = cannot_start(self._command[0], error)
         finally:
             self._ended()
 

@@ -9,7 +9,6 @@ import math
 import os
 import pathlib
 import re
-import subprocess
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,8 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._command import program
-from ._lib import OctetError, program_environ, whole
+from ._arrays import array_of, floats_of
+from ._command import finished, path_of
+from ._lib import OctetError, whole
 from ._onnx import Model
 from ._policy import Policy
 from ._vector import options_text
@@ -77,14 +77,7 @@ class _Draft:
         self.at = self.model.add(operation, self.at, *inputs, label=label, output=None, **attributes)
 
     def affine(self, operation: str, values: Any, label: str) -> None:
-        self.add(operation, self.model.constant(np.asarray(values, np.float32)), label=label)
-
-
-def _array(value: Any) -> NDArray[Any]:
-    """NumPy's, of an array or of a tensor of PyTorch, wherever that lies."""
-    if hasattr(value, "detach"):
-        value = value.detach().cpu().float().numpy()
-    return np.asarray(value)
+        self.add(operation, self.model.constant(floats_of(label, values)), label=label)
 
 
 def _is_of(value: Any, library: str, *names: str) -> bool:
@@ -97,12 +90,12 @@ def _is_of(value: Any, library: str, *names: str) -> bool:
 
 
 def _dense(draft: _Draft, weight: Any, bias: Any, label: str) -> None:
-    matrix = _array(weight).astype(np.float32)
+    matrix = floats_of(label, weight)
     if matrix.ndim != 2:
         raise OctetError(f"{label}: weights of shape {matrix.shape}, expected (outputs, inputs)")
     names = [draft.model.constant(matrix)]
     if bias is not None:
-        offset = _array(bias).astype(np.float32)
+        offset = floats_of(label, bias)
         if offset.shape != matrix.shape[:1]:
             raise OctetError(f"{label}: a bias of shape {offset.shape}, expected ({matrix.shape[0]},)")
         names.append(draft.model.constant(offset))
@@ -122,17 +115,17 @@ def _activate(draft: _Draft, name: Any, label: str) -> None:
 def _conv(draft: _Draft, module: Any, label: str) -> None:
     if module.padding_mode != "zeros" or isinstance(module.padding, str):
         raise OctetError(f"{label}: padding {module.padding!r}; policies have convolutions without padding")
-    weight = _array(module.weight)
+    weight = floats_of(label, module.weight)
     names = [draft.model.constant(weight)]
     if module.bias is not None:
-        names.append(draft.model.constant(_array(module.bias)))
+        names.append(draft.model.constant(floats_of(label, module.bias)))
     draft.add("Conv", *names, label=label, kernel_shape=list(weight.shape[2:]), strides=list(module.stride),
               pads=[*module.padding, *module.padding], dilations=list(module.dilation), group=int(module.groups))
 
 
 def _layer_norm(draft: _Draft, module: Any, label: str) -> None:
-    gain = np.ones(module.normalized_shape, np.float32) if module.weight is None else _array(module.weight)
-    offset = np.zeros_like(gain) if getattr(module, "bias", None) is None else _array(module.bias)
+    gain = np.ones(module.normalized_shape, np.float32) if module.weight is None else floats_of(label, module.weight)
+    offset = np.zeros_like(gain) if getattr(module, "bias", None) is None else floats_of(label, module.bias)
     draft.add("LayerNormalization", draft.model.constant(gain), draft.model.constant(offset), label=label, axis=-1,
               epsilon=float(module.eps))
 
@@ -140,9 +133,9 @@ def _layer_norm(draft: _Draft, module: Any, label: str) -> None:
 def _batch_norm(draft: _Draft, module: Any, label: str) -> None:
     if module.running_mean is None:
         raise OctetError(f"{label}: a batch norm without running statistics, which acts by the batch")
-    mean, variance = _array(module.running_mean), _array(module.running_var)
-    gain = np.ones_like(mean) if module.weight is None else _array(module.weight)
-    offset = np.zeros_like(mean) if module.bias is None else _array(module.bias)
+    mean, variance = floats_of(label, module.running_mean), floats_of(label, module.running_var)
+    gain = np.ones_like(mean) if module.weight is None else floats_of(label, module.weight)
+    offset = np.zeros_like(mean) if module.bias is None else floats_of(label, module.bias)
     draft.add("BatchNormalization", *(draft.model.constant(part) for part in (gain, offset, mean, variance)),
               label=label, epsilon=float(module.eps))
 
@@ -228,12 +221,12 @@ def _normalise(draft: _Draft, normalizer: Any) -> None:
             draft.add("Clip", draft.model.constant(np.float32(-end)), draft.model.constant(np.float32(end)),
                       label="VecNormalize.clip_obs")
     elif hasattr(normalizer, "_mean") and hasattr(normalizer, "_std"):  # EmpiricalNormalization of rsl_rl
-        draft.affine("Sub", _array(normalizer._mean).ravel(), "normalizer._mean")
+        draft.affine("Sub", array_of("normalizer._mean", normalizer._mean).ravel(), "normalizer._mean")
         epsilon = float(getattr(normalizer, "eps", _RSL_EPSILON))
-        draft.affine("Div", _array(normalizer._std).ravel() + epsilon, "normalizer._std")
+        draft.affine("Div", array_of("normalizer._std", normalizer._std).ravel() + epsilon, "normalizer._std")
     elif isinstance(normalizer, Sequence) and len(normalizer) == 2:
-        draft.affine("Sub", _array(normalizer[0]).ravel(), "mean")
-        draft.affine("Div", _array(normalizer[1]).ravel(), "deviation")
+        draft.affine("Sub", array_of("mean", normalizer[0]).ravel(), "mean")
+        draft.affine("Div", array_of("deviation", normalizer[1]).ravel(), "deviation")
     else:
         raise OctetError(f"normalizer: a pair (mean, deviation), a VecNormalize or a normaliser of rsl_rl is expected, not "
                          f"{type(normalizer).__name__}")
@@ -332,7 +325,7 @@ def _sb3(model: Any, normalizer: Any) -> _Draft:
 
 
 def _log_std(draft: _Draft, values: Any) -> None:
-    draft.model.constant(_array(values).astype(np.float32).ravel(), "log_std")
+    draft.model.constant(floats_of("log_std", values).ravel(), "log_std")
     draft.has_log_std = True
 
 
@@ -350,16 +343,16 @@ def _state_layers(state: Mapping[str, Any]) -> list[tuple[Any, Any, str]]:
 def _state_normalizer(state: Mapping[str, Any]) -> Any:
     for part in ("", "actor_obs_normalizer.", "obs_normalizer."):
         if part + "_mean" in state and part + "_std" in state:
-            return _array(state[part + "_mean"]).ravel(), _array(state[part + "_std"]).ravel() + _RSL_EPSILON
+            return array_of("_mean", state[part + "_mean"]).ravel(), array_of("_std", state[part + "_std"]).ravel() + _RSL_EPSILON
     return None
 
 
 def _layers(layers: Iterable[Any], activation: str | None, normalizer: Any) -> _Draft:
     """(weight, bias, activation), or (weight, bias) with one activation for all but the last."""
-    given = [tuple(layer) for layer in layers]
+    given = [tuple(layer) if isinstance(layer, Iterable) else () for layer in layers]
     if not given or any(len(layer) not in (2, 3) for layer in given):
         raise OctetError("layers: a list of (weight, bias, activation) is expected")
-    first = _array(given[0][0])
+    first = array_of("layer 0", given[0][0])
     if first.ndim != 2:
         raise OctetError(f"layer 0: weights of shape {first.shape}, expected (outputs, inputs)")
     draft = _Draft(Model((first.shape[1],)), "observation", (first.shape[1],))
@@ -372,6 +365,8 @@ def _layers(layers: Iterable[Any], activation: str | None, normalizer: Any) -> _
 
 
 def _state(state: Mapping[str, Any], activation: str, normalizer: Any) -> _Draft:
+    if not all(isinstance(key, str) for key in state):
+        raise OctetError(f"a state has names of parameters as keys, not {next(key for key in state if not isinstance(key, str))!r}")
     outer = state
     for key in ("model_state_dict", "actor_state_dict"):
         if isinstance(outer.get(key), Mapping):
@@ -384,7 +379,7 @@ def _state(state: Mapping[str, Any], activation: str, normalizer: Any) -> _Draft
     draft = _layers([(weight, bias) for weight, bias, _ in layers], activation, normalizer)
     for key in ("log_std", "std", "distribution.log_std_param", "distribution.std_param"):
         if key in state:
-            values = _array(state[key]).astype(float).ravel()
+            values = floats_of(key, state[key], np.float64).ravel()
             _log_std(draft, values if "log" in key else np.log(values))
             break
     return draft
@@ -400,7 +395,7 @@ def _torch(module: Any, shape: tuple[int, ...] | None, normalizer: Any) -> _Draf
             normalizer = getattr(module, "actor_obs_normalizer", None)
         deviation = getattr(module, "log_std", None)
         if deviation is None and getattr(module, "std", None) is not None:
-            deviation = np.log(_array(module.std))
+            deviation = np.log(floats_of("std", module.std, np.float64))
         module = actor
     inputs = _first_inputs(module)
     if shape is None and inputs is None:
@@ -437,9 +432,8 @@ def _finish(draft: _Draft) -> bytes:
 def _bounds_text(bounds: tuple[Any, Any]) -> str:
     """Pairs LOW:HIGH."""
     try:
-        with np.errstate(over="ignore"):
-            low, high = (np.ravel(end) for end in np.broadcast_arrays(*(np.asarray(end, np.float32) for end in bounds)))
-    except (TypeError, ValueError) as error:
+        low, high = (np.ravel(end) for end in np.broadcast_arrays(*(floats_of("an end", end) for end in bounds)))
+    except (TypeError, ValueError, OctetError) as error:
         raise OctetError(f"bounds: {error}; allowed is (low, high), of numbers or arrays") from None
     for number, (l, h) in enumerate(zip(low, high, strict=True)):
         if not (np.isfinite(l) and np.isfinite(h) and l < h):
@@ -465,8 +459,7 @@ def _as_arguments(words: str) -> str:
 
 def _run(arguments: list[str], model: str, observations: str) -> dict[str, Any]:
     """model, observations: files that only this call has, whose names errors do not tell."""
-    done = subprocess.run([program(), "import", *arguments, "--json"], capture_output=True, text=True,
-                          env=program_environ(), check=False)
+    done = finished("import", *arguments, "--json")
     if done.returncode != 0:
         said = re.search(r"^octet import: error: (.*)$", done.stderr, re.M)
         words = said[1] if said else f"octet import ended with {done.returncode}: {done.stderr.strip()}"
@@ -486,6 +479,12 @@ def _report(answer: dict[str, Any]) -> ImportReport:
         action_distance=quantised.get("action_distance"),
         saturated=tuple(layer["saturated"] for layer in layers if layer["saturated"] is not None),
         bytes=quantised.get("bytes", fp32["bytes"]))
+
+
+def _shape_of(given: Any) -> tuple[int, ...]:
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+        raise OctetError(f"obs_shape: {given!r} is no list of whole numbers")
+    return tuple(whole("obs_shape", one, 1, 2**31 - 1) for one in given)
 
 
 def _source(source: Any, activation: str, normalizer: Any, obs_shape: tuple[int, ...] | None) -> _Draft:
@@ -521,15 +520,17 @@ def import_policy(source: Any, observations: Any = None, env: str | None = None,
     `action_offset`: what the environment's wrapper does to actions, to be a part of the policy. `unit_actions`: actions
     in [-1, 1] are mapped onto the bounds. The others are the options of `octet import`.
     """
+    if isinstance(source, (bytearray, memoryview)):
+        source = bytes(source)
     is_model = isinstance(source, (str, bytes, os.PathLike))
-    rows = None if observations is None else _array(observations)
-    shape = tuple(int(n) for n in obs_shape) if obs_shape is not None else rows.shape[1:] if rows is not None else None
+    rows = None if observations is None else array_of("observations", observations)
+    shape = _shape_of(obs_shape) if obs_shape is not None else rows.shape[1:] if rows is not None else None
     with tempfile.TemporaryDirectory(prefix="octet-import-") as folder:
         here = pathlib.Path(folder)
-        target = pathlib.Path(path) if path is not None else here / "policy.oct"
+        target = pathlib.Path(path_of("path", path)) if path is not None else here / "policy.oct"
         draft = None
         if isinstance(source, (str, os.PathLike)):
-            model = pathlib.Path(source)
+            model = pathlib.Path(path_of("source", source))
         else:
             model = here / "model.onnx"
             if not isinstance(source, bytes):
@@ -538,20 +539,18 @@ def import_policy(source: Any, observations: Any = None, env: str | None = None,
             model.write_bytes(source if isinstance(source, bytes) else _finish(draft) if draft else b"")
         if is_model and any(given is not None for given in (normalizer, action_scale, action_offset)):
             raise OctetError("normalizer, action_scale and action_offset are a part of an ONNX model already, or of none")
-        arguments = [str(model), "--out", str(target), "--precision", precision]
+        arguments = [str(model), "--out", str(target), "--precision", str(precision)]
         if rows is not None:
-            if rows.dtype != np.uint8:
-                rows = rows.astype(np.float32)
-            np.save(here / "observations.npy", np.ascontiguousarray(rows))
+            np.save(here / "observations.npy", rows if rows.dtype == np.uint8 else floats_of("observations", rows))
             arguments += ["--observations", str(here / "observations.npy")]
         if env is not None:
-            arguments += ["--env", env]
+            arguments += ["--env", str(env)]
         if options is not None:
-            arguments += [f"--options={_options_text(env or '', options)}"]
+            arguments += [f"--options={_options_text(str(env or ''), options)}"]
         if seed is not None:
             arguments += ["--seed", str(whole("seed", seed, 0, 2**64 - 1))]
         if obs_shape is not None:
-            arguments += ["--obs-shape", ",".join(str(int(n)) for n in obs_shape)]
+            arguments += ["--obs-shape", ",".join(map(str, _shape_of(obs_shape)))]
         if draft is not None:
             head, actions = head or draft.head, actions if actions is not None else draft.actions
             unit_actions = draft.unit_actions if unit_actions is None else unit_actions

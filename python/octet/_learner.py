@@ -21,8 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _lib
-from ._command import errors_of, path_of, program, set_arguments, signal_of, train_arguments
-from ._lib import OctetError, lib, program_environ
+from ._arrays import floats_of
+from ._command import cannot_start, command, errors_of, path_of, set_arguments, signal_of, train_arguments
+from ._lib import OctetError, deadline_of, lib, program_environ, unclosed
 from ._train import Run, has_summary
 
 _EINVAL, _EAGAIN, _ECLOSED = 1, 2, 3
@@ -131,21 +132,25 @@ class Learner:
             raise OctetError(f"algo.name: {algo}: only external learns here; octet train runs the others")
         self._begin(pathlib.Path(path_of("run_dir", run_dir)))
         self._refuse_another()
-        command = [program(), *train_arguments(experiment, self.run_dir, arguments), "--set", "algo.name=external", *settings]
+        its = command(*train_arguments(experiment, self.run_dir, arguments), "--set", "algo.name=external", *settings)
         self._log = None if verbose else tempfile.TemporaryFile()
         # A session of its own: Ctrl-C is this program's, which then ends the run.
-        self._child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log,
-                                       start_new_session=True, env=program_environ())
-        _open.add(self)
+        try:
+            self._child = subprocess.Popen(its, stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log,
+                                           start_new_session=True, env=program_environ())
+        except OSError as error:
+            self.close()
+            raise cannot_start(its[0], error) from error
         self._connect_or_close()
 
     @classmethod
-    def attach(cls, run_dir: str | os.PathLike[str], timeout: float = 60.0) -> Learner:
+    def attach(cls, run_dir: str | os.PathLike[str], timeout: float | None = 60.0) -> Learner:
         """Learns in the run whose octet-learner has this folder, on this machine and by this user. `timeout`: seconds
-        until it must have begun. A folder without a run, or with one that has ended, is refused at once."""
+        until it must have begun; None waits for ever. A folder without a run, or with one that has ended, is refused at once."""
+        deadline = deadline_of(timeout)
         self = cls.__new__(cls)
         self._begin(pathlib.Path(path_of("run_dir", run_dir)))
-        self._deadline = time.monotonic() + timeout
+        self._deadline = deadline
         self._connect_or_close()
         return self
 
@@ -166,6 +171,7 @@ class Learner:
         self._batch = _lib.LearnerBatch(ctypes.sizeof(_lib.LearnerBatch))
         self._over = False
         self._was_interrupted = False
+        _open.add(self)
 
     # ---- connecting
 
@@ -308,7 +314,7 @@ class Learner:
         if self._over or self._handle is None:
             return None
         batch = self._batch
-        deadline = float("inf") if timeout is None else time.monotonic() + timeout
+        deadline = deadline_of(timeout)
         while True:
             wait_ms = int(max(0, min(_WAIT_MS, (deadline - time.monotonic()) * 1e3)))
             result = lib.octet_learner_next(self._handle.pointer, wait_ms, _lib.byref(batch))
@@ -371,9 +377,9 @@ class Learner:
         if self._batch.B == 0 or self._handle is None:
             raise OctetError("there is no batch to be answered")
         answer = _lib.LearnerAnswer(ctypes.sizeof(_lib.LearnerAnswer))
-        numbers = self._numbers(metrics or {})
+        numbers = self._numbers({} if metrics is None else metrics)
         if priorities is not None:
-            rows = np.ascontiguousarray(_array(priorities, "priorities"))
+            rows = floats_of("priorities", priorities)
             if rows.shape != (self._batch.B,):
                 raise OctetError(f"priorities of shape {rows.shape}, expected ({self._batch.B},)")
             answer.priorities = rows.ctypes.data
@@ -390,6 +396,8 @@ class Learner:
         self._batch.B = 0
 
     def _numbers(self, metrics: Mapping[str, Any]) -> NDArray[np.float32]:
+        if not isinstance(metrics, Mapping):
+            raise OctetError(f"metrics: {metrics!r} is no dictionary of numbers")
         numbers = np.full(len(self.metric_names), np.nan, np.float32)
         for name, value in metrics.items():
             if name not in self.metric_names:
@@ -413,7 +421,7 @@ class Learner:
                                  f"{_words(layer.shapes)} (network.hidden, network.conv, algo.head)")
         if log_std is not None and not self._has_log_std:
             raise OctetError(f"log_std is of algo.head: gaussian, not {self.head}")
-        deviations = None if log_std is None else _array(log_std, "log_std")
+        deviations = None if log_std is None else floats_of("log_std", log_std)
         if deviations is not None and deviations.shape != (self.action_count,):
             raise OctetError(f"log_std of shape {deviations.shape}, expected ({self.action_count},)")
         for layer, arrays in zip(self.layers, given, strict=False):
@@ -489,20 +497,15 @@ def _layer(layer: Any) -> Layer:
                  _at=(*at, layer.gain, layer.offset) if layer.layer_norm else at)
 
 
-def _array(values: Any, what: str = "weights") -> NDArray[np.float32]:
-    if hasattr(values, "detach"):  # a tensor of PyTorch
-        values = values.detach().cpu().float().numpy()  # NumPy has no bfloat16
-    try:
-        return np.asarray(values, np.float32)
-    except (TypeError, ValueError) as error:
-        raise OctetError(f"{what}: {error}") from error
+def _array(values: Any) -> NDArray[np.float32]:
+    return floats_of("weights", values)
 
 
 def _number(name: str, value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError) as error:
-        raise OctetError(f"metric {name}: {error}") from error
+    number = floats_of(f"metric {name}", value)
+    if number.size != 1:
+        raise OctetError(f"metric {name} of shape {number.shape}, expected one number")
+    return float(number.ravel()[0])
 
 
 def _bias(part: Any, weight: NDArray[np.float32]) -> NDArray[np.float32]:

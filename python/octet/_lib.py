@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import ctypes
+import math
+import numbers
 import operator
 import os
 import pathlib
 import sys
 import threading
+import time
+import warnings
 from ctypes import (CDLL, POINTER, Structure, byref, c_char, c_char_p, c_double, c_float, c_int, c_size_t, c_uint8,
                     c_uint32, c_uint64, c_void_p, create_string_buffer)
 from typing import Any
 
 __all__ = ["CDLL", "Config", "Divergence", "Info", "Io", "LearnerAnswer", "LearnerBatch", "LearnerSpec", "NotCopied", "OctetError", "RenderModeError", "Rng", "Space", "Spec", "Turns", "byref", "c_double", "c_uint32",
-           "check", "create_string_buffer", "keep_python", "lib", "prefix", "program_environ", "whole"]
+           "check", "create_string_buffer", "deadline_of", "keep_python", "lib", "path_bytes", "prefix", "program_environ", "real", "text_bytes", "unclosed", "whole"]
 
 ERROR_BYTES = 1024  # OCTET_VECTOR_ERROR_BYTES
 RANK_MAX = 6        # OCTET_ENV_RANK_MAX
@@ -26,8 +30,8 @@ NUMBERS_MAX = 16
 class OctetError(Exception):
     """What Octet refuses, in the words of its command line. `code` is that of include/octet/."""
 
-    def __init__(self, text: str, code: int = 1) -> None:
-        super().__init__(text)
+    def __init__(self, text: object, code: int = 1) -> None:
+        super().__init__(str(text).encode(errors="backslashreplace").decode())  # it can be printed, whatever it quotes
         self.code = code
 
 
@@ -210,6 +214,11 @@ class NotCopied:
         raise TypeError(f"an octet.{type(self).__name__} cannot be copied or pickled")
 
 
+def unclosed(one: Any) -> None:
+    """What is collected without `close` is closed, and says so, as files do."""
+    warnings.warn(f"unclosed {one!r}", ResourceWarning, stacklevel=3, source=one)
+
+
 class Turns:
     """`with turns():`, and calls take turns. A forked process has a lock of its own: the thread that held the other one is
     not in it."""
@@ -220,6 +229,41 @@ class Turns:
     def __call__(self) -> threading.Lock:
         pid = os.getpid()
         return self._locks.get(pid) or self._locks.setdefault(pid, threading.Lock())
+
+
+def text_bytes(name: str, text: str) -> bytes:
+    """A text for C, where a NUL would end it, or for a command."""
+    try:
+        return _without_nul(name, text, text.encode())
+    except UnicodeEncodeError:
+        raise OctetError(f"{name}: {text!r} holds half of a surrogate pair, which is no character") from None
+
+
+def path_bytes(name: str, text: str) -> bytes:
+    """The same of a path, whose bytes need not be characters (os.fsdecode)."""
+    try:
+        return _without_nul(name, text, os.fsencode(text))
+    except UnicodeEncodeError:
+        raise OctetError(f"{name}: {text!r} holds a character that no name of a file has here") from None
+
+
+def _without_nul(name: str, text: str, encoded: bytes) -> bytes:
+    if b"\0" in encoded:
+        raise OctetError(f"{name}: {text!r} holds a NUL")
+    return encoded
+
+
+def real(name: str, value: Any) -> float:
+    """An argument that is a number, infinity among them."""
+    number = float(value) if isinstance(value, numbers.Real) else math.nan
+    if math.isnan(number):
+        raise OctetError(f"{name}: {value!r} is no number")
+    return number
+
+
+def deadline_of(timeout: float | None) -> float:
+    """By time.monotonic; None waits for ever."""
+    return math.inf if timeout is None else time.monotonic() + real("timeout", timeout)
 
 
 def whole(name: str, value: Any, low: int, high: int) -> int:

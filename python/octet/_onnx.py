@@ -5,7 +5,6 @@ Messages are protocol buffers: fields of a number and a kind, varints or bytes. 
 
 from __future__ import annotations
 
-import struct
 from typing import Any
 
 import numpy as np
@@ -37,7 +36,8 @@ def _bytes(field: int, value: bytes | str) -> bytes:
 
 def _attribute(name: str, value: int | float | list[int]) -> bytes:
     if isinstance(value, float):
-        body = _varint(2 << 3 | 5) + struct.pack("<f", value) + _number(20, _FLOAT_ATTRIBUTE)
+        with np.errstate(over="ignore"):  # octet import refuses what is infinite
+            body = _varint(2 << 3 | 5) + np.array(value, "<f4").tobytes() + _number(20, _FLOAT_ATTRIBUTE)
     elif isinstance(value, int):
         body = _number(3, value) + _number(20, _INT)
     else:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _lib
+from ._arrays import array_of
 from ._command import path_of
 from ._lib import OctetError, Turns, lib, whole
 
@@ -119,16 +120,16 @@ class Policy:
     def _rows(self, observations: Any) -> tuple[NDArray[Any], int, bool]:
         """Contiguous rows, how many, and whether they were a batch."""
         try:
-            given = np.asarray(observations)
-        except ValueError as error:  # parts of several shapes
-            raise OctetError(f"observations: {error}; {_FLATTEN}") from error
+            given = array_of("observations", observations)
+        except OctetError as error:  # parts of several shapes, or a dictionary
+            raise OctetError(f"{error}; {_FLATTEN}") from error
         kinds = "u" if self.info.obs_dtype == np.uint8 else "fiu"
         if given.dtype.kind not in kinds:
-            hint = f"; {_FLATTEN}" if given.dtype.kind == "O" else ""
-            raise OctetError(f"observations of type {given.dtype}, expected {self.info.obs_dtype}{hint}")
+            raise OctetError(f"observations of type {given.dtype}, expected {self.info.obs_dtype}")
         if given.dtype.kind == "u" and given.dtype.itemsize > 1 and self.info.obs_dtype == np.uint8:
             raise OctetError(f"observations of type {given.dtype}, expected uint8")
-        rows = np.ascontiguousarray(given, self.info.obs_dtype)
+        with np.errstate(over="ignore"):  # what is infinite then is refused
+            rows = np.ascontiguousarray(given, self.info.obs_dtype)
         count = self.info.obs_count
         if given.ndim >= 2 and int(np.prod(given.shape[1:])) == count:
             return rows, given.shape[0], True

@@ -26,8 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _replay_lib
+from ._arrays import array_of, floats_of
 from ._command import path_of
-from ._lib import NotCopied, OctetError, Turns, byref, create_string_buffer, whole
+from ._lib import NotCopied, OctetError, Turns, byref, create_string_buffer, deadline_of, path_bytes, real, unclosed, whole
 from ._replay_lib import SAMPLERS, lib, text
 
 _FORMAT = 1
@@ -96,15 +97,18 @@ class _Field:
     def __init__(self, name: str, given: Any) -> None:
         try:
             shape, dtype = (given.shape, given.dtype) if hasattr(given, "dtype") else given
-            self.shape: tuple[int, ...] = tuple(int(n) for n in shape)
+            self.shape: tuple[int, ...] = tuple(operator.index(n) for n in shape)
+            if dtype is None:  # to NumPy that is float64
+                raise TypeError("no dtype")
             self.dtype = np.dtype(dtype)
         except (TypeError, ValueError) as error:
             raise OctetError(f"{name}: a shape and a dtype are expected, such as ((4,), numpy.float32), or a space of "
                              f"Gymnasium; this is {given!r}") from error
-        if self.dtype.kind not in "biuf" or not self.dtype.isnative:
-            raise OctetError(f"{name}: numbers in the machine's byte order are allowed, not {self.dtype}")
+        # Equal numbers of more bytes may differ in those that are of no number.
+        if self.dtype.kind not in "biuf" or not self.dtype.isnative or self.dtype.itemsize > 8:
+            raise OctetError(f"{name}: numbers of up to 64 bits in the machine's byte order are allowed, not {self.dtype}")
         self.name = name
-        self.bytes = self.dtype.itemsize * int(np.prod(self.shape, dtype=np.int64))
+        self.bytes = self.dtype.itemsize * math.prod(self.shape)
 
     def __str__(self) -> str:
         return f"{self.shape} {self.dtype}"
@@ -115,13 +119,14 @@ class _Field:
 
     def rows(self, given: Any, streams: tuple[int, ...], taken: Any = ...) -> NDArray[Any]:
         """One for each stream, as replay keeps them. Only numbers of the streams that are taken must be sound."""
-        rows = np.asarray(given)
+        rows = array_of(self.name, given)
         if rows.shape != streams + self.shape:
             raise OctetError(f"{self.name} of shape {rows.shape}: {streams + self.shape} is expected")
         if rows.dtype != self.dtype:
             if not np.can_cast(rows.dtype, self.dtype, "same_kind"):
                 raise OctetError(f"{self.name} of type {rows.dtype}: {self.dtype} is expected")
-            cast = rows.astype(self.dtype)
+            with np.errstate(over="ignore"):  # what is infinite then is refused
+                cast = rows.astype(self.dtype)
             if self.dtype.kind in "iu" and not np.array_equal(cast[taken], rows[taken]):
                 raise OctetError(f"{self.name}: a number of {rows.dtype} does not fit {self.dtype}")
             rows = cast
@@ -143,18 +148,14 @@ def _number(name: str, given: Any) -> float:
     return number
 
 
-def _real(name: str, given: Any) -> float:
-    number = float(given) if isinstance(given, numbers.Real) else math.nan
-    if math.isnan(number):
-        raise OctetError(f"{name}: {given!r} is no number")
-    return number
-
-
 def _flags(name: str, given: Any, streams: tuple[int, ...]) -> NDArray[np.uint8]:
-    flags = np.asarray(given, np.bool_, order="C")
+    flags = array_of(name, given)
     if flags.shape != streams:
         raise OctetError(f"{name} of shape {flags.shape}: {streams} is expected")
-    return flags.view(np.uint8)
+    marks = np.asarray(flags, np.bool_, order="C")
+    if flags.dtype != np.bool_ and not np.array_equal(marks, flags):
+        raise OctetError(f"{name}: True and False are allowed, or 1 and 0")
+    return marks.view(np.uint8)
 
 
 def _address(array: NDArray[Any]) -> int:
@@ -180,6 +181,11 @@ class _Service:
         self.observation = _Field("observation", said["observation"])
         self.action = _Field("action", said["action"])
         self.run_id = int(said["run_id"], 16)
+        self.url = path_bytes("url", said["url"])
+        self.key = bytes.fromhex(said["key"])
+        if len(self.key) != _replay_lib.KEY_BYTES:
+            raise OctetError(f"key: {2 * _replay_lib.KEY_BYTES} digits are expected")
+        self.seed = whole("seed", said["seed"], 0, 2**64 - 1)
 
     @staticmethod
     def read(folder: pathlib.Path) -> _Service | None:
@@ -192,7 +198,12 @@ class _Service:
             raise OctetError(f"{path}: {error}") from error
         if not isinstance(said, dict) or said.get("format") != _FORMAT:
             raise OctetError(f"{path}: not of this version of Octet")
-        return _Service(folder, {**_DEFAULTS, **said})
+        try:
+            return _Service(folder, {**_DEFAULTS, **said})
+        except KeyError as error:
+            raise OctetError(f"{path}: it has no {error}") from error
+        except (OctetError, TypeError, ValueError) as error:
+            raise OctetError(f"{path}: {error}") from error
 
     def write(self) -> None:
         """For this user alone. What is in the table is read by it: it is on the disk when this returns."""
@@ -206,13 +217,9 @@ class _Service:
             os.rename(temporary, path)
         _sync_folder(self.folder)
 
-    @property
-    def url(self) -> bytes:
-        return os.fsencode(self.said["url"])
-
     def table(self) -> _replay_lib.Table:
         said = self.said
-        sampler = SAMPLERS.get(said["sampler"])
+        sampler = SAMPLERS.get(said["sampler"]) if isinstance(said["sampler"], str) else None
         if sampler is None:
             raise OctetError(f"sampler {said['sampler']!r}: {', '.join(SAMPLERS)} are allowed")
         if self.action.bytes % 4 != 0 or not 4 <= self.action.bytes <= 1024:
@@ -228,8 +235,8 @@ class _Service:
             window=_replay_lib.SEQUENCE if said["sequence_steps"] else _replay_lib.N_STEP,
             steps=said["sequence_steps"] or said["n_step"], stride=said["sequence_stride"], priority_exponent=said["priority_exponent"],
             discount=said["discount"], reward_clip=said["reward_clip"], min_size=said["min_size"],
-            samples_per_insert=said["samples_per_insert"], tolerance=said["tolerance"], seed=said["seed"])
-        table.key[:] = bytes.fromhex(said["key"])
+            samples_per_insert=said["samples_per_insert"], tolerance=said["tolerance"], seed=self.seed)
+        table.key[:] = self.key
         return table
 
     def handle(self) -> ctypes.c_void_p:
@@ -355,11 +362,6 @@ class _Daemon:
             except subprocess.TimeoutExpired:
                 process.kill()
         self._thread.join()
-        lib().octet_replay_close(self._handle)
-        sockets = _socket_folder(self.service.said["url"])
-        if sockets != self.service.folder:
-            shutil.rmtree(sockets, ignore_errors=True)
-        self._owner.end()
 
 
 class _Owner:
@@ -546,12 +548,12 @@ class Replay(NotCopied):
         self._daemon = None
         self._writers: weakref.WeakSet[Writer] = weakref.WeakSet()
         self.prefetch = whole("prefetch", prefetch, 0, _replay_lib.PREFETCH_MAX)
+        _open.add(self)
 
     def _join(self, service: _Service) -> None:
         self._service = service
-        self._handle = service.handle()
         self.folder = service.folder
-        _open.add(self)
+        self._handle = service.handle()
 
     def __repr__(self) -> str:
         return f"<octet.Replay {self.folder}{'' if self._handle else ', closed'}>"
@@ -606,7 +608,7 @@ class Replay(NotCopied):
 
     def _sample(self, batch_size: int, timeout: float | None, prefetch: int | None, exponent: float) -> tuple[Any, ...]:
         count = whole("batch_size", batch_size, 1, 2**32 - 1)
-        exponent = _real("importance_exponent", exponent)
+        exponent = real("importance_exponent", exponent)
         ahead = whole("prefetch", self.prefetch if prefetch is None else prefetch, 0, _replay_lib.PREFETCH_MAX)
         found = _replay_lib.Batch(ctypes.sizeof(_replay_lib.Batch))
         until = _until(timeout)
@@ -656,10 +658,7 @@ class Replay(NotCopied):
         """
         if not isinstance(batch, (Batch, Sequences)):
             raise OctetError(f"batch: {batch!r} is none of sample or sample_sequences")
-        try:
-            priorities = np.ascontiguousarray(values, np.float32)
-        except (TypeError, ValueError) as error:
-            raise OctetError(f"priorities: {error}") from error
+        priorities = floats_of("priorities", values)
         if priorities.shape != batch.keys.shape:
             raise OctetError(f"priorities of shape {priorities.shape}: {batch.keys.shape} is expected")
         keys = np.ascontiguousarray(batch.keys)
@@ -704,9 +703,8 @@ class Replay(NotCopied):
 
     def close(self) -> None:
         """Flushes nothing. The process that started octet-replay ends it; what is in the folder stays. Calls of other
-        threads end first, those that wait within a moment (OctetError)."""
-        if getattr(self, "_handle", None) is None:  # closed, or never made
-            return
+        threads end first, those that wait within a moment (OctetError). A Ctrl-C ends the waiting, and octet-replay ends all the
+        same; another call waits again."""
         self._closes = True  # or a call that waits, which takes turn after turn, would keep the lock
         for writer in list(self._writers):
             writer._end()
@@ -730,8 +728,8 @@ class Replay(NotCopied):
 
 def _until(timeout: float | None) -> float | None:
     """When a call gives up; None: never."""
-    seconds = math.inf if timeout is None else _real("timeout", timeout)
-    return None if seconds == math.inf else time.monotonic() + seconds
+    until = deadline_of(timeout)
+    return None if until == math.inf else until
 
 
 def _slice_ms(until: float | None, most: int = _SLICE_MS) -> int:
@@ -840,14 +838,18 @@ class Writer(NotCopied):
 
 def _next_number(folder: pathlib.Path) -> int:
     """That no other writer of the folder has had: it is on the disk before it is used."""
-    with open(os.open(folder / "writers", os.O_RDWR | os.O_CREAT, 0o600), "r+", encoding="utf-8") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        number = int(file.read() or 0) + 1
-        file.seek(0)
-        file.write(str(number))
-        file.flush()
-        os.fsync(file.fileno())
-    _sync_folder(folder)
+    path = folder / "writers"
+    try:
+        with open(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+", encoding="utf-8") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            number = int(file.read() or 0) + 1
+            file.seek(0)
+            file.write(str(number))
+            file.flush()
+            os.fsync(file.fileno())
+        _sync_folder(folder)
+    except (OSError, ValueError) as error:
+        raise OctetError(f"{path}: {error}") from error
     return number
 
 

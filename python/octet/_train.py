@@ -10,7 +10,6 @@ import os
 import pathlib
 import re
 import signal
-import subprocess
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
@@ -19,8 +18,8 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from ._command import Child, errors_of, options_of, path_of, program, set_arguments, signal_of, train_arguments, yaml_of
-from ._lib import OctetError, program_environ
+from ._command import Child, errors_of, finished, options_of, path_of, set_arguments, signal_of, train_arguments, yaml_of
+from ._lib import OctetError, deadline_of
 from ._policy import Policy
 
 _LOOK_SECONDS = 0.1  # between two looks at what a run has written
@@ -96,7 +95,7 @@ class Run:
 
     def __init__(self, run_dir: str | os.PathLike[str]) -> None:
         self.run_dir = pathlib.Path(path_of("run_dir", run_dir))
-        if not (self.run_dir / "config.yaml").is_file():
+        if not os.path.isfile(self.run_dir / "config.yaml"):
             raise OctetError(f"{self.run_dir}: no run: it has no config.yaml", 6)
 
     def __repr__(self) -> str:
@@ -127,7 +126,7 @@ class Run:
     def summary(self) -> dict[str, Any]:
         """summary.json: how the run ended, what its policy reached, and what it took (docs/reference.md)."""
         path = self.run_dir / "summary.json"
-        if not path.is_file():
+        if not os.path.isfile(path):
             raise OctetError(f"{path}: not there: the run goes on, or was killed", 6)
         try:
             content = json.loads(_read(path))
@@ -140,7 +139,7 @@ class Run:
     def metrics(self) -> dict[str, NDArray[np.float64]]:
         """metrics.csv: a column for each name, all of one length; nan where there was nothing to tell."""
         path = self.run_dir / "metrics.csv"
-        if not path.is_file():
+        if not os.path.isfile(path):
             raise OctetError(f"{path}: not there yet", 6)
         lines = _read(path).rpartition("\n")[0].splitlines()  # behind the last end of line one is written
         if not lines:
@@ -278,7 +277,7 @@ class Job:
         (verbose) and calls on_metrics. Ctrl-C ends the waiting, and not the run.
 
         timeout: seconds, after which `octet.RunTimeoutError` is raised and the run goes on."""
-        until = float("inf") if timeout is None else time.monotonic() + timeout
+        until = deadline_of(timeout)
         has_ended = False
         while not has_ended:
             left = until - time.monotonic()
@@ -316,12 +315,12 @@ class Job:
     def _result(self) -> Run:
         code = self._child.returncode
         is_stopped = self._child.interrupts > 0 and signal_of(code) is not None and (code > 0 or code == -signal.SIGINT)
-        if not (code == 0 or is_stopped and (self.run_dir / "config.yaml").is_file()):
+        if not (code == 0 or is_stopped and os.path.isfile(self.run_dir / "config.yaml")):
             raise OctetError(self._words(code), code)
         return Run(self.run_dir)
 
     def _words(self, code: int) -> str:
-        name, has_begun = signal_of(code), (self.run_dir / "config.yaml").is_file()
+        name, has_begun = signal_of(code), os.path.isfile(self.run_dir / "config.yaml")
         if name is None:
             return self._child.errors() or f"octet train ended with exit code {code}"
         if code < 0 and has_begun:
@@ -433,11 +432,11 @@ def sweep(experiment: str | os.PathLike[str], over: Mapping[str, Any], sweep_dir
         name = signal_of(child.returncode)
         raise OctetError(child.errors() if name is None else f"the sweep was interrupted by {name}; octet sweep --resume "
                          f"--sweep-dir {folder} continues it", child.returncode)
-    if not (folder / "sweep.json").is_file():
+    if not os.path.isfile(folder / "sweep.json"):
         return []  # --dry-run
     plan = json.loads(_read(folder / "sweep.json"))
     return [Run(folder / run["folder"]) for trial in plan["trials"] for run in trial["runs"]
-            if (folder / run["folder"] / "config.yaml").is_file()]
+            if os.path.isfile(folder / run["folder"] / "config.yaml")]
 
 
 def compare(runs: Iterable[Run | str | os.PathLike[str]], *, threshold: float | None = None) -> dict[str, Any]:
@@ -447,10 +446,10 @@ def compare(runs: Iterable[Run | str | os.PathLike[str]], *, threshold: float | 
     """
     if isinstance(runs, (str, os.PathLike, Run)):
         runs = [runs]
-    folders = [str(run.run_dir) if isinstance(run, Run) else path_of("runs", run) for run in runs]
-    command = [program(), "compare", "--json", *([] if threshold is None else ["--threshold", str(threshold)]), "--", *folders]
-    said = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, encoding="utf-8",
-                          errors="replace", env=program_environ(), check=False)
+    if not isinstance(runs, Iterable):
+        raise OctetError(f"runs: {runs!r} is no list of runs")
+    folders = [str(one.run_dir) if isinstance(one, Run) else path_of("runs", one) for one in runs]
+    said = finished("compare", "--json", *([] if threshold is None else ["--threshold", str(threshold)]), "--", *folders)
     if said.returncode != 0:
         raise OctetError(errors_of(said.stderr.splitlines()), said.returncode)
     content: dict[str, Any] = json.loads(said.stdout)

@@ -18,8 +18,9 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from . import _lib, _spaces
+from ._arrays import array_of, floats_of
 from ._gymnasium import AutoresetMode, VectorEnv, told
-from ._lib import OctetError, RenderModeError, keep_python, lib, whole
+from ._lib import OctetError, RenderModeError, keep_python, lib, path_bytes, text_bytes, whole
 
 _AUTORESET = {AutoresetMode.DISABLED: 0, AutoresetMode.SAME_STEP: 1, AutoresetMode.NEXT_STEP: 2}
 _TERMINATED, _TRUNCATED, _FAILED = 1, 2, 8
@@ -42,13 +43,16 @@ def literal_of(key: str, value: Any) -> str:
 
 def options_text(env_id: str, options: Mapping[str, Any]) -> str:
     """Keyword arguments as the `env.options` of an experiment: `key=value,key=value`."""
+    for key in options:
+        if not isinstance(key, str) or not key or set(key) & set(",=\0"):
+            raise OctetError(f"option {key!r}: no name: it is empty, or holds a comma, an equals sign or a NUL")
     if env_id.startswith("gym:"):
         return ",".join(f"{key}={literal_of(key, value)}" for key, value in options.items())
     parts = []
     for key, value in options.items():
         text = str(int(value)) if isinstance(value, (bool, np.bool_)) else str(value)
-        if "," in text or "=" in text:
-            raise OctetError(f"option {key}: the value {text!r} holds a comma or an equals sign")
+        if set(text) & set(",=\0"):
+            raise OctetError(f"option {key}: the value {text!r} holds a comma, an equals sign or a NUL")
         parts.append(f"{key}={text}")
     return ",".join(parts)
 
@@ -91,10 +95,7 @@ def options_check(options: Mapping[str, Any] | None, *known: str) -> None:
 
 
 def actions_of(given: Any) -> NDArray[Any]:
-    try:
-        return np.asarray(given)
-    except (TypeError, ValueError) as error:  # parts of several shapes
-        raise OctetError(f"actions: {error}") from error
+    return array_of("actions", given)
 
 
 class OctetVectorEnv(VectorEnv[Any, Any, Any]):
@@ -165,8 +166,8 @@ class OctetVectorEnv(VectorEnv[Any, Any, Any]):
 
     def _open(self, env_id: str, num_envs: int, mode: AutoresetMode, threads: int, seed: int,
               options: Mapping[str, Any]) -> None:
-        config = _lib.Config(ctypes.sizeof(_lib.Config), num_envs, threads, _AUTORESET[mode], seed, env_id.encode(),
-                             options_text(env_id, options).encode())
+        config = _lib.Config(ctypes.sizeof(_lib.Config), num_envs, threads, _AUTORESET[mode], seed,
+                             path_bytes("id", env_id), text_bytes("options", options_text(env_id, options)))
         if env_id.startswith("gym:"):
             keep_python()
         error = _lib.create_string_buffer(_lib.ERROR_BYTES)
@@ -254,12 +255,12 @@ class OctetVectorEnv(VectorEnv[Any, Any, Any]):
         taken = actions_of(actions)
         if taken.shape != self._actions.shape:
             raise OctetError(f"actions of shape {taken.shape}, expected {self._actions.shape}")
-        kind = "iu" if self._action_dtype.kind == "i" else "fiu"
-        if taken.dtype.kind not in kind:
+        is_whole = self._action_dtype.kind != "f"
+        if taken.dtype.kind not in ("iu" if is_whole else "fiu"):
             raise OctetError(f"actions of type {taken.dtype}, expected {self._action_dtype}")
         np.copyto(self._actions, taken, casting="unsafe")
-        if taken.dtype.itemsize > 4 and kind == "iu" and not np.array_equal(self._actions, taken):
-            raise OctetError("actions: a number that is none of an int32")
+        if is_whole and taken.dtype != self._action_dtype and not np.array_equal(self._actions, taken):
+            raise OctetError(f"actions: a number that is none of an {self._action_dtype}")
 
     def step(self, actions: Any) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_],
                                           dict[str, Any]]:
@@ -334,7 +335,7 @@ class OctetVectorEnv(VectorEnv[Any, Any, Any]):
     def set_state(self, i: int, state: Sequence[SupportsFloat] | NDArray[Any], episode_step: int = 0) -> None:
         """Sets what get_state answers. Its generator goes on; a sum for its return begins anew."""
         handle, i, step = self._live(), whole("i", i, 0, self.num_envs - 1), whole("episode_step", episode_step, 0, 2**32 - 1)
-        numbers = np.ascontiguousarray(state, np.float64)
+        numbers = floats_of("state", state, np.float64)
         if numbers.shape != (self._state_count,):
             raise OctetError(f"a state of shape {numbers.shape}, expected ({self._state_count},)")
         self._check(lib.octet_vector_set_state(handle, i, numbers.ctypes.data, step, self._io_pointer))

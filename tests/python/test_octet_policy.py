@@ -159,7 +159,7 @@ def test_an_empty_batch_has_empty_answers():
     (lambda p: p.sampler(1, 2).sample([0, 0, 1, 0]), "2 rows"),
     (lambda p: octet.Policy("/nowhere/policy.oct"), "/nowhere/policy.oct: No such file"),
     (lambda p: octet.Policy("/"), "/: Is a directory"),
-    (lambda p: octet.Policy("a\0b"), "embedded null byte"),
+    (lambda p: octet.Policy("a\0b"), "source: 'a.*b' holds a NUL"),
     (lambda p: octet.Policy(None), "source: None is no path"),
     (lambda p: octet.Policy(3), "source: 3 is no path"),
     (lambda p: octet.Policy(__file__), "test_octet_policy.py"),

@@ -406,6 +406,13 @@ def test_rows_of_streams_that_are_left_out_are_not_looked_at(tmp_path, dtype):
     ({}, "needs observation="), ({"observation": ((4,), "float32")}, "needs observation="),
     (FOUR | {"observation": 4}, "a shape and a dtype are expected"),
     (FOUR | {"observation": ((4,), "complex64")}, "not complex64"),
+    (FOUR | {"observation": ((4,), "longdouble")}, f"of up to 64 bits .* not {np.dtype('longdouble')}"),
+    (FOUR | {"observation": ((4,), ">f4")}, "in the machine's byte order are allowed, not >f4"),
+    (FOUR | {"observation": ((4,), [("x", "f4")])}, "numbers .* are allowed, not"),
+    (FOUR | {"observation": ((4,), None)}, "a shape and a dtype"), (FOUR | {"observation": ((2.5,), "f4")}, "a shape and a dtype"),
+    (FOUR | {"observation": ((float("inf"),), "f4")}, "a shape and a dtype"),
+    (FOUR | {"observation": ((2**40, 2**40), "f4")}, "observation .*: 1 to 1048576 bytes are allowed"),
+    (FOUR | {"sampler": ["uniform"]}, r"sampler \['uniform'\]: uniform"),
     (FOUR | {"action": ((), "int8")}, r"action \(\) int8: a multiple of 4 bytes"),
     (FOUR | {"sampler": "newest"}, "sampler 'newest': uniform, prioritized, fifo are allowed"),
     (FOUR | {"capacity": 100}, "replay.capacity: 8 streams"), (FOUR | {"discount": 2}, "discount 2: 0 to 1 is"),
@@ -468,7 +475,7 @@ def test_one_service_a_folder(tmp_path, replay):
 
 @pytest.mark.parametrize(("arguments", "words"), [
     ({"prefetch": 100}, "prefetch: 100 is not in 0 .. 64"), ({"prefetch": "x"}, "prefetch: 'x' is not a whole number"),
-    ({"sync": "often"}, "sync 'often': none, interval, always are allowed"), ({"folder": None}, "folder: None is no path")])
+    ({"sync": ["none"]}, "sync .'none'.: none,"), ({"sync": "often"}, "sync 'often': none, interval, always are allowed"), ({"folder": None}, "folder: None is no path")])
 def test_what_a_replay_cannot_be_made_with_is_refused_before_it_is_made(tmp_path, arguments, words):
     with pytest.raises(octet.OctetError, match=words):
         octet.Replay(**FOUR | {"folder": tmp_path / "new"} | arguments)
@@ -480,7 +487,7 @@ def test_what_a_replay_cannot_be_made_with_is_refused_before_it_is_made(tmp_path
     (lambda replay, batch: replay.sample(4, importance_exponent=None), "importance_exponent: None is no number"),
     (lambda replay, batch: replay.sample(4, timeout="x"), "timeout: 'x' is no number"),
     (lambda replay, batch: replay.update_priorities(None, [1]), "batch: None is none of sample"),
-    (lambda replay, batch: replay.update_priorities(batch, ["a"] * 4), "priorities: could not convert"),
+    (lambda replay, batch: replay.update_priorities(batch, ["1"] * 4), "priorities of type <U1: real numbers are expected"),
     (lambda replay, batch: replay.update_priorities(batch, None), "priorities"),
     (lambda replay, batch: octet.Replay.connect(replay.folder, timeout="x"), "timeout: 'x' is no number"),
     (lambda replay, batch: octet.Replay.connect(replay.folder, prefetch=65), "prefetch: 65 is not in")])
