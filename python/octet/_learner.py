@@ -470,6 +470,18 @@ class Learner:
                  trace: TracebackType | None) -> None:
         self.close()
 
+    def __repr__(self) -> str:
+        return f"<octet.Learner {self.run_dir}{', over' if self._over else ''}>"
+
+    def __del__(self) -> None:
+        if getattr(self, "_pid", None) != os.getpid():  # never begun, or a fork's, which only leaves
+            return
+        try:
+            if not self._over:
+                unclosed(self)
+        finally:
+            self.close()
+
 
 _open: weakref.WeakSet[Learner] = weakref.WeakSet()
 

@@ -13,6 +13,7 @@ import numbers
 import operator
 import os
 import pathlib
+import queue
 import secrets
 import shutil
 import subprocess
@@ -281,6 +282,7 @@ class _Daemon:
         self.failure: OctetError | None = None
         self.process: subprocess.Popen[bytes] | None = None
         self._ends = False
+        self._end: queue.SimpleQueue[None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._ready = threading.Event()
         self._handle = service.handle()
@@ -295,6 +297,17 @@ class _Daemon:
                 self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def _run(self) -> None:
+        try:
+            self._serve()
+        finally:
+            self._end.get()
+            lib().octet_replay_close(self._handle)
+            sockets = _socket_folder(self.service.said["url"])
+            if sockets != self.service.folder:
+                shutil.rmtree(sockets, ignore_errors=True)
+            self._owner.end()
+
+    def _serve(self) -> None:
         in_a_row = 0
         try:
             while not self._ends:
@@ -352,7 +365,10 @@ class _Daemon:
         self.check()
 
     def end(self) -> None:
+        """Ends octet-replay and waits for the thread, which then gives the folder back. A Ctrl-C ends the waiting alone; it may
+        be called again."""
         self._ends = True
+        self._end.put(None)
         with self._lock:
             process = self.process
         if process is not None:
@@ -384,8 +400,9 @@ class _Owner:
         _owned.add(self._folder)
 
     def end(self) -> None:
-        _owned.discard(self._folder)
-        self._file.close()
+        if not self._file.closed:
+            self._file.close()
+            _owned.discard(self._folder)
 
 
 _owned: set[str] = set()
@@ -706,15 +723,22 @@ class Replay(NotCopied):
         threads end first, those that wait within a moment (OctetError). A Ctrl-C ends the waiting, and octet-replay ends all the
         same; another call waits again."""
         self._closes = True  # or a call that waits, which takes turn after turn, would keep the lock
+        try:
+            self._leave()
+        finally:
+            if self._daemon is not None and os.getpid() == self._pid:
+                self._daemon.end()
+
+    def _leave(self) -> None:
         for writer in list(self._writers):
             writer._end()
+        if self._handle is None:
+            return
+        close = lib().octet_replay_close
         with self._turn():
             handle, self._handle = self._handle, None
-            if handle is None:  # another thread was first
-                return
-            lib().octet_replay_close(handle)
-        if self._daemon is not None and os.getpid() == self._pid:
-            self._daemon.end()
+            if handle is not None:  # no other thread was first
+                close(handle)
 
     def __enter__(self) -> Replay:
         return self
@@ -723,7 +747,13 @@ class Replay(NotCopied):
         self.close()
 
     def __del__(self) -> None:
-        self.close()
+        if not hasattr(self, "prefetch"):  # never begun
+            return
+        try:
+            if self._handle is not None and not self._closes and os.getpid() == self._pid:
+                unclosed(self)
+        finally:
+            self.close()
 
 
 def _until(timeout: float | None) -> float | None:
@@ -749,6 +779,7 @@ class Writer(NotCopied):
         self._turn = Turns()
         self._handle: ctypes.c_void_p | None = None
         self._closes = False
+        self._has_unsent = False  # by what was confirmed
         self._pid = os.getpid()
         service = replay._service
         replay._live()
@@ -799,12 +830,18 @@ class Writer(NotCopied):
                    self._reward.rows(reward, streams, taken), _flags("terminated", terminated, streams),
                    _flags("truncated", truncated, streams), self._next.rows(next_observation, streams, taken), *masks]
         steps = _replay_lib.Steps(ctypes.sizeof(_replay_lib.Steps), 0, *(_address(column) for column in columns))
+        self._has_unsent = True
         self._wait("a step was not taken", timeout, lib().octet_replay_append, byref(steps))
 
     def flush(self, timeout: float | None = 60.0) -> None:
         """Returns when replay has everything that was appended: it is there once, and can be sampled, whatever process
         is killed from now on. Windows of n steps do not reach over a flush."""
-        self._wait("not everything was confirmed", timeout, lib().octet_replay_flush)
+        self._has_unsent = False
+        try:
+            self._wait("not everything was confirmed", timeout, lib().octet_replay_flush)
+        except BaseException:
+            self._has_unsent = True
+            raise
 
     def close(self) -> None:
         """Flushes, and ends."""
@@ -818,10 +855,11 @@ class Writer(NotCopied):
         if getattr(self, "_handle", None) is None:  # closed, or never made
             return
         self._closes = True
+        close = lib().octet_replay_writer_close
         with self._turn():
             handle, self._handle = self._handle, None
             if handle is not None:
-                lib().octet_replay_writer_close(handle)
+                close(handle)
 
     def __enter__(self) -> Writer:
         return self
@@ -832,8 +870,16 @@ class Writer(NotCopied):
         else:
             self._end()
 
+    def __repr__(self) -> str:
+        return f"<octet.Writer of {self._replay.folder}{'' if self._handle else ', closed'}>"
+
     def __del__(self) -> None:
-        self._end()
+        """What nobody has flushed may be lost."""
+        try:
+            if getattr(self, "_handle", None) is not None and self._has_unsent and os.getpid() == self._pid:
+                unclosed(self)
+        finally:
+            self._end()
 
 
 def _next_number(folder: pathlib.Path) -> int:

@@ -1,6 +1,7 @@
 """A learner of one's own: what it gets and gives, what is refused, and how either side ends."""
 
 import csv
+import gc
 import json
 import os
 import pathlib
@@ -8,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import warnings
 from unittest import mock
 
 import numpy as np
@@ -85,6 +87,21 @@ def test_a_run_that_was_left_says_so(tmp_path):
     with started(tmp_path / "run") as learner:
         assert learner.next() is not None and learner.reason == ""
     assert learner.reason == "interrupted" == summary(tmp_path / "run")["reason"]
+
+
+def test_one_that_nobody_closes_is_closed_and_says_so(tmp_path):
+    learner = started(tmp_path / "run")
+    assert learner.next() is not None
+    with pytest.warns(ResourceWarning, match="unclosed <octet.Learner .*run>"):
+        del learner
+        gc.collect()
+    assert summary(tmp_path / "run")["reason"] == "interrupted"
+    with octet.Learner(None, tmp_path / "run", {"run.updates": 1}) as learner, warnings.catch_warnings(record=True) as said:
+        for _ in learner:
+            learner.update()
+        del learner
+        gc.collect()
+    assert said == []
 
 
 def test_a_run_that_could_not_be_saved_raises(tmp_path):

@@ -2,6 +2,7 @@
 
 import copy
 import errno
+import gc
 import json
 import os
 import pathlib
@@ -12,6 +13,7 @@ import stat
 import subprocess
 import sys
 import threading
+import warnings
 
 import numpy as np
 import octet
@@ -669,6 +671,60 @@ def test_a_replay_that_does_not_end_is_killed(replay, monkeypatch):
     os.kill(replay.pid, signal.SIGSTOP)
     replay.close()
     assert process.returncode == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("name", ["terminate", "wait"])
+def test_a_ctrl_c_while_it_closes_locks_no_folder(tmp_path, monkeypatch, name):
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    replay = octet.Replay(tmp_path, **FOUR)
+    with monkeypatch.context() as patch:
+        patch.setattr(replay._daemon.process, name, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            replay.close()
+    if name == "wait":  # octet-replay was told, and nobody has to close once more
+        replay._daemon._thread.join()
+    else:
+        replay.close()
+    octet.Replay(tmp_path).close()
+    replay.close()  # that of then is nothing to it
+
+
+def test_what_nobody_closes_is_closed_and_says_so(tmp_path):
+    replay = octet.Replay(tmp_path, **FOUR)
+    process = replay._daemon.process
+    writer = replay.writer(1)
+    walk(writer, 3, streams=1)
+    with pytest.warns(ResourceWarning, match=f"unclosed <octet.Writer of {tmp_path}>"):
+        del writer
+        gc.collect()
+    with pytest.warns(ResourceWarning, match=f"unclosed <octet.Replay {tmp_path}>"):
+        del replay
+        gc.collect()
+    assert process.returncode == 0
+    with warnings.catch_warnings(record=True) as said, octet.Replay(tmp_path) as replay:
+        writer = replay.writer(1)
+        walk(writer, 3, streams=1)
+        writer.flush()
+        del writer  # nothing is lost
+        gc.collect()
+    assert said == []
+
+
+@pytest.mark.parametrize(("file", "content", "words"), [
+    ("service.json", b"\xff", "service.json: "), ("service.json", b'{"format": 1}', "service.json: it has no 'observation'"),
+    ("service.json", ("run_id", None), "service.json: "), ("service.json", ("run_id", "zz"), "service.json: "),
+    ("service.json", ("url", 3), "service.json: "), ("service.json", ("key", "00"), "service.json: key: 64 digits are expected"),
+    ("service.json", ("seed", "x"), "service.json: seed: 'x' is not a whole number"), ("writers", b"x", "writers: invalid literal")])
+def test_a_folder_whose_files_somebody_has_changed_is_refused_in_words(tmp_path, file, content, words):
+    octet.Replay(tmp_path, **FOUR).close()
+    path = tmp_path / file
+    if isinstance(content, tuple):
+        content = json.dumps({**json.loads(path.read_text()), content[0]: content[1]}).encode()
+    path.write_bytes(content)
+    with pytest.raises(octet.OctetError, match=words), octet.Replay(tmp_path) as replay:
+        replay.writer(1)
 
 
 def test_a_replay_that_cannot_be_started_again_is_said(tmp_path):
