@@ -433,6 +433,44 @@ test_rpc_request_is_repeated(void **state)
     assert_int_equal(c.done, 1);
 }
 
+// Not repeated, it fails with its connection, and the next call goes to the next server.
+static void
+rpc_request_that_is_not_repeated_ends_with_its_connection(const char *url)
+{
+    rig r = {.hold = true, .loop = net_loop_create()};
+    rig_open_server(&r, url, 2);
+    rig_open_client(&r, url, 2, 0);
+    call calls[2] = {0}, next = {0};
+    unsigned answered = 0;
+    for (uint32_t i = 0; i < 2; i++) {
+        calls[i].answered = &answered;
+        T_OK(call_start(&calls[i], &r, i, NO_TIMEOUT_MS));
+    }
+    net_test_until(r.loop, &r.held_count, 2);
+    net_rpc_server_close(r.server);
+    net_test_until(r.loop, &answered, 2);
+    T_ERR(calls[0].err, OCT_EIO);
+    T_ERR(calls[1].err, OCT_EIO);
+    T_OK(call_start(&next, &r, 5, NO_TIMEOUT_MS)); // waits for a connection
+    r.hold = false;
+    r.requests = 0;
+    rig_open_server(&r, url, 2);
+    net_test_until(r.loop, &next.done, 1);
+    T_OK(next.err);
+    assert_int_equal(next.value, 6);
+    assert_int_equal(r.requests, 1); // those that failed do not come again
+    rig_close(&r);
+    assert_int_equal(answered, 2);
+}
+
+static void
+test_rpc_request_that_is_not_repeated_ends_with_its_connection(void **state)
+{
+    (void)state;
+    rpc_request_that_is_not_repeated_ends_with_its_connection(net_test_url("ipc"));
+    rpc_request_that_is_not_repeated_ends_with_its_connection(net_test_url("tcp"));
+}
+
 static void
 rpc_too_long(const char *url, oct_err want)
 {
@@ -673,6 +711,7 @@ main(void)
         cmocka_unit_test(test_rpc_call_still_open_when_the_server_closes_may_be_answered),
         cmocka_unit_test(test_rpc_request_moves_to_the_next_server),
         cmocka_unit_test(test_rpc_request_is_repeated),
+        cmocka_unit_test(test_rpc_request_that_is_not_repeated_ends_with_its_connection),
         cmocka_unit_test(test_rpc_messages_that_are_too_long_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, net_test_folder_remove);
