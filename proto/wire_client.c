@@ -131,7 +131,7 @@ reply_arrived(void *arg, oct_err err, const uint8_t *frame, size_t length)
     call_slot *slot = arg;
     wire_client *client = slot->client;
     ProtobufCMessage *message = NULL;
-    detail_set(client, oct_strerror(err));
+    detail_set(client, err == OCT_EIO ? "the connection was lost" : oct_strerror(err));
     if (err == OCT_OK) {
         err = reply_open(client, frame, length);
     }
