@@ -239,16 +239,31 @@ learner_run_missed(learner_run *run, learner_origin origin, uint32_t promised)
 }
 
 bool
-learner_run_tell(learner_run *run, learner_origin origin, wire_sample *out)
+learner_run_tell(learner_run *run, learner_origin origin, bool is_late, wire_sample *out)
 {
-    return run->phase == LEARNER_TRAINING && run->shards != NULL &&
-           learner_shards_tell(run->shards, (uint32_t)(origin - LEARNER_LIVE), oct_clock_ns(), out);
+    static const wire_others none;
+    const learner_source *source = learner_run_source(run, origin);
+    if (run->phase != LEARNER_TRAINING) {
+        return false;
+    }
+    if (run->shards != NULL) {
+        return learner_shards_tell(run->shards, (uint32_t)(origin - LEARNER_LIVE), oct_clock_ns(),
+                                   out);
+    }
+    if (!is_late || !learner_source_is_configured(source)) {
+        return false;
+    }
+    learner_source_ask(source, 0, 1, 0, &none, out);
+    return true;
 }
 
 oct_err
 learner_run_told(learner_run *run, learner_origin origin, const wire_sampled *sampled)
 {
     oct_err err = learner_source_heard(learner_run_source(run, origin), sampled);
+    if (err == OCT_EAGAIN) {
+        run->pace->table_lost(run);
+    }
     return run->phase == LEARNER_TRAINING ? err : OCT_OK;
 }
 

@@ -107,7 +107,8 @@ static void
 unlearned_explain(const learner_run *run, oct_text *why)
 {
     const oct_config *config = run->config;
-    uint64_t windows = learner_run_source_counts(run).inserts;
+    learner_source_counts source = learner_run_source_counts(run);
+    uint64_t windows = source.inserts;
     uint32_t batch = config->learner.batch_size - oct_config_data_windows(config);
     double ratio = config->replay.samples_per_insert;
     bool is_once = oct_config_takes_each_once(config) || config->replay.sampler == OCT_SAMPLER_FIFO;
@@ -122,6 +123,11 @@ unlearned_explain(const learner_run *run, oct_text *why)
                      "replay took %" PRIu64 " windows, at replay.samples_per_insert: %g too few "
                      "for a batch of %" PRIu32,
                      windows, ratio, batch);
+    } else if (source.missed > 0) {
+        oct_text_add(why,
+                     "replay gave out %" PRIu64 " windows in answers that came too late, or not at "
+                     "all",
+                     source.missed);
     }
 }
 

@@ -575,6 +575,7 @@ learner_run_source_counts(const learner_run *run)
         all.inserts += one.inserts;
         all.samples += one.samples;
         all.given_up += one.given_up;
+        all.missed += one.missed;
         all.steps += one.steps;
         all.first_sample_steps += one.first_sample_steps;
         all.bad_samples += one.bad_samples;

@@ -12,13 +12,17 @@
 #include "net/net_rpc.h"
 #include "proto/wire_rpc.h"
 
-#define CLIENT_INFLIGHT  8
-#define SAMPLES_INFLIGHT 2
-#define RPC_TIMEOUT_MS   3000
-#define RPC_RESEND_MS    1000
-#define TURN_TIMEOUT_MS  600000 // a large table is read, and written where it is kept
-#define SESSIONS_NS      500000000u
-#define ARENA_BYTES      (WIRE_MESSAGE_BYTES_MAX + (1u << 20))
+#define CALLS_INFLIGHT     8
+#define CALL_BYTES_MAX     (1u << 20) // an answer to other calls than samples
+#define CALL_ARENA_BYTES   (2 * CALL_BYTES_MAX)
+#define SAMPLES_INFLIGHT   2
+#define SAMPLE_ARENA_BYTES (WIRE_MESSAGE_BYTES_MAX + (1u << 20))
+#define SAMPLE_BYTES_A_MS  1250 // 10 Mbit/s: the slowest line that samples may come over
+#define RPC_TIMEOUT_MS     3000
+#define RPC_RESEND_MS      1000
+#define TURN_TIMEOUT_MS    600000 // a large table is read, and written where it is kept
+#define SESSIONS_NS        500000000u
+#define LATE_NS            1000000000u // a sample takes longer than replay may hold it
 
 // What is said of a replay, by whether it has a data set: ids of the log, and its names.
 static const struct words {
@@ -38,6 +42,7 @@ static const struct words {
 struct slot {
     learner_link_io *link;
     uint32_t promised; // 0: free
+    uint64_t asked_ns;
 };
 
 struct learner_link_io {
@@ -45,8 +50,14 @@ struct learner_link_io {
     const struct words *words;
     net_rpc_client *socket;
     wire_client *client;
+    // Samples have a socket of their own, which never repeats a request: a FIFO table would give
+    // windows to an answer that nobody reads. Instead they fail as soon as the connection is lost.
+    net_rpc_client *sample_socket;
+    wire_client *sample_client;
     struct slot slots[SAMPLES_INFLIGHT];
-    bool is_told;         // a shard has not answered yet what it was told
+    uint64_t configured_ns;
+    bool is_told;         // it was asked for its counters, and has not answered yet
+    uint64_t told_ns;     // when it was last asked for them
     bool is_to_limit;     // it may have another limiter than the configuration's
     bool is_limiting;     // and has not answered yet
     bool released;        // it was told that the table is needed no more
@@ -98,6 +109,7 @@ configured(void *arg, oct_err err, const char *detail, const wire_configured *an
     learner_run_configured(options->run, options->origin, err, answer);
     if (err == OCT_OK) {
         (void)learner_source_back(source_of(link));
+        link->configured_ns = oct_clock_ns();
         link->is_to_limit = false;
         options->limited(options->arg, options->origin);
         oct_log_notice(link->words->configured, "%s=%s is configured", link->words->name,
@@ -199,6 +211,14 @@ unanswered(learner_link_io *link, oct_err err, const char *detail)
     } // the tick tries again
 }
 
+// That it has no table, when it has got one since it was asked: answers to Configure come over
+// another connection.
+static bool
+is_outdated(const learner_link_io *link, uint64_t asked_ns, const wire_sampled *answer)
+{
+    return !answer->configured && asked_ns < link->configured_ns;
+}
+
 // err: how the run took the answer.
 static void
 answered(learner_link_io *link, const wire_sampled *answer, oct_err err)
@@ -222,7 +242,10 @@ sample_arrived(void *arg, oct_err err, const char *detail, const wire_sampled *a
     const learner_link_io_options *options = &link->options;
     uint32_t promised = slot->promised;
     slot->promised = 0;
-    if (err == OCT_OK) {
+    if (err == OCT_OK && is_outdated(link, slot->asked_ns, answer)) {
+        learner_run_missed(options->run, options->origin, promised);
+        samples_ask(link);
+    } else if (err == OCT_OK) {
         answered(link, answer,
                  learner_run_sampled(options->run, options->origin, promised, answer));
     } else {
@@ -231,12 +254,15 @@ sample_arrived(void *arg, oct_err err, const char *detail, const wire_sampled *a
     }
 }
 
-// What a shard is told of the others, and says of itself.
+// Of a shard that was told what the others have, or of a replay that owes a sample for long.
 static void
 counters_arrived(void *arg, oct_err err, const char *detail, const wire_sampled *answer)
 {
     learner_link_io *link = arg;
     link->is_told = false;
+    if (err == OCT_OK && is_outdated(link, link->told_ns, answer)) {
+        return;
+    }
     if (err == OCT_OK) {
         answered(link, answer, learner_run_told(link->options.run, link->options.origin, answer));
         link->options.counted(link->options.arg);
@@ -245,15 +271,39 @@ counters_arrived(void *arg, oct_err err, const char *detail, const wire_sampled 
     }
 }
 
+// A large sample may take minutes. Whether replay is there at all is known sooner.
+static bool
+is_late(const learner_link_io *link, uint64_t now_ns)
+{
+    bool is_late = false;
+    for (size_t i = 0; i < SAMPLES_INFLIGHT; i++) {
+        const struct slot *slot = &link->slots[i];
+        is_late |= slot->promised != 0 && now_ns - slot->asked_ns >= LATE_NS;
+    }
+    return is_late && now_ns - link->told_ns >= LATE_NS;
+}
+
 void
 learner_link_io_tell(learner_link_io *link)
 {
     wire_sample request;
+    uint64_t now_ns = oct_clock_ns();
     if (!link->is_told && source_of(link) != NULL &&
-        learner_run_tell(link->options.run, link->options.origin, &request)) {
+        learner_run_tell(link->options.run, link->options.origin, is_late(link, now_ns),
+                         &request)) {
+        link->told_ns = now_ns;
         link->is_told = wire_call_sample(link->client, &request, RPC_TIMEOUT_MS, counters_arrived,
                                          link) == OCT_OK;
     }
+}
+
+static uint32_t
+sample_timeout_ms(const learner_link_io *link)
+{
+    uint64_t answers = (uint64_t)link->options.links * SAMPLES_INFLIGHT;
+    uint64_t bytes =
+        answers * learner_source_answer_bytes(learner_source_options_of(source_of(link)));
+    return RPC_TIMEOUT_MS + (uint32_t)(bytes / SAMPLE_BYTES_A_MS);
 }
 
 static void
@@ -275,9 +325,9 @@ samples_ask(learner_link_io *link)
         if (promised == 0) {
             return;
         }
-        *slot = (struct slot){.link = link, .promised = promised};
-        if (wire_call_sample(link->client, &request, RPC_TIMEOUT_MS, sample_arrived, slot) !=
-            OCT_OK) {
+        *slot = (struct slot){.link = link, .promised = promised, .asked_ns = oct_clock_ns()};
+        if (wire_call_sample(link->sample_client, &request, sample_timeout_ms(link), sample_arrived,
+                             slot) != OCT_OK) {
             slot->promised = 0;
             learner_run_missed(run, origin, promised);
             return;
@@ -367,20 +417,34 @@ sessions_ask(learner_link_io *link)
 
 // ---- life
 
+static oct_err
+sockets_open(learner_link_io *link)
+{
+    const learner_link_io_options *options = &link->options;
+    unsigned roles = OCT_ROLE_BIT(OCT_ROLE_REPLAY);
+    OCT_TRY(net_rpc_client_open(&link->socket, options->loop, options->url, roles, CALLS_INFLIGHT,
+                                RPC_RESEND_MS, CALL_BYTES_MAX));
+    oct_err err = net_rpc_client_open(&link->sample_socket, options->loop, options->url, roles,
+                                      SAMPLES_INFLIGHT, 0, WIRE_MESSAGE_BYTES_MAX);
+    if (err != OCT_OK) {
+        net_rpc_client_close(link->socket);
+    }
+    return err;
+}
+
 oct_err
 learner_link_io_open(learner_link_io **out, const learner_link_io_options *options)
 {
     learner_link_io *link = oct_alloc(sizeof(*link));
     link->options = *options;
     link->words = &words[options->origin == LEARNER_DATA];
-    oct_err err = net_rpc_client_open(&link->socket, options->loop, options->url,
-                                      OCT_ROLE_BIT(OCT_ROLE_REPLAY), CLIENT_INFLIGHT, RPC_RESEND_MS,
-                                      WIRE_MESSAGE_BYTES_MAX);
+    oct_err err = sockets_open(link);
     if (err != OCT_OK) {
         free(link);
         return err;
     }
-    link->client = wire_client_create(net_rpc_call, link->socket, ARENA_BYTES);
+    link->client = wire_client_create(net_rpc_call, link->socket, CALL_ARENA_BYTES);
+    link->sample_client = wire_client_create(net_rpc_call, link->sample_socket, SAMPLE_ARENA_BYTES);
     *out = link;
     return OCT_OK;
 }
@@ -391,7 +455,9 @@ learner_link_io_close(learner_link_io *link)
     if (link == NULL) {
         return;
     }
+    net_rpc_client_close(link->sample_socket);
     net_rpc_client_close(link->socket);
+    wire_client_destroy(link->sample_client);
     wire_client_destroy(link->client);
     free(link);
 }
@@ -423,5 +489,8 @@ learner_link_io_woke(learner_link_io *link)
 net_traffic
 learner_link_io_traffic(const learner_link_io *link)
 {
-    return net_rpc_client_traffic(link->socket);
+    net_traffic calls = net_rpc_client_traffic(link->socket);
+    net_traffic samples = net_rpc_client_traffic(link->sample_socket);
+    return (net_traffic){.sent_bytes = calls.sent_bytes + samples.sent_bytes,
+                         .received_bytes = calls.received_bytes + samples.received_bytes};
 }

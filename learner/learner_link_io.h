@@ -8,7 +8,7 @@
 // The link to an octet-replay that the run learns from: configures it, keeps samples of it in
 // flight, returns priorities, asks for the hash of its table, and gives it back at the end.
 //
-// Threads: the loop thread. Owns: its socket. Lost: it is asked again at every tick.
+// Threads: the loop thread. Owns: its sockets. Lost: it is asked again at every tick.
 typedef struct learner_link_io learner_link_io;
 
 typedef struct learner_link_io_options {
@@ -16,6 +16,7 @@ typedef struct learner_link_io_options {
     learner_run *run; // borrowed
     learner_origin origin;
     const char *url; // borrowed
+    uint32_t links;  // of the run: their answers share the learner's line
     bool in_turns;   // lock-step: a turn waits for its priorities, however slow replay is
     // OCT_ESTALE: it serves another learner of this run by now, how says it. OCT_EINVAL: it refuses
     // what it was asked for, which is logged; how is why the run ends.
@@ -36,7 +37,8 @@ void learner_link_io_tick(learner_link_io *link);
 // The training thread has something: priorities go out, samples are asked for.
 void learner_link_io_woke(learner_link_io *link);
 // Every millisecond, and when another shard has said what it has: a shard is told what the others
-// have, and asked for its counters, if that is due.
+// have, and asked for its counters, if that is due. A replay that is no shard is asked while it
+// owes a sample for long.
 void learner_link_io_tell(learner_link_io *link);
 // A shard is to have the configuration's limiter, whatever an operator has set.
 void learner_link_io_limit(learner_link_io *link);

@@ -49,6 +49,7 @@ link_open(learner_links_io *links, learner_origin origin, const char *url)
         .run = links->options.run,
         .origin = origin,
         .url = url,
+        .links = links->shards + (oct_config_is_mixed(links->options.config) ? 1 : 0),
         .in_turns = links->options.config->run.deterministic,
         .ended = links->options.ended,
         .ended_arg = links->options.arg,

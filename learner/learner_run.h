@@ -106,9 +106,9 @@ OCT_CHECKED oct_err learner_run_table(const learner_run *run, learner_origin ori
 // Batches that may be asked for now, as the request; promised to it until learner_run_sampled or
 // learner_run_missed. 0: none.
 uint32_t learner_run_request(learner_run *run, learner_origin origin, wire_sample *out);
-// A request for the counters of a shard alone, with those of the others, if one is due; then its
-// answer, NULL: none came. OCT_EAGAIN: replay is to be configured first.
-bool learner_run_tell(learner_run *run, learner_origin origin, wire_sample *out);
+// A request for counters alone, if one is due: of a shard, with those of the others; of another
+// replay, when a sample is late. Then its answer. OCT_EAGAIN: replay is to be configured first.
+bool learner_run_tell(learner_run *run, learner_origin origin, bool is_late, wire_sample *out);
 OCT_CHECKED oct_err learner_run_told(learner_run *run, learner_origin origin,
                                      const wire_sampled *sampled);
 // OCT_EAGAIN: replay is to be configured first.

@@ -482,7 +482,8 @@ learner_shards_take(learner_shards *shards)
     }
     plan->state = SHARDS_OUT;
     shards->out++;
-    const learner_versions *versions = learner_source_versions(shards->options.source[0]);
+    const learner_versions *versions =
+        &learner_source_options_of(shards->options.source[0])->versions;
     learner_batch_lag(plan->batch, versions, shards->newest_version, &shards->lag,
                       &shards->lag_max);
     const uint64_t *before = shards->windows[shards->taken % shards->ring];

@@ -413,10 +413,10 @@ learner_source_is_lost(const learner_source *source)
 
 // ---- batches
 
-const learner_versions *
-learner_source_versions(const learner_source *source)
+const learner_source_options *
+learner_source_options_of(const learner_source *source)
 {
-    return &source->options.versions;
+    return &source->options;
 }
 
 uint32_t
@@ -635,11 +635,12 @@ learner_source_windows_max(const learner_source *source)
 }
 
 void
-learner_source_ask(learner_source *source, uint32_t windows, uint32_t at_once, uint32_t version_min,
-                   const wire_others *others, wire_sample *out)
+learner_source_ask(const learner_source *source, uint32_t windows, uint32_t at_once,
+                   uint32_t version_min, const wire_others *others, wire_sample *out)
 {
-    OCT_ASSERT(source->options.is_shard && windows <= learner_source_windows_max(source));
-    OCT_ASSERT(at_once > 0 && windows % at_once == 0);
+    OCT_ASSERT(windows == 0 || source->options.is_shard);
+    OCT_ASSERT(at_once > 0 && windows % at_once == 0 &&
+               windows <= learner_source_windows_max(source));
     *out = (wire_sample){
         .run_id = source->options.run_id,
         .epoch = source->options.epoch,
@@ -705,6 +706,8 @@ learner_source_count(const learner_source *source, uint64_t now_ns)
     learner_source_counts counts = source->counts;
     counts.is_up = source->configured && !source->lost;
     counts.windows = source->arrived * unit_of(source);
+    uint64_t come = windows_after(source, source->arrived);
+    counts.missed = counts.samples - OCT_MIN(counts.samples, come);
     if (source->idle_ns != 0 && now_ns > source->idle_ns) {
         counts.waiting_s += (double)(now_ns - source->idle_ns) * 1e-9;
     }

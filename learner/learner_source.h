@@ -81,6 +81,7 @@ learner_source *learner_source_create(const learner_source_options *options);
 void
 learner_source_destroy(learner_source *source); // NULL is a no-op; nobody uses a batch any more
 
+const learner_source_options *learner_source_options_of(const learner_source *source);
 uint32_t learner_source_batches(const learner_source *source); // all there are
 
 // ---- the link
@@ -108,7 +109,6 @@ bool learner_source_is_lost(const learner_source *source);
 // Batches that may be asked for now, as the request; they are promised to it until _missed or
 // _sampled. newest_version is what lag_max is counted from. 0: none.
 uint32_t learner_source_request(learner_source *source, uint64_t newest_version, wire_sample *out);
-const learner_versions *learner_source_versions(const learner_source *source); // of its options
 // The oldest version that windows may have now, 0: any.
 uint32_t learner_source_version_min(const learner_source *source, uint64_t newest_version);
 // A request without an answer.
@@ -129,9 +129,9 @@ void learner_source_give(learner_source *source, learner_batch *batch, uint64_t 
 // drawn, because waking a process costs as much as hundreds of them.
 uint32_t learner_source_windows_max(const learner_source *source);
 // A request for windows, some at a time: the answer has a multiple of at_once. windows: a multiple,
-// too; 0: for the counters alone. Actions of versions before version_min are given up. others: what
-// the other shards have.
-void learner_source_ask(learner_source *source, uint32_t windows, uint32_t at_once,
+// too; 0: for the counters alone, of any replay. Actions of versions before version_min are given
+// up. others: what the other shards have.
+void learner_source_ask(const learner_source *source, uint32_t windows, uint32_t at_once,
                         uint32_t version_min, const wire_others *others, wire_sample *out);
 // An answer, whose windows are the caller's. OCT_EAGAIN: replay has no table, it is to be
 // configured again.
@@ -174,6 +174,7 @@ typedef struct learner_source_counts {
     uint64_t incarnation;            // of replay, 0: never heard of
     uint64_t size, inserts, samples; // windows, as replay last said
     uint64_t given_up;               // windows too old to be learned from, as replay last said
+    uint64_t missed; // windows that replay gave out, as it last said, and that have not come
     // Of a shard, wire_sampled's.
     double mass, balance;
     uint32_t insert_chunk, sample_chunk;

@@ -520,12 +520,16 @@ test_run_gives_a_dead_evaluators_order_to_the_next(void **state)
     run_stop(run, "interrupted");
 }
 
-// The reason that summary.json has.
+// The reason that summary.json has, of a run whose replay has given out so many windows, of which
+// none has come.
 static void
-assert_unlearned(const char *why)
+assert_unlearned(uint64_t given, const char *why)
 {
     learner_run *run = run_joined(false);
-    run_stepped(run, config.run.env_steps);
+    wire_sampled nothing = fixture_sampled(&rows, 0, &rng);
+    nothing.steps = config.run.env_steps;
+    nothing.samples = given;
+    run_sampled(run, 0, &nothing);
     learner_run_tick(run);
     assert_int_equal(learner_run_phase(run), LEARNER_DONE);
     json_t *summary = run_summarised(run);
@@ -540,15 +544,19 @@ test_run_without_an_update_says_why(void **state)
     (void)state;
     config.run.env_steps = 1000;
     config.replay.min_size = 5000;
-    assert_unlearned("replay took 1000 windows, replay.min_size is 5000");
+    assert_unlearned(0, "replay took 1000 windows, replay.min_size is 5000");
     config.replay.min_size = 10;
-    assert_unlearned("no update was made in time");
+    assert_unlearned(0, "no update was made in time");
+    assert_unlearned(960,
+                     "replay gave out 960 windows in answers that came too late, or not at all");
     config.learner.batch_size = 2000;
     config.replay.samples_per_insert = 1.5;
-    assert_unlearned("replay took 1000 windows, at replay.samples_per_insert: 1.5 too few for a "
-                     "batch of 2000");
+    assert_unlearned(0, "replay took 1000 windows, at replay.samples_per_insert: 1.5 too few for a "
+                        "batch of 2000");
     config.replay.sampler = OCT_SAMPLER_FIFO;
-    assert_unlearned("replay took 1000 windows, a batch needs 2000");
+    assert_unlearned(0, "replay took 1000 windows, a batch needs 2000");
+    config.learner.batch_size = FIXTURE_B;
+    assert_unlearned(8, "replay gave out 8 windows in answers that came too late, or not at all");
 }
 
 // What is said from here to said_end.

@@ -125,7 +125,7 @@ test_run_resumed_counts_no_versions_that_were_only_reserved(void **state)
     uint64_t next = run_published(run)->version;
     assert_true(next > last + 1);
     const learner_versions *versions =
-        learner_source_versions(learner_run_source(run, LEARNER_LIVE));
+        &learner_source_options_of(learner_run_source(run, LEARNER_LIVE))->versions;
     assert_int_equal(learner_versions_lag(versions, next, last), 1);
     run_stop(run, "interrupted");
 }
