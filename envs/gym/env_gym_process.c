@@ -46,7 +46,8 @@ setting(const char *name, uint32_t max, uint32_t otherwise)
     return value >= 1 && value <= max ? (uint32_t)value : otherwise;
 }
 
-// Standard output of the process is ours for results: what environments print goes to errors.
+// Standard output of the process is ours for results: what environments print goes to errors. A
+// Ctrl-C waits until the process knows what to do with it: it would end an import.
 static int
 spawn(pid_t *pid, int theirs, int lease, const char *const *arguments)
 {
@@ -54,15 +55,16 @@ spawn(pid_t *pid, int theirs, int lease, const char *const *arguments)
     memcpy(argv + 3, arguments, ARGUMENTS * sizeof(*argv));
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
-    sigset_t none;
-    (void)sigemptyset(&none);
+    sigset_t blocked;
+    (void)sigemptyset(&blocked);
+    (void)sigaddset(&blocked, SIGINT);
     OCT_ASSERT(posix_spawn_file_actions_init(&actions) == 0 &&
                posix_spawnattr_init(&attributes) == 0);
     OCT_ASSERT(posix_spawn_file_actions_adddup2(&actions, theirs, WORKER_SOCKET) == 0 &&
                posix_spawn_file_actions_adddup2(&actions, lease, WORKER_LEASE) == 0);
     OCT_ASSERT(posix_spawn_file_actions_adddup2(&actions, 2, 1) == 0);
     OCT_ASSERT(posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK) == 0 &&
-               posix_spawnattr_setsigmask(&attributes, &none) == 0);
+               posix_spawnattr_setsigmask(&attributes, &blocked) == 0);
     int failed =
         posix_spawnp(pid, argv[0], &actions, &attributes, (char **)(uintptr_t)argv, environ);
     (void)posix_spawn_file_actions_destroy(&actions);

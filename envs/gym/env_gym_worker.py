@@ -524,6 +524,7 @@ def serve(sock):
     keep_links()
     end_with_host()
     signal.signal(signal.SIGINT, PATIENCE.at_interrupt)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])  # the host starts this with it blocked
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # of a terminal: the host ends in order, and this with it
     try:
         worker = Worker(name, int(count), int(seed), autoreset == "1", options)

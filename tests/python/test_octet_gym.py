@@ -417,6 +417,14 @@ def test_a_signal_to_the_program_alone_ends_a_step_that_hangs(threads, all):
     assert [obs[1] for obs, _ in steps_of(env, 2)] == [[0, 0], [1, 2]]
 
 
+def test_a_ctrl_c_while_the_process_imports_is_not_its_own(tmp_path, monkeypatch):
+    (tmp_path / "sitecustomize.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    env = make("Numbered")
+    env.reset(seed=1)
+    assert len(list(steps_of(env, 3))) == 3 and env.failures[0] == 0
+
+
 def test_a_program_handles_its_signal_once():
     seen = []
     env = make("Interrupts", count=1)
