@@ -63,15 +63,13 @@ serve_sample(void *arg, wire_call *call, const wire_sample *request)
         }
         return;
     }
-    assert_int_equal(request->batches, PER_SAMPLE);
-    assert_int_equal(request->batch_size, FIXTURE_B);
     if (!r->has_table) {
         answer(r, call, 0);
         return;
     }
     assert_true(r->samples < HELD_MAX);
     r->held[r->samples++] = call;
-    r->given += WINDOWS;
+    r->given += request->batches * request->batch_size;
 }
 
 static const wire_replay_handlers handlers = {
