@@ -385,7 +385,8 @@ replay_items_add(replay_items *items, const replay_plan *plan, const wire_batch 
 {
     uint64_t before = items->stats.inserted;
     uint32_t row = 0;
-    items->looked_at = replay_store_next(items->store);
+    // Twice: a stream that is not waited for is known by then.
+    items->looked_at = replay_store_next(items->store) + replay_store_blocks(items->store);
     for (uint32_t run = 0; run < batch->run_count; run++) {
         if (run + PREFETCH_RUNS < batch->run_count) {
             run_prefetch(items, plan, batch, run + PREFETCH_RUNS);
@@ -454,6 +455,8 @@ chain_mark(replay_items *items, const replay_block *block)
     }
     if (block->serial == stream->tail) {
         stream->open = open;
+    } else if (stream->held == stream->next) { // its last block has left
+        stream->open = replay_window_open(&items->window, stream->next, stream->episode);
     }
 }
 

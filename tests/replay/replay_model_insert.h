@@ -239,7 +239,7 @@ model_insert(const test_actor *actor)
     const wire_batch *batch = &actor->batch;
     uint32_t at = 0;
     m.batch = batch;
-    m.looked_at = m.serial;
+    m.looked_at = m.serial + m.most;
     for (uint32_t run = 0; run < batch->run_count; run++) {
         uint64_t episode = NONE;
         for (uint32_t i = 0; i < batch->run_rows[run]; i++, at++) {

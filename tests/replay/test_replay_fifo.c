@@ -270,6 +270,52 @@ test_fifo_loses_nothing_of_slow_actors(void **state)
     }
 }
 
+// The last block of a stream that nobody waits for any more may leave before earlier ones, whose
+// windows wait. Then, too, windows of another kind begin where its episode says.
+static void
+test_fifo_stream_without_its_last_block_gets_another_window(void **state)
+{
+    (void)state;
+    wire_configure configure = test_configure(64, WIRE_SAMPLER_FIFO);
+    replay_table *table = table_for(&configure);
+    uint32_t rows = replay_table_blocks(table).rows, blocks = replay_table_blocks(table).count;
+    (void)test_batch_begin(&actor);
+    test_batch_run(&actor, 0, 0, 1);
+    for (uint32_t i = 0; i <= rows; i++) { // one block, and a row of the next episode
+        test_batch_row(&actor, i == 0 || i == rows ? WIRE_FIRST
+                               : i + 2 == rows     ? WIRE_TRUNCATED
+                               : i + 1 == rows     ? WIRE_END
+                                                   : 0);
+    }
+    assert_int_equal(test_insert(table, &actor.batch).windows, rows - 1);
+    assert_int_equal(replay_table_may_sample(table, rows, 1, 0), 0); // nothing is held back
+    for (uint32_t i = 0; i < 3 * blocks; i++) {                      // streams without a window
+        (void)test_batch_begin(&actor);
+        test_batch_run(&actor, 1 + i, 0, 1);
+        test_batch_row(&actor, WIRE_FIRST);
+        assert_int_equal(test_insert(table, &actor.batch).overrun, 0);
+    }
+    assert_int_equal(replay_table_stats_get(table).size, rows - 1);
+    wire_sampled sampled;
+    assert_int_equal(replay_table_may_sample(table, rows - 1, 1, 0), 1);
+    configure.window = WIRE_WINDOW_SEQUENCE;
+    configure.window_steps = 3;
+    replay_table_set(table, &configure);
+    (void)test_batch_begin(&actor);
+    test_batch_run(&actor, 0, rows + 1, 1);
+    for (uint32_t i = 0; i < 6; i++) { // up to the row behind the window that begins 3 rows in
+        test_batch_row(&actor, 0);
+    }
+    assert_int_equal(test_insert(table, &actor.batch).windows, 1);
+    uint32_t held = (uint32_t)replay_table_stats_get(table).size;
+    assert_int_equal(replay_table_may_sample(table, held, 1, 0), 1);
+    replay_table_sample(&sampled, table, held, 1);
+    float obs[TEST_OBS_FLOATS];
+    memcpy(obs, sampled.obs + (size_t)(held - 1) * 4 * sizeof(obs), sizeof(obs));
+    assert_true(obs[1] == (float)(rows + 3));
+    replay_table_destroy(table);
+}
+
 int
 main(void)
 {
@@ -278,6 +324,7 @@ main(void)
         cmocka_unit_test(test_fifo_whose_learner_wants_more_than_there_is_takes_inserts),
         cmocka_unit_test(test_fifo_comes_to_hold_the_largest_batch),
         cmocka_unit_test(test_fifo_loses_nothing_of_slow_actors),
+        cmocka_unit_test(test_fifo_stream_without_its_last_block_gets_another_window),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
