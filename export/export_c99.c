@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/oct_base.h"
+#include "common/oct_bytes.h"
 #include "export/export_arrays.h"
 #include "export/export_parts.h"
 #include "export/export_self_test.h"
@@ -519,11 +520,8 @@ static void
 head_write(const writer *w, const char *math)
 {
     const policy_spec *spec = &w->image->spec;
-    head_comment_write(w, math);
-    (void)fprintf(w->out,
-                  "\n#ifndef %s_POLICY_H\n#define %s_POLICY_H\n\n#include <float.h>\n%s"
-                  "#include <stdint.h>\n#include <string.h>\n\n",
-                  w->name, w->name, math[0] != '\0' ? "#include <math.h>\n" : "");
+    (void)fprintf(w->out, "#include <float.h>\n%s#include <stdint.h>\n#include <string.h>\n\n",
+                  math[0] != '\0' ? "#include <math.h>\n" : "");
     // Its macros would be those of a policy whose name differs in case only.
     (void)fprintf(w->out,
                   "#ifdef %s_POLICY\n"
@@ -560,15 +558,13 @@ head_write(const writer *w, const char *math)
 }
 
 static void
-foot_write(const writer *w)
+foot_write(FILE *out)
 {
-    (void)fprintf(w->out,
-                  "\n#if defined(__GNUC__) && !defined(__clang__)\n"
-                  "#pragma GCC pop_options\n"
-                  "#else\n"
-                  "#pragma STDC FP_CONTRACT DEFAULT\n"
-                  "#endif\n\n#endif // %s_POLICY_H\n",
-                  w->name);
+    (void)fprintf(out, "\n#if defined(__GNUC__) && !defined(__clang__)\n"
+                       "#pragma GCC pop_options\n"
+                       "#else\n"
+                       "#pragma STDC FP_CONTRACT DEFAULT\n"
+                       "#endif\n");
 }
 
 static FILE *
@@ -596,6 +592,38 @@ functions_text(const policy_image *image, bool with_sampling)
     return text;
 }
 
+// What a header declares, as text.
+static char *
+body_text(writer *w, const char *math, const char *arrays, const char *functions)
+{
+    char *text = NULL;
+    size_t length;
+    w->out = stream_open(&text, &length);
+    head_write(w, math);
+    work_write(w);
+    parts_write(w, functions);
+    (void)fprintf(w->out, "%s\n", arrays);
+    text_rename(w, functions);
+    foot_write(w->out);
+    OCT_ASSERT(fclose(w->out) == 0);
+    return text;
+}
+
+// Writes body, which a source file takes once. The guard's value is its checksum: with none, a
+// header of the same name would take this one's place without a word.
+static void
+guarded_write(FILE *out, const char *name, const char *body)
+{
+    uint32_t sum = oct_crc32(0, body, strlen(body));
+    (void)fprintf(out,
+                  "\n#ifndef %s_POLICY_H\n#define %s_POLICY_H 0x%08" PRIx32 "u\n\n%s\n"
+                  "#elif %s_POLICY_H != 0x%08" PRIx32 "u\n"
+                  "#error \"another header of the name %s is included before it; export it with "
+                  "another --name\"\n"
+                  "#endif // %s_POLICY_H\n",
+                  name, name, sum, body, name, sum, name, name);
+}
+
 void
 export_c99(char **out, size_t *length, export_c99_sizes *sizes, const policy_image *image,
            const export_c99_options *options)
@@ -617,21 +645,19 @@ export_c99(char **out, size_t *length, export_c99_sizes *sizes, const policy_ima
     size_t patch_bytes = rows.p * (rows.q > 0 ? sizeof(int16_t) : sizeof(float));
     w.sizes.ram_bytes =
         ((rows.x + rows.y) * sizeof(float) + rows.q * sizeof(int16_t) + patch_bytes + 3) / 4 * 4;
-    w.out = stream_open(out, length);
     bool has_root = text_names(functions, "export_layer_norm") ||
                     (with_sampling && image->spec.action_kind == POLICY_BOX);
     bool is_fused = !policy_is_integer(image->precision);
-    head_write(&w, has_root && is_fused ? ", sqrtf and fmaf"
-                   : has_root           ? " and sqrtf"
-                   : is_fused           ? " and fmaf"
-                                        : "");
-    work_write(&w);
-    parts_write(&w, functions);
-    (void)fwrite(arrays, 1, arrays_length, w.out);
-    (void)fputc('\n', w.out);
-    text_rename(&w, functions);
-    foot_write(&w);
+    const char *math = has_root && is_fused ? ", sqrtf and fmaf"
+                       : has_root           ? " and sqrtf"
+                       : is_fused           ? " and fmaf"
+                                            : "";
+    char *body = body_text(&w, math, arrays, functions);
+    w.out = stream_open(out, length);
+    head_comment_write(&w, math);
+    guarded_write(w.out, name, body);
     OCT_ASSERT(fclose(w.out) == 0);
+    free(body);
     free(arrays);
     free(functions);
     *sizes = w.sizes;

@@ -248,6 +248,23 @@ class Export(Case):
             self.assertEqual(done.returncode != 0, why is not None, done.stderr)
             self.assertIn(f"{why} whose name differs in case only is included" if why else "", done.stderr)
 
+    def test_two_policies_of_one_name_cannot_meet(self):
+        for policy in ["balance", "squash8"]:
+            octet("export", CASES / f"{policy}.oct", "--c99", self.home / f"{policy}.h")
+        shutil.copy(self.home / "balance.h", self.home / "copy.h")
+        octet("export", CASES / "squash8.oct", "--c99", self.home / "sampling.h", "--sampling")
+        compilers = [["cc", "-std=c99", "-pedantic", "-x", "c"]]
+        compilers += [["c++", "-std=c++17", "-x", "c++"]] if shutil.which("c++") else []
+        for headers, stops in [(["balance", "balance"], False), (["balance", "copy"], False), (["balance", "squash8"], True),
+                               (["squash8", "balance"], True), (["squash8", "sampling"], True)]:
+            (self.home / "a.c").write_text("".join(f'#include "{header}.h"\n' for header in headers))
+            for compiler in compilers:
+                done = subprocess.run([*compiler, "-Wall", "-Wextra", "-Wundef", "-Werror", "-fsyntax-only", "a.c"],
+                                      cwd=self.home, check=False, capture_output=True, text=True, timeout=LIMIT_S)
+                self.assertEqual(done.returncode != 0, stops, (headers, done.stderr))
+                self.assertIn("another header of the name policy is included before it; export it with another --name"
+                              if stops else "", done.stderr)
+
     def test_names_that_begin_like_another_can_meet(self):
         """What is behind a name here is what identifiers inside begin with."""
         names = ["pole", "pole_row", "pole_draw", "pole_x", "pole_x_row"]
