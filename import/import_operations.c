@@ -11,6 +11,8 @@
 #define TOO_LARGE IMPORT_TOO_LARGE
 #define NOT_A_ROW "it works on a map, and policies have it on rows of numbers; flatten it before"
 
+#define IN_EVALUATION "export the model in evaluation mode"
+
 // ---- steps
 
 import_step *
@@ -190,9 +192,23 @@ channel_number(const import_tensor *t, const import_step *step, uint32_t i)
     return (double)t->floats[i / (step->count / step->shape[0])];
 }
 
+// An attribute says so since opset 14, and before it one more output that is asked for.
+static bool
+is_norm_of_batch(const import_node *node)
+{
+    bool is_training = import_node_int(node, "training_mode", 0) != 0;
+    for (size_t i = 1; i < node->output_count; i++) {
+        is_training = is_training || node->outputs[i][0] != '\0';
+    }
+    return is_training;
+}
+
 static const char *
 batch_norm(import_graph *graph, const import_node *node, import_value *out)
 {
+    if (is_norm_of_batch(node)) {
+        return "it normalises by the batch, which policies do not; " IN_EVALUATION;
+    }
     const import_value *in[5];
     for (size_t i = 0; i < 5; i++) {
         in[i] = import_graph_input(graph, node, i);
@@ -216,6 +232,19 @@ batch_norm(import_graph *graph, const import_node *node, import_value *out)
                a[i] * channel_number(in[3]->constant, from, i);
     }
     return affine(graph, node, from, a, b, out);
+}
+
+// The same numbers, unless an input says since opset 12 that it is trained.
+static const char *
+dropout(import_graph *graph, const import_node *node, import_value *out)
+{
+    const import_value *mode = import_graph_input(graph, node, 2);
+    if (mode != NULL && (mode->constant == NULL || mode->constant->integers == NULL ||
+                         mode->constant->count != 1 || mode->constant->integers[0] != 0)) {
+        return "it drops numbers by chance, which policies do not; " IN_EVALUATION;
+    }
+    return out->name == node->outputs[0] ? import_identity(graph, node, out)
+                                         : "policies do not have the mask of what it drops";
 }
 
 // ---- clipping
@@ -581,7 +610,7 @@ import_operation_find(const char *name)
         {"Constant", import_constant},
         {"Conv", convolution},
         {"Div", arithmetic},
-        {"Dropout", import_identity},
+        {"Dropout", dropout},
         {"Elu", elu},
         {"Expand", import_expand},
         {"Flatten", import_flatten},

@@ -438,6 +438,84 @@ test_steps_in_an_order_that_policies_lack_are_refused(void **state)
     refused(&m, &request, "clipped at the end");
 }
 
+// A layer and "h", a norm of what it gives.
+static void
+norm_begin(small_model *m)
+{
+    begin(m);
+    small_model_node(m, "MatMul", "x", "obs", "W", NULL);
+    small_model_node(m, "BatchNormalization", "h", "x", "twos", "-ones");
+    small_model_input(m, "tenths");
+    small_model_input(m, "steps");
+}
+
+static void
+test_norms_of_the_batch_are_refused(void **state)
+{
+    (void)state;
+    static const char words[] = "normalises by the batch, which policies do not; export";
+    import_request request = request_box();
+    small_model m;
+    for (int64_t mode = 0; mode < 2; mode++) {
+        norm_begin(&m);
+        small_model_ints(&m, "training_mode", NULL, 0);
+        m.attributes[1].i = mode;
+        small_model_node(&m, "MatMul", "action", "h", "W", NULL);
+        if (mode == 0) {
+            (void)expect_alike(&m);
+        } else {
+            refused(&m, &request, words);
+        }
+    }
+    // Before opset 14. One that is left out has the name "".
+    for (size_t i = 0; i < 2; i++) {
+        static char h[] = "h", none[] = "", mean[] = "mean";
+        char *outputs[] = {h, i == 0 ? none : mean};
+        norm_begin(&m);
+        m.nodes[1].outputs = outputs;
+        m.nodes[1].output_count = 2;
+        small_model_node(&m, "MatMul", "action", "h", "W", NULL);
+        if (i == 0) {
+            (void)expect_alike(&m);
+        } else {
+            refused(&m, &request, words);
+        }
+    }
+}
+
+static void
+test_dropout_that_drops_is_refused(void **state)
+{
+    (void)state;
+    static const float half[] = {0.5f};
+    static const int64_t no[] = {0}, yes[] = {1};
+    import_request request = request_box();
+    for (size_t i = 0; i < 3; i++) {
+        small_model m;
+        begin(&m);
+        small_model_tensor(&m, "half", 0, 1, half);
+        small_model_list(&m, "no", no, 1);
+        small_model_list(&m, "yes", yes, 1);
+        small_model_node(&m, "MatMul", "x", "obs", "W", NULL);
+        small_model_node(&m, "Dropout", "h", "x", "half", i == 0 ? "no" : i == 1 ? "yes" : NULL);
+        small_model_node(&m, "MatMul", "action", "h", "W", NULL);
+        if (i == 1) {
+            refused(&m, &request, "drops numbers by chance, which policies do not; export");
+        } else {
+            (void)expect_alike(&m);
+        }
+    }
+    static char h[] = "h", mask[] = "mask";
+    char *outputs[] = {h, mask};
+    small_model m;
+    begin(&m);
+    small_model_node(&m, "MatMul", "x", "obs", "W", NULL);
+    small_model_node(&m, "Dropout", "h", "x", NULL, NULL)->outputs = outputs;
+    m.nodes[1].output_count = 2;
+    small_model_node(&m, "MatMul", "action", "mask", "W", NULL);
+    refused(&m, &request, "the mask of what it drops");
+}
+
 // ---- deviations beside the means
 
 // Biases of the last layer, or the deviations that the policy has of its own.
@@ -549,6 +627,8 @@ main(void)
         cmocka_unit_test(test_what_follows_a_layer_norm_is_done_to_its_gain),
         cmocka_unit_test(test_observations_that_are_turned_are_no_normalisation),
         cmocka_unit_test(test_steps_in_an_order_that_policies_lack_are_refused),
+        cmocka_unit_test(test_norms_of_the_batch_are_refused),
+        cmocka_unit_test(test_dropout_that_drops_is_refused),
         cmocka_unit_test(test_deviations_are_those_of_the_model),
         cmocka_unit_test(test_deviations_of_other_numbers_are_refused),
         cmocka_unit_test(test_a_policy_beyond_the_size_of_a_file_is_refused),
