@@ -250,13 +250,26 @@ import_constant_transpose(import_graph *graph, const import_tensor *x)
     return made;
 }
 
+// A number of a range counts from the end where it is negative, and stops at both ends.
+static int64_t
+range_number(int64_t number, int64_t count)
+{
+    int64_t at = number < 0 ? number + count : number;
+    return OCT_MIN(OCT_MAX(at, 0), count);
+}
+
+bool
+import_constant_range(size_t count, int64_t *first, int64_t *end)
+{
+    *first = range_number(*first, (int64_t)count);
+    *end = range_number(*end, (int64_t)count);
+    return *first < *end;
+}
+
 const import_tensor *
 import_constant_slice(import_graph *graph, const import_tensor *x, int64_t first, int64_t end)
 {
-    int64_t count = (int64_t)x->count;
-    first = first < 0 ? first + count : first;
-    end = end < 0 ? end + count : OCT_MIN(end, count);
-    if (x->integers == NULL || x->rank != 1 || first < 0 || first >= end) {
+    if (x->integers == NULL || x->rank != 1 || !import_constant_range(x->count, &first, &end)) {
         return NULL;
     }
     return import_constant_ints(graph, x->integers + first, (size_t)(end - first));

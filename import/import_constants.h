@@ -40,6 +40,9 @@ const import_tensor *import_constant_shaped(import_graph *graph, const import_te
 const import_tensor *import_constant_reshape(import_graph *graph, const import_tensor *x,
                                              const import_tensor *shape);
 const import_tensor *import_constant_transpose(import_graph *graph, const import_tensor *x);
+// A range of Slice or Shape as the model has it becomes the one that it is of count numbers. False:
+// it has none of them.
+bool import_constant_range(size_t count, int64_t *first, int64_t *end);
 const import_tensor *import_constant_slice(import_graph *graph, const import_tensor *x,
                                            int64_t first, int64_t end);
 

@@ -335,7 +335,7 @@ import_split(import_graph *graph, const import_node *node, import_value *out)
     return "it has no such output";
 }
 
-// One number of a constant list, or an attribute of before opset 10.
+// One number of a constant list, or an attribute of before opset 10. The size of a batch is none.
 static bool
 slice_number(const import_graph *graph, const import_node *node, size_t input, const char *name,
              int64_t *out)
@@ -345,7 +345,7 @@ slice_number(const import_graph *graph, const import_node *node, size_t input, c
     if (value != NULL && value->constant != NULL && value->constant->integers != NULL &&
         value->constant->count == 1) {
         *out = value->constant->integers[0];
-        return true;
+        return *out != IMPORT_BATCH;
     }
     if (given != NULL && given->int_count == 1) {
         *out = given->ints[0];
@@ -381,15 +381,14 @@ import_slice(import_graph *graph, const import_node *node, import_value *out)
             return "policies have it along the axis of a constant list, with step 1, only";
         }
         out->constant = import_constant_slice(graph, x->constant, first, end);
-        return out->constant != NULL ? NULL : "it takes a part of a constant that is no list";
+        return out->constant != NULL
+                   ? NULL
+                   : "it takes nothing, or a part of a constant that is no list of whole numbers";
     }
     if (!is_plain || x->step->rank != 1 || (axis != 1 && axis != -1)) {
         return "policies have it along the last axis of rows of numbers, with step 1, only";
     }
-    int64_t count = x->step->count;
-    first = first < 0 ? first + count : first;
-    end = end < 0 ? end + count : OCT_MIN(end, count);
-    if (first < 0 || first >= end) {
+    if (!import_constant_range(x->step->count, &first, &end)) {
         return "it takes nothing of the row";
     }
     return part(graph, node, x->step, (uint32_t)first, (uint32_t)(end - first), out);
@@ -427,9 +426,7 @@ import_shape_of(import_graph *graph, const import_node *node, import_value *out)
         dims[i + 1] = x->step->shape[i];
     }
     int64_t first = import_node_int(node, "start", 0), end = import_node_int(node, "end", rank);
-    first = first < 0 ? OCT_MAX(first + rank, 0) : first;
-    end = end < 0 ? end + rank : OCT_MIN(end, rank);
-    if (first >= end) {
+    if (!import_constant_range((size_t)rank, &first, &end)) {
         return "it takes nothing of the shape";
     }
     out->constant = import_constant_ints(graph, &dims[first], (size_t)(end - first));

@@ -272,6 +272,59 @@ test_a_part_of_a_shape_is_what_its_attributes_say(void **state)
     refused(&m, "shape", "it takes nothing of the shape");
 }
 
+// y = numbers first to end of a list of three, x those of an observation of three.
+static void
+slice_model(small_model *m, const int64_t *first, const int64_t *end)
+{
+    static const int64_t one[] = {1};
+    small_model_begin(m, 3);
+    small_model_list(m, "first", first, 1);
+    small_model_list(m, "end", end, 1);
+    small_model_list(m, "list", sizes, 3);
+    small_model_list(m, "1", one, 1);
+    small_model_node(m, "Slice", "x", "obs", "first", "end");
+    small_model_input(m, "1");
+    small_model_node(m, "Slice", "y", "list", "first", "end");
+}
+
+static void
+test_a_range_stops_at_both_ends(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t first, end;
+        uint32_t at, count; // count 0: refused
+    } cases[] = {
+        {0, 3, 0, 3},    {-2, -1, 1, 1},          {-100, 2, 0, 2}, {INT64_MIN + 1, INT64_MAX, 0, 3},
+        {1, 100, 1, 2},  {-1, INT64_MAX, 2, 1},   {2, 2, 0, 0},    {100, INT64_MAX, 0, 0},
+        {0, -100, 0, 0}, {0, INT64_MIN + 1, 0, 0}};
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        int64_t first = cases[i].first, end = cases[i].end;
+        small_model m;
+        slice_model(&m, &first, &end);
+        if (cases[i].count == 0) {
+            refused(&m, "x", "it takes nothing of the row");
+            refused(&m, "y", "it takes nothing, or");
+            continue;
+        }
+        import_graph *graph = graph_of(&m);
+        assert_int_equal(step_of(graph, "x")->count, cases[i].count);
+        assert_int_equal(step_of(graph, "x")->order[0], cases[i].at);
+        assert_int_equal(constant_of(graph, "y")->count, cases[i].count);
+        assert_int_equal(constant_of(graph, "y")->integers[0], sizes[cases[i].at]);
+        import_graph_destroy(graph);
+    }
+    // A model that takes the batch's size for one.
+    int64_t zero[] = {0}, end[] = {3};
+    small_model m;
+    slice_model(&m, zero, end);
+    small_model_node(&m, "Shape", "shape", "obs", NULL, NULL);
+    small_model_node(&m, "Slice", "batch", "shape", "first", "1");
+    small_model_node(&m, "Slice", "z", "obs", "batch", "end");
+    small_model_input(&m, "1");
+    refused(&m, "z", "constant range");
+}
+
 // A constant that is repeated for each row of a batch has the batch's axis, too.
 static void
 test_a_constant_that_is_expanded_has_the_shape_that_it_is_expanded_to(void **state)
@@ -375,6 +428,7 @@ main(void)
         cmocka_unit_test(test_numbers_of_channels_lie_along_the_channels),
         cmocka_unit_test(test_sizes_that_a_model_computes_make_a_shape),
         cmocka_unit_test(test_a_part_of_a_shape_is_what_its_attributes_say),
+        cmocka_unit_test(test_a_range_stops_at_both_ends),
         cmocka_unit_test(test_a_constant_that_is_expanded_has_the_shape_that_it_is_expanded_to),
         cmocka_unit_test(test_two_constants_are_repeated_against_each_other),
         cmocka_unit_test(test_constants_that_do_not_fit_are_refused),
