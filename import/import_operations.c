@@ -393,6 +393,9 @@ reduced(import_graph *graph, const import_node *node, import_value *out, import_
 static const char *
 arg_max(import_graph *graph, const import_node *node, import_value *out)
 {
+    if (import_node_int(node, "select_last_index", 0) != 0) {
+        return "it takes the last of equal numbers (select_last_index 1), and policies the first";
+    }
     return reduced(graph, node, out, IMPORT_ARGMAX);
 }
 

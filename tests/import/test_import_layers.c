@@ -516,6 +516,29 @@ test_dropout_that_drops_is_refused(void **state)
     refused(&m, &request, "the mask of what it drops");
 }
 
+static void
+test_an_argmax_takes_the_first_of_equal_numbers(void **state)
+{
+    (void)state;
+    import_request request = {.env_id = "", .output = "action", .action_count = 3};
+    for (int64_t is_last = 0; is_last < 2; is_last++) {
+        small_model m;
+        begin(&m);
+        small_model_node(&m, "MatMul", "x", "obs", "W", NULL);
+        small_model_node(&m, "ArgMax", "action", "x", NULL, NULL);
+        import_attribute attributes[] = {{.name = "axis", .s = "", .i = 1},
+                                         {.name = "select_last_index", .s = "", .i = is_last}};
+        m.nodes[1].attributes = attributes;
+        m.nodes[1].attribute_count = OCT_COUNTOF(attributes);
+        if (is_last == 1) {
+            refused(&m, &request, "it takes the last of equal numbers");
+        } else {
+            char note[IMPORT_NOTE_SIZE];
+            (void)notes_of(&m, &request, note);
+        }
+    }
+}
+
 // ---- deviations beside the means
 
 // Biases of the last layer, or the deviations that the policy has of its own.
@@ -629,6 +652,7 @@ main(void)
         cmocka_unit_test(test_steps_in_an_order_that_policies_lack_are_refused),
         cmocka_unit_test(test_norms_of_the_batch_are_refused),
         cmocka_unit_test(test_dropout_that_drops_is_refused),
+        cmocka_unit_test(test_an_argmax_takes_the_first_of_equal_numbers),
         cmocka_unit_test(test_deviations_are_those_of_the_model),
         cmocka_unit_test(test_deviations_of_other_numbers_are_refused),
         cmocka_unit_test(test_a_policy_beyond_the_size_of_a_file_is_refused),
