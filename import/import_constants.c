@@ -84,6 +84,20 @@ import_constant_int(import_graph *graph, int64_t value)
     return ints_make(graph, &value, 1, 0);
 }
 
+const import_tensor *
+import_constant_to_floats(import_graph *graph, const import_tensor *x)
+{
+    float *floats;
+    import_tensor *made = floats_like(graph, x, &floats);
+    for (size_t i = 0; made != NULL && i < x->count; i++) {
+        if (x->integers[i] == IMPORT_BATCH) {
+            return NULL;
+        }
+        floats[i] = (float)x->integers[i];
+    }
+    return made;
+}
+
 // ---- shapes that are repeated
 
 // Dimension d from the last one on.

@@ -22,6 +22,8 @@ const import_tensor *import_constant_float(import_graph *graph, float value); //
 const import_tensor *import_constant_floats(import_graph *graph, const float *values, size_t count);
 const import_tensor *import_constant_ints(import_graph *graph, const int64_t *values, size_t count);
 const import_tensor *import_constant_int(import_graph *graph, int64_t value); // of rank 0
+// Of integers. NULL, too, where one is IMPORT_BATCH.
+const import_tensor *import_constant_to_floats(import_graph *graph, const import_tensor *x);
 // Whether NumPy's broadcasting repeats it to that shape.
 bool import_constant_fits(const import_tensor *t, const uint32_t *shape, uint32_t rank);
 // Which number of it is number i of the shape that it fits.

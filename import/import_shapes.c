@@ -1,6 +1,7 @@
 // ONNX's operations that only move numbers, and those on constants.
 #include "import/import_shapes.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "common/oct_base.h"
@@ -29,8 +30,12 @@ import_cast(import_graph *graph, const import_node *node, import_value *out)
     const char *why = import_identity(graph, node, out);
     bool is_float = to == 1 || to == 10 || to == 11 || to == 16;
     bool is_action = out->step != NULL && out->step->kind == IMPORT_ARGMAX;
-    bool is_constant = out->constant != NULL && (out->constant->integers != NULL || is_float);
-    return why != NULL || is_float || is_action || is_constant
+    bool is_integers = out->constant != NULL && out->constant->integers != NULL;
+    if (why == NULL && is_float && is_integers) {
+        out->constant = import_constant_to_floats(graph, out->constant);
+        return out->constant != NULL ? NULL : "it takes the size of the batch for a number";
+    }
+    return why != NULL || is_float || is_action || is_integers
                ? why
                : "it rounds to whole numbers, which layers of policies do not";
 }
@@ -67,7 +72,8 @@ const char *
 import_flatten(import_graph *graph, const import_node *node, import_value *out)
 {
     const import_value *x = import_graph_input(graph, node, 0);
-    if (x == NULL || x->step == NULL || import_node_int(node, "axis", 1) != 1) {
+    int64_t axis = import_node_int(node, "axis", 1);
+    if (x == NULL || x->step == NULL || (axis != 1 && axis != -(int64_t)x->step->rank)) {
         return "policies have it behind the batch only (axis 1)";
     }
     return reshaped(graph, node, x->step, &x->step->count, 1, out);
@@ -110,19 +116,20 @@ import_reshape(import_graph *graph, const import_node *node, import_value *out)
     return reshaped(graph, node, x->step, shape, rank, out);
 }
 
-// The axes of Squeeze and Unsqueeze: an attribute, or an input since opset 13.
-static size_t
-axes_of(const import_graph *graph, const import_node *node, const int64_t **axes)
+// A list that is an attribute, or an input in later opsets. NULL: none, or no constant one.
+static const int64_t *
+integers_of(const import_graph *graph, const import_node *node, size_t input, const char *name,
+            size_t *count)
 {
-    const import_attribute *given = import_node_attribute(node, "axes");
-    const import_value *input = import_graph_input(graph, node, 1);
+    const import_attribute *given = import_node_attribute(node, name);
+    const import_value *value = import_graph_input(graph, node, input);
     if (given != NULL) {
-        *axes = given->ints;
-        return given->int_count;
+        *count = given->int_count;
+        return given->ints;
     }
-    bool is_list = input != NULL && input->constant != NULL && input->constant->integers != NULL;
-    *axes = is_list ? input->constant->integers : NULL;
-    return is_list ? input->constant->count : 0;
+    bool is_list = value != NULL && value->constant != NULL && value->constant->integers != NULL;
+    *count = is_list ? value->constant->count : 0;
+    return is_list ? value->constant->integers : NULL;
 }
 
 // Bits of the axes, those of a value of this rank. A reason, or NULL.
@@ -180,8 +187,8 @@ const char *
 import_squeeze(import_graph *graph, const import_node *node, import_value *out)
 {
     const import_value *x = import_graph_input(graph, node, 0);
-    const int64_t *axes;
-    size_t count = axes_of(graph, node, &axes);
+    size_t count;
+    const int64_t *axes = integers_of(graph, node, 1, "axes", &count);
     bool is_insert = node->op[0] == 'U';
     if (x == NULL || count == 0) {
         return "policies have it with constant axes only";
@@ -335,63 +342,94 @@ import_split(import_graph *graph, const import_node *node, import_value *out)
     return "it has no such output";
 }
 
-// One number of a constant list, or an attribute of before opset 10. The size of a batch is none.
+// What a Slice takes of each axis that it names.
+typedef struct slice_ranges {
+    const int64_t *first; // [count]
+    const int64_t *end;   // [count]
+    const int64_t *axes;  // [count]
+    size_t count;
+} slice_ranges;
+
+// False: they are no constants, not as many as axes, or not of step 1. The size of a batch is none.
 static bool
-slice_number(const import_graph *graph, const import_node *node, size_t input, const char *name,
-             int64_t *out)
+slice_read(slice_ranges *out, const import_graph *graph, const import_node *node)
 {
-    const import_value *value = import_graph_input(graph, node, input);
-    const import_attribute *given = import_node_attribute(node, name);
-    if (value != NULL && value->constant != NULL && value->constant->integers != NULL &&
-        value->constant->count == 1) {
-        *out = value->constant->integers[0];
-        return *out != IMPORT_BATCH;
+    static const int64_t in_order[] = {0, 1, 2, 3, 4, 5, 6, 7};
+    static_assert(OCT_COUNTOF(in_order) == IMPORT_RANK_MAX, "each axis");
+    size_t end_count, axis_count, step_count;
+    *out = (slice_ranges){0};
+    out->first = integers_of(graph, node, 1, "starts", &out->count);
+    out->end = integers_of(graph, node, 2, "ends", &end_count);
+    out->axes = integers_of(graph, node, 3, "axes", &axis_count);
+    const int64_t *steps = integers_of(graph, node, 4, "steps", &step_count);
+    if (out->axes == NULL && import_graph_input(graph, node, 3) == NULL) {
+        out->axes = in_order;
+        axis_count = out->count;
     }
-    if (given != NULL && given->int_count == 1) {
-        *out = given->ints[0];
-        return true;
+    bool is_read =
+        out->first != NULL && out->end != NULL && out->axes != NULL && end_count == out->count &&
+        axis_count == out->count && out->count <= IMPORT_RANK_MAX &&
+        (steps != NULL ? step_count == out->count : import_graph_input(graph, node, 4) == NULL);
+    for (size_t i = 0; is_read && i < out->count; i++) {
+        is_read = out->first[i] != IMPORT_BATCH && out->end[i] != IMPORT_BATCH &&
+                  (steps == NULL || steps[i] == 1);
     }
-    return false;
+    return is_read;
 }
 
-// The same where the node may leave it out: *out stays what it is then.
+// Exporters write the end of an axis whose size they do not know as the largest number of 32 or 64
+// bits.
 static bool
-slice_option(const import_graph *graph, const import_node *node, size_t input, const char *name,
-             int64_t *out)
+batch_is_whole(int64_t first, int64_t end)
 {
-    bool is_given =
-        import_graph_input(graph, node, input) != NULL || import_node_attribute(node, name) != NULL;
-    return !is_given || slice_number(graph, node, input, name, out);
+    return (first == 0 || first <= -INT32_MAX) && end >= INT32_MAX;
+}
+
+static const char *
+value_slice(import_graph *graph, const import_node *node, const import_step *from,
+            const slice_ranges *ranges, import_value *out)
+{
+    uint32_t found, at = 0, count = from->count;
+    const char *why = axes_find(ranges->axes, ranges->count, from->rank + 1, &found);
+    for (size_t i = 0; why == NULL && i < ranges->count; i++) {
+        int64_t first = ranges->first[i], end = ranges->end[i], axis = ranges->axes[i];
+        axis += axis < 0 ? from->rank + 1 : 0;
+        if (axis == 0) {
+            why = batch_is_whole(first, end) ? NULL : "it takes a part of the batch";
+        } else if (!import_constant_range(from->shape[axis - 1], &first, &end)) {
+            why = "it takes nothing of the row";
+        } else if (from->rank == 1) {
+            at = (uint32_t)first;
+            count = (uint32_t)(end - first);
+        } else if (end - first != from->shape[axis - 1]) {
+            why = "policies have it along the last axis of rows of numbers only";
+        }
+    }
+    if (why == NULL && from->rank == 1) {
+        return part(graph, node, from, at, count, out);
+    }
+    out->step = from;
+    return why;
 }
 
 const char *
 import_slice(import_graph *graph, const import_node *node, import_value *out)
 {
     const import_value *x = import_graph_input(graph, node, 0);
-    int64_t first = 0, end = 0, axis = 0, stride = 1;
-    bool is_known = slice_number(graph, node, 1, "starts", &first) &&
-                    slice_number(graph, node, 2, "ends", &end);
-    bool is_plain = slice_option(graph, node, 3, "axes", &axis) &&
-                    slice_option(graph, node, 4, "steps", &stride) && stride == 1;
-    if (x == NULL || !is_known) {
-        return "policies have it with one constant range only";
+    slice_ranges ranges;
+    if (x == NULL || !slice_read(&ranges, graph, node)) {
+        return "policies have it with constant ranges, one for each axis, with step 1, only";
     }
-    if (x->constant != NULL) {
-        if (!is_plain || (axis != 0 && axis != -1)) {
-            return "policies have it along the axis of a constant list, with step 1, only";
-        }
-        out->constant = import_constant_slice(graph, x->constant, first, end);
-        return out->constant != NULL
-                   ? NULL
-                   : "it takes nothing, or a part of a constant that is no list of whole numbers";
+    if (x->step != NULL) {
+        return value_slice(graph, node, x->step, &ranges, out);
     }
-    if (!is_plain || x->step->rank != 1 || (axis != 1 && axis != -1)) {
-        return "policies have it along the last axis of rows of numbers, with step 1, only";
+    if (ranges.count != 1 || (ranges.axes[0] != 0 && ranges.axes[0] != -1)) {
+        return "policies have it along the axis of a constant list only";
     }
-    if (!import_constant_range(x->step->count, &first, &end)) {
-        return "it takes nothing of the row";
-    }
-    return part(graph, node, x->step, (uint32_t)first, (uint32_t)(end - first), out);
+    out->constant = import_constant_slice(graph, x->constant, ranges.first[0], ranges.end[0]);
+    return out->constant != NULL
+               ? NULL
+               : "it takes nothing, or a part of a constant that is no list of whole numbers";
 }
 
 // ---- constants

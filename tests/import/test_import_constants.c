@@ -395,6 +395,39 @@ test_two_constants_are_repeated_against_each_other(void **state)
 }
 
 static void
+cast_add(small_model *m, const char *output, const char *from)
+{
+    small_model_node(m, "Cast", output, from, NULL, NULL);
+    small_model_ints(m, "to", NULL, 0);
+    m->attributes[m->model.node_count - 1].i = 1;
+}
+
+static void
+test_whole_numbers_become_floats_where_a_model_says_so(void **state)
+{
+    (void)state;
+    static const int64_t wide[] = {-1, (1 << 24) + 1, 3}, zero[] = {0};
+    small_model m;
+    begin(&m);
+    small_model_list(&m, "wide", wide, 3);
+    cast_add(&m, "floats", "wide");
+    small_model_node(&m, "Add", "sum", "floats", "c", NULL);
+    small_model_node(&m, "Mul", "x", "obs", "floats", NULL);
+    import_graph *graph = graph_of(&m);
+    static const float want[] = {0, (1 << 24) + 2, 6};
+    assert_memory_equal(constant_of(graph, "sum")->floats, want, sizeof(want));
+    T_NEAR(step_of(graph, "x")->a[1], 1 << 24, 0, 0);
+    import_graph_destroy(graph);
+    begin(&m);
+    small_model_list(&m, "0", zero, 1);
+    small_model_node(&m, "Shape", "shape", "obs", NULL, NULL);
+    small_model_node(&m, "Gather", "batch", "shape", "0", NULL);
+    cast_add(&m, "rows", "batch");
+    small_model_node(&m, "Div", "x", "obs", "rows", NULL);
+    refused(&m, "x", "the size of the batch");
+}
+
+static void
 test_constants_that_do_not_fit_are_refused(void **state)
 {
     (void)state;
@@ -431,6 +464,7 @@ main(void)
         cmocka_unit_test(test_a_range_stops_at_both_ends),
         cmocka_unit_test(test_a_constant_that_is_expanded_has_the_shape_that_it_is_expanded_to),
         cmocka_unit_test(test_two_constants_are_repeated_against_each_other),
+        cmocka_unit_test(test_whole_numbers_become_floats_where_a_model_says_so),
         cmocka_unit_test(test_constants_that_do_not_fit_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

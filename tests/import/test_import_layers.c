@@ -270,10 +270,13 @@ test_a_constant_is_cut_along_its_axis_with_step_1(void **state)
     static const int64_t list[] = {9, 0, 3}, zero[] = {0}, one[] = {1}, two[] = {2}, three[] = {3};
     static const int64_t zero_one[] = {0, 1};
     static const struct {
-        const char *axes, *steps;
-        bool is_taken;
-    } cases[] = {{"zero", "one", true},      {"one", "one", false},       {"zero", "two", false},
-                 {"zero one", "one", false}, {"zero", "zero one", false}, {"zero", "obs", false}};
+        const char *axes, *steps, *why;
+    } cases[] = {{"zero", "one", NULL},
+                 {"one", "one", "along the axis of a constant list"},
+                 {"zero", "two", "with step 1"},
+                 {"zero one", "one", "with step 1"},
+                 {"zero", "zero one", "with step 1"},
+                 {"zero", "obs", "with step 1"}};
     import_request request = request_box();
     for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
         small_model m;
@@ -290,10 +293,10 @@ test_a_constant_is_cut_along_its_axis_with_step_1(void **state)
         small_model_input(&m, cases[i].steps);
         small_model_node(&m, "Reshape", "x", "obs", "shape", NULL);
         small_model_node(&m, "MatMul", "action", "x", "W", NULL);
-        if (cases[i].is_taken) {
+        if (cases[i].why == NULL) {
             (void)parity_of(&m, minus_ones, 1, &spec);
         } else {
-            refused(&m, &request, "with step 1");
+            refused(&m, &request, cases[i].why);
         }
     }
 }
@@ -539,6 +542,68 @@ test_an_argmax_takes_the_first_of_equal_numbers(void **state)
     }
 }
 
+// x[:, 1:], as exporters write it, of rows of three.
+static void
+test_a_slice_may_name_the_batch_that_it_takes_whole(void **state)
+{
+    (void)state;
+    static const int64_t one[] = {1, 1}, axes[] = {0, 1}, turned[] = {-1, 0}, twice[] = {1, -1};
+    static const struct {
+        int64_t first[2], end[2];
+        const int64_t *axes; // NULL: left out
+        const char *why;     // NULL: it is taken
+    } cases[] = {
+        {{0, 1}, {INT64_MAX, INT64_MAX}, axes, NULL},
+        {{0, 1}, {INT32_MAX, 3}, NULL, NULL},
+        {{1, INT64_MIN + 1}, {3, INT64_MAX}, turned, NULL},
+        {{1, 1}, {INT64_MAX, 3}, axes, "a part of the batch"},
+        {{0, 1}, {1, 3}, axes, "a part of the batch"},
+        {{0, 1}, {-1, 3}, axes, "a part of the batch"},
+        {{0, 3}, {INT64_MAX, 3}, axes, "nothing of the row"},
+        {{0, 1}, {3, 3}, twice, "one axis twice"},
+    };
+    import_request request = request_box();
+    for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
+        small_model m;
+        begin(&m);
+        small_model_list(&m, "first", cases[i].first, 2);
+        small_model_list(&m, "end", cases[i].end, 2);
+        small_model_node(&m, "MatMul", "x", "obs", "W", NULL);
+        small_model_node(&m, "Slice", "action", "x", "first", "end");
+        if (cases[i].axes != NULL) {
+            small_model_list(&m, "axes", cases[i].axes, 2);
+            small_model_list(&m, "steps of 1", one, 2);
+            small_model_input(&m, "axes");
+            small_model_input(&m, "steps of 1");
+        }
+        if (cases[i].why != NULL) {
+            refused(&m, &request, cases[i].why);
+        } else {
+            assert_int_equal(expect_alike(&m).action_count, 2);
+        }
+    }
+}
+
+static void
+test_rows_are_flat_from_their_last_axis_on(void **state)
+{
+    (void)state;
+    import_request request = request_box();
+    for (int64_t axis = -2; axis <= 2; axis++) {
+        small_model m;
+        begin(&m);
+        small_model_node(&m, "Flatten", "x", "obs", NULL, NULL);
+        small_model_ints(&m, "axis", NULL, 0);
+        m.attributes[0].i = axis;
+        small_model_node(&m, "MatMul", "action", "x", "W", NULL);
+        if (axis == 1 || axis == -1) {
+            (void)expect_alike(&m);
+        } else {
+            refused(&m, &request, "behind the batch only");
+        }
+    }
+}
+
 // ---- deviations beside the means
 
 // Biases of the last layer, or the deviations that the policy has of its own.
@@ -653,6 +718,8 @@ main(void)
         cmocka_unit_test(test_norms_of_the_batch_are_refused),
         cmocka_unit_test(test_dropout_that_drops_is_refused),
         cmocka_unit_test(test_an_argmax_takes_the_first_of_equal_numbers),
+        cmocka_unit_test(test_a_slice_may_name_the_batch_that_it_takes_whole),
+        cmocka_unit_test(test_rows_are_flat_from_their_last_axis_on),
         cmocka_unit_test(test_deviations_are_those_of_the_model),
         cmocka_unit_test(test_deviations_of_other_numbers_are_refused),
         cmocka_unit_test(test_a_policy_beyond_the_size_of_a_file_is_refused),
