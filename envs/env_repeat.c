@@ -31,8 +31,12 @@ struct octet_env_handle {
     uint8_t *flags;
     // Of the whole step.
     double *sum;
-    uint8_t *all_flags;
-    uint8_t *mask;       // environments that had ended before it, then those that are reset
+    uint8_t *all_flags; // of one that has ended: those of its end, where it has one
+    uint8_t *mask;      // environments that had ended before it, then those that are reset
+    // The last rows of those that have ended: the one inside may not stay there. A process that is
+    // lost begins other episodes.
+    uint8_t *end_obs;
+    uint8_t *has_end;    // 0: none yet, or the end is not known. The next step inside shows it
     const char *refusal; // of the last load, by this one itself; NULL: the one inside has the error
 };
 
@@ -49,6 +53,8 @@ repeat_destroy(octet_env_handle *h)
     free(h->sum);
     free(h->all_flags);
     free(h->mask);
+    free(h->end_obs);
+    free(h->has_end);
     free(h);
 }
 
@@ -68,15 +74,14 @@ static int
 repeat_reset(octet_env_handle *h, const uint8_t *mask, const uint64_t *seeds, octet_env_io *io)
 {
     h->refusal = NULL;
-    if (h->its.api->reset(h->its.handle, mask, seeds, io) != 0) {
-        return 1;
-    }
+    int failed = h->its.api->reset(h->its.handle, mask, seeds, io);
     for (uint32_t i = 0; i < h->count; i++) {
         if (mask == NULL || mask[i] != 0) {
-            h->episodes[i] = (episode){0};
+            h->has_end[i] = 0;
+            h->episodes[i] = failed == 0 ? (episode){0} : h->episodes[i];
         }
     }
-    return 0;
+    return failed;
 }
 
 // ---- a step
@@ -87,12 +92,12 @@ row_at(void *base, uint32_t stride, uint32_t i)
     return (char *)base + (size_t)i * stride;
 }
 
-// The observation of an environment inside, into a row of the caller's.
+// An observation of environment i, into a row of the caller's.
 static void
-obs_put(const octet_env_handle *h, void *base, uint32_t stride, uint32_t i)
+obs_put(const octet_env_handle *h, const uint8_t *from, void *base, uint32_t stride, uint32_t i)
 {
     if (base != NULL) {
-        memcpy(row_at(base, stride, i), h->obs + (size_t)i * h->obs_bytes, h->obs_bytes);
+        memcpy(row_at(base, stride, i), from + (size_t)i * h->obs_bytes, h->obs_bytes);
     }
 }
 
@@ -104,6 +109,15 @@ flags_of(const octet_env_handle *h, uint32_t i)
     return h->flags[i] | (has_failed ? OCTET_ENV_TRUNCATED : 0);
 }
 
+// The step inside has brought environment i to its end, where it stays until it is reset.
+static void
+end_take(octet_env_handle *h, uint32_t i)
+{
+    h->has_end[i] = 1;
+    h->all_flags[i] = flags_of(h, i);
+    obs_put(h, h->obs, h->end_obs, h->obs_bytes, i);
+}
+
 // What one step inside has brought to environment i.
 static void
 step_take(octet_env_handle *h, octet_env_io *io, uint32_t i)
@@ -111,7 +125,10 @@ step_take(octet_env_handle *h, octet_env_io *io, uint32_t i)
     episode *at = &h->episodes[i];
     uint32_t metrics = h->spec.metric_count;
     if (at->ended != 0) {
-        return; // it stays at its end until it is reset
+        if (h->has_end[i] == 0) { // it was loaded there, or could not be reset
+            end_take(h, i);
+        }
+        return;
     }
     h->sum[i] += h->has_reward64 ? h->reward64[i] : (double)h->reward[i];
     h->all_flags[i] = flags_of(h, i);
@@ -119,6 +136,7 @@ step_take(octet_env_handle *h, octet_env_io *io, uint32_t i)
     if (at->ended == 0) {
         return;
     }
+    end_take(h, i);
     if (io->metrics != NULL && metrics > 0) {
         memcpy(io->metrics + (size_t)i * metrics, h->metrics + (size_t)i * metrics,
                metrics * sizeof(float));
@@ -130,7 +148,7 @@ static void
 step_end(octet_env_handle *h, octet_env_io *io, uint32_t i, bool had_ended)
 {
     episode *at = &h->episodes[i];
-    obs_put(h, io->obs, io->obs_stride, i);
+    obs_put(h, at->ended != 0 ? h->end_obs : h->obs, io->obs, io->obs_stride, i);
     if (io->reward != NULL) {
         io->reward[i] = (float)h->sum[i];
     }
@@ -147,7 +165,7 @@ step_end(octet_env_handle *h, octet_env_io *io, uint32_t i, bool had_ended)
     if (at->ended == 0) {
         return;
     }
-    obs_put(h, io->final_obs, io->final_obs_stride, i);
+    obs_put(h, h->end_obs, io->final_obs, io->final_obs_stride, i);
     if (had_ended && h->autoreset) { // it could not be reset before
         h->all_flags[i] = OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED;
     }
@@ -236,9 +254,6 @@ repeat_step(octet_env_handle *h, octet_env_io *io)
             return 1;
         }
         for (uint32_t i = 0; i < h->count; i++) {
-            if (k == 0) {
-                h->all_flags[i] = flags_of(h, i);
-            }
             step_take(h, io, i);
         }
     }
@@ -284,6 +299,7 @@ repeat_load(octet_env_handle *h, uint32_t i, const void *buf, uint32_t length)
         return 1;
     }
     h->episodes[i] = at;
+    h->has_end[i] = 0;
     if (h->episodes[i].ended == 0 || !h->autoreset) {
         return 0;
     }
@@ -314,6 +330,7 @@ repeat_set_state(octet_env_handle *h, uint32_t i, const double *state, uint32_t 
                                        (uint32_t)OCT_MIN(inside, (uint64_t)INT32_MAX), io);
     if (failed == 0) {
         h->episodes[i] = (episode){.length = (int32_t)OCT_MIN(episode_step, (uint32_t)INT32_MAX)};
+        h->has_end[i] = 0;
     }
     return failed;
 }
@@ -374,5 +391,7 @@ env_repeat_around(env_instance *instance, uint32_t repeat, uint32_t count, bool 
     h->sum = oct_alloc(count * sizeof(*h->sum));
     h->all_flags = oct_alloc(count);
     h->mask = oct_alloc(count);
+    h->end_obs = oct_alloc((size_t)count * h->obs_bytes);
+    h->has_end = oct_alloc(count);
     *instance = (env_instance){.api = &repeat_api, .handle = h, .spec = h->spec};
 }

@@ -435,6 +435,70 @@ test_what_is_not_written_at_an_end_was_not_measured(void **state)
     env_instance_fini(&its);
 }
 
+// Two environments of one process: the first ends at its second step, the process is lost in the
+// third, and the next one begins an episode in both.
+static int
+lost_reset(octet_env_handle *h, const uint8_t *mask, const uint64_t *seeds, octet_env_io *io)
+{
+    (void)h;
+    (void)seeds;
+    for (int i = 0; i < 2; i++) {
+        if (mask == NULL || mask[i] != 0) {
+            ((float *)io->obs)[i] = 0;
+        }
+    }
+    return 0;
+}
+
+static int
+lost_step(octet_env_handle *h, octet_env_io *io)
+{
+    h->steps++;
+    for (int i = 0; i < 2; i++) {
+        ((float *)io->obs)[i] = (float)(h->steps < 3 ? h->steps : 100 + h->steps);
+        io->reward[i] = 1;
+        io->flags[i] = i == 0 && h->steps == 2 ? OCTET_ENV_TERMINATED : 0;
+        io->flags[i] = h->steps == 3 ? failed : io->flags[i];
+    }
+    return 0;
+}
+
+static void
+one_that_has_ended_keeps_its_end_when_the_others_fail(bool autoreset)
+{
+    static const octet_env_api lost = {.size = sizeof(lost),
+                                       .abi = OCTET_ENV_ABI,
+                                       .destroy = frail_destroy,
+                                       .reset = lost_reset,
+                                       .step = lost_step};
+    octet_env_handle handle = {0};
+    env_instance its = {.api = &lost, .handle = &handle};
+    its.spec.obs = (octet_env_space){.dtype = OCTET_ENV_F32, .rank = 1, .shape = {1}};
+    env_repeat_around(&its, 4, 2, autoreset);
+    struct rows r;
+    rows_init(&r);
+    r.io.obs_stride = r.io.final_obs_stride = sizeof(float);
+    float *obs = r.io.obs, *final_obs = r.io.final_obs;
+    assert_int_equal(its.api->reset(its.handle, NULL, NULL, &r.io), 0);
+    for (int t = 0; t < (autoreset ? 1 : 2); t++) { // in the second it waits for its reset
+        assert_int_equal(its.api->step(its.handle, &r.io), 0);
+        uint8_t anew = autoreset ? OCTET_ENV_OBS_IS_RESET : 0;
+        assert_int_equal(r.flags[0], OCTET_ENV_TERMINATED | anew);
+        assert_int_equal(r.flags[1], failed | anew);
+        assert_true(final_obs[0] == 2 && obs[0] == (autoreset ? 0 : 2));
+        assert_true(r.reward[0] == (t == 0 ? 2 : 0) && r.ep_return[0] == 2 && r.ep_length[0] == 1);
+    }
+    env_instance_fini(&its);
+}
+
+static void
+test_one_that_has_ended_keeps_its_end_when_the_others_fail(void **state)
+{
+    (void)state;
+    one_that_has_ended_keeps_its_end_when_the_others_fail(true);
+    one_that_has_ended_keeps_its_end_when_the_others_fail(false);
+}
+
 static void
 test_what_is_no_repeat_is_refused(void **state)
 {
@@ -480,6 +544,7 @@ main(void)
         cmocka_unit_test(test_one_that_failed_stays_there_without_autoreset),
         cmocka_unit_test(test_what_a_reset_recovered_from_is_told_by_the_step),
         cmocka_unit_test(test_what_is_not_written_at_an_end_was_not_measured),
+        cmocka_unit_test(test_one_that_has_ended_keeps_its_end_when_the_others_fail),
         cmocka_unit_test(test_what_is_no_repeat_is_refused),
         cmocka_unit_test(test_options_say_how_often),
     };

@@ -80,6 +80,27 @@ class Leaves(Counts):
             os.kill(os.getpid(), signal.SIGSEGV)
 
 
+class Pair(Counts):
+    """Of a process only the first ends."""
+
+    made = 0
+
+    def __init__(self):
+        super().__init__()
+        self.is_first = Pair.made == 0
+        Pair.made += 1
+
+    def step(self, action):
+        obs, reward, terminated, *rest = super().step(action)
+        return obs, reward, terminated and self.is_first, *rest
+
+
+class PairCrash(Pair):
+    def trouble(self):
+        if self.steps == 7:
+            os.kill(os.getpid(), signal.SIGSEGV)
+
+
 class Exit(Counts):
     def trouble(self):
         if self.steps == 3:
@@ -502,6 +523,6 @@ class Endless(Counts):
     action_space = spaces.Discrete(2**40)
 
 
-for kind in (Counts, Measures, Slips, Crash, Leaves, Exit, Hang, Spin, Stuck, Pressed, Interrupts, PressedReset, Grows, Numbered, ResetCrash, Resized, Port, NotFinitePort, Seeded, SeededOnce, Levels, Raises, Asserts, NotFinite, RewardNotFinite, Shape, Mixed, Pixels, Says, Answers, Options, ChannelsFirst, Maps, Alone, Lasting, ManyActions, DictActions, Words, Whole, WholeBytes, Deep, Empty, EmptyActions,
+for kind in (Counts, Measures, Slips, Crash, Pair, PairCrash, Leaves, Exit, Hang, Spin, Stuck, Pressed, Interrupts, PressedReset, Grows, Numbered, ResetCrash, Resized, Port, NotFinitePort, Seeded, SeededOnce, Levels, Raises, Asserts, NotFinite, RewardNotFinite, Shape, Mixed, Pixels, Says, Answers, Options, ChannelsFirst, Maps, Alone, Lasting, ManyActions, DictActions, Words, Whole, WholeBytes, Deep, Empty, EmptyActions,
              Large, Endless):
     gymnasium.register(f"Octet{kind.__name__}-v0", entry_point=kind, disable_env_checker=True)

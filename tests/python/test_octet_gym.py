@@ -161,6 +161,20 @@ def test_a_process_that_is_lost_is_started_again_and_its_episodes_are_told(name,
     assert env.step(np.zeros(2, int))[0].tolist() == [[1, 2]] * 2
 
 
+@pytest.mark.parametrize("mode", ["SameStep", "Disabled"])
+def test_one_that_had_ended_when_the_process_was_lost_keeps_its_end(mode):
+    env = make("PairCrash", mode=mode, action_repeat=4)  # the first ends in the second step, before the other fails
+    env.reset(seed=1)
+    env.step(np.zeros(2, int))
+    obs, rewards, terminated, truncated, infos = env.step(np.zeros(2, int))
+    assert terminated.tolist() == [True, False] and truncated.tolist() == [False, True] and rewards.tolist() == [2, 0]
+    if mode == "SameStep":
+        assert infos["final_obs"][0].tolist() == [6, 12] and infos["final_info"]["failed"].tolist() == [False, True]
+        assert env.step(np.zeros(2, int))[0].tolist() == [[4, 8]] * 2
+    else:
+        assert obs[0].tolist() == [6, 12]
+
+
 @pytest.mark.parametrize("is_fork", [False, True])
 def test_a_process_that_crashes_is_lost_also_while_one_that_it_started_lives(is_fork, tmp_path, monkeypatch):
     monkeypatch.setenv("OCTET_GYM_TIMEOUT_S", "10")
