@@ -64,7 +64,7 @@ struct octet_env_handle {
     uint64_t *seeds; // [count] the last that each was given
     uint32_t autoreset, restarts;
     uint32_t obs_bytes, action_bytes;
-    bool is_interrupted; // a reset of some ended the episodes of all: the next step says so
+    bool is_interrupted; // a loss has ended the episodes of all: the next step says so
     char error[ENV_GYM_REASON_BYTES + 200];
 };
 
@@ -473,9 +473,11 @@ gym_step(octet_env_handle *h, octet_env_io *io)
     if (!h->is_interrupted) { // else it says why
         h->error[0] = '\0';
     }
-    if (h->process.memory == NULL &&
-        process_renew(h, "there was no worker", reason, sizeof(reason)) == OCT_ECLOSED) {
-        return 1;
+    if (h->process.memory == NULL) { // it was lost with all episodes, and none could take its place
+        if (process_renew(h, "there was no worker", reason, sizeof(reason)) == OCT_ECLOSED) {
+            return 1;
+        }
+        h->is_interrupted = true;
     }
     if (!actions_write(h, io)) {
         return 1;

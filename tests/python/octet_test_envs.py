@@ -101,6 +101,21 @@ class PairCrash(Pair):
             os.kill(os.getpid(), signal.SIGSEGV)
 
 
+class PairReset(Pair):
+    """Its process dies in a reset of the first, as often as the file says."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.path = pathlib.Path(path)
+
+    def reset(self, *, seed=None, options=None):
+        deaths = int(self.path.read_text())
+        if self.is_first and deaths > 0:
+            self.path.write_text(str(deaths - 1))
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().reset(seed=seed, options=options)
+
+
 class Exit(Counts):
     def trouble(self):
         if self.steps == 3:
@@ -523,6 +538,6 @@ class Endless(Counts):
     action_space = spaces.Discrete(2**40)
 
 
-for kind in (Counts, Measures, Slips, Crash, Pair, PairCrash, Leaves, Exit, Hang, Spin, Stuck, Pressed, Interrupts, PressedReset, Grows, Numbered, ResetCrash, Resized, Port, NotFinitePort, Seeded, SeededOnce, Levels, Raises, Asserts, NotFinite, RewardNotFinite, Shape, Mixed, Pixels, Says, Answers, Options, ChannelsFirst, Maps, Alone, Lasting, ManyActions, DictActions, Words, Whole, WholeBytes, Deep, Empty, EmptyActions,
+for kind in (Counts, Measures, Slips, Crash, Pair, PairCrash, PairReset, Leaves, Exit, Hang, Spin, Stuck, Pressed, Interrupts, PressedReset, Grows, Numbered, ResetCrash, Resized, Port, NotFinitePort, Seeded, SeededOnce, Levels, Raises, Asserts, NotFinite, RewardNotFinite, Shape, Mixed, Pixels, Says, Answers, Options, ChannelsFirst, Maps, Alone, Lasting, ManyActions, DictActions, Words, Whole, WholeBytes, Deep, Empty, EmptyActions,
              Large, Endless):
     gymnasium.register(f"Octet{kind.__name__}-v0", entry_point=kind, disable_env_checker=True)

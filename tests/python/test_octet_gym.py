@@ -175,6 +175,35 @@ def test_one_that_had_ended_when_the_process_was_lost_keeps_its_end(mode):
         assert obs[0].tolist() == [6, 12]
 
 
+@pytest.mark.parametrize("repeat", [1, 2])
+def test_a_process_that_is_not_started_again_at_once_has_ended_the_episodes_of_all(repeat, tmp_path):
+    deaths = tmp_path / "deaths"
+    deaths.write_text("0")
+    env = make("PairReset", mode="Disabled", action_repeat=repeat, path=str(deaths))
+    env.reset(seed=1)
+    env.step(np.zeros(2, int))
+    deaths.write_text("2")  # the process, and the one in its place
+    with pytest.raises(octet.OctetError, match="cannot be started again"):
+        env.reset(options={"reset_mask": np.array([True, False])})
+    assert env.step(np.zeros(2, int))[3].all() and env.failures[0] == 2
+    assert repeat > 1 or "started again" in env.failures[1]
+    env.reset(options={"reset_mask": np.array([True, True])})
+    assert env.step(np.zeros(2, int))[0].tolist() == [[repeat, 2 * repeat]] * 2
+
+
+def test_so_has_one_that_is_lost_between_repeated_actions(tmp_path):
+    deaths = tmp_path / "deaths"
+    deaths.write_text("0")
+    env = make("PairReset", action_repeat=2, path=str(deaths))
+    env.reset(seed=1)
+    list(steps_of(env, 2))
+    deaths.write_text("3")  # also the one that was to begin the first alone
+    assert env.step(np.zeros(2, int))[3].tolist() == [True, False]
+    assert env.step(np.zeros(2, int))[3].all()
+    (obs, truncated), = steps_of(env, 1)
+    assert obs == [[2, 4]] * 2 and truncated == [False, False]
+
+
 @pytest.mark.parametrize("is_fork", [False, True])
 def test_a_process_that_crashes_is_lost_also_while_one_that_it_started_lives(is_fork, tmp_path, monkeypatch):
     monkeypatch.setenv("OCTET_GYM_TIMEOUT_S", "10")
