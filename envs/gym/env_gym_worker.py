@@ -138,7 +138,7 @@ def is_between(trace):
 def origin_of(error):
     """The exception, or the one behind it, that comes from the environment's own code, and its traceback from there on;
     None and None: there is none."""
-    while error:
+    while error is not None:
         trace = error.__traceback__
         while trace and is_between(trace):
             trace = trace.tb_next
@@ -148,6 +148,14 @@ def origin_of(error):
     return None, None
 
 
+def words_of(error):
+    """What it says, or why it cannot: that is code of the environment, too."""
+    try:
+        return str(error)
+    except Exception as own:
+        return f"what it says cannot be told: {type(own).__name__}"
+
+
 def line_of(error, size):
     """For a person, in at most so many bytes: what was raised, and the innermost line of the environment's own."""
     place, (_, trace) = "", origin_of(error)
@@ -155,8 +163,9 @@ def line_of(error, size):
         if not is_between(trace):
             place = f" ({os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno})"
         trace = trace.tb_next
-    words = f"{type(error).__name__}: {error}".replace("\n", " ").encode()
-    return words[: max(0, size - len(place.encode()))] + place.encode()[:size]
+    words = f"{type(error).__name__}: {words_of(error)}".replace("\n", " ")
+    words, place = (text.encode(errors="backslashreplace") for text in (words, place))
+    return words[: max(0, size - len(place))] + place[:size]
 
 
 def refusal_of(name, error):
@@ -179,10 +188,11 @@ class Tracebacks:
         if own is None or place in cls.told or len(cls.told) >= TRACEBACKS_MAX:
             return
         cls.told.add(place)
-        lines = traceback.format_exception(type(own), own, trace, limit=-TRACEBACK_FRAMES)
-        sys.stderr.write("octet: an environment raised (the next time without this):\n"
-                         + "".join(lines)[-TRACEBACK_CHARACTERS:])
-        sys.stderr.flush()
+        with contextlib.suppress(Exception):  # of a full disk, or a standard error that the environment has replaced
+            lines = traceback.format_exception(type(own), own, trace, limit=-TRACEBACK_FRAMES)
+            sys.stderr.write("octet: an environment raised (the next time without this):\n"
+                             + "".join(lines)[-TRACEBACK_CHARACTERS:])
+            sys.stderr.flush()
 
 
 def arguments_of(text):

@@ -4,6 +4,7 @@ import contextlib
 import os
 import pathlib
 import signal
+import sys
 import threading
 
 import gymnasium
@@ -330,6 +331,25 @@ class Raises(Counts):
             raise RuntimeError("the gripper\nis stuck")
 
 
+class Unsayable(Exception):
+    def __str__(self):
+        raise KeyError("words")
+
+
+class Untellable(Counts):
+    """Raises what it is told to, after it has spoilt standard error as it is told to; in the constructor, if `begins` is 0."""
+
+    def __init__(self, error="RuntimeError('stuck')", stderr="sys.stderr", begins=1):
+        super().__init__()
+        self.error, self.stderr, self.steps = error, stderr, 0 if begins else 3
+        self.trouble()
+
+    def trouble(self):
+        if self.steps == 3:
+            sys.stderr = eval(self.stderr)
+            exec(compile(f"raise {self.error}", os.fsdecode(b"map-\xff.py"), "exec"))
+
+
 class Asserts(Counts):
     """Raises without a word, at one of two lines: in step and, where it is told to, in the constructor."""
 
@@ -538,6 +558,6 @@ class Endless(Counts):
     action_space = spaces.Discrete(2**40)
 
 
-for kind in (Counts, Measures, Slips, Crash, Pair, PairCrash, PairReset, Leaves, Exit, Hang, Spin, Stuck, Pressed, Interrupts, PressedReset, Grows, Numbered, ResetCrash, Resized, Port, NotFinitePort, Seeded, SeededOnce, Levels, Raises, Asserts, NotFinite, RewardNotFinite, Shape, Mixed, Pixels, Says, Answers, Options, ChannelsFirst, Maps, Alone, Lasting, ManyActions, DictActions, Words, Whole, WholeBytes, Deep, Empty, EmptyActions,
+for kind in (Counts, Measures, Slips, Crash, Pair, PairCrash, PairReset, Leaves, Exit, Hang, Spin, Stuck, Pressed, Interrupts, PressedReset, Grows, Numbered, ResetCrash, Resized, Port, NotFinitePort, Seeded, SeededOnce, Levels, Raises, Untellable, Asserts, NotFinite, RewardNotFinite, Shape, Mixed, Pixels, Says, Answers, Options, ChannelsFirst, Maps, Alone, Lasting, ManyActions, DictActions, Words, Whole, WholeBytes, Deep, Empty, EmptyActions,
              Large, Endless):
     gymnasium.register(f"Octet{kind.__name__}-v0", entry_point=kind, disable_env_checker=True)

@@ -583,6 +583,20 @@ def test_an_exception_without_words_has_a_place(capfd):
     assert told.count("Traceback") == 1 and "assert begins" in told
 
 
+@pytest.mark.parametrize(("error", "words"), [
+    (r"RuntimeError('no file \udcff.npy')", r"RuntimeError: no file \udcff.npy"),
+    ("Unsayable", "Unsayable: what it says cannot be told: KeyError")])
+@pytest.mark.parametrize("stderr", ["sys.stderr", "None", "open('/dev/full', 'w')", "open('/dev/null')"])
+def test_what_cannot_be_told_of_an_exception_fails_no_more_than_its_episode(error, words, stderr):
+    env = make("Untellable", error=error, stderr=stderr)
+    env.reset(seed=1)
+    *_, (_, truncated), (obs, _) = steps_of(env, 4)
+    assert truncated == [True, True] and obs == [[1, 2]] * 2
+    assert env.failures == (2, f"environment 1: {words} (map-\\udcff.py:1)")
+    with pytest.raises(octet.OctetError, match=re.escape(words)):
+        make("Untellable", error=error, stderr=stderr, begins=0)
+
+
 @pytest.mark.parametrize("id", ["gym:NoSuch-v0", "gym:no_such_module:Name-v0", "gym:octet_test_envs:OctetDictActions-v0"])
 def test_what_comes_from_no_environment_is_not_traced(capfd, id):
     with pytest.raises(octet.OctetError):
