@@ -36,8 +36,9 @@ struct octet_env_handle {
     // The last rows of those that have ended: the one inside may not stay there. A process that is
     // lost begins other episodes.
     uint8_t *end_obs;
-    uint8_t *has_end;    // 0: none yet, or the end is not known. The next step inside shows it
-    const char *refusal; // of the last load, by this one itself; NULL: the one inside has the error
+    uint8_t *has_end;  // 0: none yet, or the end is not known. The next step inside shows it
+    const char *error; // of the last call; NULL: the one inside has it
+    char failure[ENV_REASON_BYTES]; // why one of them failed the last time: the one inside forgets
 };
 
 static void
@@ -67,13 +68,23 @@ repeat_spec(const octet_env_handle *h)
 static const char *
 repeat_last_error(const octet_env_handle *h)
 {
-    return h->refusal != NULL ? h->refusal : h->its.api->last_error(h->its.handle);
+    return h->error != NULL ? h->error : h->its.api->last_error(h->its.handle);
+}
+
+// One has failed inside. Its reason is asked for now: the next call inside may have another, or
+// none. The first one of a step is kept, as those after it may follow from it.
+static void
+failure_keep(octet_env_handle *h)
+{
+    if (h->error == NULL) {
+        env_instance_error(&h->its, h->failure, sizeof(h->failure));
+        h->error = h->failure;
+    }
 }
 
 static int
-repeat_reset(octet_env_handle *h, const uint8_t *mask, const uint64_t *seeds, octet_env_io *io)
+inside_reset(octet_env_handle *h, const uint8_t *mask, const uint64_t *seeds, octet_env_io *io)
 {
-    h->refusal = NULL;
     int failed = h->its.api->reset(h->its.handle, mask, seeds, io);
     for (uint32_t i = 0; i < h->count; i++) {
         if (mask == NULL || mask[i] != 0) {
@@ -81,7 +92,17 @@ repeat_reset(octet_env_handle *h, const uint8_t *mask, const uint64_t *seeds, oc
             h->episodes[i] = failed == 0 ? (episode){0} : h->episodes[i];
         }
     }
+    if (failed != 0) {
+        failure_keep(h);
+    }
     return failed;
+}
+
+static int
+repeat_reset(octet_env_handle *h, const uint8_t *mask, const uint64_t *seeds, octet_env_io *io)
+{
+    h->error = NULL;
+    return inside_reset(h, mask, seeds, io);
 }
 
 // ---- a step
@@ -137,6 +158,9 @@ step_take(octet_env_handle *h, octet_env_io *io, uint32_t i)
         return;
     }
     end_take(h, i);
+    if ((h->all_flags[i] & OCTET_ENV_FAILED) != 0) {
+        failure_keep(h);
+    }
     if (io->metrics != NULL && metrics > 0) {
         memcpy(io->metrics + (size_t)i * metrics, h->metrics + (size_t)i * metrics,
                metrics * sizeof(float));
@@ -189,11 +213,12 @@ masked_reset(octet_env_handle *h, octet_env_io *io)
     octet_env_io rows = *io;
     rows.flags = h->flags; // those of io are of the step
     memset(h->flags, 0, h->count);
-    if (repeat_reset(h, h->mask, NULL, &rows) != 0) {
+    if (inside_reset(h, h->mask, NULL, &rows) != 0) {
         return 1;
     }
     for (uint32_t i = 0; i < h->count; i++) {
         if (h->mask[i] != 0 && (h->flags[i] & OCTET_ENV_FAILED) != 0) {
+            failure_keep(h);
             env_failure_put(io, i, h->spec.metric_count, OCTET_ENV_FAILED | OCTET_ENV_TRUNCATED);
         }
         if (h->mask[i] != 0 && io->flags != NULL) {
@@ -243,7 +268,7 @@ repeat_step(octet_env_handle *h, octet_env_io *io)
         .metrics = h->metrics,
         .reward64 = h->has_reward64 ? h->reward64 : NULL,
     };
-    h->refusal = NULL;
+    h->error = NULL;
     for (uint32_t i = 0; i < h->count; i++) {
         h->mask[i] = (uint8_t)h->episodes[i].ended;
         h->sum[i] = 0;
@@ -251,17 +276,21 @@ repeat_step(octet_env_handle *h, octet_env_io *io)
     for (uint32_t k = 0; k < h->repeat; k++) {
         env_metrics_clear(&inside, h->count, h->spec.metric_count);
         if (h->its.api->step(h->its.handle, &inside) != 0) {
+            h->error = NULL;
             return 1;
         }
         for (uint32_t i = 0; i < h->count; i++) {
             step_take(h, io, i);
         }
     }
+    bool has_waited = false;
     for (uint32_t i = 0; i < h->count; i++) {
+        has_waited = has_waited || h->mask[i] != 0;
         step_end(h, io, i, h->mask[i] != 0);
     }
     if (h->autoreset) {
         ended_reset(h, io);
+        h->error = has_waited && h->error == NULL ? h->failure : h->error;
     }
     return 0;
 }
@@ -271,7 +300,7 @@ repeat_step(octet_env_handle *h, octet_env_io *io)
 static int
 repeat_save(octet_env_handle *h, uint32_t i, void *buf, uint32_t *length)
 {
-    h->refusal = NULL;
+    h->error = NULL;
     uint32_t inner = *length - OCT_MIN(*length, (uint32_t)sizeof(episode));
     int failed = h->its.api->save(h->its.handle, i, buf, &inner);
     if (failed == 0 && buf != NULL) {
@@ -284,7 +313,7 @@ repeat_save(octet_env_handle *h, uint32_t i, void *buf, uint32_t *length)
 static int
 repeat_load(octet_env_handle *h, uint32_t i, const void *buf, uint32_t length)
 {
-    h->refusal = "load: not a saved state of an environment with action_repeat";
+    h->error = "load: not a saved state of an environment with action_repeat";
     if (length < sizeof(episode)) {
         return 1;
     }
@@ -294,7 +323,7 @@ repeat_load(octet_env_handle *h, uint32_t i, const void *buf, uint32_t length)
     if (!isfinite(at.sum) || at.length < 0 || at.ended > 1) {
         return 1;
     }
-    h->refusal = NULL;
+    h->error = NULL;
     if (h->its.api->load(h->its.handle, i, buf, inner) != 0) {
         return 1;
     }
@@ -324,7 +353,7 @@ static int
 repeat_set_state(octet_env_handle *h, uint32_t i, const double *state, uint32_t episode_step,
                  octet_env_io *io)
 {
-    h->refusal = NULL;
+    h->error = NULL;
     uint64_t inside = (uint64_t)episode_step * h->repeat;
     int failed = h->its.api->set_state(h->its.handle, i, state,
                                        (uint32_t)OCT_MIN(inside, (uint64_t)INT32_MAX), io);
@@ -338,7 +367,7 @@ repeat_set_state(octet_env_handle *h, uint32_t i, const double *state, uint32_t 
 static int
 repeat_render(octet_env_handle *h, uint32_t i, uint32_t width, uint32_t height, uint8_t *rgb)
 {
-    h->refusal = NULL;
+    h->error = NULL;
     return h->its.api->render(h->its.handle, i, width, height, rgb);
 }
 

@@ -280,6 +280,7 @@ struct octet_env_handle {
     uint8_t end;      // flags of the step that fails
     uint8_t recovers; // flags of a reset
     bool forgets;     // to write what it measures
+    const char *error;
 };
 
 static int
@@ -289,6 +290,7 @@ frail_reset(octet_env_handle *h, const uint8_t *mask, const uint64_t *seeds, oct
     (void)seeds;
     if (h->steps > 2 && h->refusals < 2) {
         h->refusals++;
+        h->error = "it is not ready";
         return 1;
     }
     h->steps = 0;
@@ -305,6 +307,7 @@ frail_step(octet_env_handle *h, octet_env_io *io)
     h->steps++;
     *(float *)io->obs = (float)h->steps;
     bool fails = (h->end & OCTET_ENV_FAILED) != 0; // and earns something, too
+    h->error = h->steps == 3 && fails ? "it slipped" : NULL;
     io->reward[0] = h->steps > 2 && !fails ? 0 : 1;
     io->flags[0] = h->steps > 2 ? h->end : 0;
     if ((io->flags[0] & (OCTET_ENV_TERMINATED | OCTET_ENV_TRUNCATED)) != 0 && !h->forgets) {
@@ -319,6 +322,12 @@ frail_destroy(octet_env_handle *h)
     (void)h;
 }
 
+static const char *
+frail_last_error(const octet_env_handle *h)
+{
+    return h->error;
+}
+
 // The frail one, with two of its steps for each.
 static env_instance
 frail_around(octet_env_handle *handle, bool autoreset)
@@ -327,7 +336,8 @@ frail_around(octet_env_handle *handle, bool autoreset)
                                         .abi = OCTET_ENV_ABI,
                                         .destroy = frail_destroy,
                                         .reset = frail_reset,
-                                        .step = frail_step};
+                                        .step = frail_step,
+                                        .last_error = frail_last_error};
     env_instance its = {.api = &frail, .handle = handle};
     its.spec.obs = (octet_env_space){.dtype = OCTET_ENV_F32, .rank = 1, .shape = {1}};
     its.spec.metric_count = 1;
@@ -354,6 +364,8 @@ one_that_failed_tries_to_begin_anew(uint8_t end)
     octet_env_handle handle = {.end = end};
     const uint8_t anew = failed | OCTET_ENV_OBS_IS_RESET;
     const uint8_t want[] = {0, failed, failed, anew, 0, anew};
+    static const char *const why[] = {"it gave no reason", "it slipped",        "it is not ready",
+                                      "it is not ready",   "it gave no reason", "it slipped"};
     struct rows r;
     env_instance its = frail_begun(&handle, &r);
     for (size_t t = 0; t < OCT_COUNTOF(want); t++) {
@@ -364,6 +376,9 @@ one_that_failed_tries_to_begin_anew(uint8_t end)
             assert_true(r.ep_return[0] == 0 && r.ep_length[0] == 0 && r.reward64[0] == 0);
         }
         assert_true(want[t] == 0 || isnan(r.metrics[0]));
+        char said[64];
+        env_instance_error(&its, said, sizeof(said));
+        assert_string_equal(said, why[t]);
         r.metrics[0] = 7; // of an episode before
         assert_true((r.obs[0][0] == 0) == ((r.flags[0] & OCTET_ENV_OBS_IS_RESET) != 0));
     }
@@ -454,6 +469,7 @@ static int
 lost_step(octet_env_handle *h, octet_env_io *io)
 {
     h->steps++;
+    h->error = h->steps == 3 ? "the process was lost" : NULL;
     for (int i = 0; i < 2; i++) {
         ((float *)io->obs)[i] = (float)(h->steps < 3 ? h->steps : 100 + h->steps);
         io->reward[i] = 1;
@@ -470,7 +486,8 @@ one_that_has_ended_keeps_its_end_when_the_others_fail(bool autoreset)
                                        .abi = OCTET_ENV_ABI,
                                        .destroy = frail_destroy,
                                        .reset = lost_reset,
-                                       .step = lost_step};
+                                       .step = lost_step,
+                                       .last_error = frail_last_error};
     octet_env_handle handle = {0};
     env_instance its = {.api = &lost, .handle = &handle};
     its.spec.obs = (octet_env_space){.dtype = OCTET_ENV_F32, .rank = 1, .shape = {1}};
@@ -487,6 +504,7 @@ one_that_has_ended_keeps_its_end_when_the_others_fail(bool autoreset)
         assert_int_equal(r.flags[1], failed | anew);
         assert_true(final_obs[0] == 2 && obs[0] == (autoreset ? 0 : 2));
         assert_true(r.reward[0] == (t == 0 ? 2 : 0) && r.ep_return[0] == 2 && r.ep_length[0] == 1);
+        assert_true(t > 0 || strcmp(its.api->last_error(its.handle), "the process was lost") == 0);
     }
     env_instance_fini(&its);
 }
