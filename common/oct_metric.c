@@ -16,6 +16,19 @@ oct_metric_is_name(const char *text)
     return is_name;
 }
 
+bool
+oct_metric_names_differ(const char *const *names, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t k = 0; k < i; k++) {
+            if (strcmp(names[i], names[k]) == 0) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 void
 oct_metric_names_of(oct_metric_names *out, const char *const *names, uint32_t count)
 {

@@ -19,6 +19,8 @@ typedef struct oct_metric_names {
 
 // 1 to 63 printable characters of ASCII.
 bool oct_metric_is_name(const char *text);
+// Whether no two of them are equal: they are matched by name.
+bool oct_metric_names_differ(const char *const *names, uint32_t count);
 // Copies count names, at most OCT_METRICS_MAX.
 void oct_metric_names_of(oct_metric_names *out, const char *const *names, uint32_t count);
 

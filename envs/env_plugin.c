@@ -161,6 +161,9 @@ names_fault(const octet_env_spec *spec)
             return "the name of a metric is not 1 to 63 printable characters of ASCII";
         }
     }
+    if (!oct_metric_names_differ(spec->metric_names, spec->metric_count)) {
+        return "two metrics have the same name";
+    }
     uint32_t named = spec->state_names != NULL ? spec->state_count : 0;
     if (named > ENV_PLUGIN_NUMBERS_MAX) {
         return "its state has more than 2^24 numbers";

@@ -67,6 +67,8 @@ metric_names_check(char **names, size_t count, wire_arena *arena)
         WIRE_REQUIRE(arena, oct_metric_is_name(names[i]),
                      "metric_name: not 1 to 63 printable characters of ASCII");
     }
+    WIRE_REQUIRE(arena, oct_metric_names_differ((const char *const *)names, (uint32_t)count),
+                 "metric_name: the same twice");
     return OCT_OK;
 }
 

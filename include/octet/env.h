@@ -68,7 +68,7 @@ typedef struct octet_env_spec {
     double reward_threshold;    /* mean return that counts as solved; NaN: none */
     double reward_low, reward_high;
     uint32_t metric_count;           /* at most 64 */
-    const char *const *metric_names; /* 1 to 63 printable characters of ASCII each */
+    const char *const *metric_names; /* 1 to 63 printable characters of ASCII each, all different */
     uint32_t capabilities;
     uint32_t state_count; /* numbers of the physical state of one environment */
     /* Columns of recorded trajectories, so that they can be matched by name. NULL: s0.., o0.. and

@@ -83,6 +83,9 @@ static const octet_env_spec walk_spec = {
 #ifdef BAD_METRIC_NAME
     .metric_count = 2,
     .metric_names = (const char *const[]){"success rate", "lap\ntime"},
+#elif defined(BAD_METRIC_NAME_TWICE)
+    .metric_count = 3,
+    .metric_names = (const char *const[]){"laps", "distance", "laps"},
 #elif defined(BAD_METRIC_NAME_LENGTH)
     .metric_count = 1,
     .metric_names =

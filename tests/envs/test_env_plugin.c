@@ -70,6 +70,7 @@ test_plugin_spec_that_is_wrong_is_refused(void **state)
     refused(plugin_path("bad_state_name"), OCT_EINVAL, "a number of its state has no name");
     refused(plugin_path("bad_metric_name"), OCT_EINVAL, "1 to 63 printable characters");
     refused(plugin_path("bad_metric_name_length"), OCT_EINVAL, "1 to 63 printable characters");
+    refused(plugin_path("bad_metric_name_twice"), OCT_EINVAL, "two metrics have the same name");
     refused(plugin_path("bad_step_seconds"), OCT_EINVAL, "neither 0 nor from 1e-6 to 1e6");
     refused(plugin_path("bad_step_seconds_nan"), OCT_EINVAL, "its step_seconds");
     refused(plugin_path("bad_claims_state"), OCT_EINVAL, "OCTET_ENV_CAN_STATE");

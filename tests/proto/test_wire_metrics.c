@@ -17,6 +17,8 @@ test_register_refuses_names_of_metrics_that_are_none(void **state)
     (void)state;
     static const char *const bad[] = {"", "lap\ntime", "\x1b[2J", "\xc3\xa4",
                                       LETTERS_21 LETTERS_21 LETTERS_21 "1"};
+    static const char *const twice[] = {"laps", "distance", "laps"};
+    static char letters[OCT_METRICS_MAX + 1][OCT_METRIC_NAME_BYTES];
     static const char *many[OCT_METRICS_MAX + 1];
     wire_register message = wire_example_register(false), out;
     message.env.metric_count = 1;
@@ -24,8 +26,13 @@ test_register_refuses_names_of_metrics_that_are_none(void **state)
         message.env.metric_name = &bad[i];
         REFUSED(wire_register, &message, "metric_name: not 1 to 63 printable characters of ASCII");
     }
+    message.env.metric_count = OCT_COUNTOF(twice);
+    message.env.metric_name = twice;
+    REFUSED(wire_register, &message, "metric_name: the same twice");
     for (int i = 0; i <= OCT_METRICS_MAX; i++) {
-        many[i] = LETTERS_21 LETTERS_21 LETTERS_21;
+        (void)snprintf(letters[i], sizeof(letters[i]), "%s%02d",
+                       LETTERS_21 LETTERS_21 "abcdefghijklmnopqrs", i);
+        many[i] = letters[i];
     }
     message.env.metric_name = many;
     message.env.metric_count = OCT_METRICS_MAX + 1;
@@ -56,6 +63,15 @@ test_report_refuses_bad_metrics(void **state)
     wire_report message = good;
     message.metric_name = bad;
     REFUSED(wire_report, &message, "metric_name: not 1 to 63 printable characters of ASCII");
+    static const char *const twice[] = {"laps", "laps"};
+    const double two_sums[] = {3, 4};
+    const uint32_t two_episodes[] = {2, 2};
+    message = good;
+    message.metric_count = OCT_COUNTOF(twice);
+    message.metric_name = twice;
+    message.metric_sum = two_sums;
+    message.metric_episodes = two_episodes;
+    REFUSED(wire_report, &message, "metric_name: the same twice");
     message = good;
     message.metric_sum = infinite;
     REFUSED(wire_report, &message, of_them);
