@@ -281,14 +281,18 @@ def test_host_stopped_between_two_starts():
 
 
 def test_host_systemd():
-    """systemd's manager of a user ends with the user's last session, unless the user lingers: then it has the daemons."""
+    """systemd's manager of a user ends with the user's last session, unless the user lingers: then it has the daemons. Otherwise they
+    know nothing of the folder that ends with the session."""
     for linger, what in (("yes", "systemd-run --user"), ("no", "setsid")):
         with prepared() as folder, tempfile.TemporaryDirectory() as name:
             tools = pathlib.Path(name)
             program(tools / "systemd-run", "#!/bin/bash\nwhile [[ $1 = -* ]]; do [[ $1 != --unit=*@* ]] || exit 1; [[ $1 != -[pE] ]] || shift; shift; done\n"
                                            "[ \"$1\" != true ] || exit 0\n\"$@\" >/dev/null 2>&1 &\n")
             program(tools / "loginctl", f"#!/bin/sh\n[ \"$*\" = \"show-user $(id -un) -p Linger --value\" ] && echo {linger}\n")
-            keeper, _ = begin(folder, "exec sleep 1000", what, OCTET_SYSTEMD="1", PATH=f"{tools}:{os.environ['PATH']}")
+            keeper, _ = begin(folder, "echo \"${XDG_RUNTIME_DIR-none}\" >runtime\nexec sleep 1000", what, OCTET_SYSTEMD="1",
+                              PATH=f"{tools}:{os.environ['PATH']}", XDG_RUNTIME_DIR=name)
+            wait_for("the daemon", lambda: (folder / "runtime").exists() and (folder / "runtime").read_text(encoding="utf-8"))
+            assert linger == "yes" or (folder / "runtime").read_text(encoding="utf-8") == "none\n"
             assert host(folder, "stop").returncode == 0 and not runs(keeper)
 
 
