@@ -144,9 +144,9 @@ local_pipe_added(nng_pipe pipe, nng_pipe_ev event, void *arg)
     (void)net_pipe_is_ours(arg, pipe);
 }
 
-// Threads: the loop's, and the gate's (net_gate.h).
+// Threads: the gate's (net_gate.h).
 static int
-local_listen(uint32_t socket, const char *path)
+local_listen(uint32_t socket, const char *path, char *reason, size_t reason_size)
 {
     char url[NET_GATE_LOCAL_MAX + sizeof("ipc://")];
     nng_listener listener;
@@ -162,7 +162,7 @@ local_listen(uint32_t socket, const char *path)
         }
     }
     if (code != 0) {
-        oct_log_error("NET-LISTEN", "url=%s error=\"%s\"", url, nng_strerror(code));
+        (void)snprintf(reason, reason_size, "%s: %s", path, nng_strerror(code));
         return -1;
     }
     return nng_listener_id(listener);

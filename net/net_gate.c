@@ -216,6 +216,16 @@ gate_end_gone(net_gate_end *end, bool was_open, const char *reason)
     dial_later(end);
 }
 
+static void
+end_free(net_gate_end *end)
+{
+    if (end->fd >= 0) {
+        (void)close(end->fd);
+    }
+    gate_local_free(end);
+    free(end);
+}
+
 void
 gate_end_release(net_gate_end *end)
 {
@@ -225,10 +235,7 @@ gate_end_release(net_gate_end *end)
     }
     LIST_REMOVE(end, place);
     addresses_free(end);
-    if (end->fd >= 0) {
-        (void)close(end->fd);
-    }
-    free(end);
+    end_free(end);
 }
 
 static void
@@ -248,6 +255,11 @@ end_started(void *arg)
     start_call *call = arg;
     net_gate_end *end = call->end;
     net_gate *gate = end->gate;
+    call->err = gate_local_make_all(end);
+    if (call->err != OCT_OK) {
+        return;
+    }
+    end->started = true;
     OCT_ASSERT(uv_timer_init(&gate->uv, &end->retry) == 0);
     end->retry.data = end->listener.data = end;
     end->handles = 1;
@@ -330,6 +342,7 @@ ticked(uv_timer_t *timer)
     net_gate_end *end;
     LIST_FOREACH(end, &gate->ends, place)
     {
+        gate_local_check(end);
         gate_conn *conn;
         LIST_FOREACH(conn, &end->conns, place)
         { // likewise
@@ -455,17 +468,29 @@ net_gate_destroy(net_gate *gate)
 
 // ---- from the daemon's thread
 
+typedef struct folder_request {
+    net_gate *gate;
+    char reason[1024];
+    oct_err err;
+} folder_request;
+
+static void
+folder_asked(void *arg)
+{
+    folder_request *r = arg;
+    r->err = net_gate_folder_keep(&r->gate->folder, r->reason, sizeof(r->reason));
+}
+
 // The private folder is made when it is first needed.
 static oct_err
 folder_ready(net_gate *gate, const char *url, const char *id)
 {
-    char reason[1024];
-    if (gate->folder.path[0] == '\0' &&
-        net_gate_folder_make(&gate->folder, reason, sizeof(reason)) != OCT_OK) {
-        oct_log_error(id, "url=%s error=\"%s\"", url, reason);
-        return OCT_EIO;
+    folder_request r = {.gate = gate};
+    gate_call(gate, folder_asked, &r);
+    if (r.err != OCT_OK) {
+        oct_log_error(id, "url=%s error=\"%s\"", url, r.reason);
     }
-    return OCT_OK;
+    return r.err;
 }
 
 static oct_err
@@ -483,11 +508,14 @@ end_create(net_gate *gate, const net_gate_spec *spec, net_gate_end **out)
     end->tagged = spec->tagged;
     end->listen_local = spec->listen_local;
     end->socket = spec->socket;
+    for (oct_role role = 0; role < OCT_ROLES; role++) {
+        end->local_fds[role] = -1;
+    }
     end->backoff_ms = BACKOFF_MIN_MS;
     end->is_tls = net_url_is_tls(spec->url);
     (void)snprintf(end->url, sizeof(end->url), "%s", spec->url);
     if (net_url_host(spec->url, end->host, &end->port) != OCT_OK) {
-        free(end);
+        end_free(end);
         return OCT_EINVAL;
     }
     *out = end;
@@ -539,13 +567,13 @@ net_gate_listen(net_gate *gate, const net_gate_spec *spec, net_gate_end **out)
     OCT_TRY(folder_ready(gate, spec->url, "NET-LISTEN"));
     OCT_TRY(end_create(gate, spec, &end));
     if (!tls_is_there(gate, end, "NET-LISTEN")) {
-        free(end);
+        end_free(end);
         return OCT_EINVAL;
     }
     end->fd = port_bind(end, &reason);
     if (end->fd < 0) {
         oct_log_error("NET-LISTEN", "url=%s error=\"%s\"", end->url, reason);
-        free(end);
+        end_free(end);
         return OCT_EIO;
     }
     *out = end;
@@ -560,19 +588,39 @@ net_gate_dial(net_gate *gate, const net_gate_spec *spec, net_gate_end **out)
     OCT_TRY(end_create(gate, spec, &end));
     end->is_dial = true;
     if (!tls_is_there(gate, end, "NET-DIAL")) {
-        free(end);
+        end_free(end);
         return OCT_EINVAL;
     }
     *out = end;
     return OCT_OK;
 }
 
+typedef struct local_request {
+    const net_gate_end *end;
+    oct_role role;
+    char *out;
+    bool has_one;
+} local_request;
+
+static void
+local_asked(void *arg)
+{
+    local_request *r = arg;
+    r->has_one = gate_local_path(r->end, r->role, r->out);
+}
+
+bool
+net_gate_end_local(net_gate_end *end, oct_role role, char out[NET_GATE_LOCAL_MAX])
+{
+    local_request r = {.end = end, .role = role, .out = out};
+    gate_call(end->gate, local_asked, &r);
+    return r.has_one;
+}
+
 oct_err
 net_gate_end_start(net_gate_end *end)
 {
-    OCT_TRY(gate_local_make_all(end));
-    end->started = true;
-    start_call call = {.end = end, .err = OCT_OK};
+    start_call call = {.end = end};
     gate_call(end->gate, end_started, &call);
     return call.err;
 }
@@ -689,10 +737,7 @@ net_gate_end_close(net_gate_end *end)
         const struct timespec rest = {.tv_nsec = CLOSE_REST_NS};
         (void)nanosleep(&rest, NULL);
     } else if (end != NULL) {
-        if (end->fd >= 0) {
-            (void)close(end->fd);
-        }
-        free(end);
+        end_free(end);
     }
 }
 

@@ -18,7 +18,10 @@
 //
 // NNG 1.5.2 makes no more pipes at a local socket, for good, when somebody connects there and
 // closes at once. The gate sees that none comes of its connections, and has NNG listen at another
-// one, so many times as NET_GATE_LOCALS_MAX allows.
+// one, so many times as NET_GATE_LOCALS_MAX allows. Where it cannot, it tries again each second,
+// and ends the process with NET_GATE_EXIT after NET_GATE_LOST_MS. That the name of a socket is
+// removed, or the whole folder (by the end of the user's session, or a sweeper of /tmp), does not
+// matter: the gate keeps a descriptor of the file, and connects by that.
 //
 // Bounds: NET_GATE_* below, for each process. A connection buffers about 1 MiB each way at most.
 // Peers that went silently (a cut, a power failure) are noticed in NET_GATE_DEAD_MS; a connection
@@ -42,7 +45,9 @@ typedef struct net_gate_end net_gate_end;
 #define NET_GATE_CALLS_MAX          128  // unanswered requests of a peer; more are not read yet
 #define NET_GATE_NAMES_MAX          4 // messages of a peer that only listens: its name, if anything
 #define NET_GATE_LOCAL_MAX          sizeof(((struct sockaddr_un *)0)->sun_path) // of a path
-#define NET_GATE_LOCALS_MAX         16  // local sockets for one role of an end, one after the other
+#define NET_GATE_LOCALS_MAX         16 // local sockets for one role of an end, one after the other
+#define NET_GATE_LOST_MS            30000 // without a local socket that answers
+#define NET_GATE_EXIT               1
 #define NET_GATE_TROUBLE_BYTES      640 // of net_gate_trouble's line
 
 typedef struct net_gate_spec {
@@ -55,9 +60,10 @@ typedef struct net_gate_spec {
     // between the request's number and the rest.
     bool tagged;
     // Has NNG's socket listen at the path of a local socket; gives the listener's number, or
-    // something below 1 (logged). Called by net_gate_end_start, and later on the gate's thread.
-    // NULL: the caller listens, before the start, where net_gate_end_local says.
-    int (*listen_local)(uint32_t socket, const char *path);
+    // something below 1, and why in reason. Called on the gate's thread, first by
+    // net_gate_end_start. NULL: the caller listens, before the start, where net_gate_end_local
+    // says.
+    int (*listen_local)(uint32_t socket, const char *path, char *reason, size_t reason_size);
     uint32_t socket; // for it
 } net_gate_spec;
 
@@ -88,8 +94,8 @@ void net_gate_destroy(net_gate *gate);
 OCT_CHECKED oct_err net_gate_listen(net_gate *gate, const net_gate_spec *spec, net_gate_end **out);
 OCT_CHECKED oct_err net_gate_dial(net_gate *gate, const net_gate_spec *spec, net_gate_end **out);
 // Whether peers of that role are sent to a local socket of their own; its path is in out. Before
-// the start.
-bool net_gate_end_local(const net_gate_end *end, oct_role role, char out[NET_GATE_LOCAL_MAX]);
+// the start. Cost: a hop to the gate's thread and back.
+bool net_gate_end_local(net_gate_end *end, oct_role role, char out[NET_GATE_LOCAL_MAX]);
 // OCT_EIO: the port, or a local socket, cannot be listened on (logged); close the end.
 OCT_CHECKED oct_err net_gate_end_start(net_gate_end *end);
 // Whose listener that is, of those that listen_local made; OCT_ROLE_NONE: none of them. Threads:

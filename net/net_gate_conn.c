@@ -1,6 +1,5 @@
 // One TCP connection of the gate: TLS handshake, protocol header, then messages in both directions
 // between the network and NNG.
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -291,20 +290,15 @@ static void
 conn_open(gate_conn *conn)
 {
     net_gate *gate = conn->end->gate;
-    char path[NET_GATE_LOCAL_MAX], reason[GATE_REASON_BYTES];
+    char reason[GATE_REASON_BYTES];
     // Files that came during the handshake: those that are not open are not checked then.
     if (conn->ssl != NULL && !net_tls_is_current(gate->tls, conn->ssl) &&
         !net_tls_is_good(gate->tls, conn->ssl, reason, sizeof(reason))) {
         conn_refuse(conn, GATE_REVOKED, reason);
         return;
     }
-    conn->local_made = gate_local_of(conn->end, conn->peer.role, path);
-    conn->pipes_before = gate_local_pipes(conn->end, conn->peer.role, conn->local_made);
-    int fd = net_fd_local_connect(path);
-    if (fd < 0) { // too many wait there, or the socket is closing: the peer comes again
-        if (errno == ECONNREFUSED || errno == ENOENT) {
-            gate_local_deaf(conn->end, conn->peer.role, conn->local_made);
-        }
+    int fd = gate_local_connect(conn);
+    if (fd < 0) { // the peer comes again
         conn_end(conn, "the daemon does not accept it");
         return;
     }

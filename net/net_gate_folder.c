@@ -141,7 +141,7 @@ net_gate_folder_make_in(net_gate_folder *out, const char *base, char *reason, si
 oct_err
 net_gate_folder_make(net_gate_folder *out, char *reason, size_t reason_size)
 {
-    const char *const names[] = {"XDG_RUNTIME_DIR", "TMPDIR", NULL};
+    const char *const names[] = {"TMPDIR", NULL, "XDG_RUNTIME_DIR"};
     char why[512];
     oct_text text;
     oct_text_init(&text, reason, reason_size);
@@ -158,6 +158,30 @@ net_gate_folder_make(net_gate_folder *out, char *reason, size_t reason_size)
                      names[i] == NULL ? "" : ": ", why);
     }
     return OCT_EIO;
+}
+
+static bool
+is_there(const net_gate_folder *folder)
+{
+    struct stat named, held;
+    return folder->path[0] != '\0' && stat(folder->path, &named) == 0 &&
+           fstat(folder->fd, &held) == 0 && named.st_dev == held.st_dev &&
+           named.st_ino == held.st_ino;
+}
+
+oct_err
+net_gate_folder_keep(net_gate_folder *folder, char *reason, size_t reason_size)
+{
+    net_gate_folder made;
+    if (is_there(folder)) {
+        return OCT_OK;
+    }
+    OCT_TRY(net_gate_folder_make(&made, reason, reason_size));
+    if (folder->path[0] != '\0') {
+        (void)close(folder->fd);
+    }
+    *folder = made;
+    return OCT_OK;
 }
 
 void

@@ -1,12 +1,17 @@
-// The local sockets behind the gate: where they are, replacement of those that stopped accepting,
-// and their log lines.
+// The local sockets behind the gate: where they are, connections to them, replacement of those that
+// stopped accepting, and their log lines.
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "common/oct_log.h"
+#include "common/oct_text.h"
+#include "net/net_fd.h"
 #include "net/net_gate_state.h"
 
-#define TOLD_MS 600000u // of a socket that was made anew
+#define TOLD_MS      600000u // of a socket that was made anew
+#define REASON_BYTES 1024    // of a folder's
 
 static void
 local_path(const net_gate_end *end, oct_role role, unsigned made, char out[NET_GATE_LOCAL_MAX])
@@ -16,58 +21,73 @@ local_path(const net_gate_end *end, oct_role role, unsigned made, char out[NET_G
 }
 
 bool
-net_gate_end_local(const net_gate_end *end, oct_role role, char out[NET_GATE_LOCAL_MAX])
+gate_local_path(const net_gate_end *end, oct_role role, char out[NET_GATE_LOCAL_MAX])
 {
     local_path(end, role, 0, out);
     return end->is_tls ? (end->roles & OCT_ROLE_BIT(role)) != 0 && role >= OCT_ROLE_LEARNER
                        : role == OCT_ROLE_LOCAL;
 }
 
+static void
+file_close(net_gate_end *end, oct_role role)
+{
+    if (end->local_fds[role] >= 0) {
+        (void)close(end->local_fds[role]);
+    }
+    end->local_fds[role] = -1;
+}
+
 // One more for that role; connections go there from now on.
-static bool
-local_make(net_gate_end *end, oct_role role)
+static oct_err
+local_make(net_gate_end *end, oct_role role, char *reason, size_t reason_size)
 {
     char path[NET_GATE_LOCAL_MAX];
     unsigned made = end->locals_made[role];
     if (made == NET_GATE_LOCALS_MAX || (made > 0 && end->listen_local == NULL)) {
-        return false;
+        return oct_refuse(reason, reason_size, "no other local socket can take its place");
     }
     int id = 0; // the caller listens
     if (end->listen_local != NULL) {
+        OCT_TRY(net_gate_folder_keep(&end->gate->folder, reason, reason_size));
         local_path(end, role, made, path);
-        id = end->listen_local(end->socket, path);
+        id = end->listen_local(end->socket, path, reason, reason_size);
         if (id < 1) {
-            return false;
+            return OCT_EIO;
         }
     }
+    local_path(end, role, made, path);
+    file_close(end, role);
+    end->local_fds[role] = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     atomic_store_explicit(&end->listener_ids[role][made], id, memory_order_release);
     end->locals_made[role]++;
-    return true;
+    return OCT_OK;
 }
 
 oct_err
 gate_local_make_all(net_gate_end *end)
 {
-    char path[NET_GATE_LOCAL_MAX];
+    char path[NET_GATE_LOCAL_MAX], reason[REASON_BYTES];
     for (oct_role role = 0; role < OCT_ROLES; role++) {
-        if (net_gate_end_local(end, role, path) && !local_make(end, role)) {
+        if (gate_local_path(end, role, path) &&
+            local_make(end, role, reason, sizeof(reason)) != OCT_OK) {
+            oct_log_error("NET-LISTEN", "url=%s error=\"%s\"", end->url, reason);
             return OCT_EIO;
         }
     }
     return OCT_OK;
 }
 
-unsigned
-gate_local_of(const net_gate_end *end, oct_role role, char out[NET_GATE_LOCAL_MAX])
+void
+gate_local_free(net_gate_end *end)
 {
-    unsigned made = end->locals_made[role];
-    OCT_ASSERT(made > 0);
-    local_path(end, role, made - 1, out);
-    return made - 1;
+    for (oct_role role = 0; role < OCT_ROLES; role++) {
+        file_close(end, role);
+    }
 }
 
-unsigned
-gate_local_pipes(const net_gate_end *end, oct_role role, unsigned made)
+// Pipes that NNG has made at that one.
+static unsigned
+pipes_of(const net_gate_end *end, oct_role role, unsigned made)
 {
     int id = atomic_load_explicit(&end->listener_ids[role][made], memory_order_acquire);
     return atomic_load_explicit(&end->gate->pipes_made[(unsigned)id % GATE_PIPES],
@@ -83,34 +103,72 @@ net_gate_pipe_made(net_gate *gate, int listener_id)
     }
 }
 
-// The old listener stays with NNG, which cannot be trusted to close one (decision 2): it holds a
-// descriptor, and nobody can reach it.
-void
-gate_local_deaf(net_gate_end *end, oct_role role, unsigned made)
+// No more pipes are made at that one: another takes its place, if it can be. The old listener stays
+// with NNG, which cannot be trusted to close one (decision 2): it holds a descriptor, and nobody
+// can reach it.
+static void
+local_deaf(net_gate_end *end, oct_role role, unsigned made)
 {
     net_gate *gate = end->gate;
-    char path[NET_GATE_LOCAL_MAX];
+    char path[NET_GATE_LOCAL_MAX], reason[REASON_BYTES];
     if (end->closing || made + 1 != end->locals_made[role]) {
         return; // another has taken its place
     }
-    if (local_make(end, role)) {
-        local_path(end, role, made, path);
+    local_path(end, role, made, path);
+    if (local_make(end, role, reason, sizeof(reason)) == OCT_OK) {
         (void)unlink(path);
         gate_add(gate, GATE_RELISTENED, 1);
         gate->relistened_ms = uv_now(&gate->uv);
-        gate->deaf[0] = '\0';
+        end->lost_ms[role] = 0;
         oct_log_warn("NET-GATE-DEAF",
                      "url=%s role=%s: nobody answered behind the gate; the daemon listens on "
                      "another local socket and can do so %u more times",
                      end->url, oct_role_name(role), NET_GATE_LOCALS_MAX - end->locals_made[role]);
         return;
     }
-    if (gate->deaf[0] == '\0') {
-        oct_log_error("NET-GATE-LOST", "url=%s role=%s: nobody answers behind the gate; restart",
-                      end->url, oct_role_name(role));
+    if (end->lost_ms[role] == 0) {
+        end->lost_ms[role] = uv_now(&gate->uv);
+        oct_log_error("NET-GATE-LOST",
+                      "url=%s role=%s error=\"%s\": nobody answers behind the gate; this process "
+                      "ends in %d s unless that can be mended",
+                      end->url, oct_role_name(role), reason, NET_GATE_LOST_MS / 1000);
+    } else if (uv_now(&gate->uv) - end->lost_ms[role] >= NET_GATE_LOST_MS) {
+        oct_log_error("NET-GATE-LOST",
+                      "url=%s role=%s error=\"%s\": this process ends and must be restarted",
+                      end->url, oct_role_name(role), reason);
+        _exit(NET_GATE_EXIT);
     }
-    (void)snprintf(gate->deaf, sizeof(gate->deaf),
-                   "%.100s: nobody answers behind the gate; restart", end->url);
+}
+
+void
+gate_local_check(net_gate_end *end)
+{
+    for (oct_role role = 0; role < OCT_ROLES; role++) {
+        if (end->lost_ms[role] != 0) {
+            local_deaf(end, role, end->locals_made[role] - 1);
+        }
+    }
+}
+
+int
+gate_local_connect(gate_conn *conn)
+{
+    net_gate_end *end = conn->end;
+    oct_role role = conn->peer.role;
+    char path[NET_GATE_LOCAL_MAX];
+    OCT_ASSERT(end->locals_made[role] > 0);
+    conn->local_made = end->locals_made[role] - 1;
+    conn->pipes_before = pipes_of(end, role, conn->local_made);
+    local_path(end, role, conn->local_made, path);
+    int fd = net_fd_local_connect(path);
+    if (fd < 0 && errno == ENOENT) { // somebody removed its name
+        (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", end->local_fds[role]);
+        fd = net_fd_local_connect(path);
+    }
+    if (fd < 0 && (errno == ECONNREFUSED || errno == ENOENT)) {
+        local_deaf(end, role, conn->local_made);
+    }
+    return fd;
 }
 
 bool
@@ -120,11 +178,11 @@ gate_local_is_mute(gate_conn *conn)
     if (!conn->has_local || conn->local_ended || conn->answered || end->listen_local == NULL) {
         return false;
     }
-    conn->answered = gate_local_pipes(end, conn->peer.role, conn->local_made) != conn->pipes_before;
+    conn->answered = pipes_of(end, conn->peer.role, conn->local_made) != conn->pipes_before;
     if (conn->answered || ++conn->mute_ticks < GATE_MUTE_TICKS) {
         return false;
     }
-    gate_local_deaf(conn->end, conn->peer.role, conn->local_made);
+    local_deaf(conn->end, conn->peer.role, conn->local_made);
     return true;
 }
 
@@ -142,18 +200,35 @@ net_gate_end_role(net_gate_end *end, int listener_id)
     return OCT_ROLE_NONE;
 }
 
+static const net_gate_end *
+lost_end(const net_gate *gate)
+{
+    const net_gate_end *end;
+    LIST_FOREACH(end, &gate->ends, place)
+    {
+        for (oct_role role = 0; role < OCT_ROLES; role++) {
+            if (end->lost_ms[role] != 0) {
+                return end;
+            }
+        }
+    }
+    return NULL;
+}
+
 bool
 gate_local_trouble(const net_gate *gate, char out[NET_GATE_TROUBLE_BYTES])
 {
     uint64_t since_ms = uv_now(&gate->uv) - gate->relistened_ms;
-    bool is_lost = gate->deaf[0] != '\0';
+    const net_gate_end *lost = lost_end(gate);
     out[0] = '\0';
-    if (is_lost) {
-        (void)snprintf(out, NET_GATE_TROUBLE_BYTES, "%s", gate->deaf);
+    if (lost != NULL) {
+        (void)snprintf(out, NET_GATE_TROUBLE_BYTES,
+                       "%.100s: nobody answers behind the gate; this process ends if that lasts",
+                       lost->url);
     } else if (gate->relistened_ms != 0 && since_ms < TOLD_MS) {
         (void)snprintf(out, NET_GATE_TROUBLE_BYTES,
                        "a socket behind the gate did not answer and was replaced %llu s ago",
                        (unsigned long long)(since_ms / 1000));
     }
-    return is_lost;
+    return lost != NULL;
 }

@@ -135,10 +135,12 @@ struct net_gate_end {
     uint64_t number;
     bool is_tls, is_dial, tagged;
     bool started, closing;
-    // the local sockets: made before the start, then by the gate's thread
-    int (*listen_local)(uint32_t socket, const char *path);
+    // the local sockets
+    int (*listen_local)(uint32_t socket, const char *path, char *reason, size_t reason_size);
     uint32_t socket;
     unsigned locals_made[OCT_ROLES];
+    int local_fds[OCT_ROLES];    // the file of the newest, whatever becomes of its name; -1: none
+    uint64_t lost_ms[OCT_ROLES]; // since when it is to be made anew and cannot be; 0: it is well
     atomic_int listener_ids[OCT_ROLES][NET_GATE_LOCALS_MAX];
     unsigned handles; // open handles of uv, and connections
     LIST_HEAD(gate_conns, gate_conn) conns;
@@ -194,8 +196,7 @@ struct net_gate {
     char tls_trouble[512];              // what its folder has that cannot be used; "": nothing
     int days_left;                      // of our certificate, as last looked at
     atomic_uint pipes_made[GATE_PIPES]; // by number of the listener; any thread
-    char deaf[GATE_REASON_BYTES];       // a local socket that cannot be made anew; "": none
-    uint64_t relistened_ms;             // when one last was
+    uint64_t relistened_ms;             // when a local socket was last made anew
     LIST_HEAD(gate_ends, net_gate_end) ends;
     TAILQ_HEAD(gate_turns, gate_conn) turns; // handshakes of those who came to us, the oldest first
     unsigned handshakes;
@@ -286,14 +287,17 @@ void gate_conn_check(gate_conn *conn, bool renewed);
 
 // ---- local sockets (net_gate_local.c)
 
+// net_gate_end_local on the gate's thread.
+bool gate_local_path(const net_gate_end *end, oct_role role, char out[NET_GATE_LOCAL_MAX]);
 // One for every role of the end. OCT_EIO: logged.
 OCT_CHECKED oct_err gate_local_make_all(net_gate_end *end);
-// The path of the socket that peers of that role are sent to; gives which one it is.
-unsigned gate_local_of(const net_gate_end *end, oct_role role, char out[NET_GATE_LOCAL_MAX]);
-// Pipes that NNG has made at that one.
-unsigned gate_local_pipes(const net_gate_end *end, oct_role role, unsigned made);
-// No more are made at that one: another takes its place, if it can be.
-void gate_local_deaf(net_gate_end *end, oct_role role, unsigned made);
+// Lets go of them. For one that made none too.
+void gate_local_free(net_gate_end *end);
+// A connection of conn's to that of its role, or -1: too many wait there, or it is gone.
+int gate_local_connect(gate_conn *conn);
+// Once a tick: tries again to make those that are lost; ends the process when that fails for
+// NET_GATE_LOST_MS.
+void gate_local_check(net_gate_end *end);
 // Asked once a tick. NNG makes a pipe of each connection at once; it has made none for some ticks,
 // so it never will at that local socket, and another takes its place.
 bool gate_local_is_mute(gate_conn *conn);

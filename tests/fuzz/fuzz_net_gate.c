@@ -85,7 +85,7 @@ folder_remove(void)
         (void)rmdir(in_folder(certs[i]));
     }
     for (int role = 0; role < OCT_ROLES; role++) {
-        (void)gate_local_of(end, (oct_role)role, path);
+        (void)gate_local_path(end, (oct_role)role, path);
         (void)unlink(path);
     }
     (void)rmdir(folder);
@@ -116,7 +116,8 @@ listeners_make(void)
         struct sockaddr_un address;
         socklen_t size;
         end->locals_made[role] = 1;
-        (void)gate_local_of(end, (oct_role)role, path);
+        end->local_fds[role] = -1;
+        (void)gate_local_path(end, (oct_role)role, path);
         OCT_ASSERT(net_fd_local_address(path, &address, &size));
         int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         OCT_ASSERT(fd >= 0 && bind(fd, (struct sockaddr *)&address, size) == 0);
@@ -131,6 +132,7 @@ listeners_count_set(unsigned count)
 {
     for (int role = 0; role < OCT_ROLES; role++) {
         end->locals_made[role] = count;
+        end->lost_ms[role] = 0;
     }
 }
 

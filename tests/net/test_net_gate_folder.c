@@ -161,16 +161,39 @@ test_the_first_base_that_will_do_is_taken(void **state)
     char reason[512], base[256];
     net_gate_folder folder;
     (void)snprintf(base, sizeof(base), "%s", base_make("second", 0700));
-    assert_int_equal(setenv("XDG_RUNTIME_DIR", "/does/not/exist", 1), 0);
+    assert_int_equal(setenv("XDG_RUNTIME_DIR", net_test_folder(), 1), 0); // goes with the session
     assert_int_equal(setenv("TMPDIR", base, 1), 0);
     T_OK(net_gate_folder_make(&folder, reason, sizeof(reason)));
     assert_memory_equal(folder.path, base, strlen(base));
     net_gate_folder_remove(&folder);
-    assert_int_equal(unsetenv("TMPDIR"), 0);
+    assert_int_equal(setenv("TMPDIR", "/does/not/exist", 1), 0);
     T_OK(net_gate_folder_make(&folder, reason, sizeof(reason)));
-    assert_memory_equal(folder.path, "/tmp/", 5);
+    assert_memory_equal(folder.path, "/tmp/octet-", 11);
+    assert_null(strchr(folder.path + 11, '/'));
     net_gate_folder_remove(&folder);
+    assert_int_equal(unsetenv("TMPDIR"), 0);
     assert_int_equal(unsetenv("XDG_RUNTIME_DIR"), 0);
+}
+
+static void
+test_one_that_was_removed_is_made_anew_and_no_other(void **state)
+{
+    (void)state;
+    char reason[512], path[NET_GATE_FOLDER_MAX], base[256];
+    net_gate_folder folder = {.fd = -1};
+    (void)snprintf(base, sizeof(base), "%s", base_make("kept", 0700));
+    assert_int_equal(setenv("TMPDIR", base, 1), 0);
+    T_OK(net_gate_folder_keep(&folder, reason, sizeof(reason)));
+    (void)snprintf(path, sizeof(path), "%s", folder.path);
+    T_OK(net_gate_folder_keep(&folder, reason, sizeof(reason)));
+    assert_string_equal(folder.path, path);
+    assert_int_equal(rmdir(path), 0);
+    assert_int_equal(mkdir(path, 0700), 0); // another that has its name
+    T_OK(net_gate_folder_keep(&folder, reason, sizeof(reason)));
+    assert_string_not_equal(folder.path, path);
+    assert_int_equal(access(folder.path, F_OK), 0);
+    net_gate_folder_remove(&folder);
+    assert_int_equal(unsetenv("TMPDIR"), 0);
 }
 
 int
@@ -182,6 +205,7 @@ main(void)
         cmocka_unit_test(test_those_of_dead_processes_are_removed_and_no_others),
         cmocka_unit_test(test_what_is_not_a_socket_is_never_removed),
         cmocka_unit_test(test_the_first_base_that_will_do_is_taken),
+        cmocka_unit_test(test_one_that_was_removed_is_made_anew_and_no_other),
     };
     return cmocka_run_group_tests_name("net_gate_folder", tests, NULL, net_test_folder_remove);
 }

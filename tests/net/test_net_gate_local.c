@@ -1,8 +1,9 @@
-// The sockets behind the gate: nobody else on the machine reaches them, and one that died is
-// replaced. A port before it that cannot be listened on.
+// The sockets behind the gate: nobody else on the machine reaches them, their names may go, and one
+// that died is replaced. A port before it that cannot be listened on.
 #include "tests/net/net_test.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -30,6 +31,17 @@ int
 __wrap_uv_listen(uv_stream_t *stream, int backlog, uv_connection_cb arrived)
 {
     return atomic_load(&listens_not) ? UV_ENOBUFS : __real_uv_listen(stream, backlog, arrived);
+}
+
+// Likewise its clock.
+static atomic_uint_fast64_t later_ms;
+uint64_t __real_uv_now(const uv_loop_t *loop);
+uint64_t __wrap_uv_now(const uv_loop_t *loop);
+
+uint64_t
+__wrap_uv_now(const uv_loop_t *loop)
+{
+    return __real_uv_now(loop) + atomic_load(&later_ms);
 }
 
 static int
@@ -198,6 +210,150 @@ test_sockets_behind_the_gate_that_died_are_replaced(void **state)
     side_close(&to);
 }
 
+// As the end of a session does with XDG_RUNTIME_DIR, or a sweeper of /tmp.
+static void
+folder_remove(const local_name names[NAMES_MAX], unsigned count)
+{
+    char folder[NET_GATE_LOCAL_MAX];
+    for (unsigned i = 0; i < count; i++) {
+        assert_int_equal(unlink(names[i].path), 0);
+    }
+    (void)snprintf(folder, sizeof(folder), "%s", names[0].path);
+    *strrchr(folder, '/') = '\0';
+    assert_int_equal(rmdir(folder), 0);
+}
+
+static void
+test_a_folder_that_is_removed_keeps_nobody_out(void **state)
+{
+    (void)state;
+    local_name names[NAMES_MAX];
+    char trouble[NET_GATE_TROUBLE_BYTES];
+    const char *url = tls_url();
+    side from, to, late;
+    side_open(&from, "actor");
+    side_push(&from, url, REPLAY);
+    folder_remove(names, local_names(names)); // of one that dials
+    folder_remove(names, pull_behind_a_gate(&to, url, names));
+    pass_one(&from, &to);
+    side_open(&late, "actor");
+    side_push(&late, url, REPLAY);
+    pass_one(&late, &to);
+    side_close(&late);
+    assert_false(net_gate_trouble(net_loop_gate(to.loop), trouble));
+    assert_string_equal(trouble, "");
+    assert_int_equal(counts_of(&to).relistened + counts_of(&from).relistened, 0);
+    side_close(&from);
+    side_close(&to);
+}
+
+// ---- a local socket that died, and its folder with it
+
+#define HANGS_S 30
+
+static atomic_int heard_by; // who listens behind the gate
+static atomic_bool hears_no_more;
+static local_name heard_at;
+
+static int
+hear(uint32_t socket, const char *path, char *reason, size_t reason_size)
+{
+    (void)socket;
+    int fd;
+    if (atomic_load(&hears_no_more) || net_http_listen_local(&fd, path) != OCT_OK) {
+        (void)snprintf(reason, reason_size, "nobody is left");
+        return -1;
+    }
+    (void)snprintf(heard_at.path, sizeof(heard_at.path), "%s", path);
+    atomic_store(&heard_by, fd);
+    return fd + 1;
+}
+
+// A gate whose local socket died, and to which a peer has come since.
+static net_gate *
+gate_with_a_dead_socket(bool is_last, local_name *place)
+{
+    static const uint8_t header[] = {0, 'S', 'P', 0, 0, 0x50, 0, 0};
+    net_gate *gate;
+    net_gate_end *end;
+    char url[64];
+    unsigned port = net_test_free_port();
+    (void)snprintf(url, sizeof(url), "tcp://127.0.0.1:%u", port);
+    const net_gate_spec spec = {.url = url,
+                                .roles = OCT_ROLES_ANY,
+                                .protocol = 0x51,
+                                .peer_protocol = 0x50,
+                                .message_bytes_max = BYTES_MAX,
+                                .listen_local = hear};
+    T_OK(net_gate_create(&gate, NULL, NULL, 0));
+    T_OK(net_gate_listen(gate, &spec, &end));
+    T_OK(net_gate_end_start(end));
+    *place = heard_at;
+    atomic_store(&hears_no_more, is_last);
+    (void)close(atomic_load(&heard_by));
+    folder_remove(place, 1);
+    int fd = net_test_tcp_connect(port);
+    assert_int_equal(send(fd, header, sizeof(header), MSG_NOSIGNAL), sizeof(header));
+    return gate;
+}
+
+static void
+test_a_socket_that_died_with_its_folder_is_replaced_in_another(void **state)
+{
+    (void)state;
+    local_name before;
+    net_gate *gate = gate_with_a_dead_socket(false, &before);
+    while (net_gate_read_counts(gate).relistened == 0) {
+        (void)sched_yield();
+    }
+    assert_int_equal(access(heard_at.path, F_OK), 0);
+    *strrchr(heard_at.path, '/') = *strrchr(before.path, '/') = '\0';
+    assert_string_not_equal(heard_at.path, before.path);
+    net_gate_destroy(gate);
+    (void)close(atomic_load(&heard_by));
+}
+
+static void
+lose_the_socket(void)
+{
+    local_name before;
+    char trouble[NET_GATE_TROUBLE_BYTES];
+    (void)alarm(HANGS_S);
+    (void)net_test_stderr_to(net_test_path("lost"));
+    net_gate *gate = gate_with_a_dead_socket(true, &before);
+    while (!net_gate_trouble(gate, trouble)) {
+        (void)sched_yield();
+    }
+    atomic_store(&later_ms, NET_GATE_LOST_MS);
+    while (true) {
+        (void)pause();
+    }
+}
+
+// Whoever watches over it starts it again. It says so when it begins and when it ends.
+static void
+test_a_process_ends_whose_socket_cannot_be_replaced(void **state)
+{
+    (void)state;
+    char said[4096];
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        lose_the_socket();
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), NET_GATE_EXIT);
+    net_test_read(net_test_path("lost"), said, sizeof(said));
+    const char *first = strstr(said, " E NET-GATE-LOST ");
+    assert_non_null(first);
+    assert_non_null(strstr(first, "error=\"nobody is left\": nobody answers behind the gate"));
+    const char *last = strstr(first + 1, " E NET-GATE-LOST ");
+    assert_non_null(last);
+    assert_non_null(strstr(last, "this process ends and must be restarted"));
+    assert_null(strstr(last + 1, " E "));
+}
+
 static void
 intrude(const char *path)
 {
@@ -269,6 +425,9 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_other_users_cannot_reach_the_sockets_behind_the_gate),
         cmocka_unit_test(test_sockets_behind_the_gate_that_died_are_replaced),
+        cmocka_unit_test(test_a_folder_that_is_removed_keeps_nobody_out),
+        cmocka_unit_test(test_a_socket_that_died_with_its_folder_is_replaced_in_another),
+        cmocka_unit_test(test_a_process_ends_whose_socket_cannot_be_replaced),
         cmocka_unit_test(test_other_processes_cannot_go_round_the_gate),
         cmocka_unit_test(test_a_port_that_cannot_be_listened_on_is_told),
     };
