@@ -3,7 +3,6 @@
 #include "net/net_gate.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <netdb.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,15 +18,13 @@
 #include "net/net_gate_state.h"
 #include "net/net_internal.h"
 
-#define LISTEN_BACKLOG    1024
-#define BACKOFF_MIN_MS    50u
-#define BACKOFF_MAX_MS    1000u
-#define STEADY_MS         2000u // a connection that held so long starts the back-off anew
-#define REFUSALS_LOG_MS   10000u
-#define STOP_WAIT_MS      1000    // a lookup of a name cannot be interrupted
-#define CLOSE_REST_NS     5000000 // 5 ms
-#define DAYS_LEFT_WARNING 14
-#define SECONDS_A_DAY     86400
+#define LISTEN_BACKLOG  1024
+#define BACKOFF_MIN_MS  50u
+#define BACKOFF_MAX_MS  1000u
+#define STEADY_MS       2000u // a connection that held so long starts the back-off anew
+#define REFUSALS_LOG_MS 10000u
+#define STOP_WAIT_MS    1000    // a lookup of a name cannot be interrupted
+#define CLOSE_REST_NS   5000000 // 5 ms
 
 // ---- commands: from the daemon's thread to the gate's
 
@@ -299,45 +296,11 @@ end_closed(void *arg)
 
 // ---- every second
 
-// True: peers are to be checked anew.
-static bool
-tls_look(net_gate *gate)
-{
-    char reason[sizeof(gate->tls_trouble)] = "";
-    bool is_new;
-    if (gate->tls == NULL) {
-        return false;
-    }
-    oct_err err = net_tls_reload(gate->tls, &is_new, reason, sizeof(reason));
-    int64_t ends_s = net_tls_ends_s(gate->tls);
-    int days = (int)((ends_s - time(NULL)) / SECONDS_A_DAY);
-    atomic_store_explicit(&gate->tls_ends_s, ends_s, memory_order_relaxed);
-    if (err == OCT_OK) {
-        oct_log_notice("NET-TLS-NEW", "certificates were reloaded: days_left=%d", days);
-    } else if (err != OCT_EAGAIN && (is_new || strcmp(gate->tls_trouble, reason) != 0)) {
-        oct_log_warn("NET-TLS-KEPT", "%s: %s",
-                     is_new ? "ca.crt and crl.pem were reloaded, but the previous certificate and "
-                              "key stay in use"
-                            : "the previous certificates stay in use",
-                     reason);
-    }
-    (void)snprintf(gate->tls_trouble, sizeof(gate->tls_trouble), "%s", reason);
-    if (is_new && net_tls_revocation(gate->tls) == NET_TLS_LIST_KEPT) {
-        oct_log_warn("NET-TLS-LIST-KEPT", "crl.pem is missing: what it revoked stays revoked "
-                                          "until this process ends; restore it");
-    }
-    if (days != gate->days_left && days < DAYS_LEFT_WARNING) {
-        oct_log_warn("NET-TLS-ENDS", "our certificate is still valid for days_left=%d", days);
-    }
-    gate->days_left = days;
-    return is_new;
-}
-
 static void
 ticked(uv_timer_t *timer)
 {
     net_gate *gate = timer->data;
-    bool renewed = tls_look(gate);
+    bool renewed = gate_tls_look(gate);
     gate_room_tidy(gate);
     net_gate_end *end;
     LIST_FOREACH(end, &gate->ends, place)
@@ -404,8 +367,7 @@ net_gate_create(net_gate **out, const char *tls_folder, char *reason, size_t rea
     gate_peers_init(gate);
     gate->conn_total_max = gate_room_connections();
     gate->role = tls == NULL ? OCT_ROLE_LOCAL : net_tls_role(tls);
-    gate->days_left = INT_MAX; // the first look warns
-    atomic_init(&gate->tls_ends_s, tls == NULL ? 0 : net_tls_ends_s(tls));
+    gate_tls_init(gate);
     for (int i = 0; i < GATE_COUNTS; i++) {
         atomic_init(&gate->counts[i], 0);
     }
@@ -712,11 +674,7 @@ static void
 gate_troubled(void *arg)
 {
     gate_trouble *t = arg;
-    t->is_lost = gate_local_trouble(t->gate, t->out);
-    if (!t->is_lost && t->gate->tls_trouble[0] != '\0') { // peers come and go as before
-        (void)snprintf(t->out, NET_GATE_TROUBLE_BYTES, "files of --tls cannot be used: %s",
-                       t->gate->tls_trouble);
-    }
+    t->is_lost = gate_local_trouble(t->gate, t->out) || gate_tls_trouble(t->gate, t->out);
 }
 
 bool

@@ -117,7 +117,8 @@ void net_gate_end_trouble(net_gate_end *end, char *out, size_t out_size);
 // When this returns, nothing new comes to the local addresses. Frees end; NULL is a no-op.
 void net_gate_end_close(net_gate_end *end);
 
-// What is wrong with the gate, in a line; "": nothing. Gives whether new connections are lost.
+// What is wrong with the gate, in a line; "": nothing. Gives whether new connections are lost: by a
+// local socket that cannot be made anew, or since our certificate has expired.
 // Nothing is lost while files of --tls cannot be used (net_tls_reload), nor by a local socket that
 // was made anew, which is told for ten minutes. Cost: a hop to the gate's thread and back.
 bool net_gate_trouble(net_gate *gate, char out[NET_GATE_TROUBLE_BYTES]);

@@ -49,11 +49,6 @@ typedef enum gate_count {
     GATE_COUNTS,
 } gate_count;
 
-// ---- addresses and certificates that failed lately (net_gate_peers.c)
-
-// Their failures. Without allowance: connections are closed unheard.
-void gate_peers_init(net_gate *gate);
-
 // ---- connections (net_gate_conn.c)
 
 typedef enum gate_state {
@@ -191,10 +186,9 @@ struct net_gate {
     gate_command *commands;
     bool ended;
     // the gate's thread
-    bool stopping;
     net_tls *tls;
     char tls_trouble[512];              // what its folder has that cannot be used; "": nothing
-    int days_left;                      // of our certificate, as last looked at
+    int days_left;                      // of our certificate, as last looked at; < 0: it ended
     atomic_uint pipes_made[GATE_PIPES]; // by number of the listener; any thread
     uint64_t relistened_ms;             // when a local socket was last made anew
     LIST_HEAD(gate_ends, net_gate_end) ends;
@@ -208,8 +202,7 @@ struct net_gate {
     oct_allowance holders; // certificates
     atomic_uint_fast64_t counts[GATE_COUNTS];
     atomic_int_least64_t tls_ends_s; // 0: no TLS
-    uint8_t read_bytes[GATE_READ_BYTES];
-    uint8_t plain[GATE_READ_BYTES];
+    uint8_t read_bytes[GATE_READ_BYTES], plain[GATE_READ_BYTES];
     uint8_t converted[NET_SP_OUT_BYTES(GATE_READ_BYTES)];
 };
 
@@ -226,8 +219,7 @@ unsigned gate_room_connections(void);
 // Bytes that may wait to be written on one side of a connection before the other is not read; when
 // a quarter is left, it is again.
 size_t gate_room_queue(const net_gate *gate);
-// Once a tick: gives memory back when many connections have gone. (malloc keeps what lies between
-// blocks in use.)
+// Once a tick: gives back the memory that malloc keeps when many connections have gone.
 void gate_room_tidy(net_gate *gate);
 // conn begins its handshake; it is through.
 void gate_room_enter(gate_conn *conn);
@@ -267,6 +259,10 @@ bool gate_long_stalls(gate_conn *conn);
 // conn ends.
 void gate_long_forget(gate_conn *conn);
 
+// ---- who is at the other end (net_gate_peers.c)
+
+// Addresses and certificates that failed lately: without allowance, connections are closed unheard.
+void gate_peers_init(net_gate *gate);
 // With the same certificate, or neither with one and from the same address.
 bool gate_peers_same(const gate_conn *a, const gate_conn *b);
 // Sets conn's address, and how it is called, to the peer's.
@@ -295,14 +291,21 @@ OCT_CHECKED oct_err gate_local_make_all(net_gate_end *end);
 void gate_local_free(net_gate_end *end);
 // A connection of conn's to that of its role, or -1: too many wait there, or it is gone.
 int gate_local_connect(gate_conn *conn);
-// Once a tick: tries again to make those that are lost; ends the process when that fails for
-// NET_GATE_LOST_MS.
+// Once a tick: tries again to make those that are lost, for NET_GATE_LOST_MS.
 void gate_local_check(net_gate_end *end);
 // Asked once a tick. NNG makes a pipe of each connection at once; it has made none for some ticks,
 // so it never will at that local socket, and another takes its place.
 bool gate_local_is_mute(gate_conn *conn);
 // net_gate_trouble, of local sockets, on the gate's thread.
 bool gate_local_trouble(const net_gate *gate, char out[NET_GATE_TROUBLE_BYTES]);
+
+// ---- our own certificates, gate->tls (net_gate_tls.c)
+
+void gate_tls_init(net_gate *gate);
+// Once a tick: reloads them if they are new. True: peers are to be checked anew.
+bool gate_tls_look(net_gate *gate);
+// net_gate_trouble, of certificates; out stays when nothing is wrong with them.
+bool gate_tls_trouble(const net_gate *gate, char out[NET_GATE_TROUBLE_BYTES]);
 
 // ---- ends (net_gate.c)
 
@@ -311,8 +314,7 @@ void gate_end_opened(net_gate_end *end, const gate_conn *conn);
 void gate_end_gone(net_gate_end *end, bool was_open, const char *reason);
 // Somebody at a listening end was turned away.
 void gate_end_refused(const gate_conn *conn, const char *reason);
-// A handle of the end, or a connection, is no more: frees an end that was closed when it was the
-// last.
+// A handle of the end, or a connection, is no more: the last one frees an end that was closed.
 void gate_end_release(net_gate_end *end);
 
 #endif // NET_NET_GATE_STATE_H

@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,6 +23,18 @@
 #define GET      "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
 
 static certs_ca *ca, *other_ca;
+
+// The C library's clock, in whose place the linker puts this one in what is Octet's: OpenSSL has
+// its own.
+static atomic_int_fast64_t later_s;
+time_t __real_time(time_t *out);
+time_t __wrap_time(time_t *out);
+
+time_t
+__wrap_time(time_t *out)
+{
+    return __real_time(out) + (time_t)atomic_load(&later_s);
+}
 
 static int
 certs_make(void **state)
@@ -501,6 +514,62 @@ test_metrics_tell_of_the_gate(void **state)
     certs_write_usual(ca, "learner", true, net_test_path("learner"));
 }
 
+#define DAY_S  86400
+#define HEALTH "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+
+// As soon as health says so at that time.
+static void
+health_says(server *s, int64_t at_s, const char *status, const char *words)
+{
+    const char *answer;
+    atomic_store(&later_s, at_s);
+    do {
+        answer = ask(s, HEALTH);
+    } while (strstr(answer, words) == NULL);
+    begins(answer, status);
+}
+
+static const char *
+after(const char *text, const char *words)
+{
+    const char *found = strstr(text, words);
+    if (found == NULL) {
+        fail_msg("'%s' is not in: %s", words, text);
+    }
+    return found + strlen(words);
+}
+
+static void
+test_the_end_of_our_certificate_is_told(void **state)
+{
+    (void)state;
+    char said[4096];
+    server s = {.loop = loop_with("learner")};
+    net_daemon daemon = {.metrics = {https_url(&s.port)}, .metrics_count = 1};
+    net_metrics *metrics;
+    int saved = net_test_stderr_to(net_test_path("ends"));
+    T_OK(net_metrics_open(&metrics, &daemon, s.loop, &source));
+    health_says(&s, 0, "HTTP/1.1 200", "ok\n");
+    atomic_store(&later_s, 29 * DAY_S + DAY_S / 2);
+    do {
+        net_test_read(net_test_path("ends"), said, sizeof(said));
+        (void)ask(&s, HEALTH);
+    } while (strstr(said, "NET-TLS-ENDS") == NULL);
+    health_says(&s, 30 * DAY_S, "HTTP/1.1 503",
+                "our certificate expired 0 days ago: nobody new can connect\n");
+    health_says(&s, 32 * DAY_S, "HTTP/1.1 503", "our certificate expired 2 days ago");
+    health_says(&s, 0, "HTTP/1.1 200", "ok\n");
+    net_metrics_close(metrics);
+    net_loop_destroy(s.loop);
+    net_test_stderr_back(saved);
+    net_test_read(net_test_path("ends"), said, sizeof(said));
+    const char *rest =
+        after(said, " W NET-TLS-ENDS our certificate is still valid for days_left=0");
+    rest = after(rest, " E NET-TLS-ENDED our certificate expired 0 days ago: ");
+    rest = after(rest, " E NET-TLS-ENDED our certificate expired 2 days ago: ");
+    assert_null(strstr(rest, "NET-TLS-END"));
+}
+
 static void
 test_metrics_without_a_gate_make_none(void **state)
 {
@@ -535,6 +604,7 @@ main(void)
         cmocka_unit_test(test_https_closes_with_open_connections),
         cmocka_unit_test(test_https_without_certificates_is_told),
         cmocka_unit_test(test_metrics_tell_of_the_gate),
+        cmocka_unit_test(test_the_end_of_our_certificate_is_told),
         cmocka_unit_test(test_metrics_without_a_gate_make_none),
     };
     return cmocka_run_group_tests_name("net_https", tests, certs_make, certs_remove);

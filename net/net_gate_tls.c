@@ -1,0 +1,94 @@
+// The gate's own certificates while it runs: reloads them, and tells when they end or cannot be
+// used.
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/oct_log.h"
+#include "net/net_gate_state.h"
+
+#define DAYS_LEFT_WARNING 14
+#define SECONDS_A_DAY     86400
+
+void
+gate_tls_init(net_gate *gate)
+{
+    gate->days_left = INT_MAX; // the first look warns
+    atomic_init(&gate->tls_ends_s, gate->tls == NULL ? 0 : net_tls_ends_s(gate->tls));
+}
+
+// Whole days; below 0: it has ended.
+static int
+days_until(int64_t ends_s)
+{
+    int64_t left_s = ends_s - time(NULL);
+    return (int)((left_s < 0 ? left_s - (SECONDS_A_DAY - 1) : left_s) / SECONDS_A_DAY);
+}
+
+static int
+days_since_end(const net_gate *gate)
+{
+    return -gate->days_left - 1;
+}
+
+// Once a day.
+static void
+days_tell(net_gate *gate, int days)
+{
+    bool is_new = days != gate->days_left;
+    gate->days_left = days;
+    if (is_new && days < 0) {
+        oct_log_error("NET-TLS-ENDED",
+                      "our certificate expired %d days ago: nobody new can connect, nor can this "
+                      "process; renew it (octet certs issue ROLE NAME --renew)",
+                      days_since_end(gate));
+    } else if (is_new && days < DAYS_LEFT_WARNING) {
+        oct_log_warn("NET-TLS-ENDS", "our certificate is still valid for days_left=%d", days);
+    }
+}
+
+bool
+gate_tls_look(net_gate *gate)
+{
+    char reason[sizeof(gate->tls_trouble)] = "";
+    bool is_new;
+    if (gate->tls == NULL) {
+        return false;
+    }
+    oct_err err = net_tls_reload(gate->tls, &is_new, reason, sizeof(reason));
+    int64_t ends_s = net_tls_ends_s(gate->tls);
+    int days = days_until(ends_s);
+    atomic_store_explicit(&gate->tls_ends_s, ends_s, memory_order_relaxed);
+    if (err == OCT_OK) {
+        oct_log_notice("NET-TLS-NEW", "certificates were reloaded: days_left=%d", days);
+    } else if (err != OCT_EAGAIN && (is_new || strcmp(gate->tls_trouble, reason) != 0)) {
+        oct_log_warn("NET-TLS-KEPT", "%s: %s",
+                     is_new ? "ca.crt and crl.pem were reloaded, but the previous certificate and "
+                              "key stay in use"
+                            : "the previous certificates stay in use",
+                     reason);
+    }
+    (void)snprintf(gate->tls_trouble, sizeof(gate->tls_trouble), "%s", reason);
+    if (is_new && net_tls_revocation(gate->tls) == NET_TLS_LIST_KEPT) {
+        oct_log_warn("NET-TLS-LIST-KEPT", "crl.pem is missing: what it revoked stays revoked "
+                                          "until this process ends; restore it");
+    }
+    days_tell(gate, days);
+    return is_new;
+}
+
+bool
+gate_tls_trouble(const net_gate *gate, char out[NET_GATE_TROUBLE_BYTES])
+{
+    bool has_ended = gate->days_left < 0;
+    if (has_ended) {
+        (void)snprintf(out, NET_GATE_TROUBLE_BYTES,
+                       "our certificate expired %d days ago: nobody new can connect",
+                       days_since_end(gate));
+    } else if (gate->tls_trouble[0] != '\0') { // peers come and go as before
+        (void)snprintf(out, NET_GATE_TROUBLE_BYTES, "files of --tls cannot be used: %s",
+                       gate->tls_trouble);
+    }
+    return has_ended;
+}
