@@ -22,8 +22,11 @@
 int
 net_fd_listen(const struct addrinfo *address, int backlog)
 {
-    int yes = 1;
+    int yes = 1, no = 0;
     int fd = socket(address->ai_family, KIND, 0);
+    if (fd >= 0 && address->ai_family == AF_INET6) { // where the system's default is another
+        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof(no));
+    }
     if (fd >= 0 &&
         (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) != 0 ||
          bind(fd, address->ai_addr, address->ai_addrlen) != 0 || listen(fd, backlog) != 0)) {
@@ -33,6 +36,32 @@ net_fd_listen(const struct addrinfo *address, int backlog)
         return -1;
     }
     return fd;
+}
+
+static int
+listen_at(const char *host, const char *port, int backlog)
+{
+    const struct addrinfo hints = {.ai_family = AF_UNSPEC,
+                                   .ai_socktype = SOCK_STREAM,
+                                   .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV};
+    struct addrinfo *found;
+    if (getaddrinfo(host, port, &hints, &found) != 0) {
+        errno = EINVAL;
+        return -1;
+    }
+    int fd = net_fd_listen(found, backlog);
+    int code = errno;
+    freeaddrinfo(found);
+    errno = code;
+    return fd;
+}
+
+int
+net_fd_listen_everywhere(const char *port, int backlog)
+{
+    int fd = listen_at("::", port, backlog);
+    bool has_ipv6 = fd >= 0 || (errno != EAFNOSUPPORT && errno != EADDRNOTAVAIL);
+    return has_ipv6 ? fd : listen_at("0.0.0.0", port, backlog);
 }
 
 bool

@@ -11,8 +11,11 @@ struct addrinfo;
 // Sockets of our own, beside those of NNG. Private to net/. Threads: any. All are streams that
 // never block and that no child process gets.
 
-// A socket that listens there, or -1 with errno.
+// A socket that listens there, or -1 with errno. That of IPv6's wildcard takes IPv4, too.
 int net_fd_listen(const struct addrinfo *address, int backlog);
+// The same at that port of every address of this machine: of IPv4 and IPv6, where there is that.
+// Peers of IPv4 then have addresses of IPv6 that hold theirs (::ffff:a.b.c.d).
+int net_fd_listen_everywhere(const char *port, int backlog);
 // A socket that is connected to it, or -1 with errno; ETIMEDOUT: not until end_ns, by
 // oct_clock_ns. Blocks until then at most.
 int net_fd_connect(const struct addrinfo *address, uint64_t end_ns);

@@ -494,17 +494,26 @@ tls_is_there(const net_gate *gate, const net_gate_end *end, const char *id)
     return true;
 }
 
+static const char *
+listen_reason(void)
+{
+    return errno == EADDRINUSE ? "another process listens on this port" : strerror(errno);
+}
+
 // A bound socket for end->host, or -1 with errno.
 static int
 port_bind(const net_gate_end *end, const char **reason)
 {
     char port[8];
-    const bool any = end->host[0] == '\0' || strcmp(end->host, "*") == 0;
-    const struct addrinfo hints = {
-        .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
+    const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
     struct addrinfo *found = NULL;
     (void)snprintf(port, sizeof(port), "%u", end->port);
-    int code = getaddrinfo(any ? NULL : end->host, port, &hints, &found);
+    if (end->host[0] == '\0' || strcmp(end->host, "*") == 0) {
+        int fd = net_fd_listen_everywhere(port, LISTEN_BACKLOG);
+        *reason = fd < 0 ? listen_reason() : NULL;
+        return fd;
+    }
+    int code = getaddrinfo(end->host, port, &hints, &found);
     if (code != 0) {
         *reason = gai_strerror(code);
         return -1;
@@ -513,8 +522,7 @@ port_bind(const net_gate_end *end, const char **reason)
     for (const struct addrinfo *a = found; a != NULL && fd < 0; a = a->ai_next) {
         fd = net_fd_listen(a, LISTEN_BACKLOG); // uv listens again: here a taken port is told
         if (fd < 0) {
-            *reason =
-                errno == EADDRINUSE ? "another process listens on this port" : strerror(errno);
+            *reason = listen_reason();
         }
     }
     freeaddrinfo(found);

@@ -16,6 +16,23 @@ gate_peers_init(net_gate *gate)
     oct_allowance_init(&gate->holders, FAILURES_MAX, FORGIVEN_A_SECOND);
 }
 
+// Where a socket takes both, IPv4 comes as IPv6: as itself, then.
+static void
+address_plain(const struct sockaddr *from, struct sockaddr_storage *out)
+{
+    const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)(const void *)from;
+    *out = (struct sockaddr_storage){.ss_family = AF_UNSPEC};
+    if (from->sa_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr)) {
+        struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = in6->sin6_port};
+        memcpy(&in.sin_addr, in6->sin6_addr.s6_addr + 12, sizeof(in.sin_addr));
+        memcpy(out, &in, sizeof(in));
+    } else if (from->sa_family == AF_INET6) {
+        memcpy(out, in6, sizeof(*in6));
+    } else if (from->sa_family == AF_INET) {
+        memcpy(out, from, sizeof(struct sockaddr_in));
+    }
+}
+
 // IPv4 in the last four bytes.
 static void
 address_of(const struct sockaddr *from, uint8_t out[16])
@@ -25,19 +42,17 @@ address_of(const struct sockaddr *from, uint8_t out[16])
         memcpy(out + 12, &((const struct sockaddr_in *)(const void *)from)->sin_addr, 4);
     } else if (from->sa_family == AF_INET6) {
         const struct in6_addr *in6 = &((const struct sockaddr_in6 *)(const void *)from)->sin6_addr;
-        if (IN6_IS_ADDR_V4MAPPED(in6)) {
-            memcpy(out + 12, in6->s6_addr + 12, 4);
-        } else { // a host has a /64 of its own to take addresses from
-            memcpy(out, in6, 8);
-        }
+        memcpy(out, in6, 8); // a host has a /64 of its own to take addresses from
     }
 }
 
 void
 gate_peers_name(gate_conn *conn, const struct sockaddr *peer)
 {
-    address_of(peer, conn->address);
-    (void)uv_ip_name(peer, conn->from, sizeof(conn->from));
+    struct sockaddr_storage plain;
+    address_plain(peer, &plain);
+    address_of((const struct sockaddr *)&plain, conn->address);
+    (void)uv_ip_name((const struct sockaddr *)&plain, conn->from, sizeof(conn->from));
 }
 
 bool

@@ -242,25 +242,30 @@ net_http_listen(int *fd, const char *url, char *reason, size_t reason_size)
 {
     net_http_address address;
     OCT_TRY(net_http_parse(url, &address, reason, reason_size));
-    bool is_any = address.host[0] == '\0' || strcmp(address.host, "*") == 0;
     struct addrinfo hints = {
         .ai_family = strcasecmp(address.host, "localhost") == 0 ? AF_INET : AF_UNSPEC,
         .ai_socktype = SOCK_STREAM,
-        .ai_flags = AI_PASSIVE | AI_NUMERICSERV,
+        .ai_flags = AI_NUMERICSERV,
     };
-    struct addrinfo *found;
-    int code = getaddrinfo(is_any ? NULL : address.host, address.port, &hints, &found);
-    if (code != 0) {
-        (void)snprintf(reason, reason_size, "%s", gai_strerror(code));
-        return OCT_EIO;
+    struct addrinfo *found = NULL;
+    if (address.host[0] == '\0' || strcmp(address.host, "*") == 0) {
+        *fd = net_fd_listen_everywhere(address.port, NET_HTTP_BACKLOG);
+    } else {
+        int code = getaddrinfo(address.host, address.port, &hints, &found);
+        if (code != 0) {
+            (void)snprintf(reason, reason_size, "%s", gai_strerror(code));
+            return OCT_EIO;
+        }
+        *fd = net_fd_listen(found, NET_HTTP_BACKLOG);
     }
-    *fd = net_fd_listen(found, NET_HTTP_BACKLOG);
     if (*fd < 0) {
         (void)snprintf(reason, reason_size, "%s",
                        errno == EADDRINUSE ? "another process listens on this port"
                                            : strerror(errno));
     }
-    freeaddrinfo(found);
+    if (found != NULL) {
+        freeaddrinfo(found);
+    }
     return *fd < 0 ? OCT_EIO : OCT_OK;
 }
 

@@ -7,8 +7,9 @@
 #include "common/oct_err.h"
 
 // Addresses: tls+tcp://HOST:PORT, tcp://HOST:PORT, ipc://PATH (relative to the working folder, or
-// absolute), inproc://NAME (tests). Threads: any. Errors: OCT_EINVAL, with one line for a person in
-// reason.
+// absolute), inproc://NAME (tests). To listen, HOST may be "*" or empty: every address of this
+// machine, of IPv4 and of IPv6 where there is that; 0.0.0.0 is every one of IPv4. Threads: any.
+// Errors: OCT_EINVAL, with one line for a person in reason.
 
 #define NET_URL_MAX 512
 

@@ -1,8 +1,10 @@
 // The sockets behind the gate: nobody else on the machine reaches them, their names may go, and one
-// that died is replaced. A port before it that cannot be listened on.
+// that died is replaced. The port before them: one that cannot be listened on, and one of every
+// interface.
 #include "tests/net/net_test.h"
 
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -418,6 +420,54 @@ test_a_port_that_cannot_be_listened_on_is_told(void **state)
     side_close(&to);
 }
 
+static bool
+has_ipv6(void)
+{
+    const struct sockaddr_in6 address = {.sin6_family = AF_INET6,
+                                         .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool has = fd >= 0 && bind(fd, (const struct sockaddr *)&address, sizeof(address)) == 0;
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return has;
+}
+
+// '*' and no host at all. An address of IPv4 is called by its own name.
+static void
+test_every_interface_has_both_kinds_of_addresses(void **state)
+{
+    (void)state;
+    static const char *const formats[] = {"tcp://*:%u", "tcp://:%u"};
+    static const char *const hosts[] = {"127.0.0.1", "[::1]"};
+    char url[64], said[4096];
+    for (size_t i = 0; i < OCT_COUNTOF(formats); i++) {
+        unsigned port = net_test_free_port();
+        side from, to;
+        (void)snprintf(url, sizeof(url), formats[i], port);
+        side_open(&to, NULL);
+        side_pull(&to, url, ACTOR);
+        for (size_t k = 0; k < (has_ipv6() ? OCT_COUNTOF(hosts) : 1); k++) {
+            (void)snprintf(url, sizeof(url), "tcp://%s:%u", hosts[k], port);
+            side_open(&from, NULL);
+            side_push(&from, url, REPLAY);
+            pass_one(&from, &to);
+            side_close(&from);
+        }
+        int saved = net_test_stderr_to(net_test_path("everywhere"));
+        int fd = net_test_tcp_connect(port);
+        assert_int_equal(send(fd, "GET / HTTP/1.1\r\n\r\n", 18, MSG_NOSIGNAL), 18);
+        while (counts_of(&to).refused == 0) {
+            side_turn(&to);
+        }
+        net_test_stderr_back(saved);
+        (void)close(fd);
+        net_test_read(net_test_path("everywhere"), said, sizeof(said));
+        assert_non_null(strstr(said, " from=127.0.0.1 "));
+        side_close(&to);
+    }
+}
+
 int
 main(void)
 {
@@ -430,6 +480,7 @@ main(void)
         cmocka_unit_test(test_a_process_ends_whose_socket_cannot_be_replaced),
         cmocka_unit_test(test_other_processes_cannot_go_round_the_gate),
         cmocka_unit_test(test_a_port_that_cannot_be_listened_on_is_told),
+        cmocka_unit_test(test_every_interface_has_both_kinds_of_addresses),
     };
     return cmocka_run_group_tests_name("net_gate_local", tests, certs_make, net_test_folder_remove);
 }

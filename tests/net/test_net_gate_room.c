@@ -98,7 +98,7 @@ static void
 port_draw(side *s)
 {
     s->port = net_test_free_port();
-    (void)snprintf(s->url, sizeof(s->url), "tcp://0.0.0.0:%u", s->port);
+    (void)snprintf(s->url, sizeof(s->url), "tcp://*:%u", s->port); // IPv4 comes there as IPv6
 }
 
 // call opens at s->url; again with another port when somebody was faster.

@@ -61,12 +61,18 @@ server_open(void)
 }
 
 static void
-server_listen(server *s)
+server_listen_at(server *s, const char *host)
 {
     char url[64];
-    (void)snprintf(url, sizeof(url), "http://127.0.0.1:%u", net_test_free_port());
+    (void)snprintf(url, sizeof(url), "http://%s:%u", host, net_test_free_port());
     T_OK(net_http_open(&s->http, s->loop, url, asked, s));
     s->port = net_http_port(s->http);
+}
+
+static void
+server_listen(server *s)
+{
+    server_listen_at(s, "127.0.0.1");
 }
 
 static void
@@ -521,6 +527,17 @@ test_http_local_path_that_is_taken_or_too_long_is_told(void **state)
     assert_non_null(strstr(text, "allowed are 1 to 107 bytes"));
 }
 
+// There IPv4 comes as IPv6.
+static void
+test_http_listens_at_every_interface(void **state)
+{
+    (void)state;
+    server s = server_open();
+    server_listen_at(&s, "*");
+    begins(ask(&s, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"), "HTTP/1.1 200");
+    server_close(&s);
+}
+
 static void
 test_http_port_in_use_is_told(void **state)
 {
@@ -716,6 +733,7 @@ main(void)
         cmocka_unit_test(test_http_closes_with_open_connections),
         cmocka_unit_test(test_http_listens_at_a_private_socket),
         cmocka_unit_test(test_http_local_path_that_is_taken_or_too_long_is_told),
+        cmocka_unit_test(test_http_listens_at_every_interface),
         cmocka_unit_test(test_http_port_in_use_is_told),
         cmocka_unit_test(test_http_check_table),
         cmocka_unit_test(test_http_local_names),
