@@ -124,13 +124,6 @@ row_at(void *base, uint32_t stride, uint32_t i)
     return (char *)base + (size_t)i * stride;
 }
 
-// What is wrong with a row that is not sound.
-static const char *
-fault_of(const octet_env_space *space)
-{
-    return space->n > 0 ? "is outside its space" : "is not finite";
-}
-
 // It said so itself.
 static void
 failure_count(env *e)
@@ -181,7 +174,7 @@ env_reset(env *e, const uint8_t *mask, const uint64_t *seeds, octet_env_io *io)
         if ((mask == NULL || mask[i] != 0) &&
             !env_space_is_sound(&e->its.spec.obs, row_at(io->obs, io->obs_stride, i))) {
             snprintf(e->error, sizeof(e->error), "%s: reset: the observation of environment %u %s",
-                     e->its.spec.id, i, fault_of(&e->its.spec.obs));
+                     e->its.spec.id, i, env_space_fault(&e->its.spec.obs));
             return OCT_EINTERNAL;
         }
     }

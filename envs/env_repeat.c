@@ -2,6 +2,7 @@
 #include "envs/env_repeat.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -167,6 +168,31 @@ step_take(octet_env_handle *h, octet_env_io *io, uint32_t i)
     }
 }
 
+// Whoever steps the one around sees the last observations and those of ends. One in between that is
+// not sound is a failure there, too.
+static void
+between_check(octet_env_handle *h)
+{
+    const octet_env_space *obs = &h->spec.obs;
+    if (env_space_rows_are_sound(obs, h->obs, h->obs_bytes, h->count)) {
+        return;
+    }
+    for (uint32_t i = 0; i < h->count; i++) {
+        uint8_t *row = h->obs + (size_t)i * h->obs_bytes;
+        bool goes_on = h->episodes[i].ended == 0 && (flags_of(h, i) & FLAGS_END) == 0;
+        if (!goes_on || env_space_is_sound(obs, row)) {
+            continue;
+        }
+        memset(row, 0, h->obs_bytes);
+        h->flags[i] |= OCTET_ENV_FAILED;
+        if (h->error == NULL) {
+            snprintf(h->failure, sizeof(h->failure), "environment %u: the observation %s", i,
+                     env_space_fault(obs));
+            h->error = h->failure;
+        }
+    }
+}
+
 // What the whole step was for environment i.
 static void
 step_end(octet_env_handle *h, octet_env_io *io, uint32_t i, bool had_ended)
@@ -278,6 +304,9 @@ repeat_step(octet_env_handle *h, octet_env_io *io)
         if (h->its.api->step(h->its.handle, &inside) != 0) {
             h->error = NULL;
             return 1;
+        }
+        if (k + 1 < h->repeat) {
+            between_check(h);
         }
         for (uint32_t i = 0; i < h->count; i++) {
             step_take(h, io, i);

@@ -5,7 +5,8 @@
 
 // Action repeat, as an environment around any other: a step takes its action for `repeat` steps of
 // the one inside, or until that ends, and gives the sum of their rewards (Mnih et al. 2015,
-// https://doi.org/10.1038/nature14236, "frame skipping"). Between them nothing is seen.
+// https://doi.org/10.1038/nature14236, "frame skipping"). Between them nothing is seen, but an
+// observation that is not sound is a failure of the whole step.
 //
 // Its spec is the one inside, with ceil(max_episode_steps / repeat) steps of repeat * step_seconds;
 // it saves, renders and has a physical state where that does, whose episode_step counts the longer

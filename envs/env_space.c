@@ -89,6 +89,12 @@ env_space_rows_are_sound(const octet_env_space *space, const void *rows, uint32_
     return sound;
 }
 
+const char *
+env_space_fault(const octet_env_space *space)
+{
+    return space->n > 0 ? "is outside its space" : "is not finite";
+}
+
 double
 env_space_get(const octet_env_space *space, const void *row, uint32_t k)
 {

@@ -14,6 +14,8 @@ bool env_space_is_sound(const octet_env_space *space, const void *row);
 // The same of count rows; fast when they lie without gaps.
 bool env_space_rows_are_sound(const octet_env_space *space, const void *rows, uint32_t stride,
                               uint32_t count);
+// What is wrong with a row that is not sound: "is not finite" or "is outside its space".
+const char *env_space_fault(const octet_env_space *space);
 double env_space_get(const octet_env_space *space, const void *row, uint32_t k);
 void env_space_put(const octet_env_space *space, void *row, uint32_t k, double value);
 // What a double becomes when it is stored in a row and read back (integers aside).

@@ -277,6 +277,7 @@ test_what_is_no_saved_episode_is_refused_and_changes_nothing(void **state)
 // Fails at its third step, and then begins anew only at the third try.
 struct octet_env_handle {
     int steps, refusals;
+    int unsound;      // the step whose observation is not finite; 0: none
     uint8_t end;      // flags of the step that fails
     uint8_t recovers; // flags of a reset
     bool forgets;     // to write what it measures
@@ -305,7 +306,7 @@ static int
 frail_step(octet_env_handle *h, octet_env_io *io)
 {
     h->steps++;
-    *(float *)io->obs = (float)h->steps;
+    *(float *)io->obs = h->steps == h->unsound ? NAN : (float)h->steps;
     bool fails = (h->end & OCTET_ENV_FAILED) != 0; // and earns something, too
     h->error = h->steps == 3 && fails ? "it slipped" : NULL;
     io->reward[0] = h->steps > 2 && !fails ? 0 : 1;
@@ -518,6 +519,28 @@ test_one_that_has_ended_keeps_its_end_when_the_others_fail(void **state)
 }
 
 static void
+test_an_observation_in_between_that_is_not_finite_is_a_failure(void **state)
+{
+    (void)state;
+    octet_env_handle handle = {.end = OCTET_ENV_TERMINATED, .refusals = 2};
+    struct rows r;
+    env_instance its = frail_begun(&handle, &r);
+    for (int t = 0; t < 2; t++) { // of the episode that it begins anew, too
+        handle.unsound = 1;
+        r.final_obs[0][0] = 7;
+        assert_int_equal(its.api->step(its.handle, &r.io), 0);
+        assert_int_equal(r.flags[0], failed | OCTET_ENV_OBS_IS_RESET);
+        assert_true(r.reward[0] == 0 && r.obs[0][0] == 0 && r.final_obs[0][0] == 0);
+        assert_string_equal(its.api->last_error(its.handle),
+                            "environment 0: the observation is not finite");
+    }
+    handle.unsound = 2;
+    assert_int_equal(its.api->step(its.handle, &r.io), 0);
+    assert_true(r.flags[0] == 0 && isnan(r.obs[0][0])); // for whoever sees it
+    env_instance_fini(&its);
+}
+
+static void
 test_what_is_no_repeat_is_refused(void **state)
 {
     (void)state;
@@ -563,6 +586,7 @@ main(void)
         cmocka_unit_test(test_what_a_reset_recovered_from_is_told_by_the_step),
         cmocka_unit_test(test_what_is_not_written_at_an_end_was_not_measured),
         cmocka_unit_test(test_one_that_has_ended_keeps_its_end_when_the_others_fail),
+        cmocka_unit_test(test_an_observation_in_between_that_is_not_finite_is_a_failure),
         cmocka_unit_test(test_what_is_no_repeat_is_refused),
         cmocka_unit_test(test_options_say_how_often),
     };

@@ -547,6 +547,14 @@ def test_a_failure_in_a_repeated_action_says_why(name, words, repeat):
     assert env.failures[0] == 2 and words in env.failures[1]
 
 
+@pytest.mark.parametrize("mode", ["SameStep", "Disabled"])
+def test_an_observation_between_repeated_actions_that_is_not_finite_fails(mode):
+    env = make("NotFinite", mode=mode, action_repeat=4)  # in the third step
+    env.reset(seed=1)
+    assert env.step(np.zeros(2, int))[3].all()
+    assert env.failures[0] == 2 and re.fullmatch("environment [01]: the observation is not finite", env.failures[1])
+
+
 @pytest.mark.parametrize("mode", ["SameStep", "NextStep"])
 def test_a_failure_counts_once(mode):
     env = make("Raises", mode=mode)
