@@ -9,6 +9,7 @@
  *   error_at  the step function answers an error at this call; 0: never
  *   reset_errors  so many calls of reset after the first answer an error
  *   shut      so many calls of reset that have the last environment in them answer an error
+ *   shut_from shut begins with the call after so many
  *   lost      so many steps of environment 0 fail and begin no episode; the next does not fail
  *   no_sums   1: it forgets to write ep_return and ep_length
  *   forgets   1: it forgets to write what it did not measure
@@ -32,6 +33,7 @@ enum {
     ERROR_AT,
     RESET_ERRORS,
     SHUT,
+    SHUT_FROM,
     LOST,
     NO_SUMS,
     FORGETS,
@@ -39,9 +41,9 @@ enum {
     OPTIONS
 };
 
-static const char *const names[OPTIONS] = {"length",   "spread",   "truncate",     "nan_at",
-                                           "nan_once", "error_at", "reset_errors", "shut",
-                                           "lost",     "no_sums",  "forgets",      "gate"};
+static const char *const names[OPTIONS] = {
+    "length", "spread",    "truncate", "nan_at",  "nan_once", "error_at", "reset_errors",
+    "shut",   "shut_from", "lost",     "no_sums", "forgets",  "gate"};
 
 struct line {
     float seed, episode, reward_sum;
@@ -133,7 +135,8 @@ reset(octet_env_handle *h, const uint8_t *mask, const uint64_t *seeds, octet_env
     if (h->resets > 1 && h->resets <= 1 + h->options[RESET_ERRORS]) {
         return 1;
     }
-    if (h->options[SHUT] > 0 && (mask == NULL || mask[h->count - 1] != 0)) {
+    if (h->options[SHUT] > 0 && h->resets > h->options[SHUT_FROM] &&
+        (mask == NULL || mask[h->count - 1] != 0)) {
         h->options[SHUT]--;
         return 1;
     }
