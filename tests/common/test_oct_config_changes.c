@@ -74,6 +74,7 @@ test_the_first_key_that_a_message_names(void **state)
         {"lower learner.publish_s_min.", "learner.publish_s_min"},
         {"the file algo.name.yaml", NULL},
         {"./octet/env.idea", NULL},
+        {"rerun.seed, or run.seeds: run.env_steps", "run.env_steps"},
         {"nothing", NULL},
     };
     for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {

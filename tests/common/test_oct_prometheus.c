@@ -227,6 +227,60 @@ test_prometheus_long_label_values_are_cut(void **state)
     oct_prometheus_destroy(text);
 }
 
+// More samples of a family than there is room for are left out, and the next family has its own.
+static void
+test_prometheus_has_so_many_samples_of_a_family(void **state)
+{
+    (void)state;
+    enum { MOST = 256 };
+    char value[16];
+    oct_prometheus *text = oct_prometheus_create();
+    oct_prometheus_begin(text, OCT_PROMETHEUS_GAUGE, "octet_a", "A.");
+    for (int i = 0; i < MOST + 44; i++) {
+        (void)snprintf(value, sizeof(value), "%d", i);
+        add_for(text, "env", value, i);
+    }
+    family_gauge(text, "octet_b", "B.", 1);
+    size_t length;
+    const char *got = oct_prometheus_text(text, &length);
+    assert_non_null(strstr(got, "octet_a{env=\"255\"} 255\n# HELP octet_b B.\n"));
+    assert_non_null(strstr(got, "\noctet_b 1\n"));
+    oct_prometheus_destroy(text);
+}
+
+// The text stays whole lines, and no family is without its header: also where that alone had room.
+static void
+test_prometheus_full_has_no_header_without_a_sample(void **state)
+{
+    (void)state;
+    static char names[256][16];
+    char value[OCT_PROMETHEUS_VALUE_MAX] = "";
+    size_t length = 0;
+    for (int shift = 0; shift < 40; shift++) {
+        oct_prometheus *text = oct_prometheus_create();
+        memset(value, 'x', (size_t)shift + 1);
+        value[shift + 1] = '\0';
+        family_gauge(text, "octet_first", value, 1); // moves the others by a byte each
+        for (int family = 0; family < 255; family++) {
+            (void)snprintf(names[family], sizeof(names[family]), "octet_%d", family);
+            oct_prometheus_begin(text, OCT_PROMETHEUS_GAUGE, names[family], "Help.");
+            for (int i = 0; i < 33; i++) {
+                (void)snprintf(value, sizeof(value), "%0105d", i);
+                add_for(text, "label", value, i);
+            }
+        }
+        const char *got = oct_prometheus_text(text, &length);
+        assert_int_equal(strlen(got), length);
+        const char *line = got + length - 1; // of the last line, back to its begin
+        while (line > got && line[-1] != '\n') {
+            line--;
+        }
+        assert_int_not_equal(*line, '#');
+        oct_prometheus_destroy(text);
+    }
+    assert_in_range(length, OCT_PROMETHEUS_BYTES_MAX - 1000, OCT_PROMETHEUS_BYTES_MAX - 1);
+}
+
 // The text stays whole lines, and no family is without its header.
 static void
 test_prometheus_is_bounded(void **state)
@@ -263,6 +317,8 @@ main(void)
         cmocka_unit_test(test_prometheus_escapes),
         cmocka_unit_test(test_prometheus_gauges_may_be_infinite_and_negative),
         cmocka_unit_test(test_prometheus_long_label_values_are_cut),
+        cmocka_unit_test(test_prometheus_has_so_many_samples_of_a_family),
+        cmocka_unit_test(test_prometheus_full_has_no_header_without_a_sample),
         cmocka_unit_test(test_prometheus_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
