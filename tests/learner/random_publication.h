@@ -12,8 +12,12 @@ random_publication(const policy_spec *spec, uint64_t version)
     oct_rng_init(&rng, version, 0);
     policy_image *image = random_image(spec, POLICY_INT8, false, &rng);
     image->origin.version = version;
+    image->origin.updates = 10 * version;
+    image->origin.env_steps = 100 * version;
     quantizer_publication *publication = quantizer_publication_create();
     publication->version = version;
+    publication->updates = 10 * version;
+    publication->env_steps = 100 * version;
     publication->length = policy_encoded_size(image);
     publication->bytes = oct_alloc(publication->length);
     policy_encode(image, publication->bytes);

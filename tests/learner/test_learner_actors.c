@@ -3,88 +3,7 @@
 
 #include "common/oct_base.h"
 #include "common/oct_rng.h"
-#include "learner/learner_actors.h"
-#include "tests/support/oct_test.h"
-
-#define SECOND 1000000000ull
-#define AT(s)  ((s)*SECOND + SECOND * 1000) // the clock has run for a while
-
-static learner_actors *actors;
-
-static int
-setup(void **state)
-{
-    (void)state;
-    actors = learner_actors_create(0);
-    return 0;
-}
-
-static int
-teardown(void **state)
-{
-    (void)state;
-    learner_actors_destroy(actors);
-    return 0;
-}
-
-// A session that was given to it before.
-static oct_err
-registers(uint64_t session, wire_role role, uint32_t place, const oct_holder *holder,
-          uint64_t now_ns, learner_actor **out)
-{
-    const learner_newcomer who = {
-        .role = role, .session = session, .place = place, .holder = holder};
-    return learner_actors_register(actors, &who, now_ns, out);
-}
-
-// Whoever comes for the first time.
-static learner_actor *
-newcomer(uint64_t label, wire_role role, uint32_t place, const oct_holder *holder, uint64_t now_ns)
-{
-    const learner_newcomer who = {.role = role, .label = label, .place = place, .holder = holder};
-    learner_actor *actor = NULL;
-    T_OK(learner_actors_register(actors, &who, now_ns, &actor));
-    return actor;
-}
-
-static learner_actor *
-joined_at(uint64_t session, wire_role role, uint32_t place, uint64_t now_ns)
-{
-    learner_actor *actor = NULL;
-    T_OK(registers(session, role, place, NULL, now_ns, &actor));
-    return actor;
-}
-
-static learner_actor *
-joined(uint64_t session, wire_role role, uint64_t now_ns)
-{
-    return joined_at(session, role, 0, now_ns);
-}
-
-static oct_err
-report(learner_actor *actor, uint64_t sequence, uint64_t env_steps, uint64_t now_ns)
-{
-    static const char *const names[] = {"bytes", "wait_s", "what is this"};
-    const double values[] = {(double)env_steps * 2, 1.5, 7};
-    wire_report message = {.report_sequence = sequence,
-                           .env_steps = env_steps,
-                           .policy_version = sequence,
-                           .stat_count = 3,
-                           .stat_name = names,
-                           .stat_value = values};
-    const char *what;
-    return learner_actors_report(actors, actor, &message, now_ns, &what);
-}
-
-static learner_actors_totals
-totals_at(uint64_t now_ns)
-{
-    learner_actors_totals totals;
-    learner_actors_totals_get(actors, now_ns, 10, &totals);
-    return totals;
-}
-
-static const oct_holder holders[] = {{.id = {1}, .name = "one"}, {.id = {2}, .name = "two"}};
+#include "tests/learner/actors_fixture.h"
 
 // A session cannot be chosen, nor told from another: with the label of one that is known, another
 // certificate or role gets one of its own.
@@ -148,6 +67,8 @@ test_actors_take_over_an_index_as_its_next_incarnation(void **state)
     assert_int_equal(next->index, 0);
     assert_int_equal(next->incarnation, 1);
     assert_int_equal(learner_actors_incarnations(actors), 2);
+    (void)joined_at(15, WIRE_ROLE_ACTOR, 40, AT(LEARNER_ACTOR_SILENT_S + 5)); // the first there
+    assert_int_equal(learner_actors_incarnations(actors), 2);
 }
 
 // One that is restarted comes back before it counts as silent.
@@ -205,6 +126,48 @@ test_actors_keep_their_index_from_other_certificates(void **state)
     assert_int_equal(back->index, 0);
     assert_int_equal(back->incarnation, 1);
     assert_int_equal(newcomer(5, WIRE_ROLE_ACTOR, 1, &holders[1], AT(20))->index, 0);
+}
+
+// One that did not get the index that it asked for has not asked for the one that it got.
+static void
+test_actors_keep_an_index_that_they_did_not_ask_for(void **state)
+{
+    (void)state;
+    (void)newcomer(1, WIRE_ROLE_ACTOR, 1, &holders[0], AT(0));
+    assert_int_equal(newcomer(2, WIRE_ROLE_ACTOR, 1, &holders[1], AT(0))->index, 1);
+    assert_int_equal(newcomer(3, WIRE_ROLE_ACTOR, 2, &holders[1], AT(1))->index, 2);
+}
+
+// One that was silent speaks again, when another has its index; that is free when both have gone.
+static void
+test_actors_index_of_two_is_free_after_both(void **state)
+{
+    (void)state;
+    learner_actor *one = joined(11, WIRE_ROLE_ACTOR, AT(0));
+    learner_actor *two = joined(12, WIRE_ROLE_ACTOR, AT(LEARNER_ACTOR_SILENT_S + 1));
+    assert_int_equal(one->index, 0);
+    assert_int_equal(two->index, 0);
+    learner_actors_heard(actors, one, AT(LEARNER_ACTOR_SILENT_S + 2));
+    learner_actors_leave(actors, one);
+    assert_int_equal(joined(13, WIRE_ROLE_ACTOR, AT(LEARNER_ACTOR_SILENT_S + 3))->index, 1);
+    learner_actors_leave(actors, two);
+    assert_int_equal(joined(14, WIRE_ROLE_ACTOR, AT(LEARNER_ACTOR_SILENT_S + 3))->index, 0);
+}
+
+// As many samples of a policy with noise as there can be: each actor has its own.
+static void
+test_actors_act_with_each_of_64_samples(void **state)
+{
+    (void)state;
+    for (uint64_t i = 1; i <= 3; i++) {
+        (void)joined(i, WIRE_ROLE_ACTOR, AT(0));
+    }
+    assert_int_equal(learner_actors_samples(actors, AT(1), 64), 7);
+    assert_int_equal(learner_actors_samples(actors, AT(1), 2), 3);
+    for (uint64_t i = 4; i <= 70; i++) {
+        (void)joined(i, WIRE_ROLE_ACTOR, AT(0));
+    }
+    assert_true(learner_actors_samples(actors, AT(1), 64) == UINT64_MAX);
 }
 
 static void
@@ -314,13 +277,6 @@ test_actors_are_counted_as_they_come_and_go(void **state)
     }
 }
 
-static void
-told(const learner_actor *actor)
-{
-    const wire_sessions sessions = {.count = 1, .actor_id = &actor->id, .session = &actor->session};
-    learner_actors_inserted(actors, &sessions);
-}
-
 // As many as there are places register, stay live, and say that they act.
 static void
 test_actors_that_insert_nothing_hold_no_places(void **state)
@@ -373,183 +329,6 @@ test_actors_are_asked_about_until_they_have_inserted(void **state)
     told(two);
     (void)joined(12, WIRE_ROLE_ACTOR, AT(LEARNER_ACTOR_SILENT_S)); // it is back, and known
     assert_int_equal(learner_actors_unproved(actors, AT(LEARNER_ACTOR_SILENT_S), &asked), 0);
-}
-
-// ---- certificates
-
-#define PER_HOLDER 3
-
-static int
-setup_limited(void **state)
-{
-    (void)state;
-    actors = learner_actors_create(PER_HOLDER);
-    return 0;
-}
-
-// NULL: refused.
-static learner_actor *
-comes_with(const oct_holder *holder, uint64_t session, wire_role role, uint64_t now_ns)
-{
-    learner_actor *actor = NULL;
-    oct_err err = registers(session, role, 0, holder, now_ns, &actor);
-    assert_true(err == (actor != NULL ? OCT_OK : OCT_EAGAIN));
-    return actor;
-}
-
-static uint32_t
-held_by(const oct_holder *holder)
-{
-    const learner_actor *actor;
-    uint32_t held = 0;
-    for (uint32_t i = 0; (actor = learner_actors_at(actors, i)) != NULL; i++) {
-        held += actor->session != 0 && actor->holder.id[0] == holder->id[0];
-    }
-    assert_true(learner_actors_is_full(actors, holder) == (held >= PER_HOLDER));
-    return held;
-}
-
-static void
-test_actors_of_one_certificate_have_so_many_places(void **state)
-{
-    (void)state;
-    for (uint64_t i = 1; i <= PER_HOLDER; i++) {
-        assert_non_null(comes_with(&holders[0], i, WIRE_ROLE_ACTOR, AT(0)));
-        assert_int_equal(held_by(&holders[0]), i);
-    }
-    assert_null(comes_with(&holders[0], 10, WIRE_ROLE_ACTOR, AT(1)));
-    assert_null(comes_with(&holders[0], 10, WIRE_ROLE_EVALUATOR, AT(1)));
-    assert_non_null(comes_with(&holders[0], 2, WIRE_ROLE_ACTOR, AT(1))); // it is there
-    for (uint64_t i = 11; i <= 10 + PER_HOLDER; i++) {
-        assert_non_null(comes_with(&holders[1], i, WIRE_ROLE_EVALUATOR, AT(1)));
-    }
-    assert_null(comes_with(&holders[1], 20, WIRE_ROLE_ACTOR, AT(LEARNER_ACTOR_PROVE_S + 1)));
-    assert_non_null(comes_with(NULL, 20, WIRE_ROLE_ACTOR, AT(1))); // of no certificate
-    assert_int_equal(held_by(&holders[0]), PER_HOLDER);
-}
-
-// It gives up one of its own: a silent one, else one that has inserted nothing for long.
-static void
-test_actors_of_a_full_certificate_replace_each_other(void **state)
-{
-    (void)state;
-    (void)comes_with(&holders[1], 100, WIRE_ROLE_ACTOR, AT(0)); // older than all
-    for (uint64_t i = 1; i <= PER_HOLDER; i++) {
-        told(comes_with(&holders[0], i, WIRE_ROLE_ACTOR, AT(i)));
-    }
-    assert_null(comes_with(&holders[0], 10, WIRE_ROLE_ACTOR, AT(9)));
-    (void)comes_with(&holders[0], 1, WIRE_ROLE_ACTOR, AT(9));
-    assert_non_null(comes_with(&holders[0], 10, WIRE_ROLE_ACTOR, AT(LEARNER_ACTOR_SILENT_S + 2)));
-    assert_null(learner_actors_find(actors, 2)); // silent longest
-    (void)comes_with(&holders[0], 3, WIRE_ROLE_ACTOR, AT(LEARNER_ACTOR_SILENT_S + 2));
-    assert_null(comes_with(&holders[0], 11, WIRE_ROLE_ACTOR, AT(LEARNER_ACTOR_SILENT_S + 3)));
-    assert_non_null(comes_with(&holders[0], 11, WIRE_ROLE_ACTOR,
-                               AT(LEARNER_ACTOR_SILENT_S + LEARNER_ACTOR_PROVE_S + 2)));
-    assert_null(learner_actors_find(actors, 10)); // the one without an insert
-    assert_non_null(learner_actors_find(actors, 1));
-    assert_non_null(learner_actors_find(actors, 3));
-    assert_non_null(learner_actors_find(actors, 100));
-}
-
-// Registrations that fall silent, and speak again when others have been made, are no way round.
-static void
-test_actors_that_were_silent_count(void **state)
-{
-    (void)state;
-    for (uint64_t i = 1; i <= 10 * PER_HOLDER; i++) {
-        uint64_t now_ns = AT((i - 1) / PER_HOLDER * LEARNER_ACTOR_SILENT_S);
-        assert_non_null(comes_with(&holders[0], i, WIRE_ROLE_ACTOR, now_ns));
-        assert_true(held_by(&holders[0]) <= PER_HOLDER);
-    }
-    assert_null(learner_actors_find(actors, 1));
-    assert_null(comes_with(&holders[0], 1, WIRE_ROLE_ACTOR, AT(9 * LEARNER_ACTOR_SILENT_S + 1)));
-}
-
-static void
-inserted(uint32_t id, uint64_t session)
-{
-    learner_actors_inserted(actors,
-                            &(wire_sessions){.count = 1, .actor_id = &id, .session = &session});
-}
-
-// A job that ended well and is started again at once finds its place free.
-static void
-test_actors_that_leave_give_up_their_place(void **state)
-{
-    (void)state;
-    for (uint64_t i = 1; i <= PER_HOLDER; i++) {
-        T_OK(report(comes_with(&holders[0], i, WIRE_ROLE_ACTOR, AT(0)), 1, 100, AT(0)));
-        inserted((uint32_t)i, i);
-    }
-    assert_null(comes_with(&holders[0], 10, WIRE_ROLE_ACTOR, AT(1)));
-    double bytes = totals_at(AT(1)).bytes;
-    learner_actors_leave(actors, learner_actors_find(actors, 2));
-    assert_null(learner_actors_find(actors, 2));
-    assert_int_equal(held_by(&holders[0]), PER_HOLDER - 1);
-    learner_actor *next = comes_with(&holders[0], 10, WIRE_ROLE_ACTOR, AT(1));
-    assert_non_null(next);
-    assert_int_equal(next->index, 1);                   // which is free, too
-    assert_null(learner_actors_at(actors, PER_HOLDER)); // and so is the entry
-    T_NEAR(totals_at(AT(1)).bytes, bytes, 0, 0);        // what it did stays
-    learner_actors_leave(actors, next);                 // without a row
-    assert_int_equal(totals_at(AT(1)).actors, PER_HOLDER - 1);
-    assert_null(comes_with(&holders[0], 11, WIRE_ROLE_EVALUATOR, AT(1)));
-    inserted(10, 10);
-    learner_actor *evaluates = comes_with(&holders[0], 11, WIRE_ROLE_EVALUATOR, AT(1));
-    learner_actors_leave(actors, evaluates);
-    assert_non_null(comes_with(&holders[0], 12, WIRE_ROLE_EVALUATOR, AT(1)));
-}
-
-// Who registers and leaves, again and again, takes no more places than who only registers.
-static void
-test_actors_that_leave_without_a_row_keep_their_place_for_a_while(void **state)
-{
-    (void)state;
-    for (uint64_t i = 1; i <= PER_HOLDER; i++) {
-        learner_actors_leave(actors, comes_with(&holders[0], i, WIRE_ROLE_ACTOR, AT(0)));
-    }
-    wire_sessions asked;
-    assert_int_equal(learner_actors_unproved(actors, AT(1), &asked), PER_HOLDER);
-    uint64_t proved = AT(LEARNER_ACTOR_PROVE_S);
-    assert_null(comes_with(&holders[0], 10, WIRE_ROLE_ACTOR, proved - 1));
-    assert_ptr_equal(comes_with(&holders[0], 1, WIRE_ROLE_ACTOR, proved - 1),
-                     learner_actors_find(actors, 1)); // it has come back
-    assert_int_equal(totals_at(proved - 1).actors, 1);
-    assert_non_null(comes_with(&holders[0], 10, WIRE_ROLE_ACTOR, proved));
-}
-
-// Nobody waits for who has said that it ends; a place that it was to give up later is free then.
-static void
-test_actors_that_left_without_a_row_are_dropped(void **state)
-{
-    (void)state;
-    const learner_actor *stays = comes_with(&holders[0], 1, WIRE_ROLE_ACTOR, AT(0));
-    learner_actors_leave(actors, comes_with(&holders[0], 2, WIRE_ROLE_ACTOR, AT(0)));
-    (void)learner_actors_live_get(actors, AT(LEARNER_ACTOR_SILENT_S) - 1);
-    assert_int_equal(held_by(&holders[0]), 2);
-    (void)learner_actors_live_get(actors, AT(LEARNER_ACTOR_SILENT_S));
-    assert_int_equal(held_by(&holders[0]), 1);
-    assert_null(learner_actors_find(actors, 2));
-    assert_ptr_equal(learner_actors_find(actors, 1), stays);
-}
-
-// A session whose id a live one has changes nothing, and costs nobody a place.
-static void
-test_actors_id_collision_of_a_full_certificate(void **state)
-{
-    (void)state;
-    for (uint64_t i = 1; i <= PER_HOLDER; i++) {
-        (void)comes_with(&holders[0], i, WIRE_ROLE_ACTOR, AT(0));
-    }
-    (void)comes_with(&holders[1], 7, WIRE_ROLE_ACTOR, AT(LEARNER_ACTOR_PROVE_S));
-    assert_null(
-        comes_with(&holders[0], (1ull << 32) | 6, WIRE_ROLE_ACTOR, AT(LEARNER_ACTOR_PROVE_S)));
-    assert_int_equal(held_by(&holders[0]), PER_HOLDER);
-    // When the other is silent its entry is taken, and one of its own given up.
-    assert_non_null(
-        comes_with(&holders[0], (1ull << 32) | 6, WIRE_ROLE_ACTOR, AT(LEARNER_ACTOR_SILENT_S + 9)));
-    assert_int_equal(held_by(&holders[0]), PER_HOLDER);
-    assert_int_equal(held_by(&holders[1]), 0);
 }
 
 static void
@@ -757,6 +536,9 @@ main(void)
         T(test_actors_come_back_to_the_index_that_they_ask_for),
         T(test_actors_that_come_back_are_counted_once),
         T(test_actors_keep_their_index_from_other_certificates),
+        T(test_actors_keep_an_index_that_they_did_not_ask_for),
+        T(test_actors_index_of_two_is_free_after_both),
+        T(test_actors_act_with_each_of_64_samples),
         T(test_actors_of_a_resumed_run_go_on_above_all_incarnations),
         T(test_actors_session_that_makes_id_0_gets_another),
         T(test_actors_full),
@@ -764,14 +546,6 @@ main(void)
         T(test_actors_are_counted_as_they_come_and_go),
         T(test_actors_that_insert_nothing_hold_no_places),
         T(test_actors_are_asked_about_until_they_have_inserted),
-#define LIMITED(test) cmocka_unit_test_setup_teardown(test, setup_limited, teardown)
-        LIMITED(test_actors_of_one_certificate_have_so_many_places),
-        LIMITED(test_actors_of_a_full_certificate_replace_each_other),
-        LIMITED(test_actors_that_were_silent_count),
-        LIMITED(test_actors_that_leave_give_up_their_place),
-        LIMITED(test_actors_that_leave_without_a_row_keep_their_place_for_a_while),
-        LIMITED(test_actors_that_left_without_a_row_are_dropped),
-        LIMITED(test_actors_id_collision_of_a_full_certificate),
         T(test_actors_unknown_id),
         T(test_actors_same_session_gets_the_same_answer),
         T(test_actors_session_keeps_its_role),

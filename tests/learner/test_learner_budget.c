@@ -112,6 +112,70 @@ test_all_learners_of_a_machine_count(void **state)
     assert_int_equal(apart.algorithm, 4 * one.algorithm); // each has whole batches
 }
 
+// Each learner has its part of a batch, and an average of the policy is one more of its parameters.
+static void
+test_parts_of_batches_and_the_average_are_counted(void **state)
+{
+    (void)state;
+    learner_budget_options options = options_of();
+    learner_budget one = budget_of(&options);
+    set("learner.count=4");
+    assert_true(budget_of(&options).algorithm < one.algorithm);
+    set("learner.count=1");
+    set("learner.ema_decay=0.99");
+    learner_budget average = budget_of(&options);
+    assert_int_equal(average.total - one.total, policy_spec_params(&spec) * sizeof(float));
+}
+
+// Of a policy with noise every sample is a publication that is held.
+static void
+test_samples_of_the_noise_are_counted(void **state)
+{
+    (void)state;
+    (void)options_of();
+    set("algo.name=dqn");
+    set("algo.noisy=true");
+    set("algo.noisy_samples=2");
+    spec.action_kind = POLICY_DISCRETE;
+    learner_budget_options options = {
+        .config = &config, .spec = &spec, .context = {.threads = 1}, .learners = 1};
+    if (algo_make_spec(&config, &spec, &options.wants, reason, sizeof(reason)) != OCT_OK) {
+        fail_msg("%s", reason);
+    }
+    learner_budget two = budget_of(&options);
+    set("algo.noisy_samples=10");
+    assert_int_equal(budget_of(&options).total - two.total, 8 * two.publication);
+}
+
+// As learner_join makes them: batches of both, and one of whole ones, of as many as both have.
+static void
+test_batches_of_a_data_set_beside_actors_are_counted(void **state)
+{
+    (void)state;
+    set("replay.data=steps.data");
+    set("replay.data_share=0.25");
+    learner_budget_options options = options_of();
+    learner_source_options live = {
+        .config = &config, .spec = &spec, .wants = options.wants, .batch_size = 192};
+    learner_source_options data = live;
+    data.batch_size = 64;
+    learner_budget budget = budget_of(&options);
+    assert_int_equal(budget.answers,
+                     3 * (learner_source_answer_bytes(&live) + learner_source_answer_bytes(&data)));
+    assert_int_equal(budget.batches_bytes, learner_source_bytes(&live) +
+                                               learner_source_bytes(&data) +
+                                               budget.batches * learner_batch_bytes(&spec, 256, 0));
+    // So many windows that one request has fewer batches of the larger part.
+    set("learner.batch_size=65536");
+    set("learner.batches_per_request=16");
+    set("replay.data_share=0.9");
+    budget = budget_of(&options);
+    live.batch_size = 6554;
+    data.batch_size = 58982;
+    assert_true(learner_source_in_work(&data) < learner_source_in_work(&live));
+    assert_int_equal(budget.batches, learner_source_in_work(&data));
+}
+
 // As learner_join makes them.
 static void
 test_batches_of_shards_are_counted(void **state)
@@ -207,6 +271,9 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_each_part_is_added_up, setup),
         cmocka_unit_test_setup(test_all_learners_of_a_machine_count, setup),
+        cmocka_unit_test_setup(test_parts_of_batches_and_the_average_are_counted, setup),
+        cmocka_unit_test_setup(test_samples_of_the_noise_are_counted, setup),
+        cmocka_unit_test_setup(test_batches_of_a_data_set_beside_actors_are_counted, setup),
         cmocka_unit_test_setup(test_batches_of_shards_are_counted, setup),
         cmocka_unit_test_setup(test_what_does_not_fit_is_refused_by_its_keys, setup),
         cmocka_unit_test_setup(test_as_many_windows_as_are_named_fit, setup),

@@ -188,13 +188,17 @@ test_checkpoints_stay_when_there_is_no_room(void **state)
 
 // The newest one's name is not given.
 static bool is_kept_out;
+static bool was_without; // at some time there was no newest one
 int __real_rename(const char *from, const char *to);
 int __wrap_rename(const char *from, const char *to);
 
 int
 __wrap_rename(const char *from, const char *to)
 {
-    if (is_kept_out && strcmp(to, path_of(0)) == 0) {
+    char newest[OCT_FILE_PATH_MAX]; // from may be what path_of gave
+    learner_checkpoints_path(folder, 0, newest);
+    was_without = was_without || strcmp(from, newest) == 0;
+    if (is_kept_out && strcmp(to, newest) == 0) {
         errno = EIO;
         return -1;
     }
@@ -222,6 +226,20 @@ test_checkpoints_stay_where_the_newest_gets_no_name(void **state)
         assert_taken(i, left[i]);
         assert_int_equal(unlink(path_of(i)), 0);
     }
+}
+
+// Whoever looks meanwhile, or goes on after a kill.
+static void
+test_checkpoints_there_is_a_newest_one_at_every_time(void **state)
+{
+    (void)state;
+    was_without = false;
+    for (uint32_t kept = 1; kept <= 3; kept++) {
+        for (uint64_t updates = 1; updates <= 4; updates++) {
+            T_OK(write_one(kept, updates));
+        }
+    }
+    assert_false(was_without);
 }
 
 // Killed after the newest got its second name: the same content twice is no fault.
@@ -271,6 +289,8 @@ main(void)
                                         leave),
         cmocka_unit_test_setup_teardown(test_checkpoints_stay_when_there_is_no_room, enter, leave),
         cmocka_unit_test_setup_teardown(test_checkpoints_stay_where_the_newest_gets_no_name, enter,
+                                        leave),
+        cmocka_unit_test_setup_teardown(test_checkpoints_there_is_a_newest_one_at_every_time, enter,
                                         leave),
         cmocka_unit_test_setup_teardown(test_checkpoints_go_on_where_a_writer_was_killed, enter,
                                         leave),

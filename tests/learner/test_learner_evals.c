@@ -261,6 +261,11 @@ test_evals_are_shared_by_evaluators(void **state)
     T_ERR(answered_part(&two, 5, &result), OCT_ENOTFOUND);
     assert_nothing_for(TWO);
     T_ERR(answered_part(&one, 1, &result), OCT_EAGAIN); // 1 2 3 4
+    learner_eval_stage stage;
+    uint32_t done, episodes;
+    assert_true(learner_evals_at_work(evals, &stage, &done, &episodes));
+    assert_int_equal(done, 8);
+    assert_int_equal(episodes, EPISODES);
     // The third dies: another plays its part, from the same seed.
     now_ns += (LEARNER_EVAL_PATIENCE_S + 1) * SECOND;
     learner_eval_order again = ordered(TWO);
@@ -535,6 +540,82 @@ test_evals_measure_on_over_a_resume(void **state)
     assert_int_equal(result.metrics[0].episodes, 0);
 }
 
+// A process that goes on from it would leave the same: counts, candidates, what is being played.
+// Its tickets alone are others, by a bit, than those that were given since.
+static void
+test_evals_state_is_whole_over_a_resume(void **state)
+{
+    (void)state;
+    uint8_t bytes[8192], again[8192];
+    for (uint64_t version = 1; version <= 3; version++) {
+        newest_policy(version);
+        evaluated(version, SCREEN, 10 * (double)version);
+        evaluated(version, EPISODES, 9 * (double)version);
+    }
+    newest_policy(4);
+    learner_evals_set_evaluators(evals, 2);
+    (void)ordered(ONE);
+    learner_eval_order two = ordered(TWO);
+    T_ERR(answer_as(two.ticket, 4, two.episodes, 7, &(learner_eval_result){0}), OCT_EAGAIN);
+    oct_writer writer = {.base = bytes, .capacity = sizeof(bytes)};
+    learner_evals_write(evals, &writer);
+    learner_evals *other = learner_evals_create(&config, NULL);
+    oct_reader reader = {.at = bytes, .left = writer.used};
+    T_OK(learner_evals_read(other, &reader, now_ns));
+    oct_writer rewriter = {.base = again, .capacity = sizeof(again)};
+    learner_evals_write(other, &rewriter);
+    assert_false(writer.failed || rewriter.failed);
+    assert_int_equal(rewriter.used, writer.used);
+    uint32_t others = 0;
+    for (size_t i = 0; i < writer.used; i++) {
+        others += again[i] != bytes[i];
+    }
+    assert_int_equal(others, 1);
+    learner_evals_destroy(other);
+}
+
+// What cannot be is none of ours: a part of which more was played than it has, weights that are
+// none.
+static void
+test_evals_refuse_a_state_that_cannot_be(void **state)
+{
+    (void)state;
+    enum { PARAMS = 2 * 2 + 2 };
+    static const uint64_t mark = 0x1122334455667788;
+    uint8_t bytes[4096], weights[256];
+    newest_policy(1);
+    learner_eval_order order = ordered(ONE);
+    assert_true(learner_evals_progress(evals, now_ns, ONE, order.ticket, mark, SCREEN));
+    oct_writer writer = {.base = bytes, .capacity = sizeof(bytes)};
+    learner_evals_write(evals, &writer);
+    quantizer_publication *policy = learner_evals_policy(evals);
+    if (policy->params == NULL) {
+        policy->params = oct_alloc(PARAMS * sizeof(float));
+    }
+    for (uint32_t k = 0; k < 2; k++) {
+        oct_writer made = {.base = weights, .capacity = sizeof(weights)};
+        policy->params[PARAMS - 1] = k == 0 ? 1 : NAN;
+        learner_evals_write_weights(evals, PARAMS, &made);
+        assert_false(made.failed);
+        learner_evals *other = learner_evals_create(&config, NULL);
+        oct_reader reader = {.at = bytes, .left = writer.used};
+        T_OK(learner_evals_read(other, &reader, now_ns));
+        assert_int_equal(learner_evals_policy(other)->updates, 10);
+        assert_int_equal(learner_evals_policy(other)->env_steps, 100);
+        oct_reader of_weights = {.at = weights, .left = made.used};
+        T_ERR(learner_evals_read_weights(other, &of_weights), k == 0 ? OCT_OK : OCT_EPROTO);
+        learner_evals_destroy(other);
+    }
+    uint8_t *at = memmem(bytes, writer.used, &mark, sizeof(mark));
+    assert_non_null(at);
+    const uint32_t more = SCREEN + 1;
+    memcpy(at + sizeof(mark), &more, sizeof(more));
+    oct_reader reader = {.at = bytes, .left = writer.used};
+    learner_evals *other = learner_evals_create(&config, NULL);
+    T_ERR(learner_evals_read(other, &reader, now_ns), OCT_EPROTO);
+    learner_evals_destroy(other);
+}
+
 int
 main(void)
 {
@@ -546,6 +627,8 @@ main(void)
         T(test_evals_of_nothing),
         T(test_evals_measure_over_all_parts),
         T(test_evals_measure_on_over_a_resume),
+        T(test_evals_state_is_whole_over_a_resume),
+        T(test_evals_refuse_a_state_that_cannot_be),
         T(test_evals_screen_each_newest_version_once),
         T(test_evals_screens_are_a_period_apart),
         T(test_evals_of_turns_know_no_period),

@@ -28,13 +28,20 @@ test_evals_of_a_version_count_by_their_episodes(void **state)
     learner_candidates candidates = {.config = &config};
     quantizer_publication *publication = quantizer_publication_create();
     publication->version = 1;
-    const learner_eval_result few = {.episodes = 10, .mean = 10, .min = 10, .max = 10};
-    const learner_eval_result many = {.episodes = 30, .mean = 50, .min = 50, .max = 50};
+    const learner_eval_result few = {
+        .episodes = 10, .mean = 10, .min = 10, .max = 10, .mean_length = 4};
+    const learner_eval_result many = {
+        .episodes = 30, .mean = 50, .min = 50, .max = 50, .mean_length = 8};
     (void)learner_candidates_add(&candidates, publication, &few);
     const learner_candidate *both = learner_candidates_add(&candidates, publication, &many);
     assert_int_equal(both->result.episodes, 40);
     T_NEAR(both->result.mean, 40, 0, 1e-9);
     T_NEAR(both->result.std, sqrt((10 * 900 + 30 * 100) / 39.0), 0, 1e-9);
+    T_NEAR(both->result.mean_length, 7, 0, 1e-9);
+    learner_candidates_screened(&candidates, publication, &few); // late
+    for (int i = 0; i < LEARNER_CANDIDATES_WAITING; i++) {
+        assert_null(candidates.waiting[i].publication);
+    }
     learner_candidates_clear(&candidates);
     quantizer_publication_release(publication);
 }

@@ -216,6 +216,44 @@ test_a_full_table_is_answered_within_bounds(void **state)
     assert_int_equal(learner_peers_list(peers, actors, NULL, AT(1), 0, 1)->count, 1);
 }
 
+// Where all lag, the mean does not hide who is slow.
+static void
+test_lag_counts_by_the_mean_of_all(void **state)
+{
+    (void)state;
+    for (uint64_t i = 1; i <= 20; i++) {
+        (void)acting(i, 1000, 12);
+    }
+    (void)acting(101, 300, 12); // three times slower
+    (void)acting(102, 1000, 8); // 12 versions behind, the others 8
+    const wire_peers *answer = learner_peers_list(peers, actors, NULL, AT(2), 20, 2);
+    assert_int_equal(answer->id[0], 101);
+    assert_int_equal(answer->id[1], 102);
+}
+
+static void
+test_who_has_no_policy_has_no_lag(void **state)
+{
+    (void)state;
+    (void)acting(7, 100, 0);
+    const wire_peers *answer = learner_peers_list(peers, actors, NULL, AT(2), 10, WIRE_PEERS_MAX);
+    assert_true(isnan(answer->lag_versions[0]) && isnan(answer->lag_mean));
+}
+
+// Of a short list, too, one place is for a silent one.
+static void
+test_a_silent_one_is_in_every_list(void **state)
+{
+    (void)state;
+    (void)joined(1, WIRE_ROLE_ACTOR, AT(0));
+    (void)joined(2, WIRE_ROLE_ACTOR, AT(0));
+    (void)joined(3, WIRE_ROLE_ACTOR, AT(20));
+    const wire_peers *answer = learner_peers_list(peers, actors, NULL, AT(20), 0, 2);
+    assert_int_equal(answer->count, 2);
+    assert_true(answer->is_silent[0] && !answer->is_silent[1]);
+    assert_true(learner_peers_list(peers, actors, NULL, AT(20), 0, 1)->is_silent[0]);
+}
+
 // Of an earlier life of the learner: nobody can tell.
 static void
 test_version_above_the_newest_has_no_lag(void **state)
@@ -369,6 +407,9 @@ main(void)
         TEST(test_a_full_table_is_answered_within_bounds),
         TEST(test_peers_tell_whose_certificate_each_has),
         TEST(test_peers_tell_of_relays),
+        TEST(test_lag_counts_by_the_mean_of_all),
+        TEST(test_who_has_no_policy_has_no_lag),
+        TEST(test_a_silent_one_is_in_every_list),
         TEST(test_version_above_the_newest_has_no_lag),
         TEST(test_long_names_of_hosts_are_cut_at_a_character),
         TEST(test_long_names_of_relays_are_cut_at_a_character),

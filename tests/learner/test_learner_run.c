@@ -737,11 +737,27 @@ test_run_waits_for_an_evaluator_that_goes_on(void **state)
     run_stop(run, "interrupted");
 }
 
+// Of the newest version, and when that is there: what comes before would be too old.
+static void
+test_run_asks_for_rollouts_of_the_newest_version(void **state)
+{
+    (void)state;
+    config.algo.name = OCT_ALGO_PPO;
+    config.algo.sequence_steps = 4;
+    config.algo.rollout_lag = 0;
+    learner_run *run = run_joined(false);
+    assert_int_equal(run_request(run), 0);
+    (void)run_published(run);
+    assert_true(run_request(run) > 0);
+    run_stop(run, "interrupted");
+}
+
 int
 main(void)
 {
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
+        T(test_run_asks_for_rollouts_of_the_newest_version),
         T(test_run_ends_at_an_environment_that_it_cannot_learn),
         T(test_run_does_not_begin_with_an_environment_that_it_cannot_learn),
         T(test_run_ends_at_a_policy_that_could_not_be_sent),

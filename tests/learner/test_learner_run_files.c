@@ -171,6 +171,18 @@ test_run_fails_where_its_environment_was_never_written(void **state)
     learner_run_destroy(run);
 }
 
+static void
+test_run_gives_an_actor_what_it_does_not_have(void **state)
+{
+    (void)state;
+    learner_run *run = run_joined(false);
+    uint64_t version = run_published(run)->version;
+    learner_actor *actor = actor_begin(run, 5, WIRE_ROLE_ACTOR);
+    assert_int_equal(learner_run_newest(run, actor, version - 1)->version, version);
+    assert_null(learner_run_newest(run, actor, version));
+    run_stop(run, "interrupted");
+}
+
 // Until the learner has told of its newest state, and that was written, or could not be.
 static void
 checkpoint_tried(learner_run *run, double is_unsaved)
@@ -286,6 +298,7 @@ main(void)
 {
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
+        T(test_run_gives_an_actor_what_it_does_not_have),
         T(test_run_folder_that_is_not_there),
         T(test_run_damaged_checkpoint),
         T(test_run_that_cannot_be_saved),

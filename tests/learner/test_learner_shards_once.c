@@ -29,7 +29,7 @@ static uint32_t promised[SHARDS]; // by a request that is held, 0: none
 static wire_sample held[SHARDS];
 static uint64_t now_ns, newest;
 static uint32_t seen[SHARDS][WINDOWS], last[SHARDS];
-static uint64_t learned;
+static uint64_t learned, learned_of[SHARDS];
 
 static void
 begin(uint32_t lag_max)
@@ -50,6 +50,7 @@ begin(uint32_t lag_max)
     memset(last, 0, sizeof(last));
     memset(next, 0, sizeof(next));
     memset(promised, 0, sizeof(promised));
+    memset(learned_of, 0, sizeof(learned_of));
     learned = newest = 0;
     now_ns = SECOND;
     for (uint32_t s = 0; s < SHARDS; s++) {
@@ -178,6 +179,7 @@ learn(const learner_batch *batch, uint32_t lag_max)
         assert_int_equal(batch->flags[(size_t)i * STEPS] & WIRE_FIRST,
                          window == 0 ? WIRE_FIRST : 0);
         assert_true(lag_max == 0 || learner_batch_version(batch, i) + lag_max >= newest);
+        learned_of[s]++;
         learned++;
     }
 }
@@ -235,6 +237,8 @@ test_each_window_comes_once_and_in_order(void **state)
             assert_int_equal(seen[s][window], 1);
         }
         assert_int_equal(learner_shards_windows(shards, s, learned / BATCH), last[s]);
+        assert_int_equal(learner_source_configure(source[s]).samples,
+                         replay_table_stats_get(table[s]).samples);
     }
     assert_int_equal(learner_shards_given_up(shards), 0);
 }
@@ -371,10 +375,48 @@ test_windows_that_are_too_old_are_given_up_wherever_they_are(void **state)
         given_up += stats.given_up;
         waiting += stats.size;
         assert_true(stats.given_up > 0 && last[s] > 0);
+        assert_int_equal(learner_shards_windows(shards, s, learned / BATCH), learned_of[s]);
     }
     // Less than a batch has come and is not full.
     uint64_t gone = learned + given_up + waiting;
     assert_true(gone <= all_made() && all_made() - gone < BATCH);
+}
+
+// It is none of ours, or is broken: there would be no room for more.
+static void
+test_no_more_windows_are_taken_than_were_asked_for(void **state)
+{
+    (void)state;
+    wire_sampled answer;
+    begin(0);
+    act(0, BATCH);
+    ask(0);
+    assert_true(promised[0] >= BATCH);
+    replay_table_sample(&answer, table[0], 1, BATCH);
+    answer.incarnation = 50;
+    T_OK(learner_shards_sampled(shards, 0, 2, &answer, 0, now_ns));
+    assert_int_equal(learner_source_configure(source[0]).samples, 2);
+    assert_null(learner_shards_take(shards));
+}
+
+// A batch that was whole, and has become too old before it was taken, ends nobody's wait for good.
+static void
+test_what_is_given_up_is_waited_for_again(void **state)
+{
+    (void)state;
+    enum { LAG = 1 };
+    begin(LAG);
+    act(0, BATCH);
+    round_without(NOBODY); // after 0.2 s
+    T_NEAR(learner_shards_waiting_s(shards, now_ns + SECOND), 0.2, 1e-9, 0);
+    newest += 1 + LAG;
+    round_without(NOBODY); // asks for windows of the new version: 0.4 s
+    assert_int_equal(learner_shards_given_up(shards), BATCH);
+    T_NEAR(learner_shards_waiting_s(shards, now_ns + SECOND), 1.2, 1e-9, 0);
+    act(0, 1 + BATCH);     // one begins with a row of the old version
+    round_without(NOBODY); // 0.6 s
+    T_NEAR(learner_shards_waiting_s(shards, now_ns + SECOND), 0.4, 1e-9, 0);
+    assert_int_equal(learn_all(LAG), 1);
 }
 
 int
@@ -390,6 +432,8 @@ main(void)
         cmocka_unit_test_teardown(test_no_more_batches_are_learned_from_than_of_one_replay, stop),
         cmocka_unit_test_teardown(test_windows_that_are_too_old_are_given_up_wherever_they_are,
                                   stop),
+        cmocka_unit_test_teardown(test_no_more_windows_are_taken_than_were_asked_for, stop),
+        cmocka_unit_test_teardown(test_what_is_given_up_is_waited_for_again, stop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

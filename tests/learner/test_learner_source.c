@@ -63,9 +63,14 @@ test_source_configures_windows_of_n_steps(void **state)
     config.actor.count = 3;
     config.actor.envs = 5;
     config.replay.sampler = OCT_SAMPLER_PRIORITIZED;
+    options.epoch = 6;
     learner_source *source = learner_source_create(&options);
-    wire_configure request = learner_source_configure(source);
+    wire_configure request = learner_source_limiter(source);
+    assert_true(request.limiter_only && request.run_id == 31 && request.epoch == 6);
+    request = learner_source_configure(source);
+    assert_false(request.limiter_only);
     assert_int_equal(request.run_id, 31);
+    assert_int_equal(request.epoch, 6);
     assert_int_equal(request.window, WIRE_WINDOW_N_STEP);
     assert_int_equal(request.window_steps, 5);
     assert_int_equal(request.window_stride, 0);
@@ -724,7 +729,9 @@ test_source_remembers_the_last_tables(void **state)
     (void)state;
     learner_source *source = learner_source_create(&options);
     for (uint64_t i = 0; i <= LEARNER_TABLES_KEPT; i++) {
+        assert_false(learner_source_had(source, 0)); // no table
         configured(source, i + 1, 100 + i, 10);
+        assert_false(learner_source_found(source).is_known); // the run began without one
     }
     uint64_t steps = learner_source_count(source, 0).steps;
     assert_int_equal(steps, 10 * (LEARNER_TABLES_KEPT + 1));
