@@ -5,6 +5,8 @@
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "net/net_probe.h"
@@ -102,6 +104,10 @@ test_probe_prefers_a_closed_port_to_a_failure(void **state)
     nowhere.address.sin_addr.s_addr = htonl(INADDR_BROADCAST); // EACCES, ENETUNREACH
     assert_told((place *[]){&nowhere, &closed}, 2, CLOSED);
     assert_told((place *[]){&closed, &nowhere}, 2, CLOSED);
+    char out[256] = "";
+    nowhere.info.ai_next = NULL;
+    net_probe_addresses(&nowhere.info, out, sizeof(out));
+    assert_true(out[0] != '\0' && strcmp(out, CLOSED) != 0); // alone it is told all the same
     (void)close(closed.fd);
     (void)close(nowhere.fd);
 }
@@ -121,6 +127,28 @@ test_probe_of_an_address(void **state)
     (void)close(closed.fd);
 }
 
+// A socket that a process holds without an answer; of another user's nothing is told.
+static void
+test_probe_of_a_local_socket(void **state)
+{
+    (void)state;
+    char url[128], out[256] = "";
+    (void)snprintf(url, sizeof(url), "%s", net_test_url("ipc"));
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    (void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", url + strlen("ipc://"));
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
+    assert_int_equal(listen(fd, 8), 0);
+    assert_true(net_probe(url, out, sizeof(out)));
+    assert_string_equal(out, "the process there is stopped, or hangs");
+    if (geteuid() == 0) {
+        assert_int_equal(chown(address.sun_path, 65534, 65534), 0);
+        assert_false(net_probe(url, out, sizeof(out)));
+    }
+    (void)close(fd);
+    assert_int_equal(unlink(address.sun_path), 0);
+}
+
 int
 main(void)
 {
@@ -128,6 +156,7 @@ main(void)
         cmocka_unit_test(test_probe_tells_the_best_of_all_addresses),
         cmocka_unit_test(test_probe_prefers_a_closed_port_to_a_failure),
         cmocka_unit_test(test_probe_of_an_address),
+        cmocka_unit_test(test_probe_of_a_local_socket),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

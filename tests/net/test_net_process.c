@@ -164,6 +164,7 @@ test_process_environment_is_ours_with_changes(void **state)
     setenv("OCT_TEST_REPLACED", "old", 1);
     setenv("OCT_TEST_REMOVED", "old", 1);
     setenv("OCT_TEST_REMOVED_NOT", "stays", 1);
+    setenv("OCT_TEST_REM", "stays", 1); // what that begins with
     const char *const set[] = {"OCT_TEST_REPLACED=new", "OCT_TEST_ADDED=a=b", NULL};
     const char *const unset[] = {"OCT_TEST_REMOVED", "OCT_TEST_NEVER_SET", NULL};
     net_process_spec spec = shell(argv, "env | grep ^OCT_TEST_ | LC_ALL=C sort", log);
@@ -173,7 +174,8 @@ test_process_environment_is_ours_with_changes(void **state)
     char text[300];
     net_test_read(log, text, sizeof(text));
     assert_string_equal(text, "OCT_TEST_ADDED=a=b\nOCT_TEST_KEPT=kept\n"
-                              "OCT_TEST_REMOVED_NOT=stays\nOCT_TEST_REPLACED=new\n");
+                              "OCT_TEST_REM=stays\nOCT_TEST_REMOVED_NOT=stays\n"
+                              "OCT_TEST_REPLACED=new\n");
 }
 
 static void

@@ -128,6 +128,9 @@ test_url_of_a_relative_path_becomes_absolute(void **state)
     snprintf(longest, sizeof(longest), "ipc://%0*d", name_bytes + 1, 0);
     T_OK(net_url_absolute(longest, out));
     assert_string_equal(out, longest);
+    assert_int_equal(chdir("/"), 0);
+    T_OK(net_url_absolute("ipc://learner.ipc", out));
+    assert_string_equal(out, "ipc:///learner.ipc");
     assert_int_equal(chdir(before), 0);
     assert_int_equal(rmdir(folder), 0);
 }
@@ -319,22 +322,25 @@ test_url_tells_what_leads_beyond_this_machine(void **state)
         bool is_tls, is_tcp;
         const char *host; // NULL: none
         unsigned port;
+        bool is_loopback;
     } cases[] = {
-        {"tls+tcp://127.0.0.1:5555", true, true, "127.0.0.1", 5555},
-        {"tls+tcp://[::1]:1", true, true, "::1", 1},
-        {"tcp://0.0.0.0:5555", false, true, "0.0.0.0", 5555},
-        {"tcp://:80", false, true, "", 80},
-        {"tcp://learner:80", false, true, "learner", 80},
-        {"tcp://localhost:80", false, true, "localhost", 80},
-        {"tcp://127.3.2.1:80", false, true, "127.3.2.1", 80},
-        {"ipc://tls+tcp://x", false, false, NULL, 0},
-        {"inproc://x", false, false, NULL, 0},
+        {"tls+tcp://127.0.0.1:5555", true, true, "127.0.0.1", 5555, true},
+        {"tls+tcp://[::1]:1", true, true, "::1", 1, true},
+        {"tcp://0.0.0.0:5555", false, true, "0.0.0.0", 5555, false},
+        {"tcp://:80", false, true, "", 80, false},
+        {"tcp://learner:80", false, true, "learner", 80, false},
+        {"tcp://localhost:80", false, true, "localhost", 80, true},
+        {"tcp://127.3.2.1:80", false, true, "127.3.2.1", 80, true},
+        {"tcp://128.0.0.1:80", false, true, "128.0.0.1", 80, false},
+        {"ipc://tls+tcp://x", false, false, NULL, 0, false},
+        {"inproc://x", false, false, NULL, 0, false},
     };
     for (size_t i = 0; i < OCT_COUNTOF(cases); i++) {
         char host[NET_URL_MAX];
         unsigned port = 0;
         assert_int_equal(net_url_is_tls(cases[i].url), cases[i].is_tls);
         assert_int_equal(net_url_is_tcp(cases[i].url), cases[i].is_tcp);
+        assert_int_equal(net_url_is_loopback(cases[i].url), cases[i].is_loopback);
         if (cases[i].host == NULL) {
             T_ERR(net_url_host(cases[i].url, host, &port), OCT_EINVAL);
         } else {

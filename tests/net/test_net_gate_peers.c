@@ -1,0 +1,294 @@
+// Who the gate takes for the same peer, and whom its limits meet: connections without sockets.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/net_gate_state.h"
+#include "tests/support/oct_test.h"
+
+static net_gate *gate;
+static net_gate_end *end;
+
+static int
+setup(void **state)
+{
+    (void)state;
+    gate = oct_alloc(sizeof(*gate));
+    end = oct_alloc(sizeof(*end));
+    TAILQ_INIT(&gate->turns);
+    LIST_INIT(&gate->ends);
+    LIST_INIT(&end->conns);
+    LIST_INSERT_HEAD(&gate->ends, end, place);
+    end->gate = gate;
+    assert_int_equal(uv_loop_init(&gate->uv), 0);
+    gate_peers_init(gate);
+    gate_long_init(gate);
+    return 0;
+}
+
+static int
+teardown(void **state)
+{
+    (void)state;
+    while (!LIST_EMPTY(&end->conns)) {
+        gate_conn *conn = LIST_FIRST(&end->conns);
+        LIST_REMOVE(conn, place);
+        free(conn);
+    }
+    uv_close((uv_handle_t *)&gate->longs.resume, NULL);
+    (void)uv_run(&gate->uv, UV_RUN_DEFAULT);
+    assert_int_equal(uv_loop_close(&gate->uv), 0);
+    free(end);
+    free(gate);
+    return 0;
+}
+
+// A connection from there; the gate counts it.
+static gate_conn *
+conn_of(const char *address)
+{
+    gate_conn *conn = oct_alloc(sizeof(*conn));
+    struct sockaddr_in in = {.sin_family = AF_INET};
+    struct sockaddr_in6 in6 = {.sin6_family = AF_INET6};
+    conn->end = end;
+    LIST_INSERT_HEAD(&end->conns, conn, place);
+    end->conn_count++;
+    gate->conn_total++;
+    if (inet_pton(AF_INET, address, &in.sin_addr) == 1) {
+        gate_peers_name(conn, (const struct sockaddr *)&in);
+    } else {
+        assert_int_equal(inet_pton(AF_INET6, address, &in6.sin6_addr), 1);
+        gate_peers_name(conn, (const struct sockaddr *)&in6);
+    }
+    return conn;
+}
+
+static gate_conn *
+conn_with(const char *address, uint8_t holder)
+{
+    gate_conn *conn = conn_of(address);
+    conn->is_known = true;
+    conn->peer.holder.id[0] = holder;
+    return conn;
+}
+
+// ---- the same peer
+
+static void
+assert_same(const char *a, const char *b, bool are_same)
+{
+    assert_int_equal(gate_peers_same(conn_of(a), conn_of(b)), are_same);
+}
+
+// A host has a /64 of its own: by other addresses in it nobody gets round a limit.
+static void
+test_peers_are_told_apart_by_what_a_host_has(void **state)
+{
+    (void)state;
+    assert_same("192.0.2.1", "192.0.2.1", true);
+    assert_same("192.0.2.1", "192.0.2.2", false);
+    assert_same("192.0.2.1", "::ffff:192.0.2.1", true);
+    assert_same("::ffff:192.0.2.1", "::ffff:192.0.2.2", false);
+    assert_same("2001:db8:0:7::1", "2001:db8:0:7:ffff::2", true);
+    assert_same("2001:db8:0:7::1", "2001:db8:0:8::1", false);
+    assert_string_equal(conn_of("2001:db8:0:7::1")->from, "2001:db8:0:7::1"); // as people call it
+}
+
+static void
+test_peers_with_a_certificate_are_told_apart_by_it(void **state)
+{
+    (void)state;
+    gate_conn *one = conn_with("192.0.2.1", 1), *unknown = conn_of("192.0.2.1");
+    assert_true(gate_peers_same(one, conn_with("192.0.2.2", 1)));
+    assert_false(gate_peers_same(one, conn_with("192.0.2.1", 2)));
+    assert_false(gate_peers_same(one, unknown));
+    assert_false(gate_peers_same(unknown, one));
+}
+
+// ---- handshakes
+
+static gate_conn *
+handshake_of(const char *address)
+{
+    gate_conn *conn = conn_of(address);
+    gate_room_enter(conn);
+    return conn;
+}
+
+// One more from the same address ends its oldest, and nobody else's.
+static void
+test_handshakes_of_an_address_are_bounded(void **state)
+{
+    (void)state;
+    (void)handshake_of("192.0.2.9");
+    gate_conn *oldest = handshake_of("192.0.2.1");
+    for (unsigned i = 2; i < NET_GATE_HANDSHAKES_ADDRESS; i++) {
+        (void)handshake_of("192.0.2.1");
+    }
+    assert_null(gate_room_victim(gate, oldest->address));
+    gate_conn *last = handshake_of("192.0.2.1");
+    assert_ptr_equal(gate_room_victim(gate, oldest->address), oldest);
+    assert_null(gate_room_victim(gate, conn_of("192.0.2.2")->address));
+    gate_room_leave(last); // it is through
+    assert_null(gate_room_victim(gate, oldest->address));
+}
+
+static void
+test_handshakes_of_all_are_bounded(void **state)
+{
+    (void)state;
+    char address[32];
+    gate_conn *oldest = handshake_of("198.51.100.1");
+    for (unsigned i = 1; i < NET_GATE_HANDSHAKES_MAX; i++) {
+        (void)snprintf(address, sizeof(address), "192.0.2.%u", i % 100);
+        assert_null(gate_room_victim(gate, oldest->address));
+        (void)handshake_of(address);
+    }
+    const gate_conn *next = conn_of("203.0.113.1");
+    assert_ptr_equal(gate_room_victim(gate, next->address), oldest);
+    gate_room_leave(oldest);
+    assert_null(gate_room_victim(gate, next->address));
+}
+
+// ---- connections
+
+// Of tcp:// by address: of TLS it is the certificate that counts, which many hosts behind one
+// address have each of their own.
+static void
+test_connections_of_an_address_are_bounded_without_tls(void **state)
+{
+    (void)state;
+    gate->conn_total_max = UINT32_MAX;
+    gate_conn *one = conn_of("192.0.2.1");
+    for (unsigned i = 1; i < NET_GATE_ADDRESS_MAX; i++) {
+        (void)conn_of("192.0.2.1");
+    }
+    gate_conn *other = conn_of("192.0.2.2");
+    assert_null(gate_room_full(end, one->address));
+    (void)conn_of("192.0.2.1");
+    assert_non_null(strstr(gate_room_full(end, one->address), "from that address"));
+    assert_null(gate_room_full(end, other->address));
+    end->is_tls = true;
+    assert_null(gate_room_full(end, one->address));
+    gate->conn_total_max = NET_GATE_ADDRESS_MAX;
+    assert_non_null(strstr(gate_room_full(end, other->address), "open files"));
+}
+
+// ---- unfinished messages
+
+static gate_conn *
+unfinished(uint64_t bytes, uint64_t began_ms)
+{
+    gate_conn *conn = conn_of("192.0.2.1");
+    conn->partial = bytes;
+    conn->partial_ms = began_ms;
+    gate->partial += bytes;
+    return conn;
+}
+
+// By bytes and time together; who was given room for its message is none of them.
+static void
+test_who_held_most_for_longest_ends(void **state)
+{
+    (void)state;
+    gate_conn *whole = conn_of("192.0.2.1"); // brought all of its message
+    gate->uv.time = 10000;
+    gate_conn *small_and_old = unfinished(1000, 0);
+    gate_conn *large_and_new = unfinished(NET_GATE_PARTIAL_MAX - 1001, 10000);
+    assert_null(gate_room_message(whole));
+    gate_conn *between = unfinished(20 << 20, 1000);
+    assert_ptr_equal(gate_room_message(whole), between);
+    between->long_state = GATE_LONG_COMING;
+    assert_ptr_equal(gate_room_message(whole), large_and_new);
+    large_and_new->long_state = GATE_LONG_COMING;
+    assert_ptr_equal(gate_room_message(whole), small_and_old);
+    between->long_state = large_and_new->long_state = GATE_LONG_NONE;
+    gate_room_forget(between); // what it held is given back
+    assert_null(gate_room_message(whole));
+}
+
+// ---- long messages
+
+#define LONG_BYTES ((uint64_t)60 << 20) // two of them have room
+
+// A message of which a part has come that may wait.
+static gate_long_state
+long_begins(gate_conn *conn)
+{
+    conn->to_local.messages++;
+    conn->to_local.bytes = LONG_BYTES;
+    conn->to_local.left = LONG_BYTES - (16u << 20);
+    gate_long_message(conn);
+    return conn->long_state;
+}
+
+static void
+long_ends(gate_conn *conn)
+{
+    conn->to_local.left = 0;
+    gate_long_message(conn);
+    assert_int_equal(conn->long_state, GATE_LONG_NONE);
+}
+
+// Whose first message it is goes before another's second, however long that has waited.
+static void
+test_rooms_for_long_messages_go_round(void **state)
+{
+    (void)state;
+    gate_conn *one = conn_with("192.0.2.1", 1), *two = conn_with("192.0.2.2", 2);
+    gate_conn *again = conn_with("192.0.2.2", 2), *three = conn_with("192.0.2.3", 3);
+    assert_int_equal(long_begins(one), GATE_LONG_COMING);
+    assert_int_equal(long_begins(two), GATE_LONG_COMING);
+    assert_int_equal(long_begins(again), GATE_LONG_WAITING);
+    assert_int_equal(long_begins(three), GATE_LONG_WAITING);
+    assert_int_equal(gate->longs.bytes, 2 * LONG_BYTES);
+    long_ends(one);
+    assert_int_equal(three->long_state, GATE_LONG_COMING);
+    assert_int_equal(again->long_state, GATE_LONG_WAITING);
+    long_ends(three);
+    assert_int_equal(again->long_state, GATE_LONG_COMING); // no other waits
+    assert_int_equal(gate->longs.bytes, 2 * LONG_BYTES);
+}
+
+// With the message, also where the next one begins in the same bytes; who waits has none to give.
+static void
+test_room_of_a_long_message_is_given_back_once(void **state)
+{
+    (void)state;
+    gate_conn *one = conn_with("192.0.2.1", 1), *two = conn_with("192.0.2.2", 2),
+              *three = conn_with("192.0.2.3", 3);
+    assert_int_equal(long_begins(one), GATE_LONG_COMING);
+    one->to_local.messages++;
+    one->to_local.bytes = 1000;
+    one->to_local.left = 10;
+    gate_long_message(one);
+    assert_int_equal(one->long_state, GATE_LONG_NONE);
+    assert_int_equal(gate->longs.bytes, 0);
+    assert_int_equal(long_begins(two), GATE_LONG_COMING);
+    assert_int_equal(long_begins(three), GATE_LONG_COMING);
+    assert_int_equal(long_begins(one), GATE_LONG_WAITING);
+    gate_room_forget(one); // its connection ends
+    assert_int_equal(gate->longs.bytes, 2 * LONG_BYTES);
+    gate_room_forget(two);
+    gate_room_forget(three);
+    assert_int_equal(gate->longs.bytes, 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_peers_are_told_apart_by_what_a_host_has),
+        TEST(test_peers_with_a_certificate_are_told_apart_by_it),
+        TEST(test_handshakes_of_an_address_are_bounded),
+        TEST(test_handshakes_of_all_are_bounded),
+        TEST(test_connections_of_an_address_are_bounded_without_tls),
+        TEST(test_who_held_most_for_longest_ends),
+        TEST(test_rooms_for_long_messages_go_round),
+        TEST(test_room_of_a_long_message_is_given_back_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
