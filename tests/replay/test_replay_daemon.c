@@ -29,6 +29,18 @@ test_daemon_counts_garbage_and_lives_on(void **state)
     wait_for_ack(f, 1); // passed over, or the actor would send it for ever
     assert_int_equal(stat_of(f, "replay.rejected"), 5);
     assert_string_equal(f->refused, "an observation is not finite");
+    assert_int_equal(stat_of(f, "replay.bytes_in"), wire_batch_size(&actor.batch));
+    // Of another shape than the table, and of no session: each counts once, whoever finds it out.
+    (void)test_batch_steps(&actor, 4);
+    actor.batch.obs_bytes /= 2;
+    send_batch(f, &actor.batch);
+    test_actor_init(&actor, 3, 0);
+    test_actor_sign(&actor, token_key, RUN);
+    send_batch(f, test_batch_steps(&actor, 4));
+    while (stat_of(f, "replay.rejected") < 7) {
+    }
+    assert_int_equal(stat_of(f, "replay.rejected"), 7);
+    assert_int_equal(stat_of(f, "replay.rejected_token"), 0);
     assert_int_equal(stat_of(f, "replay.size"), 0);
 }
 

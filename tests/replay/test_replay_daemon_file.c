@@ -1,5 +1,6 @@
 // octet-replay with its table in a file: killed and started again, with a disk that is waited for,
 // with files that it must not touch. argv[1] is the executable.
+#include "replay/replay_recover.h"
 #include "tests/replay/replay_daemon.h"
 
 #include <math.h>
@@ -232,6 +233,31 @@ test_daemon_acknowledges_what_is_on_the_disk(void **state)
         // Each waited for a generation of its own; the table began with one.
         assert_true(stat_of(f, "replay.disk_generation") >= 2 + i);
     }
+}
+
+// After so many seconds by itself, and once more when it ends.
+static void
+test_daemon_syncs_as_time_goes_on_and_at_its_end(void **state)
+{
+    fixture *f = *state;
+    char path[128], reason[256];
+    replay_file *file;
+    table_in_file(f, "interval");
+    (void)configure_table(f, WIRE_SAMPLER_UNIFORM);
+    send_steps(f, 10, 1);
+    while (stat_of(f, "replay.disk_generation") < 2) {
+    }
+    send_steps(f, 10, 2);
+    assert_int_equal(net_test_daemon_kill(&f->daemon, SIGTERM), 0);
+    (void)snprintf(path, sizeof(path), "%s/replay.oct", f->folder);
+    T_OK(replay_file_open(&file, path, reason, sizeof(reason)));
+    const replay_snapshot *last = replay_recover_snapshot(file);
+    assert_non_null(last);
+    assert_true(last->generation > 2);
+    assert_int_equal(last->head.stats.rows_taken, 21);
+    replay_file_close(file);
+    daemon_start(f);
+    (void)stat_of(f, "replay.disk_generation"); // it is there
 }
 
 static wire_digest digest;
@@ -492,6 +518,7 @@ main(int argc, char **argv)
         TEST(with_a_file_counts_from_zero),
         TEST(rates_are_of_what_it_does),
         TEST(acknowledges_what_is_on_the_disk),
+        TEST(syncs_as_time_goes_on_and_at_its_end),
         TEST(goes_back_to_the_turn_of_a_new_learner),
         TEST(that_went_back_and_refused_answers_what_it_held),
         TEST(in_lock_step_refuses_another_limiter),

@@ -1,7 +1,8 @@
 // Generations of a durable table, on a disk that fails: which pages the next one gives to the
-// kernel.
+// kernel, and what the last one that succeeded still has.
 #include "tests/replay/replay_test.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -9,6 +10,7 @@
 
 #include "replay/replay_file.h"
 #include "replay/replay_journal.h"
+#include "replay/replay_recover.h"
 #include "replay/replay_sync.h"
 
 #define PAGE      4096u
@@ -22,6 +24,29 @@ static struct fixture {
     test_actor actor;
     bool is_dirty[PAGES_MAX]; // since pages_clean
 } f;
+
+// ---- the disk
+
+int __real_msync(void *at, size_t bytes, int flags);
+int __wrap_msync(void *at, size_t bytes, int flags);
+int __real_fdatasync(int file);
+int __wrap_fdatasync(int file);
+
+static bool msync_fails, fdatasync_fails;
+static const void *msynced; // last
+
+int
+__wrap_msync(void *at, size_t bytes, int flags)
+{
+    msynced = at;
+    return msync_fails ? -1 : __real_msync(at, bytes, flags);
+}
+
+int
+__wrap_fdatasync(int file)
+{
+    return fdatasync_fails ? -1 : __real_fdatasync(file);
+}
 
 // A store into a page that is clean.
 static void
@@ -151,6 +176,94 @@ test_sync_after_one_that_succeeded_gives_new_pages_alone(void **state)
     generation(100, OCT_OK);
     assert_false(f.is_dirty[0]);
     assert_in_range(dirty_pages(0, &pages), 1, 6);
+    assert_false(replay_sync_begin(f.sync)); // there is nothing new
+}
+
+// A generation whose write fails, before its snapshot or with it, is none.
+static void
+test_sync_that_fails_leaves_the_generation_before(void **state)
+{
+    (void)state;
+    generation(100, OCT_OK);
+    for (int i = 0; i < 4; i++) {
+        (void)test_insert(f.table, test_batch_steps(&f.actor, 100));
+        assert_true(replay_sync_begin(f.sync) && replay_sync_mark(f.sync, UINT64_MAX));
+        fdatasync_fails = i % 2 == 0;
+        msync_fails = !fdatasync_fails;
+        T_ERR(replay_sync_write(f.sync, true), OCT_EIO);
+        fdatasync_fails = msync_fails = false;
+        replay_sync_end(f.sync, OCT_EIO);
+        assert_int_equal(replay_recover_snapshot(f.file)->generation, 2);
+        assert_int_equal(replay_sync_generation(f.sync), 2);
+    }
+    generation(100, OCT_OK);
+    assert_int_equal(replay_recover_snapshot(f.file)->generation, replay_sync_generation(f.sync));
+}
+
+// What is on the disk of a session, for its acknowledgements: of another one that has its place
+// now, nothing.
+static void
+test_sync_tells_what_it_has_of_a_session(void **state)
+{
+    (void)state;
+    replay_insert result = test_insert(f.table, test_batch_steps(&f.actor, 100));
+    generation(0, OCT_OK);
+    assert_int_equal(replay_sync_sequence(f.sync, result.session, 2), 1);
+    assert_int_equal(replay_sync_sequence(f.sync, result.session, 3), 0);
+    (void)test_insert(f.table, test_batch_steps(&f.actor, 100)); // is not yet
+    assert_int_equal(replay_sync_sequence(f.sync, result.session, 2), 1);
+}
+
+// The place of a block that left has the mark of the next one, beside its own: what lies on the
+// disk may still be the block that left.
+static void
+test_sync_after_one_that_failed_keeps_the_marks_of_the_last_one(void **state)
+{
+    (void)state;
+    generation(1000, OCT_OK);
+    uint64_t serial = replay_journal_held(f.file)->next - 1; // is open, and has a mark
+    generation(1000, OCT_OK);
+    for (int i = 0; replay_file_block(f.file, serial)->serial == serial; i++) {
+        assert_true(i < 100);
+        (void)test_insert(f.table, test_batch_steps(&f.actor, 100));
+    }
+    for (int i = 0; i < 3; i++) {
+        generation(100, OCT_EIO);
+        const replay_mark *pair = f.file->marks[serial % f.file->header->blocks];
+        const replay_mark *own = pair[0].serial == serial ? &pair[0] : &pair[1];
+        assert_int_equal(own->serial, serial);
+        assert_int_equal(own->generation, 3);
+        assert_int_equal(own->count, f.file->layout.rows);
+    }
+}
+
+// A file of which not all is on the disk is none: its header would say that it is.
+static void
+test_sync_that_fails_makes_no_file(void **state)
+{
+    (void)state;
+    const wire_configure configure = test_configure(256, WIRE_SAMPLER_UNIFORM);
+    char path[80], reason[256];
+    replay_file *file;
+    (void)snprintf(path, sizeof(path), "%s/other.oct", f.folder);
+    msync_fails = true;
+    errno = EIO;
+    T_ERR(replay_file_create(&file, path, &configure, reason, sizeof(reason)), OCT_EIO);
+    msync_fails = false;
+    assert_non_null(strstr(reason, "cannot be written"));
+    assert_int_equal(access(path, F_OK), -1);
+}
+
+// What a process before this one has written may lie in memory alone: marks change after it.
+static void
+test_sync_begins_with_a_snapshot_that_is_on_the_disk(void **state)
+{
+    (void)state;
+    generation(100, OCT_OK);
+    replay_sync_destroy(f.sync);
+    msynced = NULL;
+    f.sync = replay_sync_create(f.file);
+    assert_ptr_equal(msynced, replay_recover_snapshot(f.file));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(test_sync_##name, fixture_open, fixture_close)
@@ -162,6 +275,11 @@ main(void)
         TEST(after_one_that_failed_gives_its_pages_again),
         TEST(after_one_that_failed_leaves_what_is_on_the_disk),
         TEST(after_one_that_succeeded_gives_new_pages_alone),
+        TEST(that_fails_leaves_the_generation_before),
+        TEST(after_one_that_failed_keeps_the_marks_of_the_last_one),
+        TEST(tells_what_it_has_of_a_session),
+        TEST(that_fails_makes_no_file),
+        TEST(begins_with_a_snapshot_that_is_on_the_disk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
