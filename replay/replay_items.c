@@ -431,6 +431,14 @@ window_marked(void *arg, uint64_t first, uint64_t end)
     stretch_each(arg, first, end, rows_mark);
 }
 
+// Number of the first row of the episode that the block's first row is of.
+static uint64_t
+episode_of(const replay_block *block)
+{
+    return block->episode_age == REPLAY_BLOCK_AGE_UNKNOWN ? REPLAY_ROW_NONE
+                                                          : block->first - block->episode_age;
+}
+
 // All windows of the blocks from this one on, which has none of the stream's rows before it.
 static void
 chain_mark(replay_items *items, const replay_block *block)
@@ -439,10 +447,7 @@ chain_mark(replay_items *items, const replay_block *block)
     uint32_t index = replay_streams_find(replay_store_streams(store), block->actor_id,
                                          block->session, block->stream);
     replay_stream *stream = replay_streams_at(replay_store_streams(store), index);
-    uint64_t episode = block->episode_age == REPLAY_BLOCK_AGE_UNKNOWN
-                           ? REPLAY_ROW_NONE
-                           : block->first - block->episode_age;
-    uint64_t open = replay_window_open(&items->window, block->first, episode);
+    uint64_t open = replay_window_open(&items->window, block->first, episode_of(block));
     for (;;) {
         struct stretch stretch = {items, block};
         replay_window_extend(&items->window, &open, block->first,
@@ -523,9 +528,7 @@ chain_found(replay_items *items, const replay_block *block)
     replay_stream *stream = replay_streams_at(streams, index);
     replay_stream found = *stream;
     found.next = found.held = block->first;
-    found.episode = block->episode_age == REPLAY_BLOCK_AGE_UNKNOWN
-                        ? REPLAY_ROW_NONE
-                        : block->first - block->episode_age;
+    found.episode = episode_of(block);
     found.open = replay_window_open(&items->window, block->first, found.episode);
     for (;;) {
         uint32_t count = block->count;
