@@ -252,7 +252,7 @@ serial_held(const replay_file *file, const replay_head *head, uint64_t serial)
 {
     uint64_t blocks = file->header->blocks;
     uint64_t behind = (serial % blocks + blocks - head->oldest % blocks) % blocks; // the oldest
-    bool is_held = serial < head->next && behind < head->next - head->oldest; // NONE is not
+    bool is_held = serial < head->next && behind < head->next - head->oldest;      // NONE is not
     return is_held ? head->oldest + behind : head->next;
 }
 
