@@ -2,7 +2,7 @@
 """Time to a threshold with int8 against fp32 actors, by task and width of the policy, where acting decides and where learning does.
 
 usage: bench_actorq_runs.py RECORDS [--octet build/release/cli/octet] [--tasks CartPole-v1] [--hidden 256,512,2048] [--regimes acting,learning]
-                            [--seeds 5] [--first-seed 1] [--jobs N] [--runs FOLDER]
+                            [--seeds 5] [--first-seed 1] [--jobs N] [--runs FOLDER] [--steps N]
        bench_actorq_runs.py RECORDS --table [--actorq LINES --svg FILE]
 
 One actor, one environment a call, three hidden layers, until 100 greedy episodes of the policy that the actor has come to the task's threshold (TASKS).
@@ -10,12 +10,14 @@ One actor, one environment a call, three hidden layers, until 100 greedy episode
 - CartPole-v1 by PPO: the actor makes the next rollout of 256 steps while the learner learns from the last (algo.rollout_lag 1), so that a run takes as
   long as the slower of the two.
 - Acrobot-v1 and MountainCar-v0 by DQN with their presets, to the paper's thresholds.
-- cartpole_balance, finger_spin, walker_stand, reacher_hard, hopper_stand and cheetah_run, the paper's tasks of the Control Suite but the humanoids, to its
-  thresholds, by D4PG with the preset dmc/long and smaller batches: the ratio of samples to inserts makes the faster of actor and learner wait, there and
-  with DQN.
+- The paper's tasks of the Control Suite by D4PG with the preset dmc/long and smaller batches, to its thresholds: the ratio of samples to inserts makes the
+  faster of actor and learner wait, there and with DQN.
 
 "learning" is that as it is. "acting" gives the actor a share of a core (TASKS), by a control group of its own (version 1 or 2; needs root), as if the
-learner were so much faster; learner, replay and evaluator have what they want. Only CartPole has settings for "learning" and for 3x2048.
+learner were so much faster; learner, replay and evaluator have what they want. Only CartPole has settings for "learning".
+
+--steps N ends a run of the Control Suite after N environment steps instead of at the threshold: what a step takes needs no policy that is good. Of 3x2048 fewer
+samples are learned from then (WIDE), so that acting decides. Such runs have RECORDS of their own, and a table of their own.
 
 RECORDS is one line of JSON a run, as bench_learning.py writes them; a run that has a line there is not made again. int8 and fp32 of a seed follow each
 other; --jobs runs at once, which is for "acting": each of its actors leaves most of a core to others. Ctrl-C or SIGTERM ends them all.
@@ -61,9 +63,14 @@ BALANCE = {"run.env_steps": 1000000, "env.options": "action_repeat=2", "algo.val
 DQN_EVALUATE_S = {("acting", 256): {"int8": 0.8, "fp32": 1.4}, ("acting", 512): {"int8": 1.2, "fp32": 4.5}}
 DMC = {"run.env_steps": 1000000, "network.critic_hidden": [256, 256], "learner.batch_size": 128, "learner.metrics_s": 1, "learner.publish_period": 200,
        "replay.samples_per_insert": 64, "replay.min_size": 1000}
-DMC_RATES = {256: 0.001, 512: 0.0005}
+DMC_RATES = {256: 0.001, 512: 0.0005, 2048: 0.0001}
 
 DQN = {"run.env_steps": 1000000, "learner.metrics_s": 0.1, "learner.publish_period": 50}
+
+# Of --steps: short evaluations, for the times that come with them.
+STEPS = {"run.stop_at_return": "none", "evaluation.episodes": 2, "evaluation.screen_episodes": 1, "evaluation.period_s": 5}
+WIDE = {"learner.batch_size": 64, "replay.samples_per_insert": 4}
+WIDE_SHARE = 0.02
 
 
 def dmc_evaluate_s(by_width):
@@ -86,12 +93,14 @@ TASKS = {
     "CartPole-v1": Task("cartpole-ppo", 475, dict.fromkeys((256, 512, 2048), 0.05), CARTPOLE, {256: 0.0003, 512: 0.0002, 2048: 0.00005}, CARTPOLE_EVALUATE_S),
     "Acrobot-v1": Task("acrobot", -107.45, {256: 0.015, 512: 0.015}, DQN, {256: 0.0005, 512: 0.0003}, DQN_EVALUATE_S),
     "MountainCar-v0": Task("mountaincar", -120.62, {256: 0.015, 512: 0.015}, DQN, {256: 0.0005, 512: 0.0003}, DQN_EVALUATE_S),
-    "dmc:cartpole_balance": Task("dmc/long", 941, {256: 0.005, 512: 0.005}, BALANCE, {256: 0.0005, 512: 0.0005}, BALANCE_EVALUATE_S),
+    "dmc:cartpole_balance": Task("dmc/long", 941, {256: 0.005, 512: 0.005}, BALANCE, {256: 0.0005, 512: 0.0005, 2048: 0.0001}, BALANCE_EVALUATE_S),
     "dmc:finger_spin": Task("dmc/long", 810.32, {256: 0.005, 512: 0.003}, DMC, DMC_RATES, dmc_evaluate_s({256: (3.6, 5.2), 512: (9, 21)}), True),
     "dmc:walker_stand": Task("dmc/long", 947.74, {256: 0.02, 512: 0.01}, DMC, DMC_RATES, dmc_evaluate_s({256: (8, 8.4), 512: (16, 20)}), True),
-    "dmc:reacher_hard": Task("dmc/long", 948.12, {256: 0.004, 512: 0.003}, DMC, DMC_RATES, dmc_evaluate_s({256: (3.6, 5), 512: (8, 18)}), True),
-    "dmc:hopper_stand": Task("dmc/long", 836.41, {256: 0.01, 512: 0.005}, DMC, DMC_RATES, dmc_evaluate_s({256: (5.4, 6), 512: (12, 18)}), True),
-    "dmc:cheetah_run": Task("dmc/long", 732.31, {256: 0.005, 512: 0.003}, DMC, DMC_RATES, dmc_evaluate_s({256: (5, 6.4), 512: (11, 22)}), True),
+    "dmc:reacher_hard": Task("dmc/long", 948.12, {256: 0.015, 512: 0.015}, DMC, DMC_RATES, dmc_evaluate_s({256: (2, 2.7), 512: (3, 7)}), True),
+    "dmc:hopper_stand": Task("dmc/long", 836.41, {256: 0.03, 512: 0.02}, DMC, DMC_RATES, dmc_evaluate_s({256: (2.7, 3), 512: (4.5, 7)}), True),
+    "dmc:cheetah_run": Task("dmc/long", 732.31, {256: 0.015, 512: 0.015}, DMC, DMC_RATES, dmc_evaluate_s({256: (2.5, 3.2), 512: (3.7, 7.5)}), True),
+    "dmc:humanoid_stand": Task("dmc/long", 884.89, {256: 0.02, 512: 0.02}, DMC, DMC_RATES, {}, True),  # with --steps alone
+    "dmc:humanoid_walk": Task("dmc/long", 649.91, {256: 0.02, 512: 0.02}, DMC, DMC_RATES, {}, True),
 }
 QUOTA_US, PERIOD_MAX_US = 1000, 1000000  # of a control group: the shortest slice that there is, the longest from one slice to the next
 WIDTHS = (256, 512, 2048)
@@ -133,6 +142,11 @@ def child(parent, name):
     return None
 
 
+def share(name, width):
+    """Of a core, that the actor has where acting decides."""
+    return TASKS[name].shares.get(width, WIDE_SHARE)
+
+
 def preset(name):
     return PRESETS / f"{TASKS[name].preset}.yaml"
 
@@ -141,12 +155,16 @@ def trained(runs, options, job, run):
     name, regime, width, seed, precision = job
     task = TASKS[name]
     shutil.rmtree(run, ignore_errors=True)  # one that was cut off
-    sets = {**task.settings, "env.id": name, "run.stop_at_return": task.threshold, "actor.envs": 1, "network.hidden": [width] * 3, "algo.learning_rate": task.rates[width],
-            "evaluation.period_s": task.evaluate_s[regime, width][precision], "policy.precision": precision}
+    sets = {**task.settings, "env.id": name, "actor.envs": 1, "network.hidden": [width] * 3, "algo.learning_rate": task.rates[width], "policy.precision": precision}
+    if options.steps:
+        sets |= {**STEPS, "run.env_steps": options.steps, **(WIDE if width not in task.shares else {})}
+    else:
+        sets |= {"run.stop_at_return": task.threshold, "evaluation.period_s": task.evaluate_s[regime, width][precision]}
     command = [options.octet, "train", preset(name), "--seed", str(seed), "--run-dir", run, "--no-ui"]
     for key, value in sets.items():
         command += ["--set", f"{key}={value}"]
-    group = Group(f"octet-bench-{os.getpid()}-{threading.get_ident()}", task.shares[width], task.has_long_slices) if regime == "acting" else None
+    is_long = task.has_long_slices or width not in task.shares
+    group = Group(f"octet-bench-{os.getpid()}-{threading.get_ident()}", share(name, width), is_long) if regime == "acting" else None
 
     def hold(process):
         """Puts the actor into the group as soon as there is one."""
@@ -169,7 +187,8 @@ def one(runs, options, job):
     name, regime, width, seed, precision = job
     label = f"{regime} 3x{width} {precision}"
     with tempfile.TemporaryDirectory(prefix="octet-bench-") as temporary:
-        folder = (options.runs / name.replace(":", "-") / label.replace(" ", "-")) if options.runs else pathlib.Path(temporary)
+        place = label.replace(" ", "-") + (f"-{options.steps}" if options.steps else "")
+        folder = (options.runs / name.replace(":", "-") / place) if options.runs else pathlib.Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
         run = folder / f"run-{seed}"
         with locked(run):
@@ -177,7 +196,7 @@ def one(runs, options, job):
                 trained(runs, options, job, run)
         ended, wall_s, points = measured(options.octet, seed, run)
     with runs.lock:
-        append(options.records, record(preset(name), label, seed, [], ended, wall_s, points))
+        append(options.records, record(preset(name), label, seed, ["--steps", options.steps] if options.steps else [], ended, wall_s, points))
     print(f"{name} {label:24s} seed {seed}: {ended['reason']:7s} {wall_s:7.2f} s  steps {ended['env_steps']:7d}  again {ended['again']:6.1f}  "
           f"actor {ended['daemons']['actor-0']['cpu_s']:6.2f} s of CPU, learner {ended['daemons']['learner']['cpu_s']:6.2f}", flush=True)
 
@@ -211,14 +230,37 @@ def training_s(run):
 def place(name, regime, width, of):
     """A cell on the map: what learning from a step takes over what the fp32 actor takes for it, and int8's gain at equal steps."""
     fp32 = of["fp32"]
-    acting = median(fp32, lambda run: run["daemon_cpu_s"]["actor-0"] / run["env_steps"]) / (TASKS[name].shares[width] if regime == "acting" else 1)
+    acting = median(fp32, lambda run: run["daemon_cpu_s"]["actor-0"] / run["env_steps"]) / (share(name, width) if regime == "acting" else 1)
     return median(fp32, lambda run: run["daemon_cpu_s"]["learner"] / run["env_steps"]) / acting, median(fp32, step_ms) / median(of["int8"], step_ms)
 
 
+def steps_table(found):
+    """Of runs with --steps: what a step takes, and how much of it the learner would need."""
+    print("| task | policy | seeds | thousand steps: int8, fp32 | ms a step: int8, fp32 | times | CPU ms of a step: learner, int8's actor, fp32's actor | actors' times |\n"
+          "|---|---|---|---|---|---|---|---|")
+    means = {}
+    for (name, _, width), of in found.items():
+        def cpu_ms(precision, daemon):
+            return median(of[precision], lambda run: 1e3 * run["daemon_cpu_s"][daemon] / run["env_steps"])
+        ms = [median(of[p], step_ms) for p in PRECISIONS]
+        cpu = [cpu_ms(p, "actor-0") for p in PRECISIONS]
+        means.setdefault(width, []).append((ms[1] / ms[0], cpu[1] / cpu[0]))
+        steps = ", ".join(f"{median(of[p], lambda run: run['env_steps'] / 1e3):.0f}" for p in PRECISIONS)
+        print(f"| {name} | 3x{width} | {min(map(len, of.values()))} | {steps} | {ms[0]:.3g}, {ms[1]:.3g} | **{ms[1] / ms[0]:.2f}** | "
+              f"{cpu_ms('fp32', 'learner'):.2g}, {cpu[0]:.2g}, {cpu[1]:.2g} | {cpu[1] / cpu[0]:.2f} |")
+    for width, ratios in sorted(means.items()):
+        run, actor = (statistics.geometric_mean(column) for column in zip(*ratios))
+        print(f"| geometric mean of {len(ratios)} | 3x{width} | | | | **{run:.2f}** | | {actor:.2f} |")
+
+
 def table(path):
+    found = cells(path)
+    if any(run.get("arguments") for of in found.values() for run in of["int8"]):
+        steps_table(found)
+        return
     print("| task, return | regime | policy | seeds | int8: seconds of the run | fp32 | times | of them training: int8, fp32, times | steps: int8, fp32 | at equal steps | 100 more episodes: int8, fp32 | "
           "CPU s of the actor: int8, fp32 | of the evaluator |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|")
-    for (name, regime, width), of in cells(path).items():
+    for (name, regime, width), of in found.items():
         def cell(precision):
             seconds = [run["wall_s"] for run in of[precision]]
             missed = sum(not run["solved"] for run in of[precision])
@@ -283,6 +325,7 @@ def main():
     parser.add_argument("--first-seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--runs", type=pathlib.Path)
+    parser.add_argument("--steps", type=int, default=0)
     parser.add_argument("--table", action="store_true")
     parser.add_argument("--actorq", type=pathlib.Path)
     parser.add_argument("--svg", type=pathlib.Path)
@@ -297,10 +340,17 @@ def main():
         parser.error(f"--tasks: {', '.join(sorted(unknown))} is none of {', '.join(TASKS)}")
     for name in options.tasks.split(","):
         cells_of = TASKS[name].evaluate_s
+        if options.steps:
+            if options.regimes != "acting" or TASKS[name].preset != "dmc/long":
+                parser.error(f"--steps is for the Control Suite and --regimes acting, not for {name} and {options.regimes}")
+            continue
         for cell in [(regime, int(width)) for regime in options.regimes.split(",") for width in options.hidden.split(",")]:
             if cell not in cells_of:
                 parser.error(f"{name} has no {cell[0]} 3x{cell[1]}, but {', '.join(f'{regime} 3x{width}' for regime, width in cells_of)}")
-    made = {(line["env"], line["setting"], line["seed"]) for line in lines(options.records)}
+    known = lines(options.records)
+    if any(bool(line.get("arguments")) != bool(options.steps) for line in known):
+        parser.error(f"{options.records} has runs {'to thresholds' if options.steps else 'with --steps'}. Name another file.")
+    made = {(line["env"], line["setting"], line["seed"]) for line in known}
     jobs = [(name, regime, int(width), seed, precision) for name in options.tasks.split(",") for regime in options.regimes.split(",")
             for width in options.hidden.split(",") for seed in range(options.first_seed, options.first_seed + options.seeds) for precision in PRECISIONS
             if (name, f"{regime} 3x{width} {precision}", seed) not in made]

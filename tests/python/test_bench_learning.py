@@ -132,6 +132,32 @@ def test_a_stopped_measurement_begins_no_further_run(octet, stop):
     assert len(trained()) == 1 and not pathlib.Path("records").exists()
 
 
+def steps_run(width, precision, ms, actor_s, **values):
+    """One of a hundred steps."""
+    return line(env="dmc:cheetah_run", setting=f"acting 3x{width} {precision}", arguments=["--steps", 100], env_steps=100, solved=False,
+                daemon_cpu_s={"actor-0": actor_s, "learner": 0.5}, points=[[1, 0, 5], [1 + 0.05 * ms, 50, 5], [9, 100, 5]], **values)
+
+
+def test_what_a_step_takes_is_counted_between_evaluations(tmp_path):
+    runs = [steps_run(width, precision, ms, actor_s) for width, precision, ms, actor_s in
+            ((512, "int8", 2, 0.1), (512, "fp32", 6, 0.2), (2048, "int8", 4, 0.1), (2048, "fp32", 32, 0.8))]
+    shown = subprocess.run(command("bench_actorq_runs.py", written(tmp_path / "records", *runs), "--table"), capture_output=True, text=True, check=True)
+    assert shown.stdout.splitlines()[2:] == [
+        "| dmc:cheetah_run | 3x512 | 1 | 0, 0 | 2, 6 | **3.00** | 5, 1, 2 | 2.00 |",
+        "| dmc:cheetah_run | 3x2048 | 1 | 0, 0 | 4, 32 | **8.00** | 5, 1, 8 | 8.00 |",
+        "| geometric mean of 1 | 3x512 | | | | **3.00** | | 2.00 |",
+        "| geometric mean of 1 | 3x2048 | | | | **8.00** | | 8.00 |"]
+
+
+def test_runs_of_a_number_of_steps_have_records_of_their_own(octet):
+    written(pathlib.Path("records"), line(arguments=[]))
+    for words, of in ((("records", "--tasks", "dmc:cheetah_run", "--regimes", "acting"), "records has runs to thresholds"),
+                      (("new", "--regimes", "acting"), "not for CartPole-v1"), (("new", "--tasks", "dmc:cheetah_run"), "not for dmc:cheetah_run and acting,learning")):
+        refused = subprocess.run(command("bench_actorq_runs.py", *words, "--octet", octet, "--steps", "10"), capture_output=True, text=True, check=False)
+        assert refused.returncode == 2 and of in refused.stderr
+    assert not pathlib.Path("trained").exists()
+
+
 def test_a_run_that_went_on_counts_once_in_a_table():
     records = [line(setting="a", env_steps=500000), line(setting="a", env_steps=500032), line(setting="a", seed=2, env_steps=500016),
                line(setting="a", env_steps=1000000)]
