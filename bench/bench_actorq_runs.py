@@ -30,6 +30,7 @@ of a run, max(acting, learning) a step, beside the runs; LINES are those of benc
 """
 
 import argparse
+import errno
 import json
 import math
 import os
@@ -68,7 +69,7 @@ DMC_RATES = {256: 0.001, 512: 0.0005, 2048: 0.0001}
 DQN = {"run.env_steps": 1000000, "learner.metrics_s": 0.1, "learner.publish_period": 50}
 
 # Of --steps: short evaluations, for the times that come with them.
-STEPS = {"run.stop_at_return": "none", "evaluation.episodes": 2, "evaluation.screen_episodes": 1, "evaluation.period_s": 5}
+STEPS = {"run.stop_at_return": "none", "evaluation.episodes": 2, "evaluation.screen_episodes": 1, "evaluation.period_s": 2}
 WIDE = {"learner.batch_size": 64, "replay.samples_per_insert": 4}
 WIDE_SHARE = 0.02
 
@@ -96,13 +97,14 @@ TASKS = {
     "dmc:cartpole_balance": Task("dmc/long", 941, {256: 0.005, 512: 0.005}, BALANCE, {256: 0.0005, 512: 0.0005, 2048: 0.0001}, BALANCE_EVALUATE_S),
     "dmc:finger_spin": Task("dmc/long", 810.32, {256: 0.005, 512: 0.003}, DMC, DMC_RATES, dmc_evaluate_s({256: (3.6, 5.2), 512: (9, 21)}), True),
     "dmc:walker_stand": Task("dmc/long", 947.74, {256: 0.02, 512: 0.01}, DMC, DMC_RATES, dmc_evaluate_s({256: (8, 8.4), 512: (16, 20)}), True),
-    "dmc:reacher_hard": Task("dmc/long", 948.12, {256: 0.015, 512: 0.015}, DMC, DMC_RATES, dmc_evaluate_s({256: (2, 2.7), 512: (3, 7)}), True),
-    "dmc:hopper_stand": Task("dmc/long", 836.41, {256: 0.03, 512: 0.02}, DMC, DMC_RATES, dmc_evaluate_s({256: (2.7, 3), 512: (4.5, 7)}), True),
-    "dmc:cheetah_run": Task("dmc/long", 732.31, {256: 0.015, 512: 0.015}, DMC, DMC_RATES, dmc_evaluate_s({256: (2.5, 3.2), 512: (3.7, 7.5)}), True),
+    "dmc:reacher_hard": Task("dmc/long", 948.12, {256: 0.005, 512: 0.006}, DMC, DMC_RATES, dmc_evaluate_s({256: (3.5, 4.8), 512: (5, 11)}), True),
+    "dmc:hopper_stand": Task("dmc/long", 836.41, {256: 0.02, 512: 0.016}, DMC, DMC_RATES, dmc_evaluate_s({256: (4, 4.5), 512: (6, 10)}), True),
+    "dmc:cheetah_run": Task("dmc/long", 732.31, {256: 0.009, 512: 0.008}, DMC, DMC_RATES, dmc_evaluate_s({256: (4, 5), 512: (6, 12)}), True),
     "dmc:humanoid_stand": Task("dmc/long", 884.89, {256: 0.02, 512: 0.02}, DMC, DMC_RATES, {}, True),  # with --steps alone
     "dmc:humanoid_walk": Task("dmc/long", 649.91, {256: 0.02, 512: 0.02}, DMC, DMC_RATES, {}, True),
 }
 QUOTA_US, PERIOD_MAX_US = 1000, 1000000  # of a control group: the shortest slice that there is, the longest from one slice to the next
+GONE_S, GONE_CHECK_S = 30, 0.05
 WIDTHS = (256, 512, 2048)
 NAMES_X, NAME_PX = LEFT + 110, 13  # of the map: where names end, and how close they come
 ENVIRONMENTS = {"CartPole-v1": "none", "dmc:cheetah_run": "9 4", "dmc:humanoid_stand": "2 3"}  # how their lines are drawn
@@ -119,14 +121,26 @@ class Group:
         quota = round(share * period)
         if one.is_dir():
             (self.path / "cpu.cfs_period_us").write_text(str(period))
-            (self.path / "cpu.cfs_quota_us").write_text(str(quota))
+            self.limit, self.none = self.path / "cpu.cfs_quota_us", "-1"
+            self.limit.write_text(str(quota))
         else:
-            (self.path / "cpu.max").write_text(f"{quota} {period}")
+            self.limit, self.none = self.path / "cpu.max", "max"
+            self.limit.write_text(f"{quota} {period}")
 
     def take(self, pid):
         (self.path / "cgroup.procs").write_text(str(pid))
 
     def close(self):
+        """With its share, a process that was stopped is still there for seconds."""
+        self.limit.write_text(self.none)
+        for _ in range(round(GONE_S / GONE_CHECK_S)):
+            try:
+                self.path.rmdir()
+                return
+            except OSError as error:
+                if error.errno != errno.EBUSY:
+                    raise
+            time.sleep(GONE_CHECK_S)
         self.path.rmdir()
 
 
