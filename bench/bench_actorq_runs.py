@@ -3,7 +3,7 @@
 
 usage: bench_actorq_runs.py RECORDS [--octet build/release/cli/octet] [--tasks CartPole-v1] [--hidden 256,512,2048] [--regimes acting,learning]
                             [--seeds 5] [--first-seed 1] [--jobs N] [--runs FOLDER] [--steps N]
-       bench_actorq_runs.py RECORDS --table [--actorq LINES --svg FILE]
+       bench_actorq_runs.py RECORDS --table [--actorq LINES --svg FILE [--alone RECORDS]]
 
 One actor, one environment a call, three hidden layers, until 100 greedy episodes of the policy that the actor has come to the task's threshold (TASKS).
 
@@ -26,13 +26,13 @@ Seconds are learner_wall_s, from the first actor's joining to the end of the run
 and of the result, 100 episodes each. "Training" is training_s, from the first sample to the goal, which also leaves out the filling of replay.
 
 --table prints medians and ranges; "at equal steps" compares the seconds of a step, which luck with a seed does not touch. --svg draws the map: the model
-of a run, max(acting, learning) a step, beside the runs; LINES are those of bench_actorq, for environments that cost more than CartPole.
+of a run, max(acting, learning) a step, beside the runs; LINES are those of bench_actorq, for environments that cost more than CartPole. --alone has
+runs with --steps, for the cells that have no others.
 """
 
 import argparse
 import errno
 import json
-import math
 import os
 import pathlib
 import shutil
@@ -45,7 +45,7 @@ import typing
 
 from actorq_table import LEFT, UP, chart
 from bench_jobs import Runs, locked, run_all
-from bench_learning import COLOURS, DONE, HERE, finished, measured, record
+from bench_learning import COLOURS, DONE, HERE, finished, measured, read_run, record
 from bench_records import append, lines
 
 PRESETS = HERE.parent / "presets"
@@ -70,7 +70,7 @@ DQN = {"run.env_steps": 1000000, "learner.metrics_s": 0.1, "learner.publish_peri
 
 # Of --steps: short evaluations, for the times that come with them.
 STEPS = {"run.stop_at_return": "none", "evaluation.episodes": 2, "evaluation.screen_episodes": 1, "evaluation.period_s": 2}
-WIDE = {"learner.batch_size": 64, "replay.samples_per_insert": 4}
+WIDE = {"learner.batch_size": 64, "replay.samples_per_insert": 4, "learner.publish_period": 25}  # a version every 400 steps, as in DMC
 WIDE_SHARE = 0.02
 
 
@@ -209,8 +209,9 @@ def one(runs, options, job):
             if not (run / DONE).exists():
                 trained(runs, options, job, run)
         ended, wall_s, points = measured(options.octet, seed, run)
+        more = {"step_ms": rate_ms(read_run(run)[1])} if options.steps else {}
     with runs.lock:
-        append(options.records, record(preset(name), label, seed, ["--steps", options.steps] if options.steps else [], ended, wall_s, points))
+        append(options.records, {**record(preset(name), label, seed, ["--steps", options.steps] if options.steps else [], ended, wall_s, points), **more})
     print(f"{name} {label:24s} seed {seed}: {ended['reason']:7s} {wall_s:7.2f} s  steps {ended['env_steps']:7d}  again {ended['again']:6.1f}  "
           f"actor {ended['daemons']['actor-0']['cpu_s']:6.2f} s of CPU, learner {ended['daemons']['learner']['cpu_s']:6.2f}", flush=True)
 
@@ -228,8 +229,17 @@ def median(runs, value):
     return statistics.median(map(value, runs))
 
 
+def rate_ms(rows):
+    """What a step takes, from the first row of metrics.csv with an update to the first one with all steps."""
+    learning = [(float(row["wall_s"]), int(row["env_steps"])) for row in rows if int(row["updates"]) > 0]
+    (began_s, first), (ended_s, last) = learning[0], next(row for row in learning if row[1] == learning[-1][1])
+    return 1e3 * (ended_s - began_s) / (last - first)
+
+
 def step_ms(run):
-    """From the first evaluation to the last but the result's, so that neither the start nor the end is in it."""
+    """From the first evaluation to the last but the result's, so that neither the start nor the end is in it; short runs have it from rate_ms."""
+    if "step_ms" in run:
+        return run["step_ms"]
     points = run["points"][:-1]
     if len(points) > 1 and points[-1][1] > points[0][1]:
         return 1e3 * (points[-1][0] - points[0][0]) / (points[-1][1] - points[0][1])
@@ -297,9 +307,19 @@ def gains(path):
     return {key: gain for key, gain in found.items() if key[0] in ENVIRONMENTS}
 
 
-def svg(path, found, core):
-    """Curves: max(acting, learning) a step with fp32 over the same with int8, for what an acting core gains; circles: the cells of RECORDS."""
-    (low, high), height = (-2.0, 1.5), 340
+def spread(at, last):
+    """Where the names of sorted places go, in a column of their own: none covers another, and the last is no further down than that."""
+    for i in range(1, len(at)):
+        at[i] = max(at[i], at[i - 1] + NAME_PX)
+    for i in reversed(range(len(at))):
+        at[i] = min(at[i], last - NAME_PX * (len(at) - 1 - i))
+    return at
+
+
+def svg(path, reached, alone, core):
+    """Curves: max(acting, learning) a step with fp32 over the same with int8, for what an acting core gains; circles: the cells that were run."""
+    (low, high), height = (-2.0, 1.5), 460
+    found = dict(sorted({**alone, **reached}.items()))
     top = max([*core.values(), *(place(*key, of)[1] for key, of in found.items())]) * 1.08
     at, out = chart("How many times as fast a run is with int8 actors",
                     "time to learn from a step over the time of all fp32 actors for a step (n actors: n times as far to the right)",
@@ -315,16 +335,16 @@ def svg(path, found, core):
         x, y = at(*place(name, regime, hidden, of))
         if name != "CartPole-v1":
             named.append((y, x, name.removeprefix("dmc:").removesuffix("-v1").removesuffix("-v0")))
-        out.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{colour[hidden] if regime == "acting" else "#ffffff"}" stroke="{colour[hidden]}" stroke-width="2"/>')
-    below = -math.inf
-    for y, x, name in sorted(named):  # in a column of their own, so that none covers another
-        below = max(below + NAME_PX, y)
-        out.append(f'<line x1="{NAMES_X + 4}" y1="{below:.1f}" x2="{x - 6:.1f}" y2="{y:.1f}" stroke="#9ca3af" stroke-width="0.8"/>'
-                   f'<text x="{NAMES_X}" y="{below + 4:.1f}" text-anchor="end" fill="#374151" stroke="#ffffff" stroke-width="4" paint-order="stroke">{name}</text>')
+        radius = 5 if (name, regime, hidden) in reached else 3
+        out.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius}" fill="{colour[hidden] if regime == "acting" else "#ffffff"}" stroke="{colour[hidden]}" stroke-width="2"/>')
+    named.sort()
+    for (y, x, name), beside in zip(named, spread([y for y, _, _ in named], UP + height - NAME_PX)):
+        out.append(f'<line x1="{NAMES_X + 4}" y1="{beside:.1f}" x2="{x - 6:.1f}" y2="{y:.1f}" stroke="#9ca3af" stroke-width="0.8"/>'
+                   f'<text x="{NAMES_X}" y="{beside + 4:.1f}" text-anchor="end" fill="#374151" stroke="#ffffff" stroke-width="4" paint-order="stroke">{name}</text>')
     for i, hidden in enumerate(WIDTHS):
         out.append(f'<text x="{LEFT + 80 * i}" y="{UP + height + 60}" fill="{colour[hidden]}">■ 3x{hidden}</text>')
-    out.append(f'<text x="{LEFT + 240}" y="{UP + height + 60}" fill="#374151">lines: the model; circles: runs, filled where acting was slowed</text>'
-               f'<text x="{LEFT}" y="{UP + height + 80}" fill="#374151">full lines: CartPole; long dashes: cheetah_run; short dashes: humanoid_stand</text></svg>\n')
+    out.append(f'<text x="{LEFT + 240}" y="{UP + height + 60}" fill="#374151">lines, the model: CartPole; dashed cheetah_run; dotted humanoid_stand</text>'
+               f'<text x="{LEFT}" y="{UP + height + 80}" fill="#374151">circles: runs, filled where acting was slowed; small ones: what a step alone took, not to a threshold</text></svg>\n')
     path.write_text("\n".join(out), encoding="utf-8")
 
 
@@ -343,11 +363,12 @@ def main():
     parser.add_argument("--table", action="store_true")
     parser.add_argument("--actorq", type=pathlib.Path)
     parser.add_argument("--svg", type=pathlib.Path)
+    parser.add_argument("--alone", type=pathlib.Path)
     options = parser.parse_args()
     if options.table:
         table(options.records)
         if options.svg:
-            svg(options.svg, cells(options.records), gains(options.actorq))
+            svg(options.svg, cells(options.records), cells(options.alone) if options.alone else {}, gains(options.actorq))
         return 0
     unknown = set(options.tasks.split(",")) - set(TASKS)
     if unknown:

@@ -12,6 +12,7 @@ import pytest
 BENCH = pathlib.Path(__file__).parents[2] / "bench"
 sys.path.insert(0, str(BENCH))
 
+import bench_actorq_runs
 import bench_full_budget
 import bench_records
 import minatar_table
@@ -135,10 +136,16 @@ def test_a_stopped_measurement_begins_no_further_run(octet, stop):
 def steps_run(width, precision, ms, actor_s, **values):
     """One of a hundred steps."""
     return line(env="dmc:cheetah_run", setting=f"acting 3x{width} {precision}", arguments=["--steps", 100], env_steps=100, solved=False,
-                daemon_cpu_s={"actor-0": actor_s, "learner": 0.5}, points=[[1, 0, 5], [1 + 0.05 * ms, 50, 5], [9, 100, 5]], **values)
+                daemon_cpu_s={"actor-0": actor_s, "learner": 0.5}, points=[], step_ms=ms, **values)
 
 
-def test_what_a_step_takes_is_counted_between_evaluations(tmp_path):
+def test_what_a_step_takes_leaves_out_the_filling_of_replay_and_the_end():
+    rows = [(1, 0, 0), (2, 1000, 0), (3, 1100, 5), (5, 1200, 9), (8, 1600, 30), (9, 1600, 30)]
+    rows = [dict(zip(("wall_s", "env_steps", "updates"), map(str, row))) for row in rows]
+    assert bench_actorq_runs.rate_ms(rows) == 10
+
+
+def test_the_means_of_what_a_step_takes_are_geometric(tmp_path):
     runs = [steps_run(width, precision, ms, actor_s) for width, precision, ms, actor_s in
             ((512, "int8", 2, 0.1), (512, "fp32", 6, 0.2), (2048, "int8", 4, 0.1), (2048, "fp32", 32, 0.8))]
     shown = subprocess.run(command("bench_actorq_runs.py", written(tmp_path / "records", *runs), "--table"), capture_output=True, text=True, check=True)
@@ -147,6 +154,12 @@ def test_what_a_step_takes_is_counted_between_evaluations(tmp_path):
         "| dmc:cheetah_run | 3x2048 | 1 | 0, 0 | 4, 32 | **8.00** | 5, 1, 8 | 8.00 |",
         "| geometric mean of 1 | 3x512 | | | | **3.00** | | 2.00 |",
         "| geometric mean of 1 | 3x2048 | | | | **8.00** | | 8.00 |"]
+
+
+def test_names_beside_a_picture_neither_meet_nor_leave_it():
+    assert bench_actorq_runs.spread([0, 1, 50], 100) == [0, 13, 50]
+    assert bench_actorq_runs.spread([0, 1, 50], 20) == [-6, 7, 20]
+    assert bench_actorq_runs.spread([], 20) == []
 
 
 def test_runs_of_a_number_of_steps_have_records_of_their_own(octet):
