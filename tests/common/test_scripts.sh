@@ -84,7 +84,7 @@ run_suites "$folder/build" always # and nothing runs again
 run_faults "$folder/whole.log" '^never' bash "$folder/whole" "$folder/whole.tried"
 run_faults "$folder/faults.log" '^[a-z]*: passed' bash "$folder/scenarios" "$folder/scenarios.ran"
 run_faults "$folder/late.log" '^never' bash "$folder/late"
-# A build that fails in the background, and not when nothing is beside it; one that always fails.
+# A build that fails in the background alone; one that always fails.
 root=$folder
 compile_late() { [ -e "$folder/built" ] || { touch "$folder/built"; return 3; }; }
 compile_never() { echo 'x.c:1:2: error: it is wrong' >"$folder/build/never.log"; return 1; }
